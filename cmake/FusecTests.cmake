@@ -1,0 +1,92 @@
+# FusecTests - the test program, the header checks and the examples.
+
+# ---- every public header stands alone, in C99 and in C++11 ------------------------------------------
+
+foreach(header ${FUSEC_PUBLIC_HEADERS})
+  get_filename_component(name ${header} NAME_WE)
+  set(text "#include <fusec/${name}.h>\ntypedef int fusec_header_${name};\n")
+  foreach(ext c cc)
+    set(file ${CMAKE_BINARY_DIR}/headers/${name}.${ext})
+    file(GENERATE OUTPUT ${file} CONTENT "${text}")
+    list(APPEND headers_${ext} ${file})
+  endforeach()
+endforeach()
+if(FUSEC_PUBLIC_HEADERS)
+  add_library(fusec_headers_c99 OBJECT ${headers_c})
+  add_library(fusec_headers_cxx11 OBJECT ${headers_cc})
+  set_target_properties(fusec_headers_c99 PROPERTIES
+    C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  set_target_properties(fusec_headers_cxx11 PROPERTIES
+    CXX_STANDARD 11 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  foreach(target fusec_headers_c99 fusec_headers_cxx11)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Werror)
+    target_include_directories(${target} PRIVATE include)
+  endforeach()
+endif()
+
+# ---- the test program ---------------------------------------------------------------------------------
+
+file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc)
+find_package(GTest REQUIRED)
+find_package(PkgConfig)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(MPFR IMPORTED_TARGET mpfr)
+endif()
+
+add_executable(fusec_tests ${test_sources})
+fusec_flags(fusec_tests)
+set_target_properties(fusec_tests PROPERTIES LINKER_LANGUAGE CXX)
+target_include_directories(fusec_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(fusec_tests PRIVATE
+  $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> fusec_static GTest::gtest Threads::Threads)
+target_compile_definitions(fusec_tests PRIVATE
+  FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" FUSEC_BINARY_DIR="${CMAKE_BINARY_DIR}"
+  FUSEC_COMMAND="${CMAKE_BINARY_DIR}/bin/fusec")
+if(TARGET fusec_cli)
+  add_dependencies(fusec_tests fusec_cli)
+endif()
+if(MPFR_FOUND)
+  target_link_libraries(fusec_tests PRIVATE PkgConfig::MPFR)
+  target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_MPFR=1)
+endif()
+
+# A Python that has NumPy, for the tests that compare with it.
+foreach(python python3 /usr/bin/python3)
+  execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(status EQUAL 0)
+    target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_PYTHON="${python}")
+    break()
+  endif()
+endforeach()
+
+# ctest sees one test per suite: a process per single test would load the compilers thousands of times.
+set(suites ${CMAKE_BINARY_DIR}/fusec_suites.cmake)
+add_custom_command(TARGET fusec_tests POST_BUILD VERBATIM
+  COMMAND ${CMAKE_COMMAND} -D "EXE=$<TARGET_FILE:fusec_tests>" -D "OUT=${suites}"
+          -D "WORKDIR=${CMAKE_CURRENT_SOURCE_DIR}"
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/FusecSuites.cmake)
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
+
+# ---- examples: each is a program of its own on the shared library, and a test -------------------------
+
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  fusec_flags(example_${name})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/examples)
+  target_link_libraries(example_${name} PRIVATE fusec m)
+  add_test(NAME example.${name} COMMAND example_${name}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
+# ---- the installed tree -------------------------------------------------------------------------------
+
+if(NOT FUSEC_SANITIZE)
+  add_test(NAME install COMMAND ${CMAKE_COMMAND} -D BUILD=${CMAKE_BINARY_DIR}
+    -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR} -D CC=${CMAKE_C_COMPILER}
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/check.cmake)
+  set_tests_properties(install PROPERTIES TIMEOUT 300)
+endif()

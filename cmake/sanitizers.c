@@ -1,0 +1,21 @@
+/* sanitizers.c - linked into every program of a sanitizer build: what the sanitizers have to know
+ * about this project, so that no environment variable is needed.
+ *
+ * The CUDA driver maps memory where AddressSanitizer keeps a gap. Tests of failing allocations ask
+ * for more than there is. LLVM, NVRTC and the driver are third-party code that keeps memory until
+ * the process ends. */
+const char *__asan_default_options(void);
+const char *__lsan_default_suppressions(void);
+const char *__ubsan_default_options(void);
+
+__attribute__((visibility("default"))) const char *__asan_default_options(void) {
+    return "protect_shadow_gap=0:allocator_may_return_null=1";
+}
+
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void) {
+    return "leak:libLLVM\nleak:libnvrtc\nleak:libcuda\nleak:libnvidia\n";
+}
+
+__attribute__((visibility("default"))) const char *__ubsan_default_options(void) {
+    return "print_stacktrace=1";
+}
