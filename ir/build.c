@@ -1,0 +1,415 @@
+/* build.c - typed builders for leaves, casts, elementwise operations and reductions.
+ *
+ * They check what the rows of ops.def say about dtypes, broadcast the operands, and hand a complete
+ * node to fc_graph_node. Error texts name the operation and the types it met. */
+#include "ir/graph.h"
+
+#include "ir/code.h"
+#include "ir/expand.h"
+
+static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_node b,
+                         const char *why) {
+    if (g->error.code) return FC_NONODE;
+    fc_str t;
+    fc_str_init(&t, g->alloc);
+    fc_type_print(g, a, &t);
+    if (b != FC_NONODE) {
+        fc_str_add(&t, " and ");
+        fc_type_print(g, b, &t);
+    }
+    fc_fail(&g->error, s, "%s of %s: %s", fc_ops[op].name, t.data, why);
+    fc_str_free(&t);
+    return FC_NONODE;
+}
+
+static inline bool usable(const fc_graph *g, fc_node n) {
+    return !g->error.code && n < g->nodes.len;
+}
+
+static fc_ninfo node_like(const fc_graph *g, fc_op op, fc_node a) {
+    const fc_ninfo *s = fc_at(g, a);
+    return (fc_ninfo){.op = (uint16_t)op,
+                      .dtype = s->dtype,
+                      .nops = 1,
+                      .shape = s->shape,
+                      .src = {a, FC_NONODE, FC_NONODE}};
+}
+
+/* ---- leaves ------------------------------------------------------------------------------ */
+
+static fc_list shape_list(fc_graph *g, uint32_t rank, const fc_dim *shape, bool *ok) {
+    int64_t v[FC_MAX_RANK];
+    *ok = false;
+    if (g->error.code) return 0;
+    if (rank > g->limits.rank || rank > FC_MAX_RANK) {
+        fc_fail(&g->error, FUSEC_LIMIT, "rank %u is above the limit of %u", rank, g->limits.rank);
+        return 0;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t c;
+        if (shape[i] == FC_DIM_NONE) {
+            fc_fail(&g->error, FUSEC_LIMIT, "the size of axis %u does not fit 64 bits", i);
+            return 0;
+        }
+        if (fc_dim_is_const(&g->dims, shape[i], &c) && c < 0) {
+            fc_fail(&g->error, FUSEC_INPUT_SHAPE, "axis %u has the negative size %lld", i,
+                    (long long)c);
+            return 0;
+        }
+        v[i] = shape[i];
+    }
+    fc_list l = fc_intern_list(g, v, rank);
+    *ok = !g->error.code;
+    return l;
+}
+
+fc_node fc_build_input(fc_graph *g, const char *name, fusec_dtype t, uint32_t rank,
+                       const fc_dim *shape) {
+    bool ok;
+    fc_list l = shape_list(g, rank, shape, &ok);
+    if (!ok) return FC_NONODE;
+    if (g->inputs.len >= g->limits.inputs) {
+        fc_fail(&g->error, FUSEC_LIMIT, "more than %u inputs", g->limits.inputs);
+        return FC_NONODE;
+    }
+    fc_input in = {.name = fc_arena_strdup(&g->arena, name, strlen(name)),
+                   .node = (fc_node)g->nodes.len};
+    if (!in.name || !fc_push(g->alloc, &g->inputs, in)) {
+        fc_oom(&g->error);
+        return FC_NONODE;
+    }
+    fc_node n = fc_graph_node(
+        g,
+        (fc_ninfo){.op = FC_OP_INPUT, .dtype = (uint8_t)t, .shape = l, .attr = g->inputs.len - 1});
+    if (n != FC_NONODE) g->inputs.at[g->inputs.len - 1].node = n;
+    return n;
+}
+
+void fc_build_output(fc_graph *g, const char *name, fc_node n) {
+    if (!usable(g, n)) return;
+    if (g->outputs.len >= g->limits.outputs) {
+        fc_fail(&g->error, FUSEC_LIMIT, "more than %u outputs", g->limits.outputs);
+        return;
+    }
+    for (size_t i = 0; i < g->outputs.len; i++)
+        if (!strcmp(g->outputs.at[i].name, name)) {
+            fc_fail(&g->error, FUSEC_DUPLICATE_NAME, "two outputs are called %s", name);
+            return;
+        }
+    fc_output o = {.name = fc_arena_strdup(&g->arena, name, strlen(name)), .node = n};
+    if (!o.name || !fc_push(g->alloc, &g->outputs, o)) fc_oom(&g->error);
+}
+
+fc_node fc_build_const(fc_graph *g, fusec_dtype t, uint64_t bits) {
+    return fc_graph_node(g, (fc_ninfo){.op = FC_OP_CONST, .dtype = (uint8_t)t, .attr = bits});
+}
+
+fc_node fc_build_number(fc_graph *g, fusec_dtype t, double v) {
+    return fc_build_const(g, t, fc_const_bits(t, v));
+}
+
+fc_node fc_build_dim(fc_graph *g, fc_dim d) {
+    int64_t v;
+    if (d == FC_DIM_NONE) {
+        fc_fail(&g->error, FUSEC_LIMIT, "a size does not fit 64 bits");
+        return FC_NONODE;
+    }
+    if (fc_dim_is_const(&g->dims, d, &v)) return fc_build_const(g, FUSEC_I64, (uint64_t)v);
+    return fc_graph_node(g, (fc_ninfo){.op = FC_OP_DIM, .dtype = FUSEC_I64, .attr = d});
+}
+
+fc_node fc_build_iota(fc_graph *g, fc_dim n) {
+    bool ok;
+    fc_list l = shape_list(g, 1, &n, &ok);
+    if (!ok) return FC_NONODE;
+    fc_require(g, FC_CHECK_GE, n, fc_dim_const(&g->dims, 0), FUSEC_INPUT_SHAPE, NULL);
+    return fc_graph_node(g, (fc_ninfo){.op = FC_OP_IOTA, .dtype = FUSEC_I64, .shape = l});
+}
+
+fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape) {
+    for (uint32_t i = 0; i < rank; i++)
+        fc_require(g, FC_CHECK_GE, shape[i], fc_dim_const(&g->dims, 0), FUSEC_INPUT_SHAPE, NULL);
+    return fc_build_broadcast(g, scalar, rank, shape);
+}
+
+/* ---- conversions ------------------------------------------------------------------------- */
+
+fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t) {
+    if (!usable(g, a)) return FC_NONODE;
+    if (fc_at(g, a)->dtype == t) return a;
+    fc_ninfo n = node_like(g, FC_OP_CAST, a);
+    n.dtype = (uint8_t)t;
+    return fc_graph_node(g, n);
+}
+
+fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
+    if (!usable(g, a)) return FC_NONODE;
+    fusec_dtype from = (fusec_dtype)fc_at(g, a)->dtype;
+    if (from == t) return a;
+    if (fc_dtypes[from].bytes != fc_dtypes[t].bytes || t == FUSEC_BOOL) {
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "bitcast from %s to %s: the widths differ",
+                fc_dtypes[from].name, fc_dtypes[t].name);
+        return FC_NONODE;
+    }
+    fc_ninfo n = node_like(g, FC_OP_BITCAST, a);
+    n.dtype = (uint8_t)t;
+    return fc_graph_node(g, n);
+}
+
+fc_node fc_build_materialize(fc_graph *g, fc_node a) {
+    return usable(g, a) ? fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a)) : FC_NONODE;
+}
+
+/* ---- elementwise ------------------------------------------------------------------------- */
+
+/* How two dtypes combine: the wider of a kind; signed with unsigned the smallest signed that holds
+ * both; integer with float that float; bool with a number the number. */
+bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out) {
+    if (a == b) return *out = a, true;
+    if (a == FUSEC_BOOL) return *out = b, true;
+    if (b == FUSEC_BOOL) return *out = a, true;
+    if (fc_is_float(a) && fc_is_float(b)) {
+        if (fc_is_half(a) && fc_is_half(b)) return *out = FUSEC_F32, true;
+        return *out = fc_dtypes[a].bytes > fc_dtypes[b].bytes ? a : b, true;
+    }
+    if (fc_is_float(a)) return *out = a, true;
+    if (fc_is_float(b)) return *out = b, true;
+    if (fc_is_signed(a) == fc_is_signed(b))
+        return *out = fc_dtypes[a].bytes > fc_dtypes[b].bytes ? a : b, true;
+    fusec_dtype s = fc_is_signed(a) ? a : b, u = fc_is_signed(a) ? b : a;
+    if (u == FUSEC_U64) return false;
+    while (fc_dtypes[s].bytes <= fc_dtypes[u].bytes) s = (fusec_dtype)(s + 1);
+    return *out = s, true;
+}
+
+/* On bool the arithmetic rows are the logical ones. FC_OP_NONE: not defined on bool. */
+static fc_op bool_form(fc_op op) {
+    switch (op) {
+    case FC_OP_add:
+    case FC_OP_maximum:
+    case FC_OP_fmax:
+    case FC_OP_bit_or: return FC_OP_logical_or;
+    case FC_OP_mul:
+    case FC_OP_minimum:
+    case FC_OP_fmin:
+    case FC_OP_bit_and: return FC_OP_logical_and;
+    case FC_OP_bit_xor: return FC_OP_ne;
+    case FC_OP_bit_not: return FC_OP_logical_not;
+    default: return FC_OP_NONE;
+    }
+}
+
+static bool is_rounding(fc_op op) {
+    return op == FC_OP_floor || op == FC_OP_ceil || op == FC_OP_trunc || op == FC_OP_round;
+}
+
+/* Operands of one dtype that the rule accepts; may change op and operands. False: error set. */
+static bool check_operands(fc_graph *g, fc_op *op, fc_node *src, int n) {
+    const fc_op_info *row = &fc_ops[*op];
+    int first = row->rule == FC_RULE_SELECT ? 1 : 0;
+    if (first && fc_at(g, src[0])->dtype != FUSEC_BOOL)
+        return fail_type(g, FUSEC_NOT_BOOL, *op, src[0], FC_NONODE, "the condition must be bool"),
+               false;
+    fusec_dtype t = (fusec_dtype)fc_at(g, src[first])->dtype;
+    for (int i = first + 1; i < n; i++)
+        if (fc_at(g, src[i])->dtype != t)
+            return fail_type(g, FUSEC_DTYPE_MISMATCH, *op, src[first], src[i],
+                             "an operation takes one dtype; cast one of them"),
+                   false;
+    if (row->rule == FC_RULE_LOGIC && t != FUSEC_BOOL)
+        return fail_type(g, FUSEC_NOT_BOOL, *op, src[0], FC_NONODE, "the operands must be bool"),
+               false;
+    if (t == FUSEC_BOOL &&
+        (row->rule == FC_RULE_ARITH || row->rule == FC_RULE_BITS || row->rule == FC_RULE_ANY)) {
+        fc_op form = bool_form(*op);
+        if (form == FC_OP_NONE)
+            return fail_type(g, FUSEC_DTYPE_MISMATCH, *op, src[0], FC_NONODE,
+                             "not defined on bool; cast to a number"),
+                   false;
+        *op = form;
+    }
+    if (row->rule == FC_RULE_BITS && fc_is_float(t))
+        return fail_type(g, FUSEC_DTYPE_MISMATCH, *op, src[0], FC_NONODE,
+                         "bit operations take integers"),
+               false;
+    if (row->rule == FC_RULE_FLOAT && !fc_is_float(t))
+        for (int i = 0; i < n; i++) src[i] = fc_build_cast(g, src[i], g->default_float);
+    return !g->error.code;
+}
+
+/* x**2 is x*x; an integer to a negative constant power is an error. FC_NONODE: an ordinary power.
+ */
+static fc_node build_pow(fc_graph *g, fc_node x, fc_node y) {
+    const fc_ninfo *e = fc_at(g, y);
+    if (e->op == FC_OP_BROADCAST) e = fc_at(g, e->src[0]);
+    if (e->op != FC_OP_CONST) return FC_NONODE;
+    fusec_dtype t = (fusec_dtype)e->dtype;
+    if (fc_is_signed(t) && (int64_t)fc_const_value(t, e->attr) < 0)
+        return fail_type(g, FUSEC_LITERAL_RANGE, FC_OP_pow, x, FC_NONODE,
+                         "an integer to a negative power; cast to a float first");
+    return fc_const_is(t, e->attr, 2.0) ? fc_build_op(g, FC_OP_mul, x, x, FC_NONODE) : FC_NONODE;
+}
+
+fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
+    fc_node src[3] = {a, b, c};
+    int n = fc_ops[op].arity;
+    if (g->error.code) return FC_NONODE;
+    for (int i = 0; i < n; i++)
+        if (src[i] >= g->nodes.len) return FC_NONODE;
+    if (!check_operands(g, &op, src, n)) return FC_NONODE;
+    fusec_dtype t = (fusec_dtype)fc_at(g, src[op == FC_OP_where ? 1 : 0])->dtype;
+    if (is_rounding(op) && !fc_is_float(t)) return src[0];
+
+    fc_ninfo node = {.op = (uint16_t)op, .nops = (uint8_t)n, .dtype = (uint8_t)t};
+    fc_rule rule = fc_ops[op].rule;
+    if (rule == FC_RULE_COMPARE || rule == FC_RULE_TEST) node.dtype = FUSEC_BOOL;
+
+    /* equal shapes, the common case, need no look at the dims */
+    fc_list shape = fc_at(g, src[0])->shape;
+    bool same = true;
+    for (int i = 1; i < n; i++) {
+        fc_list s = fc_at(g, src[i])->shape;
+        if (s == shape) continue;
+        bool free_scalar = fc_at(g, src[i])->op == FC_OP_CONST || fc_at(g, src[i])->op == FC_OP_DIM;
+        bool free_shape = true;
+        for (int j = 0; j < i; j++)
+            free_shape &= fc_at(g, src[j])->op == FC_OP_CONST || fc_at(g, src[j])->op == FC_OP_DIM;
+        if (free_scalar) continue;
+        if (free_shape && shape == 0)
+            shape = s;
+        else
+            same = false;
+    }
+    if (!same) {
+        uint32_t rank = 0;
+        fc_dim dims[FC_MAX_RANK];
+        fc_node acc = src[0];
+        for (int i = 1; i < n; i++) {
+            if (!fc_broadcast_shapes(g, op, acc, src[i], &rank, dims)) return FC_NONODE;
+            acc = i + 1 < n ? fc_build_broadcast(g, acc, rank, dims) : acc;
+        }
+        for (int i = 0; i < n; i++) {
+            const fc_ninfo *s = fc_at(g, src[i]);
+            if (s->op == FC_OP_CONST || s->op == FC_OP_DIM) continue;
+            src[i] = fc_build_broadcast(g, src[i], rank, dims);
+            if (src[i] == FC_NONODE) return FC_NONODE;
+            shape = fc_at(g, src[i])->shape;
+        }
+    }
+    node.shape = shape;
+    for (int i = 0; i < n; i++) node.src[i] = src[i];
+    if (op == FC_OP_pow) {
+        fc_node p = build_pow(g, src[0], src[1]);
+        if (p != FC_NONODE || g->error.code) return p;
+    }
+    return fc_graph_add(g, &node);
+}
+
+/* ---- reductions -------------------------------------------------------------------------- */
+
+/* Axes as a bit mask; negative ones count from the end. */
+static bool axis_mask(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
+                      uint64_t *mask) {
+    uint32_t rank = fc_rank(g, a);
+    *mask = 0;
+    if (!axes) return *mask = rank == 64 ? ~(uint64_t)0 : ((uint64_t)1 << rank) - 1, true;
+    for (uint32_t i = 0; i < naxes; i++) {
+        int64_t x = axes[i] < 0 ? axes[i] + rank : axes[i];
+        if (x < 0 || x >= rank || (*mask >> x & 1)) {
+            char why[80] = "an axis is given twice";
+            if (x < 0 || x >= rank) {
+                fc_str s;
+                fc_str_init(&s, g->alloc);
+                fc_str_printf(&s, "axis %lld does not exist", (long long)axes[i]);
+                memcpy(why, s.data, s.len < sizeof why ? s.len + 1 : 1);
+                fc_str_free(&s);
+            }
+            return fail_type(g, FUSEC_BAD_AXIS, op, a, FC_NONODE, why), false;
+        }
+        *mask |= (uint64_t)1 << x;
+    }
+    return true;
+}
+
+static fc_node reduce_operand(fc_graph *g, fc_op op, fc_node a) {
+    fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
+    switch (fc_ops[op].rule) {
+    case FC_RULE_BOOL: return fc_build_cast(g, a, FUSEC_BOOL);
+    case FC_RULE_MEAN: return fc_is_float(t) ? a : fc_build_cast(g, a, g->default_float);
+    default: return a;
+    }
+}
+
+fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
+                        bool keepdims) {
+    if (!usable(g, a)) return FC_NONODE;
+    uint64_t mask;
+    if (!axis_mask(g, op, a, naxes, axes, &mask)) return FC_NONODE;
+    fc_dim one = fc_dim_const(&g->dims, 1);
+    uint32_t rank = fc_rank(g, a);
+    a = reduce_operand(g, op, a);
+    if (rank == 0 || (mask == 0)) { /* no axes: a reduction over one element each */
+        fc_dim shape[FC_MAX_RANK + 1];
+        for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, a, i);
+        if (rank + 1 > g->limits.rank)
+            return fail_type(g, FUSEC_LIMIT, op, a, FC_NONODE, "the rank is too high");
+        shape[rank] = one;
+        a = fc_build_reshape(g, a, rank + 1, shape);
+        mask = (uint64_t)1 << rank++;
+        keepdims = false;
+    }
+    if (a == FC_NONODE) return FC_NONODE;
+    int64_t list[FC_MAX_RANK], dims[FC_MAX_RANK];
+    uint32_t nred = 0, nkept = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        fc_dim d = fc_axis(g, a, i);
+        if (mask >> i & 1) {
+            list[nred++] = i;
+            if (keepdims) dims[nkept++] = one;
+            if (fc_ops[op].flags & FC_F_EMPTY_IS_ERROR)
+                fc_require(g, FC_CHECK_GE, d, one, FUSEC_EMPTY_REDUCTION,
+                           "a smallest or largest element of no elements");
+        } else {
+            dims[nkept++] = d;
+        }
+    }
+    fc_ninfo n = {.op = (uint16_t)op, .nops = 1, .src = {a, FC_NONODE, FC_NONODE}};
+    n.dtype = (uint8_t)fc_red_dtype(op, (fusec_dtype)fc_at(g, a)->dtype);
+    n.axis_kind = (uint32_t)(mask >> (rank - 1) & 1);
+    n.flags = keepdims ? FC_NODE_KEEPDIMS : 0;
+    n.attr = fc_intern_list(g, list, nred);
+    n.shape = fc_intern_list(g, dims, nkept);
+    return fc_graph_node(g, n);
+}
+
+/* log(sum(exp(x - h))) + h with h the maximum, or 0 where that is not finite, so that rows of -inf
+ * stay -inf. On f16 and bf16 all steps run in f32 and the result rounds once. */
+fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
+                           bool keepdims) {
+    if (!usable(g, a)) return FC_NONODE;
+    fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
+    if (!fc_is_float(t)) t = g->default_float;
+    fc_node x = fc_build_cast(g, a, fc_is_half(t) ? FUSEC_F32 : t);
+    if (x == FC_NONODE) return x;
+    fusec_dtype w = (fusec_dtype)fc_at(g, x)->dtype;
+    fc_node top = fc_build_reduce(g, FC_OP_max, x, naxes, axes, true);
+    fc_node h =
+        fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_isfinite, top, FC_NONODE, FC_NONODE), top,
+                    fc_build_number(g, w, 0));
+    fc_node e =
+        fc_build_op(g, FC_OP_exp, fc_build_op(g, FC_OP_sub, x, h, FC_NONODE), FC_NONODE, FC_NONODE);
+    fc_node s = fc_build_reduce(g, FC_OP_sum, e, naxes, axes, true);
+    fc_node r =
+        fc_build_op(g, FC_OP_add, fc_build_op(g, FC_OP_log, s, FC_NONODE, FC_NONODE), h, FC_NONODE);
+    if (r == FC_NONODE) return r;
+    if (!keepdims && fc_rank(g, r)) {
+        uint64_t mask;
+        if (!axis_mask(g, FC_OP_max, x, naxes, axes, &mask)) return FC_NONODE;
+        fc_dim shape[FC_MAX_RANK];
+        uint32_t rank = 0;
+        for (uint32_t i = 0; i < fc_rank(g, x); i++)
+            if (!(mask >> i & 1)) shape[rank++] = fc_axis(g, r, i);
+        r = fc_build_reshape(g, r, rank, shape);
+    }
+    return fc_build_cast(g, r, t);
+}

@@ -1,0 +1,73 @@
+/* dim.h - sizes of axes: linear forms over names, interned, so equal sizes have equal ids.
+ *
+ * A dim is c0 + c1*s1 + c2*s2 + ... with integer coefficients; the s are symbols. A product of two
+ * non-constant dims, and // and % of them, are opaque symbols with a definition, equal only to the
+ * same term. Ids are handed out in order: the definition of an opaque symbol uses smaller ids only,
+ * so the values of all dims are computed by one loop (fc_dims_eval). */
+#ifndef FUSEC_IR_DIM_H
+#define FUSEC_IR_DIM_H
+
+#include "ir/base.h"
+
+typedef uint32_t fc_dim; /* id in a fc_dimtab; FC_DIM_NONE: building failed */
+#define FC_DIM_NONE UINT32_MAX
+
+typedef enum fc_symkind { FC_SYM_NAMED, FC_SYM_MUL, FC_SYM_FLOORDIV, FC_SYM_MOD } fc_symkind;
+
+typedef struct fc_sym {
+    fc_symkind kind;
+    const char *name; /* FC_SYM_NAMED */
+    fc_dim a, b;      /* the operands of an opaque term */
+} fc_sym;
+
+typedef struct fc_term {
+    uint32_t sym;
+    int64_t coef; /* not 0 */
+} fc_term;
+
+typedef struct fc_form { /* c + sum of terms, terms in ascending order of sym */
+    int64_t c;
+    uint32_t nterms;
+    const fc_term *terms;
+} fc_form;
+
+typedef struct fc_dimtab {
+    const fc_alloc *alloc;
+    fc_arena arena;
+    FC_VEC(fc_sym) syms;
+    FC_VEC(fc_form) forms;
+    uint32_t *slots; /* hash table of form ids + 1 */
+    uint32_t nslots;
+} fc_dimtab;
+
+void fc_dimtab_init(fc_dimtab *t, const fc_alloc *alloc);
+void fc_dimtab_free(fc_dimtab *t);
+/* Fills the empty table `to` with the symbols and dims of `from`, under the same ids. */
+bool fc_dimtab_copy(fc_dimtab *to, const fc_dimtab *from);
+
+/* All constructors return FC_DIM_NONE on overflow, out of memory or when an operand is FC_DIM_NONE.
+ */
+fc_dim fc_dim_const(fc_dimtab *t, int64_t c);
+fc_dim fc_dim_named(fc_dimtab *t, const char *name); /* the same name gives the same dim */
+fc_dim fc_dim_fresh(fc_dimtab *t, const char *name); /* always a new symbol */
+fc_dim fc_dim_add(fc_dimtab *t, fc_dim a, fc_dim b);
+fc_dim fc_dim_sub(fc_dimtab *t, fc_dim a, fc_dim b);
+fc_dim fc_dim_mul(fc_dimtab *t, fc_dim a, fc_dim b);
+fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b); /* b != 0 */
+fc_dim fc_dim_mod(fc_dimtab *t, fc_dim a, fc_dim b);
+
+bool fc_dim_is_const(const fc_dimtab *t, fc_dim d, int64_t *value); /* `value` may be NULL */
+bool fc_dim_is_sym(const fc_dimtab *t, fc_dim d,
+                   uint32_t *sym); /* just one symbol, coefficient 1 */
+/* True when a - b is a constant, which is then known whatever the symbols are. */
+bool fc_dim_diff(const fc_dimtab *t, fc_dim a, fc_dim b, int64_t *diff);
+
+/* Values of all dims from the values of the named symbols (`sym_values` is indexed by symbol;
+ * opaque ones are computed and written there). `values` has room for t->forms.len. False on
+ * overflow or x // 0; `bad` gets the dim. */
+bool fc_dims_eval(const fc_dimtab *t, int64_t *sym_values, int64_t *values, fc_dim *bad);
+
+void fc_dim_print(const fc_dimtab *t, fc_dim d,
+                  fc_str *out); /* "2*n + 1", as the language writes it */
+
+#endif

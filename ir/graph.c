@@ -1,0 +1,339 @@
+/* graph.c - the node array, its interning, and the text form. The typed builders are in build*.c.
+ */
+#include "ir/graph.h"
+
+#include "ir/eval.h"
+
+const fc_limits fc_default_limits = {.nodes = 65536, .rank = 32, .inputs = 256, .outputs = 256};
+
+_Static_assert(sizeof(fc_ninfo) == 40, "fc_ninfo is compared as memory: no padding");
+
+void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits) {
+    memset(g, 0, sizeof *g);
+    g->alloc = alloc;
+    g->limits = limits ? *limits : fc_default_limits;
+    g->default_float = FUSEC_F32;
+    fc_arena_init(&g->arena, alloc);
+    fc_dimtab_init(&g->dims, alloc);
+    fc_intern_list(g, NULL, 0); /* list 0: the shape of a scalar */
+}
+
+void fc_graph_free(fc_graph *g) {
+    fc_vec_free(g->alloc, &g->nodes);
+    fc_vec_free(g->alloc, &g->inputs);
+    fc_vec_free(g->alloc, &g->outputs);
+    fc_vec_free(g->alloc, &g->conditions);
+    fc_vec_free(g->alloc, &g->list_data);
+    fc_vec_free(g->alloc, &g->lists);
+    fc_free(g->alloc, g->node_slots);
+    fc_free(g->alloc, g->list_slots);
+    fc_dimtab_free(&g->dims);
+    fc_arena_free(&g->arena);
+    memset(g, 0, sizeof *g);
+}
+
+bool fc_axis_is_one(const fc_graph *g, fc_node n, uint32_t axis) {
+    int64_t v;
+    return fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &v) && v == 1;
+}
+
+/* ---- lists ------------------------------------------------------------------------------- */
+
+static uint64_t list_hash(const int64_t *v, uint32_t n) {
+    uint64_t h = fc_mix(n, 0x1157);
+    for (uint32_t i = 0; i < n; i++) h = fc_mix(h, (uint64_t)v[i]);
+    return h;
+}
+
+static bool grow_list_slots(fc_graph *g) {
+    uint32_t n = g->nlist_slots ? g->nlist_slots * 2 : 64;
+    uint32_t *slots = fc_calloc(g->alloc, n, sizeof *slots);
+    if (!slots) return false;
+    for (uint32_t id = 0; id < g->lists.len; id++) {
+        uint64_t h = list_hash(fc_list_at(g, id), fc_list_len(g, id));
+        while (slots[h & (n - 1)]) h++;
+        slots[h & (n - 1)] = id + 1;
+    }
+    fc_free(g->alloc, g->list_slots);
+    g->list_slots = slots;
+    g->nlist_slots = n;
+    return true;
+}
+
+fc_list fc_intern_list(fc_graph *g, const int64_t *v, uint32_t n) {
+    if (g->lists.len * 2 >= g->nlist_slots && !grow_list_slots(g)) {
+        fc_oom(&g->error);
+        return 0;
+    }
+    uint64_t h = list_hash(v, n);
+    for (; g->list_slots[h & (g->nlist_slots - 1)]; h++) {
+        fc_list id = g->list_slots[h & (g->nlist_slots - 1)] - 1;
+        if (fc_list_len(g, id) == n && (n == 0 || !memcmp(fc_list_at(g, id), v, n * sizeof *v)))
+            return id;
+    }
+    uint64_t range = (uint64_t)g->list_data.len << 32 | n;
+    if (!fc_reserve(g->alloc, &g->list_data, g->list_data.len + n + 1) ||
+        !fc_push(g->alloc, &g->lists, range)) {
+        fc_oom(&g->error);
+        return 0;
+    }
+    if (n) memcpy(g->list_data.at + g->list_data.len, v, n * sizeof *v);
+    g->list_data.len += n;
+    g->list_slots[h & (g->nlist_slots - 1)] = (uint32_t)g->lists.len;
+    return (fc_list)(g->lists.len - 1);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------- */
+
+/* A node as five words: read once, then hashed, compared and stored in registers. */
+typedef struct node_words {
+    uint64_t w[5];
+} node_words;
+
+static inline node_words words_of(const fc_ninfo *n) {
+    node_words r;
+    memcpy(&r, n, sizeof r);
+    return r;
+}
+
+static inline uint64_t node_hash(const node_words *n) {
+    uint64_t h = n->w[0] * 0x9e3779b97f4a7c15u;
+    h = (h ^ (h >> 29) ^ n->w[1]) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ (h >> 32) ^ n->w[2]) * 0x94d049bb133111ebu;
+    h = (h ^ (h >> 29) ^ n->w[3]) * 0xff51afd7ed558ccdu;
+    h = (h ^ (h >> 32) ^ n->w[4]) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 31);
+}
+
+static inline bool node_equal(const fc_ninfo *a, const node_words *b) {
+    node_words x = words_of(a);
+    return x.w[0] == b->w[0] && x.w[1] == b->w[1] && x.w[2] == b->w[2] && x.w[3] == b->w[3] &&
+           x.w[4] == b->w[4];
+}
+
+/* The place comes from the lower half of the hash; the upper half stands in the slot, so that other
+ * nodes are passed over without a look at them. */
+static bool grow_node_slots(fc_graph *g) {
+    uint32_t n = g->nnode_slots ? g->nnode_slots * 2 : 256;
+    uint64_t *slots = fc_calloc(g->alloc, n, sizeof *slots);
+    if (!slots) return false;
+    for (fc_node id = 0; id < g->nodes.len; id++) {
+        node_words w = words_of(&g->nodes.at[id]);
+        uint64_t h = node_hash(&w);
+        uint32_t at = (uint32_t)h & (n - 1);
+        while (slots[at]) at = (at + 1) & (n - 1);
+        slots[at] = (h >> 32) << 32 | (id + 1);
+    }
+    fc_free(g->alloc, g->node_slots);
+    g->node_slots = slots;
+    g->nnode_slots = n;
+    return true;
+}
+
+static bool fold(fc_graph *g, const fc_ninfo *n, uint64_t *bits) {
+    bool candidate = fc_is_elementwise(n->op) || n->op == FC_OP_CAST || n->op == FC_OP_BITCAST;
+    if (!candidate) return false;
+    uint64_t in[3] = {0};
+    for (int i = 0; i < n->nops; i++) {
+        const fc_ninfo *s = fc_at(g, n->src[i]);
+        if (s->op != FC_OP_CONST) return false;
+        in[i] = s->attr;
+    }
+    fusec_dtype t = (fusec_dtype)fc_at(g, n->src[n->op == FC_OP_where ? 1 : 0])->dtype;
+    return fc_fold((fc_op)n->op, t, (fusec_dtype)n->dtype, in, bits);
+}
+
+/* The node's id if it is there; else the free slot for it. */
+static inline fc_node find_node(const fc_graph *g, const node_words *w, uint64_t hash,
+                                uint32_t *slot) {
+    const uint32_t mask = g->nnode_slots - 1;
+    uint32_t at = (uint32_t)hash & mask;
+    for (; g->node_slots[at]; at = (at + 1) & mask) {
+        if ((g->node_slots[at] ^ hash) >> 32) continue;
+        fc_node id = (uint32_t)g->node_slots[at] - 1;
+        if (node_equal(&g->nodes.at[id], w)) return id;
+    }
+    *slot = at;
+    return FC_NONODE;
+}
+
+static fc_node push_node(fc_graph *g, const node_words *w, uint64_t hash, uint32_t slot) {
+    if (g->nodes.len >= g->limits.nodes) {
+        fc_fail(&g->error, FUSEC_LIMIT, "the graph has more than %u nodes", g->limits.nodes);
+        return FC_NONODE;
+    }
+    if (g->nodes.len == g->nodes.cap && !fc_reserve(g->alloc, &g->nodes, g->nodes.len + 1)) {
+        fc_oom(&g->error);
+        return FC_NONODE;
+    }
+    memcpy(&g->nodes.at[g->nodes.len++], w, sizeof *w);
+    g->node_slots[slot] = (hash >> 32) << 32 | (uint32_t)g->nodes.len;
+    return (fc_node)(g->nodes.len - 1);
+}
+
+fc_node fc_graph_add(fc_graph *g, fc_ninfo *n) {
+    if (g->error.code) return FC_NONODE;
+    for (int i = 0; i < n->nops; i++)
+        if (n->src[i] >= g->nodes.len) return FC_NONODE;
+    for (int i = n->nops; i < 3; i++) n->src[i] = FC_NONODE;
+    if (n->nops == 2 && n->src[0] > n->src[1] && (fc_ops[n->op].flags & FC_F_COMMUTES)) {
+        fc_node t = n->src[0];
+        n->src[0] = n->src[1];
+        n->src[1] = t;
+    }
+    uint64_t bits;
+    if (n->nops && n->shape == 0 && fold(g, n, &bits))
+        return fc_build_const(g, (fusec_dtype)n->dtype, bits);
+    if (g->nodes.len * 2 >= g->nnode_slots && !grow_node_slots(g)) {
+        fc_oom(&g->error);
+        return FC_NONODE;
+    }
+    const node_words w = words_of(n);
+    const uint64_t hash = node_hash(&w);
+    uint32_t slot = 0;
+    fc_node id = find_node(g, &w, hash, &slot);
+    return id != FC_NONODE ? id : push_node(g, &w, hash, slot);
+}
+
+fc_node fc_graph_node(fc_graph *g, fc_ninfo n) {
+    return fc_graph_add(g, &n);
+}
+
+/* ---- conditions -------------------------------------------------------------------------- */
+
+fusec_status fc_require(fc_graph *g, fc_check kind, fc_dim a, fc_dim b, fusec_status status,
+                        const char *message) {
+    int64_t diff;
+    if (a == FC_DIM_NONE || b == FC_DIM_NONE)
+        return fc_fail(&g->error, FUSEC_LIMIT, "a size does not fit 64 bits");
+    if (fc_dim_diff(&g->dims, a, b, &diff)) {
+        if (kind == FC_CHECK_EQ ? diff == 0 : diff >= 0) return FUSEC_OK;
+        fc_str s;
+        fc_str_init(&s, g->alloc);
+        fc_dim_print(&g->dims, a, &s);
+        fc_str_add(&s, kind == FC_CHECK_EQ ? " is not " : " is smaller than ");
+        fc_dim_print(&g->dims, b, &s);
+        fusec_status r = message ? fc_fail(&g->error, status, "%s: %s", message, s.data)
+                                 : fc_fail(&g->error, status, "%s", s.data);
+        fc_str_free(&s);
+        return r;
+    }
+    for (size_t i = 0; i < g->conditions.len; i++) {
+        const fc_condition *c = &g->conditions.at[i];
+        if (c->kind == kind && c->a == a && c->b == b) return FUSEC_OK;
+    }
+    fc_condition c = {.kind = kind, .status = status, .a = a, .b = b};
+    if (message) {
+        c.message = fc_arena_strdup(&g->arena, message, strlen(message));
+        if (!c.message) return fc_oom(&g->error);
+    }
+    return fc_push(g->alloc, &g->conditions, c) ? FUSEC_OK : fc_oom(&g->error);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+void fc_type_print(const fc_graph *g, fc_node n, fc_str *out) {
+    const fc_ninfo *i = fc_at(g, n);
+    fc_str_add(out, fc_dtypes[i->dtype].name);
+    uint32_t rank = fc_rank(g, n);
+    for (uint32_t a = 0; a < rank; a++) {
+        fc_str_add(out, a ? ", " : "[");
+        fc_dim_print(&g->dims, fc_axis(g, n, a), out);
+    }
+    if (rank) fc_str_char(out, ']');
+}
+
+static const char *struct_name(int op) {
+    static const char *const names[] = {
+        [FC_OP_INPUT] = "input",
+        [FC_OP_CONST] = "const",
+        [FC_OP_DIM] = "dim",
+        [FC_OP_IOTA] = "iota",
+        [FC_OP_CAST] = "cast",
+        [FC_OP_BITCAST] = "bitcast",
+        [FC_OP_BROADCAST] = "broadcast",
+        [FC_OP_PERMUTE] = "permute",
+        [FC_OP_SLICE] = "slice",
+        [FC_OP_RESHAPE] = "reshape",
+        [FC_OP_MATERIALIZE] = "materialize",
+    };
+    return op < (int)FC_COUNT(names) && names[op] ? names[op] : fc_ops[op].name;
+}
+
+static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    switch (n->op) {
+    case FC_OP_CONST:
+        fc_str_char(out, ' ');
+        if (fc_is_float((fusec_dtype)n->dtype))
+            fc_str_double(out, fc_const_value((fusec_dtype)n->dtype, n->attr),
+                          n->dtype != FUSEC_F64);
+        else if (n->dtype == FUSEC_U64)
+            fc_str_printf(out, "%llu", (unsigned long long)n->attr);
+        else
+            fc_str_printf(out, "%lld", (long long)fc_const_value((fusec_dtype)n->dtype, n->attr));
+        break;
+    case FC_OP_DIM:
+        fc_str_char(out, ' ');
+        fc_dim_print(&g->dims, (fc_dim)n->attr, out);
+        break;
+    case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[n->attr].name); break;
+    case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
+    case FC_OP_SLICE: {
+        const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+        for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr) / 3; i++) {
+            fc_str_add(out, i ? ", " : " [");
+            fc_dim_print(&g->dims, (fc_dim)v[3 * i], out);
+            fc_str_printf(out, ":%lld:", (long long)v[3 * i + 1]);
+            fc_dim_print(&g->dims, (fc_dim)v[3 * i + 2], out);
+        }
+        fc_str_char(out, ']');
+        break;
+    }
+    case FC_OP_PERMUTE:
+    default:
+        if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;
+        for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++)
+            fc_str_printf(out, "%s%lld", i ? ", " : " (",
+                          (long long)fc_list_at(g, (fc_list)n->attr)[i]);
+        fc_str_char(out, ')');
+        if (fc_is_reduction(n->op)) fc_str_add(out, n->axis_kind ? " inner" : " outer");
+    }
+}
+
+void fc_graph_print(const fc_graph *g, fc_str *out) {
+    for (fc_node id = 0; id < g->nodes.len; id++) {
+        const fc_ninfo *n = fc_at(g, id);
+        fc_str_printf(out, "%%%u = %s", id, struct_name(n->op));
+        for (int i = 0; i < n->nops; i++) fc_str_printf(out, "%s%%%u", i ? ", " : " ", n->src[i]);
+        print_attr(g, n, out);
+        fc_str_add(out, " : ");
+        fc_type_print(g, id, out);
+        fc_str_char(out, '\n');
+    }
+    for (size_t i = 0; i < g->outputs.len; i++)
+        fc_str_printf(out, "output %s = %%%u\n", g->outputs.at[i].name, g->outputs.at[i].node);
+}
+
+/* Names of inputs and symbols do not count; ids do, which interning makes canonical for a graph
+ * that is built in the same order. */
+uint64_t fc_graph_hash(const fc_graph *g) {
+    uint64_t h = fc_mix(g->nodes.len, g->outputs.len);
+    for (size_t i = 0; i < g->dims.forms.len; i++) {
+        const fc_form *f = &g->dims.forms.at[i];
+        h = fc_mix(h, (uint64_t)f->c);
+        for (uint32_t t = 0; t < f->nterms; t++)
+            h = fc_mix(fc_mix(h, f->terms[t].sym), (uint64_t)f->terms[t].coef);
+    }
+    for (size_t i = 0; i < g->dims.syms.len; i++) {
+        const fc_sym *s = &g->dims.syms.at[i];
+        h = fc_mix(h, s->kind == FC_SYM_NAMED ? i : fc_mix(s->kind, fc_mix(s->a, s->b)));
+    }
+    for (size_t i = 0; i < g->lists.len; i++)
+        h = fc_mix(h, list_hash(fc_list_at(g, (fc_list)i), fc_list_len(g, (fc_list)i)));
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        node_words w = words_of(fc_at(g, n));
+        h = fc_mix(h, node_hash(&w));
+    }
+    for (size_t i = 0; i < g->outputs.len; i++) h = fc_mix(h, g->outputs.at[i].node);
+    return h;
+}

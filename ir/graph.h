@@ -1,0 +1,173 @@
+/* graph.h - what the user asked for: immutable, interned nodes in one array.
+ *
+ * Operands are indices, and an operand's id is smaller than its user's, so every pass is a loop
+ * over the array and equality of expressions is equality of ids. Only fc_graph_node makes nodes: it
+ * puts operands in canonical order, folds constants, and interns. The typed builders below check
+ * types and shapes and insert broadcasts; the first error stays with the graph (g->error) and every
+ * later call returns FC_NONODE at once.
+ *
+ * Elementwise operands all have the node's shape: a broadcast is a node. A constant or DIM node has
+ * rank 0 and is the one exception: it may be an operand of any shape directly (it needs no index).
+ */
+#ifndef FUSEC_IR_GRAPH_H
+#define FUSEC_IR_GRAPH_H
+
+#include "ir/base.h"
+#include "ir/dim.h"
+#include "ir/dtype.h"
+#include "ir/ops.h"
+
+typedef uint32_t fc_node;
+#define FC_NONODE UINT32_MAX
+
+typedef uint32_t fc_list; /* interned list of int64, 0 = empty list */
+
+typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
+    uint16_t op;
+    uint8_t dtype;
+    uint8_t nops;
+    uint32_t shape; /* interned list of dims, fc_graph_shape */
+    fc_node src[3]; /* unused ones are FC_NONODE */
+    uint32_t flags; /* FC_NODE_* */
+    uint64_t attr;  /* see enum fc_op; for reductions an fc_list of axes, ascending */
+    uint32_t
+        axis_kind; /* reductions: 1 = the innermost axis is reduced (inner tree), 0 = outer tree */
+    uint32_t reserved;
+} fc_ninfo;
+
+enum { FC_NODE_KEEPDIMS = 1 }; /* reduction keeps its axes with the literal size 1 */
+
+/* One axis of an FC_OP_SLICE: result index i reads operand index start + i*step. */
+typedef struct fc_slice {
+    fc_dim start;
+    int64_t step; /* not 0 */
+    fc_dim size;
+} fc_slice;
+
+typedef struct fc_input {
+    const char *name;
+    fc_node node;
+} fc_input;
+
+typedef struct fc_output {
+    const char *name;
+    fc_node node;
+} fc_output;
+
+/* Tested once at the call, with the message of the program's own words. */
+typedef enum fc_check { FC_CHECK_EQ, FC_CHECK_GE /* a >= b */ } fc_check;
+typedef struct fc_condition {
+    fc_check kind;
+    fusec_status status; /* FUSEC_INPUT_SHAPE or FUSEC_SLICE_RANGE */
+    fc_dim a, b;
+    const char *message; /* what must hold; NULL = a general text is made from the dims */
+} fc_condition;
+
+typedef struct fc_limits {
+    uint32_t nodes, rank, inputs, outputs;
+} fc_limits;
+extern const fc_limits fc_default_limits; /* 65,536; 32; 256; 256 */
+#define FC_MAX_RANK 32
+
+typedef struct fc_graph {
+    const fc_alloc *alloc;
+    fc_arena arena;
+    fc_limits limits;
+    fusec_dtype default_float;
+    fc_error error;
+    fc_dimtab dims;
+    FC_VEC(fc_ninfo) nodes;
+    FC_VEC(fc_input) inputs;
+    FC_VEC(fc_output) outputs;
+    FC_VEC(fc_condition) conditions;
+    uint64_t *node_slots; /* interning: upper half of the hash, node id + 1; 0 = free */
+    uint32_t nnode_slots;
+    FC_VEC(int64_t) list_data; /* interned lists: lists[i] is a range of list_data */
+    FC_VEC(uint64_t) lists;    /* offset << 32 | length */
+    uint32_t *list_slots;
+    uint32_t nlist_slots;
+} fc_graph;
+
+void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits);
+void fc_graph_free(fc_graph *g);
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static inline const fc_ninfo *fc_at(const fc_graph *g, fc_node n) {
+    return &g->nodes.at[n];
+}
+/* Shape lists hold fc_dim values as int64. The pointers stay good until the next list is interned.
+ */
+static inline uint32_t fc_list_len(const fc_graph *g, fc_list l) {
+    return (uint32_t)(g->lists.at[l] & 0xffffffffu);
+}
+static inline const int64_t *fc_list_at(const fc_graph *g, fc_list l) {
+    return g->list_data.at + (g->lists.at[l] >> 32);
+}
+static inline uint32_t fc_rank(const fc_graph *g, fc_node n) {
+    return fc_list_len(g, g->nodes.at[n].shape);
+}
+static inline fc_dim fc_axis(const fc_graph *g, fc_node n, uint32_t axis) {
+    return (fc_dim)fc_list_at(g, g->nodes.at[n].shape)[axis];
+}
+bool fc_axis_is_one(const fc_graph *g, fc_node n, uint32_t axis); /* the literal size 1 */
+
+/* ---- making: raw ------------------------------------------------------------------------- */
+
+fc_list fc_intern_list(fc_graph *g, const int64_t *v, uint32_t n);
+/* The only constructor. `n` is complete (see the builders); returns an existing equal node if there
+ * is one, the folded constant if all operands are constants and the row is in the exact class. */
+fc_node fc_graph_node(fc_graph *g, fc_ninfo n);
+fc_node fc_graph_add(fc_graph *g, fc_ninfo *n); /* the same without a copy; *n may be changed */
+
+/* ---- making: typed builders (ir/build.c, ir/build_view.c) -------------------------------- */
+
+fc_node fc_build_input(fc_graph *g, const char *name, fusec_dtype t, uint32_t rank,
+                       const fc_dim *shape);
+void fc_build_output(fc_graph *g, const char *name, fc_node n);
+fc_node fc_build_const(fc_graph *g, fusec_dtype t, uint64_t bits); /* rank 0 */
+fc_node fc_build_number(fc_graph *g, fusec_dtype t,
+                        double v);           /* rank 0, converted as a cast does */
+fc_node fc_build_dim(fc_graph *g, fc_dim d); /* i64, rank 0 */
+fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape);
+fc_node fc_build_iota(fc_graph *g, fc_dim n); /* i64 [n] */
+
+fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t);
+fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t);
+fc_node fc_build_materialize(fc_graph *g, fc_node a);
+
+/* Elementwise: broadcasts the operands, checks the rule. Mixed dtypes are FUSEC_DTYPE_MISMATCH;
+ * FLOAT rows cast integers to the default float. */
+fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c);
+
+/* Reduction over `naxes` axes (negative counts from the end; naxes 0 with axes NULL = all). */
+fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
+                        bool keepdims);
+fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
+                           bool keepdims);
+
+fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
+fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */
+fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes);  /* rank entries */
+fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
+/* The shape two operands broadcast to; false (and g->error) when they do not. */
+bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
+                         fc_dim *shape);
+
+/* Adds `a == b` (or `a >= b`) to the conditions unless it is known; an error when it is known to
+ * fail. */
+fusec_status fc_require(fc_graph *g, fc_check kind, fc_dim a, fc_dim b, fusec_status status,
+                        const char *message);
+
+/* The language's table of how two dtypes combine; false for a pair without common dtype. */
+bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out);
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+void fc_type_print(const fc_graph *g, fc_node n, fc_str *out); /* "f32[n, 2*m]" */
+/* One node a line: the form of dumps and golden files. */
+void fc_graph_print(const fc_graph *g, fc_str *out);
+/* Structure hash of everything the outputs depend on (names of inputs and sizes excluded). */
+uint64_t fc_graph_hash(const fc_graph *g);
+
+#endif

@@ -1,0 +1,265 @@
+/* kernel.c - making, printing and counting kernels (ir/kernel_verify.c checks them).
+ *
+ * In: parts, in the order arguments, accesses, code, reductions, stores. Out: a fc_kernel as
+ * ir/kernel.h describes it. Nothing here looks at the value of a size. */
+#include "ir/kernel.h"
+#include "ir/expand.h"
+
+void fc_kernel_init(fc_kernel *k, const fc_alloc *alloc) {
+    memset(k, 0, sizeof *k);
+    fc_code_init(&k->code, alloc);
+    fc_arena_init(&k->arena, alloc);
+}
+
+void fc_kernel_free(fc_kernel *k) {
+    const fc_alloc *alloc = k->code.alloc;
+    if (!alloc) return; /* never initialised */
+    fc_vec_free(alloc, &k->accesses);
+    fc_vec_free(alloc, &k->reductions);
+    fc_vec_free(alloc, &k->stores);
+    fc_vec_free(alloc, &k->params);
+    fc_vec_free(alloc, &k->args);
+    fc_code_free(&k->code);
+    fc_arena_free(&k->arena);
+}
+
+/* ---- making
+ * ---------------------------------------------------------------------------------------- */
+
+static uint32_t out_of_memory(fc_kernel *k) {
+    if (k->code.status == FUSEC_OK) k->code.status = FUSEC_OUT_OF_MEMORY;
+    return UINT32_MAX;
+}
+
+uint32_t fc_kernel_arg(fc_kernel *k, fusec_dtype t, bool written, uint32_t buffer) {
+    fc_arg arg = {.written = written, .dtype = (uint8_t)t, .buffer = buffer};
+    if (!fc_push(k->code.alloc, &k->args, arg)) return out_of_memory(k);
+    return (uint32_t)k->args.len - 1;
+}
+
+uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t source) {
+    for (size_t i = 0; i < k->params.len; i++) {
+        const fc_scalar *p = &k->params.at[i];
+        if (p->dtype == t && p->is_dim == is_dim && p->source == source) return (uint32_t)i;
+    }
+    fc_scalar param = {.dtype = (uint8_t)t, .is_dim = is_dim, .source = source};
+    if (!fc_push(k->code.alloc, &k->params, param)) return out_of_memory(k);
+    return (uint32_t)k->params.len - 1;
+}
+
+static bool same_access(const fc_access *x, const fc_access *y) {
+    if (x->buffer != y->buffer || x->rank != y->rank) return false;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        const fc_map *a = &x->map[i], *b = &y->map[i];
+        if (a->axis != b->axis || a->step != b->step || a->start != b->start) return false;
+        if (x->buffer != FC_NO_BUFFER && x->shape[i] != y->shape[i]) return false;
+    }
+    return true;
+}
+
+uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
+                          const fc_map *map) {
+    bool index = buffer == FC_NO_BUFFER;
+    if (!index && buffer >= k->args.len) return UINT32_MAX;
+    fc_access acc = {.buffer = buffer, .rank = rank, .shape = index ? NULL : shape, .map = map};
+    acc.dtype = index ? (uint8_t)FUSEC_I64 : k->args.at[buffer].dtype;
+    acc.level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW;
+    for (uint32_t i = 0; i < rank; i++)
+        if (map[i].axis >= (int32_t)k->np) acc.level = FC_POINT;
+    for (size_t i = 0; i < k->accesses.len; i++)
+        if (same_access(&k->accesses.at[i], &acc)) return (uint32_t)i;
+
+    fc_map *maps = fc_arena_alloc(&k->arena, (rank + 1) * sizeof *maps);
+    fc_dim *dims = fc_arena_alloc(&k->arena, (rank + 1) * sizeof *dims);
+    if (!maps || !dims) return out_of_memory(k);
+    for (uint32_t i = 0; i < rank; i++) {
+        maps[i] = map[i];
+        if (!index) dims[i] = shape[i];
+    }
+    acc.map = maps;
+    acc.shape = index ? NULL : dims;
+    if (!fc_push(k->code.alloc, &k->accesses, acc)) return out_of_memory(k);
+    return (uint32_t)k->accesses.len - 1;
+}
+
+static fc_val leaf(fc_kernel *k, fc_op op, fusec_dtype t, fc_level level, uint64_t imm) {
+    fc_instr i = {.op = (uint16_t)op,
+                  .dtype = (uint8_t)t,
+                  .level = (uint8_t)level,
+                  .a = FC_NOVAL,
+                  .b = FC_NOVAL,
+                  .c = FC_NOVAL,
+                  .imm = imm};
+    return fc_code_add(&k->code, i);
+}
+
+fc_val fc_kernel_load(fc_kernel *k, uint32_t access) {
+    if (access >= k->accesses.len) return FC_NOVAL;
+    const fc_access *a = &k->accesses.at[access];
+    return leaf(k, a->buffer == FC_NO_BUFFER ? FC_OP_INDEX : FC_OP_LOAD, (fusec_dtype)a->dtype,
+                (fc_level)a->level, access);
+}
+
+fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param) {
+    if (param >= k->params.len) return FC_NOVAL;
+    return leaf(k, FC_OP_PARAM, (fusec_dtype)k->params.at[param].dtype, FC_ROW, param);
+}
+
+fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
+    if (value == FC_NOVAL) return FC_NOVAL;
+    fusec_dtype t = fc_acc_dtype(red, fc_val_dtype(&k->code, value));
+    fc_reduction r = {.op = (uint16_t)red, .dtype = (uint8_t)t, .stage = (uint8_t)stage};
+    r.value = fc_val_cast(&k->code, value, t);
+    if (r.value == FC_NOVAL) return FC_NOVAL;
+    uint32_t number = 0;
+    while (number < k->reductions.len && memcmp(&k->reductions.at[number], &r, sizeof r) != 0)
+        number++;
+    if (number == k->reductions.len && !fc_push(k->code.alloc, &k->reductions, r))
+        return out_of_memory(k);
+    if (k->nstages <= stage) k->nstages = stage + 1;
+    return leaf(k, FC_OP_ACC, fc_red_dtype(red, t), FC_ROW, number);
+}
+
+void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
+    fc_store s = {.access = access, .value = value};
+    if (access == UINT32_MAX || value == FC_NOVAL || !fc_push(k->code.alloc, &k->stores, s))
+        out_of_memory(k);
+}
+
+/* ---- using
+ * ------------------------------------------------------------------------------------------- */
+
+void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed) {
+    for (size_t i = 0; i < nroots; i++) needed[roots[i]] = 1;
+    for (size_t i = code->ins.len; i-- > 0;) { /* users come after their operands */
+        const fc_instr *in = &code->ins.at[i];
+        int arity = needed[i] ? fc_instr_arity(in) : 0;
+        if (arity > 0) needed[in->a] = 1;
+        if (arity > 1) needed[in->b] = 1;
+        if (arity > 2) needed[in->c] = 1;
+    }
+}
+
+static bool counts(const fc_kernel *k, const fc_instr *in) {
+    bool work = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT;
+    return work && (in->level == FC_POINT || k->schedule == FC_SCHED_MAP);
+}
+
+static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *ops,
+                         uint32_t *trans) {
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        if ((needed && !needed[i]) || !counts(k, in)) continue;
+        *ops += 1;
+        if (fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
+    }
+}
+
+void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental) {
+    *ops = 0;
+    *transcendental = 0;
+    size_t n = k->code.ins.len;
+    uint8_t *needed = fc_malloc(k->code.alloc, n);
+    if (!needed) { /* an estimate: every instruction once */
+        count_needed(k, NULL, ops, transcendental);
+        return;
+    }
+    for (uint32_t s = 0; s <= k->nstages; s++) {
+        memset(needed, 0, n);
+        for (size_t i = 0; s < k->nstages && i < k->reductions.len; i++) {
+            if (k->reductions.at[i].stage != s) continue;
+            fc_kernel_slice(&k->code, &k->reductions.at[i].value, 1, needed);
+            *ops += 1;
+        }
+        for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
+            fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, needed);
+        count_needed(k, needed, ops, transcendental);
+    }
+    fc_free(k->code.alloc, needed);
+}
+
+/* ---- text
+ * -------------------------------------------------------------------------------------------- */
+
+static void print_extents(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
+    for (uint32_t i = 0; i < k->np + k->nr; i++) {
+        fc_str_add(out, i == 0 ? " [" : i == k->np ? " | " : ", ");
+        if (i == 0 && k->np == 0) fc_str_add(out, "| ");
+        fc_dim_print(dims, k->extent[i], out);
+    }
+    if (k->np + k->nr) fc_str_char(out, ']');
+}
+
+static void print_map(const fc_map *m, const fc_dimtab *dims, fc_str *out) {
+    int64_t start;
+    bool plain = fc_dim_is_const(dims, m->start, &start);
+    if (m->axis < 0) {
+        fc_dim_print(dims, m->start, out);
+        return;
+    }
+    fc_str_printf(out, "i%d", (int)m->axis);
+    if (m->step != 1) fc_str_printf(out, "*%lld", (long long)m->step);
+    if (plain && start == 0) return;
+    fc_str_add(out, " + ");
+    fc_dim_print(dims, m->start, out);
+}
+
+static void print_access(const fc_kernel *k, const fc_access *a, const fc_dimtab *dims,
+                         fc_str *out) {
+    if (a->buffer == FC_NO_BUFFER)
+        fc_str_add(out, "index");
+    else
+        fc_str_printf(out, "arg%u", (unsigned)a->buffer);
+    if (k->schedule != FC_SCHED_MAP) fc_str_add(out, a->level == FC_ROW ? " row" : " point");
+    if (!dims) return;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        fc_str_add(out, i ? ", " : " [");
+        print_map(&a->map[i], dims, out);
+    }
+    if (a->rank) fc_str_char(out, ']');
+    if (a->buffer == FC_NO_BUFFER) return;
+    fc_str_add(out, " of [");
+    for (uint32_t i = 0; i < a->rank; i++) {
+        if (i) fc_str_add(out, ", ");
+        fc_dim_print(dims, a->shape[i], out);
+    }
+    fc_str_char(out, ']');
+}
+
+static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
+    for (size_t i = 0; i < k->args.len; i++)
+        fc_str_printf(out, "arg%u = %s %s\n", (unsigned)i, fc_dtypes[k->args.at[i].dtype].name,
+                      k->args.at[i].written ? "out" : "in");
+    for (size_t i = 0; i < k->params.len; i++) {
+        const fc_scalar *p = &k->params.at[i];
+        fc_str_printf(out, "param%u = %s", (unsigned)i, fc_dtypes[p->dtype].name);
+        if (dims && !p->is_dim) fc_str_printf(out, " input %u", (unsigned)p->source);
+        if (dims && p->is_dim) {
+            fc_str_add(out, " size ");
+            fc_dim_print(dims, p->source, out);
+        }
+        fc_str_char(out, '\n');
+    }
+    for (size_t i = 0; i < k->accesses.len; i++) {
+        fc_str_printf(out, "access%u = ", (unsigned)i);
+        print_access(k, &k->accesses.at[i], dims, out);
+        fc_str_char(out, '\n');
+    }
+}
+
+void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
+    static const char *const names[] = {"map", "inner", "outer"};
+    fc_str_printf(out, "kernel %s p%u r%u", names[k->schedule], (unsigned)k->np, (unsigned)k->nr);
+    if (dims) print_extents(k, dims, out);
+    fc_str_char(out, '\n');
+    print_arguments(k, dims, out);
+    fc_code_print(&k->code, out);
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        fc_str_printf(out, "reduce%u = stage %u %s %s %%%u\n", (unsigned)i, (unsigned)r->stage,
+                      fc_ops[r->op].name, fc_dtypes[r->dtype].name, (unsigned)r->value);
+    }
+    for (size_t i = 0; i < k->stores.len; i++)
+        fc_str_printf(out, "store access%u %%%u\n", (unsigned)k->stores.at[i].access,
+                      (unsigned)k->stores.at[i].value);
+}

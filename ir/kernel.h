@@ -1,0 +1,154 @@
+/* kernel.h - the second representation: a loop nest and its code, between the passes and a target's
+ * text.
+ *
+ * A kernel runs over kept axes P (every point of them is one row of work) and, if it reduces, over
+ * reduced axes R inside. Its code is one straight-line fc_code; every instruction has a level:
+ * FC_ROW values depend on P only and are computed once a row, FC_POINT values at every element.
+ * Reductions are grouped in stages: those of stage s may read the results (FC_OP_ACC) of stages
+ * before s. After the last stage come the stores. An emitter runs, for each stage s,
+ *
+ *     row code that stage s needs;  for r in R { point code that stage s needs; step accumulators
+ * of s } combine; FC_OP_ACC values of s become available
+ *
+ * and at the end row stores, and one more loop over R for the point stores if there are any. What a
+ * stage "needs" is the slice of the code that its reductions (or stores) depend on:
+ * fc_kernel_slice.
+ *
+ *     softmax:  stage 0: max of load x     stage 1: sum of exp(x - ACC0)     stores: exp(x - ACC0)
+ * / ACC1
+ *
+ * FC_OP_ACC: imm is the number of the reduction; its value is the FINISHED result (fc_red_finish),
+ * of dtype fc_red_dtype(op, reduction's dtype), level FC_ROW. So a kernel never sees components:
+ * emitters keep them between fc_red_init, _step, _combine and call fc_red_finish once a row and
+ * reduction. The element index that fc_red_step gets counts over all reduced axes in C order. A
+ * reduction of no elements (count == 0) is finish(init).
+ *
+ * Levels: in a reduction kernel LOAD and INDEX have the level of their access. In a map levels say
+ * nothing: everything belongs to the point (constants and what is made from them may still be
+ * marked FC_ROW).
+ *
+ * A store is written at the level of its ACCESS: FC_POINT in the last loop (its value may be
+ * FC_ROW: a result spread over the row), FC_ROW once a row (its value is then FC_ROW). An argument
+ * is read or written, never both.
+ *
+ * Everything is symbolic in the sizes: extents and index maps are dims of the graph; fc_nest_bind
+ * (codegen/nest.h) turns them into numbers. */
+#ifndef FUSEC_IR_KERNEL_H
+#define FUSEC_IR_KERNEL_H
+
+#include "ir/code.h"
+#include "ir/dim.h"
+#include "ir/graph.h"
+
+typedef enum fc_schedule {
+    FC_SCHED_MAP,   /* no reduction; every instruction is FC_POINT over P */
+    FC_SCHED_INNER, /* the innermost logical axis is reduced: inner tree; a team shares a row */
+    FC_SCHED_OUTER, /* the innermost logical axis is kept: outer tree; neighbours own neighbouring
+                       rows */
+    FC_SCHED_COUNT
+} fc_schedule;
+
+#define FC_MAX_AXES 32 /* kept + reduced */
+
+/* How one axis of a buffer is indexed: start + step * (index of kernel axis). */
+typedef struct fc_map {
+    int32_t
+        axis; /* kernel axis: 0..np-1 kept, np..np+nr-1 reduced; -1: none, the index is `start` */
+    int64_t step;
+    fc_dim start;
+} fc_map;
+
+/* A load, a store, or (buffer == FC_NO_BUFFER) the value of an affine index, used by FC_OP_INDEX:
+ * dtype i64, rank 1, shape NULL, and the value is start + step * (index of its axis). */
+#define FC_NO_BUFFER UINT32_MAX
+typedef struct fc_access {
+    uint32_t buffer; /* kernel argument */
+    uint8_t dtype;   /* storage dtype */
+    uint8_t level;   /* FC_ROW if no reduced axis is used; in a map FC_POINT */
+    uint32_t rank;
+    const fc_dim *shape; /* of the dense row-major array behind the argument */
+    const fc_map *map;   /* one for each axis of it */
+} fc_access;
+
+typedef struct fc_reduction {
+    uint16_t op;   /* reduction row */
+    uint8_t dtype; /* the dtype accumulated in (fc_acc_dtype); `value` has this dtype */
+    uint8_t stage;
+    fc_val value; /* element, FC_POINT (or FC_ROW: the same at every element) */
+} fc_reduction;
+
+typedef struct fc_store {
+    uint32_t access;
+    fc_val value; /* in the storage dtype; written at the level of the access */
+} fc_store;
+
+/* A scalar argument: a rank-0 input of the program or the value of a dim. */
+typedef struct fc_scalar {
+    uint8_t dtype;
+    bool is_dim;
+    uint32_t source; /* fc_dim, or number of the program input */
+} fc_scalar;
+
+typedef struct fc_arg {
+    bool written;
+    uint8_t dtype;
+    uint32_t buffer; /* number of the buffer in the plan (passes/plan.h) */
+} fc_arg;
+
+typedef struct fc_kernel {
+    fc_schedule schedule;
+    uint32_t np, nr;
+    fc_dim
+        extent[FC_MAX_AXES]; /* kept axes outermost first, then the reduced ones in logical order */
+    uint32_t nstages;        /* 0 for a map */
+    fc_code code;
+    FC_VEC(fc_access) accesses;
+    FC_VEC(fc_reduction) reductions; /* ascending by stage */
+    FC_VEC(fc_store) stores;
+    FC_VEC(fc_scalar) params;
+    FC_VEC(fc_arg) args;
+    fc_arena arena; /* maps and shapes */
+} fc_kernel;
+
+void fc_kernel_init(fc_kernel *k, const fc_alloc *alloc);
+void fc_kernel_free(fc_kernel *k);
+
+/* ---- making: the parts of a kernel. They copy what they are given; out of memory shows in
+ * code.status and as FC_NOVAL (UINT32_MAX), which the others pass on. Set schedule, np, nr and
+ * extent first. --------------------- */
+
+uint32_t fc_kernel_arg(fc_kernel *k, fusec_dtype t, bool written, uint32_t buffer);
+uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t source);
+/* `shape` and `map` have `rank` entries; works out the level. buffer FC_NO_BUFFER: `map` alone. The
+ * same access twice is one access. */
+uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
+                          const fc_map *map);
+fc_val fc_kernel_load(fc_kernel *k,
+                      uint32_t access); /* FC_OP_LOAD, or FC_OP_INDEX of an index access */
+fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
+/* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
+ * ascend. */
+fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);
+/* Stores `value`, which has the dtype of the access. */
+void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
+
+/* ---- using ------------------------------------------------------------------------------- */
+
+/* Marks needed[i] (code.ins.len bytes, cleared by the caller) for everything the roots depend on.
+ * Does not go through FC_OP_ACC: it is a leaf. */
+void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed);
+
+/* Structural checks; FUSEC_INTERNAL with the reason. Run between passes in debug builds and in all
+ * tests. */
+fusec_status fc_kernel_verify(const fc_kernel *k, fc_error *e);
+
+/* The dump format; canonical: equal kernels print equally. `dims` names the sizes. With dims NULL
+ * everything that a launch passes as an argument is left out (sizes, index maps, where parameters
+ * come from): kernels with equal text of this kind, of one class, run the same code. */
+void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out);
+
+/* Counts for explain and the cost model: operations per point over all stages and stores (a value
+ * that two stages need counts twice), transcendental ones among them. */
+void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental);
+
+#endif

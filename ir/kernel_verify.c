@@ -1,0 +1,162 @@
+/* kernel_verify.c - the structural rules of ir/kernel.h, checked.
+ *
+ * Any violation is a fault of a pass (FUSEC_INTERNAL) and names the part that breaks the rule. */
+#include "ir/expand.h"
+#include "ir/kernel.h"
+
+#define BAD(...) return fc_fail(e, FUSEC_INTERNAL, "bad kernel: " __VA_ARGS__)
+
+static fusec_status verify_shape(const fc_kernel *k, fc_error *e) {
+    bool reduces = k->reductions.len > 0;
+    if (k->code.status != FUSEC_OK) return fc_fail(e, k->code.status, "a kernel was not built");
+    if (k->schedule >= FC_SCHED_COUNT) BAD("schedule %d", (int)k->schedule);
+    if (k->np > FC_MAX_AXES || k->nr > FC_MAX_AXES || k->np + k->nr > FC_MAX_AXES)
+        BAD("%u + %u axes", (unsigned)k->np, (unsigned)k->nr);
+    if (reduces == (k->schedule == FC_SCHED_MAP)) BAD("the schedule does not fit the reductions");
+    if (k->schedule == FC_SCHED_MAP && (k->nr || k->nstages))
+        BAD("a map with reduced axes or stages");
+    if (k->stores.len == 0) BAD("it stores nothing");
+    for (uint32_t i = 0; i < k->np + k->nr; i++)
+        if (k->extent[i] == FC_DIM_NONE) BAD("axis %u has no extent", (unsigned)i);
+    for (size_t i = 0; i < k->args.len; i++)
+        if (k->args.at[i].dtype >= FUSEC_DTYPE_COUNT) BAD("argument %zu has no dtype", i);
+    return FUSEC_OK;
+}
+
+static fusec_status verify_access(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_access *a = &k->accesses.at[n];
+    bool index = a->buffer == FC_NO_BUFFER;
+    if (!index && a->buffer >= k->args.len) BAD("access %zu: no such argument", n);
+    if (a->rank > FC_MAX_RANK) BAD("access %zu: rank %u", n, (unsigned)a->rank);
+    if (index && (a->rank != 1 || a->shape || a->dtype != FUSEC_I64))
+        BAD("access %zu: an index has rank 1 and dtype i64", n);
+    if (!index && a->dtype != k->args.at[a->buffer].dtype) BAD("access %zu: dtype", n);
+    uint8_t level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        const fc_map *m = &a->map[i];
+        if (m->axis < -1 || m->axis >= (int32_t)(k->np + k->nr))
+            BAD("access %zu: axis %d", n, (int)m->axis);
+        if (m->start == FC_DIM_NONE) BAD("access %zu: no start", n);
+        if (!index && a->shape[i] == FC_DIM_NONE) BAD("access %zu: no shape", n);
+        if (m->axis >= (int32_t)k->np) level = FC_POINT;
+    }
+    if (a->level != level) BAD("access %zu: level", n);
+    return FUSEC_OK;
+}
+
+static fusec_status verify_leaf(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_instr *in = &k->code.ins.at[n];
+    switch (in->op) {
+    case FC_OP_CONST:
+    case FC_OP_COUNT: return FUSEC_OK;
+    case FC_OP_LOAD:
+    case FC_OP_INDEX:
+        if (in->imm >= k->accesses.len) BAD("%%%zu: no such access", n);
+        const fc_access *a = &k->accesses.at[in->imm];
+        if ((a->buffer == FC_NO_BUFFER) != (in->op == FC_OP_INDEX)) BAD("%%%zu: wrong access", n);
+        if (in->op == FC_OP_LOAD && k->args.at[a->buffer].written)
+            BAD("%%%zu: reads an argument that is written", n);
+        if (in->dtype != a->dtype || in->level != a->level) BAD("%%%zu: not as its access", n);
+        return FUSEC_OK;
+    case FC_OP_PARAM:
+        if (in->imm >= k->params.len) BAD("%%%zu: no such parameter", n);
+        if (in->dtype != k->params.at[in->imm].dtype) BAD("%%%zu: not as its parameter", n);
+        return FUSEC_OK;
+    case FC_OP_ACC:
+        if (in->imm >= k->reductions.len) BAD("%%%zu: no such reduction", n);
+        const fc_reduction *r = &k->reductions.at[in->imm];
+        if (in->dtype != fc_red_dtype((fc_op)r->op, (fusec_dtype)r->dtype)) BAD("%%%zu: dtype", n);
+        return FUSEC_OK;
+    default: BAD("%%%zu: operation %u has no place in a kernel", n, (unsigned)in->op);
+    }
+}
+
+/* Operands exist, levels rise, f16 and bf16 are only converted. */
+static fusec_status verify_computed(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_instr *in = &k->code.ins.at[n];
+    fc_val src[3] = {in->a, in->b, in->c};
+    int arity = fc_instr_arity(in);
+    for (int i = 0; i < arity; i++) {
+        if (src[i] >= n) BAD("%%%zu: operand %d comes later", n, i);
+        const fc_instr *s = &k->code.ins.at[src[i]];
+        if (s->level > in->level) BAD("%%%zu: a row value from a point value", n);
+        if (fc_is_elementwise(in->op) && fc_is_half((fusec_dtype)s->dtype))
+            BAD("%%%zu: computes in %s", n, fc_dtypes[s->dtype].name);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        if (in->dtype >= FUSEC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
+        bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
+                        in->op == FC_OP_BITCAST;
+        FC_TRY(computed ? verify_computed(k, i, e) : verify_leaf(k, i, e));
+    }
+    return FUSEC_OK;
+}
+
+/* A stage reads results of earlier stages only. `stage` of an instruction: the first one that can
+ * run it. */
+static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *e) {
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        fc_val src[3] = {in->a, in->b, in->c};
+        stage[i] = in->op == FC_OP_ACC ? (uint8_t)(k->reductions.at[in->imm].stage + 1) : 0;
+        for (int j = 0; j < fc_instr_arity(in); j++)
+            if (stage[src[j]] > stage[i]) stage[i] = stage[src[j]];
+    }
+    uint32_t last = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        if (r->stage != last && (i == 0 || r->stage != last + 1))
+            BAD("reduction %zu: stages ascend by one", i);
+        if (stage[r->value] > r->stage) BAD("reduction %zu reads its own or a later stage", i);
+        last = r->stage;
+    }
+    if (k->reductions.len && k->nstages != last + 1) BAD("%u stages", (unsigned)k->nstages);
+    return FUSEC_OK;
+}
+
+static fusec_status verify_reductions(const fc_kernel *k, fc_error *e) {
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        if (!fc_is_reduction(r->op)) BAD("reduction %zu: operation %u", i, (unsigned)r->op);
+        if (r->value >= k->code.ins.len) BAD("reduction %zu: no value", i);
+        if (k->code.ins.at[r->value].dtype != r->dtype)
+            BAD("reduction %zu: dtype of the element", i);
+        if (fc_is_half((fusec_dtype)r->dtype)) BAD("reduction %zu: accumulates in 16 bits", i);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status verify_stores(const fc_kernel *k, fc_error *e) {
+    for (size_t i = 0; i < k->stores.len; i++) {
+        const fc_store *s = &k->stores.at[i];
+        if (s->access >= k->accesses.len) BAD("store %zu: no such access", i);
+        const fc_access *a = &k->accesses.at[s->access];
+        if (a->buffer == FC_NO_BUFFER || !k->args.at[a->buffer].written)
+            BAD("store %zu: its argument is not an output", i);
+        if (s->value >= k->code.ins.len) BAD("store %zu: no value", i);
+        const fc_instr *in = &k->code.ins.at[s->value];
+        if (in->dtype != a->dtype) BAD("store %zu: dtype", i);
+        if (in->level > a->level) BAD("store %zu: a point value once a row", i);
+        for (size_t j = 0; j < i; j++)
+            if (k->stores.at[j].access == s->access) BAD("store %zu: written twice", i);
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_kernel_verify(const fc_kernel *k, fc_error *e) {
+    FC_TRY(verify_shape(k, e));
+    for (size_t i = 0; i < k->accesses.len; i++) FC_TRY(verify_access(k, i, e));
+    FC_TRY(verify_reductions(k, e));
+    FC_TRY(verify_code(k, e));
+    uint8_t *stage = fc_calloc(k->code.alloc, k->code.ins.len + 1, 1);
+    if (!stage) return fc_oom(e);
+    fusec_status s = verify_stages(k, stage, e);
+    fc_free(k->code.alloc, stage);
+    FC_TRY(s);
+    return verify_stores(k, e);
+}

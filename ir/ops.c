@@ -1,0 +1,73 @@
+/* ops.c - the table of all operations, made from ops.def.
+ *
+ * Structural operations have a name (for dumps) and nothing else. A row of ops.def that lacks a
+ * column, or has one twice, does not compile: every column adds its own digit to a sum that has to
+ * come out right. */
+#include "ir/ops.h"
+
+/* "0" marks a column that does not apply; any other entry is longer than one character (ops.def).
+ */
+#define GIVEN(e) (sizeof(e) > 2)
+
+/* flags as ops.def spells them */
+enum {
+    C = FC_F_COMMUTES,
+    X = FC_F_EXACT,
+    H = FC_F_HIDDEN,
+    O = FC_F_OPERATOR,
+    T = FC_F_TRANSCENDENTAL,
+    E = FC_F_EMPTY_IS_ERROR
+};
+
+#define STRUCT(op, text) [FC_OP_##op] = {.name = (text), .doc = "", .rule = FC_RULE_STRUCT}
+
+const fc_op_info fc_ops[FC_OP_COUNT_] = {
+    STRUCT(NONE, "none"),       STRUCT(INPUT, "input"),         STRUCT(CONST, "const"),
+    STRUCT(DIM, "dim"),         STRUCT(IOTA, "iota"),           STRUCT(CAST, "cast"),
+    STRUCT(BITCAST, "bitcast"), STRUCT(BROADCAST, "broadcast"), STRUCT(PERMUTE, "permute"),
+    STRUCT(SLICE, "slice"),     STRUCT(RESHAPE, "reshape"),     STRUCT(MATERIALIZE, "materialize"),
+    STRUCT(LOAD, "load"),       STRUCT(PARAM, "param"),         STRUCT(INDEX, "index"),
+    STRUCT(ACC, "acc"),         STRUCT(COUNT, "count"),         STRUCT(ARG, "arg"),
+    STRUCT(CVT, "cvt"),
+
+#define OP(op, operands, type_rule, letters, columns, text)                                        \
+    [FC_OP_##op] = {columns.name = #op, .doc = (text), .rule = FC_RULE_##type_rule,                \
+                    .arity = (operands), .flags = (letters)},
+#define CUDA(f, i)    .cuda_f = (f), .cuda_i = (i),
+#define LLVM(f, s, u) .llvm_f = (f), .llvm_s = (s), .llvm_u = (u),
+#define EVAL(f, i)    .eval_f = GIVEN(#f), .eval_i = GIVEN(#i),
+#define EXPAND(f, i)  .expand_f = GIVEN(#f), .expand_i = GIVEN(#i),
+#define ULP(f32, f64) .ulp32 = (f32), .ulp64 = (f64),
+#define RED(op, type_rule, letters, parts, columns, text)                                          \
+    [FC_OP_##op] = {.name = #op,                                                                   \
+                    .doc = (text),                                                                 \
+                    .rule = FC_RULE_##type_rule,                                                   \
+                    .arity = 1,                                                                    \
+                    .flags = (letters),                                                            \
+                    .components = (parts)},
+#include "ir/ops.def"
+};
+
+#define OP(op, operands, type_rule, letters, columns, text)                                        \
+    _Static_assert((0 columns) == 0x11111, "columns of " #op);
+#define CUDA(f, i)    +0x1
+#define LLVM(f, s, u) +0x10
+#define EVAL(f, i)    +0x100
+#define EXPAND(f, i)  +0x1000
+#define ULP(f32, f64) +0x10000
+#define RED(op, type_rule, letters, parts, columns, text)                                          \
+    _Static_assert((0 columns) == 0x1111, "columns of " #op);
+#define INIT(...)    +0x1
+#define STEP(...)    +0x10
+#define COMBINE(...) +0x100
+#define FINISH(...)  +0x1000
+#include "ir/ops.def"
+
+fc_op fc_op_by_name(const char *name, size_t len) {
+    for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_COUNT_; op++) {
+        const fc_op_info *row = &fc_ops[op];
+        if (row->flags & FC_F_HIDDEN) continue;
+        if (strlen(row->name) == len && memcmp(row->name, name, len) == 0) return (fc_op)op;
+    }
+    return FC_OP_NONE;
+}

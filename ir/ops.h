@@ -1,0 +1,110 @@
+/* ops.h - the numbering and the facts of all operations; the facts themselves are in ops.def.
+ *
+ * One enum names every operation of the graph and every instruction of kernel code: first the
+ * structural ones (written out here), then the elementwise rows, then the reductions of ops.def. */
+#ifndef FUSEC_IR_OPS_H
+#define FUSEC_IR_OPS_H
+
+#include "ir/base.h"
+#include "ir/dtype.h"
+
+typedef enum fc_op {
+    FC_OP_NONE = 0,
+    /* leaves */
+    FC_OP_INPUT, /* an argument of the program or bound data */
+    FC_OP_CONST, /* one value; attr = its bits (fc_const_bits) */
+    FC_OP_DIM,   /* an axis length as an i64 scalar; attr = fc_dim */
+    FC_OP_IOTA,  /* i64 0, 1, 2, ... along axis attr of the node's shape */
+    /* conversions */
+    FC_OP_CAST,    /* docs/semantics.md: saturating, one rounding */
+    FC_OP_BITCAST, /* the same bits in another dtype of the same width */
+    /* views: cost index arithmetic, not memory */
+    FC_OP_BROADCAST, /* to the node's shape, axes aligned from the right */
+    FC_OP_PERMUTE,   /* attr -> fc_list of axes: result axis i is operand axis list[i] */
+    FC_OP_SLICE,     /* attr -> fc_slice for each operand axis; keeps the rank */
+    FC_OP_RESHAPE,   /* to the node's shape; the same number of elements in C order */
+    /* the user's fusion barrier: the value is stored */
+    FC_OP_MATERIALIZE,
+    /* kernel code only (ir/code.h) */
+    FC_OP_LOAD,  /* imm = access number */
+    FC_OP_PARAM, /* imm = scalar parameter number */
+    FC_OP_INDEX, /* i64 value of an affine index; imm = access number of an index access */
+    FC_OP_ACC,   /* finished result of a reduction; imm = reduction number (ir/kernel.h) */
+    FC_OP_COUNT, /* i64: number of elements of the reduction of this kernel */
+    FC_OP_ARG,   /* operand of a step or combine program; imm = its number */
+    FC_OP_CVT,   /* raw conversion: float to int only in range; the dtype of operand a is the source
+                  */
+
+    FC_OP_FIRST_ELEMENTWISE,
+    FC_OP_BEFORE_ELEMENTWISE_ =
+        FC_OP_FIRST_ELEMENTWISE - 1, /* so that the first row has this number */
+#define OP(name, ...) FC_OP_##name,
+#include "ir/ops.def"
+    FC_OP_FIRST_REDUCTION,
+    FC_OP_BEFORE_REDUCTION_ = FC_OP_FIRST_REDUCTION - 1,
+#define RED(name, ...) FC_OP_##name,
+#include "ir/ops.def"
+    FC_OP_COUNT_
+} fc_op;
+
+/* What operands an operation takes and what it gives. T is the dtype all operands share. */
+typedef enum fc_rule {
+    FC_RULE_STRUCT,  /* structural: see the builder */
+    FC_RULE_ARITH,   /* T numeric -> T (bool is refused, except + and * which become or and and) */
+    FC_RULE_FLOAT,   /* T float -> T; integers and bool are cast to the default float first */
+    FC_RULE_ANY,     /* T any -> T */
+    FC_RULE_COMPARE, /* T any -> bool */
+    FC_RULE_TEST,    /* T any -> bool */
+    FC_RULE_LOGIC,   /* bool -> bool */
+    FC_RULE_BITS,    /* T integer or bool -> T */
+    FC_RULE_SELECT,  /* bool, T, T -> T */
+    /* reductions */
+    FC_RULE_SUM,   /* signed, bool -> i64; unsigned -> u64; float -> the same, accumulated in f32 or
+                      f64 */
+    FC_RULE_KEEP,  /* T -> T */
+    FC_RULE_BOOL,  /* bool -> bool */
+    FC_RULE_INDEX, /* T -> i64 */
+    FC_RULE_MEAN   /* float -> the same; integers are cast to the default float first */
+} fc_rule;
+
+enum {
+    FC_F_COMMUTES = 1,
+    FC_F_EXACT = 2,
+    FC_F_HIDDEN = 4,
+    FC_F_OPERATOR = 8,
+    FC_F_TRANSCENDENTAL = 16,
+    FC_F_EMPTY_IS_ERROR = 32, /* a reduction that has no result for no elements */
+};
+
+typedef struct fc_op_info {
+    const char *name;
+    const char *doc;
+    fc_rule rule;
+    uint8_t arity;
+    uint8_t flags;
+    uint8_t components; /* of a reduction's accumulator */
+    float ulp32, ulp64;
+    /* columns of the targets; NULL = expand */
+    const char *cuda_f, *cuda_i;
+    const char *llvm_f, *llvm_s, *llvm_u;
+    bool eval_f, eval_i;
+    bool expand_f, expand_i;
+} fc_op_info;
+
+extern const fc_op_info fc_ops[FC_OP_COUNT_];
+
+static inline bool fc_is_elementwise(int op) {
+    return op >= FC_OP_FIRST_ELEMENTWISE && op < FC_OP_FIRST_REDUCTION;
+}
+static inline bool fc_is_reduction(int op) {
+    return op >= FC_OP_FIRST_REDUCTION && op < FC_OP_COUNT_;
+}
+static inline bool fc_is_view(int op) {
+    return op >= FC_OP_BROADCAST && op <= FC_OP_RESHAPE;
+}
+
+/* The row of this name ("sin"), FC_OP_NONE if there is none. Finds neither hidden rows nor
+ * structural ones. */
+fc_op fc_op_by_name(const char *name, size_t len);
+
+#endif
