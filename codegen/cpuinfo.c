@@ -1,0 +1,234 @@
+/* cpuinfo.c - see cpuinfo.h. Everything is read anew at each call (some 50 us): nothing is kept. */
+#include "codegen/cpuinfo.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+/* ---- features ------------------------------------------------------------------------------ */
+
+#if defined(__x86_64__)
+
+static uint64_t xcr0(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    return (uint64_t)hi << 32 | lo;
+}
+
+static void brand(fc_cpuinfo *c) {
+    unsigned r[12];
+    if (!__get_cpuid(0x80000002u, &r[0], &r[1], &r[2], &r[3]) ||
+        !__get_cpuid(0x80000003u, &r[4], &r[5], &r[6], &r[7]) ||
+        !__get_cpuid(0x80000004u, &r[8], &r[9], &r[10], &r[11])) {
+        snprintf(c->name, sizeof c->name, "x86-64");
+        return;
+    }
+    char text[sizeof r + 1];
+    memcpy(text, r, sizeof r);
+    text[sizeof r] = 0;
+    char *s = text;
+    while (*s == ' ') s++;
+    snprintf(c->name, sizeof c->name, "%s", s);
+    for (size_t n = strlen(c->name); n > 0 && c->name[n - 1] == ' '; n--) c->name[n - 1] = 0;
+}
+
+static void detect(fc_cpuinfo *c) {
+    enum { XCR0_AVX = 0x6, XCR0_AVX512 = 0xe6 };
+    static const struct {
+        unsigned leaf7, bit, feature;
+        bool avx512;
+    } bits[] = {{0, 20, FC_CPU_SSE42, false},   {0, 28, FC_CPU_AVX, false},
+                {0, 12, FC_CPU_FMA, false},     {0, 29, FC_CPU_F16C, false},
+                {1, 5, FC_CPU_AVX2, false},     {1, 8, FC_CPU_BMI2, false},
+                {1, 16, FC_CPU_AVX512F, true},  {1, 30, FC_CPU_AVX512BW, true},
+                {1, 17, FC_CPU_AVX512DQ, true}, {1, 31, FC_CPU_AVX512VL, true}};
+    unsigned id = 0, ebx = 0, ecx = 0, edx = 0, b7 = 0, c7 = 0, d7 = 0, a7 = 0, a71 = 0, x = 0;
+    brand(c);
+    __get_cpuid(1, &id, &ebx, &ecx, &edx);
+    __get_cpuid_count(7, 0, &a7, &b7, &c7, &d7);
+    if (a7 >= 1) __get_cpuid_count(7, 1, &a71, &x, &x, &x);
+    uint64_t saved = ecx >> 27 & 1 ? xcr0() : 0;
+    bool avx = (saved & XCR0_AVX) == XCR0_AVX, avx512 = (saved & XCR0_AVX512) == XCR0_AVX512;
+    for (size_t i = 0; i < FC_COUNT(bits); i++) {
+        unsigned word = bits[i].leaf7 ? b7 : ecx;
+        bool state = bits[i].avx512 ? avx512 : avx || bits[i].feature == FC_CPU_SSE42;
+        if (state && word >> bits[i].bit & 1) c->features |= bits[i].feature;
+    }
+    const unsigned full = FC_CPU_AVX512F | FC_CPU_AVX512BW | FC_CPU_AVX512DQ | FC_CPU_AVX512VL;
+    c->vector_bytes = (c->features & full) == full ? 64 : c->features & FC_CPU_AVX2 ? 32 : 16;
+    snprintf(c->key, sizeof c->key, "x86-64 %08x %08x %08x %08x %08x %08x %08x %llx %.40s", id, ecx,
+             edx, b7, c7, d7, a71, (unsigned long long)saved, c->name);
+}
+
+#else
+
+static void read_line(const char *path, char *out, size_t size);
+
+/* No identification can be trusted to exist here: the model line of /proc/cpuinfo names it well
+ * enough. */
+static void detect(fc_cpuinfo *c) {
+#if defined(__aarch64__)
+    c->features = FC_CPU_NEON;
+    snprintf(c->name, sizeof c->name, "aarch64");
+#else
+    snprintf(c->name, sizeof c->name, "unknown");
+#endif
+    c->vector_bytes = 16;
+    char midr[40];
+    read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr, sizeof midr);
+    snprintf(c->key, sizeof c->key, "%s %s", c->name, midr);
+}
+
+#endif
+
+void fc_cpuinfo_features(const fc_cpuinfo *c, fc_str *out) {
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } names[] = {
+        {FC_CPU_AVX512F, "avx512f"},   {FC_CPU_AVX512BW, "avx512bw"}, {FC_CPU_AVX512DQ, "avx512dq"},
+        {FC_CPU_AVX512VL, "avx512vl"}, {FC_CPU_AVX2, "avx2"},         {FC_CPU_FMA, "fma"},
+        {FC_CPU_F16C, "f16c"},         {FC_CPU_BMI2, "bmi2"},         {FC_CPU_AVX, "avx"},
+        {FC_CPU_SSE42, "sse4.2"},      {FC_CPU_NEON, "neon"}};
+    const char *gap = "";
+    for (size_t i = 0; i < FC_COUNT(names); i++) {
+        if (!(c->features & names[i].bit)) continue;
+        fc_str_printf(out, "%s%s", gap, names[i].name);
+        gap = " ";
+    }
+}
+
+/* ---- files of the kernel ------------------------------------------------------------------- */
+
+/* The first line without its newline; "" when there is none. */
+static void read_line(const char *path, char *out, size_t size) {
+    out[0] = 0;
+    FILE *f = fopen(path, "re");
+    if (!f) return;
+    if (!fgets(out, (int)size, f)) out[0] = 0;
+    out[strcspn(out, "\n")] = 0;
+    fclose(f);
+}
+
+/* ---- cores --------------------------------------------------------------------------------- */
+
+static int by_affinity(void) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    for (int n = 1024; n <= 1024 * 1024; n *= 4) { /* the mask must cover every possible CPU */
+        cpu_set_t *set = CPU_ALLOC((size_t)n);
+        if (!set) break;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)n);
+        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0) return count;
+    }
+    return online > 0 && online < 1 << 16 ? (int)online : 1;
+}
+
+/* CPUs of a limit of `quota` per `period`, rounded up; INT_MAX-like when there is no limit. */
+static int cpus_of(const char *quota, const char *period, int none) {
+    long long q = atoll(quota), p = atoll(period);
+    if (!isdigit((unsigned char)quota[0]) || q <= 0 || p <= 0) return none;
+    long long n = (q + p - 1) / p;
+    return n < none ? (int)n : none;
+}
+
+static int limit_v2(const char *dir, int none) {
+    char path[700], line[100], *period;
+    snprintf(path, sizeof path, "%s/cpu.max", dir);
+    read_line(path, line, sizeof line);
+    period = strchr(line, ' ');
+    if (!period) return none;
+    *period++ = 0;
+    return cpus_of(line, period, none);
+}
+
+static int limit_v1(const char *dir, int none) {
+    char path[700], quota[40], period[40];
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
+    read_line(path, quota, sizeof quota);
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
+    read_line(path, period, sizeof period);
+    return cpus_of(quota, period, none);
+}
+
+/* The strictest limit from the process's group up to the root of the hierarchy. Inside a container
+ * the path may name a directory that is not visible; the walk then starts to count where one is. */
+static int walk_up(const char *root, const char *group, int (*limit)(const char *, int), int none) {
+    char dir[600];
+    int least = none;
+    snprintf(dir, sizeof dir, "%s%s", root, strcmp(group, "/") == 0 ? "" : group);
+    for (;;) {
+        int n = limit(dir, none);
+        if (n < least) least = n;
+        if (strlen(dir) <= strlen(root)) return least;
+        *strrchr(dir, '/') = 0;
+    }
+}
+
+static int by_cgroup(int none) {
+    int least = none;
+    char line[512];
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (!f) return none;
+    while (fgets(line, sizeof line, f)) { /* "0::/a/b" or "4:cpu,cpuacct:/a/b" */
+        line[strcspn(line, "\n")] = 0;
+        char *kinds = strchr(line, ':'), *group = kinds ? strchr(kinds + 1, ':') : NULL;
+        if (!group || group[1] != '/') continue;
+        *group++ = 0;
+        int n = none;
+        if (kinds[1] == 0)
+            n = walk_up("/sys/fs/cgroup", group, limit_v2, none);
+        else if (strcmp(kinds + 1, "cpu") == 0 || strstr(kinds, "cpu,") || strstr(kinds, ",cpu"))
+            n = walk_up("/sys/fs/cgroup/cpu", group, limit_v1, none);
+        if (n < least) least = n;
+    }
+    fclose(f);
+    return least;
+}
+
+/* ---- caches -------------------------------------------------------------------------------- */
+
+static void caches(fc_cpuinfo *c) {
+    for (int i = 0; i < 8; i++) {
+        char path[100], level[20], type[20], size[40];
+        const char *base = "/sys/devices/system/cpu/cpu0/cache/index";
+        snprintf(path, sizeof path, "%s%d/level", base, i);
+        read_line(path, level, sizeof level);
+        snprintf(path, sizeof path, "%s%d/type", base, i);
+        read_line(path, type, sizeof type);
+        snprintf(path, sizeof path, "%s%d/size", base, i);
+        read_line(path, size, sizeof size);
+        size_t bytes = (size_t)strtoull(size, NULL, 10);
+        if (strchr(size, 'K')) bytes <<= 10;
+        if (strchr(size, 'M')) bytes <<= 20;
+        if (level[0] == '1' && strcmp(type, "Data") == 0) c->l1d = bytes;
+        if (level[0] == '2') c->l2 = bytes;
+        if (level[0] == '3') c->l3 = bytes;
+    }
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+    const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    size_t *const to[] = {&c->l1d, &c->l2, &c->l3};
+    for (int i = 0; i < 3; i++) {
+        long n = *to[i] ? 0 : sysconf(names[i]);
+        if (n > 0) *to[i] = (size_t)n;
+    }
+#endif
+    if (!c->l1d) c->l1d = (size_t)32 << 10;
+    if (!c->l2) c->l2 = (size_t)512 << 10;
+    if (!c->l3) c->l3 = (size_t)8 << 20;
+}
+
+void fc_cpuinfo_get(fc_cpuinfo *out) {
+    memset(out, 0, sizeof *out);
+    detect(out);
+    int cores = by_affinity(), limit = by_cgroup(cores);
+    out->cores = limit < cores ? limit : cores;
+    if (out->cores < 1) out->cores = 1;
+    caches(out);
+}

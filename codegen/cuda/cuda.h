@@ -1,0 +1,165 @@
+/* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
+ * and launch), cuda_emit.c (the frame of every text), cuda_code.c (one instruction), cuda_red.c (a
+ * reduction as five small functions), cuda_group.c (loads, code and stores of a few elements), then
+ * one file per schedule: cuda_map.c, cuda_inner.c, cuda_outer.c.
+ *
+ * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
+ * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
+ * value, i0 an index of a kept axis, j0 of a reduced one, red0 the accumulator of reduction 0, f0
+ * its result. Sizes are read from the parameter block; p.w[n] is word n of it (codegen/nest.h). */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_H
+#define FUSEC_CODEGEN_CUDA_CUDA_H
+
+#include "codegen/target.h"
+
+/* ---- how a class is read
+ * ------------------------------------------------------------------------------
+ *
+ * aligned  accesses that move by one along the inner axis take a thread's elements at once, up to
+ * 16 bytes map      vector > 1: a thread takes that many neighbours along the inner axis (and
+ * aligned is set); vector = 1: it takes `teams` elements FC_CUDA_MAP_THREADS apart inner variant:
+ * low 4 bits one of the following, above them log2 of the iterations of FC_CUDA_ONE; vector:
+ * neighbouring elements of a thread (FC_CUDA_THREAD 1 to 8, else 4); teams: log2 of the threads of
+ * a row outer    teams: log2 of the rows of a block (its threads along x) split    1: a row (inner)
+ * or a block of rows (outer) is shared by several blocks */
+enum {
+    FC_CUDA_THREAD, /* one thread a row, whatever its length */
+    FC_CUDA_ONE, /* a row is at most one chunk for each warp of its team; loads are kept for later
+                    stages */
+    FC_CUDA_LOOP /* every warp of a team walks over a span of chunks */
+};
+enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
+
+/* Threads of a block of an inner kernel whose rows have `team` threads. */
+static inline unsigned fc_cuda_block(unsigned team) {
+    return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
+}
+
+/* ---- text under construction
+ * --------------------------------------------------------------------------- */
+
+/* Renders instructions of one fc_code. */
+typedef struct fc_cuda_text {
+    const fc_code *code;
+    fc_str *out;
+    unsigned depth;
+    const char *const *args; /* names of FC_OP_ARG */
+    const uint8_t *need;     /* the slice under way: where sin looks for its cos */
+    uint8_t *done;           /* instructions that have a name in an enclosing scope */
+    uint8_t *local;          /* the same for the scope under way */
+} fc_cuda_text;
+
+typedef struct fc_cuda_gen {
+    fc_cuda_text t;
+    const fc_kernel *k;
+    const fc_class *cls;
+    fc_layout l;
+    uint32_t np, axes;
+    fc_code code;        /* legalised */
+    fc_val *store_value; /* [stores] in `code` */
+    fc_val *red_value;   /* [reductions] */
+    fc_val *roots;       /* scratch */
+    uint8_t *need, *done, *local, *vary;
+    uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
+    uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
+} fc_cuda_gen;
+
+/* One line, indented; a line that is "}" or starts with it closes a level, one that ends in "{"
+ * opens one. */
+void fc_cuda_line(fc_cuda_text *t, const char *fmt, ...) FC_PRINTF(2, 3);
+
+void fc_cuda_indent(fc_cuda_text *t); /* for lines made piece by piece */
+
+const char *fc_cuda_type(fusec_dtype t); /* of a value: f16 and bf16 are float */
+/* Appends the name of a value, or the literal. */
+void fc_cuda_operand(fc_cuda_text *t, fc_val v);
+/* "const float v3 = ...;" and, where they are at hand, the bits of a 16-bit float as h3. */
+void fc_cuda_instr(fc_cuda_text *t, fc_val v);
+/* Defines v from an expression of its storage type. */
+void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
+/* Appends the value in its storage type. */
+void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
+
+/* ---- reductions: struct redN with redN_start, _step, _join, _finish and the shuffles _xor and
+ * _from ----- */
+
+fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
+size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
+/* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,
+ * rounded up to a multiple of 8 of them so that the next one is aligned. `offset` says where this
+ * thread's row begins. */
+void fc_cuda_partials(fc_cuda_gen *g, const char *offset);
+size_t fc_cuda_partial_bytes(const fc_kernel *k, int64_t rows, int64_t spans);
+
+void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage); /* f* */
+
+/* A line for every reduction r of a stage. */
+#define FC_EACH_REDUCTION(g, of_stage, ...)                                                        \
+    for (unsigned r = 0; r < (g)->k->reductions.len; r++)                                          \
+        if ((g)->k->reductions.at[r].stage == (of_stage)) fc_cuda_line(&(g)->t, __VA_ARGS__)
+
+/* ---- slices and scopes
+ * ----------------------------------------------------------------------------------- */
+
+enum { FC_CUDA_LOADS = 1, FC_CUDA_INDEXES = 2, FC_CUDA_WRITES = 4 };
+enum { FC_CUDA_STORES = UINT8_MAX }; /* the phase after the last stage */
+
+/* Marks in g->need what a phase needs and in g->used the accesses that it touches. `level` picks
+ * the stores of the last phase. False when the phase does nothing at this level. */
+bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level);
+/* The row code of the slice: values that later scopes find by name. */
+void fc_cuda_row(fc_cuda_gen *g);
+void fc_cuda_row_stores(fc_cuda_gen *g);
+/* Offsets b* of all accesses with the axes [0, end) in, whose indices have names. */
+void fc_cuda_bases(fc_cuda_gen *g, uint32_t end);
+/* Indices of the axes [first, end) from their linear number; `number` is a variable that stays as
+ * it is. */
+void fc_cuda_indices(fc_cuda_gen *g, uint32_t first, uint32_t end, const char *number);
+
+/* ---- groups of elements
+ * ------------------------------------------------------------------------------------ */
+
+typedef struct fc_cuda_group {
+    int n;               /* elements */
+    int step;            /* from one to the next, in element numbers */
+    uint32_t first, end; /* the axes that elements are numbered over */
+    bool own;            /* elements have nothing in common: each works out its indices */
+    bool wide; /* accesses that move by one along the last axis take all elements at once */
+    const char *number; /* variable: number of the first element */
+    const char *limit;  /* variable: elements from here on do not exist; NULL: all do */
+    const char *slot;   /* which of several groups of q*: "" or "[u]" */
+    const char *kept;   /* the same for loads that are kept (FC_CUDA_ONE) */
+    bool
+        lanes; /* every element steps an accumulator of its own, w0[e]; else all step w0 in order */
+} fc_cuda_group;
+
+bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
+/* Declares q* (`slots` of each, 0 = no array) for the used loads; fills them; runs the code. */
+void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, bool cached);
+void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
+void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
+
+/* ---- schedules
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void fc_cuda_emit_map(fc_cuda_gen *g);
+void fc_cuda_emit_inner(fc_cuda_gen *g);
+void fc_cuda_emit_outer(fc_cuda_gen *g);
+unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
+/* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
+ * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use had to be left
+ * out. */
+fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
+                           fc_error *e);
+/* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
+ * to `most`, so that compile time stays bounded. */
+int fc_cuda_unroll(const fc_kernel *k, int most, int per);
+
+fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                              uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                              fc_error *e);
+fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                          const char *name, fc_str *out, fc_error *e);
+
+#endif

@@ -1,0 +1,307 @@
+/* cuda_code.c - one instruction of legalised code as CUDA C.
+ *
+ * In: instructions whose operands have names (or are constants, which stand where they are used).
+ * Out: one line each. A row of ops.def supplies its own text (column CUDA); here are only the
+ * operations that are not rows: constants, conversions, reinterpretations. f16 and bf16 values are
+ * floats with the bits of the narrow type; where the 16 bits themselves are known they are kept as
+ * h*, so that a store needs no second conversion and a NaN keeps its payload. */
+#include "codegen/cuda/cuda.h"
+
+/* ---- lines
+ * ---------------------------------------------------------------------------------------------- */
+
+void fc_cuda_indent(fc_cuda_text *t) {
+    for (unsigned i = 0; i < t->depth; i++) fc_str_add(t->out, "    ");
+}
+
+void fc_cuda_line(fc_cuda_text *t, const char *fmt, ...) {
+    if (fmt[0] == '}' && t->depth) t->depth--;
+    if (fmt[0] != '#') fc_cuda_indent(t);
+    va_list ap;
+    va_start(ap, fmt);
+    fc_str_vprintf(t->out, fmt, ap);
+    va_end(ap);
+    fc_str_char(t->out, '\n');
+    size_t n = strlen(fmt);
+    if (n && fmt[n - 1] == '{') t->depth++;
+}
+
+const char *fc_cuda_type(fusec_dtype t) {
+    if (t == FUSEC_BOOL) return "bool";
+    return fc_dtypes[fc_dtypes[t].compute].cuda;
+}
+
+/* Arithmetic that wraps is done in an unsigned type of at least the width of int: narrower ones
+ * would be promoted to int, whose overflow is undefined. */
+static const char *unsigned_twin(fusec_dtype t) {
+    return fc_dtypes[t].bytes == 8 ? "unsigned long long" : "unsigned int";
+}
+
+/* ---- constants
+ * ------------------------------------------------------------------------------------------- */
+
+static void hexadecimal(fc_str *out, double v, const char *suffix) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    uint64_t fraction = bits & 0xfffffffffffffu;
+    int exponent = (int)(bits >> 52 & 0x7ff), digits = 13;
+    while (digits > 0 && (fraction & 15) == 0) {
+        fraction >>= 4;
+        digits--;
+    }
+    fc_str_printf(out, "%s0x%d", bits >> 63 ? "-" : "", exponent != 0);
+    if (digits) fc_str_printf(out, ".%0*llx", digits, (unsigned long long)fraction);
+    if (exponent == 0 && digits == 0) exponent = 1023; /* zero */
+    fc_str_printf(out, "p%d%s", exponent ? exponent - 1023 : -1022, suffix);
+}
+
+static void float_literal(fc_str *out, fusec_dtype t, uint64_t bits) {
+    double v = fc_const_value(t, bits);
+    bool negative = v < 0 || (v == 0 && 1 / v < 0);
+    if (v - v == 0) {
+        if (negative) fc_str_char(out, '(');
+        hexadecimal(out, v, t == FUSEC_F64 ? "" : "f");
+        if (negative) fc_str_char(out, ')');
+    } else if (t == FUSEC_F64) {
+        fc_str_printf(out, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
+    } else {
+        float f = (float)v;
+        uint32_t wide;
+        memcpy(&wide, &f, sizeof wide);
+        if (t == FUSEC_F32) wide = (uint32_t)bits; /* a NaN with its payload */
+        fc_str_printf(out, "__uint_as_float(0x%xu)", (unsigned)wide);
+    }
+}
+
+static void literal(fc_str *out, fusec_dtype t, uint64_t bits) {
+    unsigned width = fc_dtypes[t].bytes * 8u;
+    const char *type = fc_cuda_type(t);
+    if (width < 64) bits &= ((uint64_t)1 << width) - 1;
+    if (t == FUSEC_BOOL) {
+        fc_str_add(out, bits ? "true" : "false");
+    } else if (fc_is_float(t)) {
+        float_literal(out, t, bits);
+    } else if (fc_is_unsigned(t)) {
+        fc_str_printf(out, "(%s)%llu%s", type, (unsigned long long)bits, width == 64 ? "ull" : "u");
+    } else {
+        uint64_t sign = (uint64_t)1 << (width - 1);
+        int64_t v = (int64_t)((bits ^ sign) - sign);
+        if (v == INT64_MIN || v == INT32_MIN) /* no literal of the type has this value */
+            fc_str_printf(out, "((%s)0x%llx%s)", type, (unsigned long long)bits,
+                          width == 64 ? "ull" : "u");
+        else
+            fc_str_printf(out, "(%s)%s%lld%s%s", type, v < 0 ? "(" : "", (long long)v,
+                          width == 64 ? "ll" : "", v < 0 ? ")" : "");
+    }
+}
+
+/* ---- operands
+ * -------------------------------------------------------------------------------------------- */
+
+static const fc_instr *instr(const fc_cuda_text *t, fc_val v) {
+    return &t->code->ins.at[v];
+}
+
+void fc_cuda_operand(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    if (i->op == FC_OP_CONST)
+        literal(t->out, (fusec_dtype)i->dtype, i->imm);
+    else if (i->op == FC_OP_ARG)
+        fc_str_add(t->out, t->args[i->imm]);
+    else
+        fc_str_printf(t->out, "v%u", (unsigned)v);
+}
+
+static const char *half_name(fusec_dtype t) {
+    return t == FUSEC_F16 ? "f16" : "bf16";
+}
+
+/* Whether the line that defines v also defines its bits h*. */
+static bool has_bits(const fc_instr *i) {
+    return fc_is_half((fusec_dtype)i->dtype) && (i->op == FC_OP_LOAD || i->op == FC_OP_CVT ||
+                                                 i->op == FC_OP_BITCAST || i->op == FC_OP_PARAM);
+}
+
+/* The 16 bits of a value of dtype f16 or bf16. */
+static void half_bits(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    if (i->op == FC_OP_CONST) {
+        fc_str_printf(t->out, "(unsigned short)0x%xu", (unsigned)(i->imm & 0xffff));
+    } else if (has_bits(i)) {
+        fc_str_printf(t->out, "h%u", (unsigned)v);
+    } else {
+        fc_str_printf(t->out, "fc_%s_bits(", half_name((fusec_dtype)i->dtype));
+        fc_cuda_operand(t, v);
+        fc_str_char(t->out, ')');
+    }
+}
+
+static void begin(fc_cuda_text *t, fc_val v) {
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const %s v%u = ", fc_cuda_type((fusec_dtype)instr(t, v)->dtype),
+                  (unsigned)v);
+}
+
+static void begin_bits(fc_cuda_text *t, fc_val v) {
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const unsigned short h%u = ", (unsigned)v);
+}
+
+/* After h*: the value. */
+static void value_of_bits(fc_cuda_text *t, fc_val v) {
+    fc_str_add(t->out, ";\n");
+    begin(t, v);
+    fc_str_printf(t->out, "fc_%s_value(h%u);\n", half_name((fusec_dtype)instr(t, v)->dtype),
+                  (unsigned)v);
+}
+
+void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr) {
+    fusec_dtype type = (fusec_dtype)instr(t, v)->dtype;
+    if (fc_is_half(type)) {
+        begin_bits(t, v);
+        fc_str_add(t->out, expr);
+        value_of_bits(t, v);
+    } else {
+        begin(t, v);
+        fc_str_printf(t->out, type == FUSEC_BOOL ? "%s != 0;\n" : "%s;\n", expr);
+    }
+}
+
+void fc_cuda_to_storage(fc_cuda_text *t, fc_val v) {
+    fusec_dtype type = (fusec_dtype)instr(t, v)->dtype;
+    if (fc_is_half(type)) {
+        half_bits(t, v);
+        return;
+    }
+    if (type == FUSEC_BOOL) fc_str_add(t->out, "(unsigned char)");
+    fc_cuda_operand(t, v);
+}
+
+/* ---- conversions
+ * ------------------------------------------------------------------------------------------ */
+
+/* Conversions that one instruction does with one rounding; casts were expanded into them. */
+static void convert(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fusec_dtype to = (fusec_dtype)i->dtype;
+    bool half = fc_is_half(to);
+    if (half)
+        begin_bits(t, v);
+    else
+        begin(t, v);
+    if (half)
+        fc_str_printf(t->out, "fc_%s_bits(", half_name(to));
+    else
+        fc_str_printf(t->out, "(%s)(", fc_cuda_type(to));
+    fc_cuda_operand(t, i->a);
+    fc_str_add(t->out, half ? ")" : ");\n");
+    if (half) value_of_bits(t, v);
+}
+
+static void reinterpret(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fusec_dtype to = (fusec_dtype)i->dtype, from = (fusec_dtype)instr(t, i->a)->dtype;
+    if (fc_is_half(to)) {
+        begin_bits(t, v);
+        fc_str_add(t->out, "(unsigned short)");
+        if (fc_is_half(from))
+            half_bits(t, i->a);
+        else
+            fc_cuda_operand(t, i->a);
+        value_of_bits(t, v);
+        return;
+    }
+    begin(t, v);
+    if (fc_is_half(from)) {
+        fc_str_printf(t->out, "(%s)", fc_cuda_type(to));
+        half_bits(t, i->a);
+        fc_str_add(t->out, ";\n");
+        return;
+    }
+    const char *through = "";
+    if (to == FUSEC_F32 && from != FUSEC_F32) through = "__uint_as_float";
+    if (to == FUSEC_F64 && from != FUSEC_F64) through = "__longlong_as_double";
+    if (from == FUSEC_F32 && to != FUSEC_F32) through = "__float_as_uint";
+    if (from == FUSEC_F64 && to != FUSEC_F64) through = "__double_as_longlong";
+    fc_str_printf(t->out, "(%s)%s(", fc_cuda_type(to), through);
+    fc_cuda_operand(t, i->a);
+    fc_str_add(t->out, ");\n");
+}
+
+/* ---- rows of the table
+ * -------------------------------------------------------------------------------------- */
+
+static void substitute(fc_cuda_text *t, const char *text, const fc_instr *i, fusec_dtype type) {
+    for (; *text; text++) {
+        if (*text != '$') {
+            fc_str_char(t->out, *text);
+            continue;
+        }
+        switch (*++text) {
+        case 'a': fc_cuda_operand(t, i->a); break;
+        case 'b': fc_cuda_operand(t, i->b); break;
+        case 'c': fc_cuda_operand(t, i->c); break;
+        case 't': fc_str_add(t->out, fc_cuda_type(type)); break;
+        case 'u': fc_str_add(t->out, unsigned_twin(type)); break;
+        default: fc_str_add(t->out, type == FUSEC_F64 ? "" : "f"); break;
+        }
+    }
+}
+
+/* The other one of sin and cos of the same operand, if this slice needs it too. */
+static fc_val partner(const fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fc_op other = i->op == FC_OP_sin ? FC_OP_cos : FC_OP_sin;
+    for (fc_val p = 0; t->need && p < t->code->ins.len; p++)
+        if (t->need[p] && !t->done[p] && !t->local[p] && instr(t, p)->op == other &&
+            instr(t, p)->a == i->a)
+            return p;
+    return FC_NOVAL;
+}
+
+static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
+    const fc_instr *i = instr(t, v);
+    bool first = i->op == FC_OP_sin;
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "%s v%u, v%u;\n", fc_cuda_type((fusec_dtype)i->dtype), (unsigned)v,
+                  (unsigned)other);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "sincos%s(", i->dtype == FUSEC_F64 ? "" : "f");
+    fc_cuda_operand(t, i->a);
+    fc_str_printf(t->out, ", &v%u, &v%u);\n", (unsigned)(first ? v : other),
+                  (unsigned)(first ? other : v));
+    t->local[other] = 1;
+}
+
+static void row(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
+    const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
+    if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
+    begin(t, v);
+    substitute(t, text ? text : "", i, type);
+    fc_str_add(t->out, ";\n");
+}
+
+void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    if (i->op == FC_OP_CONST || i->op == FC_OP_ARG || t->local[v]) return;
+    if (i->op == FC_OP_CVT) {
+        convert(t, v);
+    } else if (i->op == FC_OP_BITCAST) {
+        reinterpret(t, v);
+    } else if (i->op == FC_OP_ACC) {
+        begin(t, v);
+        fc_str_printf(t->out, "f%u;\n", (unsigned)i->imm);
+    } else if (i->op == FC_OP_COUNT) {
+        begin(t, v);
+        fc_str_add(t->out, "count;\n");
+    } else {
+        fc_val other = i->op == FC_OP_sin || i->op == FC_OP_cos ? partner(t, v) : FC_NOVAL;
+        if (other != FC_NOVAL)
+            sine_and_cosine(t, v, other);
+        else
+            row(t, v);
+    }
+    t->local[v] = 1;
+}

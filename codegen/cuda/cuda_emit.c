@@ -1,0 +1,306 @@
+/* cuda_emit.c - the frame of every kernel: prelude, parameter block, entry point; slices and row
+ * code.
+ *
+ * In: a kernel and a class. Out: CUDA C that includes nothing and depends on nothing else. What a
+ * kernel computes comes from legalised code (g->code), in which stores and reductions are found
+ * again through g->store_value and g->red_value. */
+#include "codegen/cuda/cuda.h"
+
+/* ---- prelude
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static const char prelude_common[] =
+    "#pragma nv_diag_suppress 177 /* a kernel need not use all of this */\n"
+    "#define FC_INLINE static __device__ __forceinline__\n"
+    "template <typename T, int N, int A> struct alignas(A) fc_vec {\n"
+    "    T e[N];\n"
+    "};\n";
+
+static const char prelude_narrow[] =
+    "typedef int ix;\n"
+    "FC_INLINE ix fc_quotient(ix a, ix b) { return (ix)((unsigned int)a / (unsigned int)b); }\n";
+
+static const char prelude_wide[] =
+    "typedef long long ix;\n"
+    "FC_INLINE ix fc_quotient(ix a, ix b) {\n"
+    "    if (((unsigned long long)a | (unsigned long long)b) >> 32) return a / b;\n"
+    "    return (ix)((unsigned int)a / (unsigned int)b);\n"
+    "}\n";
+
+/* Templates over the accumulator types of cuda_red.c. Trees are built by a binary counter: after n
+ * leaves there is one finished subtree of 2^l leaves for each bit l of n; a new leaf joins those
+ * that it completes. */
+static const char prelude_trees[] =
+    "template <typename T> FC_INLINE T fc_lane_xor(T v, int mask) {\n"
+    "    return (T)__shfl_xor_sync(0xffffffffu, v, mask);\n"
+    "}\n"
+    "template <typename T> FC_INLINE T fc_lane_from(T v, int lane) {\n"
+    "    return (T)__shfl_sync(0xffffffffu, v, lane);\n"
+    "}\n"
+    "/* over aligned groups of `width` lanes, in lane order; every lane gets the result */\n"
+    "template <typename R> FC_INLINE R fc_lanes(R x, int width) {\n"
+    "#pragma unroll\n"
+    "    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_xor(x, m), (threadIdx.x & m) != 0);\n"
+    "    return x;\n"
+    "}\n"
+    "/* x is the same in all lanes; lane l keeps the subtree of 2^l leaves */\n"
+    "template <typename R> FC_INLINE void fc_push(R &kept, R x, unsigned int n) {\n"
+    "    int l = 0;\n"
+    "    for (; n >> l & 1; l++) x = fc_join(fc_from(kept, l), x);\n"
+    "    if ((threadIdx.x & 31) == l) kept = x;\n"
+    "}\n"
+    "template <typename R> FC_INLINE R fc_total(const R &kept, unsigned int n, R start) {\n"
+    "    bool any = false;\n"
+    "    for (int l = 0; n >> l; l++) {\n"
+    "        if (!(n >> l & 1)) continue;\n"
+    "        const R y = fc_from(kept, l);\n"
+    "        start = any ? fc_join(y, start) : y;\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return start;\n"
+    "}\n"
+    "/* the same in one thread; gives the largest subtree that x completes */\n"
+    "template <typename R> FC_INLINE R fc_put(R *kept, R x, unsigned int n) {\n"
+    "    int l = 0;\n"
+    "    for (; n >> l & 1; l++) x = fc_join(kept[l], x);\n"
+    "    kept[l] = x;\n"
+    "    return x;\n"
+    "}\n"
+    "template <typename R> FC_INLINE R fc_sum(const R *kept, unsigned int n, R start) {\n"
+    "    bool any = false;\n"
+    "    for (int l = 0; n >> l; l++) {\n"
+    "        if (!(n >> l & 1)) continue;\n"
+    "        start = any ? fc_join(kept[l], start) : kept[l];\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return start;\n"
+    "}\n";
+
+/* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these. */
+static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
+                                  "FC_INLINE float fc_f16_value(unsigned short h) {\n"
+                                  "    float f;\n"
+                                  "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"
+                                  "    return f;\n"
+                                  "}\n"
+                                  "FC_INLINE unsigned short fc_f16_bits(float f) {\n"
+                                  "    unsigned short h;\n"
+                                  "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"
+                                  "    return h;\n"
+                                  "}\n"
+                                  "#endif\n";
+
+static const char prelude_bf16[] =
+    "FC_INLINE float fc_bf16_value(unsigned short h) { return __uint_as_float((unsigned int)h << "
+    "16); }\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
+    "    unsigned short h;\n"
+    "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"
+    "    return h;\n"
+    "}\n"
+    "#else\n"
+    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
+    "    const unsigned int u = __float_as_uint(f);\n"
+    "    if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fff;\n"
+    "    return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
+    "}\n"
+    "#endif\n";
+
+static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].dtype == t) return true;
+    return false;
+}
+
+static void prelude(fc_cuda_gen *g) {
+    fc_str *out = g->t.out;
+    fc_str_add(out, prelude_common);
+    fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n", (unsigned)g->l.words);
+    fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
+    if (g->k->reductions.len) fc_str_add(out, prelude_trees);
+    if (uses_dtype(g, FUSEC_F16)) fc_str_add(out, prelude_f16);
+    if (uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_bf16);
+}
+
+/* ---- slices
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+/* Loads and indices that have no value yet. */
+static void mark_used(fc_cuda_gen *g) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] &= FC_CUDA_WRITES;
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (!g->need[v] || g->done[v]) continue;
+        if (i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
+        if (i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
+    }
+}
+
+static void mark_writes(fc_cuda_gen *g, unsigned phase, fc_level level) {
+    for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++) {
+        uint32_t a = g->k->stores.at[s].access;
+        if (g->k->accesses.at[a].level == level) g->used[a] |= FC_CUDA_WRITES;
+    }
+}
+
+bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
+    size_t n = 0;
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage == phase) g->roots[n++] = g->red_value[r];
+    for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
+        if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
+            g->roots[n++] = g->store_value[s];
+    memset(g->need, 0, g->code.ins.len);
+    fc_kernel_slice(&g->code, g->roots, n, g->need);
+    memset(g->used, 0, g->k->accesses.len);
+    mark_used(g);
+    mark_writes(g, phase, level);
+    return n > 0;
+}
+
+void fc_cuda_row(fc_cuda_gen *g) {
+    memset(g->local, 0, g->code.ins.len);
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (!g->need[v] || g->done[v] || g->local[v] || i->level != FC_ROW) continue;
+        if (i->op == FC_OP_LOAD) {
+            fc_str place;
+            fc_str_init(&place, g->code.alloc);
+            fc_str_printf(&place, "a%u[b%u]", (unsigned)g->k->accesses.at[i->imm].buffer,
+                          (unsigned)i->imm);
+            fc_cuda_from_storage(&g->t, v, place.data);
+            if (place.oom) g->t.out->oom = true;
+            fc_str_free(&place);
+        } else if (i->op == FC_OP_INDEX) {
+            fc_cuda_line(&g->t, "const long long v%u = b%u;", (unsigned)v, (unsigned)i->imm);
+        } else {
+            fc_cuda_instr(&g->t, v);
+        }
+        g->local[v] = 1;
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++) g->done[v] |= g->local[v];
+    memset(g->local, 0, g->code.ins.len);
+    mark_used(g);
+}
+
+void fc_cuda_row_stores(fc_cuda_gen *g) {
+    for (size_t s = 0; s < g->k->stores.len; s++) {
+        uint32_t a = g->k->stores.at[s].access;
+        const fc_access *access = &g->k->accesses.at[a];
+        if (access->level != FC_ROW) continue;
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "a%u[b%u] = ", (unsigned)access->buffer, (unsigned)a);
+        fc_cuda_to_storage(&g->t, g->store_value[s]);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
+/* ---- the entry point
+ * ---------------------------------------------------------------------------------------- */
+
+static void arguments(fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->k->args.len; i++) {
+        const fc_arg *a = &g->k->args.at[i];
+        const char *type = fc_dtypes[a->dtype].cuda, *qualifier = a->written ? "" : "const ";
+        fc_cuda_line(&g->t, "%s%s *__restrict__ const a%u = (%s%s *)p.w[%u];", qualifier, type,
+                     (unsigned)i, qualifier, type, (unsigned)(g->l.args + i));
+    }
+}
+
+static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
+    fusec_dtype t = (fusec_dtype)g->code.ins.at[v].dtype;
+    fc_str expr;
+    fc_str_init(&expr, g->code.alloc);
+    if (t == FUSEC_F32)
+        fc_str_printf(&expr, "__uint_as_float((unsigned int)p.w[%u])", word);
+    else if (t == FUSEC_F64)
+        fc_str_printf(&expr, "__longlong_as_double(p.w[%u])", word);
+    else
+        fc_str_printf(&expr, "(%s)p.w[%u]", fc_dtypes[t].cuda, word);
+    fc_cuda_from_storage(&g->t, v, expr.data);
+    if (expr.oom) g->t.out->oom = true;
+    fc_str_free(&expr);
+    g->done[v] = 1;
+}
+
+static void entry(fc_cuda_gen *g, const char *name) {
+    fc_cuda_line(
+        &g->t,
+        "extern \"C\" __global__ void __launch_bounds__(%u) %s(const __grid_constant__ P p) {",
+        fc_cuda_block_threads(g->k, g->cls), name);
+    arguments(g);
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->code.ins.at[v].op == FC_OP_PARAM)
+            parameter(g, v, g->l.params + (unsigned)g->code.ins.at[v].imm);
+    fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
+    if (g->k->schedule == FC_SCHED_MAP) {
+        fc_cuda_emit_map(g);
+    } else {
+        fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
+        if (g->k->schedule == FC_SCHED_INNER)
+            fc_cuda_emit_inner(g);
+        else
+            fc_cuda_emit_outer(g);
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
+                         fc_error *e) {
+    size_t len = k->code.ins.len, nstores = k->stores.len, nreds = k->reductions.len;
+    const fc_alloc *alloc = out->alloc;
+    memset(g, 0, sizeof *g);
+    fc_code_init(&g->code, alloc);
+    g->k = k;
+    g->cls = cls;
+    g->np = cls->np;
+    g->axes = (uint32_t)cls->np + cls->nr;
+    g->l = fc_layout_of((uint32_t)k->args.len, g->axes, (uint32_t)k->accesses.len,
+                        (uint32_t)k->params.len);
+    fc_val *map = fc_calloc(alloc, len + 1, sizeof *map);
+    if (!map) return fc_oom(e);
+    fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
+    size_t legal = g->code.ins.len;
+    g->store_value = fc_calloc(alloc, 2 * (nstores + nreds) + 2, sizeof *g->store_value);
+    g->need = fc_calloc(alloc, 4 * legal + 2 * k->accesses.len + 1, 1);
+    if (s == FUSEC_OK && g->store_value && g->need) {
+        g->red_value = g->store_value + nstores;
+        g->roots = g->red_value + nreds;
+        g->done = g->need + legal;
+        g->local = g->done + legal;
+        g->vary = g->local + legal;
+        g->used = g->vary + legal;
+        g->cached = g->used + k->accesses.len;
+        for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
+        for (size_t i = 0; i < nreds; i++) g->red_value[i] = map[k->reductions.at[i].value];
+        g->t = (fc_cuda_text){
+            .code = &g->code, .out = out, .need = g->need, .done = g->done, .local = g->local};
+    } else if (s == FUSEC_OK) {
+        s = FUSEC_OUT_OF_MEMORY;
+    }
+    fc_free(alloc, map);
+    return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
+}
+
+fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                          const char *name, fc_str *out, fc_error *e) {
+    (void)m; /* what a text may depend on is in the class */
+    fc_cuda_gen g;
+    fusec_status s = init(&g, k, cls, out, e);
+    if (s == FUSEC_OK) prelude(&g);
+    for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
+        s = fc_cuda_red_functions(&g, r, e);
+    if (s == FUSEC_OK && cls->variant % 16 == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
+        s = fc_cuda_cache(k, cls, g.cached, NULL, e);
+    if (s == FUSEC_OK) entry(&g, name);
+    if (s == FUSEC_OK && out->oom) s = fc_oom(e);
+    fc_free(out->alloc, g.need);
+    fc_free(out->alloc, g.store_value);
+    fc_code_free(&g.code);
+    return s;
+}
+
+const fc_target fc_cuda_target = {FC_TARGET_CUDA, fc_cuda_schedule, fc_cuda_emit};

@@ -1,0 +1,374 @@
+/* cuda_inner.c - the innermost axis is reduced: the inner tree of codegen/nest.h.
+ *
+ * A chunk of FC_CHUNK elements is one warp's work: in iteration u, thread t takes the elements
+ * u * FC_LANES + 4t .. 4t + 3, so it holds four neighbouring lanes of the tree. Lanes are combined
+ * in the thread and by shuffles, chunks by a binary counter spread over the lanes, warps through
+ * shared memory, and blocks (split) through the workspace: always aligned groups of 2^k in index
+ * order, which are subtrees.
+ *
+ *   FC_CUDA_THREAD  one thread a row: lane groups of `vector` lanes one after the other
+ *   FC_CUDA_ONE     one chunk (or a part of one) for each warp of a row; loads that several phases
+ * need stay in registers FC_CUDA_LOOP    every warp walks over a span of chunks; with split the
+ * last block of a row finishes it
+ *
+ * Threads without a row work on the last one with `here` = 0 elements: they take part in every
+ * exchange. */
+#include "codegen/cuda/cuda.h"
+
+enum { QUAD = 4 };
+
+typedef struct inner {
+    fc_cuda_gen *g;
+    unsigned team;  /* threads of a row */
+    unsigned warps; /* of a row */
+    int its, batch; /* iterations of a chunk, and those whose loads are in flight together */
+    fc_cuda_group quad;
+} inner;
+
+/* ---- one stage: parts that all variants share
+ * ----------------------------------------------------------------- */
+
+/* w0[n] = start values */
+static void start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+    FC_EACH_REDUCTION(g, stage, "red%u w%u[%d];", r, r, n);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", n);
+    FC_EACH_REDUCTION(g, stage, "w%u[e] = red%u_start();", r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* w0[0] = all lanes of the thread, pairwise in order */
+static void join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+    for (int s = 1; s < n; s *= 2)
+        for (int e = 0; e < n; e += 2 * s)
+            FC_EACH_REDUCTION(g, stage, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r,
+                              e + s);
+}
+
+static bool begin_stores(fc_cuda_gen *g, const char *leader) {
+    if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
+        fc_cuda_row(g);
+        fc_cuda_line(&g->t, "if (%s) {", leader);
+        fc_cuda_row_stores(g);
+        fc_cuda_line(&g->t, "}");
+    }
+    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return false;
+    fc_cuda_row(g);
+    return true;
+}
+
+/* ---- one thread a row
+ * --------------------------------------------------------------------------------------------- */
+
+static void thread_group(fc_cuda_gen *g, unsigned phase) {
+    fc_cuda_group gr = {.n = g->cls->vector,
+                        .step = 1,
+                        .first = g->np,
+                        .end = g->axes,
+                        .own = g->cls->nr > 1 && !g->cls->aligned,
+                        .wide = g->cls->aligned,
+                        .number = "k",
+                        .limit = "count",
+                        .slot = "",
+                        .lanes = true};
+    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_group_compute(g, &gr, phase);
+}
+
+static void thread_stage(fc_cuda_gen *g, unsigned stage) {
+    int n = g->cls->vector;
+    fc_cuda_slice(g, stage, FC_POINT);
+    fc_cuda_row(g);
+    fc_cuda_declare_results(g, stage);
+    fc_cuda_line(&g->t, "{");
+    FC_EACH_REDUCTION(g, stage, "red%u s%u[32];", r, r);
+    fc_cuda_line(&g->t, "unsigned int n = 0;");
+    fc_cuda_line(&g->t, "for (ix c = 0; c < count; c += %d) {", FC_CHUNK);
+    fc_cuda_line(&g->t, "for (ix l = c; l < c + %d && l < count; l += %d) {", FC_LANES, n);
+    start_lanes(g, stage, n);
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (ix k = l; k < c + %d && k < count; k += %d) {", FC_CHUNK, FC_LANES);
+    thread_group(g, stage);
+    fc_cuda_line(&g->t, "}");
+    join_lanes(g, stage, n);
+    FC_EACH_REDUCTION(g, stage, "fc_put(s%u, w%u[0], n);", r, r);
+    fc_cuda_line(&g->t, "n++;");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+    FC_EACH_REDUCTION(g, stage,
+                      "f%u = red%u_finish(fc_sum(s%u, n, red%u_start()), (long long)count);", r, r,
+                      r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void emit_thread(fc_cuda_gen *g) {
+    fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x * %d + (ix)threadIdx.x;", FC_CUDA_THREADS);
+    fc_cuda_line(&g->t, "if (row >= rows) return;");
+    fc_cuda_indices(g, 0, g->np, "row");
+    fc_cuda_bases(g, g->np);
+    for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
+    if (!begin_stores(g, "true")) return;
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
+    thread_group(g, FC_CUDA_STORES);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* ---- teams: who works on what
+ * --------------------------------------------------------------------------------------- */
+
+static void team_rows(const inner *in) {
+    fc_cuda_gen *g = in->g;
+    unsigned rows = fc_cuda_block(in->team) / in->team;
+    const char *block = g->cls->split ? "blockIdx.y" : "blockIdx.x";
+    fc_cuda_line(&g->t, "const ix place = (ix)%s * %u + (ix)(threadIdx.x / %u);", block, rows,
+                 in->team);
+    fc_cuda_line(&g->t, "const bool live = place < rows;");
+    fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
+    fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
+                 in->team < 32 ? in->team : 32);
+    if (in->warps > 1)
+        fc_cuda_line(&g->t, "const int warp = (int)(threadIdx.x %% %u / 32);", in->team);
+    fc_cuda_indices(g, 0, g->np, "row");
+    fc_cuda_bases(g, g->np);
+}
+
+/* x0 of the warps of a row in order; afterwards every thread of the row has the result. */
+static void join_warps(const inner *in, unsigned stage, const char *array) {
+    fc_cuda_gen *g = in->g;
+    unsigned w = in->warps, block = fc_cuda_block(in->team);
+    if (w == 1) return;
+    FC_EACH_REDUCTION(g, stage, "__shared__ red%u %s%u[%u];", r, array, r, block / 32);
+    fc_cuda_line(&g->t, "if (lane == 0) {");
+    FC_EACH_REDUCTION(g, stage, "%s%u[threadIdx.x / 32] = x%u;", array, r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "__syncthreads();");
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(%s%u[threadIdx.x / %u * %u + lane %% %u], %u);", r,
+                      array, r, in->team, w, w, w);
+}
+
+static void finish(fc_cuda_gen *g, unsigned stage) {
+    FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(x%u, (long long)count);", r, r, r);
+}
+
+/* ---- one chunk a warp
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static void one_number(const inner *in, const char *u) {
+    fc_cuda_gen *g = in->g;
+    if (in->warps > 1)
+        fc_cuda_line(&g->t, "const ix k = warp * %d + (%s) * %d + lane * %d;", FC_CHUNK, u,
+                     FC_LANES, QUAD);
+    else
+        fc_cuda_line(&g->t, "const ix k = (%s) * %d + lane * %d;", u, FC_LANES, QUAD);
+}
+
+static void begin_batch(const inner *in, int batch, const char *u) {
+    fc_cuda_line(&in->g->t, "#pragma unroll");
+    fc_cuda_line(&in->g->t, "for (int u = 0; u < %d; u++) {", batch);
+    one_number(in, u);
+}
+
+static bool any_load(const fc_cuda_gen *g, bool cached) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if ((g->used[a] & FC_CUDA_LOADS) && (g->cached[a] != 0) == cached) return true;
+    return false;
+}
+
+static void one_pass(const inner *in, unsigned phase) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group quad = in->quad;
+    bool kept = any_load(g, true), more = any_load(g, false);
+    int batch = kept && more && in->its > 2 ? 2 : in->batch; /* registers are taken already */
+    bool turns = batch < in->its;
+    const char *u = turns ? "h + u" : "u";
+    if (turns) {
+        fc_cuda_line(&g->t, kept ? "#pragma unroll" : "#pragma unroll 1");
+        fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", in->its, batch);
+        quad.kept = "[h + u]";
+    }
+    fc_cuda_group_declare(g, &quad, batch, false);
+    if (more) {
+        begin_batch(in, batch, u);
+        fc_cuda_group_load(g, &quad, false);
+        fc_cuda_line(&g->t, "}");
+    }
+    begin_batch(in, batch, u);
+    fc_cuda_group_compute(g, &quad, phase);
+    fc_cuda_line(&g->t, "}");
+    if (turns) fc_cuda_line(&g->t, "}");
+}
+
+static void one_keep(const inner *in) {
+    fc_cuda_gen *g = in->g;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
+    if (!any_load(g, true)) return;
+    fc_cuda_group_declare(g, &in->quad, in->its, true);
+    begin_batch(in, in->its, "u");
+    fc_cuda_group_load(g, &in->quad, true);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void one_stage(const inner *in, unsigned stage) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_slice(g, stage, FC_POINT);
+    fc_cuda_row(g);
+    fc_cuda_declare_results(g, stage);
+    fc_cuda_line(&g->t, "{");
+    start_lanes(g, stage, QUAD);
+    one_pass(in, stage);
+    join_lanes(g, stage, QUAD);
+    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_lanes(w%u[0], %u);", r, r, r,
+                      in->team < 32 ? in->team : 32);
+    join_warps(in, stage, "m");
+    finish(g, stage);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void emit_one(inner *in) {
+    fc_cuda_gen *g = in->g;
+    team_rows(in);
+    in->quad.limit = "here";
+    one_keep(in);
+    for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
+    if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
+        one_pass(in, FC_CUDA_STORES);
+}
+
+/* ---- spans of chunks
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static void chunk(const inner *in, unsigned phase, const char *limit, int batch) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group quad = in->quad;
+    quad.limit = limit;
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_CHUNK / FC_LANES, batch);
+    fc_cuda_group_declare(g, &quad, batch, false);
+    for (int part = 0; part < 2; part++) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+        fc_cuda_line(&g->t, "const ix k = c + (h + u) * %d + lane * %d;", FC_LANES, QUAD);
+        if (part == 0)
+            fc_cuda_group_load(g, &quad, false);
+        else
+            fc_cuda_group_compute(g, &quad, phase);
+        fc_cuda_line(&g->t, "}");
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+/* Whole chunks run without a test; at most one chunk of a row is not whole. */
+static void chunks(const inner *in, unsigned phase) {
+    fc_cuda_gen *g = in->g;
+    bool stage = phase != FC_CUDA_STORES;
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_CHUNK);
+    if (stage) start_lanes(g, phase, QUAD);
+    fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
+    chunk(in, phase, NULL, in->batch);
+    fc_cuda_line(&g->t, "} else {");
+    chunk(in, phase, "end", in->batch < 2 ? in->batch : 2);
+    fc_cuda_line(&g->t, "}");
+    if (stage) {
+        join_lanes(g, phase, QUAD);
+        FC_EACH_REDUCTION(g, phase, "fc_push(p%u, fc_lanes(w%u[0], 32), n);", r, r);
+        fc_cuda_line(&g->t, "n++;");
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+/* The last block of a row goes on with x0 = the whole row in all its threads. */
+static void last_block(const inner *in) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_partials(g, "row * spans");
+    fc_cuda_line(&g->t, "unsigned int *const ticket = (unsigned int *)p.w[%u] + row;",
+                 (unsigned)g->l.extra + FC_PB_TICKETS);
+    fc_cuda_line(&g->t, "__shared__ bool last;");
+    fc_cuda_line(&g->t, "if (threadIdx.x == 0) {");
+    FC_EACH_REDUCTION(g, 0, "z%u[blockIdx.x] = x%u;", r, r);
+    fc_cuda_line(&g->t, "__threadfence();");
+    fc_cuda_line(&g->t, "last = atomicAdd(ticket, 1u) == (unsigned int)spans - 1;");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "__syncthreads();");
+    fc_cuda_line(&g->t, "if (!last) return;");
+    fc_cuda_line(&g->t, "__threadfence();");
+    fc_cuda_line(&g->t, "if (threadIdx.x == 0) *ticket = 0;");
+    fc_cuda_line(
+        &g->t,
+        "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
+    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->team));
+    FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
+    fc_cuda_line(&g->t, "for (int n = 0; n < per; n++) {");
+    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n;");
+    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, z < spans ? z%u[z] : red%u_start(), n);", r, r, r,
+                      r);
+    fc_cuda_line(&g->t, "}");
+    FC_EACH_REDUCTION(g, 0, "x%u = fc_lanes(x%u, 32);", r, r);
+    join_warps(in, 0, "l");
+}
+
+static void loop_stage(const inner *in, unsigned stage) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_slice(g, stage, FC_POINT);
+    fc_cuda_row(g);
+    fc_cuda_declare_results(g, stage);
+    fc_cuda_line(&g->t, "{");
+    fc_cuda_line(&g->t, "unsigned int n = 0;");
+    FC_EACH_REDUCTION(g, stage, "red%u p%u = red%u_start();", r, r, r);
+    chunks(in, stage);
+    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
+    join_warps(in, stage, "m");
+    if (g->cls->split) last_block(in);
+    finish(g, stage);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void emit_loop(inner *in) {
+    fc_cuda_gen *g = in->g;
+    team_rows(in);
+    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
+    const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
+    if (in->warps > 1)
+        fc_cuda_line(&g->t, "const ix begin = (%s * %u + warp) * span;", block, in->warps);
+    else
+        fc_cuda_line(&g->t, "const ix begin = %s * span;", block);
+    fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
+    for (unsigned s = 0; s < g->k->nstages; s++) loop_stage(in, s);
+    if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
+        chunks(in, FC_CUDA_STORES);
+}
+
+/* ---- entry
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+void fc_cuda_emit_inner(fc_cuda_gen *g) {
+    unsigned variant = g->cls->variant & 15u;
+    if (variant == FC_CUDA_THREAD) {
+        emit_thread(g);
+        return;
+    }
+    inner in = {.g = g, .team = 1u << g->cls->teams};
+    in.warps = in.team > 32 ? in.team / 32 : 1;
+    in.its = variant == FC_CUDA_ONE ? 1 << (g->cls->variant >> 4) : FC_CHUNK / FC_LANES;
+    in.batch = fc_cuda_unroll(g->k, in.its, QUAD);
+    in.quad = (fc_cuda_group){.n = QUAD,
+                              .step = 1,
+                              .first = g->np,
+                              .end = g->axes,
+                              .own = g->cls->nr > 1 && !g->cls->aligned,
+                              .wide = g->cls->aligned,
+                              .number = "k",
+                              .slot = "[u]",
+                              .kept = "[u]",
+                              .lanes = true};
+    if (variant == FC_CUDA_ONE)
+        emit_one(&in);
+    else
+        emit_loop(&in);
+}

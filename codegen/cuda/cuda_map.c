@@ -1,0 +1,69 @@
+/* cuda_map.c - no reduction: every thread computes a few points.
+ *
+ * vector > 1   neighbours along the inner axis; linear thread number -> outer indices and place in
+ * the inner axis, one division for each outer axis and thread. vector 1     elements
+ * FC_CUDA_MAP_THREADS apart in the linear order of all points, so that neighbouring threads always
+ * touch neighbouring points. With one axis the places differ by a constant; with more each element
+ * works out its own indices. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda.h"
+
+/* Neighbours: i0.. of this thread, the last one pointing at its first element. */
+static void neighbours(fc_cuda_gen *g) {
+    unsigned last = g->np - 1u, v = g->cls->vector;
+    char number[16];
+    fc_cuda_line(&g->t, "const ix t = (ix)blockIdx.x * %d + (ix)threadIdx.x;", FC_CUDA_MAP_THREADS);
+    fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
+    if (g->np == 1) {
+        fc_cuda_line(&g->t, "const ix i0 = t * %u;", v);
+        fc_cuda_line(&g->t, "if (i0 >= inner) return;");
+    } else {
+        fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
+        fc_cuda_line(&g->t, "const ix outer = fc_quotient(t, pieces);");
+        fc_cuda_line(&g->t, "if (outer * inner >= rows) return;");
+        fc_cuda_line(&g->t, "const ix i%u = (t - outer * pieces) * %u;", last, v);
+        fc_cuda_indices(g, 0, last, "outer");
+    }
+    snprintf(number, sizeof number, "i%u", last);
+    fc_cuda_bases(g, last);
+    fc_cuda_group gr = {.n = (int)v,
+                        .step = 1,
+                        .first = last,
+                        .end = last + 1,
+                        .wide = true,
+                        .number = number,
+                        .limit = "inner",
+                        .slot = ""};
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
+    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+}
+
+static void spaced(fc_cuda_gen *g) {
+    int n = g->cls->teams;
+    fc_cuda_line(&g->t, "const ix k = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+                 n * FC_CUDA_MAP_THREADS);
+    fc_cuda_line(&g->t, "if (k >= rows) return;");
+    fc_cuda_bases(g, 0);
+    fc_cuda_group gr = {.n = n,
+                        .step = FC_CUDA_MAP_THREADS,
+                        .first = 0,
+                        .end = g->np,
+                        .own = g->np > 1,
+                        .number = "k",
+                        .limit = "rows",
+                        .slot = ""};
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
+    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_group_load(g, &gr, false);
+    fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+}
+
+void fc_cuda_emit_map(fc_cuda_gen *g) {
+    if (g->cls->vector > 1)
+        neighbours(g);
+    else
+        spaced(g);
+}

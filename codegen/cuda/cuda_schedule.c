@@ -1,0 +1,340 @@
+/* cuda_schedule.c - which variant runs a nest, and how it is launched.
+ *
+ * In: a nest and the machine. Out: the class (cuda.h says how it is read) and the launch.
+ * Everything follows from sizes and machine facts by fixed rules; the tree of a reduction never
+ * depends on the choice. */
+#include "codegen/cuda/cuda.h"
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+static int64_t pow2_up(int64_t v) {
+    int64_t p = 1;
+    while (p < v) p *= 2;
+    return p;
+}
+
+static unsigned log2_of(int64_t p) {
+    unsigned n = 0;
+    while (p > 1) {
+        p /= 2;
+        n++;
+    }
+    return n;
+}
+
+static bool is_memory(const fc_kernel *k, uint32_t a) {
+    return k->accesses.at[a].buffer != FC_NO_BUFFER;
+}
+static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+
+static bool has_point_stores(const fc_kernel *k) {
+    for (size_t s = 0; s < k->stores.len; s++)
+        if (k->accesses.at[k->stores.at[s].access].level == FC_POINT) return true;
+    return false;
+}
+
+/* ---- bounds on text
+ * ----------------------------------------------------------------------------------------- */
+
+int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
+    uint32_t ops, heavy;
+    fc_kernel_cost(k, &ops, &heavy);
+    while (most > 1 && (heavy * (uint32_t)(most * per) > 64 || ops * (uint32_t)(most * per) > 2000))
+        most /= 2;
+    return most;
+}
+
+unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
+    if (k->schedule == FC_SCHED_MAP) return FC_CUDA_MAP_THREADS;
+    if (k->schedule == FC_SCHED_OUTER || (cls->variant & 15) == FC_CUDA_THREAD)
+        return FC_CUDA_THREADS;
+    return fc_cuda_block(1u << cls->teams);
+}
+
+/* ---- what FC_CUDA_ONE keeps in registers
+ * ---------------------------------------------------------------------- */
+
+/* In how many phases each access is loaded. */
+static fusec_status count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e) {
+    size_t n = k->code.ins.len;
+    uint8_t *need = fc_malloc(k->code.alloc, n + 1);
+    if (!need) return fc_oom(e);
+    for (uint32_t s = 0; s <= k->nstages; s++) {
+        memset(need, 0, n);
+        for (size_t r = 0; s < k->nstages && r < k->reductions.len; r++)
+            if (k->reductions.at[r].stage == s)
+                fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
+        for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
+            if (k->accesses.at[k->stores.at[i].access].level == FC_POINT)
+                fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, need);
+        for (size_t v = 0; v < n; v++) {
+            const fc_instr *i = &k->code.ins.at[v];
+            if (need[v] && i->op == FC_OP_LOAD && i->level == FC_POINT) phases[i->imm]++;
+        }
+    }
+    fc_free(k->code.alloc, need);
+    return FUSEC_OK;
+}
+
+/* Bytes a thread may keep: half of its registers at 1024 threads a block (64), more with smaller
+ * blocks. */
+static unsigned cache_limit(unsigned team) {
+    return team > 512 ? 32 * 4 : team > 256 ? 64 * 4 : 96 * 4;
+}
+
+fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
+                           fc_error *e) {
+    int its = 1 << (cls->variant >> 4);
+    unsigned bytes = 0, limit = cache_limit(1u << cls->teams);
+    FC_TRY(count_phases(k, cached, e));
+    bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
+    for (uint32_t a = 0; a < k->accesses.len; a++) {
+        unsigned more = bytes_of(k, a) * 4u * (unsigned)its;
+        bool wanted = cached[a] > 1 && is_memory(k, a),
+             keep = wanted && whole && bytes + more <= limit;
+        if (keep) bytes += more;
+        if (wanted && !keep) fits = false;
+        cached[a] = keep;
+    }
+    if (all) *all = fits;
+    return FUSEC_OK;
+}
+
+/* ---- alignment
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes) at once.
+ */
+static bool can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls, uint32_t axis,
+                        unsigned n, uint32_t align) {
+    uint32_t axes = nest->np + nest->nr;
+    for (uint32_t a = 0; a < nest->naccess; a++) {
+        if (!is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
+        unsigned bytes = n * bytes_of(k, a), unit = bytes < 16 ? bytes : 16;
+        int64_t elements = unit / bytes_of(k, a);
+        if (align % unit || nest->offset[a] % elements) return false;
+        for (uint32_t x = 0; x < axes; x++)
+            if (x != axis && nest->stride[(size_t)a * axes + x] % elements) return false;
+    }
+    return true;
+}
+
+/* ---- map
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                           uint32_t align) {
+    uint32_t inner = n->np - 1, ops, heavy;
+    unsigned widest = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
+            bytes_of(k, a) > widest)
+            widest = bytes_of(k, a);
+    if (!widest) return 1;
+    unsigned v = 16 / widest;
+    fc_kernel_cost(k, &ops, &heavy);
+    while (v > 1 && (heavy * v > 16 || ops * v > 2000 || n->extent[inner] < v)) v /= 2;
+    while (v > 1 && !can_be_wide(k, n, cls, inner, v, align)) v /= 2;
+    return v;
+}
+
+static void map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                         fc_class *cls, fc_launch *l) {
+    unsigned v = map_vector(k, n, cls, align);
+    int64_t items = n->rows;
+    cls->vector = (uint8_t)v;
+    cls->aligned = v > 1;
+    if (v > 1) {
+        items = n->rows / n->extent[n->np - 1] * ceil_div(n->extent[n->np - 1], v);
+    } else { /* several elements a thread, as long as there are threads for everybody */
+        uint32_t ops, heavy;
+        fc_kernel_cost(k, &ops, &heavy);
+        unsigned each = 4;
+        while (each > 1 && (heavy * each > 16 || ops * each > 2000 ||
+                            n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
+            each /= 2;
+        cls->teams = (uint8_t)each;
+        items = ceil_div(n->rows, each);
+    }
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)ceil_div(items, FC_CUDA_MAP_THREADS);
+}
+
+/* ---- inner reductions
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Whether neighbouring rows, not neighbouring elements, lie next to each other for most of what is
+ * read. */
+static bool rows_are_neighbours(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+    unsigned along = 0, across = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (!is_memory(k, a) || k->accesses.at[a].level != FC_POINT) continue;
+        if (fc_class_move(cls, a, n->np + n->nr - 1) == FC_MOVE_ONE) along += bytes_of(k, a);
+        if (fc_class_move(cls, a, n->np + n->nr - 1) == FC_MOVE_ANY &&
+            fc_class_move(cls, a, n->np - 1) == FC_MOVE_ONE)
+            across += bytes_of(k, a);
+    }
+    return across > along;
+}
+
+static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launch *l) {
+    unsigned block = fc_cuda_block((unsigned)team);
+    cls->teams = (uint8_t)log2_of(team);
+    l->block[0] = block;
+    l->grid[0] = (uint64_t)ceil_div(n->rows, block / team);
+}
+
+static void thread_schedule(const fc_nest *n, const fc_kernel *k, uint32_t align, fc_class *cls,
+                            fc_launch *l) {
+    int64_t v = pow2_up(n->count < 8 ? n->count : 8);
+    uint32_t axis = n->np + n->nr - 1;
+    v = fc_cuda_unroll(k, (int)v, 1);
+    cls->variant = FC_CUDA_THREAD;
+    cls->vector = (uint8_t)v;
+    cls->aligned = n->extent[axis] % v == 0 && can_be_wide(k, n, cls, axis, (unsigned)v, align);
+    l->block[0] = FC_CUDA_THREADS;
+    l->grid[0] = (uint64_t)ceil_div(n->rows, FC_CUDA_THREADS);
+}
+
+enum { SPLIT_WARPS = 8, SPLIT_BLOCKS_PER_SM = 8 };
+
+/* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
+static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                           fc_launch *l) {
+    int64_t chunks = ceil_div(n->count, FC_CHUNK),
+            blocks = (int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM;
+    if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32)
+        return false;
+    int64_t span = SPLIT_WARPS;
+    while (span < chunks && ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
+    l->spans = ceil_div(chunks, span);
+    if (l->spans < 2) return false;
+    l->span = span * FC_CHUNK;
+    cls->variant = FC_CUDA_LOOP;
+    cls->split = 1;
+    grid_of_rows(n, cls, SPLIT_WARPS * 32, l);
+    l->grid[0] = (uint64_t)l->spans;
+    l->grid[1] = (uint64_t)n->rows;
+    l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
+    l->tickets = (uint32_t)n->rows;
+    return true;
+}
+
+static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    int64_t chunks = ceil_div(n->count, FC_CHUNK);
+    int64_t warps = chunks <= 3 ? 1 : chunks <= 6 ? 2 : chunks <= 16 ? 4 : 8;
+    while (warps < 32 && warps < chunks && n->rows * warps < (int64_t)m->sm_count * 16) warps *= 2;
+    cls->variant = FC_CUDA_LOOP;
+    l->spans = 1;
+    l->span = pow2_up(ceil_div(chunks, warps)) * warps * FC_CHUNK;
+    grid_of_rows(n, cls, warps * 32, l);
+}
+
+static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
+                                   fc_error *e) {
+    int64_t chunks = ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
+    uint32_t axis = n->np + n->nr - 1;
+    if (n->count <= 8 || (n->rows >= 4096 && rows_are_neighbours(k, n, cls))) {
+        thread_schedule(n, k, align, cls, l);
+        return FUSEC_OK;
+    }
+    cls->vector = 4;
+    cls->aligned =
+        (n->nr == 1 || n->extent[axis] % 4 == 0) && can_be_wide(k, n, cls, axis, 4, align);
+    if (n->count <= FC_LANES) {
+        its = 1;
+        team = pow2_up(ceil_div(n->count, 4));
+    } else if (n->count <= FC_CHUNK) {
+        its = pow2_up(ceil_div(n->count, FC_LANES));
+    } else {
+        if (split_schedule(m, k, n, cls, l)) return FUSEC_OK;
+        team = 32 * pow2_up(chunks);
+    }
+    if (team <= 1024) {
+        cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4));
+        cls->teams = (uint8_t)log2_of(team);
+        uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
+        if (!cached) return fc_oom(e);
+        bool all;
+        FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
+        bool several = k->nstages + (unsigned)has_point_stores(k) > 1;
+        if (chunks <= 1 || (several && all)) {
+            grid_of_rows(n, cls, team, l);
+            return FUSEC_OK;
+        }
+    }
+    loop_schedule(m, n, cls, l);
+    return FUSEC_OK;
+}
+
+/* ---- outer reductions
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                           fc_launch *l) {
+    int64_t runs = ceil_div(n->count, FC_RUN), y = pow2_up(runs < 8 ? runs : 8),
+            x = FC_CUDA_THREADS / y;
+    bool can_split = k->nstages == 1 && !has_point_stores(k);
+    if (n->rows < x) x = pow2_up(n->rows < 4 ? 4 : n->rows);
+    while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
+        x /= 2;
+    y = FC_CUDA_THREADS / x;
+    int64_t blocks = ceil_div(n->rows, x),
+            wanted = ceil_div((int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM, blocks);
+    int64_t span = pow2_up(runs > y ? runs : y);
+    if (can_split && blocks < 4 * (int64_t)m->sm_count) {
+        while (span > 2 * y && (ceil_div(runs, span) < wanted)) span /= 2;
+        while (ceil_div(runs, span) > 65535) span *= 2;
+    }
+    l->spans = ceil_div(runs > 0 ? runs : 1, span);
+    l->span = span * FC_RUN;
+    l->block[0] = (uint32_t)x;
+    l->block[1] = (uint32_t)y;
+    l->grid[0] = (uint64_t)blocks;
+    l->grid[1] = (uint64_t)l->spans;
+    cls->teams = (uint8_t)log2_of(x);
+    cls->split = l->spans > 1;
+    if (cls->split) {
+        l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
+        l->tickets = (uint32_t)blocks;
+    }
+}
+
+/* ---- entry
+ * ----------------------------------------------------------------------------------------------------------------
+ */
+
+fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                              uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                              fc_error *e) {
+    memset(launch, 0, sizeof *launch);
+    for (int i = 0; i < 3; i++) launch->grid[i] = launch->block[i] = 1;
+    FC_TRY(fc_class_of(n, false, arena, cls, e));
+    if (n->empty) {
+        launch->grid[0] = 0;
+        return FUSEC_OK;
+    }
+    switch (k->schedule) {
+    case FC_SCHED_MAP: map_schedule(m, k, n, align, cls, launch); break;
+    case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
+    default: outer_schedule(m, k, n, cls, launch); break;
+    }
+    /* spans are rounded up to powers of two: their ends must fit an index too */
+    int64_t reach;
+    if (!fc_mul_ok(launch->spans + 1, launch->span, &reach) || reach > FC_NARROW_MAX)
+        cls->wide = true;
+    if (launch->grid[0] > INT32_MAX)
+        return fc_fail(e, FUSEC_LIMIT,
+                       "a kernel would need %llu blocks of threads; a device takes 2^31 - 1",
+                       (unsigned long long)launch->grid[0]);
+    return FUSEC_OK;
+}

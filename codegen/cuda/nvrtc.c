@@ -1,0 +1,262 @@
+/* nvrtc.c - see nvrtc.h. */
+#include "codegen/cuda/nvrtc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { /* results of NVRTC that are told apart */
+       RESULT_OK = 0,
+       RESULT_OUT_OF_MEMORY = 1,
+       RESULT_INVALID_OPTION = 5,
+       RESULT_BUILTIN_FAILURE = 7
+};
+enum { MAX_OPTIONS = 40 };
+
+#define ROW(...) FC_DYN_ROW(fc_nvrtc_fns, __VA_ARGS__)
+static const fc_dynsym symbols[] = {FC_NVRTC_FNS(ROW)};
+
+static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
+
+/* ---- finding it ---------------------------------------------------------------------------- */
+
+static void add_python(fc_dyndirs *d, const char *prefix) {
+    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cu13/lib");
+    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib");
+}
+
+/* A toolkit that the user points at comes before a newer one elsewhere, so it is a search of its
+ * own. */
+static void chosen_dirs(fc_dyndirs *d) {
+    fc_dyndirs_init(d);
+    fc_dyndirs_add(d, fc_env("CUDA_HOME"), "/lib64");
+    fc_dyndirs_add(d, fc_env("CUDA_PATH"), "/lib64");
+}
+
+static void usual_dirs(fc_dyndirs *d) {
+    fc_dyndirs_init(d);
+    fc_dyndirs_add(d, "", "");
+    fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
+    fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
+    fc_dyndirs_add(d, "/opt/cuda", "/lib64");
+    add_python(d, fc_env("VIRTUAL_ENV"));
+    fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
+    add_python(d, fc_env("CONDA_PREFIX"));
+    add_python(d, "/usr/local");
+    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cu13/lib");
+    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cuda_nvrtc/lib");
+    add_python(d, "/usr");
+    add_python(d, "/opt/*/.venv");
+    add_python(d, "/opt/*");
+}
+
+static int by_number(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
+}
+
+static bool read_archs(fc_nvrtc *n) {
+    int count = 0;
+    int archs[256];
+    if (n->fn.n_archs(&count) != RESULT_OK || count <= 0 || (size_t)count > FC_COUNT(archs))
+        return false;
+    if (n->fn.archs(archs) != RESULT_OK) return false;
+    qsort(archs, (size_t)count, sizeof archs[0], by_number);
+    int skip = count > FC_NVRTC_ARCHS ? count - FC_NVRTC_ARCHS : 0;
+    n->n_archs = count - skip;
+    memcpy(n->archs, archs + skip, (size_t)n->n_archs * sizeof archs[0]);
+    return true;
+}
+
+static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size) {
+    fc_nvrtc *n = user;
+    (void)lib;
+    if (n->fn.version(&n->major, &n->minor) != RESULT_OK || !read_archs(n)) {
+        snprintf(why, why_size, "does not tell its version and architectures");
+        return false;
+    }
+    return true;
+}
+
+fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
+    *out = NULL;
+    fc_nvrtc *n = fc_calloc(alloc, 1, sizeof *n);
+    if (!n) return fc_oom(e);
+    n->alloc = alloc;
+    fc_dyndirs chosen, usual;
+    chosen_dirs(&chosen);
+    usual_dirs(&usual);
+    fc_dynsearch s = {.env_name = "FUSEC_NVRTC_PATH",
+                      .names = names,
+                      .dirs = chosen.at,
+                      .syms = symbols,
+                      .n_syms = FC_COUNT(symbols),
+                      .accept = accept,
+                      .user = n};
+    fc_str why;
+    fc_str_init(&why, alloc);
+    bool found = chosen.n && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
+    if (!found) {
+        if (why.len) fc_str_add(&why, "; ");
+        s.dirs = usual.at;
+        found = fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
+    }
+    if (!found) {
+        fusec_status st = fc_fail(e, FUSEC_NVRTC_SETUP, "there is no NVRTC: %s", why.data);
+        fc_str_free(&why);
+        fc_nvrtc_close(n);
+        return st;
+    }
+    fc_str_free(&why);
+    *out = n;
+    return FUSEC_OK;
+}
+
+fusec_status fc_nvrtc_open_with(const fc_alloc *alloc, const fc_nvrtc_fns *fn, fc_nvrtc **out,
+                                fc_error *e) {
+    char why[100];
+    *out = NULL;
+    fc_nvrtc *n = fc_calloc(alloc, 1, sizeof *n);
+    if (!n) return fc_oom(e);
+    n->alloc = alloc;
+    n->fn = *fn;
+    if (!accept(n, &n->lib, why, sizeof why)) {
+        fc_nvrtc_close(n);
+        return fc_fail(e, FUSEC_NVRTC_SETUP, "this NVRTC %s", why);
+    }
+    *out = n;
+    return FUSEC_OK;
+}
+
+void fc_nvrtc_close(fc_nvrtc *n) {
+    if (!n) return;
+    /* NVRTC does not give back all it took when it is unloaded, so it stays until the process ends.
+     */
+    fc_free(n->alloc, n);
+}
+
+/* ---- architectures ------------------------------------------------------------------------- */
+
+bool fc_nvrtc_best_arch(const fc_nvrtc *n, int cc, char arch[16], fc_nvrtc_kind *kind) {
+    int best = 0;
+    for (int i = 0; i < n->n_archs; i++)
+        if (n->archs[i] <= cc) best = n->archs[i];
+    if (!best) return false;
+    /* Machine code runs on later members of its own family, and on nothing else. */
+    *kind = best / 10 == cc / 10 ? FC_NVRTC_CUBIN : FC_NVRTC_PTX;
+    snprintf(arch, 16, "sm_%d", best);
+    return true;
+}
+
+static fusec_status check_arch(const fc_nvrtc *n, const char *arch, fc_error *e) {
+    if (strncmp(arch, "sm_", 3) != 0 || arch[3] < '1' || arch[3] > '9')
+        return fc_fail(e, FUSEC_INTERNAL, "`%s` is no CUDA architecture", arch);
+    int number = atoi(arch + 3); /* sm_90a is number 90 */
+    for (int i = 0; i < n->n_archs; i++)
+        if (n->archs[i] == number) return FUSEC_OK;
+    return fc_fail(e, FUSEC_NVRTC_SETUP,
+                   "NVRTC %d.%d does not know %s (it knows sm_%d to sm_%d)\n"
+                   "  help: install the cuda-nvrtc package that belongs to the device's driver",
+                   n->major, n->minor, arch, n->n_archs ? n->archs[0] : 0,
+                   n->n_archs ? n->archs[n->n_archs - 1] : 0);
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+typedef struct option_list {
+    const char *at[MAX_OPTIONS];
+    int n;
+    char arch[64];
+} option_list;
+
+/* -no-cache comes first: it is the one option that an older NVRTC may not know, and is dropped
+ * then. */
+static bool make_options(const fc_nvrtc_options *o, option_list *l) {
+    const char *const fixed[] = {"-no-cache",        "--std=c++17",
+                                 "--ftz=false",      "--prec-div=true",
+                                 "--prec-sqrt=true", o->fmad ? "--fmad=true" : "--fmad=false"};
+    if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 1) return false;
+    l->n = 0;
+    for (size_t i = 0; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
+    snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
+             o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);
+    l->at[l->n++] = l->arch;
+    for (size_t i = 0; i < o->n_extra; i++) l->at[l->n++] = o->extra[i];
+    return true;
+}
+
+void fc_nvrtc_describe(const fc_nvrtc *n, const fc_nvrtc_options *o, fc_str *out) {
+    option_list l;
+    fc_str_printf(out, "nvrtc %d.%d", n->major, n->minor);
+    if (!make_options(o, &l)) return;
+    for (int i = 0; i < l.n; i++) fc_str_printf(out, " %s", l.at[i]);
+}
+
+/* ---- compiling ----------------------------------------------------------------------------- */
+
+static char *read_log(const fc_nvrtc *n, fc_nvrtc_program p) {
+    size_t size = 0;
+    if (n->fn.log_size(p, &size) != RESULT_OK || size == 0) return NULL;
+    char *text = fc_malloc(n->alloc, size + 1);
+    if (!text) return NULL;
+    if (n->fn.log(p, text) != RESULT_OK) text[0] = 0;
+    text[size] = 0;
+    return text;
+}
+
+static fusec_status report(const fc_nvrtc *n, fc_nvrtc_program p, int result, const char *name,
+                           const char *arch, fc_error *e) {
+    if (result == RESULT_OUT_OF_MEMORY)
+        return fc_fail(e, FUSEC_OUT_OF_MEMORY, "NVRTC ran out of memory on %s", name);
+    char *log = read_log(n, p);
+    const char *text = log && *log ? log : n->fn.error_string(result);
+    fusec_status st;
+    if (result == RESULT_BUILTIN_FAILURE || strstr(text, "libnvrtc-builtins"))
+        st = fc_fail(e, FUSEC_NVRTC_SETUP,
+                     "NVRTC cannot start: libnvrtc-builtins.so.%d.%d not found, next to %s\n"
+                     "  help: install the cuda-nvrtc package of the same version, or set CUDA_HOME",
+                     n->major, n->minor, n->lib.path[0] ? n->lib.path : names[0]);
+    else
+        st =
+            fc_fail(e, FUSEC_NVRTC, "NVRTC rejected the generated kernel %s\n  NVRTC %d.%d, %s: %s",
+                    name, n->major, n->minor, arch, text);
+    fc_free(n->alloc, log);
+    return st;
+}
+
+static fusec_status fetch(const fc_nvrtc *n, fc_nvrtc_program p, fc_nvrtc_kind kind, fc_bytes *out,
+                          fc_error *e) {
+    bool cubin = kind == FC_NVRTC_CUBIN;
+    size_t size = 0;
+    int result = cubin ? n->fn.cubin_size(p, &size) : n->fn.ptx_size(p, &size);
+    if (result != RESULT_OK || size == 0)
+        return fc_fail(e, FUSEC_NVRTC, "NVRTC gave no code: %s", n->fn.error_string(result));
+    uint8_t *data = fc_malloc(n->alloc, size + 1);
+    if (!data) return fc_oom(e);
+    result = cubin ? n->fn.cubin(p, (char *)data) : n->fn.ptx(p, (char *)data);
+    if (result != RESULT_OK) {
+        fc_free(n->alloc, data);
+        return fc_fail(e, FUSEC_NVRTC, "NVRTC gave no code: %s", n->fn.error_string(result));
+    }
+    data[size] = 0;
+    if (!cubin && data[size - 1] == 0) size--; /* PTX is counted with its NUL */
+    out->data = data;
+    out->len = size;
+    return FUSEC_OK;
+}
+
+fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char *name,
+                              const fc_nvrtc_options *o, fc_bytes *out, fc_error *e) {
+    option_list l;
+    fc_nvrtc_program p = NULL;
+    FC_TRY(check_arch(n, o->arch, e));
+    if (!make_options(o, &l)) return fc_fail(e, FUSEC_INTERNAL, "too many options for NVRTC");
+    int result = n->fn.create(&p, source, name, 0, NULL, NULL);
+    if (result != RESULT_OK)
+        return fc_fail(e, result == RESULT_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY : FUSEC_NVRTC_SETUP,
+                       "NVRTC cannot start: %s", n->fn.error_string(result));
+    result = n->fn.compile(p, l.n, l.at);
+    if (result == RESULT_INVALID_OPTION) result = n->fn.compile(p, l.n - 1, l.at + 1);
+    fusec_status st =
+        result == RESULT_OK ? fetch(n, p, o->kind, out, e) : report(n, p, result, name, o->arch, e);
+    n->fn.destroy(&p);
+    return st;
+}

@@ -1,0 +1,390 @@
+/* compile.c - kernel to tapes.
+ *
+ * In: a verified kernel. Out: an fc_interp. The code is legalised once for the interpreter; each
+ * stage and the stores take their slice of it, split into what runs once (constants, parameters),
+ * once a row, and at every point. A slot is used again as soon as its value has been read for the
+ * last time, so that the blocks of a long kernel stay in the cache. */
+#include "codegen/interp/tape.h"
+#include "ir/eval.h"
+
+/* ---- laying code out in slots
+ * ------------------------------------------------------------------------- */
+
+typedef struct layout {
+    const fc_alloc *alloc;
+    const fc_code *code;
+    bool flat;                          /* a map or a program: nothing belongs to a row */
+    uint8_t *needed, *uniform, *pinned; /* [code length] */
+    uint32_t *slot, *uses;
+    FC_VEC(uint32_t) spare;
+    uint32_t first, next,
+        high; /* of the slots used again: first one, next fresh one, highest so far */
+} layout;
+
+static void layout_free(layout *l) {
+    fc_free(l->alloc, l->needed);
+    fc_free(l->alloc, l->slot);
+    fc_vec_free(l->alloc, &l->spare);
+}
+
+static int operands(const fc_instr *in, fc_val src[3]) {
+    src[0] = in->a;
+    src[1] = in->b;
+    src[2] = in->c;
+    return fc_instr_arity(in);
+}
+
+static bool is_uniform(const layout *l, const fc_instr *in) {
+    fc_val src[3];
+    int arity = operands(in, src);
+    if (arity == 0) return in->op == FC_OP_CONST || in->op == FC_OP_PARAM || in->op == FC_OP_COUNT;
+    for (int i = 0; i < arity; i++)
+        if (!l->uniform[src[i]]) return false;
+    return true;
+}
+
+static fusec_status layout_init(layout *l, const fc_alloc *alloc, const fc_code *code, bool flat,
+                                fc_error *e) {
+    size_t n = code->ins.len + 1;
+    memset(l, 0, sizeof *l);
+    l->alloc = alloc;
+    l->code = code;
+    l->flat = flat;
+    l->needed = fc_calloc(alloc, n, 3);
+    l->slot = fc_calloc(alloc, n, 2 * sizeof *l->slot);
+    if (!l->needed || !l->slot) return fc_oom(e);
+    l->uniform = l->needed + n;
+    l->pinned = l->uniform + n;
+    l->uses = l->slot + n;
+    for (size_t i = 0; i < code->ins.len; i++) l->uniform[i] = is_uniform(l, &code->ins.at[i]);
+    return FUSEC_OK;
+}
+
+static fusec_status emit_step(layout *l, fc_tape *tape, fc_val v, fc_error *e) {
+    const fc_instr *in = &l->code->ins.at[v];
+    fc_val src[3];
+    int arity = operands(in, src);
+    fc_step s = {.op = in->op, .to = in->dtype, .dst = l->slot[v], .imm = in->imm};
+    if (arity > 0) s.a = l->slot[src[0]];
+    if (arity > 1) s.b = l->slot[src[1]];
+    if (arity > 2) s.c = l->slot[src[2]];
+    s.t = in->dtype;
+    if (arity > 0) s.t = l->code->ins.at[src[in->op == FC_OP_where ? 1 : 0]].dtype;
+    return fc_push(l->alloc, &tape->steps, s) ? FUSEC_OK : fc_oom(e);
+}
+
+/* Everything uniform that is needed gets a slot of its own, from `next` on. */
+static fusec_status emit_once(layout *l, fc_tape *once, fc_error *e) {
+    for (size_t i = 0; i < l->code->ins.len; i++) {
+        if (!l->needed[i] || !l->uniform[i]) continue;
+        l->slot[i] = l->next++;
+        FC_TRY(emit_step(l, once, (fc_val)i, e));
+    }
+    l->high = l->next;
+    return FUSEC_OK;
+}
+
+static bool has_own_slot(const layout *l, fc_val v) {
+    uint16_t op = l->code->ins.at[v].op;
+    return l->uniform[v] || op == FC_OP_ACC || op == FC_OP_ARG;
+}
+
+static bool at_point(const layout *l, fc_val v) {
+    return l->flat || l->code->ins.at[v].level == FC_POINT;
+}
+
+/* Counts readers within a part; row values that points read stay to the end of the phase. */
+static void count_uses(layout *l) {
+    for (size_t i = 0; i < l->code->ins.len; i++) {
+        fc_val src[3];
+        int arity = l->needed[i] ? operands(&l->code->ins.at[i], src) : 0;
+        for (int j = 0; j < arity; j++) {
+            l->uses[src[j]]++;
+            if (at_point(l, (fc_val)i) && !at_point(l, src[j])) l->pinned[src[j]] = 1;
+        }
+    }
+}
+
+static uint32_t take_slot(layout *l) {
+    if (l->spare.len) return l->spare.at[--l->spare.len];
+    uint32_t s = l->next++;
+    if (l->next > l->high) l->high = l->next;
+    return s;
+}
+
+static fusec_status release_operands(layout *l, const fc_instr *in, fc_error *e) {
+    fc_val src[3];
+    int arity = operands(in, src);
+    for (int i = 0; i < arity; i++) {
+        if (has_own_slot(l, src[i]) || l->pinned[src[i]] || --l->uses[src[i]] > 0) continue;
+        if (!fc_push(l->alloc, &l->spare, l->slot[src[i]])) return fc_oom(e);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status emit_part(layout *l, bool point, fc_tape *tape, fc_error *e) {
+    for (size_t i = 0; i < l->code->ins.len; i++) {
+        fc_val v = (fc_val)i;
+        if (!l->needed[i] || has_own_slot(l, v) || at_point(l, v) != point) continue;
+        l->slot[i] = take_slot(l); /* not the slot of an operand: widths may differ */
+        FC_TRY(emit_step(l, tape, v, e));
+        FC_TRY(release_operands(l, &l->code->ins.at[i], e));
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status emit_phase(layout *l, const fc_val *roots, size_t nroots, fc_phase *p,
+                               fc_error *e) {
+    size_t n = l->code->ins.len;
+    memset(l->needed, 0, n);
+    memset(l->pinned, 0, n);
+    memset(l->uses, 0, n * sizeof *l->uses);
+    l->spare.len = 0;
+    l->next = l->first;
+    fc_kernel_slice(l->code, roots, nroots, l->needed);
+    for (size_t i = 0; i < nroots; i++) l->pinned[roots[i]] = 1;
+    count_uses(l);
+    FC_TRY(emit_part(l, false, &p->row, e));
+    return emit_part(l, true, &p->point, e);
+}
+
+/* ---- the programs of a reduction
+ * ------------------------------------------------------------------------ */
+
+static void program_free(const fc_alloc *alloc, fc_program *p) {
+    fc_vec_free(alloc, &p->once.steps);
+    fc_vec_free(alloc, &p->body.steps);
+}
+
+/* An operand that is a result as it is: copied, so that results never lie in an operand's slot. */
+static fusec_status copy_operands(layout *l, fc_program *p, const fc_val *out, int nout,
+                                  fc_error *e) {
+    for (int i = 0; i < nout; i++) {
+        const fc_instr *in = &l->code->ins.at[out[i]];
+        p->out[i] = l->slot[out[i]];
+        if (in->op != FC_OP_ARG) continue;
+        fc_step copy = {.op = FC_OP_NONE, .t = in->dtype, .to = in->dtype, .a = p->out[i]};
+        copy.dst = p->out[i] = l->high++;
+        if (!fc_push(l->alloc, &p->body.steps, copy)) return fc_oom(e);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status lay_program(const fc_alloc *alloc, const fc_code *code, const fc_val *out,
+                                int nout, fc_program *p, fc_error *e) {
+    layout l;
+    fc_phase phase = {0};
+    fusec_status s = layout_init(&l, alloc, code, true, e);
+    l.next = FC_PROGRAM_ARGS;
+    if (s == FUSEC_OK) {
+        for (size_t i = 0; i < code->ins.len; i++)
+            if (code->ins.at[i].op == FC_OP_ARG) l.slot[i] = (uint32_t)code->ins.at[i].imm;
+        fc_kernel_slice(code, out, (size_t)nout, l.needed);
+        s = emit_once(&l, &p->once, e);
+    }
+    l.first = l.next;
+    if (s == FUSEC_OK) s = emit_phase(&l, out, (size_t)nout, &phase, e);
+    p->body = phase.point;
+    if (s == FUSEC_OK) s = copy_operands(&l, p, out, nout, e);
+    p->nslots = l.high;
+    layout_free(&l);
+    return s;
+}
+
+/* Legalises what was written into `from` and lays it out. */
+static fusec_status finish_program(const fc_alloc *alloc, const fc_code *from, const fc_val *out,
+                                   int nout, fc_program *p, fc_error *e) {
+    fc_code legal;
+    fc_val now[FC_MAX_COMPONENTS];
+    if (from->status != FUSEC_OK) return fc_fail(e, from->status, "a reduction has no code");
+    fc_val *map = fc_malloc(alloc, (from->ins.len + 1) * sizeof *map);
+    if (!map) return fc_oom(e);
+    fc_code_init(&legal, alloc);
+    fusec_status s = fc_legalize(from, FC_TARGET_INTERP, &legal, map);
+    for (int i = 0; i < nout && s == FUSEC_OK; i++) now[i] = map[out[i]];
+    if (s != FUSEC_OK)
+        fc_fail(e, s, "a reduction could not be expanded for the interpreter");
+    else
+        s = lay_program(alloc, &legal, now, nout, p, e);
+    fc_code_free(&legal);
+    fc_free(alloc, map);
+    return s;
+}
+
+typedef enum which { INIT, STEP, COMBINE, FINISH } which;
+
+static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, which w,
+                                 fc_program *p, fc_error *e) {
+    fc_op op = (fc_op)r->op;
+    fusec_dtype t = (fusec_dtype)r->dtype;
+    int n = fc_ops[op].components;
+    fc_code c;
+    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS] = {0};
+    fc_code_init(&c, alloc);
+    for (int i = 0; i < n && w != INIT; i++) {
+        fusec_dtype ct = fc_component_dtype(op, t, i);
+        a[i] = fc_val_arg(&c, (unsigned)i, ct, FC_POINT);
+        if (w == COMBINE) b[i] = fc_val_arg(&c, (unsigned)(FC_ARG_LATER + i), ct, FC_POINT);
+    }
+    if (w == INIT) fc_red_init(&c, op, t, out);
+    if (w == STEP)
+        fc_red_step(&c, op, t, a, fc_val_arg(&c, FC_ARG_ELEMENT, t, FC_POINT),
+                    fc_val_arg(&c, FC_ARG_INDEX, FUSEC_I64, FC_POINT), out);
+    if (w == COMBINE) fc_red_combine(&c, op, t, a, b, out);
+    if (w == FINISH) {
+        out[0] = fc_red_finish(&c, op, t, a, fc_val_arg(&c, FC_ARG_COUNT, FUSEC_I64, FC_POINT));
+        n = 1;
+    }
+    fusec_status s = finish_program(alloc, &c, out, n, p, e);
+    fc_code_free(&c);
+    return s;
+}
+
+static bool reads_slot(const fc_tape *tape, uint32_t slot) {
+    for (size_t i = 0; i < tape->steps.len; i++) {
+        const fc_step *s = &tape->steps.at[i];
+        if (s->a == slot || s->b == slot || s->c == slot) return true;
+    }
+    return false;
+}
+
+static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_interp_reduction *to,
+                                   fc_error *e) {
+    fc_op op = (fc_op)r->op;
+    fusec_dtype t = (fusec_dtype)r->dtype;
+    to->stage = r->stage;
+    to->ncomponents = fc_ops[op].components;
+    for (int i = 0; i < to->ncomponents; i++)
+        to->size[i] = (uint8_t)fc_eval_size(fc_component_dtype(op, t, i));
+    to->value_size = (uint8_t)fc_eval_size(t);
+    to->result_size = (uint8_t)fc_eval_size(fc_red_dtype(op, t));
+    FC_TRY(make_program(ip->alloc, r, INIT, &to->init, e));
+    FC_TRY(make_program(ip->alloc, r, STEP, &to->step, e));
+    FC_TRY(make_program(ip->alloc, r, COMBINE, &to->combine, e));
+    FC_TRY(make_program(ip->alloc, r, FINISH, &to->finish, e));
+    to->indexed = reads_slot(&to->step.body, FC_ARG_INDEX);
+    return FUSEC_OK;
+}
+
+/* ---- the kernel
+ * ----------------------------------------------------------------------------------------- */
+
+void fc_interp_free(fc_interp *ip) {
+    if (!ip) return;
+    const fc_alloc *alloc = ip->alloc;
+    fc_vec_free(alloc, &ip->once.steps);
+    for (size_t i = 0; i < ip->phases.len; i++) {
+        fc_vec_free(alloc, &ip->phases.at[i].row.steps);
+        fc_vec_free(alloc, &ip->phases.at[i].point.steps);
+    }
+    for (size_t i = 0; i < ip->reductions.len; i++) {
+        fc_interp_reduction *r = &ip->reductions.at[i];
+        program_free(alloc, &r->init);
+        program_free(alloc, &r->step);
+        program_free(alloc, &r->combine);
+        program_free(alloc, &r->finish);
+    }
+    fc_vec_free(alloc, &ip->phases);
+    fc_vec_free(alloc, &ip->accesses);
+    fc_vec_free(alloc, &ip->reductions);
+    fc_vec_free(alloc, &ip->stores);
+    fc_free(alloc, ip);
+}
+
+static fusec_status copy_parts(fc_interp *ip, const fc_kernel *k, fc_error *e) {
+    ip->schedule = k->schedule;
+    ip->nargs = (uint32_t)k->args.len;
+    ip->nparams = (uint32_t)k->params.len;
+    ip->nstages = k->nstages;
+    for (size_t i = 0; i < k->accesses.len; i++) {
+        const fc_access *a = &k->accesses.at[i];
+        fc_interp_access to = {.buffer = a->buffer, .dtype = a->dtype, .level = a->level};
+        if (!fc_push(ip->alloc, &ip->accesses, to)) return fc_oom(e);
+    }
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        fc_interp_reduction r = {0};
+        if (!fc_push(ip->alloc, &ip->reductions, r)) return fc_oom(e);
+        FC_TRY(make_reduction(ip, &k->reductions.at[i], &ip->reductions.at[i], e));
+    }
+    for (size_t i = 0; i < k->stores.len; i++)
+        if (!fc_push(ip->alloc, &ip->stores, k->stores.at[i])) return fc_oom(e);
+    return FUSEC_OK;
+}
+
+/* The values phase `stage` has to compute, as numbers of the legal code. */
+static size_t roots_of(const fc_kernel *k, const fc_val *map, uint32_t stage, fc_val *roots) {
+    size_t n = 0;
+    for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++)
+        if (k->reductions.at[i].stage == stage) roots[n++] = map[k->reductions.at[i].value];
+    for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
+        roots[n++] = map[k->stores.at[i].value];
+    return n;
+}
+
+/* After emit_phase the slots of its roots stand in l->slot. */
+static void note_slots(const layout *l, const fc_kernel *k, const fc_val *map, uint32_t stage,
+                       fc_interp *ip) {
+    for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++)
+        if (k->reductions.at[i].stage == stage)
+            ip->reductions.at[i].value = l->slot[map[k->reductions.at[i].value]];
+    for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
+        ip->stores.at[i].value = l->slot[map[k->stores.at[i].value]];
+}
+
+static fusec_status lay_kernel(layout *l, const fc_kernel *k, const fc_val *map, fc_val *roots,
+                               fc_interp *ip, fc_error *e) {
+    for (uint32_t s = 0; s <= k->nstages; s++)
+        fc_kernel_slice(l->code, roots, roots_of(k, map, s, roots), l->needed);
+    FC_TRY(emit_once(l, &ip->once, e));
+    l->first = l->next + (uint32_t)k->reductions.len;
+    l->high = l->first;
+    for (size_t i = 0; i < k->reductions.len; i++)
+        ip->reductions.at[i].result = l->next + (uint32_t)i;
+    for (size_t i = 0; i < l->code->ins.len; i++) {
+        const fc_instr *in = &l->code->ins.at[i];
+        if (in->op == FC_OP_ACC) l->slot[i] = ip->reductions.at[in->imm].result;
+    }
+    for (uint32_t s = 0; s <= k->nstages; s++) {
+        fc_phase phase = {0};
+        if (!fc_push(ip->alloc, &ip->phases, phase)) return fc_oom(e);
+        FC_TRY(emit_phase(l, roots, roots_of(k, map, s, roots), &ip->phases.at[s], e));
+        note_slots(l, k, map, s, ip);
+    }
+    ip->nslots = l->high;
+    return FUSEC_OK;
+}
+
+static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
+    const fc_alloc *alloc = ip->alloc;
+    FC_TRY(copy_parts(ip, k, e));
+    fc_code legal;
+    layout l = {.alloc = alloc};
+    fc_code_init(&legal, alloc);
+    fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
+    fc_val *roots = fc_malloc(alloc, (k->reductions.len + k->stores.len + 1) * sizeof *roots);
+    fusec_status s =
+        map && roots ? fc_legalize(&k->code, FC_TARGET_INTERP, &legal, map) : fc_oom(e);
+    if (s != FUSEC_OK)
+        fc_fail(e, s, "the code of a kernel could not be expanded for the interpreter");
+    if (s == FUSEC_OK) s = layout_init(&l, alloc, &legal, k->schedule == FC_SCHED_MAP, e);
+    if (s == FUSEC_OK) s = lay_kernel(&l, k, map, roots, ip, e);
+    layout_free(&l);
+    fc_free(alloc, roots);
+    fc_free(alloc, map);
+    fc_code_free(&legal);
+    return s;
+}
+
+fusec_status fc_interp_compile(const fc_kernel *k, const fc_alloc *alloc, fc_interp **out,
+                               fc_error *e) {
+    fc_interp *ip = fc_calloc(alloc, 1, sizeof *ip);
+    *out = NULL;
+    if (!ip) return fc_oom(e);
+    ip->alloc = alloc;
+    fusec_status s = compile(ip, k, e);
+    if (s == FUSEC_OK)
+        *out = ip;
+    else
+        fc_interp_free(ip);
+    return s;
+}

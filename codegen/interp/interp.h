@@ -1,0 +1,25 @@
+/* interp.h - the built-in backend: runs a kernel without any compiler, block by block.
+ *
+ * fc_interp_compile makes tapes from a kernel once; fc_interp_run runs a range of units of it:
+ * elements of a map, rows of a reduction (as `fc_interp_target.schedule` counts them). The result
+ * of a unit does not depend on the range it is run in. An fc_interp is immutable and independent of
+ * the kernel it came from: any number of threads may run it at once. The caller's floating-point
+ * mode must be the default one. */
+#ifndef FUSEC_CODEGEN_INTERP_INTERP_H
+#define FUSEC_CODEGEN_INTERP_INTERP_H
+
+#include "codegen/target.h"
+
+typedef struct fc_interp fc_interp;
+
+fusec_status fc_interp_compile(const fc_kernel *k, const fc_alloc *alloc, fc_interp **out,
+                               fc_error *e);
+
+/* `words` is a parameter block (codegen/nest.h) of a nest of class `cls`; of the extra words it
+ * reads the count only. Working memory is allocated for the call. */
+fusec_status fc_interp_run(const fc_interp *ip, const fc_class *cls, const int64_t *words,
+                           int64_t begin, int64_t end, fc_error *e);
+
+void fc_interp_free(fc_interp *ip); /* NULL is fine */
+
+#endif

@@ -1,0 +1,72 @@
+/* tape.h - what the interpreter runs: instructions on numbered slots, each slot a block of FC_LANES
+ * values.
+ *
+ * Internal to codegen/interp. compile.c makes tapes, run.c runs them. The slots of the kernel's
+ * frame: first the values that are the same everywhere (`once` fills them when a run begins), then
+ * the finished reductions (FC_OP_ACC), then what a phase computes, where slots are used again. */
+#ifndef FUSEC_CODEGEN_INTERP_TAPE_H
+#define FUSEC_CODEGEN_INTERP_TAPE_H
+
+#include "codegen/interp/interp.h"
+
+enum { FC_SLOT_BYTES = FC_LANES * 8 };
+
+typedef struct fc_step {
+    uint16_t op;
+    uint8_t t, to; /* dtype of the operands, of the result */
+    uint32_t dst, a, b, c;
+    uint64_t imm;
+} fc_step;
+
+typedef struct fc_tape {
+    FC_VEC(fc_step) steps;
+} fc_tape;
+
+/* A stage, or the stores after the last one. */
+typedef struct fc_phase {
+    fc_tape row, point;
+} fc_phase;
+
+/* One of the four small programs of a reduction. Its operands are in slots 0.. of its own frame. */
+typedef struct fc_program {
+    fc_tape once, body;
+    uint32_t nslots;
+    uint32_t out[FC_MAX_COMPONENTS]; /* never an operand's slot */
+} fc_program;
+
+enum {
+    /* operands of step: accumulators, element, index; of combine: two accumulators; of finish: one,
+       count */
+    FC_ARG_ELEMENT = FC_MAX_COMPONENTS,
+    FC_ARG_INDEX,
+    FC_ARG_LATER = FC_MAX_COMPONENTS,
+    FC_ARG_COUNT = FC_MAX_COMPONENTS,
+    FC_PROGRAM_ARGS = 2 * FC_MAX_COMPONENTS
+};
+
+typedef struct fc_interp_reduction {
+    uint8_t stage, ncomponents;
+    bool indexed;                    /* the step reads the index */
+    uint8_t size[FC_MAX_COMPONENTS]; /* bytes of a component in a block */
+    uint8_t value_size, result_size;
+    uint32_t value, result; /* slots of the kernel's frame */
+    fc_program init, step, combine, finish;
+} fc_interp_reduction;
+
+typedef struct fc_interp_access {
+    uint32_t buffer;
+    uint8_t dtype, level;
+} fc_interp_access;
+
+struct fc_interp {
+    const fc_alloc *alloc;
+    fc_schedule schedule;
+    uint32_t nargs, nparams, nstages, nslots;
+    fc_tape once;
+    FC_VEC(fc_phase) phases; /* nstages + 1 */
+    FC_VEC(fc_interp_access) accesses;
+    FC_VEC(fc_interp_reduction) reductions;
+    FC_VEC(fc_store) stores; /* `value` is a slot */
+};
+
+#endif

@@ -1,0 +1,295 @@
+/* llvm_code.c - straight-line code as text: the kernel's own, at width 1 or V, and programs of
+ * reductions.
+ *
+ * In: code legalised for LLVM, and the place where it runs. Out: the names of its values. A value
+ * that is the same in all lanes (uniform) is computed once at width 1 and spread when a vector
+ * needs it; a value of row level is computed before the loop over the points. Names of one scope
+ * are forgotten at its end.
+ *
+ * The columns of ops.def: "fadd" an instruction, "?olt" a comparison, "@llvm.sqrt" an intrinsic,
+ * "#sin" a function of libm, and the spellings neg, not, select. */
+#include "codegen/llvm/llvm_text.h"
+
+/* ---- functions of libm
+ * ------------------------------------------------------------------------------------- */
+
+static const char *arguments(fc_ll *f, const char *type, unsigned n, const char *const *args) {
+    const char *text = "";
+    for (unsigned i = 0; i < n; i++)
+        text = fc_ll_fmt(f, "%s%s%s %s", text, i ? ", " : "", type, args[i]);
+    return text;
+}
+
+/* An internal function that calls `fn` for the first n lanes; the others give their first operand.
+ */
+static void define_lanes(fc_ll *f, const char *name, const char *fn, const char *scalar,
+                         unsigned nargs) {
+    const char *vector = fc_ll_wide(f, scalar, f->V);
+    const char *start = fc_ll_fmt(f, "define internal %s @%s(", vector, name);
+    fc_str *out = &f->helpers;
+    if (strstr(out->data, start)) return;
+    fc_str_printf(out, "\n%s", start);
+    for (unsigned i = 0; i < nargs; i++) fc_str_printf(out, "%s %%x%u, ", vector, i);
+    fc_str_add(out, "i64 %n) {\nentry:\n");
+    for (unsigned i = 0; i < nargs; i++)
+        fc_str_printf(out, "  %%m%u = alloca %s, align 64\n  store %s %%x%u, ptr %%m%u, align 64\n",
+                      i, vector, vector, i, i);
+    fc_str_add(out,
+               "  br label %head\nhead:\n  %i = phi i64 [ 0, %entry ], [ %next, %lane ]\n"
+               "  %more = icmp ult i64 %i, %n\n  br i1 %more, label %lane, label %done\nlane:\n");
+    const char *args[3] = {"0", "0", "0"};
+    for (unsigned i = 0; i < nargs; i++) {
+        fc_str_printf(
+            out, "  %%p%u = getelementptr %s, ptr %%m%u, i64 %%i\n  %%v%u = load %s, ptr %%p%u\n",
+            i, scalar, i, i, scalar, i);
+        args[i] = fc_ll_fmt(f, "%%v%u", i);
+    }
+    fc_str_printf(out, "  %%r = call %s @%s(%s)\n  store %s %%r, ptr %%p0\n", scalar, fn,
+                  arguments(f, scalar, nargs, args), scalar);
+    fc_str_printf(out, "  %%next = add i64 %%i, 1\n  br label %%head\ndone:\n");
+    fc_str_printf(out, "  %%all = load %s, ptr %%m0, align 64\n  ret %s %%all\n}\n", vector,
+                  vector);
+}
+
+const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
+                       const char *const *args) {
+    const char *scalar = fc_ll_type(f, t, 1), *type = fc_ll_type(f, t, W);
+    const char *libm = fc_ll_fmt(f, "%s%s", fn, t == FUSEC_F64 ? "" : "f");
+    const char *params = scalar;
+    for (unsigned i = 1; i < nargs; i++) params = fc_ll_fmt(f, "%s, %s", params, scalar);
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @%s(%s)", scalar, libm, params));
+    const char *given = arguments(f, type, nargs, args);
+    if (W == 1) return fc_ll_ins(f, "call %s @%s(%s)", type, libm, given);
+    const char *lanes = fc_ll_fmt(f, "%s.%s.lanes", f->name, libm);
+    define_lanes(f, lanes, libm, scalar, nargs);
+    return fc_ll_ins(f, "call %s @%s(%s, i64 %s)", type, lanes, given,
+                     f->active ? f->active : fc_ll_fmt(f, "%u", W));
+}
+
+/* ---- one instruction
+ * ------------------------------------------------------------------------------------------ */
+
+static const char *column(fc_op op, fusec_dtype t) {
+    const fc_op_info *row = &fc_ops[op];
+    return fc_is_float(t) ? row->llvm_f : fc_is_signed(t) ? row->llvm_s : row->llvm_u;
+}
+
+static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
+                             const char *const *args) {
+    const char *type = fc_ll_type(f, t, W), *types = type;
+    for (unsigned i = 1; i < nargs; i++) types = fc_ll_fmt(f, "%s, %s", types, type);
+    const char *full = fc_ll_fmt(f, "%s.%s", name, fc_ll_suffix(f, fc_ll_type(f, t, 1), W));
+    fc_ll_declare(f, fc_ll_fmt(f, "%s %s(%s)", type, full, types));
+    return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
+}
+
+/* Lanes that are masked off hold 0, and a division by it would trap. */
+static const char *safe_divisor(fc_ll *f, fusec_dtype t, unsigned W, const char *b) {
+    if (!f->mask || W == 1) return b;
+    const char *type = fc_ll_type(f, t, W);
+    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", W, f->mask, type, b, type,
+                     fc_ll_const(f, t, 1, W));
+}
+
+static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, unsigned W,
+                             const char *const *a) {
+    const char *text = column(op, t), *type = fc_ll_type(f, t, W);
+    if (!text) fc_ll_fail(f, FUSEC_INTERNAL);
+    if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
+    if (text[0] == '@') return intrinsic(f, text, nargs, t, W, a);
+    if (text[0] == '?')
+        return fc_ll_ins(f, "%s %s %s %s, %s", fc_is_float(t) ? "fcmp" : "icmp", text + 1, type,
+                         a[0], a[1]);
+    if (!strcmp(text, "neg"))
+        return fc_ll_ins(f, "sub %s %s, %s", type, fc_ll_const(f, t, 0, W), a[0]);
+    if (!strcmp(text, "not"))
+        return fc_ll_ins(f, "xor %s %s, %s", type, a[0], fc_ll_const(f, t, UINT64_MAX, W));
+    if (nargs == 1) return fc_ll_ins(f, "%s %s %s", text, type, a[0]);
+    const char *b =
+        op == FC_OP_idiv_raw || op == FC_OP_irem_raw ? safe_divisor(f, t, W, a[1]) : a[1];
+    return fc_ll_ins(f, "%s %s %s, %s", text, type, a[0], b);
+}
+
+/* Everything but leaves. `a` are the operands at width W. */
+static const char *compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
+                           const char *const *a) {
+    const fc_instr *ins = &code->ins.at[i];
+    fusec_dtype from = fc_val_dtype(code, ins->a), to = (fusec_dtype)ins->dtype;
+    if (ins->op == FC_OP_CVT) return fc_ll_cvt(f, from, to, W, a[0]);
+    if (ins->op == FC_OP_BITCAST) return fc_ll_bitcast(f, from, to, W, a[0]);
+    if (ins->op == FC_OP_where) {
+        const char *type = fc_ll_type(f, to, W);
+        return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_type(f, FUSEC_BOOL, W), a[0], type,
+                         a[1], type, a[2]);
+    }
+    if (!fc_is_elementwise(ins->op)) fc_ll_fail(f, FUSEC_INTERNAL);
+    return by_column(f, (fc_op)ins->op, (unsigned)fc_instr_arity(ins), from, W, a);
+}
+
+static fc_val operand(const fc_instr *ins, int n) {
+    return n == 0 ? ins->a : n == 1 ? ins->b : ins->c;
+}
+
+/* ---- programs
+ * --------------------------------------------------------------------------------------------------
+ */
+
+void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args, unsigned nout,
+               const char **out) {
+    const char **name = fc_ll_names(f, p->code.ins.len);
+    for (fc_val i = 0; i < p->code.ins.len; i++) {
+        const fc_instr *ins = &p->code.ins.at[i];
+        if (!p->needed[i]) continue;
+        if (ins->op == FC_OP_CONST) {
+            name[i] = fc_ll_const(f, (fusec_dtype)ins->dtype, ins->imm, W);
+        } else if (ins->op == FC_OP_ARG) {
+            name[i] = args[ins->imm];
+        } else {
+            const char *a[3] = {NULL, NULL, NULL};
+            for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[operand(ins, n)];
+            name[i] = compute(f, &p->code, i, W, a);
+        }
+    }
+    for (unsigned i = 0; i < nout; i++) out[i] = name[p->out[i]];
+}
+
+/* ---- the kernel's code: where each value belongs
+ * ------------------------------------------------------------------ */
+
+static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
+    switch (ins->op) {
+    case FC_OP_CONST:
+    case FC_OP_PARAM:
+    case FC_OP_COUNT: return true;
+    case FC_OP_ACC: return f->k->schedule == FC_SCHED_INNER;
+    case FC_OP_LOAD:
+    case FC_OP_INDEX:
+        if (f->k->schedule == FC_SCHED_INNER) return ins->level == FC_ROW;
+        return fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis) == FC_MOVE_ZERO;
+    default: break;
+    }
+    for (int n = 0; n < fc_instr_arity(ins); n++)
+        if (!f->uniform[operand(ins, n)]) return false;
+    return f->k->schedule != FC_SCHED_INNER || ins->level == FC_ROW;
+}
+
+static bool once_a_row(const fc_ll *f, const fc_instr *ins, bool uniform) {
+    if (ins->op == FC_OP_CONST || ins->op == FC_OP_PARAM || ins->op == FC_OP_COUNT) return true;
+    return f->k->schedule == FC_SCHED_MAP ? uniform : ins->level == FC_ROW;
+}
+
+void fc_ll_classify(fc_ll *f) {
+    size_t n = f->code.ins.len;
+    f->uniform = fc_ll_alloc(f, n);
+    f->at_row = fc_ll_alloc(f, n);
+    f->s_point = fc_ll_alloc(f, n);
+    f->v_point = fc_ll_alloc(f, n);
+    f->s = fc_ll_names(f, n);
+    f->v = fc_ll_names(f, n);
+    for (fc_val i = 0; i < n; i++) {
+        const fc_instr *ins = &f->code.ins.at[i];
+        f->uniform[i] = same_in_lanes(f, ins);
+        f->at_row[i] = once_a_row(f, ins, f->uniform[i]);
+    }
+}
+
+/* ---- the kernel's code: emission
+ * ------------------------------------------------------------------------------------- */
+
+static const char *value(fc_ll *f, fc_val i, unsigned W) {
+    const fc_instr *ins = &f->code.ins.at[i];
+    if (ins->op == FC_OP_CONST) return fc_ll_const(f, (fusec_dtype)ins->dtype, ins->imm, W);
+    if (W == 1) {
+        if (!f->s[i]) fc_ll_fail(f, FUSEC_INTERNAL);
+        return f->s[i];
+    }
+    if (!f->v[i]) {
+        if (!f->s[i]) fc_ll_fail(f, FUSEC_INTERNAL);
+        f->v[i] = fc_ll_splat(f, fc_ll_type(f, (fusec_dtype)ins->dtype, 1), f->s[i]);
+        f->v_point[i] = f->in_point;
+    }
+    return f->v[i];
+}
+
+static const char *parameter(fc_ll *f, uint32_t n) {
+    fusec_dtype t = (fusec_dtype)f->k->params.at[n].dtype;
+    return fc_ll_unpack(f, t, 1, fc_ll_word(f, f->lay.params + n, fc_ll_stored(f, t, 1)));
+}
+
+static const char *accumulated(fc_ll *f, const fc_instr *ins, unsigned W) {
+    const fc_ll_red *r = &f->red[ins->imm];
+    if (W == 1) return r->result;
+    return fc_ll_fill(f, (fusec_dtype)ins->dtype, W, r->memory, f->column);
+}
+
+static const char *emit(fc_ll *f, fc_val i, unsigned W) {
+    const fc_instr *ins = &f->code.ins.at[i];
+    switch (ins->op) {
+    case FC_OP_PARAM: return parameter(f, (uint32_t)ins->imm);
+    case FC_OP_COUNT: return fc_ll_extra(f, FC_PB_COUNT);
+    case FC_OP_ACC: return accumulated(f, ins, W);
+    case FC_OP_LOAD:
+    case FC_OP_INDEX: return fc_ll_load(f, (uint32_t)ins->imm, W);
+    default: break;
+    }
+    const char *a[3] = {NULL, NULL, NULL};
+    for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, operand(ins, n), W);
+    return compute(f, &f->code, i, W, a);
+}
+
+static void emit_level(fc_ll *f, const uint8_t *needed, bool row) {
+    for (fc_val i = 0; i < f->code.ins.len; i++) {
+        if (!needed[i] || f->at_row[i] != row || f->code.ins.at[i].op == FC_OP_CONST) continue;
+        const char **slot = f->uniform[i] ? &f->s[i] : &f->v[i];
+        if (*slot) continue;
+        *slot = emit(f, i, f->uniform[i] ? 1 : f->V);
+        (f->uniform[i] ? f->s_point : f->v_point)[i] = f->in_point;
+    }
+}
+
+/* Spreads the row's scalars that vectors of the points need, so that the loop does not. */
+static void spread_for_points(fc_ll *f, const uint8_t *needed) {
+    for (fc_val i = 0; i < f->code.ins.len; i++) {
+        const fc_instr *ins = &f->code.ins.at[i];
+        if (!needed[i] || f->at_row[i] || f->uniform[i]) continue;
+        for (int n = 0; n < fc_instr_arity(ins); n++)
+            if (f->at_row[operand(ins, n)]) value(f, operand(ins, n), f->V);
+    }
+}
+
+void fc_ll_emit_rows(fc_ll *f, const uint8_t *needed) {
+    f->in_point = false;
+    emit_level(f, needed, true);
+    spread_for_points(f, needed);
+}
+
+void fc_ll_emit_points(fc_ll *f, const uint8_t *needed) {
+    f->in_point = true;
+    emit_level(f, needed, false);
+}
+
+void fc_ll_forget_points(fc_ll *f) {
+    for (size_t i = 0; i < f->code.ins.len; i++) {
+        if (f->s_point[i]) f->s[i] = NULL;
+        if (f->v_point[i]) f->v[i] = NULL;
+    }
+    f->in_point = false;
+}
+
+void fc_ll_forget(fc_ll *f) {
+    memset(f->s, 0, f->code.ins.len * sizeof *f->s);
+    memset(f->v, 0, f->code.ins.len * sizeof *f->v);
+    f->in_point = false;
+}
+
+const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W) {
+    return value(f, f->map[v], W);
+}
+
+void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W) {
+    for (size_t i = 0; i < f->k->stores.len; i++) {
+        const fc_store *s = &f->k->stores.at[i];
+        if (fc_ll_store_level(f, s) == level)
+            fc_ll_store(f, s->access, W, fc_ll_value(f, s->value, W));
+    }
+}

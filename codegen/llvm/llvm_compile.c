@@ -1,0 +1,134 @@
+/* llvm_compile.c - see llvm_compile.h. */
+#include "codegen/llvm/llvm_compile.h"
+
+#include <stdio.h>
+
+enum { RELOC_PIC = 2, MODEL_SMALL = 3 };
+enum { FILE_ASSEMBLY = 0, FILE_OBJECT = 1 };
+enum { VERIFY_RETURN_STATUS = 2 };
+enum { SEVERITY_ERROR = 0 };
+
+typedef struct job {
+    const fc_llvm *l;
+    const fc_llvm_options *o;
+    const char *name;
+    fc_llvm_context context;
+    fc_llvm_module module;
+    fc_llvm_machine machine;
+    char first_error[600]; /* of the diagnostics */
+} job;
+
+static const char *cpu_of(const fc_llvm *l, const fc_llvm_options *o) {
+    return o->cpu ? o->cpu : l->cpu;
+}
+
+static const char *features_of(const fc_llvm *l, const fc_llvm_options *o) {
+    return o->features ? o->features : o->cpu ? "" : l->features;
+}
+
+static const char *passes_of(const fc_llvm *l, const fc_llvm_options *o) {
+    switch (o->passes) {
+    case FC_LLVM_EARLY_CSE: return "function(early-cse)";
+    case FC_LLVM_CLEAN: return l->traits.clean_passes;
+    case FC_LLVM_NO_PASSES: break;
+    }
+    return NULL;
+}
+
+void fc_llvm_describe(const fc_llvm *l, const fc_llvm_options *o, fc_str *out) {
+    const char *passes = passes_of(l, o);
+    fc_str_printf(out, "llvm %u.%u.%u %s cpu=%s features=%s passes=%s level=%d pic small", l->major,
+                  l->minor, l->patch, l->triple, cpu_of(l, o), features_of(l, o),
+                  passes ? passes : "none", o->level);
+}
+
+static void on_diagnostic(fc_llvm_diagnostic d, void *user) {
+    job *j = user;
+    if (j->l->fn.severity(d) != SEVERITY_ERROR || j->first_error[0]) return;
+    char *text = j->l->fn.description(d);
+    snprintf(j->first_error, sizeof j->first_error, "%s", text ? text : "an error");
+    if (text) j->l->fn.dispose_message(text);
+}
+
+/* Takes a message of LLVM, which may be NULL. */
+static fusec_status rejected(const job *j, char *message, fc_error *e) {
+    const char *text = j->first_error[0] ? j->first_error : message ? message : "no reason given";
+    fusec_status st =
+        fc_fail(e, FUSEC_LLVM, "LLVM rejected the generated kernel %s\n  LLVM %u.%u, %s: %s",
+                j->name, j->l->major, j->l->minor, cpu_of(j->l, j->o), text);
+    if (message) j->l->fn.dispose_message(message);
+    return st;
+}
+
+static fusec_status prepare(job *j, fc_error *e) {
+    const fc_llvm *l = j->l;
+    j->context = l->fn.create_context();
+    j->machine = l->fn.create_machine(l->target, l->triple, cpu_of(l, j->o), features_of(l, j->o),
+                                      j->o->level, RELOC_PIC, MODEL_SMALL);
+    if (!j->context || !j->machine)
+        return fc_fail(e, FUSEC_LLVM, "LLVM can't make a target machine for %s, %s", l->triple,
+                       cpu_of(l, j->o));
+    l->fn.set_handler(j->context, on_diagnostic, j);
+    return FUSEC_OK;
+}
+
+static fusec_status parse(job *j, const char *ir, size_t len, fc_error *e) {
+    const fc_llvm *l = j->l;
+    char *message = NULL;
+    fc_llvm_buffer text = l->fn.wrap_buffer(ir, len, j->name, 1);
+    if (l->fn.parse(j->context, text, &j->module, &message) != 0) { /* takes the buffer */
+        j->module = NULL;
+        return rejected(j, message, e);
+    }
+    fc_llvm_layout layout = l->fn.create_layout(j->machine);
+    l->fn.set_triple(j->module, l->triple);
+    l->fn.set_layout(j->module, layout);
+    l->fn.dispose_layout(layout);
+    int bad = l->fn.verify(j->module, VERIFY_RETURN_STATUS, &message);
+    if (bad) return rejected(j, message, e);
+    if (message) l->fn.dispose_message(message);
+    return FUSEC_OK;
+}
+
+static fusec_status optimise(job *j, fc_error *e) {
+    const fc_llvm *l = j->l;
+    const char *passes = passes_of(l, j->o);
+    if (!passes) return FUSEC_OK;
+    fc_llvm_pass_options options = l->fn.create_options();
+    fc_llvm_error failed = l->fn.run_passes(j->module, passes, j->machine, options);
+    l->fn.dispose_options(options);
+    if (!failed) return FUSEC_OK;
+    char *text = l->fn.error_message(failed);
+    fusec_status st =
+        fc_fail(e, FUSEC_LLVM, "LLVM %u.%u does not run %s: %s", l->major, l->minor, passes, text);
+    l->fn.dispose_error(text);
+    return st;
+}
+
+static fusec_status emit(job *j, fc_bytes *out, fc_error *e) {
+    const fc_llvm *l = j->l;
+    char *message = NULL;
+    fc_llvm_buffer code = NULL;
+    int failed = l->fn.emit(j->machine, j->module, j->o->assembly ? FILE_ASSEMBLY : FILE_OBJECT,
+                            &message, &code);
+    fusec_status st = FUSEC_OK;
+    if (failed || j->first_error[0])
+        st = rejected(j, message, e);
+    else if (!fc_bytes_copy(l->alloc, out, l->fn.buffer_start(code), l->fn.buffer_size(code)))
+        st = fc_oom(e);
+    if (!failed && code) l->fn.dispose_buffer(code);
+    return st;
+}
+
+fusec_status fc_llvm_compile(const fc_llvm *l, const char *ir, size_t len, const char *name,
+                             const fc_llvm_options *o, fc_bytes *out, fc_error *e) {
+    job j = {.l = l, .o = o, .name = name};
+    fusec_status st = prepare(&j, e);
+    if (st == FUSEC_OK) st = parse(&j, ir, len, e);
+    if (st == FUSEC_OK) st = optimise(&j, e);
+    if (st == FUSEC_OK) st = emit(&j, out, e);
+    if (j.module) l->fn.dispose_module(j.module);
+    if (j.machine) l->fn.dispose_machine(j.machine);
+    if (j.context) l->fn.dispose_context(j.context);
+    return st;
+}

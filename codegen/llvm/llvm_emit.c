@@ -1,0 +1,86 @@
+/* llvm_emit.c - kernel and class in, the text of a module out.
+ *
+ *     void @NAME(ptr params, i64 begin, i64 end)         units [begin, end), see the schedule's
+ * file void @NAME_finish(ptr params, i64 begin, i64 end)  split reductions: rows [begin, end), when
+ * all units are done
+ *
+ * `params` is the parameter block of codegen/nest.h. Functions may run in several threads at once
+ * on different units (rows). The text is valid for LLVM 15 to 22: opaque pointers, no fast-math
+ * flags, no nsw or nuw, float literals in hexadecimal, and masked intrinsics with the alignment
+ * operand that LLVM 22 reads and drops. */
+#include "codegen/llvm/llvm_text.h"
+
+/* What the stores of one level depend on. */
+static uint8_t *slice_of_stores(fc_ll *f, fc_level level, bool *any) {
+    uint8_t *needed = fc_ll_alloc(f, f->code.ins.len);
+    fc_val *roots = fc_ll_alloc(f, f->k->stores.len * sizeof *roots);
+    size_t n = 0;
+    for (size_t i = 0; i < f->k->stores.len; i++)
+        if (fc_ll_store_level(f, &f->k->stores.at[i]) == level)
+            roots[n++] = f->map[f->k->stores.at[i].value];
+    fc_kernel_slice(&f->code, roots, n, needed);
+    *any = n > 0;
+    return needed;
+}
+
+static void prepare(fc_ll *f) {
+    f->map = fc_ll_alloc(f, f->k->code.ins.len * sizeof *f->map);
+    fusec_status st = fc_legalize(&f->k->code, FC_TARGET_LLVM, &f->code, f->map);
+    if (st != FUSEC_OK) fc_ll_fail(f, st);
+    f->base = fc_ll_names(f, f->cls->naccess);
+    f->lane_axis =
+        f->k->schedule == FC_SCHED_INNER ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;
+    f->row_needed = slice_of_stores(f, FC_ROW, &f->any_row_store);
+    f->point_needed = slice_of_stores(f, FC_POINT, &f->any_point_store);
+    fc_ll_classify(f);
+    fc_ll_reductions(f);
+}
+
+static void write_functions(fc_ll *f) {
+    switch (f->k->schedule) {
+    case FC_SCHED_MAP: fc_ll_map(f); break;
+    case FC_SCHED_INNER:
+        fc_ll_inner(f);
+        if (f->cls->split) fc_ll_inner_finish(f);
+        break;
+    case FC_SCHED_OUTER:
+        fc_ll_outer(f);
+        if (f->cls->split) fc_ll_outer_finish(f);
+        break;
+    case FC_SCHED_COUNT: fc_ll_fail(f, FUSEC_INTERNAL);
+    }
+}
+
+static fusec_status write_module(fc_ll *f) {
+    if (setjmp(f->leave)) return f->status;
+    prepare(f);
+    write_functions(f);
+    const fc_str *parts[] = {&f->module, &f->helpers, &f->decls};
+    for (size_t i = 0; i < FC_COUNT(parts); i++)
+        if (parts[i]->oom) return FUSEC_OUT_OF_MEMORY;
+    return f->head.oom || f->body.oom ? FUSEC_OUT_OF_MEMORY : FUSEC_OK;
+}
+
+static fusec_status emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                         const char *name, fc_str *out, fc_error *e) {
+    fc_ll *f = fc_malloc(out->alloc, sizeof *f);
+    if (!f) return fc_oom(e);
+    fc_ll_init(f, m, k, cls, name, out->alloc);
+    fusec_status st = write_module(f);
+    if (st == FUSEC_OK) {
+        fc_str_add(out, f->decls.data);
+        fc_str_add(out, f->module.data);
+        fc_str_add(out, f->helpers.data);
+        if (out->oom) st = FUSEC_OUT_OF_MEMORY;
+    }
+    fc_ll_reductions_free(f);
+    fc_ll_free(f);
+    fc_free(out->alloc, f);
+    if (st == FUSEC_OUT_OF_MEMORY) return fc_oom(e);
+    if (st != FUSEC_OK)
+        return fc_fail(e, st,
+                       "a kernel can't be written as LLVM IR: it breaks the rules of kernels");
+    return FUSEC_OK;
+}
+
+const fc_target fc_llvm_target = {.kind = FC_TARGET_LLVM, .schedule = fc_ll_schedule, .emit = emit};

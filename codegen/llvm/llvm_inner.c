@@ -1,0 +1,331 @@
+/* llvm_inner.c - reductions over the innermost axis: the lanes of a vector are neighbouring
+ * elements of a row.
+ *
+ * A unit is a row, or, when the reduction is split, a span of a row (FC_PB_SPANS of FC_PB_SPAN
+ * elements each; a power of two of chunks), whose partials go to the workspace. The tree of a
+ * chunk: FC_LANES accumulators in a stack array, or in registers when the stage is light and the
+ * chunk is whole bands of FC_LANES; then neighbours are joined level by level, only as many levels
+ * as there are lanes in use. Chunks are joined by a binary counter. The vector width decides how
+ * many lanes move at once, never what is added to what.
+ *
+ * With several reduced axes a vector either lies within the innermost one (its first element gives
+ * all offsets) or crosses it, and then every lane has coordinates of its own and loads are gathers.
+ */
+#include "codegen/llvm/llvm_text.h"
+
+/* ---- where a vector is
+ * -------------------------------------------------------------------------------------- */
+
+static const char *index_type(const fc_ll *f) {
+    return f->cls->wide ? "i64" : "i32";
+}
+
+/* Coordinates of the lanes. The quotient of two integers below 2^53, rounded and cut off, is exact,
+ * and a division of doubles is a vector instruction. */
+static void lane_coordinates(fc_ll *f, const char *first) {
+    const char *type = index_type(f), *vec = fc_ll_wide(f, type, f->V);
+    const char *f64 = fc_ll_wide(f, "double", f->V), *flat = first;
+    if (!f->cls->wide) flat = fc_ll_ins(f, "trunc i64 %s to i32", flat);
+    flat = fc_ll_ins(f, "add %s %s, %s", vec, fc_ll_splat(f, type, flat),
+                     fc_ll_lanes(f, f->cls->wide ? 64 : 32, 0, 1, f->V));
+    f->coord = fc_ll_names(f, f->cls->nr);
+    for (unsigned i = f->cls->nr; i-- > 0;) {
+        f->coord[i] = flat;
+        if (i == 0) break;
+        const char *n = fc_ll_extent(f, f->cls->np + i);
+        const char *size = fc_ll_splat(f, "double", fc_ll_ins(f, "sitofp i64 %s to double", n));
+        if (!f->cls->wide) n = fc_ll_ins(f, "trunc i64 %s to i32", n);
+        const char *q = fc_ll_ins(f, "fdiv %s %s, %s", f64,
+                                  fc_ll_ins(f, "sitofp %s %s to %s", vec, flat, f64), size);
+        q = fc_ll_ins(f, "fptosi %s %s to %s", f64, q, vec);
+        f->coord[i] = fc_ll_ins(f, "sub %s %s, %s", vec, flat,
+                                fc_ll_ins(f, "mul %s %s, %s", vec, q, fc_ll_splat(f, type, n)));
+        flat = q;
+    }
+}
+
+static void vector_offsets(fc_ll *f, const char *const *idx) {
+    f->fixed = fc_ll_names(f, f->cls->naccess);
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (f->k->accesses.at[a].level != FC_POINT) continue;
+        f->fixed[a] = f->base[a];
+        for (unsigned axis = f->cls->np; axis < (unsigned)f->cls->np + f->cls->nr; axis++)
+            f->fixed[a] = fc_ll_bin(f, "add", f->fixed[a],
+                                    fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+    }
+}
+
+/* Runs `body` for the vector at element x of the row. */
+static void at_vector(fc_ll *f, fc_ll_body body, void *user) {
+    if (f->cls->nr == 1) {
+        body(f, user);
+        return;
+    }
+    const char *idx[FC_MAX_AXES];
+    const unsigned end = (unsigned)f->cls->np + f->cls->nr;
+    fc_ll_decompose(f, f->x, f->cls->np, end, idx);
+    const char *lanes = f->active ? f->active : fc_ll_fmt(f, "%u", f->V);
+    const char *last = fc_ll_bin(f, "add", idx[end - 1], lanes);
+    fc_ll_if within;
+    fc_ll_if_begin(f, &within, fc_ll_ins(f, "icmp ule i64 %s, %s", last, fc_ll_extent(f, end - 1)));
+    vector_offsets(f, idx);
+    body(f, user);
+    f->fixed = NULL;
+    fc_ll_if_else(f, &within);
+    lane_coordinates(f, f->x);
+    body(f, user);
+    f->coord = NULL;
+    fc_ll_if_end(f, &within);
+}
+
+/* ---- steps
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
+    if (!st->uses_index) return NULL;
+    return fc_ll_ins(f, "add <%u x i64> %s, %s", f->V, fc_ll_splat(f, "i64", f->x),
+                     fc_ll_lanes(f, 64, 0, 1, f->V));
+}
+
+static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
+    fc_ll_forget_points(f);
+    fc_ll_emit_points(f, st->needed);
+    return fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
+}
+
+static void step_in_memory(fc_ll *f, void *user) {
+    const fc_ll_stage *st = user;
+    const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    const char **acc = fc_ll_fill_all(f, st, f->V, st->lanes, lane);
+    fc_ll_spill_all(f, st, f->V, st->lanes, lane, step(f, st, acc));
+}
+
+static void placed_step(fc_ll *f, void *user) {
+    at_vector(f, step_in_memory, user);
+}
+
+/* ---- the lanes of a chunk
+ * ---------------------------------------------------------------------------------------- */
+
+/* Every second lane of a and b, seen as one vector of 2V lanes. */
+static const char **every_second(fc_ll *f, const fc_ll_stage *st, unsigned first,
+                                 const char *const *a, const char *const *b) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *type = fc_ll_type(f, st->slot[i], f->V);
+        out[i] = fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a[i], type, b[i],
+                           f->V, fc_ll_lanes(f, 32, first, 2, 2 * f->V));
+    }
+    return out;
+}
+
+static const char **join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *const *a,
+                                    const char *const *b) {
+    return fc_ll_combine(f, st, f->V, every_second(f, st, 0, a, b), every_second(f, st, 1, a, b));
+}
+
+/* The last levels, within one vector: of each the upper half of the lanes is not used. */
+static const char **join_lanes(fc_ll *f, const fc_ll_stage *st, const char *const *v) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned n = f->V; n > 1; n /= 2) v = join_neighbours(f, st, v, v);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] =
+            fc_ll_ins(f, "extractelement %s %s, i32 0", fc_ll_type(f, st->slot[i], f->V), v[i]);
+    return out;
+}
+
+/* Number of vectors of lanes that take part: a power of two. */
+static const char *vectors_in_use(fc_ll *f, const char *n) {
+    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
+    const char *last = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", n, "1"), fc_ll_fmt(f, "%u", f->V));
+    const char *zeros = fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", last);
+    const char *power = fc_ll_bin(f, "sub", "64", zeros);
+    return fc_ll_min(f, fc_ll_bin(f, "shl", "1", power), fc_ll_fmt(f, "%u", FC_LANES / f->V));
+}
+
+static const char **chunk_in_memory(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                    const char *n) {
+    fc_ll_loop start, level, pair;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
+    const char *j = fc_ll_for(f, &start, "0", fc_ll_bin(f, "mul", used, V));
+    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
+    fc_ll_for_end(f, &start, V);
+
+    fc_ll_vectors(f, first, fc_ll_bin(f, "add", first, n), 1, placed_step, (void *)(uintptr_t)st);
+
+    static const char *const i64[] = {"i64"};
+    fc_ll_loop_begin(f, &level, 1, i64, &used);
+    fc_ll_loop_test(f, &level, fc_ll_ins(f, "icmp ugt i64 %s, 1", level.carry[0]));
+    const char *half = fc_ll_bin(f, "lshr", level.carry[0], "1");
+    j = fc_ll_for(f, &pair, "0", fc_ll_bin(f, "mul", half, V));
+    const char *at = fc_ll_bin(f, "mul", j, "2");
+    const char **a = fc_ll_fill_all(f, st, f->V, st->lanes, at);
+    const char **b = fc_ll_fill_all(f, st, f->V, st->lanes, fc_ll_bin(f, "add", at, V));
+    fc_ll_spill_all(f, st, f->V, st->lanes, j, join_neighbours(f, st, a, b));
+    fc_ll_for_end(f, &pair, V);
+    fc_ll_loop_end(f, &level, &half);
+    return join_lanes(f, st, fc_ll_fill_all(f, st, f->V, st->lanes, "0"));
+}
+
+/* n is a multiple of FC_LANES. */
+static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                       const char *n) {
+    const unsigned vectors = FC_LANES / f->V, slots = st->nslots, carried = vectors * slots + 1;
+    const char **types = fc_ll_names(f, carried), **init = fc_ll_names(f, carried);
+    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
+    types[0] = "i64";
+    init[0] = first;
+    for (unsigned i = 1; i < carried; i++) {
+        types[i] = of_slot[(i - 1) % slots];
+        init[i] = start[(i - 1) % slots];
+    }
+    fc_ll_loop band;
+    fc_ll_loop_begin(f, &band, carried, types, init);
+    fc_ll_loop_test(
+        f, &band,
+        fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], fc_ll_bin(f, "add", first, n)));
+    const char **next = fc_ll_names(f, carried);
+    next[0] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    for (unsigned v = 0; v < vectors; v++) {
+        f->x = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%u", v * f->V));
+        memcpy(next + 1 + v * slots, step(f, st, band.carry + 1 + v * slots), slots * sizeof *next);
+    }
+    fc_ll_loop_end(f, &band, next);
+    const char **acc = fc_ll_names(f, vectors * slots);
+    memcpy(acc, band.carry + 1, vectors * slots * sizeof *acc);
+    for (unsigned count = vectors / 2; count > 0; count /= 2)
+        for (unsigned i = 0; i < count; i++) {
+            const char **sum =
+                join_neighbours(f, st, acc + 2 * i * slots, acc + (2 * i + 1) * slots);
+            memcpy(acc + i * slots, sum, slots * sizeof *acc);
+        }
+    return join_lanes(f, st, acc);
+}
+
+/* Whether the accumulators of all lanes fit into registers and the code is short enough to repeat.
+ */
+static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
+    unsigned steps = 0, vectors = FC_LANES / f->V;
+    for (size_t i = 0; i < f->code.ins.len; i++)
+        if (st->needed[i] && !f->at_row[i] && f->code.ins.at[i].op != FC_OP_LOAD) steps++;
+    const bool wide = fc_dtypes[st->slot[0]].bytes == 8;
+    return f->cls->nr == 1 && fc_ll_is_light(f->k) && st->nslots == 1 && steps <= 6 &&
+           vectors << wide <= 16;
+}
+
+static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
+    if (!fits_registers(f, st)) return chunk_in_memory(f, st, first, n);
+    fc_ll_if bands;
+    const char *rest = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    fc_ll_if_begin(f, &bands, fc_ll_ins(f, "icmp eq i64 %s, 0", rest));
+    const char **a = chunk_in_registers(f, st, first, n), *from_a = f->block;
+    fc_ll_if_else(f, &bands);
+    const char **b = chunk_in_memory(f, st, first, n), *from_b = f->block;
+    fc_ll_if_end(f, &bands);
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
+                           a[i], from_a, b[i], from_b);
+    return out;
+}
+
+/* Elements [lo, hi) of the row; lo is a multiple of FC_CHUNK. */
+static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
+    fc_ll_loop l;
+    const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
+    const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
+    const char **partial = chunk(f, st, first, n);
+    const char *number = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", first, lo), size);
+    fc_ll_push(f, st, 1, 1, "0", number, partial);
+    fc_ll_for_end(f, &l, size);
+    const char *all =
+        fc_ll_bin(f, "add", fc_ll_bin(f, "sub", hi, lo), fc_ll_fmt(f, "%d", FC_CHUNK - 1));
+    return fc_ll_fold(f, st, 1, 1, "0", fc_ll_bin(f, "udiv", all, size));
+}
+
+/* ---- rows
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static void store_points(fc_ll *f, void *user) {
+    (void)user;
+    fc_ll_forget_points(f);
+    fc_ll_emit_points(f, f->point_needed);
+    fc_ll_run_stores(f, FC_POINT, f->V);
+}
+
+static void placed_stores(fc_ll *f, void *user) {
+    at_vector(f, store_points, user);
+}
+
+static void begin_row(fc_ll *f, const char *row) {
+    const char *idx[FC_MAX_AXES];
+    fc_ll_decompose(f, row, 0, f->cls->np, idx);
+    fc_ll_set_base(f, idx, f->cls->np);
+    fc_ll_forget(f);
+}
+
+static void finish(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        f->red[i].result = fc_ll_finish(f, i, 1, acc);
+}
+
+static void store_row(fc_ll *f) {
+    fc_ll_emit_rows(f, f->row_needed);
+    fc_ll_run_stores(f, FC_ROW, 1);
+}
+
+static void whole_row(fc_ll *f, const char *row) {
+    const char *count = fc_ll_extra(f, FC_PB_COUNT);
+    begin_row(f, row);
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        fc_ll_emit_rows(f, f->stage[s].needed);
+        finish(f, &f->stage[s], reduce(f, &f->stage[s], "0", count));
+    }
+    fc_ll_forget_points(f);
+    store_row(f);
+    if (!f->any_point_store) return;
+    fc_ll_emit_rows(f, f->point_needed);
+    fc_ll_vectors(f, "0", count, 1, placed_stores, NULL);
+}
+
+static void span_of_row(fc_ll *f, const char *unit) {
+    const char *spans = fc_ll_extra(f, FC_PB_SPANS), *size = fc_ll_extra(f, FC_PB_SPAN);
+    const char *row = fc_ll_bin(f, "udiv", unit, spans);
+    const char *span = fc_ll_bin(f, "sub", unit, fc_ll_bin(f, "mul", row, spans));
+    const char *lo = fc_ll_bin(f, "mul", span, size);
+    const char *hi = fc_ll_min(f, fc_ll_bin(f, "add", lo, size), fc_ll_extra(f, FC_PB_COUNT));
+    begin_row(f, row);
+    fc_ll_emit_rows(f, f->stage[0].needed);
+    fc_ll_put_partial(f, &f->stage[0], 1, span, row, reduce(f, &f->stage[0], lo, hi));
+}
+
+void fc_ll_inner(fc_ll *f) {
+    fc_ll_loop l;
+    f->lane_axis = (uint32_t)f->cls->np + f->cls->nr - 1;
+    fc_ll_begin(f);
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
+        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
+    }
+    const char *unit = fc_ll_for(f, &l, "%begin", "%end");
+    if (f->cls->split)
+        span_of_row(f, unit);
+    else
+        whole_row(f, unit);
+    fc_ll_for_end(f, &l, "1");
+    fc_ll_end(f, "");
+}
+
+void fc_ll_inner_finish(fc_ll *f) {
+    fc_ll_loop l;
+    fc_ll_begin(f);
+    f->stage[0].levels = fc_ll_arrays(f, &f->stage[0], FC_LL_LEVELS);
+    const char *row = fc_ll_for(f, &l, "%begin", "%end");
+    begin_row(f, row);
+    finish(f, &f->stage[0], fc_ll_join_spans(f, &f->stage[0], 1, row));
+    store_row(f);
+    fc_ll_for_end(f, &l, "1");
+    fc_ll_end(f, "_finish");
+}

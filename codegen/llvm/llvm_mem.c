@@ -1,0 +1,256 @@
+/* llvm_mem.c - loads and stores of a kernel's accesses, and stack arrays.
+ *
+ * In: the place (base, x, mask and so on of fc_ll) and the class's moves. Out: values in their
+ * computed form. Lanes that are masked off are never read or written in memory and hold 0. A move
+ * of one is a contiguous vector, of zero a scalar and a splat, any other a gather or scatter. */
+#include "codegen/llvm/llvm_text.h"
+
+/* Where the lanes of an access are. */
+typedef struct place {
+    fc_move move;
+    const char *first;  /* i64: element of lane 0 */
+    const char *stride; /* i64, for FC_MOVE_ANY */
+    const char *lanes;  /* vector of index type: elements of all lanes, instead of the others */
+} place;
+
+static const char *index_type(const fc_ll *f) {
+    return f->cls->wide ? "i64" : "i32";
+}
+
+/* A scalar i64 as a vector of the index type. */
+static const char *splat_index(fc_ll *f, const char *v) {
+    if (!f->cls->wide) v = fc_ll_ins(f, "trunc i64 %s to i32", v);
+    return fc_ll_splat(f, index_type(f), v);
+}
+
+static const char *on_index(fc_ll *f, const char *op, const char *a, const char *b) {
+    return fc_ll_ins(f, "%s <%u x %s> %s, %s", op, f->V, index_type(f), a, b);
+}
+
+/* Element of an access without its part along the lane axis. */
+static const char *row_offset(fc_ll *f, uint32_t a) {
+    const char *by;
+    if (!f->element || f->k->accesses.at[a].level == FC_ROW) return f->base[a];
+    if (f->table) {
+        const char *n = fc_ll_bin(f, "sub", f->element, f->run);
+        n = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", a * FC_RUN));
+        by = fc_ll_fill(f, FUSEC_I64, 1, f->table, n);
+    } else {
+        by = fc_ll_bin(f, "mul", f->element, fc_ll_stride(f, a, f->cls->np));
+    }
+    return fc_ll_bin(f, "add", f->base[a], by);
+}
+
+/* Several reduced axes, and the vector crosses one: every lane has coordinates of its own. */
+static const char *crossing_lanes(fc_ll *f, uint32_t a) {
+    const char *at = splat_index(f, f->base[a]);
+    for (unsigned i = 0; i < f->cls->nr; i++) {
+        const char *stride = splat_index(f, fc_ll_stride(f, a, f->cls->np + i));
+        at = on_index(f, "add", at, on_index(f, "mul", f->coord[i], stride));
+    }
+    return at;
+}
+
+static place find(fc_ll *f, uint32_t a) {
+    place p = {.move = fc_class_move(f->cls, a, f->lane_axis)};
+    bool point = f->k->accesses.at[a].level == FC_POINT || f->k->schedule == FC_SCHED_MAP;
+    if (f->coord && point) {
+        p.lanes = crossing_lanes(f, a);
+        return p;
+    }
+    if (p.move == FC_MOVE_ANY) p.stride = fc_ll_stride(f, a, f->lane_axis);
+    if (f->fixed && point) {
+        p.first = f->fixed[a];
+        return p;
+    }
+    p.first = row_offset(f, a);
+    if (p.move == FC_MOVE_ZERO) return p;
+    const char *by = p.move == FC_MOVE_ONE ? f->x : fc_ll_bin(f, "mul", f->x, p.stride);
+    p.first = fc_ll_bin(f, "add", p.first, by);
+    return p;
+}
+
+/* Offsets of the lanes relative to the first. */
+static const char *spread(fc_ll *f, const place *p) {
+    return on_index(f, "mul", fc_ll_lanes(f, f->cls->wide ? 64 : 32, 0, 1, f->V),
+                    splat_index(f, p->stride));
+}
+
+static const char *pointer(fc_ll *f, uint32_t a, const char *element) {
+    const fc_access *acc = &f->k->accesses.at[a];
+    const char *array = fc_ll_word(f, f->lay.args + acc->buffer, "ptr");
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, acc->dtype, 1), array,
+                     element);
+}
+
+static const char *pointers(fc_ll *f, uint32_t a, const place *p) {
+    const fc_access *acc = &f->k->accesses.at[a];
+    const char *from =
+        p->lanes ? fc_ll_word(f, f->lay.args + acc->buffer, "ptr") : pointer(f, a, p->first);
+    const char *by = p->lanes ? p->lanes : spread(f, p);
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, <%u x %s> %s", fc_ll_stored(f, acc->dtype, 1),
+                     from, f->V, index_type(f), by);
+}
+
+static const char *mask_of(fc_ll *f) {
+    return f->mask ? f->mask : fc_ll_const(f, FUSEC_BOOL, 1, f->V);
+}
+
+/* ---- loads
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *type = fc_ll_stored(f, t, f->V),
+               *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
+    unsigned bytes = fc_dtypes[t].bytes;
+    if (p->lanes || p->move == FC_MOVE_ANY) {
+        fc_ll_declare(
+            f, fc_ll_fmt(f, "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)", type,
+                         sfx, f->V, f->V, f->V, type));
+        return fc_ll_ins(
+            f,
+            "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %s, i32 %u, <%u x i1> %s, %s "
+            "zeroinitializer)",
+            type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
+    }
+    const char *at = pointer(f, a, p->first);
+    if (!f->mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
+                               f->V, type));
+    return fc_ll_ins(
+        f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
+        type, sfx, at, bytes, f->V, f->mask, type);
+}
+
+static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
+    if (W == 1) return row_offset(f, a);
+    place p = find(f, a);
+    if (p.lanes)
+        return f->cls->wide ? p.lanes
+                            : fc_ll_ins(f, "sext <%u x i32> %s to <%u x i64>", W, p.lanes, W);
+    const char *first = fc_ll_splat(f, "i64", p.first);
+    if (p.move == FC_MOVE_ZERO) return first;
+    const char *by = fc_ll_lanes(f, 64, 0, 1, W);
+    if (p.move == FC_MOVE_ANY)
+        by = fc_ll_ins(f, "mul <%u x i64> %s, %s", W, by, fc_ll_splat(f, "i64", p.stride));
+    return fc_ll_ins(f, "add <%u x i64> %s, %s", W, first, by);
+}
+
+const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
+    const fc_access *acc = &f->k->accesses.at[access];
+    fusec_dtype t = acc->dtype;
+    if (acc->buffer == FC_NO_BUFFER) return index_value(f, access, W);
+    place p = {.first = NULL};
+    if (W > 1) p = find(f, access);
+    if (W > 1 && (p.lanes || p.move != FC_MOVE_ZERO))
+        return fc_ll_unpack(f, t, W, load_vector(f, access, &p));
+    const char *at = pointer(f, access, W == 1 ? row_offset(f, access) : p.first);
+    const char *v = fc_ll_unpack(
+        f, t, 1,
+        fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_stored(f, t, 1), at, fc_dtypes[t].bytes));
+    return W == 1 ? v : fc_ll_splat(f, fc_ll_type(f, t, 1), v);
+}
+
+/* ---- stores
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void store_scalar(fc_ll *f, uint32_t a, const char *element, const char *value) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *stored = fc_ll_pack(f, t, 1, value);
+    fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_stored(f, t, 1), stored,
+               pointer(f, a, element), fc_dtypes[t].bytes);
+}
+
+void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
+    fusec_dtype t = f->k->accesses.at[access].dtype;
+    if (W == 1) {
+        store_scalar(f, access, row_offset(f, access), value);
+        return;
+    }
+    place p = find(f, access);
+    if (!p.lanes && p.move == FC_MOVE_ZERO) { /* an axis of one element */
+        const char *one = fc_ll_ins(f, "extractelement %s %s, i32 0", fc_ll_type(f, t, W), value);
+        store_scalar(f, access, p.first, one);
+        return;
+    }
+    const char *stored = fc_ll_pack(f, t, W, value), *type = fc_ll_stored(f, t, W);
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), W);
+    unsigned bytes = fc_dtypes[t].bytes;
+    if (p.lanes || p.move == FC_MOVE_ANY) {
+        fc_ll_declare(
+            f, fc_ll_fmt(f, "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
+                         sfx, W, type, W, W));
+        const char *to = pointers(f, access, &p);
+        fc_ll_line(
+            f,
+            "call void @llvm.masked.scatter.%s.v%up0(%s %s, <%u x ptr> %s, i32 %u, <%u x i1> %s)",
+            sfx, W, type, stored, W, to, bytes, W, mask_of(f));
+        return;
+    }
+    const char *at = pointer(f, access, p.first);
+    if (!f->mask) {
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, stored, at, bytes);
+        return;
+    }
+    fc_ll_declare(
+        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, W));
+    fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)", sfx,
+               type, stored, at, bytes, W, f->mask);
+}
+
+/* ---- stack arrays
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static const char *spilled(fusec_dtype t) {
+    return fc_is_half(t) ? "float" : fc_dtypes[t].llvm; /* bool as i8 */
+}
+
+static unsigned spilled_bytes(fusec_dtype t) {
+    return fc_is_half(t) ? 4 : fc_dtypes[t].bytes;
+}
+
+const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count) {
+    return fc_ll_head(f, "alloca [%u x %s], align 64", count, spilled(t));
+}
+
+void fc_ll_spill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
+                 const char *value) {
+    if (t == FUSEC_BOOL) value = fc_ll_pack(f, t, W, value);
+    const char *p = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", spilled(t), array, at);
+    fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_wide(f, spilled(t), W), value, p,
+               spilled_bytes(t));
+}
+
+const char *fc_ll_fill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at) {
+    const char *p = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", spilled(t), array, at);
+    const char *v = fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_wide(f, spilled(t), W), p,
+                              spilled_bytes(t));
+    return t == FUSEC_BOOL ? fc_ll_unpack(f, t, W, v) : v;
+}
+
+/* ---- coordinates
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const char **idx) {
+    for (unsigned axis = hi; axis-- > lo;) {
+        idx[axis] = flat;
+        if (axis == lo) break;
+        const char *n = fc_ll_extent(f, axis), *q = fc_ll_bin(f, "udiv", flat, n);
+        idx[axis] = fc_ll_bin(f, "sub", flat, fc_ll_bin(f, "mul", q, n));
+        flat = q;
+    }
+}
+
+void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi) {
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        f->base[a] = fc_ll_offset(f, a);
+        for (unsigned axis = 0; axis < hi; axis++)
+            f->base[a] = fc_ll_bin(f, "add", f->base[a],
+                                   fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+    }
+}

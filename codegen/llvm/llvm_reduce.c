@@ -1,0 +1,318 @@
+/* llvm_reduce.c - accumulators: step, combine and finish code of each reduction, and the binary
+ * counter that joins chunks or runs in the order of the tree.
+ *
+ * In: the kernel's reductions. Out: names of a stage's accumulators, slot by slot. Invariants: the
+ * tree is that of codegen/nest.h for every vector width; a start value combined with anything
+ * changes nothing, so a counter may begin its last walk with start values. */
+#include "codegen/llvm/llvm_text.h"
+
+/* ---- programs
+ * --------------------------------------------------------------------------------------------- */
+
+static void legalise(fc_ll *f, fc_code *from, const fc_val *out, unsigned nout, fc_ll_prog *p) {
+    if (from->status != FUSEC_OK) fc_ll_fail(f, from->status);
+    fc_code_init(&p->code, f->alloc);
+    fc_val *map = fc_ll_alloc(f, from->ins.len * sizeof *map);
+    fusec_status st = fc_legalize(from, FC_TARGET_LLVM, &p->code, map);
+    if (st != FUSEC_OK) fc_ll_fail(f, st);
+    for (unsigned i = 0; i < nout; i++) p->out[i] = map[out[i]];
+    p->needed = fc_ll_alloc(f, p->code.ins.len);
+    fc_kernel_slice(&p->code, p->out, nout, p->needed);
+}
+
+static void add_args(fc_code *c, const fc_ll_red *r, unsigned first, fc_val *out) {
+    for (unsigned i = 0; i < r->components; i++)
+        out[i] = fc_val_arg(c, first + i, r->comp[i], FC_POINT);
+}
+
+static void build_start(fc_ll *f, fc_code *c, fc_ll_red *r) {
+    fc_val out[FC_MAX_COMPONENTS];
+    fc_red_init(c, r->op, r->t, out);
+    if (c->status != FUSEC_OK) fc_ll_fail(f, c->status);
+    for (unsigned i = 0; i < r->components; i++) {
+        if (c->ins.at[out[i]].op != FC_OP_CONST) fc_ll_fail(f, FUSEC_INTERNAL);
+        r->init[i] = c->ins.at[out[i]].imm;
+    }
+}
+
+static void build_step(fc_ll *f, fc_code *c, fc_ll_red *r) {
+    fc_val acc[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
+    add_args(c, r, 0, acc);
+    fc_val x = fc_val_arg(c, FC_LL_ARG_X, r->t, FC_POINT);
+    fc_val i = fc_val_arg(c, FC_LL_ARG_I, FUSEC_I64, FC_POINT);
+    fc_red_step(c, r->op, r->t, acc, x, i, out);
+    legalise(f, c, out, r->components, &r->step);
+    for (fc_val v = 0; v < r->step.code.ins.len; v++) {
+        const fc_instr *ins = &r->step.code.ins.at[v];
+        if (r->step.needed[v] && ins->op == FC_OP_ARG && ins->imm == FC_LL_ARG_I)
+            r->uses_index = true;
+    }
+}
+
+static void build_combine(fc_ll *f, fc_code *c, fc_ll_red *r) {
+    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
+    add_args(c, r, 0, a);
+    add_args(c, r, FC_LL_ARG_B, b);
+    fc_red_combine(c, r->op, r->t, a, b, out);
+    legalise(f, c, out, r->components, &r->combine);
+}
+
+static void build_finish(fc_ll *f, fc_code *c, fc_ll_red *r) {
+    fc_val acc[FC_MAX_COMPONENTS], out;
+    add_args(c, r, 0, acc);
+    out = fc_red_finish(c, r->op, r->t, acc, fc_val_arg(c, FC_LL_ARG_COUNT, FUSEC_I64, FC_ROW));
+    legalise(f, c, &out, 1, &r->finish);
+}
+
+static void build(fc_ll *f, const fc_reduction *from, fc_ll_red *r) {
+    static void (*const parts[])(fc_ll *, fc_code *, fc_ll_red *) = {build_start, build_step,
+                                                                     build_combine, build_finish};
+    r->op = (fc_op)from->op;
+    r->t = (fusec_dtype)from->dtype;
+    r->components = fc_ops[r->op].components;
+    for (unsigned i = 0; i < r->components; i++)
+        r->comp[i] = fc_component_dtype(r->op, r->t, (int)i);
+    for (size_t i = 0; i < FC_COUNT(parts); i++) {
+        fc_code_init(&f->scratch, f->alloc);
+        parts[i](f, &f->scratch, r);
+        fc_code_free(&f->scratch);
+    }
+}
+
+static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
+    fusec_dtype *slot = fc_ll_alloc(f, f->k->reductions.len * FC_MAX_COMPONENTS * sizeof *slot);
+    fc_val *roots = fc_ll_alloc(f, f->k->reductions.len * sizeof *roots);
+    for (uint32_t i = 0; i < f->k->reductions.len; i++) {
+        if (f->k->reductions.at[i].stage != number) continue;
+        fc_ll_red *r = &f->red[i];
+        if (st->count == 0) st->first = i;
+        r->slot = st->nslots;
+        for (unsigned c = 0; c < r->components; c++) slot[st->nslots++] = r->comp[c];
+        st->uses_index |= r->uses_index;
+        roots[st->count++] = f->map[f->k->reductions.at[i].value];
+    }
+    st->slot = slot;
+    st->needed = fc_ll_alloc(f, f->code.ins.len);
+    fc_kernel_slice(&f->code, roots, st->count, st->needed);
+}
+
+void fc_ll_reductions(fc_ll *f) {
+    f->red = fc_ll_alloc(f, f->k->reductions.len * sizeof *f->red);
+    f->stage = fc_ll_alloc(f, f->k->nstages * sizeof *f->stage);
+    for (size_t i = 0; i < f->k->reductions.len; i++) build(f, &f->k->reductions.at[i], &f->red[i]);
+    for (uint32_t s = 0; s < f->k->nstages; s++) lay_out(f, s, &f->stage[s]);
+}
+
+void fc_ll_reductions_free(fc_ll *f) {
+    if (f->scratch.alloc) fc_code_free(&f->scratch);
+    for (size_t i = 0; f->red && i < f->k->reductions.len; i++) {
+        fc_ll_prog *p[] = {&f->red[i].step, &f->red[i].combine, &f->red[i].finish};
+        for (size_t j = 0; j < FC_COUNT(p); j++)
+            if (p[j]->code.alloc) fc_code_free(&p[j]->code);
+    }
+}
+
+/* ---- using them
+ * -----------------------------------------------------------------------------------------------
+ */
+
+const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        for (unsigned c = 0; c < f->red[i].components; c++)
+            out[f->red[i].slot + c] = fc_ll_const(f, f->red[i].comp[c], f->red[i].init[c], W);
+    return out;
+}
+
+static const char *keep_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *now,
+                               const char *before) {
+    if (!f->mask || W == 1) return now;
+    const char *type = fc_ll_type(f, t, W);
+    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", W, f->mask, type, now, type, before);
+}
+
+const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *acc,
+                        const char *index) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        const fc_ll_red *r = &f->red[i];
+        const char *args[FC_LL_ARGS] = {NULL};
+        for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
+        args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
+        args[FC_LL_ARG_I] = index;
+        fc_ll_run(f, &r->step, W, args, r->components, out + r->slot);
+        for (unsigned c = 0; c < r->components; c++)
+            out[r->slot + c] = keep_masked(f, r->comp[c], W, out[r->slot + c], acc[r->slot + c]);
+    }
+    return out;
+}
+
+const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *a,
+                           const char *const *b) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        const fc_ll_red *r = &f->red[i];
+        const char *args[FC_LL_ARGS] = {NULL};
+        for (unsigned c = 0; c < r->components; c++) {
+            args[c] = a[r->slot + c];
+            args[FC_LL_ARG_B + c] = b[r->slot + c];
+        }
+        fc_ll_run(f, &r->combine, W, args, r->components, out + r->slot);
+    }
+    return out;
+}
+
+const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc) {
+    const fc_ll_red *r = &f->red[red];
+    const char *args[FC_LL_ARGS] = {NULL}, *out;
+    for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
+    const char *count = fc_ll_extra(f, FC_PB_COUNT);
+    args[FC_LL_ARG_COUNT] = W == 1 ? count : fc_ll_splat(f, "i64", count);
+    fc_ll_run(f, &r->finish, W, args, 1, &out);
+    return out;
+}
+
+/* ---- lists of a stage's slots
+ * ------------------------------------------------------------------------------------ */
+
+const char **fc_ll_slot_types(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned extra) {
+    const char **types = fc_ll_names(f, st->nslots + extra);
+    for (unsigned i = 0; i < extra; i++) types[i] = "i64";
+    for (unsigned i = 0; i < st->nslots; i++) types[extra + i] = fc_ll_type(f, st->slot[i], W);
+    return types;
+}
+
+const char **fc_ll_join(fc_ll *f, const fc_ll_stage *st, const char *first, const char *second,
+                        const char *const *slots) {
+    const char **all = fc_ll_names(f, st->nslots + 2);
+    unsigned n = 0;
+    all[n++] = first;
+    if (second) all[n++] = second;
+    memcpy(all + n, slots, st->nslots * sizeof *all);
+    return all;
+}
+
+const char **fc_ll_arrays(fc_ll *f, const fc_ll_stage *st, unsigned count) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++) out[i] = fc_ll_array(f, st->slot[i], count);
+    return out;
+}
+
+void fc_ll_spill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *arrays,
+                     const char *at, const char *const *v) {
+    for (unsigned i = 0; i < st->nslots; i++) fc_ll_spill(f, st->slot[i], W, arrays[i], at, v[i]);
+}
+
+const char **fc_ll_fill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *arrays,
+                            const char *at) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++) out[i] = fc_ll_fill(f, st->slot[i], W, arrays[i], at);
+    return out;
+}
+
+/* ---- the binary counter
+ * ------------------------------------------------------------------------------------------- */
+
+static const char *level_element(fc_ll *f, const char *level, unsigned row, const char *at) {
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", level, fc_ll_fmt(f, "%u", row)), at);
+}
+
+/* Bit l of `count` says that level l holds 2^l partials. Adding one is binary addition: while the
+ * lowest level is full, combine with it and carry. */
+void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
+                const char *count, const char *const *partial) {
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, st->nslots + 2, fc_ll_slot_types(f, st, W, 2),
+                     fc_ll_join(f, st, count, "0", partial));
+    const char *bit = fc_ll_bin(f, "and", l.carry[0], "1");
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ne i64 %s, 0", bit));
+    const char *rest = fc_ll_bin(f, "lshr", l.carry[0], "1"),
+               *up = fc_ll_bin(f, "add", l.carry[1], "1");
+    const char **held = fc_ll_fill_all(f, st, W, st->levels, level_element(f, l.carry[1], row, at));
+    const char **sum = fc_ll_combine(f, st, W, held, l.carry + 2);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, rest, up, sum));
+    fc_ll_spill_all(f, st, W, st->levels, level_element(f, l.carry[1], row, at), l.carry + 2);
+}
+
+/* From the lowest full level up; what is there covers later elements than the next level. */
+const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
+                        const char *count) {
+    fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, W, 1),
+                     fc_ll_join(f, st, count, NULL, fc_ll_inits(f, st, W)));
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ne i64 %s, 0", l.carry[0]));
+    const char *level = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)", l.carry[0]);
+    const char *rest = fc_ll_bin(f, "and", l.carry[0], fc_ll_bin(f, "sub", l.carry[0], "1"));
+    const char **held = fc_ll_fill_all(f, st, W, st->levels, level_element(f, level, row, at));
+    const char **sum = fc_ll_combine(f, st, W, held, l.carry + 1);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, rest, NULL, sum));
+    return l.carry + 1;
+}
+
+/* ---- partials of split reductions
+ * -------------------------------------------------------------------------------------- */
+
+/* The workspace is slot-major, then span, then row; a slot has 8 bytes for each value, so that its
+ * place does not depend on dtypes, but values lie densely in it. */
+static const char *partial_array(fc_ll *f, unsigned slot) {
+    const char *values =
+        fc_ll_bin(f, "mul", fc_ll_extra(f, FC_PB_ROWS), fc_ll_extra(f, FC_PB_SPANS));
+    const char *bytes = fc_ll_bin(f, "mul", values, fc_ll_fmt(f, "%u", slot * 8));
+    return fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", fc_ll_extra(f, FC_PB_WORKSPACE), bytes);
+}
+
+static const char *partial_element(fc_ll *f, const char *span, const char *row) {
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", span, fc_ll_extra(f, FC_PB_ROWS)), row);
+}
+
+/* Lanes that are masked off must not be written: they belong to other rows. */
+static void put_masked(fc_ll *f, fusec_dtype t, const char *array, const char *at, const char *v) {
+    fc_ll_loop l;
+    const char *spare = fc_ll_array(f, t, f->V);
+    fc_ll_spill(f, t, f->V, spare, "0", v);
+    const char *i = fc_ll_for(f, &l, "0", f->active);
+    fc_ll_spill(f, t, 1, array, fc_ll_bin(f, "add", at, i), fc_ll_fill(f, t, 1, spare, i));
+    fc_ll_for_end(f, &l, "1");
+}
+
+void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
+                       const char *row, const char *const *acc) {
+    const char *at = partial_element(f, span, row);
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *array = partial_array(f, i);
+        if (W > 1 && f->mask)
+            put_masked(f, st->slot[i], array, at, acc[i]);
+        else
+            fc_ll_spill(f, st->slot[i], W, array, at, acc[i]);
+    }
+}
+
+static const char *get_masked(fc_ll *f, fusec_dtype t, const char *array, const char *at) {
+    fc_ll_loop l;
+    const char *spare = fc_ll_array(f, t, f->V);
+    fc_ll_spill(f, t, f->V, spare, "0", fc_ll_const(f, t, 0, f->V));
+    const char *i = fc_ll_for(f, &l, "0", f->active);
+    fc_ll_spill(f, t, 1, spare, i, fc_ll_fill(f, t, 1, array, fc_ll_bin(f, "add", at, i)));
+    fc_ll_for_end(f, &l, "1");
+    return fc_ll_fill(f, t, f->V, spare, "0");
+}
+
+static const char **get_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
+                                const char *row) {
+    const char **out = fc_ll_names(f, st->nslots), *at = partial_element(f, span, row);
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *array = partial_array(f, i);
+        out[i] = W > 1 && f->mask ? get_masked(f, st->slot[i], array, at)
+                                  : fc_ll_fill(f, st->slot[i], W, array, at);
+    }
+    return out;
+}
+
+const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row) {
+    fc_ll_loop l;
+    const char *spans = fc_ll_extra(f, FC_PB_SPANS), *span = fc_ll_for(f, &l, "0", spans);
+    fc_ll_push(f, st, W, W, "0", span, get_partial(f, st, W, span, row));
+    fc_ll_for_end(f, &l, "1");
+    return fc_ll_fold(f, st, W, W, "0", spans);
+}

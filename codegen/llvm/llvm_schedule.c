@@ -1,0 +1,160 @@
+/* llvm_schedule.c - which variant runs for these sizes on a processor, and how the work is cut.
+ *
+ * In: a kernel and its nest. Out: the class, normalised to what the text depends on (so that few
+ * variants are compiled), and the launch. How work is cut follows sizes and constants only, not the
+ * number of threads; results do not depend on it in any case.
+ *
+ *     map     one axis: units are elements. Several: blocks of rows, launch->spans of launch->span
+ * elements inner   units are rows; split: launch->spans spans of a row, row by row outer   units
+ * are blocks of columns; split: all blocks for span 0, then for span 1, ...
+ *
+ * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
+#include "codegen/llvm/llvm_text.h"
+
+enum {
+    TASK = 32768,       /* elements of cheap code that make a task worth handing over */
+    INNER_SPAN = 65536, /* elements; a power of two of chunks */
+    OUTER_SPAN = 1024,  /* elements; a power of two of runs */
+    FEW_UNITS = 32      /* fewer than this do not keep the cores of a machine busy */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+static int64_t at_least_one(int64_t v) {
+    return v < 1 ? 1 : v;
+}
+
+bool fc_ll_is_light(const fc_kernel *k) {
+    uint32_t ops, transcendental;
+    fc_kernel_cost(k, &ops, &transcendental);
+    return ops <= 16 && transcendental == 0;
+}
+
+/* Elements of a task: fewer when each takes longer, always a multiple of a vector. */
+static int64_t task_elements(const fc_kernel *k) {
+    uint32_t ops, transcendental;
+    fc_kernel_cost(k, &ops, &transcendental);
+    int64_t n = TASK / (1 + ops / 16 + transcendental);
+    return n < 1024 ? 1024 : n & ~(int64_t)1023;
+}
+
+/* Levels of the counter times columns lie on the stack, for each accumulator. */
+unsigned fc_ll_columns(const fc_kernel *k, unsigned V) {
+    unsigned slots = 0;
+    for (size_t i = 0; i < k->reductions.len; i++)
+        slots += fc_ops[k->reductions.at[i].op].components;
+    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
+    return V * (V < 8 ? 2 * vectors : vectors);
+}
+
+static unsigned slots_of(const fc_kernel *k) {
+    unsigned n = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) n += fc_ops[k->reductions.at[i].op].components;
+    return n;
+}
+
+static bool can_split(const fc_kernel *k) {
+    if (k->nstages != 1) return false;
+    for (size_t i = 0; i < k->stores.len; i++)
+        if (k->accesses.at[k->stores.at[i].access].level == FC_POINT) return false;
+    return true;
+}
+
+/* ---- classes
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
+static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                               fc_arena *arena, fc_class *cls, fc_error *e) {
+    FC_TRY(fc_class_of(n, false, arena, cls, e));
+    const uint32_t axes = n->np + n->nr;
+    const uint32_t lanes = k->schedule == FC_SCHED_INNER ? axes - 1 : n->np - 1;
+    uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
+    if (!move) return fc_oom(e);
+    bool vector_indices = k->schedule == FC_SCHED_INNER && n->nr > 1;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        fc_move v = fc_class_move(cls, a, lanes);
+        move[(size_t)a * axes + lanes] = (uint8_t)v;
+        if (v == FC_MOVE_ANY) vector_indices = true;
+    }
+    cls->move = move;
+    cls->wide = n->wide && vector_indices;
+    cls->vector = (uint8_t)(m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4);
+    return FUSEC_OK;
+}
+
+/* ---- launches
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void cut(fc_launch *l, int64_t units, int64_t per_task) {
+    l->units = units;
+    l->unit = per_task;
+    l->tasks = ceil_div(units, per_task);
+}
+
+static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
+    const int64_t task = task_elements(k), row = n->extent[n->np - 1];
+    if (n->np == 1) {
+        cut(l, n->rows, task);
+        return;
+    }
+    l->span = row < task ? at_least_one(row) : task;
+    l->spans = at_least_one(ceil_div(row, l->span));
+    cut(l, row ? n->rows / row * l->spans : 0, at_least_one(task / l->span));
+}
+
+static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
+                         fc_launch *l) {
+    cls->split = 1;
+    l->finish = true;
+    l->span = span;
+    l->spans = ceil_div(n->count, span);
+    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * slots_of(k) * 8;
+}
+
+static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    const int64_t per_task = at_least_one(task_elements(k) / at_least_one(n->count));
+    if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {
+        launch_split(k, n, INNER_SPAN, cls, l);
+        cut(l, n->rows * l->spans, 1);
+        return;
+    }
+    cut(l, n->rows, per_task);
+}
+
+static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    const int64_t columns = fc_ll_columns(k, cls->vector),
+                  width = at_least_one(n->extent[n->np - 1]);
+    const int64_t blocks = n->rows / width * ceil_div(width, columns);
+    if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN) {
+        launch_split(k, n, OUTER_SPAN, cls, l);
+        const int64_t wide = columns < width ? columns : width;
+        cut(l, blocks * l->spans, at_least_one(task_elements(k) / (OUTER_SPAN * wide)));
+        return;
+    }
+    cut(l, blocks, at_least_one(task_elements(k) / at_least_one(n->count) / columns));
+}
+
+fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                            uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                            fc_error *e) {
+    (void)align; /* unaligned vector loads of aligned addresses cost nothing */
+    memset(launch, 0, sizeof *launch);
+    FC_TRY(make_class(m, k, n, arena, cls, e));
+    launch->spans = 1;
+    if (n->empty) {
+        cut(launch, 0, 1);
+        return FUSEC_OK;
+    }
+    switch (k->schedule) {
+    case FC_SCHED_MAP: launch_map(k, n, launch); break;
+    case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
+    case FC_SCHED_OUTER: launch_outer(k, n, cls, launch); break;
+    case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
+    }
+    return FUSEC_OK;
+}

@@ -1,0 +1,302 @@
+/* llvm_text.h - the state of one emission and the pieces that write LLVM IR text.
+ *
+ * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
+ * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_reduce.c
+ * (accumulators and the trees), llvm_map.c, llvm_inner.c, llvm_outer.c (schedules), llvm_emit.c
+ * (entry), llvm_schedule.c.
+ *
+ * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
+ * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
+ * entry block. A value exists at width 1 (scalar) or at width V (vector of V lanes); each function
+ * takes the width it works at.
+ *
+ * A failure (out of memory, or a kernel that breaks the rules of ir/kernel.h) leaves the emission
+ * at once: fc_ll_fail jumps to `leave`. All memory of an emission hangs off fc_ll, so nothing is
+ * lost. */
+#ifndef FUSEC_CODEGEN_LLVM_LLVM_TEXT_H
+#define FUSEC_CODEGEN_LLVM_LLVM_TEXT_H
+
+#include <setjmp.h>
+
+#include "codegen/target.h"
+
+/* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
+enum { FC_LL_LEVELS = 48 };
+
+/* Code of a reduction's step, combine or finish, legalised; operands are FC_OP_ARG. */
+typedef struct fc_ll_prog {
+    fc_code code;
+    fc_val out[FC_MAX_COMPONENTS];
+    uint8_t *needed; /* instructions that `out` depends on */
+} fc_ll_prog;
+
+/* Numbers of the FC_OP_ARG of programs: accumulators (of earlier elements) first. */
+enum { FC_LL_ARG_B = 3, FC_LL_ARG_X = 3, FC_LL_ARG_I = 4, FC_LL_ARG_COUNT = 3, FC_LL_ARGS = 6 };
+
+typedef struct fc_ll_red {
+    fc_op op;
+    fusec_dtype t;       /* accumulated dtype */
+    unsigned components; /* slots of the stage: [slot, slot + components) */
+    unsigned slot;       /* within its stage */
+    fusec_dtype comp[FC_MAX_COMPONENTS];
+    uint64_t init[FC_MAX_COMPONENTS]; /* storage bits of the start values */
+    bool uses_index;
+    fc_ll_prog step, combine, finish;
+    const char *result; /* width 1: the finished value of the current row */
+    const char *memory; /* outer: stack array with the finished values of a column block */
+} fc_ll_red;
+
+/* The reductions [first, first + count) of one stage; their components, in order, are the slots. */
+typedef struct fc_ll_stage {
+    uint32_t first, count;
+    unsigned nslots;
+    const fusec_dtype *slot; /* dtype of each slot */
+    bool uses_index;
+    uint8_t *needed;     /* legalised instructions of the main code */
+    const char **lanes;  /* per slot: stack array of partial lanes (inner) */
+    const char **levels; /* per slot: stack array of the binary counter */
+} fc_ll_stage;
+
+typedef struct fc_ll {
+    const fc_alloc *alloc;
+    const fc_machine *m;
+    const fc_kernel *k;
+    const fc_class *cls;
+    const char *name;
+    fusec_status status; /* why fc_ll_fail left */
+    jmp_buf leave;
+    fc_arena arena;
+    unsigned V;
+    bool half; /* the processor converts f16 */
+
+    fc_str
+        head; /* entry block of the current function: stack arrays, words of the parameter block */
+    fc_str body;       /* the rest of it */
+    fc_str module;     /* finished functions */
+    fc_str helpers;    /* internal functions that call libm lane by lane */
+    fc_str decls;      /* declarations, one a line */
+    unsigned next;     /* number of the next name; unique in the module */
+    const char *block; /* label of the block being written */
+
+    fc_layout lay;
+    const char **words; /* of the parameter block: name when read in this function, else NULL */
+
+    /* the kernel's code for this target, and where its values are; see llvm_code.c */
+    fc_code code;
+    fc_val *map;     /* from k->code */
+    fc_code scratch; /* being legalised; here so that it is freed after a failure */
+    uint8_t *uniform, *at_row;
+    const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
+    uint8_t *s_point, *v_point;         /* the name dies with the point */
+    bool in_point;                      /* which is where text is being written */
+    uint8_t *row_needed, *point_needed; /* slices of the stores */
+    bool any_row_store, any_point_store;
+
+    fc_ll_red *red;
+    fc_ll_stage *stage;
+
+    /* where the point code is; see llvm_mem.c */
+    const char **base;  /* [naccess] element offset of the row; NULL: not used in this function */
+    const char *x;      /* i64, position of lane 0 along the lane axis */
+    const char *column; /* outer: i64, x within the block of columns */
+    const char *
+        *fixed; /* inner with several reduced axes: offsets of the vector, instead of base and x */
+    const char **coord;  /* the same when the vector crosses an axis: coordinates of the lanes by
+                            reduced axis */
+    const char *element; /* outer: i64 index along the reduced axes; NULL at row level */
+    const char *run;     /* outer: i64, first element of the run */
+    const char
+        *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
+    const char *mask;   /* <V x i1>, NULL: all lanes are there */
+    const char *active; /* i64, number of lanes that are there */
+    uint32_t lane_axis;
+} fc_ll;
+
+/* ---- llvm_text.c: names, lines, types
+ * ------------------------------------------------------------------ */
+
+void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                const char *name, const fc_alloc *alloc);
+void fc_ll_free(fc_ll *f);
+/* The following leave on failure; the first three need `leave` to be set, as everything below does.
+ */
+_Noreturn void fc_ll_fail(fc_ll *f, fusec_status code);
+void *fc_ll_alloc(fc_ll *f, size_t size); /* zeroed, from the arena; never NULL */
+const char **fc_ll_names(fc_ll *f, size_t n);
+
+const char *fc_ll_fmt(fc_ll *f, const char *fmt, ...) FC_PRINTF(2, 3); /* a string of the arena */
+const char *fc_ll_ins(fc_ll *f, const char *fmt, ...)
+    FC_PRINTF(2, 3); /* "%tN = ..."; gives "%tN" */
+void fc_ll_line(fc_ll *f, const char *fmt, ...) FC_PRINTF(2, 3);
+const char *fc_ll_head(fc_ll *f, const char *fmt, ...)
+    FC_PRINTF(2, 3);                            /* the same in the entry block */
+void fc_ll_declare(fc_ll *f, const char *line); /* once each */
+
+/* Type of a value as computed with (bool i1, f16 and bf16 float), and of the stored form. */
+const char *fc_ll_type(fc_ll *f, fusec_dtype t, unsigned W);
+const char *fc_ll_stored(fc_ll *f, fusec_dtype t, unsigned W);
+const char *fc_ll_wide(fc_ll *f, const char *scalar, unsigned W); /* "<W x scalar>" or the scalar */
+const char *fc_ll_suffix(fc_ll *f, const char *scalar, unsigned W); /* of intrinsics: "v16f32" */
+const char *fc_ll_const(fc_ll *f, fusec_dtype t, uint64_t bits, unsigned W); /* literal */
+const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W);       /* literal of iN */
+/* Indices of the V lanes: (first + lane*step) % wrap, as a literal of iN. */
+const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, unsigned wrap);
+const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
+const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
+const char *fc_ll_min(fc_ll *f, const char *a, const char *b); /* of i64, unsigned */
+
+/* A word of the parameter block, read in the entry block. One word is always asked for as one type.
+ */
+const char *fc_ll_word(fc_ll *f, unsigned word, const char *type);
+const char *fc_ll_extra(fc_ll *f, unsigned which); /* FC_PB_* */
+const char *fc_ll_extent(fc_ll *f, unsigned axis);
+const char *fc_ll_stride(fc_ll *f, uint32_t access, unsigned axis);
+const char *fc_ll_offset(fc_ll *f, uint32_t access);
+
+/* ---- control flow
+ * --------------------------------------------------------------------------------------- */
+
+void fc_ll_label(fc_ll *f, const char *label); /* starts a block; the one before must have ended */
+void fc_ll_goto(fc_ll *f, const char *label);
+
+/* while (cond) { body } with values carried from turn to turn:
+ *     begin (phis), compute the condition, test, body, end with the next values. After `end` the
+ * carried names hold the values of the last turn. */
+typedef struct fc_ll_loop {
+    unsigned id, n;
+    const char **carry; /* [n] */
+    const char *const *types;
+} fc_ll_loop;
+void fc_ll_loop_begin(fc_ll *f, fc_ll_loop *l, unsigned n, const char *const *types,
+                      const char *const *init);
+void fc_ll_loop_test(fc_ll *f, fc_ll_loop *l, const char *cond);
+void fc_ll_loop_end(fc_ll *f, fc_ll_loop *l, const char *const *next);
+/* for (i = from; i < to; i += step) without carried values; gives i. */
+const char *fc_ll_for(fc_ll *f, fc_ll_loop *l, const char *from, const char *to);
+void fc_ll_for_end(fc_ll *f, fc_ll_loop *l, const char *step);
+
+typedef struct fc_ll_if {
+    unsigned id;
+} fc_ll_if;
+void fc_ll_if_begin(fc_ll *f, fc_ll_if *i, const char *cond);
+void fc_ll_if_else(fc_ll *f, fc_ll_if *i);
+void fc_ll_if_end(fc_ll *f, fc_ll_if *i);
+
+/* Runs `body` for the vectors of [from, to): whole ones, then a masked one. Sets x, mask and
+ * active. `unroll` vectors a turn while there are as many. */
+typedef void (*fc_ll_body)(fc_ll *f, void *user);
+void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                   void *user);
+void fc_ll_set_mask(fc_ll *f, const char *active); /* NULL: all lanes */
+
+/* ---- a function
+ * ------------------------------------------------------------------------------------------- */
+
+void fc_ll_begin(fc_ll *f);
+void fc_ll_end(fc_ll *f, const char *suffix);
+
+/* ---- llvm_convert.c
+ * ----------------------------------------------------------------------------------------- */
+
+/* Between the stored form and the computed one. */
+const char *fc_ll_unpack(fc_ll *f, fusec_dtype t, unsigned W, const char *stored);
+const char *fc_ll_pack(fc_ll *f, fusec_dtype t, unsigned W, const char *value);
+const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, const char *value);
+const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W,
+                          const char *value);
+
+/* ---- llvm_mem.c
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The value of an access (or of an index access) at the current place. */
+const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
+void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
+/* Stack arrays of `count` values; spill and fill move W values at element `at`. Masks do not
+ * matter. */
+const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count);
+void fc_ll_spill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
+                 const char *value);
+const char *fc_ll_fill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at);
+/* idx[lo..hi) of a flat index over axes lo..hi-1 */
+void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const char **idx);
+/* base[] of all accesses for kept axes [0, hi) at idx */
+void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
+
+/* ---- llvm_code.c
+ * ---------------------------------------------------------------------------------------------- */
+
+static inline fc_level fc_ll_store_level(const fc_ll *f, const fc_store *s) {
+    return f->k->schedule == FC_SCHED_MAP ? FC_POINT : (fc_level)f->k->accesses.at[s->access].level;
+}
+/* Works out which values are uniform and at which level each is computed. */
+void fc_ll_classify(fc_ll *f);
+/* Emits what `needed` asks for of row or point level; forget makes the names of a scope invalid. */
+void fc_ll_emit_rows(fc_ll *f, const uint8_t *needed);
+void fc_ll_emit_points(fc_ll *f, const uint8_t *needed);
+void fc_ll_forget_points(fc_ll *f);
+void fc_ll_forget(fc_ll *f);
+const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
+void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
+/* Runs a program: args by number, results to out. */
+void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args, unsigned nout,
+               const char **out);
+/* The one place that chooses how a function of libm is computed. */
+const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
+                       const char *const *args);
+
+/* ---- llvm_reduce.c
+ * -------------------------------------------------------------------------------------------- */
+
+void fc_ll_reductions(fc_ll *f);
+void fc_ll_reductions_free(fc_ll *f);
+const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W);
+/* One element a lane; `index` at width W when the stage uses it. Masked-off lanes keep `acc`. */
+const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *acc,
+                        const char *index);
+const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *a,
+                           const char *const *b);
+const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc);
+
+/* Types of `extra` i64 values and the slots; one or two names (`second` may be NULL) and the slots.
+ */
+const char **fc_ll_slot_types(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned extra);
+const char **fc_ll_join(fc_ll *f, const fc_ll_stage *st, const char *first, const char *second,
+                        const char *const *slots);
+/* A stack array for each slot; moving all slots to and from element `at`. */
+const char **fc_ll_arrays(fc_ll *f, const fc_ll_stage *st, unsigned count);
+void fc_ll_spill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *arrays,
+                     const char *at, const char *const *v);
+const char **fc_ll_fill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *arrays,
+                            const char *at);
+
+/* Binary counter in st->levels, whose levels are `row` elements apart, at element `at`: adds
+ * partial number `count`; combines what is there after `count` partials. */
+void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
+                const char *count, const char *const *partial);
+const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
+                        const char *count);
+/* Partials of split reductions in the workspace, of one row or of V neighbouring ones. */
+void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
+                       const char *row, const char *const *acc);
+/* Combines the partials of all spans; uses st->levels (FC_LL_LEVELS * W elements). */
+const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row);
+
+/* ---- schedules
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+void fc_ll_map(fc_ll *f);
+void fc_ll_inner(fc_ll *f);
+void fc_ll_inner_finish(fc_ll *f);
+void fc_ll_outer(fc_ll *f);
+void fc_ll_outer_finish(fc_ll *f);
+
+/* llvm_schedule.c */
+unsigned fc_ll_columns(const fc_kernel *k, unsigned V); /* in a block of the outer schedule */
+bool fc_ll_is_light(const fc_kernel *k);                /* memory-bound: worth unrolling */
+fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                            uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                            fc_error *e);
+
+#endif

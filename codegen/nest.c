@@ -1,0 +1,277 @@
+/* nest.c - binds a kernel to sizes: numbers for extents and index maps, fewer axes, a shape class.
+ *
+ * In: a kernel and the values of all dims. Out: a fc_nest. Invariants of the result: no axis of
+ * extent 1 unless it is the only kept or the only reduced one; no two neighbouring axes of one kind
+ * that every access walks as one; every element an access can touch lies inside its array. */
+#include "codegen/nest.h"
+
+/* ---- one access
+ * -------------------------------------------------------------------------------------- */
+
+static fusec_status too_large(fc_error *e) {
+    return fc_fail(e, FUSEC_INPUT_SHAPE,
+                   "the sizes give an array or a loop of more than 2^63 elements");
+}
+
+/* Index range of one axis of an access: inside [0, size) for every value of the loop. */
+static bool inside(int64_t start, int64_t step, int64_t extent, int64_t size) {
+    int64_t last;
+    if (!fc_mul_ok(step, extent - 1, &last) || !fc_add_ok(start, last, &last)) return false;
+    return start >= 0 && start < size && last >= 0 && last < size;
+}
+
+static fusec_status bind_index(const fc_map *m, const int64_t *values, int64_t *offset,
+                               int64_t *stride) {
+    *offset = values[m->start];
+    if (m->axis >= 0) stride[m->axis] = m->step;
+    return FUSEC_OK;
+}
+
+static fusec_status bind_access(const fc_access *a, const int64_t *values, const int64_t *extent,
+                                int64_t *offset, int64_t *stride, fc_error *e) {
+    if (a->buffer == FC_NO_BUFFER) return bind_index(&a->map[0], values, offset, stride);
+    int64_t dense = 1; /* stride of the axis in the array behind the argument */
+    for (uint32_t i = a->rank; i-- > 0;) {
+        const fc_map *m = &a->map[i];
+        int64_t start = values[m->start], step = m->axis < 0 ? 0 : m->step,
+                size = values[a->shape[i]];
+        int64_t n = m->axis < 0 ? 1 : extent[m->axis], moved, by;
+        if (size < 0) return fc_fail(e, FUSEC_INPUT_SHAPE, "an axis of size %lld", (long long)size);
+        if (n > 0 && !inside(start, step, n, size))
+            return fc_fail(e, FUSEC_INTERNAL,
+                           "a kernel indexes an axis of size %lld from %lld, %lld times by %lld",
+                           (long long)size, (long long)start, (long long)n, (long long)step);
+        if (!fc_mul_ok(start, dense, &moved) || !fc_add_ok(*offset, moved, offset) ||
+            !fc_mul_ok(step, dense, &by) ||
+            (m->axis >= 0 && !fc_add_ok(stride[m->axis], by, &stride[m->axis])))
+            return too_large(e);
+        if (!fc_mul_ok(dense, size, &dense)) return too_large(e);
+    }
+    return FUSEC_OK;
+}
+
+/* Whether the nest touches any element: an access of an empty loop is never made and is not
+ * checked. */
+static bool any_zero(const int64_t *extent, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (extent[i] == 0) return true;
+    return false;
+}
+
+/* ---- fewer axes
+ * ---------------------------------------------------------------------------------------- */
+
+static void remove_axis(fc_nest *n, uint32_t axes, uint32_t axis) {
+    for (uint32_t i = axis; i + 1 < axes; i++) n->extent[i] = n->extent[i + 1];
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t *s = n->stride + (size_t)a * FC_MAX_AXES;
+        for (uint32_t i = axis; i + 1 < axes; i++) s[i] = s[i + 1];
+    }
+}
+
+/* Whether axis and axis + 1 are walked as one by every access. */
+static bool joined(const fc_nest *n, uint32_t axis) {
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * FC_MAX_AXES;
+        int64_t whole;
+        if (!fc_mul_ok(s[axis + 1], n->extent[axis + 1], &whole) || whole != s[axis]) return false;
+    }
+    return true;
+}
+
+/* Drops and merges within axes [from, from + *count). Strides still stand FC_MAX_AXES apart. */
+static fusec_status simplify(fc_nest *n, uint32_t from, uint32_t *count, fc_error *e) {
+    for (uint32_t i = from; i < from + *count;) {
+        if (n->extent[i] == 1) {
+            remove_axis(n, n->np + n->nr, i);
+            *count -= 1;
+        } else {
+            i++;
+        }
+    }
+    for (uint32_t i = from; i + 1 < from + *count;) {
+        if (!joined(n, i)) {
+            i++;
+            continue;
+        }
+        int64_t both;
+        if (!fc_mul_ok(n->extent[i], n->extent[i + 1], &both)) return too_large(e);
+        n->extent[i + 1] = both; /* the inner stride serves for both */
+        remove_axis(n, n->np + n->nr, i);
+        *count -= 1;
+    }
+    return FUSEC_OK;
+}
+
+/* Puts an axis of extent 1 at `at`. There is room: one was dropped, or there was none. */
+static void insert_axis(fc_nest *n, uint32_t axes, uint32_t at) {
+    for (uint32_t i = axes; i > at; i--) n->extent[i] = n->extent[i - 1];
+    n->extent[at] = 1;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t *s = n->stride + (size_t)a * FC_MAX_AXES;
+        for (uint32_t i = axes; i > at; i--) s[i] = s[i - 1];
+        s[at] = 0;
+    }
+}
+
+static void pack_strides(fc_nest *n) {
+    uint32_t axes = n->np + n->nr;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        for (uint32_t i = 0; i < axes; i++)
+            n->stride[(size_t)a * axes + i] = n->stride[(size_t)a * FC_MAX_AXES + i];
+}
+
+/* ---- totals
+ * ---------------------------------------------------------------------------------------------- */
+
+static fusec_status product(const int64_t *v, uint32_t n, int64_t *out, fc_error *e) {
+    *out = any_zero(v, n) ? 0 : 1;
+    for (uint32_t i = 0; i < n && *out; i++)
+        if (!fc_mul_ok(*out, v[i], out)) return too_large(e);
+    return FUSEC_OK;
+}
+
+static int64_t magnitude(int64_t v) {
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+/* Whether any index of the nest needs more than 32 bits. */
+static bool needs_wide(const fc_nest *n) {
+    int64_t total;
+    if (!fc_mul_ok(n->rows, n->count, &total) || total > FC_NARROW_MAX) return true;
+    if (n->rows > FC_NARROW_MAX || n->count > FC_NARROW_MAX) return true;
+    uint32_t axes = n->np + n->nr;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t reach = magnitude(n->offset[a]);
+        for (uint32_t i = 0; i < axes; i++) {
+            int64_t span, steps = n->extent[i] > 0 ? n->extent[i] - 1 : 0;
+            if (!fc_mul_ok(magnitude(n->stride[(size_t)a * axes + i]), steps, &span) ||
+                !fc_add_ok(reach, span, &reach))
+                return true;
+        }
+        if (reach > FC_NARROW_MAX) return true;
+    }
+    return false;
+}
+
+static fusec_status bind_extents(const fc_kernel *k, const int64_t *values, fc_nest *n,
+                                 fc_error *e) {
+    for (uint32_t i = 0; i < k->np + k->nr; i++) {
+        n->extent[i] = values[k->extent[i]];
+        if (n->extent[i] < 0)
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "an axis of size %lld", (long long)n->extent[i]);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status bind_accesses(const fc_kernel *k, const int64_t *values, fc_nest *n,
+                                  fc_error *e) {
+    bool no_rows = any_zero(n->extent, k->np), no_points = any_zero(n->extent + k->np, k->nr);
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        if (no_rows || (no_points && acc->level == FC_POINT))
+            continue; /* never made; strides stay 0 */
+        FC_TRY(bind_access(acc, values, n->extent, &n->offset[a],
+                           n->stride + (size_t)a * FC_MAX_AXES, e));
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
+                          fc_error *e) {
+    memset(out, 0, sizeof *out);
+    out->np = k->np;
+    out->nr = k->nr;
+    out->naccess = (uint32_t)k->accesses.len;
+    out->offset = fc_arena_alloc(arena, (out->naccess + 1) * sizeof *out->offset);
+    out->stride =
+        fc_arena_alloc(arena, (size_t)(out->naccess + 1) * FC_MAX_AXES * sizeof *out->stride);
+    if (!out->offset || !out->stride) return fc_oom(e);
+    FC_TRY(bind_extents(k, values, out, e));
+    FC_TRY(bind_accesses(k, values, out, e));
+    FC_TRY(simplify(out, out->np, &out->nr, e));
+    FC_TRY(simplify(out, 0, &out->np, e));
+    if (out->np == 0) {
+        if (out->nr == FC_MAX_AXES)
+            return fc_fail(e, FUSEC_LIMIT, "more than %d axes", FC_MAX_AXES - 1);
+        insert_axis(out, out->nr, 0);
+        out->np = 1;
+    }
+    if (out->nr == 0 && k->nstages) {
+        if (out->np == FC_MAX_AXES)
+            return fc_fail(e, FUSEC_LIMIT, "more than %d axes", FC_MAX_AXES - 1);
+        insert_axis(out, out->np, out->np);
+        out->nr = 1;
+    }
+    pack_strides(out);
+    FC_TRY(product(out->extent, out->np, &out->rows, e));
+    FC_TRY(product(out->extent + out->np, out->nr, &out->count, e));
+    out->empty = out->rows == 0;
+    out->wide = needs_wide(out);
+    return FUSEC_OK;
+}
+
+/* ---- the class
+ * ------------------------------------------------------------------------------------------- */
+
+fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_class *out,
+                         fc_error *e) {
+    uint32_t axes = n->np + n->nr;
+    memset(out, 0, sizeof *out);
+    out->np = (uint8_t)n->np;
+    out->nr = (uint8_t)n->nr;
+    out->wide = n->wide;
+    out->aligned = aligned;
+    out->vector = 1;
+    out->naccess = n->naccess;
+    uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
+    if (!move) return fc_oom(e);
+    for (size_t i = 0; i < (size_t)n->naccess * axes; i++) {
+        uint32_t axis = (uint32_t)(i % axes);
+        int64_t s = n->stride[i];
+        bool one = s == 1 && axis + 1 >= n->np; /* of outer kept axes only zero or not matters */
+        move[i] = (uint8_t)(s == 0 ? FC_MOVE_ZERO : one ? FC_MOVE_ONE : FC_MOVE_ANY);
+    }
+    out->move = move;
+    return FUSEC_OK;
+}
+
+bool fc_class_equal(const fc_class *a, const fc_class *b) {
+    return a->np == b->np && a->nr == b->nr && a->wide == b->wide && a->aligned == b->aligned &&
+           a->variant == b->variant && a->split == b->split && a->vector == b->vector &&
+           a->teams == b->teams && a->naccess == b->naccess &&
+           memcmp(a->move, b->move, (size_t)a->naccess * (a->np + a->nr)) == 0;
+}
+
+void fc_class_print(const fc_class *c, fc_str *out) {
+    unsigned axes = (unsigned)c->np + c->nr;
+    fc_str_printf(out, "p%u r%u i%d %s variant%u split%u v%u t%u", (unsigned)c->np, (unsigned)c->nr,
+                  c->wide ? 64 : 32, c->aligned ? "aligned" : "unaligned", (unsigned)c->variant,
+                  (unsigned)c->split, (unsigned)c->vector, (unsigned)c->teams);
+    for (uint32_t a = 0; a < c->naccess; a++) {
+        fc_str_char(out, ' ');
+        for (unsigned i = 0; i < axes; i++) fc_str_char(out, "01x"[c->move[(size_t)a * axes + i]]);
+    }
+}
+
+/* ---- the parameter block
+ * ------------------------------------------------------------------------------------ */
+
+void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, void *const *args,
+                  const uint64_t *scalars, int64_t *words) {
+    uint32_t axes = n->np + n->nr;
+    fc_layout l = fc_layout_of((uint32_t)k->args.len, axes, n->naccess, (uint32_t)k->params.len);
+    memset(words, 0, l.words * sizeof *words);
+    for (size_t i = 0; i < k->args.len; i++) words[l.args + i] = (int64_t)(intptr_t)args[i];
+    for (uint32_t i = 0; i < axes; i++) words[l.extents + i] = n->extent[i];
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t *w = words + l.accesses + (size_t)a * (1 + axes);
+        w[0] = n->offset[a];
+        memcpy(w + 1, n->stride + (size_t)a * axes, axes * sizeof *w);
+    }
+    for (size_t i = 0; i < k->params.len; i++)
+        words[l.params + i] =
+            k->params.at[i].is_dim ? values[k->params.at[i].source] : (int64_t)scalars[i];
+    words[l.extra + FC_PB_ROWS] = n->rows;
+    words[l.extra + FC_PB_COUNT] = n->count;
+}

@@ -1,0 +1,119 @@
+/* nest.h - a kernel with numbers in it: extents, strides, and the shape class that selects its
+ * code.
+ *
+ * fc_nest_bind evaluates the symbolic maps for one set of sizes, drops axes of extent 1 and merges
+ * neighbouring axes wherever every access allows it. What is left decides which code runs
+ * (fc_class) and with which arguments (the parameter block). Code depends on the class only, never
+ * on a size. */
+#ifndef FUSEC_CODEGEN_NEST_H
+#define FUSEC_CODEGEN_NEST_H
+
+#include "ir/kernel.h"
+
+/* Index arithmetic that stays below this needs 32 bits only. The distance to 2^31 lets a loop
+ * counter run one step of a whole grid past the end. */
+#define FC_NARROW_MAX (INT32_MAX - (1 << 24))
+
+/* After merging, a nest always has at least one kept axis, and at least one reduced axis if it
+ * reduces (extent 1 where there was none). */
+typedef struct fc_nest {
+    uint32_t np, nr, naccess;
+    int64_t extent[FC_MAX_AXES]; /* np kept, outermost first, then nr reduced */
+    int64_t rows, count;         /* products of the kept and of the reduced extents */
+    int64_t *offset;             /* [naccess] in elements */
+    int64_t *stride;             /* [naccess][np + nr] in elements */
+    bool empty;                  /* rows == 0: nothing to do */
+    bool wide; /* some index or rows * count passes FC_NARROW_MAX: 64-bit indices */
+} fc_nest;
+
+/* `values` are the values of all dims (fc_dims_eval), indexed by fc_dim. The arrays are allocated
+ * from `arena`. For an index access (FC_NO_BUFFER) the "element offset" is the value itself: start,
+ * and step per axis. Every access is checked to stay inside its array, so a wrong map is
+ * FUSEC_INTERNAL and never a stray write; sizes that overflow 64 bits or are negative are
+ * FUSEC_INPUT_SHAPE. */
+fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
+                          fc_error *e);
+
+/* How an access moves when an axis advances by one. */
+typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
+
+/* The shape class: everything but the kernel that the text of a variant may depend on. Compared and
+ * hashed as text (fc_class_print). */
+typedef struct fc_class {
+    uint8_t np, nr;
+    bool wide;       /* 64-bit indices */
+    bool aligned;    /* every buffer pointer is 16-byte aligned (cpu: 64) */
+    uint8_t variant; /* the target's choice, e.g. thread, warp or block per row; see its emitter */
+    uint8_t split;   /* 1: reduction in two steps over spans, partials in the workspace */
+    uint8_t vector;  /* elements a thread (cuda) or instruction (llvm) takes along the inner axis */
+    uint8_t teams;   /* the target's choice, e.g. warps per row */
+    const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
+                            axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
+    uint32_t naccess;
+} fc_class;
+
+/* Fills what follows from the nest alone: np, nr, wide, naccess, move; aligned = `aligned`; the
+ * target's fields are 0, vector is 1. */
+fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_class *out,
+                         fc_error *e);
+static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t axis) {
+    return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
+}
+bool fc_class_equal(const fc_class *a, const fc_class *b);
+
+void fc_class_print(const fc_class *c,
+                    fc_str *out); /* "p1 r1 i32 a16 v4 ..." short, readable, unique */
+
+/* ---- the parameter block: what a launch passes, the same for all targets ------------------
+ *
+ * 64-bit words:  [nargs]              pointers
+ *                [np + nr]            extents
+ *                [naccess * (1 + np + nr)]  offset and strides of each access, in elements
+ *                [nparams]            scalar parameters, storage bits in the low bytes
+ *                [FC_PB_EXTRA]        rows, count, spans, span length, workspace, tickets, 2 spare
+ * words
+ */
+enum {
+    FC_PB_ROWS,
+    FC_PB_COUNT,
+    FC_PB_SPANS,
+    FC_PB_SPAN,
+    FC_PB_WORKSPACE,
+    FC_PB_TICKETS,
+    FC_PB_SPARE0,
+    FC_PB_SPARE1,
+    FC_PB_EXTRA
+};
+
+typedef struct fc_layout {
+    uint32_t args, extents, accesses, params, extra, words; /* first word of each part; total */
+} fc_layout;
+
+static inline fc_layout fc_layout_of(uint32_t nargs, uint32_t axes, uint32_t naccess,
+                                     uint32_t nparams) {
+    fc_layout l;
+    l.args = 0;
+    l.extents = nargs;
+    l.accesses = l.extents + axes;
+    l.params = l.accesses + naccess * (1 + axes);
+    l.extra = l.params + nparams;
+    l.words = l.extra + FC_PB_EXTRA;
+    return l;
+}
+
+/* Fills the block (fc_layout_of words): pointers, extents, accesses, parameters, rows and count;
+ * the other extra words are 0. `args` has an address for each argument, `scalars` storage bits for
+ * each parameter that is not a dim (at the parameter's number; may be NULL if there are none). */
+void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, void *const *args,
+                  const uint64_t *scalars, int64_t *words);
+
+/* ---- the fixed trees of reductions (docs/semantics.md) ------------------------------------
+ *
+ * inner: elements 0.. in chunks of FC_CHUNK; within a chunk lane l = index % FC_LANES takes its
+ * elements in order; lanes, then chunks, are combined pairwise: (0,1) (2,3) ... level by level.
+ * outer: runs of FC_RUN consecutive elements in order; runs are combined pairwise.
+ * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
+ * group of 2^k chunks (runs) is a subtree, whoever computes it. */
+enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16 };
+
+#endif

@@ -1,0 +1,53 @@
+/* target.h - what a backend gives the runtime: kernel + sizes -> class and launch; kernel + class
+ * -> text.
+ *
+ * Three targets: codegen/cuda (CUDA C), codegen/llvm (LLVM IR), codegen/interp (walks the code). */
+#ifndef FUSEC_CODEGEN_TARGET_H
+#define FUSEC_CODEGEN_TARGET_H
+
+#include "codegen/nest.h"
+#include "ir/expand.h"
+
+/* Facts of a device that schedules may depend on; from properties, never from a name. */
+typedef struct fc_machine {
+    fc_target_kind target;
+    /* cuda */
+    int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
+    /* llvm */
+    int vector_bytes; /* 64, 32 or 16 */
+    int threads;
+    const char *cpu, *features; /* LLVM's names; NULL = the host's */
+} fc_machine;
+
+/* How to run a variant for one nest. */
+typedef struct fc_launch {
+    uint64_t grid[3];
+    uint32_t block[3];
+    uint32_t shared_bytes;
+    int64_t
+        tasks;    /* llvm, interp: number of independent tasks; task t covers units [t*unit, ...) */
+    int64_t unit; /* units per task */
+    int64_t units;       /* total */
+    int64_t spans, span; /* split reductions, llvm maps: number of spans of a row, elements in each;
+                            always go to FC_PB_SPANS and FC_PB_SPAN */
+    size_t workspace_bytes; /* partial results */
+    uint32_t tickets; /* u32 counters, zero before the first launch; the kernel leaves them zero */
+    bool finish;      /* llvm, interp: a second function runs over the rows afterwards */
+} fc_launch;
+
+typedef struct fc_target {
+    fc_target_kind kind;
+    /* Chooses the class for these sizes and how to launch it. Deterministic. `move` of the class is
+     * allocated from `arena`. `align` is the common alignment of all buffers in bytes. */
+    fusec_status (*schedule)(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                             fc_error *e);
+    /* Text of the variant. The entry point is called `name`; a finishing function `name`_finish.
+     * Equal kernels and classes give equal text (up to the name). */
+    fusec_status (*emit)(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                         const char *name, fc_str *out, fc_error *e);
+} fc_target;
+
+extern const fc_target fc_cuda_target, fc_llvm_target, fc_interp_target;
+
+#endif

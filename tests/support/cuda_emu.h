@@ -1,0 +1,218 @@
+/* cuda_emu.h - runs generated CUDA C on the host, for tests on machines without a GPU. C++17.
+ *
+ * The text of a kernel is compiled after this header with FC_EMULATE defined. Every thread of a
+ * block is a fiber that runs until it reaches a barrier or a shuffle; blocks run one after the
+ * other. A barrier that not all threads reach, or a shuffle that not all lanes reach, ends the
+ * launch with `false`.
+ *
+ * What differs from a device: libm's functions, no memory model (fences do nothing), no limits. */
+#ifndef FUSEC_TESTS_SUPPORT_CUDA_EMU_H
+#define FUSEC_TESTS_SUPPORT_CUDA_EMU_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <functional>
+#include <vector>
+
+namespace fc_emu {
+
+struct index3 {
+    unsigned x, y, z;
+};
+enum state { READY, AT_BLOCK, AT_WARP, DONE };
+
+struct fiber {
+    std::vector<char> stack;
+    ucontext_t start;
+    jmp_buf at;
+    bool begun;
+    state now;
+    unsigned turn; /* which of the two exchange buffers the next shuffle uses */
+    index3 thread;
+};
+
+struct machine {
+    std::vector<fiber> fibers;
+    std::vector<uint64_t> exchange; /* [warp][2][32] */
+    fiber *current;
+    ucontext_t home_context;
+    jmp_buf home;
+    const std::function<void()> *body;
+};
+inline machine m;
+inline index3 block, grid, threads;
+
+inline void wait(state s) {
+    m.current->now = s;
+    if (_setjmp(m.current->at) == 0) _longjmp(m.home, 1);
+}
+
+inline void enter() {
+    (*m.body)();
+    m.current->now = DONE;
+    _longjmp(m.home, 1);
+}
+
+inline void resume(fiber &f) {
+    m.current = &f;
+    if (_setjmp(m.home) != 0) return;
+    if (f.begun) _longjmp(f.at, 1);
+    f.begun = true;
+    setcontext(&f.start);
+}
+
+inline void prepare(fiber &f, unsigned t) {
+    f.begun = false;
+    f.now = READY;
+    f.turn = 0;
+    f.thread = {t % threads.x, t / threads.x % threads.y, t / threads.x / threads.y};
+    getcontext(&f.start);
+    f.start.uc_stack.ss_sp = f.stack.data();
+    f.start.uc_stack.ss_size = f.stack.size();
+    f.start.uc_link = nullptr;
+    makecontext(&f.start, enter, 0);
+}
+
+/* Lets those go on whom nobody has to be waited for any more; whether there are any. */
+inline bool release(unsigned n) {
+    bool any = false, all = true;
+    for (unsigned w = 0; w < n; w += 32) {
+        unsigned end = w + 32 < n ? w + 32 : n, here = 0;
+        for (unsigned t = w; t < end; t++) here += m.fibers[t].now == AT_WARP;
+        if (here != end - w) continue;
+        for (unsigned t = w; t < end; t++) m.fibers[t].now = READY;
+        any = true;
+    }
+    if (any) return true;
+    for (unsigned t = 0; t < n; t++)
+        all = all && (m.fibers[t].now == AT_BLOCK || m.fibers[t].now == DONE);
+    for (unsigned t = 0; t < n && all; t++) {
+        if (m.fibers[t].now != AT_BLOCK) continue;
+        m.fibers[t].now = READY;
+        any = true;
+    }
+    return any;
+}
+
+inline bool run_block() {
+    unsigned n = threads.x * threads.y * threads.z;
+    for (unsigned t = 0; t < n; t++) prepare(m.fibers[t], t);
+    do {
+        for (unsigned t = 0; t < n; t++)
+            if (m.fibers[t].now == READY) resume(m.fibers[t]);
+    } while (release(n));
+    for (unsigned t = 0; t < n; t++)
+        if (m.fibers[t].now != DONE) return false;
+    return true;
+}
+
+inline bool launch(const unsigned g[3], const unsigned b[3], const std::function<void()> &body) {
+    grid = {g[0], g[1], g[2]};
+    threads = {b[0], b[1], b[2]};
+    unsigned n = b[0] * b[1] * b[2];
+    if (m.fibers.size() < n) m.fibers.resize(n);
+    for (fiber &f : m.fibers)
+        if (f.stack.empty()) f.stack.resize(64 << 10);
+    m.exchange.assign((n + 31) / 32 * 64, 0);
+    m.body = &body;
+    for (block.z = 0; block.z < g[2]; block.z++)
+        for (block.y = 0; block.y < g[1]; block.y++)
+            for (block.x = 0; block.x < g[0]; block.x++)
+                if (!run_block()) return false;
+    return true;
+}
+
+inline unsigned linear() {
+    const index3 &t = m.current->thread;
+    return t.x + threads.x * (t.y + threads.y * t.z);
+}
+
+/* The value of lane `from` of this warp; all lanes have to get here. */
+template <typename T> T exchange(T v, unsigned from) {
+    unsigned self = linear(), warp = self / 32, buffer = m.current->turn++ & 1;
+    uint64_t *slots = m.exchange.data() + (warp * 2 + buffer) * 32;
+    memcpy(slots + self % 32, &v, sizeof v);
+    wait(AT_WARP);
+    memcpy(&v, slots + from % 32, sizeof v);
+    return v;
+}
+
+template <typename T, typename F> T bits(F from) {
+    static_assert(sizeof(T) == sizeof(F));
+    T to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+} // namespace fc_emu
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __shared__      static
+#define __grid_constant__
+#define __launch_bounds__(n)
+
+#define threadIdx fc_emu::m.current->thread
+#define blockIdx  fc_emu::block
+#define gridDim   fc_emu::grid
+#define blockDim  fc_emu::threads
+
+static inline void __syncthreads() {
+    fc_emu::wait(fc_emu::AT_BLOCK);
+}
+static inline void __threadfence() {}
+static inline unsigned atomicAdd(unsigned *p, unsigned v) {
+    unsigned old = *p;
+    *p += v;
+    return old;
+}
+template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
+    return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
+}
+template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
+    return fc_emu::exchange(v, (unsigned)lane);
+}
+
+static inline float __uint_as_float(unsigned v) {
+    return fc_emu::bits<float>(v);
+}
+static inline unsigned __float_as_uint(float v) {
+    return fc_emu::bits<unsigned>(v);
+}
+static inline double __longlong_as_double(long long v) {
+    return fc_emu::bits<double>(v);
+}
+static inline long long __double_as_longlong(double v) {
+    return fc_emu::bits<long long>(v);
+}
+static inline float rsqrtf(float v) {
+    return 1 / sqrtf(v);
+}
+static inline double rsqrt(double v) {
+    return 1 / sqrt(v);
+}
+
+static inline float fc_f16_value(unsigned short h) {
+    unsigned exponent = h >> 10 & 31u, fraction = h & 1023u, sign = (h & 0x8000u) << 16;
+    if (exponent == 0)
+        return h >> 15 ? -ldexpf((float)fraction, -24) : ldexpf((float)fraction, -24);
+    if (exponent == 31)
+        return __uint_as_float(sign | 0x7f800000u | fraction << 13); /* NaN: its payload */
+    return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+static inline unsigned short fc_f16_bits(float f) {
+    unsigned u = __float_as_uint(f), sign = u >> 16 & 0x8000u;
+    float a = fabsf(f);
+    if (f != f) return 0x7fff;
+    if (a >= 65520.0f) return (unsigned short)(sign | 0x7c00u);
+    if (a < 0x1p-14f) return (unsigned short)(sign | (unsigned)rintf(a * 0x1p24f));
+    u &= 0x7fffffffu;
+    u += 0xfffu + (u >> 13 & 1u);
+    return (unsigned short)(sign | ((u >> 13) - (112u << 10)));
+}
+#endif

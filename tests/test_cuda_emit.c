@@ -1,0 +1,293 @@
+/* test_cuda_emit.c - generated CUDA C: what its text promises, and that it computes the samples bit
+ * for bit (ulps for those with functions) at awkward sizes, run on the host through
+ * tests/support/cuda_emu.h. */
+#include "codegen/target.h"
+#include "tests/support/cuda_host.h"
+#include "tests/support/sample_kernels.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const fc_machine big = {.target = FC_TARGET_CUDA,
+                               .sm_major = 9,
+                               .sm_count = 132,
+                               .max_threads_per_sm = 2048,
+                               .shared_per_block = 49152};
+static const fc_machine small = {.target = FC_TARGET_CUDA,
+                                 .sm_major = 9,
+                                 .sm_count = 2,
+                                 .max_threads_per_sm = 64,
+                                 .shared_per_block = 49152};
+
+static const int64_t sizes1[][FC_SAMPLE_SIZES] = {
+    {0},   {1},    {2},    {3},    {7},    {31},   {32},    {127},   {128},
+    {129}, {1000}, {1023}, {1024}, {1025}, {5000}, {10000}, {33000}, {70001}};
+static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
+    {1, 1},    {3, 7},    {2, 8},     {5, 31},    {4, 32},    {4, 128},   {7, 129},
+    {3, 1000}, {9, 1023}, {2, 1024},  {3, 1025},  {2, 5000},  {1, 10000}, {2, 33000},
+    {300, 5},  {300, 36}, {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},
+    {5, 0},    {1000, 3}, {5000, 33}, {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}};
+static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
+    {1, 1, 1},    {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
+    {9, 5, 1000}, {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4}};
+
+typedef struct job {
+    const fc_sample *sample;
+    const int64_t *size;
+    const fc_machine *machine;
+    uint32_t align;
+    bool wide; /* with 64-bit indices whatever the sizes are */
+    unsigned text;
+} job;
+
+typedef struct jobs {
+    FC_VEC(job) all;
+    FC_VEC(char *) texts; /* without the name */
+    fc_cuda_host host;
+} jobs;
+
+/* ---- emitting
+ * ------------------------------------------------------------------------------------------- */
+
+static bool prepare(const job *j, fc_sample_run *run, fc_class *cls, fc_launch *l) {
+    fc_error err = {0};
+    if (!fc_check_status(FC_AT("open", ""), fc_sample_open(j->sample, j->size, run, &err), FUSEC_OK,
+                         &err))
+        return false;
+    fusec_status status = fc_cuda_target.schedule(j->machine, &run->kernel, &run->nest, j->align,
+                                                  &run->arena, cls, l, &err);
+    cls->wide |= j->wide;
+    return fc_check_status(FC_AT("schedule", ""), status, FUSEC_OK, &err);
+}
+
+static bool emit(const job *j, const fc_sample_run *run, const fc_class *cls, const char *name,
+                 fc_str *out) {
+    fc_error err = {0};
+    return fc_check_status(FC_AT("emit", ""),
+                           fc_cuda_target.emit(j->machine, &run->kernel, cls, name, out, &err),
+                           FUSEC_OK, &err);
+}
+
+/* Texts that were seen before are not built again. */
+static void add_text(jobs *js, job *j) {
+    fc_sample_run run;
+    fc_class cls;
+    fc_launch l;
+    fc_str text;
+    char name[16];
+    fc_str_init(&text, &fc_libc_alloc);
+    if (prepare(j, &run, &cls, &l) && l.grid[0] && emit(j, &run, &cls, "NAME", &text)) {
+        for (j->text = 0; j->text < js->texts.len; j->text++)
+            if (strcmp(js->texts.at[j->text], text.data) == 0) break;
+        if (j->text == js->texts.len) {
+            (void)fc_push(&fc_libc_alloc, &js->texts, fc_strdup(&fc_libc_alloc, text.data));
+            fc_str_clear(&text);
+            snprintf(name, sizeof name, "k%u", j->text);
+            if (emit(j, &run, &cls, name, &text)) fc_cuda_host_add(&js->host, text.data);
+        }
+    }
+    fc_str_free(&text);
+    fc_sample_close(&run);
+}
+
+/* Of the sizes numbers first, first + step, ... */
+static void add_sample(jobs *js, const fc_sample *s, const fc_machine *m, uint32_t align, bool wide,
+                       size_t first, size_t step) {
+    const int64_t(*sizes)[FC_SAMPLE_SIZES] = s->nsizes == 1   ? sizes1
+                                             : s->nsizes == 2 ? sizes2
+                                                              : sizes3;
+    size_t n = s->nsizes == 1   ? FC_COUNT(sizes1)
+               : s->nsizes == 2 ? FC_COUNT(sizes2)
+                                : FC_COUNT(sizes3);
+    for (size_t i = first; i < n; i += step) {
+        bool empty = false;
+        for (unsigned k = 0; k < s->nsizes; k++) empty |= sizes[i][k] == 0;
+        if (empty && s->needs_elements) continue;
+        job j = {s, sizes[i], m, align, wide, 0};
+        add_text(js, &j);
+        (void)fc_push(&fc_libc_alloc, &js->all, j);
+    }
+}
+
+/* ---- running
+ * ---------------------------------------------------------------------------------------------- */
+
+static void run_job(jobs *js, const job *j) {
+    fc_sample_run run;
+    fc_class cls;
+    fc_launch l;
+    fc_error err = {0};
+    fc_str name;
+    fc_str_init(&name, &fc_libc_alloc);
+    if (prepare(j, &run, &cls, &l)) {
+        fc_class_print(&cls, &name);
+        FC_TRACE("%s %lld %lld %lld on %d, k%u: %s", j->sample->name, (long long)j->size[0],
+                 (long long)j->size[1], (long long)j->size[2], j->machine->sm_count, j->text,
+                 name.data);
+        int64_t *words = fc_sample_words(&run, NULL);
+        fc_layout lay = fc_layout_of(run.nargs, run.nest.np + run.nest.nr, run.nest.naccess,
+                                     (uint32_t)run.kernel.params.len);
+        void *workspace = malloc(l.workspace_bytes + 1);
+        uint32_t *tickets = calloc(l.tickets + 1, sizeof *tickets);
+        words[lay.extra + FC_PB_SPANS] = l.spans;
+        words[lay.extra + FC_PB_SPAN] = l.span;
+        words[lay.extra + FC_PB_WORKSPACE] = (int64_t)(intptr_t)workspace;
+        words[lay.extra + FC_PB_TICKETS] = (int64_t)(intptr_t)tickets;
+        if (l.grid[0]) FC_EXPECT_TRUE(fc_cuda_host_run(&js->host, j->text, &l, words));
+        FC_EXPECT_OK(fc_sample_check(&run, &err), &err);
+        for (uint32_t t = 0; t < l.tickets; t++) FC_EXPECT_EQ_U64(tickets[t], 0);
+        free(workspace);
+        free(tickets);
+        FC_UNTRACE();
+    }
+    fc_str_free(&name);
+    fc_sample_close(&run);
+}
+
+FC_TEST(cuda_emit, samples_run_on_the_host) {
+    jobs js = {0};
+    if (!fc_cuda_host_open(&js.host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (size_t i = 0; i < fc_nsamples; i++) {
+        add_sample(&js, &fc_samples[i], &big, 64, false, 0, 1);
+        add_sample(&js, &fc_samples[i], &small, 64, i % 2 != 0, 0, 2);
+        add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
+    }
+    bool built = fc_cuda_host_build(&js.host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; built && i < js.all.len; i++) run_job(&js, &js.all.at[i]);
+    fc_cuda_host_close(&js.host);
+    for (size_t i = 0; i < js.texts.len; i++) fc_free(&fc_libc_alloc, js.texts.at[i]);
+    fc_vec_free(&fc_libc_alloc, &js.texts);
+    fc_vec_free(&fc_libc_alloc, &js.all);
+}
+
+/* ---- text and choice: no arrays, so sizes may be large
+ * ------------------------------------------------------- */
+
+typedef struct plan {
+    fc_dimtab dims;
+    fc_kernel kernel;
+    fc_arena arena;
+    fc_class cls;
+    fc_launch launch;
+    fc_str text;
+} plan;
+
+static bool plan_open(plan *p, void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *),
+                      const int64_t *size) {
+    static const char *const names[FC_SAMPLE_SIZES] = {"n", "m", "d"};
+    fc_error err = {0};
+    fc_dim dim[FC_SAMPLE_SIZES], bad;
+    int64_t syms[8] = {0}, values[64];
+    fc_nest nest;
+    memset(p, 0, sizeof *p);
+    fc_str_init(&p->text, &fc_libc_alloc);
+    fc_arena_init(&p->arena, &fc_libc_alloc);
+    fc_dimtab_init(&p->dims, &fc_libc_alloc);
+    fc_kernel_init(&p->kernel, &fc_libc_alloc);
+    for (unsigned i = 0; i < FC_SAMPLE_SIZES; i++) {
+        uint32_t sym;
+        dim[i] = fc_dim_named(&p->dims, names[i]);
+        if (fc_dim_is_sym(&p->dims, dim[i], &sym)) syms[sym] = size[i];
+    }
+    build(&p->kernel, &p->dims, dim);
+    return fc_check_bool(FC_AT("dims", ""), fc_dims_eval(&p->dims, syms, values, &bad), true) &&
+           fc_check_status(FC_AT("bind", ""),
+                           fc_nest_bind(&p->kernel, values, &p->arena, &nest, &err), FUSEC_OK,
+                           &err) &&
+           fc_check_status(FC_AT("schedule", ""),
+                           fc_cuda_target.schedule(&big, &p->kernel, &nest, 256, &p->arena, &p->cls,
+                                                   &p->launch, &err),
+                           FUSEC_OK, &err) &&
+           fc_check_status(FC_AT("emit", ""),
+                           fc_cuda_target.emit(&big, &p->kernel, &p->cls, "kernel", &p->text, &err),
+                           FUSEC_OK, &err);
+}
+
+static void plan_close(plan *p) {
+    fc_str_free(&p->text);
+    fc_kernel_free(&p->kernel);
+    fc_dimtab_free(&p->dims);
+    fc_arena_free(&p->arena);
+}
+
+FC_TEST(cuda_emit, sizes_are_arguments) {
+    static const int64_t size[][2][FC_SAMPLE_SIZES] = {{{16384, 4096}, {20000, 5120}},
+                                                       {{65536, 1024}, {7000, 900}}};
+    static const char *const samples[] = {"square_error_rows", "softmax"};
+    for (size_t i = 0; i < FC_COUNT(samples); i++) {
+        plan a, b;
+        const fc_sample *s = fc_sample_find(samples[i]);
+        bool opened = plan_open(&a, s->build, size[i][0]);
+        if (plan_open(&b, s->build, size[i][1]) && opened) {
+            FC_EXPECT_TRUE(fc_class_equal(&a.cls, &b.cls));
+            FC_EXPECT_STREQ(a.text.data, b.text.data);
+            FC_EXPECT_TRUE(strstr(a.text.data, "#include") == NULL);
+        }
+        plan_close(&a);
+        plan_close(&b);
+    }
+}
+
+FC_TEST(cuda_emit, variants_follow_from_sizes) {
+    enum { THREAD, ONE, LOOP, EIGHT = 3 << 4 };
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        unsigned variant, split, teams;
+        bool wide;
+    } want[] = {
+        {"square_error_rows", {1000000, 4}, THREAD, 0, 0, false},
+        {"square_error_rows", {100000, 64}, ONE, 0, 4, false},          /* 16 threads a row */
+        {"square_error_rows", {16384, 1024}, ONE + EIGHT, 0, 5, false}, /* a warp a row */
+        {"square_error_rows", {16384, 4096}, LOOP, 0, 6, false}, /* two warps walk over the row */
+        {"softmax", {8192, 16384}, ONE + EIGHT, 0, 9, false}, /* 16 warps keep the row in registers
+                                                               */
+        {"softmax", {128, 1000000}, LOOP, 0, 10, false},      /* too long for that */
+        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},   /* one row over many blocks */
+        {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
+        {"column_sum", {16384, 16384}, 0, 1, 5, false},
+        {"map_affine", {INT64_C(3) << 30}, 0, 0, 0, true},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1]);
+        if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
+            FC_EXPECT_EQ_U64(p.cls.split, want[i].split);
+            FC_EXPECT_EQ_U64(p.cls.teams, want[i].teams);
+            FC_EXPECT_TRUE(p.cls.wide == want[i].wide);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* y = exp(sin(x) * cos(x)) */
+static void build_sin_cos(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
+    k->schedule = FC_SCHED_MAP;
+    k->np = 1;
+    k->extent[0] = size[0];
+    fc_map map = {.axis = 0, .step = 1, .start = fc_dim_const(t, 0)};
+    uint32_t in = fc_kernel_arg(k, FUSEC_F32, false, 0), out = fc_kernel_arg(k, FUSEC_F32, true, 1);
+    fc_val x = fc_kernel_load(k, fc_kernel_access(k, in, 1, size, &map));
+    fc_val c = fc_val_op(&k->code, FC_OP_cos, x, FC_NOVAL, FC_NOVAL);
+    fc_val s = fc_val_op(&k->code, FC_OP_sin, x, FC_NOVAL, FC_NOVAL);
+    fc_val product = fc_val_op(&k->code, FC_OP_mul, s, c, FC_NOVAL);
+    fc_kernel_store(k, fc_kernel_access(k, out, 1, size, &map),
+                    fc_val_op(&k->code, FC_OP_exp, product, FC_NOVAL, FC_NOVAL));
+}
+
+FC_TEST(cuda_emit, sin_and_cos_of_one_operand_are_one_call) {
+    static const int64_t size[FC_SAMPLE_SIZES] = {1 << 20};
+    plan p;
+    if (plan_open(&p, build_sin_cos, size)) {
+        FC_EXPECT_CONTAINS(p.text.data, "sincosf(v0, &v2, &v1);");
+        FC_EXPECT_TRUE(strstr(p.text.data, " sinf(") == NULL &&
+                       strstr(p.text.data, " cosf(") == NULL);
+        FC_EXPECT_CONTAINS(p.text.data, "*(const fc_vec<float, 4, 16> *)");
+    }
+    plan_close(&p);
+}
