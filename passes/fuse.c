@@ -1,0 +1,407 @@
+/* fuse.c - groups roots into regions, one kernel each. Deterministic: roots in the order of their
+ * ids, the candidates of a root in a fixed order, integer limits only.
+ *
+ * A root joins a region when all of this holds:
+ *   - domain: it is a reduction over the same axes of the same shape; or elementwise on the kept
+ * axes (ROW) or on all axes (POINT) of a reduction region whose results it needs; or elementwise
+ * with the shape of a map
+ *   - it reads the region's own roots at the very points where they are made (fc_fuse_trace)
+ *   - gain: it reads one of the region's roots, or an array the region reads
+ *   - order: nothing it needs depends on the region from outside
+ *   - limits of fuse.h
+ *   - never a worse schedule: column reductions (outer tree) do not take elementwise values over
+ * the whole domain or a second stage, because they are split over blocks; neither does a reduction
+ * of everything What does not fit starts a region of its own, and the reason is kept for explain.
+ */
+#include "passes/fuse.h"
+
+/* ---- order between regions --------------------------------------------------------------- */
+
+/* Whether `from` needs `target`, directly or not. Gives up (true: no fusion) after a bounded walk.
+ */
+static bool depends_on(const fc_fusion *f, uint32_t from, uint32_t target) {
+    uint32_t stack[256], seen[1024];
+    size_t n = 0, nseen = 0;
+    stack[n++] = from;
+    while (n) {
+        uint32_t r = stack[--n];
+        if (r == target) return true;
+        bool known = false;
+        for (size_t i = 0; i < nseen && !known; i++) known = seen[i] == r;
+        if (known) continue;
+        if (nseen == FC_COUNT(seen)) return true;
+        seen[nseen++] = r;
+        const fc_region *x = &f->regions.at[r];
+        for (size_t i = 0; i < x->deps.len; i++) {
+            if (n == FC_COUNT(stack)) return true;
+            stack[n++] = x->deps.at[i];
+        }
+    }
+    return false;
+}
+
+/* ---- joining ----------------------------------------------------------------------------- */
+
+typedef struct fc_join {
+    fc_role role;
+    fc_list map;  /* of the root */
+    fc_node from; /* where its code starts */
+    fc_list from_map;
+    bool convert; /* a map region becomes a reduction region */
+} fc_join;
+
+static bool has_kept_axis(const fc_graph *g, fc_list domain, uint64_t reduced) {
+    for (uint32_t i = 0; i < fc_list_len(g, domain); i++) {
+        int64_t v;
+        bool one = fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, domain)[i], &v) && v == 1;
+        if (!(reduced >> i & 1) && !one) return true;
+    }
+    return false;
+}
+
+static uint64_t axes_mask(const fc_graph *g, fc_node n) {
+    uint64_t m = 0;
+    fc_list l = (fc_list)fc_at(g, n)->attr;
+    for (uint32_t i = 0; i < fc_list_len(g, l); i++) m |= (uint64_t)1 << fc_list_at(g, l)[i];
+    return m;
+}
+
+static uint64_t all_axes(const fc_graph *g, fc_list domain) {
+    return ((uint64_t)1 << fc_list_len(g, domain)) - 1;
+}
+
+/* How root `n` would sit in region `r`; NULL and a reason otherwise. */
+static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
+    const fc_ninfo *i = fc_at(g, n);
+    *j = (fc_join){.from = n};
+    uint64_t all = all_axes(g, r->domain);
+    if (fc_is_reduction(i->op)) {
+        fc_list shape = fc_at(g, i->src[0])->shape;
+        uint64_t mask = axes_mask(g, n);
+        fc_schedule s = i->axis_kind ? FC_SCHED_INNER : FC_SCHED_OUTER;
+        if (shape != r->domain) return "it reduces an array of another shape";
+        if (r->schedule == FC_SCHED_MAP) {
+            if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
+                return "a reduction that is split over blocks does not store its elements";
+            j->convert = true;
+        } else if (r->schedule != s || r->reduced != mask) {
+            return "it reduces other axes";
+        }
+        j->role = FC_ROLE_REDUCE;
+        j->map = fc_map_match(g, i->shape, r->domain, all & ~mask);
+        j->from = i->src[0];
+        j->from_map = fc_map_identity(g, shape);
+        return j->map == FC_NOMAP ? "its shape is not that of the kept axes" : NULL;
+    }
+    if (r->schedule == FC_SCHED_MAP) {
+        j->role = FC_ROLE_MAP;
+        j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all);
+        return j->map == FC_NOMAP ? "it has another shape" : NULL;
+    }
+    j->role = FC_ROLE_ROW;
+    j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all & ~r->reduced);
+    if (j->map != FC_NOMAP) return NULL;
+    j->role = FC_ROLE_POINT;
+    j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all);
+    if (j->map == FC_NOMAP) return "it has another shape than the reduction before it";
+    if (r->schedule == FC_SCHED_OUTER)
+        return "a reduction over an outer axis is finished before its result is spread over that "
+               "axis again";
+    if (!has_kept_axis(g, r->domain, r->reduced))
+        return "a reduction of the whole array is finished before its result is spread again";
+    return NULL;
+}
+
+static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const fc_region *r,
+                              const fc_visit *v, bool reduction) {
+    uint32_t rank = fc_list_len(g, r->domain);
+    uint32_t accesses = r->accesses + v->accesses + (uint32_t)r->roots.len + 1;
+    uint32_t leaves = (uint32_t)(r->leaves.len + v->leaves.len);
+    uint32_t words =
+        accesses * (1 + rank) + leaves + (uint32_t)r->roots.len + r->params + v->params + rank;
+    if (r->ops + v->ops > (o->max_ops ? o->max_ops : FC_MAX_OPS))
+        return "the kernel would pass the limit of operations";
+    if (r->transcendental + v->transcendental > FC_MAX_TRANSCENDENTAL)
+        return "the kernel would pass the limit of transcendental functions";
+    if (leaves > FC_MAX_LEAVES || words > FC_MAX_WORDS)
+        return "the kernel would pass the limit of arguments";
+    if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
+        return "the kernel would pass the limit of reductions";
+    return NULL;
+}
+
+static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const fc_join *j,
+                   fc_visit *v) {
+    fc_region *r = &f->regions.at[region];
+    const fc_alloc *a = f->alloc;
+    if (j->convert) {
+        r->schedule = FC_SCHED_INNER;
+        r->reduced = axes_mask(g, n);
+        for (size_t i = 0; i < r->roots.len; i++) r->roots.at[i].role = FC_ROLE_POINT;
+    }
+    fc_root root = {.node = n, .map = j->map, .role = (uint8_t)j->role, .stage = (int8_t)v->stage};
+    if (j->role == FC_ROLE_REDUCE) {
+        root.stage = (int8_t)(v->stage + 1);
+        r->reductions++;
+        if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
+    }
+    bool ok = fc_push(a, &r->roots, root);
+    for (size_t i = 0; ok && i < v->added.len; i++) ok = fc_region_enter(a, r, v->added.at[i]);
+    for (size_t i = 0; ok && i < v->leaves.len; i++) ok = fc_push(a, &r->leaves, v->leaves.at[i]);
+    for (size_t i = 0; ok && i < v->deps.len; i++) {
+        bool known = false;
+        for (size_t k = 0; k < r->deps.len; k++) known |= r->deps.at[k] == v->deps.at[i];
+        if (!known) ok = fc_push(a, &r->deps, v->deps.at[i]);
+    }
+    r->ops += v->ops;
+    r->transcendental += v->transcendental;
+    r->accesses += v->accesses;
+    r->params += v->params;
+    f->home[n] = region;
+    return ok || (fc_oom(&g->error), false);
+}
+
+/* Puts root `n` into `region` if the rules allow it. NULL: done. */
+static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f, uint32_t region,
+                            fc_node n) {
+    fc_region *r = &f->regions.at[region];
+    fc_join j;
+    const char *why = fits(g, r, n, &j);
+    if (why) return why;
+    fc_visit v = {.stage = -1};
+    bool reduction = j.role == FC_ROLE_REDUCE;
+    if (!fc_fuse_trace(g, f, region, j.from, j.from_map, &v))
+        why = v.why ? v.why : "out of memory";
+    else if (reduction && r->schedule == FC_SCHED_OUTER && v.stage >= 0)
+        why = "a column reduction does not wait for another one in the same kernel";
+    else if (reduction && v.stage >= 0 && !has_kept_axis(g, r->domain, r->reduced))
+        why = "a reduction of the whole array is finished before the next one that needs it";
+    else if (!v.reads_root && !(v.shares_leaf && j.role != FC_ROLE_ROW))
+        why = "they share no array";
+    else
+        why = over_limit(g, o, r, &v, reduction);
+    for (size_t i = 0; !why && i < v.deps.len; i++)
+        if (depends_on(f, v.deps.at[i], region)) why = "something it needs runs after that kernel";
+    if (!why && !commit(g, f, region, n, &j, &v)) why = "out of memory";
+    fc_visit_free(f->alloc, &v);
+    return why;
+}
+
+/* ---- candidates -------------------------------------------------------------------------- */
+
+/* Regions that read an array, newest last; a few are enough. */
+typedef struct fc_readers {
+    uint32_t at[4];
+    uint32_t n;
+} fc_readers;
+
+static void note_reader(fc_readers *x, uint32_t region) {
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->at[i] == region) return;
+    if (x->n == FC_COUNT(x->at)) {
+        memmove(x->at, x->at + 1, (FC_COUNT(x->at) - 1) * sizeof *x->at);
+        x->n--;
+    }
+    x->at[x->n++] = region;
+}
+
+static void note_leaves(const fc_fusion *f, fc_readers *readers, uint32_t region) {
+    const fc_region *r = &f->regions.at[region];
+    for (size_t i = 0; i < r->leaves.len; i++) note_reader(&readers[r->leaves.at[i]], region);
+}
+
+static bool start_region(fc_graph *g, fc_fusion *f, fc_node n, fc_region *out) {
+    const fc_ninfo *i = fc_at(g, n);
+    memset(out, 0, sizeof *out);
+    out->why = "";
+    out->schedule = FC_SCHED_MAP;
+    out->domain = i->shape;
+    if (fc_is_reduction(i->op)) {
+        out->schedule = i->axis_kind ? FC_SCHED_INNER : FC_SCHED_OUTER;
+        out->domain = fc_at(g, i->src[0])->shape;
+        out->reduced = axes_mask(g, n);
+    }
+    return fc_push(f->alloc, &f->regions, *out);
+}
+
+/* A region of its own for `n`; it always fits. */
+static bool own_region(fc_graph *g, fc_fusion *f, fc_node n, fc_visit *v) {
+    fc_region fresh;
+    if (!start_region(g, f, n, &fresh)) return fc_oom(&g->error), false;
+    uint32_t region = (uint32_t)f->regions.len - 1;
+    fc_join j;
+    const char *why = fits(g, &f->regions.at[region], n, &j);
+    if (!why && fc_at(g, n)->op != FC_OP_INPUT && j.role != FC_ROLE_REDUCE) j.role = FC_ROLE_MAP;
+    *v = (fc_visit){.stage = -1};
+    if (why || !fc_fuse_trace(g, f, region, j.from, j.from_map, v))
+        return fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n,
+                       why ? why : v->why),
+               false;
+    return commit(g, f, region, n, &j, v);
+}
+
+static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_readers *readers,
+                  fc_node n) {
+    fc_visit v;
+    bool ok = own_region(g, f, n, &v);
+    uint32_t own = (uint32_t)f->regions.len - 1, joined = FC_NOREGION;
+    const char *why = "";
+    if (ok && !o->unfused) {
+        /* its producers first, the latest first; then regions that read the same arrays */
+        uint32_t cand[24];
+        size_t nc = 0;
+        for (size_t pass = 0; pass < 2; pass++)
+            for (size_t i = v.leaves.len; i-- > 0;) {
+                fc_node leaf = v.leaves.at[i];
+                const fc_readers *rd = &readers[leaf];
+                for (uint32_t k = 0; k < (pass ? rd->n : 1); k++) {
+                    uint32_t c = pass ? rd->at[rd->n - 1 - k] : f->home[leaf];
+                    bool known = c == FC_NOREGION || c == own;
+                    for (size_t x = 0; x < nc; x++) known |= cand[x] == c;
+                    if (!known && nc < FC_COUNT(cand)) cand[nc++] = c;
+                }
+            }
+        f->home[n] = FC_NOREGION;
+        fc_region keep = f->regions.at[own];
+        f->regions.len--; /* out of the way while candidates are tried */
+        for (size_t i = 0; i < nc && joined == FC_NOREGION && !g->error.code; i++) {
+            const char *w = try_join(g, o, f, cand[i], n);
+            if (!w) joined = cand[i];
+            if (w && i < v.deps.len && !*why) why = w;
+        }
+        if (joined == FC_NOREGION) {
+            ok = fc_push(f->alloc, &f->regions, keep);
+            f->regions.at[own].why = why;
+            f->home[n] = own;
+        } else {
+            fc_vec_free(f->alloc, &keep.roots);
+            fc_vec_free(f->alloc, &keep.leaves);
+            fc_vec_free(f->alloc, &keep.deps);
+            fc_free(f->alloc, keep.seen);
+        }
+    }
+    fc_visit_free(f->alloc, &v);
+    if (ok && !g->error.code) note_leaves(f, readers, joined == FC_NOREGION ? own : joined);
+    return ok && !g->error.code;
+}
+
+/* ---- values that several regions would compute again ------------------------------------- */
+
+/* Twice the work against one write and the reads: a value goes to memory when computing it in k
+ * regions costs more than writing it once and reading it k times. `loads` stands for the bytes read
+ * to make it. */
+static bool cheaper_stored(const fc_work *w, uint32_t k) {
+    return (k - 1) * w->loads > k + 1 || (k - 1) * w->transcendental > 2 || (k - 1) * w->ops > 24;
+}
+
+static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
+    uint32_t *regions = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *regions);
+    uint32_t *last = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *last);
+    uint8_t *covered = fc_calloc(f->alloc, g->nodes.len + 1, 1);
+    bool ok = regions && last && covered;
+    for (uint32_t r = 0; ok && r < f->regions.len; r++)
+        for (uint32_t i = 0; i < f->regions.at[r].nslots; i++) {
+            uint64_t key = f->regions.at[r].seen[i];
+            if (!key) continue;
+            fc_node n = (fc_node)((key - 1) >> 32);
+            if (last[n] != r + 1) regions[n]++;
+            last[n] = r + 1;
+        }
+    *changed = false;
+    for (fc_node n = (fc_node)g->nodes.len; ok && n-- > 0;) {
+        const fc_ninfo *i = fc_at(g, n);
+        bool compute = fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST;
+        fc_work w;
+        if (covered[n] || f->is_root[n]) {
+            if (!f->is_root[n])
+                for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
+            continue;
+        }
+        if (!compute || regions[n] < 2 || fc_rank(g, n) == 0) continue;
+        ok = fc_fuse_work(g, f, n, FC_MAX_OPS, &w);
+        if (!ok || !cheaper_stored(&w, regions[n])) continue;
+        f->is_root[n] = 1;
+        *changed = true;
+        for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
+    }
+    fc_free(f->alloc, regions);
+    fc_free(f->alloc, last);
+    fc_free(f->alloc, covered);
+    return ok || (fc_oom(&g->error), false);
+}
+
+/* ---- the pass ---------------------------------------------------------------------------- */
+
+static void drop_regions(fc_fusion *f) {
+    for (size_t i = 0; i < f->regions.len; i++) {
+        fc_region *r = &f->regions.at[i];
+        fc_vec_free(f->alloc, &r->roots);
+        fc_vec_free(f->alloc, &r->leaves);
+        fc_vec_free(f->alloc, &r->deps);
+        fc_free(f->alloc, r->seen);
+    }
+    f->regions.len = 0;
+}
+
+void fc_fusion_free(fc_fusion *f) {
+    drop_regions(f);
+    fc_vec_free(f->alloc, &f->regions);
+    fc_free(f->alloc, f->is_root);
+    fc_free(f->alloc, f->home);
+    fc_arena_free(&f->arena);
+}
+
+static bool group(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const uint8_t *live) {
+    fc_readers *readers = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *readers);
+    bool ok = readers != NULL;
+    drop_regions(f);
+    for (fc_node n = 0; n < g->nodes.len; n++) f->home[n] = FC_NOREGION;
+    for (fc_node n = 0; ok && n < g->nodes.len; n++)
+        if (f->is_root[n] && live[n]) ok = place(g, o, f, readers, n);
+    fc_free(f->alloc, readers);
+    if (!ok && !g->error.code) fc_oom(&g->error);
+    return ok;
+}
+
+/* A root is stored if it is an output or another region reads it. */
+static void mark_stored(fc_graph *g, fc_fusion *f) {
+    uint8_t *read = f->is_root; /* no longer needed: reused as "read from memory" */
+    memset(read, 0, g->nodes.len);
+    for (size_t i = 0; i < f->regions.len; i++)
+        for (size_t k = 0; k < f->regions.at[i].leaves.len; k++)
+            read[f->regions.at[i].leaves.at[k]] = 1;
+    for (size_t i = 0; i < g->outputs.len; i++) read[g->outputs.at[i].node] = 1;
+    for (size_t i = 0; i < f->regions.len; i++)
+        for (size_t k = 0; k < f->regions.at[i].roots.len; k++)
+            f->regions.at[i].roots.at[k].stored = read[f->regions.at[i].roots.at[k].node];
+}
+
+fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
+    size_t n = g->nodes.len + 1;
+    memset(f, 0, sizeof *f);
+    f->alloc = g->alloc;
+    fc_arena_init(&f->arena, f->alloc);
+    f->is_root = fc_calloc(f->alloc, n, 1);
+    f->home = fc_calloc(f->alloc, n, sizeof *f->home);
+    uint8_t *live = fc_calloc(f->alloc, n, 1);
+    bool ok = f->is_root && f->home && live;
+    if (ok) ok = fc_fuse_roots(g, o, f, e) == FUSEC_OK;
+    for (size_t i = 0; ok && i < g->outputs.len; i++) live[g->outputs.at[i].node] = 1;
+    for (fc_node x = (fc_node)g->nodes.len; ok && x-- > 0;)
+        for (int k = 0; live[x] && k < fc_at(g, x)->nops; k++) live[fc_at(g, x)->src[k]] = 1;
+    bool again = true;
+    for (int round = 0; ok && again && round < 3; round++) {
+        ok = group(g, o, f, live);
+        again = false;
+        if (ok && !o->unfused && round < 2) ok = store_shared(g, f, &again);
+    }
+    fc_free(f->alloc, live);
+    if (!ok) {
+        if (e && !e->code && g->error.code) fc_fail(e, g->error.code, "%s", g->error.message);
+        fc_oom(e);
+        fusec_status s = e ? e->code : FUSEC_OUT_OF_MEMORY;
+        return s;
+    }
+    mark_stored(g, f);
+    return FUSEC_OK;
+}

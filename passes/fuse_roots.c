@@ -1,0 +1,157 @@
+/* fuse_roots.c - which values are roots whatever the grouping: outputs, reductions, operands of
+ * reshapes that move data, barriers, and the cuts that keep a kernel within its limits.
+ *
+ * Cuts, in the order they are tried at a node:
+ *   1. replication: a value that costs more than a few cheap operations is not computed again for
+ * every element it is spread over; it is made once (in the kernel of its reduction if it has one).
+ *   2. size: when the work below a node passes the limits of one kernel, its heaviest operands are
+ * stored. */
+#include "passes/fuse.h"
+
+enum {
+    FC_SPREAD_OPS = 12
+}; /* cheap operations that may be repeated for every element of an axis */
+
+static inline uint32_t add_sat(uint32_t a, uint32_t b) {
+    return a > UINT32_MAX - b ? UINT32_MAX : a + b;
+}
+
+static bool is_free(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    return i->op == FC_OP_CONST || i->op == FC_OP_DIM ||
+           (i->op == FC_OP_INPUT && fc_rank(g, n) == 0);
+}
+
+bool fc_fuse_work(fc_graph *g, const fc_fusion *f, fc_node n, uint32_t cap, fc_work *w) {
+    FC_VEC(fc_node) todo = {0};
+    fc_region set = {0};
+    bool ok = fc_push(f->alloc, &todo, n);
+    memset(w, 0, sizeof *w);
+    while (ok && todo.len && w->ops < cap) {
+        fc_node x = todo.at[--todo.len];
+        const fc_ninfo *i = fc_at(g, x);
+        if (is_free(g, x) || fc_region_has(&set, x, 0)) continue;
+        ok = fc_region_enter(f->alloc, &set, ((uint64_t)x << 32) + 1);
+        if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA || (x != n && f->is_root[x])) {
+            w->loads++;
+            continue;
+        }
+        if (!fc_is_view(i->op)) {
+            w->ops++;
+            if (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL) w->transcendental++;
+        }
+        for (int k = 0; ok && k < i->nops; k++) ok = fc_push(f->alloc, &todo, i->src[k]);
+    }
+    fc_vec_free(f->alloc, &todo);
+    fc_free(f->alloc, set.seen);
+    return ok;
+}
+
+/* The bound for a node from the bounds of its operands: shared values count once for each use. */
+static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    fc_work w = {0, 0, 0};
+    if (is_free(g, n)) return w;
+    if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA) {
+        w.loads = 1;
+        return w;
+    }
+    if (!fc_is_view(i->op)) {
+        w.ops = 1;
+        w.transcendental = fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? 1 : 0;
+    }
+    for (int k = 0; k < i->nops; k++) {
+        fc_node s = i->src[k];
+        if (f->is_root[s]) {
+            w.loads = add_sat(w.loads, 1);
+            continue;
+        }
+        w.ops = add_sat(w.ops, work[s].ops);
+        w.transcendental = add_sat(w.transcendental, work[s].transcendental);
+        w.loads = add_sat(w.loads, work[s].loads);
+    }
+    return w;
+}
+
+static bool too_big(const fc_graph *g, const fc_pass_options *o, fc_node n, const fc_work *w) {
+    uint32_t rank = fc_rank(g, n), max_ops = o->max_ops ? o->max_ops : FC_MAX_OPS;
+    uint32_t loads = FC_MAX_WORDS / (2 * (2 + rank));
+    if (loads > FC_MAX_LEAVES) loads = FC_MAX_LEAVES;
+    return w->ops > max_ops || w->transcendental > FC_MAX_TRANSCENDENTAL || w->loads > loads;
+}
+
+static bool can_be_root(const fc_graph *g, const fc_fusion *f, fc_node n) {
+    return !is_free(g, n) && fc_at(g, n)->op != FC_OP_INPUT && !f->is_root[n];
+}
+
+/* Views are followed to the value behind them: that is what gets stored. */
+static fc_node behind_views(const fc_graph *g, fc_node n) {
+    while (fc_is_view(fc_at(g, n)->op)) n = fc_at(g, n)->src[0];
+    return n;
+}
+
+/* Stores the heaviest operands of `n` until what is left fits one kernel. */
+static bool cut_size(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
+                     fc_node n) {
+    for (int tries = 0; tries < 3; tries++) {
+        work[n] = bound(g, f, work, n);
+        if (!too_big(g, o, n, &work[n])) return true;
+        uint32_t cap = 2 * (o->max_ops ? o->max_ops : FC_MAX_OPS);
+        if (!fc_fuse_work(g, f, n, cap, &work[n])) return fc_oom(&g->error), false;
+        if (!too_big(g, o, n, &work[n])) return true;
+        fc_node worst = FC_NONODE;
+        for (int k = 0; k < fc_at(g, n)->nops; k++) {
+            fc_node s = behind_views(g, fc_at(g, n)->src[k]);
+            if (!can_be_root(g, f, s)) continue;
+            if (worst == FC_NONODE ||
+                work[s].ops + 4 * work[s].loads > work[worst].ops + 4 * work[worst].loads)
+                worst = s;
+        }
+        if (worst == FC_NONODE) return true;
+        f->is_root[worst] = 1;
+    }
+    work[n] = bound(g, f, work, n);
+    return true;
+}
+
+/* A broadcast that really repeats: some axis of the result is not in the operand. */
+static bool repeats(const fc_graph *g, fc_node b) {
+    fc_node a = fc_at(g, b)->src[0];
+    uint32_t ra = fc_rank(g, a), rb = fc_rank(g, b);
+    for (uint32_t i = 0; i < rb; i++) {
+        bool missing = i + ra < rb || fc_axis_is_one(g, a, i + ra - rb);
+        if (missing && !fc_axis_is_one(g, b, i)) return true;
+    }
+    return false;
+}
+
+static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node b) {
+    fc_node p = behind_views(g, fc_at(g, b)->src[0]);
+    if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) return;
+    if (work[p].transcendental || work[p].ops > FC_SPREAD_OPS) f->is_root[p] = 1;
+}
+
+fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
+    fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
+    if (!work) return fc_oom(e);
+    for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
+    bool ok = true;
+    for (fc_node n = 0; ok && n < g->nodes.len; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        bool compute =
+            !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA && !fc_is_view(i->op);
+        if (fc_is_reduction(i->op) || i->op == FC_OP_MATERIALIZE || (o->unfused && compute))
+            f->is_root[n] = 1;
+        if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
+            fc_node a = i->src[0];
+            while (fc_at(g, a)->op == FC_OP_RESHAPE) a = fc_at(g, a)->src[0];
+            /* of a constant or an input there is nothing to store but the array itself */
+            if (fc_at(g, a)->op != FC_OP_INPUT || fc_rank(g, a) == 0) f->is_root[a] = 1;
+        }
+        if (i->op == FC_OP_BROADCAST && !o->unfused && repeats(g, n))
+            cut_replication(g, f, work, n);
+        ok = cut_size(g, o, f, work, n);
+    }
+    fc_free(f->alloc, work);
+    return ok ? FUSEC_OK : fc_fail(e, g->error.code, "%s", g->error.message);
+}

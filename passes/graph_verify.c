@@ -1,0 +1,251 @@
+/* graph_verify.c - checks that a graph is what ir/graph.h says it is.
+ *
+ * In: any graph, also a broken one. Out: FUSEC_OK, or FUSEC_INTERNAL with the first node that is wrong and
+ * why. Passes are run between two of these checks, so a fault is found at the pass that made it. */
+#include "passes/plan.h"
+
+#include "ir/expand.h"
+
+typedef const char *reason; /* NULL: fine */
+
+/* ---- lists ----------------------------------------------------------------------------------------------- */
+
+static reason check_shape(const fc_graph *g, fc_list shape) {
+    if (shape >= g->lists.len) return "its shape is not a list";
+    if (fc_list_len(g, shape) > FC_MAX_RANK) return "its rank is too high";
+    for (uint32_t i = 0; i < fc_list_len(g, shape); i++) {
+        int64_t d = fc_list_at(g, shape)[i], v;
+        if (d < 0 || (uint64_t)d >= g->dims.forms.len) return "its shape has a size that does not exist";
+        if (fc_dim_is_const(&g->dims, (fc_dim)d, &v) && v < 0) return "its shape has a negative size";
+    }
+    return NULL;
+}
+
+static reason check_lists(const fc_graph *g) {
+    if (!g->lists.len || fc_list_len(g, 0)) return "list 0 is not the empty list";
+    for (size_t i = 0; i < g->lists.len; i++)
+        if ((g->lists.at[i] >> 32) + (g->lists.at[i] & 0xffffffffu) > g->list_data.len)
+            return "a list reaches outside its memory";
+    return NULL;
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------ */
+
+static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
+    switch (n->op) {
+    case FC_OP_INPUT:
+        if (n->attr >= g->inputs.len || g->inputs.at[n->attr].node != id) return "it is no input of the graph";
+        return NULL;
+    case FC_OP_CONST: {
+        unsigned bits = n->dtype == FUSEC_BOOL ? 1 : 8u * fc_dtypes[n->dtype].bytes;
+        if (n->shape) return "a constant has a shape";
+        return bits < 64 && n->attr >> bits ? "a constant has bits its dtype lacks" : NULL;
+    }
+    case FC_OP_DIM:
+        if (n->shape || n->dtype != FUSEC_I64) return "a size is not an i64 scalar";
+        return n->attr >= g->dims.forms.len ? "the size does not exist" : NULL;
+    default: /* FC_OP_IOTA */
+        if (n->dtype != FUSEC_I64) return "iota is not i64";
+        return n->attr >= fc_list_len(g, n->shape) ? "iota runs along an axis it lacks" : NULL;
+    }
+}
+
+/* ---- elementwise -------------------------------------------------------------------------------------------- */
+
+static bool rule_takes(fc_op op, fusec_dtype t) {
+    switch (fc_ops[op].rule) {
+    case FC_RULE_ARITH: return t != FUSEC_BOOL;
+    case FC_RULE_FLOAT: return fc_is_float(t);
+    case FC_RULE_ANY: return t != FUSEC_BOOL; /* the builder makes the logical row of it */
+    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
+    case FC_RULE_BITS: return fc_is_int(t);
+    default: return true;
+    }
+}
+
+static reason check_pointwise_shapes(const fc_graph *g, const fc_ninfo *n) {
+    for (int k = 0; k < n->nops; k++) {
+        const fc_ninfo *a = fc_at(g, n->src[k]);
+        bool scalar = a->op == FC_OP_CONST || a->op == FC_OP_DIM;
+        if (!scalar && a->shape != n->shape) return "an operand has another shape";
+    }
+    return NULL;
+}
+
+static reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
+    const fc_op_info *row = &fc_ops[n->op];
+    if (n->nops != row->arity) return "it has the wrong number of operands";
+    int first = row->rule == FC_RULE_SELECT;
+    fusec_dtype t = (fusec_dtype)fc_at(g, n->src[first])->dtype;
+    if (first && fc_at(g, n->src[0])->dtype != FUSEC_BOOL) return "the condition is not bool";
+    for (int k = first + 1; k < n->nops; k++)
+        if (fc_at(g, n->src[k])->dtype != t) return "its operands have several dtypes";
+    if (!rule_takes((fc_op)n->op, t)) return "the row does not take this dtype";
+    bool to_bool = row->rule == FC_RULE_COMPARE || row->rule == FC_RULE_TEST;
+    if (n->dtype != (to_bool ? FUSEC_BOOL : t)) return "its dtype is not that of the row";
+    if ((row->flags & FC_F_COMMUTES) && n->src[0] > n->src[1]) return "its operands are out of order";
+    return n->attr || n->axis_kind || n->flags ? "an elementwise node has attributes"
+                                               : check_pointwise_shapes(g, n);
+}
+
+static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
+    fusec_dtype from = (fusec_dtype)fc_at(g, n->src[0])->dtype;
+    if (n->nops != 1) return "it has the wrong number of operands";
+    if (n->op == FC_OP_BITCAST && (fc_dtypes[from].bytes != fc_dtypes[n->dtype].bytes || n->dtype == FUSEC_BOOL))
+        return "a bitcast between different widths";
+    if (n->op == FC_OP_MATERIALIZE)
+        return from != n->dtype || fc_at(g, n->src[0])->shape != n->shape ? "it changes its operand" : NULL;
+    return check_pointwise_shapes(g, n);
+}
+
+/* ---- views ---------------------------------------------------------------------------------------------------- */
+
+/* Sizes that differ only by something that is known not to hold. */
+static bool may_be_equal(const fc_graph *g, int64_t a, int64_t b) {
+    int64_t diff;
+    return !fc_dim_diff(&g->dims, (fc_dim)a, (fc_dim)b, &diff) || diff == 0;
+}
+
+static reason check_broadcast(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+    uint32_t r = fc_list_len(g, n->shape), ra = fc_list_len(g, from);
+    if (ra > r) return "the result of a broadcast has fewer axes";
+    for (uint32_t i = 0; i < ra; i++) {
+        int64_t a = fc_list_at(g, from)[i], one;
+        bool stretched = fc_dim_is_const(&g->dims, (fc_dim)a, &one) && one == 1;
+        if (!stretched && !may_be_equal(g, a, fc_list_at(g, n->shape)[r - ra + i]))
+            return "an axis can't be broadcast";
+    }
+    return NULL;
+}
+
+static reason check_permute(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+    uint32_t r = fc_list_len(g, n->shape);
+    uint64_t seen = 0;
+    if (fc_list_len(g, from) != r || n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != r)
+        return "the permutation has another rank";
+    for (uint32_t i = 0; i < r; i++) {
+        int64_t axis = fc_list_at(g, (fc_list)n->attr)[i];
+        if (axis < 0 || axis >= r || (seen >> axis & 1)) return "the axes are no permutation";
+        seen |= UINT64_C(1) << axis;
+        if (fc_list_at(g, n->shape)[i] != fc_list_at(g, from)[axis]) return "an axis has another size";
+    }
+    return NULL;
+}
+
+static reason check_slice(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+    uint32_t r = fc_list_len(g, n->shape);
+    if (fc_list_len(g, from) != r || n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != 3 * r)
+        return "the slice has another rank";
+    for (uint32_t i = 0; i < r; i++) {
+        const int64_t *s = fc_list_at(g, (fc_list)n->attr) + 3 * i;
+        if (s[0] < 0 || (uint64_t)s[0] >= g->dims.forms.len) return "a slice starts at a size that does not exist";
+        if (s[1] == 0) return "a slice has the step 0";
+        if (s[2] != fc_list_at(g, n->shape)[i]) return "an axis has another size";
+    }
+    return NULL;
+}
+
+/* Numbers of elements, compared where all sizes are known. */
+static reason check_reshape(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+    int64_t product[2] = {1, 1}, v;
+    for (int side = 0; side < 2; side++) {
+        fc_list l = side ? n->shape : from;
+        for (uint32_t i = 0; i < fc_list_len(g, l); i++)
+            if (!fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, l)[i], &v) ||
+                !fc_mul_ok(product[side], v, &product[side]))
+                return NULL;
+    }
+    return product[0] == product[1] ? NULL : "a reshape changes the number of elements";
+}
+
+static reason check_view(const fc_graph *g, const fc_ninfo *n) {
+    const fc_ninfo *a = fc_at(g, n->src[0]);
+    if (n->nops != 1) return "it has the wrong number of operands";
+    if (a->dtype != n->dtype) return "a view changes the dtype";
+    switch (n->op) {
+    case FC_OP_BROADCAST: return check_broadcast(g, n, a->shape);
+    case FC_OP_PERMUTE: return check_permute(g, n, a->shape);
+    case FC_OP_SLICE: return check_slice(g, n, a->shape);
+    default: return check_reshape(g, n, a->shape);
+    }
+}
+
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
+
+static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list from, uint64_t *mask) {
+    *mask = 0;
+    if (n->attr >= g->lists.len || !fc_list_len(g, (fc_list)n->attr)) return "it reduces no axes";
+    int64_t before = -1;
+    for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++) {
+        int64_t axis = fc_list_at(g, (fc_list)n->attr)[i];
+        if (axis <= before || axis >= fc_list_len(g, from)) return "its axes are not ascending axes of the operand";
+        *mask |= UINT64_C(1) << axis;
+        before = axis;
+    }
+    return NULL;
+}
+
+static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 1) return "it has the wrong number of operands";
+    const fc_ninfo *a = fc_at(g, n->src[0]);
+    uint32_t r = fc_list_len(g, a->shape), at = 0;
+    uint64_t mask;
+    reason why = check_reduced_axes(g, n, a->shape, &mask);
+    if (why) return why;
+    if (n->dtype != fc_red_dtype((fc_op)n->op, (fusec_dtype)a->dtype)) return "its dtype is not that of the row";
+    if (n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
+    for (uint32_t i = 0; i < r; i++) {
+        int64_t one;
+        bool reduced = mask >> i & 1;
+        if (reduced && !(n->flags & FC_NODE_KEEPDIMS)) continue;
+        if (at >= fc_list_len(g, n->shape)) return "its shape lacks an axis";
+        int64_t d = fc_list_at(g, n->shape)[at++];
+        if (reduced ? !fc_dim_is_const(&g->dims, (fc_dim)d, &one) || one != 1 : d != fc_list_at(g, a->shape)[i])
+            return "its shape is not what the reduction leaves";
+    }
+    return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
+}
+
+/* ---- the graph ------------------------------------------------------------------------------------------------------ */
+
+static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
+    reason why = check_shape(g, n->shape);
+    if (why) return why;
+    if (n->dtype >= FUSEC_DTYPE_COUNT) return "its dtype does not exist";
+    if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
+    for (int k = 0; k < n->nops; k++)
+        if (n->src[k] >= id) return "an operand comes after it";
+    bool leaf = n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM || n->op == FC_OP_IOTA;
+    if (leaf != (n->nops == 0)) return "it has the wrong number of operands";
+    if (leaf) return check_leaf(g, id, n);
+    if (fc_is_elementwise(n->op)) return check_elementwise(g, n);
+    if (fc_is_reduction(n->op)) return check_reduction(g, n);
+    if (fc_is_view(n->op)) return check_view(g, n);
+    if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE) return check_conversion(g, n);
+    return "it is an operation of kernels";
+}
+
+fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
+    if (g->error.code) return fc_fail(e, g->error.code, "%s", g->error.message);
+    reason why = check_lists(g);
+    if (why) return fc_fail(e, FUSEC_INTERNAL, "broken graph: %s", why);
+    for (fc_node id = 0; id < g->nodes.len; id++) {
+        const fc_ninfo *n = fc_at(g, id);
+        why = check_node(g, id, n);
+        if (why)
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: %%%u = %s: %s", id,
+                           n->op < FC_OP_COUNT_ ? fc_ops[n->op].name : "?", why);
+    }
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        fc_node n = g->inputs.at[i].node;
+        if (n >= g->nodes.len || fc_at(g, n)->op != FC_OP_INPUT || fc_at(g, n)->attr != i)
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: input %s is no input", g->inputs.at[i].name);
+    }
+    for (size_t i = 0; i < g->outputs.len; i++)
+        if (g->outputs.at[i].node >= g->nodes.len)
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: output %s does not exist", g->outputs.at[i].name);
+    for (size_t i = 0; i < g->conditions.len; i++)
+        if (g->conditions.at[i].a >= g->dims.forms.len || g->conditions.at[i].b >= g->dims.forms.len)
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: a condition on a size that does not exist");
+    return FUSEC_OK;
+}

@@ -1,0 +1,287 @@
+/* lower.c - see lower.h. Walks from the roots of a region to its leaves with an explicit stack and
+ * makes the kernel's code; a value is known by its node and its index map, so equal reads are made
+ * once. */
+#include "passes/lower.h"
+
+#include "ir/expand.h"
+
+typedef struct fc_entry {
+    uint64_t key; /* node << 32 | map, plus 1; 0 = free */
+    fc_val val;
+} fc_entry;
+
+typedef struct fc_todo {
+    fc_node node;
+    fc_list map;
+} fc_todo;
+
+typedef struct lower {
+    fc_graph *g;
+    const fc_fusion *f;
+    const fc_region *r;
+    const fc_plan *plan;
+    const uint32_t *buffer;
+    fc_kernel *k;
+    const fc_alloc *alloc;
+    int32_t axis[FC_MAX_RANK]; /* domain axis -> kernel axis */
+    uint32_t *arg_of;          /* plan buffer -> kernel argument + 1 */
+    fc_entry *slots;
+    uint32_t nslots, nused;
+    FC_VEC(fc_todo) todo;
+    bool oom, wide16;
+} lower;
+
+/* ---- values made so far ------------------------------------------------------------------ */
+
+static inline uint64_t key_of(fc_node n, fc_list map) {
+    return ((uint64_t)n << 32 | map) + 1;
+}
+
+static fc_entry *slot_of(const lower *l, uint64_t key) {
+    uint64_t h = (key * 0x9e3779b97f4a7c15u) >> 32; /* the node is in the upper half */
+    while (l->slots[h & (l->nslots - 1)].key && l->slots[h & (l->nslots - 1)].key != key) h++;
+    return &l->slots[h & (l->nslots - 1)];
+}
+
+static bool known(const lower *l, fc_node n, fc_list map, fc_val *out) {
+    if (!l->nslots) return false;
+    fc_entry *s = slot_of(l, key_of(n, map));
+    if (!s->key) return false;
+    *out = s->val;
+    return true;
+}
+
+static void remember(lower *l, fc_node n, fc_list map, fc_val v) {
+    if (l->nused * 2 >= l->nslots) {
+        fc_entry *old = l->slots;
+        uint32_t nold = l->nslots;
+        l->nslots = nold ? nold * 2 : 128;
+        l->slots = fc_calloc(l->alloc, l->nslots, sizeof *l->slots);
+        if (!l->slots) {
+            l->slots = old;
+            l->nslots = nold;
+            l->oom = true;
+            return;
+        }
+        for (uint32_t i = 0; i < nold; i++)
+            if (old[i].key) *slot_of(l, old[i].key) = old[i];
+        fc_free(l->alloc, old);
+    }
+    fc_entry *s = slot_of(l, key_of(n, map));
+    if (!s->key) l->nused++;
+    *s = (fc_entry){key_of(n, map), v};
+}
+
+static void push(lower *l, fc_node n, fc_list map) {
+    fc_todo t = {n, map};
+    if (!fc_push(l->alloc, &l->todo, t)) l->oom = true;
+}
+
+/* ---- leaves ------------------------------------------------------------------------------ */
+
+static uint32_t arg_for(lower *l, uint32_t buffer, fusec_dtype t, bool written) {
+    if (!l->arg_of[buffer]) l->arg_of[buffer] = fc_kernel_arg(l->k, t, written, buffer) + 1;
+    return l->arg_of[buffer] - 1;
+}
+
+/* Kernel form of an interned map. */
+static void to_map(const lower *l, fc_list map, uint32_t rank, fc_map *out) {
+    const int64_t *m = fc_list_at(l->g, map);
+    for (uint32_t i = 0; i < rank; i++)
+        out[i] = (fc_map){.axis = m[3 * i] < 0 ? -1 : l->axis[m[3 * i]],
+                          .step = m[3 * i + 1],
+                          .start = (fc_dim)m[3 * i + 2]};
+}
+
+static uint32_t access_for(lower *l, uint32_t arg, fc_list shape, fc_list map) {
+    uint32_t rank = fc_list_len(l->g, shape);
+    fc_dim dims[FC_MAX_RANK];
+    fc_map m[FC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) dims[i] = (fc_dim)fc_list_at(l->g, shape)[i];
+    to_map(l, map, rank, m);
+    return fc_kernel_access(l->k, arg, rank, dims, m);
+}
+
+static fc_val load(lower *l, fc_node n, fc_list shape, fc_list map) {
+    fusec_dtype t = (fusec_dtype)fc_at(l->g, n)->dtype;
+    return fc_kernel_load(l->k, access_for(l, arg_for(l, l->buffer[n], t, false), shape, map));
+}
+
+static fc_val index_value(lower *l, fc_node n, fc_list map) {
+    fc_map all[FC_MAX_RANK];
+    uint32_t axis = (uint32_t)fc_at(l->g, n)->attr;
+    to_map(l, map, fc_rank(l->g, n), all);
+    return fc_kernel_load(l->k, fc_kernel_access(l->k, FC_NO_BUFFER, 1, NULL, &all[axis]));
+}
+
+/* ---- one node ---------------------------------------------------------------------------- */
+
+/* The operands of node n under `map` that its value is made from; 0 when it is a leaf. */
+static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
+    const fc_ninfo *i = fc_at(l->g, n);
+    if (fc_is_view(i->op)) {
+        out[0] = (fc_todo){i->src[0], fc_map_view(l->g, n, map)};
+        return 1;
+    }
+    for (int k = 0; k < i->nops; k++) {
+        bool scalar = fc_rank(l->g, i->src[k]) == 0 && fc_rank(l->g, n) != 0;
+        out[k] = (fc_todo){i->src[k], scalar ? 0 : map};
+    }
+    return i->nops;
+}
+
+static bool is_leaf(const lower *l, fc_node n) {
+    const fc_ninfo *i = fc_at(l->g, n);
+    if (i->nops == 0) return true;
+    if (l->f->home[n] != FC_NOREGION && &l->f->regions.at[l->f->home[n]] != l->r) return true;
+    if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
+    return fc_is_reduction(i->op);
+}
+
+static fc_val leaf(lower *l, fc_node n, fc_list map) {
+    const fc_ninfo *i = fc_at(l->g, n);
+    fc_code *c = &l->k->code;
+    switch (i->op) {
+    case FC_OP_CONST: return fc_val_bits(c, (fusec_dtype)i->dtype, i->attr);
+    case FC_OP_DIM:
+        return fc_kernel_param_value(l->k,
+                                     fc_kernel_param(l->k, FUSEC_I64, true, (uint32_t)i->attr));
+    case FC_OP_INPUT:
+        if (fc_rank(l->g, n) == 0)
+            return fc_kernel_param_value(
+                l->k, fc_kernel_param(l->k, (fusec_dtype)i->dtype, false, (uint32_t)i->attr));
+        return load(l, n, i->shape, map);
+    case FC_OP_IOTA: return index_value(l, n, map);
+    case FC_OP_RESHAPE: { /* of an array in memory: read under the new shape */
+        fc_node a = i->src[0];
+        while (fc_at(l->g, a)->op == FC_OP_RESHAPE) a = fc_at(l->g, a)->src[0];
+        return load(l, a, i->shape, map);
+    }
+    default: return load(l, n, i->shape, map); /* made by another kernel */
+    }
+}
+
+/* Arithmetic on f16 and bf16 rounds at every node. Under wide16 such a value stays in f32 inside
+ * the kernel: it is narrowed where its bits are looked at and where it is stored. */
+static fc_val wide(const lower *l, fc_val v) {
+    bool half = v != FC_NOVAL && l->wide16 && fc_is_half(fc_val_dtype(&l->k->code, v));
+    return half ? fc_val_cast(&l->k->code, v, FUSEC_F32) : v;
+}
+
+static fc_val compute(lower *l, fc_node n, fc_val in[3]) {
+    const fc_ninfo *i = fc_at(l->g, n);
+    fc_code *c = &l->k->code;
+    for (int k = 0; k < i->nops; k++) in[k] = wide(l, in[k]);
+    switch (i->op) {
+    case FC_OP_CAST: return wide(l, fc_val_cast(c, in[0], (fusec_dtype)i->dtype));
+    case FC_OP_BITCAST:
+        in[0] = fc_val_cast(c, in[0], (fusec_dtype)fc_at(l->g, i->src[0])->dtype);
+        return fc_val_bitcast(c, in[0], (fusec_dtype)i->dtype);
+    case FC_OP_MATERIALIZE: return in[0];
+    default:
+        if (fc_is_view(i->op)) return in[0];
+        return fc_val_op(c, (fc_op)i->op, in[0], in[1], in[2]);
+    }
+}
+
+static fc_val value_of(lower *l, fc_node root, fc_list root_map) {
+    fc_val v = FC_NOVAL;
+    push(l, root, root_map);
+    while (l->todo.len && !l->oom) {
+        fc_todo t = l->todo.at[l->todo.len - 1];
+        if (known(l, t.node, t.map, &v)) {
+            l->todo.len--;
+            continue;
+        }
+        if (is_leaf(l, t.node)) {
+            remember(l, t.node, t.map, leaf(l, t.node, t.map));
+            continue;
+        }
+        fc_todo ops[3];
+        fc_val in[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL};
+        int n = operands(l, t.node, t.map, ops);
+        bool ready = true;
+        for (int k = n; k-- > 0;)
+            if (!known(l, ops[k].node, ops[k].map, &in[k])) {
+                push(l, ops[k].node, ops[k].map);
+                ready = false;
+            }
+        if (ready) remember(l, t.node, t.map, compute(l, t.node, in));
+    }
+    l->todo.len = 0;
+    return l->oom ? FC_NOVAL : v;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------- */
+
+static void set_axes(lower *l) {
+    fc_kernel *k = l->k;
+    const fc_region *r = l->r;
+    uint32_t rank = fc_list_len(l->g, r->domain);
+    k->schedule = r->schedule;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < rank; i++) {
+            bool reduced = r->reduced >> i & 1;
+            if (reduced != (pass == 1)) continue;
+            uint32_t axis = k->np + k->nr;
+            k->extent[axis] = (fc_dim)fc_list_at(l->g, r->domain)[i];
+            l->axis[i] = (int32_t)axis;
+            if (reduced)
+                k->nr++;
+            else
+                k->np++;
+        }
+}
+
+/* Every place the root is written to: all outputs that are this node, or one temporary. */
+static void store_root(lower *l, const fc_root *root, fc_val v) {
+    const fc_ninfo *n = fc_at(l->g, root->node);
+    for (uint32_t b = 0; b < l->plan->buffers.len; b++) {
+        const fc_buffer *buf = &l->plan->buffers.at[b];
+        if (buf->kind == FC_BUF_INPUT || buf->node != root->node) continue;
+        uint32_t arg = arg_for(l, b, (fusec_dtype)n->dtype, true);
+        fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map), v);
+    }
+}
+
+/* Reductions stage by stage: what a stage reads of earlier ones is then known to value_of. */
+static void build(lower *l) {
+    const fc_region *r = l->r;
+    for (uint32_t stage = 0; stage < r->stages; stage++)
+        for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
+            const fc_root *root = &r->roots.at[i];
+            if (root->role != FC_ROLE_REDUCE || root->stage != (int8_t)stage) continue;
+            const fc_ninfo *n = fc_at(l->g, root->node);
+            fc_val v = value_of(l, n->src[0], fc_map_identity(l->g, fc_at(l->g, n->src[0])->shape));
+            fc_val acc = fc_kernel_reduce(l->k, (fc_op)n->op, v, stage);
+            remember(l, root->node, root->map,
+                     wide(l, fc_val_cast(&l->k->code, acc, (fusec_dtype)n->dtype)));
+        }
+    for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
+        const fc_root *root = &r->roots.at[i];
+        if (!root->stored) continue;
+        fc_val v = value_of(l, root->node, root->map);
+        if (v != FC_NOVAL)
+            store_root(l, root,
+                       fc_val_cast(&l->k->code, v, (fusec_dtype)fc_at(l->g, root->node)->dtype));
+    }
+}
+
+fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f, uint32_t region,
+                      const fc_plan *plan, const uint32_t *buffer, fc_kernel *k, fc_error *e) {
+    fc_kernel_init(k, g->alloc);
+    lower l = {.g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
+    l.alloc = g->alloc;
+    l.wide16 = (o->mode & FC_MODE_WIDE16) != 0;
+    l.arg_of = fc_calloc(l.alloc, plan->buffers.len + 1, sizeof *l.arg_of);
+    if (!l.arg_of) return fc_oom(e);
+    set_axes(&l);
+    build(&l);
+    fc_free(l.alloc, l.arg_of);
+    fc_free(l.alloc, l.slots);
+    fc_vec_free(l.alloc, &l.todo);
+    if (l.oom || k->code.status == FUSEC_OUT_OF_MEMORY || g->error.code == FUSEC_OUT_OF_MEMORY)
+        return fc_oom(e);
+    if (k->code.status) return fc_fail(e, k->code.status, "a kernel could not be built");
+    return g->error.code ? fc_fail(e, g->error.code, "%s", g->error.message) : FUSEC_OK;
+}

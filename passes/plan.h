@@ -1,0 +1,77 @@
+/* plan.h - what the passes make of a graph: kernels in the order they run, and the buffers between
+ * them. */
+#ifndef FUSEC_PASSES_PLAN_H
+#define FUSEC_PASSES_PLAN_H
+
+#include "ir/graph.h"
+#include "ir/kernel.h"
+
+typedef enum fc_buffer_kind { FC_BUF_INPUT, FC_BUF_OUTPUT, FC_BUF_TEMP } fc_buffer_kind;
+
+/* A dense row-major array of the shape and dtype of its node. */
+typedef struct fc_buffer {
+    fc_buffer_kind kind;
+    uint32_t number; /* of the input or output; temporaries count from 0 */
+    fc_node node;    /* of plan->graph */
+} fc_buffer;
+
+typedef struct fc_step {
+    fc_kernel kernel;
+    const char *what; /* "softmax-like" description: the results it makes, for explain */
+    const char *why;  /* why it is not one kernel with its neighbours; "" if it has none */
+    uint32_t ops, transcendental; /* per point */
+} fc_step;
+
+/* Float modes: licences that a graph was compiled with (docs/semantics.md). Part of every cache
+ * key. */
+enum {
+    FC_MODE_CONTRACT = 1,
+    FC_MODE_REASSOC = 2,
+    FC_MODE_RECIP = 4,
+    FC_MODE_NNAN = 8,
+    FC_MODE_NINF = 16,
+    FC_MODE_NSZ = 32,
+    FC_MODE_APPROX = 64,
+    FC_MODE_WIDE16 = 128
+};
+
+typedef struct fc_pass_options {
+    uint32_t mode; /* FC_MODE_* */
+    bool unfused;  /* every operation its own kernel: the plan explain and bench compare against */
+    uint32_t
+        disable; /* bit i: leave out pass i of the table that is not required (passes/pipeline.c) */
+    bool verify; /* check the graph and the kernels between passes */
+    fc_str *dump;     /* text after each pass; NULL = none */
+    int64_t *pass_ns; /* time of each pass, FC_PASS_COUNT entries; NULL = not wanted */
+    uint32_t max_ops; /* operations per kernel; 0 = 512 */
+} fc_pass_options;
+
+typedef struct fc_plan {
+    const fc_alloc *alloc;
+    fc_arena arena;
+    fc_graph
+        graph; /* after simplification; the dims and inputs have the numbers of the user's graph */
+    FC_VEC(fc_step *) steps;
+    FC_VEC(fc_buffer) buffers; /* inputs first, then outputs, then temporaries */
+    uint32_t ntemps;
+} fc_plan;
+
+/* Runs the pipeline on a copy of `g`; the graph itself is not changed. */
+fusec_status fc_plan_build(const fc_graph *g, const fc_pass_options *o, fc_plan **out, fc_error *e);
+void fc_plan_free(fc_plan *p);
+
+/* ---- the pipeline table ------------------------------------------------------------------ */
+
+#define FC_PASS_MAX 16
+typedef struct fc_pass {
+    const char *name;
+    const char *guarantees; /* one line: what holds afterwards */
+    bool required;          /* can't be switched off */
+} fc_pass;
+extern const fc_pass fc_passes[];
+extern const uint32_t fc_pass_count;
+
+/* Structural checks of a graph: operand order, shapes, dtypes of every node. */
+fusec_status fc_graph_verify(const fc_graph *g, fc_error *e);
+
+#endif

@@ -1,0 +1,110 @@
+/* rewrite.c - the frame of every graph pass: see rewrite.h. */
+#include "passes/rewrite.h"
+
+static bool copy_lists(const fc_graph *src, fc_graph *dst) {
+    for (fc_list l = 0; l < src->lists.len; l++)
+        if (fc_intern_list(dst, fc_list_at(src, l), fc_list_len(src, l)) != l) return false;
+    return true;
+}
+
+static bool copy_inputs(const fc_graph *src, fc_graph *dst) {
+    for (size_t i = 0; i < src->inputs.len; i++) {
+        const fc_input *in = &src->inputs.at[i];
+        fc_input copy = {.name = fc_arena_strdup(&dst->arena, in->name, strlen(in->name)),
+                         .node = fc_graph_node(dst, *fc_at(src, in->node))};
+        if (!copy.name || copy.node == FC_NONODE || !fc_push(dst->alloc, &dst->inputs, copy)) return false;
+    }
+    return true;
+}
+
+static bool copy_conditions(const fc_graph *src, fc_graph *dst) {
+    for (size_t i = 0; i < src->conditions.len; i++) {
+        fc_condition c = src->conditions.at[i];
+        if (c.message && !(c.message = fc_arena_strdup(&dst->arena, c.message, strlen(c.message))))
+            return false;
+        if (!fc_push(dst->alloc, &dst->conditions, c)) return false;
+    }
+    return true;
+}
+
+fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
+    fc_limits limits = src->limits;
+    limits.nodes = FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
+    fc_graph_init(dst, src->alloc, &limits);
+    dst->default_float = src->default_float;
+    if (src->error.code) return fc_fail(&dst->error, src->error.code, "%s", src->error.message);
+    if (!dst->error.code &&
+        !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) && copy_inputs(src, dst) &&
+          copy_conditions(src, dst)))
+        fc_oom(&dst->error);
+    return dst->error.code;
+}
+
+void fc_rewrite_live(const fc_graph *src, uint8_t *live) {
+    memset(live, 0, src->nodes.len);
+    for (size_t i = 0; i < src->outputs.len; i++) live[src->outputs.at[i].node] = 1;
+    for (size_t n = src->nodes.len; n-- > 0;)
+        for (int k = 0; live[n] && k < src->nodes.at[n].nops; k++) live[src->nodes.at[n].src[k]] = 1;
+}
+
+fc_ninfo fc_rewrite_info(const fc_graph *src, fc_node n, const fc_node *map) {
+    fc_ninfo i = *fc_at(src, n);
+    for (int k = 0; k < i.nops; k++) i.src[k] = map[i.src[k]];
+    return i;
+}
+
+fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map) {
+    const fc_ninfo *i = fc_at(src, n);
+    if (i->op == FC_OP_INPUT) return dst->inputs.at[i->attr].node;
+    return fc_graph_node(dst, fc_rewrite_info(src, n, map));
+}
+
+fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e) {
+    for (size_t i = 0; map && !dst->error.code && i < src->outputs.len; i++) {
+        const fc_output *o = &src->outputs.at[i];
+        fc_output copy = {.name = fc_arena_strdup(&dst->arena, o->name, strlen(o->name)), .node = map[o->node]};
+        if (copy.node >= dst->nodes.len)
+            fc_fail(&dst->error, FUSEC_INTERNAL, "a pass lost the output %s", o->name);
+        else if (!copy.name || !fc_push(dst->alloc, &dst->outputs, copy))
+            fc_oom(&dst->error);
+    }
+    if (!map) fc_oom(&dst->error);
+    if (!dst->error.code) return FUSEC_OK;
+    fusec_status s = fc_fail(e, dst->error.code, "%s", dst->error.message);
+    fc_graph_free(dst);
+    return s;
+}
+
+fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e) {
+    uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
+    fc_node *map = fc_calloc(src->alloc, src->nodes.len + 1, sizeof *map);
+    bool ok = live && map && fc_rewrite_begin(src, dst) == FUSEC_OK;
+    if (!live || !map) fc_graph_init(dst, src->alloc, NULL);
+    if (ok) {
+        fc_rewrite_live(src, live);
+        for (fc_node n = 0; n < src->nodes.len; n++)
+            map[n] = live[n] ? fc_rewrite_node(src, dst, n, map) : FC_NONODE;
+    }
+    fusec_status s = fc_rewrite_end(src, dst, live ? map : NULL, e);
+    fc_free(src->alloc, live);
+    fc_free(src->alloc, map);
+    return s;
+}
+
+fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e) {
+    uint8_t *live = fc_malloc(g->alloc, g->nodes.len);
+    size_t used = 0;
+    fusec_status s = live ? FUSEC_OK : fc_oom(e);
+    if (live) {
+        fc_rewrite_live(g, live);
+        for (size_t i = 0; i < g->inputs.len; i++) live[g->inputs.at[i].node] = 1;
+        for (size_t n = 0; n < g->nodes.len; n++) used += live[n];
+    }
+    fc_free(g->alloc, live);
+    if (!s && used == g->nodes.len) return FUSEC_OK;
+    fc_graph old = *g;
+    if (!s) s = fc_rewrite_copy(&old, g, e);
+    fc_graph_free(&old);
+    if (s) memset(g, 0, sizeof *g);
+    return s;
+}
