@@ -1,0 +1,226 @@
+/* bind.c - see bind.h. */
+#include "runtime/bind.h"
+
+enum { PLACE_ALIGN = 256 };
+
+/* ---- temporaries ------------------------------------------------------------------------- */
+
+static fusec_status buffer_bytes(const fc_program *p, fc_bound *b, fc_error *e) {
+    const fc_graph *g = &p->plan->graph;
+    for (size_t i = 0; i < p->plan->buffers.len; i++) {
+        const fc_buffer *buf = &p->plan->buffers.at[i];
+        int64_t bytes = fc_dtypes[fc_at(g, buf->node)->dtype].bytes;
+        bool zero = false, ok = true;
+        for (uint32_t k = 0; k < fc_rank(g, buf->node); k++) {
+            int64_t n = b->values[fc_axis(g, buf->node, k)];
+            if (n < 0)
+                return fc_fail(e, FUSEC_INPUT_SHAPE, "a size below zero: %lld", (long long)n);
+            zero |= n == 0;
+            ok = ok && fc_mul_ok(bytes, n ? n : 1, &bytes);
+        }
+        if (!ok)
+            return fc_fail(e, FUSEC_LIMIT, "%s has more bytes than 64 bits can count",
+                           buf->kind == FC_BUF_OUTPUT ? g->outputs.at[buf->number].name
+                                                      : "an array");
+        b->bytes[i] = zero ? 0 : (size_t)bytes;
+    }
+    return FUSEC_OK;
+}
+
+typedef struct fc_span {
+    size_t begin, end;
+    size_t last; /* step after which it is free */
+} fc_span;
+
+/* First fit among the blocks that are alive; keeps them sorted by address. */
+static size_t fit(fc_span *live, size_t *n, size_t bytes, size_t last) {
+    size_t at = 0, i = 0;
+    bytes = (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    while (i < *n && live[i].begin - at < bytes) at = live[i++].end;
+    memmove(live + i + 1, live + i, (*n - i) * sizeof *live);
+    live[i] = (fc_span){at, at + bytes, last};
+    ++*n;
+    return at;
+}
+
+static void expire(fc_span *live, size_t *n, size_t step) {
+    size_t k = 0;
+    for (size_t i = 0; i < *n; i++)
+        if (live[i].last >= step) live[k++] = live[i];
+    *n = k;
+}
+
+/* Places of temporaries and workspaces in one block; what is no longer read makes room for what
+ * comes. Tickets have a part of their own that is zeroed once a call. */
+static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
+    size_t nsteps = p->plan->steps.len, nbuf = p->plan->buffers.len, n = 0;
+    size_t *last = fc_calloc(p->alloc, nbuf + 1, sizeof *last);
+    fc_span *live = fc_calloc(p->alloc, p->plan->ntemps + 2, sizeof *live);
+    bool *placed = fc_calloc(p->alloc, nbuf + 1, sizeof *placed);
+    fusec_status s = last && live && placed ? FUSEC_OK : fc_oom(e);
+    for (size_t i = 0; !s && i < nsteps; i++) {
+        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
+        for (size_t a = 0; a < k->args.len; a++) last[k->args.at[a].buffer] = i;
+    }
+    size_t top = 0, tickets = 0;
+    for (size_t i = 0; !s && i < nsteps; i++) {
+        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
+        fc_bound_step *st = &b->steps[i];
+        expire(live, &n, i);
+        for (size_t a = 0; a < k->args.len; a++) {
+            uint32_t buf = k->args.at[a].buffer;
+            if (p->plan->buffers.at[buf].kind != FC_BUF_TEMP || placed[buf]) continue;
+            b->place[buf] = fit(live, &n, b->bytes[buf], last[buf]);
+            placed[buf] = true;
+        }
+        st->workspace =
+            st->launch.workspace_bytes ? fit(live, &n, st->launch.workspace_bytes, i) : SIZE_MAX;
+        for (size_t x = 0; x < n; x++)
+            if (live[x].end > top) top = live[x].end;
+        st->tickets = SIZE_MAX;
+        if (st->launch.tickets) {
+            st->tickets = tickets;
+            tickets += (size_t)st->launch.tickets * 4;
+        }
+    }
+    b->tickets_begin = top;
+    b->tickets_bytes = tickets;
+    b->scratch = top + tickets;
+    for (size_t i = 0; !s && i < nsteps; i++)
+        if (b->steps[i].tickets != SIZE_MAX) b->steps[i].tickets += top;
+    fc_free(p->alloc, last);
+    fc_free(p->alloc, live);
+    fc_free(p->alloc, placed);
+    return s;
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e) {
+    const fc_kernel *k = &p->plan->steps.at[i]->kernel;
+    fc_bound_step *s = &b->steps[i];
+    FC_TRY(fc_nest_bind(k, b->values, &b->arena, &s->nest, e));
+    s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
+                             (uint32_t)k->accesses.len, (uint32_t)k->params.len);
+    s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
+    void **none = fc_arena_alloc(&b->arena, (k->args.len + 1) * sizeof *none);
+    uint64_t *zero = fc_arena_alloc(&b->arena, (k->params.len + 1) * sizeof *zero);
+    if (!s->words || !none || !zero) return fc_oom(e);
+    fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
+    if (s->nest.empty) return FUSEC_OK;
+    fc_device *d = p->device;
+    FC_TRY(
+        d->target->schedule(&d->machine, k, &s->nest, b->align, &b->arena, &s->cls, &s->launch, e));
+    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
+    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+    return FUSEC_OK;
+}
+
+static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
+    for (size_t i = 0; i < p->plan->steps.len; i++) {
+        fc_bound_step *s = &b->steps[i];
+        if (s->nest.empty || s->variant) continue;
+        uint64_t before = p->ctx->compiles;
+        FC_TRY(fc_kcache_get(p->ctx, p->device, p->mode, &p->plan->steps.at[i]->kernel, &s->cls,
+                             &s->variant, e));
+        p->compiles += p->ctx->compiles - before;
+    }
+    b->loaded = true;
+    return FUSEC_OK;
+}
+
+void fc_bound_free(fc_program *p, fc_bound *b) {
+    if (!b) return;
+    for (size_t i = 0; b->steps && i < p->plan->steps.len; i++)
+        fc_kcache_release(p->ctx, b->steps[i].variant);
+    fc_arena_free(&b->arena);
+    fc_free(p->alloc, b);
+}
+
+static fc_bound *new_bound(fc_program *p) {
+    const fc_graph *g = &p->plan->graph;
+    fc_bound *b = fc_calloc(p->alloc, 1, sizeof *b);
+    if (!b) return NULL;
+    fc_arena_init(&b->arena, p->alloc);
+    b->symbols = fc_arena_alloc(&b->arena, (g->dims.syms.len + 1) * sizeof *b->symbols);
+    b->values = fc_arena_alloc(&b->arena, (g->dims.forms.len + 1) * sizeof *b->values);
+    b->bytes = fc_arena_alloc(&b->arena, (p->plan->buffers.len + 1) * sizeof *b->bytes);
+    b->place = fc_arena_alloc(&b->arena, (p->plan->buffers.len + 1) * sizeof *b->place);
+    b->steps = fc_arena_alloc(&b->arena, (p->plan->steps.len + 1) * sizeof *b->steps);
+    if (b->symbols && b->values && b->bytes && b->place && b->steps) return b;
+    fc_bound_free(p, b);
+    return NULL;
+}
+
+static fusec_status complete(fc_program *p, fc_bound *b, fc_error *e) {
+    FC_TRY(buffer_bytes(p, b, e));
+    for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, e));
+    return place(p, b, e);
+}
+
+/* ---- the list of recent sizes ------------------------------------------------------------ */
+
+static bool same_sizes(const fc_program *p, const fc_bound *b, const fc_bound *x) {
+    return b->align == x->align &&
+           !memcmp(b->symbols, x->symbols, p->plan->graph.dims.syms.len * sizeof *b->symbols);
+}
+
+static fc_bound *find_recent(fc_program *p, const fc_bound *key) {
+    for (fc_bound **at = &p->bound; *at; at = &(*at)->next)
+        if (same_sizes(p, *at, key)) {
+            fc_bound *b = *at;
+            *at = b->next;
+            b->next = p->bound;
+            p->bound = b;
+            return b;
+        }
+    return NULL;
+}
+
+static void keep(fc_program *p, fc_bound *b) {
+    b->next = p->bound;
+    b->users++;
+    p->bound = b;
+    int n = 0;
+    for (fc_bound **at = &p->bound; *at; at = &(*at)->next)
+        if (++n > FC_MAX_BOUND) {
+            fc_bound *old = *at;
+            *at = NULL;
+            if (--old->users == 0) fc_bound_free(p, old);
+            break;
+        }
+}
+
+void fc_bound_release(fc_program *p, fc_bound *b) {
+    pthread_mutex_lock(&p->lock);
+    bool last = --b->users == 0;
+    pthread_mutex_unlock(&p->lock);
+    if (last) fc_bound_free(p, b);
+}
+
+fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
+                          fc_error *e) {
+    fc_bound *b = new_bound(p);
+    if (!b) return fc_oom(e);
+    b->align = align;
+    fusec_status s = fc_bind_sizes(p, nin, in, ndims, dims, b->symbols, b->values, e);
+    pthread_mutex_lock(&p->lock);
+    fc_bound *known = s ? NULL : find_recent(p, b);
+    if (known) {
+        fc_bound_free(p, b);
+        b = known;
+    } else if (!s) {
+        s = complete(p, b, e);
+        if (!s) keep(p, b);
+    }
+    if (!s && load && !b->loaded) s = load_steps(p, b, e);
+    if (!s) {
+        b->users++;
+    } else if (!known && b->users == 0) {
+        fc_bound_free(p, b);
+    }
+    pthread_mutex_unlock(&p->lock);
+    *out = s ? NULL : b;
+    return s;
+}

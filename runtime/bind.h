@@ -1,0 +1,49 @@
+/* bind.h - everything a call needs for one set of sizes: bound nests, loaded code, launches, places
+ * of temporaries. */
+#ifndef FUSEC_RUNTIME_BIND_H
+#define FUSEC_RUNTIME_BIND_H
+
+#include "runtime/kernel_cache.h"
+#include "runtime/program.h"
+
+typedef struct fc_bound_step {
+    fc_nest nest;
+    fc_class cls;
+    fc_launch launch;
+    fc_variant *variant; /* NULL: not loaded (dry) or nothing to do */
+    int64_t *words;      /* the parameter block without pointers and scalar inputs */
+    fc_layout layout;
+    size_t workspace, tickets; /* offsets in the scratch block; SIZE_MAX = none */
+} fc_bound_step;
+
+struct fc_bound {
+    fc_bound *next;
+    fc_arena arena;
+    uint32_t users;   /* calls under way, plus one while it is in the program's list */
+    uint32_t align;   /* of all buffers, as a power of two up to 64 */
+    int64_t *symbols; /* the key: value of every symbol */
+    int64_t *values;  /* of every dim */
+    size_t *bytes;    /* of each buffer of the plan */
+    size_t *place;    /* of each temporary buffer in the scratch block */
+    size_t scratch;   /* bytes of it */
+    size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
+    fc_bound_step *steps;
+    bool loaded;
+};
+
+/* Symbol values from the shapes of the inputs and explicit dims; checks dtypes, ranks and the
+ * graph's conditions. `symbols` has room for all symbols, `values` for all dims of the plan's
+ * graph. */
+fusec_status fc_bind_sizes(const fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                           const fc_dim_value *dims, int64_t *symbols, int64_t *values,
+                           fc_error *e);
+
+/* The bound for these sizes: cached in the program or made now. `load` also gets the code. The
+ * caller gives it back with fc_bound_release. */
+fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
+                          fc_error *e);
+void fc_bound_release(fc_program *p, fc_bound *b);
+void fc_bound_free(fc_program *p, fc_bound *b);
+
+#endif

@@ -1,0 +1,147 @@
+/* context.c - configuration, devices on first need, the disk cache. */
+#include "runtime/context.h"
+
+#include <stdlib.h>
+
+#include "runtime/kernel_cache.h"
+
+void fc_config_init(fc_config *c) {
+    memset(c, 0, sizeof *c);
+    c->alloc = fc_libc_alloc;
+    c->limits = fc_default_limits;
+}
+
+static int small_number(const char *s) {
+    long v = s ? strtol(s, NULL, 10) : 0;
+    return v > 0 && v < 100000 ? (int)v : 0;
+}
+
+void fc_config_from_env(fc_config *c) {
+    fc_config_init(c);
+    c->device = getenv("FUSEC_DEVICE");
+    c->cache_dir = getenv("FUSEC_CACHE_DIR");
+    c->xdg_cache_home = getenv("XDG_CACHE_HOME");
+    c->home = getenv("HOME");
+    c->threads = small_number(getenv("FUSEC_THREADS"));
+    c->debug = small_number(getenv("FUSEC_DEBUG"));
+}
+
+fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error *e) {
+    *out = NULL;
+    fc_context *c = fc_calloc(&config->alloc, 1, sizeof *c);
+    if (!c) return fc_oom(e);
+    c->config = *config;
+    pthread_mutex_init(&c->lock, NULL);
+    fc_str_init(&c->notice, &c->config.alloc);
+    *out = c;
+    return FUSEC_OK;
+}
+
+void fc_context_free(fc_context *c) {
+    if (!c) return;
+    fc_kcache_free(c);
+    for (int i = 0; i < FC_MAX_CUDA; i++) fc_device_close(c->cuda[i]);
+    fc_device_close(c->cpu);
+    fc_device_close(c->interp);
+    fc_diskcache_close(c->disk);
+    fc_str_free(&c->notice);
+    pthread_mutex_destroy(&c->lock);
+    fc_alloc a = c->config.alloc;
+    fc_free(&a, c);
+}
+
+void fc_log(fc_context *c, int level, const char *fmt, ...) {
+    if (!c->config.log || c->config.debug < level) return;
+    fc_str s;
+    va_list ap;
+    fc_str_init(&s, &c->config.alloc);
+    va_start(ap, fmt);
+    fc_str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    c->config.log(c->config.log_user, s.data);
+    fc_str_free(&s);
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static fusec_status open_cuda(fc_context *c, int n, fc_device **out, fc_error *e) {
+    if (n < 0 || n >= FC_MAX_CUDA) return fc_fail(e, FUSEC_NO_GPU, "there is no cuda:%d", n);
+    fusec_status s =
+        c->cuda[n] ? FUSEC_OK : fc_device_open_cuda(&c->config.alloc, n, &c->cuda[n], e);
+    *out = c->cuda[n];
+    return s;
+}
+
+static fusec_status open_cpu(fc_context *c, fc_device **out, fc_error *e) {
+    fusec_status s =
+        c->cpu ? FUSEC_OK : fc_device_open_cpu(&c->config.alloc, c->config.threads, &c->cpu, e);
+    *out = c->cpu;
+    return s;
+}
+
+static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
+    fusec_status s =
+        c->interp ? FUSEC_OK
+                  : fc_device_open_interp(&c->config.alloc, c->config.threads, &c->interp, e);
+    *out = c->interp;
+    return s;
+}
+
+static fusec_status open_auto(fc_context *c, fc_device **out, fc_str *notice, fc_error *e) {
+    fc_error gpu = {0}, cpu = {0};
+    if (!open_cuda(c, 0, out, &gpu)) return FUSEC_OK;
+    if (!open_cpu(c, out, &cpu)) {
+        if (notice)
+            fc_str_printf(notice, "%s; running on the CPU, %d thread%s", gpu.message,
+                          (*out)->machine.threads, (*out)->machine.threads == 1 ? "" : "s");
+        return FUSEC_OK;
+    }
+    if (notice)
+        fc_str_printf(notice, "%s; %s; running on the interpreter", gpu.message, cpu.message);
+    return open_interp(c, out, e);
+}
+
+/* "cuda" or "cuda:3" */
+static int cuda_number(const char *name) {
+    if (strncmp(name, "cuda", 4)) return -1;
+    if (!name[4]) return 0;
+    if (name[4] != ':' || name[5] < '0' || name[5] > '9' || strlen(name) > 7) return -1;
+    char *end;
+    long n = strtol(name + 5, &end, 10);
+    return *end ? -1 : (int)n;
+}
+
+fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out, fc_str *notice,
+                               fc_error *e) {
+    *out = NULL;
+    if (!name || !*name) name = c->config.device && *c->config.device ? c->config.device : "auto";
+    pthread_mutex_lock(&c->lock);
+    fusec_status s;
+    int n = cuda_number(name);
+    if (!strcmp(name, "auto"))
+        s = open_auto(c, out, notice, e);
+    else if (!strcmp(name, "cpu"))
+        s = open_cpu(c, out, e);
+    else if (!strcmp(name, "interp"))
+        s = open_interp(c, out, e);
+    else if (n >= 0)
+        s = open_cuda(c, n, out, e);
+    else
+        s = fc_fail(e, FUSEC_USAGE, "unknown device %s: auto, cpu, cuda, cuda:N or interp", name);
+    pthread_mutex_unlock(&c->lock);
+    if (!s) fc_log(c, 1, "device %s: %s", (*out)->name, (*out)->text);
+    return s;
+}
+
+fc_diskcache *fc_context_disk(fc_context *c) {
+    pthread_mutex_lock(&c->lock);
+    if (!c->disk_tried) {
+        c->disk_tried = true;
+        const fc_config *f = &c->config;
+        bool off = f->cache_dir && !*f->cache_dir;
+        fc_diskcache_dirs dirs = {f->cache_dir, NULL, f->xdg_cache_home, f->home};
+        if (!off) c->disk = fc_diskcache_open(&c->config.alloc, &dirs, 0);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return c->disk;
+}

@@ -1,0 +1,53 @@
+/* context.h - everything a process shares between programs: devices, caches, counters,
+ * configuration. */
+#ifndef FUSEC_RUNTIME_CONTEXT_H
+#define FUSEC_RUNTIME_CONTEXT_H
+
+#include <pthread.h>
+
+#include "passes/plan.h"
+#include "runtime/device.h"
+
+/* Read from the environment once, by fc_config_from_env; explicit values win. */
+typedef struct fc_config {
+    fc_alloc alloc;
+    const char *device;    /* FUSEC_DEVICE: auto, cpu, cuda, cuda:N, interp; NULL = auto */
+    const char *cache_dir; /* FUSEC_CACHE_DIR; NULL = the default place; "" = no disk cache */
+    const char *xdg_cache_home, *home; /* where the default place is */
+    int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
+    uint32_t mode;                     /* FC_MODE_* */
+    fc_limits limits;
+    int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 time, 3 fusion, 4 source, 5 IR, 6 machine code
+                */
+    void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */
+    void *log_user;
+} fc_config;
+
+void fc_config_init(fc_config *c);     /* defaults */
+void fc_config_from_env(fc_config *c); /* defaults and the environment */
+
+#define FC_MAX_CUDA 16
+
+typedef struct fc_context {
+    fc_config config;
+    pthread_mutex_t lock; /* devices and the kernel cache */
+    fc_device *cuda[FC_MAX_CUDA], *cpu, *interp;
+    fc_diskcache *disk; /* NULL: off */
+    bool disk_tried;
+    fc_str notice;             /* why the automatic choice passed over a better device */
+    struct fc_kcache *kernels; /* loaded code, by key (runtime/kernel_cache.h) */
+    uint64_t compiles;         /* kernels compiled since the context was made */
+    uint64_t disk_hits, memory_hits;
+} fc_context;
+
+fusec_status fc_context_new(const fc_config *c, fc_context **out, fc_error *e);
+void fc_context_free(fc_context *c);
+
+/* `name` as in fc_config.device. auto: CUDA if it works, else the CPU, else the interpreter;
+ * `notice` (may be NULL) gets one line that says why it fell back, "" if it did not. */
+fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out, fc_str *notice,
+                               fc_error *e);
+fc_diskcache *fc_context_disk(fc_context *c); /* NULL when there is none */
+void fc_log(fc_context *c, int level, const char *fmt, ...) FC_PRINTF(3, 4);
+
+#endif

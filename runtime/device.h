@@ -1,0 +1,84 @@
+/* device.h - what can run kernels: a table of functions, three implementations (cuda, cpu, interp).
+ *
+ * A device belongs to a context and may be used from any thread. Memory of cpu and interp is host
+ * memory. */
+#ifndef FUSEC_RUNTIME_DEVICE_H
+#define FUSEC_RUNTIME_DEVICE_H
+
+#include "codegen/target.h"
+#include "runtime/diskcache.h"
+
+typedef enum fc_device_kind { FC_DEV_CUDA, FC_DEV_CPU, FC_DEV_INTERP } fc_device_kind;
+
+typedef struct fc_device fc_device;
+typedef struct fc_variant
+    fc_variant; /* loaded code of one kernel and class; owned by the kernel cache */
+
+/* A stream of the device: a CUstream for cuda (NULL = the device's own), ignored by the others. */
+typedef void *fc_stream;
+
+typedef struct fc_device_ops {
+    /* Memory is at least 256-byte (cuda) or 64-byte (host) aligned. Freeing is ordered after the
+     * work given to `s` before. bytes 0 gives NULL. */
+    fusec_status (*alloc)(fc_device *d, fc_stream s, size_t bytes, void **out, fc_error *e);
+    void (*free)(fc_device *d, fc_stream s, void *p);
+    fusec_status (*upload)(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                           fc_error *e);
+    fusec_status (*download)(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                             fc_error *e);
+    fusec_status (*zero)(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e);
+    fusec_status (*sync)(fc_device *d, fc_stream s, fc_error *e);
+    /* Everything outside the text that the binary depends on: versions, architecture, options. */
+    void (*salt)(fc_device *d, uint32_t mode, fc_str *out);
+    /* text -> binary (the bytes kept on disk) -> loaded code. The interpreter has no binary: NULL.
+     */
+    fusec_status (*compile)(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
+                            fc_error *e);
+    fusec_status (*load)(fc_device *d, const fc_kernel *k, const fc_class *c, const char *name,
+                         const fc_bytes *binary, void **code, fc_error *e);
+    void (*unload)(fc_device *d, void *code);
+    fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
+                           const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e);
+    /* Seconds of one launch, the mean of `repeats`, measured on the device. */
+    fusec_status (*time)(fc_device *d, fc_stream s, void *code, const fc_class *c,
+                         const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
+                         double *seconds, fc_error *e);
+} fc_device_ops;
+
+struct fc_device_hooks;
+struct fc_device {
+    const fc_device_ops *ops;
+    const struct fc_device_hooks *hooks;
+    const fc_target *target;
+    fc_machine machine;
+    fc_device_kind kind;
+    int ordinal;
+    bool host_memory;
+    const fc_alloc *alloc;
+    char name[80];    /* "cuda:0", "cpu", "interp" */
+    char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */
+    double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown */
+};
+
+/* Devices are made by the context on first need. A failure says what was looked for. */
+fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out, fc_error *e);
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out, fc_error *e);
+fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **out, fc_error *e);
+/* A device that is not there: compiles for compute capability `cc` (90) and runs nothing. For
+ * `fusec build`, explain and tests on machines without a GPU. */
+fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **out, fc_error *e);
+void fc_device_close(fc_device *d); /* NULL is fine */
+
+/* Free and total bytes of the device's memory; false when unknown. */
+bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+
+/* Name of every kernel's entry point in generated text. */
+#define FC_ENTRY "fusec_kernel"
+
+/* (implementations only) */
+struct fc_device_hooks {
+    void (*close)(fc_device *d);
+    bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* device_cpu.c - the CPU through LLVM. LLVM itself is loaded when something must be compiled: code
+ * from the disk cache runs without it. */
+#include "codegen/cpuinfo.h"
+#include "codegen/llvm/kernel_symbols.h"
+#include "codegen/llvm/llvm_compile.h"
+#include "codegen/llvm/objload.h"
+#include "runtime/device_host.h"
+
+typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);
+
+typedef struct cpu_device {
+    fc_host_device host;
+    fc_cpuinfo cpu;
+    char llvm_path[512]; /* what fc_llvm_open will load */
+    pthread_mutex_t lock;
+    fc_llvm *llvm;
+} cpu_device;
+
+typedef struct cpu_code {
+    fc_object *object;
+    kernel_fn main, finish;
+} cpu_code;
+
+static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .level = 2};
+
+/* The processor's raw identification and the library's file: exact without loading LLVM. */
+static void salt(fc_device *d, uint32_t mode, fc_str *out) {
+    const cpu_device *c = (const cpu_device *)d;
+    fc_str_printf(out, "cpu %s llvm %s passes %d level %d vector %d mode %u", c->cpu.key,
+                  c->llvm_path, (int)compile_options.passes, compile_options.level,
+                  d->machine.vector_bytes, mode);
+}
+
+static fusec_status need_llvm(cpu_device *c, fc_error *e) {
+    pthread_mutex_lock(&c->lock);
+    fusec_status s = c->llvm ? FUSEC_OK : fc_llvm_open(c->host.base.alloc, &c->llvm, e);
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
+                            fc_error *e) {
+    cpu_device *c = (cpu_device *)d;
+    (void)mode;
+    FC_TRY(need_llvm(c, e));
+    return fc_llvm_compile(c->llvm, text, strlen(text), FC_ENTRY, &compile_options, out, e);
+}
+
+static void unload(fc_device *d, void *code) {
+    cpu_code *x = code;
+    if (!x) return;
+    fc_object_unload(x->object);
+    fc_free(d->alloc, x);
+}
+
+static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, const char *name,
+                         const fc_bytes *binary, void **code, fc_error *e) {
+    (void)k, (void)cls;
+    cpu_code *x = fc_calloc(d->alloc, 1, sizeof *x);
+    if (!x) return fc_oom(e);
+    fusec_status s = fc_object_load(d->alloc, binary->data, binary->len, fc_kernel_symbols,
+                                    fc_kernel_symbols_count, &x->object, e);
+    char finish[64];
+    size_t n = strlen(name);
+    if (!s && n + 8 < sizeof finish) {
+        memcpy(finish, name, n);
+        memcpy(finish + n, "_finish", 8);
+        x->main = (kernel_fn)fc_object_function(x->object, name);
+        x->finish = (kernel_fn)fc_object_function(x->object, finish);
+    }
+    if (!s && !x->main) s = fc_fail(e, FUSEC_LLVM, "the object has no function %s", name);
+    if (s) {
+        unload(d, x);
+        return s;
+    }
+    *code = x;
+    return FUSEC_OK;
+}
+
+typedef struct job {
+    kernel_fn fn;
+    const int64_t *params;
+} job;
+
+static fusec_status run(void *arg, int64_t begin, int64_t end, fc_error *e) {
+    const job *j = arg;
+    (void)e;
+    j->fn(j->params, begin, end);
+    return FUSEC_OK;
+}
+
+static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class *c,
+                           const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e) {
+    (void)s, (void)c;
+    const cpu_code *x = code;
+    fc_host_device *h = (fc_host_device *)d;
+    job j = {x->main, params};
+    FC_TRY(fc_host_run(h, l->units, l->unit, run, &j, e));
+    if (!l->finish) return FUSEC_OK;
+    if (!x->finish)
+        return fc_fail(e, FUSEC_INTERNAL, "a split reduction has no finishing function");
+    j.fn = x->finish;
+    return fc_host_run(h, params[words - FC_PB_EXTRA + FC_PB_ROWS], 256, run, &j, e);
+}
+
+static const fc_device_ops ops = {
+    .alloc = fc_host_alloc,
+    .free = fc_host_free,
+    .upload = fc_host_copy,
+    .download = fc_host_copy,
+    .zero = fc_host_zero,
+    .sync = fc_host_sync,
+    .salt = salt,
+    .compile = compile,
+    .load = load,
+    .unload = unload,
+    .launch = launch,
+    .time = fc_host_time,
+};
+
+static void close_device(fc_device *d) {
+    cpu_device *c = (cpu_device *)d;
+    fc_llvm_close(c->llvm);
+    pthread_mutex_destroy(&c->lock);
+    fc_host_close(&c->host);
+}
+static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory};
+
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out, fc_error *e) {
+    char path[512];
+    if (!fc_llvm_find(path, sizeof path)) {
+        /* the open says what was looked for */
+        fc_llvm *l = NULL;
+        fusec_status s = fc_llvm_open(a, &l, e);
+        fc_llvm_close(l);
+        return s ? s : fc_fail(e, FUSEC_NO_LLVM, "no usable LLVM library was found");
+    }
+    cpu_device *c = fc_calloc(a, 1, sizeof *c);
+    if (!c) return fc_oom(e);
+    fusec_status s = fc_host_open(&c->host, a, threads, e);
+    if (s) {
+        fc_free(a, c);
+        return s;
+    }
+    fc_cpuinfo_get(&c->cpu);
+    memcpy(c->llvm_path, path, sizeof path);
+    pthread_mutex_init(&c->lock, NULL);
+    fc_device *d = &c->host.base;
+    d->ops = &ops;
+    d->hooks = &hooks;
+    d->target = &fc_llvm_target;
+    d->machine.target = FC_TARGET_LLVM;
+    d->kind = FC_DEV_CPU;
+    memcpy(d->name, "cpu", 4);
+    *out = d;
+    return FUSEC_OK;
+}

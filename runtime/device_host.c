@@ -1,0 +1,122 @@
+/* device_host.c - see device_host.h. */
+#include "runtime/device_host.h"
+
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "codegen/cpuinfo.h"
+
+fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_error *e) {
+    fc_cpuinfo cpu;
+    fc_cpuinfo_get(&cpu);
+    h->base.alloc = a;
+    h->base.host_memory = true;
+    h->base.machine.vector_bytes = cpu.vector_bytes;
+    h->base.machine.threads = threads > 0 ? threads : cpu.cores;
+    h->pool = fc_pool_create(a, h->base.machine.threads);
+    if (!h->pool) return fc_oom(e);
+    fc_hostmem_init(&h->memory, a, (size_t)1 << 30);
+    fc_str s;
+    fc_str_init(&s, a);
+    fc_str_printf(&s, "%s, %d thread%s, ", cpu.name, h->base.machine.threads,
+                  h->base.machine.threads == 1 ? "" : "s");
+    fc_cpuinfo_features(&cpu, &s);
+    size_t n = s.len < sizeof h->base.text - 1 ? s.len : sizeof h->base.text - 1;
+    memcpy(h->base.text, s.data, n);
+    h->base.text[n] = 0;
+    fc_str_free(&s);
+    return FUSEC_OK;
+}
+
+void fc_host_close(fc_host_device *h) {
+    fc_pool_destroy(h->pool);
+    fc_hostmem_close(&h->memory);
+    fc_free(h->base.alloc, h);
+}
+
+fusec_status fc_host_alloc(fc_device *d, fc_stream s, size_t bytes, void **out, fc_error *e) {
+    (void)s;
+    *out = NULL;
+    if (!bytes) return FUSEC_OK;
+    *out = fc_hostmem_get(&((fc_host_device *)d)->memory, bytes);
+    if (*out) return FUSEC_OK;
+    return fc_fail(e, FUSEC_OUT_OF_MEMORY,
+                   "not enough memory on the host: %.1f GiB more are needed",
+                   (double)bytes / (1 << 30));
+}
+
+void fc_host_free(fc_device *d, fc_stream s, void *p) {
+    (void)s;
+    fc_hostmem_put(&((fc_host_device *)d)->memory, p);
+}
+
+fusec_status fc_host_copy(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                          fc_error *e) {
+    (void)d, (void)s, (void)e;
+    if (bytes && dst != src) memmove(dst, src, bytes);
+    return FUSEC_OK;
+}
+
+fusec_status fc_host_zero(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e) {
+    (void)d, (void)s, (void)e;
+    if (bytes) memset(dst, 0, bytes);
+    return FUSEC_OK;
+}
+
+fusec_status fc_host_sync(fc_device *d, fc_stream s, fc_error *e) {
+    (void)d, (void)s, (void)e;
+    return FUSEC_OK;
+}
+
+bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {
+    (void)d;
+    long page = sysconf(_SC_PAGESIZE), all = sysconf(_SC_PHYS_PAGES),
+         av = sysconf(_SC_AVPHYS_PAGES);
+    if (page <= 0 || all <= 0 || av < 0) return false;
+    *free_bytes = (uint64_t)page * (uint64_t)av;
+    *total = (uint64_t)page * (uint64_t)all;
+    return true;
+}
+
+fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class *c,
+                          const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
+                          double *seconds, fc_error *e) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < repeats; i++) FC_TRY(d->ops->launch(d, s, code, c, l, params, words, e));
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    *seconds = ((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec)) / repeats;
+    return FUSEC_OK;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------- */
+
+typedef struct fc_host_job {
+    fc_host_fn fn;
+    void *arg;
+    int64_t units, unit;
+    atomic_int failed;
+    fc_error error; /* of the task that failed first */
+} fc_host_job;
+
+static void run_task(void *arg, int64_t task) {
+    fc_host_job *j = arg;
+    int64_t begin = task * j->unit, end = begin + j->unit < j->units ? begin + j->unit : j->units;
+    fc_error e = {0};
+    fusec_status s = j->fn(j->arg, begin, end, &e);
+    if (s && !atomic_exchange(&j->failed, 1)) {
+        j->error = e;
+        j->error.code = s;
+    }
+}
+
+fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, fc_host_fn fn, void *arg,
+                         fc_error *e) {
+    if (units <= 0) return FUSEC_OK;
+    if (unit < 1) unit = 1;
+    fc_host_job j = {.fn = fn, .arg = arg, .units = units, .unit = unit};
+    atomic_init(&j.failed, 0);
+    fc_pool_run(h->pool, (units - 1) / unit + 1, run_task, &j);
+    return atomic_load(&j.failed) ? fc_fail(e, j.error.code, "%s", j.error.message) : FUSEC_OK;
+}

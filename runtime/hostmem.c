@@ -1,0 +1,76 @@
+/* hostmem.c - see hostmem.h. A block has a header right before its aligned address. */
+#include "runtime/hostmem.h"
+
+typedef struct fc_block {
+    void *base;   /* what the allocator gave */
+    size_t bytes; /* usable */
+    char pad[FC_HOSTMEM_ALIGN - sizeof(void *) - sizeof(size_t)];
+} fc_block;
+_Static_assert(sizeof(fc_block) == FC_HOSTMEM_ALIGN, "the header keeps the alignment");
+
+static inline fc_block *header(void *p) {
+    return (fc_block *)p - 1;
+}
+
+void fc_hostmem_init(fc_hostmem *m, const fc_alloc *a, size_t limit) {
+    memset(m, 0, sizeof *m);
+    m->alloc = a;
+    m->limit = limit;
+    pthread_mutex_init(&m->lock, NULL);
+}
+
+void fc_hostmem_close(fc_hostmem *m) {
+    for (int i = 0; i < m->nkept; i++) fc_free(m->alloc, header(m->kept[i])->base);
+    m->nkept = 0;
+    pthread_mutex_destroy(&m->lock);
+}
+
+/* A kept block that is large enough and wastes at most a quarter. */
+static void *reuse(fc_hostmem *m, size_t bytes) {
+    void *found = NULL;
+    pthread_mutex_lock(&m->lock);
+    for (int i = m->nkept; i-- > 0 && !found;) {
+        size_t have = header(m->kept[i])->bytes;
+        if (have < bytes || have - bytes > bytes / 4 + 4096) continue;
+        found = m->kept[i];
+        m->kept_bytes -= have;
+        memmove(m->kept + i, m->kept + i + 1, (size_t)(m->nkept - i - 1) * sizeof *m->kept);
+        m->nkept--;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return found;
+}
+
+void *fc_hostmem_get(fc_hostmem *m, size_t bytes) {
+    void *p = reuse(m, bytes);
+    if (p) return p;
+    if (bytes > SIZE_MAX - 3 * FC_HOSTMEM_ALIGN) return NULL;
+    void *base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
+    if (!base) return NULL;
+    uintptr_t at =
+        ((uintptr_t)base + 2 * FC_HOSTMEM_ALIGN - 1) / FC_HOSTMEM_ALIGN * FC_HOSTMEM_ALIGN;
+    header((void *)at)->base = base;
+    header((void *)at)->bytes = bytes;
+    return (void *)at;
+}
+
+void fc_hostmem_put(fc_hostmem *m, void *p) {
+    void *drop[FC_HOSTMEM_SLOTS + 1];
+    int ndrop = 0;
+    if (!p) return;
+    pthread_mutex_lock(&m->lock);
+    if (header(p)->bytes > m->limit) {
+        drop[ndrop++] = p;
+    } else {
+        while (m->nkept &&
+               (m->nkept == FC_HOSTMEM_SLOTS || m->kept_bytes + header(p)->bytes > m->limit)) {
+            drop[ndrop++] = m->kept[0];
+            m->kept_bytes -= header(m->kept[0])->bytes;
+            memmove(m->kept, m->kept + 1, (size_t)--m->nkept * sizeof *m->kept);
+        }
+        m->kept[m->nkept++] = p;
+        m->kept_bytes += header(p)->bytes;
+    }
+    pthread_mutex_unlock(&m->lock);
+    for (int i = 0; i < ndrop; i++) fc_free(m->alloc, header(drop[i])->base);
+}

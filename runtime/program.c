@@ -1,0 +1,281 @@
+/* program.c - a call of a compiled program: bind, place arguments, launch the steps in order. */
+#include "runtime/program.h"
+
+#include <time.h>
+
+#include "runtime/bind.h"
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_options *o,
+                            fc_program **out, fc_error *e) {
+    *out = NULL;
+    fc_program *p = fc_calloc(&c->config.alloc, 1, sizeof *p);
+    if (!p) return fc_oom(e);
+    p->ctx = c;
+    p->alloc = &c->config.alloc;
+    p->device = o->device;
+    p->mode = o->mode;
+    pthread_mutex_init(&p->lock, NULL);
+    fc_pass_options po = {
+        .mode = o->mode, .unfused = o->unfused, .max_ops = o->max_ops, .dump = o->dump};
+#ifndef NDEBUG
+    po.verify = g->nodes.len <= 4096;
+#endif
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    fusec_status s = fc_plan_build(g, &po, &p->plan, e);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
+    if (s) {
+        fc_program_free(p);
+        return s;
+    }
+    fc_log(c, 2, "plan: %zu nodes, %zu kernels, %lld us", p->plan->graph.nodes.len,
+           p->plan->steps.len, (long long)(p->plan_ns / 1000));
+    *out = p;
+    return FUSEC_OK;
+}
+
+void fc_program_free(fc_program *p) {
+    if (!p) return;
+    while (p->bound) {
+        fc_bound *b = p->bound;
+        p->bound = b->next;
+        fc_bound_free(p, b);
+    }
+    fc_plan_free(p->plan);
+    pthread_mutex_destroy(&p->lock);
+    fc_free(p->alloc, p);
+}
+
+/* ---- the arguments of one call ----------------------------------------------------------- */
+
+typedef struct fc_call {
+    fc_program *p;
+    fc_stream stream;
+    fc_bound *b;
+    uint32_t nin, nout;
+    const fc_tensor *in;
+    const fc_tensor *out;
+    void **at;       /* address of each buffer of the plan */
+    void **borrowed; /* device copies of host arrays, by buffer: freed at the end */
+    void *scratch;
+} fc_call;
+
+static bool overlap(const void *a, size_t na, const void *b, size_t nb) {
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return na && nb && x < y + nb && y < x + na;
+}
+
+/* Results may share no byte with an input or with each other. */
+static fusec_status check_overlap(const fc_call *c, fc_error *e) {
+    const fc_graph *g = &c->p->plan->graph;
+    for (uint32_t o = 0; o < c->nout; o++) {
+        size_t no = c->b->bytes[c->nin + o];
+        if (no && !c->out[o].data)
+            return fc_fail(e, FUSEC_INVALID, "no memory was given for the result %s",
+                           g->outputs.at[o].name);
+        for (uint32_t i = 0; i < c->nin; i++)
+            if (overlap(c->out[o].data, no, c->in[i].data, c->b->bytes[i]))
+                return fc_fail(e, FUSEC_INVALID, "the result %s would overwrite the input %s",
+                               g->outputs.at[o].name, g->inputs.at[i].name);
+        for (uint32_t i = 0; i < o; i++)
+            if (overlap(c->out[o].data, no, c->out[i].data, c->b->bytes[c->nin + i]))
+                return fc_fail(e, FUSEC_INVALID, "the results %s and %s share memory",
+                               g->outputs.at[i].name, g->outputs.at[o].name);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status check_outputs(const fc_call *c, fc_error *e) {
+    const fc_graph *g = &c->p->plan->graph;
+    if (c->nout != g->outputs.len)
+        return fc_fail(e, FUSEC_ARGUMENT_COUNT,
+                       "the program has %zu results, but memory for %u was given", g->outputs.len,
+                       c->nout);
+    for (uint32_t i = 0; i < c->nin; i++)
+        if (!c->in[i].data && c->b->bytes[i])
+            return fc_fail(e, FUSEC_INVALID, "the input %s has no data", g->inputs.at[i].name);
+    for (uint32_t i = 0; i < c->nout; i++) {
+        fc_node n = g->outputs.at[i].node;
+        bool same = c->out[i].dtype == fc_at(g, n)->dtype && c->out[i].rank == fc_rank(g, n);
+        for (uint32_t k = 0; same && k < c->out[i].rank; k++)
+            same = c->out[i].shape[k] == c->b->values[fc_axis(g, n, k)];
+        if (same) continue;
+        fc_str s;
+        fc_str_init(&s, c->p->alloc);
+        fc_str_printf(&s, "the result %s is %s", g->outputs.at[i].name,
+                      fc_dtypes[fc_at(g, n)->dtype].name);
+        for (uint32_t k = 0; k < fc_rank(g, n); k++)
+            fc_str_printf(&s, "%s%lld", k ? ", " : "[", (long long)c->b->values[fc_axis(g, n, k)]);
+        fc_str_add(&s, fc_rank(g, n) ? "], but the memory given for it is described otherwise"
+                                     : ", but the memory given for it is described otherwise");
+        fusec_status r = fc_fail(
+            e, c->out[i].dtype == fc_at(g, n)->dtype ? FUSEC_RESULT_SHAPE : FUSEC_RESULT_DTYPE,
+            "%s", s.data);
+        fc_str_free(&s);
+        return r;
+    }
+    return check_overlap(c, e);
+}
+
+/* Puts array `buf` where the device can use it: as it is, or a copy in device memory. */
+static fusec_status place_array(fc_call *c, uint32_t buf, const fc_tensor *a, bool is_input,
+                                fc_error *e) {
+    fc_device *d = c->p->device;
+    size_t bytes = c->b->bytes[buf];
+    if (d->host_memory || a->on_device) {
+        c->at[buf] = a->data;
+        return FUSEC_OK;
+    }
+    if (is_input && a->rank == 0) return FUSEC_OK; /* passed by value */
+    FC_TRY(d->ops->alloc(d, c->stream, bytes, &c->borrowed[buf], e));
+    c->at[buf] = c->borrowed[buf];
+    return is_input ? d->ops->upload(d, c->stream, c->at[buf], a->data, bytes, e) : FUSEC_OK;
+}
+
+static fusec_status place_all(fc_call *c, fc_error *e) {
+    fc_device *d = c->p->device;
+    for (uint32_t i = 0; i < c->nin; i++) FC_TRY(place_array(c, i, &c->in[i], true, e));
+    for (uint32_t i = 0; i < c->nout; i++) FC_TRY(place_array(c, c->nin + i, &c->out[i], false, e));
+    if (!c->b->scratch) return FUSEC_OK;
+    FC_TRY(d->ops->alloc(d, c->stream, c->b->scratch, &c->scratch, e));
+    for (size_t i = c->nin + c->nout; i < c->p->plan->buffers.len; i++)
+        c->at[i] = (char *)c->scratch + c->b->place[i];
+    return c->b->tickets_bytes
+               ? d->ops->zero(d, c->stream, (char *)c->scratch + c->b->tickets_begin,
+                              c->b->tickets_bytes, e)
+               : FUSEC_OK;
+}
+
+static void release_all(fc_call *c) {
+    fc_device *d = c->p->device;
+    for (size_t i = 0; c->borrowed && i < c->p->plan->buffers.len; i++)
+        if (c->borrowed[i]) d->ops->free(d, c->stream, c->borrowed[i]);
+    if (c->scratch) d->ops->free(d, c->stream, c->scratch);
+}
+
+/* ---- launching --------------------------------------------------------------------------- */
+
+/* The parameter block of a step with this call's pointers and scalars. */
+static void fill(const fc_call *c, size_t i, int64_t *words) {
+    const fc_kernel *k = &c->p->plan->steps.at[i]->kernel;
+    const fc_bound_step *s = &c->b->steps[i];
+    memcpy(words, s->words, s->layout.words * sizeof *words);
+    for (uint32_t a = 0; a < k->args.len; a++)
+        words[s->layout.args + a] = (int64_t)(uintptr_t)c->at[k->args.at[a].buffer];
+    for (uint32_t x = 0; x < k->params.len; x++) {
+        const fc_scalar *prm = &k->params.at[x];
+        if (prm->is_dim) continue;
+        int64_t bits = 0;
+        memcpy(&bits, c->in[prm->source].data, fc_dtypes[prm->dtype].bytes);
+        words[s->layout.params + x] = bits;
+    }
+    if (s->workspace != SIZE_MAX)
+        words[s->layout.extra + FC_PB_WORKSPACE] =
+            (int64_t)(uintptr_t)((char *)c->scratch + s->workspace);
+    if (s->tickets != SIZE_MAX)
+        words[s->layout.extra + FC_PB_TICKETS] =
+            (int64_t)(uintptr_t)((char *)c->scratch + s->tickets);
+}
+
+static fusec_status launch(const fc_call *c, size_t i, int64_t *words, int repeats, double *seconds,
+                           fc_error *e) {
+    const fc_bound_step *s = &c->b->steps[i];
+    fc_device *d = c->p->device;
+    if (s->nest.empty) return FUSEC_OK;
+    fill(c, i, words);
+    if (!seconds)
+        return d->ops->launch(d, c->stream, s->variant->code, &s->cls, &s->launch, words,
+                              s->layout.words, e);
+    return d->ops->time(d, c->stream, s->variant->code, &s->cls, &s->launch, words, s->layout.words,
+                        repeats, seconds, e);
+}
+
+static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
+    int64_t small[512], *words = small;
+    uint32_t most = 0;
+    for (size_t i = 0; i < c->p->plan->steps.len; i++)
+        if (c->b->steps[i].layout.words > most) most = c->b->steps[i].layout.words;
+    if (most > FC_COUNT(small)) words = fc_malloc(c->p->alloc, most * sizeof *words);
+    if (!words) return fc_oom(e);
+    fusec_status s = FUSEC_OK;
+    for (size_t i = 0; !s && i < c->p->plan->steps.len; i++) {
+        double once = 0;
+        if (!seconds) {
+            s = launch(c, i, words, 1, NULL, e);
+            continue;
+        }
+        s = launch(c, i, words, 1, &once, e); /* also warms up */
+        int repeats = once > 0.02 ? 3 : once > 1e-4 ? 20 : 100;
+        if (!s) s = launch(c, i, words, repeats, &seconds[i], e);
+    }
+    if (words != small) fc_free(c->p->alloc, words);
+    return s;
+}
+
+static fusec_status collect(fc_call *c, fc_error *e) {
+    fc_device *d = c->p->device;
+    bool wait = false;
+    for (uint32_t i = 0; i < c->nout; i++)
+        if (c->borrowed[c->nin + i]) {
+            FC_TRY(d->ops->download(d, c->stream, c->out[i].data, c->at[c->nin + i],
+                                    c->b->bytes[c->nin + i], e));
+            wait = true;
+        }
+    return wait ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
+}
+
+/* What all pointers of the call are aligned to: 64, 16, or less. Memory the library allocates is
+ * always 64. */
+static uint32_t common_alignment(const fc_device *d, uint32_t nin, const fc_tensor *in,
+                                 uint32_t nout, const fc_tensor *out) {
+    uintptr_t bits = 64;
+    for (uint32_t i = 0; i < nin; i++)
+        if (in[i].rank && (d->host_memory || in[i].on_device)) bits |= (uintptr_t)in[i].data;
+    for (uint32_t i = 0; i < nout; i++)
+        if (d->host_memory || out[i].on_device) bits |= (uintptr_t)out[i].data;
+    uint32_t low = (uint32_t)(bits & (~bits + 1));
+    return low >= 64 ? 64 : low >= 16 ? 16 : low;
+}
+
+static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,
+                        fc_error *e) {
+    uint32_t align = common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
+    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align, true, &c->b, e));
+    FC_TRY(check_outputs(c, e));
+    void *small[2 * 32] = {0};
+    size_t n = c->p->plan->buffers.len;
+    void **table = n <= 32 ? small : fc_calloc(c->p->alloc, 2 * n, sizeof *table);
+    if (!table) return fc_oom(e);
+    c->at = table;
+    c->borrowed = table + n;
+    fusec_status s = place_all(c, e);
+    if (!s) s = launch_all(c, seconds, e);
+    if (!s) s = collect(c, e);
+    release_all(c);
+    if (table != small) fc_free(c->p->alloc, table);
+    return s;
+}
+
+static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc_tensor *in,
+                         uint32_t ndims, const fc_dim_value *dims, uint32_t nout,
+                         const fc_tensor *out, double *seconds, fc_error *e) {
+    fc_call c = {.p = p, .stream = stream, .nin = nin, .nout = nout, .in = in, .out = out};
+    fusec_status s = run(&c, ndims, dims, seconds, e);
+    if (c.b) fc_bound_release(p, c.b);
+    return s;
+}
+
+fusec_status fc_program_run(fc_program *p, fc_stream stream, uint32_t nin, const fc_tensor *in,
+                            uint32_t ndims, const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
+                            fc_error *e) {
+    return call(p, stream, nin, in, ndims, dims, nout, out, NULL, e);
+}
+
+fusec_status fc_program_time(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                             const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
+                             double *seconds, fc_error *e) {
+    return call(p, NULL, nin, in, ndims, dims, nout, out, seconds, e);
+}

@@ -1,0 +1,93 @@
+/* program.h - a graph compiled for a device: called many times with any sizes.
+ *
+ * A call binds the sizes of its inputs to the dims, checks the graph's conditions, and has for
+ * these sizes (cached) everything a launch needs; then it patches pointers and scalars and
+ * launches. */
+#ifndef FUSEC_RUNTIME_PROGRAM_H
+#define FUSEC_RUNTIME_PROGRAM_H
+
+#include "runtime/context.h"
+
+typedef struct fc_bound fc_bound;
+
+typedef struct fc_program {
+    fc_context *ctx;
+    fc_device *device;
+    const fc_alloc *alloc;
+    uint32_t mode;
+    fc_plan *plan;
+    pthread_mutex_t lock; /* the bound sizes and the variants */
+    fc_bound *bound;      /* recently used sizes, newest first, at most FC_MAX_BOUND */
+    uint64_t compiles;    /* kernels this program had to compile */
+    int64_t plan_ns;      /* time the passes took */
+} fc_program;
+
+enum { FC_MAX_BOUND = 16 };
+
+/* An array argument of a call. Rank-0 inputs are read from host memory when the call is made,
+ * whatever the device; `on_device` says where the data of the others is (host and device are the
+ * same for cpu, interp). */
+typedef struct fc_tensor {
+    fusec_dtype dtype;
+    uint32_t rank;
+    const int64_t *shape;
+    void *data;
+    bool on_device;
+} fc_tensor;
+
+typedef struct fc_program_options {
+    fc_device *device;
+    uint32_t mode;
+    bool unfused;
+    uint32_t max_ops;
+    fc_str *dump;
+} fc_program_options;
+
+fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_options *o,
+                            fc_program **out, fc_error *e);
+void fc_program_free(fc_program *p);
+
+/* Named symbols that no input binds (parameters of type dim): values by symbol number. */
+typedef struct fc_dim_value {
+    uint32_t sym;
+    int64_t value;
+} fc_dim_value;
+
+/* The shapes the outputs will have for these inputs (data is not looked at). `shapes` gets rank
+ * entries for each output in order; the room needed is the sum of the ranks. */
+fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                               const fc_dim_value *dims, int64_t *shapes, fc_error *e);
+
+/* Runs. `out[i].data` is the caller's memory for the i-th result (of the shape fc_program_shapes
+ * gives; NULL is fine for an empty array). Host results are complete on return, device results are
+ * ordered on `s`. A result may not overlap an input: FUSEC_INVALID, nothing is written. */
+fusec_status fc_program_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
+                            uint32_t ndims, const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
+                            fc_error *e);
+
+/* Runs as fc_program_run on the device's own stream and measures each step: seconds of one launch,
+ * one entry a step. */
+fusec_status fc_program_time(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                             const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
+                             double *seconds, fc_error *e);
+
+/* ---- what explain reports ---------------------------------------------------------------- */
+
+typedef struct fc_step_report {
+    uint32_t step;
+    const char *schedule;                           /* "map", "inner", "outer" */
+    char cls[200];                                  /* the shape class */
+    int64_t bytes_read, bytes_written, bytes_floor; /* floor: distinct bytes of its arrays */
+    uint32_t ops;
+} fc_step_report;
+
+/* One entry for each step for these sizes; compiles what is missing unless `dry`. */
+fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                               const fc_dim_value *dims, bool dry, fc_step_report *out,
+                               fc_error *e);
+
+/* Text of step `i` for these sizes: CUDA C, LLVM IR or the interpreter's listing. */
+fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const fc_tensor *in,
+                               uint32_t ndims, const fc_dim_value *dims, fc_str *out, fc_error *e);
+
+#endif

@@ -1,0 +1,102 @@
+/* report.c - what a program will do for given sizes: shapes of results, bytes, classes, generated
+ * text. */
+#include "runtime/bind.h"
+
+fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                               const fc_dim_value *dims, int64_t *shapes, fc_error *e) {
+    const fc_graph *g = &p->plan->graph;
+    fc_bound *b;
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, false, &b, e));
+    for (size_t i = 0; i < g->outputs.len; i++)
+        for (uint32_t k = 0; k < fc_rank(g, g->outputs.at[i].node); k++)
+            *shapes++ = b->values[fc_axis(g, g->outputs.at[i].node, k)];
+    fc_bound_release(p, b);
+    return FUSEC_OK;
+}
+
+/* Bytes that stage or store code `roots` reads: every array once. */
+static int64_t read_bytes(const fc_program *p, const fc_bound *b, const fc_kernel *k,
+                          const fc_val *roots, size_t n, uint8_t *needed, uint8_t *seen) {
+    int64_t bytes = 0;
+    memset(needed, 0, k->code.ins.len);
+    memset(seen, 0, k->args.len + 1);
+    fc_kernel_slice(&k->code, roots, n, needed);
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        if (!needed[i] || in->op != FC_OP_LOAD) continue;
+        const fc_access *a = &k->accesses.at[in->imm];
+        if (seen[a->buffer]++) continue;
+        bytes += (int64_t)b->bytes[k->args.at[a->buffer].buffer];
+    }
+    (void)p;
+    return bytes;
+}
+
+/* Traffic of a step: each loop reads its arrays once, so a softmax of three loops reads its row
+ * three times. */
+static bool count_bytes(const fc_program *p, const fc_bound *b, size_t step, fc_step_report *r) {
+    const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+    size_t nroots = k->reductions.len + k->stores.len + 1;
+    fc_val *roots = fc_calloc(p->alloc, nroots, sizeof *roots);
+    uint8_t *needed = fc_calloc(p->alloc, k->code.ins.len + 1, 1);
+    uint8_t *seen = fc_calloc(p->alloc, k->args.len + 1, 1);
+    bool ok = roots && needed && seen;
+    for (uint32_t stage = 0; ok && stage < k->nstages; stage++) {
+        size_t n = 0;
+        for (size_t i = 0; i < k->reductions.len; i++)
+            if (k->reductions.at[i].stage == stage) roots[n++] = k->reductions.at[i].value;
+        r->bytes_read += read_bytes(p, b, k, roots, n, needed, seen);
+    }
+    size_t n = 0;
+    for (size_t i = 0; ok && i < k->stores.len; i++) roots[n++] = k->stores.at[i].value;
+    if (ok) r->bytes_read += read_bytes(p, b, k, roots, n, needed, seen);
+    for (size_t i = 0; ok && i < k->args.len; i++) {
+        int64_t bytes = (int64_t)b->bytes[k->args.at[i].buffer];
+        if (k->args.at[i].written) r->bytes_written += bytes;
+        r->bytes_floor += bytes;
+    }
+    fc_free(p->alloc, roots);
+    fc_free(p->alloc, needed);
+    fc_free(p->alloc, seen);
+    return ok;
+}
+
+fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                               const fc_dim_value *dims, bool dry, fc_step_report *out,
+                               fc_error *e) {
+    static const char *const schedules[] = {"map", "inner", "outer"};
+    fc_bound *b;
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, !dry, &b, e));
+    fusec_status s = FUSEC_OK;
+    for (size_t i = 0; !s && i < p->plan->steps.len; i++) {
+        const fc_step *st = p->plan->steps.at[i];
+        fc_str cls;
+        memset(&out[i], 0, sizeof out[i]);
+        out[i].step = (uint32_t)i;
+        out[i].schedule = schedules[st->kernel.schedule];
+        out[i].ops = st->ops;
+        fc_str_init(&cls, p->alloc);
+        if (!b->steps[i].nest.empty) fc_class_print(&b->steps[i].cls, &cls);
+        size_t n = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;
+        memcpy(out[i].cls, cls.data, n);
+        out[i].cls[n] = 0;
+        fc_str_free(&cls);
+        if (!count_bytes(p, b, i, &out[i])) s = fc_oom(e);
+    }
+    fc_bound_release(p, b);
+    return s;
+}
+
+fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const fc_tensor *in,
+                               uint32_t ndims, const fc_dim_value *dims, fc_str *out, fc_error *e) {
+    fc_bound *b;
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, false, &b, e));
+    fusec_status s = FUSEC_OK;
+    if (step >= p->plan->steps.len)
+        s = fc_fail(e, FUSEC_INVALID, "the program has %zu kernels", p->plan->steps.len);
+    else if (!b->steps[step].nest.empty)
+        s = p->device->target->emit(&p->device->machine, &p->plan->steps.at[step]->kernel,
+                                    &b->steps[step].cls, FC_ENTRY, out, e);
+    fc_bound_release(p, b);
+    return s;
+}

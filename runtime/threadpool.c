@@ -1,0 +1,259 @@
+/* threadpool.c - see threadpool.h.
+ *
+ * One run at a time owns the pool (`busy`). It writes the run, opens `joined` for claims and wakes
+ * sleepers. A worker that wants to take part claims a number from `joined`; at the end the caller
+ * closes it and waits for exactly those that came in time. A worker that wakes up late finds it
+ * closed and goes back to sleep, so nobody ever waits for a thread that was not needed. The fields
+ * of a run are only written while `joined` is closed and all who had joined are done. */
+#include "runtime/threadpool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { MAX_THREADS = 1024, SPINS = 200, STACK_BYTES = 1 << 20 };
+#define CLOSED      (1 << 30)
+#define NOT_WAITING (-1)
+
+typedef struct share { /* of one participant, in a cache line of its own */
+    _Alignas(64) atomic_llong next;
+    int64_t end;
+} share;
+
+struct fc_pool {
+    const fc_alloc *alloc;
+    void *block; /* what was allocated; `shares` is aligned inside it */
+    share *shares;
+    int n_threads;
+    int n_started; /* workers, only touched by the owner of a run */
+    pid_t pid;
+    pthread_t *threads;
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+
+    atomic_bool busy;
+    fc_task_fn fn;
+    void *arg;
+    int n_shares;
+    atomic_int joined;      /* claims so far, the caller's included; CLOSED or more: no run */
+    atomic_int finished;    /* workers that joined and are done */
+    atomic_int waited_for;  /* workers that the caller waits for, or NOT_WAITING */
+    atomic_uint generation; /* goes up with every run */
+    atomic_int sleepers;
+    atomic_bool stop;
+};
+
+/* ---- float control ------------------------------------------------------------------------- */
+
+uint64_t fc_float_enter(void) {
+#if defined(__x86_64__)
+    uint64_t before = _mm_getcsr();
+    _mm_setcsr(0x1f80); /* all exceptions masked, round to nearest, no FTZ, no DAZ */
+    return before;
+#elif defined(__aarch64__)
+    uint64_t before, clean = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" : : "r"(clean));
+    return before;
+#else
+    return 0;
+#endif
+}
+
+void fc_float_leave(uint64_t before) {
+#if defined(__x86_64__)
+    /* The flags that the run raised stay, as after any other function. */
+    _mm_setcsr((unsigned)before | (_mm_getcsr() & 0x3f));
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"(before));
+#else
+    (void)before;
+#endif
+}
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- running tasks ------------------------------------------------------------------------- */
+
+static void run_here(int64_t n_tasks, fc_task_fn fn, void *arg) {
+    uint64_t before = fc_float_enter();
+    for (int64_t i = 0; i < n_tasks; i++) fn(arg, i);
+    fc_float_leave(before);
+}
+
+/* Own share first, then what is left of the others. */
+static void take_part(fc_pool *p, int me) {
+    uint64_t before = fc_float_enter();
+    for (int k = 0; k < p->n_shares; k++) {
+        share *s = &p->shares[(me + k) % p->n_shares];
+        for (;;) {
+            if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) break;
+            int64_t task = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+            if (task >= s->end) break;
+            p->fn(p->arg, task);
+        }
+    }
+    fc_float_leave(before);
+}
+
+/* ---- workers ------------------------------------------------------------------------------- */
+
+/* Returns when there may be work, or when the pool ends. */
+static void wait_for_work(fc_pool *p, unsigned seen) {
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load(&p->generation) != seen || atomic_load(&p->stop)) return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(&p->mutex);
+    atomic_fetch_add(&p->sleepers, 1);
+    while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
+        pthread_cond_wait(&p->work, &p->mutex);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void *worker(void *user) {
+    fc_pool *p = user;
+    unsigned seen = 0;
+    while (!atomic_load(&p->stop)) {
+        wait_for_work(p, seen);
+        seen = atomic_load(&p->generation);
+        /* Looking first keeps a crowd of late workers from counting `joined` up. */
+        if (atomic_load(&p->joined) >= CLOSED) continue;
+        int me = atomic_fetch_add(&p->joined, 1);
+        if (me >= CLOSED) continue;
+        if (me < p->n_shares) take_part(p, me);
+        if (atomic_fetch_add(&p->finished, 1) + 1 != atomic_load(&p->waited_for)) continue;
+        pthread_mutex_lock(&p->mutex);
+        pthread_cond_signal(&p->done);
+        pthread_mutex_unlock(&p->mutex);
+    }
+    return NULL;
+}
+
+/* Starts workers up to `wanted`; fewer when the system gives no more. */
+static void start_workers(fc_pool *p, int wanted) {
+    pthread_attr_t attr;
+    sigset_t all, before;
+    if (p->n_started >= wanted || pthread_attr_init(&attr) != 0) return;
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all); /* signals are the business of the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (p->n_started < wanted &&
+           pthread_create(&p->threads[p->n_started], &attr, worker, p) == 0)
+        p->n_started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, void *arg) {
+    int64_t each = n_tasks / n_shares, more = n_tasks % n_shares, at = 0;
+    p->fn = fn;
+    p->arg = arg;
+    p->n_shares = n_shares;
+    for (int i = 0; i < n_shares; i++) {
+        atomic_store_explicit(&p->shares[i].next, at, memory_order_relaxed);
+        at += each + (i < more);
+        p->shares[i].end = at;
+    }
+    atomic_store(&p->finished, 0);
+    atomic_store(&p->waited_for, NOT_WAITING);
+    atomic_store(&p->joined, 1); /* publishes all of the above; the caller is number 0 */
+    atomic_fetch_add(&p->generation, 1);
+    if (atomic_load(&p->sleepers) == 0) return;
+    pthread_mutex_lock(&p->mutex);
+    if (n_shares >= p->n_threads)
+        pthread_cond_broadcast(&p->work);
+    else
+        for (int i = 1; i < n_shares; i++) pthread_cond_signal(&p->work);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void close_run(fc_pool *p) {
+    int workers = atomic_exchange(&p->joined, CLOSED) - 1;
+    if (atomic_load(&p->finished) == workers) return;
+    for (int i = 0; i < SPINS; i++) {
+        pause_briefly();
+        if (atomic_load(&p->finished) == workers) return;
+    }
+    pthread_mutex_lock(&p->mutex);
+    atomic_store(&p->waited_for, workers);
+    while (atomic_load(&p->finished) != workers) pthread_cond_wait(&p->done, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg) {
+    bool free_pool = false;
+    if (!p || n_tasks <= 1 || p->n_threads == 1 || p->pid != getpid() ||
+        !atomic_compare_exchange_strong(&p->busy, &free_pool, true)) {
+        run_here(n_tasks, fn, arg);
+        return;
+    }
+    int n_shares = n_tasks < p->n_threads ? (int)n_tasks : p->n_threads;
+    start_workers(p, n_shares - 1);
+    open_run(p, n_shares, n_tasks, fn, arg);
+    take_part(p, 0);
+    close_run(p);
+    atomic_store(&p->busy, false);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+int fc_pool_threads(const fc_pool *p) {
+    return p ? p->n_threads : 1;
+}
+
+fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads) {
+    if (n_threads < 1) n_threads = 1;
+    if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
+    fc_pool *p = fc_calloc(alloc, 1, sizeof *p);
+    if (!p) return NULL;
+    p->alloc = alloc;
+    p->n_threads = n_threads;
+    p->pid = getpid();
+    p->threads = fc_calloc(alloc, (size_t)n_threads, sizeof *p->threads);
+    p->block = fc_calloc(alloc, (size_t)n_threads + 1, sizeof(share));
+    if (!p->threads || !p->block || pthread_mutex_init(&p->mutex, NULL) != 0) {
+        fc_free(alloc, p->threads);
+        fc_free(alloc, p->block);
+        fc_free(alloc, p);
+        return NULL;
+    }
+    p->shares = (share *)(((uintptr_t)p->block + 63) & ~(uintptr_t)63);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->done, NULL);
+    atomic_init(&p->joined, CLOSED);
+    atomic_init(&p->waited_for, NOT_WAITING);
+    return p;
+}
+
+void fc_pool_destroy(fc_pool *p) {
+    if (!p) return;
+    /* In a forked child the workers do not exist, and the mutex may be held for ever by one of
+     * them. */
+    if (p->pid == getpid()) {
+        pthread_mutex_lock(&p->mutex);
+        atomic_store(&p->stop, true);
+        pthread_cond_broadcast(&p->work);
+        pthread_mutex_unlock(&p->mutex);
+        for (int i = 0; i < p->n_started; i++) pthread_join(p->threads[i], NULL);
+        pthread_cond_destroy(&p->work);
+        pthread_cond_destroy(&p->done);
+        pthread_mutex_destroy(&p->mutex);
+    }
+    fc_free(p->alloc, p->threads);
+    fc_free(p->alloc, p->block);
+    fc_free(p->alloc, p);
+}

@@ -1,0 +1,32 @@
+/* threadpool.h - threads that wait for work, and the floating-point environment that kernels run
+ * in.
+ *
+ * A run has `n_tasks` tasks. They are cut into one contiguous share for each participant (the
+ * caller is one), so that the same tasks tend to meet the same caches from run to run; who is done
+ * early takes single tasks from the shares of others. Which thread runs a task is not defined,
+ * every task runs exactly once, and all have run when fc_pool_run returns.
+ *
+ * Threads start at the first run that needs them. A run with one task, a run inside a task, a
+ * second run at the same time, and a run in a forked child do their tasks in the calling thread. */
+#ifndef FUSEC_RUNTIME_THREADPOOL_H
+#define FUSEC_RUNTIME_THREADPOOL_H
+
+#include "ir/base.h"
+
+typedef struct fc_pool fc_pool;
+typedef void (*fc_task_fn)(void *arg, int64_t task);
+
+/* `n_threads` counts the caller. NULL when out of memory; fc_pool_run takes a NULL pool. */
+fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads);
+void fc_pool_destroy(fc_pool *p); /* no run may be under way; NULL is fine */
+int fc_pool_threads(const fc_pool *p);
+
+void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg);
+
+/* The control register of floats: kernels run with rounding to nearest, subnormals kept, no traps.
+ * All participants of a run are in this state while it lasts; the caller gets its own state back.
+ */
+uint64_t fc_float_enter(void);
+void fc_float_leave(uint64_t before);
+
+#endif

@@ -1,0 +1,215 @@
+/* test_threadpool.c - every task once, whatever runs at the same time; the float environment. */
+#include "runtime/threadpool.h"
+#include "tests/support/test.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+static const fc_alloc *const A = &fc_libc_alloc;
+
+typedef struct counted {
+    atomic_int *times; /* of each task */
+    fc_pool *pool;
+    pthread_t caller;
+    atomic_int elsewhere; /* tasks that ran in another thread */
+} counted;
+
+static void count_task(void *arg, int64_t task) {
+    counted *c = arg;
+    atomic_fetch_add(&c->times[task], 1);
+    if (!pthread_equal(pthread_self(), c->caller)) atomic_fetch_add(&c->elsewhere, 1);
+}
+
+static void expect_once(counted *c, int64_t n) {
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; i++) wrong += atomic_load(&c->times[i]) != 1;
+    FC_EXPECT_EQ_I64(wrong, 0);
+}
+
+static void run_counted(fc_pool *p, int64_t n) {
+    counted c = {
+        .times = calloc((size_t)n + 1, sizeof(atomic_int)), .pool = p, .caller = pthread_self()};
+    FC_ASSERT_TRUE(c.times != NULL);
+    fc_pool_run(p, n, count_task, &c);
+    expect_once(&c, n);
+    free(c.times);
+}
+
+FC_TEST(threadpool, every_task_once) {
+    const int sizes[] = {1, 2, 3, 4, 8, 33};
+    for (size_t i = 0; i < FC_COUNT(sizes); i++) {
+        fc_pool *p = fc_pool_create(A, sizes[i]);
+        FC_ASSERT_TRUE(p != NULL);
+        FC_EXPECT_EQ_I64(fc_pool_threads(p), sizes[i]);
+        for (int64_t n = 0; n < 70; n++) run_counted(p, n);
+        run_counted(p, 10007);
+        fc_pool_destroy(p);
+    }
+    run_counted(NULL, 100);
+    fc_pool_destroy(NULL);
+    fc_pool_destroy(fc_pool_create(A, 8)); /* never ran */
+    fc_pool *none = fc_pool_create(A, -3);
+    FC_EXPECT_EQ_I64(fc_pool_threads(none), 1);
+    fc_pool_destroy(none);
+}
+
+static void slow_task(void *arg, int64_t task) {
+    struct timespec t = {0, 20000000};
+    nanosleep(&t, NULL);
+    count_task(arg, task);
+}
+
+FC_TEST(threadpool, work_is_shared) {
+    atomic_int times[8] = {0};
+    counted c = {.times = times, .caller = pthread_self()};
+    fc_pool *p = fc_pool_create(A, 4);
+    fc_pool_run(p, 8, slow_task, &c);
+    expect_once(&c, 8);
+    FC_EXPECT_GT_I64(atomic_load(&c.elsewhere), 0);
+    fc_pool_destroy(p);
+}
+
+/* All the work is in the share of one participant: the others must take from it. */
+static void uneven_task(void *arg, int64_t task) {
+    if (task >= 75) {
+        struct timespec t = {0, 2000000};
+        nanosleep(&t, NULL);
+    }
+    count_task(arg, task);
+}
+
+FC_TEST(threadpool, imbalance) {
+    atomic_int times[100] = {0};
+    counted c = {.times = times, .caller = pthread_self()};
+    struct timespec a, b;
+    fc_pool *p = fc_pool_create(A, 4);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    fc_pool_run(p, 100, uneven_task, &c);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    expect_once(&c, 100);
+    double seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+    FC_EXPECT_TRUE(seconds < 0.04); /* 50 ms when one thread did its share alone */
+    fc_pool_destroy(p);
+}
+
+FC_TEST(threadpool, many_short_runs) {
+    fc_pool *p = fc_pool_create(A, 4);
+    for (int i = 0; i < 3000; i++) {
+        run_counted(p, i % 13);
+        if (i % 300 == 0) { /* long enough for the workers to fall asleep */
+            struct timespec t = {0, 2000000};
+            nanosleep(&t, NULL);
+        }
+    }
+    fc_pool_destroy(p);
+}
+
+static void nested_task(void *arg, int64_t task) {
+    counted *c = arg;
+    counted inner = {.times = c->times + task * 5, .caller = pthread_self()};
+    fc_pool_run(c->pool, 5, count_task, &inner);
+}
+
+FC_TEST(threadpool, run_inside_a_task) {
+    atomic_int times[500] = {0};
+    counted c = {.times = times, .caller = pthread_self()};
+    c.pool = fc_pool_create(A, 3);
+    fc_pool_run(c.pool, 100, nested_task, &c);
+    expect_once(&c, 500);
+    fc_pool_destroy(c.pool);
+}
+
+static void *call_often(void *arg) {
+    for (int i = 0; i < 500; i++) run_counted(arg, 3 + i % 50);
+    return NULL;
+}
+
+FC_TEST(threadpool, concurrent_callers) {
+    pthread_t t[6];
+    fc_pool *p = fc_pool_create(A, 3);
+    for (int i = 0; i < 6; i++) FC_ASSERT_EQ_I64(pthread_create(&t[i], NULL, call_often, p), 0);
+    for (int i = 0; i < 6; i++) pthread_join(t[i], NULL);
+    fc_pool_destroy(p);
+}
+
+FC_TEST(threadpool, forked_child_runs_alone) {
+    fc_pool *p = fc_pool_create(A, 4);
+    int status = -1;
+    run_counted(p, 100);
+    pid_t child = fork();
+    if (child == 0) {
+        atomic_int times[50] = {0};
+        counted c = {.times = times, .caller = pthread_self()};
+        int wrong = 0;
+        alarm(20);
+        fc_pool_run(p, 50, count_task, &c);
+        for (int i = 0; i < 50; i++) wrong += times[i] != 1;
+        wrong += c.elsewhere != 0;
+        fc_pool_destroy(p);
+        _exit(wrong);
+    }
+    FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
+    FC_EXPECT_EQ_I64(status, 0);
+    run_counted(p, 100);
+    fc_pool_destroy(p);
+}
+
+/* ---- floats -------------------------------------------------------------------------------- */
+
+typedef struct floats {
+    atomic_int wrong;
+    volatile float tiny, half, three;
+} floats;
+
+static void float_task(void *arg, int64_t task) {
+    floats *f = arg;
+    volatile float subnormal = f->tiny * f->half;   /* 0 when flushing */
+    volatile double third = 1.0 / (double)f->three; /* rounded down to nearest */
+    (void)task;
+    if (!(subnormal > 0) || third != 0x1.5555555555555p-2 || fegetround() != FE_TONEAREST)
+        atomic_fetch_add(&f->wrong, 1);
+    struct timespec t = {0, 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void run_floats(fc_pool *p, int64_t tasks) {
+    floats f = {.tiny = 0x1p-126f, .half = 0.5f, .three = 3};
+    fc_pool_run(p, tasks, float_task, &f);
+    FC_EXPECT_EQ_I64(atomic_load(&f.wrong), 0);
+}
+
+FC_TEST(threadpool, float_environment) {
+    fc_pool *p = fc_pool_create(A, 4);
+#if defined(__x86_64__)
+    const unsigned odd =
+        0x1f80 | 0x8040 | 0x4000; /* flush to zero, subnormals are zero, round up */
+    unsigned before = _mm_getcsr();
+    _mm_setcsr(odd);
+    run_floats(p, 16);
+    unsigned pooled = _mm_getcsr();
+    run_floats(p, 1);
+    unsigned alone = _mm_getcsr();
+    run_floats(NULL, 3);
+    unsigned poolless = _mm_getcsr();
+    _mm_setcsr(before);
+    FC_EXPECT_EQ_I64(pooled & ~0x3fu, odd); /* but for the flags of what happened */
+    FC_EXPECT_EQ_I64(alone & ~0x3fu, odd);
+    FC_EXPECT_EQ_I64(poolless & ~0x3fu, odd);
+#else
+    fesetround(FE_UPWARD);
+    run_floats(p, 16);
+    run_floats(p, 1);
+    int after = fegetround();
+    fesetround(FE_TONEAREST);
+    FC_EXPECT_EQ_I64(after, FE_UPWARD);
+#endif
+    fc_pool_destroy(p);
+}
