@@ -1,0 +1,756 @@
+/* check.c - the walk: frames of calls, statements, names, and the entry point.
+ *
+ * In: a request (compile.h). Out: the graph. A frame evaluates one expression at a time, node by
+ * node (check_expr.c); a call pushes a frame and the walk goes on there. When the last frame has
+ * ended its results are the graph's outputs. */
+#include "frontend/lang/check_impl.h"
+
+#include <fusec/fusec.h>
+
+#include <math.h>
+
+#define CALL_LIMIT 256        /* calls of definitions inside each other */
+#define STEP_LIMIT (1u << 23) /* nodes evaluated in all, calls put in */
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static uint32_t name_slot(const fc_namemap *m, const char *name) {
+    uint64_t h = fc_hash_bytes(name, strlen(name));
+    for (;; h++) {
+        uint32_t i = (uint32_t)h & (m->cap - 1);
+        if (!m->keys[i] || strcmp(m->keys[i], name) == 0) return i;
+    }
+}
+
+static bool namemap_grow(const fc_alloc *a, fc_namemap *m) {
+    fc_namemap next = {.cap = m->cap ? 2 * m->cap : 16};
+    next.keys = fc_calloc(a, next.cap, sizeof *next.keys);
+    next.values = fc_calloc(a, next.cap, sizeof *next.values);
+    if (!next.keys || !next.values) {
+        fc_free(a, next.keys);
+        fc_free(a, next.values);
+        return false;
+    }
+    for (uint32_t i = 0; i < m->cap; i++) {
+        if (!m->keys[i]) continue;
+        uint32_t s = name_slot(&next, m->keys[i]);
+        next.keys[s] = m->keys[i];
+        next.values[s] = m->values[i];
+    }
+    next.len = m->len;
+    fc_free(a, m->keys);
+    fc_free(a, m->values);
+    *m = next;
+    return true;
+}
+
+bool fc_namemap_put(const fc_alloc *a, fc_namemap *m, const char *name, uint32_t value) {
+    if (2 * m->len >= m->cap && !namemap_grow(a, m)) return false;
+    uint32_t s = name_slot(m, name);
+    if (!m->keys[s]) m->len++;
+    m->keys[s] = name;
+    m->values[s] = value;
+    return true;
+}
+
+bool fc_namemap_get(const fc_namemap *m, const char *name, uint32_t *value) {
+    if (!m->cap) return false;
+    uint32_t s = name_slot(m, name);
+    if (!m->keys[s]) return false;
+    *value = m->values[s];
+    return true;
+}
+
+static void namemap_free(const fc_alloc *a, fc_namemap *m) {
+    fc_free(a, m->keys);
+    fc_free(a, m->values);
+}
+
+const fc_item *fc_c_def(const fc_checker *c, const char *name) {
+    uint32_t i;
+    return fc_namemap_get(&c->def_map, name, &i) ? c->defs.at[i] : NULL;
+}
+
+fc_binding *fc_c_find(fc_call *f, const char *name) {
+    uint32_t i;
+    return fc_namemap_get(&f->map, name, &i) ? &f->names.at[i] : NULL;
+}
+
+void fc_c_bind(fc_checker *c, fc_binding b) {
+    fc_call *f = c->f;
+    if (!fc_push(c->alloc, &f->names, b) ||
+        !fc_namemap_put(c->alloc, &f->map, b.name, (uint32_t)f->names.len - 1))
+        fc_c_oom(c);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void fc_c_oom(fc_checker *c) {
+    if (!c->stop) fc_diag_oom(c->ds);
+    c->stop = true;
+}
+
+void *fc_c_alloc(fc_checker *c, size_t size) {
+    void *p = fc_arena_alloc(&c->arena, size);
+    if (!p) fc_c_oom(c);
+    return p;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static void call_free(fc_checker *c, fc_call *f) {
+    fc_vec_free(c->alloc, &f->names);
+    fc_vec_free(c->alloc, &f->dims);
+    fc_vec_free(c->alloc, &f->results);
+    fc_vec_free(c->alloc, &f->result_exprs);
+    namemap_free(c->alloc, &f->map);
+    fc_free(c->alloc, f->args);
+    fc_free(c->alloc, f->given);
+    fc_free(c->alloc, f->vals);
+    fc_free(c->alloc, f->roles);
+    fc_free(c->alloc, f);
+}
+
+static void pop(fc_checker *c) {
+    call_free(c, c->calls.at[--c->calls.len]);
+    c->f = c->calls.len ? c->calls.at[c->calls.len - 1] : NULL;
+}
+
+fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def) {
+    if (c->calls.len >= CALL_LIMIT) {
+        fc_c_error(c, FUSEC_LIMIT, c->cur->at, "calls are nested more than %d deep", CALL_LIMIT);
+        c->stop = true;
+        return NULL;
+    }
+    fc_call *f = fc_calloc(c->alloc, 1, sizeof *f);
+    size_t n = def ? def->param_count : 0;
+    if (f) {
+        f->ast = ast;
+        f->def = def;
+        f->args = fc_calloc(c->alloc, n + 1, sizeof *f->args);
+        f->given = fc_calloc(c->alloc, n + 1, sizeof *f->given);
+    }
+    if (!f || !f->args || !f->given || !fc_push(c->alloc, &c->calls, f)) {
+        if (f) call_free(c, f);
+        fc_c_oom(c);
+        return NULL;
+    }
+    c->f = f;
+    return f;
+}
+
+void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root) {
+    size_t n = root->id - root->first + 1;
+    if (n > f->room) {
+        fc_free(c->alloc, f->vals);
+        fc_free(c->alloc, f->roles);
+        f->vals = fc_malloc(c->alloc, n * sizeof *f->vals);
+        f->roles = fc_malloc(c->alloc, n);
+        f->room = f->vals && f->roles ? n : 0;
+        if (!f->room) {
+            fc_c_oom(c);
+            return;
+        }
+    }
+    memset(f->vals, 0, n * sizeof *f->vals);
+    memset(f->roles, 0, n);
+    f->root = root;
+    f->at = root->first;
+    fc_c_mark_roles(c, f);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static void warn_unused(fc_checker *c, fc_call *f) {
+    if (c->ds->errors) return;
+    for (size_t i = 0; i < f->names.len; i++) {
+        const fc_binding *b = &f->names.at[i];
+        bool before = b->quiet || b->used;
+        for (uint32_t k = 0; k < c->ds->len && !before; k++)
+            before = c->ds->at[k]->src == f->ast->src && c->ds->at[k]->at.begin == b->at.begin;
+        if (!before)
+            fc_diag_warning(c->ds, "unused-value", f->ast->src, b->at, "`%s` is never used",
+                            b->name);
+    }
+}
+
+static const char *output_name(fc_checker *c, const fc_call *f, size_t i) {
+    const fc_result *r = f->def ? f->def->results : NULL;
+    for (size_t k = 0; r && k < i; k++) r = r->next;
+    if (r && r->name.len) return r->name.text;
+    if (f->results.len == 1) return "out";
+    const fc_expr *e = f->result_exprs.at[i];
+    bool unique = !f->def && e->kind == FC_EX_NAME;
+    for (size_t k = 0; unique && k < i; k++) {
+        const fc_expr *o = f->result_exprs.at[k];
+        unique = o->kind != FC_EX_NAME || strcmp(o->text, e->text) != 0;
+    }
+    return unique ? e->text : fc_c_text(c, "out%zu", i + 1);
+}
+
+/* The results of the outermost frame. */
+static void make_outputs(fc_checker *c, fc_call *f) {
+    fc_lang_program *out = c->out;
+    size_t n = f->results.len;
+    out->results = fc_arena_alloc(&out->arena, (n + 1) * sizeof *out->results);
+    if (!out->results) {
+        fc_c_oom(c);
+        return;
+    }
+    for (size_t i = 0; i < n && !c->stop; i++) {
+        fc_value *v = &f->results.at[i];
+        c->cur = f->result_exprs.at[i];
+        if (v->kind == FC_V_UNKNOWN || !fc_c_operand(c, c->cur, v)) continue;
+        fc_node node = fc_c_strong(c, c->cur, v);
+        const char *name = v->names ? v->names[0] : output_name(c, f, i);
+        if (node == FC_NONODE || !name) continue;
+        fc_build_output(c->g, name, node);
+        if (!fc_c_fine(c)) continue;
+        fc_value strong = fc_v_node(node);
+        const char *type = fc_c_value_type(c, &strong);
+        out->results[out->result_count++] = (fc_lang_result){
+            .name = fc_arena_strdup(&out->arena, name, strlen(name)),
+            .type = fc_arena_strdup(&out->arena, type, strlen(type)),
+        };
+    }
+}
+
+/* A call that gives several results may stand where they are wanted. */
+static void expand_tuple(fc_checker *c, fc_call *f) {
+    if (f->results.len != 1 || f->results.at[0].kind != FC_V_TUPLE) return;
+    fc_value t = f->results.at[0];
+    const fc_expr *e = f->result_exprs.at[0];
+    f->results.len = f->result_exprs.len = 0;
+    for (uint32_t i = 0; i < t.count; i++) {
+        fc_value v = t.items[i];
+        if (t.names && !f->def && v.kind != FC_V_UNKNOWN) v.names = &t.names[i];
+        if (!fc_push(c->alloc, &f->results, v) || !fc_push(c->alloc, &f->result_exprs, e))
+            fc_c_oom(c);
+    }
+}
+
+static fc_value results_value(fc_checker *c, const fc_call *f) {
+    size_t n = f->results.len;
+    if (n == 1) return f->results.at[0];
+    if (n == 0) return FC_UNKNOWN;
+    fc_value *items = fc_c_alloc(c, n * sizeof *items);
+    const char **names = fc_c_alloc(c, n * sizeof *names);
+    if (!items || !names) return FC_UNKNOWN;
+    memcpy(items, f->results.at, n * sizeof *items);
+    const fc_result *r = f->def->results;
+    for (size_t i = 0; i < n; i++, r = r ? r->next : NULL)
+        names[i] = r && r->name.len ? r->name.text : fc_c_text(c, "out%zu", i + 1);
+    return (fc_value){
+        .kind = FC_V_TUPLE, .count = (uint32_t)n, .items = items, .names = names};
+}
+
+/* The frame has its results, or could not get them (`good` false). */
+static void finish(fc_checker *c, fc_call *f, bool good) {
+    fc_value v = FC_UNKNOWN;
+    if (good) {
+        expand_tuple(c, f);
+        if (f->def) fc_c_check_results(c, f);
+        warn_unused(c, f);
+        if (c->calls.len == 1)
+            make_outputs(c, f);
+        else
+            v = results_value(c, f);
+    }
+    pop(c);
+    if (!c->f) return;
+    c->f->vals[c->f->at - c->f->root->first] = v;
+    c->f->at++;
+}
+
+static void finish_const(fc_checker *c, fc_call *f, fc_value v) {
+    fc_const_entry *e = &c->consts.at[f->const_id];
+    const fc_type *t = e->item->type;
+    fusec_dtype dtype;
+    if (t && v.kind != FC_V_UNKNOWN) {
+        bool scalar = fc_c_type_class(t, &dtype) == FC_TC_ARRAY && !t->brackets;
+        c->cur = e->item->value;
+        if (!scalar) {
+            fc_c_error(c, FUSEC_AMBIGUOUS_TYPE, t->at, "the type of a const is a dtype");
+            v = FC_UNKNOWN;
+        } else if (!fc_c_operand(c, c->cur, &v)) {
+            v = FC_UNKNOWN;
+        } else if (!fc_v_weak(&v) && fc_v_dtype(c, &v) != dtype) {
+            fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->item->value->at, "%s is declared %s, but this is %s",
+                       e->item->name.text, fc_dtypes[dtype].name, fc_c_value_type(c, &v));
+            v = FC_UNKNOWN;
+        } else {
+            v = fc_v_node(fc_c_node(c, c->cur, &v, dtype));
+        }
+    }
+    e->value = v;
+    e->state = 2;
+    pop(c); /* the caller looks the name up again */
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static void bind_targets(fc_checker *c, fc_call *f, const fc_stmt *s, fc_value v) {
+    uint32_t n = s->target_count;
+    bool split = n > 1 && v.kind == FC_V_TUPLE && v.count == n;
+    if (n > 1 && !split && v.kind != FC_V_UNKNOWN) {
+        const char *what = fc_c_quote(c, s->value->outer);
+        fc_diag *d =
+            v.kind == FC_V_TUPLE
+                ? fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
+                             "%s gives %u results for %u names", what, v.count, n)
+                : fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
+                             "%s gives one result for %u names", what, n);
+        fc_diag_partner(d, (fc_range){s->targets[0].at.begin, s->targets[n - 1].at.end});
+    }
+    if (n == 1 && v.kind == FC_V_STRING) {
+        fc_c_operand(c, s->value, &v);
+        v = FC_UNKNOWN;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        fc_value one = split ? v.items[i] : n > 1 ? FC_UNKNOWN : v;
+        one.names = n > 1 ? NULL : one.names;
+        fc_c_bind(c, (fc_binding){.name = s->targets[i].text,
+                                  .value = one,
+                                  .at = s->targets[i].at,
+                                  .quiet = n > 1});
+    }
+    f->stmt = s->next;
+}
+
+static void bind_unknown(fc_checker *c, const fc_stmt *s) {
+    for (uint32_t i = 0; i < s->target_count; i++)
+        fc_c_bind(c, (fc_binding){.name = s->targets[i].text,
+                                  .value = FC_UNKNOWN,
+                                  .at = s->targets[i].at,
+                                  .quiet = true});
+}
+
+/* Loops and index definitions: one message, and what they would bind is unknown. */
+static void later_statement(fc_checker *c, fc_call *f, const fc_stmt *s) {
+    f->stmt = s->next;
+    if (s->kind == FC_ST_DEFINE) {
+        fc_range at = {s->targets[0].at.begin, s->at.end};
+        at.end = s->value->outer.begin;
+        while (at.end > at.begin && f->ast->src->text[at.end - 1] != ']') at.end--;
+        fc_c_not_yet(c, f->ast, at, fc_c_quote(c, at));
+        bind_unknown(c, s);
+        return;
+    }
+    fc_c_not_yet(c, f->ast, s->word, "for");
+    FC_VEC(const fc_stmt *) open = {0};
+    const fc_stmt *p = s->body;
+    while ((p || open.len) && !c->stop) {
+        if (!p) {
+            p = open.at[--open.len];
+            continue;
+        }
+        const fc_stmt *next = p->next;
+        if (p->kind == FC_ST_BIND || p->kind == FC_ST_DEFINE) bind_unknown(c, p);
+        if (p->kind == FC_ST_LOOP && p->body) {
+            if (next && !fc_push(c->alloc, &open, next)) fc_c_oom(c);
+            next = p->body;
+        }
+        p = next;
+    }
+    fc_vec_free(c->alloc, &open);
+}
+
+static void deliver(fc_checker *c, fc_call *f) {
+    fc_value v = *fc_c_val(f, f->root);
+    const fc_expr *root = f->root;
+    f->root = NULL;
+    if (f->phase == FC_PH_CONST) {
+        finish_const(c, f, v);
+    } else if (f->phase == FC_PH_DEFAULTS) {
+        f->args[f->next_default - 1] = v;
+    } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
+        bind_targets(c, f, f->stmt, v);
+    } else {
+        if (!fc_push(c->alloc, &f->results, v) || !fc_push(c->alloc, &f->result_exprs, root)) {
+            fc_c_oom(c);
+            return;
+        }
+        f->value = f->stmt ? root->next : NULL;
+        f->returned = !f->value;
+    }
+}
+
+/* Evaluates the next default that is needed; false when there are no more. */
+static bool next_default(fc_checker *c, fc_call *f) {
+    const fc_param *p = f->def->params;
+    for (uint32_t i = 0; p; p = p->next, i++) {
+        if (i < f->next_default || f->given[i] || !p->fallback) continue;
+        f->next_default = i + 1;
+        fc_c_begin(c, f, p->fallback);
+        return true;
+    }
+    return false;
+}
+
+static void enter_body(fc_checker *c, fc_call *f) {
+    f->phase = FC_PH_BODY;
+    if (f->def) {
+        bool good = f->top ? fc_c_bind_top(c, f) : fc_c_bind_call(c, f);
+        if (!good || c->stop) {
+            finish(c, f, false);
+            return;
+        }
+        f->stmt = f->def->body;
+        if (!f->def->block) fc_c_begin(c, f, f->def->value);
+    }
+}
+
+static void no_result(fc_checker *c, fc_call *f) {
+    if (f->def) {
+        fc_diag *d = fc_c_error(c, FUSEC_SYNTAX, f->def->end_brace, "%s() ends without a return",
+                                f->def->name.text);
+        fc_diag_help(d, "return the result in the last line of the block");
+    } else {
+        uint32_t end = f->ast->src->len;
+        fc_c_error(c, FUSEC_SYNTAX, (fc_range){end, end},
+                   "expected the result before the end of the text");
+    }
+    finish(c, f, false);
+}
+
+/* The frame has no expression under way: on to the next one. */
+static void advance(fc_checker *c, fc_call *f) {
+    if (f->phase == FC_PH_DEFAULTS) {
+        if (!f->def || !next_default(c, f)) enter_body(c, f);
+    } else if (f->returned) {
+        if (f->stmt && f->stmt->next)
+            fc_c_error(c, FUSEC_SYNTAX, f->stmt->next->at, "nothing after `return` is reached");
+        finish(c, f, true);
+    } else if (f->value) {
+        fc_c_begin(c, f, f->value);
+    } else if (!f->stmt) {
+        no_result(c, f);
+    } else if (f->stmt->kind == FC_ST_BIND) {
+        fc_c_begin(c, f, f->stmt->value);
+    } else if (f->stmt->kind == FC_ST_RETURN || f->stmt->kind == FC_ST_RESULT) {
+        f->value = f->stmt->value;
+    } else {
+        later_statement(c, f, f->stmt);
+    }
+}
+
+/* New nodes come from this expression. */
+static void note_places(fc_checker *c, const fc_call *f, const fc_expr *e) {
+    fc_place p = {f->ast, e->at};
+    while (c->places.len < c->g->nodes.len && !c->stop)
+        if (!fc_push(c->alloc, &c->places, p)) fc_c_oom(c);
+}
+
+/* True when the value of the root is there. */
+static bool evaluate(fc_checker *c, fc_call *f) {
+    while (f->at <= f->root->id) {
+        const fc_expr *e = f->ast->exprs.at[f->at];
+        if (f->roles[f->at - f->root->first] != FC_R_SKIP) {
+            c->cur = e;
+            if (++c->steps > STEP_LIMIT) {
+                fc_c_error(c, FUSEC_LIMIT, e->at,
+                           "with all calls put in, the program is too large");
+                c->stop = true;
+            }
+            if (c->stop || !fc_c_step(c, f, e)) return false;
+            note_places(c, f, e);
+            if (c->stop) return false;
+        }
+        f->at++;
+    }
+    return true;
+}
+
+static void run(fc_checker *c) {
+    while (c->f && !c->stop) {
+        fc_call *f = c->f;
+        if (!f->root)
+            advance(c, f);
+        else if (evaluate(c, f))
+            deliver(c, f);
+    }
+    while (c->f) pop(c);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static void twice(fc_checker *c, const fc_item *a, const fc_item *b) {
+    fc_diag *d = fc_c_error_in(c, c->rq->program, FUSEC_DUPLICATE_NAME, b->name.at,
+                               "`%s` is defined twice", b->name.text);
+    fc_diag_related(d, a->name.at, "the first one");
+}
+
+static bool add_const(fc_checker *c, const fc_item *it) {
+    uint32_t i;
+    if (fc_namemap_get(&c->const_map, it->name.text, &i)) {
+        twice(c, c->consts.at[i].item, it);
+        return true;
+    }
+    fc_const_entry e = {.item = it};
+    return fc_push(c->alloc, &c->consts, e) &&
+           fc_namemap_put(c->alloc, &c->const_map, it->name.text, (uint32_t)c->consts.len - 1);
+}
+
+static bool add_def(fc_checker *c, const fc_item *it) {
+    const fc_item *before = fc_c_def(c, it->name.text);
+    if (before) {
+        twice(c, before, it);
+        return true;
+    }
+    return fc_push(c->alloc, &c->defs, it) &&
+           fc_namemap_put(c->alloc, &c->def_map, it->name.text, (uint32_t)c->defs.len - 1);
+}
+
+static bool add_import(fc_checker *c, const fc_item *it) {
+    fc_range word = {it->at.begin, it->at.begin + (it->kind == FC_IT_IMPORT ? 6 : 4)};
+    fc_c_not_yet(c, c->rq->program, word, it->kind == FC_IT_IMPORT ? "import" : "from");
+    if (it->kind == FC_IT_IMPORT && it->name.len)
+        return fc_namemap_put(c->alloc, &c->foreign_map, it->name.text, 1);
+    for (uint32_t i = 0; i < it->name_count; i++)
+        if (!fc_namemap_put(c->alloc, &c->foreign_map, it->names[i].text, 0)) return false;
+    return true;
+}
+
+static void read_program(fc_checker *c) {
+    const fc_item *it = c->rq->program ? c->rq->program->items : NULL;
+    bool good = true;
+    for (; it && good; it = it->next)
+        good = it->kind == FC_IT_CONST ? add_const(c, it)
+               : it->kind == FC_IT_DEF ? add_def(c, it)
+                                       : add_import(c, it);
+    if (!good) fc_c_oom(c);
+}
+
+static void apply_defines(fc_checker *c) {
+    for (size_t i = 0; i < c->rq->define_count; i++) {
+        const fc_lang_define *def = &c->rq->defines[i];
+        uint32_t k;
+        if (fc_namemap_get(&c->const_map, def->name, &k)) continue;
+        fc_diag *d = fc_diag_error(c->ds, FUSEC_UNKNOWN_NAME, NULL, (fc_range){0, 0},
+                                   "-D %s: there is no const `%s`", def->name, def->name);
+        fc_suggest s;
+        fc_suggest_start(&s, def->name, strlen(def->name));
+        for (size_t n = 0; n < c->consts.len; n++)
+            fc_suggest_try(&s, c->consts.at[n].item->name.text);
+        fc_suggest_help(&s, d);
+    }
+}
+
+/* Evaluates all consts, so that sizes in types can use them. */
+static void read_consts(fc_checker *c) {
+    for (uint32_t i = 0; i < c->consts.len && !c->stop; i++) {
+        fc_const_entry *e = &c->consts.at[i];
+        if (e->state == 2) continue;
+        c->cur = e->item->value;
+        fc_call *f = fc_c_push(c, c->rq->program, NULL);
+        if (!f) return;
+        f->phase = FC_PH_CONST;
+        f->const_id = i;
+        e->state = 1;
+        fc_c_begin(c, f, e->item->value);
+        run(c);
+    }
+}
+
+/* The consts that -D replaces come first: others may be made from them. */
+static void read_defined_consts(fc_checker *c) {
+    for (size_t k = 0; k < c->rq->define_count && !c->stop; k++) {
+        uint32_t i;
+        if (!fc_namemap_get(&c->const_map, c->rq->defines[k].name, &i)) continue;
+        c->cur = c->consts.at[i].item->value;
+        fc_call *f = fc_c_push(c, c->rq->program, NULL);
+        if (!f) return;
+        f->phase = FC_PH_CONST;
+        f->const_id = i;
+        finish_const(c, f, fc_v_number(&c->rq->defines[k].value));
+    }
+}
+
+/* ---- float modes ----------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    unsigned flag;
+} mode_flags[] = {
+    {"contract", FUSEC_MODE_CONTRACT}, {"reassoc", FUSEC_MODE_REASSOC},
+    {"recip", FUSEC_MODE_RECIP},       {"nnan", FUSEC_MODE_NNAN},
+    {"ninf", FUSEC_MODE_NINF},         {"nsz", FUSEC_MODE_NSZ},
+    {"approx", FUSEC_MODE_APPROX},
+};
+
+static void bad_attribute(fc_checker *c, const fc_attr *a) {
+    fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, a->name.at, "there is no attribute `%s`",
+                            a->name.text);
+    fc_diag_help(d, "the float mode is @strict, @contract, @fast, @fast(contract, recip, ...) or "
+                    "@wide16");
+}
+
+static unsigned fast_list(fc_checker *c, const fc_attr *a) {
+    unsigned mode = 0;
+    for (const fc_expr *e = a->args; e; e = e->next) {
+        unsigned flag = 0;
+        for (size_t i = 0; i < FC_COUNT(mode_flags); i++)
+            if (e->kind == FC_EX_NAME && !e->label && strcmp(e->text, mode_flags[i].name) == 0)
+                flag = mode_flags[i].flag;
+        mode |= flag;
+        if (flag) continue;
+        fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, e->at, "%s is no flag of @fast",
+                                fc_c_quote(c, e->at));
+        fc_diag_help(d, "the flags are contract, reassoc, recip, nnan, ninf, nsz and approx");
+    }
+    return mode;
+}
+
+static unsigned float_mode(fc_checker *c, const fc_item *def) {
+    unsigned mode = 0;
+    bool any = false;
+    for (const fc_attr *a = def->attrs; a; a = a->next) {
+        const char *n = a->name.text;
+        any = true;
+        if (strcmp(n, "fast") == 0)
+            mode |= a->count ? fast_list(c, a) : (unsigned)FUSEC_MODE_FAST;
+        else if (a->count)
+            bad_attribute(c, a);
+        else if (strcmp(n, "contract") == 0)
+            mode |= FUSEC_MODE_CONTRACT;
+        else if (strcmp(n, "wide16") == 0)
+            mode |= FUSEC_MODE_WIDE16 | (c->rq->mode & (unsigned)FUSEC_MODE_FAST);
+        else if (strcmp(n, "strict") != 0)
+            bad_attribute(c, a);
+    }
+    return any ? mode : c->rq->mode;
+}
+
+/* ---- entry ----------------------------------------------------------------------------------- */
+
+bool fc_lang_is_typed(const fc_item *def) {
+    for (const fc_param *p = def->params; p; p = p->next)
+        if (!p->type) return false;
+    return true;
+}
+
+static void list_defs(fc_diag *d, const fc_ast *program, bool exported) {
+    for (const fc_item *it = program->items; it; it = it->next) {
+        if (it->kind != FC_IT_DEF || (exported && !it->exported)) continue;
+        fc_str s;
+        fc_str_init(&s, program->src->alloc);
+        fc_ast_quote(program, it->signature, &s);
+        fc_diag_line(d, "%s:%s", program->src->name, s.data);
+        fc_str_free(&s);
+    }
+}
+
+const fc_item *fc_lang_find_def(const fc_ast *program, const char *def, fc_diags *ds) {
+    const fc_item *found = NULL, *only = NULL;
+    size_t exports = 0, defs = 0;
+    const fc_range none = {0, 0};
+    const char *file = program->src->name;
+    for (const fc_item *it = program->items; it; it = it->next) {
+        if (it->kind != FC_IT_DEF) continue;
+        if (def && strcmp(it->name.text, def) == 0) return it;
+        only = it;
+        defs++;
+        if (it->exported) found = it, exports++;
+    }
+    if (def) {
+        fc_diag *d = fc_diag_error(ds, FUSEC_UNKNOWN_NAME, NULL, none,
+                                   "there is no definition `%s` in %s", def, file);
+        fc_suggest s;
+        fc_suggest_start(&s, def, strlen(def));
+        for (const fc_item *it = program->items; it; it = it->next)
+            if (it->kind == FC_IT_DEF) fc_suggest_try(&s, it->name.text);
+        fc_suggest_help(&s, d);
+        return NULL;
+    }
+    if (exports == 1) return found;
+    if (exports == 0 && defs == 1) return only;
+    fc_diag *d =
+        exports ? fc_diag_error(ds, FUSEC_USAGE, NULL, none,
+                                "%s has %zu export defs; say which one: %s:NAME", file, exports, file)
+        : defs  ? fc_diag_error(ds, FUSEC_USAGE, NULL, none,
+                                "%s has no export def; say which def: %s:NAME", file, file)
+                : fc_diag_error(ds, FUSEC_USAGE, NULL, none, "%s has no definition", file);
+    list_defs(d, program, exports > 0);
+    return NULL;
+}
+
+static void compile_def(fc_checker *c) {
+    const fc_item *def = fc_lang_find_def(c->rq->program, c->rq->def, c->ds);
+    if (!def) return;
+    fc_call *f = fc_c_push(c, c->rq->program, def);
+    if (!f) return;
+    f->top = true;
+    c->out->item = def;
+    c->out->name = fc_arena_strdup(&c->out->arena, def->name.text, def->name.len);
+    c->out->mode = float_mode(c, def);
+    uint32_t *given = fc_c_alloc(c, (def->param_count + 1) * sizeof *given);
+    if (!given || !fc_c_check_signature(c, c->rq->program, def) || !fc_c_match_inputs(c, f, given)) {
+        pop(c);
+        return;
+    }
+    run(c);
+}
+
+static void compile_snippet(fc_checker *c) {
+    c->input_used = fc_c_alloc(c, c->rq->input_count + 1);
+    if (!c->input_used || !fc_c_snippet_inputs(c)) return;
+    c->out->mode = c->rq->mode;
+    fc_call *f = fc_c_push(c, c->rq->snippet, NULL);
+    if (!f) return;
+    f->top = true;
+    f->phase = FC_PH_BODY;
+    f->stmt = c->rq->snippet->stmts;
+    run(c);
+    if (!c->ds->errors) fc_c_snippet_unused(c);
+}
+
+static void keep_params(fc_checker *c) {
+    fc_lang_program *out = c->out;
+    size_t n = c->params.len;
+    out->params = fc_arena_alloc(&out->arena, (n + 1) * sizeof *out->params);
+    if (!out->params) {
+        fc_c_oom(c);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        fc_lang_param p = c->params.at[i];
+        p.name = fc_arena_strdup(&out->arena, p.name, strlen(p.name));
+        p.type = p.type ? fc_arena_strdup(&out->arena, p.type, strlen(p.type)) : "";
+        out->params[i] = p;
+    }
+    out->param_count = (uint32_t)n;
+}
+
+fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_program *out,
+                             fc_diags *ds) {
+    uint32_t before = ds->errors;
+    fc_checker c = {.rq = rq, .alloc = g->alloc, .g = g, .ds = ds, .out = out};
+    memset(out, 0, sizeof *out);
+    fc_arena_init(&out->arena, g->alloc);
+    fc_arena_init(&c.arena, g->alloc);
+    g->default_float = rq->default_float;
+    read_program(&c);
+    apply_defines(&c);
+    read_defined_consts(&c);
+    read_consts(&c);
+    if (!c.stop && rq->snippet) compile_snippet(&c);
+    if (!c.stop && !rq->snippet && rq->program) compile_def(&c);
+    while (c.f) pop(&c);
+    keep_params(&c);
+    fc_vec_free(c.alloc, &c.calls);
+    fc_vec_free(c.alloc, &c.places);
+    fc_vec_free(c.alloc, &c.consts);
+    fc_vec_free(c.alloc, &c.defs);
+    fc_vec_free(c.alloc, &c.params);
+    namemap_free(c.alloc, &c.const_map);
+    namemap_free(c.alloc, &c.def_map);
+    namemap_free(c.alloc, &c.foreign_map);
+    fc_arena_free(&c.arena);
+    if (ds->oom) return FUSEC_OUT_OF_MEMORY;
+    return ds->errors == before ? FUSEC_OK : ds->first;
+}
+
+void fc_lang_program_free(fc_lang_program *p) {
+    fc_arena_free(&p->arena);
+    memset(p, 0, sizeof *p);
+}

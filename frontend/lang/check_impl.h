@@ -1,0 +1,316 @@
+/* check_impl.h - what the files of the checker share.
+ *
+ * The checker walks over the numbered expressions of a statement from the operands up and keeps a
+ * value for each. A call of a definition suspends the walk: a new frame on a heap stack binds the
+ * arguments and runs the body, and its results become the value of the call. No function calls
+ * itself.
+ *
+ * A value with a mistake is FC_V_UNKNOWN, and nothing that touches it complains. Mistakes that the
+ * graph's builders find come through fc_c_built, which reports them at the current expression. */
+#ifndef FUSEC_FRONTEND_LANG_CHECK_IMPL_H
+#define FUSEC_FRONTEND_LANG_CHECK_IMPL_H
+
+#include "frontend/lang/compile.h"
+#include "frontend/lang/suggest.h"
+
+__extension__ typedef __int128 fc_wide; /* holds every exact integer, and sums and products of two */
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+typedef enum fc_vkind {
+    FC_V_UNKNOWN, /* wrong, and reported */
+    FC_V_NODE,    /* in the graph; weak: a scalar i64, f64 or bool that still takes any dtype */
+    FC_V_INT,     /* weak constants */
+    FC_V_FLOAT,
+    FC_V_BOOL,
+    FC_V_DIM,   /* a size, not constant; weak integer */
+    FC_V_TUPLE, /* several results, or ( , ) */
+    FC_V_LIST,
+    FC_V_STRING
+} fc_vkind;
+
+/* How weak operands rank among each other. */
+typedef enum fc_weakness { FC_W_STRONG, FC_W_BOOL, FC_W_INT, FC_W_FLOAT } fc_weakness;
+
+typedef struct fc_value {
+    uint8_t kind; /* fc_vkind */
+    uint8_t weak; /* of a NODE: fc_weakness */
+    uint32_t count;
+    union {
+        fc_node node;
+        fc_dim dim;
+        bool truth;
+        double f;
+        struct fc_value *items; /* TUPLE and LIST */
+    };
+    fc_wide i;
+    const char *const *names; /* of a TUPLE of results, may be NULL */
+} fc_value;
+
+#define FC_UNKNOWN ((fc_value){.kind = FC_V_UNKNOWN})
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* From names to numbers; the strings must stay. */
+typedef struct fc_namemap {
+    const char **keys;
+    uint32_t *values;
+    uint32_t len, cap;
+} fc_namemap;
+
+typedef struct fc_binding {
+    const char *name;
+    fc_value value;
+    fc_range at;
+    const char *origin;  /* of an input of a snippet: "a.npy" */
+    const fc_type *type; /* of a parameter that has one */
+    bool quiet;          /* no warning when it is never used */
+    bool used;
+} fc_binding;
+
+typedef struct fc_dim_binding {
+    const char *name;
+    fc_dim dim;
+    const fc_param *from;
+    int64_t size; /* at the top: what an input says, -1 if none does */
+    uint32_t from_input;
+} fc_dim_binding;
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+typedef enum fc_phase { FC_PH_DEFAULTS, FC_PH_BODY, FC_PH_CONST } fc_phase;
+
+typedef struct fc_call {
+    const fc_ast *ast;
+    const fc_item *def; /* NULL: a snippet or a const */
+    fc_phase phase;
+    uint32_t const_id; /* of a const */
+    bool top;          /* its parameters are inputs */
+    const fc_expr *site; /* the call; NULL at the top */
+
+    FC_VEC(fc_binding) names;
+    fc_namemap map;
+    FC_VEC(fc_dim_binding) dims;
+    bool has_rest; /* "..." is bound */
+    uint32_t rest_rank;
+    fc_dim rest[FC_MAX_RANK];
+    uint8_t letters[26]; /* dtype variables: fusec_dtype + 1, 0 = not bound */
+
+    fc_value *args;   /* of the parameters */
+    bool *given;      /* false: the default */
+    uint32_t next_default;
+    const fc_param *default_of;
+
+    const fc_stmt *stmt;   /* being evaluated, or next */
+    const fc_expr *value;  /* of a return or result: the next one of the list */
+    FC_VEC(fc_value) results;
+    FC_VEC(const fc_expr *) result_exprs;
+    bool returned;
+
+    const fc_expr *root; /* the expression being evaluated; NULL: none */
+    uint32_t at;         /* number of the next node */
+    fc_value *vals;      /* of nodes root->first .. root->id */
+    uint8_t *roles;      /* fc_role_kind of the same nodes */
+    size_t room;         /* of both */
+    const fc_expr *member_root; /* the expression whose members were reported */
+} fc_call;
+
+typedef enum fc_role_kind { FC_R_VALUE, FC_R_SKIP, FC_R_AXIS } fc_role_kind;
+
+typedef struct fc_const_entry {
+    const fc_item *item;
+    int state; /* 0 not yet, 1 being evaluated, 2 done */
+    fc_value value;
+} fc_const_entry;
+
+/* Where a node was made. */
+typedef struct fc_place {
+    const fc_ast *ast;
+    fc_range at;
+} fc_place;
+
+typedef struct fc_checker {
+    const fc_lang_request *rq;
+    const fc_alloc *alloc;
+    fc_arena arena;
+    fc_graph *g;
+    fc_diags *ds;
+    fc_lang_program *out;
+    FC_VEC(fc_call *) calls;
+    fc_call *f;         /* the innermost */
+    const fc_expr *cur; /* the expression being evaluated */
+    FC_VEC(fc_place) places;
+    FC_VEC(fc_const_entry) consts;
+    fc_namemap const_map, def_map, foreign_map; /* foreign: names from imports */
+    FC_VEC(const fc_item *) defs;
+    FC_VEC(fc_lang_param) params;
+    bool *input_used; /* of a snippet's inputs */
+    uint64_t steps;
+    bool stop; /* a limit, or out of memory */
+} fc_checker;
+
+/* ---- check.c: frames, statements, names ---- */
+bool fc_namemap_put(const fc_alloc *a, fc_namemap *m, const char *name, uint32_t value);
+bool fc_namemap_get(const fc_namemap *m, const char *name, uint32_t *value);
+/* NULL after it has reported that there is no memory, or that calls are nested too deep. */
+fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def);
+/* The frame evaluates this expression next. */
+void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root);
+void fc_c_bind(fc_checker *c, fc_binding b);
+fc_binding *fc_c_find(fc_call *f, const char *name);
+const fc_item *fc_c_def(const fc_checker *c, const char *name);
+void *fc_c_alloc(fc_checker *c, size_t size);
+void fc_c_oom(fc_checker *c);
+
+/* ---- check_value.c ---- */
+static inline bool fc_v_weak(const fc_value *v) {
+    return v->kind == FC_V_NODE ? v->weak != FC_W_STRONG
+                                : v->kind >= FC_V_INT && v->kind <= FC_V_DIM;
+}
+fc_value fc_v_node(fc_node n); /* FC_NONODE gives FC_UNKNOWN */
+fc_value fc_v_int(fc_wide i);
+fc_value fc_v_float(double f);
+fc_value fc_v_bool(bool b);
+fc_value fc_v_dim(fc_checker *c, fc_dim d);
+fc_value fc_v_number(const fc_lang_number *n);
+fc_weakness fc_v_weakness(const fc_value *v);
+/* A weak node, or the constant it folded to. */
+fc_value fc_v_weak_node(fc_checker *c, fc_node n);
+/* A value that can be an operand; reports lists, strings and several results. */
+bool fc_c_operand(fc_checker *c, const fc_expr *e, const fc_value *v);
+/* The node of a value in dtype `t`; weak values convert, strong ones are cast. */
+fc_node fc_c_node(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtype t);
+/* The node of a value; a weak one gets the dtype that it must have. */
+fc_node fc_c_strong(fc_checker *c, const fc_expr *e, const fc_value *v);
+fusec_dtype fc_c_default_dtype(const fc_checker *c, const fc_value *v);
+/* The dtype that operands combine to; `weak` and i64, f64 or bool if all are weak. False after a
+ * report at `op_at`. */
+bool fc_c_combine(fc_checker *c, fc_range op_at, uint32_t n, const fc_expr *const *e,
+                  const fc_value *v, fusec_dtype *t, bool *weak);
+/* A weak integer as a size. */
+bool fc_c_size(fc_checker *c, const fc_value *v, fc_dim *out);
+fusec_dtype fc_v_dtype(const fc_checker *c, const fc_value *v);
+uint32_t fc_v_rank(const fc_checker *c, const fc_value *v);
+uint32_t fc_v_shape(const fc_checker *c, const fc_value *v, fc_dim *shape);
+
+/* ---- check_msg.c ---- */
+/* NULL if this place was reported with this status before. */
+fc_diag *fc_c_error(fc_checker *c, fusec_status s, fc_range at, const char *fmt, ...)
+    FC_PRINTF(4, 5);
+fc_diag *fc_c_error_in(fc_checker *c, const fc_ast *ast, fusec_status s, fc_range at,
+                       const char *fmt, ...) FC_PRINTF(5, 6);
+/* Text that lives as long as the checker. */
+const char *fc_c_text(fc_checker *c, const char *fmt, ...) FC_PRINTF(2, 3);
+const char *fc_c_quote(fc_checker *c, fc_range at);
+const char *fc_c_quote_in(fc_checker *c, const fc_ast *ast, fc_range at);
+const char *fc_c_type_text(fc_checker *c, fusec_dtype t, uint32_t rank, const fc_dim *shape);
+const char *fc_c_value_type(fc_checker *c, const fc_value *v);
+const char *fc_c_dim_text(fc_checker *c, fc_dim d);
+const char *fc_c_wide_text(fc_checker *c, fc_wide i);
+/* "x: f32[n]    where it came from", unless the operand is a literal. */
+void fc_c_fact(fc_checker *c, fc_diag *d, const fc_expr *e, const fc_value *v);
+void fc_c_not_yet(fc_checker *c, const fc_ast *ast, fc_range at, const char *what);
+/* Passes a node on; reports what the builders found wrong. */
+fc_node fc_c_built(fc_checker *c, fc_node n);
+/* The same for a call that gives no node; true if all is well. */
+bool fc_c_fine(fc_checker *c);
+void fc_c_bad_member(fc_checker *c, const fc_expr *member);
+void fc_c_unknown_function(fc_checker *c, const fc_expr *name);
+void fc_c_unknown_name(fc_checker *c, const fc_expr *name);
+
+/* ---- check_expr.c ---- */
+void fc_c_mark_roles(fc_checker *c, fc_call *f);
+/* Evaluates one node; false if a call was pushed and the node must wait for it. */
+bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e);
+static inline fc_value *fc_c_val(fc_call *f, const fc_expr *e) {
+    return &f->vals[e->id - f->root->first];
+}
+/* An elementwise row on values: combines, converts, checks the shapes. `parts` are the operands'
+ * expressions, `op_at` what to point at. */
+fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
+                  const fc_expr *const *parts, const fc_value *v);
+/* Whether two sizes are the same: 1 yes, 0 no, -1 not known before the call. */
+int fc_c_same_dim(const fc_checker *c, fc_dim a, fc_dim b);
+
+/* ---- check_weak.c ---- */
+fc_value fc_c_weak_unary(fc_checker *c, const fc_expr *e, fc_oper op, const fc_value *a);
+fc_value fc_c_weak_binary(fc_checker *c, const fc_expr *e, fc_oper op, const fc_value *a,
+                          const fc_value *b);
+/* Comparison of two weak values. */
+fc_value fc_c_weak_compare(fc_checker *c, const fc_expr *e, fc_oper op, const fc_value *a,
+                           const fc_value *b);
+fc_op fc_c_row_of(fc_oper op);
+
+/* ---- check_call.c ---- */
+bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e); /* as fc_c_step */
+bool fc_c_later(const char *name);
+const char *fc_c_alias(const char *name);
+bool fc_c_is_builtin(const char *name);
+/* Hands every callable builtin to `s`. */
+void fc_c_suggest_builtins(fc_suggest *s);
+/* A dtype, or a dtype variable bound here. */
+bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t);
+/* Named and plain arguments of a builtin; NULL for what is not there. */
+typedef struct fc_arg_spec {
+    const char *const *names; /* of the positions; NULL where it has no name of its own */
+    uint32_t positions, least;
+    const char *const *keywords; /* NULL-terminated */
+} fc_arg_spec;
+bool fc_c_args(fc_checker *c, const fc_expr *call, const fc_arg_spec *spec,
+               const fc_expr **positions, const fc_expr **keywords);
+void fc_c_count_error(fc_checker *c, const fc_expr *call, uint32_t least, uint32_t most,
+                      uint32_t got);
+/* axis=: a list of axes of `v`; absent gives all. False after a report. */
+bool fc_c_axes(fc_checker *c, fc_call *f, const fc_expr *array, const fc_value *v,
+               const fc_expr *axis, int64_t *axes, uint32_t *count);
+bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
+
+/* ---- check_shape.c ---- */
+fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
+/* Functions on shapes and makers of arrays; false: no such function. */
+bool fc_c_shape_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+fc_value fc_c_transpose2(fc_checker *c, fc_call *f, const fc_expr *e); /* x.T */
+bool fc_c_shape_arg(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t *rank, fc_dim *shape,
+                    int *open_axis);
+
+/* ---- check_make.c ---- */
+bool fc_c_make_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+bool fc_c_is_shape_name(const char *name);
+bool fc_c_is_make_name(const char *name);
+extern const char *const fc_c_shape_names[];
+extern const char *const fc_c_make_names[];
+
+/* ---- check_sig.c ---- */
+typedef enum fc_type_class {
+    FC_TC_ARRAY,  /* a dtype */
+    FC_TC_LETTER, /* a dtype variable */
+    FC_TC_DIM,
+    FC_TC_BAD
+} fc_type_class;
+/* What a type's name stands for. Reports nothing. */
+fc_type_class fc_c_type_class(const fc_type *t, fusec_dtype *dtype);
+/* Checks names and types of a signature before anything is bound; false after a report. */
+bool fc_c_check_signature(fc_checker *c, const fc_ast *ast, const fc_item *def);
+/* Binds the arguments of a call; false after a report. */
+bool fc_c_bind_call(fc_checker *c, fc_call *f);
+/* Makes inputs of the parameters of the definition that is compiled. */
+bool fc_c_bind_top(fc_checker *c, fc_call *f);
+/* Checks results against the promise and converts weak ones. */
+void fc_c_check_results(fc_checker *c, fc_call *f);
+fc_dim_binding *fc_c_dim(fc_call *f, const char *name);
+/* A size written in a type. FC_DIM_NONE after a report. */
+fc_dim fc_c_eval_dim(fc_checker *c, fc_call *f, const fc_expr *e);
+bool fc_c_declared_shape(fc_checker *c, fc_call *f, const fc_type *t, uint32_t *rank, fc_dim *shape);
+bool fc_c_declared_dtype(fc_call *f, const fc_type *t, fusec_dtype *out);
+
+/* ---- check_input.c ---- */
+/* The facts of the inputs against the signature: names, dtypes, sizes. */
+bool fc_c_match_inputs(fc_checker *c, fc_call *f, uint32_t *given);
+/* Before a snippet is evaluated and after: doubles, and what was not used. */
+bool fc_c_snippet_inputs(fc_checker *c);
+void fc_c_snippet_unused(fc_checker *c);
+/* A free name of a snippet: true if it is an input (then it is bound). */
+bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name);
+void fc_c_snippet_missing(fc_checker *c, fc_call *f, const fc_expr *name);
+
+#endif
