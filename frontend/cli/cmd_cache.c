@@ -1,0 +1,150 @@
+/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and clearing it. */
+#include "frontend/cli/command.h"
+#include "frontend/io/array.h"
+
+/* "30d", "12h", "90m", "10s", "2w" as seconds. */
+static fusec_status parse_age(const char *text, int64_t *out, fc_error *e) {
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+    int64_t n = 0;
+    size_t i = 0;
+    for (; text[i] >= '0' && text[i] <= '9' && n < 1000000; i++) n = n * 10 + (text[i] - '0');
+    for (size_t u = 0; i && u < FC_COUNT(units); u++) {
+        if (text[i] != units[u].unit || text[i + 1]) continue;
+        *out = n * units[u].seconds;
+        return FUSEC_OK;
+    }
+    return fc_fail(e, FUSEC_USAGE, "--older takes an age such as 30d, 12h or 90m, not `%.60s`",
+                   text);
+}
+
+static void show_age(fc_str *out, int64_t seconds) {
+    if (seconds >= 2 * 86400)
+        fc_str_printf(out, "%lldd", (long long)(seconds / 86400));
+    else if (seconds >= 2 * 3600)
+        fc_str_printf(out, "%lldh", (long long)(seconds / 3600));
+    else
+        fc_str_printf(out, "%lldm", (long long)(seconds / 60));
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+typedef struct lister {
+    fc_str *out;
+    bool json, plain;
+    uint64_t count;
+} lister;
+
+static const char *kind_name(uint32_t kind) {
+    return kind == FC_DEV_CUDA ? "cuda" : kind == FC_DEV_CPU ? "cpu" : "other";
+}
+
+static void list_one(void *user, const fc_diskcache_entry *x) {
+    lister *l = user;
+    char key[2 * FC_CACHE_KEY + 1], size[32];
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < FC_CACHE_KEY; i++) {
+        key[2 * i] = digits[x->key[i] >> 4];
+        key[2 * i + 1] = digits[x->key[i] & 15];
+    }
+    key[2 * FC_CACHE_KEY] = 0;
+    if (l->json)
+        fc_str_printf(l->out, "%s{\"key\":\"%s\",\"device\":\"%s\",\"bytes\":%llu,\"age\":%lld}",
+                      l->count ? "," : "", key, kind_name(x->kind), (unsigned long long)x->bytes,
+                      (long long)x->age);
+    else if (l->plain)
+        fc_str_printf(l->out, "%s\t%s\t%llu\t%lld\n", key, kind_name(x->kind),
+                      (unsigned long long)x->bytes, (long long)x->age);
+    else {
+        fc_str_printf(l->out, "%.16s  %-5s  %9s  ", key, kind_name(x->kind),
+                      fc_show_bytes(size, (int64_t)x->bytes));
+        show_age(l->out, x->age);
+        fc_str_char(l->out, '\n');
+    }
+    l->count++;
+}
+
+/* ---- the three answers ------------------------------------------------------------------------- */
+
+static void summary(fc_cli *c, fc_diskcache *disk) {
+    fc_diskcache_stats st = {0};
+    const char *why = disk ? fc_diskcache_why(disk) : "it is switched off";
+    const char *dir = disk ? fc_diskcache_dir(disk) : "";
+    bool list = fc_cli_on(c, FC_FLAG_LIST);
+    lister l = {&c->out, fc_cli_on(c, FC_FLAG_JSON), fc_cli_on(c, FC_FLAG_PLAIN), 0};
+    if (disk) fc_diskcache_stats_get(disk, &st);
+    if (l.json) {
+        fc_str_add(&c->out, "{\"directory\":");
+        fc_json_text(&c->out, dir);
+        fc_str_add(&c->out, ",\"off\":");
+        if (why)
+            fc_json_text(&c->out, why);
+        else
+            fc_str_add(&c->out, "null");
+        fc_str_printf(&c->out, ",\"entries\":%llu,\"bytes\":%llu,\"limit\":%llu",
+                      (unsigned long long)st.entries, (unsigned long long)st.bytes,
+                      (unsigned long long)st.limit);
+        if (list) {
+            fc_str_add(&c->out, ",\"list\":[");
+            fc_diskcache_list(disk, list_one, &l);
+            fc_str_add(&c->out, "]");
+        }
+        fc_str_add(&c->out, "}\n");
+        return;
+    }
+    if (list) {
+        fc_diskcache_list(disk, list_one, &l);
+        return;
+    }
+    char size[32], limit[32], n[FC_COMMAS];
+    if (l.plain) {
+        fc_str_printf(&c->out, "%s\t%llu\t%llu\t%llu\n", dir, (unsigned long long)st.entries,
+                      (unsigned long long)st.bytes, (unsigned long long)st.limit);
+        return;
+    }
+    if (*dir) fc_str_printf(&c->out, "%s\n", dir);
+    if (why)
+        fc_str_printf(&c->out, "not used: %s\n", why);
+    else
+        fc_str_printf(&c->out, "%s entr%s, %s of at most %s\n",
+                      fc_commas(n, (int64_t)st.entries), st.entries == 1 ? "y" : "ies",
+                      fc_show_bytes(size, (int64_t)st.bytes),
+                      fc_show_bytes(limit, (int64_t)st.limit));
+}
+
+static fusec_status clear(fc_cli *c, fc_diskcache *disk, fc_error *e) {
+    int64_t older = 0;
+    fc_diskcache_stats before = {0}, after = {0};
+    char freed[32], n[FC_COMMAS];
+    if (fc_cli_on(c, FC_FLAG_OLDER)) FC_TRY(parse_age(c->o.text[FC_FLAG_OLDER], &older, e));
+    if (disk) fc_diskcache_stats_get(disk, &before);
+    uint64_t removed = disk ? fc_diskcache_clear(disk, older) : 0;
+    if (disk) fc_diskcache_stats_get(disk, &after);
+    int64_t bytes = before.bytes > after.bytes ? (int64_t)(before.bytes - after.bytes) : 0;
+    if (fc_cli_on(c, FC_FLAG_JSON))
+        fc_str_printf(&c->out, "{\"removed\":%llu,\"bytes\":%lld}\n", (unsigned long long)removed,
+                      (long long)bytes);
+    else
+        fc_str_printf(&c->out, "removed %s entr%s, %s\n", fc_commas(n, (int64_t)removed),
+                      removed == 1 ? "y" : "ies", fc_show_bytes(freed, bytes));
+    return FUSEC_OK;
+}
+
+fusec_status fc_cmd_cache(fc_cli *c, fc_error *e) {
+    fc_context *ctx;
+    if (fc_cli_on(c, FC_FLAG_LIST) && fc_cli_on(c, FC_FLAG_CLEAR))
+        return fc_fail(e, FUSEC_USAGE, "--list and --clear exclude each other");
+    if (fc_cli_on(c, FC_FLAG_OLDER) && !fc_cli_on(c, FC_FLAG_CLEAR))
+        return fc_fail(e, FUSEC_USAGE, "--older belongs to --clear");
+    FC_TRY(fc_context_new(&c->config, &ctx, e));
+    fc_diskcache *disk = fc_context_disk(ctx);
+    fusec_status s = FUSEC_OK;
+    if (fc_cli_on(c, FC_FLAG_CLEAR))
+        s = clear(c, disk, e);
+    else
+        summary(c, disk);
+    fc_context_free(ctx);
+    return s;
+}

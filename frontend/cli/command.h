@@ -1,0 +1,77 @@
+/* command.h - what the subcommands of `fusec` share: options, configuration, streams, messages.
+ *
+ * A subcommand fills `out` (standard output, written only when it succeeded, so that stdout is the
+ * whole answer or empty) and returns a status with its message in the fc_error, or with records in
+ * `ds`. fc_cli_main shows both and turns the status into the exit code. */
+#ifndef FUSEC_FRONTEND_CLI_COMMAND_H
+#define FUSEC_FRONTEND_CLI_COMMAND_H
+
+#include "frontend/cli/options.h"
+#include "frontend/cli/report.h"
+#include "frontend/io/outfile.h"
+#include "runtime/context.h"
+
+#define FC_LANGUAGE_VERSION 1
+
+typedef struct fc_cli {
+    fc_options o;
+    const fc_alloc *alloc;
+    fc_config config; /* the environment and the flags */
+    fc_diags ds;      /* what there is to say about program texts */
+    FC_VEC(fc_source *) sources; /* live until the records are shown */
+    fc_str out;
+    bool color, quiet, verbose;
+    int answer; /* exit code of a command that was done: 1 is "no" */
+} fc_cli;
+
+/* The whole command: parses, runs, reports. Returns the exit code. */
+int fc_cli_main(int argc, char **argv);
+
+fusec_status fc_cmd_run(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_check(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_explain(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_bench(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_build(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_fmt(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_devices(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_cache(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_help(fc_cli *c, fc_error *e);
+fusec_status fc_cmd_completion(fc_cli *c, fc_error *e);
+
+static inline bool fc_cli_on(const fc_cli *c, fc_flag f) {
+    return c->o.on[f];
+}
+
+/* ---- talk: standard error, at once ---- */
+
+/* A note "fusec: note: TEXT [slug]"; nothing with -q. */
+void fc_cli_note(fc_cli *c, const char *slug, const char *fmt, ...) FC_PRINTF(3, 4);
+/* A line of text; nothing with -q. */
+void fc_cli_say(const fc_cli *c, const char *fmt, ...) FC_PRINTF(2, 3);
+
+/* ---- files ---- */
+
+/* Reads a text of at most the size a program may have. "-" is standard input. */
+fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e);
+/* A text as a source that lives as long as the command. */
+fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t len,
+                           const fc_source **out, fc_error *e);
+fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **out, fc_error *e);
+
+/* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. One
+ * file at a time. */
+fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e);
+fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e);
+void fc_cli_out_abandon(fc_outfile *f);
+/* A whole text file. */
+fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, size_t len,
+                               fc_error *e);
+
+/* ---- small texts ---- */
+
+void fc_json_text(fc_str *out, const char *text);             /* a JSON string */
+void fc_json_number(fc_str *out, double v);                   /* null if not finite */
+double fc_seconds_now(void);                                  /* a monotonic clock */
+int fc_cli_width(void);                                       /* columns of standard output */
+
+#endif

@@ -1,0 +1,149 @@
+/* streams.c - descriptors, signals, whole files. See streams.h and command.h.
+ *
+ * A signal handler reaches nothing but what is static: the name of the one temporary file. It is
+ * written while the signals are blocked. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cli/streams.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frontend/cli/command.h"
+#include "frontend/io/reader.h"
+
+static char temporary[PATH_MAX];
+static volatile sig_atomic_t has_temporary, on_terminal;
+
+static void interrupted(int sig) {
+    if (has_temporary) unlink(temporary);
+    if (on_terminal) {
+        static const char clear[] = "\r\033[K";
+        ssize_t n = write(STDERR_FILENO, clear, sizeof clear - 1);
+        (void)n;
+    }
+    _exit(128 + sig);
+}
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+
+void fc_streams_start(void) {
+    /* The lowest free descriptor is taken. stdin must not be writable nor the others readable. */
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    on_terminal = isatty(STDERR_FILENO) == 1;
+    struct sigaction a, old;
+    memset(&a, 0, sizeof a);
+    a.sa_handler = interrupted;
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < FC_COUNT(caught); i++)
+        if (!sigaction(caught[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(caught[i], &a, NULL);
+}
+
+static void block(sigset_t *before) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < FC_COUNT(caught); i++) sigaddset(&set, caught[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e) {
+    sigset_t before;
+    block(&before);
+    fusec_status s = fc_outfile_open(f, c->alloc, path, e);
+    if (!s && f->tmp && strlen(f->tmp) < sizeof temporary) {
+        memcpy(temporary, f->tmp, strlen(f->tmp) + 1);
+        has_temporary = 1;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return s;
+}
+
+fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e) {
+    fusec_status s = fc_outfile_commit(f, e);
+    has_temporary = 0;
+    return s;
+}
+
+void fc_cli_out_abandon(fc_outfile *f) {
+    fc_outfile_abandon(f);
+    has_temporary = 0;
+}
+
+fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, size_t len,
+                               fc_error *e) {
+    fc_outfile f;
+    FC_TRY(fc_cli_out_open(c, &f, path, e));
+    fusec_status s = fc_outfile_write(&f, text, len, e);
+    if (s) {
+        fc_cli_out_abandon(&f);
+        return s;
+    }
+    return fc_cli_out_commit(&f, e);
+}
+
+fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e) {
+    fc_reader r;
+    char piece[8192];
+    fusec_status s = FUSEC_OK;
+    if (!strcmp(path, "-"))
+        fc_reader_fd(&r, STDIN_FILENO, "standard input");
+    else
+        FC_TRY(fc_reader_open(&r, path, e));
+    for (size_t got = sizeof piece; !s && got == sizeof piece && out->len <= FC_SOURCE_LIMIT;) {
+        s = fc_reader_fill(&r, piece, sizeof piece, &got, e);
+        if (!s) fc_str_addn(out, piece, got);
+    }
+    fc_reader_close(&r);
+    return !s && out->oom ? fc_oom(e) : s;
+}
+
+/* ---- small texts ----------------------------------------------------------------------------------- */
+
+void fc_json_text(fc_str *out, const char *text) {
+    const char *end = text + strlen(text);
+    fc_str_char(out, '"');
+    while (text < end) {
+        uint32_t cp = 0;
+        size_t n = fc_utf8_next(text, end, &cp);
+        if (!n)
+            fc_str_add(out, "\\ufffd");
+        else if (cp == '"' || cp == '\\')
+            fc_str_printf(out, "\\%c", (int)cp);
+        else if (cp == '\n')
+            fc_str_add(out, "\\n");
+        else if (cp < 0x20 || cp == 0x7f)
+            fc_str_printf(out, "\\u%04x", cp);
+        else
+            fc_str_addn(out, text, n);
+        text += n ? n : 1;
+    }
+    fc_str_char(out, '"');
+}
+
+void fc_json_number(fc_str *out, double v) {
+    if (isfinite(v))
+        fc_str_double(out, v, false);
+    else
+        fc_str_add(out, "null");
+}
+
+double fc_seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int fc_cli_width(void) {
+    struct winsize w;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40) return w.ws_col;
+    return 80;
+}

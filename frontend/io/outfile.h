@@ -1,0 +1,29 @@
+/* outfile.h - a file that appears whole or not at all.
+ *
+ * Bytes go to a temporary file in the directory of the target, which fc_outfile_commit renames over
+ * it; fc_outfile_abandon removes it. A target that is not a regular file (a pipe, /dev/null) is
+ * written directly. Permissions of a file that is replaced are kept. */
+#ifndef FUSEC_FRONTEND_IO_OUTFILE_H
+#define FUSEC_FRONTEND_IO_OUTFILE_H
+
+#include "ir/base.h"
+
+typedef struct fc_outfile {
+    const fc_alloc *alloc;
+    int fd;
+    bool borrowed;  /* the descriptor belongs to the caller */
+    char *path;     /* where it goes, symbolic links resolved */
+    char *tmp;      /* the temporary name; NULL when written directly */
+    int64_t at;     /* bytes written */
+    char name[200]; /* as messages show it */
+} fc_outfile;
+
+fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *path, fc_error *e);
+/* Writes to an open descriptor that stays open; commit and abandon then only finish. */
+void fc_outfile_fd(fc_outfile *o, int fd, const char *name);
+fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e);
+/* Frees everything, also on failure (after which there is no file). */
+fusec_status fc_outfile_commit(fc_outfile *o, fc_error *e);
+void fc_outfile_abandon(fc_outfile *o);
+
+#endif

@@ -1,0 +1,98 @@
+/* reader.c - sources of bytes: descriptors and memory. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/io/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frontend/io/array.h"
+
+/* Small enough for the cache, so that a caller can work on a piece while it is warm. */
+#define PIECE ((size_t)1 << 20)
+
+static int64_t read_fd(fc_reader *s, void *buf, size_t n, fc_error *e) {
+    for (;;) {
+        ssize_t got = read(s->fd, buf, n);
+        if (got >= 0) return got;
+        if (errno == EINTR) continue;
+        char text[32];
+        fc_fail(e, FUSEC_IO, "cannot read %s: %s", s->name, fc_errno_text(errno, text));
+        return -1;
+    }
+}
+
+static void close_fd(fc_reader *s) {
+    close(s->fd);
+}
+
+static int64_t read_memory(fc_reader *s, void *buf, size_t n, fc_error *e) {
+    (void)e;
+    int64_t left = s->size - s->at;
+    if ((int64_t)n > left) n = (size_t)left;
+    if (n) memcpy(buf, (const char *)s->user + s->at, n);
+    return (int64_t)n;
+}
+
+void fc_reader_fd(fc_reader *s, int fd, const char *name) {
+    memset(s, 0, sizeof *s);
+    s->read = read_fd;
+    s->fd = fd;
+    s->size = -1;
+    fc_shown_name(s->name, sizeof s->name, name);
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    /* Standard input may be a file that somebody has read a part of already. */
+    off_t here = lseek(fd, 0, SEEK_CUR);
+    if (here >= 0 && here <= st.st_size) s->size = (int64_t)(st.st_size - here);
+}
+
+fusec_status fc_reader_open(fc_reader *s, const char *path, fc_error *e) {
+    memset(s, 0, sizeof *s);
+    s->fd = -1;
+    fc_shown_name(s->name, sizeof s->name, path);
+    char text[32];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return fc_fail(e, FUSEC_IO, "cannot open %s: %s", s->name, fc_errno_text(errno, text));
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return fc_fail(e, FUSEC_IO, "cannot read %s: it is a directory", s->name);
+    }
+    fc_reader_fd(s, fd, path);
+    s->close = close_fd;
+    return FUSEC_OK;
+}
+
+void fc_reader_memory(fc_reader *s, const void *data, size_t size, const char *name) {
+    memset(s, 0, sizeof *s);
+    s->read = read_memory;
+    s->user = (void *)(uintptr_t)data;
+    s->fd = -1;
+    s->size = (int64_t)size;
+    fc_shown_name(s->name, sizeof s->name, name);
+}
+
+void fc_reader_close(fc_reader *s) {
+    if (s->close) s->close(s);
+    s->close = NULL;
+    s->read = NULL;
+}
+
+fusec_status fc_reader_fill(fc_reader *s, void *buf, size_t n, size_t *got, fc_error *e) {
+    size_t done = 0;
+    *got = 0;
+    while (done < n) {
+        size_t want = n - done < PIECE ? n - done : PIECE;
+        int64_t k = s->read(s, (char *)buf + done, want, e);
+        if (k < 0) return e ? e->code : FUSEC_IO;
+        if (k == 0) break;
+        done += (size_t)k;
+        s->at += k;
+        if (s->progress) s->progress(s->progress_user, s->at, s->size);
+    }
+    *got = done;
+    return FUSEC_OK;
+}
