@@ -74,12 +74,35 @@ foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
   fusec_flags(example_${name})
-  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} C_STANDARD 99
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/examples)
   target_link_libraries(example_${name} PRIVATE fusec m)
   add_test(NAME example.${name} COMMAND example_${name}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
+# ---- benchmarks: programs on the shared library, built with the tests so that they keep compiling ------
+
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  fusec_flags(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
+  target_link_libraries(${name} PRIVATE fusec m)
+endforeach()
+
+# ---- files made from the table of operations are those that are committed ------------------------------
+
+set_target_properties(fusec_gen PROPERTIES EXCLUDE_FROM_ALL OFF)
+foreach(made operations:docs/operations.md header:include/fusec/ops.h)
+  string(REGEX MATCH "^[^:]*" kind ${made})
+  string(REGEX REPLACE "^[^:]*:" "" file ${made})
+  add_test(NAME generated.${kind} COMMAND ${CMAKE_COMMAND} -D GEN=$<TARGET_FILE:fusec_gen>
+    -D KIND=${kind} -D FILE=${CMAKE_CURRENT_SOURCE_DIR}/${file}
+    -D OUT=${CMAKE_BINARY_DIR}/generated.${kind}
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/FusecGenerated.cmake)
 endforeach()
 
 # ---- the installed tree -------------------------------------------------------------------------------

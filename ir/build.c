@@ -146,9 +146,11 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
     if (!usable(g, a)) return FC_NONODE;
     fusec_dtype from = (fusec_dtype)fc_at(g, a)->dtype;
     if (from == t) return a;
-    if (fc_dtypes[from].bytes != fc_dtypes[t].bytes || t == FUSEC_BOOL) {
-        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "bitcast from %s to %s: the widths differ",
-                fc_dtypes[from].name, fc_dtypes[t].name);
+    bool of_bool = from == FUSEC_BOOL || t == FUSEC_BOOL;
+    if (fc_dtypes[from].bytes != fc_dtypes[t].bytes || of_bool) {
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "bitcast from %s to %s: %s", fc_dtypes[from].name,
+                fc_dtypes[t].name,
+                of_bool ? "bool has no bits to keep; cast it" : "the widths differ");
         return FC_NONODE;
     }
     fc_ninfo n = node_like(g, FC_OP_BITCAST, a);
@@ -250,10 +252,31 @@ static fc_node build_pow(fc_graph *g, fc_node x, fc_node y) {
     return fc_const_is(t, e->attr, 2.0) ? fc_build_op(g, FC_OP_mul, x, x, FC_NONODE) : FC_NONODE;
 }
 
+/* The usual case: one or two floats of one dtype and one shape, or with a constant, where nothing
+ * has to be converted, broadcast or renamed. False: the general way. */
+static inline bool plain_op(const fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ninfo *out) {
+    const fc_op_info *row = &fc_ops[op];
+    bool binary = row->arity == 2;
+    if (row->arity > 2 || row->rule > FC_RULE_TEST || op == FC_OP_pow) return false;
+    if (a >= g->nodes.len || (binary && b >= g->nodes.len)) return false;
+    const fc_ninfo *x = fc_at(g, a), *y = binary ? fc_at(g, b) : x;
+    if (x->dtype != y->dtype || !fc_is_float((fusec_dtype)x->dtype)) return false;
+    if (x->shape != y->shape && x->op != FC_OP_CONST && y->op != FC_OP_CONST) return false;
+    bool test = row->rule >= FC_RULE_COMPARE;
+    *out = (fc_ninfo){.op = (uint16_t)op,
+                      .dtype = test ? FUSEC_BOOL : x->dtype,
+                      .nops = row->arity,
+                      .shape = x->op == FC_OP_CONST ? y->shape : x->shape,
+                      .src = {a, b, FC_NONODE}};
+    return true;
+}
+
 fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
     fc_node src[3] = {a, b, c};
     int n = fc_ops[op].arity;
+    fc_ninfo plain;
     if (g->error.code) return FC_NONODE;
+    if (plain_op(g, op, a, b, &plain)) return fc_graph_add(g, &plain);
     for (int i = 0; i < n; i++)
         if (src[i] >= g->nodes.len) return FC_NONODE;
     if (!check_operands(g, &op, src, n)) return FC_NONODE;
@@ -297,7 +320,8 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
         }
     }
     node.shape = shape;
-    for (int i = 0; i < n; i++) node.src[i] = src[i];
+    memcpy(node.src, src,
+           sizeof src); /* fixed length: a loop over n costs more than all the rest */
     if (op == FC_OP_pow) {
         fc_node p = build_pow(g, src[0], src[1]);
         if (p != FC_NONODE || g->error.code) return p;

@@ -186,11 +186,17 @@ static fc_dim product(fc_graph *g, uint32_t rank, const fc_dim *shape) {
     return p;
 }
 
-/* Products compare term by term only, so common factors (in any order) are dropped first. */
+static bool is_zero(const fc_graph *g, fc_dim d) {
+    int64_t v;
+    return fc_dim_is_const(&g->dims, d, &v) && v == 0;
+}
+
+/* Products compare term by term only, so common factors (in any order) are dropped first; but not
+ * zeros, which make the other factors irrelevant. */
 static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim *sb) {
     for (uint32_t i = 0; i < ra; i++)
         for (uint32_t j = 0; j < rb; j++)
-            if (sa[i] == sb[j]) {
+            if (sa[i] == sb[j] && !is_zero(g, sa[i])) {
                 sa[i--] = sa[--ra];
                 sb[j] = sb[--rb];
                 break;

@@ -142,6 +142,10 @@ fc_val fc_val_op(fc_code *c, fc_op op, fc_val a, fc_val b, fc_val d) {
     const fusec_dtype t = fc_val_dtype(c, fc_ops[op].rule == FC_RULE_SELECT ? b : a);
     if (!operands_fit(c, op, v, t)) return fail(c, FUSEC_INTERNAL);
     if (fc_is_half(t)) return op_on_half(c, op, v, t);
+    if (c->rewrite != NULL) {
+        const fc_val r = c->rewrite(c, op, v);
+        if (r != FC_NOVAL || c->status != FUSEC_OK) return r;
+    }
     if (c->target != FC_TARGET_NONE && !fc_target_has((fc_target_kind)c->target, op, t)) {
         fc_val r = fc_expand(c, op, a, b, d);
         return r == FC_NOVAL ? fail(c, FUSEC_INTERNAL) : r;

@@ -47,10 +47,16 @@ typedef struct fc_instr {
 typedef enum fc_target_kind { FC_TARGET_CUDA, FC_TARGET_LLVM, FC_TARGET_INTERP } fc_target_kind;
 #define FC_TARGET_NONE (-1)
 
+struct fc_code;
+/* A backend's own code for a row, made of other rows; `v` are the operands, of a compute dtype. It is
+ * asked before the target's column is looked at. FC_NOVAL: the row stays what it is. */
+typedef fc_val (*fc_rewrite)(struct fc_code *c, fc_op op, const fc_val v[3]);
+
 typedef struct fc_code {
     const fc_alloc *alloc;
     int target; /* an fc_target_kind: what this target lacks is expanded while it is added;
                    FC_TARGET_NONE (fc_code_init): rows and casts stay as they are */
+    fc_rewrite rewrite; /* may be NULL; set after fc_code_init */
     FC_VEC(fc_instr) ins;
     uint32_t *slots; /* hash table for common subexpressions */
     uint32_t nslots;

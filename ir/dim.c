@@ -176,6 +176,18 @@ static int64_t floor_div(int64_t a, int64_t b) {
     return a % b && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+/* (k*A + r) // k is A + r // k; FC_DIM_NONE when a coefficient is no multiple of k. */
+static fc_dim divide_form(fc_dimtab *t, fc_dim a, int64_t k) {
+    const fc_form f = t->forms.at[a];
+    fc_term small[16];
+    if (!f.nterms || f.nterms > FC_COUNT(small) || k == -1) return FC_DIM_NONE;
+    for (uint32_t i = 0; i < f.nterms; i++) {
+        if (f.terms[i].coef % k) return FC_DIM_NONE;
+        small[i] = (fc_term){.sym = f.terms[i].sym, .coef = f.terms[i].coef / k};
+    }
+    return intern(t, floor_div(f.c, k), small, f.nterms);
+}
+
 fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b) {
     int64_t x, y;
     if (a == FC_DIM_NONE || b == FC_DIM_NONE) return FC_DIM_NONE;
@@ -184,6 +196,8 @@ fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b) {
         if (y == 1) return a;
         if (fc_dim_is_const(t, a, &x))
             return x == INT64_MIN && y == -1 ? FC_DIM_NONE : fc_dim_const(t, floor_div(x, y));
+        fc_dim exact = divide_form(t, a, y);
+        if (exact != FC_DIM_NONE) return exact;
     }
     return opaque(t, FC_SYM_FLOORDIV, a, b);
 }
@@ -195,6 +209,10 @@ fc_dim fc_dim_mod(fc_dimtab *t, fc_dim a, fc_dim b) {
         if (y == 0 || y == INT64_MIN) return FC_DIM_NONE;
         if (y == 1 || y == -1) return fc_dim_const(t, 0);
         if (fc_dim_is_const(t, a, &x)) return fc_dim_const(t, x - floor_div(x, y) * y);
+        if (divide_form(t, a, y) != FC_DIM_NONE) {
+            x = t->forms.at[a].c;
+            return fc_dim_const(t, x - floor_div(x, y) * y);
+        }
     }
     return opaque(t, FC_SYM_MOD, a, b);
 }

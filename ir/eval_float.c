@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "ir/far.h"
+
 #define PICK(f, i) f
 
 #define LOOPS   loops_f32

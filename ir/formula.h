@@ -7,8 +7,9 @@
  * The literals live until their block ends, and the branch of an `if` is a block of its own: what
  * is chosen there is kept as a fc_val.
  *
- * Used by ir/expand*.c only, which have in scope: s, the code; TYPE, the dtype of N(v). The names
- * in capitals are the rows of ops.def; a row that an expansion needs gets its line here. */
+ * Used by ir/expand*.c and codegen/llvm/math_*.c, which have in scope: s, the code; TYPE, the dtype
+ * of N(v). The names in capitals are the rows of ops.def; a row that an expansion needs gets its
+ * line here. */
 #ifndef FUSEC_IR_FORMULA_H
 #define FUSEC_IR_FORMULA_H
 

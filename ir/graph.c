@@ -37,6 +37,28 @@ bool fc_axis_is_one(const fc_graph *g, fc_node n, uint32_t axis) {
     return fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &v) && v == 1;
 }
 
+/* What is much larger than the last content is given back: clearing it would cost more than it
+ * saves. */
+void fc_graph_clear(fc_graph *g) {
+    const bool large = g->nnode_slots > 4096 && g->nodes.len * 16 < g->nnode_slots;
+    if (large) {
+        fc_vec_free(g->alloc, &g->nodes);
+        fc_free(g->alloc, g->node_slots);
+        g->node_slots = NULL;
+        g->nnode_slots = 0;
+    }
+    if (g->node_slots) memset(g->node_slots, 0, g->nnode_slots * sizeof *g->node_slots);
+    if (g->list_slots) memset(g->list_slots, 0, g->nlist_slots * sizeof *g->list_slots);
+    g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->list_data.len =
+        g->lists.len = 0;
+    fc_dimtab_free(&g->dims);
+    fc_arena_free(&g->arena);
+    fc_arena_init(&g->arena, g->alloc);
+    fc_dimtab_init(&g->dims, g->alloc);
+    memset(&g->error, 0, sizeof g->error);
+    fc_intern_list(g, NULL, 0);
+}
+
 /* ---- lists ------------------------------------------------------------------------------- */
 
 static uint64_t list_hash(const int64_t *v, uint32_t n) {
@@ -92,17 +114,21 @@ typedef struct node_words {
 
 static inline node_words words_of(const fc_ninfo *n) {
     node_words r;
-    memcpy(&r, n, sizeof r);
+    memcpy(&r.w[0], &n->op, 8);
+    memcpy(&r.w[1], &n->src[0], 8);
+    memcpy(&r.w[2], &n->src[2], 8);
+    memcpy(&r.w[3], &n->attr, 8);
+    memcpy(&r.w[4], &n->axis_kind, 8);
     return r;
 }
 
+/* A sum of products with odd constants, which can run at once, and a final mix. */
 static inline uint64_t node_hash(const node_words *n) {
-    uint64_t h = n->w[0] * 0x9e3779b97f4a7c15u;
-    h = (h ^ (h >> 29) ^ n->w[1]) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ (h >> 32) ^ n->w[2]) * 0x94d049bb133111ebu;
-    h = (h ^ (h >> 29) ^ n->w[3]) * 0xff51afd7ed558ccdu;
-    h = (h ^ (h >> 32) ^ n->w[4]) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 31);
+    uint64_t h = n->w[0] * 0x9e3779b97f4a7c15u + n->w[1] * 0xbf58476d1ce4e5b9u +
+                 n->w[2] * 0x94d049bb133111ebu + n->w[3] * 0xff51afd7ed558ccdu +
+                 n->w[4] * 0xc4ceb9fe1a85ec53u;
+    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
+    return h ^ (h >> 32);
 }
 
 static inline bool node_equal(const fc_ninfo *a, const node_words *b) {
@@ -113,7 +139,7 @@ static inline bool node_equal(const fc_ninfo *a, const node_words *b) {
 
 /* The place comes from the lower half of the hash; the upper half stands in the slot, so that other
  * nodes are passed over without a look at them. */
-static bool grow_node_slots(fc_graph *g) {
+static __attribute__((noinline)) bool grow_node_slots(fc_graph *g) {
     uint32_t n = g->nnode_slots ? g->nnode_slots * 2 : 256;
     uint64_t *slots = fc_calloc(g->alloc, n, sizeof *slots);
     if (!slots) return false;
@@ -171,16 +197,22 @@ static fc_node push_node(fc_graph *g, const node_words *w, uint64_t hash, uint32
     return (fc_node)(g->nodes.len - 1);
 }
 
+/* Checks the operands and puts them in order; unused ones become FC_NONODE. Written out, without a
+ * loop: this runs for every node that is asked for. */
+static inline bool set_operands(const fc_graph *g, fc_ninfo *n) {
+    const uint32_t len = (uint32_t)g->nodes.len, nops = n->nops;
+    const fc_node a = nops > 0 ? n->src[0] : FC_NONODE, b = nops > 1 ? n->src[1] : FC_NONODE,
+                  c = nops > 2 ? n->src[2] : FC_NONODE;
+    if ((nops > 0 && a >= len) || (nops > 1 && b >= len) || (nops > 2 && c >= len)) return false;
+    const bool swap = nops == 2 && a > b && (fc_ops[n->op].flags & FC_F_COMMUTES);
+    n->src[0] = swap ? b : a;
+    n->src[1] = swap ? a : b;
+    n->src[2] = c;
+    return true;
+}
+
 fc_node fc_graph_add(fc_graph *g, fc_ninfo *n) {
-    if (g->error.code) return FC_NONODE;
-    for (int i = 0; i < n->nops; i++)
-        if (n->src[i] >= g->nodes.len) return FC_NONODE;
-    for (int i = n->nops; i < 3; i++) n->src[i] = FC_NONODE;
-    if (n->nops == 2 && n->src[0] > n->src[1] && (fc_ops[n->op].flags & FC_F_COMMUTES)) {
-        fc_node t = n->src[0];
-        n->src[0] = n->src[1];
-        n->src[1] = t;
-    }
+    if (g->error.code || !set_operands(g, n)) return FC_NONODE;
     uint64_t bits;
     if (n->nops && n->shape == 0 && fold(g, n, &bits))
         return fc_build_const(g, (fusec_dtype)n->dtype, bits);

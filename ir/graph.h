@@ -90,6 +90,7 @@ typedef struct fc_graph {
 
 void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits);
 void fc_graph_free(fc_graph *g);
+void fc_graph_clear(fc_graph *g); /* empty again; keeps its memory */
 
 /* ---- reading ----------------------------------------------------------------------------- */
 

@@ -55,7 +55,8 @@ static bool changes_nothing(const fc_graph *g, const fc_ninfo *n) {
         if (v[i] != i) return false;
     for (uint32_t i = 0; n->op == FC_OP_SLICE && i < rank; i++) {
         int64_t start;
-        if (!fc_dim_is_const(&g->dims, (fc_dim)v[3 * i], &start) || start || v[3 * i + 1] != 1) return false;
+        if (!fc_dim_is_const(&g->dims, (fc_dim)v[3 * i], &start) || start || v[3 * i + 1] != 1)
+            return false;
     }
     return true;
 }
@@ -63,7 +64,8 @@ static bool changes_nothing(const fc_graph *g, const fc_ninfo *n) {
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo n) {
     if (g->error.code || n.src[0] >= g->nodes.len) return FC_NONODE;
     /* what is below is composed already, so this ends after a step or two */
-    while (!g->error.code && compose(g, &n)) {}
+    while (!g->error.code && compose(g, &n)) {
+    }
     if (g->error.code) return FC_NONODE;
     return changes_nothing(g, &n) ? n.src[0] : fc_graph_node(g, n);
 }

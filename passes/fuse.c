@@ -170,7 +170,7 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     if (why) return why;
     fc_visit v = {.stage = -1};
     bool reduction = j.role == FC_ROLE_REDUCE;
-    if (!fc_fuse_trace(g, f, region, j.from, j.from_map, &v))
+    if (!fc_fuse_trace(g, f, region, j.from, j.from_map, !reduction, &v))
         why = v.why ? v.why : "out of memory";
     else if (reduction && r->schedule == FC_SCHED_OUTER && v.stage >= 0)
         why = "a column reduction does not wait for another one in the same kernel";
@@ -233,7 +233,7 @@ static bool own_region(fc_graph *g, fc_fusion *f, fc_node n, fc_visit *v) {
     const char *why = fits(g, &f->regions.at[region], n, &j);
     if (!why && fc_at(g, n)->op != FC_OP_INPUT && j.role != FC_ROLE_REDUCE) j.role = FC_ROLE_MAP;
     *v = (fc_visit){.stage = -1};
-    if (why || !fc_fuse_trace(g, f, region, j.from, j.from_map, v))
+    if (why || !fc_fuse_trace(g, f, region, j.from, j.from_map, j.role != FC_ROLE_REDUCE, v))
         return fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n,
                        why ? why : v->why),
                false;
@@ -242,7 +242,7 @@ static bool own_region(fc_graph *g, fc_fusion *f, fc_node n, fc_visit *v) {
 
 static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_readers *readers,
                   fc_node n) {
-    fc_visit v;
+    fc_visit v = {.stage = -1};
     bool ok = own_region(g, f, n, &v);
     uint32_t own = (uint32_t)f->regions.len - 1, joined = FC_NOREGION;
     const char *why = "";

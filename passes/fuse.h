@@ -77,10 +77,11 @@ typedef struct fc_visit {
     const char *why;  /* reason of a refusal */
 } fc_visit;
 
-/* Follows `from` (with its map over r's domain) down to inputs and roots. False: it can't be
- * computed in this region, v->why says why (or out of memory: g->error). */
+/* Follows `from` (with its map over r's domain) down to inputs and roots. `placed`: `from` is the
+ * root that is being placed; else it is the operand of one and may be a root itself. False: it
+ * can't be computed in this region, v->why says why (or out of memory: g->error). */
 bool fc_fuse_trace(fc_graph *g, const fc_fusion *f, uint32_t region, fc_node from, fc_list map,
-                   fc_visit *v);
+                   bool placed, fc_visit *v);
 void fc_visit_free(const fc_alloc *a, fc_visit *v);
 bool fc_region_has(const fc_region *r, fc_node n, fc_list map);
 bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key);

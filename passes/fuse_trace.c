@@ -93,7 +93,8 @@ static bool visit(fc_graph *g, const fc_fusion *f, const fc_region *r, bool star
         return v->params++, true;
     if (n->op == FC_OP_IOTA) return v->accesses++, true;
     if (n->op == FC_OP_INPUT) return add_leaf(f, r, v, t.node);
-    if (!start && f->is_root[t.node]) {
+    /* `start` is the value being placed, or the operand of a reduction, which may have its place */
+    if (f->is_root[t.node] && (!start || f->home[t.node] != FC_NOREGION)) {
         const fc_root *own = find_root(r, t.node);
         if (!own) {
             if (f->home[t.node] != FC_NOREGION && !add_unique(f->alloc, v, false, f->home[t.node]))
@@ -139,12 +140,12 @@ static bool visit(fc_graph *g, const fc_fusion *f, const fc_region *r, bool star
 }
 
 bool fc_fuse_trace(fc_graph *g, const fc_fusion *f, uint32_t region, fc_node from, fc_list map,
-                   fc_visit *v) {
+                   bool placed, fc_visit *v) {
     const fc_region *r = &f->regions.at[region];
     fc_todos todo = {0};
     fc_region local = {0}; /* used as a plain set of what this walk has met */
     fc_todo first = {from, map};
-    bool ok = fc_push(f->alloc, &todo, first), start = true;
+    bool ok = fc_push(f->alloc, &todo, first), start = placed;
     while (ok && todo.len) {
         fc_todo t = todo.at[--todo.len];
         uint64_t key = key_of(t.node, t.map);

@@ -1,22 +1,25 @@
 /* graph_verify.c - checks that a graph is what ir/graph.h says it is.
  *
- * In: any graph, also a broken one. Out: FUSEC_OK, or FUSEC_INTERNAL with the first node that is wrong and
- * why. Passes are run between two of these checks, so a fault is found at the pass that made it. */
+ * In: any graph, also a broken one. Out: FUSEC_OK, or FUSEC_INTERNAL with the first node that is
+ * wrong and why. Passes are run between two of these checks, so a fault is found at the pass that
+ * made it. */
 #include "passes/plan.h"
 
 #include "ir/expand.h"
 
 typedef const char *reason; /* NULL: fine */
 
-/* ---- lists ----------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static reason check_shape(const fc_graph *g, fc_list shape) {
     if (shape >= g->lists.len) return "its shape is not a list";
     if (fc_list_len(g, shape) > FC_MAX_RANK) return "its rank is too high";
     for (uint32_t i = 0; i < fc_list_len(g, shape); i++) {
         int64_t d = fc_list_at(g, shape)[i], v;
-        if (d < 0 || (uint64_t)d >= g->dims.forms.len) return "its shape has a size that does not exist";
-        if (fc_dim_is_const(&g->dims, (fc_dim)d, &v) && v < 0) return "its shape has a negative size";
+        if (d < 0 || (uint64_t)d >= g->dims.forms.len)
+            return "its shape has a size that does not exist";
+        if (fc_dim_is_const(&g->dims, (fc_dim)d, &v) && v < 0)
+            return "its shape has a negative size";
     }
     return NULL;
 }
@@ -29,12 +32,13 @@ static reason check_lists(const fc_graph *g) {
     return NULL;
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------------------ */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     switch (n->op) {
     case FC_OP_INPUT:
-        if (n->attr >= g->inputs.len || g->inputs.at[n->attr].node != id) return "it is no input of the graph";
+        if (n->attr >= g->inputs.len || g->inputs.at[n->attr].node != id)
+            return "it is no input of the graph";
         return NULL;
     case FC_OP_CONST: {
         unsigned bits = n->dtype == FUSEC_BOOL ? 1 : 8u * fc_dtypes[n->dtype].bytes;
@@ -50,7 +54,7 @@ static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     }
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static bool rule_takes(fc_op op, fusec_dtype t) {
     switch (fc_ops[op].rule) {
@@ -83,7 +87,8 @@ static reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
     if (!rule_takes((fc_op)n->op, t)) return "the row does not take this dtype";
     bool to_bool = row->rule == FC_RULE_COMPARE || row->rule == FC_RULE_TEST;
     if (n->dtype != (to_bool ? FUSEC_BOOL : t)) return "its dtype is not that of the row";
-    if ((row->flags & FC_F_COMMUTES) && n->src[0] > n->src[1]) return "its operands are out of order";
+    if ((row->flags & FC_F_COMMUTES) && n->src[0] > n->src[1])
+        return "its operands are out of order";
     return n->attr || n->axis_kind || n->flags ? "an elementwise node has attributes"
                                                : check_pointwise_shapes(g, n);
 }
@@ -91,14 +96,16 @@ static reason check_elementwise(const fc_graph *g, const fc_ninfo *n) {
 static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
     fusec_dtype from = (fusec_dtype)fc_at(g, n->src[0])->dtype;
     if (n->nops != 1) return "it has the wrong number of operands";
-    if (n->op == FC_OP_BITCAST && (fc_dtypes[from].bytes != fc_dtypes[n->dtype].bytes || n->dtype == FUSEC_BOOL))
+    if (n->op == FC_OP_BITCAST &&
+        (fc_dtypes[from].bytes != fc_dtypes[n->dtype].bytes || n->dtype == FUSEC_BOOL))
         return "a bitcast between different widths";
     if (n->op == FC_OP_MATERIALIZE)
-        return from != n->dtype || fc_at(g, n->src[0])->shape != n->shape ? "it changes its operand" : NULL;
+        return from != n->dtype || fc_at(g, n->src[0])->shape != n->shape ? "it changes its operand"
+                                                                          : NULL;
     return check_pointwise_shapes(g, n);
 }
 
-/* ---- views ---------------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 /* Sizes that differ only by something that is known not to hold. */
 static bool may_be_equal(const fc_graph *g, int64_t a, int64_t b) {
@@ -121,24 +128,28 @@ static reason check_broadcast(const fc_graph *g, const fc_ninfo *n, fc_list from
 static reason check_permute(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     uint32_t r = fc_list_len(g, n->shape);
     uint64_t seen = 0;
-    if (fc_list_len(g, from) != r || n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != r)
+    if (fc_list_len(g, from) != r || n->attr >= g->lists.len ||
+        fc_list_len(g, (fc_list)n->attr) != r)
         return "the permutation has another rank";
     for (uint32_t i = 0; i < r; i++) {
         int64_t axis = fc_list_at(g, (fc_list)n->attr)[i];
         if (axis < 0 || axis >= r || (seen >> axis & 1)) return "the axes are no permutation";
         seen |= UINT64_C(1) << axis;
-        if (fc_list_at(g, n->shape)[i] != fc_list_at(g, from)[axis]) return "an axis has another size";
+        if (fc_list_at(g, n->shape)[i] != fc_list_at(g, from)[axis])
+            return "an axis has another size";
     }
     return NULL;
 }
 
 static reason check_slice(const fc_graph *g, const fc_ninfo *n, fc_list from) {
     uint32_t r = fc_list_len(g, n->shape);
-    if (fc_list_len(g, from) != r || n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != 3 * r)
+    if (fc_list_len(g, from) != r || n->attr >= g->lists.len ||
+        fc_list_len(g, (fc_list)n->attr) != 3 * r)
         return "the slice has another rank";
     for (uint32_t i = 0; i < r; i++) {
         const int64_t *s = fc_list_at(g, (fc_list)n->attr) + 3 * i;
-        if (s[0] < 0 || (uint64_t)s[0] >= g->dims.forms.len) return "a slice starts at a size that does not exist";
+        if (s[0] < 0 || (uint64_t)s[0] >= g->dims.forms.len)
+            return "a slice starts at a size that does not exist";
         if (s[1] == 0) return "a slice has the step 0";
         if (s[2] != fc_list_at(g, n->shape)[i]) return "an axis has another size";
     }
@@ -170,15 +181,17 @@ static reason check_view(const fc_graph *g, const fc_ninfo *n) {
     }
 }
 
-/* ---- reductions -------------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list from, uint64_t *mask) {
+static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list from,
+                                 uint64_t *mask) {
     *mask = 0;
     if (n->attr >= g->lists.len || !fc_list_len(g, (fc_list)n->attr)) return "it reduces no axes";
     int64_t before = -1;
     for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++) {
         int64_t axis = fc_list_at(g, (fc_list)n->attr)[i];
-        if (axis <= before || axis >= fc_list_len(g, from)) return "its axes are not ascending axes of the operand";
+        if (axis <= before || axis >= fc_list_len(g, from))
+            return "its axes are not ascending axes of the operand";
         *mask |= UINT64_C(1) << axis;
         before = axis;
     }
@@ -192,7 +205,8 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
     uint64_t mask;
     reason why = check_reduced_axes(g, n, a->shape, &mask);
     if (why) return why;
-    if (n->dtype != fc_red_dtype((fc_op)n->op, (fusec_dtype)a->dtype)) return "its dtype is not that of the row";
+    if (n->dtype != fc_red_dtype((fc_op)n->op, (fusec_dtype)a->dtype))
+        return "its dtype is not that of the row";
     if (n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
     for (uint32_t i = 0; i < r; i++) {
         int64_t one;
@@ -200,13 +214,14 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
         if (reduced && !(n->flags & FC_NODE_KEEPDIMS)) continue;
         if (at >= fc_list_len(g, n->shape)) return "its shape lacks an axis";
         int64_t d = fc_list_at(g, n->shape)[at++];
-        if (reduced ? !fc_dim_is_const(&g->dims, (fc_dim)d, &one) || one != 1 : d != fc_list_at(g, a->shape)[i])
+        if (reduced ? !fc_dim_is_const(&g->dims, (fc_dim)d, &one) || one != 1
+                    : d != fc_list_at(g, a->shape)[i])
             return "its shape is not what the reduction leaves";
     }
     return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
@@ -215,13 +230,15 @@ static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)
         if (n->src[k] >= id) return "an operand comes after it";
-    bool leaf = n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM || n->op == FC_OP_IOTA;
+    bool leaf =
+        n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM || n->op == FC_OP_IOTA;
     if (leaf != (n->nops == 0)) return "it has the wrong number of operands";
     if (leaf) return check_leaf(g, id, n);
     if (fc_is_elementwise(n->op)) return check_elementwise(g, n);
     if (fc_is_reduction(n->op)) return check_reduction(g, n);
     if (fc_is_view(n->op)) return check_view(g, n);
-    if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE) return check_conversion(g, n);
+    if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE)
+        return check_conversion(g, n);
     return "it is an operation of kernels";
 }
 
@@ -239,13 +256,17 @@ fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
     for (size_t i = 0; i < g->inputs.len; i++) {
         fc_node n = g->inputs.at[i].node;
         if (n >= g->nodes.len || fc_at(g, n)->op != FC_OP_INPUT || fc_at(g, n)->attr != i)
-            return fc_fail(e, FUSEC_INTERNAL, "broken graph: input %s is no input", g->inputs.at[i].name);
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: input %s is no input",
+                           g->inputs.at[i].name);
     }
     for (size_t i = 0; i < g->outputs.len; i++)
         if (g->outputs.at[i].node >= g->nodes.len)
-            return fc_fail(e, FUSEC_INTERNAL, "broken graph: output %s does not exist", g->outputs.at[i].name);
+            return fc_fail(e, FUSEC_INTERNAL, "broken graph: output %s does not exist",
+                           g->outputs.at[i].name);
     for (size_t i = 0; i < g->conditions.len; i++)
-        if (g->conditions.at[i].a >= g->dims.forms.len || g->conditions.at[i].b >= g->dims.forms.len)
-            return fc_fail(e, FUSEC_INTERNAL, "broken graph: a condition on a size that does not exist");
+        if (g->conditions.at[i].a >= g->dims.forms.len ||
+            g->conditions.at[i].b >= g->dims.forms.len)
+            return fc_fail(e, FUSEC_INTERNAL,
+                           "broken graph: a condition on a size that does not exist");
     return FUSEC_OK;
 }

@@ -130,10 +130,14 @@ static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
     return i->nops;
 }
 
+/* Whether another kernel stores the value. */
+static bool made_elsewhere(const lower *l, fc_node n) {
+    return l->f->home[n] != FC_NOREGION && &l->f->regions.at[l->f->home[n]] != l->r;
+}
+
 static bool is_leaf(const lower *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
-    if (i->nops == 0) return true;
-    if (l->f->home[n] != FC_NOREGION && &l->f->regions.at[l->f->home[n]] != l->r) return true;
+    if (i->nops == 0 || made_elsewhere(l, n)) return true;
     if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
     return fc_is_reduction(i->op);
 }
@@ -141,6 +145,7 @@ static bool is_leaf(const lower *l, fc_node n) {
 static fc_val leaf(lower *l, fc_node n, fc_list map) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
+    if (i->nops && made_elsewhere(l, n)) return load(l, n, i->shape, map);
     switch (i->op) {
     case FC_OP_CONST: return fc_val_bits(c, (fusec_dtype)i->dtype, i->attr);
     case FC_OP_DIM:
@@ -152,12 +157,11 @@ static fc_val leaf(lower *l, fc_node n, fc_list map) {
                 l->k, fc_kernel_param(l->k, (fusec_dtype)i->dtype, false, (uint32_t)i->attr));
         return load(l, n, i->shape, map);
     case FC_OP_IOTA: return index_value(l, n, map);
-    case FC_OP_RESHAPE: { /* of an array in memory: read under the new shape */
+    default: { /* a reshape of an array in memory: read under the new shape */
         fc_node a = i->src[0];
         while (fc_at(l->g, a)->op == FC_OP_RESHAPE) a = fc_at(l->g, a)->src[0];
         return load(l, a, i->shape, map);
     }
-    default: return load(l, n, i->shape, map); /* made by another kernel */
     }
 }
 

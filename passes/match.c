@@ -13,7 +13,7 @@ uint32_t fc_for_dtype(fusec_dtype t) {
     return fc_is_half(t) ? FC_FOR_HALF : FC_FOR_WIDE;
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 bool fc_pterm_bits(const fc_pterm *p, fusec_dtype t, uint64_t *bits) {
     bool is_bool = t == FUSEC_BOOL;
@@ -40,8 +40,10 @@ static bool const_fits(const fc_pterm *p, fusec_dtype t, uint64_t bits) {
 }
 
 static bool reciprocal_is_normal(fusec_dtype t, uint64_t bits, bool power_of_two) {
-    static const double smallest[] = {
-        [FUSEC_F16] = 0x1p-14, [FUSEC_BF16] = 0x1p-126, [FUSEC_F32] = 0x1p-126, [FUSEC_F64] = 0x1p-1022};
+    static const double smallest[] = {[FUSEC_F16] = 0x1p-14,
+                                      [FUSEC_BF16] = 0x1p-126,
+                                      [FUSEC_F32] = 0x1p-126,
+                                      [FUSEC_F64] = 0x1p-1022};
     double v = fc_const_value(t, bits), r = 1 / v, mag = r < 0 ? -r : r;
     if (!(mag >= smallest[t] && mag <= fc_const_value(t, fc_const_max(t)))) return false;
     if (!power_of_two) return true;
@@ -67,16 +69,17 @@ static bool condition_holds(fc_pwhat what, fusec_dtype t, uint64_t bits) {
     }
 }
 
-/* ---- terms ------------------------------------------------------------------------------------------------- */
+/* ---- terms ----------------------------------------------------------------------------------- */
 
 /* Recursion over the pattern, which is a few terms of our own. */
-static bool match_term(const fc_graph *g, const fc_pterm *terms, unsigned i, unsigned swaps, fc_node n,
-                       fc_match *m) {
+static bool match_term(const fc_graph *g, const fc_pterm *terms, unsigned i, unsigned swaps,
+                       fc_node n, fc_match *m) {
     const fc_pterm *t = &terms[i];
     const fc_ninfo *v = fc_at(g, n);
     switch (t->kind) {
     case FC_P_ANY_CONST:
-        if (v->op != FC_OP_CONST || !condition_holds(t->what, (fusec_dtype)v->dtype, v->attr)) return false;
+        if (v->op != FC_OP_CONST || !condition_holds(t->what, (fusec_dtype)v->dtype, v->attr))
+            return false;
         /* fall through */
     case FC_P_VALUE:
         if (m->at[t->slot] != FC_NONODE) return m->at[t->slot] == n;
@@ -93,8 +96,8 @@ static bool match_term(const fc_graph *g, const fc_pterm *terms, unsigned i, uns
     return true;
 }
 
-static bool match_variant(const fc_ruleset *s, const fc_graph *g, const fc_variant *v, const fc_ninfo *n,
-                          fc_match *m) {
+static bool match_variant(const fc_ruleset *s, const fc_graph *g, const fc_variant *v,
+                          const fc_ninfo *n, fc_match *m) {
     const fc_compiled *c = &s->rules.at[v->rule];
     const fc_pterm *root = &c->pattern[0];
     memset(m, 0xff, sizeof *m); /* FC_NONODE */
@@ -105,14 +108,16 @@ static bool match_variant(const fc_ruleset *s, const fc_graph *g, const fc_varia
     return fc_for_dtype((fusec_dtype)fc_at(g, m->at[0])->dtype) & c->rule->dtypes;
 }
 
-const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const fc_ninfo *n, fc_match *m) {
+const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const fc_ninfo *n,
+                                  fc_match *m) {
     uint16_t ops[3] = {0};
     uint32_t i = s->first[n->op], end = s->first[n->op + 1];
     for (int k = 0; i < end && k < n->nops; k++) ops[k] = fc_at(g, n->src[k])->op;
     for (; i < end; i++) {
         const fc_variant *v = &s->variants.at[i];
         bool fits = true;
-        for (int k = 0; k < n->nops; k++) fits &= v->expect[k] == FC_OP_NONE || v->expect[k] == ops[k];
+        for (int k = 0; k < n->nops; k++)
+            fits &= v->expect[k] == FC_OP_NONE || v->expect[k] == ops[k];
         if (fits && match_variant(s, g, v, n, m)) return &s->rules.at[v->rule];
     }
     return NULL;

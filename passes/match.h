@@ -5,17 +5,18 @@
  *     sub(add(x, y), y)        rows by name, and cast(...)
  *     x y z  p q               any value; the same letter twice is the same value
  *     c d                      any constant; `c:pow2` one of a condition, see below
- *     0 -1 0.5 inf             constants of the dtype that is met; 0 is either zero, +0 and -0 are just one
- *     true false  min max      bool constants; the lowest and the highest value of an integer dtype
- *     c.log2                   in results: the exponent of a power of two
+ *     0 -1 0.5 inf             constants of the dtype that is met; 0 is either zero, +0 and -0 are
+ * just one true false  min max      bool constants; the lowest and the highest value of an integer
+ * dtype c.log2                   in results: the exponent of a power of two
  *
  *     pow2   integers: 2^k, k >= 0. Floats: +-2^k whose reciprocal is a normal number
  *     recip  a float whose reciprocal is a normal number
  *     wide   an integer that, read as unsigned, is at least the width of its dtype
  *
- * Operands of commutative rows match in both orders. A constant in the pattern is a CONST node, which the
- * operands of elementwise nodes always are after simplification, never a broadcast of one. A result made
- * only of constants folds when it is built; a constant in a result has the dtype of what it stands beside. */
+ * Operands of commutative rows match in both orders. A constant in the pattern is a CONST node,
+ * which the operands of elementwise nodes always are after simplification, never a broadcast of
+ * one. A result made only of constants folds when it is built; a constant in a result has the dtype
+ * of what it stands beside. */
 #ifndef FUSEC_PASSES_MATCH_H
 #define FUSEC_PASSES_MATCH_H
 
@@ -43,7 +44,7 @@ typedef struct fc_rewrite_rule {
 extern const fc_rewrite_rule fc_rewrite_rules[];
 extern const uint32_t fc_rewrite_rule_count;
 
-/* ---- compiled form ------------------------------------------------------------------------------------ */
+/* ---- compiled form --------------------------------------------------------------------------- */
 
 typedef enum fc_pkind { FC_P_OP, FC_P_VALUE, FC_P_ANY_CONST, FC_P_CONST } fc_pkind;
 typedef enum fc_pwhat {
@@ -62,7 +63,7 @@ enum { FC_P_SLOTS = 7, FC_P_TERMS = 16, FC_P_NOSLOT = 255 };
 
 typedef struct fc_pterm {
     uint8_t kind, what;
-    uint8_t slot;   /* FC_P_VALUE, FC_P_ANY_CONST; of a comparison in a result: gives the dtype */
+    uint8_t slot; /* FC_P_VALUE, FC_P_ANY_CONST; of a comparison in a result: gives the dtype */
     uint8_t nkids;
     uint8_t kid[3]; /* indices of terms of the same text */
     uint8_t swap;   /* of a commutative row of a pattern: its bit in fc_variant.swaps, else 0 */
@@ -86,8 +87,8 @@ typedef struct fc_variant {
 typedef struct fc_ruleset {
     const fc_alloc *alloc;
     FC_VEC(fc_compiled) rules;
-    FC_VEC(fc_variant) variants;       /* by root, then in the order of the table */
-    uint32_t first[FC_OP_COUNT_ + 1];  /* variants of root op are first[op] ... first[op + 1] - 1 */
+    FC_VEC(fc_variant) variants;      /* by root, then in the order of the table */
+    uint32_t first[FC_OP_COUNT_ + 1]; /* variants of root op are first[op] ... first[op + 1] - 1 */
 } fc_ruleset;
 
 /* What the letters stand for, in the order x y z p q c d. */
@@ -95,22 +96,24 @@ typedef struct fc_match {
     fc_node at[FC_P_SLOTS];
 } fc_match;
 
-/* Compiles the rules that `mode` licenses. A rule that can't be read is FUSEC_INTERNAL. On failure there is
- * nothing to free. */
-fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n, uint32_t mode,
-                              fc_ruleset *out, fc_error *e);
+/* Compiles the rules that `mode` licenses. A rule that can't be read is FUSEC_INTERNAL. On failure
+ * there is nothing to free. */
+fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
+                              uint32_t mode, fc_ruleset *out, fc_error *e);
 void fc_rules_free(fc_ruleset *s);
 
 /* The first rule that fits a node with this op and these operands (nodes of g), or NULL. */
-const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const fc_ninfo *n, fc_match *m);
+const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const fc_ninfo *n,
+                                  fc_match *m);
 
 /* The bits of a constant of a rule for dtype t; false when the dtype has no such constant. */
 bool fc_pterm_bits(const fc_pterm *p, fusec_dtype t, uint64_t *bits);
 /* k of a constant 2^k of an integer dtype. */
 uint32_t fc_log2_bits(uint64_t bits);
 
-/* ---- simplification with other rules, for tests -------------------------------------------------------- */
+/* ---- simplification with other rules, for tests ---------------------------------------------- */
 
-fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst, fc_error *e);
+fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst,
+                              fc_error *e);
 
 #endif

@@ -12,7 +12,8 @@ static bool copy_inputs(const fc_graph *src, fc_graph *dst) {
         const fc_input *in = &src->inputs.at[i];
         fc_input copy = {.name = fc_arena_strdup(&dst->arena, in->name, strlen(in->name)),
                          .node = fc_graph_node(dst, *fc_at(src, in->node))};
-        if (!copy.name || copy.node == FC_NONODE || !fc_push(dst->alloc, &dst->inputs, copy)) return false;
+        if (!copy.name || copy.node == FC_NONODE || !fc_push(dst->alloc, &dst->inputs, copy))
+            return false;
     }
     return true;
 }
@@ -29,13 +30,13 @@ static bool copy_conditions(const fc_graph *src, fc_graph *dst) {
 
 fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
     fc_limits limits = src->limits;
-    limits.nodes = FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
+    limits.nodes =
+        FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
     fc_graph_init(dst, src->alloc, &limits);
     dst->default_float = src->default_float;
     if (src->error.code) return fc_fail(&dst->error, src->error.code, "%s", src->error.message);
-    if (!dst->error.code &&
-        !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) && copy_inputs(src, dst) &&
-          copy_conditions(src, dst)))
+    if (!dst->error.code && !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) &&
+                              copy_inputs(src, dst) && copy_conditions(src, dst)))
         fc_oom(&dst->error);
     return dst->error.code;
 }
@@ -44,7 +45,8 @@ void fc_rewrite_live(const fc_graph *src, uint8_t *live) {
     memset(live, 0, src->nodes.len);
     for (size_t i = 0; i < src->outputs.len; i++) live[src->outputs.at[i].node] = 1;
     for (size_t n = src->nodes.len; n-- > 0;)
-        for (int k = 0; live[n] && k < src->nodes.at[n].nops; k++) live[src->nodes.at[n].src[k]] = 1;
+        for (int k = 0; live[n] && k < src->nodes.at[n].nops; k++)
+            live[src->nodes.at[n].src[k]] = 1;
 }
 
 fc_ninfo fc_rewrite_info(const fc_graph *src, fc_node n, const fc_node *map) {
@@ -62,7 +64,8 @@ fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_
 fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e) {
     for (size_t i = 0; map && !dst->error.code && i < src->outputs.len; i++) {
         const fc_output *o = &src->outputs.at[i];
-        fc_output copy = {.name = fc_arena_strdup(&dst->arena, o->name, strlen(o->name)), .node = map[o->node]};
+        fc_output copy = {.name = fc_arena_strdup(&dst->arena, o->name, strlen(o->name)),
+                          .node = map[o->node]};
         if (copy.node >= dst->nodes.len)
             fc_fail(&dst->error, FUSEC_INTERNAL, "a pass lost the output %s", o->name);
         else if (!copy.name || !fc_push(dst->alloc, &dst->outputs, copy))

@@ -1,9 +1,9 @@
 /* rewrite.h - how a pass makes a new graph from an old one.
  *
- * A pass never changes its source. It begins an empty graph that speaks of the same sizes and inputs,
- * walks the source's nodes in order, and builds what it wants instead of each node with fc_graph_node;
- * map[old id] is the new id. Since operands come before their users, their new ids are known. Nodes
- * that no output needs are skipped, and that is all of dead code elimination.
+ * A pass never changes its source. It begins an empty graph that speaks of the same sizes and
+ * inputs, walks the source's nodes in order, and builds what it wants instead of each node with
+ * fc_graph_node; map[old id] is the new id. Since operands come before their users, their new ids
+ * are known. Nodes that no output needs are skipped, and that is all of dead code elimination.
  *
  *     FC_TRY(fc_rewrite_begin(src, dst));    (and look at fc_rewrite_live, fc_rewrite_node)
  *     for (n = 0; n < src->nodes.len; n++)
@@ -16,19 +16,21 @@
 
 #include "ir/graph.h"
 
-/* An empty graph with the allocator, dims, lists and inputs of the source under the same numbers (dead
- * inputs too, they belong to the program), its conditions, and no limit on nodes. On failure dst->error is
- * set; `dst` is to be freed by fc_graph_free or fc_rewrite_end. */
+/* An empty graph with the allocator, dims, lists and inputs of the source under the same numbers
+ * (dead inputs too, they belong to the program), its conditions, and no limit on nodes. On failure
+ * dst->error is set; `dst` is to be freed by fc_graph_free or fc_rewrite_end. */
 fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
 
-/* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for each node. */
+/* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for each node.
+ */
 void fc_rewrite_live(const fc_graph *src, uint8_t *live);
 
 /* A source node with its operands mapped, ready for fc_graph_node; the same for a whole node. */
 fc_ninfo fc_rewrite_info(const fc_graph *src, fc_node n, const fc_node *map);
 fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map);
 
-/* The outputs. `map` may be NULL after an error. Frees `dst` and reports when anything went wrong. */
+/* The outputs. `map` may be NULL after an error. Frees `dst` and reports when anything went wrong.
+ */
 fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e);
 
 /* The same graph without its dead nodes. */
@@ -36,15 +38,15 @@ fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e);
 /* fc_rewrite_copy in place, skipped when nothing is dead. Frees *g when it fails. */
 fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
 
-/* Adds a view (its `nops` is 1) to `g`, composed with the views it stands on: broadcasts, permutes, slices
- * and reshapes of their own kind become one, those that change nothing vanish, and a view of one broadcast
- * value is that value broadcast. */
+/* Adds a view (its `nops` is 1) to `g`, composed with the views it stands on: broadcasts, permutes,
+ * slices and reshapes of their own kind become one, those that change nothing vanish, and a view of
+ * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
 
-/* ---- the graph passes -------------------------------------------------------------------------------- */
+/* ---- the graph passes ------------------------------------------------------------------------ */
 
-/* Applies the rules of rules.def that hold in every mode or that `mode` (FC_MODE_*) licenses, and composes
- * casts, until none applies. */
+/* Applies the rules of rules.def that hold in every mode or that `mode` (FC_MODE_*) licenses, and
+ * composes casts, until none applies. */
 fusec_status fc_pass_simplify(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e);
 
 /* Moves reshapes down to where they cost nothing: inputs, reductions, stored values. */

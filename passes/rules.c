@@ -1,7 +1,8 @@
 /* rules.c - reads the texts of rewrite rules into terms: see match.h.
  *
- * In: a table of rules and the mode. Out: a fc_ruleset, whose variants are sorted by the operation at the
- * root of the pattern. The texts are ours, not the user's, so the recursion is as deep as the table is. */
+ * In: a table of rules and the mode. Out: a fc_ruleset, whose variants are sorted by the operation
+ * at the root of the pattern. The texts are ours, not the user's, so the recursion is as deep as
+ * the table is. */
 #include "passes/match.h"
 
 #include "passes/plan.h"
@@ -9,21 +10,22 @@
 #include "ir/code.h"
 
 enum { /* the words of rules.def */
-    EXACT = 0,
-    CONTRACT = FC_MODE_CONTRACT,
-    REASSOC = FC_MODE_REASSOC,
-    RECIP = FC_MODE_RECIP,
-    NNAN = FC_MODE_NNAN,
-    NINF = FC_MODE_NINF,
-    NSZ = FC_MODE_NSZ,
-    APPROX = FC_MODE_APPROX,
-    BOOL = FC_FOR_BOOL,
-    SIGNED = FC_FOR_SIGNED,
-    UNSIGNED = FC_FOR_UNSIGNED,
-    INT = FC_FOR_INT,
-    WIDE = FC_FOR_WIDE,
-    FLOAT = FC_FOR_FLOAT,
-    ALL = FC_FOR_ALL
+       EXACT = 0,
+       CONTRACT = FC_MODE_CONTRACT,
+       REASSOC = FC_MODE_REASSOC,
+       RECIP = FC_MODE_RECIP,
+       NNAN = FC_MODE_NNAN,
+       NINF = FC_MODE_NINF,
+       NSZ = FC_MODE_NSZ,
+       APPROX = FC_MODE_APPROX,
+       BOOL = FC_FOR_BOOL,
+       SIGNED = FC_FOR_SIGNED,
+       UNSIGNED = FC_FOR_UNSIGNED,
+       INT = FC_FOR_INT,
+       HALF = FC_FOR_HALF,
+       WIDE = FC_FOR_WIDE,
+       FLOAT = FC_FOR_FLOAT,
+       ALL = FC_FOR_ALL
 };
 
 const fc_rewrite_rule fc_rewrite_rules[] = {
@@ -32,7 +34,7 @@ const fc_rewrite_rule fc_rewrite_rules[] = {
 };
 const uint32_t fc_rewrite_rule_count = FC_COUNT(fc_rewrite_rules);
 
-/* ---- names of operations: a hash table, as the lookup of fc_op_by_name is a walk ----------------------- */
+/* ---- names of operations: a hash table, as the lookup of fc_op_by_name is a walk ------------- */
 
 enum { NAME_SLOTS = 256 };
 typedef struct name_table {
@@ -65,7 +67,7 @@ static int name_find(const name_table *t, const char *s, size_t len) {
     return FC_OP_NONE;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const name_table *names;
@@ -125,7 +127,8 @@ static fc_pwhat read_suffix(reader *r) {
     static const struct {
         const char *text;
         fc_pwhat what;
-    } known[] = {{":pow2", FC_P_POW2}, {":recip", FC_P_RECIP}, {":wide", FC_P_WIDE}, {".log2", FC_P_LOG2}};
+    } known[] = {
+        {":pow2", FC_P_POW2}, {":recip", FC_P_RECIP}, {":wide", FC_P_WIDE}, {".log2", FC_P_LOG2}};
     if (*r->at != ':' && *r->at != '.') return FC_P_PLAIN;
     size_t len = 1 + word_length(r->at + 1);
     for (size_t i = 0; i < FC_COUNT(known); i++)
@@ -142,7 +145,10 @@ static unsigned read_word(reader *r, unsigned i, size_t len) {
         const char *text;
         fc_pwhat what;
         double value;
-    } constants[] = {{"true", FC_P_BOOL, 1}, {"false", FC_P_BOOL, 0}, {"min", FC_P_MIN, 0}, {"max", FC_P_MAX, 0}};
+    } constants[] = {{"true", FC_P_BOOL, 1},
+                     {"false", FC_P_BOOL, 0},
+                     {"min", FC_P_MIN, 0},
+                     {"max", FC_P_MAX, 0}};
     static const char letters[] = "xyzpqcd";
     fc_pterm *t = &r->terms[i];
     const char *word = r->at;
@@ -184,7 +190,8 @@ static unsigned read_term(reader *r) {
     return len ? read_word(r, i, len) : fail(r, "an unexpected character");
 }
 
-static unsigned read_text(const name_table *names, const char *text, fc_pterm *terms, const char **wrong) {
+static unsigned read_text(const name_table *names, const char *text, fc_pterm *terms,
+                          const char **wrong) {
     reader r = {.names = names, .at = text, .terms = terms};
     read_term(&r);
     skip_spaces(&r);
@@ -193,7 +200,7 @@ static unsigned read_text(const name_table *names, const char *text, fc_pterm *t
     return r.n;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static bool gives_bool(const fc_pterm *t) {
     fc_rule rule = t->kind == FC_P_OP ? fc_ops[t->op].rule : FC_RULE_STRUCT;
@@ -203,7 +210,8 @@ static bool gives_bool(const fc_pterm *t) {
 /* The first value under term i, whose dtype constants beside it have. */
 static uint8_t typing_slot(const fc_pterm *terms, unsigned i) {
     if (terms[i].kind == FC_P_VALUE || terms[i].kind == FC_P_ANY_CONST) return terms[i].slot;
-    for (unsigned k = terms[i].kind == FC_P_OP && terms[i].op == FC_OP_where; k < terms[i].nkids; k++) {
+    for (unsigned k = terms[i].kind == FC_P_OP && terms[i].op == FC_OP_where; k < terms[i].nkids;
+         k++) {
         uint8_t slot = typing_slot(terms, terms[i].kid[k]);
         if (slot != FC_P_NOSLOT) return slot;
     }
@@ -221,7 +229,8 @@ static const char *check_pattern(const fc_compiled *c) {
     if (!(bound & 1)) return "no x in its pattern";
     for (unsigned i = 0; i < c->nresult; i++) {
         const fc_pterm *t = &c->result[i];
-        if (t->slot != FC_P_NOSLOT && !(bound >> t->slot & 1)) return "a letter that its pattern lacks";
+        if (t->slot != FC_P_NOSLOT && !(bound >> t->slot & 1))
+            return "a letter that its pattern lacks";
         if (t->what == FC_P_POW2 || t->what == FC_P_RECIP || t->what == FC_P_WIDE)
             return "a condition in its result";
     }
@@ -251,7 +260,7 @@ static unsigned number_swaps(fc_compiled *c) {
     return n;
 }
 
-/* ---- the set ---------------------------------------------------------------------------------------------- */
+/* ---- the set --------------------------------------------------------------------------------- */
 
 static bool add_variants(fc_ruleset *s, uint16_t rule, unsigned nswaps) {
     const fc_compiled *c = &s->rules.at[rule];
@@ -261,7 +270,9 @@ static bool add_variants(fc_ruleset *s, uint16_t rule, unsigned nswaps) {
         for (unsigned k = 0; k < root->nkids; k++) {
             unsigned from = swaps & root->swap ? 1 - k : k;
             const fc_pterm *t = &c->pattern[root->kid[from]];
-            v.expect[k] = t->kind == FC_P_OP ? t->op : t->kind == FC_P_VALUE ? FC_OP_NONE : FC_OP_CONST;
+            v.expect[k] = t->kind == FC_P_OP      ? t->op
+                          : t->kind == FC_P_VALUE ? FC_OP_NONE
+                                                  : FC_OP_CONST;
         }
         if (!fc_push(s->alloc, &s->variants, v)) return false;
     }
@@ -288,8 +299,8 @@ static bool sort_variants(fc_ruleset *s) {
     return true;
 }
 
-static fusec_status compile_rule(fc_ruleset *s, const name_table *names, const fc_rewrite_rule *rule,
-                                 fc_error *e) {
+static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
+                                 const fc_rewrite_rule *rule, fc_error *e) {
     fc_compiled c = {.rule = rule};
     const char *wrong;
     c.npattern = (uint8_t)read_text(names, rule->pattern, c.pattern, &wrong);
@@ -299,14 +310,15 @@ static fusec_status compile_rule(fc_ruleset *s, const name_table *names, const f
     unsigned nswaps = wrong ? 0 : number_swaps(&c);
     if (nswaps > 3) wrong = "too many commutative rows";
     if (wrong)
-        return fc_fail(e, FUSEC_INTERNAL, "the rule %s -> %s has %s", rule->pattern, rule->result, wrong);
+        return fc_fail(e, FUSEC_INTERNAL, "the rule %s -> %s has %s", rule->pattern, rule->result,
+                       wrong);
     if (!fc_push(s->alloc, &s->rules, c) || !add_variants(s, (uint16_t)(s->rules.len - 1), nswaps))
         return fc_oom(e);
     return FUSEC_OK;
 }
 
-fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n, uint32_t mode,
-                              fc_ruleset *out, fc_error *e) {
+fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
+                              uint32_t mode, fc_ruleset *out, fc_error *e) {
     memset(out, 0, sizeof *out);
     out->alloc = alloc;
     name_table names;

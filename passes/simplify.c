@@ -1,20 +1,20 @@
 /* simplify.c - makes a graph smaller without changing what it computes.
  *
- * In: any graph. Out: the same values, with the rules of rules.def applied wherever they fit, chains of
- * casts composed, constants folded, and no dead nodes. Every node is simplified while it is built, on
- * operands that are in their final form already, so one walk reaches the fixpoint: simplifying twice
- * changes nothing. A result keeps the dtype and the shape of what it replaces.
+ * In: any graph. Out: the same values, with the rules of rules.def applied wherever they fit,
+ * chains of casts composed, constants folded, and no dead nodes. Every node is simplified while it
+ * is built, on operands that are in their final form already, so one walk reaches the fixpoint:
+ * simplifying twice changes nothing. A result keeps the dtype and the shape of what it replaces.
  *
- * Elementwise operands that are a broadcast constant become the constant itself (ir/graph.h allows it),
- * and an operation on nothing but such scalars is computed once and broadcast. */
+ * Elementwise operands that are a broadcast constant become the constant itself (ir/graph.h allows
+ * it), and an operation on nothing but such scalars is computed once and broadcast. */
 #include "passes/match.h"
 #include "passes/plan.h"
 #include "passes/rewrite.h"
 
 #include "ir/code.h"
 
-/* Rules applied for one node of the user, results of results included. Only a pair of rules that lead
- * into each other could come near it. */
+/* Rules applied for one node of the user, results of results included. Only a pair of rules that
+ * lead into each other could come near it. */
 enum { FUEL = 64 };
 
 typedef struct simplifier {
@@ -32,7 +32,8 @@ static bool is_scalar_leaf(const fc_graph *g, fc_node n) {
 /* A value in the shape that is wanted: a scalar is broadcast. */
 static fc_node fit(fc_graph *g, fc_node v, fc_list shape) {
     if (v == FC_NONODE || fc_at(g, v)->shape == shape) return v;
-    fc_ninfo b = {.op = FC_OP_BROADCAST, .dtype = fc_at(g, v)->dtype, .nops = 1, .shape = shape, .src = {v}};
+    fc_ninfo b = {
+        .op = FC_OP_BROADCAST, .dtype = fc_at(g, v)->dtype, .nops = 1, .shape = shape, .src = {v}};
     return fc_graph_node(g, b);
 }
 
@@ -47,7 +48,7 @@ static bool strip_broadcasts(const fc_graph *g, fc_ninfo *n) {
     return all;
 }
 
-/* ---- casts --------------------------------------------------------------------------------------------------- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 static int precision(fusec_dtype t) {
     switch (t) {
@@ -63,17 +64,19 @@ static bool holds_all(fusec_dtype b, fusec_dtype a) {
     if (a == b || a == FUSEC_BOOL) return true;
     if (b == FUSEC_BOOL) return false;
     int bits = fc_dtypes[a].bits - fc_is_signed(a);
-    if (fc_is_float(a)) return fc_is_float(b) && (a == FUSEC_F32 || fc_is_half(a)) && b > a && !fc_is_half(b);
+    if (fc_is_float(a))
+        return fc_is_float(b) && (a == FUSEC_F32 || fc_is_half(a)) && b > a && !fc_is_half(b);
     if (fc_is_float(b)) return bits <= precision(b);
     if (fc_is_signed(a) && !fc_is_signed(b)) return false;
     return bits <= fc_dtypes[b].bits - fc_is_signed(b);
 }
 
-/* Whether a -> b -> c is a -> c. Casts are defined by the value, so a lossless first step can go, except that
- * an integer seen as a float saturates where the integer itself would wrap. Integers modulo 2^n can go through
- * any integer that is not narrower than the result. */
+/* Whether a -> b -> c is a -> c. Casts are defined by the value, so a lossless first step can go,
+ * except that an integer seen as a float saturates where the integer itself would wrap. Integers
+ * modulo 2^n can go through any integer that is not narrower than the result. */
 static bool cast_composes(fusec_dtype a, fusec_dtype b, fusec_dtype c) {
-    if (fc_is_int(a) && fc_is_int(b) && fc_is_int(c) && fc_dtypes[c].bits <= fc_dtypes[b].bits) return true;
+    if (fc_is_int(a) && fc_is_int(b) && fc_is_int(c) && fc_dtypes[c].bits <= fc_dtypes[b].bits)
+        return true;
     if (!holds_all(b, a)) return false;
     return !(fc_is_int(a) && fc_is_float(b) && fc_is_int(c)) || holds_all(c, a);
 }
@@ -84,26 +87,30 @@ static void shorten_chain(const fc_graph *g, fc_ninfo *n) {
         const fc_ninfo *v = fc_at(g, n->src[0]);
         if (v->op != n->op) return;
         fusec_dtype from = (fusec_dtype)fc_at(g, v->src[0])->dtype;
-        if (n->op == FC_OP_CAST && !cast_composes(from, (fusec_dtype)v->dtype, (fusec_dtype)n->dtype)) return;
+        if (n->op == FC_OP_CAST &&
+            !cast_composes(from, (fusec_dtype)v->dtype, (fusec_dtype)n->dtype))
+            return;
         n->src[0] = v->src[0];
     }
 }
 
-/* ---- results of rules ---------------------------------------------------------------------------------------- */
+/* ---- results of rules ------------------------------------------------------------------------ */
 
-static fc_node build(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m, fusec_dtype t,
-                     fc_list shape);
+static fc_node build(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m,
+                     fusec_dtype t, fc_list shape);
 
-/* An operation of a result with its operands built. Scalars stay scalars; they are broadcast where they meet
- * values of the root's shape. */
-static bool build_info(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m, fusec_dtype t,
-                       fc_list shape, fc_ninfo *n) {
+/* An operation of a result with its operands built. Scalars stay scalars; they are broadcast where
+ * they meet values of the root's shape. */
+static bool build_info(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m,
+                       fusec_dtype t, fc_list shape, fc_ninfo *n) {
     const fc_pterm *p = &c->result[i];
     bool scalar = true;
-    fusec_dtype inner = p->slot == FC_P_NOSLOT ? t : (fusec_dtype)fc_at(s->g, m->at[p->slot])->dtype;
+    fusec_dtype inner =
+        p->slot == FC_P_NOSLOT ? t : (fusec_dtype)fc_at(s->g, m->at[p->slot])->dtype;
     *n = (fc_ninfo){.op = p->op, .nops = p->nkids, .dtype = (uint8_t)t};
     for (unsigned k = 0; k < p->nkids; k++) {
-        n->src[k] = build(s, c, p->kid[k], m, p->op == FC_OP_where && k == 0 ? FUSEC_BOOL : inner, shape);
+        n->src[k] =
+            build(s, c, p->kid[k], m, p->op == FC_OP_where && k == 0 ? FUSEC_BOOL : inner, shape);
         if (n->src[k] == FC_NONODE) return false;
         scalar &= fc_at(s->g, n->src[k])->shape == 0;
     }
@@ -114,8 +121,8 @@ static bool build_info(simplifier *s, const fc_compiled *c, unsigned i, const fc
     return !s->g->error.code;
 }
 
-static fc_node build(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m, fusec_dtype t,
-                     fc_list shape) {
+static fc_node build(simplifier *s, const fc_compiled *c, unsigned i, const fc_match *m,
+                     fusec_dtype t, fc_list shape) {
     const fc_pterm *p = &c->result[i];
     uint64_t bits;
     fc_ninfo n;
@@ -126,14 +133,14 @@ static fc_node build(simplifier *s, const fc_compiled *c, unsigned i, const fc_m
         return fc_build_const(s->g, t, fc_log2_bits(fc_at(s->g, m->at[p->slot])->attr));
     case FC_P_CONST:
         if (fc_pterm_bits(p, t, &bits)) return fc_build_const(s->g, t, bits);
-        fc_fail(&s->g->error, FUSEC_INTERNAL, "the rule %s has a constant that %s lacks", c->rule->pattern,
-                fc_dtypes[t].name);
+        fc_fail(&s->g->error, FUSEC_INTERNAL, "the rule %s has a constant that %s lacks",
+                c->rule->pattern, fc_dtypes[t].name);
         return FC_NONODE;
     default: return build_info(s, c, i, m, t, shape, &n) ? make(s, n) : FC_NONODE;
     }
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* The simplest node that computes n. */
 static fc_node make(simplifier *s, fc_ninfo n) {
@@ -152,7 +159,8 @@ static fc_node make(simplifier *s, fc_ninfo n) {
         if (c->result[0].kind != FC_P_OP) return fit(s->g, build(s, c, 0, &m, t, n.shape), shape);
         if (!build_info(s, c, 0, &m, t, n.shape, &n)) return FC_NONODE;
         if (n.dtype != t) {
-            fc_fail(&s->g->error, FUSEC_INTERNAL, "the rule %s changes the dtype", c->rule->pattern);
+            fc_fail(&s->g->error, FUSEC_INTERNAL, "the rule %s changes the dtype",
+                    c->rule->pattern);
             return FC_NONODE;
         }
     }
@@ -163,10 +171,12 @@ static fc_node simplify_node(simplifier *s, const fc_graph *src, fc_node id, con
     fc_ninfo n = fc_rewrite_info(src, id, map);
     s->fuel = FUEL;
     if (fc_is_elementwise(n.op) || n.op == FC_OP_CAST || n.op == FC_OP_BITCAST) return make(s, n);
-    return fc_rewrite_node(src, s->g, id, map);
+    /* a view of a broadcast constant is one too */
+    return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : fc_rewrite_node(src, s->g, id, map);
 }
 
-fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst, fc_error *e) {
+fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst,
+                              fc_error *e) {
     const fc_alloc *a = src->alloc;
     uint8_t *live = fc_malloc(a, src->nodes.len);
     fc_node *map = fc_malloc(a, src->nodes.len * sizeof *map);

@@ -1,19 +1,19 @@
 /* sink_reshape.c - reshapes move from results to operands, and views are composed.
  *
- * In: any graph. Out: the same values (exactly: only the shapes in which they are computed change). A reshape
- * that merges or splits axes needs its operand in memory; so it moves down through everything that can be
- * computed in the new shape just as well, until it stands on an input or another stored value, where it costs
- * nothing. What it moves through:
+ * In: any graph. Out: the same values (exactly: only the shapes in which they are computed change).
+ * A reshape that merges or splits axes needs its operand in memory; so it moves down through
+ * everything that can be computed in the new shape just as well, until it stands on an input or
+ * another stored value, where it costs nothing. What it moves through:
  *
  *   elementwise, casts   all operands in the new shape
  *   broadcasts, reductions   when the axes that change are all kept by them (or all broadcast)
  *
- * A value that is needed in several shapes is computed once and reshaped, unless it is cheap. Reshapes that
- * only add or drop axes of size 1 cost nothing anywhere and are not moved.
+ * A value that is needed in several shapes is computed once and reshaped, unless it is cheap.
+ * Reshapes that only add or drop axes of size 1 cost nothing anywhere and are not moved.
  *
- * Two walks, users before operands to decide the shapes each value is computed in, then operands before
- * users to build. The axes a reshape changes are taken as one run: what is between the common start and the
- * common end of both shapes. */
+ * Two walks, users before operands to decide the shapes each value is computed in, then operands
+ * before users to build. The axes a reshape changes are taken as one run: what is between the
+ * common start and the common end of both shapes. */
 #include "passes/rewrite.h"
 
 enum { MAX_SHAPES = 4, CHEAP = 4, EXPENSIVE = 1000 };
@@ -24,7 +24,7 @@ typedef struct value {
     uint64_t keep; /* bit i: axes i and i + 1 can't be in the run that changes; NEVER */
     uint32_t cost; /* operations per element down to memory, at most EXPENSIVE */
     uint8_t nshapes;
-    bool overflow; /* wanted in more than MAX_SHAPES shapes */
+    bool overflow;              /* wanted in more than MAX_SHAPES shapes */
     fc_list shapes[MAX_SHAPES]; /* wanted in; then computed in */
     fc_node built[MAX_SHAPES];
 } value;
@@ -69,7 +69,9 @@ static bool is_pointwise(int op) {
     return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST;
 }
 
-static bool is_scalar_leaf(const fc_ninfo *n) { return n->op == FC_OP_CONST || n->op == FC_OP_DIM; }
+static bool is_scalar_leaf(const fc_ninfo *n) {
+    return n->op == FC_OP_CONST || n->op == FC_OP_DIM;
+}
 
 static uint64_t reduced_axes(const fc_graph *g, const fc_ninfo *n) {
     uint64_t mask = 0;
@@ -78,9 +80,10 @@ static uint64_t reduced_axes(const fc_graph *g, const fc_ninfo *n) {
     return mask;
 }
 
-/* ---- what a reshape may change of a value ------------------------------------------------------------------ */
+/* ---- what a reshape may change of a value ---------------------------------------------------- */
 
-/* Bit i: axis i of the broadcast is an axis of the operand. NEVER: equal only by a condition of the call. */
+/* Bit i: axis i of the broadcast is an axis of the operand. NEVER: equal only by a condition of the
+ * call. */
 static uint64_t carried_axes(const fc_graph *g, const fc_ninfo *n) {
     fc_list inner = fc_at(g, n->src[0])->shape;
     uint32_t r = fc_list_len(g, n->shape), ri = fc_list_len(g, inner);
@@ -108,7 +111,8 @@ static uint64_t keep_of_reduction(const fc_graph *g, const fc_ninfo *n, uint64_t
     uint32_t r = fc_rank(g, n->src[0]), at = 0;
     uint64_t reduced = reduced_axes(g, n), keep = 0;
     if (operand & NEVER) return NEVER;
-    if (n->flags & FC_NODE_KEEPDIMS) return operand | ((reduced ^ (reduced >> 1)) & ((UINT64_C(1) << (r - 1)) - 1));
+    if (n->flags & FC_NODE_KEEPDIMS)
+        return operand | ((reduced ^ (reduced >> 1)) & ((UINT64_C(1) << (r - 1)) - 1));
     for (uint32_t i = 0, before = r; i < r; i++) {
         if (reduced >> i & 1) continue;
         if (before < r) {
@@ -146,6 +150,14 @@ static void describe(sink *s, fc_node id) {
     if (v->cost > EXPENSIVE) v->cost = EXPENSIVE;
 }
 
+/* Whether an axis has the literal size 0: then the run that changes need not keep its size. */
+static bool is_empty(const fc_graph *g, fc_list shape) {
+    int64_t v;
+    for (uint32_t i = 0; i < fc_list_len(g, shape); i++)
+        if (fc_dim_is_const(&g->dims, (fc_dim)fc_list_at(g, shape)[i], &v) && v == 0) return true;
+    return false;
+}
+
 /* Whether the value can be computed in another shape. */
 static bool can_compute_in(const sink *s, fc_node id, fc_list shape) {
     const fc_ninfo *n = fc_at(s->src, id);
@@ -153,7 +165,9 @@ static bool can_compute_in(const sink *s, fc_node id, fc_list shape) {
     bool kind = is_pointwise(n->op) || n->op == FC_OP_BROADCAST || n->op == FC_OP_RESHAPE ||
                 fc_is_reduction(n->op);
     run c = changed_run(s->dst, n->shape, shape);
-    if (!kind || (v->keep & NEVER) || c.start == c.end_from || c.start == c.end_to) return false;
+    if (!kind || (v->keep & NEVER) || is_empty(s->dst, shape) || c.start == c.end_from ||
+        c.start == c.end_to)
+        return false;
     for (uint32_t i = c.start; i + 1 < c.end_from; i++)
         if (v->keep >> i & 1) return false;
     if (!fc_is_reduction(n->op)) return true;
@@ -162,10 +176,11 @@ static bool can_compute_in(const sink *s, fc_node id, fc_list shape) {
     return rank <= s->dst->limits.rank && rank <= FC_MAX_RANK && !of_ones;
 }
 
-/* ---- shapes of operands -------------------------------------------------------------------------------------- */
+/* ---- shapes of operands ---------------------------------------------------------------------- */
 
 /* `shape` with the axes [start, end) replaced by those of `to` in the run c. */
-static fc_list replace_axes(fc_graph *g, fc_list shape, uint32_t start, uint32_t end, fc_list to, run c) {
+static fc_list replace_axes(fc_graph *g, fc_list shape, uint32_t start, uint32_t end, fc_list to,
+                            run c) {
     int64_t v[2 * FC_MAX_RANK];
     uint32_t n = 0;
     for (uint32_t i = 0; i < start; i++) v[n++] = fc_list_at(g, shape)[i];
@@ -181,7 +196,8 @@ static fc_list under_broadcast(const sink *s, const fc_ninfo *n, fc_list shape) 
     uint32_t r = fc_list_len(g, n->shape), ri = fc_list_len(g, inner), lead = r - ri;
     if (shape == n->shape || ri == 0) return inner;
     run c = changed_run(g, n->shape, shape);
-    uint32_t start = c.start > lead ? c.start - lead : 0, end = c.end_from > lead ? c.end_from - lead : 0;
+    uint32_t start = c.start > lead ? c.start - lead : 0,
+             end = c.end_from > lead ? c.end_from - lead : 0;
     if (carried_axes(s->src, n) >> c.start & 1) return replace_axes(g, inner, start, end, shape, c);
     /* axes of size 1 in the middle; in front of everything they can be left out */
     fc_dim one = fc_dim_const(&g->dims, 1);
@@ -191,8 +207,10 @@ static fc_list under_broadcast(const sink *s, const fc_ninfo *n, fc_list shape) 
     return replace_axes(g, inner, start, end, fc_intern_list(g, ones, count), (run){0, 0, count});
 }
 
-/* The operand's shape under a reduction that is computed in `shape`; `moved` axes are added behind the run. */
-static fc_list under_reduction(const sink *s, const fc_ninfo *n, fc_list shape, uint32_t *behind, int *moved) {
+/* The operand's shape under a reduction that is computed in `shape`; `moved` axes are added behind
+ * the run. */
+static fc_list under_reduction(const sink *s, const fc_ninfo *n, fc_list shape, uint32_t *behind,
+                               int *moved) {
     fc_list inner = fc_at(s->src, n->src[0])->shape;
     *moved = 0;
     *behind = 0;
@@ -202,7 +220,8 @@ static fc_list under_reduction(const sink *s, const fc_ninfo *n, fc_list shape, 
     if (!(n->flags & FC_NODE_KEEPDIMS)) { /* the operand's axis of result axis c.start */
         uint64_t reduced = reduced_axes(s->src, n);
         uint32_t kept = 0;
-        for (first = 0; (reduced >> first & 1) || kept++ < c.start; first++) {}
+        for (first = 0; (reduced >> first & 1) || kept++ < c.start; first++) {
+        }
     }
     *behind = first + c.end_from - c.start;
     *moved = (int)c.end_to - (int)c.end_from;
@@ -220,7 +239,7 @@ static fc_list operand_shape(const sink *s, const fc_ninfo *n, int k, fc_list sh
     return a->shape;
 }
 
-/* ---- users before operands: which shapes ------------------------------------------------------------------------ */
+/* ---- users before operands: which shapes ----------------------------------------------------- */
 
 static void want(sink *s, fc_node id, fc_list shape) {
     value *v = &s->values[id];
@@ -245,7 +264,7 @@ static void decide(sink *s, fc_node id) {
         for (int k = 0; k < n->nops; k++) want(s, n->src[k], operand_shape(s, n, k, v->shapes[i]));
 }
 
-/* ---- operands before users: nodes --------------------------------------------------------------------------------- */
+/* ---- operands before users: nodes ------------------------------------------------------------ */
 
 /* The value in this shape: computed in it, or reshaped. */
 static fc_node in_shape(sink *s, fc_node id, fc_list shape) {
@@ -301,7 +320,8 @@ static void run_pass(sink *s, const uint8_t *live, fc_node *map) {
         if (live[n]) decide(s, n);
     for (fc_node n = 0; n < src->nodes.len && !s->dst->error.code; n++) {
         value *v = &s->values[n];
-        for (unsigned i = 0; live[n] && i < v->nshapes; i++) v->built[i] = build_in(s, n, v->shapes[i]);
+        for (unsigned i = 0; live[n] && i < v->nshapes; i++)
+            v->built[i] = build_in(s, n, v->shapes[i]);
     }
     for (size_t i = 0; i < src->outputs.len && !s->dst->error.code; i++) {
         fc_node n = src->outputs.at[i].node;

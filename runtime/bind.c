@@ -120,10 +120,8 @@ static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         fc_bound_step *s = &b->steps[i];
         if (s->nest.empty || s->variant) continue;
-        uint64_t before = p->ctx->compiles;
         FC_TRY(fc_kcache_get(p->ctx, p->device, p->mode, &p->plan->steps.at[i]->kernel, &s->cls,
-                             &s->variant, e));
-        p->compiles += p->ctx->compiles - before;
+                             &s->variant, &p->compiles, e));
     }
     b->loaded = true;
     return FUSEC_OK;
@@ -160,14 +158,10 @@ static fusec_status complete(fc_program *p, fc_bound *b, fc_error *e) {
 
 /* ---- the list of recent sizes ------------------------------------------------------------ */
 
-static bool same_sizes(const fc_program *p, const fc_bound *b, const fc_bound *x) {
-    return b->align == x->align &&
-           !memcmp(b->symbols, x->symbols, p->plan->graph.dims.syms.len * sizeof *b->symbols);
-}
-
-static fc_bound *find_recent(fc_program *p, const fc_bound *key) {
+static fc_bound *find_recent(fc_program *p, const int64_t *symbols, uint32_t align) {
+    size_t bytes = p->plan->graph.dims.syms.len * sizeof *symbols;
     for (fc_bound **at = &p->bound; *at; at = &(*at)->next)
-        if (same_sizes(p, *at, key)) {
+        if ((*at)->align == align && !memcmp((*at)->symbols, symbols, bytes)) {
             fc_bound *b = *at;
             *at = b->next;
             b->next = p->bound;
@@ -198,29 +192,47 @@ void fc_bound_release(fc_program *p, fc_bound *b) {
     if (last) fc_bound_free(p, b);
 }
 
-fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
-                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
-                          fc_error *e) {
+/* A bound for sizes that were not seen lately; it is in the list when this succeeds. */
+static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int64_t *values,
+                               uint32_t align, fc_bound **out, fc_error *e) {
+    const fc_dimtab *t = &p->plan->graph.dims;
     fc_bound *b = new_bound(p);
     if (!b) return fc_oom(e);
     b->align = align;
-    fusec_status s = fc_bind_sizes(p, nin, in, ndims, dims, b->symbols, b->values, e);
-    pthread_mutex_lock(&p->lock);
-    fc_bound *known = s ? NULL : find_recent(p, b);
-    if (known) {
+    memcpy(b->symbols, symbols, t->syms.len * sizeof *symbols);
+    memcpy(b->values, values, t->forms.len * sizeof *values);
+    fusec_status s = complete(p, b, e);
+    if (s) {
         fc_bound_free(p, b);
-        b = known;
-    } else if (!s) {
-        s = complete(p, b, e);
-        if (!s) keep(p, b);
+        return s;
     }
-    if (!s && load && !b->loaded) s = load_steps(p, b, e);
+    keep(p, b);
+    *out = b;
+    return FUSEC_OK;
+}
+
+fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
+                          fc_error *e) {
+    const fc_dimtab *t = &p->plan->graph.dims;
+    int64_t small[192] = {0}, *symbols = small;
+    size_t n = t->syms.len + t->forms.len;
+    *out = NULL;
+    if (n > FC_COUNT(small)) symbols = fc_calloc(p->alloc, n, sizeof *symbols);
+    if (!symbols) return fc_oom(e);
+    int64_t *values = symbols + t->syms.len;
+    fusec_status s = fc_bind_sizes(p, nin, in, ndims, dims, symbols, values, e);
     if (!s) {
-        b->users++;
-    } else if (!known && b->users == 0) {
-        fc_bound_free(p, b);
+        pthread_mutex_lock(&p->lock);
+        fc_bound *b = find_recent(p, symbols, align);
+        if (!b) s = make_bound(p, symbols, values, align, &b, e);
+        if (!s && load && !b->loaded) s = load_steps(p, b, e);
+        if (!s) {
+            b->users++;
+            *out = b;
+        }
+        pthread_mutex_unlock(&p->lock);
     }
-    pthread_mutex_unlock(&p->lock);
-    *out = s ? NULL : b;
+    if (symbols != small) fc_free(p->alloc, symbols);
     return s;
 }

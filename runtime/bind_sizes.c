@@ -59,7 +59,8 @@ static fusec_status bind_symbols(const fc_program *p, uint32_t nin, const fc_ten
                                  fc_error *e) {
     const fc_graph *g = &p->plan->graph;
     const fc_dimtab *t = &g->dims;
-    uint32_t *from = fc_calloc(p->alloc, t->syms.len + 1, sizeof *from); /* input + 2; 1 = given */
+    uint32_t small[64] = {0}, *from = small; /* where a symbol was met: input + 2; 1 = given */
+    if (t->syms.len > FC_COUNT(small)) from = fc_calloc(p->alloc, t->syms.len, sizeof *from);
     if (!from) return fc_oom(e);
     fusec_status s = FUSEC_OK;
     for (uint32_t i = 0; i < ndims; i++)
@@ -85,7 +86,7 @@ static fusec_status bind_symbols(const fc_program *p, uint32_t nin, const fc_ten
     for (uint32_t i = 0; !s && i < t->syms.len; i++)
         if (t->syms.at[i].kind == FC_SYM_NAMED && !from[i])
             s = fc_fail(e, FUSEC_MISSING_INPUT, "nothing gives the size %s", t->syms.at[i].name);
-    fc_free(p->alloc, from);
+    if (from != small) fc_free(p->alloc, from);
     return s;
 }
 

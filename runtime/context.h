@@ -17,8 +17,7 @@ typedef struct fc_config {
     int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
     uint32_t mode;                     /* FC_MODE_* */
     fc_limits limits;
-    int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 time, 3 fusion, 4 source, 5 IR, 6 machine code
-                */
+    int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */
     void *log_user;
 } fc_config;

@@ -1,5 +1,7 @@
 /* device_cpu.c - the CPU through LLVM. LLVM itself is loaded when something must be compiled: code
  * from the disk cache runs without it. */
+#include <sys/stat.h>
+
 #include "codegen/cpuinfo.h"
 #include "codegen/llvm/kernel_symbols.h"
 #include "codegen/llvm/llvm_compile.h"
@@ -12,6 +14,7 @@ typedef struct cpu_device {
     fc_host_device host;
     fc_cpuinfo cpu;
     char llvm_path[512]; /* what fc_llvm_open will load */
+    long long llvm_size; /* of that file: an update behind the same name differs in it */
     pthread_mutex_t lock;
     fc_llvm *llvm;
 } cpu_device;
@@ -26,8 +29,8 @@ static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .le
 /* The processor's raw identification and the library's file: exact without loading LLVM. */
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     const cpu_device *c = (const cpu_device *)d;
-    fc_str_printf(out, "cpu %s llvm %s passes %d level %d vector %d mode %u", c->cpu.key,
-                  c->llvm_path, (int)compile_options.passes, compile_options.level,
+    fc_str_printf(out, "cpu %s llvm %s %lld passes %d level %d vector %d mode %u", c->cpu.key,
+                  c->llvm_path, c->llvm_size, (int)compile_options.passes, compile_options.level,
                   d->machine.vector_bytes, mode);
 }
 
@@ -144,6 +147,8 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out,
     }
     fc_cpuinfo_get(&c->cpu);
     memcpy(c->llvm_path, path, sizeof path);
+    struct stat st;
+    if (!stat(path, &st)) c->llvm_size = (long long)st.st_size;
     pthread_mutex_init(&c->lock, NULL);
     fc_device *d = &c->host.base;
     d->ops = &ops;

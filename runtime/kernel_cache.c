@@ -165,7 +165,7 @@ static fusec_status get_locked(fc_context *c, struct fc_kcache *kc, fc_device *d
 }
 
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_kernel *k,
-                           const fc_class *cls, fc_variant **out, fc_error *e) {
+                           const fc_class *cls, fc_variant **out, uint64_t *compiles, fc_error *e) {
     struct fc_kcache *kc = cache_of(c, e);
     if (!kc) return FUSEC_OUT_OF_MEMORY;
     fc_str text, salt;
@@ -181,7 +181,9 @@ fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_
         fc_log(c, 4, "%s", text.data);
         make_key(d, mode, &text, &salt, key);
         pthread_mutex_lock(&kc->lock);
+        const uint64_t before = c->compiles;
         s = get_locked(c, kc, d, mode, k, cls, &text, key, out, e);
+        *compiles += c->compiles - before;
         pthread_mutex_unlock(&kc->lock);
     }
     fc_str_free(&text);

@@ -22,7 +22,7 @@ static const fc_alloc *const heap = &fc_libc_alloc;
 
 static fusec_status load(const char *value, fc_array *a, fc_error *e) {
     char word[1100];
-    fc_input in;
+    fc_cli_input in;
     int64_t count, bytes;
     snprintf(word, sizeof word, "x=%s", value);
     a->data = NULL;
@@ -211,7 +211,7 @@ FC_TEST(cli_parts, forms_of_values) {
         {"x=bf16", FC_INPUT_TYPE, "bf16/"},
     };
     for (size_t i = 0; i < FC_COUNT(good); i++) {
-        fc_input in;
+        fc_cli_input in;
         fc_error e = {0};
         char type[200];
         FC_TRACE("%s", good[i].word);
@@ -244,7 +244,7 @@ FC_TEST(cli_parts, forms_of_values) {
                                       "x=f32:a-b",
                                       "x=f32:99999999999999999999"};
     for (size_t i = 0; i < FC_COUNT(bad); i++) {
-        fc_input in;
+        fc_cli_input in;
         fc_error e = {0};
         FC_TRACE("%s", bad[i]);
         FC_EXPECT_STATUS(fc_input_parse(&in, bad[i], heap, &e), FUSEC_USAGE, &e);

@@ -47,8 +47,7 @@ typedef struct jobs {
     fc_cuda_host host;
 } jobs;
 
-/* ---- emitting
- * ------------------------------------------------------------------------------------------- */
+/* ---- emitting ------------------------------------------------------------------------------- */
 
 static bool prepare(const job *j, fc_sample_run *run, fc_class *cls, fc_launch *l) {
     fc_error err = {0};
@@ -110,8 +109,7 @@ static void add_sample(jobs *js, const fc_sample *s, const fc_machine *m, uint32
     }
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static void run_job(jobs *js, const job *j) {
     fc_sample_run run;
@@ -162,8 +160,7 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
     fc_vec_free(&fc_libc_alloc, &js.all);
 }
 
-/* ---- text and choice: no arrays, so sizes may be large
- * ------------------------------------------------------- */
+/* ---- text and choice: no arrays, so sizes may be large -------------------------------------- */
 
 typedef struct plan {
     fc_dimtab dims;

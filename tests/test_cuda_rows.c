@@ -79,9 +79,7 @@ static void unmake(rows *r) {
     fc_dimtab_free(&r->dims);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 typedef struct bound {
     fc_arena arena;
@@ -119,9 +117,7 @@ static bool text_of(rows *r, const bound *b, unsigned number, fc_str *text) {
 /* Kernel number i is about dtype i / 2: rows, or casts. */
 enum { KERNELS = 2 * FUSEC_DTYPE_COUNT };
 
-/* ---- NVRTC
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- NVRTC ---------------------------------------------------------------------------------- */
 
 FC_TEST(cuda_rows, nvrtc_accepts_every_row) {
     fc_nvrtc *nvrtc = NULL;
@@ -148,8 +144,7 @@ FC_TEST(cuda_rows, nvrtc_accepts_every_row) {
     fc_nvrtc_close(nvrtc);
 }
 
-/* ---- on the host
- * -------------------------------------------------------------------------------------------- */
+/* ---- on the host ---------------------------------------------------------------------------- */
 
 typedef struct data {
     _Alignas(64) char in[3][MOST_BYTES];

@@ -41,7 +41,7 @@ static int by_name(const void *a, const void *b) {
 
 /* Calls `fn` for each file of a folder that ends in `ext`, in the order of their names. */
 static void each_file(const char *dir, const char *ext, file_fn fn) {
-    char *names[200];
+    char *names[400];
     size_t count = 0;
     DIR *d = opendir(dir);
     FC_ASSERT_TRUE(d != NULL);
@@ -403,6 +403,13 @@ static void message_case(const char *dir, const char *name, const char *text, si
         *strrchr(program, '\'') = '\0';
     }
     parsed r = parse_text(file, program, strlen(program), snippet);
+    if (r.errors == 0) { /* a mistake that is not the parser's: see test_lang_check.c */
+        parsed_free(&r);
+        free(command);
+        free(program);
+        free(wanted);
+        return;
+    }
     if (fc_test_blessing()) {
         char path[1000];
         snprintf(path, sizeof path, "%s/%s", dir, name);

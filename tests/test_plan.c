@@ -153,6 +153,18 @@ FC_TEST(plan, an_expensive_column_is_not_repeated_for_every_element) {
     expect_kernels(&g, 2);
 }
 
+FC_TEST(plan, a_reduction_of_a_reduction_reads_it_from_memory) {
+    fc_graph g = graph_of();
+    fc_node x = gbin(&g, "x", FUSEC_F32, 3, gbd(&g, "a"), gbd(&g, "b"), gbd(&g, "c"));
+    fc_build_output(&g, "y", gbred(&g, FC_OP_sum, gbred(&g, FC_OP_max, x, 2, false), 1, false));
+    expect_kernels(&g, 2);
+    g = graph_of();
+    x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    fc_node y = fc_build_materialize(&g, gb1(&g, FC_OP_sin, x));
+    fc_build_output(&g, "s", gball(&g, FC_OP_sum, y));
+    expect_kernels(&g, 2);
+}
+
 FC_TEST(plan, materialize_cuts) {
     fc_graph g = graph_of();
     fc_node x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);

@@ -6,12 +6,13 @@
 
 enum { EVERYTHING = 0xff };
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 FC_TEST(rules, every_rule_is_read) {
     fc_ruleset s;
     fc_error e = {0};
-    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, fc_rewrite_rules, fc_rewrite_rule_count, EVERYTHING, &s, &e),
+    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, fc_rewrite_rules, fc_rewrite_rule_count,
+                                  EVERYTHING, &s, &e),
                  &e);
     FC_EXPECT_EQ_U64(s.rules.len, fc_rewrite_rule_count);
     FC_EXPECT_EQ_U64(s.first[FC_OP_COUNT_], s.variants.len);
@@ -21,9 +22,11 @@ FC_TEST(rules, every_rule_is_read) {
 FC_TEST(rules, a_mode_has_only_the_rules_it_licenses) {
     fc_ruleset s;
     fc_error e = {0};
-    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, fc_rewrite_rules, fc_rewrite_rule_count, FC_MODE_NNAN, &s, &e),
+    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, fc_rewrite_rules, fc_rewrite_rule_count,
+                                  FC_MODE_NNAN, &s, &e),
                  &e);
-    for (size_t i = 0; i < s.rules.len; i++) FC_EXPECT_EQ_U64(s.rules.at[i].rule->licence & ~FC_MODE_NNAN, 0);
+    for (size_t i = 0; i < s.rules.len; i++)
+        FC_EXPECT_EQ_U64(s.rules.at[i].rule->licence & ~FC_MODE_NNAN, 0);
     fc_rules_free(&s);
 }
 
@@ -52,7 +55,7 @@ FC_TEST(rules, a_broken_rule_is_an_error) {
     }
 }
 
-/* ---- the checker finds what is wrong -------------------------------------------------------------------------- */
+/* ---- the checker finds what is wrong --------------------------------------------------------- */
 
 static uint64_t faults(const fc_rewrite_rule *rule, fc_rule_report *report) {
     fc_ruleset s;
@@ -93,16 +96,18 @@ FC_TEST(rules, wrong_rules_are_found) {
     };
     fc_rule_report r;
     for (size_t i = 0; i < FC_COUNT(wrong); i++)
-        if (!faults(&wrong[i], &r)) FC_FAIL("%s -> %s was not found", wrong[i].pattern, wrong[i].result);
+        if (!faults(&wrong[i], &r))
+            FC_FAIL("%s -> %s was not found", wrong[i].pattern, wrong[i].result);
 }
 
-/* ---- every rule is right: a test each ------------------------------------------------------------------------------ */
+/* ---- every rule is right: a test each -------------------------------------------------------- */
 
 static void check_rule(void *arg) {
     const fc_rewrite_rule *rule = arg;
     fc_rule_report r = {0};
-    if (faults(rule, &r)) FC_FAIL("%llu of %llu points: %s", (unsigned long long)r.wrong,
-                                  (unsigned long long)r.points, r.first);
+    if (faults(rule, &r))
+        FC_FAIL("%llu of %llu points: %s", (unsigned long long)r.wrong,
+                (unsigned long long)r.points, r.first);
     FC_EXPECT_TRUE(r.points > 0);
 }
 

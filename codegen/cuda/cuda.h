@@ -1,7 +1,7 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch), cuda_emit.c (the frame of every text), cuda_code.c (one instruction), cuda_red.c (a
- * reduction as five small functions), cuda_group.c (loads, code and stores of a few elements), then
- * one file per schedule: cuda_map.c, cuda_inner.c, cuda_outer.c.
+ * reduction as small functions), cuda_group.c (loads, code and stores of a few elements), then
+ * one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -13,15 +13,20 @@
 #include "codegen/target.h"
 
 /* ---- how a class is read
- * ------------------------------------------------------------------------------
  *
- * aligned  accesses that move by one along the inner axis take a thread's elements at once, up to
- * 16 bytes map      vector > 1: a thread takes that many neighbours along the inner axis (and
- * aligned is set); vector = 1: it takes `teams` elements FC_CUDA_MAP_THREADS apart inner variant:
- * low 4 bits one of the following, above them log2 of the iterations of FC_CUDA_ONE; vector:
- * neighbouring elements of a thread (FC_CUDA_THREAD 1 to 8, else 4); teams: log2 of the threads of
- * a row outer    teams: log2 of the rows of a block (its threads along x) split    1: a row (inner)
- * or a block of rows (outer) is shared by several blocks */
+ * aligned: accesses that move by one along the inner axis take a thread's elements at once, up to
+ * 16 bytes. split 1: a row (inner) or a block of rows (outer) is shared by several blocks.
+ *
+ * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis; with
+ * vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have
+ * their neighbours along axis variant - 1 (they move by one there) and go through shared memory in
+ * squares of `teams` by `teams` elements.
+ *
+ * inner: the low 4 bits of `variant` are one of the following, above them are log2 of the
+ * iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a thread
+ * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row.
+ *
+ * outer: `teams` is log2 of the rows of a block, that is of its threads along x. */
 enum {
     FC_CUDA_THREAD, /* one thread a row, whatever its length */
     FC_CUDA_ONE, /* a row is at most one chunk for each warp of its team; loads are kept for later
@@ -29,14 +34,18 @@ enum {
     FC_CUDA_LOOP /* every warp of a team walks over a span of chunks */
 };
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
+enum { FC_CUDA_WHOLE = 64 }; /* in `variant`: the elements of a row fill whole groups */
+
+static inline int fc_cuda_iterations(const fc_class *cls) {
+    return 1 << (cls->variant >> 4 & 3);
+}
 
 /* Threads of a block of an inner kernel whose rows have `team` threads. */
 static inline unsigned fc_cuda_block(unsigned team) {
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
 }
 
-/* ---- text under construction
- * --------------------------------------------------------------------------- */
+/* ---- text under construction ---------------------------------------------------------------- */
 
 /* Renders instructions of one fc_code. */
 typedef struct fc_cuda_text {
@@ -47,6 +56,7 @@ typedef struct fc_cuda_text {
     const uint8_t *need;     /* the slice under way: where sin looks for its cos */
     uint8_t *done;           /* instructions that have a name in an enclosing scope */
     uint8_t *local;          /* the same for the scope under way */
+    bool counted;            /* divisors are numbers of elements, see fc_by_count */
 } fc_cuda_text;
 
 typedef struct fc_cuda_gen {
@@ -80,8 +90,7 @@ void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
 /* Appends the value in its storage type. */
 void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 
-/* ---- reductions: struct redN with redN_start, _step, _join, _finish and the shuffles _xor and
- * _from ----- */
+/* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
@@ -98,8 +107,7 @@ void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage); /* f* */
     for (unsigned r = 0; r < (g)->k->reductions.len; r++)                                          \
         if ((g)->k->reductions.at[r].stage == (of_stage)) fc_cuda_line(&(g)->t, __VA_ARGS__)
 
-/* ---- slices and scopes
- * ----------------------------------------------------------------------------------- */
+/* ---- slices and scopes ---------------------------------------------------------------------- */
 
 enum { FC_CUDA_LOADS = 1, FC_CUDA_INDEXES = 2, FC_CUDA_WRITES = 4 };
 enum { FC_CUDA_STORES = UINT8_MAX }; /* the phase after the last stage */
@@ -112,12 +120,12 @@ void fc_cuda_row(fc_cuda_gen *g);
 void fc_cuda_row_stores(fc_cuda_gen *g);
 /* Offsets b* of all accesses with the axes [0, end) in, whose indices have names. */
 void fc_cuda_bases(fc_cuda_gen *g, uint32_t end);
+void fc_cuda_bases_but(fc_cuda_gen *g, uint32_t axis); /* with all kept axes but one in */
 /* Indices of the axes [first, end) from their linear number; `number` is a variable that stays as
  * it is. */
 void fc_cuda_indices(fc_cuda_gen *g, uint32_t first, uint32_t end, const char *number);
 
-/* ---- groups of elements
- * ------------------------------------------------------------------------------------ */
+/* ---- groups of elements --------------------------------------------------------------------- */
 
 typedef struct fc_cuda_group {
     int n;               /* elements */
@@ -129,8 +137,9 @@ typedef struct fc_cuda_group {
     const char *limit;  /* variable: elements from here on do not exist; NULL: all do */
     const char *slot;   /* which of several groups of q*: "" or "[u]" */
     const char *kept;   /* the same for loads that are kept (FC_CUDA_ONE) */
-    bool
-        lanes; /* every element steps an accumulator of its own, w0[e]; else all step w0 in order */
+    bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
+    bool whole;         /* elements exist all or not at all */
+    const char *taken;  /* expression: how many elements an accumulator took before this step */
 } fc_cuda_group;
 
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
@@ -139,19 +148,24 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 
-/* ---- schedules
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- schedules ------------------------------------------------------------------------------ */
 
 void fc_cuda_emit_map(fc_cuda_gen *g);
+void fc_cuda_emit_tile(fc_cuda_gen *g);
 void fc_cuda_emit_inner(fc_cuda_gen *g);
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
 /* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
- * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use had to be left
- * out. */
+ * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e);
+/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes) at once.
+ */
+bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
+                         uint32_t axis, unsigned n, uint32_t align);
+/* Leaves the class as it is (variant 0) if no load needs to be turned. */
+fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
+                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
 /* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
  * to `most`, so that compile time stays bounded. */
 int fc_cuda_unroll(const fc_kernel *k, int most, int per);

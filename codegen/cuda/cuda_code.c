@@ -7,8 +7,7 @@
  * h*, so that a store needs no second conversion and a NaN keeps its payload. */
 #include "codegen/cuda/cuda.h"
 
-/* ---- lines
- * ---------------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 void fc_cuda_indent(fc_cuda_text *t) {
     for (unsigned i = 0; i < t->depth; i++) fc_str_add(t->out, "    ");
@@ -37,8 +36,7 @@ static const char *unsigned_twin(fusec_dtype t) {
     return fc_dtypes[t].bytes == 8 ? "unsigned long long" : "unsigned int";
 }
 
-/* ---- constants
- * ------------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------ */
 
 static void hexadecimal(fc_str *out, double v, const char *suffix) {
     uint64_t bits;
@@ -95,8 +93,7 @@ static void literal(fc_str *out, fusec_dtype t, uint64_t bits) {
     }
 }
 
-/* ---- operands
- * -------------------------------------------------------------------------------------------- */
+/* ---- operands ------------------------------------------------------------------------------- */
 
 static const fc_instr *instr(const fc_cuda_text *t, fc_val v) {
     return &t->code->ins.at[v];
@@ -177,8 +174,7 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v) {
     fc_cuda_operand(t, v);
 }
 
-/* ---- conversions
- * ------------------------------------------------------------------------------------------ */
+/* ---- conversions ---------------------------------------------------------------------------- */
 
 /* Conversions that one instruction does with one rounding; casts were expanded into them. */
 static void convert(fc_cuda_text *t, fc_val v) {
@@ -228,8 +224,7 @@ static void reinterpret(fc_cuda_text *t, fc_val v) {
     fc_str_add(t->out, ");\n");
 }
 
-/* ---- rows of the table
- * -------------------------------------------------------------------------------------- */
+/* ---- rows of the table ---------------------------------------------------------------------- */
 
 static void substitute(fc_cuda_text *t, const char *text, const fc_instr *i, fusec_dtype type) {
     for (; *text; text++) {
@@ -277,6 +272,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
+    if (t->counted && i->op == FC_OP_div && type == FUSEC_F32) text = "fc_by_count($a, $b)";
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     begin(t, v);
     substitute(t, text ? text : "", i, type);

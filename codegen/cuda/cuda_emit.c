@@ -6,9 +6,7 @@
  * again through g->store_value and g->red_value. */
 #include "codegen/cuda/cuda.h"
 
-/* ---- prelude
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- prelude -------------------------------------------------------------------------------- */
 
 static const char prelude_common[] =
     "#pragma nv_diag_suppress 177 /* a kernel need not use all of this */\n"
@@ -108,6 +106,72 @@ static const char prelude_bf16[] =
     "}\n"
     "#endif\n";
 
+/* NaN wins and -0 is below +0, as instructions and, elsewhere, by hand. */
+static const char prelude_minmax[] =
+    "FC_INLINE double fc_minimum(double a, double b) {\n"
+    "    const double zero = __longlong_as_double(__double_as_longlong(a) | "
+    "__double_as_longlong(b));\n"
+    "    return a < b || a != a ? a : a == b ? zero : b;\n"
+    "}\n"
+    "FC_INLINE double fc_maximum(double a, double b) {\n"
+    "    const double zero = __longlong_as_double(__double_as_longlong(a) & "
+    "__double_as_longlong(b));\n"
+    "    return a > b || a != a ? a : a == b ? zero : b;\n"
+    "}\n"
+    "FC_INLINE float fc_minimumf(float a, float b) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "    float r;\n"
+    "    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n"
+    "    return r;\n"
+    "#else\n"
+    "    const float zero = __uint_as_float(__float_as_uint(a) | __float_as_uint(b));\n"
+    "    return a < b || a != a ? a : a == b ? zero : b;\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE float fc_maximumf(float a, float b) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "    float r;\n"
+    "    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n"
+    "    return r;\n"
+    "#else\n"
+    "    const float zero = __uint_as_float(__float_as_uint(a) & __float_as_uint(b));\n"
+    "    return a > b || a != a ? a : a == b ? zero : b;\n"
+    "#endif\n"
+    "}\n";
+
+/* d / n rounded once, for whole n up to 16. A product with the reciprocal in f64 is off by less
+ * than a quotient can be away from the middle between two floats, and where a quotient is such a
+ * middle (a subnormal one) the product is the same middle. Chips without fast f64 divide. */
+_Static_assert((int)FC_CHUNK / (int)FC_LANES <= 16 && (int)FC_RUN <= 16,
+               "what a lane of a chunk and a run take");
+static const char prelude_count[] = "FC_INLINE float fc_by_count(float d, float n) {\n"
+                                    "#if defined(FC_EMULATE) || __CUDA_ARCH__ % 100 == 0\n"
+                                    "    if (n == 1) return d;\n"
+                                    "    if (n == 2) return d * 0.5f;\n"
+                                    "    if (n == 4) return d * 0.25f;\n"
+                                    "    if (n == 8) return d * 0.125f;\n"
+                                    "    return (float)((double)d * (1.0 / (double)n));\n"
+                                    "#else\n"
+                                    "    return d / n;\n"
+                                    "#endif\n"
+                                    "}\n";
+
+static bool counts(const fc_cuda_gen *g) {
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (fc_ops[g->k->reductions.at[r].op].components == 3) return true;
+    return false;
+}
+
+static bool uses_minmax(const fc_cuda_gen *g) {
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max)
+            return true;
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].op == FC_OP_minimum || g->code.ins.at[i].op == FC_OP_maximum)
+            return true;
+    return false;
+}
+
 static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].dtype == t) return true;
@@ -120,13 +184,13 @@ static void prelude(fc_cuda_gen *g) {
     fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n", (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
+    if (counts(g)) fc_str_add(out, prelude_count);
+    if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_dtype(g, FUSEC_F16)) fc_str_add(out, prelude_f16);
     if (uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_bf16);
 }
 
-/* ---- slices
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- slices --------------------------------------------------------------------------------- */
 
 /* Loads and indices that have no value yet. */
 static void mark_used(fc_cuda_gen *g) {
@@ -198,8 +262,7 @@ void fc_cuda_row_stores(fc_cuda_gen *g) {
     }
 }
 
-/* ---- the entry point
- * ---------------------------------------------------------------------------------------- */
+/* ---- the entry point ------------------------------------------------------------------------ */
 
 static void arguments(fc_cuda_gen *g) {
     for (size_t i = 0; i < g->k->args.len; i++) {
@@ -293,7 +356,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK) prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
-    if (s == FUSEC_OK && cls->variant % 16 == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
+    if (s == FUSEC_OK && (cls->variant & 15) == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
         s = fc_cuda_cache(k, cls, g.cached, NULL, e);
     if (s == FUSEC_OK) entry(&g, name);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);

@@ -41,8 +41,7 @@ static const char *storage(const fc_cuda_gen *g, uint32_t access) {
     return fc_dtypes[g->k->accesses.at[access].dtype].cuda;
 }
 
-/* ---- indices and offsets
- * ---------------------------------------------------------------------------------- */
+/* ---- indices and offsets -------------------------------------------------------------------- */
 
 static name axis_name(const fc_cuda_gen *g, uint32_t axis) {
     name n;
@@ -82,15 +81,24 @@ static void terms(fc_cuda_gen *g, uint32_t access, uint32_t first, uint32_t end)
     }
 }
 
-void fc_cuda_bases(fc_cuda_gen *g, uint32_t end) {
+static void bases(fc_cuda_gen *g, uint32_t end, uint32_t without) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         const char *type = offset_type(g, a);
         fc_cuda_indent(&g->t);
         fc_str_printf(g->t.out, "const %s b%u = (%s)p.w[%u]", type, (unsigned)a, type,
                       word_of(g, a));
-        terms(g, a, 0, end);
+        terms(g, a, 0, without < end ? without : end);
+        terms(g, a, without + 1, end);
         fc_str_add(g->t.out, ";\n");
     }
+}
+
+void fc_cuda_bases(fc_cuda_gen *g, uint32_t end) {
+    bases(g, end, end);
+}
+
+void fc_cuda_bases_but(fc_cuda_gen *g, uint32_t axis) {
+    bases(g, g->np, axis);
 }
 
 static bool loads(const fc_cuda_gen *g, uint32_t a, bool cached) {
@@ -148,9 +156,7 @@ static void own_indices(fc_cuda_gen *g, const fc_cuda_group *gr) {
     fc_cuda_indices(g, gr->first, gr->end, "m");
 }
 
-/* ---- loads
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- loads ---------------------------------------------------------------------------------- */
 
 static unsigned alignment(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
     unsigned bytes = (unsigned)gr->n * fc_dtypes[g->k->accesses.at[access].dtype].bytes;
@@ -258,9 +264,7 @@ void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* ---- code
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- code ----------------------------------------------------------------------------------- */
 
 /* g->vary[v]: has another value at each element. */
 static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
@@ -309,19 +313,20 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
     }
 }
 
-/* ---- what becomes of the values
- * --------------------------------------------------------------------------------- */
+/* ---- what becomes of the values ------------------------------------------------------------- */
 
 static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     name number = element_number(gr);
     for (size_t r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != phase) continue;
         fc_cuda_indent(&g->t);
-        if (gr->limit) fc_str_printf(g->t.out, "if (%s < %s) ", number.text, gr->limit);
+        if (gr->limit)
+            fc_str_printf(g->t.out, "if (%s < %s) ", gr->whole ? gr->number : number.text,
+                          gr->limit);
         fc_str_printf(g->t.out, "red%u_step(", (unsigned)r);
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
         fc_cuda_operand(&g->t, g->red_value[r]);
-        fc_str_printf(g->t.out, ", (long long)%s);\n", number.text);
+        fc_str_printf(g->t.out, ", (long long)%s, %s);\n", number.text, gr->taken);
     }
 }
 
@@ -339,7 +344,8 @@ static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
             fc_str_printf(g->t.out, "y%u.e[e]", (unsigned)a);
         } else {
             if (gr->limit)
-                fc_str_printf(g->t.out, "if (%s < %s) ", element_number(gr).text, gr->limit);
+                fc_str_printf(g->t.out, "if (%s < %s) ",
+                              gr->whole ? gr->number : element_number(gr).text, gr->limit);
             element_place(g, gr, a);
         }
         fc_str_add(g->t.out, " = ");
@@ -363,12 +369,14 @@ static void wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
         uint32_t a = g->k->stores.at[s].access;
         unsigned buffer = g->k->accesses.at[a].buffer, n = a;
         if (!writes(g, s) || way_of(g, gr, a) != WIDE) continue;
-        if (gr->limit) fc_cuda_line(&g->t, "if (%s + %d <= %s) {", gr->number, gr->n, gr->limit);
+        if (gr->limit && !gr->whole)
+            fc_cuda_line(&g->t, "if (%s + %d <= %s) {", gr->number, gr->n, gr->limit);
         fc_cuda_indent(&g->t);
+        if (gr->limit && gr->whole) fc_str_printf(g->t.out, "if (%s < %s) ", gr->number, gr->limit);
         fc_str_add(g->t.out, "*(");
         vector_type(g, gr, a);
         fc_str_printf(g->t.out, " *)(a%u + o%u) = y%u;\n", buffer, n, n);
-        if (!gr->limit) continue;
+        if (!gr->limit || gr->whole) continue;
         fc_cuda_line(&g->t, "} else {");
         begin_elements(g, gr);
         fc_cuda_line(&g->t, "if (%s < %s) a%u[o%u + e] = y%u.e[e];", element_number(gr).text,

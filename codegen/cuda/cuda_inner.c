@@ -6,13 +6,16 @@
  * shared memory, and blocks (split) through the workspace: always aligned groups of 2^k in index
  * order, which are subtrees.
  *
- *   FC_CUDA_THREAD  one thread a row: lane groups of `vector` lanes one after the other
- *   FC_CUDA_ONE     one chunk (or a part of one) for each warp of a row; loads that several phases
- * need stay in registers FC_CUDA_LOOP    every warp walks over a span of chunks; with split the
- * last block of a row finishes it
+ * - FC_CUDA_THREAD: one thread a row, lane groups of `vector` lanes one after the other.
+ * - FC_CUDA_ONE: one chunk (or a part of one) for each warp of a row; loads that several phases
+ * need stay in registers.
+ * - FC_CUDA_LOOP: every warp walks over a span of chunks; with split the last block of a row
+ *   finishes it.
  *
  * Threads without a row work on the last one with `here` = 0 elements: they take part in every
  * exchange. */
+#include <stdio.h>
+
 #include "codegen/cuda/cuda.h"
 
 enum { QUAD = 4 };
@@ -25,8 +28,7 @@ typedef struct inner {
     fc_cuda_group quad;
 } inner;
 
-/* ---- one stage: parts that all variants share
- * ----------------------------------------------------------------- */
+/* ---- one stage: parts that all variants share ----------------------------------------------- */
 
 /* w0[n] = start values */
 static void start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
@@ -57,10 +59,11 @@ static bool begin_stores(fc_cuda_gen *g, const char *leader) {
     return true;
 }
 
-/* ---- one thread a row
- * --------------------------------------------------------------------------------------------- */
+/* ---- one thread a row ----------------------------------------------------------------------- */
 
 static void thread_group(fc_cuda_gen *g, unsigned phase) {
+    char taken[24];
+    snprintf(taken, sizeof taken, "(k - l) / %d", FC_LANES);
     fc_cuda_group gr = {.n = g->cls->vector,
                         .step = 1,
                         .first = g->np,
@@ -68,9 +71,10 @@ static void thread_group(fc_cuda_gen *g, unsigned phase) {
                         .own = g->cls->nr > 1 && !g->cls->aligned,
                         .wide = g->cls->aligned,
                         .number = "k",
-                        .limit = "count",
+                        .limit = g->cls->variant & FC_CUDA_WHOLE ? NULL : "count",
                         .slot = "",
-                        .lanes = true};
+                        .lanes = true,
+                        .taken = taken};
     fc_cuda_group_declare(g, &gr, 0, false);
     fc_cuda_group_load(g, &gr, false);
     fc_cuda_group_compute(g, &gr, phase);
@@ -115,8 +119,7 @@ static void emit_thread(fc_cuda_gen *g) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* ---- teams: who works on what
- * --------------------------------------------------------------------------------------- */
+/* ---- teams: who works on what --------------------------------------------------------------- */
 
 static void team_rows(const inner *in) {
     fc_cuda_gen *g = in->g;
@@ -153,23 +156,40 @@ static void finish(fc_cuda_gen *g, unsigned stage) {
     FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(x%u, (long long)count);", r, r, r);
 }
 
-/* ---- one chunk a warp
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- one chunk a warp ----------------------------------------------------------------------- */
 
-static void one_number(const inner *in, const char *u) {
+static void one_number(const inner *in, const char *name, const char *u) {
     fc_cuda_gen *g = in->g;
     if (in->warps > 1)
-        fc_cuda_line(&g->t, "const ix k = warp * %d + (%s) * %d + lane * %d;", FC_CHUNK, u,
+        fc_cuda_line(&g->t, "const ix %s = warp * %d + (%s) * %d + lane * %d;", name, FC_CHUNK, u,
                      FC_LANES, QUAD);
     else
-        fc_cuda_line(&g->t, "const ix k = (%s) * %d + lane * %d;", u, FC_LANES, QUAD);
+        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES, QUAD);
 }
 
 static void begin_batch(const inner *in, int batch, const char *u) {
     fc_cuda_line(&in->g->t, "#pragma unroll");
     fc_cuda_line(&in->g->t, "for (int u = 0; u < %d; u++) {", batch);
-    one_number(in, u);
+    one_number(in, "k", u);
+}
+
+/* Loads of a few iterations. Of whole groups those that do not exist read the first one of the row
+ * instead of nothing: no element needs a test. */
+static void load_batch(const inner *in, int batch, const char *u, const fc_cuda_group *quad,
+                       bool cached) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group gr = *quad;
+    if (quad->whole) {
+        gr.limit = NULL;
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+        one_number(in, "at", u);
+        fc_cuda_line(&g->t, "const ix k = at < here ? at : 0;");
+    } else {
+        begin_batch(in, batch, u);
+    }
+    fc_cuda_group_load(g, &gr, cached);
+    fc_cuda_line(&g->t, "}");
 }
 
 static bool any_load(const fc_cuda_gen *g, bool cached) {
@@ -191,12 +211,9 @@ static void one_pass(const inner *in, unsigned phase) {
         quad.kept = "[h + u]";
     }
     fc_cuda_group_declare(g, &quad, batch, false);
-    if (more) {
-        begin_batch(in, batch, u);
-        fc_cuda_group_load(g, &quad, false);
-        fc_cuda_line(&g->t, "}");
-    }
+    if (more) load_batch(in, batch, u, &quad, false);
     begin_batch(in, batch, u);
+    quad.taken = u;
     fc_cuda_group_compute(g, &quad, phase);
     fc_cuda_line(&g->t, "}");
     if (turns) fc_cuda_line(&g->t, "}");
@@ -207,9 +224,7 @@ static void one_keep(const inner *in) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
     fc_cuda_group_declare(g, &in->quad, in->its, true);
-    begin_batch(in, in->its, "u");
-    fc_cuda_group_load(g, &in->quad, true);
-    fc_cuda_line(&g->t, "}");
+    load_batch(in, in->its, "u", &in->quad, true);
 }
 
 static void one_stage(const inner *in, unsigned stage) {
@@ -232,20 +247,20 @@ static void emit_one(inner *in) {
     fc_cuda_gen *g = in->g;
     team_rows(in);
     in->quad.limit = "here";
+    in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
         one_pass(in, FC_CUDA_STORES);
 }
 
-/* ---- spans of chunks
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- spans of chunks ------------------------------------------------------------------------ */
 
 static void chunk(const inner *in, unsigned phase, const char *limit, int batch) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group quad = in->quad;
     quad.limit = limit;
+    quad.taken = "h + u";
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_CHUNK / FC_LANES, batch);
     fc_cuda_group_declare(g, &quad, batch, false);
@@ -343,9 +358,7 @@ static void emit_loop(inner *in) {
         chunks(in, FC_CUDA_STORES);
 }
 
-/* ---- entry
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- entry ---------------------------------------------------------------------------------- */
 
 void fc_cuda_emit_inner(fc_cuda_gen *g) {
     unsigned variant = g->cls->variant & 15u;
@@ -355,7 +368,7 @@ void fc_cuda_emit_inner(fc_cuda_gen *g) {
     }
     inner in = {.g = g, .team = 1u << g->cls->teams};
     in.warps = in.team > 32 ? in.team / 32 : 1;
-    in.its = variant == FC_CUDA_ONE ? 1 << (g->cls->variant >> 4) : FC_CHUNK / FC_LANES;
+    in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, QUAD);
     in.quad = (fc_cuda_group){.n = QUAD,
                               .step = 1,

@@ -62,7 +62,9 @@ static void spaced(fc_cuda_gen *g) {
 }
 
 void fc_cuda_emit_map(fc_cuda_gen *g) {
-    if (g->cls->vector > 1)
+    if (g->cls->variant > 0)
+        fc_cuda_emit_tile(g);
+    else if (g->cls->vector > 1)
         neighbours(g);
     else
         spaced(g);

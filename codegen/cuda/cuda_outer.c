@@ -33,9 +33,7 @@ static void places(const outer *o) {
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
-/* ---- one run
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- one run -------------------------------------------------------------------------------- */
 
 static void run(const outer *o, unsigned phase, const char *limit, int batch) {
     fc_cuda_gen *g = o->g;
@@ -46,7 +44,8 @@ static void run(const outer *o, unsigned phase, const char *limit, int batch) {
                         .own = g->cls->nr > 1,
                         .number = "k",
                         .limit = limit,
-                        .slot = ""};
+                        .slot = "",
+                        .taken = "k - c + e"};
     bool turns = batch < FC_RUN;
     if (turns) {
         fc_cuda_line(&g->t, "#pragma unroll 1");
@@ -76,9 +75,7 @@ static void runs(const outer *o, unsigned phase) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* ---- one stage
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- one stage ------------------------------------------------------------------------------ */
 
 /* x0 of all threads of a row, in order of y; every thread gets the result. One buffer serves all
  * reductions in turn, so that shared memory stays small whatever the kernel computes. */

@@ -1,12 +1,14 @@
 /* cuda_red.c - a reduction as small functions on a struct, so that schedules read like the tree
  * they walk.
  *
- *     struct red0                     the accumulator, a multiple of 8 bytes (it also lies in
- * workspaces) red0_start()                    of no elements red0_step(a, x, i)              takes
- * in element x with number i red0_finish(a, n)               the result over n elements fc_join(a,
- * b)                   a covers earlier elements than b fc_meet(a, b, swap)             the same, b
- * being the earlier one if `swap` fc_from(a, lane), fc_xor(a, m)  the accumulator of another lane
- * of the warp
+ * - struct red0: the accumulator; it also lies in workspaces.
+ * - red0_start(): of no elements.
+ * - red0_step(a, x, i, t): takes in element x with number i, after t others: lanes and runs take
+ *   their elements in order, so callers know t, mostly as a constant, and counts need no memory.
+ * - red0_finish(a, n): the result over n elements.
+ * - fc_join(a, b): a covers earlier elements than b.
+ * - fc_meet(a, b, swap): the same, b being the earlier one if `swap`.
+ * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
  *
  * In: ir/expand.h, which writes them with rows of the op table. */
 #include "codegen/cuda/cuda.h"
@@ -14,6 +16,9 @@
 enum { ARG_A = 0, ARG_B = 3, ARG_X = 6, ARG_I = 7, ARG_N = 8 };
 static const char *const arg_names[] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1",
                                         "b.c2", "x",    "i",    "n"};
+/* of the step of a reduction that counts its elements */
+static const char *const counted_names[] = {"a.c0", "a.c1", "t", "b.c0", "b.c1",
+                                            "b.c2", "x",    "i", "n"};
 
 typedef struct red {
     fc_op op;
@@ -37,8 +42,7 @@ size_t fc_cuda_red_bytes(const fc_reduction *r) {
     return (bytes + align - 1) / align * align;
 }
 
-/* ---- bodies: code in, lines out
- * ------------------------------------------------------------------------------ */
+/* ---- bodies: code in, lines out ------------------------------------------------------------- */
 
 typedef enum part { START, STEP, JOIN, FINISH } part;
 
@@ -79,6 +83,7 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
     fc_val out[FC_MAX_COMPONENTS] = {0}, *map = NULL;
     uint8_t *marks = NULL;
     int n = p == FINISH ? 1 : d->components;
+    bool counted = p == STEP && d->components == 3;
     build(d, p, &c, out);
     fusec_status s = c.status;
     if (s == FUSEC_OK && !(map = fc_calloc(alloc, c.ins.len + 1, sizeof *map)))
@@ -90,7 +95,8 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
         fc_cuda_text t = {.code = &legal,
                           .out = g->t.out,
                           .depth = 1,
-                          .args = arg_names,
+                          .args = counted ? counted_names : arg_names,
+                          .counted = counted,
                           .need = marks,
                           .done = marks + len,
                           .local = marks + 2 * len};
@@ -105,8 +111,7 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
     return s == FUSEC_OK ? s : fc_fail(e, s, "a reduction could not be written as CUDA C");
 }
 
-/* ---- the functions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the functions -------------------------------------------------------------------------- */
 
 static void type_and_shuffles(fc_cuda_text *t, const red *d) {
     unsigned n = (unsigned)d->number;
@@ -153,7 +158,9 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
     for (part p = START; p <= FINISH; p++) {
         if (p == START) fc_cuda_line(t, "FC_INLINE red%u red%u_start() {", n, n);
         if (p == STEP)
-            fc_cuda_line(t, "FC_INLINE void red%u_step(red%u &a, const %s x, const long long i) {",
+            fc_cuda_line(t,
+                         "FC_INLINE void red%u_step(red%u &a, const %s x, const long long i, "
+                         "const long long t) {",
                          n, n, element);
         if (p == JOIN)
             fc_cuda_line(t, "FC_INLINE red%u fc_join(const red%u &a, const red%u &b) {", n, n, n);

@@ -37,8 +37,7 @@ static bool has_point_stores(const fc_kernel *k) {
     return false;
 }
 
-/* ---- bounds on text
- * ----------------------------------------------------------------------------------------- */
+/* ---- bounds on text ------------------------------------------------------------------------- */
 
 int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
     uint32_t ops, heavy;
@@ -49,14 +48,13 @@ int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
 }
 
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
-    if (k->schedule == FC_SCHED_MAP) return FC_CUDA_MAP_THREADS;
-    if (k->schedule == FC_SCHED_OUTER || (cls->variant & 15) == FC_CUDA_THREAD)
+    if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
+    if (k->schedule != FC_SCHED_INNER || (cls->variant & 15) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
     return fc_cuda_block(1u << cls->teams);
 }
 
-/* ---- what FC_CUDA_ONE keeps in registers
- * ---------------------------------------------------------------------- */
+/* ---- what FC_CUDA_ONE keeps in registers ---------------------------------------------------- */
 
 /* In how many phases each access is loaded. */
 static fusec_status count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e) {
@@ -88,7 +86,7 @@ static unsigned cache_limit(unsigned team) {
 
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e) {
-    int its = 1 << (cls->variant >> 4);
+    int its = fc_cuda_iterations(cls);
     unsigned bytes = 0, limit = cache_limit(1u << cls->teams);
     FC_TRY(count_phases(k, cached, e));
     bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
@@ -104,14 +102,10 @@ fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cac
     return FUSEC_OK;
 }
 
-/* ---- alignment
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- alignment ------------------------------------------------------------------------------ */
 
-/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes) at once.
- */
-static bool can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls, uint32_t axis,
-                        unsigned n, uint32_t align) {
+bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
+                         uint32_t axis, unsigned n, uint32_t align) {
     uint32_t axes = nest->np + nest->nr;
     for (uint32_t a = 0; a < nest->naccess; a++) {
         if (!is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
@@ -124,9 +118,7 @@ static bool can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class 
     return true;
 }
 
-/* ---- map
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- map ------------------------------------------------------------------------------------ */
 
 static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                            uint32_t align) {
@@ -140,7 +132,7 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
     unsigned v = 16 / widest;
     fc_kernel_cost(k, &ops, &heavy);
     while (v > 1 && (heavy * v > 16 || ops * v > 2000 || n->extent[inner] < v)) v /= 2;
-    while (v > 1 && !can_be_wide(k, n, cls, inner, v, align)) v /= 2;
+    while (v > 1 && !fc_cuda_can_be_wide(k, n, cls, inner, v, align)) v /= 2;
     return v;
 }
 
@@ -166,9 +158,7 @@ static void map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest 
     l->grid[0] = (uint64_t)ceil_div(items, FC_CUDA_MAP_THREADS);
 }
 
-/* ---- inner reductions
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- inner reductions ----------------------------------------------------------------------- */
 
 /* Whether neighbouring rows, not neighbouring elements, lie next to each other for most of what is
  * read. */
@@ -196,9 +186,10 @@ static void thread_schedule(const fc_nest *n, const fc_kernel *k, uint32_t align
     int64_t v = pow2_up(n->count < 8 ? n->count : 8);
     uint32_t axis = n->np + n->nr - 1;
     v = fc_cuda_unroll(k, (int)v, 1);
-    cls->variant = FC_CUDA_THREAD;
+    cls->variant = (uint8_t)(FC_CUDA_THREAD + (n->count % v ? 0 : FC_CUDA_WHOLE));
     cls->vector = (uint8_t)v;
-    cls->aligned = n->extent[axis] % v == 0 && can_be_wide(k, n, cls, axis, (unsigned)v, align);
+    cls->aligned =
+        n->extent[axis] % v == 0 && fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)ceil_div(n->rows, FC_CUDA_THREADS);
 }
@@ -248,7 +239,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     }
     cls->vector = 4;
     cls->aligned =
-        (n->nr == 1 || n->extent[axis] % 4 == 0) && can_be_wide(k, n, cls, axis, 4, align);
+        (n->nr == 1 || n->extent[axis] % 4 == 0) && fc_cuda_can_be_wide(k, n, cls, axis, 4, align);
     if (n->count <= FC_LANES) {
         its = 1;
         team = pow2_up(ceil_div(n->count, 4));
@@ -259,7 +250,8 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         team = 32 * pow2_up(chunks);
     }
     if (team <= 1024) {
-        cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4));
+        bool whole = n->count > 0 && n->count % 4 == 0;
+        cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
         cls->teams = (uint8_t)log2_of(team);
         uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
         if (!cached) return fc_oom(e);
@@ -275,9 +267,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     return FUSEC_OK;
 }
 
-/* ---- outer reductions
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- outer reductions ----------------------------------------------------------------------- */
 
 static void outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
@@ -309,9 +299,7 @@ static void outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     }
 }
 
-/* ---- entry
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* ---- entry ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                               uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
@@ -324,7 +312,10 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
         return FUSEC_OK;
     }
     switch (k->schedule) {
-    case FC_SCHED_MAP: map_schedule(m, k, n, align, cls, launch); break;
+    case FC_SCHED_MAP:
+        FC_TRY(fc_cuda_tile_schedule(k, n, align, arena, cls, launch, e));
+        if (cls->variant == 0) map_schedule(m, k, n, align, cls, launch);
+        break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     default: outer_schedule(m, k, n, cls, launch); break;
     }

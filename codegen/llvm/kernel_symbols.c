@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "ir/far.h"
+
 /* lgamma leaves the sign in a global variable of the process; these do not. */
 static double lgamma_quiet(double x) {
     int sign;
@@ -21,7 +23,8 @@ const fc_symbol fc_kernel_symbols[] = {
     F(atan2), F(atan2f), F(atanf), F(atanh), F(atanhf), F(cbrt), F(cbrtf), F(ceil), F(ceilf),
     F(copysign), F(copysignf), F(cos), F(cosf), F(cosh), F(coshf), F(erf), F(erfc), F(erfcf),
     F(erff), F(exp), F(exp10), F(exp10f), F(exp2), F(exp2f), F(expf), F(expm1), F(expm1f),
-    F(fabs), F(fabsf), F(floor), F(floorf), F(fma), F(fmaf), F(fmax), F(fmaxf), F(fmin), F(fminf),
+    F(fabs), F(fabsf), F(fc_far_cos), F(fc_far_cosf), F(fc_far_sin), F(fc_far_sinf), F(fc_far_tan),
+    F(fc_far_tanf), F(floor), F(floorf), F(fma), F(fmaf), F(fmax), F(fmaxf), F(fmin), F(fminf),
     F(fmod), F(fmodf), F(hypot), F(hypotf), F(ldexp), F(ldexpf), {"lgamma", (fc_fn)lgamma_quiet},
     {"lgammaf", (fc_fn)lgammaf_quiet}, F(log), F(log10), F(log10f), F(log1p), F(log1pf), F(log2),
     F(log2f), F(logf), F(memcpy), F(memmove), F(memset), F(modf), F(modff), F(nearbyint),

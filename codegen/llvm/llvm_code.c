@@ -7,8 +7,9 @@
  * are forgotten at its end.
  *
  * The columns of ops.def: "fadd" an instruction, "?olt" a comparison, "@llvm.sqrt" an intrinsic,
- * "#sin" a function of libm, and the spellings neg, not, select. */
+ * "#sin" a function of libm, "!fc_far_sin" one of ir/far.h, and the spellings neg, not, select. */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/far.h"
 
 /* ---- functions of libm
  * ------------------------------------------------------------------------------------- */
@@ -44,13 +45,15 @@ static void define_lanes(fc_ll *f, const char *name, const char *fn, const char 
             i, scalar, i, i, scalar, i);
         args[i] = fc_ll_fmt(f, "%%v%u", i);
     }
-    fc_str_printf(out, "  %%r = call %s @%s(%s)\n  store %s %%r, ptr %%p0\n", scalar, fn,
+    fc_str_printf(out, "  %%r = call %s @%s(%s) nobuiltin\n  store %s %%r, ptr %%p0\n", scalar, fn,
                   arguments(f, scalar, nargs, args), scalar);
     fc_str_printf(out, "  %%next = add i64 %%i, 1\n  br label %%head\ndone:\n");
     fc_str_printf(out, "  %%all = load %s, ptr %%m0, align 64\n  ret %s %%all\n}\n", vector,
                   vector);
 }
 
+/* "nobuiltin", because LLVM would fold a call with a constant by other code than the one that runs,
+ * and make pow(2, x) an exp2: the bits would depend on what was fused. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args) {
     const char *scalar = fc_ll_type(f, t, 1), *type = fc_ll_type(f, t, W);
@@ -59,7 +62,7 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
     for (unsigned i = 1; i < nargs; i++) params = fc_ll_fmt(f, "%s, %s", params, scalar);
     fc_ll_declare(f, fc_ll_fmt(f, "%s @%s(%s)", scalar, libm, params));
     const char *given = arguments(f, type, nargs, args);
-    if (W == 1) return fc_ll_ins(f, "call %s @%s(%s)", type, libm, given);
+    if (W == 1) return fc_ll_ins(f, "call %s @%s(%s) nobuiltin", type, libm, given);
     const char *lanes = fc_ll_fmt(f, "%s.%s.lanes", f->name, libm);
     define_lanes(f, lanes, libm, scalar, nargs);
     return fc_ll_ins(f, "call %s @%s(%s, i64 %s)", type, lanes, given,
@@ -83,6 +86,27 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
+/* a[1], or what `fn` makes of both where a lane of a[0] is far from 0: a call that hardly ever runs. */
+static const char *far_lanes(fc_ll *f, const char *fn, fusec_dtype t, unsigned W,
+                             const char *const *a) {
+    const char *type = fc_ll_type(f, t, W);
+    const char *limit =
+        fc_ll_const(f, t, fc_const_bits(t, t == FUSEC_F64 ? FC_FAR_F64 : FC_FAR_F32), W);
+    const char *size = intrinsic(f, "@llvm.fabs", 1, t, W, a);
+    const char *any = fc_ll_ins(f, "fcmp oge %s %s, %s", type, size, limit);
+    if (W > 1) {
+        const char *lanes = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, any, W);
+        any = fc_ll_ins(f, "icmp ne i%u %s, 0", W, lanes);
+    }
+    fc_ll_if branch;
+    fc_ll_if_begin(f, &branch, any);
+    const char *far = fc_ll_math(f, fn, 2, t, W, a), *from = f->block;
+    fc_ll_if_else(f, &branch);
+    const char *other = f->block;
+    fc_ll_if_end(f, &branch);
+    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, far, from, a[1], other);
+}
+
 /* Lanes that are masked off hold 0, and a division by it would trap. */
 static const char *safe_divisor(fc_ll *f, fusec_dtype t, unsigned W, const char *b) {
     if (!f->mask || W == 1) return b;
@@ -96,6 +120,7 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
     if (!text) fc_ll_fail(f, FUSEC_INTERNAL);
     if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
+    if (text[0] == '!') return far_lanes(f, text + 1, t, W, a);
     if (text[0] == '@') return intrinsic(f, text, nargs, t, W, a);
     if (text[0] == '?')
         return fc_ll_ins(f, "%s %s %s %s, %s", fc_is_float(t) ? "fcmp" : "icmp", text + 1, type,

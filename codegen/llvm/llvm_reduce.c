@@ -12,6 +12,7 @@
 static void legalise(fc_ll *f, fc_code *from, const fc_val *out, unsigned nout, fc_ll_prog *p) {
     if (from->status != FUSEC_OK) fc_ll_fail(f, from->status);
     fc_code_init(&p->code, f->alloc);
+    p->code.rewrite = f->math;
     fc_val *map = fc_ll_alloc(f, from->ins.len * sizeof *map);
     fusec_status st = fc_legalize(from, FC_TARGET_LLVM, &p->code, map);
     if (st != FUSEC_OK) fc_ll_fail(f, st);

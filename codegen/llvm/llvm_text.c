@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "codegen/cpuinfo.h"
+#include "codegen/llvm/math.h"
 
 /* ---- life
  * ------------------------------------------------------------------------------------------------
@@ -35,6 +36,7 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     f->name = name;
     f->V = cls->vector;
     f->half = converts_half(m);
+    f->math = fc_math_rewrite(m);
     fc_arena_init(&f->arena, alloc);
     fc_code_init(&f->code, alloc);
     fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls};

@@ -68,6 +68,7 @@ typedef struct fc_ll {
     fc_arena arena;
     unsigned V;
     bool half; /* the processor converts f16 */
+    fc_rewrite math; /* vector code for functions, see math.h; NULL: libm */
 
     fc_str
         head; /* entry block of the current function: stack arrays, words of the parameter block */

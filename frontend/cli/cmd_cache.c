@@ -1,4 +1,5 @@
-/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and clearing it. */
+/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and clearing it.
+ */
 #include "frontend/cli/command.h"
 #include "frontend/io/array.h"
 
@@ -66,7 +67,8 @@ static void list_one(void *user, const fc_diskcache_entry *x) {
     l->count++;
 }
 
-/* ---- the three answers ------------------------------------------------------------------------- */
+/* ---- the three answers -------------------------------------------------------------------------
+ */
 
 static void summary(fc_cli *c, fc_diskcache *disk) {
     fc_diskcache_stats st = {0};
@@ -108,9 +110,8 @@ static void summary(fc_cli *c, fc_diskcache *disk) {
     if (why)
         fc_str_printf(&c->out, "not used: %s\n", why);
     else
-        fc_str_printf(&c->out, "%s entr%s, %s of at most %s\n",
-                      fc_commas(n, (int64_t)st.entries), st.entries == 1 ? "y" : "ies",
-                      fc_show_bytes(size, (int64_t)st.bytes),
+        fc_str_printf(&c->out, "%s entr%s, %s of at most %s\n", fc_commas(n, (int64_t)st.entries),
+                      st.entries == 1 ? "y" : "ies", fc_show_bytes(size, (int64_t)st.bytes),
                       fc_show_bytes(limit, (int64_t)st.limit));
 }
 

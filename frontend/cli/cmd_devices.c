@@ -1,6 +1,7 @@
 /* cmd_devices.c - `fusec devices`: what was looked for, what was found, and why not.
  *
- * Every row is a name, whether it can be used, and a text; the three output forms print the rows. */
+ * Every row is a name, whether it can be used, and a text; the three output forms print the rows.
+ */
 #include "codegen/cpuinfo.h"
 #include "codegen/cuda/driver.h"
 #include "codegen/cuda/nvrtc.h"
@@ -126,7 +127,8 @@ static const char *automatic(const table *t) {
     return cuda && nvrtc ? "cuda:0" : cpu ? "cpu" : "interp";
 }
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/* ---- output -----------------------------------------------------------------------------------
+ */
 
 static void print_json(const table *t, fc_str *out) {
     fc_str_printf(out, "{\"auto\":\"%s\",\"devices\":[", automatic(t));

@@ -12,7 +12,8 @@
 
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
-#define VERSION  TEXT(FUSEC_VERSION_MAJOR) "." TEXT(FUSEC_VERSION_MINOR) "." TEXT(FUSEC_VERSION_PATCH)
+#define VERSION                                                                                    \
+    TEXT(FUSEC_VERSION_MAJOR) "." TEXT(FUSEC_VERSION_MINOR) "." TEXT(FUSEC_VERSION_PATCH)
 
 /* `fusec help --man [COMMAND]`, for the build. */
 static fusec_status man_page(fc_cli *c, const char *word, fc_error *e) {
@@ -46,7 +47,6 @@ fusec_status fc_cmd_help(fc_cli *c, fc_error *e) {
 
 fusec_status fc_cmd_completion(fc_cli *c, fc_error *e) {
     if (!c->o.files.len)
-        return fc_fail(e, FUSEC_USAGE,
-                       "which shell?\n  help: fusec completion bash, zsh or fish");
+        return fc_fail(e, FUSEC_USAGE, "which shell?\n  help: fusec completion bash, zsh or fish");
     return fc_completion(&c->out, c->o.files.at[0], e);
 }

@@ -7,6 +7,7 @@
 
 #include <fusec/fusec.h>
 
+#include "frontend/cli/fault.h"
 #include "frontend/cli/help.h"
 #include "frontend/cli/streams.h"
 
@@ -54,7 +55,8 @@ void fc_cli_say(const fc_cli *c, const char *fmt, ...) {
     fc_str_free(&text);
 }
 
-/* ---- sources ---------------------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------------------
+ */
 
 fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t len,
                            const fc_source **out, fc_error *e) {
@@ -71,13 +73,13 @@ fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **o
     fc_str text;
     fc_str_init(&text, c->alloc);
     fusec_status s = fc_cli_read_text(path, &text, e);
-    if (!s)
-        s = fc_cli_source(c, strcmp(path, "-") ? path : "<stdin>", text.data, text.len, out, e);
+    if (!s) s = fc_cli_source(c, strcmp(path, "-") ? path : "<stdin>", text.data, text.len, out, e);
     fc_str_free(&text);
     return s;
 }
 
-/* ---- configuration ---------------------------------------------------------------------------- */
+/* ---- configuration ----------------------------------------------------------------------------
+ */
 
 static void log_line(void *user, const char *line) {
     (void)user;
@@ -108,10 +110,10 @@ static fusec_status fast_mode(const char *list, uint32_t *mode, fc_error *e) {
                (strlen(licences[i].name) != n || memcmp(licences[i].name, p, n) != 0))
             i++;
         if (i == FC_COUNT(licences)) {
-            fusec_status s =
-                fc_fail(e, FUSEC_USAGE, "--fast takes contract, reassoc, recip, nnan, ninf, nsz, "
-                                        "approx or wide16, not `%.*s`",
-                        n > 60 ? 60 : (int)n, p);
+            fusec_status s = fc_fail(e, FUSEC_USAGE,
+                                     "--fast takes contract, reassoc, recip, nnan, ninf, nsz, "
+                                     "approx or wide16, not `%.*s`",
+                                     n > 60 ? 60 : (int)n, p);
             fc_add_suggestion(e, p, n, names, "--fast=");
             return s;
         }
@@ -137,7 +139,8 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* ---- the run of a command ------------------------------------------------------------------------- */
+/* ---- the run of a command
+ * ------------------------------------------------------------------------- */
 
 static fusec_status (*const commands[FC_CMD_COUNT])(fc_cli *, fc_error *) = {
     [FC_CMD_RUN] = fc_cmd_run,         [FC_CMD_CHECK] = fc_cmd_check,
@@ -174,6 +177,7 @@ static bool to_stdout(const fc_cli *c, fc_error *e) {
 
 static int finish(fc_cli *c, fusec_status s, fc_error *e) {
     /* What was found out before a later step failed is shown all the same, then the failure. */
+    if (s && e->code && fc_status_exit(s) == 70) fc_fault_report(c, e);
     if (s && e->code)
         fc_report_add(&c->ds, e);
     else if (s && !c->ds.errors)
@@ -209,6 +213,11 @@ int fc_cli_main(int argc, char **argv) {
         fc_free(c.alloc, c.sources.at[i]);
     }
     fc_vec_free(c.alloc, &c.sources);
+    for (size_t i = 0; i < c.attachments.len; i++) {
+        fc_free(c.alloc, c.attachments.at[i].name);
+        fc_free(c.alloc, c.attachments.at[i].text);
+    }
+    fc_vec_free(c.alloc, &c.attachments);
     fc_options_free(&c.o);
     return code;
 }

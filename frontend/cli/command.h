@@ -13,12 +13,18 @@
 
 #define FC_LANGUAGE_VERSION 1
 
+/* A text that belongs into the report of a fault. */
+typedef struct fc_attachment {
+    char *name, *text;
+} fc_attachment;
+
 typedef struct fc_cli {
     fc_options o;
     const fc_alloc *alloc;
-    fc_config config; /* the environment and the flags */
-    fc_diags ds;      /* what there is to say about program texts */
+    fc_config config;            /* the environment and the flags */
+    fc_diags ds;                 /* what there is to say about program texts */
     FC_VEC(fc_source *) sources; /* live until the records are shown */
+    FC_VEC(fc_attachment) attachments;
     fc_str out;
     bool color, quiet, verbose;
     int answer; /* exit code of a command that was done: 1 is "no" */
@@ -69,9 +75,8 @@ fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, si
 
 /* ---- small texts ---- */
 
-void fc_json_text(fc_str *out, const char *text);             /* a JSON string */
-void fc_json_number(fc_str *out, double v);                   /* null if not finite */
-double fc_seconds_now(void);                                  /* a monotonic clock */
-int fc_cli_width(void);                                       /* columns of standard output */
+void fc_json_text(fc_str *out, const char *text); /* a JSON string */
+void fc_json_number(fc_str *out, double v);       /* null if not finite */
+double fc_seconds_now(void);                      /* a monotonic clock */
 
 #endif

@@ -24,13 +24,13 @@ bool fc_is_assignment(const char *word, size_t *name_len) {
 /* ---- types: [dtype][:sizes]
  * ------------------------------------------------------------------------ */
 
-static fusec_status bad_value(const fc_input *in, fc_error *e, const char *what) {
+static fusec_status bad_value(const fc_cli_input *in, fc_error *e, const char *what) {
     char shown[200];
     return fc_fail(e, FUSEC_USAGE, "%.*s=%s: %s", (int)in->name_len, in->name,
                    fc_shown_name(shown, sizeof shown, in->value), what);
 }
 
-static fusec_status parse_dim(fc_input *in, const char *p, size_t n, fc_error *e) {
+static fusec_status parse_dim(fc_cli_input *in, const char *p, size_t n, fc_error *e) {
     if (in->rank == FC_IO_RANK) return bad_value(in, e, "more than 32 sizes");
     fc_input_dim *d = &in->dims[in->rank++];
     *d = (fc_input_dim){0};
@@ -56,7 +56,7 @@ static fusec_status parse_dim(fc_input *in, const char *p, size_t n, fc_error *e
 }
 
 /* "1000x64", "nxm", "n,64"; with a comma anywhere, "x" is a letter like any other. */
-static fusec_status parse_dims(fc_input *in, const char *p, size_t n, fc_error *e) {
+static fusec_status parse_dims(fc_cli_input *in, const char *p, size_t n, fc_error *e) {
     char sep = memchr(p, ',', n) ? ',' : 'x';
     for (;;) {
         const char *next = memchr(p, sep, n);
@@ -87,7 +87,7 @@ static uint64_t seed_from_name(const char *name, size_t n) {
     return h;
 }
 
-static fusec_status parse_seed(fc_input *in, const char *p, fc_error *e) {
+static fusec_status parse_seed(fc_cli_input *in, const char *p, fc_error *e) {
     fc_weak w;
     if (!fc_weak_parse(p, &w) || w.kind != FC_WEAK_INT || w.negative)
         return bad_value(in, e, "the seed is not a whole number from 0 to 2^64-1");
@@ -95,7 +95,7 @@ static fusec_status parse_seed(fc_input *in, const char *p, fc_error *e) {
     return FUSEC_OK;
 }
 
-static fusec_status parse_made(fc_input *in, const char *p, fc_error *e) {
+static fusec_status parse_made(fc_cli_input *in, const char *p, fc_error *e) {
     in->kind = FC_INPUT_MADE;
     in->seed = seed_from_name(in->name, in->name_len);
     size_t n = part_length(p);
@@ -117,7 +117,7 @@ static fusec_status parse_made(fc_input *in, const char *p, fc_error *e) {
     return parse_seed(in, p + 5, e);
 }
 
-static fusec_status parse_raw(fc_input *in, const char *p, fc_error *e) {
+static fusec_status parse_raw(fc_cli_input *in, const char *p, fc_error *e) {
     in->kind = FC_INPUT_RAW;
     size_t n = part_length(p);
     bool known = fc_dtype_by_name(p, n, &in->dtype);
@@ -147,7 +147,7 @@ static bool ends_with(const char *s, size_t n, const char *end) {
     return true;
 }
 
-static fusec_status parse_file(fc_input *in, fc_error *e) {
+static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
     const char *p = in->value, *colon = strrchr(p, ':');
     size_t n = strlen(p);
     in->kind = FC_INPUT_NPY;
@@ -168,7 +168,8 @@ static fusec_status parse_file(fc_input *in, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_input_parse(fc_input *in, const char *word, const fc_alloc *alloc, fc_error *e) {
+fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *alloc,
+                            fc_error *e) {
     memset(in, 0, sizeof *in);
     in->alloc = alloc;
     if (!fc_is_assignment(word, &in->name_len))
@@ -203,7 +204,7 @@ fusec_status fc_input_parse(fc_input *in, const char *word, const fc_alloc *allo
 /* ---- opening and reading
  * ----------------------------------------------------------------------------- */
 
-static void take_shape(fc_input *in, fusec_dtype dtype, int rank, const int64_t *shape) {
+static void take_shape(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape) {
     in->has_dtype = true;
     in->dtype = dtype;
     in->rank = rank;
@@ -211,7 +212,7 @@ static void take_shape(fc_input *in, fusec_dtype dtype, int rank, const int64_t 
 }
 
 /* A word that is no file may be a form that was mistyped. */
-static fusec_status open_file(fc_input *in, fc_error *e) {
+static fusec_status open_file(fc_cli_input *in, fc_error *e) {
     fc_error own = {0};
     if (!e) e = &own;
     fusec_status s = in->kind == FC_INPUT_NPZ
@@ -226,7 +227,7 @@ static fusec_status open_file(fc_input *in, fc_error *e) {
     return s;
 }
 
-fusec_status fc_input_open(fc_input *in, fc_error *e) {
+fusec_status fc_input_open(fc_cli_input *in, fc_error *e) {
     switch (in->kind) {
     case FC_INPUT_NPY:
     case FC_INPUT_NPZ: FC_TRY(open_file(in, e)); break;
@@ -248,7 +249,7 @@ fusec_status fc_input_open(fc_input *in, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_input_read(fc_input *in, fusec_dtype dtype, int rank, const int64_t *shape,
+fusec_status fc_input_read(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape,
                            void *dst, fc_error *e) {
     fc_array image = {.dtype = dtype, .rank = rank, .data = dst};
     int64_t count, bytes;
@@ -276,7 +277,7 @@ fusec_status fc_input_read(fc_input *in, fusec_dtype dtype, int rank, const int6
                    (int)in->name_len, in->name, in->value, (int)in->name_len, in->name, in->value);
 }
 
-void fc_input_close(fc_input *in) {
+void fc_input_close(fc_cli_input *in) {
     if (in->open) fc_reader_close(&in->reader);
     in->open = false;
     if (!in->alloc) return;
@@ -285,7 +286,7 @@ void fc_input_close(fc_input *in) {
     in->path = in->key = NULL;
 }
 
-const char *fc_input_shown(const fc_input *in, char *buf, size_t size) {
+const char *fc_input_shown(const fc_cli_input *in, char *buf, size_t size) {
     if (in->kind == FC_INPUT_STDIN) return fc_shown_name(buf, size, "standard input");
     if (in->kind == FC_INPUT_SCALAR) return fc_shown_name(buf, size, in->name);
     return fc_shown_name(buf, size, in->value);

@@ -5,7 +5,8 @@
  *     fc_input_read    brings the data into memory, once the caller knows the dtype and all sizes
  *     fc_input_close   always, also after a failure
  *
- * The strings of an fc_input point into the argument it was parsed from, which must live as long.
+ * The strings of an fc_cli_input point into the argument it was parsed from, which must live as
+ * long.
  */
 #ifndef FUSEC_FRONTEND_CLI_INPUT_H
 #define FUSEC_FRONTEND_CLI_INPUT_H
@@ -40,7 +41,7 @@ typedef struct fc_weak {
     double number;      /* the value of any kind */
 } fc_weak;
 
-typedef struct fc_input {
+typedef struct fc_cli_input {
     const char *name; /* the part before "=" */
     size_t name_len;
     const char *value; /* the part behind it */
@@ -58,7 +59,7 @@ typedef struct fc_input {
     bool open;
     fc_reader reader;
     fc_npy header;
-} fc_input;
+} fc_cli_input;
 
 /* Whether a word is `name=value` with a name of the language. */
 bool fc_is_assignment(const char *word, size_t *name_len);
@@ -69,15 +70,15 @@ bool fc_weak_parse(const char *text, fc_weak *out);
 fusec_status fc_weak_store(const fc_weak *w, const char *name, fusec_dtype dtype, void *out,
                            fc_error *e);
 
-fusec_status fc_input_parse(fc_input *in, const char *word, const fc_alloc *alloc, fc_error *e);
-fusec_status fc_input_open(fc_input *in, fc_error *e);
+fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *alloc, fc_error *e);
+fusec_status fc_input_open(fc_cli_input *in, fc_error *e);
 /* `dtype` and `shape` are those of the value itself (no conversion takes place); `dst` has the
  * room. */
-fusec_status fc_input_read(fc_input *in, fusec_dtype dtype, int rank, const int64_t *shape,
+fusec_status fc_input_read(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape,
                            void *dst, fc_error *e);
-void fc_input_close(fc_input *in);
+void fc_input_close(fc_cli_input *in);
 
 /* "a.npy", "a.npz:key", "standard input", "x=2.5": how a message calls the value. */
-const char *fc_input_shown(const fc_input *in, char *buf, size_t size);
+const char *fc_input_shown(const fc_cli_input *in, char *buf, size_t size);
 
 #endif

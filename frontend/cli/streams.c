@@ -10,7 +10,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,7 +105,8 @@ fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e) {
     return !s && out->oom ? fc_oom(e) : s;
 }
 
-/* ---- small texts ----------------------------------------------------------------------------------- */
+/* ---- small texts
+ * ----------------------------------------------------------------------------------- */
 
 void fc_json_text(fc_str *out, const char *text) {
     const char *end = text + strlen(text);
@@ -140,10 +140,4 @@ double fc_seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-int fc_cli_width(void) {
-    struct winsize w;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40) return w.ws_col;
-    return 80;
 }

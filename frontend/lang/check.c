@@ -1,16 +1,15 @@
-/* check.c - the walk: frames of calls, statements, names, and the entry point.
+/* check.c - the walk: frames of calls, statements, names.
  *
- * In: a request (compile.h). Out: the graph. A frame evaluates one expression at a time, node by
- * node (check_expr.c); a call pushes a frame and the walk goes on there. When the last frame has
- * ended its results are the graph's outputs. */
+ * A frame evaluates one expression at a time, node by node (check_expr.c); a call pushes a frame
+ * and the walk goes on there. When the last frame has ended its results are the graph's outputs. */
 #include "frontend/lang/check_impl.h"
 
-#include <fusec/fusec.h>
-
-#include <math.h>
-
 #define CALL_LIMIT 256        /* calls of definitions inside each other */
-#define STEP_LIMIT (1u << 23) /* nodes evaluated in all, calls put in */
+#define SYM_LIMIT  8192       /* names of sizes, and products and quotients of them */
+#define SIZE_LIMIT (1u << 17) /* different sizes */
+#define TERM_LIMIT 64         /* of one size */
+#define COND_LIMIT 4096       /* conditions on sizes */
+#define STEP_LIMIT (1u << 20) /* nodes evaluated in all, calls put in */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -61,7 +60,7 @@ bool fc_namemap_get(const fc_namemap *m, const char *name, uint32_t *value) {
     return true;
 }
 
-static void namemap_free(const fc_alloc *a, fc_namemap *m) {
+void fc_namemap_free(const fc_alloc *a, fc_namemap *m) {
     fc_free(a, m->keys);
     fc_free(a, m->values);
 }
@@ -103,7 +102,7 @@ static void call_free(fc_checker *c, fc_call *f) {
     fc_vec_free(c->alloc, &f->dims);
     fc_vec_free(c->alloc, &f->results);
     fc_vec_free(c->alloc, &f->result_exprs);
-    namemap_free(c->alloc, &f->map);
+    fc_namemap_free(c->alloc, &f->map);
     fc_free(c->alloc, f->args);
     fc_free(c->alloc, f->given);
     fc_free(c->alloc, f->vals);
@@ -111,14 +110,14 @@ static void call_free(fc_checker *c, fc_call *f) {
     fc_free(c->alloc, f);
 }
 
-static void pop(fc_checker *c) {
+void fc_c_drop(fc_checker *c) {
     call_free(c, c->calls.at[--c->calls.len]);
     c->f = c->calls.len ? c->calls.at[c->calls.len - 1] : NULL;
 }
 
 fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def) {
     if (c->calls.len >= CALL_LIMIT) {
-        fc_c_error(c, FUSEC_LIMIT, c->cur->at, "calls are nested more than %d deep", CALL_LIMIT);
+        fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "calls are nested more than %d deep", CALL_LIMIT);
         c->stop = true;
         return NULL;
     }
@@ -240,8 +239,7 @@ static fc_value results_value(fc_checker *c, const fc_call *f) {
     const fc_result *r = f->def->results;
     for (size_t i = 0; i < n; i++, r = r ? r->next : NULL)
         names[i] = r && r->name.len ? r->name.text : fc_c_text(c, "out%zu", i + 1);
-    return (fc_value){
-        .kind = FC_V_TUPLE, .count = (uint32_t)n, .items = items, .names = names};
+    return (fc_value){.kind = FC_V_TUPLE, .count = (uint32_t)n, .items = items, .names = names};
 }
 
 /* The frame has its results, or could not get them (`good` false). */
@@ -256,13 +254,13 @@ static void finish(fc_checker *c, fc_call *f, bool good) {
         else
             v = results_value(c, f);
     }
-    pop(c);
+    fc_c_drop(c);
     if (!c->f) return;
     c->f->vals[c->f->at - c->f->root->first] = v;
     c->f->at++;
 }
 
-static void finish_const(fc_checker *c, fc_call *f, fc_value v) {
+void fc_c_finish_const(fc_checker *c, fc_call *f, fc_value v) {
     fc_const_entry *e = &c->consts.at[f->const_id];
     const fc_type *t = e->item->type;
     fusec_dtype dtype;
@@ -275,8 +273,9 @@ static void finish_const(fc_checker *c, fc_call *f, fc_value v) {
         } else if (!fc_c_operand(c, c->cur, &v)) {
             v = FC_UNKNOWN;
         } else if (!fc_v_weak(&v) && fc_v_dtype(c, &v) != dtype) {
-            fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->item->value->at, "%s is declared %s, but this is %s",
-                       e->item->name.text, fc_dtypes[dtype].name, fc_c_value_type(c, &v));
+            fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->item->value->at,
+                       "%s is declared %s, but this is %s", e->item->name.text,
+                       fc_dtypes[dtype].name, fc_c_value_type(c, &v));
             v = FC_UNKNOWN;
         } else {
             v = fc_v_node(fc_c_node(c, c->cur, &v, dtype));
@@ -284,7 +283,7 @@ static void finish_const(fc_checker *c, fc_call *f, fc_value v) {
     }
     e->value = v;
     e->state = 2;
-    pop(c); /* the caller looks the name up again */
+    fc_c_drop(c); /* the caller looks the name up again */
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -294,12 +293,11 @@ static void bind_targets(fc_checker *c, fc_call *f, const fc_stmt *s, fc_value v
     bool split = n > 1 && v.kind == FC_V_TUPLE && v.count == n;
     if (n > 1 && !split && v.kind != FC_V_UNKNOWN) {
         const char *what = fc_c_quote(c, s->value->outer);
-        fc_diag *d =
-            v.kind == FC_V_TUPLE
-                ? fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
-                             "%s gives %u results for %u names", what, v.count, n)
-                : fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
-                             "%s gives one result for %u names", what, n);
+        fc_diag *d = v.kind == FC_V_TUPLE
+                         ? fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
+                                      "%s gives %u results for %u names", what, v.count, n)
+                         : fc_c_error(c, FUSEC_ARGUMENT_COUNT, s->value->outer,
+                                      "%s gives one result for %u names", what, n);
         fc_diag_partner(d, (fc_range){s->targets[0].at.begin, s->targets[n - 1].at.end});
     }
     if (n == 1 && v.kind == FC_V_STRING) {
@@ -359,8 +357,9 @@ static void deliver(fc_checker *c, fc_call *f) {
     fc_value v = *fc_c_val(f, f->root);
     const fc_expr *root = f->root;
     f->root = NULL;
+    f->done = root;
     if (f->phase == FC_PH_CONST) {
-        finish_const(c, f, v);
+        fc_c_finish_const(c, f, v);
     } else if (f->phase == FC_PH_DEFAULTS) {
         f->args[f->next_default - 1] = v;
     } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
@@ -441,6 +440,20 @@ static void note_places(fc_checker *c, const fc_call *f, const fc_expr *e) {
         if (!fc_push(c->alloc, &c->places, p)) fc_c_oom(c);
 }
 
+/* Sizes are compared with each other and kept, so that their number has to be bounded too. */
+static void limit_sizes(fc_checker *c) {
+    const fc_dimtab *t = &c->g->dims;
+    bool many =
+        t->syms.len > SYM_LIMIT || t->forms.len > SIZE_LIMIT || c->g->conditions.len > COND_LIMIT;
+    if (!many && (!t->forms.len || t->forms.at[t->forms.len - 1].nterms <= TERM_LIMIT)) return;
+    if (many)
+        fc_c_error(c, FUSEC_LIMIT, fc_c_here(c),
+                   "the program has too many different sizes, or conditions on them");
+    else
+        fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size has more than %d terms", TERM_LIMIT);
+    c->stop = true;
+}
+
 /* True when the value of the root is there. */
 static bool evaluate(fc_checker *c, fc_call *f) {
     while (f->at <= f->root->id) {
@@ -454,6 +467,7 @@ static bool evaluate(fc_checker *c, fc_call *f) {
             }
             if (c->stop || !fc_c_step(c, f, e)) return false;
             note_places(c, f, e);
+            limit_sizes(c);
             if (c->stop) return false;
         }
         f->at++;
@@ -461,7 +475,7 @@ static bool evaluate(fc_checker *c, fc_call *f) {
     return true;
 }
 
-static void run(fc_checker *c) {
+void fc_c_run(fc_checker *c) {
     while (c->f && !c->stop) {
         fc_call *f = c->f;
         if (!f->root)
@@ -469,288 +483,5 @@ static void run(fc_checker *c) {
         else if (evaluate(c, f))
             deliver(c, f);
     }
-    while (c->f) pop(c);
-}
-
-/* ---- programs -------------------------------------------------------------------------------- */
-
-static void twice(fc_checker *c, const fc_item *a, const fc_item *b) {
-    fc_diag *d = fc_c_error_in(c, c->rq->program, FUSEC_DUPLICATE_NAME, b->name.at,
-                               "`%s` is defined twice", b->name.text);
-    fc_diag_related(d, a->name.at, "the first one");
-}
-
-static bool add_const(fc_checker *c, const fc_item *it) {
-    uint32_t i;
-    if (fc_namemap_get(&c->const_map, it->name.text, &i)) {
-        twice(c, c->consts.at[i].item, it);
-        return true;
-    }
-    fc_const_entry e = {.item = it};
-    return fc_push(c->alloc, &c->consts, e) &&
-           fc_namemap_put(c->alloc, &c->const_map, it->name.text, (uint32_t)c->consts.len - 1);
-}
-
-static bool add_def(fc_checker *c, const fc_item *it) {
-    const fc_item *before = fc_c_def(c, it->name.text);
-    if (before) {
-        twice(c, before, it);
-        return true;
-    }
-    return fc_push(c->alloc, &c->defs, it) &&
-           fc_namemap_put(c->alloc, &c->def_map, it->name.text, (uint32_t)c->defs.len - 1);
-}
-
-static bool add_import(fc_checker *c, const fc_item *it) {
-    fc_range word = {it->at.begin, it->at.begin + (it->kind == FC_IT_IMPORT ? 6 : 4)};
-    fc_c_not_yet(c, c->rq->program, word, it->kind == FC_IT_IMPORT ? "import" : "from");
-    if (it->kind == FC_IT_IMPORT && it->name.len)
-        return fc_namemap_put(c->alloc, &c->foreign_map, it->name.text, 1);
-    for (uint32_t i = 0; i < it->name_count; i++)
-        if (!fc_namemap_put(c->alloc, &c->foreign_map, it->names[i].text, 0)) return false;
-    return true;
-}
-
-static void read_program(fc_checker *c) {
-    const fc_item *it = c->rq->program ? c->rq->program->items : NULL;
-    bool good = true;
-    for (; it && good; it = it->next)
-        good = it->kind == FC_IT_CONST ? add_const(c, it)
-               : it->kind == FC_IT_DEF ? add_def(c, it)
-                                       : add_import(c, it);
-    if (!good) fc_c_oom(c);
-}
-
-static void apply_defines(fc_checker *c) {
-    for (size_t i = 0; i < c->rq->define_count; i++) {
-        const fc_lang_define *def = &c->rq->defines[i];
-        uint32_t k;
-        if (fc_namemap_get(&c->const_map, def->name, &k)) continue;
-        fc_diag *d = fc_diag_error(c->ds, FUSEC_UNKNOWN_NAME, NULL, (fc_range){0, 0},
-                                   "-D %s: there is no const `%s`", def->name, def->name);
-        fc_suggest s;
-        fc_suggest_start(&s, def->name, strlen(def->name));
-        for (size_t n = 0; n < c->consts.len; n++)
-            fc_suggest_try(&s, c->consts.at[n].item->name.text);
-        fc_suggest_help(&s, d);
-    }
-}
-
-/* Evaluates all consts, so that sizes in types can use them. */
-static void read_consts(fc_checker *c) {
-    for (uint32_t i = 0; i < c->consts.len && !c->stop; i++) {
-        fc_const_entry *e = &c->consts.at[i];
-        if (e->state == 2) continue;
-        c->cur = e->item->value;
-        fc_call *f = fc_c_push(c, c->rq->program, NULL);
-        if (!f) return;
-        f->phase = FC_PH_CONST;
-        f->const_id = i;
-        e->state = 1;
-        fc_c_begin(c, f, e->item->value);
-        run(c);
-    }
-}
-
-/* The consts that -D replaces come first: others may be made from them. */
-static void read_defined_consts(fc_checker *c) {
-    for (size_t k = 0; k < c->rq->define_count && !c->stop; k++) {
-        uint32_t i;
-        if (!fc_namemap_get(&c->const_map, c->rq->defines[k].name, &i)) continue;
-        c->cur = c->consts.at[i].item->value;
-        fc_call *f = fc_c_push(c, c->rq->program, NULL);
-        if (!f) return;
-        f->phase = FC_PH_CONST;
-        f->const_id = i;
-        finish_const(c, f, fc_v_number(&c->rq->defines[k].value));
-    }
-}
-
-/* ---- float modes ----------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    unsigned flag;
-} mode_flags[] = {
-    {"contract", FUSEC_MODE_CONTRACT}, {"reassoc", FUSEC_MODE_REASSOC},
-    {"recip", FUSEC_MODE_RECIP},       {"nnan", FUSEC_MODE_NNAN},
-    {"ninf", FUSEC_MODE_NINF},         {"nsz", FUSEC_MODE_NSZ},
-    {"approx", FUSEC_MODE_APPROX},
-};
-
-static void bad_attribute(fc_checker *c, const fc_attr *a) {
-    fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, a->name.at, "there is no attribute `%s`",
-                            a->name.text);
-    fc_diag_help(d, "the float mode is @strict, @contract, @fast, @fast(contract, recip, ...) or "
-                    "@wide16");
-}
-
-static unsigned fast_list(fc_checker *c, const fc_attr *a) {
-    unsigned mode = 0;
-    for (const fc_expr *e = a->args; e; e = e->next) {
-        unsigned flag = 0;
-        for (size_t i = 0; i < FC_COUNT(mode_flags); i++)
-            if (e->kind == FC_EX_NAME && !e->label && strcmp(e->text, mode_flags[i].name) == 0)
-                flag = mode_flags[i].flag;
-        mode |= flag;
-        if (flag) continue;
-        fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, e->at, "%s is no flag of @fast",
-                                fc_c_quote(c, e->at));
-        fc_diag_help(d, "the flags are contract, reassoc, recip, nnan, ninf, nsz and approx");
-    }
-    return mode;
-}
-
-static unsigned float_mode(fc_checker *c, const fc_item *def) {
-    unsigned mode = 0;
-    bool any = false;
-    for (const fc_attr *a = def->attrs; a; a = a->next) {
-        const char *n = a->name.text;
-        any = true;
-        if (strcmp(n, "fast") == 0)
-            mode |= a->count ? fast_list(c, a) : (unsigned)FUSEC_MODE_FAST;
-        else if (a->count)
-            bad_attribute(c, a);
-        else if (strcmp(n, "contract") == 0)
-            mode |= FUSEC_MODE_CONTRACT;
-        else if (strcmp(n, "wide16") == 0)
-            mode |= FUSEC_MODE_WIDE16 | (c->rq->mode & (unsigned)FUSEC_MODE_FAST);
-        else if (strcmp(n, "strict") != 0)
-            bad_attribute(c, a);
-    }
-    return any ? mode : c->rq->mode;
-}
-
-/* ---- entry ----------------------------------------------------------------------------------- */
-
-bool fc_lang_is_typed(const fc_item *def) {
-    for (const fc_param *p = def->params; p; p = p->next)
-        if (!p->type) return false;
-    return true;
-}
-
-static void list_defs(fc_diag *d, const fc_ast *program, bool exported) {
-    for (const fc_item *it = program->items; it; it = it->next) {
-        if (it->kind != FC_IT_DEF || (exported && !it->exported)) continue;
-        fc_str s;
-        fc_str_init(&s, program->src->alloc);
-        fc_ast_quote(program, it->signature, &s);
-        fc_diag_line(d, "%s:%s", program->src->name, s.data);
-        fc_str_free(&s);
-    }
-}
-
-const fc_item *fc_lang_find_def(const fc_ast *program, const char *def, fc_diags *ds) {
-    const fc_item *found = NULL, *only = NULL;
-    size_t exports = 0, defs = 0;
-    const fc_range none = {0, 0};
-    const char *file = program->src->name;
-    for (const fc_item *it = program->items; it; it = it->next) {
-        if (it->kind != FC_IT_DEF) continue;
-        if (def && strcmp(it->name.text, def) == 0) return it;
-        only = it;
-        defs++;
-        if (it->exported) found = it, exports++;
-    }
-    if (def) {
-        fc_diag *d = fc_diag_error(ds, FUSEC_UNKNOWN_NAME, NULL, none,
-                                   "there is no definition `%s` in %s", def, file);
-        fc_suggest s;
-        fc_suggest_start(&s, def, strlen(def));
-        for (const fc_item *it = program->items; it; it = it->next)
-            if (it->kind == FC_IT_DEF) fc_suggest_try(&s, it->name.text);
-        fc_suggest_help(&s, d);
-        return NULL;
-    }
-    if (exports == 1) return found;
-    if (exports == 0 && defs == 1) return only;
-    fc_diag *d =
-        exports ? fc_diag_error(ds, FUSEC_USAGE, NULL, none,
-                                "%s has %zu export defs; say which one: %s:NAME", file, exports, file)
-        : defs  ? fc_diag_error(ds, FUSEC_USAGE, NULL, none,
-                                "%s has no export def; say which def: %s:NAME", file, file)
-                : fc_diag_error(ds, FUSEC_USAGE, NULL, none, "%s has no definition", file);
-    list_defs(d, program, exports > 0);
-    return NULL;
-}
-
-static void compile_def(fc_checker *c) {
-    const fc_item *def = fc_lang_find_def(c->rq->program, c->rq->def, c->ds);
-    if (!def) return;
-    fc_call *f = fc_c_push(c, c->rq->program, def);
-    if (!f) return;
-    f->top = true;
-    c->out->item = def;
-    c->out->name = fc_arena_strdup(&c->out->arena, def->name.text, def->name.len);
-    c->out->mode = float_mode(c, def);
-    uint32_t *given = fc_c_alloc(c, (def->param_count + 1) * sizeof *given);
-    if (!given || !fc_c_check_signature(c, c->rq->program, def) || !fc_c_match_inputs(c, f, given)) {
-        pop(c);
-        return;
-    }
-    run(c);
-}
-
-static void compile_snippet(fc_checker *c) {
-    c->input_used = fc_c_alloc(c, c->rq->input_count + 1);
-    if (!c->input_used || !fc_c_snippet_inputs(c)) return;
-    c->out->mode = c->rq->mode;
-    fc_call *f = fc_c_push(c, c->rq->snippet, NULL);
-    if (!f) return;
-    f->top = true;
-    f->phase = FC_PH_BODY;
-    f->stmt = c->rq->snippet->stmts;
-    run(c);
-    if (!c->ds->errors) fc_c_snippet_unused(c);
-}
-
-static void keep_params(fc_checker *c) {
-    fc_lang_program *out = c->out;
-    size_t n = c->params.len;
-    out->params = fc_arena_alloc(&out->arena, (n + 1) * sizeof *out->params);
-    if (!out->params) {
-        fc_c_oom(c);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        fc_lang_param p = c->params.at[i];
-        p.name = fc_arena_strdup(&out->arena, p.name, strlen(p.name));
-        p.type = p.type ? fc_arena_strdup(&out->arena, p.type, strlen(p.type)) : "";
-        out->params[i] = p;
-    }
-    out->param_count = (uint32_t)n;
-}
-
-fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_program *out,
-                             fc_diags *ds) {
-    uint32_t before = ds->errors;
-    fc_checker c = {.rq = rq, .alloc = g->alloc, .g = g, .ds = ds, .out = out};
-    memset(out, 0, sizeof *out);
-    fc_arena_init(&out->arena, g->alloc);
-    fc_arena_init(&c.arena, g->alloc);
-    g->default_float = rq->default_float;
-    read_program(&c);
-    apply_defines(&c);
-    read_defined_consts(&c);
-    read_consts(&c);
-    if (!c.stop && rq->snippet) compile_snippet(&c);
-    if (!c.stop && !rq->snippet && rq->program) compile_def(&c);
-    while (c.f) pop(&c);
-    keep_params(&c);
-    fc_vec_free(c.alloc, &c.calls);
-    fc_vec_free(c.alloc, &c.places);
-    fc_vec_free(c.alloc, &c.consts);
-    fc_vec_free(c.alloc, &c.defs);
-    fc_vec_free(c.alloc, &c.params);
-    namemap_free(c.alloc, &c.const_map);
-    namemap_free(c.alloc, &c.def_map);
-    namemap_free(c.alloc, &c.foreign_map);
-    fc_arena_free(&c.arena);
-    if (ds->oom) return FUSEC_OUT_OF_MEMORY;
-    return ds->errors == before ? FUSEC_OK : ds->first;
-}
-
-void fc_lang_program_free(fc_lang_program *p) {
-    fc_arena_free(&p->arena);
-    memset(p, 0, sizeof *p);
+    while (c->f) fc_c_drop(c);
 }

@@ -20,8 +20,11 @@ static void skip_parts(fc_call *f, const fc_expr *e) {
 static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *callee = e->callee;
     if (callee->kind != FC_EX_NAME) {
+        fusec_dtype t;
         skip(f, callee);
         if (callee->kind == FC_EX_SUBSCRIPT) skip_parts(f, e);
+        for (const fc_expr *a = e->list; a; a = a->next) /* x.astype(f32) */
+            if (a->kind == FC_EX_NAME && fc_c_dtype_name(f, a->text, a->len, &t)) skip(f, a);
         return;
     }
     skip(f, callee);
@@ -100,7 +103,7 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
         b->used = true;
         *out = b->value;
     } else if ((d = fc_c_dim(f, e->text)) != NULL) {
-        *out = fc_v_dim(c, d->dim);
+        *out = d->dim == FC_DIM_NONE ? FC_UNKNOWN : fc_v_dim(c, d->dim);
     } else if (!f->def && f->phase == FC_PH_BODY && fc_c_snippet_input(c, f, e)) {
         b = fc_c_find(f, e->text);
         *out = b ? b->value : FC_UNKNOWN;
@@ -205,8 +208,9 @@ static void help_broadcast(fc_checker *c, fc_diag *d, const char *op, const fc_e
     }
     if (pairs && op) {
         const char *rest = ra == 2 ? ", :" : "", *what = ra == 2 ? "row" : "element";
-        fc_diag_help(d, "for every %s of %s against every %s of %s, write %s[:, None%s] %s %s[None, :%s]",
-                     what, ta, what, tb, ta, rest, op, tb, rest);
+        fc_diag_help(
+            d, "for every %s of %s against every %s of %s, write %s[:, None%s] %s %s[None, :%s]",
+            what, ta, what, tb, ta, rest, op, tb, rest);
     }
     if (named(c, x) && named(c, y))
         fc_diag_help(d, "if %s and %s are the same size, give them the same name in the signature",
@@ -275,9 +279,9 @@ static bool check_bools(fc_checker *c, uint32_t n, const fc_expr *const *e, cons
     for (uint32_t i = 0; i < n; i++) {
         if (fc_v_dtype(c, &v[i]) == FUSEC_BOOL) continue;
         bool weak = fc_v_weak(&v[i]);
-        fc_diag *d = fc_c_error(c, FUSEC_NOT_BOOL, e[i]->at, "%s is %s, and a condition is bool",
-                                fc_c_quote(c, e[i]->at),
-                                weak ? "a number" : fc_c_value_type(c, &v[i]));
+        fc_diag *d =
+            fc_c_error(c, FUSEC_NOT_BOOL, e[i]->at, "%s is %s, and a condition is bool",
+                       fc_c_quote(c, e[i]->at), weak ? "a number" : fc_c_value_type(c, &v[i]));
         fc_c_fact(c, d, e[i], &v[i]);
         if (!weak) fc_diag_help(d, "%s != 0", fc_c_quote(c, e[i]->outer));
         good = false;
@@ -289,6 +293,13 @@ static bool check_bools(fc_checker *c, uint32_t n, const fc_expr *const *e, cons
 static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
                     const fc_expr *const *e, const fc_value *v, fusec_dtype t) {
     fc_rule rule = fc_ops[op].rule;
+    if (op == FC_OP_pow && fc_is_int(t) && v[1].kind == FC_V_INT && v[1].i < 0) {
+        fc_diag *d = fc_c_error(c, FUSEC_LITERAL_RANGE, at->at,
+                                "an integer to a negative power is no integer");
+        fc_c_fact(c, d, e[0], &v[0]);
+        fc_diag_help(d, "cast to a float first: f32(%s)", fc_c_quote(c, e[0]->at));
+        return false;
+    }
     bool bits = rule == FC_RULE_BITS && fc_is_float(t);
     bool no_bool = t == FUSEC_BOOL && (rule == FC_RULE_ARITH || rule == FC_RULE_BITS) &&
                    op != FC_OP_add && op != FC_OP_mul && op != FC_OP_fmin && op != FC_OP_fmax &&
@@ -297,9 +308,10 @@ static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, 
     if (!bits && !no_bool) return true;
     const char *what = at->kind == FC_EX_CALL ? fc_c_text(c, "%s()", fc_c_quote(c, at->callee->at))
                                               : fc_c_text(c, "`%s`", fc_c_quote(c, op_at));
-    fc_diag *d = bits ? fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at,
-                                   "%s takes integers, and this is %s", what, fc_dtypes[t].name)
-                      : fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s is not defined on bool", what);
+    fc_diag *d =
+        bits ? fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s takes integers, and this is %s", what,
+                          fc_dtypes[t].name)
+             : fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s is not defined on bool", what);
     for (uint32_t i = 0; i < n; i++) {
         if (at->kind != FC_EX_CALL) fc_diag_partner(d, e[i]->outer);
         fc_c_fact(c, d, e[i], &v[i]);
@@ -328,7 +340,10 @@ fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, ui
         const fc_value *arm = v[0].truth ? &v[1] : &v[2];
         if (fc_v_weakness(&v[1]) == fc_v_weakness(&v[2])) return *arm;
     }
-    weak &= !from || fc_v_weak(&v[0]);
+    if (from && weak && !fc_v_weak(&v[0])) { /* an array of weak arms needs a dtype */
+        weak = false;
+        if (t == FUSEC_F64) t = c->g->default_float;
+    }
     for (uint32_t i = 0; i < n; i++) {
         node[i] = fc_c_node(c, e[i], &v[i], i < from ? FUSEC_BOOL : t);
         if (node[i] == FC_NONODE) return FC_UNKNOWN;
@@ -377,8 +392,9 @@ static fc_value compare(fc_checker *c, fc_call *f, const fc_expr *e) {
         const fc_expr *parts[2] = {left, left->next};
         fc_value v[2] = {*fc_c_val(f, left), *fc_c_val(f, left->next)};
         const fc_link *link = &e->links[i];
-        bool weak = fc_c_operand(c, left, &v[0]) & fc_c_operand(c, left->next, &v[1]);
-        weak = weak && fc_v_weak(&v[0]) && fc_v_weak(&v[1]);
+        bool one_good = fc_c_operand(c, left, &v[0]);
+        one_good &= fc_c_operand(c, left->next, &v[1]);
+        bool weak = one_good && fc_v_weak(&v[0]) && fc_v_weak(&v[1]);
         fc_value one = weak ? fc_c_weak_compare(c, e, link->op, &v[0], &v[1])
                             : fc_c_row(c, fc_c_row_of(link->op), e, link->at, 2, parts, v);
         good &= one.kind != FC_V_UNKNOWN;

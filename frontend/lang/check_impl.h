@@ -13,7 +13,8 @@
 #include "frontend/lang/compile.h"
 #include "frontend/lang/suggest.h"
 
-__extension__ typedef __int128 fc_wide; /* holds every exact integer, and sums and products of two */
+__extension__ typedef __int128
+    fc_wide; /* holds every exact integer, and sums and products of two */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -84,9 +85,11 @@ typedef struct fc_call {
     const fc_ast *ast;
     const fc_item *def; /* NULL: a snippet or a const */
     fc_phase phase;
-    uint32_t const_id; /* of a const */
-    bool top;          /* its parameters are inputs */
+    uint32_t const_id;   /* of a const */
+    bool top;            /* its parameters are inputs */
     const fc_expr *site; /* the call; NULL at the top */
+    const fc_ast *site_ast;
+    uint32_t *input_of; /* at the top: the input of each parameter, or FC_LANG_NONE */
 
     FC_VEC(fc_binding) names;
     fc_namemap map;
@@ -96,22 +99,23 @@ typedef struct fc_call {
     fc_dim rest[FC_MAX_RANK];
     uint8_t letters[26]; /* dtype variables: fusec_dtype + 1, 0 = not bound */
 
-    fc_value *args;   /* of the parameters */
-    bool *given;      /* false: the default */
+    fc_value *args; /* of the parameters */
+    bool *given;    /* false: the default */
     uint32_t next_default;
     const fc_param *default_of;
 
-    const fc_stmt *stmt;   /* being evaluated, or next */
-    const fc_expr *value;  /* of a return or result: the next one of the list */
+    const fc_stmt *stmt;  /* being evaluated, or next */
+    const fc_expr *value; /* of a return or result: the next one of the list */
     FC_VEC(fc_value) results;
     FC_VEC(const fc_expr *) result_exprs;
     bool returned;
 
-    const fc_expr *root; /* the expression being evaluated; NULL: none */
-    uint32_t at;         /* number of the next node */
-    fc_value *vals;      /* of nodes root->first .. root->id */
-    uint8_t *roles;      /* fc_role_kind of the same nodes */
-    size_t room;         /* of both */
+    const fc_expr *root;        /* the expression being evaluated; NULL: none */
+    const fc_expr *done;        /* the one whose values are in `vals` */
+    uint32_t at;                /* number of the next node */
+    fc_value *vals;             /* of nodes root->first .. root->id */
+    uint8_t *roles;             /* fc_role_kind of the same nodes */
+    size_t room;                /* of both */
     const fc_expr *member_root; /* the expression whose members were reported */
 } fc_call;
 
@@ -143,6 +147,7 @@ typedef struct fc_checker {
     FC_VEC(fc_const_entry) consts;
     fc_namemap const_map, def_map, foreign_map; /* foreign: names from imports */
     FC_VEC(const fc_item *) defs;
+    uint8_t *def_state; /* signatures: 0 not checked, 1 good, 2 bad */
     FC_VEC(fc_lang_param) params;
     bool *input_used; /* of a snippet's inputs */
     uint64_t steps;
@@ -152,10 +157,17 @@ typedef struct fc_checker {
 /* ---- check.c: frames, statements, names ---- */
 bool fc_namemap_put(const fc_alloc *a, fc_namemap *m, const char *name, uint32_t value);
 bool fc_namemap_get(const fc_namemap *m, const char *name, uint32_t *value);
+void fc_namemap_free(const fc_alloc *a, fc_namemap *m);
+/* Evaluates until no frame is left. */
+void fc_c_run(fc_checker *c);
+/* The frame of a const has its value: converts it to the declared type and ends the frame. */
+void fc_c_finish_const(fc_checker *c, fc_call *f, fc_value v);
 /* NULL after it has reported that there is no memory, or that calls are nested too deep. */
 fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def);
 /* The frame evaluates this expression next. */
 void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root);
+/* Takes the innermost frame away without a result. */
+void fc_c_drop(fc_checker *c);
 void fc_c_bind(fc_checker *c, fc_binding b);
 fc_binding *fc_c_find(fc_call *f, const char *name);
 const fc_item *fc_c_def(const fc_checker *c, const char *name);
@@ -199,10 +211,13 @@ fc_diag *fc_c_error(fc_checker *c, fusec_status s, fc_range at, const char *fmt,
     FC_PRINTF(4, 5);
 fc_diag *fc_c_error_in(fc_checker *c, const fc_ast *ast, fusec_status s, fc_range at,
                        const char *fmt, ...) FC_PRINTF(5, 6);
+/* The expression being evaluated, or what is nearest in the source of the innermost frame. */
+fc_range fc_c_here(const fc_checker *c);
 /* Text that lives as long as the checker. */
 const char *fc_c_text(fc_checker *c, const char *fmt, ...) FC_PRINTF(2, 3);
 const char *fc_c_quote(fc_checker *c, fc_range at);
 const char *fc_c_quote_in(fc_checker *c, const fc_ast *ast, fc_range at);
+const char *fc_c_quote_all(fc_checker *c, const fc_ast *ast, fc_range at); /* not cut */
 const char *fc_c_type_text(fc_checker *c, fusec_dtype t, uint32_t rank, const fc_dim *shape);
 const char *fc_c_value_type(fc_checker *c, const fc_value *v);
 const char *fc_c_dim_text(fc_checker *c, fc_dim d);
@@ -267,6 +282,8 @@ bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
 
 /* ---- check_shape.c ---- */
 fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
+/* Conditions that sizes are not negative, where that is not known. */
+bool fc_c_require_sizes(fc_checker *c, uint32_t rank, const fc_dim *shape);
 /* Functions on shapes and makers of arrays; false: no such function. */
 bool fc_c_shape_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 fc_value fc_c_transpose2(fc_checker *c, fc_call *f, const fc_expr *e); /* x.T */
@@ -298,14 +315,18 @@ bool fc_c_bind_top(fc_checker *c, fc_call *f);
 /* Checks results against the promise and converts weak ones. */
 void fc_c_check_results(fc_checker *c, fc_call *f);
 fc_dim_binding *fc_c_dim(fc_call *f, const char *name);
-/* A size written in a type. FC_DIM_NONE after a report. */
+/* A name in a parameter's type that stands for an axis, not for a const. */
+bool fc_c_is_binder(const fc_checker *c, const fc_expr *e);
+/* A size written in a type. FC_DIM_NONE: not known, because of a mistake that was reported. */
 fc_dim fc_c_eval_dim(fc_checker *c, fc_call *f, const fc_expr *e);
-bool fc_c_declared_shape(fc_checker *c, fc_call *f, const fc_type *t, uint32_t *rank, fc_dim *shape);
+bool fc_c_declared_shape(fc_checker *c, fc_call *f, const fc_type *t, uint32_t *rank,
+                         fc_dim *shape);
 bool fc_c_declared_dtype(fc_call *f, const fc_type *t, fusec_dtype *out);
 
 /* ---- check_input.c ---- */
 /* The facts of the inputs against the signature: names, dtypes, sizes. */
-bool fc_c_match_inputs(fc_checker *c, fc_call *f, uint32_t *given);
+bool fc_c_match_inputs(fc_checker *c, fc_call *f);
+const char *fc_c_input_origin(fc_checker *c, uint32_t input);
 /* Before a snippet is evaluated and after: doubles, and what was not used. */
 bool fc_c_snippet_inputs(fc_checker *c);
 void fc_c_snippet_unused(fc_checker *c);

@@ -32,6 +32,15 @@ const char *fc_c_quote_in(fc_checker *c, const fc_ast *ast, fc_range at) {
     return text;
 }
 
+const char *fc_c_quote_all(fc_checker *c, const fc_ast *ast, fc_range at) {
+    fc_str s;
+    fc_str_init(&s, c->alloc);
+    fc_ast_quote(ast, at, &s);
+    const char *text = fc_c_text(c, "%s", s.data);
+    fc_str_free(&s);
+    return text;
+}
+
 const char *fc_c_quote(fc_checker *c, fc_range at) {
     return fc_c_quote_in(c, c->f->ast, at);
 }
@@ -125,8 +134,7 @@ fc_diag *fc_c_error(fc_checker *c, fusec_status s, fc_range at, const char *fmt,
     va_start(ap, fmt);
     fc_diag *d = report(c, ast, s, at, fmt, ap);
     va_end(ap);
-    if (c->f->site && c->calls.len > 1)
-        fc_diag_label(d, c->calls.at[c->calls.len - 2]->ast->src, c->f->site->at, "in this call");
+    if (c->f->site) fc_diag_label(d, c->f->site_ast->src, c->f->site->at, "in this call");
     return d;
 }
 
@@ -156,13 +164,19 @@ void fc_c_not_yet(fc_checker *c, const fc_ast *ast, fc_range at, const char *wha
     fc_diag_help(d, "fusec help not-yet lists such parts");
 }
 
+fc_range fc_c_here(const fc_checker *c) {
+    const fc_ast *ast = c->f->ast;
+    bool ours = c->cur && c->cur->id < ast->exprs.len && ast->exprs.at[c->cur->id] == c->cur;
+    return ours ? c->cur->at : c->f->def ? c->f->def->name.at : (fc_range){0, 0};
+}
+
 bool fc_c_fine(fc_checker *c) {
     fc_error *e = &c->g->error;
     if (!e->code) return true;
     if (e->code == FUSEC_OUT_OF_MEMORY) {
         fc_c_oom(c);
     } else {
-        fc_c_error(c, e->code, c->cur->at, "%s", e->message);
+        fc_c_error(c, e->code, fc_c_here(c), "%s", e->message);
         c->stop |= e->code == FUSEC_LIMIT && c->g->nodes.len >= c->g->limits.nodes;
     }
     memset(e, 0, sizeof *e);
@@ -180,6 +194,7 @@ void fc_c_unknown_function(fc_checker *c, const fc_expr *name) {
     bool value = fc_c_find(c->f, name->text) != NULL;
     fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, name->at, "there is no function `%s`%s",
                             name->text, value ? ": it is a value" : "");
+    if (!d) return; /* looking for near names takes time */
     if (ours) {
         fc_diag_help(d, "did you mean %s?", ours);
         return;
@@ -197,6 +212,7 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, name->at,
                             function ? "`%s` is a function, not a value" : "there is no value `%s`",
                             name->text);
+    if (!d) return;
     if (function) {
         fc_diag_help(d, "call it: %s( )", name->text);
         return;
@@ -205,14 +221,14 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     fc_suggest_start(&s, name->text, name->len);
     for (size_t i = 0; i < c->f->names.len; i++) fc_suggest_try(&s, c->f->names.at[i].name);
     for (size_t i = 0; i < c->f->dims.len; i++) fc_suggest_try(&s, c->f->dims.at[i].name);
-    for (size_t i = 0; i < c->consts.len; i++)
-        fc_suggest_try(&s, c->consts.at[i].item->name.text);
+    for (size_t i = 0; i < c->consts.len; i++) fc_suggest_try(&s, c->consts.at[i].item->name.text);
     for (size_t i = 0; i < FC_COUNT(constants); i++)
         if (name->len > 2) fc_suggest_try(&s, constants[i]);
     fc_suggest_help(&s, d);
 }
 
-/* ---- np.f(x) and x.f(): rewritten ------------------------------------------------------------- */
+/* ---- np.f(x) and x.f(): rewritten -------------------------------------------------------------
+ */
 
 typedef struct edit {
     uint32_t begin, end; /* replaced by `text` */
@@ -234,7 +250,7 @@ static void add_edit(edits *es, uint32_t begin, uint32_t end, uint32_t id, const
     uint32_t i = es->len++;
     for (; i > 0; i--) {
         const edit *o = &es->at[i - 1];
-        bool before = o->begin != begin          ? o->begin < begin
+        bool before = o->begin != begin                        ? o->begin < begin
                       : (o->end == o->begin) != (end == begin) ? o->end == o->begin
                                                                : o->id > id;
         if (before) break;
@@ -300,7 +316,9 @@ static void edit_call(fc_checker *c, edits *es, const fc_expr *call) {
     es->complete &= ours != NULL;
     if (!ours) return;
     uint32_t stop = arg ? (arg->label ? arg->label->at.begin : arg->outer.begin) : call->at.end - 1;
-    add_edit(es, begin, begin, m->id, fc_c_text(c, "%s(", ours));
+    uint32_t inner = m->object->parens ? m->object->at.begin : begin; /* its parentheses go */
+    if (m->object->parens) end = m->object->at.end;
+    add_edit(es, begin, inner, m->id, fc_c_text(c, "%s(", ours));
     add_edit(es, end, stop, m->id, arg ? ", " : "");
 }
 
@@ -351,6 +369,10 @@ void fc_c_bad_member(fc_checker *c, const fc_expr *e) {
         return; /* the import was reported */
     if (c->f->member_root == c->f->root) return;
     c->f->member_root = c->f->root;
+    if (c->ds->errors > FC_DIAG_LIMIT) { /* only counted */
+        fc_c_error(c, FUSEC_NO_METHODS, m->op_at, "a value has no methods, only .T");
+        return;
+    }
     edits es = {.len = 0};
     collect(c, &es, m, NULL);
     bool one_line = fc_source_one_line(c->f->ast->src, c->f->root->outer);

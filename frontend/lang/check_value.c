@@ -7,9 +7,6 @@
 
 #include <math.h>
 
-#define INT_LOW  (-((fc_wide)1 << 63))
-#define INT_HIGH (((fc_wide)1 << 64) - 1)
-
 fc_value fc_v_node(fc_node n) {
     return n == FC_NONODE ? FC_UNKNOWN : (fc_value){.kind = FC_V_NODE, .node = n};
 }
@@ -26,7 +23,7 @@ fc_value fc_v_bool(bool b) {
 fc_value fc_v_dim(fc_checker *c, fc_dim d) {
     int64_t v;
     if (d == FC_DIM_NONE) {
-        fc_c_error(c, FUSEC_LIMIT, c->cur->at, "a size does not fit 64 bits");
+        fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size does not fit 64 bits");
         return FC_UNKNOWN;
     }
     if (fc_dim_is_const(&c->g->dims, d, &v)) return fc_v_int(v);
@@ -139,8 +136,8 @@ static const char *range_text(fc_checker *c, fusec_dtype t) {
     }
     int bits = fc_dtypes[t].bits;
     fc_wide end = (fc_wide)1 << (fc_is_unsigned(t) ? bits : bits - 1);
-    return fc_c_text(c, "its values are %s to %s",
-                     fc_c_wide_text(c, fc_is_unsigned(t) ? 0 : -end), fc_c_wide_text(c, end - 1));
+    return fc_c_text(c, "its values are %s to %s", fc_c_wide_text(c, fc_is_unsigned(t) ? 0 : -end),
+                     fc_c_wide_text(c, end - 1));
 }
 
 static fc_node integer_node(fc_checker *c, const fc_expr *e, fc_wide i, fusec_dtype t) {
@@ -190,7 +187,8 @@ static void no_common_dtype(fc_checker *c, fc_range op_at, const fc_expr *ea, co
                             const fc_expr *eb, const fc_value *b) {
     fusec_dtype ta = fc_v_dtype(c, a), tb = fc_v_dtype(c, b);
     const char *na = fc_dtypes[ta].name, *nb = fc_dtypes[tb].name;
-    fc_diag *d = fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s and %s have no common dtype", na, nb);
+    fc_diag *d =
+        fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s and %s have no common dtype", na, nb);
     fc_diag_partner(d, ea->outer);
     fc_diag_partner(d, eb->outer);
     fc_c_fact(c, d, ea, a);

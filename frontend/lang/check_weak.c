@@ -11,17 +11,28 @@
 
 fc_op fc_c_row_of(fc_oper op) {
     static const uint16_t rows[FC_OPER_COUNT] = {
-        [FC_OPER_NEG] = FC_OP_neg,         [FC_OPER_BIT_NOT] = FC_OP_bit_not,
-        [FC_OPER_NOT] = FC_OP_logical_not, [FC_OPER_OR] = FC_OP_logical_or,
-        [FC_OPER_AND] = FC_OP_logical_and, [FC_OPER_LT] = FC_OP_lt,
-        [FC_OPER_LE] = FC_OP_le,           [FC_OPER_GT] = FC_OP_gt,
-        [FC_OPER_GE] = FC_OP_ge,           [FC_OPER_EQ] = FC_OP_eq,
-        [FC_OPER_NE] = FC_OP_ne,           [FC_OPER_BIT_OR] = FC_OP_bit_or,
-        [FC_OPER_BIT_XOR] = FC_OP_bit_xor, [FC_OPER_BIT_AND] = FC_OP_bit_and,
-        [FC_OPER_SHL] = FC_OP_shl,         [FC_OPER_SHR] = FC_OP_shr,
-        [FC_OPER_ADD] = FC_OP_add,         [FC_OPER_SUB] = FC_OP_sub,
-        [FC_OPER_MUL] = FC_OP_mul,         [FC_OPER_DIV] = FC_OP_div,
-        [FC_OPER_FLOORDIV] = FC_OP_floordiv, [FC_OPER_MOD] = FC_OP_mod,
+        [FC_OPER_NEG] = FC_OP_neg,
+        [FC_OPER_BIT_NOT] = FC_OP_bit_not,
+        [FC_OPER_NOT] = FC_OP_logical_not,
+        [FC_OPER_OR] = FC_OP_logical_or,
+        [FC_OPER_AND] = FC_OP_logical_and,
+        [FC_OPER_LT] = FC_OP_lt,
+        [FC_OPER_LE] = FC_OP_le,
+        [FC_OPER_GT] = FC_OP_gt,
+        [FC_OPER_GE] = FC_OP_ge,
+        [FC_OPER_EQ] = FC_OP_eq,
+        [FC_OPER_NE] = FC_OP_ne,
+        [FC_OPER_BIT_OR] = FC_OP_bit_or,
+        [FC_OPER_BIT_XOR] = FC_OP_bit_xor,
+        [FC_OPER_BIT_AND] = FC_OP_bit_and,
+        [FC_OPER_SHL] = FC_OP_shl,
+        [FC_OPER_SHR] = FC_OP_shr,
+        [FC_OPER_ADD] = FC_OP_add,
+        [FC_OPER_SUB] = FC_OP_sub,
+        [FC_OPER_MUL] = FC_OP_mul,
+        [FC_OPER_DIV] = FC_OP_div,
+        [FC_OPER_FLOORDIV] = FC_OP_floordiv,
+        [FC_OPER_MOD] = FC_OP_mod,
         [FC_OPER_POW] = FC_OP_pow,
     };
     return (fc_op)rows[op];
@@ -43,8 +54,7 @@ static bool power(fc_wide a, fc_wide n, fc_wide *out) {
     }
     if (n > 64) return false;
     for (; n > 0; n--) {
-        r *= a;
-        if (r < INT_LOW || r > INT_HIGH) return false;
+        if (__builtin_mul_overflow(r, a, &r) || r < INT_LOW || r > INT_HIGH) return false;
     }
     *out = r;
     return true;

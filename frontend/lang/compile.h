@@ -89,11 +89,11 @@ typedef struct fc_lang_param {
     const char *name;
     const char *type; /* as declared, or what the input has: "f32[n, m]", "dim" */
     const fc_source *src;
-    fc_range at;     /* the name in the signature, or its first use in a snippet */
-    uint32_t input;  /* number of the graph's input; FC_LANG_NONE: a dim, or a constant by now */
-    uint32_t given;  /* number in fc_lang_request.inputs, or FC_LANG_NONE */
+    fc_range at;    /* the name in the signature, or its first use in a snippet */
+    uint32_t input; /* number of the graph's input; FC_LANG_NONE: a dim, or a constant by now */
+    uint32_t given; /* number in fc_lang_request.inputs, or FC_LANG_NONE */
     bool has_default;
-    bool is_dim;     /* a size that no array carries: `sym` of the graph's dims has to be given */
+    bool is_dim; /* a size that no array carries: `sym` of the graph's dims has to be given */
     uint32_t sym;
     fusec_dtype dtype; /* of the graph's input */
     uint32_t rank;

@@ -61,7 +61,7 @@ void fc_suggest_start(fc_suggest *s, const char *word, size_t len) {
 
 void fc_suggest_try(fc_suggest *s, const char *name) {
     unsigned d = fc_edit_distance(s->word, s->len, name, strlen(name), s->limit);
-    if (d > s->limit) return;
+    if (d > s->limit || d >= s->len) return; /* nothing of the word would be left */
     for (unsigned i = 0; i < s->count; i++)
         if (strcmp(s->best[i], name) == 0) return;
     unsigned i = s->count < FC_SUGGEST_MAX ? s->count++ : FC_SUGGEST_MAX;

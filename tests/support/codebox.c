@@ -58,10 +58,12 @@ static bool run_legal(const fc_code *c, fc_target_kind target, size_t n, void **
     return true;
 }
 
-bool fc_box_run(const fc_code *code, fc_target_kind target, const fc_val *out, size_t nout,
-                size_t n, const void *const *arrays, void *const *results) {
+bool fc_box_run_as(const fc_code *code, fc_target_kind target, fc_rewrite rewrite,
+                   const fc_val *out, size_t nout, size_t n, const void *const *arrays,
+                   void *const *results) {
     fc_code legal;
     fc_code_init(&legal, &fc_libc_alloc);
+    legal.rewrite = rewrite;
     fc_val *map = malloc(code->ins.len * sizeof *map + 1);
     fusec_status status = fc_legalize(code, target, &legal, map);
     void **block = calloc(legal.ins.len + 1, sizeof *block);
@@ -76,8 +78,14 @@ bool fc_box_run(const fc_code *code, fc_target_kind target, const fc_val *out, s
     return ok;
 }
 
-bool fc_box_op(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target, size_t n,
-               const void *a, const void *b, const void *c, void *result) {
+bool fc_box_run(const fc_code *code, fc_target_kind target, const fc_val *out, size_t nout,
+                size_t n, const void *const *arrays, void *const *results) {
+    return fc_box_run_as(code, target, NULL, out, nout, n, arrays, results);
+}
+
+bool fc_box_op_as(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target,
+                  fc_rewrite rewrite, size_t n, const void *a, const void *b, const void *c,
+                  void *result) {
     const void *arrays[3] = {a, b, c};
     fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL}, r;
     fc_code code;
@@ -91,9 +99,14 @@ bool fc_box_op(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target, s
         r = fc_val_bitcast(&code, v[0], to);
     else
         r = fc_val_op(&code, op, v[0], v[1], v[2]);
-    const bool ok = fc_box_run(&code, target, &r, 1, n, arrays, &result);
+    const bool ok = fc_box_run_as(&code, target, rewrite, &r, 1, n, arrays, &result);
     fc_code_free(&code);
     return ok;
+}
+
+bool fc_box_op(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target, size_t n,
+               const void *a, const void *b, const void *c, void *result) {
+    return fc_box_op_as(op, t, to, target, NULL, n, a, b, c, result);
 }
 
 double fc_box_at(fusec_dtype t, const void *array, size_t i) {

@@ -11,9 +11,17 @@
 bool fc_box_run(const fc_code *code, fc_target_kind target, const fc_val *out, size_t nout,
                 size_t n, const void *const *arrays, void *const *results);
 
+/* The same with the code that a backend has for some rows (fc_code.rewrite). */
+bool fc_box_run_as(const fc_code *code, fc_target_kind target, fc_rewrite rewrite,
+                   const fc_val *out, size_t nout, size_t n, const void *const *arrays,
+                   void *const *results);
+
 /* One row (or FC_OP_CAST, FC_OP_BITCAST to `to`) on arrays of dtype t. */
 bool fc_box_op(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target, size_t n,
                const void *a, const void *b, const void *c, void *result);
+bool fc_box_op_as(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target,
+                  fc_rewrite rewrite, size_t n, const void *a, const void *b, const void *c,
+                  void *result);
 
 /* The one value of an array, as double. */
 double fc_box_at(fusec_dtype t, const void *array, size_t i);

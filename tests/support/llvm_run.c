@@ -68,6 +68,10 @@ int fc_llvm_run_bytes(const fc_llvm_run *r) {
     return r->bytes;
 }
 
+fc_machine fc_llvm_run_machine(const fc_llvm_run *r) {
+    return (fc_machine){.target = FC_TARGET_LLVM, .vector_bytes = r->bytes, .cpu = r->cpu};
+}
+
 void fc_llvm_run_wide(fc_llvm_run *r, bool wide) {
     r->wide = wide;
 }
@@ -146,7 +150,7 @@ static fusec_status launch(const fc_kernel *k, const fc_nest *n, const fc_launch
 
 fusec_status fc_llvm_run_kernel(fc_llvm_run *r, const fc_kernel *k, const fc_nest *n,
                                 fc_arena *arena, int64_t *words, fc_class *out, fc_error *e) {
-    fc_machine m = {.target = FC_TARGET_LLVM, .vector_bytes = r->bytes, .cpu = r->cpu};
+    fc_machine m = fc_llvm_run_machine(r);
     fc_class cls;
     fc_launch l;
     const variant *v;

@@ -13,6 +13,7 @@ typedef struct fc_llvm_run fc_llvm_run;
 fc_llvm_run *fc_llvm_run_open(unsigned width);
 void fc_llvm_run_close(fc_llvm_run *r); /* NULL is fine */
 int fc_llvm_run_bytes(const fc_llvm_run *r);
+fc_machine fc_llvm_run_machine(const fc_llvm_run *r);
 /* 64-bit indices also where sizes do not need them. */
 void fc_llvm_run_wide(fc_llvm_run *r, bool wide);
 

@@ -8,16 +8,22 @@
 #include "ir/eval.h"
 #include "passes/plan.h"
 
-enum { BLOCK = 4096, MAX_INSTR = 2000, SPECIALS = 24, LETTERS = 5 /* x y z p q; c and d are constants */ };
+enum {
+    BLOCK = 4096,
+    MAX_INSTR = 2000,
+    SPECIALS = 24,
+    OTHERS = 10,
+    LETTERS = 5 /* x y z p q; c and d are constants */
+};
 
 static const uint32_t ROUNDS = FC_MODE_REASSOC | FC_MODE_RECIP | FC_MODE_APPROX | FC_MODE_CONTRACT;
 
 typedef struct trial {
     const fc_compiled *c;
     fc_rule_report *out;
-    fusec_dtype t, cast_to;   /* of x; of a cast */
-    uint64_t constants[2];    /* c and d */
-    bool rounds;
+    fusec_dtype t, cast_to; /* of x; of a cast */
+    uint64_t constants[2];  /* c and d */
+    bool rounds, libm;
     fc_code code;
     fc_val sides[2];
     fc_val steps[2 * FC_P_TERMS];
@@ -28,7 +34,7 @@ typedef struct trial {
     bool used[FC_P_SLOTS];
 } trial;
 
-/* ---- code of both sides ------------------------------------------------------------------------------------ */
+/* ---- code of both sides ---------------------------------------------------------------------- */
 
 static fusec_dtype letter_dtype(const trial *r, unsigned slot) {
     return slot == 3 || slot == 4 ? FUSEC_BOOL : r->t;
@@ -54,7 +60,8 @@ static fc_val code_term(trial *r, const fc_pterm *terms, unsigned i, fusec_dtype
 static fc_val code_row(trial *r, const fc_pterm *terms, unsigned i, fusec_dtype t) {
     const fc_pterm *p = &terms[i];
     fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL};
-    if (p->op == FC_OP_CAST) return fc_val_cast(&r->code, code_term(r, terms, p->kid[0], r->t), r->cast_to);
+    if (p->op == FC_OP_CAST)
+        return fc_val_cast(&r->code, code_term(r, terms, p->kid[0], r->t), r->cast_to);
     fc_rule rule = fc_ops[p->op].rule;
     if (rule == FC_RULE_COMPARE || rule == FC_RULE_TEST) t = shared_dtype(r, terms, i);
     for (unsigned k = 0; k < p->nkids; k++)
@@ -72,7 +79,9 @@ static fc_val code_term(trial *r, const fc_pterm *terms, unsigned i, fusec_dtype
         bits = r->constants[p->slot - 5];
         v = fc_val_bits(&r->code, t, p->what == FC_P_LOG2 ? fc_log2_bits(bits) : bits);
         break;
-    case FC_P_CONST: v = fc_pterm_bits(p, t, &bits) ? fc_val_bits(&r->code, t, bits) : FC_NOVAL; break;
+    case FC_P_CONST:
+        v = fc_pterm_bits(p, t, &bits) ? fc_val_bits(&r->code, t, bits) : FC_NOVAL;
+        break;
     default: v = code_row(r, terms, i, t);
     }
     r->steps[r->nsteps++] = v;
@@ -83,7 +92,9 @@ static bool make_code(trial *r) {
     const fc_pterm *root = &r->c->pattern[0];
     fc_rule rule = fc_ops[root->op].rule;
     bool to_bool = rule == FC_RULE_COMPARE || rule == FC_RULE_TEST || rule == FC_RULE_LOGIC;
-    fusec_dtype t = root->op == FC_OP_where ? shared_dtype(r, r->c->pattern, 0) : to_bool ? FUSEC_BOOL : r->t;
+    fusec_dtype t = root->op == FC_OP_where ? shared_dtype(r, r->c->pattern, 0)
+                    : to_bool               ? FUSEC_BOOL
+                                            : r->t;
     r->nsteps = 0;
     fc_code_init(&r->code, &fc_libc_alloc);
     r->code.target = FC_TARGET_INTERP;
@@ -94,11 +105,12 @@ static bool make_code(trial *r) {
            r->code.ins.len <= MAX_INSTR;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void store_bits(fusec_dtype t, const uint64_t *bits, size_t n, void *block) {
     unsigned char raw[8 * BLOCK];
-    for (size_t k = 0; k < n; k++) memcpy(raw + k * fc_dtypes[t].bytes, &bits[k], fc_dtypes[t].bytes);
+    for (size_t k = 0; k < n; k++)
+        memcpy(raw + k * fc_dtypes[t].bytes, &bits[k], fc_dtypes[t].bytes);
     fc_eval_load(t, n, raw, 1, block);
 }
 
@@ -115,14 +127,14 @@ static bool run_block(trial *r, size_t from, size_t n) {
         }
         fc_val typed = i->op == FC_OP_where ? i->b : i->a;
         if (!fc_eval((fc_op)i->op, fc_val_dtype(&r->code, typed), t, n, r->value[i->a],
-                     i->b == FC_NOVAL ? NULL : r->value[i->b], i->c == FC_NOVAL ? NULL : r->value[i->c],
-                     r->value[k]))
+                     i->b == FC_NOVAL ? NULL : r->value[i->b],
+                     i->c == FC_NOVAL ? NULL : r->value[i->c], r->value[k]))
             return false;
     }
     return true;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static double number(const trial *r, fc_val v, size_t k) {
     fusec_dtype t = fc_val_dtype(&r->code, v);
@@ -162,14 +174,16 @@ static void print_point(const trial *r, size_t at, size_t k) {
     static const char *const names[] = {"x", "y", "z", "p", "q"};
     char *s = r->out->first;
     size_t left = sizeof r->out->first;
-    int n = snprintf(s, left, "%s -> %s in %s:", r->c->rule->pattern, r->c->rule->result, fc_dtypes[r->t].name);
+    int n = snprintf(s, left, "%s -> %s in %s:", r->c->rule->pattern, r->c->rule->result,
+                     fc_dtypes[r->t].name);
     for (unsigned l = 0; l < LETTERS && n > 0 && (size_t)n < left; l++)
         if (r->used[l])
             n += snprintf(s + n, left - (size_t)n, " %s=%g", names[l],
                           fc_const_value(letter_dtype(r, l), r->points[l][at]));
     for (unsigned l = 0; l < 2 && n > 0 && (size_t)n < left; l++)
         if (r->used[5 + l])
-            n += snprintf(s + n, left - (size_t)n, " %c=%g", "cd"[l], fc_const_value(r->t, r->constants[l]));
+            n += snprintf(s + n, left - (size_t)n, " %c=%g", "cd"[l],
+                          fc_const_value(r->t, r->constants[l]));
     if (n > 0 && (size_t)n < left)
         snprintf(s + n, left - (size_t)n, " gives %g and %g", number(r, r->sides[0], k),
                  number(r, r->sides[1], k));
@@ -177,7 +191,7 @@ static void print_point(const trial *r, size_t at, size_t k) {
 
 static void compare(trial *r) {
     bool ok = make_code(r);
-    for (size_t at = 0; ok && at < r->npoints; at += BLOCK) {
+    for (size_t at = 0; ok && !r->out->wrong && at < r->npoints; at += BLOCK) {
         size_t n = r->npoints - at < BLOCK ? r->npoints - at : BLOCK;
         ok = run_block(r, at, n);
         for (size_t k = 0; ok && k < n; k++) {
@@ -189,15 +203,16 @@ static void compare(trial *r) {
         }
     }
     if (!ok && !r->out->wrong++)
-        snprintf(r->out->first, sizeof r->out->first, "%s -> %s can't be computed in %s", r->c->rule->pattern,
-                 r->c->rule->result, fc_dtypes[r->t].name);
+        snprintf(r->out->first, sizeof r->out->first, "%s -> %s can't be computed in %s",
+                 r->c->rule->pattern, r->c->rule->result, fc_dtypes[r->t].name);
     fc_code_free(&r->code);
 }
 
-/* ---- values --------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static unsigned special_values(fusec_dtype t, uint64_t out[SPECIALS]) {
-    static const double floats[] = {0.0, -0.0, 1, -1, 2, -2, 0.5, 3, -1.5, 10, 0.1, 4, -0.25, 100};
+    /* the most telling first: sweeps use OTHERS of them */
+    static const double floats[] = {0.0, -0.0, -1.5, 1, -1, 2, -2, 0.5, 3, 10, 0.1, 4, -0.25, 100};
     static const int64_t ints[] = {0, 1, -1, 2, -2, 3, 4, 5, 7, 8, 31, 32, 63, 64, -8, 100};
     unsigned n = 0;
     if (t == FUSEC_BOOL) return out[0] = 0, out[1] = 1, 2;
@@ -211,7 +226,10 @@ static unsigned special_values(fusec_dtype t, uint64_t out[SPECIALS]) {
     out[n++] = fc_const_bits(t, -(double)INFINITY);
     out[n++] = fc_const_bits(t, (double)NAN);
     out[n++] = 1; /* the smallest subnormal */
-    out[n++] = t == FUSEC_F16 ? 0x0400 : t == FUSEC_BF16 ? 0x0080 : t == FUSEC_F32 ? 0x800000 : 1ull << 52;
+    out[n++] = t == FUSEC_F16    ? 0x0400
+               : t == FUSEC_BF16 ? 0x0080
+               : t == FUSEC_F32  ? 0x800000
+                                 : 1ull << 52;
     for (size_t i = 0; i < FC_COUNT(floats); i++) out[n++] = fc_const_bits(t, floats[i]);
     return n;
 }
@@ -237,8 +255,21 @@ static uint64_t next_random(uint64_t *state) {
 static uint64_t random_value(fusec_dtype t, uint64_t *state) {
     uint64_t v = next_random(state);
     if (t == FUSEC_BOOL) return v & 1;
-    if (v >> 62 == 0 && fc_is_float(t)) return fc_const_bits(t, (double)(int64_t)(v % 2001) / 8 - 125);
+    if (v >> 62 == 0 && fc_is_float(t))
+        return fc_const_bits(t, (double)(int64_t)(v % 2001) / 8 - 125);
     return fc_dtypes[t].bytes == 8 ? v : v & ((1ull << 8 * fc_dtypes[t].bytes) - 1);
+}
+
+static uint64_t random_for(const trial *r, fusec_dtype t, uint64_t *state) {
+    if (r->rounds && t != FUSEC_BOOL) return from_half(r, t, next_random(state) & 0xffff);
+    return random_value(t, state);
+}
+
+/* The C library's functions may give nan for a signalling nan where a quiet one gives a number. */
+static uint64_t quiet(fusec_dtype t, uint64_t bits) {
+    static const uint64_t bit[FUSEC_DTYPE_COUNT] = {
+        [FUSEC_F16] = 0x200, [FUSEC_BF16] = 0x40, [FUSEC_F32] = 0x400000, [FUSEC_F64] = 1ull << 51};
+    return isnan(fc_const_value(t, bits)) ? bits | bit[t] : bits;
 }
 
 static void add_point(trial *r, const uint64_t v[LETTERS]) {
@@ -248,17 +279,17 @@ static void add_point(trial *r, const uint64_t v[LETTERS]) {
             grown = realloc(grown, 2 * (r->npoints + 1) * sizeof *grown);
         if (!grown) abort();
         r->points[l] = grown;
-        grown[r->npoints] = v[l];
+        grown[r->npoints] = r->libm ? quiet(letter_dtype(r, l), v[l]) : v[l];
     }
     r->npoints++;
 }
-
 
 /* Every combination of special values. */
 static void special_points(trial *r) {
     uint64_t s[LETTERS][SPECIALS], v[LETTERS] = {0};
     unsigned n[LETTERS], at[LETTERS] = {0}, l = 0;
-    for (unsigned k = 0; k < LETTERS; k++) n[k] = r->used[k] ? specials_of(r, letter_dtype(r, k), s[k]) : 0;
+    for (unsigned k = 0; k < LETTERS; k++)
+        n[k] = r->used[k] ? specials_of(r, letter_dtype(r, k), s[k]) : 0;
     while (l < LETTERS) {
         for (unsigned k = 0; k < LETTERS; k++) v[k] = n[k] ? s[k][at[k]] : 0;
         add_point(r, v);
@@ -266,20 +297,21 @@ static void special_points(trial *r) {
     }
 }
 
-/* All 2^bits values of each letter, against what `others` says: all values, special ones, or random ones. */
+/* All 2^bits values of each letter, against what `others` says: all values, special ones, or random
+ * ones. */
 static void swept_points(trial *r, unsigned letter, uint64_t *state) {
     uint64_t s[SPECIALS], v[LETTERS];
     fusec_dtype t = letter_dtype(r, letter);
     bool byte = fc_dtypes[t].bytes == 1;
     unsigned others = 0, rounds = 1, nspecial = specials_of(r, r->t, s);
     for (unsigned l = 0; l < LETTERS; l++) others += r->used[l] && l != letter;
-    if (others) rounds = byte ? 256 : nspecial;
+    if (others) rounds = byte ? 256 : nspecial < OTHERS ? nspecial : OTHERS;
     for (unsigned i = 0; i < rounds; i++)
         for (uint64_t x = 0; x < (byte ? 256u : 65536u); x++) {
             unsigned other = 0;
             for (unsigned l = 0; l < LETTERS; l++) {
                 fusec_dtype lt = letter_dtype(r, l);
-                v[l] = random_value(lt, state);
+                v[l] = random_for(r, lt, state);
                 if (lt != FUSEC_BOOL && l != letter && !other++) v[l] = byte ? i : s[i];
             }
             v[letter] = byte ? x : from_half(r, t, x);
@@ -295,21 +327,22 @@ static void make_points(trial *r) {
     }
     r->npoints = 0;
     special_points(r);
-    bool pairs = r->used[6]; /* two constants: their combinations leave less time for each */
+    unsigned letters = 0;
+    for (unsigned l = 0; l < LETTERS; l++) letters += r->used[l];
+    /* every constant takes all points again: combinations leave less time for each */
+    bool pairs = r->used[6] || (r->used[5] && letters > 1);
     bool sweep = r->t != FUSEC_BOOL && (fc_dtypes[r->t].bytes <= 2 || r->rounds) && !pairs;
+    if (r->t == FUSEC_BF16 && letters > 1) sweep = false; /* as f16 */
     for (unsigned l = 0; l < 3; l++)
-        if (sweep && r->used[l] && (l == 0 || fc_dtypes[r->t].bytes > 1)) swept_points(r, l, &state);
-    for (int i = 0; i < (pairs ? 1000 : 20000); i++) {
-        for (unsigned l = 0; l < LETTERS; l++) {
-            fusec_dtype t = letter_dtype(r, l);
-            v[l] = r->rounds && t != FUSEC_BOOL ? from_half(r, t, next_random(&state) & 0xffff)
-                                                : random_value(t, &state);
-        }
+        if (sweep && r->used[l] && (l == 0 || fc_dtypes[r->t].bytes > 1))
+            swept_points(r, l, &state);
+    for (int i = 0; i < (pairs ? 1000 : 5000); i++) {
+        for (unsigned l = 0; l < LETTERS; l++) v[l] = random_for(r, letter_dtype(r, l), &state);
         add_point(r, v);
     }
 }
 
-/* ---- constants of the pattern -------------------------------------------------------------------------------- */
+/* ---- constants of the pattern ---------------------------------------------------------------- */
 
 /* Whether the pattern takes this constant: asks the matcher, on a condition of its own. */
 static bool constant_fits(const trial *r, unsigned which, uint64_t bits) {
@@ -321,11 +354,13 @@ static bool constant_fits(const trial *r, unsigned which, uint64_t bits) {
     int e;
     switch (what) {
     case FC_P_POW2:
-        if (!fc_is_float(r->t)) return v > 0 && frexp(v, &e) == 0.5;
+        if (!fc_is_float(r->t)) return v > 0 && __builtin_popcountll(bits) == 1;
         if (fabs(frexp(v, &e)) != 0.5) return false;
         /* fall through */
     case FC_P_RECIP:
-        return inverse >= (r->t == FUSEC_F16 ? 0x1p-14 : r->t == FUSEC_F64 ? 0x1p-1022 : 0x1p-126) &&
+        return inverse >= (r->t == FUSEC_F16   ? 0x1p-14
+                           : r->t == FUSEC_F64 ? 0x1p-1022
+                                               : 0x1p-126) &&
                inverse <= fc_const_value(r->t, fc_const_max(r->t));
     case FC_P_WIDE: return bits >= fc_dtypes[r->t].bits;
     default: return true;
@@ -343,10 +378,12 @@ static void try_constants(trial *r) {
         bool byte = fc_dtypes[r->t].bytes == 1;
         if (byte && !r->used[6])
             for (count = 0; count < 256; count++) s[count] = count;
-        for (unsigned k = 0; !byte && k < 24; k++) /* powers of two, of both signs */
+        bool pairs = r->used[6];
+        for (unsigned k = 0; !byte && !pairs && k < 24; k++) /* powers of two, of both signs */
             s[count++] = fc_is_float(r->t) ? fc_const_bits(r->t, ldexp(k & 1 ? -1 : 1, (int)k - 15))
                                            : 1ull << (k < fc_dtypes[r->t].bits - 1u ? k : 0u);
-        for (unsigned k = 0; !byte && k < 6; k++) s[count++] = random_value(r->t, &state);
+        for (unsigned k = 0; !byte && !pairs && k < 6; k++)
+            s[count++] = random_for(r, r->t, &state);
         n[w] = 0;
         for (unsigned k = 0; k < count; k++)
             if (constant_fits(r, w, s[k])) all[w][n[w]++] = s[k];
@@ -359,7 +396,7 @@ static void try_constants(trial *r) {
         }
 }
 
-/* ---- dtypes ---------------------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bool has_transcendental(const fc_compiled *c) {
     for (unsigned side = 0; side < 2; side++)
@@ -373,7 +410,8 @@ static bool has_transcendental(const fc_compiled *c) {
 static bool tries_dtype(const fc_compiled *c, fusec_dtype t) {
     bool rounds = c->rule->licence & ROUNDS;
     if (!(fc_for_dtype(t) & c->rule->dtypes)) return false;
-    if (t == FUSEC_I16 || t == FUSEC_U16 || t == FUSEC_I32 || t == FUSEC_U32) return false; /* as 8 and 64 bits */
+    if (t == FUSEC_I16 || t == FUSEC_U16 || t == FUSEC_I32 || t == FUSEC_U32)
+        return false; /* as 8 and 64 bits */
     if (fc_is_float(t) && rounds) return t == FUSEC_F64;
     /* functions of 16 bits round to the same value; of more they differ in the last place */
     return !(fc_is_float(t) && has_transcendental(c)) || fc_is_half(t);
@@ -386,6 +424,7 @@ void fc_rule_check(const fc_compiled *c, fc_rule_report *out) {
     if (!r) abort();
     r->c = c;
     r->out = out;
+    r->libm = has_transcendental(c);
     for (unsigned i = 0; i < c->npattern; i++)
         if (c->pattern[i].slot != FC_P_NOSLOT) r->used[c->pattern[i].slot] = true;
     for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {

@@ -1,15 +1,15 @@
 /* rule_check.h - tries a rewrite rule on values: both sides are computed, and have to agree.
  *
- * Both texts of the rule are computed as the interpreter computes code (ir/code.h, ir/eval.h), on blocks of
- * values, so that all values of a 16-bit dtype take milliseconds:
+ * Both texts of the rule are computed as the interpreter computes code (ir/code.h, ir/eval.h), on
+ * blocks of values, so that all values of a 16-bit dtype take milliseconds:
  *
  *   bool, i8, u8        every combination of up to two letters
  *   f16, bf16           every value of each letter against special values of the others
  *   other dtypes        special values in every combination, and random ones
  *
- * Points that break a promise of the licence (a nan under NNAN, an inf under NINF, in any step) do not count.
- * Rules that may round otherwise (REASSOC, RECIP, APPROX, CONTRACT) are computed in f64 on f16 values and
- * compared up to an error relative to the largest step. */
+ * Points that break a promise of the licence (a nan under NNAN, an inf under NINF, in any step) do
+ * not count. Rules that may round otherwise (REASSOC, RECIP, APPROX, CONTRACT) are computed in f64
+ * on f16 values and compared up to an error relative to the largest step. */
 #ifndef FUSEC_TESTS_SUPPORT_RULE_CHECK_H
 #define FUSEC_TESTS_SUPPORT_RULE_CHECK_H
 

@@ -1,0 +1,274 @@
+/* cuda_tile.c - a map whose operands lie in memory in different orders.
+ *
+ * Most accesses and all stores have their neighbours along the innermost axis (`last`); some loads,
+ * the turned ones, have theirs along another axis (`along`). A block works on a square of these two
+ * axes: turned loads are read along their own axis into shared memory, and after a barrier every
+ * thread picks what it needs for its few neighbours along `last`, so that both sides are read and
+ * written in whole lines. Loads that are not turned are issued before the barrier.
+ *
+ * In shared memory a turned operand has the same order as in its array. A line is longer than the
+ * square by one bank, so that neither side has conflicts for elements of 4 and 8 bytes. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda.h"
+
+enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
+
+typedef struct tile {
+    fc_cuda_gen *g;
+    uint32_t along, last;
+    int side, v;       /* of the square; neighbours a thread takes at once */
+    int lanes, passes; /* threads along a line; pieces of v elements that each thread takes */
+    bool early;        /* all loads are issued before the first is used */
+    fc_cuda_group turned, straight;
+} tile;
+typedef struct name {
+    char text[16];
+} name;
+
+static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+
+static bool is_load(const fc_kernel *k, uint32_t a) {
+    if (k->accesses.at[a].buffer == FC_NO_BUFFER) return false;
+    for (size_t s = 0; s < k->stores.len; s++)
+        if (k->stores.at[s].access == a) return false;
+    return true;
+}
+
+/* Elements from one line of the square to the next. */
+static int pitch_of(const fc_kernel *k, uint32_t a, int side) {
+    return side + (bytes_of(k, a) < 4 ? 4 / (int)bytes_of(k, a) : 1);
+}
+
+/* ---- choice --------------------------------------------------------------------------------- */
+
+static bool turns(const fc_kernel *k, const fc_nest *n, uint32_t a, uint32_t axis) {
+    const int64_t *stride = n->stride + (size_t)a * n->np;
+    int64_t inner = stride[n->np - 1];
+    return is_load(k, a) && stride[axis] == 1 && inner != 0 && inner != 1;
+}
+
+/* The axis along which most bytes of loads are turned; `last` if there is none. */
+static uint32_t turned_axis(const fc_kernel *k, const fc_nest *n) {
+    uint32_t last = n->np - 1, best = last;
+    unsigned most = 0;
+    for (uint32_t x = 0; x < last; x++) {
+        unsigned bytes = 0;
+        for (uint32_t a = 0; a < n->naccess && n->extent[x] >= LEAST_EXTENT; a++)
+            if (turns(k, n, a, x)) bytes += bytes_of(k, a);
+        if (bytes > most) best = x;
+        if (bytes > most) most = bytes;
+    }
+    return n->extent[last] >= LEAST_EXTENT ? best : last;
+}
+
+static int shared_bytes(const fc_kernel *k, const fc_nest *n, uint32_t axis, int side) {
+    int bytes = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (turns(k, n, a, axis)) bytes += side * pitch_of(k, a, side) * (int)bytes_of(k, a);
+    return bytes;
+}
+
+/* Of the accesses that have neighbours along one of the two axes. */
+static unsigned widest(const fc_kernel *k, const fc_class *cls, uint32_t along) {
+    unsigned bytes = 1;
+    for (uint32_t a = 0; a < cls->naccess; a++) {
+        bool one = fc_class_move(cls, a, along) == FC_MOVE_ONE ||
+                   fc_class_move(cls, a, cls->np - 1u) == FC_MOVE_ONE;
+        if (one && k->accesses.at[a].buffer != FC_NO_BUFFER && bytes_of(k, a) > bytes)
+            bytes = bytes_of(k, a);
+    }
+    return bytes;
+}
+
+fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
+                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
+    uint32_t last = n->np - 1, along = turned_axis(k, n), heavy, ops;
+    int side = 64;
+    if (along == last) return FUSEC_OK;
+    if (shared_bytes(k, n, along, side) > MOST_SHARED) side = 32;
+    if (shared_bytes(k, n, along, side) > MOST_SHARED) return FUSEC_OK;
+    size_t moves = (size_t)n->naccess * n->np;
+    uint8_t *move = fc_arena_alloc(arena, moves);
+    if (!move) return fc_oom(e);
+    memcpy(move, cls->move, moves);
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (turns(k, n, a, along)) move[(size_t)a * n->np + along] = FC_MOVE_ONE;
+    cls->move = move;
+    unsigned v = 16 / widest(k, cls, along);
+    fc_kernel_cost(k, &ops, &heavy);
+    while (v > 1 &&
+           (n->extent[last] % v || n->extent[along] % v || (int)v * THREADS > side * side ||
+            heavy * v > 16 || ops * v > 2000 || !fc_cuda_can_be_wide(k, n, cls, last, v, align) ||
+            !fc_cuda_can_be_wide(k, n, cls, along, v, align)))
+        v /= 2;
+    cls->variant = (uint8_t)(1 + along);
+    cls->vector = (uint8_t)v;
+    cls->aligned = v > 1;
+    cls->teams = (uint8_t)side;
+    int64_t x = (n->extent[last] + side - 1) / side, y = (n->extent[along] + side - 1) / side;
+    l->block[0] = THREADS;
+    l->grid[0] = (uint64_t)(n->rows / n->extent[last] / n->extent[along] * x * y);
+    return FUSEC_OK;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* x0, y0: where the square of this block begins; indices of the other axes. */
+static void place(const tile *t) {
+    fc_cuda_gen *g = t->g;
+    fc_cuda_line(&g->t, "const ix width = (ix)p.w[%u];", (unsigned)(g->l.extents + t->last));
+    fc_cuda_line(&g->t, "const ix height = (ix)p.w[%u];", (unsigned)(g->l.extents + t->along));
+    fc_cuda_line(&g->t, "const ix across = (width + %d) / %d;", t->side - 1, t->side);
+    fc_cuda_line(&g->t, "const ix down = (height + %d) / %d;", t->side - 1, t->side);
+    fc_cuda_line(&g->t, "const ix band = fc_quotient((ix)blockIdx.x, across);");
+    fc_cuda_line(&g->t, "const ix x0 = ((ix)blockIdx.x - band * across) * %d;", t->side);
+    fc_cuda_line(&g->t, "ix outer = fc_quotient(band, down);");
+    fc_cuda_line(&g->t, "const ix y0 = (band - outer * down) * %d;", t->side);
+    for (uint32_t x = t->last; x-- > 0;) {
+        if (x == t->along) continue;
+        unsigned extent = (unsigned)(g->l.extents + x);
+        fc_cuda_line(&g->t, "const ix i%u = outer - fc_quotient(outer, (ix)p.w[%u]) * (ix)p.w[%u];",
+                     (unsigned)x, extent, extent);
+        fc_cuda_line(&g->t, "outer = fc_quotient(outer, (ix)p.w[%u]);", extent);
+    }
+    fc_cuda_line(&g->t, "const int lane = (int)threadIdx.x %% %d * %d;", t->lanes, t->v);
+    fc_cuda_line(&g->t, "const int first = (int)threadIdx.x / %d;", t->lanes);
+}
+
+/* Piece u of this thread: elements `piece`, ... of line `line`. */
+static void begin_pass(const tile *t, bool unrolled) {
+    fc_cuda_text *o = &t->g->t;
+    int pieces = t->side / t->v / t->lanes;
+    fc_cuda_line(o, unrolled ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(o, "for (int u = 0; u < %d; u++) {", t->passes);
+    fc_cuda_line(o, "const int piece = u %% %d * %d + lane;", pieces, t->lanes * t->v);
+    fc_cuda_line(o, "const int line = u / %d * %d + first;", pieces, THREADS / t->lanes);
+}
+
+/* Both extents are multiples of v: a piece lies inside as a whole or not at all. Indices and bases
+ * of a piece whose elements are neighbours along `axis`; ends with an open `if`
+ * for what lies inside. */
+static void begin_inside(const tile *t, uint32_t axis) {
+    fc_cuda_text *o = &t->g->t;
+    bool straight = axis == t->last;
+    fc_cuda_line(o, "const ix i%u = x0 + %s;", (unsigned)t->last, straight ? "piece" : "line");
+    fc_cuda_line(o, "const ix i%u = y0 + %s;", (unsigned)t->along, straight ? "line" : "piece");
+    fc_cuda_line(o, "if (i%u < width && i%u < height) {", (unsigned)t->last, (unsigned)t->along);
+    fc_cuda_bases_but(t->g, axis);
+}
+
+static void end_inside(const tile *t) {
+    fc_cuda_line(&t->g->t, "}");
+    fc_cuda_line(&t->g->t, "}");
+}
+
+static void declare_shared(const tile *t) {
+    const fc_kernel *k = t->g->k;
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (t->g->cached[a])
+            fc_cuda_line(&t->g->t, "__shared__ %s t%u[%d];",
+                         fc_dtypes[k->accesses.at[a].dtype].cuda, (unsigned)a,
+                         t->side * pitch_of(k, a, t->side));
+}
+
+static bool is_turned(const tile *t, uint32_t a) {
+    return t->g->cached[a] && (t->g->used[a] & FC_CUDA_LOADS);
+}
+
+/* Turned loads, then the others while those are under way, then the turned ones go to shared
+ * memory. */
+static void fill(const tile *t) {
+    fc_cuda_gen *g = t->g;
+    if (t->early) fc_cuda_group_declare(g, &t->straight, t->passes, false);
+    fc_cuda_line(&g->t, "{");
+    fc_cuda_group_declare(g, &t->turned, t->passes, true);
+    begin_pass(t, true);
+    begin_inside(t, t->along);
+    fc_cuda_group_load(g, &t->turned, true);
+    end_inside(t);
+    if (t->early) {
+        begin_pass(t, true);
+        begin_inside(t, t->last);
+        fc_cuda_group_load(g, &t->straight, false);
+        end_inside(t);
+    }
+    begin_pass(t, true);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", t->v);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (is_turned(t, a))
+            fc_cuda_line(&g->t, "t%u[line * %d + piece + e] = q%u[u].e[e];", (unsigned)a,
+                         pitch_of(g->k, a, t->side), (unsigned)a);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+}
+
+static void pick(const tile *t) {
+    fc_cuda_gen *g = t->g;
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", t->v);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (is_turned(t, a))
+            fc_cuda_line(&g->t, "q%u.e[e] = t%u[(piece + e) * %d + line];", (unsigned)a,
+                         (unsigned)a, pitch_of(g->k, a, t->side));
+    fc_cuda_line(&g->t, "}");
+}
+
+static void compute(const tile *t) {
+    fc_cuda_gen *g = t->g;
+    fc_cuda_group straight = t->straight;
+    begin_pass(t, t->early);
+    begin_inside(t, t->last);
+    if (!t->early) {
+        straight.slot = "";
+        fc_cuda_group_declare(g, &straight, 0, false);
+        fc_cuda_group_load(g, &straight, false);
+    }
+    fc_cuda_group_declare(g, &straight, 0, true);
+    pick(t);
+    fc_cuda_group_compute(g, &straight, FC_CUDA_STORES);
+    end_inside(t);
+}
+
+static void groups(tile *t, name *of_last, name *of_along) {
+    snprintf(of_last->text, sizeof of_last->text, "i%u", (unsigned)t->last);
+    snprintf(of_along->text, sizeof of_along->text, "i%u", (unsigned)t->along);
+    t->straight = (fc_cuda_group){.n = t->v,
+                                  .step = 1,
+                                  .first = t->last,
+                                  .end = t->last + 1,
+                                  .wide = t->v > 1,
+                                  .number = of_last->text,
+                                  .slot = "[u]",
+                                  .kept = ""};
+    t->turned = t->straight;
+    t->turned.first = t->along;
+    t->turned.end = t->along + 1;
+    t->turned.number = of_along->text;
+    t->turned.kept = "[u]";
+}
+
+void fc_cuda_emit_tile(fc_cuda_gen *g) {
+    tile t = {.g = g, .along = g->cls->variant - 1u, .last = g->np - 1u};
+    name of_last, of_along;
+    t.side = g->cls->teams;
+    t.v = g->cls->vector;
+    t.lanes = SEGMENT / (t.v * (int)widest(g->k, g->cls, t.along));
+    if (t.lanes > 32) t.lanes = 32;
+    if (t.lanes > t.side / t.v) t.lanes = t.side / t.v;
+    t.passes = t.side * t.side / (t.v * THREADS);
+    t.early = fc_cuda_unroll(g->k, t.passes, t.v) == t.passes;
+    groups(&t, &of_last, &of_along);
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        g->cached[a] = fc_class_move(g->cls, a, t.along) == FC_MOVE_ONE;
+    declare_shared(&t);
+    place(&t);
+    fill(&t);
+    fc_cuda_line(&g->t, "__syncthreads();");
+    compute(&t);
+}

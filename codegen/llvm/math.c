@@ -1,0 +1,79 @@
+/* math.c - which functions have vector code, and what their formulas share; see math.h. */
+#include "codegen/llvm/math.h"
+
+#include <string.h>
+
+#include "codegen/cpuinfo.h"
+
+static bool has_fma(const fc_machine *m) {
+    if (m->features) {
+        if (strstr(m->features, "+fma") || strstr(m->features, "+neon")) return true;
+        if (strstr(m->features, "-fma") || !m->cpu) return false;
+    }
+    if (m->cpu) return strstr(m->cpu, "x86-64-v3") || strstr(m->cpu, "x86-64-v4");
+    fc_cpuinfo host;
+    fc_cpuinfo_get(&host);
+    return (host.features & (FC_CPU_FMA | FC_CPU_NEON)) != 0;
+}
+
+fc_rewrite fc_math_rewrite(const fc_machine *m) {
+    return has_fma(m) ? fc_math_row : NULL;
+}
+
+typedef struct function {
+    fc_op op;
+    fc_math_fn1 *f32, *f64;
+} function;
+
+static const function functions[] = {
+    {FC_OP_exp, fc_math_exp_f32, fc_math_exp_f64},
+    {FC_OP_exp2, fc_math_exp2_f32, NULL},
+    {FC_OP_expm1, fc_math_expm1_f32, NULL},
+    {FC_OP_log, fc_math_log_f32, fc_math_log_f64},
+    {FC_OP_log2, fc_math_log2_f32, NULL},
+    {FC_OP_log10, fc_math_log10_f32, NULL},
+    {FC_OP_log1p, fc_math_log1p_f32, NULL},
+    {FC_OP_cbrt, fc_math_cbrt_f32, NULL},
+    {FC_OP_sin, fc_math_sin_f32, fc_math_sin_f64},
+    {FC_OP_cos, fc_math_cos_f32, fc_math_cos_f64},
+    {FC_OP_tan, fc_math_tan_f32, fc_math_tan_f64},
+    {FC_OP_asin, fc_math_asin_f32, NULL},
+    {FC_OP_acos, fc_math_acos_f32, NULL},
+    {FC_OP_atan, fc_math_atan_f32, NULL},
+    {FC_OP_sinh, fc_math_sinh_f32, NULL},
+    {FC_OP_cosh, fc_math_cosh_f32, NULL},
+    {FC_OP_tanh, fc_math_tanh_f32, fc_math_tanh_f64},
+    {FC_OP_erf, fc_math_erf_f32, NULL},
+    {FC_OP_erfc, fc_math_erfc_f32, NULL},
+};
+
+fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]) {
+    const fusec_dtype t = fc_val_dtype(s, v[0]);
+    if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL) || (t != FUSEC_F32 && t != FUSEC_F64))
+        return FC_NOVAL;
+    if (t == FUSEC_F32 && op == FC_OP_pow) return fc_math_pow_f32(s, LEAF(v[0]), LEAF(v[1]));
+    if (t == FUSEC_F32 && op == FC_OP_atan2) return fc_math_atan2_f32(s, LEAF(v[0]), LEAF(v[1]));
+    for (size_t k = 0; k < FC_COUNT(functions); k++) {
+        if (functions[k].op != op) continue;
+        fc_math_fn1 *fn = t == FUSEC_F32 ? functions[k].f32 : functions[k].f64;
+        return fn ? fn(s, LEAF(v[0])) : FC_NOVAL;
+    }
+    return FC_NOVAL;
+}
+
+fc_val fc_math_poly(fc_code *s, const fc_x *z, const double *c, size_t n) {
+    const fusec_dtype TYPE = fc_val_dtype(s, z->v);
+    fc_val sum = BUILD(N(c[n - 1]));
+    for (size_t k = n - 1; k-- > 0;) sum = BUILD(FMA(LEAF(sum), z, N(c[k])));
+    return sum;
+}
+
+fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit) {
+    const fusec_dtype TYPE = fc_val_dtype(s, x->v);
+    return BUILD(WHERE(GT(x, N(limit)), N(limit), x));
+}
+
+fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit) {
+    const fusec_dtype TYPE = fc_val_dtype(s, x->v);
+    return BUILD(WHERE(LT(x, N(limit)), N(limit), x));
+}

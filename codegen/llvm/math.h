@@ -1,0 +1,62 @@
+/* math.h - functions as vector code: formulas of primitives in place of calls of libm.
+ *
+ * The rows stay rows; fc_legalize replaces them through fc_code.rewrite, so that the emitter sees
+ * additions, products, fma, bit operations and selects only, and a value has the same bits in every
+ * lane, at every vector width and on every processor. All of it needs fma in hardware; a machine
+ * without gets libm.
+ *
+ * One file for each family (math_exp.c, ...) with its polynomials in math_*_data.h, which
+ * scripts/math-coefficients makes. The bounds are those of docs/semantics.md, section 9; what was
+ * measured stands above each function: the largest error in ulp over all f32, or over samples.
+ *
+ * "wide" are f32 functions computed in f64, where all care about rounding is unnecessary. */
+#ifndef FUSEC_CODEGEN_LLVM_MATH_H
+#define FUSEC_CODEGEN_LLVM_MATH_H
+
+#include <math.h>
+
+#include "codegen/target.h"
+#include "ir/formula.h"
+
+/* For fc_code.rewrite; NULL when the machine has no fma. */
+fc_rewrite fc_math_rewrite(const fc_machine *m);
+/* The function of a row on f32 or f64; FC_NOVAL when there is no vector code for it. */
+fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]);
+
+/* ---- for the math_*.c files, which have s and TYPE in scope as ir/formula.h wants it */
+
+#define ROW3(row, x, y, z) (&(const fc_x){.op = FC_OP_##row, .a = (x), .b = (y), .c = (z)})
+#define FMA(x, y, z)       ROW3(fma, x, y, z)
+/* c[0] + c[1] z + c[2] z^2 + ... */
+#define POLY(z, c) LEAF(fc_math_poly(s, z, c, FC_COUNT(c)))
+
+fc_val fc_math_poly(fc_code *s, const fc_x *z, const double *c, size_t n);
+
+/* Adding and taking away one of these rounds to a whole number (to even); in between the low bits
+ * are that number. Good below 2^22 and 2^51. */
+#define ROUND_F32 0x1.8p23
+#define ROUND_F64 0x1.8p52
+
+/* 2^x and e^x in f64 for f32 results, |x| below 900. */
+fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x);
+fc_val fc_math_exp_wide(fc_code *s, const fc_x *x);
+/* e^x in f32, |x| below 80 (or nan). */
+fc_val fc_math_exp_near(fc_code *s, const fc_x *x);
+/* The smaller of x and a constant; nan stays. */
+fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit);
+fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit);
+
+typedef fc_val fc_math_fn1(fc_code *s, const fc_x *x);
+typedef fc_val fc_math_fn2(fc_code *s, const fc_x *x, const fc_x *y);
+fc_math_fn1 fc_math_exp_f32, fc_math_exp2_f32, fc_math_expm1_f32, fc_math_exp_f64;
+fc_math_fn1 fc_math_sinh_f32, fc_math_cosh_f32, fc_math_tanh_f32, fc_math_tanh_f64;
+fc_math_fn1 fc_math_log_f32, fc_math_log2_f32, fc_math_log10_f32, fc_math_log1p_f32;
+fc_math_fn1 fc_math_log_f64, fc_math_cbrt_f32;
+fc_math_fn2 fc_math_pow_f32;
+fc_math_fn1 fc_math_sin_f32, fc_math_cos_f32, fc_math_tan_f32;
+fc_math_fn1 fc_math_sin_f64, fc_math_cos_f64, fc_math_tan_f64;
+fc_math_fn1 fc_math_asin_f32, fc_math_acos_f32, fc_math_atan_f32;
+fc_math_fn2 fc_math_atan2_f32;
+fc_math_fn1 fc_math_erf_f32, fc_math_erfc_f32;
+
+#endif

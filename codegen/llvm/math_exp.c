@@ -1,0 +1,203 @@
+/* math_exp.c - exponentials.
+ *
+ * e^x = 2^n e^r, where n is the whole number nearest to x / ln 2 and x - n ln 2 = r is at most
+ * ln(2)/2 in size; ln 2 is taken in two parts, and the first difference is exact. Subnormal results
+ * are rounded once, because 2^n is multiplied on as two powers of two. */
+#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_exp_data.h"
+
+#define LOG2E 0x1.71547652b82fep+0
+
+/* 2^n in f32 from the number n + ROUND_F32; |n| <= 126. */
+static fc_val power_f32(fc_code *s, const fc_x *n) {
+    const fusec_dtype TYPE = FUSEC_U32;
+    const fc_x *high = LET(SHL_RAW(BITCAST(n, FUSEC_U32), N(23)));
+    return BUILD(BITCAST(ADD(high, CONSTANT(FUSEC_U32, 0x3f800000)), FUSEC_F32));
+}
+
+/* 2^n in f64 from the number n + ROUND_F64; |n| <= 1022. */
+static fc_val power_f64(fc_code *s, const fc_x *n) {
+    const fusec_dtype TYPE = FUSEC_U64;
+    const fc_x *high = LET(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)));
+    const fc_x *one = CONSTANT(FUSEC_U64, (uint64_t)1023 << 52);
+    return BUILD(BITCAST(ADD(high, one), FUSEC_F64));
+}
+
+/* Here n counts pairs of doublings, so that one power of two, multiplied on twice, does for all
+ * results; r is up to ln 2. */
+fc_val fc_math_exp_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 89));
+    const fc_x *y = LEAF(fc_math_at_least(s, below, -105));
+    const fc_x *t = LET(FMA(y, N(LOG2E / 2), N(ROUND_F32)));
+    const fc_x *n = LET(SUB(t, N(ROUND_F32)));
+    const fc_x *near = LET(FMA(n, N(-2 * ln2_f32[0]), y));
+    const fc_x *r = LET(FMA(n, N(-2 * ln2_f32[1]), near));
+    const fc_x *p = POLY(r, exp_f32);
+    const fc_x *e = LET(ADD(FMA(MUL(r, r), p, r), N(1)));
+    const fc_x *two_n = LEAF(power_f32(s, t));
+    return BUILD(MUL(MUL(e, two_n), two_n));
+}
+
+fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F32)));
+    const fc_x *n = LET(SUB(t, N(ROUND_F32)));
+    const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), x));
+    const fc_x *r = LET(FMA(n, N(-ln2_f32[1]), near));
+    const fc_x *p = POLY(r, exp_f32_near);
+    const fc_x *e = LET(ADD(FMA(MUL(r, r), p, r), N(1)));
+    return BUILD(MUL(e, LEAF(power_f32(s, t))));
+}
+
+/* n is halved by rounding again: 2^n = 2^h 2^(n-h). */
+fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 129));
+    const fc_x *y = LEAF(fc_math_at_least(s, below, -151));
+    const fc_x *n = LET(SUB(ADD(y, N(ROUND_F32)), N(ROUND_F32)));
+    const fc_x *r = LET(SUB(y, n));
+    const fc_x *e = LET(FMA(r, POLY(r, exp2_f32), N(1)));
+    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F32)));
+    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F32))), N(ROUND_F32)));
+    const fc_x *a = LEAF(power_f32(s, h)), *b = LEAF(power_f32(s, rest));
+    return BUILD(MUL(MUL(e, a), b));
+}
+
+/* ---- f32 in f64 ------------------------------------------------------------------------- */
+
+typedef struct parts {
+    fc_val two_n, r;
+    fc_val t; /* n + ROUND_F64 */
+} parts;
+
+static parts reduce_wide(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F64)));
+    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), x));
+    return (parts){.two_n = power_f64(s, t), .r = near->v, .t = t->v};
+}
+
+/* e^r - 1 */
+static fc_val expm1_poly(fc_code *s, const fc_x *r) {
+    const fc_x *p = POLY(r, exp_wide);
+    return BUILD(FMA(MUL(r, r), p, r));
+}
+
+fc_val fc_math_exp_wide(fc_code *s, const fc_x *x) {
+    const parts a = reduce_wide(s, x);
+    const fc_x *two_n = LEAF(a.two_n), *p = LEAF(expm1_poly(s, LEAF(a.r)));
+    return BUILD(FMA(two_n, p, two_n));
+}
+
+fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *t = LET(ADD(x, N(ROUND_F64)));
+    const fc_x *r = LET(MUL(SUB(x, SUB(t, N(ROUND_F64))), N(ln2_f64[0])));
+    const fc_x *two_n = LEAF(power_f64(s, t)), *p = LEAF(expm1_poly(s, r));
+    return BUILD(FMA(two_n, p, two_n));
+}
+
+/* 2^n (e^r - 1) + (2^n - 1); the sign of x is right for zeros, too */
+fc_val fc_math_expm1_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 90));
+    const fc_x *y = LET(CVT(LEAF(fc_math_at_least(s, below, -30)), FUSEC_F64));
+    const parts a = reduce_wide(s, y);
+    const fc_x *two_n = LEAF(a.two_n), *p = LEAF(expm1_poly(s, LEAF(a.r)));
+    const fc_x *v = LET(FMA(two_n, p, SUB(two_n, N(1))));
+    return BUILD(COPYSIGN(CVT(v, FUSEC_F32), x));
+}
+
+/* ---- hyperbolic functions --------------------------------------------------------------- */
+
+/* With C = cosh r, S = sinh r, A = cosh(n ln 2), B = sinh(n ln 2): sinh x = C B + S A and cosh x =
+ * C A
+ * + S B, where nothing cancels. */
+typedef struct hyper {
+    fc_val C, S, A, B;
+} hyper;
+
+static hyper hyper_wide(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *size = LET(ABS(x));
+    const fc_x *y = LET(CVT(LEAF(fc_math_at_most(s, size, 91)), FUSEC_F64));
+    const parts a = reduce_wide(s, y);
+    const fc_x *r = LEAF(a.r), *two_n = LEAF(a.two_n);
+    const fc_x *one = CONSTANT(FUSEC_U64, (uint64_t)1023 << 52);
+    const fc_x *inverse = LET(BITCAST(
+        SUB(one, SHL_RAW(BITCAST(LEAF(a.t), FUSEC_U64), CONSTANT(FUSEC_U64, 52))), FUSEC_F64));
+    const fc_x *z = LET(MUL(r, r));
+    const fc_x *c = POLY(z, cosh_wide), *p = POLY(z, sinh_wide);
+    return (hyper){.C = BUILD(FMA(z, c, N(1))),
+                   .S = BUILD(FMA(MUL(r, z), p, r)),
+                   .A = BUILD(MUL(ADD(two_n, inverse), N(0.5))),
+                   .B = BUILD(MUL(SUB(two_n, inverse), N(0.5)))};
+}
+
+fc_val fc_math_sinh_f32(fc_code *s, const fc_x *x) {
+    const hyper h = hyper_wide(s, x);
+    const fc_x *v = LET(FMA(LEAF(h.C), LEAF(h.B), MUL(LEAF(h.S), LEAF(h.A))));
+    return BUILD(COPYSIGN(CVT(v, FUSEC_F32), x));
+}
+
+fc_val fc_math_cosh_f32(fc_code *s, const fc_x *x) {
+    const hyper h = hyper_wide(s, x);
+    const fc_x *v = LET(FMA(LEAF(h.C), LEAF(h.A), MUL(LEAF(h.S), LEAF(h.B))));
+    return BUILD(CVT(v, FUSEC_F32));
+}
+
+/* Small: a polynomial. Else 1 - 2/(e^2|x| + 1), whose error is that of a term below 0.45. */
+fc_val fc_math_tanh_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *a = LET(ABS(x));
+    const fc_x *y = LEAF(fc_math_at_most(s, a, 10));
+    const fc_x *e = LEAF(fc_math_exp_near(s, LET(ADD(y, y))));
+    const fc_x *large = LET(SUB(N(1), DIV(N(2), ADD(e, N(1)))));
+    const fc_x *z = LET(MUL(a, a));
+    const fc_x *p = POLY(z, tanh_f32);
+    const fc_x *small = LET(FMA(MUL(a, z), p, a));
+    return BUILD(COPYSIGN(WHERE(LT(a, N(0.625)), small, large), x));
+}
+
+/* ---- f64 -------------------------------------------------------------------------------- */
+
+/* e^r; n + ROUND_F64 goes to *t */
+static fc_val exp_parts_f64(fc_code *s, const fc_x *x, fc_val *out) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F64)));
+    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), x));
+    const fc_x *r = LET(FMA(n, N(-ln2_f64[1]), near));
+    const fc_x *p = POLY(r, exp_f64);
+    *out = t->v;
+    return BUILD(ADD(FMA(MUL(r, r), p, r), N(1)));
+}
+
+fc_val fc_math_exp_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    fc_val t;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
+    const fc_x *e = LEAF(exp_parts_f64(s, LEAF(fc_math_at_least(s, below, -746)), &t));
+    const fc_x *n = LET(SUB(LEAF(t), N(ROUND_F64)));
+    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F64)));
+    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F64))), N(ROUND_F64)));
+    const fc_x *a = LEAF(power_f64(s, h)), *b = LEAF(power_f64(s, rest));
+    return BUILD(MUL(MUL(e, a), b));
+}
+
+/* see fc_math_tanh_f32 */
+fc_val fc_math_tanh_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    fc_val t;
+    const fc_x *a = LET(ABS(x));
+    const fc_x *y = LEAF(fc_math_at_most(s, a, 22));
+    const fc_x *p = LEAF(exp_parts_f64(s, LET(ADD(y, y)), &t));
+    const fc_x *e = LET(MUL(p, LEAF(power_f64(s, LEAF(t)))));
+    const fc_x *large = LET(SUB(N(1), DIV(N(2), ADD(e, N(1)))));
+    const fc_x *z = LET(MUL(a, a));
+    const fc_x *q = POLY(z, tanh_f64);
+    const fc_x *small = LET(FMA(MUL(a, z), q, a));
+    return BUILD(COPYSIGN(WHERE(LT(a, N(0.625)), small, large), x));
+}

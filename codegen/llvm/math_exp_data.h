@@ -1,0 +1,55 @@
+/* math_exp_data.h - polynomials of the exponentials and hyperbolic functions
+ *
+ * Made by scripts/math-coefficients; lowest power first. */
+/* clang-format off */
+/* ln 2 in f32; error -8.78e-17 */
+static const double ln2_f32[] = {0x1.62e4300000000p-1, -0x1.05c6100000000p-29};
+/* ln 2 in f64; error 5.71e-34 */
+static const double ln2_f64[] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+/* e^r = 1 + r + r^2 P(r), |r| <= ln 2; error 8.44e-10 */
+static const double exp_f32[] = {
+    0x1.0000000000000p-1, 0x1.55555e0000000p-3, 0x1.55553e0000000p-5, 0x1.110aa60000000p-7,
+    0x1.6c24380000000p-10, 0x1.a59fa40000000p-13, 0x1.9e5cd40000000p-16,
+};
+/* the same, |r| <= ln(2)/2; error 3.14e-09 */
+static const double exp_f32_near[] = {
+    0x1.fffffc0000000p-2, 0x1.5554920000000p-3, 0x1.5558aa0000000p-5, 0x1.1239860000000p-7,
+    0x1.6a53f20000000p-10,
+};
+/* the same for f32 computed in f64; error 5.2e-11 */
+static const double exp_wide[] = {
+    0x1.0000003a3cc5ep-1, 0x1.555554441c4ccp-3, 0x1.55548d8da3128p-5, 0x1.11126f450bffep-7,
+    0x1.6d8d38c17cebep-10, 0x1.9f0ac20d8b47dp-13,
+};
+/* the same in f64; error 3.76e-18 */
+static const double exp_f64[] = {
+    0x1.000000000000ap-1, 0x1.5555555555501p-3, 0x1.55555555506a8p-5, 0x1.1111111125fddp-7,
+    0x1.6c16c1847d92cp-10, 0x1.a01a0133a3a8bp-13, 0x1.a01999497ebc2p-16, 0x1.71df10d2cdc2ap-19,
+    0x1.28ae1329aad3ep-22, 0x1.ad9f9d03883b6p-26,
+};
+/* 2^r = 1 + r P(r), |r| <= 1/2; error 3.16e-09 */
+static const double exp2_f32[] = {
+    0x1.62e4300000000p-1, 0x1.ebfbdc0000000p-3, 0x1.c6af740000000p-5, 0x1.3b2dc40000000p-7,
+    0x1.5f0ca20000000p-10, 0x1.418aa20000000p-13,
+};
+/* sinh r = r + r^3 P(r^2), |r| <= ln(2)/2, for f32 in f64; error 5.27e-12 */
+static const double sinh_wide[] = {
+    0x1.555555739538dp-3, 0x1.1110b1aa4f2d5p-7, 0x1.a1701ced60c51p-13,
+};
+/* cosh r = 1 + r^2 P(r^2), |r| <= ln(2)/2, for f32 in f64; error 1.54e-14 */
+static const double cosh_wide[] = {
+    0x1.ffffffffee4bfp-2, 0x1.5555558209b21p-5, 0x1.6c163511a2c16p-10, 0x1.a17543c845816p-16,
+};
+/* tanh x = x + x^3 P(x^2), |x| <= 0.625; error 4.16e-09 */
+static const double tanh_f32[] = {
+    -0x1.5555340000000p-2, 0x1.1107600000000p-3, -0x1.b8433c0000000p-5, 0x1.52506c0000000p-6,
+    -0x1.7690ec0000000p-8,
+};
+/* the same in f64; error 3.29e-20 */
+static const double tanh_f64[] = {
+    -0x1.5555555555555p-2, 0x1.1111111111099p-3, -0x1.ba1ba1ba13fe2p-5, 0x1.664f4880c2a73p-6,
+    -0x1.226e350ef6dcap-7, 0x1.d6d3c0da6eb4ap-9, -0x1.7da24ad6adb68p-10, 0x1.354aa07f4329dp-11,
+    -0x1.f491b4bd03b68p-13, 0x1.90c964d18aa28p-14, -0x1.30aa7f4837563p-15, 0x1.82685aaba04e4p-17,
+    -0x1.21e000cb23633p-19,
+};
+/* clang-format on */

@@ -1,0 +1,167 @@
+/* math_log.c - logarithms and what is made with them.
+ *
+ * x = 2^e m with m from sqrt(1/2) to sqrt(2), so that nothing cancels next to 1; log m is a
+ * polynomial in f = m - 1. */
+#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_log_data.h"
+
+#define LN2    0x1.62e42fefa39efp-1
+#define LOG2E  0x1.71547652b82fep+0
+#define LOG10E 0x1.bcb7b1526e50ep-2
+#define LOG102 0x1.34413509f79ffp-2
+
+/* log x at the ends: of inf and nan themselves, of +-0, of what is below. */
+static fc_val with_ends(fc_code *s, const fc_x *x, const fc_x *v, double zero) {
+    const fusec_dtype TYPE = fc_val_dtype(s, x->v);
+    const fc_x *a = LET(WHERE(LT(x, N(INFINITY)), v, x));
+    const fc_x *b = LET(WHERE(LT(x, N(zero)), N(NAN), a));
+    return BUILD(WHERE(EQ(x, N(zero)), N(-INFINITY), b));
+}
+
+/* ---- f32 -------------------------------------------------------------------------------- */
+
+fc_val fc_math_log_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *root = CONSTANT(FUSEC_U32, 0x3f3504f3); /* sqrt(1/2) */
+    const fc_x *small = LET(LT(x, N(0x1p-126)));
+    const fc_x *y = LET(WHERE(small, MUL(x, N(0x1p23)), x));
+    const fc_x *bits = LET(SUB(BITCAST(y, FUSEC_U32), root));
+    const fc_x *power = LET(SHR_RAW(BITCAST(bits, FUSEC_I32), CONSTANT(FUSEC_I32, 23)));
+    const fc_x *e = LET(SUB(CVT(power, FUSEC_F32), WHERE(small, N(23), N(0))));
+    const fc_x *m = LET(ADD(BIT_AND(bits, CONSTANT(FUSEC_U32, 0x7fffff)), root));
+    const fc_x *f = LET(SUB(BITCAST(m, FUSEC_F32), N(1)));
+    const fc_x *z = LET(MUL(f, f));
+    const fc_x *p = POLY(f, log_f32);
+    const fc_x *tail = LET(FMA(MUL(f, z), p, MUL(e, N(ln2_parts_f32[1]))));
+    const fc_x *log_m = LET(ADD(f, FMA(z, N(-0.5), tail)));
+    return with_ends(s, x, LET(FMA(e, N(ln2_parts_f32[0]), log_m)), 0);
+}
+
+/* ---- f32 in f64 ------------------------------------------------------------------------- */
+
+typedef struct parts {
+    fc_val e, f; /* x = 2^e (1 + f) */
+} parts;
+
+/* Of a positive normal x. */
+static parts split(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *root = CONSTANT(FUSEC_U64, 0x3fe6a09e667f3bcd); /* sqrt(1/2) */
+    const fc_x *one = CONSTANT(FUSEC_U64, 0x3ff0000000000000);
+    const fc_x *bits = LET(ADD(SUB(BITCAST(x, FUSEC_U64), root), one));
+    /* e + 1023 becomes the low bits of a whole number at 2^52 */
+    const fc_x *high = LET(SHR_RAW(bits, CONSTANT(FUSEC_U64, 52)));
+    const fc_x *at = LET(BITCAST(BIT_OR(high, CONSTANT(FUSEC_U64, 0x4330000000000000)), FUSEC_F64));
+    const fc_x *e = LET(SUB(at, N(0x1p52 + 1023)));
+    const fc_x *m = LET(ADD(BIT_AND(bits, CONSTANT(FUSEC_U64, 0xfffffffffffff)), root));
+    return (parts){.e = e->v, .f = BUILD(SUB(BITCAST(m, FUSEC_F64), N(1)))};
+}
+
+static fc_val log1p_poly(fc_code *s, const fc_x *f) {
+    const fc_x *p = POLY(f, log_wide);
+    return BUILD(FMA(MUL(f, f), p, f));
+}
+
+/* log x as e * per_e + log(1 + f) * per_f */
+static fc_val log_to(fc_code *s, const fc_x *x, double per_e, double per_f) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const parts a = split(s, LET(CVT(x, FUSEC_F64)));
+    const fc_x *log_m = LEAF(log1p_poly(s, LEAF(a.f))), *e = LEAF(a.e);
+    const fc_x *v = LET(CVT(FMA(log_m, N(per_f), MUL(e, N(per_e))), FUSEC_F32));
+    return with_ends(s, x, v, 0);
+}
+
+fc_val fc_math_log2_f32(fc_code *s, const fc_x *x) {
+    return log_to(s, x, 1, LOG2E);
+}
+
+fc_val fc_math_log10_f32(fc_code *s, const fc_x *x) {
+    return log_to(s, x, LOG102, LOG10E);
+}
+
+/* Where 1 + x needs no exponent, x itself is f, and nothing of it was lost. */
+fc_val fc_math_log1p_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *y = LET(CVT(x, FUSEC_F64));
+    const parts a = split(s, LET(ADD(y, N(1))));
+    const fc_x *e = LEAF(a.e);
+    const fc_x *f = LET(WHERE(EQ(e, N(0)), y, LEAF(a.f)));
+    const fc_x *v = LET(FMA(e, N(LN2), LEAF(log1p_poly(s, f))));
+    const fc_x *near = LET(COPYSIGN(CVT(v, FUSEC_F32), x)); /* -0 */
+    return with_ends(s, x, near, -1);
+}
+
+/* |x| = 2^l, and the root is 2^(l/3); 0, inf and nan are their own. */
+fc_val fc_math_cbrt_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *a = LET(ABS(x));
+    const parts w = split(s, LET(CVT(a, FUSEC_F64)));
+    const fc_x *third = CONSTANT(FUSEC_F64, fc_const_bits(FUSEC_F64, LOG2E / 3));
+    const fc_x *third_e = CONSTANT(FUSEC_F64, fc_const_bits(FUSEC_F64, 1.0 / 3));
+    const fc_x *log_m = LEAF(log1p_poly(s, LEAF(w.f))), *e = LEAF(w.e);
+    const fc_x *l = LET(FMA(log_m, third, MUL(e, third_e)));
+    const fc_x *v = LET(COPYSIGN(CVT(LEAF(fc_math_exp2_wide(s, l)), FUSEC_F32), x));
+    const fc_x *whole = LET(LOGICAL_AND(GT(a, N(0)), LT(a, N(INFINITY))));
+    return BUILD(WHERE(whole, v, x));
+}
+
+/* ---- power ------------------------------------------------------------------------------ */
+
+/* log2 |x|, with the ends: -inf of 0, inf of inf, nan of nan */
+static fc_val log2_fine(fc_code *s, const fc_x *a) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const parts w = split(s, a);
+    const fc_x *f = LEAF(w.f), *e = LEAF(w.e);
+    const fc_x *p = POLY(f, log_wide_fine);
+    const fc_x *log_m = LET(FMA(MUL(f, f), p, f));
+    const fc_x *l = LET(FMA(log_m, N(LOG2E), e));
+    const fc_x *ended = LET(WHERE(LT(a, N(INFINITY)), l, a));
+    return BUILD(WHERE(EQ(a, N(0)), N(-INFINITY), ended));
+}
+
+/* |x| to the power y: 2^(y log2 |x|); 1 to the power inf has no logarithm to multiply. */
+static fc_val power_of_size(fc_code *s, const fc_x *a, const fc_x *y) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *xd = LET(CVT(a, FUSEC_F64)), *yd = LET(CVT(y, FUSEC_F64));
+    const fc_x *product = LET(MUL(LEAF(log2_fine(s, xd)), yd));
+    const fc_x *one_inf = LET(LOGICAL_AND(EQ(xd, N(1)), EQ(ABS(yd), N(INFINITY))));
+    const fc_x *l = LET(WHERE(one_inf, N(0), product));
+    const fc_x *below = LEAF(fc_math_at_most(s, l, 160));
+    const fc_x *within = LEAF(fc_math_at_least(s, below, -160));
+    return BUILD(CVT(LEAF(fc_math_exp2_wide(s, within)), FUSEC_F32));
+}
+
+fc_val fc_math_pow_f32(fc_code *s, const fc_x *x, const fc_x *y) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *a = LET(ABS(x));
+    const fc_x *v = LEAF(power_of_size(s, a, y));
+    const fc_x *half = LET(MUL(y, N(0.5)));
+    const fc_x *whole = LET(EQ(FLOOR(y), y));
+    const fc_x *odd = LET(LOGICAL_AND(whole, NE(FLOOR(half), half)));
+    const fc_x *bits = LET(BITCAST(x, FUSEC_I32)); /* of -0, too, the odd powers are negative */
+    const fc_x *minus = LET(LOGICAL_AND(LT(bits, CONSTANT(FUSEC_I32, 0)), odd));
+    const fc_x *with_sign = LET(WHERE(minus, NEG(v), v));
+    const fc_x *finite = LET(LOGICAL_AND(LT(x, N(0)), LT(a, N(INFINITY))));
+    const fc_x *none = LET(LOGICAL_AND(finite, LOGICAL_NOT(whole)));
+    const fc_x *real = LET(WHERE(none, N(NAN), with_sign));
+    return BUILD(WHERE(LOGICAL_OR(EQ(x, N(1)), EQ(y, N(0))), N(1), real));
+}
+
+/* ---- f64 -------------------------------------------------------------------------------- */
+
+/* With s = f/(2+f): log(1+f) = f - (h - s (h + R)), h = f^2/2, R = log(1+f)/s - 2. The subtraction
+ * of h is exact enough, and the rounding error of s meets a small factor only. */
+fc_val fc_math_log_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *small = LET(LT(x, N(0x1p-1022)));
+    const fc_x *y = LET(WHERE(small, MUL(x, N(0x1p54)), x));
+    const parts w = split(s, y);
+    const fc_x *f = LEAF(w.f), *e = LET(SUB(LEAF(w.e), WHERE(small, N(54), N(0))));
+    const fc_x *q = LET(DIV(f, ADD(f, N(2))));
+    const fc_x *z = LET(MUL(q, q));
+    const fc_x *rest = LET(MUL(z, POLY(z, log_f64)));
+    const fc_x *h = LET(MUL(MUL(f, f), N(0.5)));
+    const fc_x *tail = LET(FMA(q, ADD(h, rest), MUL(e, N(ln2_parts_f64[1]))));
+    const fc_x *log_m = LET(SUB(f, SUB(h, tail)));
+    return with_ends(s, x, LET(FMA(e, N(ln2_parts_f64[0]), log_m)), 0);
+}

@@ -1,0 +1,130 @@
+/* context.c - options, the device, counters.
+ *
+ * The configuration is the environment's with the options on top. The device is opened when it is
+ * first needed. */
+#include "frontend/capi/capi.h"
+
+#define TEXT2(x) #x
+#define TEXT(x)  TEXT2(x)
+
+const char *fusec_version(void) {
+    return TEXT(FUSEC_VERSION_MAJOR) "." TEXT(FUSEC_VERSION_MINOR) "." TEXT(FUSEC_VERSION_PATCH);
+}
+
+/* The caller's structure may be shorter (older program) or longer (newer one) than ours. */
+static fusec_status take_options(const fusec_options *from, fusec_options *o) {
+    memset(o, 0, sizeof *o);
+    if (!from) return FUSEC_OK;
+    if (from->size < sizeof from->size)
+        return fc_report_text(FUSEC_INVALID,
+                              "fusec_context_new: set the options up with FUSEC_OPTIONS_INIT");
+    memcpy(o, from, from->size < sizeof *o ? from->size : sizeof *o);
+    if (o->threads < 0)
+        return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.threads is %d",
+                              o->threads);
+    if (o->mode & ~(unsigned)(FUSEC_MODE_FAST | FUSEC_MODE_WIDE16))
+        return fc_report_text(FUSEC_INVALID,
+                              "fusec_context_new: options.mode has unknown bits (0x%x)", o->mode);
+    return FUSEC_OK;
+}
+
+static fusec_status configure(fusec_context *c, const fusec_options *o, fc_config *config,
+                              fc_error *e) {
+    fc_config_from_env(config);
+    config->alloc = c->alloc;
+    if (o->device && !(config->device = c->device_name = fc_strdup(&c->alloc, o->device)))
+        return fc_oom(e);
+    if (o->cache_dir && !(config->cache_dir = c->cache_dir = fc_strdup(&c->alloc, o->cache_dir)))
+        return fc_oom(e);
+    if (o->threads) config->threads = o->threads;
+    config->mode |= o->mode;
+    if (o->max_nodes)
+        config->limits.nodes = o->max_nodes < FC_NONODE ? o->max_nodes : FC_NONODE - 1;
+    if (o->max_inputs) config->limits.inputs = o->max_inputs;
+    if (o->max_outputs) config->limits.outputs = o->max_outputs;
+    config->log = o->log;
+    config->log_user = o->log_user;
+    return FUSEC_OK;
+}
+
+fusec_status fusec_context_new(const fusec_options *options, fusec_context **out) {
+    fusec_options o;
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_context_new: the result pointer is NULL");
+    *out = NULL;
+    FC_TRY(take_options(options, &o));
+    fc_alloc alloc = o.alloc ? (fc_alloc){.fn = o.alloc, .user = o.alloc_user} : fc_libc_alloc;
+    fc_error e = {0};
+    fusec_context *c = fc_calloc(&alloc, 1, sizeof *c);
+    if (!c) {
+        fc_oom(&e);
+        return fc_report(&e);
+    }
+    c->alloc = alloc;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->plans.lock, NULL);
+    atomic_init(&c->stamps, 0);
+    fc_config config;
+    if (configure(c, &o, &config, &e) || fc_context_new(&config, &c->runtime, &e)) {
+        fusec_context_free(c);
+        return fc_report(&e);
+    }
+    *out = c;
+    return FUSEC_OK;
+}
+
+void fusec_context_free(fusec_context *c) {
+    if (!c) return;
+    fc_alloc alloc = c->alloc;
+    fc_plans_free(c);
+    if (c->runtime) fc_context_free(c->runtime);
+    fc_free(&alloc, c->notice);
+    fc_free(&alloc, c->device_name);
+    fc_free(&alloc, c->cache_dir);
+    pthread_mutex_destroy(&c->plans.lock);
+    pthread_mutex_destroy(&c->lock);
+    fc_free(&alloc, c);
+}
+
+fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e) {
+    pthread_mutex_lock(&c->lock);
+    fusec_status s = FUSEC_OK;
+    if (!c->device) {
+        fc_str notice;
+        fc_str_init(&notice, &c->alloc);
+        fc_device *d = NULL;
+        s = fc_context_device(c->runtime, c->runtime->config.device, &d, &notice, e);
+        if (!s && !(c->notice = fc_strdup(&c->alloc, notice.data))) s = fc_oom(e);
+        if (!s) c->device = d;
+        fc_str_free(&notice);
+    }
+    *out = c->device;
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+fusec_status fusec_device(fusec_context *c, const char **name, const char **notice) {
+    if (name) *name = "";
+    if (notice) *notice = "";
+    if (!c) return fc_report_text(FUSEC_INVALID, "fusec_device: the context is NULL");
+    fc_error e = {0};
+    fc_device *d;
+    if (fc_open_device(c, &d, &e)) return fc_report(&e);
+    if (name) *name = d->name;
+    if (notice) *notice = c->notice;
+    return FUSEC_OK;
+}
+
+void fusec_get_counters(const fusec_context *ctx, fusec_counters *out) {
+    if (!out) return;
+    memset(out, 0, sizeof *out);
+    if (!ctx) return;
+    fusec_context *c = (fusec_context *)(uintptr_t)ctx; /* only its locks are changed */
+    pthread_mutex_lock(&c->runtime->lock);
+    out->compiles = c->runtime->compiles;
+    out->disk_hits = c->runtime->disk_hits;
+    out->memory_hits = c->runtime->memory_hits;
+    pthread_mutex_unlock(&c->runtime->lock);
+    pthread_mutex_lock(&c->plans.lock);
+    out->plans = c->plans.made;
+    pthread_mutex_unlock(&c->plans.lock);
+}

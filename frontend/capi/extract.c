@@ -1,0 +1,263 @@
+/* extract.c - the part of a graph that some values depend on, as a graph of its own.
+ *
+ * In: nodes of the user's graph. Out: a graph whose inputs are the arrays and stored results that
+ * were reached, whose sizes are fresh symbols, everything numbered in order of first use: an
+ * expression that is built again, in this graph or another one, with other data and sizes, gives
+ * the same bytes. No conditions are copied, they have been tested for the sizes of the user's
+ * graph. Maps from old to new ids are kept with the graph and marked with a round number, so that
+ * their cost is that of the part and not of the whole graph. */
+#include "frontend/capi/capi.h"
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+#define MAPPED(g, map, id) ((map).at[id] >> 32 == (g)->round)
+#define NEW_ID(map, id)    ((uint32_t)(map).at[id])
+#define SET(g, map, id, v) ((map).at[id] = (uint64_t)(g)->round << 32 | (v))
+#define RESERVE(g, map, n) (reserve((g), (void **)&(map).at, &(map).len, &(map).cap, (n)))
+
+static bool reserve(fusec_graph *g, void **at, size_t *len, size_t *cap, size_t n) {
+    if (!fc_vec_grow(g->ir.alloc, at, cap, n, sizeof(uint64_t))) return false;
+    if (n > *len) memset((uint64_t *)*at + *len, 0, (n - *len) * sizeof(uint64_t));
+    if (n > *len) *len = n;
+    return true;
+}
+
+static bool next_round(fusec_graph *g) {
+    if (++g->round == 0) { /* after 2^32 of them old marks would look new */
+        g->node_map.len = g->dim_map.len = g->sym_map.len = 0;
+        g->round = 1;
+    }
+    return RESERVE(g, g->node_map, g->ir.nodes.len) &&
+           RESERVE(g, g->dim_map, g->ir.dims.forms.len) &&
+           RESERVE(g, g->sym_map, g->ir.dims.syms.len);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* A named symbol that was met first: its value is a size of the call. */
+static fc_dim new_symbol(fusec_graph *g, fc_extract *x, uint32_t sym, fc_error *e) {
+    fc_str name;
+    uint32_t fresh;
+    const fc_sym *s = &g->ir.dims.syms.at[sym];
+    if (sym >= g->syms.len || !g->syms.at[sym].known) {
+        fc_fail(e, FUSEC_UNKNOWN_DIM,
+                "the size %.100s is not known: only a program's call gives it a value", s->name);
+        return FC_DIM_NONE;
+    }
+    fc_str_init(&name, g->ir.alloc);
+    fc_str_printf(&name, "n%zu", x->sizes.len);
+    fc_dim d = fc_dim_fresh(&x->graph.dims, name.data);
+    fc_str_free(&name);
+    if (!fc_dim_is_sym(&x->graph.dims, d, &fresh)) return FC_DIM_NONE;
+    fc_dim_value v = {.sym = fresh, .value = g->syms.at[sym].value};
+    return fc_push(g->ir.alloc, &x->sizes, v) ? d : FC_DIM_NONE;
+}
+
+/* Maps one symbol whose operands are mapped. */
+static fc_dim map_symbol(fusec_graph *g, fc_extract *x, uint32_t sym, fc_error *e) {
+    const fc_sym *s = &g->ir.dims.syms.at[sym];
+    fc_dimtab *t = &x->graph.dims;
+    if (MAPPED(g, g->sym_map, sym)) return NEW_ID(g->sym_map, sym);
+    fc_dim d = FC_DIM_NONE;
+    if (s->kind == FC_SYM_NAMED) {
+        d = new_symbol(g, x, sym, e);
+    } else {
+        fc_dim a = NEW_ID(g->dim_map, s->a), b = NEW_ID(g->dim_map, s->b);
+        d = s->kind == FC_SYM_MUL        ? fc_dim_mul(t, a, b)
+            : s->kind == FC_SYM_FLOORDIV ? fc_dim_floordiv(t, a, b)
+                                         : fc_dim_mod(t, a, b);
+    }
+    SET(g, g->sym_map, sym, d);
+    return d;
+}
+
+/* Pushes what `d` needs first; true when there is nothing. */
+static bool dim_ready(fusec_graph *g, fc_dim d, bool *oom) {
+    const fc_form *f = &g->ir.dims.forms.at[d];
+    size_t before = g->stack.len;
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        const fc_sym *s = &g->ir.dims.syms.at[f->terms[i].sym];
+        if (s->kind == FC_SYM_NAMED || MAPPED(g, g->sym_map, f->terms[i].sym)) continue;
+        if (!MAPPED(g, g->dim_map, s->b)) *oom |= !fc_push(g->ir.alloc, &g->stack, s->b);
+        if (!MAPPED(g, g->dim_map, s->a)) *oom |= !fc_push(g->ir.alloc, &g->stack, s->a);
+    }
+    return g->stack.len == before;
+}
+
+static fc_dim map_form(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
+    const fc_form *f = &g->ir.dims.forms.at[d];
+    fc_dimtab *t = &x->graph.dims;
+    fc_dim sum = fc_dim_const(t, f->c);
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        fc_dim s = map_symbol(g, x, f->terms[i].sym, e);
+        sum = fc_dim_add(t, sum, fc_dim_mul(t, s, fc_dim_const(t, f->terms[i].coef)));
+    }
+    SET(g, g->dim_map, d, sum);
+    return sum;
+}
+
+/* Uses the top of the graph's stack; opaque terms may be nested as deep as the user likes. */
+static fc_dim map_dim(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
+    if (MAPPED(g, g->dim_map, d)) return NEW_ID(g->dim_map, d);
+    size_t base = g->stack.len;
+    bool oom = !fc_push(g->ir.alloc, &g->stack, d);
+    while (!oom && g->stack.len > base) {
+        fc_dim top = g->stack.at[g->stack.len - 1];
+        if (!MAPPED(g, g->dim_map, top)) {
+            if (!dim_ready(g, top, &oom)) continue;
+            if (map_form(g, x, top, e) == FC_DIM_NONE) break;
+        }
+        g->stack.len--;
+    }
+    bool done = !oom && g->stack.len == base;
+    g->stack.len = base;
+    if (!done && !e->code) fc_oom(e);
+    return done ? NEW_ID(g->dim_map, d) : FC_DIM_NONE;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* A list with every entry (stride 1) or two of three entries (slices) a dim. */
+static fc_list map_dims(fusec_graph *g, fc_extract *x, fc_list l, bool slices, fc_error *e) {
+    int64_t v[3 * FC_MAX_RANK];
+    uint32_t n = fc_list_len(&g->ir, l);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t old = fc_list_at(&g->ir, l)[i];
+        v[i] = slices && i % 3 == 1 ? old : map_dim(g, x, (fc_dim)old, e);
+    }
+    return fc_intern_list(&x->graph, v, n);
+}
+
+static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list shape, fc_error *e) {
+    fc_dim dims[FC_MAX_RANK];
+    uint32_t rank = fc_list_len(&x->graph, shape);
+    for (uint32_t i = 0; i < rank; i++) dims[i] = (fc_dim)fc_list_at(&x->graph, shape)[i];
+    if (!fc_push(g->ir.alloc, &x->inputs, old)) {
+        fc_oom(e);
+        return FC_NONODE;
+    }
+    return fc_build_input(&x->graph, "array", (fusec_dtype)fc_at(&g->ir, old)->dtype, rank, dims);
+}
+
+static bool is_leaf(const fusec_graph *g, fc_node n) {
+    return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n);
+}
+
+static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e) {
+    fc_ninfo n = *fc_at(&g->ir, old);
+    fc_list shape = map_dims(g, x, n.shape, false, e);
+    if (e->code) return FC_NONODE;
+    if (n.op == FC_OP_INPUT && !g->leaves.at[n.attr].bound) {
+        fc_fail(e, FUSEC_MISSING_INPUT,
+                "the input %.100s has no data: compile the graph and call the program",
+                g->ir.inputs.at[n.attr].name);
+        return FC_NONODE;
+    }
+    if (is_leaf(g, old)) return add_input(g, x, old, shape, e);
+    if (n.op == FC_OP_DIM) {
+        fc_dim d = map_dim(g, x, (fc_dim)n.attr, e);
+        return e->code ? FC_NONODE : fc_build_dim(&x->graph, d);
+    }
+    n.shape = shape;
+    for (int i = 0; i < n.nops; i++) n.src[i] = NEW_ID(g->node_map, n.src[i]);
+    if (n.op == FC_OP_SLICE)
+        n.attr = map_dims(g, x, (fc_list)n.attr, true, e);
+    else if (n.op == FC_OP_PERMUTE || fc_is_reduction(n.op)) {
+        int64_t v[FC_MAX_RANK];
+        uint32_t len = fc_list_len(&g->ir, (fc_list)n.attr);
+        if (len) memcpy(v, fc_list_at(&g->ir, (fc_list)n.attr), len * sizeof *v);
+        n.attr = fc_intern_list(&x->graph, v, len);
+    }
+    return e->code ? FC_NONODE : fc_graph_node(&x->graph, n);
+}
+
+/* The operands in the order they are visited. Those of a commutative operation stand in order of
+ * ids, which depend on what else the graph has; the order of hashes does not. */
+static int visit_order(const fusec_graph *g, fc_node n, fc_node *src) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    if (is_leaf(g, n)) return 0;
+    memcpy(src, i->src, sizeof i->src);
+    bool free_order = i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES);
+    if (free_order && g->hashes.at[src[1]] < g->hashes.at[src[0]]) {
+        src[0] = i->src[1];
+        src[1] = i->src[0];
+    }
+    return i->nops;
+}
+
+static uint64_t hash_of(const fusec_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    uint64_t h = fc_mix((uint64_t)i->dtype << 32 | fc_rank(&g->ir, n), 7);
+    if (is_leaf(g, n)) return h;
+    h = fc_mix(fc_mix(h, i->op), i->flags);
+    if (i->op == FC_OP_CONST) return fc_mix(h, i->attr);
+    uint64_t src[3] = {0, 0, 0};
+    for (int k = 0; k < i->nops; k++) src[k] = g->hashes.at[i->src[k]];
+    if (i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES)) return fc_mix(h, src[0] + src[1]);
+    return fc_mix(fc_mix(fc_mix(h, src[0]), src[1]), src[2]);
+}
+
+/* Pushes the operands of the node that are not done; true when there are none. */
+static bool operands_ready(fusec_graph *g, fc_node n, bool ordered, bool *oom) {
+    fc_node src[3];
+    size_t before = g->stack.len;
+    int count = 0;
+    if (ordered) {
+        count = visit_order(g, n, src);
+    } else if (!is_leaf(g, n)) {
+        count = fc_at(&g->ir, n)->nops;
+        memcpy(src, fc_at(&g->ir, n)->src, sizeof src);
+    }
+    while (count-- > 0)
+        if (!MAPPED(g, g->node_map, src[count]))
+            *oom |= !fc_push(g->ir.alloc, &g->stack, src[count]);
+    return g->stack.len == before;
+}
+
+/* Operands before users, without recursion: `x` NULL computes hashes, else the nodes are made. */
+static fusec_status reach(fusec_graph *g, fc_extract *x, fc_node root, fc_error *e) {
+    g->stack.len = 0;
+    bool oom = !fc_push(g->ir.alloc, &g->stack, root);
+    while (!oom && g->stack.len) {
+        fc_node top = g->stack.at[g->stack.len - 1];
+        if (!MAPPED(g, g->node_map, top)) {
+            if (!operands_ready(g, top, x != NULL, &oom)) continue;
+            fc_node made = 0;
+            if (x)
+                made = map_node(g, x, top, e);
+            else
+                g->hashes.at[top] = hash_of(g, top);
+            if (made == FC_NONODE && !e->code) *e = x->graph.error;
+            if (made == FC_NONODE) return e->code ? e->code : fc_oom(e);
+            SET(g, g->node_map, top, made);
+        }
+        g->stack.len--;
+    }
+    return oom ? fc_oom(e) : FUSEC_OK;
+}
+
+fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_extract *x,
+                             fc_error *e) {
+    memset(x, 0, sizeof *x);
+    fc_graph_init(&x->graph, g->ir.alloc, &g->ctx->runtime->config.limits);
+    x->graph.limits.nodes = g->ir.limits.nodes;
+    if (!next_round(g) || !RESERVE(g, g->hashes, g->ir.nodes.len)) return fc_oom(e);
+    for (uint32_t i = 0; i < n; i++) FC_TRY(reach(g, NULL, roots[i], e));
+    if (!next_round(g)) return fc_oom(e);
+    for (uint32_t i = 0; i < n; i++) {
+        char name[12] = "r";
+        uint32_t k = 1, v = i;
+        FC_TRY(reach(g, x, roots[i], e));
+        do name[k++] = (char)('0' + v % 10);
+        while (v /= 10);
+        fc_build_output(&x->graph, name, NEW_ID(g->node_map, roots[i]));
+    }
+    if (x->graph.error.code) *e = x->graph.error;
+    return e->code;
+}
+
+void fc_extract_free(fusec_graph *g, fc_extract *x) {
+    fc_graph_free(&x->graph);
+    fc_vec_free(g->ir.alloc, &x->inputs);
+    fc_vec_free(g->ir.alloc, &x->sizes);
+}

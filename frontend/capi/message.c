@@ -1,0 +1,32 @@
+/* message.c - the text of the last failure of a thread.
+ *
+ * It is thread-local because functions of one context are called by many threads, and every one
+ * reads its own failure. It is the only state outside a context, and nothing but fusec_message
+ * depends on it. */
+#include "frontend/capi/capi.h"
+
+static _Thread_local fc_error last;
+
+fusec_status fc_report(const fc_error *e) {
+    if (e != &last) memcpy(&last, e, sizeof last);
+    return e->code;
+}
+
+fusec_status fc_report_text(fusec_status s, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    last.code = FUSEC_OK;
+    fc_vfail(&last, s, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+const char *fusec_message(const fusec_context *ctx) {
+    (void)ctx;
+    return last.message;
+}
+
+const char *fusec_status_name(fusec_status s) {
+    if ((unsigned)s >= FUSEC_STATUS_COUNT) return "unknown";
+    return s == FUSEC_OK ? "ok" : fc_status_slug(s);
+}

@@ -1,0 +1,217 @@
+/* program.c - compiled graphs: arguments as C has them, checked and handed to the runtime. */
+#include "frontend/capi/capi.h"
+
+struct fusec_program {
+    fusec_context *ctx;
+    fc_program *p;
+};
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+/* A call's sizes come from its arrays: every name must be the length of some axis. */
+static fusec_status check_sizes(const fc_graph *g, fc_error *e) {
+    for (uint32_t s = 0; s < g->dims.syms.len; s++) {
+        bool bound = g->dims.syms.at[s].kind != FC_SYM_NAMED;
+        for (size_t i = 0; i < g->inputs.len && !bound; i++)
+            for (uint32_t a = 0; a < fc_rank(g, g->inputs.at[i].node) && !bound; a++) {
+                uint32_t sym;
+                bound =
+                    fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[i].node, a), &sym) && sym == s;
+            }
+        if (!bound)
+            return fc_fail(e, FUSEC_UNKNOWN_DIM, "no input has an axis of length %.100s",
+                           g->dims.syms.at[s].name);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status compile(fusec_graph *g, fusec_program **out, fc_error *e) {
+    fc_device *d;
+    if (g->ir.error.code) return *e = g->ir.error, e->code;
+    if (!g->ir.outputs.len)
+        return fc_fail(e, FUSEC_INVALID, "the graph has no outputs: name one with fusec_output");
+    if (g->leaves.len != g->ninputs)
+        return fc_fail(e, FUSEC_INVALID,
+                       "a program's arrays come with the call: use fusec_input, not fusec_array");
+    FC_TRY(check_sizes(&g->ir, e));
+    FC_TRY(fc_open_device(g->ctx, &d, e));
+    fusec_program *p = fc_calloc(&g->ctx->alloc, 1, sizeof *p);
+    if (!p) return fc_oom(e);
+    p->ctx = g->ctx;
+    fc_program_options o = {.device = d, .mode = g->ctx->runtime->config.mode};
+    if (fc_program_new(g->ctx->runtime, &g->ir, &o, &p->p, e)) {
+        fc_free(&g->ctx->alloc, p);
+        return e->code;
+    }
+    *out = p;
+    return FUSEC_OK;
+}
+
+fusec_status fusec_compile(fusec_graph *g, fusec_program **out) {
+    fc_error e = {0};
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_compile: the result pointer is NULL");
+    *out = NULL;
+    if (!g) return fc_report_text(FUSEC_INVALID, "fusec_compile: the graph is NULL");
+    return compile(g, out, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+void fusec_program_free(fusec_program *p) {
+    if (!p) return;
+    fc_program_free(p->p);
+    fc_free(&p->ctx->alloc, p);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static const fc_graph *graph_of(const fusec_program *p) {
+    return &p->p->plan->graph;
+}
+
+enum { FEW = 32 };
+
+/* The arrays of a call as the runtime takes them; in `few` as long as they fit. */
+typedef struct args {
+    fc_tensor few[FEW], *at;
+    const fc_alloc *alloc;
+} args;
+
+static fusec_status take_array(const char *kind, const char *name, const fusec_tensor *t,
+                               bool need_data, fc_tensor *out, fc_error *e) {
+    size_t bytes;
+    if ((unsigned)t->dtype >= FUSEC_DTYPE_COUNT)
+        return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a dtype", kind, name, (int)t->dtype);
+    if (t->rank < 0 || t->rank > FC_MAX_RANK || (t->rank && !t->shape))
+        return fc_fail(e, FUSEC_INVALID, "%s %s: rank %d%s", kind, name, (int)t->rank,
+                       t->rank > 0 && !t->shape ? " without a shape" : "");
+    if (t->place != FUSEC_HOST && t->place != FUSEC_DEVICE)
+        return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a place", kind, name, (int)t->place);
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] < 0)
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s: axis %d has the negative size %lld", kind,
+                           name, i, (long long)t->shape[i]);
+    if (!fc_array_bytes(t->dtype, (uint32_t)t->rank, t->shape, &bytes))
+        return fc_fail(e, FUSEC_LIMIT, "%s %s has more bytes than memory can address", kind, name);
+    if (need_data && bytes && !t->data)
+        return fc_fail(e, FUSEC_INVALID, "%s %s: the data of a non-empty array is NULL", kind,
+                       name);
+    *out = (fc_tensor){.dtype = t->dtype,
+                       .rank = (uint32_t)t->rank,
+                       .shape = t->shape,
+                       .data = t->data,
+                       .on_device = t->place == FUSEC_DEVICE};
+    return FUSEC_OK;
+}
+
+static const char *name_at(const fusec_program *p, bool inputs, int i) {
+    return inputs ? graph_of(p)->inputs.at[i].name : graph_of(p)->outputs.at[i].name;
+}
+
+static fusec_status take_arrays(const fusec_program *p, bool inputs, int n, const fusec_tensor *t,
+                                bool need_data, args *a, fc_error *e) {
+    const char *kind = inputs ? "input" : "output";
+    size_t want = inputs ? graph_of(p)->inputs.len : graph_of(p)->outputs.len;
+    a->at = a->few;
+    if (n < 0 || (size_t)n != want)
+        return fc_fail(e, FUSEC_ARGUMENT_COUNT, "the program has %zu %ss, but %d were given", want,
+                       kind, n);
+    if (n && !t) return fc_fail(e, FUSEC_INVALID, "the array of %ss is NULL", kind);
+    if (n > FEW && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at))) return fc_oom(e);
+    for (int i = 0; i < n; i++)
+        FC_TRY(take_array(kind, name_at(p, inputs, i), &t[i], need_data, &a->at[i], e));
+    return FUSEC_OK;
+}
+
+static void free_arrays(args *a) {
+    if (a->at != a->few) fc_free(a->alloc, a->at);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, const fusec_tensor *in,
+                        int nout, const fusec_tensor *out, fc_error *e) {
+    const fc_alloc *alloc = &p->ctx->alloc;
+    fc_device *d = p->p->device;
+    args a, b;
+    a.alloc = b.alloc = alloc;
+    b.at = b.few;
+    fusec_status s = take_arrays(p, true, nin, in, true, &a, e);
+    if (!s) s = take_arrays(p, false, nout, out, true, &b, e);
+    if (!s) s = fc_program_run(p->p, stream, (uint32_t)nin, a.at, 0, NULL, (uint32_t)nout, b.at, e);
+    if (!s && wait && !d->host_memory) s = d->ops->sync(d, stream, e);
+    free_arrays(&a);
+    free_arrays(&b);
+    return s;
+}
+
+fusec_status fusec_run(fusec_program *p, int ninputs, const fusec_tensor *inputs, int noutputs,
+                       const fusec_tensor *outputs) {
+    fc_error e = {0};
+    if (!p) return fc_report_text(FUSEC_INVALID, "fusec_run: the program is NULL");
+    return run(p, NULL, true, ninputs, inputs, noutputs, outputs, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+fusec_status fusec_run_on(fusec_program *p, void *stream, int ninputs, const fusec_tensor *inputs,
+                          int noutputs, const fusec_tensor *outputs) {
+    fc_error e = {0};
+    if (!p) return fc_report_text(FUSEC_INVALID, "fusec_run_on: the program is NULL");
+    return run(p, stream, false, ninputs, inputs, noutputs, outputs, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+fusec_status fusec_output_shapes(fusec_program *p, int ninputs, const fusec_tensor *inputs,
+                                 int64_t *sizes, int room) {
+    fc_error e = {0};
+    if (!p) return fc_report_text(FUSEC_INVALID, "fusec_output_shapes: the program is NULL");
+    size_t need = 0;
+    for (int i = 0; i < fusec_output_count(p); i++) need += (size_t)fusec_output_rank(p, i);
+    if (room < 0 || (size_t)room < need)
+        return fc_report_text(
+            FUSEC_INVALID, "fusec_output_shapes: the outputs have %zu sizes, there is room for %d",
+            need, room);
+    if (need && !sizes) return fc_report_text(FUSEC_INVALID, "fusec_output_shapes: sizes is NULL");
+    args a;
+    a.alloc = &p->ctx->alloc;
+    fusec_status s = take_arrays(p, true, ninputs, inputs, false, &a, &e);
+    if (!s) s = fc_program_shapes(p->p, (uint32_t)ninputs, a.at, 0, NULL, sizes, &e);
+    free_arrays(&a);
+    return s ? fc_report(&e) : FUSEC_OK;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+int fusec_input_count(const fusec_program *p) {
+    return p ? (int)graph_of(p)->inputs.len : 0;
+}
+
+int fusec_output_count(const fusec_program *p) {
+    return p ? (int)graph_of(p)->outputs.len : 0;
+}
+
+const char *fusec_input_name(const fusec_program *p, int i) {
+    return i >= 0 && i < fusec_input_count(p) ? name_at(p, true, i) : NULL;
+}
+
+const char *fusec_output_name(const fusec_program *p, int i) {
+    return i >= 0 && i < fusec_output_count(p) ? name_at(p, false, i) : NULL;
+}
+
+fusec_dtype fusec_output_dtype(const fusec_program *p, int i) {
+    if (i < 0 || i >= fusec_output_count(p)) return FUSEC_DTYPE_COUNT;
+    return (fusec_dtype)fc_at(graph_of(p), graph_of(p)->outputs.at[i].node)->dtype;
+}
+
+int fusec_output_rank(const fusec_program *p, int i) {
+    if (i < 0 || i >= fusec_output_count(p)) return -1;
+    return (int)fc_rank(graph_of(p), graph_of(p)->outputs.at[i].node);
+}
+
+int fusec_kernel_count(const fusec_program *p) {
+    return p ? (int)p->p->plan->steps.len : 0;
+}
+
+uint64_t fusec_compile_count(const fusec_program *p) {
+    if (!p) return 0;
+    pthread_mutex_lock(&p->p->lock);
+    uint64_t n = p->p->compiles;
+    pthread_mutex_unlock(&p->p->lock);
+    return n;
+}

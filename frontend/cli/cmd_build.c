@@ -1,0 +1,153 @@
+/* cmd_build.c - `fusec build`: one file for each kernel of every exported definition. Needs no GPU.
+ */
+#include "frontend/cli/emit.h"
+
+static const unsigned one_file = 1u << FC_LEVEL_FUSE | 1u << FC_LEVEL_GRAPH;
+
+static fusec_status write_one(fc_emitter *m, const char *folder, const char *stem,
+                              fc_emit_level level, uint32_t step, fc_error *e) {
+    fc_str path, text;
+    char shown[64];
+    fc_str_init(&path, m->s->alloc);
+    fc_str_init(&text, m->s->alloc);
+    fc_str_printf(&path, "%s/%s", folder, stem);
+    if (!(one_file >> level & 1)) fc_str_printf(&path, "_k%u", step);
+    fc_str_add(&path, fc_emit_suffix(level));
+    fusec_status s = fc_emit(m, level, step, &text, e);
+    if (!s && path.oom) s = fc_oom(e);
+    if (!s) s = fc_cli_write_text(m->s->cli, path.data, text.data, text.len, e);
+    if (!s) fc_cli_say(m->s->cli, "%s: %s", path.data, fc_show_bytes(shown, (int64_t)text.len));
+    fc_str_free(&path);
+    fc_str_free(&text);
+    return s;
+}
+
+static fusec_status write_all(fc_job *s, const char *stem, unsigned levels, fc_error *e) {
+    const fc_options *o = &s->cli->o;
+    fc_emitter m;
+    fusec_status st = fc_emitter_open(&m, s, o->text[FC_FLAG_ARCH], e);
+    for (int l = 0; !st && l < FC_LEVEL_COUNT; l++) {
+        if (!(levels >> l & 1)) continue;
+        uint32_t n = one_file >> l & 1 ? 1 : fc_emit_steps(&m);
+        for (uint32_t i = 0; !st && i < n; i++)
+            st = write_one(&m, o->text[FC_FLAG_OUTPUT], stem, (fc_emit_level)l, i, e);
+    }
+    fc_emitter_close(&m);
+    return st;
+}
+
+/* ---- dtypes of variables
+ * --------------------------------------------------------------------------- */
+
+/* The dtypes that a variable is built for: --dtype T=f32,f16, else the default float. */
+typedef struct choice {
+    fusec_dtype at[FUSEC_DTYPE_COUNT];
+    size_t len;
+} choice;
+
+static fusec_status read_choice(const fc_cli *c, choice *out, fc_error *e) {
+    const char *f = c->o.text[FC_FLAG_DEFAULT_FLOAT];
+    *out = (choice){.at = {f && !strcmp(f, "f64") ? FUSEC_F64 : FUSEC_F32}, .len = 1};
+    for (size_t i = 0; i < c->o.many.len; i++) {
+        const char *word = c->o.many.at[i].text;
+        size_t n;
+        if (c->o.many.at[i].flag != FC_FLAG_DTYPE) continue;
+        if (word[0] < 'A' || word[0] > 'Z' || word[1] != '=')
+            return fc_fail(e, FUSEC_USAGE, "--dtype takes T=f32,f16, not `%.60s`", word);
+        out->len = 0;
+        for (const char *p = word + 2;; p += n + 1) {
+            n = strcspn(p, ",");
+            if (out->len == FC_COUNT(out->at) || !fc_dtype_by_name(p, n, &out->at[out->len]))
+                return fc_fail(e, FUSEC_USAGE, "--dtype %.60s: `%.*s` is no dtype", word,
+                               n > 30 ? 30 : (int)n, p);
+            out->len++;
+            if (!p[n]) break;
+        }
+    }
+    return FUSEC_OK;
+}
+
+/* ---- definitions
+ * -------------------------------------------------------------------------------------- */
+
+static bool uses_letters(const fc_item *d) {
+    for (const fc_param *p = d->params; p; p = p->next)
+        if (p->type && p->type->name.len == 1 && p->type->name.text[0] >= 'A' &&
+            p->type->name.text[0] <= 'Z')
+            return true;
+    return false;
+}
+
+static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes, unsigned levels,
+                              fc_error *e) {
+    size_t count = uses_letters(d) ? dtypes->len : 1;
+    for (size_t i = 0; i < count; i++) {
+        fc_lang_dtype letters[26];
+        fc_job s;
+        fc_str stem;
+        for (int k = 0; k < 26; k++) letters[k] = (fc_lang_dtype){(char)('A' + k), dtypes->at[i]};
+        fc_job_request rq = {.file = c->o.files.at[0],
+                             .def = d->name.text,
+                             .no_inputs = true,
+                             .dtypes = letters,
+                             .dtype_count = 26};
+        fc_str_init(&stem, c->alloc);
+        if (c->o.text[FC_FLAG_PREFIX]) fc_str_printf(&stem, "%s_", c->o.text[FC_FLAG_PREFIX]);
+        fc_str_addn(&stem, d->name.text, d->name.len);
+        if (count > 1) fc_str_printf(&stem, "_%s", fc_dtypes[dtypes->at[i]].name);
+        fusec_status st = fc_job_open(&s, c, &rq, e);
+        if (!st) st = write_all(&s, stem.data, levels, e);
+        fc_job_close(&s);
+        fc_str_free(&stem);
+        if (st) return st;
+    }
+    return FUSEC_OK;
+}
+
+/* Whether a definition is meant: --entry LIST, else every export def. */
+static bool wanted(const fc_cli *c, const fc_item *d) {
+    if (d->kind != FC_IT_DEF) return false;
+    if (!c->o.text[FC_FLAG_ENTRY]) return d->exported;
+    for (const char *p = c->o.text[FC_FLAG_ENTRY]; *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == d->name.len && !memcmp(p, d->name.text, n)) return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+static fusec_status build_all(fc_cli *c, const fc_ast *ast, unsigned levels, fc_error *e) {
+    choice dtypes;
+    size_t built = 0;
+    FC_TRY(read_choice(c, &dtypes, e));
+    FC_TRY(fc_make_folder(c->o.text[FC_FLAG_OUTPUT], e));
+    for (const fc_item *d = ast->items; d; d = d->next) {
+        if (!wanted(c, d)) continue;
+        built++;
+        FC_TRY(build_def(c, d, &dtypes, levels, e));
+    }
+    if (built) return FUSEC_OK;
+    return fc_fail(e, FUSEC_USAGE,
+                   "%.200s has no %s\n  help: export def marks what is built, "
+                   "--entry NAME names a definition",
+                   c->o.files.at[0],
+                   c->o.text[FC_FLAG_ENTRY] ? "definition of --entry" : "export def");
+}
+
+fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
+    unsigned levels;
+    const fc_source *src;
+    fc_ast ast;
+    if (!c->o.files.len)
+        return fc_fail(e, FUSEC_USAGE, "there is no program\n  help: fusec build FILE -o DIR");
+    if (!c->o.text[FC_FLAG_OUTPUT])
+        return fc_fail(e, FUSEC_USAGE, "where to?\n  help: fusec build %.200s -o DIR",
+                       c->o.files.at[0]);
+    FC_TRY(fc_levels_parse(c->o.text[FC_FLAG_EMIT] ? c->o.text[FC_FLAG_EMIT] : "cuda,llvm", &levels,
+                           e));
+    FC_TRY(fc_cli_source_file(c, c->o.files.at[0], &src, e));
+    fusec_status s = fc_parse_program(src, &c->ds, &ast);
+    if (!s) s = build_all(c, &ast, levels, e);
+    fc_ast_free(&ast);
+    return s;
+}

@@ -1,0 +1,101 @@
+/* cmd_explain.c - `fusec explain`: the plan, its cost, and any level of its code. */
+#include "frontend/cli/emit.h"
+#include "frontend/cli/plan_view.h"
+
+/* ---- --emit
+ * --------------------------------------------------------------------------------------- */
+
+static fusec_status emit_levels(fc_job *s, unsigned levels, fc_error *e) {
+    fc_emitter m;
+    fc_str *out = &s->cli->out;
+    fusec_status st = fc_emitter_open(&m, s, s->cli->o.text[FC_FLAG_ARCH], e);
+    for (int l = 0; !st && l < FC_LEVEL_COUNT; l++) {
+        if (!(levels >> l & 1)) continue;
+        uint32_t n = l < FC_LEVEL_IR ? 1 : fc_emit_steps(&m);
+        for (uint32_t i = 0; !st && i < n; i++) {
+            if (out->len) fc_str_char(out, '\n');
+            st = fc_emit(&m, (fc_emit_level)l, i, out, e);
+        }
+    }
+    fc_emitter_close(&m);
+    return st;
+}
+
+/* ---- the plan
+ * --------------------------------------------------------------------------------------- */
+
+/* The device of the plan; one that is not there with --device none, or for an --arch of GPUs alone.
+ */
+static fusec_status choose_device(fc_job *s, fc_device **out, fc_device **offline, fc_error *e) {
+    const fc_options *o = &s->cli->o;
+    const char *device = o->text[FC_FLAG_DEVICE], *arch = o->text[FC_FLAG_ARCH];
+    bool none = device && !strcmp(device, "none");
+    if (!none && !(arch && !device && !strncmp(arch, "sm_", 3)))
+        return fc_job_device(s, NULL, out, e);
+    int cc;
+    const char *cpu;
+    size_t n;
+    FC_TRY(fc_arch_parse(arch, &cc, &cpu, &n, e));
+    if (fc_cli_on(s->cli, FC_FLAG_TIME))
+        return fc_fail(e, FUSEC_USAGE, "--time runs the program, and --device none runs nothing");
+    FC_TRY(fc_job_context(s, e));
+    FC_TRY(fc_device_open_cuda_offline(s->alloc, cc, offline, e));
+    *out = *offline;
+    return FUSEC_OK;
+}
+
+static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
+    if (!s->sized) {
+        return fc_fail(e, FUSEC_MISSING_INPUT,
+                       "--time runs the program and needs inputs\n"
+                       "  help: x=rand:f32:1000x1000 makes one up");
+    }
+    FC_TRY(fc_job_results(s, v->p, e));
+    FC_TRY(fc_job_data(s, true, e));
+    FC_TRY(fc_plan_view_time(v, e));
+    return fc_plan_view_time(u, e);
+}
+
+static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
+    fc_plan_view v, u;
+    bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0];
+    FC_TRY(fc_plan_view_make(s, p, json && runs, &v, e));
+    FC_TRY(fc_plan_view_make(s, unfused, false, &u, e));
+    if (fc_cli_on(s->cli, FC_FLAG_TIME)) FC_TRY(measure(s, &v, &u, e));
+    if (json)
+        fc_plan_json(&v, &u, &s->cli->out);
+    else if (fc_cli_on(s->cli, FC_FLAG_DOT))
+        fc_plan_dot(&v, &s->cli->out);
+    else if (fc_cli_on(s->cli, FC_FLAG_PLAIN))
+        fc_plan_plain(&v, &s->cli->out);
+    else
+        fc_plan_text(&v, &u, &s->cli->out);
+    return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
+}
+
+static fusec_status plan(fc_job *s, fc_error *e) {
+    fc_device *d = NULL, *offline = NULL;
+    fc_program *p = NULL, *unfused = NULL;
+    fusec_status st = choose_device(s, &d, &offline, e);
+    if (!st) st = fc_job_program(s, d, false, &p, e);
+    if (!st) st = fc_job_program(s, d, true, &unfused, e);
+    if (!st) st = show(s, p, unfused, e);
+    fc_program_free(p);
+    fc_program_free(unfused);
+    fc_device_close(offline);
+    return st;
+}
+
+fusec_status fc_cmd_explain(fc_cli *c, fc_error *e) {
+    fc_job s;
+    unsigned levels = 0;
+    if (fc_cli_on(c, FC_FLAG_EMIT)) FC_TRY(fc_levels_parse(c->o.text[FC_FLAG_EMIT], &levels, e));
+    if (levels >> FC_LEVEL_CUBIN & 1)
+        return fc_fail(e, FUSEC_USAGE,
+                       "a cubin is no text\n  help: fusec build writes it to a file");
+    fc_job_request rq = fc_job_words(c, false);
+    fusec_status st = fc_job_open(&s, c, &rq, e);
+    if (!st) st = levels ? emit_levels(&s, levels, e) : plan(&s, e);
+    fc_job_close(&s);
+    return st;
+}

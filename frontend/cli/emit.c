@@ -1,0 +1,277 @@
+/* emit.c - levels of a program. See emit.h.
+ *
+ * CUDA text is made for a device that need not exist, LLVM IR for the CPU; PTX, cubins and assembly
+ * come from NVRTC and LLVM, opened on first need. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cli/emit.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <fusec/fusec.h>
+
+#include "codegen/cuda/nvrtc.h"
+#include "codegen/llvm/llvm_compile.h"
+#include "frontend/io/array.h"
+
+static const struct {
+    const char *name, *suffix, *comment;
+} levels[FC_LEVEL_COUNT] = {
+    [FC_LEVEL_FUSE] = {"fuse", ".fuse", "#"}, [FC_LEVEL_GRAPH] = {"graph", ".graph", "#"},
+    [FC_LEVEL_IR] = {"ir", ".ir", "#"},       [FC_LEVEL_CUDA] = {"cuda", ".cu", "//"},
+    [FC_LEVEL_PTX] = {"ptx", ".ptx", "//"},   [FC_LEVEL_CUBIN] = {"cubin", ".cubin", NULL},
+    [FC_LEVEL_LLVM] = {"llvm", ".ll", ";"},   [FC_LEVEL_ASM] = {"asm", ".s", "#"},
+};
+
+const char *fc_emit_suffix(fc_emit_level l) {
+    return levels[l].suffix;
+}
+
+fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
+    static const char *const later[] = {"header", "obj", "json", "lib", "so", "c"};
+    const char *names[FC_LEVEL_COUNT + 1] = {0};
+    for (int l = 0; l < FC_LEVEL_COUNT; l++) names[l] = levels[l].name;
+    *out = 0;
+    for (const char *p = list;; p++) {
+        size_t n = strcspn(p, ",");
+        unsigned bit = 0;
+        for (int l = 0; l < FC_LEVEL_COUNT; l++)
+            if (strlen(names[l]) == n && !memcmp(names[l], p, n)) bit = 1u << l;
+        for (size_t i = 0; i < FC_COUNT(later); i++)
+            if (strlen(later[i]) == n && !memcmp(later[i], p, n))
+                return fc_fail(
+                    e, FUSEC_NOT_YET,
+                    "--emit %s is designed, but this version of fusec does not write it\n"
+                    "  help: it writes fuse, graph, ir, cuda, ptx, cubin, llvm and asm",
+                    later[i]);
+        if (!bit) {
+            fusec_status s =
+                fc_fail(e, FUSEC_USAGE, "--emit does not know `%.*s`", n > 60 ? 60 : (int)n, p);
+            fc_add_suggestion(e, p, n, names, "");
+            return s;
+        }
+        *out |= bit;
+        p += n;
+        if (!*p) return FUSEC_OK;
+    }
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+fusec_status fc_arch_parse(const char *list, int *cc, const char **cpu, size_t *cpu_len,
+                           fc_error *e) {
+    *cc = 90;
+    *cpu = NULL;
+    *cpu_len = 0;
+    for (const char *p = list; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (strncmp(p, "sm_", 3) != 0) {
+            *cpu = p;
+            *cpu_len = n;
+        } else {
+            int number = n > 3 ? 0 : -1;
+            for (size_t i = 3; i < n; i++) {
+                bool digit = p[i] >= '0' && p[i] <= '9' && number >= 0 && number < 1000;
+                number = digit ? number * 10 + (p[i] - '0') : -1;
+            }
+            if (number < 50 || number > 199)
+                return fc_fail(e, FUSEC_USAGE,
+                               "--arch takes sm_90, x86-64-v3 and the like, not `%.*s`",
+                               n > 60 ? 60 : (int)n, p);
+            *cc = number;
+        }
+        p += n + (p[n] == ',');
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status read_arch(fc_emitter *m, const char *list, fc_error *e) {
+    const char *cpu;
+    size_t n;
+    FC_TRY(fc_arch_parse(list, &m->cc, &cpu, &n, e));
+    if (cpu && !(m->cpu = fc_arena_strdup(&m->s->arena, cpu, n))) return fc_oom(e);
+    return FUSEC_OK;
+}
+
+fusec_status fc_emitter_open(fc_emitter *m, fc_job *s, const char *arch, fc_error *e) {
+    memset(m, 0, sizeof *m);
+    m->s = s;
+    fc_str_init(&m->note, s->alloc);
+    FC_TRY(read_arch(m, arch, e));
+    FC_TRY(fc_job_context(s, e));
+    if (!s->sized) FC_TRY(fc_job_examples(s, &m->note, e));
+    fc_pass_options po = {.mode = s->lang.mode};
+    return fc_plan_build(&s->graph, &po, &m->plan, e);
+}
+
+void fc_emitter_close(fc_emitter *m) {
+    fc_program_free(m->cuda);
+    fc_program_free(m->llvm);
+    fc_plan_free(m->plan);
+    fc_device_close(m->offline);
+    fc_nvrtc_close(m->nvrtc);
+    fc_llvm_close(m->lib);
+    fc_str_free(&m->note);
+}
+
+uint32_t fc_emit_steps(const fc_emitter *m) {
+    return (uint32_t)m->plan->steps.len;
+}
+
+/* ---- programs for the two targets
+ * ------------------------------------------------------------------ */
+
+static fusec_status need_cuda(fc_emitter *m, fc_error *e) {
+    if (m->cuda) return FUSEC_OK;
+    if (!m->offline) FC_TRY(fc_device_open_cuda_offline(m->s->alloc, m->cc, &m->offline, e));
+    return fc_job_program(m->s, m->offline, false, &m->cuda, e);
+}
+
+static int vector_bytes(const char *cpu, int here) {
+    if (!strcmp(cpu, "x86-64") || !strcmp(cpu, "x86-64-v2")) return 16;
+    if (!strcmp(cpu, "x86-64-v3")) return 32;
+    if (!strcmp(cpu, "x86-64-v4")) return 64;
+    return here;
+}
+
+static fusec_status need_llvm(fc_emitter *m, fc_error *e) {
+    fc_device *d;
+    if (m->llvm) return FUSEC_OK;
+    FC_TRY(fc_job_device(m->s, "cpu", &d, e));
+    if (m->cpu) d->machine.vector_bytes = vector_bytes(m->cpu, d->machine.vector_bytes);
+    return fc_job_program(m->s, d, false, &m->llvm, e);
+}
+
+static fusec_status source(fc_emitter *m, fc_program *p, uint32_t step, fc_str *out, fc_error *e) {
+    return fc_program_source(p, step, m->s->nin, m->s->in, m->s->ndims, m->s->dims, out, e);
+}
+
+static fusec_status from_nvrtc(fc_emitter *m, fc_emit_level level, const char *text, fc_bytes *out,
+                               fc_error *e) {
+    fc_str arch;
+    if (!m->nvrtc) FC_TRY(fc_nvrtc_open(m->s->alloc, &m->nvrtc, e));
+    fc_str_init(&arch, m->s->alloc);
+    fc_str_printf(&arch, "sm_%d", m->cc);
+    fc_nvrtc_options o = {.arch = arch.data,
+                          .kind = level == FC_LEVEL_PTX ? FC_NVRTC_PTX : FC_NVRTC_CUBIN,
+                          .fmad = (m->s->lang.mode & FC_MODE_CONTRACT) != 0};
+    fusec_status s = fc_nvrtc_compile(m->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
+    fc_str_free(&arch);
+    return s;
+}
+
+static fusec_status from_llvm(fc_emitter *m, const fc_str *text, fc_bytes *out, fc_error *e) {
+    fc_llvm_options o = {.cpu = m->cpu, .passes = FC_LLVM_EARLY_CSE, .level = 2, .assembly = true};
+    if (!m->lib) FC_TRY(fc_llvm_open(m->s->alloc, &m->lib, e));
+    return fc_llvm_compile(m->lib, text->data, text->len, FC_ENTRY, &o, out, e);
+}
+
+/* ---- texts
+ * ------------------------------------------------------------------------------------------- */
+
+void fc_emit_kernel_name(const fc_job *s, uint32_t step, fc_str *out) {
+    fc_str_printf(out, "%s_k%u", fc_job_name(s), step);
+}
+
+static void heading(const fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *out) {
+    const char *c = levels[level].comment;
+    if (!c) return;
+    fc_str_printf(out, "%s ", c);
+    if (level >= FC_LEVEL_IR)
+        fc_emit_kernel_name(m->s, step, out);
+    else
+        fc_str_add(out, fc_job_name(m->s));
+    fc_str_printf(out, ", made by fusec %d.%d.%d", FUSEC_VERSION_MAJOR, FUSEC_VERSION_MINOR,
+                  FUSEC_VERSION_PATCH);
+    if (level == FC_LEVEL_CUDA || level == FC_LEVEL_PTX) fc_str_printf(out, " for sm_%d", m->cc);
+    if ((level == FC_LEVEL_LLVM || level == FC_LEVEL_ASM) && m->cpu)
+        fc_str_printf(out, " for %s", m->cpu);
+    fc_str_char(out, '\n');
+    if (level >= FC_LEVEL_IR) fc_str_printf(out, "%s makes %s\n", c, m->plan->steps.at[step]->what);
+    if (level >= FC_LEVEL_CUDA && m->note.len)
+        fc_str_printf(out, "%s the shape class is that of %s; sizes are arguments of the kernel\n",
+                      c, m->note.data);
+}
+
+static fusec_status compiled(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *out,
+                             fc_error *e) {
+    bool gpu = level == FC_LEVEL_PTX || level == FC_LEVEL_CUBIN;
+    fc_bytes code = {0};
+    fc_str text;
+    fc_str_init(&text, m->s->alloc);
+    fusec_status s = gpu ? need_cuda(m, e) : need_llvm(m, e);
+    if (!s) s = source(m, gpu ? m->cuda : m->llvm, step, &text, e);
+    if (!s && text.oom) s = fc_oom(e);
+    if (!s) s = gpu ? from_nvrtc(m, level, text.data, &code, e) : from_llvm(m, &text, &code, e);
+    size_t n = code.len;
+    if (gpu && level == FC_LEVEL_PTX)
+        n = strlen((const char *)code.data ? (const char *)code.data : "");
+    if (!s) fc_str_addn(out, (const char *)code.data, n);
+    fc_bytes_free(m->s->alloc, &code);
+    fc_str_free(&text);
+    return s;
+}
+
+fusec_status fc_emit(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *out, fc_error *e) {
+    fusec_status s = FUSEC_OK;
+    heading(m, level, step, out);
+    switch (level) {
+    case FC_LEVEL_FUSE: fc_lang_print_graph(&m->s->graph, fc_job_name(m->s), out); break;
+    case FC_LEVEL_GRAPH: fc_graph_print(&m->plan->graph, out); break;
+    case FC_LEVEL_IR:
+        fc_kernel_print(&m->plan->steps.at[step]->kernel, &m->plan->graph.dims, out);
+        break;
+    case FC_LEVEL_CUDA:
+        s = need_cuda(m, e);
+        if (!s) s = source(m, m->cuda, step, out, e);
+        break;
+    case FC_LEVEL_LLVM:
+        s = need_llvm(m, e);
+        if (!s) s = source(m, m->llvm, step, out, e);
+        break;
+    case FC_LEVEL_PTX:
+    case FC_LEVEL_CUBIN:
+    case FC_LEVEL_ASM: s = compiled(m, level, step, out, e); break;
+    case FC_LEVEL_COUNT: break;
+    }
+    return !s && out->oom ? fc_oom(e) : s;
+}
+
+/* ---- folders
+ * ------------------------------------------------------------------------------------------- */
+
+fusec_status fc_make_folder(const char *path, fc_error *e) {
+    char shown[200], text[32];
+    struct stat st;
+    if (mkdir(path, 0777) == 0) return FUSEC_OK;
+    int err = errno;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return FUSEC_OK;
+    return fc_fail(e, FUSEC_IO, "cannot make the folder %s: %s",
+                   fc_shown_name(shown, sizeof shown, path),
+                   err == EEXIST ? "a file has this name" : fc_errno_text(err, text));
+}
+
+fusec_status fc_emit_keep(fc_job *s, fc_program *p, const char *folder, fc_error *e) {
+    fc_str path, text;
+    fc_emit_level level = p->device->kind == FC_DEV_CUDA  ? FC_LEVEL_CUDA
+                          : p->device->kind == FC_DEV_CPU ? FC_LEVEL_LLVM
+                                                          : FC_LEVEL_IR;
+    FC_TRY(fc_make_folder(folder, e));
+    fc_str_init(&path, s->alloc);
+    fc_str_init(&text, s->alloc);
+    fusec_status st = FUSEC_OK;
+    for (uint32_t i = 0; !st && i < p->plan->steps.len; i++) {
+        fc_str_clear(&path);
+        fc_str_clear(&text);
+        fc_str_printf(&path, "%s/", folder);
+        fc_emit_kernel_name(s, i, &path);
+        fc_str_add(&path, fc_emit_suffix(level));
+        st = fc_program_source(p, i, s->nin, s->in, s->ndims, s->dims, &text, e);
+        if (!st && (text.oom || path.oom)) st = fc_oom(e);
+        if (!st) st = fc_cli_write_text(s->cli, path.data, text.data, text.len, e);
+    }
+    fc_str_free(&path);
+    fc_str_free(&text);
+    return st;
+}

@@ -1,0 +1,92 @@
+/* job.h - a program from the command line on its way to results.
+ *
+ *     fc_job_open     parses the texts, reads the headers of the inputs, makes the graph
+ *     fc_job_device   the device, with the notice when the automatic choice fell back
+ *     fc_job_program  the plan for it
+ *     fc_job_data     the data of the inputs
+ *     fc_job_results  memory for the results
+ *     fc_job_close    always, also after a failure
+ *
+ * Mistakes in the program go to cli->ds, everything else into the fc_error. */
+#ifndef FUSEC_FRONTEND_CLI_JOB_H
+#define FUSEC_FRONTEND_CLI_JOB_H
+
+#include "frontend/cli/command.h"
+#include "frontend/cli/input.h"
+#include "frontend/lang/compile.h"
+#include "frontend/lang/parse.h"
+#include "runtime/program.h"
+
+typedef struct fc_job_request {
+    const char *file; /* FILE[:DEF], or the definitions for `expr`; may be NULL with it */
+    const char *expr; /* text of -e */
+    const char *def;  /* wins over :DEF */
+    bool complete;    /* it will be run: all inputs and sizes must be known */
+    bool no_inputs;   /* leave the inputs of the command line alone */
+    const fc_lang_dtype *dtypes; /* of dtype variables that no input decides */
+    size_t dtype_count;
+} fc_job_request;
+
+typedef struct fc_job {
+    fc_cli *cli;
+    const fc_alloc *alloc;
+    fc_arena arena;
+    const char *path, *def; /* FILE and DEF; NULL when not given */
+    fc_ast program, snippet;
+    bool has_program, has_snippet;
+    fc_cli_input *inputs; /* as they stand on the command line */
+    size_t input_count;
+    fc_lang_input *given; /* those the program sees */
+    uint32_t *given_from; /* and which of `inputs` each is */
+    size_t given_count;
+    fc_graph graph;
+    fc_lang_program lang;
+    bool has_graph;
+    /* the arguments of a call, one for each input of the graph */
+    bool sized; /* all sizes are known */
+    uint32_t nin, ndims, nout;
+    fc_tensor *in;
+    fc_dim_value *dims;
+    const int64_t *values; /* of all sizes of the graph, once they are known */
+    fc_tensor *out;
+    FC_VEC(void *) blocks;
+    fc_context *ctx;
+    fc_device *device;
+} fc_job;
+
+fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_error *e);
+/* The request that the options make. */
+fc_job_request fc_job_words(const fc_cli *c, bool complete);
+void fc_job_close(fc_job *s);
+
+const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a snippet */
+/* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where they are known.
+ */
+void fc_job_title(const fc_job *s, fc_str *out);
+
+fusec_status fc_job_context(fc_job *s, fc_error *e);
+/* `name` NULL: --device, FUSEC_DEVICE or auto. */
+fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_error *e);
+fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e);
+
+/* ---- sizes and data (job_data.c) ---- */
+
+/* Shapes of all arguments; part of fc_job_open. */
+fusec_status fc_job_sizes(fc_job *s, bool complete, fc_error *e);
+/* Gives every size that is not known an example, after --static; `note` says which ("n = 4096"). */
+fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e);
+/* Reads the inputs. Types without data are made up if `fill`, else an error. */
+fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e);
+/* Refuses what the device has no room for; then gets host memory for the results. */
+fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e);
+void *fc_job_memory(fc_job *s, int64_t bytes); /* 64-byte aligned; lives with the job */
+fusec_status fc_job_run(fc_job *s, fc_program *p, double *seconds, fc_error *e);
+
+/* The i-th result, and any tensor, as an array. */
+fc_array fc_tensor_array(const fc_tensor *t);
+
+/* Converts `count` elements as a cast of the language does. */
+fusec_status fc_convert(const fc_alloc *alloc, fusec_dtype from, const void *src, fusec_dtype to,
+                        void *dst, int64_t count, fc_error *e);
+
+#endif

@@ -1,0 +1,296 @@
+/* outputs.c - results to files, to standard output, or as text. See outputs.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "frontend/cli/outputs.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frontend/cli/npz.h"
+#include "frontend/cli/png.h"
+#include "frontend/cli/print.h"
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), k = strlen(end);
+    if (n <= k) return false;
+    for (size_t i = 0; i < k; i++) {
+        char c = s[n - k + i];
+        if (c >= 'A' && c <= 'Z') c = (char)(c - 'A' + 'a');
+        if (c != end[i]) return false;
+    }
+    return true;
+}
+
+/* ---- names of results ---------------------------------------------------------------------------
+ */
+
+static void result_names(const fc_job *s, char *buf, size_t size) {
+    size_t n = 0;
+    buf[0] = 0;
+    for (size_t i = 0; i < s->graph.outputs.len && n + 70 < size; i++)
+        n += (size_t)snprintf(buf + n, size - n, "%s%.60s", i ? ", " : "",
+                              s->graph.outputs.at[i].name);
+}
+
+fusec_status fc_result_by_name(const fc_job *s, const char *name, size_t len, const char *flag,
+                               uint32_t *out, fc_error *e) {
+    const fc_graph *g = &s->graph;
+    char names[400];
+    *out = 0;
+    result_names(s, names, sizeof names);
+    if (!len) {
+        if (g->outputs.len == 1) return FUSEC_OK;
+        return fc_fail(e, FUSEC_USAGE,
+                       "%s has %zu results: %s\n  help: %s %s=FILE names the one that is meant%s",
+                       fc_job_name(s), g->outputs.len, names, flag, g->outputs.at[0].name,
+                       strcmp(flag, "-o") ? "" : "; -o FILE.npz takes all");
+    }
+    for (uint32_t i = 0; i < g->outputs.len; i++)
+        if (strlen(g->outputs.at[i].name) == len && !memcmp(g->outputs.at[i].name, name, len)) {
+            *out = i;
+            return FUSEC_OK;
+        }
+    return fc_fail(e, FUSEC_USAGE, "%s has no result `%.*s`; it has %s", fc_job_name(s),
+                   len > 60 ? 60 : (int)len, name, names);
+}
+
+const char *fc_place_text(char *buf, size_t size, const fc_array *a, int64_t index) {
+    int64_t at[FC_IO_RANK];
+    size_t n = 0;
+    buf[0] = 0;
+    for (int k = a->rank - 1; k >= 0; k--) {
+        at[k] = index % a->shape[k];
+        index /= a->shape[k];
+    }
+    for (int k = 0; k < a->rank && n + 24 < size; k++)
+        n += (size_t)snprintf(buf + n, size - n, "%s%lld%s", k ? ", " : "[", (long long)at[k],
+                              k + 1 == a->rank ? "]" : "");
+    return buf;
+}
+
+/* ---- before anything runs
+ * -------------------------------------------------------------------------- */
+
+static fusec_status check_inputs(const fc_job *s, const char *path, fc_error *e) {
+    struct stat out, in;
+    char shown[200];
+    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode)) return FUSEC_OK;
+    for (size_t i = 0; i < s->input_count; i++) {
+        const fc_cli_input *x = &s->inputs[i];
+        bool known = x->kind == FC_INPUT_STDIN ? fstat(STDIN_FILENO, &in) == 0
+                                               : x->path && stat(x->path, &in) == 0;
+        if (known && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return fc_fail(e, FUSEC_USAGE,
+                           "the output %s is the input %.*s; it would be overwritten\n"
+                           "  help: write to another file, then rename it",
+                           fc_shown_name(shown, sizeof shown, path), (int)x->name_len, x->name);
+    }
+    if (s->path && stat(s->path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return fc_fail(e, FUSEC_USAGE, "the output %s is the program",
+                       fc_shown_name(shown, sizeof shown, path));
+    return FUSEC_OK;
+}
+
+static fusec_status check_folder(const char *path, fc_error *e) {
+    char dir[4096], shown[200], text[32];
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (!slash || n >= sizeof dir) return FUSEC_OK;
+    memcpy(dir, path, n);
+    dir[n] = 0;
+    if (!n || (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))) return FUSEC_OK;
+    return fc_fail(e, FUSEC_IO, "cannot write %s: %s", fc_shown_name(shown, sizeof shown, path),
+                   stat(dir, &st) == 0 ? "its folder is a file" : fc_errno_text(2, text));
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    if (!strcmp(a, b)) return true;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static fusec_status check_dash(const fc_job *s, fc_error *e) {
+    int count = 0;
+    for (size_t i = 0; i < s->cli->o.many.len; i++) {
+        size_t n;
+        if (s->cli->o.many.at[i].flag != FC_FLAG_OUTPUT) continue;
+        count += !strcmp(fc_named_file(s->cli->o.many.at[i].text, &n), "-");
+    }
+    if (count > 1) return fc_fail(e, FUSEC_USAGE, "only one result goes to standard output");
+    if (count && fc_term_is(STDOUT_FILENO))
+        return fc_fail(e, FUSEC_USAGE,
+                       "-o - writes NPY, and standard output is a terminal\n"
+                       "  help: leave -o out to see the result as text");
+    return FUSEC_OK;
+}
+
+fusec_status fc_outputs_check(fc_job *s, fc_error *e) {
+    const fc_options *o = &s->cli->o;
+    for (size_t i = 0; i < o->many.len; i++) {
+        size_t n, k;
+        uint32_t which;
+        if (o->many.at[i].flag != FC_FLAG_OUTPUT) continue;
+        const char *file = fc_named_file(o->many.at[i].text, &n);
+        if (!*file)
+            return fc_fail(e, FUSEC_USAGE, "-o %.60s: the file is missing", o->many.at[i].text);
+        if (n || !ends_with(file, ".npz"))
+            FC_TRY(fc_result_by_name(s, o->many.at[i].text, n, "-o", &which, e));
+        if (!strcmp(file, "-")) continue;
+        FC_TRY(check_inputs(s, file, e));
+        FC_TRY(check_folder(file, e));
+        for (size_t j = 0; j < i; j++) {
+            if (o->many.at[j].flag != FC_FLAG_OUTPUT ||
+                !same_file(fc_named_file(o->many.at[j].text, &k), file))
+                continue;
+            return fc_fail(e, FUSEC_USAGE, "two results go to %.200s", file);
+        }
+    }
+    if (fc_cli_on(s->cli, FC_FLAG_FORMAT) && fc_cli_on(s->cli, FC_FLAG_OUTPUT))
+        return fc_fail(e, FUSEC_USAGE, "--format is for results that go to no file");
+    if (fc_cli_on(s->cli, FC_FLAG_FORMAT) && !strcmp(o->text[FC_FLAG_FORMAT], "npy")) {
+        uint32_t which;
+        FC_TRY(fc_result_by_name(s, NULL, 0, "-o", &which, e));
+        if (fc_term_is(STDOUT_FILENO))
+            return fc_fail(e, FUSEC_USAGE, "--format npy is not for a terminal\n  help: -o FILE");
+    }
+    return check_dash(s, e);
+}
+
+/* ---- files
+ * --------------------------------------------------------------------------------------------- */
+
+static void wrote(const fc_job *s, const char *file, const fc_array *a, int64_t bytes,
+                  double seconds) {
+    char type[300], n[FC_COMMAS], time[32], shown[200];
+    fc_cli_say(s->cli, "%s: %s, %s bytes, %s", fc_shown_name(shown, sizeof shown, file),
+               fc_type_text(type, sizeof type, a->dtype, a->rank, a->shape), fc_commas(n, bytes),
+               fc_show_seconds(time, seconds));
+}
+
+static fusec_status write_archive(fc_job *s, fc_outfile *f, uint32_t first, uint32_t count,
+                                  fc_error *e) {
+    fc_npz_item *items = fc_arena_alloc(&s->arena, (count + 1) * sizeof *items);
+    fc_array *arrays = fc_arena_alloc(&s->arena, (count + 1) * sizeof *arrays);
+    if (!items || !arrays) return fc_oom(e);
+    for (uint32_t i = 0; i < count; i++) {
+        arrays[i] = fc_tensor_array(&s->out[first + i]);
+        items[i] = (fc_npz_item){s->graph.outputs.at[first + i].name, &arrays[i]};
+    }
+    return fc_npz_write(f, items, count, e);
+}
+
+static fusec_status write_file(fc_job *s, const char *file, bool all, uint32_t which,
+                               double seconds, fc_error *e) {
+    fc_outfile f;
+    fusec_status st;
+    fc_array a = fc_tensor_array(&s->out[which]);
+    bool npz = ends_with(file, ".npz"), png = ends_with(file, ".png");
+    if (png) FC_TRY(fc_png_check(&a, file, e));
+    FC_TRY(fc_cli_out_open(s->cli, &f, file, e));
+    if (npz)
+        st = write_archive(s, &f, all ? 0 : which, all ? s->nout : 1, e);
+    else if (png)
+        st = fc_png_write(s->alloc, &f, &a, e);
+    else
+        st = fc_npy_write(&f, &a, e);
+    if (st) {
+        fc_cli_out_abandon(&f);
+        return st;
+    }
+    int64_t bytes = f.at;
+    FC_TRY(fc_cli_out_commit(&f, e));
+    char n[FC_COMMAS], time[32], shown[200];
+    if (npz && all)
+        fc_cli_say(s->cli, "%s: %u arrays, %s bytes, %s", fc_shown_name(shown, sizeof shown, file),
+                   s->nout, fc_commas(n, bytes), fc_show_seconds(time, seconds));
+    else
+        wrote(s, file, &a, bytes, seconds);
+    if (!npz && !png && fc_npy_write_note(a.dtype))
+        fc_cli_say(s->cli, "%s: %s", fc_shown_name(shown, sizeof shown, file),
+                   fc_npy_write_note(a.dtype));
+    return FUSEC_OK;
+}
+
+static fusec_status write_stdout(const fc_job *s, uint32_t which, fc_error *e) {
+    fc_outfile f;
+    fc_array a = fc_tensor_array(&s->out[which]);
+    fc_outfile_fd(&f, STDOUT_FILENO, "standard output");
+    FC_TRY(fc_npy_write(&f, &a, e));
+    return fc_outfile_commit(&f, e);
+}
+
+/* ---- text
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void print_text(fc_job *s) {
+    fc_print_style style = fc_term_is(STDOUT_FILENO) ? FC_PRINT_TERMINAL : FC_PRINT_WHOLE;
+    fc_str *out = &s->cli->out;
+    for (uint32_t i = 0; i < s->nout; i++) {
+        char type[300];
+        fc_array a = fc_tensor_array(&s->out[i]);
+        if (s->nout > 1)
+            fc_str_printf(out, "%s%s: %s\n", i ? "\n" : "", s->graph.outputs.at[i].name,
+                          fc_type_text(type, sizeof type, a.dtype, a.rank, a.shape));
+        fc_print_text(out, &a, style);
+        fc_str_char(out, '\n');
+    }
+}
+
+static void print_csv(fc_job *s) {
+    for (uint32_t i = 0; i < s->nout; i++) {
+        fc_array a = fc_tensor_array(&s->out[i]);
+        if (s->nout > 1)
+            fc_str_printf(&s->cli->out, "%s# %s\n", i ? "\n" : "", s->graph.outputs.at[i].name);
+        fc_print_csv(&s->cli->out, &a);
+    }
+}
+
+static void print_json(fc_job *s) {
+    fc_str *out = &s->cli->out;
+    if (s->nout > 1) fc_str_char(out, '{');
+    for (uint32_t i = 0; i < s->nout; i++) {
+        fc_array a = fc_tensor_array(&s->out[i]);
+        if (s->nout > 1) {
+            fc_str_add(out, i ? "," : "");
+            fc_json_text(out, s->graph.outputs.at[i].name);
+            fc_str_char(out, ':');
+        }
+        fc_print_json(out, &a);
+    }
+    fc_str_add(out, s->nout > 1 ? "}\n" : "\n");
+}
+
+static fusec_status print_all(fc_job *s, fc_error *e) {
+    const char *format = s->cli->o.text[FC_FLAG_FORMAT];
+    if (!format || !strcmp(format, "text"))
+        print_text(s);
+    else if (!strcmp(format, "csv"))
+        print_csv(s);
+    else if (!strcmp(format, "json"))
+        print_json(s);
+    else
+        return write_stdout(s, 0, e);
+    return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
+}
+
+fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e) {
+    const fc_options *o = &s->cli->o;
+    if (!fc_cli_on(s->cli, FC_FLAG_OUTPUT))
+        return fc_cli_on(s->cli, FC_FLAG_EXPECT) ? FUSEC_OK : print_all(s, e);
+    /* Files first: standard output stays empty if one of them fails. */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < o->many.len; i++) {
+            size_t n;
+            uint32_t which = 0;
+            if (o->many.at[i].flag != FC_FLAG_OUTPUT) continue;
+            const char *file = fc_named_file(o->many.at[i].text, &n);
+            bool dash = !strcmp(file, "-"), all = !n && ends_with(file, ".npz");
+            if (dash != (pass == 1)) continue;
+            if (!all) FC_TRY(fc_result_by_name(s, o->many.at[i].text, n, "-o", &which, e));
+            FC_TRY(dash ? write_stdout(s, which, e) : write_file(s, file, all, which, seconds, e));
+        }
+    return FUSEC_OK;
+}

@@ -1,0 +1,75 @@
+/* plan_view.c - the numbers behind a plan. See plan_view.h. */
+#include "frontend/cli/plan_view.h"
+
+#include "runtime/bind.h"
+
+const char *fc_target_name(const fc_device *d) {
+    return d->kind == FC_DEV_CUDA ? "cuda" : d->kind == FC_DEV_CPU ? "llvm" : "interp";
+}
+
+void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out) {
+    const fc_buffer *b = &p->buffers.at[buffer];
+    if (b->kind == FC_BUF_INPUT)
+        fc_str_add(out, p->graph.inputs.at[b->number].name);
+    else if (b->kind == FC_BUF_OUTPUT)
+        fc_str_add(out, p->graph.outputs.at[b->number].name);
+    else
+        fc_str_printf(out, "t%u", b->number);
+}
+
+void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out) {
+    fc_type_print(&p->graph, p->buffers.at[buffer].node, out);
+}
+
+/* What the bound sizes say beyond the runtime's report. */
+static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
+    fc_job *s = v->s;
+    fc_bound *b;
+    size_t n = v->p->plan->buffers.len;
+    v->bytes = fc_arena_alloc(&s->arena, (n + 1) * sizeof *v->bytes);
+    if (!v->bytes) return fc_oom(e);
+    FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, false, &b, e));
+    memcpy(v->bytes, b->bytes, n * sizeof *v->bytes);
+    for (uint32_t i = 0; i < v->count; i++)
+        v->kernels[i].elements = b->steps[i].nest.rows * b->steps[i].nest.count;
+    fc_bound_release(v->p, b);
+    return FUSEC_OK;
+}
+
+fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view *out,
+                               fc_error *e) {
+    fc_plan_view *v = out;
+    *v = (fc_plan_view){.s = s, .p = p, .count = (uint32_t)p->plan->steps.len};
+    v->kernels = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *v->kernels);
+    fc_step_report *r = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *r);
+    if (!v->kernels || !r) return fc_oom(e);
+    if (s->sized) {
+        FC_TRY(fc_program_report(p, s->nin, s->in, s->ndims, s->dims, !load, r, e));
+        FC_TRY(take_sizes(v, e));
+    }
+    static const char *const schedules[] = {"map", "inner", "outer"};
+    for (uint32_t i = 0; i < v->count; i++) {
+        const fc_step *st = p->plan->steps.at[i];
+        v->kernels[i].report = r[i];
+        v->kernels[i].report.schedule = schedules[st->kernel.schedule];
+        v->kernels[i].report.ops = st->ops;
+        v->read += r[i].bytes_read;
+        v->written += r[i].bytes_written;
+        v->traffic += r[i].bytes_floor;
+        v->flop += v->kernels[i].elements * (int64_t)st->ops;
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_plan_view_time(fc_plan_view *v, fc_error *e) {
+    fc_job *s = v->s;
+    double *seconds = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *seconds);
+    if (!seconds) return fc_oom(e);
+    FC_TRY(fc_program_time(v->p, s->nin, s->in, s->ndims, s->dims, s->nout, s->out, seconds, e));
+    v->seconds = 0;
+    for (uint32_t i = 0; i < v->count; i++) {
+        v->kernels[i].seconds = seconds[i];
+        v->seconds += seconds[i];
+    }
+    return FUSEC_OK;
+}

@@ -1,0 +1,40 @@
+/* plan_view.h - a plan for people and programs: what explain and bench say about kernels. */
+#ifndef FUSEC_FRONTEND_CLI_PLAN_VIEW_H
+#define FUSEC_FRONTEND_CLI_PLAN_VIEW_H
+
+#include "frontend/cli/job.h"
+
+/* One kernel; the numbers are there when the sizes are known. */
+typedef struct fc_kernel_view {
+    fc_step_report report;
+    int64_t elements; /* points of its loops */
+    double seconds;   /* measured; 0: not */
+} fc_kernel_view;
+
+typedef struct fc_plan_view {
+    fc_job *s;
+    fc_program *p;
+    uint32_t count;
+    fc_kernel_view *kernels;
+    size_t *bytes; /* of each buffer of the plan; NULL without sizes */
+    int64_t read, written, flop;
+    int64_t traffic; /* every array of every kernel once: what memory has to move at least */
+    double seconds;
+} fc_plan_view;
+
+/* `load`: also compiles. The view lives as long as job and program. */
+fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view *out, fc_error *e);
+/* Measures each kernel; the job has data and results. */
+fusec_status fc_plan_view_time(fc_plan_view *v, fc_error *e);
+
+const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
+/* "x", "out", "t0" */
+void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out);
+void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out);
+
+void fc_plan_text(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);
+void fc_plan_plain(const fc_plan_view *v, fc_str *out);
+void fc_plan_json(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);
+void fc_plan_dot(const fc_plan_view *v, fc_str *out);
+
+#endif

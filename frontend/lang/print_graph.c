@@ -1,0 +1,500 @@
+/* print_graph.c - a graph as a program of one export def.
+ *
+ * In: a graph with outputs. Out: text that reads back to the same nodes. Only what the outputs
+ * depend on is printed, in topological order. A node with several uses gets a name, a constant is
+ * a cast of a literal, every view is written out, and all values have a dtype, so that reading
+ * inserts nothing.
+ *
+ * The text does not depend on the numbers of nodes and sizes: operands of commutative rows are in
+ * the order in which reading makes them (names, then what is written in place, then constants), and
+ * terms of sizes in the order of the parameters. So printing what was read gives the same text. */
+#include "frontend/lang/check_impl.h"
+
+#include "ir/code.h"
+
+#define INLINE_DEPTH 4 /* operations inside each other in one expression */
+
+typedef struct printer {
+    const fc_graph *g;
+    fc_dimtab dims; /* a copy, which has room for the bounds of slices */
+    fc_str *out;
+    uint32_t *uses;      /* of a node; 0: not needed */
+    uint8_t *depth;      /* of what is written in place */
+    const char **names;  /* of nodes; NULL: written in place */
+    const char **syms;   /* of named sizes */
+    uint32_t *sym_order; /* place among the parameters, UINT32_MAX: not a parameter yet */
+    uint32_t sym_count;
+    fc_arena arena;
+    fc_namemap taken;
+    uint32_t next_value;
+    bool oom;
+} printer;
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_name(const char *s) {
+    if (!fc_is_letter(*s) || (s[0] == '_' && !s[1])) return false;
+    for (const char *p = s; *p; p++)
+        if (!fc_is_word(*p)) return false;
+    if (strlen(s) > FC_NAME_LIMIT - 12) return false;
+    for (int k = 0; k < FC_TOK_COUNT; k++)
+        if (fc_tok_word((fc_tok)k) && strcmp(fc_tok_text((fc_tok)k), s) == 0) return false;
+    return strcmp(s, "True") != 0 && strcmp(s, "False") != 0;
+}
+
+/* The name itself, or with a number behind it, or `base` with a number. */
+static const char *free_name(printer *p, const char *name, const char *base, uint32_t *next) {
+    uint32_t n = 0, unused;
+    bool good = name && is_name(name);
+    char text[FC_NAME_LIMIT + 1];
+    fc_str s;
+    fc_str_init(&s, p->g->alloc);
+    if (good) fc_str_add(&s, name);
+    while (!s.oom && (!s.len || fc_namemap_get(&p->taken, s.data, &unused))) {
+        fc_str_clear(&s);
+        fc_str_printf(&s, "%s%u", good ? name : base, good ? ++n : (*next)++);
+    }
+    size_t len = s.len < sizeof text ? s.len : sizeof text - 1;
+    memcpy(text, s.data, len);
+    text[len] = '\0';
+    p->oom |= s.oom;
+    fc_str_free(&s);
+    const char *copy = fc_arena_strdup(&p->arena, text, len);
+    if (copy && fc_namemap_put(p->g->alloc, &p->taken, copy, 0)) return copy;
+    p->oom = true;
+    return "";
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static void print_dim(printer *p, fc_dim d, fc_str *out);
+
+static void print_factor(printer *p, fc_dim d, fc_str *out) {
+    bool simple = fc_dim_is_const(&p->dims, d, NULL) ||
+                  (fc_dim_is_sym(&p->dims, d, NULL) &&
+                   p->dims.syms.at[p->dims.forms.at[d].terms[0].sym].kind == FC_SYM_NAMED);
+    if (!simple) fc_str_char(out, '(');
+    print_dim(p, d, out);
+    if (!simple) fc_str_char(out, ')');
+}
+
+/* The depth of the recursion is that of one size as it was written. */
+static void print_sym(printer *p, uint32_t sym, fc_str *out) {
+    const fc_sym *s = &p->dims.syms.at[sym];
+    if (s->kind == FC_SYM_NAMED) {
+        fc_str_add(out, p->syms[sym] ? p->syms[sym] : "");
+        return;
+    }
+    if (out->len > 1u << 20) return; /* above what a program may have */
+    fc_str a, b;
+    fc_str_init(&a, p->g->alloc);
+    fc_str_init(&b, p->g->alloc);
+    print_factor(p, s->a, &a);
+    print_factor(p, s->b, &b);
+    bool swap = s->kind == FC_SYM_MUL && strcmp(a.data, b.data) > 0;
+    fc_str_printf(out, "%s%s%s", swap ? b.data : a.data,
+                  s->kind == FC_SYM_MUL   ? "*"
+                  : s->kind == FC_SYM_MOD ? " % "
+                                          : "//",
+                  swap ? a.data : b.data);
+    out->oom |= a.oom | b.oom;
+    fc_str_free(&a);
+    fc_str_free(&b);
+}
+
+typedef struct term {
+    uint32_t order; /* of a parameter; others come after these, by text */
+    int64_t coef;
+    const char *text;
+} term;
+
+static bool before(const term *a, const term *b) {
+    return a->order != b->order ? a->order < b->order : strcmp(a->text, b->text) < 0;
+}
+
+static void print_dim(printer *p, fc_dim d, fc_str *out) {
+    const fc_form *f = &p->dims.forms.at[d];
+    if (!f->nterms) {
+        fc_str_printf(out, "%lld", (long long)f->c);
+        return;
+    }
+    term *terms = fc_arena_alloc(&p->arena, f->nterms * sizeof *terms);
+    if (!terms) {
+        p->oom = true;
+        return;
+    }
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        uint32_t sym = f->terms[i].sym;
+        bool named = p->dims.syms.at[sym].kind == FC_SYM_NAMED;
+        fc_str s;
+        fc_str_init(&s, p->g->alloc);
+        print_sym(p, sym, &s);
+        bool factor = !named && f->terms[i].coef != 1;
+        fc_str t;
+        fc_str_init(&t, p->g->alloc);
+        fc_str_printf(&t, factor ? "(%s)" : "%s", s.data);
+        term x = {named ? p->sym_order[sym] : UINT32_MAX, f->terms[i].coef,
+                  fc_arena_strdup(&p->arena, t.data, t.len)};
+        p->oom |= s.oom || t.oom || !x.text;
+        fc_str_free(&s);
+        fc_str_free(&t);
+        if (p->oom) return;
+        uint32_t k = i;
+        for (; k > 0 && before(&x, &terms[k - 1]); k--) terms[k] = terms[k - 1];
+        terms[k] = x;
+    }
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        int64_t k = terms[i].coef;
+        uint64_t mag = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
+        fc_str_add(out, i ? (k < 0 ? " - " : " + ") : k < 0 ? "-" : "");
+        if (mag != 1) fc_str_printf(out, "%llu*", (unsigned long long)mag);
+        fc_str_add(out, terms[i].text);
+    }
+    uint64_t c = f->c < 0 ? 0 - (uint64_t)f->c : (uint64_t)f->c;
+    if (c) fc_str_printf(out, " %c %llu", f->c < 0 ? '-' : '+', (unsigned long long)c);
+}
+
+static void print_shape(printer *p, uint32_t rank, const int64_t *shape) {
+    for (uint32_t i = 0; i < rank; i++) {
+        fc_str_add(p->out, i ? ", " : "");
+        print_dim(p, (fc_dim)shape[i], p->out);
+    }
+}
+
+static void print_type(printer *p, fc_node n) {
+    uint32_t rank = fc_rank(p->g, n);
+    fc_str_add(p->out, fc_dtypes[fc_at(p->g, n)->dtype].name);
+    if (!rank) return;
+    fc_str_char(p->out, '[');
+    print_shape(p, rank, fc_list_at(p->g, fc_at(p->g, n)->shape));
+    fc_str_char(p->out, ']');
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+static bool reads_back(fusec_dtype t, uint64_t bits, const char *text) {
+    const char *end;
+    double v;
+    return fc_parse_double(text, &end, &v) && !*end && fc_const_bits(t, v) == bits;
+}
+
+static void print_const(printer *p, fusec_dtype t, uint64_t bits) {
+    fc_str s;
+    double v = fc_const_value(t, bits);
+    fc_str_init(&s, p->g->alloc);
+    if (t == FUSEC_BOOL) {
+        fc_str_add(&s, bits ? "true" : "false");
+    } else if (t == FUSEC_U64) {
+        fc_str_printf(&s, "%llu", (unsigned long long)bits);
+    } else if (t == FUSEC_I64) {
+        fc_str_printf(&s, "%lld", (long long)bits);
+    } else if (!fc_is_float(t)) {
+        fc_str_printf(&s, "%lld", (long long)v);
+    } else {
+        fc_str_double(&s, v, t != FUSEC_F64);
+        if (v == v && !reads_back(t, bits, s.data)) {
+            fc_str_clear(&s);
+            fc_str_double(&s, v, false);
+        }
+        bool whole = s.data[strspn(s.data, "-0123456789")] == '\0';
+        bool negative_zero = v == 0 && s.data[0] == '-';
+        if (whole && (negative_zero || v > 1e15 || v < -1e15)) fc_str_add(&s, ".0");
+        if (v != v) {
+            fc_str_clear(&s);
+            fc_str_add(&s, "nan");
+        }
+    }
+    fc_str_printf(p->out, "%s(%s)", fc_dtypes[t].name, s.data);
+    p->oom |= s.oom;
+    fc_str_free(&s);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static const char *infix(int op) {
+    for (int k = FC_OPER_OR; k < FC_OPER_COUNT; k++)
+        if ((int)fc_c_row_of((fc_oper)k) == op) return fc_oper_text((fc_oper)k);
+    return NULL;
+}
+
+static const char *prefix(int op) {
+    return op == FC_OP_neg           ? "-"
+           : op == FC_OP_bit_not     ? "~"
+           : op == FC_OP_logical_not ? "not "
+                                     : NULL;
+}
+
+static void print_node(printer *p, fc_node n, bool operand);
+
+/* How an operand is written: by name, in place, a size, a constant. */
+static int operand_class(const printer *p, fc_node n) {
+    int op = fc_at(p->g, n)->op;
+    return op == FC_OP_CONST ? 3 : op == FC_OP_DIM ? 2 : p->names[n] ? 0 : 1;
+}
+
+static bool swapped(const printer *p, const fc_ninfo *i) {
+    if (!(fc_ops[i->op].flags & FC_F_COMMUTES) || i->nops != 2) return false;
+    int a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
+    const fc_ninfo *x = fc_at(p->g, i->src[0]), *y = fc_at(p->g, i->src[1]);
+    if (a != b) return a > b;
+    return a == 3 && x->attr > y->attr;
+}
+
+static void print_row(printer *p, const fc_ninfo *i, bool operand) {
+    const char *in = infix(i->op), *pre = prefix(i->op);
+    fc_node src[3] = {i->src[0], i->src[1], i->src[2]};
+    if (swapped(p, i)) src[0] = i->src[1], src[1] = i->src[0];
+    if (pre || in) {
+        if (operand) fc_str_char(p->out, '(');
+        if (pre) fc_str_add(p->out, pre);
+        print_node(p, src[0], true);
+        if (!pre) {
+            fc_str_printf(p->out, " %s ", in);
+            print_node(p, src[1], true);
+        }
+        if (operand) fc_str_char(p->out, ')');
+        return;
+    }
+    fc_str_printf(p->out, "%s(", fc_ops[i->op].name);
+    for (int k = 0; k < i->nops; k++) {
+        fc_str_add(p->out, k ? ", " : "");
+        print_node(p, src[k], false);
+    }
+    fc_str_char(p->out, ')');
+}
+
+/* start:stop:step, so that reading finds the same size. */
+static void print_slice(printer *p, fc_dim axis, fc_dim start, int64_t step, fc_dim size) {
+    fc_dimtab *t = &p->dims;
+    fc_dim one = fc_dim_const(t, 1), by = fc_dim_const(t, step);
+    fc_dim last = fc_dim_add(t, start, fc_dim_mul(t, fc_dim_sub(t, size, one), by));
+    fc_dim stop = fc_dim_add(t, last, fc_dim_const(t, step > 0 ? 1 : -1));
+    int64_t v;
+    if (last == FC_DIM_NONE || stop == FC_DIM_NONE) {
+        p->oom = true;
+        return;
+    }
+    bool zero = fc_dim_is_const(t, start, &v) && v == 0;
+    if (step < 0 || !zero) print_dim(p, start, p->out);
+    fc_str_char(p->out, ':');
+    bool whole = step > 0 ? stop == axis : fc_dim_is_const(t, stop, &v) && v == -1;
+    if (!whole) print_dim(p, stop, p->out);
+    if (step != 1) fc_str_printf(p->out, ":%lld", (long long)step);
+}
+
+static void print_slices(printer *p, const fc_ninfo *i) {
+    uint32_t rank = fc_list_len(p->g, (fc_list)i->attr) / 3;
+    print_node(p, i->src[0], true);
+    fc_str_char(p->out, '[');
+    for (uint32_t a = 0; a < rank; a++) {
+        const int64_t *v = fc_list_at(p->g, (fc_list)i->attr) + 3 * a;
+        fc_str_add(p->out, a ? ", " : "");
+        print_slice(p, fc_axis(p->g, i->src[0], a), (fc_dim)v[0], v[1], (fc_dim)v[2]);
+    }
+    fc_str_char(p->out, ']');
+}
+
+static void print_axes(printer *p, const fc_ninfo *i) {
+    const int64_t *v = fc_list_at(p->g, (fc_list)i->attr);
+    uint32_t n = fc_list_len(p->g, (fc_list)i->attr);
+    if (n == 1) {
+        fc_str_printf(p->out, ", axis=%lld", (long long)v[0]);
+    } else {
+        for (uint32_t k = 0; k < n; k++)
+            fc_str_printf(p->out, "%s%lld", k ? ", " : ", axis=(", (long long)v[k]);
+        fc_str_char(p->out, ')');
+    }
+    if (i->flags & FC_NODE_KEEPDIMS) fc_str_add(p->out, ", keepdims=true");
+}
+
+static void print_call(printer *p, const fc_ninfo *i) {
+    const char *name = i->op == FC_OP_CAST        ? fc_dtypes[i->dtype].name
+                       : i->op == FC_OP_BITCAST   ? "bitcast"
+                       : i->op == FC_OP_BROADCAST ? "broadcast"
+                       : i->op == FC_OP_RESHAPE   ? "reshape"
+                       : i->op == FC_OP_PERMUTE   ? "transpose"
+                       : fc_is_reduction(i->op)   ? fc_ops[i->op].name
+                                                  : "materialize";
+    fc_str_printf(p->out, "%s(", name);
+    print_node(p, i->src[0], false);
+    if (i->op == FC_OP_BITCAST) fc_str_printf(p->out, ", %s", fc_dtypes[i->dtype].name);
+    if (i->op == FC_OP_BROADCAST || i->op == FC_OP_RESHAPE) {
+        fc_str_add(p->out, ", [");
+        print_shape(p, fc_list_len(p->g, i->shape), fc_list_at(p->g, i->shape));
+        fc_str_char(p->out, ']');
+    }
+    if (i->op == FC_OP_PERMUTE) {
+        for (uint32_t k = 0; k < fc_list_len(p->g, (fc_list)i->attr); k++)
+            fc_str_printf(p->out, "%s%lld", k ? ", " : ", [",
+                          (long long)fc_list_at(p->g, (fc_list)i->attr)[k]);
+        fc_str_char(p->out, ']');
+    }
+    if (fc_is_reduction(i->op)) print_axes(p, i);
+    fc_str_char(p->out, ')');
+}
+
+static void print_body(printer *p, fc_node n, bool operand) {
+    const fc_ninfo *i = fc_at(p->g, n);
+    switch (i->op) {
+    case FC_OP_CONST: print_const(p, (fusec_dtype)i->dtype, i->attr); break;
+    case FC_OP_DIM:
+        fc_str_add(p->out, "i64(");
+        print_dim(p, (fc_dim)i->attr, p->out);
+        fc_str_char(p->out, ')');
+        break;
+    case FC_OP_IOTA:
+        fc_str_add(p->out, "arange(");
+        print_shape(p, 1, fc_list_at(p->g, i->shape));
+        fc_str_char(p->out, ')');
+        break;
+    case FC_OP_SLICE: print_slices(p, i); break;
+    default:
+        if (fc_is_elementwise(i->op))
+            print_row(p, i, operand);
+        else
+            print_call(p, i);
+    }
+}
+
+/* What is written in place is at most INLINE_DEPTH deep. */
+static void print_node(printer *p, fc_node n, bool operand) {
+    if (p->names[n])
+        fc_str_add(p->out, p->names[n]);
+    else
+        print_body(p, n, operand);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void count_uses(printer *p) {
+    const fc_graph *g = p->g;
+    for (size_t i = 0; i < g->outputs.len; i++) p->uses[g->outputs.at[i].node]++;
+    for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
+        const fc_ninfo *i = fc_at(g, n);
+        for (int k = 0; k < i->nops && p->uses[n]; k++) p->uses[i->src[k]]++;
+    }
+}
+
+/* Whether a node gets a name; sets its depth. */
+static bool wants_name(printer *p, fc_node n) {
+    const fc_ninfo *i = fc_at(p->g, n);
+    if (i->op == FC_OP_CONST || i->op == FC_OP_DIM) return false;
+    uint8_t depth = 1;
+    for (int k = 0; k < i->nops; k++)
+        if (!p->names[i->src[k]] && p->depth[i->src[k]] >= depth)
+            depth = (uint8_t)(p->depth[i->src[k]] + 1);
+    p->depth[n] = depth;
+    return p->uses[n] > 1 || depth > INLINE_DEPTH;
+}
+
+static void name_sym(printer *p, uint32_t sym) {
+    uint32_t next = 0;
+    if (p->syms[sym]) return;
+    p->syms[sym] = free_name(p, p->dims.syms.at[sym].name, "d", &next);
+    p->sym_order[sym] = p->sym_count++;
+}
+
+static void name_params(printer *p) {
+    const fc_graph *g = p->g;
+    uint32_t sym, next = 0;
+    for (size_t i = 0; i < g->inputs.len; i++) {
+        fc_node n = g->inputs.at[i].node;
+        for (uint32_t a = 0; a < fc_rank(g, n); a++)
+            if (fc_dim_is_sym(&g->dims, fc_axis(g, n, a), &sym) &&
+                g->dims.syms.at[sym].kind == FC_SYM_NAMED)
+                name_sym(p, sym);
+    }
+    for (size_t i = 0; i < g->inputs.len; i++)
+        p->names[g->inputs.at[i].node] = free_name(p, g->inputs.at[i].name, "x", &next);
+}
+
+static void print_params(printer *p) {
+    const fc_graph *g = p->g;
+    uint32_t bound = p->sym_count, n = 0;
+    for (uint32_t s = 0; s < g->dims.syms.len; s++)
+        if (g->dims.syms.at[s].kind == FC_SYM_NAMED) name_sym(p, s);
+    for (size_t i = 0; i < g->inputs.len; i++, n++) {
+        fc_node x = g->inputs.at[i].node;
+        fc_str_printf(p->out, "%s%s: ", n ? ", " : "", p->names[x]);
+        print_type(p, x);
+    }
+    for (uint32_t s = 0; s < g->dims.syms.len; s++)
+        if (p->syms[s] && p->sym_order[s] >= bound)
+            fc_str_printf(p->out, "%s%s: dim", n++ ? ", " : "", p->syms[s]);
+}
+
+static void print_results(printer *p) {
+    const fc_graph *g = p->g;
+    bool one = g->outputs.len == 1 && strcmp(g->outputs.at[0].name, "out") == 0;
+    fc_namemap params = p->taken; /* results have names of their own */
+    memset(&p->taken, 0, sizeof p->taken);
+    uint32_t next = 1;
+    if (!one) fc_str_char(p->out, '(');
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        if (i) fc_str_add(p->out, ", ");
+        if (!one) fc_str_printf(p->out, "%s: ", free_name(p, g->outputs.at[i].name, "out", &next));
+        print_type(p, g->outputs.at[i].node);
+    }
+    if (!one) fc_str_char(p->out, ')');
+    fc_free(g->alloc, p->taken.keys);
+    fc_free(g->alloc, p->taken.values);
+    p->taken = params;
+}
+
+static void print_def(printer *p, const char *name) {
+    const fc_graph *g = p->g;
+    bool function = name && is_name(name) && !fc_c_is_builtin(name) && !fc_c_later(name);
+    fusec_dtype t;
+    if (function && fc_dtype_by_name(name, strlen(name), &t)) function = false;
+    fc_namemap_put(g->alloc, &p->taken, "inf", 0);
+    fc_namemap_put(g->alloc, &p->taken, "nan", 0);
+    name_params(p);
+    fc_str_printf(p->out, "export def %s(", function ? name : "graph");
+    print_params(p);
+    fc_str_add(p->out, ") -> ");
+    print_results(p);
+    fc_str_add(p->out, " {\n");
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        if (!p->uses[n] || p->names[n] || !wants_name(p, n)) continue;
+        const char *own = free_name(p, NULL, "t", &p->next_value);
+        fc_str_printf(p->out, "    %s = ", own);
+        print_body(p, n, false);
+        fc_str_char(p->out, '\n');
+        p->names[n] = own;
+    }
+    fc_str_add(p->out, "    return ");
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        fc_str_add(p->out, i ? ", " : "");
+        print_node(p, g->outputs.at[i].node, false);
+    }
+    fc_str_add(p->out, "\n}\n");
+}
+
+void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
+    size_t n = g->nodes.len + 1, s = g->dims.syms.len + 1;
+    printer p = {.g = g, .out = out};
+    fc_arena_init(&p.arena, g->alloc);
+    fc_dimtab_init(&p.dims, g->alloc);
+    p.oom = !fc_dimtab_copy(&p.dims, &g->dims);
+    p.uses = fc_calloc(g->alloc, n, sizeof *p.uses);
+    p.depth = fc_calloc(g->alloc, n, sizeof *p.depth);
+    p.names = fc_calloc(g->alloc, n, sizeof *p.names);
+    p.syms = fc_calloc(g->alloc, s, sizeof *p.syms);
+    p.sym_order = fc_calloc(g->alloc, s, sizeof *p.sym_order);
+    if (!p.oom && p.uses && p.depth && p.names && p.syms && p.sym_order) {
+        count_uses(&p);
+        print_def(&p, name);
+    } else {
+        p.oom = true;
+    }
+    out->oom |= p.oom;
+    fc_free(g->alloc, p.uses);
+    fc_free(g->alloc, p.depth);
+    fc_free(g->alloc, p.names);
+    fc_free(g->alloc, p.syms);
+    fc_free(g->alloc, p.sym_order);
+    fc_free(g->alloc, p.taken.keys);
+    fc_free(g->alloc, p.taken.values);
+    fc_arena_free(&p.arena);
+    fc_dimtab_free(&p.dims);
+}

@@ -1,0 +1,297 @@
+/* fusec.h - array expressions compiled into as few kernels as the mathematics allows, on CPU and
+ * GPU.
+ *
+ *     #include <fusec/fusec.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         float in[4] = {0, 1, 2, 3}, out[4];
+ *         int64_t shape[1] = {4};
+ *         fusec_context *ctx = NULL;
+ *         fusec_graph *g = NULL;
+ *         if (fusec_context_new(NULL, &ctx) || fusec_graph_new(ctx, &g)) return 1;
+ *
+ *         fusec_value x = fusec_array(g, FUSEC_F32, 1, shape, in);           // my memory, not
+ * copied fusec_value y = fusec_sin(fusec_add(fusec_mul(x, fusec_num(2)), fusec_num(1))); if
+ * (fusec_read(y, out, sizeof out))                                // one kernel runs here
+ *             fprintf(stderr, "%s\n", fusec_message(ctx));
+ *         else
+ *             for (int i = 0; i < 4; i++) printf("%g\n", out[i]);
+ *
+ *         fusec_graph_free(g);
+ *         fusec_context_free(ctx);
+ *         return 0;
+ *     }
+ *
+ * Errors. Every function that can fail returns a fusec_status, 0 for success; fusec_message gives
+ * the text: what was expected, what was found, where. Functions that build expressions do not fail
+ * one by one: the first error sticks to the graph, the values made from then on are empty, and
+ * fusec_compile, fusec_read, fusec_eval and fusec_graph_status return it. No function aborts,
+ * prints or exits.
+ *
+ * Ownership. What comes back through a T ** belongs to the caller, who gives it to the T's free
+ * function (which takes NULL). Everything else that is returned is borrowed: values live as long as
+ * their graph, strings as said. A context must outlive its graphs and programs; a graph may be
+ * freed as soon as it is compiled.
+ *
+ * Threads. A context and a program may be used by several threads at once. A graph is used by one
+ * thread at a time. fusec_message is per thread; its buffer is the only state outside a context.
+ *
+ * Arrays are dense and row-major; sizes count elements, bytes are called bytes. f16 and bf16 are
+ * uint16_t in C, bool is one byte, 0 or 1. What each operation computes is in docs/semantics.md,
+ * the list of them in docs/operations.md. */
+#ifndef FUSEC_H
+#define FUSEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <fusec/dtype.h>
+#include <fusec/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(FUSEC_BUILD) && defined(__GNUC__)
+#define FUSEC_API __attribute__((visibility("default")))
+#else
+#define FUSEC_API
+#endif
+
+#define FUSEC_VERSION_MAJOR 0
+#define FUSEC_VERSION_MINOR 1
+#define FUSEC_VERSION_PATCH 0
+FUSEC_API const char *fusec_version(void); /* "0.1.0", of the library that runs */
+
+typedef struct fusec_context fusec_context;
+typedef struct fusec_graph fusec_graph;
+typedef struct fusec_program fusec_program;
+
+/* ---- context: devices and caches --------------------------------------------------------- */
+
+/* Zero or NULL in every field means the default. Set it up with FUSEC_OPTIONS_INIT. */
+typedef struct fusec_options {
+    size_t size; /* sizeof(fusec_options): lets later versions add fields */
+    /* "auto" (CUDA if it works, else CPU, else interpreter), "cpu", "cuda", "cuda:1", "interp" */
+    const char *device;
+    /* For compiled kernels; default $XDG_CACHE_HOME/fusec, "" for no disk cache. */
+    const char *cache_dir;
+    int threads;   /* of the CPU device; default: what the process may use */
+    unsigned mode; /* FUSEC_MODE_*: licences to round differently; default strict */
+    /* Receives debug lines when FUSEC_DEBUG is set in the environment. */
+    void (*log)(void *user, const char *line);
+    void *log_user;
+    /* Every allocation of the library; realloc semantics, size 0 frees; called by any thread. */
+    void *(*alloc)(void *user, void *p, size_t bytes);
+    void *alloc_user;
+    /* Limits of a graph; 0 = 65,536 nodes, 256 inputs, 256 outputs. */
+    uint32_t max_nodes, max_inputs, max_outputs;
+} fusec_options;
+#define FUSEC_OPTIONS_INIT                                                                         \
+    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Float modes, docs/semantics.md. Strict (none) rounds every operation as written. */
+enum {
+    FUSEC_MODE_STRICT = 0,
+    FUSEC_MODE_CONTRACT = 1, /* a*b + c may round once */
+    FUSEC_MODE_REASSOC = 2,  /* sums may be regrouped */
+    FUSEC_MODE_RECIP = 4,    /* a/b may become a*(1/b) */
+    FUSEC_MODE_NNAN = 8,     /* no NaN occurs */
+    FUSEC_MODE_NINF = 16,    /* no infinity occurs */
+    FUSEC_MODE_NSZ = 32,     /* the sign of a zero does not matter */
+    FUSEC_MODE_APPROX = 64,  /* approximate functions */
+    FUSEC_MODE_FAST = 127,   /* all of the above */
+    FUSEC_MODE_WIDE16 = 128  /* f16 and bf16 values stay f32 inside a kernel */
+};
+
+/* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,
+ * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_DEBUG), which is read here and never again. */
+FUSEC_API fusec_status fusec_context_new(const fusec_options *options, fusec_context **out);
+FUSEC_API void fusec_context_free(fusec_context *ctx);
+
+/* The message of the last failure in this thread: "" if there was none. Good until the thread's
+ * next call. `ctx` may be NULL, also when making the context failed. */
+FUSEC_API const char *fusec_message(const fusec_context *ctx);
+FUSEC_API const char *fusec_status_name(fusec_status s); /* "shape-mismatch" */
+
+/* Opens the context's device if that has not happened yet: "cuda:0", "cpu" or "interp". `notice`
+ * (may be NULL) gets one line when a better device was passed over, "" otherwise; both live as long
+ * as the context. */
+FUSEC_API fusec_status fusec_device(fusec_context *ctx, const char **name, const char **notice);
+
+/* Kernels compiled so far; loaded from the disk cache; found in memory. Expressions that fusec_eval
+ * and its like had to plan: one that is found again by its structure does not count. */
+typedef struct fusec_counters {
+    uint64_t compiles, disk_hits, memory_hits, plans;
+} fusec_counters;
+FUSEC_API void fusec_get_counters(const fusec_context *ctx, fusec_counters *out);
+
+/* ---- graph: building expressions --------------------------------------------------------- */
+
+FUSEC_API fusec_status fusec_graph_new(fusec_context *ctx, fusec_graph **out);
+FUSEC_API void fusec_graph_free(fusec_graph *g);
+/* The first error of building, 0 so far. */
+FUSEC_API fusec_status fusec_graph_status(const fusec_graph *g);
+/* Forgets all values, also bound arrays and results, and the error. Values made before must not be
+ * used again. */
+FUSEC_API void fusec_graph_reset(fusec_graph *g);
+
+/* A value of an expression: handled by copying, never freed. The fields are the library's; all zero
+ * is an empty value, and using it is an error. A number (fusec_num, fusec_int) has no graph and no
+ * dtype and takes those of the array it meets. */
+typedef struct fusec_value {
+    fusec_graph *graph;
+    uint64_t bits;
+    uint32_t node;
+    uint32_t kind;
+} fusec_value;
+
+/* The length of an axis: a number, or a name (a letter, then letters, digits and _) that the call's
+ * arrays bind. Equal names are equal lengths; only the constant 1 broadcasts. */
+typedef struct fusec_dim {
+    fusec_graph *graph;
+    uint32_t id;
+} fusec_dim;
+FUSEC_API fusec_dim fusec_sym(fusec_graph *g, const char *name);
+FUSEC_API fusec_dim fusec_size(fusec_graph *g, int64_t n);
+FUSEC_API fusec_dim fusec_dim_add(fusec_dim a, fusec_dim b);
+FUSEC_API fusec_dim fusec_dim_sub(fusec_dim a, fusec_dim b);
+FUSEC_API fusec_dim fusec_dim_mul(fusec_dim a, fusec_dim b);
+FUSEC_API fusec_dim fusec_dim_of(fusec_value v, int axis); /* negative counts from the end */
+FUSEC_API fusec_value fusec_dim_value(fusec_dim d);        /* as an i64 scalar */
+
+/* A named input, bound when the program is called. Rank 0 with shape NULL is a scalar. */
+FUSEC_API fusec_value fusec_input(fusec_graph *g, const char *name, fusec_dtype t, int rank,
+                                  const fusec_dim *shape);
+/* The caller's memory as an array: not copied, read when a result that needs it is computed. */
+FUSEC_API fusec_value fusec_array(fusec_graph *g, fusec_dtype t, int rank, const int64_t *shape,
+                                  const void *data);
+/* The same in memory of the graph's device. On cpu and interp that is host memory. */
+FUSEC_API fusec_value fusec_device_array(fusec_graph *g, fusec_dtype t, int rank,
+                                         const int64_t *shape, const void *data);
+/* Names a result of the program. */
+FUSEC_API void fusec_output(fusec_graph *g, const char *name, fusec_value v);
+
+/* Numbers. Next to a float array both become its dtype. Next to integers fusec_int does (it must
+ * fit), while fusec_num makes all operands the default float, f32; next to bools fusec_int makes
+ * them i64. Two numbers give a number, computed in i64 or f64. */
+FUSEC_API fusec_value fusec_num(double v);
+FUSEC_API fusec_value fusec_int(int64_t v);
+/* A scalar of this dtype, converted as a cast does. */
+FUSEC_API fusec_value fusec_const(fusec_graph *g, fusec_dtype t, double v);
+FUSEC_API fusec_value fusec_full(fusec_graph *g, fusec_dtype t, double v, int rank,
+                                 const fusec_dim *shape);
+FUSEC_API fusec_value fusec_arange(fusec_graph *g, fusec_dim n); /* i64: 0, 1, ..., n-1 */
+
+FUSEC_API fusec_dtype fusec_dtype_of(fusec_value v); /* FUSEC_DTYPE_COUNT: a number, or empty */
+FUSEC_API int fusec_rank(fusec_value v);             /* -1: empty */
+FUSEC_API size_t fusec_dtype_bytes(fusec_dtype t);
+FUSEC_API const char *fusec_dtype_name(fusec_dtype t); /* "f32" */
+
+/* Float to integer truncates and saturates, into floats rounds to nearest even. */
+FUSEC_API fusec_value fusec_cast(fusec_value v, fusec_dtype t);
+/* The same bits in a dtype of the same width. */
+FUSEC_API fusec_value fusec_bitcast(fusec_value v, fusec_dtype t);
+/* The value is stored: nothing fuses across. */
+FUSEC_API fusec_value fusec_materialize(fusec_value v);
+
+/* Views: they cost index arithmetic, not memory. */
+FUSEC_API fusec_value fusec_broadcast(fusec_value v, int rank, const fusec_dim *shape);
+FUSEC_API fusec_value fusec_reshape(fusec_value v, int rank, const fusec_dim *shape);
+FUSEC_API fusec_value fusec_transpose(fusec_value v, const int *axes); /* NULL reverses the axes */
+FUSEC_API fusec_value fusec_flip(fusec_value v, int axis);
+/* A new axis of length 1 before `axis`; away with an axis of constant length 1. */
+FUSEC_API fusec_value fusec_expand_dims(fusec_value v, int axis);
+FUSEC_API fusec_value fusec_squeeze(fusec_value v, int axis);
+/* Elements start, start + step, ... below stop (above it for a negative step) along one axis.
+ * FUSEC_END leaves a bound out, as in x[:stop] or x[start::-1]; other negative bounds count from
+ * the end. Bounds outside the array are an error of the call; they are not clamped as in Python. */
+#define FUSEC_END INT64_MIN
+FUSEC_API fusec_value fusec_slice(fusec_value v, int axis, int64_t start, int64_t stop,
+                                  int64_t step);
+
+/* Elementwise operations and reductions, one function for each row of the operation table. */
+#include <fusec/ops.h>
+
+/* ---- evaluating on demand -----------------------------------------------------------------
+ *
+ * For values made of fusec_array and fusec_device_array. An expression is planned and compiled the
+ * first time its structure is seen in the context and found again later, whatever the graph, the
+ * sizes and the data. A result is kept with the value: using it again computes nothing. */
+
+/* Computes several values in one plan; their results stay with them. */
+FUSEC_API fusec_status fusec_eval(const fusec_value *v, int n);
+/* Computes if needed and copies the result to host memory; `bytes` must be its exact size. */
+FUSEC_API fusec_status fusec_read(fusec_value v, void *out, size_t bytes);
+/* Computes if needed; `*data` is memory of the device, good until the graph is reset or freed. An
+ * array that is there already is the caller's own. Before other streams read it on a GPU:
+ * fusec_synchronize. */
+FUSEC_API fusec_status fusec_data(fusec_value v, const void **data);
+/* The shape of a value made of arrays with known sizes; `shape` has room for fusec_rank(v) numbers.
+ */
+FUSEC_API fusec_status fusec_shape(fusec_value v, int64_t *shape);
+
+/* ---- programs: compile once, call with any sizes ----------------------------------------- */
+
+/* All outputs of the graph. Its leaves are inputs, no arrays; every named size must be the length
+ * of an input's axis. */
+FUSEC_API fusec_status fusec_compile(fusec_graph *g, fusec_program **out);
+FUSEC_API void fusec_program_free(fusec_program *p);
+
+typedef enum fusec_place { FUSEC_HOST = 0, FUSEC_DEVICE = 1 } fusec_place;
+
+/* An array a program reads or writes. dtype and rank are checked against the program. Rank-0 inputs
+ * are read from host memory when the call is made, whatever `place` says. */
+typedef struct fusec_tensor {
+    void *data;
+    const int64_t *shape; /* NULL for rank 0 */
+    int32_t rank;
+    fusec_dtype dtype;
+    fusec_place place;
+} fusec_tensor;
+
+/* Runs the program: inputs and outputs in the order they were declared. Outputs are the caller's
+ * memory, of the shapes fusec_output_shapes gives; they may not overlap an input. The results are
+ * complete when it returns. `ninputs` and `noutputs` must be those of the program. */
+FUSEC_API fusec_status fusec_run(fusec_program *p, int ninputs, const fusec_tensor *inputs,
+                                 int noutputs, const fusec_tensor *outputs);
+/* The same, ordered on a stream: the CUstream or cudaStream_t of the caller (NULL: the device's own
+ * stream). With device tensors it only launches and does not wait; outputs on the host are complete
+ * when it returns. On cpu and interp it is fusec_run. */
+FUSEC_API fusec_status fusec_run_on(fusec_program *p, void *stream, int ninputs,
+                                    const fusec_tensor *inputs, int noutputs,
+                                    const fusec_tensor *outputs);
+/* The shapes of all outputs for these inputs (their data is not looked at): the sizes of each
+ * output in turn. `room` counts the entries of `sizes`. */
+FUSEC_API fusec_status fusec_output_shapes(fusec_program *p, int ninputs,
+                                           const fusec_tensor *inputs, int64_t *sizes, int room);
+
+FUSEC_API int fusec_input_count(const fusec_program *p);
+FUSEC_API int fusec_output_count(const fusec_program *p);
+/* Names live as long as the program; NULL when there is no such input or output. */
+FUSEC_API const char *fusec_input_name(const fusec_program *p, int i);
+FUSEC_API const char *fusec_output_name(const fusec_program *p, int i);
+FUSEC_API fusec_dtype fusec_output_dtype(const fusec_program *p, int i);
+FUSEC_API int fusec_output_rank(const fusec_program *p, int i);
+FUSEC_API int fusec_kernel_count(const fusec_program *p); /* launches of one call */
+/* Kernels compiled for it so far: once per shape class, whatever the sizes. */
+FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
+
+/* ---- memory of the context's device ------------------------------------------------------
+ *
+ * Plain host memory on cpu and interp. Copies are complete when they return. fusec_free and
+ * fusec_synchronize know nothing of the caller's own streams. */
+
+FUSEC_API fusec_status fusec_alloc(fusec_context *ctx, size_t bytes, void **out);
+FUSEC_API void fusec_free(fusec_context *ctx, void *p);
+FUSEC_API fusec_status fusec_upload(fusec_context *ctx, void *device, const void *host,
+                                    size_t bytes);
+FUSEC_API fusec_status fusec_download(fusec_context *ctx, void *host, const void *device,
+                                      size_t bytes);
+FUSEC_API fusec_status fusec_synchronize(fusec_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+/* ops.h - the elementwise operations and reductions, one function each. Part of fusec.h.
+ *
+ * Made from ir/ops.def by fusec_gen; change it there. Operands are broadcast to one shape (axes align
+ * from the right, only the constant size 1 stretches) and have one dtype; numbers take it.
+ *
+ * Reductions go over `naxes` axes, negative ones count from the end; naxes 0 and axes NULL mean all.
+ * keepdims keeps the reduced axes with size 1. */
+#ifndef FUSEC_OPS_H
+#define FUSEC_OPS_H
+
+#include <fusec/fusec.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+
+/* arithmetic */
+FUSEC_API fusec_value fusec_add(fusec_value x, fusec_value y);                           /* x + y; integers wrap */
+FUSEC_API fusec_value fusec_sub(fusec_value x, fusec_value y);                           /* x - y; integers wrap */
+FUSEC_API fusec_value fusec_mul(fusec_value x, fusec_value y);                           /* x * y; integers wrap */
+FUSEC_API fusec_value fusec_div(fusec_value x, fusec_value y);                           /* x / y by IEEE 754; integers become the default float first */
+FUSEC_API fusec_value fusec_floordiv(fusec_value x, fusec_value y);                      /* x // y rounded down; integer x // 0 is 0, MIN // -1 is MIN */
+FUSEC_API fusec_value fusec_mod(fusec_value x, fusec_value y);                           /* x % y with the sign of y; integer x % 0 is 0 */
+FUSEC_API fusec_value fusec_fmod(fusec_value x, fusec_value y);                          /* remainder with the sign of x, as in C; integer fmod(x, 0) is 0 */
+FUSEC_API fusec_value fusec_neg(fusec_value x);                                          /* -x; integers wrap */
+FUSEC_API fusec_value fusec_abs(fusec_value x);                                          /* absolute value; abs(MIN) is MIN */
+FUSEC_API fusec_value fusec_sign(fusec_value x);                                         /* -1, 0 or 1; sign(-0) is +0, sign(nan) is nan */
+FUSEC_API fusec_value fusec_copysign(fusec_value x, fusec_value y);                      /* the magnitude of x with the sign of y */
+FUSEC_API fusec_value fusec_fma(fusec_value x, fusec_value y, fusec_value z);            /* x*y + z with one rounding */
+FUSEC_API fusec_value fusec_lerp(fusec_value x, fusec_value y, fusec_value z);           /* x + z*(y - x) */
+
+/* smaller, larger */
+FUSEC_API fusec_value fusec_minimum(fusec_value x, fusec_value y);                       /* the smaller of x and y; nan wins, -0 is below +0 */
+FUSEC_API fusec_value fusec_maximum(fusec_value x, fusec_value y);                       /* the larger of x and y; nan wins, +0 is above -0 */
+FUSEC_API fusec_value fusec_fmin(fusec_value x, fusec_value y);                          /* the smaller of x and y; a nan is dropped */
+FUSEC_API fusec_value fusec_fmax(fusec_value x, fusec_value y);                          /* the larger of x and y; a nan is dropped */
+FUSEC_API fusec_value fusec_clip(fusec_value x, fusec_value y, fusec_value z);           /* minimum(maximum(x, lo), hi) */
+FUSEC_API fusec_value fusec_relu(fusec_value x);                                         /* maximum(x, 0) */
+
+/* rounding */
+FUSEC_API fusec_value fusec_floor(fusec_value x);                                        /* rounded down */
+FUSEC_API fusec_value fusec_ceil(fusec_value x);                                         /* rounded up */
+FUSEC_API fusec_value fusec_trunc(fusec_value x);                                        /* rounded toward zero */
+FUSEC_API fusec_value fusec_round(fusec_value x);                                        /* rounded to the nearest integer, half to even */
+
+/* powers, exponentials, logarithms */
+FUSEC_API fusec_value fusec_sqrt(fusec_value x);                                         /* square root; sqrt(x < 0) is nan */
+FUSEC_API fusec_value fusec_rsqrt(fusec_value x);                                        /* 1/sqrt(x); rsqrt(+-0) is +-inf */
+FUSEC_API fusec_value fusec_cbrt(fusec_value x);                                         /* cube root */
+FUSEC_API fusec_value fusec_exp(fusec_value x);                                          /* e to the power x */
+FUSEC_API fusec_value fusec_exp2(fusec_value x);                                         /* 2 to the power x */
+FUSEC_API fusec_value fusec_expm1(fusec_value x);                                        /* exp(x) - 1, accurate near 0 */
+FUSEC_API fusec_value fusec_log(fusec_value x);                                          /* natural logarithm; log(+-0) is -inf, log(x < 0) is nan */
+FUSEC_API fusec_value fusec_log2(fusec_value x);                                         /* logarithm to base 2 */
+FUSEC_API fusec_value fusec_log10(fusec_value x);                                        /* logarithm to base 10 */
+FUSEC_API fusec_value fusec_log1p(fusec_value x);                                        /* log(1 + x), accurate near 0 */
+FUSEC_API fusec_value fusec_pow(fusec_value x, fusec_value y);                           /* x to the power y; integers wrap, 0 ** 0 is 1, x ** -n is 1/x**n truncated */
+FUSEC_API fusec_value fusec_hypot(fusec_value x, fusec_value y);                         /* sqrt(x*x + y*y) without overflow */
+
+/* trigonometry (angles in radians) */
+FUSEC_API fusec_value fusec_sin(fusec_value x);                                          /* sine */
+FUSEC_API fusec_value fusec_cos(fusec_value x);                                          /* cosine */
+FUSEC_API fusec_value fusec_tan(fusec_value x);                                          /* tangent */
+FUSEC_API fusec_value fusec_asin(fusec_value x);                                         /* arc sine, in [-pi/2, pi/2] */
+FUSEC_API fusec_value fusec_acos(fusec_value x);                                         /* arc cosine, in [0, pi] */
+FUSEC_API fusec_value fusec_atan(fusec_value x);                                         /* arc tangent, in [-pi/2, pi/2] */
+FUSEC_API fusec_value fusec_atan2(fusec_value x, fusec_value y);                         /* the angle of the point (y, x), in [-pi, pi] */
+FUSEC_API fusec_value fusec_sinh(fusec_value x);                                         /* hyperbolic sine */
+FUSEC_API fusec_value fusec_cosh(fusec_value x);                                         /* hyperbolic cosine */
+FUSEC_API fusec_value fusec_tanh(fusec_value x);                                         /* hyperbolic tangent */
+FUSEC_API fusec_value fusec_asinh(fusec_value x);                                        /* inverse hyperbolic sine */
+FUSEC_API fusec_value fusec_acosh(fusec_value x);                                        /* inverse hyperbolic cosine; acosh(x < 1) is nan */
+FUSEC_API fusec_value fusec_atanh(fusec_value x);                                        /* inverse hyperbolic tangent; atanh(+-1) is +-inf */
+
+/* special functions */
+FUSEC_API fusec_value fusec_erf(fusec_value x);                                          /* error function */
+FUSEC_API fusec_value fusec_erfc(fusec_value x);                                         /* 1 - erf(x), accurate for large x */
+FUSEC_API fusec_value fusec_lgamma(fusec_value x);                                       /* logarithm of |gamma(x)| */
+FUSEC_API fusec_value fusec_tgamma(fusec_value x);                                       /* gamma function */
+FUSEC_API fusec_value fusec_sigmoid(fusec_value x);                                      /* 1/(1 + exp(-x)) */
+FUSEC_API fusec_value fusec_softplus(fusec_value x);                                     /* log(1 + exp(x)) without overflow */
+
+/* comparisons and tests */
+FUSEC_API fusec_value fusec_eq(fusec_value x, fusec_value y);                            /* x == y; false when either is nan */
+FUSEC_API fusec_value fusec_ne(fusec_value x, fusec_value y);                            /* x != y; true when either is nan */
+FUSEC_API fusec_value fusec_lt(fusec_value x, fusec_value y);                            /* x < y; false when either is nan */
+FUSEC_API fusec_value fusec_le(fusec_value x, fusec_value y);                            /* x <= y; false when either is nan */
+FUSEC_API fusec_value fusec_gt(fusec_value x, fusec_value y);                            /* x > y; false when either is nan */
+FUSEC_API fusec_value fusec_ge(fusec_value x, fusec_value y);                            /* x >= y; false when either is nan */
+FUSEC_API fusec_value fusec_isnan(fusec_value x);                                        /* is x a nan */
+FUSEC_API fusec_value fusec_isinf(fusec_value x);                                        /* is x +inf or -inf */
+FUSEC_API fusec_value fusec_isfinite(fusec_value x);                                     /* is x neither nan nor inf */
+
+/* logic and bits */
+FUSEC_API fusec_value fusec_logical_and(fusec_value x, fusec_value y);                   /* both */
+FUSEC_API fusec_value fusec_logical_or(fusec_value x, fusec_value y);                    /* at least one */
+FUSEC_API fusec_value fusec_logical_not(fusec_value x);                                  /* not x */
+FUSEC_API fusec_value fusec_bit_and(fusec_value x, fusec_value y);                       /* x & y */
+FUSEC_API fusec_value fusec_bit_or(fusec_value x, fusec_value y);                        /* x | y */
+FUSEC_API fusec_value fusec_bit_xor(fusec_value x, fusec_value y);                       /* x ^ y */
+FUSEC_API fusec_value fusec_bit_not(fusec_value x);                                      /* ~x */
+FUSEC_API fusec_value fusec_shl(fusec_value x, fusec_value y);                           /* x << y; 0 when y is negative or at least the width */
+FUSEC_API fusec_value fusec_shr(fusec_value x, fusec_value y);                           /* x >> y; the sign when y is negative or at least the width */
+
+/* choice */
+FUSEC_API fusec_value fusec_where(fusec_value x, fusec_value y, fusec_value z);          /* y where x is true, else z */
+
+/* reductions */
+FUSEC_API fusec_value fusec_sum(fusec_value x, int naxes, const int *axes, int keepdims); /* sum; integers and bool to i64, unsigned to u64 */
+FUSEC_API fusec_value fusec_prod(fusec_value x, int naxes, const int *axes, int keepdims); /* product */
+FUSEC_API fusec_value fusec_min(fusec_value x, int naxes, const int *axes, int keepdims); /* smallest element; nan wins */
+FUSEC_API fusec_value fusec_max(fusec_value x, int naxes, const int *axes, int keepdims); /* largest element; nan wins */
+FUSEC_API fusec_value fusec_any(fusec_value x, int naxes, const int *axes, int keepdims); /* is any element true */
+FUSEC_API fusec_value fusec_all(fusec_value x, int naxes, const int *axes, int keepdims); /* are all elements true */
+FUSEC_API fusec_value fusec_argmin(fusec_value x, int naxes, const int *axes, int keepdims); /* index of the first smallest element, or of the first nan */
+FUSEC_API fusec_value fusec_argmax(fusec_value x, int naxes, const int *axes, int keepdims); /* index of the first largest element, or of the first nan */
+FUSEC_API fusec_value fusec_mean(fusec_value x, int naxes, const int *axes, int keepdims); /* arithmetic mean; of no elements nan */
+FUSEC_API fusec_value fusec_var(fusec_value x, int naxes, const int *axes, int keepdims); /* variance, divided by n */
+FUSEC_API fusec_value fusec_std(fusec_value x, int naxes, const int *axes, int keepdims); /* standard deviation, divided by n */
+FUSEC_API fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepdims); /* log(sum(exp(x))) without overflow */
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

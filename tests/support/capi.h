@@ -1,0 +1,22 @@
+/* capi.h - what the tests of the public functions share. */
+#ifndef FUSEC_TESTS_SUPPORT_CAPI_H
+#define FUSEC_TESTS_SUPPORT_CAPI_H
+
+#include <fusec/fusec.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A context without a disk cache on the device named (NULL: the interpreter), and a graph; NULL
+ * after a failure, which is reported. */
+fusec_graph *capi_start(const char *device, fusec_context **ctx);
+void capi_end(fusec_context *ctx, fusec_graph *g);
+
+/* The interface used from C++ (capi_cxx.cc): 0 when everything went well. */
+int capi_from_cxx(fusec_graph *g);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

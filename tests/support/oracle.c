@@ -1,0 +1,301 @@
+/* oracle.c - walks a graph node by node: sizes, views, and the elements of every node. */
+#include "tests/support/oracle.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static void *take(size_t n, size_t size) {
+    void *p = calloc(n ? n : 1, size);
+    if (!p) abort();
+    return p;
+}
+
+/* ---- sizes
+ * --------------------------------------------------------------------------------------- */
+
+static int64_t down(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+/* Operands of a symbol have smaller ids than the dims that use it. */
+static void eval_sizes(const fc_dimtab *t, const int64_t *syms, int64_t *sizes) {
+    for (size_t d = 0; d < t->forms.len; d++) {
+        const fc_form *f = &t->forms.at[d];
+        sizes[d] = f->c;
+        for (uint32_t i = 0; i < f->nterms; i++) {
+            const fc_sym *s = &t->syms.at[f->terms[i].sym];
+            int64_t a = sizes[s->a], b = sizes[s->b], v;
+            switch (s->kind) {
+            case FC_SYM_NAMED: v = syms[f->terms[i].sym]; break;
+            case FC_SYM_MUL: v = a * b; break;
+            case FC_SYM_FLOORDIV: v = down(a, b); break;
+            default: v = a - down(a, b) * b;
+            }
+            sizes[d] += f->terms[i].coef * v;
+        }
+    }
+}
+
+/* ---- storage
+ * ---------------------------------------------------------------------------------------- */
+
+uint64_t fc_oracle_load(fusec_dtype t, const void *data, int64_t i) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)data + (size_t)i * fc_dtypes[t].bytes, fc_dtypes[t].bytes);
+    return bits;
+}
+
+void fc_oracle_store(fusec_dtype t, void *data, int64_t i, uint64_t bits) {
+    memcpy((char *)data + (size_t)i * fc_dtypes[t].bytes, &bits, fc_dtypes[t].bytes);
+}
+
+static fc_oval from_bits(fusec_dtype t, uint64_t bits) {
+    return (fc_oval){.bits = bits, .r = fc_o_point(fc_is_float(t) ? fc_o_value(t, bits) : 0)};
+}
+
+static fc_oval from_range(fusec_dtype t, fc_range r) {
+    return (fc_oval){.bits = r.exact ? fc_o_bits(t, r.lo) : 0, .r = r};
+}
+
+static fc_oval open_value(bool taint) {
+    return (fc_oval){.r = fc_o_anything(taint)};
+}
+
+/* ---- one element
+ * ------------------------------------------------------------------------------------ */
+
+static fc_oval cast(fusec_dtype from, fusec_dtype to, fc_oval x) {
+    if (x.r.exact) return from_bits(to, fc_o_cast(from, to, x.bits));
+    if (!fc_is_float(from)) return open_value(x.r.taint);
+    if (fc_is_float(to)) return from_range(to, fc_o_to(to, x.r));
+    uint64_t lo = fc_o_cast(FUSEC_F64, to, fc_o_bits(FUSEC_F64, x.r.lo));
+    uint64_t hi = fc_o_cast(FUSEC_F64, to, fc_o_bits(FUSEC_F64, x.r.hi));
+    uint64_t nan = to == FUSEC_BOOL;
+    bool crosses = to == FUSEC_BOOL && x.r.lo < 0 && x.r.hi > 0;
+    bool one = lo == hi && !crosses && (!x.r.nan || lo == nan);
+    return one ? from_bits(to, lo) : open_value(x.r.taint);
+}
+
+/* The sign and payload of a nan are nobody's promise. */
+static fc_oval bitcast(fusec_dtype from, fusec_dtype to, fc_oval x) {
+    bool nan = fc_is_float(from) && (x.r.exact ? isnan(x.r.lo) : x.r.nan);
+    if (!x.r.exact || nan) return open_value(nan || x.r.taint);
+    return from_bits(to, x.bits);
+}
+
+static fc_oval choose(fusec_dtype t, fc_oval c, fc_oval a, fc_oval b) {
+    if (c.r.exact) return c.bits ? a : b;
+    fc_oval r = open_value(c.r.taint || a.r.taint || b.r.taint);
+    if (fc_is_float(t)) {
+        r = from_range(t, fc_o_union(a.r, b.r));
+        r.r.taint = !r.r.exact && (r.r.taint || c.r.taint);
+    } else if (a.r.exact && b.r.exact && a.bits == b.bits) {
+        r = a;
+    }
+    return r;
+}
+
+static bool is_truth(fc_op op) {
+    return fc_ops[op].rule == FC_RULE_COMPARE || fc_ops[op].rule == FC_RULE_TEST;
+}
+
+static fc_oval elementwise(fc_op op, fusec_dtype t, const fc_oval *x) {
+    int n = fc_ops[op].arity;
+    if (op == FC_OP_where) return choose(t, x[0], x[1], x[2]);
+    if (fc_is_float(t)) {
+        fc_range r = fc_o_apply(op, t, x[0].r, x[1].r, x[2].r);
+        if (!is_truth(op)) return from_range(t, r);
+        return r.exact ? from_bits(FUSEC_BOOL, r.lo != 0) : open_value(r.taint);
+    }
+    bool exact = true, taint = false;
+    for (int i = 0; i < n; i++) {
+        exact = exact && x[i].r.exact;
+        taint = taint || (!x[i].r.exact && x[i].r.taint);
+    }
+    if (!exact) return open_value(taint);
+    return from_bits(t == FUSEC_BOOL || is_truth(op) ? FUSEC_BOOL : t,
+                     fc_o_int_op(op, t, x[0].bits, x[1].bits, x[2].bits));
+}
+
+/* ---- nodes
+ * ------------------------------------------------------------------------------------------- */
+
+static void index_of(const fc_oarray *a, int64_t i, int64_t *at) {
+    for (uint32_t k = a->rank; k-- > 0; i /= a->shape[k]) at[k] = i % a->shape[k];
+}
+
+static int64_t place_of(const fc_oarray *a, const int64_t *at) {
+    int64_t i = 0;
+    for (uint32_t k = 0; k < a->rank; k++) i = i * a->shape[k] + at[k];
+    return i;
+}
+
+/* Where element i of a view comes from. */
+static int64_t source_of(const fc_oracle *o, fc_node id, int64_t i) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_oarray *a = &o->node[id], *s = &o->node[n->src[0]];
+    int64_t at[FC_MAX_RANK], from[FC_MAX_RANK];
+    index_of(a, i, at);
+    for (uint32_t k = 0; k < s->rank; k++) {
+        const int64_t *list = n->op == FC_OP_BROADCAST ? NULL : fc_list_at(o->g, (fc_list)n->attr);
+        if (n->op == FC_OP_BROADCAST)
+            from[k] = s->shape[k] == 1 ? 0 : at[a->rank - s->rank + k];
+        else if (n->op == FC_OP_PERMUTE)
+            from[list[k]] = at[k];
+        else
+            from[k] = o->sizes[list[3 * k]] + at[k] * list[3 * k + 1];
+    }
+    return place_of(s, from);
+}
+
+static void compute_view(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_oarray *s = &o->node[n->src[0]];
+    bool same = n->op == FC_OP_RESHAPE || n->op == FC_OP_MATERIALIZE;
+    for (int64_t i = 0; i < o->node[id].count; i++)
+        o->node[id].at[i] = s->at[same ? i : source_of(o, id, i)];
+}
+
+static void compute_elementwise(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_oarray *a = &o->node[id], *s[3] = {NULL, NULL, NULL};
+    fusec_dtype t = o->node[n->src[n->op == FC_OP_where ? 1 : 0]].dtype;
+    for (int k = 0; k < n->nops; k++) s[k] = &o->node[n->src[k]];
+    for (int64_t i = 0; i < a->count; i++) {
+        fc_oval x[3] = {{.bits = 0}};
+        for (int k = 0; k < n->nops; k++) x[k] = s[k]->at[s[k]->rank == 0 ? 0 : i];
+        if (n->op == FC_OP_CAST)
+            a->at[i] = cast(t, a->dtype, x[0]);
+        else if (n->op == FC_OP_BITCAST)
+            a->at[i] = bitcast(t, a->dtype, x[0]);
+        else
+            a->at[i] = elementwise((fc_op)n->op, t, x);
+    }
+}
+
+/* Elements of one result in C order over the reduced axes. */
+static void compute_reduction(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_oarray *a = &o->node[id], *s = &o->node[n->src[0]];
+    bool reduced[FC_MAX_RANK] = {false};
+    int64_t count = 1, at[FC_MAX_RANK], full[FC_MAX_RANK];
+    for (uint32_t k = 0; k < fc_list_len(o->g, (fc_list)n->attr); k++) {
+        int64_t axis = fc_list_at(o->g, (fc_list)n->attr)[k];
+        reduced[axis] = true;
+        count *= s->shape[axis];
+    }
+    fc_oval *x = take((size_t)count, sizeof *x);
+    for (int64_t i = 0; i < a->count; i++) {
+        index_of(a, i, at);
+        for (uint32_t k = 0, from = 0; k < s->rank; k++) {
+            bool keeps = n->flags & FC_NODE_KEEPDIMS;
+            full[k] = reduced[k] ? 0 : at[from];
+            from += keeps || !reduced[k];
+        }
+        for (int64_t j = 0; j < count; j++) {
+            int64_t rest = j;
+            for (uint32_t k = s->rank; k-- > 0;)
+                if (reduced[k]) {
+                    full[k] = rest % s->shape[k];
+                    rest /= s->shape[k];
+                }
+            x[j] = s->at[place_of(s, full)];
+        }
+        fc_oval v = fc_o_reduce((fc_op)n->op, s->dtype, reduced[s->rank - 1], x, count);
+        a->at[i] = fc_is_float(a->dtype) ? from_range(a->dtype, v.r) : v;
+    }
+    free(x);
+}
+
+static void compute(fc_oracle *o, fc_node id, const void *const *data) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    fc_oarray *a = &o->node[id];
+    int64_t at[FC_MAX_RANK];
+    a->dtype = (fusec_dtype)n->dtype;
+    a->rank = fc_rank(o->g, id);
+    a->count = 1;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        a->shape[k] = o->sizes[fc_axis(o->g, id, k)];
+        a->count *= a->shape[k];
+    }
+    a->at = take((size_t)a->count, sizeof *a->at);
+    if (fc_is_reduction(n->op)) {
+        compute_reduction(o, id);
+        return;
+    }
+    if (fc_is_view(n->op) || n->op == FC_OP_MATERIALIZE) {
+        compute_view(o, id);
+        return;
+    }
+    if (n->nops) {
+        compute_elementwise(o, id);
+        return;
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        if (n->op == FC_OP_INPUT)
+            a->at[i] = from_bits(a->dtype, fc_oracle_load(a->dtype, data[n->attr], i));
+        else if (n->op == FC_OP_CONST)
+            a->at[i] = from_bits(a->dtype, n->attr);
+        else if (n->op == FC_OP_DIM)
+            a->at[i] = from_bits(FUSEC_I64, (uint64_t)o->sizes[n->attr]);
+        else {
+            index_of(a, i, at);
+            a->at[i] = from_bits(FUSEC_I64, (uint64_t)at[n->attr]);
+        }
+    }
+}
+
+void fc_oracle_sizes(fc_oracle *o, const fc_graph *g, const int64_t *syms) {
+    *o = (fc_oracle){.g = g, .sizes = take(g->dims.forms.len, sizeof *o->sizes)};
+    eval_sizes(&g->dims, syms, o->sizes);
+}
+
+void fc_oracle_run(fc_oracle *o, const fc_graph *g, const int64_t *syms, const void *const *data) {
+    size_t n = g->nodes.len;
+    fc_oracle_sizes(o, g, syms);
+    o->node = take(n, sizeof *o->node);
+    bool *live = take(n, sizeof *live);
+    for (size_t i = 0; i < g->outputs.len; i++) live[g->outputs.at[i].node] = true;
+    for (size_t i = n; i-- > 0;)
+        for (int k = 0; live[i] && k < fc_at(g, (fc_node)i)->nops; k++)
+            live[fc_at(g, (fc_node)i)->src[k]] = true;
+    for (size_t i = 0; i < n; i++)
+        if (live[i]) compute(o, (fc_node)i, data);
+    free(live);
+}
+
+void fc_oracle_free(fc_oracle *o) {
+    for (size_t i = 0; o->node && i < o->g->nodes.len; i++) free(o->node[i].at);
+    free(o->node);
+    free(o->sizes);
+    memset(o, 0, sizeof *o);
+}
+
+/* ---- judging
+ * ----------------------------------------------------------------------------------------- */
+
+bool fc_oracle_same(fusec_dtype t, uint64_t a, uint64_t b) {
+    if (a == b) return true;
+    return fc_is_float(t) && isnan(fc_o_value(t, a)) && isnan(fc_o_value(t, b));
+}
+
+bool fc_oracle_accepts(fusec_dtype t, const fc_oval *want, uint64_t got) {
+    if (t == FUSEC_BOOL && got > 1) return false;
+    if (want->r.exact) return fc_oracle_same(t, want->bits, got);
+    if (!fc_is_float(t)) return true;
+    double v = fc_o_value(t, got);
+    return isnan(v) ? want->r.nan : v >= want->r.lo && v <= want->r.hi;
+}
+
+void fc_oracle_print(fusec_dtype t, const fc_oval *want, fc_str *out) {
+    if (want->r.exact && fc_is_float(t))
+        fc_str_printf(out, "%a", want->r.lo);
+    else if (want->r.exact)
+        fc_str_printf(out, "0x%" PRIx64, want->bits);
+    else if (fc_is_float(t))
+        fc_str_printf(out, "%a to %a%s", want->r.lo, want->r.hi, want->r.nan ? " or nan" : "");
+    else
+        fc_str_add(out, "anything");
+}

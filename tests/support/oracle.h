@@ -1,0 +1,93 @@
+/* oracle.h - what a graph computes, by the letter of docs/semantics.md: the judge of all backends.
+ *
+ * In: a graph as the user built it, its sizes and its inputs. Out: for every element of every node
+ * the exact bits, or the range its value must lie in, or "not fixed". It walks the graph node by
+ * node and shares no code with passes, op table expansions, evaluator or emitters; it is slow on
+ * purpose.
+ *
+ * Exact-class operations are exact while their operands are. Functions give a range by the bounds
+ * of semantics.md (MPFR for f64, double-precision libm for the narrower types); what follows is
+ * computed on the ends of ranges, which is sound because rounding is monotone. A comparison, cast
+ * or choice that the range leaves open makes the value "not fixed". So does what reads the sign or
+ * payload of a nan; such values are tainted, which means that not even two runs need to agree. */
+#ifndef FUSEC_TESTS_SUPPORT_ORACLE_H
+#define FUSEC_TESTS_SUPPORT_ORACLE_H
+
+#include "ir/graph.h"
+
+/* A float of a given width. Exact: lo is the value, to the sign of a zero; it may be nan. Else any
+ * value from lo to hi, and nan too if `nan`. */
+typedef struct fc_range {
+    double lo, hi;
+    bool exact, nan, taint;
+} fc_range;
+
+/* An element. Floats: `r`. Integers and bool: `bits`, or anything when r.exact is false. */
+typedef struct fc_oval {
+    uint64_t bits;
+    fc_range r;
+} fc_oval;
+
+typedef struct fc_oarray {
+    fusec_dtype dtype;
+    uint32_t rank;
+    int64_t shape[FC_MAX_RANK];
+    int64_t count;
+    fc_oval *at; /* C order; NULL while not computed */
+} fc_oarray;
+
+typedef struct fc_oracle {
+    const fc_graph *g;
+    int64_t *sizes;  /* of all dims */
+    fc_oarray *node; /* of all nodes; only those that outputs need have values */
+} fc_oracle;
+
+/* `syms`: values of the named symbols, by symbol number. `data`: C-order arrays of the inputs. */
+void fc_oracle_run(fc_oracle *o, const fc_graph *g, const int64_t *syms, const void *const *data);
+/* Only the sizes, no node. */
+void fc_oracle_sizes(fc_oracle *o, const fc_graph *g, const int64_t *syms);
+void fc_oracle_free(fc_oracle *o);
+
+/* Whether the storage bits `got` are a right value for `want`. */
+bool fc_oracle_accepts(fusec_dtype t, const fc_oval *want, uint64_t got);
+/* Equal bits, or both nan. */
+bool fc_oracle_same(fusec_dtype t, uint64_t a, uint64_t b);
+uint64_t fc_oracle_load(fusec_dtype t, const void *data, int64_t i);
+void fc_oracle_store(fusec_dtype t, void *data, int64_t i, uint64_t bits);
+void fc_oracle_print(fusec_dtype t, const fc_oval *want, fc_str *out);
+
+/* ---- the parts ------------------------------------------------------------------------------ */
+
+/* oracle_scalar.c: exact scalars */
+double fc_o_value(fusec_dtype t, uint64_t bits); /* of a float */
+uint64_t fc_o_bits(fusec_dtype t, double v);     /* to a float, nearest even, one rounding */
+double fc_o_round(fusec_dtype t, double v);      /* the same as a value */
+uint64_t fc_o_cast(fusec_dtype from, fusec_dtype to, uint64_t bits);
+uint64_t fc_o_int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c);
+/* Operations of the exact class in f32 (or f64 when `wide`); a test gives 0 or 1. False: the
+ * operation is not one of them. */
+bool fc_o_float_op(fc_op op, bool wide, double a, double b, double c, double *out);
+
+/* oracle_math.c: the range a function of exact arguments must lie in; t is the dtype of the result.
+ * False when there is no reference. */
+bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out);
+
+/* oracle_range.c: the same on ranges */
+fc_range fc_o_point(double v);
+fc_range fc_o_anything(bool taint);
+fc_range fc_o_union(fc_range a, fc_range b);
+fc_range fc_o_add(bool wide, fc_range a, fc_range b);
+fc_range fc_o_sub(bool wide, fc_range a, fc_range b);
+fc_range fc_o_mul(bool wide, fc_range a, fc_range b);
+fc_range fc_o_div(bool wide, fc_range a, fc_range b);
+fc_range fc_o_sqrt(bool wide, fc_range a);
+fc_range fc_o_minmax(bool max, fc_range a, fc_range b);
+fc_range fc_o_to(fusec_dtype t, fc_range a); /* rounded */
+/* Any elementwise row on floats of dtype t, with its rounding. For comparisons and tests the range
+ * is the point 0 or 1, or not exact. */
+fc_range fc_o_apply(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c);
+
+/* oracle_reduce.c: one result from n elements, by the trees of semantics.md */
+fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n);
+
+#endif

@@ -1,0 +1,91 @@
+/* random_graph.h - random valid typed graphs as recipes: what to build, not what was built.
+ *
+ * A recipe can be built with symbolic or with constant sizes, and can be shrunk: every change
+ * leaves it valid or is refused. Sizes are a table; size 0 of the table is the literal 1, and two
+ * sizes of a shape are equal only if their numbers are. */
+#ifndef FUSEC_TESTS_SUPPORT_RANDOM_GRAPH_H
+#define FUSEC_TESTS_SUPPORT_RANDOM_GRAPH_H
+
+#include "tests/support/oracle_run.h"
+
+enum { RG_NODES = 128, RG_RANK = 8, RG_SIZES = 200, RG_NAMES = 4, RG_OUTPUTS = 16 };
+
+typedef enum rg_size_kind {
+    RG_CONST, /* value */
+    RG_NAME,  /* a symbol: number a */
+    RG_PLUS,  /* size a + c */
+    RG_TIMES, /* size a * size b */
+    RG_OVER   /* size a / c, exact */
+} rg_size_kind;
+
+typedef struct rg_size {
+    rg_size_kind kind;
+    int a, b;
+    int64_t c, value;
+} rg_size;
+
+typedef enum rg_kind {
+    RG_INPUT,
+    RG_NUMBER, /* bits */
+    RG_DIM,    /* size[0] as a value */
+    RG_IOTA,
+    RG_OP,
+    RG_CAST,
+    RG_BITCAST,
+    RG_BROADCAST,
+    RG_PERMUTE,
+    RG_SLICE,
+    RG_RESHAPE,
+    RG_STORE,
+    RG_REDUCE,
+    RG_LOGSUMEXP
+} rg_kind;
+
+typedef struct rg_cut { /* of an axis: start is `from` plus size `of` (or nothing: -1) */
+    int of;
+    int64_t from, step;
+} rg_cut;
+
+typedef struct rg_node {
+    rg_kind kind;
+    fc_op op;
+    fusec_dtype t;
+    int rank, shape[RG_RANK]; /* of the result, as the builders will have it */
+    int src[3];
+    uint64_t bits;         /* RG_NUMBER; inputs: seed of the values */
+    int64_t axes[RG_RANK]; /* permutation; reduced axes */
+    int naxes;
+    bool keep;
+    rg_cut cut[RG_RANK];
+} rg_node;
+
+typedef struct rg {
+    rg_size size[RG_SIZES];
+    rg_node node[RG_NODES];
+    int output[RG_OUTPUTS];
+    int64_t name[RG_NAMES]; /* values of the symbols */
+    int nsizes, nnodes, noutputs;
+    bool exact; /* no transcendental function */
+} rg;
+
+typedef struct rg_options {
+    int nodes;        /* at most */
+    int64_t elements; /* of any node, at most */
+    bool exact;       /* exact-class operations only */
+} rg_options;
+
+void rg_make(rg *r, fc_rng *rng, const rg_options *o);
+/* Sizes worked out again; whether all is still in range. */
+bool rg_valid(rg *r);
+/* A graph with only what the outputs need. Its inputs are the recipe's in order; input[i] tells
+ * which node the i-th is. Named symbols are those of the recipe; syms[] (by symbol number, room for
+ * 256) gets their values. */
+void rg_build(const rg *r, bool symbolic, fc_graph *g, int *input, int64_t *syms);
+/* The values of the input that node n makes. */
+void rg_fill(const rg *r, int node, fc_tensor *t);
+
+/* Makes r smaller while `fails` says it still fails; at most `tries` calls. */
+typedef bool rg_fails(const rg *r, void *arg);
+void rg_shrink(rg *r, rg_fails *fails, void *arg, int tries);
+
+#endif

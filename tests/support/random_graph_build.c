@@ -1,0 +1,275 @@
+/* random_graph_build.c - from a recipe to a graph, its input values, and to smaller recipes. */
+#include "tests/support/random_graph.h"
+
+#include <stdio.h>
+
+/* ---- validity
+ * ------------------------------------------------------------------------------------------ */
+
+static int64_t value(const rg *r, int size) {
+    return r->size[size].value;
+}
+
+static bool slice_ok(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]];
+    for (int k = 0; k < n->rank; k++) {
+        const rg_cut *c = &n->cut[k];
+        int64_t axis = value(r, s->shape[k]), size = value(r, n->shape[k]);
+        int64_t start = c->from + (c->of < 0 ? 0 : value(r, c->of)),
+                last = start + (size - 1) * c->step;
+        int64_t low = c->step > 0 ? start : last, high = c->step > 0 ? last : start;
+        if (low < 0 || high > axis - 1) return false;
+    }
+    return true;
+}
+
+static int64_t count(const rg *r, const rg_node *n) {
+    int64_t c = 1;
+    for (int k = 0; k < n->rank; k++) c *= value(r, n->shape[k]);
+    return c;
+}
+
+static bool reduction_ok(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]];
+    bool needs = n->kind == RG_LOGSUMEXP || fc_ops[n->op].flags & FC_F_EMPTY_IS_ERROR;
+    for (int i = 0; needs && i < n->naxes; i++)
+        if (value(r, s->shape[n->axes[i]]) == 0) return false;
+    return true;
+}
+
+/* Sizes refer to earlier sizes only. */
+bool rg_valid(rg *r) {
+    for (int i = 0; i < r->nsizes; i++) {
+        rg_size *s = &r->size[i];
+        if (s->kind == RG_NAME) s->value = r->name[s->a];
+        if (s->kind == RG_PLUS) s->value = value(r, s->a) + s->c;
+        if (s->kind == RG_TIMES) s->value = value(r, s->a) * value(r, s->b);
+        if (s->kind == RG_OVER) {
+            if (value(r, s->a) % s->c) return false;
+            s->value = value(r, s->a) / s->c;
+        }
+        if (s->value < 0) return false;
+    }
+    for (int i = 0; i < r->nnodes; i++) {
+        const rg_node *n = &r->node[i];
+        if (n->kind == RG_SLICE && !slice_ok(r, n)) return false;
+        if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
+        if ((n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) && !reduction_ok(r, n)) return false;
+    }
+    return true;
+}
+
+static int operands(const rg_node *n) {
+    if (n->kind == RG_OP) return fc_ops[n->op].arity;
+    return n->kind > RG_OP;
+}
+
+static void find_live(const rg *r, bool *live) {
+    memset(live, 0, RG_NODES * sizeof *live);
+    for (int i = 0; i < r->noutputs; i++) live[r->output[i]] = true;
+    for (int i = r->nnodes; i-- > 0;)
+        for (int k = 0; live[i] && k < operands(&r->node[i]); k++) live[r->node[i].src[k]] = true;
+}
+
+/* ---- building
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct builder {
+    const rg *r;
+    fc_graph *g;
+    fc_dim dim[RG_SIZES];
+    fc_node node[RG_NODES];
+} builder;
+
+static void build_sizes(builder *b, bool symbolic, int64_t *syms) {
+    static const char *const names[RG_NAMES] = {"n", "m", "k", "p"};
+    fc_dimtab *t = &b->g->dims;
+    for (int i = 0; i < b->r->nsizes; i++) {
+        const rg_size *s = &b->r->size[i];
+        fc_dim d = fc_dim_const(t, s->value), c = fc_dim_const(t, s->c);
+        uint32_t sym;
+        if (symbolic && s->kind == RG_NAME) {
+            d = fc_dim_named(t, names[s->a]);
+            if (fc_dim_is_sym(t, d, &sym)) syms[sym] = s->value;
+        }
+        if (symbolic && s->kind == RG_PLUS) d = fc_dim_add(t, b->dim[s->a], c);
+        if (symbolic && s->kind == RG_TIMES) d = fc_dim_mul(t, b->dim[s->a], b->dim[s->b]);
+        if (symbolic && s->kind == RG_OVER) d = fc_dim_floordiv(t, b->dim[s->a], c);
+        b->dim[i] = d;
+    }
+}
+
+static fc_node build_slice(builder *b, const rg_node *n) {
+    fc_slice s[RG_RANK];
+    fc_dimtab *t = &b->g->dims;
+    for (int k = 0; k < n->rank; k++) {
+        const rg_cut *c = &n->cut[k];
+        fc_dim start = fc_dim_const(t, c->from);
+        if (c->of >= 0) start = fc_dim_add(t, b->dim[c->of], start);
+        s[k] = (fc_slice){start, c->step, b->dim[n->shape[k]]};
+    }
+    return fc_build_slice(b->g, b->node[n->src[0]], s);
+}
+
+static fc_node build_node(builder *b, int i) {
+    const rg_node *n = &b->r->node[i];
+    fc_graph *g = b->g;
+    fc_dim shape[RG_RANK];
+    fc_node x[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+    char name[16];
+    snprintf(name, sizeof name, "x%d", i);
+    for (int k = 0; k < n->rank; k++) shape[k] = b->dim[n->shape[k]];
+    for (int k = 0; k < operands(n); k++) x[k] = b->node[n->src[k]];
+    switch (n->kind) {
+    case RG_INPUT: return fc_build_input(g, name, n->t, (uint32_t)n->rank, shape);
+    case RG_NUMBER: return fc_build_const(g, n->t, n->bits);
+    case RG_DIM: return fc_build_dim(g, b->dim[n->naxes]);
+    case RG_IOTA: return fc_build_iota(g, shape[0]);
+    case RG_OP: return fc_build_op(g, n->op, x[0], x[1], x[2]);
+    case RG_CAST: return fc_build_cast(g, x[0], n->t);
+    case RG_BITCAST: return fc_build_bitcast(g, x[0], n->t);
+    case RG_BROADCAST: return fc_build_broadcast(g, x[0], (uint32_t)n->rank, shape);
+    case RG_PERMUTE: return fc_build_permute(g, x[0], n->axes);
+    case RG_SLICE: return build_slice(b, n);
+    case RG_RESHAPE: return fc_build_reshape(g, x[0], (uint32_t)n->rank, shape);
+    case RG_STORE: return fc_build_materialize(g, x[0]);
+    case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
+    default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
+    }
+}
+
+void rg_build(const rg *r, bool symbolic, fc_graph *g, int *input, int64_t *syms) {
+    bool live[RG_NODES];
+    builder b = {.r = r, .g = g};
+    char name[16];
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    find_live(r, live);
+    memset(syms, 0, 256 * sizeof *syms);
+    build_sizes(&b, symbolic, syms);
+    for (int i = 0; i < r->nnodes; i++) {
+        if (!live[i]) continue;
+        if (r->node[i].kind == RG_INPUT) *input++ = i;
+        b.node[i] = build_node(&b, i);
+    }
+    for (int i = 0; i < r->noutputs; i++) {
+        snprintf(name, sizeof name, "y%d", i);
+        fc_build_output(g, name, b.node[r->output[i]]);
+    }
+}
+
+/* Half of the inputs have special values among the others, so that the rest says something about
+ * ordinary ones. */
+void rg_fill(const rg *r, int node, fc_tensor *t) {
+    fc_rng rng = {r->node[node].bits};
+    int64_t n = fc_array_count(t);
+    bool tame = fc_random(&rng) % 2;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t how = fc_below(&rng, 4);
+        uint64_t bits =
+            tame || how < 2 ? fc_random_value(t->dtype, &rng, true)
+            : how == 2      ? fc_random_value(t->dtype, &rng, false)
+                       : fc_special(t->dtype, (uint32_t)fc_below(&rng, fc_special_count(t->dtype)));
+        fc_oracle_store(t->dtype, t->data, i, bits);
+    }
+}
+
+/* ---- shrinking
+ * --------------------------------------------------------------------------------------------- */
+
+typedef struct shrinker {
+    rg *best;
+    rg_fails *fails;
+    void *arg;
+    int tries;
+} shrinker;
+
+/* Takes the changed recipe if it is valid and still fails. */
+static bool take(shrinker *s, rg *changed) {
+    if (s->tries <= 0 || !rg_valid(changed)) return false;
+    s->tries--;
+    if (!s->fails(changed, s->arg)) return false;
+    *s->best = *changed;
+    return true;
+}
+
+static bool drop_outputs(shrinker *s) {
+    bool any = false;
+    for (int i = s->best->noutputs; i-- > 0 && s->best->noutputs > 1;) {
+        rg r = *s->best;
+        r.output[i] = r.output[--r.noutputs];
+        any |= take(s, &r);
+    }
+    return any;
+}
+
+/* An output moves to an operand: what comes after it is not needed. */
+static bool raise_outputs(shrinker *s) {
+    bool any = false;
+    for (int i = 0; i < s->best->noutputs; i++)
+        for (int k = 0; k < operands(&s->best->node[s->best->output[i]]); k++) {
+            rg r = *s->best;
+            r.output[i] = r.node[r.output[i]].src[k];
+            if (take(s, &r)) any = true;
+        }
+    return any;
+}
+
+static bool same_type(const rg_node *a, const rg_node *b) {
+    return a->t == b->t && a->rank == b->rank &&
+           !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]);
+}
+
+/* A node becomes one of its operands, or an input. */
+static bool cut_nodes(shrinker *s) {
+    bool any = false, live[RG_NODES];
+    for (int i = s->best->nnodes; i-- > 0;) {
+        find_live(s->best, live);
+        const rg_node old = s->best->node[i];
+        if (!live[i] || old.kind == RG_INPUT) continue;
+        bool done = false;
+        for (int k = 0; !done && k < operands(&old); k++) {
+            if (!same_type(&old, &s->best->node[old.src[k]])) continue;
+            rg r = *s->best;
+            for (int j = i + 1; j < r.nnodes; j++)
+                for (int q = 0; q < operands(&r.node[j]); q++)
+                    if (r.node[j].src[q] == i) r.node[j].src[q] = old.src[k];
+            for (int j = 0; j < r.noutputs; j++)
+                if (r.output[j] == i) r.output[j] = old.src[k];
+            done = take(s, &r);
+        }
+        if (!done) {
+            rg r = *s->best;
+            r.node[i].kind = RG_INPUT;
+            r.node[i].bits = (uint64_t)i;
+            done = take(s, &r);
+        }
+        any |= done;
+    }
+    return any;
+}
+
+static bool shrink_sizes(shrinker *s) {
+    static const int64_t smaller[] = {1, 2, 3, 7, 8, 16, 33, 128};
+    bool any = false;
+    for (int i = 0; i < RG_NAMES; i++)
+        for (size_t k = 0; k < FC_COUNT(smaller); k++) {
+            rg r = *s->best;
+            if (smaller[k] >= r.name[i]) break;
+            r.name[i] = smaller[k];
+            if (take(s, &r)) {
+                any = true;
+                break;
+            }
+        }
+    return any;
+}
+
+void rg_shrink(rg *r, rg_fails *fails, void *arg, int tries) {
+    shrinker s = {r, fails, arg, tries};
+    for (bool any = true; any && s.tries > 0;) {
+        any = drop_outputs(&s);
+        any |= raise_outputs(&s);
+        any |= cut_nodes(&s);
+        any |= shrink_sizes(&s);
+    }
+}

@@ -1,0 +1,29 @@
+/* shell.h - runs the command `fusec` as a user would: in a shell, in an empty folder of its own.
+ *
+ *     shell sh;
+ *     if (!shell_open(&sh)) return;                 the test has failed already
+ *     shell_run(&sh, "fusec -e 'x*2' x=3");         `fusec` is the command that was built
+ *     FC_EXPECT_STREQ(sh.out, "6\n");
+ *     shell_close(&sh);                             removes the folder
+ */
+#ifndef FUSEC_TESTS_SUPPORT_SHELL_H
+#define FUSEC_TESTS_SUPPORT_SHELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct shell {
+    char folder[200];
+    int code; /* of the last run; 128 + the signal's number if one ended it */
+    char *out, *err;
+    size_t out_len;
+} shell;
+
+bool shell_open(shell *sh);
+/* Runs a script; its compiled kernels are kept in the folder. False (and a failed test) only when
+ * no shell could be started. */
+bool shell_run(shell *sh, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool shell_write(shell *sh, const char *name, const char *text);
+void shell_close(shell *sh);
+
+#endif

@@ -1,0 +1,509 @@
+/* test_capi_run.c - the public functions that compute: evaluation on demand and its plan cache,
+ * programs, memory, threads. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/base.h"
+#include "tests/support/capi.h"
+#include "tests/support/test.h"
+
+#define START()                                                                                    \
+    fusec_context *ctx;                                                                            \
+    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
+    FC_ASSERT_TRUE(g != NULL)
+#define END() capi_end(ctx, g)
+
+static fusec_value bind(fusec_graph *g, int64_t n, const float *data) {
+    return fusec_array(g, FUSEC_F32, 1, &n, data);
+}
+
+static uint64_t plans(const fusec_context *ctx) {
+    fusec_counters c;
+    fusec_get_counters(ctx, &c);
+    return c.plans;
+}
+
+static uint64_t compiles(const fusec_context *ctx) {
+    fusec_counters c;
+    fusec_get_counters(ctx, &c);
+    return c.compiles;
+}
+
+/* ---- on demand ------------------------------------------------------------------------------- */
+
+FC_TEST(capi_run, views_and_operations) {
+    START();
+    float in[6] = {1, 2, 3, 4, 5, 6}, out[6] = {0};
+    int64_t shape[2] = {2, 3}, got[2];
+    fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, in);
+    fusec_value t = fusec_transpose(x, NULL);
+    FC_EXPECT_OK_TEXT(fusec_shape(t, got), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(got[0] * 10 + got[1], 32);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_mul(t, fusec_num(2)), out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 8);
+    fusec_value s = fusec_slice(fusec_flip(x, 1), 1, 0, 2, 1); /* 3 2 | 6 5 */
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_neg(s), out, 16), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[2], -6);
+    fusec_dim flat[1] = {fusec_size(g, 6)};
+    fusec_value r =
+        fusec_add(fusec_reshape(x, 1, flat), fusec_cast(fusec_arange(g, flat[0]), FUSEC_F32));
+    FC_ASSERT_OK_TEXT(fusec_read(r, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[5], 11);
+    fusec_value m = fusec_sub(x, fusec_mean(x, 1, (int[]){0}, 1));
+    FC_ASSERT_OK_TEXT(fusec_read(m, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], 1.5);
+    fusec_value d = fusec_mul(x, fusec_cast(fusec_dim_value(fusec_dim_of(x, 1)), FUSEC_F32));
+    FC_ASSERT_OK_TEXT(fusec_read(d, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[0], 3);
+    END();
+}
+
+FC_TEST(capi_run, slices_as_in_python) {
+    START();
+    float in[7] = {0, 1, 2, 3, 4, 5, 6}, out[7];
+    static const struct {
+        int64_t start, stop, step;
+        int n;
+        float first, last;
+    } rows[] = {{FUSEC_END, FUSEC_END, 1, 7, 0, 6},
+                {1, FUSEC_END, 1, 6, 1, 6},
+                {FUSEC_END, -1, 1, 6, 0, 5},
+                {-3, FUSEC_END, 1, 3, 4, 6},
+                {0, 7, 2, 4, 0, 6},
+                {0, 7, 3, 3, 0, 6},
+                {1, 7, 5, 2, 1, 6},
+                {FUSEC_END, FUSEC_END, -1, 7, 6, 0},
+                {5, 1, -2, 2, 5, 3},
+                {-1, FUSEC_END, -3, 3, 6, 0},
+                {3, 3, 1, 0, 0, 0}};
+    for (size_t i = 0; i < FC_COUNT(rows); i++) {
+        fusec_value v = fusec_slice(bind(g, 7, in), 0, rows[i].start, rows[i].stop, rows[i].step);
+        int64_t n = -1;
+        FC_TRACE("row %zu", i);
+        FC_EXPECT_OK_TEXT(fusec_shape(v, &n), fusec_message(ctx));
+        FC_EXPECT_EQ_I64(n, rows[i].n);
+        FC_EXPECT_OK_TEXT(fusec_read(fusec_add(v, fusec_num(0)), out, (size_t)rows[i].n * 4),
+                          fusec_message(ctx));
+        if (rows[i].n) {
+            FC_EXPECT_EQ_F64(out[0], rows[i].first);
+            FC_EXPECT_EQ_F64(out[rows[i].n - 1], rows[i].last);
+        }
+        FC_UNTRACE();
+        fusec_graph_reset(g);
+    }
+    END();
+}
+
+FC_TEST(capi_run, leaves_constants_and_empty_arrays_can_be_read) {
+    START();
+    float in[3] = {1, 2, 3}, out[3] = {0};
+    double d = 0;
+    int64_t i = 0;
+    FC_EXPECT_OK_TEXT(fusec_read(bind(g, 3, in), out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[2], 3);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_const(g, FUSEC_F64, 2.5), &d, sizeof d), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(d, 2.5);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_dim_value(fusec_dim_of(bind(g, 3, in), 0)), &i, sizeof i),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_I64(i, 3);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_sin(bind(g, 0, NULL)), NULL, 0), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_sum(bind(g, 0, NULL), 0, NULL, 0), out, 4),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[0], 0);
+    fusec_dim four = fusec_size(g, 4);
+    uint16_t h[4] = {0};
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_full(g, FUSEC_F16, 1, 1, &four), h, sizeof h),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_I64(h[3], 0x3c00);
+    const void *p = NULL;
+    FC_EXPECT_OK_TEXT(fusec_data(bind(g, 3, in), &p), fusec_message(ctx));
+    FC_EXPECT_EQ_PTR(p, in);
+    FC_EXPECT_EQ_I64(fusec_read(bind(g, 3, in), out, 8), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "12 bytes");
+    FC_EXPECT_EQ_I64(fusec_read(bind(g, 3, in), NULL, 12), FUSEC_INVALID);
+    END();
+}
+
+FC_TEST(capi_run, results_stay_with_their_values) {
+    START();
+    float in[4] = {1, 2, 3, 4}, out[4];
+    const void *first, *again;
+    fusec_value x = bind(g, 4, in), y = fusec_mul(x, x), s = fusec_sum(y, 0, NULL, 0);
+    fusec_value pair[4] = {y, s, y, x};
+    FC_ASSERT_OK_TEXT(fusec_eval(pair, 4), fusec_message(ctx));
+    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    FC_ASSERT_OK_TEXT(fusec_data(y, &first), fusec_message(ctx));
+    memset(in, 0, sizeof in); /* the results do not need the array any more */
+    FC_ASSERT_OK_TEXT(fusec_read(y, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], 16);
+    FC_ASSERT_OK_TEXT(fusec_data(y, &again), fusec_message(ctx));
+    FC_EXPECT_EQ_PTR(first, again);
+    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    fusec_value z = fusec_div(y, s); /* from the stored y and the stored scalar */
+    FC_ASSERT_OK_TEXT(fusec_read(z, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_NEAR(out[3], 16.0 / 30, 1e-6);
+    END();
+}
+
+/* One step of a loop: an expression with several sizes, views and a reduction. */
+static fusec_status step(fusec_graph *g, int64_t n, const float *a, const float *b, float *out) {
+    int64_t shape[2] = {3, n};
+    fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, a), y = bind(g, n, b);
+    fusec_value z = fusec_sub(x, fusec_max(x, 1, (int[]){-1}, 1));
+    z = fusec_mul(fusec_exp(z), fusec_add(y, fusec_num(1)));
+    z = fusec_add(fusec_slice(z, 1, 1, FUSEC_END, 1), fusec_slice(z, 1, 0, -1, 1));
+    return fusec_read(z, out, (size_t)(3 * (n - 1)) * sizeof *out);
+}
+
+FC_TEST(capi_run, a_loop_plans_and_compiles_once) {
+    START();
+    static float a[3 * 64], b[64], out[3 * 64], want[3 * 64];
+    for (int i = 0; i < 3 * 64; i++) a[i] = (float)(i % 17) * 0.1f;
+    for (int i = 0; i < 64; i++) b[i] = (float)i;
+    FC_ASSERT_OK_TEXT(step(g, 64, a, b, want), fusec_message(ctx));
+    uint64_t compiled = compiles(ctx);
+    FC_EXPECT_GE_I64((int64_t)compiled, 1);
+    for (int i = 0; i < 5; i++) { /* the same graph, going on */
+        FC_ASSERT_OK_TEXT(step(g, 64, a, b, out), fusec_message(ctx));
+        FC_EXPECT_MEMEQ(out, want, sizeof(float) * 3 * 63);
+    }
+    for (int i = 0; i < 5; i++) { /* after a reset */
+        fusec_graph_reset(g);
+        FC_ASSERT_OK_TEXT(step(g, 64, a, b, out), fusec_message(ctx));
+    }
+    for (int i = 0; i < 5; i++) { /* new graphs, other sizes */
+        fusec_graph *fresh = NULL;
+        FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &fresh), fusec_message(ctx));
+        FC_ASSERT_OK_TEXT(step(fresh, 20 + 4 * i, a, b, out), fusec_message(ctx));
+        fusec_graph_free(fresh);
+    }
+    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    FC_EXPECT_EQ_U64(compiles(ctx), compiled);
+    END();
+}
+
+FC_TEST(capi_run, other_structures_are_other_plans) {
+    START();
+    float in[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, out[9];
+    int64_t square[2] = {3, 3};
+    fusec_value x = bind(g, 3, in), y = fusec_array(g, FUSEC_F32, 2, square, in);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(x, fusec_num(1)), out, 12), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(x, fusec_num(2)), out, 12), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[0], 3);
+    FC_EXPECT_EQ_U64(plans(ctx), 2);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(y, fusec_num(2)), out, 36), fusec_message(ctx));
+    FC_EXPECT_EQ_U64(plans(ctx), 3);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_sub(x, y), out, 36), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], -3);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_sub(y, x), out, 36), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], 3);
+    FC_EXPECT_EQ_U64(plans(ctx), 5);
+    END();
+}
+
+FC_TEST(capi_run, the_plan_cache_is_bounded) {
+    START();
+    float in[2] = {1, 2}, out[2];
+    for (int i = 0; i < 300; i++) {
+        fusec_graph_reset(g);
+        FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(i)), out, 8),
+                          fusec_message(ctx));
+        FC_ASSERT_EQ_F64(out[1], 2.0f + (float)i);
+    }
+    FC_EXPECT_EQ_U64(plans(ctx), 300);
+    fusec_graph_reset(g);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(299)), out, 8),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_U64(plans(ctx), 300); /* recent: still there */
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(0)), out, 8),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_U64(plans(ctx), 301); /* the oldest went */
+    END();
+}
+
+FC_TEST(capi_run, long_chains_do_not_overflow_the_stack) {
+    START();
+    float in[2] = {0, 1}, out[2];
+    fusec_value x = bind(g, 2, in), y = x;
+    for (int i = 0; i < 20000; i++) y = fusec_add(y, x);
+    FC_ASSERT_OK_TEXT(fusec_read(y, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 20001);
+    fusec_dim d = fusec_dim_of(x, 0), n = d;
+    for (int i = 0; i < 100; i++)
+        n = fusec_dim_sub(fusec_dim_mul(n, d), n); /* (2*n - n): stays 2, as a deep term */
+    FC_ASSERT_OK_TEXT(
+        fusec_read(fusec_mul(x, fusec_cast(fusec_dim_value(n), FUSEC_F32)), out, sizeof out),
+        fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 2);
+    END();
+}
+
+FC_TEST(capi_run, what_has_no_data_is_refused) {
+    START();
+    float in[2] = {0, 1}, out[2];
+    fusec_dim n = fusec_sym(g, "n");
+    fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n);
+    FC_EXPECT_EQ_I64(fusec_read(x, out, 8), FUSEC_UNKNOWN_DIM);
+    FC_EXPECT_EQ_I64(fusec_eval(&x, 1), FUSEC_UNKNOWN_DIM);
+    fusec_value s = fusec_input(g, "s", FUSEC_F32, 0, NULL), y = fusec_mul(bind(g, 2, in), s);
+    FC_EXPECT_EQ_I64(fusec_read(y, out, 8), FUSEC_MISSING_INPUT);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "input s has no data");
+    FC_EXPECT_EQ_I64(fusec_read(fusec_arange(g, n), out, 8), FUSEC_UNKNOWN_DIM);
+    fusec_program *p;
+    fusec_output(g, "y", y);
+    FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "fusec_input");
+    END();
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static fusec_program *softmax_program(fusec_context *ctx) {
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    FC_EXPECT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    fusec_dim mn[2] = {fusec_sym(g, "m"), fusec_sym(g, "n")};
+    fusec_value x = fusec_input(g, "x", FUSEC_F32, 2, mn);
+    fusec_value e = fusec_exp(fusec_sub(x, fusec_max(x, 1, (int[]){-1}, 1)));
+    fusec_output(g, "p", fusec_div(e, fusec_sum(e, 1, (int[]){-1}, 1)));
+    fusec_output(g, "rows", fusec_sum(x, 1, (int[]){-1}, 0));
+    FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    fusec_graph_free(g); /* not needed by the program */
+    return p;
+}
+
+static void check_softmax(const float *x, const float *p, int64_t m, int64_t n) {
+    for (int64_t r = 0; r < m; r++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++) sum += exp((double)x[r * n + i]);
+        for (int64_t i = 0; i < n; i++)
+            FC_EXPECT_NEAR(p[r * n + i], exp((double)x[r * n + i]) / sum, 1e-5);
+    }
+}
+
+FC_TEST(capi_run, one_program_many_sizes) {
+    START();
+    static float x[40 * 50], y[40 * 50], rows[50];
+    static const int64_t shapes[][2] = {{3, 5}, {1, 1}, {40, 50}, {7, 8}, {2, 33}, {0, 5}};
+    for (int i = 0; i < 40 * 50; i++) x[i] = (float)(i % 13) * 0.25f;
+    fusec_program *p = softmax_program(ctx);
+    FC_ASSERT_TRUE(p != NULL);
+    FC_EXPECT_EQ_I64(fusec_input_count(p), 1);
+    FC_EXPECT_EQ_I64(fusec_output_count(p), 2);
+    FC_EXPECT_STREQ(fusec_input_name(p, 0), "x");
+    FC_EXPECT_STREQ(fusec_output_name(p, 1), "rows");
+    FC_EXPECT_TRUE(fusec_output_name(p, 2) == NULL && fusec_input_name(p, -1) == NULL);
+    FC_EXPECT_EQ_I64(fusec_output_dtype(p, 0), FUSEC_F32);
+    FC_EXPECT_EQ_I64(fusec_output_rank(p, 0) * 10 + fusec_output_rank(p, 1), 21);
+    FC_EXPECT_GE_I64(fusec_kernel_count(p), 1);
+    for (size_t i = 0; i < FC_COUNT(shapes); i++) {
+        int64_t got[3] = {-1, -1, -1};
+        fusec_tensor in = {x, shapes[i], 2, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor out[2] = {{y, shapes[i], 2, FUSEC_F32, FUSEC_HOST},
+                               {rows, shapes[i], 1, FUSEC_F32, FUSEC_HOST}};
+        FC_EXPECT_OK_TEXT(fusec_output_shapes(p, 1, &in, got, 3), fusec_message(ctx));
+        FC_EXPECT_EQ_I64(got[0] * 10000 + got[1] * 100 + got[2],
+                         shapes[i][0] * 10000 + shapes[i][1] * 100 + shapes[i][0]);
+        FC_ASSERT_OK_TEXT(fusec_run(p, 1, &in, 2, out), fusec_message(ctx));
+        check_softmax(x, y, shapes[i][0], shapes[i][1]);
+    }
+    uint64_t compiled = fusec_compile_count(p);
+    int64_t again[2] = {11, 31};
+    fusec_tensor in = {x, again, 2, FUSEC_F32, FUSEC_HOST};
+    fusec_tensor out[2] = {{y, again, 2, FUSEC_F32, FUSEC_DEVICE},
+                           {rows, again, 1, FUSEC_F32, FUSEC_HOST}};
+    FC_ASSERT_OK_TEXT(fusec_run_on(p, NULL, 1, &in, 2, out), fusec_message(ctx));
+    FC_EXPECT_EQ_U64(fusec_compile_count(p), compiled);
+    fusec_program_free(p);
+    END();
+}
+
+FC_TEST(capi_run, wrong_calls) {
+    START();
+    float x[6] = {0}, y[6], rows[2];
+    int64_t s23[2] = {2, 3}, s32[2] = {3, 2}, minus[2] = {-2, 3}, huge[2] = {INT64_MAX, 3};
+    fusec_program *p = softmax_program(ctx);
+    FC_ASSERT_TRUE(p != NULL);
+    fusec_tensor in = {x, s23, 2, FUSEC_F32, FUSEC_HOST};
+    fusec_tensor out[2] = {{y, s23, 2, FUSEC_F32, FUSEC_HOST},
+                           {rows, s23, 1, FUSEC_F32, FUSEC_HOST}};
+#define BAD(status, text, what, value)                                                             \
+    do {                                                                                           \
+        fusec_tensor in0 = in, out0 = out[0];                                                      \
+        what = value;                                                                              \
+        fusec_status got = fusec_run(p, 1, &in, 2, out);                                           \
+        FC_EXPECT_EQ_I64(got, status);                                                             \
+        if (got) FC_EXPECT_CONTAINS(fusec_message(ctx), text);                                     \
+        in = in0;                                                                                  \
+        out[0] = out0;                                                                             \
+    } while (0)
+    BAD(FUSEC_INPUT_DTYPE, "f64", in.dtype, FUSEC_F64);
+    BAD(FUSEC_INVALID, "dtype", in.dtype, (fusec_dtype)50);
+    BAD(FUSEC_INPUT_SHAPE, "x", in.rank, 1);
+    BAD(FUSEC_INVALID, "rank", in.rank, -1);
+    BAD(FUSEC_INVALID, "rank", in.rank, 1000);
+    BAD(FUSEC_INVALID, "shape", in.shape, NULL);
+    BAD(FUSEC_INVALID, "NULL", in.data, NULL);
+    BAD(FUSEC_INPUT_SHAPE, "negative", in.shape, minus);
+    BAD(FUSEC_LIMIT, "bytes", in.shape, huge);
+    BAD(FUSEC_INVALID, "place", in.place, (fusec_place)9);
+    BAD(FUSEC_RESULT_SHAPE, "p", out[0].shape, s32);
+    BAD(FUSEC_RESULT_DTYPE, "p", out[0].dtype, FUSEC_I32);
+    BAD(FUSEC_INVALID, "NULL", out[0].data, NULL);
+    BAD(FUSEC_INVALID, "", out[0].data, x); /* over its input */
+    BAD(FUSEC_INVALID, "", out[0].data, x + 5);
+#undef BAD
+    FC_EXPECT_EQ_I64(fusec_run(p, 2, &in, 2, out), FUSEC_ARGUMENT_COUNT);
+    FC_EXPECT_EQ_I64(fusec_run(p, 1, &in, 1, out), FUSEC_ARGUMENT_COUNT);
+    FC_EXPECT_EQ_I64(fusec_run(p, -1, &in, 1, out), FUSEC_ARGUMENT_COUNT);
+    FC_EXPECT_EQ_I64(fusec_run(p, 1, NULL, 2, out), FUSEC_INVALID);
+    int64_t sizes[3];
+    FC_EXPECT_EQ_I64(fusec_output_shapes(p, 1, &in, sizes, 2), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_output_shapes(p, 1, &in, NULL, 3), FUSEC_INVALID);
+    FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 2, out), fusec_message(ctx));
+    fusec_program_free(p);
+    END();
+}
+
+FC_TEST(capi_run, sizes_that_must_fit_together) {
+    START();
+    float a[6] = {1, 2, 3, 4, 5, 6}, y[6];
+    fusec_dim n = fusec_sym(g, "n"), less = fusec_dim_sub(n, fusec_size(g, 1));
+    fusec_value u = fusec_input(g, "u", FUSEC_F32, 1, &n),
+                v = fusec_input(g, "v", FUSEC_F32, 1, &less);
+    fusec_output(g, "y", fusec_add(fusec_slice(u, 0, 1, FUSEC_END, 1), v));
+    fusec_program *p = NULL;
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    int64_t five = 5, four = 4, three = 3;
+    fusec_tensor in[2] = {{a, &five, 1, FUSEC_F32, FUSEC_HOST},
+                          {a, &four, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor out = {y, &four, 1, FUSEC_F32, FUSEC_HOST};
+    FC_EXPECT_OK_TEXT(fusec_run(p, 2, in, 1, &out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(y[3], 9);
+    in[1].shape = &three;
+    FC_EXPECT_EQ_I64(fusec_run(p, 2, in, 1, &out), FUSEC_INPUT_SHAPE);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "n - 1");
+    fusec_program_free(p);
+    END();
+}
+
+FC_TEST(capi_run, programs_that_can_not_be) {
+    START();
+    fusec_program *p;
+    FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "no outputs");
+    fusec_output(g, "i", fusec_arange(g, fusec_sym(g, "n")));
+    FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_UNKNOWN_DIM);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "length n");
+    END();
+}
+
+FC_TEST(capi_run, scalars_in_and_out) {
+    START();
+    double a = 3, y = 0;
+    fusec_value x = fusec_input(g, "x", FUSEC_F64, 0, NULL);
+    fusec_program *p = NULL;
+    fusec_output(g, "y", fusec_mul(x, fusec_int(2)));
+    fusec_output(g, "two", fusec_num(2)); /* a number becomes the default float */
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    float two = 0;
+    fusec_tensor in = {&a, NULL, 0, FUSEC_F64, FUSEC_HOST};
+    fusec_tensor out[2] = {{&y, NULL, 0, FUSEC_F64, FUSEC_HOST},
+                           {&two, NULL, 0, FUSEC_F32, FUSEC_HOST}};
+    FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 2, out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(y, 6);
+    FC_EXPECT_EQ_F64(two, 2);
+    fusec_program_free(p);
+    END();
+}
+
+/* ---- memory, devices, threads ---------------------------------------------------------------- */
+
+FC_TEST(capi_run, device_memory) {
+    START();
+    float in[4] = {1, 2, 3, 4}, out[4] = {0};
+    void *p = NULL;
+    int64_t four = 4;
+    FC_ASSERT_OK_TEXT(fusec_alloc(ctx, sizeof in, &p), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_upload(ctx, p, in, sizeof in), fusec_message(ctx));
+    fusec_value x = fusec_device_array(g, FUSEC_F32, 1, &four, p);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_mul(x, x), out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], 16);
+    FC_EXPECT_OK_TEXT(fusec_read(x, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[3], 4);
+    FC_EXPECT_OK_TEXT(fusec_synchronize(ctx), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_upload(ctx, NULL, in, 4), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_download(ctx, out, NULL, 4), FUSEC_INVALID);
+    FC_EXPECT_OK_TEXT(fusec_download(ctx, NULL, NULL, 0), fusec_message(ctx));
+    fusec_free(ctx, p);
+    FC_EXPECT_TRUE(fusec_alloc(ctx, SIZE_MAX, &p) != FUSEC_OK);
+    FC_EXPECT_TRUE(p == NULL);
+    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 0, &p), fusec_message(ctx));
+    fusec_free(ctx, p);
+    END();
+}
+
+/* Whatever "auto" finds gives the same as the interpreter. */
+FC_TEST(capi_run, the_best_device_agrees) {
+    static float in[3 * 64], b[64], mine[3 * 64], other[3 * 64];
+    for (int i = 0; i < 3 * 64; i++) in[i] = (float)(i % 17) * 0.1f;
+    for (int i = 0; i < 64; i++) b[i] = (float)i;
+    fusec_context *ctx, *best;
+    fusec_graph *g = capi_start(NULL, &ctx), *h = capi_start("auto", &best);
+    FC_ASSERT_TRUE(g && h);
+    FC_EXPECT_OK_TEXT(step(g, 64, in, b, mine), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(step(h, 64, in, b, other), fusec_message(best));
+    for (int i = 0; i < 3 * 63; i++) FC_EXPECT_NEAR(mine[i], other[i], 1e-4);
+    capi_end(ctx, g);
+    capi_end(best, h);
+}
+
+typedef struct worker {
+    fusec_context *ctx;
+    fusec_program *p;
+    int failures;
+} worker;
+
+static void *work(void *arg) {
+    worker *w = arg;
+    static const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    float y[12], rows[4], z[8];
+    fusec_graph *g = NULL;
+    if (fusec_graph_new(w->ctx, &g)) return w->failures++, NULL;
+    for (int i = 0; i < 50; i++) {
+        int64_t shape[2] = {1 + i % 4, 3};
+        fusec_tensor in = {(void *)(uintptr_t)x, shape, 2, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor out[2] = {{y, shape, 2, FUSEC_F32, FUSEC_HOST},
+                               {rows, shape, 1, FUSEC_F32, FUSEC_HOST}};
+        w->failures += fusec_run(w->p, 1, &in, 2, out) != FUSEC_OK || rows[0] != 6;
+        int64_t n = 2 + i % 7;
+        fusec_value v = fusec_mul(bind(g, n, x), fusec_num(i % 3));
+        w->failures += fusec_read(v, z, (size_t)n * 4) != FUSEC_OK || z[1] != 2.0f * (float)(i % 3);
+        fusec_sum(v, 1, &(int){3}, 0);
+        w->failures +=
+            fusec_graph_status(g) != FUSEC_BAD_AXIS || !strstr(fusec_message(w->ctx), "axis 3");
+        fusec_graph_reset(g);
+    }
+    fusec_graph_free(g);
+    return NULL;
+}
+
+FC_TEST(capi_run, threads_share_a_context_and_a_program) {
+    START();
+    fusec_program *p = softmax_program(ctx);
+    FC_ASSERT_TRUE(p != NULL);
+    worker w[4];
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++) {
+        w[i] = (worker){ctx, p, 0};
+        FC_ASSERT_EQ_I64(pthread_create(&t[i], NULL, work, &w[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(t[i], NULL);
+        FC_EXPECT_EQ_I64(w[i].failures, 0);
+    }
+    fusec_program_free(p);
+    END();
+}

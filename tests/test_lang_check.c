@@ -1,0 +1,825 @@
+/* test_lang_check.c - the checker: types, shapes, graphs and messages of the text language.
+ *
+ * Messages are in tests/lang/errors, one case per file (see test_lang_parse.c), where
+ *
+ *     === input NAME ORIGIN TYPE       says what a file of the command line holds
+ *
+ * Files named gallery_* are the examples of the language description. */
+#include "tests/support/test.h"
+
+#include "tests/support/langbox.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PROGRAMS FUSEC_SOURCE_DIR "/tests/lang/programs"
+#define ERRORS   FUSEC_SOURCE_DIR "/tests/lang/errors"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static char *read_file(const char *dir, const char *name) {
+    char path[1000];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "rb");
+    char *text = calloc(1, 1 << 16);
+    if (f && fread(text, 1, (1 << 16) - 1, f) == 0) *text = '\0';
+    if (f) fclose(f);
+    return text;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void each_file(const char *dir, const char *ext, void (*fn)(const char *name, char *text)) {
+    char *names[400];
+    size_t count = 0;
+    DIR *d = opendir(dir);
+    FC_ASSERT_TRUE(d != NULL);
+    for (struct dirent *e; (e = readdir(d)) != NULL && count < FC_COUNT(names);) {
+        size_t n = strlen(e->d_name), m = strlen(ext);
+        if (n > m && strcmp(e->d_name + n - m, ext) == 0) names[count++] = strdup(e->d_name);
+    }
+    closedir(d);
+    qsort(names, count, sizeof names[0], by_name);
+    for (size_t i = 0; i < count; i++) {
+        char *text = read_file(dir, names[i]);
+        FC_TRACE("%s", names[i]);
+        fn(names[i], text);
+        FC_UNTRACE();
+        free(text);
+        free(names[i]);
+    }
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+typedef struct message_file {
+    char *command;
+    const char *wanted;
+    size_t head; /* bytes in front of what must be printed */
+    langbox_file files[8];
+    langbox_input inputs[8];
+    size_t nfiles, ninputs;
+} message_file;
+
+/* Cuts the text of a case into its sections. */
+static void read_case(char *text, message_file *m) {
+    memset(m, 0, sizeof *m);
+    for (char *p = text; p;) {
+        char *line = p + 4, *body = strchr(line, '\n');
+        if (!body) return;
+        *body = '\0';
+        char *next = strncmp(body + 1, "=== ", 4) == 0 ? body + 1 : strstr(body + 1, "\n=== ");
+        body++;
+        if (strcmp(line, "stderr") == 0) {
+            m->wanted = body;
+            m->head = (size_t)(body - text);
+            return;
+        }
+        if (strcmp(line, "command") == 0) m->command = body;
+        if (strncmp(line, "file ", 5) == 0) m->files[m->nfiles++] = (langbox_file){line + 5, body};
+        if (strncmp(line, "input ", 6) == 0) {
+            char *name = line + 6, *origin = strchr(name, ' '), *type = strchr(origin + 1, ' ');
+            *origin++ = '\0', *type++ = '\0';
+            m->inputs[m->ninputs++] = (langbox_input){name, origin, type};
+        }
+        p = next && *next == '\n' ? next + 1 : next;
+        if (p) *p = '\0'; /* the mark's first character: the section before ends here */
+    }
+}
+
+static void message_case(const char *name, char *text) {
+    char *cut = strdup(text);
+    message_file m;
+    read_case(cut, &m);
+    FC_ASSERT_TRUE(m.command && m.wanted);
+    langbox b = langbox_command(m.command, m.files, m.nfiles, m.inputs, m.ninputs);
+    if (fc_test_blessing()) {
+        char path[1000];
+        snprintf(path, sizeof path, "%s/%s", ERRORS, name);
+        FILE *f = fopen(path, "wb");
+        FC_ASSERT_TRUE(f != NULL);
+        fprintf(f, "%.*s%s", (int)m.head, text, b.text);
+        fclose(f);
+    } else {
+        FC_EXPECT_STREQ(b.text, m.wanted);
+    }
+    langbox_free(&b);
+    free(cut);
+}
+
+FC_TEST(lang_check, messages) {
+    each_file(ERRORS, ".txt", message_case);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *file, *results; /* NULL: needs a later part of the language */
+} programs[] = {
+    {"black_scholes.fuse", "black_scholes(S: f32[n], K: f32[n], T: f32[n], r: f32, sigma: f32) -> "
+                           "(call: f32[n], put: f32[n])\ncall: f32[n]\nput: f32[n]\n"},
+    {"blur.fuse", NULL},
+    {"corners.fuse", "corners(x: f32[n, m], t: f32[m, n]) -> f32[n, m]\nout: f32[n, m]\n"},
+    {"dense_gelu.fuse", NULL},
+    {"expsincos.fuse", "expsincos(x: f32[...]) -> f32[...]\nout: f32[...]\n"},
+    {"gather.fuse", NULL},
+    {"heat.fuse", NULL},
+    {"logreg.fuse", NULL},
+    {"logsumexp.fuse", "logsumexp(x: f32[..., m]) -> f32[...]\nout: f32[...]\n"},
+    {"mandelbrot.fuse", NULL},
+    {"mc_pi.fuse", NULL},
+    {"midpoints.fuse", "midpoints(x: f32[..., n]) -> (mid: f32[..., n - 1], slope: f32[..., n - 1])"
+                       "\nmid: f32[..., n - 1]\nslope: f32[..., n - 1]\n"},
+    {"nbody.fuse", "nbody_step(pos: f32[n, 3], vel: f32[n, 3], mass: f32[n], dt: f32, soft: f32) "
+                   "-> (pos: f32[n, 3], vel: f32[n, 3])\npos: f32[n, 3]\nvel: f32[n, 3]\n"},
+    {"newlines.fuse", "newlines(x: f32[n]) -> f32[n]\nout: f32[n]\n"},
+    {"norms.fuse", "layernorm(x: f32[..., d], gamma: f32[d], beta: f32[d], eps: f32) -> "
+                   "f32[..., d]\nout: f32[..., d]\n"
+                   "rmsnorm(x: f32[..., d], gamma: f32[d], eps: f32) -> f32[..., d]\n"
+                   "out: f32[..., d]\n"},
+    {"pdist.fuse", "pdist(a: f32[n, d], b: f32[m, d]) -> f32[n, m]\nout: f32[n, m]\n"},
+    {"pdist_index.fuse", NULL},
+    {"softmax.fuse", "softmax(x: f32[..., m]) -> f32[..., m]\nout: f32[..., m]\n"},
+    {"standardise.fuse", "standardise(x: f32[n, d]) -> (z: f32[n, d], mean: f32[d], std: f32[d])\n"
+                         "z: f32[n, d]\nmean: f32[d]\nstd: f32[d]\n"},
+    {"threshold.fuse", "threshold(x: f32[...]) -> f32[...]\nout: f32[...]\n"},
+    {"wave.fuse", "wave(x: f32[...]) -> f32[...]\nout: f32[...]\n"},
+};
+
+static size_t programs_seen;
+
+static void program_case(const char *name, char *text) {
+    langbox b = langbox_program(name, text, strlen(text), NULL);
+    for (size_t i = 0; i < FC_COUNT(programs); i++) {
+        if (strcmp(programs[i].file, name) != 0) continue;
+        programs_seen++;
+        if (programs[i].results) {
+            FC_EXPECT_STREQ(b.text, "");
+            FC_EXPECT_STREQ(b.results, programs[i].results);
+        } else {
+            FC_EXPECT_STATUS(b.status, FUSEC_NOT_YET, NULL);
+            FC_EXPECT_CONTAINS(b.text, "[not-yet]");
+            const char *p = b.text; /* one reason only */
+            for (uint32_t n = 0; (p = strstr(p, "error: ")) != NULL; p++, n++)
+                FC_EXPECT_TRUE(n < b.errors);
+        }
+    }
+    langbox_free(&b);
+}
+
+FC_TEST(lang_check, programs) {
+    programs_seen = 0;
+    each_file(PROGRAMS, ".fuse", program_case);
+    FC_EXPECT_EQ_I64((int64_t)programs_seen, (int64_t)FC_COUNT(programs));
+}
+
+/* ---- types of expressions -------------------------------------------------------------------- */
+
+static void type_is(const char *text, const char *inputs, const char *type) {
+    langbox b = langbox_snippet(text, inputs);
+    char wanted[300];
+    snprintf(wanted, sizeof wanted, "out: %s\n", type);
+    FC_TRACE("%s with %s", text, inputs);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.results, wanted);
+    FC_UNTRACE();
+    langbox_free(&b);
+}
+
+/* The last lines of the graph; a folded constant is its last node. */
+static void graph_ends(const char *text, const char *inputs, const char *lines) {
+    langbox b = langbox_snippet(text, inputs);
+    FC_TRACE("%s with %s", text, inputs);
+    FC_EXPECT_STREQ(b.text, "");
+    size_t n = strlen(b.graph), m = strlen(lines);
+    FC_EXPECT_STREQ(n >= m ? b.graph + n - m : b.graph, lines);
+    FC_UNTRACE();
+    langbox_free(&b);
+}
+
+static void fails(const char *text, const char *inputs, fusec_status status) {
+    langbox b = langbox_snippet(text, inputs);
+    FC_TRACE("%s with %s", text, inputs);
+    FC_EXPECT_STATUS(b.status, status, NULL);
+    FC_EXPECT_EQ_I64(b.errors, 1);
+    FC_UNTRACE();
+    langbox_free(&b);
+}
+
+FC_TEST(lang_check, promotion) {
+    static const char *const names[] = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
+                                        "u32",  "u64", "f16", "bf16", "f32", "f64"};
+    for (int a = 0; a < FUSEC_DTYPE_COUNT; a++)
+        for (int b = 0; b < FUSEC_DTYPE_COUNT; b++) {
+            fusec_dtype t;
+            char inputs[100], type[20];
+            snprintf(inputs, sizeof inputs, "x: %s[4], y: %s[4]", names[a], names[b]);
+            if (!fc_promote((fusec_dtype)a, (fusec_dtype)b, &t)) {
+                fails("x + y", inputs, FUSEC_DTYPE_MISMATCH);
+                type_is("x / y", inputs, "f32[4]");
+                continue;
+            }
+            snprintf(type, sizeof type, "%s[4]", names[t]);
+            type_is("x + y", inputs, type);
+            type_is("x < y", inputs, "bool[4]");
+            type_is("x > x ? x : y", inputs, type);
+            snprintf(type, sizeof type, "%s[4]", fc_is_float(t) ? names[t] : "f32");
+            type_is("x / y", inputs, type);
+            type_is("atan2(x, y)", inputs, type);
+        }
+}
+
+FC_TEST(lang_check, weak_values) {
+    type_is("x + 1", "x: u8[4]", "u8[4]");
+    type_is("x + 1.5", "x: u8[4]", "f32[4]");
+    type_is("x + 1.5", "x: f16[4]", "f16[4]");
+    type_is("x + 1", "x: bool[4]", "i64[4]");
+    type_is("x + 0.5", "x: bool[4]", "f32[4]");
+    type_is("x + true", "x: i32[4]", "i32[4]");
+    type_is("x * (1/3)", "x: f64[4]", "f64[4]");
+    type_is("x * pi", "x: bf16[4]", "bf16[4]");
+    type_is("x * s", "x: f16[4], s=2.5", "f16[4]");
+    type_is("x / 2", "x: i32[4]", "f32[4]");
+    type_is("sin(x)", "x: i32[4]", "f32[4]");
+    type_is("1 + 2", "", "i64");
+    type_is("1 + 2.0", "", "f32");
+    type_is("1 < 2", "", "bool");
+    type_is("x > 0 ? 1 : 2", "x: f32[4]", "i64[4]");
+    type_is("x > 0 ? 1 : 2.5", "x: f32[4]", "f32[4]");
+    type_is("clip(x, 0, 6)", "x: i32[4]", "i32[4]");
+    type_is("lerp(x, 1, 0.5)", "x: f16[4]", "f16[4]");
+    graph_ends("1/3", "", "= const 0.33333334 : f32\noutput out = %3\n");
+    graph_ends("f64(1/3)", "", "= const 0.3333333333333333 : f64\noutput out = %2\n");
+    fails("2**63", "", FUSEC_LITERAL_RANGE);
+    fails("x + 2**63", "x: i64[2]", FUSEC_LITERAL_RANGE);
+    type_is("x + 2**63", "x: u64[2]", "u64[2]");
+    type_is("x > 0 ? 1 : 2.5", "x: f64[4]", "f32[4]");
+    graph_ends("-7 // 2", "", "const -4 : i64\noutput out = %0\n");
+    graph_ends("-7 % 2", "", "const 1 : i64\noutput out = %0\n");
+    graph_ends("7 // 0 + 7 % 0", "", "const 0 : i64\noutput out = %0\n");
+    graph_ends("(1 << 62) >> 60 | 1", "", "const 5 : i64\noutput out = %0\n");
+    graph_ends("~5 & 0xff ^ 1", "", "const 251 : i64\noutput out = %0\n");
+    graph_ends("u64(18446744073709551615)", "",
+               "const 18446744073709551615 : u64\noutput out = %0\n");
+    graph_ends("-9223372036854775808", "", "const -9223372036854775808 : i64\noutput out = %0\n");
+    graph_ends("u8(300)", "", "const 44 : u8\noutput out = %0\n");
+    graph_ends("i8(300.7)", "", "const 127 : i8\noutput out = %0\n");
+    graph_ends("bool(3)", "", "const 1 : bool\noutput out = %0\n");
+    graph_ends("0 < 1 < 2", "", "const 1 : bool\noutput out = %0\n");
+    graph_ends("true ? 1 : 2", "", "const 1 : i64\noutput out = %0\n");
+}
+
+/* An operation that is spelled in several ways is one node. */
+FC_TEST(lang_check, one_node) {
+    static const char *const pairs[][2] = {
+        {"x > 0.5 ? x*2 : x/2", "where(x > 0.5, x*2, x/2)"},
+        {"arcsin(x)", "asin(x)"},
+        {"x**2", "x*x"},
+        {"x.T", "transpose(x)"},
+        {"x.T", "transpose(x, [1, 0])"},
+        {"0 < x < 1", "0 < x and x < 1"},
+        {"x[::-1]", "flip(x, axis=0)"},
+        {"x[..., 1:]", "x[:, 1:6]"},
+        {"x[-1]", "x[3]"},
+        {"x[:, None]", "reshape(x, [4, 1, 6])"},
+        {"sum(x, axis=-1)", "sum(x, axis=1)"},
+        {"sum(x, axis=(0, 1))", "sum(x)"},
+        {"reshape(x, [2, -1])", "reshape(x, (2, 12))"},
+        {"!(x > 0)", "not x > 0"},
+        {"x > 0 && x < 1 || x > 2", "x > 0 and x < 1 or x > 2"},
+        {"squeeze(x[:, None], axis=1)", "squeeze(x[:, None])"},
+        {"clip(x, lo=0, hi=1)", "clip(x, 0, 1)"},
+        {"zeros([2, 3])", "broadcast(f32(0), [2, 3])"},
+        {"full([2], 1)", "ones(2)"},
+        {"x * size(x)", "x * 24"},
+        {"x * size(x, axis=1)", "x * 6"},
+        {"(-x)**2", "-x * -x"},
+    };
+    for (size_t i = 0; i < FC_COUNT(pairs); i++) {
+        char text[300];
+        unsigned a = 0, b = 1;
+        snprintf(text, sizeof text, "A = %s; B = %s; A, B, x", pairs[i][0], pairs[i][1]);
+        langbox box = langbox_snippet(text, "x: f32[4, 6]");
+        FC_TRACE("%s", text);
+        FC_EXPECT_STREQ(box.text, "");
+        const char *out = strstr(box.graph, "output A");
+        if (out) sscanf(out, "output A = %%%u\noutput B = %%%u", &a, &b);
+        FC_EXPECT_EQ_I64(a, b);
+        FC_UNTRACE();
+        langbox_free(&box);
+    }
+}
+
+FC_TEST(lang_check, shapes) {
+    type_is("x[None] + x[:, None]", "x: f32[4, 6]",
+            ""
+            "f32[4, 4, 6]");
+    type_is("x + y", "x: f32[4, 1], y: f32[6]", "f32[4, 6]");
+    type_is("mean(x, axis=0, keepdims=true)", "x: i8[4, 6]", "f32[1, 6]");
+    type_is("argmax(x, axis=1)", "x: f16[4, 6]", "i64[4]");
+    type_is("sum(x)", "x: u8[4, 6]", "u64");
+    type_is("any(x)", "x: f32[4, 6]", "bool");
+    type_is("logsumexp(x, axis=1)", "x: f16[4, 6]", "f16[4]");
+    type_is("x[1:3, ::2]", "x: f32[4, 6]", "f32[2, 3]");
+    type_is("x[::-2, -1]", "x: f32[4, 6]", "f32[2]");
+    type_is("x[-2:]", "x: f32[4, 6]", "f32[2, 6]");
+    type_is("x[..., None, 0]", "x: f32[4, 6]", "f32[4, 1]");
+    type_is("arange(2, 11, 3)", "", "i64[3]");
+    type_is("arange(10, 0, -3)", "", "i64[4]");
+    type_is("arange(0, 1, 0.25)", "", "f32[4]");
+    type_is("arange(4, dtype=f16)", "", "f16[4]");
+    type_is("eye(3, 4, dtype=i32)", "", "i32[3, 4]");
+    type_is("eye(2)", "", "f32[2, 2]");
+    type_is("full([2], u8(3))", "", "u8[2]");
+    type_is("zeros([2, 3], dtype=bool)", "", "bool[2, 3]");
+    type_is("bitcast(x, u16)", "x: bf16[4]", "u16[4]");
+    type_is("materialize(x) + 1", "x: f32[4]", "f32[4]");
+    type_is("transpose(x, [2, 0, 1])", "x: f32[4, 5, 6]", "f32[6, 4, 5]");
+    fails("x + y", "x: f32[4, 6], y: f32[4]", FUSEC_SHAPE_MISMATCH);
+    fails("x[4]", "x: f32[4, 6]", FUSEC_SLICE_RANGE);
+    fails("x[-5]", "x: f32[4, 6]", FUSEC_SLICE_RANGE);
+    fails("x[3:2]", "x: f32[4, 6]", FUSEC_SLICE_RANGE);
+    fails("x[:, 2:9]", "x: f32[4, 6]", FUSEC_SLICE_RANGE);
+    fails("reshape(x, [-1, -1])", "x: f32[4, 6]", FUSEC_SHAPE_MISMATCH);
+    fails("reshape(x, [5, -1])", "x: f32[4, 6]", FUSEC_SHAPE_MISMATCH);
+    fails("transpose(x, [0])", "x: f32[4, 6]", FUSEC_BAD_AXIS);
+}
+
+/* ---- definitions ----------------------------------------------------------------------------- */
+
+static void program_graph(const char *text, const char *graph) {
+    langbox b = langbox_program("p.fuse", text, strlen(text), NULL);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.graph, graph);
+    langbox_free(&b);
+}
+
+FC_TEST(lang_check, sizes_are_linear_forms) {
+    program_graph("def f(x: f32[n], y: f32[n - 1]) -> f32[2*n - 2] =\n"
+                  "    reshape(broadcast(x[1:] + y, [2, n - 1]), [-1])\n",
+                  "%0 = input x : f32[n]\n%1 = input y : f32[n - 1]\n"
+                  "%2 = slice %0 [1:1:n - 1] : f32[n - 1]\n%3 = add %1, %2 : f32[n - 1]\n"
+                  "%4 = broadcast %3 : f32[2, n - 1]\n%5 = reshape %4 : f32[2*n - 2]\n"
+                  "output out = %5\nrequire n - 1 >= 0\n");
+    program_graph("def f(x: f32[n], m: dim, y: f32[m + 1]) -> f32[n] = x + y[:n]\n",
+                  "%0 = input x : f32[n]\n%1 = input y : f32[m + 1]\n"
+                  "%2 = slice %1 [0:1:n] : f32[n]\n%3 = add %0, %2 : f32[n]\noutput out = %3\n"
+                  "require m + 1 >= n\nrequire n >= 0\nrequire m >= n - 1\n");
+}
+
+FC_TEST(lang_check, definitions) {
+    program_graph("const S = 2\nconst T = S + 1\n"
+                  "def g(x, k = T) = x*k\n"
+                  "def f(x: f32[n]) -> f32[n] = g(x) + g(k=1, x=x)\n",
+                  "%0 = input x : f32[n]\n%1 = const 3 : f32\n%2 = mul %0, %1 : f32[n]\n"
+                  "%3 = const 1 : f32\n%4 = mul %0, %3 : f32[n]\n%5 = add %2, %4 : f32[n]\n"
+                  "output out = %5\n");
+    program_graph("def g(x: T[k]) -> (lo: T, n: i64) {\n    return min(x), k\n}\n"
+                  "export def f(x: f16[n], m: dim) -> f16 {\n    lo, k = g(x)\n"
+                  "    return lo*k + m\n}\n",
+                  "%0 = input x : f16[n]\n%1 = min %0 (0) inner : f16\n%2 = dim n : i64\n"
+                  "%3 = cast %2 : f16\n%4 = mul %1, %3 : f16\n%5 = dim m : i64\n"
+                  "%6 = cast %5 : f16\n%7 = add %4, %6 : f16\noutput out = %7\n"
+                  "require n >= 1\n");
+    program_graph("def sum(x) = x\ndef f(n: f32) -> f32 = sum(n)\n",
+                  "%0 = input n : f32\noutput out = %0\n");
+    program_graph("def f(x: f32[n], y: f32[n] = 2) -> f32[n] = x*y\n",
+                  "%0 = input x : f32[n]\n%1 = input y : f32[n]\n%2 = mul %0, %1 : f32[n]\n"
+                  "output out = %2\n");
+}
+
+static const char *const p_fuse = "const R = 1\n"
+                                  "@contract\n"
+                                  "def f(x: T[n], y: T[n] = 2, k: dim = 3) -> T[n] = x*y*k*R\n"
+                                  "@fast(recip, nsz)\n@wide16\n"
+                                  "export def g(x) = x + R\n";
+
+static langbox run_p(const char *command) {
+    const langbox_file files[] = {{"p.fuse", p_fuse}};
+    const langbox_input inputs[] = {{"x", "a.npy", "f16[5]"}, {"x", "b.npy", "f64[1]"}};
+    return langbox_command(command, files, 1, inputs, FC_COUNT(inputs));
+}
+
+FC_TEST(lang_check, inputs_of_a_definition) {
+    langbox b = run_p("fusec run p.fuse:f x=a.npy");
+    FC_EXPECT_STREQ(b.graph, "%0 = input x : f16[n]\n%1 = const 2 : f16\n"
+                             "%2 = broadcast %1 : f16[n]\n%3 = mul %0, %2 : f16[n]\n"
+                             "%4 = const 3 : f16\n%5 = mul %3, %4 : f16[n]\n%6 = const 1 : f16\n"
+                             "%7 = mul %5, %6 : f16[n]\noutput out = %7\n");
+    FC_EXPECT_EQ_I64(b.mode, 1);
+    langbox_free(&b);
+    b = run_p("fusec run p.fuse x=b.npy -D R=4");
+    FC_EXPECT_STREQ(b.graph, "%0 = input x : f64[1]\n%1 = const 4 : f64\n"
+                             "%2 = add %0, %1 : f64[1]\noutput out = %2\n");
+    FC_EXPECT_EQ_I64(b.mode, 4 + 32 + 128);
+    langbox_free(&b);
+    b = run_p("fusec run p.fuse x=3");
+    FC_EXPECT_STREQ(b.results, "g(x: number)\nout: i64\n");
+    langbox_free(&b);
+    b = run_p("fusec check p.fuse:f --dtype T=bf16");
+    FC_EXPECT_CONTAINS(b.results, "f(x: bf16[n], y: bf16[n], k: dim) -> bf16[n]\n");
+    langbox_free(&b);
+    b = run_p("fusec check p.fuse:f --default-float f64");
+    FC_EXPECT_CONTAINS(b.results, "f(x: f64[n], y: f64[n], k: dim) -> f64[n]\n");
+    langbox_free(&b);
+    b = run_p("fusec run -f p.fuse -e 'f(x, y=x, k=2)' x=b.npy");
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.results, "out: f64[1]\n");
+    langbox_free(&b);
+}
+
+FC_TEST(lang_check, several_results) {
+    const langbox_file files[] = {
+        {"p.fuse", "def s(x) -> (lo: f32, hi: f32) {\n    return min(x), max(x)\n}\n"}};
+    const langbox_input inputs[] = {{"x", "a.npy", "f32[5]"}};
+    langbox b = langbox_command("fusec -f p.fuse -e 's(x)' x=a.npy", files, 1, inputs, 1);
+    FC_EXPECT_STREQ(b.results, "lo: f32\nhi: f32\n");
+    langbox_free(&b);
+    b = langbox_snippet("m = x*2; m, x + 1, m", "x: f32[2]");
+    FC_EXPECT_STREQ(b.results, "m: f32[2]\nout2: f32[2]\nout3: f32[2]\n");
+    langbox_free(&b);
+}
+
+/* ---- text and graph -------------------------------------------------------------------------- */
+
+/* What is printed reads back, and prints the same again. */
+static void round_trip(const langbox *first) {
+    if (first->status != FUSEC_OK) return;
+    langbox b = langbox_program("printed.fuse", first->printed, strlen(first->printed), NULL);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.printed, first->printed);
+    if (b.status == FUSEC_OK) {
+        langbox c = langbox_program("printed.fuse", b.printed, strlen(b.printed), NULL);
+        FC_EXPECT_EQ_U64(c.hash, b.hash);
+        FC_EXPECT_STREQ(c.graph, b.graph);
+        langbox_free(&c);
+    }
+    langbox_free(&b);
+}
+
+static void round_trip_file(const char *name, char *text) {
+    bool snippet = strstr(name, ".txt") != NULL;
+    langbox b = snippet ? langbox_snippet(text, "x: f32[4, 6]")
+                        : langbox_program(name, text, strlen(text), NULL);
+    round_trip(&b);
+    langbox_free(&b);
+}
+
+FC_TEST(lang_print, programs) {
+    each_file(PROGRAMS, ".fuse", round_trip_file);
+    each_file(PROGRAMS "/snippets", ".txt", round_trip_file);
+}
+
+static void prints(const char *text, const char *inputs, const char *wanted) {
+    langbox b = inputs ? langbox_snippet(text, inputs)
+                       : langbox_program("p.fuse", text, strlen(text), NULL);
+    FC_TRACE("%s", text);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.printed, wanted);
+    round_trip(&b);
+    FC_UNTRACE();
+    langbox_free(&b);
+}
+
+FC_TEST(lang_print, text) {
+    prints("sin(x*2 + 1)", "x: f32[4, 6]",
+           "export def f(x: f32[4, 6]) -> f32[4, 6] {\n"
+           "    return sin((x * f32(2)) + f32(1))\n}\n");
+    prints("m = mean(x, axis=0); (x - m) / m, x > 0", "x: f32[4, 6]",
+           "export def f(x: f32[4, 6]) -> (out1: f32[4, 6], out2: bool[4, 6]) {\n"
+           "    t0 = broadcast(mean(x, axis=0), [4, 6])\n"
+           "    return (x - t0) / t0, x > f32(0)\n}\n");
+    prints("def f(x: f32[..., n], k: dim) -> f32[..., n - 1] = x[..., 1:] * (n + 2*k)\n", NULL,
+           "export def f(x: f32[d0, n], k: dim) -> f32[d0, n - 1] {\n"
+           "    return x[:, 1:] * broadcast(f32(i64(n + 2*k)), [d0, n - 1])\n}\n");
+    prints("x.T[::-2], x[1:3], x[None, 0], sum(x, axis=(0, 1)), max(x, axis=1, keepdims=true)",
+           "x: f16[5, 4]",
+           "export def f(x: f16[5, 4]) -> (out1: f16[2, 5], out2: f16[2, 4], out3: f16[1, 4], "
+           "out4: f16, out5: f16[5, 1]) {\n"
+           "    return transpose(x, [1, 0])[3:0:-2, :], x[1:3, :], x[:1, :], "
+           "sum(x, axis=(0, 1)), max(x, axis=1, keepdims=true)\n}\n");
+}
+
+FC_TEST(lang_print, constants) {
+    prints("x + f16(0.1), f32(0.1) * x, f64(0.1) * x, x / -0.0, x + inf, x - nan, x * 1e30",
+           "x: f32[2]",
+           "export def f(x: f32[2]) -> (out1: f32[2], out2: f32[2], out3: f64[2], out4: f32[2], "
+           "out5: f32[2], out6: f32[2], out7: f32[2]) {\n"
+           "    return x + f32(0.099975586), x * f32(0.1), f64(x) * f64(0.1), x / f32(-0.0), "
+           "x + f32(inf), x - f32(nan), x * f32(1e30)\n}\n");
+    prints("i64(-9223372036854775808), u64(18446744073709551615), i8(-128), bool(1)", "",
+           "export def f() -> (out1: i64, out2: u64, out3: i8, out4: bool) {\n"
+           "    return i64(-9223372036854775808), u64(18446744073709551615), i8(-128), "
+           "bool(true)\n}\n");
+}
+
+FC_TEST(lang_print, sizes) {
+    static const char text[] =
+        "def f(x: f32[n, m], y: f32[m, k]) -> f32[(n + m)//2 + n*m, k] {\n"
+        "    a = zeros([(n + m)//2 + n*m, k]) + n % 3 + m*n*k // 2\n"
+        "    b = sum(x[::2, ::-1]) + sum(x[1:n:3]) + sum(flip(x)[n - 1:0:-2])\n"
+        "    return a + y[0] + b\n}\n";
+    langbox b = langbox_program("p.fuse", text, sizeof text - 1, NULL);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_CONTAINS(b.printed, "f32[(n + m)//2 + m*n, k]");
+    round_trip(&b);
+    langbox_free(&b);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static char *long_sum(unsigned terms) {
+    char *text = calloc(terms + 2, 24), *p = text;
+    p += sprintf(p, "sin(x)");
+    for (unsigned i = 0; i < terms; i++) p += sprintf(p, " + %u*x", i + 3);
+    return text;
+}
+
+FC_TEST(lang_check, node_limit) {
+    char *small = long_sum(1000), *large = long_sum(40000);
+    langbox b = langbox_snippet(small, "x: f32[4]");
+    FC_EXPECT_STREQ(b.text, "");
+    langbox_free(&b);
+    b = langbox_snippet(large, "x: f32[4]");
+    FC_EXPECT_STATUS(b.status, FUSEC_LIMIT, NULL);
+    FC_EXPECT_CONTAINS(b.text, "the graph has more than 65536 nodes [limit]");
+    FC_EXPECT_EQ_I64(b.errors, 1);
+    langbox_free(&b);
+    free(small);
+    free(large);
+}
+
+FC_TEST(lang_check, rank_limit) {
+    char text[400];
+    for (int n = 31; n <= 33; n++) {
+        char *p = text + sprintf(text, "x[");
+        for (int i = 0; i < n; i++) p += sprintf(p, "%sNone", i ? ", " : "");
+        sprintf(p, "]");
+        langbox b = langbox_snippet(text, "x: f32");
+        FC_EXPECT_STATUS(b.status, n <= 32 ? FUSEC_OK : FUSEC_LIMIT, NULL);
+        langbox_free(&b);
+    }
+}
+
+FC_TEST(lang_check, input_limit) {
+    for (int n = 255; n <= 257; n++) {
+        fc_str s;
+        fc_str_init(&s, &fc_libc_alloc);
+        fc_str_add(&s, "def f(");
+        for (int i = 0; i < n; i++) fc_str_printf(&s, "%sx%d: f32", i ? ", " : "", i);
+        fc_str_add(&s, ") -> f32 = x0\n");
+        langbox b = langbox_program("p.fuse", s.data, s.len, NULL);
+        FC_EXPECT_STATUS(b.status, n <= 256 ? FUSEC_OK : FUSEC_LIMIT, NULL);
+        langbox_free(&b);
+        fc_str_free(&s);
+    }
+}
+
+/* ---- hostile texts --------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Whatever the text, the checker ends, and says something exactly if it fails. */
+static bool holds(const char *text, size_t len, bool snippet) {
+    langbox b;
+    if (snippet) {
+        char *copy = calloc(1, len + 1);
+        memcpy(copy, text, len);
+        b = langbox_snippet(copy, "x: f32[4, 6], y: i32[6], n=3");
+        free(copy);
+    } else {
+        b = langbox_program("p.fuse", text, len, NULL);
+    }
+    bool good = b.status == FUSEC_OK;
+    round_trip(&b);
+    if (b.errors == 0 && !good) FC_FAIL("no message for:\n%.*s", (int)len, text);
+    langbox_free(&b);
+    return good;
+}
+
+static void truncations(const char *name, char *text) {
+    (void)name;
+    for (size_t n = strlen(text); n > 0; n -= n > 3 ? 3 : n) {
+        holds(text, n, false);
+        holds(text + n, strlen(text) - n, false);
+    }
+}
+
+FC_TEST(lang_check_hostile, truncations) {
+    each_file(PROGRAMS, ".fuse", truncations);
+}
+
+/* Words exchanged for others: most of these parse, and few are right. */
+static void mutations(const char *name, char *text) {
+    static const char *const words[] = {"x",      "y",         "n",
+                                        "m",      "d",         "0",
+                                        "1",      "-1",        "2.5",
+                                        "f32",    "T",         "i64",
+                                        "sum",    "max",       "exp",
+                                        "where",  "None",      "...",
+                                        ":",      "axis=0",    "+",
+                                        "-",      "*",         "/",
+                                        "//",     "**",        "<",
+                                        "and",    "?",         ",",
+                                        "(",      ")",         "[",
+                                        "]",      "x.T",       "[1:]",
+                                        "f(x)",   "transpose", "9999999999999",
+                                        "==",     "true",      "not",
+                                        "1e400",  "squeeze",   "size",
+                                        "arange", "reshape"};
+    size_t len = strlen(text);
+    char *out = calloc(2, len + 500);
+    uint64_t seed = fc_hash_bytes(name, strlen(name));
+    for (int round = 0; round < 120; round++) {
+        size_t n = 0;
+        unsigned every = 12 + next_random(&seed) % 60;
+        for (size_t i = 0; i < len;) {
+            size_t w = 1;
+            if (fc_is_word(text[i]))
+                while (fc_is_word(text[i + w])) w++;
+            if (text[i] != '\n' && text[i] != ' ' && next_random(&seed) % every == 0) {
+                const char *new = words[next_random(&seed) % FC_COUNT(words)];
+                if (n + strlen(new) + len - i < 2 * len + 400)
+                    n += (size_t)sprintf(out + n, "%s", new);
+            } else {
+                memcpy(out + n, text + i, w);
+                n += w;
+            }
+            i += w;
+        }
+        holds(out, n, false);
+    }
+    free(out);
+}
+
+FC_TEST(lang_check_hostile, mutations) {
+    each_file(PROGRAMS, ".fuse", mutations);
+}
+
+/* Expressions that parse, made of everything there is. */
+static size_t random_expr(uint64_t *seed, char *out, size_t room, int depth) {
+    static const char *const leaves[] = {
+        "x",      "y",      "n",     "0",     "1",
+        "-3",     "2.5",    "true",  "pi",    "x.T",
+        "[1, 2]", "(x, y)", "\"s\"", "1e300", "18446744073709551615"};
+    static const char *const infix[] = {"+", "-", "*", "/",  "//", "%",   "**", "<", "==",
+                                        "&", "|", "^", "<<", ">>", "and", "or", "@"};
+    static const char *const calls[] = {
+        "sin",  "sum",     "max",     "where",     "clip",   "maximum",   "f16",
+        "bool", "reshape", "zeros",   "arange",    "size",   "flip",      "squeeze",
+        "eye",  "full",    "bitcast", "logsumexp", "argmin", "transpose", "broadcast",
+        "fma",  "mean",    "grad",    "foo",       "np.abs", "u8"};
+    static const char *const subs[] = {"0",  "1:", "::-1", "None", "...",      "-1",
+                                       ":2", "n",  "::0",  "9",    "k in 0..n"};
+    if (room < 200) return 0;
+    uint32_t r = next_random(seed) % 10;
+    size_t n = 0;
+    if (depth <= 0 || r < 2)
+        return (size_t)sprintf(out, "%s", leaves[next_random(seed) % FC_COUNT(leaves)]);
+    out[n++] = '(';
+    if (r < 5) {
+        n += random_expr(seed, out + n, room / 3, depth - 1);
+        n += (size_t)sprintf(out + n, " %s ", infix[next_random(seed) % FC_COUNT(infix)]);
+        n += random_expr(seed, out + n, room / 3, depth - 1);
+    } else if (r < 8) {
+        n += (size_t)sprintf(out + n, "%s(", calls[next_random(seed) % FC_COUNT(calls)]);
+        uint32_t args = 1 + next_random(seed) % 3;
+        for (uint32_t i = 0; i < args; i++) {
+            n += (size_t)sprintf(out + n, "%s", i ? ", " : "");
+            n += random_expr(seed, out + n, room / 5, depth - 1);
+        }
+        if (next_random(seed) % 3 == 0)
+            n += (size_t)sprintf(out + n, ", axis=%d", (int)(next_random(seed) % 4) - 2);
+        if (next_random(seed) % 5 == 0) n += (size_t)sprintf(out + n, ", dtype=i8");
+        if (next_random(seed) % 5 == 0) n += (size_t)sprintf(out + n, ", keepdims=true");
+        n += (size_t)sprintf(out + n, ")");
+    } else if (r < 9) {
+        n += random_expr(seed, out + n, room / 3, depth - 1);
+        n += (size_t)sprintf(out + n, "[%s, %s]", subs[next_random(seed) % FC_COUNT(subs)],
+                             subs[next_random(seed) % FC_COUNT(subs)]);
+    } else {
+        n += random_expr(seed, out + n, room / 4, depth - 1);
+        n += (size_t)sprintf(out + n, " ? ");
+        n += random_expr(seed, out + n, room / 4, depth - 1);
+        n += (size_t)sprintf(out + n, " : ");
+        n += random_expr(seed, out + n, room / 4, depth - 1);
+    }
+    out[n++] = ')';
+    out[n] = '\0';
+    return n;
+}
+
+FC_TEST(lang_check_hostile, random_expressions) {
+    uint64_t seed = 11;
+    unsigned good = 0;
+    static char text[100100];
+    for (int round = 0; round < 4000; round++) {
+        size_t n = random_expr(&seed, text, 100000, 1 + round % 5);
+        n += (size_t)sprintf(text + n, ", x, y, n"); /* every input is used */
+        good += holds(text, n, true);
+    }
+    FC_EXPECT_TRUE(good > 100);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct failing {
+    long left; /* allocations that still succeed */
+} failing;
+
+static void *failing_alloc(void *user, void *p, size_t size) {
+    failing *f = user;
+    if (size > 0 && f->left-- <= 0) return NULL;
+    return fc_libc_alloc.fn(fc_libc_alloc.user, p, size);
+}
+
+/* Every allocation fails once; the checker says so and frees everything. */
+FC_TEST(lang_check_hostile, out_of_memory) {
+    static const char text[] =
+        "const S = 3\ndef g(a, k = S) -> (u: f32[n], v: f32[n]) {\n    return a[1:], a[:-1]\n}\n"
+        "def h(x: T[..., m]) -> T[...] = sum(x, axis=m)\n"
+        "export def f(x: f32[n], y: f32[n, n]) -> f32[n - 1] {\n"
+        "    u, v = h(y) * 2 > 0 ? (x, x) : (x, x)\n"
+        "    return (x[1:] + x[:-1]) * h(y)[:n - 1] + np.abs(x) + reshape(y, [-1]) + nope\n}\n"
+        "export def e(x: f32[n], y: f32[n, n]) -> f32[n - 1] =\n"
+        "    (x[1:] + x[:-1]) * h(y)[:n - 1] / (1/3 + S) + where(n > 3, 2, 1.5)\n";
+    fc_source src;
+    fc_ast ast;
+    fc_diags ds;
+    fc_diags_init(&ds, &fc_libc_alloc);
+    FC_ASSERT_OK(fc_source_init(&src, &fc_libc_alloc, "p", text, sizeof text - 1, NULL), NULL);
+    FC_ASSERT_OK(fc_parse_program(&src, &ds, &ast), NULL);
+    for (int def = 0; def < 2; def++) {
+        fusec_status last = FUSEC_OUT_OF_MEMORY;
+        for (long n = 0; n < 3000; n++) {
+            failing state = {n};
+            const fc_alloc alloc = {failing_alloc, &state};
+            fc_diags found;
+            fc_graph g;
+            fc_lang_program out;
+            fc_str printed;
+            fc_lang_request rq = {
+                .program = &ast, .def = def ? "e" : "f", .default_float = FUSEC_F32};
+            fc_diags_init(&found, &alloc);
+            fc_graph_init(&g, &alloc, NULL);
+            fc_str_init(&printed, &alloc);
+            last = fc_lang_compile(&rq, &g, &out, &found);
+            FC_EXPECT_TRUE(last == FUSEC_OK || found.errors > 0 || found.oom);
+            if (last == FUSEC_OK) fc_lang_print_graph(&g, "f", &printed);
+            bool done = state.left > 0;
+            fc_str_free(&printed);
+            fc_lang_program_free(&out);
+            fc_graph_free(&g);
+            fc_diags_free(&found);
+            if (done) break;
+        }
+        if (def) FC_EXPECT_STATUS(last, FUSEC_OK, NULL);
+    }
+    fc_ast_free(&ast);
+    fc_diags_free(&ds);
+    fc_source_free(&src);
+}
+
+/* ---- stack ----------------------------------------------------------------------------------- */
+
+static void *deep_program(void *unused) {
+    fc_str s;
+    fc_str_init(&s, &fc_libc_alloc);
+    for (int i = 0; i < 250; i++)
+        fc_str_printf(&s, "def f%d(x) = sqrt(f%d(-(x + 1))[1:]) * 2\n", i, i + 1);
+    fc_str_add(&s, "def f250(x) = x\ndef g(x: f32[n]) -> f32[n - 250] = f0(x)\n");
+    langbox b = langbox_program("p.fuse", s.data, s.len, "g");
+    FC_EXPECT_STREQ(b.text, "");
+    langbox_free(&b);
+    fc_str_clear(&s);
+    for (int i = 0; i < 250; i++) fc_str_add(&s, "-(");
+    fc_str_add(&s, "x");
+    for (int i = 0; i < 250; i++) fc_str_add(&s, ")");
+    b = langbox_snippet(s.data, "x: f32[4]");
+    FC_EXPECT_TRUE(b.status == FUSEC_OK || b.status == FUSEC_LIMIT);
+    langbox_free(&b);
+    fc_str_free(&s);
+    return unused;
+}
+
+FC_TEST(lang_check, small_stack) {
+#if defined(__SANITIZE_ADDRESS__)
+    size_t stack = 1024 * 1024; /* instrumented frames are larger */
+#else
+    size_t stack = 256 * 1024;
+#endif
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, stack);
+    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, deep_program, NULL), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+}
