@@ -8,6 +8,7 @@
 #include "ir/far.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ir/base.h"
 
@@ -60,18 +61,27 @@ typedef struct angle {
     unsigned quadrant;
 } angle;
 
-/* A fraction of a turn as hi + lo in radians. */
+/* 2^e of a normal number */
+static double power(int e) {
+    const uint64_t bits = (uint64_t)(1023 + e) << 52;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* A fraction of a turn as hi + lo in radians. Its first 96 bits are not all zero. */
 static angle radians(const uint32_t t[LIMBS]) {
-    int first = 0, shift = 0;
+    int first = 0;
     while (first < LIMBS - 4 && t[first] == 0) first++;
     uint64_t a = (uint64_t)t[first] << 32 | t[first + 1];
     uint64_t b = (uint64_t)t[first + 2] << 32 | t[first + 3];
-    for (; shift < 63 && a >> 63 == 0; shift++) {
-        a = a << 1 | b >> 63;
-        b <<= 1;
+    const int shift = __builtin_clzll(a);
+    if (shift > 0) {
+        a = a << shift | b >> (64 - shift);
+        b <<= shift;
     }
-    const double hi = ldexp((double)(a >> 11), -53 - 32 * first - shift);
-    const double lo = ldexp((double)((a & 0x7ff) << 53 | b >> 11), -117 - 32 * first - shift);
+    const double hi = (double)(a >> 11) * power(-53 - 32 * first - shift);
+    const double lo = (double)((a & 0x7ff) << 53 | b >> 11) * power(-117 - 32 * first - shift);
     const double turn = 0x1.921fb54442d18p+2, rest = 0x1.1a62633145c07p-52; /* 2 pi */
     const double p = hi * turn, e = fma(hi, turn, -p) + (hi * rest + lo * turn);
     angle r = {.hi = p + e};
@@ -79,13 +89,14 @@ static angle radians(const uint32_t t[LIMBS]) {
     return r;
 }
 
-/* x is finite and |x| >= FC_FAR_F32 */
+/* x is finite and |x| >= FC_FAR_F64 */
 static angle reduce(double x) {
-    int e;
     uint32_t t[LIMBS];
-    const uint64_t m = (uint64_t)ldexp(frexp(fabs(x), &e), 53);
-    window((unsigned)(e - 53 - 2 + LEAD), t);
-    times(t, m);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int e = (int)(bits >> 52 & 0x7ff) - 1023 - 52;
+    window((unsigned)(e - 2 + LEAD), t);
+    times(t, (bits & 0xfffffffffffff) | (uint64_t)1 << 52);
     const unsigned quadrant = (t[0] + 0x20000000u) >> 30; /* the nearest multiple of pi/2 */
     t[0] -= (uint32_t)quadrant << 30;
     const bool below = t[0] >> 31 != 0;
@@ -96,6 +107,23 @@ static angle reduce(double x) {
     r.lo = minus ? -r.lo : r.lo;
     r.quadrant = x < 0 ? 0u - quadrant : quadrant;
     return r;
+}
+
+/* The same for an f32, whose 24 bits leave no more than 32 zeros in front of the fraction: 64 bits
+ * of it do, and a double. */
+static angle reduce_f32(float x) {
+    uint32_t t[LIMBS], bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int e = (int)(bits >> 23 & 0xff) - 127 - 23;
+    window((unsigned)(e - 2 + LEAD), t);
+    const uint64_t m = (bits & 0x7fffff) | 1u << 23;
+    const uint64_t turn = (m * t[0] << 32) + m * t[1] + (m * t[2] >> 32);
+    const unsigned quadrant = (unsigned)((turn + ((uint64_t)1 << 61)) >> 62);
+    const uint64_t rest = turn - ((uint64_t)quadrant << 62);
+    const bool below = rest >> 63 != 0;
+    const double size = (double)(below ? 0 - rest : rest) * 0x1.921fb54442d18p-62; /* pi/2 2^-62 */
+    return (angle){.hi = below != (x < 0) ? -size : size,
+                   .quadrant = x < 0 ? 0u - quadrant : quadrant};
 }
 
 static double series_sin(double r, double lo) {
@@ -128,16 +156,14 @@ static double series_cos(double r, double lo) {
     return h + ((1 - h - half) + (z * z * p - r * lo));
 }
 
-/* sin of x + quarter * pi/2 */
-static double far_sin(double x, unsigned quarter) {
-    const angle a = reduce(x);
+/* sin of a + quarter * pi/2 */
+static double sine(angle a, unsigned quarter) {
     const unsigned q = a.quadrant + quarter;
     const double v = q & 1 ? series_cos(a.hi, a.lo) : series_sin(a.hi, a.lo);
     return q & 2 ? -v : v;
 }
 
-static double far_tan(double x) {
-    const angle a = reduce(x);
+static double tangent(angle a) {
     const double s = series_sin(a.hi, a.lo), c = series_cos(a.hi, a.lo);
     return a.quadrant & 1 ? -c / s : s / c;
 }
@@ -148,9 +174,9 @@ static double far_tan(double x) {
         if (isinf(x)) return x - x;                                                                \
         return (T)(result);                                                                        \
     }
-FAR(fc_far_sinf, float, FC_FAR_F32, far_sin(x, 0))
-FAR(fc_far_cosf, float, FC_FAR_F32, far_sin(x, 1))
-FAR(fc_far_tanf, float, FC_FAR_F32, far_tan(x))
-FAR(fc_far_sin, double, FC_FAR_F64, far_sin(x, 0))
-FAR(fc_far_cos, double, FC_FAR_F64, far_sin(x, 1))
-FAR(fc_far_tan, double, FC_FAR_F64, far_tan(x))
+FAR(fc_far_sinf, float, FC_FAR_F32, sine(reduce_f32(x), 0))
+FAR(fc_far_cosf, float, FC_FAR_F32, sine(reduce_f32(x), 1))
+FAR(fc_far_tanf, float, FC_FAR_F32, tangent(reduce_f32(x)))
+FAR(fc_far_sin, double, FC_FAR_F64, sine(reduce(x), 0))
+FAR(fc_far_cos, double, FC_FAR_F64, sine(reduce(x), 1))
+FAR(fc_far_tan, double, FC_FAR_F64, tangent(reduce(x)))

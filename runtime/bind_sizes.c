@@ -102,7 +102,10 @@ static fusec_status check_condition(const fc_program *p, const fc_condition *c,
     fc_dim_print(&p->plan->graph.dims, c->a, &s);
     fc_str_add(&s, c->kind == FC_CHECK_EQ ? " must equal " : " must be at least ");
     fc_dim_print(&p->plan->graph.dims, c->b, &s);
-    fc_str_printf(&s, ", but they are %lld and %lld", (long long)a, (long long)b);
+    if (fc_dim_is_const(&p->plan->graph.dims, c->b, NULL))
+        fc_str_printf(&s, ", but it is %lld", (long long)a);
+    else
+        fc_str_printf(&s, ", but they are %lld and %lld", (long long)a, (long long)b);
     fusec_status r = fc_fail(e, c->status, "%s", s.data);
     fc_str_free(&s);
     return r;

@@ -89,7 +89,7 @@ static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
 
 static fusec_status open_auto(fc_context *c, fc_device **out, fc_str *notice, fc_error *e) {
     fc_error gpu = {0}, cpu = {0};
-    if (!open_cuda(c, 0, out, &gpu)) return FUSEC_OK;
+    if (!open_cuda(c, 0, out, &gpu) && !fc_device_ready(*out, &gpu)) return FUSEC_OK;
     if (!open_cpu(c, out, &cpu)) {
         if (notice)
             fc_str_printf(notice, "%s; running on the CPU, %d thread%s", gpu.message,

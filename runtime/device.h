@@ -69,6 +69,9 @@ fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **o
 fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **out, fc_error *e);
 void fc_device_close(fc_device *d); /* NULL is fine */
 
+/* What compiling needs besides the device itself: NVRTC for cuda. */
+fusec_status fc_device_ready(fc_device *d, fc_error *e);
+
 /* Free and total bytes of the device's memory; false when unknown. */
 bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
 
@@ -79,6 +82,8 @@ bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
 struct fc_device_hooks {
     void (*close)(fc_device *d);
     bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+    /* Whether kernels can be compiled; NULL: nothing can be missing. */
+    fusec_status (*ready)(fc_device *d, fc_error *e);
 };
 
 #endif

@@ -295,7 +295,11 @@ static void close_device(fc_device *d) {
     pthread_mutex_destroy(&c->lock);
     fc_free(d->alloc, c);
 }
-static const struct fc_device_hooks hooks = {.close = close_device, .memory = memory};
+static fusec_status ready(fc_device *d, fc_error *e) {
+    return need_nvrtc((cuda_device *)d, e);
+}
+static const struct fc_device_hooks hooks = {
+    .close = close_device, .memory = memory, .ready = ready};
 
 static cuda_device *make(const fc_alloc *a, int cc) {
     cuda_device *c = fc_calloc(a, 1, sizeof *c);

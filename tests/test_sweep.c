@@ -189,6 +189,91 @@ static void run_elementwise(void *arg) {
     }
 }
 
+/* ---- constants: the same bits as an array of that value
+ *
+ * A compiler may know a function of a constant better than the code that runs does. */
+
+enum { CONSTANTS = 24 };
+
+static double constant_of(uint32_t i) {
+    static const double first[] = {0.5, 1, 2, -1, -1.5, 3.7, 10, 0.1};
+    return i < FC_COUNT(first) ? first[i] : (i % 4 ? 0.9731 : -0.713) * (double)i / 7;
+}
+
+/* Inputs: x[n]; c[24, n], whose rows are the constants. */
+static void fill_constants(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) {
+    (void)j, (void)r;
+    int64_t n = t->shape[t->rank - 1];
+    for (int64_t i = 0; i < fc_array_count(t); i++) {
+        double v = constant_of((uint32_t)(input ? i / n : i % CONSTANTS));
+        fc_oracle_store(t->dtype, t->data, i, fc_o_bits(t->dtype, v));
+    }
+}
+
+static void constant_outputs(job *j, fc_op op, fusec_dtype t, bool known) {
+    fc_graph *g = &j->g;
+    fc_dim n = gbd(g, "n"), one = fc_dim_const(&g->dims, 1);
+    fc_node x = gbin(g, "x", t, 1, n, 0, 0);
+    fc_node rows = gbin(g, "c", t, 2, fc_dim_const(&g->dims, CONSTANTS), n, 0);
+    for (uint32_t i = 0; i < CONSTANTS; i++) {
+        char name[16];
+        fc_node c = fc_build_reshape(g, gbslice(g, rows, 0, i, one), 1, &n);
+        if (known) c = fc_build_number(g, t, constant_of(i));
+        snprintf(name, sizeof name, "left%u", i);
+        add(j, name, fc_build_broadcast(g, fc_build_op(g, op, c, x, x), 1, &n));
+        snprintf(name, sizeof name, "right%u", i);
+        if (fc_ops[op].arity == 2) add(j, name, fc_build_op(g, op, x, c, c));
+    }
+}
+
+/* Once with constants, once with arrays of them; the arrays are inputs both times. */
+static void compare_constants(const sweep *s, fusec_dtype t) {
+    fc_arrays out[2] = {{0}};
+    for (int known = 0; known < 2; known++) {
+        job j;
+        fc_oracle o;
+        fc_arrays in;
+        fc_error e = {0};
+        fc_rng r = {1};
+        fc_str why;
+        const int64_t n[1] = {37};
+        const void *data[2];
+        open_job(&j, s->device);
+        constant_outputs(&j, s->op, t, known != 0);
+        fc_oracle_sizes(&o, &j.g, n);
+        fc_arrays_for(&in, &j.g, &o, false);
+        fc_oracle_free(&o);
+        for (uint32_t i = 0; i < in.n; i++) {
+            fill_constants(&j, i, &in.t[i], &r);
+            data[i] = in.t[i].data;
+        }
+        fc_str_init(&why, &fc_libc_alloc);
+        fc_how how = {.ctx = j.ctx, .device = j.device};
+        FC_EXPECT_OK(fc_rig_run(&how, &j.g, n, &in, &out[known], &e), &e);
+        fc_oracle_run(&o, &j.g, n, data);
+        if (known && !e.code && fc_differ(&j.g, &o, &out[0], &out[1], &why))
+            FC_FAIL("%s", why.data);
+        fc_oracle_free(&o);
+        fc_arrays_free(&in);
+        fc_str_free(&why);
+        close_job(&j);
+    }
+    fc_arrays_free(&out[0]);
+    fc_arrays_free(&out[1]);
+}
+
+static void run_constants(void *arg) {
+    const sweep *s = arg;
+    static const fusec_dtype dtypes[] = {FUSEC_F32, FUSEC_F64};
+    fc_device *d;
+    if (!fc_rig(s->device, 2, &d)) FC_SKIP("there is no device %s", s->device);
+    for (size_t t = 0; t < FC_COUNT(dtypes); t++) {
+        FC_TRACE("%s of %s on %s", fc_ops[s->op].name, fc_dtypes[dtypes[t]].name, s->device);
+        compare_constants(s, dtypes[t]);
+        FC_UNTRACE();
+    }
+}
+
 /* ---- conversions
  * ------------------------------------------------------------------------------------------- */
 
@@ -345,8 +430,11 @@ FC_REGISTER(sweep) {
         sweep s = {.device = devices[d]};
         for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++) {
             s.op = (fc_op)op;
-            if (!(fc_ops[op].flags & FC_F_HIDDEN))
-                add_test("sweep", fc_ops[op].name, s, run_elementwise);
+            if (fc_ops[op].flags & FC_F_HIDDEN) continue;
+            add_test("sweep", fc_ops[op].name, s, run_elementwise);
+            bool function = fc_ops[op].rule == FC_RULE_FLOAT || op == FC_OP_pow;
+            if (function && fc_ops[op].arity < 3)
+                add_test("sweep_constants", fc_ops[op].name, s, run_constants);
         }
         for (int op = FC_OP_FIRST_REDUCTION; op < FC_OP_COUNT_; op++) {
             s.op = (fc_op)op;

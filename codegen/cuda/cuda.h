@@ -26,7 +26,7 @@
  * iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a thread
  * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row.
  *
- * outer: `teams` is log2 of the rows of a block, that is of its threads along x. */
+ * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
     FC_CUDA_THREAD, /* one thread a row, whatever its length */
     FC_CUDA_ONE, /* a row is at most one chunk for each warp of its team; loads are kept for later
@@ -56,7 +56,7 @@ typedef struct fc_cuda_text {
     const uint8_t *need;     /* the slice under way: where sin looks for its cos */
     uint8_t *done;           /* instructions that have a name in an enclosing scope */
     uint8_t *local;          /* the same for the scope under way */
-    bool counted;            /* divisors are numbers of elements, see fc_by_count */
+    const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
 } fc_cuda_text;
 
 typedef struct fc_cuda_gen {
@@ -92,6 +92,12 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
+/* Whether its last component is the number of elements (var, std). */
+static inline bool fc_cuda_counts(unsigned op) {
+    return fc_ops[op].components == 3;
+}
+bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
+unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
 /* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,
@@ -131,6 +137,8 @@ typedef struct fc_cuda_group {
     int n;               /* elements */
     int step;            /* from one to the next, in element numbers */
     uint32_t first, end; /* the axes that elements are numbered over */
+    bool across;         /* elements are neighbours along the innermost kept axis and have the same
+                            number; else they are neighbours along the last axis and count on */
     bool own;            /* elements have nothing in common: each works out its indices */
     bool wide; /* accesses that move by one along the last axis take all elements at once */
     const char *number; /* variable: number of the first element */
@@ -154,6 +162,8 @@ void fc_cuda_emit_map(fc_cuda_gen *g);
 void fc_cuda_emit_tile(fc_cuda_gen *g);
 void fc_cuda_emit_inner(fc_cuda_gen *g);
 void fc_cuda_emit_outer(fc_cuda_gen *g);
+/* How many elements of a run an outer kernel loads before it uses the first. */
+int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
 /* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
  * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */

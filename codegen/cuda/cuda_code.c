@@ -272,7 +272,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
-    if (t->counted && i->op == FC_OP_div && type == FUSEC_F32) text = "fc_by_count($a, $b)";
+    if (t->division && i->op == FC_OP_div) text = t->division;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     begin(t, v);
     substitute(t, text ? text : "", i, type);

@@ -42,6 +42,12 @@ static const char prelude_trees[] =
     "    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_xor(x, m), (threadIdx.x & m) != 0);\n"
     "    return x;\n"
     "}\n"
+    "template <typename R> FC_INLINE R fc_lanes_even(R x, int width) {\n"
+    "#pragma unroll\n"
+    "    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_even(x, m), (threadIdx.x & m) != "
+    "0);\n"
+    "    return x;\n"
+    "}\n"
     "/* x is the same in all lanes; lane l keeps the subtree of 2^l leaves */\n"
     "template <typename R> FC_INLINE void fc_push(R &kept, R x, unsigned int n) {\n"
     "    int l = 0;\n"
@@ -65,14 +71,40 @@ static const char prelude_trees[] =
     "    kept[l] = x;\n"
     "    return x;\n"
     "}\n"
-    "template <typename R> FC_INLINE R fc_sum(const R *kept, unsigned int n, R start) {\n"
-    "    bool any = false;\n"
+    "template <typename R>\n"
+    "FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {\n"
     "    for (int l = 0; n >> l; l++) {\n"
     "        if (!(n >> l & 1)) continue;\n"
     "        start = any ? fc_join(kept[l], start) : kept[l];\n"
     "        any = true;\n"
     "    }\n"
     "    return start;\n"
+    "}\n"
+    "/* the same with the two lowest levels in registers */\n"
+    "template <typename R>\n"
+    "FC_INLINE void fc_count(R &ones, R &twos, R *far, R x, unsigned int n) {\n"
+    "    if (!(n & 1)) {\n"
+    "        ones = x;\n"
+    "    } else {\n"
+    "        x = fc_join(ones, x);\n"
+    "        if (!(n & 2))\n"
+    "            twos = x;\n"
+    "        else\n"
+    "            fc_put(far, fc_join(twos, x), n >> 2);\n"
+    "    }\n"
+    "}\n"
+    "template <typename R>\n"
+    "FC_INLINE R fc_counted(const R &ones, const R &twos, const R *far, unsigned int n, R x) {\n"
+    "    bool any = n & 1;\n"
+    "    if (any) x = ones;\n"
+    "    if (n & 2) {\n"
+    "        if (any)\n"
+    "            x = fc_join(twos, x);\n"
+    "        else\n"
+    "            x = twos;\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return fc_sum(far, n >> 2, x, any);\n"
     "}\n";
 
 /* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these. */
@@ -144,21 +176,25 @@ static const char prelude_minmax[] =
  * middle (a subnormal one) the product is the same middle. Chips without fast f64 divide. */
 _Static_assert((int)FC_CHUNK / (int)FC_LANES <= 16 && (int)FC_RUN <= 16,
                "what a lane of a chunk and a run take");
-static const char prelude_count[] = "FC_INLINE float fc_by_count(float d, float n) {\n"
-                                    "#if defined(FC_EMULATE) || __CUDA_ARCH__ % 100 == 0\n"
-                                    "    if (n == 1) return d;\n"
-                                    "    if (n == 2) return d * 0.5f;\n"
-                                    "    if (n == 4) return d * 0.25f;\n"
-                                    "    if (n == 8) return d * 0.125f;\n"
-                                    "    return (float)((double)d * (1.0 / (double)n));\n"
-                                    "#else\n"
-                                    "    return d / n;\n"
-                                    "#endif\n"
-                                    "}\n";
+static const char prelude_count[] =
+    "FC_INLINE float fc_by_count(float d, float n) {\n"
+    "#if defined(FC_EMULATE) || __CUDA_ARCH__ % 100 == 0\n"
+    "    if (n == 1) return d;\n"
+    "    if (n == 2) return d * 0.5f;\n"
+    "    if (n == 4) return d * 0.25f;\n"
+    "    if (n == 8) return d * 0.125f;\n"
+    "    return (float)((double)d * (1.0 / (double)n));\n"
+    "#else\n"
+    "    return d / n;\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE double fc_by_count(double d, double n) { return d / n; }\n"
+    "/* mostly b is half of n, as two parts of the same size are joined */\n"
+    "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 
 static bool counts(const fc_cuda_gen *g) {
     for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (fc_ops[g->k->reductions.at[r].op].components == 3) return true;
+        if (fc_cuda_counts(g->k->reductions.at[r].op)) return true;
     return false;
 }
 
@@ -290,10 +326,12 @@ static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
 }
 
 static void entry(fc_cuda_gen *g, const char *name) {
+    /* two blocks: the compiler then takes registers enough to have all loads of a run under way */
+    const char *blocks = g->k->schedule == FC_SCHED_OUTER ? ", 2" : "";
     fc_cuda_line(
         &g->t,
-        "extern \"C\" __global__ void __launch_bounds__(%u) %s(const __grid_constant__ P p) {",
-        fc_cuda_block_threads(g->k, g->cls), name);
+        "extern \"C\" __global__ void __launch_bounds__(%u%s) %s(const __grid_constant__ P p) {",
+        fc_cuda_block_threads(g->k, g->cls), blocks, name);
     arguments(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->code.ins.at[v].op == FC_OP_PARAM)

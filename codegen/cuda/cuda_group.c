@@ -16,15 +16,21 @@ typedef struct name {
     char text[24];
 } name;
 
+/* The axis that elements are neighbours along. */
+static uint32_t element_axis(const fc_cuda_gen *g, const fc_cuda_group *gr) {
+    return gr->across ? g->np - 1 : gr->end - 1;
+}
+
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
-    for (uint32_t x = gr->own ? gr->first : gr->end - 1; x < gr->end; x++)
+    uint32_t axis = element_axis(g, gr);
+    for (uint32_t x = gr->own ? gr->first : axis; x <= axis; x++)
         if (fc_class_move(g->cls, access, x) != FC_MOVE_ZERO) return true;
     return false;
 }
 
 static way way_of(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
     if (!fc_cuda_moves(g, gr, access)) return STAYS;
-    bool one = fc_class_move(g->cls, access, gr->end - 1) == FC_MOVE_ONE;
+    bool one = fc_class_move(g->cls, access, element_axis(g, gr)) == FC_MOVE_ONE;
     return gr->wide && one ? WIDE : EACH;
 }
 
@@ -121,9 +127,9 @@ static void offsets(fc_cuda_gen *g, const fc_cuda_group *gr, bool loading, bool 
 static void distance(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
     if (gr->own || !fc_cuda_moves(g, gr, access)) return;
     fc_str_printf(g->t.out, gr->step == 1 ? " + e" : " + e * %d", gr->step);
-    if (fc_class_move(g->cls, access, gr->end - 1) == FC_MOVE_ANY)
+    if (fc_class_move(g->cls, access, element_axis(g, gr)) == FC_MOVE_ANY)
         fc_str_printf(g->t.out, " * (%s)p.w[%u]", offset_type(g, access),
-                      word_of(g, access) + gr->end);
+                      word_of(g, access) + 1 + element_axis(g, gr));
 }
 
 static void element_place(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
@@ -136,7 +142,7 @@ static void element_place(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t acce
 /* Number of element e, in parentheses where it is a sum. */
 static name element_number(const fc_cuda_group *gr) {
     name n;
-    if (gr->own || gr->n == 1)
+    if (gr->own || gr->across || gr->n == 1)
         snprintf(n.text, sizeof n.text, "%s", gr->own ? "m" : gr->number);
     else if (gr->step == 1)
         snprintf(n.text, sizeof n.text, "(%s + e)", gr->number);

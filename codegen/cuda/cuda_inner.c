@@ -47,6 +47,19 @@ static void join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
                               e + s);
 }
 
+/* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
+static void meet_lanes(const inner *in, unsigned stage, bool even) {
+    fc_cuda_gen *g = in->g;
+    join_lanes(g, stage, QUAD);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        const fc_reduction *red = &g->k->reductions.at[r];
+        if (red->stage != stage) continue;
+        fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r,
+                     even && fc_cuda_counts(red->op) ? "_even" : "", r,
+                     in->team < 32 ? in->team : 32);
+    }
+}
+
 static bool begin_stores(fc_cuda_gen *g, const char *leader) {
     if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
         fc_cuda_row(g);
@@ -179,7 +192,7 @@ static void load_batch(const inner *in, int batch, const char *u, const fc_cuda_
                        bool cached) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group gr = *quad;
-    if (quad->whole) {
+    if (quad->whole && quad->limit) {
         gr.limit = NULL;
         fc_cuda_line(&g->t, "#pragma unroll");
         fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
@@ -198,9 +211,10 @@ static bool any_load(const fc_cuda_gen *g, bool cached) {
     return false;
 }
 
-static void one_pass(const inner *in, unsigned phase) {
+static void one_pass(const inner *in, unsigned phase, const char *limit) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group quad = in->quad;
+    quad.limit = limit;
     bool kept = any_load(g, true), more = any_load(g, false);
     int batch = kept && more && in->its > 2 ? 2 : in->batch; /* registers are taken already */
     bool turns = batch < in->its;
@@ -224,7 +238,20 @@ static void one_keep(const inner *in) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
     fc_cuda_group_declare(g, &in->quad, in->its, true);
-    load_batch(in, in->its, "u", &in->quad, true);
+    fc_cuda_group quad = in->quad;
+    quad.limit = "here";
+    load_batch(in, in->its, "u", &quad, true);
+}
+
+/* Whether all elements of this warp exist; the same in all its threads, which exchange values. */
+static void declare_whole(const inner *in) {
+    fc_cuda_text *t = &in->g->t;
+    int elements = in->its * (int)(in->team < 32 ? in->team : 32) * QUAD;
+    if (in->warps > 1)
+        fc_cuda_line(t, "const bool whole = (warp + 1) * %d <= here;", elements);
+    else
+        fc_cuda_line(t, "const bool whole = ((ix)blockIdx.x + 1) * %u <= rows && %d <= count;",
+                     fc_cuda_block(in->team) / in->team, elements);
 }
 
 static void one_stage(const inner *in, unsigned stage) {
@@ -234,10 +261,17 @@ static void one_stage(const inner *in, unsigned stage) {
     fc_cuda_declare_results(g, stage);
     fc_cuda_line(&g->t, "{");
     start_lanes(g, stage, QUAD);
-    one_pass(in, stage);
-    join_lanes(g, stage, QUAD);
-    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_lanes(w%u[0], %u);", r, r, r,
-                      in->team < 32 ? in->team : 32);
+    FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
+    bool both = fc_cuda_any_counts(g->k, stage); /* known counts make joins cheap */
+    if (both) {
+        fc_cuda_line(&g->t, "if (whole) {");
+        one_pass(in, stage, NULL);
+        meet_lanes(in, stage, true);
+        fc_cuda_line(&g->t, "} else {");
+    }
+    one_pass(in, stage, "here");
+    meet_lanes(in, stage, false);
+    if (both) fc_cuda_line(&g->t, "}");
     join_warps(in, stage, "m");
     finish(g, stage);
     fc_cuda_line(&g->t, "}");
@@ -246,12 +280,12 @@ static void one_stage(const inner *in, unsigned stage) {
 static void emit_one(inner *in) {
     fc_cuda_gen *g = in->g;
     team_rows(in);
-    in->quad.limit = "here";
     in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
+    declare_whole(in);
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
-        one_pass(in, FC_CUDA_STORES);
+        one_pass(in, FC_CUDA_STORES, "here");
 }
 
 /* ---- spans of chunks ------------------------------------------------------------------------ */
@@ -283,15 +317,19 @@ static void chunks(const inner *in, unsigned phase) {
     bool stage = phase != FC_CUDA_STORES;
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_CHUNK);
+    bool apart = stage && fc_cuda_any_counts(g->k, phase);
     if (stage) start_lanes(g, phase, QUAD);
+    if (stage) FC_EACH_REDUCTION(g, phase, "red%u x%u;", r, r);
     fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
     chunk(in, phase, NULL, in->batch);
+    if (apart) meet_lanes(in, phase, true);
     fc_cuda_line(&g->t, "} else {");
     chunk(in, phase, "end", in->batch < 2 ? in->batch : 2);
+    if (apart) meet_lanes(in, phase, false);
     fc_cuda_line(&g->t, "}");
+    if (stage && !apart) meet_lanes(in, phase, false);
     if (stage) {
-        join_lanes(g, phase, QUAD);
-        FC_EACH_REDUCTION(g, phase, "fc_push(p%u, fc_lanes(w%u[0], 32), n);", r, r);
+        FC_EACH_REDUCTION(g, phase, "fc_push(p%u, x%u, n);", r, r);
         fc_cuda_line(&g->t, "n++;");
     }
     fc_cuda_line(&g->t, "}");

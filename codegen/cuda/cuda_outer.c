@@ -1,26 +1,32 @@
 /* cuda_outer.c - the innermost axis is kept: the outer tree of codegen/nest.h.
  *
- * Threads along x own neighbouring rows, so that every access of a warp is contiguous. Threads
- * along y share a row: each takes an aligned power-of-two span of runs of FC_RUN elements, combines
- * its runs by a binary counter, and the partials meet in shared memory in order of y. With split a
- * row's spans are spread over blocks as well (blockIdx.y); the last block of a group of rows
- * combines them the same way.
+ * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is
+ * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
+ * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, and the
+ * partials meet in shared memory in order of y. With split a row's spans are spread over blocks as
+ * well (blockIdx.y); the last block of a group of rows combines them the same way.
  *
- * Threads without a row work on the last one with `here` = 0 elements: they take part in every
+ * With more than one row a thread there is one stage, nothing in it but params is computed once a
+ * row, and the end (results, row stores) is a loop over the thread's rows.
+ *
+ * Threads without a row work on the last ones with `here` = 0 elements: they take part in every
  * barrier. */
 #include "codegen/cuda/cuda.h"
 
 typedef struct outer {
     fc_cuda_gen *g;
     unsigned x, y; /* threads of a block */
+    unsigned v;    /* rows of a thread */
     int batch;     /* elements whose loads are in flight together */
+    int partials;  /* the same for partials of other blocks */
 } outer;
 
 static void places(const outer *o) {
     fc_cuda_gen *g = o->g;
-    fc_cuda_line(&g->t, "const ix place = (ix)blockIdx.x * %u + (ix)threadIdx.x;", o->x);
+    fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %u + (ix)threadIdx.x) * %u;", o->x,
+                 o->v);
     fc_cuda_line(&g->t, "const bool live = place < rows;");
-    fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
+    fc_cuda_line(&g->t, "const ix row = live ? place : rows - %u;", o->v);
     fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
@@ -33,45 +39,78 @@ static void places(const outer *o) {
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
+/* One line for every reduction of a stage and every row of the thread. */
+#define EACH_ROW(o, stage, ...)                                                                    \
+    do {                                                                                           \
+        fc_cuda_line(&(o)->g->t, "#pragma unroll");                                                \
+        fc_cuda_line(&(o)->g->t, "for (int e = 0; e < %u; e++) {", (o)->v);                        \
+        FC_EACH_REDUCTION((o)->g, stage, __VA_ARGS__);                                             \
+        fc_cuda_line(&(o)->g->t, "}");                                                             \
+    } while (0)
+
 /* ---- one run -------------------------------------------------------------------------------- */
+
+/* Elements c + h, ... of the run that begins at c. With a limit, loads of elements that do not
+ * exist go to the first of the run instead. */
+static void elements(const outer *o, unsigned phase, const fc_cuda_group *group, int batch) {
+    fc_cuda_gen *g = o->g;
+    fc_cuda_group loads = *group;
+    loads.limit = NULL;
+    fc_cuda_group_declare(g, group, batch, false);
+    for (int part = 0; part < 2; part++) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+        if (part == 0 && group->limit)
+            fc_cuda_line(&g->t, "const ix k = c + h + u < %s ? c + h + u : c;", group->limit);
+        else
+            fc_cuda_line(&g->t, "const ix k = c + h + u;");
+        if (part == 0)
+            fc_cuda_group_load(g, &loads, false);
+        else
+            fc_cuda_group_compute(g, group, phase);
+        fc_cuda_line(&g->t, "}");
+    }
+}
 
 static void run(const outer *o, unsigned phase, const char *limit, int batch) {
     fc_cuda_gen *g = o->g;
-    fc_cuda_group gr = {.n = batch,
-                        .step = 1,
-                        .first = g->np,
-                        .end = g->axes,
-                        .own = g->cls->nr > 1,
-                        .number = "k",
-                        .limit = limit,
-                        .slot = "",
-                        .taken = "k - c + e"};
-    bool turns = batch < FC_RUN;
-    if (turns) {
-        fc_cuda_line(&g->t, "#pragma unroll 1");
-        fc_cuda_line(&g->t, "for (ix k = c; k < c + %d; k += %d) {", FC_RUN, batch);
-    } else {
-        fc_cuda_line(&g->t, "const ix k = c;");
-    }
-    fc_cuda_group_declare(g, &gr, 0, false);
-    fc_cuda_group_load(g, &gr, false);
-    fc_cuda_group_compute(g, &gr, phase);
-    if (turns) fc_cuda_line(&g->t, "}");
+    fc_cuda_group group = {.n = (int)o->v,
+                           .step = 1,
+                           .first = g->np,
+                           .end = g->axes,
+                           .across = true,
+                           .wide = o->v > 1,
+                           .number = "k",
+                           .limit = limit,
+                           .slot = "[u]",
+                           .lanes = true,
+                           .whole = true,
+                           .taken = "h + u"};
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_RUN, batch);
+    elements(o, phase, &group, batch);
+    fc_cuda_line(&g->t, "}");
 }
 
 /* Whole runs go without a test; at most one run of a row is not whole. */
 static void runs(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
+    bool stage = phase != FC_CUDA_STORES;
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_RUN);
-    FC_EACH_REDUCTION(g, phase, "red%u w%u = red%u_start();", r, r, r);
+    if (stage) {
+        FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
+        EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
+    }
     fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_RUN);
     run(o, phase, NULL, o->batch);
     fc_cuda_line(&g->t, "} else {");
     run(o, phase, "end", o->batch < 4 ? o->batch : 4);
     fc_cuda_line(&g->t, "}");
-    FC_EACH_REDUCTION(g, phase, "fc_put(s%u, w%u, n);", r, r);
-    if (phase != FC_CUDA_STORES) fc_cuda_line(&g->t, "n++;");
+    if (stage) {
+        EACH_ROW(o, phase, "fc_count(c%u[e], d%u[e], s%u[e], w%u[e], n);", r, r, r, r);
+        fc_cuda_line(&g->t, "n++;");
+    }
     fc_cuda_line(&g->t, "}");
 }
 
@@ -81,21 +120,24 @@ static void runs(const outer *o, unsigned phase) {
  * reductions in turn, so that shared memory stays small whatever the kernel computes. */
 static void join_threads(const outer *o, unsigned stage) {
     fc_cuda_text *t = &o->g->t;
+    unsigned threads = o->x * o->y;
     for (unsigned r = 0; r < o->g->k->reductions.len && o->y > 1; r++) {
         if (o->g->k->reductions.at[r].stage != stage) continue;
         fc_cuda_line(t, "{");
         fc_cuda_line(t, "red%u *const m = (red%u *)meeting;", r, r);
         fc_cuda_line(t, "const unsigned int at = threadIdx.y * %u + threadIdx.x;", o->x);
         fc_cuda_line(t, "__syncthreads();");
-        fc_cuda_line(t, "m[at] = x%u;", r);
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++) m[at + e * %u] = x%u[e];", o->v, threads, r);
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "#pragma unroll 1");
         fc_cuda_line(t, "for (unsigned int s = 1; s < %u; s *= 2) {", o->y);
-        fc_cuda_line(t, "if (threadIdx.y %% (2 * s) == 0) m[at] = fc_join(m[at], m[at + s * %u]);",
-                     o->x);
+        fc_cuda_line(t, "for (int e = 0; e < %u && threadIdx.y %% (2 * s) == 0; e++)", o->v);
+        fc_cuda_line(t, "    m[at + e * %u] = fc_join(m[at + e * %u], m[at + e * %u + s * %u]);",
+                     threads, threads, threads, o->x);
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "}");
-        fc_cuda_line(t, "x%u = m[threadIdx.x];", r);
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++) x%u[e] = m[threadIdx.x + e * %u];", o->v, r,
+                     threads);
         fc_cuda_line(t, "}");
     }
 }
@@ -106,7 +148,7 @@ static void declare_meeting(const outer *o) {
         size_t bytes = fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
         if (bytes > most) most = bytes;
     }
-    unsigned words = o->x * o->y * (unsigned)((most + 7) / 8);
+    unsigned words = o->x * o->y * o->v * (unsigned)((most + 7) / 8);
     if (o->y > 1) fc_cuda_line(&o->g->t, "__shared__ long long meeting[%u];", words);
 }
 
@@ -118,7 +160,7 @@ static void last_block(const outer *o) {
                  (unsigned)g->l.extra + FC_PB_TICKETS);
     fc_cuda_line(&g->t, "__shared__ bool last;");
     fc_cuda_line(&g->t, "if (live && threadIdx.y == 0) {");
-    FC_EACH_REDUCTION(g, 0, "z%u[(ix)blockIdx.y * rows] = x%u;", r, r);
+    EACH_ROW(o, 0, "z%u[(ix)blockIdx.y * rows + e] = x%u[e];", r, r);
     fc_cuda_line(&g->t, "__threadfence();");
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "__syncthreads();");
@@ -130,12 +172,22 @@ static void last_block(const outer *o) {
     fc_cuda_line(&g->t, "if (threadIdx.x == 0 && threadIdx.y == 0) *ticket = 0;");
     fc_cuda_line(
         &g->t,
-        "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
+        "int per = %d; /* partials of a thread: a power of two, so that they are a subtree */",
+        o->partials);
     fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", o->y);
-    fc_cuda_line(&g->t, "for (n = 0; n < (unsigned int)per; n++) {");
-    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.y * per + (ix)n;");
-    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, z < spans ? z%u[z * rows] : red%u_start(), n);", r,
-                      r, r, r);
+    fc_cuda_line(&g->t, "for (int at = 0; at < per; at += %d) {", o->partials);
+    FC_EACH_REDUCTION(g, 0, "red%u y%u[%d][%u];", r, r, o->partials, o->v);
+    for (int part = 0; part < 2; part++) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", o->partials);
+        if (part == 0) {
+            fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.y * per + at + u;");
+            EACH_ROW(o, 0, "y%u[u][e] = z < spans ? z%u[z * rows + e] : red%u_start();", r, r, r);
+        } else {
+            EACH_ROW(o, 0, "x%u[e] = fc_put(s%u[e], y%u[u][e], (unsigned int)(at + u));", r, r, r);
+        }
+        fc_cuda_line(&g->t, "}");
+    }
     fc_cuda_line(&g->t, "}");
     join_threads(o, 0);
 }
@@ -145,29 +197,51 @@ static void stage(const outer *o, unsigned s) {
     fc_cuda_slice(g, s, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, s);
-    fc_cuda_line(&g->t, "{");
+    if (o->v == 1) fc_cuda_line(&g->t, "{");
     fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, s, "red%u s%u[32];", r, r);
+    FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32], c%u[%u], d%u[%u], x%u[%u];", r, r, o->v, r, o->v, r,
+                      o->v, r, o->v);
     runs(o, s);
-    FC_EACH_REDUCTION(g, s, "red%u x%u = fc_sum(s%u, n, red%u_start());", r, r, r, r);
+    EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], d%u[e], s%u[e], n, red%u_start());", r, r, r, r, r);
     join_threads(o, s);
     if (g->cls->split) last_block(o);
-    FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u, (long long)count);", r, r, r);
+    if (o->v > 1) return;
+    FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static void row_stores(const outer *o) {
+    fc_cuda_gen *g = o->g;
+    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) return;
+    if (o->v == 1) fc_cuda_row(g);
+    fc_cuda_line(&g->t, "if (live && threadIdx.y == 0) {");
+    if (o->v > 1) {
+        fc_cuda_line(&g->t, "const ix column = i%u;", (unsigned)g->np - 1);
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int e = 0; e < %u; e++) {", o->v);
+        fc_cuda_line(&g->t, "const ix i%u = column + e;", (unsigned)g->np - 1);
+        fc_cuda_bases(g, g->np);
+        FC_EACH_REDUCTION(g, 0, "f%u = red%u_finish(x%u[e], (long long)count);", r, r, r);
+        fc_cuda_row(g);
+    }
+    fc_cuda_row_stores(g);
+    if (o->v > 1) fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "}");
 }
 
 void fc_cuda_emit_outer(fc_cuda_gen *g) {
     unsigned x = 1u << g->cls->teams;
-    outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .batch = fc_cuda_unroll(g->k, FC_RUN, 1)};
+    outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
+    o.batch = fc_cuda_outer_batch(g->k, g->cls);
+    o.partials = 16;
+    while (o.partials > 2 && o.partials * (int)o.v * (int)fc_cuda_components(g->k) > 32)
+        o.partials /= 2;
     places(&o);
     declare_meeting(&o);
     for (unsigned s = 0; s < g->k->nstages; s++) stage(&o, s);
-    if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
-        fc_cuda_row(g);
-        fc_cuda_line(&g->t, "if (live && threadIdx.y == 0) {");
-        fc_cuda_row_stores(g);
-        fc_cuda_line(&g->t, "}");
-    }
+    row_stores(&o);
     if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return;
     fc_cuda_row(g);
     runs(&o, FC_CUDA_STORES);

@@ -9,6 +9,7 @@
  * - fc_join(a, b): a covers earlier elements than b.
  * - fc_meet(a, b, swap): the same, b being the earlier one if `swap`.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
+ * - fc_even(a, m): fc_xor where all lanes have the same count, which then stays a known number.
  *
  * In: ir/expand.h, which writes them with rows of the op table. */
 #include "codegen/cuda/cuda.h"
@@ -30,6 +31,20 @@ typedef struct red {
 static red red_of(const fc_reduction *r, uint32_t number) {
     red d = {(fc_op)r->op, (fusec_dtype)r->dtype, fc_ops[r->op].components, number};
     return d;
+}
+
+bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage) {
+    for (size_t r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage && fc_cuda_counts(k->reductions.at[r].op))
+            return true;
+    return false;
+}
+
+unsigned fc_cuda_components(const fc_kernel *k) {
+    unsigned n = 0;
+    for (size_t r = 0; r < k->reductions.len; r++)
+        n += (unsigned)fc_ops[k->reductions.at[r].op].components;
+    return n;
 }
 
 size_t fc_cuda_red_bytes(const fc_reduction *r) {
@@ -83,7 +98,7 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
     fc_val out[FC_MAX_COMPONENTS] = {0}, *map = NULL;
     uint8_t *marks = NULL;
     int n = p == FINISH ? 1 : d->components;
-    bool counted = p == STEP && d->components == 3;
+    bool counts = fc_cuda_counts(d->op), counted = p == STEP && counts;
     build(d, p, &c, out);
     fusec_status s = c.status;
     if (s == FUSEC_OK && !(map = fc_calloc(alloc, c.ins.len + 1, sizeof *map)))
@@ -96,7 +111,9 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
                           .out = g->t.out,
                           .depth = 1,
                           .args = counted ? counted_names : arg_names,
-                          .counted = counted,
+                          .division = !counts || p == FINISH ? NULL
+                                      : p == STEP            ? "fc_by_count($a, $b)"
+                                                             : "fc_part($a, $b)",
                           .need = marks,
                           .done = marks + len,
                           .local = marks + 2 * len};
@@ -119,12 +136,12 @@ static void type_and_shuffles(fc_cuda_text *t, const red *d) {
     for (int c = 0; c < d->components; c++)
         fc_cuda_line(t, "%s c%d;", fc_cuda_type(fc_component_dtype(d->op, d->dtype, c)), c);
     fc_cuda_line(t, "};");
-    static const char *const kinds[] = {"xor", "from"};
-    for (int k = 0; k < 2; k++) {
+    static const char *const kinds[] = {"xor", "from", "even"};
+    for (int k = 0; k < (fc_cuda_counts(d->op) ? 3 : 2); k++) {
         fc_cuda_line(t, "FC_INLINE red%u fc_%s(const red%u &a, int lane) {", n, kinds[k], n);
-        fc_cuda_line(t, "red%u r;", n);
-        for (int c = 0; c < d->components; c++)
-            fc_cuda_line(t, "r.c%d = fc_lane_%s(a.c%d, lane);", c, kinds[k], c);
+        fc_cuda_line(t, k == 2 ? "red%u r = a;" : "red%u r;", n);
+        for (int c = 0; c < (k == 2 ? 2 : d->components); c++)
+            fc_cuda_line(t, "r.c%d = fc_lane_%s(a.c%d, lane);", c, kinds[k % 2], c);
         fc_cuda_line(t, "return r;");
         fc_cuda_line(t, "}");
     }

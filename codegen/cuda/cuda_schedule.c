@@ -269,22 +269,100 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 /* ---- outer reductions ----------------------------------------------------------------------- */
 
-static void outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
-                           fc_launch *l) {
-    int64_t runs = ceil_div(n->count, FC_RUN), y = pow2_up(runs < 8 ? runs : 8),
-            x = FC_CUDA_THREADS / y;
-    bool can_split = k->nstages == 1 && !has_point_stores(k);
-    if (n->rows < x) x = pow2_up(n->rows < 4 ? 4 : n->rows);
+enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
+
+int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
+    unsigned bytes = 0;
+    int batch = fc_cuda_unroll(k, FC_RUN, cls->vector);
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
+            bytes += bytes_of(k, a) * cls->vector;
+    unsigned most = fc_cuda_components(k) > 2 ? OUTER_BYTES / 2 : OUTER_BYTES;
+    while (batch > 4 && (unsigned)batch * bytes > most) batch /= 2;
+    return batch;
+}
+
+/* Whether something that elements need is worked out once a row and differs between rows. */
+static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool *differs,
+                                   fc_error *e) {
+    size_t n = k->code.ins.len;
+    uint8_t *need = fc_calloc(k->code.alloc, n + 1, 1);
+    if (!need) return fc_oom(e);
+    for (size_t r = 0; r < k->reductions.len; r++)
+        fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
+    *differs = false;
+    for (size_t v = 0; v < n; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        if (need[v] && i->level == FC_ROW && (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX) &&
+            fc_class_move(cls, (uint32_t)i->imm, cls->np - 1u) != FC_MOVE_ZERO)
+            *differs = true;
+    }
+    fc_free(k->code.alloc, need);
+    return FUSEC_OK;
+}
+
+/* Neighbouring rows of a thread. */
+static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                             uint32_t align) {
+    uint32_t axis = n->np - 1;
+    unsigned widest = 0, most = 1, components = fc_cuda_components(k);
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
+            fc_class_move(cls, a, axis) == FC_MOVE_ONE && bytes_of(k, a) > widest)
+            widest = bytes_of(k, a);
+    for (size_t r = 0; r < k->reductions.len; r++) {
+        unsigned bytes = (unsigned)fc_cuda_red_bytes(&k->reductions.at[r]);
+        if (bytes > most) most = bytes;
+    }
+    if (!widest) return 1;
+    unsigned v = 16 / widest;
+    while (v > 1 &&
+           (n->extent[axis] % v || v * components > 8 ||
+            v * most * FC_CUDA_THREADS > OUTER_SHARED || fc_cuda_unroll(k, 4, (int)v) < 4 ||
+            !fc_cuda_can_be_wide(k, n, cls, axis, v, align)))
+        v /= 2;
+    return v;
+}
+
+/* Runs of a span, a power of two: as few spans as let the blocks fill the machine evenly. */
+static int64_t outer_span(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                          int64_t runs, int64_t y, int64_t blocks) {
+    unsigned values = cls->vector * fc_cuda_components(k);
+    int64_t resident = values <= 1   ? 8
+                       : values <= 4 ? 4
+                                     : 2,
+            best = 0, span = pow2_up(runs > y ? runs : y), chosen = span;
+    int64_t most = m->max_threads_per_sm / FC_CUDA_THREADS, slots;
+    if (resident > most) resident = most > 0 ? most : 1;
+    slots = resident * m->sm_count;
+    for (; span >= 2 * y; span /= 2) {
+        int64_t spans = ceil_div(runs, span), total = blocks * spans;
+        int64_t even = total * 1000 / (ceil_div(total, slots) * slots); /* per mille at work */
+        if (spans > 65535) break;
+        if (even > best + 20) {
+            best = even;
+            chosen = span;
+        }
+        if (total >= 8 * slots) break;
+    }
+    return chosen;
+}
+
+static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                   uint32_t align, fc_class *cls, fc_launch *l, fc_error *e) {
+    int64_t runs = ceil_div(n->count, FC_RUN), y = pow2_up(runs < 8 ? runs : 8);
+    bool can_split = k->nstages == 1 && !has_point_stores(k), differs = false;
+    FC_TRY(differs_by_row(k, cls, &differs, e));
+    unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
+    if (can_split && v == 1 && y > 4) y = 4; /* longer pieces of a line in one block */
+    int64_t x = FC_CUDA_THREADS / y, units = n->rows / v;
+    if (units < x) x = pow2_up(units * v < 4 ? 4 : units);
     while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
         x /= 2;
     y = FC_CUDA_THREADS / x;
-    int64_t blocks = ceil_div(n->rows, x),
-            wanted = ceil_div((int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM, blocks);
-    int64_t span = pow2_up(runs > y ? runs : y);
-    if (can_split && blocks < 4 * (int64_t)m->sm_count) {
-        while (span > 2 * y && (ceil_div(runs, span) < wanted)) span /= 2;
-        while (ceil_div(runs, span) > 65535) span *= 2;
-    }
+    int64_t blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
+    cls->vector = (uint8_t)v;
+    if (can_split) span = outer_span(m, k, cls, runs, y, blocks);
     l->spans = ceil_div(runs > 0 ? runs : 1, span);
     l->span = span * FC_RUN;
     l->block[0] = (uint32_t)x;
@@ -292,11 +370,13 @@ static void outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     l->grid[0] = (uint64_t)blocks;
     l->grid[1] = (uint64_t)l->spans;
     cls->teams = (uint8_t)log2_of(x);
+    cls->aligned = v > 1;
     cls->split = l->spans > 1;
     if (cls->split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
         l->tickets = (uint32_t)blocks;
     }
+    return FUSEC_OK;
 }
 
 /* ---- entry ---------------------------------------------------------------------------------- */
@@ -317,7 +397,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
         if (cls->variant == 0) map_schedule(m, k, n, align, cls, launch);
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
-    default: outer_schedule(m, k, n, cls, launch); break;
+    default: FC_TRY(outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;

@@ -175,16 +175,55 @@ static fc_val exp_parts_f64(fc_code *s, const fc_x *x, fc_val *out) {
     return BUILD(ADD(FMA(MUL(r, r), p, r), N(1)));
 }
 
+/* e 2^n from n; see fc_math_exp2_f32 */
+static fc_val scaled_f64(fc_code *s, const fc_x *e, const fc_x *n) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F64)));
+    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F64))), N(ROUND_F64)));
+    const fc_x *a = LEAF(power_f64(s, h)), *b = LEAF(power_f64(s, rest));
+    return BUILD(MUL(MUL(e, a), b));
+}
+
 fc_val fc_math_exp_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     fc_val t;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
     const fc_x *e = LEAF(exp_parts_f64(s, LEAF(fc_math_at_least(s, below, -746)), &t));
-    const fc_x *n = LET(SUB(LEAF(t), N(ROUND_F64)));
-    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F64)));
-    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F64))), N(ROUND_F64)));
-    const fc_x *a = LEAF(power_f64(s, h)), *b = LEAF(power_f64(s, rest));
-    return BUILD(MUL(MUL(e, a), b));
+    return scaled_f64(s, e, LET(SUB(LEAF(t), N(ROUND_F64))));
+}
+
+/* r ln 2 is the sum of two numbers. */
+fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 1025));
+    const fc_x *y = LEAF(fc_math_at_least(s, below, -1076));
+    const fc_x *n = LET(SUB(ADD(y, N(ROUND_F64)), N(ROUND_F64)));
+    const fc_x *r = LET(SUB(y, n));
+    const fc_x *hi = LET(MUL(r, N(ln2_f64[0])));
+    const fc_x *cut = LET(FMA(r, N(ln2_f64[0]), NEG(hi)));
+    const fc_x *lo = LET(FMA(r, N(ln2_f64[1]), cut));
+    const fc_x *p = POLY(hi, exp_f64);
+    const fc_x *e = LET(ADD(ADD(FMA(MUL(hi, hi), p, lo), hi), N(1)));
+    return scaled_f64(s, e, n);
+}
+
+/* Half of 2^n r + (2^n - 1) + 2^n (e^r - 1 - r), because 2^n alone may overflow; the first product
+ * is exact. */
+fc_val fc_math_expm1_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
+    const fc_x *y = LEAF(fc_math_at_least(s, below, -45));
+    const fc_x *t = LET(FMA(y, N(LOG2E), N(ROUND_F64)));
+    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), y));
+    const fc_x *r = LET(FMA(n, N(-ln2_f64[1]), near));
+    const fc_x *lo = LET(FMA(n, N(-ln2_f64[1]), SUB(near, r)));
+    const fc_x *p = POLY(r, exp_f64);
+    const fc_x *rest = LET(FMA(MUL(r, r), p, lo));
+    const fc_x *half = LEAF(power_f64(s, LET(SUB(t, N(1)))));
+    const fc_x *sum = LET(FMA(half, r, SUB(half, N(0.5))));
+    const fc_x *v = LET(FMA(half, rest, sum));
+    return BUILD(COPYSIGN(ADD(v, v), x));
 }
 
 /* see fc_math_tanh_f32 */

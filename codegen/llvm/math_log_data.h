@@ -6,6 +6,12 @@
 static const double ln2_parts_f32[] = {0x1.62e4000000000p-1, 0x1.7f7d1c0000000p-20};
 /* ln 2 in f64, the first part times an exponent is exact; error 1.95e-31 */
 static const double ln2_parts_f64[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};
+/* log10 2 in f64, likewise; error 2.83e-31 */
+static const double log10_2_f64[] = {0x1.34413509f7800p-2, 0x1.fef311f12b358p-46};
+/* 1/ln 2 in f64; error -1.06e-33 */
+static const double log2e_f64[] = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
+/* 1/ln 10 in f64; error 3.72e-34 */
+static const double log10e_f64[] = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
 /* log(1+f) = f - f^2/2 + f^3 P(f), 1+f from sqrt(1/2) to sqrt(2); error 5.85e-09 */
 static const double log_f32[] = {
     0x1.5555540000000p-2, -0x1.0002260000000p-2, 0x1.99a0200000000p-3, -0x1.5472920000000p-3,

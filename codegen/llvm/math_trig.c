@@ -1,11 +1,10 @@
 /* math_trig.c - sine, cosine and tangent.
  *
- * |x| = n pi/2 + r with the whole number n nearest to |x| 2/pi. With pi/2 in three parts the first
- * difference is exact: both terms are multiples of the last place of the first part, and it is
- * below
- * 1. The first part is cut off, not rounded, which makes the sign of a difference of zeros plus.
- * Functions of the same operand share all this as common subexpressions. Beyond the limits of
- * ir/far.h the result comes from there. */
+ * |x| = n pi/2 + r with the whole number n nearest to |x| 2/pi. pi/2 is taken in three parts. The
+ * first difference is exact: both terms are multiples of the last place of the first part, and it
+ * is below 1. The first part is cut off, not rounded, so that the others are positive. Functions of
+ * the same operand share all this as common subexpressions. Beyond the limits of ir/far.h the
+ * result comes from there. */
 #include "codegen/llvm/math.h"
 #include "codegen/llvm/math_trig_data.h"
 

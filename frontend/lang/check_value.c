@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+#include "ir/eval.h"
+#include "ir/expand.h"
+
 fc_value fc_v_node(fc_node n) {
     return n == FC_NONODE ? FC_UNKNOWN : (fc_value){.kind = FC_V_NODE, .node = n};
 }
@@ -45,7 +48,26 @@ fc_weakness fc_v_weakness(const fc_value *v) {
     }
 }
 
+/* A function of numbers in the text (cos(0.5)) is a number of the text: it is worked out here in f64, once, and
+ * is the same on every device. Functions of typed constants stay in the graph for the device to compute. */
+static fc_node fold_weak(fc_checker *c, fc_node n) {
+    const fc_ninfo *i = fc_at(c->g, n);
+    double in[3] = {0}, out;
+    if (i->dtype != FUSEC_F64 || !fc_is_elementwise(i->op) ||
+        !fc_target_has(FC_TARGET_INTERP, (fc_op)i->op, FUSEC_F64))
+        return n;
+    for (int k = 0; k < i->nops; k++) {
+        const fc_ninfo *a = fc_at(c->g, i->src[k]);
+        if (a->op != FC_OP_CONST || a->dtype != FUSEC_F64) return n;
+        in[k] = fc_const_value(FUSEC_F64, a->attr);
+    }
+    if (!fc_eval((fc_op)i->op, FUSEC_F64, FUSEC_F64, 1, &in[0], &in[1], &in[2], &out)) return n;
+    return fc_c_built(c, fc_build_number(c->g, FUSEC_F64, out));
+}
+
 fc_value fc_v_weak_node(fc_checker *c, fc_node n) {
+    if (n == FC_NONODE) return FC_UNKNOWN;
+    n = fold_weak(c, n);
     if (n == FC_NONODE) return FC_UNKNOWN;
     const fc_ninfo *i = fc_at(c->g, n);
     fusec_dtype t = (fusec_dtype)i->dtype;

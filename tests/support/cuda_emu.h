@@ -155,7 +155,7 @@ template <typename T, typename F> T bits(F from) {
 #define __forceinline__ inline
 #define __shared__      static
 #define __grid_constant__
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 
 #define threadIdx fc_emu::m.current->thread
 #define blockIdx  fc_emu::block

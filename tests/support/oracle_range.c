@@ -259,6 +259,7 @@ static fc_range with_sign(fc_range a, fc_range b) {
     if (is_nan(a)) return a;
     bool unknown = b.nan || is_nan(b) || (!b.exact && has_zero(b));
     if (a.exact) size = fc_o_point(size.lo), minus = fc_o_point(minus.lo);
+    size.nan = minus.nan = a.nan;
     if (!unknown) return signbit(b.hi) ? minus : size;
     fc_range r = fc_o_union(size, minus);
     r.taint = r.taint || is_nan(b) || b.nan;

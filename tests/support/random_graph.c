@@ -124,7 +124,8 @@ static int make_number(maker *m, fusec_dtype t) {
     rg_node n = {.kind = RG_NUMBER, .t = t};
     n.bits = chance(m, 50) ? fc_random_value(t, m->rng, true)
                            : fc_special(t, (uint32_t)pick(m, fc_special_count(t)));
-    if (chance(m, 25)) n.bits = fc_o_cast(FUSEC_I64, t, (uint64_t)pick(m, 4));
+    if (chance(m, 40)) n.bits = fc_o_cast(FUSEC_I64, t, (uint64_t)(pick(m, 5) - 1));
+    if (chance(m, 10) && fc_is_float(t)) n.bits = fc_o_bits(t, -0.0);
     return add(m, &n);
 }
 

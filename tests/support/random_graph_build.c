@@ -165,10 +165,11 @@ void rg_fill(const rg *r, int node, fc_tensor *t) {
     bool tame = fc_random(&rng) % 2;
     for (int64_t i = 0; i < n; i++) {
         uint64_t how = fc_below(&rng, 4);
-        uint64_t bits =
-            tame || how < 2 ? fc_random_value(t->dtype, &rng, true)
-            : how == 2      ? fc_random_value(t->dtype, &rng, false)
-                       : fc_special(t->dtype, (uint32_t)fc_below(&rng, fc_special_count(t->dtype)));
+        uint32_t specials = fc_special_count(t->dtype);
+        if (specials > 9 && fc_below(&rng, 2))
+            specials = 9; /* nan, infinities, zeros, ones, twos */
+        uint64_t bits = fc_random_value(t->dtype, &rng, tame || how < 2);
+        if (!tame && how == 3) bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials));
         fc_oracle_store(t->dtype, t->data, i, bits);
     }
 }
