@@ -35,8 +35,9 @@ typedef struct fc_context {
     bool disk_tried;
     fc_str notice;             /* why the automatic choice passed over a better device */
     struct fc_kcache *kernels; /* loaded code, by key (runtime/kernel_cache.h) */
-    uint64_t compiles;         /* kernels compiled since the context was made */
-    uint64_t disk_hits, memory_hits;
+    /* counted under the kernel cache's lock, read at any time */
+    _Atomic uint64_t compiles; /* kernels compiled since the context was made */
+    _Atomic uint64_t disk_hits, memory_hits;
 } fc_context;
 
 fusec_status fc_context_new(const fc_config *c, fc_context **out, fc_error *e);

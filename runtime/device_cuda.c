@@ -218,9 +218,15 @@ static fusec_status launch_now(cuda_device *c, fc_stream s, cuda_code *x, const 
                        "the launch grid %llu x %llu x %llu is above what CUDA takes",
                        (unsigned long long)l->grid[0], (unsigned long long)l->grid[1],
                        (unsigned long long)l->grid[2]);
-    if (l->shared_bytes > 48 * 1024 && l->shared_bytes > x->shared) {
-        FC_TRY(fc_cuda_max_dynamic_shared(c->cuda, x->function, (int)l->shared_bytes, e));
-        x->shared = l->shared_bytes;
+    if (l->shared_bytes > 48 * 1024) { /* rises only, whoever launches beside this */
+        fusec_status raised = FUSEC_OK;
+        pthread_mutex_lock(&c->lock);
+        if (l->shared_bytes > x->shared) {
+            raised = fc_cuda_max_dynamic_shared(c->cuda, x->function, (int)l->shared_bytes, e);
+            if (!raised) x->shared = l->shared_bytes;
+        }
+        pthread_mutex_unlock(&c->lock);
+        if (raised) return raised;
     }
     fc_cuda_grid g = {.shared = l->shared_bytes};
     for (int i = 0; i < 3; i++) {

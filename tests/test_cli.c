@@ -158,6 +158,7 @@ static const struct {
     {4, "fusec -e x x=a.npy -o no/such/y.npy", "cannot write no/such/y.npy"},
     {4, "fusec -e x x=a.npy -o .", "cannot write ."},
     {4, "fusec run nosuch.fuse x=1", "cannot open nosuch.fuse"},
+    {2, "fusec -e 'a=x+1;b=x*2;a,b' x=rand:f32:3 -o a=same.npy -o b=./same.npy", "two results go to"},
     {4, "fusec -d interp -e 'log(x - 2)' x=zeros:f32:3 --check-finite", "made by log(-2.0) at [0]"},
     {4,
      "fusec -d interp -e 'x' x=a.npy -o y.png --cast -q; fusec -e x x=a.npy -o /dev/full -d interp",

@@ -3,6 +3,7 @@
  * tests/support/cuda_emu.h. */
 #include "codegen/target.h"
 #include "tests/support/cuda_host.h"
+#include "tests/support/cuda_samples.h"
 #include "tests/support/sample_kernels.h"
 #include "tests/support/test.h"
 
@@ -24,10 +25,10 @@ static const int64_t sizes1[][FC_SAMPLE_SIZES] = {
     {0},   {1},    {2},    {3},    {7},    {31},   {32},    {127},   {128},
     {129}, {1000}, {1023}, {1024}, {1025}, {5000}, {10000}, {33000}, {70001}};
 static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
-    {1, 1},    {3, 7},    {2, 8},     {5, 31},    {4, 32},    {4, 128},   {7, 129},
-    {3, 1000}, {9, 1023}, {2, 1024},  {3, 1025},  {2, 5000},  {1, 10000}, {2, 33000},
-    {300, 5},  {300, 36}, {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},
-    {5, 0},    {1000, 3}, {5000, 33}, {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}};
+    {1, 1},     {3, 7},     {2, 8},     {5, 31},    {4, 32},    {4, 128},   {7, 129},  {3, 1000},
+    {9, 1023},  {2, 1024},  {3, 1025},  {2, 5000},  {1, 10000}, {2, 33000}, {300, 5},  {300, 36},
+    {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},     {5, 0},     {1000, 3}, {5000, 33},
+    {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}, {96, 160}};
 static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
     {1, 1, 1},    {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
     {9, 5, 1000}, {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4}};
@@ -151,6 +152,11 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_sample(&js, &fc_samples[i], &small, 64, i % 2 != 0, 0, 2);
         add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
     }
+    for (size_t i = 0; i < fc_ncuda_samples; i++) {
+        add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
+        add_sample(&js, &fc_cuda_samples[i], &small, 64, i % 2 != 0, 0, 2);
+        add_sample(&js, &fc_cuda_samples[i], &small, i % 2 ? 4 : 8, i % 2 == 0, 1, 2);
+    }
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; built && i < js.all.len; i++) run_job(&js, &js.all.at[i]);
@@ -228,24 +234,28 @@ FC_TEST(cuda_emit, sizes_are_arguments) {
 }
 
 FC_TEST(cuda_emit, variants_follow_from_sizes) {
-    enum { THREAD, ONE, LOOP, EIGHT = 3 << 4 };
+    enum { THREAD, ONE, LOOP, EIGHT = 3 << 4, WHOLE = 64 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
         unsigned variant, split, teams;
         bool wide;
     } want[] = {
-        {"square_error_rows", {1000000, 4}, THREAD, 0, 0, false},
-        {"square_error_rows", {100000, 64}, ONE, 0, 4, false},          /* 16 threads a row */
-        {"square_error_rows", {16384, 1024}, ONE + EIGHT, 0, 5, false}, /* a warp a row */
+        {"square_error_rows", {1000000, 4}, THREAD + WHOLE, 0, 0, false},
+        {"square_error_rows", {100000, 64}, ONE + WHOLE, 0, 4, false}, /* 16 threads a row */
+        {"square_error_rows", {100000, 65}, ONE, 0, 5, false}, /* quads that are not whole */
+        {"square_error_rows", {16384, 1024}, ONE + EIGHT + WHOLE, 0, 5, false}, /* a warp a row */
         {"square_error_rows", {16384, 4096}, LOOP, 0, 6, false}, /* two warps walk over the row */
-        {"softmax", {8192, 16384}, ONE + EIGHT, 0, 9, false}, /* 16 warps keep the row in registers
-                                                               */
-        {"softmax", {128, 1000000}, LOOP, 0, 10, false},      /* too long for that */
-        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},   /* one row over many blocks */
+        {"softmax", {8192, 16384}, ONE + EIGHT + WHOLE, 0, 9, false}, /* 16 warps keep the row in
+                                                                       * registers
+                                                                       */
+        {"softmax", {128, 1000000}, LOOP, 0, 10, false},              /* too long for that */
+        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},           /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
         {"column_sum", {16384, 16384}, 0, 1, 5, false},
         {"map_affine", {INT64_C(3) << 30}, 0, 0, 0, true},
+        {"map_broadcast", {16384, 16384}, 1, 0, 64, false}, /* b is turned along axis 0 */
+        {"map_broadcast", {16384, 8}, 0, 0, 0, false},      /* too narrow for squares */
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
@@ -287,4 +297,48 @@ FC_TEST(cuda_emit, sin_and_cos_of_one_operand_are_one_call) {
         FC_EXPECT_CONTAINS(p.text.data, "*(const fc_vec<float, 4, 16> *)");
     }
     plan_close(&p);
+}
+
+FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        unsigned vector;
+        bool wide; /* the text reads four floats at once */
+    } want[] = {
+        {"column_sum", {16384, 16384}, 4, true},
+        {"column_sum", {16384, 1001}, 1, false}, /* rows are not aligned */
+        {"column_sum", {16384, 1002}, 2, false},
+        {"normalize_outer", {4096, 4096}, 1, false}, /* results of a column stay in its thread */
+        {"map_broadcast", {4096, 4096}, 4, true},
+        {"map_broadcast", {4095, 4096}, 1, false},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1]);
+        if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            FC_EXPECT_EQ_U64(p.cls.vector, want[i].vector);
+            bool wide = strstr(p.text.data, "*(const fc_vec<float, 4, 16> *)") != NULL;
+            FC_EXPECT_TRUE(wide == want[i].wide);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* fc_by_count of the prelude: floats by the numbers that lanes and runs count to, also where
+ * quotients are subnormal and may lie in the middle between two of them. */
+FC_TEST(cuda_emit, division_by_a_count_rounds_once) {
+    for (int n = 1; n <= 16; n++) {
+        const double part = 1.0 / n;
+        unsigned bad = 0;
+        for (uint32_t bits = 0; bits < 0x7f800000u; bits += bits < 0x40000u ? 1 : 4093) {
+            float d;
+            memcpy(&d, &bits, sizeof d);
+            const float quotient = d / (float)n, product = (float)((double)d * part);
+            bad += quotient != product;
+        }
+        FC_EXPECT_EQ_U64(bad, 0);
+    }
 }

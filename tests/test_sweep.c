@@ -125,6 +125,13 @@ static void fill_crossed(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) 
     }
 }
 
+/* Inputs are the operands. */
+static void fill_pairs(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) {
+    (void)j;
+    for (int64_t i = 0; i < fc_array_count(t); i++)
+        fc_oracle_store(t->dtype, t->data, i, crossed(t->dtype, (int)input, 2, i, r));
+}
+
 static int64_t cross_size(fc_op op, fusec_dtype t) {
     int64_t n = fc_special_count(t);
     if (fc_ops[op].arity == 1) return n + 200;
@@ -186,6 +193,40 @@ static void run_elementwise(void *arg) {
         }
         close_job(&j);
         FC_UNTRACE();
+    }
+}
+
+/* ---- integers that wrapped, in the hands of what reads them next: a compiler that computes in
+ * wider registers has to cut them back first
+ * ---------------------------------------------------------- */
+
+static void run_wraps(void *arg) {
+    static const fc_op makers[] = {FC_OP_neg, FC_OP_abs, FC_OP_bit_not, FC_OP_add,
+                                   FC_OP_sub, FC_OP_mul, FC_OP_shl};
+    static const fc_op readers[] = {FC_OP_lt,       FC_OP_ge,  FC_OP_eq,  FC_OP_maximum,
+                                    FC_OP_floordiv, FC_OP_shr, FC_OP_sign};
+    const sweep *s = arg;
+    for (size_t m = 0; m < FC_COUNT(makers); m++) {
+        job j;
+        char name[64];
+        if (!open_job(&j, s->device)) FC_SKIP("there is no device %s", s->device);
+        fc_graph *g = &j.g;
+        fc_dim n = gbd(g, "n");
+        fc_node x = gbin(g, "x", s->t, 1, n, 0, 0), y = gbin(g, "y", s->t, 1, n, 0, 0);
+        fc_node v = fc_build_op(g, makers[m], x, y, 0);
+        for (size_t r = 0; r < FC_COUNT(readers); r++) {
+            snprintf(name, sizeof name, "%s_left", fc_ops[readers[r]].name);
+            add(&j, name, fc_build_op(g, readers[r], v, y, 0));
+            snprintf(name, sizeof name, "%s_right", fc_ops[readers[r]].name);
+            if (fc_ops[readers[r]].arity > 1) add(&j, name, fc_build_op(g, readers[r], y, v, 0));
+        }
+        add(&j, "wide", fc_build_cast(g, v, FUSEC_I64));
+        add(&j, "real", fc_build_cast(g, v, FUSEC_F64));
+        add(&j, "twice", fc_build_op(g, makers[m], v, v, 0));
+        FC_TRACE("%s of %s on %s", fc_ops[makers[m]].name, fc_dtypes[s->t].name, s->device);
+        judge(&j, fill_pairs, (const int64_t[]){cross_size(FC_OP_add, s->t)}, false);
+        FC_UNTRACE();
+        close_job(&j);
     }
 }
 
@@ -443,6 +484,10 @@ FC_REGISTER(sweep) {
         for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
             s.t = (fusec_dtype)t;
             add_test("sweep_cast", fc_dtypes[t].name, s, run_conversions);
+        }
+        for (int t = FUSEC_I8; t <= FUSEC_U64; t++) {
+            s.t = (fusec_dtype)t;
+            add_test("sweep_wraps", fc_dtypes[t].name, s, run_wraps);
         }
         s.t = FUSEC_F16;
         add_test("sweep_cast", "every_f16", s, run_every_half);

@@ -166,6 +166,18 @@ static void try_plans(fusec_dtype t, int64_t axis, fc_node (*make)(fc_graph *, f
     }
 }
 
+/* Both of the same angle, which a backend may compute together, far from zero too. */
+static fc_node sine_and_cosine(fc_graph *g, fc_node x, int64_t axis) {
+    fc_node a = gb2(g, FC_OP_mul, gb2(g, FC_OP_mul, x, x), gb2(g, FC_OP_mul, x, gbn(g, x, 1000)));
+    (void)axis;
+    return gb2(g, FC_OP_div, gb1(g, FC_OP_sin, a), gb1(g, FC_OP_cos, a));
+}
+
+FC_TEST(fused_as_unfused, sine_and_cosine) {
+    try_plans(FUSEC_F32, 0, sine_and_cosine);
+    try_plans(FUSEC_F64, 0, sine_and_cosine);
+}
+
 FC_TEST(fused_as_unfused, softmax) {
     try_plans(FUSEC_F32, -1, softmax);
     try_plans(FUSEC_F32, 0, softmax);

@@ -1,7 +1,7 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch), cuda_emit.c (the frame of every text), cuda_code.c (one instruction), cuda_red.c (a
- * reduction as small functions), cuda_group.c (loads, code and stores of a few elements), then
- * one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c, cuda_outer.c.
+ * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
+ * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -72,6 +72,7 @@ typedef struct fc_cuda_gen {
     uint8_t *need, *done, *local, *vary;
     uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
     uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
+    uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
 } fc_cuda_gen;
 
 /* One line, indented; a line that is "}" or starts with it closes a level, one that ends in "{"
@@ -156,11 +157,22 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 
+/* ---- values held from phase to phase: s*, see cuda_hold.c -------------------------------------
+ */
+
+enum { FC_CUDA_HOLD = 1, FC_CUDA_HELD = 2 };
+
+/* Marks g->hold; a thread has `elements` elements of a row. */
+fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e);
+void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
+void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
+
 /* ---- schedules ------------------------------------------------------------------------------ */
 
 void fc_cuda_emit_map(fc_cuda_gen *g);
 void fc_cuda_emit_tile(fc_cuda_gen *g);
 void fc_cuda_emit_inner(fc_cuda_gen *g);
+fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 /* How many elements of a run an outer kernel loads before it uses the first. */
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
@@ -176,6 +188,8 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
 /* Leaves the class as it is (variant 0) if no load needs to be turned. */
 fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
                                    fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
+/* Bytes that a thread may keep, with `team` threads a row. */
+unsigned fc_cuda_cache_limit(unsigned team);
 /* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
  * to `most`, so that compile time stays bounded. */
 int fc_cuda_unroll(const fc_kernel *k, int most, int per);

@@ -226,6 +226,42 @@ static void reinterpret(fc_cuda_text *t, fc_val v) {
 
 /* ---- rows of the table ---------------------------------------------------------------------- */
 
+/* NVRTC knows functions of constants, by other code than the one that runs: the bits would depend
+ * on what was fused. So an argument that it may find to be constant goes through fc_opaque. These
+ * can't be: floats from memory, and what strict arithmetic makes of them. */
+static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
+    const fc_instr *i = instr(t, v);
+    const fc_val src[3] = {i->a, i->b, i->c};
+    bool real = fc_is_float((fusec_dtype)i->dtype), function = !(fc_ops[i->op].flags & FC_F_EXACT);
+    switch (i->op) {
+    case FC_OP_LOAD: return i->dtype != FUSEC_BOOL;
+    case FC_OP_PARAM:
+    case FC_OP_ACC: return real;
+    case FC_OP_CVT:
+    case FC_OP_neg:
+    case FC_OP_abs:
+    case FC_OP_sqrt:
+    case FC_OP_add:
+    case FC_OP_sub:
+    case FC_OP_mul:
+    case FC_OP_div:
+    case FC_OP_fma: break;
+    default:
+        if (!function || !fc_is_elementwise(i->op)) return false;
+    }
+    for (int k = 0; depth && k < fc_instr_arity(i); k++)
+        if ((real || i->op == FC_OP_CVT) && varies(t, src[k], depth - 1)) return true;
+    return false;
+}
+
+static void argument(fc_cuda_text *t, fc_op op, fc_val v) {
+    bool real = fc_is_float((fusec_dtype)instr(t, v)->dtype);
+    bool hide = real && !(fc_ops[op].flags & FC_F_EXACT) && !varies(t, v, 4);
+    if (hide) fc_str_add(t->out, "fc_opaque(");
+    fc_cuda_operand(t, v);
+    if (hide) fc_str_add(t->out, ", zero)");
+}
+
 static void substitute(fc_cuda_text *t, const char *text, const fc_instr *i, fusec_dtype type) {
     for (; *text; text++) {
         if (*text != '$') {
@@ -233,9 +269,9 @@ static void substitute(fc_cuda_text *t, const char *text, const fc_instr *i, fus
             continue;
         }
         switch (*++text) {
-        case 'a': fc_cuda_operand(t, i->a); break;
-        case 'b': fc_cuda_operand(t, i->b); break;
-        case 'c': fc_cuda_operand(t, i->c); break;
+        case 'a': argument(t, (fc_op)i->op, i->a); break;
+        case 'b': argument(t, (fc_op)i->op, i->b); break;
+        case 'c': argument(t, (fc_op)i->op, i->c); break;
         case 't': fc_str_add(t->out, fc_cuda_type(type)); break;
         case 'u': fc_str_add(t->out, unsigned_twin(type)); break;
         default: fc_str_add(t->out, type == FUSEC_F64 ? "" : "f"); break;
@@ -262,7 +298,7 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
                   (unsigned)other);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "sincos%s(", i->dtype == FUSEC_F64 ? "" : "f");
-    fc_cuda_operand(t, i->a);
+    argument(t, (fc_op)i->op, i->a);
     fc_str_printf(t->out, ", &v%u, &v%u);\n", (unsigned)(first ? v : other),
                   (unsigned)(first ? other : v));
     t->local[other] = 1;
@@ -273,7 +309,8 @@ static void row(fc_cuda_text *t, fc_val v) {
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
     if (t->division && i->op == FC_OP_div) text = t->division;
-    if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
+    if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a";   /* ~ would promote to int */
+    if (type == FUSEC_I16 && i->op == FC_OP_neg) text = "fc_neg($a)"; /* see cuda_emit.c */
     begin(t, v);
     substitute(t, text ? text : "", i, type);
     fc_str_add(t->out, ";\n");

@@ -13,7 +13,14 @@ static const char prelude_common[] =
     "#define FC_INLINE static __device__ __forceinline__\n"
     "template <typename T, int N, int A> struct alignas(A) fc_vec {\n"
     "    T e[N];\n"
-    "};\n";
+    "};\n"
+    "/* x, but no compiler knows its value */\n"
+    "FC_INLINE float fc_opaque(float x, long long zero) {\n"
+    "    return __uint_as_float(__float_as_uint(x) | (unsigned int)zero);\n"
+    "}\n"
+    "FC_INLINE double fc_opaque(double x, long long zero) {\n"
+    "    return __longlong_as_double(__double_as_longlong(x) | zero);\n"
+    "}\n";
 
 static const char prelude_narrow[] =
     "typedef int ix;\n"
@@ -192,6 +199,22 @@ static const char prelude_count[] =
     "/* mostly b is half of n, as two parts of the same size are joined */\n"
     "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 
+/* -x in 16 bits. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits, where
+ * -(-32768) is 32768. */
+static const char prelude_neg[] = "FC_INLINE short fc_neg(short x) {\n"
+                                  "    unsigned int w = 0u - (unsigned int)x;\n"
+                                  "#ifndef FC_EMULATE\n"
+                                  "    asm(\"\" : \"+r\"(w));\n"
+                                  "#endif\n"
+                                  "    return (short)w;\n"
+                                  "}\n";
+
+static bool uses_neg(const fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].op == FC_OP_neg && g->code.ins.at[i].dtype == FUSEC_I16) return true;
+    return false;
+}
+
 static bool counts(const fc_cuda_gen *g) {
     for (size_t r = 0; r < g->k->reductions.len; r++)
         if (fc_cuda_counts(g->k->reductions.at[r].op)) return true;
@@ -222,6 +245,7 @@ static void prelude(fc_cuda_gen *g) {
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
+    if (uses_neg(g)) fc_str_add(out, prelude_neg);
     if (uses_dtype(g, FUSEC_F16)) fc_str_add(out, prelude_f16);
     if (uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_bf16);
 }
@@ -246,6 +270,18 @@ static void mark_writes(fc_cuda_gen *g, unsigned phase, fc_level level) {
     }
 }
 
+/* From the first n of g->roots down to what is held. */
+static void slice(fc_cuda_gen *g, size_t n) {
+    memset(g->need, 0, g->code.ins.len);
+    for (size_t i = 0; i < n; i++) g->need[g->roots[i]] = 1;
+    for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
+        const fc_instr *i = &g->code.ins.at[v];
+        const fc_val src[3] = {i->a, i->b, i->c};
+        if (!g->need[v] || g->hold[v] == FC_CUDA_HELD) continue;
+        for (int k = 0; k < fc_instr_arity(i); k++) g->need[src[k]] = 1;
+    }
+}
+
 bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     size_t n = 0;
     for (size_t r = 0; r < g->k->reductions.len; r++)
@@ -253,8 +289,7 @@ bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
         if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
             g->roots[n++] = g->store_value[s];
-    memset(g->need, 0, g->code.ins.len);
-    fc_kernel_slice(&g->code, g->roots, n, g->need);
+    slice(g, n);
     memset(g->used, 0, g->k->accesses.len);
     mark_used(g);
     mark_writes(g, phase, level);
@@ -326,17 +361,24 @@ static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
 }
 
 static void entry(fc_cuda_gen *g, const char *name) {
-    /* two blocks: the compiler then takes registers enough to have all loads of a run under way */
-    const char *blocks = g->k->schedule == FC_SCHED_OUTER ? ", 2" : "";
+    /* how many blocks there should be room for: what the compiler takes as leave to use registers,
+     * so that all loads of a batch are under way before the first is used */
+    const char *blocks = "";
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls);
+    if (g->k->schedule == FC_SCHED_OUTER) blocks = ", 2";
+    if (g->k->schedule == FC_SCHED_INNER && (g->cls->variant & 15) == FC_CUDA_LOOP &&
+        g->k->accesses.len <= 6 && threads <= 512)
+        blocks = threads == 512 ? ", 2" : ", 4";
     fc_cuda_line(
         &g->t,
         "extern \"C\" __global__ void __launch_bounds__(%u%s) %s(const __grid_constant__ P p) {",
-        fc_cuda_block_threads(g->k, g->cls), blocks, name);
+        threads, blocks, name);
     arguments(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->code.ins.at[v].op == FC_OP_PARAM)
             parameter(g, v, g->l.params + (unsigned)g->code.ins.at[v].imm);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
+    fc_cuda_line(&g->t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
     if (g->k->schedule == FC_SCHED_MAP) {
         fc_cuda_emit_map(g);
     } else {
@@ -366,14 +408,15 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     size_t legal = g->code.ins.len;
     g->store_value = fc_calloc(alloc, 2 * (nstores + nreds) + 2, sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 4 * legal + 2 * k->accesses.len + 1, 1);
+    g->need = fc_calloc(alloc, 5 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->roots = g->red_value + nreds;
         g->done = g->need + legal;
         g->local = g->done + legal;
         g->vary = g->local + legal;
-        g->used = g->vary + legal;
+        g->hold = g->vary + legal;
+        g->used = g->hold + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nreds; i++) g->red_value[i] = map[k->reductions.at[i].value];
@@ -395,7 +438,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
     if (s == FUSEC_OK && (cls->variant & 15) == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
-        s = fc_cuda_cache(k, cls, g.cached, NULL, e);
+        s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK) entry(&g, name);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);

@@ -282,6 +282,7 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = fc_cuda_moves(g, gr, (uint32_t)i->imm);
         for (int n = 0; n < fc_instr_arity(i); n++) g->vary[v] |= g->vary[src[n]];
+        if (g->hold[v] == FC_CUDA_HELD) g->vary[v] = 1;
     }
 }
 
@@ -306,11 +307,31 @@ static void index_value(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
     g->local[v] = 1;
 }
 
+static void held(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
+    fc_cuda_line(&g->t, "const %s v%u = s%u%s.e[e];",
+                 fc_cuda_type((fusec_dtype)g->code.ins.at[v].dtype), (unsigned)v, (unsigned)v,
+                 gr->kept);
+    g->local[v] = 1;
+}
+
+/* Inside the loop over elements. A value that does not differ between them is not held. */
+static void hold(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        if (g->hold[v] != FC_CUDA_HOLD || !g->need[v]) continue;
+        if (g->vary[v])
+            fc_cuda_line(&g->t, "s%u%s.e[e] = v%u;", (unsigned)v, gr->kept, (unsigned)v);
+        else
+            g->hold[v] = 0;
+    }
+}
+
 static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         if (!g->need[v] || g->done[v] || g->local[v] || (g->vary[v] != 0) != varying) continue;
         uint16_t op = g->code.ins.at[v].op;
-        if (op == FC_OP_LOAD)
+        if (g->hold[v] == FC_CUDA_HELD)
+            held(g, gr, v);
+        else if (op == FC_OP_LOAD)
             loaded(g, gr, v);
         else if (op == FC_OP_INDEX)
             index_value(g, gr, v);
@@ -409,6 +430,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
     if (gr->own) own_indices(g, gr);
     if (gr->own && rest) offsets(g, gr, false, false);
     code(g, gr, true);
+    hold(g, gr);
     if (phase == FC_CUDA_STORES)
         stores(g, gr);
     else

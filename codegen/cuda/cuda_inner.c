@@ -233,6 +233,13 @@ static void one_pass(const inner *in, unsigned phase, const char *limit) {
     if (turns) fc_cuda_line(&g->t, "}");
 }
 
+fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
+    int its = fc_cuda_iterations(g->cls);
+    FC_TRY(fc_cuda_cache(g->k, g->cls, g->cached, NULL, e));
+    return fc_cuda_unroll(g->k, its, QUAD) == its ? fc_cuda_choose_held(g, its * QUAD, e)
+                                                  : FUSEC_OK;
+}
+
 static void one_keep(const inner *in) {
     fc_cuda_gen *g = in->g;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
@@ -272,6 +279,7 @@ static void one_stage(const inner *in, unsigned stage) {
     one_pass(in, stage, "here");
     meet_lanes(in, stage, false);
     if (both) fc_cuda_line(&g->t, "}");
+    fc_cuda_now_held(g);
     join_warps(in, stage, "m");
     finish(g, stage);
     fc_cuda_line(&g->t, "}");
@@ -282,6 +290,7 @@ static void emit_one(inner *in) {
     team_rows(in);
     in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
+    fc_cuda_declare_held(g, QUAD, in->its);
     declare_whole(in);
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))

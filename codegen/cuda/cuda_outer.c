@@ -3,7 +3,7 @@
  * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is
  * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
  * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, and the
- * partials meet in shared memory in order of y. With split a row's spans are spread over blocks as
+ * parts meet in shared memory in order of y. With split a row's spans are spread over blocks as
  * well (blockIdx.y); the last block of a group of rows combines them the same way.
  *
  * With more than one row a thread there is one stage, nothing in it but params is computed once a
@@ -31,11 +31,10 @@ static void places(const outer *o) {
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->y);
-    if (g->cls->split)
-        fc_cuda_line(&g->t, "const ix begin = ((ix)blockIdx.y * %u + (ix)threadIdx.y) * span;",
-                     o->y);
-    else
-        fc_cuda_line(&g->t, "const ix begin = (ix)threadIdx.y * span;");
+    fc_cuda_line(&g->t,
+                 g->cls->split ? "const ix begin = ((ix)blockIdx.y * %u + (ix)threadIdx.y) * span;"
+                               : "const ix begin = (ix)threadIdx.y * span;",
+                 o->y);
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
@@ -131,9 +130,11 @@ static void join_threads(const outer *o, unsigned stage) {
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "#pragma unroll 1");
         fc_cuda_line(t, "for (unsigned int s = 1; s < %u; s *= 2) {", o->y);
-        fc_cuda_line(t, "for (int e = 0; e < %u && threadIdx.y %% (2 * s) == 0; e++)", o->v);
+        fc_cuda_line(t, "if ((threadIdx.y & (2 * s - 1)) == 0) {");
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++)", o->v);
         fc_cuda_line(t, "    m[at + e * %u] = fc_join(m[at + e * %u], m[at + e * %u + s * %u]);",
                      threads, threads, threads, o->x);
+        fc_cuda_line(t, "}");
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "for (int e = 0; e < %u; e++) x%u[e] = m[threadIdx.x + e * %u];", o->v, r,

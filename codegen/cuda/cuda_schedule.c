@@ -80,14 +80,14 @@ static fusec_status count_phases(const fc_kernel *k, uint8_t *phases, fc_error *
 
 /* Bytes a thread may keep: half of its registers at 1024 threads a block (64), more with smaller
  * blocks. */
-static unsigned cache_limit(unsigned team) {
+unsigned fc_cuda_cache_limit(unsigned team) {
     return team > 512 ? 32 * 4 : team > 256 ? 64 * 4 : 96 * 4;
 }
 
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e) {
     int its = fc_cuda_iterations(cls);
-    unsigned bytes = 0, limit = cache_limit(1u << cls->teams);
+    unsigned bytes = 0, limit = fc_cuda_cache_limit(1u << cls->teams);
     FC_TRY(count_phases(k, cached, e));
     bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
@@ -277,8 +277,7 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
     for (uint32_t a = 0; a < k->accesses.len; a++)
         if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
             bytes += bytes_of(k, a) * cls->vector;
-    unsigned most = fc_cuda_components(k) > 2 ? OUTER_BYTES / 2 : OUTER_BYTES;
-    while (batch > 4 && (unsigned)batch * bytes > most) batch /= 2;
+    while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
     return batch;
 }
 
@@ -328,7 +327,7 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
 static int64_t outer_span(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           int64_t runs, int64_t y, int64_t blocks) {
     unsigned values = cls->vector * fc_cuda_components(k);
-    int64_t resident = values <= 1   ? 8
+    int64_t resident = values <= 1   ? 5
                        : values <= 4 ? 4
                                      : 2,
             best = 0, span = pow2_up(runs > y ? runs : y), chosen = span;

@@ -104,11 +104,38 @@ static fusec_status check_folder(const char *path, fc_error *e) {
                    stat(dir, &st) == 0 ? "its folder is a file" : fc_errno_text(2, text));
 }
 
+/* Where a path that does not exist yet would be made: its folder and last name, links followed. */
+static bool place_of(const char *path, struct stat *folder, char name[256]) {
+    char at[4096], link[4096];
+    size_t n = strlen(path);
+    if (n >= sizeof at) return false;
+    memcpy(at, path, n + 1);
+    for (int hops = 0; hops < 40; hops++) {
+        ssize_t len = readlink(at, link, sizeof link - 1);
+        char *slash = strrchr(at, '/');
+        char *last = slash ? slash + 1 : at;
+        if (len < 0) {
+            if (strlen(last) >= 256) return false;
+            memcpy(name, last, strlen(last) + 1);
+            *last = 0;
+            return stat(*at ? at : ".", folder) == 0;
+        }
+        link[len] = 0;
+        n = link[0] == '/' ? 0 : (size_t)(last - at);
+        if (n + (size_t)len >= sizeof at) return false;
+        memcpy(at + n, link, (size_t)len + 1);
+    }
+    return false;
+}
+
 static bool same_file(const char *a, const char *b) {
     struct stat x, y;
+    char na[256], nb[256];
     if (!strcmp(a, b)) return true;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
+    bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
+    if (has_a && has_b) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return !has_a && !has_b && place_of(a, &x, na) && place_of(b, &y, nb) && !strcmp(na, nb) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static fusec_status check_dash(const fc_job *s, fc_error *e) {

@@ -11,9 +11,9 @@
  *         fusec_graph *g = NULL;
  *         if (fusec_context_new(NULL, &ctx) || fusec_graph_new(ctx, &g)) return 1;
  *
- *         fusec_value x = fusec_array(g, FUSEC_F32, 1, shape, in);           // my memory, not
- * copied fusec_value y = fusec_sin(fusec_add(fusec_mul(x, fusec_num(2)), fusec_num(1))); if
- * (fusec_read(y, out, sizeof out))                                // one kernel runs here
+ *         fusec_value x = fusec_array(g, FUSEC_F32, 1, shape, in); // my memory, not copied
+ *         fusec_value y = fusec_sin(fusec_add(fusec_mul(x, fusec_num(2)), fusec_num(1)));
+ *         if (fusec_read(y, out, sizeof out)) // one kernel runs here
  *             fprintf(stderr, "%s\n", fusec_message(ctx));
  *         else
  *             for (int i = 0; i < 4; i++) printf("%g\n", out[i]);

@@ -1,0 +1,96 @@
+/* cuda_hold.c - which values FC_CUDA_ONE holds in registers from one phase to the next.
+ *
+ * In: the legalised code and what each phase needs. Out: g->hold, HOLD for values that a later
+ * phase uses directly and that cost more than a few instructions, as far as registers allow. The
+ * exponential of a softmax is one: needed by its sum and by the quotient.
+ *
+ * A value goes HOLD -> HELD after the phase that computes it; slices stop at what is held. */
+#include "codegen/cuda/cuda.h"
+
+enum { WORTH = 8, NEVER = UINT8_MAX };
+
+typedef struct phases {
+    uint8_t *first; /* [ins] the first phase that needs it */
+    uint8_t *cost;  /* [ins] of everything it is made of, at each element */
+} phases;
+
+static void mark_phase(fc_cuda_gen *g, unsigned s, phases *p) {
+    fc_cuda_slice(g, s == g->k->nstages ? (unsigned)FC_CUDA_STORES : s, FC_POINT);
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->need[v] && p->first[v] == NEVER) p->first[v] = (uint8_t)s;
+}
+
+static unsigned own_cost(const fc_instr *i) {
+    if (!fc_is_elementwise(i->op) || i->level != FC_POINT) return 0;
+    if (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL) return WORTH;
+    return i->op == FC_OP_div || i->op == FC_OP_sqrt ? WORTH : 1;
+}
+
+static void find_costs(const fc_cuda_gen *g, phases *p) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        const fc_val src[3] = {i->a, i->b, i->c};
+        unsigned cost = own_cost(i);
+        for (int n = 0; n < fc_instr_arity(i); n++) cost += p->cost[src[n]];
+        p->cost[v] = (uint8_t)(cost < WORTH ? cost : WORTH);
+    }
+}
+
+static void want(fc_cuda_gen *g, const phases *p, fc_val v, unsigned phase) {
+    const fc_instr *i = &g->code.ins.at[v];
+    bool plain = i->dtype == FUSEC_F32 || i->dtype == FUSEC_F64;
+    if (plain && fc_is_elementwise(i->op) && p->first[v] < phase && p->cost[v] >= WORTH)
+        g->hold[v] = FC_CUDA_HOLD;
+}
+
+/* What a phase takes over from earlier ones: operands of its own instructions, and its roots. */
+static void find_frontier(fc_cuda_gen *g, const phases *p) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        const fc_val src[3] = {i->a, i->b, i->c};
+        if (p->first[v] == NEVER) continue;
+        for (int n = 0; n < fc_instr_arity(i); n++) want(g, p, src[n], p->first[v]);
+    }
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        want(g, p, g->red_value[r], g->k->reductions.at[r].stage);
+    for (size_t s = 0; s < g->k->stores.len; s++)
+        if (g->k->accesses.at[g->k->stores.at[s].access].level == FC_POINT)
+            want(g, p, g->store_value[s], g->k->nstages);
+}
+
+/* All of them or none: half of them would save nothing. */
+static void drop_if_too_many(fc_cuda_gen *g, unsigned elements) {
+    unsigned bytes = 0;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (g->cached[a]) bytes += elements * fc_dtypes[g->k->accesses.at[a].dtype].bytes;
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v]) bytes += elements * fc_dtypes[g->code.ins.at[v].dtype].bytes;
+    if (bytes > fc_cuda_cache_limit(1u << g->cls->teams)) memset(g->hold, 0, g->code.ins.len);
+}
+
+fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
+    size_t n = g->code.ins.len;
+    uint8_t *memory = fc_calloc(g->code.alloc, 2 * n + 1, 1);
+    if (!memory) return fc_oom(e);
+    phases p = {memory, memory + n};
+    memset(p.first, NEVER, n);
+    for (unsigned s = 0; s <= g->k->nstages; s++) mark_phase(g, s, &p);
+    find_costs(g, &p);
+    find_frontier(g, &p);
+    drop_if_too_many(g, (unsigned)elements);
+    fc_free(g->code.alloc, memory);
+    return FUSEC_OK;
+}
+
+void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v])
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, 16> s%u[%d];",
+                         fc_cuda_type((fusec_dtype)g->code.ins.at[v].dtype), elements, (unsigned)v,
+                         slots);
+}
+
+void fc_cuda_now_held(fc_cuda_gen *g) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v] && g->need[v]) g->hold[v] = FC_CUDA_HELD;
+}
