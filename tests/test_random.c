@@ -196,13 +196,14 @@ static int wanted_count(int usual) {
 static void run_campaign(const campaign *c, uint64_t seed, int count) {
     fc_device *d;
     if (!fc_rig(c->device, 1, &d)) FC_SKIP("there is no device %s", c->device);
+    printf("%s: %d graphs from seed %llu\n", c->device, count, (unsigned long long)seed);
+    fflush(stdout); /* a crash must not take it along */
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
     for (int i = 0; i < count && !fc_test_has_failed(); i++) run_seed(c, seed + (uint64_t)i);
     clock_gettime(CLOCK_MONOTONIC, &b);
     double s = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
-    printf("%s: %d graphs from seed %llu, %.0f a minute\n", c->device, count,
-           (unsigned long long)seed, 60 * count / s);
+    printf("%s: %.0f graphs a minute\n", c->device, 60 * count / s);
 }
 
 static void run_fixed(void *arg) {

@@ -263,7 +263,8 @@ static void constant_outputs(job *j, fc_op op, fusec_dtype t, bool known) {
         snprintf(name, sizeof name, "left%u", i);
         add(j, name, fc_build_broadcast(g, fc_build_op(g, op, c, x, x), 1, &n));
         snprintf(name, sizeof name, "right%u", i);
-        if (fc_ops[op].arity == 2) add(j, name, fc_build_op(g, op, x, c, c));
+        bool rewritten = op == FC_OP_pow && (i == 1 || i == 2); /* x**1 is x, x**2 is x*x */
+        if (fc_ops[op].arity == 2 && !rewritten) add(j, name, fc_build_op(g, op, x, c, c));
     }
 }
 

@@ -174,6 +174,11 @@ void fc_cuda_emit_tile(fc_cuda_gen *g);
 void fc_cuda_emit_inner(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
+/* How many spans blocks of an outer kernel with y threads a row join at once: a power of two and a
+ * multiple of y. */
+static inline int fc_cuda_outer_group(int y) {
+    return y >= 32 ? y : y < 4 ? 8 * y : 32;
+}
 /* How many elements of a run an outer kernel loads before it uses the first. */
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);

@@ -235,6 +235,7 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
     bool real = fc_is_float((fusec_dtype)i->dtype), function = !(fc_ops[i->op].flags & FC_F_EXACT);
     switch (i->op) {
     case FC_OP_LOAD: return i->dtype != FUSEC_BOOL;
+    case FC_OP_ARG: return true;
     case FC_OP_PARAM:
     case FC_OP_ACC: return real;
     case FC_OP_CVT:
@@ -254,9 +255,16 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
     return false;
 }
 
-static void argument(fc_cuda_text *t, fc_op op, fc_val v) {
-    bool real = fc_is_float((fusec_dtype)instr(t, v)->dtype);
-    bool hide = real && !(fc_ops[op].flags & FC_F_EXACT) && !varies(t, v, 4);
+/* Besides functions: NVRTC 13.0 takes the nan of 0/0 for an ordinary value where it finds the zeros
+ * itself. */
+static bool to_hide(const fc_cuda_text *t, const fc_instr *i, fc_val v) {
+    if (!fc_is_float((fusec_dtype)instr(t, v)->dtype) || varies(t, v, 4)) return false;
+    if (i->op == FC_OP_div) return v == i->a && !varies(t, i->b, 4);
+    return !(fc_ops[i->op].flags & FC_F_EXACT);
+}
+
+static void argument(fc_cuda_text *t, const fc_instr *i, fc_val v) {
+    bool hide = to_hide(t, i, v);
     if (hide) fc_str_add(t->out, "fc_opaque(");
     fc_cuda_operand(t, v);
     if (hide) fc_str_add(t->out, ", zero)");
@@ -269,9 +277,9 @@ static void substitute(fc_cuda_text *t, const char *text, const fc_instr *i, fus
             continue;
         }
         switch (*++text) {
-        case 'a': argument(t, (fc_op)i->op, i->a); break;
-        case 'b': argument(t, (fc_op)i->op, i->b); break;
-        case 'c': argument(t, (fc_op)i->op, i->c); break;
+        case 'a': argument(t, i, i->a); break;
+        case 'b': argument(t, i, i->b); break;
+        case 'c': argument(t, i, i->c); break;
         case 't': fc_str_add(t->out, fc_cuda_type(type)); break;
         case 'u': fc_str_add(t->out, unsigned_twin(type)); break;
         default: fc_str_add(t->out, type == FUSEC_F64 ? "" : "f"); break;
@@ -298,7 +306,7 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
                   (unsigned)other);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "sincos%s(", i->dtype == FUSEC_F64 ? "" : "f");
-    argument(t, (fc_op)i->op, i->a);
+    argument(t, i, i->a);
     fc_str_printf(t->out, ", &v%u, &v%u);\n", (unsigned)(first ? v : other),
                   (unsigned)(first ? other : v));
     t->local[other] = 1;
@@ -309,8 +317,9 @@ static void row(fc_cuda_text *t, fc_val v) {
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
     if (t->division && i->op == FC_OP_div) text = t->division;
-    if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a";   /* ~ would promote to int */
-    if (type == FUSEC_I16 && i->op == FC_OP_neg) text = "fc_neg($a)"; /* see cuda_emit.c */
+    if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
+    if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)
+        text = "($t)fc_neg(($u)$a)"; /* see cuda_emit.c */
     begin(t, v);
     substitute(t, text ? text : "", i, type);
     fc_str_add(t->out, ";\n");

@@ -199,19 +199,22 @@ static const char prelude_count[] =
     "/* mostly b is half of n, as two parts of the same size are joined */\n"
     "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 
-/* -x in 16 bits. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits, where
- * -(-32768) is 32768. */
-static const char prelude_neg[] = "FC_INLINE short fc_neg(short x) {\n"
-                                  "    unsigned int w = 0u - (unsigned int)x;\n"
+/* -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits,
+ * in which -(-32768) is 32768 and -1 of u16 is more than 65535. */
+static const char prelude_neg[] = "FC_INLINE unsigned int fc_neg(unsigned int x) {\n"
+                                  "    unsigned int r = 0u - x;\n"
                                   "#ifndef FC_EMULATE\n"
-                                  "    asm(\"\" : \"+r\"(w));\n"
+                                  "    asm(\"\" : \"+r\"(r));\n"
                                   "#endif\n"
-                                  "    return (short)w;\n"
+                                  "    return r;\n"
                                   "}\n";
 
 static bool uses_neg(const fc_cuda_gen *g) {
-    for (size_t i = 0; i < g->code.ins.len; i++)
-        if (g->code.ins.at[i].op == FC_OP_neg && g->code.ins.at[i].dtype == FUSEC_I16) return true;
+    for (size_t i = 0; i < g->code.ins.len; i++) {
+        fusec_dtype t = (fusec_dtype)g->code.ins.at[i].dtype;
+        if (g->code.ins.at[i].op == FC_OP_neg && fc_is_int(t) && fc_dtypes[t].bytes == 2)
+            return true;
+    }
     return false;
 }
 

@@ -4,7 +4,7 @@
  * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
  * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, and the
  * parts meet in shared memory in order of y. With split a row's spans are spread over blocks as
- * well (blockIdx.y); the last block of a group of rows combines them the same way.
+ * well (blockIdx.y), and blocks that finish last combine them, group by group.
  *
  * With more than one row a thread there is one stage, nothing in it but params is computed once a
  * row, and the end (results, row stores) is a loop over the thread's rows.
@@ -18,7 +18,6 @@ typedef struct outer {
     unsigned x, y; /* threads of a block */
     unsigned v;    /* rows of a thread */
     int batch;     /* elements whose loads are in flight together */
-    int partials;  /* the same for partials of other blocks */
 } outer;
 
 static void places(const outer *o) {
@@ -153,44 +152,59 @@ static void declare_meeting(const outer *o) {
     if (o->y > 1) fc_cuda_line(&o->g->t, "__shared__ long long meeting[%u];", words);
 }
 
-/* The last block of a group of rows goes on with x0 = whole rows in all its threads. */
+/* x0 = members 0 .. of a group, `step` spans apart, joined as a tree. */
+static void join_members(const outer *o) {
+    fc_cuda_gen *g = o->g;
+    int n = fc_cuda_outer_group((int)o->y) / (int)o->y;
+    FC_EACH_REDUCTION(g, 0, "red%u y%u[%d][%u];", r, r, n, o->v);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", n);
+    fc_cuda_line(&g->t, "const ix at = (ix)threadIdx.y * %d + u;", n);
+    fc_cuda_line(&g->t, "const ix z = (group * %d + at) * step * rows;",
+                 fc_cuda_outer_group((int)o->y));
+    EACH_ROW(o, 0, "y%u[u][e] = at < members ? z%u[z + e] : red%u_start();", r, r, r);
+    fc_cuda_line(&g->t, "}");
+    for (int s = 1; s < n; s *= 2)
+        for (int u = 0; u < n; u += 2 * s)
+            EACH_ROW(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r, u + s);
+    EACH_ROW(o, 0, "x%u[e] = y%u[0][e];", r, r);
+    join_threads(o, 0);
+}
+
+/* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
+ * on with its x0, and the very last one with whole rows in all its threads. */
 static void last_block(const outer *o) {
     fc_cuda_gen *g = o->g;
+    fc_cuda_text *t = &g->t;
+    int size = fc_cuda_outer_group((int)o->y);
     fc_cuda_partials(g, "row");
-    fc_cuda_line(&g->t, "unsigned int *const ticket = (unsigned int *)p.w[%u] + blockIdx.x;",
+    fc_cuda_line(t, "unsigned int *ticket = (unsigned int *)p.w[%u];",
                  (unsigned)g->l.extra + FC_PB_TICKETS);
-    fc_cuda_line(&g->t, "__shared__ bool last;");
-    fc_cuda_line(&g->t, "if (live && threadIdx.y == 0) {");
-    EACH_ROW(o, 0, "z%u[(ix)blockIdx.y * rows + e] = x%u[e];", r, r);
-    fc_cuda_line(&g->t, "__threadfence();");
-    fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "__syncthreads();");
-    fc_cuda_line(&g->t, "if (threadIdx.x == 0 && threadIdx.y == 0) "
-                        "last = atomicAdd(ticket, 1u) == (unsigned int)spans - 1;");
-    fc_cuda_line(&g->t, "__syncthreads();");
-    fc_cuda_line(&g->t, "if (!last) return;");
-    fc_cuda_line(&g->t, "__threadfence();");
-    fc_cuda_line(&g->t, "if (threadIdx.x == 0 && threadIdx.y == 0) *ticket = 0;");
-    fc_cuda_line(
-        &g->t,
-        "int per = %d; /* partials of a thread: a power of two, so that they are a subtree */",
-        o->partials);
-    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", o->y);
-    fc_cuda_line(&g->t, "for (int at = 0; at < per; at += %d) {", o->partials);
-    FC_EACH_REDUCTION(g, 0, "red%u y%u[%d][%u];", r, r, o->partials, o->v);
-    for (int part = 0; part < 2; part++) {
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", o->partials);
-        if (part == 0) {
-            fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.y * per + at + u;");
-            EACH_ROW(o, 0, "y%u[u][e] = z < spans ? z%u[z * rows + e] : red%u_start();", r, r, r);
-        } else {
-            EACH_ROW(o, 0, "x%u[e] = fc_put(s%u[e], y%u[u][e], (unsigned int)(at + u));", r, r, r);
-        }
-        fc_cuda_line(&g->t, "}");
-    }
-    fc_cuda_line(&g->t, "}");
-    join_threads(o, 0);
+    fc_cuda_line(t, "__shared__ bool last;");
+    fc_cuda_line(t, "ix number = (ix)blockIdx.y, many = spans, step = 1;");
+    fc_cuda_line(t, "do {");
+    fc_cuda_line(t, "const ix group = number / %d, groups = (many + %d) / %d;", size, size - 1,
+                 size);
+    fc_cuda_line(t, "const ix members = group + 1 < groups ? %d : many - group * %d;", size, size);
+    fc_cuda_line(t, "if (live && threadIdx.y == 0) {");
+    EACH_ROW(o, 0, "z%u[number * step * rows + e] = x%u[e];", r, r);
+    fc_cuda_line(t, "__threadfence();");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "if (threadIdx.x == 0 && threadIdx.y == 0) {");
+    fc_cuda_line(t, "unsigned int *const mine = ticket + blockIdx.x * groups + group;");
+    fc_cuda_line(t, "last = atomicAdd(mine, 1u) == (unsigned int)members - 1;");
+    fc_cuda_line(t, "if (last) *mine = 0;");
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "if (!last) return;");
+    fc_cuda_line(t, "__threadfence();");
+    join_members(o);
+    fc_cuda_line(t, "ticket += gridDim.x * groups;");
+    fc_cuda_line(t, "number = group;");
+    fc_cuda_line(t, "many = groups;");
+    fc_cuda_line(t, "step *= %d;", size);
+    fc_cuda_line(t, "} while (many > 1);");
 }
 
 static void stage(const outer *o, unsigned s) {
@@ -236,9 +250,6 @@ void fc_cuda_emit_outer(fc_cuda_gen *g) {
     unsigned x = 1u << g->cls->teams;
     outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
     o.batch = fc_cuda_outer_batch(g->k, g->cls);
-    o.partials = 16;
-    while (o.partials > 2 && o.partials * (int)o.v * (int)fc_cuda_components(g->k) > 32)
-        o.partials /= 2;
     places(&o);
     declare_meeting(&o);
     for (unsigned s = 0; s < g->k->nstages; s++) stage(&o, s);

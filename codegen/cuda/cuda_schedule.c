@@ -323,28 +323,26 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
     return v;
 }
 
-/* Runs of a span, a power of two: as few spans as let the blocks fill the machine evenly. */
-static int64_t outer_span(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
-                          int64_t runs, int64_t y, int64_t blocks) {
-    unsigned values = cls->vector * fc_cuda_components(k);
-    int64_t resident = values <= 1   ? 5
-                       : values <= 4 ? 4
-                                     : 2,
-            best = 0, span = pow2_up(runs > y ? runs : y), chosen = span;
-    int64_t most = m->max_threads_per_sm / FC_CUDA_THREADS, slots;
-    if (resident > most) resident = most > 0 ? most : 1;
-    slots = resident * m->sm_count;
-    for (; span >= 2 * y; span /= 2) {
-        int64_t spans = ceil_div(runs, span), total = blocks * spans;
-        int64_t even = total * 1000 / (ceil_div(total, slots) * slots); /* per mille at work */
-        if (spans > 65535) break;
-        if (even > best + 20) {
-            best = even;
-            chosen = span;
-        }
-        if (total >= 8 * slots) break;
+enum { OUTER_BLOCKS_PER_SM = 62 };
+
+/* Runs of a span, a power of two: many short spans, so that blocks that run at the same time read
+ * what lies close together, but two runs for each thread. */
+static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks) {
+    int64_t span = pow2_up(runs > y ? runs : y),
+            wanted = (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
+    while (span > 2 * y && blocks * ceil_div(runs, span) < wanted) span /= 2;
+    while (ceil_div(runs, span) > 65535) span *= 2;
+    return span;
+}
+
+/* One for each group of spans, group of groups and so on, of each block along x. */
+static uint32_t outer_tickets(int64_t spans, int64_t blocks, int64_t y) {
+    int64_t size = fc_cuda_outer_group((int)y), n = 0;
+    while (spans > 1) {
+        spans = ceil_div(spans, size);
+        n += spans;
     }
-    return chosen;
+    return (uint32_t)(n * blocks);
 }
 
 static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -353,7 +351,6 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     bool can_split = k->nstages == 1 && !has_point_stores(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
     unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
-    if (can_split && v == 1 && y > 4) y = 4; /* longer pieces of a line in one block */
     int64_t x = FC_CUDA_THREADS / y, units = n->rows / v;
     if (units < x) x = pow2_up(units * v < 4 ? 4 : units);
     while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
@@ -361,7 +358,7 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     y = FC_CUDA_THREADS / x;
     int64_t blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
     cls->vector = (uint8_t)v;
-    if (can_split) span = outer_span(m, k, cls, runs, y, blocks);
+    if (can_split) span = outer_span(m, runs, y, blocks);
     l->spans = ceil_div(runs > 0 ? runs : 1, span);
     l->span = span * FC_RUN;
     l->block[0] = (uint32_t)x;
@@ -373,7 +370,7 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     cls->split = l->spans > 1;
     if (cls->split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
-        l->tickets = (uint32_t)blocks;
+        l->tickets = outer_tickets(l->spans, blocks, y);
     }
     return FUSEC_OK;
 }

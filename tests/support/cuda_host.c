@@ -59,7 +59,7 @@ bool fc_cuda_host_build(fc_cuda_host *h) {
         h->file[i] = NULL;
         at += (size_t)snprintf(
             command + at, sizeof command - at,
-            "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+            "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing -U_FORTIFY_SOURCE "
             "-fsanitize=alignment,bounds,integer-divide-by-zero -fsanitize-undefined-trap-on-error "
             "-I%s %s/part%u.cc -o %s/part%u.so & ",
             compiler, FUSEC_SOURCE_DIR, h->folder, i, h->folder, i);
