@@ -3,7 +3,13 @@
 
 #include <math.h>
 
+#include "ir/eval.h"
 #include "ir/far.h"
+
+#define fc_log10f log10f
+double fc_log10(double x) {
+    return (double)log10l((long double)x);
+}
 
 #define PICK(f, i) f
 

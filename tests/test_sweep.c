@@ -134,8 +134,8 @@ static void fill_pairs(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) {
 
 static int64_t cross_size(fc_op op, fusec_dtype t) {
     int64_t n = fc_special_count(t);
-    if (fc_ops[op].arity == 1) return n + 200;
-    if (fc_ops[op].arity == 2) return n * n + 100;
+    if (fc_ops[op].arity == 1) return n + (fc_ops[op].flags & FC_F_EXACT ? 200 : 3000);
+    if (fc_ops[op].arity == 2) return n * n + (fc_ops[op].flags & FC_F_EXACT ? 100 : 1000);
     return 13 * 13 * 13 + 50;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ir/eval.h"
 #include "ir/far.h"
 
 /* lgamma leaves the sign in a global variable of the process; these do not. */
@@ -26,7 +27,7 @@ const fc_symbol fc_kernel_symbols[] = {
     F(fabs), F(fabsf), F(fc_far_cos), F(fc_far_cosf), F(fc_far_sin), F(fc_far_sinf), F(fc_far_tan),
     F(fc_far_tanf), F(floor), F(floorf), F(fma), F(fmaf), F(fmax), F(fmaxf), F(fmin), F(fminf),
     F(fmod), F(fmodf), F(hypot), F(hypotf), F(ldexp), F(ldexpf), {"lgamma", (fc_fn)lgamma_quiet},
-    {"lgammaf", (fc_fn)lgammaf_quiet}, F(log), F(log10), F(log10f), F(log1p), F(log1pf), F(log2),
+    {"lgammaf", (fc_fn)lgammaf_quiet}, F(log), {"log10", (fc_fn)fc_log10}, F(log10f), F(log1p), F(log1pf), F(log2),
     F(log2f), F(logf), F(memcpy), F(memmove), F(memset), F(modf), F(modff), F(nearbyint),
     F(nearbyintf), F(nextafter), F(nextafterf), F(pow), F(powf), F(remainder), F(remainderf),
     F(rint), F(rintf), F(round), F(roundeven), F(roundevenf), F(roundf), F(sin), F(sincos),

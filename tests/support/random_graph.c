@@ -57,6 +57,18 @@ static int64_t count(const rg *r, const rg_node *n) {
     return c;
 }
 
+/* Also of empty arrays the other axes are of a bearable size: what is 0 now may be something else
+ * after a reduction, and a product beyond 63 bits is an error whatever else is 0. */
+static bool fits(const maker *m, const rg_node *n) {
+    int64_t c = 1;
+    for (int k = 0; k < n->rank; k++) {
+        int64_t v = value(m->r, n->shape[k]);
+        c *= v ? v : 1;
+        if (c > 16 * m->o->elements) return false;
+    }
+    return count(m->r, n) <= m->o->elements;
+}
+
 static bool same_shape(const rg_node *a, const rg_node *b) {
     if (a->rank != b->rank) return false;
     for (int k = 0; k < a->rank; k++)
@@ -89,7 +101,7 @@ static int add(maker *m, const rg_node *n) {
     if (r->nnodes == RG_NODES || n->rank > RG_RANK) return -1;
     for (int k = 0; k < n->rank; k++)
         if (n->shape[k] < 0 || value(r, n->shape[k]) > m->o->elements) return -1;
-    if (count(r, n) > m->o->elements) return -1;
+    if (!fits(m, n)) return -1;
     r->node[r->nnodes] = *n;
     return r->nnodes++;
 }
@@ -114,7 +126,7 @@ static int make_input(maker *m, fusec_dtype t, const rg_node *like) {
             n.shape[k] = chance(m, 8)    ? 0
                          : chance(m, 12) ? constant(m->r, awkward[1 + pick(m, 8)])
                                          : 1 + (int)pick(m, RG_NAMES);
-        if (count(m->r, &n) <= m->o->elements) break;
+        if (fits(m, &n)) break;
         n.rank--;
     }
     return add(m, &n);
