@@ -196,6 +196,11 @@ static inline float rsqrtf(float v) {
 static inline double rsqrt(double v) {
     return 1 / sqrt(v);
 }
+/* As the reference has it: not the C library's own, which differs between versions. */
+static inline double fc_emu_log10(double v) {
+    return (double)log10l((long double)v);
+}
+#define log10 fc_emu_log10
 
 static inline float fc_f16_value(unsigned short h) {
     unsigned exponent = h >> 10 & 31u, fraction = h & 1023u, sign = (h & 0x8000u) << 16;
