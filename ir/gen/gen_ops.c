@@ -146,6 +146,10 @@ static const char header_intro[] =
     "\n"
     "/* clang-format off */\n";
 
+static const char lists_intro[] =
+    "\n/* The names with 1, 2 and 3 operands and the reductions, for tables and bindings: X(name) "
+    "for each. */\n";
+
 static const char header_end[] = "/* clang-format on */\n"
                                  "\n"
                                  "#ifdef __cplusplus\n"
@@ -157,6 +161,19 @@ static void prototype(FILE *out, const char *name, const char *operands, const c
     char text[160];
     snprintf(text, sizeof text, "fusec_%s(%s);", name, operands);
     fprintf(out, "FUSEC_API fusec_value %-66s /* %s */\n", text, doc);
+}
+
+/* #define FUSEC_OPS_<which>(X) X(name) ... of the elementwise rows of an arity; 0 stands for
+ * reductions. */
+static void list(FILE *out, const char *which, int arity) {
+    fprintf(out, "#define FUSEC_OPS_%s(X)", which);
+    for (size_t k = 0; k < FC_COUNT(entries); k++) {
+        if (!is_shown(&entries[k])) continue;
+        const fc_op op = entries[k].op;
+        if ((fc_is_reduction(op) ? 0 : fc_ops[op].arity) == arity)
+            fprintf(out, " X(%s)", fc_ops[op].name);
+    }
+    fputs("\n", out);
 }
 
 static void header(FILE *out) {
@@ -175,6 +192,11 @@ static void header(FILE *out) {
                   fc_is_reduction(op) ? reduction : elementwise[fc_ops[op].arity], fc_ops[op].doc);
     }
     prototype(out, "logsumexp", reduction, "log(sum(exp(x))) without overflow");
+    fputs(lists_intro, out);
+    list(out, "UNARY", 1);
+    list(out, "BINARY", 2);
+    list(out, "TERNARY", 3);
+    list(out, "REDUCTIONS", 0);
     fputs(header_end, out);
 }
 
