@@ -81,6 +81,7 @@ FUSEC_API fusec_value fusec_lgamma(fusec_value x);                              
 FUSEC_API fusec_value fusec_tgamma(fusec_value x);                                       /* gamma function */
 FUSEC_API fusec_value fusec_sigmoid(fusec_value x);                                      /* 1/(1 + exp(-x)) */
 FUSEC_API fusec_value fusec_softplus(fusec_value x);                                     /* log(1 + exp(x)) without overflow */
+FUSEC_API fusec_value fusec_sinc(fusec_value x);                                         /* sin(pi*x)/(pi*x), 1 at 0, 0 at other whole numbers and infinities */
 
 /* comparisons and tests */
 FUSEC_API fusec_value fusec_eq(fusec_value x, fusec_value y);                            /* x == y; false when either is nan */
@@ -122,7 +123,7 @@ FUSEC_API fusec_value fusec_std(fusec_value x, int naxes, const int *axes, int k
 FUSEC_API fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepdims); /* log(sum(exp(x))) without overflow */
 
 /* The names with 1, 2 and 3 operands and the reductions, for tables and bindings: X(name) for each. */
-#define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bit_not)
+#define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(sinc) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bit_not)
 #define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(minimum) X(maximum) X(fmin) X(fmax) X(pow) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
 #define FUSEC_OPS_TERNARY(X) X(fma) X(lerp) X(clip) X(where)
 #define FUSEC_OPS_REDUCTIONS(X) X(sum) X(prod) X(min) X(max) X(any) X(all) X(argmin) X(argmax) X(mean) X(var) X(std)

@@ -47,6 +47,7 @@ static const bound bounds[] = {
     {FC_OP_lgamma, 7, 5, -INFINITY, INFINITY},
     {FC_OP_sigmoid, 4, 4, 0, 1},
     {FC_OP_softplus, 4, 4, 0, INFINITY},
+    {FC_OP_sinc, 4, 4, -0.2172336282112217, 1},
 };
 
 static const bound *bound_of(fc_op op) {
@@ -90,6 +91,13 @@ static fc_range clipped(const bound *b, double lo, double hi) {
 
 /* ---- narrower than f64 ---------------------------------------------------------------------- */
 
+/* sin(pi a)/(pi a): what is left of a after whole numbers is exact. */
+static double sinc(double a) {
+    const double pi = 3.14159265358979323846, n = rint(a);
+    if (a == n) return a == 0;
+    return (remainder(n, 2) == 0 ? 1 : -1) * sin(pi * (a - n)) / (pi * a);
+}
+
 static double libm(fc_op op, double a, double b) {
     switch (op) {
     case FC_OP_rsqrt: return 1 / sqrt(a);
@@ -121,6 +129,7 @@ static double libm(fc_op op, double a, double b) {
     case FC_OP_tgamma: return tgamma(a);
     case FC_OP_lgamma: return lgamma(a);
     case FC_OP_sigmoid: return 1 / (1 + exp(-a));
+    case FC_OP_sinc: return sinc(a);
     default: return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)); /* softplus */
     }
 }
@@ -159,6 +168,20 @@ static fc_range narrow(const bound *bd, fusec_dtype t, double a, double b) {
 /* ---- f64 ------------------------------------------------------------------------------------ */
 
 #ifdef FUSEC_TEST_MPFR
+
+/* Whole numbers and infinities are exact; sin takes its argument with bits to spare. */
+static int sinc_wide(mpfr_ptr y, mpfr_srcptr a) {
+    mpfr_t x;
+    if (mpfr_zero_p(a)) return mpfr_set_ui(y, 1, MPFR_RNDN);
+    if (mpfr_integer_p(a) || mpfr_inf_p(a)) return mpfr_set_zero(y, 1), 0;
+    mpfr_init2(x, 1600);
+    mpfr_const_pi(x, MPFR_RNDN);
+    mpfr_mul(x, x, a, MPFR_RNDN);
+    mpfr_sin(y, x, MPFR_RNDN);
+    mpfr_div(y, y, x, MPFR_RNDN);
+    mpfr_clear(x);
+    return !mpfr_nan_p(a);
+}
 
 /* The two that MPFR lacks. Near 1 the sum keeps all bits: 400 of them, and exponents of f64. */
 static int composite(fc_op op, mpfr_ptr y, mpfr_srcptr a) {
@@ -215,6 +238,7 @@ static int reference(fc_op op, mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr b) {
     case FC_OP_erfc: return mpfr_erfc(y, a, MPFR_RNDN);
     case FC_OP_tgamma: return mpfr_gamma(y, a, MPFR_RNDN);
     case FC_OP_lgamma: return mpfr_lgamma(y, &sign, a, MPFR_RNDN);
+    case FC_OP_sinc: return sinc_wide(y, a);
     default: return composite(op, y, a);
     }
 }
