@@ -37,6 +37,13 @@ static fc_ninfo node_like(const fc_graph *g, fc_op op, fc_node a) {
 
 /* ---- leaves ------------------------------------------------------------------------------ */
 
+static void bad_axis(fc_graph *g, uint32_t axis) {
+    if (g->dims.oom)
+        fc_oom(&g->error);
+    else
+        fc_fail(&g->error, FUSEC_LIMIT, "the size of axis %u does not fit 64 bits", axis);
+}
+
 static fc_list shape_list(fc_graph *g, uint32_t rank, const fc_dim *shape, bool *ok) {
     int64_t v[FC_MAX_RANK];
     *ok = false;
@@ -48,7 +55,7 @@ static fc_list shape_list(fc_graph *g, uint32_t rank, const fc_dim *shape, bool 
     for (uint32_t i = 0; i < rank; i++) {
         int64_t c;
         if (shape[i] == FC_DIM_NONE) {
-            fc_fail(&g->error, FUSEC_LIMIT, "the size of axis %u does not fit 64 bits", i);
+            bad_axis(g, i);
             return 0;
         }
         if (fc_dim_is_const(&g->dims, shape[i], &c) && c < 0) {
@@ -111,7 +118,7 @@ fc_node fc_build_number(fc_graph *g, fusec_dtype t, double v) {
 fc_node fc_build_dim(fc_graph *g, fc_dim d) {
     int64_t v;
     if (d == FC_DIM_NONE) {
-        fc_fail(&g->error, FUSEC_LIMIT, "a size does not fit 64 bits");
+        fc_dim_fail(&g->dims, &g->error, "a size");
         return FC_NONODE;
     }
     if (fc_dim_is_const(&g->dims, d, &v)) return fc_build_const(g, FUSEC_I64, (uint64_t)v);

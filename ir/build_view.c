@@ -90,7 +90,9 @@ static bool rank_ok(fc_graph *g, uint32_t rank, const fc_dim *shape) {
                false;
     for (uint32_t i = 0; i < rank; i++)
         if (shape[i] == FC_DIM_NONE)
-            return fc_fail(&g->error, FUSEC_LIMIT, "the size of axis %u does not fit 64 bits", i),
+            return g->dims.oom ? fc_oom(&g->error)
+                               : fc_fail(&g->error, FUSEC_LIMIT,
+                                         "the size of axis %u does not fit 64 bits", i),
                    false;
     return true;
 }

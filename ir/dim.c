@@ -15,6 +15,15 @@ void fc_dimtab_free(fc_dimtab *t) {
     memset(t, 0, sizeof *t);
 }
 
+fusec_status fc_dim_fail(const fc_dimtab *t, fc_error *e, const char *what) {
+    return t->oom ? fc_oom(e) : fc_fail(e, FUSEC_LIMIT, "%s does not fit 64 bits", what);
+}
+
+static fc_dim no_memory(fc_dimtab *t) {
+    t->oom = true;
+    return FC_DIM_NONE;
+}
+
 /* ---- interning --------------------------------------------------------------------------- */
 
 static uint64_t form_hash(int64_t c, const fc_term *terms, uint32_t n) {
@@ -47,7 +56,7 @@ static bool grow_slots(fc_dimtab *t) {
 }
 
 static fc_dim intern(fc_dimtab *t, int64_t c, const fc_term *terms, uint32_t n) {
-    if (t->forms.len * 2 >= t->nslots && !grow_slots(t)) return FC_DIM_NONE;
+    if (t->forms.len * 2 >= t->nslots && !grow_slots(t)) return no_memory(t);
     uint64_t h = form_hash(c, terms, n);
     for (; t->slots[h & (t->nslots - 1)]; h++) {
         fc_dim id = t->slots[h & (t->nslots - 1)] - 1;
@@ -56,11 +65,12 @@ static fc_dim intern(fc_dimtab *t, int64_t c, const fc_term *terms, uint32_t n) 
     fc_term *copy = NULL;
     if (n) {
         copy = fc_arena_alloc(&t->arena, n * sizeof *copy);
-        if (!copy) return FC_DIM_NONE;
+        if (!copy) return no_memory(t);
         memcpy(copy, terms, n * sizeof *copy);
     }
     fc_form f = {.c = c, .nterms = n, .terms = copy};
-    if (t->forms.len >= FC_DIM_NONE - 1 || !fc_push(t->alloc, &t->forms, f)) return FC_DIM_NONE;
+    if (t->forms.len >= FC_DIM_NONE - 1) return FC_DIM_NONE;
+    if (!fc_push(t->alloc, &t->forms, f)) return no_memory(t);
     t->slots[h & (t->nslots - 1)] = (uint32_t)t->forms.len;
     return (fc_dim)(t->forms.len - 1);
 }
@@ -81,14 +91,14 @@ bool fc_dimtab_copy(fc_dimtab *to, const fc_dimtab *from) {
 /* ---- symbols ----------------------------------------------------------------------------- */
 
 static fc_dim add_sym(fc_dimtab *t, fc_sym s) {
-    if (!fc_push(t->alloc, &t->syms, s)) return FC_DIM_NONE;
+    if (!fc_push(t->alloc, &t->syms, s)) return no_memory(t);
     fc_term one = {.sym = (uint32_t)(t->syms.len - 1), .coef = 1};
     return intern(t, 0, &one, 1);
 }
 
 fc_dim fc_dim_fresh(fc_dimtab *t, const char *name) {
     char *copy = fc_arena_strdup(&t->arena, name, strlen(name));
-    if (!copy) return FC_DIM_NONE;
+    if (!copy) return no_memory(t);
     return add_sym(t, (fc_sym){.kind = FC_SYM_NAMED, .name = copy});
 }
 
@@ -139,7 +149,7 @@ static fc_dim combine(fc_dimtab *t, fc_dim a, fc_dim b, int64_t k) {
     fc_term small[16];
     uint32_t need = fa.nterms + fb.nterms, n = 0;
     fc_term *out = need <= FC_COUNT(small) ? small : fc_malloc(t->alloc, need * sizeof *out);
-    if (!out) return FC_DIM_NONE;
+    if (!out) return no_memory(t);
     int64_t c = 0, scaled;
     bool ok = fc_mul_ok(fb.c, k, &scaled) && fc_add_ok(fa.c, scaled, &c);
     for (uint32_t i = 0, j = 0; ok && (i < fa.nterms || j < fb.nterms);) {
@@ -197,7 +207,7 @@ fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b) {
         if (fc_dim_is_const(t, a, &x))
             return x == INT64_MIN && y == -1 ? FC_DIM_NONE : fc_dim_const(t, floor_div(x, y));
         fc_dim exact = divide_form(t, a, y);
-        if (exact != FC_DIM_NONE) return exact;
+        if (exact != FC_DIM_NONE || t->oom) return exact;
     }
     return opaque(t, FC_SYM_FLOORDIV, a, b);
 }
@@ -213,6 +223,7 @@ fc_dim fc_dim_mod(fc_dimtab *t, fc_dim a, fc_dim b) {
             x = t->forms.at[a].c;
             return fc_dim_const(t, x - floor_div(x, y) * y);
         }
+        if (t->oom) return FC_DIM_NONE;
     }
     return opaque(t, FC_SYM_MOD, a, b);
 }

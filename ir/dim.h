@@ -38,6 +38,7 @@ typedef struct fc_dimtab {
     FC_VEC(fc_form) forms;
     uint32_t *slots; /* hash table of form ids + 1 */
     uint32_t nslots;
+    bool oom; /* a constructor ran out of memory: what it gave says nothing about the size */
 } fc_dimtab;
 
 void fc_dimtab_init(fc_dimtab *t, const fc_alloc *alloc);
@@ -45,8 +46,9 @@ void fc_dimtab_free(fc_dimtab *t);
 /* Fills the empty table `to` with the symbols and dims of `from`, under the same ids. */
 bool fc_dimtab_copy(fc_dimtab *to, const fc_dimtab *from);
 
-/* All constructors return FC_DIM_NONE on overflow, out of memory or when an operand is FC_DIM_NONE.
- */
+/* All constructors return FC_DIM_NONE on overflow, out of memory or when an operand is FC_DIM_NONE;
+ * fc_dim_fail turns that into an error: out of memory, or that `what` does not fit 64 bits. */
+fusec_status fc_dim_fail(const fc_dimtab *t, fc_error *e, const char *what);
 fc_dim fc_dim_const(fc_dimtab *t, int64_t c);
 fc_dim fc_dim_named(fc_dimtab *t, const char *name); /* the same name gives the same dim */
 fc_dim fc_dim_fresh(fc_dimtab *t, const char *name); /* always a new symbol */

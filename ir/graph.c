@@ -236,8 +236,7 @@ fc_node fc_graph_node(fc_graph *g, fc_ninfo n) {
 fusec_status fc_require(fc_graph *g, fc_check kind, fc_dim a, fc_dim b, fusec_status status,
                         const char *message) {
     int64_t diff;
-    if (a == FC_DIM_NONE || b == FC_DIM_NONE)
-        return fc_fail(&g->error, FUSEC_LIMIT, "a size does not fit 64 bits");
+    if (a == FC_DIM_NONE || b == FC_DIM_NONE) return fc_dim_fail(&g->dims, &g->error, "a size");
     if (fc_dim_diff(&g->dims, a, b, &diff)) {
         if (kind == FC_CHECK_EQ ? diff == 0 : diff >= 0) return FUSEC_OK;
         fc_str s;

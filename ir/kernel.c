@@ -158,8 +158,11 @@ static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *op
 void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental) {
     *ops = 0;
     *transcendental = 0;
+    /* Kernels within the limits of passes/fuse.h fit: the answer shapes launches, and is to be the
+     * same when memory is short. */
+    uint8_t small[4096], *needed = small;
     size_t n = k->code.ins.len;
-    uint8_t *needed = fc_malloc(k->code.alloc, n);
+    if (n > sizeof small) needed = fc_malloc(k->code.alloc, n);
     if (!needed) { /* an estimate: every instruction once */
         count_needed(k, NULL, ops, transcendental);
         return;
@@ -175,7 +178,7 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
             fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, needed);
         count_needed(k, needed, ops, transcendental);
     }
-    fc_free(k->code.alloc, needed);
+    if (needed != small) fc_free(k->code.alloc, needed);
 }
 
 /* ---- text

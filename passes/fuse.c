@@ -91,6 +91,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         j->map = fc_map_match(g, i->shape, r->domain, all & ~mask);
         j->from = i->src[0];
         j->from_map = fc_map_identity(g, shape);
+        if (j->from_map == FC_NOMAP) return "there is no memory";
         return j->map == FC_NOMAP ? "its shape is not that of the kept axes" : NULL;
     }
     if (r->schedule == FC_SCHED_MAP) {

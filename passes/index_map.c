@@ -14,6 +14,7 @@ static void set(int64_t *m, uint32_t i, int64_t axis, int64_t step, fc_dim start
 
 static fc_list finish(fc_graph *g, const int64_t *m, uint32_t rank) {
     fc_list l = fc_intern_list(g, m, 3 * rank);
+    if (g->dims.oom) fc_oom(&g->error); /* a start that could not be made */
     return g->error.code ? FC_NOMAP : l;
 }
 
@@ -76,6 +77,7 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
     int64_t in[3 * FC_MAX_RANK], m[3 * FC_MAX_RANK];
     int32_t axes[FC_MAX_RANK];
     fc_dim zero = fc_dim_const(&g->dims, 0);
+    if (map == FC_NOMAP) return FC_NOMAP;
     if (rn) memcpy(in, fc_list_at(g, map), 3 * rn * sizeof *in);
     switch (v->op) {
     case FC_OP_BROADCAST:

@@ -21,7 +21,9 @@ fc_list fc_map_identity(fc_graph *g, fc_list shape);
  * not correspond. */
 fc_list fc_map_match(fc_graph *g, fc_list shape, fc_list domain, uint64_t mask);
 
-/* The map of the operand of view `n` from the map of its result; FC_NOMAP for a reshape that merges
+/* Running out of memory gives FC_NOMAP too; then the graph has its error set.
+ *
+ * The map of the operand of view `n` from the map of its result; FC_NOMAP for a reshape that merges
  * or splits axes, which needs its operand in memory. */
 fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map);
 

@@ -193,6 +193,8 @@ static fc_val value_of(lower *l, fc_node root, fc_list root_map) {
     push(l, root, root_map);
     while (l->todo.len && !l->oom) {
         fc_todo t = l->todo.at[l->todo.len - 1];
+        l->oom = t.map == FC_NOMAP;
+        if (l->oom) break;
         if (known(l, t.node, t.map, &v)) {
             l->todo.len--;
             continue;

@@ -144,7 +144,7 @@ static const char *describe(fc_plan *p, const fc_region *r) {
                 root->role == FC_ROLE_REDUCE ? fc_ops[fc_at(&p->graph, root->node)->op].name : "t",
                 root->node);
     }
-    const char *text = fc_arena_strdup(&p->arena, s.data, s.len);
+    const char *text = s.oom ? NULL : fc_arena_strdup(&p->arena, s.data, s.len);
     fc_str_free(&s);
     return text;
 }

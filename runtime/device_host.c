@@ -25,8 +25,12 @@ fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_
     size_t n = s.len < sizeof h->base.text - 1 ? s.len : sizeof h->base.text - 1;
     memcpy(h->base.text, s.data, n);
     h->base.text[n] = 0;
+    bool whole = !s.oom;
     fc_str_free(&s);
-    return FUSEC_OK;
+    if (whole) return FUSEC_OK;
+    fc_pool_destroy(h->pool);
+    fc_hostmem_close(&h->memory);
+    return fc_oom(e);
 }
 
 void fc_host_close(fc_host_device *h) {

@@ -18,7 +18,7 @@ static fusec_status run_pieces(fc_sample_run *run, int64_t piece, fc_error *e) {
     fusec_status s = words ? FUSEC_OK : fc_oom(e);
     for (int64_t at = 0; at < launch.units && s == FUSEC_OK; at += unit) {
         int64_t end = at + unit < launch.units ? at + unit : launch.units;
-        s = fc_interp_run(ip, &cls, words, at, end, e);
+        fc_interp_run(ip, &cls, words, at, end);
     }
     fc_interp_free(ip);
     FC_TRY(s);

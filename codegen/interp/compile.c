@@ -288,6 +288,8 @@ void fc_interp_free(fc_interp *ip) {
     fc_vec_free(alloc, &ip->accesses);
     fc_vec_free(alloc, &ip->reductions);
     fc_vec_free(alloc, &ip->stores);
+    if (ip->spare) pthread_mutex_destroy(&ip->spare->turn);
+    fc_free(alloc, ip->spare);
     fc_free(alloc, ip);
 }
 
@@ -382,6 +384,7 @@ fusec_status fc_interp_compile(const fc_kernel *k, const fc_alloc *alloc, fc_int
     if (!ip) return fc_oom(e);
     ip->alloc = alloc;
     fusec_status s = compile(ip, k, e);
+    if (s == FUSEC_OK && !fc_interp_make_spare(ip)) s = fc_oom(e);
     if (s == FUSEC_OK)
         *out = ip;
     else

@@ -431,26 +431,49 @@ static void run_range(run_state *r, int64_t begin, int64_t end) {
     }
 }
 
-fusec_status fc_interp_run(const fc_interp *ip, const fc_class *cls, const int64_t *words,
-                           int64_t begin, int64_t end, fc_error *e) {
+/* Bytes of everything a run of `count` elements works with. */
+static size_t run_bytes(run_state *r) {
+    return place(r, NULL) + r->ip->reductions.len * sizeof *r->partial +
+           r->ip->accesses.len * sizeof *r->base;
+}
+
+static void run_in(run_state *r, char *memory, int64_t begin, int64_t end) {
+    size_t bytes = place(r, NULL);
+    r->partial = (partials *)(void *)(memory + bytes);
+    r->base = (int64_t *)(void *)(memory + bytes + r->ip->reductions.len * sizeof *r->partial);
+    place(r, memory);
+    run_range(r, begin, end);
+}
+
+bool fc_interp_make_spare(fc_interp *ip) {
+    run_state r = {.ip = ip, .count = INT64_MAX};
+    size_t head = (sizeof *ip->spare + 63) / 64 * 64; /* slots stay aligned */
+    ip->spare = fc_malloc(ip->alloc, head + run_bytes(&r));
+    if (!ip->spare) return false;
+    pthread_mutex_init(&ip->spare->turn, NULL);
+    ip->spare->memory = (char *)ip->spare + head;
+    return true;
+}
+
+void fc_interp_run(const fc_interp *ip, const fc_class *cls, const int64_t *words, int64_t begin,
+                   int64_t end) {
     uint32_t axes = (uint32_t)cls->np + cls->nr, naccess = (uint32_t)ip->accesses.len;
     bool inner = ip->schedule == FC_SCHED_INNER;
     run_state r = {.ip = ip, .words = words, .axes = axes, .np = cls->np};
-    if (begin >= end) return FUSEC_OK;
+    if (begin >= end) return;
     r.at = fc_layout_of(ip->nargs, axes, naccess, ip->nparams);
     r.count = words[r.at.extra + FC_PB_COUNT];
     r.lane_axis = inner ? r.np : 0;
     r.lane_axes = inner ? cls->nr : r.np;
     r.fixed_axis = inner ? 0 : r.np;
     r.fixed_axes = inner ? r.np : cls->nr;
-    size_t bytes = place(&r, NULL);
-    size_t base = naccess * sizeof *r.base, partial = ip->reductions.len * sizeof *r.partial;
-    char *memory = fc_malloc(ip->alloc, bytes + partial + base);
-    if (!memory) return fc_oom(e);
-    r.partial = (partials *)(void *)(memory + bytes);
-    r.base = (int64_t *)(void *)(memory + bytes + partial);
-    place(&r, memory);
-    run_range(&r, begin, end);
-    fc_free(ip->alloc, memory);
-    return FUSEC_OK;
+    char *memory = fc_malloc(ip->alloc, run_bytes(&r));
+    if (memory) {
+        run_in(&r, memory, begin, end);
+        fc_free(ip->alloc, memory);
+        return;
+    }
+    pthread_mutex_lock(&ip->spare->turn);
+    run_in(&r, ip->spare->memory, begin, end);
+    pthread_mutex_unlock(&ip->spare->turn);
 }

@@ -7,6 +7,8 @@
 #ifndef FUSEC_CODEGEN_INTERP_TAPE_H
 #define FUSEC_CODEGEN_INTERP_TAPE_H
 
+#include <pthread.h>
+
 #include "codegen/interp/interp.h"
 
 enum { FC_SLOT_BYTES = FC_LANES * 8 };
@@ -58,6 +60,13 @@ typedef struct fc_interp_access {
     uint8_t dtype, level;
 } fc_interp_access;
 
+/* Working memory, enough for all sizes, for runs that get no other: they take turns. So a launch
+ * does not fail half-way, when a part of its results is written. */
+typedef struct fc_spare {
+    pthread_mutex_t turn;
+    char *memory;
+} fc_spare;
+
 struct fc_interp {
     const fc_alloc *alloc;
     fc_schedule schedule;
@@ -67,6 +76,10 @@ struct fc_interp {
     FC_VEC(fc_interp_access) accesses;
     FC_VEC(fc_interp_reduction) reductions;
     FC_VEC(fc_store) stores; /* `value` is a slot */
+    fc_spare *spare;
 };
+
+/* Makes ip->spare; run.c knows how much a run needs. */
+bool fc_interp_make_spare(fc_interp *ip);
 
 #endif

@@ -46,7 +46,7 @@ static fc_dim new_symbol(fusec_graph *g, fc_extract *x, uint32_t sym, fc_error *
     }
     fc_str_init(&name, g->ir.alloc);
     fc_str_printf(&name, "n%zu", x->sizes.len);
-    fc_dim d = fc_dim_fresh(&x->graph.dims, name.data);
+    fc_dim d = name.oom ? FC_DIM_NONE : fc_dim_fresh(&x->graph.dims, name.data);
     fc_str_free(&name);
     if (!fc_dim_is_sym(&x->graph.dims, d, &fresh)) return FC_DIM_NONE;
     fc_dim_value v = {.sym = fresh, .value = g->syms.at[sym].value};

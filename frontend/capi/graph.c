@@ -25,6 +25,11 @@ fusec_status fusec_graph_new(fusec_context *ctx, fusec_graph **out) {
     g->ctx = ctx;
     g->stamp = next_stamp(ctx);
     fc_graph_init(&g->ir, &ctx->alloc, &limits);
+    if (g->ir.error.code) {
+        fusec_status s = fc_report(&g->ir.error);
+        fusec_graph_free(g);
+        return s;
+    }
     *out = g;
     return FUSEC_OK;
 }
@@ -67,8 +72,7 @@ fusec_status fusec_graph_status(const fusec_graph *g) {
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 static fusec_dim dim_result(fusec_graph *g, fc_dim d) {
-    if (d == FC_DIM_NONE && !g->ir.error.code)
-        fc_fail(&g->ir.error, FUSEC_LIMIT, "a size does not fit 64 bits");
+    if (d == FC_DIM_NONE && !g->ir.error.code) fc_dim_fail(&g->ir.dims, &g->ir.error, "a size");
     return (fusec_dim){.graph = g, .id = d};
 }
 

@@ -13,9 +13,10 @@ fc_dim fc_extent(fusec_graph *g, int64_t n) {
     fc_dim d = name.oom ? FC_DIM_NONE : fc_dim_named(&g->ir.dims, name.data);
     fc_str_free(&name);
     uint32_t sym;
-    if (!fc_dim_is_sym(&g->ir.dims, d, &sym)) return FC_DIM_NONE;
-    while (g->syms.len <= sym)
-        if (!fc_push(g->ir.alloc, &g->syms, ((fc_known){0, false}))) return FC_DIM_NONE;
+    bool made = fc_dim_is_sym(&g->ir.dims, d, &sym);
+    while (made && g->syms.len <= sym)
+        made = fc_push(g->ir.alloc, &g->syms, ((fc_known){0, false}));
+    if (!made) return fc_oom(&g->ir.error), FC_DIM_NONE;
     g->syms.at[sym] = (fc_known){n, true};
     return d;
 }

@@ -326,7 +326,9 @@ static fc_dim dim_node(fc_checker *c, fc_call *f, const fc_expr *e, const fc_dim
     case FC_OPER_MOD: r = fc_dim_mod(t, a, b); break;
     default: break;
     }
-    if (r == FC_DIM_NONE)
+    if (r == FC_DIM_NONE && t->oom)
+        fc_c_oom(c);
+    else if (r == FC_DIM_NONE)
         fc_c_error(c, FUSEC_LIMIT, e->at, "the size %s does not fit 64 bits", fc_c_quote(c, e->at));
     return r;
 }

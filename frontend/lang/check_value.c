@@ -26,7 +26,10 @@ fc_value fc_v_bool(bool b) {
 fc_value fc_v_dim(fc_checker *c, fc_dim d) {
     int64_t v;
     if (d == FC_DIM_NONE) {
-        fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size does not fit 64 bits");
+        if (c->g->dims.oom)
+            fc_c_oom(c);
+        else
+            fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size does not fit 64 bits");
         return FC_UNKNOWN;
     }
     if (fc_dim_is_const(&c->g->dims, d, &v)) return fc_v_int(v);
@@ -48,8 +51,9 @@ fc_weakness fc_v_weakness(const fc_value *v) {
     }
 }
 
-/* A function of numbers in the text (cos(0.5)) is a number of the text: it is worked out here in f64, once, and
- * is the same on every device. Functions of typed constants stay in the graph for the device to compute. */
+/* A function of numbers in the text (cos(0.5)) is a number of the text: it is worked out here in
+ * f64, once, and is the same on every device. Functions of typed constants stay in the graph for
+ * the device to compute. */
 static fc_node fold_weak(fc_checker *c, fc_node n) {
     const fc_ninfo *i = fc_at(c->g, n);
     double in[3] = {0}, out;
