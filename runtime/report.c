@@ -80,8 +80,8 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         size_t n = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;
         memcpy(out[i].cls, cls.data, n);
         out[i].cls[n] = 0;
+        if (cls.oom || !count_bytes(p, b, i, &out[i])) s = fc_oom(e);
         fc_str_free(&cls);
-        if (!count_bytes(p, b, i, &out[i])) s = fc_oom(e);
     }
     fc_bound_release(p, b);
     return s;

@@ -127,6 +127,7 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
     fc_config *f = &c->config;
     int strict = fc_cli_on(c, FC_FLAG_STRICT), contract = fc_cli_on(c, FC_FLAG_CONTRACT);
     fc_config_from_env(f);
+    f->alloc = *c->alloc;
     if (fc_cli_on(c, FC_FLAG_DEVICE)) f->device = c->o.text[FC_FLAG_DEVICE];
     if (fc_cli_on(c, FC_FLAG_THREADS)) f->threads = (int)c->o.number[FC_FLAG_THREADS];
     if (fc_cli_on(c, FC_FLAG_NO_CACHE)) f->cache_dir = "";
@@ -195,7 +196,11 @@ static int finish(fc_cli *c, fusec_status s, fc_error *e) {
 }
 
 int fc_cli_main(int argc, char **argv) {
-    fc_cli c = {.alloc = &fc_libc_alloc};
+    return fc_cli_main_with(argc, argv, &fc_libc_alloc);
+}
+
+int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc) {
+    fc_cli c = {.alloc = alloc};
     fc_error e = {0};
     fc_streams_start();
     fc_diags_init(&c.ds, c.alloc);

@@ -57,7 +57,9 @@ static void on_flush(png_structp png) {
 
 static png_voidp on_malloc(png_structp png, png_alloc_size_t n) {
     png_job *j = png_get_mem_ptr(png);
-    return fc_malloc(j->alloc, n);
+    void *p = fc_malloc(j->alloc, n);
+    if (!p) fc_oom(j->e); /* before libpng says so in its own words */
+    return p;
 }
 
 static void on_free(png_structp png, png_voidp p) {

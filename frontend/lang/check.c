@@ -85,8 +85,13 @@ void fc_c_bind(fc_checker *c, fc_binding b) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 void fc_c_oom(fc_checker *c) {
-    if (!c->stop) fc_diag_oom(c->ds);
+    fc_diag_oom(c->ds); /* also after a mistake that ended the check: it may come of this */
     c->stop = true;
+}
+
+void fc_c_str_free(fc_checker *c, fc_str *s) {
+    if (s->oom) fc_c_oom(c);
+    fc_str_free(s);
 }
 
 void *fc_c_alloc(fc_checker *c, size_t size) {

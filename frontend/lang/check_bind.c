@@ -382,7 +382,7 @@ static void write_signature(fc_checker *c, fc_call *f) {
     }
     if (many) fc_str_char(&s, ')');
     c->out->signature = fc_arena_strdup(&c->out->arena, s.data, s.len);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
 }
 
 bool fc_c_bind_top(fc_checker *c, fc_call *f) {

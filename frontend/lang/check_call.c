@@ -410,7 +410,7 @@ static const char *missing_text(fc_checker *c, const fc_call *f) {
         k++;
     }
     const char *t = fc_c_text(c, "%s %s missing", s.data, n == 1 ? "is" : "are");
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return n ? t : NULL;
 }
 

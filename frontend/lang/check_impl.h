@@ -173,6 +173,7 @@ fc_binding *fc_c_find(fc_call *f, const char *name);
 const fc_item *fc_c_def(const fc_checker *c, const char *name);
 void *fc_c_alloc(fc_checker *c, size_t size);
 void fc_c_oom(fc_checker *c);
+void fc_c_str_free(fc_checker *c, fc_str *s); /* a text that is whole, or else out of memory */
 
 /* ---- check_value.c ---- */
 static inline bool fc_v_weak(const fc_value *v) {

@@ -22,7 +22,7 @@ static void signature_line(fc_checker *c, const fc_call *f, fc_diag *d) {
     fc_str_init(&s, c->alloc);
     fc_ast_quote(f->ast, f->def->signature, &s);
     fc_diag_line(d, "%s      %s:%u:%u", s.data, f->ast->src->name, pos.line, pos.col);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
 }
 
 static const char *sizes_text(fc_checker *c, const fc_lang_input *in) {
@@ -37,7 +37,7 @@ static const char *sizes_text(fc_checker *c, const fc_lang_input *in) {
     }
     if (in->rank) fc_str_char(&s, ']');
     const char *t = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return t;
 }
 
@@ -144,8 +144,8 @@ static void missing_help(fc_checker *c, fc_call *f, fc_diag *d, const bool *miss
         fc_diag_help(d, "%s      (or %s to try it)", s.data, attempt.data);
     else
         fc_diag_help(d, "%s", s.data);
-    fc_str_free(&s);
-    fc_str_free(&attempt);
+    fc_c_str_free(c, &s);
+    fc_c_str_free(c, &attempt);
 }
 
 static bool missing_inputs(fc_checker *c, fc_call *f) {
@@ -180,9 +180,9 @@ static bool missing_inputs(fc_checker *c, fc_call *f) {
         fc_diag_line(d, "missing: %s", lacking.data);
         missing_help(c, f, d, missing);
     }
-    fc_str_free(&given);
-    fc_str_free(&lacking);
-    fc_str_free(&list);
+    fc_c_str_free(c, &given);
+    fc_c_str_free(c, &lacking);
+    fc_c_str_free(c, &list);
     return n > 0;
 }
 
@@ -526,7 +526,7 @@ void fc_c_snippet_missing(fc_checker *c, fc_call *f, const fc_expr *name) {
     for (size_t i = 0; i < c->rq->input_count; i++)
         fc_str_printf(&s, "%s%s", i ? ", " : "", c->rq->inputs[i].name);
     fc_diag_line(d, "given: %s", s.len ? s.data : "nothing");
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     fc_suggest g;
     fc_suggest_start(&g, name->text, name->len);
     suggest_inputs(c, &g);

@@ -14,7 +14,7 @@ const char *fc_c_text(fc_checker *c, const char *fmt, ...) {
     fc_str_vprintf(&s, fmt, ap);
     va_end(ap);
     char *text = s.oom ? NULL : fc_arena_strdup(&c->arena, s.data, s.len);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     if (!text) fc_c_oom(c);
     return text ? text : "";
 }
@@ -28,7 +28,7 @@ const char *fc_c_quote_in(fc_checker *c, const fc_ast *ast, fc_range at) {
     if (n > QUOTE_MAX)
         for (n = QUOTE_MAX - 3; n && ((unsigned char)s.data[n] & 0xc0) == 0x80;) n--;
     const char *text = fc_c_text(c, "%.*s%s", (int)n, s.data, n < s.len ? "..." : "");
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return text;
 }
 
@@ -37,7 +37,7 @@ const char *fc_c_quote_all(fc_checker *c, const fc_ast *ast, fc_range at) {
     fc_str_init(&s, c->alloc);
     fc_ast_quote(ast, at, &s);
     const char *text = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return text;
 }
 
@@ -50,7 +50,7 @@ const char *fc_c_dim_text(fc_checker *c, fc_dim d) {
     fc_str_init(&s, c->alloc);
     fc_dim_print(&c->g->dims, d, &s);
     const char *text = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return text;
 }
 
@@ -86,7 +86,7 @@ const char *fc_c_type_text(fc_checker *c, fusec_dtype t, uint32_t rank, const fc
     }
     if (rank) fc_str_char(&s, ']');
     const char *text = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return text;
 }
 
@@ -113,7 +113,7 @@ static fc_diag *report(fc_checker *c, const fc_ast *ast, fusec_status s, fc_rang
     fc_str_init(&text, c->alloc);
     fc_str_vprintf(&text, fmt, ap);
     fc_diag *d = fc_diag_error(c->ds, s, ast->src, at, "%s", text.data);
-    fc_str_free(&text);
+    fc_c_str_free(c, &text);
     return d;
 }
 
@@ -274,7 +274,7 @@ static const char *apply(fc_checker *c, const edits *es, fc_range at) {
     }
     if (at.end > pos) fc_str_addn(&s, text + pos, at.end - pos);
     const char *r = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return r;
 }
 

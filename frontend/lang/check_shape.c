@@ -228,7 +228,7 @@ fc_value fc_c_transpose2(fc_checker *c, fc_call *f, const fc_expr *e) {
                           : i + 2 == rank ? rank - 1
                                           : rank - 2);
         fc_diag_help(d, "transpose(%s, [%s])", x, s.data);
-        fc_str_free(&s);
+        fc_c_str_free(c, &s);
     }
     return FC_UNKNOWN;
 }

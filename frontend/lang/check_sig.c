@@ -186,8 +186,8 @@ static const char *known_dims(sig *s) {
         if (any) fc_str_printf(&from, "%s%s", from.len ? ", " : "", p->name.text);
     }
     const char *text = names.len ? fc_c_text(c, "%s     (from %s)", names.data, from.data) : NULL;
-    fc_str_free(&names);
-    fc_str_free(&from);
+    fc_c_str_free(c, &names);
+    fc_c_str_free(c, &from);
     fc_free(c->alloc, seen.keys);
     fc_free(c->alloc, seen.values);
     return text;

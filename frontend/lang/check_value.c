@@ -100,7 +100,7 @@ bool fc_c_operand(fc_checker *c, const fc_expr *e, const fc_value *v) {
         for (uint32_t i = 0; i < v->count && i < 8; i++)
             fc_str_printf(&s, "%s%s", i ? ", " : "", v->names[i]);
         fc_diag_help(d, "take them first: %s = %s", s.data, text);
-        fc_str_free(&s);
+        fc_c_str_free(c, &s);
     } else {
         fc_diag *d = fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->at, "%s is a list, not an array", text);
         fc_diag_help(d, "lists give shapes and axes, as in reshape(x, [2, 3])");
@@ -157,7 +157,7 @@ static const char *range_text(fc_checker *c, fusec_dtype t) {
         fc_str_init(&s, c->alloc);
         fc_str_double(&s, fc_const_value(t, fc_const_max(t)), true);
         const char *text = fc_c_text(c, "its values end at %s", s.data);
-        fc_str_free(&s);
+        fc_c_str_free(c, &s);
         return text;
     }
     int bits = fc_dtypes[t].bits;

@@ -217,6 +217,7 @@ static void compile_def(fc_checker *c) {
     c->out->item = def;
     c->out->name = fc_arena_strdup(&c->out->arena, def->name.text, def->name.len);
     c->out->mode = float_mode(c, def);
+    if (!c->out->name) fc_c_oom(c);
     f->input_of = fc_c_alloc(c, (def->param_count + 1) * sizeof *f->input_of);
     if (!f->input_of || !fc_c_check_signature(c, c->rq->program, def) || !fc_c_match_inputs(c, f)) {
         fc_c_drop(c);
@@ -250,6 +251,7 @@ static void keep_params(fc_checker *c) {
         fc_lang_param p = c->params.at[i];
         p.name = fc_arena_strdup(&out->arena, p.name, strlen(p.name));
         p.type = p.type ? fc_arena_strdup(&out->arena, p.type, strlen(p.type)) : "";
+        if (!p.name || !p.type) fc_c_oom(c);
         out->params[i] = p;
     }
     out->param_count = (uint32_t)n;
@@ -271,6 +273,7 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     if (!c.stop && !rq->snippet && rq->program) compile_def(&c);
     while (c.f) fc_c_drop(&c);
     keep_params(&c);
+    if (g->dims.oom || g->error.code == FUSEC_OUT_OF_MEMORY) fc_c_oom(&c);
     fc_vec_free(c.alloc, &c.calls);
     fc_vec_free(c.alloc, &c.places);
     fc_vec_free(c.alloc, &c.consts);
