@@ -73,7 +73,7 @@ fusec_status fc_fail(fc_error *e, fusec_status code, const char *fmt, ...) {
 }
 
 fusec_status fc_oom(fc_error *e) {
-    return fc_fail(e, FUSEC_OUT_OF_MEMORY, "the host has not enough memory");
+    return fc_fail(e, FUSEC_OUT_OF_MEMORY, "not enough memory on the host");
 }
 
 /* ---- allocator

@@ -272,6 +272,33 @@ bool fc_dims_eval(const fc_dimtab *t, int64_t *sym_values, int64_t *values, fc_d
     return true;
 }
 
+bool fc_dims_eval_known(const fc_dimtab *t, int64_t *sym_values, bool *sym_known, int64_t *values,
+                        bool *known, fc_dim *bad) {
+    uint32_t next_sym = 0;
+    for (fc_dim d = 0; d < t->forms.len; d++) {
+        const fc_form *f = &t->forms.at[d];
+        *bad = d;
+        known[d] = true;
+        values[d] = f->c;
+        for (uint32_t i = 0; i < f->nterms; i++) {
+            uint32_t sym = f->terms[i].sym;
+            for (; next_sym <= sym; next_sym++) {
+                const fc_sym *s = &t->syms.at[next_sym];
+                if (s->kind == FC_SYM_NAMED) continue;
+                sym_known[next_sym] = known[s->a] && known[s->b];
+                if (sym_known[next_sym] && !eval_sym(s, values, &sym_values[next_sym]))
+                    return false;
+            }
+            int64_t p;
+            known[d] = known[d] && sym_known[sym];
+            if (known[d] && (!fc_mul_ok(f->terms[i].coef, sym_values[sym], &p) ||
+                             !fc_add_ok(values[d], p, &values[d])))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* ---- text -------------------------------------------------------------------------------- */
 
 static void print_sym(const fc_dimtab *t, uint32_t sym, fc_str *out);

@@ -68,6 +68,10 @@ bool fc_dim_diff(const fc_dimtab *t, fc_dim a, fc_dim b, int64_t *diff);
  * opaque ones are computed and written there). `values` has room for t->forms.len. False on
  * overflow or x // 0; `bad` gets the dim. */
 bool fc_dims_eval(const fc_dimtab *t, int64_t *sym_values, int64_t *values, fc_dim *bad);
+/* The same where only some symbols are known, and then only some dims are: `sym_known` and `known`
+ * say which, opaque symbols are filled in. */
+bool fc_dims_eval_known(const fc_dimtab *t, int64_t *sym_values, bool *sym_known, int64_t *values,
+                        bool *known, fc_dim *bad);
 
 void fc_dim_print(const fc_dimtab *t, fc_dim d,
                   fc_str *out); /* "2*n + 1", as the language writes it */

@@ -19,7 +19,7 @@ static fusec_status buffer_bytes(const fc_program *p, fc_bound *b, fc_error *e) 
             ok = ok && fc_mul_ok(bytes, n ? n : 1, &bytes);
         }
         if (!ok)
-            return fc_fail(e, FUSEC_LIMIT, "%s has more bytes than 64 bits can count",
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "%s has more bytes than 64 bits can count",
                            buf->kind == FC_BUF_OUTPUT ? g->outputs.at[buf->number].name
                                                       : "an array");
         b->bytes[i] = zero ? 0 : (size_t)bytes;

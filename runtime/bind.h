@@ -38,6 +38,11 @@ fusec_status fc_bind_sizes(const fc_program *p, uint32_t nin, const fc_tensor *i
                            const fc_dim_value *dims, int64_t *symbols, int64_t *values,
                            fc_error *e);
 
+/* Whether a condition of the graph holds for these values of its dims; the message says what had to
+ * hold and what the sizes are. */
+fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const int64_t *values,
+                               fc_error *e);
+
 /* The bound for these sizes: cached in the program or made now. `load` also gets the code. The
  * caller gives it back with fc_bound_release. */
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,

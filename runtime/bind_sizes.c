@@ -46,7 +46,7 @@ static fusec_status check_array(const fc_program *p, uint32_t i, const fc_tensor
                            input_name(p, i), (long long)a->shape[k]);
         /* a zero elsewhere must not hide an overflow */
         if (!fc_mul_ok(total, a->shape[k] ? a->shape[k] : 1, &total))
-            return fc_fail(e, FUSEC_LIMIT, "input %s has more bytes than 64 bits can count",
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "input %s has more bytes than 64 bits can count",
                            input_name(p, i));
     }
     return FUSEC_OK;
@@ -92,20 +92,40 @@ static fusec_status bind_symbols(const fc_program *p, uint32_t nin, const fc_ten
 
 /* ---- conditions -------------------------------------------------------------------------- */
 
-static fusec_status check_condition(const fc_program *p, const fc_condition *c,
-                                    const int64_t *values, fc_error *e) {
+/* " (n = 1, m = 3)": the names in two sizes, unless a size is just its name. */
+static void print_names(const fc_graph *g, fc_dim a, fc_dim b, const int64_t *values, fc_str *out) {
+    const fc_dimtab *t = &g->dims;
+    const fc_form *form[2] = {&t->forms.at[a], &t->forms.at[b]};
+    uint32_t said = 0;
+    if (fc_dim_is_sym(t, a, NULL) && (form[1]->nterms == 0 || fc_dim_is_sym(t, b, NULL))) return;
+    for (fc_dim d = 0; d < t->forms.len; d++) {
+        uint32_t sym;
+        bool used = false;
+        if (!fc_dim_is_sym(t, d, &sym) || t->syms.at[sym].kind != FC_SYM_NAMED) continue;
+        for (int i = 0; i < 2; i++)
+            for (uint32_t k = 0; k < form[i]->nterms; k++) used |= form[i]->terms[k].sym == sym;
+        if (!used) continue;
+        fc_str_printf(out, "%s%s = %lld", said++ ? ", " : " (", t->syms.at[sym].name,
+                      (long long)values[d]);
+    }
+    if (said) fc_str_char(out, ')');
+}
+
+fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const int64_t *values,
+                               fc_error *e) {
     int64_t a = values[c->a], b = values[c->b];
     if (c->kind == FC_CHECK_EQ ? a == b : a >= b) return FUSEC_OK;
     fc_str s;
-    fc_str_init(&s, p->alloc);
+    fc_str_init(&s, g->alloc);
     if (c->message) fc_str_printf(&s, "%s: ", c->message);
-    fc_dim_print(&p->plan->graph.dims, c->a, &s);
+    fc_dim_print(&g->dims, c->a, &s);
     fc_str_add(&s, c->kind == FC_CHECK_EQ ? " must equal " : " must be at least ");
-    fc_dim_print(&p->plan->graph.dims, c->b, &s);
-    if (fc_dim_is_const(&p->plan->graph.dims, c->b, NULL))
+    fc_dim_print(&g->dims, c->b, &s);
+    if (fc_dim_is_const(&g->dims, c->b, NULL))
         fc_str_printf(&s, ", but it is %lld", (long long)a);
     else
         fc_str_printf(&s, ", but they are %lld and %lld", (long long)a, (long long)b);
+    print_names(g, c->a, c->b, values, &s);
     fusec_status r = fc_fail(e, c->status, "%s", s.data);
     fc_str_free(&s);
     return r;
@@ -143,13 +163,13 @@ fusec_status fc_bind_sizes(const fc_program *p, uint32_t nin, const fc_tensor *i
         fc_str s;
         fc_str_init(&s, p->alloc);
         fc_dim_print(&g->dims, bad, &s);
-        fusec_status r =
-            fc_fail(e, FUSEC_LIMIT, "the size %s does not fit 64 bits for these inputs", s.data);
+        fusec_status r = fc_fail(e, FUSEC_INPUT_SHAPE,
+                                 "the size %s does not fit into 64 bits for these inputs", s.data);
         fc_str_free(&s);
         return r;
     }
     FC_TRY(check_axes(p, nin, in, values, e));
     for (size_t i = 0; i < g->conditions.len; i++)
-        FC_TRY(check_condition(p, &g->conditions.at[i], values, e));
+        FC_TRY(fc_condition_test(g, &g->conditions.at[i], values, e));
     return FUSEC_OK;
 }

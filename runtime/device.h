@@ -74,6 +74,9 @@ fusec_status fc_device_ready(fc_device *d, fc_error *e);
 
 /* Free and total bytes of the device's memory; false when unknown. */
 bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+/* FUSEC_OUT_OF_MEMORY: "not enough memory on cuda:0: this needs 160.2 GiB, 138.6 GiB are free". The
+ * one form of this message, whoever finds that the memory is not there. */
+fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e);
 
 /* Name of every kernel's entry point in generated text. */
 #define FC_ENTRY "fusec_kernel"

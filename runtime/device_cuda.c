@@ -55,16 +55,12 @@ static fusec_status mem_alloc(fc_device *d, fc_stream s, size_t bytes, void **ou
     fusec_status r = fc_cuda_alloc_async(c->cuda, bytes, stream_of(c, s), &p, &first);
     if (r ==
         FUSEC_OUT_OF_MEMORY) { /* what is freed but still kept by the pool comes back at a sync */
-        size_t have = 0, total = 0;
         fc_cuda_keep_memory(c->cuda, c->info.device, 0, NULL);
         fc_cuda_sync(c->cuda, NULL);
         first = (fc_error){0};
         r = fc_cuda_alloc_async(c->cuda, bytes, stream_of(c, s), &p, &first);
         fc_cuda_keep_memory(c->cuda, c->info.device, UINT64_MAX, NULL);
-        if (r == FUSEC_OUT_OF_MEMORY && !fc_cuda_mem_info(c->cuda, &have, &total, NULL)) {
-            fc_fail(e, r, "not enough memory on %s: this needs %.1f GiB, %.1f GiB are free",
-                    d->name, (double)bytes / (1 << 30), (double)have / (1 << 30));
-        }
+        if (r == FUSEC_OUT_OF_MEMORY) fc_device_no_memory(d, bytes, e);
     }
     leave(c);
     if (r) return fc_fail(e, first.code, "%s", first.message), r;

@@ -45,9 +45,7 @@ fusec_status fc_host_alloc(fc_device *d, fc_stream s, size_t bytes, void **out, 
     if (!bytes) return FUSEC_OK;
     *out = fc_hostmem_get(&((fc_host_device *)d)->memory, bytes);
     if (*out) return FUSEC_OK;
-    return fc_fail(e, FUSEC_OUT_OF_MEMORY,
-                   "not enough memory on the host: %.1f GiB more are needed",
-                   (double)bytes / (1 << 30));
+    return fc_device_no_memory(d, bytes, e);
 }
 
 void fc_host_free(fc_device *d, fc_stream s, void *p) {

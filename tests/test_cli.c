@@ -7,19 +7,6 @@
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
-/* Opens a shell or ends the test. Most tests need no compiler: they use the interpreter. */
-#define OPEN(sh)                                                                                   \
-    shell sh;                                                                                      \
-    if (!shell_open(&sh) || !shell_run(&sh, "true")) return
-
-#define EXPECT_RUN(sh, wanted, ...)                                                                \
-    do {                                                                                           \
-        if (!shell_run(&sh, __VA_ARGS__)) break;                                                   \
-        if (sh.code != (wanted))                                                                   \
-            FC_FAIL("%s\nexit code %d instead of %d\n%s", #__VA_ARGS__, sh.code, (wanted),         \
-                    sh.err);                                                                       \
-    } while (0)
-
 static const char make_inputs[] = "fusec -q -d interp -e x x=rand:f32:100x64 -o a.npy &&"
                                   "fusec -q -d interp -e x x=rand:f64:100x64 -o d.npy &&"
                                   "fusec -q -d interp -e x x=rand:f32:32x10 -o w.npy";
@@ -158,7 +145,8 @@ static const struct {
     {4, "fusec -e x x=a.npy -o no/such/y.npy", "cannot write no/such/y.npy"},
     {4, "fusec -e x x=a.npy -o .", "cannot write ."},
     {4, "fusec run nosuch.fuse x=1", "cannot open nosuch.fuse"},
-    {2, "fusec -e 'a=x+1;b=x*2;a,b' x=rand:f32:3 -o a=same.npy -o b=./same.npy", "two results go to"},
+    {2, "fusec -e 'a=x+1;b=x*2;a,b' x=rand:f32:3 -o a=same.npy -o b=./same.npy",
+     "two results go to"},
     {4, "fusec -d interp -e 'log(x - 2)' x=zeros:f32:3 --check-finite", "made by log(-2.0) at [0]"},
     {4,
      "fusec -d interp -e 'x' x=a.npy -o y.png --cast -q; fusec -e x x=a.npy -o /dev/full -d interp",

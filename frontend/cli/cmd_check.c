@@ -1,4 +1,8 @@
-/* cmd_check.c - `fusec check`: types, shapes and warnings. Reads headers, compiles nothing. */
+/* cmd_check.c - `fusec check`: types, shapes and warnings. Reads headers, compiles nothing.
+ *
+ * Without inputs a definition is shown as it was written, with the conditions on its sizes. With
+ * inputs the sizes stand in place of their names; conditions that they decide are tested, and only
+ * the others are shown. */
 #include "frontend/cli/job.h"
 
 /* ---- what is shown of one definition
@@ -10,18 +14,40 @@ static void condition_text(const fc_job *s, const fc_condition *x, fc_str *out) 
     fc_dim_print(&s->graph.dims, x->b, out);
 }
 
+static void param_type(const fc_job *s, uint32_t i, fc_str *out) {
+    const fc_lang_param *p = &s->lang.params[i];
+    if (s->input_count && p->input != FC_LANG_NONE)
+        fc_job_type(s, s->graph.inputs.at[p->input].node, out);
+    else
+        fc_str_add(out, p->type);
+}
+
+static void result_type(const fc_job *s, uint32_t i, fc_str *out) {
+    if (s->input_count)
+        fc_job_type(s, s->graph.outputs.at[i].node, out);
+    else
+        fc_str_add(out, s->lang.results[i].type);
+}
+
 static void show_text(const fc_job *s, fc_str *out) {
     if (s->lang.signature) {
-        fc_str_printf(out, "%s\n", s->lang.signature);
-    } else {
-        for (uint32_t i = 0; i < s->lang.param_count; i++)
-            fc_str_printf(out, "%s: %s\n", s->lang.params[i].name, s->lang.params[i].type);
-        for (uint32_t i = 0; i < s->lang.result_count; i++)
-            fc_str_printf(out, "%s%s: %s\n", s->lang.result_count == 1 ? "result" : "result ",
-                          s->lang.result_count == 1 ? "" : s->lang.results[i].name,
-                          s->lang.results[i].type);
+        fc_job_title(s, out);
+        fc_str_char(out, '\n');
+    }
+    for (uint32_t i = 0; !s->lang.signature && i < s->lang.param_count; i++) {
+        fc_str_printf(out, "%s: ", s->lang.params[i].name);
+        param_type(s, i, out);
+        fc_str_char(out, '\n');
+    }
+    bool one = s->lang.result_count == 1;
+    for (uint32_t i = 0; !s->lang.signature && i < s->lang.result_count; i++) {
+        fc_str_printf(out, "%s%s: ", one ? "result" : "result ",
+                      one ? "" : s->lang.results[i].name);
+        result_type(s, i, out);
+        fc_str_char(out, '\n');
     }
     for (size_t i = 0; i < s->graph.conditions.len; i++) {
+        if (fc_job_decides(s, &s->graph.conditions.at[i])) continue;
         fc_str_add(out, "    needs ");
         condition_text(s, &s->graph.conditions.at[i], out);
         fc_str_char(out, '\n');
@@ -33,32 +59,42 @@ static void json_field(fc_str *out, const char *before, const char *key, const c
     fc_json_text(out, text ? text : "");
 }
 
-static void show_json(const fc_job *s, fc_str *out) {
-    fc_str text;
-    const fc_item *item = s->lang.item;
-    json_field(out, "{", "name", fc_job_name(s));
-    json_field(out, ",", "file", s->has_snippet ? "<expr>" : s->path);
-    fc_str_printf(out, ",\"export\":%s", item && item->exported ? "true" : "false");
-    json_field(out, ",", "signature", s->lang.signature);
+static void json_params(const fc_job *s, fc_str *text, fc_str *out) {
     fc_str_add(out, ",\"params\":[");
     for (uint32_t i = 0; i < s->lang.param_count; i++) {
         const fc_lang_param *p = &s->lang.params[i];
+        fc_str_clear(text);
+        param_type(s, i, text);
         json_field(out, i ? ",{" : "{", "name", p->name);
-        json_field(out, ",", "type", p->type);
+        json_field(out, ",", "type", text->data);
         fc_str_printf(out, ",\"default\":%s}", p->has_default ? "true" : "false");
     }
     fc_str_add(out, "],\"results\":[");
     for (uint32_t i = 0; i < s->lang.result_count; i++) {
+        fc_str_clear(text);
+        result_type(s, i, text);
         json_field(out, i ? ",{" : "{", "name", s->lang.results[i].name);
-        json_field(out, ",", "type", s->lang.results[i].type);
+        json_field(out, ",", "type", text->data);
         fc_str_char(out, '}');
     }
-    fc_str_add(out, "],\"conditions\":[");
+}
+
+static void show_json(const fc_job *s, fc_str *out) {
+    fc_str text;
+    const fc_item *item = s->lang.item;
     fc_str_init(&text, s->alloc);
-    for (size_t i = 0; i < s->graph.conditions.len; i++) {
+    if (s->lang.signature) fc_job_title(s, &text);
+    json_field(out, "{", "name", fc_job_name(s));
+    json_field(out, ",", "file", s->has_snippet ? "<expr>" : s->path);
+    fc_str_printf(out, ",\"export\":%s", item && item->exported ? "true" : "false");
+    json_field(out, ",", "signature", text.data);
+    json_params(s, &text, out);
+    fc_str_add(out, "],\"conditions\":[");
+    for (size_t i = 0, n = 0; i < s->graph.conditions.len; i++) {
+        if (fc_job_decides(s, &s->graph.conditions.at[i])) continue;
         fc_str_clear(&text);
         condition_text(s, &s->graph.conditions.at[i], &text);
-        fc_str_add(out, i ? "," : "");
+        fc_str_add(out, n++ ? "," : "");
         fc_json_text(out, text.data);
     }
     fc_str_free(&text);
@@ -96,6 +132,7 @@ static fusec_status check_one(checker *k, const fc_job_request *rq, fc_error *e)
     fc_str *out = &k->c->out;
     uint32_t before = k->c->ds.len;
     fusec_status st = fc_job_open(&s, k->c, rq, e);
+    if (!st) st = fc_job_conditions(&s, e);
     if (!st && fc_cli_on(k->c, FC_FLAG_JSON)) {
         fc_str_add(out, k->shown ? "," : "");
         show_json(&s, out);

@@ -330,29 +330,52 @@ const char *fc_job_name(const fc_job *s) {
     return s->lang.name ? s->lang.name : "expr";
 }
 
+const fc_lang_param *fc_job_param(const fc_job *s, uint32_t input) {
+    for (uint32_t i = 0; i < s->lang.param_count; i++)
+        if (s->lang.params[i].input == input) return &s->lang.params[i];
+    return NULL;
+}
+
+void fc_job_type(const fc_job *s, fc_node n, fc_str *out) {
+    const fc_graph *g = &s->graph;
+    fc_str_add(out, fc_dtypes[fc_at(g, n)->dtype].name);
+    for (uint32_t k = 0; k < fc_rank(g, n); k++) {
+        fc_dim d = fc_axis(g, n, k);
+        fc_str_add(out, k ? ", " : "[");
+        if (s->known[d])
+            fc_str_printf(out, "%lld", (long long)s->values[d]);
+        else
+            fc_dim_print(&g->dims, d, out);
+    }
+    if (fc_rank(g, n)) fc_str_char(out, ']');
+}
+
 void fc_job_title(const fc_job *s, fc_str *out) {
     const fc_graph *g = &s->graph;
-    if (!s->sized) {
-        fc_str_add(out, s->lang.signature ? s->lang.signature : fc_job_name(s));
+    if (s->lang.signature && !s->input_count) {
+        fc_str_add(out, s->lang.signature);
         return;
     }
     fc_str_printf(out, "%s(", fc_job_name(s));
-    for (uint32_t i = 0; i < s->nin; i++) {
-        char type[256];
-        fc_array a = fc_tensor_array(&s->in[i]);
-        fc_str_printf(out, "%s%s: %s", i ? ", " : "", g->inputs.at[i].name,
-                      fc_type_text(type, sizeof type, a.dtype, a.rank, a.shape));
+    for (uint32_t i = 0, n = 0; i < s->lang.param_count; i++) {
+        const fc_lang_param *p = &s->lang.params[i];
+        if (p->input == FC_LANG_NONE && !p->is_dim) continue;
+        fc_str_printf(out, "%s%s", n++ ? ", " : "", p->name);
+        if (!p->is_dim) {
+            fc_str_add(out, ": ");
+            fc_job_type(s, g->inputs.at[p->input].node, out);
+        } else if (p->given != FC_LANG_NONE) {
+            fc_str_printf(out, " = %s", s->inputs[s->given_from[p->given]].value);
+        } else {
+            fc_str_add(out, ": dim");
+        }
     }
     fc_str_add(out, ") -> ");
     bool list = g->outputs.len > 1;
     for (size_t i = 0; i < g->outputs.len; i++) {
-        fc_node n = g->outputs.at[i].node;
         fc_str_add(out, i ? ", " : list ? "(" : "");
         if (list) fc_str_printf(out, "%s: ", g->outputs.at[i].name);
-        fc_str_add(out, fc_dtypes[fc_at(g, n)->dtype].name);
-        for (uint32_t k = 0; k < fc_rank(g, n); k++)
-            fc_str_printf(out, "%s%lld", k ? ", " : "[", (long long)s->values[fc_axis(g, n, k)]);
-        if (fc_rank(g, n)) fc_str_char(out, ']');
+        fc_job_type(s, g->outputs.at[i].node, out);
     }
     if (list) fc_str_char(out, ')');
 }

@@ -47,11 +47,13 @@ typedef struct fc_job {
     uint32_t nin, ndims, nout;
     fc_tensor *in;
     fc_dim_value *dims;
-    const int64_t *values; /* of all sizes of the graph, once they are known */
+    int64_t *values; /* of the sizes of the graph */
+    bool *known;     /* and which of them are known */
     fc_tensor *out;
+    size_t scratch; /* bytes of what is stored between kernels */
     FC_VEC(void *) blocks;
     fc_context *ctx;
-    fc_device *device;
+    fc_device *device; /* that the results are for */
 } fc_job;
 
 fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_error *e);
@@ -60,21 +62,31 @@ fc_job_request fc_job_words(const fc_cli *c, bool complete);
 void fc_job_close(fc_job *s);
 
 const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a snippet */
-/* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where they are known.
+/* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs say them.
  */
 void fc_job_title(const fc_job *s, fc_str *out);
+/* The type of a value of the graph, in the same way: "f32[5, m]". */
+void fc_job_type(const fc_job *s, fc_node n, fc_str *out);
+/* What the graph's input is in the program; NULL: it is none of its parameters. */
+const fc_lang_param *fc_job_param(const fc_job *s, uint32_t input);
 
 fusec_status fc_job_context(fc_job *s, fc_error *e);
 /* `name` NULL: --device, FUSEC_DEVICE or auto. */
 fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_error *e);
 fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e);
 
-/* ---- sizes and data (job_data.c) ---- */
+/* ---- sizes (job_sizes.c) ---- */
 
 /* Shapes of all arguments; part of fc_job_open. */
 fusec_status fc_job_sizes(fc_job *s, bool complete, fc_error *e);
+/* Whether the known sizes decide a condition; the first of those that does not hold. */
+bool fc_job_decides(const fc_job *s, const fc_condition *x);
+fusec_status fc_job_conditions(const fc_job *s, fc_error *e);
 /* Gives every size that is not known an example, after --static; `note` says which ("n = 4096"). */
 fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e);
+
+/* ---- data (job_data.c) ---- */
+
 /* Reads the inputs. Types without data are made up if `fill`, else an error. */
 fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e);
 /* Refuses what the device has no room for; then gets host memory for the results. */

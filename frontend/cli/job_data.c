@@ -1,184 +1,10 @@
-/* job_data.c - sizes of the arguments, data, memory. See job.h. */
+/* job_data.c - data of the inputs, memory for the results, and the call. See job.h. */
 #include "frontend/cli/job.h"
 
 #include <stdio.h>
 
 #include "frontend/cli/term.h"
-
-/* ---- sizes ------------------------------------------------------------------------------------
- */
-
-typedef struct sizes {
-    int64_t *symbols;
-    bool *known; /* of each symbol */
-    int64_t *values;
-} sizes;
-
-static const fc_lang_param *param_of(const fc_job *s, uint32_t input) {
-    for (uint32_t i = 0; i < s->lang.param_count; i++)
-        if (s->lang.params[i].input == input) return &s->lang.params[i];
-    return NULL;
-}
-
-static void learn(const fc_job *s, sizes *z, fc_dim d, int64_t value) {
-    uint32_t sym;
-    if (!fc_dim_is_sym(&s->graph.dims, d, &sym) || z->known[sym]) return;
-    z->known[sym] = true;
-    z->symbols[sym] = value;
-}
-
-/* The value of a size that is known by its name. */
-static int64_t by_name(const fc_job *s, const sizes *z, const fc_input_dim *d) {
-    for (size_t i = 0; d->name && i < s->graph.dims.syms.len; i++) {
-        const fc_sym *sym = &s->graph.dims.syms.at[i];
-        if (sym->kind == FC_SYM_NAMED && z->known[i] && strlen(sym->name) == d->name_len &&
-            !memcmp(sym->name, d->name, d->name_len))
-            return z->symbols[i];
-    }
-    return FC_LANG_ANY_SIZE;
-}
-
-/* What the inputs and the numbers on the command line say about the symbols. */
-static fusec_status learn_all(fc_job *s, sizes *z, fc_error *e) {
-    const fc_graph *g = &s->graph;
-    for (uint32_t i = 0; i < s->lang.param_count; i++) {
-        const fc_lang_param *p = &s->lang.params[i];
-        const fc_lang_input *in = p->given == FC_LANG_NONE ? NULL : &s->given[p->given];
-        if (p->is_dim && in) {
-            if (in->number.kind != FC_LANG_INT || in->number.negative ||
-                in->number.magnitude > INT64_MAX)
-                return fc_fail(e, FUSEC_INPUT_SHAPE, "%s is a size and can't be %s", p->name,
-                               s->inputs[s->given_from[p->given]].value);
-            fc_dim_value v = {p->sym, (int64_t)in->number.magnitude};
-            s->dims[s->ndims++] = v;
-            z->known[p->sym] = true;
-            z->symbols[p->sym] = v.value;
-        }
-        if (p->input == FC_LANG_NONE || !in) continue;
-        fc_node n = g->inputs.at[p->input].node;
-        for (uint32_t k = 0; k < in->rank && k < fc_rank(g, n); k++)
-            if (in->shape[k] != FC_LANG_ANY_SIZE) learn(s, z, fc_axis(g, n, k), in->shape[k]);
-    }
-    /* Sizes under names of the program: x=rand:nxm where another input says what n is. */
-    for (uint32_t i = 0; i < s->lang.param_count; i++) {
-        const fc_lang_param *p = &s->lang.params[i];
-        if (p->input == FC_LANG_NONE || p->given == FC_LANG_NONE) continue;
-        const fc_lang_input *in = &s->given[p->given];
-        fc_node n = g->inputs.at[p->input].node;
-        for (uint32_t k = 0; k < in->rank && k < fc_rank(g, n); k++) {
-            if (in->shape[k] != FC_LANG_ANY_SIZE) continue;
-            int64_t v = by_name(s, z, &s->inputs[s->given_from[p->given]].dims[k]);
-            if (v >= 0) learn(s, z, fc_axis(g, n, k), v);
-        }
-    }
-    return FUSEC_OK;
-}
-
-static fusec_status unknown_size(const fc_job *s, const sizes *z, fc_error *e) {
-    const fc_dimtab *t = &s->graph.dims;
-    for (size_t i = 0; i < t->syms.len; i++)
-        if (t->syms.at[i].kind == FC_SYM_NAMED && !z->known[i])
-            return fc_fail(e, FUSEC_MISSING_INPUT,
-                           "the size %s is not known\n  help: %s=1000 gives it", t->syms.at[i].name,
-                           t->syms.at[i].name);
-    return FUSEC_OK;
-}
-
-static bool all_known(const fc_job *s, const sizes *z) {
-    const fc_dimtab *t = &s->graph.dims;
-    for (size_t i = 0; i < t->syms.len; i++)
-        if (t->syms.at[i].kind == FC_SYM_NAMED && !z->known[i]) return false;
-    return true;
-}
-
-/* A tensor without data for an input of the graph. */
-static fusec_status shape_tensor(fc_job *s, const sizes *z, uint32_t i, fc_error *e) {
-    const fc_graph *g = &s->graph;
-    fc_node n = g->inputs.at[i].node;
-    const fc_lang_param *p = param_of(s, i);
-    uint32_t rank = fc_rank(g, n);
-    int64_t *shape = fc_arena_alloc(&s->arena, (rank + 1) * sizeof *shape);
-    if (!shape) return fc_oom(e);
-    for (uint32_t k = 0; k < rank; k++) {
-        shape[k] = z->values[fc_axis(g, n, k)];
-        if (!p || p->given == FC_LANG_NONE) continue;
-        const fc_lang_input *in = &s->given[p->given];
-        if (in->rank == rank && in->shape[k] != FC_LANG_ANY_SIZE) shape[k] = in->shape[k];
-    }
-    s->in[i] = (fc_tensor){.dtype = (fusec_dtype)fc_at(g, n)->dtype, .rank = rank, .shape = shape};
-    return FUSEC_OK;
-}
-
-static fusec_status start_sizes(fc_job *s, sizes *z, fc_error *e) {
-    const fc_dimtab *t = &s->graph.dims;
-    *z = (sizes){
-        .symbols = fc_arena_alloc(&s->arena, (t->syms.len + 1) * sizeof(int64_t)),
-        .known = fc_arena_alloc(&s->arena, t->syms.len + 1),
-        .values = fc_arena_alloc(&s->arena, (t->forms.len + 1) * sizeof(int64_t)),
-    };
-    s->nin = (uint32_t)s->graph.inputs.len;
-    s->ndims = 0;
-    s->in = fc_arena_alloc(&s->arena, (s->nin + 1) * sizeof *s->in);
-    s->dims = fc_arena_alloc(&s->arena, (t->syms.len + 1) * sizeof *s->dims);
-    if (!z->symbols || !z->known || !z->values || !s->in || !s->dims) return fc_oom(e);
-    return learn_all(s, z, e);
-}
-
-static fusec_status finish_sizes(fc_job *s, sizes *z, fc_error *e) {
-    fc_dim bad;
-    if (!fc_dims_eval(&s->graph.dims, z->symbols, z->values, &bad))
-        return fc_fail(e, FUSEC_LIMIT, "a size does not fit 64 bits for these inputs");
-    for (uint32_t i = 0; i < s->nin; i++) FC_TRY(shape_tensor(s, z, i, e));
-    s->values = z->values;
-    s->sized = true;
-    return FUSEC_OK;
-}
-
-fusec_status fc_job_sizes(fc_job *s, bool complete, fc_error *e) {
-    sizes z;
-    FC_TRY(start_sizes(s, &z, e));
-    if (all_known(s, &z)) return finish_sizes(s, &z, e);
-    return complete ? unknown_size(s, &z, e) : FUSEC_OK;
-}
-
-/* --static n=64 */
-static bool static_size(const fc_job *s, const char *name, int64_t *out) {
-    const fc_options *o = &s->cli->o;
-    for (size_t i = 0; i < o->many.len; i++) {
-        size_t n;
-        fc_weak w;
-        const char *word = o->many.at[i].text;
-        if (o->many.at[i].flag != FC_FLAG_STATIC || !fc_is_assignment(word, &n)) continue;
-        if (strlen(name) != n || memcmp(name, word, n) != 0) continue;
-        if (!fc_weak_parse(word + n + 1, &w) || w.kind != FC_WEAK_INT || w.negative ||
-            w.magnitude > INT64_MAX)
-            continue;
-        *out = (int64_t)w.magnitude;
-        return true;
-    }
-    return false;
-}
-
-fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e) {
-    const fc_dimtab *t = &s->graph.dims;
-    sizes z;
-    size_t unknown = 0, said = 0;
-    FC_TRY(start_sizes(s, &z, e));
-    for (size_t i = 0; i < t->syms.len; i++)
-        unknown += t->syms.at[i].kind == FC_SYM_NAMED && !z.known[i];
-    /* Large, but all of them together below what 32-bit indices can count. */
-    int64_t example = unknown <= 2 ? 4096 : unknown == 3 ? 1024 : unknown <= 5 ? 64 : 4;
-    for (size_t i = 0; i < t->syms.len; i++) {
-        const fc_sym *sym = &t->syms.at[i];
-        if (sym->kind != FC_SYM_NAMED || z.known[i]) continue;
-        z.known[i] = true;
-        z.symbols[i] = example;
-        static_size(s, sym->name, &z.symbols[i]);
-        fc_str_printf(note, "%s%s = %lld", said++ ? ", " : "", sym->name, (long long)z.symbols[i]);
-        s->dims[s->ndims++] = (fc_dim_value){(uint32_t)i, z.symbols[i]};
-    }
-    return finish_sizes(s, &z, e);
-}
+#include "runtime/bind.h"
 
 /* ---- memory -------------------------------------------------------------------------------------
  */
@@ -205,6 +31,91 @@ static int64_t tensor_bytes(const fc_tensor *t) {
     return fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes)
                ? bytes
                : INT64_MAX;
+}
+
+/* ---- room
+ * ------------------------------------------------------------------------------------------- */
+
+static double gib(uint64_t bytes) {
+    return (double)bytes / (1 << 30);
+}
+
+/* What the arrays of the call take. */
+typedef struct needs {
+    uint64_t inputs, results, temporaries, more; /* more: what is not there yet */
+} needs;
+
+static needs count_needs(const fc_job *s) {
+    needs n = {.temporaries = s->scratch};
+    bool host = !s->device || s->device->host_memory;
+    for (uint32_t i = 0; i < s->nin; i++) {
+        n.inputs += (uint64_t)tensor_bytes(&s->in[i]);
+        if (!host || !s->in[i].data) n.more += (uint64_t)tensor_bytes(&s->in[i]);
+    }
+    for (uint32_t i = 0; i < s->nout; i++) {
+        n.results += (uint64_t)tensor_bytes(&s->out[i]);
+        if (!host || !s->out[i].data) n.more += (uint64_t)tensor_bytes(&s->out[i]);
+    }
+    n.more += n.temporaries;
+    return n;
+}
+
+enum { SHOWN_RESULTS = 4 };
+
+/* "result out: f32[200000, 215000]" for the first results, then "inputs:"; returns the widest. */
+static int room_labels(const fc_job *s, uint32_t count, char label[SHOWN_RESULTS + 1][200]) {
+    size_t width = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        char type[120];
+        fc_array a = fc_tensor_array(&s->out[i]);
+        snprintf(label[i], sizeof label[i], "result %.60s: %s", s->graph.outputs.at[i].name,
+                 fc_type_text(type, sizeof type, a.dtype, a.rank, a.shape));
+    }
+    snprintf(label[count], sizeof label[count], "inputs:");
+    for (uint32_t i = 0; i <= count; i++)
+        if (strlen(label[i]) > width) width = strlen(label[i]);
+    return (int)width;
+}
+
+/* The arrays of the call do not fit into the memory of its device; shows them all. */
+static fusec_status no_room(const fc_job *s, fc_error *e) {
+    fc_error own = {0};
+    fc_device *cpu;
+    uint64_t host, total;
+    uint32_t shown = s->nout < SHOWN_RESULTS ? s->nout : SHOWN_RESULTS;
+    char label[SHOWN_RESULTS + 1][200];
+    needs n = count_needs(s);
+    fc_str text;
+    if (!s->device) return fc_oom(e);
+    int width = room_labels(s, shown, label);
+    fc_device_no_memory(s->device, n.more, &own);
+    fc_str_init(&text, s->alloc);
+    for (uint32_t i = 0; i <= shown; i++)
+        fc_str_printf(&text, "\n  %-*s     %5.1f GiB", width, label[i],
+                      gib(i < shown ? (uint64_t)tensor_bytes(&s->out[i]) : n.inputs));
+    fc_str_add(&text, "     temporaries: ");
+    if (n.temporaries)
+        fc_str_printf(&text, "%.1f GiB", gib(n.temporaries));
+    else
+        fc_str_add(&text, "none");
+    if (!s->device->host_memory && !fc_context_device(s->ctx, "cpu", &cpu, NULL, NULL) &&
+        fc_device_memory(cpu, &host, &total) && n.inputs + n.results + n.temporaries < host)
+        fc_str_printf(&text, "\n  help: --device cpu        the host has %.0f GiB free", gib(host));
+    fusec_status st = fc_fail(e, FUSEC_OUT_OF_MEMORY, "%s%s", own.message, text.data);
+    fc_str_free(&text);
+    return st;
+}
+
+/* Refuses what does not fit before anything is read. */
+static fusec_status check_room(fc_job *s, fc_program *p, fc_error *e) {
+    uint64_t have, total;
+    fc_bound *b;
+    FC_TRY(fc_bound_get(p, s->nin, s->in, s->ndims, s->dims, 64, false, &b, e));
+    s->scratch = b->scratch;
+    s->device = p->device;
+    fc_bound_release(p, b);
+    if (!fc_device_memory(p->device, &have, &total)) return FUSEC_OK;
+    return count_needs(s).more <= have ? FUSEC_OK : no_room(s, e);
 }
 
 /* ---- data
@@ -237,12 +148,6 @@ fusec_status fc_convert(const fc_alloc *alloc, fusec_dtype from, const void *src
     return s;
 }
 
-static fusec_status no_memory_for(const fc_cli_input *in, int64_t bytes, fc_error *e) {
-    char shown[32];
-    return fc_fail(e, FUSEC_OUT_OF_MEMORY, "not enough memory for the input %.*s: %s",
-                   (int)in->name_len, in->name, fc_show_bytes(shown, bytes));
-}
-
 static fusec_status read_input(fc_job *s, fc_cli_input *in, fc_tensor *t, bool fill, fc_error *e) {
     fusec_dtype stored = in->has_dtype && in->kind != FC_INPUT_SCALAR ? in->dtype : t->dtype;
     int64_t count, bytes;
@@ -257,7 +162,7 @@ static fusec_status read_input(fc_job *s, fc_cli_input *in, fc_tensor *t, bool f
                        (int)in->name_len, in->name);
     t->data = fc_job_memory(s, tensor_bytes(t));
     void *into = stored == t->dtype ? t->data : fc_job_memory(s, bytes);
-    if (!t->data || !into) return no_memory_for(in, bytes, e);
+    if (!t->data || !into) return no_room(s, e);
     fc_input_shown(in, what + strlen(what), 200);
     fc_progress_start(&progress, what, true, s->cli->quiet, s->cli->verbose);
     in->reader.progress = fc_progress_step;
@@ -276,13 +181,13 @@ static fusec_status make_input(fc_job *s, uint32_t i, fc_error *e) {
     if (!fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes))
         return fc_fail(e, FUSEC_INPUT_SHAPE, "the sizes of the inputs do not fit into 64 bits");
     t->data = fc_job_memory(s, bytes);
-    if (!t->data) return fc_oom(e);
+    if (!t->data) return no_room(s, e);
     return fc_make(FC_MAKE_RAND, t->dtype, i + 1, count, t->data, e);
 }
 
 fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e) {
     for (uint32_t i = 0; i < s->nin; i++) {
-        const fc_lang_param *p = param_of(s, i);
+        const fc_lang_param *p = fc_job_param(s, i);
         if (s->in[i].data) continue;
         if (p && p->given != FC_LANG_NONE)
             FC_TRY(read_input(s, &s->inputs[s->given_from[p->given]], &s->in[i], fill, e));
@@ -297,47 +202,6 @@ fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e) {
 
 /* ---- results
  * ---------------------------------------------------------------------------------------- */
-
-static double gib(double bytes) {
-    return bytes / (double)(1 << 30);
-}
-
-/* Whether arguments, results and temporaries fit the memory that is free. */
-static fusec_status check_room(fc_job *s, const fc_program *p, fc_error *e) {
-    uint64_t have, total, host;
-    double in = 0, out = 0;
-    char lines[600] = "", type[200];
-    size_t n = 0;
-    if (!fc_device_memory(p->device, &have, &total)) return FUSEC_OK;
-    for (uint32_t i = 0; i < s->nin; i++) in += (double)tensor_bytes(&s->in[i]);
-    for (uint32_t i = 0; i < s->nout; i++) {
-        double bytes = (double)tensor_bytes(&s->out[i]);
-        fc_array a = fc_tensor_array(&s->out[i]);
-        out += bytes;
-        if (n + 200 < sizeof lines)
-            n += (size_t)snprintf(
-                lines + n, sizeof lines - n, "\n  result %.60s: %.80s     %.1f GiB",
-                s->graph.outputs.at[i].name,
-                fc_type_text(type, sizeof type, a.dtype, a.rank, a.shape), gib(bytes));
-    }
-    /* Inputs of a host device are in memory already when this is asked again; free means free now.
-     */
-    double need = out + (p->device->host_memory ? 0 : in);
-    if (need <= (double)have) return FUSEC_OK;
-    fc_fail(e, FUSEC_OUT_OF_MEMORY,
-            "not enough memory on %s: this needs %.1f GiB, %.1f GiB are free%s\n"
-            "  inputs:     %.1f GiB     temporaries: %s",
-            p->device->name, gib(need), gib((double)have), lines, gib(in),
-            p->plan->ntemps ? "some" : "none");
-    fc_device *cpu;
-    if (!e || p->device->host_memory || fc_context_device(s->ctx, "cpu", &cpu, NULL, NULL))
-        return FUSEC_OUT_OF_MEMORY;
-    size_t k = strlen(e->message);
-    if (fc_device_memory(cpu, &host, &total) && in + out < (double)host)
-        snprintf(e->message + k, sizeof e->message - k,
-                 "\n  help: --device cpu        the host has %.0f GiB free", gib((double)host));
-    return FUSEC_OUT_OF_MEMORY;
-}
 
 fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
     const fc_graph *g = &s->graph;
@@ -356,12 +220,8 @@ fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
     }
     FC_TRY(check_room(s, p, e));
     for (uint32_t i = 0; i < s->nout; i++) {
-        char shown[32];
-        int64_t bytes = tensor_bytes(&s->out[i]);
-        s->out[i].data = fc_job_memory(s, bytes);
-        if (!s->out[i].data)
-            return fc_fail(e, FUSEC_OUT_OF_MEMORY, "not enough memory for the result %s: %s",
-                           g->outputs.at[i].name, fc_show_bytes(shown, bytes));
+        s->out[i].data = fc_job_memory(s, tensor_bytes(&s->out[i]));
+        if (!s->out[i].data) return no_room(s, e);
     }
     return FUSEC_OK;
 }

@@ -81,7 +81,10 @@ static bool require(subscript *s, const fc_expr *at, fc_dim a, fc_dim b, fc_dim 
     fc_checker *c = s->c;
     int64_t diff;
     if (fc_dim_diff(&c->g->dims, a, b, &diff) && diff < 0) return outside(s, at, size);
-    const char *msg = fc_c_text(c, "%s in `%s`", fc_c_quote(c, at->at), fc_c_quote(c, s->e->at));
+    fc_pos pos = fc_source_pos(s->f->ast->src, at->at.begin);
+    const char *msg = fc_c_text(c, "`%s` reaches outside %s in `%s` (%s:%u:%u)",
+                                fc_c_quote(c, at->at), fc_c_quote(c, s->e->a->at),
+                                fc_c_quote(c, s->e->at), s->f->ast->src->name, pos.line, pos.col);
     fc_require(c->g, FC_CHECK_GE, a, b, FUSEC_SLICE_RANGE, msg);
     return fc_c_fine(c);
 }

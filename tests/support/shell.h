@@ -1,8 +1,7 @@
 /* shell.h - runs the command `fusec` as a user would: in a shell, in an empty folder of its own.
  *
- *     shell sh;
- *     if (!shell_open(&sh)) return;                 the test has failed already
- *     shell_run(&sh, "fusec -e 'x*2' x=3");         `fusec` is the command that was built
+ *     OPEN(sh);                                     or ends the test, which has failed then
+ *     EXPECT_RUN(sh, 0, "fusec -e 'x*2' x=3");      `fusec` is the command that was built
  *     FC_EXPECT_STREQ(sh.out, "6\n");
  *     shell_close(&sh);                             removes the folder
  */
@@ -25,5 +24,18 @@ bool shell_open(shell *sh);
 bool shell_run(shell *sh, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool shell_write(shell *sh, const char *name, const char *text);
 void shell_close(shell *sh);
+
+/* Most tests need no compiler: they use the interpreter. */
+#define OPEN(sh)                                                                                   \
+    shell sh;                                                                                      \
+    if (!shell_open(&sh) || !shell_run(&sh, "true")) return
+
+#define EXPECT_RUN(sh, wanted, ...)                                                                \
+    do {                                                                                           \
+        if (!shell_run(&sh, __VA_ARGS__)) break;                                                   \
+        if (sh.code != (wanted))                                                                   \
+            FC_FAIL("%s\nexit code %d instead of %d\n%s", #__VA_ARGS__, sh.code, (wanted),         \
+                    sh.err);                                                                       \
+    } while (0)
 
 #endif
