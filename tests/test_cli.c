@@ -125,6 +125,11 @@ static const struct {
     {2, "ln a.npy b.npy; fusec -e x x=a.npy -o b.npy", "it would be overwritten"},
     {2, "ln -s a.npy c.npy; fusec -e x x=a.npy -o c.npy", "it would be overwritten"},
     {2, "fusec -e 'a = x*2; a, x' x=a.npy -o y.npy", "has 2 results: "},
+    {2, "fusec -e x x=a.npy -o y.txt",
+     "-o y.txt: results are written as .npy, .npz (all of them) or .png [usage]\n"
+     "  help: -o y.npy\n        >y.txt without -o, for text\n"},
+    {2, "fusec -e x x=a.npy -o out=d.x/y", "  help: -o out=d.x/y.npy\n        >d.x/y without -o"},
+    {2, "fusec -e x x=a.npy -o y.csv", "        --format csv >y.csv without -o, for text\n"},
     {2, "fusec -e 'x*2' x=a.npy -o z=y.npy", "has no result `z`"},
     {2, "fusec -e 'a = x; b = x*2; a, b' x=a.npy -o a=y.npy -o b=y.npy", "two results go to"},
     {2, "fusec -e x x=- -d none", "--device none is for explain"},

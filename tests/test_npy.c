@@ -151,6 +151,44 @@ FC_TEST(npy, headers_that_are_refused) {
     }
 }
 
+/* The dtype as the header has it, no more of the header, and what to save instead. */
+FC_TEST(npy, records_and_raw_bytes) {
+    static const struct {
+        const char *descr, *message;
+    } bad[] = {
+        {"[('x', '<f4'), ('y', '<i4')]",
+         "dtype [('x', '<f4'), ('y', '<i4')] (records), which fusec does not take\n"
+         "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64\n"
+         "  help: save one field: array['x'].copy()"},
+        {"[('a]', [('b', '<f4', (2,))])]",
+         "dtype [('a]', [('b', '<f4', (2,))])] (records), which fusec does not take\n"
+         "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64\n"
+         "  help: save one field: array['a]'].copy()"},
+        {"[(('title', 'name'), '<f8')]",
+         "dtype [(('title', 'name'), '<f8')] (records), which fusec does not take\n"
+         "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64"},
+        {"'|V8'", "dtype '|V8' (raw bytes), which fusec does not take\n"
+                  "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64"},
+        {"'<V2'", "dtype '<V2' (raw bytes), which fusec does not take\n"
+                  "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64\n"
+                  "  help: bfloat16 arrays are saved like this; save array.astype('f4')"},
+    };
+    for (size_t i = 0; i < FC_COUNT(bad); i++) {
+        char header[200];
+        image f;
+        fc_npy h;
+        fc_error e = {0};
+        snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': False, 'shape': (2,)}",
+                 bad[i].descr);
+        build(&f, 1, header, 16);
+        FC_TRACE("%s", bad[i].descr);
+        FC_EXPECT_STATUS(header_of(f.data, f.size, &h, &e), FUSEC_NPY_FORMAT, &e);
+        const char *dtype = strstr(e.message, "dtype ");
+        FC_EXPECT_STREQ(dtype ? dtype : e.message, bad[i].message);
+        FC_UNTRACE();
+    }
+}
+
 FC_TEST(npy, rank_limit) {
     for (int rank = 31; rank <= 33; rank++) {
         char header[300] = "{'descr': '<f4', 'fortran_order': False, 'shape': (";

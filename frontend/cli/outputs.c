@@ -153,6 +153,27 @@ static fusec_status check_dash(const fc_job *s, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* What a file holds follows from its name, so a name that says nothing is refused. What is there
+ * already and no plain file (a pipe, /dev/stdout) misleads nobody. */
+static fusec_status check_extension(const char *word, const char *file, fc_error *e) {
+    char shown[200];
+    struct stat st;
+    if (ends_with(file, ".npy") || ends_with(file, ".npz") || ends_with(file, ".png"))
+        return FUSEC_OK;
+    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode)) return FUSEC_OK;
+    fc_shown_name(shown, sizeof shown, file);
+    const char *slash = strrchr(shown, '/'), *dot = strrchr(slash ? slash : shown, '.');
+    int stem = dot && dot > shown && dot[-1] != '/' ? (int)(dot - shown) : (int)strlen(shown);
+    const char *format = ends_with(file, ".csv")    ? "--format csv "
+                         : ends_with(file, ".json") ? "--format json "
+                                                    : "";
+    return fc_fail(e, FUSEC_USAGE,
+                   "-o %s: results are written as .npy, .npz (all of them) or .png\n"
+                   "  help: -o %.*s%.*s.npy\n"
+                   "        %s>%s without -o, for text",
+                   shown, (int)(file - word), word, stem, shown, format, shown);
+}
+
 fusec_status fc_outputs_check(fc_job *s, fc_error *e) {
     const fc_options *o = &s->cli->o;
     for (size_t i = 0; i < o->many.len; i++) {
@@ -165,6 +186,7 @@ fusec_status fc_outputs_check(fc_job *s, fc_error *e) {
         if (n || !ends_with(file, ".npz"))
             FC_TRY(fc_result_by_name(s, o->many.at[i].text, n, "-o", &which, e));
         if (!strcmp(file, "-")) continue;
+        FC_TRY(check_extension(o->many.at[i].text, file, e));
         FC_TRY(check_inputs(s, file, e));
         FC_TRY(check_folder(file, e));
         for (size_t j = 0; j < i; j++) {

@@ -86,44 +86,82 @@ static fusec_status read_shape(scan *s, fc_npy *h) {
 /* ---- dtypes
  * -------------------------------------------------------------------------------------- */
 
-static const char *refused_kind(char kind) {
-    switch (kind) {
-    case 'O': return "Python objects";
-    case 'V': return "raw bytes or records";
-    case 'S':
-    case 'a': return "byte strings";
-    case 'U': return "text";
-    case 'c':
-    case 'F':
-    case 'D': return "complex numbers";
-    case 'M': return "dates";
-    case 'm': return "time differences";
-    case 'f':
-    case 'g': return "floats of an unusual size";
-    default: return "unknown";
-    }
-}
+static const struct {
+    char kind;
+    const char *what, *help;
+} refused[] = {
+    {'O', "Python objects", "numbers among them are saved by array.astype('f8')"},
+    {'V', "raw bytes", NULL},
+    {'S', "byte strings", NULL},
+    {'a', "byte strings", NULL},
+    {'U', "text", NULL},
+    {'c', "complex numbers", "save array.real and array.imag"},
+    {'F', "complex numbers", "save array.real and array.imag"},
+    {'D', "complex numbers", "save array.real and array.imag"},
+    {'M', "dates", "save array.astype('i8')"},
+    {'m', "time differences", "save array.astype('i8')"},
+    {'f', "floats of an unusual size", "save array.astype('f8')"},
+    {'g', "floats of an unusual size", "save array.astype('f8')"},
+};
 
-static fusec_status refuse_descr(scan *s, const char *text, size_t len, const char *what) {
-    char shown[48];
+/* `text` is the descr as it stands in the header, up to where it ends. */
+static fusec_status refuse_descr(scan *s, const char *text, size_t len, const char *what,
+                                 const char *help) {
+    char shown[72];
     size_t n = len < sizeof shown - 4 ? len : sizeof shown - 4;
     for (size_t i = 0; i < n; i++) shown[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
     memcpy(shown + n, n < len ? "..." : "", n < len ? 4 : 1);
     return fc_fail(s->e, FUSEC_NPY_FORMAT,
                    "%s holds elements of dtype %s (%s), which fusec does not take\n"
-                   "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64%s",
-                   s->in->name, shown, what,
-                   what[0] == 'r'
-                       ? "\n  help: bfloat16 arrays are saved like this; save them as float32"
-                       : "");
+                   "  taken: bool, i8 to i64, u8 to u64, f16, f32, f64%s%s",
+                   s->in->name, shown, what, help ? "\n  help: " : "", help ? help : "");
+}
+
+static fusec_status refuse_kind(scan *s, const char *text, size_t len, const char *code, size_t n) {
+    if (n == 2 && code[0] == 'V' && code[1] == '2')
+        return refuse_descr(s, text, len, "raw bytes",
+                            "bfloat16 arrays are saved like this; save array.astype('f4')");
+    for (size_t i = 0; n && i < FC_COUNT(refused); i++)
+        if (refused[i].kind == code[0])
+            return refuse_descr(s, text, len, refused[i].what, refused[i].help);
+    return refuse_descr(s, text, len, "unknown", NULL);
+}
+
+/* The end of a list of fields: where its bracket closes, outside quotes; NULL if it does not. */
+static const char *list_end(const char *p, const char *end) {
+    int depth = 0;
+    char quote = 0;
+    for (; p < end; p++) {
+        if (quote) {
+            if (*p == quote) quote = 0;
+        } else if (*p == '\'' || *p == '"') {
+            quote = *p;
+        } else if (*p == '[' || *p == '(') {
+            depth++;
+        } else if ((*p == ']' || *p == ')') && --depth == 0) {
+            return p + 1;
+        }
+    }
+    return NULL;
+}
+
+/* [('x', '<f4'), ('y', '<f4')] */
+static fusec_status refuse_records(scan *s) {
+    const char *start = s->p, *end = list_end(s->p, s->end), *field;
+    char help[120];
+    size_t len;
+    bool named = end && take(s, '[') && take(s, '(') && take_string(s, &field, &len) && len < 40;
+    for (size_t i = 0; named && i < len; i++) named = field[i] > 0x20 && field[i] < 0x7f;
+    if (!end) return bad(s, "its descr is not a string");
+    if (named) snprintf(help, sizeof help, "save one field: array['%.*s'].copy()", (int)len, field);
+    return refuse_descr(s, start, (size_t)(end - start), "records", named ? help : NULL);
 }
 
 static fusec_status read_descr(scan *s, fc_npy *h) {
     spaces(s);
     const char *start = s->p, *text;
     size_t len;
-    if (s->p < s->end && *s->p == '[')
-        return refuse_descr(s, start, (size_t)(s->end - start), "records");
+    if (s->p < s->end && *s->p == '[') return refuse_records(s);
     if (!take_string(s, &text, &len)) return bad(s, "its descr is not a string");
     char order = '=';
     const char *code = text;
@@ -143,7 +181,7 @@ static fusec_status read_descr(scan *s, fc_npy *h) {
         h->swap = fc_dtypes[t].bytes > 1 && order == (little ? '>' : '<');
         return FUSEC_OK;
     }
-    return refuse_descr(s, start, (size_t)(s->p - start), refused_kind(n ? code[0] : 0));
+    return refuse_kind(s, start, (size_t)(s->p - start), code, n);
 }
 
 static fusec_status read_dict(scan *s, fc_npy *h) {
