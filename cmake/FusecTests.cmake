@@ -42,6 +42,9 @@ target_link_libraries(fusec_tests PRIVATE
 target_compile_definitions(fusec_tests PRIVATE
   FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" FUSEC_BINARY_DIR="${CMAKE_BINARY_DIR}"
   FUSEC_COMMAND="${CMAKE_BINARY_DIR}/bin/fusec")
+# For the tests that build the programs of the documentation.
+target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_CC="${CMAKE_C_COMPILER}"
+  FUSEC_TEST_CFLAGS="$<$<BOOL:${FUSEC_SANITIZE}>:-fsanitize=address$<COMMA>undefined>")
 if(TARGET fusec_cli)
   add_dependencies(fusec_tests fusec_cli)
 endif()

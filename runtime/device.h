@@ -57,7 +57,8 @@ struct fc_device {
     const fc_alloc *alloc;
     char name[80];    /* "cuda:0", "cpu", "interp" */
     char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */
-    double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown */
+    double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown; offline that of
+                         the machine which the architecture stands for */
 };
 
 /* Devices are made by the context on first need. A failure says what was looked for. */

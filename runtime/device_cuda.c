@@ -376,6 +376,11 @@ fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out
     return FUSEC_OK;
 }
 
+/* The machine that an architecture stands for: A100 80 GB, H200, B200, by their data sheets. */
+static double usual_bandwidth(int cc) {
+    return cc == 80 ? 2.0e12 : cc == 90 ? 4.8e12 : cc == 100 ? 8.0e12 : 0;
+}
+
 /* Sizes of the class of machine that the architecture stands for; they shape launches, never
  * results. */
 fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **out, fc_error *e) {
@@ -386,7 +391,12 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     c->info.shared_per_block_optin = cc >= 90 ? 227 * 1024 : 99 * 1024;
     set_machine(c);
     print_to(c->base.name, sizeof c->base.name, a, "sm_%d", cc);
-    print_to(c->base.text, sizeof c->base.text, a, "code for sm_%d, not run here", cc);
+    c->base.bandwidth = usual_bandwidth(cc);
+    if (c->base.bandwidth > 0)
+        print_to(c->base.text, sizeof c->base.text, a, "code for sm_%d at %.1f TB/s, not run here",
+                 cc, c->base.bandwidth * 1e-12);
+    else
+        print_to(c->base.text, sizeof c->base.text, a, "code for sm_%d, not run here", cc);
     *out = &c->base;
     return FUSEC_OK;
 }

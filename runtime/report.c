@@ -61,6 +61,12 @@ static bool count_bytes(const fc_program *p, const fc_bound *b, size_t step, fc_
     return ok;
 }
 
+double fc_predicted_seconds(const fc_device *d, int64_t bytes) {
+    const double reached = 0.88, launch = 3.1e-6;
+    double moving = d->bandwidth > 0 ? (double)bytes / (reached * d->bandwidth) : 0;
+    return d->bandwidth > 0 && moving < launch ? launch : moving;
+}
+
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                                const fc_dim_value *dims, bool dry, fc_step_report *out,
                                fc_error *e) {
@@ -82,6 +88,8 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         out[i].cls[n] = 0;
         if (cls.oom || !count_bytes(p, b, i, &out[i])) s = fc_oom(e);
         fc_str_free(&cls);
+        if (!b->steps[i].nest.empty)
+            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor);
     }
     fc_bound_release(p, b);
     return s;

@@ -380,6 +380,28 @@ FC_TEST(cli, explain) {
     FC_EXPECT_CONTAINS(sh.out, "digraph plan {");
     EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x*2 + 1' x=f32:8x8 --time --json");
     FC_EXPECT_CONTAINS(sh.out, "\"gbs\":");
+    FC_EXPECT_CONTAINS(sh.out, "\"predicted_us\":null");
+    shell_close(&sh);
+}
+
+/* 4.8 TB/s for sm_90: 2^30 bytes take 254.2 us at 88 % of it, and few bytes one launch. */
+FC_TEST(cli, explain_predicts) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:134217728");
+    FC_EXPECT_CONTAINS(sh.out, " flop  predicted\n");
+    FC_EXPECT_CONTAINS(sh.out, " 268 M     254 us\n");
+    FC_EXPECT_CONTAINS(sh.out,
+                       "\nunfused   2 kernels, 2.0 GiB of traffic (2.0x), predicted 508 us");
+    EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:134217728 --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"predicted_us\":254.2");
+    EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:8 --plain");
+    FC_EXPECT_CONTAINS(sh.out, "\t3.1\n");
+    EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:0 --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"predicted_us\":null");
+    EXPECT_RUN(sh, 0, "fusec explain --arch sm_75 -e 'x*2 + 1' x=f32:8");
+    FC_EXPECT_TRUE(!strstr(sh.out, "predicted"));
+    EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:nx8");
+    FC_EXPECT_TRUE(!strstr(sh.out, "predicted"));
     shell_close(&sh);
 }
 

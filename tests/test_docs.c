@@ -1,5 +1,6 @@
 /* test_docs.c - the documentation keeps to the tree: links lead somewhere, source files and tests
- * that it names exist, and docs/command.md has every flag of the command. */
+ * that it names exist, and docs/command.md has every flag of the command. What it shows of programs
+ * and commands is run in test_docs_run.c. */
 #define _GNU_SOURCE /* nftw that can skip folders */
 #include "tests/support/test.h"
 
@@ -13,22 +14,9 @@
 
 #include "frontend/cli/options.h"
 #include "ir/base.h"
+#include "tests/support/page.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */
-
-/* The whole text of a file below the root, or NULL. */
-static char *read_text(const char *path) {
-    char full[1200];
-    struct stat st;
-    snprintf(full, sizeof full, "%s/%s", FUSEC_SOURCE_DIR, path);
-    FILE *f = fopen(full, "rb");
-    char *text = f && fstat(fileno(f), &st) == 0 ? calloc(1, (size_t)st.st_size + 1) : NULL;
-    bool whole = text && fread(text, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
-    if (f) fclose(f);
-    if (whole) return text;
-    free(text);
-    return NULL;
-}
 
 static bool exists(const char *path) {
     char full[1200];
@@ -129,7 +117,7 @@ static void check_link(const char *page, const char *text, const char *link, siz
         return;
     }
     if (path_len == len || !ends_with(target, ".md")) return;
-    char *other = read_text(target);
+    char *other = page_text(target);
     if (other && !has_anchor(other, link + path_len + 1, len - path_len - 1))
         complain(page, text, link, "%s: there is no such heading", shown);
     free(other);
@@ -178,7 +166,7 @@ FC_TEST(docs, links_and_files_exist) {
     find_pages();
     FC_EXPECT_GE_I64((int64_t)found.len, 10);
     for (size_t i = 0; i < found.len; i++) {
-        char *text = read_text(found.at[i]);
+        char *text = page_text(found.at[i]);
         if (!text) continue;
         check_links(found.at[i], text);
         if (!ends_with(found.at[i], "README.md") || !strchr(found.at[i], '/'))
@@ -195,7 +183,7 @@ static size_t all_len;
 
 static int join(const char *full, const struct stat *st, int kind, struct FTW *ftw) {
     if (kind != FTW_F || strncmp(full + ftw->base, "test_", 5) || !ends_with(full, ".c")) return 0;
-    char *text = read_text(full + strlen(FUSEC_SOURCE_DIR) + 1);
+    char *text = page_text(full + strlen(FUSEC_SOURCE_DIR) + 1);
     char *more = text ? realloc(all_tests, all_len + (size_t)st->st_size + 1) : NULL;
     if (more) {
         all_tests = more;
@@ -246,7 +234,7 @@ FC_TEST(docs, tests_that_are_named_exist) {
     FC_ASSERT_TRUE(all_tests != NULL);
     int named = 0;
     for (size_t i = 0; i < FC_COUNT(with_tests); i++) {
-        char *text = read_text(with_tests[i]);
+        char *text = page_text(with_tests[i]);
         size_t len;
         if (!text) FC_FAIL("%s can't be read", with_tests[i]);
         for (const char *p = text; text && (p = quoted(p, &len)) != NULL; p += len + 1) {
@@ -274,7 +262,7 @@ static bool has_word(const char *text, const char *word) {
 }
 
 FC_TEST(docs, command_page_has_every_flag_and_no_other) {
-    char *text = read_text("docs/command.md");
+    char *text = page_text("docs/command.md");
     FC_ASSERT_TRUE(text != NULL);
     for (int i = 0; i < FC_FLAG_COUNT; i++) {
         char word[80];
@@ -305,7 +293,7 @@ FC_TEST(docs, command_page_has_every_flag_and_no_other) {
 
 /* Every error that can be reported stands in the table of exit codes, in the right row. */
 FC_TEST(docs, language_page_has_every_error) {
-    char *text = read_text("docs/language.md");
+    char *text = page_text("docs/language.md");
     FC_ASSERT_TRUE(text != NULL);
     for (int s = FUSEC_OK + 1; s < FUSEC_STATUS_COUNT; s++) {
         char row[40], word[80];

@@ -1,4 +1,5 @@
-/* plan_text.c - a plan as text, JSON and dot. See plan_view.h. */
+/* plan_text.c - a plan as text: a table of its kernels, and why they are several. See plan_view.h.
+ */
 #include <stdio.h>
 
 #include "frontend/cli/plan_view.h"
@@ -82,10 +83,22 @@ static widths measure(const fc_plan_view *v) {
 /* ---- text
  * ------------------------------------------------------------------------------------------ */
 
+/* The columns that end a line: what was predicted and what was measured. */
+static void times(const fc_plan_view *v, double predicted, double seconds, int64_t bytes,
+                  fc_str *out) {
+    char us[32], rate[32];
+    if (v->predicted > 0) fc_str_printf(out, "  %9s", fc_show_seconds(us, predicted));
+    if (v->seconds > 0) {
+        rate_text(rate, (double)bytes, seconds);
+        fc_str_printf(out, "  %9s  %10s", fc_show_seconds(us, seconds), rate);
+    }
+    fc_str_char(out, '\n');
+}
+
 static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out) {
     const fc_step *st = v->p->plan->steps.at[i];
     const fc_kernel_view *k = &v->kernels[i];
-    char flop[32], us[32], rate[32], name[16];
+    char flop[32], name[16];
     fc_str read, written;
     fc_str_init(&read, v->s->alloc);
     fc_str_init(&written, v->s->alloc);
@@ -98,27 +111,19 @@ static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out
         snprintf(flop, sizeof flop, "%u*", st->ops);
     fc_str_printf(out, "%-6s  %-*.44s  %-8s  %*s  %*s  %7s", name, w.what, st->what,
                   k->report.schedule, w.read, read.data, w.written, written.data, flop);
-    if (v->seconds > 0) {
-        rate_text(rate, (double)k->report.bytes_floor, k->seconds);
-        fc_str_printf(out, "  %9s  %10s", fc_show_seconds(us, k->seconds), rate);
-    }
-    fc_str_char(out, '\n');
+    times(v, k->report.predicted, k->seconds, k->report.bytes_floor, out);
     fc_str_free(&read);
     fc_str_free(&written);
 }
 
 static void total_line(const fc_plan_view *v, widths w, fc_str *out) {
-    char read[32], written[32], flop[32], us[32], rate[32];
+    char read[32], written[32], flop[32];
     if (!v->bytes || v->count < 2) return;
     count_text(flop, v->flop);
     fc_str_printf(out, "%-6s  %-*s  %-8s  %*s  %*s  %7s", "total", w.what, "", "", w.read,
                   fc_show_bytes(read, v->read), w.written, fc_show_bytes(written, v->written),
                   flop);
-    if (v->seconds > 0) {
-        rate_text(rate, (double)v->traffic, v->seconds);
-        fc_str_printf(out, "  %9s  %10s", fc_show_seconds(us, v->seconds), rate);
-    }
-    fc_str_char(out, '\n');
+    times(v, v->predicted, v->seconds, v->traffic, out);
 }
 
 /* Every array between kernels, who stores it and why. */
@@ -153,8 +158,9 @@ static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *o
     fc_str_printf(out, "unfused   %u kernel%s", u->count, u->count == 1 ? "" : "s");
     if (u->bytes) fc_str_printf(out, ", %s of traffic", fc_show_bytes(bytes, theirs));
     if (u->bytes && ours > 0) fc_str_printf(out, " (%.1fx)", (double)theirs / (double)ours);
+    if (u->predicted > 0) fc_str_printf(out, ", predicted %s", fc_show_seconds(us, u->predicted));
     if (u->seconds > 0 && v->seconds > 0)
-        fc_str_printf(out, ", %s (%.1fx)", fc_show_seconds(us, u->seconds),
+        fc_str_printf(out, ", measured %s (%.1fx)", fc_show_seconds(us, u->seconds),
                       u->seconds / v->seconds);
     fc_str_char(out, '\n');
 }
@@ -164,8 +170,9 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     widths w = measure(v);
     fc_job_title(v->s, out);
     fc_str_printf(out, "\non %s%s%s\n\n", d->name, *d->text ? ": " : "", d->text);
-    fc_str_printf(out, "%-6s  %-*s  %-8s  %*s  %*s  %7s%s\n", "kernel", w.what, "makes", "schedule",
-                  w.read, "read", w.written, "written", "flop",
+    fc_str_printf(out, "%-6s  %-*s  %-8s  %*s  %*s  %7s%s%s\n", "kernel", w.what, "makes",
+                  "schedule", w.read, "read", w.written, "written", "flop",
+                  v->predicted > 0 ? "  predicted" : "",
                   v->seconds > 0 ? "   measured        rate" : "");
     for (uint32_t i = 0; i < v->count; i++) kernel_line(v, i, w, out);
     total_line(v, w, out);
@@ -182,141 +189,12 @@ void fc_plan_plain(const fc_plan_view *v, fc_str *out) {
         fc_str_printf(out, "k%u\t%s\t%s\t%lld\t%lld\t%lld\t%s", i, st->what, k->report.schedule,
                       (long long)k->report.bytes_read, (long long)k->report.bytes_written,
                       (long long)(k->elements * (int64_t)st->ops), k->report.cls);
+        fc_str_char(out, '\t');
+        if (v->predicted > 0) fc_str_double(out, k->report.predicted * 1e6, false);
         if (v->seconds > 0) {
             fc_str_char(out, '\t');
             fc_str_double(out, k->seconds * 1e6, false);
         }
         fc_str_char(out, '\n');
     }
-}
-
-/* ---- JSON
- * -------------------------------------------------------------------------------------------- */
-
-static void json_args(const fc_plan_view *v, const fc_kernel *k, bool written, fc_str *out) {
-    fc_str name;
-    size_t n = 0;
-    fc_str_init(&name, v->s->alloc);
-    fc_str_char(out, '[');
-    for (size_t a = 0; a < k->args.len; a++) {
-        if (k->args.at[a].written != written) continue;
-        fc_str_clear(&name);
-        fc_buffer_name(v->p->plan, k->args.at[a].buffer, &name);
-        fc_str_add(out, n++ ? "," : "");
-        fc_json_text(out, name.data);
-    }
-    for (size_t x = 0; !written && x < k->params.len; x++) {
-        if (k->params.at[x].is_dim) continue;
-        fc_str_add(out, n++ ? "," : "");
-        fc_json_text(out, v->p->plan->graph.inputs.at[k->params.at[x].source].name);
-    }
-    fc_str_char(out, ']');
-    fc_str_free(&name);
-}
-
-static void json_int(fc_str *out, const char *key, bool known, int64_t value) {
-    if (known)
-        fc_str_printf(out, ",\"%s\":%lld", key, (long long)value);
-    else
-        fc_str_printf(out, ",\"%s\":null", key);
-}
-
-static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
-    const fc_step *st = v->p->plan->steps.at[i];
-    const fc_kernel_view *k = &v->kernels[i];
-    bool known = v->bytes != NULL;
-    fc_str_printf(out, "%s{\"name\":\"k%u\",\"makes\":", i ? "," : "", i);
-    fc_json_text(out, st->what);
-    fc_str_printf(out, ",\"schedule\":\"%s\",\"target\":\"%s\",\"inputs\":", k->report.schedule,
-                  fc_target_name(v->p->device));
-    json_args(v, &st->kernel, false, out);
-    fc_str_add(out, ",\"outputs\":");
-    json_args(v, &st->kernel, true, out);
-    json_int(out, "bytes_read", known, k->report.bytes_read);
-    json_int(out, "bytes_written", known, k->report.bytes_written);
-    json_int(out, "bytes_floor", known, k->report.bytes_floor);
-    json_int(out, "ops", true, st->ops);
-    json_int(out, "elements", known, k->elements);
-    fc_str_add(out, ",\"shape_class\":");
-    if (known)
-        fc_json_text(out, k->report.cls);
-    else
-        fc_str_add(out, "null");
-    fc_str_add(out, ",\"why\":");
-    fc_json_text(out, st->why);
-    if (v->seconds > 0) {
-        double bytes = (double)k->report.bytes_floor;
-        fc_str_add(out, ",\"us\":");
-        fc_json_number(out, k->seconds * 1e6);
-        fc_str_add(out, ",\"gbs\":");
-        fc_json_number(out, k->seconds > 0 ? bytes / k->seconds * 1e-9 : 0);
-    }
-    fc_str_char(out, '}');
-}
-
-void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
-    fc_str title;
-    fc_str_init(&title, v->s->alloc);
-    fc_job_title(v->s, &title);
-    fc_str_add(out, "{\"program\":");
-    fc_json_text(out, fc_job_name(v->s));
-    fc_str_add(out, ",\"signature\":");
-    fc_json_text(out, title.data);
-    fc_str_printf(out, ",\"device\":\"%s\",\"device_text\":", v->p->device->name);
-    fc_json_text(out, v->p->device->text);
-    fc_str_printf(out, ",\"compiles\":%llu,\"kernels\":[", (unsigned long long)v->p->compiles);
-    for (uint32_t i = 0; i < v->count; i++) json_kernel(v, i, out);
-    fc_str_printf(out, "],\"unfused\":{\"kernels\":%u", u->count);
-    json_int(out, "bytes", u->bytes != NULL, u->traffic);
-    if (u->seconds > 0) {
-        fc_str_add(out, ",\"us\":");
-        fc_json_number(out, u->seconds * 1e6);
-    }
-    fc_str_add(out, "}}\n");
-    fc_str_free(&title);
-}
-
-/* ---- dot
- * ---------------------------------------------------------------------------------------------- */
-
-static void dot_text(fc_str *out, const char *text) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fc_str_char(out, '\\');
-        fc_str_char(out, *text);
-    }
-}
-
-void fc_plan_dot(const fc_plan_view *v, fc_str *out) {
-    const fc_plan *p = v->p->plan;
-    fc_str_add(out, "digraph plan {\n    rankdir=LR;\n    node [fontname=\"monospace\"];\n");
-    for (uint32_t b = 0; b < p->buffers.len; b++) {
-        fc_str type;
-        fc_str_init(&type, v->s->alloc);
-        fc_buffer_name(p, b, &type);
-        fc_str_add(&type, ": ");
-        fc_buffer_type(p, b, &type);
-        fc_str_printf(out, "    b%u [label=\"", b);
-        dot_text(out, type.data);
-        fc_str_printf(out, "\"%s];\n",
-                      p->buffers.at[b].kind == FC_BUF_TEMP ? ", style=dashed" : "");
-        fc_str_free(&type);
-    }
-    for (uint32_t i = 0; i < v->count; i++) {
-        const fc_step *st = p->steps.at[i];
-        fc_str_printf(out, "    k%u [shape=box, label=\"k%u %s\\n", i, i,
-                      v->kernels[i].report.schedule);
-        dot_text(out, st->what);
-        fc_str_add(out, "\"];\n");
-        for (size_t a = 0; a < st->kernel.args.len; a++) {
-            const fc_arg *x = &st->kernel.args.at[a];
-            if (x->written)
-                fc_str_printf(out, "    k%u -> b%u;\n", i, x->buffer);
-            else
-                fc_str_printf(out, "    b%u -> k%u;\n", x->buffer, i);
-        }
-        for (size_t a = 0; a < st->kernel.params.len; a++)
-            if (!st->kernel.params.at[a].is_dim)
-                fc_str_printf(out, "    b%u -> k%u;\n", st->kernel.params.at[a].source, i);
-    }
-    fc_str_add(out, "}\n");
 }

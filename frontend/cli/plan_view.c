@@ -56,6 +56,7 @@ fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view
         v->read += r[i].bytes_read;
         v->written += r[i].bytes_written;
         v->traffic += r[i].bytes_floor;
+        v->predicted += r[i].predicted;
         v->flop += v->kernels[i].elements * (int64_t)st->ops;
     }
     return FUSEC_OK;

@@ -20,6 +20,7 @@ typedef struct fc_plan_view {
     int64_t read, written, flop;
     int64_t traffic; /* every array of every kernel once: what memory has to move at least */
     double seconds;
+    double predicted; /* 0: not known for this device */
 } fc_plan_view;
 
 /* `load`: also compiles. The view lives as long as job and program. */

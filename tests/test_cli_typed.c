@@ -1,0 +1,97 @@
+/* test_cli_typed.c - the commands that a new user types, letter for letter, in a folder that looks
+ * like a fresh checkout after a build: build/bin/fusec and examples/ are there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/shell.h"
+#include "tests/support/test.h"
+
+static const struct {
+    const char *name, *command, *then; /* `then`: must succeed afterwards */
+    const char *out;                   /* part of standard output, NULL: there is none */
+} typed[] = {
+    {"expression", "build/bin/fusec -e 'sin(x*2 + 1)' x=in.npy -o y.npy", "test -s y.npy", NULL},
+    {"conditional",
+     "build/bin/fusec -e 'y = exp(sin(x)*cos(x)); y > 0.5 ? y*2 : y/2' x=rand:f32:4000x4000 -o "
+     "y.npy",
+     "test $(wc -c <y.npy) = 64000128", NULL},
+    {"hillshade",
+     "build/bin/fusec run examples/hillshade.fuse z=examples/data/elevation.npy -o "
+     "shade=hillshade.png",
+     "build/bin/fusec -q -d interp -e 'mean(f32(x)) > 100' x=hillshade.png | grep True", NULL},
+    {"softmax_cpu", "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device cpu",
+     "build/bin/fusec -q -d interp -e 'all(abs(sum(x, axis=1) - 1) < 1e-5)' x=p.npy | grep True",
+     NULL},
+    {"softmax_cuda",
+     "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device cuda",
+     "test -s p.npy", NULL},
+    {"softmax_second_gpu",
+     "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device cuda:1",
+     "test -s p.npy", NULL},
+    {"softmax_interp",
+     "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device interp",
+     "test -s p.npy", NULL},
+    {"check", "build/bin/fusec check examples/softmax.fuse", NULL,
+     "softmax(x: f32[..., n]) -> f32[..., n]\n"},
+    {"explain", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024", NULL,
+     "\nunfused   5 kernels, "},
+    {"explain_json", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024 --json",
+     NULL, "\"kernels\":[{\"name\":\"k0\""},
+    {"explain_dot", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024 --dot",
+     NULL, "digraph plan {"},
+    {"build_cuda", "build/bin/fusec build examples/softmax.fuse --emit=cuda --arch=sm_90 -o DIR",
+     "grep __global__ DIR/softmax_k0.cu", NULL},
+    {"build_ptx", "build/bin/fusec build examples/softmax.fuse --emit=ptx --arch=sm_90 -o DIR",
+     "grep 'target sm_90' DIR/softmax_k0.ptx", NULL},
+    {"build_cubin", "build/bin/fusec build examples/softmax.fuse --emit=cubin --arch=sm_90 -o DIR",
+     "test -s DIR/softmax_k0.cubin", NULL},
+    {"build_llvm", "build/bin/fusec build examples/softmax.fuse --emit=llvm --arch=sm_90 -o DIR",
+     "grep define DIR/softmax_k0.ll", NULL},
+    {"build_asm", "build/bin/fusec build examples/softmax.fuse --emit=asm --arch=sm_90 -o DIR",
+     "test -s DIR/softmax_k0.s", NULL},
+    {"build_ir", "build/bin/fusec build examples/softmax.fuse --emit=ir --arch=sm_90 -o DIR",
+     "grep 'kernel inner' DIR/softmax_k0.ir", NULL},
+    {"devices", "build/bin/fusec devices", NULL, "\ninterp "},
+    {"cache", "build/bin/fusec cache", NULL, " of at most 512.0 MiB\n"},
+    {"cache_clear", "build/bin/fusec cache --clear", NULL, "removed "},
+    {"fmt", "build/bin/fusec fmt examples/softmax.fuse",
+     "cmp examples/softmax.fuse '" FUSEC_SOURCE_DIR "/examples/softmax.fuse'", NULL},
+    {"help", "build/bin/fusec --help", NULL, "fusec -e 'sin(x*2 + 1)' x=in.npy -o y.npy\n"},
+    {"version", "build/bin/fusec --version", NULL, "\nlanguage 1\n"},
+    {"help_run", "build/bin/fusec help run", NULL, "fusec run [FILE[:DEF]"},
+};
+
+/* What the machine may lack: a GPU, NVRTC, LLVM. That is exit code 5, and the message says which.
+ */
+static bool lacks(const shell *sh) {
+    return sh->code == 5 &&
+           (strstr(sh->err, " [no-gpu]\n") || strstr(sh->err, " [nvrtc-setup]\n") ||
+            strstr(sh->err, " [no-llvm]\n"));
+}
+
+static void type(void *arg) {
+    size_t i = (size_t)(uintptr_t)arg;
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "mkdir -p build && ln -s '%s/bin' build/bin && cp -r '%s/examples' . &&"
+               "fusec -q -d interp -e x x=rand:f32:100x64 -o in.npy && cp in.npy logits.npy",
+               FUSEC_BINARY_DIR, FUSEC_SOURCE_DIR);
+    shell_run(&sh, "%s", typed[i].command);
+    bool absent = lacks(&sh);
+    char *why = absent ? strdup(sh.err) : NULL;
+    if (!absent && sh.code != 0) FC_FAIL("%s\nexit code %d\n%s", typed[i].command, sh.code, sh.err);
+    if (!absent && typed[i].out)
+        FC_EXPECT_CONTAINS(sh.out, typed[i].out);
+    else
+        FC_EXPECT_STREQ(sh.out, "");
+    if (!absent && typed[i].then) EXPECT_RUN(sh, 0, "%s", typed[i].then);
+    shell_close(&sh);
+    if (absent) fc_test_skip(__FILE__, __LINE__, "%s", why);
+    free(why);
+}
+
+FC_REGISTER(typed) {
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
+        FC_ADD_TEST("cli_typed", typed[i].name, type, i);
+}
