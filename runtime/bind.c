@@ -1,6 +1,8 @@
 /* bind.c - see bind.h. */
 #include "runtime/bind.h"
 
+#include <stdio.h>
+
 enum { PLACE_ALIGN = 256 };
 
 /* ---- temporaries ------------------------------------------------------------------------- */
@@ -119,9 +121,12 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e)
 static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         fc_bound_step *s = &b->steps[i];
+        const fc_step *st = p->plan->steps.at[i];
         if (s->nest.empty || s->variant) continue;
-        FC_TRY(fc_kcache_get(p->ctx, p->device, p->mode, &p->plan->steps.at[i]->kernel, &s->cls,
-                             &s->variant, &p->compiles, e));
+        char label[FC_CACHE_LABEL]; /* "softmax k0: max1, sum5, out" */
+        snprintf(label, sizeof label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i, st->what);
+        FC_TRY(fc_kcache_get(p->ctx, p->device, p->mode, &st->kernel, &s->cls, label, &s->variant,
+                             &p->compiles, e));
     }
     b->loaded = true;
     return FUSEC_OK;

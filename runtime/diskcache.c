@@ -14,8 +14,8 @@
 
 enum { TOUCH_AFTER = 3600 }; /* seconds: an entry's time of use is written at most this often */
 
-_Static_assert(sizeof(fc_cache_header) == 88, "the header has no padding");
-_Static_assert(offsetof(fc_cache_header, checksum) == 56, "the checksum ends the header");
+_Static_assert(sizeof(fc_cache_header) == 152, "the header has no padding");
+_Static_assert(offsetof(fc_cache_header, checksum) == 120, "the checksum ends the header");
 
 /* ---- the directory ------------------------------------------------------------------------- */
 
@@ -244,13 +244,21 @@ static int open_temporary(fc_diskcache *c, char *name, size_t size) {
     return -1;
 }
 
+/* The beginning of `text` as printable ASCII; the rest of `out` is zeros. */
+static void copy_label(char out[FC_CACHE_LABEL], const char *text) {
+    memset(out, 0, FC_CACHE_LABEL);
+    for (size_t i = 0; text && text[i] && i < FC_CACHE_LABEL - 1; i++)
+        out[i] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+}
+
 bool fc_diskcache_put(fc_diskcache *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,
-                      const uint8_t *data, size_t len) {
+                      const char *label, const uint8_t *data, size_t len) {
     char name[FC_CACHE_NAME + 1], temporary[80];
     fc_cache_header h = {.format = FC_CACHE_FORMAT, .kind = kind, .length = len};
     if (!c || c->dirfd < 0 || len > FC_CACHE_MAX_ENTRY - sizeof h) return false;
     memcpy(h.magic, FC_CACHE_MAGIC, sizeof h.magic);
     memcpy(h.key, key, FC_CACHE_KEY);
+    copy_label(h.label, label);
     checksum(&h, data, h.checksum);
     fc_sha256_hex(key, name);
     int fd = open_temporary(c, temporary, sizeof temporary);

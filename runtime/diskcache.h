@@ -42,9 +42,10 @@ const char *fc_diskcache_dir(const fc_diskcache *c); /* "" when none could be ch
  * formats apart (the caller's numbers). */
 bool fc_diskcache_get(fc_diskcache *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,
                       fc_bytes *out);
-/* Whether it was stored; nothing is to be done when not. */
+/* Whether it was stored; nothing is to be done when not. `label` says to people what it is (NULL:
+ * nothing); no more than the beginning is kept, and it is no part of the key. */
 bool fc_diskcache_put(fc_diskcache *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,
-                      const uint8_t *data, size_t len);
+                      const char *label, const uint8_t *data, size_t len);
 
 typedef struct fc_diskcache_stats {
     uint64_t entries, bytes, limit;
@@ -52,16 +53,21 @@ typedef struct fc_diskcache_stats {
 } fc_diskcache_stats;
 void fc_diskcache_stats_get(fc_diskcache *c, fc_diskcache_stats *out);
 
+enum { FC_CACHE_LABEL = 64 };
 typedef struct fc_diskcache_entry {
     uint8_t key[FC_CACHE_KEY];
-    uint32_t kind; /* as the file says; not verified */
+    uint32_t kind;              /* as the file says; not verified */
+    char label[FC_CACHE_LABEL]; /* the same; printable ASCII */
     uint64_t bytes;
     int64_t age; /* seconds since the last use, to within an hour */
 } fc_diskcache_entry;
 typedef void (*fc_diskcache_visit)(void *user, const fc_diskcache_entry *entry);
+/* The one that was used last comes first. */
 void fc_diskcache_list(fc_diskcache *c, fc_diskcache_visit visit, void *user);
 
-/* Removes entries last used at least `older_than_seconds` ago (0: all), and returns how many. */
+/* Removes entries last used at least `older_than_seconds` ago (0: all), and returns how many. Like
+ * eviction it touches files alone that begin as an entry does, or are empty: a name of 64 digits
+ * makes no entry. */
 uint64_t fc_diskcache_clear(fc_diskcache *c, int64_t older_than_seconds);
 
 #endif

@@ -1,6 +1,7 @@
 /* diskcache_scan.c - walks over the whole cache directory: eviction, statistics, listing, clearing.
  *
- * A name that is not 64 hexadecimal digits is never touched, except temporaries of crashed writers.
+ * A name that is not 64 hexadecimal digits is never touched, except temporaries of crashed writers;
+ * nor is a file of such a name that does not begin as an entry does.
  * Other processes add and remove files during a walk; a file that is gone when its turn comes is no
  * matter. */
 #include "runtime/diskcache_scan.h"
@@ -89,6 +90,38 @@ static void scan(fc_diskcache *c, listing *l) {
     closedir(dir);
 }
 
+/* Reads the beginning of a file; false if it is no entry. An empty one is: a crash of the system
+ * can leave it, and there is nothing in it to lose. */
+static bool read_header(const fc_diskcache *c, const file *f, fc_cache_header *h) {
+    char name[FC_CACHE_NAME + 1];
+    uint64_t size = 0;
+    int64_t mtime = 0;
+    bool good = false;
+    name_of(f, name);
+    memset(h, 0, sizeof *h);
+    int fd = fc_cache_open_entry(c, name, &size, &mtime);
+    if (fd < 0) return false;
+    if (size >= sizeof h->magic)
+        good = fc_cache_read_all(fd, h, size < sizeof *h ? (size_t)size : sizeof *h) &&
+               memcmp(h->magic, FC_CACHE_MAGIC, sizeof h->magic) == 0;
+    close(fd);
+    return good || size == 0;
+}
+
+/* Leaves only entries in the list. It opens every file, so it is for when something is to be
+ * removed or shown. */
+static void keep_entries(const fc_diskcache *c, listing *l) {
+    fc_cache_header h;
+    size_t n = 0;
+    for (size_t i = 0; i < l->files.len; i++) {
+        if (read_header(c, &l->files.at[i], &h))
+            l->files.at[n++] = l->files.at[i];
+        else
+            l->bytes -= l->files.at[i].bytes;
+    }
+    l->files.len = n;
+}
+
 static bool drop(const fc_diskcache *c, const file *f) {
     char name[FC_CACHE_NAME + 1];
     name_of(f, name);
@@ -106,6 +139,7 @@ static int by_use(const void *a, const void *b) {
 static void evict(fc_diskcache *c) {
     listing l;
     scan(c, &l);
+    if (l.bytes > c->limit) keep_entries(c, &l);
     if (l.bytes > c->limit) {
         uint64_t target = c->limit - c->limit / 10;
         qsort(l.files.at, l.files.len, sizeof *l.files.at, by_use);
@@ -145,6 +179,7 @@ void fc_diskcache_stats_get(fc_diskcache *c, fc_diskcache_stats *out) {
     memset(out, 0, sizeof *out);
     if (!c) return;
     scan(c, &l);
+    keep_entries(c, &l);
     out->entries = l.files.len;
     out->bytes = l.bytes;
     out->limit = c->limit;
@@ -155,18 +190,11 @@ void fc_diskcache_stats_get(fc_diskcache *c, fc_diskcache_stats *out) {
     fc_vec_free(c->alloc, &l.files);
 }
 
-static uint32_t kind_of(const fc_diskcache *c, const file *f) {
-    char name[FC_CACHE_NAME + 1];
-    fc_cache_header h;
-    uint64_t size = 0;
-    int64_t mtime = 0;
-    uint32_t kind = 0;
-    name_of(f, name);
-    int fd = fc_cache_open_entry(c, name, &size, &mtime);
-    if (fd < 0) return 0;
-    if (size >= sizeof h && fc_cache_read_all(fd, &h, sizeof h)) kind = h.kind;
-    close(fd);
-    return kind;
+/* What stands in a file may be anything. */
+static void show_label(char out[FC_CACHE_LABEL], const char label[FC_CACHE_LABEL]) {
+    memset(out, 0, FC_CACHE_LABEL);
+    for (size_t i = 0; i < FC_CACHE_LABEL - 1 && label[i]; i++)
+        out[i] = label[i] >= 0x20 && label[i] < 0x7f ? label[i] : '?';
 }
 
 void fc_diskcache_list(fc_diskcache *c, fc_diskcache_visit visit, void *user) {
@@ -174,11 +202,15 @@ void fc_diskcache_list(fc_diskcache *c, fc_diskcache_visit visit, void *user) {
     if (!c) return;
     int64_t now = (int64_t)time(NULL);
     scan(c, &l);
-    for (size_t i = 0; i < l.files.len; i++) {
+    if (l.files.len) qsort(l.files.at, l.files.len, sizeof *l.files.at, by_use);
+    for (size_t i = l.files.len; i-- > 0;) { /* the latest first */
         const file *f = &l.files.at[i];
+        fc_cache_header h;
+        if (!read_header(c, f, &h)) continue;
         fc_diskcache_entry entry = {
-            .kind = kind_of(c, f), .bytes = f->bytes, .age = f->used < now ? now - f->used : 0};
+            .kind = h.kind, .bytes = f->bytes, .age = f->used < now ? now - f->used : 0};
         memcpy(entry.key, f->key, sizeof entry.key);
+        if (h.format == FC_CACHE_FORMAT) show_label(entry.label, h.label);
         visit(user, &entry);
     }
     fc_vec_free(c->alloc, &l.files);
@@ -190,6 +222,7 @@ uint64_t fc_diskcache_clear(fc_diskcache *c, int64_t older_than_seconds) {
     if (!c) return 0;
     int64_t now = (int64_t)time(NULL);
     scan(c, &l);
+    keep_entries(c, &l);
     for (size_t i = 0; i < l.files.len; i++) {
         const file *f = &l.files.at[i];
         if (older_than_seconds > 0 && now - f->used < older_than_seconds) continue;

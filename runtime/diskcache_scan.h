@@ -26,11 +26,12 @@ typedef struct fc_cache_header {
     uint32_t format, kind;
     uint64_t length; /* of the payload */
     uint8_t key[FC_CACHE_KEY];
-    uint8_t checksum[32]; /* SHA-256 of the header before it and of the payload */
+    char label[FC_CACHE_LABEL]; /* zeros behind it */
+    uint8_t checksum[32];       /* SHA-256 of the header before it and of the payload */
 } fc_cache_header;
 
 #define FC_CACHE_MAGIC "fusecKC\n"
-enum { FC_CACHE_FORMAT = 1 };
+enum { FC_CACHE_FORMAT = 2 };
 
 /* Opens a file of the cache for reading if it is a plain file of this user; -1 otherwise. */
 int fc_cache_open_entry(const fc_diskcache *c, const char *name, uint64_t *size, int64_t *mtime);

@@ -109,7 +109,7 @@ static void make_key(fc_device *d, uint32_t mode, const fc_str *text, const fc_s
 
 /* From disk, else from the compiler. A damaged or foreign entry that does not load is a miss. */
 static fusec_status make(fc_context *c, uint32_t mode, const fc_kernel *k, const fc_class *cls,
-                         const char *text, fc_variant *v, fc_error *e) {
+                         const char *text, const char *label, fc_variant *v, fc_error *e) {
     fc_device *d = v->device;
     fc_bytes binary = {0};
     if (d->kind == FC_DEV_INTERP) {
@@ -130,7 +130,7 @@ static fusec_status make(fc_context *c, uint32_t mode, const fc_kernel *k, const
     FC_TRY(d->ops->compile(d, mode, text, &binary, e));
     c->compiles++;
     fusec_status s = d->ops->load(d, k, cls, FC_ENTRY, &binary, &v->code, e);
-    if (!s) fc_diskcache_put(disk, v->key, (uint32_t)d->kind, binary.data, binary.len);
+    if (!s) fc_diskcache_put(disk, v->key, (uint32_t)d->kind, label, binary.data, binary.len);
     fc_log(c, 1, "kernel compiled: %zu bytes of text, %zu of code", strlen(text), binary.len);
     fc_bytes_free(d->alloc, &binary);
     return s;
@@ -138,7 +138,8 @@ static fusec_status make(fc_context *c, uint32_t mode, const fc_kernel *k, const
 
 static fusec_status get_locked(fc_context *c, struct fc_kcache *kc, fc_device *d, uint32_t mode,
                                const fc_kernel *k, const fc_class *cls, const fc_str *text,
-                               const uint8_t key[32], fc_variant **out, fc_error *e) {
+                               const char *label, const uint8_t key[32], fc_variant **out,
+                               fc_error *e) {
     fc_variant *v = find(kc, key, d);
     if (v) {
         c->memory_hits++;
@@ -148,7 +149,7 @@ static fusec_status get_locked(fc_context *c, struct fc_kcache *kc, fc_device *d
         if (!v) return fc_oom(e);
         v->device = d;
         memcpy(v->key, key, 32);
-        fusec_status s = make(c, mode, k, cls, text->data, v, e);
+        fusec_status s = make(c, mode, k, cls, text->data, label, v, e);
         if (!s && !insert(c, kc, v)) {
             d->ops->unload(d, v->code);
             s = fc_oom(e);
@@ -165,7 +166,8 @@ static fusec_status get_locked(fc_context *c, struct fc_kcache *kc, fc_device *d
 }
 
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_kernel *k,
-                           const fc_class *cls, fc_variant **out, uint64_t *compiles, fc_error *e) {
+                           const fc_class *cls, const char *label, fc_variant **out,
+                           uint64_t *compiles, fc_error *e) {
     struct fc_kcache *kc = cache_of(c, e);
     if (!kc) return FUSEC_OUT_OF_MEMORY;
     fc_str text, salt;
@@ -182,7 +184,7 @@ fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_
         make_key(d, mode, &text, &salt, key);
         pthread_mutex_lock(&kc->lock);
         const uint64_t before = c->compiles;
-        s = get_locked(c, kc, d, mode, k, cls, &text, key, out, e);
+        s = get_locked(c, kc, d, mode, k, cls, &text, label, key, out, e);
         *compiles += c->compiles - before;
         pthread_mutex_unlock(&kc->lock);
     }

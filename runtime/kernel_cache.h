@@ -15,9 +15,12 @@ struct fc_variant {
 };
 
 /* The loaded code for this kernel and class; the caller gives it back with fc_kcache_release.
- * *compiles is counted up if it had to be compiled. */
+ * *compiles is counted up if it had to be compiled; `label` is what the disk cache then shows for
+ * it.
+ */
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_kernel *k,
-                           const fc_class *cls, fc_variant **out, uint64_t *compiles, fc_error *e);
+                           const fc_class *cls, const char *label, fc_variant **out,
+                           uint64_t *compiles, fc_error *e);
 void fc_kcache_release(fc_context *c, fc_variant *v);
 void fc_kcache_free(fc_context *c); /* with the context */
 

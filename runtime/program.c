@@ -1,6 +1,7 @@
 /* program.c - a call of a compiled program: bind, place arguments, launch the steps in order. */
 #include "runtime/program.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include "runtime/bind.h"
@@ -16,6 +17,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     p->alloc = &c->config.alloc;
     p->device = o->device;
     p->mode = o->mode;
+    snprintf(p->name, sizeof p->name, "%s", o->name ? o->name : "");
     pthread_mutex_init(&p->lock, NULL);
     fc_pass_options po = {
         .mode = o->mode, .unfused = o->unfused, .max_ops = o->max_ops, .dump = o->dump};

@@ -20,6 +20,7 @@ typedef struct fc_program {
     fc_bound *bound;      /* recently used sizes, newest first, at most FC_MAX_BOUND */
     uint64_t compiles;    /* kernels this program had to compile */
     int64_t plan_ns;      /* time the passes took */
+    char name[40];        /* for people: in the list of the disk cache */
 } fc_program;
 
 enum { FC_MAX_BOUND = 16 };
@@ -41,6 +42,7 @@ typedef struct fc_program_options {
     bool unfused;
     uint32_t max_ops;
     fc_str *dump;
+    const char *name; /* of the program; NULL: it has none */
 } fc_program_options;
 
 fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_options *o,

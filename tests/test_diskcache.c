@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static const fc_alloc *const A = &fc_libc_alloc;
-enum { KIND = 7, HEADER = 88 };
+enum { KIND = 7, HEADER = 152 };
 
 /* ---- SHA-256: the examples of the standard, and splitting ---------------------------------- */
 
@@ -123,7 +123,7 @@ static size_t make_payload(uint64_t n, uint8_t out[4096]) {
 static bool put(fc_diskcache *c, uint64_t n) {
     uint8_t key[32], data[4096];
     make_key(key, n);
-    return fc_diskcache_put(c, key, KIND, data, make_payload(n, data));
+    return fc_diskcache_put(c, key, KIND, "label", data, make_payload(n, data));
 }
 
 typedef enum outcome { MISS, HIT, WRONG } outcome;
@@ -166,6 +166,7 @@ static void count_entry(void *user, const fc_diskcache_entry *entry) {
     int *n = user;
     FC_EXPECT_EQ_I64(entry->kind, KIND);
     FC_EXPECT_TRUE(entry->age >= 0 && entry->age < 100);
+    FC_EXPECT_STREQ(entry->label, "label");
     ++*n;
 }
 
@@ -200,12 +201,12 @@ FC_TEST(diskcache, empty_payload_and_too_large) {
     fc_bytes b = {NULL, 0};
     FC_ASSERT_TRUE(start(&p, 0));
     make_key(key, 1);
-    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, NULL, 0));
+    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, "label", NULL, 0));
     FC_EXPECT_TRUE(fc_diskcache_get(p.c, key, KIND, &b));
     FC_EXPECT_EQ_I64((int64_t)b.len, 0);
     fc_bytes_free(A, &b);
-    FC_EXPECT_FALSE(fc_diskcache_put(p.c, key, KIND, key, (size_t)FC_CACHE_MAX_ENTRY));
-    FC_EXPECT_FALSE(fc_diskcache_put(p.c, key, KIND, key, SIZE_MAX));
+    FC_EXPECT_FALSE(fc_diskcache_put(p.c, key, KIND, "label", key, (size_t)FC_CACHE_MAX_ENTRY));
+    FC_EXPECT_FALSE(fc_diskcache_put(p.c, key, KIND, "label", key, SIZE_MAX));
     finish(&p);
 }
 
@@ -341,7 +342,7 @@ FC_TEST(diskcache, entry_of_another_key_or_kind) {
         }
     make_key(key, 1);
     FC_EXPECT_FALSE(fc_diskcache_get(p.c, key, KIND + 1, &b));
-    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, data, make_payload(1, data)));
+    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, "label", data, make_payload(1, data)));
     FC_EXPECT_EQ_I64(get(p.c, 1), HIT);
     finish(&p);
 }
@@ -490,6 +491,69 @@ FC_TEST(diskcache, leaves_other_files_alone) {
     FC_EXPECT_TRUE(stat(path, &st) == 0);
     FC_EXPECT_TRUE(stat(old, &st) != 0); /* left by a writer that died */
     FC_EXPECT_TRUE(stat(fresh, &st) == 0);
+    finish(&p);
+}
+
+/* Another program's files may be called by 64 digits too. */
+FC_TEST(diskcache, a_name_makes_no_entry) {
+    place p;
+    char foreign[3][200];
+    static const char *const texts[3] = {"somebody's notes", "fusecKC",
+                                         "\x7f"
+                                         "ELF"};
+    struct stat st;
+    struct timespec t[2] = {{1000, 0}, {1000, 0}};
+    fc_diskcache_stats s;
+    uint8_t key[32];
+    int listed = 0;
+    FC_ASSERT_TRUE(start(&p, 20 << 10));
+    for (int i = 0; i < 3; i++) {
+        make_key(key, 1000 + (uint64_t)i);
+        path_of(&p, key, foreign[i]);
+        write_file(foreign[i], texts[i], strlen(texts[i]));
+        utimensat(AT_FDCWD, foreign[i], t, 0); /* the oldest of all */
+    }
+    FC_EXPECT_TRUE(put(p.c, 1));
+    fc_diskcache_stats_get(p.c, &s);
+    FC_EXPECT_EQ_U64(s.entries, 1);
+    fc_diskcache_list(p.c, count_entry, &listed);
+    FC_EXPECT_EQ_I64(listed, 1);
+    for (uint64_t n = 0; n < 60; n++) FC_EXPECT_TRUE(put(p.c, n)); /* evicts */
+    FC_EXPECT_TRUE(fc_diskcache_clear(p.c, 0) > 0);
+    for (int i = 0; i < 3; i++) FC_EXPECT_TRUE(stat(foreign[i], &st) == 0);
+    write_file(foreign[0], "", 0); /* what a crash of the system can leave of an entry */
+    FC_EXPECT_EQ_U64(fc_diskcache_clear(p.c, 0), 1);
+    finish(&p);
+}
+
+static void take_label(void *user, const fc_diskcache_entry *entry) {
+    memcpy(user, entry->label, FC_CACHE_LABEL);
+}
+
+FC_TEST(diskcache, labels_are_printable) {
+    place p;
+    uint8_t key[32];
+    char label[FC_CACHE_LABEL], path[200], text[200];
+    FC_ASSERT_TRUE(start(&p, 0));
+    make_key(key, 1);
+    path_of(&p, key, path);
+    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, NULL, key, 32));
+    fc_diskcache_list(p.c, take_label, label);
+    FC_EXPECT_STREQ(label, "");
+    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, "a\tb\x1b[0m", key, 32));
+    fc_diskcache_list(p.c, take_label, label);
+    FC_EXPECT_STREQ(label, "a?b?[0m");
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, text, key, 32));
+    fc_diskcache_list(p.c, take_label, label);
+    FC_EXPECT_EQ_I64((int64_t)strlen(label), FC_CACHE_LABEL - 1);
+    int fd = open(path, O_WRONLY); /* a label that fills its place, and no text */
+    memset(text, '\x01', sizeof text);
+    FC_EXPECT_TRUE(fd >= 0 && pwrite(fd, text, FC_CACHE_LABEL, 56) == FC_CACHE_LABEL);
+    close(fd);
+    fc_diskcache_list(p.c, take_label, label);
+    FC_EXPECT_EQ_I64((int64_t)strspn(label, "?"), FC_CACHE_LABEL - 1);
     finish(&p);
 }
 

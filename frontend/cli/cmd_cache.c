@@ -3,6 +3,8 @@
 #include "frontend/cli/command.h"
 #include "frontend/io/array.h"
 
+#include <stdio.h>
+
 /* "30d", "12h", "90m", "10s", "2w" as seconds. */
 static fusec_status parse_age(const char *text, int64_t *out, fc_error *e) {
     static const struct {
@@ -21,13 +23,13 @@ static fusec_status parse_age(const char *text, int64_t *out, fc_error *e) {
                    text);
 }
 
-static void show_age(fc_str *out, int64_t seconds) {
+static void age_text(char buf[24], int64_t seconds) {
     if (seconds >= 2 * 86400)
-        fc_str_printf(out, "%lldd", (long long)(seconds / 86400));
+        snprintf(buf, 24, "%lldd", (long long)(seconds / 86400));
     else if (seconds >= 2 * 3600)
-        fc_str_printf(out, "%lldh", (long long)(seconds / 3600));
+        snprintf(buf, 24, "%lldh", (long long)(seconds / 3600));
     else
-        fc_str_printf(out, "%lldm", (long long)(seconds / 60));
+        snprintf(buf, 24, "%lldm", (long long)(seconds / 60));
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -44,25 +46,30 @@ static const char *kind_name(uint32_t kind) {
 
 static void list_one(void *user, const fc_diskcache_entry *x) {
     lister *l = user;
-    char key[2 * FC_CACHE_KEY + 1], size[32];
+    char key[2 * FC_CACHE_KEY + 1], size[32], age[24];
     static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < FC_CACHE_KEY; i++) {
         key[2 * i] = digits[x->key[i] >> 4];
         key[2 * i + 1] = digits[x->key[i] & 15];
     }
     key[2 * FC_CACHE_KEY] = 0;
-    if (l->json)
-        fc_str_printf(l->out, "%s{\"key\":\"%s\",\"device\":\"%s\",\"bytes\":%llu,\"age\":%lld}",
+    if (l->json) {
+        fc_str_printf(l->out, "%s{\"key\":\"%s\",\"device\":\"%s\",\"bytes\":%llu,\"age\":%lld",
                       l->count ? "," : "", key, kind_name(x->kind), (unsigned long long)x->bytes,
                       (long long)x->age);
-    else if (l->plain)
-        fc_str_printf(l->out, "%s\t%s\t%llu\t%lld\n", key, kind_name(x->kind),
-                      (unsigned long long)x->bytes, (long long)x->age);
-    else {
-        fc_str_printf(l->out, "%.16s  %-5s  %9s  ", key, kind_name(x->kind),
-                      fc_show_bytes(size, (int64_t)x->bytes));
-        show_age(l->out, x->age);
-        fc_str_char(l->out, '\n');
+        fc_str_add(l->out, ",\"kernel\":");
+        fc_json_text(l->out, x->label);
+        fc_str_char(l->out, '}');
+    } else if (l->plain) {
+        fc_str_printf(l->out, "%s\t%s\t%llu\t%lld\t%s\n", key, kind_name(x->kind),
+                      (unsigned long long)x->bytes, (long long)x->age, x->label);
+    } else {
+        if (!l->count)
+            fc_str_printf(l->out, "%-16s  %-6s  %10s  %6s  %s\n", "key", "device", "size", "used",
+                          "made for");
+        age_text(age, x->age);
+        fc_str_printf(l->out, "%.16s  %-6s  %10s  %6s  %s\n", key, kind_name(x->kind),
+                      fc_show_bytes(size, (int64_t)x->bytes), age, x->label);
     }
     l->count++;
 }

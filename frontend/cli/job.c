@@ -322,7 +322,8 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
 }
 
 fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e) {
-    fc_program_options o = {.device = d, .mode = s->lang.mode, .unfused = unfused};
+    fc_program_options o = {
+        .device = d, .mode = s->lang.mode, .unfused = unfused, .name = fc_job_name(s)};
     return fc_program_new(s->ctx, &s->graph, &o, out, e);
 }
 
