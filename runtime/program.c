@@ -219,14 +219,20 @@ static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
 
 static fusec_status collect(fc_call *c, fc_error *e) {
     fc_device *d = c->p->device;
-    bool wait = false;
     for (uint32_t i = 0; i < c->nout; i++)
-        if (c->borrowed[c->nin + i]) {
+        if (c->borrowed[c->nin + i])
             FC_TRY(d->ops->download(d, c->stream, c->out[i].data, c->at[c->nin + i],
                                     c->b->bytes[c->nin + i], e));
-            wait = true;
-        }
-    return wait ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
+    return FUSEC_OK;
+}
+
+/* The caller may use its host arrays again when the call is over, whatever became of it: none of
+ * them is still being copied. A call on device arrays alone does not wait. */
+static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
+    fc_device *d = c->p->device;
+    bool copied = false;
+    for (uint32_t i = 0; i < c->nin + c->nout; i++) copied |= c->borrowed[i] != NULL;
+    return copied ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
 }
 
 /* What all pointers of the call are aligned to: 64, 16, or less. Memory the library allocates is
@@ -256,6 +262,8 @@ static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, do
     fusec_status s = place_all(c, e);
     if (!s) s = launch_all(c, seconds, e);
     if (!s) s = collect(c, e);
+    fusec_status waited = wait_for_copies(c, s ? NULL : e);
+    if (!s) s = waited;
     release_all(c);
     if (table != small) fc_free(c->p->alloc, table);
     return s;

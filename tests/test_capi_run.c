@@ -347,7 +347,7 @@ FC_TEST(capi_run, wrong_calls) {
     BAD(FUSEC_INVALID, "shape", in.shape, NULL);
     BAD(FUSEC_INVALID, "NULL", in.data, NULL);
     BAD(FUSEC_INPUT_SHAPE, "negative", in.shape, minus);
-    BAD(FUSEC_LIMIT, "bytes", in.shape, huge);
+    BAD(FUSEC_INPUT_SHAPE, "bytes", in.shape, huge);
     BAD(FUSEC_INVALID, "place", in.place, (fusec_place)9);
     BAD(FUSEC_RESULT_SHAPE, "p", out[0].shape, s32);
     BAD(FUSEC_RESULT_DTYPE, "p", out[0].dtype, FUSEC_I32);

@@ -193,7 +193,7 @@ static fusec_value bind_array(fusec_graph *g, const char *what, fusec_dtype t, i
     }
     if (e->code) return fc_value(g, FC_NONODE);
     if (!fc_array_bytes(t, (uint32_t)rank, shape, &bytes))
-        fc_fail(e, FUSEC_LIMIT, "%s: the array has more bytes than memory can address", what);
+        fc_fail(e, FUSEC_INPUT_SHAPE, "%s: the array has more bytes than memory can address", what);
     else if (bytes && !data)
         fc_fail(e, FUSEC_INVALID, "%s: the data of a non-empty array is NULL", what);
     if (e->code) return fc_value(g, FC_NONODE);

@@ -90,7 +90,8 @@ static fusec_status take_array(const char *kind, const char *name, const fusec_t
             return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s: axis %d has the negative size %lld", kind,
                            name, i, (long long)t->shape[i]);
     if (!fc_array_bytes(t->dtype, (uint32_t)t->rank, t->shape, &bytes))
-        return fc_fail(e, FUSEC_LIMIT, "%s %s has more bytes than memory can address", kind, name);
+        return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s has more bytes than memory can address", kind,
+                       name);
     if (need_data && bytes && !t->data)
         return fc_fail(e, FUSEC_INVALID, "%s %s: the data of a non-empty array is NULL", kind,
                        name);

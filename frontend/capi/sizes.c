@@ -117,7 +117,7 @@ fusec_status fc_known_shape(fusec_graph *g, fc_node n, int64_t *shape, size_t *b
         shape[i] = g->dims.at[d].value;
     }
     if (!fc_array_bytes((fusec_dtype)fc_at(&g->ir, n)->dtype, rank, shape, bytes ? bytes : &room))
-        return fc_fail(e, FUSEC_LIMIT, "a result has more bytes than memory can address");
+        return fc_fail(e, FUSEC_INPUT_SHAPE, "a result has more bytes than memory can address");
     return FUSEC_OK;
 }
 
