@@ -29,13 +29,13 @@ typedef struct function {
 
 typedef struct function2 {
     fc_op op;
-    fc_math_fn2 *f32;
+    fc_math_fn2 *f32, *f64;
 } function2;
 
 static const function2 functions2[] = {
-    {FC_OP_pow, fc_math_pow_f32},     /* 0.51 */
-    {FC_OP_atan2, fc_math_atan2_f32}, /* 1.5 */
-    {FC_OP_hypot, fc_math_hypot_f32}, /* 0.51 */
+    {FC_OP_pow, fc_math_pow_f32, fc_math_pow_f64},       /* 0.51, 0.73 */
+    {FC_OP_atan2, fc_math_atan2_f32, fc_math_atan2_f64}, /* 1.5, 2.0 */
+    {FC_OP_hypot, fc_math_hypot_f32, fc_math_hypot_f64}, /* 0.51, 1.13 */
 };
 
 static const function functions[] = {
@@ -46,33 +46,36 @@ static const function functions[] = {
     {FC_OP_log2, fc_math_log2_f32, fc_math_log2_f64},    /* 0.52, 0.81 */
     {FC_OP_log10, fc_math_log10_f32, fc_math_log10_f64}, /* 0.52, 0.74 */
     {FC_OP_log1p, fc_math_log1p_f32, fc_math_log1p_f64}, /* 0.52, 0.83 */
-    {FC_OP_cbrt, fc_math_cbrt_f32, NULL},                /* 0.51 */
+    {FC_OP_cbrt, fc_math_cbrt_f32, fc_math_cbrt_f64},    /* 0.51, 0.73 */
     {FC_OP_sin, fc_math_sin_f32, fc_math_sin_f64},       /* 1.67, 0.78 */
     {FC_OP_cos, fc_math_cos_f32, fc_math_cos_f64},       /* 1.81, 0.78 */
     {FC_OP_tan, fc_math_tan_f32, fc_math_tan_f64},       /* 3.2, 2.2 */
-    {FC_OP_asin, fc_math_asin_f32, NULL},                /* 2.1 */
-    {FC_OP_acos, fc_math_acos_f32, NULL},                /* 1.1 */
-    {FC_OP_atan, fc_math_atan_f32, NULL},                /* 1.3 */
-    {FC_OP_sinh, fc_math_sinh_f32, NULL},                /* 0.51 */
-    {FC_OP_cosh, fc_math_cosh_f32, NULL},                /* 0.51 */
+    {FC_OP_asin, fc_math_asin_f32, fc_math_asin_f64},    /* 2.1, 1.8 */
+    {FC_OP_acos, fc_math_acos_f32, fc_math_acos_f64},    /* 1.1, 1.1 */
+    {FC_OP_atan, fc_math_atan_f32, fc_math_atan_f64},    /* 1.3, 1.8 */
+    {FC_OP_sinh, fc_math_sinh_f32, fc_math_sinh_f64},    /* 0.51, 1.27 */
+    {FC_OP_cosh, fc_math_cosh_f32, fc_math_cosh_f64},    /* 0.51, 1.42 */
     {FC_OP_tanh, fc_math_tanh_f32, fc_math_tanh_f64},    /* 1.4, 1.27 */
-    {FC_OP_asinh, fc_math_asinh_f32, NULL},              /* 0.52 */
-    {FC_OP_acosh, fc_math_acosh_f32, NULL},              /* 0.51 */
-    {FC_OP_atanh, fc_math_atanh_f32, NULL},              /* 0.51 */
-    {FC_OP_erf, fc_math_erf_f32, NULL},                  /* 1.1 */
-    {FC_OP_erfc, fc_math_erfc_f32, NULL},                /* 0.51 */
+    {FC_OP_asinh, fc_math_asinh_f32, fc_math_asinh_f64}, /* 0.52, 1.6 */
+    {FC_OP_acosh, fc_math_acosh_f32, fc_math_acosh_f64}, /* 0.51, 1.7 */
+    {FC_OP_atanh, fc_math_atanh_f32, fc_math_atanh_f64}, /* 0.51, 1.9 */
+    {FC_OP_erf, fc_math_erf_f32, fc_math_erf_f64},       /* 1.1, 1.6 */
+    {FC_OP_erfc, fc_math_erfc_f32, fc_math_erfc_f64},    /* 0.51, 4.8 */
 };
 
 fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]) {
     const fusec_dtype t = fc_val_dtype(s, v[0]);
     if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL) || (t != FUSEC_F32 && t != FUSEC_F64))
         return FC_NOVAL;
-    for (size_t k = 0; k < FC_COUNT(functions2) && t == FUSEC_F32; k++)
-        if (functions2[k].op == op) return functions2[k].f32(s, LEAF(v[0]), LEAF(v[1]));
+    for (size_t k = 0; k < FC_COUNT(functions2); k++) {
+        if (functions2[k].op != op) continue;
+        fc_math_fn2 *fn = t == FUSEC_F32 ? functions2[k].f32 : functions2[k].f64;
+        return fn(s, LEAF(v[0]), LEAF(v[1]));
+    }
     for (size_t k = 0; k < FC_COUNT(functions); k++) {
         if (functions[k].op != op) continue;
         fc_math_fn1 *fn = t == FUSEC_F32 ? functions[k].f32 : functions[k].f64;
-        return fn ? fn(s, LEAF(v[0])) : FC_NOVAL;
+        return fn(s, LEAF(v[0]));
     }
     return FC_NOVAL;
 }

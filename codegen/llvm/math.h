@@ -42,6 +42,24 @@ fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x);
 fc_val fc_math_exp_wide(fc_code *s, const fc_x *x);
 /* e^x in f32, |x| below 80 (or nan). */
 fc_val fc_math_exp_near(fc_code *s, const fc_x *x);
+/* The same in f64, |x| below 700. */
+fc_val fc_math_exp_near_f64(fc_code *s, const fc_x *x);
+/* 2^n in f64 from the number n + ROUND_F64; |n| <= 1022. */
+fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n);
+/* 2^(x + more) in f64, |x| <= 1100 and |more| below its last place. */
+fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more);
+/* e^(x + lo) times / over in f64, rounded to a subnormal once; x from -1200 to 700. */
+fc_val fc_math_exp_times_f64(fc_code *s, const fc_x *x, const fc_x *lo, const fc_x *times,
+                             const fc_x *over);
+/* x = 2^e (1 + f), 1 + f from sqrt(1/2) to sqrt(2); x is f64, positive and normal, or with _any not
+ * normal, too. */
+typedef struct fc_math_parts {
+    fc_val e, f;
+} fc_math_parts;
+fc_math_parts fc_math_split(fc_code *s, const fc_x *x);
+fc_math_parts fc_math_split_any(fc_code *s, const fc_x *x);
+/* log(1 + f) of such an f in f64, for f32 results. */
+fc_val fc_math_log_of_sum(fc_code *s, const fc_x *f);
 /* The smaller of x and a constant; nan stays. */
 fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit);
 fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit);
@@ -54,11 +72,14 @@ fc_math_fn1 fc_math_sinh_f32, fc_math_cosh_f32, fc_math_tanh_f32, fc_math_tanh_f
 fc_math_fn1 fc_math_log_f32, fc_math_log2_f32, fc_math_log10_f32, fc_math_log1p_f32;
 fc_math_fn1 fc_math_log_f64, fc_math_log2_f64, fc_math_log10_f64, fc_math_log1p_f64;
 fc_math_fn1 fc_math_asinh_f32, fc_math_acosh_f32, fc_math_atanh_f32, fc_math_cbrt_f32;
-fc_math_fn2 fc_math_pow_f32, fc_math_hypot_f32;
+fc_math_fn1 fc_math_sinh_f64, fc_math_cosh_f64;
+fc_math_fn1 fc_math_asinh_f64, fc_math_acosh_f64, fc_math_atanh_f64, fc_math_cbrt_f64;
+fc_math_fn2 fc_math_pow_f32, fc_math_hypot_f32, fc_math_pow_f64, fc_math_hypot_f64;
 fc_math_fn1 fc_math_sin_f32, fc_math_cos_f32, fc_math_tan_f32;
 fc_math_fn1 fc_math_sin_f64, fc_math_cos_f64, fc_math_tan_f64;
 fc_math_fn1 fc_math_asin_f32, fc_math_acos_f32, fc_math_atan_f32;
-fc_math_fn2 fc_math_atan2_f32;
-fc_math_fn1 fc_math_erf_f32, fc_math_erfc_f32;
+fc_math_fn1 fc_math_asin_f64, fc_math_acos_f64, fc_math_atan_f64;
+fc_math_fn2 fc_math_atan2_f32, fc_math_atan2_f64;
+fc_math_fn1 fc_math_erf_f32, fc_math_erfc_f32, fc_math_erf_f64, fc_math_erfc_f64;
 
 #endif

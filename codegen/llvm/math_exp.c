@@ -15,8 +15,7 @@ static fc_val power_f32(fc_code *s, const fc_x *n) {
     return BUILD(BITCAST(ADD(high, CONSTANT(FUSEC_U32, 0x3f800000)), FUSEC_F32));
 }
 
-/* 2^n in f64 from the number n + ROUND_F64; |n| <= 1022. */
-static fc_val power_f64(fc_code *s, const fc_x *n) {
+fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n) {
     const fusec_dtype TYPE = FUSEC_U64;
     const fc_x *high = LET(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)));
     const fc_x *one = CONSTANT(FUSEC_U64, (uint64_t)1023 << 52);
@@ -76,7 +75,7 @@ static parts reduce_wide(fc_code *s, const fc_x *x) {
     const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F64)));
     const fc_x *n = LET(SUB(t, N(ROUND_F64)));
     const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), x));
-    return (parts){.two_n = power_f64(s, t), .r = near->v, .t = t->v};
+    return (parts){.two_n = fc_math_two_to_f64(s, t), .r = near->v, .t = t->v};
 }
 
 /* e^r - 1 */
@@ -95,7 +94,7 @@ fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *t = LET(ADD(x, N(ROUND_F64)));
     const fc_x *r = LET(MUL(SUB(x, SUB(t, N(ROUND_F64))), N(ln2_f64[0])));
-    const fc_x *two_n = LEAF(power_f64(s, t)), *p = LEAF(expm1_poly(s, r));
+    const fc_x *two_n = LEAF(fc_math_two_to_f64(s, t)), *p = LEAF(expm1_poly(s, r));
     return BUILD(FMA(two_n, p, two_n));
 }
 
@@ -180,7 +179,7 @@ static fc_val scaled_f64(fc_code *s, const fc_x *e, const fc_x *n) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F64)));
     const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F64))), N(ROUND_F64)));
-    const fc_x *a = LEAF(power_f64(s, h)), *b = LEAF(power_f64(s, rest));
+    const fc_x *a = LEAF(fc_math_two_to_f64(s, h)), *b = LEAF(fc_math_two_to_f64(s, rest));
     return BUILD(MUL(MUL(e, a), b));
 }
 
@@ -207,6 +206,38 @@ fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
     return scaled_f64(s, e, n);
 }
 
+/* Like exp2, but what adding 1 rounds off is put back: less than 0.5 ulp before the last rounding,
+ * so that a power that is a number of f64 is exact. Here lo is not so small that lo e^hi were lo.
+ */
+fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *n = LET(SUB(ADD(x, N(ROUND_F64)), N(ROUND_F64)));
+    const fc_x *r = LET(SUB(x, n));
+    const fc_x *hi = LET(MUL(r, N(ln2_f64[0])));
+    const fc_x *cut = LET(FMA(r, N(ln2_f64[0]), NEG(hi)));
+    const fc_x *lo = LET(FMA(more, N(ln2_f64[0]), FMA(r, N(ln2_f64[1]), cut)));
+    const fc_x *u = LET(ADD(hi, N(1)));
+    const fc_x *back = LET(ADD(SUB(N(1), u), hi));
+    const fc_x *p = LET(MUL(MUL(hi, hi), POLY(hi, exp_f64)));
+    const fc_x *rest = LET(FMA(lo, ADD(hi, p), ADD(p, lo))); /* lo e^hi + p */
+    return scaled_f64(s, LET(ADD(u, ADD(back, rest))), n);
+}
+
+fc_val fc_math_exp_near_f64(fc_code *s, const fc_x *x) {
+    fc_val t;
+    const fc_x *e = LEAF(exp_parts_f64(s, x, &t));
+    return BUILD(MUL(e, LEAF(fc_math_two_to_f64(s, LEAF(t)))));
+}
+
+fc_val fc_math_exp_times_f64(fc_code *s, const fc_x *x, const fc_x *lo, const fc_x *times,
+                             const fc_x *over) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    fc_val t;
+    const fc_x *p = LEAF(exp_parts_f64(s, x, &t));
+    const fc_x *e = LET(DIV(MUL(FMA(p, lo, p), times), over));
+    return scaled_f64(s, e, LET(SUB(LEAF(t), N(ROUND_F64))));
+}
+
 /* Half of 2^n r + (2^n - 1) + 2^n (e^r - 1 - r), because 2^n alone may overflow; the first product
  * is exact. */
 fc_val fc_math_expm1_f64(fc_code *s, const fc_x *x) {
@@ -220,7 +251,7 @@ fc_val fc_math_expm1_f64(fc_code *s, const fc_x *x) {
     const fc_x *lo = LET(FMA(n, N(-ln2_f64[1]), SUB(near, r)));
     const fc_x *p = POLY(r, exp_f64);
     const fc_x *rest = LET(FMA(MUL(r, r), p, lo));
-    const fc_x *half = LEAF(power_f64(s, LET(SUB(t, N(1)))));
+    const fc_x *half = LEAF(fc_math_two_to_f64(s, LET(SUB(t, N(1)))));
     const fc_x *sum = LET(FMA(half, r, SUB(half, N(0.5))));
     const fc_x *v = LET(FMA(half, rest, sum));
     return BUILD(COPYSIGN(ADD(v, v), x));
@@ -233,7 +264,7 @@ fc_val fc_math_tanh_f64(fc_code *s, const fc_x *x) {
     const fc_x *a = LET(ABS(x));
     const fc_x *y = LEAF(fc_math_at_most(s, a, 22));
     const fc_x *p = LEAF(exp_parts_f64(s, LET(ADD(y, y)), &t));
-    const fc_x *e = LET(MUL(p, LEAF(power_f64(s, LEAF(t)))));
+    const fc_x *e = LET(MUL(p, LEAF(fc_math_two_to_f64(s, LEAF(t)))));
     const fc_x *large = LET(SUB(N(1), DIV(N(2), ADD(e, N(1)))));
     const fc_x *z = LET(MUL(a, a));
     const fc_x *q = POLY(z, tanh_f64);

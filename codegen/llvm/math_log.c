@@ -39,12 +39,8 @@ fc_val fc_math_log_f32(fc_code *s, const fc_x *x) {
 
 /* ---- f32 in f64 ------------------------------------------------------------------------- */
 
-typedef struct parts {
-    fc_val e, f; /* x = 2^e (1 + f) */
-} parts;
-
 /* Of a positive normal x. */
-static parts split(fc_code *s, const fc_x *x) {
+fc_math_parts fc_math_split(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *root = CONSTANT(FUSEC_U64, 0x3fe6a09e667f3bcd); /* sqrt(1/2) */
     const fc_x *one = CONSTANT(FUSEC_U64, 0x3ff0000000000000);
@@ -54,10 +50,11 @@ static parts split(fc_code *s, const fc_x *x) {
     const fc_x *at = LET(BITCAST(BIT_OR(high, CONSTANT(FUSEC_U64, 0x4330000000000000)), FUSEC_F64));
     const fc_x *e = LET(SUB(at, N(0x1p52 + 1023)));
     const fc_x *m = LET(ADD(BIT_AND(bits, CONSTANT(FUSEC_U64, 0xfffffffffffff)), root));
-    return (parts){.e = e->v, .f = BUILD(SUB(BITCAST(m, FUSEC_F64), N(1)))};
+    return (fc_math_parts){.e = e->v, .f = BUILD(SUB(BITCAST(m, FUSEC_F64), N(1)))};
 }
 
-static fc_val log1p_poly(fc_code *s, const fc_x *f) {
+/* log(1 + f) for f32 results */
+fc_val fc_math_log_of_sum(fc_code *s, const fc_x *f) {
     const fc_x *p = POLY(f, log_wide);
     return BUILD(FMA(MUL(f, f), p, f));
 }
@@ -65,8 +62,8 @@ static fc_val log1p_poly(fc_code *s, const fc_x *f) {
 /* log x as e * per_e + log(1 + f) * per_f */
 static fc_val log_to(fc_code *s, const fc_x *x, double per_e, double per_f) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const parts a = split(s, LET(CVT(x, FUSEC_F64)));
-    const fc_x *log_m = LEAF(log1p_poly(s, LEAF(a.f))), *e = LEAF(a.e);
+    const fc_math_parts a = fc_math_split(s, LET(CVT(x, FUSEC_F64)));
+    const fc_x *log_m = LEAF(fc_math_log_of_sum(s, LEAF(a.f))), *e = LEAF(a.e);
     const fc_x *v = LET(CVT(FMA(log_m, N(per_f), MUL(e, N(per_e))), FUSEC_F32));
     return with_ends(s, x, v, 0);
 }
@@ -83,10 +80,10 @@ fc_val fc_math_log10_f32(fc_code *s, const fc_x *x) {
  * of it was lost. */
 static fc_val log1p_wide(fc_code *s, const fc_x *u, const fc_x *f) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const parts a = split(s, u);
+    const fc_math_parts a = fc_math_split(s, u);
     const fc_x *e = LEAF(a.e);
     const fc_x *near = LET(WHERE(EQ(e, N(0)), f, LEAF(a.f)));
-    return BUILD(FMA(e, N(LN2), LEAF(log1p_poly(s, near))));
+    return BUILD(FMA(e, N(LN2), LEAF(fc_math_log_of_sum(s, near))));
 }
 
 fc_val fc_math_log1p_f32(fc_code *s, const fc_x *x) {
@@ -142,62 +139,6 @@ fc_val fc_math_hypot_f32(fc_code *s, const fc_x *x, const fc_x *y) {
     return BUILD(CVT(WHERE(far, N(INFINITY), v), FUSEC_F32));
 }
 
-/* |x| = 2^l, and the root is 2^(l/3); 0, inf and nan are their own. */
-fc_val fc_math_cbrt_f32(fc_code *s, const fc_x *x) {
-    const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *a = LET(ABS(x));
-    const parts w = split(s, LET(CVT(a, FUSEC_F64)));
-    const fc_x *third = CONSTANT(FUSEC_F64, fc_const_bits(FUSEC_F64, LOG2E / 3));
-    const fc_x *third_e = CONSTANT(FUSEC_F64, fc_const_bits(FUSEC_F64, 1.0 / 3));
-    const fc_x *log_m = LEAF(log1p_poly(s, LEAF(w.f))), *e = LEAF(w.e);
-    const fc_x *l = LET(FMA(log_m, third, MUL(e, third_e)));
-    const fc_x *v = LET(COPYSIGN(CVT(LEAF(fc_math_exp2_wide(s, l)), FUSEC_F32), x));
-    const fc_x *whole = LET(LOGICAL_AND(GT(a, N(0)), LT(a, N(INFINITY))));
-    return BUILD(WHERE(whole, v, x));
-}
-
-/* ---- power ------------------------------------------------------------------------------ */
-
-/* log2 |x|, with the ends: -inf of 0, inf of inf, nan of nan */
-static fc_val log2_fine(fc_code *s, const fc_x *a) {
-    const fusec_dtype TYPE = FUSEC_F64;
-    const parts w = split(s, a);
-    const fc_x *f = LEAF(w.f), *e = LEAF(w.e);
-    const fc_x *p = POLY(f, log_wide_fine);
-    const fc_x *log_m = LET(FMA(MUL(f, f), p, f));
-    const fc_x *l = LET(FMA(log_m, N(LOG2E), e));
-    const fc_x *ended = LET(WHERE(LT(a, N(INFINITY)), l, a));
-    return BUILD(WHERE(EQ(a, N(0)), N(-INFINITY), ended));
-}
-
-/* |x| to the power y: 2^(y log2 |x|); 1 to the power inf has no logarithm to multiply. */
-static fc_val power_of_size(fc_code *s, const fc_x *a, const fc_x *y) {
-    const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *xd = LET(CVT(a, FUSEC_F64)), *yd = LET(CVT(y, FUSEC_F64));
-    const fc_x *product = LET(MUL(LEAF(log2_fine(s, xd)), yd));
-    const fc_x *one_inf = LET(LOGICAL_AND(EQ(xd, N(1)), EQ(ABS(yd), N(INFINITY))));
-    const fc_x *l = LET(WHERE(one_inf, N(0), product));
-    const fc_x *below = LEAF(fc_math_at_most(s, l, 160));
-    const fc_x *within = LEAF(fc_math_at_least(s, below, -160));
-    return BUILD(CVT(LEAF(fc_math_exp2_wide(s, within)), FUSEC_F32));
-}
-
-fc_val fc_math_pow_f32(fc_code *s, const fc_x *x, const fc_x *y) {
-    const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *a = LET(ABS(x));
-    const fc_x *v = LEAF(power_of_size(s, a, y));
-    const fc_x *half = LET(MUL(y, N(0.5)));
-    const fc_x *whole = LET(EQ(FLOOR(y), y));
-    const fc_x *odd = LET(LOGICAL_AND(whole, NE(FLOOR(half), half)));
-    const fc_x *bits = LET(BITCAST(x, FUSEC_I32)); /* of -0, too, the odd powers are negative */
-    const fc_x *minus = LET(LOGICAL_AND(LT(bits, CONSTANT(FUSEC_I32, 0)), odd));
-    const fc_x *with_sign = LET(WHERE(minus, NEG(v), v));
-    const fc_x *finite = LET(LOGICAL_AND(LT(x, N(0)), LT(a, N(INFINITY))));
-    const fc_x *none = LET(LOGICAL_AND(finite, LOGICAL_NOT(whole)));
-    const fc_x *real = LET(WHERE(none, N(NAN), with_sign));
-    return BUILD(WHERE(LOGICAL_OR(EQ(x, N(1)), EQ(y, N(0))), N(1), real));
-}
-
 /* ---- f64 -------------------------------------------------------------------------------- */
 
 /* With q = f/(2+f): log(1+f) = f - (h - q (h + R)), h = f^2/2, R = log(1+f)/q - 2. The rounding
@@ -216,11 +157,16 @@ static fine log_f64_of(fc_code *s, fc_val e, fc_val of) {
     return (fine){.e = e, .f = of, .h = h->v, .rest = BUILD(MUL(q, ADD(h, tail)))};
 }
 
-static fine log_f64_parts(fc_code *s, const fc_x *x) {
+fc_math_parts fc_math_split_any(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *small = LET(LT(x, N(0x1p-1022)));
-    const parts w = split(s, LET(WHERE(small, MUL(x, N(0x1p54)), x)));
-    return log_f64_of(s, BUILD(SUB(LEAF(w.e), WHERE(small, N(54), N(0)))), w.f);
+    const fc_math_parts w = fc_math_split(s, LET(WHERE(small, MUL(x, N(0x1p54)), x)));
+    return (fc_math_parts){.e = BUILD(SUB(LEAF(w.e), WHERE(small, N(54), N(0)))), .f = w.f};
+}
+
+static fine log_f64_parts(fc_code *s, const fc_x *x) {
+    const fc_math_parts w = fc_math_split_any(s, x);
+    return log_f64_of(s, w.e, w.f);
 }
 
 fc_val fc_math_log_f64(fc_code *s, const fc_x *x) {
@@ -263,7 +209,7 @@ fc_val fc_math_log10_f64(fc_code *s, const fc_x *x) {
 fc_val fc_math_log1p_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *u = LET(ADD(x, N(1)));
-    const parts a = split(s, u);
+    const fc_math_parts a = fc_math_split(s, u);
     const fc_x *e = LEAF(a.e), *whole = LET(EQ(e, N(0)));
     const fc_x *f = LET(WHERE(whole, x, LEAF(a.f)));
     const fc_x *large = LET(GT(x, N(1)));

@@ -23,13 +23,6 @@ static const double log_wide[] = {
     -0x1.555aad1e108f4p-3, 0x1.232d98eb6bd62p-3, -0x1.fc34ec19c0e66p-4, 0x1.e776fda972cc1p-4,
     -0x1.de3d49e79e904p-4, 0x1.137102419f2f4p-4,
 };
-/* the same for powers; error 2.76e-12 */
-static const double log_wide_fine[] = {
-    -0x1.fffffffeedfb4p-2, 0x1.5555556521fb9p-2, -0x1.0000015896467p-2, 0x1.999988a6dff32p-3,
-    -0x1.555468f1c879ep-3, 0x1.2494e1a1f738bp-3, -0x1.0022a79a9d5dbp-3, 0x1.c6e47261afb62p-4,
-    -0x1.94b5732341101p-4, 0x1.71df7f1040445p-4, -0x1.7da70f51111dep-4, 0x1.77c57f2ce8cd4p-4,
-    -0x1.8c8a93225c954p-5,
-};
 /* log(1+f) = 2s + s^3 P(s^2), s = f/(2+f); error 2.5e-18 */
 static const double log_f64[] = {
     0x1.5555555555593p-1, 0x1.999999997fabfp-2, 0x1.2492494218065p-2, 0x1.c71c51eb2252ap-3,
