@@ -53,6 +53,20 @@ if(MPFR_FOUND)
   target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_MPFR=1)
 endif()
 
+# ---- how far functions are off, and how long they take: scripts/accuracy ------------------------------
+
+file(GLOB accuracy_sources CONFIGURE_DEPENDS tests/accuracy/*.c tests/support/oracle*.c)
+list(FILTER accuracy_sources EXCLUDE REGEX "/oracle_run\\.c$")
+add_executable(fusec_accuracy ${accuracy_sources} tests/support/ulp.c tests/support/row_run.c
+  tests/support/llvm_run.c)
+fusec_flags(fusec_accuracy)
+target_include_directories(fusec_accuracy PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(fusec_accuracy PRIVATE fusec_static Threads::Threads m)
+if(MPFR_FOUND)
+  target_link_libraries(fusec_accuracy PRIVATE PkgConfig::MPFR)
+  target_compile_definitions(fusec_accuracy PRIVATE FUSEC_TEST_MPFR=1)
+endif()
+
 # A Python that has NumPy, for the tests that compare with it.
 foreach(python python3 /usr/bin/python3)
   execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)

@@ -6,8 +6,9 @@
  * double, or in long double for f64. Also checked: the sign of zeros, overflow to infinity, and
  * f(-x) = -f(x) or f(x) to the bit. */
 #include "codegen/llvm/math.h"
-#include "tests/support/llvm_run.h"
+#include "tests/support/row_run.h"
 #include "tests/support/test.h"
+#include "tests/support/ulp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,98 +20,33 @@ enum { STRIDE = 97 };
 #endif
 enum { N = 4096, EVEN = 1, ODD = -1 };
 
-/* ---- a kernel that applies one row --------------------------------------------------------------
- */
+/* ---- a kernel that applies one row ------------------------------------------------------- */
 
 typedef struct rig {
-    fc_llvm_run *run;
-    fc_dimtab dims;
-    fc_kernel k;
-    fc_arena arena;
-    fc_nest nest;
-    int64_t values[16], words[200];
+    fc_row_run *run;
     void *data[3]; /* x, y, result */
 } rig;
 
-static fc_val load(rig *r, fusec_dtype t, fc_dim n, fc_dim zero, unsigned number) {
-    fc_map map = {.axis = 0, .step = 1, .start = zero};
-    uint32_t arg = fc_kernel_arg(&r->k, t, false, number);
-    return fc_kernel_load(&r->k, fc_kernel_access(&r->k, arg, 1, &n, &map));
-}
-
 static bool rig_open(rig *r, fc_op op, fusec_dtype t) {
     fc_error e = {0};
-    memset(r, 0, sizeof *r);
-    fc_dimtab_init(&r->dims, &fc_libc_alloc);
-    fc_kernel_init(&r->k, &fc_libc_alloc);
-    fc_arena_init(&r->arena, &fc_libc_alloc);
-    r->run = fc_llvm_run_open(0);
-    if (!r->run) return false;
-    const fc_machine m = fc_llvm_run_machine(r->run);
-    if (!fc_math_rewrite(&m)) return false;
-    for (int i = 0; i < 3; i++) r->data[i] = aligned_alloc(64, N * 8);
-    const fc_dim n = fc_dim_named(&r->dims, "n"), zero = fc_dim_const(&r->dims, 0);
-    r->values[n] = N;
-    r->values[zero] = 0;
-    r->k.schedule = FC_SCHED_MAP;
-    r->k.np = 1;
-    r->k.extent[0] = n;
-    const fc_val x = load(r, t, n, zero, 0), y = load(r, t, n, zero, 1);
-    const fc_val v = fc_val_op(&r->k.code, op, x, fc_ops[op].arity > 1 ? y : FC_NOVAL, FC_NOVAL);
-    fc_map map = {.axis = 0, .step = 1, .start = zero};
-    const uint32_t out = fc_kernel_arg(&r->k, t, true, 2);
-    fc_kernel_store(&r->k, fc_kernel_access(&r->k, out, 1, &n, &map), v);
-    fusec_status st = fc_kernel_verify(&r->k, &e);
-    if (st == FUSEC_OK) st = fc_nest_bind(&r->k, r->values, &r->arena, &r->nest, &e);
-    FC_EXPECT_OK(st, &e);
-    if (st == FUSEC_OK) fc_nest_fill(&r->k, &r->nest, r->values, r->data, NULL, r->words);
-    return st == FUSEC_OK;
+    r->run = fc_row_run_open(0, op, t, N, NULL, &e);
+    FC_EXPECT_OK(e.code, &e);
+    for (int i = 0; r->run && i < 3; i++) r->data[i] = fc_row_run_data(r->run, i);
+    return r->run != NULL;
 }
 
 static void rig_close(rig *r) {
-    fc_llvm_run_close(r->run);
-    for (int i = 0; i < 3; i++) free(r->data[i]);
-    fc_arena_free(&r->arena);
-    fc_kernel_free(&r->k);
-    fc_dimtab_free(&r->dims);
+    fc_row_run_close(r->run);
 }
 
 static bool rig_run(rig *r) {
     fc_error e = {0};
-    fusec_status st = fc_llvm_run_kernel(r->run, &r->k, &r->nest, &r->arena, r->words, NULL, &e);
+    fusec_status st = fc_row_run_first(r->run, N, &e);
     FC_EXPECT_OK(st, &e);
     return st == FUSEC_OK;
 }
 
-/* ---- errors
- * --------------------------------------------------------------------------------------- */
-
-/* In units of the last place that a value of the size of `exact` has in a format of so many digits
- * whose smallest normal number is 2^low; infinite where only the very value would do. */
-static double ulps(double got, long double exact, int digits, int low, double largest) {
-    if (isnan(got) || isnan(exact)) return isnan(got) && isnan(exact) ? 0 : INFINITY;
-    if (exact == 0)
-        return got == 0 && !signbit(got) == !signbit(exact)
-                   ? 0
-                   : fabs(got) / ldexp(1, low + 1 - digits) + (got == 0 ? INFINITY : 0);
-    int e;
-    frexpl(exact, &e);
-    const long double last = ldexpl(1, e <= low ? low + 1 - digits : e - digits);
-    if (fabsl(exact) > (long double)largest) { /* halfway to the next one, it rounds to infinity */
-        const bool above = fabsl(exact) >= (long double)largest + last / 2;
-        if (isinf(got)) return above || !isinf(exact) ? (got > 0) == (exact > 0) ? 0 : INFINITY : 0;
-        return above ? INFINITY : (double)(fabsl(got - exact) / last);
-    }
-    return isinf(got) ? INFINITY : (double)(fabsl(got - exact) / last);
-}
-
-static double ulps_f32(float got, double exact) {
-    return ulps((double)got, (long double)exact, 24, -126, 0x1.fffffep127);
-}
-
-static double ulps_f64(double got, long double exact) {
-    return ulps(got, exact, 53, -1022, 0x1.fffffffffffffp1023);
-}
+/* ---- errors ------------------------------------------------------------------------------ */
 
 typedef struct worst {
     double ulp, x, y, got, want;
@@ -169,7 +105,8 @@ static void run_f32(rig *r, const unary *u, worst *w) {
     if (!rig_run(r)) return;
     for (int i = 0; i < N; i++) {
         const double want = u->of((double)x[i]);
-        note(w, ulps_f32(got[i], want), (double)x[i], 0, (double)got[i], want);
+        note(w, fc_ulps(FUSEC_F32, (double)got[i], (long double)want), (double)x[i], 0,
+             (double)got[i], want);
     }
 }
 
@@ -290,7 +227,7 @@ static void check_f64(void *arg) {
             if (!rig_run(&r)) break;
             for (int i = 0; i < N; i++) {
                 const long double want = u->wide(x[i]);
-                note(&w, ulps_f64(got[i], want), x[i], 0, got[i], (double)want);
+                note(&w, fc_ulps(FUSEC_F64, got[i], want), x[i], 0, got[i], (double)want);
             }
         }
         judge(&w, u->op, (double)fc_ops[u->op].ulp64);
@@ -373,7 +310,8 @@ static void check_pair(void *arg) {
             if (!rig_run(&r)) break;
             for (int i = 0; i < N; i++) {
                 const double want = u->of((double)x[i], (double)y[i]);
-                note(&w, ulps_f32(got[i], want), (double)x[i], (double)y[i], (double)got[i], want);
+                note(&w, fc_ulps(FUSEC_F32, (double)got[i], (long double)want), (double)x[i],
+                     (double)y[i], (double)got[i], want);
             }
         }
         judge(&w, u->op, (double)fc_ops[u->op].ulp32);
@@ -412,7 +350,7 @@ static void check_pair_f64(void *arg) {
             if (!rig_run(&r)) break;
             for (int i = 0; i < N; i++) {
                 const long double want = u->wide(x[i], y[i]);
-                note(&w, ulps_f64(got[i], want), x[i], y[i], got[i], (double)want);
+                note(&w, fc_ulps(FUSEC_F64, got[i], want), x[i], y[i], got[i], (double)want);
             }
         }
         judge(&w, u->op, (double)fc_ops[u->op].ulp64);

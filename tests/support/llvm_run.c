@@ -32,9 +32,10 @@ typedef struct width {
 } width;
 
 #if defined(__x86_64__)
-static const width widths[FC_LLVM_WIDTHS] = {{NULL, 64}, {"x86-64-v3", 32}, {"x86-64", 16}};
+static const width widths[FC_LLVM_WIDTHS + 1] = {
+    {NULL, 64}, {"x86-64-v3", 32}, {"x86-64", 16}, {"x86-64-v3", 16}};
 #else
-static const width widths[FC_LLVM_WIDTHS] = {{NULL, 64}, {NULL, 32}, {NULL, 16}};
+static const width widths[FC_LLVM_WIDTHS + 1] = {{NULL, 64}, {NULL, 32}, {NULL, 16}, {NULL, 16}};
 #endif
 
 fc_llvm_run *fc_llvm_run_open(unsigned number) {
@@ -42,7 +43,7 @@ fc_llvm_run *fc_llvm_run_open(unsigned number) {
     fc_error e = {0};
     fc_cpuinfo host;
     fc_cpuinfo_get(&host);
-    if (w->cpu && w->bytes == 32 && !(host.features & FC_CPU_AVX2)) return NULL;
+    if (w->cpu && strstr(w->cpu, "v3") && !(host.features & FC_CPU_AVX2)) return NULL;
     fc_llvm_run *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->cpu = w->cpu;

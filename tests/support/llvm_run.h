@@ -7,6 +7,8 @@
 
 /* The widths: 16 lanes for this processor, 8 for AVX2, 4 for the plainest processor of the kind. */
 enum { FC_LLVM_WIDTHS = 3 };
+/* One more, 4 lanes with FMA, so that functions are vector code. */
+enum { FC_LLVM_NARROW_FMA = FC_LLVM_WIDTHS };
 typedef struct fc_llvm_run fc_llvm_run;
 
 /* NULL: no LLVM, no memory, or this processor has no such vectors. */

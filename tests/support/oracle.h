@@ -72,6 +72,12 @@ bool fc_o_float_op(fc_op op, bool wide, double a, double b, double c, double *ou
  * False when there is no reference. */
 bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out);
 
+/* The references themselves: double precision, and MPFR rounded to long double (false without it). */
+double fc_o_libm(fc_op op, double a, double b);
+bool fc_o_mpfr(fc_op op, double a, double b, long double *out);
+/* An absolute error that counts as none. */
+double fc_o_math_slack(fc_op op, fusec_dtype t, double a);
+
 /* oracle_range.c: the same on ranges */
 fc_range fc_o_point(double v);
 fc_range fc_o_anything(bool taint);

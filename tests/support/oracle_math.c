@@ -289,6 +289,32 @@ static bool wide(const bound *bd, double a, double b, fc_range *out) {
 
 #endif
 
+double fc_o_libm(fc_op op, double a, double b) {
+    return libm(op, a, b);
+}
+
+bool fc_o_mpfr(fc_op op, double a, double b, long double *out) {
+#ifdef FUSEC_TEST_MPFR
+    MPFR_DECL_INIT(x, 53);
+    MPFR_DECL_INIT(z, 53);
+    MPFR_DECL_INIT(y, 100);
+    *out = 1 / a;
+    if (op == FC_OP_rsqrt && a == 0) return true; /* MPFR's has no -inf */
+    mpfr_set_d(x, a, MPFR_RNDN);
+    mpfr_set_d(z, b, MPFR_RNDN);
+    reference(op, y, x, z);
+    *out = mpfr_get_ld(y, MPFR_RNDN);
+    return true;
+#else
+    (void)op, (void)a, (void)b, (void)out;
+    return false;
+#endif
+}
+
+double fc_o_math_slack(fc_op op, fusec_dtype t, double a) {
+    return floor_of_error(op, t, a);
+}
+
 bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out) {
     const bound *bd = bound_of(op);
     if (!bd) return false;

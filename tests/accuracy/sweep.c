@@ -1,0 +1,226 @@
+/* sweep.c - one job: threads take blocks of inputs, compute the exact results, and compare those of
+ * each device. */
+#include "tests/accuracy/accuracy.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/oracle.h"
+#include "tests/support/ulp.h"
+
+enum { B = FC_ACC_BLOCK };
+
+typedef struct worst {
+    double ulp, x, y, got;
+    long double want;
+    uint64_t wrong; /* results that are not the nearest number */
+} worst;
+
+typedef struct sweep {
+    const fc_acc_setup *setup;
+    const fc_acc_job *job;
+    fusec_program *program[FC_ACC_DEVICES];
+    _Atomic uint64_t next;
+    pthread_mutex_t lock;
+    worst at[FC_ACC_DEVICES];
+    char failure[400];
+} sweep;
+
+/* The buffers of a thread. */
+typedef struct desk {
+    double *x, *y;
+    long double *want;
+    void *in[2], *out;
+    worst at[FC_ACC_DEVICES];
+} desk;
+
+static fusec_value apply(fc_op op, fusec_value x, fusec_value y) {
+#define ONE(name)                                                                                  \
+    if (op == FC_OP_##name) return fusec_##name(x);
+#define TWO(name)                                                                                  \
+    if (op == FC_OP_##name) return fusec_##name(x, y);
+    FUSEC_OPS_UNARY(ONE)
+    FUSEC_OPS_BINARY(TWO)
+#undef ONE
+#undef TWO
+    return (fusec_value){0};
+}
+
+static bool compile(sweep *s, int d) {
+    fusec_context *ctx = s->setup->context[d];
+    fusec_graph *g = NULL;
+    if (fusec_graph_new(ctx, &g) == FUSEC_OK) {
+        const fusec_dim n = fusec_sym(g, "n");
+        const fusec_value x = fusec_input(g, "x", s->job->dtype, 1, &n);
+        const bool two = fc_ops[s->job->op].arity == 2;
+        const fusec_value y = two ? fusec_input(g, "y", s->job->dtype, 1, &n) : x;
+        fusec_output(g, "v", apply(s->job->op, x, y));
+        fusec_compile(g, &s->program[d]);
+    }
+    if (!s->program[d])
+        snprintf(s->failure, sizeof s->failure, "%s: %s", s->setup->name[d], fusec_message(ctx));
+    fusec_graph_free(g);
+    return s->program[d] != NULL;
+}
+
+/* ---- a block ---------------------------------------------------------------------------- */
+
+static size_t prepare(const fc_acc_job *j, uint64_t from, desk *k) {
+    size_t n = 0;
+    for (uint64_t at = from; n < B && at < j->last; at += j->step, n++) {
+        fc_acc_input(j, at, &k->x[n], &k->y[n]);
+        const double x = k->x[n], y = k->y[n];
+        if (j->dtype != FUSEC_F64)
+            k->want[n] = (long double)fc_o_libm(j->op, x, y);
+        else
+            fc_o_mpfr(j->op, x, y, &k->want[n]);
+        switch (j->dtype) {
+        case FUSEC_F32:
+            ((float *)k->in[0])[n] = (float)x;
+            ((float *)k->in[1])[n] = (float)y;
+            break;
+        case FUSEC_F64:
+            ((double *)k->in[0])[n] = x;
+            ((double *)k->in[1])[n] = y;
+            break;
+        default:
+            ((uint16_t *)k->in[0])[n] = (uint16_t)fc_o_bits(j->dtype, x);
+            ((uint16_t *)k->in[1])[n] = (uint16_t)fc_o_bits(j->dtype, y);
+        }
+    }
+    return n;
+}
+
+static double result(fusec_dtype t, const void *out, size_t i) {
+    if (t == FUSEC_F32) return (double)((const float *)out)[i];
+    if (t == FUSEC_F64) return ((const double *)out)[i];
+    return fc_o_value(t, ((const uint16_t *)out)[i]);
+}
+
+static void compare(const fc_acc_job *j, const desk *k, size_t n, worst *w) {
+    for (size_t i = 0; i < n; i++) {
+        const double got = result(j->dtype, k->out, i);
+        const double ulp = fc_ulps(j->dtype, got, k->want[i]);
+        if (!(ulp > 0.5)) continue;
+        const double slack = fc_o_math_slack(j->op, j->dtype, k->x[i]);
+        if (slack > 0 && fabsl((long double)got - k->want[i]) <= (long double)slack) continue;
+        w->wrong++;
+        if (ulp > w->ulp) *w = (worst){ulp, k->x[i], k->y[i], got, k->want[i], w->wrong};
+    }
+}
+
+static void fail(sweep *s, int d) {
+    pthread_mutex_lock(&s->lock);
+    if (!s->failure[0])
+        snprintf(s->failure, sizeof s->failure, "%s: %s", s->setup->name[d],
+                 fusec_message(s->setup->context[d]));
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void block(sweep *s, desk *k, uint64_t from) {
+    const size_t n = prepare(s->job, from, k);
+    const int64_t shape[1] = {(int64_t)n};
+    const int arity = fc_ops[s->job->op].arity;
+    for (int d = 0; d < FC_ACC_DEVICES; d++) {
+        if (!s->program[d]) continue;
+        fusec_tensor in[2], out;
+        for (int i = 0; i < 2; i++)
+            in[i] = (fusec_tensor){k->in[i], shape, 1, s->job->dtype, FUSEC_HOST};
+        out = (fusec_tensor){k->out, shape, 1, s->job->dtype, FUSEC_HOST};
+        if (fusec_run(s->program[d], arity, in, 1, &out) == FUSEC_OK)
+            compare(s->job, k, n, &k->at[d]);
+        else
+            fail(s, d);
+    }
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+static bool desk_open(desk *k) {
+    memset(k, 0, sizeof *k);
+    k->x = malloc(B * sizeof *k->x);
+    k->y = malloc(B * sizeof *k->y);
+    k->want = malloc(B * sizeof *k->want);
+    for (int i = 0; i < 2; i++) k->in[i] = aligned_alloc(64, B * sizeof(double));
+    k->out = aligned_alloc(64, B * sizeof(double));
+    return k->x && k->y && k->want && k->in[0] && k->in[1] && k->out;
+}
+
+static void desk_close(desk *k) {
+    free(k->x);
+    free(k->y);
+    free(k->want);
+    free(k->in[0]);
+    free(k->in[1]);
+    free(k->out);
+}
+
+static void *work(void *arg) {
+    sweep *s = arg;
+    desk k;
+    const uint64_t size = (uint64_t)B * s->job->step;
+    bool open = desk_open(&k);
+    while (open && !s->failure[0]) {
+        const uint64_t from = s->job->first + atomic_fetch_add(&s->next, 1) * size;
+        if (from >= s->job->last) break;
+        block(s, &k, from);
+    }
+    pthread_mutex_lock(&s->lock);
+    if (!open) snprintf(s->failure, sizeof s->failure, "out of memory");
+    for (int d = 0; d < FC_ACC_DEVICES; d++) {
+        const uint64_t wrong = s->at[d].wrong + k.at[d].wrong;
+        if (k.at[d].ulp > s->at[d].ulp) s->at[d] = k.at[d];
+        s->at[d].wrong = wrong;
+    }
+    pthread_mutex_unlock(&s->lock);
+    desk_close(&k);
+    return NULL;
+}
+
+static double bound_of(const fc_acc_job *j) {
+    if (j->dtype == FUSEC_F32) return (double)fc_ops[j->op].ulp32;
+    return j->dtype == FUSEC_F64 ? (double)fc_ops[j->op].ulp64 : 1;
+}
+
+/* function, dtype, device, largest error, bound, x, y, result, exact result, inputs, how many are
+ * not the nearest number */
+static bool report(const sweep *s) {
+    const fc_acc_job *j = s->job;
+    const double bound = bound_of(j);
+    bool fine = !s->failure[0];
+    if (!fine) fprintf(stderr, "fusec_accuracy: %s: %s\n", fc_ops[j->op].name, s->failure);
+    for (int d = 0; fine && d < FC_ACC_DEVICES; d++) {
+        const worst *w = &s->at[d];
+        if (!s->program[d]) continue;
+        printf("%s\t%s\t%s\t%.4f\t%g\t%a\t%a\t%a\t%La\t%llu\t%llu\n", fc_ops[j->op].name,
+               fusec_dtype_name(j->dtype), s->setup->name[d], w->ulp > 0.5 ? w->ulp : 0.5, bound,
+               w->x, w->y, w->got, w->want, (unsigned long long)((j->last - j->first) / j->step),
+               (unsigned long long)w->wrong);
+        if (!(w->ulp <= bound)) fine = false;
+    }
+    fflush(stdout);
+    return fine;
+}
+
+bool fc_acc_sweep(const fc_acc_setup *setup, const fc_acc_job *j) {
+    enum { MOST = 256 };
+    sweep s = {.setup = setup, .job = j};
+    pthread_t thread[MOST];
+    int started = 0;
+    bool fine = true;
+    for (int d = 0; d < FC_ACC_DEVICES; d++)
+        if (setup->context[d]) fine = compile(&s, d) && fine;
+    pthread_mutex_init(&s.lock, NULL);
+    while (fine && started < setup->threads && started < MOST &&
+           pthread_create(&thread[started], NULL, work, &s) == 0)
+        started++;
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&s.lock);
+    fine = report(&s);
+    for (int d = 0; d < FC_ACC_DEVICES; d++) fusec_program_free(s.program[d]);
+    return fine;
+}
