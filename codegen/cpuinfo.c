@@ -224,6 +224,9 @@ static void caches(fc_cpuinfo *c) {
     if (!c->l3) c->l3 = (size_t)8 << 20;
 }
 
+/* More than any processor has of it for each core. */
+#define CACHE_OF_CORE ((size_t)32 << 20)
+
 void fc_cpuinfo_get(fc_cpuinfo *out) {
     memset(out, 0, sizeof *out);
     detect(out);
@@ -231,4 +234,7 @@ void fc_cpuinfo_get(fc_cpuinfo *out) {
     out->cores = limit < cores ? limit : cores;
     if (out->cores < 1) out->cores = 1;
     caches(out);
+    const size_t share = (size_t)out->cores * CACHE_OF_CORE,
+                 last = out->l3 > out->l2 ? out->l3 : out->l2;
+    out->cache = last < share ? last : share;
 }

@@ -16,6 +16,7 @@ typedef struct fc_machine {
     /* llvm */
     int vector_bytes; /* 64, 32 or 16 */
     int threads;
+    size_t cache; /* bytes of the last cache that this process may count on; 0: does not matter */
     const char *cpu, *features; /* LLVM's names; NULL = the host's */
 } fc_machine;
 

@@ -13,6 +13,7 @@ fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_
     h->base.alloc = a;
     h->base.host_memory = true;
     h->base.machine.vector_bytes = cpu.vector_bytes;
+    h->base.machine.cache = cpu.cache;
     h->base.machine.threads = threads > 0 ? threads : cpu.cores;
     h->pool = fc_pool_create(a, h->base.machine.threads);
     if (!h->pool) return fc_oom(e);

@@ -287,7 +287,7 @@ static void whole_row(fc_ll *f, const char *row) {
     store_row(f);
     if (!f->any_point_store) return;
     fc_ll_emit_rows(f, f->point_needed);
-    fc_ll_vectors(f, "0", count, 1, placed_stores, NULL);
+    fc_ll_points(f, "0", count, fc_ll_is_light(f->k) ? 2 : 1, placed_stores, NULL);
 }
 
 static void span_of_row(fc_ll *f, const char *unit) {
@@ -315,6 +315,7 @@ void fc_ll_inner(fc_ll *f) {
     else
         whole_row(f, unit);
     fc_ll_for_end(f, &l, "1");
+    fc_ll_end_stream(f);
     fc_ll_end(f, "");
 }
 

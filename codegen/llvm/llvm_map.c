@@ -15,16 +15,21 @@ static void points(fc_ll *f, void *user) {
 static void part_of_row(fc_ll *f, const char *from, const char *to) {
     fc_ll_forget(f);
     fc_ll_emit_rows(f, f->point_needed);
-    fc_ll_vectors(f, from, to, fc_ll_is_light(f->k) ? 4 : 1, points, NULL);
+    fc_ll_points(f, from, to, fc_ll_is_light(f->k) ? 4 : 1, points, NULL);
 }
 
 void fc_ll_map(fc_ll *f) {
     const unsigned rows = f->cls->np - 1u; /* axes outside the lanes */
+    if (f->cls->variant & FC_LL_TILES) {
+        fc_ll_tiles(f);
+        return;
+    }
     f->lane_axis = rows;
     fc_ll_begin(f);
     if (rows == 0) {
         fc_ll_set_base(f, NULL, 0);
         part_of_row(f, "%begin", "%end");
+        fc_ll_end_stream(f);
         fc_ll_end(f, "");
         return;
     }
@@ -40,5 +45,6 @@ void fc_ll_map(fc_ll *f) {
     fc_ll_set_base(f, idx, rows);
     part_of_row(f, from, to);
     fc_ll_for_end(f, &l, "1");
+    fc_ll_end_stream(f);
     fc_ll_end(f, "");
 }

@@ -100,6 +100,29 @@ static const char *mask_of(fc_ll *f) {
  * -------------------------------------------------------------------------------------------------
  */
 
+const char *fc_ll_load_stored(fc_ll *f, uint32_t a, const char *element, const char *mask) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *type = fc_ll_stored(f, t, f->V), *at = pointer(f, a, element);
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
+    unsigned bytes = fc_dtypes[t].bytes;
+    if (!mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
+                               f->V, type));
+    return fc_ll_ins(
+        f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
+        type, sfx, at, bytes, f->V, mask, type);
+}
+
+/* The row's part of a tile; see llvm_tiles.c. */
+static const char *load_tile(fc_ll *f, uint32_t a) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, t, 1),
+                               f->tile[a], fc_ll_bin(f, "add", f->tile_row, f->x));
+    return fc_ll_unpack(f, t, f->V,
+                        fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_stored(f, t, f->V), at,
+                                  fc_dtypes[t].bytes));
+}
+
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, f->V),
@@ -115,13 +138,7 @@ static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
             "zeroinitializer)",
             type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
     }
-    const char *at = pointer(f, a, p->first);
-    if (!f->mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
-                               f->V, type));
-    return fc_ll_ins(
-        f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
-        type, sfx, at, bytes, f->V, f->mask, type);
+    return fc_ll_load_stored(f, a, p->first, f->mask);
 }
 
 static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
@@ -142,6 +159,7 @@ const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
     const fc_access *acc = &f->k->accesses.at[access];
     fusec_dtype t = acc->dtype;
     if (acc->buffer == FC_NO_BUFFER) return index_value(f, access, W);
+    if (W > 1 && f->tile && f->tile[access]) return load_tile(f, access);
     place p = {.first = NULL};
     if (W > 1) p = find(f, access);
     if (W > 1 && (p.lanes || p.move != FC_MOVE_ZERO))
@@ -192,13 +210,21 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     }
     const char *at = pointer(f, access, p.first);
     if (!f->mask) {
-        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, stored, at, bytes);
+        const bool stream = f->streaming && p.move == FC_MOVE_ONE;
+        const unsigned whole = W * bytes < 64 ? W * bytes : 64;
+        fc_ll_line(f, "store %s %s, ptr %s, align %u%s", type, stored, at, stream ? whole : bytes,
+                   stream ? ", !nontemporal !0" : "");
         return;
     }
     fc_ll_declare(
         f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, W));
     fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)", sfx,
                type, stored, at, bytes, W, f->mask);
+}
+
+const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x) {
+    const char *at = pointer(f, access, fc_ll_bin(f, "add", row_offset(f, access), x));
+    return fc_ll_ins(f, "ptrtoint ptr %s to i64", at);
 }
 
 /* ---- stack arrays

@@ -66,6 +66,67 @@ static bool can_split(const fc_kernel *k) {
  * -------------------------------------------------------------------------------------------------
  */
 
+static bool is_store(const fc_kernel *k, uint32_t access) {
+    for (size_t i = 0; i < k->stores.len; i++)
+        if (k->stores.at[i].access == access) return true;
+    return false;
+}
+
+/* Bytes of an array that an access touches: one element for each place it can be at. */
+static double touched(const fc_kernel *k, const fc_nest *n, uint32_t a) {
+    if (k->accesses.at[a].buffer == FC_NO_BUFFER) return 0;
+    double size = fc_dtypes[k->accesses.at[a].dtype].bytes;
+    const uint32_t axes = n->np + n->nr;
+    for (uint32_t i = 0; i < axes; i++)
+        if (n->stride[(size_t)a * axes + i] != 0) size *= (double)n->extent[i];
+    return size;
+}
+
+/* Whether an earlier access reads the same array: it counts once. */
+static bool seen_before(const fc_kernel *k, uint32_t a) {
+    for (uint32_t b = 0; b < a; b++)
+        if (k->accesses.at[b].buffer == k->accesses.at[a].buffer) return true;
+    return false;
+}
+
+/* A result that fills a good part of more memory than the cache holds will not be found there
+ * by whoever reads it: its stores pass by the cache. Rows must be long, or whole lines. */
+static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          uint32_t lanes) {
+    double all = 0, stored = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (!seen_before(k, a)) all += touched(k, n, a);
+        if (!is_store(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
+        const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
+        if (row < 4096 && row % 64 != 0) return false;
+        stored += touched(k, n, a);
+    }
+    return m->cache && all > (double)m->cache && stored > all / 8;
+}
+
+/* The outer axis along which most of the loads that the innermost axis walks with strides are
+ * contiguous. False: there is none, or one of the axes is short and the lanes are gathered. */
+static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32_t *across) {
+    const uint32_t lanes = n->np - 1, axes = n->np + n->nr;
+    uint32_t most = 0;
+    for (uint32_t axis = 0; axis < lanes; axis++) {
+        uint32_t count = 0;
+        for (uint32_t a = 0; a < n->naccess; a++) {
+            const int64_t *s = n->stride + (size_t)a * axes, by = s[lanes];
+            if (is_store(k, a) || k->accesses.at[a].buffer == FC_NO_BUFFER) continue;
+            count += by != 0 && by != 1 && s[axis] == 1;
+        }
+        if (count <= most || n->extent[axis] < V) continue;
+        most = count;
+        *across = axis;
+    }
+    return most > 0 && n->extent[lanes] >= V / 2;
+}
+
+static fc_move move_by(int64_t stride) {
+    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
+}
+
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
@@ -83,6 +144,16 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->move = move;
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)(m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4);
+    uint32_t across;
+    if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
+        cls->variant = FC_LL_TILES;
+        cls->teams = (uint8_t)across;
+        for (uint32_t a = 0; a < n->naccess; a++)
+            move[(size_t)a * axes + across] =
+                (uint8_t)move_by(n->stride[(size_t)a * axes + across]);
+    } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes)) {
+        cls->variant = FC_LL_STREAM;
+    }
     return FUSEC_OK;
 }
 
@@ -94,6 +165,13 @@ static void cut(fc_launch *l, int64_t units, int64_t per_task) {
     l->units = units;
     l->unit = per_task;
     l->tasks = ceil_div(units, per_task);
+}
+
+static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, fc_launch *l) {
+    const int64_t row = n->extent[n->np - 1], column = n->extent[across];
+    const int64_t blocks = ceil_div(row, FC_LL_TILE) * ceil_div(column, FC_LL_TILE);
+    cut(l, n->rows / row / column * blocks,
+        at_least_one(task_elements(k) / (FC_LL_TILE * FC_LL_TILE)));
 }
 
 static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
@@ -151,7 +229,12 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
         return FUSEC_OK;
     }
     switch (k->schedule) {
-    case FC_SCHED_MAP: launch_map(k, n, launch); break;
+    case FC_SCHED_MAP:
+        if (cls->variant & FC_LL_TILES)
+            launch_tiles(k, n, cls->teams, launch);
+        else
+            launch_map(k, n, launch);
+        break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
     case FC_SCHED_OUTER: launch_outer(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");

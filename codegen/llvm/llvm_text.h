@@ -2,7 +2,8 @@
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_reduce.c
- * (accumulators and the trees), llvm_map.c, llvm_inner.c, llvm_outer.c (schedules), llvm_emit.c
+ * (accumulators and the trees), llvm_stream.c (stores that pass by the cache), llvm_map.c,
+ * llvm_tiles.c, llvm_inner.c, llvm_outer.c (schedules), llvm_emit.c
  * (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
@@ -19,6 +20,12 @@
 #include <setjmp.h>
 
 #include "codegen/target.h"
+
+/* Bits of fc_class.variant. */
+enum {
+    FC_LL_STREAM = 1, /* contiguous point stores pass by the cache */
+    FC_LL_TILES = 2   /* maps: loads that lie along axis `teams` go through transposed tiles */
+};
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
@@ -67,7 +74,7 @@ typedef struct fc_ll {
     jmp_buf leave;
     fc_arena arena;
     unsigned V;
-    bool half; /* the processor converts f16 */
+    bool half;       /* the processor converts f16 */
     fc_rewrite math; /* vector code for functions, see math.h; NULL: libm */
 
     fc_str
@@ -108,8 +115,11 @@ typedef struct fc_ll {
     const char *run;     /* outer: i64, first element of the run */
     const char
         *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
-    const char *mask;   /* <V x i1>, NULL: all lanes are there */
-    const char *active; /* i64, number of lanes that are there */
+    bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
+    const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
+    const char *tile_row; /* i64: what f->x is added to for the element of a tile */
+    const char *mask;     /* <V x i1>, NULL: all lanes are there */
+    const char *active;   /* i64, number of lanes that are there */
     uint32_t lane_axis;
 } fc_ll;
 
@@ -190,6 +200,15 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
                    void *user);
 void fc_ll_set_mask(fc_ll *f, const char *active); /* NULL: all lanes */
 
+/* ---- llvm_stream.c
+ * ------------------------------------------------------------------------------------------- */
+
+/* fc_ll_vectors for a body with point stores: in a class that streams, whole vectors are aligned.
+ */
+void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                  void *user);
+void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */
+
 /* ---- a function
  * ------------------------------------------------------------------------------------------- */
 
@@ -213,6 +232,10 @@ const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W
 /* The value of an access (or of an index access) at the current place. */
 const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
+/* Of an access that moves by one along the lanes: its address at position x, as an i64. */
+const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
+/* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
+const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
 /* Stack arrays of `count` values; spill and fill move W values at element `at`. Masks do not
  * matter. */
 const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count);
@@ -288,6 +311,9 @@ const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const
  */
 
 void fc_ll_map(fc_ll *f);
+void fc_ll_tiles(fc_ll *f);
+enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
+bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);

@@ -1,0 +1,91 @@
+/* llvm_stream.c - stores that pass by the cache.
+ *
+ * In: a range of points whose stores are contiguous. Out: the loops over it, in which whole vectors
+ * are stored with the nontemporal mark. Invariants: a vector with the mark is aligned to itself or
+ * to a cache line, whichever is smaller, so that lines are written whole; the vectors before the
+ * first aligned one and after the last whole one are masked and stored as usual. When several
+ * results do not reach an aligned place together, none is streamed.
+ *
+ * Whether it pays follows from sizes (llvm_schedule.c): a line that will have left the cache before
+ * anybody reads it costs a read of the old line and pushes out another one. */
+#include "codegen/llvm/llvm_text.h"
+
+static bool streams(const fc_ll *f, const fc_store *s) {
+    return fc_ll_store_level(f, s) == FC_POINT &&
+           fc_class_move(f->cls, s->access, f->lane_axis) == FC_MOVE_ONE;
+}
+
+static unsigned alignment(const fc_ll *f, uint32_t access) {
+    const unsigned bytes = f->V * fc_dtypes[f->k->accesses.at[access].dtype].bytes;
+    return bytes < 64 ? bytes : 64;
+}
+
+/* Bytes from an address to the last aligned one before it. */
+static const char *beyond(fc_ll *f, uint32_t access, const char *address) {
+    return fc_ll_bin(f, "and", address, fc_ll_fmt(f, "%u", alignment(f, access) - 1));
+}
+
+/* Elements before the first aligned one of `access`, at most the whole range. */
+static const char *elements_before(fc_ll *f, uint32_t access, const char *from, const char *to) {
+    const char *at = beyond(f, access, fc_ll_bin(f, "sub", "0", fc_ll_address(f, access, from)));
+    const unsigned bytes = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
+    return fc_ll_min(f, fc_ll_bin(f, "udiv", at, fc_ll_fmt(f, "%u", bytes)),
+                     fc_ll_bin(f, "sub", to, from));
+}
+
+/* Whether the other stores are aligned where the first one is; NULL when there is no other. */
+static const char *all_aligned(fc_ll *f, size_t first, const char *from) {
+    const char *any = NULL;
+    for (size_t i = first + 1; i < f->k->stores.len; i++) {
+        const fc_store *s = &f->k->stores.at[i];
+        if (!streams(f, s)) continue;
+        const char *rest = beyond(f, s->access, fc_ll_address(f, s->access, from));
+        any = any ? fc_ll_bin(f, "or", any, rest) : rest;
+    }
+    return any ? fc_ll_ins(f, "icmp eq i64 %s, 0", any) : NULL;
+}
+
+static void stream(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                   void *user) {
+    f->streaming = true;
+    fc_ll_vectors(f, from, to, unroll, body, user);
+    f->streaming = false;
+}
+
+void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                  void *user) {
+    size_t first = 0;
+    while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
+    if (!(f->cls->variant & FC_LL_STREAM) || first == f->k->stores.len) {
+        fc_ll_vectors(f, from, to, unroll, body, user);
+        return;
+    }
+    const char *before = elements_before(f, f->k->stores.at[first].access, from, to);
+    fc_ll_if head, aligned;
+    fc_ll_if_begin(f, &head, fc_ll_ins(f, "icmp ne i64 %s, 0", before));
+    fc_ll_set_mask(f, before);
+    f->x = from;
+    body(f, user);
+    fc_ll_set_mask(f, NULL);
+    fc_ll_if_else(f, &head);
+    fc_ll_if_end(f, &head);
+    from = fc_ll_bin(f, "add", from, before);
+    const char *all = all_aligned(f, first, from);
+    if (!all) {
+        stream(f, from, to, unroll, body, user);
+        return;
+    }
+    fc_ll_if_begin(f, &aligned, all);
+    stream(f, from, to, unroll, body, user);
+    fc_ll_if_else(f, &aligned);
+    fc_ll_vectors(f, from, to, unroll, body, user);
+    fc_ll_if_end(f, &aligned);
+}
+
+/* Streamed stores are ordered by nothing but a fence: the thread that is told that this part is
+ * done may be another one. */
+void fc_ll_end_stream(fc_ll *f) {
+    if (!(f->cls->variant & FC_LL_STREAM)) return;
+    fc_ll_line(f, "fence seq_cst");
+    if (!strstr(f->decls.data, "!0 = ")) fc_str_add(&f->decls, "!0 = !{i32 1}\n");
+}
