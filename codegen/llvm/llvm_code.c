@@ -86,7 +86,8 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
-/* a[1], or what `fn` makes of both where a lane of a[0] is far from 0: a call that hardly ever runs. */
+/* a[1], or what `fn` makes of both where a lane of a[0] is far from 0: a call that hardly ever
+ * runs. */
 static const char *far_lanes(fc_ll *f, const char *fn, fusec_dtype t, unsigned W,
                              const char *const *a) {
     const char *type = fc_ll_type(f, t, W);
@@ -186,16 +187,16 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     case FC_OP_CONST:
     case FC_OP_PARAM:
     case FC_OP_COUNT: return true;
-    case FC_OP_ACC: return f->k->schedule == FC_SCHED_INNER;
+    case FC_OP_ACC: return fc_ll_along_row(f);
     case FC_OP_LOAD:
     case FC_OP_INDEX:
-        if (f->k->schedule == FC_SCHED_INNER) return ins->level == FC_ROW;
+        if (fc_ll_along_row(f)) return ins->level == FC_ROW;
         return fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis) == FC_MOVE_ZERO;
     default: break;
     }
     for (int n = 0; n < fc_instr_arity(ins); n++)
         if (!f->uniform[operand(ins, n)]) return false;
-    return f->k->schedule != FC_SCHED_INNER || ins->level == FC_ROW;
+    return !fc_ll_along_row(f) || ins->level == FC_ROW;
 }
 
 static bool once_a_row(const fc_ll *f, const fc_instr *ins, bool uniform) {

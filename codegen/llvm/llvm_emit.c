@@ -29,8 +29,7 @@ static void prepare(fc_ll *f) {
     fusec_status st = fc_legalize(&f->k->code, FC_TARGET_LLVM, &f->code, f->map);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     f->base = fc_ll_names(f, f->cls->naccess);
-    f->lane_axis =
-        f->k->schedule == FC_SCHED_INNER ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;
+    f->lane_axis = fc_ll_along_row(f) ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;
     f->row_needed = slice_of_stores(f, FC_ROW, &f->any_row_store);
     f->point_needed = slice_of_stores(f, FC_POINT, &f->any_point_store);
     fc_ll_classify(f);
@@ -41,6 +40,10 @@ static void write_functions(fc_ll *f) {
     switch (f->k->schedule) {
     case FC_SCHED_MAP: fc_ll_map(f); break;
     case FC_SCHED_INNER:
+        if (f->cls->variant & FC_LL_NARROW) {
+            fc_ll_narrow(f);
+            break;
+        }
         fc_ll_inner(f);
         if (f->cls->split) fc_ll_inner_finish(f);
         break;

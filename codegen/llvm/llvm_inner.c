@@ -237,7 +237,7 @@ static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, cons
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
     const char **partial = chunk(f, st, first, n);
     const char *number = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", first, lo), size);
-    fc_ll_push(f, st, 1, 1, "0", number, partial);
+    fc_ll_push(f, st, 1, 1, "0", number, 0, partial);
     fc_ll_for_end(f, &l, size);
     const char *all =
         fc_ll_bin(f, "add", fc_ll_bin(f, "sub", hi, lo), fc_ll_fmt(f, "%d", FC_CHUNK - 1));

@@ -114,13 +114,17 @@ const char *fc_ll_load_stored(fc_ll *f, uint32_t a, const char *element, const c
 }
 
 /* The row's part of a tile; see llvm_tiles.c. */
+static const char *in_tile(fc_ll *f, uint32_t a) {
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                     fc_ll_bin(f, "add", f->tile_row, f->x));
+}
+
 static const char *load_tile(fc_ll *f, uint32_t a) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, t, 1),
-                               f->tile[a], fc_ll_bin(f, "add", f->tile_row, f->x));
     return fc_ll_unpack(f, t, f->V,
-                        fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_stored(f, t, f->V), at,
-                                  fc_dtypes[t].bytes));
+                        fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_stored(f, t, f->V),
+                                  in_tile(f, a), fc_dtypes[t].bytes));
 }
 
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
@@ -182,10 +186,32 @@ static void store_scalar(fc_ll *f, uint32_t a, const char *element, const char *
                pointer(f, a, element), fc_dtypes[t].bytes);
 }
 
+void fc_ll_store_stored(fc_ll *f, uint32_t a, const char *element, const char *mask,
+                        const char *value) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *type = fc_ll_stored(f, t, f->V), *at = pointer(f, a, element);
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
+    unsigned bytes = fc_dtypes[t].bytes;
+    if (!mask) {
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, value, at, bytes);
+        return;
+    }
+    fc_ll_declare(
+        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, f->V));
+    fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)", sfx,
+               type, value, at, bytes, f->V, mask);
+}
+
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     fusec_dtype t = f->k->accesses.at[access].dtype;
     if (W == 1) {
         store_scalar(f, access, row_offset(f, access), value);
+        return;
+    }
+    if (f->tile && f->tile[access]) {
+        const char *packed = fc_ll_pack(f, t, W, value);
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_stored(f, t, W), packed,
+                   in_tile(f, access), fc_dtypes[t].bytes);
         return;
     }
     place p = find(f, access);
@@ -208,18 +234,12 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
             sfx, W, type, stored, W, to, bytes, W, mask_of(f));
         return;
     }
-    const char *at = pointer(f, access, p.first);
-    if (!f->mask) {
-        const bool stream = f->streaming && p.move == FC_MOVE_ONE;
-        const unsigned whole = W * bytes < 64 ? W * bytes : 64;
-        fc_ll_line(f, "store %s %s, ptr %s, align %u%s", type, stored, at, stream ? whole : bytes,
-                   stream ? ", !nontemporal !0" : "");
+    if (f->streaming && !f->mask && p.move == FC_MOVE_ONE) {
+        fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", type, stored,
+                   pointer(f, access, p.first), W * bytes < 64 ? W * bytes : 64);
         return;
     }
-    fc_ll_declare(
-        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, W));
-    fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)", sfx,
-               type, stored, at, bytes, W, f->mask);
+    fc_ll_store_stored(f, access, p.first, f->mask, stored);
 }
 
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x) {

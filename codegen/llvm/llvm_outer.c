@@ -77,7 +77,7 @@ static void reduce_run(fc_ll *f, void *user) {
     fc_ll_forget_points(f);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, fc_ll_bin(f, "add", f->element, "1"), NULL, next));
     f->element = NULL;
-    fc_ll_push(f, st, f->V, b->columns, f->column, b->run, l.carry + 1);
+    fc_ll_push(f, st, f->V, b->columns, f->column, b->run, 0, l.carry + 1);
 }
 
 static void store_run(fc_ll *f, void *user) {

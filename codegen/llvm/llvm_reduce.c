@@ -221,10 +221,10 @@ static const char *level_element(fc_ll *f, const char *level, unsigned row, cons
 /* Bit l of `count` says that level l holds 2^l partials. Adding one is binary addition: while the
  * lowest level is full, combine with it and carry. */
 void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
-                const char *count, const char *const *partial) {
+                const char *count, unsigned lowest, const char *const *partial) {
     fc_ll_loop l;
     fc_ll_loop_begin(f, &l, st->nslots + 2, fc_ll_slot_types(f, st, W, 2),
-                     fc_ll_join(f, st, count, "0", partial));
+                     fc_ll_join(f, st, count, fc_ll_fmt(f, "%u", lowest), partial));
     const char *bit = fc_ll_bin(f, "and", l.carry[0], "1");
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ne i64 %s, 0", bit));
     const char *rest = fc_ll_bin(f, "lshr", l.carry[0], "1"),
@@ -313,7 +313,7 @@ static const char **get_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, con
 const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row) {
     fc_ll_loop l;
     const char *spans = fc_ll_extra(f, FC_PB_SPANS), *span = fc_ll_for(f, &l, "0", spans);
-    fc_ll_push(f, st, W, W, "0", span, get_partial(f, st, W, span, row));
+    fc_ll_push(f, st, W, W, "0", span, 0, get_partial(f, st, W, span, row));
     fc_ll_for_end(f, &l, "1");
     return fc_ll_fold(f, st, W, W, "0", spans);
 }

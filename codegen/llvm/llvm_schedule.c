@@ -5,8 +5,9 @@
  * number of threads; results do not depend on it in any case.
  *
  *     map     one axis: units are elements. Several: blocks of rows, launch->spans of launch->span
- * elements inner   units are rows; split: launch->spans spans of a row, row by row outer   units
- * are blocks of columns; split: all blocks for span 0, then for span 1, ...
+ * elements (tiles: blocks of both axes) inner   units are rows (narrow: blocks of rows); split:
+ * launch->spans spans of a row, row by row outer   units are blocks of columns; split: all blocks
+ * for span 0, then for span 1, ...
  *
  * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
 #include "codegen/llvm/llvm_text.h"
@@ -123,6 +124,16 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
     return most > 0 && n->extent[lanes] >= V / 2;
 }
 
+static unsigned vector_of(const fc_machine *m) {
+    return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
+}
+
+/* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
+static bool is_narrow(const fc_machine *m, const fc_nest *n) {
+    return n->nr == 1 && n->count > 0 && n->count < FC_LANES &&
+           n->extent[n->np - 1] >= vector_of(m) / 2;
+}
+
 static fc_move move_by(int64_t stride) {
     return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
 }
@@ -132,10 +143,11 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
                                fc_arena *arena, fc_class *cls, fc_error *e) {
     FC_TRY(fc_class_of(n, false, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
-    const uint32_t lanes = k->schedule == FC_SCHED_INNER ? axes - 1 : n->np - 1;
+    const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, n);
+    const uint32_t lanes = inner && !narrow ? axes - 1 : n->np - 1;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
-    bool vector_indices = k->schedule == FC_SCHED_INNER && n->nr > 1;
+    bool vector_indices = inner && n->nr > 1;
     for (uint32_t a = 0; a < n->naccess; a++) {
         fc_move v = fc_class_move(cls, a, lanes);
         move[(size_t)a * axes + lanes] = (uint8_t)v;
@@ -143,9 +155,18 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     }
     cls->move = move;
     cls->wide = n->wide && vector_indices;
-    cls->vector = (uint8_t)(m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4);
+    cls->vector = (uint8_t)vector_of(m);
     uint32_t across;
-    if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
+    if (narrow) {
+        cls->variant = FC_LL_NARROW;
+        if (n->count >= cls->vector / 2) {
+            cls->variant |= FC_LL_TILES;
+            cls->teams = (uint8_t)n->np;
+            for (uint32_t a = 0; a < n->naccess; a++)
+                move[(size_t)a * axes + n->np] =
+                    (uint8_t)move_by(n->stride[(size_t)a * axes + n->np]);
+        }
+    } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
         cls->variant = FC_LL_TILES;
         cls->teams = (uint8_t)across;
         for (uint32_t a = 0; a < n->naccess; a++)
@@ -195,6 +216,12 @@ static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_
 }
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    if (cls->variant & FC_LL_NARROW) {
+        const int64_t width = n->extent[n->np - 1];
+        cut(l, n->rows / width * ceil_div(width, FC_LL_TILE),
+            at_least_one(task_elements(k) / (n->count * FC_LL_TILE)));
+        return;
+    }
     const int64_t per_task = at_least_one(task_elements(k) / at_least_one(n->count));
     if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         launch_split(k, n, INNER_SPAN, cls, l);

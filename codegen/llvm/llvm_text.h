@@ -3,7 +3,7 @@
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_reduce.c
  * (accumulators and the trees), llvm_stream.c (stores that pass by the cache), llvm_map.c,
- * llvm_tiles.c, llvm_inner.c, llvm_outer.c (schedules), llvm_emit.c
+ * llvm_tiles.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c
  * (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
@@ -24,7 +24,8 @@
 /* Bits of fc_class.variant. */
 enum {
     FC_LL_STREAM = 1, /* contiguous point stores pass by the cache */
-    FC_LL_TILES = 2   /* maps: loads that lie along axis `teams` go through transposed tiles */
+    FC_LL_TILES = 2,  /* loads that lie along axis `teams` go through transposed tiles */
+    FC_LL_NARROW = 4  /* inner: rows are so short that the lanes are neighbouring rows */
 };
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
@@ -236,6 +237,8 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
+void fc_ll_store_stored(fc_ll *f, uint32_t access, const char *element, const char *mask,
+                        const char *value);
 /* Stack arrays of `count` values; spill and fill move W values at element `at`. Masks do not
  * matter. */
 const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count);
@@ -250,6 +253,10 @@ void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
 /* ---- llvm_code.c
  * ---------------------------------------------------------------------------------------------- */
 
+/* Whether the lanes are elements of a row; otherwise they are neighbouring rows or points. */
+static inline bool fc_ll_along_row(const fc_ll *f) {
+    return f->k->schedule == FC_SCHED_INNER && !(f->cls->variant & FC_LL_NARROW);
+}
 static inline fc_level fc_ll_store_level(const fc_ll *f, const fc_store *s) {
     return f->k->schedule == FC_SCHED_MAP ? FC_POINT : (fc_level)f->k->accesses.at[s->access].level;
 }
@@ -295,9 +302,10 @@ const char **fc_ll_fill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const c
                             const char *at);
 
 /* Binary counter in st->levels, whose levels are `row` elements apart, at element `at`: adds
- * partial number `count`; combines what is there after `count` partials. */
+ * partial number `count`, each of which counts 2^lowest; combines what is there after `count`
+ * partials. */
 void fc_ll_push(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
-                const char *count, const char *const *partial);
+                const char *count, unsigned lowest, const char *const *partial);
 const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned row, const char *at,
                         const char *count);
 /* Partials of split reductions in the workspace, of one row or of V neighbouring ones. */
@@ -312,8 +320,10 @@ const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const
 
 void fc_ll_map(fc_ll *f);
 void fc_ll_tiles(fc_ll *f);
+void fc_ll_narrow(fc_ll *f);
 enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
+void fc_ll_transpose(fc_ll *f, const char *type, const char **v); /* V vectors, in place */
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);

@@ -6,6 +6,7 @@
  * bands of V rows. For each access that lies across (fc_ll_is_tiled), V vectors are loaded as they
  * lie in memory, one for each lane, transposed in registers and put into a stack array; then the
  * rows of the band are computed as those of any map, and read it from there.
+ * (No result of a map lies across: the innermost axis is that of the results.)
  *
  * At the edges a lane beyond the last column loads the last column, and rows beyond the last one
  * are masked off: nothing outside the array is touched. */
@@ -23,8 +24,6 @@ typedef struct tiles {
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t a) {
     if (!(f->cls->variant & FC_LL_TILES) || f->k->accesses.at[a].buffer == FC_NO_BUFFER)
         return false;
-    for (size_t i = 0; i < f->k->stores.len; i++)
-        if (f->k->stores.at[i].access == a) return false;
     return fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY &&
            fc_class_move(f->cls, a, f->cls->teams) == FC_MOVE_ONE;
 }
@@ -47,7 +46,7 @@ static const char *exchange(fc_ll *f, const char *type, const char *a, const cha
                      text);
 }
 
-static void transpose(fc_ll *f, const char *type, const char **v) {
+void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {
     for (unsigned step = 1; step < f->V; step *= 2)
         for (unsigned i = 0; i < f->V; i++) {
             if (i & step) continue;
@@ -67,7 +66,7 @@ static void fill_tile(fc_ll *f, const tiles *t, uint32_t a, const char *x, const
         const char *by = fc_ll_bin(f, "mul", column, fc_ll_stride(f, a, f->lane_axis));
         v[i] = fc_ll_load_stored(f, a, fc_ll_bin(f, "add", f->base[a], by), mask);
     }
-    transpose(f, type, v);
+    fc_ll_transpose(f, type, v);
     const char *at = fc_ll_bin(f, "sub", x, t->x0);
     for (unsigned i = 0; i < f->V; i++) {
         const char *to = fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%d", (int)i * FC_LL_TILE));

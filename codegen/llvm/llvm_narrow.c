@@ -1,0 +1,208 @@
+/* llvm_narrow.c - inner reductions of rows that are too short for vectors along them: the lanes are
+ * neighbouring rows, which this file calls columns, and the elements are taken one after the other.
+ *
+ * A unit is a block of FC_LL_TILE columns, numbered along the innermost kept axis first. A row has
+ * at most FC_LANES elements, so that in the tree of codegen/nest.h every element has a lane of its
+ * own and the lanes combine pairwise: what a binary counter over the elements does. Eight elements
+ * at a time are combined in registers when the code is short, and enter the counter at its fourth
+ * level; what is left over enters one by one below it.
+ *
+ * An array that lies along the rows is loaded as it lies, transposed (llvm_tiles.c) and kept in a
+ * stack array for all stages, unless rows are shorter than half a vector: then it is gathered.
+ * Results that lie along the rows take the same way back. */
+#include "codegen/llvm/llvm_text.h"
+
+enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8 };
+
+/* ---- tiles --------------------------------------------------------------------------------------
+ */
+
+static bool is_store(const fc_ll *f, uint32_t a) {
+    for (size_t i = 0; i < f->k->stores.len; i++)
+        if (f->k->stores.at[i].access == a) return true;
+    return false;
+}
+
+/* Element r of column i (from f->x); of the last one when there is no such column. */
+static const char *place(fc_ll *f, uint32_t a, unsigned i, const char *r) {
+    const char *last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), "1");
+    const char *column = fc_ll_min(f, fc_ll_bin(f, "add", f->x, fc_ll_fmt(f, "%u", i)), last);
+    const char *by = fc_ll_bin(f, "mul", column, fc_ll_stride(f, a, f->lane_axis));
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
+}
+
+static const char *in_tile(fc_ll *f, uint32_t a, unsigned i, const char *r) {
+    const char *at = fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V));
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                     fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", i * f->V)));
+}
+
+/* Elements [r, r + V) of the V columns at f->x; `mask` has those that are there. */
+static void fill_tile(fc_ll *f, uint32_t a, const char *r, const char *mask) {
+    const fusec_dtype dtype = f->k->accesses.at[a].dtype;
+    const char **v = fc_ll_names(f, f->V), *type = fc_ll_stored(f, dtype, f->V);
+    for (unsigned i = 0; i < f->V; i++) v[i] = fc_ll_load_stored(f, a, place(f, a, i, r), mask);
+    fc_ll_transpose(f, type, v);
+    for (unsigned i = 0; i < f->V; i++) {
+        const char *to = in_tile(f, a, i, r);
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], to, fc_dtypes[dtype].bytes);
+    }
+}
+
+/* The other way round. A column that is not there is masked off. */
+static void empty_tile(fc_ll *f, uint32_t a, const char *r, const char *mask) {
+    const fusec_dtype dtype = f->k->accesses.at[a].dtype;
+    const char **v = fc_ll_names(f, f->V), *type = fc_ll_stored(f, dtype, f->V);
+    for (unsigned i = 0; i < f->V; i++) {
+        const char *from = in_tile(f, a, i, r);
+        v[i] = fc_ll_ins(f, "load %s, ptr %s, align %u", type, from, fc_dtypes[dtype].bytes);
+    }
+    fc_ll_transpose(f, type, v);
+    for (unsigned i = 0; i < f->V; i++) {
+        const char *here = mask;
+        if (f->active) {
+            const char *one = fc_ll_ins(f, "icmp ult i64 %u, %s", i, f->active);
+            here = fc_ll_splat(f, "i1", one);
+            if (mask) here = fc_ll_ins(f, "and <%u x i1> %s, %s", f->V, mask, here);
+        }
+        fc_ll_store_stored(f, a, place(f, a, i, r), here, v[i]);
+    }
+}
+
+static void move_tiles(fc_ll *f, bool out, const char *r, const char *elements) {
+    const char *active = f->active, *mask = f->mask, *there = NULL;
+    if (elements) {
+        fc_ll_set_mask(f, elements);
+        there = f->mask;
+        f->active = active;
+        f->mask = mask;
+    }
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (f->tile[a] && is_store(f, a) == out) (out ? empty_tile : fill_tile)(f, a, r, there);
+}
+
+/* Between memory and the tiles: loads, or (`out`) results. */
+static void all_tiles(fc_ll *f, bool out, const char *count) {
+    bool any = false;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) any |= f->tile[a] && is_store(f, a) == out;
+    if (!any) return;
+    fc_ll_loop l;
+    fc_ll_if rest;
+    const char *whole = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%u", f->V));
+    move_tiles(f, out, fc_ll_for(f, &l, "0", whole), NULL);
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+    fc_ll_if_begin(f, &rest, fc_ll_ins(f, "icmp ne i64 %s, %s", whole, count));
+    move_tiles(f, out, whole, fc_ll_bin(f, "sub", count, whole));
+    fc_ll_if_else(f, &rest);
+    fc_ll_if_end(f, &rest);
+}
+
+/* ---- the tree -----------------------------------------------------------------------------------
+ */
+
+static void at_element(fc_ll *f, const char *r) {
+    f->element = r;
+    f->tile_row = fc_ll_bin(f, "sub", fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)), f->x);
+}
+
+static const char **element(fc_ll *f, const fc_ll_stage *st, const char *r) {
+    at_element(f, r);
+    fc_ll_forget_points(f);
+    fc_ll_emit_points(f, st->needed);
+    const char *number = st->uses_index ? fc_ll_splat(f, "i64", r) : NULL;
+    const char **acc = fc_ll_step(f, st, f->V, fc_ll_inits(f, st, f->V), number);
+    fc_ll_forget_points(f);
+    f->element = NULL;
+    return acc;
+}
+
+static void push_group(fc_ll *f, const fc_ll_stage *st, const char *r) {
+    const char **part[GROUP];
+    for (unsigned i = 0; i < GROUP; i++)
+        part[i] = element(f, st, i ? fc_ll_bin(f, "add", r, fc_ll_fmt(f, "%u", i)) : r);
+    for (unsigned n = GROUP / 2; n > 0; n /= 2)
+        for (unsigned i = 0; i < n; i++)
+            part[i] = fc_ll_combine(f, st, f->V, part[2 * i], part[2 * i + 1]);
+    const char *number = fc_ll_bin(f, "lshr", r, fc_ll_fmt(f, "%d", GROUP_LEVEL));
+    fc_ll_push(f, st, f->V, f->V, "0", number, GROUP_LEVEL, part[0]);
+}
+
+static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
+    fc_ll_loop l;
+    const char *from = "0";
+    if (fc_ll_is_light(f->k)) {
+        from = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%d", GROUP));
+        push_group(f, st, fc_ll_for(f, &l, "0", from));
+        fc_ll_for_end(f, &l, fc_ll_fmt(f, "%d", GROUP));
+    }
+    const char *r = fc_ll_for(f, &l, from, count);
+    fc_ll_push(f, st, f->V, f->V, "0", fc_ll_bin(f, "sub", r, from), 0, element(f, st, r));
+    fc_ll_for_end(f, &l, "1");
+    const char **acc = fc_ll_fold(f, st, f->V, f->V, "0", count);
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        const fc_ll_red *red = &f->red[i];
+        fc_ll_spill(f, fc_red_dtype(red->op, red->t), f->V, red->memory, "0",
+                    fc_ll_finish(f, i, f->V, acc));
+    }
+}
+
+/* ---- columns ------------------------------------------------------------------------------------
+ */
+
+static void columns(fc_ll *f, void *user) {
+    const char *count = fc_ll_extra(f, FC_PB_COUNT);
+    (void)user;
+    f->column = "0";
+    fc_ll_forget(f);
+    all_tiles(f, false, count);
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        fc_ll_emit_rows(f, f->stage[s].needed);
+        reduce(f, &f->stage[s], count);
+    }
+    fc_ll_emit_rows(f, f->row_needed);
+    fc_ll_run_stores(f, FC_ROW, f->V);
+    if (!f->any_point_store) return;
+    fc_ll_loop l;
+    fc_ll_emit_rows(f, f->point_needed);
+    at_element(f, fc_ll_for(f, &l, "0", count));
+    fc_ll_emit_points(f, f->point_needed);
+    fc_ll_run_stores(f, FC_POINT, f->V);
+    fc_ll_forget_points(f);
+    f->element = NULL;
+    fc_ll_for_end(f, &l, "1");
+    all_tiles(f, true, count);
+}
+
+static void arrays(fc_ll *f) {
+    for (uint32_t s = 0; s < f->k->nstages; s++)
+        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], LEVELS * f->V);
+    for (uint32_t i = 0; i < f->k->reductions.len; i++)
+        f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), f->V);
+    f->tile = fc_ll_names(f, f->cls->naccess);
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (fc_ll_is_tiled(f, a))
+            f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LANES,
+                                    fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
+}
+
+void fc_ll_narrow(fc_ll *f) {
+    fc_ll_loop l;
+    const char *idx[FC_MAX_AXES];
+    const unsigned outer = f->cls->np - 1u;
+    fc_ll_begin(f);
+    arrays(f);
+    const char *unit = fc_ll_for(f, &l, "%begin", "%end"), *width = fc_ll_extent(f, outer);
+    const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE);
+    const char *more = fc_ll_bin(f, "add", width, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));
+    const char *blocks = fc_ll_bin(f, "udiv", more, size), *n = fc_ll_bin(f, "udiv", unit, blocks);
+    const char *x0 = fc_ll_bin(f, "sub", unit, fc_ll_bin(f, "mul", n, blocks));
+    x0 = fc_ll_bin(f, "mul", x0, size);
+    const char *x1 = fc_ll_min(f, fc_ll_bin(f, "add", x0, size), width);
+    if (outer) fc_ll_decompose(f, n, 0, outer, idx);
+    fc_ll_set_base(f, idx, outer);
+    fc_ll_vectors(f, x0, x1, 1, columns, NULL);
+    fc_ll_for_end(f, &l, "1");
+    f->tile = NULL;
+    fc_ll_end(f, "");
+}
