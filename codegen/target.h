@@ -13,6 +13,7 @@ typedef struct fc_machine {
     fc_target_kind target;
     /* cuda */
     int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
+    bool together; /* it can launch a grid whose blocks all run at the same time */
     /* llvm */
     int vector_bytes; /* 64, 32 or 16 */
     int threads;
@@ -33,6 +34,7 @@ typedef struct fc_launch {
                             always go to FC_PB_SPANS and FC_PB_SPAN */
     size_t workspace_bytes; /* partial results */
     uint32_t tickets; /* u32 counters, zero before the first launch; the kernel leaves them zero */
+    bool together;    /* cuda: all blocks run at the same time, as they wait for each other */
     bool finish;      /* llvm, interp: a second function runs over the rows afterwards */
 } fc_launch;
 

@@ -229,8 +229,10 @@ static fusec_status launch_now(cuda_device *c, fc_stream s, cuda_code *x, const 
         g.grid[i] = (unsigned)l->grid[i];
         g.block[i] = l->block[i];
     }
-    return fc_cuda_launch(c->cuda, x->function, &g, stream_of(c, s), (void *)(uintptr_t)params,
-                          words * 8u, e);
+    void *args = (void *)(uintptr_t)params;
+    if (l->together)
+        return fc_cuda_launch_together(c->cuda, x->function, &g, stream_of(c, s), args, e);
+    return fc_cuda_launch(c->cuda, x->function, &g, stream_of(c, s), args, words * 8u, e);
 }
 
 static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class *cls,
@@ -324,6 +326,7 @@ static void set_machine(cuda_device *c) {
     m->sm_count = c->info.sm_count;
     m->max_threads_per_sm = c->info.max_threads_per_sm;
     m->shared_per_block = c->info.shared_per_block_optin;
+    m->together = c->info.together;
 }
 
 static void print_to(char *to, size_t size, const fc_alloc *a, const char *fmt, ...)
@@ -388,6 +391,7 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     if (!c) return fc_oom(e);
     c->info.sm_count = 132;
     c->info.max_threads_per_sm = 2048;
+    c->info.together = true;
     c->info.shared_per_block_optin = cc >= 90 ? 227 * 1024 : 99 * 1024;
     set_machine(c);
     print_to(c->base.name, sizeof c->base.name, a, "sm_%d", cc);

@@ -14,7 +14,15 @@ static const fc_machine big = {.target = FC_TARGET_CUDA,
                                .sm_major = 9,
                                .sm_count = 132,
                                .max_threads_per_sm = 2048,
-                               .shared_per_block = 49152};
+                               .shared_per_block = 49152,
+                               .together = true};
+/* Room for few blocks that wait for each other. */
+static const fc_machine narrow = {.target = FC_TARGET_CUDA,
+                                  .sm_major = 9,
+                                  .sm_count = 2,
+                                  .max_threads_per_sm = 1024,
+                                  .shared_per_block = 49152,
+                                  .together = true};
 static const fc_machine small = {.target = FC_TARGET_CUDA,
                                  .sm_major = 9,
                                  .sm_count = 2,
@@ -110,6 +118,19 @@ static void add_sample(jobs *js, const fc_sample *s, const fc_machine *m, uint32
     }
 }
 
+/* Sizes that make gangs on the narrow machine: with a chunk for each warp, with several rows for
+ * each gang, and walking over spans. */
+static void add_gangs(jobs *js, const fc_sample *s, size_t i) {
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
+        {2, 20000}, {5, 33000}, {7, 40004}, {1, 70000}, {1, 70001}};
+    if (s->nsizes != 2) return;
+    for (size_t k = 0; k < FC_COUNT(sizes); k++) {
+        job j = {s, sizes[k], &narrow, k % 2 ? 64 : 4, i % 2 == 0, 0};
+        add_text(js, &j);
+        (void)fc_push(&fc_libc_alloc, &js->all, j);
+    }
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static void run_job(jobs *js, const job *j) {
@@ -151,11 +172,13 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_sample(&js, &fc_samples[i], &big, 64, false, 0, 1);
         add_sample(&js, &fc_samples[i], &small, 64, i % 2 != 0, 0, 2);
         add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
+        add_gangs(&js, &fc_samples[i], i);
     }
     for (size_t i = 0; i < fc_ncuda_samples; i++) {
         add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
         add_sample(&js, &fc_cuda_samples[i], &small, 64, i % 2 != 0, 0, 2);
         add_sample(&js, &fc_cuda_samples[i], &small, i % 2 ? 4 : 8, i % 2 == 0, 1, 2);
+        add_gangs(&js, &fc_cuda_samples[i], i);
     }
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
@@ -249,8 +272,11 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"softmax", {8192, 16384}, ONE + EIGHT + WHOLE, 0, 9, false}, /* 16 warps keep the row in
                                                                        * registers
                                                                        */
-        {"softmax", {128, 1000000}, LOOP, 0, 10, false},              /* too long for that */
-        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},           /* one row over many blocks */
+        {"softmax", {4096, 50257}, ONE + EIGHT, 2, 9, false},         /* four blocks keep it */
+        {"softmax", {128, 1000000}, ONE + EIGHT + WHOLE, 2, 9, false},
+        {"softmax", {32, 40960}, ONE + EIGHT + WHOLE, 2, 8, false}, /* smaller parts, as few */
+        {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},               /* too long for that */
+        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},         /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
         {"column_sum", {16384, 16384}, 0, 1, 5, false},
         {"map_affine", {INT64_C(3) << 30}, 0, 0, 0, true},

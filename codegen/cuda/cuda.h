@@ -1,7 +1,8 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch), cuda_emit.c (the frame of every text), cuda_code.c (one instruction), cuda_red.c (a
  * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
- * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c, cuda_outer.c.
+ * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_gang.c,
+ * cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -15,7 +16,9 @@
 /* ---- how a class is read
  *
  * aligned: accesses that move by one along the inner axis take a thread's elements at once, up to
- * 16 bytes. split 1: a row (inner) or a block of rows (outer) is shared by several blocks.
+ * 16 bytes. split FC_CUDA_SPLIT: a row (inner) or a block of rows (outer) is shared by several
+ * blocks, the last of which finishes it. split FC_CUDA_GANG (inner): a row is shared by blocks that
+ * run at the same time and wait for each other (cuda_gang.c).
  *
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis; with
  * vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have
@@ -33,6 +36,7 @@ enum {
                     stages */
     FC_CUDA_LOOP /* every warp of a team walks over a span of chunks */
 };
+enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 enum { FC_CUDA_WHOLE = 64 }; /* in `variant`: the elements of a row fill whole groups */
 
@@ -166,6 +170,18 @@ enum { FC_CUDA_HOLD = 1, FC_CUDA_HELD = 2 };
 fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e);
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
 void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
+
+/* ---- rows shared by several blocks that wait for each other: see cuda_gang.c ------------------
+ */
+
+extern const char fc_cuda_gang_prelude[];
+uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts);
+void fc_cuda_gang_begin(fc_cuda_gen *g);
+void fc_cuda_gang_end(fc_cuda_gen *g);
+void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage);
+void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *first, unsigned elements);
+/* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
+unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 

@@ -4,6 +4,8 @@
  * In: a kernel and a class. Out: CUDA C that includes nothing and depends on nothing else. What a
  * kernel computes comes from legalised code (g->code), in which stores and reductions are found
  * again through g->store_value and g->red_value. */
+#include <stdio.h>
+
 #include "codegen/cuda/cuda.h"
 
 /* ---- prelude -------------------------------------------------------------------------------- */
@@ -246,6 +248,7 @@ static void prelude(fc_cuda_gen *g) {
     fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n", (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
+    if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
@@ -363,19 +366,26 @@ static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
     g->done[v] = 1;
 }
 
-static void entry(fc_cuda_gen *g, const char *name) {
-    /* how many blocks there should be room for: what the compiler takes as leave to use registers,
-     * so that all loads of a batch are under way before the first is used */
-    const char *blocks = "";
-    unsigned threads = fc_cuda_block_threads(g->k, g->cls);
-    if (g->k->schedule == FC_SCHED_OUTER) blocks = ", 2";
+/* How many blocks of an SM there should be room for, 0 for any number: what the compiler takes as
+ * leave to use registers, so that all loads of a batch are under way before the first is used. A
+ * gang relies on it. */
+static unsigned blocks_of_sm(const fc_cuda_gen *g, unsigned threads) {
+    if (g->cls->split == FC_CUDA_GANG) return fc_cuda_gang_threads(g->k, g->cached) / threads;
+    if (g->k->schedule == FC_SCHED_OUTER) return 2;
     if (g->k->schedule == FC_SCHED_INNER && (g->cls->variant & 15) == FC_CUDA_LOOP &&
         g->k->accesses.len <= 6 && threads <= 512)
-        blocks = threads == 512 ? ", 2" : ", 4";
+        return threads == 512 ? 2 : 4;
+    return 0;
+}
+
+static void entry(fc_cuda_gen *g, const char *name) {
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls), blocks = blocks_of_sm(g, threads);
+    char bounds[32];
+    snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
     fc_cuda_line(
         &g->t,
-        "extern \"C\" __global__ void __launch_bounds__(%u%s) %s(const __grid_constant__ P p) {",
-        threads, blocks, name);
+        "extern \"C\" __global__ void __launch_bounds__(%s) %s(const __grid_constant__ P p) {",
+        bounds, name);
     arguments(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->code.ins.at[v].op == FC_OP_PARAM)

@@ -12,6 +12,9 @@
  * - FC_CUDA_LOOP: every warp walks over a span of chunks; with split the last block of a row
  *   finishes it.
  *
+ * ONE and LOOP can be spread over a gang of blocks (cuda_gang.c): `warp` counts through all of
+ * them.
+ *
  * Threads without a row work on the last one with `here` = 0 elements: they take part in every
  * exchange. */
 #include <stdio.h>
@@ -23,7 +26,8 @@ enum { QUAD = 4 };
 typedef struct inner {
     fc_cuda_gen *g;
     unsigned team;  /* threads of a row */
-    unsigned warps; /* of a row */
+    unsigned warps; /* of a row (of a part of it) */
+    bool gang;      /* rows are shared by blocks that wait for each other */
     int its, batch; /* iterations of a chunk, and those whose loads are in flight together */
     fc_cuda_group quad;
 } inner;
@@ -138,14 +142,22 @@ static void team_rows(const inner *in) {
     fc_cuda_gen *g = in->g;
     unsigned rows = fc_cuda_block(in->team) / in->team;
     const char *block = g->cls->split ? "blockIdx.y" : "blockIdx.x";
-    fc_cuda_line(&g->t, "const ix place = (ix)%s * %u + (ix)(threadIdx.x / %u);", block, rows,
-                 in->team);
-    fc_cuda_line(&g->t, "const bool live = place < rows;");
-    fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
-    fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    if (in->gang) {
+        fc_cuda_gang_begin(g);
+        fc_cuda_line(&g->t, "const bool live = true;");
+        fc_cuda_line(&g->t, "const ix here = count;");
+    } else {
+        fc_cuda_line(&g->t, "const ix place = (ix)%s * %u + (ix)(threadIdx.x / %u);", block, rows,
+                     in->team);
+        fc_cuda_line(&g->t, "const bool live = place < rows;");
+        fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
+        fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    }
     fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
                  in->team < 32 ? in->team : 32);
-    if (in->warps > 1)
+    if (in->gang)
+        fc_cuda_line(&g->t, "const ix warp = part * %u + (ix)(threadIdx.x / 32);", in->warps);
+    else if (in->warps > 1)
         fc_cuda_line(&g->t, "const int warp = (int)(threadIdx.x %% %u / 32);", in->team);
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
@@ -163,6 +175,13 @@ static void join_warps(const inner *in, unsigned stage, const char *array) {
     fc_cuda_line(&g->t, "__syncthreads();");
     FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(%s%u[threadIdx.x / %u * %u + lane %% %u], %u);", r,
                       array, r, in->team, w, w, w);
+}
+
+/* The same for the blocks of a gang. */
+static void join_parts(const inner *in, unsigned stage) {
+    if (!in->gang) return;
+    fc_cuda_gang_exchange(in->g, stage);
+    join_warps(in, stage, "l");
 }
 
 static void finish(fc_cuda_gen *g, unsigned stage) {
@@ -281,6 +300,11 @@ static void one_stage(const inner *in, unsigned stage) {
     if (both) fc_cuda_line(&g->t, "}");
     fc_cuda_now_held(g);
     join_warps(in, stage, "m");
+    if (in->gang && stage == 0) {
+        fc_cuda_line(&g->t, "const ix first = part * %u;", in->warps * FC_CHUNK);
+        fc_cuda_gang_ahead(g, "first", in->warps * FC_CHUNK);
+    }
+    join_parts(in, stage);
     finish(g, stage);
     fc_cuda_line(&g->t, "}");
 }
@@ -295,6 +319,7 @@ static void emit_one(inner *in) {
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
         one_pass(in, FC_CUDA_STORES, "here");
+    if (in->gang) fc_cuda_gang_end(g);
 }
 
 /* ---- spans of chunks ------------------------------------------------------------------------ */
@@ -385,7 +410,8 @@ static void loop_stage(const inner *in, unsigned stage) {
     chunks(in, stage);
     FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
     join_warps(in, stage, "m");
-    if (g->cls->split) last_block(in);
+    if (g->cls->split == FC_CUDA_SPLIT) last_block(in);
+    join_parts(in, stage);
     finish(g, stage);
     fc_cuda_line(&g->t, "}");
 }
@@ -395,7 +421,9 @@ static void emit_loop(inner *in) {
     team_rows(in);
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
     const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
-    if (in->warps > 1)
+    if (in->gang)
+        fc_cuda_line(&g->t, "const ix begin = warp * span;");
+    else if (in->warps > 1)
         fc_cuda_line(&g->t, "const ix begin = (%s * %u + warp) * span;", block, in->warps);
     else
         fc_cuda_line(&g->t, "const ix begin = %s * span;", block);
@@ -403,6 +431,7 @@ static void emit_loop(inner *in) {
     for (unsigned s = 0; s < g->k->nstages; s++) loop_stage(in, s);
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
         chunks(in, FC_CUDA_STORES);
+    if (in->gang) fc_cuda_gang_end(g);
 }
 
 /* ---- entry ---------------------------------------------------------------------------------- */
@@ -413,7 +442,7 @@ void fc_cuda_emit_inner(fc_cuda_gen *g) {
         emit_thread(g);
         return;
     }
-    inner in = {.g = g, .team = 1u << g->cls->teams};
+    inner in = {.g = g, .team = 1u << g->cls->teams, .gang = g->cls->split == FC_CUDA_GANG};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, QUAD);

@@ -209,13 +209,69 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     if (l->spans < 2) return false;
     l->span = span * FC_CHUNK;
     cls->variant = FC_CUDA_LOOP;
-    cls->split = 1;
+    cls->split = FC_CUDA_SPLIT;
     grid_of_rows(n, cls, SPLIT_WARPS * 32, l);
     l->grid[0] = (uint64_t)l->spans;
     l->grid[1] = (uint64_t)n->rows;
     l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
     l->tickets = (uint32_t)n->rows;
     return true;
+}
+
+/* ---- gangs: rows that are needed several times and that one block can't hold ------------------
+ */
+
+enum { GANG_MOST = 512, GANG_LEAST = 256 }; /* threads of a block */
+
+/* A thread that keeps at most 32 registers' worth of a row gets along with 64 registers, so that
+ * 1024 threads run on an SM with its 65536 registers; else it gets 128. */
+unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached) {
+    unsigned bytes = 0;
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32;
+    return bytes <= 128 ? 1024 : 512;
+}
+
+/* Blocks of `team` threads, each with `span` elements of a row. */
+static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                      const uint8_t *cached, unsigned team, int64_t span, fc_class *cls,
+                      fc_launch *l) {
+    unsigned of_sm = fc_cuda_gang_threads(k, cached);
+    if (!m->together || of_sm > (unsigned)m->max_threads_per_sm) return false;
+    int64_t capacity = (int64_t)m->sm_count * (of_sm / team), parts = ceil_div(n->count, span);
+    if (parts < 2 || parts > capacity || parts > team) return false;
+    int64_t gangs = capacity / parts < n->rows ? capacity / parts : n->rows;
+    cls->split = FC_CUDA_GANG;
+    cls->teams = (uint8_t)log2_of(team);
+    l->together = true;
+    l->spans = parts;
+    l->span = span;
+    l->block[0] = team;
+    l->grid[0] = (uint64_t)(gangs * parts);
+    l->tickets = fc_cuda_gang_tickets(k, gangs, parts);
+    return true;
+}
+
+/* Each warp of a gang keeps one chunk; cls says how, but for the team. */
+static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          const uint8_t *cached, fc_class *cls, fc_launch *l) {
+    int64_t blocks = n->rows * ceil_div(ceil_div(n->count, FC_CHUNK), GANG_MOST / 32);
+    unsigned team = blocks < m->sm_count ? GANG_LEAST : GANG_MOST;
+    return gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l);
+}
+
+/* Rows that a gang can't keep either, if there are fewer of them than would fill the machine: its
+ * blocks walk over them. */
+static bool gang_loop_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                               uint8_t *cached, fc_class *cls, fc_launch *l) {
+    int64_t span = GANG_LEAST / 32 * FC_CHUNK,
+            most = (int64_t)m->sm_count * (1024 / GANG_LEAST) / n->rows;
+    if (n->rows >= m->sm_count || n->count < 4 * span) return false;
+    if (most > GANG_LEAST) most = GANG_LEAST;
+    while (ceil_div(n->count, span) > most) span *= 2;
+    memset(cached, 0, n->naccess);
+    cls->variant = FC_CUDA_LOOP;
+    return gang_fits(m, k, n, cached, GANG_LEAST, span, cls, l);
 }
 
 static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
@@ -249,21 +305,26 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         if (split_schedule(m, k, n, cls, l)) return FUSEC_OK;
         team = 32 * pow2_up(chunks);
     }
+    bool several = k->nstages + (unsigned)has_point_stores(k) > 1, all,
+         whole = n->count > 0 && n->count % 4 == 0;
+    cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
+    cls->teams = (uint8_t)log2_of(team < GANG_MOST ? team : GANG_MOST);
+    uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
+    if (!cached) return fc_oom(e);
+    FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
+    bool few = n->rows * 2 < m->sm_count && chunks >= 16;
+    if (several && all && (few || team > 1024) && gang_schedule(m, k, n, cached, cls, l))
+        return FUSEC_OK;
     if (team <= 1024) {
-        bool whole = n->count > 0 && n->count % 4 == 0;
-        cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
         cls->teams = (uint8_t)log2_of(team);
-        uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
-        if (!cached) return fc_oom(e);
-        bool all;
+        memset(cached, 0, n->naccess);
         FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
-        bool several = k->nstages + (unsigned)has_point_stores(k) > 1;
         if (chunks <= 1 || (several && all)) {
             grid_of_rows(n, cls, team, l);
             return FUSEC_OK;
         }
     }
-    loop_schedule(m, n, cls, l);
+    if (!several || !gang_loop_schedule(m, k, n, cached, cls, l)) loop_schedule(m, n, cls, l);
     return FUSEC_OK;
 }
 
@@ -367,7 +428,7 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     l->grid[1] = (uint64_t)l->spans;
     cls->teams = (uint8_t)log2_of(x);
     cls->aligned = v > 1;
-    cls->split = l->spans > 1;
+    cls->split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
     if (cls->split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
         l->tickets = outer_tickets(l->spans, blocks, y);

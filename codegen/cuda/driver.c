@@ -175,10 +175,15 @@ static const attribute attributes[] = {
     {106, AT(max_blocks_per_sm), false},
     {111, AT(shared_reserved), false},
 };
-enum { ATTRIBUTE_CC_MAJOR = 75, ATTRIBUTE_CC_MINOR = 76, ATTRIBUTE_POOLS = 115 };
+enum {
+    ATTRIBUTE_CC_MAJOR = 75,
+    ATTRIBUTE_CC_MINOR = 76,
+    ATTRIBUTE_TOGETHER = 95,
+    ATTRIBUTE_POOLS = 115
+};
 
 static fusec_status read_attributes(fc_cuda *c, fc_cuda_info *out, fc_error *e) {
-    int major = 0, minor = 0, pools = 0;
+    int major = 0, minor = 0, pools = 0, together = 0;
     for (size_t i = 0; i < FC_COUNT(attributes); i++) {
         const attribute *a = &attributes[i];
         int value = 0;
@@ -192,6 +197,8 @@ static fusec_status read_attributes(fc_cuda *c, fc_cuda_info *out, fc_error *e) 
     if (result != CU_OK) return fc_cuda_result(c, result, "cuDeviceGetAttribute", e);
     out->cc = major * 10 + minor;
     if (c->fn.device_attribute(&pools, ATTRIBUTE_POOLS, out->device) != CU_OK) pools = 0;
+    if (c->fn.device_attribute(&together, ATTRIBUTE_TOGETHER, out->device) != CU_OK) together = 0;
+    out->together = together && c->fn.launch_together;
     out->memory_pools = pools && c->fn.mem_alloc_async && c->fn.mem_free_async;
     if (out->shared_per_block_optin < out->shared_per_block)
         out->shared_per_block_optin = out->shared_per_block;
@@ -302,6 +309,14 @@ fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
     /* The tags of the packed form: 1 is followed by the block, 2 by its size, 0 ends the list. */
     void *extra[] = {(void *)1, args, (void *)2, &args_size, (void *)0};
     return launch(c, f, g, s, NULL, extra, e);
+}
+
+fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
+                                     fc_cu_stream s, void *args, fc_error *e) {
+    void *params[] = {args}; /* one parameter, which is the whole block */
+    CALL("cuLaunchCooperativeKernel",
+         launch_together(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
+                         g->block[2], g->shared, s, params));
 }
 
 fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,

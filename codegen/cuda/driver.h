@@ -52,6 +52,7 @@ typedef struct fc_cu_pool_ *fc_cu_pool;
     X(int, func_set_attribute, "cuFuncSetAttribute", (fc_cu_function f, int attribute, int value), 1) \
     X(int, occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks, fc_cu_function f, int block, size_t shared), 1) \
     X(int, launch, "cuLaunchKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params, void **extra), 1) \
+    X(int, launch_together, "cuLaunchCooperativeKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params), 0) \
     X(int, mem_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total), 1)                    \
     X(int, mem_alloc, "cuMemAlloc_v2", (fc_cu_ptr *p, size_t bytes), 1)                            \
     X(int, mem_free, "cuMemFree_v2", (fc_cu_ptr p), 1)                                             \
@@ -124,6 +125,7 @@ typedef struct fc_cuda_info {
     int l2_bytes;
     int clock_khz, memory_clock_khz, memory_bus_bits; /* 0 when the driver does not tell */
     bool memory_pools;                                /* the async allocator works */
+    bool together;                                    /* so does fc_cuda_launch_together */
     uint64_t total_memory;
 } fc_cuda_info;
 fusec_status fc_cuda_device(fc_cuda *c, int ordinal, fc_cuda_info *out, fc_error *e);
@@ -164,6 +166,10 @@ typedef struct fc_cuda_grid {
 /* The arguments as one packed block, laid out like a C struct of them ... */
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
                             void *args, size_t args_size, fc_error *e);
+/* The same with all blocks running at the same time, so that they may wait for each other; more
+ * blocks than the device has room for are an error. */
+fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
+                                     fc_cu_stream s, void *args, fc_error *e);
 /* ... or as an array of pointers to them. */
 fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
                                  fc_cu_stream s, void **args, fc_error *e);

@@ -2,8 +2,8 @@
  *
  * The text of a kernel is compiled after this header with FC_EMULATE defined. Every thread of a
  * block is a fiber that runs until it reaches a barrier or a shuffle; blocks run one after the
- * other. A barrier that not all threads reach, or a shuffle that not all lanes reach, ends the
- * launch with `false`.
+ * other, or, where they wait for each other (`together`), each in a thread of the host. A barrier
+ * that not all threads reach, or a shuffle that not all lanes reach, ends the launch with `false`.
  *
  * What differs from a device: libm's functions, no memory model (fences do nothing), no limits. */
 #ifndef FUSEC_TESTS_SUPPORT_CUDA_EMU_H
@@ -16,6 +16,8 @@
 #include <ucontext.h>
 
 #include <functional>
+#include <memory>
+#include <thread>
 #include <vector>
 
 namespace fc_emu {
@@ -25,8 +27,10 @@ struct index3 {
 };
 enum state { READY, AT_BLOCK, AT_WARP, DONE };
 
+enum { STACK = 64 << 10 };
+
 struct fiber {
-    std::vector<char> stack;
+    std::unique_ptr<char[]> stack; /* not filled: pages that are never touched cost nothing */
     ucontext_t start;
     jmp_buf at;
     bool begun;
@@ -43,8 +47,8 @@ struct machine {
     jmp_buf home;
     const std::function<void()> *body;
 };
-inline machine m;
-inline index3 block, grid, threads;
+inline thread_local machine m;
+inline thread_local index3 block, grid, threads;
 
 inline void wait(state s) {
     m.current->now = s;
@@ -71,8 +75,8 @@ inline void prepare(fiber &f, unsigned t) {
     f.turn = 0;
     f.thread = {t % threads.x, t / threads.x % threads.y, t / threads.x / threads.y};
     getcontext(&f.start);
-    f.start.uc_stack.ss_sp = f.stack.data();
-    f.start.uc_stack.ss_size = f.stack.size();
+    f.start.uc_stack.ss_sp = f.stack.get();
+    f.start.uc_stack.ss_size = STACK;
     f.start.uc_link = nullptr;
     makecontext(&f.start, enter, 0);
 }
@@ -110,15 +114,40 @@ inline bool run_block() {
     return true;
 }
 
-inline bool launch(const unsigned g[3], const unsigned b[3], const std::function<void()> &body) {
+inline void begin(const unsigned g[3], const unsigned b[3], const std::function<void()> &body) {
     grid = {g[0], g[1], g[2]};
     threads = {b[0], b[1], b[2]};
     unsigned n = b[0] * b[1] * b[2];
     if (m.fibers.size() < n) m.fibers.resize(n);
     for (fiber &f : m.fibers)
-        if (f.stack.empty()) f.stack.resize(64 << 10);
+        if (!f.stack) f.stack.reset(new char[STACK]);
     m.exchange.assign((n + 31) / 32 * 64, 0);
     m.body = &body;
+}
+
+/* All blocks (along x) at once. */
+inline bool launch_together(const unsigned g[3], const unsigned b[3],
+                            const std::function<void()> &body) {
+    std::vector<std::thread> all;
+    std::vector<char> good(g[0]);
+    for (unsigned x = 0; x < g[0]; x++)
+        all.emplace_back([&, x] {
+            begin(g, b, body);
+            block = {x, 0, 0};
+            good[x] = run_block();
+        });
+    bool ok = true;
+    for (unsigned x = 0; x < g[0]; x++) {
+        all[x].join();
+        ok = ok && good[x];
+    }
+    return ok;
+}
+
+inline bool launch(const unsigned g[3], const unsigned b[3], bool together,
+                   const std::function<void()> &body) {
+    if (together) return launch_together(g, b, body);
+    begin(g, b, body);
     for (block.z = 0; block.z < g[2]; block.z++)
         for (block.y = 0; block.y < g[1]; block.y++)
             for (block.x = 0; block.x < g[0]; block.x++)
@@ -153,7 +182,7 @@ template <typename T, typename F> T bits(F from) {
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __shared__      static
+#define __shared__      static thread_local
 #define __grid_constant__
 #define __launch_bounds__(...)
 
@@ -167,10 +196,10 @@ static inline void __syncthreads() {
 }
 static inline void __threadfence() {}
 static inline unsigned atomicAdd(unsigned *p, unsigned v) {
-    unsigned old = *p;
-    *p += v;
-    return old;
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
+#define FC_PAUSE() std::this_thread::yield()
+static inline void fc_ahead(const void *) {}
 template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
     return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
 }

@@ -44,8 +44,9 @@ unsigned fc_cuda_host_add(fc_cuda_host *h, const char *text) {
     unsigned n = h->count++;
     fprintf(h->file[n % h->parts],
             "namespace n%u {\n%s\nextern \"C\" bool run_k%u(const long long *w, const unsigned *g, "
-            "const unsigned *b) "
-            "{\n    P p;\n    memcpy(&p, w, sizeof p);\n    return fc_emu::launch(g, b, [&] { "
+            "const unsigned *b, bool together) "
+            "{\n    P p;\n    memcpy(&p, w, sizeof p);\n    return fc_emu::launch(g, b, together, "
+            "[&] { "
             "k%u(p); });\n}\n}\n",
             n, text, n, n);
     return h->count;
@@ -59,7 +60,8 @@ bool fc_cuda_host_build(fc_cuda_host *h) {
         h->file[i] = NULL;
         at += (size_t)snprintf(
             command + at, sizeof command - at,
-            "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing -U_FORTIFY_SOURCE "
+            "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+            "-U_FORTIFY_SOURCE "
             "-fsanitize=alignment,bounds,integer-divide-by-zero -fsanitize-undefined-trap-on-error "
             "-I%s %s/part%u.cc -o %s/part%u.so & ",
             compiler, FUSEC_SOURCE_DIR, h->folder, i, h->folder, i);
@@ -76,7 +78,7 @@ bool fc_cuda_host_build(fc_cuda_host *h) {
 }
 
 bool fc_cuda_host_run(fc_cuda_host *h, unsigned number, const fc_launch *l, const int64_t *words) {
-    typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *);
+    typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *, bool);
     char name[32];
     snprintf(name, sizeof name, "run_k%u", number);
     void *symbol = dlsym(h->library[number % h->parts], name);
@@ -84,7 +86,7 @@ bool fc_cuda_host_run(fc_cuda_host *h, unsigned number, const fc_launch *l, cons
     memcpy(&run, &symbol, sizeof run);
     unsigned grid[3];
     for (int i = 0; i < 3; i++) grid[i] = (unsigned)l->grid[i];
-    return run && run((const long long *)words, grid, l->block);
+    return run && run((const long long *)words, grid, l->block, l->together);
 }
 
 void fc_cuda_host_close(fc_cuda_host *h) {

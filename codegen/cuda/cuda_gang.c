@@ -1,0 +1,156 @@
+/* cuda_gang.c - a gang: the blocks that share a row and wait for each other's parts of it.
+ *
+ * In: a kernel of the inner schedule with cls->split == FC_CUDA_GANG. A launch has as many blocks
+ * as run at the same time (fc_launch.together), in gangs of `parts` (FC_PB_SPANS); a gang takes row
+ * after row. Part p of a row is an aligned power-of-two number of chunks, so what a block makes of
+ * it is a subtree, and the parts are joined in order of p.
+ *
+ * Exchange n of a gang: every block publishes its accumulators, every block waits for those of all
+ * others. Each 32-bit word of an accumulator travels with the low 32 bits of n in one 64-bit store,
+ * so that a word is there as soon as its number is, without fences. Exchanges use two sets of slots
+ * in turn: whoever publishes n + 2 has seen all n + 1, and so nobody still reads n. The slots lie
+ * in the tickets; they are zero before the first exchange (numbers start at 1), and the last block
+ * of a gang to leave makes them zero again.
+ *
+ * While a gang works on a row, its next one is on the way to the L2 (fc_cuda_gang_ahead). */
+#include "codegen/cuda/cuda.h"
+
+const char fc_cuda_gang_prelude[] =
+    "#ifndef FC_EMULATE\n"
+    "#define FC_PAUSE()\n"
+    "FC_INLINE void fc_ahead(const void *p) {\n"
+    "    asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(p));\n"
+    "}\n"
+    "#endif\n"
+    "template <typename R>\n"
+    "FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x, unsigned int n) {\n"
+    "    const int words = ((int)sizeof(R) + 3) / 4;\n"
+    "    unsigned int w[words] = {0};\n"
+    "    memcpy(w, &x, sizeof(R));\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < words; i++) slot[i] = (unsigned long long)n << 32 | w[i];\n"
+    "}\n"
+    "template <typename R>\n"
+    "FC_INLINE R fc_await(const volatile unsigned long long *slot, unsigned int n) {\n"
+    "    const int words = ((int)sizeof(R) + 3) / 4;\n"
+    "    unsigned int w[words];\n"
+    "    R x;\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < words; i++) {\n"
+    "        unsigned long long v;\n"
+    "        while ((unsigned int)((v = slot[i]) >> 32) != n) FC_PAUSE();\n"
+    "        w[i] = (unsigned int)v;\n"
+    "    }\n"
+    "    memcpy(&x, w, sizeof(R));\n"
+    "    return x;\n"
+    "}\n";
+
+enum { LINE = 128 }; /* bytes that a prefetch brings */
+
+static unsigned words_of(const fc_kernel *k, size_t r) {
+    return (unsigned)(fc_cuda_red_bytes(&k->reductions.at[r]) + 3) / 4;
+}
+
+static unsigned all_words(const fc_kernel *k) {
+    unsigned n = 0;
+    for (size_t r = 0; r < k->reductions.len; r++) n += words_of(k, r);
+    return n;
+}
+
+/* Two sets of slots of 64 bits, a counter of blocks that have left, and room to align them. */
+uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts) {
+    return (uint32_t)(gangs * parts * all_words(k) * 4 + gangs + 2);
+}
+
+/* Opens the loop over the rows of this block's gang: row, part. */
+void fc_cuda_gang_begin(fc_cuda_gen *g) {
+    fc_cuda_text *t = &g->t;
+    unsigned words = all_words(g->k);
+    fc_cuda_line(t, "const ix parts = (ix)p.w[%u];", (unsigned)g->l.extra + FC_PB_SPANS);
+    fc_cuda_line(t, "const ix gang = fc_quotient((ix)blockIdx.x, parts);");
+    fc_cuda_line(t, "const ix gangs = fc_quotient((ix)gridDim.x, parts);");
+    fc_cuda_line(t, "const ix part = (ix)blockIdx.x - gang * parts;");
+    fc_cuda_line(
+        t,
+        "unsigned long long *const slots = (unsigned long long *)((p.w[%u] + 7) / 8 * 8) + "
+        "gang * parts * %u;",
+        (unsigned)g->l.extra + FC_PB_TICKETS, 2 * words);
+    fc_cuda_line(t, "unsigned int exchange = 0;");
+    fc_cuda_line(t, "#pragma unroll 1");
+    fc_cuda_line(t, "for (ix row = gang; row < rows; row += gangs) {");
+}
+
+/* Closes it, and leaves the slots as they were found. */
+void fc_cuda_gang_end(fc_cuda_gen *g) {
+    fc_cuda_text *t = &g->t;
+    unsigned words = all_words(g->k);
+    fc_cuda_line(t, "}");
+    fc_cuda_line(
+        t,
+        "unsigned int *const left = (unsigned int *)(slots + (gangs - gang) * parts * %u) + "
+        "gang;",
+        2 * words);
+    fc_cuda_line(t, "__shared__ bool last;");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "if (threadIdx.x == 0) last = atomicAdd(left, 1u) == (unsigned int)parts - 1;");
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "if (!last) return;");
+    fc_cuda_line(t, "if (threadIdx.x == 0) *left = 0;");
+    fc_cuda_line(t, "for (ix i = (ix)threadIdx.x; i < parts * %u; i += %u) slots[i] = 0;",
+                 2 * words, fc_cuda_block_threads(g->k, g->cls));
+}
+
+/* x*: of the block; becomes that of the parts that this thread's warp is responsible for, which the
+ * caller joins over the warps. A block has at least as many threads as a row has parts. */
+void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage) {
+    fc_cuda_text *t = &g->t;
+    unsigned words = all_words(g->k), at = 0;
+    fc_cuda_line(t, "exchange++;");
+    fc_cuda_line(t, "{");
+    fc_cuda_line(t, "unsigned long long *const now = slots + (exchange & 1) * parts * %u;", words);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (g->k->reductions.at[r].stage == stage) {
+            fc_cuda_line(t,
+                         "if (threadIdx.x == 0) fc_publish(now + part * %u + %u, x%u, exchange);",
+                         words, at, r);
+        }
+        at += words_of(g->k, r);
+    }
+    at = 0;
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (g->k->reductions.at[r].stage == stage) {
+            fc_cuda_line(t, "x%u = red%u_start();", r, r);
+            fc_cuda_line(
+                t,
+                "if ((ix)threadIdx.x < parts) x%u = fc_await<red%u>(now + (ix)threadIdx.x * "
+                "%u + %u, exchange);",
+                r, r, words, at);
+        }
+        at += words_of(g->k, r);
+    }
+    fc_cuda_line(t, "}");
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(x%u, 32);", r, r);
+}
+
+/* Asks for the part that this block will have of its gang's next row. Of loads with one reduced
+ * axis, along which they move by one. `first` and `elements`: of the part, in element numbers. */
+void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *first, unsigned elements) {
+    fc_cuda_text *t = &g->t;
+    if (g->cls->nr != 1) return;
+    fc_cuda_line(t, "if (row + gangs < rows) {");
+    fc_cuda_line(t, "const ix ahead = row + gangs;");
+    fc_cuda_indices(g, 0, g->np, "ahead");
+    fc_cuda_bases(g, g->np);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        const fc_access *access = &g->k->accesses.at[a];
+        bool moves = false;
+        for (uint32_t x = 0; x < g->np; x++)
+            if (fc_class_move(g->cls, a, x) != FC_MOVE_ZERO) moves = true;
+        if (!g->cached[a] || !moves || fc_class_move(g->cls, a, g->np) != FC_MOVE_ONE) continue;
+        unsigned line = LINE / fc_dtypes[access->dtype].bytes;
+        fc_cuda_line(t, "for (ix k = %s + (ix)threadIdx.x * %u; k < %s + %u && k < count; k += %u)",
+                     first, line, first, elements, fc_cuda_block_threads(g->k, g->cls) * line);
+        fc_cuda_line(t, "    fc_ahead(a%u + b%u + k);", (unsigned)access->buffer, (unsigned)a);
+    }
+    fc_cuda_line(t, "}");
+}
