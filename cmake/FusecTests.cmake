@@ -67,6 +67,18 @@ if(MPFR_FOUND)
   target_compile_definitions(fusec_accuracy PRIVATE FUSEC_TEST_MPFR=1)
 endif()
 
+# Random graphs for as long as wanted.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/support/oracle*.c tests/support/random_graph*.c
+  tests/support/fuzz*.c)
+add_executable(fusec_fuzz tests/fuzz/fuzz_main.c ${fuzz_sources})
+fusec_flags(fusec_fuzz)
+target_include_directories(fusec_fuzz PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(fusec_fuzz PRIVATE fusec_static Threads::Threads)
+if(MPFR_FOUND)
+  target_link_libraries(fusec_fuzz PRIVATE PkgConfig::MPFR)
+  target_compile_definitions(fusec_fuzz PRIVATE FUSEC_TEST_MPFR=1)
+endif()
+
 # A Python that has NumPy, for the tests that compare with it.
 foreach(python python3 /usr/bin/python3)
   execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)

@@ -6,8 +6,9 @@
  * inserts nothing.
  *
  * The text does not depend on the numbers of nodes and sizes: operands of commutative rows are in
- * the order in which reading makes them (names, then what is written in place, then constants), and
- * terms of sizes in the order of the parameters. So printing what was read gives the same text. */
+ * the order in which reading makes them (parameters, names, then what is written in place, then
+ * sizes and constants), and terms of sizes in the order of the parameters. So printing what was
+ * read gives the same text. */
 #include "frontend/lang/check_impl.h"
 
 #include "ir/code.h"
@@ -226,18 +227,38 @@ static const char *prefix(int op) {
 
 static void print_node(printer *p, fc_node n, bool operand);
 
-/* How an operand is written: by name, in place, a size, a constant. */
-static int operand_class(const printer *p, fc_node n) {
-    int op = fc_at(p->g, n)->op;
-    return op == FC_OP_CONST ? 3 : op == FC_OP_DIM ? 2 : p->names[n] ? 0 : 1;
+enum operand_class { PARAMETER, NAMED, IN_PLACE, SIZE, CONSTANT }; /* how it is written */
+
+static enum operand_class operand_class(const printer *p, fc_node n) {
+    switch (fc_at(p->g, n)->op) {
+    case FC_OP_INPUT: return PARAMETER;
+    case FC_OP_CONST: return CONSTANT;
+    case FC_OP_DIM: return SIZE;
+    default: return p->names[n] ? NAMED : IN_PLACE;
+    }
 }
 
-static bool swapped(const printer *p, const fc_ninfo *i) {
+/* Sizes are made anew wherever they are written, so their text is what orders them. */
+static bool size_after(printer *p, fc_dim a, fc_dim b) {
+    fc_str x, y;
+    fc_str_init(&x, p->g->alloc);
+    fc_str_init(&y, p->g->alloc);
+    print_dim(p, a, &x);
+    print_dim(p, b, &y);
+    bool after = strcmp(x.data, y.data) > 0;
+    p->oom |= x.oom || y.oom;
+    fc_str_free(&x);
+    fc_str_free(&y);
+    return after;
+}
+
+static bool swapped(printer *p, const fc_ninfo *i) {
     if (!(fc_ops[i->op].flags & FC_F_COMMUTES) || i->nops != 2) return false;
-    int a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
+    enum operand_class a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
     const fc_ninfo *x = fc_at(p->g, i->src[0]), *y = fc_at(p->g, i->src[1]);
     if (a != b) return a > b;
-    return a == 3 && x->attr > y->attr;
+    if (a == SIZE) return size_after(p, (fc_dim)x->attr, (fc_dim)y->attr);
+    return a == CONSTANT && x->attr > y->attr;
 }
 
 static void print_row(printer *p, const fc_ninfo *i, bool operand) {

@@ -120,8 +120,7 @@ void fc_arrays_free(fc_arrays *a) {
 /* ---- runs
  * ------------------------------------------------------------------------------------------- */
 
-/* Named symbols that no input has as an axis. */
-static uint32_t unbound(const fc_graph *g, const int64_t *syms, fc_dim_value *out) {
+uint32_t fc_rig_dims(const fc_graph *g, const int64_t *syms, fc_dim_value *out) {
     uint32_t n = 0;
     for (uint32_t s = 0; s < g->dims.syms.len; s++) {
         bool found = g->dims.syms.at[s].kind != FC_SYM_NAMED;
@@ -161,7 +160,7 @@ static fusec_status run_program(fc_program *p, const fc_how *how, const fc_graph
                                 const int64_t *syms, const fc_arrays *in, fc_arrays *out,
                                 fc_error *e) {
     fc_dim_value *d = take(g->dims.syms.len, sizeof *d);
-    uint32_t nd = unbound(g, syms, d);
+    uint32_t nd = fc_rig_dims(g, syms, d);
     uint64_t before = checksum(in), first = 0;
     fusec_status s = check_shapes(p, in, out, nd, d, e);
     for (int i = 0; !s && i < (how->runs ? how->runs : 1); i++) {
@@ -179,17 +178,27 @@ static fusec_status run_program(fc_program *p, const fc_how *how, const fc_graph
     return s;
 }
 
-fusec_status fc_rig_run(const fc_how *how, const fc_graph *g, const int64_t *syms,
-                        const fc_arrays *in, fc_arrays *out, fc_error *e) {
-    fc_program_options o = {.device = how->device, .unfused = how->unfused};
-    fc_program *p = NULL;
+fusec_status fc_rig_compile(const fc_how *how, const fc_graph *g, fc_program **p, fc_error *e) {
+    fc_program_options o = {
+        .device = how->device, .unfused = how->unfused, .max_ops = how->max_ops};
+    return fc_program_new(how->ctx, g, &o, p, e);
+}
+
+fusec_status fc_rig_call(const fc_how *how, fc_program *p, const fc_graph *g, const int64_t *syms,
+                         const fc_arrays *in, fc_arrays *out, fc_error *e) {
     fc_oracle sizes;
-    memset(out, 0, sizeof *out);
-    FC_TRY(fc_program_new(how->ctx, g, &o, &p, e));
     fc_oracle_sizes(&sizes, g, syms);
     fc_arrays_for(out, g, &sizes, true);
-    fusec_status s = run_program(p, how, g, syms, in, out, e);
     fc_oracle_free(&sizes);
+    return run_program(p, how, g, syms, in, out, e);
+}
+
+fusec_status fc_rig_run(const fc_how *how, const fc_graph *g, const int64_t *syms,
+                        const fc_arrays *in, fc_arrays *out, fc_error *e) {
+    fc_program *p = NULL;
+    memset(out, 0, sizeof *out);
+    FC_TRY(fc_rig_compile(how, g, &p, e));
+    fusec_status s = fc_rig_call(how, p, g, syms, in, out, e);
     fc_program_free(p);
     return s;
 }

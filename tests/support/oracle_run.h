@@ -25,7 +25,8 @@ typedef struct fc_how {
     fc_context *ctx;
     fc_device *device;
     bool unfused;
-    int runs; /* 0 = 1; with the same program */
+    uint32_t max_ops; /* of a kernel; 0: the usual limit */
+    int runs;         /* 0 = 1; with the same program */
 } fc_how;
 
 /* Compiles and runs g. `out` receives arrays (free them). Checks that the shapes are those the
@@ -33,6 +34,14 @@ typedef struct fc_how {
  * repeated runs agree; FUSEC_INTERNAL with a message if not. `syms` gives what no input binds. */
 fusec_status fc_rig_run(const fc_how *how, const fc_graph *g, const int64_t *syms,
                         const fc_arrays *in, fc_arrays *out, fc_error *e);
+
+/* The same with a program that is there; g may have been built for other sizes than the program. */
+fusec_status fc_rig_call(const fc_how *how, fc_program *p, const fc_graph *g, const int64_t *syms,
+                         const fc_arrays *in, fc_arrays *out, fc_error *e);
+fusec_status fc_rig_compile(const fc_how *how, const fc_graph *g, fc_program **p, fc_error *e);
+
+/* The named symbols that no input has as an axis; their number. `out` has room for all. */
+uint32_t fc_rig_dims(const fc_graph *g, const int64_t *syms, fc_dim_value *out);
 
 /* The first output element that is not what the oracle wants; false when all are right. */
 bool fc_judge(const fc_graph *g, const fc_oracle *o, const fc_arrays *out, fc_str *why);

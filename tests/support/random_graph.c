@@ -92,6 +92,26 @@ static void make_sizes(maker *m) {
     }
 }
 
+/* Other values for the names with which every shape still works out. */
+static void make_other_sizes(maker *m) {
+    rg *r = m->r;
+    rg changed;
+    for (int tries = 0; tries < 12 && !r->has_other; tries++) {
+        for (int i = 0; i < RG_NAMES; i++) {
+            bool stays = chance(m, tries < 6 ? 30 : 60);
+            r->other[i] = stays           ? r->name[i]
+                          : chance(m, 50) ? awkward[pick(m, 10)]
+                                          : r->name[i] + pick(m, 9) - 2;
+            if (r->other[i] < 0) r->other[i] = 4;
+        }
+        r->has_other = true;
+        r->has_other = memcmp(r->other, r->name, sizeof r->name) != 0 && rg_other(r, &changed);
+        maker n = {&changed, m->rng, m->o};
+        for (int i = 0; r->has_other && i < r->nnodes; i++)
+            r->has_other = fits(&n, &changed.node[i]);
+    }
+}
+
 /* ---- nodes
  * ------------------------------------------------------------------------------------------- */
 
@@ -115,6 +135,8 @@ static fusec_dtype any_dtype(maker *m) {
 
 static int make_input(maker *m, fusec_dtype t, const rg_node *like) {
     rg_node n = {.kind = RG_INPUT, .t = t, .bits = fc_random(m->rng)};
+    /* the same seed as another input: if their shapes are equal, they are one array */
+    if (like && like->kind == RG_INPUT && like->t == t && chance(m, 50)) n.bits = like->bits;
     if (like) {
         n.rank = like->rank;
         memcpy(n.shape, like->shape, sizeof n.shape);
@@ -203,7 +225,7 @@ static bool on_bool(fc_op op) {
     }
 }
 
-static bool takes(fc_op op, fusec_dtype t) {
+bool rg_takes(fc_op op, fusec_dtype t) {
     switch (fc_ops[op].rule) {
     case FC_RULE_LOGIC: return t == FUSEC_BOOL;
     case FC_RULE_BITS: return fc_is_int(t) || (t == FUSEC_BOOL && on_bool(op));
@@ -219,10 +241,19 @@ static bool wanted(const maker *m, fc_op op) {
     return !m->o->exact || row->flags & FC_F_EXACT;
 }
 
-static fusec_dtype result(fc_op op, fusec_dtype t) {
-    fc_rule rule = fc_ops[op].rule;
-    if (rule == FC_RULE_COMPARE || rule == FC_RULE_TEST) return FUSEC_BOOL;
-    return rule == FC_RULE_FLOAT && !fc_is_float(t) ? FUSEC_F32 : t;
+fusec_dtype rg_result(const rg_node *n, fusec_dtype t) {
+    bool real = fc_is_float(t);
+    if (n->kind == RG_LOGSUMEXP) return real ? t : FUSEC_F32;
+    switch (fc_ops[n->op].rule) {
+    case FC_RULE_COMPARE:
+    case FC_RULE_TEST:
+    case FC_RULE_BOOL: return FUSEC_BOOL;
+    case FC_RULE_FLOAT:
+    case FC_RULE_MEAN: return real ? t : FUSEC_F32;
+    case FC_RULE_INDEX: return FUSEC_I64;
+    case FC_RULE_SUM: return real ? t : fc_is_unsigned(t) ? FUSEC_U64 : FUSEC_I64;
+    default: return t;
+    }
 }
 
 static int make_op(maker *m) {
@@ -241,7 +272,7 @@ static int make_op(maker *m) {
         n.src[0] = partner(m, &r->node[a], FUSEC_BOOL);
         n.src[2] = partner(m, &r->node[a], r->node[a].t);
     } else {
-        if (!takes(op, r->node[a].t)) return -1;
+        if (!rg_takes(op, r->node[a].t)) return -1;
         n.src[0] = a;
         if (arity > 1) n.src[1] = partner(m, &r->node[a], r->node[a].t);
         if (arity > 2) n.src[2] = partner(m, &r->node[a], r->node[a].t);
@@ -251,7 +282,7 @@ static int make_op(maker *m) {
         n.src[1] = make_input(m, t, &r->node[a]); /* a constant may be negative */
     for (int k = 0; k < arity; k++)
         if (n.src[k] < 0) return -1;
-    n.t = result(op, t);
+    n.t = rg_result(&n, t);
     rg_node all = r->node[n.src[0]];
     for (int k = 1; k < arity; k++) {
         rg_node so_far = all;
@@ -453,17 +484,7 @@ static int make_reduction(maker *m) {
     }
     n.rank = kept;
     if (empty && (log || fc_ops[op].flags & FC_F_EMPTY_IS_ERROR)) return -1;
-    fusec_dtype t = r->node[a].t;
-    if (log)
-        n.t = fc_is_float(t) ? t : FUSEC_F32;
-    else if (fc_ops[op].rule == FC_RULE_INDEX)
-        n.t = FUSEC_I64;
-    else if (fc_ops[op].rule == FC_RULE_BOOL)
-        n.t = FUSEC_BOOL;
-    else if (fc_ops[op].rule == FC_RULE_MEAN)
-        n.t = fc_is_float(t) ? t : FUSEC_F32;
-    else if (fc_ops[op].rule == FC_RULE_SUM && !fc_is_float(t))
-        n.t = fc_is_unsigned(t) ? FUSEC_U64 : FUSEC_I64;
+    n.t = rg_result(&n, r->node[a].t);
     return add(m, &n);
 }
 
@@ -518,5 +539,6 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_reduction(&m);
     }
     make_outputs(&m);
+    make_other_sizes(&m);
     r->exact = !transcendental(r);
 }

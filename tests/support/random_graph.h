@@ -9,6 +9,7 @@
 #include "tests/support/oracle_run.h"
 
 enum { RG_NODES = 128, RG_RANK = 8, RG_SIZES = 200, RG_NAMES = 4, RG_OUTPUTS = 16 };
+extern const char *const rg_names[RG_NAMES];
 
 typedef enum rg_size_kind {
     RG_CONST, /* value */
@@ -63,8 +64,10 @@ typedef struct rg {
     rg_size size[RG_SIZES];
     rg_node node[RG_NODES];
     int output[RG_OUTPUTS];
-    int64_t name[RG_NAMES]; /* values of the symbols */
+    int64_t name[RG_NAMES];  /* values of the symbols */
+    int64_t other[RG_NAMES]; /* a second set of them, if has_other */
     int nsizes, nnodes, noutputs;
+    bool has_other;
     bool exact; /* no transcendental function */
 } rg;
 
@@ -75,14 +78,25 @@ typedef struct rg_options {
 } rg_options;
 
 void rg_make(rg *r, fc_rng *rng, const rg_options *o);
-/* Sizes worked out again; whether all is still in range. */
+/* Sizes and dtypes worked out again; whether all is still in range. */
 bool rg_valid(rg *r);
+/* The recipe with its second set of sizes as the first; false if there is none that is valid. */
+bool rg_other(const rg *r, rg *out);
+/* Whether a row computes on a dtype, and what it gives. */
+bool rg_takes(fc_op op, fusec_dtype t);
+fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
+
+/* How a recipe becomes a graph. STRIDED: an input with axes is a view of a larger one, with every
+ * second element of an axis, or an axis reversed, or its axes in reverse order, by its seed. */
+enum { RG_SYMBOLIC = 1, RG_STRIDED = 2 };
 /* A graph with only what the outputs need. Its inputs are the recipe's in order; input[i] tells
  * which node the i-th is. Named symbols are those of the recipe; syms[] (by symbol number, room for
  * 256) gets their values. */
-void rg_build(const rg *r, bool symbolic, fc_graph *g, int *input, int64_t *syms);
-/* The values of the input that node n makes. */
-void rg_fill(const rg *r, int node, fc_tensor *t);
+void rg_build(const rg *r, int form, fc_graph *g, int *input, int64_t *syms);
+/* Values from a seed. */
+void rg_fill(uint64_t seed, fc_tensor *t);
+/* The values of an input as they lie in the larger one of RG_STRIDED. */
+void rg_spread(const rg *r, int node, const fc_tensor *from, fc_tensor *to);
 
 /* Makes r smaller while `fails` says it still fails; at most `tries` calls. */
 typedef bool rg_fails(const rg *r, void *arg);

@@ -37,6 +37,36 @@ static bool reduction_ok(const rg *r, const rg_node *n) {
     return true;
 }
 
+static int operands(const rg_node *n) {
+    if (n->kind == RG_OP) return fc_ops[n->op].arity;
+    return n->kind > RG_OP;
+}
+
+/* What comes out of the dtypes of the operands is what the node says. */
+static bool typed(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]];
+    switch (n->kind) {
+    case RG_INPUT:
+    case RG_NUMBER:
+    case RG_CAST: return true;
+    case RG_DIM:
+    case RG_IOTA: return n->t == FUSEC_I64;
+    case RG_BITCAST:
+        return fc_dtypes[n->t].bytes == fc_dtypes[s->t].bytes && n->t != FUSEC_BOOL &&
+               s->t != FUSEC_BOOL;
+    case RG_REDUCE:
+    case RG_LOGSUMEXP: return n->t == rg_result(n, s->t);
+    case RG_OP: break;
+    default: return n->t == s->t;
+    }
+    bool select = fc_ops[n->op].rule == FC_RULE_SELECT;
+    fusec_dtype t = r->node[n->src[select]].t;
+    if (select && s->t != FUSEC_BOOL) return false;
+    for (int k = select; k < operands(n); k++)
+        if (r->node[n->src[k]].t != t) return false;
+    return rg_takes(n->op, t) && n->t == rg_result(n, t);
+}
+
 /* Sizes refer to earlier sizes only. */
 bool rg_valid(rg *r) {
     for (int i = 0; i < r->nsizes; i++) {
@@ -52,6 +82,7 @@ bool rg_valid(rg *r) {
     }
     for (int i = 0; i < r->nnodes; i++) {
         const rg_node *n = &r->node[i];
+        if (!typed(r, n)) return false;
         if (n->kind == RG_SLICE && !slice_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
         if ((n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) && !reduction_ok(r, n)) return false;
@@ -59,9 +90,11 @@ bool rg_valid(rg *r) {
     return true;
 }
 
-static int operands(const rg_node *n) {
-    if (n->kind == RG_OP) return fc_ops[n->op].arity;
-    return n->kind > RG_OP;
+bool rg_other(const rg *r, rg *out) {
+    if (!r->has_other) return false;
+    *out = *r;
+    memcpy(out->name, r->other, sizeof out->name);
+    return rg_valid(out);
 }
 
 static void find_live(const rg *r, bool *live) {
@@ -77,19 +110,21 @@ static void find_live(const rg *r, bool *live) {
 typedef struct builder {
     const rg *r;
     fc_graph *g;
+    bool strided;
     fc_dim dim[RG_SIZES];
     fc_node node[RG_NODES];
 } builder;
 
+const char *const rg_names[RG_NAMES] = {"n", "m", "k", "p"};
+
 static void build_sizes(builder *b, bool symbolic, int64_t *syms) {
-    static const char *const names[RG_NAMES] = {"n", "m", "k", "p"};
     fc_dimtab *t = &b->g->dims;
     for (int i = 0; i < b->r->nsizes; i++) {
         const rg_size *s = &b->r->size[i];
         fc_dim d = fc_dim_const(t, s->value), c = fc_dim_const(t, s->c);
         uint32_t sym;
         if (symbolic && s->kind == RG_NAME) {
-            d = fc_dim_named(t, names[s->a]);
+            d = fc_dim_named(t, rg_names[s->a]);
             if (fc_dim_is_sym(t, d, &sym)) syms[sym] = s->value;
         }
         if (symbolic && s->kind == RG_PLUS) d = fc_dim_add(t, b->dim[s->a], c);
@@ -111,6 +146,66 @@ static fc_node build_slice(builder *b, const rg_node *n) {
     return fc_build_slice(b->g, b->node[n->src[0]], s);
 }
 
+/* ---- inputs as views of larger ones */
+
+typedef struct layout {
+    int axis; /* that is stepped over or reversed; -1: none */
+    bool reversed, transposed;
+} layout;
+
+static layout layout_of(const rg *r, const rg_node *n) {
+    layout l = {-1, false, false};
+    if (n->rank == 0) return l;
+    uint64_t h = n->bits >> 20;
+    l.transposed = h % 3 == 0;
+    if (h / 3 % 4 && n->rank) l.axis = (int)(h / 12 % (uint64_t)n->rank);
+    if (l.axis >= 0) l.reversed = h / 96 % 2 && value(r, n->shape[l.axis]) > 0;
+    return l;
+}
+
+static fc_node build_strided(builder *b, const rg_node *n, const char *name) {
+    fc_dimtab *t = &b->g->dims;
+    layout l = layout_of(b->r, n);
+    fc_dim shape[RG_RANK];
+    fc_slice s[RG_RANK];
+    int64_t order[RG_RANK];
+    fc_dim one = fc_dim_const(t, 1);
+    for (int k = 0; k < n->rank; k++) {
+        fc_dim d = b->dim[n->shape[k]];
+        int at = l.transposed ? n->rank - 1 - k : k;
+        order[k] = at;
+        s[k] = (fc_slice){fc_dim_const(t, 0), 1, d};
+        if (k == l.axis && l.reversed) s[k] = (fc_slice){fc_dim_sub(t, d, one), -1, d};
+        if (k == l.axis && !l.reversed) {
+            s[k] = (fc_slice){one, 2, d};
+            d = fc_dim_add(t, fc_dim_mul(t, d, fc_dim_const(t, 2)), one);
+        }
+        shape[at] = d;
+    }
+    fc_node x = fc_build_input(b->g, name, n->t, (uint32_t)n->rank, shape);
+    if (l.transposed) x = fc_build_permute(b->g, x, order);
+    return l.axis < 0 ? x : fc_build_slice(b->g, x, s);
+}
+
+void rg_spread(const rg *r, int node, const fc_tensor *from, fc_tensor *to) {
+    const rg_node *n = &r->node[node];
+    layout l = layout_of(r, n);
+    int64_t count = fc_array_count(from), wide = fc_array_count(to), at[RG_RANK];
+    fc_rng rng = {n->bits + 1};
+    for (int64_t i = 0; i < wide; i++)
+        fc_oracle_store(to->dtype, to->data, i, fc_random_value(to->dtype, &rng, false));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i, place = 0;
+        for (int k = n->rank; k-- > 0; rest /= from->shape[k]) {
+            at[k] = rest % from->shape[k];
+            if (k == l.axis) at[k] = l.reversed ? from->shape[k] - 1 - at[k] : 2 * at[k] + 1;
+        }
+        for (int k = 0; k < n->rank; k++)
+            place = place * to->shape[k] + at[l.transposed ? n->rank - 1 - k : k];
+        fc_oracle_store(to->dtype, to->data, place, fc_oracle_load(from->dtype, from->data, i));
+    }
+}
+
 static fc_node build_node(builder *b, int i) {
     const rg_node *n = &b->r->node[i];
     fc_graph *g = b->g;
@@ -121,7 +216,9 @@ static fc_node build_node(builder *b, int i) {
     for (int k = 0; k < n->rank; k++) shape[k] = b->dim[n->shape[k]];
     for (int k = 0; k < operands(n); k++) x[k] = b->node[n->src[k]];
     switch (n->kind) {
-    case RG_INPUT: return fc_build_input(g, name, n->t, (uint32_t)n->rank, shape);
+    case RG_INPUT:
+        if (b->strided) return build_strided(b, n, name);
+        return fc_build_input(g, name, n->t, (uint32_t)n->rank, shape);
     case RG_NUMBER: return fc_build_const(g, n->t, n->bits);
     case RG_DIM: return fc_build_dim(g, b->dim[n->naxes]);
     case RG_IOTA: return fc_build_iota(g, shape[0]);
@@ -138,29 +235,29 @@ static fc_node build_node(builder *b, int i) {
     }
 }
 
-void rg_build(const rg *r, bool symbolic, fc_graph *g, int *input, int64_t *syms) {
+void rg_build(const rg *r, int form, fc_graph *g, int *input, int64_t *syms) {
     bool live[RG_NODES];
-    builder b = {.r = r, .g = g};
+    builder b = {.r = r, .g = g, .strided = form & RG_STRIDED};
     char name[16];
     fc_graph_init(g, &fc_libc_alloc, NULL);
     find_live(r, live);
     memset(syms, 0, 256 * sizeof *syms);
-    build_sizes(&b, symbolic, syms);
+    build_sizes(&b, form & RG_SYMBOLIC, syms);
     for (int i = 0; i < r->nnodes; i++) {
         if (!live[i]) continue;
         if (r->node[i].kind == RG_INPUT) *input++ = i;
         b.node[i] = build_node(&b, i);
     }
     for (int i = 0; i < r->noutputs; i++) {
-        snprintf(name, sizeof name, "y%d", i);
+        snprintf(name, sizeof name, r->noutputs > 1 ? "y%d" : "out", i);
         fc_build_output(g, name, b.node[r->output[i]]);
     }
 }
 
 /* Half of the inputs have special values among the others, so that the rest says something about
  * ordinary ones. */
-void rg_fill(const rg *r, int node, fc_tensor *t) {
-    fc_rng rng = {r->node[node].bits};
+void rg_fill(uint64_t seed, fc_tensor *t) {
+    fc_rng rng = {seed};
     int64_t n = fc_array_count(t);
     bool tame = fc_random(&rng) % 2;
     for (int64_t i = 0; i < n; i++) {
@@ -249,19 +346,74 @@ static bool cut_nodes(shrinker *s) {
     return any;
 }
 
+/* Names, and the numbers in the table. */
 static bool shrink_sizes(shrinker *s) {
     static const int64_t smaller[] = {1, 2, 3, 7, 8, 16, 33, 128};
     bool any = false;
-    for (int i = 0; i < RG_NAMES; i++)
+    for (int i = 0; i < RG_NAMES + s->best->nsizes; i++)
         for (size_t k = 0; k < FC_COUNT(smaller); k++) {
             rg r = *s->best;
-            if (smaller[k] >= r.name[i]) break;
-            r.name[i] = smaller[k];
+            bool named = i < RG_NAMES;
+            if (!named && r.size[i - RG_NAMES].kind != RG_CONST) break;
+            int64_t *v = named ? &r.name[i] : &r.size[i - RG_NAMES].value;
+            if (smaller[k] >= *v || (!named && smaller[k] == 1)) break;
+            *v = smaller[k];
             if (take(s, &r)) {
                 any = true;
                 break;
             }
         }
+    if (s->best->has_other) {
+        rg r = *s->best;
+        r.has_other = false;
+        any |= take(s, &r);
+    }
+    return any;
+}
+
+static bool simplify_numbers(shrinker *s) {
+    bool any = false;
+    for (int i = 0; i < s->best->nnodes; i++)
+        for (int64_t v = 0; v < 3 && s->best->node[i].kind == RG_NUMBER; v++) {
+            rg r = *s->best;
+            uint64_t bits = fc_o_cast(FUSEC_I64, r.node[i].t, (uint64_t)v);
+            if (bits == r.node[i].bits) break;
+            r.node[i].bits = bits;
+            if (take(s, &r)) {
+                any = true;
+                break;
+            }
+        }
+    return any;
+}
+
+/* All values of one dtype get another, more usual one; what follows from their dtypes too. */
+static bool change_dtype(shrinker *s, fusec_dtype from, fusec_dtype to) {
+    rg r = *s->best;
+    bool found = false;
+    for (int i = 0; i < r.nnodes; i++) {
+        rg_node *n = &r.node[i];
+        bool leaf = n->kind == RG_INPUT || n->kind == RG_NUMBER || n->kind == RG_CAST;
+        bool select = n->kind == RG_OP && fc_ops[n->op].rule == FC_RULE_SELECT;
+        if (leaf && n->t == from) {
+            found = true;
+            if (n->kind == RG_NUMBER) n->bits = fc_o_cast(from, to, n->bits);
+            n->t = to;
+        } else if (n->kind == RG_OP || n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) {
+            n->t = rg_result(n, r.node[n->src[select]].t);
+        } else if (operands(n) && n->kind != RG_CAST && n->kind != RG_BITCAST) {
+            n->t = r.node[n->src[0]].t;
+        }
+    }
+    return found && take(s, &r);
+}
+
+static bool simplify_dtypes(shrinker *s) {
+    bool any = false;
+    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+        fusec_dtype from = (fusec_dtype)t, plain = fc_is_float(from) ? FUSEC_F32 : FUSEC_I32;
+        if (from != FUSEC_BOOL && from != plain) any |= change_dtype(s, from, plain);
+    }
     return any;
 }
 
@@ -272,5 +424,7 @@ void rg_shrink(rg *r, rg_fails *fails, void *arg, int tries) {
         any |= raise_outputs(&s);
         any |= cut_nodes(&s);
         any |= shrink_sizes(&s);
+        any |= simplify_numbers(&s);
+        any |= simplify_dtypes(&s);
     }
 }

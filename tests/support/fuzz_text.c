@@ -1,0 +1,53 @@
+/* fuzz_text.c - see fuzz_text.h. */
+#include "tests/support/fuzz_text.h"
+
+#include "frontend/lang/compile.h"
+#include "frontend/lang/parse.h"
+
+void fuzz_text_print(const fc_graph *g, fc_str *out) {
+    fc_lang_print_graph(g, "f", out);
+}
+
+bool fuzz_text_read(const char *name, const char *text, fc_graph *g, fc_str *why) {
+    fc_source src;
+    fc_diags ds;
+    fc_ast ast;
+    fc_lang_program made;
+    fc_error e = {0};
+    fc_lang_request rq = {.program = &ast, .default_float = FUSEC_F32};
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    if (fc_source_init(&src, &fc_libc_alloc, name, text, strlen(text), &e)) {
+        fc_str_add(why, e.message);
+        return false;
+    }
+    fc_diags_init(&ds, &fc_libc_alloc);
+    bool good = fc_parse_program(&src, &ds, &ast) == FUSEC_OK;
+    if (good) {
+        good = fc_lang_compile(&rq, g, &made, &ds) == FUSEC_OK;
+        fc_lang_program_free(&made);
+    }
+    if (!good) fc_diags_text(&ds, false, why);
+    fc_diags_free(&ds);
+    fc_ast_free(&ast);
+    fc_source_free(&src);
+    return good;
+}
+
+bool fuzz_text_agrees(const fc_graph *g, fc_str *why) {
+    fc_graph read;
+    fc_str first, second;
+    fc_str_init(&first, &fc_libc_alloc);
+    fc_str_init(&second, &fc_libc_alloc);
+    fuzz_text_print(g, &first);
+    bool good = fuzz_text_read("f.fuse", first.data, &read, why);
+    if (good) fuzz_text_print(&read, &second);
+    if (good && strcmp(first.data, second.data) != 0) {
+        fc_str_printf(why, "the printed graph reads as another one:\n%s\n%s", first.data,
+                      second.data);
+        good = false;
+    }
+    fc_graph_free(&read);
+    fc_str_free(&first);
+    fc_str_free(&second);
+    return good;
+}
