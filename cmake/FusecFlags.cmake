@@ -23,12 +23,18 @@ function(fusec_flags target)
   target_compile_options(${target} PRIVATE
     -ffp-contract=off -fno-math-errno -Wall -Wextra -Wpedantic -Wshadow
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+  if(FUSEC_PLANT)
+    target_compile_definitions(${target} PRIVATE FUSEC_PLANT)
+  endif()
   if(FUSEC_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(FUSEC_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    if(FUSEC_FUZZERS)
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "EXECUTABLE")
       target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/sanitizers.c)

@@ -26,7 +26,8 @@ endif()
 
 # ---- the test program ---------------------------------------------------------------------------------
 
-file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc)
+file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc
+  tests/fuzz/target_*.c)
 find_package(GTest REQUIRED)
 find_package(PkgConfig)
 if(PKG_CONFIG_FOUND)
@@ -77,6 +78,20 @@ target_link_libraries(fusec_fuzz PRIVATE fusec_static Threads::Threads)
 if(MPFR_FOUND)
   target_link_libraries(fusec_fuzz PRIVATE PkgConfig::MPFR)
   target_compile_definitions(fusec_fuzz PRIVATE FUSEC_TEST_MPFR=1)
+endif()
+
+# The fuzz targets for libFuzzer; all sources are compiled with its coverage (FusecFlags).
+if(FUSEC_FUZZERS)
+  file(GLOB target_sources CONFIGURE_DEPENDS tests/fuzz/target_*.c)
+  foreach(name language capi npy npz png cache object arguments)
+    add_executable(libfuzzer_${name} tests/fuzz/libfuzzer.c ${target_sources})
+    fusec_flags(libfuzzer_${name})
+    target_compile_definitions(libfuzzer_${name} PRIVATE FUZZ_TARGET=fuzz_${name})
+    target_include_directories(libfuzzer_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(libfuzzer_${name} PRIVATE
+      $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> fusec_static Threads::Threads)
+    target_link_options(libfuzzer_${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
 endif()
 
 # A Python that has NumPy, for the tests that compare with it.

@@ -4,6 +4,7 @@
  * extent 1 unless it is the only kept or the only reduced one; no two neighbouring axes of one kind
  * that every access walks as one; every element an access can touch lies inside its array. */
 #include "codegen/nest.h"
+#include "ir/plant.h"
 
 /* ---- one access
  * -------------------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void remove_axis(fc_nest *n, uint32_t axes, uint32_t axis) {
 
 /* Whether axis and axis + 1 are walked as one by every access. */
 static bool joined(const fc_nest *n, uint32_t axis) {
-    for (uint32_t a = 0; a < n->naccess; a++) {
+    for (uint32_t a = 0; a + FC_PLANTED(merged_axes) < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * FC_MAX_AXES;
         int64_t whole;
         if (!fc_mul_ok(s[axis + 1], n->extent[axis + 1], &whole) || whole != s[axis]) return false;
@@ -229,7 +230,8 @@ fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_cla
     for (size_t i = 0; i < (size_t)n->naccess * axes; i++) {
         uint32_t axis = (uint32_t)(i % axes);
         int64_t s = n->stride[i];
-        bool one = s == 1 && axis + 1 >= n->np; /* of outer kept axes only zero or not matters */
+        bool one = (s == 1 || (FC_PLANTED(stride_two) && s == 2)) &&
+                   axis + 1 >= n->np; /* of outer kept axes only zero or not matters */
         move[i] = (uint8_t)(s == 0 ? FC_MOVE_ZERO : one ? FC_MOVE_ONE : FC_MOVE_ANY);
     }
     out->move = move;

@@ -3,6 +3,7 @@
  * Bits are zero-extended to 64. The conversions are those of a cast (docs/semantics.md): saturating
  * with nan as 0 into integers, round to nearest even once into floats. */
 #include "ir/code.h"
+#include "ir/plant.h"
 
 #include <math.h>
 
@@ -115,5 +116,5 @@ bool fc_const_is(fusec_dtype t, uint64_t bits, double v) {
         return is == v && v < end && fc_const_bits(t, v) == bits;
     }
     if (is != is) return v != v;
-    return is == v && !signbit(is) == !signbit(v);
+    return is == v && (FC_PLANTED(zero_sign) || !signbit(is) == !signbit(v));
 }

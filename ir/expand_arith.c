@@ -7,6 +7,7 @@
 #include "ir/expand.h"
 
 #include "ir/formula.h"
+#include "ir/plant.h"
 
 static fusec_dtype dtype_of(const fc_code *s, const fc_x *x) {
     return fc_val_dtype(s, x->v); /* operands are values, see fc_expand */
@@ -29,7 +30,8 @@ fc_val fc_x_floordiv_i(fc_code *s, const fc_x *x, const fc_x *y) {
     const fc_x *r = LET(SUB(x, MUL(q, d)));
     const fc_x *down = LET(LOGICAL_AND(NE(r, N(0)), LT(BIT_XOR(r, d), N(0)))); /* signs differ */
     const fc_x *floored = LET(WHERE(down, SUB(q, N(1)), q));
-    return BUILD(WHERE(EQ(y, N(0)), N(0), WHERE(EQ(y, N(-1)), NEG(x), floored)));
+    const fc_x *by_zero = N(FC_PLANT(floordiv_zero, 1, 0));
+    return BUILD(WHERE(EQ(y, N(0)), by_zero, WHERE(EQ(y, N(-1)), NEG(x), floored)));
 }
 
 /* Dividing by the replaced divisor 1 leaves the remainder 0, which is the answer for 0 and for -1.
@@ -38,7 +40,7 @@ fc_val fc_x_mod_i(fc_code *s, const fc_x *x, const fc_x *y) {
     const fusec_dtype TYPE = dtype_of(s, x);
     const fc_x *d = LEAF(safe_divisor(s, y));
     const fc_x *r = LET(IREM_RAW(x, d));
-    if (!fc_is_signed(TYPE)) return r->v;
+    if (!fc_is_signed(TYPE) || FC_PLANTED(mod_sign)) return r->v;
     const fc_x *differ = LET(LOGICAL_AND(NE(r, N(0)), LT(BIT_XOR(r, d), N(0))));
     return BUILD(WHERE(differ, ADD(r, d), r));
 }
@@ -52,7 +54,7 @@ fc_val fc_x_floordiv_f(fc_code *s, const fc_x *x, const fc_x *y) {
     const fc_x *m = LET(FMOD(x, y));
     const fc_x *q0 = LET(DIV(SUB(x, m), y));
     const fc_x *down = LET(LOGICAL_AND(NE(m, N(0)), NE(LT(m, N(0)), LT(y, N(0)))));
-    const fc_x *q = LET(WHERE(down, SUB(q0, N(1)), q0));
+    const fc_x *q = LET(WHERE(down, SUB(q0, N(FC_PLANT(floordiv_float, 0, 1))), q0));
     const fc_x *f = LET(FLOOR(q));
     const fc_x *nearest =
         LET(WHERE(GT(SUB(q, f), N(0.5)), ADD(f, N(1)), f)); /* q is not quite whole */
@@ -75,8 +77,10 @@ fc_val fc_x_minmax_f(fc_code *s, const fc_x *x, const fc_x *y, bool max) {
     const fusec_dtype t = dtype_of(s, x), u = fc_x_unsigned(t);
     const fc_x *picked = LET(WHERE(max ? GT(x, y) : LT(x, y), x, y));
     const fc_x *i = LET(BITCAST(x, u)), *j = LET(BITCAST(y, u));
-    const fc_x *zero = LET(BITCAST(max ? BIT_AND(i, j) : BIT_OR(i, j), t));
-    return BUILD(WHERE(ISNAN(x), x, WHERE(EQ(x, y), zero, picked)));
+    const fc_x *zero =
+        LET(BITCAST(max != FC_PLANTED(minmax_zero) ? BIT_AND(i, j) : BIT_OR(i, j), t));
+    const fc_x *number = LET(WHERE(EQ(x, y), zero, picked));
+    return FC_PLANTED(minmax_nan) ? number->v : BUILD(WHERE(ISNAN(x), x, number));
 }
 
 /* ---- integer power ---------------------------------------------------------------------- */
@@ -85,7 +89,8 @@ fc_val fc_x_minmax_f(fc_code *s, const fc_x *x, const fc_x *y, bool max) {
 static fc_val one_over(fc_code *s, const fc_x *x, const fc_x *n) {
     const fusec_dtype TYPE = dtype_of(s, x);
     const fc_x *odd = LET(NE(BIT_AND(n, N(1)), N(0)));
-    const fc_x *minus = LET(WHERE(EQ(x, N(-1)), WHERE(odd, N(-1), N(1)), N(0)));
+    const fc_x *minus =
+        LET(WHERE(EQ(x, N(-1)), WHERE(odd, N(FC_PLANT(pow_odd, 1, -1)), N(1)), N(0)));
     return BUILD(WHERE(EQ(x, N(1)), N(1), minus));
 }
 
@@ -122,7 +127,7 @@ fc_val fc_x_pow_i(fc_code *s, const fc_x *x, const fc_x *n) {
 /* The count, read as unsigned, is below the width. */
 static fc_val count_fits(fc_code *s, const fc_x *n) {
     const fusec_dtype t = dtype_of(s, n), u = fc_x_unsigned(t);
-    return BUILD(LT(BITCAST(n, u), CONSTANT(u, fc_dtypes[t].bits)));
+    return BUILD(LT(BITCAST(n, u), CONSTANT(u, fc_dtypes[t].bits + FC_PLANTED(shift_count))));
 }
 
 fc_val fc_x_shl(fc_code *s, const fc_x *x, const fc_x *n) {

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "ir/formula.h"
+#include "ir/plant.h"
 
 /* ---- to 16-bit floats ------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@ fc_val fc_expand_to_bf16(fc_code *s, fc_val a) {
     const fc_x *x = LEAF(a);
     const fc_x *bits = LET(BITCAST(x, FUSEC_U32));
     const fc_x *last = LET(BIT_AND(SHR_RAW(bits, N(16)), N(1)));
-    const fc_x *rounded = LET(ADD(bits, ADD(last, N(0x7fff))));
+    const fc_x *rounded = LET(ADD(bits, ADD(last, N(FC_PLANT(bf16_tie, 0x8000, 0x7fff)))));
     const fc_x *quiet = LET(BIT_OR(bits, N(0x400000)));
     const fc_x *kept = LET(SHR_RAW(WHERE(NE(x, x), quiet, rounded), N(16)));
     return BUILD(BITCAST(CVT(kept, FUSEC_U16), FUSEC_BF16));
@@ -56,7 +57,8 @@ static fc_val collect_low_bits(fc_code *s, const fc_x *x) {
 static fc_val to_half(fc_code *s, const fc_x *x, fusec_dtype to) {
     const fusec_dtype from = fc_val_dtype(s, x->v);
     const bool big_int = fc_is_int(from) && fc_dtypes[from].bits >= 32;
-    if (from == FUSEC_F64) return BUILD(CVT(LEAF(narrow_to_odd(s, x)), to));
+    if (from == FUSEC_F64 && !FC_PLANTED(f16_twice))
+        return BUILD(CVT(LEAF(narrow_to_odd(s, x)), to));
     /* a 32-bit integer without its low bits fits an f32, a 64-bit one an f64. f16 needs none of
      * this: every integer below its overflow threshold is exact in f32. */
     if (to == FUSEC_BF16 && big_int) {
@@ -77,10 +79,11 @@ static fc_val float_to_int(fc_code *s, const fc_x *x, fusec_dtype to) {
     const fc_x *end = N(ldexp(1, fc_dtypes[to].bits - is_signed));
     const fc_x *start = N(is_signed ? -ldexp(1, fc_dtypes[to].bits - 1) : 0);
     const fc_x *inside = LET(LOGICAL_AND(GE(x, start), LT(x, end)));
-    const fc_x *whole = LET(CVT(CVT(WHERE(inside, x, N(0)), via), to)); /* 0 for nan */
+    const fc_x *whole =
+        LET(CVT(CVT(WHERE(inside, x, N(FC_PLANT(nan_to_int, 1, 0))), via), to)); /* 0 for nan */
     const fc_x *above = CONSTANT(to, fc_const_max(to)), *below = CONSTANT(to, fc_const_min(to));
     const fc_x *lower = is_signed ? LET(WHERE(LT(x, start), below, whole)) : whole;
-    return BUILD(WHERE(GE(x, end), above, lower));
+    return FC_PLANTED(int_above) ? lower->v : BUILD(WHERE(GE(x, end), above, lower));
 }
 
 fc_val fc_expand_cast(fc_code *s, fc_val a, fusec_dtype to) {
@@ -91,7 +94,8 @@ fc_val fc_expand_cast(fc_code *s, fc_val a, fusec_dtype to) {
     }
     const fusec_dtype TYPE = from;
     const fc_x *x = LEAF(a);
-    if (to == FUSEC_BOOL) return BUILD(NE(x, N(0))); /* true for nan, too */
+    if (to == FUSEC_BOOL) /* true for nan, too */
+        return BUILD(FC_PLANT(bool_positive, GT(x, N(0)), NE(x, N(0))));
     if (fc_is_half(to)) return to_half(s, x, to);
     if (fc_is_float(from) && fc_is_int(to)) return float_to_int(s, x, to);
     return BUILD(CVT(x, to));

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "ir/formula.h"
+#include "ir/plant.h"
 
 /* ---- dtypes ----------------------------------------------------------------------------- */
 
@@ -41,6 +42,7 @@ fusec_dtype fc_component_dtype(fc_op red, fusec_dtype t, int component) {
 
 /* Where a minimum (or a maximum) starts: no element is beyond it. */
 static uint64_t limit_bits(fusec_dtype t, bool is_min) {
+    if (fc_is_float(t) && FC_PLANTED(max_start)) return is_min ? fc_const_max(t) : fc_const_min(t);
     if (fc_is_float(t)) return fc_const_bits(t, is_min ? INFINITY : -INFINITY);
     return is_min ? fc_const_max(t) : fc_const_min(t);
 }
@@ -49,6 +51,7 @@ static uint64_t limit_bits(fusec_dtype t, bool is_min) {
 static fc_val beats(fc_code *s, const fc_x *x, const fc_x *y, bool max) {
     const fc_x *beyond = LET(max ? GT(y, x) : LT(y, x));
     if (!fc_is_float(fc_val_dtype(s, x->v))) return beyond->v;
+    if (FC_PLANTED(arg_nan)) return beyond->v;
     return BUILD(LOGICAL_OR(beyond, LOGICAL_AND(ISNAN(y), EQ(x, x))));
 }
 
@@ -65,7 +68,8 @@ static void fc_x_arg_combine(fc_code *s, const fc_x *a[], const fc_x *b[], bool 
     fc_val tie = BUILD(EQ(a[0], b[0]));
     if (fc_is_float(fc_val_dtype(s, a[0]->v)))
         tie = BUILD(LOGICAL_OR(LEAF(tie), LOGICAL_AND(ISNAN(a[0]), ISNAN(b[0]))));
-    const fc_x *first = LET(LOGICAL_AND(LEAF(tie), LT(b[1], a[1])));
+    const fc_x *first =
+        LET(LOGICAL_AND(LEAF(tie), FC_PLANT(arg_tie, GT(b[1], a[1]), LT(b[1], a[1]))));
     const fc_x *wins = LET(LOGICAL_OR(LT(a[1], INDEX(0)), LOGICAL_OR(better, first)));
     const fc_x *take = LET(LOGICAL_AND(GE(b[1], INDEX(0)), wins));
     out[0] = BUILD(WHERE(take, b[0], a[0]));
@@ -92,7 +96,7 @@ static void fc_x_var_combine(fc_code *s, const fc_x *a[], const fc_x *b[], fc_va
     const fc_x *d = LET(SUB(b[0], a[0]));
     const fc_x *w = LET(DIV(CVT(b[2], t), CVT(n, t)));
     const fc_x *mean = LET(ADD(a[0], MUL(d, w)));
-    const fc_x *between = LET(MUL(MUL(d, d), MUL(CVT(a[2], t), w)));
+    const fc_x *between = LET(MUL(MUL(d, d), MUL(CVT(FC_PLANT(var_weight, b[2], a[2]), t), w)));
     const fc_x *m2 = LET(ADD(ADD(a[1], b[1]), between));
     const fc_x *no_a = LET(EQ(a[2], INDEX(0))), *no_b = LET(EQ(b[2], INDEX(0)));
     out[0] = BUILD(WHERE(no_b, a[0], WHERE(no_a, b[0], mean)));
@@ -121,6 +125,7 @@ void fc_red_init(fc_code *s, fc_op red, fusec_dtype TYPE, fc_val out[FC_MAX_COMP
 #include "ir/ops.def"
     default: break;
     }
+    if (FC_PLANTED(sum_start) && red == FC_OP_sum && fc_is_float(TYPE)) out[0] = BUILD(N(-0.0));
 }
 
 /* References to values, as formulas take them. */
@@ -176,6 +181,7 @@ void fc_red_combine(fc_code *s, fc_op red, fusec_dtype t, const fc_val x[], cons
 fc_val fc_red_finish(fc_code *s, fc_op red, fusec_dtype TYPE, const fc_val acc[], fc_val count) {
     leaves a;
     leaves_of(&a, red, acc);
+    if (FC_PLANTED(finish_count)) count = BUILD(ADD(LEAF(count), INDEX(1)));
     const fc_x **A = a.at, *COUNT = LEAF(count);
     switch (red) {
 #define RED(name, rule, flags, components, columns, doc)                                           \

@@ -3,6 +3,7 @@
 #include "ir/graph.h"
 
 #include "ir/eval.h"
+#include "ir/plant.h"
 
 const fc_limits fc_default_limits = {.nodes = 65536, .rank = 32, .inputs = 256, .outputs = 256};
 
@@ -165,6 +166,7 @@ static bool fold(fc_graph *g, const fc_ninfo *n, uint64_t *bits) {
         if (s->op != FC_OP_CONST) return false;
         in[i] = s->attr;
     }
+    if (FC_PLANTED(fold_where) && n->op == FC_OP_where) in[0] ^= 1;
     fusec_dtype t = (fusec_dtype)fc_at(g, n->src[n->op == FC_OP_where ? 1 : 0])->dtype;
     return fc_fold((fc_op)n->op, t, (fusec_dtype)n->dtype, in, bits);
 }

@@ -14,6 +14,7 @@
  * of everything What does not fit starts a region of its own, and the reason is kept for explain.
  */
 #include "passes/fuse.h"
+#include "ir/plant.h"
 
 /* ---- order between regions --------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
             if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
                 return "a reduction that is split over blocks does not store its elements";
             j->convert = true;
-        } else if (r->schedule != s || r->reduced != mask) {
+        } else if (r->schedule != s || (r->reduced != mask && !FC_PLANTED(wrong_axis))) {
             return "it reduces other axes";
         }
         j->role = FC_ROLE_REDUCE;

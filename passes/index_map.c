@@ -1,5 +1,6 @@
 /* index_map.c - see index_map.h. */
 #include "passes/index_map.h"
+#include "ir/plant.h"
 
 static bool dim_is_one(const fc_graph *g, fc_dim d) {
     int64_t v;
@@ -85,12 +86,15 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
             if (fc_axis_is_one(g, a, i))
                 set(m, i, -1, 0, zero);
             else
-                memcpy(m + 3 * i, in + 3 * (rn - ra + i), 3 * sizeof *m);
+                memcpy(m + 3 * i, in + 3 * FC_PLANT(broadcast_axis, i, rn - ra + i), 3 * sizeof *m);
         }
         break;
     case FC_OP_PERMUTE:
-        for (uint32_t i = 0; i < rn; i++)
-            memcpy(m + 3 * fc_list_at(g, (fc_list)v->attr)[i], in + 3 * i, 3 * sizeof *m);
+        for (uint32_t i = 0; i < rn; i++) {
+            int64_t axis = fc_list_at(g, (fc_list)v->attr)[i];
+            int64_t to = FC_PLANT(permute_inverse, i, axis);
+            memcpy(m + 3 * to, in + 3 * (to == axis ? i : axis), 3 * sizeof *m);
+        }
         break;
     case FC_OP_SLICE:
         for (uint32_t i = 0; i < rn; i++) {
@@ -98,9 +102,10 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
             fc_dim start = (fc_dim)s[0];
             int64_t step = s[1], k;
             if (!fc_mul_ok(step, in[3 * i + 1], &k)) return FC_NOMAP;
+            if (FC_PLANTED(slice_step)) k = step;
             fc_dim moved =
                 fc_dim_mul(&g->dims, (fc_dim)in[3 * i + 2], fc_dim_const(&g->dims, step));
-            start = fc_dim_add(&g->dims, start, moved);
+            if (!FC_PLANTED(slice_start)) start = fc_dim_add(&g->dims, start, moved);
             if (start == FC_DIM_NONE) return FC_NOMAP;
             set(m, i, in[3 * i], k, start);
         }

@@ -4,6 +4,7 @@
 #include "passes/lower.h"
 
 #include "ir/expand.h"
+#include "ir/plant.h"
 
 typedef struct fc_entry {
     uint64_t key; /* node << 32 | map, plus 1; 0 = free */
@@ -278,7 +279,7 @@ fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f,
     fc_kernel_init(k, g->alloc);
     lower l = {.g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
     l.alloc = g->alloc;
-    l.wide16 = (o->mode & FC_MODE_WIDE16) != 0;
+    l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
     l.arg_of = fc_calloc(l.alloc, plan->buffers.len + 1, sizeof *l.arg_of);
     if (!l.arg_of) return fc_oom(e);
     set_axes(&l);

@@ -12,6 +12,7 @@
 #include "passes/rewrite.h"
 
 #include "ir/code.h"
+#include "ir/plant.h"
 
 /* Rules applied for one node of the user, results of results included. Only a pair of rules that
  * lead into each other could come near it. */
@@ -195,6 +196,8 @@ fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_g
 
 fusec_status fc_pass_simplify(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e) {
     fc_ruleset rules;
+    mode |= FC_PLANT(mode_contract, FC_MODE_CONTRACT, 0) | FC_PLANT(mode_nnan, FC_MODE_NNAN, 0) |
+            FC_PLANT(mode_nsz, FC_MODE_NSZ, 0);
     FC_TRY(fc_rules_compile(src->alloc, fc_rewrite_rules, fc_rewrite_rule_count, mode, &rules, e));
     fusec_status s = fc_simplify_with(src, &rules, dst, e);
     fc_rules_free(&rules);

@@ -1,5 +1,6 @@
 /* bind.c - see bind.h. */
 #include "runtime/bind.h"
+#include "ir/plant.h"
 
 #include <stdio.h>
 
@@ -48,7 +49,7 @@ static size_t fit(fc_span *live, size_t *n, size_t bytes, size_t last) {
 static void expire(fc_span *live, size_t *n, size_t step) {
     size_t k = 0;
     for (size_t i = 0; i < *n; i++)
-        if (live[i].last >= step) live[k++] = live[i];
+        if (live[i].last >= step + FC_PLANTED(temporary_reused)) live[k++] = live[i];
     *n = k;
 }
 
@@ -164,7 +165,8 @@ static fusec_status complete(fc_program *p, fc_bound *b, fc_error *e) {
 /* ---- the list of recent sizes ------------------------------------------------------------ */
 
 static fc_bound *find_recent(fc_program *p, const int64_t *symbols, uint32_t align) {
-    size_t bytes = p->plan->graph.dims.syms.len * sizeof *symbols;
+    size_t n = p->plan->graph.dims.syms.len;
+    size_t bytes = (n - (FC_PLANTED(stale_sizes) && n)) * sizeof *symbols;
     for (fc_bound **at = &p->bound; *at; at = &(*at)->next)
         if ((*at)->align == align && !memcmp((*at)->symbols, symbols, bytes)) {
             fc_bound *b = *at;

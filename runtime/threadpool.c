@@ -6,6 +6,7 @@
  * closed and goes back to sleep, so nobody ever waits for a thread that was not needed. The fields
  * of a run are only written while `joined` is closed and all who had joined are done. */
 #include "runtime/threadpool.h"
+#include "ir/plant.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +53,8 @@ struct fc_pool {
 uint64_t fc_float_enter(void) {
 #if defined(__x86_64__)
     uint64_t before = _mm_getcsr();
-    _mm_setcsr(0x1f80); /* all exceptions masked, round to nearest, no FTZ, no DAZ */
+    if (!FC_PLANTED(float_state))
+        _mm_setcsr(0x1f80); /* all exceptions masked, round to nearest, no FTZ, no DAZ */
     return before;
 #elif defined(__aarch64__)
     uint64_t before, clean = 0;
@@ -165,7 +167,7 @@ static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, v
     p->n_shares = n_shares;
     for (int i = 0; i < n_shares; i++) {
         atomic_store_explicit(&p->shares[i].next, at, memory_order_relaxed);
-        at += each + (i < more);
+        at += each + (i < more) - (FC_PLANTED(last_task) && i == n_shares - 1);
         p->shares[i].end = at;
     }
     atomic_store(&p->finished, 0);

@@ -7,6 +7,7 @@
  * binary counter, whose level k holds a finished subtree of 2^k chunks or runs. */
 #include "codegen/interp/tape.h"
 #include "ir/eval.h"
+#include "ir/plant.h"
 
 enum { MAX_LEVELS = 64 };
 
@@ -208,7 +209,8 @@ static void combine_to_accumulators(const run_state *r, uint32_t red, size_t n) 
 
 static void copy_strided(char *to, const char *from, size_t size,
                          size_t n) { /* every second value */
-    for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + 2 * i * size, size);
+    const size_t step = FC_PLANT(lane_order, 1, 2);
+    for (size_t i = 0; i < n; i++) memcpy(to + i * size, from + step * i * size, size);
 }
 
 /* Lanes 0..used-1 of the accumulators, pairwise into lane 0. Lanes from `used` on hold the start
@@ -223,8 +225,8 @@ static void combine_lanes(const run_state *r, uint32_t red, size_t used) {
         for (uint32_t i = 0; i < d->ncomponents; i++) {
             const char *acc = slot_at(p->step, i);
             copy_strided(slot_at(p->combine, i), acc, d->size[i], width);
-            copy_strided(slot_at(p->combine, FC_ARG_LATER + i), acc + d->size[i], d->size[i],
-                         width);
+            const char *later = acc + FC_PLANT(lane_order, width, 1) * d->size[i];
+            copy_strided(slot_at(p->combine, FC_ARG_LATER + i), later, d->size[i], width);
         }
         combine_to_accumulators(r, red, width);
     }
@@ -336,9 +338,10 @@ static void inner_row(run_state *r, int64_t row) {
  * ------------------------------------------------------------------------ */
 
 static void outer_stage(run_state *r, uint32_t s, size_t n) {
-    for (int64_t from = 0; from < r->count; from += FC_RUN) {
+    const int64_t run = FC_PLANT(run_length, FC_RUN / 2, FC_RUN);
+    for (int64_t from = 0; from < r->count; from += run) {
         FOR_STAGE(r, s, i) start_partial(r, i);
-        for (int64_t at = from; at < smaller(r->count, from + FC_RUN); at++) {
+        for (int64_t at = from; at < smaller(r->count, from + run); at++) {
             stand_at(r, at);
             run_tape(r, &r->ip->phases.at[s].point, r->frame, n);
             FOR_STAGE(r, s, i) step_partial(r, i, at, 0, n);
@@ -369,7 +372,7 @@ static void outer_rows(run_state *r, int64_t row, size_t n) {
  */
 
 static unsigned levels_of(const run_state *r) {
-    int64_t piece = r->ip->schedule == FC_SCHED_INNER ? FC_CHUNK : FC_RUN;
+    int64_t piece = r->ip->schedule == FC_SCHED_INNER ? FC_CHUNK : FC_PLANT(run_length, 8, FC_RUN);
     unsigned levels = 2;
     for (int64_t n = r->count / piece; n > 0; n /= 2) levels++;
     return levels;

@@ -10,6 +10,7 @@
  * "#sin" a function of libm, "!fc_far_sin" one of ir/far.h, and the spellings neg, not, select. */
 #include "codegen/llvm/llvm_text.h"
 #include "ir/far.h"
+#include "ir/plant.h"
 
 /* ---- functions of libm
  * ------------------------------------------------------------------------------------- */
@@ -74,6 +75,8 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
 
 static const char *column(fc_op op, fusec_dtype t) {
     const fc_op_info *row = &fc_ops[op];
+    if (FC_PLANTED(compare_signed) && row->rule == FC_RULE_COMPARE && !fc_is_float(t))
+        return row->llvm_s;
     return fc_is_float(t) ? row->llvm_f : fc_is_signed(t) ? row->llvm_s : row->llvm_u;
 }
 

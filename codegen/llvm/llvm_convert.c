@@ -6,6 +6,7 @@
  * compiler's run-time library, so f16 is written out where the processor has no instruction for it.
  */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/plant.h"
 
 /* One operation on integers of `bits`, with a constant on the right. */
 static const char *op_const(fc_ll *f, const char *op, unsigned bits, unsigned W, const char *a,
@@ -129,7 +130,8 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
     if (fc_is_float(from)) return change(f, fc_is_signed(to) ? "fptosi" : "fptoui", src, dst, W, v);
     if (fc_dtypes[from].bits == fc_dtypes[to].bits) return v;
     if (fc_dtypes[from].bits > fc_dtypes[to].bits) return change(f, "trunc", src, dst, W, v);
-    return change(f, fc_is_signed(from) ? "sext" : "zext", src, dst, W, v);
+    return change(f, FC_PLANTED(sign_extend) || fc_is_signed(from) ? "sext" : "zext", src, dst, W,
+                  v);
 }
 
 const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, const char *v) {

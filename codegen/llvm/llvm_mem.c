@@ -4,6 +4,7 @@
  * computed form. Lanes that are masked off are never read or written in memory and hold 0. A move
  * of one is a contiguous vector, of zero a scalar and a splat, any other a gather or scatter. */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/plant.h"
 
 /* Where the lanes of an access are. */
 typedef struct place {
@@ -286,7 +287,8 @@ void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const
     for (unsigned axis = hi; axis-- > lo;) {
         idx[axis] = flat;
         if (axis == lo) break;
-        const char *n = fc_ll_extent(f, axis), *q = fc_ll_bin(f, "udiv", flat, n);
+        const char *n = fc_ll_extent(f, FC_PLANT(outer_axis, lo, axis));
+        const char *q = fc_ll_bin(f, "udiv", flat, n);
         idx[axis] = fc_ll_bin(f, "sub", flat, fc_ll_bin(f, "mul", q, n));
         flat = q;
     }

@@ -10,6 +10,7 @@
 
 #include "codegen/cpuinfo.h"
 #include "codegen/llvm/math.h"
+#include "ir/plant.h"
 
 /* ---- life
  * ------------------------------------------------------------------------------------------------
@@ -375,7 +376,7 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
     const char *rest = fc_ll_bin(f, "sub", to, at);
     fc_ll_if tail;
     fc_ll_if_begin(f, &tail, fc_ll_ins(f, "icmp ne i64 %s, 0", rest));
-    fc_ll_set_mask(f, rest);
+    fc_ll_set_mask(f, FC_PLANT(tail_mask, fc_ll_bin(f, "add", rest, "1"), rest));
     f->x = at;
     body(f, user);
     fc_ll_set_mask(f, NULL);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "tests/support/fuzz_nvrtc.h"
 #include "tests/support/fuzz_text.h"
@@ -68,6 +71,35 @@ static void close_binding(binding *b) {
     if (b->r) fc_graph_free(&b->g);
 }
 
+/* ---- a caller with a float state of its own ----------------------------------------------------
+ */
+
+#if defined(__x86_64__)
+enum { RUDE = 0xdfc0 }; /* rounds up, FTZ and DAZ; all exceptions masked */
+
+static unsigned enter_rude(bool rude) {
+    unsigned before = _mm_getcsr();
+    if (rude) _mm_setcsr(RUDE);
+    return before;
+}
+
+/* Whether the state is still that of the caller, but for the flags of exceptions. */
+static bool leave_rude(bool rude, unsigned before) {
+    bool kept = !rude || (_mm_getcsr() & ~0x3fu) == (RUDE & ~0x3fu);
+    _mm_setcsr(before);
+    return kept;
+}
+#else
+static unsigned enter_rude(bool rude) {
+    (void)rude;
+    return 0;
+}
+static bool leave_rude(bool rude, unsigned before) {
+    (void)rude, (void)before;
+    return true;
+}
+#endif
+
 /* ---- ways ---------------------------------------------------------------------------------------
  */
 
@@ -77,10 +109,13 @@ static fuzz_verdict failed(fc_str *why, fusec_status s, const fc_error *e) {
 }
 
 /* Runs and compares with the oracle, or with the binding's first run if there was one. */
-static fuzz_verdict call(binding *b, const fc_how *how, fc_program *p, fc_str *why) {
+static fuzz_verdict call(binding *b, const fc_how *how, fc_program *p, bool rude, fc_str *why) {
     fc_arrays in = {b->in.n, b->shared}, out = {0};
     fc_error e = {0};
+    unsigned before = enter_rude(rude);
     fusec_status s = fc_rig_call(how, p, &b->g, b->syms, &in, &out, &e);
+    if (!leave_rude(rude, before) && !s)
+        s = fc_fail(&e, FUSEC_INTERNAL, "the caller's float state has changed");
     fuzz_verdict v = FUZZ_GOOD;
     if (s) {
         v = failed(why, s, &e);
@@ -105,11 +140,13 @@ static fuzz_verdict main_way(binding *b, binding *other, const fuzz_ways *w, fc_
     fc_program *p = NULL;
     fc_error e = {0};
     how.ctx = fc_rig(w->device, 1, &how.device);
+    unsigned before = enter_rude(w->rude);
     fusec_status s = fc_rig_compile(&how, &b->g, &p, &e);
+    leave_rude(w->rude, before);
     if (s) return named(failed(why, s, &e), w->device, why);
-    fuzz_verdict v = named(call(b, &how, p, why), w->device, why);
-    if (!v && other) v = named(call(other, &how, p, why), "other sizes", why);
-    if (!v && other) v = named(call(b, &how, p, why), "the first sizes again", why);
+    fuzz_verdict v = named(call(b, &how, p, w->rude, why), w->device, why);
+    if (!v && other) v = named(call(other, &how, p, w->rude, why), "other sizes", why);
+    if (!v && other) v = named(call(b, &how, p, false, why), "the first sizes again", why);
     fc_program_free(p);
     return v;
 }
@@ -122,7 +159,7 @@ static fuzz_verdict another_way(binding *b, fc_how how, const char *device, int 
     how.ctx = fc_rig(device, threads, &how.device);
     fusec_status s = fc_rig_compile(&how, &b->g, &p, &e);
     if (s) return named(failed(why, s, &e), name, why);
-    fuzz_verdict v = named(call(b, &how, p, why), name, why);
+    fuzz_verdict v = named(call(b, &how, p, false, why), name, why);
     fc_program_free(p);
     return v;
 }
@@ -251,6 +288,7 @@ void fuzz_make(uint64_t seed, const char *device, rg *r, fuzz_ways *w) {
     w->strided = all || which % 3 == 2;
     w->constant = all || which / 3 % 2;
     w->text = which / 6 % 4 == 0;
+    w->rude = which / 2000 % 8 == 0;
     if (which / 24 % 6 == 0) w->max_ops = 1 + (uint32_t)(which / 144 % 12);
 }
 
@@ -272,7 +310,7 @@ static bool still(const rg *r, void *arg) {
 
 void fuzz_shrink(rg *r, fuzz_ways *w, fuzz_verdict v, bool apart, int tries) {
     shrink s = {w, v, apart};
-    bool *flags[] = {&w->again,   &w->other,   &w->unfused, &w->constant,
+    bool *flags[] = {&w->again,   &w->rude,    &w->other,   &w->unfused, &w->constant,
                      &w->threads, &w->strided, &w->compare, &w->text};
     for (size_t i = 0; i < FC_COUNT(flags); i++) { /* the ways first: each costs time */
         bool was = *flags[i];

@@ -4,6 +4,7 @@
  * judged by the oracle; every other way has to give the same bits as the first one.
  *
  *   again     the same program a second time, and after it has run with other sizes
+ *   rude      the caller rounds up and flushes subnormals; its state has to stay as it is
  *   other     other sizes for the same program; judged by the oracle
  *   unfused   every operation a kernel
  *   constant  sizes as constants in place of names
@@ -19,7 +20,7 @@
 
 typedef struct fuzz_ways {
     const char *device; /* "interp", "cpu", "cuda"; "nvrtc": compiled for a GPU that is not there */
-    bool again, other, unfused, constant, threads, strided, compare, text;
+    bool again, rude, other, unfused, constant, threads, strided, compare, text;
     uint32_t max_ops;
 } fuzz_ways;
 

@@ -1,0 +1,267 @@
+/* target_capi.c - a sequence of calls of the C API from bytes.
+ *
+ * Each call takes a byte for its function and bytes for its arguments; values, dims and arrays come
+ * from pools that calls fill. Values of another graph, empty ones, wrong dtypes, axes, ranks and
+ * shapes are among them: each has to be an error and nothing worse, and a graph with an error has
+ * to give it again from every later use. All runs on the interpreter. */
+#include <fusec/fusec.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fuzz/targets.h"
+
+enum { VALUES = 24, DIMS = 8, ROOM = 4096 /* bytes of any result that is read */, CALLS = 200 };
+
+typedef struct machine {
+    const uint8_t *at, *end;
+    fusec_context *ctx;
+    fusec_graph *g[2];
+    fusec_value v[VALUES];
+    fusec_dim d[DIMS];
+    unsigned nv, nd;
+    int named;
+} machine;
+
+static _Alignas(16) unsigned char memory[ROOM], result[ROOM];
+
+static unsigned byte(machine *m) {
+    return m->at < m->end ? *m->at++ : 0;
+}
+static fusec_graph *graph(machine *m) {
+    return m->g[byte(m) % 16 == 0];
+}
+static fusec_value value(machine *m) {
+    unsigned b = byte(m);
+    if (b == 255) return (fusec_value){0};
+    if (b >= 250) return fusec_int((int64_t)byte(m) - 100);
+    if (b >= 245) return fusec_num((double)byte(m) / 16 - 8);
+    return m->v[b % VALUES];
+}
+static void keep(machine *m, fusec_value v) {
+    m->v[m->nv++ % VALUES] = v;
+}
+static fusec_dim dim(machine *m) {
+    return m->d[byte(m) % DIMS];
+}
+static fusec_dtype dtype(machine *m) {
+    return (fusec_dtype)(byte(m) % (FUSEC_DTYPE_COUNT + 1));
+}
+
+/* ---- groups of functions
+ * ------------------------------------------------------------------------- */
+
+static fusec_value one(machine *m) {
+    static fusec_value (*const fns[])(fusec_value) = {
+        fusec_neg,   fusec_abs, fusec_sign,  fusec_relu,        fusec_sqrt,   fusec_exp,
+        fusec_log,   fusec_sin, fusec_tanh,  fusec_sigmoid,     fusec_floor,  fusec_round,
+        fusec_isnan, fusec_erf, fusec_rsqrt, fusec_logical_not, fusec_bit_not};
+    return fns[byte(m) % (sizeof fns / sizeof fns[0])](value(m));
+}
+
+static fusec_value two(machine *m) {
+    static fusec_value (*const fns[])(fusec_value, fusec_value) = {
+        fusec_add,     fusec_sub,     fusec_mul,  fusec_div,         fusec_floordiv, fusec_mod,
+        fusec_fmod,    fusec_pow,     fusec_fmin, fusec_maximum,     fusec_atan2,    fusec_copysign,
+        fusec_bit_and, fusec_bit_xor, fusec_shl,  fusec_logical_and, fusec_lt,       fusec_eq};
+    unsigned f = byte(m) % (sizeof fns / sizeof fns[0]);
+    fusec_value a = value(m);
+    return fns[f](a, value(m));
+}
+
+static fusec_value three(machine *m) {
+    static fusec_value (*const fns[])(fusec_value, fusec_value, fusec_value) = {
+        fusec_where, fusec_fma, fusec_clip, fusec_lerp};
+    unsigned f = byte(m) % 4;
+    fusec_value a = value(m), b = value(m);
+    return fns[f](a, b, value(m));
+}
+
+static fusec_value reduction(machine *m) {
+    static fusec_value (*const fns[])(fusec_value, int, const int *, int) = {
+        fusec_sum, fusec_prod, fusec_min, fusec_max,    fusec_any,    fusec_all,
+        fusec_var, fusec_mean, fusec_std, fusec_argmin, fusec_argmax, fusec_logsumexp};
+    unsigned f = byte(m) % (sizeof fns / sizeof fns[0]), how = byte(m);
+    int axes[3] = {(int)(byte(m) % 7) - 3, (int)(byte(m) % 7) - 3, 0};
+    int n = (int)(how % 4);
+    return fns[f](value(m), n, n ? axes : NULL, how / 4 % 2);
+}
+
+static fusec_value view(machine *m) {
+    unsigned how = byte(m) % 7;
+    fusec_value v = value(m);
+    fusec_dim shape[4] = {dim(m), dim(m), dim(m), dim(m)};
+    int axes[4], rank = (int)(byte(m) % 5), axis = (int)(byte(m) % 7) - 3;
+    for (int k = 0; k < 4; k++) axes[k] = (int)(byte(m) % 5);
+    switch (how) {
+    case 0: return fusec_broadcast(v, rank, shape);
+    case 1: return fusec_reshape(v, rank, shape);
+    case 2: return fusec_transpose(v, rank ? axes : NULL);
+    case 3: return fusec_flip(v, axis);
+    case 4: return fusec_expand_dims(v, axis);
+    case 5: return fusec_squeeze(v, axis);
+    default: {
+        int64_t start = (int64_t)byte(m) - 8, stop = (int64_t)byte(m) - 8, step = axes[0] - 2;
+        return fusec_slice(v, axis, byte(m) % 4 ? start : FUSEC_END, byte(m) % 4 ? stop : FUSEC_END,
+                           step);
+    }
+    }
+}
+
+static fusec_value leaf(machine *m) {
+    static const char *const names[] = {"a", "b", "c", "x1", "long_name", "", "1x", "def"};
+    fusec_graph *g = graph(m);
+    unsigned how = byte(m) % 8;
+    fusec_dtype t = dtype(m);
+    int rank = (int)(byte(m) % 4);
+    int64_t shape[4];
+    fusec_dim dims[4] = {dim(m), dim(m), dim(m), dim(m)};
+    for (int k = 0; k < 4; k++) shape[k] = byte(m) % 6;
+    switch (how) {
+    case 0: m->named++; return fusec_input(g, names[byte(m) % 8], t, rank, rank ? dims : NULL);
+    case 1: return fusec_const(g, t, (double)byte(m) / 8 - 4);
+    case 2: return fusec_full(g, t, byte(m), rank, dims);
+    case 3: return fusec_arange(g, dim(m));
+    case 4: return fusec_dim_value(dim(m));
+    case 5:
+        shape[0] -= 1; /* may be negative: an error */
+        break;
+    default: break;
+    }
+    return fusec_array(g, t, rank, rank ? shape : NULL, memory);
+}
+
+static fusec_dim size(machine *m) {
+    static const char *const names[] = {"n", "m", "k", "", "2"};
+    unsigned how = byte(m) % 7;
+    fusec_dim a = dim(m), b = dim(m);
+    switch (how) {
+    case 0: return fusec_sym(graph(m), names[byte(m) % 5]);
+    case 1: return fusec_dim_add(a, b);
+    case 2: return fusec_dim_sub(a, b);
+    case 3: return fusec_dim_mul(a, b);
+    case 4: {
+        fusec_value v = value(m);
+        return fusec_dim_of(v, (int)(byte(m) % 5) - 2);
+    }
+    default: return fusec_size(graph(m), (int64_t)byte(m) - 2);
+    }
+}
+
+/* ---- computing
+ * ----------------------------------------------------------------------------------- */
+
+static void look(fusec_value v) {
+    int64_t shape[32];
+    fusec_dtype_of(v);
+    if (fusec_rank(v) > 0 && fusec_rank(v) <= 32) fusec_shape(v, shape);
+}
+
+static void read_value(machine *m) {
+    fusec_value v = value(m);
+    int64_t shape[32];
+    size_t bytes = 1;
+    look(v);
+    if (fusec_rank(v) < 0 || fusec_rank(v) > 32 || fusec_shape(v, shape)) return;
+    for (int k = 0; k < fusec_rank(v); k++) bytes *= (size_t)shape[k];
+    bytes *= fusec_dtype_bytes(fusec_dtype_of(v));
+    if (bytes > ROOM) return;
+    fusec_read(v, result, byte(m) % 8 ? bytes : bytes + 1);
+}
+
+static void run_program(machine *m) {
+    enum { MOST = 8 };
+    fusec_graph *g = graph(m);
+    fusec_program *p = NULL;
+    int64_t shape[MOST][4], sizes[64];
+    fusec_tensor in[MOST], out[MOST];
+    if (fusec_compile(g, &p)) return;
+    int n = fusec_input_count(p), k = fusec_output_count(p);
+    for (int i = 0; i < n && i < MOST; i++) {
+        for (int a = 0; a < 4; a++) shape[i][a] = byte(m) % 5;
+        in[i] = (fusec_tensor){memory, shape[i], (int32_t)(byte(m) % 4), dtype(m), FUSEC_HOST};
+        fusec_input_name(p, i);
+    }
+    if (n <= MOST && k <= MOST && !fusec_output_shapes(p, n, in, sizes, 64)) {
+        int64_t *at = sizes;
+        size_t used = 0;
+        for (int i = 0; i < k; i++) {
+            size_t bytes = fusec_dtype_bytes(fusec_output_dtype(p, i));
+            int rank = fusec_output_rank(p, i);
+            out[i] = (fusec_tensor){result + used, at, rank, fusec_output_dtype(p, i), FUSEC_HOST};
+            for (int a = 0; a < rank; a++) bytes *= (size_t)*at++;
+            used += (bytes + 15) / 16 * 16;
+            if (used > ROOM) break;
+        }
+        if (used <= ROOM) {
+            fusec_status a = fusec_run(p, n, in, k, out), b = fusec_run(p, n, in, k, out);
+            fuzz_require(a == b, "a call gives the same again");
+        }
+    }
+    fusec_kernel_count(p);
+    fusec_compile_count(p);
+    fusec_output_name(p, 0);
+    fusec_input_name(p, 99);
+    fusec_program_free(p);
+}
+
+static void reset(machine *m, fusec_graph *g) {
+    for (int i = 0; i < VALUES; i++)
+        if (m->v[i].graph == g) m->v[i] = (fusec_value){0};
+    for (int i = 0; i < DIMS; i++)
+        if (m->d[i].graph == g) m->d[i] = (fusec_dim){0};
+    fusec_graph_reset(g);
+}
+
+static void step(machine *m) {
+    static const char *const names[] = {"y", "z", "y", ""};
+    unsigned call = byte(m) % 32;
+    if (call < 6)
+        keep(m, leaf(m));
+    else if (call < 9)
+        keep(m, one(m));
+    else if (call < 14)
+        keep(m, two(m));
+    else if (call < 16)
+        keep(m, three(m));
+    else if (call < 18)
+        keep(m, reduction(m));
+    else if (call < 21)
+        keep(m, view(m));
+    else if (call < 23)
+        m->d[m->nd++ % DIMS] = size(m);
+    else if (call == 23)
+        keep(m, fusec_cast(value(m), dtype(m)));
+    else if (call == 24)
+        keep(m, fusec_bitcast(value(m), dtype(m)));
+    else if (call == 25)
+        keep(m, fusec_materialize(value(m)));
+    else if (call == 26)
+        fusec_output(graph(m), names[byte(m) % 4], value(m));
+    else if (call < 29)
+        read_value(m);
+    else if (call == 29)
+        run_program(m);
+    else if (call == 30) {
+        fusec_value v[2] = {value(m), value(m)};
+        fusec_eval(v, (int)(byte(m) % 3));
+    } else if (byte(m) % 4 == 0)
+        reset(m, graph(m));
+    fusec_message(m->ctx);
+}
+
+void fuzz_capi(const uint8_t *data, size_t size) {
+    machine m = {.at = data, .end = data + size};
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "interp";
+    o.cache_dir = "";
+    o.threads = 1;
+    o.max_nodes = 400;
+    for (unsigned i = 0; i < ROOM; i++) memory[i] = (unsigned char)(i % 2);
+    if (fusec_context_new(&o, &m.ctx)) return;
+    for (int i = 0; i < 2; i++)
+        if (fusec_graph_new(m.ctx, &m.g[i])) abort();
+    for (int i = 0; i < DIMS; i++) m.d[i] = fusec_size(m.g[0], i);
+    for (int i = 0; m.at < m.end && i < CALLS; i++) step(&m);
+    for (int i = 0; i < 2; i++) fusec_graph_free(m.g[i]);
+    fusec_context_free(m.ctx);
+}
