@@ -79,8 +79,8 @@ fc_val fc_x_minmax_f(fc_code *s, const fc_x *x, const fc_x *y, bool max) {
     const fc_x *i = LET(BITCAST(x, u)), *j = LET(BITCAST(y, u));
     const fc_x *zero =
         LET(BITCAST(max != FC_PLANTED(minmax_zero) ? BIT_AND(i, j) : BIT_OR(i, j), t));
-    const fc_x *number = LET(WHERE(EQ(x, y), zero, picked));
-    return FC_PLANTED(minmax_nan) ? number->v : BUILD(WHERE(ISNAN(x), x, number));
+    if (FC_PLANTED(minmax_nan)) return BUILD(WHERE(EQ(x, y), zero, picked));
+    return BUILD(WHERE(ISNAN(x), x, WHERE(EQ(x, y), zero, picked)));
 }
 
 /* ---- integer power ---------------------------------------------------------------------- */
