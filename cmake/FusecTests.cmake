@@ -126,7 +126,8 @@ foreach(source ${example_sources})
   set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
-# ---- benchmarks: programs on the shared library, built with the tests so that they keep compiling ------
+# ---- benchmarks, built with the tests so that they keep compiling: programs on the shared library; ------
+# bench_inside_* reach internals
 
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 foreach(source ${bench_sources})
@@ -134,7 +135,12 @@ foreach(source ${bench_sources})
   add_executable(${name} ${source})
   fusec_flags(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
-  target_link_libraries(${name} PRIVATE fusec m)
+  if(name MATCHES "^bench_inside_")
+    target_link_libraries(${name} PRIVATE fusec_static)
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  else()
+    target_link_libraries(${name} PRIVATE fusec m)
+  endif()
 endforeach()
 
 # ---- files made from the table of operations are those that are committed ------------------------------
