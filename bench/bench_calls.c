@@ -1,10 +1,12 @@
-/* bench_calls.c - what the library costs around the kernels: repeated calls, lazily built expressions
- * that were seen before, new expressions.
+/* bench_calls.c - what the library costs around the kernels: repeated calls, lazily built
+ * expressions that were seen before, new expressions.
  *
  *     bench_calls [DEVICE]          cpu (default), cuda, interp
- *     bench_calls DEVICE first      one line: seconds from main to the first result, and of each part
+ *     bench_calls DEVICE first      one line: seconds from main to the first result, and of each
+ * part
  *
- * Arrays of a program's calls are results of the library, so they are where the device wants them. */
+ * Arrays of a program's calls are results of the library, so they are where the device wants them.
+ */
 #include <fusec/fusec.h>
 
 #include <math.h>
@@ -136,7 +138,8 @@ static fusec_value new_light(fusec_value x, int i) {
 
 static fusec_value new_layers(fusec_value x, int i) { /* four kernels */
     fusec_value y = new_softmax(x, i + 100);
-    for (int k = 0; k < 3; k++) y = softmax(fusec_mul(fusec_materialize(y), fusec_num(k + i + 2.5)));
+    for (int k = 0; k < 3; k++)
+        y = softmax(fusec_mul(fusec_materialize(y), fusec_num(k + i + 2.5)));
     return y;
 }
 

@@ -1,7 +1,7 @@
-/* bench_inside_plan.c - what planning costs: graphs of several kinds and sizes through fc_plan_build,
- * best of many; the time of each pass below it.
+/* bench_inside_plan.c - what planning costs: graphs of several kinds and sizes through
+ * fc_plan_build, best of many; the time of each pass below it.
  *
- *     bench_inside_plan [NODES [REPEATS]] */
+ *     bench_inside_plan [NODES [REPEATS [KIND]]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -39,9 +39,9 @@ static void layers(fc_graph *g, fc_node x, int nodes) {
     const int64_t last = -1;
     fc_node y = x;
     while ((int)g->nodes.len < nodes) {
-        fc_node e = op(g, FC_OP_exp,
-                       op(g, FC_OP_sub, y, fc_build_reduce(g, FC_OP_max, y, 1, &last, true)),
-                       FC_NONODE);
+        fc_node e =
+            op(g, FC_OP_exp, op(g, FC_OP_sub, y, fc_build_reduce(g, FC_OP_max, y, 1, &last, true)),
+               FC_NONODE);
         y = op(g, FC_OP_div, e, fc_build_reduce(g, FC_OP_sum, e, 1, &last, true));
         y = op(g, FC_OP_add, y, x);
     }
@@ -53,7 +53,8 @@ static void wide(fc_graph *g, fc_node x, int nodes) {
     for (int i = 0; i < 200; i++) {
         char name[16];
         fc_node y = op(g, FC_OP_mul, x, fc_build_number(g, FUSEC_F32, i + 2));
-        for (int k = 3; k < nodes / 200; k++) y = op(g, FC_OP_maximum, op(g, FC_OP_neg, y, FC_NONODE), x);
+        for (int k = 3; k < nodes / 200; k++)
+            y = op(g, FC_OP_maximum, op(g, FC_OP_neg, y, FC_NONODE), x);
         snprintf(name, sizeof name, "y%d", i);
         fc_build_output(g, name, y);
     }
@@ -101,7 +102,13 @@ int main(int argc, char **argv) {
     printf("%-14s %7s %8s %9s", "ms", "nodes", "kernels", "all");
     for (uint32_t i = 0; i < fc_pass_count; i++) printf(" %9s", fc_passes[i].name);
     printf("\n");
-    return measure("chain", chain, nodes, repeats) ||
-           measure("cheap chain", cheap_chain, nodes, repeats) ||
-           measure("layers", layers, nodes, repeats) || measure("wide", wide, nodes, repeats);
+    static const struct {
+        const char *name;
+        build_fn build;
+    } kinds[] = {{"chain", chain}, {"cheap", cheap_chain}, {"layers", layers}, {"wide", wide}};
+    for (size_t i = 0; i < FC_COUNT(kinds); i++)
+        if ((argc < 4 || !strcmp(argv[3], kinds[i].name)) &&
+            measure(kinds[i].name, kinds[i].build, nodes, repeats))
+            return 1;
+    return 0;
 }

@@ -18,21 +18,22 @@
 
 /* ---- order between regions --------------------------------------------------------------- */
 
-/* Whether `from` needs `target`, directly or not. Gives up (true: no fusion) after a bounded walk.
- */
-static bool depends_on(const fc_fusion *f, uint32_t from, uint32_t target) {
-    uint32_t stack[256], seen[1024];
+/* Whether `from` needs `target`, directly or not. A region can only need regions whose first root
+ * is older than its own last one, so what is older than the target is not looked at. Gives up
+ * (true: no fusion) after a bounded walk. */
+static bool depends_on(fc_fusion *f, uint32_t from, uint32_t target) {
+    uint32_t stack[256];
     size_t n = 0, nseen = 0;
+    const fc_node oldest = f->regions.at[target].roots.at[0].node;
+    const uint32_t mark = ++f->mark;
     stack[n++] = from;
     while (n) {
         uint32_t r = stack[--n];
         if (r == target) return true;
-        bool known = false;
-        for (size_t i = 0; i < nseen && !known; i++) known = seen[i] == r;
-        if (known) continue;
-        if (nseen == FC_COUNT(seen)) return true;
-        seen[nseen++] = r;
-        const fc_region *x = &f->regions.at[r];
+        fc_region *x = &f->regions.at[r];
+        if (x->mark == mark || x->roots.at[x->roots.len - 1].node < oldest) continue;
+        x->mark = mark;
+        if (++nseen > 1024) return true;
         for (size_t i = 0; i < x->deps.len; i++) {
             if (n == FC_COUNT(stack)) return true;
             stack[n++] = x->deps.at[i];
@@ -115,7 +116,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
 }
 
 static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const fc_region *r,
-                              const fc_visit *v, bool reduction) {
+                              const fc_visit *v) {
     uint32_t rank = fc_list_len(g, r->domain);
     uint32_t accesses = r->accesses + v->accesses + (uint32_t)r->roots.len + 1;
     uint32_t leaves = (uint32_t)(r->leaves.len + v->leaves.len);
@@ -127,8 +128,6 @@ static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const
         return "the kernel would pass the limit of transcendental functions";
     if (leaves > FC_MAX_LEAVES || words > FC_MAX_WORDS)
         return "the kernel would pass the limit of arguments";
-    if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
-        return "the kernel would pass the limit of reductions";
     return NULL;
 }
 
@@ -148,8 +147,10 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
         if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
     }
     bool ok = fc_push(a, &r->roots, root);
-    for (size_t i = 0; ok && i < v->added.len; i++) ok = fc_region_enter(a, r, v->added.at[i]);
-    for (size_t i = 0; ok && i < v->leaves.len; i++) ok = fc_push(a, &r->leaves, v->leaves.at[i]);
+    for (size_t i = 0; ok && i < v->added.len; i++)
+        ok = fc_region_enter(a, r, v->added.at[i].key, v->added.at[i].from);
+    for (size_t i = 0; ok && i < v->leaves.len; i++)
+        ok = fc_push(a, &r->leaves, v->leaves.at[i]) && fc_region_enter_leaf(a, r, v->leaves.at[i]);
     for (size_t i = 0; ok && i < v->deps.len; i++) {
         bool known = false;
         for (size_t k = 0; k < r->deps.len; k++) known |= r->deps.at[k] == v->deps.at[i];
@@ -172,7 +173,9 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     if (why) return why;
     fc_visit v = {.stage = -1};
     bool reduction = j.role == FC_ROLE_REDUCE;
-    if (!fc_fuse_trace(g, f, region, j.from, j.from_map, !reduction, &v))
+    if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
+        return "the kernel would pass the limit of reductions";
+    if (!fc_fuse_trace(g, f, r, j.from, j.from_map, !reduction, &v))
         why = v.why ? v.why : "out of memory";
     else if (reduction && r->schedule == FC_SCHED_OUTER && v.stage >= 0)
         why = "a column reduction does not wait for another one in the same kernel";
@@ -181,7 +184,7 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     else if (!v.reads_root && !(v.shares_leaf && j.role != FC_ROLE_ROW))
         why = "they share no array";
     else
-        why = over_limit(g, o, r, &v, reduction);
+        why = over_limit(g, o, r, &v);
     for (size_t i = 0; !why && i < v.deps.len; i++)
         if (depends_on(f, v.deps.at[i], region)) why = "something it needs runs after that kernel";
     if (!why && !commit(g, f, region, n, &j, &v)) why = "out of memory";
@@ -212,7 +215,7 @@ static void note_leaves(const fc_fusion *f, fc_readers *readers, uint32_t region
     for (size_t i = 0; i < r->leaves.len; i++) note_reader(&readers[r->leaves.at[i]], region);
 }
 
-static bool start_region(fc_graph *g, fc_fusion *f, fc_node n, fc_region *out) {
+static void start_region(const fc_graph *g, fc_node n, fc_region *out) {
     const fc_ninfo *i = fc_at(g, n);
     memset(out, 0, sizeof *out);
     out->why = "";
@@ -223,67 +226,88 @@ static bool start_region(fc_graph *g, fc_fusion *f, fc_node n, fc_region *out) {
         out->domain = fc_at(g, i->src[0])->shape;
         out->reduced = axes_mask(g, n);
     }
-    return fc_push(f->alloc, &f->regions, *out);
 }
 
-/* A region of its own for `n`; it always fits. */
-static bool own_region(fc_graph *g, fc_fusion *f, fc_node n, fc_visit *v) {
-    fc_region fresh;
-    if (!start_region(g, f, n, &fresh)) return fc_oom(&g->error), false;
-    uint32_t region = (uint32_t)f->regions.len - 1;
-    fc_join j;
-    const char *why = fits(g, &f->regions.at[region], n, &j);
-    if (!why && fc_at(g, n)->op != FC_OP_INPUT && j.role != FC_ROLE_REDUCE) j.role = FC_ROLE_MAP;
-    *v = (fc_visit){.stage = -1};
-    if (why || !fc_fuse_trace(g, f, region, j.from, j.from_map, j.role != FC_ROLE_REDUCE, v))
-        return fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n,
-                       why ? why : v->why),
-               false;
-    return commit(g, f, region, n, &j, v);
+/* What `n` takes in a region of its own, where it always fits. */
+static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, fc_join *j,
+                        fc_visit *v) {
+    start_region(g, n, fresh);
+    const char *why = fits(g, fresh, n, j);
+    if (!why && fc_at(g, n)->op != FC_OP_INPUT && j->role != FC_ROLE_REDUCE) j->role = FC_ROLE_MAP;
+    if (!why && fc_fuse_trace(g, f, fresh, j->from, j->from_map, j->role != FC_ROLE_REDUCE, v))
+        return true;
+    fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n, why ? why : v->why);
+    return false;
+}
+
+enum { MAX_CANDIDATES = 24 };
+
+/* Its producers first, the latest first; then regions that read the same arrays. */
+static size_t candidates(const fc_fusion *f, const fc_readers *readers, fc_read_list leaves,
+                         uint32_t *cand) {
+    size_t n = 0;
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = leaves.n; i-- > 0 && n < MAX_CANDIDATES;) {
+            fc_node leaf = leaves.at[i];
+            const fc_readers *rd = &readers[leaf];
+            for (uint32_t k = 0; k < (pass ? rd->n : 1) && n < MAX_CANDIDATES; k++) {
+                uint32_t c = pass ? rd->at[rd->n - 1 - k] : f->home[leaf];
+                bool known = c == FC_NOREGION;
+                for (size_t x = 0; x < n && !known; x++) known = cand[x] == c;
+                if (!known) cand[n++] = c;
+            }
+        }
+    return n;
+}
+
+/* Another region that is needed comes after `region`. Every trace would find that, so none need be
+ * made. */
+static bool comes_too_late(fc_fusion *f, const uint32_t *deps, size_t ndeps, uint32_t region) {
+    for (size_t i = 0; i < ndeps; i++)
+        if (deps[i] != region && depends_on(f, deps[i], region)) return true;
+    return false;
+}
+
+/* A region for `n` among those that make or read what it reads; FC_NOREGION and the reason of the
+ * first that refused. */
+static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
+                            const fc_readers *readers, fc_read_list leaves, fc_node n,
+                            const char **why) {
+    uint32_t cand[MAX_CANDIDATES], deps[FC_MAX_LEAVES + MAX_CANDIDATES];
+    size_t nc = candidates(f, readers, leaves, cand), ndeps = 0;
+    for (uint32_t i = 0; i < leaves.n && ndeps < FC_COUNT(deps); i++) {
+        uint32_t home = f->home[leaves.at[i]];
+        bool known = home == FC_NOREGION;
+        for (size_t k = 0; k < ndeps && !known; k++) known = deps[k] == home;
+        if (!known) deps[ndeps++] = home;
+    }
+    for (size_t i = 0; i < nc && !g->error.code; i++) {
+        bool wanted = i < ndeps && !**why; /* its reason is the one that is kept */
+        if (!wanted && comes_too_late(f, deps, ndeps, cand[i])) continue;
+        const char *w = try_join(g, o, f, cand[i], n);
+        if (!w) return cand[i];
+        if (wanted) *why = w;
+    }
+    return FC_NOREGION;
 }
 
 static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_readers *readers,
-                  fc_node n) {
-    fc_visit v = {.stage = -1};
-    bool ok = own_region(g, f, n, &v);
-    uint32_t own = (uint32_t)f->regions.len - 1, joined = FC_NOREGION;
+                  fc_read_list leaves, fc_node n) {
     const char *why = "";
-    if (ok && !o->unfused) {
-        /* its producers first, the latest first; then regions that read the same arrays */
-        uint32_t cand[24];
-        size_t nc = 0;
-        for (size_t pass = 0; pass < 2; pass++)
-            for (size_t i = v.leaves.len; i-- > 0;) {
-                fc_node leaf = v.leaves.at[i];
-                const fc_readers *rd = &readers[leaf];
-                for (uint32_t k = 0; k < (pass ? rd->n : 1); k++) {
-                    uint32_t c = pass ? rd->at[rd->n - 1 - k] : f->home[leaf];
-                    bool known = c == FC_NOREGION || c == own;
-                    for (size_t x = 0; x < nc; x++) known |= cand[x] == c;
-                    if (!known && nc < FC_COUNT(cand)) cand[nc++] = c;
-                }
-            }
-        f->home[n] = FC_NOREGION;
-        fc_region keep = f->regions.at[own];
-        f->regions.len--; /* out of the way while candidates are tried */
-        for (size_t i = 0; i < nc && joined == FC_NOREGION && !g->error.code; i++) {
-            const char *w = try_join(g, o, f, cand[i], n);
-            if (!w) joined = cand[i];
-            if (w && i < v.deps.len && !*why) why = w;
-        }
-        if (joined == FC_NOREGION) {
-            ok = fc_push(f->alloc, &f->regions, keep);
-            f->regions.at[own].why = why;
-            f->home[n] = own;
-        } else {
-            fc_vec_free(f->alloc, &keep.roots);
-            fc_vec_free(f->alloc, &keep.leaves);
-            fc_vec_free(f->alloc, &keep.deps);
-            fc_free(f->alloc, keep.seen);
-        }
+    uint32_t region = FC_NOREGION;
+    bool ok = true;
+    if (!o->unfused) region = find_region(g, o, f, readers, leaves, n, &why);
+    if (region == FC_NOREGION && !g->error.code) {
+        fc_visit v = {.stage = -1};
+        fc_region fresh;
+        fc_join j;
+        ok = trace_alone(g, f, n, &fresh, &j, &v);
+        region = (uint32_t)f->regions.len;
+        fresh.why = why;
+        ok = ok && fc_push(f->alloc, &f->regions, fresh) && commit(g, f, region, n, &j, &v);
+        fc_visit_free(f->alloc, &v);
     }
-    fc_visit_free(f->alloc, &v);
-    if (ok && !g->error.code) note_leaves(f, readers, joined == FC_NOREGION ? own : joined);
+    if (ok && !g->error.code) note_leaves(f, readers, region);
     return ok && !g->error.code;
 }
 
@@ -303,7 +327,7 @@ static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
     bool ok = regions && last && covered;
     for (uint32_t r = 0; ok && r < f->regions.len; r++)
         for (uint32_t i = 0; i < f->regions.at[r].nslots; i++) {
-            uint64_t key = f->regions.at[r].seen[i];
+            uint64_t key = f->regions.at[r].seen[i].key;
             if (!key) continue;
             fc_node n = (fc_node)((key - 1) >> 32);
             if (last[n] != r + 1) regions[n]++;
@@ -350,16 +374,23 @@ void fc_fusion_free(fc_fusion *f) {
     fc_vec_free(f->alloc, &f->regions);
     fc_free(f->alloc, f->is_root);
     fc_free(f->alloc, f->home);
+    fc_free(f->alloc, f->met);
+    fc_walk_free(f->alloc, &f->walk);
     fc_arena_free(&f->arena);
 }
 
 static bool group(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const uint8_t *live) {
     fc_readers *readers = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *readers);
-    bool ok = readers != NULL;
+    fc_reads reads = {0};
+    bool ok = fc_reads_init(f->alloc, &reads, g->nodes.len) && readers;
     drop_regions(f);
     for (fc_node n = 0; n < g->nodes.len; n++) f->home[n] = FC_NOREGION;
-    for (fc_node n = 0; ok && n < g->nodes.len; n++)
-        if (f->is_root[n] && live[n]) ok = place(g, o, f, readers, n);
+    for (fc_node n = 0; ok && n < g->nodes.len; n++) {
+        if (!live[n]) continue;
+        ok = fc_reads_add(g, f, &reads, n);
+        if (ok && f->is_root[n]) ok = place(g, o, f, readers, reads.of[n], n);
+    }
+    fc_reads_free(f->alloc, &reads);
     fc_free(f->alloc, readers);
     if (!ok && !g->error.code) fc_oom(&g->error);
     return ok;
@@ -386,7 +417,8 @@ fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, f
     f->is_root = fc_calloc(f->alloc, n, 1);
     f->home = fc_calloc(f->alloc, n, sizeof *f->home);
     uint8_t *live = fc_calloc(f->alloc, n, 1);
-    bool ok = f->is_root && f->home && live;
+    f->met = fc_calloc(f->alloc, n, sizeof *f->met);
+    bool ok = f->is_root && f->home && live && f->met;
     if (ok) ok = fc_fuse_roots(g, o, f, e) == FUSEC_OK;
     for (size_t i = 0; ok && i < g->outputs.len; i++) live[g->outputs.at[i].node] = 1;
     for (fc_node x = (fc_node)g->nodes.len; ok && x-- > 0;)

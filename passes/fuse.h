@@ -26,6 +26,32 @@ typedef struct fc_root {
     bool stored;  /* an output, or read by another region */
 } fc_root;
 
+/* A value under an index map, (node << 32 | map) + 1, and what it is made from: FC_FROM_LEAF,
+ * FC_FROM_ROOT, and from FC_FROM_STAGE on the highest stage + 1. So a value that is there already
+ * is not walked again. */
+typedef struct fc_seen {
+    uint64_t key;
+    uint32_t round; /* in the table of a walk: the walk that entered it */
+    uint32_t from;
+} fc_seen;
+enum { FC_FROM_LEAF = 1, FC_FROM_ROOT = 2, FC_FROM_STAGE = 4 };
+
+/* What a walk works with; kept between walks. */
+typedef struct fc_walk_step {
+    fc_node node;
+    fc_list map;
+    uint32_t added; /* FC_ENTER: to be visited; else its operands are done, and its place in
+                       fc_visit.added + 1, 0 = none */
+} fc_walk_step;
+#define FC_ENTER UINT32_MAX
+
+typedef struct fc_walk {
+    FC_VEC(fc_walk_step) todo;
+    FC_VEC(uint32_t) from; /* of the values whose operands are being visited */
+    fc_seen *slots;
+    uint32_t nslots, used, round;
+} fc_walk;
+
 typedef struct fc_region {
     fc_schedule schedule;
     fc_list domain;   /* shape of the iteration space, axes in logical order */
@@ -33,8 +59,9 @@ typedef struct fc_region {
     FC_VEC(fc_root) roots;
     FC_VEC(fc_node) leaves; /* arrays it reads: inputs and roots of other regions */
     FC_VEC(uint32_t) deps;  /* regions that must run before */
-    uint64_t *seen;         /* hash set of node << 32 | map (+1): what its code already holds */
+    fc_seen *seen;          /* hash set: what its code already holds, and the arrays it reads */
     uint32_t nseen, nslots;
+    uint32_t mark; /* of the last walk over dependencies that met it */
     uint32_t ops, transcendental, accesses, params, reductions, stages;
     const char *why; /* why its producers are in other regions */
 } fc_region;
@@ -46,6 +73,9 @@ typedef struct fc_fusion {
     uint8_t *is_root; /* per node */
     uint32_t *home;   /* per node: region of a root, else FC_NOREGION */
     FC_VEC(fc_region) regions;
+    fc_walk walk;
+    uint32_t mark;         /* walks over dependencies so far */
+    uint32_t *met, met_by; /* per node: the last count of fc_fuse_work that met it */
 } fc_fusion;
 
 fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e);
@@ -67,7 +97,7 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
 
 /* What adding a root to a region would take. */
 typedef struct fc_visit {
-    FC_VEC(uint64_t) added; /* keys to enter into region->seen */
+    FC_VEC(fc_seen) added; /* to enter into region->seen */
     FC_VEC(fc_node) leaves;
     FC_VEC(uint32_t) deps;
     uint32_t ops, transcendental, accesses, params;
@@ -77,14 +107,34 @@ typedef struct fc_visit {
     const char *why;  /* reason of a refusal */
 } fc_visit;
 
-/* Follows `from` (with its map over r's domain) down to inputs and roots. `placed`: `from` is the
+/* Follows `from` (with its map over `r`'s domain) down to inputs and roots. `placed`: `from` is the
  * root that is being placed; else it is the operand of one and may be a root itself. False: it
  * can't be computed in this region, v->why says why (or out of memory: g->error). */
-bool fc_fuse_trace(fc_graph *g, const fc_fusion *f, uint32_t region, fc_node from, fc_list map,
+bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_list map,
                    bool placed, fc_visit *v);
 void fc_visit_free(const fc_alloc *a, fc_visit *v);
-bool fc_region_has(const fc_region *r, fc_node n, fc_list map);
-bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key);
+/* The set of a walk. fc_walk_enter: the entry of the key, NULL when out of memory. */
+bool fc_walk_begin(const fc_alloc *a, fc_walk *w);
+fc_seen *fc_walk_enter(const fc_alloc *a, fc_walk *w, uint64_t key, bool *fresh);
+void fc_walk_free(const fc_alloc *a, fc_walk *w);
+bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key, uint32_t from);
+bool fc_region_enter_leaf(const fc_alloc *a, fc_region *r, fc_node leaf);
+
+/* Arrays that values are made from (fuse_reads.c). */
+typedef struct fc_read_list {
+    const fc_node *at;
+    uint32_t n;
+} fc_read_list;
+typedef struct fc_reads {
+    fc_arena arena;
+    fc_read_list *of;       /* per node: what its operands read */
+    fc_node *self, *merged; /* self[n] is n; room for a list */
+    uint32_t *stamp, round;
+} fc_reads;
+bool fc_reads_init(const fc_alloc *a, fc_reads *r, size_t nodes);
+void fc_reads_free(const fc_alloc *a, fc_reads *r);
+/* Fills of[n]; its operands have theirs. */
+bool fc_reads_add(fc_graph *g, const fc_fusion *f, fc_reads *r, fc_node n);
 
 /* Work of computing a node from roots and inputs. An upper bound that is exact as soon as it
  * matters. */
@@ -92,6 +142,6 @@ typedef struct fc_work {
     uint32_t ops, transcendental, loads;
 } fc_work;
 /* Exact: counts each value below `n` once. Stops counting at `cap` operations. */
-bool fc_fuse_work(fc_graph *g, const fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);
+bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);
 
 #endif

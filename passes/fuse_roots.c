@@ -22,16 +22,18 @@ static bool is_free(const fc_graph *g, fc_node n) {
            (i->op == FC_OP_INPUT && fc_rank(g, n) == 0);
 }
 
-bool fc_fuse_work(fc_graph *g, const fc_fusion *f, fc_node n, uint32_t cap, fc_work *w) {
-    FC_VEC(fc_node) todo = {0};
-    fc_region set = {0};
-    bool ok = fc_push(f->alloc, &todo, n);
+bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w) {
+    fc_walk *walk = &f->walk;
+    fc_walk_step first = {.node = n};
+    const uint32_t round = ++f->met_by;
+    walk->todo.len = 0;
+    bool ok = fc_push(f->alloc, &walk->todo, first);
     memset(w, 0, sizeof *w);
-    while (ok && todo.len && w->ops < cap) {
-        fc_node x = todo.at[--todo.len];
+    while (ok && walk->todo.len && w->ops < cap) {
+        fc_node x = walk->todo.at[--walk->todo.len].node;
         const fc_ninfo *i = fc_at(g, x);
-        if (is_free(g, x) || fc_region_has(&set, x, 0)) continue;
-        ok = fc_region_enter(f->alloc, &set, ((uint64_t)x << 32) + 1);
+        if (f->met[x] == round || is_free(g, x)) continue;
+        f->met[x] = round;
         if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA || (x != n && f->is_root[x])) {
             w->loads++;
             continue;
@@ -40,15 +42,41 @@ bool fc_fuse_work(fc_graph *g, const fc_fusion *f, fc_node n, uint32_t cap, fc_w
             w->ops++;
             if (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL) w->transcendental++;
         }
-        for (int k = 0; ok && k < i->nops; k++) ok = fc_push(f->alloc, &todo, i->src[k]);
+        for (int k = 0; ok && k < i->nops; k++) {
+            if (f->met[i->src[k]] == round) continue;
+            fc_walk_step t = {.node = i->src[k]};
+            ok = fc_push(f->alloc, &walk->todo, t);
+        }
     }
-    fc_vec_free(f->alloc, &todo);
-    fc_free(f->alloc, set.seen);
     return ok;
 }
 
-/* The bound for a node from the bounds of its operands: shared values count once for each use. */
-static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work, fc_node n) {
+/* Whether making `t` makes `s` on the way, as far as two steps show. */
+static bool made_on_the_way(const fc_graph *g, const fc_fusion *f, fc_node s, fc_node t) {
+    for (int k = 0; k < fc_at(g, t)->nops; k++) {
+        fc_node u = fc_at(g, t)->src[k];
+        if (u == s) return true;
+        for (int m = 0; !f->is_root[u] && m < fc_at(g, u)->nops; m++)
+            if (fc_at(g, u)->src[m] == s) return true;
+    }
+    return false;
+}
+
+/* Whether operand k of `n` is part of another operand: then it costs nothing more. */
+static bool contained(const fc_graph *g, const fc_fusion *f, const fc_ninfo *n, int k) {
+    for (int j = 0; j < n->nops; j++) {
+        if (n->src[j] == n->src[k]
+                ? j < k
+                : !f->is_root[n->src[j]] && made_on_the_way(g, f, n->src[k], n->src[j]))
+            return true;
+    }
+    return false;
+}
+
+/* The bound for a node from the bounds of its operands: shared values count once for each use.
+ * `tight`: operands that are part of others are left out. */
+static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work, fc_node n,
+                     bool tight) {
     const fc_ninfo *i = fc_at(g, n);
     fc_work w = {0, 0, 0};
     if (is_free(g, n)) return w;
@@ -62,6 +90,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
     }
     for (int k = 0; k < i->nops; k++) {
         fc_node s = i->src[k];
+        if (tight && contained(g, f, i, k)) continue;
         if (f->is_root[s]) {
             w.loads = add_sat(w.loads, 1);
             continue;
@@ -94,7 +123,9 @@ static fc_node behind_views(const fc_graph *g, fc_node n) {
 static bool cut_size(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
                      fc_node n) {
     for (int tries = 0; tries < 3; tries++) {
-        work[n] = bound(g, f, work, n);
+        work[n] = bound(g, f, work, n, false);
+        if (!too_big(g, o, n, &work[n])) return true;
+        work[n] = bound(g, f, work, n, true);
         if (!too_big(g, o, n, &work[n])) return true;
         uint32_t cap = 2 * (o->max_ops ? o->max_ops : FC_MAX_OPS);
         if (!fc_fuse_work(g, f, n, cap, &work[n])) return fc_oom(&g->error), false;
@@ -110,7 +141,7 @@ static bool cut_size(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_wor
         if (worst == FC_NONODE) return true;
         f->is_root[worst] = 1;
     }
-    work[n] = bound(g, f, work, n);
+    work[n] = bound(g, f, work, n, false);
     return true;
 }
 

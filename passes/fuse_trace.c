@@ -1,49 +1,105 @@
 /* fuse_trace.c - what a region must compute and read to make one value: see fc_fuse_trace. */
 #include "passes/fuse.h"
 
+/* ---- sets ------------------------------------------------------------------------------------ */
+
 static inline uint64_t key_of(fc_node n, fc_list map) {
     return ((uint64_t)n << 32 | map) + 1;
 }
-
-static inline uint64_t hash_key(uint64_t k) {
-    return (k * 0x9e3779b97f4a7c15u) >> 32;
+/* Stands for the array itself, under whatever map. */
+static inline uint64_t leaf_key(fc_node n) {
+    return key_of(n, FC_NOMAP);
 }
 
-static bool set_has(const uint64_t *slots, uint32_t n, uint64_t key) {
-    if (!n) return false;
-    for (uint64_t h = hash_key(key); slots[h & (n - 1)]; h++)
-        if (slots[h & (n - 1)] == key) return true;
-    return false;
+static inline uint32_t hash_key(uint64_t k) {
+    return (uint32_t)((k * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-bool fc_region_has(const fc_region *r, fc_node n, fc_list map) {
-    return set_has(r->seen, r->nslots, key_of(n, map));
-}
-
-bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key) {
-    if (r->nseen * 2 >= r->nslots) {
-        uint32_t n = r->nslots ? r->nslots * 2 : 64;
-        uint64_t *slots = fc_calloc(a, n, sizeof *slots);
-        if (!slots) return false;
-        for (uint32_t i = 0; i < r->nslots; i++)
-            if (r->seen[i]) {
-                uint64_t h = hash_key(r->seen[i]);
-                while (slots[h & (n - 1)]) h++;
-                slots[h & (n - 1)] = r->seen[i];
-            }
-        fc_free(a, r->seen);
-        r->seen = slots;
-        r->nslots = n;
+static inline const fc_seen *find_seen(const fc_region *r, uint64_t key) {
+    if (!r->nslots) return NULL;
+    for (uint32_t h = hash_key(key);; h++) {
+        const fc_seen *s = &r->seen[h & (r->nslots - 1)];
+        if (s->key == key) return s;
+        if (!s->key) return NULL;
     }
-    uint64_t h = hash_key(key);
-    while (r->seen[h & (r->nslots - 1)]) {
-        if (r->seen[h & (r->nslots - 1)] == key) return true;
-        h++;
+}
+
+static bool grow_seen(const fc_alloc *a, fc_region *r) {
+    uint32_t n = r->nslots ? r->nslots * 2 : 64;
+    fc_seen *slots = fc_calloc(a, n, sizeof *slots);
+    if (!slots) return false;
+    for (uint32_t i = 0; i < r->nslots; i++) {
+        if (!r->seen[i].key) continue;
+        uint32_t h = hash_key(r->seen[i].key);
+        while (slots[h & (n - 1)].key) h++;
+        slots[h & (n - 1)] = r->seen[i];
     }
-    r->seen[h & (r->nslots - 1)] = key;
+    fc_free(a, r->seen);
+    r->seen = slots;
+    r->nslots = n;
+    return true;
+}
+
+bool fc_region_enter(const fc_alloc *a, fc_region *r, uint64_t key, uint32_t from) {
+    if (r->nseen * 2 >= r->nslots && !grow_seen(a, r)) return false;
+    uint32_t h = hash_key(key);
+    for (; r->seen[h & (r->nslots - 1)].key; h++)
+        if (r->seen[h & (r->nslots - 1)].key == key) return true;
+    r->seen[h & (r->nslots - 1)] = (fc_seen){.key = key, .from = from};
     r->nseen++;
     return true;
 }
+
+bool fc_region_enter_leaf(const fc_alloc *a, fc_region *r, fc_node leaf) {
+    return fc_region_enter(a, r, leaf_key(leaf), FC_FROM_LEAF);
+}
+
+/* The set of what a walk has met: entries of earlier walks count as free, so that nothing is
+ * cleared between them. */
+static bool grow_walk(const fc_alloc *a, fc_walk *w) {
+    uint32_t n = w->nslots ? w->nslots * 2 : 1024;
+    fc_seen *slots = fc_calloc(a, n, sizeof *slots);
+    if (!slots) return false;
+    for (uint32_t i = 0; i < w->nslots; i++) {
+        if (w->slots[i].round != w->round) continue;
+        uint32_t h = hash_key(w->slots[i].key);
+        while (slots[h & (n - 1)].key) h++;
+        slots[h & (n - 1)] = w->slots[i];
+    }
+    fc_free(a, w->slots);
+    w->slots = slots;
+    w->nslots = n;
+    return true;
+}
+
+bool fc_walk_begin(const fc_alloc *a, fc_walk *w) {
+    w->todo.len = w->from.len = w->used = 0;
+    if (++w->round == 0) { /* after 2^32 walks the oldest entries would look new */
+        if (w->slots) memset(w->slots, 0, w->nslots * sizeof *w->slots);
+        w->round = 1;
+    }
+    return w->nslots || grow_walk(a, w);
+}
+
+fc_seen *fc_walk_enter(const fc_alloc *a, fc_walk *w, uint64_t key, bool *fresh) {
+    if (w->used * 2 >= w->nslots && !grow_walk(a, w)) return NULL;
+    uint32_t h = hash_key(key);
+    fc_seen *s;
+    for (; (s = &w->slots[h & (w->nslots - 1)])->round == w->round; h++)
+        if (s->key == key) return *fresh = false, s;
+    *s = (fc_seen){.key = key, .round = w->round};
+    w->used++;
+    *fresh = true;
+    return s;
+}
+
+void fc_walk_free(const fc_alloc *a, fc_walk *w) {
+    fc_vec_free(a, &w->todo);
+    fc_vec_free(a, &w->from);
+    fc_free(a, w->slots);
+}
+
+/* ---- what a walk finds ----------------------------------------------------------------------- */
 
 void fc_visit_free(const fc_alloc *a, fc_visit *v) {
     fc_vec_free(a, &v->added);
@@ -51,15 +107,10 @@ void fc_visit_free(const fc_alloc *a, fc_visit *v) {
     fc_vec_free(a, &v->deps);
 }
 
-static bool add_unique(const fc_alloc *a, fc_visit *v, bool leaf, uint32_t x) {
-    if (leaf) {
-        for (size_t i = 0; i < v->leaves.len; i++)
-            if (v->leaves.at[i] == x) return true;
-        return fc_push(a, &v->leaves, x);
-    }
+static bool add_dep(const fc_alloc *a, fc_visit *v, uint32_t region) {
     for (size_t i = 0; i < v->deps.len; i++)
-        if (v->deps.at[i] == x) return true;
-    return fc_push(a, &v->deps, x);
+        if (v->deps.at[i] == region) return true;
+    return fc_push(a, &v->deps, region);
 }
 
 static const fc_root *find_root(const fc_region *r, fc_node n) {
@@ -68,38 +119,40 @@ static const fc_root *find_root(const fc_region *r, fc_node n) {
     return NULL;
 }
 
-static bool add_leaf(const fc_fusion *f, const fc_region *r, fc_visit *v, fc_node n) {
+static bool add_leaf(fc_fusion *f, const fc_region *r, fc_visit *v, fc_node n, uint32_t *from) {
+    bool fresh;
     v->accesses++;
-    for (size_t i = 0; i < r->leaves.len; i++)
-        if (r->leaves.at[i] == n) {
-            v->shares_leaf = true;
-            return true;
-        }
-    return add_unique(f->alloc, v, true, n);
+    *from |= FC_FROM_LEAF;
+    if (find_seen(r, leaf_key(n))) {
+        v->shares_leaf = true;
+        return true;
+    }
+    if (!fc_walk_enter(f->alloc, &f->walk, leaf_key(n), &fresh)) return false;
+    return !fresh || fc_push(f->alloc, &v->leaves, n);
 }
 
-typedef struct fc_todo {
-    fc_node node;
-    fc_list map;
-} fc_todo;
-typedef FC_VEC(fc_todo) fc_todos;
+static inline bool push(fc_fusion *f, fc_node n, fc_list map) {
+    fc_walk_step t = {n, map, FC_ENTER};
+    return fc_push(f->alloc, &f->walk.todo, t);
+}
 
-/* One value: a leaf, a root, or something to compute. Pushes its operands. */
-static bool visit(fc_graph *g, const fc_fusion *f, const fc_region *r, bool start, fc_todo t,
-                  fc_visit *v, fc_todos *todo) {
+/* One value: a leaf, a root, or something to compute. Pushes its operands. `from` is for what has
+ * none. */
+static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_walk_step t,
+                  fc_visit *v, uint32_t *from) {
     const fc_ninfo *n = fc_at(g, t.node);
     if (n->op == FC_OP_CONST) return true;
     if (n->op == FC_OP_DIM || (n->op == FC_OP_INPUT && fc_rank(g, t.node) == 0))
         return v->params++, true;
     if (n->op == FC_OP_IOTA) return v->accesses++, true;
-    if (n->op == FC_OP_INPUT) return add_leaf(f, r, v, t.node);
+    if (n->op == FC_OP_INPUT) return add_leaf(f, r, v, t.node, from);
     /* `start` is the value being placed, or the operand of a reduction, which may have its place */
     if (f->is_root[t.node] && (!start || f->home[t.node] != FC_NOREGION)) {
         const fc_root *own = find_root(r, t.node);
         if (!own) {
-            if (f->home[t.node] != FC_NOREGION && !add_unique(f->alloc, v, false, f->home[t.node]))
+            if (f->home[t.node] != FC_NOREGION && !add_dep(f->alloc, v, f->home[t.node]))
                 return false;
-            return add_leaf(f, r, v, t.node);
+            return add_leaf(f, r, v, t.node, from);
         }
         if (n->op == FC_OP_MATERIALIZE)
             return v->why = "materialize() asks for it to be stored", false;
@@ -110,6 +163,7 @@ static bool visit(fc_graph *g, const fc_fusion *f, const fc_region *r, bool star
                    false;
         if (own->stage > v->stage) v->stage = own->stage;
         v->reads_root = true;
+        *from |= FC_FROM_ROOT | FC_FROM_STAGE * (uint32_t)(own->stage + 1);
         return true;
     }
     if (n->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, t.node)) {
@@ -119,59 +173,121 @@ static bool visit(fc_graph *g, const fc_fusion *f, const fc_region *r, bool star
         if (f->home[a] != FC_NOREGION) {
             if (&f->regions.at[f->home[a]] == r)
                 return v->why = "a reshape needs its operand in memory", false;
-            if (!add_unique(f->alloc, v, false, f->home[a])) return false;
+            if (!add_dep(f->alloc, v, f->home[a])) return false;
         }
-        return add_leaf(f, r, v, a);
+        return add_leaf(f, r, v, a, from);
     }
     if (fc_is_view(n->op)) {
         fc_list m = fc_map_view(g, t.node, t.map);
         if (m == FC_NOMAP) return false;
-        fc_todo next = {n->src[0], m};
-        return fc_push(f->alloc, todo, next);
+        return push(f, n->src[0], m);
     }
     v->ops++;
     if (fc_ops[n->op].flags & FC_F_TRANSCENDENTAL) v->transcendental++;
     for (int i = 0; i < n->nops; i++) {
         bool scalar = fc_rank(g, n->src[i]) == 0 && fc_rank(g, t.node) != 0;
-        fc_todo next = {n->src[i], scalar ? 0 : t.map};
-        if (!fc_push(f->alloc, todo, next)) return false;
+        if (!push(f, n->src[i], scalar ? 0 : t.map)) return false;
     }
     return true;
 }
 
-bool fc_fuse_trace(fc_graph *g, const fc_fusion *f, uint32_t region, fc_node from, fc_list map,
+static inline uint32_t join_from(uint32_t a, uint32_t b) {
+    const uint32_t low = FC_FROM_STAGE - 1;
+    return ((a | b) & low) | ((a & ~low) > (b & ~low) ? a & ~low : b & ~low);
+}
+
+static inline void pass_on(fc_walk *w, uint32_t from) {
+    uint32_t *to = &w->from.at[w->from.len - 1];
+    *to = join_from(*to, from);
+}
+
+/* A value that the region has already: what it was made from was found then. */
+static void take_known(const fc_region *r, fc_visit *v, uint32_t from) {
+    int stage = (int)(from / FC_FROM_STAGE) - 1;
+    if (stage > v->stage) v->stage = stage;
+    v->reads_root |= (from & FC_FROM_ROOT) != 0;
+    v->shares_leaf |= r->reductions == 0 || (from & FC_FROM_LEAF);
+}
+
+/* The operands of `t` have been visited. */
+static bool leave(fc_fusion *f, fc_walk_step t, fc_visit *v) {
+    fc_walk *w = &f->walk;
+    bool fresh;
+    uint32_t from = w->from.at[--w->from.len];
+    fc_seen *s = fc_walk_enter(f->alloc, w, key_of(t.node, t.map), &fresh);
+    if (!s) return false;
+    s->from = from;
+    if (t.added) v->added.at[t.added - 1].from = from;
+    pass_on(w, from);
+    return true;
+}
+
+/* A value that this walk meets for the first time. `known`: the region has it, but it is a leaf or
+ * a root: they are looked at again, for they tell what the value depends on. */
+static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_walk_step t,
+                 bool known, fc_seen *entry, fc_visit *v) {
+    fc_walk *w = &f->walk;
+    const uint32_t ops = v->ops, functions = v->transcendental, accesses = v->accesses,
+                   params = v->params;
+    const size_t todo = w->todo.len, slot = (size_t)(entry - w->slots);
+    const fc_seen *table = w->slots;
+    uint32_t from = 0;
+    t.added = 0;
+    if (!known) {
+        fc_seen s = {.key = key_of(t.node, t.map)};
+        if (!fc_push(f->alloc, &v->added, s)) return false;
+        t.added = (uint32_t)v->added.len;
+    }
+    /* its mark comes before its operands, so that it is reached when they are done */
+    if (!fc_push(f->alloc, &w->todo, t) || !visit(g, f, r, start, t, v, &from)) return false;
+    if (known) { /* already paid for */
+        v->ops = ops;
+        v->transcendental = functions;
+        v->accesses = accesses;
+        v->params = params;
+    }
+    if (w->todo.len > todo + 1) return fc_push(f->alloc, &w->from, 0u);
+    w->todo.len = todo; /* nothing below it */
+    if (w->slots == table)
+        w->slots[slot].from = from;
+    else
+        fc_walk_enter(f->alloc, w, key_of(t.node, t.map), &start)->from = from;
+    if (t.added) v->added.at[t.added - 1].from = from;
+    pass_on(w, from);
+    return true;
+}
+
+bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_list map,
                    bool placed, fc_visit *v) {
-    const fc_region *r = &f->regions.at[region];
-    fc_todos todo = {0};
-    fc_region local = {0}; /* used as a plain set of what this walk has met */
-    fc_todo first = {from, map};
-    bool ok = fc_push(f->alloc, &todo, first), start = placed;
-    while (ok && todo.len) {
-        fc_todo t = todo.at[--todo.len];
+    fc_walk *w = &f->walk;
+    bool ok = fc_walk_begin(f->alloc, w) && fc_push(f->alloc, &w->from, 0u) && push(f, from, map),
+         start = placed;
+    while (ok && w->todo.len) {
+        fc_walk_step t = w->todo.at[--w->todo.len];
+        if (t.added != FC_ENTER) {
+            ok = leave(f, t, v);
+            continue;
+        }
+        bool fresh, first = start;
         uint64_t key = key_of(t.node, t.map);
-        if (!start && (set_has(local.seen, local.nslots, key))) continue;
-        bool known = set_has(r->seen, r->nslots, key);
-        ok = fc_region_enter(f->alloc, &local, key);
-        /* roots and leaves are looked at again: they tell what the value depends on */
-        bool boundary = f->is_root[t.node] || fc_at(g, t.node)->op == FC_OP_INPUT;
-        if (known && !boundary && r->reductions == 0) {
-            v->shares_leaf = true;
-        } else if (ok) {
-            fc_visit before = *v;
-            ok = visit(g, f, r, start, t, v, &todo);
-            if (known) { /* already paid for */
-                v->ops = before.ops;
-                v->transcendental = before.transcendental;
-                v->accesses = before.accesses;
-                v->params = before.params;
-            } else if (ok) {
-                ok = fc_push(f->alloc, &v->added, key);
+        fc_seen *entry = fc_walk_enter(f->alloc, w, key, &fresh);
+        start = false;
+        if (!entry) {
+            ok = false;
+        } else if (!fresh) {
+            pass_on(w, entry->from);
+        } else {
+            const fc_seen *known = find_seen(r, key);
+            bool boundary = f->is_root[t.node] || fc_at(g, t.node)->op == FC_OP_INPUT;
+            if (known && !boundary) {
+                entry->from = known->from;
+                take_known(r, v, known->from);
+                pass_on(w, known->from);
+            } else {
+                ok = meet(g, f, r, first, t, known != NULL, entry, v);
             }
         }
-        start = false;
     }
     if (!ok && !v->why) fc_oom(&g->error);
-    fc_vec_free(f->alloc, &todo);
-    fc_free(f->alloc, local.seen);
     return ok;
 }
