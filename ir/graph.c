@@ -138,8 +138,42 @@ static inline bool node_equal(const fc_ninfo *a, const node_words *b) {
            x.w[4] == b->w[4];
 }
 
-/* The place comes from the lower half of the hash; the upper half stands in the slot, so that other
- * nodes are passed over without a look at them. */
+/* ---- the table of nodes ------------------------------------------------------------------------
+ *
+ * A slot holds the upper half of the hash, so that other nodes are passed over without a look at
+ * them, and the id + 1; 0 is free. Slots come in lines of eight. A node stands first of all in the
+ * line of its latest operand: what is built one after the other stands side by side, and a graph of
+ * a million nodes is walked through memory in order. When that line is full, and for leaves, the
+ * place comes from the hash. Nothing is ever removed, so a line that was full stays full. */
+enum { LINE = 8 };
+
+static inline uint64_t slot_of(uint64_t hash, fc_node id) {
+    return (hash >> 32) << 32 | (id + 1);
+}
+
+static inline fc_node latest_operand(const node_words *n) {
+    fc_ninfo i;
+    memcpy(&i.src[0], &n->w[1], 8);
+    memcpy(&i.src[2], &n->w[2], 4);
+    /* FC_NONODE wraps to 0: less than every operand + 1 */
+    const fc_node a = i.src[0] + 1, b = i.src[1] + 1, c = i.src[2] + 1, m = a > b ? a : b;
+    return (m > c ? m : c) - 1;
+}
+
+/* Where a node that is in no slot goes. */
+static inline uint32_t free_slot(const uint64_t *slots, uint32_t n, fc_node latest, uint64_t hash) {
+    const uint32_t mask = n - 1;
+    uint32_t at;
+    if (latest != FC_NONODE) {
+        at = latest / (LINE / 2) * LINE & mask;
+        for (uint32_t i = 0; i < LINE; i++)
+            if (!slots[at + i]) return at + i;
+    }
+    for (at = (uint32_t)hash & mask; slots[at]; at = (at + 1) & mask) {
+    }
+    return at;
+}
+
 static __attribute__((noinline)) bool grow_node_slots(fc_graph *g) {
     uint32_t n = g->nnode_slots ? g->nnode_slots * 2 : 256;
     uint64_t *slots = fc_calloc(g->alloc, n, sizeof *slots);
@@ -147,9 +181,7 @@ static __attribute__((noinline)) bool grow_node_slots(fc_graph *g) {
     for (fc_node id = 0; id < g->nodes.len; id++) {
         node_words w = words_of(&g->nodes.at[id]);
         uint64_t h = node_hash(&w);
-        uint32_t at = (uint32_t)h & (n - 1);
-        while (slots[at]) at = (at + 1) & (n - 1);
-        slots[at] = (h >> 32) << 32 | (id + 1);
+        slots[free_slot(slots, n, latest_operand(&w), h)] = slot_of(h, id);
     }
     fc_free(g->alloc, g->node_slots);
     g->node_slots = slots;
@@ -171,17 +203,27 @@ static bool fold(fc_graph *g, const fc_ninfo *n, uint64_t *bits) {
     return fc_fold((fc_op)n->op, t, (fusec_dtype)n->dtype, in, bits);
 }
 
+static inline bool is_at(const fc_graph *g, uint64_t slot, const node_words *w, uint64_t hash) {
+    return !((slot ^ hash) >> 32) && node_equal(&g->nodes.at[(uint32_t)slot - 1], w);
+}
+
 /* The node's id if it is there; else the free slot for it. */
 static inline fc_node find_node(const fc_graph *g, const node_words *w, uint64_t hash,
-                                uint32_t *slot) {
+                                uint32_t *free) {
     const uint32_t mask = g->nnode_slots - 1;
-    uint32_t at = (uint32_t)hash & mask;
-    for (; g->node_slots[at]; at = (at + 1) & mask) {
-        if ((g->node_slots[at] ^ hash) >> 32) continue;
-        fc_node id = (uint32_t)g->node_slots[at] - 1;
-        if (node_equal(&g->nodes.at[id], w)) return id;
+    const fc_node latest = latest_operand(w);
+    uint32_t at;
+    if (latest != FC_NONODE) {
+        at = latest / (LINE / 2) * LINE & mask;
+        for (uint32_t i = 0; i < LINE; i++) {
+            uint64_t slot = g->node_slots[at + i];
+            if (!slot) return *free = at + i, FC_NONODE;
+            if (is_at(g, slot, w, hash)) return (uint32_t)slot - 1;
+        }
     }
-    *slot = at;
+    for (at = (uint32_t)hash & mask; g->node_slots[at]; at = (at + 1) & mask)
+        if (is_at(g, g->node_slots[at], w, hash)) return (uint32_t)g->node_slots[at] - 1;
+    *free = at;
     return FC_NONODE;
 }
 
@@ -195,7 +237,7 @@ static fc_node push_node(fc_graph *g, const node_words *w, uint64_t hash, uint32
         return FC_NONODE;
     }
     memcpy(&g->nodes.at[g->nodes.len++], w, sizeof *w);
-    g->node_slots[slot] = (hash >> 32) << 32 | (uint32_t)g->nodes.len;
+    g->node_slots[slot] = slot_of(hash, (fc_node)(g->nodes.len - 1));
     return (fc_node)(g->nodes.len - 1);
 }
 

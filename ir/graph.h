@@ -80,7 +80,7 @@ typedef struct fc_graph {
     FC_VEC(fc_input) inputs;
     FC_VEC(fc_output) outputs;
     FC_VEC(fc_condition) conditions;
-    uint64_t *node_slots; /* interning: upper half of the hash, node id + 1; 0 = free */
+    uint64_t *node_slots; /* interning, see graph.c */
     uint32_t nnode_slots;
     FC_VEC(int64_t) list_data; /* interned lists: lists[i] is a range of list_data */
     FC_VEC(uint64_t) lists;    /* offset << 32 | length */

@@ -192,6 +192,13 @@ static void keep(fc_program *p, fc_bound *b) {
         }
 }
 
+fc_bound *fc_bound_hold(fc_program *p, fc_bound *b) {
+    pthread_mutex_lock(&p->lock);
+    b->users++;
+    pthread_mutex_unlock(&p->lock);
+    return b;
+}
+
 void fc_bound_release(fc_program *p, fc_bound *b) {
     pthread_mutex_lock(&p->lock);
     bool last = --b->users == 0;

@@ -48,6 +48,7 @@ fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const i
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                           const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
                           fc_error *e);
+fc_bound *fc_bound_hold(fc_program *p, fc_bound *b); /* one more user */
 void fc_bound_release(fc_program *p, fc_bound *b);
 void fc_bound_free(fc_program *p, fc_bound *b);
 

@@ -17,6 +17,16 @@ typedef struct fc_variant
 /* A stream of the device: a CUstream for cuda (NULL = the device's own), ignored by the others. */
 typedef void *fc_stream;
 
+/* One kernel of a call that is made again and again. */
+typedef struct fc_prepared {
+    void *code;
+    const fc_class *cls;
+    const fc_launch *launch;
+    int64_t *params;
+    uint32_t words;
+    bool changed; /* the block is another one than at the last graph_run */
+} fc_prepared;
+
 typedef struct fc_device_ops {
     /* Memory is at least 256-byte (cuda) or 64-byte (host) aligned. Freeing is ordered after the
      * work given to `s` before. bytes 0 gives NULL. */
@@ -39,6 +49,15 @@ typedef struct fc_device_ops {
     void (*unload)(fc_device *d, void *code);
     fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e);
+    fusec_status (*launch_all)(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
+                               fc_error *e);
+    /* The same kernels as one object that is launched at once; NULL where the device has none.
+     * graph_run clears `changed`. Freeing waits for what runs. */
+    fusec_status (*graph_make)(fc_device *d, const fc_prepared *l, uint32_t n, void **graph,
+                               fc_error *e);
+    fusec_status (*graph_run)(fc_device *d, fc_stream s, void *graph, fc_prepared *l, uint32_t n,
+                              fc_error *e);
+    void (*graph_free)(fc_device *d, void *graph);
     /* Seconds of one launch, the mean of `repeats`, measured on the device. */
     fusec_status (*time)(fc_device *d, fc_stream s, void *code, const fc_class *c,
                          const fc_launch *l, const int64_t *params, uint32_t words, int repeats,

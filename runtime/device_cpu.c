@@ -80,6 +80,13 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, 
     return FUSEC_OK;
 }
 
+/* Work for one thread needs no job: kernels do not fail. */
+static inline bool run_here(kernel_fn fn, const int64_t *params, int64_t units, int64_t unit) {
+    if (units > unit) return false;
+    if (units > 0) fn(params, 0, units);
+    return true;
+}
+
 typedef struct job {
     kernel_fn fn;
     const int64_t *params;
@@ -98,7 +105,8 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
     const cpu_code *x = code;
     fc_host_device *h = (fc_host_device *)d;
     job j = {x->main, params};
-    FC_TRY(fc_host_run(h, l->units, l->unit, run, &j, e));
+    if (!run_here(x->main, params, l->units, l->unit))
+        FC_TRY(fc_host_run(h, l->units, l->unit, run, &j, e));
     if (!l->finish) return FUSEC_OK;
     if (!x->finish)
         return fc_fail(e, FUSEC_INTERNAL, "a split reduction has no finishing function");
@@ -118,6 +126,7 @@ static const fc_device_ops ops = {
     .load = load,
     .unload = unload,
     .launch = launch,
+    .launch_all = fc_host_launch_all,
     .time = fc_host_time,
 };
 

@@ -26,17 +26,19 @@ typedef struct cuda_device {
 typedef struct cuda_code {
     fc_cu_module module;
     fc_cu_function function;
-    uint32_t shared; /* dynamic shared memory allowed so far */
+    _Atomic uint32_t shared; /* dynamic shared memory allowed so far */
 } cuda_code;
 
 static inline fc_cu_stream stream_of(const cuda_device *c, fc_stream s) {
     return s ? (fc_cu_stream)s : c->stream;
 }
 
+static fusec_status no_device(const cuda_device *c, fc_error *e) {
+    return fc_fail(e, FUSEC_NO_GPU, "%s compiles only: there is no such GPU here", c->base.name);
+}
+
 static fusec_status enter(cuda_device *c, fc_error *e) {
-    if (!c->cuda)
-        return fc_fail(e, FUSEC_NO_GPU, "%s compiles only: there is no such GPU here",
-                       c->base.name);
+    if (!c->cuda) return no_device(c, e);
     return fc_cuda_push(c->cuda, c->ctx, e);
 }
 static void leave(cuda_device *c) {
@@ -207,28 +209,41 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, 
     return FUSEC_OK;
 }
 
-static fusec_status launch_now(cuda_device *c, fc_stream s, cuda_code *x, const fc_launch *l,
-                               const int64_t *params, uint32_t words, fc_error *e) {
+/* More than 48 KiB of shared memory must be asked for; it rises only, whoever launches beside this.
+ */
+static fusec_status raise_shared(cuda_device *c, cuda_code *x, uint32_t bytes, fc_error *e) {
+    fusec_status s = FUSEC_OK;
+    pthread_mutex_lock(&c->lock);
+    if (bytes > x->shared) {
+        s = fc_cuda_max_dynamic_shared(c->cuda, x->function, (int)bytes, e);
+        if (!s) x->shared = bytes;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+static fusec_status make_grid(cuda_device *c, cuda_code *x, const fc_launch *l, fc_cuda_grid *g,
+                              fc_error *e) {
     if (l->grid[0] > INT32_MAX || l->grid[1] > 65535 || l->grid[2] > 65535)
         return fc_fail(e, FUSEC_LIMIT,
                        "the launch grid %llu x %llu x %llu is above what CUDA takes",
                        (unsigned long long)l->grid[0], (unsigned long long)l->grid[1],
                        (unsigned long long)l->grid[2]);
-    if (l->shared_bytes > 48 * 1024) { /* rises only, whoever launches beside this */
-        fusec_status raised = FUSEC_OK;
-        pthread_mutex_lock(&c->lock);
-        if (l->shared_bytes > x->shared) {
-            raised = fc_cuda_max_dynamic_shared(c->cuda, x->function, (int)l->shared_bytes, e);
-            if (!raised) x->shared = l->shared_bytes;
-        }
-        pthread_mutex_unlock(&c->lock);
-        if (raised) return raised;
-    }
-    fc_cuda_grid g = {.shared = l->shared_bytes};
+    if (l->shared_bytes > 48 * 1024 &&
+        l->shared_bytes > atomic_load_explicit(&x->shared, memory_order_relaxed))
+        FC_TRY(raise_shared(c, x, l->shared_bytes, e));
+    g->shared = l->shared_bytes;
     for (int i = 0; i < 3; i++) {
-        g.grid[i] = (unsigned)l->grid[i];
-        g.block[i] = l->block[i];
+        g->grid[i] = (unsigned)l->grid[i];
+        g->block[i] = l->block[i];
     }
+    return FUSEC_OK;
+}
+
+static fusec_status launch_now(cuda_device *c, fc_stream s, cuda_code *x, const fc_launch *l,
+                               const int64_t *params, uint32_t words, fc_error *e) {
+    fc_cuda_grid g;
+    FC_TRY(make_grid(c, x, l, &g, e));
     void *args = (void *)(uintptr_t)params;
     if (l->together)
         return fc_cuda_launch_together(c->cuda, x->function, &g, stream_of(c, s), args, e);
@@ -243,6 +258,80 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
     fusec_status r = launch_now(c, s, code, l, params, words, e);
     leave(c);
     return r;
+}
+
+static fusec_status launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
+                               fc_error *e) {
+    cuda_device *c = (cuda_device *)d;
+    bool pushed;
+    if (!c->cuda) return no_device(c, e);
+    FC_TRY(fc_cuda_enter(c->cuda, c->ctx, &pushed, e));
+    fusec_status r = FUSEC_OK;
+    for (uint32_t i = 0; i < n && !r; i++)
+        r = launch_now(c, s, l[i].code, l[i].launch, l[i].params, l[i].words, e);
+    if (pushed) fc_cuda_pop(c->cuda);
+    return r;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------ */
+
+static fusec_status graph_parts(cuda_device *c, const fc_prepared *l, uint32_t n, fc_arena *arena,
+                                fc_cuda_graph **out, fc_error *e) {
+    fc_cu_function *f = fc_arena_alloc(arena, n * sizeof *f);
+    fc_cuda_grid *g = fc_arena_alloc(arena, n * sizeof *g);
+    void **args = fc_arena_alloc(arena, n * sizeof *args);
+    if (!f || !g || !args) return fc_oom(e);
+    for (uint32_t i = 0; i < n; i++) {
+        cuda_code *x = l[i].code;
+        if (l[i].launch->together)
+            return fc_fail(e, FUSEC_DRIVER,
+                           "a kernel whose blocks wait for each other is no part "
+                           "of a graph");
+        FC_TRY(make_grid(c, x, l[i].launch, &g[i], e));
+        f[i] = x->function;
+        args[i] = l[i].params;
+    }
+    /* what was allocated and zeroed on the device's stream may be used on any from now on */
+    FC_TRY(fc_cuda_stream_sync(c->cuda, c->stream, e));
+    return fc_cuda_graph_make(c->cuda, n, f, g, args, out, e);
+}
+
+static fusec_status graph_make(fc_device *d, const fc_prepared *l, uint32_t n, void **graph,
+                               fc_error *e) {
+    cuda_device *c = (cuda_device *)d;
+    fc_arena arena;
+    fc_cuda_graph *made = NULL;
+    FC_TRY(enter(c, e));
+    fc_arena_init(&arena, d->alloc);
+    fusec_status r = graph_parts(c, l, n, &arena, &made, e);
+    fc_arena_free(&arena);
+    leave(c);
+    *graph = made;
+    return r;
+}
+
+static fusec_status graph_run(fc_device *d, fc_stream s, void *graph, fc_prepared *l, uint32_t n,
+                              fc_error *e) {
+    cuda_device *c = (cuda_device *)d;
+    bool pushed;
+    FC_TRY(fc_cuda_enter(c->cuda, c->ctx, &pushed, e));
+    fusec_status r = FUSEC_OK;
+    for (uint32_t i = 0; i < n && !r; i++) {
+        if (!l[i].changed) continue;
+        r = fc_cuda_graph_set(graph, i, l[i].params, e);
+        if (!r) l[i].changed = false;
+    }
+    if (!r) r = fc_cuda_graph_launch(graph, stream_of(c, s), e);
+    if (pushed) fc_cuda_pop(c->cuda);
+    return r;
+}
+
+static void graph_free(fc_device *d, void *graph) {
+    cuda_device *c = (cuda_device *)d;
+    bool inside = !enter(c, NULL);
+    if (inside) fc_cuda_sync(c->cuda, NULL); /* it may run on a stream of the caller's */
+    fc_cuda_graph_free(graph);
+    if (inside) leave(c);
 }
 
 static fusec_status time_launches(fc_device *d, fc_stream s, void *code, const fc_class *cls,
@@ -279,6 +368,10 @@ static const fc_device_ops ops = {
     .load = load,
     .unload = unload,
     .launch = launch,
+    .launch_all = launch_all,
+    .graph_make = graph_make,
+    .graph_run = graph_run,
+    .graph_free = graph_free,
     .time = time_launches,
 };
 

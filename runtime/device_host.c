@@ -82,6 +82,13 @@ bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {
     return true;
 }
 
+fusec_status fc_host_launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
+                                fc_error *e) {
+    for (uint32_t i = 0; i < n; i++)
+        FC_TRY(d->ops->launch(d, s, l[i].code, l[i].cls, l[i].launch, l[i].params, l[i].words, e));
+    return FUSEC_OK;
+}
+
 fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class *c,
                           const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
                           double *seconds, fc_error *e) {
@@ -118,7 +125,11 @@ fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, fc_host
                          fc_error *e) {
     if (units <= 0) return FUSEC_OK;
     if (unit < 1) unit = 1;
-    fc_host_job j = {.fn = fn, .arg = arg, .units = units, .unit = unit};
+    fc_host_job j; /* the message is written by a task that fails, and read then only */
+    j.fn = fn;
+    j.arg = arg;
+    j.units = units;
+    j.unit = unit;
     atomic_init(&j.failed, 0);
     fc_pool_run(h->pool, (units - 1) / unit + 1, run_task, &j);
     return atomic_load(&j.failed) ? fc_fail(e, j.error.code, "%s", j.error.message) : FUSEC_OK;

@@ -21,6 +21,8 @@ fusec_status fc_host_copy(fc_device *d, fc_stream s, void *dst, const void *src,
                           fc_error *e);
 fusec_status fc_host_zero(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e);
 fusec_status fc_host_sync(fc_device *d, fc_stream s, fc_error *e);
+fusec_status fc_host_launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
+                                fc_error *e);
 fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class *c,
                           const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
                           double *seconds, fc_error *e);

@@ -59,6 +59,7 @@ static const fc_device_ops ops = {
     .load = load,
     .unload = unload,
     .launch = launch,
+    .launch_all = fc_host_launch_all,
     .time = fc_host_time,
 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "runtime/bind.h"
+#include "runtime/ready.h"
 
 /* ---- life -------------------------------------------------------------------------------- */
 
@@ -18,6 +18,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     p->device = o->device;
     p->mode = o->mode;
     snprintf(p->name, sizeof p->name, "%s", o->name ? o->name : "");
+    p->graph = o->graph;
     pthread_mutex_init(&p->lock, NULL);
     fc_pass_options po = {
         .mode = o->mode, .unfused = o->unfused, .max_ops = o->max_ops, .dump = o->dump};
@@ -41,6 +42,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
 
 void fc_program_free(fc_program *p) {
     if (!p) return;
+    fc_ready_free_all(p);
     while (p->bound) {
         fc_bound *b = p->bound;
         p->bound = b->next;
@@ -235,22 +237,9 @@ static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
     return copied ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
 }
 
-/* What all pointers of the call are aligned to: 64, 16, or less. Memory the library allocates is
- * always 64. */
-static uint32_t common_alignment(const fc_device *d, uint32_t nin, const fc_tensor *in,
-                                 uint32_t nout, const fc_tensor *out) {
-    uintptr_t bits = 64;
-    for (uint32_t i = 0; i < nin; i++)
-        if (in[i].rank && (d->host_memory || in[i].on_device)) bits |= (uintptr_t)in[i].data;
-    for (uint32_t i = 0; i < nout; i++)
-        if (d->host_memory || out[i].on_device) bits |= (uintptr_t)out[i].data;
-    uint32_t low = (uint32_t)(bits & (~bits + 1));
-    return low >= 64 ? 64 : low >= 16 ? 16 : low;
-}
-
 static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,
                         fc_error *e) {
-    uint32_t align = common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
+    uint32_t align = fc_common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
     FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align, true, &c->b, e));
     FC_TRY(check_outputs(c, e));
     void *small[2 * 32] = {0};
@@ -274,6 +263,7 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
                          const fc_tensor *out, double *seconds, fc_error *e) {
     fc_call c = {.p = p, .stream = stream, .nin = nin, .nout = nout, .in = in, .out = out};
     fusec_status s = run(&c, ndims, dims, seconds, e);
+    if (!s && !ndims && !seconds) fc_ready_keep(p, c.b, nin, in, nout, out);
     if (c.b) fc_bound_release(p, c.b);
     return s;
 }
@@ -281,6 +271,8 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
 fusec_status fc_program_run(fc_program *p, fc_stream stream, uint32_t nin, const fc_tensor *in,
                             uint32_t ndims, const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
                             fc_error *e) {
+    fusec_status s;
+    if (!ndims && fc_ready_run(p, stream, nin, in, nout, out, &s, e)) return s;
     return call(p, stream, nin, in, ndims, dims, nout, out, NULL, e);
 }
 

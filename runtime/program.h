@@ -9,6 +9,9 @@
 #include "runtime/context.h"
 
 typedef struct fc_bound fc_bound;
+typedef struct fc_ready fc_ready;
+
+enum { FC_READY_PLACES = 4 };
 
 typedef struct fc_program {
     fc_context *ctx;
@@ -21,6 +24,9 @@ typedef struct fc_program {
     uint64_t compiles;    /* kernels this program had to compile */
     int64_t plan_ns;      /* time the passes took */
     char name[40];        /* for people: in the list of the disk cache */
+    bool graph;           /* repeated calls of several kernels are one launch, on CUDA */
+    _Atomic(fc_ready *) ready[FC_READY_PLACES]; /* calls that can be repeated at once (ready.h) */
+    _Atomic uint32_t misses; /* calls for which there was neither that nor a free place */
 } fc_program;
 
 enum { FC_MAX_BOUND = 16 };
@@ -40,6 +46,7 @@ typedef struct fc_program_options {
     fc_device *device;
     uint32_t mode;
     bool unfused;
+    bool graph; /* replay repeated calls as one CUDA graph; the results are the same */
     uint32_t max_ops;
     fc_str *dump;
     const char *name; /* of the program; NULL: it has none */

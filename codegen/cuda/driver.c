@@ -2,6 +2,7 @@
 #include "codegen/cuda/driver.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { /* results of the driver that are told apart */
@@ -48,8 +49,31 @@ bool fc_cuda_is_lost(const fc_cuda *c) {
     return atomic_load(&c->lost) != 0;
 }
 
-static bool usable(const fc_cuda *c) {
-    return atomic_load_explicit(&c->lost, memory_order_relaxed) == 0 && c->owner == getpid();
+/* The process id costs a system call each time; a page that the system empties in a child costs a
+ * load. */
+static inline bool usable(const fc_cuda *c) {
+    return atomic_load_explicit(&c->lost, memory_order_relaxed) == 0 &&
+           (c->alive ? *(const volatile char *)c->alive != 0 : c->owner == getpid());
+}
+
+static void mark_alive(fc_cuda *c) {
+#ifdef MADV_WIPEONFORK
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return;
+    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
+        munmap(page, size);
+        return;
+    }
+    *page = 1;
+    c->alive = page;
+#else
+    (void)c;
+#endif
+}
+
+static void unmark_alive(fc_cuda *c) {
+    if (c->alive) munmap((void *)(uintptr_t)c->alive, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 static fusec_status refuse(const fc_cuda *c, fc_error *e) {
@@ -101,6 +125,7 @@ static fusec_status start(fc_cuda *c, fc_error *e) {
 
 static fusec_status start_or_close(fc_cuda *c, fc_cuda **out, fc_error *e) {
     c->owner = getpid();
+    mark_alive(c);
     fusec_status st = start(c, e);
     if (st == FUSEC_OK)
         *out = c;
@@ -147,6 +172,7 @@ void fc_cuda_close(fc_cuda *c) {
     /* The driver starts threads of its own and registers exit handlers: once it was started it
      * stays loaded until the process ends, so the library is deliberately not closed then. */
     if (c->n_devices == 0) fc_dynlib_close(&c->lib);
+    unmark_alive(c);
     fc_free(c->alloc, c);
 }
 
@@ -236,6 +262,16 @@ fusec_status fc_cuda_push(fc_cuda *c, fc_cu_context ctx, fc_error *e) {
 void fc_cuda_pop(fc_cuda *c) {
     fc_cu_context ignored = NULL;
     DROP("cuCtxPopCurrent", ctx_pop(&ignored));
+}
+
+fusec_status fc_cuda_enter(fc_cuda *c, fc_cu_context ctx, bool *pushed, fc_error *e) {
+    fc_cu_context now = NULL;
+    *pushed = false;
+    if (!usable(c)) return refuse(c, e);
+    if (c->fn.ctx_get(&now) == CU_OK && now == ctx) return FUSEC_OK;
+    FC_TRY(fc_cuda_result(c, c->fn.ctx_push(ctx), "cuCtxPushCurrent", e));
+    *pushed = true;
+    return FUSEC_OK;
 }
 
 fusec_status fc_cuda_sync(fc_cuda *c, fc_error *e) {

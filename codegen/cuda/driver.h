@@ -26,6 +26,18 @@ typedef struct fc_cu_function_ *fc_cu_function;
 typedef struct fc_cu_stream_ *fc_cu_stream;
 typedef struct fc_cu_event_ *fc_cu_event;
 typedef struct fc_cu_pool_ *fc_cu_pool;
+typedef struct fc_cu_graph_ *fc_cu_graph;
+typedef struct fc_cu_graph_exec_ *fc_cu_graph_exec;
+typedef struct fc_cu_graph_node_ *fc_cu_graph_node;
+
+/* CUDA_KERNEL_NODE_PARAMS_v2 */
+typedef struct fc_cu_kernel_node {
+    fc_cu_function function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+    void *kernel;
+    fc_cu_context context;
+} fc_cu_kernel_node;
 
 /* clang-format off */
 #define FC_CUDA_FNS(X)                                                                             \
@@ -82,6 +94,13 @@ typedef struct fc_cu_pool_ *fc_cu_pool;
     X(int, event_sync, "cuEventSynchronize", (fc_cu_event ev), 1)                                  \
     X(int, event_query, "cuEventQuery", (fc_cu_event ev), 1)                                       \
     X(int, event_elapsed, "cuEventElapsedTime", (float *ms, fc_cu_event a, fc_cu_event b), 1)      \
+    X(int, graph_create, "cuGraphCreate", (fc_cu_graph *g, unsigned flags), 0)                     \
+    X(int, graph_destroy, "cuGraphDestroy", (fc_cu_graph g), 0)                                    \
+    X(int, graph_add_kernel, "cuGraphAddKernelNode_v2", (fc_cu_graph_node *n, fc_cu_graph g, const fc_cu_graph_node *after, size_t nafter, const fc_cu_kernel_node *p), 0) \
+    X(int, graph_instantiate, "cuGraphInstantiateWithFlags", (fc_cu_graph_exec *x, fc_cu_graph g, unsigned long long flags), 0) \
+    X(int, graph_set_kernel, "cuGraphExecKernelNodeSetParams_v2", (fc_cu_graph_exec x, fc_cu_graph_node n, const fc_cu_kernel_node *p), 0) \
+    X(int, graph_launch, "cuGraphLaunch", (fc_cu_graph_exec x, fc_cu_stream s), 0)                 \
+    X(int, graph_exec_destroy, "cuGraphExecDestroy", (fc_cu_graph_exec x), 0)                      \
     X(int, pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, fc_cu_ptr p), 1)
 /* clang-format on */
 typedef struct fc_cuda_fns {
@@ -95,7 +114,8 @@ typedef struct fc_cuda {
     int version; /* 13000: CUDA 13.0 */
     int n_devices;
     pid_t owner;
-    atomic_int lost; /* the result that ended it, or 0 */
+    const char *alive; /* a page that reads 0 in a forked process; NULL: the pid is asked for */
+    atomic_int lost;   /* the result that ended it, or 0 */
 } fc_cuda;
 
 /* Loads the driver and starts it. FUSEC_NO_GPU, with the reason, when there is none, when it is the
@@ -135,6 +155,8 @@ void fc_cuda_release(fc_cuda *c, fc_cu_device d);
 /* Makes the context current for this thread; the pop brings back whatever the caller had. */
 fusec_status fc_cuda_push(fc_cuda *c, fc_cu_context ctx, fc_error *e);
 void fc_cuda_pop(fc_cuda *c);
+/* The same for a launch: nothing is pushed when the context is current already. */
+fusec_status fc_cuda_enter(fc_cuda *c, fc_cu_context ctx, bool *pushed, fc_error *e);
 fusec_status fc_cuda_sync(fc_cuda *c, fc_error *e);
 
 /* ---- modules and functions ----------------------------------------------------------------- */
@@ -170,6 +192,17 @@ fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
  * blocks than the device has room for are an error. */
 fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
                                      fc_cu_stream s, void *args, fc_error *e);
+/* Kernels that run one after the other, as one object (CUDA graph). `args[i]` is the packed block
+ * of kernel i. FUSEC_DRIVER when the driver is too old for it. Setting arguments does not change
+ * launches that were made before. */
+typedef struct fc_cuda_graph fc_cuda_graph;
+fusec_status fc_cuda_graph_make(fc_cuda *c, uint32_t n, const fc_cu_function *f,
+                                const fc_cuda_grid *g, void *const *args, fc_cuda_graph **out,
+                                fc_error *e);
+fusec_status fc_cuda_graph_set(fc_cuda_graph *g, uint32_t i, void *args, fc_error *e);
+fusec_status fc_cuda_graph_launch(fc_cuda_graph *g, fc_cu_stream s, fc_error *e);
+void fc_cuda_graph_free(fc_cuda_graph *g); /* NULL is fine */
+
 /* ... or as an array of pointers to them. */
 fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
                                  fc_cu_stream s, void **args, fc_error *e);

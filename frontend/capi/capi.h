@@ -27,11 +27,18 @@ fusec_status fc_report_text(fusec_status s, const char *fmt, ...) FC_PRINTF(2, 3
 
 enum { FC_MAX_PLANS = 256 };
 
+/* A size that the program asks for by its symbol: the value is that of a named size of the key. */
+typedef struct fc_free_size {
+    uint32_t sym, named;
+} fc_free_size;
+
 typedef struct fc_planned {
     fc_program *program;
-    char *key; /* the structure, byte for byte */
+    uint32_t *key; /* the structure, word for word */
     size_t len;
     uint64_t hash;
+    struct fc_free_size *free; /* sizes that no input binds */
+    uint32_t nfree;
     uint64_t used; /* for eviction */
     uint32_t refs; /* evaluations that use it now */
     bool cached;   /* false: goes away with the last reference */
@@ -40,6 +47,7 @@ typedef struct fc_planned {
 typedef struct fc_plans {
     pthread_mutex_t lock;
     fc_planned *at[FC_MAX_PLANS];
+    uint64_t hashes[FC_MAX_PLANS];
     uint32_t len;
     uint64_t clock;
     uint64_t made; /* expressions planned so far */
@@ -58,8 +66,13 @@ struct fusec_context {
 
 fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e);
 
-/* The program for a sub-graph, planned if its structure is new; goes back with fc_plans_release. */
-fusec_status fc_plans_get(fusec_context *c, const fc_graph *g, fc_planned **out, fc_error *e);
+/* The program of an expression with this structure; NULL: it is new, and fc_plans_make plans what
+ * was extracted. Both go back with fc_plans_release. */
+struct fc_key;
+struct fc_extract;
+fc_planned *fc_plans_find(fusec_context *c, const struct fc_key *key);
+fusec_status fc_plans_make(fusec_context *c, const struct fc_key *key, const struct fc_extract *x,
+                           fc_planned **out, fc_error *e);
 void fc_plans_release(fusec_context *c, fc_planned *p);
 void fc_plans_free(fusec_context *c);
 
@@ -105,7 +118,8 @@ struct fusec_graph {
     FC_VEC(uint64_t) node_map;
     FC_VEC(uint64_t) dim_map;
     FC_VEC(uint64_t) sym_map;
-    FC_VEC(uint64_t) hashes; /* by node, of this round */
+    FC_VEC(uint64_t) list_map[3]; /* of lists as they are, of sizes, of slices */
+    FC_VEC(uint64_t) hashes;      /* by node, of this round */
     FC_VEC(uint32_t) stack;
     uint32_t round;
 };

@@ -6,13 +6,10 @@
  * the same bytes. No conditions are copied, they have been tested for the sizes of the user's
  * graph. Maps from old to new ids are kept with the graph and marked with a round number, so that
  * their cost is that of the part and not of the whole graph. */
-#include "frontend/capi/capi.h"
+#include "frontend/capi/key.h"
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-#define MAPPED(g, map, id) ((map).at[id] >> 32 == (g)->round)
-#define NEW_ID(map, id)    ((uint32_t)(map).at[id])
-#define SET(g, map, id, v) ((map).at[id] = (uint64_t)(g)->round << 32 | (v))
 #define RESERVE(g, map, n) (reserve((g), (void **)&(map).at, &(map).len, &(map).cap, (n)))
 
 static bool reserve(fusec_graph *g, void **at, size_t *len, size_t *cap, size_t n) {
@@ -22,12 +19,16 @@ static bool reserve(fusec_graph *g, void **at, size_t *len, size_t *cap, size_t 
     return true;
 }
 
-static bool next_round(fusec_graph *g) {
+bool fc_extract_next_round(fusec_graph *g) {
+    bool ok = true;
     if (++g->round == 0) { /* after 2^32 of them old marks would look new */
         g->node_map.len = g->dim_map.len = g->sym_map.len = 0;
+        for (size_t i = 0; i < FC_COUNT(g->list_map); i++) g->list_map[i].len = 0;
         g->round = 1;
     }
-    return RESERVE(g, g->node_map, g->ir.nodes.len) &&
+    for (size_t i = 0; i < FC_COUNT(g->list_map); i++)
+        ok = ok && RESERVE(g, g->list_map[i], g->ir.lists.len);
+    return ok && RESERVE(g, g->node_map, g->ir.nodes.len) &&
            RESERVE(g, g->dim_map, g->ir.dims.forms.len) &&
            RESERVE(g, g->sym_map, g->ir.dims.syms.len);
 }
@@ -57,29 +58,28 @@ static fc_dim new_symbol(fusec_graph *g, fc_extract *x, uint32_t sym, fc_error *
 static fc_dim map_symbol(fusec_graph *g, fc_extract *x, uint32_t sym, fc_error *e) {
     const fc_sym *s = &g->ir.dims.syms.at[sym];
     fc_dimtab *t = &x->graph.dims;
-    if (MAPPED(g, g->sym_map, sym)) return NEW_ID(g->sym_map, sym);
+    if (FC_MAPPED(g, g->sym_map, sym)) return FC_NEW_ID(g->sym_map, sym);
     fc_dim d = FC_DIM_NONE;
     if (s->kind == FC_SYM_NAMED) {
         d = new_symbol(g, x, sym, e);
     } else {
-        fc_dim a = NEW_ID(g->dim_map, s->a), b = NEW_ID(g->dim_map, s->b);
+        fc_dim a = FC_NEW_ID(g->dim_map, s->a), b = FC_NEW_ID(g->dim_map, s->b);
         d = s->kind == FC_SYM_MUL        ? fc_dim_mul(t, a, b)
             : s->kind == FC_SYM_FLOORDIV ? fc_dim_floordiv(t, a, b)
                                          : fc_dim_mod(t, a, b);
     }
-    SET(g, g->sym_map, sym, d);
+    FC_SET(g, g->sym_map, sym, d);
     return d;
 }
 
-/* Pushes what `d` needs first; true when there is nothing. */
-static bool dim_ready(fusec_graph *g, fc_dim d, bool *oom) {
+bool fc_extract_dim_ready(fusec_graph *g, fc_dim d, bool *ok) {
     const fc_form *f = &g->ir.dims.forms.at[d];
     size_t before = g->stack.len;
     for (uint32_t i = 0; i < f->nterms; i++) {
         const fc_sym *s = &g->ir.dims.syms.at[f->terms[i].sym];
-        if (s->kind == FC_SYM_NAMED || MAPPED(g, g->sym_map, f->terms[i].sym)) continue;
-        if (!MAPPED(g, g->dim_map, s->b)) *oom |= !fc_push(g->ir.alloc, &g->stack, s->b);
-        if (!MAPPED(g, g->dim_map, s->a)) *oom |= !fc_push(g->ir.alloc, &g->stack, s->a);
+        if (s->kind == FC_SYM_NAMED || FC_MAPPED(g, g->sym_map, f->terms[i].sym)) continue;
+        if (!FC_MAPPED(g, g->dim_map, s->b)) *ok &= fc_push(g->ir.alloc, &g->stack, s->b);
+        if (!FC_MAPPED(g, g->dim_map, s->a)) *ok &= fc_push(g->ir.alloc, &g->stack, s->a);
     }
     return g->stack.len == before;
 }
@@ -92,27 +92,27 @@ static fc_dim map_form(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
         fc_dim s = map_symbol(g, x, f->terms[i].sym, e);
         sum = fc_dim_add(t, sum, fc_dim_mul(t, s, fc_dim_const(t, f->terms[i].coef)));
     }
-    SET(g, g->dim_map, d, sum);
+    FC_SET(g, g->dim_map, d, sum);
     return sum;
 }
 
 /* Uses the top of the graph's stack; opaque terms may be nested as deep as the user likes. */
 static fc_dim map_dim(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
-    if (MAPPED(g, g->dim_map, d)) return NEW_ID(g->dim_map, d);
+    if (FC_MAPPED(g, g->dim_map, d)) return FC_NEW_ID(g->dim_map, d);
     size_t base = g->stack.len;
-    bool oom = !fc_push(g->ir.alloc, &g->stack, d);
-    while (!oom && g->stack.len > base) {
+    bool ok = fc_push(g->ir.alloc, &g->stack, d);
+    while (ok && g->stack.len > base) {
         fc_dim top = g->stack.at[g->stack.len - 1];
-        if (!MAPPED(g, g->dim_map, top)) {
-            if (!dim_ready(g, top, &oom)) continue;
+        if (!FC_MAPPED(g, g->dim_map, top)) {
+            if (!fc_extract_dim_ready(g, top, &ok)) continue;
             if (map_form(g, x, top, e) == FC_DIM_NONE) break;
         }
         g->stack.len--;
     }
-    bool done = !oom && g->stack.len == base;
+    bool done = ok && g->stack.len == base;
     g->stack.len = base;
     if (!done && !e->code) fc_oom(e);
-    return done ? NEW_ID(g->dim_map, d) : FC_DIM_NONE;
+    return done ? FC_NEW_ID(g->dim_map, d) : FC_DIM_NONE;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list sha
     return fc_build_input(&x->graph, "array", (fusec_dtype)fc_at(&g->ir, old)->dtype, rank, dims);
 }
 
-static bool is_leaf(const fusec_graph *g, fc_node n) {
+bool fc_extract_is_leaf(const fusec_graph *g, fc_node n) {
     return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n);
 }
 
@@ -153,13 +153,13 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
                 g->ir.inputs.at[n.attr].name);
         return FC_NONODE;
     }
-    if (is_leaf(g, old)) return add_input(g, x, old, shape, e);
+    if (fc_extract_is_leaf(g, old)) return add_input(g, x, old, shape, e);
     if (n.op == FC_OP_DIM) {
         fc_dim d = map_dim(g, x, (fc_dim)n.attr, e);
         return e->code ? FC_NONODE : fc_build_dim(&x->graph, d);
     }
     n.shape = shape;
-    for (int i = 0; i < n.nops; i++) n.src[i] = NEW_ID(g->node_map, n.src[i]);
+    for (int i = 0; i < n.nops; i++) n.src[i] = FC_NEW_ID(g->node_map, n.src[i]);
     if (n.op == FC_OP_SLICE)
         n.attr = map_dims(g, x, (fc_list)n.attr, true, e);
     else if (n.op == FC_OP_PERMUTE || fc_is_reduction(n.op)) {
@@ -175,7 +175,7 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
  * ids, which depend on what else the graph has; the order of hashes does not. */
 static int visit_order(const fusec_graph *g, fc_node n, fc_node *src) {
     const fc_ninfo *i = fc_at(&g->ir, n);
-    if (is_leaf(g, n)) return 0;
+    if (fc_extract_is_leaf(g, n)) return 0;
     memcpy(src, i->src, sizeof i->src);
     bool free_order = i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES);
     if (free_order && g->hashes.at[src[1]] < g->hashes.at[src[0]]) {
@@ -188,7 +188,7 @@ static int visit_order(const fusec_graph *g, fc_node n, fc_node *src) {
 static uint64_t hash_of(const fusec_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(&g->ir, n);
     uint64_t h = fc_mix((uint64_t)i->dtype << 32 | fc_rank(&g->ir, n), 7);
-    if (is_leaf(g, n)) return h;
+    if (fc_extract_is_leaf(g, n)) return h;
     h = fc_mix(fc_mix(h, i->op), i->flags);
     if (i->op == FC_OP_CONST) return fc_mix(h, i->attr);
     uint64_t src[3] = {0, 0, 0};
@@ -197,43 +197,57 @@ static uint64_t hash_of(const fusec_graph *g, fc_node n) {
     return fc_mix(fc_mix(fc_mix(h, src[0]), src[1]), src[2]);
 }
 
-/* Pushes the operands of the node that are not done; true when there are none. */
-static bool operands_ready(fusec_graph *g, fc_node n, bool ordered, bool *oom) {
+bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool ordered, bool *oom) {
     fc_node src[3];
     size_t before = g->stack.len;
     int count = 0;
     if (ordered) {
         count = visit_order(g, n, src);
-    } else if (!is_leaf(g, n)) {
+    } else if (!fc_extract_is_leaf(g, n)) {
         count = fc_at(&g->ir, n)->nops;
         memcpy(src, fc_at(&g->ir, n)->src, sizeof src);
     }
     while (count-- > 0)
-        if (!MAPPED(g, g->node_map, src[count]))
+        if (!FC_MAPPED(g, g->node_map, src[count]))
             *oom |= !fc_push(g->ir.alloc, &g->stack, src[count]);
     return g->stack.len == before;
 }
 
-/* Operands before users, without recursion: `x` NULL computes hashes, else the nodes are made. */
+/* Operands before users, without recursion. */
 static fusec_status reach(fusec_graph *g, fc_extract *x, fc_node root, fc_error *e) {
     g->stack.len = 0;
     bool oom = !fc_push(g->ir.alloc, &g->stack, root);
     while (!oom && g->stack.len) {
         fc_node top = g->stack.at[g->stack.len - 1];
-        if (!MAPPED(g, g->node_map, top)) {
-            if (!operands_ready(g, top, x != NULL, &oom)) continue;
-            fc_node made = 0;
-            if (x)
-                made = map_node(g, x, top, e);
-            else
-                g->hashes.at[top] = hash_of(g, top);
+        if (!FC_MAPPED(g, g->node_map, top)) {
+            if (!fc_extract_operands_ready(g, top, true, &oom)) continue;
+            fc_node made = map_node(g, x, top, e);
             if (made == FC_NONODE && !e->code) *e = x->graph.error;
             if (made == FC_NONODE) return e->code ? e->code : fc_oom(e);
-            SET(g, g->node_map, top, made);
+            FC_SET(g, g->node_map, top, made);
         }
         g->stack.len--;
     }
     return oom ? fc_oom(e) : FUSEC_OK;
+}
+
+bool fc_extract_hashes(fusec_graph *g, const fc_node *roots, uint32_t n) {
+    if (!fc_extract_next_round(g) || !RESERVE(g, g->hashes, g->ir.nodes.len)) return false;
+    bool oom = false;
+    g->stack.len = 0;
+    for (uint32_t i = 0; i < n && !oom; i++) {
+        oom = !fc_push(g->ir.alloc, &g->stack, roots[i]);
+        while (!oom && g->stack.len) {
+            fc_node top = g->stack.at[g->stack.len - 1];
+            if (!FC_MAPPED(g, g->node_map, top)) {
+                if (!fc_extract_operands_ready(g, top, false, &oom)) continue;
+                g->hashes.at[top] = hash_of(g, top);
+                FC_SET(g, g->node_map, top, 0);
+            }
+            g->stack.len--;
+        }
+    }
+    return !oom;
 }
 
 fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_extract *x,
@@ -241,16 +255,14 @@ fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, f
     memset(x, 0, sizeof *x);
     fc_graph_init(&x->graph, g->ir.alloc, &g->ctx->runtime->config.limits);
     x->graph.limits.nodes = g->ir.limits.nodes;
-    if (!next_round(g) || !RESERVE(g, g->hashes, g->ir.nodes.len)) return fc_oom(e);
-    for (uint32_t i = 0; i < n; i++) FC_TRY(reach(g, NULL, roots[i], e));
-    if (!next_round(g)) return fc_oom(e);
+    if (!fc_extract_hashes(g, roots, n) || !fc_extract_next_round(g)) return fc_oom(e);
     for (uint32_t i = 0; i < n; i++) {
         char name[12] = "r";
         uint32_t k = 1, v = i;
         FC_TRY(reach(g, x, roots[i], e));
         do name[k++] = (char)('0' + v % 10);
         while (v /= 10);
-        fc_build_output(&x->graph, name, NEW_ID(g->node_map, roots[i]));
+        fc_build_output(&x->graph, name, FC_NEW_ID(g->node_map, roots[i]));
     }
     if (x->graph.error.code) *e = x->graph.error;
     return e->code;

@@ -47,6 +47,7 @@ void fusec_graph_free(fusec_graph *g) {
     fc_vec_free(a, &g->node_map);
     fc_vec_free(a, &g->dim_map);
     fc_vec_free(a, &g->sym_map);
+    for (size_t i = 0; i < FC_COUNT(g->list_map); i++) fc_vec_free(a, &g->list_map[i]);
     fc_vec_free(a, &g->hashes);
     fc_vec_free(a, &g->stack);
     fc_free(a, g);

@@ -1,6 +1,6 @@
 /* lazy.c - values computed on demand: what is missing is extracted, planned or found, run, and kept
  * with its node. */
-#include "frontend/capi/capi.h"
+#include "frontend/capi/key.h"
 
 /* ---- results --------------------------------------------------------------------------------- */
 
@@ -71,38 +71,26 @@ static fusec_status input_of(fusec_graph *g, fc_node n, fc_arena *arena, fc_tens
 }
 
 /* Sizes that no array of the run has: the program asks for them by name. */
-static uint32_t free_sizes(const fc_extract *x, fc_arena *arena, fc_dim_value **out) {
-    const fc_graph *g = &x->graph;
-    uint32_t n = 0;
-    *out = fc_arena_alloc(arena, (x->sizes.len + 1) * sizeof **out);
-    if (!*out) return 0;
-    for (size_t i = 0; i < x->sizes.len; i++) {
-        bool bound = false;
-        for (size_t k = 0; k < g->inputs.len && !bound; k++)
-            for (uint32_t a = 0; a < fc_rank(g, g->inputs.at[k].node) && !bound; a++) {
-                uint32_t sym;
-                bound = fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[k].node, a), &sym) &&
-                        sym == x->sizes.at[i].sym;
-            }
-        if (!bound) (*out)[n++] = x->sizes.at[i];
-    }
-    return n;
+static fc_dim_value *free_sizes(const fc_planned *p, const fc_key *k, fc_arena *arena) {
+    fc_dim_value *v = fc_arena_alloc(arena, (p->nfree + 1) * sizeof *v);
+    for (uint32_t i = 0; v && i < p->nfree; i++)
+        v[i] = (fc_dim_value){.sym = p->free[i].sym, .value = k->sizes.at[p->free[i].named]};
+    return v;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Runs the extracted graph; the results of `nodes` are the last entries of g->stored. */
-static fusec_status run(fusec_graph *g, const fc_extract *x, const fc_node *nodes, uint32_t n,
-                        fc_arena *arena, fc_error *e) {
-    size_t first = g->stored.len, nin = x->inputs.len;
-    fc_dim_value *sizes;
-    uint32_t nsizes = free_sizes(x, arena, &sizes);
+/* Runs the expression's program; the results of `nodes` are the last entries of g->stored. */
+static fusec_status run(fusec_graph *g, const fc_planned *p, const fc_key *k, const fc_node *nodes,
+                        uint32_t n, fc_arena *arena, fc_error *e) {
+    size_t first = g->stored.len, nin = k->inputs.len;
+    fc_dim_value *sizes = free_sizes(p, k, arena);
     fc_tensor *in = fc_arena_alloc(arena, (nin + 1) * sizeof *in),
               *out = fc_arena_alloc(arena, n * sizeof *out);
     if (!in || !out || !sizes) return fc_oom(e);
     bool from_host = false;
     for (size_t i = 0; i < nin; i++) {
-        FC_TRY(input_of(g, x->inputs.at[i], arena, &in[i], e));
+        FC_TRY(input_of(g, k->inputs.at[i], arena, &in[i], e));
         from_host |= !in[i].on_device;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -117,29 +105,41 @@ static fusec_status run(fusec_graph *g, const fc_extract *x, const fc_node *node
                              .data = g->stored.at[first + i].data,
                              .on_device = true};
     }
-    fc_planned *p;
-    FC_TRY(fc_plans_get(g->ctx, &x->graph, &p, e));
     fc_device *d = g->ctx->device;
-    fusec_status s = fc_program_run(p->program, NULL, (uint32_t)nin, in, nsizes, sizes, n, out, e);
+    fusec_status s =
+        fc_program_run(p->program, NULL, (uint32_t)nin, in, p->nfree, sizes, n, out, e);
     /* the caller may change or free its arrays when we return, and page-locked memory is copied
      * later */
     if (!s && from_host && !d->host_memory) s = d->ops->sync(d, NULL, e);
-    fc_plans_release(g->ctx, p);
+    return s;
+}
+
+/* The program of an expression that is new. */
+static fusec_status plan(fusec_graph *g, const fc_key *k, bool has_key, const fc_node *nodes,
+                         uint32_t n, fc_planned **out, fc_error *e) {
+    fc_extract x;
+    fusec_status s = fc_extract_make(g, nodes, n, &x, e);
+    if (!s) s = has_key ? fc_plans_make(g->ctx, k, &x, out, e) : fc_oom(e);
+    fc_extract_free(g, &x);
     return s;
 }
 
 static fusec_status compute(fusec_graph *g, const fc_node *nodes, uint32_t n, fc_error *e) {
     fc_arena arena;
-    fc_extract x;
+    fc_key k;
     size_t first = g->stored.len;
+    fusec_status s = FUSEC_OK;
     fc_arena_init(&arena, g->ir.alloc);
-    fusec_status s = fc_extract_make(g, nodes, n, &x, e);
-    if (!s) s = run(g, &x, nodes, n, &arena, e);
+    bool has_key = fc_key_make(g, nodes, n, &k);
+    fc_planned *p = has_key ? fc_plans_find(g->ctx, &k) : NULL;
+    if (!p) s = plan(g, &k, has_key, nodes, n, &p, e);
+    if (!s) s = run(g, p, &k, nodes, n, &arena, e);
     if (s)
         drop_stored(g, first);
     else
         for (uint32_t i = 0; i < n; i++) g->stored_of.at[nodes[i]] = (uint32_t)(first + i + 1);
-    fc_extract_free(g, &x);
+    fc_plans_release(g->ctx, p);
+    fc_key_free(&k);
     fc_arena_free(&arena);
     return s;
 }

@@ -237,6 +237,15 @@ FUSEC_API fusec_status fusec_shape(fusec_value v, int64_t *shape);
 /* All outputs of the graph. Its leaves are inputs, no arrays; every named size must be the length
  * of an input's axis. */
 FUSEC_API fusec_status fusec_compile(fusec_graph *g, fusec_program **out);
+
+/* FUSEC_PROGRAM_GRAPH: on CUDA a repeated call with the same sizes is one launch of a CUDA graph,
+ * not one launch for each kernel; for programs of many small kernels. Other pointers and scalars
+ * than at the last call cost some time for each kernel that they change. The results are the same
+ * bit for bit. Intermediate results keep their memory between calls, and arrays must be on the
+ * device, else kernels are launched one by one. Nothing changes on other devices. */
+enum { FUSEC_PROGRAM_GRAPH = 1 };
+/* As fusec_compile; `flags` are the FUSEC_PROGRAM_* wanted, or 0. */
+FUSEC_API fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_program **out);
 FUSEC_API void fusec_program_free(fusec_program *p);
 
 typedef enum fusec_place { FUSEC_HOST = 0, FUSEC_DEVICE = 1 } fusec_place;

@@ -1,0 +1,207 @@
+/* key.c - the structure of an expression as words: what finds the program of an expression that was
+ * evaluated before.
+ *
+ * In: nodes of the user's graph. Out: one record for each node that they depend on, down to arrays
+ * and stored results, in the order in which a walk from the roots finishes them; lists and sizes
+ * have their records where they are first needed. All are numbered in this order, so an expression
+ * that is built again, in this graph or another one, whatever else the graph has, gives the same
+ * words. The walk, and with it the order of inputs and sizes, is that of extract.c. No graph is
+ * made: that is for expressions that are new. */
+#include "frontend/capi/key.h"
+
+enum { REC_FORM = 0x8001, REC_SYMBOL, REC_LIST, REC_ROOT, REC_LEAF };
+
+/* Room for the longest record of fixed length. */
+#define ROOM 16
+
+static inline bool room(fc_key *k, size_t n) {
+    return k->words.len + n <= k->words.cap || fc_reserve(k->alloc, &k->words, k->words.len + n);
+}
+static inline void add(fc_key *k, uint32_t w) {
+    k->words.at[k->words.len++] = w;
+}
+static inline void add64(fc_key *k, uint64_t w) {
+    add(k, (uint32_t)w);
+    add(k, (uint32_t)(w >> 32));
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Records a symbol whose operands have their numbers, if it is new. */
+static bool symbol(fusec_graph *g, fc_key *k, uint32_t sym) {
+    const fc_sym *s = &g->ir.dims.syms.at[sym];
+    if (FC_MAPPED(g, g->sym_map, sym)) return true;
+    FC_SET(g, g->sym_map, sym, k->nsymbols++);
+    if (!room(k, ROOM)) return false;
+    add(k, REC_SYMBOL);
+    add(k, (uint32_t)s->kind);
+    if (s->kind != FC_SYM_NAMED) {
+        add(k, FC_NEW_ID(g->dim_map, s->a));
+        add(k, FC_NEW_ID(g->dim_map, s->b));
+        return true;
+    }
+    if (sym >= g->syms.len || !g->syms.at[sym].known) return false;
+    return fc_push(k->alloc, &k->sizes, g->syms.at[sym].value);
+}
+
+static bool form(fusec_graph *g, fc_key *k, fc_dim d) {
+    const fc_form *f = &g->ir.dims.forms.at[d];
+    for (uint32_t i = 0; i < f->nterms; i++)
+        if (!symbol(g, k, f->terms[i].sym)) return false;
+    if (!room(k, ROOM + 3 * f->nterms)) return false;
+    add(k, REC_FORM);
+    add(k, f->nterms);
+    add64(k, (uint64_t)f->c);
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        add(k, FC_NEW_ID(g->sym_map, f->terms[i].sym));
+        add64(k, (uint64_t)f->terms[i].coef);
+    }
+    FC_SET(g, g->dim_map, d, k->ndims++);
+    return true;
+}
+
+/* Sizes may be nested as deep as the user likes: products of sums of products. */
+static bool dim(fusec_graph *g, fc_key *k, fc_dim d, uint32_t *number) {
+    if (!FC_MAPPED(g, g->dim_map, d)) {
+        const size_t base = g->stack.len;
+        bool ok = fc_push(g->ir.alloc, &g->stack, d);
+        while (ok && g->stack.len > base) {
+            fc_dim top = g->stack.at[g->stack.len - 1];
+            if (!FC_MAPPED(g, g->dim_map, top)) {
+                if (!fc_extract_dim_ready(g, top, &ok)) continue;
+                ok = ok && form(g, k, top);
+            }
+            g->stack.len--;
+        }
+        g->stack.len = base;
+        if (!ok) return false;
+    }
+    *number = FC_NEW_ID(g->dim_map, d);
+    return true;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* What the entries of a list are. The same list may be met as several kinds, which are apart. */
+typedef enum list_kind { PLAIN, DIMS, SLICES } list_kind;
+
+static bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
+    const uint32_t n = fc_list_len(&g->ir, l);
+    if (FC_MAPPED(g, g->list_map[kind], l)) return *number = FC_NEW_ID(g->list_map[kind], l), true;
+    int64_t v[3 * FC_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t d;
+        v[i] = fc_list_at(&g->ir, l)[i];
+        if (kind == PLAIN || (kind == SLICES && i % 3 == 1)) continue;
+        if (!dim(g, k, (fc_dim)v[i], &d)) return false;
+        v[i] = d;
+    }
+    if (!room(k, ROOM + 2 * n)) return false;
+    add(k, REC_LIST);
+    add(k, n);
+    for (uint32_t i = 0; i < n; i++) add64(k, (uint64_t)v[i]);
+    *number = k->nlists++;
+    FC_SET(g, g->list_map[kind], l, *number);
+    return true;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static bool leaf(fusec_graph *g, fc_key *k, fc_node n, uint32_t shape) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    if (i->op == FC_OP_INPUT && !g->leaves.at[i->attr].bound) return false;
+    add(k, REC_LEAF | (uint32_t)i->dtype << 16);
+    add(k, shape);
+    return fc_push(k->alloc, &k->inputs, n);
+}
+
+static bool attribute(fusec_graph *g, fc_key *k, const fc_ninfo *i, uint64_t *attr) {
+    uint32_t number = 0;
+    bool ok = true;
+    *attr = i->attr;
+    if (i->op == FC_OP_SLICE)
+        ok = list(g, k, (fc_list)i->attr, SLICES, &number);
+    else if (i->op == FC_OP_PERMUTE || fc_is_reduction(i->op))
+        ok = list(g, k, (fc_list)i->attr, PLAIN, &number);
+    else if (i->op == FC_OP_DIM)
+        ok = dim(g, k, (fc_dim)i->attr, &number);
+    else
+        return true;
+    *attr = number;
+    return ok;
+}
+
+static bool node(fusec_graph *g, fc_key *k, fc_node n) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    uint32_t shape;
+    uint64_t attr;
+    if (!list(g, k, i->shape, DIMS, &shape) || !room(k, ROOM)) return false;
+    if (fc_extract_is_leaf(g, n)) return leaf(g, k, n, shape);
+    if (!attribute(g, k, i, &attr) || !room(k, ROOM)) return false;
+    const bool has_attr = attr || i->flags || i->axis_kind;
+    add(k, i->op | (uint32_t)i->dtype << 16 | (uint32_t)i->nops << 24 | (uint32_t)has_attr << 31);
+    add(k, shape);
+    if (has_attr) {
+        add64(k, attr);
+        add(k, i->flags << 1 | i->axis_kind);
+    }
+    uint32_t src[3] = {0, 0, 0};
+    for (int s = 0; s < i->nops; s++) src[s] = FC_NEW_ID(g->node_map, i->src[s]);
+    if (i->nops == 2 && src[1] < src[0] && (fc_ops[i->op].flags & FC_F_COMMUTES)) {
+        uint32_t first = src[1];
+        src[1] = src[0];
+        src[0] = first;
+    }
+    for (int s = 0; s < i->nops; s++) add(k, src[s]);
+    return true;
+}
+
+/* Operands before users; the same order as when the part is extracted. */
+static bool walk(fusec_graph *g, fc_key *k, fc_node root) {
+    bool oom = !fc_push(g->ir.alloc, &g->stack, root);
+    while (!oom && g->stack.len) {
+        fc_node top = g->stack.at[g->stack.len - 1];
+        if (!FC_MAPPED(g, g->node_map, top)) {
+            if (!fc_extract_operands_ready(g, top, true, &oom)) continue;
+            if (!node(g, k, top)) return false;
+            FC_SET(g, g->node_map, top, k->nnodes++);
+        }
+        g->stack.len--;
+    }
+    return !oom;
+}
+
+/* Four sums that run beside each other: a key has ten words a node. */
+static uint64_t hash_words(const uint32_t *w, size_t n) {
+    uint64_t h[4] = {n, 1, 2, 3}, v[4];
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(v, w + i, sizeof v);
+        for (int k = 0; k < 4; k++) {
+            h[k] = (h[k] ^ v[k]) * 0x9e3779b97f4a7c15u;
+            h[k] ^= h[k] >> 29;
+        }
+    }
+    for (; i < n; i++) h[i % 4] = fc_mix(h[i % 4], w[i]);
+    return fc_mix(fc_mix(fc_mix(h[0], h[1]), h[2]), h[3]);
+}
+
+bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k) {
+    memset(k, 0, sizeof *k);
+    k->alloc = g->ir.alloc;
+    if (!fc_extract_hashes(g, roots, n) || !fc_extract_next_round(g)) return false;
+    g->stack.len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!walk(g, k, roots[i]) || !room(k, 2)) return false;
+        add(k, REC_ROOT);
+        add(k, FC_NEW_ID(g->node_map, roots[i]));
+    }
+    k->hash = hash_words(k->words.at, k->words.len);
+    return true;
+}
+
+void fc_key_free(fc_key *k) {
+    fc_vec_free(k->alloc, &k->words);
+    fc_vec_free(k->alloc, &k->inputs);
+    fc_vec_free(k->alloc, &k->sizes);
+}

@@ -1,0 +1,292 @@
+/* ready.c - see ready.h. */
+#include "runtime/ready.h"
+
+#include <stdatomic.h>
+
+enum {
+    KEPT_SCRATCH = 4 << 20, /* a GPU's scratch up to this size stays allocated between calls */
+    PATIENCE = 16           /* calls that found nothing ready, until one takes another's place */
+};
+
+/* A word of a parameter block and where its value comes from. */
+typedef struct patch {
+    int64_t *word;
+    uint32_t from;  /* argument: inputs, then outputs */
+    uint32_t bytes; /* of a scalar that is read; 0: the pointer itself */
+    uint32_t step;
+} patch;
+
+typedef struct shape {
+    uint32_t dtype, rank;
+    const int64_t *size;
+    size_t bytes;
+} shape;
+
+struct fc_ready {
+    fc_bound *b; /* holds it */
+    fc_arena arena;
+    shape *args; /* inputs, then outputs */
+    fc_prepared *launches;
+    uint32_t nlaunches, npatches, nscratch;
+    patch *patches;
+    patch *in_scratch; /* from is unused: offsets[i] in the scratch block */
+    size_t *offsets;
+    void *scratch; /* NULL: none is needed, or it comes with each call */
+    void *graph;   /* of the device; NULL: kernels are launched one by one */
+};
+
+/* ---- the arguments --------------------------------------------------------------------------- */
+
+uint32_t fc_common_alignment(const fc_device *d, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                             const fc_tensor *out) {
+    uintptr_t bits = 64;
+    for (uint32_t i = 0; i < nin; i++)
+        if (in[i].rank && (d->host_memory || in[i].on_device)) bits |= (uintptr_t)in[i].data;
+    for (uint32_t i = 0; i < nout; i++)
+        if (d->host_memory || out[i].on_device) bits |= (uintptr_t)out[i].data;
+    uint32_t low = (uint32_t)(bits & (~bits + 1));
+    return low >= 64 ? 64 : low >= 16 ? 16 : low;
+}
+
+static inline bool same_shape(const shape *s, const fc_tensor *t) {
+    if ((uint32_t)t->dtype != s->dtype || t->rank != s->rank) return false;
+    for (uint32_t i = 0; i < s->rank; i++)
+        if (t->shape[i] != s->size[i]) return false;
+    return t->data || !s->bytes;
+}
+
+static inline bool apart(const void *a, size_t na, const void *b, size_t nb) {
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x + na <= y || y + nb <= x || !na || !nb;
+}
+
+/* Everything that the long way would check, for arguments like those of the call before. */
+static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const fc_tensor *in,
+                    uint32_t nout, const fc_tensor *out) {
+    const bool host = p->device->host_memory;
+    const shape *s = r->args, *so = r->args + nin;
+    for (uint32_t i = 0; i < nin; i++)
+        if (!same_shape(&s[i], &in[i]) || !(host || in[i].on_device || !s[i].rank)) return false;
+    for (uint32_t o = 0; o < nout; o++) {
+        if (!same_shape(&so[o], &out[o]) || !(host || out[o].on_device)) return false;
+        for (uint32_t i = 0; i < nin; i++)
+            if (!apart(out[o].data, so[o].bytes, in[i].data, s[i].bytes)) return false;
+        for (uint32_t i = 0; i < o; i++)
+            if (!apart(out[o].data, so[o].bytes, out[i].data, so[i].bytes)) return false;
+    }
+    return fc_common_alignment(p->device, nin, in, nout, out) == r->b->align;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void set_word(fc_ready *r, const patch *x, int64_t value) {
+    if (*x->word == value) return;
+    *x->word = value;
+    r->launches[x->step].changed = true;
+}
+
+static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, const fc_tensor *in,
+                        const fc_tensor *out, fc_error *e) {
+    fc_device *d = p->device;
+    void *scratch = NULL;
+    for (uint32_t i = 0; i < r->npatches; i++) {
+        const patch *x = &r->patches[i];
+        void *data = x->from < nin ? in[x->from].data : out[x->from - nin].data;
+        int64_t value = (int64_t)(uintptr_t)data;
+        if (x->bytes) {
+            value = 0;
+            memcpy(&value, data, x->bytes);
+        }
+        set_word(r, x, value);
+    }
+    if (r->b->scratch && !r->scratch) {
+        FC_TRY(d->ops->alloc(d, s, r->b->scratch, &scratch, e));
+        for (uint32_t i = 0; i < r->nscratch; i++)
+            set_word(r, &r->in_scratch[i], (int64_t)((uintptr_t)scratch + r->offsets[i]));
+    }
+    fusec_status status = FUSEC_OK;
+    if (scratch && r->b->tickets_bytes)
+        status = d->ops->zero(d, s, (char *)scratch + r->b->tickets_begin, r->b->tickets_bytes, e);
+    if (!status)
+        status = r->graph ? d->ops->graph_run(d, s, r->graph, r->launches, r->nlaunches, e)
+                          : d->ops->launch_all(d, s, r->launches, r->nlaunches, e);
+    if (scratch) d->ops->free(d, s, scratch);
+    return status;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Threads start at different places, so that they do not meet. */
+static inline uint32_t first_place(void) {
+    return (uint32_t)(((uintptr_t)pthread_self() >> 12) * 0x9e3779b1u >> 16) % FC_READY_PLACES;
+}
+
+static void destroy(fc_program *p, fc_ready *r) {
+    if (!r) return;
+    fc_device *d = p->device;
+    if (r->graph) d->ops->graph_free(d, r->graph);
+    if (r->scratch) d->ops->free(d, NULL, r->scratch);
+    fc_bound *b = r->b;
+    fc_arena arena = r->arena; /* holds r itself */
+    fc_arena_free(&arena);
+    if (b) fc_bound_release(p, b);
+}
+
+/* On a GPU kept scratch belongs to the device's own stream, and to the graph. */
+static inline bool usable_on(const fc_ready *r, fc_stream s) {
+    return !s || !r->scratch || r->graph;
+}
+
+bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                  const fc_tensor *out, fusec_status *status, fc_error *e) {
+    const fc_graph *g = &p->plan->graph;
+    const uint32_t first = first_place();
+    if (nin != g->inputs.len || nout != g->outputs.len) return false;
+    for (uint32_t k = 0; k < FC_READY_PLACES; k++) {
+        _Atomic(fc_ready *) *place = &p->ready[(first + k) % FC_READY_PLACES];
+        if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
+        fc_ready *r = atomic_exchange_explicit(place, NULL, memory_order_acquire);
+        if (!r) continue;
+        bool found = matches(p, r, nin, in, nout, out) && usable_on(r, s);
+        if (found) *status = run(p, r, s, nin, in, out, e);
+        destroy(p, atomic_exchange_explicit(place, r, memory_order_acq_rel));
+        if (found) return true;
+    }
+    return false;
+}
+
+void fc_ready_free_all(fc_program *p) {
+    for (uint32_t i = 0; i < FC_READY_PLACES; i++) destroy(p, atomic_exchange(&p->ready[i], NULL));
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static bool take_shapes(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                        const fc_tensor *out) {
+    r->args = fc_arena_alloc(&r->arena, (nin + nout + 1) * sizeof *r->args);
+    if (!r->args) return false;
+    for (uint32_t i = 0; i < nin + nout; i++) {
+        const fc_tensor *t = i < nin ? &in[i] : &out[i - nin];
+        int64_t *size = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *size);
+        if (!size) return false;
+        if (t->rank) memcpy(size, t->shape, t->rank * sizeof *size);
+        r->args[i] = (shape){(uint32_t)t->dtype, t->rank, size, r->b->bytes[i]};
+    }
+    return true;
+}
+
+static void add_step(fc_program *p, fc_ready *r, size_t step, int64_t *words) {
+    const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+    const fc_bound_step *s = &r->b->steps[step];
+    const uint32_t nargs = (uint32_t)(p->plan->graph.inputs.len + p->plan->graph.outputs.len),
+                   at = r->nlaunches++;
+    r->launches[at] = (fc_prepared){.code = s->variant->code,
+                                    .cls = &s->cls,
+                                    .launch = &s->launch,
+                                    .params = words,
+                                    .words = s->layout.words};
+    memcpy(words, s->words, s->layout.words * sizeof *words);
+    for (uint32_t a = 0; a < k->args.len; a++) {
+        uint32_t buffer = k->args.at[a].buffer;
+        patch x = {.word = words + s->layout.args + a, .from = buffer, .step = at};
+        if (buffer < nargs) {
+            r->patches[r->npatches++] = x;
+        } else {
+            r->offsets[r->nscratch] = r->b->place[buffer];
+            r->in_scratch[r->nscratch++] = x;
+        }
+    }
+    for (uint32_t i = 0; i < k->params.len; i++) {
+        const fc_scalar *v = &k->params.at[i];
+        if (v->is_dim) continue;
+        r->patches[r->npatches++] = (patch){.word = words + s->layout.params + i,
+                                            .from = v->source,
+                                            .bytes = fc_dtypes[v->dtype].bytes,
+                                            .step = at};
+    }
+    const size_t extra[2] = {s->workspace, s->tickets};
+    const int word[2] = {FC_PB_WORKSPACE, FC_PB_TICKETS};
+    for (int i = 0; i < 2; i++) {
+        if (extra[i] == SIZE_MAX) continue;
+        r->offsets[r->nscratch] = extra[i];
+        r->in_scratch[r->nscratch++] =
+            (patch){.word = words + s->layout.extra + word[i], .step = at};
+    }
+}
+
+static bool add_steps(fc_program *p, fc_ready *r) {
+    size_t nsteps = p->plan->steps.len, npatches = 0, nscratch = 0, words = 0;
+    for (size_t i = 0; i < nsteps; i++) {
+        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
+        npatches += k->args.len + k->params.len;
+        nscratch += k->args.len + 2;
+        words += r->b->steps[i].layout.words;
+    }
+    r->launches = fc_arena_alloc(&r->arena, (nsteps + 1) * sizeof *r->launches);
+    r->patches = fc_arena_alloc(&r->arena, (npatches + 1) * sizeof *r->patches);
+    r->in_scratch = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->in_scratch);
+    r->offsets = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->offsets);
+    int64_t *block = fc_arena_alloc(&r->arena, (words + 1) * sizeof *block);
+    if (!r->launches || !r->patches || !r->in_scratch || !r->offsets || !block) return false;
+    for (size_t i = 0; i < nsteps; i++) {
+        if (r->b->steps[i].nest.empty) continue;
+        add_step(p, r, i, block);
+        block += r->b->steps[i].layout.words;
+    }
+    return true;
+}
+
+/* Scratch that stays: tickets are zeroed once, for kernels leave them so. */
+static bool keep_scratch(fc_program *p, fc_ready *r) {
+    fc_device *d = p->device;
+    const bool graph = p->graph && d->ops->graph_make;
+    if (!r->b->scratch || d->host_memory || (!graph && r->b->scratch > KEPT_SCRATCH)) return true;
+    if (d->ops->alloc(d, NULL, r->b->scratch, &r->scratch, NULL)) return false;
+    if (r->b->tickets_bytes &&
+        d->ops->zero(d, NULL, (char *)r->scratch + r->b->tickets_begin, r->b->tickets_bytes, NULL))
+        return false;
+    for (uint32_t i = 0; i < r->nscratch; i++)
+        *r->in_scratch[i].word = (int64_t)((uintptr_t)r->scratch + r->offsets[i]);
+    return true;
+}
+
+static fc_ready *make(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                      const fc_tensor *out) {
+    fc_device *d = p->device;
+    fc_arena arena;
+    fc_arena_init(&arena, p->alloc);
+    fc_ready *r = fc_arena_alloc(&arena, sizeof *r);
+    if (!r) return fc_arena_free(&arena), NULL;
+    memset(r, 0, sizeof *r);
+    r->arena = arena;
+    r->b = fc_bound_hold(p, b);
+    bool ok = take_shapes(r, nin, in, nout, out) && add_steps(p, r) && keep_scratch(p, r);
+    /* a driver without graphs: the same kernels one by one */
+    if (ok && p->graph && d->ops->graph_make && r->nlaunches > 1 &&
+        d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL))
+        r->graph = NULL;
+    if (ok) return r;
+    destroy(p, r);
+    return NULL;
+}
+
+void fc_ready_keep(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                   const fc_tensor *out) {
+    const fc_device *d = p->device;
+    for (uint32_t i = 0; i < nin; i++) /* what must be copied is never ready */
+        if (in[i].rank && !d->host_memory && !in[i].on_device) return;
+    for (uint32_t i = 0; i < nout; i++)
+        if (!d->host_memory && !out[i].on_device) return;
+    const uint32_t first = first_place();
+    _Atomic(fc_ready *) *place = NULL;
+    for (uint32_t k = 0; k < FC_READY_PLACES && !place; k++) {
+        place = &p->ready[(first + k) % FC_READY_PLACES];
+        if (atomic_load_explicit(place, memory_order_relaxed)) place = NULL;
+    }
+    if (!place) {
+        if (atomic_fetch_add(&p->misses, 1) % PATIENCE) return;
+        place = &p->ready[first];
+    }
+    fc_ready *r = make(p, b, nin, in, nout, out);
+    if (r) destroy(p, atomic_exchange(place, r));
+}
