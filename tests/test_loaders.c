@@ -151,7 +151,7 @@ static void check_kernels(const fc_object *o) {
     for (int i = 0; i < 6; i++) FC_EXPECT_EQ_I64(k_switch(i, &cell), results[i]);
 }
 
-static void check_rejected(const fc_llvm *l, const char *ir, const char *part) {
+static void check_rejected(fc_llvm *l, const char *ir, const char *part) {
     fc_bytes b = {NULL, 0};
     fc_error e = {0};
     FC_EXPECT_STATUS(fc_llvm_compile(l, ir, strlen(ir), "bad_kernel", &usual, &b, &e), FUSEC_LLVM,
@@ -161,7 +161,7 @@ static void check_rejected(const fc_llvm *l, const char *ir, const char *part) {
     FC_EXPECT_TRUE(b.data == NULL);
 }
 
-static void check_options(const fc_llvm *l) {
+static void check_options(fc_llvm *l) {
     const fc_llvm_options variants[] = {
         {.level = 0, .passes = FC_LLVM_NO_PASSES},
         {.level = 1, .passes = FC_LLVM_EARLY_CSE},
@@ -189,7 +189,7 @@ static void check_options(const fc_llvm *l) {
 }
 
 typedef struct many {
-    const fc_llvm *l;
+    fc_llvm *l;
     int failures;
 } many;
 
@@ -212,7 +212,7 @@ static void *compile_many(void *arg) {
     return NULL;
 }
 
-static void check_threads(const fc_llvm *l) {
+static void check_threads(fc_llvm *l) {
     pthread_t t[4];
     many m[4];
     for (int i = 0; i < 4; i++) {
@@ -223,7 +223,7 @@ static void check_threads(const fc_llvm *l) {
     for (int i = 0; i < 4; i++) FC_EXPECT_EQ_I64(m[i].failures, 0);
 }
 
-static void check_assembly(const fc_llvm *l) {
+static void check_assembly(fc_llvm *l) {
     const fc_llvm_options text = {.level = 2, .assembly = true};
     fc_bytes b = {NULL, 0};
     fc_error e = {0};

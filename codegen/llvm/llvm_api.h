@@ -3,10 +3,12 @@
  *
  * Versions 15 to 22 are known; what differs between them is in fc_llvm_traits and nowhere else. The
  * library is opened with local symbols, so that other copies in the process (drivers, Python
- * packages) do not meet it. After the opening nothing changes any more and every thread may
- * compile. */
+ * packages) do not meet it. After the opening nothing changes any more but the target machines that
+ * wait to be used again, and every thread may compile. */
 #ifndef FUSEC_CODEGEN_LLVM_LLVM_API_H
 #define FUSEC_CODEGEN_LLVM_LLVM_API_H
+
+#include <stdatomic.h>
 
 #include "codegen/dynlib.h"
 
@@ -78,6 +80,8 @@ typedef struct fc_llvm_traits {
     const char *clean_passes;  /* early-cse with instcombine and simplifycfg */
 } fc_llvm_traits;
 
+enum { FC_LLVM_SPARE = 8 };
+
 typedef struct fc_llvm {
     const fc_alloc *alloc;
     fc_dynlib lib;
@@ -88,6 +92,9 @@ typedef struct fc_llvm {
     char triple[80];
     char cpu[64];
     char *features; /* "+avx2,-avx512f,..." of the host */
+    /* Machines for the host at level 2 that nobody uses: making one and its tables costs half a
+     * millisecond. */
+    _Atomic(fc_llvm_machine) spare[FC_LLVM_SPARE];
 } fc_llvm;
 
 /* FUSEC_NO_LLVM with a list of what was looked for when there is none. */

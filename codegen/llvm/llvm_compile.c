@@ -9,7 +9,7 @@ enum { VERIFY_RETURN_STATUS = 2 };
 enum { SEVERITY_ERROR = 0 };
 
 typedef struct job {
-    const fc_llvm *l;
+    fc_llvm *l;
     const fc_llvm_options *o;
     const char *name;
     fc_llvm_context context;
@@ -60,11 +60,36 @@ static fusec_status rejected(const job *j, char *message, fc_error *e) {
     return st;
 }
 
+/* ---- target machines ----------------------------------------------------------------------- */
+
+static bool is_usual(const fc_llvm_options *o) {
+    return !o->cpu && !o->features && o->level == 2;
+}
+
+static fc_llvm_machine take_machine(fc_llvm *l, const fc_llvm_options *o) {
+    for (int i = 0; is_usual(o) && i < FC_LLVM_SPARE; i++) {
+        fc_llvm_machine m = atomic_exchange(&l->spare[i], NULL);
+        if (m) return m;
+    }
+    return l->fn.create_machine(l->target, l->triple, cpu_of(l, o), features_of(l, o), o->level,
+                                RELOC_PIC, MODEL_SMALL);
+}
+
+/* `good`: it has made code, so it can be used again. */
+static void put_machine(fc_llvm *l, const fc_llvm_options *o, fc_llvm_machine m, bool good) {
+    for (int i = 0; good && is_usual(o) && i < FC_LLVM_SPARE; i++) {
+        fc_llvm_machine none = NULL;
+        if (atomic_compare_exchange_strong(&l->spare[i], &none, m)) return;
+    }
+    l->fn.dispose_machine(m);
+}
+
+/* ---- the steps ----------------------------------------------------------------------------- */
+
 static fusec_status prepare(job *j, fc_error *e) {
-    const fc_llvm *l = j->l;
+    fc_llvm *l = j->l;
     j->context = l->fn.create_context();
-    j->machine = l->fn.create_machine(l->target, l->triple, cpu_of(l, j->o), features_of(l, j->o),
-                                      j->o->level, RELOC_PIC, MODEL_SMALL);
+    j->machine = take_machine(l, j->o);
     if (!j->context || !j->machine)
         return fc_fail(e, FUSEC_LLVM, "LLVM can't make a target machine for %s, %s", l->triple,
                        cpu_of(l, j->o));
@@ -120,7 +145,7 @@ static fusec_status emit(job *j, fc_bytes *out, fc_error *e) {
     return st;
 }
 
-fusec_status fc_llvm_compile(const fc_llvm *l, const char *ir, size_t len, const char *name,
+fusec_status fc_llvm_compile(fc_llvm *l, const char *ir, size_t len, const char *name,
                              const fc_llvm_options *o, fc_bytes *out, fc_error *e) {
     job j = {.l = l, .o = o, .name = name};
     fusec_status st = prepare(&j, e);
@@ -128,7 +153,7 @@ fusec_status fc_llvm_compile(const fc_llvm *l, const char *ir, size_t len, const
     if (st == FUSEC_OK) st = optimise(&j, e);
     if (st == FUSEC_OK) st = emit(&j, out, e);
     if (j.module) l->fn.dispose_module(j.module);
-    if (j.machine) l->fn.dispose_machine(j.machine);
+    if (j.machine) put_machine(l, o, j.machine, st == FUSEC_OK);
     if (j.context) l->fn.dispose_context(j.context);
     return st;
 }

@@ -1,6 +1,6 @@
 /* llvm_compile.h - textual LLVM IR in, a relocatable object or assembly text out.
  *
- * Each call has a context and a target machine of its own, so calls from several threads do not
+ * Each call has a context and a target machine to itself, so calls from several threads do not
  * meet. The object is position independent, small code model: what codegen/llvm/objload.h takes.
  * Whatever LLVM has to say ends up in the error message, never on a stream. A fault that LLVM
  * itself calls fatal
@@ -27,7 +27,7 @@ typedef struct fc_llvm_options {
 
 /* `ir` must have a NUL at ir[len]. `name` stands in messages. FUSEC_LLVM when the text was
  * rejected. `out` must be empty and stays so on failure. */
-fusec_status fc_llvm_compile(const fc_llvm *l, const char *ir, size_t len, const char *name,
+fusec_status fc_llvm_compile(fc_llvm *l, const char *ir, size_t len, const char *name,
                              const fc_llvm_options *o, fc_bytes *out, fc_error *e);
 
 /* Everything that shapes the result besides the text, for cache keys. */
