@@ -373,7 +373,7 @@ static fusec_status act_disk_use(fault_run *r) {
         uint8_t key[FC_CACHE_KEY] = {i, 7}, data[300];
         fc_bytes b = {0};
         memset(data, i, sizeof data);
-        (void)fc_diskcache_put(s->c, key, 1, data, sizeof data);
+        (void)fc_diskcache_put(s->c, key, 1, "", data, sizeof data);
         if (fc_diskcache_get(s->c, key, 1, &b)) FC_EXPECT_MEMEQ(b.data, data, sizeof data);
         fc_bytes_free(&r->heap.alloc, &b);
     }
@@ -458,7 +458,7 @@ static void command_scene(void *arg) {
 static const command commands[] = {
     {"run_expr", {"-e", "exp(x) / sum(exp(x))", "x=rand:f32:3x4"}},
     {"run_file", {"run", "p.fuse", "x=rand:f32:3x4", "y=ones:f32:3x4", "-o", "a=a.npy"}},
-    {"run_json", {"-e", "x > 0.5", "x=rand:f32:3x4", "-o", "o.json"}},
+    {"run_json", {"-e", "x > 0.5", "x=rand:f32:3x4", "--format", "json"}},
     {"run_npz", {"run", "p.fuse", "x=rand:f32:3x4", "y=ones:f32:3x4", "-o", "o.npz"}},
     {"run_png", {"-e", "x", "x=rand:f32:3x4", "-o", "o.png"}},
     {"check", {"check", "p.fuse"}},

@@ -196,7 +196,7 @@ void fuzz_cache(const uint8_t *data, size_t size) {
         if (fc_diskcache_get(c, key, 2, &out)) fc_bytes_free(&fc_libc_alloc, &out);
         return;
     }
-    fuzz_require(fc_diskcache_put(c, key, 2, data + 4, size - 4), "an entry is stored");
+    fuzz_require(fc_diskcache_put(c, key, 2, "fuzz", data + 4, size - 4), "an entry is stored");
     fuzz_require(fc_diskcache_get(c, key, 2, &out), "and found");
     fuzz_require(out.len == size - 4 && !memcmp(out.data, data + 4, out.len), "as it was");
     fc_bytes_free(&fc_libc_alloc, &out);
