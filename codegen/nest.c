@@ -72,7 +72,7 @@ static void remove_axis(fc_nest *n, uint32_t axes, uint32_t axis) {
 
 /* Whether axis and axis + 1 are walked as one by every access. */
 static bool joined(const fc_nest *n, uint32_t axis) {
-    for (uint32_t a = 0; a + FC_PLANTED(merged_axes) < n->naccess; a++) {
+    for (uint32_t a = FC_PLANTED(merged_axes); a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * FC_MAX_AXES;
         int64_t whole;
         if (!fc_mul_ok(s[axis + 1], n->extent[axis + 1], &whole) || whole != s[axis]) return false;

@@ -6,6 +6,7 @@
 
 #include "ir/code.h"
 #include "ir/expand.h"
+#include "ir/float_state.h"
 
 static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_node b,
                          const char *why) {
@@ -112,7 +113,10 @@ fc_node fc_build_const(fc_graph *g, fusec_dtype t, uint64_t bits) {
 }
 
 fc_node fc_build_number(fc_graph *g, fusec_dtype t, double v) {
-    return fc_build_const(g, t, fc_const_bits(t, v));
+    const uint64_t state = fc_float_enter();
+    const uint64_t bits = fc_const_bits(t, v);
+    fc_float_leave(state);
+    return fc_build_const(g, t, bits);
 }
 
 fc_node fc_build_dim(fc_graph *g, fc_dim d) {

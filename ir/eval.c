@@ -6,6 +6,7 @@
 
 #include "ir/eval_rows.h"
 #include "ir/expand.h"
+#include "ir/float_state.h"
 
 size_t fc_eval_size(fusec_dtype t) {
     return fc_is_half(t) ? sizeof(float) : fc_dtypes[t].bytes;
@@ -158,10 +159,8 @@ static fc_val operation(fc_code *code, fc_op op, fusec_dtype operand, fusec_dtyp
     return fc_val_op(code, op, v[0], v[1], v[2]);
 }
 
-bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t bits[3],
-             uint64_t *out) {
-    const bool row_on_int = fc_is_elementwise(op) && !fc_is_float(operand);
-    if (!fc_op_foldable(op) && !row_on_int) return false;
+static bool fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t bits[3],
+                 uint64_t *out) {
     scratch memory;
     memory.used = 0;
     const fc_alloc alloc = {scratch_alloc, &memory};
@@ -175,4 +174,14 @@ bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t b
     *out = 0;
     fc_eval_store(result, 1, &value[r], out, 1);
     return true;
+}
+
+bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t bits[3],
+             uint64_t *out) {
+    const bool row_on_int = fc_is_elementwise(op) && !fc_is_float(operand);
+    if (!fc_op_foldable(op) && !row_on_int) return false;
+    const uint64_t state = fc_float_enter();
+    const bool done = fold(op, operand, result, bits, out);
+    fc_float_leave(state);
+    return done;
 }

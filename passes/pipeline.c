@@ -6,6 +6,7 @@
  * makes a new graph and never changes its input; fuse only labels. */
 #include "passes/plan.h"
 
+#include "ir/float_state.h"
 #include "passes/fuse.h"
 #include "passes/lower.h"
 #include "passes/rewrite.h"
@@ -204,7 +205,9 @@ fusec_status fc_plan_build(const fc_graph *g, const fc_pass_options *o, fc_plan 
     if (!p) return fc_oom(e);
     p->alloc = g->alloc;
     fc_arena_init(&p->arena, p->alloc);
+    const uint64_t state = fc_float_enter();
     fusec_status s = build(g, o, p, e);
+    fc_float_leave(state);
     if (s) {
         fc_plan_free(p);
         return s;

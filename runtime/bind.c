@@ -1,5 +1,7 @@
 /* bind.c - see bind.h. */
 #include "runtime/bind.h"
+
+#include "ir/float_state.h"
 #include "ir/plant.h"
 
 #include <stdio.h>
@@ -225,6 +227,16 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     return FUSEC_OK;
 }
 
+/* Schedules and texts are made of constants, too. */
+static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
+                            uint32_t align, bool load, fc_bound **b, fc_error *e) {
+    const uint64_t state = fc_float_enter();
+    fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, align, b, e);
+    if (!s && load && !(*b)->loaded) s = load_steps(p, *b, e);
+    fc_float_leave(state);
+    return s;
+}
+
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                           const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
                           fc_error *e) {
@@ -239,8 +251,7 @@ fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint
     if (!s) {
         pthread_mutex_lock(&p->lock);
         fc_bound *b = find_recent(p, symbols, align);
-        if (!b) s = make_bound(p, symbols, values, align, &b, e);
-        if (!s && load && !b->loaded) s = load_steps(p, b, e);
+        if (!b || (load && !b->loaded)) s = prepare(p, symbols, values, align, load, &b, e);
         if (!s) {
             b->users++;
             *out = b;

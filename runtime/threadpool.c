@@ -6,7 +6,6 @@
  * closed and goes back to sleep, so nobody ever waits for a thread that was not needed. The fields
  * of a run are only written while `joined` is closed and all who had joined are done. */
 #include "runtime/threadpool.h"
-#include "ir/plant.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +14,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "ir/plant.h"
 
 enum { MAX_THREADS = 1024, SPINS = 200, STACK_BYTES = 1 << 20 };
 #define CLOSED      (1 << 30)
@@ -47,35 +48,6 @@ struct fc_pool {
     atomic_int sleepers;
     atomic_bool stop;
 };
-
-/* ---- float control ------------------------------------------------------------------------- */
-
-uint64_t fc_float_enter(void) {
-#if defined(__x86_64__)
-    uint64_t before = _mm_getcsr();
-    if (!FC_PLANTED(float_state))
-        _mm_setcsr(0x1f80); /* all exceptions masked, round to nearest, no FTZ, no DAZ */
-    return before;
-#elif defined(__aarch64__)
-    uint64_t before, clean = 0;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
-    __asm__ volatile("msr fpcr, %0" : : "r"(clean));
-    return before;
-#else
-    return 0;
-#endif
-}
-
-void fc_float_leave(uint64_t before) {
-#if defined(__x86_64__)
-    /* The flags that the run raised stay, as after any other function. */
-    _mm_setcsr((unsigned)before | (_mm_getcsr() & 0x3f));
-#elif defined(__aarch64__)
-    __asm__ volatile("msr fpcr, %0" : : "r"(before));
-#else
-    (void)before;
-#endif
-}
 
 static void pause_briefly(void) {
 #if defined(__x86_64__)

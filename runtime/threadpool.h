@@ -1,5 +1,5 @@
-/* threadpool.h - threads that wait for work, and the floating-point environment that kernels run
- * in.
+/* threadpool.h - threads that wait for work. All participants of a run are in the float state of
+ * ir/float_state.h while it lasts.
  *
  * A run has `n_tasks` tasks. They are cut into one contiguous share for each participant (the
  * caller is one), so that the same tasks tend to meet the same caches from run to run; who is done
@@ -12,6 +12,7 @@
 #define FUSEC_RUNTIME_THREADPOOL_H
 
 #include "ir/base.h"
+#include "ir/float_state.h"
 
 typedef struct fc_pool fc_pool;
 typedef void (*fc_task_fn)(void *arg, int64_t task);
@@ -22,11 +23,5 @@ void fc_pool_destroy(fc_pool *p); /* no run may be under way; NULL is fine */
 int fc_pool_threads(const fc_pool *p);
 
 void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg);
-
-/* The control register of floats: kernels run with rounding to nearest, subnormals kept, no traps.
- * All participants of a run are in this state while it lasts; the caller gets its own state back.
- */
-uint64_t fc_float_enter(void);
-void fc_float_leave(uint64_t before);
 
 #endif

@@ -110,8 +110,13 @@ static void run_regression(void *arg) {
     static const char *const devices[] = {"interp", "cpu", "cuda"};
     char *text = read_file(arg);
     for (size_t d = 0; text && d < FC_COUNT(devices); d++) {
-        fuzz_ways w = {
-            .device = devices[d], .again = true, .unfused = true, .threads = true, .max_ops = 3};
+        fuzz_ways w = {.device = devices[d],
+                       .again = true,
+                       .rude = true,
+                       .unfused = true,
+                       .threads = true,
+                       .text = true,
+                       .max_ops = 3};
         fc_str why;
         if (!there(devices[d])) continue;
         fc_str_init(&why, &fc_libc_alloc);

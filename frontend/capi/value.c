@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "ir/eval.h"
+#include "ir/float_state.h"
 
 fusec_value fc_failed(fusec_status s) {
     return (fusec_value){.bits = (uint64_t)s, .kind = FC_EMPTY};
@@ -172,7 +173,7 @@ static fusec_value folded(fusec_dtype t, uint64_t bits) {
     return number(t == FUSEC_BOOL ? FC_BOOL : t == FUSEC_I64 ? FC_INT : FC_FLOAT, bits);
 }
 
-fusec_value fc_fold_numbers(fc_op op, const fusec_value *v, int n) {
+static fusec_value fold_numbers(fc_op op, const fusec_value *v, int n) {
     static const fusec_dtype dtype_of[] = {
         [FC_INT] = FUSEC_I64, [FC_FLOAT] = FUSEC_F64, [FC_BOOL] = FUSEC_BOOL};
     fc_rule rule = fc_ops[op].rule;
@@ -204,6 +205,13 @@ fusec_value fc_fold_numbers(fc_op op, const fusec_value *v, int n) {
     double a = fc_const_value(FUSEC_F64, in[0]), b = fc_const_value(FUSEC_F64, in[1]), r;
     if (t == FUSEC_F64 && to == t && fc_eval(op, t, to, 1, &a, &b, &b, &r)) return fusec_num(r);
     return fc_failed(FUSEC_INVALID);
+}
+
+fusec_value fc_fold_numbers(fc_op op, const fusec_value *v, int n) {
+    const uint64_t state = fc_float_enter();
+    const fusec_value r = fold_numbers(op, v, n);
+    fc_float_leave(state);
+    return r;
 }
 
 /* ---- constants and facts --------------------------------------------------------------------- */

@@ -39,6 +39,11 @@ fuzz_verdict fuzz_try_apart(const rg *r, const fuzz_ways *w, fc_str *why);
 /* Makes r and w smaller as long as the verdict stays. */
 void fuzz_shrink(rg *r, fuzz_ways *w, fuzz_verdict v, bool apart, int tries);
 
+/* A caller that rounds up and flushes subnormals, if `rude`: the state that has to be put back, and
+ * whether it was kept until then. */
+unsigned fuzz_enter(bool rude);
+bool fuzz_leave(bool rude, unsigned before);
+
 /* ---- regression files: a program, with its sizes and the seeds of its inputs as comments ------
  */
 

@@ -114,14 +114,19 @@ static void close_turn(turn *t) {
 }
 
 /* Every set of sizes in turn with one program. */
-static fuzz_verdict run_once(replay *p, turn *t, const fc_how *how, fc_str *why) {
+static fuzz_verdict run_once(replay *p, turn *t, const fc_how *how, bool rude, fc_str *why) {
     fc_program *made = NULL;
     fc_error e = {0};
     fuzz_verdict v = FUZZ_GOOD;
+    unsigned before = fuzz_enter(rude);
     fusec_status s = fc_rig_compile(how, &p->g, &made, &e);
+    fuzz_leave(rude, before);
     for (int k = 0; !s && !v && k < p->nsizes; k++) {
         fc_arrays out = {0};
+        before = fuzz_enter(rude);
         s = fc_rig_call(how, made, &p->g, p->sizes[k], &t[k].in, &out, &e);
+        if (!fuzz_leave(rude, before) && !s)
+            s = fc_fail(&e, FUSEC_INTERNAL, "the caller's float state has changed");
         bool bad = !s && (!t[k].first.t ? fc_judge(&p->g, &t[k].o, &out, why)
                                         : fc_differ(&p->g, &t[k].o, &t[k].first, &out, why));
         if (bad) v = FUZZ_WRONG;
@@ -145,15 +150,17 @@ fuzz_verdict fuzz_replay(const char *name, const char *text, const fuzz_ways *w,
     const bool opened = !v;
     fc_how how = {.runs = w->again ? 2 : 1};
     how.ctx = fc_rig(w->device, 1, &how.device);
-    if (!v) v = run_once(&p, t, &how, why);
+    if (!v) v = run_once(&p, t, &how, false, why);
+    if (!v && w->rude) v = run_once(&p, t, &how, true, why);
     how.unfused = true;
-    if (!v && w->unfused) v = run_once(&p, t, &how, why);
+    if (!v && w->unfused) v = run_once(&p, t, &how, false, why);
     how.unfused = false;
     how.max_ops = w->max_ops;
-    if (!v && w->max_ops) v = run_once(&p, t, &how, why);
+    if (!v && w->max_ops) v = run_once(&p, t, &how, false, why);
     how.max_ops = 0;
     how.ctx = fc_rig(w->device, 3, &how.device);
-    if (!v && w->threads) v = run_once(&p, t, &how, why);
+    if (!v && w->threads) v = run_once(&p, t, &how, false, why);
+    if (!v && w->text && !fuzz_text_agrees(&p.g, why)) v = FUZZ_FAILED;
     for (int k = 0; opened && k < p.nsizes; k++) close_turn(&t[k]);
     fc_graph_free(&p.g);
     return v;
