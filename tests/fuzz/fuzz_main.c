@@ -5,13 +5,15 @@
  * DEVICE is cpu, cuda, interp or nvrtc. Workers are processes that take every J-th seed. A worker
  * that finds a difference shrinks it and writes DIR/DEVICE-SEED.fuse; one that crashes or does not
  * come back is replaced, and its graph is shrunk in processes of its own. --first ends at the first
- * failure. The last line counts; the exit status is 1 when something failed. */
+ * failure, and a signal (TERM, INT) before the time is over. The last line counts; the exit status
+ * is 1 when something failed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +38,12 @@ typedef struct slot { /* shared with a worker */
 } slot;
 
 static slot *slots;
+static volatile sig_atomic_t stopped; /* by a signal: what was done still counts */
+
+static void stop(int signal) {
+    (void)signal;
+    stopped = 1;
+}
 
 static double now(void) {
     struct timespec t;
@@ -92,7 +100,7 @@ static bool one(const options *o, uint64_t seed) {
 }
 
 static void work(const options *o, slot *s, double end) {
-    while (now() < end && s->next < o->seed + o->count) {
+    while (now() < end && !stopped && s->next < o->seed + o->count) {
         s->beat = (int64_t)now();
         if (!one(o, s->next)) {
             s->failures++;
@@ -118,6 +126,7 @@ static void start(const options *o, slot *s, double end) {
     fflush(stdout);
     s->pid = fork();
     if (s->pid) return;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     work(o, s, end);
     fflush(stdout);
     exit(0);
@@ -135,7 +144,7 @@ static void replace(const options *o, slot *s, int status, double end) {
     s->next += (uint64_t)o->jobs;
     s->done++;
     s->pid = 0;
-    if (now() < end && !o->first) start(o, s, end);
+    if (now() < end && !stopped && !o->first) start(o, s, end);
 }
 
 static bool failures(const options *o) {
@@ -159,6 +168,7 @@ static int watch(const options *o, double end) {
             if (!s->pid) continue;
             bool hangs = now() - (double)s->beat > HANG, over = o->first && failures(o);
             if (pid != s->pid) {
+                if (stopped) kill(s->pid, SIGTERM);
                 if (hangs || over) kill(s->pid, SIGKILL);
                 continue;
             }
@@ -209,6 +219,8 @@ int main(int argc, char **argv) {
     slots = mmap(NULL, MAX_JOBS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
     if (slots == MAP_FAILED) return 2;
+    signal(SIGTERM, stop);
+    signal(SIGINT, stop);
     double begin = now(), end = begin + o.seconds;
     for (int i = 0; i < o.jobs; i++) {
         slots[i].next = o.seed + (uint64_t)i;
