@@ -4,13 +4,15 @@
 #include "ir/plant.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+/* All exceptions masked, round to nearest, no FTZ, no DAZ; and the flags of what happened. */
+enum { CLEAN = 0x1f80, FLAGS = 0x3f };
 #endif
 
 uint64_t fc_float_enter(void) {
 #if defined(__x86_64__)
     uint64_t before = _mm_getcsr();
-    if (!FC_PLANTED(float_state))
-        _mm_setcsr(0x1f80); /* all exceptions masked, round to nearest, no FTZ, no DAZ */
+    if ((before & ~(uint64_t)FLAGS) != CLEAN && !FC_PLANTED(float_state)) _mm_setcsr(CLEAN);
     return before;
 #elif defined(__aarch64__)
     uint64_t before, clean = 0;
@@ -25,7 +27,7 @@ uint64_t fc_float_enter(void) {
 void fc_float_leave(uint64_t before) {
 #if defined(__x86_64__)
     /* The flags that the run raised stay, as after any other function. */
-    _mm_setcsr((unsigned)before | (_mm_getcsr() & 0x3f));
+    if ((before & ~(uint64_t)FLAGS) != CLEAN) _mm_setcsr((unsigned)before | (_mm_getcsr() & FLAGS));
 #elif defined(__aarch64__)
     __asm__ volatile("msr fpcr, %0" : : "r"(before));
 #else

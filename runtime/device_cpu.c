@@ -6,6 +6,7 @@
 #include "codegen/llvm/kernel_symbols.h"
 #include "codegen/llvm/llvm_compile.h"
 #include "codegen/llvm/objload.h"
+#include "ir/float_state.h"
 #include "runtime/device_host.h"
 
 typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);
@@ -83,7 +84,9 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, 
 /* Work for one thread needs no job: kernels do not fail. */
 static inline bool run_here(kernel_fn fn, const int64_t *params, int64_t units, int64_t unit) {
     if (units > unit) return false;
+    uint64_t before = fc_float_enter();
     if (units > 0) fn(params, 0, units);
+    fc_float_leave(before);
     return true;
 }
 
