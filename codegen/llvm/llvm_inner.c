@@ -206,11 +206,9 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
 /* Whether the accumulators of all lanes fit into registers and the code is short enough to repeat.
  */
 static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
-    unsigned steps = 0, vectors = FC_LANES / f->V;
-    for (size_t i = 0; i < f->code.ins.len; i++)
-        if (st->needed[i] && !f->at_row[i] && f->code.ins.at[i].op != FC_OP_LOAD) steps++;
+    const unsigned vectors = FC_LANES / f->V;
     const bool wide = fc_dtypes[st->slot[0]].bytes == 8;
-    return f->cls->nr == 1 && fc_ll_is_light(f->k) && st->nslots == 1 && steps <= 6 &&
+    return f->cls->nr == 1 && fc_ll_is_light(f->k) && st->nslots == 1 && fc_ll_steps(f, st) <= 6 &&
            vectors << wide <= 16;
 }
 

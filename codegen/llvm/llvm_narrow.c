@@ -12,7 +12,7 @@
  * Results that lie along the rows take the same way back. */
 #include "codegen/llvm/llvm_text.h"
 
-enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8 };
+enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8, SHORT = 8 };
 
 /* ---- tiles --------------------------------------------------------------------------------------
  */
@@ -117,10 +117,26 @@ static const char **element(fc_ll *f, const fc_ll_stage *st, const char *r) {
     return acc;
 }
 
+/* Eight elements from r on: short code in registers, other code in a loop and a stack array. */
+static void group(fc_ll *f, const fc_ll_stage *st, const char *r, const char **part[GROUP]) {
+    if (fc_ll_steps(f, st) <= SHORT) {
+        for (unsigned i = 0; i < GROUP; i++)
+            part[i] = element(f, st, fc_ll_bin(f, "add", r, fc_ll_fmt(f, "%u", i)));
+        return;
+    }
+    fc_ll_loop l;
+    const char **kept = fc_ll_arrays(f, st, GROUP * f->V), *V = fc_ll_fmt(f, "%u", f->V);
+    const char *i = fc_ll_for(f, &l, "0", fc_ll_fmt(f, "%d", GROUP));
+    const char **one = element(f, st, fc_ll_bin(f, "add", r, i));
+    fc_ll_spill_all(f, st, f->V, kept, fc_ll_bin(f, "mul", i, V), one);
+    fc_ll_for_end(f, &l, "1");
+    for (unsigned n = 0; n < GROUP; n++)
+        part[n] = fc_ll_fill_all(f, st, f->V, kept, fc_ll_fmt(f, "%u", n * f->V));
+}
+
 static void push_group(fc_ll *f, const fc_ll_stage *st, const char *r) {
     const char **part[GROUP];
-    for (unsigned i = 0; i < GROUP; i++)
-        part[i] = element(f, st, i ? fc_ll_bin(f, "add", r, fc_ll_fmt(f, "%u", i)) : r);
+    group(f, st, r, part);
     for (unsigned n = GROUP / 2; n > 0; n /= 2)
         for (unsigned i = 0; i < n; i++)
             part[i] = fc_ll_combine(f, st, f->V, part[2 * i], part[2 * i + 1]);
@@ -130,12 +146,9 @@ static void push_group(fc_ll *f, const fc_ll_stage *st, const char *r) {
 
 static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
     fc_ll_loop l;
-    const char *from = "0";
-    if (fc_ll_is_light(f->k)) {
-        from = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%d", GROUP));
-        push_group(f, st, fc_ll_for(f, &l, "0", from));
-        fc_ll_for_end(f, &l, fc_ll_fmt(f, "%d", GROUP));
-    }
+    const char *from = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%d", GROUP));
+    push_group(f, st, fc_ll_for(f, &l, "0", from));
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%d", GROUP));
     const char *r = fc_ll_for(f, &l, from, count);
     fc_ll_push(f, st, f->V, f->V, "0", fc_ll_bin(f, "sub", r, from), 0, element(f, st, r));
     fc_ll_for_end(f, &l, "1");

@@ -163,6 +163,13 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
     return out;
 }
 
+unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st) {
+    unsigned steps = 0;
+    for (size_t i = 0; i < f->code.ins.len; i++)
+        if (st->needed[i] && !f->at_row[i] && f->code.ins.at[i].op != FC_OP_LOAD) steps++;
+    return steps;
+}
+
 const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc) {
     const fc_ll_red *r = &f->red[red];
     const char *args[FC_LL_ARGS] = {NULL}, *out;

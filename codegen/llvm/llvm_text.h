@@ -287,6 +287,8 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
                         const char *index);
 const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *const *a,
                            const char *const *b);
+/* Instructions for each element before the step, loads not counted. */
+unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st);
 const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc);
 
 /* Types of `extra` i64 values and the slots; one or two names (`second` may be NULL) and the slots.
