@@ -212,7 +212,9 @@ static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
            vectors << wide <= 16;
 }
 
-static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
+static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
+                          const char *best) {
+    if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, first, n, best, chunk_in_memory);
     if (!fits_registers(f, st)) return chunk_in_memory(f, st, first, n);
     fc_ll_if bands;
     const char *rest = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
@@ -231,9 +233,10 @@ static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, co
 /* Elements [lo, hi) of the row; lo is a multiple of FC_CHUNK. */
 static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     fc_ll_loop l;
+    const char *best = fc_ll_is_extreme(f, st) ? fc_ll_extreme_start(f, st) : NULL;
     const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
-    const char **partial = chunk(f, st, first, n);
+    const char **partial = chunk(f, st, first, n, best);
     const char *number = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", first, lo), size);
     fc_ll_push(f, st, 1, 1, "0", number, 0, partial);
     fc_ll_for_end(f, &l, size);

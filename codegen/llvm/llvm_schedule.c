@@ -13,7 +13,7 @@
 #include "codegen/llvm/llvm_text.h"
 
 enum {
-    TASK = 32768,       /* elements of cheap code that make a task worth handing over */
+    TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
     INNER_SPAN = 65536, /* elements; a power of two of chunks */
     OUTER_SPAN = 1024,  /* elements; a power of two of runs */
     FEW_UNITS = 32      /* fewer than this do not keep the cores of a machine busy */
@@ -182,28 +182,31 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
  * -------------------------------------------------------------------------------------------------
  */
 
-static void cut(fc_launch *l, int64_t units, int64_t per_task) {
+/* `elements` of a unit count as `elements` points of the kernel. What is not worth three tasks is
+ * one: to wake a thread takes as long. */
+static void cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
+    const int64_t task = task_elements(k), each = at_least_one(elements);
     l->units = units;
-    l->unit = per_task;
-    l->tasks = ceil_div(units, per_task);
+    l->unit = at_least_one(task / each);
+    if (units < 3 * task / each) l->unit = at_least_one(units);
+    l->tasks = ceil_div(units, l->unit);
 }
 
 static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, fc_launch *l) {
     const int64_t row = n->extent[n->np - 1], column = n->extent[across];
     const int64_t blocks = ceil_div(row, FC_LL_TILE) * ceil_div(column, FC_LL_TILE);
-    cut(l, n->rows / row / column * blocks,
-        at_least_one(task_elements(k) / (FC_LL_TILE * FC_LL_TILE)));
+    cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
 }
 
 static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
     const int64_t task = task_elements(k), row = n->extent[n->np - 1];
     if (n->np == 1) {
-        cut(l, n->rows, task);
+        cut(k, l, n->rows, 1);
         return;
     }
     l->span = row < task ? at_least_one(row) : task;
     l->spans = at_least_one(ceil_div(row, l->span));
-    cut(l, row ? n->rows / row * l->spans : 0, at_least_one(task / l->span));
+    cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
 }
 
 static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
@@ -218,17 +221,15 @@ static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->variant & FC_LL_NARROW) {
         const int64_t width = n->extent[n->np - 1];
-        cut(l, n->rows / width * ceil_div(width, FC_LL_TILE),
-            at_least_one(task_elements(k) / (n->count * FC_LL_TILE)));
+        cut(k, l, n->rows / width * ceil_div(width, FC_LL_TILE), n->count * FC_LL_TILE);
         return;
     }
-    const int64_t per_task = at_least_one(task_elements(k) / at_least_one(n->count));
     if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         launch_split(k, n, INNER_SPAN, cls, l);
-        cut(l, n->rows * l->spans, 1);
+        cut(k, l, n->rows * l->spans, INNER_SPAN);
         return;
     }
-    cut(l, n->rows, per_task);
+    cut(k, l, n->rows, n->count);
 }
 
 static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
@@ -238,10 +239,10 @@ static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN) {
         launch_split(k, n, OUTER_SPAN, cls, l);
         const int64_t wide = columns < width ? columns : width;
-        cut(l, blocks * l->spans, at_least_one(task_elements(k) / (OUTER_SPAN * wide)));
+        cut(k, l, blocks * l->spans, OUTER_SPAN * wide);
         return;
     }
-    cut(l, blocks, at_least_one(task_elements(k) / at_least_one(n->count) / columns));
+    cut(k, l, blocks, n->count * (columns < width ? columns : width));
 }
 
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -252,7 +253,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     FC_TRY(make_class(m, k, n, arena, cls, e));
     launch->spans = 1;
     if (n->empty) {
-        cut(launch, 0, 1);
+        cut(k, launch, 0, 1);
         return FUSEC_OK;
     }
     switch (k->schedule) {

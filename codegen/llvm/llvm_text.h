@@ -2,9 +2,9 @@
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_reduce.c
- * (accumulators and the trees), llvm_stream.c (stores that pass by the cache), llvm_map.c,
- * llvm_tiles.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c
- * (entry), llvm_schedule.c.
+ * (accumulators and the trees), llvm_extreme.c (min and max), llvm_stream.c (stores that pass by
+ * the cache), llvm_map.c, llvm_tiles.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules),
+ * llvm_emit.c (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -200,6 +200,18 @@ typedef void (*fc_ll_body)(fc_ll *f, void *user);
 void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                    void *user);
 void fc_ll_set_mask(fc_ll *f, const char *active); /* NULL: all lanes */
+
+/* ---- llvm_extreme.c
+ * ------------------------------------------------------------------------------------------- */
+
+bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
+/* Before the chunks of a row: a place for the best so far, NULL when none is needed. */
+const char *fc_ll_extreme_start(fc_ll *f, const fc_ll_stage *st);
+/* The accumulators of the n elements of a chunk; `by_steps` writes the way that always works. */
+typedef const char **(*fc_ll_chunk)(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                    const char *n);
+const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
+                           const char *best, fc_ll_chunk by_steps);
 
 /* ---- llvm_stream.c
  * ------------------------------------------------------------------------------------------- */
