@@ -163,8 +163,8 @@ static fc_val operand(const fc_instr *ins, int n) {
  * --------------------------------------------------------------------------------------------------
  */
 
-void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args, unsigned nout,
-               const char **out) {
+void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
+               const fc_ll_divisor *by, unsigned nout, const char **out) {
     const char **name = fc_ll_names(f, p->code.ins.len);
     for (fc_val i = 0; i < p->code.ins.len; i++) {
         const fc_instr *ins = &p->code.ins.at[i];
@@ -176,7 +176,9 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
         } else {
             const char *a[3] = {NULL, NULL, NULL};
             for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[operand(ins, n)];
-            name[i] = compute(f, &p->code, i, W, a);
+            name[i] = by && ins->op == FC_OP_div
+                          ? fc_ll_divide(f, (fusec_dtype)ins->dtype, a[0], by)
+                          : compute(f, &p->code, i, W, a);
         }
     }
     for (unsigned i = 0; i < nout; i++) out[i] = name[p->out[i]];
@@ -215,6 +217,7 @@ void fc_ll_classify(fc_ll *f) {
     f->v_point = fc_ll_alloc(f, n);
     f->s = fc_ll_names(f, n);
     f->v = fc_ll_names(f, n);
+    f->divisor = fc_ll_alloc(f, n * sizeof *f->divisor);
     for (fc_val i = 0; i < n; i++) {
         const fc_instr *ins = &f->code.ins.at[i];
         f->uniform[i] = same_in_lanes(f, ins);
@@ -262,6 +265,9 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     default: break;
     }
     const char *a[3] = {NULL, NULL, NULL};
+    const fc_ll_divisor *by = ins->op == FC_OP_div ? &f->divisor[ins->b] : NULL;
+    if (by && by->b && W > 1)
+        return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by);
     for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, operand(ins, n), W);
     return compute(f, &f->code, i, W, a);
 }
@@ -276,11 +282,33 @@ static void emit_level(fc_ll *f, const uint8_t *needed, bool row) {
     }
 }
 
+/* Whether all points of a row are divided by the same number. */
+static bool divides(const fc_ll *f, const fc_instr *ins) {
+    return ins->op == FC_OP_div && fc_ll_divides(f, (fusec_dtype)ins->dtype) && f->at_row[ins->b] &&
+           f->uniform[ins->b];
+}
+
+/* Whether divisions take longer than all else that is done for a point. */
+static bool waits_for_divider(const fc_ll *f, const uint8_t *needed) {
+    unsigned divisions = 0, others = 0;
+    for (fc_val i = 0; i < f->code.ins.len; i++) {
+        if (!needed[i] || f->at_row[i] || f->uniform[i]) continue;
+        if (divides(f, &f->code.ins.at[i]))
+            divisions++;
+        else
+            others++;
+    }
+    return others <= FC_LL_DIVIDER * divisions;
+}
+
 /* Spreads the row's scalars that vectors of the points need, so that the loop does not. */
 static void spread_for_points(fc_ll *f, const uint8_t *needed) {
+    const bool divider = waits_for_divider(f, needed);
     for (fc_val i = 0; i < f->code.ins.len; i++) {
         const fc_instr *ins = &f->code.ins.at[i];
         if (!needed[i] || f->at_row[i] || f->uniform[i]) continue;
+        if (divider && divides(f, ins) && !f->divisor[ins->b].b)
+            f->divisor[ins->b] = fc_ll_divisor_of(f, (fusec_dtype)ins->dtype, value(f, ins->b, 1));
         for (int n = 0; n < fc_instr_arity(ins); n++)
             if (f->at_row[operand(ins, n)]) value(f, operand(ins, n), f->V);
     }
@@ -308,6 +336,7 @@ void fc_ll_forget_points(fc_ll *f) {
 void fc_ll_forget(fc_ll *f) {
     memset(f->s, 0, f->code.ins.len * sizeof *f->s);
     memset(f->v, 0, f->code.ins.len * sizeof *f->v);
+    memset(f->divisor, 0, f->code.ins.len * sizeof *f->divisor);
     f->in_point = false;
 }
 

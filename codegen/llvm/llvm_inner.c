@@ -91,7 +91,12 @@ static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
 static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, st->needed);
-    return fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
+    fc_ll_keep(f, st, f->x);
+    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_CHUNK - 1));
+    f->nth = fc_ll_bin(f, "udiv", in_chunk, fc_ll_fmt(f, "%d", FC_LANES));
+    const char **next = fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
+    f->nth = NULL;
+    return next;
 }
 
 static void step_in_memory(fc_ll *f, void *user) {
@@ -252,6 +257,7 @@ static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, cons
 static void store_points(fc_ll *f, void *user) {
     (void)user;
     fc_ll_forget_points(f);
+    fc_ll_bring(f, f->x);
     fc_ll_emit_points(f, f->point_needed);
     fc_ll_run_stores(f, FC_POINT, f->V);
 }
@@ -310,6 +316,7 @@ void fc_ll_inner(fc_ll *f) {
         f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
         f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
     }
+    fc_ll_choose_kept(f, FC_LL_KEPT);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end");
     if (f->cls->split)
         span_of_row(f, unit);

@@ -110,6 +110,7 @@ static const char **element(fc_ll *f, const fc_ll_stage *st, const char *r) {
     at_element(f, r);
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, st->needed);
+    fc_ll_keep(f, st, fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)));
     const char *number = st->uses_index ? fc_ll_splat(f, "i64", r) : NULL;
     const char **acc = fc_ll_step(f, st, f->V, fc_ll_inits(f, st, f->V), number);
     fc_ll_forget_points(f);
@@ -179,6 +180,7 @@ static void columns(fc_ll *f, void *user) {
     fc_ll_loop l;
     fc_ll_emit_rows(f, f->point_needed);
     at_element(f, fc_ll_for(f, &l, "0", count));
+    fc_ll_bring(f, fc_ll_bin(f, "mul", f->element, fc_ll_fmt(f, "%u", f->V)));
     fc_ll_emit_points(f, f->point_needed);
     fc_ll_run_stores(f, FC_POINT, f->V);
     fc_ll_forget_points(f);
@@ -205,6 +207,7 @@ void fc_ll_narrow(fc_ll *f) {
     const unsigned outer = f->cls->np - 1u;
     fc_ll_begin(f);
     arrays(f);
+    fc_ll_choose_kept(f, f->V * FC_LANES);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end"), *width = fc_ll_extent(f, outer);
     const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE);
     const char *more = fc_ll_bin(f, "add", width, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));

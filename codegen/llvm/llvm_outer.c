@@ -73,7 +73,9 @@ static void reduce_run(fc_ll *f, void *user) {
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, b->run1));
     fc_ll_emit_points(f, st->needed);
     const char *number = st->uses_index ? fc_ll_splat(f, "i64", f->element) : NULL;
+    f->nth = fc_ll_bin(f, "sub", f->element, b->run0);
     const char **next = fc_ll_step(f, st, f->V, l.carry + 1, number);
+    f->nth = NULL;
     fc_ll_forget_points(f);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, fc_ll_bin(f, "add", f->element, "1"), NULL, next));
     f->element = NULL;

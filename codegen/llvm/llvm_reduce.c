@@ -141,7 +141,12 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
         for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
         args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
         args[FC_LL_ARG_I] = index;
-        fc_ll_run(f, &r->step, W, args, r->components, out + r->slot);
+        const bool counted = f->nth && W > 1 && r->components == 3 && st->count == 1 &&
+                             fc_ll_steps(f, st) <= FC_LL_DIVIDER && fc_ll_divides(f, r->t);
+        fc_ll_divisor by = {NULL, NULL,
+                            NULL}; /* the step of var divides by the number of elements */
+        if (counted) by = fc_ll_small_divisor(f, r->t, f->nth);
+        fc_ll_run(f, &r->step, W, args, counted ? &by : NULL, r->components, out + r->slot);
         for (unsigned c = 0; c < r->components; c++)
             out[r->slot + c] = keep_masked(f, r->comp[c], W, out[r->slot + c], acc[r->slot + c]);
     }
@@ -158,7 +163,7 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
             args[c] = a[r->slot + c];
             args[FC_LL_ARG_B + c] = b[r->slot + c];
         }
-        fc_ll_run(f, &r->combine, W, args, r->components, out + r->slot);
+        fc_ll_run(f, &r->combine, W, args, NULL, r->components, out + r->slot);
     }
     return out;
 }
@@ -176,7 +181,7 @@ const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *
     for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     args[FC_LL_ARG_COUNT] = W == 1 ? count : fc_ll_splat(f, "i64", count);
-    fc_ll_run(f, &r->finish, W, args, 1, &out);
+    fc_ll_run(f, &r->finish, W, args, NULL, 1, &out);
     return out;
 }
 

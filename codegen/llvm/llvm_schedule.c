@@ -134,6 +134,16 @@ static bool is_narrow(const fc_machine *m, const fc_nest *n) {
            n->extent[n->np - 1] >= vector_of(m) / 2;
 }
 
+/* Whether something that takes long may be needed by a stage and by the stores. */
+static bool keeps(const fc_kernel *k, const fc_nest *n) {
+    uint32_t ops, transcendental;
+    fc_kernel_cost(k, &ops, &transcendental);
+    bool points = false;
+    for (size_t i = 0; i < k->stores.len; i++)
+        points |= k->accesses.at[k->stores.at[i].access].level == FC_POINT;
+    return points && transcendental && n->count <= FC_LL_KEPT;
+}
+
 static fc_move move_by(int64_t stride) {
     return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
 }
@@ -157,8 +167,9 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)vector_of(m);
     uint32_t across;
+    if (inner && keeps(k, n)) cls->variant |= FC_LL_KEEP;
     if (narrow) {
-        cls->variant = FC_LL_NARROW;
+        cls->variant |= FC_LL_NARROW;
         if (n->count >= cls->vector / 2) {
             cls->variant |= FC_LL_TILES;
             cls->teams = (uint8_t)n->np;
@@ -173,7 +184,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
             move[(size_t)a * axes + across] =
                 (uint8_t)move_by(n->stride[(size_t)a * axes + across]);
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes)) {
-        cls->variant = FC_LL_STREAM;
+        cls->variant |= FC_LL_STREAM;
     }
     return FUSEC_OK;
 }

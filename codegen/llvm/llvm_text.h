@@ -1,10 +1,10 @@
 /* llvm_text.h - the state of one emission and the pieces that write LLVM IR text.
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
- * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_reduce.c
- * (accumulators and the trees), llvm_extreme.c (min and max), llvm_stream.c (stores that pass by
- * the cache), llvm_map.c, llvm_tiles.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules),
- * llvm_emit.c (entry), llvm_schedule.c.
+ * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_divide.c,
+ * llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max), llvm_keep.c,
+ * llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c, llvm_inner.c,
+ * llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -25,8 +25,10 @@
 enum {
     FC_LL_STREAM = 1, /* contiguous point stores pass by the cache */
     FC_LL_TILES = 2,  /* loads that lie along axis `teams` go through transposed tiles */
-    FC_LL_NARROW = 4  /* inner: rows are so short that the lanes are neighbouring rows */
+    FC_LL_NARROW = 4, /* inner: rows are so short that the lanes are neighbouring rows */
+    FC_LL_KEEP = 8    /* inner: rows of at most FC_LL_KEPT elements */
 };
+enum { FC_LL_KEPT = 8192 };
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
@@ -65,6 +67,11 @@ typedef struct fc_ll_stage {
     const char **levels; /* per slot: stack array of the binary counter */
 } fc_ll_stage;
 
+/* A divisor that is the same in all lanes; see llvm_divide.c. */
+typedef struct fc_ll_divisor {
+    const char *b, *y, *low; /* vectors: itself, 1/b, bits of the least magnitude it may divide */
+} fc_ll_divisor;
+
 typedef struct fc_ll {
     const fc_alloc *alloc;
     const fc_machine *m;
@@ -96,6 +103,7 @@ typedef struct fc_ll {
     fc_code scratch; /* being legalised; here so that it is freed after a failure */
     uint8_t *uniform, *at_row;
     const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
+    fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
     bool in_point;                      /* which is where text is being written */
     uint8_t *row_needed, *point_needed; /* slices of the stores */
@@ -103,6 +111,8 @@ typedef struct fc_ll {
 
     fc_ll_red *red;
     fc_ll_stage *stage;
+    const char **kept; /* stack arrays of values that the stores get from a stage; may be NULL */
+    const fc_ll_stage *kept_stage;
 
     /* where the point code is; see llvm_mem.c */
     const char **base;  /* [naccess] element offset of the row; NULL: not used in this function */
@@ -119,8 +129,9 @@ typedef struct fc_ll {
     bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
     const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
-    const char *mask;     /* <V x i1>, NULL: all lanes are there */
-    const char *active;   /* i64, number of lanes that are there */
+    const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
+    const char *mask; /* <V x i1>, NULL: all lanes are there */
+    const char *active; /* i64, number of lanes that are there */
     uint32_t lane_axis;
 } fc_ll;
 
@@ -213,6 +224,16 @@ typedef const char **(*fc_ll_chunk)(fc_ll *f, const fc_ll_stage *st, const char 
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
                            const char *best, fc_ll_chunk by_steps);
 
+/* ---- llvm_keep.c
+ * ------------------------------------------------------------------------------------------- */
+
+/* In the entry block, for rows of at most `elements` values in vectors. */
+void fc_ll_choose_kept(fc_ll *f, unsigned elements);
+/* In the stage: puts the values of the current vector at element `at`. Before the stores' code:
+ * gets them. */
+void fc_ll_keep(fc_ll *f, const fc_ll_stage *st, const char *at);
+void fc_ll_bring(fc_ll *f, const char *at);
+
 /* ---- llvm_stream.c
  * ------------------------------------------------------------------------------------------- */
 
@@ -281,12 +302,22 @@ void fc_ll_forget_points(fc_ll *f);
 void fc_ll_forget(fc_ll *f);
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
 void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
-/* Runs a program: args by number, results to out. */
-void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args, unsigned nout,
-               const char **out);
+/* Runs a program: args by number, results to out. Its divisions are by `by` when that is given. */
+void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
+               const fc_ll_divisor *by, unsigned nout, const char **out);
 /* The one place that chooses how a function of libm is computed. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
+
+/* ---- llvm_divide.c
+ * ------------------------------------------------------------------------------------------- */
+
+enum { FC_LL_DIVIDER = 10 }; /* instructions that the processor does during one division */
+bool fc_ll_divides(const fc_ll *f, fusec_dtype t); /* by other means than fdiv */
+fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b);
+/* n + 1, for n from 0 to FC_RUN - 1 */
+fc_ll_divisor fc_ll_small_divisor(fc_ll *f, fusec_dtype t, const char *n);
+const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
 
 /* ---- llvm_reduce.c
  * -------------------------------------------------------------------------------------------- */
