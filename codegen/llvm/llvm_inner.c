@@ -88,22 +88,55 @@ static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
                      fc_ll_lanes(f, 64, 0, 1, f->V));
 }
 
+/* Elements of the chunk that the lanes of the vector at x have taken before. */
+static const char *taken(fc_ll *f) {
+    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_CHUNK - 1));
+    return fc_ll_bin(f, "udiv", in_chunk, fc_ll_fmt(f, "%d", FC_LANES));
+}
+
 static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, st->needed);
     fc_ll_keep(f, st, f->x);
-    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_CHUNK - 1));
-    f->nth = fc_ll_bin(f, "udiv", in_chunk, fc_ll_fmt(f, "%d", FC_LANES));
+    f->nth = taken(f);
     const char **next = fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
     f->nth = NULL;
     return next;
 }
 
+/* Whether a slot is the number of elements of var, which need not be counted: in a chunk it follows
+ * from the lane. */
+static bool is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        if (f->red[i].components == 3 && f->red[i].slot + 2 == slot) return true;
+    return false;
+}
+
 static void step_in_memory(fc_ll *f, void *user) {
     const fc_ll_stage *st = user;
     const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_LANES - 1));
-    const char **acc = fc_ll_fill_all(f, st, f->V, st->lanes, lane);
-    fc_ll_spill_all(f, st, f->V, st->lanes, lane, step(f, st, acc));
+    const char **acc = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++)
+        acc[i] = is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
+                                     : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], lane);
+    acc = step(f, st, acc);
+    for (unsigned i = 0; i < st->nslots; i++)
+        if (!is_number(f, st, i)) fc_ll_spill(f, st->slot[i], f->V, st->lanes[i], lane, acc[i]);
+}
+
+/* Lane l of n elements has taken (n + FC_LANES - 1 - l) / FC_LANES. */
+static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n, const char *lanes) {
+    for (unsigned i = 0; i < st->nslots; i++) {
+        fc_ll_loop l;
+        if (!is_number(f, st, i)) continue;
+        const char *type = fc_ll_wide(f, "i64", f->V), *j = fc_ll_for(f, &l, "0", lanes);
+        const char *most = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+        const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, j));
+        v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_lanes(f, 64, 0, 1, f->V));
+        v = fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
+        fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, v);
+        fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+    }
 }
 
 static void placed_step(fc_ll *f, void *user) {
@@ -140,6 +173,18 @@ static const char **join_lanes(fc_ll *f, const fc_ll_stage *st, const char *cons
     return out;
 }
 
+/* All levels, for the FC_LANES lanes in `acc`, vector by vector. */
+static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **acc) {
+    const unsigned slots = st->nslots;
+    for (unsigned count = FC_LANES / f->V / 2; count > 0; count /= 2)
+        for (unsigned i = 0; i < count; i++) {
+            const char **sum =
+                join_neighbours(f, st, acc + 2 * i * slots, acc + (2 * i + 1) * slots);
+            memcpy(acc + i * slots, sum, slots * sizeof *acc);
+        }
+    return join_lanes(f, st, acc);
+}
+
 /* Number of vectors of lanes that take part: a power of two. */
 static const char *vectors_in_use(fc_ll *f, const char *n) {
     fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
@@ -149,16 +194,19 @@ static const char *vectors_in_use(fc_ll *f, const char *n) {
     return fc_ll_min(f, fc_ll_bin(f, "shl", "1", power), fc_ll_fmt(f, "%u", FC_LANES / f->V));
 }
 
-static const char **chunk_in_memory(fc_ll *f, const fc_ll_stage *st, const char *first,
-                                    const char *n) {
-    fc_ll_loop start, level, pair;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
-    const char *j = fc_ll_for(f, &start, "0", fc_ll_bin(f, "mul", used, V));
-    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
-    fc_ll_for_end(f, &start, V);
+static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a,
+                           const char *from_a, const char *const *b, const char *from_b) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
+                           a[i], from_a, b[i], from_b);
+    return out;
+}
 
-    fc_ll_vectors(f, first, fc_ll_bin(f, "add", first, n), 1, placed_step, (void *)(uintptr_t)st);
-
+/* The levels one by one, `used` vectors at first. */
+static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st, const char *used) {
+    fc_ll_loop level, pair;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *j;
     static const char *const i64[] = {"i64"};
     fc_ll_loop_begin(f, &level, 1, i64, &used);
     fc_ll_loop_test(f, &level, fc_ll_ins(f, "icmp ugt i64 %s, 1", level.carry[0]));
@@ -171,6 +219,47 @@ static const char **chunk_in_memory(fc_ll *f, const fc_ll_stage *st, const char 
     fc_ll_for_end(f, &pair, V);
     fc_ll_loop_end(f, &level, &half);
     return join_lanes(f, st, fc_ll_fill_all(f, st, f->V, st->lanes, "0"));
+}
+
+/* A whole chunk: the numbers of elements are known, and with them the weights of var. */
+static const char **join_whole(fc_ll *f, const fc_ll_stage *st) {
+    const unsigned vectors = FC_LANES / f->V;
+    const char **acc = fc_ll_names(f, vectors * st->nslots);
+    for (unsigned v = 0; v < vectors; v++)
+        for (unsigned i = 0; i < st->nslots; i++)
+            acc[v * st->nslots + i] =
+                is_number(f, st, i)
+                    ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V)
+                    : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], fc_ll_fmt(f, "%u", v * f->V));
+    return join_vectors(f, st, acc);
+}
+
+static bool has_numbers(const fc_ll *f, const fc_ll_stage *st) {
+    for (unsigned i = 0; i < st->nslots; i++)
+        if (is_number(f, st, i)) return true;
+    return false;
+}
+
+static const char **chunk_in_memory(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                    const char *n) {
+    fc_ll_loop start;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
+    const char *lanes = fc_ll_bin(f, "mul", used, V), *j = fc_ll_for(f, &start, "0", lanes);
+    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
+    fc_ll_for_end(f, &start, V);
+
+    fc_ll_vectors(f, first, fc_ll_bin(f, "add", first, n), 1, placed_step, (void *)(uintptr_t)st);
+
+    if (!has_numbers(f, st)) return join_in_memory(f, st, used);
+
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
+    const char **a = join_whole(f, st), *from_a = f->block;
+    fc_ll_if_else(f, &whole);
+    put_numbers(f, st, n, lanes);
+    const char **b = join_in_memory(f, st, used), *from_b = f->block;
+    fc_ll_if_end(f, &whole);
+    return either(f, st, a, from_a, b, from_b);
 }
 
 /* n is a multiple of FC_LANES. */
@@ -199,13 +288,7 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
     fc_ll_loop_end(f, &band, next);
     const char **acc = fc_ll_names(f, vectors * slots);
     memcpy(acc, band.carry + 1, vectors * slots * sizeof *acc);
-    for (unsigned count = vectors / 2; count > 0; count /= 2)
-        for (unsigned i = 0; i < count; i++) {
-            const char **sum =
-                join_neighbours(f, st, acc + 2 * i * slots, acc + (2 * i + 1) * slots);
-            memcpy(acc + i * slots, sum, slots * sizeof *acc);
-        }
-    return join_lanes(f, st, acc);
+    return join_vectors(f, st, acc);
 }
 
 /* Whether the accumulators of all lanes fit into registers and the code is short enough to repeat.
@@ -228,11 +311,7 @@ static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, co
     fc_ll_if_else(f, &bands);
     const char **b = chunk_in_memory(f, st, first, n), *from_b = f->block;
     fc_ll_if_end(f, &bands);
-    const char **out = fc_ll_names(f, st->nslots);
-    for (unsigned i = 0; i < st->nslots; i++)
-        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
-                           a[i], from_a, b[i], from_b);
-    return out;
+    return either(f, st, a, from_a, b, from_b);
 }
 
 /* Elements [lo, hi) of the row; lo is a multiple of FC_CHUNK. */
