@@ -30,9 +30,10 @@ static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .le
 /* The processor's raw identification and the library's file: exact without loading LLVM. */
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     const cpu_device *c = (const cpu_device *)d;
-    fc_str_printf(out, "cpu %s llvm %s %lld passes %d level %d vector %d mode %u", c->cpu.key,
-                  c->llvm_path, c->llvm_size, (int)compile_options.passes, compile_options.level,
-                  d->machine.vector_bytes, mode);
+    fc_str_printf(out, "cpu %s llvm %s %lld passes %d level %d vector %d for %s mode %u",
+                  c->cpu.key, c->llvm_path, c->llvm_size, (int)compile_options.passes,
+                  compile_options.level, d->machine.vector_bytes,
+                  d->machine.cpu ? d->machine.cpu : "host", mode);
 }
 
 static fusec_status need_llvm(cpu_device *c, fc_error *e) {
@@ -45,9 +46,12 @@ static fusec_status need_llvm(cpu_device *c, fc_error *e) {
 static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
                             fc_error *e) {
     cpu_device *c = (cpu_device *)d;
+    fc_llvm_options o = compile_options;
+    o.cpu = d->machine.cpu;
+    o.features = d->machine.features;
     (void)mode;
     FC_TRY(need_llvm(c, e));
-    return fc_llvm_compile(c->llvm, text, strlen(text), FC_ENTRY, &compile_options, out, e);
+    return fc_llvm_compile(c->llvm, text, strlen(text), FC_ENTRY, &o, out, e);
 }
 
 static void unload(fc_device *d, void *code) {

@@ -39,9 +39,11 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
     const char *span = fc_ll_fmt(f, "%lld", (long long)(power(t, 24) - power(t, -20)));
     const char *above = fc_ll_ins(f, "sub %s %s, %s", bits, as_int, from);
     const char *usual = fc_ll_ins(f, "icmp ule %s %s, %s", bits, above, span);
-    /* With any other divisor no element is in range. */
+    /* With any other divisor no element is in range: seen from 2^31 (2^63) all are too far. */
     const char *least = fc_ll_fmt(f, "%lld", (long long)power(t, is_f64(t) ? -800 : -98));
-    const char *low = fc_ll_ins(f, "select i1 %s, %s %s, %s -1", usual, bits, least, bits);
+    const char *none =
+        fc_ll_fmt(f, "%lld", is_f64(t) ? (long long)INT64_MIN : (long long)INT32_MIN);
+    const char *low = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", usual, bits, least, bits, none);
     return (fc_ll_divisor){fc_ll_splat(f, type, b), fc_ll_splat(f, type, y),
                            fc_ll_splat(f, bits, low)};
 }
