@@ -266,6 +266,8 @@ bool fc_c_is_builtin(const char *name);
 void fc_c_suggest_builtins(fc_suggest *s);
 /* A dtype, or a dtype variable bound here. */
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t);
+
+/* ---- check_args.c ---- */
 /* Named and plain arguments of a builtin; NULL for what is not there. */
 typedef struct fc_arg_spec {
     const char *const *names; /* of the positions; NULL where it has no name of its own */
@@ -276,10 +278,16 @@ bool fc_c_args(fc_checker *c, const fc_expr *call, const fc_arg_spec *spec,
                const fc_expr **positions, const fc_expr **keywords);
 void fc_c_count_error(fc_checker *c, const fc_expr *call, uint32_t least, uint32_t most,
                       uint32_t got);
+/* Reports an argument that was there before; false. */
+bool fc_c_given_twice(fc_checker *c, const fc_expr *a, const char *name);
 /* axis=: a list of axes of `v`; absent gives all. False after a report. */
 bool fc_c_axes(fc_checker *c, fc_call *f, const fc_expr *array, const fc_value *v,
                const fc_expr *axis, int64_t *axes, uint32_t *count);
 bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
+
+/* ---- check_user.c ---- */
+/* The call of a definition: true after a report, false when a frame was pushed for it. */
+bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_item *def);
 
 /* ---- check_shape.c ---- */
 fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
@@ -309,12 +317,6 @@ typedef enum fc_type_class {
 fc_type_class fc_c_type_class(const fc_type *t, fusec_dtype *dtype);
 /* Checks names and types of a signature before anything is bound; false after a report. */
 bool fc_c_check_signature(fc_checker *c, const fc_ast *ast, const fc_item *def);
-/* Binds the arguments of a call; false after a report. */
-bool fc_c_bind_call(fc_checker *c, fc_call *f);
-/* Makes inputs of the parameters of the definition that is compiled. */
-bool fc_c_bind_top(fc_checker *c, fc_call *f);
-/* Checks results against the promise and converts weak ones. */
-void fc_c_check_results(fc_checker *c, fc_call *f);
 fc_dim_binding *fc_c_dim(fc_call *f, const char *name);
 /* A name in a parameter's type that stands for an axis, not for a const. */
 bool fc_c_is_binder(const fc_checker *c, const fc_expr *e);
@@ -324,10 +326,40 @@ bool fc_c_declared_shape(fc_checker *c, fc_call *f, const fc_type *t, uint32_t *
                          fc_dim *shape);
 bool fc_c_declared_dtype(fc_call *f, const fc_type *t, fusec_dtype *out);
 
+/* ---- check_bind.c ---- */
+/* Binds the arguments of a call; false after a report. */
+bool fc_c_bind_call(fc_checker *c, fc_call *f);
+/* Weak values and defaults get the declared dtype, and a scalar default of an array its shape. */
+bool fc_c_convert_argument(fc_checker *c, fc_call *f, const fc_param *p, uint32_t i);
+/* The parameters become names of the frame. */
+void fc_c_bind_names(fc_checker *c, fc_call *f);
+
+/* ---- check_top.c ---- */
+/* Makes inputs of the parameters of the definition that is compiled. */
+bool fc_c_bind_top(fc_checker *c, fc_call *f);
+
+/* ---- check_result.c ---- */
+/* Checks results against the promise and converts weak ones. */
+void fc_c_check_results(fc_checker *c, fc_call *f);
+
 /* ---- check_input.c ---- */
 /* The facts of the inputs against the signature: names, dtypes, sizes. */
 bool fc_c_match_inputs(fc_checker *c, fc_call *f);
 const char *fc_c_input_origin(fc_checker *c, uint32_t input);
+/* An error about the command line: it has no place in a source. */
+fc_diag *fc_c_input_error(fc_checker *c, fusec_status s, const char *text);
+/* "net(x: f32[n, k])      mlp.fuse:4:12" */
+void fc_c_signature_line(fc_checker *c, const fc_call *f, fc_diag *d);
+bool fc_c_inputs_twice(fc_checker *c); /* true after a report */
+
+/* ---- check_fit.c ---- */
+/* Whether input `k` has the dtype of a parameter, and its sizes as far as they are names; then,
+ * when all names are known, sizes that are numbers and arithmetic. False after a report. */
+bool fc_c_match_dtype(fc_checker *c, fc_call *f, const fc_param *p, uint32_t k);
+bool fc_c_match_shape(fc_checker *c, fc_call *f, const fc_param *p, uint32_t k);
+bool fc_c_match_exprs(fc_checker *c, fc_call *f, const fc_param *p, uint32_t k);
+
+/* ---- check_snippet.c ---- */
 /* Before a snippet is evaluated and after: doubles, and what was not used. */
 bool fc_c_snippet_inputs(fc_checker *c);
 void fc_c_snippet_unused(fc_checker *c);

@@ -28,7 +28,7 @@ typedef enum fc_level {
 
 /* An operator or bracket that waits for its right side. */
 typedef struct fc_frame {
-    uint8_t kind;  /* parse_expr.c */
+    uint8_t kind;  /* fc_frame_kind, parse_expr.h */
     uint8_t op;    /* fc_oper */
     uint8_t level; /* fc_level: operators of their own, brackets the least they take inside */
     uint8_t part;  /* subscripts: how many parts of a slice, or of an index range, have been read */
