@@ -404,6 +404,17 @@ static langbox run_p(const char *command) {
     return langbox_command(command, files, 1, inputs, FC_COUNT(inputs));
 }
 
+/* A licence need not be used: the program's mode is that of what is compiled. */
+FC_TEST(lang_check, a_call_adds_no_licences) {
+    static const langbox_file files[] = {{"m.fuse", "@fast\ndef g(x: f32[n]) -> f32[n] = x/3\n"
+                                                    "@contract\n"
+                                                    "export def f(x: f32[n]) -> f32[n] = g(x)\n"}};
+    langbox b = langbox_command("fusec check m.fuse:f", files, 1, NULL, 0);
+    FC_EXPECT_STATUS(b.status, FUSEC_OK, NULL);
+    FC_EXPECT_EQ_I64(b.mode, 1);
+    langbox_free(&b);
+}
+
 FC_TEST(lang_check, inputs_of_a_definition) {
     langbox b = run_p("fusec run p.fuse:f x=a.npy");
     FC_EXPECT_STREQ(b.graph, "%0 = input x : f16[n]\n%1 = const 2 : f16\n"

@@ -334,6 +334,12 @@ bool fc_c_convert_argument(fc_checker *c, fc_call *f, const fc_param *p, uint32_
 /* The parameters become names of the frame. */
 void fc_c_bind_names(fc_checker *c, fc_call *f);
 
+/* ---- check_mode.c ---- */
+/* FUSEC_MODE_*: the attributes of a definition, or what was asked for. */
+unsigned fc_c_float_mode(fc_checker *c, const fc_item *def);
+/* Whether a definition may be put into the program that is compiled; false after a report. */
+bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_item *def);
+
 /* ---- check_top.c ---- */
 /* Makes inputs of the parameters of the definition that is compiled. */
 bool fc_c_bind_top(fc_checker *c, fc_call *f);

@@ -107,7 +107,7 @@ bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_item *
         bool shape = v->kind == FC_V_LIST || (v->kind == FC_V_TUPLE && !v->names);
         if (v->kind >= FC_V_TUPLE && !shape && !fc_c_operand(c, a, v)) return true;
     }
-    if (!fc_c_check_signature(c, c->rq->program, def)) return true;
+    if (!fc_c_check_signature(c, c->rq->program, def) || !fc_c_mode_fits(c, e, def)) return true;
     fc_call *to = fc_c_push(c, c->rq->program, def);
     if (!to) return false;
     c->f = f; /* messages are about the call */

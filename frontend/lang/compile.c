@@ -1,10 +1,7 @@
-/* compile.c - the entry of the checker: the parts of a program, consts, float modes, and what is
- * compiled.
+/* compile.c - the entry of the checker: the parts of a program, consts, and what is compiled.
  *
  * In: a request (compile.h). Out: the graph and its description. */
 #include "frontend/lang/check_impl.h"
-
-#include <fusec/fusec.h>
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
@@ -101,60 +98,6 @@ static void read_defined_consts(fc_checker *c) {
     }
 }
 
-/* ---- float modes ----------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    unsigned flag;
-} mode_flags[] = {
-    {"contract", FUSEC_MODE_CONTRACT}, {"reassoc", FUSEC_MODE_REASSOC}, {"recip", FUSEC_MODE_RECIP},
-    {"nnan", FUSEC_MODE_NNAN},         {"ninf", FUSEC_MODE_NINF},       {"nsz", FUSEC_MODE_NSZ},
-    {"approx", FUSEC_MODE_APPROX},
-};
-
-static void bad_attribute(fc_checker *c, const fc_attr *a) {
-    fc_diag *d =
-        fc_c_error(c, FUSEC_UNKNOWN_NAME, a->name.at, "there is no attribute `%s`", a->name.text);
-    fc_diag_help(d, "the float mode is @strict, @contract, @fast, @fast(contract, recip, ...) or "
-                    "@wide16");
-}
-
-static unsigned fast_list(fc_checker *c, const fc_attr *a) {
-    unsigned mode = 0;
-    for (const fc_expr *e = a->args; e; e = e->next) {
-        unsigned flag = 0;
-        for (size_t i = 0; i < FC_COUNT(mode_flags); i++)
-            if (e->kind == FC_EX_NAME && !e->label && strcmp(e->text, mode_flags[i].name) == 0)
-                flag = mode_flags[i].flag;
-        mode |= flag;
-        if (flag) continue;
-        fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, e->at, "%s is no flag of @fast",
-                                fc_c_quote(c, e->at));
-        fc_diag_help(d, "the flags are contract, reassoc, recip, nnan, ninf, nsz and approx");
-    }
-    return mode;
-}
-
-static unsigned float_mode(fc_checker *c, const fc_item *def) {
-    unsigned mode = 0;
-    bool any = false;
-    for (const fc_attr *a = def->attrs; a; a = a->next) {
-        const char *n = a->name.text;
-        any = true;
-        if (strcmp(n, "fast") == 0)
-            mode |= a->count ? fast_list(c, a) : (unsigned)FUSEC_MODE_FAST;
-        else if (a->count)
-            bad_attribute(c, a);
-        else if (strcmp(n, "contract") == 0)
-            mode |= FUSEC_MODE_CONTRACT;
-        else if (strcmp(n, "wide16") == 0)
-            mode |= FUSEC_MODE_WIDE16 | (c->rq->mode & (unsigned)FUSEC_MODE_FAST);
-        else if (strcmp(n, "strict") != 0)
-            bad_attribute(c, a);
-    }
-    return any ? mode : c->rq->mode;
-}
-
 /* ---- entry ----------------------------------------------------------------------------------- */
 
 bool fc_lang_is_typed(const fc_item *def) {
@@ -216,7 +159,7 @@ static void compile_def(fc_checker *c) {
     f->top = true;
     c->out->item = def;
     c->out->name = fc_arena_strdup(&c->out->arena, def->name.text, def->name.len);
-    c->out->mode = float_mode(c, def);
+    c->out->mode = fc_c_float_mode(c, def);
     if (!c->out->name) fc_c_oom(c);
     f->input_of = fc_c_alloc(c, (def->param_count + 1) * sizeof *f->input_of);
     if (!f->input_of || !fc_c_check_signature(c, c->rq->program, def) || !fc_c_match_inputs(c, f)) {
