@@ -94,6 +94,22 @@ FC_TEST(cli_gallery, no_gpu) {
     if (!plain) FC_SKIP("there is a CUDA driver here");
 }
 
+/* What a missing input's help line says can be typed as it stands. */
+FC_TEST(cli_gallery, missing_inputs_can_be_made_up) {
+    OPEN(sh);
+    shell_write(&sh, "f.fuse",
+                "export def f(x: f32[n, m], w: f32[m], on: bool, k: dim) -> f32[n, m] =\n"
+                "    on ? x*w : x/k\n");
+    EXPECT_RUN(sh, 2, "fusec run f.fuse x=rand:f32:3x4");
+    FC_EXPECT_CONTAINS(sh.err,
+                       "  help: fusec run f.fuse x=rand:f32:3x4 w=FILE.npy on=true k=10      "
+                       "(or w=rand:f32:4 on=true k=10 to try it)\n");
+    EXPECT_RUN(sh, 0, "fusec run f.fuse -d interp x=rand:f32:3x4 w=rand:f32:4 on=true k=10");
+    EXPECT_RUN(sh, 2, "fusec run f.fuse");
+    FC_EXPECT_CONTAINS(sh.err, "(or x=rand:f32:10x10 w=rand:f32:10 on=true k=10 to try it)\n");
+    shell_close(&sh);
+}
+
 /* ---- streams and exit codes
  * -------------------------------------------------------------------------- */
 
@@ -141,6 +157,17 @@ static const struct {
     {2, "fusec explain -e x x=f32:4 --emit cubni", "did you mean cubin"},
     {2, "fusec explain -e x x=f32:4 --emit cuda --arch sm_1", "--arch takes"},
     {2, "fusec check one.fuse two.fuse x=1", "inputs are for one definition"},
+    {2, "fusec run ok.fuse a.npy", "also: a.npy [usage]\n  help: inputs have names: x=a.npy\n"},
+    {2, "fusec explain ok.fuse --json --dot", "--json and --dot exclude each other"},
+    {2, "fusec explain ok.fuse --time", "  help: with x=f32:1000\n"},
+    {2, "fusec explain ok.fuse --emit foo", "--emit knows fuse, graph, "},
+    {2, "fusec build ok.fuse -o d --arch pentium", "--arch takes sm_90 and the like, x86-64, "},
+    {2, "fusec build ok.fuse -o d --entry g", "--entry g: ok.fuse has no such definition"},
+    {2, "fusec build ok.fuse -o d --static q=3", "a size `q`"},
+    {2, "fusec build ok.fuse -o d --dtype T=f16", "a dtype variable `T`"},
+    {2, "fusec help nosuch", "help: fusec help lists commands and topics"},
+    {3, "fusec -e 'a = x' x=1", "help: a binding is no result; name it at the end: ; a\n"},
+    {3, "fusec run ok.fuse:nope", "  ok.fuse:f(x: f32[n])\n"},
     {3, "fusec -e 'x*' x=1", "[syntax]"},
     {3, "fusec -e 'sotfplus(x)' x=1", "did you mean softplus?"},
     {3, "fusec check bad.fuse", "[syntax]"},
@@ -316,6 +343,9 @@ FC_TEST(cli, help_and_version) {
     FC_EXPECT_CONTAINS(sh.out, "fusec run [FILE[:DEF]");
     EXPECT_RUN(sh, 0, "fusec help shape-mismatch");
     EXPECT_RUN(sh, 2, "fusec help nosuch");
+    EXPECT_RUN(sh, 0, "fusec help functions | grep -F '  hypot(x, y)'");
+    EXPECT_RUN(sh, 0, "fusec help hypot");
+    FC_EXPECT_STREQ(sh.out, "  hypot(x, y)       sqrt(x*x + y*y) without overflow\n");
     EXPECT_RUN(sh, 0, "fusec completion bash | grep -q _fusec");
     EXPECT_RUN(sh, 0, "fusec help --man run");
     FC_EXPECT_CONTAINS(sh.out, ".TH \"fusec\\-run\" 1");

@@ -116,10 +116,59 @@ static bool wanted(const fc_cli *c, const fc_item *d) {
     return false;
 }
 
+/* Whether a name stands in the types of a definition: as a dtype variable, or as a size. */
+static bool types_use(const fc_item *d, const char *name, size_t len) {
+    for (const fc_param *p = d->params; p; p = p->next) {
+        const fc_type *t = p->type;
+        if (!t) continue;
+        if (t->name.len == len && !memcmp(t->name.text, name, len)) return true;
+        if (!strcmp(t->name.text, "dim") && p->name.len == len && !memcmp(p->name.text, name, len))
+            return true;
+        for (const fc_expr *x = t->dims; x; x = x->next)
+            if (x->kind == FC_EX_NAME && x->len == len && !memcmp(x->text, name, len)) return true;
+    }
+    return false;
+}
+
+static const fc_item *entry_by_name(const fc_ast *ast, const char *name, size_t len) {
+    for (const fc_item *d = ast->items; d; d = d->next)
+        if (d->kind == FC_IT_DEF && d->name.len == len && !memcmp(d->name.text, name, len))
+            return d;
+    return NULL;
+}
+
+/* What --entry, --dtype and --static name must be there: a name that is misspelt would change
+ * nothing, and nobody would notice. */
+static fusec_status check_names(const fc_cli *c, const fc_ast *ast, fc_error *e) {
+    const char *file = c->o.files.at[0];
+    for (const char *p = c->o.text[FC_FLAG_ENTRY]; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (!entry_by_name(ast, p, n))
+            return fc_fail(e, FUSEC_USAGE, "--entry %.*s: %.200s has no such definition",
+                           n > 60 ? 60 : (int)n, p, file);
+        p += n + (p[n] == ',');
+    }
+    for (size_t i = 0; i < c->o.many.len; i++) {
+        fc_flag flag = c->o.many.at[i].flag;
+        const char *word = c->o.many.at[i].text;
+        size_t n = strcspn(word, "=");
+        bool used = flag != FC_FLAG_DTYPE && flag != FC_FLAG_STATIC;
+        for (const fc_item *d = ast->items; d && !used; d = d->next)
+            used = wanted(c, d) && types_use(d, word, n);
+        if (!used)
+            return fc_fail(
+                e, FUSEC_USAGE, "--%s %.60s: no definition that is built has a %s `%.*s`",
+                fc_flags[flag].name, word, flag == FC_FLAG_DTYPE ? "dtype variable" : "size",
+                n > 60 ? 60 : (int)n, word);
+    }
+    return FUSEC_OK;
+}
+
 static fusec_status build_all(fc_cli *c, const fc_ast *ast, unsigned levels, fc_error *e) {
     choice dtypes;
     size_t built = 0;
     FC_TRY(read_choice(c, &dtypes, e));
+    FC_TRY(check_names(c, ast, e));
     FC_TRY(fc_make_folder(c->o.text[FC_FLAG_OUTPUT], e));
     for (const fc_item *d = ast->items; d; d = d->next) {
         if (!wanted(c, d)) continue;
@@ -128,10 +177,9 @@ static fusec_status build_all(fc_cli *c, const fc_ast *ast, unsigned levels, fc_
     }
     if (built) return FUSEC_OK;
     return fc_fail(e, FUSEC_USAGE,
-                   "%.200s has no %s\n  help: export def marks what is built, "
+                   "%.200s has no export def\n  help: export def marks what is built, "
                    "--entry NAME names a definition",
-                   c->o.files.at[0],
-                   c->o.text[FC_FLAG_ENTRY] ? "definition of --entry" : "export def");
+                   c->o.files.at[0]);
 }
 
 fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {

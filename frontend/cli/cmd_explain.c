@@ -44,12 +44,31 @@ static fusec_status choose_device(fc_job *s, fc_device **out, fc_device **offlin
     return FUSEC_OK;
 }
 
-static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
-    if (!s->sized) {
-        return fc_fail(e, FUSEC_MISSING_INPUT,
-                       "--time runs the program and needs inputs\n"
-                       "  help: x=rand:f32:1000x1000 makes one up");
+/* Inputs that were not given are made up, but somebody has to say how large they are. */
+static fusec_status no_sizes(const fc_job *s, fc_error *e) {
+    const fc_graph *g = &s->graph;
+    fc_str list;
+    fc_str_init(&list, s->alloc);
+    for (uint32_t i = 0; i < g->inputs.len; i++) {
+        fc_node n = g->inputs.at[i].node;
+        const fc_lang_param *p = fc_job_param(s, i);
+        if (!fc_rank(g, n) || (p && p->given != FC_LANG_NONE)) continue;
+        fc_str_printf(&list, " %s=%s", g->inputs.at[i].name, fc_dtypes[fc_at(g, n)->dtype].name);
+        for (uint32_t k = 0; k < fc_rank(g, n); k++) {
+            fc_dim d = fc_axis(g, n, k);
+            fc_str_printf(&list, "%s%lld", k ? "x" : ":",
+                          s->known[d] ? (long long)s->values[d] : 1000);
+        }
     }
+    fusec_status st =
+        fc_fail(e, FUSEC_MISSING_INPUT, "--time runs the program, and its sizes are not known%s%s",
+                list.len ? "\n  help: with" : "", list.len ? list.data : "");
+    fc_str_free(&list);
+    return st;
+}
+
+static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
+    if (!s->sized) return no_sizes(s, e);
     FC_TRY(fc_job_results(s, v->p, e));
     FC_TRY(fc_job_data(s, true, e));
     FC_TRY(fc_plan_view_time(v, e));

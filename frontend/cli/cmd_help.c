@@ -47,6 +47,7 @@ fusec_status fc_cmd_help(fc_cli *c, fc_error *e) {
 
 fusec_status fc_cmd_completion(fc_cli *c, fc_error *e) {
     if (!c->o.files.len)
-        return fc_fail(e, FUSEC_USAGE, "which shell?\n  help: fusec completion bash, zsh or fish");
+        return fc_fail(e, FUSEC_USAGE,
+                       "which shell?\n  help: fusec completion bash      (or zsh, fish)");
     return fc_completion(&c->out, c->o.files.at[0], e);
 }

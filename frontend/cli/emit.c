@@ -41,12 +41,15 @@ fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
             if (strlen(later[i]) == n && !memcmp(later[i], p, n))
                 return fc_fail(
                     e, FUSEC_NOT_YET,
-                    "--emit %s is designed, but this version of fusec does not write it\n"
-                    "  help: it writes fuse, graph, ir, cuda, ptx, cubin, llvm and asm",
+                    "--emit %s is designed, but this version of fusec does not write it; it writes "
+                    "fuse, graph, ir, cuda, ptx, cubin, llvm and asm",
                     later[i]);
         if (!bit) {
             fusec_status s =
-                fc_fail(e, FUSEC_USAGE, "--emit does not know `%.*s`", n > 60 ? 60 : (int)n, p);
+                fc_fail(e, FUSEC_USAGE,
+                        "--emit knows fuse, graph, ir, cuda, ptx, cubin, llvm and asm, "
+                        "not `%.*s`",
+                        n > 60 ? 60 : (int)n, p);
             fc_add_suggestion(e, p, n, names, "");
             return s;
         }
@@ -59,6 +62,27 @@ fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
 /* ---- life ---------------------------------------------------------------------------------------
  */
 
+static fusec_status bad_arch(const char *p, size_t n, fc_error *e) {
+    return fc_fail(
+        e, FUSEC_USAGE,
+        "--arch takes sm_90 and the like, x86-64, x86-64-v2, x86-64-v3 and x86-64-v4, not "
+        "`%.*s`",
+        n > 60 ? 60 : (int)n, p);
+}
+
+/* The levels of x86-64; on other machines LLVM's names, which it does not let one ask for. */
+static bool known_cpu(const char *p, size_t n) {
+#if defined(__x86_64__)
+    static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    for (size_t i = 0; i < FC_COUNT(names); i++)
+        if (strlen(names[i]) == n && !memcmp(names[i], p, n)) return true;
+    return false;
+#else
+    (void)p;
+    return n > 0;
+#endif
+}
+
 fusec_status fc_arch_parse(const char *list, int *cc, const char **cpu, size_t *cpu_len,
                            fc_error *e) {
     *cc = 90;
@@ -67,6 +91,7 @@ fusec_status fc_arch_parse(const char *list, int *cc, const char **cpu, size_t *
     for (const char *p = list; p && *p;) {
         size_t n = strcspn(p, ",");
         if (strncmp(p, "sm_", 3) != 0) {
+            if (!known_cpu(p, n)) return bad_arch(p, n, e);
             *cpu = p;
             *cpu_len = n;
         } else {
@@ -75,10 +100,7 @@ fusec_status fc_arch_parse(const char *list, int *cc, const char **cpu, size_t *
                 bool digit = p[i] >= '0' && p[i] <= '9' && number >= 0 && number < 1000;
                 number = digit ? number * 10 + (p[i] - '0') : -1;
             }
-            if (number < 50 || number > 199)
-                return fc_fail(e, FUSEC_USAGE,
-                               "--arch takes sm_90, x86-64-v3 and the like, not `%.*s`",
-                               n > 60 ? 60 : (int)n, p);
+            if (number < 50 || number > 199) return bad_arch(p, n, e);
             *cc = number;
         }
         p += n + (p[n] == ',');

@@ -1,6 +1,8 @@
 /* help.c - pages for people, from the tables. */
 #include "frontend/cli/help.h"
 
+#include "ir/ops.h"
+
 #include <stdio.h>
 
 typedef struct page {
@@ -158,6 +160,29 @@ void fc_help_command(fc_str *out, fc_command c) {
     flag_list(out, c, true);
 }
 
+/* Rows that the language calls by name. */
+static bool callable(int op) {
+    return op >= FC_OP_FIRST_ELEMENTWISE && !(fc_ops[op].flags & (FC_F_OPERATOR | FC_F_HIDDEN));
+}
+
+static void function_line(fc_str *out, int op) {
+    static const char *const operands[] = {"", "x", "x, y", "x, y, z"};
+    char left[40];
+    snprintf(left, sizeof left, "%s(%s)", fc_ops[op].name,
+             operands[fc_is_reduction(op) ? 1 : fc_ops[op].arity]);
+    entry(out, left, fc_ops[op].doc, 20);
+}
+
+/* The topic that is made from the table of operations. */
+static void functions_page(fc_str *out, const char *text) {
+    fc_help_wrap(out, text, 0);
+    for (int op = 0; op < FC_OP_COUNT_; op++) {
+        if (op == FC_OP_FIRST_ELEMENTWISE) fc_str_add(out, "\nElementwise:\n");
+        if (op == FC_OP_FIRST_REDUCTION) fc_str_add(out, "\nReductions:\n");
+        if (callable(op)) function_line(out, op);
+    }
+}
+
 static void slug_page(fc_str *out, const char *slug, const char *text) {
     for (int s = FUSEC_OK + 1; s < FUSEC_STATUS_COUNT; s++) {
         if (strcmp(fc_status_slug((fusec_status)s), slug) != 0) continue;
@@ -185,8 +210,17 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
         return FUSEC_OK;
     }
     const page *p = find(topics, FC_COUNT(topics), word);
+    if (p && !strcmp(word, "functions")) {
+        functions_page(out, p->text);
+        return FUSEC_OK;
+    }
     if (p) {
         fc_help_wrap(out, p->text, 0);
+        return FUSEC_OK;
+    }
+    fc_op op = fc_op_by_name(word, strlen(word));
+    if (op != FC_OP_NONE && callable(op)) {
+        function_line(out, op);
         return FUSEC_OK;
     }
     /* The brackets may be copied along with the word. */
@@ -208,6 +242,12 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
     names[n] = NULL;
     fusec_status s = fc_fail(e, FUSEC_USAGE, "there is no help on `%.60s`", word);
     fc_add_suggestion(e, word, strlen(word), names, "");
+    if (e && !strstr(e->message, "\n")) {
+        size_t len = strlen(e->message);
+        snprintf(
+            e->message + len, sizeof e->message - len,
+            "\n  help: fusec help lists commands and topics, fusec help functions the functions");
+    }
     return s;
 }
 

@@ -292,8 +292,13 @@ fusec_status fc_job_context(fc_job *s, fc_error *e) {
 }
 
 /* "there is no CUDA driver (...)", said of a device that was asked for by name. */
-static fusec_status absent(const fc_job *s, const char *name, const fc_error *why, fc_error *e) {
+static fusec_status absent(const fc_job *s, const char *name, bool vs, const fc_error *why,
+                           fc_error *e) {
     bool flag = fc_cli_on(s->cli, FC_FLAG_DEVICE);
+    if (vs)
+        return fc_fail(e, why->code,
+                       "--vs %s, but %.600s\n  help: fusec devices lists what was looked for", name,
+                       why->message);
     return fc_fail(e, why->code,
                    "%s%s, but %.600s\n"
                    "  help: leave %s out to use the CPU when there is no GPU; fusec devices lists "
@@ -317,7 +322,7 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
         fc_cli_note(s->cli, "no-gpu", "%s", text);
     }
     fc_str_free(&notice);
-    if (st == FUSEC_NO_GPU && named && !asked) return absent(s, name, &own, e);
+    if (st == FUSEC_NO_GPU && named) return absent(s, name, asked, &own, e);
     return st ? fc_fail(e, st, "%s", own.message) : FUSEC_OK;
 }
 

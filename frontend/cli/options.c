@@ -243,8 +243,11 @@ static fusec_status surplus_words(parser *p) {
     for (size_t i = most; i < o->files.len && n + 60 < sizeof list; i++)
         n += (size_t)snprintf(list + n, sizeof list - n, " %.50s", o->files.at[i]);
     if (!o->on[FC_FLAG_EXPR])
-        return fc_fail(e, FUSEC_USAGE, "fusec %s takes %s, and here are also:%s", name,
-                       most ? "one file" : "no words", list);
+        return fc_fail(e, FUSEC_USAGE, "fusec %s takes %s, and here are also:%s%s%s", name,
+                       most ? "one file" : "no words", list,
+                       fc_commands[o->command].inputs && most ? "\n  help: inputs have names: x="
+                                                              : "",
+                       fc_commands[o->command].inputs && most ? o->files.at[most] : "");
     char whole[300];
     int k = snprintf(whole, sizeof whole, "%.100s", o->text[FC_FLAG_EXPR]);
     int words = 0;
@@ -292,6 +295,12 @@ static fusec_status check_flags(parser *p) {
         return fc_fail(p->e, FUSEC_USAGE, "fusec %s has no option %s; it belongs to:%s",
                        fc_commands[o->command].name, shown, list);
     }
+    if (o->on[FC_FLAG_JSON] + o->on[FC_FLAG_PLAIN] + o->on[FC_FLAG_DOT] > 1)
+        return fc_fail(p->e, FUSEC_USAGE, "%s exclude each other",
+                       !o->on[FC_FLAG_DOT]     ? "--json and --plain"
+                       : !o->on[FC_FLAG_PLAIN] ? "--json and --dot"
+                       : !o->on[FC_FLAG_JSON]  ? "--plain and --dot"
+                                               : "--json, --plain and --dot");
     if (o->on[FC_FLAG_FILE] && !o->on[FC_FLAG_EXPR])
         return fc_fail(
             p->e, FUSEC_USAGE,

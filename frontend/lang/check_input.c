@@ -74,53 +74,65 @@ static bool match_names(fc_checker *c, fc_call *f) {
     return good;
 }
 
-/* "64x10": sizes as far as they are known, for the rest 10. */
-static void try_sizes(fc_call *f, const fc_type *t, fc_str *s) {
+/* ":64x10": sizes as far as they are known, for the rest 10. False if one is computed from others.
+ */
+static bool try_sizes(fc_call *f, const fc_type *t, fc_str *s) {
     bool first = true;
     for (const fc_expr *d = t->dims; d; d = d->next) {
         const fc_dim_binding *b = d->kind == FC_EX_NAME ? fc_c_dim(f, d->text) : NULL;
         if (d->kind == FC_EX_ELLIPSIS) continue;
+        if (d->kind != FC_EX_NAME && d->kind != FC_EX_NUMBER && d->kind != FC_EX_HOLE) return false;
         long long n = b && b->size >= 0         ? (long long)b->size
                       : d->kind == FC_EX_NUMBER ? (long long)d->number.i
                                                 : 10;
-        fc_str_printf(s, "%s%lld", first ? "" : "x", n);
+        fc_str_printf(s, "%s%lld", first ? ":" : "x", n);
         first = false;
     }
+    return true;
 }
 
-static void missing_help(fc_checker *c, fc_call *f, fc_diag *d, const bool *missing) {
-    fc_str s, attempt;
+/* A value for a parameter that is no array. */
+static const char *some_number(fc_call *f, const fc_param *p) {
     fusec_dtype t;
-    uint32_t i = 0;
-    fc_str_init(&s, c->alloc);
-    fc_str_init(&attempt, c->alloc);
-    if (c->rq->command) fc_str_add(&s, c->rq->command);
+    if (fc_c_type_class(p->type, &t) == FC_TC_DIM) return "10";
+    if (!fc_c_declared_dtype(f, p->type, &t) || fc_is_float(t)) return "0.5";
+    return t == FUSEC_BOOL ? "true" : "1";
+}
+
+/* The command with what is missing: as files, and made up to try it. */
+static void missing_help(fc_checker *c, fc_call *f, fc_diag *d, const bool *missing) {
+    fc_str files, made;
+    fusec_dtype t;
+    uint32_t i = 0, arrays = 0;
+    bool can_try = true;
+    fc_str_init(&files, c->alloc);
+    fc_str_init(&made, c->alloc);
+    if (c->rq->command) fc_str_add(&files, c->rq->command);
     for (const fc_param *p = f->def->params; p; p = p->next, i++) {
         if (!missing[i]) continue;
-        bool array = !p->type || p->type->brackets;
-        if (s.len) fc_str_char(&s, ' ');
-        if (array) {
-            fc_str_printf(&s, "%s=FILE.npy", p->name.text);
-            if (attempt.len || !p->type) continue;
-            if (!fc_c_declared_dtype(f, p->type, &t)) t = c->g->default_float;
-            fc_str_printf(&attempt, "%s=rand:%s:", p->name.text, fc_dtypes[t].name);
-            try_sizes(f, p->type, &attempt);
-        } else {
-            bool known = fc_c_declared_dtype(f, p->type, &t);
-            bool dim = fc_c_type_class(p->type, &t) == FC_TC_DIM;
-            const char *v = dim                        ? "64"
-                            : known && t == FUSEC_BOOL ? "true"
-                            : known && !fc_is_float(t) ? "1"
-                                                       : "0.5";
-            fc_str_printf(&s, "%s=%s", p->name.text, v);
+        const char *name = p->name.text;
+        if (files.len) fc_str_char(&files, ' ');
+        if (made.len) fc_str_char(&made, ' ');
+        if (p->type && !p->type->brackets) {
+            fc_str_printf(&files, "%s=%s", name, some_number(f, p));
+            fc_str_printf(&made, "%s=%s", name, some_number(f, p));
+            continue;
         }
+        arrays++;
+        fc_str_printf(&files, "%s=FILE.npy", name);
+        if (!p->type || !fc_c_declared_dtype(f, p->type, &t)) t = c->g->default_float;
+        fc_str_printf(&made, "%s=rand:%s", name, fc_dtypes[t].name);
+        if (p->type)
+            can_try = try_sizes(f, p->type, &made) && can_try;
+        else
+            fc_str_add(&made, ":10x10");
     }
-    if (attempt.len)
-        fc_diag_help(d, "%s      (or %s to try it)", s.data, attempt.data);
+    if (arrays && can_try)
+        fc_diag_help(d, "%s      (or %s to try it)", files.data, made.data);
     else
-        fc_diag_help(d, "%s", s.data);
-    fc_c_str_free(c, &s);
-    fc_c_str_free(c, &attempt);
+        fc_diag_help(d, "%s", files.data);
+    fc_c_str_free(c, &files);
+    fc_c_str_free(c, &made);
 }
 
 static bool missing_inputs(fc_checker *c, fc_call *f) {

@@ -68,7 +68,7 @@ static const char *licences(fc_checker *c, unsigned mode) {
             fc_str_printf(&s, "%s%s", s.len ? ", " : "", mode_flags[i].name);
     if (mode & FUSEC_MODE_WIDE16) fc_str_printf(&s, "%swide16", s.len ? ", " : "");
     const char *t = fc_c_text(c, "%s", s.data);
-    fc_str_free(&s);
+    fc_c_str_free(c, &s);
     return t;
 }
 

@@ -203,7 +203,10 @@ void fc_c_unknown_function(fc_checker *c, const fc_expr *name) {
     fc_suggest_start(&s, name->text, name->len);
     for (size_t i = 0; i < c->defs.len; i++) fc_suggest_try(&s, c->defs.at[i]->name.text);
     fc_c_suggest_builtins(&s);
-    fc_suggest_help(&s, d);
+    if (s.count)
+        fc_suggest_help(&s, d);
+    else if (!value)
+        fc_diag_help(d, "fusec help functions lists them");
 }
 
 void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {

@@ -136,7 +136,10 @@ const fc_item *fc_lang_find_def(const fc_ast *program, const char *def, fc_diags
         fc_suggest_start(&s, def, strlen(def));
         for (const fc_item *it = program->items; it; it = it->next)
             if (it->kind == FC_IT_DEF) fc_suggest_try(&s, it->name.text);
-        fc_suggest_help(&s, d);
+        if (s.count)
+            fc_suggest_help(&s, d);
+        else
+            list_defs(d, program, false);
         return NULL;
     }
     if (exports == 1) return found;
