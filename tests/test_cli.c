@@ -135,6 +135,7 @@ static const struct {
     {2, "fusec run x.fuse --frob", "unknown option --frob"},
     {2, "fusec -e 'x*2'", "[missing-input]"},
     {2, "fusec -e 'x*2' x=1 x=2", "[duplicate-input]"},
+    {2, "fusec -e 'x*2' x=99999999999999999999", "an integer is from -2^63 to 2^64-1 [usage]"},
     {2, "fusec -e 'x*2' x=1 y=2", "[unknown-input]"},
     {2, "fusec -e x*2 + 1 x=1", "in single quotes it stays whole"},
     {2, "fusec -e x x=a.npy -o a.npy", "it would be overwritten"},

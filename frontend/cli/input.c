@@ -168,6 +168,14 @@ static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* "99999999999999999999": digits that are no number of the language. */
+static bool only_digits(const char *p) {
+    p += *p == '-' || *p == '+';
+    if (!digit(*p)) return false;
+    while (digit(*p) || *p == '_') p++;
+    return !*p;
+}
+
 fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *alloc,
                             fc_error *e) {
     memset(in, 0, sizeof *in);
@@ -185,6 +193,8 @@ fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *
         in->kind = FC_INPUT_SCALAR;
         return FUSEC_OK;
     }
+    if (only_digits(p))
+        return bad_value(in, e, "an integer is from -2^63 to 2^64-1\n  help: 1e20 is a float");
     size_t n = part_length(p);
     const char *rest = p + n + (p[n] == ':');
     for (int i = 0; i < FC_MAKER_COUNT; i++) {

@@ -191,8 +191,8 @@ static fusec_status no_such_key(fc_reader *s, const directory *d, const char *ke
     if (!key || !*key)
         return fc_fail(e, FUSEC_IO,
                        "%s holds several arrays, and none was named\n  arrays: %s%s\n"
-                       "  help: write FILE.npz:NAME",
-                       s->name, list, dots);
+                       "  help: %s:%.*s",
+                       s->name, list, dots, s->name, (int)strcspn(list, ","), list);
     char shown[100];
     return fc_fail(e, FUSEC_IO, "%s has no array `%s`\n  arrays: %s%s", s->name,
                    fc_shown_name(shown, sizeof shown, key), *list ? list : "none", dots);
