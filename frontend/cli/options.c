@@ -233,6 +233,12 @@ static fusec_status unknown_command(parser *p, const char *word) {
 }
 
 /* The words that the shell made of an expression follow directly on -e. */
+static bool is_data_file(const char *word) {
+    size_t n = strlen(word);
+    return n > 4 && (!strcmp(word + n - 4, ".npy") || !strcmp(word + n - 4, ".npz") ||
+                     !strcmp(word + n - 4, ".png"));
+}
+
 static fusec_status surplus_words(parser *p) {
     fc_options *o = p->o;
     fc_error *e = p->e;
@@ -242,12 +248,13 @@ static fusec_status surplus_words(parser *p) {
     size_t n = 0;
     for (size_t i = most; i < o->files.len && n + 60 < sizeof list; i++)
         n += (size_t)snprintf(list + n, sizeof list - n, " %.50s", o->files.at[i]);
-    if (!o->on[FC_FLAG_EXPR])
+    if (!o->on[FC_FLAG_EXPR]) {
+        const char *word = o->files.at[most];
+        bool data = fc_commands[o->command].inputs && is_data_file(word);
         return fc_fail(e, FUSEC_USAGE, "fusec %s takes %s, and here are also:%s%s%s", name,
                        most ? "one file" : "no words", list,
-                       fc_commands[o->command].inputs && most ? "\n  help: inputs have names: x="
-                                                              : "",
-                       fc_commands[o->command].inputs && most ? o->files.at[most] : "");
+                       data ? "\n  help: inputs have names: x=" : "", data ? word : "");
+    }
     char whole[300];
     int k = snprintf(whole, sizeof whole, "%.100s", o->text[FC_FLAG_EXPR]);
     int words = 0;
