@@ -232,13 +232,13 @@ static fusec_status unknown_command(parser *p, const char *word) {
     return s;
 }
 
-/* The words that the shell made of an expression follow directly on -e. */
 static bool is_data_file(const char *word) {
     size_t n = strlen(word);
     return n > 4 && (!strcmp(word + n - 4, ".npy") || !strcmp(word + n - 4, ".npz") ||
                      !strcmp(word + n - 4, ".png"));
 }
 
+/* The words that the shell made of an expression follow directly on -e. */
 static fusec_status surplus_words(parser *p) {
     fc_options *o = p->o;
     fc_error *e = p->e;
