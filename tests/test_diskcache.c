@@ -498,9 +498,7 @@ FC_TEST(diskcache, leaves_other_files_alone) {
 FC_TEST(diskcache, a_name_makes_no_entry) {
     place p;
     char foreign[3][200];
-    static const char *const texts[3] = {"somebody's notes", "fusecKC",
-                                         "\x7f"
-                                         "ELF"};
+    static const char *const texts[3] = {"somebody's notes", "fusecKC", "\177ELF"};
     struct stat st;
     struct timespec t[2] = {{1000, 0}, {1000, 0}};
     fc_diskcache_stats s;

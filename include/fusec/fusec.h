@@ -266,9 +266,9 @@ typedef struct fusec_tensor {
 FUSEC_API fusec_status fusec_run(fusec_program *p, int ninputs, const fusec_tensor *inputs,
                                  int noutputs, const fusec_tensor *outputs);
 /* The same, ordered on a stream: the CUstream or cudaStream_t of the caller (NULL: the device's own
- * stream). With device tensors alone it only launches and does not wait. If a tensor of rank above 0
- * is on the host, it waits for the stream: inputs have been read, also of page-locked memory, and all
- * outputs are complete when it returns. On cpu and interp it is fusec_run. */
+ * stream). With device tensors alone it only launches and does not wait. If a tensor of rank above
+ * 0 is on the host, it waits for the stream: inputs have been read, also of page-locked memory, and
+ * all outputs are complete when it returns. On cpu and interp it is fusec_run. */
 FUSEC_API fusec_status fusec_run_on(fusec_program *p, void *stream, int ninputs,
                                     const fusec_tensor *inputs, int noutputs,
                                     const fusec_tensor *outputs);
