@@ -68,8 +68,9 @@ fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in,
                                const fc_dim_value *dims, int64_t *shapes, fc_error *e);
 
 /* Runs. `out[i].data` is the caller's memory for the i-th result (of the shape fc_program_shapes
- * gives; NULL is fine for an empty array). Host inputs are read and host results complete on return,
- * device results are ordered on `s`. A result may not overlap an input: FUSEC_INVALID, nothing is written. */
+ * gives; NULL is fine for an empty array). Host inputs are read and host results complete on
+ * return, device results are ordered on `s`. A result may not overlap an input: FUSEC_INVALID,
+ * nothing is written. */
 fusec_status fc_program_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
                             uint32_t ndims, const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
                             fc_error *e);
