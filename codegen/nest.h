@@ -47,6 +47,7 @@ typedef struct fc_class {
     uint8_t split;   /* 1: reduction in two steps over spans, partials in the workspace */
     uint8_t vector;  /* elements a thread (cuda) or instruction (llvm) takes along the inner axis */
     uint8_t teams;   /* the target's choice, e.g. warps per row */
+    uint8_t turns;   /* cuda: how many times a thread does the same for others; 0 is 1 */
     const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
                             axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
     uint32_t naccess;

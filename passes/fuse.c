@@ -320,16 +320,23 @@ static bool cheaper_stored(const fc_work *w, uint32_t k) {
     return (k - 1) * w->loads > k + 1 || (k - 1) * w->transcendental > 2 || (k - 1) * w->ops > 24;
 }
 
+/* The same where one region computes it at k places: what it reads is in the caches then. */
+static bool cheaper_once(const fc_work *w, uint32_t k) {
+    return (k - 1) * w->transcendental > 2 || (k - 1) * w->ops > 24;
+}
+
 static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
     uint32_t *regions = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *regions);
+    uint32_t *places = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *places);
     uint32_t *last = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *last);
     uint8_t *covered = fc_calloc(f->alloc, g->nodes.len + 1, 1);
-    bool ok = regions && last && covered;
+    bool ok = regions && places && last && covered;
     for (uint32_t r = 0; ok && r < f->regions.len; r++)
         for (uint32_t i = 0; i < f->regions.at[r].nslots; i++) {
             uint64_t key = f->regions.at[r].seen[i].key;
             if (!key) continue;
             fc_node n = (fc_node)((key - 1) >> 32);
+            places[n]++;
             if (last[n] != r + 1) regions[n]++;
             last[n] = r + 1;
         }
@@ -343,14 +350,15 @@ static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
                 for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
             continue;
         }
-        if (!compute || regions[n] < 2 || fc_rank(g, n) == 0) continue;
+        if (!compute || places[n] < 2 || fc_rank(g, n) == 0) continue;
         ok = fc_fuse_work(g, f, n, FC_MAX_OPS, &w);
-        if (!ok || !cheaper_stored(&w, regions[n])) continue;
+        if (!ok || !(cheaper_stored(&w, regions[n]) || cheaper_once(&w, places[n]))) continue;
         f->is_root[n] = 1;
         *changed = true;
         for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
     }
     fc_free(f->alloc, regions);
+    fc_free(f->alloc, places);
     fc_free(f->alloc, last);
     fc_free(f->alloc, covered);
     return ok || (fc_oom(&g->error), false);

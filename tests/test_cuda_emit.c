@@ -21,7 +21,7 @@ static const fc_machine narrow = {.target = FC_TARGET_CUDA,
                                   .sm_major = 9,
                                   .sm_count = 2,
                                   .max_threads_per_sm = 1024,
-                                  .shared_per_block = 49152,
+                                  .shared_per_block = 227 << 10,
                                   .together = true};
 static const fc_machine small = {.target = FC_TARGET_CUDA,
                                  .sm_major = 9,

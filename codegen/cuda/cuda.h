@@ -20,14 +20,17 @@
  * blocks, the last of which finishes it. split FC_CUDA_GANG (inner): a row is shared by blocks that
  * run at the same time and wait for each other (cuda_gang.c).
  *
- * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis; with
- * vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have
- * their neighbours along axis variant - 1 (they move by one there) and go through shared memory in
- * squares of `teams` by `teams` elements.
+ * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
+ * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart; with vector 1 it takes `teams` elements
+ * FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have their neighbours along axis variant -
+ * 1 (they move by one there) and go through shared memory in squares of `teams` by `teams`
+ * elements.
  *
  * inner: the low 4 bits of `variant` are one of the following, above them are log2 of the
  * iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a thread
- * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row.
+ * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With `turns` a
+ * block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer one of
+ * them.
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
@@ -38,7 +41,12 @@ enum {
 };
 enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
-enum { FC_CUDA_WHOLE = 64 }; /* in `variant`: the elements of a row fill whole groups */
+static inline int fc_cuda_turns(const fc_class *cls) {
+    return cls->turns ? cls->turns : 1;
+}
+enum { FC_CUDA_WHOLE = 64 };  /* in `variant`: the elements of a row fill whole groups */
+enum { FC_CUDA_AHEAD = 128 }; /* in `variant` of a gang: the next row comes to shared memory */
+enum { FC_CUDA_ONCE = 128 };  /* in `variant` of FC_CUDA_THREAD: a row is at most one group */
 
 static inline int fc_cuda_iterations(const fc_class *cls) {
     return 1 << (cls->variant >> 4 & 3);
@@ -61,6 +69,8 @@ typedef struct fc_cuda_text {
     uint8_t *done;           /* instructions that have a name in an enclosing scope */
     uint8_t *local;          /* the same for the scope under way */
     const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
+    const uint8_t
+        *narrow; /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
 } fc_cuda_text;
 
 typedef struct fc_cuda_gen {
@@ -77,6 +87,7 @@ typedef struct fc_cuda_gen {
     uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
     uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
     uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
+    uint8_t *narrow; /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
 
 /* One line, indented; a line that is "}" or starts with it closes a level, one that ends in "{"
@@ -153,6 +164,9 @@ typedef struct fc_cuda_group {
     bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
     bool whole;         /* elements exist all or not at all */
     const char *taken;  /* expression: how many elements an accumulator took before this step */
+    unsigned
+        exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
+                     by  so many threads of a warp, so that they too write whole lines; 0: no */
 } fc_cuda_group;
 
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
@@ -160,6 +174,8 @@ bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t acces
 void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, bool cached);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
+/* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
+void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads);
 
 /* ---- values held from phase to phase: s*, see cuda_hold.c -------------------------------------
  */
@@ -176,10 +192,13 @@ void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
 extern const char fc_cuda_gang_prelude[];
 uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts);
+void fc_cuda_gang_place(fc_cuda_gen *g);
 void fc_cuda_gang_begin(fc_cuda_gen *g);
 void fc_cuda_gang_end(fc_cuda_gen *g);
 void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage);
-void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *first, unsigned elements);
+void fc_cuda_gang_rooms(fc_cuda_gen *g);
+void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *ahead);
+bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 /* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
 unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 

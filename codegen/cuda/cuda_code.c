@@ -176,22 +176,62 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v) {
 
 /* ---- conversions ---------------------------------------------------------------------------- */
 
+/* Whether all values of an operand are values of a 16-bit dtype. */
+static bool is_half_value(const fc_cuda_text *t, fc_val v, fusec_dtype half) {
+    const fc_instr *i = instr(t, v);
+    if (i->op == FC_OP_CVT) return instr(t, i->a)->dtype == half;
+    return i->op == FC_OP_CONST && half == FUSEC_BF16 && (i->imm & 0xffff) == 0;
+}
+
+/* The name of a sum, difference or product of 16-bit values that is only wanted in 16 bits. */
+static const char *half_operation(const fc_cuda_text *t, const fc_instr *i) {
+    const fc_instr *a = instr(t, i->a);
+    fusec_dtype half = (fusec_dtype)i->dtype;
+    if (!t->narrow || t->narrow[i->a] != half || a->dtype != FUSEC_F32) return NULL;
+    if (a->op != FC_OP_add && a->op != FC_OP_sub && a->op != FC_OP_mul) return NULL;
+    if (!is_half_value(t, a->a, half) || !is_half_value(t, a->b, half)) return NULL;
+    return a->op == FC_OP_add ? "add" : a->op == FC_OP_sub ? "sub" : "mul";
+}
+
+/* The 16 bits behind an f32 that has a value of the 16-bit dtype. */
+static void bits_behind(fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    if (i->op == FC_OP_CONST)
+        fc_str_printf(t->out, "(unsigned short)0x%xu", (unsigned)(i->imm >> 16 & 0xffff));
+    else
+        half_bits(t, i->a);
+}
+
 /* Conversions that one instruction does with one rounding; casts were expanded into them. */
 static void convert(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype to = (fusec_dtype)i->dtype;
-    bool half = fc_is_half(to);
-    if (half)
+    const char *operation = fc_is_half(to) ? half_operation(t, i) : NULL;
+    if (operation) {
+        begin_bits(t, v);
+        fc_str_printf(t->out, "fc_%s_%s(", half_name(to), operation);
+        bits_behind(t, instr(t, i->a)->a);
+        fc_str_add(t->out, ", ");
+        bits_behind(t, instr(t, i->a)->b);
+        fc_str_char(t->out, ')');
+        value_of_bits(t, v);
+        return;
+    }
+    if (to == FUSEC_F16)
         begin_bits(t, v);
     else
         begin(t, v);
-    if (half)
-        fc_str_printf(t->out, "fc_%s_bits(", half_name(to));
+    if (fc_is_half(to))
+        fc_str_printf(t->out, "fc_%s(", to == FUSEC_F16 ? "f16_bits" : "bf16_round");
     else
         fc_str_printf(t->out, "(%s)(", fc_cuda_type(to));
     fc_cuda_operand(t, i->a);
-    fc_str_add(t->out, half ? ")" : ");\n");
-    if (half) value_of_bits(t, v);
+    fc_str_add(t->out, to == FUSEC_F16 ? ")" : ");\n");
+    if (to == FUSEC_F16) value_of_bits(t, v);
+    if (to == FUSEC_BF16) { /* its bits are the upper ones of the float */
+        begin_bits(t, v);
+        fc_str_printf(t->out, "(unsigned short)(__float_as_uint(v%u) >> 16);\n", (unsigned)v);
+    }
 }
 
 static void reinterpret(fc_cuda_text *t, fc_val v) {
@@ -312,10 +352,25 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
     t->local[other] = 1;
 }
 
+/* Of what is rounded to 16 bits in the end, code that gives the same bits (quotients) or stays
+ * inside the bounds of 16-bit functions for fewer instructions: see prelude_half in cuda_emit.c. */
+static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v);
+    fusec_dtype half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);
+    if (i->dtype != FUSEC_F32 || !fc_is_half(half)) return NULL;
+    if (i->op == FC_OP_exp) return "fc_exp16($a)";
+    if (i->op == FC_OP_tanh && half == FUSEC_BF16) return "fc_tanh16($a)";
+    if (i->op == FC_OP_div && is_half_value(t, i->a, half) && is_half_value(t, i->b, half))
+        return "fc_div16($a, $b)";
+    return NULL;
+}
+
 static void row(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
+    const char *narrow = narrow_text(t, v);
+    if (narrow) text = narrow;
     if (t->division && i->op == FC_OP_div) text = t->division;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)

@@ -116,7 +116,8 @@ static const char prelude_trees[] =
     "    return fc_sum(far, n >> 2, x, any);\n"
     "}\n";
 
-/* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these. */
+/* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these.
+ * Conversions to 16 bits go in pairs: those of single values run at a quarter of the rate. */
 static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
                                   "FC_INLINE float fc_f16_value(unsigned short h) {\n"
                                   "    float f;\n"
@@ -124,26 +125,99 @@ static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
                                   "    return f;\n"
                                   "}\n"
                                   "FC_INLINE unsigned short fc_f16_bits(float f) {\n"
+                                  "#if __CUDA_ARCH__ >= 800\n"
+                                  "    unsigned int r;\n"
+                                  "    asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(r) : "
+                                  "\"f\"(0.0f), \"f\"(f));\n"
+                                  "    return (unsigned short)r;\n"
+                                  "#else\n"
                                   "    unsigned short h;\n"
                                   "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"
                                   "    return h;\n"
+                                  "#endif\n"
                                   "}\n"
                                   "#endif\n";
 
+/* The upper half of a pair is the float that the 16 bits stand for. */
 static const char prelude_bf16[] =
     "FC_INLINE float fc_bf16_value(unsigned short h) { return __uint_as_float((unsigned int)h << "
     "16); }\n"
     "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
-    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
-    "    unsigned short h;\n"
-    "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"
-    "    return h;\n"
+    "FC_INLINE float fc_bf16_round(float f) {\n"
+    "    unsigned int r;\n"
+    "    asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(f), \"f\"(0.0f));\n"
+    "    return __uint_as_float(r);\n"
     "}\n"
     "#else\n"
-    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
+    "FC_INLINE float fc_bf16_round(float f) {\n"
     "    const unsigned int u = __float_as_uint(f);\n"
-    "    if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fff;\n"
-    "    return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
+    "    if ((u & 0x7fffffffu) > 0x7f800000u) return __uint_as_float(0x7fff0000u);\n"
+    "    return __uint_as_float((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n"
+    "}\n"
+    "#endif\n"
+    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
+    "    return (unsigned short)(__float_as_uint(fc_bf16_round(f)) >> 16);\n"
+    "}\n";
+
+/* Sums, differences and products of 16-bit values as instructions of their own: they round once
+ * what f32 has exactly, or with more than twice the bits and two, so that rounding again changes
+ * nothing. */
+static const char prelude_arith[] =
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= %d\n"
+    "#define FC_HALF(name, sign) \\\n"
+    "    FC_INLINE unsigned short fc_%s_##name(unsigned short a, unsigned short b) { \\\n"
+    "        unsigned short r; \\\n"
+    "        asm(#name \".rn.%s %%0, %%1, %%2;\" : \"=h\"(r) : \"h\"(a), \"h\"(b)); \\\n"
+    "        return r; \\\n"
+    "    }\n"
+    "#else\n"
+    "#define FC_HALF(name, sign) \\\n"
+    "    FC_INLINE unsigned short fc_%s_##name(unsigned short a, unsigned short b) { \\\n"
+    "        return fc_%s_bits(fc_%s_value(a) sign fc_%s_value(b)); \\\n"
+    "    }\n"
+    "#endif\n"
+    "FC_HALF(add, +)\n"
+    "FC_HALF(sub, -)\n"
+    "FC_HALF(mul, *)\n"
+    "#undef FC_HALF\n";
+
+/* Functions whose result is rounded to 16 bits at once.
+ *
+ * fc_div16: of 16-bit values. A quotient that is not in the middle of two 16-bit values is at least
+ * 2^-17 (bf16) or 2^-23 (f16) of itself away from any, and one that is (a subnormal one) is an f32,
+ * so one correction by the exact remainder leads to the right side. Where the remainder is 0 or no
+ * number, the product is the quotient, sign and all. Scaling keeps the reciprocal of a subnormal
+ * divisor finite; what it makes overflow overflows anyway. */
+static const char prelude_half[] =
+    "#ifdef FC_EMULATE\n"
+    "FC_INLINE float fc_div16(float a, float b) { return a / b; }\n"
+    "FC_INLINE float fc_exp16(float x) { return expf(x); }\n"
+    "FC_INLINE float fc_tanh16(float x) { return tanhf(x); }\n"
+    "#else\n"
+    "FC_INLINE float fc_div16(float a, float b) {\n"
+    "    const float s = fabsf(b) < 0x1p-64f ? 0x1p64f : 1.0f;\n"
+    "    float r;\n"
+    "    a *= s;\n"
+    "    b *= s;\n"
+    "    asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
+    "    const float q = a * r, rest = fmaf(-q, b, a), better = fmaf(rest, r, q);\n"
+    "    return fabsf(rest) > 0 && fabsf(rest) < __uint_as_float(0x7f800000u) ? better : q;\n"
+    "}\n"
+    "/* off by 2^-16 of itself at most; halves, so that no part of it is subnormal */\n"
+    "FC_INLINE float fc_exp16(float x) {\n"
+    "    float r;\n"
+    "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x * 0x1.715476p-1f));\n"
+    "    return r * r;\n"
+    "}\n"
+    "/* off by 2^-11 of itself at most, an eighth of a bf16's ulp */\n"
+    "FC_INLINE float fc_tanh16(float x) {\n"
+    "#if __CUDA_ARCH__ >= 750\n"
+    "    float r;\n"
+    "    asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n"
+    "    return r;\n"
+    "#else\n"
+    "    return tanhf(x);\n"
+    "#endif\n"
     "}\n"
     "#endif\n";
 
@@ -242,6 +316,10 @@ static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
     return false;
 }
 
+static void half_arithmetic(fc_str *out, const char *name, int from_arch) {
+    fc_str_printf(out, prelude_arith, from_arch, name, name, name, name, name, name);
+}
+
 static void prelude(fc_cuda_gen *g) {
     fc_str *out = g->t.out;
     fc_str_add(out, prelude_common);
@@ -252,8 +330,15 @@ static void prelude(fc_cuda_gen *g) {
     if (counts(g)) fc_str_add(out, prelude_count);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
-    if (uses_dtype(g, FUSEC_F16)) fc_str_add(out, prelude_f16);
-    if (uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_bf16);
+    if (uses_dtype(g, FUSEC_F16)) {
+        fc_str_add(out, prelude_f16);
+        half_arithmetic(out, "f16", 530);
+    }
+    if (uses_dtype(g, FUSEC_BF16)) {
+        fc_str_add(out, prelude_bf16);
+        half_arithmetic(out, "bf16", 900);
+    }
+    if (uses_dtype(g, FUSEC_F16) || uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_half);
 }
 
 /* ---- slices --------------------------------------------------------------------------------- */
@@ -339,6 +424,8 @@ void fc_cuda_row_stores(fc_cuda_gen *g) {
     }
 }
 
+enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
+
 /* ---- the entry point ------------------------------------------------------------------------ */
 
 static void arguments(fc_cuda_gen *g) {
@@ -371,7 +458,7 @@ static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
  * gang relies on it. */
 static unsigned blocks_of_sm(const fc_cuda_gen *g, unsigned threads) {
     if (g->cls->split == FC_CUDA_GANG) return fc_cuda_gang_threads(g->k, g->cached) / threads;
-    if (g->k->schedule == FC_SCHED_OUTER) return 2;
+    if (g->k->schedule == FC_SCHED_OUTER) return fc_cuda_components(g->k) < 4 ? 2 : 4;
     if (g->k->schedule == FC_SCHED_INNER && (g->cls->variant & 15) == FC_CUDA_LOOP &&
         g->k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
@@ -404,6 +491,22 @@ static void entry(fc_cuda_gen *g, const char *name) {
     fc_cuda_line(&g->t, "}");
 }
 
+/* Which values exist only to be rounded to one 16-bit dtype. */
+static void find_narrow(fc_cuda_gen *g) {
+    size_t roots = g->k->stores.len + g->k->reductions.len;
+    for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
+        const fc_instr *i = &g->code.ins.at[v];
+        const fc_val src[3] = {i->a, i->b, i->c};
+        bool half = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
+        uint8_t to = half ? i->dtype : FUSEC_BOOL;
+        for (int n = 0; n < fc_instr_arity(i); n++) {
+            uint8_t *narrow = &g->narrow[src[n]];
+            *narrow = *narrow == UNUSED || *narrow == to ? to : FUSEC_BOOL;
+        }
+    }
+    for (size_t r = 0; r < roots; r++) g->narrow[g->store_value[r]] = FUSEC_BOOL;
+}
+
 static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
                          fc_error *e) {
     size_t len = k->code.ins.len, nstores = k->stores.len, nreds = k->reductions.len;
@@ -421,7 +524,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     size_t legal = g->code.ins.len;
     g->store_value = fc_calloc(alloc, 2 * (nstores + nreds) + 2, sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 5 * legal + 2 * k->accesses.len + 1, 1);
+    g->need = fc_calloc(alloc, 6 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->roots = g->red_value + nreds;
@@ -429,12 +532,19 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->local = g->done + legal;
         g->vary = g->local + legal;
         g->hold = g->vary + legal;
-        g->used = g->hold + legal;
+        g->narrow = g->hold + legal;
+        g->used = g->narrow + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nreds; i++) g->red_value[i] = map[k->reductions.at[i].value];
-        g->t = (fc_cuda_text){
-            .code = &g->code, .out = out, .need = g->need, .done = g->done, .local = g->local};
+        memset(g->narrow, UNUSED, legal);
+        find_narrow(g);
+        g->t = (fc_cuda_text){.code = &g->code,
+                              .out = out,
+                              .need = g->need,
+                              .done = g->done,
+                              .local = g->local,
+                              .narrow = g->narrow};
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;
     }

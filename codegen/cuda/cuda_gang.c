@@ -12,7 +12,8 @@
  * in the tickets; they are zero before the first exchange (numbers start at 1), and the last block
  * of a gang to leave makes them zero again.
  *
- * While a gang works on a row, its next one is on the way to the L2 (fc_cuda_gang_ahead). */
+ * While a gang works on a row, its next one is on the way: with FC_CUDA_AHEAD to shared memory,
+ * where every thread finds what it asked for itself, else to the L2. */
 #include "codegen/cuda/cuda.h"
 
 const char fc_cuda_gang_prelude[] =
@@ -21,6 +22,12 @@ const char fc_cuda_gang_prelude[] =
     "FC_INLINE void fc_ahead(const void *p) {\n"
     "    asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(p));\n"
     "}\n"
+    "template <int N> FC_INLINE void fc_copy(void *to, const void *from) {\n"
+    "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);\n"
+    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\" ::\"r\"(at), \"l\"(from), "
+    "\"n\"(N) : \"memory\");\n"
+    "}\n"
+    "FC_INLINE void fc_copied() { asm volatile(\"cp.async.wait_all;\" ::: \"memory\"); }\n"
     "#endif\n"
     "template <typename R>\n"
     "FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x, unsigned int n) {\n"
@@ -62,8 +69,8 @@ uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts) 
     return (uint32_t)(gangs * parts * all_words(k) * 4 + gangs + 2);
 }
 
-/* Opens the loop over the rows of this block's gang: row, part. */
-void fc_cuda_gang_begin(fc_cuda_gen *g) {
+/* This block's gang and part. */
+void fc_cuda_gang_place(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
     unsigned words = all_words(g->k);
     fc_cuda_line(t, "const ix parts = (ix)p.w[%u];", (unsigned)g->l.extra + FC_PB_SPANS);
@@ -76,8 +83,12 @@ void fc_cuda_gang_begin(fc_cuda_gen *g) {
         "gang * parts * %u;",
         (unsigned)g->l.extra + FC_PB_TICKETS, 2 * words);
     fc_cuda_line(t, "unsigned int exchange = 0;");
-    fc_cuda_line(t, "#pragma unroll 1");
-    fc_cuda_line(t, "for (ix row = gang; row < rows; row += gangs) {");
+}
+
+/* Opens the loop over the rows of the gang. */
+void fc_cuda_gang_begin(fc_cuda_gen *g) {
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (ix row = gang; row < rows; row += gangs) {");
 }
 
 /* Closes it, and leaves the slots as they were found. */
@@ -132,25 +143,84 @@ void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage) {
     FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(x%u, 32);", r, r);
 }
 
-/* Asks for the part that this block will have of its gang's next row. Of loads with one reduced
- * axis, along which they move by one. `first` and `elements`: of the part, in element numbers. */
-void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *first, unsigned elements) {
+/* ---- the next row --------------------------------------------------------------------------- */
+
+static unsigned quad_bytes(const fc_kernel *k, uint32_t a) {
+    return 4u * fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+
+/* Of what is kept, all but what is the same in all rows. */
+static bool comes_ahead(const fc_cuda_gen *g, uint32_t a) {
+    bool moves = false;
+    for (uint32_t x = 0; x < g->np; x++)
+        if (fc_class_move(g->cls, a, x) != FC_MOVE_ZERO) moves = true;
+    return g->cached[a] && moves && fc_class_move(g->cls, a, g->np) == FC_MOVE_ONE;
+}
+
+bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t a) {
+    return (g->cls->variant & FC_CUDA_AHEAD) && comes_ahead(g, a);
+}
+
+/* r*: this thread's places in shared memory, one for each iteration, a block's threads apart. */
+void fc_cuda_gang_rooms(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
+    unsigned bytes = 0, each = fc_cuda_block_threads(g->k, g->cls) * (FC_CHUNK / FC_LANES);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (fc_cuda_gang_room(g, a)) bytes += quad_bytes(g->k, a) * each;
+    if (!bytes) return;
+    fc_cuda_line(t, "#ifdef FC_EMULATE");
+    fc_cuda_line(t, "__shared__ double room[%u];", bytes / 8);
+    fc_cuda_line(t, "#else");
+    fc_cuda_line(t, "extern __shared__ double2 room[];");
+    fc_cuda_line(t, "#endif");
+    bytes = 0;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        unsigned quad = quad_bytes(g->k, a);
+        if (!fc_cuda_gang_room(g, a)) continue;
+        fc_cuda_line(t,
+                     "fc_vec<%s, 4, %u> *const r%u = (fc_vec<%s, 4, %u> *)((char *)room + %u) + "
+                     "threadIdx.x;",
+                     fc_dtypes[g->k->accesses.at[a].dtype].cuda, quad, (unsigned)a,
+                     fc_dtypes[g->k->accesses.at[a].dtype].cuda, quad, bytes);
+        bytes += quad * each;
+    }
+}
+
+static void copy_row(fc_cuda_gen *g, uint32_t a) {
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", FC_CHUNK / FC_LANES);
+    fc_cuda_line(&g->t, "const ix k = warp * %d + u * %d + lane * 4;", FC_CHUNK, FC_LANES);
+    fc_cuda_line(&g->t, "if (k < count) fc_copy<%u>(r%u + u * %u, a%u + b%u + k);",
+                 quad_bytes(g->k, a), (unsigned)a, threads, (unsigned)g->k->accesses.at[a].buffer,
+                 (unsigned)a);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void prefetch_row(fc_cuda_gen *g, uint32_t a) {
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls),
+             line = LINE / fc_dtypes[g->k->accesses.at[a].dtype].bytes,
+             elements = threads / 32 * FC_CHUNK;
+    fc_cuda_line(&g->t,
+                 "for (ix k = (ix)threadIdx.x * %u; k < %u && part * %u + k < count; k += %u)",
+                 line, elements, elements, threads * line);
+    fc_cuda_line(&g->t, "    fc_ahead(a%u + b%u + part * %u + k);",
+                 (unsigned)g->k->accesses.at[a].buffer, (unsigned)a, elements);
+}
+
+/* Asks for this block's part of a row: `ahead`, an expression. */
+void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *ahead) {
     if (g->cls->nr != 1) return;
-    fc_cuda_line(t, "if (row + gangs < rows) {");
-    fc_cuda_line(t, "const ix ahead = row + gangs;");
+    fc_cuda_line(&g->t, "if (%s < rows) {", ahead);
+    fc_cuda_line(&g->t, "const ix ahead = %s;", ahead);
     fc_cuda_indices(g, 0, g->np, "ahead");
     fc_cuda_bases(g, g->np);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        const fc_access *access = &g->k->accesses.at[a];
-        bool moves = false;
-        for (uint32_t x = 0; x < g->np; x++)
-            if (fc_class_move(g->cls, a, x) != FC_MOVE_ZERO) moves = true;
-        if (!g->cached[a] || !moves || fc_class_move(g->cls, a, g->np) != FC_MOVE_ONE) continue;
-        unsigned line = LINE / fc_dtypes[access->dtype].bytes;
-        fc_cuda_line(t, "for (ix k = %s + (ix)threadIdx.x * %u; k < %s + %u && k < count; k += %u)",
-                     first, line, first, elements, fc_cuda_block_threads(g->k, g->cls) * line);
-        fc_cuda_line(t, "    fc_ahead(a%u + b%u + k);", (unsigned)access->buffer, (unsigned)a);
+        if (!comes_ahead(g, a)) continue;
+        if (fc_cuda_gang_room(g, a))
+            copy_row(g, a);
+        else
+            prefetch_row(g, a);
     }
-    fc_cuda_line(t, "}");
+    fc_cuda_line(&g->t, "}");
 }

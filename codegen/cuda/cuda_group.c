@@ -165,7 +165,9 @@ static void own_indices(fc_cuda_gen *g, const fc_cuda_group *gr) {
 /* ---- loads ---------------------------------------------------------------------------------- */
 
 static unsigned alignment(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
-    unsigned bytes = (unsigned)gr->n * fc_dtypes[g->k->accesses.at[access].dtype].bytes;
+    unsigned each = fc_dtypes[g->k->accesses.at[access].dtype].bytes,
+             bytes = (unsigned)gr->n * each;
+    if (bytes & (bytes - 1)) return each;
     return bytes < 16 ? bytes : 16;
 }
 
@@ -308,9 +310,9 @@ static void index_value(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
 }
 
 static void held(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
-    fc_cuda_line(&g->t, "const %s v%u = s%u%s.e[e];",
-                 fc_cuda_type((fusec_dtype)g->code.ins.at[v].dtype), (unsigned)v, (unsigned)v,
-                 gr->kept);
+    char expr[48];
+    snprintf(expr, sizeof expr, "s%u%s.e[e]", (unsigned)v, gr->kept);
+    fc_cuda_from_storage(&g->t, v, expr);
     g->local[v] = 1;
 }
 
@@ -318,10 +320,14 @@ static void held(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
 static void hold(fc_cuda_gen *g, const fc_cuda_group *gr) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         if (g->hold[v] != FC_CUDA_HOLD || !g->need[v]) continue;
-        if (g->vary[v])
-            fc_cuda_line(&g->t, "s%u%s.e[e] = v%u;", (unsigned)v, gr->kept, (unsigned)v);
-        else
+        if (!g->vary[v]) {
             g->hold[v] = 0;
+            continue;
+        }
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "s%u%s.e[e] = ", (unsigned)v, gr->kept);
+        fc_cuda_to_storage(&g->t, v);
+        fc_str_add(g->t.out, ";\n");
     }
 }
 
@@ -361,13 +367,23 @@ static bool writes(const fc_cuda_gen *g, size_t s) {
     return (g->used[g->k->stores.at[s].access] & FC_CUDA_WRITES) != 0;
 }
 
+/* Whether a store of neighbours that are not aligned changes places with other lanes first. */
+static bool turned(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
+    return gr->exchange && !gr->own && way_of(g, gr, a) == EACH &&
+           fc_class_move(g->cls, a, element_axis(g, gr)) == FC_MOVE_ONE;
+}
+
+static bool whole_vector(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
+    return way_of(g, gr, a) == WIDE || turned(g, gr, a);
+}
+
 /* Inside the loop over elements. */
 static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     for (size_t s = 0; s < g->k->stores.len; s++) {
         uint32_t a = g->k->stores.at[s].access;
         if (!writes(g, s)) continue;
         fc_cuda_indent(&g->t);
-        if (way_of(g, gr, a) == WIDE) {
+        if (whole_vector(g, gr, a)) {
             fc_str_printf(g->t.out, "y%u.e[e]", (unsigned)a);
         } else {
             if (gr->limit)
@@ -384,10 +400,51 @@ static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
 static void declare_wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     for (size_t s = 0; s < g->k->stores.len; s++) {
         uint32_t a = g->k->stores.at[s].access;
-        if (!writes(g, s) || way_of(g, gr, a) != WIDE) continue;
+        if (!writes(g, s) || !whole_vector(g, gr, a)) continue;
         fc_cuda_indent(&g->t);
         vector_type(g, gr, a);
         fc_str_printf(g->t.out, " y%u;\n", (unsigned)a);
+    }
+}
+
+void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads) {
+    unsigned bytes = 0;
+    for (size_t s = 0; s < g->k->stores.len; s++) {
+        uint32_t a = g->k->stores.at[s].access;
+        unsigned each = fc_dtypes[g->k->accesses.at[a].dtype].bytes;
+        bool point = g->k->accesses.at[a].level == FC_POINT;
+        if (point && turned(g, gr, a) && each > bytes) bytes = each;
+    }
+    if (bytes)
+        fc_cuda_line(&g->t, "__shared__ fc_vec<long long, 2, 16> turn[%u];",
+                     (threads * (unsigned)gr->n * bytes + 15) / 16);
+}
+
+/* Lane l of a team has the elements 4l ..; it stores l, team + l, ... */
+static void turned_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    unsigned team = gr->exchange, n = (unsigned)gr->n;
+    for (size_t s = 0; s < g->k->stores.len; s++) {
+        uint32_t a = g->k->stores.at[s].access;
+        if (!writes(g, s) || !turned(g, gr, a)) continue;
+        fc_cuda_line(&g->t, "{");
+        fc_cuda_line(&g->t, "%s *const mine = (%s *)turn + (threadIdx.x - lane) * %u;",
+                     storage(g, a), storage(g, a), n);
+        fc_cuda_line(&g->t, "__syncwarp();");
+        fc_cuda_indent(&g->t);
+        fc_str_add(g->t.out, "*(");
+        vector_type(g, gr, a);
+        fc_str_printf(g->t.out, " *)(mine + lane * %u) = y%u;\n", n, (unsigned)a);
+        fc_cuda_line(&g->t, "__syncwarp();");
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int e = 0; e < %u; e++) {", n);
+        fc_cuda_line(&g->t, "const int at = e * %u + lane;", team);
+        fc_cuda_indent(&g->t);
+        if (gr->limit)
+            fc_str_printf(g->t.out, "if (%s + (at - lane * %u) < %s) ", gr->number, n, gr->limit);
+        fc_str_printf(g->t.out, "a%u[o%u + (at - lane * %u)] = mine[at];\n",
+                      (unsigned)g->k->accesses.at[a].buffer, (unsigned)a, n);
+        fc_cuda_line(&g->t, "}");
+        fc_cuda_line(&g->t, "}");
     }
 }
 
@@ -437,6 +494,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
         steps(g, gr, phase);
     fc_cuda_line(&g->t, "}");
     wide_stores(g, gr);
+    turned_stores(g, gr);
     fc_cuda_line(&g->t, "}");
     memset(g->local, 0, g->code.ins.len);
 }

@@ -36,10 +36,17 @@ static void find_costs(const fc_cuda_gen *g, phases *p) {
     }
 }
 
+/* Of a value that was widened from 16 bits, those are held. */
 static void want(fc_cuda_gen *g, const phases *p, fc_val v, unsigned phase) {
     const fc_instr *i = &g->code.ins.at[v];
-    bool plain = i->dtype == FUSEC_F32 || i->dtype == FUSEC_F64;
-    if (plain && fc_is_elementwise(i->op) && p->first[v] < phase && p->cost[v] >= WORTH)
+    if (i->op == FC_OP_CVT && fc_is_half((fusec_dtype)g->code.ins.at[i->a].dtype)) {
+        v = i->a;
+        i = &g->code.ins.at[v];
+    }
+    bool plain = i->dtype == FUSEC_F32 || i->dtype == FUSEC_F64,
+         rounded = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
+    if (((plain && fc_is_elementwise(i->op)) || rounded) && i->level == FC_POINT &&
+        p->first[v] < phase && p->cost[v] >= WORTH)
         g->hold[v] = FC_CUDA_HOLD;
 }
 
@@ -85,9 +92,8 @@ fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots) {
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->hold[v])
-            fc_cuda_line(&g->t, "fc_vec<%s, %d, 16> s%u[%d];",
-                         fc_cuda_type((fusec_dtype)g->code.ins.at[v].dtype), elements, (unsigned)v,
-                         slots);
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, 8> s%u[%d];",
+                         fc_dtypes[g->code.ins.at[v].dtype].cuda, elements, (unsigned)v, slots);
 }
 
 void fc_cuda_now_held(fc_cuda_gen *g) {

@@ -43,10 +43,11 @@ static void start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* w0[0] = all lanes of the thread, pairwise in order */
+/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change nothing
+ */
 static void join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     for (int s = 1; s < n; s *= 2)
-        for (int e = 0; e < n; e += 2 * s)
+        for (int e = 0; e + s < n; e += 2 * s)
             FC_EACH_REDUCTION(g, stage, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r,
                               e + s);
 }
@@ -97,12 +98,26 @@ static void thread_group(fc_cuda_gen *g, unsigned phase) {
     fc_cuda_group_compute(g, &gr, phase);
 }
 
+/* A row of at most one group: its lanes have an element each. */
+static void thread_once(fc_cuda_gen *g, unsigned stage) {
+    fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
+    start_lanes(g, stage, g->cls->vector);
+    thread_group(g, stage);
+    join_lanes(g, stage, g->cls->vector);
+    FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(w%u[0], (long long)count);", r, r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
 static void thread_stage(fc_cuda_gen *g, unsigned stage) {
     int n = g->cls->vector;
     fc_cuda_slice(g, stage, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, stage);
     fc_cuda_line(&g->t, "{");
+    if (g->cls->variant & FC_CUDA_ONCE) {
+        thread_once(g, stage);
+        return;
+    }
     FC_EACH_REDUCTION(g, stage, "red%u s%u[32];", r, r);
     fc_cuda_line(&g->t, "unsigned int n = 0;");
     fc_cuda_line(&g->t, "for (ix c = 0; c < count; c += %d) {", FC_CHUNK);
@@ -123,16 +138,56 @@ static void thread_stage(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_line(&g->t, "}");
 }
 
-static void emit_thread(fc_cuda_gen *g) {
-    fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x * %d + (ix)threadIdx.x;", FC_CUDA_THREADS);
-    fc_cuda_line(&g->t, "if (row >= rows) return;");
-    fc_cuda_indices(g, 0, g->np, "row");
+/* What does not exist is the last row again, so that loads need no test and those that all turns
+ * share are one. */
+static void place_of_axis(fc_cuda_gen *g, unsigned axis, const char *place) {
+    unsigned extent = (unsigned)g->l.extents + axis;
+    fc_cuda_line(&g->t, "const ix at%u = %s;", axis, place);
+    fc_cuda_line(&g->t, "const ix i%u = at%u < (ix)p.w[%u] ? at%u : (ix)p.w[%u] - 1;", axis, axis,
+                 extent, axis, extent);
+}
+
+static void begin_thread_row(fc_cuda_gen *g) {
+    bool once = (g->cls->variant & FC_CUDA_ONCE) != 0;
+    int turns = fc_cuda_turns(g->cls);
+    char place[80];
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", turns);
+    if (once && g->np == 2) { /* turns go along axis 0: what moves along axis 1 only is read once */
+        fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] + %d) / %d;",
+                     (unsigned)g->l.extents + 1, FC_CUDA_THREADS - 1, FC_CUDA_THREADS);
+        fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
+        snprintf(place, sizeof place, "down * %d + turn", turns);
+        place_of_axis(g, 0, place);
+        snprintf(place, sizeof place, "((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x",
+                 FC_CUDA_THREADS);
+        place_of_axis(g, 1, place);
+        fc_cuda_line(&g->t, "const bool live = at0 == i0 && at1 == i1;");
+    } else {
+        fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %d + turn) * %d + (ix)threadIdx.x;",
+                     turns, FC_CUDA_THREADS);
+        fc_cuda_line(&g->t, "const bool live = place < rows;");
+        fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
+        fc_cuda_indices(g, 0, g->np, "row");
+    }
     fc_cuda_bases(g, g->np);
+}
+
+static void emit_thread(fc_cuda_gen *g) {
+    begin_thread_row(g);
     for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
-    if (!begin_stores(g, "true")) return;
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
-    thread_group(g, FC_CUDA_STORES);
+    if (begin_stores(g, "live")) {
+        fc_cuda_line(&g->t, "if (live) {");
+        if (g->cls->variant & FC_CUDA_ONCE) {
+            fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
+        } else {
+            fc_cuda_line(&g->t, "#pragma unroll 1");
+            fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
+        }
+        thread_group(g, FC_CUDA_STORES);
+        if (!(g->cls->variant & FC_CUDA_ONCE)) fc_cuda_line(&g->t, "}");
+        fc_cuda_line(&g->t, "}");
+    }
     fc_cuda_line(&g->t, "}");
 }
 
@@ -141,23 +196,33 @@ static void emit_thread(fc_cuda_gen *g) {
 static void team_rows(const inner *in) {
     fc_cuda_gen *g = in->g;
     unsigned rows = fc_cuda_block(in->team) / in->team;
-    const char *block = g->cls->split ? "blockIdx.y" : "blockIdx.x";
+    fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
+                 in->team < 32 ? in->team : 32);
     if (in->gang) {
+        fc_cuda_gang_place(g);
+        fc_cuda_line(&g->t, "const ix warp = part * %u + (ix)(threadIdx.x / 32);", in->warps);
+        fc_cuda_gang_rooms(g);
+        if (g->cls->variant & FC_CUDA_AHEAD) fc_cuda_gang_ahead(g, "gang");
         fc_cuda_gang_begin(g);
         fc_cuda_line(&g->t, "const bool live = true;");
         fc_cuda_line(&g->t, "const ix here = count;");
     } else {
-        fc_cuda_line(&g->t, "const ix place = (ix)%s * %u + (ix)(threadIdx.x / %u);", block, rows,
+        int turns = fc_cuda_turns(g->cls);
+        if (turns > 1) {
+            fc_cuda_line(&g->t, "#pragma unroll");
+            fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", turns);
+        }
+        if (turns > 1)
+            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.x * %d + turn;", turns);
+        else
+            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.%c;", g->cls->split ? 'y' : 'x');
+        fc_cuda_line(&g->t, "const ix place = block * %u + (ix)(threadIdx.x / %u);", rows,
                      in->team);
         fc_cuda_line(&g->t, "const bool live = place < rows;");
         fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
         fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
     }
-    fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
-                 in->team < 32 ? in->team : 32);
-    if (in->gang)
-        fc_cuda_line(&g->t, "const ix warp = part * %u + (ix)(threadIdx.x / 32);", in->warps);
-    else if (in->warps > 1)
+    if (in->warps > 1 && !in->gang)
         fc_cuda_line(&g->t, "const int warp = (int)(threadIdx.x %% %u / 32);", in->team);
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
@@ -264,9 +329,17 @@ static void one_keep(const inner *in) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
     fc_cuda_group_declare(g, &in->quad, in->its, true);
+    if (in->gang && (g->cls->variant & FC_CUDA_AHEAD)) fc_cuda_line(&g->t, "fc_copied();");
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        if (!in->gang || !fc_cuda_gang_room(g, a)) continue;
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) q%u[u] = r%u[u * %u];", in->its,
+                     (unsigned)a, (unsigned)a, in->team);
+        g->used[a] = 0;
+    }
     fc_cuda_group quad = in->quad;
     quad.limit = "here";
-    load_batch(in, in->its, "u", &quad, true);
+    if (any_load(g, true)) load_batch(in, in->its, "u", &quad, true);
 }
 
 /* Whether all elements of this warp exist; the same in all its threads, which exchange values. */
@@ -276,7 +349,7 @@ static void declare_whole(const inner *in) {
     if (in->warps > 1)
         fc_cuda_line(t, "const bool whole = (warp + 1) * %d <= here;", elements);
     else
-        fc_cuda_line(t, "const bool whole = ((ix)blockIdx.x + 1) * %u <= rows && %d <= count;",
+        fc_cuda_line(t, "const bool whole = (block + 1) * %u <= rows && %d <= count;",
                      fc_cuda_block(in->team) / in->team, elements);
 }
 
@@ -300,10 +373,7 @@ static void one_stage(const inner *in, unsigned stage) {
     if (both) fc_cuda_line(&g->t, "}");
     fc_cuda_now_held(g);
     join_warps(in, stage, "m");
-    if (in->gang && stage == 0) {
-        fc_cuda_line(&g->t, "const ix first = part * %u;", in->warps * FC_CHUNK);
-        fc_cuda_gang_ahead(g, "first", in->warps * FC_CHUNK);
-    }
+    if (in->gang && stage == 0) fc_cuda_gang_ahead(g, "row + gangs");
     join_parts(in, stage);
     finish(g, stage);
     fc_cuda_line(&g->t, "}");
@@ -311,6 +381,7 @@ static void one_stage(const inner *in, unsigned stage) {
 
 static void emit_one(inner *in) {
     fc_cuda_gen *g = in->g;
+    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
     team_rows(in);
     in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
@@ -320,6 +391,7 @@ static void emit_one(inner *in) {
     if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
         one_pass(in, FC_CUDA_STORES, "here");
     if (in->gang) fc_cuda_gang_end(g);
+    if (fc_cuda_turns(g->cls) > 1) fc_cuda_line(&g->t, "}");
 }
 
 /* ---- spans of chunks ------------------------------------------------------------------------ */
@@ -418,6 +490,7 @@ static void loop_stage(const inner *in, unsigned stage) {
 
 static void emit_loop(inner *in) {
     fc_cuda_gen *g = in->g;
+    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
     team_rows(in);
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
     const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
@@ -455,7 +528,8 @@ void fc_cuda_emit_inner(fc_cuda_gen *g) {
                               .number = "k",
                               .slot = "[u]",
                               .kept = "[u]",
-                              .lanes = true};
+                              .lanes = true,
+                              .exchange = in.team < 32 ? in.team : 32};
     if (variant == FC_CUDA_ONE)
         emit_one(&in);
     else

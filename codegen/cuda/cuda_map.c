@@ -9,24 +9,43 @@
 
 #include "codegen/cuda/cuda.h"
 
-/* Neighbours: i0.. of this thread, the last one pointing at its first element. */
-static void neighbours(fc_cuda_gen *g) {
+/* i0.. of vector t, the last one pointing at its first element; opens an `if` for what exists. */
+static void begin_vector(fc_cuda_gen *g, int turns) {
     unsigned last = g->np - 1u, v = g->cls->vector;
-    char number[16];
-    fc_cuda_line(&g->t, "const ix t = (ix)blockIdx.x * %d + (ix)threadIdx.x;", FC_CUDA_MAP_THREADS);
-    fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
+    if (turns > 1) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", turns);
+        fc_cuda_line(&g->t, "const ix t = ((ix)blockIdx.x * %d + u) * %d + (ix)threadIdx.x;", turns,
+                     FC_CUDA_MAP_THREADS);
+    } else {
+        fc_cuda_line(&g->t, "const ix t = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+                     FC_CUDA_MAP_THREADS);
+    }
     if (g->np == 1) {
         fc_cuda_line(&g->t, "const ix i0 = t * %u;", v);
-        fc_cuda_line(&g->t, "if (i0 >= inner) return;");
+        fc_cuda_line(&g->t, turns > 1 ? "if (i0 < inner) {" : "if (i0 >= inner) return;");
     } else {
-        fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
         fc_cuda_line(&g->t, "const ix outer = fc_quotient(t, pieces);");
-        fc_cuda_line(&g->t, "if (outer * inner >= rows) return;");
+        fc_cuda_line(&g->t, turns > 1 ? "if (outer * inner < rows) {"
+                                      : "if (outer * inner >= rows) return;");
         fc_cuda_line(&g->t, "const ix i%u = (t - outer * pieces) * %u;", last, v);
         fc_cuda_indices(g, 0, last, "outer");
     }
-    snprintf(number, sizeof number, "i%u", last);
     fc_cuda_bases(g, last);
+}
+
+static void end_vector(fc_cuda_gen *g, int turns) {
+    if (turns == 1) return;
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+}
+
+/* Vectors of neighbours; all loads of a thread go before the first use. */
+static void neighbours(fc_cuda_gen *g) {
+    unsigned last = g->np - 1u, v = g->cls->vector;
+    int turns = fc_cuda_turns(g->cls);
+    char number[16];
+    snprintf(number, sizeof number, "i%u", last);
     fc_cuda_group gr = {.n = (int)v,
                         .step = 1,
                         .first = last,
@@ -34,11 +53,19 @@ static void neighbours(fc_cuda_gen *g) {
                         .wide = true,
                         .number = number,
                         .limit = "inner",
-                        .slot = ""};
+                        .slot = turns > 1 ? "[u]" : ""};
+    fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
+    if (g->np > 1) fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
     fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
-    fc_cuda_group_declare(g, &gr, 0, false);
+    fc_cuda_group_declare(g, &gr, turns > 1 ? turns : 0, false);
+    begin_vector(g, turns);
     fc_cuda_group_load(g, &gr, false);
+    if (turns > 1) {
+        end_vector(g, turns);
+        begin_vector(g, turns);
+    }
     fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+    end_vector(g, turns);
 }
 
 static void spaced(fc_cuda_gen *g) {

@@ -136,6 +136,32 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
     return v;
 }
 
+/* Whether most of what a thread does is not the wait for its loads: it has several functions to
+ * compute, or nothing that it reads is as large as what it writes. Then it takes several vectors,
+ * so that loads are on the way while others compute, and blocks are not too short to be worth their
+ * start. */
+static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          const fc_class *cls, unsigned v) {
+    uint32_t ops, heavy;
+    bool streams = false;
+    unsigned turns = 1;
+    fc_kernel_cost(k, &ops, &heavy);
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        bool all = is_memory(k, a);
+        for (size_t s = 0; s < k->stores.len; s++)
+            if (k->stores.at[s].access == a) all = false;
+        for (uint32_t x = 0; x < n->np; x++)
+            if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
+        streams |= all;
+    }
+    if (heavy >= 2) turns = 2;
+    if (!streams) turns = 4;
+    while (turns > 1 && (fc_cuda_unroll(k, (int)turns, (int)v) < (int)turns ||
+                         n->rows / v / turns < (int64_t)m->sm_count * m->max_threads_per_sm))
+        turns /= 2;
+    return turns;
+}
+
 static void map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                          fc_class *cls, fc_launch *l) {
     unsigned v = map_vector(k, n, cls, align);
@@ -144,6 +170,8 @@ static void map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest 
     cls->aligned = v > 1;
     if (v > 1) {
         items = n->rows / n->extent[n->np - 1] * ceil_div(n->extent[n->np - 1], v);
+        cls->turns = (uint8_t)map_turns(m, k, n, cls, v);
+        items = ceil_div(items, cls->turns);
     } else { /* several elements a thread, as long as there are threads for everybody */
         uint32_t ops, heavy;
         fc_kernel_cost(k, &ops, &heavy);
@@ -181,26 +209,50 @@ static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launc
     l->grid[0] = (uint64_t)ceil_div(n->rows, block / team);
 }
 
-static void thread_schedule(const fc_nest *n, const fc_kernel *k, uint32_t align, fc_class *cls,
-                            fc_launch *l) {
+/* Short rows: several for each team, so that more than one load of a thread is under way. */
+static void take_turns(const fc_machine *m, const fc_kernel *k, int per, int most, fc_class *cls,
+                       fc_launch *l) {
+    int turns = fc_cuda_unroll(k, most, per);
+    while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * 16) turns /= 2;
+    cls->turns = (uint8_t)turns;
+    l->grid[0] = (uint64_t)ceil_div((int64_t)l->grid[0], turns);
+}
+
+static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kernel *k,
+                            uint32_t align, fc_class *cls, fc_launch *l) {
     int64_t v = pow2_up(n->count < 8 ? n->count : 8);
     uint32_t axis = n->np + n->nr - 1;
     v = fc_cuda_unroll(k, (int)v, 1);
+    if (n->count > 0 && n->count <= v) v = n->count; /* FC_CUDA_ONCE: the lanes that exist */
     cls->variant = (uint8_t)(FC_CUDA_THREAD + (n->count % v ? 0 : FC_CUDA_WHOLE));
     cls->vector = (uint8_t)v;
-    cls->aligned =
-        n->extent[axis] % v == 0 && fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
+    cls->aligned = (v & (v - 1)) == 0 && n->extent[axis] % v == 0 &&
+                   fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)ceil_div(n->rows, FC_CUDA_THREADS);
+    if (n->count != v) return;
+    cls->variant |= FC_CUDA_ONCE;
+    if (n->np == 2) {
+        int turns = fc_cuda_unroll(k, 8, (int)v);
+        while (turns > 1 && n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * 16)
+            turns /= 2;
+        cls->turns = (uint8_t)turns;
+        l->grid[0] =
+            (uint64_t)(ceil_div(n->extent[1], FC_CUDA_THREADS) * ceil_div(n->extent[0], turns));
+    } else {
+        take_turns(m, k, (int)v, 4, cls, l);
+    }
 }
 
-enum { SPLIT_WARPS = 8, SPLIT_BLOCKS_PER_SM = 8 };
+/* The last block of a row reads all partials: fewer spans where each has many components. */
+enum { SPLIT_WARPS = 8, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
 
 /* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
 static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
     int64_t chunks = ceil_div(n->count, FC_CHUNK),
             blocks = (int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM;
+    if (fc_cuda_components(k) > SPLIT_COMPONENTS) blocks /= 2;
     if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32)
         return false;
     int64_t span = SPLIT_WARPS;
@@ -222,6 +274,7 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
  */
 
 enum { GANG_MOST = 512, GANG_LEAST = 256 }; /* threads of a block */
+enum { GANG_SHARED = 4096 };                /* what it needs for exchanges and the driver */
 
 /* A thread that keeps at most 32 registers' worth of a row gets along with 64 registers, so that
  * 1024 threads run on an SM with its 65536 registers; else it gets 128. */
@@ -256,8 +309,19 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           const uint8_t *cached, fc_class *cls, fc_launch *l) {
     int64_t blocks = n->rows * ceil_div(ceil_div(n->count, FC_CHUNK), GANG_MOST / 32);
-    unsigned team = blocks < m->sm_count ? GANG_LEAST : GANG_MOST;
-    return gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l);
+    unsigned team = blocks < m->sm_count ? GANG_LEAST : GANG_MOST, bytes = 0;
+    if (!gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l)) return false;
+    bool whole = cls->aligned && n->nr == 1 && (cls->variant & FC_CUDA_WHOLE);
+    for (uint32_t a = 0; a < k->accesses.len; a++) {
+        if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32 * team;
+        if (cached[a] && bytes_of(k, a) > 4) whole = false; /* 16 bytes are copied at once */
+    }
+    unsigned most = (unsigned)m->shared_per_block / (fc_cuda_gang_threads(k, cached) / team);
+    if (n->rows * l->spans > (int64_t)l->grid[0] && whole && bytes + GANG_SHARED <= most) {
+        cls->variant |= FC_CUDA_AHEAD;
+        l->shared_bytes = bytes;
+    }
+    return true;
 }
 
 /* Rows that a gang can't keep either, if there are fewer of them than would fill the machine: its
@@ -290,7 +354,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     int64_t chunks = ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
     uint32_t axis = n->np + n->nr - 1;
     if (n->count <= 8 || (n->rows >= 4096 && rows_are_neighbours(k, n, cls))) {
-        thread_schedule(n, k, align, cls, l);
+        thread_schedule(m, n, k, align, cls, l);
         return FUSEC_OK;
     }
     cls->vector = 4;
@@ -321,6 +385,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
         if (chunks <= 1 || (several && all)) {
             grid_of_rows(n, cls, team, l);
+            if (its <= 2) take_turns(m, k, 4 * (int)its, 4 / (int)its, cls, l);
             return FUSEC_OK;
         }
     }

@@ -194,12 +194,19 @@ template <typename T, typename F> T bits(F from) {
 static inline void __syncthreads() {
     fc_emu::wait(fc_emu::AT_BLOCK);
 }
+static inline void __syncwarp() {
+    fc_emu::wait(fc_emu::AT_WARP);
+}
 static inline void __threadfence() {}
 static inline unsigned atomicAdd(unsigned *p, unsigned v) {
     return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
 #define FC_PAUSE() std::this_thread::yield()
 static inline void fc_ahead(const void *) {}
+template <int N> static void fc_copy(void *to, const void *from) {
+    memcpy(to, from, N);
+}
+static inline void fc_copied() {}
 template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
     return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
 }
