@@ -49,6 +49,13 @@ typedef struct fc_target {
      * Equal kernels and classes give equal text (up to the name). */
     fusec_status (*emit)(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                          const char *name, fc_str *out, fc_error *e);
+    /* For code that needs more registers than there are: `registers` and `spill_bytes` are what the
+     * compiler gave a thread of *cls. Puts a class that needs fewer, and its launch, in their
+     * places; false: there is none, the code stays. Each class it gives must be smaller than the
+     * one before. NULL: never. */
+    bool (*smaller)(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                    uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
+                    fc_launch *launch);
 } fc_target;
 
 extern const fc_target fc_cuda_target, fc_llvm_target, fc_interp_target;

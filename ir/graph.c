@@ -389,26 +389,3 @@ void fc_graph_print(const fc_graph *g, fc_str *out) {
         fc_str_printf(out, "output %s = %%%u\n", g->outputs.at[i].name, g->outputs.at[i].node);
 }
 
-/* Names of inputs and symbols do not count; ids do, which interning makes canonical for a graph
- * that is built in the same order. */
-uint64_t fc_graph_hash(const fc_graph *g) {
-    uint64_t h = fc_mix(g->nodes.len, g->outputs.len);
-    for (size_t i = 0; i < g->dims.forms.len; i++) {
-        const fc_form *f = &g->dims.forms.at[i];
-        h = fc_mix(h, (uint64_t)f->c);
-        for (uint32_t t = 0; t < f->nterms; t++)
-            h = fc_mix(fc_mix(h, f->terms[t].sym), (uint64_t)f->terms[t].coef);
-    }
-    for (size_t i = 0; i < g->dims.syms.len; i++) {
-        const fc_sym *s = &g->dims.syms.at[i];
-        h = fc_mix(h, s->kind == FC_SYM_NAMED ? i : fc_mix(s->kind, fc_mix(s->a, s->b)));
-    }
-    for (size_t i = 0; i < g->lists.len; i++)
-        h = fc_mix(h, list_hash(fc_list_at(g, (fc_list)i), fc_list_len(g, (fc_list)i)));
-    for (fc_node n = 0; n < g->nodes.len; n++) {
-        node_words w = words_of(fc_at(g, n));
-        h = fc_mix(h, node_hash(&w));
-    }
-    for (size_t i = 0; i < g->outputs.len; i++) h = fc_mix(h, g->outputs.at[i].node);
-    return h;
-}

@@ -101,6 +101,11 @@ static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
+static void set_spans(fc_bound_step *s) {
+    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
+    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+}
+
 static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e) {
     const fc_kernel *k = &p->plan->steps.at[i]->kernel;
     fc_bound_step *s = &b->steps[i];
@@ -116,20 +121,58 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e)
     fc_device *d = p->device;
     FC_TRY(
         d->target->schedule(&d->machine, k, &s->nest, b->align, &b->arena, &s->cls, &s->launch, e));
-    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
-    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+    set_spans(s);
     return FUSEC_OK;
 }
 
-static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
+/* The code of all steps that have none, made together. */
+static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
+    size_t n = 0;
+    fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len + 1) * sizeof *w);
+    if (!w) return fc_oom(e);
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         fc_bound_step *s = &b->steps[i];
         const fc_step *st = p->plan->steps.at[i];
         if (s->nest.empty || s->variant) continue;
-        char label[FC_CACHE_LABEL]; /* "softmax k0: max1, sum5, out" */
-        snprintf(label, sizeof label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i, st->what);
-        FC_TRY(fc_kcache_get(p->ctx, p->device, p->mode, &st->kernel, &s->cls, label, &s->variant,
-                             &p->compiles, e));
+        w[n] = (fc_wanted){.kernel = &st->kernel, .cls = &s->cls, .out = &s->variant};
+        /* "softmax k0: max1, sum5, out" */
+        snprintf(w[n].label, sizeof w[n].label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i,
+                 st->what);
+        n++;
+    }
+    fusec_status s = fc_kcache_get(p->ctx, p->device, p->mode, w, n, &p->compiles, e);
+    fc_free(p->alloc, w);
+    return s;
+}
+
+/* Asks the target for smaller code in place of what spilled registers; *found when there is some
+ * to get. */
+static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e) {
+    const fc_device *d = p->device;
+    *found = false;
+    for (size_t i = 0; d->target->smaller && i < p->plan->steps.len; i++) {
+        fc_bound_step *s = &b->steps[i];
+        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
+        if (!s->variant || !s->variant->facts.spill_bytes) continue;
+        if (!d->target->smaller(&d->machine, k, &s->nest, b->align, s->variant->facts.registers,
+                                s->variant->facts.spill_bytes, &b->arena, &s->cls, &s->launch))
+            continue;
+        set_spans(s);
+        fc_kcache_release(p->ctx, s->variant);
+        s->variant = NULL;
+        *found = true;
+    }
+    return *found ? place(p, b, e) : FUSEC_OK;
+}
+
+enum { MAX_SHRINK = 3 };
+
+static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
+    bool smaller = true;
+    for (int tries = 0; smaller; tries++) {
+        FC_TRY(get_code(p, b, e));
+        smaller = false;
+        if (tries < MAX_SHRINK) FC_TRY(shrink(p, b, &smaller, e));
     }
     b->loaded = true;
     return FUSEC_OK;

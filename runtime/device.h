@@ -27,6 +27,12 @@ typedef struct fc_prepared {
     bool changed; /* the block is another one than at the last graph_run */
 } fc_prepared;
 
+/* What compiled code takes, a thread; 0 = none, or not known. */
+typedef struct fc_code_facts {
+    uint32_t registers;
+    uint32_t spill_bytes; /* local memory: spilled registers and arrays that are indexed */
+} fc_code_facts;
+
 typedef struct fc_device_ops {
     /* Memory is at least 256-byte (cuda) or 64-byte (host) aligned. Freeing is ordered after the
      * work given to `s` before. bytes 0 gives NULL. */
@@ -46,7 +52,11 @@ typedef struct fc_device_ops {
                             fc_error *e);
     fusec_status (*load)(fc_device *d, const fc_kernel *k, const fc_class *c, const char *name,
                          const fc_bytes *binary, void **code, fc_error *e);
+    /* Another kernel of the same binary as `code`. Where kernels_together is set. */
+    fusec_status (*load_more)(fc_device *d, void *code, const char *name, void **out, fc_error *e);
     void (*unload)(fc_device *d, void *code);
+    /* What the compiler made of it; NULL: nothing is known. */
+    void (*facts)(fc_device *d, void *code, fc_code_facts *out);
     fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e);
     fusec_status (*launch_all)(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
@@ -73,6 +83,7 @@ struct fc_device {
     fc_device_kind kind;
     int ordinal;
     bool host_memory;
+    bool kernels_together; /* several kernels are compiled as one text, and so are one binary */
     const fc_alloc *alloc;
     char name[80];    /* "cuda:0", "cpu", "interp" */
     char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */

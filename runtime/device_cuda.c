@@ -9,6 +9,7 @@
 #include "runtime/device.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct cuda_device {
     fc_device base;
@@ -23,8 +24,14 @@ typedef struct cuda_device {
     fc_nvrtc_kind kind;
 } cuda_device;
 
+/* The code of one or several kernels. */
+typedef struct cuda_module {
+    fc_cu_module at;
+    atomic_int users;
+} cuda_module;
+
 typedef struct cuda_code {
-    fc_cu_module module;
+    cuda_module *module;
     fc_cu_function function;
     _Atomic uint32_t shared; /* dynamic shared memory allowed so far */
 } cuda_code;
@@ -171,42 +178,81 @@ static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_by
     return fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
 }
 
-static void unload(fc_device *d, void *code) {
-    cuda_device *c = (cuda_device *)d;
-    cuda_code *x = code;
-    if (!x) return;
+static void drop_module(cuda_device *c, cuda_module *m) {
+    if (!m || atomic_fetch_sub(&m->users, 1) != 1) return;
     if (c->cuda && !enter(c, NULL)) {
-        fc_cuda_unload(c->cuda, x->module);
+        fc_cuda_unload(c->cuda, m->at);
         leave(c);
     }
+    fc_free(c->base.alloc, m);
+}
+
+static void unload(fc_device *d, void *code) {
+    cuda_code *x = code;
+    if (!x) return;
+    drop_module((cuda_device *)d, x->module);
     fc_free(d->alloc, x);
+}
+
+/* A kernel of module `m`, which gets one more user. */
+static fusec_status function_of(cuda_device *c, cuda_module *m, const char *name, void **code,
+                                fc_error *e) {
+    cuda_code *x = fc_calloc(c->base.alloc, 1, sizeof *x);
+    if (!x) return fc_oom(e);
+    fusec_status s = FUSEC_OK;
+    if (c->cuda) { /* offline: compiled is all there is */
+        s = enter(c, e);
+        if (!s) {
+            s = fc_cuda_function(c->cuda, m->at, name, &x->function, e);
+            leave(c);
+        }
+    }
+    if (s) {
+        fc_free(c->base.alloc, x);
+        return s;
+    }
+    atomic_fetch_add(&m->users, 1);
+    x->module = m;
+    *code = x;
+    return FUSEC_OK;
 }
 
 static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, const char *name,
                          const fc_bytes *binary, void **code, fc_error *e) {
     (void)k, (void)cls;
     cuda_device *c = (cuda_device *)d;
-    cuda_code *x = fc_calloc(d->alloc, 1, sizeof *x);
-    if (!x) return fc_oom(e);
-    if (!c->cuda) { /* offline: compiled is all there is */
-        *code = x;
-        return FUSEC_OK;
-    }
-    fusec_status s = enter(c, e);
-    if (!s) {
-        s = fc_cuda_load(c->cuda, binary->data, &x->module, NULL, e);
+    cuda_module *m = fc_calloc(d->alloc, 1, sizeof *m);
+    if (!m) return fc_oom(e);
+    atomic_init(&m->users, 1);
+    fusec_status s = FUSEC_OK;
+    if (c->cuda) {
+        s = enter(c, e);
         if (!s) {
-            s = fc_cuda_function(c->cuda, x->module, name, &x->function, e);
-            if (s) fc_cuda_unload(c->cuda, x->module);
+            s = fc_cuda_load(c->cuda, binary->data, &m->at, NULL, e);
+            leave(c);
         }
-        leave(c);
     }
-    if (s) {
-        fc_free(d->alloc, x);
-        return s;
+    if (!s) s = function_of(c, m, name, code, e);
+    if (m->at || !c->cuda || !s)
+        drop_module(c, m);
+    else
+        fc_free(d->alloc, m);
+    return s;
+}
+
+static fusec_status load_more(fc_device *d, void *code, const char *name, void **out, fc_error *e) {
+    return function_of((cuda_device *)d, ((cuda_code *)code)->module, name, out, e);
+}
+
+static void facts(fc_device *d, void *code, fc_code_facts *out) {
+    cuda_device *c = (cuda_device *)d;
+    fc_cuda_func_info info = {0};
+    if (!c->cuda || enter(c, NULL)) return;
+    if (!fc_cuda_func_info_get(c->cuda, ((cuda_code *)code)->function, &info, NULL)) {
+        out->registers = (uint32_t)info.registers;
+        out->spill_bytes = (uint32_t)info.local_bytes;
     }
-    *code = x;
-    return FUSEC_OK;
+    leave(c);
 }
 
 /* More than 48 KiB of shared memory must be asked for; it rises only, whoever launches beside this.
@@ -366,7 +412,9 @@ static const fc_device_ops ops = {
     .salt = salt,
     .compile = compile,
     .load = load,
+    .load_more = load_more,
     .unload = unload,
+    .facts = facts,
     .launch = launch,
     .launch_all = launch_all,
     .graph_make = graph_make,
@@ -409,6 +457,7 @@ static cuda_device *make(const fc_alloc *a, int cc) {
     c->base.target = &fc_cuda_target;
     c->base.machine.target = FC_TARGET_CUDA;
     c->base.kind = FC_DEV_CUDA;
+    c->base.kernels_together = true;
     return c;
 }
 

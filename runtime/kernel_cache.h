@@ -12,14 +12,20 @@ struct fc_variant {
     uint32_t refs; /* programs that hold it */
     uint64_t used; /* for eviction of what nobody holds */
     bool from_disk;
+    fc_code_facts facts;
 };
 
-/* The loaded code for this kernel and class; the caller gives it back with fc_kcache_release.
- * *compiles is counted up if it had to be compiled; `label` is what the disk cache then shows for
- * it.
- */
-fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_kernel *k,
-                           const fc_class *cls, const char *label, fc_variant **out,
+typedef struct fc_wanted {
+    const fc_kernel *kernel;
+    const fc_class *cls;
+    fc_variant **out;           /* NULL when it is called */
+    char label[FC_CACHE_LABEL]; /* what the disk cache shows for it */
+} fc_wanted;
+
+/* The loaded code of all kernels of a plan; the caller gives it back with fc_kcache_release, also
+ * what was there before a failure. What must be compiled is compiled together. *compiles is counted
+ * up by the number of kernels compiled. */
+fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
                            uint64_t *compiles, fc_error *e);
 void fc_kcache_release(fc_context *c, fc_variant *v);
 void fc_kcache_free(fc_context *c); /* with the context */

@@ -90,6 +90,8 @@ typedef struct fc_step_report {
     int64_t bytes_read, bytes_written, bytes_floor; /* floor: distinct bytes of its arrays */
     uint32_t ops;
     double predicted; /* seconds; 0: unknown, or there is nothing to do */
+    bool compiled;       /* the code is loaded: what follows was read back from it */
+    fc_code_facts facts; /* all 0 where the device does not tell */
 } fc_step_report;
 
 /* Seconds of a kernel that moves so many bytes, when memory is what it waits for: the bytes at 88 %

@@ -81,6 +81,10 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         out[i].step = (uint32_t)i;
         out[i].schedule = schedules[st->kernel.schedule];
         out[i].ops = st->ops;
+        if (b->steps[i].variant) {
+            out[i].compiled = true;
+            out[i].facts = b->steps[i].variant->facts;
+        }
         fc_str_init(&cls, p->alloc);
         if (!b->steps[i].nest.empty) fc_class_print(&b->steps[i].cls, &cls);
         size_t n = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;

@@ -570,4 +570,5 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     return s;
 }
 
-const fc_target fc_cuda_target = {FC_TARGET_CUDA, fc_cuda_schedule, fc_cuda_emit};
+const fc_target fc_cuda_target = {
+    .kind = FC_TARGET_CUDA, .schedule = fc_cuda_schedule, .emit = fc_cuda_emit};

@@ -56,6 +56,8 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
     json_int(out, "bytes_floor", known, k->report.bytes_floor);
     json_int(out, "ops", true, st->ops);
     json_int(out, "elements", known, k->elements);
+    json_int(out, "registers", k->report.facts.registers != 0, k->report.facts.registers);
+    json_int(out, "spill_bytes", k->report.facts.registers != 0, k->report.facts.spill_bytes);
     fc_str_add(out, ",\"shape_class\":");
     if (known)
         fc_json_text(out, k->report.cls);

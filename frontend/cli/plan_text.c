@@ -148,6 +148,16 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
     }
 }
 
+/* Kernels with more values than registers: they go through memory. */
+static void spill_lines(const fc_plan_view *v, fc_str *out) {
+    for (uint32_t i = 0; i < v->count; i++) {
+        const fc_code_facts *f = &v->kernels[i].report.facts;
+        if (f->spill_bytes)
+            fc_str_printf(out, "spills    k%u: %u registers and %u bytes of memory a thread\n", i,
+                          f->registers, f->spill_bytes);
+    }
+}
+
 static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     char bytes[32], us[32];
     int64_t ours = v->traffic, theirs = u->traffic;
@@ -179,6 +189,7 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     if (!v->bytes && v->count) fc_str_add(out, "* operations per element\n");
     fc_str_char(out, '\n');
     stored_lines(v, out);
+    spill_lines(v, out);
     unfused_line(v, u, out);
 }
 
