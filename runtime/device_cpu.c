@@ -2,7 +2,6 @@
  * from the disk cache runs without it. */
 #include <sys/stat.h>
 
-#include "codegen/cpuinfo.h"
 #include "codegen/llvm/kernel_symbols.h"
 #include "codegen/llvm/llvm_compile.h"
 #include "codegen/llvm/objload.h"
@@ -13,7 +12,6 @@ typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);
 
 typedef struct cpu_device {
     fc_host_device host;
-    fc_cpuinfo cpu;
     char llvm_path[512]; /* what fc_llvm_open will load */
     long long llvm_size; /* of that file: an update behind the same name differs in it */
     pthread_mutex_t lock;
@@ -31,7 +29,7 @@ static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .le
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     const cpu_device *c = (const cpu_device *)d;
     fc_str_printf(out, "cpu %s llvm %s %lld passes %d level %d vector %d for %s mode %u",
-                  c->cpu.key, c->llvm_path, c->llvm_size, (int)compile_options.passes,
+                  c->host.cpu.key, c->llvm_path, c->llvm_size, (int)compile_options.passes,
                   compile_options.level, d->machine.vector_bytes,
                   d->machine.cpu ? d->machine.cpu : "host", mode);
 }
@@ -161,7 +159,6 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out,
         fc_free(a, c);
         return s;
     }
-    fc_cpuinfo_get(&c->cpu);
     memcpy(c->llvm_path, path, sizeof path);
     struct stat st;
     if (!stat(path, &st)) c->llvm_size = (long long)st.st_size;

@@ -9,6 +9,7 @@
 #include "runtime/device.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <stdatomic.h>
 
 typedef struct cuda_device {
@@ -19,6 +20,9 @@ typedef struct cuda_device {
     fc_cu_stream stream;
     pthread_mutex_t lock; /* nvrtc */
     fc_nvrtc *nvrtc;
+    char nvrtc_path[512]; /* what will be loaded; "" when only the linker knows */
+    long long nvrtc_size; /* of that file: an update behind the same name differs in it */
+    bool searched;
     int cc;
     char arch[16];
     fc_nvrtc_kind kind;
@@ -158,16 +162,30 @@ static fc_nvrtc_options options_of(const cuda_device *c, uint32_t mode) {
         .arch = c->arch, .kind = c->kind, .fmad = (mode & 1) != 0 /* FC_MODE_CONTRACT */};
 }
 
-/* Opening NVRTC takes milliseconds; its version is part of the key, so it is opened here. */
+/* The library's file stands for its version, so that what is on disk runs without NVRTC: loading it
+ * takes 6 ms, and half a second when it is not in memory. */
+static bool find_nvrtc(cuda_device *c) {
+    pthread_mutex_lock(&c->lock);
+    if (!c->nvrtc_path[0] && !c->searched) {
+        struct stat st;
+        c->searched = true;
+        if (!fc_nvrtc_find(c->nvrtc_path, sizeof c->nvrtc_path)) c->nvrtc_path[0] = 0;
+        if (c->nvrtc_path[0] && !stat(c->nvrtc_path, &st)) c->nvrtc_size = (long long)st.st_size;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return c->nvrtc_path[0] != 0;
+}
+
+/* Which architecture is taken follows from the device's and from the library. */
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     cuda_device *c = (cuda_device *)d;
-    if (need_nvrtc(c, NULL)) {
-        fc_str_printf(out, "cuda sm_%d without nvrtc mode %u", c->cc, mode);
-        return;
-    }
-    fc_nvrtc_options o = options_of(c, mode);
-    fc_str_printf(out, "cuda mode %u ", mode);
-    fc_nvrtc_describe(c->nvrtc, &o, out);
+    fc_nvrtc_options o = {.arch = "sm_0", .kind = FC_NVRTC_CUBIN, .fmad = (mode & 1) != 0};
+    fc_str_printf(out, "cuda sm_%d mode %u ", c->cc, mode);
+    if (find_nvrtc(c))
+        fc_str_printf(out, "nvrtc %s %lld", c->nvrtc_path, c->nvrtc_size);
+    else if (!need_nvrtc(c, NULL))
+        fc_str_printf(out, "nvrtc %d.%d", c->nvrtc->major, c->nvrtc->minor);
+    fc_nvrtc_describe(&o, out);
 }
 
 static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
@@ -441,7 +459,8 @@ static void close_device(fc_device *d) {
     fc_free(d->alloc, c);
 }
 static fusec_status ready(fc_device *d, fc_error *e) {
-    return need_nvrtc((cuda_device *)d, e);
+    cuda_device *c = (cuda_device *)d;
+    return find_nvrtc(c) ? FUSEC_OK : need_nvrtc(c, e);
 }
 static const struct fc_device_hooks hooks = {
     .close = close_device, .memory = memory, .ready = ready};

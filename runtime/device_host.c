@@ -5,24 +5,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/cpuinfo.h"
-
 fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_error *e) {
-    fc_cpuinfo cpu;
-    fc_cpuinfo_get(&cpu);
+    fc_cpuinfo_get(&h->cpu);
     h->base.alloc = a;
     h->base.host_memory = true;
-    h->base.machine.vector_bytes = cpu.vector_bytes;
-    h->base.machine.cache = cpu.cache;
-    h->base.machine.threads = threads > 0 ? threads : cpu.cores;
+    h->base.machine.vector_bytes = h->cpu.vector_bytes;
+    h->base.machine.cache = h->cpu.cache;
+    h->base.machine.threads = threads > 0 ? threads : h->cpu.cores;
     h->pool = fc_pool_create(a, h->base.machine.threads);
     if (!h->pool) return fc_oom(e);
     fc_hostmem_init(&h->memory, a, (size_t)1 << 30);
     fc_str s;
     fc_str_init(&s, a);
-    fc_str_printf(&s, "%s, %d thread%s, ", cpu.name, h->base.machine.threads,
+    fc_str_printf(&s, "%s, %d thread%s, ", h->cpu.name, h->base.machine.threads,
                   h->base.machine.threads == 1 ? "" : "s");
-    fc_cpuinfo_features(&cpu, &s);
+    fc_cpuinfo_features(&h->cpu, &s);
     size_t n = s.len < sizeof h->base.text - 1 ? s.len : sizeof h->base.text - 1;
     memcpy(h->base.text, s.data, n);
     h->base.text[n] = 0;

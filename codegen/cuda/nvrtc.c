@@ -32,12 +32,33 @@ static void chosen_dirs(fc_dyndirs *d) {
     fc_dyndirs_add(d, fc_env("CUDA_PATH"), "/lib64");
 }
 
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#endif
+
+/* What the dynamic linker would look at first. */
+static void add_linker_path(fc_dyndirs *d) {
+    const char *p = fc_env("LD_LIBRARY_PATH");
+    for (size_t n; p && *p; p += n + (p[n] != 0)) {
+        char one[256];
+        n = strcspn(p, ":;");
+        if (!n || n >= sizeof one) continue;
+        memcpy(one, p, n);
+        one[n] = 0;
+        fc_dyndirs_add(d, one, "");
+    }
+}
+
+/* The linker's own search comes last, so that fc_nvrtc_find knows what will be loaded. */
 static void usual_dirs(fc_dyndirs *d) {
     fc_dyndirs_init(d);
-    fc_dyndirs_add(d, "", "");
+    add_linker_path(d);
     fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
     fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
     fc_dyndirs_add(d, "/opt/cuda", "/lib64");
+    fc_dyndirs_add(d, "/usr/lib/" MULTIARCH, "");
     add_python(d, fc_env("VIRTUAL_ENV"));
     fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
     add_python(d, fc_env("CONDA_PREFIX"));
@@ -47,6 +68,7 @@ static void usual_dirs(fc_dyndirs *d) {
     add_python(d, "/usr");
     add_python(d, "/opt/*/.venv");
     add_python(d, "/opt/*");
+    fc_dyndirs_add(d, "", "");
 }
 
 static int by_number(const void *a, const void *b) {
@@ -76,6 +98,27 @@ static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size)
     return true;
 }
 
+static fc_dynsearch make_search(const fc_dyndirs *dirs, fc_nvrtc *n) {
+    fc_dynsearch s = {.env_name = "FUSEC_NVRTC_PATH",
+                      .names = names,
+                      .dirs = dirs->at,
+                      .syms = symbols,
+                      .n_syms = FC_COUNT(symbols),
+                      .accept = accept,
+                      .user = n};
+    return s;
+}
+
+bool fc_nvrtc_find(char *path, size_t size) {
+    fc_dyndirs chosen, usual;
+    chosen_dirs(&chosen);
+    usual_dirs(&usual);
+    fc_dynsearch s = make_search(&chosen, NULL);
+    if (chosen.n && fc_dynlib_find(&s, path, size)) return true;
+    s.dirs = usual.at;
+    return fc_dynlib_find(&s, path, size);
+}
+
 fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
     *out = NULL;
     fc_nvrtc *n = fc_calloc(alloc, 1, sizeof *n);
@@ -84,13 +127,7 @@ fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
     fc_dyndirs chosen, usual;
     chosen_dirs(&chosen);
     usual_dirs(&usual);
-    fc_dynsearch s = {.env_name = "FUSEC_NVRTC_PATH",
-                      .names = names,
-                      .dirs = chosen.at,
-                      .syms = symbols,
-                      .n_syms = FC_COUNT(symbols),
-                      .accept = accept,
-                      .user = n};
+    fc_dynsearch s = make_search(&chosen, n);
     fc_str why;
     fc_str_init(&why, alloc);
     bool found = chosen.n && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
@@ -183,9 +220,8 @@ static bool make_options(const fc_nvrtc_options *o, option_list *l) {
     return true;
 }
 
-void fc_nvrtc_describe(const fc_nvrtc *n, const fc_nvrtc_options *o, fc_str *out) {
+void fc_nvrtc_describe(const fc_nvrtc_options *o, fc_str *out) {
     option_list l;
-    fc_str_printf(out, "nvrtc %d.%d", n->major, n->minor);
     if (!make_options(o, &l)) return;
     for (int i = 0; i < l.n; i++) fc_str_printf(out, " %s", l.at[i]);
 }

@@ -69,7 +69,10 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
  * translates. False when the device is older than everything NVRTC knows. */
 bool fc_nvrtc_best_arch(const fc_nvrtc *n, int cc, char arch[16], fc_nvrtc_kind *kind);
 
-/* Everything that shapes the result besides the text, for cache keys. */
-void fc_nvrtc_describe(const fc_nvrtc *n, const fc_nvrtc_options *o, fc_str *out);
+/* Everything that shapes the result besides the text and the library, for cache keys. */
+void fc_nvrtc_describe(const fc_nvrtc_options *o, fc_str *out);
+
+/* The file that fc_nvrtc_open would load, without loading it (the name holds the version). */
+bool fc_nvrtc_find(char *path, size_t size);
 
 #endif

@@ -78,9 +78,10 @@ static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_erro
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
     fc_plan_view v, u;
     bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0];
-    FC_TRY(fc_plan_view_make(s, p, json && runs, &v, e));
+    bool time = fc_cli_on(s->cli, FC_FLAG_TIME);
+    FC_TRY(fc_plan_view_make(s, p, (json || time) && runs, &v, e));
     FC_TRY(fc_plan_view_make(s, unfused, false, &u, e));
-    if (fc_cli_on(s->cli, FC_FLAG_TIME)) FC_TRY(measure(s, &v, &u, e));
+    if (time) FC_TRY(measure(s, &v, &u, e));
     if (json)
         fc_plan_json(&v, &u, &s->cli->out);
     else if (fc_cli_on(s->cli, FC_FLAG_DOT))

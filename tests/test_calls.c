@@ -1,0 +1,367 @@
+/* test_calls.c - the short ways: calls that are ready, expressions found again, kernels compiled
+ * together, code that is lowered again because it spilled. What they give must be what the long
+ * ways give. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <fusec/fusec.h>
+
+#include "runtime/bind.h"
+#include "runtime/program.h"
+#include "tests/support/gb.h"
+#include "tests/support/test.h"
+
+typedef struct fixture {
+    fc_context *ctx;
+    fc_device *device;
+    fc_graph g;
+    fc_error e;
+} fixture;
+
+static bool open_fixture(fixture *f, const char *device) {
+    fc_config c;
+    memset(f, 0, sizeof *f);
+    fc_config_init(&c);
+    c.cache_dir = "";
+    if (fc_context_new(&c, &f->ctx, &f->e)) return false;
+    if (fc_context_device(f->ctx, device, &f->device, NULL, &f->e)) {
+        fc_context_free(f->ctx);
+        return false;
+    }
+    fc_graph_init(&f->g, &fc_libc_alloc, NULL);
+    return true;
+}
+
+static void close_fixture(fixture *f, fc_program *p) {
+    fc_program_free(p);
+    fc_graph_free(&f->g);
+    fc_context_free(f->ctx);
+}
+
+static fc_program *compile(fixture *f) {
+    fc_program *p = NULL;
+    fc_program_options o = {.device = f->device};
+    FC_EXPECT_OK(fc_program_new(f->ctx, &f->g, &o, &p, &f->e), &f->e);
+    return p;
+}
+
+static const char *const host_devices[] = {"interp", "cpu"};
+#define EACH_HOST_DEVICE(f)                                                                        \
+    for (size_t dev_ = 0; dev_ < FC_COUNT(host_devices); dev_++)                                   \
+        if (open_fixture(&(f), host_devices[dev_]))
+
+/* y = x*a + 1 in one kernel, z = sum of y behind it in another, a a scalar. */
+static void build_two(fc_graph *g) {
+    fc_node x = gbin(g, "x", FUSEC_F32, 1, gbd(g, "n"), 0, 0),
+            a = gbin(g, "a", FUSEC_F32, 0, 0, 0, 0);
+    fc_node y = fc_build_materialize(g, gb2(g, FC_OP_mul, x, a));
+    y = gb2(g, FC_OP_add, y, fc_build_number(g, FUSEC_F32, 1));
+    fc_build_output(g, "y", y);
+    fc_build_output(g, "z", gbred(g, FC_OP_sum, y, -1, false));
+}
+
+static fc_tensor f32s(float *data, uint32_t rank, const int64_t *shape) {
+    return (fc_tensor){.dtype = FUSEC_F32, .rank = rank, .shape = shape, .data = data};
+}
+
+static fusec_status call_two(fc_program *p, float *x, float *a, int64_t n, float *y, float *z,
+                             fc_error *e) {
+    fc_tensor in[2] = {f32s(x, 1, &n), f32s(a, 0, NULL)},
+              out[2] = {f32s(y, 1, &n), f32s(z, 0, NULL)};
+    return fc_program_run(p, NULL, 2, in, 0, NULL, 2, out, e);
+}
+
+static void check_two(fc_program *p, float a, int64_t n, float *x, float *y, fc_error *e) {
+    float z = -1, want = 0;
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (float)(i % 8);
+        y[i] = -1;
+        want += x[i] * a + 1;
+    }
+    FC_EXPECT_OK(call_two(p, x, &a, n, y, &z, e), e);
+    for (int64_t i = 0; i < n; i++) FC_EXPECT_EQ_F64(y[i], x[i] * a + 1);
+    FC_EXPECT_EQ_F64(z, want);
+}
+
+static int ready_count(const fc_program *p) {
+    int n = 0;
+    for (int i = 0; i < FC_READY_PLACES; i++) n += p->ready[i] != NULL;
+    return n;
+}
+
+FC_TEST(calls, a_ready_call_takes_new_pointers_scalars_and_sizes) {
+    fixture f;
+    EACH_HOST_DEVICE(f) {
+        static float x[2][600], y[2][600];
+        build_two(&f.g);
+        fc_program *p = compile(&f);
+        FC_EXPECT_EQ_I64(ready_count(p), 0);
+        for (int i = 0; i < 60; i++) /* ten sizes: more than there are places */
+            check_two(p, (float)(i % 5), 32 * (i % 10), x[i % 2], y[i / 2 % 2], &f.e);
+        FC_EXPECT_EQ_I64(ready_count(p), FC_READY_PLACES);
+        for (int i = 0; i < 10; i++) check_two(p, 2, 500, x[i % 2] + i, y[i / 2 % 2] + 2 * i, &f.e);
+        close_fixture(&f, p);
+    }
+}
+
+FC_TEST(calls, what_is_wrong_is_told_after_calls_that_were_right) {
+    fixture f;
+    EACH_HOST_DEVICE(f) {
+        static float x[100], y[100];
+        float a = 1, z;
+        build_two(&f.g);
+        fc_program *p = compile(&f);
+        for (int i = 0; i < 3; i++) check_two(p, 3, 100, x, y, &f.e);
+        fc_error e = {0};
+        FC_EXPECT_EQ_I64(call_two(p, x, &a, 100, x + 40, &z, &e), FUSEC_INVALID); /* overlap */
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(call_two(p, x, &a, 100, y, y + 99, &e), FUSEC_INVALID);
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(call_two(p, NULL, &a, 100, y, &z, &e), FUSEC_INVALID);
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(call_two(p, x, &a, 100, NULL, &z, &e), FUSEC_INVALID);
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(call_two(p, x, &a, -1, y, &z, &e), FUSEC_INPUT_SHAPE);
+        int64_t n = 100, m = 99;
+        fc_tensor in[2] = {f32s(x, 1, &n), f32s(&a, 0, NULL)},
+                  out[2] = {f32s(y, 1, &m), f32s(&z, 0, NULL)};
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(fc_program_run(p, NULL, 2, in, 0, NULL, 2, out, &e), FUSEC_RESULT_SHAPE);
+        in[0].dtype = FUSEC_I32;
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(fc_program_run(p, NULL, 2, in, 0, NULL, 2, out, &e), FUSEC_INPUT_DTYPE);
+        e.code = FUSEC_OK;
+        FC_EXPECT_EQ_I64(fc_program_run(p, NULL, 1, in, 0, NULL, 2, out, &e), FUSEC_ARGUMENT_COUNT);
+        for (int i = 0; i < 3; i++) check_two(p, 3, 100, x, y, &f.e);
+        close_fixture(&f, p);
+    }
+}
+
+typedef struct caller {
+    fc_program *p;
+    int number;
+    fc_error e;
+} caller;
+
+static void *call_often(void *user) {
+    caller *c = user;
+    float *x = malloc(2 * 300 * sizeof *x), z = 0;
+    for (int i = 0; i < 2000 && x && !c->e.code; i++) {
+        float a = (float)(c->number + i % 3);
+        int64_t n = 100 + 50 * (i % 2) + c->number % 2;
+        for (int64_t k = 0; k < n; k++) x[k] = 1;
+        if (call_two(c->p, x, &a, n, x + 300, &z, &c->e)) break;
+        if (z != (float)n * (a + 1) || x[300 + n - 1] != a + 1)
+            fc_fail(&c->e, FUSEC_INTERNAL, "call %d of thread %d gave %g", i, c->number, z);
+    }
+    free(x);
+    return NULL;
+}
+
+FC_TEST(calls, threads_share_a_program) {
+    fixture f;
+    EACH_HOST_DEVICE(f) {
+        caller c[6] = {{0}};
+        pthread_t t[6];
+        build_two(&f.g);
+        fc_program *p = compile(&f);
+        for (int i = 0; i < 6; i++) {
+            c[i] = (caller){.p = p, .number = i};
+            FC_ASSERT_TRUE(!pthread_create(&t[i], NULL, call_often, &c[i]));
+        }
+        for (int i = 0; i < 6; i++) {
+            pthread_join(t[i], NULL);
+            FC_EXPECT_OK(c[i].e.code, &c[i].e);
+        }
+        close_fixture(&f, p);
+    }
+}
+
+/* ---- expressions found again ----------------------------------------------------------------- */
+
+static fusec_value some_expression(fusec_value x, fusec_value y, bool other_order) {
+    int last = -1;
+    fusec_value a = other_order ? fusec_add(y, fusec_sin(x)) : fusec_add(fusec_sin(x), y);
+    fusec_value b = other_order ? fusec_mul(a, x) : fusec_mul(x, a);
+    return fusec_sub(b, fusec_sum(b, 1, &last, 1));
+}
+
+/* The values of an expression whose graph holds other things, and whose parts were made in another
+ * order. */
+FC_TEST(calls, an_expression_is_found_whatever_else_its_graph_has) {
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *ctx;
+    fusec_counters before, after;
+    float x[12], y[12], out[2][12];
+    int64_t shape[2] = {3, 4};
+    o.device = "interp";
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), "context");
+    for (int i = 0; i < 12; i++) x[i] = (float)i, y[i] = (float)(i * i % 7);
+    for (int round = 0; round < 2; round++) {
+        fusec_graph *g;
+        FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+        fusec_value vy, vx;
+        if (round) {
+            vy = fusec_array(g, FUSEC_F32, 2, shape, y);
+            for (int i = 0; i < 50; i++) (void)fusec_cos(fusec_mul(vy, fusec_num(i)));
+            vx = fusec_array(g, FUSEC_F32, 2, shape, x);
+        } else {
+            vx = fusec_array(g, FUSEC_F32, 2, shape, x);
+            vy = fusec_array(g, FUSEC_F32, 2, shape, y);
+        }
+        fusec_get_counters(ctx, &before);
+        FC_ASSERT_OK_TEXT(fusec_read(some_expression(vx, vy, round), out[round], sizeof out[0]),
+                          fusec_message(ctx));
+        fusec_get_counters(ctx, &after);
+        FC_EXPECT_EQ_U64(after.plans - before.plans, round ? 0u : 1u);
+        fusec_graph_free(g);
+    }
+    for (int i = 0; i < 12; i++) FC_EXPECT_EQ_F64(out[0][i], out[1][i]);
+    fusec_context_free(ctx);
+}
+
+static uint64_t hash_of_order(bool other_order, bool dead) {
+    fc_graph g;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_node x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, other_order ? "k" : "n"), 0, 0);
+    fc_node y = gbin(&g, "y", FUSEC_F32, 1, gbd(&g, other_order ? "k" : "n"), 0, 0);
+    if (dead) (void)gb1(&g, FC_OP_cos, y);
+    fc_node s = FC_NONODE, c = FC_NONODE;
+    for (int i = 0; i < 2; i++) {
+        if (i == other_order) s = gb1(&g, FC_OP_sin, x);
+        if (i != other_order) c = gb1(&g, FC_OP_exp, y);
+    }
+    fc_build_output(&g, "r", gb2(&g, FC_OP_sub, gb2(&g, FC_OP_mul, s, c), x));
+    uint64_t h = fc_graph_hash(&g);
+    fc_build_output(&g, "c", c);
+    FC_EXPECT_TRUE(fc_graph_hash(&g) != h);
+    fc_graph_free(&g);
+    return h;
+}
+
+FC_TEST(calls, a_graph_hash_does_not_see_dead_nodes_nor_order) {
+    uint64_t h = hash_of_order(false, false);
+    FC_EXPECT_TRUE(h != 0);
+    FC_EXPECT_EQ_U64(hash_of_order(true, false), h);
+    FC_EXPECT_EQ_U64(hash_of_order(false, true), h);
+    FC_EXPECT_EQ_U64(hash_of_order(true, true), h);
+}
+
+/* ---- kernels compiled together --------------------------------------------------------------- */
+
+static fusec_status load_offline(const char *cache, uint64_t *compiles, uint64_t *hits,
+                                 fc_error *e) {
+    fc_config c;
+    fc_context *ctx;
+    fc_device *d;
+    fc_program *p = NULL;
+    fc_graph g;
+    int64_t n = 1000;
+    fc_step_report r[16];
+    fc_config_init(&c);
+    c.cache_dir = cache;
+    FC_TRY(fc_context_new(&c, &ctx, e));
+    FC_TRY(fc_device_open_cuda_offline(&fc_libc_alloc, 90, &d, e));
+    fusec_status s = fc_device_ready(d, e);
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_node y = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    static const fc_op ops[] = {FC_OP_sin, FC_OP_cos, FC_OP_exp, FC_OP_tanh, FC_OP_sqrt};
+    for (size_t i = 0; i < FC_COUNT(ops); i++) y = fc_build_materialize(&g, gb1(&g, ops[i], y));
+    fc_build_output(&g, "y", y);
+    if (!s) s = fc_program_new(ctx, &g, &(fc_program_options){.device = d}, &p, e);
+    fc_tensor in = {.dtype = FUSEC_F32, .rank = 1, .shape = &n};
+    if (!s) s = fc_program_report(p, 1, &in, 0, NULL, false, r, e);
+    FC_EXPECT_EQ_U64(p ? p->plan->steps.len : 0, s ? 0 : FC_COUNT(ops));
+    *compiles = ctx->compiles;
+    *hits = ctx->disk_hits;
+    fc_program_free(p);
+    fc_graph_free(&g);
+    fc_context_free(ctx);
+    fc_device_close(d);
+    return s;
+}
+
+FC_TEST(calls, kernels_of_a_plan_are_one_program_of_nvrtc_and_come_back_from_disk) {
+    char dir[] = "/tmp/fusec-calls-XXXXXX";
+    fc_error e = {0};
+    uint64_t compiles = 0, hits = 0;
+    FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
+    if (load_offline(dir, &compiles, &hits, &e) == FUSEC_NVRTC_SETUP) FC_SKIP("%s", e.message);
+    FC_EXPECT_OK(e.code, &e);
+    FC_EXPECT_EQ_U64(compiles, 5);
+    FC_EXPECT_EQ_U64(hits, 0);
+    FC_EXPECT_OK(load_offline(dir, &compiles, &hits, &e), &e);
+    FC_EXPECT_EQ_U64(compiles, 0);
+    FC_EXPECT_EQ_U64(hits, 5);
+    fc_diskcache_dirs dirs = {dir, NULL, NULL, NULL};
+    fc_diskcache *disk = fc_diskcache_open(&fc_libc_alloc, &dirs, 0);
+    fc_diskcache_clear(disk, 0);
+    fc_diskcache_close(disk);
+    rmdir(dir);
+}
+
+/* ---- code that spills ------------------------------------------------------------------------ */
+
+/* A device and a target as they are, but code of vectors spills until they are small. */
+static fc_device_ops spilling_ops;
+static fc_target shrinking_target;
+static int shrinks;
+static uint8_t teams_before;
+
+static void told_facts(fc_device *d, void *code, fc_code_facts *out) {
+    (void)d, (void)code;
+    *out = (fc_code_facts){.registers = 255, .spill_bytes = shrinks < 2 ? 64 : 0};
+}
+
+static bool smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                    uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
+                    fc_launch *launch) {
+    (void)m, (void)k, (void)n, (void)align, (void)arena, (void)launch;
+    FC_EXPECT_EQ_U64(registers, 255);
+    FC_EXPECT_EQ_U64(spill_bytes, 64);
+    if (cls->teams < 100) teams_before = cls->teams;
+    cls->teams = (uint8_t)(100 + shrinks++); /* another class: another text and key */
+    return true;
+}
+
+static fusec_status emit_class(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                               const char *name, fc_str *out, fc_error *e) {
+    fc_class as_it_was = *cls;
+    if (as_it_was.teams >= 100) {
+        fc_str_printf(out, "; made smaller %u times\n", cls->teams - 99u);
+        as_it_was.teams = teams_before;
+    }
+    return fc_llvm_target.emit(m, k, &as_it_was, name, out, e);
+}
+
+FC_TEST(calls, code_that_spills_is_lowered_again_smaller) {
+    fixture f;
+    if (!open_fixture(&f, "cpu")) FC_SKIP("there is no LLVM");
+    static float x[64], y[64];
+    shrinks = 0;
+    spilling_ops = *f.device->ops;
+    spilling_ops.facts = told_facts;
+    shrinking_target = *f.device->target;
+    shrinking_target.smaller = smaller;
+    shrinking_target.emit = emit_class;
+    f.device->ops = &spilling_ops;
+    f.device->target = &shrinking_target;
+    fc_node in = gbin(&f.g, "x", FUSEC_F32, 1, gbd(&f.g, "n"), 0, 0);
+    fc_build_output(&f.g, "y", gb2(&f.g, FC_OP_add, in, in));
+    fc_program *p = compile(&f);
+    int64_t n = 64;
+    fc_tensor ti = f32s(x, 1, &n), to = f32s(y, 1, &n);
+    for (int i = 0; i < 64; i++) x[i] = (float)i;
+    FC_EXPECT_OK(fc_program_run(p, NULL, 1, &ti, 0, NULL, 1, &to, &f.e), &f.e);
+    for (int i = 0; i < 64; i++) FC_EXPECT_EQ_F64(y[i], 2 * i);
+    FC_EXPECT_EQ_I64(shrinks, 2);
+    FC_EXPECT_EQ_U64(p->compiles, 3);
+    fc_step_report r;
+    FC_EXPECT_OK(fc_program_report(p, 1, &ti, 0, NULL, false, &r, &f.e), &f.e);
+    FC_EXPECT_TRUE(r.compiled);
+    FC_EXPECT_EQ_U64(r.facts.registers, 255);
+    FC_EXPECT_EQ_U64(r.facts.spill_bytes, 0);
+    close_fixture(&f, p);
+}
