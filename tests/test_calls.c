@@ -179,6 +179,91 @@ FC_TEST(calls, threads_share_a_program) {
     }
 }
 
+/* ---- CUDA graphs ----------------------------------------------------------------------------- */
+
+/* Eight kernels with a scalar and a reduction among them. */
+static fusec_value chain_with_sum(fusec_value x, fusec_value a) {
+    int last = -1;
+    fusec_value y = x;
+    for (int i = 0; i < 3; i++) y = fusec_materialize(fusec_add(fusec_mul(fusec_sin(y), a), x));
+    y = fusec_sub(y, fusec_sum(y, 1, &last, 1));
+    for (int i = 0; i < 3; i++) y = fusec_mul(fusec_materialize(y), fusec_num(1.25));
+    return y;
+}
+
+static fusec_program *compile_chain(fusec_context *ctx, unsigned flags) {
+    fusec_graph *g;
+    fusec_program *p = NULL;
+    FC_EXPECT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    fusec_dim n[2] = {fusec_sym(g, "n"), fusec_sym(g, "m")};
+    fusec_value x = fusec_input(g, "x", FUSEC_F32, 2, n);
+    fusec_output(g, "y", chain_with_sum(x, fusec_input(g, "a", FUSEC_F32, 0, NULL)));
+    FC_EXPECT_OK_TEXT(fusec_compile_with(g, flags, &p), fusec_message(ctx));
+    fusec_graph_free(g);
+    return p;
+}
+
+/* Three buffers, two sizes, other scalars: with a graph and without, every bit is the same. */
+static void compare_graph(const char *device) {
+    enum { MOST = 300 * 70 };
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *ctx;
+    static float x[MOST], want[MOST], have[MOST];
+    void *dx[3], *dy[3];
+    o.device = device;
+    o.cache_dir = "";
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), "context");
+    if (fusec_device(ctx, NULL, NULL)) {
+        fusec_context_free(ctx);
+        return;
+    }
+    fusec_program *plain = compile_chain(ctx, 0), *graph = compile_chain(ctx, FUSEC_PROGRAM_GRAPH);
+    for (int i = 0; i < MOST; i++) x[i] = (float)(i % 1001) / 77.0f;
+    for (int i = 0; i < 3; i++) {
+        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, sizeof x, &dx[i]), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, sizeof x, &dy[i]), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_upload(ctx, dx[i], x + i, sizeof x - 12), fusec_message(ctx));
+    }
+    for (int i = 0; i < 40; i++) {
+        int64_t shape[2] = {i % 4 ? 300 : 7, i % 4 ? 60 : 64};
+        size_t bytes = (size_t)(shape[0] * shape[1]) * 4;
+        float a = (float)(i / 5);
+        fusec_tensor in[2] = {{dx[i % 3], shape, 2, FUSEC_F32, FUSEC_DEVICE},
+                              {&a, NULL, 0, FUSEC_F32, FUSEC_HOST}},
+                     out = {dy[i % 2], shape, 2, FUSEC_F32, FUSEC_DEVICE};
+        FC_EXPECT_OK_TEXT(fusec_run(plain, 2, in, 1, &out), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_download(ctx, want, out.data, bytes), fusec_message(ctx));
+        out.data = dy[2 - i % 2];
+        FC_EXPECT_OK_TEXT(fusec_run(graph, 2, in, 1, &out), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_download(ctx, have, out.data, bytes), fusec_message(ctx));
+        FC_EXPECT_MEMEQ(have, want, bytes);
+    }
+    for (int i = 0; i < 3; i++) fusec_free(ctx, dx[i]), fusec_free(ctx, dy[i]);
+    fusec_program_free(plain);
+    fusec_program_free(graph);
+    fusec_context_free(ctx);
+}
+
+FC_TEST(calls, a_graph_gives_the_same_bits) {
+    compare_graph("interp");
+    compare_graph("cpu");
+    compare_graph("cuda");
+}
+
+FC_TEST(calls, unknown_flags_are_refused) {
+    fusec_program *p;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *ctx;
+    fusec_graph *g;
+    o.device = "interp";
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), "context");
+    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_compile_with(g, 1u << 20, &p), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "unknown flags 0x100000");
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+}
+
 /* ---- expressions found again ----------------------------------------------------------------- */
 
 static fusec_value some_expression(fusec_value x, fusec_value y, bool other_order) {
