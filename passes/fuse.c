@@ -201,6 +201,7 @@ typedef struct fc_readers {
 } fc_readers;
 
 static void note_reader(fc_readers *x, uint32_t region) {
+    if (x->n && x->at[x->n - 1] == region) return;
     for (uint32_t i = 0; i < x->n; i++)
         if (x->at[i] == region) return;
     if (x->n == FC_COUNT(x->at)) {
@@ -243,18 +244,19 @@ static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, 
 enum { MAX_CANDIDATES = 24 };
 
 /* Its producers first, the latest first; then regions that read the same arrays. */
-static size_t candidates(const fc_fusion *f, const fc_readers *readers, fc_read_list leaves,
+static size_t candidates(fc_fusion *f, const fc_readers *readers, fc_read_list leaves,
                          uint32_t *cand) {
     size_t n = 0;
+    const uint32_t mark = ++f->mark;
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t i = leaves.n; i-- > 0 && n < MAX_CANDIDATES;) {
             fc_node leaf = leaves.at[i];
             const fc_readers *rd = &readers[leaf];
             for (uint32_t k = 0; k < (pass ? rd->n : 1) && n < MAX_CANDIDATES; k++) {
                 uint32_t c = pass ? rd->at[rd->n - 1 - k] : f->home[leaf];
-                bool known = c == FC_NOREGION;
-                for (size_t x = 0; x < n && !known; x++) known = cand[x] == c;
-                if (!known) cand[n++] = c;
+                if (c == FC_NOREGION || f->regions.at[c].mark == mark) continue;
+                f->regions.at[c].mark = mark;
+                cand[n++] = c;
             }
         }
     return n;
@@ -275,11 +277,12 @@ static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
                             const char **why) {
     uint32_t cand[MAX_CANDIDATES], deps[FC_MAX_LEAVES + MAX_CANDIDATES];
     size_t nc = candidates(f, readers, leaves, cand), ndeps = 0;
+    const uint32_t mark = ++f->mark;
     for (uint32_t i = 0; i < leaves.n && ndeps < FC_COUNT(deps); i++) {
         uint32_t home = f->home[leaves.at[i]];
-        bool known = home == FC_NOREGION;
-        for (size_t k = 0; k < ndeps && !known; k++) known = deps[k] == home;
-        if (!known) deps[ndeps++] = home;
+        if (home == FC_NOREGION || f->regions.at[home].mark == mark) continue;
+        f->regions.at[home].mark = mark;
+        deps[ndeps++] = home;
     }
     for (size_t i = 0; i < nc && !g->error.code; i++) {
         bool wanted = i < ndeps && !**why; /* its reason is the one that is kept */

@@ -11,7 +11,7 @@
 typedef struct fc_bound fc_bound;
 typedef struct fc_ready fc_ready;
 
-enum { FC_READY_PLACES = 4 };
+enum { FC_READY_PLACES = 8 };
 
 typedef struct fc_program {
     fc_context *ctx;
@@ -26,7 +26,8 @@ typedef struct fc_program {
     char name[40];        /* for people: in the list of the disk cache */
     bool graph;           /* repeated calls of several kernels are one launch, on CUDA */
     _Atomic(fc_ready *) ready[FC_READY_PLACES]; /* calls that can be repeated at once (ready.h) */
-    _Atomic uint32_t misses; /* calls for which there was neither that nor a free place */
+    _Atomic uint32_t nready; /* in their places or in use: never more than there are places */
+    _Atomic uint32_t misses; /* calls that found nothing ready when there was no place left */
 } fc_program;
 
 enum { FC_MAX_BOUND = 16 };

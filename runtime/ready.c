@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 enum {
-    KEPT_SCRATCH = 4 << 20, /* a GPU's scratch up to this size stays allocated between calls */
+    KEPT_SCRATCH = 1 << 20, /* a GPU's scratch up to this size stays allocated between calls */
     PATIENCE = 16           /* calls that found nothing ready, until one takes another's place */
 };
 
@@ -130,6 +130,18 @@ static void destroy(fc_program *p, fc_ready *r) {
     fc_arena arena = r->arena; /* holds r itself */
     fc_arena_free(&arena);
     if (b) fc_bound_release(p, b);
+    atomic_fetch_sub(&p->nready, 1);
+}
+
+/* There is a place for each that exists. */
+static void put_back(fc_program *p, fc_ready *r, uint32_t first) {
+    for (uint32_t k = 0; k < FC_READY_PLACES; k++) {
+        fc_ready *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&p->ready[(first + k) % FC_READY_PLACES], &none,
+                                                    r, memory_order_acq_rel, memory_order_relaxed))
+            return;
+    }
+    destroy(p, r);
 }
 
 /* On a GPU kept scratch belongs to the device's own stream, and to the graph. */
@@ -149,7 +161,7 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
         if (!r) continue;
         bool found = matches(p, r, nin, in, nout, out) && usable_on(r, s);
         if (found) *status = run(p, r, s, nin, in, out, e);
-        destroy(p, atomic_exchange_explicit(place, r, memory_order_acq_rel));
+        put_back(p, r, (first + k) % FC_READY_PLACES);
         if (found) return true;
     }
     return false;
@@ -250,13 +262,17 @@ static bool keep_scratch(fc_program *p, fc_ready *r) {
     return true;
 }
 
+/* Counted in nready by the caller; whatever fails uncounts it. */
 static fc_ready *make(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
                       const fc_tensor *out) {
     fc_device *d = p->device;
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
     fc_ready *r = fc_arena_alloc(&arena, sizeof *r);
-    if (!r) return fc_arena_free(&arena), NULL;
+    if (!r) {
+        atomic_fetch_sub(&p->nready, 1);
+        return fc_arena_free(&arena), NULL;
+    }
     memset(r, 0, sizeof *r);
     r->arena = arena;
     r->b = fc_bound_hold(p, b);
@@ -278,15 +294,12 @@ void fc_ready_keep(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in
     for (uint32_t i = 0; i < nout; i++)
         if (!d->host_memory && !out[i].on_device) return;
     const uint32_t first = first_place();
-    _Atomic(fc_ready *) *place = NULL;
-    for (uint32_t k = 0; k < FC_READY_PLACES && !place; k++) {
-        place = &p->ready[(first + k) % FC_READY_PLACES];
-        if (atomic_load_explicit(place, memory_order_relaxed)) place = NULL;
-    }
-    if (!place) {
+    if (atomic_fetch_add(&p->nready, 1) >= FC_READY_PLACES) {
+        atomic_fetch_sub(&p->nready, 1);
         if (atomic_fetch_add(&p->misses, 1) % PATIENCE) return;
-        place = &p->ready[first];
+        destroy(p, atomic_exchange(&p->ready[first], NULL)); /* the next call finds room */
+        return;
     }
     fc_ready *r = make(p, b, nin, in, nout, out);
-    if (r) destroy(p, atomic_exchange(place, r));
+    if (r) put_back(p, r, first);
 }
