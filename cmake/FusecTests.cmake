@@ -49,6 +49,22 @@ target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_CC="${CMAKE_C_COMPILER
 if(TARGET fusec_cli)
   add_dependencies(fusec_tests fusec_cli)
 endif()
+
+# A CUDA driver and NVRTC that tests load in place of the real ones: whole, an older one without
+# memory pools, and two that lack a function.
+foreach(fake whole: old:FAKE_NO_POOLS no_launch:FAKE_NO_LAUNCH no_compile:FAKE_NO_COMPILE)
+  string(REGEX MATCH "^[^:]*" name ${fake})
+  string(REGEX REPLACE "^[^:]*:" "" define ${fake})
+  add_library(fake_cuda_${name} MODULE tests/fake/fake_cuda.c)
+  fusec_flags(fake_cuda_${name})
+  set_target_properties(fake_cuda_${name} PROPERTIES C_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fake)
+  target_include_directories(fake_cuda_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(fake_cuda_${name} PRIVATE FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+    ${define})
+  target_link_libraries(fake_cuda_${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  add_dependencies(fusec_tests fake_cuda_${name})
+endforeach()
 if(MPFR_FOUND)
   target_link_libraries(fusec_tests PRIVATE PkgConfig::MPFR)
   target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_MPFR=1)

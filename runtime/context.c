@@ -133,6 +133,17 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
     return s;
 }
 
+fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t bytes, void **out,
+                               fc_error *e) {
+    fc_error first = {0};
+    fusec_status r = d->ops->alloc(d, s, bytes, out, &first);
+    if (r == FUSEC_OUT_OF_MEMORY && fc_kcache_drop_idle(c, d)) {
+        first = (fc_error){0};
+        r = d->ops->alloc(d, s, bytes, out, &first);
+    }
+    return r ? fc_fail(e, r, "%s", first.message) : FUSEC_OK;
+}
+
 fc_diskcache *fc_context_disk(fc_context *c) {
     pthread_mutex_lock(&c->lock);
     if (!c->disk_tried) {

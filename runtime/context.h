@@ -47,6 +47,10 @@ void fc_context_free(fc_context *c);
  * `notice` (may be NULL) gets one line that says why it fell back, "" if it did not. */
 fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out, fc_str *notice,
                                fc_error *e);
+/* Memory of a device. When there is too little, loaded kernels that no program holds are dropped,
+ * and it is tried once more. */
+fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t bytes, void **out,
+                               fc_error *e);
 fc_diskcache *fc_context_disk(fc_context *c); /* NULL when there is none */
 void fc_log(fc_context *c, int level, const char *fmt, ...) FC_PRINTF(3, 4);
 

@@ -30,6 +30,10 @@ fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e) {
                    bytes <= have ? ", but not to this process" : "");
 }
 
+fusec_status fc_device_alive(fc_device *d, fc_error *e) {
+    return d->hooks->alive ? d->hooks->alive(d, e) : FUSEC_OK;
+}
+
 fusec_status fc_device_ready(fc_device *d, fc_error *e) {
     return d->hooks->ready ? d->hooks->ready(d, e) : FUSEC_OK;
 }

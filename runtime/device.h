@@ -103,6 +103,9 @@ void fc_device_close(fc_device *d); /* NULL is fine */
 /* What compiling needs besides the device itself: NVRTC for cuda. */
 fusec_status fc_device_ready(fc_device *d, fc_error *e);
 
+/* FUSEC_DRIVER when the device was lost, which lasts as long as the process; asks nobody. */
+fusec_status fc_device_alive(fc_device *d, fc_error *e);
+
 /* Free and total bytes of the device's memory; false when unknown. */
 bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
 /* FUSEC_OUT_OF_MEMORY: "not enough memory on cuda:0: this needs 160.2 GiB, 138.6 GiB are free". The
@@ -118,6 +121,8 @@ struct fc_device_hooks {
     bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
     /* Whether kernels can be compiled; NULL: nothing can be missing. */
     fusec_status (*ready)(fc_device *d, fc_error *e);
+    /* Whether it still works; NULL: it can't be lost. */
+    fusec_status (*alive)(fc_device *d, fc_error *e);
 };
 
 #endif

@@ -462,8 +462,12 @@ static fusec_status ready(fc_device *d, fc_error *e) {
     cuda_device *c = (cuda_device *)d;
     return find_nvrtc(c) ? FUSEC_OK : need_nvrtc(c, e);
 }
+static fusec_status alive(fc_device *d, fc_error *e) {
+    const cuda_device *c = (cuda_device *)d;
+    return c->cuda ? fc_cuda_alive(c->cuda, e) : FUSEC_OK;
+}
 static const struct fc_device_hooks hooks = {
-    .close = close_device, .memory = memory, .ready = ready};
+    .close = close_device, .memory = memory, .ready = ready, .alive = alive};
 
 static cuda_device *make(const fc_alloc *a, int cc) {
     cuda_device *c = fc_calloc(a, 1, sizeof *c);

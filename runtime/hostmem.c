@@ -41,11 +41,25 @@ static void *reuse(fc_hostmem *m, size_t bytes) {
     return found;
 }
 
+/* What is kept goes back to the allocator. */
+static bool drop_kept(fc_hostmem *m) {
+    void *drop[FC_HOSTMEM_SLOTS];
+    pthread_mutex_lock(&m->lock);
+    int n = m->nkept;
+    for (int i = 0; i < n; i++) drop[i] = m->kept[i];
+    m->nkept = 0;
+    m->kept_bytes = 0;
+    pthread_mutex_unlock(&m->lock);
+    for (int i = 0; i < n; i++) fc_free(m->alloc, header(drop[i])->base);
+    return n > 0;
+}
+
 void *fc_hostmem_get(fc_hostmem *m, size_t bytes) {
     void *p = reuse(m, bytes);
     if (p) return p;
     if (bytes > SIZE_MAX - 3 * FC_HOSTMEM_ALIGN) return NULL;
     void *base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
+    if (!base && drop_kept(m)) base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
     if (!base) return NULL;
     uintptr_t at =
         ((uintptr_t)base + 2 * FC_HOSTMEM_ALIGN - 1) / FC_HOSTMEM_ALIGN * FC_HOSTMEM_ALIGN;

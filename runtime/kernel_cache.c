@@ -92,6 +92,38 @@ static bool rebuild(fc_context *c, struct fc_kcache *k) {
     return true;
 }
 
+/* Closes the gaps that removals left: each entry, in the order of the probes, moves to the first
+ * free place. It allocates nothing, as it is wanted when memory is short. */
+static void close_gaps(struct fc_kcache *k) {
+    uint32_t start = 0;
+    while (k->slots[start]) start++; /* the table is never full */
+    for (uint32_t i = 1; i <= k->nslots; i++) {
+        uint32_t at = (start + i) & (k->nslots - 1);
+        fc_variant *v = k->slots[at];
+        k->slots[at] = NULL;
+        if (v) put(k->slots, k->nslots, v);
+    }
+}
+
+uint32_t fc_kcache_drop_idle(fc_context *c, const fc_device *d) {
+    struct fc_kcache *k = c->kernels;
+    uint32_t dropped = 0;
+    if (!k) return 0;
+    pthread_mutex_lock(&k->lock);
+    for (uint32_t i = 0; i < k->nslots; i++) {
+        fc_variant *v = k->slots[i];
+        if (!v || v->refs || v->device != d) continue;
+        destroy(c, v);
+        k->slots[i] = NULL;
+        dropped++;
+    }
+    k->used -= dropped;
+    k->idle -= dropped;
+    if (dropped) close_gaps(k);
+    pthread_mutex_unlock(&k->lock);
+    return dropped;
+}
+
 static bool insert(fc_context *c, struct fc_kcache *k, fc_variant *v) {
     if ((2 * (k->used + 1) > k->nslots || k->idle > MAX_IDLE) && !rebuild(c, k)) return false;
     put(k->slots, k->nslots, v);

@@ -28,6 +28,8 @@ typedef struct fc_wanted {
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
                            uint64_t *compiles, fc_error *e);
 void fc_kcache_release(fc_context *c, fc_variant *v);
+/* Unloads what no program holds; how many. */
+uint32_t fc_kcache_drop_idle(fc_context *c, const fc_device *d);
 void fc_kcache_free(fc_context *c); /* with the context */
 
 #endif

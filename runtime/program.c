@@ -134,7 +134,7 @@ static fusec_status place_array(fc_call *c, uint32_t buf, const fc_tensor *a, bo
         return FUSEC_OK;
     }
     if (is_input && a->rank == 0) return FUSEC_OK; /* passed by value */
-    FC_TRY(d->ops->alloc(d, c->stream, bytes, &c->borrowed[buf], e));
+    FC_TRY(fc_context_memory(c->p->ctx, d, c->stream, bytes, &c->borrowed[buf], e));
     c->at[buf] = c->borrowed[buf];
     return is_input ? d->ops->upload(d, c->stream, c->at[buf], a->data, bytes, e) : FUSEC_OK;
 }
@@ -144,7 +144,7 @@ static fusec_status place_all(fc_call *c, fc_error *e) {
     for (uint32_t i = 0; i < c->nin; i++) FC_TRY(place_array(c, i, &c->in[i], true, e));
     for (uint32_t i = 0; i < c->nout; i++) FC_TRY(place_array(c, c->nin + i, &c->out[i], false, e));
     if (!c->b->scratch) return FUSEC_OK;
-    FC_TRY(d->ops->alloc(d, c->stream, c->b->scratch, &c->scratch, e));
+    FC_TRY(fc_context_memory(c->p->ctx, d, c->stream, c->b->scratch, &c->scratch, e));
     for (size_t i = c->nin + c->nout; i < c->p->plan->buffers.len; i++)
         c->at[i] = (char *)c->scratch + c->b->place[i];
     return c->b->tickets_bytes

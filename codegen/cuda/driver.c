@@ -88,6 +88,10 @@ static fusec_status refuse(const fc_cuda *c, fc_error *e) {
                    "CUDA does not survive a fork: this process was forked after CUDA was started");
 }
 
+fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e) {
+    return usable(c) ? FUSEC_OK : refuse(c, e);
+}
+
 /* The body of nearly every wrapper: refuse when lost, else call and translate the result. */
 #define CALL(what, call)                                                                           \
     do {                                                                                           \
@@ -261,7 +265,8 @@ fusec_status fc_cuda_push(fc_cuda *c, fc_cu_context ctx, fc_error *e) {
 
 void fc_cuda_pop(fc_cuda *c) {
     fc_cu_context ignored = NULL;
-    DROP("cuCtxPopCurrent", ctx_pop(&ignored));
+    /* Also when the device was lost since the push: the caller's context has to come back. */
+    if (c->owner == getpid()) (void)fc_cuda_result(c, c->fn.ctx_pop(&ignored), "", NULL);
 }
 
 fusec_status fc_cuda_enter(fc_cuda *c, fc_cu_context ctx, bool *pushed, fc_error *e) {

@@ -6,7 +6,8 @@
  * exists and is an older function with 32-bit pointers.
  *
  * An error after which CUDA promises nothing for this process (an illegal address, say) makes the
- * driver *lost*: every later call fails at once without touching the driver, and frees do nothing.
+ * driver *lost*: every later call fails at once without touching the driver, and frees do nothing;
+ * only the pop of a context that was pushed before is still made.
  * A process that was forked after fc_cuda_open is refused in the same way, because the driver does
  * not survive a fork. Apart from the lost flag an fc_cuda never changes; all calls may come from
  * any thread, and those that need a context want it current (fc_cuda_push). */
@@ -125,6 +126,8 @@ fusec_status fc_cuda_open_with(const fc_alloc *alloc, const fc_cuda_fns *fn, fc_
                                fc_error *e);
 void fc_cuda_close(fc_cuda *c); /* NULL is fine */
 bool fc_cuda_is_lost(const fc_cuda *c);
+/* FUSEC_DRIVER, with the reason, when calls are refused: lost, or forked. */
+fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e);
 
 /* The status for a result of the driver, with "what: the driver's text" as the message; notes a
  * lost device. 2 gives FUSEC_OUT_OF_MEMORY, everything else FUSEC_DRIVER. For calls through `fn`

@@ -130,7 +130,8 @@ fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
     fc_dynsearch s = make_search(&chosen, n);
     fc_str why;
     fc_str_init(&why, alloc);
-    bool found = chosen.n && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
+    bool told = fc_env(s.env_name) != NULL; /* then the places do not count */
+    bool found = chosen.n && !told && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
     if (!found) {
         if (why.len) fc_str_add(&why, "; ");
         s.dirs = usual.at;

@@ -111,7 +111,7 @@ fusec_status fusec_device(fusec_context *c, const char **name, const char **noti
     if (fc_open_device(c, &d, &e)) return fc_report(&e);
     if (name) *name = d->name;
     if (notice) *notice = c->notice;
-    return FUSEC_OK;
+    return fc_device_alive(d, &e) ? fc_report(&e) : FUSEC_OK;
 }
 
 void fusec_get_counters(const fusec_context *ctx, fusec_counters *out) {

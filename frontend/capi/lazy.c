@@ -10,7 +10,7 @@ static fusec_status store(fusec_graph *g, fc_node n, size_t bytes, fc_error *e) 
     fc_stored r = {0};
     while (g->stored_of.len <= n)
         if (!fc_push(g->ir.alloc, &g->stored_of, 0)) return fc_oom(e);
-    FC_TRY(d->ops->alloc(d, NULL, bytes, &r.data, e));
+    FC_TRY(fc_context_memory(g->ctx->runtime, d, NULL, bytes, &r.data, e));
     if (!fc_push(g->ir.alloc, &g->stored, r)) {
         d->ops->free(d, NULL, r.data);
         return fc_oom(e);

@@ -15,7 +15,11 @@ fusec_status fusec_alloc(fusec_context *ctx, size_t bytes, void **out) {
     if (bytes > PTRDIFF_MAX)
         fc_fail(&e, FUSEC_LIMIT, "fusec_alloc: %zu bytes are more than memory can address", bytes);
     /* ready for every stream when we return, not only for the device's own */
-    if (!e.code && !d->ops->alloc(d, NULL, bytes, out, &e)) d->ops->sync(d, NULL, &e);
+    if (!e.code && !fc_context_memory(ctx->runtime, d, NULL, bytes, out, &e) &&
+        d->ops->sync(d, NULL, &e)) {
+        d->ops->free(d, NULL, *out);
+        *out = NULL;
+    }
     return e.code ? fc_report(&e) : FUSEC_OK;
 }
 

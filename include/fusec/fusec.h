@@ -117,7 +117,8 @@ FUSEC_API const char *fusec_status_name(fusec_status s); /* "shape-mismatch" */
 
 /* Opens the context's device if that has not happened yet: "cuda:0", "cpu" or "interp". `notice`
  * (may be NULL) gets one line when a better device was passed over, "" otherwise; both live as long
- * as the context. */
+ * as the context. FUSEC_DRIVER, with the names set, when a GPU was lost by an error after which
+ * CUDA promises nothing: then only another process can use it again. */
 FUSEC_API fusec_status fusec_device(fusec_context *ctx, const char **name, const char **notice);
 
 /* Kernels compiled so far; loaded from the disk cache; found in memory. Expressions that fusec_eval

@@ -1,0 +1,41 @@
+/* fake_cuda.h - what a test says to, and asks of, the CUDA driver and NVRTC made in fake_cuda.c.
+ *
+ * The library is found as the real ones are, by FUSEC_LIBCUDA_PATH and FUSEC_NVRTC_PATH, so the
+ * whole path from dlopen on is the product's. A test in the same process reaches the controls
+ * through the symbol "fake_cuda_control"; a command in another one is told by the environment:
+ *
+ *     FAKE_CUDA_VERSION=11000     what the driver says it is
+ *     FAKE_CUDA_DEVICES=0         how many devices there are
+ *     FAKE_CUDA_FAIL=cuLaunchKernel:2:700     the second call of it gives 700
+ *     FAKE_NVRTC=crash|hang|abort|memory|noise   what compiling does instead of compiling
+ *     FAKE_NVRTC_VERSION=11000
+ *     FAKE_COUNT=FILE             a byte is appended for each text that is compiled */
+#ifndef FUSEC_TESTS_FAKE_CUDA_H
+#define FUSEC_TESTS_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct fake_cuda {
+    /* what goes wrong */
+    const char *fail_in; /* the name of a function of the driver; NULL: any */
+    long fail_at;        /* at which call of it, from 1; 0: never */
+    long times;          /* how many fail from there on; 0: one */
+    int result;          /* what these calls give */
+    bool later;          /* the call succeeds, and the next that waits for the device gives it */
+    bool stays;          /* and every call after it too */
+    size_t limit;        /* bytes of memory; 0: plenty */
+    bool no_pools;
+    bool bad_cubin; /* NVRTC gives bytes that are no code */
+    bool execute;   /* kernels run, on the host */
+    /* what happened */
+    long calls, fired, calls_after_loss;
+    long memory, modules, streams, events, contexts; /* alive */
+    size_t bytes;
+    long misuse;         /* unknown handles, ranges outside of an allocation, no current context */
+    const char *misused; /* where the first was */
+    const char *last;    /* the call that failed on purpose */
+    long compiled, launched;
+} fake_cuda;
+
+#endif

@@ -1,0 +1,549 @@
+/* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
+ * call of it, at once or later; loss of the device; lack of memory; drivers and compilers that are
+ * old, incomplete or absent. See tests/fake/fake_cuda.h. */
+#include "tests/fake/fake_cuda.h"
+#include "tests/support/faults.h"
+#include "tests/support/shell.h"
+#include "tests/support/test.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fusec/fusec.h>
+
+#define FAKE(name) FUSEC_BINARY_DIR "/bin/fake/libfake_cuda_" name ".so"
+
+enum { N = 8, M = 160, SIZE = N * M };
+
+/* ---- the machine -------------------------------------------------------------------------------
+ */
+
+typedef struct machine {
+    fake_cuda *fake;
+    void (*reset)(void);
+    char *before[2];
+} machine;
+
+static const char *const variables[] = {"FUSEC_LIBCUDA_PATH", "FUSEC_NVRTC_PATH"};
+
+/* From here to close_machine the CUDA of this process is the fake one. */
+static bool open_machine(machine *m, const char *file) {
+    void *so = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *control = so ? dlsym(so, "fake_cuda_control") : NULL;
+    void *reset = so ? dlsym(so, "fake_cuda_reset") : NULL;
+    memset(m, 0, sizeof *m);
+    if (!control || !reset) {
+        FC_FAIL("no fake driver: %s", dlerror());
+        return false;
+    }
+    fake_cuda *(*get)(void);
+    memcpy(&get, &control, sizeof get);
+    memcpy(&m->reset, &reset, sizeof m->reset);
+    m->fake = get();
+    m->reset();
+    for (int i = 0; i < 2; i++) {
+        const char *v = getenv(variables[i]);
+        m->before[i] = v ? strdup(v) : NULL;
+        setenv(variables[i], file, 1);
+    }
+    return true;
+}
+
+static void close_machine(machine *m) {
+    m->reset();
+    for (int i = 0; i < 2; i++) {
+        if (m->before[i])
+            setenv(variables[i], m->before[i], 1);
+        else
+            unsetenv(variables[i]);
+        free(m->before[i]);
+    }
+}
+
+static fusec_status open_context(const char *device, fusec_context **ctx) {
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = device;
+    o.cache_dir = "";
+    o.threads = 1;
+    return fusec_context_new(&o, ctx);
+}
+
+/* ---- a session: everything that reaches the driver ----------------------------------------------
+ */
+
+typedef struct session {
+    float x[SIZE], out[SIZE], sums[M], lazy[SIZE];
+    bool ran, read;
+} session;
+
+static const int64_t shape2[2] = {N, M}, shape1[1] = {M};
+static const int first[] = {0}, last[] = {1};
+
+static fusec_status build(fusec_graph *g) {
+    fusec_dim shape[2] = {fusec_sym(g, "n"), fusec_sym(g, "m")};
+    fusec_value x = fusec_input(g, "x", FUSEC_F32, 2, shape);
+    fusec_output(g, "y", fusec_sub(x, fusec_max(x, 1, last, 1)));
+    fusec_output(g, "s", fusec_sum(x, 1, first, 0));
+    return fusec_graph_status(g);
+}
+
+static fusec_status run_host(fusec_program *p, session *s) {
+    fusec_tensor in = {s->x, shape2, 2, FUSEC_F32, FUSEC_HOST};
+    fusec_tensor out[2] = {{s->out, shape2, 2, FUSEC_F32, FUSEC_HOST},
+                           {s->sums, shape1, 1, FUSEC_F32, FUSEC_HOST}};
+    return fusec_run(p, 1, &in, 2, out);
+}
+
+/* The same in memory of the device, then copied back. */
+static fusec_status run_device(fusec_context *ctx, fusec_program *p, session *s) {
+    void *x = NULL, *y = NULL, *z = NULL;
+    fusec_status st = fusec_alloc(ctx, sizeof s->x, &x);
+    if (!st) st = fusec_alloc(ctx, sizeof s->out, &y);
+    if (!st) st = fusec_alloc(ctx, sizeof s->sums, &z);
+    if (!st) st = fusec_upload(ctx, x, s->x, sizeof s->x);
+    fusec_tensor in = {x, shape2, 2, FUSEC_F32, FUSEC_DEVICE};
+    fusec_tensor out[2] = {{y, shape2, 2, FUSEC_F32, FUSEC_DEVICE},
+                           {z, shape1, 1, FUSEC_F32, FUSEC_DEVICE}};
+    if (!st) st = fusec_run_on(p, NULL, 1, &in, 2, out);
+    if (!st) st = fusec_synchronize(ctx);
+    if (!st) st = fusec_download(ctx, s->out, y, sizeof s->out);
+    if (!st) st = fusec_download(ctx, s->sums, z, sizeof s->sums);
+    fusec_free(ctx, x);
+    fusec_free(ctx, y);
+    fusec_free(ctx, z);
+    return st;
+}
+
+static fusec_status read_lazy(fusec_context *ctx, session *s) {
+    fusec_graph *g = NULL;
+    fusec_status st = fusec_graph_new(ctx, &g);
+    if (st) return st;
+    fusec_value x = fusec_array(g, FUSEC_F32, 2, shape2, s->x);
+    fusec_value m = fusec_max(x, 1, last, 1);
+    st = fusec_eval(&m, 1); /* a stored value that the next plan reads */
+    if (!st) st = fusec_read(fusec_sub(x, m), s->lazy, sizeof s->lazy);
+    fusec_graph_free(g);
+    return st;
+}
+
+static fusec_status use(fusec_context *ctx, fusec_program *p, session *s) {
+    fusec_status st = run_host(p, s);
+    if (!st) st = run_device(ctx, p, s);
+    return st ? st : read_lazy(ctx, s);
+}
+
+static void start(session *s) {
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < SIZE; i++) s->x[i] = (float)((i * 37) % 101) - 50;
+}
+
+/* Small integers: exact whatever the order. */
+static void check(const session *s, const char *what) {
+    float sums[M] = {0};
+    for (int i = 0; i < N; i++) {
+        float most = -1e9f;
+        for (int j = 0; j < M; j++) most = s->x[i * M + j] > most ? s->x[i * M + j] : most;
+        for (int j = 0; j < M; j++) {
+            sums[j] += s->x[i * M + j];
+            if (s->out[i * M + j] != s->x[i * M + j] - most ||
+                s->lazy[i * M + j] != s->out[i * M + j]) {
+                FC_FAIL("%s: element %d, %d", what, i, j);
+                return;
+            }
+        }
+    }
+    FC_EXPECT_MEMEQ(s->sums, sums, sizeof sums);
+}
+
+/* Opens, uses and closes a context; the status of the first failure, and whether the same objects
+ * worked afterwards. */
+typedef struct outcome {
+    fusec_status first, again;
+    char message[600], later[600];
+    bool opened;
+} outcome;
+
+static outcome whole(session *s) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    outcome o = {0};
+    for (int round = 0; round < 2; round++) {
+        fusec_status st = ctx ? FUSEC_OK : open_context("cuda", &ctx);
+        if (!st) st = fusec_device(ctx, NULL, NULL);
+        if (!st && !g) st = fusec_graph_new(ctx, &g);
+        if (!st && !p && !(st = build(g))) st = fusec_compile(g, &p);
+        o.opened |= p != NULL;
+        if (!st) st = use(ctx, p, s);
+        if (round == 0 && st) {
+            o.first = st;
+            snprintf(o.message, sizeof o.message, "%s", fusec_message(ctx));
+            if (p == NULL) fusec_graph_reset(g);
+            continue;
+        }
+        o.again = st;
+        if (st) snprintf(o.later, sizeof o.later, "%s", fusec_message(ctx));
+        break;
+    }
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+    return o;
+}
+
+/* Nothing is left alive, no handle was misused. */
+static void check_balance(const machine *m, bool lost) {
+    const fake_cuda *f = m->fake;
+    if (f->misuse) FC_FAIL("%ld times misused, first in %s", f->misuse, f->misused);
+    if (lost) return; /* frees do nothing then: the process has to end */
+    FC_EXPECT_EQ_I64(f->memory, 0);
+    FC_EXPECT_EQ_I64(f->modules, 0);
+    FC_EXPECT_EQ_I64(f->streams, 0);
+    FC_EXPECT_EQ_I64(f->events, 0);
+    FC_EXPECT_EQ_I64(f->contexts, 0);
+}
+
+static bool can_execute(void) {
+#if defined(__SANITIZE_ADDRESS__)
+    return false; /* the emulation changes stacks */
+#else
+    return system("c++ --version >/dev/null 2>&1") == 0;
+#endif
+}
+
+FC_TEST(fake_cuda, a_session) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    if (!open_machine(&m, FAKE("whole"))) return;
+    m.fake->execute = can_execute();
+    start(s);
+    outcome o = whole(s);
+    FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+    FC_EXPECT_STREQ(o.message, "");
+    if (m.fake->execute) check(s, "a session");
+    FC_EXPECT_GT_I64(m.fake->launched, 3);
+    FC_EXPECT_GT_I64(m.fake->compiled, 1);
+    check_balance(&m, false);
+    close_machine(&m);
+    free(s);
+}
+
+/* ---- every call fails ---------------------------------------------------------------------------
+ */
+
+static bool loses(int r) {
+    return r == 700 || r == 719 || r == 999;
+}
+
+static void one_failure(machine *m, session *s, long at, int result, bool later, bool execute) {
+    m->reset();
+    m->fake->execute = execute;
+    m->fake->fail_at = at;
+    m->fake->result = result;
+    m->fake->later = later;
+    start(s);
+    FC_TRACE("call %ld gives %d%s", at, result, later ? " later" : "");
+    outcome o = whole(s);
+    const fake_cuda *f = m->fake;
+    bool lost = loses(result) && f->calls_after_loss == 0 && o.first;
+    if (f->fired) FC_TRACE("it was %s", f->last);
+    if (o.first) FC_EXPECT_TRUE(o.message[0] != 0);
+    if (o.first && o.first != FUSEC_DRIVER && o.first != FUSEC_OUT_OF_MEMORY &&
+        o.first != FUSEC_NO_GPU)
+        FC_FAIL("status %s: %s", fusec_status_name(o.first), o.message);
+    if (loses(result) && o.opened && o.first) { /* the context knows */
+        FC_EXPECT_EQ_I64(o.again, FUSEC_DRIVER);
+        FC_EXPECT_CONTAINS(o.later, "lost");
+        FC_EXPECT_EQ_I64(f->calls_after_loss, 0);
+    }
+    if (!loses(result)) {
+        if (o.again) FC_FAIL("after it: %s", o.later);
+        if (execute) check(s, "after it");
+    }
+    /* A release that the driver refused has released nothing. */
+    bool refused =
+        f->fired && f->last &&
+        (strstr(f->last, "Free") || strstr(f->last, "Unload") || strstr(f->last, "Destroy") ||
+         strstr(f->last, "Release") || strstr(f->last, "Push"));
+    if (!later && !refused) check_balance(m, lost || loses(result));
+    if (f->fired) FC_UNTRACE();
+    FC_UNTRACE();
+}
+
+/* `arg`: the result, negative for one that comes late. */
+static void every_call(void *arg) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    int result = (int)(intptr_t)arg;
+    if (!open_machine(&m, FAKE("whole"))) return;
+    start(s);
+    (void)whole(s);
+    long calls = m.fake->calls;
+    FC_EXPECT_GT_I64(calls, 50);
+    bool execute = can_execute();
+    for (long n = 1; n <= calls && !fc_test_has_failed(); n++)
+        one_failure(&m, s, n, result < 0 ? -result : result, result < 0, execute);
+    close_machine(&m);
+    free(s);
+}
+
+FC_REGISTER(every_call) {
+    static const int results[] = {1, 2, 209, 700, 701, 719};
+    for (size_t i = 0; i < FC_COUNT(results); i++)
+        for (int sign = 1; sign >= -1; sign -= 2) {
+            char name[40];
+            snprintf(name, sizeof name, "%d_%s", results[i], sign > 0 ? "now" : "later");
+            FC_ADD_TEST("fake_cuda_every_call", name, every_call, (intptr_t)(sign * results[i]));
+        }
+}
+
+/* ---- loss
+ * ---------------------------------------------------------------------------------------- */
+
+FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    fusec_context *ctx = NULL, *other = NULL;
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    if (!open_machine(&m, FAKE("whole"))) return;
+    start(s);
+    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(run_host(p, s), fusec_message(ctx));
+    m.fake->fail_in = "cuLaunchKernel";
+    m.fake->fail_at = 1;
+    m.fake->result = 700;
+    m.fake->later = true;
+    FC_EXPECT_EQ_I64(run_host(p, s), FUSEC_DRIVER);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "the device is gone (CUDA_ERROR_LOST, 700)");
+    long calls = m.fake->calls;
+    for (int i = 0; i < 3; i++) {
+        FC_EXPECT_EQ_I64(run_host(p, s), FUSEC_DRIVER);
+        FC_EXPECT_CONTAINS(fusec_message(ctx), "lost since an earlier error (700)");
+        FC_EXPECT_EQ_I64(read_lazy(ctx, s), FUSEC_DRIVER);
+        FC_EXPECT_EQ_I64(fusec_synchronize(ctx), FUSEC_DRIVER);
+    }
+    const char *name = NULL;
+    FC_EXPECT_EQ_I64(fusec_device(ctx, &name, NULL), FUSEC_DRIVER);
+    FC_EXPECT_STREQ(name, "cuda:0");
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "lost");
+    FC_EXPECT_EQ_I64(m.fake->calls, calls); /* the driver is left alone */
+    /* another context of the process takes the CPU and says why */
+    const char *notice = NULL;
+    FC_ASSERT_OK_TEXT(open_context("auto", &other), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device(other, &name, &notice), fusec_message(other));
+    FC_EXPECT_TRUE(strcmp(name, "cpu") == 0 || strcmp(name, "interp") == 0);
+    FC_EXPECT_CONTAINS(notice, "the device is gone");
+    FC_EXPECT_OK_TEXT(read_lazy(other, s), fusec_message(other));
+    fusec_context_free(other);
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
+    close_machine(&m);
+    free(s);
+}
+
+/* ---- memory
+ * --------------------------------------------------------------------------------------- */
+
+/* Code that nobody uses any more goes when the device is full. */
+FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    fusec_context *ctx = NULL;
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    void *mem = NULL, *more = NULL;
+    if (!open_machine(&m, FAKE("whole"))) return;
+    start(s);
+    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(run_host(p, s), fusec_message(ctx));
+    fusec_program_free(p);
+    p = NULL;
+    FC_EXPECT_GT_I64(m.fake->modules, 0);
+    m.fake->fail_in = "cuMemAllocAsync";
+    m.fake->fail_at = 1;
+    m.fake->result = 2;
+    m.fake->times = 2; /* also after the driver's pool was emptied */
+    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 1 << 20, &mem), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(m.fake->fired, 2);
+    FC_EXPECT_EQ_I64(m.fake->modules, 0); /* the idle kernels went */
+    m.fake->limit = 1 << 21;
+    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &more), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_EQ_PTR(more, NULL);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
+    FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx)); /* and it goes on */
+    FC_EXPECT_OK_TEXT(run_host(p, s), fusec_message(ctx));
+    fusec_free(ctx, mem);
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+    check_balance(&m, false);
+    close_machine(&m);
+    free(s);
+}
+
+/* The host's memory while CUDA is used: the n-th allocation fails. */
+static void *scene_heap(void *user, void *p, size_t n) {
+    return fault_realloc(user, p, n);
+}
+
+FC_TEST(fake_cuda, host_memory_may_fail) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    if (!open_machine(&m, FAKE("whole"))) return;
+    for (int onward = 0; onward < 2; onward++)
+        for (long n = 1;; n++) {
+            fault_heap h;
+            fusec_context *ctx = NULL;
+            fusec_graph *g = NULL;
+            fusec_program *p = NULL;
+            fusec_options o = FUSEC_OPTIONS_INIT;
+            m.reset();
+            start(s);
+            fault_heap_init(&h);
+            o.device = "cuda";
+            o.cache_dir = "";
+            o.alloc = scene_heap;
+            o.alloc_user = &h;
+            fault_arm(&h, n, onward != 0);
+            fusec_status st = fusec_context_new(&o, &ctx);
+            if (!st) st = fusec_graph_new(ctx, &g);
+            if (!st && !(st = build(g))) st = fusec_compile(g, &p);
+            if (!st) st = use(ctx, p, s);
+            bool fired = h.failed > 0;
+            if (st && st != FUSEC_OUT_OF_MEMORY)
+                FC_FAIL("allocation %ld: %s, %s", n, fusec_status_name(st), fusec_message(ctx));
+            fault_disarm(&h);
+            fusec_program_free(p);
+            fusec_graph_free(g);
+            fusec_context_free(ctx);
+            FC_EXPECT_EQ_I64(h.live, 0);
+            check_balance(&m, false);
+            if (!fired || fc_test_has_failed()) break;
+        }
+    close_machine(&m);
+    free(s);
+}
+
+/* ---- what may be installed
+ * ------------------------------------------------------------------------ */
+
+typedef struct install {
+    const char *name, *settings, *says;
+    int code;
+} install;
+
+#define FAKES(cuda, nvrtc)                                                                         \
+    "export FUSEC_LIBCUDA_PATH=" FAKE(cuda) " FUSEC_NVRTC_PATH=" FAKE(nvrtc) "; "
+static const install installs[] = {
+    {"no_driver", "export FUSEC_LIBCUDA_PATH=/nowhere/libcuda.so.1; ",
+     "no CUDA driver (cannot load /nowhere/libcuda.so.1", 5},
+    {"not_a_library", "echo text >libcuda.so.1; export FUSEC_LIBCUDA_PATH=$PWD/libcuda.so.1; ",
+     "cannot load", 5},
+    {"lacks_a_function", FAKES("no_launch", "whole"), "has no cuLaunchKernel", 5},
+    {"too_old", FAKES("whole", "whole") "export FAKE_CUDA_VERSION=11010; ",
+     "the CUDA driver is too old (it is for CUDA 11.1)", 5},
+    {"no_device", FAKES("whole", "whole") "export FAKE_CUDA_DEVICES=0; ", "no CUDA device", 5},
+    {"a_stand_in", FAKES("whole", "whole") "export FAKE_CUDA_INIT=34; ",
+     "is only a stand-in for linking", 5},
+    {"does_not_start", FAKES("whole", "whole") "export FAKE_CUDA_INIT=3; ",
+     "the CUDA driver does not start: made to fail (3)", 5},
+    {"no_nvrtc",
+     "export FUSEC_LIBCUDA_PATH=" FAKE("whole") " FUSEC_NVRTC_PATH=/nowhere/libnvrtc.so; ",
+     "no NVRTC: cannot load /nowhere/libnvrtc.so", 5},
+    {"nvrtc_lacks_a_function", FAKES("whole", "no_compile"), "has no nvrtcCompileProgram", 5},
+    {"nvrtc_tells_nothing", FAKES("whole", "whole") "export FAKE_NVRTC_VERSION=0; ",
+     "does not tell its version", 5},
+    {"launch_fails", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuLaunchKernel:1:719; ",
+     "cuLaunchKernel: the device is gone (CUDA_ERROR_LOST, 719)", 5},
+    {"no_memory", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuCtxPushCurrent_v2:3:2; ",
+     "out of memory", 5},
+};
+
+static void what_is_installed(void *arg) {
+    const install *in = arg;
+    shell sh;
+    if (!shell_open(&sh)) return;
+    shell_run(&sh, "%sfusec -e 'x*2' x=ones:f32:4 --device cuda -o o.npy", in->settings);
+    FC_EXPECT_EQ_I64(sh.code, in->code);
+    FC_EXPECT_CONTAINS(sh.err, in->says);
+    FC_EXPECT_STREQ(sh.out, "");
+    /* without the demand for CUDA it says so and takes the CPU, unless the device came first */
+    if (!strstr(in->name, "fails") && !strstr(in->name, "memory")) {
+        shell_run(&sh, "%sfusec -e 'x*2' x=ones:f32:4", in->settings);
+        FC_EXPECT_EQ_I64(sh.code, 0);
+        FC_EXPECT_CONTAINS(sh.err, in->says);
+        FC_EXPECT_CONTAINS(sh.out, "2");
+    }
+    shell_close(&sh);
+}
+
+FC_REGISTER(installs) {
+    for (size_t i = 0; i < FC_COUNT(installs); i++)
+        FC_ADD_TEST("fake_cuda_install", installs[i].name, what_is_installed, &installs[i]);
+}
+
+/* A driver from before the memory pools is good enough. */
+FC_TEST(fake_cuda, an_old_driver_without_pools) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    if (!open_machine(&m, FAKE("old"))) return;
+    start(s);
+    outcome o = whole(s);
+    FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+    FC_EXPECT_STREQ(o.message, "");
+    check_balance(&m, false);
+    close_machine(&m);
+    free(s);
+}
+
+/* Code that the driver does not take: from the compiler an error, from the disk a miss. */
+FC_TEST(fake_cuda, wrong_cubin) {
+    machine m;
+    session *s = malloc(sizeof *s);
+    char dir[] = "/tmp/fusec-cubin-XXXXXX", command[64];
+    if (!open_machine(&m, FAKE("whole"))) return;
+    FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
+    for (int round = 0; round < 3; round++) {
+        fusec_context *ctx = NULL;
+        fusec_options o = FUSEC_OPTIONS_INIT;
+        fusec_counters c;
+        m.reset();
+        start(s);
+        o.device = "cuda";
+        o.cache_dir = dir;
+        m.fake->bad_cubin = round == 0;
+        if (round == 2) { /* the driver refuses what is on disk, once */
+            m.fake->fail_in = "cuModuleLoadData";
+            m.fake->fail_at = 1;
+            m.fake->result = 209;
+        }
+        FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
+        fusec_status st = read_lazy(ctx, s);
+        if (round == 0) {
+            FC_EXPECT_EQ_I64(st, FUSEC_DRIVER);
+            FC_EXPECT_CONTAINS(fusec_message(ctx), "cuModuleLoadData");
+        } else {
+            FC_EXPECT_OK_TEXT(st, fusec_message(ctx));
+        }
+        fusec_get_counters(ctx, &c);
+        if (round == 1) FC_EXPECT_EQ_U64(c.disk_hits, 0); /* what did not load was not kept */
+        if (round == 2) FC_EXPECT_EQ_U64(c.compiles, 1);
+        fusec_context_free(ctx);
+        check_balance(&m, false);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    FC_EXPECT_EQ_I64(system(command), 0);
+    close_machine(&m);
+    free(s);
+}
