@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "codegen/helper.h"
 #include "runtime/kernel_cache.h"
 
 void fc_config_init(fc_config *c) {
@@ -22,6 +23,7 @@ void fc_config_from_env(fc_config *c) {
     c->cache_dir = getenv("FUSEC_CACHE_DIR");
     c->xdg_cache_home = getenv("XDG_CACHE_HOME");
     c->home = getenv("HOME");
+    c->compiler = fc_env("FUSEC_COMPILER"); /* a program that is started: not in set-user-id ones */
     c->threads = small_number(getenv("FUSEC_THREADS"));
     c->debug = small_number(getenv("FUSEC_DEBUG"));
 }
@@ -33,6 +35,14 @@ fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error 
     c->config = *config;
     pthread_mutex_init(&c->lock, NULL);
     fc_str_init(&c->notice, &c->config.alloc);
+    if (config->compiler && *config->compiler) {
+        fc_helper_options o = {.program = config->compiler};
+        c->helper = fc_helper_new(&c->config.alloc, &o);
+        if (!c->helper) {
+            fc_context_free(c);
+            return fc_oom(e);
+        }
+    }
     *out = c;
     return FUSEC_OK;
 }
@@ -44,6 +54,7 @@ void fc_context_free(fc_context *c) {
     fc_device_close(c->cpu);
     fc_device_close(c->interp);
     fc_diskcache_close(c->disk);
+    fc_helper_free(c->helper);
     fc_str_free(&c->notice);
     pthread_mutex_destroy(&c->lock);
     fc_alloc a = c->config.alloc;
@@ -128,6 +139,7 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
         s = open_cuda(c, n, out, e);
     else
         s = fc_fail(e, FUSEC_USAGE, "unknown device %s: auto, cpu, cuda, cuda:N or interp", name);
+    if (!s) (*out)->helper = c->helper;
     pthread_mutex_unlock(&c->lock);
     if (!s) fc_log(c, 1, "device %s: %s", (*out)->name, (*out)->text);
     return s;

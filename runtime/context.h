@@ -14,6 +14,7 @@ typedef struct fc_config {
     const char *device;    /* FUSEC_DEVICE: auto, cpu, cuda, cuda:N, interp; NULL = auto */
     const char *cache_dir; /* FUSEC_CACHE_DIR; NULL = the default place; "" = no disk cache */
     const char *xdg_cache_home, *home; /* where the default place is */
+    const char *compiler;              /* FUSEC_COMPILER: see codegen/helper.h; NULL, "": none */
     int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
     uint32_t mode;                     /* FC_MODE_* */
     fc_limits limits;
@@ -33,6 +34,7 @@ typedef struct fc_context {
     fc_device *cuda[FC_MAX_CUDA], *cpu, *interp;
     fc_diskcache *disk; /* NULL: off */
     bool disk_tried;
+    struct fc_helper *helper;  /* NULL: compilers run in this process */
     fc_str notice;             /* why the automatic choice passed over a better device */
     struct fc_kcache *kernels; /* loaded code, by key (runtime/kernel_cache.h) */
     /* counted under the kernel cache's lock, read at any time */

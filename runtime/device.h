@@ -85,8 +85,9 @@ struct fc_device {
     bool host_memory;
     bool kernels_together; /* several kernels are compiled as one text, and so are one binary */
     const fc_alloc *alloc;
-    char name[80];    /* "cuda:0", "cpu", "interp" */
-    char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */
+    struct fc_helper *helper; /* compiles in a process of its own (codegen/helper.h); NULL: here */
+    char name[80];            /* "cuda:0", "cpu", "interp" */
+    char text[160];           /* "NVIDIA H200, sm_90, 132 SMs" */
     double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown; offline that of
                          the machine which the architecture stands for */
 };

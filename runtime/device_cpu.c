@@ -2,6 +2,7 @@
  * from the disk cache runs without it. */
 #include <sys/stat.h>
 
+#include "codegen/helper.h"
 #include "codegen/llvm/kernel_symbols.h"
 #include "codegen/llvm/llvm_compile.h"
 #include "codegen/llvm/objload.h"
@@ -48,6 +49,8 @@ static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_by
     o.cpu = d->machine.cpu;
     o.features = d->machine.features;
     (void)mode;
+    if (d->helper)
+        return fc_helper_llvm(d->helper, text, strlen(text), FC_ENTRY, &o, out, e);
     FC_TRY(need_llvm(c, e));
     return fc_llvm_compile(c->llvm, text, strlen(text), FC_ENTRY, &o, out, e);
 }

@@ -5,6 +5,7 @@
  * stream-ordered pool. An offline device has no driver: it compiles for an architecture and runs
  * nothing. */
 #include "codegen/cuda/driver.h"
+#include "codegen/helper.h"
 #include "codegen/cuda/nvrtc.h"
 #include "runtime/device.h"
 
@@ -193,6 +194,7 @@ static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_by
     cuda_device *c = (cuda_device *)d;
     FC_TRY(need_nvrtc(c, e));
     fc_nvrtc_options o = options_of(c, mode);
+    if (d->helper) return fc_helper_nvrtc(d->helper, text, FC_ENTRY ".cu", &o, out, e);
     return fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
 }
 

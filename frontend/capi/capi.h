@@ -56,9 +56,10 @@ typedef struct fc_plans {
 struct fusec_context {
     fc_alloc alloc;
     fc_context *runtime;
-    char *device_name, *cache_dir; /* owned; the runtime's configuration points to them */
-    pthread_mutex_t lock;          /* of the device */
-    fc_device *device;             /* NULL until it is needed */
+    char *device_name, *cache_dir,
+        *compiler;        /* owned; the runtime's configuration points to them */
+    pthread_mutex_t lock; /* of the device */
+    fc_device *device;    /* NULL until it is needed */
     char *notice;
     fc_plans plans;
     atomic_ullong stamps; /* handed out to graphs: tell values from those of before a reset */

@@ -36,6 +36,10 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
         return fc_oom(e);
     if (o->cache_dir && !(config->cache_dir = c->cache_dir = fc_strdup(&c->alloc, o->cache_dir)))
         return fc_oom(e);
+    const char *compiler =
+        o->compiler ? o->compiler : config->compiler; /* the environment's may go */
+    if (compiler && !(config->compiler = c->compiler = fc_strdup(&c->alloc, compiler)))
+        return fc_oom(e);
     if (o->threads) config->threads = o->threads;
     config->mode |= o->mode;
     if (o->max_nodes)
@@ -80,6 +84,7 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c->notice);
     fc_free(&alloc, c->device_name);
     fc_free(&alloc, c->cache_dir);
+    fc_free(&alloc, c->compiler);
     pthread_mutex_destroy(&c->plans.lock);
     pthread_mutex_destroy(&c->lock);
     fc_free(&alloc, c);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <fusec/fusec.h>
@@ -128,6 +129,7 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
     int strict = fc_cli_on(c, FC_FLAG_STRICT), contract = fc_cli_on(c, FC_FLAG_CONTRACT);
     fc_config_from_env(f);
     f->alloc = *c->alloc;
+    if (!f->compiler && !getenv("FUSEC_COMPILER")) f->compiler = c->self; /* set but empty: none */
     if (fc_cli_on(c, FC_FLAG_DEVICE)) f->device = c->o.text[FC_FLAG_DEVICE];
     if (fc_cli_on(c, FC_FLAG_THREADS)) f->threads = (int)c->o.number[FC_FLAG_THREADS];
     if (fc_cli_on(c, FC_FLAG_NO_CACHE)) f->cache_dir = "";
@@ -195,12 +197,8 @@ static int finish(fc_cli *c, fusec_status s, fc_error *e) {
     return fc_status_exit(e->code);
 }
 
-int fc_cli_main(int argc, char **argv) {
-    return fc_cli_main_with(argc, argv, &fc_libc_alloc);
-}
-
-int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc) {
-    fc_cli c = {.alloc = alloc};
+static int run(int argc, char **argv, const fc_alloc *alloc, const char *self) {
+    fc_cli c = {.alloc = alloc, .self = self};
     fc_error e = {0};
     fc_streams_start();
     fc_diags_init(&c.ds, c.alloc);
@@ -225,4 +223,13 @@ int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc) {
     fc_vec_free(c.alloc, &c.attachments);
     fc_options_free(&c.o);
     return code;
+}
+
+int fc_cli_main(int argc, char **argv) {
+    static const char self[] = "/proc/self/exe";
+    return run(argc, argv, &fc_libc_alloc, access(self, X_OK) == 0 ? self : NULL);
+}
+
+int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc) {
+    return run(argc, argv, alloc, NULL);
 }

@@ -27,12 +27,14 @@ typedef struct fc_cli {
     FC_VEC(fc_attachment) attachments;
     fc_str out;
     bool color, quiet, verbose;
-    int answer; /* exit code of a command that was done: 1 is "no" */
+    const char *self; /* this command as a program that can be started; NULL: not known */
+    int answer;       /* exit code of a command that was done: 1 is "no" */
 } fc_cli;
 
 /* The whole command: parses, runs, reports. Returns the exit code. */
 int fc_cli_main(int argc, char **argv);
-/* The same with all memory from `alloc`. */
+/* The same inside of another program: all memory from `alloc`, and compilers run in this process.
+ */
 int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc);
 
 fusec_status fc_cmd_run(fc_cli *c, fc_error *e);

@@ -11,7 +11,7 @@
 #include <fusec/fusec.h>
 
 #include "codegen/cuda/nvrtc.h"
-#include "codegen/llvm/llvm_compile.h"
+#include "codegen/helper.h"
 #include "frontend/io/array.h"
 
 static const struct {
@@ -172,19 +172,23 @@ static fusec_status source(fc_emitter *m, fc_program *p, uint32_t step, fc_str *
 static fusec_status from_nvrtc(fc_emitter *m, fc_emit_level level, const char *text, fc_bytes *out,
                                fc_error *e) {
     fc_str arch;
-    if (!m->nvrtc) FC_TRY(fc_nvrtc_open(m->s->alloc, &m->nvrtc, e));
+    if (!m->nvrtc && !m->s->ctx->helper) FC_TRY(fc_nvrtc_open(m->s->alloc, &m->nvrtc, e));
     fc_str_init(&arch, m->s->alloc);
     fc_str_printf(&arch, "sm_%d", m->cc);
     fc_nvrtc_options o = {.arch = arch.data,
                           .kind = level == FC_LEVEL_PTX ? FC_NVRTC_PTX : FC_NVRTC_CUBIN,
                           .fmad = (m->s->lang.mode & FC_MODE_CONTRACT) != 0};
-    fusec_status s = fc_nvrtc_compile(m->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
+    fusec_status s = m->s->ctx->helper
+                         ? fc_helper_nvrtc(m->s->ctx->helper, text, FC_ENTRY ".cu", &o, out, e)
+                         : fc_nvrtc_compile(m->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
     fc_str_free(&arch);
     return s;
 }
 
 static fusec_status from_llvm(fc_emitter *m, const fc_str *text, fc_bytes *out, fc_error *e) {
     fc_llvm_options o = {.cpu = m->cpu, .passes = FC_LLVM_EARLY_CSE, .level = 2, .assembly = true};
+    if (m->s->ctx->helper)
+        return fc_helper_llvm(m->s->ctx->helper, text->data, text->len, FC_ENTRY, &o, out, e);
     if (!m->lib) FC_TRY(fc_llvm_open(m->s->alloc, &m->lib, e));
     return fc_llvm_compile(m->lib, text->data, text->len, FC_ENTRY, &o, out, e);
 }

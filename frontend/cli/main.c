@@ -1,6 +1,10 @@
 /* main.c - the entry of `fusec`. Everything else is in command.c, so that tests can link it. */
+#include <unistd.h>
+
+#include "codegen/helper.h"
 #include "frontend/cli/command.h"
 
 int main(int argc, char **argv) {
+    if (argc > 1 && !strcmp(argv[1], FC_HELPER_FLAG)) _exit(fc_helper_serve(argc, argv));
     return fc_cli_main(argc, argv);
 }

@@ -87,9 +87,14 @@ typedef struct fusec_options {
     void *alloc_user;
     /* Limits of a graph; 0 = 65,536 nodes, 256 inputs, 256 outputs. */
     uint32_t max_nodes, max_inputs, max_outputs;
+    /* Where kernels are compiled. LLVM and NVRTC end the process they run in when memory runs out.
+     * With the path of a `fusec` command here they run in processes of their own, with 30 seconds
+     * for a kernel and 8 GiB of memory, and what happens to them is FUSEC_COMPILER or
+     * FUSEC_OUT_OF_MEMORY. The default, and "": in this process. */
+    const char *compiler;
 } fusec_options;
 #define FUSEC_OPTIONS_INIT                                                                         \
-    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Float modes, docs/semantics.md. Strict (none) rounds every operation as written. */
 enum {
@@ -106,7 +111,8 @@ enum {
 };
 
 /* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,
- * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_DEBUG), which is read here and never again. */
+ * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_DEBUG), which is read here and never again.
+ */
 FUSEC_API fusec_status fusec_context_new(const fusec_options *options, fusec_context **out);
 FUSEC_API void fusec_context_free(fusec_context *ctx);
 
