@@ -19,7 +19,8 @@ enum { SCANS_PER_LIMIT = 64 };   /* about this many walks while the cache is fil
 
 typedef struct file {
     uint8_t key[FC_CACHE_KEY];
-    int64_t used;
+    int64_t used; /* seconds */
+    long nanos;   /* of the last second: what was just stored is younger than the rest of it */
     uint64_t bytes;
 } file;
 
@@ -83,6 +84,7 @@ static void scan(fc_diskcache *c, listing *l) {
         /* A time far in the future is a clock that was wrong: such an entry counts as the oldest.
          */
         f.used = (int64_t)st.st_mtime > now + STALE_TEMPORARY ? 0 : (int64_t)st.st_mtime;
+        f.nanos = st.st_mtim.tv_nsec;
         f.bytes = (uint64_t)st.st_size;
         if (!fc_push(c->alloc, &l->files, f)) break;
         l->bytes += f.bytes;
@@ -133,10 +135,12 @@ static bool drop(const fc_diskcache *c, const file *f) {
 static int by_use(const void *a, const void *b) {
     const file *x = a, *y = b;
     if (x->used != y->used) return x->used < y->used ? -1 : 1;
+    if (x->nanos != y->nanos) return x->nanos < y->nanos ? -1 : 1;
     return memcmp(x->key, y->key, sizeof x->key);
 }
 
-static void evict(fc_diskcache *c) {
+/* `fresh` was stored just now and stays, however coarse the clock of the file system is. */
+static void evict(fc_diskcache *c, const uint8_t fresh[FC_CACHE_KEY]) {
     listing l;
     scan(c, &l);
     if (l.bytes > c->limit) keep_entries(c, &l);
@@ -144,6 +148,7 @@ static void evict(fc_diskcache *c) {
         uint64_t target = c->limit - c->limit / 10;
         qsort(l.files.at, l.files.len, sizeof *l.files.at, by_use);
         for (size_t i = 0; i < l.files.len && l.bytes > target; i++) {
+            if (!memcmp(l.files.at[i].key, fresh, FC_CACHE_KEY)) continue;
             (void)drop(c, &l.files.at[i]); /* a reader that has it open keeps what it reads */
             l.bytes -= l.files.at[i].bytes;
         }
@@ -152,12 +157,13 @@ static void evict(fc_diskcache *c) {
 }
 
 /* Who does not get the lock leaves the work to who has it. */
-static void evict_locked(fc_diskcache *c) {
+static void evict_locked(fc_diskcache *c, const uint8_t fresh[FC_CACHE_KEY]) {
     struct stat st;
     int fd =
         openat(c->dirfd, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0) return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0) evict(c);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        evict(c, fresh);
     close(fd); /* gives the lock back */
 }
 
@@ -169,7 +175,7 @@ void fc_cache_after_put(fc_diskcache *c, const uint8_t key[FC_CACHE_KEY], uint64
     uint32_t dice;
     memcpy(&dice, key + FC_CACHE_KEY - sizeof dice, sizeof dice);
     uint64_t interval = c->limit / SCANS_PER_LIMIT;
-    if (size >= interval || dice < (size << 32) / interval) evict_locked(c);
+    if (size >= interval || dice < (size << 32) / interval) evict_locked(c, key);
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */
