@@ -142,22 +142,28 @@ foreach(source ${example_sources})
   set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
-# ---- benchmarks, built with the tests so that they keep compiling: programs on the shared library; ------
-# bench_inside_* reach internals
+# ---- benchmarks: built with the tests so that they keep compiling; linked without shared objects of the
+# ---- product, so that they can be carried to another machine ---------------------------------------------
 
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+file(GLOB bench_support CONFIGURE_DEPENDS bench/support/*.c)
+add_library(bench_support STATIC ${bench_support})
+fusec_flags(bench_support)
+target_include_directories(bench_support PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(bench_support PUBLIC fusec_static)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
   fusec_flags(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
-  if(name MATCHES "^bench_inside_")
-    target_link_libraries(${name} PRIVATE fusec_static)
-    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  else()
-    target_link_libraries(${name} PRIVATE fusec m)
-  endif()
+  target_link_libraries(${name} PRIVATE bench_support)
 endforeach()
+
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+  add_test(NAME bench.table
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/bench/check $<TARGET_FILE:fusec_cli>)
+endif()
 
 # ---- files made from the table of operations are those that are committed ------------------------------
 

@@ -1,0 +1,360 @@
+"""harness.py - runs fusec and its peers side by side over the rows of workloads.py, and writes the results.
+
+bench/gpu and bench/cpu call main(). The peers live in processes of their own (peers/serve.py) which are asked
+row by row, so that all programs of a row are measured within seconds of each other. fusec is a process for each
+row (bench_run), and so is the hand-written CUB version. What fails or takes too long is noted and passed over.
+"""
+import argparse
+import datetime
+import glob
+import json
+import os
+import re
+import selectors
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import report
+import workloads
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+PEERS = {"gpu": ["jax", "compile", "torch", "cupy", "cub"],
+         "cpu": ["numpy", "numpy-out", "numexpr", "numba", "jax", "compile"]}
+L2 = 60 << 20  # the largest today; sets of buffers rotate through more than this
+
+
+def arguments(where):
+    p = argparse.ArgumentParser(prog=f"bench/{where}", description=f"fusec and its peers on the {where.upper()}")
+    p.add_argument("--quick", action="store_true", help="few repetitions: finds mistakes, no figures to keep")
+    p.add_argument("--only", default="", metavar="REGEX", help="rows whose name it matches")
+    p.add_argument("--peers", default=",".join(PEERS[where]), metavar="A,B", help="of " + ",".join(PEERS[where]))
+    p.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="DIR", help="where fusec was built (build)")
+    p.add_argument("--out", default=os.path.join(HERE, "results"), metavar="DIR", help="for the result files")
+    p.add_argument("--name", default="", help="of the result files; default from device and date")
+    p.add_argument("--revision", default="", help="of the source, if this is not a checkout")
+    p.add_argument("--python", default="", metavar="EXE", help="that has the peers' packages")
+    p.add_argument("--limit", type=float, default=60, metavar="S", help="for one row of one peer (60)")
+    p.add_argument("--stop-after", type=float, default=0, metavar="S", help="begin no row after so many seconds")
+    p.add_argument("--merge", action="append", default=[], metavar="FILE", help="rows of an earlier part of the run")
+    p.add_argument("--no-overheads", action="store_true", help="leave calls and compile times out")
+    p.add_argument("--threads", default="", metavar="N,M", help="of the CPU runs; default: one, and all")
+    if where == "gpu":
+        p.add_argument("--device", default="cuda", choices=["cuda", "cpu"],
+                       help="cpu: a rehearsal of this command without a GPU, at the CPU's sizes")
+    a = p.parse_args()
+    a.where = "cpu" if where == "cpu" or a.device == "cpu" else "gpu"
+    a.rehearsal = where == "gpu" and a.where == "cpu"
+    a.peers = [x for x in a.peers.split(",") if x]
+    a.command = f"bench/{where} " + " ".join(without_places(sys.argv[1:]))
+    return a
+
+
+def without_places(words):
+    """What a reader needs to run it again: not where things lie on this machine."""
+    out, skip = [], False
+    places = ("--build", "--out", "--python", "--merge", "--revision", "--name")
+    for w in words:
+        if not skip and w not in places:
+            out.append(shlex.quote(w))
+        skip = w in places
+    return out
+
+
+# ---- a peer's process ---------------------------------------------------------------------------------------------
+
+
+class Server:
+    def __init__(self, name, a, cpus, log):
+        self.name, self.a, self.cpus, self.log = name, a, cpus, log
+        self.process = None
+        self.version = ""
+        self.answered, self.late = False, 0
+        self.kernels = tempfile.mkdtemp(dir=a.scratch)  # what torch.compile keeps: empty at first, in every run
+        self.start()
+
+    def start(self):
+        env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1",
+                   FUSEC_BENCH_SCRATCH=self.a.scratch, TORCHINDUCTOR_CACHE_DIR=self.kernels, TF_CPP_MIN_LOG_LEVEL="2")
+        before = lambda: os.sched_setaffinity(0, self.cpus)  # noqa: E731
+        self.process = subprocess.Popen(
+            [self.a.python, os.path.join(HERE, "peers", "serve.py"), self.name.split("@")[0], self.a.where],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env=env, preexec_fn=before)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.process.stdout, selectors.EVENT_READ)
+        self.hello = None
+        self.rest = b""
+
+    def line(self, limit):
+        """The next line of the peer as an object; None: it ended or took too long."""
+        end = time.time() + limit
+        while b"\n" not in self.rest:
+            if not self.selector.select(max(0, end - time.time())):
+                return {"error": f"no answer within {limit:.0f} s"}
+            part = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not part:
+                return {"error": f"the process ended with {self.process.wait()}"}
+            self.rest += part
+        text, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(text)
+
+    def ask(self, request, limit):
+        """The answer, or {"error": ...}. The first one may take longer, as compilers are opened and headers are
+        compiled; who is late twice in a row is not asked again."""
+        if self.late == 2:
+            return {"error": "late twice, not asked again"}
+        if self.process is None:
+            self.start()
+        if self.hello is None:
+            self.hello = self.line(240)
+            self.version = self.hello.get("version", self.version)
+        if "error" in self.hello:
+            return {"error": "cannot start: " + self.hello["error"]}
+        try:
+            self.process.stdin.write((json.dumps(request) + "\n").encode())
+            self.process.stdin.flush()
+        except OSError:
+            pass
+        out = self.line(limit if self.answered else max(limit, 180))
+        gone = "no answer" in out.get("error", "") or "ended" in out.get("error", "")
+        self.late = self.late + 1 if "no answer" in out.get("error", "") else 0
+        self.answered = self.answered or not gone
+        if gone:
+            self.stop()
+        return out
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+# ---- fusec and CUB: a process for each row ---------------------------------------------------------------------------
+
+
+def run_json(command, limit, log, cpus=None):
+    try:
+        before = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+        p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit, preexec_fn=before)
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {limit:.0f} s"}
+    except OSError as e:
+        return {"error": str(e)}
+    log.write(p.stderr)
+    if p.returncode:
+        tail = p.stderr.decode(errors="replace").strip().splitlines()
+        return {"error": (tail[-1] if tail else f"exit code {p.returncode}")[:300]}
+    return json.loads(p.stdout.decode().strip().splitlines()[-1])
+
+
+def input_words(row):
+    return [w for k, t, s, d in row["inputs"] for w in ("--input", f"{k}:{t}:{'x'.join(map(str, s))}:{d}")]
+
+
+def timing_words(rq):
+    return ["--batches", str(rq["batches"]), "--launches", str(rq["launches"]), "--ms", str(rq["ms"]), "--sets", str(rq["sets"])]
+
+
+def run_fusec(a, row, mode, rq, threads, cpus, log):
+    text = os.path.join(a.scratch, "program.fuse")
+    with open(text, "w") as f:
+        f.write(workloads.fusec_text(row["row"]))
+    cmd = [os.path.join(a.build, "bin", "bench", "bench_run"), "--program", text, "--device",
+           "cuda" if a.where == "gpu" else "cpu", "--mode", mode, "--bytes", str(row["bytes"]), "--save", a.scratch]
+    if a.where == "cpu":
+        cmd += ["--threads", str(threads)]
+    return run_json(cmd + timing_words(rq) + input_words(row), a.limit, log, cpus)
+
+
+def build_cub(a, log):
+    """nvcc's program, made once in the build folder."""
+    source, exe = os.path.join(HERE, "peers", "cub.cu"), os.path.join(a.build, "bin", "bench", "bench_cub")
+    if os.path.exists(exe) and os.path.getmtime(exe) >= os.path.getmtime(source):
+        return exe
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc) or a.where != "gpu":
+        return None
+    r = subprocess.run([nvcc, "-O3", "-std=c++17", "-arch=native", "--extended-lambda", "-o", exe, source], stderr=log)
+    return None if r.returncode else exe
+
+
+def run_cub(a, exe, row, rq, log):
+    kind = row["programs"].get("cub")
+    if not kind:
+        return {"absent": "not written"}
+    if not exe:
+        return {"error": "not built: no nvcc"}
+    return run_json([exe, "--kind", kind, "--save", a.scratch] + timing_words(rq) + input_words(row), a.limit, log)
+
+
+# ---- a row -----------------------------------------------------------------------------------------------------------
+
+
+def request(a, row):
+    """How it is timed. Buffers rotate through four times the cache, small ones through at most 64 sets."""
+    if a.where == "gpu":
+        sets = max(3, min(64, -(-4 * L2 // row["bytes"])))
+        if len(row["inputs"]) > 8:
+            sets = 3
+    else:
+        sets = 3 if row["bytes"] > 1 << 20 else 1  # small ones are meant to be in the cache
+    quick = {"batches": 3, "launches": 3 if a.where == "cpu" else 10, "ms": 2}
+    full = {"batches": 7, "launches": 20, "ms": 20} if a.where == "gpu" else {"batches": 5, "launches": 3, "ms": 20}
+    return dict(quick if a.quick else full, sets=sets)
+
+
+def checked(checker, row, answer, a):
+    if "us" in answer:
+        answer.update(checker.ask({"check": a.scratch, "row": row["name"]}, a.limit))
+        if "right" not in answer:
+            answer["right"] = False
+    return answer
+
+
+def measure_row(a, base, threads, cpus, servers, checker, cub, log):
+    row = workloads.sized(base, a.where)
+    row["row"] = base
+    rq = request(a, row)
+    results = []
+    for mode in workloads.modes(base):
+        results.append((mode, checked(checker, row, run_fusec(a, row, mode, rq, threads, cpus, log), a)))
+    peers = {}
+    for name in a.peers:
+        if name == "cub":
+            peers[name] = checked(checker, row, run_cub(a, cub, row, rq, log), a)
+        else:
+            peers[name] = servers[name].ask(dict(rq, row=row["name"]), a.limit)
+    for path in glob.glob(os.path.join(a.scratch, "shared-*")) + glob.glob(os.path.join(a.scratch, "out*")):
+        os.remove(path)
+    return [{"workload": row["name"], "class": row["class"], "mode": mode, "threads": threads, "bytes": row["bytes"],
+             "read_only": row["read_only"], "target": row["target"], "fusec": fusec, "peers": peers}
+            for mode, fusec in results]
+
+
+def measure_rows(a, threads, cpus, log, done, rows):
+    servers = {n: Server(n, a, cpus, log) for n in a.peers if n != "cub"}
+    own = next((servers[n] for n in (("torch",) if a.where == "gpu" else ("numpy",)) if n in servers), None)
+    checker = own or Server("torch" if a.where == "gpu" else "numpy", a, cpus, log)
+    cub = build_cub(a, log) if "cub" in a.peers else None
+    try:
+        for base in rows:
+            if a.stop_after and time.time() - a.began > a.stop_after:
+                print(f"no time for {base['name']} and what follows", file=sys.stderr)
+                break
+            start = time.time()
+            for r in measure_row(a, base, threads, cpus, servers, checker, cub, log):
+                done.append(r)
+                print(report.line(r) + f"   [{time.time() - start:.1f} s]", flush=True)
+            write(a, done, partial=True)
+    finally:
+        for s in list(servers.values()) + [checker]:
+            a.versions.update({s.name: s.version} if s.version else {})
+            s.stop()
+
+
+# ---- what was measured where -------------------------------------------------------------------------------------------
+
+
+def first_line(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=30).stdout.strip().split("\n")[0]
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def about(a):
+    cpu = ""
+    with open("/proc/cpuinfo") as f:
+        cpu = next((s.split(":", 1)[1].strip() for s in f if s.startswith("model name")), "")
+    out = {"command": a.command.strip(), "date": datetime.date.today().isoformat(), "cpu": cpu, "cpus": len(os.sched_getaffinity(0)),
+           "fusec": first_line([os.path.join(a.build, "bin", "fusec"), "--version"]) + " at " + (
+               a.revision or first_line(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]) or "an unknown revision")}
+    if a.where == "gpu":
+        out["gpu"] = first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"])
+        out["nvcc"] = first_line(["sh", "-c", "nvcc --version | grep release"])
+    return out
+
+
+def slug(a, where):
+    device = where.get("gpu", "").split(",")[0] if a.where == "gpu" else where["cpu"]
+    device = re.sub(r"[^a-z0-9]+", "-", device.lower().replace("(r)", "").replace("(tm)", "")).strip("-") or "unknown"
+    kind = "rehearsal" if a.rehearsal else a.where
+    return a.name or f"{kind}-{device}-{where['date']}"
+
+
+def write(a, done, partial=False, overheads=None):
+    order = {r["name"]: i for i, r in enumerate(workloads.WORKLOADS)}
+    done = sorted(done, key=lambda r: (r["threads"], order.get(r["workload"], len(order)), r["mode"]))
+    a.about["versions"] = a.versions
+    whole = {"about": a.about, "rows": done, "overheads": overheads or a.overheads}
+    os.makedirs(a.out, exist_ok=True)
+    path = os.path.join(a.out, slug(a, a.about))
+    with open(path + ".json", "w") as f:
+        json.dump(whole, f, indent=1)
+    with open(path + ".md", "w") as f:
+        f.write(report.page(whole))
+    if not partial:
+        with open(path + ".svg", "w") as f:
+            f.write(report.picture(whole))
+        print(f"{path}.json .md .svg")
+
+
+def measure_overheads(a, log):
+    exe = os.path.join(a.build, "bin", "bench", "bench_overhead")
+    device = "cuda" if a.where == "gpu" else "cpu"
+    out = {}
+    cache = tempfile.mkdtemp(dir=a.scratch)
+    for what in ("calls", "plan", "lazy", "build", "new", "ten"):
+        out[what] = run_json([exe, what, "--device", device], a.limit, log)
+    for name in ("first_cold", "first_warm"):
+        start = time.time()
+        out[name] = run_json([exe, "first", "--device", device, "--cache", cache], a.limit, log)
+        out[name]["process_ms"] = 1e3 * (time.time() - start)
+    out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
+    out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
+    return out
+
+
+def python_with(packages):
+    for exe in (sys.executable, os.path.join(ROOT, "build", "bench-python", "bin", "python"), "python3"):
+        if subprocess.run([exe, "-c", "import " + packages], capture_output=True).returncode == 0:
+            return exe
+    return sys.executable
+
+
+def main(where):
+    a = arguments(where)
+    a.scratch = tempfile.mkdtemp(prefix="fusec-bench-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    a.build = os.path.abspath(a.build)
+    a.python = a.python or python_with("numpy, torch" if a.where == "gpu" else "numpy, scipy")
+    a.began, a.versions, a.overheads = time.time(), {}, {}
+    a.about = about(a)
+    rows = [r for r in workloads.WORKLOADS if r["sizes"][a.where] and re.search(a.only, r["name"])]
+    done = []
+    for path in a.merge:  # rows that are measured again replace those of the file
+        with open(path) as f:
+            old = json.load(f)
+        again = {r["name"] for r in rows}
+        done += [r for r in old["rows"] if r["workload"] not in again]
+        a.overheads.update(old["overheads"])
+        a.versions.update(old["about"]["versions"])
+        a.about["command"] = old["about"]["command"] + "; " + a.about["command"]
+    everything = os.sched_getaffinity(0)
+    counts = [int(t) for t in a.threads.split(",") if t] or ([0] if a.where == "gpu" else sorted({1, len(everything)}))
+    os.makedirs(a.out, exist_ok=True)
+    with open(os.path.join(a.out, slug(a, a.about) + ".log"), "wb", buffering=0) as log:
+        try:
+            if not a.no_overheads:
+                a.overheads = measure_overheads(a, log)
+            for n in counts:
+                cpus = set(sorted(everything)[:n]) if n else everything
+                measure_rows(a, n or len(everything), cpus, log, done, rows)
+        finally:
+            write(a, done)
+            shutil.rmtree(a.scratch, ignore_errors=True)
+    return 0

@@ -1,0 +1,484 @@
+"""workloads.py - the one table of what is measured, and against what.
+
+A row is made by W(). Its programs:
+
+  fusec   the body of a definition in fusec's language; the signature comes from `inputs` and `out`
+  np      the same for numpy, cupy and jax.numpy (`np` is the module; erfc, f32() and argmax too)
+  torch   for torch eager and torch.compile, and, in float64, the reference on a GPU
+  jax     where jax has an idiom of its own; else `np`
+  ne      numexpr; nb: numba, loops as one writes them by hand; npo: numpy with out= into `o`
+          (results) and `t` (temporaries of the shape of the first result)
+  cub     the name of the hand-written version in peers/cub.cu
+
+A program is an expression, or statements with a return. Inputs are named arrays: "T[n, m]" with T the
+row's dtype and an optional distribution: "u:LOW:HIGH" (default u:-1:1) or "n". Sizes: `gpu`, `cpu`.
+
+Classes, with the fraction of a copy's bandwidth to reach on the GPU (issue of record: docs/performance.md)
+and on the CPU, are in TARGETS.
+"""
+
+# class: (what it is, fraction on the GPU, fraction on the CPU); None: only the peers count
+TARGETS = {
+    "map": ("f32 maps of 1 to 3 streams", 0.97, 0.95),
+    "heavy": ("maps with several functions", 0.97, None),
+    "sin": ("sin(x*2+1)", 0.97, 0.90),
+    "bs": ("Black-Scholes f32", 0.92, None),
+    "bs64": ("Black-Scholes f64", None, None),
+    "map16": ("bf16 and f16 maps", 0.95, None),
+    "transpose": ("a + b.T", 1.00, None),
+    "permute": ("permuted maps", 0.90, None),
+    "sum": ("full and row sums, argmax, sum((a-b)^2)", 1.04, 0.95),
+    "colsum": ("column sums, narrow rows", 1.00, 0.95),
+    "softmax1k": ("softmax, about 1024 columns", 0.98, None),
+    "softmax16k": ("softmax, 16384 columns and about it", 0.95, None),
+    "softmax1m": ("softmax, 1M columns", 0.80, None),
+    "norm": ("layernorm f32", 0.98, None),
+    "norm16": ("layernorm bf16", 0.95, None),
+    "stats": ("one-pass statistics", 1.00, 0.95),
+    "standardise": ("standardise columns", 0.62, None),
+    "distance": ("squared distance", 0.75, None),
+    "small": ("launch-bound", None, None),
+    "sweep": ("sizes", None, None),
+}
+
+WORKLOADS = []
+
+
+def W(name, cls, inputs, out, gpu=None, cpu=None, dtypes=("f32",), classes=None, tol=None, **programs):
+    """One row for each dtype; `classes` maps a dtype to another class."""
+    for t in dtypes:
+        row = {
+            "name": name if len(dtypes) == 1 else f"{name}_{t}",
+            "class": (classes or {}).get(t, cls),
+            "dtype": t,
+            "inputs": [],
+            "out": [(k, v.replace("T[", t + "[")) for k, v in out.items()],
+            "sizes": {"gpu": gpu, "cpu": cpu},
+            "tol": tol,
+            "programs": programs,
+        }
+        for k, v in inputs.items():
+            kind, dist = v if isinstance(v, tuple) else (v, "u:-1:1")
+            row["inputs"].append((k, kind.replace("T[", t + "["), dist))
+        WORKLOADS.append(row)
+
+
+N28, N26, N24, N22, N20 = (1 << k for k in (28, 26, 24, 22, 20))
+
+# ---- maps ---------------------------------------------------------------------------------------------
+
+SIN = dict(
+    fusec="return sin(x*2 + 1)", np="np.sin(x*2 + 1)", torch="torch.sin(x*2 + 1)", ne="sin(x*2 + 1)",
+    npo="np.multiply(x, 2, out=o[0]); np.add(o[0], 1, out=o[0]); np.sin(o[0], out=o[0])",
+    nb="""
+def f(x):
+    o = np.empty_like(x); a = x.ravel(); b = o.ravel()
+    for i in prange(a.size): b[i] = math.sin(a[i]*np.float32(2) + np.float32(1))
+    return o
+""", cub="sin")
+EXPSC = dict(
+    fusec="return exp(sin(x) * cos(x))", np="np.exp(np.sin(x) * np.cos(x))",
+    torch="torch.exp(torch.sin(x) * torch.cos(x))", ne="exp(sin(x) * cos(x))",
+    npo="np.sin(x, out=o[0]); np.cos(x, out=t[0]); np.multiply(o[0], t[0], out=o[0]); np.exp(o[0], out=o[0])",
+    nb="""
+def f(x):
+    o = np.empty_like(x)
+    for i in prange(x.size): o[i] = math.exp(math.sin(x[i]) * math.cos(x[i]))
+    return o
+""", cub="expsincos")
+AXPY = dict(
+    fusec="return 2.5*x + y", np="2.5*x + y", torch="2.5*x + y", ne="2.5*x + y",
+    npo="np.multiply(x, 2.5, out=o[0]); np.add(o[0], y, out=o[0])",
+    nb="""
+def f(x, y):
+    o = np.empty_like(x)
+    for i in prange(x.size): o[i] = np.float32(2.5)*x[i] + y[i]
+    return o
+""", cub="axpy")
+SQDIFF = dict(
+    fusec="return sum((a - b)**2)", np="np.sum((a - b)**2)", torch="torch.sum((a - b)**2)", ne="sum((a - b)**2)",
+    npo="np.subtract(a, b, out=t[0]); np.multiply(t[0], t[0], out=t[0]); np.sum(t[0], out=o[0])",
+    nb="""
+def f(a, b):
+    s = np.float32(0)
+    for i in prange(a.size):
+        d = a[i] - b[i]
+        s += d*d
+    return s
+""", cub="sqdiff")
+
+W("sin_4000", "sin", {"x": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=4000, m=4000), dict(n=1000, m=1000), **SIN)
+W("sin", "sin", {"x": "T[n]"}, {"out": "T[n]"}, dict(n=N28), dict(n=N24), **SIN)
+W("expsincos", "heavy", {"x": ("T[n]", "n")}, {"out": "T[n]"}, dict(n=N28), dict(n=N24), **EXPSC)
+W("conditional_1000", "heavy", {"x": ("T[n, m]", "n")}, {"out": "T[n, m]"}, dict(n=1000, m=1000), dict(n=250, m=250),
+  fusec="y = exp(sin(x) * cos(x)); return y > 0.5 ? y*2 : y/2",
+  np="y = np.exp(np.sin(x) * np.cos(x)); return np.where(y > 0.5, y*2, y/2)",
+  torch="y = torch.exp(torch.sin(x) * torch.cos(x)); return torch.where(y > 0.5, y*2, y/2)",
+  ne="where(exp(sin(x)*cos(x)) > 0.5, exp(sin(x)*cos(x))*2, exp(sin(x)*cos(x))/2)",
+  npo="np.sin(x, out=o[0]); np.cos(x, out=t[0]); np.multiply(o[0], t[0], out=t[0]); np.exp(t[0], out=t[0]); "
+      "np.divide(t[0], 2, out=o[0]); np.multiply(t[0], 2, out=o[0], where=t[0] > 0.5)",
+  nb="""
+def f(x):
+    o = np.empty_like(x); a = x.ravel(); b = o.ravel()
+    for i in prange(a.size):
+        y = math.exp(math.sin(a[i]) * math.cos(a[i]))
+        b[i] = y*2 if y > 0.5 else y/2
+    return o
+""")
+W("axpy", "map", {"x": "T[n]", "y": "T[n]"}, {"out": "T[n]"}, dict(n=N28), dict(n=N24), ("f32", "bf16", "f16"),
+  {"bf16": "map16", "f16": "map16"}, **AXPY)
+W("cast_scale", "map16", {"x": "bf16[n]"}, {"out": "f32[n]"}, dict(n=N28), dict(n=N24),
+  fusec="return f32(x) * 1.7", np="f32(x) * 1.7", torch="f32(x) * 1.7", cub="cast")
+BS = dict(
+    fusec="""years = T; width = 0.2*sqrt(years)
+    d = log(S/K)/width + (0.03/0.2 + 0.2/2)*sqrt(years)
+    today = K*exp(-0.03*years)
+    call = S*(0.5*erfc(-d*0.7071067811865476)) - today*(0.5*erfc((width - d)*0.7071067811865476))
+    return call, call - S + today""",
+    ne=None)
+for mod, key in (("np", "np"), ("torch", "torch")):
+    BS[key] = f"""width = 0.2*{mod}.sqrt(T)
+d = {mod}.log(S/K)/width + (0.03/0.2 + 0.2/2)*{mod}.sqrt(T)
+today = K*{mod}.exp(-0.03*T)
+call = S*(0.5*erfc(-d*0.7071067811865476)) - today*(0.5*erfc((width - d)*0.7071067811865476))
+return call, call - S + today"""
+BS["nb"] = """
+def f(S, K, T):
+    c = np.empty_like(S); p = np.empty_like(S)
+    for i in prange(S.size):
+        r = math.sqrt(T[i]); width = 0.2*r
+        d = math.log(S[i]/K[i])/width + 0.25*r
+        today = K[i]*math.exp(-0.03*T[i])
+        v = S[i]*(0.5*math.erfc(-d*0.7071067811865476)) - today*(0.5*math.erfc((width - d)*0.7071067811865476))
+        c[i] = v; p[i] = v - S[i] + today
+    return c, p
+"""
+W("black_scholes", "bs", {"S": ("T[n]", "u:20:90"), "K": ("T[n]", "u:20:90"), "T": ("T[n]", "u:0.1:2")},
+  {"call": "T[n]", "put": "T[n]"}, dict(n=N26), dict(n=N22), ("f32", "f64"), {"f64": "bs64"}, tol=1e-4, **BS)
+CHAIN = """u = a*b + 0.5
+v = exp(-u*u)
+w = tanh(v + a)
+r = w*w - v
+s = {choose}
+q = s + u*0.25
+z = sqrt(abs(q) + 1)
+y = z*v - w
+p = clip(y, -3, 3)
+return p*p*0.1 + q"""
+
+
+def chain(mod):
+    """25 operations, with exp, tanh, sqrt and a choice."""
+    text = CHAIN.format(choose=f"{mod}.where(r > 0, r*2, r*0.5)" if mod else "r > 0 ? r*2 : r*0.5")
+    for name in ("exp", "tanh", "sqrt", "abs", "clip"):
+        text = text.replace(name + "(", f"{mod}.{name}(") if mod else text
+    return text
+
+
+W("chain25", "map", {"a": "T[n]", "b": "T[n]"}, {"out": "T[n]"}, dict(n=N26 * 2), dict(n=N22 * 2),
+  fusec=chain(""), np=chain("np"), torch=chain("torch"), nb="""
+def f(a, b):
+    o = np.empty_like(a); h = np.float32(0.5)
+    for i in prange(a.size):
+        u = a[i]*b[i] + h
+        v = math.exp(-u*u)
+        w = math.tanh(v + a[i])
+        r = w*w - v
+        s = r*np.float32(2) if r > 0 else r*h
+        q = s + u*np.float32(0.25)
+        z = math.sqrt(abs(q) + np.float32(1))
+        y = z*v - w
+        p = min(max(y, np.float32(-3)), np.float32(3))
+        o[i] = p*p*np.float32(0.1) + q
+    return o
+""")
+W("bias_gelu", "map", {"x": ("T[n, m]", "n"), "b": "T[m]"}, {"out": "T[n, m]"}, dict(n=16384, m=4096), dict(n=1024, m=4096),
+  ("f32", "bf16"), {"bf16": "map16"},
+  fusec="y = x + b; return 0.5*y*(1 + tanh(0.7978845608028654*(y + 0.044715*y*y*y)))",
+  np="y = x + b; return 0.5*y*(1 + np.tanh(0.7978845608028654*(y + 0.044715*y*y*y)))",
+  torch="torch.nn.functional.gelu(x + b, approximate='tanh')", jax="jax.nn.gelu(x + b, approximate=True)",
+  ne="0.5*(x+b)*(1 + tanh(0.7978845608028654*((x+b) + 0.044715*(x+b)*(x+b)*(x+b))))",
+  nb="""
+def f(x, b):
+    o = np.empty_like(x)
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            y = x[i, j] + b[j]
+            o[i, j] = np.float32(0.5)*y*(np.float32(1) + math.tanh(np.float32(0.79788456)*(y + np.float32(0.044715)*y*y*y)))
+    return o
+""")
+W("outer_add", "map", {"x": "T[n, 1]", "y": "T[1, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=16384), dict(n=4096, m=4096),
+  fusec="return x + y", np="x + y", torch="x + y", ne="x + y", npo="np.add(x, y, out=o[0])", nb="""
+def f(x, y):
+    o = np.empty((x.shape[0], y.shape[1]), x.dtype)
+    for i in prange(x.shape[0]):
+        for j in range(y.shape[1]): o[i, j] = x[i, 0] + y[0, j]
+    return o
+""")
+W("add_transposed", "transpose", {"a": "T[n, n]", "b": "T[n, n]"}, {"out": "T[n, n]"}, dict(n=12288), dict(n=3072),
+  fusec="return a + b.T", np="a + b.T", torch="a + b.T", ne="a + bT", npo="np.add(a, b.T, out=o[0])", nb="""
+def f(a, b):
+    o = np.empty_like(a)
+    for i in prange(a.shape[0]):
+        for j in range(a.shape[1]): o[i, j] = a[i, j] + b[j, i]
+    return o
+""")
+W("permute_4d", "permute", {"x": "T[a, b, c, d]"}, {"out": "T[a, c, d, b]"}, dict(a=64, b=64, c=128, d=128),
+  dict(a=16, b=64, c=64, d=64), fusec="return transpose(x, [0, 2, 3, 1])*2 + 1",
+  np="np.ascontiguousarray(x.transpose(0, 2, 3, 1))*2 + 1", jax="np.transpose(x, (0, 2, 3, 1))*2 + 1",
+  torch="(x.permute(0, 2, 3, 1)*2 + 1).contiguous()",
+  npo="np.multiply(x.transpose(0, 2, 3, 1), 2, out=o[0]); np.add(o[0], 1, out=o[0])", nb="""
+def f(x):
+    A, B, C, D = x.shape
+    o = np.empty((A, C, D, B), x.dtype)
+    for i in prange(A*C):
+        for d in range(D):
+            for b in range(B): o[i//C, i%C, d, b] = x[i//C, b, i%C, d]*np.float32(2) + np.float32(1)
+    return o
+""")
+
+# ---- reductions -----------------------------------------------------------------------------------------
+
+ROWS_NB = """
+def f(x):
+    o = np.empty(x.shape[0], x.dtype)
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]): s += x[i, j]
+        o[i] = s
+    return o
+"""
+FULL_NB = """
+def f(x):
+    s = np.float32({start})
+    for i in prange(x.size): s = {step}
+    return s
+"""
+W("sum", "sum", {"x": ("T[n]", "u:0:1")}, {"out": "T[]"}, dict(n=N28), dict(n=N24), fusec="return sum(x)", np="np.sum(x)",
+  torch="torch.sum(x)", ne="sum(x)", nb=FULL_NB.format(start=0, step="s + x[i]"), cub="sum")
+W("sum_sqdiff", "sum", {"a": "T[n]", "b": "T[n]"}, {"out": "T[]"}, dict(n=N28), dict(n=N24), **SQDIFF)
+W("max", "sum", {"x": ("T[n]", "n")}, {"out": "T[]"}, dict(n=N28), dict(n=N24), fusec="return max(x)", np="np.max(x)",
+  torch="torch.amax(x)", ne="max(x)", nb=FULL_NB.format(start=-1e30, step="max(s, x[i])"), cub="max")
+W("argmax", "sum", {"x": ("T[n]", "n")}, {"out": "i64[]"}, dict(n=N28), dict(n=N24), fusec="return argmax(x)",
+  np="np.argmax(x)", torch="torch.argmax(x)", nb="def f(x):\n    return np.argmax(x)\n", cub="argmax")
+
+
+def rows(name, cls, n, m, cn, cm, cub="rowsum"):
+    W(name, cls, {"x": ("T[n, m]", "u:0:1")}, {"out": "T[n]"}, dict(n=n, m=m), dict(n=cn, m=cm),
+      fusec="return sum(x, axis=-1)", np="np.sum(x, axis=-1)", torch="torch.sum(x, dim=-1)", ne="sum(x, axis=1)",
+      npo="np.sum(x, axis=-1, out=o[0])", nb=ROWS_NB, cub=cub)
+
+
+rows("rowsum_16384", "sum", 16384, 16384, 1024, 16384)
+rows("rowsum_64", "colsum", N22, 64, 1 << 18, 64)
+rows("rowsum_16", "colsum", N24, 16, N20, 16)
+rows("rowsum_1000", "sum", 268435, 1000, 16777, 1000)
+rows("rowsum_1003", "sum", 267632, 1003, 16727, 1003)
+rows("rowsum_32x40960", "sum", 32, 40960, 2, 40960)
+rows("rowsum_8x4M", "sum", 8, N22, 8, 1 << 18)
+
+
+def columns(name, n, m, cn, cm):
+    W(name, "colsum", {"x": ("T[n, m]", "u:0:1")}, {"out": "T[m]"}, dict(n=n, m=m), dict(n=cn, m=cm),
+      fusec="return sum(x, axis=0)", np="np.sum(x, axis=0)", torch="torch.sum(x, dim=0)", ne="sum(x, axis=0)",
+      npo="np.sum(x, axis=0, out=o[0])", nb="def f(x):\n    return np.sum(x, axis=0)\n")
+
+
+columns("colsum_16384", 16384, 16384, 4096, 4096)
+columns("colsum_64Mx4", N26, 4, N22, 4)
+columns("colsum_256x1M", 256, N20, 256, 1 << 16)
+W("middle_sum", "colsum", {"x": ("T[a, b, c]", "u:0:1")}, {"out": "T[a, c]"}, dict(a=256, b=1024, c=1024),
+  dict(a=64, b=512, c=512), fusec="return sum(x, axis=1)", np="np.sum(x, axis=1)", torch="torch.sum(x, dim=1)",
+  npo="np.sum(x, axis=1, out=o[0])")
+
+# ---- rows that are needed again ---------------------------------------------------------------------------
+
+SOFTMAX = dict(
+    fusec="e = exp(x - max(x, axis=-1, keepdims=true)); return e / sum(e, axis=-1, keepdims=true)",
+    np="e = np.exp(x - np.max(x, axis=-1, keepdims=True)); return e / np.sum(e, axis=-1, keepdims=True)",
+    jax="jax.nn.softmax(x, axis=-1)", torch="torch.softmax(x, dim=-1)",
+    npo="np.subtract(x, x.max(axis=-1, keepdims=True), out=o[0]); np.exp(o[0], out=o[0]); "
+        "np.divide(o[0], o[0].sum(axis=-1, keepdims=True), out=o[0])",
+    nb="""
+def f(x):
+    o = np.empty_like(x)
+    for i in prange(x.shape[0]):
+        m = x[i, 0]
+        for j in range(x.shape[1]): m = max(m, x[i, j])
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            e = math.exp(x[i, j] - m); o[i, j] = e; s += e
+        r = np.float32(1)/s
+        for j in range(x.shape[1]): o[i, j] *= r
+    return o
+""")
+
+
+def softmax(name, cls, n, m, cn, cm, **more):
+    W(name, cls, {"x": ("T[n, m]", "n")}, {"out": "T[n, m]"}, dict(n=n, m=m), dict(n=cn, m=cm), **more, **SOFTMAX)
+
+
+softmax("softmax_1024", "softmax1k", 65536, 1024, 4096, 1024, dtypes=("f32", "bf16"), classes={"bf16": "norm16"})
+softmax("softmax_16384", "softmax16k", 8192, 16384, 512, 16384, dtypes=("f32", "bf16"), classes={"bf16": "norm16"})
+softmax("softmax_1M", "softmax1m", 128, N20, 8, N20, tol=1e-4)
+softmax("softmax_1000", "softmax1k", 65536, 1000, 4096, 1000)
+softmax("softmax_50257", "softmax16k", 4096, 50257, 256, 50257)
+
+LN_NP = """c = x - np.mean(x, axis=-1, keepdims=True)
+return c / np.sqrt(np.mean(c*c, axis=-1, keepdims=True) + 1e-5) * w + b"""
+LN_NPO = ("np.subtract(x, x.mean(axis=-1, keepdims=True), out=o[0]); np.multiply(o[0], o[0], out=t[0]); "
+          "np.divide(o[0], np.sqrt(t[0].mean(axis=-1, keepdims=True) + 1e-5), out=o[0]); "
+          "np.multiply(o[0], w, out=o[0]); np.add(o[0], b, out=o[0])")
+LN = dict(
+    fusec="""c = x - mean(x, axis=-1, keepdims=true)
+    return c*rsqrt(mean(c*c, axis=-1, keepdims=true) + 1e-5)*w + b""",
+    np=LN_NP, npo=LN_NPO, torch="torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b, 1e-5)",
+    jax="""h = x.astype(wide(x)); c = h - np.mean(h, axis=-1, keepdims=True)
+return (c * jax.lax.rsqrt(np.mean(c*c, axis=-1, keepdims=True) + 1e-5) * w + b).astype(x.dtype)""",
+    nb="""
+def f(x, w, b):
+    o = np.empty_like(x); n = np.float32(x.shape[1])
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]): s += x[i, j]
+        m = s/n; v = np.float32(0)
+        for j in range(x.shape[1]):
+            d = x[i, j] - m; v += d*d
+        r = np.float32(1)/math.sqrt(v/n + np.float32(1e-5))
+        for j in range(x.shape[1]): o[i, j] = (x[i, j] - m)*r*w[j] + b[j]
+    return o
+""")
+LN_IN = {"x": ("T[n, m]", "n"), "w": ("T[m]", "u:0.5:1.5"), "b": "T[m]"}
+RMS_JAX = "return (h * jax.lax.rsqrt(np.mean(h*h, axis=-1, keepdims=True) + 1e-6) * w).astype(x.dtype)"
+RMS = dict(
+    fusec="return x*rsqrt(mean(x*x, axis=-1, keepdims=true) + 1e-6)*w",
+    np="x / np.sqrt(np.mean(x*x, axis=-1, keepdims=True) + 1e-6) * w",
+    npo="np.multiply(x, x, out=t[0]); np.divide(x, np.sqrt(t[0].mean(axis=-1, keepdims=True) + 1e-6), out=o[0]); "
+        "np.multiply(o[0], w, out=o[0])",
+    torch="torch.nn.functional.rms_norm(x, (x.shape[-1],), w, 1e-6)", jax="h = x.astype(wide(x)); " + RMS_JAX,
+    nb="""
+def f(x, w):
+    o = np.empty_like(x); n = np.float32(x.shape[1])
+    for i in prange(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]): s += x[i, j]*x[i, j]
+        r = np.float32(1)/math.sqrt(s/n + np.float32(1e-6))
+        for j in range(x.shape[1]): o[i, j] = x[i, j]*r*w[j]
+    return o
+""")
+RES = dict(
+    fusec="h = x + r; return h, h*rsqrt(mean(h*h, axis=-1, keepdims=true) + 1e-6)*w",
+    np="h = x + r; return h, h / np.sqrt(np.mean(h*h, axis=-1, keepdims=True) + 1e-6) * w",
+    torch="h = x + r; return h, torch.nn.functional.rms_norm(h, (h.shape[-1],), w, 1e-6)",
+    jax="""s = x + r; h = s.astype(wide(x))
+return s, (h * jax.lax.rsqrt(np.mean(h*h, axis=-1, keepdims=True) + 1e-6) * w).astype(x.dtype)""")
+RES_LN = dict(
+    fusec="h = x + r; c = h - mean(h, axis=-1, keepdims=true)\n"
+          "    return h, c*rsqrt(mean(c*c, axis=-1, keepdims=true) + 1e-5)*w + b",
+    np="h = x + r; " + LN_NP.replace("x ", "h ").replace("(x,", "(h,").replace("return ", "return h, "),
+    torch="h = x + r; return h, torch.nn.functional.layer_norm(h, (h.shape[-1],), w, b, 1e-5)")
+RES_IN = {"x": ("T[n, m]", "n"), "r": ("T[n, m]", "n"), "w": ("T[m]", "u:0.5:1.5")}
+BOTH = {"h": "T[n, m]", "out": "T[n, m]"}
+WIDE_ROWS, SHORT_ROWS = dict(n=16384, m=8192), dict(n=262144, m=512)
+W("layernorm", "norm", LN_IN, {"out": "T[n, m]"}, dict(n=32768, m=4096), dict(n=2048, m=4096), **LN)
+W("rmsnorm", "norm", {k: v for k, v in LN_IN.items() if k != "b"}, {"out": "T[n, m]"}, dict(n=32768, m=4096),
+  dict(n=2048, m=4096), **RMS)
+W("layernorm_residual", "norm", {**RES_IN, "b": "T[m]"}, BOTH, dict(n=32768, m=4096), dict(n=2048, m=4096), **RES_LN)
+W("rmsnorm_residual", "norm", RES_IN, BOTH, dict(n=32768, m=4096), dict(n=2048, m=4096), **RES)
+W("layernorm_bf16_8192", "norm16", LN_IN, {"out": "T[n, m]"}, WIDE_ROWS, None, ("bf16",), **LN)
+W("layernorm_bf16_512", "norm16", LN_IN, {"out": "T[n, m]"}, SHORT_ROWS, None, ("bf16",), **LN)
+W("rmsnorm_residual_bf16_8192", "norm16", RES_IN, BOTH, WIDE_ROWS, None, ("bf16",), **RES)
+W("rmsnorm_residual_bf16_512", "norm16", RES_IN, BOTH, SHORT_ROWS, None, ("bf16",), **RES)
+
+# ---- the rest ---------------------------------------------------------------------------------------------
+
+W("statistics", "stats", {"x": ("T[n]", "n")}, {"mean": "T[]", "var": "T[]", "low": "T[]", "high": "T[]"},
+  dict(n=N28), dict(n=N24), fusec="return mean(x), var(x), min(x), max(x)",
+  np="return np.mean(x), np.var(x), np.min(x), np.max(x)",
+  torch="return torch.mean(x), torch.var(x, correction=0), torch.amin(x), torch.amax(x)", tol=1e-4, cub="stats")
+W("standardise", "standardise", {"x": ("T[n, m]", "n")}, {"out": "T[n, m]"}, dict(n=262144, m=256), dict(n=16384, m=256),
+  fusec="return (x - mean(x, axis=0)) / std(x, axis=0)", np="(x - np.mean(x, axis=0)) / np.std(x, axis=0)",
+  torch="(x - torch.mean(x, dim=0)) / torch.std(x, dim=0, correction=0)",
+  npo="np.subtract(x, x.mean(axis=0), out=o[0]); np.divide(o[0], x.std(axis=0), out=o[0])", tol=1e-4)
+W("distance", "distance", {"a": "T[n, d]", "b": "T[m, d]"}, {"out": "T[n, m]"}, dict(n=8192, m=8192, d=3),
+  dict(n=2048, m=2048, d=3), fusec="return sum((a[:, None, :] - b[None, :, :])**2, axis=-1)",
+  np="np.sum((a[:, None, :] - b[None, :, :])**2, axis=-1)",
+  torch="torch.sum((a[:, None, :] - b[None, :, :])**2, dim=-1)", nb="""
+def f(a, b):
+    o = np.empty((a.shape[0], b.shape[0]), a.dtype)
+    for i in prange(a.shape[0]):
+        for j in range(b.shape[0]):
+            x = a[i, 0] - b[j, 0]; y = a[i, 1] - b[j, 1]; z = a[i, 2] - b[j, 2]
+            o[i, j] = x*x + y*y + z*z
+    return o
+""")
+MANY = [f"p{i}" for i in range(200)]
+W("updates_200", "small", {p: "T[n]" for p in MANY}, {f"q{p}": "T[n]" for p in MANY}, dict(n=4096), dict(n=256),
+  fusec="return " + ", ".join(f"{p}*0.99 + 0.01" for p in MANY), np="return [p*0.99 + 0.01 for p in args]",
+  torch="return [p*0.99 + 0.01 for p in args]",
+  eager="t = torch._foreach_mul(list(args), 0.99); torch._foreach_add_(t, 0.01); return t")
+W("sin_1024", "small", {"x": "T[n]"}, {"out": "T[n]"}, dict(n=1024), None, **SIN)
+
+# ---- sizes: three expressions, 2^8 to 2^26, CPU only -------------------------------------------------------
+
+for k in range(8, 27, 2):
+    W(f"size_axpy_{k}", "sweep", {"x": "T[n]", "y": "T[n]"}, {"out": "T[n]"}, None, dict(n=1 << k), **AXPY)
+    W(f"size_expsincos_{k}", "sweep", {"x": ("T[n]", "n")}, {"out": "T[n]"}, None, dict(n=1 << k), **EXPSC)
+    W(f"size_sqdiff_{k}", "sweep", {"a": "T[n]", "b": "T[n]"}, {"out": "T[]"}, None, dict(n=1 << k), **SQDIFF)
+
+# ---- what follows from a row ---------------------------------------------------------------------------------
+
+BYTES = {"f64": 8, "i64": 8, "f32": 4, "bf16": 2, "f16": 2}
+MODES = {"strict": {"f32", "f64", "bf16", "f16"}, "wide16": {"bf16", "f16"}}
+
+
+def shape_of(text, sizes):
+    """("f32[n, 1]", {"n": 4}) -> ("f32", (4, 1))"""
+    dtype, dims = text[:-1].split("[")
+    return dtype, tuple(sizes[d] if d in sizes else int(d) for d in dims.replace(" ", "").split(",") if d)
+
+
+def count(shape):
+    n = 1
+    for s in shape:
+        n *= s
+    return n
+
+
+def sized(row, where):
+    """The row with numbers for its sizes on "gpu" or "cpu", or None if it is not measured there."""
+    sizes = row["sizes"][where]
+    if not sizes:
+        return None
+    r = dict(row)
+    r["inputs"] = [(k, *shape_of(t, sizes), d) for k, t, d in row["inputs"]]
+    r["out"] = [(k, *shape_of(t, sizes)) for k, t in row["out"]]
+    r["bytes"] = sum(BYTES[a[1]] * count(a[2]) for a in r["inputs"] + r["out"])
+    r["read_only"] = sum(BYTES[a[1]] * count(a[2]) for a in r["out"]) * 64 < r["bytes"]
+    r["target"] = TARGETS[row["class"]][1 if where == "gpu" else 2]
+    return r
+
+
+def fusec_text(row):
+    """The program: sizes stay names, so that nothing is specialised."""
+    params = ", ".join(f"{k}: {t}" for k, t, _ in row["inputs"])
+    outs = ", ".join(f"{k}: {t.replace('[]', '')}" for k, t in row["out"])
+    return f"export def workload({params}) -> ({outs}) {{\n    {row['programs']['fusec']}\n}}\n"
+
+
+def modes(row):
+    """How fusec is run: strict, and wide16 too where 16-bit floats are computed with."""
+    narrow = any("16[" in t for _, t, _ in row["inputs"]) and any("16[" in t for _, t in row["out"])
+    return ["strict", "wide16"] if narrow else ["strict"]
+
+
+def tolerance(row):
+    """Of |got - want| / (|want| + rms(want)), of a sized row. 16-bit floats that round at every node lose more."""
+    types = {a[1] for a in row["inputs"] + row["out"]}
+    if "bf16" in types and row["name"] != "cast_scale":
+        return 0.06
+    if "f16" in types:
+        return 0.006
+    if types == {"f64"}:
+        return 1e-11
+    return row["tol"] or 2e-5
