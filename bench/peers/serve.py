@@ -305,12 +305,12 @@ def measure(peer, row, rq):
     answer = verdict(row, errors(peer, row, got))
     del out, got
     peer.data.free()
-    each = peer.batch(f, sets, len(sets))
     warm = time.perf_counter()
+    each = peer.batch(f, sets, len(sets))
     while time.perf_counter() - warm < 0.03:
         each = peer.batch(f, sets, len(sets))
     n = launches_of(each, rq)
-    batches = rq["batches"] if each < 0.1 else 3
+    batches = rq["batches"] if each < 0.03 else 3
     times = sorted(peer.batch(f, sets, n) for _ in range(batches))
     k = len(times)
     median = times[k // 2] if k % 2 else (times[k // 2 - 1] + times[k // 2]) / 2
