@@ -70,6 +70,8 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
                      f->active ? f->active : fc_ll_fmt(f, "%u", W));
 }
 
+enum { FAR_TOGETHER = 4 };
+
 /* ---- one instruction
  * ------------------------------------------------------------------------------------------ */
 
@@ -89,14 +91,14 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
-/* a[1], or what `fn` makes of both where a lane of a[0] is far from 0: a call that hardly ever
- * runs. */
-static const char *far_lanes(fc_ll *f, const char *fn, fusec_dtype t, unsigned W,
-                             const char *const *a) {
-    const char *type = fc_ll_type(f, t, W);
+/* Rows of ir/far.h with one x: y[k], or what fn[k] makes of both where a lane of x is far from 0:
+ * calls that hardly ever run. */
+static void far_lanes(fc_ll *f, fusec_dtype t, unsigned W, const char *x, unsigned n,
+                      const char *const *fn, const char *const *y, const char **out) {
+    const char *type = fc_ll_type(f, t, W), *far[FAR_TOGETHER];
     const char *limit =
         fc_ll_const(f, t, fc_const_bits(t, t == FUSEC_F64 ? FC_FAR_F64 : FC_FAR_F32), W);
-    const char *size = intrinsic(f, "@llvm.fabs", 1, t, W, a);
+    const char *size = intrinsic(f, "@llvm.fabs", 1, t, W, &x);
     const char *any = fc_ll_ins(f, "fcmp oge %s %s, %s", type, size, limit);
     if (W > 1) {
         const char *lanes = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, any, W);
@@ -104,11 +106,23 @@ static const char *far_lanes(fc_ll *f, const char *fn, fusec_dtype t, unsigned W
     }
     fc_ll_if branch;
     fc_ll_if_begin(f, &branch, any);
-    const char *far = fc_ll_math(f, fn, 2, t, W, a), *from = f->block;
+    for (unsigned k = 0; k < n; k++) {
+        const char *args[2] = {x, y[k]};
+        far[k] = fc_ll_math(f, fn[k], 2, t, W, args);
+    }
+    const char *from = f->block;
     fc_ll_if_else(f, &branch);
     const char *other = f->block;
     fc_ll_if_end(f, &branch);
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, far, from, a[1], other);
+    for (unsigned k = 0; k < n; k++)
+        out[k] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, far[k], from, y[k], other);
+}
+
+static const char *far_alone(fc_ll *f, fusec_dtype t, unsigned W, const char *fn,
+                             const char *const *a) {
+    const char *v = NULL;
+    far_lanes(f, t, W, a[0], 1, &fn, &a[1], &v);
+    return v;
 }
 
 /* Lanes that are masked off hold 0, and a division by it would trap. */
@@ -124,7 +138,7 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
     if (!text) fc_ll_fail(f, FUSEC_INTERNAL);
     if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
-    if (text[0] == '!') return far_lanes(f, text + 1, t, W, a);
+    if (text[0] == '!') return far_alone(f, t, W, text + 1, a);
     if (text[0] == '@') return intrinsic(f, text, nargs, t, W, a);
     if (text[0] == '?')
         return fc_ll_ins(f, "%s %s %s %s, %s", fc_is_float(t) ? "fcmp" : "icmp", text + 1, type,
@@ -215,6 +229,7 @@ void fc_ll_classify(fc_ll *f) {
     f->at_row = fc_ll_alloc(f, n);
     f->s_point = fc_ll_alloc(f, n);
     f->v_point = fc_ll_alloc(f, n);
+    f->far_waits = fc_ll_alloc(f, n);
     f->s = fc_ll_names(f, n);
     f->v = fc_ll_names(f, n);
     f->divisor = fc_ll_alloc(f, n * sizeof *f->divisor);
@@ -228,8 +243,38 @@ void fc_ll_classify(fc_ll *f) {
 /* ---- the kernel's code: emission
  * ------------------------------------------------------------------------------------- */
 
+static bool is_far(const fc_instr *ins) {
+    return ins->op == FC_OP_far_sin || ins->op == FC_OP_far_cos || ins->op == FC_OP_far_tan;
+}
+
+static const char *value(fc_ll *f, fc_val i, unsigned W);
+
+/* Rows of ir/far.h wait until one is needed: by then those of the same x have their other operand,
+ * and one branch does for all. */
+static void far_group(fc_ll *f, fc_val i) {
+    const fc_instr *first = &f->code.ins.at[i];
+    const fusec_dtype t = (fusec_dtype)first->dtype;
+    const char *fn[FAR_TOGETHER] = {0}, *y[FAR_TOGETHER] = {0}, *out[FAR_TOGETHER];
+    fc_val group[FAR_TOGETHER] = {0};
+    unsigned n = 0;
+    for (fc_val k = 0; k < f->code.ins.len && n < FAR_TOGETHER; k++) {
+        const fc_instr *ins = &f->code.ins.at[k];
+        if (!f->far_waits[k] || !is_far(ins) || ins->a != first->a) continue;
+        fn[n] = column((fc_op)ins->op, t) + 1;
+        y[n] = value(f, ins->b, f->V);
+        group[n++] = k;
+    }
+    far_lanes(f, t, f->V, value(f, first->a, f->V), n, fn, y, out);
+    for (unsigned k = 0; k < n; k++) {
+        f->v[group[k]] = out[k];
+        f->v_point[group[k]] = f->in_point;
+        f->far_waits[group[k]] = false;
+    }
+}
+
 static const char *value(fc_ll *f, fc_val i, unsigned W) {
     const fc_instr *ins = &f->code.ins.at[i];
+    if (f->far_waits[i]) far_group(f, i);
     if (ins->op == FC_OP_CONST) return fc_ll_const(f, (fusec_dtype)ins->dtype, ins->imm, W);
     if (W == 1) {
         if (!f->s[i]) fc_ll_fail(f, FUSEC_INTERNAL);
@@ -277,9 +322,15 @@ static void emit_level(fc_ll *f, const uint8_t *needed, bool row) {
         if (!needed[i] || f->at_row[i] != row || f->code.ins.at[i].op == FC_OP_CONST) continue;
         const char **slot = f->uniform[i] ? &f->s[i] : &f->v[i];
         if (*slot) continue;
+        if (is_far(&f->code.ins.at[i]) && !f->uniform[i]) {
+            f->far_waits[i] = true;
+            continue;
+        }
         *slot = emit(f, i, f->uniform[i] ? 1 : f->V);
         (f->uniform[i] ? f->s_point : f->v_point)[i] = f->in_point;
     }
+    for (fc_val i = 0; i < f->code.ins.len; i++)
+        if (f->far_waits[i]) far_group(f, i);
 }
 
 /* Whether all points of a row are divided by the same number. */

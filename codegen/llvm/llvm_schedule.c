@@ -128,6 +128,15 @@ static unsigned vector_of(const fc_machine *m) {
     return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
 }
 
+/* Functions are long chains of dependent instructions, which a processor cannot look past: maps
+ * with functions go through them two vectors at a time, the narrow ones four. */
+static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
+    uint32_t ops, transcendental;
+    fc_kernel_cost(k, &ops, &transcendental);
+    if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)vector_of(m);
+    return m->vector_bytes >= 64 ? 32 : 16;
+}
+
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_nest *n) {
     return n->nr == 1 && n->count > 0 && n->count < FC_LANES &&
@@ -186,6 +195,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes)) {
         cls->variant |= FC_LL_STREAM;
     }
+    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k);
     return FUSEC_OK;
 }
 

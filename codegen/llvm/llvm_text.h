@@ -105,6 +105,7 @@ typedef struct fc_ll {
     const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
     fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
+    uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
     bool in_point;                      /* which is where text is being written */
     uint8_t *row_needed, *point_needed; /* slices of the stores */
     bool any_row_store, any_point_store;

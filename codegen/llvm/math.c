@@ -96,3 +96,29 @@ fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit) {
     const fusec_dtype TYPE = fc_val_dtype(s, x->v);
     return BUILD(WHERE(LT(x, N(limit)), N(limit), x));
 }
+
+/* ---- bounds ----------------------------------------------------------------------------- */
+
+static double bound_below(const fc_code *s, fc_val v, int depth) {
+    const fc_instr *i = &s->ins.at[v];
+    if (i->op == FC_OP_CONST) return fabs(fc_const_value((fusec_dtype)i->dtype, i->imm));
+    if (depth == 0) return INFINITY;
+    switch (i->op) {
+    case FC_OP_far_sin:
+    case FC_OP_far_cos: return 1;
+    case FC_OP_neg:
+    case FC_OP_abs:
+    case FC_OP_copysign: return bound_below(s, i->a, depth - 1);
+    case FC_OP_add:
+    case FC_OP_sub: return bound_below(s, i->a, depth - 1) + bound_below(s, i->b, depth - 1);
+    case FC_OP_mul: return bound_below(s, i->a, depth - 1) * bound_below(s, i->b, depth - 1);
+    default: return INFINITY;
+    }
+}
+
+/* A product of 0 and infinity is nan: nothing known. The steps are as many as doubling fits. */
+double fc_math_bound(const fc_code *s, fc_val v) {
+    enum { DEPTH = 5 };
+    const double b = bound_below(s, v, DEPTH);
+    return b >= 0 ? b * (1 + 0x1p-20) : INFINITY;
+}

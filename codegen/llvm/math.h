@@ -36,6 +36,10 @@ fc_val fc_math_poly(fc_code *s, const fc_x *z, const double *c, size_t n);
  * are that number. Good below 2^22 and 2^51. */
 #define ROUND_F32 0x1.8p23
 #define ROUND_F64 0x1.8p52
+/* The same, and the low bits are the number plus the bias of exponents: shifted up, they are the
+ * power of two. */
+#define POWER_F32 (ROUND_F32 + 127)
+#define POWER_F64 (ROUND_F64 + 1023)
 
 /* 2^x and e^x in f64 for f32 results, |x| below 900. */
 fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x);
@@ -44,7 +48,7 @@ fc_val fc_math_exp_wide(fc_code *s, const fc_x *x);
 fc_val fc_math_exp_near(fc_code *s, const fc_x *x);
 /* The same in f64, |x| below 700. */
 fc_val fc_math_exp_near_f64(fc_code *s, const fc_x *x);
-/* 2^n in f64 from the number n + ROUND_F64; |n| <= 1022. */
+/* 2^n in f64 from the number n + POWER_F64; |n| <= 1022. */
 fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n);
 /* 2^(x + more) in f64, |x| <= 1100 and |more| below its last place. */
 fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more);
@@ -63,6 +67,9 @@ fc_val fc_math_log_of_sum(fc_code *s, const fc_x *f);
 /* The smaller of x and a constant; nan stays. */
 fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit);
 fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit);
+
+/* No value of |v| is above this, as far as its formula says; infinity if nothing is known. */
+double fc_math_bound(const fc_code *s, fc_val v);
 
 typedef fc_val fc_math_fn1(fc_code *s, const fc_x *x);
 typedef fc_val fc_math_fn2(fc_code *s, const fc_x *x, const fc_x *y);

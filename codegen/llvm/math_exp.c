@@ -8,40 +8,38 @@
 
 #define LOG2E 0x1.71547652b82fep+0
 
-/* 2^n in f32 from the number n + ROUND_F32; |n| <= 126. */
+/* 2^n in f32 from the number n + POWER_F32; |n| <= 126. */
 static fc_val power_f32(fc_code *s, const fc_x *n) {
     const fusec_dtype TYPE = FUSEC_U32;
-    const fc_x *high = LET(SHL_RAW(BITCAST(n, FUSEC_U32), N(23)));
-    return BUILD(BITCAST(ADD(high, CONSTANT(FUSEC_U32, 0x3f800000)), FUSEC_F32));
+    return BUILD(BITCAST(SHL_RAW(BITCAST(n, FUSEC_U32), N(23)), FUSEC_F32));
 }
 
 fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n) {
     const fusec_dtype TYPE = FUSEC_U64;
-    const fc_x *high = LET(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)));
-    const fc_x *one = CONSTANT(FUSEC_U64, (uint64_t)1023 << 52);
-    return BUILD(BITCAST(ADD(high, one), FUSEC_F64));
+    return BUILD(BITCAST(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)), FUSEC_F64));
 }
 
 /* Here n counts pairs of doublings, so that one power of two, multiplied on twice, does for all
- * results; r is up to ln 2. */
+ * results; r is up to ln 2. What is known to be small need not be cut off. */
 fc_val fc_math_exp_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *below = LEAF(fc_math_at_most(s, x, 89));
-    const fc_x *y = LEAF(fc_math_at_least(s, below, -105));
-    const fc_x *t = LET(FMA(y, N(LOG2E / 2), N(ROUND_F32)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F32)));
+    fc_val within = x->v;
+    if (fc_math_bound(s, x->v) > 89)
+        within = fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 89)), -105);
+    const fc_x *y = LEAF(within);
+    const fc_x *t = LET(FMA(y, N(LOG2E / 2), N(POWER_F32)));
+    const fc_x *n = LET(SUB(t, N(POWER_F32)));
     const fc_x *near = LET(FMA(n, N(-2 * ln2_f32[0]), y));
     const fc_x *r = LET(FMA(n, N(-2 * ln2_f32[1]), near));
-    const fc_x *p = POLY(r, exp_f32);
-    const fc_x *e = LET(ADD(FMA(MUL(r, r), p, r), N(1)));
+    const fc_x *e = LET(FMA(r, POLY(r, exp_f32), N(1)));
     const fc_x *two_n = LEAF(power_f32(s, t));
     return BUILD(MUL(MUL(e, two_n), two_n));
 }
 
 fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F32)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F32)));
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(POWER_F32)));
+    const fc_x *n = LET(SUB(t, N(POWER_F32)));
     const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), x));
     const fc_x *r = LET(FMA(n, N(-ln2_f32[1]), near));
     const fc_x *p = POLY(r, exp_f32_near);
@@ -54,11 +52,11 @@ fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 129));
     const fc_x *y = LEAF(fc_math_at_least(s, below, -151));
-    const fc_x *n = LET(SUB(ADD(y, N(ROUND_F32)), N(ROUND_F32)));
+    const fc_x *n = LET(SUB(ADD(y, N(POWER_F32)), N(POWER_F32)));
     const fc_x *r = LET(SUB(y, n));
     const fc_x *e = LET(FMA(r, POLY(r, exp2_f32), N(1)));
-    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F32)));
-    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F32))), N(ROUND_F32)));
+    const fc_x *h = LET(FMA(n, N(0.5), N(POWER_F32)));
+    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(POWER_F32))), N(POWER_F32)));
     const fc_x *a = LEAF(power_f32(s, h)), *b = LEAF(power_f32(s, rest));
     return BUILD(MUL(MUL(e, a), b));
 }
@@ -67,13 +65,13 @@ fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
 
 typedef struct parts {
     fc_val two_n, r;
-    fc_val t; /* n + ROUND_F64 */
+    fc_val t; /* n + POWER_F64 */
 } parts;
 
 static parts reduce_wide(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F64)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(POWER_F64)));
+    const fc_x *n = LET(SUB(t, N(POWER_F64)));
     const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), x));
     return (parts){.two_n = fc_math_two_to_f64(s, t), .r = near->v, .t = t->v};
 }
@@ -92,8 +90,8 @@ fc_val fc_math_exp_wide(fc_code *s, const fc_x *x) {
 
 fc_val fc_math_exp2_wide(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *t = LET(ADD(x, N(ROUND_F64)));
-    const fc_x *r = LET(MUL(SUB(x, SUB(t, N(ROUND_F64))), N(ln2_f64[0])));
+    const fc_x *t = LET(ADD(x, N(POWER_F64)));
+    const fc_x *r = LET(MUL(SUB(x, SUB(t, N(POWER_F64))), N(ln2_f64[0])));
     const fc_x *two_n = LEAF(fc_math_two_to_f64(s, t)), *p = LEAF(expm1_poly(s, r));
     return BUILD(FMA(two_n, p, two_n));
 }
@@ -124,9 +122,9 @@ static hyper hyper_wide(fc_code *s, const fc_x *x) {
     const fc_x *y = LET(CVT(LEAF(fc_math_at_most(s, size, 91)), FUSEC_F64));
     const parts a = reduce_wide(s, y);
     const fc_x *r = LEAF(a.r), *two_n = LEAF(a.two_n);
-    const fc_x *one = CONSTANT(FUSEC_U64, (uint64_t)1023 << 52);
+    const fc_x *twice = CONSTANT(FUSEC_U64, (uint64_t)(2 * 1023) << 52); /* both biases */
     const fc_x *inverse = LET(BITCAST(
-        SUB(one, SHL_RAW(BITCAST(LEAF(a.t), FUSEC_U64), CONSTANT(FUSEC_U64, 52))), FUSEC_F64));
+        SUB(twice, SHL_RAW(BITCAST(LEAF(a.t), FUSEC_U64), CONSTANT(FUSEC_U64, 52))), FUSEC_F64));
     const fc_x *z = LET(MUL(r, r));
     const fc_x *c = POLY(z, cosh_wide), *p = POLY(z, sinh_wide);
     return (hyper){.C = BUILD(FMA(z, c, N(1))),
@@ -162,11 +160,11 @@ fc_val fc_math_tanh_f32(fc_code *s, const fc_x *x) {
 
 /* ---- f64 -------------------------------------------------------------------------------- */
 
-/* e^r; n + ROUND_F64 goes to *t */
+/* e^r; n + POWER_F64 goes to *t */
 static fc_val exp_parts_f64(fc_code *s, const fc_x *x, fc_val *out) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *t = LET(FMA(x, N(LOG2E), N(ROUND_F64)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(POWER_F64)));
+    const fc_x *n = LET(SUB(t, N(POWER_F64)));
     const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), x));
     const fc_x *r = LET(FMA(n, N(-ln2_f64[1]), near));
     const fc_x *p = POLY(r, exp_f64);
@@ -177,8 +175,8 @@ static fc_val exp_parts_f64(fc_code *s, const fc_x *x, fc_val *out) {
 /* e 2^n from n; see fc_math_exp2_f32 */
 static fc_val scaled_f64(fc_code *s, const fc_x *e, const fc_x *n) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *h = LET(FMA(n, N(0.5), N(ROUND_F64)));
-    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(ROUND_F64))), N(ROUND_F64)));
+    const fc_x *h = LET(FMA(n, N(0.5), N(POWER_F64)));
+    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(POWER_F64))), N(POWER_F64)));
     const fc_x *a = LEAF(fc_math_two_to_f64(s, h)), *b = LEAF(fc_math_two_to_f64(s, rest));
     return BUILD(MUL(MUL(e, a), b));
 }
@@ -188,7 +186,7 @@ fc_val fc_math_exp_f64(fc_code *s, const fc_x *x) {
     fc_val t;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
     const fc_x *e = LEAF(exp_parts_f64(s, LEAF(fc_math_at_least(s, below, -746)), &t));
-    return scaled_f64(s, e, LET(SUB(LEAF(t), N(ROUND_F64))));
+    return scaled_f64(s, e, LET(SUB(LEAF(t), N(POWER_F64))));
 }
 
 /* r ln 2 is the sum of two numbers. */
@@ -196,7 +194,7 @@ fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 1025));
     const fc_x *y = LEAF(fc_math_at_least(s, below, -1076));
-    const fc_x *n = LET(SUB(ADD(y, N(ROUND_F64)), N(ROUND_F64)));
+    const fc_x *n = LET(SUB(ADD(y, N(POWER_F64)), N(POWER_F64)));
     const fc_x *r = LET(SUB(y, n));
     const fc_x *hi = LET(MUL(r, N(ln2_f64[0])));
     const fc_x *cut = LET(FMA(r, N(ln2_f64[0]), NEG(hi)));
@@ -211,7 +209,7 @@ fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
  */
 fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *n = LET(SUB(ADD(x, N(ROUND_F64)), N(ROUND_F64)));
+    const fc_x *n = LET(SUB(ADD(x, N(POWER_F64)), N(POWER_F64)));
     const fc_x *r = LET(SUB(x, n));
     const fc_x *hi = LET(MUL(r, N(ln2_f64[0])));
     const fc_x *cut = LET(FMA(r, N(ln2_f64[0]), NEG(hi)));
@@ -235,7 +233,7 @@ fc_val fc_math_exp_times_f64(fc_code *s, const fc_x *x, const fc_x *lo, const fc
     fc_val t;
     const fc_x *p = LEAF(exp_parts_f64(s, x, &t));
     const fc_x *e = LET(DIV(MUL(FMA(p, lo, p), times), over));
-    return scaled_f64(s, e, LET(SUB(LEAF(t), N(ROUND_F64))));
+    return scaled_f64(s, e, LET(SUB(LEAF(t), N(POWER_F64))));
 }
 
 /* Half of 2^n r + (2^n - 1) + 2^n (e^r - 1 - r), because 2^n alone may overflow; the first product
@@ -244,8 +242,8 @@ fc_val fc_math_expm1_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
     const fc_x *y = LEAF(fc_math_at_least(s, below, -45));
-    const fc_x *t = LET(FMA(y, N(LOG2E), N(ROUND_F64)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *t = LET(FMA(y, N(LOG2E), N(POWER_F64)));
+    const fc_x *n = LET(SUB(t, N(POWER_F64)));
     const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), y));
     const fc_x *r = LET(FMA(n, N(-ln2_f64[1]), near));
     const fc_x *lo = LET(FMA(n, N(-ln2_f64[1]), SUB(near, r)));

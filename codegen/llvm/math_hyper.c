@@ -16,14 +16,14 @@ static hyper hyper_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *size = LET(ABS(x));
     const fc_x *a = LEAF(fc_math_at_most(s, size, 711));
-    const fc_x *t = LET(FMA(a, N(LOG2E), N(ROUND_F64)));
-    const fc_x *n = LET(SUB(t, N(ROUND_F64)));
+    const fc_x *t = LET(FMA(a, N(LOG2E), N(POWER_F64)));
+    const fc_x *n = LET(SUB(t, N(POWER_F64)));
     const fc_x *near = LET(FMA(n, N(-ln2_f64[0]), a));
     const fc_x *r = LET(FMA(n, N(-ln2_f64[1]), near));
     const fc_x *lo = LET(FMA(n, N(-ln2_f64[1]), SUB(near, r)));
     const fc_x *large = LET(GT(a, N(700)));
     const fc_x *two = LEAF(fc_math_two_to_f64(s, LET(SUB(t, WHERE(large, N(3), N(1))))));
-    const fc_x *down = LEAF(fc_math_two_to_f64(s, LET(SUB(N(ROUND_F64 - 1), n))));
+    const fc_x *down = LEAF(fc_math_two_to_f64(s, LET(SUB(N(POWER_F64 - 1), n))));
     const fc_x *inverse = LET(WHERE(GT(n, N(60)), N(0), down));
     const fc_x *z = LET(MUL(r, r));
     return (hyper){.A = BUILD(ADD(two, inverse)),

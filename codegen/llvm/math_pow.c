@@ -31,8 +31,8 @@ fc_val fc_math_cbrt_f64(fc_code *s, const fc_x *x) {
     const fc_x *a = LET(ABS(x));
     const fc_math_parts w = fc_math_split_any(s, a);
     const fc_x *e = LEAF(w.e), *f = LEAF(w.f);
-    const fc_x *t = LET(FMA(e, N(1.0 / 3), N(ROUND_F64)));
-    const fc_x *rest = LET(FMA(SUB(t, N(ROUND_F64)), N(-3), e)); /* -1, 0 or 1 */
+    const fc_x *t = LET(FMA(e, N(1.0 / 3), N(POWER_F64)));
+    const fc_x *rest = LET(FMA(SUB(t, N(POWER_F64)), N(-3), e)); /* -1, 0 or 1 */
     const fc_x *less = LET(LT(rest, N(0))), *more = LET(GT(rest, N(0)));
     const fc_x *m = LET(MUL(ADD(f, N(1)), WHERE(less, N(0.5), WHERE(more, N(2), N(1)))));
     const fc_x *at = LET(WHERE(less, N(0x1.428a2f98d728bp+0), /* 2^(1/3), its inverse */

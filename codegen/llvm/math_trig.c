@@ -68,9 +68,17 @@ static angle reduce(fc_code *s, const fc_x *x) {
     return fc_val_dtype(s, x->v) == FUSEC_F64 ? reduce_f64(s, x) : reduce_f32(s, x);
 }
 
+/* The bit 2 of n moved to the sign bit. */
+static fc_val half_turns(fc_code *s, const fc_x *n) {
+    const fusec_dtype TYPE = fc_val_dtype(s, n->v);
+    return BUILD(SHL_RAW(n, N(fc_dtypes[TYPE].bits - 2)));
+}
+
+/* Whether the bit below that is set: the lowest bit of n. */
 static fc_val is_odd(fc_code *s, const fc_x *n) {
     const fusec_dtype TYPE = fc_val_dtype(s, n->v);
-    return BUILD(NE(BIT_AND(n, N(1)), N(0)));
+    const fc_x *bit = CONSTANT(TYPE, (uint64_t)1 << (fc_dtypes[TYPE].bits - 2));
+    return BUILD(NE(BIT_AND(LEAF(half_turns(s, n)), bit), N(0)));
 }
 
 /* v with its sign changed where the sign bit of the integer `flip` is set */
@@ -78,12 +86,6 @@ static fc_val with_sign(fc_code *s, const fc_x *v, const fc_x *flip) {
     const fusec_dtype t = fc_val_dtype(s, v->v), TYPE = fc_x_unsigned(t);
     const fc_x *top = CONSTANT(TYPE, (uint64_t)1 << (fc_dtypes[t].bits - 1));
     return BUILD(BITCAST(BIT_XOR(BITCAST(v, TYPE), BIT_AND(flip, top)), t));
-}
-
-/* The bit 2 of n moved to the sign bit. */
-static fc_val half_turns(fc_code *s, const fc_x *n) {
-    const fusec_dtype TYPE = fc_val_dtype(s, n->v);
-    return BUILD(SHL_RAW(n, N(fc_dtypes[TYPE].bits - 2)));
 }
 
 static fc_val sine(fc_code *s, const fc_x *x) {
