@@ -74,7 +74,8 @@ endif()
 
 file(GLOB accuracy_sources CONFIGURE_DEPENDS tests/accuracy/*.c tests/support/oracle*.c)
 list(FILTER accuracy_sources EXCLUDE REGEX "/oracle_run\\.c$")
-add_executable(fusec_accuracy ${accuracy_sources} tests/support/ulp.c tests/support/row_run.c
+add_executable(fusec_accuracy ${accuracy_sources} tests/support/ulp.c
+  tests/support/row_apply.c tests/support/row_run.c
   tests/support/llvm_run.c)
 fusec_flags(fusec_accuracy)
 target_include_directories(fusec_accuracy PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -112,9 +113,11 @@ endif()
 
 # A Python that has NumPy, for the tests that compare with it.
 foreach(python python3 /usr/bin/python3)
-  execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  execute_process(COMMAND ${python} -c "import numpy; print(numpy.__path__[0], end='')"
+    RESULT_VARIABLE status OUTPUT_VARIABLE numpy ERROR_QUIET)
   if(status EQUAL 0)
-    target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_PYTHON="${python}")
+    target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_PYTHON="${python}"
+      FUSEC_TEST_NUMPY="${numpy}")
     break()
   endif()
 endforeach()

@@ -66,7 +66,8 @@ static float float_of(uint32_t bits) {
 
 float fc_half_to_float(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, expo = h >> 10 & 0x1f, frac = h & 0x3ff;
-    if (expo == 0x1f) return float_of(sign | 0x7f800000u | frac << 13);
+    if (expo == 0x1f) /* a nan becomes a quiet one, as in hardware */
+        return float_of(sign | 0x7f800000u | (frac ? 0x400000u : 0) | frac << 13);
     if (expo != 0) return float_of(sign | (expo + 112) << 23 | frac << 13);
     if (frac == 0) return float_of(sign);
     int shift = __builtin_clz(frac) - 21; /* brings the leading one to bit 10 */

@@ -30,7 +30,16 @@ void fc_eval_store(fusec_dtype t, size_t n, const void *block, void *dst, int64_
 bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t bits[3],
              uint64_t *out);
 
-/* log10 within the bound of docs/semantics.md, which the C library's own misses by a fraction. */
+/* The functions of the C library that miss the bound of docs/semantics.md or read a signalling nan in
+ * their own way. */
 double fc_log10(double x);
+double fc_sin(double x);
+double fc_cos(double x);
+double fc_tan(double x);
+float fc_tgammaf(float x);
+double fc_pow(double x, double y);
+float fc_powf(float x, float y);
+double fc_hypot(double x, double y);
+float fc_hypotf(float x, float y);
 
 #endif

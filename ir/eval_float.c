@@ -11,6 +11,36 @@ double fc_log10(double x) {
     return (double)log10l((long double)x);
 }
 
+/* libm's are off by many places at some large angles. */
+#define fc_sinf sinf
+#define fc_cosf cosf
+#define fc_tanf tanf
+double fc_sin(double x) {
+    return fc_far_sin(x, sin(x));
+}
+double fc_cos(double x) {
+    return fc_far_cos(x, cos(x));
+}
+double fc_tan(double x) {
+    return fc_far_tan(x, tan(x));
+}
+
+/* glibc's of f32 is off by seven places; that of f64 is fast enough. */
+#define fc_tgamma tgamma
+float fc_tgammaf(float x) {
+    return (float)tgamma((double)x);
+}
+
+/* Every nan counts as a quiet one: libm gives nan for a signalling nan to the power 0. */
+#define QUIET(T, name)                                                                             \
+    T fc_##name(T x, T y) {                                                                        \
+        return name(isnan(x) ? (T)NAN : x, isnan(y) ? (T)NAN : y);                                 \
+    }
+QUIET(double, pow)
+QUIET(float, powf)
+QUIET(double, hypot)
+QUIET(float, hypotf)
+
 #define PICK(f, i) f
 
 #define LOOPS   loops_f32

@@ -126,7 +126,7 @@ static fc_val angle_of(fc_code *s, turned a) {
  * atan((above-below)/(above+below)), where the difference is exact. */
 static turned slope(fc_code *s, const fc_x *above, const fc_x *below) {
     const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *mid = LET(GT(above, MUL(below, N(0.5))));
+    const fc_x *mid = LET(GT(ADD(above, above), below));
     const fc_x *up = LET(WHERE(mid, SUB(above, below), above));
     const fc_x *down = LET(WHERE(mid, ADD(above, below), below));
     const fc_x *q = LET(DIV(up, down));

@@ -102,6 +102,7 @@ static const double turns[] = {0x1p-1074,
                                0x1p60,
                                0x1p500,
                                0x1.4c96c11134d36p+578,
+                               0x1.6ac5b262ca1ffp+849,
                                0x1p1000,
                                0x1p1023,
                                0x1.fffffffffffffp1023,
@@ -212,6 +213,13 @@ void fc_acc_input(const fc_acc_job *j, uint64_t number, double *x, double *y) {
         } else {
             pair(j->dtype, number, x, y);
         }
+        return;
+    }
+    if (bits == 32) {
+        const uint32_t pattern = (uint32_t)number;
+        float v;
+        memcpy(&v, &pattern, sizeof v);
+        *x = (double)v;
         return;
     }
     *x = bits == 64 ? one_f64(number) : fc_o_value(j->dtype, number);
