@@ -260,13 +260,17 @@ void rg_fill(uint64_t seed, fc_tensor *t) {
     fc_rng rng = {seed};
     int64_t n = fc_array_count(t);
     bool tame = fc_random(&rng) % 2;
+    bool extreme = fc_random(&rng) % 8 == 0; /* nan, infinities, zeros, ones: many are equal */
     for (int64_t i = 0; i < n; i++) {
         uint64_t how = fc_below(&rng, 4);
         uint32_t specials = fc_special_count(t->dtype);
         if (specials > 9 && fc_below(&rng, 2))
             specials = 9; /* nan, infinities, zeros, ones, twos */
         uint64_t bits = fc_random_value(t->dtype, &rng, tame || how < 2);
-        if (!tame && how == 3) bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials));
+        if (extreme)
+            bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials < 7 ? specials : 7));
+        else if (!tame && how == 3)
+            bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials));
         fc_oracle_store(t->dtype, t->data, i, bits);
     }
 }
