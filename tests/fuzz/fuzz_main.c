@@ -124,8 +124,11 @@ static void work(const options *o, slot *s, double end) {
 static void start(const options *o, slot *s, double end) {
     s->beat = (int64_t)now();
     fflush(stdout);
-    s->pid = fork();
-    if (s->pid) return;
+    pid_t pid = fork();
+    if (pid) { /* only the parent writes here: the slot is shared */
+        s->pid = pid;
+        return;
+    }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     work(o, s, end);
     fflush(stdout);
