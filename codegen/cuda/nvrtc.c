@@ -205,12 +205,17 @@ typedef struct option_list {
     char arch[64];
 } option_list;
 
-/* -no-cache comes first: it is the one option that an older NVRTC may not know, and is dropped
- * then. */
+/* The first two are those that an older NVRTC may not know; both are dropped then. Our texts use
+ * nothing that --minimal leaves out, and it saves 2 ms of 24; the code is the same. */
+enum { OPTIONAL_OPTIONS = 2 };
 static bool make_options(const fc_nvrtc_options *o, option_list *l) {
-    const char *const fixed[] = {"-no-cache",        "--std=c++17",
-                                 "--ftz=false",      "--prec-div=true",
-                                 "--prec-sqrt=true", o->fmad ? "--fmad=true" : "--fmad=false"};
+    const char *const fixed[] = {"-no-cache",
+                                 "--minimal",
+                                 "--std=c++17",
+                                 "--ftz=false",
+                                 "--prec-div=true",
+                                 "--prec-sqrt=true",
+                                 o->fmad ? "--fmad=true" : "--fmad=false"};
     if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 1) return false;
     l->n = 0;
     for (size_t i = 0; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
@@ -291,7 +296,8 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
         return fc_fail(e, result == RESULT_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY : FUSEC_NVRTC_SETUP,
                        "NVRTC cannot start: %s", n->fn.error_string(result));
     result = n->fn.compile(p, l.n, l.at);
-    if (result == RESULT_INVALID_OPTION) result = n->fn.compile(p, l.n - 1, l.at + 1);
+    if (result == RESULT_INVALID_OPTION)
+        result = n->fn.compile(p, l.n - OPTIONAL_OPTIONS, l.at + OPTIONAL_OPTIONS);
     fusec_status st =
         result == RESULT_OK ? fetch(n, p, o->kind, out, e) : report(n, p, result, name, o->arch, e);
     n->fn.destroy(&p);

@@ -145,8 +145,8 @@ static void free_arrays(args *a) {
 
 /* A few arguments as they are, for a call like one before: what is compared with a call that was
  * checked needs no checks of its own. False: something makes that impossible. */
-static bool take_unchecked(int n, const fusec_tensor *t, fc_tensor *out) {
-    if (n < 0 || n > FEW || (n && !t)) return false;
+static bool take_unchecked(size_t want, int n, const fusec_tensor *t, fc_tensor *out) {
+    if (n < 0 || (size_t)n != want || n > FEW || (n && !t)) return false;
     for (int i = 0; i < n; i++) {
         if ((t[i].rank && !t[i].shape) || (unsigned)t[i].place > FUSEC_DEVICE) return false;
         out[i] = (fc_tensor){.dtype = t[i].dtype,
@@ -164,7 +164,8 @@ static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, cons
     fc_device *d = p->p->device;
     args a, b;
     fusec_status again;
-    if (take_unchecked(nin, in, a.few) && take_unchecked(nout, out, b.few) &&
+    if (take_unchecked(graph_of(p)->inputs.len, nin, in, a.few) &&
+        take_unchecked(graph_of(p)->outputs.len, nout, out, b.few) &&
         fc_ready_run(p->p, stream, (uint32_t)nin, a.few, (uint32_t)nout, b.few, &again, e))
         return !again && wait && !d->host_memory ? d->ops->sync(d, stream, e) : again;
     a.alloc = b.alloc = alloc;
