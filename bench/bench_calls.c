@@ -61,7 +61,7 @@ static double per_call(fusec_context *c, fusec_program *p, fusec_tensor *in, fus
 }
 
 static void calls(fusec_context *c, int kernels, unsigned flags) {
-    fusec_graph *g;
+    fusec_graph *g = NULL;
     fusec_program *p;
     if (fusec_graph_new(c, &g)) die(c, "graph");
     fusec_dim n = fusec_sym(g, "n");
@@ -96,7 +96,7 @@ static fusec_value expression(fusec_value x, int nodes, double salt) {
 }
 
 static void lazy(fusec_context *c, const float *data, int nodes) {
-    fusec_graph *g;
+    fusec_graph *g = NULL;
     int64_t shape[1] = {16};
     float out[16];
     double build = 1e9, eval = 1e9;
@@ -161,7 +161,7 @@ static void compile_new(fusec_context *c, const char *name, fusec_value (*build)
     double t[ROUNDS];
     float out[N];
     int64_t shape[2] = {10, N / 10};
-    fusec_graph *g;
+    fusec_graph *g = NULL;
     for (int i = 0; i < ROUNDS; i++) {
         if (fusec_graph_new(c, &g)) die(c, "graph");
         double a = now();
@@ -179,7 +179,7 @@ static void compile_new(fusec_context *c, const char *name, fusec_value (*build)
 static int first_result(const char *device, const float *data) {
     fusec_options o = FUSEC_OPTIONS_INIT;
     fusec_context *c = NULL;
-    fusec_graph *g;
+    fusec_graph *g = NULL;
     float out[N];
     int64_t shape[2] = {10, N / 10};
     double a = now();
@@ -194,7 +194,7 @@ static int first_result(const char *device, const float *data) {
     printf("%s: context %.3f ms, device %.3f ms, first result %.3f ms, all %.3f ms\n", name,
            1e3 * (b - a), 1e3 * (d - b), 1e3 * (e - d), 1e3 * (e - a));
     fusec_context *second = NULL;
-    fusec_graph *h;
+    fusec_graph *h = NULL;
     fusec_counters n;
     if (fusec_context_new(&o, &second) || fusec_graph_new(second, &h)) die(second, "context");
     (void)device_array(second, h, 1); /* opens the device */

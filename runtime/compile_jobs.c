@@ -1,6 +1,5 @@
 /* compile_jobs.c - see compile_jobs.h. Compilers take milliseconds, so threads are started for them
  * and end with them: the pool of the CPU device has other users, and there may be none. */
-#define _GNU_SOURCE
 #include "runtime/compile_jobs.h"
 
 #include <pthread.h>
