@@ -9,6 +9,9 @@
 #include "frontend/io/reader.h"
 
 #define SIDE_MAX 1000000
+/* Of one allocation of libpng: the longest row takes 8 MB, and a chunk that promises more than this
+ * is not to be believed. */
+#define ALLOCATION_MAX (16 << 20)
 
 typedef struct png_job {
     const fc_alloc *alloc;
@@ -57,6 +60,7 @@ static void on_flush(png_structp png) {
 
 static png_voidp on_malloc(png_structp png, png_alloc_size_t n) {
     png_job *j = png_get_mem_ptr(png);
+    if (n > ALLOCATION_MAX) return NULL;
     void *p = fc_malloc(j->alloc, n);
     if (!p) fc_oom(j->e); /* before libpng says so in its own words */
     return p;
