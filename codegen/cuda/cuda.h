@@ -44,6 +44,10 @@ enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
 }
+/* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
+static inline int fc_cuda_turns_across(const fc_class *cls) {
+    return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
+}
 enum { FC_CUDA_WHOLE = 64 };  /* in `variant`: the elements of a row fill whole groups */
 enum { FC_CUDA_AHEAD = 128 }; /* in `variant` of a gang: the next row comes to shared memory */
 enum { FC_CUDA_ONCE = 128 };  /* in `variant` of FC_CUDA_THREAD: a row is at most one group */
@@ -123,6 +127,7 @@ void fc_cuda_partials(fc_cuda_gen *g, const char *offset);
 size_t fc_cuda_partial_bytes(const fc_kernel *k, int64_t rows, int64_t spans);
 
 void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage); /* f* */
+void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r);       /* g*, one for each turn */
 
 /* A line for every reduction r of a stage. */
 #define FC_EACH_REDUCTION(g, of_stage, ...)                                                        \
@@ -199,6 +204,7 @@ void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage);
 void fc_cuda_gang_rooms(fc_cuda_gen *g);
 void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *ahead);
 bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
+bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four elements */
 /* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
 unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
@@ -206,7 +212,7 @@ unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
 void fc_cuda_emit_map(fc_cuda_gen *g);
 void fc_cuda_emit_tile(fc_cuda_gen *g);
-void fc_cuda_emit_inner(fc_cuda_gen *g);
+fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 /* How many spans blocks of an outer kernel with y threads a row join at once: a power of two and a

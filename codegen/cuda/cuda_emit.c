@@ -465,7 +465,7 @@ static unsigned blocks_of_sm(const fc_cuda_gen *g, unsigned threads) {
     return 0;
 }
 
-static void entry(fc_cuda_gen *g, const char *name) {
+static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls), blocks = blocks_of_sm(g, threads);
     char bounds[32];
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
@@ -484,11 +484,12 @@ static void entry(fc_cuda_gen *g, const char *name) {
     } else {
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
         if (g->k->schedule == FC_SCHED_INNER)
-            fc_cuda_emit_inner(g);
+            FC_TRY(fc_cuda_emit_inner(g, e));
         else
             fc_cuda_emit_outer(g);
     }
     fc_cuda_line(&g->t, "}");
+    return FUSEC_OK;
 }
 
 /* Which values exist only to be rounded to one 16-bit dtype. */
@@ -562,7 +563,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
         s = fc_cuda_red_functions(&g, r, e);
     if (s == FUSEC_OK && (cls->variant & 15) == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
         s = fc_cuda_keep(&g, e);
-    if (s == FUSEC_OK) entry(&g, name);
+    if (s == FUSEC_OK) s = entry(&g, name, e);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);
     fc_free(out->alloc, g.store_value);

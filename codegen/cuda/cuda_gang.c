@@ -145,6 +145,10 @@ void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage) {
 
 /* ---- the next row --------------------------------------------------------------------------- */
 
+bool fc_cuda_gang_quads(const fc_class *cls) {
+    return cls->aligned && (cls->variant & FC_CUDA_WHOLE);
+}
+
 static unsigned quad_bytes(const fc_kernel *k, uint32_t a) {
     return 4u * fc_dtypes[k->accesses.at[a].dtype].bytes;
 }
@@ -169,9 +173,9 @@ void fc_cuda_gang_rooms(fc_cuda_gen *g) {
         if (fc_cuda_gang_room(g, a)) bytes += quad_bytes(g->k, a) * each;
     if (!bytes) return;
     fc_cuda_line(t, "#ifdef FC_EMULATE");
-    fc_cuda_line(t, "__shared__ double room[%u];", bytes / 8);
+    fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];", bytes / 16);
     fc_cuda_line(t, "#else");
-    fc_cuda_line(t, "extern __shared__ double2 room[];");
+    fc_cuda_line(t, "extern __shared__ fc_vec<double, 2, 16> room[];");
     fc_cuda_line(t, "#endif");
     bytes = 0;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
@@ -186,14 +190,28 @@ void fc_cuda_gang_rooms(fc_cuda_gen *g) {
     }
 }
 
+/* Quads by the thread that will read them; where they are not aligned, elements side by side by the
+ * lanes of the warp that will. */
 static void copy_row(fc_cuda_gen *g, uint32_t a) {
-    unsigned threads = fc_cuda_block_threads(g->k, g->cls);
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls),
+             buffer = (unsigned)g->k->accesses.at[a].buffer;
+    bool quads = fc_cuda_gang_quads(g->cls);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", FC_CHUNK / FC_LANES);
-    fc_cuda_line(&g->t, "const ix k = warp * %d + u * %d + lane * 4;", FC_CHUNK, FC_LANES);
-    fc_cuda_line(&g->t, "if (k < count) fc_copy<%u>(r%u + u * %u, a%u + b%u + k);",
-                 quad_bytes(g->k, a), (unsigned)a, threads, (unsigned)g->k->accesses.at[a].buffer,
-                 (unsigned)a);
+    if (quads) {
+        fc_cuda_line(&g->t, "const ix k = warp * %d + u * %d + lane * 4;", FC_CHUNK, FC_LANES);
+        fc_cuda_line(&g->t, "if (k < count) fc_copy<%u>(r%u + u * %u, a%u + b%u + k);",
+                     quad_bytes(g->k, a), (unsigned)a, threads, buffer, (unsigned)a);
+    } else {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int e = 0; e < 4; e++) {");
+        fc_cuda_line(&g->t, "const ix k = warp * %d + u * %d + e * 32 + lane;", FC_CHUNK, FC_LANES);
+        fc_cuda_line(&g->t,
+                     "if (k < count) fc_copy<%u>((r%u + u * %u - lane)->e + (e * 32 + lane), a%u + "
+                     "b%u + k);",
+                     quad_bytes(g->k, a) / 4, (unsigned)a, threads, buffer, (unsigned)a);
+        fc_cuda_line(&g->t, "}");
+    }
     fc_cuda_line(&g->t, "}");
 }
 

@@ -416,7 +416,7 @@ void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned thread
         if (point && turned(g, gr, a) && each > bytes) bytes = each;
     }
     if (bytes)
-        fc_cuda_line(&g->t, "__shared__ fc_vec<long long, 2, 16> turn[%u];",
+        fc_cuda_line(&g->t, "__shared__ fc_vec<long long, 2, 16> aside[%u];",
                      (threads * (unsigned)gr->n * bytes + 15) / 16);
 }
 
@@ -427,7 +427,7 @@ static void turned_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
         uint32_t a = g->k->stores.at[s].access;
         if (!writes(g, s) || !turned(g, gr, a)) continue;
         fc_cuda_line(&g->t, "{");
-        fc_cuda_line(&g->t, "%s *const mine = (%s *)turn + (threadIdx.x - lane) * %u;",
+        fc_cuda_line(&g->t, "%s *const mine = (%s *)aside + (threadIdx.x - lane) * %u;",
                      storage(g, a), storage(g, a), n);
         fc_cuda_line(&g->t, "__syncwarp();");
         fc_cuda_indent(&g->t);

@@ -150,17 +150,20 @@ static void place_of_axis(fc_cuda_gen *g, unsigned axis, const char *place) {
 static void begin_thread_row(fc_cuda_gen *g) {
     bool once = (g->cls->variant & FC_CUDA_ONCE) != 0;
     int turns = fc_cuda_turns(g->cls);
-    char place[80];
+    char place[96];
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", turns);
-    if (once && g->np == 2) { /* turns go along axis 0: what moves along axis 1 only is read once */
+    if (once && g->np == 2) { /* what moves along one axis only is read once for several turns */
+        int wide = fc_cuda_turns_across(g->cls);
         fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] + %d) / %d;",
-                     (unsigned)g->l.extents + 1, FC_CUDA_THREADS - 1, FC_CUDA_THREADS);
+                     (unsigned)g->l.extents + 1, wide * FC_CUDA_THREADS - 1,
+                     wide * FC_CUDA_THREADS);
         fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
-        snprintf(place, sizeof place, "down * %d + turn", turns);
+        snprintf(place, sizeof place, "down * %d + turn / %d", turns / wide, wide);
         place_of_axis(g, 0, place);
-        snprintf(place, sizeof place, "((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x",
-                 FC_CUDA_THREADS);
+        snprintf(place, sizeof place,
+                 "(((ix)blockIdx.x - down * across) * %d + turn %% %d) * %d + (ix)threadIdx.x",
+                 wide, wide, FC_CUDA_THREADS);
         place_of_axis(g, 1, place);
         fc_cuda_line(&g->t, "const bool live = at0 == i0 && at1 == i1;");
     } else {
@@ -173,22 +176,49 @@ static void begin_thread_row(fc_cuda_gen *g) {
     fc_cuda_bases(g, g->np);
 }
 
-static void emit_thread(fc_cuda_gen *g) {
+/* The results of all turns, g*, before the first is stored: no store stands between loads. */
+static fusec_status thread_results(fc_cuda_gen *g, fc_error *e) {
+    size_t n = g->code.ins.len;
+    uint8_t *done = fc_malloc(g->code.alloc, n + 1);
+    if (!done) return fc_oom(e);
+    memcpy(done, g->done, n);
+    for (unsigned s = 0; s < g->k->nstages; s++)
+        for (unsigned r = 0; r < g->k->reductions.len; r++)
+            if (g->k->reductions.at[r].stage == s) fc_cuda_declare_turns(g, r);
+    begin_thread_row(g);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        thread_stage(g, s);
+        FC_EACH_REDUCTION(g, s, "g%u[turn] = f%u;", r, r);
+    }
+    fc_cuda_line(&g->t, "}");
+    memcpy(g->done, done, n);
+    fc_free(g->code.alloc, done);
+    begin_thread_row(g);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        fc_cuda_declare_results(g, s);
+        FC_EACH_REDUCTION(g, s, "f%u = g%u[turn];", r, r);
+    }
+    begin_stores(g, "live");
+    fc_cuda_line(&g->t, "}");
+    return FUSEC_OK;
+}
+
+static fusec_status emit_thread(fc_cuda_gen *g, fc_error *e) {
+    bool once = (g->cls->variant & FC_CUDA_ONCE) != 0;
+    if (fc_cuda_turns(g->cls) > 1 && !fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT))
+        return thread_results(g, e);
     begin_thread_row(g);
     for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
     if (begin_stores(g, "live")) {
         fc_cuda_line(&g->t, "if (live) {");
-        if (g->cls->variant & FC_CUDA_ONCE) {
-            fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
-        } else {
-            fc_cuda_line(&g->t, "#pragma unroll 1");
-            fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
-        }
+        fc_cuda_line(&g->t, once ? "const ix l = 0, k = 0;" : "#pragma unroll 1");
+        if (!once) fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
         thread_group(g, FC_CUDA_STORES);
-        if (!(g->cls->variant & FC_CUDA_ONCE)) fc_cuda_line(&g->t, "}");
+        if (!once) fc_cuda_line(&g->t, "}");
         fc_cuda_line(&g->t, "}");
     }
     fc_cuda_line(&g->t, "}");
+    return FUSEC_OK;
 }
 
 /* ---- teams: who works on what --------------------------------------------------------------- */
@@ -329,7 +359,10 @@ static void one_keep(const inner *in) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
     fc_cuda_group_declare(g, &in->quad, in->its, true);
-    if (in->gang && (g->cls->variant & FC_CUDA_AHEAD)) fc_cuda_line(&g->t, "fc_copied();");
+    if (in->gang && (g->cls->variant & FC_CUDA_AHEAD)) {
+        fc_cuda_line(&g->t, "fc_copied();");
+        if (!fc_cuda_gang_quads(g->cls)) fc_cuda_line(&g->t, "__syncwarp();");
+    }
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         if (!in->gang || !fc_cuda_gang_room(g, a)) continue;
         fc_cuda_line(&g->t, "#pragma unroll");
@@ -509,12 +542,9 @@ static void emit_loop(inner *in) {
 
 /* ---- entry ---------------------------------------------------------------------------------- */
 
-void fc_cuda_emit_inner(fc_cuda_gen *g) {
+fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     unsigned variant = g->cls->variant & 15u;
-    if (variant == FC_CUDA_THREAD) {
-        emit_thread(g);
-        return;
-    }
+    if (variant == FC_CUDA_THREAD) return emit_thread(g, e);
     inner in = {.g = g, .team = 1u << g->cls->teams, .gang = g->cls->split == FC_CUDA_GANG};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
@@ -534,4 +564,5 @@ void fc_cuda_emit_inner(fc_cuda_gen *g) {
         emit_one(&in);
     else
         emit_loop(&in);
+    return FUSEC_OK;
 }

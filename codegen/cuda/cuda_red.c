@@ -199,6 +199,12 @@ void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage) {
     }
 }
 
+void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r) {
+    red d = red_of(&g->k->reductions.at[r], r);
+    fc_cuda_line(&g->t, "%s g%u[%d];", fc_cuda_type(fc_red_dtype(d.op, d.dtype)), r,
+                 fc_cuda_turns(g->cls));
+}
+
 void fc_cuda_partials(fc_cuda_gen *g, const char *offset) {
     unsigned bytes = 0;
     fc_cuda_line(&g->t, "const ix spans = (ix)p.w[%u];", (unsigned)g->l.extra + FC_PB_SPANS);

@@ -233,12 +233,13 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     if (n->count != v) return;
     cls->variant |= FC_CUDA_ONCE;
     if (n->np == 2) {
-        int turns = fc_cuda_unroll(k, 8, (int)v);
+        int turns = fc_cuda_unroll(k, 16, (int)v);
         while (turns > 1 && n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * 16)
             turns /= 2;
         cls->turns = (uint8_t)turns;
-        l->grid[0] =
-            (uint64_t)(ceil_div(n->extent[1], FC_CUDA_THREADS) * ceil_div(n->extent[0], turns));
+        int across = fc_cuda_turns_across(cls);
+        l->grid[0] = (uint64_t)(ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
+                                ceil_div(n->extent[0], turns / across));
     } else {
         take_turns(m, k, (int)v, 4, cls, l);
     }
@@ -311,13 +312,14 @@ static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     int64_t blocks = n->rows * ceil_div(ceil_div(n->count, FC_CHUNK), GANG_MOST / 32);
     unsigned team = blocks < m->sm_count ? GANG_LEAST : GANG_MOST, bytes = 0;
     if (!gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l)) return false;
-    bool whole = cls->aligned && n->nr == 1 && (cls->variant & FC_CUDA_WHOLE);
+    bool ahead = n->nr == 1, quads = fc_cuda_gang_quads(cls);
     for (uint32_t a = 0; a < k->accesses.len; a++) {
+        unsigned piece = bytes_of(k, a) * (quads ? 4 : 1); /* 4, 8 or 16 bytes are copied at once */
         if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32 * team;
-        if (cached[a] && bytes_of(k, a) > 4) whole = false; /* 16 bytes are copied at once */
+        if (cached[a] && (piece < 4 || piece > 16)) ahead = false;
     }
     unsigned most = (unsigned)m->shared_per_block / (fc_cuda_gang_threads(k, cached) / team);
-    if (n->rows * l->spans > (int64_t)l->grid[0] && whole && bytes + GANG_SHARED <= most) {
+    if (n->rows * l->spans > (int64_t)l->grid[0] && ahead && bytes + GANG_SHARED <= most) {
         cls->variant |= FC_CUDA_AHEAD;
         l->shared_bytes = bytes;
     }
@@ -395,7 +397,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 /* ---- outer reductions ----------------------------------------------------------------------- */
 
-enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
+enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10, OUTER_ACROSS = 128 };
 
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
     unsigned bytes = 0;
@@ -477,6 +479,9 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     bool can_split = k->nstages == 1 && !has_point_stores(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
     unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
+    if (v == 1 && can_split &&
+        n->rows >= OUTER_ACROSS) /* not aligned: fewer lines are cut in two */
+        y = FC_CUDA_THREADS / OUTER_ACROSS;
     int64_t x = FC_CUDA_THREADS / y, units = n->rows / v;
     if (units < x) x = pow2_up(units * v < 4 ? 4 : units);
     while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
