@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PEERS = {"gpu": ["jax", "compile", "torch", "cupy", "cub"],
          "cpu": ["numpy", "numpy-out", "numexpr", "numba", "jax", "compile"]}
-L2 = 60 << 20  # the largest today; sets of buffers rotate through more than this
+L2 = 60 << 20  # of a GPU, the largest today; sets of buffers rotate through more than this
 
 
 def arguments(where):
@@ -37,6 +37,7 @@ def arguments(where):
     p.add_argument("--out", default=os.path.join(HERE, "results"), metavar="DIR", help="for the result files")
     p.add_argument("--name", default="", help="of the result files; default from device and date")
     p.add_argument("--revision", default="", help="of the source, if this is not a checkout")
+    p.add_argument("--note", default="", help="for the page: what a reader has to know of this run")
     p.add_argument("--python", default="", metavar="EXE", help="that has the peers' packages")
     p.add_argument("--limit", type=float, default=60, metavar="S", help="for one row of one peer (60)")
     p.add_argument("--stop-after", type=float, default=0, metavar="S", help="begin no row after so many seconds")
@@ -57,7 +58,7 @@ def arguments(where):
 def without_places(words):
     """What a reader needs to run it again: not where things lie on this machine."""
     out, skip = [], False
-    places = ("--build", "--out", "--python", "--merge", "--revision", "--name")
+    places = ("--build", "--out", "--python", "--merge", "--revision", "--name", "--note")
     for w in words:
         if not skip and w not in places:
             out.append(shlex.quote(w))
@@ -192,6 +193,16 @@ def run_cub(a, exe, row, rq, log):
     return run_json([exe, "--kind", kind, "--save", a.scratch] + timing_words(rq) + input_words(row), a.limit, log)
 
 
+def last_cache():
+    """Bytes of the largest cache of the CPU."""
+    sizes = [8 << 20]
+    for path in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size"):
+        with open(path) as f:
+            text = f.read().strip()
+        sizes.append(int(text[:-1]) << {"K": 10, "M": 20}.get(text[-1], 0))
+    return max(sizes)
+
+
 # ---- a row -----------------------------------------------------------------------------------------------------------
 
 
@@ -202,15 +213,16 @@ def request(a, row):
         if len(row["inputs"]) > 8:
             sets = 3
     else:
-        sets = 3 if row["bytes"] > 1 << 20 else 1  # small ones are meant to be in the cache
+        # what is smaller than the cache is meant to be in it; the rest has to come from memory
+        sets = max(3, min(16, -(-2 * a.cache // row["bytes"]))) if row["bytes"] > a.cache // 16 else 1
     quick = {"batches": 3, "launches": 3 if a.where == "cpu" else 10, "ms": 2}
     full = {"batches": 7, "launches": 20, "ms": 20} if a.where == "gpu" else {"batches": 5, "launches": 3, "ms": 20}
     return dict(quick if a.quick else full, sets=sets)
 
 
-def checked(checker, row, answer, a):
+def checked(checker, row, answer, a, peer=False):
     if "us" in answer:
-        answer.update(checker.ask({"check": a.scratch, "row": row["name"]}, a.limit))
+        answer.update(checker.ask({"check": a.scratch, "row": row["name"], "peer": peer}, a.limit))
         if "right" not in answer:
             answer["right"] = False
     return answer
@@ -226,7 +238,7 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log):
     peers = {}
     for name in a.peers:
         if name == "cub":
-            peers[name] = checked(checker, row, run_cub(a, cub, row, rq, log), a)
+            peers[name] = checked(checker, row, run_cub(a, cub, row, rq, log), a, peer=True)
         else:
             peers[name] = servers[name].ask(dict(rq, row=row["name"]), a.limit)
     for path in glob.glob(os.path.join(a.scratch, "shared-*")) + glob.glob(os.path.join(a.scratch, "out*")):
@@ -271,7 +283,7 @@ def about(a):
     cpu = ""
     with open("/proc/cpuinfo") as f:
         cpu = next((s.split(":", 1)[1].strip() for s in f if s.startswith("model name")), "")
-    out = {"command": a.command.strip(), "date": datetime.date.today().isoformat(), "cpu": cpu, "cpus": len(os.sched_getaffinity(0)),
+    out = {"command": a.command.strip(), "note": a.note, "date": datetime.date.today().isoformat(), "cpu": cpu, "cpus": len(os.sched_getaffinity(0)),
            "fusec": first_line([os.path.join(a.build, "bin", "fusec"), "--version"]) + " at " + (
                a.revision or first_line(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]) or "an unknown revision")}
     if a.where == "gpu":
@@ -332,6 +344,7 @@ def main(where):
     a.scratch = tempfile.mkdtemp(prefix="fusec-bench-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     a.build = os.path.abspath(a.build)
     a.python = a.python or python_with("numpy, torch" if a.where == "gpu" else "numpy, scipy")
+    a.cache = last_cache()
     a.began, a.versions, a.overheads = time.time(), {}, {}
     a.about = about(a)
     rows = [r for r in workloads.WORKLOADS if r["sizes"][a.where] and re.search(a.only, r["name"])]

@@ -169,7 +169,7 @@ def page(whole):
            " many bytes in the same process" + ("" if on_gpu else ", the better of a plain and a non-temporal one; for rows"
            " that almost only read, a read") + ". fraction = floor / fusec, of: what it is to reach. lead = best peer / fusec. The last"
            f" column: the fraction is reached and the lead is at least {'0.97' if on_gpu else '1'}. –: the peer has no such program.",
-           "Method: [README](../README.md)."]
+           "Method: [README](../README.md)."] + (["", a["note"]] if a.get("note") else [])
     for threads in dict.fromkeys(r["threads"] for r in rows):
         part = [r for r in rows if r["threads"] == threads]
         out += ["", "## Workloads" if on_gpu else f"## {threads} thread{'s' * (threads > 1)}", ""]

@@ -1,7 +1,7 @@
 """serve.py PEER WHERE - a process that measures rows with one peer.
 
 Reads one request a line from stdin, {"row": NAME, "batches": N, "launches": N, "ms": T, "sets": N} or
-{"check": DIRECTORY, "row": NAME}, and answers each with one line of JSON on what was stdout; whatever
+{"check": DIRECTORY, "row": NAME, "peer": BOOL}, and answers each with one line of JSON on what was stdout; whatever
 libraries print goes to stderr. A request that fails is answered with {"error": TEXT}.
 """
 import gc
@@ -279,8 +279,9 @@ def errors(peer, row, got):
     return max(peer.data.error(g, w) for g, w in zip(got, want))
 
 
-def verdict(row, error):
-    return {"error_found": error, "right": error <= (0 if row["out"][0][1] == "i64" else workloads.tolerance(row))}
+def verdict(row, error, peer=True):
+    most = 0 if row["out"][0][1] == "i64" else workloads.tolerance(row, peer)
+    return {"error_found": error, "right": error <= most}
 
 
 def launches_of(each, rq):
@@ -319,15 +320,15 @@ def measure(peer, row, rq):
     return answer
 
 
-def check(peer, row, directory):
+def check(peer, row, directory, is_peer):
     got = [peer.data.read(os.path.join(directory, f"out{i}"), t, s) for i, (_, t, s) in enumerate(row["out"])]
-    return verdict(row, errors(peer, row, got))
+    return verdict(row, errors(peer, row, got), is_peer)
 
 
 def answer(peer, rq, rows):
     row = workloads.sized(rows[rq["row"]], peer.where)
     try:
-        return check(peer, row, rq["check"]) if "check" in rq else measure(peer, row, rq)
+        return check(peer, row, rq["check"], rq["peer"]) if "check" in rq else measure(peer, row, rq)
     except NotHere as e:
         return {"absent": str(e)}
     except Exception as e:

@@ -76,7 +76,7 @@ const char *bench_gpu_name(bench_gpu *g);
  * Seconds for one pass over `bytes` of memory by `threads` threads, of `sets` rotated blocks. A
  * copy reads half of the bytes and writes the other half; COPY_STREAM stores past the cache. */
 typedef enum bench_stream_kind { BENCH_COPY, BENCH_COPY_STREAM, BENCH_READ } bench_stream_kind;
-double bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets, int reps);
+double bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets);
 
 /* ---- statistics ---------------------------------------------------------------------------------
  */
