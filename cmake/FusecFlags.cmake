@@ -5,7 +5,7 @@
 
 function(fusec_link_flags target)
   if(FUSEC_SANITIZE)
-    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+    target_link_options(${target} PRIVATE -fsanitize=${FUSEC_SANITIZERS})
   elseif(NOT APPLE)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "SHARED_LIBRARY")
@@ -31,7 +31,7 @@ function(fusec_flags target)
   endif()
   if(FUSEC_SANITIZE)
     target_compile_options(${target} PRIVATE
-      -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+      -fsanitize=${FUSEC_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     if(FUSEC_FUZZERS)
       target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     endif()

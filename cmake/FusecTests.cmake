@@ -44,8 +44,11 @@ target_compile_definitions(fusec_tests PRIVATE
   FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" FUSEC_BINARY_DIR="${CMAKE_BINARY_DIR}"
   FUSEC_COMMAND="${CMAKE_BINARY_DIR}/bin/fusec")
 # For the tests that build the programs of the documentation.
+if(FUSEC_SANITIZE)
+  set(test_cflags -fsanitize=${FUSEC_SANITIZERS})
+endif()
 target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_CC="${CMAKE_C_COMPILER}"
-  FUSEC_TEST_CFLAGS="$<$<BOOL:${FUSEC_SANITIZE}>:-fsanitize=address$<COMMA>undefined>")
+  FUSEC_TEST_CFLAGS="${test_cflags}")
 if(TARGET fusec_cli)
   add_dependencies(fusec_tests fusec_cli)
 endif()
@@ -96,6 +99,15 @@ if(MPFR_FOUND)
   target_link_libraries(fusec_fuzz PRIVATE PkgConfig::MPFR)
   target_compile_definitions(fusec_fuzz PRIVATE FUSEC_TEST_MPFR=1)
 endif()
+
+# Many threads on one context, and many graphs: scripts/campaign tsan and soak, and a little as a test.
+add_executable(fusec_stress tests/stress/stress.c)
+fusec_flags(fusec_stress)
+target_link_libraries(fusec_stress PRIVATE fusec_static Threads::Threads m)
+add_test(NAME stress.threads COMMAND fusec_stress threads interp 6)
+add_test(NAME stress.threads_cpu COMMAND fusec_stress threads cpu 6)
+add_test(NAME stress.soak COMMAND fusec_stress soak interp 16000)
+set_tests_properties(stress.threads stress.threads_cpu stress.soak PROPERTIES TIMEOUT 300)
 
 # The fuzz targets for libFuzzer; all sources are compiled with its coverage (FusecFlags).
 if(FUSEC_FUZZERS)

@@ -54,7 +54,7 @@ static size_t entry(uint64_t n, uint8_t key[FC_CACHE_KEY], uint8_t data[MOST]) {
 static bool put(fc_diskcache *c, uint64_t n) {
     uint8_t key[FC_CACHE_KEY], data[MOST];
     size_t len = entry(n, key, data);
-    return fc_diskcache_put(c, key, KIND, "", data, len);
+    return fc_diskcache_put(c, key, KIND, n % 2 ? "a label" : NULL, data, len);
 }
 
 static outcome get(fc_diskcache *c, uint64_t n) {

@@ -273,7 +273,10 @@ fusec_status fc_cuda_enter(fc_cuda *c, fc_cu_context ctx, bool *pushed, fc_error
     fc_cu_context now = NULL;
     *pushed = false;
     if (!usable(c)) return refuse(c, e);
-    if (c->fn.ctx_get(&now) == CU_OK && now == ctx) return FUSEC_OK;
+    int result = c->fn.ctx_get(&now);
+    if (result == CU_OK && now == ctx) return FUSEC_OK;
+    (void)fc_cuda_result(c, result, "cuCtxGetCurrent", NULL);
+    if (!usable(c)) return refuse(c, e); /* it was lost: nothing is to be pushed */
     FC_TRY(fc_cuda_result(c, c->fn.ctx_push(ctx), "cuCtxPushCurrent", e));
     *pushed = true;
     return FUSEC_OK;

@@ -499,49 +499,60 @@ FN(cuEventElapsedTime, (float *ms, void *a, void *b)) {
  */
 
 typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *);
-typedef struct module {
+typedef size_t (*params_fn)(void);
+typedef struct code {
     run_fn run;
+    size_t params; /* bytes of the one parameter */
+} code;
+typedef struct module {
+    code c;
 } module;
 
 /* Texts that were compiled for the host in this process. */
 static struct {
     unsigned long long hash;
-    run_fn run;
+    code c;
 } texts[TEXTS];
 
-static run_fn compile_for_host(const char *text) {
+static code compile_for_host(const char *text) {
     unsigned long long h = 1469598103934665603ull;
     for (const char *p = text; *p; p++) h = (h ^ (unsigned char)*p) * 1099511628211ull;
     int i = 0;
     for (; i < TEXTS && texts[i].hash; i++)
-        if (texts[i].hash == h) return texts[i].run;
+        if (texts[i].hash == h) return texts[i].c;
     char folder[] = "/tmp/fusec-fake-XXXXXX", path[64], command[600];
-    if (i == TEXTS || !mkdtemp(folder)) return NULL;
+    const code none = {NULL, 0};
+    if (i == TEXTS || !mkdtemp(folder)) return none;
     snprintf(path, sizeof path, "%s/k.cc", folder);
     FILE *f = fopen(path, "w");
-    if (!f) return NULL;
+    if (!f) return none;
     fprintf(f,
             "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n"
             "extern \"C\" bool run(const long long *w, const unsigned *g, const unsigned *b) {\n"
             "    P p;\n    memcpy(&p, w, sizeof p);\n"
-            "    return fc_emu::launch(g, b, [&] { fusec_kernel(p); });\n}\n",
+            "    return fc_emu::launch(g, b, false, [&] { fusec_kernel(p); });\n}\n"
+            "extern \"C\" size_t params() { return sizeof(P); }\n",
             text);
     fclose(f);
     snprintf(command, sizeof command,
              "c++ -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
              "-U_FORTIFY_SOURCE -I%s %s -o %s/k.so",
              FUSEC_SOURCE_DIR, path, folder);
-    void *symbol = NULL;
+    void *run = NULL, *params = NULL;
     if (system(command) == 0) {
         snprintf(path, sizeof path, "%s/k.so", folder);
         void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        symbol = so ? dlsym(so, "run") : NULL;
+        run = so ? dlsym(so, "run") : NULL;
+        params = so ? dlsym(so, "params") : NULL;
     }
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) return NULL;
+    if (system(command) != 0 || !run || !params) return none;
+    params_fn size;
+    memcpy(&size, &params, sizeof size);
     texts[i].hash = h;
-    memcpy(&texts[i].run, &symbol, sizeof symbol);
-    return texts[i].run;
+    memcpy(&texts[i].c.run, &run, sizeof run);
+    texts[i].c.params = size();
+    return texts[i].c;
 }
 
 FN(cuModuleLoadData, (void **m, const void *image)) {
@@ -550,7 +561,7 @@ FN(cuModuleLoadData, (void **m, const void *image)) {
     if (memcmp(image, MARK, MARK_LEN) != 0) return BAD_IMAGE;
     module *x = make(sizeof *x, &control.modules);
     if (!x) return NO_MEMORY;
-    x->run = control.execute ? compile_for_host((const char *)image + MARK_LEN) : NULL;
+    x->c = control.execute ? compile_for_host((const char *)image + MARK_LEN) : (code){NULL, 0};
     *m = x;
     return OK;
 }
@@ -582,6 +593,17 @@ FN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *f, int block, siz
     *n = 4;
     return OK;
 }
+static int launch_code(const code *c, const unsigned g[3], const unsigned b[3], const void *args) {
+    /* launches of threads take turns: shared memory of the emulation is static */
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    control.launched++;
+    if (!control.execute) return OK;
+    pthread_mutex_lock(&turn);
+    bool good = c->run && c->run(args, g, b);
+    pthread_mutex_unlock(&turn);
+    return good ? OK : 719;
+}
+
 #ifndef FAKE_NO_LAUNCH
 FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, void *s, void **params, void **extra)) {
@@ -592,17 +614,86 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
     if (!is_alive(f, &control.modules)) return misuse("cuLaunchKernel"), 400;
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
     const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-    const module *m = f;
-    control.launched++;
-    if (!control.execute || params) return OK;
-    /* launches of threads take turns: the emulation has one machine */
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&turn);
-    bool good = m->run && m->run(extra[1], g, b);
-    pthread_mutex_unlock(&turn);
-    return good ? OK : 719;
+    return params ? OK : launch_code(&((const module *)f)->c, g, b, extra[1]);
 }
 #endif
+
+/* ---- graphs: kernels in a row
+ * -------------------------------------------------------------------- */
+
+enum { NODES = 16, PARAMS = 4096 };
+typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    const module *function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+    void *kernel, *context;
+} node_params;
+typedef struct graph {
+    size_t n;
+    struct {
+        node_params p;
+        char args[PARAMS];
+    } node[NODES];
+} graph;
+
+static void take_node(graph *g, size_t i, const node_params *p) {
+    g->node[i].p = *p;
+    if (p->params) memcpy(g->node[i].args, p->params[0], p->function->c.params);
+}
+FN(cuGraphCreate, (graph * *g, unsigned flags)) {
+    (void)flags;
+    HIT("cuGraphCreate");
+    *g = make(sizeof **g, &control.graphs);
+    if (*g) (*g)->n = 0;
+    return *g ? OK : NO_MEMORY;
+}
+FN(cuGraphAddKernelNode_v2,
+   (void **at, graph *g, void *const *after, size_t nafter, const node_params *p)) {
+    (void)after, (void)nafter;
+    HIT("cuGraphAddKernelNode_v2");
+    if (!is_alive(g, &control.graphs) || g->n == NODES) return misuse("cuGraphAddKernelNode"), 400;
+    if (!is_alive(p->function, &control.modules)) return misuse("cuGraphAddKernelNode"), 400;
+    take_node(g, g->n, p);
+    *at = (void *)(uintptr_t)++g->n;
+    return OK;
+}
+FN(cuGraphInstantiateWithFlags, (graph * *x, graph *g, unsigned long long flags)) {
+    (void)flags;
+    HIT("cuGraphInstantiateWithFlags");
+    if (!is_alive(g, &control.graphs)) return misuse("cuGraphInstantiate"), 400;
+    *x = make(sizeof **x, &control.graphs);
+    if (*x) **x = *g;
+    return *x ? OK : NO_MEMORY;
+}
+FN(cuGraphExecKernelNodeSetParams_v2, (graph * x, void *at, const node_params *p)) {
+    HIT("cuGraphExecKernelNodeSetParams_v2");
+    size_t i = (size_t)(uintptr_t)at;
+    if (!is_alive(x, &control.graphs) || i < 1 || i > x->n)
+        return misuse("cuGraphExecKernelNodeSetParams"), 400;
+    take_node(x, i - 1, p);
+    return OK;
+}
+FN(cuGraphLaunch, (graph * x, void *s)) {
+    NEED_STREAM(s, "cuGraphLaunch");
+    HIT("cuGraphLaunch");
+    if (!is_alive(x, &control.graphs)) return misuse("cuGraphLaunch"), 400;
+    control.graph_launches++;
+    for (size_t i = 0; i < x->n; i++) {
+        const node_params *p = &x->node[i].p;
+        if (!is_alive(p->function, &control.modules)) return misuse("cuGraphLaunch"), 400;
+        int r = launch_code(&p->function->c, p->grid, p->block, x->node[i].args);
+        if (r) return r;
+    }
+    return OK;
+}
+FN(cuGraphExecDestroy, (graph * x)) {
+    HIT("cuGraphExecDestroy");
+    return drop(x, &control.graphs, "cuGraphExecDestroy");
+}
+FN(cuGraphDestroy, (graph * g)) {
+    HIT("cuGraphDestroy");
+    return drop(g, &control.graphs, "cuGraphDestroy");
+}
 
 /* ---- NVRTC --------------------------------------------------------------------------------------
  */

@@ -30,12 +30,12 @@ typedef struct fake_cuda {
     bool execute;   /* kernels run, on the host */
     /* what happened */
     long calls, fired, calls_after_loss;
-    long memory, modules, streams, events, contexts; /* alive */
+    long memory, modules, streams, events, contexts, graphs; /* alive */
     size_t bytes;
     long misuse;         /* unknown handles, ranges outside of an allocation, no current context */
     const char *misused; /* where the first was */
     const char *last;    /* the call that failed on purpose */
-    long compiled, launched;
+    long compiled, launched, graph_launches;
 } fake_cuda;
 
 #endif
