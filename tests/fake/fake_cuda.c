@@ -20,7 +20,7 @@
 #define MARK_LEN (sizeof MARK - 1)
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, BAD_IMAGE = 200, BAD_CONTEXT = 201, NOT_FOUND = 500 };
-enum { MOST = 4096, DEPTH = 64, TEXTS = 256 };
+enum { MOST = 4096, DEPTH = 64, TEXTS = 256, KERNELS = 16 };
 
 typedef unsigned long long address;
 
@@ -500,59 +500,106 @@ FN(cuEventElapsedTime, (float *ms, void *a, void *b)) {
 
 typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *);
 typedef size_t (*params_fn)(void);
-typedef struct code {
+typedef struct function { /* a kernel of a module; its address is the handle */
+    char name[32];
     run_fn run;
     size_t params; /* bytes of the one parameter */
-} code;
+} function;
 typedef struct module {
-    code c;
+    function fn[KERNELS];
+    int n;
 } module;
 
 /* Texts that were compiled for the host in this process. */
 static struct {
     unsigned long long hash;
-    code c;
+    module m;
 } texts[TEXTS];
 
-static code compile_for_host(const char *text) {
+/* The kernels of a text: one in the open, or several in name spaces of their own. */
+static void find_kernels(const char *text, module *m) {
+    static const char opening[] = "namespace fusec_kernel_";
+    m->n = 0;
+    for (const char *at = text; (at = strstr(at, opening)) && m->n < KERNELS; at++)
+        snprintf(m->fn[m->n++].name, sizeof m->fn[0].name, "fusec_kernel_%d",
+                 atoi(at + sizeof opening - 1));
+    if (m->n) return;
+    snprintf(m->fn[0].name, sizeof m->fn[0].name, "fusec_kernel");
+    m->n = 1;
+}
+
+static void write_program(FILE *f, const char *text, const module *m) {
+    fprintf(f, "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n", text);
+    for (int i = 0; i < m->n; i++) {
+        const char *name = m->fn[i].name;
+        char space[64] = "";
+        if (strcmp(name, "fusec_kernel")) snprintf(space, sizeof space, "%s_space::", name);
+        fprintf(
+            f,
+            "extern \"C\" bool run_%s(const long long *w, const unsigned *g, const unsigned *b) {\n"
+            "    %sP p;\n    memcpy(&p, w, sizeof p);\n"
+            "    return fc_emu::launch(g, b, false, [&] { %s%s(p); });\n}\n"
+            "extern \"C\" size_t params_%s() { return sizeof(%sP); }\n",
+            name, space, space, name, name, space);
+    }
+}
+
+static bool find_symbols(void *so, module *m) {
+    for (int i = 0; i < m->n; i++) {
+        char name[64];
+        params_fn size;
+        snprintf(name, sizeof name, "run_%s", m->fn[i].name);
+        void *run = dlsym(so, name);
+        snprintf(name, sizeof name, "params_%s", m->fn[i].name);
+        void *params = dlsym(so, name);
+        if (!run || !params) return false;
+        memcpy(&size, &params, sizeof size);
+        memcpy(&m->fn[i].run, &run, sizeof run);
+        m->fn[i].params = size();
+    }
+    return true;
+}
+
+static bool compile_for_host(const char *text, module *m) {
     unsigned long long h = 1469598103934665603ull;
     for (const char *p = text; *p; p++) h = (h ^ (unsigned char)*p) * 1099511628211ull;
     int i = 0;
     for (; i < TEXTS && texts[i].hash; i++)
-        if (texts[i].hash == h) return texts[i].c;
+        if (texts[i].hash == h) {
+            *m = texts[i].m;
+            return true;
+        }
     char folder[] = "/tmp/fusec-fake-XXXXXX", path[64], command[600];
-    const code none = {NULL, 0};
-    if (i == TEXTS || !mkdtemp(folder)) return none;
+    if (i == TEXTS || !mkdtemp(folder)) return false;
     snprintf(path, sizeof path, "%s/k.cc", folder);
     FILE *f = fopen(path, "w");
-    if (!f) return none;
-    fprintf(f,
-            "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n"
-            "extern \"C\" bool run(const long long *w, const unsigned *g, const unsigned *b) {\n"
-            "    P p;\n    memcpy(&p, w, sizeof p);\n"
-            "    return fc_emu::launch(g, b, false, [&] { fusec_kernel(p); });\n}\n"
-            "extern \"C\" size_t params() { return sizeof(P); }\n",
-            text);
+    if (!f) return false;
+    write_program(f, text, m);
     fclose(f);
     snprintf(command, sizeof command,
              "c++ -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
              "-U_FORTIFY_SOURCE -I%s %s -o %s/k.so",
              FUSEC_SOURCE_DIR, path, folder);
-    void *run = NULL, *params = NULL;
+    bool good = false;
     if (system(command) == 0) {
         snprintf(path, sizeof path, "%s/k.so", folder);
         void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        run = so ? dlsym(so, "run") : NULL;
-        params = so ? dlsym(so, "params") : NULL;
+        good = so && find_symbols(so, m);
     }
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0 || !run || !params) return none;
-    params_fn size;
-    memcpy(&size, &params, sizeof size);
+    if (system(command) != 0 || !good) return false;
     texts[i].hash = h;
-    memcpy(&texts[i].c.run, &run, sizeof run);
-    texts[i].c.params = size();
-    return texts[i].c;
+    texts[i].m = *m;
+    return true;
+}
+
+/* Whether `f` is a kernel of a module that is loaded. */
+static bool is_function(const void *f) {
+    pthread_mutex_lock(&lock);
+    thing *t = find(f, sizeof(function));
+    bool good = t && t->count == &control.modules;
+    pthread_mutex_unlock(&lock);
+    return good;
 }
 
 FN(cuModuleLoadData, (void **m, const void *image)) {
@@ -561,7 +608,10 @@ FN(cuModuleLoadData, (void **m, const void *image)) {
     if (memcmp(image, MARK, MARK_LEN) != 0) return BAD_IMAGE;
     module *x = make(sizeof *x, &control.modules);
     if (!x) return NO_MEMORY;
-    x->c = control.execute ? compile_for_host((const char *)image + MARK_LEN) : (code){NULL, 0};
+    memset(x, 0, sizeof *x);
+    find_kernels((const char *)image + MARK_LEN, x);
+    if (control.execute && !compile_for_host((const char *)image + MARK_LEN, x))
+        for (int i = 0; i < x->n; i++) x->fn[i].run = NULL;
     *m = x;
     return OK;
 }
@@ -573,8 +623,13 @@ FN(cuModuleUnload, (void *m)) {
 FN(cuModuleGetFunction, (void **f, void *m, const char *name)) {
     HIT("cuModuleGetFunction");
     if (!is_alive(m, &control.modules)) return misuse("cuModuleGetFunction"), 400;
-    *f = m;
-    return strcmp(name, "fusec_kernel") == 0 ? OK : NOT_FOUND;
+    module *x = m;
+    for (int i = 0; i < x->n; i++)
+        if (!strcmp(name, x->fn[i].name)) {
+            *f = &x->fn[i];
+            return OK;
+        }
+    return NOT_FOUND;
 }
 FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
     (void)a, (void)f;
@@ -593,7 +648,8 @@ FN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *f, int block, siz
     *n = 4;
     return OK;
 }
-static int launch_code(const code *c, const unsigned g[3], const unsigned b[3], const void *args) {
+static int launch_code(const function *c, const unsigned g[3], const unsigned b[3],
+                       const void *args) {
     /* launches of threads take turns: shared memory of the emulation is static */
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     control.launched++;
@@ -611,10 +667,10 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
     NEED_CONTEXT("cuLaunchKernel");
     NEED_STREAM(s, "cuLaunchKernel");
     HIT("cuLaunchKernel");
-    if (!is_alive(f, &control.modules)) return misuse("cuLaunchKernel"), 400;
+    if (!is_function(f)) return misuse("cuLaunchKernel"), 400;
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
     const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-    return params ? OK : launch_code(&((const module *)f)->c, g, b, extra[1]);
+    return params ? OK : launch_code(f, g, b, extra[1]);
 }
 #endif
 
@@ -623,7 +679,7 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 
 enum { NODES = 16, PARAMS = 4096 };
 typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
-    const module *function;
+    const function *function;
     unsigned grid[3], block[3], shared;
     void **params, **extra;
     void *kernel, *context;
@@ -638,7 +694,7 @@ typedef struct graph {
 
 static void take_node(graph *g, size_t i, const node_params *p) {
     g->node[i].p = *p;
-    if (p->params) memcpy(g->node[i].args, p->params[0], p->function->c.params);
+    if (p->params) memcpy(g->node[i].args, p->params[0], p->function->params);
 }
 FN(cuGraphCreate, (graph * *g, unsigned flags)) {
     (void)flags;
@@ -652,7 +708,7 @@ FN(cuGraphAddKernelNode_v2,
     (void)after, (void)nafter;
     HIT("cuGraphAddKernelNode_v2");
     if (!is_alive(g, &control.graphs) || g->n == NODES) return misuse("cuGraphAddKernelNode"), 400;
-    if (!is_alive(p->function, &control.modules)) return misuse("cuGraphAddKernelNode"), 400;
+    if (!is_function(p->function)) return misuse("cuGraphAddKernelNode"), 400;
     take_node(g, g->n, p);
     *at = (void *)(uintptr_t)++g->n;
     return OK;
@@ -680,8 +736,8 @@ FN(cuGraphLaunch, (graph * x, void *s)) {
     control.graph_launches++;
     for (size_t i = 0; i < x->n; i++) {
         const node_params *p = &x->node[i].p;
-        if (!is_alive(p->function, &control.modules)) return misuse("cuGraphLaunch"), 400;
-        int r = launch_code(&p->function->c, p->grid, p->block, x->node[i].args);
+        if (!is_function(p->function)) return misuse("cuGraphLaunch"), 400;
+        int r = launch_code(p->function, p->grid, p->block, x->node[i].args);
         if (r) return r;
     }
     return OK;

@@ -243,7 +243,7 @@ static inline float fc_f16_value(unsigned short h) {
     if (exponent == 0)
         return h >> 15 ? -ldexpf((float)fraction, -24) : ldexpf((float)fraction, -24);
     if (exponent == 31)
-        return __uint_as_float(sign | 0x7f800000u | fraction << 13); /* NaN: its payload */
+        return __uint_as_float(sign | 0x7f800000u | (fraction ? 0x400000u : 0) | fraction << 13);
     return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 static inline unsigned short fc_f16_bits(float f) {
