@@ -123,6 +123,9 @@ if(FUSEC_FUZZERS)
   endforeach()
 endif()
 
+add_test(NAME accuracy COMMAND fusec_accuracy --devices interp --samples 2000 --step 999983)
+set_tests_properties(accuracy PROPERTIES TIMEOUT 300)
+
 # A Python that has NumPy, for the tests that compare with it.
 foreach(python python3 /usr/bin/python3)
   execute_process(COMMAND ${python} -c "import numpy; print(numpy.__path__[0], end='')"

@@ -28,7 +28,8 @@ typedef struct sweep {
     _Atomic uint64_t next;
     pthread_mutex_t lock;
     worst at[FC_ACC_DEVICES];
-    char failure[400];
+    _Atomic bool failed;
+    char failure[400]; /* why */
 } sweep;
 
 /* The buffers of a thread. */
@@ -112,6 +113,7 @@ static void fail(sweep *s, int d) {
     if (!s->failure[0])
         snprintf(s->failure, sizeof s->failure, "%s: %s", s->setup->name[d],
                  fusec_message(s->setup->context[d]));
+    s->failed = true;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -160,7 +162,7 @@ static void *work(void *arg) {
     desk k;
     const uint64_t size = (uint64_t)B * s->job->step;
     bool open = desk_open(&k);
-    while (open && !s->failure[0]) {
+    while (open && !s->failed) {
         const uint64_t from = s->job->first + atomic_fetch_add(&s->next, 1) * size;
         if (from >= s->job->last) break;
         block(s, &k, from);
@@ -174,6 +176,7 @@ static void *work(void *arg) {
     }
     pthread_mutex_unlock(&s->lock);
     desk_close(&k);
+    fc_o_mpfr_done();
     return NULL;
 }
 

@@ -311,6 +311,12 @@ bool fc_o_mpfr(fc_op op, double a, double b, long double *out) {
 #endif
 }
 
+void fc_o_mpfr_done(void) {
+#ifdef FUSEC_TEST_MPFR
+    mpfr_free_cache();
+#endif
+}
+
 double fc_o_math_slack(fc_op op, fusec_dtype t, double a) {
     return floor_of_error(op, t, a);
 }
