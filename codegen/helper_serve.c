@@ -18,7 +18,12 @@ static const fc_alloc *const heap = &fc_libc_alloc;
 /* Sanitizers reserve terabytes of address space. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMIT_MEMORY false
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LIMIT_MEMORY false
+#endif
+#endif
+#ifndef LIMIT_MEMORY
 #define LIMIT_MEMORY true
 #endif
 
