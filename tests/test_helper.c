@@ -73,6 +73,7 @@ static void fails(void *arg) {
 #endif
     setenv("FUSEC_NVRTC_PATH", FAKE, 1);
     setenv("FAKE_NVRTC", f->does, 1);
+    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", 0); /* a crash is a crash there too */
     const fc_helper_options o = {FUSEC_COMMAND, strcmp(f->does, "memory") ? 1 : 20,
                                  UINT64_C(1) << 30};
     fc_helper *h = fc_helper_new(A, &o);
@@ -287,7 +288,8 @@ FC_TEST(helper, threads_and_fork) {
 
 #define CUDA                                                                                       \
     "export FUSEC_LIBCUDA_PATH=" FAKE " FUSEC_NVRTC_PATH=" FAKE                                    \
-    " FAKE_COUNT=$PWD/count; rm -f count; "
+    " FAKE_COUNT=$PWD/count; rm -f count; "                                                        \
+    "export ASAN_OPTIONS=handle_segv=0:handle_abort=0; "
 
 FC_TEST(helper, behind_the_command) {
     shell sh;
