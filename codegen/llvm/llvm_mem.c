@@ -243,6 +243,10 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     fc_ll_store_stored(f, access, p.first, f->mask, stored);
 }
 
+const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element) {
+    return pointer(f, access, element);
+}
+
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x) {
     const char *at = pointer(f, access, fc_ll_bin(f, "add", row_offset(f, access), x));
     return fc_ll_ins(f, "ptrtoint ptr %s to i64", at);

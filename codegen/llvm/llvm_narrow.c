@@ -1,11 +1,13 @@
 /* llvm_narrow.c - inner reductions of rows that are too short for vectors along them: the lanes are
  * neighbouring rows, which this file calls columns, and the elements are taken one after the other.
  *
- * A unit is a block of FC_LL_TILE columns, numbered along the innermost kept axis first. A row has
- * at most FC_LANES elements, so that in the tree of codegen/nest.h every element has a lane of its
- * own and the lanes combine pairwise: what a binary counter over the elements does. Eight elements
- * at a time are combined in registers when the code is short, and enter the counter at its fourth
- * level; what is left over enters one by one below it.
+ * A unit is a block of FC_LL_TILE columns, numbered along the innermost kept axis first. There are
+ * at least V columns; the last vector is moved back to end with the last column, and columns that
+ * it shares with the one before are computed twice, with the same results. A row has at most
+ * FC_LANES elements, so that in the tree of codegen/nest.h every element has a lane of its own and
+ * the lanes combine pairwise: what a binary counter over the elements does. Eight elements at a
+ * time are combined in registers when the code is short, and enter the counter at its fourth level;
+ * what is left over enters one by one below it.
  *
  * An array that lies along the rows is loaded as it lies, transposed (llvm_tiles.c) and kept in a
  * stack array for all stages, unless rows are shorter than half a vector: then it is gathered.
@@ -23,63 +25,17 @@ static bool is_store(const fc_ll *f, uint32_t a) {
     return false;
 }
 
-/* Element r of column i (from f->x); of the last one when there is no such column. */
-static const char *place(fc_ll *f, uint32_t a, unsigned i, const char *r) {
-    const char *last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), "1");
-    const char *column = fc_ll_min(f, fc_ll_bin(f, "add", f->x, fc_ll_fmt(f, "%u", i)), last);
-    const char *by = fc_ll_bin(f, "mul", column, fc_ll_stride(f, a, f->lane_axis));
-    return fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
-}
-
-static const char *in_tile(fc_ll *f, uint32_t a, unsigned i, const char *r) {
-    const char *at = fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V));
-    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
-                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
-                     fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", i * f->V)));
-}
-
-/* Elements [r, r + V) of the V columns at f->x; `mask` has those that are there. */
-static void fill_tile(fc_ll *f, uint32_t a, const char *r, const char *mask) {
-    const fusec_dtype dtype = f->k->accesses.at[a].dtype;
-    const char **v = fc_ll_names(f, f->V), *type = fc_ll_stored(f, dtype, f->V);
-    for (unsigned i = 0; i < f->V; i++) v[i] = fc_ll_load_stored(f, a, place(f, a, i, r), mask);
-    fc_ll_transpose(f, type, v);
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *to = in_tile(f, a, i, r);
-        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], to, fc_dtypes[dtype].bytes);
+/* Elements [r, r + n) of the V columns at f->x. */
+static void move_tiles(fc_ll *f, bool out, const char *r, const char *n) {
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (!f->tile[a] || is_store(f, a) != out) continue;
+        const char *by = fc_ll_bin(f, "mul", f->x, fc_ll_stride(f, a, f->lane_axis));
+        const char *element = fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
+        const char *tile = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                                     fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)));
+        fc_ll_move_tile(f, a, out, element, fc_ll_fmt(f, "%u", f->V - 1), n, tile, f->V);
     }
-}
-
-/* The other way round. A column that is not there is masked off. */
-static void empty_tile(fc_ll *f, uint32_t a, const char *r, const char *mask) {
-    const fusec_dtype dtype = f->k->accesses.at[a].dtype;
-    const char **v = fc_ll_names(f, f->V), *type = fc_ll_stored(f, dtype, f->V);
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *from = in_tile(f, a, i, r);
-        v[i] = fc_ll_ins(f, "load %s, ptr %s, align %u", type, from, fc_dtypes[dtype].bytes);
-    }
-    fc_ll_transpose(f, type, v);
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *here = mask;
-        if (f->active) {
-            const char *one = fc_ll_ins(f, "icmp ult i64 %u, %s", i, f->active);
-            here = fc_ll_splat(f, "i1", one);
-            if (mask) here = fc_ll_ins(f, "and <%u x i1> %s, %s", f->V, mask, here);
-        }
-        fc_ll_store_stored(f, a, place(f, a, i, r), here, v[i]);
-    }
-}
-
-static void move_tiles(fc_ll *f, bool out, const char *r, const char *elements) {
-    const char *active = f->active, *mask = f->mask, *there = NULL;
-    if (elements) {
-        fc_ll_set_mask(f, elements);
-        there = f->mask;
-        f->active = active;
-        f->mask = mask;
-    }
-    for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (f->tile[a] && is_store(f, a) == out) (out ? empty_tile : fill_tile)(f, a, r, there);
 }
 
 /* Between memory and the tiles: loads, or (`out`) results. */
@@ -88,14 +44,9 @@ static void all_tiles(fc_ll *f, bool out, const char *count) {
     for (uint32_t a = 0; a < f->cls->naccess; a++) any |= f->tile[a] && is_store(f, a) == out;
     if (!any) return;
     fc_ll_loop l;
-    fc_ll_if rest;
-    const char *whole = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%u", f->V));
-    move_tiles(f, out, fc_ll_for(f, &l, "0", whole), NULL);
+    const char *r = fc_ll_for(f, &l, "0", count);
+    move_tiles(f, out, r, fc_ll_bin(f, "sub", count, r));
     fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
-    fc_ll_if_begin(f, &rest, fc_ll_ins(f, "icmp ne i64 %s, %s", whole, count));
-    move_tiles(f, out, whole, fc_ll_bin(f, "sub", count, whole));
-    fc_ll_if_else(f, &rest);
-    fc_ll_if_end(f, &rest);
 }
 
 /* ---- the tree -----------------------------------------------------------------------------------
@@ -164,9 +115,8 @@ static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
 /* ---- columns ------------------------------------------------------------------------------------
  */
 
-static void columns(fc_ll *f, void *user) {
+static void columns(fc_ll *f) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
-    (void)user;
     f->column = "0";
     fc_ll_forget(f);
     all_tiles(f, false, count);
@@ -202,7 +152,7 @@ static void arrays(fc_ll *f) {
 }
 
 void fc_ll_narrow(fc_ll *f) {
-    fc_ll_loop l;
+    fc_ll_loop l, vectors;
     const char *idx[FC_MAX_AXES];
     const unsigned outer = f->cls->np - 1u;
     fc_ll_begin(f);
@@ -217,7 +167,10 @@ void fc_ll_narrow(fc_ll *f) {
     const char *x1 = fc_ll_min(f, fc_ll_bin(f, "add", x0, size), width);
     if (outer) fc_ll_decompose(f, n, 0, outer, idx);
     fc_ll_set_base(f, idx, outer);
-    fc_ll_vectors(f, x0, x1, 1, columns, NULL);
+    const char *V = fc_ll_fmt(f, "%u", f->V), *x = fc_ll_for(f, &vectors, x0, x1);
+    f->x = fc_ll_min(f, x, fc_ll_bin(f, "sub", width, V));
+    columns(f);
+    fc_ll_for_end(f, &vectors, V);
     fc_ll_for_end(f, &l, "1");
     f->tile = NULL;
     fc_ll_end(f, "");

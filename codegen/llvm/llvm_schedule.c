@@ -140,7 +140,7 @@ static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_nest *n) {
     return n->nr == 1 && n->count > 0 && n->count < FC_LANES &&
-           n->extent[n->np - 1] >= vector_of(m) / 2;
+           n->extent[n->np - 1] >= vector_of(m);
 }
 
 /* Whether something that takes long may be needed by a stage and by the stores. */

@@ -40,14 +40,14 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     f->math = fc_math_rewrite(m);
     fc_arena_init(&f->arena, alloc);
     fc_code_init(&f->code, alloc);
-    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls};
+    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls, &f->spare};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_init(text[i], alloc);
     f->lay = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr, cls->naccess,
                           (uint32_t)k->params.len);
 }
 
 void fc_ll_free(fc_ll *f) {
-    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls};
+    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls, &f->spare};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_free(text[i]);
     fc_code_free(&f->code);
     fc_arena_free(&f->arena);

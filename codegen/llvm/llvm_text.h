@@ -89,7 +89,8 @@ typedef struct fc_ll {
         head; /* entry block of the current function: stack arrays, words of the parameter block */
     fc_str body;       /* the rest of it */
     fc_str module;     /* finished functions */
-    fc_str helpers;    /* internal functions that call libm lane by lane */
+    fc_str helpers;    /* internal functions: libm lane by lane, tiles */
+    fc_str spare;      /* the body that waits while an internal function is written */
     fc_str decls;      /* declarations, one a line */
     unsigned next;     /* number of the next name; unique in the module */
     const char *block; /* label of the block being written */
@@ -269,6 +270,7 @@ const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 /* Of an access that moves by one along the lanes: its address at position x, as an i64. */
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
+const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* ptr */
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
 void fc_ll_store_stored(fc_ll *f, uint32_t access, const char *element, const char *mask,
@@ -369,7 +371,11 @@ void fc_ll_tiles(fc_ll *f);
 void fc_ll_narrow(fc_ll *f);
 enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
-void fc_ll_transpose(fc_ll *f, const char *type, const char **v); /* V vectors, in place */
+/* Moves a tile of V by V between an access, from element `element` on (V rows or fewer, `last` is
+ * the number of the last one, the lane axis apart; `n` elements of each), and a stack array whose
+ * rows are `step` elements apart: rows become columns. Out: all V rows are there. */
+void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, const char *last,
+                     const char *n, const char *array, unsigned step);
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);

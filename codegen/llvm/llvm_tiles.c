@@ -46,7 +46,7 @@ static const char *exchange(fc_ll *f, const char *type, const char *a, const cha
                      text);
 }
 
-void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {
+static void transpose(fc_ll *f, const char *type, const char **v) {
     for (unsigned step = 1; step < f->V; step *= 2)
         for (unsigned i = 0; i < f->V; i++) {
             if (i & step) continue;
@@ -56,31 +56,90 @@ void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {
         }
 }
 
-/* The tile whose first column is at x. */
-static void fill_tile(fc_ll *f, const tiles *t, uint32_t a, const char *x, const char *mask) {
-    const fusec_dtype dtype = f->k->accesses.at[a].dtype;
-    const char **v = fc_ll_names(f, f->V), *type = fc_ll_stored(f, dtype, f->V);
-    const char *last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), "1");
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *column = fc_ll_min(f, fc_ll_bin(f, "add", x, fc_ll_fmt(f, "%u", i)), last);
-        const char *by = fc_ll_bin(f, "mul", column, fc_ll_stride(f, a, f->lane_axis));
-        v[i] = fc_ll_load_stored(f, a, fc_ll_bin(f, "add", f->base[a], by), mask);
-    }
-    fc_ll_transpose(f, type, v);
-    const char *at = fc_ll_bin(f, "sub", x, t->x0);
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *to = fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%d", (int)i * FC_LL_TILE));
-        to = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, dtype, 1), f->tile[a],
-                       to);
-        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], to, fc_dtypes[dtype].bytes);
-    }
+static const char *at_byte(fc_ll *f, const char *from, const char *n, const char *step) {
+    return fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", from, fc_ll_bin(f, "mul", n, step));
 }
 
-static void fill_tiles(fc_ll *f, tiles *t, const char *mask) {
+/* Row i of the memory's side: the last row for all beyond it. */
+static const char *memory_row(fc_ll *f, unsigned i) {
+    return at_byte(f, "%memory", fc_ll_min(f, fc_ll_fmt(f, "%u", i), "%last"), "%stride");
+}
+
+/* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
+static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
+    const char *type = fc_ll_stored(f, t, f->V), *active = f->active, *mask = f->mask;
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V), **v = fc_ll_names(f, f->V);
+    const unsigned bytes = fc_dtypes[t].bytes;
+    const fc_str body = f->body;
+    f->body = f->spare;
+    f->spare = body;
+    fc_str_clear(&f->body);
+    fc_ll_set_mask(f, "%n");
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
+                               f->V, type));
+    fc_ll_declare(
+        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, f->V));
+    for (unsigned i = 0; i < f->V; i++) {
+        const char *at =
+            out ? at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step") : memory_row(f, i);
+        v[i] = out ? fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes)
+                   : fc_ll_ins(f,
+                               "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s "
+                               "zeroinitializer)",
+                               type, sfx, at, bytes, f->V, f->mask, type);
+    }
+    transpose(f, type, v);
+    for (unsigned i = 0; i < f->V; i++) {
+        const char *at =
+            out ? memory_row(f, i) : at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step");
+        if (out)
+            fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)",
+                       sfx, type, v[i], at, bytes, f->V, f->mask);
+        else
+            fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], at, bytes);
+    }
+    fc_str_printf(&f->helpers,
+                  "\ndefine internal void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "
+                  "%%tile, i64 %%step) {\n",
+                  name);
+    fc_str_add(&f->helpers, f->body.data);
+    fc_str_add(&f->helpers, "  ret void\n}\n");
+    const fc_str written = f->body;
+    f->body = f->spare;
+    f->spare = written;
+    f->active = active;
+    f->mask = mask;
+}
+
+void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const char *last,
+                     const char *n, const char *array, unsigned step) {
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    const char *type = fc_ll_stored(f, t, 1);
+    const char *name = fc_ll_fmt(f, "%s.%s.%s", f->name, out ? "out" : "in", type);
+    if (!strstr(f->helpers.data, fc_ll_fmt(f, "void @%s(", name))) define_move(f, name, t, out);
+    const char *stride = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis),
+                                   fc_ll_fmt(f, "%u", fc_dtypes[t].bytes));
+    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u)", name,
+               fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes);
+}
+
+/* The tile whose first column is at x. */
+static void fill_tile(fc_ll *f, const tiles *t, uint32_t a, const char *x) {
+    const char *beyond = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), x);
+    const char *from = fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, f->lane_axis));
+    const char *to = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                               fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                               fc_ll_bin(f, "sub", x, t->x0));
+    fc_ll_move_tile(f, a, false, fc_ll_bin(f, "add", f->base[a], from),
+                    fc_ll_bin(f, "sub", beyond, "1"), fc_ll_bin(f, "sub", t->y1, t->y0), to,
+                    FC_LL_TILE);
+}
+
+static void fill_tiles(fc_ll *f, tiles *t) {
     fc_ll_loop l;
     const char *x = fc_ll_for(f, &l, t->x0, t->x1);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (f->tile[a]) fill_tile(f, t, a, x, mask);
+        if (f->tile[a]) fill_tile(f, t, a, x);
     fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
 }
 
@@ -106,19 +165,10 @@ static void row(fc_ll *f, tiles *t, const char *y) {
 }
 
 static void band(fc_ll *f, tiles *t) {
-    fc_ll_if whole;
     fc_ll_loop rows;
-    const char *n = fc_ll_bin(f, "sub", t->y1, t->y0);
     t->idx[t->across] = t->y0;
     fc_ll_set_base(f, t->idx, f->lane_axis);
-    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %u", n, f->V));
-    fill_tiles(f, t, NULL);
-    fc_ll_if_else(f, &whole);
-    fc_ll_set_mask(f, n);
-    const char *mask = f->mask;
-    fc_ll_set_mask(f, NULL);
-    fill_tiles(f, t, mask);
-    fc_ll_if_end(f, &whole);
+    fill_tiles(f, t);
     row(f, t, fc_ll_for(f, &rows, t->y0, t->y1));
     fc_ll_for_end(f, &rows, "1");
 }
