@@ -257,14 +257,14 @@ FC_TEST(cuda_emit, sizes_are_arguments) {
 }
 
 FC_TEST(cuda_emit, variants_follow_from_sizes) {
-    enum { THREAD, ONE, LOOP, EIGHT = 3 << 4, WHOLE = 64 };
+    enum { THREAD, ONE, LOOP, EIGHT = 3 << 4, WHOLE = 64, ONCE = 128 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
         unsigned variant, split, teams;
         bool wide;
     } want[] = {
-        {"square_error_rows", {1000000, 4}, THREAD + WHOLE, 0, 0, false},
+        {"square_error_rows", {1000000, 4}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"square_error_rows", {100000, 64}, ONE + WHOLE, 0, 4, false}, /* 16 threads a row */
         {"square_error_rows", {100000, 65}, ONE, 0, 5, false}, /* quads that are not whole */
         {"square_error_rows", {16384, 1024}, ONE + EIGHT + WHOLE, 0, 5, false}, /* a warp a row */

@@ -245,7 +245,8 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     }
 }
 
-/* The last block of a row reads all partials: fewer spans where each has many components. */
+/* The last block of a row reads all partials: fewer spans where each has many components, or where
+ * there are more rows than one. */
 enum { SPLIT_WARPS = 8, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
 
 /* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
@@ -253,7 +254,7 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
                            fc_launch *l) {
     int64_t chunks = ceil_div(n->count, FC_CHUNK),
             blocks = (int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM;
-    if (fc_cuda_components(k) > SPLIT_COMPONENTS) blocks /= 2;
+    if (n->rows > 1 || fc_cuda_components(k) > SPLIT_COMPONENTS) blocks /= 2;
     if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32)
         return false;
     int64_t span = SPLIT_WARPS;
