@@ -90,7 +90,7 @@ FC_TEST(rewrite, copies_sizes_inputs_and_conditions_and_drops_the_dead) {
     FC_EXPECT_EQ_U64(c.nodes.len, 3);
     FC_EXPECT_EQ_U64(c.conditions.len, 1);
     FC_EXPECT_STREQ(c.conditions.at[0].message, "n is at least k");
-    FC_EXPECT_EQ_U64(fc_graph_hash(&c) != fc_graph_hash(&g), 1);
+    FC_EXPECT_EQ_U64(fc_graph_hash(&c), fc_graph_hash(&g)); /* what is dead does not count */
     fc_graph_free(&g);
     FC_EXPECT_STREQ(c.outputs.at[0].name, "y");
     fc_graph_free(&c);
