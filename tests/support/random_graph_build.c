@@ -1,6 +1,7 @@
 /* random_graph_build.c - from a recipe to a graph, its input values, and to smaller recipes. */
 #include "tests/support/random_graph.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- validity
@@ -254,6 +255,19 @@ void rg_build(const rg *r, int form, fc_graph *g, int *input, int64_t *syms) {
     }
 }
 
+/* A value of t in the middle between two neighbours of a narrower float, or a little beside it:
+ * where rounding twice is not rounding once. */
+static uint64_t near_tie(fusec_dtype t, fc_rng *rng) {
+    static const fusec_dtype narrow[] = {FUSEC_F16, FUSEC_BF16, FUSEC_F32};
+    static const double beside[] = {0, 0x1p-50, -0x1p-50, 0x1p-23, -0x1p-23};
+    fusec_dtype n = narrow[fc_below(rng, t == FUSEC_F32 ? 2 : 3)];
+    uint64_t bits = fc_random_value(n, rng, fc_below(rng, 2));
+    double a = fc_o_value(n, bits), b = fc_o_value(n, bits + 1);
+    double v = (a / 2 + b / 2) * (1 + beside[fc_below(rng, FC_COUNT(beside))]);
+    if (!isfinite(v)) v = 1;
+    return fc_is_float(t) ? fc_o_bits(t, v) : fc_o_cast(FUSEC_F64, t, fc_o_bits(FUSEC_F64, v));
+}
+
 /* Half of the inputs have special values among the others, so that the rest says something about
  * ordinary ones. */
 void rg_fill(uint64_t seed, fc_tensor *t) {
@@ -266,9 +280,11 @@ void rg_fill(uint64_t seed, fc_tensor *t) {
         uint32_t specials = fc_special_count(t->dtype);
         if (specials > 9 && fc_below(&rng, 2))
             specials = 9; /* nan, infinities, zeros, ones, twos */
-        uint64_t bits = fc_random_value(t->dtype, &rng, tame || how < 2);
+        uint64_t bits = fc_random_value(t->dtype, &rng, tame || how < 1);
         if (extreme)
             bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials < 7 ? specials : 7));
+        else if (!tame && how == 2 && fc_dtypes[t->dtype].bytes >= 4)
+            bits = near_tie(t->dtype, &rng);
         else if (!tame && how == 3)
             bits = fc_special(t->dtype, (uint32_t)fc_below(&rng, specials));
         fc_oracle_store(t->dtype, t->data, i, bits);
