@@ -56,6 +56,9 @@ typedef struct fc_target {
     bool (*smaller)(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                     fc_launch *launch);
+    /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
+     * all its stages. NULL: each stage loads what it needs. */
+    fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);
 } fc_target;
 
 extern const fc_target fc_cuda_target, fc_llvm_target, fc_interp_target;

@@ -14,51 +14,77 @@ fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in,
     return FUSEC_OK;
 }
 
-/* Bytes that stage or store code `roots` reads: every array once. */
-static int64_t read_bytes(const fc_program *p, const fc_bound *b, const fc_kernel *k,
-                          const fc_val *roots, size_t n, uint8_t *needed, uint8_t *seen) {
+/* What count_bytes needs to know of the kernel's code and arrays. */
+typedef struct traffic {
+    const fc_bound *b;
+    const fc_kernel *k;
+    fc_val *roots;   /* [reductions + stores] of the loop under way */
+    uint8_t *needed; /* [ins] by the roots */
+    uint8_t *seen;   /* [args] read by the loop under way */
+    uint8_t *kept;   /* [accesses] loaded once for all loops */
+    uint8_t *have;   /* [args] loaded to be kept */
+} traffic;
+
+/* Bytes that the loop of the first n roots reads: every array once, but for what is kept. */
+static int64_t read_bytes(const traffic *t, size_t n) {
+    const fc_kernel *k = t->k;
     int64_t bytes = 0;
-    memset(needed, 0, k->code.ins.len);
-    memset(seen, 0, k->args.len + 1);
-    fc_kernel_slice(&k->code, roots, n, needed);
+    memset(t->needed, 0, k->code.ins.len);
+    memset(t->seen, 0, k->args.len + 1);
+    fc_kernel_slice(&k->code, t->roots, n, t->needed);
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
-        if (!needed[i] || in->op != FC_OP_LOAD) continue;
+        if (!t->needed[i] || in->op != FC_OP_LOAD) continue;
         const fc_access *a = &k->accesses.at[in->imm];
-        if (seen[a->buffer]++) continue;
-        bytes += (int64_t)b->bytes[k->args.at[a->buffer].buffer];
+        if (t->seen[a->buffer]++ || (t->kept[in->imm] && t->have[a->buffer]++)) continue;
+        bytes += (int64_t)t->b->bytes[k->args.at[a->buffer].buffer];
     }
-    (void)p;
     return bytes;
 }
 
-/* Traffic of a step: each loop reads its arrays once, so a softmax of three loops reads its row
- * three times. */
-static bool count_bytes(const fc_program *p, const fc_bound *b, size_t step, fc_step_report *r) {
-    const fc_kernel *k = &p->plan->steps.at[step]->kernel;
-    size_t nroots = k->reductions.len + k->stores.len + 1;
-    fc_val *roots = fc_calloc(p->alloc, nroots, sizeof *roots);
-    uint8_t *needed = fc_calloc(p->alloc, k->code.ins.len + 1, 1);
-    uint8_t *seen = fc_calloc(p->alloc, k->args.len + 1, 1);
-    bool ok = roots && needed && seen;
-    for (uint32_t stage = 0; ok && stage < k->nstages; stage++) {
-        size_t n = 0;
-        for (size_t i = 0; i < k->reductions.len; i++)
-            if (k->reductions.at[i].stage == stage) roots[n++] = k->reductions.at[i].value;
-        r->bytes_read += read_bytes(p, b, k, roots, n, needed, seen);
-    }
+/* Each loop reads its arrays, so a softmax of three loops reads its row three times, unless the
+ * class keeps rows. */
+static void add_loops(const traffic *t, fc_step_report *r) {
+    const fc_kernel *k = t->k;
     size_t n = 0;
-    for (size_t i = 0; ok && i < k->stores.len; i++) roots[n++] = k->stores.at[i].value;
-    if (ok) r->bytes_read += read_bytes(p, b, k, roots, n, needed, seen);
-    for (size_t i = 0; ok && i < k->args.len; i++) {
-        int64_t bytes = (int64_t)b->bytes[k->args.at[i].buffer];
+    for (uint32_t stage = 0; stage < k->nstages; stage++) {
+        n = 0;
+        for (size_t i = 0; i < k->reductions.len; i++)
+            if (k->reductions.at[i].stage == stage) t->roots[n++] = k->reductions.at[i].value;
+        r->bytes_read += read_bytes(t, n);
+    }
+    n = 0;
+    for (size_t i = 0; i < k->stores.len; i++) t->roots[n++] = k->stores.at[i].value;
+    r->bytes_read += read_bytes(t, n);
+    for (size_t i = 0; i < k->args.len; i++) {
+        int64_t bytes = (int64_t)t->b->bytes[k->args.at[i].buffer];
         if (k->args.at[i].written) r->bytes_written += bytes;
         r->bytes_floor += bytes;
     }
-    fc_free(p->alloc, roots);
-    fc_free(p->alloc, needed);
-    fc_free(p->alloc, seen);
-    return ok;
+}
+
+static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t step,
+                                fc_step_report *r, fc_error *e) {
+    const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+    const fc_target *target = p->device->target;
+    fc_arena arena;
+    fc_arena_init(&arena, p->alloc);
+    traffic t = {.b = b, .k = k};
+    t.roots = fc_arena_alloc(&arena, (k->reductions.len + k->stores.len + 1) * sizeof *t.roots);
+    t.needed = fc_arena_alloc(&arena, k->code.ins.len + 1);
+    t.seen = fc_arena_alloc(&arena, k->args.len + 1);
+    t.kept = fc_arena_alloc(&arena, k->accesses.len + 1);
+    t.have = fc_arena_alloc(&arena, k->args.len + 1);
+    fusec_status s = t.roots && t.needed && t.seen && t.kept && t.have ? FUSEC_OK : fc_oom(e);
+    if (!s) {
+        memset(t.kept, 0, k->accesses.len + 1);
+        memset(t.have, 0, k->args.len + 1);
+    }
+    if (!s && target->kept && !b->steps[step].nest.empty)
+        s = target->kept(k, &b->steps[step].cls, t.kept, e);
+    if (!s) add_loops(&t, r);
+    fc_arena_free(&arena);
+    return s;
 }
 
 double fc_predicted_seconds(const fc_device *d, int64_t bytes) {
@@ -90,7 +116,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         size_t n = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;
         memcpy(out[i].cls, cls.data, n);
         out[i].cls[n] = 0;
-        if (cls.oom || !count_bytes(p, b, i, &out[i])) s = fc_oom(e);
+        s = cls.oom ? fc_oom(e) : count_bytes(p, b, i, &out[i], e);
         fc_str_free(&cls);
         if (!b->steps[i].nest.empty)
             out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor);

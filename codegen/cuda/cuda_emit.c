@@ -553,6 +553,14 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
 }
 
+static bool keeps_rows(const fc_kernel *k, const fc_class *cls) {
+    return k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_ONE;
+}
+
+static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
+    return keeps_rows(k, cls) ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
+}
+
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e) {
     (void)m; /* what a text may depend on is in the class */
@@ -561,8 +569,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK) prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
-    if (s == FUSEC_OK && (cls->variant & 15) == FC_CUDA_ONE && k->schedule == FC_SCHED_INNER)
-        s = fc_cuda_keep(&g, e);
+    if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK) s = entry(&g, name, e);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);
@@ -572,4 +579,4 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
 }
 
 const fc_target fc_cuda_target = {
-    .kind = FC_TARGET_CUDA, .schedule = fc_cuda_schedule, .emit = fc_cuda_emit};
+    .kind = FC_TARGET_CUDA, .schedule = fc_cuda_schedule, .emit = fc_cuda_emit, .kept = kept};
