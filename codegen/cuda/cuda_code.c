@@ -345,7 +345,7 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
     fc_str_printf(t->out, "%s v%u, v%u;\n", fc_cuda_type((fusec_dtype)i->dtype), (unsigned)v,
                   (unsigned)other);
     fc_cuda_indent(t);
-    fc_str_printf(t->out, "sincos%s(", i->dtype == FUSEC_F64 ? "" : "f");
+    fc_str_printf(t->out, "fc_sincos%s(", i->dtype == FUSEC_F64 ? "" : "f");
     argument(t, i, i->a);
     fc_str_printf(t->out, ", &v%u, &v%u);\n", (unsigned)(first ? v : other),
                   (unsigned)(first ? other : v));
@@ -353,7 +353,8 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
 }
 
 /* Of what is rounded to 16 bits in the end, code that gives the same bits (quotients) or stays
- * inside the bounds of 16-bit functions for fewer instructions: see prelude_half in cuda_emit.c. */
+ * inside the bounds of 16-bit functions for fewer instructions: see prelude_half in cuda_prelude.c.
+ */
 static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);
@@ -374,7 +375,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     if (t->division && i->op == FC_OP_div) text = t->division;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)
-        text = "($t)fc_neg(($u)$a)"; /* see cuda_emit.c */
+        text = "($t)fc_neg(($u)$a)"; /* see cuda_prelude.c */
     begin(t, v);
     substitute(t, text ? text : "", i, type);
     fc_str_add(t->out, ";\n");

@@ -1,0 +1,381 @@
+/* cuda_prelude.c - the functions and types that stand above a kernel.
+ *
+ * In: what the kernel's code and class use. Out: CUDA C that includes nothing; with FC_EMULATE
+ * defined a host that brings the rest (atomics, shuffles, conversions) compiles it, too. */
+#include "codegen/cuda/cuda.h"
+
+static const char prelude_common[] =
+    "#pragma nv_diag_suppress 177 /* a kernel need not use all of this */\n"
+    "#define FC_INLINE static __device__ __forceinline__\n"
+    "template <typename T, int N, int A> struct alignas(A) fc_vec {\n"
+    "    T e[N];\n"
+    "};\n"
+    "/* x, but no compiler knows its value */\n"
+    "FC_INLINE float fc_opaque(float x, long long zero) {\n"
+    "    return __uint_as_float(__float_as_uint(x) | (unsigned int)zero);\n"
+    "}\n"
+    "FC_INLINE double fc_opaque(double x, long long zero) {\n"
+    "    return __longlong_as_double(__double_as_longlong(x) | zero);\n"
+    "}\n";
+
+static const char prelude_narrow[] =
+    "typedef int ix;\n"
+    "FC_INLINE ix fc_quotient(ix a, ix b) { return (ix)((unsigned int)a / (unsigned int)b); }\n";
+
+static const char prelude_wide[] =
+    "typedef long long ix;\n"
+    "FC_INLINE ix fc_quotient(ix a, ix b) {\n"
+    "    if (((unsigned long long)a | (unsigned long long)b) >> 32) return a / b;\n"
+    "    return (ix)((unsigned int)a / (unsigned int)b);\n"
+    "}\n";
+
+/* Templates over the accumulator types of cuda_red.c. Trees are built by a binary counter: after n
+ * leaves there is one finished subtree of 2^l leaves for each bit l of n; a new leaf joins those
+ * that it completes. */
+static const char prelude_trees[] =
+    "template <typename T> FC_INLINE T fc_lane_xor(T v, int mask) {\n"
+    "    return (T)__shfl_xor_sync(0xffffffffu, v, mask);\n"
+    "}\n"
+    "template <typename T> FC_INLINE T fc_lane_from(T v, int lane) {\n"
+    "    return (T)__shfl_sync(0xffffffffu, v, lane);\n"
+    "}\n"
+    "/* over aligned groups of `width` lanes, in lane order; every lane gets the result */\n"
+    "template <typename R> FC_INLINE R fc_lanes(R x, int width) {\n"
+    "#pragma unroll\n"
+    "    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_xor(x, m), (threadIdx.x & m) != 0);\n"
+    "    return x;\n"
+    "}\n"
+    "template <typename R> FC_INLINE R fc_lanes_even(R x, int width) {\n"
+    "#pragma unroll\n"
+    "    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_even(x, m), (threadIdx.x & m) != "
+    "0);\n"
+    "    return x;\n"
+    "}\n"
+    "/* x is the same in all lanes; lane l keeps the subtree of 2^l leaves */\n"
+    "template <typename R> FC_INLINE void fc_push(R &kept, R x, unsigned int n) {\n"
+    "    int l = 0;\n"
+    "    for (; n >> l & 1; l++) x = fc_join(fc_from(kept, l), x);\n"
+    "    if ((threadIdx.x & 31) == l) kept = x;\n"
+    "}\n"
+    "template <typename R> FC_INLINE R fc_total(const R &kept, unsigned int n, R start) {\n"
+    "    bool any = false;\n"
+    "    for (int l = 0; n >> l; l++) {\n"
+    "        if (!(n >> l & 1)) continue;\n"
+    "        const R y = fc_from(kept, l);\n"
+    "        start = any ? fc_join(y, start) : y;\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return start;\n"
+    "}\n"
+    "/* the same in one thread; gives the largest subtree that x completes */\n"
+    "template <typename R> FC_INLINE R fc_put(R *kept, R x, unsigned int n) {\n"
+    "    int l = 0;\n"
+    "    for (; n >> l & 1; l++) x = fc_join(kept[l], x);\n"
+    "    kept[l] = x;\n"
+    "    return x;\n"
+    "}\n"
+    "template <typename R>\n"
+    "FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {\n"
+    "    for (int l = 0; n >> l; l++) {\n"
+    "        if (!(n >> l & 1)) continue;\n"
+    "        start = any ? fc_join(kept[l], start) : kept[l];\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return start;\n"
+    "}\n"
+    "/* the same with the two lowest levels in registers */\n"
+    "template <typename R>\n"
+    "FC_INLINE void fc_count(R &ones, R &twos, R *far, R x, unsigned int n) {\n"
+    "    if (!(n & 1)) {\n"
+    "        ones = x;\n"
+    "    } else {\n"
+    "        x = fc_join(ones, x);\n"
+    "        if (!(n & 2))\n"
+    "            twos = x;\n"
+    "        else\n"
+    "            fc_put(far, fc_join(twos, x), n >> 2);\n"
+    "    }\n"
+    "}\n"
+    "template <typename R>\n"
+    "FC_INLINE R fc_counted(const R &ones, const R &twos, const R *far, unsigned int n, R x) {\n"
+    "    bool any = n & 1;\n"
+    "    if (any) x = ones;\n"
+    "    if (n & 2) {\n"
+    "        if (any)\n"
+    "            x = fc_join(twos, x);\n"
+    "        else\n"
+    "            x = twos;\n"
+    "        any = true;\n"
+    "    }\n"
+    "    return fc_sum(far, n >> 2, x, any);\n"
+    "}\n";
+
+/* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these.
+ * Conversions to 16 bits go in pairs: those of single values run at a quarter of the rate. */
+static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
+                                  "FC_INLINE float fc_f16_value(unsigned short h) {\n"
+                                  "    float f;\n"
+                                  "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"
+                                  "    return f;\n"
+                                  "}\n"
+                                  "FC_INLINE unsigned short fc_f16_bits(float f) {\n"
+                                  "#if __CUDA_ARCH__ >= 800\n"
+                                  "    unsigned int r;\n"
+                                  "    asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(r) : "
+                                  "\"f\"(0.0f), \"f\"(f));\n"
+                                  "    return (unsigned short)r;\n"
+                                  "#else\n"
+                                  "    unsigned short h;\n"
+                                  "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"
+                                  "    return h;\n"
+                                  "#endif\n"
+                                  "}\n"
+                                  "#endif\n";
+
+/* The upper half of a pair is the float that the 16 bits stand for. */
+static const char prelude_bf16[] =
+    "FC_INLINE float fc_bf16_value(unsigned short h) { return __uint_as_float((unsigned int)h << "
+    "16); }\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "FC_INLINE float fc_bf16_round(float f) {\n"
+    "    unsigned int r;\n"
+    "    asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(f), \"f\"(0.0f));\n"
+    "    return __uint_as_float(r);\n"
+    "}\n"
+    "#else\n"
+    "FC_INLINE float fc_bf16_round(float f) {\n"
+    "    const unsigned int u = __float_as_uint(f);\n"
+    "    if ((u & 0x7fffffffu) > 0x7f800000u) return __uint_as_float(0x7fff0000u);\n"
+    "    return __uint_as_float((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n"
+    "}\n"
+    "#endif\n"
+    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
+    "    return (unsigned short)(__float_as_uint(fc_bf16_round(f)) >> 16);\n"
+    "}\n";
+
+/* Sums, differences and products of 16-bit values as instructions of their own: they round once
+ * what f32 has exactly, or with more than twice the bits and two, so that rounding again changes
+ * nothing. */
+static const char prelude_arith[] =
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= %d\n"
+    "#define FC_HALF(name, sign) \\\n"
+    "    FC_INLINE unsigned short fc_%s_##name(unsigned short a, unsigned short b) { \\\n"
+    "        unsigned short r; \\\n"
+    "        asm(#name \".rn.%s %%0, %%1, %%2;\" : \"=h\"(r) : \"h\"(a), \"h\"(b)); \\\n"
+    "        return r; \\\n"
+    "    }\n"
+    "#else\n"
+    "#define FC_HALF(name, sign) \\\n"
+    "    FC_INLINE unsigned short fc_%s_##name(unsigned short a, unsigned short b) { \\\n"
+    "        return fc_%s_bits(fc_%s_value(a) sign fc_%s_value(b)); \\\n"
+    "    }\n"
+    "#endif\n"
+    "FC_HALF(add, +)\n"
+    "FC_HALF(sub, -)\n"
+    "FC_HALF(mul, *)\n"
+    "#undef FC_HALF\n";
+
+/* Functions whose result is rounded to 16 bits at once.
+ *
+ * fc_div16: of 16-bit values. A quotient that is not in the middle of two 16-bit values is at least
+ * 2^-17 (bf16) or 2^-23 (f16) of itself away from any, and one that is (a subnormal one) is an f32,
+ * so one correction by the exact remainder leads to the right side. Where the remainder is 0 or no
+ * number, the product is the quotient, sign and all. Scaling keeps the reciprocal of a subnormal
+ * divisor finite; what it makes overflow overflows anyway. */
+static const char prelude_half[] =
+    "#ifdef FC_EMULATE\n"
+    "FC_INLINE float fc_div16(float a, float b) { return a / b; }\n"
+    "FC_INLINE float fc_exp16(float x) { return expf(x); }\n"
+    "FC_INLINE float fc_tanh16(float x) { return tanhf(x); }\n"
+    "#else\n"
+    "FC_INLINE float fc_div16(float a, float b) {\n"
+    "    const float s = fabsf(b) < 0x1p-64f ? 0x1p64f : 1.0f;\n"
+    "    float r;\n"
+    "    a *= s;\n"
+    "    b *= s;\n"
+    "    asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
+    "    const float q = a * r, rest = fmaf(-q, b, a), better = fmaf(rest, r, q);\n"
+    "    return fabsf(rest) > 0 && fabsf(rest) < __uint_as_float(0x7f800000u) ? better : q;\n"
+    "}\n"
+    "/* off by 2^-16 of itself at most; halves, so that no part of it is subnormal */\n"
+    "FC_INLINE float fc_exp16(float x) {\n"
+    "    float r;\n"
+    "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x * 0x1.715476p-1f));\n"
+    "    return r * r;\n"
+    "}\n"
+    "/* off by 2^-11 of itself at most, an eighth of a bf16's ulp */\n"
+    "FC_INLINE float fc_tanh16(float x) {\n"
+    "#if __CUDA_ARCH__ >= 750\n"
+    "    float r;\n"
+    "    asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n"
+    "    return r;\n"
+    "#else\n"
+    "    return tanhf(x);\n"
+    "#endif\n"
+    "}\n"
+    "#endif\n";
+
+/* NaN wins and -0 is below +0, as instructions and, elsewhere, by hand. */
+static const char prelude_minmax[] =
+    "FC_INLINE double fc_minimum(double a, double b) {\n"
+    "    const double zero = __longlong_as_double(__double_as_longlong(a) | "
+    "__double_as_longlong(b));\n"
+    "    return a < b || a != a ? a : a == b ? zero : b;\n"
+    "}\n"
+    "FC_INLINE double fc_maximum(double a, double b) {\n"
+    "    const double zero = __longlong_as_double(__double_as_longlong(a) & "
+    "__double_as_longlong(b));\n"
+    "    return a > b || a != a ? a : a == b ? zero : b;\n"
+    "}\n"
+    "FC_INLINE float fc_minimumf(float a, float b) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "    float r;\n"
+    "    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n"
+    "    return r;\n"
+    "#else\n"
+    "    const float zero = __uint_as_float(__float_as_uint(a) | __float_as_uint(b));\n"
+    "    return a < b || a != a ? a : a == b ? zero : b;\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE float fc_maximumf(float a, float b) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "    float r;\n"
+    "    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n"
+    "    return r;\n"
+    "#else\n"
+    "    const float zero = __uint_as_float(__float_as_uint(a) & __float_as_uint(b));\n"
+    "    return a > b || a != a ? a : a == b ? zero : b;\n"
+    "#endif\n"
+    "}\n";
+
+/* d / n rounded once, for whole n up to 16. A product with the reciprocal in f64 is off by less
+ * than a quotient can be away from the middle between two floats, and where a quotient is such a
+ * middle (a subnormal one) the product is the same middle. Chips without fast f64 divide. */
+_Static_assert((int)FC_CHUNK / (int)FC_LANES <= 16 && (int)FC_RUN <= 16,
+               "what a lane of a chunk and a run take");
+static const char prelude_count[] =
+    "FC_INLINE float fc_by_count(float d, float n) {\n"
+    "#if defined(FC_EMULATE) || __CUDA_ARCH__ % 100 == 0\n"
+    "    if (n == 1) return d;\n"
+    "    if (n == 2) return d * 0.5f;\n"
+    "    if (n == 4) return d * 0.25f;\n"
+    "    if (n == 8) return d * 0.125f;\n"
+    "    return (float)((double)d * (1.0 / (double)n));\n"
+    "#else\n"
+    "    return d / n;\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE double fc_by_count(double d, double n) { return d / n; }\n"
+    "/* mostly b is half of n, as two parts of the same size are joined */\n"
+    "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
+
+/* -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits,
+ * in which -(-32768) is 32768 and -1 of u16 is more than 65535. */
+static const char prelude_neg[] = "FC_INLINE unsigned int fc_neg(unsigned int x) {\n"
+                                  "    unsigned int r = 0u - x;\n"
+                                  "#ifndef FC_EMULATE\n"
+                                  "    asm(\"\" : \"+r\"(r));\n"
+                                  "#endif\n"
+                                  "    return r;\n"
+                                  "}\n";
+
+/* Angles far from 0 need hundreds of instructions that hardly ever run: once in the text, not at
+ * each place of use. The functions divide the angles at the same place themselves, so that the
+ * compiler leaves their own far part out of the near one, and every bit stays. */
+static const char prelude_angles[] =
+    "#define FC_FAR(x) (fabsf(x) >= 105615.0f)\n"
+    "#ifdef FC_EMULATE\n"
+    "#define FC_APART static\n"
+    "#else\n"
+    "#define FC_APART static __device__ __noinline__\n"
+    "#endif\n"
+    "struct fc_sine_cosine { float s, c; };\n"
+    "FC_APART float fc_far_sin(float x) { return sinf(x); }\n"
+    "FC_APART float fc_far_cos(float x) { return cosf(x); }\n"
+    "FC_APART float fc_far_tan(float x) { return tanf(x); }\n"
+    "FC_APART fc_sine_cosine fc_far_sincos(float x) {\n"
+    "    fc_sine_cosine r;\n"
+    "    sincosf(x, &r.s, &r.c);\n"
+    "    return r;\n"
+    "}\n"
+    "FC_INLINE float fc_sinf(float x) { return FC_FAR(x) ? fc_far_sin(x) : sinf(x); }\n"
+    "FC_INLINE float fc_cosf(float x) { return FC_FAR(x) ? fc_far_cos(x) : cosf(x); }\n"
+    "FC_INLINE float fc_tanf(float x) { return FC_FAR(x) ? fc_far_tan(x) : tanf(x); }\n"
+    "FC_INLINE void fc_sincosf(float x, float *s, float *c) {\n"
+    "    if (!FC_FAR(x)) return sincosf(x, s, c);\n"
+    "    const fc_sine_cosine r = fc_far_sincos(x);\n"
+    "    *s = r.s;\n"
+    "    *c = r.c;\n"
+    "}\n"
+    "FC_INLINE double fc_sin(double x) { return sin(x); }\n"
+    "FC_INLINE double fc_cos(double x) { return cos(x); }\n"
+    "FC_INLINE double fc_tan(double x) { return tan(x); }\n"
+    "FC_INLINE void fc_sincos(double x, double *s, double *c) { sincos(x, s, c); }\n";
+
+static bool uses_angles(const fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->code.ins.len; i++) {
+        fc_op op = g->code.ins.at[i].op;
+        if (op == FC_OP_sin || op == FC_OP_cos || op == FC_OP_tan) return true;
+    }
+    return false;
+}
+
+static bool uses_neg(const fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->code.ins.len; i++) {
+        fusec_dtype t = (fusec_dtype)g->code.ins.at[i].dtype;
+        if (g->code.ins.at[i].op == FC_OP_neg && fc_is_int(t) && fc_dtypes[t].bytes == 2)
+            return true;
+    }
+    return false;
+}
+
+static bool counts(const fc_cuda_gen *g) {
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (fc_cuda_counts(g->k->reductions.at[r].op)) return true;
+    return false;
+}
+
+static bool uses_minmax(const fc_cuda_gen *g) {
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max)
+            return true;
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].op == FC_OP_minimum || g->code.ins.at[i].op == FC_OP_maximum)
+            return true;
+    return false;
+}
+
+static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].dtype == t) return true;
+    return false;
+}
+
+static void half_arithmetic(fc_str *out, const char *name, int from_arch) {
+    fc_str_printf(out, prelude_arith, from_arch, name, name, name, name, name, name);
+}
+
+/* ---- what of it a kernel needs ----------------------------------------------------------------
+ */
+
+void fc_cuda_prelude(fc_cuda_gen *g) {
+    fc_str *out = g->t.out;
+    fc_str_add(out, prelude_common);
+    fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n", (unsigned)g->l.words);
+    fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
+    if (g->k->reductions.len) fc_str_add(out, prelude_trees);
+    if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
+    if (counts(g)) fc_str_add(out, prelude_count);
+    if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
+    if (uses_neg(g)) fc_str_add(out, prelude_neg);
+    if (uses_angles(g)) fc_str_add(out, prelude_angles);
+    if (uses_dtype(g, FUSEC_F16)) {
+        fc_str_add(out, prelude_f16);
+        half_arithmetic(out, "f16", 530);
+    }
+    if (uses_dtype(g, FUSEC_BF16)) {
+        fc_str_add(out, prelude_bf16);
+        half_arithmetic(out, "bf16", 900);
+    }
+    if (uses_dtype(g, FUSEC_F16) || uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_half);
+}
