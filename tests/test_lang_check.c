@@ -821,11 +821,7 @@ static void *deep_program(void *unused) {
 }
 
 FC_TEST(lang_check, small_stack) {
-#if defined(__SANITIZE_ADDRESS__)
-    size_t stack = 1024 * 1024; /* instrumented frames are larger */
-#else
-    size_t stack = 256 * 1024;
-#endif
+    size_t stack = (FC_SANITIZED ? 1024 : 256) * 1024; /* instrumented frames are larger */
     pthread_attr_t attr;
     pthread_t thread;
     pthread_attr_init(&attr);

@@ -632,11 +632,7 @@ static void *all_nesting_thread(void *unused) {
 }
 
 FC_TEST(lang_limits, nesting_in_a_small_stack) {
-#if defined(__SANITIZE_ADDRESS__)
-    size_t stack = 512 * 1024; /* instrumented frames are larger */
-#else
-    size_t stack = 64 * 1024;
-#endif
+    size_t stack = (FC_SANITIZED ? 512 : 64) * 1024; /* instrumented frames are larger */
     pthread_attr_t attr;
     pthread_t thread;
     pthread_attr_init(&attr);

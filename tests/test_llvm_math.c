@@ -13,11 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef __SANITIZE_ADDRESS__
-enum { STRIDE = 1009 };
-#else
-enum { STRIDE = 97 };
-#endif
+enum { STRIDE = FC_SANITIZED ? 1009 : 97 };
 enum { N = 4096, EVEN = 1, ODD = -1 };
 
 /* ---- a kernel that applies one row ------------------------------------------------------- */

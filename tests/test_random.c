@@ -17,11 +17,7 @@
 /* ---- campaigns ---------------------------------------------------------------------------------
  */
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SLOWER = 4 };
-#else
-enum { SLOWER = 1 };
-#endif
+enum { SLOWER = FC_SANITIZED ? 4 : 1 };
 
 typedef struct campaign {
     const char *device;

@@ -1,5 +1,6 @@
 /* cuda_host.c - see cuda_host.h. */
 #include "tests/support/cuda_host.h"
+#include "tests/support/test.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -8,21 +9,9 @@
 
 static const char compiler[] = "c++";
 
-/* Fibers and AddressSanitizer do not go together. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
-
 bool fc_cuda_host_open(fc_cuda_host *h) {
     memset(h, 0, sizeof *h);
-    if (SANITIZED) return false;
+    if (FC_SANITIZED) return false; /* it and fibers do not go together */
     char test[80];
     snprintf(test, sizeof test, "%s --version >/dev/null 2>&1", compiler);
     if (system(test) != 0) return false;

@@ -32,6 +32,18 @@ extern "C" {
 struct fc_error;
 typedef void (*fc_test_fn)(void *arg);
 
+/* Whether this is a build with AddressSanitizer: larger frames, no other stacks, slower. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FC_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FC_SANITIZED 1
+#endif
+#endif
+#ifndef FC_SANITIZED
+#define FC_SANITIZED 0
+#endif
+
 /* ---- registering
  * --------------------------------------------------------------------------------- */
 
@@ -46,7 +58,7 @@ void fc_test_add(const char *suite, const char *name, const char *file, int line
 #define FC_REGISTER(id) __attribute__((constructor)) static void fc_register_##id(void)
 
 #define FC_TEST(suite, name)                                                                       \
-    static void fc_test_##suite##_##name(void *fc_test_arg_);                                            \
+    static void fc_test_##suite##_##name(void *fc_test_arg_);                                      \
     FC_REGISTER(suite##_##name) {                                                                  \
         fc_test_add(#suite, #name, __FILE__, __LINE__, fc_test_##suite##_##name, NULL);            \
     }                                                                                              \
