@@ -59,7 +59,7 @@ static fusec_status write_module(fc_ll *f) {
     if (setjmp(f->leave)) return f->status;
     prepare(f);
     write_functions(f);
-    const fc_str *parts[] = {&f->module, &f->helpers, &f->decls, &f->spare};
+    const fc_str *parts[] = {&f->module, &f->helpers, &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(parts); i++)
         if (parts[i]->oom) return FUSEC_OUT_OF_MEMORY;
     return f->head.oom || f->body.oom ? FUSEC_OUT_OF_MEMORY : FUSEC_OK;

@@ -27,7 +27,7 @@ static void lane_coordinates(fc_ll *f, const char *first) {
     const char *f64 = fc_ll_wide(f, "double", f->V), *flat = first;
     if (!f->cls->wide) flat = fc_ll_ins(f, "trunc i64 %s to i32", flat);
     flat = fc_ll_ins(f, "add %s %s, %s", vec, fc_ll_splat(f, type, flat),
-                     fc_ll_lanes(f, f->cls->wide ? 64 : 32, 0, 1, f->V));
+                     fc_ll_iota(f, f->cls->wide ? 64 : 32));
     f->coord = fc_ll_names(f, f->cls->nr);
     for (unsigned i = f->cls->nr; i-- > 0;) {
         f->coord[i] = flat;
@@ -85,7 +85,7 @@ static void at_vector(fc_ll *f, fc_ll_body body, void *user) {
 static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
     if (!st->uses_index) return NULL;
     return fc_ll_ins(f, "add <%u x i64> %s, %s", f->V, fc_ll_splat(f, "i64", f->x),
-                     fc_ll_lanes(f, 64, 0, 1, f->V));
+                     fc_ll_iota(f, 64));
 }
 
 /* Elements of the chunk that the lanes of the vector at x have taken before. */
@@ -132,7 +132,7 @@ static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n, const ch
         const char *type = fc_ll_wide(f, "i64", f->V), *j = fc_ll_for(f, &l, "0", lanes);
         const char *most = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
         const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, j));
-        v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_lanes(f, 64, 0, 1, f->V));
+        v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_iota(f, 64));
         v = fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
         fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, v);
         fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));

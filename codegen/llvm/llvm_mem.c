@@ -73,8 +73,7 @@ static place find(fc_ll *f, uint32_t a) {
 
 /* Offsets of the lanes relative to the first. */
 static const char *spread(fc_ll *f, const place *p) {
-    return on_index(f, "mul", fc_ll_lanes(f, f->cls->wide ? 64 : 32, 0, 1, f->V),
-                    splat_index(f, p->stride));
+    return on_index(f, "mul", fc_ll_iota(f, f->cls->wide ? 64 : 32), splat_index(f, p->stride));
 }
 
 static const char *pointer(fc_ll *f, uint32_t a, const char *element) {
@@ -154,7 +153,7 @@ static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
                             : fc_ll_ins(f, "sext <%u x i32> %s to <%u x i64>", W, p.lanes, W);
     const char *first = fc_ll_splat(f, "i64", p.first);
     if (p.move == FC_MOVE_ZERO) return first;
-    const char *by = fc_ll_lanes(f, 64, 0, 1, W);
+    const char *by = fc_ll_iota(f, 64);
     if (p.move == FC_MOVE_ANY)
         by = fc_ll_ins(f, "mul <%u x i64> %s, %s", W, by, fc_ll_splat(f, "i64", p.stride));
     return fc_ll_ins(f, "add <%u x i64> %s, %s", W, first, by);

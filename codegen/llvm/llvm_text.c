@@ -40,14 +40,16 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     f->math = fc_math_rewrite(m);
     fc_arena_init(&f->arena, alloc);
     fc_code_init(&f->code, alloc);
-    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls, &f->spare};
+    fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
+                      &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_init(text[i], alloc);
     f->lay = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr, cls->naccess,
                           (uint32_t)k->params.len);
 }
 
 void fc_ll_free(fc_ll *f) {
-    fc_str *text[] = {&f->head, &f->body, &f->module, &f->helpers, &f->decls, &f->spare};
+    fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
+                      &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_free(text[i]);
     fc_code_free(&f->code);
     fc_arena_free(&f->arena);
@@ -159,16 +161,28 @@ const char *fc_ll_suffix(fc_ll *f, const char *scalar, unsigned W) {
     return W == 1 ? s : fc_ll_fmt(f, "v%u%s", W, s);
 }
 
+/* A vector constant is spelled once a function: an instruction of the entry block that every pass
+ * list folds back into the constant, so that the machine code is that of a literal. ("splat (...)"
+ * came with LLVM 19.) */
+static const char *constant(fc_ll *f, const char *text) {
+    uint32_t hash = 2166136261u;
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+    fc_ll_constant **at = &f->constants[hash % FC_LL_CONSTANTS];
+    for (const fc_ll_constant *c = *at; c; c = c->next)
+        if (!strcmp(c->text, text)) return c->name;
+    fc_ll_constant *c = fc_ll_alloc(f, sizeof *c);
+    *c = (fc_ll_constant){.text = text, .name = fc_ll_head(f, "%s", text), .next = *at};
+    *at = c;
+    return c->name;
+}
+
 static const char *repeat(fc_ll *f, const char *type, const char *literal, unsigned W) {
     if (W == 1) return literal;
     if (!strcmp(literal, "0")) return "zeroinitializer";
-    size_t one = strlen(type) + strlen(literal) + 3, at = 1;
-    char *text = fc_ll_alloc(f, one * W + 3);
-    text[0] = '<';
-    for (unsigned i = 0; i < W; i++)
-        at += (size_t)snprintf(text + at, one + 1, "%s%s %s", i ? ", " : "", type, literal);
-    text[at] = '>';
-    return text;
+    return constant(f, fc_ll_fmt(f,
+                                 "shufflevector <1 x %s> <%s %s>, <1 x %s> poison, <%u x i32> "
+                                 "zeroinitializer",
+                                 type, type, literal, type, W));
 }
 
 /* LLVM writes a float literal as the bits of the double of the same value. A nan is widened by
@@ -220,6 +234,12 @@ const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, 
                                (first + i * step) % wrap);
     text[at] = '>';
     return text;
+}
+
+const char *fc_ll_iota(fc_ll *f, unsigned bits) {
+    const char *type = fc_ll_fmt(f, "<%u x i%u>", f->V, bits);
+    return constant(
+        f, fc_ll_fmt(f, "bitcast %s %s to %s", type, fc_ll_lanes(f, bits, 0, 1, f->V), type));
 }
 
 const char *fc_ll_splat(fc_ll *f, const char *type, const char *value) {
@@ -350,7 +370,7 @@ void fc_ll_set_mask(fc_ll *f, const char *active) {
     f->mask = NULL;
     if (!active) return;
     const char *n = fc_ll_splat(f, "i32", fc_ll_ins(f, "trunc i64 %s to i32", active));
-    f->mask = fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", f->V, fc_ll_lanes(f, 32, 0, 1, f->V), n);
+    f->mask = fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", f->V, fc_ll_iota(f, 32), n);
 }
 
 static void whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
@@ -392,7 +412,43 @@ void fc_ll_begin(fc_ll *f) {
     fc_str_clear(&f->head);
     fc_str_clear(&f->body);
     f->words = fc_ll_names(f, f->lay.words);
+    memset(f->constants, 0, sizeof f->constants);
     fc_ll_label(f, "start");
+}
+
+static void swap_text(fc_str *a, fc_str *b) {
+    const fc_str t = *a;
+    *a = *b;
+    *b = t;
+}
+
+void fc_ll_aside_begin(fc_ll *f) {
+    fc_ll_aside *aside = &f->aside;
+    fc_str_clear(&aside->head);
+    fc_str_clear(&aside->body);
+    swap_text(&f->head, &aside->head);
+    swap_text(&f->body, &aside->body);
+    memcpy(aside->constants, f->constants, sizeof f->constants);
+    memset(f->constants, 0, sizeof f->constants);
+    aside->block = f->block;
+    aside->active = f->active;
+    aside->mask = f->mask;
+    f->block = "entry";
+}
+
+void fc_ll_aside_end(fc_ll *f, const char *signature) {
+    fc_ll_aside *aside = &f->aside;
+    if (f->head.oom || f->body.oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
+    fc_str_printf(&f->helpers, "\ndefine internal %s {\nentry:\n", signature);
+    fc_str_add(&f->helpers, f->head.data);
+    fc_str_add(&f->helpers, f->body.data);
+    fc_str_add(&f->helpers, "}\n");
+    swap_text(&f->head, &aside->head);
+    swap_text(&f->body, &aside->body);
+    memcpy(f->constants, aside->constants, sizeof f->constants);
+    f->block = aside->block;
+    f->active = aside->active;
+    f->mask = aside->mask;
 }
 
 void fc_ll_end(fc_ll *f, const char *suffix) {

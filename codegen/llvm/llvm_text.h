@@ -67,6 +67,20 @@ typedef struct fc_ll_stage {
     const char **levels; /* per slot: stack array of the binary counter */
 } fc_ll_stage;
 
+/* A vector constant that the current function has a name for; see llvm_text.c. */
+typedef struct fc_ll_constant {
+    const char *text, *name;
+    struct fc_ll_constant *next;
+} fc_ll_constant;
+enum { FC_LL_CONSTANTS = 256 }; /* lists of them, by hash */
+
+/* What belongs to the current function and waits while an internal one is written. */
+typedef struct fc_ll_aside {
+    fc_str head, body;
+    fc_ll_constant *constants[FC_LL_CONSTANTS];
+    const char *block, *active, *mask;
+} fc_ll_aside;
+
 /* A divisor that is the same in all lanes; see llvm_divide.c. */
 typedef struct fc_ll_divisor {
     const char *b, *y, *low; /* vectors: itself, 1/b, bits of the least magnitude it may divide */
@@ -87,16 +101,17 @@ typedef struct fc_ll {
 
     fc_str
         head; /* entry block of the current function: stack arrays, words of the parameter block */
-    fc_str body;       /* the rest of it */
-    fc_str module;     /* finished functions */
-    fc_str helpers;    /* internal functions: libm lane by lane, tiles */
-    fc_str spare;      /* the body that waits while an internal function is written */
+    fc_str body;    /* the rest of it */
+    fc_str module;  /* finished functions */
+    fc_str helpers; /* internal functions: libm lane by lane, tiles */
+    fc_ll_aside aside;
     fc_str decls;      /* declarations, one a line */
     unsigned next;     /* number of the next name; unique in the module */
     const char *block; /* label of the block being written */
 
     fc_layout lay;
     const char **words; /* of the parameter block: name when read in this function, else NULL */
+    fc_ll_constant *constants[FC_LL_CONSTANTS];
 
     /* the kernel's code for this target, and where its values are; see llvm_code.c */
     fc_code code;
@@ -162,9 +177,11 @@ const char *fc_ll_type(fc_ll *f, fusec_dtype t, unsigned W);
 const char *fc_ll_stored(fc_ll *f, fusec_dtype t, unsigned W);
 const char *fc_ll_wide(fc_ll *f, const char *scalar, unsigned W); /* "<W x scalar>" or the scalar */
 const char *fc_ll_suffix(fc_ll *f, const char *scalar, unsigned W); /* of intrinsics: "v16f32" */
-const char *fc_ll_const(fc_ll *f, fusec_dtype t, uint64_t bits, unsigned W); /* literal */
-const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W);       /* literal of iN */
-/* Indices of the V lanes: (first + lane*step) % wrap, as a literal of iN. */
+/* Constants: at width 1 literals, vectors by a name that the entry block defines. */
+const char *fc_ll_const(fc_ll *f, fusec_dtype t, uint64_t bits, unsigned W);
+const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W); /* of iN */
+const char *fc_ll_iota(fc_ll *f, unsigned bits);                       /* 0, 1, 2, ... */
+/* Indices of the V lanes: (first + lane*step) % wrap, as a literal of iN, for shuffles. */
 const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, unsigned wrap);
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
@@ -250,6 +267,10 @@ void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have strea
 
 void fc_ll_begin(fc_ll *f);
 void fc_ll_end(fc_ll *f, const char *suffix);
+/* An internal function in between, which reads its parameters only; not within another. The
+ * signature is "TYPE @NAME(...)". */
+void fc_ll_aside_begin(fc_ll *f);
+void fc_ll_aside_end(fc_ll *f, const char *signature);
 
 /* ---- llvm_convert.c
  * ----------------------------------------------------------------------------------------- */

@@ -67,13 +67,10 @@ static const char *memory_row(fc_ll *f, unsigned i) {
 
 /* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
 static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
-    const char *type = fc_ll_stored(f, t, f->V), *active = f->active, *mask = f->mask;
+    const char *type = fc_ll_stored(f, t, f->V);
     const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V), **v = fc_ll_names(f, f->V);
     const unsigned bytes = fc_dtypes[t].bytes;
-    const fc_str body = f->body;
-    f->body = f->spare;
-    f->spare = body;
-    fc_str_clear(&f->body);
+    fc_ll_aside_begin(f);
     fc_ll_set_mask(f, "%n");
     fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
                                f->V, type));
@@ -98,17 +95,11 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
         else
             fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], at, bytes);
     }
-    fc_str_printf(&f->helpers,
-                  "\ndefine internal void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "
-                  "%%tile, i64 %%step) {\n",
-                  name);
-    fc_str_add(&f->helpers, f->body.data);
-    fc_str_add(&f->helpers, "  ret void\n}\n");
-    const fc_str written = f->body;
-    f->body = f->spare;
-    f->spare = written;
-    f->active = active;
-    f->mask = mask;
+    fc_ll_line(f, "ret void");
+    fc_ll_aside_end(f, fc_ll_fmt(f,
+                                 "void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "
+                                 "%%tile, i64 %%step)",
+                                 name));
 }
 
 void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const char *last,
