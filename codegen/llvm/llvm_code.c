@@ -9,6 +9,7 @@
  * The columns of ops.def: "fadd" an instruction, "?olt" a comparison, "@llvm.sqrt" an intrinsic,
  * "#sin" a function of libm, "!fc_far_sin" one of ir/far.h, and the spellings neg, not, select. */
 #include "codegen/llvm/llvm_text.h"
+#include "codegen/llvm/math.h"
 #include "ir/far.h"
 #include "ir/plant.h"
 
@@ -136,6 +137,7 @@ static const char *safe_divisor(fc_ll *f, fusec_dtype t, unsigned W, const char 
 static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, unsigned W,
                              const char *const *a) {
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
+    if (f->functions && fc_math_has(op, t)) return fc_ll_call(f, op, t, W, a);
     if (!text) fc_ll_fail(f, FUSEC_INTERNAL);
     if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
     if (text[0] == '!') return far_alone(f, t, W, text + 1, a);

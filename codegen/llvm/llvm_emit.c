@@ -25,7 +25,7 @@ static uint8_t *slice_of_stores(fc_ll *f, fc_level level, bool *any) {
 
 static void prepare(fc_ll *f) {
     f->map = fc_ll_alloc(f, f->k->code.ins.len * sizeof *f->map);
-    f->code.rewrite = f->math;
+    f->code.rewrite = fc_ll_functions(f);
     fusec_status st = fc_legalize(&f->k->code, FC_TARGET_LLVM, &f->code, f->map);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     f->base = fc_ll_names(f, f->cls->naccess);

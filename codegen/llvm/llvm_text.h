@@ -1,10 +1,10 @@
 /* llvm_text.h - the state of one emission and the pieces that write LLVM IR text.
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
- * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_divide.c,
- * llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max), llvm_keep.c,
- * llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c, llvm_inner.c,
- * llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry), llvm_schedule.c.
+ * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
+ * (calls), llvm_divide.c, llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max),
+ * llvm_keep.c, llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c,
+ * llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -96,8 +96,9 @@ typedef struct fc_ll {
     jmp_buf leave;
     fc_arena arena;
     unsigned V;
-    bool half;       /* the processor converts f16 */
-    fc_rewrite math; /* vector code for functions, see math.h; NULL: libm */
+    bool half;          /* the processor converts f16 */
+    fc_rewrite math;    /* vector code for functions, see math.h; NULL: libm */
+    uint8_t *functions; /* by row: which of its functions are written; NULL: formulas in place */
 
     fc_str
         head; /* entry block of the current function: stack arrays, words of the parameter block */
@@ -332,6 +333,13 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
 /* The one place that chooses how a function of libm is computed. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
+
+/* ---- llvm_function.c
+ * ----------------------------------------------------------------------------------------- */
+
+/* What the kernel's code is legalised with; chooses between formulas in place and calls. */
+fc_rewrite fc_ll_functions(fc_ll *f);
+const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char *const *a);
 
 /* ---- llvm_divide.c
  * ------------------------------------------------------------------------------------------- */

@@ -63,6 +63,15 @@ static const function functions[] = {
     {FC_OP_erfc, fc_math_erfc_f32, fc_math_erfc_f64},    /* 0.51, 4.87 */
 };
 
+bool fc_math_has(fc_op op, fusec_dtype t) {
+    if (t != FUSEC_F32 && t != FUSEC_F64) return false;
+    for (size_t k = 0; k < FC_COUNT(functions2); k++)
+        if (functions2[k].op == op) return true;
+    for (size_t k = 0; k < FC_COUNT(functions); k++)
+        if (functions[k].op == op) return true;
+    return false;
+}
+
 fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]) {
     const fusec_dtype t = fc_val_dtype(s, v[0]);
     if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL) || (t != FUSEC_F32 && t != FUSEC_F64))
