@@ -178,6 +178,27 @@ FC_TEST(fused_as_unfused, sine_and_cosine) {
     try_plans(FUSEC_F64, 0, sine_and_cosine);
 }
 
+/* More functions than a backend writes out in one kernel: of points, and of what a row shares. */
+static fc_node many_functions(fc_graph *g, fc_node x, int64_t axis) {
+    static const fc_op ops[] = {FC_OP_sin,  FC_OP_exp,  FC_OP_cos,   FC_OP_tanh, FC_OP_log1p,
+                                FC_OP_atan, FC_OP_erf,  FC_OP_asinh, FC_OP_cbrt, FC_OP_log,
+                                FC_OP_tan,  FC_OP_sinh, FC_OP_exp2,  FC_OP_expm1};
+    fc_node far = gb2(g, FC_OP_mul, x, gbn(g, x, 1e6)), row = gbred(g, FC_OP_max, x, axis, true);
+    fc_node sum = gb2(g, FC_OP_hypot, x, row);
+    for (size_t i = 0; i < 2 * FC_COUNT(ops); i++) {
+        const fc_op op = ops[i % FC_COUNT(ops)];
+        fc_node of = gb2(g, FC_OP_mul, i % 5 == 4 ? row : x, gbn(g, x, 0.125 * (double)(i + 1)));
+        if (op == FC_OP_log || op == FC_OP_log1p) of = gb1(g, FC_OP_abs, of);
+        sum = gb2(g, FC_OP_add, sum, gb1(g, op, of));
+    }
+    return gb2(g, FC_OP_atan2, gb2(g, FC_OP_add, sum, gb1(g, FC_OP_sin, far)), row);
+}
+
+FC_TEST(fused_as_unfused, many_functions) {
+    try_plans(FUSEC_F32, -1, many_functions);
+    try_plans(FUSEC_F64, 0, many_functions);
+}
+
 FC_TEST(fused_as_unfused, softmax) {
     try_plans(FUSEC_F32, -1, softmax);
     try_plans(FUSEC_F32, 0, softmax);

@@ -173,6 +173,23 @@ static const char **join_lanes(fc_ll *f, const fc_ll_stage *st, const char *cons
     return out;
 }
 
+/* The same as a loop, for the way that always works; for one accumulator, as it was not clear that
+ * a layernorm keeps its speed with those of var. */
+static const char **join_lanes_shortly(fc_ll *f, const fc_ll_stage *st, const char *const *v) {
+    fc_ll_loop l;
+    const char **out = fc_ll_names(f, st->nslots);
+    fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, f->V, 1),
+                     fc_ll_join(f, st, fc_ll_fmt(f, "%u", f->V), NULL, v));
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ugt i64 %s, 1", l.carry[0]));
+    const char *half = fc_ll_bin(f, "lshr", l.carry[0], "1");
+    const char **next = join_neighbours(f, st, l.carry + 1, l.carry + 1);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, half, NULL, next));
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "extractelement %s %s, i32 0", fc_ll_type(f, st->slot[i], f->V),
+                           l.carry[1 + i]);
+    return out;
+}
+
 /* All levels, for the FC_LANES lanes in `acc`, vector by vector. */
 static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **acc) {
     const unsigned slots = st->nslots;
@@ -218,7 +235,8 @@ static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st, const char *
     fc_ll_spill_all(f, st, f->V, st->lanes, j, join_neighbours(f, st, a, b));
     fc_ll_for_end(f, &pair, V);
     fc_ll_loop_end(f, &level, &half);
-    return join_lanes(f, st, fc_ll_fill_all(f, st, f->V, st->lanes, "0"));
+    const char **last = fc_ll_fill_all(f, st, f->V, st->lanes, "0");
+    return st->nslots == 1 ? join_lanes_shortly(f, st, last) : join_lanes(f, st, last);
 }
 
 /* A whole chunk: the numbers of elements are known, and with them the weights of var. */
