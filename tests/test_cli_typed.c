@@ -1,9 +1,11 @@
 /* test_cli_typed.c - the commands that a new user types, letter for letter, in a folder that looks
- * like a fresh checkout after a build: build/bin/fusec and examples/ are there. */
+ * like a fresh checkout after a build: build/bin/fusec and examples/ are there. And the examples
+ * that the command's own help shows, in the same folder. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/cli/options.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
@@ -91,7 +93,32 @@ static void type(void *arg) {
     free(why);
 }
 
+/* The examples of each command. Completion is for a person's own shell and
+ * folders, and left alone. */
+static void help_examples(void *arg) {
+    const char *text = fc_commands[(size_t)(uintptr_t)arg].examples;
+    OPEN(sh);
+    EXPECT_RUN(sh, 0,
+               "cp -r '%s/examples' . && cp examples/softmax.fuse my.fuse &&"
+               "fusec -q -d interp -e x x=rand:f32:100 -o in.npy && cp in.npy a.npy",
+               FUSEC_SOURCE_DIR);
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        shell_run(&sh, "%.*s", n, text);
+        if (sh.code != 0 && !lacks(&sh))
+            FC_FAIL("%.*s\nexit code %d\n%s", n, text, sh.code, sh.err);
+        text += n + (text[n] == '\n');
+    }
+    shell_close(&sh);
+}
+
 FC_REGISTER(typed) {
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
         FC_ADD_TEST("cli_typed", typed[i].name, type, i);
+    for (size_t c = FC_CMD_NONE + 1; c < FC_CMD_COUNT; c++) {
+        char name[60];
+        if (c == FC_CMD_COMPLETION) continue;
+        snprintf(name, sizeof name, "examples_of_%s", fc_commands[c].name);
+        FC_ADD_TEST("cli_typed", name, help_examples, c);
+    }
 }

@@ -118,7 +118,7 @@ static void examples(fc_str *out, const char *text) {
 
 void fc_help_short(fc_str *out) {
     fc_str_add(out, "  fusec -e 'sin(x*2 + 1)' x=in.npy -o y.npy\n"
-                    "  fusec run softmax.fuse x=rand:f32:1000x64\n"
+                    "  fusec run examples/softmax.fuse x=rand:f32:1000x64\n"
                     "\n"
                     "fusec compiles expressions on arrays into few kernels, for GPU and CPU.\n"
                     "fusec --help lists the commands, fusec help inputs the forms of x=...\n");
@@ -127,7 +127,7 @@ void fc_help_short(fc_str *out) {
 void fc_help_main(fc_str *out) {
     fc_str_add(out, "fusec compiles expressions on arrays into few kernels, for GPU and CPU.\n\n"
                     "  fusec -e 'sin(x*2 + 1)' x=in.npy -o y.npy\n"
-                    "  fusec run softmax.fuse x=rand:f32:1000x64\n\n"
+                    "  fusec run examples/softmax.fuse x=rand:f32:1000x64\n\n"
                     "Commands (fusec COMMAND --help shows the options of one):\n");
     for (int c = FC_CMD_NONE + 1; c < FC_CMD_COUNT; c++)
         entry(out, fc_commands[c].name, fc_commands[c].what, 16);

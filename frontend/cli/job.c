@@ -316,7 +316,8 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
     bool named = name && *name && strcmp(name, "auto") != 0;
     fc_str_init(&notice, s->alloc);
     fusec_status st = fc_context_device(s->ctx, name, out, &notice, &own);
-    if (!st && notice.len) {
+    if (!st && notice.len && !s->noticed) {
+        s->noticed = true;
         const char *text = notice.data;
         if (!strncmp(text, "there is ", 9)) text += 9;
         fc_cli_note(s->cli, "no-gpu", "%s", text);

@@ -54,6 +54,7 @@ typedef struct fc_job {
     FC_VEC(void *) blocks;
     fc_context *ctx;
     fc_device *device; /* that the results are for */
+    bool noticed;      /* the note that the choice fell back has been given */
 } fc_job;
 
 fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_error *e);
