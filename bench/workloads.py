@@ -13,7 +13,7 @@ A row is made by W(). Its programs:
 A program is an expression, or statements with a return. Inputs are named arrays: "T[n, m]" with T the
 row's dtype and an optional distribution: "u:LOW:HIGH" (default u:-1:1) or "n". Sizes: `gpu`, `cpu`.
 
-Classes, with the fraction of a copy's bandwidth to reach on the GPU (issue of record: docs/performance.md)
+Classes, with the fraction of a copy's bandwidth to reach on the GPU (docs/performance.md)
 and on the CPU, are in TARGETS.
 """
 

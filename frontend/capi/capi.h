@@ -1,7 +1,8 @@
 /* capi.h - what is behind the public types of <fusec/fusec.h>, shared by the files of this folder.
  *
  * Read in this order: context.c, graph.c (arrays, inputs, sizes), value.c and ops.c (expressions),
- * view.c, then lazy.c with extract.c and plans.c (evaluating on demand), program.c, memory.c.
+ * view.c, then lazy.c with key.c (was it evaluated before?), plans.c and extract.c (evaluating on
+ * demand), program.c, memory.c, message.c.
  *
  * A graph whose leaves are the caller's arrays is symbolic like every other: each distinct extent
  * above 1 is a symbol of that graph whose value is known (sizes.c). So an expression looks the same
