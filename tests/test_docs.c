@@ -178,11 +178,12 @@ FC_TEST(docs, links_and_files_exist) {
 
 /* ---- names of tests ------------------------------------------------------------------------- */
 
-static char *all_tests; /* the text of tests/test_*.c, one after the other */
+static char *all_tests; /* the text of tests/test_*.c and cmake/, one after the other */
 static size_t all_len;
 
 static int join(const char *full, const struct stat *st, int kind, struct FTW *ftw) {
-    if (kind != FTW_F || strncmp(full + ftw->base, "test_", 5) || !ends_with(full, ".c")) return 0;
+    bool ours = strncmp(full + ftw->base, "test_", 5) == 0 && ends_with(full, ".c");
+    if (kind != FTW_F || (!ours && !ends_with(full, ".cmake"))) return 0;
     char *text = page_text(full + strlen(FUSEC_SOURCE_DIR) + 1);
     char *more = text ? realloc(all_tests, all_len + (size_t)st->st_size + 1) : NULL;
     if (more) {
@@ -194,14 +195,16 @@ static int join(const char *full, const struct stat *st, int kind, struct FTW *f
     return 0;
 }
 
-/* "suite.test" is an FC_TEST; of "suite.*" the suite is used in one way or another. */
+/* "suite.test" is an FC_TEST or a program that ctest runs; of "suite.*" the suite is used in one
+ * way or another. */
 static bool is_test(const char *name) {
-    char wanted[300], row[300];
+    char wanted[340], row[340];
     const char *dot = strchr(name, '.');
     int n = (int)(dot - name);
     if (strcmp(dot, ".*") != 0) {
         snprintf(wanted, sizeof wanted, "FC_TEST(%.*s, %s)", n, name, dot + 1);
-        return strstr(all_tests, wanted) != NULL;
+        snprintf(row, sizeof row, "add_test(NAME %s ", name);
+        return strstr(all_tests, wanted) || strstr(all_tests, row);
     }
     snprintf(wanted, sizeof wanted, "FC_TEST(%.*s, ", n, name);
     snprintf(row, sizeof row, "FC_ADD_TEST(\"%.*s\"", n, name);
@@ -218,6 +221,7 @@ static bool looks_like_test(const char *s) {
     if (strcmp(s + n, ".*") == 0) return true;
     s += n + 1;
     if (!*s || s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")]) return false;
+    if (strncmp(s - n - 1, "fusec_", 6) == 0) return false; /* a field of the C API */
     static const char *const endings[] = {"c",   "h",   "def", "md", "fuse", "py",
                                           "npy", "npz", "png", "so", "cc"};
     for (size_t i = 0; i < FC_COUNT(endings); i++)
@@ -226,10 +230,14 @@ static bool looks_like_test(const char *s) {
 }
 
 FC_TEST(docs, tests_that_are_named_exist) {
-    static const char *const with_tests[] = {"docs/semantics.md", "docs/architecture.md",
-                                             "docs/testing.md", "docs/caching.md"};
+    static const char *const with_tests[] = {"docs/semantics.md",       "docs/architecture.md",
+                                             "docs/testing.md",         "docs/caching.md",
+                                             "docs/fuzzing.md",         "docs/reliability.md",
+                                             "docs/performance-gpu.md", "docs/performance-cpu.md"};
     char tests[1200];
     snprintf(tests, sizeof tests, "%s/tests", FUSEC_SOURCE_DIR);
+    nftw(tests, join, 16, FTW_PHYS);
+    snprintf(tests, sizeof tests, "%s/cmake", FUSEC_SOURCE_DIR);
     nftw(tests, join, 16, FTW_PHYS);
     FC_ASSERT_TRUE(all_tests != NULL);
     int named = 0;
