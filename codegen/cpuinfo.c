@@ -1,8 +1,6 @@
 /* cpuinfo.c - see cpuinfo.h. Everything is read anew at each call (some 50 us): nothing is kept. */
 #include "codegen/cpuinfo.h"
 
-#include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -67,7 +65,7 @@ static void detect(fc_cpuinfo *c) {
 
 #else
 
-static void read_line(const char *path, char *out, size_t size);
+void fc_read_line(const char *path, char *out, size_t size);
 
 /* No identification can be trusted to exist here: the model line of /proc/cpuinfo names it well
  * enough. */
@@ -80,7 +78,7 @@ static void detect(fc_cpuinfo *c) {
 #endif
     c->vector_bytes = 16;
     char midr[40];
-    read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr, sizeof midr);
+    fc_read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr, sizeof midr);
     snprintf(c->key, sizeof c->key, "%s %s", c->name, midr);
 }
 
@@ -106,90 +104,13 @@ void fc_cpuinfo_features(const fc_cpuinfo *c, fc_str *out) {
 /* ---- files of the kernel ------------------------------------------------------------------- */
 
 /* The first line without its newline; "" when there is none. */
-static void read_line(const char *path, char *out, size_t size) {
+void fc_read_line(const char *path, char *out, size_t size) {
     out[0] = 0;
     FILE *f = fopen(path, "re");
     if (!f) return;
     if (!fgets(out, (int)size, f)) out[0] = 0;
     out[strcspn(out, "\n")] = 0;
     fclose(f);
-}
-
-/* ---- cores --------------------------------------------------------------------------------- */
-
-static int by_affinity(void) {
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    for (int n = 1024; n <= 1024 * 1024; n *= 4) { /* the mask must cover every possible CPU */
-        cpu_set_t *set = CPU_ALLOC((size_t)n);
-        if (!set) break;
-        size_t bytes = CPU_ALLOC_SIZE((size_t)n);
-        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
-        CPU_FREE(set);
-        if (count > 0) return count;
-    }
-    return online > 0 && online < 1 << 16 ? (int)online : 1;
-}
-
-/* CPUs of a limit of `quota` per `period`, rounded up; INT_MAX-like when there is no limit. */
-static int cpus_of(const char *quota, const char *period, int none) {
-    long long q = atoll(quota), p = atoll(period);
-    if (!isdigit((unsigned char)quota[0]) || q <= 0 || p <= 0) return none;
-    long long n = (q + p - 1) / p;
-    return n < none ? (int)n : none;
-}
-
-static int limit_v2(const char *dir, int none) {
-    char path[700], line[100], *period;
-    snprintf(path, sizeof path, "%s/cpu.max", dir);
-    read_line(path, line, sizeof line);
-    period = strchr(line, ' ');
-    if (!period) return none;
-    *period++ = 0;
-    return cpus_of(line, period, none);
-}
-
-static int limit_v1(const char *dir, int none) {
-    char path[700], quota[40], period[40];
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
-    read_line(path, quota, sizeof quota);
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
-    read_line(path, period, sizeof period);
-    return cpus_of(quota, period, none);
-}
-
-/* The strictest limit from the process's group up to the root of the hierarchy. Inside a container
- * the path may name a directory that is not visible; the walk then starts to count where one is. */
-static int walk_up(const char *root, const char *group, int (*limit)(const char *, int), int none) {
-    char dir[600];
-    int least = none;
-    snprintf(dir, sizeof dir, "%s%s", root, strcmp(group, "/") == 0 ? "" : group);
-    for (;;) {
-        int n = limit(dir, none);
-        if (n < least) least = n;
-        if (strlen(dir) <= strlen(root)) return least;
-        *strrchr(dir, '/') = 0;
-    }
-}
-
-static int by_cgroup(int none) {
-    int least = none;
-    char line[512];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    if (!f) return none;
-    while (fgets(line, sizeof line, f)) { /* "0::/a/b" or "4:cpu,cpuacct:/a/b" */
-        line[strcspn(line, "\n")] = 0;
-        char *kinds = strchr(line, ':'), *group = kinds ? strchr(kinds + 1, ':') : NULL;
-        if (!group || group[1] != '/') continue;
-        *group++ = 0;
-        int n = none;
-        if (kinds[1] == 0)
-            n = walk_up("/sys/fs/cgroup", group, limit_v2, none);
-        else if (strcmp(kinds + 1, "cpu") == 0 || strstr(kinds, "cpu,") || strstr(kinds, ",cpu"))
-            n = walk_up("/sys/fs/cgroup/cpu", group, limit_v1, none);
-        if (n < least) least = n;
-    }
-    fclose(f);
-    return least;
 }
 
 /* ---- caches -------------------------------------------------------------------------------- */
@@ -199,11 +120,11 @@ static void caches(fc_cpuinfo *c) {
         char path[100], level[20], type[20], size[40];
         const char *base = "/sys/devices/system/cpu/cpu0/cache/index";
         snprintf(path, sizeof path, "%s%d/level", base, i);
-        read_line(path, level, sizeof level);
+        fc_read_line(path, level, sizeof level);
         snprintf(path, sizeof path, "%s%d/type", base, i);
-        read_line(path, type, sizeof type);
+        fc_read_line(path, type, sizeof type);
         snprintf(path, sizeof path, "%s%d/size", base, i);
-        read_line(path, size, sizeof size);
+        fc_read_line(path, size, sizeof size);
         size_t bytes = (size_t)strtoull(size, NULL, 10);
         if (strchr(size, 'K')) bytes <<= 10;
         if (strchr(size, 'M')) bytes <<= 20;
@@ -230,9 +151,7 @@ static void caches(fc_cpuinfo *c) {
 void fc_cpuinfo_get(fc_cpuinfo *out) {
     memset(out, 0, sizeof *out);
     detect(out);
-    int cores = by_affinity(), limit = by_cgroup(cores);
-    out->cores = limit < cores ? limit : cores;
-    if (out->cores < 1) out->cores = 1;
+    out->cores = fc_usable_cpus();
     caches(out);
     const size_t share = (size_t)out->cores * CACHE_OF_CORE,
                  last = out->l3 > out->l2 ? out->l3 : out->l2;

@@ -33,6 +33,21 @@ typedef struct fc_cpuinfo {
 
 void fc_cpuinfo_get(fc_cpuinfo *out);
 
+/* Where the limits of control groups are read: the list of the process's groups, and the roots of
+ * the hierarchies of both versions. */
+typedef struct fc_cpu_files {
+    const char *groups, *v2, *v1;
+} fc_cpu_files;
+
+/* CPUs that the limits there give the process time for, rounded up; at most `most`. */
+int fc_cgroup_cpus(const fc_cpu_files *files, int most);
+
+/* CPUs of the process's affinity mask, and not more than its control groups allow; at least 1. */
+int fc_usable_cpus(void);
+
+/* The first line of a file without its newline; "" when there is none. */
+void fc_read_line(const char *path, char *out, size_t size);
+
 /* "avx512 avx2 fma f16c", for people. */
 void fc_cpuinfo_features(const fc_cpuinfo *c, fc_str *out);
 
