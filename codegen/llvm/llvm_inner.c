@@ -380,13 +380,21 @@ static void store_row(fc_ll *f) {
     fc_ll_run_stores(f, FC_ROW, 1);
 }
 
+/* The first pass over a row has been asked for by the second one of the row before. */
+static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
+    if (!(f->cls->variant & FC_LL_AHEAD) || f->cls->nr > 1) return FC_LL_NOT_AHEAD;
+    return pass == 0 ? FC_LL_SOON : pass == 1 ? FC_LL_NEXT_ROW : FC_LL_NOT_AHEAD;
+}
+
 static void whole_row(fc_ll *f, const char *row) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     begin_row(f, row);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_emit_rows(f, f->stage[s].needed);
+        f->ahead = ahead_in_pass(f, s);
         finish(f, &f->stage[s], reduce(f, &f->stage[s], "0", count));
     }
+    f->ahead = ahead_in_pass(f, f->k->nstages);
     fc_ll_forget_points(f);
     store_row(f);
     if (!f->any_point_store) return;
@@ -402,6 +410,7 @@ static void span_of_row(fc_ll *f, const char *unit) {
     const char *hi = fc_ll_min(f, fc_ll_bin(f, "add", lo, size), fc_ll_extra(f, FC_PB_COUNT));
     begin_row(f, row);
     fc_ll_emit_rows(f, f->stage[0].needed);
+    f->ahead = ahead_in_pass(f, 0);
     fc_ll_put_partial(f, &f->stage[0], 1, span, row, reduce(f, &f->stage[0], lo, hi));
 }
 

@@ -6,6 +6,11 @@
 #include "codegen/llvm/llvm_text.h"
 #include "ir/plant.h"
 
+enum {
+    AHEAD_BYTES = 4096, /* what one stream of a core has under way, and some more */
+    AHEAD_ROW = 1 << 16 /* the longest row of which the next one is asked for */
+};
+
 /* Where the lanes of an access are. */
 typedef struct place {
     fc_move move;
@@ -127,6 +132,27 @@ static const char *load_tile(fc_ll *f, uint32_t a) {
                                   in_tile(f, a), fc_dtypes[t].bytes));
 }
 
+/* The hardware follows a stream to the end of a page, and only as far as the processor looks ahead
+ * in long code. A row that is done in several passes is asked for while the one before it is worked
+ * on, so that memory is not idle then. Nothing is loaded: the address may lie beyond the array. */
+static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
+    const unsigned bytes = fc_dtypes[f->k->accesses.at[a].dtype].bytes;
+    const char *by = fc_ll_fmt(f, "%d", AHEAD_BYTES);
+    if (f->ahead == FC_LL_NEXT_ROW) {
+        const char *row =
+            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_fmt(f, "%u", bytes));
+        const char *is_short = fc_ll_ins(f, "icmp ule i64 %s, %d", row, AHEAD_ROW);
+        by = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_short, row, by);
+    }
+    fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    const char *at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by);
+    for (unsigned line = 0; line < f->V * bytes; line += 64) {
+        if (line) at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 64", at);
+        fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)", at,
+                   f->ahead == FC_LL_SOON ? 3 : 2);
+    }
+}
+
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, f->V),
@@ -142,6 +168,7 @@ static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
             "zeroinitializer)",
             type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
     }
+    if (f->ahead && !f->mask) ask_ahead(f, a, p->first);
     return fc_ll_load_stored(f, a, p->first, f->mask);
 }
 

@@ -16,7 +16,8 @@ enum {
     TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
     INNER_SPAN = 65536, /* elements; a power of two of chunks */
     OUTER_SPAN = 1024,  /* elements; a power of two of runs */
-    FEW_UNITS = 32      /* fewer than this do not keep the cores of a machine busy */
+    NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
+    FEW_UNITS = 32        /* fewer than this do not keep the cores of a machine busy */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -56,11 +57,14 @@ static unsigned slots_of(const fc_kernel *k) {
     return n;
 }
 
-static bool can_split(const fc_kernel *k) {
-    if (k->nstages != 1) return false;
+static bool stores_points(const fc_kernel *k) {
     for (size_t i = 0; i < k->stores.len; i++)
-        if (k->accesses.at[k->stores.at[i].access].level == FC_POINT) return false;
-    return true;
+        if (k->accesses.at[k->stores.at[i].access].level == FC_POINT) return true;
+    return false;
+}
+
+static bool can_split(const fc_kernel *k) {
+    return k->nstages == 1 && !stores_points(k);
 }
 
 /* ---- classes
@@ -88,6 +92,19 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
     for (uint32_t b = 0; b < a; b++)
         if (k->accesses.at[b].buffer == k->accesses.at[a].buffer) return true;
     return false;
+}
+
+/* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
+ * are done in several passes, during which memory would be idle. What is light and done in one pass
+ * keeps memory busy by itself. */
+static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    double all = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (!seen_before(k, a)) all += touched(k, n, a);
+    if (!m->cache) return false;
+    if (!fc_ll_is_light(k)) return all > NEAR_CACHE;
+    const bool again = k->nstages > 1 || (k->nstages == 1 && stores_points(k));
+    return again && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -147,10 +164,7 @@ static bool is_narrow(const fc_machine *m, const fc_nest *n) {
 static bool keeps(const fc_kernel *k, const fc_nest *n) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    bool points = false;
-    for (size_t i = 0; i < k->stores.len; i++)
-        points |= k->accesses.at[k->stores.at[i].access].level == FC_POINT;
-    return points && transcendental && n->count <= FC_LL_KEPT;
+    return stores_points(k) && transcendental && n->count <= FC_LL_KEPT;
 }
 
 static fc_move move_by(int64_t stride) {
@@ -195,6 +209,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes)) {
         cls->variant |= FC_LL_STREAM;
     }
+    if (should_ask_ahead(m, k, n)) cls->variant |= FC_LL_AHEAD;
     if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k);
     return FUSEC_OK;
 }

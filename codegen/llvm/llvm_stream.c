@@ -56,6 +56,7 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
                   void *user) {
     size_t first = 0;
     while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
+    if (f->cls->variant & FC_LL_AHEAD && f->k->schedule == FC_SCHED_MAP) f->ahead = FC_LL_SOON;
     if (!(f->cls->variant & FC_LL_STREAM) || first == f->k->stores.len) {
         fc_ll_vectors(f, from, to, unroll, body, user);
         return;

@@ -26,9 +26,13 @@ enum {
     FC_LL_STREAM = 1, /* contiguous point stores pass by the cache */
     FC_LL_TILES = 2,  /* loads that lie along axis `teams` go through transposed tiles */
     FC_LL_NARROW = 4, /* inner: rows are so short that the lanes are neighbouring rows */
-    FC_LL_KEEP = 8    /* inner: rows of at most FC_LL_KEPT elements */
+    FC_LL_KEEP = 8,   /* inner: rows of at most FC_LL_KEPT elements */
+    FC_LL_AHEAD = 16  /* loads come from beyond the cache: what is needed next is asked for */
 };
 enum { FC_LL_KEPT = 8192 };
+
+/* How far: not at all; a fixed distance; the next row, if rows are short enough. */
+typedef enum fc_ll_ahead { FC_LL_NOT_AHEAD, FC_LL_SOON, FC_LL_NEXT_ROW } fc_ll_ahead;
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
@@ -145,6 +149,7 @@ typedef struct fc_ll {
     const char
         *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
     bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
+    fc_ll_ahead ahead;    /* how far ahead of contiguous loads memory is asked for */
     const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
