@@ -132,6 +132,15 @@ static const char *load_tile(fc_ll *f, uint32_t a) {
                                   in_tile(f, a), fc_dtypes[t].bytes));
 }
 
+void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
+    fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    for (unsigned line = 0; line < bytes; line += 64) {
+        if (line) at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 64", at);
+        fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)", at,
+                   f->ahead == FC_LL_NEXT_ROW ? 2 : 3);
+    }
+}
+
 /* The hardware follows a stream to the end of a page, and only as far as the processor looks ahead
  * in long code. A row that is done in several passes is asked for while the one before it is worked
  * on, so that memory is not idle then. Nothing is loaded: the address may lie beyond the array. */
@@ -144,15 +153,12 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
         const char *is_short = fc_ll_ins(f, "icmp ule i64 %s, %d", row, AHEAD_ROW);
         by = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_short, row, by);
     }
-    fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    const char *at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by);
-    for (unsigned line = 0; line < f->V * bytes; line += 64) {
-        if (line) at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 64", at);
-        fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)", at,
-                   f->ahead == FC_LL_SOON ? 3 : 2);
-    }
+    if (f->ahead == FC_LL_NEXT_BAND)
+        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->teams),
+                       fc_ll_fmt(f, "%u", f->V * bytes));
+    fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
+              f->V * bytes);
 }
-
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, f->V),

@@ -34,7 +34,9 @@ static void move_tiles(fc_ll *f, bool out, const char *r, const char *n) {
         const char *tile = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
                                      fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
                                      fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)));
-        fc_ll_move_tile(f, a, out, element, fc_ll_fmt(f, "%u", f->V - 1), n, tile, f->V);
+        fc_ll_move_tile(
+            f, a, out, element, fc_ll_fmt(f, "%u", f->V - 1), n, tile, f->V,
+            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis), fc_ll_fmt(f, "%u", f->V)));
     }
 }
 

@@ -95,28 +95,31 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
 }
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
- * are done in several passes, during which memory would be idle. What is light and done in one pass
- * keeps memory busy by itself. */
-static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+ * are done in several passes, during which memory would be idle, or tiles, whose lines are on many
+ * pages. What is light and done in one pass keeps memory busy by itself. */
+static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                             bool tiled) {
     double all = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (!seen_before(k, a)) all += touched(k, n, a);
     if (!m->cache) return false;
-    if (!fc_ll_is_light(k)) return all > NEAR_CACHE;
-    const bool again = k->nstages > 1 || (k->nstages == 1 && stores_points(k));
+    const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
+    if (!fc_ll_is_light(k)) return all > near;
+    const bool again = tiled || k->nstages > 1 || (k->nstages == 1 && stores_points(k));
     return again && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
- * by whoever reads it: its stores pass by the cache. Rows must be long, or whole lines. */
-static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                          uint32_t lanes) {
+ * by whoever reads it: its stores pass by the cache. Rows must be long, or whole lines; in tiles
+ * they must be whole lines. */
+static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t lanes,
+                          bool tiled) {
     double all = 0, stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
         if (!seen_before(k, a)) all += touched(k, n, a);
         if (!is_store(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
-        if (row < 4096 && row % 64 != 0) return false;
+        if ((tiled || row < 4096) && row % 64 != 0) return false;
         stored += touched(k, n, a);
     }
     return m->cache && all > (double)m->cache && stored > all / 8;
@@ -202,14 +205,15 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         }
     } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
         cls->variant = FC_LL_TILES;
+        if (should_stream(m, k, n, lanes, true)) cls->variant |= FC_LL_STREAM;
         cls->teams = (uint8_t)across;
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)move_by(n->stride[(size_t)a * axes + across]);
-    } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes)) {
+    } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
-    if (should_ask_ahead(m, k, n)) cls->variant |= FC_LL_AHEAD;
+    if (should_ask_ahead(m, k, n, cls->variant & FC_LL_TILES)) cls->variant |= FC_LL_AHEAD;
     if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k);
     return FUSEC_OK;
 }

@@ -33,10 +33,10 @@ static const char *elements_before(fc_ll *f, uint32_t access, const char *from, 
                      fc_ll_bin(f, "sub", to, from));
 }
 
-/* Whether the other stores are aligned where the first one is; NULL when there is no other. */
+/* Whether the streamed stores from `first` on are aligned; NULL when there are none. */
 static const char *all_aligned(fc_ll *f, size_t first, const char *from) {
     const char *any = NULL;
-    for (size_t i = first + 1; i < f->k->stores.len; i++) {
+    for (size_t i = first; i < f->k->stores.len; i++) {
         const fc_store *s = &f->k->stores.at[i];
         if (!streams(f, s)) continue;
         const char *rest = beyond(f, s->access, fc_ll_address(f, s->access, from));
@@ -52,6 +52,16 @@ static void stream(fc_ll *f, const char *from, const char *to, unsigned unroll, 
     f->streaming = false;
 }
 
+static void stream_if(fc_ll *f, const char *aligned, const char *from, const char *to,
+                      unsigned unroll, fc_ll_body body, void *user) {
+    fc_ll_if yes;
+    fc_ll_if_begin(f, &yes, aligned);
+    stream(f, from, to, unroll, body, user);
+    fc_ll_if_else(f, &yes);
+    fc_ll_vectors(f, from, to, unroll, body, user);
+    fc_ll_if_end(f, &yes);
+}
+
 void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                   void *user) {
     size_t first = 0;
@@ -62,7 +72,7 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
         return;
     }
     const char *before = elements_before(f, f->k->stores.at[first].access, from, to);
-    fc_ll_if head, aligned;
+    fc_ll_if head;
     fc_ll_if_begin(f, &head, fc_ll_ins(f, "icmp ne i64 %s, 0", before));
     fc_ll_set_mask(f, before);
     f->x = from;
@@ -71,16 +81,21 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
     fc_ll_if_else(f, &head);
     fc_ll_if_end(f, &head);
     from = fc_ll_bin(f, "add", from, before);
-    const char *all = all_aligned(f, first, from);
+    const char *all = all_aligned(f, first + 1, from);
     if (!all) {
         stream(f, from, to, unroll, body, user);
         return;
     }
-    fc_ll_if_begin(f, &aligned, all);
-    stream(f, from, to, unroll, body, user);
-    fc_ll_if_else(f, &aligned);
-    fc_ll_vectors(f, from, to, unroll, body, user);
-    fc_ll_if_end(f, &aligned);
+    stream_if(f, all, from, to, unroll, body, user);
+}
+
+void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                 void *user) {
+    const char *all = f->cls->variant & FC_LL_STREAM ? all_aligned(f, 0, from) : NULL;
+    if (all)
+        stream_if(f, all, from, to, unroll, body, user);
+    else
+        fc_ll_vectors(f, from, to, unroll, body, user);
 }
 
 /* Streamed stores are ordered by nothing but a fence: the thread that is told that this part is

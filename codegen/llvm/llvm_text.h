@@ -31,8 +31,14 @@ enum {
 };
 enum { FC_LL_KEPT = 8192 };
 
-/* How far: not at all; a fixed distance; the next row, if rows are short enough. */
-typedef enum fc_ll_ahead { FC_LL_NOT_AHEAD, FC_LL_SOON, FC_LL_NEXT_ROW } fc_ll_ahead;
+/* How far: not at all; a fixed distance; the next row, if rows are short enough; the next band of
+ * tiles. */
+typedef enum fc_ll_ahead {
+    FC_LL_NOT_AHEAD,
+    FC_LL_SOON,
+    FC_LL_NEXT_ROW,
+    FC_LL_NEXT_BAND
+} fc_ll_ahead;
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
@@ -266,6 +272,10 @@ void fc_ll_bring(fc_ll *f, const char *at);
  */
 void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                   void *user);
+/* The same for ranges that begin at whole lines, if the rows of all results do: nothing is masked
+ * to get there. */
+void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
+                 void *user);
 void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */
 
 /* ---- a function
@@ -300,6 +310,7 @@ const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
 const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* ptr */
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
+void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes); /* brings lines near, soon */
 void fc_ll_store_stored(fc_ll *f, uint32_t access, const char *element, const char *mask,
                         const char *value);
 /* Stack arrays of `count` values; spill and fill move W values at element `at`. Masks do not
@@ -407,9 +418,10 @@ enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two 
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
 /* Moves a tile of V by V between an access, from element `element` on (V rows or fewer, `last` is
  * the number of the last one, the lane axis apart; `n` elements of each), and a stack array whose
- * rows are `step` elements apart: rows become columns. Out: all V rows are there. */
+ * rows are `step` elements apart: rows become columns. Out: all V rows are there. A class that asks
+ * ahead asks for what lies `ahead` elements further. */
 void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, const char *last,
-                     const char *n, const char *array, unsigned step);
+                     const char *n, const char *array, unsigned step, const char *ahead);
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);

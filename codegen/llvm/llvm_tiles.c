@@ -6,7 +6,8 @@
  * bands of V rows. For each access that lies across (fc_ll_is_tiled), V vectors are loaded as they
  * lie in memory, one for each lane, transposed in registers and put into a stack array; then the
  * rows of the band are computed as those of any map, and read it from there.
- * (No result of a map lies across: the innermost axis is that of the results.)
+ * (No result of a map lies across: the innermost axis is that of the results.) A class that asks
+ * ahead asks for the next band's memory while it does one.
  *
  * At the edges a lane beyond the last column loads the last column, and rows beyond the last one
  * are masked off: nothing outside the array is touched. */
@@ -79,6 +80,8 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
     for (unsigned i = 0; i < f->V; i++) {
         const char *at =
             out ? at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step") : memory_row(f, i);
+        if (!out && f->cls->variant & FC_LL_AHEAD)
+            fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at), f->V * bytes);
         v[i] = out ? fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes)
                    : fc_ll_ins(f,
                                "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s "
@@ -98,20 +101,21 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
     fc_ll_line(f, "ret void");
     fc_ll_aside_end(f, fc_ll_fmt(f,
                                  "void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "
-                                 "%%tile, i64 %%step)",
+                                 "%%tile, i64 %%step, i64 %%ahead)",
                                  name));
 }
 
 void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const char *last,
-                     const char *n, const char *array, unsigned step) {
+                     const char *n, const char *array, unsigned step, const char *ahead) {
     const fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, 1);
     const char *name = fc_ll_fmt(f, "%s.%s.%s", f->name, out ? "out" : "in", type);
     if (!strstr(f->helpers.data, fc_ll_fmt(f, "void @%s(", name))) define_move(f, name, t, out);
     const char *stride = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis),
                                    fc_ll_fmt(f, "%u", fc_dtypes[t].bytes));
-    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u)", name,
-               fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes);
+    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u, i64 %s)", name,
+               fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes,
+               fc_ll_bin(f, "mul", ahead, fc_ll_fmt(f, "%u", fc_dtypes[t].bytes)));
 }
 
 /* The tile whose first column is at x. */
@@ -123,7 +127,7 @@ static void fill_tile(fc_ll *f, const tiles *t, uint32_t a, const char *x) {
                                fc_ll_bin(f, "sub", x, t->x0));
     fc_ll_move_tile(f, a, false, fc_ll_bin(f, "add", f->base[a], from),
                     fc_ll_bin(f, "sub", beyond, "1"), fc_ll_bin(f, "sub", t->y1, t->y0), to,
-                    FC_LL_TILE);
+                    FC_LL_TILE, fc_ll_fmt(f, "%u", f->V));
 }
 
 static void fill_tiles(fc_ll *f, tiles *t) {
@@ -149,10 +153,12 @@ static void row(fc_ll *f, tiles *t, const char *y) {
     f->tile_row =
         fc_ll_bin(f, "sub", fc_ll_bin(f, "mul", number, fc_ll_fmt(f, "%d", FC_LL_TILE)), t->x0);
     t->idx[t->across] = y;
+    if (f->cls->variant & FC_LL_AHEAD) f->ahead = FC_LL_NEXT_BAND;
     fc_ll_set_base(f, t->idx, f->lane_axis);
     fc_ll_forget(f);
     fc_ll_emit_rows(f, f->point_needed);
-    fc_ll_vectors(f, t->x0, t->x1, 1, points, NULL);
+    fc_ll_lines(f, t->x0, t->x1, 1, points, NULL);
+    f->ahead = FC_LL_NOT_AHEAD;
 }
 
 static void band(fc_ll *f, tiles *t) {
@@ -209,5 +215,6 @@ void fc_ll_tiles(fc_ll *f) {
     fc_ll_for_end(f, &bands, V);
     fc_ll_for_end(f, &units, "1");
     f->tile = NULL;
+    fc_ll_end_stream(f);
     fc_ll_end(f, "");
 }
