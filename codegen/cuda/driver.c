@@ -405,32 +405,8 @@ fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_
     CALL("cuMemPoolSetAttribute", pool_set(pool, RELEASE_THRESHOLD, &bytes));
 }
 
-fusec_status fc_cuda_host_alloc(fc_cuda *c, size_t bytes, void **out, fc_error *e) {
-    *out = NULL;
-    CALL("cuMemAllocHost", host_alloc(out, bytes ? bytes : 1));
-}
-
-void fc_cuda_host_free(fc_cuda *c, void *p) {
-    if (p) DROP("cuMemFreeHost", host_free(p));
-}
-
 fusec_status fc_cuda_mem_info(fc_cuda *c, size_t *free_bytes, size_t *total, fc_error *e) {
     CALL("cuMemGetInfo", mem_info(free_bytes, total));
-}
-
-fusec_status fc_cuda_h2d(fc_cuda *c, fc_cu_ptr to, const void *from, size_t bytes, fc_error *e) {
-    if (bytes == 0) return FUSEC_OK;
-    CALL("cuMemcpyHtoD", copy_h2d(to, from, bytes));
-}
-
-fusec_status fc_cuda_d2h(fc_cuda *c, void *to, fc_cu_ptr from, size_t bytes, fc_error *e) {
-    if (bytes == 0) return FUSEC_OK;
-    CALL("cuMemcpyDtoH", copy_d2h(to, from, bytes));
-}
-
-fusec_status fc_cuda_d2d(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes, fc_error *e) {
-    if (bytes == 0) return FUSEC_OK;
-    CALL("cuMemcpyDtoD", copy_d2d(to, from, bytes));
 }
 
 fusec_status fc_cuda_h2d_async(fc_cuda *c, fc_cu_ptr to, const void *from, size_t bytes,
@@ -445,27 +421,10 @@ fusec_status fc_cuda_d2h_async(fc_cuda *c, void *to, fc_cu_ptr from, size_t byte
     CALL("cuMemcpyDtoHAsync", copy_d2h_async(to, from, bytes, s));
 }
 
-fusec_status fc_cuda_d2d_async(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes,
-                               fc_cu_stream s, fc_error *e) {
-    if (bytes == 0) return FUSEC_OK;
-    CALL("cuMemcpyDtoDAsync", copy_d2d_async(to, from, bytes, s));
-}
-
-fusec_status fc_cuda_memset(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_error *e) {
-    if (n == 0) return FUSEC_OK;
-    CALL("cuMemsetD8", memset8(p, value, n));
-}
-
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e) {
     if (n == 0) return FUSEC_OK;
     CALL("cuMemsetD8Async", memset8_async(p, value, n, s));
-}
-
-fusec_status fc_cuda_memset32_async(fc_cuda *c, fc_cu_ptr p, uint32_t value, size_t words,
-                                    fc_cu_stream s, fc_error *e) {
-    if (words == 0) return FUSEC_OK;
-    CALL("cuMemsetD32Async", memset32_async(p, value, words, s));
 }
 
 bool fc_cuda_pointer(fc_cuda *c, const void *p, int *ordinal) {
@@ -497,10 +456,6 @@ void fc_cuda_stream_destroy(fc_cuda *c, fc_cu_stream s) {
 
 fusec_status fc_cuda_stream_sync(fc_cuda *c, fc_cu_stream s, fc_error *e) {
     CALL("cuStreamSynchronize", stream_sync(s));
-}
-
-fusec_status fc_cuda_stream_wait(fc_cuda *c, fc_cu_stream s, fc_cu_event ev, fc_error *e) {
-    CALL("cuStreamWaitEvent", stream_wait(s, ev, 0));
 }
 
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e) {

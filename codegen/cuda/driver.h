@@ -55,7 +55,6 @@ typedef struct fc_cu_kernel_node {
     X(int, primary_release, "cuDevicePrimaryCtxRelease_v2", (fc_cu_device d), 1)                   \
     X(int, ctx_push, "cuCtxPushCurrent_v2", (fc_cu_context c), 1)                                  \
     X(int, ctx_pop, "cuCtxPopCurrent_v2", (fc_cu_context *c), 1)                                   \
-    X(int, ctx_set, "cuCtxSetCurrent", (fc_cu_context c), 1)                                       \
     X(int, ctx_get, "cuCtxGetCurrent", (fc_cu_context *c), 1)                                      \
     X(int, ctx_sync, "cuCtxSynchronize", (void), 1)                                                \
     X(int, module_load, "cuModuleLoadData", (fc_cu_module *m, const void *image), 1)               \
@@ -73,22 +72,13 @@ typedef struct fc_cu_kernel_node {
     X(int, mem_free_async, "cuMemFreeAsync", (fc_cu_ptr p, fc_cu_stream s), 0)                     \
     X(int, device_pool, "cuDeviceGetDefaultMemPool", (fc_cu_pool *p, fc_cu_device d), 0)           \
     X(int, pool_set, "cuMemPoolSetAttribute", (fc_cu_pool p, int attribute, void *value), 0)       \
-    X(int, host_alloc, "cuMemAllocHost_v2", (void **p, size_t bytes), 1)                           \
-    X(int, host_free, "cuMemFreeHost", (void *p), 1)                                               \
-    X(int, copy_h2d, "cuMemcpyHtoD_v2", (fc_cu_ptr to, const void *from, size_t bytes), 1)         \
-    X(int, copy_d2h, "cuMemcpyDtoH_v2", (void *to, fc_cu_ptr from, size_t bytes), 1)               \
-    X(int, copy_d2d, "cuMemcpyDtoD_v2", (fc_cu_ptr to, fc_cu_ptr from, size_t bytes), 1)           \
     X(int, copy_h2d_async, "cuMemcpyHtoDAsync_v2", (fc_cu_ptr to, const void *from, size_t bytes, fc_cu_stream s), 1) \
     X(int, copy_d2h_async, "cuMemcpyDtoHAsync_v2", (void *to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
     X(int, copy_d2d_async, "cuMemcpyDtoDAsync_v2", (fc_cu_ptr to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
-    X(int, memset8, "cuMemsetD8_v2", (fc_cu_ptr p, unsigned char value, size_t n), 1)              \
     X(int, memset8_async, "cuMemsetD8Async", (fc_cu_ptr p, unsigned char value, size_t n, fc_cu_stream s), 1) \
-    X(int, memset32_async, "cuMemsetD32Async", (fc_cu_ptr p, unsigned value, size_t n, fc_cu_stream s), 1) \
     X(int, stream_create, "cuStreamCreate", (fc_cu_stream *s, unsigned flags), 1)                  \
     X(int, stream_destroy, "cuStreamDestroy_v2", (fc_cu_stream s), 1)                              \
     X(int, stream_sync, "cuStreamSynchronize", (fc_cu_stream s), 1)                                \
-    X(int, stream_query, "cuStreamQuery", (fc_cu_stream s), 1)                                     \
-    X(int, stream_wait, "cuStreamWaitEvent", (fc_cu_stream s, fc_cu_event ev, unsigned flags), 1)  \
     X(int, event_create, "cuEventCreate", (fc_cu_event *ev, unsigned flags), 1)                    \
     X(int, event_destroy, "cuEventDestroy_v2", (fc_cu_event ev), 1)                                \
     X(int, event_record, "cuEventRecord", (fc_cu_event ev, fc_cu_stream s), 1)                     \
@@ -221,24 +211,14 @@ fusec_status fc_cuda_alloc_async(fc_cuda *c, size_t bytes, fc_cu_stream s, fc_cu
 void fc_cuda_free_async(fc_cuda *c, fc_cu_ptr p, fc_cu_stream s);
 /* How many freed bytes the async allocator keeps instead of giving them back at each sync. */
 fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_error *e);
-fusec_status fc_cuda_host_alloc(fc_cuda *c, size_t bytes, void **out, fc_error *e); /* pinned */
-void fc_cuda_host_free(fc_cuda *c, void *p);
 fusec_status fc_cuda_mem_info(fc_cuda *c, size_t *free_bytes, size_t *total, fc_error *e);
 
-fusec_status fc_cuda_h2d(fc_cuda *c, fc_cu_ptr to, const void *from, size_t bytes, fc_error *e);
-fusec_status fc_cuda_d2h(fc_cuda *c, void *to, fc_cu_ptr from, size_t bytes, fc_error *e);
-fusec_status fc_cuda_d2d(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes, fc_error *e);
 fusec_status fc_cuda_h2d_async(fc_cuda *c, fc_cu_ptr to, const void *from, size_t bytes,
                                fc_cu_stream s, fc_error *e);
 fusec_status fc_cuda_d2h_async(fc_cuda *c, void *to, fc_cu_ptr from, size_t bytes, fc_cu_stream s,
                                fc_error *e);
-fusec_status fc_cuda_d2d_async(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes,
-                               fc_cu_stream s, fc_error *e);
-fusec_status fc_cuda_memset(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_error *e);
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e);
-fusec_status fc_cuda_memset32_async(fc_cuda *c, fc_cu_ptr p, uint32_t value, size_t words,
-                                    fc_cu_stream s, fc_error *e);
 
 /* True when `p` is memory that kernels of a device can read (device or managed memory); `ordinal`
  * gets the device, -1 for managed memory without one. Plain host memory gives false and is no
@@ -250,7 +230,6 @@ bool fc_cuda_pointer(fc_cuda *c, const void *p, int *ordinal);
 fusec_status fc_cuda_stream_create(fc_cuda *c, fc_cu_stream *out, fc_error *e); /* non-blocking */
 void fc_cuda_stream_destroy(fc_cuda *c, fc_cu_stream s);
 fusec_status fc_cuda_stream_sync(fc_cuda *c, fc_cu_stream s, fc_error *e);
-fusec_status fc_cuda_stream_wait(fc_cuda *c, fc_cu_stream s, fc_cu_event ev, fc_error *e);
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e);
 void fc_cuda_event_destroy(fc_cuda *c, fc_cu_event ev);
 fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc_error *e);
