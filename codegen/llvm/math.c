@@ -24,69 +24,62 @@ fc_rewrite fc_math_rewrite(const fc_machine *m) {
  * pairs, and f64 over 10^7 inputs (docs/accuracy.md). */
 typedef struct function {
     fc_op op;
-    fc_math_fn1 *f32, *f64;
+    fc_math_fn1 *f32, *f64;     /* of one operand */
+    fc_math_fn2 *f32_2, *f64_2; /* of two */
 } function;
 
-typedef struct function2 {
-    fc_op op;
-    fc_math_fn2 *f32, *f64;
-} function2;
-
-static const function2 functions2[] = {
-    {FC_OP_pow, fc_math_pow_f32, fc_math_pow_f64},       /* 0.51, 0.78 */
-    {FC_OP_atan2, fc_math_atan2_f32, fc_math_atan2_f64}, /* 1.43, 1.95 */
-    {FC_OP_hypot, fc_math_hypot_f32, fc_math_hypot_f64}, /* 0.50, 1.18 */
-};
-
+#define ONE(row)                                                                                   \
+    { FC_OP_##row, fc_math_##row##_f32, fc_math_##row##_f64, NULL, NULL }
+#define SAME(row)                                                                                  \
+    { FC_OP_##row, fc_math_##row, fc_math_##row, NULL, NULL } /* one for both dtypes */
+#define TWO(row)                                                                                   \
+    { FC_OP_##row, NULL, NULL, fc_math_##row##_f32, fc_math_##row##_f64 }
 static const function functions[] = {
-    {FC_OP_exp, fc_math_exp_f32, fc_math_exp_f64},       /* 1.62, 1.01 */
-    {FC_OP_exp2, fc_math_exp2_f32, fc_math_exp2_f64},    /* 0.88, 0.87 */
-    {FC_OP_expm1, fc_math_expm1_f32, fc_math_expm1_f64}, /* 0.51, 1.33 */
-    {FC_OP_log, fc_math_log_f32, fc_math_log_f64},       /* 0.86, 0.79 */
-    {FC_OP_log2, fc_math_log2_f32, fc_math_log2_f64},    /* 0.52, 0.75 */
-    {FC_OP_log10, fc_math_log10_f32, fc_math_log10_f64}, /* 0.52, 0.68 */
-    {FC_OP_log1p, fc_math_log1p_f32, fc_math_log1p_f64}, /* 0.52, 0.79 */
-    {FC_OP_cbrt, fc_math_cbrt_f32, fc_math_cbrt_f64},    /* 0.51, 0.74 */
-    {FC_OP_sin, fc_math_sin_f32, fc_math_sin_f64},       /* 1.67, 0.78 */
-    {FC_OP_cos, fc_math_cos_f32, fc_math_cos_f64},       /* 1.81, 0.79 */
-    {FC_OP_tan, fc_math_tan_f32, fc_math_tan_f64},       /* 3.70, 2.17 */
-    {FC_OP_asin, fc_math_asin_f32, fc_math_asin_f64},    /* 2.03, 2.08 */
-    {FC_OP_acos, fc_math_acos_f32, fc_math_acos_f64},    /* 1.14, 1.16 */
-    {FC_OP_atan, fc_math_atan_f32, fc_math_atan_f64},    /* 1.39, 1.76 */
-    {FC_OP_sinh, fc_math_sinh_f32, fc_math_sinh_f64},    /* 0.51, 1.46 */
-    {FC_OP_cosh, fc_math_cosh_f32, fc_math_cosh_f64},    /* 0.50, 1.54 */
-    {FC_OP_tanh, fc_math_tanh_f32, fc_math_tanh_f64},    /* 1.34, 1.32 */
-    {FC_OP_asinh, fc_math_asinh_f32, fc_math_asinh_f64}, /* 0.52, 1.80 */
-    {FC_OP_acosh, fc_math_acosh_f32, fc_math_acosh_f64}, /* 0.52, 1.97 */
-    {FC_OP_atanh, fc_math_atanh_f32, fc_math_atanh_f64}, /* 0.51, 1.96 */
-    {FC_OP_erf, fc_math_erf_f32, fc_math_erf_f64},       /* 1.04, 1.67 */
-    {FC_OP_erfc, fc_math_erfc_f32, fc_math_erfc_f64},    /* 0.51, 4.87 */
+    ONE(exp),   /* 1.62, 1.01 */
+    ONE(exp2),  /* 0.88, 0.87 */
+    ONE(expm1), /* 0.51, 1.33 */
+    ONE(log),   /* 0.86, 0.79 */
+    ONE(log2),  /* 0.52, 0.75 */
+    ONE(log10), /* 0.52, 0.68 */
+    ONE(log1p), /* 0.52, 0.79 */
+    ONE(cbrt),  /* 0.51, 0.74 */
+    SAME(sin),  /* 1.67, 0.78 */
+    SAME(cos),  /* 1.81, 0.79 */
+    SAME(tan),  /* 3.70, 2.17 */
+    SAME(asin), /* 2.03, 2.08 */
+    SAME(acos), /* 1.14, 1.16 */
+    ONE(atan),  /* 1.39, 1.76 */
+    ONE(sinh),  /* 0.51, 1.46 */
+    ONE(cosh),  /* 0.50, 1.54 */
+    ONE(tanh),  /* 1.34, 1.32 */
+    ONE(asinh), /* 0.52, 1.80 */
+    ONE(acosh), /* 0.52, 1.97 */
+    ONE(atanh), /* 0.51, 1.96 */
+    ONE(erf),   /* 1.04, 1.67 */
+    ONE(erfc),  /* 0.51, 4.87 */
+    TWO(pow),   /* 0.51, 0.78 */
+    TWO(atan2), /* 1.43, 1.95 */
+    TWO(hypot), /* 0.50, 1.18 */
 };
+
+static const function *find(fc_op op, fusec_dtype t) {
+    if (t != FUSEC_F32 && t != FUSEC_F64) return NULL;
+    for (size_t k = 0; k < FC_COUNT(functions); k++)
+        if (functions[k].op == op) return &functions[k];
+    return NULL;
+}
 
 bool fc_math_has(fc_op op, fusec_dtype t) {
-    if (t != FUSEC_F32 && t != FUSEC_F64) return false;
-    for (size_t k = 0; k < FC_COUNT(functions2); k++)
-        if (functions2[k].op == op) return true;
-    for (size_t k = 0; k < FC_COUNT(functions); k++)
-        if (functions[k].op == op) return true;
-    return false;
+    return find(op, t) != NULL;
 }
 
 fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]) {
     const fusec_dtype t = fc_val_dtype(s, v[0]);
-    if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL) || (t != FUSEC_F32 && t != FUSEC_F64))
-        return FC_NOVAL;
-    for (size_t k = 0; k < FC_COUNT(functions2); k++) {
-        if (functions2[k].op != op) continue;
-        fc_math_fn2 *fn = t == FUSEC_F32 ? functions2[k].f32 : functions2[k].f64;
-        return fn(s, LEAF(v[0]), LEAF(v[1]));
-    }
-    for (size_t k = 0; k < FC_COUNT(functions); k++) {
-        if (functions[k].op != op) continue;
-        fc_math_fn1 *fn = t == FUSEC_F32 ? functions[k].f32 : functions[k].f64;
-        return fn(s, LEAF(v[0]));
-    }
-    return FC_NOVAL;
+    if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL)) return FC_NOVAL; /* most instructions */
+    const function *f = find(op, t);
+    if (!f) return FC_NOVAL;
+    if (f->f32_2) return (t == FUSEC_F32 ? f->f32_2 : f->f64_2)(s, LEAF(v[0]), LEAF(v[1]));
+    return (t == FUSEC_F32 ? f->f32 : f->f64)(s, LEAF(v[0]));
 }
 
 fc_val fc_math_poly(fc_code *s, const fc_x *z, const double *c, size_t n) {

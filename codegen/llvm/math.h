@@ -84,10 +84,9 @@ fc_math_fn1 fc_math_asinh_f32, fc_math_acosh_f32, fc_math_atanh_f32, fc_math_cbr
 fc_math_fn1 fc_math_sinh_f64, fc_math_cosh_f64;
 fc_math_fn1 fc_math_asinh_f64, fc_math_acosh_f64, fc_math_atanh_f64, fc_math_cbrt_f64;
 fc_math_fn2 fc_math_pow_f32, fc_math_hypot_f32, fc_math_pow_f64, fc_math_hypot_f64;
-fc_math_fn1 fc_math_sin_f32, fc_math_cos_f32, fc_math_tan_f32;
-fc_math_fn1 fc_math_sin_f64, fc_math_cos_f64, fc_math_tan_f64;
-fc_math_fn1 fc_math_asin_f32, fc_math_acos_f32, fc_math_atan_f32;
-fc_math_fn1 fc_math_asin_f64, fc_math_acos_f64, fc_math_atan_f64;
+fc_math_fn1 fc_math_atan_f32, fc_math_atan_f64;
+/* One formula for both dtypes. */
+fc_math_fn1 fc_math_sin, fc_math_cos, fc_math_tan, fc_math_asin, fc_math_acos;
 fc_math_fn2 fc_math_atan2_f32, fc_math_atan2_f64;
 fc_math_fn1 fc_math_erf_f32, fc_math_erfc_f32, fc_math_erf_f64, fc_math_erfc_f64;
 

@@ -35,7 +35,7 @@ static sine_arc arc_of(fc_code *s, const fc_x *x) {
     return (sine_arc){.far = far->v, .t = t->v, .tail = BUILD(MUL(MUL(t, z), p))};
 }
 
-static fc_val arc_sine(fc_code *s, const fc_x *x) {
+fc_val fc_math_asin(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = fc_val_dtype(s, x->v);
     const double *parts = quarter(TYPE);
     const sine_arc w = arc_of(s, x);
@@ -45,7 +45,7 @@ static fc_val arc_sine(fc_code *s, const fc_x *x) {
     return BUILD(COPYSIGN(WHERE(LEAF(w.far), far, ADD(t, tail)), x));
 }
 
-static fc_val arc_cosine(fc_code *s, const fc_x *x) {
+fc_val fc_math_acos(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = fc_val_dtype(s, x->v);
     const sine_arc w = arc_of(s, x);
     const fc_x *p = LET(ADD(LEAF(w.t), LEAF(w.tail)));
@@ -53,19 +53,6 @@ static fc_val arc_cosine(fc_code *s, const fc_x *x) {
     const fc_x *near = LEAF(from_quarter(s, LET(COPYSIGN(p, x))));
     const fc_x *far = LET(WHERE(LT(x, N(0)), LEAF(from_half(s, twice)), twice));
     return BUILD(WHERE(LEAF(w.far), far, near));
-}
-
-fc_val fc_math_asin_f32(fc_code *s, const fc_x *x) {
-    return arc_sine(s, x);
-}
-fc_val fc_math_acos_f32(fc_code *s, const fc_x *x) {
-    return arc_cosine(s, x);
-}
-fc_val fc_math_asin_f64(fc_code *s, const fc_x *x) {
-    return arc_sine(s, x);
-}
-fc_val fc_math_acos_f64(fc_code *s, const fc_x *x) {
-    return arc_cosine(s, x);
 }
 
 static fc_val atan_poly(fc_code *s, const fc_x *t) {

@@ -88,7 +88,7 @@ static fc_val with_sign(fc_code *s, const fc_x *v, const fc_x *flip) {
     return BUILD(BITCAST(BIT_XOR(BITCAST(v, TYPE), BIT_AND(flip, top)), t));
 }
 
-static fc_val sine(fc_code *s, const fc_x *x) {
+fc_val fc_math_sin(fc_code *s, const fc_x *x) {
     const fusec_dtype t = fc_val_dtype(s, x->v), TYPE = fc_x_unsigned(t);
     const angle a = reduce(s, x);
     const fc_x *n = LEAF(a.n);
@@ -97,7 +97,7 @@ static fc_val sine(fc_code *s, const fc_x *x) {
     return BUILD(ROW2(far_sin, x, LEAF(with_sign(s, v, flip))));
 }
 
-static fc_val cosine(fc_code *s, const fc_x *x) {
+fc_val fc_math_cos(fc_code *s, const fc_x *x) {
     const fusec_dtype t = fc_val_dtype(s, x->v), TYPE = fc_x_unsigned(t);
     const angle a = reduce(s, x);
     const fc_x *n = LEAF(a.n);
@@ -106,7 +106,7 @@ static fc_val cosine(fc_code *s, const fc_x *x) {
     return BUILD(ROW2(far_cos, x, LEAF(with_sign(s, v, flip))));
 }
 
-static fc_val tangent(fc_code *s, const fc_x *x) {
+fc_val fc_math_tan(fc_code *s, const fc_x *x) {
     const fusec_dtype t = fc_val_dtype(s, x->v), TYPE = fc_x_unsigned(t);
     const angle a = reduce(s, x);
     const fc_x *n = LEAF(a.n), *odd = LEAF(is_odd(s, n));
@@ -116,23 +116,4 @@ static fc_val tangent(fc_code *s, const fc_x *x) {
     const fc_x *flip = LET(BIT_XOR(turn, BITCAST(x, TYPE)));
     const fc_x *v = LET(DIV(above, below));
     return BUILD(ROW2(far_tan, x, LEAF(with_sign(s, v, flip))));
-}
-
-fc_val fc_math_sin_f32(fc_code *s, const fc_x *x) {
-    return sine(s, x);
-}
-fc_val fc_math_cos_f32(fc_code *s, const fc_x *x) {
-    return cosine(s, x);
-}
-fc_val fc_math_tan_f32(fc_code *s, const fc_x *x) {
-    return tangent(s, x);
-}
-fc_val fc_math_sin_f64(fc_code *s, const fc_x *x) {
-    return sine(s, x);
-}
-fc_val fc_math_cos_f64(fc_code *s, const fc_x *x) {
-    return cosine(s, x);
-}
-fc_val fc_math_tan_f64(fc_code *s, const fc_x *x) {
-    return tangent(s, x);
 }
