@@ -11,46 +11,13 @@
 #include "runtime/bind.h"
 #include "runtime/program.h"
 #include "tests/support/gb.h"
+#include "tests/support/program_fixture.h"
 #include "tests/support/test.h"
-
-typedef struct fixture {
-    fc_context *ctx;
-    fc_device *device;
-    fc_graph g;
-    fc_error e;
-} fixture;
-
-static bool open_fixture(fixture *f, const char *device) {
-    fc_config c;
-    memset(f, 0, sizeof *f);
-    fc_config_init(&c);
-    c.cache_dir = "";
-    if (fc_context_new(&c, &f->ctx, &f->e)) return false;
-    if (fc_context_device(f->ctx, device, &f->device, NULL, &f->e)) {
-        fc_context_free(f->ctx);
-        return false;
-    }
-    fc_graph_init(&f->g, &fc_libc_alloc, NULL);
-    return true;
-}
-
-static void close_fixture(fixture *f, fc_program *p) {
-    fc_program_free(p);
-    fc_graph_free(&f->g);
-    fc_context_free(f->ctx);
-}
-
-static fc_program *compile(fixture *f) {
-    fc_program *p = NULL;
-    fc_program_options o = {.device = f->device};
-    FC_EXPECT_OK(fc_program_new(f->ctx, &f->g, &o, &p, &f->e), &f->e);
-    return p;
-}
 
 static const char *const host_devices[] = {"interp", "cpu"};
 #define EACH_HOST_DEVICE(f)                                                                        \
     for (size_t dev_ = 0; dev_ < FC_COUNT(host_devices); dev_++)                                   \
-        if (open_fixture(&(f), host_devices[dev_]))
+        if (fc_fixture_open(&(f), host_devices[dev_]))
 
 /* y = x*a + 1 in one kernel, z = sum of y behind it in another, a a scalar. */
 static void build_two(fc_graph *g) {
@@ -92,27 +59,27 @@ static int ready_count(const fc_program *p) {
 }
 
 FC_TEST(calls, a_ready_call_takes_new_pointers_scalars_and_sizes) {
-    fixture f;
+    fc_fixture f;
     EACH_HOST_DEVICE(f) {
         static float x[2][600], y[2][600];
         build_two(&f.g);
-        fc_program *p = compile(&f);
+        fc_program *p = fc_fixture_compile(&f);
         FC_EXPECT_EQ_I64(ready_count(p), 0);
         for (int i = 0; i < 12 * 15 + 7; i++) /* more sizes than there are places */
             check_two(p, (float)(i % 5), 32 * (i % 12), x[i % 2], y[i / 2 % 2], &f.e);
         FC_EXPECT_GE_I64(ready_count(p), FC_READY_PLACES - 1);
         for (int i = 0; i < 10; i++) check_two(p, 2, 500, x[i % 2] + i, y[i / 2 % 2] + 2 * i, &f.e);
-        close_fixture(&f, p);
+        fc_fixture_close(&f, p);
     }
 }
 
 FC_TEST(calls, what_is_wrong_is_told_after_calls_that_were_right) {
-    fixture f;
+    fc_fixture f;
     EACH_HOST_DEVICE(f) {
         static float x[100], y[100];
         float a = 1, z;
         build_two(&f.g);
-        fc_program *p = compile(&f);
+        fc_program *p = fc_fixture_compile(&f);
         for (int i = 0; i < 3; i++) check_two(p, 3, 100, x, y, &f.e);
         fc_error e = {0};
         FC_EXPECT_EQ_I64(call_two(p, x, &a, 100, x + 40, &z, &e), FUSEC_INVALID); /* overlap */
@@ -135,7 +102,7 @@ FC_TEST(calls, what_is_wrong_is_told_after_calls_that_were_right) {
         e.code = FUSEC_OK;
         FC_EXPECT_EQ_I64(fc_program_run(p, NULL, 1, in, 0, NULL, 2, out, &e), FUSEC_ARGUMENT_COUNT);
         for (int i = 0; i < 3; i++) check_two(p, 3, 100, x, y, &f.e);
-        close_fixture(&f, p);
+        fc_fixture_close(&f, p);
     }
 }
 
@@ -161,12 +128,12 @@ static void *call_often(void *user) {
 }
 
 FC_TEST(calls, threads_share_a_program) {
-    fixture f;
+    fc_fixture f;
     EACH_HOST_DEVICE(f) {
         caller c[6] = {{0}};
         pthread_t t[6];
         build_two(&f.g);
-        fc_program *p = compile(&f);
+        fc_program *p = fc_fixture_compile(&f);
         for (int i = 0; i < 6; i++) {
             c[i] = (caller){.p = p, .number = i};
             FC_ASSERT_TRUE(!pthread_create(&t[i], NULL, call_often, &c[i]));
@@ -175,7 +142,7 @@ FC_TEST(calls, threads_share_a_program) {
             pthread_join(t[i], NULL);
             FC_EXPECT_OK(c[i].e.code, &c[i].e);
         }
-        close_fixture(&f, p);
+        fc_fixture_close(&f, p);
     }
 }
 
@@ -422,8 +389,8 @@ static fusec_status emit_class(const fc_machine *m, const fc_kernel *k, const fc
 }
 
 FC_TEST(calls, code_that_spills_is_lowered_again_smaller) {
-    fixture f;
-    if (!open_fixture(&f, "cpu")) FC_SKIP("there is no LLVM");
+    fc_fixture f;
+    if (!fc_fixture_open(&f, "cpu")) FC_SKIP("there is no LLVM");
     static float x[64], y[64];
     shrinks = 0;
     spilling_ops = *f.device->ops;
@@ -435,7 +402,7 @@ FC_TEST(calls, code_that_spills_is_lowered_again_smaller) {
     f.device->target = &shrinking_target;
     fc_node in = gbin(&f.g, "x", FUSEC_F32, 1, gbd(&f.g, "n"), 0, 0);
     fc_build_output(&f.g, "y", gb2(&f.g, FC_OP_add, in, in));
-    fc_program *p = compile(&f);
+    fc_program *p = fc_fixture_compile(&f);
     int64_t n = 64;
     fc_tensor ti = f32s(x, 1, &n), to = f32s(y, 1, &n);
     for (int i = 0; i < 64; i++) x[i] = (float)i;
@@ -448,5 +415,5 @@ FC_TEST(calls, code_that_spills_is_lowered_again_smaller) {
     FC_EXPECT_TRUE(r.compiled);
     FC_EXPECT_EQ_U64(r.facts.registers, 255);
     FC_EXPECT_EQ_U64(r.facts.spill_bytes, 0);
-    close_fixture(&f, p);
+    fc_fixture_close(&f, p);
 }
