@@ -229,9 +229,11 @@ class Numexpr(Numpy):
         text = row["programs"].get("ne")
         if not text:
             raise NotHere("not written")
+        scope = {}
         for number in ("0.044715", "0.7978845608028654", "2.5", "0.5"):  # f64 constants would widen all of it
-            text = text.replace(number, f"c{number.replace('.', '_')}")
-        scope = {f"c{n.replace('.', '_')}": self.np.float32(n) for n in ("0.044715", "0.7978845608028654", "2.5", "0.5")}
+            name = f"c{number.replace('.', '_')}"
+            text = text.replace(number, name)
+            scope[name] = self.np.float32(number)
         ne, names = self.ne, [k for k, *_ in row["inputs"]]
 
         def f(*args):
