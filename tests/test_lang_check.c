@@ -7,52 +7,11 @@
  * Files named gallery_* are the examples of the language description. */
 #include "tests/support/test.h"
 
+#include "tests/support/lang_files.h"
 #include "tests/support/langbox.h"
 
-#include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define PROGRAMS FUSEC_SOURCE_DIR "/tests/lang/programs"
-#define ERRORS   FUSEC_SOURCE_DIR "/tests/lang/errors"
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static char *read_file(const char *dir, const char *name) {
-    char path[1000];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    if (f && fread(text, 1, (1 << 16) - 1, f) == 0) *text = '\0';
-    if (f) fclose(f);
-    return text;
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void each_file(const char *dir, const char *ext, void (*fn)(const char *name, char *text)) {
-    char *names[400];
-    size_t count = 0;
-    DIR *d = opendir(dir);
-    FC_ASSERT_TRUE(d != NULL);
-    for (struct dirent *e; (e = readdir(d)) != NULL && count < FC_COUNT(names);) {
-        size_t n = strlen(e->d_name), m = strlen(ext);
-        if (n > m && strcmp(e->d_name + n - m, ext) == 0) names[count++] = strdup(e->d_name);
-    }
-    closedir(d);
-    qsort(names, count, sizeof names[0], by_name);
-    for (size_t i = 0; i < count; i++) {
-        char *text = read_file(dir, names[i]);
-        FC_TRACE("%s", names[i]);
-        fn(names[i], text);
-        FC_UNTRACE();
-        free(text);
-        free(names[i]);
-    }
-}
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -91,7 +50,8 @@ static void read_case(char *text, message_file *m) {
     }
 }
 
-static void message_case(const char *name, char *text) {
+static void message_case(const char *dir, const char *name, const char *text, size_t len) {
+    (void)len;
     char *cut = strdup(text);
     message_file m;
     read_case(cut, &m);
@@ -99,7 +59,7 @@ static void message_case(const char *name, char *text) {
     langbox b = langbox_command(m.command, m.files, m.nfiles, m.inputs, m.ninputs);
     if (fc_test_blessing()) {
         char path[1000];
-        snprintf(path, sizeof path, "%s/%s", ERRORS, name);
+        snprintf(path, sizeof path, "%s/%s", dir, name);
         FILE *f = fopen(path, "wb");
         FC_ASSERT_TRUE(f != NULL);
         fprintf(f, "%.*s%s", (int)m.head, text, b.text);
@@ -112,7 +72,7 @@ static void message_case(const char *name, char *text) {
 }
 
 FC_TEST(lang_check, messages) {
-    each_file(ERRORS, ".txt", message_case);
+    each_lang_file(LANG_ERRORS, ".txt", message_case);
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
@@ -152,8 +112,9 @@ static const struct {
 
 static size_t programs_seen;
 
-static void program_case(const char *name, char *text) {
-    langbox b = langbox_program(name, text, strlen(text), NULL);
+static void program_case(const char *dir, const char *name, const char *text, size_t len) {
+    (void)dir;
+    langbox b = langbox_program(name, text, len, NULL);
     for (size_t i = 0; i < FC_COUNT(programs); i++) {
         if (strcmp(programs[i].file, name) != 0) continue;
         programs_seen++;
@@ -173,7 +134,7 @@ static void program_case(const char *name, char *text) {
 
 FC_TEST(lang_check, programs) {
     programs_seen = 0;
-    each_file(PROGRAMS, ".fuse", program_case);
+    each_lang_file(LANG_PROGRAMS, ".fuse", program_case);
     FC_EXPECT_EQ_I64((int64_t)programs_seen, (int64_t)FC_COUNT(programs));
 }
 
@@ -457,32 +418,18 @@ FC_TEST(lang_check, several_results) {
 
 /* ---- text and graph -------------------------------------------------------------------------- */
 
-/* What is printed reads back, and prints the same again. */
-static void round_trip(const langbox *first) {
-    if (first->status != FUSEC_OK) return;
-    langbox b = langbox_program("printed.fuse", first->printed, strlen(first->printed), NULL);
-    FC_EXPECT_STREQ(b.text, "");
-    FC_EXPECT_STREQ(b.printed, first->printed);
-    if (b.status == FUSEC_OK) {
-        langbox c = langbox_program("printed.fuse", b.printed, strlen(b.printed), NULL);
-        FC_EXPECT_EQ_U64(c.hash, b.hash);
-        FC_EXPECT_STREQ(c.graph, b.graph);
-        langbox_free(&c);
-    }
-    langbox_free(&b);
-}
-
-static void round_trip_file(const char *name, char *text) {
+static void round_trip_file(const char *dir, const char *name, const char *text, size_t len) {
+    (void)dir;
     bool snippet = strstr(name, ".txt") != NULL;
-    langbox b = snippet ? langbox_snippet(text, "x: f32[4, 6]")
-                        : langbox_program(name, text, strlen(text), NULL);
-    round_trip(&b);
+    langbox b =
+        snippet ? langbox_snippet(text, "x: f32[4, 6]") : langbox_program(name, text, len, NULL);
+    langbox_round_trip(&b);
     langbox_free(&b);
 }
 
 FC_TEST(lang_print, programs) {
-    each_file(PROGRAMS, ".fuse", round_trip_file);
-    each_file(PROGRAMS "/snippets", ".txt", round_trip_file);
+    each_lang_file(LANG_PROGRAMS, ".fuse", round_trip_file);
+    each_lang_file(LANG_PROGRAMS "/snippets", ".txt", round_trip_file);
 }
 
 static void prints(const char *text, const char *inputs, const char *wanted) {
@@ -491,7 +438,7 @@ static void prints(const char *text, const char *inputs, const char *wanted) {
     FC_TRACE("%s", text);
     FC_EXPECT_STREQ(b.text, "");
     FC_EXPECT_STREQ(b.printed, wanted);
-    round_trip(&b);
+    langbox_round_trip(&b);
     FC_UNTRACE();
     langbox_free(&b);
 }
@@ -537,296 +484,6 @@ FC_TEST(lang_print, sizes) {
     langbox b = langbox_program("p.fuse", text, sizeof text - 1, NULL);
     FC_EXPECT_STREQ(b.text, "");
     FC_EXPECT_CONTAINS(b.printed, "f32[(n + m)//2 + m*n, k]");
-    round_trip(&b);
+    langbox_round_trip(&b);
     langbox_free(&b);
-}
-
-/* ---- limits ---------------------------------------------------------------------------------- */
-
-static char *long_sum(unsigned terms) {
-    char *text = calloc(terms + 2, 24), *p = text;
-    p += sprintf(p, "sin(x)");
-    for (unsigned i = 0; i < terms; i++) p += sprintf(p, " + %u*x", i + 3);
-    return text;
-}
-
-FC_TEST(lang_check, node_limit) {
-    char *small = long_sum(1000), *large = long_sum(40000);
-    langbox b = langbox_snippet(small, "x: f32[4]");
-    FC_EXPECT_STREQ(b.text, "");
-    langbox_free(&b);
-    b = langbox_snippet(large, "x: f32[4]");
-    FC_EXPECT_STATUS(b.status, FUSEC_LIMIT, NULL);
-    FC_EXPECT_CONTAINS(b.text, "the graph has more than 65536 nodes [limit]");
-    FC_EXPECT_EQ_I64(b.errors, 1);
-    langbox_free(&b);
-    free(small);
-    free(large);
-}
-
-FC_TEST(lang_check, rank_limit) {
-    char text[400];
-    for (int n = 31; n <= 33; n++) {
-        char *p = text + sprintf(text, "x[");
-        for (int i = 0; i < n; i++) p += sprintf(p, "%sNone", i ? ", " : "");
-        sprintf(p, "]");
-        langbox b = langbox_snippet(text, "x: f32");
-        FC_EXPECT_STATUS(b.status, n <= 32 ? FUSEC_OK : FUSEC_LIMIT, NULL);
-        langbox_free(&b);
-    }
-}
-
-FC_TEST(lang_check, input_limit) {
-    for (int n = 255; n <= 257; n++) {
-        fc_str s;
-        fc_str_init(&s, &fc_libc_alloc);
-        fc_str_add(&s, "def f(");
-        for (int i = 0; i < n; i++) fc_str_printf(&s, "%sx%d: f32", i ? ", " : "", i);
-        fc_str_add(&s, ") -> f32 = x0\n");
-        langbox b = langbox_program("p.fuse", s.data, s.len, NULL);
-        FC_EXPECT_STATUS(b.status, n <= 256 ? FUSEC_OK : FUSEC_LIMIT, NULL);
-        langbox_free(&b);
-        fc_str_free(&s);
-    }
-}
-
-/* ---- hostile texts --------------------------------------------------------------------------- */
-
-static uint32_t next_random(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33);
-}
-
-/* Whatever the text, the checker ends, and says something exactly if it fails. */
-static bool holds(const char *text, size_t len, bool snippet) {
-    langbox b;
-    if (snippet) {
-        char *copy = calloc(1, len + 1);
-        memcpy(copy, text, len);
-        b = langbox_snippet(copy, "x: f32[4, 6], y: i32[6], n=3");
-        free(copy);
-    } else {
-        b = langbox_program("p.fuse", text, len, NULL);
-    }
-    bool good = b.status == FUSEC_OK;
-    round_trip(&b);
-    if (b.errors == 0 && !good) FC_FAIL("no message for:\n%.*s", (int)len, text);
-    langbox_free(&b);
-    return good;
-}
-
-static void truncations(const char *name, char *text) {
-    (void)name;
-    for (size_t n = strlen(text); n > 0; n -= n > 3 ? 3 : n) {
-        holds(text, n, false);
-        holds(text + n, strlen(text) - n, false);
-    }
-}
-
-FC_TEST(lang_check_hostile, truncations) {
-    each_file(PROGRAMS, ".fuse", truncations);
-}
-
-/* Words exchanged for others: most of these parse, and few are right. */
-static void mutations(const char *name, char *text) {
-    static const char *const words[] = {"x",      "y",         "n",
-                                        "m",      "d",         "0",
-                                        "1",      "-1",        "2.5",
-                                        "f32",    "T",         "i64",
-                                        "sum",    "max",       "exp",
-                                        "where",  "None",      "...",
-                                        ":",      "axis=0",    "+",
-                                        "-",      "*",         "/",
-                                        "//",     "**",        "<",
-                                        "and",    "?",         ",",
-                                        "(",      ")",         "[",
-                                        "]",      "x.T",       "[1:]",
-                                        "f(x)",   "transpose", "9999999999999",
-                                        "==",     "true",      "not",
-                                        "1e400",  "squeeze",   "size",
-                                        "arange", "reshape"};
-    size_t len = strlen(text);
-    char *out = calloc(2, len + 500);
-    uint64_t seed = fc_hash_bytes(name, strlen(name));
-    for (int round = 0; round < 120; round++) {
-        size_t n = 0;
-        unsigned every = 12 + next_random(&seed) % 60;
-        for (size_t i = 0; i < len;) {
-            size_t w = 1;
-            if (fc_is_word(text[i]))
-                while (fc_is_word(text[i + w])) w++;
-            if (text[i] != '\n' && text[i] != ' ' && next_random(&seed) % every == 0) {
-                const char *new = words[next_random(&seed) % FC_COUNT(words)];
-                if (n + strlen(new) + len - i < 2 * len + 400)
-                    n += (size_t)sprintf(out + n, "%s", new);
-            } else {
-                memcpy(out + n, text + i, w);
-                n += w;
-            }
-            i += w;
-        }
-        holds(out, n, false);
-    }
-    free(out);
-}
-
-FC_TEST(lang_check_hostile, mutations) {
-    each_file(PROGRAMS, ".fuse", mutations);
-}
-
-/* Expressions that parse, made of everything there is. */
-static size_t random_expr(uint64_t *seed, char *out, size_t room, int depth) {
-    static const char *const leaves[] = {
-        "x",      "y",      "n",     "0",     "1",
-        "-3",     "2.5",    "true",  "pi",    "x.T",
-        "[1, 2]", "(x, y)", "\"s\"", "1e300", "18446744073709551615"};
-    static const char *const infix[] = {"+", "-", "*", "/",  "//", "%",   "**", "<", "==",
-                                        "&", "|", "^", "<<", ">>", "and", "or", "@"};
-    static const char *const calls[] = {
-        "sin",  "sum",     "max",     "where",     "clip",   "maximum",   "f16",
-        "bool", "reshape", "zeros",   "arange",    "size",   "flip",      "squeeze",
-        "eye",  "full",    "bitcast", "logsumexp", "argmin", "transpose", "broadcast",
-        "fma",  "mean",    "grad",    "foo",       "np.abs", "u8"};
-    static const char *const subs[] = {"0",  "1:", "::-1", "None", "...",      "-1",
-                                       ":2", "n",  "::0",  "9",    "k in 0..n"};
-    if (room < 200) return 0;
-    uint32_t r = next_random(seed) % 10;
-    size_t n = 0;
-    if (depth <= 0 || r < 2)
-        return (size_t)sprintf(out, "%s", leaves[next_random(seed) % FC_COUNT(leaves)]);
-    out[n++] = '(';
-    if (r < 5) {
-        n += random_expr(seed, out + n, room / 3, depth - 1);
-        n += (size_t)sprintf(out + n, " %s ", infix[next_random(seed) % FC_COUNT(infix)]);
-        n += random_expr(seed, out + n, room / 3, depth - 1);
-    } else if (r < 8) {
-        n += (size_t)sprintf(out + n, "%s(", calls[next_random(seed) % FC_COUNT(calls)]);
-        uint32_t args = 1 + next_random(seed) % 3;
-        for (uint32_t i = 0; i < args; i++) {
-            n += (size_t)sprintf(out + n, "%s", i ? ", " : "");
-            n += random_expr(seed, out + n, room / 5, depth - 1);
-        }
-        if (next_random(seed) % 3 == 0)
-            n += (size_t)sprintf(out + n, ", axis=%d", (int)(next_random(seed) % 4) - 2);
-        if (next_random(seed) % 5 == 0) n += (size_t)sprintf(out + n, ", dtype=i8");
-        if (next_random(seed) % 5 == 0) n += (size_t)sprintf(out + n, ", keepdims=true");
-        n += (size_t)sprintf(out + n, ")");
-    } else if (r < 9) {
-        n += random_expr(seed, out + n, room / 3, depth - 1);
-        n += (size_t)sprintf(out + n, "[%s, %s]", subs[next_random(seed) % FC_COUNT(subs)],
-                             subs[next_random(seed) % FC_COUNT(subs)]);
-    } else {
-        n += random_expr(seed, out + n, room / 4, depth - 1);
-        n += (size_t)sprintf(out + n, " ? ");
-        n += random_expr(seed, out + n, room / 4, depth - 1);
-        n += (size_t)sprintf(out + n, " : ");
-        n += random_expr(seed, out + n, room / 4, depth - 1);
-    }
-    out[n++] = ')';
-    out[n] = '\0';
-    return n;
-}
-
-FC_TEST(lang_check_hostile, random_expressions) {
-    uint64_t seed = 11;
-    unsigned good = 0;
-    static char text[100100];
-    for (int round = 0; round < 4000; round++) {
-        size_t n = random_expr(&seed, text, 100000, 1 + round % 5);
-        n += (size_t)sprintf(text + n, ", x, y, n"); /* every input is used */
-        good += holds(text, n, true);
-    }
-    FC_EXPECT_TRUE(good > 100);
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-typedef struct failing {
-    long left; /* allocations that still succeed */
-} failing;
-
-static void *failing_alloc(void *user, void *p, size_t size) {
-    failing *f = user;
-    if (size > 0 && f->left-- <= 0) return NULL;
-    return fc_libc_alloc.fn(fc_libc_alloc.user, p, size);
-}
-
-/* Every allocation fails once; the checker says so and frees everything. */
-FC_TEST(lang_check_hostile, out_of_memory) {
-    static const char text[] =
-        "const S = 3\ndef g(a, k = S) -> (u: f32[n], v: f32[n]) {\n    return a[1:], a[:-1]\n}\n"
-        "def h(x: T[..., m]) -> T[...] = sum(x, axis=m)\n"
-        "export def f(x: f32[n], y: f32[n, n]) -> f32[n - 1] {\n"
-        "    u, v = h(y) * 2 > 0 ? (x, x) : (x, x)\n"
-        "    return (x[1:] + x[:-1]) * h(y)[:n - 1] + np.abs(x) + reshape(y, [-1]) + nope\n}\n"
-        "export def e(x: f32[n], y: f32[n, n]) -> f32[n - 1] =\n"
-        "    (x[1:] + x[:-1]) * h(y)[:n - 1] / (1/3 + S) + where(n > 3, 2, 1.5)\n";
-    fc_source src;
-    fc_ast ast;
-    fc_diags ds;
-    fc_diags_init(&ds, &fc_libc_alloc);
-    FC_ASSERT_OK(fc_source_init(&src, &fc_libc_alloc, "p", text, sizeof text - 1, NULL), NULL);
-    FC_ASSERT_OK(fc_parse_program(&src, &ds, &ast), NULL);
-    for (int def = 0; def < 2; def++) {
-        fusec_status last = FUSEC_OUT_OF_MEMORY;
-        for (long n = 0; n < 3000; n++) {
-            failing state = {n};
-            const fc_alloc alloc = {failing_alloc, &state};
-            fc_diags found;
-            fc_graph g;
-            fc_lang_program out;
-            fc_str printed;
-            fc_lang_request rq = {
-                .program = &ast, .def = def ? "e" : "f", .default_float = FUSEC_F32};
-            fc_diags_init(&found, &alloc);
-            fc_graph_init(&g, &alloc, NULL);
-            fc_str_init(&printed, &alloc);
-            last = fc_lang_compile(&rq, &g, &out, &found);
-            FC_EXPECT_TRUE(last == FUSEC_OK || found.errors > 0 || found.oom);
-            if (last == FUSEC_OK) fc_lang_print_graph(&g, "f", &printed);
-            bool done = state.left > 0;
-            fc_str_free(&printed);
-            fc_lang_program_free(&out);
-            fc_graph_free(&g);
-            fc_diags_free(&found);
-            if (done) break;
-        }
-        if (def) FC_EXPECT_STATUS(last, FUSEC_OK, NULL);
-    }
-    fc_ast_free(&ast);
-    fc_diags_free(&ds);
-    fc_source_free(&src);
-}
-
-/* ---- stack ----------------------------------------------------------------------------------- */
-
-static void *deep_program(void *unused) {
-    fc_str s;
-    fc_str_init(&s, &fc_libc_alloc);
-    for (int i = 0; i < 250; i++)
-        fc_str_printf(&s, "def f%d(x) = sqrt(f%d(-(x + 1))[1:]) * 2\n", i, i + 1);
-    fc_str_add(&s, "def f250(x) = x\ndef g(x: f32[n]) -> f32[n - 250] = f0(x)\n");
-    langbox b = langbox_program("p.fuse", s.data, s.len, "g");
-    FC_EXPECT_STREQ(b.text, "");
-    langbox_free(&b);
-    fc_str_clear(&s);
-    for (int i = 0; i < 250; i++) fc_str_add(&s, "-(");
-    fc_str_add(&s, "x");
-    for (int i = 0; i < 250; i++) fc_str_add(&s, ")");
-    b = langbox_snippet(s.data, "x: f32[4]");
-    FC_EXPECT_TRUE(b.status == FUSEC_OK || b.status == FUSEC_LIMIT);
-    langbox_free(&b);
-    fc_str_free(&s);
-    return unused;
-}
-
-FC_TEST(lang_check, small_stack) {
-    size_t stack = (FC_SANITIZED ? 1024 : 256) * 1024; /* instrumented frames are larger */
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, stack);
-    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, deep_program, NULL), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
 }

@@ -9,141 +9,16 @@
  * Files named gallery_* are the examples of the language description. */
 #include "tests/support/test.h"
 
-#include "frontend/lang/fmt.h"
+#include "tests/support/lang_files.h"
+#include "tests/support/parsebox.h"
+
 #include "frontend/lang/suggest.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROGRAMS FUSEC_SOURCE_DIR "/tests/lang/programs"
-#define ERRORS   FUSEC_SOURCE_DIR "/tests/lang/errors"
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static char *read_file(const char *dir, const char *name, size_t *len) {
-    char path[1000];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "rb");
-    char *text = calloc(1, 1 << 16);
-    *len = f && text ? fread(text, 1, (1 << 16) - 1, f) : 0;
-    if (f) fclose(f);
-    return text;
-}
-
-typedef void (*file_fn)(const char *dir, const char *name, const char *text, size_t len);
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Calls `fn` for each file of a folder that ends in `ext`, in the order of their names. */
-static void each_file(const char *dir, const char *ext, file_fn fn) {
-    char *names[400];
-    size_t count = 0;
-    DIR *d = opendir(dir);
-    FC_ASSERT_TRUE(d != NULL);
-    for (struct dirent *e; (e = readdir(d)) != NULL && count < FC_COUNT(names);) {
-        size_t n = strlen(e->d_name), m = strlen(ext);
-        if (n > m && strcmp(e->d_name + n - m, ext) == 0) names[count++] = strdup(e->d_name);
-    }
-    closedir(d);
-    FC_EXPECT_TRUE(count > 0);
-    qsort(names, count, sizeof names[0], by_name);
-    for (size_t i = 0; i < count; i++) {
-        size_t len;
-        char *text = read_file(dir, names[i], &len);
-        FC_TRACE("%s", names[i]);
-        fn(dir, names[i], text, len);
-        FC_UNTRACE();
-        free(text);
-        free(names[i]);
-    }
-}
-
 /* ---- one parse ------------------------------------------------------------------------------- */
-
-typedef struct parsed {
-    fusec_status status;
-    uint32_t errors, shown;
-    fc_str dump, text, json;
-} parsed;
-
-static parsed parse_text(const char *name, const char *text, size_t len, bool snippet) {
-    parsed r = {0};
-    fc_source src;
-    fc_ast ast;
-    fc_diags ds;
-    fc_error e = {0};
-    fc_str_init(&r.dump, &fc_libc_alloc);
-    fc_str_init(&r.text, &fc_libc_alloc);
-    fc_str_init(&r.json, &fc_libc_alloc);
-    fc_diags_init(&ds, &fc_libc_alloc);
-    r.status = fc_source_init(&src, &fc_libc_alloc, name, text, len, &e);
-    if (r.status == FUSEC_OK) {
-        r.status = (snippet ? fc_parse_snippet : fc_parse_program)(&src, &ds, &ast);
-        if (r.status == FUSEC_OK) fc_ast_dump(&ast, &r.dump);
-        fc_ast_free(&ast);
-    } else {
-        fc_diag_from(&ds, &e);
-    }
-    fc_diags_text(&ds, false, &r.text);
-    fc_diags_json(&ds, &r.json);
-    r.errors = ds.errors;
-    r.shown = ds.len;
-    fc_diags_free(&ds);
-    fc_source_free(&src);
-    return r;
-}
-
-static void parsed_free(parsed *r) {
-    fc_str_free(&r->dump);
-    fc_str_free(&r->text);
-    fc_str_free(&r->json);
-}
-
-/* Formats; NULL if the text has mistakes. The caller frees. */
-static char *format_text(const char *text, size_t len, bool snippet) {
-    fc_source src;
-    fc_diags ds;
-    fc_str out;
-    char *result = NULL;
-    if (fc_source_init(&src, &fc_libc_alloc, "p.fuse", text, len, NULL) != FUSEC_OK) return NULL;
-    fc_diags_init(&ds, &fc_libc_alloc);
-    fc_str_init(&out, &fc_libc_alloc);
-    if (fc_format(&src, snippet, &ds, &out) == FUSEC_OK) result = strdup(out.data);
-    fc_str_free(&out);
-    fc_diags_free(&ds);
-    fc_source_free(&src);
-    return result;
-}
-
-/* What must hold for every text, good or bad. Returns whether it was good. */
-static bool holds(const char *text, size_t len, bool snippet) {
-    parsed r = parse_text("p.fuse", text, len, snippet);
-    bool good = r.status == FUSEC_OK;
-    FC_EXPECT_EQ_I64(good, r.errors == 0);
-    FC_EXPECT_TRUE(r.shown <= FC_DIAG_LIMIT);
-    if (good && !memchr(text, '\0', len)) {
-        char *once = format_text(text, len, snippet);
-        char *twice = once ? format_text(once, strlen(once), snippet) : NULL;
-        FC_EXPECT_TRUE(once && twice);
-        if (once && twice) {
-            parsed again = parse_text("p.fuse", once, strlen(once), snippet);
-            FC_EXPECT_STREQ(once, twice);
-            FC_EXPECT_STREQ(r.dump.data, again.dump.data);
-            if (strcmp(once, twice) != 0 || strcmp(r.dump.data, again.dump.data) != 0)
-                FC_FAIL("the text was:\n%.*s", (int)len, text);
-            parsed_free(&again);
-        }
-        free(once);
-        free(twice);
-    }
-    parsed_free(&r);
-    return good;
-}
 
 static const char *dump_of(const char *snippet) {
     static char buffer[4000];
@@ -181,16 +56,16 @@ static void formats_to_itself(const char *dir, const char *name, const char *tex
 }
 
 FC_TEST(lang_parse, programs) {
-    each_file(PROGRAMS, ".fuse", parses);
+    each_lang_file(LANG_PROGRAMS, ".fuse", parses);
 }
 FC_TEST(lang_parse, snippets) {
-    each_file(PROGRAMS "/snippets", ".txt", parses);
+    each_lang_file(LANG_PROGRAMS "/snippets", ".txt", parses);
 }
 FC_TEST(lang_fmt, programs_stay) {
-    each_file(PROGRAMS, ".fuse", formats_to_itself);
+    each_lang_file(LANG_PROGRAMS, ".fuse", formats_to_itself);
 }
 FC_TEST(lang_fmt, snippets_stay) {
-    each_file(PROGRAMS "/snippets", ".txt", formats_to_itself);
+    each_lang_file(LANG_PROGRAMS "/snippets", ".txt", formats_to_itself);
 }
 
 FC_TEST(lang_parse, precedence) {
@@ -421,7 +296,7 @@ static void message_case(const char *dir, const char *name, const char *text, si
     } else {
         FC_EXPECT_STREQ(r.text.data, wanted);
     }
-    holds(program, strlen(program), snippet);
+    parse_holds(program, strlen(program), snippet);
     parsed_free(&r);
     free(command);
     free(program);
@@ -429,7 +304,7 @@ static void message_case(const char *dir, const char *name, const char *text, si
 }
 
 FC_TEST(lang_diag, messages) {
-    each_file(ERRORS, ".txt", message_case);
+    each_lang_file(LANG_ERRORS, ".txt", message_case);
 }
 
 FC_TEST(lang_diag, parts) {
@@ -582,243 +457,4 @@ FC_TEST(lang_fmt, rules) {
     got = format_text(" \n ", 3, false);
     FC_EXPECT_STREQ(got, "");
     free(got);
-}
-
-/* ---- limits ---------------------------------------------------------------------------------- */
-
-static char *repeat(const char *a, size_t n, const char *middle, const char *b) {
-    fc_str s;
-    fc_str_init(&s, &fc_libc_alloc);
-    for (size_t i = 0; i < n; i++) fc_str_add(&s, a);
-    fc_str_add(&s, middle);
-    for (size_t i = 0; i < n; i++) fc_str_add(&s, b);
-    char *text = strdup(s.data);
-    fc_str_free(&s);
-    return text;
-}
-
-static void nesting(const char *a, const char *middle, const char *b, int limit) {
-    for (int n = limit - 1; n <= limit + 1; n++) {
-        char *text = repeat(a, (size_t)n, middle, b);
-        parsed r = parse_text("<expr>", text, strlen(text), true);
-        FC_TRACE("%s %d", a, n);
-        FC_EXPECT_EQ_I64(r.status, n <= limit ? FUSEC_OK : FUSEC_LIMIT);
-        FC_EXPECT_EQ_I64(r.errors, n > limit);
-        holds(text, strlen(text), true);
-        FC_UNTRACE();
-        parsed_free(&r);
-        free(text);
-    }
-}
-
-static void all_nesting(void) {
-    nesting("(", "x", ")", 256);
-    nesting("[", "x", "]", 256);
-    nesting("f(", "x", ")", 256);
-    nesting("x[", "1", "]", 256);
-    nesting("-", "x", "", 256);
-    nesting("not ", "x", "", 256);
-    nesting("x**", "x", "", 256);
-    nesting("x ? y : ", "x", "", 256);
-    nesting("x ? ", "x", " : y", 256);
-    nesting("for k in 0..n { ", "x = y", " }", 256);
-    nesting("-(f([", "x", "]))", 64);
-}
-
-static void *all_nesting_thread(void *unused) {
-    (void)unused;
-    all_nesting();
-    return NULL;
-}
-
-FC_TEST(lang_limits, nesting_in_a_small_stack) {
-    size_t stack = (FC_SANITIZED ? 512 : 64) * 1024; /* instrumented frames are larger */
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, stack);
-    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, all_nesting_thread, NULL), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
-}
-
-FC_TEST(lang_limits, names_and_numbers) {
-    for (size_t n = 254; n <= 256; n++) {
-        char *name = repeat("a", n, "", ""), *numeral = repeat("1", n - 191, "", "");
-        parsed r = parse_text("<expr>", name, strlen(name), true);
-        FC_EXPECT_EQ_I64(r.status, n <= 255 ? FUSEC_OK : FUSEC_LIMIT);
-        parsed_free(&r);
-        r = parse_text("<expr>", numeral, strlen(numeral), true);
-        FC_EXPECT_EQ_I64(r.status, n - 191 <= 64 ? FUSEC_OK : FUSEC_LIMIT);
-        parsed_free(&r);
-        free(name);
-        free(numeral);
-    }
-}
-
-FC_TEST(lang_limits, source) {
-    const size_t limit = 1 << 20;
-    char *text = malloc(limit + 1);
-    FC_ASSERT_TRUE(text != NULL);
-    for (size_t i = 0; i <= limit; i++) text[i] = i % 2 ? '+' : 'x';
-    for (size_t n = limit - 1; n <= limit + 1; n++) {
-        if (n == limit) text[n - 1] = ' '; /* not to end in an operator */
-        parsed r = parse_text("<expr>", text, n, true);
-        FC_EXPECT_EQ_I64(r.status, n <= limit ? FUSEC_OK : FUSEC_LIMIT);
-        if (n > limit)
-            FC_EXPECT_STREQ(r.text.data,
-                            "fusec: error: <expr> has 1048577 bytes; a program may have"
-                            " at most 1048576 [limit]\n");
-        parsed_free(&r);
-    }
-    free(text);
-}
-
-/* Long texts of one kind: the time must not grow with the square of the length. */
-FC_TEST(lang_limits, long_and_wrong) {
-    static const char *const parts[] = {"((",  "))",   "[[[))",       "{",    "}", "x ",
-                                        "x,",  "1.",   "\n",          "a=b;", "?", ":",
-                                        "if ", "\"\n", "def f(x)=x;", "#\n",  "."};
-    for (size_t i = 0; i < FC_COUNT(parts); i++) {
-        size_t count = 200000 / strlen(parts[i]);
-        char *text = repeat(parts[i], count, "", "");
-        FC_TRACE("%s", parts[i]);
-        holds(text, strlen(text), false);
-        holds(text, strlen(text), true);
-        FC_UNTRACE();
-        free(text);
-    }
-}
-
-/* ---- hostile texts --------------------------------------------------------------------------- */
-
-static uint32_t next_random(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33);
-}
-
-static void truncations(const char *dir, const char *name, const char *text, size_t len) {
-    (void)dir, (void)name;
-    for (size_t n = 0; n <= len; n++) {
-        holds(text, n, false);
-        holds(text + n, len - n, false);
-    }
-}
-
-FC_TEST(lang_hostile, truncations) {
-    each_file(PROGRAMS, ".fuse", truncations);
-}
-
-/* Programs with white space put in, words taken out and characters replaced. Many stay correct. */
-static void mutations(const char *dir, const char *name, const char *text, size_t len) {
-    static const char spice[] = "  \n\t;#()[]{},:?=-+*/.0x\"@!<&|^~_";
-    static unsigned good;
-    uint64_t seed = fc_hash_bytes(name, strlen(name));
-    (void)dir;
-    for (int round = 0; round < 300; round++) {
-        char copy[4096];
-        size_t n = 0;
-        uint32_t rate = 10 + next_random(&seed) % 400;
-        bool only_space = round % 2 == 0;
-        for (size_t i = 0; i < len && n + 3 < sizeof copy; i++) {
-            bool here = next_random(&seed) % rate == 0;
-            uint32_t pick = next_random(&seed) % (only_space ? 4 : (uint32_t)sizeof spice - 1);
-            if (here && only_space && !fc_is_word(text[i])) copy[n++] = spice[pick];
-            if (here && !only_space && round % 4 == 1) continue;
-            copy[n++] = here && !only_space ? spice[pick] : text[i];
-        }
-        good += holds(copy, n, false);
-    }
-    FC_EXPECT_TRUE(good > 0);
-}
-
-FC_TEST(lang_hostile, mutations) {
-    each_file(PROGRAMS, ".fuse", mutations);
-}
-
-FC_TEST(lang_hostile, random_bytes) {
-    uint64_t seed = 1;
-    for (int round = 0; round < 2000; round++) {
-        char text[400];
-        size_t len = next_random(&seed) % sizeof text;
-        uint32_t range = round % 2 ? 256 : 128;
-        for (size_t i = 0; i < len; i++) {
-            text[i] = (char)(next_random(&seed) % range);
-            if (range == 128 && (unsigned char)text[i] < 32) text[i] = '\n';
-        }
-        holds(text, len, round % 3 == 0);
-    }
-}
-
-/* Tokens in any order: gets further into the parser than bytes do. */
-FC_TEST(lang_hostile, random_tokens) {
-    static const char *const words[] = {
-        "x",     "y",    "1",   "2.5", "0x1",  "\"s\"",  "(",    ")",     "(",      ")",   "[",
-        "]",     "[",    "]",   "{",   "}",    ",",      ",",    ":",     ":",      "?",   "=",
-        "->",    ".",    "..",  "...", "_",    "+",      "-",    "*",     "/",      "//",  "**",
-        "@",     "<",    "==",  "&",   "<<",   "&&",     "!",    "and",   "not",    "for", "in",
-        "while", "if",   "or",  "def", "None", "return", "\n",   ";",     "else",   "f(",  "x[",
-        "k in ", "0..n", "x =", "y",   "y",    "x",      "#c\n", "const", "a, b = "};
-    uint64_t seed = 7;
-    unsigned good = 0;
-    for (int round = 0; round < 20000; round++) {
-        char text[600];
-        size_t len = 0, count = 1 + next_random(&seed) % (round % 2 ? 8 : 40);
-        for (size_t i = 0; i < count; i++) {
-            const char *w = words[next_random(&seed) % FC_COUNT(words)];
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", w,
-                                    next_random(&seed) % 3 ? " " : "");
-        }
-        good += holds(text, len, round % 4 != 0);
-    }
-    FC_EXPECT_TRUE(good > 100);
-}
-
-/* ---- out of memory --------------------------------------------------------------------------- */
-
-typedef struct budget {
-    long left;
-} budget;
-
-static void *limited(void *user, void *p, size_t size) {
-    budget *b = user;
-    if (size == 0) {
-        free(p);
-        return NULL;
-    }
-    if (b->left-- <= 0) return NULL;
-    return realloc(p, size);
-}
-
-static fusec_status format_limited(const char *text, long allocations) {
-    budget b = {allocations};
-    fc_alloc alloc = {limited, &b};
-    fc_source src;
-    fc_diags ds;
-    fc_str out;
-    fc_str_init(&out, &alloc);
-    fc_diags_init(&ds, &alloc);
-    fusec_status s = fc_source_init(&src, &alloc, "p.fuse", text, strlen(text), NULL);
-    if (s == FUSEC_OK) {
-        s = fc_format(&src, false, &ds, &out);
-        fc_diags_text(&ds, false, &out);
-    }
-    fc_str_free(&out);
-    fc_diags_free(&ds);
-    fc_source_free(&src);
-    return s;
-}
-
-FC_TEST(lang_hostile, out_of_memory) {
-    const char *good = "# d\n@fast(a)\nexport def f(x: f32[n, m] = 1) -> (a: f32, b: f32) {\n"
-                       "    y = 0 < x < 1 ? g(x, axis=1)[1:, None] : -x.T # c\n"
-                       "    for k in 0..3 { z = y }\n    return y, float32(x)\n}\n";
-    const char *bad = "def f(x) = x if y else z\ndef g(x) = (x\nconst = 3\n";
-    long n = 0;
-    while (format_limited(good, n) != FUSEC_OK && n < 10000) {
-        fusec_status s = format_limited(good, n++);
-        FC_EXPECT_EQ_I64(s, FUSEC_OUT_OF_MEMORY);
-    }
-    FC_EXPECT_TRUE(n > 5 && n < 10000);
-    for (n = 0; n < 100; n++) FC_EXPECT_NE_I64(format_limited(bad, n), FUSEC_OK);
 }

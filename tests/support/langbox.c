@@ -1,6 +1,8 @@
 /* langbox.c - see langbox.h. */
 #include "tests/support/langbox.h"
 
+#include "tests/support/test.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -301,4 +303,18 @@ void langbox_free(langbox *b) {
     free(b->printed);
     free(b->text);
     free(b->json);
+}
+
+void langbox_round_trip(const langbox *first) {
+    if (first->status != FUSEC_OK) return;
+    langbox b = langbox_program("printed.fuse", first->printed, strlen(first->printed), NULL);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_STREQ(b.printed, first->printed);
+    if (b.status == FUSEC_OK) {
+        langbox c = langbox_program("printed.fuse", b.printed, strlen(b.printed), NULL);
+        FC_EXPECT_EQ_U64(c.hash, b.hash);
+        FC_EXPECT_STREQ(c.graph, b.graph);
+        langbox_free(&c);
+    }
+    langbox_free(&b);
 }

@@ -40,6 +40,8 @@ langbox langbox_command(const char *command, const langbox_file *files, size_t n
 langbox langbox_snippet(const char *text, const char *inputs);
 /* Every typed definition of a program is checked, or just `def`. */
 langbox langbox_program(const char *name, const char *text, size_t len, const char *def);
+/* What is printed reads back, and prints the same again. */
+void langbox_round_trip(const langbox *b);
 void langbox_free(langbox *b);
 
 #endif
