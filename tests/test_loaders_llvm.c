@@ -14,6 +14,20 @@
 
 static const fc_alloc *const A = &fc_libc_alloc;
 
+/* Opens the LLVM of a path; NULL: the one that is found or that the environment names. */
+static fusec_status open_llvm(const char *path, fc_llvm **l, fc_error *e) {
+    const char *named = getenv("FUSEC_LIBLLVM_PATH");
+    char *kept = named ? strdup(named) : NULL;
+    if (path) setenv("FUSEC_LIBLLVM_PATH", path, 1);
+    fusec_status st = fc_llvm_open(A, l, e);
+    if (kept)
+        setenv("FUSEC_LIBLLVM_PATH", kept, 1);
+    else
+        unsetenv("FUSEC_LIBLLVM_PATH");
+    free(kept);
+    return st;
+}
+
 /* ---- LLVM: every version on this machine --------------------------------------------------- */
 
 /* Vector loop body, calls outside, a constant pool, a table of constants, a jump table, memset. */
@@ -179,9 +193,7 @@ static void check_version(void *arg) {
     fc_error e = {0};
     fc_str text;
     if (path && access(path, R_OK) != 0) FC_SKIP("%s is not there", path);
-    if (path) setenv("FUSEC_LIBLLVM_PATH", path, 1);
-    fusec_status st = fc_llvm_open(A, &l, &e);
-    unsetenv("FUSEC_LIBLLVM_PATH");
+    fusec_status st = open_llvm(path, &l, &e);
     if (!path && st == FUSEC_NO_LLVM) FC_SKIP("%s", e.message);
     FC_ASSERT_OK(st, &e);
     FC_EXPECT_GE_I64(l->major, 15);
@@ -223,17 +235,14 @@ FC_REGISTER(llvm_versions) {
 FC_TEST(llvm, too_old_or_absent) {
     fc_llvm *l = NULL;
     fc_error e = {0};
-    setenv("FUSEC_LIBLLVM_PATH", "/nowhere/libLLVM.so", 1);
-    FC_EXPECT_STATUS(fc_llvm_open(A, &l, &e), FUSEC_NO_LLVM, &e);
+    FC_EXPECT_STATUS(open_llvm("/nowhere/libLLVM.so", &l, &e), FUSEC_NO_LLVM, &e);
     FC_EXPECT_CONTAINS(e.message, "/nowhere/libLLVM.so");
     const char *old = "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1";
     if (access(old, R_OK) == 0) {
         fc_error e2 = {0};
-        setenv("FUSEC_LIBLLVM_PATH", old, 1);
-        FC_EXPECT_STATUS(fc_llvm_open(A, &l, &e2), FUSEC_NO_LLVM, &e2);
+        FC_EXPECT_STATUS(open_llvm(old, &l, &e2), FUSEC_NO_LLVM, &e2);
         FC_EXPECT_CONTAINS(e2.message, "older than 15");
     }
-    unsetenv("FUSEC_LIBLLVM_PATH");
 }
 
 /* ---- the object loader against damage ------------------------------------------------------ */
