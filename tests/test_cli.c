@@ -1,4 +1,5 @@
 /* test_cli.c - the command as a user meets it: what it prints where, its exit codes, its files. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -500,5 +501,36 @@ FC_TEST(cli, fault_report) {
     fc_source_free(c.sources.at[0]);
     fc_free(c.alloc, c.sources.at[0]);
     fc_vec_free(c.alloc, &c.sources);
+    shell_close(&sh);
+}
+
+/* ---- a terminal ------------------------------------------------------------------------------ */
+
+/* From the first second on a line says what takes long; it is erased, and with -q it is not there.
+ * The sum has 10^12 terms: it is ended. */
+FC_TEST(cli, progress) {
+    OPEN(sh);
+    for (int quiet = 0; quiet < 2; quiet++) {
+        if (!shell_run_on_terminal(&sh, 1500,
+                                   "exec '%s' %s --device interp -e 'sum(sin(x[:, None] * x))' "
+                                   "x=iota:f32:1000000",
+                                   FUSEC_COMMAND, quiet ? "-q" : ""))
+            break;
+        FC_EXPECT_EQ_I64(sh.code, 128 + SIGTERM);
+        if (quiet)
+            FC_EXPECT_TRUE(strstr(sh.err, "computing") == NULL);
+        else
+            FC_EXPECT_CONTAINS(sh.err, "\r\033[Kcomputing: 1 s");
+        FC_EXPECT_CONTAINS(sh.err, "\r\033[K"); /* an interrupted command erases the line */
+    }
+    EXPECT_RUN(sh, 0, "fusec -q -e x x=iota:f32:1000 -o a.npy");
+    if (shell_run_on_terminal(&sh, 20000,
+                              "(head -c 1000 a.npy; sleep 1.2; tail -c +1001 a.npy) |"
+                              "fusec --device interp -e 'sum(x)' x=-")) {
+        FC_EXPECT_EQ_I64(sh.code, 0);
+        FC_EXPECT_CONTAINS(sh.err, "\r\033[Kreading standard input: ");
+        FC_EXPECT_CONTAINS(sh.err, "\r\033[K");
+        FC_EXPECT_STREQ(sh.out, "499500.0\n");
+    }
     shell_close(&sh);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "frontend/cli/plan_view.h"
+#include "frontend/cli/progress.h"
 
 enum { LEAST_RUNS = 10, MOST_RUNS = 10000 };
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "frontend/cli/term.h"
+#include "frontend/cli/progress.h"
 #include "runtime/bind.h"
 
 /* ---- memory -------------------------------------------------------------------------------------

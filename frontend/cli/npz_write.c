@@ -136,6 +136,7 @@ fusec_status fc_npz_write(fc_outfile *out, const fc_npz_item *items, size_t coun
     if (count > MOST)
         return fc_fail(e, FUSEC_LIMIT, "%s: at most 256 arrays go into one archive", out->name);
     int64_t start = out->at;
+    out->expected = -1; /* of several arrays */
     for (size_t i = 0; i < count; i++) {
         if (!measure(items[i].array, &at[i]))
             return fc_fail(e, FUSEC_INVALID, "cannot write %s: an array is too large", out->name);

@@ -9,6 +9,7 @@
 #include "frontend/cli/npz.h"
 #include "frontend/cli/png.h"
 #include "frontend/cli/print.h"
+#include "frontend/cli/progress.h"
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), k = strlen(end);
@@ -233,17 +234,23 @@ static fusec_status write_archive(fc_job *s, fc_outfile *f, uint32_t first, uint
 static fusec_status write_file(fc_job *s, const char *file, bool all, uint32_t which,
                                double seconds, fc_error *e) {
     fc_outfile f;
+    fc_progress progress;
+    char what[280] = "writing ";
     fusec_status st;
     fc_array a = fc_tensor_array(&s->out[which]);
+    fc_shown_name(what + strlen(what), 200, file);
     bool npz = ends_with(file, ".npz"), png = ends_with(file, ".png");
     if (png) FC_TRY(fc_png_check(&a, file, e));
     FC_TRY(fc_cli_out_open(s->cli, &f, file, e));
+    fc_progress_start(&progress, what, true, s->cli->quiet, s->cli->verbose);
+    f.progress = fc_progress_step, f.progress_user = &progress;
     if (npz)
         st = write_archive(s, &f, all ? 0 : which, all ? s->nout : 1, e);
     else if (png)
         st = fc_png_write(s->alloc, &f, &a, e);
     else
         st = fc_npy_write(&f, &a, e);
+    fc_progress_end(&progress);
     if (st) {
         fc_cli_out_abandon(&f);
         return st;

@@ -55,7 +55,10 @@ fusec_status fc_npy_write(fc_outfile *out, const fc_array *a, fc_error *e) {
     if (a->rank > FC_IO_RANK ||
         !fc_shape_bytes(a->rank, a->shape, fc_dtypes[a->dtype].bytes, &count, &bytes))
         return fc_fail(e, FUSEC_INVALID, "cannot write %s: the array is too large", out->name);
-    FC_TRY(fc_outfile_write(out, header, fc_npy_header(header, a->dtype, a->rank, a->shape), e));
+    size_t head = fc_npy_header(header, a->dtype, a->rank, a->shape);
+    if (!out->expected)
+        out->expected = (int64_t)head + (a->dtype == FUSEC_BF16 ? 2 * bytes : bytes);
+    FC_TRY(fc_outfile_write(out, header, head, e));
     if (a->dtype == FUSEC_BF16) return write_widened(out, a->data, count, e);
     return fc_outfile_write(out, a->data, (size_t)bytes, e);
 }

@@ -102,6 +102,7 @@ fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_erro
         p += k;
         n -= (size_t)k;
         o->at += k;
+        if (o->progress) o->progress(o->progress_user, o->at, o->expected);
     }
     return FUSEC_OK;
 }

@@ -16,6 +16,11 @@ typedef struct fc_outfile {
     char *tmp;      /* the temporary name; NULL when written directly */
     int64_t at;     /* bytes written */
     char name[200]; /* as messages show it */
+    /* Called as bytes are written, if set after opening; `expected` is what they will be: 0 when
+     * nobody has said, -1 when it is not known. */
+    void (*progress)(void *user, int64_t done, int64_t total);
+    void *progress_user;
+    int64_t expected;
 } fc_outfile;
 
 fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *path, fc_error *e);
