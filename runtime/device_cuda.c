@@ -129,6 +129,19 @@ static fusec_status sync(fc_device *d, fc_stream s, fc_error *e) {
     return r;
 }
 
+static bool stream_id(fc_device *d, fc_stream s, uint64_t *id) {
+    cuda_device *c = (cuda_device *)d;
+    return fc_cuda_stream_id(c->cuda, (fc_cu_stream)s, id);
+}
+
+static void free_used(fc_device *d, void *p) {
+    cuda_device *c = (cuda_device *)d;
+    if (!p || enter(c, NULL)) return;
+    fc_cuda_sync(c->cuda, NULL);
+    fc_cuda_free_async(c->cuda, (fc_cu_ptr)(uintptr_t)p, c->stream);
+    leave(c);
+}
+
 static bool memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {
     cuda_device *c = (cuda_device *)d;
     size_t f, t;
@@ -429,6 +442,8 @@ static const fc_device_ops ops = {
     .download = download,
     .zero = zero,
     .sync = sync,
+    .stream_id = stream_id,
+    .free_used = free_used,
     .salt = salt,
     .compile = compile,
     .load = load,

@@ -263,7 +263,7 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
                          const fc_tensor *out, double *seconds, fc_error *e) {
     fc_call c = {.p = p, .stream = stream, .nin = nin, .nout = nout, .in = in, .out = out};
     fusec_status s = run(&c, ndims, dims, seconds, e);
-    if (!s && !ndims && !seconds) fc_ready_keep(p, c.b, nin, in, nout, out);
+    if (!s && !ndims && !seconds) fc_ready_keep(p, stream, c.b, nin, in, nout, out);
     if (c.b) fc_bound_release(p, c.b);
     return s;
 }

@@ -5,7 +5,8 @@
 
 enum {
     KEPT_SCRATCH = 1 << 20, /* a GPU's scratch up to this size stays allocated between calls */
-    PATIENCE = 16           /* calls that found nothing ready, until one takes another's place */
+    PATIENCE = 16,          /* calls that found nothing ready, until one takes another's place */
+    LONG_PATIENCE = 256     /* where the device has to finish everything for that */
 };
 
 /* A word of a parameter block and where its value comes from. */
@@ -31,8 +32,10 @@ struct fc_ready {
     patch *patches;
     patch *in_scratch; /* from is unused: offsets[i] in the scratch block */
     size_t *offsets;
-    void *scratch; /* NULL: none is needed, or it comes with each call */
-    void *graph;   /* of the device; NULL: kernels are launched one by one */
+    void *scratch;    /* NULL: none is needed, or it comes with each call */
+    fc_stream stream; /* that the scratch belongs to; NULL: the device's own */
+    uint64_t stream_id;
+    void *graph; /* of the device; NULL: kernels are launched one by one */
 };
 
 /* ---- the arguments --------------------------------------------------------------------------- */
@@ -125,7 +128,10 @@ static void destroy(fc_program *p, fc_ready *r) {
     if (!r) return;
     fc_device *d = p->device;
     if (r->graph) d->ops->graph_free(d, r->graph);
-    if (r->scratch) d->ops->free(d, NULL, r->scratch);
+    if (r->scratch && r->stream)
+        d->ops->free_used(d, r->scratch); /* the stream may not exist any more */
+    else if (r->scratch)
+        d->ops->free(d, NULL, r->scratch);
     fc_bound *b = r->b;
     fc_arena arena = r->arena; /* holds r itself */
     fc_arena_free(&arena);
@@ -144,9 +150,12 @@ static void put_back(fc_program *p, fc_ready *r, uint32_t first) {
     destroy(p, r);
 }
 
-/* On a GPU kept scratch belongs to the device's own stream, and to the graph. */
-static inline bool usable_on(const fc_ready *r, fc_stream s) {
-    return !s || !r->scratch || r->graph;
+/* On a GPU kept scratch belongs to one stream, in whose order it is used, or to the graph. */
+static bool usable_on(const fc_program *p, const fc_ready *r, fc_stream s) {
+    uint64_t id = 0;
+    if (!r->scratch || r->graph) return true;
+    if (s != r->stream) return false;
+    return !s || (p->device->ops->stream_id(p->device, s, &id) && id == r->stream_id);
 }
 
 bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t nout,
@@ -159,7 +168,7 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
         if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
         fc_ready *r = atomic_exchange_explicit(place, NULL, memory_order_acquire);
         if (!r) continue;
-        bool found = matches(p, r, nin, in, nout, out) && usable_on(r, s);
+        bool found = matches(p, r, nin, in, nout, out) && usable_on(p, r, s);
         if (found) *status = run(p, r, s, nin, in, out, e);
         put_back(p, r, (first + k) % FC_READY_PLACES);
         if (found) return true;
@@ -248,23 +257,30 @@ static bool add_steps(fc_program *p, fc_ready *r) {
     return true;
 }
 
-/* Scratch that stays: tickets are zeroed once, for kernels leave them so. */
-static bool keep_scratch(fc_program *p, fc_ready *r) {
+/* Scratch that stays: tickets are zeroed once, for kernels leave them so. A stream of the caller's
+ * comes after what the device's own one has done to it. */
+static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
     fc_device *d = p->device;
-    const bool graph = p->graph && d->ops->graph_make;
+    const bool graph = p->graph && d->ops->graph_make && r->nlaunches > 1;
     if (!r->b->scratch || d->host_memory || (!graph && r->b->scratch > KEPT_SCRATCH)) return true;
+    if (stream && !graph) {
+        if (!d->ops->stream_id(d, stream, &r->stream_id)) return false;
+        if (!r->stream_id) return true;
+        r->stream = stream;
+    }
     if (d->ops->alloc(d, NULL, r->b->scratch, &r->scratch, NULL)) return false;
     if (r->b->tickets_bytes &&
         d->ops->zero(d, NULL, (char *)r->scratch + r->b->tickets_begin, r->b->tickets_bytes, NULL))
         return false;
+    if (r->stream && d->ops->sync(d, NULL, NULL)) return false;
     for (uint32_t i = 0; i < r->nscratch; i++)
         *r->in_scratch[i].word = (int64_t)((uintptr_t)r->scratch + r->offsets[i]);
     return true;
 }
 
 /* Counted in nready by the caller; whatever fails uncounts it. */
-static fc_ready *make(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
-                      const fc_tensor *out) {
+static fc_ready *make(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
+                      uint32_t nout, const fc_tensor *out) {
     fc_device *d = p->device;
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
@@ -276,7 +292,7 @@ static fc_ready *make(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor 
     memset(r, 0, sizeof *r);
     r->arena = arena;
     r->b = fc_bound_hold(p, b);
-    bool ok = take_shapes(r, nin, in, nout, out) && add_steps(p, r) && keep_scratch(p, r);
+    bool ok = take_shapes(r, nin, in, nout, out) && add_steps(p, r) && keep_scratch(p, r, s);
     /* a driver without graphs: the same kernels one by one */
     if (ok && p->graph && d->ops->graph_make && r->nlaunches > 1 &&
         d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL))
@@ -286,8 +302,19 @@ static fc_ready *make(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor 
     return NULL;
 }
 
-void fc_ready_keep(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
-                   const fc_tensor *out) {
+/* The next call finds room where this one leaves some. */
+static void make_room(fc_program *p, uint32_t place) {
+    const uint32_t misses = atomic_fetch_add(&p->misses, 1);
+    if (misses % PATIENCE) return;
+    fc_ready *r = atomic_exchange(&p->ready[place], NULL);
+    if (r && r->stream && misses % LONG_PATIENCE)
+        put_back(p, r, place);
+    else
+        destroy(p, r);
+}
+
+void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
+                   uint32_t nout, const fc_tensor *out) {
     const fc_device *d = p->device;
     for (uint32_t i = 0; i < nin; i++) /* what must be copied is never ready */
         if (in[i].rank && !d->host_memory && !in[i].on_device) return;
@@ -296,10 +323,9 @@ void fc_ready_keep(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in
     const uint32_t first = first_place();
     if (atomic_fetch_add(&p->nready, 1) >= FC_READY_PLACES) {
         atomic_fetch_sub(&p->nready, 1);
-        if (atomic_fetch_add(&p->misses, 1) % PATIENCE) return;
-        destroy(p, atomic_exchange(&p->ready[first], NULL)); /* the next call finds room */
+        make_room(p, first);
         return;
     }
-    fc_ready *r = make(p, b, nin, in, nout, out);
+    fc_ready *r = make(p, s, b, nin, in, nout, out);
     if (r) put_back(p, r, first);
 }

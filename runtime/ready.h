@@ -16,8 +16,8 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
 
 /* After a call that was made the long way with these arguments: the next one like it will be ready.
  * Not being able to is no failure. */
-void fc_ready_keep(fc_program *p, fc_bound *b, uint32_t nin, const fc_tensor *in, uint32_t nout,
-                   const fc_tensor *out);
+void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
+                   uint32_t nout, const fc_tensor *out);
 
 void fc_ready_free_all(fc_program *p);
 

@@ -1,6 +1,7 @@
 /* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
  * call of it, at once or later; loss of the device; lack of memory; drivers and compilers that are
  * old, incomplete or absent. See tests/fake/fake_cuda.h. */
+#include "codegen/cuda/driver.h"
 #include "tests/fake/fake_cuda.h"
 #include "tests/support/faults.h"
 #include "tests/support/shell.h"
@@ -228,6 +229,91 @@ FC_TEST(fake_cuda, a_session) {
     check_balance(&m, false);
     close_machine(&m);
     free(s);
+}
+
+/* ---- scratch on the caller's streams ------------------------------------------------------------
+ */
+
+/* A program of two kernels, whose arrays are on the device. */
+typedef struct streamed {
+    fusec_context *ctx;
+    fusec_graph *g;
+    fusec_program *p;
+    void *x, *y;
+    fc_cuda *cuda;
+    fc_cuda_info info;
+    fc_cu_context current;
+} streamed;
+
+static bool start_streamed(streamed *s) {
+    fc_error e = {0};
+    memset(s, 0, sizeof *s);
+    if (open_context("cuda", &s->ctx) || fusec_graph_new(s->ctx, &s->g)) return false;
+    fusec_dim n = fusec_sym(s->g, "n");
+    fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
+    fusec_value y = fusec_sub(fusec_materialize(fusec_abs(x)), fusec_max(x, 0, NULL, 0));
+    fusec_output(s->g, "y", y);
+    if (fusec_compile(s->g, &s->p) || fusec_alloc(s->ctx, 4 * M, &s->x) ||
+        fusec_alloc(s->ctx, 4 * M, &s->y))
+        return false;
+    return !fc_cuda_open(&fc_libc_alloc, &s->cuda, &e) &&
+           !fc_cuda_device(s->cuda, 0, &s->info, &e) &&
+           !fc_cuda_retain(s->cuda, s->info.device, &s->current, &e) &&
+           !fc_cuda_push(s->cuda, s->current, &e);
+}
+
+static void end_streamed(streamed *s) {
+    fusec_free(s->ctx, s->x);
+    fusec_free(s->ctx, s->y);
+    fusec_program_free(s->p);
+    fusec_graph_free(s->g);
+    fusec_context_free(s->ctx);
+    if (s->current) fc_cuda_pop(s->cuda);
+    if (s->current) fc_cuda_release(s->cuda, s->info.device);
+    fc_cuda_close(s->cuda);
+}
+
+/* Calls of the driver that one call of the program makes. */
+static long driver_calls(streamed *s, const machine *m, fc_cu_stream stream) {
+    const long before = m->fake->calls;
+    fusec_tensor in = {s->x, shape1, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
+    out.data = s->y;
+    FC_EXPECT_EQ_I64(fusec_run_on(s->p, stream, 1, &in, 1, &out), FUSEC_OK);
+    return m->fake->calls - before;
+}
+
+FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
+    machine m;
+    streamed s;
+    fc_cu_stream a, b;
+    fc_error e = {0};
+    if (!open_machine(&m, FAKE("whole"))) return;
+    FC_ASSERT_TRUE(start_streamed(&s));
+    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
+    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &b, &e), &e);
+    const long new = driver_calls(&s, &m, a), kept = driver_calls(&s, &m, a);
+    const long memory = m.fake->memory;
+    FC_EXPECT_GT_I64(new, kept);
+    for (int i = 0; i < 3; i++) FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
+    FC_EXPECT_EQ_I64(m.fake->memory, memory);
+    FC_EXPECT_GT_I64(driver_calls(&s, &m, b), kept); /* it gets scratch of its own */
+    FC_EXPECT_EQ_I64(driver_calls(&s, &m, b), kept);
+    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
+    FC_EXPECT_EQ_I64(m.fake->memory, memory + 1);
+    m.fake->capturing = true; /* what is recorded may run beside a later call */
+    FC_EXPECT_GT_I64(driver_calls(&s, &m, a), kept);
+    FC_EXPECT_EQ_I64(m.fake->memory, memory + 1);
+    m.fake->capturing = false;
+    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
+    fc_cuda_stream_destroy(s.cuda, a);
+    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e); /* most likely at the same address */
+    FC_EXPECT_GT_I64(driver_calls(&s, &m, a), kept);
+    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
+    fc_cuda_stream_destroy(s.cuda, a);
+    fc_cuda_stream_destroy(s.cuda, b);
+    end_streamed(&s);
+    check_balance(&m, false);
+    close_machine(&m);
 }
 
 /* ---- every call fails ---------------------------------------------------------------------------

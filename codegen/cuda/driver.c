@@ -458,6 +458,19 @@ fusec_status fc_cuda_stream_sync(fc_cuda *c, fc_cu_stream s, fc_error *e) {
     CALL("cuStreamSynchronize", stream_sync(s));
 }
 
+bool fc_cuda_stream_id(fc_cuda *c, fc_cu_stream s, uint64_t *id) {
+    unsigned long long number = 0;
+    int capturing = 0;
+    *id = 0;
+    if (!usable(c)) return false;
+    if (!c->fn.stream_id || !c->fn.stream_capturing) return true;
+    if (fc_cuda_result(c, c->fn.stream_capturing(s, &capturing), "cuStreamIsCapturing", NULL) ||
+        fc_cuda_result(c, c->fn.stream_id(s, &number), "cuStreamGetId", NULL))
+        return false;
+    *id = number;
+    return !capturing;
+}
+
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e) {
     enum { DISABLE_TIMING = 2 };
     *out = NULL;

@@ -79,6 +79,8 @@ typedef struct fc_cu_kernel_node {
     X(int, stream_create, "cuStreamCreate", (fc_cu_stream *s, unsigned flags), 1)                  \
     X(int, stream_destroy, "cuStreamDestroy_v2", (fc_cu_stream s), 1)                              \
     X(int, stream_sync, "cuStreamSynchronize", (fc_cu_stream s), 1)                                \
+    X(int, stream_id, "cuStreamGetId", (fc_cu_stream s, unsigned long long *id), 0)                \
+    X(int, stream_capturing, "cuStreamIsCapturing", (fc_cu_stream s, int *status), 0)              \
     X(int, event_create, "cuEventCreate", (fc_cu_event *ev, unsigned flags), 1)                    \
     X(int, event_destroy, "cuEventDestroy_v2", (fc_cu_event ev), 1)                                \
     X(int, event_record, "cuEventRecord", (fc_cu_event ev, fc_cu_stream s), 1)                     \
@@ -230,6 +232,9 @@ bool fc_cuda_pointer(fc_cuda *c, const void *p, int *ordinal);
 fusec_status fc_cuda_stream_create(fc_cuda *c, fc_cu_stream *out, fc_error *e); /* non-blocking */
 void fc_cuda_stream_destroy(fc_cuda *c, fc_cu_stream s);
 fusec_status fc_cuda_stream_sync(fc_cuda *c, fc_cu_stream s, fc_error *e);
+/* A number that no other stream of the process has or had, 0 when the driver does not tell. False
+ * when the stream records what it is given: then it runs who knows when and where. */
+bool fc_cuda_stream_id(fc_cuda *c, fc_cu_stream s, uint64_t *id);
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e);
 void fc_cuda_event_destroy(fc_cuda *c, fc_cu_event ev);
 fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc_error *e);

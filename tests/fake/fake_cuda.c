@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,12 +437,28 @@ FN(cuPointerGetAttribute, (void *v, int a, address p)) {
 /* ---- streams and events ------------------------------------------------------------------------
  */
 
+static atomic_long made_streams; /* the number of the latest: a place in memory comes again */
+
 FN(cuStreamCreate, (void **s, unsigned flags)) {
     (void)flags;
     NEED_CONTEXT("cuStreamCreate");
     HIT("cuStreamCreate");
-    *s = make(1, &control.streams);
+    *s = make(sizeof(unsigned long long), &control.streams);
+    if (*s) *(unsigned long long *)*s = (unsigned long long)++made_streams;
     return *s ? OK : NO_MEMORY;
+}
+FN(cuStreamGetId, (void *s, unsigned long long *id)) {
+    NEED_STREAM(s, "cuStreamGetId");
+    HIT("cuStreamGetId");
+    if (!s) return INVALID;
+    *id = *(unsigned long long *)s;
+    return OK;
+}
+FN(cuStreamIsCapturing, (void *s, int *status)) {
+    NEED_STREAM(s, "cuStreamIsCapturing");
+    HIT("cuStreamIsCapturing");
+    *status = control.capturing;
+    return OK;
 }
 FN(cuStreamDestroy_v2, (void *s)) {
     HIT("cuStreamDestroy_v2");

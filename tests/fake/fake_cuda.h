@@ -28,6 +28,7 @@ typedef struct fake_cuda {
     bool no_pools;
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
+    bool capturing; /* streams record */
     /* what happened */
     long calls, fired, calls_after_loss;
     long memory, modules, streams, events, contexts, graphs; /* alive */
