@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 1024, CALLS = 200, ROUNDS = 41 };
+enum { SMALL = 1024, CALLS = 200, ROUNDS = 41, TEN = 10 };
 
 typedef struct calls {
     fusec_context *ctx;
@@ -58,17 +58,17 @@ static fusec_graph *new_graph(calls *c) {
     return g;
 }
 
-static fusec_program *compiled(calls *c, fusec_graph *g, fusec_value v) {
+static fusec_program *compiled(calls *c, fusec_graph *g, fusec_value v, unsigned flags) {
     fusec_program *p = NULL;
     fusec_output(g, "out", v);
-    bench_check(c->ctx, fusec_compile(g, &p), "compile");
+    bench_check(c->ctx, fusec_compile_with(g, flags, &p), "compile");
     fusec_graph_free(g);
     return p;
 }
 
-static fusec_program *map_program(calls *c, int more, int variant) {
+static fusec_program *map_program(calls *c, int kernels, unsigned flags) {
     fusec_graph *g = new_graph(c);
-    return compiled(c, g, some_map(an_input(g, 1), more, variant));
+    return compiled(c, g, some_map(an_input(g, 1), kernels - 1, 0), flags);
 }
 
 /* ---- arrays
@@ -107,13 +107,15 @@ static void run(calls *c, fusec_program *p, const arrays *a) {
 /* ---- calls
  * ---------------------------------------------------------------------------------------------- */
 
-/* Host microseconds of a call, in bursts that never fill the queue. */
-static double call_us(calls *c, fusec_program *p, const arrays *a) {
+/* Host microseconds of a call, in bursts that never fill the queue: it takes 1024 launches, and a
+ * host that gives them faster than the device takes them would wait. */
+static double call_us(calls *c, fusec_program *p, const arrays *a, int kernels) {
     double t[ROUNDS];
+    const int n = CALLS / kernels;
     for (int r = -2; r < ROUNDS; r++) {
         double start = bench_now();
-        for (int i = 0; i < CALLS; i++) run(c, p, a);
-        double each = (bench_now() - start) / CALLS;
+        for (int i = 0; i < n; i++) run(c, p, a);
+        double each = (bench_now() - start) / n;
         settle(c);
         if (r >= 0) t[r] = each;
     }
@@ -147,10 +149,10 @@ static double wait_us(calls *c, fusec_program *p, const arrays *a) {
 
 static void do_calls(calls *c) {
     arrays a;
-    fusec_program *one = map_program(c, 0, 0), *two = map_program(c, 1, 0),
-                  *ten = map_program(c, 9, 0);
+    fusec_program *one = map_program(c, 1, 0), *two = map_program(c, 2, 0),
+                  *ten = map_program(c, TEN, 0);
     make_arrays(c, &a, 1, SMALL, 1);
-    double t1 = call_us(c, one, &a), t2 = call_us(c, two, &a), t10 = call_us(c, ten, &a);
+    double t1 = call_us(c, one, &a, 1), t2 = call_us(c, two, &a, 2), t10 = call_us(c, ten, &a, TEN);
     put(c, "one_kernel_us", t1);
     put(c, "two_kernels_us", t2);
     put(c, "ten_kernels_us", t10);
@@ -169,22 +171,31 @@ static void do_calls(calls *c) {
     fusec_program_free(ten);
 }
 
-/* Ten small kernels from launch to end, again and again: what a loop over them takes. */
-static void do_ten(calls *c) {
-    arrays a;
+/* From the first launch to the end of the last, again and again: what a loop over them takes. */
+static double throughput_us(calls *c, fusec_program *p, const arrays *a) {
     double t[ROUNDS];
-    fusec_program *ten = map_program(c, 9, 0);
-    make_arrays(c, &a, 1, SMALL, 1);
     for (int r = -2; r < ROUNDS; r++) {
         double start = bench_now();
-        for (int i = 0; i < CALLS; i++) run(c, ten, &a);
+        for (int i = 0; i < CALLS; i++) run(c, p, a);
         settle(c);
         if (r >= 0) t[r] = (bench_now() - start) / CALLS;
     }
-    put(c, "ten_kernels_throughput_us", 1e6 * bench_stat_of(t, ROUNDS).median);
+    return 1e6 * bench_stat_of(t, ROUNDS).median;
+}
+
+/* Ten small kernels, launched one by one, and replayed as one CUDA graph. */
+static void do_ten(calls *c) {
+    arrays a;
+    fusec_program *ten = map_program(c, TEN, 0), *graph = map_program(c, TEN, FUSEC_PROGRAM_GRAPH);
+    make_arrays(c, &a, 1, SMALL, 1);
+    put(c, "ten_kernels_throughput_us", throughput_us(c, ten, &a));
     put(c, "ten_kernels_and_wait_us", wait_us(c, ten, &a));
+    put(c, "ten_as_graph_us", call_us(c, graph, &a, TEN));
+    put(c, "ten_as_graph_throughput_us", throughput_us(c, graph, &a));
+    put(c, "ten_as_graph_and_wait_us", wait_us(c, graph, &a));
     free_arrays(c, &a);
     fusec_program_free(ten);
+    fusec_program_free(graph);
 }
 
 /* ---- building, planning, evaluating again
@@ -276,7 +287,7 @@ static double new_ms(calls *c, const arrays *a, bool rows, int variant) {
     double start = bench_now();
     fusec_graph *g = new_graph(c);
     fusec_value x = an_input(g, rows ? 2 : 1);
-    fusec_program *p = compiled(c, g, rows ? some_softmax(x, variant) : some_map(x, 0, variant));
+    fusec_program *p = compiled(c, g, rows ? some_softmax(x, variant) : some_map(x, 0, variant), 0);
     run(c, p, a);
     double t = bench_now() - start;
     settle(c);
