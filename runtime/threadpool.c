@@ -4,12 +4,21 @@
  * sleepers. A worker that wants to take part claims a number from `joined`; at the end the caller
  * closes it and waits for exactly those that came in time. A worker that wakes up late finds it
  * closed and goes back to sleep, so nobody ever waits for a thread that was not needed. The fields
- * of a run are only written while `joined` is closed and all who had joined are done. */
+ * of a run are only written while `joined` is closed and all who had joined are done.
+ *
+ * To wake a thread takes longer than a short run, for who wakes as for who is woken. So workers
+ * look out for the next run for a while before they sleep, longer when runs have followed each
+ * other closely; and the caller wakes two sleepers, each of which wakes two more. A sleeper waits
+ * at a semaphore; who wants to wake one takes it out of `sleepers` first, so that there is a
+ * sleeper for every post. */
 #include "runtime/threadpool.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,7 +26,13 @@
 
 #include "ir/plant.h"
 
-enum { MAX_THREADS = 1024, SPINS = 200, STACK_BYTES = 1 << 20 };
+enum { MAX_THREADS = 1024, STACK_BYTES = 1 << 20 };
+enum {                        /* nanoseconds; to sleep and be woken takes 5 to 50 us */
+       LOOKOUT = 10000,       /* of a worker after a run */
+       LONG_LOOKOUT = 100000, /* when the run came as soon after the one before */
+       PATIENCE = 50000       /* of a caller whose workers are not done */
+};
+enum { LOOKS = 16, FAN = 2 }; /* looks for each question of the time; sleepers that one wakes */
 #define CLOSED      (1 << 30)
 #define NOT_WAITING (-1)
 
@@ -35,7 +50,8 @@ struct fc_pool {
     pid_t pid;
     pthread_t *threads;
     pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    pthread_cond_t done;
+    sem_t work; /* a post for each sleeper that somebody took */
 
     atomic_bool busy;
     fc_task_fn fn;
@@ -45,7 +61,10 @@ struct fc_pool {
     atomic_int finished;    /* workers that joined and are done */
     atomic_int waited_for;  /* workers that the caller waits for, or NOT_WAITING */
     atomic_uint generation; /* goes up with every run */
-    atomic_int sleepers;
+    atomic_int sleepers;    /* that nobody has taken yet */
+    atomic_int to_wake;     /* for this run, by whoever comes to it; may pass below 0 */
+    atomic_int lookout;     /* nanoseconds */
+    int64_t last_end;       /* of a run; only touched by the owner */
     atomic_bool stop;
 };
 
@@ -55,6 +74,18 @@ static void pause_briefly(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* The time while somebody looks out: there may be more threads than processors. */
+static int64_t let_others(void) {
+    sched_yield();
+    return now_ns();
 }
 
 /* ---- running tasks ------------------------------------------------------------------------- */
@@ -82,28 +113,58 @@ static void take_part(fc_pool *p, int me) {
 
 /* ---- workers ------------------------------------------------------------------------------- */
 
-/* Returns when there may be work, or when the pool ends. */
-static void wait_for_work(fc_pool *p, unsigned seen) {
-    for (int i = 0; i < SPINS; i++) {
-        if (atomic_load(&p->generation) != seen || atomic_load(&p->stop)) return;
+/* Takes a sleeper out of the number of those that can be woken. */
+static bool take_sleeper(fc_pool *p) {
+    int n = atomic_load(&p->sleepers);
+    while (n > 0)
+        if (atomic_compare_exchange_weak(&p->sleepers, &n, n - 1)) return true;
+    return false;
+}
+
+static void wake(fc_pool *p, int most) {
+    for (int i = 0; i < most && take_sleeper(p); i++) sem_post(&p->work);
+}
+
+static void wake_for_run(fc_pool *p) {
+    for (int i = 0; i < FAN && atomic_fetch_sub(&p->to_wake, 1) > 0; i++) wake(p, 1);
+}
+
+static bool has_news(fc_pool *p, unsigned seen) {
+    return atomic_load(&p->generation) != seen || atomic_load(&p->stop);
+}
+
+static bool look_out(fc_pool *p, unsigned seen) {
+    int64_t end = 0;
+    for (int i = 0;; i++) {
+        if (has_news(p, seen)) return true;
         pause_briefly();
+        if (i % LOOKS) continue;
+        const int64_t now = let_others();
+        if (!end) end = now + atomic_load_explicit(&p->lookout, memory_order_relaxed);
+        if (now >= end) return false;
     }
-    pthread_mutex_lock(&p->mutex);
+}
+
+/* Returns when there may be work, or when the pool ends; true: it was asleep. */
+static bool wait_for_work(fc_pool *p, unsigned seen) {
+    if (look_out(p, seen)) return false;
     atomic_fetch_add(&p->sleepers, 1);
-    while (atomic_load(&p->generation) == seen && !atomic_load(&p->stop))
-        pthread_cond_wait(&p->work, &p->mutex);
-    atomic_fetch_sub(&p->sleepers, 1);
-    pthread_mutex_unlock(&p->mutex);
+    /* What came before that may have passed over this one; it is out again if nobody took it. */
+    if (has_news(p, seen) && take_sleeper(p)) return false;
+    while (sem_wait(&p->work) != 0) {
+    } /* interrupted */
+    return true;
 }
 
 static void *worker(void *user) {
     fc_pool *p = user;
     unsigned seen = 0;
     while (!atomic_load(&p->stop)) {
-        wait_for_work(p, seen);
+        bool slept = wait_for_work(p, seen);
         seen = atomic_load(&p->generation);
         /* Looking first keeps a crowd of late workers from counting `joined` up. */
         if (atomic_load(&p->joined) >= CLOSED) continue;
+        if (slept) wake_for_run(p);
         int me = atomic_fetch_add(&p->joined, 1);
         if (me >= CLOSED) continue;
         if (me < p->n_shares) take_part(p, me);
@@ -146,21 +207,19 @@ static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, v
     atomic_store(&p->waited_for, NOT_WAITING);
     atomic_store(&p->joined, 1); /* publishes all of the above; the caller is number 0 */
     atomic_fetch_add(&p->generation, 1);
-    if (atomic_load(&p->sleepers) == 0) return;
-    pthread_mutex_lock(&p->mutex);
-    if (n_shares >= p->n_threads)
-        pthread_cond_broadcast(&p->work);
-    else
-        for (int i = 1; i < n_shares; i++) pthread_cond_signal(&p->work);
-    pthread_mutex_unlock(&p->mutex);
+    /* who looks out comes by itself */
+    const int awake = p->n_started - atomic_load(&p->sleepers);
+    if (n_shares - 1 <= awake) return;
+    atomic_store(&p->to_wake, n_shares - 1 - awake);
+    wake_for_run(p);
 }
 
 static void close_run(fc_pool *p) {
     int workers = atomic_exchange(&p->joined, CLOSED) - 1;
-    if (atomic_load(&p->finished) == workers) return;
-    for (int i = 0; i < SPINS; i++) {
-        pause_briefly();
+    const int64_t start = now_ns();
+    for (int i = 1; i % LOOKS || let_others() - start < PATIENCE; i++) {
         if (atomic_load(&p->finished) == workers) return;
+        pause_briefly();
     }
     pthread_mutex_lock(&p->mutex);
     atomic_store(&p->waited_for, workers);
@@ -176,10 +235,13 @@ void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg) {
         return;
     }
     int n_shares = n_tasks < p->n_threads ? (int)n_tasks : p->n_threads;
+    const bool soon = now_ns() - p->last_end < LONG_LOOKOUT;
+    atomic_store_explicit(&p->lookout, soon ? LONG_LOOKOUT : LOOKOUT, memory_order_relaxed);
     start_workers(p, n_shares - 1);
     open_run(p, n_shares, n_tasks, fn, arg);
     take_part(p, 0);
     close_run(p);
+    p->last_end = now_ns();
     atomic_store(&p->busy, false);
 }
 
@@ -199,14 +261,14 @@ fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads) {
     p->pid = getpid();
     p->threads = fc_calloc(alloc, (size_t)n_threads, sizeof *p->threads);
     p->block = fc_calloc(alloc, (size_t)n_threads + 1, sizeof(share));
-    if (!p->threads || !p->block || pthread_mutex_init(&p->mutex, NULL) != 0) {
+    if (!p->threads || !p->block || sem_init(&p->work, 0, 0) != 0) {
         fc_free(alloc, p->threads);
         fc_free(alloc, p->block);
         fc_free(alloc, p);
         return NULL;
     }
     p->shares = (share *)(((uintptr_t)p->block + 63) & ~(uintptr_t)63);
-    pthread_cond_init(&p->work, NULL);
+    pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->done, NULL);
     atomic_init(&p->joined, CLOSED);
     atomic_init(&p->waited_for, NOT_WAITING);
@@ -218,12 +280,10 @@ void fc_pool_destroy(fc_pool *p) {
     /* In a forked child the workers do not exist, and the mutex may be held for ever by one of
      * them. */
     if (p->pid == getpid()) {
-        pthread_mutex_lock(&p->mutex);
         atomic_store(&p->stop, true);
-        pthread_cond_broadcast(&p->work);
-        pthread_mutex_unlock(&p->mutex);
+        wake(p, p->n_started);
         for (int i = 0; i < p->n_started; i++) pthread_join(p->threads[i], NULL);
-        pthread_cond_destroy(&p->work);
+        sem_destroy(&p->work);
         pthread_cond_destroy(&p->done);
         pthread_mutex_destroy(&p->mutex);
     }
