@@ -139,10 +139,6 @@ static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list sha
     return fc_build_input(&x->graph, "array", (fusec_dtype)fc_at(&g->ir, old)->dtype, rank, dims);
 }
 
-bool fc_extract_is_leaf(const fusec_graph *g, fc_node n) {
-    return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n);
-}
-
 static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e) {
     fc_ninfo n = *fc_at(&g->ir, old);
     fc_list shape = map_dims(g, x, n.shape, false, e);
@@ -171,46 +167,26 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
     return e->code ? FC_NONODE : fc_graph_node(&x->graph, n);
 }
 
-/* The operands in the order they are visited. Those of a commutative operation stand in order of
- * ids, which depend on what else the graph has; the order of hashes does not. */
-static int visit_order(const fusec_graph *g, fc_node n, fc_node *src) {
-    const fc_ninfo *i = fc_at(&g->ir, n);
-    if (fc_extract_is_leaf(g, n)) return 0;
-    memcpy(src, i->src, sizeof i->src);
-    bool free_order = i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES);
-    if (free_order && g->hashes.at[src[1]] < g->hashes.at[src[0]]) {
-        src[0] = i->src[1];
-        src[1] = i->src[0];
-    }
-    return i->nops;
+static uint64_t leaf_hash(const fusec_graph *g, fc_node n) {
+    return fc_mix((uint64_t)fc_at(&g->ir, n)->dtype << 32 | fc_rank(&g->ir, n), 7);
 }
 
-static uint64_t hash_of(const fusec_graph *g, fc_node n) {
+/* Of a node whose operands have theirs. */
+static inline uint64_t hash_of(const fusec_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(&g->ir, n);
-    uint64_t h = fc_mix((uint64_t)i->dtype << 32 | fc_rank(&g->ir, n), 7);
-    if (fc_extract_is_leaf(g, n)) return h;
-    h = fc_mix(fc_mix(h, i->op), i->flags);
+    const uint64_t *hash = g->hashes.at;
+    uint64_t h = (uint64_t)i->op << 40 | (uint64_t)i->dtype << 32 | i->flags;
+    if (i->op == FC_OP_INPUT) return leaf_hash(g, n);
     if (i->op == FC_OP_CONST) return fc_mix(h, i->attr);
-    uint64_t src[3] = {0, 0, 0};
-    for (int k = 0; k < i->nops; k++) src[k] = g->hashes.at[i->src[k]];
-    if (i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES)) return fc_mix(h, src[0] + src[1]);
-    return fc_mix(fc_mix(fc_mix(h, src[0]), src[1]), src[2]);
-}
-
-bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool ordered, bool *oom) {
-    fc_node src[3];
-    size_t before = g->stack.len;
-    int count = 0;
-    if (ordered) {
-        count = visit_order(g, n, src);
-    } else if (!fc_extract_is_leaf(g, n)) {
-        count = fc_at(&g->ir, n)->nops;
-        memcpy(src, fc_at(&g->ir, n)->src, sizeof src);
+    switch (i->nops) {
+    case 0: return fc_mix(h, fc_rank(&g->ir, n));
+    case 1: return fc_mix(h, hash[i->src[0]]);
+    case 2:
+        if (fc_ops[i->op].flags & FC_F_COMMUTES)
+            return fc_mix(h, hash[i->src[0]] + hash[i->src[1]]);
+        return fc_mix(fc_mix(h, hash[i->src[0]]), hash[i->src[1]]);
+    default: return fc_mix(fc_mix(fc_mix(h, hash[i->src[0]]), hash[i->src[1]]), hash[i->src[2]]);
     }
-    while (count-- > 0)
-        if (!FC_MAPPED(g, g->node_map, src[count]))
-            *oom |= !fc_push(g->ir.alloc, &g->stack, src[count]);
-    return g->stack.len == before;
 }
 
 /* Operands before users, without recursion. */
@@ -220,7 +196,7 @@ static fusec_status reach(fusec_graph *g, fc_extract *x, fc_node root, fc_error 
     while (!oom && g->stack.len) {
         fc_node top = g->stack.at[g->stack.len - 1];
         if (!FC_MAPPED(g, g->node_map, top)) {
-            if (!fc_extract_operands_ready(g, top, true, &oom)) continue;
+            if (!fc_extract_operands_ready(g, top, &oom)) continue;
             fc_node made = map_node(g, x, top, e);
             if (made == FC_NONODE && !e->code) *e = x->graph.error;
             if (made == FC_NONODE) return e->code ? e->code : fc_oom(e);
@@ -232,22 +208,17 @@ static fusec_status reach(fusec_graph *g, fc_extract *x, fc_node root, fc_error 
 }
 
 bool fc_extract_hashes(fusec_graph *g, const fc_node *roots, uint32_t n) {
-    if (!fc_extract_next_round(g) || !RESERVE(g, g->hashes, g->ir.nodes.len)) return false;
-    bool oom = false;
-    g->stack.len = 0;
-    for (uint32_t i = 0; i < n && !oom; i++) {
-        oom = !fc_push(g->ir.alloc, &g->stack, roots[i]);
-        while (!oom && g->stack.len) {
-            fc_node top = g->stack.at[g->stack.len - 1];
-            if (!FC_MAPPED(g, g->node_map, top)) {
-                if (!fc_extract_operands_ready(g, top, false, &oom)) continue;
-                g->hashes.at[top] = hash_of(g, top);
-                FC_SET(g, g->node_map, top, 0);
-            }
-            g->stack.len--;
-        }
-    }
-    return !oom;
+    fc_node last = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (roots[i] > last) last = roots[i];
+    if (!fc_reserve(g->ir.alloc, &g->hashes, (size_t)last + 1)) return false;
+    for (; g->hashes.len <= last; g->hashes.len++)
+        g->hashes.at[g->hashes.len] = hash_of(g, (fc_node)g->hashes.len);
+    return true;
+}
+
+void fc_extract_is_stored(fusec_graph *g, fc_node n) {
+    g->hashes.at[n] = leaf_hash(g, n);
 }
 
 fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_extract *x,

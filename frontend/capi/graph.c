@@ -58,7 +58,7 @@ void fusec_graph_reset(fusec_graph *g) {
     if (!g) return;
     free_results(g);
     fc_graph_clear(&g->ir);
-    g->leaves.len = g->stored_of.len = g->syms.len = g->dims.len = 0;
+    g->leaves.len = g->stored_of.len = g->syms.len = g->dims.len = g->hashes.len = 0;
     memset(g->recent, 0, sizeof g->recent);
     g->tested = 0;
     g->ninputs = 0;

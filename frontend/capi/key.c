@@ -85,9 +85,8 @@ static bool dim(fusec_graph *g, fc_key *k, fc_dim d, uint32_t *number) {
 /* What the entries of a list are. The same list may be met as several kinds, which are apart. */
 typedef enum list_kind { PLAIN, DIMS, SLICES } list_kind;
 
-static bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
+static bool new_list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
     const uint32_t n = fc_list_len(&g->ir, l);
-    if (FC_MAPPED(g, g->list_map[kind], l)) return *number = FC_NEW_ID(g->list_map[kind], l), true;
     int64_t v[3 * FC_MAX_RANK];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t d;
@@ -102,6 +101,12 @@ static bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t 
     for (uint32_t i = 0; i < n; i++) add64(k, (uint64_t)v[i]);
     *number = k->nlists++;
     FC_SET(g, g->list_map[kind], l, *number);
+    return true;
+}
+
+static inline bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
+    if (!FC_MAPPED(g, g->list_map[kind], l)) return new_list(g, k, l, kind, number);
+    *number = FC_NEW_ID(g->list_map[kind], l);
     return true;
 }
 
@@ -145,14 +150,14 @@ static bool node(fusec_graph *g, fc_key *k, fc_node n) {
         add64(k, attr);
         add(k, i->flags << 1 | i->axis_kind);
     }
-    uint32_t src[3] = {0, 0, 0};
-    for (int s = 0; s < i->nops; s++) src[s] = FC_NEW_ID(g->node_map, i->src[s]);
-    if (i->nops == 2 && src[1] < src[0] && (fc_ops[i->op].flags & FC_F_COMMUTES)) {
-        uint32_t first = src[1];
-        src[1] = src[0];
-        src[0] = first;
+    if (i->nops == 2) {
+        const uint32_t a = FC_NEW_ID(g->node_map, i->src[0]), b = FC_NEW_ID(g->node_map, i->src[1]);
+        const bool swap = b < a && (fc_ops[i->op].flags & FC_F_COMMUTES);
+        add(k, swap ? b : a);
+        add(k, swap ? a : b);
+        return true;
     }
-    for (int s = 0; s < i->nops; s++) add(k, src[s]);
+    for (int s = 0; s < i->nops; s++) add(k, FC_NEW_ID(g->node_map, i->src[s]));
     return true;
 }
 
@@ -162,7 +167,7 @@ static bool walk(fusec_graph *g, fc_key *k, fc_node root) {
     while (!oom && g->stack.len) {
         fc_node top = g->stack.at[g->stack.len - 1];
         if (!FC_MAPPED(g, g->node_map, top)) {
-            if (!fc_extract_operands_ready(g, top, true, &oom)) continue;
+            if (!fc_extract_operands_ready(g, top, &oom)) continue;
             if (!node(g, k, top)) return false;
             FC_SET(g, g->node_map, top, k->nnodes++);
         }

@@ -29,11 +29,37 @@ void fc_key_free(fc_key *k);
  */
 
 bool fc_extract_next_round(fusec_graph *g); /* all maps are empty again */
-/* Hashes of everything below the roots: the order of the operands of commutative operations. */
+/* Hashes of everything that was built until the roots were: the order of the operands of
+ * commutative operations. A node has its hash from the first evaluation that could have needed it;
+ * of what was a stored result by then nothing but dtype and rank counts. */
 bool fc_extract_hashes(fusec_graph *g, const fc_node *roots, uint32_t n);
-bool fc_extract_is_leaf(const fusec_graph *g, fc_node n);
+void fc_extract_is_stored(fusec_graph *g, fc_node n); /* from now on; it has a hash */
 /* Push what must be done before, on g->stack; true when there is nothing. */
-bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool ordered, bool *oom);
 bool fc_extract_dim_ready(fusec_graph *g, fc_dim d, bool *ok);
+
+static inline bool fc_extract_is_leaf(const fusec_graph *g, fc_node n) {
+    return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n);
+}
+
+/* The operands are visited in order; those of a commutative operation stand in order of ids, which
+ * depend on what else the graph has: the order of hashes does not. Runs for every node of every
+ * evaluation. */
+static inline bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool *oom) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    const size_t before = g->stack.len;
+    fc_node first = i->src[0], second = i->src[1];
+    if (!i->nops || fc_extract_is_leaf(g, n)) return true;
+    if (i->nops == 2 && g->hashes.at[second] < g->hashes.at[first] &&
+        (fc_ops[i->op].flags & FC_F_COMMUTES)) {
+        first = i->src[1];
+        second = i->src[0];
+    }
+    if (i->nops > 2 && !FC_MAPPED(g, g->node_map, i->src[2]))
+        *oom |= !fc_push(g->ir.alloc, &g->stack, i->src[2]);
+    if (i->nops > 1 && !FC_MAPPED(g, g->node_map, second))
+        *oom |= !fc_push(g->ir.alloc, &g->stack, second);
+    if (!FC_MAPPED(g, g->node_map, first)) *oom |= !fc_push(g->ir.alloc, &g->stack, first);
+    return g->stack.len == before;
+}
 
 #endif

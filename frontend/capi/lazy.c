@@ -8,8 +8,12 @@
 static fusec_status store(fusec_graph *g, fc_node n, size_t bytes, fc_error *e) {
     fc_device *d = g->ctx->device;
     fc_stored r = {0};
-    while (g->stored_of.len <= n)
-        if (!fc_push(g->ir.alloc, &g->stored_of, 0)) return fc_oom(e);
+    if (n >= g->stored_of.len) {
+        if (!fc_reserve(g->ir.alloc, &g->stored_of, (size_t)n + 1)) return fc_oom(e);
+        memset(g->stored_of.at + g->stored_of.len, 0,
+               (n + 1 - g->stored_of.len) * sizeof *g->stored_of.at);
+        g->stored_of.len = (size_t)n + 1;
+    }
     FC_TRY(fc_context_memory(g->ctx->runtime, d, NULL, bytes, &r.data, e));
     if (!fc_push(g->ir.alloc, &g->stored, r)) {
         d->ops->free(d, NULL, r.data);
@@ -137,7 +141,10 @@ static fusec_status compute(fusec_graph *g, const fc_node *nodes, uint32_t n, fc
     if (s)
         drop_stored(g, first);
     else
-        for (uint32_t i = 0; i < n; i++) g->stored_of.at[nodes[i]] = (uint32_t)(first + i + 1);
+        for (uint32_t i = 0; i < n; i++) {
+            g->stored_of.at[nodes[i]] = (uint32_t)(first + i + 1);
+            fc_extract_is_stored(g, nodes[i]);
+        }
     fc_plans_release(g->ctx, p);
     fc_key_free(&k);
     fc_arena_free(&arena);
