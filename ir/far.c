@@ -173,6 +173,9 @@ static double tangent(angle a) {
         if (!(fabs((double)x) >= (limit))) return y;                                               \
         if (isinf(x)) return x - x;                                                                \
         return (T)(result);                                                                        \
+    }                                                                                              \
+    void name##_n(const T *x, T *y, long long n) {                                                 \
+        for (long long i = 0; i < n; i++) y[i] = name(x[i], y[i]);                                 \
     }
 FAR(fc_far_sinf, float, FC_FAR_F32, sine(reduce_f32(x), 0))
 FAR(fc_far_cosf, float, FC_FAR_F32, sine(reduce_f32(x), 1))

@@ -17,4 +17,12 @@ double fc_far_sin(double x, double y);
 double fc_far_cos(double x, double y);
 double fc_far_tan(double x, double y);
 
+/* The same for n numbers: y[i] becomes fc_far_sin(x[i], y[i]). */
+void fc_far_sinf_n(const float *x, float *y, long long n);
+void fc_far_cosf_n(const float *x, float *y, long long n);
+void fc_far_tanf_n(const float *x, float *y, long long n);
+void fc_far_sin_n(const double *x, double *y, long long n);
+void fc_far_cos_n(const double *x, double *y, long long n);
+void fc_far_tan_n(const double *x, double *y, long long n);
+
 #endif

@@ -92,6 +92,21 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
+/* A function of the library goes through the lanes: nothing of it is compiled here. */
+static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, const char *x, unsigned n,
+                          const char *const *fn, const char *const *y, const char **out) {
+    const char *from = fc_ll_array(f, t, W), *lanes = f->active ? f->active : fc_ll_fmt(f, "%u", W);
+    fc_ll_spill(f, t, W, from, "0", x);
+    for (unsigned k = 0; k < n; k++) {
+        const char *to = fc_ll_array(f, t, W);
+        const char *name = fc_ll_fmt(f, "@%s%s_n", fn[k], t == FUSEC_F64 ? "" : "f");
+        fc_ll_declare(f, fc_ll_fmt(f, "void %s(ptr, ptr, i64)", name));
+        fc_ll_spill(f, t, W, to, "0", y[k]);
+        fc_ll_line(f, "call void %s(ptr %s, ptr %s, i64 %s)", name, from, to, lanes);
+        out[k] = fc_ll_fill(f, t, W, to, "0");
+    }
+}
+
 /* Rows of ir/far.h with one x: y[k], or what fn[k] makes of both where a lane of x is far from 0:
  * calls that hardly ever run. */
 static void far_lanes(fc_ll *f, fusec_dtype t, unsigned W, const char *x, unsigned n,
@@ -107,10 +122,13 @@ static void far_lanes(fc_ll *f, fusec_dtype t, unsigned W, const char *x, unsign
     }
     fc_ll_if branch;
     fc_ll_if_begin(f, &branch, any);
-    for (unsigned k = 0; k < n; k++) {
-        const char *args[2] = {x, y[k]};
-        far[k] = fc_ll_math(f, fn[k], 2, t, W, args);
-    }
+    if (W > 1)
+        far_in_memory(f, t, W, x, n, fn, y, far);
+    else
+        for (unsigned k = 0; k < n; k++) {
+            const char *args[2] = {x, y[k]};
+            far[k] = fc_ll_math(f, fn[k], 2, t, W, args);
+        }
     const char *from = f->block;
     fc_ll_if_else(f, &branch);
     const char *other = f->block;

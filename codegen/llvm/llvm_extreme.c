@@ -197,6 +197,59 @@ const char *fc_ll_extreme_start(fc_ll *f, const fc_ll_stage *st) {
     return best;
 }
 
+/* What is left after the bands, a vector at a time: lanes that are not there hold the start, whose
+ * sign changes nothing either. */
+static void left_over(fc_ll *f, const extreme *e, carried *c, const char *at, const char *hi) {
+    fc_ll_loop l;
+    const char *init[] = {at, c->all[1], c->all[c->nan], c->all[c->signs]};
+    const char *types[] = {"i64", e->type, c->types[c->nan], c->types[c->signs]};
+    fc_ll_loop_begin(f, &l, 4, types, init);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
+    const char *V = fc_ll_fmt(f, "%u", f->V);
+    f->x = l.carry[0];
+    fc_ll_set_mask(f, fc_ll_min(f, fc_ll_bin(f, "sub", hi, l.carry[0]), V));
+    const char *x = fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, f->mask, e->type,
+                              element(f, e), e->type, fc_ll_const(f, e->t, e->r->init[0], f->V));
+    fc_ll_set_mask(f, NULL);
+    const char *nan = fc_ll_ins(f, "fcmp uno %s %s, %s", e->type, x, x);
+    const char *next[] = {fc_ll_bin(f, "add", l.carry[0], V), better_of(f, e, f->V, x, l.carry[1]),
+                          fc_ll_ins(f, "or <%u x i1> %s, %s", f->V, l.carry[2], nan),
+                          join_signs(f, e, l.carry[3], x)};
+    fc_ll_loop_end(f, &l, next);
+    c->all[1] = l.carry[1];
+    c->all[c->nan] = l.carry[2];
+    c->all[c->signs] = l.carry[3];
+}
+
+/* Of floats, without the place: nothing is kept of chunks, and nothing is done again, for one nan
+ * is as good as another. */
+static const char *whole_row(fc_ll *f, const extreme *e, const char *lo, const char *hi) {
+    fc_ll_loop l;
+    carried c = start(f, e, lo);
+    const char *bands =
+        fc_ll_bin(f, "and", fc_ll_bin(f, "sub", hi, lo), fc_ll_fmt(f, "%d", -FC_LANES));
+    const char *end = fc_ll_bin(f, "add", lo, bands);
+    fc_ll_loop_begin(f, &l, c.n, c.types, c.all);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));
+    band(f, e, &c, l.carry);
+    fc_ll_loop_end(f, &l, c.all);
+    for (unsigned i = 0; i < c.n; i++) c.all[i] = l.carry[i];
+    left_over(f, e, &c, end, hi);
+    const char *v = c.all[1], *type = fc_ll_type(f, e->t, 1);
+    for (unsigned i = 1; i < FC_LANES / f->V; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
+    const char *m = with_sign(f, e, join_lanes(f, e, v), c.all[c.signs]);
+    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", any_lane(f, c.all[c.nan]), type,
+                     fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1), type, m);
+}
+
+const char **fc_ll_extreme_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
+    const extreme e = describe(f, st);
+    if (e.place || !e.real) return NULL;
+    const char **out = fc_ll_names(f, 1);
+    out[0] = whole_row(f, &e, lo, hi);
+    return out;
+}
+
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
                            const char *best, fc_ll_chunk by_steps) {
     const extreme e = describe(f, st);

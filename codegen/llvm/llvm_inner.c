@@ -13,6 +13,9 @@
  */
 #include "codegen/llvm/llvm_text.h"
 
+/* Instructions for an element from which on a branch in every turn does not show. */
+enum { LONG_STEPS = 12 };
+
 /* ---- where a vector is
  * -------------------------------------------------------------------------------------- */
 
@@ -112,6 +115,27 @@ static bool is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
     return false;
 }
 
+/* Lanes that are not there keep what they have. */
+static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *const *now,
+                                const char *const *before) {
+    fc_ll_if whole;
+    const char **kept = fc_ll_names(f, st->nslots), **out = fc_ll_names(f, st->nslots);
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "xor i1 %s, true", f->whole));
+    const char *mask = fc_ll_mask_here(f), *part = f->block;
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *type = fc_ll_type(f, st->slot[i], f->V);
+        kept[i] = fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, mask, type, now[i], type,
+                            before[i]);
+    }
+    fc_ll_if_else(f, &whole);
+    const char *all = f->block;
+    fc_ll_if_end(f, &whole);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], f->V),
+                           kept[i], part, now[i], all);
+    return out;
+}
+
 static void step_in_memory(fc_ll *f, void *user) {
     const fc_ll_stage *st = user;
     const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_LANES - 1));
@@ -119,7 +143,9 @@ static void step_in_memory(fc_ll *f, void *user) {
     for (unsigned i = 0; i < st->nslots; i++)
         acc[i] = is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
                                      : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], lane);
-    acc = step(f, st, acc);
+    const char **next = step(f, st, acc);
+    if (f->whole) next = keep_absent(f, st, next, acc);
+    acc = next;
     for (unsigned i = 0; i < st->nslots; i++)
         if (!is_number(f, st, i)) fc_ll_spill(f, st->slot[i], f->V, st->lanes[i], lane, acc[i]);
 }
@@ -258,15 +284,43 @@ static bool has_numbers(const fc_ll *f, const fc_ll_stage *st) {
     return false;
 }
 
+static void step_vectors(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
+    const char *end = fc_ll_bin(f, "add", first, n);
+    if (fc_ll_steps(f, st) >= LONG_STEPS)
+        fc_ll_vectors_in_one(f, first, end, NULL, placed_step, (void *)(uintptr_t)st);
+    else
+        fc_ll_vectors(f, first, end, 1, placed_step, (void *)(uintptr_t)st);
+}
+
+/* Whether two accumulators are joined by one instruction: then all levels are done for any number
+ * of elements, which takes less code and hardly more time than to find out which are needed. */
+static bool joins_quickly(const fc_ll *f, const fc_ll_stage *st) {
+    const fc_ll_prog *p = &f->red[st->first].combine;
+    unsigned n = 0;
+    for (fc_val i = 0; i < p->code.ins.len; i++)
+        n += p->needed[i] && p->code.ins.at[i].op != FC_OP_ARG;
+    return n == 1;
+}
+
+static const char **chunk_at_once(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                  const char *n) {
+    const char **start = fc_ll_inits(f, st, f->V);
+    for (unsigned lane = 0; lane < FC_LANES; lane += f->V)
+        fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", lane), start);
+    step_vectors(f, st, first, n);
+    return join_whole(f, st);
+}
+
 static const char **chunk_in_memory(fc_ll *f, const fc_ll_stage *st, const char *first,
                                     const char *n) {
+    if (st->nslots == 1 && joins_quickly(f, st)) return chunk_at_once(f, st, first, n);
     fc_ll_loop start;
     const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
     const char *lanes = fc_ll_bin(f, "mul", used, V), *j = fc_ll_for(f, &start, "0", lanes);
     fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
     fc_ll_for_end(f, &start, V);
 
-    fc_ll_vectors(f, first, fc_ll_bin(f, "add", first, n), 1, placed_step, (void *)(uintptr_t)st);
+    step_vectors(f, st, first, n);
 
     if (!has_numbers(f, st)) return join_in_memory(f, st, used);
 
@@ -335,7 +389,10 @@ static const char **chunk(fc_ll *f, const fc_ll_stage *st, const char *first, co
 /* Elements [lo, hi) of the row; lo is a multiple of FC_CHUNK. */
 static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     fc_ll_loop l;
-    const char *best = fc_ll_is_extreme(f, st) ? fc_ll_extreme_start(f, st) : NULL;
+    const bool extreme = fc_ll_is_extreme(f, st);
+    const char **row = extreme ? fc_ll_extreme_row(f, st, lo, hi) : NULL;
+    if (row) return row;
+    const char *best = extreme ? fc_ll_extreme_start(f, st) : NULL;
     const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
     const char **partial = chunk(f, st, first, n, best);

@@ -159,6 +159,24 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
               f->V * bytes);
 }
+
+const char *fc_ll_mask_here(fc_ll *f) {
+    const char *last = fc_ll_ins(f, "trunc i64 %s to i32", fc_ll_bin(f, "sub", f->active, "1"));
+    return fc_ll_ins(f, "icmp ule <%u x i32> %s, %s", f->V, fc_ll_iota(f, 32),
+                     fc_ll_splat(f, "i32", last));
+}
+
+static const char *load_either(fc_ll *f, uint32_t a, const place *p, const char *type) {
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, f->whole);
+    if (f->ahead) ask_ahead(f, a, p->first);
+    const char *all = fc_ll_load_stored(f, a, p->first, NULL), *from = f->block;
+    fc_ll_if_else(f, &whole);
+    const char *part = fc_ll_load_stored(f, a, p->first, fc_ll_mask_here(f)), *other = f->block;
+    fc_ll_if_end(f, &whole);
+    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, all, from, part, other);
+}
+
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
     const char *type = fc_ll_stored(f, t, f->V),
@@ -174,6 +192,7 @@ static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
             "zeroinitializer)",
             type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
     }
+    if (f->whole) return load_either(f, a, p, type);
     if (f->ahead && !f->mask) ask_ahead(f, a, p->first);
     return fc_ll_load_stored(f, a, p->first, f->mask);
 }
@@ -235,6 +254,30 @@ void fc_ll_store_stored(fc_ll *f, uint32_t a, const char *element, const char *m
                type, value, at, bytes, f->V, mask);
 }
 
+/* By the cache: see llvm_stream.c. */
+static void store_past(fc_ll *f, uint32_t a, const char *element, const char *value) {
+    fusec_dtype t = f->k->accesses.at[a].dtype;
+    const unsigned bytes = f->V * fc_dtypes[t].bytes;
+    fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", fc_ll_stored(f, t, f->V), value,
+               pointer(f, a, element), bytes < 64 ? bytes : 64);
+}
+
+/* What is whole, or not aligned, may be masked as well. */
+static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value) {
+    const bool past = f->streaming && p->move == FC_MOVE_ONE;
+    const char *cond = f->whole;
+    fc_ll_if whole;
+    if (past && f->aligned) cond = fc_ll_ins(f, "and i1 %s, %s", cond, f->aligned);
+    fc_ll_if_begin(f, &whole, cond);
+    if (past)
+        store_past(f, a, p->first, value);
+    else
+        fc_ll_store_stored(f, a, p->first, NULL, value);
+    fc_ll_if_else(f, &whole);
+    fc_ll_store_stored(f, a, p->first, fc_ll_mask_here(f), value);
+    fc_ll_if_end(f, &whole);
+}
+
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     fusec_dtype t = f->k->accesses.at[access].dtype;
     if (W == 1) {
@@ -267,12 +310,12 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
             sfx, W, type, stored, W, to, bytes, W, mask_of(f));
         return;
     }
-    if (f->streaming && !f->mask && p.move == FC_MOVE_ONE) {
-        fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", type, stored,
-                   pointer(f, access, p.first), W * bytes < 64 ? W * bytes : 64);
-        return;
-    }
-    fc_ll_store_stored(f, access, p.first, f->mask, stored);
+    if (f->whole)
+        store_either(f, access, &p, stored);
+    else if (f->streaming && !f->mask && p.move == FC_MOVE_ONE)
+        store_past(f, access, p.first, stored);
+    else
+        fc_ll_store_stored(f, access, p.first, f->mask, stored);
 }
 
 const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element) {

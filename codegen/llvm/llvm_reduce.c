@@ -127,7 +127,7 @@ const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W) {
 
 static const char *keep_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *now,
                                const char *before) {
-    if (!f->mask || W == 1) return now;
+    if (!f->mask || f->whole || W == 1) return now;
     const char *type = fc_ll_type(f, t, W);
     return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", W, f->mask, type, now, type, before);
 }

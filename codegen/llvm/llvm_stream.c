@@ -62,11 +62,31 @@ static void stream_if(fc_ll *f, const char *aligned, const char *from, const cha
     fc_ll_if_end(f, &yes);
 }
 
+/* Long bodies stand once: the vector before the first aligned place is the first turn. */
+static void points_in_one(fc_ll *f, size_t first, const char *from, const char *to, fc_ll_body body,
+                          void *user) {
+    const char *before = NULL;
+    if (f->cls->variant & FC_LL_STREAM && first < f->k->stores.len) {
+        before = elements_before(f, f->k->stores.at[first].access, from, to);
+        f->streaming = true;
+        f->aligned = all_aligned(f, first + 1, fc_ll_bin(f, "add", from, before));
+        const char *none = fc_ll_ins(f, "icmp eq i64 %s, 0", before);
+        before = fc_ll_ins(f, "select i1 %s, i64 %u, i64 %s", none, f->V, before);
+    }
+    fc_ll_vectors_in_one(f, from, to, before, body, user);
+    f->streaming = false;
+    f->aligned = NULL;
+}
+
 void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                   void *user) {
     size_t first = 0;
     while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
     if (f->cls->variant & FC_LL_AHEAD && f->k->schedule == FC_SCHED_MAP) f->ahead = FC_LL_SOON;
+    if (unroll == 1) {
+        points_in_one(f, first, from, to, body, user);
+        return;
+    }
     if (!(f->cls->variant & FC_LL_STREAM) || first == f->k->stores.len) {
         fc_ll_vectors(f, from, to, unroll, body, user);
         return;

@@ -404,6 +404,25 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
     fc_ll_if_end(f, &tail);
 }
 
+void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char *first,
+                          fc_ll_body body, void *user) {
+    static const char *const types[] = {"i64", "i64"};
+    const char *V = fc_ll_fmt(f, "%u", f->V), *init[] = {from, first}, *next[] = {NULL, V};
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, first ? 2 : 1, types, init);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], to));
+    const char *rest = fc_ll_bin(f, "sub", to, l.carry[0]);
+    const char *active = fc_ll_min(f, rest, first ? l.carry[1] : V);
+    f->x = l.carry[0];
+    f->whole = fc_ll_ins(f, "icmp eq i64 %s, %s", active, V);
+    fc_ll_set_mask(f, FC_PLANT(tail_mask, fc_ll_bin(f, "add", active, "1"), active));
+    body(f, user);
+    fc_ll_set_mask(f, NULL);
+    f->whole = NULL;
+    next[0] = fc_ll_bin(f, "add", l.carry[0], active);
+    fc_ll_loop_end(f, &l, next);
+}
+
 /* ---- functions
  * ---------------------------------------------------------------------------------------------------------
  */

@@ -155,12 +155,16 @@ typedef struct fc_ll {
     const char
         *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
     bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
+    const char *aligned;  /* i1: whether they are; NULL: yes */
     fc_ll_ahead ahead;    /* how far ahead of contiguous loads memory is asked for */
     const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
     const char *mask; /* <V x i1>, NULL: all lanes are there */
     const char *active; /* i64, number of lanes that are there */
+    /* One body for whole vectors and parts: i1, whether all lanes are there in this turn. `mask` is
+     * that of the turn for whoever does not ask. */
+    const char *whole;
     uint32_t lane_axis;
 } fc_ll;
 
@@ -242,11 +246,22 @@ typedef void (*fc_ll_body)(fc_ll *f, void *user);
 void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                    void *user);
 void fc_ll_set_mask(fc_ll *f, const char *active); /* NULL: all lanes */
+/* The same with one body for all vectors, which is half the code: where it loads and stores what is
+ * contiguous, it branches on whether the vector is whole. `first` (i64, NULL: V) is how many
+ * elements the first vector takes at most. */
+void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char *first,
+                          fc_ll_body body, void *user);
+/* The mask of such a body for the one place that it is needed in: written in another way than
+ * `mask`, so that no optimisation makes it once in every turn. */
+const char *fc_ll_mask_here(fc_ll *f);
 
 /* ---- llvm_extreme.c
  * ------------------------------------------------------------------------------------------- */
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
+/* The accumulator of elements [lo, hi) of a row, where the order of elements does not show. NULL:
+ * not so; it goes by chunks. */
+const char **fc_ll_extreme_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 /* Before the chunks of a row: a place for the best so far, NULL when none is needed. */
 const char *fc_ll_extreme_start(fc_ll *f, const fc_ll_stage *st);
 /* The accumulators of the n elements of a chunk; `by_steps` writes the way that always works. */
