@@ -19,6 +19,7 @@ typedef struct fc_machine {
     int threads;
     size_t cache; /* bytes of the last cache that this process may count on; 0: does not matter */
     const char *cpu, *features; /* LLVM's names; NULL = the host's */
+    unsigned host_features;     /* FC_CPU_ bits of the host; 0: they are asked for where needed */
 } fc_machine;
 
 /* How to run a variant for one nest. */

@@ -17,9 +17,8 @@ typedef struct work {
 } work;
 
 int fc_compile_threads(void) {
-    fc_cpuinfo cpu;
-    fc_cpuinfo_get(&cpu);
-    return cpu.cores < 1 ? 1 : cpu.cores < FC_COMPILE_THREADS ? cpu.cores : FC_COMPILE_THREADS;
+    const int cores = fc_usable_cpus();
+    return cores < FC_COMPILE_THREADS ? cores : FC_COMPILE_THREADS;
 }
 
 static void *run(void *user) {
