@@ -1,8 +1,8 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
- * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it),
- * cuda_code.c (one instruction), cuda_red.c (a reduction as small functions), cuda_group.c (loads,
- * code and stores of a few elements), cuda_hold.c, then one file per schedule: cuda_map.c,
- * cuda_tile.c, cuda_inner.c with cuda_gang.c, cuda_outer.c.
+ * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it)
+ * with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
+ * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_gang.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -119,6 +119,7 @@ static inline bool fc_cuda_counts(unsigned op) {
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
+void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
 /* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,
@@ -197,6 +198,7 @@ void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
  */
 
 extern const char fc_cuda_gang_prelude[];
+
 uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts);
 void fc_cuda_gang_place(fc_cuda_gen *g);
 void fc_cuda_gang_begin(fc_cuda_gen *g);

@@ -68,11 +68,9 @@ static bool known_one(fc_op op, double a, double b) {
     }
 }
 
-/* Near the zeros of lgamma at negative arguments no ulp bound holds. */
+/* Near the zeros of lgamma at negative arguments no ulp bound holds in f64. */
 static double floor_of_error(fc_op op, fusec_dtype t, double a) {
-    if (op != FC_OP_lgamma) return 0;
-    if (t == FUSEC_F64) return a >= -23.0001 && a <= -2.2637 ? 1e-14 : 0;
-    return a >= -10.001 && a <= -2.264 ? 1e-6 : 0;
+    return op == FC_OP_lgamma && t == FUSEC_F64 && a >= -23.0001 && a <= -2.2637 ? 1e-14 : 0;
 }
 
 static int last_place(fusec_dtype t, int exponent) {
