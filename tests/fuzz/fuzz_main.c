@@ -1,12 +1,14 @@
 /* fuzz_main.c - fusec_fuzz: random graphs for a given time, on as many cores as wanted.
  *
  *     fusec_fuzz DEVICE [--seconds S] [--count N] [--jobs J] [--seed N] [--out DIR] [--first]
+ *                       [--ahead N]
  *
  * DEVICE is cpu, cuda, interp or nvrtc. Workers are processes that take every J-th seed. A worker
  * that finds a difference shrinks it and writes DIR/DEVICE-SEED.fuse; one that crashes or does not
  * come back is replaced, and its graph is shrunk in processes of its own. --first ends at the first
- * failure, and a signal (TERM, INT) before the time is over. The last line counts; the exit status
- * is 1 when something failed. */
+ * failure, and a signal (TERM, INT) before the time is over. --ahead N compiles what a worker's
+ * next N graphs need at once (12 for cuda, else 1). The last line counts; the exit status is 1 when
+ * something failed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,7 +29,7 @@ typedef struct options {
     const char *device, *out;
     double seconds;
     uint64_t count, seed;
-    int jobs;
+    int jobs, ahead;
     bool first;
 } options;
 
@@ -100,8 +102,10 @@ static bool one(const options *o, uint64_t seed) {
 }
 
 static void work(const options *o, slot *s, double end) {
-    while (now() < end && !stopped && s->next < o->seed + o->count) {
+    for (int n = 0; now() < end && !stopped && s->next < o->seed + o->count; n++) {
         s->beat = (int64_t)now();
+        if (o->ahead > 1 && n % o->ahead == 0)
+            fuzz_ahead(s->next, (uint64_t)o->jobs, o->ahead, o->device);
         if (!one(o, s->next)) {
             s->failures++;
             if (o->first) break;
@@ -189,6 +193,7 @@ static bool read_options(int argc, char **argv, options *o) {
     o->seed = (uint64_t)time(NULL) * 1000003;
     if (argc < 2) return false;
     o->device = argv[1];
+    o->ahead = strcmp(o->device, "cuda") ? 1 : 12;
     for (int i = 2; i < argc; i++) {
         const char *v = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--first")) {
@@ -203,6 +208,8 @@ static bool read_options(int argc, char **argv, options *o) {
             o->jobs = atoi(v);
         else if (!strcmp(argv[i], "--seed"))
             o->seed = strtoull(v, NULL, 10);
+        else if (!strcmp(argv[i], "--ahead"))
+            o->ahead = atoi(v);
         else if (!strcmp(argv[i], "--out"))
             o->out = v;
         else
@@ -216,7 +223,7 @@ int main(int argc, char **argv) {
     options o;
     if (!read_options(argc, argv, &o)) {
         fprintf(stderr, "usage: fusec_fuzz cpu|cuda|interp|nvrtc [--seconds S] [--count N] "
-                        "[--jobs J] [--seed N] [--out DIR] [--first]\n");
+                        "[--jobs J] [--seed N] [--out DIR] [--first] [--ahead N]\n");
         return 2;
     }
     slots = mmap(NULL, MAX_JOBS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,

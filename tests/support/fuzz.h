@@ -55,6 +55,10 @@ fuzz_verdict fuzz_replay(const char *name, const char *text, const fuzz_ways *w,
 /* ---- many graphs ------------------------------------------------------------------------------
  */
 
+/* Compiles together what these `graphs` graphs need on the device: those of seed, seed + step, ...
+ * For compilers that take long to start. Errors come again when the graphs are run. */
+void fuzz_ahead(uint64_t seed, uint64_t step, int graphs, const char *device);
+
 /* Compiles what is left over from "nvrtc" graphs, which go to the compiler many at a time. */
 fuzz_verdict fuzz_flush(fc_str *why);
 
