@@ -54,11 +54,13 @@ if(TARGET fusec_cli)
 endif()
 
 # A CUDA driver and NVRTC that tests load in place of the real ones: whole, an older one without
-# memory pools, and two that lack a function.
+# memory pools, and two that lack a function. An LLVM, too.
+file(GLOB fake_sources CONFIGURE_DEPENDS tests/fake/*.c)
+list(FILTER fake_sources EXCLUDE REGEX "/fake_llvm\\.c$")
 foreach(fake whole: old:FAKE_NO_POOLS no_launch:FAKE_NO_LAUNCH no_compile:FAKE_NO_COMPILE)
   string(REGEX MATCH "^[^:]*" name ${fake})
   string(REGEX REPLACE "^[^:]*:" "" define ${fake})
-  add_library(fake_cuda_${name} MODULE tests/fake/fake_cuda.c)
+  add_library(fake_cuda_${name} MODULE ${fake_sources})
   fusec_flags(fake_cuda_${name})
   set_target_properties(fake_cuda_${name} PROPERTIES C_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fake)
@@ -68,6 +70,12 @@ foreach(fake whole: old:FAKE_NO_POOLS no_launch:FAKE_NO_LAUNCH no_compile:FAKE_N
   target_link_libraries(fake_cuda_${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   add_dependencies(fusec_tests fake_cuda_${name})
 endforeach()
+add_library(fake_llvm MODULE tests/fake/fake_llvm.c tests/fake/misbehave.c)
+fusec_flags(fake_llvm)
+set_target_properties(fake_llvm PROPERTIES C_VISIBILITY_PRESET hidden
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fake)
+target_include_directories(fake_llvm PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+add_dependencies(fusec_tests fake_llvm)
 if(MPFR_FOUND)
   target_link_libraries(fusec_tests PRIVATE PkgConfig::MPFR)
   target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_MPFR=1)

@@ -1,5 +1,6 @@
 /* test_helper.c - compilers in processes of their own: right results, and every way to die. The
- * compilers that misbehave are NVRTC as made in tests/fake, and programs that are no compilers. */
+ * compilers that misbehave are LLVM and NVRTC as made in tests/fake, and programs that are no
+ * compilers. */
 #include "codegen/helper.h"
 #include "tests/support/faults.h"
 #include "tests/support/shell.h"
@@ -18,7 +19,8 @@
 
 #include <fusec/fusec.h>
 
-#define FAKE FUSEC_BINARY_DIR "/bin/fake/libfake_cuda_whole.so"
+#define FAKE      FUSEC_BINARY_DIR "/bin/fake/libfake_cuda_whole.so"
+#define FAKE_LLVM FUSEC_BINARY_DIR "/bin/fake/libfake_llvm.so"
 
 static const fc_alloc *const A = &fc_libc_alloc;
 
@@ -41,7 +43,7 @@ static void expect_no_children(void) {
     FC_EXPECT_EQ_I64(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* ---- with NVRTC that is made to fail ------------------------------------------------------------
+/* ---- with compilers that are made to fail -------------------------------------------------------
  */
 
 static fusec_status nvrtc(fc_helper *h, const char *text, fc_bytes *out, fc_error *e) {
@@ -49,48 +51,98 @@ static fusec_status nvrtc(fc_helper *h, const char *text, fc_bytes *out, fc_erro
     return fc_helper_nvrtc(h, text, "k.cu", &o, out, e);
 }
 
+static fusec_status llvm(fc_helper *h, const char *text, fc_bytes *out, fc_error *e) {
+    const fc_llvm_options o = {.level = 2, .passes = FC_LLVM_EARLY_CSE};
+    return fc_helper_llvm(h, text, strlen(text), "k.ll", &o, out, e);
+}
+
+typedef struct compiler {
+    const char *name, *variable, *file, *does;
+    fusec_status (*compile)(fc_helper *h, const char *text, fc_bytes *out, fc_error *e);
+} compiler;
+
+static const compiler compilers[] = {
+    {"NVRTC", "FUSEC_NVRTC_PATH", FAKE, "FAKE_NVRTC", nvrtc},
+    {"LLVM", "FUSEC_LIBLLVM_PATH", FAKE_LLVM, "FAKE_LLVM", llvm},
+};
+
+/* The fake one in place of the real one, which is there again after leave(). */
+static char *enter(const compiler *c, const char *does) {
+    const char *before = getenv(c->variable);
+    char *kept = before ? strdup(before) : NULL;
+    setenv(c->variable, c->file, 1);
+    if (does) setenv(c->does, does, 1);
+    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", 0); /* a crash is a crash there too */
+    return kept;
+}
+
+static void leave(const compiler *c, char *kept) {
+    unsetenv(c->does);
+    if (kept)
+        setenv(c->variable, kept, 1);
+    else
+        unsetenv(c->variable);
+    free(kept);
+}
+
 typedef struct failure {
     const char *name, *does;
     fusec_status status;
-    const char *says;
+    const char *says; /* after the compiler's name */
+    const char *in;   /* LLVM: what it is doing */
 } failure;
 
 static const failure failures[] = {
-    {"crash", "crash", FUSEC_COMPILER, "NVRTC ended by signal 11, SIGSEGV and gave no code"},
-    {"abort", "abort", FUSEC_OUT_OF_MEMORY, "LLVM ERROR: out of memory"},
-    {"hang", "hang", FUSEC_COMPILER, "NVRTC took longer than 1 s and was ended"},
-    {"spin", "spin", FUSEC_COMPILER, "NVRTC took longer than 1 s and was ended"},
-    {"memory", "memory", FUSEC_OUT_OF_MEMORY, "NVRTC took more than the 1.0 GiB it may have"},
+    {"crash", "crash", FUSEC_COMPILER, " ended by signal 11, SIGSEGV and gave no code", NULL},
+    {"abort", "abort", FUSEC_OUT_OF_MEMORY, "LLVM ERROR: out of memory", NULL},
+    {"hang", "hang", FUSEC_COMPILER, " took longer than 1 s and was ended", NULL},
+    {"spin", "spin", FUSEC_COMPILER, " took longer than 1 s and was ended", NULL},
+    {"memory", "memory", FUSEC_OUT_OF_MEMORY, " took more than the 1.0 GiB it may have", NULL},
+    {"crash_open", "crash", FUSEC_COMPILER, " ended by signal 11, SIGSEGV and gave no code",
+     "open"},
+    {"crash_parse", "crash", FUSEC_COMPILER, " ended by signal 11, SIGSEGV and gave no code",
+     "parse"},
+    {"hang_passes", "hang", FUSEC_COMPILER, " took longer than 1 s and was ended", "passes"},
 };
+
+static void fails_in(const compiler *c, const failure *f) {
+    const int before = open_descriptors();
+    const bool memory = !strcmp(f->does, "memory");
+    fc_error e = {0}, e2 = {0};
+    fc_bytes out = {0};
+    char *kept = enter(c, f->does);
+    if (f->in) setenv("FAKE_LLVM_IN", f->in, 1);
+    const fc_helper_options o = {FUSEC_COMMAND, memory ? 20 : 1, UINT64_C(1) << 30};
+    fc_helper *h = fc_helper_new(A, &o);
+    const double start = now();
+    FC_EXPECT_STATUS(c->compile(h, "text", &out, &e), f->status, &e);
+    FC_EXPECT_TRUE(now() - start < (memory ? 30 : 4));
+    FC_EXPECT_CONTAINS(e.message, f->says);
+    FC_EXPECT_CONTAINS(e.message, c->name);
+    FC_EXPECT_EQ_PTR(out.data, NULL);
+    unsetenv(c->does); /* the next text finds a new process, and it is well */
+    FC_EXPECT_OK(c->compile(h, "text", &out, &e2), &e2);
+    FC_EXPECT_EQ_U64(fc_helper_started(h), 2);
+    FC_EXPECT_TRUE(out.len >= 4 && memmem(out.data, out.len, "text", 4));
+    fc_bytes_free(A, &out);
+    fc_helper_free(h);
+    unsetenv("FAKE_LLVM_IN");
+    leave(c, kept);
+    expect_no_children();
+    FC_EXPECT_EQ_I64(open_descriptors(), before);
+}
 
 static void fails(void *arg) {
     const failure *f = arg;
-    const int before = open_descriptors();
-    fc_error e = {0}, e2 = {0};
-    fc_bytes out = {0};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     if (!strcmp(f->does, "memory")) FC_SKIP("a sanitizer takes all the address space there is");
 #endif
-    setenv("FUSEC_NVRTC_PATH", FAKE, 1);
-    setenv("FAKE_NVRTC", f->does, 1);
-    setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0", 0); /* a crash is a crash there too */
-    const fc_helper_options o = {FUSEC_COMMAND, strcmp(f->does, "memory") ? 1 : 20,
-                                 UINT64_C(1) << 30};
-    fc_helper *h = fc_helper_new(A, &o);
-    double start = now();
-    FC_EXPECT_STATUS(nvrtc(h, "text", &out, &e), f->status, &e);
-    FC_EXPECT_TRUE(now() - start < (strcmp(f->does, "memory") ? 4 : 30));
-    FC_EXPECT_CONTAINS(e.message, f->says);
-    FC_EXPECT_EQ_PTR(out.data, NULL);
-    unsetenv("FAKE_NVRTC"); /* the next text finds a new process, and it is well */
-    FC_EXPECT_OK(nvrtc(h, "text", &out, &e2), &e2);
-    FC_EXPECT_EQ_U64(fc_helper_started(h), 2);
-    FC_EXPECT_TRUE(out.len > 4 && !strcmp((const char *)out.data + out.len - 5, "text"));
-    fc_bytes_free(A, &out);
-    fc_helper_free(h);
-    unsetenv("FUSEC_NVRTC_PATH");
-    expect_no_children();
-    FC_EXPECT_EQ_I64(open_descriptors(), before);
+    for (size_t i = 0; i < FC_COUNT(compilers); i++) {
+        if (f->in && compilers[i].compile != llvm) continue;
+        FC_TRACE("%s", compilers[i].name);
+        fails_in(&compilers[i], f);
+        FC_UNTRACE();
+    }
 }
 
 FC_REGISTER(helper_failures) {
@@ -100,20 +152,21 @@ FC_REGISTER(helper_failures) {
 
 /* What a compiler prints neither disturbs the answer nor fills a pipe, and is not seen. */
 FC_TEST(helper, noise) {
-    fc_error e = {0};
-    fc_bytes out = {0};
-    setenv("FUSEC_NVRTC_PATH", FAKE, 1);
-    setenv("FAKE_NVRTC", "noise", 1);
-    const fc_helper_options o = {.program = FUSEC_COMMAND};
-    fc_helper *h = fc_helper_new(A, &o);
-    for (int i = 0; i < 3; i++) {
-        FC_EXPECT_OK(nvrtc(h, "text", &out, &e), &e);
-        fc_bytes_free(A, &out);
+    for (size_t k = 0; k < FC_COUNT(compilers); k++) {
+        const compiler *c = &compilers[k];
+        fc_error e = {0};
+        fc_bytes out = {0};
+        char *kept = enter(c, "noise");
+        const fc_helper_options o = {.program = FUSEC_COMMAND};
+        fc_helper *h = fc_helper_new(A, &o);
+        for (int i = 0; i < 3; i++) {
+            FC_EXPECT_OK(c->compile(h, "text", &out, &e), &e);
+            fc_bytes_free(A, &out);
+        }
+        FC_EXPECT_EQ_U64(fc_helper_started(h), 1); /* one process for all of them */
+        fc_helper_free(h);
+        leave(c, kept);
     }
-    FC_EXPECT_EQ_U64(fc_helper_started(h), 1); /* one process for all of them */
-    fc_helper_free(h);
-    unsetenv("FAKE_NVRTC");
-    unsetenv("FUSEC_NVRTC_PATH");
 }
 
 /* An error of the compiler is passed on as it is, and the process stays. */
@@ -129,6 +182,17 @@ FC_TEST(helper, errors_are_those_of_the_compiler) {
     FC_EXPECT_EQ_U64(fc_helper_started(h), 1);
     fc_helper_free(h);
     unsetenv("FUSEC_NVRTC_PATH");
+    /* a text that LLVM rejects; the process goes on with the next */
+    char *kept = enter(&compilers[1], NULL);
+    fc_error e3 = {0}, e4 = {0};
+    h = fc_helper_new(A, &o);
+    FC_EXPECT_STATUS(llvm(h, "wrong", &out, &e3), FUSEC_LLVM, &e3);
+    FC_EXPECT_CONTAINS(e3.message, "this is no text");
+    FC_EXPECT_OK(llvm(h, "text", &out, &e4), &e4);
+    FC_EXPECT_EQ_U64(fc_helper_started(h), 1);
+    fc_bytes_free(A, &out);
+    fc_helper_free(h);
+    leave(&compilers[1], kept);
 }
 
 /* Hundreds of deaths leave no process and no descriptor. */
@@ -200,13 +264,13 @@ static fusec_status compute(fusec_context *ctx, float add, float *result) {
     return s;
 }
 
-static fusec_context *cpu_context(const char *compiler, const char *cache) {
+static fusec_context *cpu_context(const char *program, const char *cache) {
     fusec_options o = FUSEC_OPTIONS_INIT;
     fusec_context *ctx = NULL;
     o.device = "cpu";
     o.threads = 1;
     o.cache_dir = cache;
-    o.compiler = compiler;
+    o.compiler = program;
     FC_EXPECT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
     return ctx;
 }
@@ -313,6 +377,20 @@ FC_TEST(helper, behind_the_command) {
     shell_run(&sh,
               CUDA "FUSEC_COMPILER= FAKE_NVRTC=abort fusec -e 'x*3' x=ones:f32:4 --device cuda "
                    "-o o.npy");
+    FC_EXPECT_EQ_I64(sh.code, 128 + SIGABRT);
+    /* the same with LLVM; a device that does not compile goes on */
+#define CPU "export FUSEC_LIBLLVM_PATH=" FAKE_LLVM " ASAN_OPTIONS=handle_segv=0:handle_abort=0; "
+    shell_run(&sh, CPU "FAKE_LLVM=crash fusec -e 'x*5' x=ones:f32:4 --device cpu -o o.npy");
+    FC_EXPECT_EQ_I64(sh.code, 70);
+    FC_EXPECT_CONTAINS(sh.err, "LLVM ended by signal 11, SIGSEGV and gave no code");
+    FC_EXPECT_CONTAINS(sh.err, "[compiler]");
+    FC_EXPECT_CONTAINS(sh.err, "To report it, attach");
+    shell_run(&sh, CPU "FAKE_LLVM=abort fusec -e 'x*5' x=ones:f32:4 --device cpu -o o.npy");
+    FC_EXPECT_EQ_I64(sh.code, 5);
+    FC_EXPECT_CONTAINS(sh.err, "[out-of-memory]");
+    shell_run(&sh, CPU "FAKE_LLVM=abort fusec -e 'x*5' x=ones:f32:4 --device interp");
+    FC_EXPECT_EQ_I64(sh.code, 0);
+    shell_run(&sh, CPU "FUSEC_COMPILER= FAKE_LLVM=abort fusec -e 'x*5' x=ones:f32:4 --device cpu");
     FC_EXPECT_EQ_I64(sh.code, 128 + SIGABRT);
     /* asked for by hand it does nothing */
     shell_run(&sh, "fusec --compile-helper 1 1; echo $?");

@@ -1,4 +1,5 @@
-/* fake_cuda.h - what a test says to, and asks of, the CUDA driver and NVRTC made in fake_cuda.c.
+/* fake_cuda.h - what a test says to, and asks of, the CUDA driver and NVRTC made in the other
+ * files.
  *
  * The library is found as the real ones are, by FUSEC_LIBCUDA_PATH and FUSEC_NVRTC_PATH, so the
  * whole path from dlopen on is the product's. A test in the same process reaches the controls
@@ -7,7 +8,7 @@
  *     FAKE_CUDA_VERSION=11000     what the driver says it is
  *     FAKE_CUDA_DEVICES=0         how many devices there are
  *     FAKE_CUDA_FAIL=cuLaunchKernel:2:700     the second call of it gives 700
- *     FAKE_NVRTC=crash|hang|abort|memory|noise   what compiling does instead of compiling
+ *     FAKE_NVRTC=crash|hang|abort|memory|noise|spin   what compiling does instead of compiling
  *     FAKE_NVRTC_VERSION=11000
  *     FAKE_COUNT=FILE             a byte is appended for each text that is compiled */
 #ifndef FUSEC_TESTS_FAKE_CUDA_H
@@ -25,7 +26,7 @@ typedef struct fake_cuda {
     bool later;          /* the call succeeds, and the next that waits for the device gives it */
     bool stays;          /* and every call after it too */
     size_t limit;        /* bytes of memory; 0: plenty */
-    bool no_pools;
+    bool no_pools, no_gangs;
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
     bool capturing; /* streams record */
@@ -36,7 +37,7 @@ typedef struct fake_cuda {
     long misuse;         /* unknown handles, ranges outside of an allocation, no current context */
     const char *misused; /* where the first was */
     const char *last;    /* the call that failed on purpose */
-    long compiled, launched, graph_launches;
+    long compiled, launched, launched_together, graph_launches;
 } fake_cuda;
 
 #endif

@@ -1,0 +1,281 @@
+/* fake_code.c - code, launches and graphs of the fake driver: kernels run on the host or not at
+ * all. "Code" is the text of a kernel behind a mark; with `execute` it is compiled for the host
+ * behind tests/support/cuda_emu.h. */
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "tests/fake/fake_state.h"
+
+enum { TEXTS = 256, KERNELS = 16 };
+
+/* ---- code --------------------------------------------------------------------------------------
+ */
+
+typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *, bool together);
+typedef size_t (*params_fn)(void);
+typedef struct function { /* a kernel of a module; its address is the handle */
+    char name[32];
+    run_fn run;
+    size_t params; /* bytes of the one parameter */
+} function;
+typedef struct module {
+    function fn[KERNELS];
+    int n;
+} module;
+
+/* Texts that were compiled for the host in this process. */
+static struct {
+    unsigned long long hash;
+    module m;
+} texts[TEXTS];
+
+/* The kernels of a text: one in the open, or several in name spaces of their own. */
+static void find_kernels(const char *text, module *m) {
+    static const char opening[] = "namespace fusec_kernel_";
+    m->n = 0;
+    for (const char *at = text; (at = strstr(at, opening)) && m->n < KERNELS; at++)
+        snprintf(m->fn[m->n++].name, sizeof m->fn[0].name, "fusec_kernel_%d",
+                 atoi(at + sizeof opening - 1));
+    if (m->n) return;
+    snprintf(m->fn[0].name, sizeof m->fn[0].name, "fusec_kernel");
+    m->n = 1;
+}
+
+static void write_program(FILE *f, const char *text, const module *m) {
+    fprintf(f, "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n", text);
+    for (int i = 0; i < m->n; i++) {
+        const char *name = m->fn[i].name;
+        char space[64] = "";
+        if (strcmp(name, "fusec_kernel")) snprintf(space, sizeof space, "%s_space::", name);
+        fprintf(
+            f,
+            "extern \"C\" bool run_%s(const long long *w, const unsigned *g, const unsigned *b,\n"
+            "                           bool together) {\n"
+            "    %sP p;\n    memcpy(&p, w, sizeof p);\n"
+            "    return fc_emu::launch(g, b, together, [&] { %s%s(p); });\n}\n"
+            "extern \"C\" size_t params_%s() { return sizeof(%sP); }\n",
+            name, space, space, name, name, space);
+    }
+}
+
+static bool find_symbols(void *so, module *m) {
+    for (int i = 0; i < m->n; i++) {
+        char name[64];
+        params_fn size;
+        snprintf(name, sizeof name, "run_%s", m->fn[i].name);
+        void *run = dlsym(so, name);
+        snprintf(name, sizeof name, "params_%s", m->fn[i].name);
+        void *params = dlsym(so, name);
+        if (!run || !params) return false;
+        memcpy(&size, &params, sizeof size);
+        memcpy(&m->fn[i].run, &run, sizeof run);
+        m->fn[i].params = size();
+    }
+    return true;
+}
+
+static bool compile_for_host(const char *text, module *m) {
+    unsigned long long h = 1469598103934665603ull;
+    for (const char *p = text; *p; p++) h = (h ^ (unsigned char)*p) * 1099511628211ull;
+    int i = 0;
+    for (; i < TEXTS && texts[i].hash; i++)
+        if (texts[i].hash == h) {
+            *m = texts[i].m;
+            return true;
+        }
+    char folder[] = "/tmp/fusec-fake-XXXXXX", path[64], command[600];
+    if (i == TEXTS || !mkdtemp(folder)) return false;
+    snprintf(path, sizeof path, "%s/k.cc", folder);
+    FILE *f = fopen(path, "w");
+    if (!f) return false;
+    write_program(f, text, m);
+    fclose(f);
+    snprintf(command, sizeof command,
+             "c++ -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+             "-U_FORTIFY_SOURCE -I%s %s -o %s/k.so",
+             FUSEC_SOURCE_DIR, path, folder);
+    bool good = false;
+    if (system(command) == 0) {
+        snprintf(path, sizeof path, "%s/k.so", folder);
+        void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        good = so && find_symbols(so, m);
+    }
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command) != 0 || !good) return false;
+    texts[i].hash = h;
+    texts[i].m = *m;
+    return true;
+}
+
+/* Whether `f` is a kernel of a module that is loaded. */
+static bool is_function(const void *f) {
+    pthread_mutex_lock(&fake_lock);
+    fake_thing *t = fake_find(f, sizeof(function));
+    bool good = t && t->count == &fake_control.modules;
+    pthread_mutex_unlock(&fake_lock);
+    return good;
+}
+
+FN(cuModuleLoadData, (void **m, const void *image)) {
+    NEED_CONTEXT("cuModuleLoadData");
+    HIT("cuModuleLoadData");
+    if (memcmp(image, MARK, MARK_LEN) != 0) return BAD_IMAGE;
+    module *x = fake_make(sizeof *x, &fake_control.modules);
+    if (!x) return NO_MEMORY;
+    memset(x, 0, sizeof *x);
+    find_kernels((const char *)image + MARK_LEN, x);
+    if (fake_control.execute && !compile_for_host((const char *)image + MARK_LEN, x))
+        for (int i = 0; i < x->n; i++) x->fn[i].run = NULL;
+    *m = x;
+    return OK;
+}
+FN(cuModuleUnload, (void *m)) {
+    NEED_CONTEXT("cuModuleUnload");
+    HIT("cuModuleUnload");
+    return fake_drop(m, &fake_control.modules, "cuModuleUnload");
+}
+FN(cuModuleGetFunction, (void **f, void *m, const char *name)) {
+    HIT("cuModuleGetFunction");
+    if (!fake_is_alive(m, &fake_control.modules)) return fake_misuse("cuModuleGetFunction"), 400;
+    module *x = m;
+    for (int i = 0; i < x->n; i++)
+        if (!strcmp(name, x->fn[i].name)) {
+            *f = &x->fn[i];
+            return OK;
+        }
+    return NOT_FOUND;
+}
+FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
+    (void)a, (void)f;
+    HIT("cuFuncGetAttribute");
+    *v = 32;
+    return OK;
+}
+FN(cuFuncSetAttribute, (void *f, int a, int v)) {
+    (void)a, (void)f, (void)v;
+    HIT("cuFuncSetAttribute");
+    return OK;
+}
+FN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *f, int block, size_t shared)) {
+    (void)f, (void)block, (void)shared;
+    HIT("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    *n = 4;
+    return OK;
+}
+static int launch_code(const function *c, const unsigned g[3], const unsigned b[3],
+                       const void *args, bool together) {
+    /* launches of threads take turns: shared memory of the emulation is static */
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    fake_control.launched++;
+    if (!fake_control.execute) return OK;
+    pthread_mutex_lock(&turn);
+    bool good = c->run && c->run(args, g, b, together);
+    pthread_mutex_unlock(&turn);
+    return good ? OK : 719;
+}
+
+#ifndef FAKE_NO_LAUNCH
+FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                    unsigned bz, unsigned shared, void *s, void **params, void **extra)) {
+    (void)shared;
+    NEED_CONTEXT("cuLaunchKernel");
+    NEED_STREAM(s, "cuLaunchKernel");
+    HIT("cuLaunchKernel");
+    if (!is_function(f)) return fake_misuse("cuLaunchKernel"), 400;
+    if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
+    const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
+    return params ? OK : launch_code(f, g, b, extra[1], false);
+}
+#endif
+/* Of 512 threads two blocks run on each multiprocessor, as many as the schedules of gangs take. */
+FN(cuLaunchCooperativeKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                               unsigned by, unsigned bz, unsigned shared, void *s, void **params)) {
+    (void)shared;
+    NEED_CONTEXT("cuLaunchCooperativeKernel");
+    NEED_STREAM(s, "cuLaunchCooperativeKernel");
+    HIT("cuLaunchCooperativeKernel");
+    if (!is_function(f)) return fake_misuse("cuLaunchCooperativeKernel"), 400;
+    if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
+    if (gx * gy * gz * bx * by * bz > FAKE_MULTIPROCESSORS * 1024) return TOO_MANY_BLOCKS;
+    const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
+    fake_control.launched_together++;
+    return launch_code(f, g, b, params[0], true);
+}
+
+/* ---- graphs: kernels in a row
+ * -------------------------------------------------------------------- */
+
+enum { NODES = 16, PARAMS = 4096 };
+typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    const function *function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+    void *kernel, *context;
+} node_params;
+typedef struct graph {
+    size_t n;
+    struct {
+        node_params p;
+        char args[PARAMS];
+    } node[NODES];
+} graph;
+
+static void take_node(graph *g, size_t i, const node_params *p) {
+    g->node[i].p = *p;
+    if (p->params) memcpy(g->node[i].args, p->params[0], p->function->params);
+}
+FN(cuGraphCreate, (graph * *g, unsigned flags)) {
+    (void)flags;
+    HIT("cuGraphCreate");
+    *g = fake_make(sizeof **g, &fake_control.graphs);
+    if (*g) (*g)->n = 0;
+    return *g ? OK : NO_MEMORY;
+}
+FN(cuGraphAddKernelNode_v2,
+   (void **at, graph *g, void *const *after, size_t nafter, const node_params *p)) {
+    (void)after, (void)nafter;
+    HIT("cuGraphAddKernelNode_v2");
+    if (!fake_is_alive(g, &fake_control.graphs) || g->n == NODES)
+        return fake_misuse("cuGraphAddKernelNode"), 400;
+    if (!is_function(p->function)) return fake_misuse("cuGraphAddKernelNode"), 400;
+    take_node(g, g->n, p);
+    *at = (void *)(uintptr_t)++g->n;
+    return OK;
+}
+FN(cuGraphInstantiateWithFlags, (graph * *x, graph *g, unsigned long long flags)) {
+    (void)flags;
+    HIT("cuGraphInstantiateWithFlags");
+    if (!fake_is_alive(g, &fake_control.graphs)) return fake_misuse("cuGraphInstantiate"), 400;
+    *x = fake_make(sizeof **x, &fake_control.graphs);
+    if (*x) **x = *g;
+    return *x ? OK : NO_MEMORY;
+}
+FN(cuGraphExecKernelNodeSetParams_v2, (graph * x, void *at, const node_params *p)) {
+    HIT("cuGraphExecKernelNodeSetParams_v2");
+    size_t i = (size_t)(uintptr_t)at;
+    if (!fake_is_alive(x, &fake_control.graphs) || i < 1 || i > x->n)
+        return fake_misuse("cuGraphExecKernelNodeSetParams"), 400;
+    take_node(x, i - 1, p);
+    return OK;
+}
+FN(cuGraphLaunch, (graph * x, void *s)) {
+    NEED_STREAM(s, "cuGraphLaunch");
+    HIT("cuGraphLaunch");
+    if (!fake_is_alive(x, &fake_control.graphs)) return fake_misuse("cuGraphLaunch"), 400;
+    fake_control.graph_launches++;
+    for (size_t i = 0; i < x->n; i++) {
+        const node_params *p = &x->node[i].p;
+        if (!is_function(p->function)) return fake_misuse("cuGraphLaunch"), 400;
+        int r = launch_code(p->function, p->grid, p->block, x->node[i].args, false);
+        if (r) return r;
+    }
+    return OK;
+}
+FN(cuGraphExecDestroy, (graph * x)) {
+    HIT("cuGraphExecDestroy");
+    return fake_drop(x, &fake_control.graphs, "cuGraphExecDestroy");
+}
+FN(cuGraphDestroy, (graph * g)) {
+    HIT("cuGraphDestroy");
+    return fake_drop(g, &fake_control.graphs, "cuGraphDestroy");
+}

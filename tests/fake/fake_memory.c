@@ -1,0 +1,123 @@
+/* fake_memory.c - memory of the fake driver: the host's, with every range checked. */
+#include "tests/fake/fake_state.h"
+
+static int allocate(address *p, size_t n) {
+    void *m = fake_make(n, &fake_control.memory);
+    *p = (address)(uintptr_t)m;
+    return m ? OK : NO_MEMORY;
+}
+FN(cuMemGetInfo_v2, (size_t * have, size_t *total)) {
+    NEED_CONTEXT("cuMemGetInfo");
+    HIT("cuMemGetInfo_v2");
+    *total = fake_control.limit ? fake_control.limit : (size_t)1 << 34;
+    *have = *total - fake_control.bytes;
+    return OK;
+}
+FN(cuMemAlloc_v2, (address * p, size_t n)) {
+    NEED_CONTEXT("cuMemAlloc");
+    HIT("cuMemAlloc_v2");
+    return allocate(p, n);
+}
+FN(cuMemFree_v2, (address p)) {
+    NEED_CONTEXT("cuMemFree");
+    HIT("cuMemFree_v2");
+    return fake_drop((void *)(uintptr_t)p, &fake_control.memory, "cuMemFree");
+}
+FN(cuMemAllocHost_v2, (void **p, size_t n)) {
+    HIT("cuMemAllocHost_v2");
+    *p = malloc(n);
+    return *p ? OK : NO_MEMORY;
+}
+FN(cuMemFreeHost, (void *p)) {
+    HIT("cuMemFreeHost");
+    free(p);
+    return OK;
+}
+#ifndef FAKE_NO_POOLS
+static char pool;
+
+FN(cuMemAllocAsync, (address * p, size_t n, void *s)) {
+    NEED_CONTEXT("cuMemAllocAsync");
+    NEED_STREAM(s, "cuMemAllocAsync");
+    HIT("cuMemAllocAsync");
+    return allocate(p, n);
+}
+FN(cuMemFreeAsync, (address p, void *s)) {
+    NEED_CONTEXT("cuMemFreeAsync");
+    NEED_STREAM(s, "cuMemFreeAsync");
+    HIT("cuMemFreeAsync");
+    return fake_drop((void *)(uintptr_t)p, &fake_control.memory, "cuMemFreeAsync");
+}
+FN(cuDeviceGetDefaultMemPool, (void **p, int d)) {
+    (void)d;
+    HIT("cuDeviceGetDefaultMemPool");
+    *p = &pool;
+    return OK;
+}
+FN(cuMemPoolSetAttribute, (void *p, int a, void *v)) {
+    (void)p, (void)a, (void)v;
+    HIT("cuMemPoolSetAttribute");
+    return OK;
+}
+#endif
+
+static int copy(address to, address from, size_t n, bool check_to, bool check_from,
+                const char *name) {
+    if (check_to && !fake_in_memory(to, n, name)) return INVALID;
+    if (check_from && !fake_in_memory(from, n, name)) return INVALID;
+    memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
+    return OK;
+}
+#define COPY(symbol, args, to, from, n, check_to, check_from, waits, s)                            \
+    FN(symbol, args) {                                                                             \
+        NEED_CONTEXT(#symbol);                                                                     \
+        NEED_STREAM(s, #symbol);                                                                   \
+        int r = fake_hit(#symbol, waits);                                                          \
+        return r ? r                                                                               \
+                 : copy((address)(uintptr_t)(to), (address)(uintptr_t)(from), n, check_to,         \
+                        check_from, #symbol);                                                      \
+    }
+COPY(cuMemcpyHtoD_v2, (address to, const void *from, size_t n), to, from, n, true, false, true,
+     NULL)
+COPY(cuMemcpyDtoH_v2, (void *to, address from, size_t n), to, from, n, false, true, true, NULL)
+COPY(cuMemcpyDtoD_v2, (address to, address from, size_t n), to, from, n, true, true, true, NULL)
+COPY(cuMemcpyHtoDAsync_v2, (address to, const void *from, size_t n, void *s), to, from, n, true,
+     false, false, s)
+COPY(cuMemcpyDtoHAsync_v2, (void *to, address from, size_t n, void *s), to, from, n, false, true,
+     false, s)
+COPY(cuMemcpyDtoDAsync_v2, (address to, address from, size_t n, void *s), to, from, n, true, true,
+     false, s)
+
+FN(cuMemsetD8_v2, (address p, unsigned char v, size_t n)) {
+    NEED_CONTEXT("cuMemsetD8");
+    WAIT("cuMemsetD8_v2");
+    if (!fake_in_memory(p, n, "cuMemsetD8")) return INVALID;
+    memset((void *)(uintptr_t)p, v, n);
+    return OK;
+}
+FN(cuMemsetD8Async, (address p, unsigned char v, size_t n, void *s)) {
+    NEED_CONTEXT("cuMemsetD8Async");
+    NEED_STREAM(s, "cuMemsetD8Async");
+    HIT("cuMemsetD8Async");
+    if (!fake_in_memory(p, n, "cuMemsetD8Async")) return INVALID;
+    memset((void *)(uintptr_t)p, v, n);
+    return OK;
+}
+FN(cuMemsetD32Async, (address p, unsigned v, size_t n, void *s)) {
+    NEED_CONTEXT("cuMemsetD32Async");
+    NEED_STREAM(s, "cuMemsetD32Async");
+    HIT("cuMemsetD32Async");
+    if (!fake_in_memory(p, 4 * n, "cuMemsetD32Async")) return INVALID;
+    for (size_t i = 0; i < n; i++) ((unsigned *)(uintptr_t)p)[i] = v;
+    return OK;
+}
+FN(cuPointerGetAttribute, (void *v, int a, address p)) {
+    HIT("cuPointerGetAttribute");
+    pthread_mutex_lock(&fake_lock);
+    fake_thing *t = fake_find((void *)(uintptr_t)p, 0);
+    bool mine = t && t->count == &fake_control.memory;
+    pthread_mutex_unlock(&fake_lock);
+    if (!mine) return INVALID;
+    *(unsigned *)v = a == 2 ? 2 : 0;
+    return OK;
+}
