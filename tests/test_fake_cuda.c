@@ -1,67 +1,17 @@
 /* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
- * call of it, at once or later; loss of the device; lack of memory; drivers and compilers that are
- * old, incomplete or absent. See tests/fake/fake_cuda.h. */
+ * call of it, at once or later; loss of the device; lack of memory. See tests/fake/fake_cuda.h. */
 #include "codegen/cuda/driver.h"
-#include "tests/fake/fake_cuda.h"
+#include "tests/support/fake_machine.h"
 #include "tests/support/faults.h"
-#include "tests/support/shell.h"
 #include "tests/support/test.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <fusec/fusec.h>
 
-#define FAKE(name) FUSEC_BINARY_DIR "/bin/fake/libfake_cuda_" name ".so"
-
-enum { N = 8, M = 160, SIZE = N * M };
-
-/* ---- the machine -------------------------------------------------------------------------------
- */
-
-typedef struct machine {
-    fake_cuda *fake;
-    void (*reset)(void);
-    char *before[2];
-} machine;
-
-static const char *const variables[] = {"FUSEC_LIBCUDA_PATH", "FUSEC_NVRTC_PATH"};
-
-/* From here to close_machine the CUDA of this process is the fake one. */
-static bool open_machine(machine *m, const char *file) {
-    void *so = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    void *control = so ? dlsym(so, "fake_cuda_control") : NULL;
-    void *reset = so ? dlsym(so, "fake_cuda_reset") : NULL;
-    memset(m, 0, sizeof *m);
-    if (!control || !reset) {
-        FC_FAIL("no fake driver: %s", dlerror());
-        return false;
-    }
-    fake_cuda *(*get)(void);
-    memcpy(&get, &control, sizeof get);
-    memcpy(&m->reset, &reset, sizeof m->reset);
-    m->fake = get();
-    m->reset();
-    for (int i = 0; i < 2; i++) {
-        const char *v = getenv(variables[i]);
-        m->before[i] = v ? strdup(v) : NULL;
-        setenv(variables[i], file, 1);
-    }
-    return true;
-}
-
-static void close_machine(machine *m) {
-    m->reset();
-    for (int i = 0; i < 2; i++) {
-        if (m->before[i])
-            setenv(variables[i], m->before[i], 1);
-        else
-            unsetenv(variables[i]);
-        free(m->before[i]);
-    }
-}
+enum { MOST = 20000 };
 
 static fusec_status open_context(const char *device, fusec_context **ctx) {
     fusec_options o = FUSEC_OPTIONS_INIT;
@@ -75,11 +25,17 @@ static fusec_status open_context(const char *device, fusec_context **ctx) {
  */
 
 typedef struct session {
-    float x[SIZE], out[SIZE], sums[M], lazy[SIZE];
-    bool ran, read;
+    int64_t shape[2];
+    float x[MOST], out[MOST], sums[MOST], lazy[MOST];
 } session;
 
-static const int64_t shape2[2] = {N, M}, shape1[1] = {M};
+/* Rows for a block each, and one that only blocks which wait for each other can keep: a gang. */
+static const int64_t rows[2] = {8, 160}, long_row[2] = {1, MOST};
+
+static size_t count(const session *s) {
+    return (size_t)(s->shape[0] * s->shape[1]);
+}
+
 static const int first[] = {0}, last[] = {1};
 
 static fusec_status build(fusec_graph *g) {
@@ -91,27 +47,28 @@ static fusec_status build(fusec_graph *g) {
 }
 
 static fusec_status run_host(fusec_program *p, session *s) {
-    fusec_tensor in = {s->x, shape2, 2, FUSEC_F32, FUSEC_HOST};
-    fusec_tensor out[2] = {{s->out, shape2, 2, FUSEC_F32, FUSEC_HOST},
-                           {s->sums, shape1, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in = {s->x, s->shape, 2, FUSEC_F32, FUSEC_HOST};
+    fusec_tensor out[2] = {{s->out, s->shape, 2, FUSEC_F32, FUSEC_HOST},
+                           {s->sums, s->shape + 1, 1, FUSEC_F32, FUSEC_HOST}};
     return fusec_run(p, 1, &in, 2, out);
 }
 
 /* The same in memory of the device, then copied back. */
 static fusec_status run_device(fusec_context *ctx, fusec_program *p, session *s) {
     void *x = NULL, *y = NULL, *z = NULL;
-    fusec_status st = fusec_alloc(ctx, sizeof s->x, &x);
-    if (!st) st = fusec_alloc(ctx, sizeof s->out, &y);
-    if (!st) st = fusec_alloc(ctx, sizeof s->sums, &z);
-    if (!st) st = fusec_upload(ctx, x, s->x, sizeof s->x);
-    fusec_tensor in = {x, shape2, 2, FUSEC_F32, FUSEC_DEVICE};
-    fusec_tensor out[2] = {{y, shape2, 2, FUSEC_F32, FUSEC_DEVICE},
-                           {z, shape1, 1, FUSEC_F32, FUSEC_DEVICE}};
+    const size_t bytes = count(s) * sizeof(float), columns = (size_t)s->shape[1] * sizeof(float);
+    fusec_status st = fusec_alloc(ctx, bytes, &x);
+    if (!st) st = fusec_alloc(ctx, bytes, &y);
+    if (!st) st = fusec_alloc(ctx, columns, &z);
+    if (!st) st = fusec_upload(ctx, x, s->x, bytes);
+    fusec_tensor in = {x, s->shape, 2, FUSEC_F32, FUSEC_DEVICE};
+    fusec_tensor out[2] = {{y, s->shape, 2, FUSEC_F32, FUSEC_DEVICE},
+                           {z, s->shape + 1, 1, FUSEC_F32, FUSEC_DEVICE}};
     for (int i = 0; i < 4 && !st; i++) /* a call that is made again becomes a graph */
         st = fusec_run_on(p, NULL, 1, &in, 2, out);
     if (!st) st = fusec_synchronize(ctx);
-    if (!st) st = fusec_download(ctx, s->out, y, sizeof s->out);
-    if (!st) st = fusec_download(ctx, s->sums, z, sizeof s->sums);
+    if (!st) st = fusec_download(ctx, s->out, y, bytes);
+    if (!st) st = fusec_download(ctx, s->sums, z, columns);
     fusec_free(ctx, x);
     fusec_free(ctx, y);
     fusec_free(ctx, z);
@@ -122,10 +79,10 @@ static fusec_status read_lazy(fusec_context *ctx, session *s) {
     fusec_graph *g = NULL;
     fusec_status st = fusec_graph_new(ctx, &g);
     if (st) return st;
-    fusec_value x = fusec_array(g, FUSEC_F32, 2, shape2, s->x);
+    fusec_value x = fusec_array(g, FUSEC_F32, 2, s->shape, s->x);
     fusec_value m = fusec_max(x, 1, last, 1);
     st = fusec_eval(&m, 1); /* a stored value that the next plan reads */
-    if (!st) st = fusec_read(fusec_sub(x, m), s->lazy, sizeof s->lazy);
+    if (!st) st = fusec_read(fusec_sub(x, m), s->lazy, count(s) * sizeof(float));
     fusec_graph_free(g);
     return st;
 }
@@ -136,27 +93,32 @@ static fusec_status use(fusec_context *ctx, fusec_program *p, session *s) {
     return st ? st : read_lazy(ctx, s);
 }
 
-static void start(session *s) {
+static void start(session *s, const int64_t shape[2]) {
     memset(s, 0, sizeof *s);
-    for (int i = 0; i < SIZE; i++) s->x[i] = (float)((i * 37) % 101) - 50;
+    memcpy(s->shape, shape, sizeof s->shape);
+    for (size_t i = 0; i < count(s); i++) s->x[i] = (float)((i * 37) % 101) - 50;
 }
 
 /* Small integers: exact whatever the order. */
 static void check(const session *s, const char *what) {
-    float sums[M] = {0};
-    for (int i = 0; i < N; i++) {
-        float most = -1e9f;
-        for (int j = 0; j < M; j++) most = s->x[i * M + j] > most ? s->x[i * M + j] : most;
-        for (int j = 0; j < M; j++) {
-            sums[j] += s->x[i * M + j];
-            if (s->out[i * M + j] != s->x[i * M + j] - most ||
-                s->lazy[i * M + j] != s->out[i * M + j]) {
-                FC_FAIL("%s: element %d, %d", what, i, j);
-                return;
-            }
+    const int64_t n = s->shape[0], m = s->shape[1];
+    for (int64_t j = 0; j < m; j++) {
+        float sum = 0;
+        for (int64_t i = 0; i < n; i++) sum += s->x[i * m + j];
+        if (s->sums[j] != sum) {
+            FC_FAIL("%s: sum %d", what, (int)j);
+            return;
         }
     }
-    FC_EXPECT_MEMEQ(s->sums, sums, sizeof sums);
+    for (int64_t i = 0; i < n; i++) {
+        float most = -1e9f;
+        for (int64_t j = 0; j < m; j++) most = s->x[i * m + j] > most ? s->x[i * m + j] : most;
+        for (int64_t k = i * m; k < (i + 1) * m; k++)
+            if (s->out[k] != s->x[k] - most || s->lazy[k] != s->out[k]) {
+                FC_FAIL("%s: element %d", what, (int)k);
+                return;
+            }
+    }
 }
 
 /* Opens, uses and closes a context; the status of the first failure, and whether the same objects
@@ -195,30 +157,12 @@ static outcome whole(session *s) {
     return o;
 }
 
-/* Nothing is left alive, no handle was misused. */
-static void check_balance(const machine *m, bool lost) {
-    const fake_cuda *f = m->fake;
-    if (f->misuse) FC_FAIL("%ld times misused, first in %s", f->misuse, f->misused);
-    if (lost) return; /* frees do nothing then: the process has to end */
-    FC_EXPECT_EQ_I64(f->memory, 0);
-    FC_EXPECT_EQ_I64(f->modules, 0);
-    FC_EXPECT_EQ_I64(f->streams, 0);
-    FC_EXPECT_EQ_I64(f->events, 0);
-    FC_EXPECT_EQ_I64(f->contexts, 0);
-    FC_EXPECT_EQ_I64(f->graphs, 0);
-}
-
-static bool can_execute(void) {
-    if (FC_SANITIZED) return false; /* the emulation changes stacks */
-    return system("c++ --version >/dev/null 2>&1") == 0;
-}
-
 FC_TEST(fake_cuda, a_session) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
-    if (!open_machine(&m, FAKE("whole"))) return;
-    m.fake->execute = can_execute();
-    start(s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = fake_can_execute();
+    start(s, rows);
     outcome o = whole(s);
     FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
     FC_EXPECT_STREQ(o.message, "");
@@ -226,8 +170,62 @@ FC_TEST(fake_cuda, a_session) {
     FC_EXPECT_GT_I64(m.fake->launched, 3);
     FC_EXPECT_GT_I64(m.fake->compiled, 1);
     FC_EXPECT_GT_I64(m.fake->graph_launches, 0);
-    check_balance(&m, false);
-    close_machine(&m);
+    FC_EXPECT_EQ_I64(m.fake->launched_together, 0);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+    free(s);
+}
+
+/* A gang is launched by another call, and never as a part of a graph; without that call there are
+ * other kernels. */
+FC_TEST(fake_cuda, a_session_with_a_gang) {
+    fake_machine m;
+    session *s = malloc(sizeof *s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    for (int without = 0; without < 2; without++) {
+        m.reset();
+        m.fake->execute = fake_can_execute();
+        m.fake->no_gangs = without != 0;
+        start(s, long_row);
+        outcome o = whole(s);
+        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+        FC_EXPECT_STREQ(o.message, "");
+        if (m.fake->execute) check(s, without ? "without a gang" : "with a gang");
+        if (without)
+            FC_EXPECT_EQ_I64(m.fake->launched_together, 0);
+        else
+            FC_EXPECT_GT_I64(m.fake->launched_together, 4);
+        fake_check_balance(&m, false);
+    }
+    fake_machine_close(&m);
+    free(s);
+}
+
+/* Its launch fails: it has changed nothing, and the same objects work. */
+FC_TEST(fake_cuda, a_gang_that_fails) {
+    fake_machine m;
+    session *s = malloc(sizeof *s);
+    static const int results[] = {1, 2, 701, 720};
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    for (size_t i = 0; i < FC_COUNT(results); i++)
+        for (int at = 1; at < 6; at += 2) {
+            m.reset();
+            m.fake->execute = fake_can_execute();
+            m.fake->fail_in = "cuLaunchCooperativeKernel";
+            m.fake->fail_at = at;
+            m.fake->result = results[i];
+            start(s, long_row);
+            FC_TRACE("launch %d gives %d", at, results[i]);
+            outcome o = whole(s);
+            FC_EXPECT_EQ_I64(m.fake->fired, 1);
+            FC_EXPECT_CONTAINS(o.message, "cuLaunchCooperativeKernel");
+            FC_EXPECT_EQ_I64(o.first, results[i] == 2 ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER);
+            FC_EXPECT_EQ_I64(o.again, FUSEC_OK);
+            if (m.fake->execute) check(s, "after it");
+            fake_check_balance(&m, false);
+            FC_UNTRACE();
+        }
+    fake_machine_close(&m);
     free(s);
 }
 
@@ -323,13 +321,21 @@ static bool loses(int r) {
     return r == 700 || r == 719 || r == 999;
 }
 
-static void one_failure(machine *m, session *s, long at, int result, bool later, bool execute) {
+typedef struct trial {
+    const int64_t *shape;
+    int result;
+    bool later, execute;
+} trial;
+
+static void one_failure(fake_machine *m, session *s, long at, const trial *t) {
+    const int result = t->result;
+    const bool later = t->later, execute = t->execute;
     m->reset();
     m->fake->execute = execute;
     m->fake->fail_at = at;
     m->fake->result = result;
     m->fake->later = later;
-    start(s);
+    start(s, t->shape);
     FC_TRACE("call %ld gives %d%s", at, result, later ? " later" : "");
     outcome o = whole(s);
     const fake_cuda *f = m->fake;
@@ -353,49 +359,53 @@ static void one_failure(machine *m, session *s, long at, int result, bool later,
         f->fired && f->last &&
         (strstr(f->last, "Free") || strstr(f->last, "Unload") || strstr(f->last, "Destroy") ||
          strstr(f->last, "Release") || strstr(f->last, "Push"));
-    if (!later && !refused) check_balance(m, lost || loses(result));
+    if (!later && !refused) fake_check_balance(m, lost || loses(result));
     if (f->fired) FC_UNTRACE();
     FC_UNTRACE();
 }
 
-/* `arg`: the result, negative for one that comes late. */
 static void every_call(void *arg) {
-    machine m;
+    const trial *given = arg;
+    trial t = *given;
+    fake_machine m;
     session *s = malloc(sizeof *s);
-    int result = (int)(intptr_t)arg;
-    if (!open_machine(&m, FAKE("whole"))) return;
-    start(s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    start(s, t.shape);
     (void)whole(s);
     long calls = m.fake->calls;
     FC_EXPECT_GT_I64(calls, 50);
-    bool execute = can_execute();
-    for (long n = 1; n <= calls && !fc_test_has_failed(); n++)
-        one_failure(&m, s, n, result < 0 ? -result : result, result < 0, execute);
-    close_machine(&m);
+    t.execute = t.execute && fake_can_execute();
+    for (long n = 1; n <= calls && !fc_test_has_failed(); n++) one_failure(&m, s, n, &t);
+    fake_machine_close(&m);
     free(s);
 }
 
 FC_REGISTER(every_call) {
     static const int results[] = {1, 2, 209, 700, 701, 719};
+    static trial trials[FC_COUNT(results)][2][2];
     for (size_t i = 0; i < FC_COUNT(results); i++)
-        for (int sign = 1; sign >= -1; sign -= 2) {
-            char name[40];
-            snprintf(name, sizeof name, "%d_%s", results[i], sign > 0 ? "now" : "later");
-            FC_ADD_TEST("fake_cuda_every_call", name, every_call, (intptr_t)(sign * results[i]));
-        }
+        for (int later = 0; later < 2; later++)
+            for (int gang = 0; gang < 2; gang++) {
+                char name[40];
+                trial *t = &trials[i][later][gang];
+                *t = (trial){gang ? long_row : rows, results[i], later != 0, !gang};
+                snprintf(name, sizeof name, "%d_%s", results[i], later ? "later" : "now");
+                FC_ADD_TEST(gang ? "fake_cuda_every_call_of_a_gang" : "fake_cuda_every_call", name,
+                            every_call, t);
+            }
 }
 
 /* ---- loss
  * ---------------------------------------------------------------------------------------- */
 
 FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
     fusec_context *ctx = NULL, *other = NULL;
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
-    if (!open_machine(&m, FAKE("whole"))) return;
-    start(s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    start(s, rows);
     FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
@@ -431,7 +441,7 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
     fusec_graph_free(g);
     fusec_context_free(ctx);
     FC_EXPECT_EQ_I64(m.fake->misuse, 0);
-    close_machine(&m);
+    fake_machine_close(&m);
     free(s);
 }
 
@@ -440,14 +450,14 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
 
 /* Code that nobody uses any more goes when the device is full. */
 FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
     fusec_context *ctx = NULL;
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
     void *mem = NULL, *more = NULL;
-    if (!open_machine(&m, FAKE("whole"))) return;
-    start(s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    start(s, rows);
     FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
@@ -473,8 +483,8 @@ FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
     fusec_program_free(p);
     fusec_graph_free(g);
     fusec_context_free(ctx);
-    check_balance(&m, false);
-    close_machine(&m);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
     free(s);
 }
 
@@ -484,9 +494,9 @@ static void *scene_heap(void *user, void *p, size_t n) {
 }
 
 FC_TEST(fake_cuda, host_memory_may_fail) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
-    if (!open_machine(&m, FAKE("whole"))) return;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
     for (int onward = 0; onward < 2; onward++)
         for (long n = 1;; n++) {
             fault_heap h;
@@ -495,7 +505,7 @@ FC_TEST(fake_cuda, host_memory_may_fail) {
             fusec_program *p = NULL;
             fusec_options o = FUSEC_OPTIONS_INIT;
             m.reset();
-            start(s);
+            start(s, rows);
             fault_heap_init(&h);
             o.device = "cuda";
             o.cache_dir = "";
@@ -514,100 +524,40 @@ FC_TEST(fake_cuda, host_memory_may_fail) {
             fusec_graph_free(g);
             fusec_context_free(ctx);
             FC_EXPECT_EQ_I64(h.live, 0);
-            check_balance(&m, false);
+            fake_check_balance(&m, false);
             if (!fired || fc_test_has_failed()) break;
         }
-    close_machine(&m);
+    fake_machine_close(&m);
     free(s);
-}
-
-/* ---- what may be installed
- * ------------------------------------------------------------------------ */
-
-typedef struct install {
-    const char *name, *settings, *says;
-    int code;
-} install;
-
-#define FAKES(cuda, nvrtc)                                                                         \
-    "export FUSEC_LIBCUDA_PATH=" FAKE(cuda) " FUSEC_NVRTC_PATH=" FAKE(nvrtc) "; "
-static const install installs[] = {
-    {"no_driver", "export FUSEC_LIBCUDA_PATH=/nowhere/libcuda.so.1; ",
-     "no CUDA driver (cannot load /nowhere/libcuda.so.1", 5},
-    {"not_a_library", "echo text >libcuda.so.1; export FUSEC_LIBCUDA_PATH=$PWD/libcuda.so.1; ",
-     "cannot load", 5},
-    {"lacks_a_function", FAKES("no_launch", "whole"), "has no cuLaunchKernel", 5},
-    {"too_old", FAKES("whole", "whole") "export FAKE_CUDA_VERSION=11010; ",
-     "the CUDA driver is too old (it is for CUDA 11.1)", 5},
-    {"no_device", FAKES("whole", "whole") "export FAKE_CUDA_DEVICES=0; ", "no CUDA device", 5},
-    {"a_stand_in", FAKES("whole", "whole") "export FAKE_CUDA_INIT=34; ",
-     "is only a stand-in for linking", 5},
-    {"does_not_start", FAKES("whole", "whole") "export FAKE_CUDA_INIT=3; ",
-     "the CUDA driver does not start: made to fail (3)", 5},
-    {"no_nvrtc",
-     "export FUSEC_LIBCUDA_PATH=" FAKE("whole") " FUSEC_NVRTC_PATH=/nowhere/libnvrtc.so; ",
-     "no NVRTC: cannot load /nowhere/libnvrtc.so", 5},
-    {"nvrtc_lacks_a_function", FAKES("whole", "no_compile"), "has no nvrtcCompileProgram", 5},
-    {"nvrtc_tells_nothing", FAKES("whole", "whole") "export FAKE_NVRTC_VERSION=0; ",
-     "does not tell its version", 5},
-    {"launch_fails", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuLaunchKernel:1:719; ",
-     "cuLaunchKernel: the device is gone (CUDA_ERROR_LOST, 719)", 5},
-    {"no_memory", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuCtxPushCurrent_v2:3:2; ",
-     "out of memory", 5},
-};
-
-static void what_is_installed(void *arg) {
-    const install *in = arg;
-    shell sh;
-    if (!shell_open(&sh)) return;
-    shell_run(&sh, "%sfusec -e 'x*2' x=ones:f32:4 --device cuda -o o.npy", in->settings);
-    FC_EXPECT_EQ_I64(sh.code, in->code);
-    FC_EXPECT_CONTAINS(sh.err, in->says);
-    FC_EXPECT_STREQ(sh.out, "");
-    /* Without the demand for CUDA it says so and takes the CPU, unless the device came first: what
-     * is wrong inside NVRTC shows when there is something to compile. */
-    if (!strstr(in->name, "fails") && !strstr(in->name, "memory") &&
-        !strstr(in->name, "nvrtc_lacks") && !strstr(in->name, "nvrtc_tells")) {
-        shell_run(&sh, "%sfusec -e 'x*2' x=ones:f32:4", in->settings);
-        FC_EXPECT_EQ_I64(sh.code, 0);
-        FC_EXPECT_CONTAINS(sh.err, in->says);
-        FC_EXPECT_CONTAINS(sh.out, "2");
-    }
-    shell_close(&sh);
-}
-
-FC_REGISTER(installs) {
-    for (size_t i = 0; i < FC_COUNT(installs); i++)
-        FC_ADD_TEST("fake_cuda_install", installs[i].name, what_is_installed, &installs[i]);
 }
 
 /* A driver from before the memory pools is good enough. */
 FC_TEST(fake_cuda, an_old_driver_without_pools) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
-    if (!open_machine(&m, FAKE("old"))) return;
-    start(s);
+    if (!fake_machine_open(&m, FAKE("old"))) return;
+    start(s, rows);
     outcome o = whole(s);
     FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
     FC_EXPECT_STREQ(o.message, "");
-    check_balance(&m, false);
-    close_machine(&m);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
     free(s);
 }
 
 /* Code that the driver does not take: from the compiler an error, from the disk a miss. */
 FC_TEST(fake_cuda, wrong_cubin) {
-    machine m;
+    fake_machine m;
     session *s = malloc(sizeof *s);
     char dir[] = "/tmp/fusec-cubin-XXXXXX", command[64];
-    if (!open_machine(&m, FAKE("whole"))) return;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
     FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
     for (int round = 0; round < 3; round++) {
         fusec_context *ctx = NULL;
         fusec_options o = FUSEC_OPTIONS_INIT;
         fusec_counters c;
         m.reset();
-        start(s);
+        start(s, rows);
         o.device = "cuda";
         o.cache_dir = dir;
         m.fake->bad_cubin = round == 0;
@@ -628,10 +578,10 @@ FC_TEST(fake_cuda, wrong_cubin) {
         if (round == 1) FC_EXPECT_EQ_U64(c.disk_hits, 0); /* what did not load was not kept */
         if (round == 2) FC_EXPECT_EQ_U64(c.compiles, 1);
         fusec_context_free(ctx);
-        check_balance(&m, false);
+        fake_check_balance(&m, false);
     }
     snprintf(command, sizeof command, "rm -rf %s", dir);
     FC_EXPECT_EQ_I64(system(command), 0);
-    close_machine(&m);
+    fake_machine_close(&m);
     free(s);
 }
