@@ -1,5 +1,7 @@
 /* test_functions.c - functions as a user calls them: NumPy's validation sets on every device found,
- * the same bits at every vector width and in tails, and nans of both kinds. */
+ * lgamma next to its zeros, the same bits at every vector width and in tails, and nans of both
+ * kinds. */
+#include "tests/support/fake_machine.h"
 #include "tests/support/row_apply.h"
 #include "tests/support/row_run.h"
 #include "tests/support/test.h"
@@ -147,6 +149,64 @@ FC_REGISTER(numpy_sets) {
 }
 
 #endif
+
+/* ---- lgamma next to its zeros -----------------------------------------------------------------
+ */
+
+enum { AROUND = 200, ZEROS = 24 };
+
+static bool above(float x) {
+    return lgamma((double)x) > 0;
+}
+
+/* Floats around the zeros between poles from -2 to -12: one on each side of a pole, if at all. */
+static int64_t around_zeros(float *x) {
+    int64_t n = 0;
+    for (int side = 0; side < 2 * 10; side++) {
+        const float pole = (float)(-2 - side / 2), way = side % 2 ? 1 : -1;
+        for (float d = -pole * 0x1p-23f; d < 0.5f; d *= 1.25f) {
+            float low = pole + way * d, high = pole + way * d * 1.25f;
+            if (above(low) == above(high)) continue;
+            for (int step = 0; step < 40; step++) {
+                const float middle = low + (high - low) / 2;
+                *(above(middle) == above(low) ? &low : &high) = middle;
+            }
+            for (int i = 0; i < AROUND / 2; i++) low = nextafterf(low, -20);
+            for (int i = 0; i < AROUND; i++, low = nextafterf(low, 0)) x[n++] = low;
+        }
+    }
+    return n;
+}
+
+static void lgamma_on(const char *device, const float *x, int64_t n) {
+    fusec_context *ctx = open_device(device);
+    float out[ZEROS * AROUND];
+    double worst = 0;
+    int64_t where = 0;
+    if (ctx && compute(ctx, FC_OP_lgamma, FUSEC_F32, n, x, NULL, out))
+        for (int64_t i = 0; i < n; i++) {
+            const double ulp =
+                fc_ulps(FUSEC_F32, (double)out[i], (long double)lgamma((double)x[i]));
+            if (ulp > worst) worst = ulp, where = i;
+        }
+    if (worst > (double)fc_ops[FC_OP_lgamma].ulp32)
+        FC_FAIL("%s: lgamma(%a) is off by %g ulp", device, (double)x[where], worst);
+    fusec_context_free(ctx);
+}
+
+/* Where an absolute error of an ulp of the terms that cancel would be thousands of the result's. */
+FC_TEST(function_lgamma, next_to_its_zeros) {
+    float x[ZEROS * AROUND];
+    fake_machine m;
+    const int64_t n = around_zeros(x);
+    FC_ASSERT_TRUE(n > 12 * AROUND);
+    for (size_t d = 0; d < FC_COUNT(devices); d++) lgamma_on(devices[d], x, n);
+    if (!fake_can_execute() || !fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    lgamma_on("cuda", x, n);
+    FC_EXPECT_GT_I64(m.fake->launched, 0);
+    fake_machine_close(&m);
+}
 
 /* ---- nans ------------------------------------------------------------------------------- */
 
