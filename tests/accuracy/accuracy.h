@@ -1,7 +1,8 @@
 /* accuracy.h - fusec_accuracy: how far the functions are off, and how long they take.
  *
  * A job is a function on one dtype: inputs by number (inputs.c), the exact results (double
- * precision for f32 and narrower, MPFR for f64), and what each device makes of them through the
+ * precision for f32 and narrower, MPFR for f64; of operations of the exact class those of the
+ * oracle, which have to be met), and what each device makes of them through the
  * public functions (sweep.c). What comes out is a line for each device with the largest error and
  * where it is; scripts/accuracy runs it and makes docs/accuracy.md. */
 #ifndef FUSEC_TESTS_ACCURACY_H
@@ -16,6 +17,7 @@ enum { FC_ACC_DEVICES = 3, FC_ACC_BLOCK = 1 << 18 };
 typedef struct fc_acc_job {
     fc_op op;
     fusec_dtype dtype;
+    bool exact;                 /* nothing but the oracle's value will do */
     uint64_t first, last, step; /* numbers of inputs, see inputs.c */
 } fc_acc_job;
 
@@ -27,8 +29,8 @@ typedef struct fc_acc_setup {
 
 /* ---- inputs.c */
 
-/* Unary f16, bf16, f32: bit patterns. Two operands of 16 bits: pairs of bit patterns. Two of f32,
- * and all of f64: hard ones first, then random ones without end. */
+/* f32 or f64. One operand of f32: bit patterns. Two of f32, and all of f64: hard ones first, then
+ * random ones without end. */
 void fc_acc_input(const fc_acc_job *j, uint64_t number, double *x, double *y);
 /* How many there are: all bit patterns, or `samples`. */
 uint64_t fc_acc_count(fc_op op, fusec_dtype t, uint64_t samples);

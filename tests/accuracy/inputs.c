@@ -204,25 +204,11 @@ static void pair(fusec_dtype t, uint64_t n, double *x, double *y) {
 }
 
 void fc_acc_input(const fc_acc_job *j, uint64_t number, double *x, double *y) {
-    const unsigned bits = (unsigned)fusec_dtype_bytes(j->dtype) * 8;
     *y = 0;
-    if (fc_ops[j->op].arity == 2) {
-        if (bits == 16) {
-            *x = fc_o_value(j->dtype, number & 0xffff);
-            *y = fc_o_value(j->dtype, number >> 16);
-        } else {
-            pair(j->dtype, number, x, y);
-        }
-        return;
-    }
-    if (bits == 32) {
-        const uint32_t pattern = (uint32_t)number;
-        float v;
-        memcpy(&v, &pattern, sizeof v);
-        *x = (double)v;
-        return;
-    }
-    *x = bits == 64 ? one_f64(number) : fc_o_value(j->dtype, number);
+    if (fc_ops[j->op].arity == 2)
+        pair(j->dtype, number, x, y);
+    else
+        *x = j->dtype == FUSEC_F32 ? fc_o_value(FUSEC_F32, number) : one_f64(number);
 }
 
 uint64_t fc_acc_count(fc_op op, fusec_dtype t, uint64_t samples) {

@@ -14,6 +14,8 @@ static const char usage[] =
     "  --ops LIST        functions; all unless given\n"
     "  --dtypes LIST     f16,bf16,f32,f64 unless given\n"
     "  --unary --binary  functions of one operand only, of two only\n"
+    "  --exact           operations of the exact class on pairs of f16 and bf16, in place of "
+    "functions\n"
     "  --samples N       inputs where not all are taken: f64, and pairs of f32; 1000000 unless "
     "given\n"
     "  --step N          of all bit patterns every N-th only\n"
@@ -24,7 +26,7 @@ static const char usage[] =
 
 typedef struct options {
     const char *devices, *ops, *dtypes;
-    bool unary, binary, speed;
+    bool unary, binary, exact, speed;
     uint64_t samples, step, shard, shards;
     int threads;
 } options;
@@ -43,6 +45,8 @@ static bool parse(int argc, char **argv, options *o) {
             o->binary = false;
         } else if (!strcmp(a, "--binary")) {
             o->unary = false;
+        } else if (!strcmp(a, "--exact")) {
+            o->exact = true;
         } else if (!strcmp(a, "--speed")) {
             o->speed = true;
             o->ops = v;
@@ -97,6 +101,36 @@ static bool is_function(fc_op op) {
     return op == FC_OP_rsqrt || (row->flags & FC_F_TRANSCENDENTAL);
 }
 
+/* Of two operands, with a result of their dtype. */
+static bool is_exact_pair(fc_op op) {
+    const fc_op_info *row = &fc_ops[op];
+    double v;
+    return fc_is_elementwise(op) && row->arity == 2 && (row->flags & FC_F_EXACT) &&
+           !(row->flags & FC_F_HIDDEN) &&
+           (row->rule == FC_RULE_ARITH || row->rule == FC_RULE_FLOAT || row->rule == FC_RULE_ANY) &&
+           fc_o_float_op(op, false, 1, 1, 0, &v);
+}
+
+static bool measure_exact(const options *o, const fc_acc_setup *s) {
+    static const fusec_dtype dtypes[] = {FUSEC_F16, FUSEC_BF16};
+    bool fine = true;
+    for (int op = 0; op < FC_OP_COUNT_; op++)
+        for (size_t t = 0; t < FC_COUNT(dtypes) && is_exact_pair((fc_op)op); t++) {
+            if (o->ops && !listed(o->ops, fc_ops[op].name)) continue;
+            if (o->dtypes && !listed(o->dtypes, fusec_dtype_name(dtypes[t]))) continue;
+            const uint64_t n = UINT64_C(1) << 32;
+            const fc_acc_job j = {
+                .op = (fc_op)op,
+                .dtype = dtypes[t],
+                .exact = true,
+                .first = n / o->shards * o->shard,
+                .last = o->shard + 1 == o->shards ? n : n / o->shards * (o->shard + 1),
+                .step = o->step};
+            fine = fc_acc_sweep(s, &j) && fine;
+        }
+    return fine;
+}
+
 static bool measure(const options *o, const fc_acc_setup *s) {
     static const fusec_dtype dtypes[] = {FUSEC_F16, FUSEC_BF16, FUSEC_F32, FUSEC_F64};
     bool fine = true;
@@ -138,7 +172,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     s.threads = o.threads;
-    const bool fine = open_devices(&o, &s) && measure(&o, &s);
+    const bool fine = open_devices(&o, &s) && (o.exact ? measure_exact : measure)(&o, &s);
     for (int d = 0; d < FC_ACC_DEVICES; d++) fusec_context_free(s.context[d]);
     return fine ? 0 : 1;
 }
