@@ -232,6 +232,8 @@ FC_TEST(fake_cuda, a_gang_that_fails) {
 /* ---- scratch on the caller's streams ------------------------------------------------------------
  */
 
+static const int64_t line[1] = {160};
+
 /* A program of two kernels, whose arrays are on the device. */
 typedef struct streamed {
     fusec_context *ctx;
@@ -251,8 +253,8 @@ static bool start_streamed(streamed *s) {
     fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
     fusec_value y = fusec_sub(fusec_materialize(fusec_abs(x)), fusec_max(x, 0, NULL, 0));
     fusec_output(s->g, "y", y);
-    if (fusec_compile(s->g, &s->p) || fusec_alloc(s->ctx, 4 * M, &s->x) ||
-        fusec_alloc(s->ctx, 4 * M, &s->y))
+    if (fusec_compile(s->g, &s->p) || fusec_alloc(s->ctx, sizeof(float) * 160, &s->x) ||
+        fusec_alloc(s->ctx, sizeof(float) * 160, &s->y))
         return false;
     return !fc_cuda_open(&fc_libc_alloc, &s->cuda, &e) &&
            !fc_cuda_device(s->cuda, 0, &s->info, &e) &&
@@ -272,20 +274,20 @@ static void end_streamed(streamed *s) {
 }
 
 /* Calls of the driver that one call of the program makes. */
-static long driver_calls(streamed *s, const machine *m, fc_cu_stream stream) {
+static long driver_calls(streamed *s, const fake_machine *m, fc_cu_stream stream) {
     const long before = m->fake->calls;
-    fusec_tensor in = {s->x, shape1, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
+    fusec_tensor in = {s->x, line, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
     out.data = s->y;
     FC_EXPECT_EQ_I64(fusec_run_on(s->p, stream, 1, &in, 1, &out), FUSEC_OK);
     return m->fake->calls - before;
 }
 
 FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
-    machine m;
+    fake_machine m;
     streamed s;
     fc_cu_stream a, b;
     fc_error e = {0};
-    if (!open_machine(&m, FAKE("whole"))) return;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
     FC_ASSERT_TRUE(start_streamed(&s));
     FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
     FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &b, &e), &e);
@@ -310,8 +312,8 @@ FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
     fc_cuda_stream_destroy(s.cuda, a);
     fc_cuda_stream_destroy(s.cuda, b);
     end_streamed(&s);
-    check_balance(&m, false);
-    close_machine(&m);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
 }
 
 /* ---- every call fails ---------------------------------------------------------------------------
@@ -390,8 +392,10 @@ FC_REGISTER(every_call) {
                 trial *t = &trials[i][later][gang];
                 *t = (trial){gang ? long_row : rows, results[i], later != 0, !gang};
                 snprintf(name, sizeof name, "%d_%s", results[i], later ? "later" : "now");
-                FC_ADD_TEST(gang ? "fake_cuda_every_call_of_a_gang" : "fake_cuda_every_call", name,
-                            every_call, t);
+                if (gang)
+                    FC_ADD_TEST("fake_cuda_every_call_of_a_gang", name, every_call, t);
+                else
+                    FC_ADD_TEST("fake_cuda_every_call", name, every_call, t);
             }
 }
 
