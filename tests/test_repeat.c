@@ -173,3 +173,44 @@ FC_TEST(repeat, behind_a_fake_driver) {
     fake_check_balance(&m, false);
     fake_machine_close(&m);
 }
+
+/* Stores that change places between lanes, of a wide and a narrow dtype: warps that run ahead must
+ * not disturb the others. The rows are odd, so that none is aligned, and few, so that most warps
+ * have nothing else to do. */
+FC_TEST(repeat, stores_of_two_widths_behind_a_fake_driver) {
+    enum { N = 3, M = 10 };
+    fake_machine m;
+    float x[N * M], wide[N * M];
+    unsigned char narrow[N * M];
+    int64_t best[N];
+    const int64_t shape[2] = {N, M};
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    for (int i = 0; i < N * M; i++) x[i] = (float)(i * 7 % 11 + 1);
+    fusec_context *ctx = open_device("cuda");
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    FC_ASSERT_TRUE(ctx != NULL);
+    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    fusec_dim dims[2] = {fusec_sym(g, "n"), fusec_sym(g, "m")};
+    fusec_value v = fusec_input(g, "x", FUSEC_F32, 2, dims);
+    fusec_output(g, "best", fusec_argmax(v, 1, (int[]){1}, 0));
+    fusec_output(g, "wide", fusec_add(v, v));
+    fusec_output(g, "narrow", fusec_gt(v, fusec_num(5)));
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    for (int k = 0; k < 40; k++) {
+        fusec_tensor in = {x, shape, 2, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor out[3] = {{best, shape, 1, FUSEC_I64, FUSEC_HOST},
+                               {wide, shape, 2, FUSEC_F32, FUSEC_HOST},
+                               {narrow, shape, 2, FUSEC_BOOL, FUSEC_HOST}};
+        int wrong = 0;
+        FC_ASSERT_OK_TEXT(fusec_run(p, 1, &in, 3, out), fusec_message(ctx));
+        for (int i = 0; i < N * M; i++) wrong += wide[i] != 2 * x[i] || narrow[i] != (x[i] > 5);
+        FC_EXPECT_EQ_I64(wrong, 0);
+    }
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+    fake_machine_close(&m);
+}

@@ -407,7 +407,9 @@ static void declare_wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     }
 }
 
-void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads) {
+/* Bytes that a thread sets aside for its part of a store: as many for each store, whatever its
+ * dtype, so that no warp writes where another one still reads. */
+static unsigned turned_bytes(const fc_cuda_gen *g, const fc_cuda_group *gr) {
     unsigned bytes = 0;
     for (size_t s = 0; s < g->k->stores.len; s++) {
         uint32_t a = g->k->stores.at[s].access;
@@ -415,9 +417,14 @@ void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned thread
         bool point = g->k->accesses.at[a].level == FC_POINT;
         if (point && turned(g, gr, a) && each > bytes) bytes = each;
     }
+    return bytes * (unsigned)gr->n;
+}
+
+void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads) {
+    const unsigned bytes = turned_bytes(g, gr);
     if (bytes)
         fc_cuda_line(&g->t, "__shared__ fc_vec<long long, 2, 16> aside[%u];",
-                     (threads * (unsigned)gr->n * bytes + 15) / 16);
+                     (threads * bytes + 15) / 16);
 }
 
 /* Lane l of a team has the elements 4l ..; it stores l, team + l, ... */
@@ -427,8 +434,8 @@ static void turned_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
         uint32_t a = g->k->stores.at[s].access;
         if (!writes(g, s) || !turned(g, gr, a)) continue;
         fc_cuda_line(&g->t, "{");
-        fc_cuda_line(&g->t, "%s *const mine = (%s *)aside + (threadIdx.x - lane) * %u;",
-                     storage(g, a), storage(g, a), n);
+        fc_cuda_line(&g->t, "%s *const mine = (%s *)((char *)aside + (threadIdx.x - lane) * %u);",
+                     storage(g, a), storage(g, a), turned_bytes(g, gr));
         fc_cuda_line(&g->t, "__syncwarp();");
         fc_cuda_indent(&g->t);
         fc_str_add(g->t.out, "*(");

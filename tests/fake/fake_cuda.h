@@ -7,6 +7,7 @@
  *
  *     FAKE_CUDA_VERSION=11000     what the driver says it is
  *     FAKE_CUDA_DEVICES=0         how many devices there are
+ *     FAKE_CUDA_EXECUTE=1         kernels run, on the host
  *     FAKE_CUDA_FAIL=cuLaunchKernel:2:700     the second call of it gives 700
  *     FAKE_NVRTC=crash|hang|abort|memory|noise|spin   what compiling does instead of compiling
  *     FAKE_NVRTC_VERSION=11000

@@ -27,6 +27,7 @@ __attribute__((constructor)) static void from_environment(void) {
     const char *fail = getenv("FAKE_CUDA_FAIL");
     fake_version = fake_number("FAKE_CUDA_VERSION", fake_version);
     fake_devices = fake_number("FAKE_CUDA_DEVICES", fake_devices);
+    fake_control.execute = fake_number("FAKE_CUDA_EXECUTE", 0) != 0;
     if (fail &&
         sscanf(fail, "%63[^:]:%ld:%d", fail_name, &fake_control.fail_at, &fake_control.result) == 3)
         fake_control.fail_in = fail_name;

@@ -1,9 +1,10 @@
 /* cuda_emu.h - runs generated CUDA C on the host, for tests on machines without a GPU. C++17.
  *
  * The text of a kernel is compiled after this header with FC_EMULATE defined. Every thread of a
- * block is a fiber that runs until it reaches a barrier or a shuffle; blocks run one after the
- * other, or, where they wait for each other (`together`), each in a thread of the host. A barrier
- * that not all threads reach, or a shuffle that not all lanes reach, ends the launch with `false`.
+ * block is a fiber that runs until it reaches a barrier or a shuffle, and chance decides which
+ * warps go on first; blocks run one after the other, or, where they wait for each other
+ * (`together`), each in a thread of the host. A barrier that not all threads reach, or a shuffle
+ * that not all lanes reach, ends the launch with `false`.
  *
  * What differs from a device: libm's functions, no memory model (fences do nothing), no limits. */
 #ifndef FUSEC_TESTS_SUPPORT_CUDA_EMU_H
@@ -102,13 +103,32 @@ inline bool release(unsigned n) {
     return any;
 }
 
+inline bool any_ready(unsigned n) {
+    for (unsigned t = 0; t < n; t++)
+        if (m.fibers[t].now == READY) return true;
+    return false;
+}
+
+/* A bit for each warp: whether it goes on now. Warps that depend on their order without a barrier
+ * give wrong results here sooner or later. */
+inline uint32_t toss() {
+    static thread_local uint32_t s = 1;
+    s ^= s << 13, s ^= s >> 17, s ^= s << 5;
+    return s;
+}
+
 inline bool run_block() {
     unsigned n = threads.x * threads.y * threads.z;
     for (unsigned t = 0; t < n; t++) prepare(m.fibers[t], t);
     do {
-        for (unsigned t = 0; t < n; t++)
-            if (m.fibers[t].now == READY) resume(m.fibers[t]);
-    } while (release(n));
+        uint32_t coins = 0;
+        for (unsigned t = 0; t < n; t++) {
+            if (t % 1024 == 0) coins = toss();
+            if (m.fibers[t].now == READY && (n <= 32 || coins >> t / 32 % 32 & 1))
+                resume(m.fibers[t]);
+        }
+        (void)release(n);
+    } while (any_ready(n));
     for (unsigned t = 0; t < n; t++)
         if (m.fibers[t].now != DONE) return false;
     return true;
