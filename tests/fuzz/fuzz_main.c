@@ -95,6 +95,8 @@ static bool one(const options *o, uint64_t seed) {
     fuzz_verdict v = fuzz_try(&r, &w, &why);
     if (v && o->first)
         printf("FAILED: seed %llu: %s\n", (unsigned long long)seed, why.data);
+    else if (v == FUZZ_FAILED && !strcmp(o->device, "cuda"))
+        _exit(3); /* a device that is lost fails whatever is tried next: see replace() */
     else if (v)
         shrink_and_keep(o, seed, v, false);
     fc_str_free(&why);
@@ -145,8 +147,9 @@ static void start(const options *o, slot *s, double end) {
 static void replace(const options *o, slot *s, int status, double end) {
     uint64_t seed = s->next;
     s->failures++;
-    printf("FAILED: seed %llu ended its process by signal %d\n", (unsigned long long)seed,
-           WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    printf("FAILED: seed %llu ended its process by %s %d\n", (unsigned long long)seed,
+           WIFSIGNALED(status) ? "signal" : "status",
+           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     if (!o->first) shrink_and_keep(o, seed, FUZZ_FAILED, true);
     s->next += (uint64_t)o->jobs;
     s->done++;

@@ -140,6 +140,7 @@ static fuzz_verdict main_way(binding *b, binding *other, const fuzz_ways *w, fc_
     fc_program *p = NULL;
     fc_error e = {0};
     how.ctx = fc_rig(w->device, 1, &how.device);
+    if (!how.ctx) return fc_str_printf(why, "there is no device %s", w->device), FUZZ_FAILED;
     unsigned before = fuzz_enter(w->rude);
     fusec_status s = fc_rig_compile(&how, &b->g, &p, &e);
     fuzz_leave(w->rude, before);

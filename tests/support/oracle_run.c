@@ -20,7 +20,7 @@ static struct rig {
     fc_device *device;
 } rigs[MAX_RIGS];
 static int nrigs;
-static char cache_dir[64];
+static char cache_dir[300];
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw) {
     (void)st, (void)flag, (void)ftw;
@@ -34,7 +34,8 @@ static void close_rigs(void) {
 }
 
 static void make_cache_dir(void) {
-    strcpy(cache_dir, "/tmp/fusec-test-XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(cache_dir, sizeof cache_dir, "%.200s/fusec-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(cache_dir)) cache_dir[0] = 0;
     atexit(close_rigs);
 }
