@@ -112,10 +112,14 @@ endif()
 add_executable(fusec_stress tests/stress/stress.c)
 fusec_flags(fusec_stress)
 target_link_libraries(fusec_stress PRIVATE fusec_static Threads::Threads m)
+set(fake_cuda ${CMAKE_BINARY_DIR}/bin/fake/libfake_cuda_whole.so)
 add_test(NAME stress.threads COMMAND fusec_stress threads interp 6)
 add_test(NAME stress.threads_cpu COMMAND fusec_stress threads cpu 6)
 add_test(NAME stress.soak COMMAND fusec_stress soak interp 16000)
-set_tests_properties(stress.threads stress.threads_cpu stress.soak PROPERTIES TIMEOUT 300)
+add_test(NAME stress.soak_cuda COMMAND fusec_stress soak cuda-dry 8000)
+set_tests_properties(stress.threads stress.threads_cpu stress.soak stress.soak_cuda PROPERTIES TIMEOUT 300)
+set_tests_properties(stress.soak_cuda PROPERTIES ENVIRONMENT
+  "FUSEC_LIBCUDA_PATH=${fake_cuda};FUSEC_NVRTC_PATH=${fake_cuda}")
 
 # The fuzz targets for libFuzzer; all sources are compiled with its coverage (FusecFlags).
 if(FUSEC_FUZZERS)
