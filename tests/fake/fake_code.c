@@ -6,7 +6,7 @@
 
 #include "tests/fake/fake_state.h"
 
-enum { TEXTS = 256, KERNELS = 16 };
+enum { TEXTS = 4096, KERNELS = 16 };
 
 /* ---- code --------------------------------------------------------------------------------------
  */
