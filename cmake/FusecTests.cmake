@@ -67,7 +67,7 @@ foreach(fake whole: old:FAKE_NO_POOLS no_launch:FAKE_NO_LAUNCH no_compile:FAKE_N
   target_include_directories(fake_cuda_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(fake_cuda_${name} PRIVATE FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
     ${define})
-  target_link_libraries(fake_cuda_${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  target_link_libraries(fake_cuda_${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads m)
   add_dependencies(fusec_tests fake_cuda_${name})
 endforeach()
 add_library(fake_llvm MODULE tests/fake/fake_llvm.c tests/fake/misbehave.c)

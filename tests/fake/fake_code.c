@@ -2,6 +2,7 @@
  * all. "Code" is the text of a kernel behind a mark; with `execute` it is compiled for the host
  * behind tests/support/cuda_emu.h. */
 #include <dlfcn.h>
+#include <fenv.h>
 #include <unistd.h>
 
 #include "tests/fake/fake_state.h"
@@ -168,8 +169,12 @@ static int launch_code(const function *c, const unsigned g[3], const unsigned b[
     static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     fake_control.launched++;
     if (!fake_control.execute) return OK;
+    fenv_t of_caller; /* means nothing to a GPU */
     pthread_mutex_lock(&turn);
+    fegetenv(&of_caller);
+    fesetenv(FE_DFL_ENV);
     bool good = c->run && c->run(args, g, b, together);
+    fesetenv(&of_caller);
     pthread_mutex_unlock(&turn);
     return good ? OK : 719;
 }
