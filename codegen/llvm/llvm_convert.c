@@ -134,9 +134,20 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
                   v);
 }
 
+/* LLVM 19 to 22 can't select a single half whose bits are the outcome of a comparison (with
+ * AVX-512, a mask). Arithmetic on integers gives what the instruction would, quiet nans included.
+ */
+static const char *half_of_one(fc_ll *f, const char *stored) {
+    const char *mag = op_const(f, "and", 16, 1, stored, 0x7fff);
+    const char *quiet = choose(f, 1, op_const(f, "icmp ugt", 16, 1, mag, 0x7c00), "i16",
+                               fc_ll_int(f, 16, 0x200, 1), fc_ll_int(f, 16, 0, 1));
+    return half_to_float_bits(f, 1, op_pair(f, "or", "i16", stored, quiet));
+}
+
 const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, const char *v) {
     const char *stored = fc_ll_pack(f, from, W, v);
     const char *src = fc_ll_stored(f, from, 1), *dst = fc_ll_stored(f, to, 1);
     if (strcmp(src, dst) != 0) stored = change(f, "bitcast", src, dst, W, stored);
+    if (to == FUSEC_F16 && W == 1 && f->half) return half_of_one(f, stored);
     return fc_ll_unpack(f, to, W, stored);
 }
