@@ -48,6 +48,7 @@ typedef struct fc_class {
     uint8_t vector;  /* elements a thread (cuda) or instruction (llvm) takes along the inner axis */
     uint8_t teams;   /* the target's choice, e.g. warps per row */
     uint8_t turns;   /* cuda: how many times a thread does the same for others; 0 is 1 */
+    bool alike;      /* one launch does several kernels: see fc_alike_layout */
     const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
                             axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
     uint32_t naccess;
@@ -99,6 +100,18 @@ static inline fc_layout fc_layout_of(uint32_t nargs, uint32_t axes, uint32_t nac
     l.params = l.accesses + naccess * (1 + axes);
     l.extra = l.params + nparams;
     l.words = l.extra + FC_PB_EXTRA;
+    return l;
+}
+
+/* One launch for several kernels that differ in their pointers and parameters only
+ * (fc_class.alike): its block has FC_ALIKE_WORDS, first those of a single one and then, kernel
+ * after kernel, the pointers and the parameters. So they fit the 4 KiB that every driver takes, and
+ * the code does not depend on how many there are. */
+enum { FC_ALIKE_WORDS = 512 };
+static inline fc_layout fc_alike_layout(fc_layout l, uint32_t number) {
+    uint32_t nargs = l.extents - l.args, nparams = l.extra - l.params;
+    l.args = l.words + number * (nargs + nparams);
+    l.params = l.args + nargs;
     return l;
 }
 

@@ -57,6 +57,10 @@ typedef struct fc_target {
     bool (*smaller)(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                     fc_launch *launch);
+    /* How many kernels of this class that differ in their pointers and parameters only one launch
+     * can do: with cls->alike, the number of each in the grid's second direction. Below 2: no.
+     * NULL: never. */
+    uint32_t (*alike)(const fc_kernel *k, const fc_class *cls, const fc_launch *launch);
     /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
      * all its stages. NULL: each stage loads what it needs. */
     fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);

@@ -1,5 +1,5 @@
 /* bind.c - see bind.h. */
-#include "runtime/bind.h"
+#include "runtime/alike.h"
 
 #include "ir/float_state.h"
 #include "ir/plant.h"
@@ -34,7 +34,7 @@ static fusec_status buffer_bytes(const fc_program *p, fc_bound *b, fc_error *e) 
 
 typedef struct fc_span {
     size_t begin, end;
-    size_t last; /* step after which it is free */
+    size_t last; /* launch after which it is free */
 } fc_span;
 
 /* First fit among the blocks that are alive; keeps them sorted by address. */
@@ -48,54 +48,77 @@ static size_t fit(fc_span *live, size_t *n, size_t bytes, size_t last) {
     return at;
 }
 
-static void expire(fc_span *live, size_t *n, size_t step) {
+static void expire(fc_span *live, size_t *n, size_t launch) {
     size_t k = 0;
     for (size_t i = 0; i < *n; i++)
-        if (live[i].last >= step + FC_PLANTED(temporary_reused)) live[k++] = live[i];
+        if (live[i].last >= launch + FC_PLANTED(temporary_reused)) live[k++] = live[i];
     *n = k;
+}
+
+/* What one placing of temporaries works with. */
+typedef struct fc_placing {
+    fc_program *p;
+    fc_bound *b;
+    size_t *last; /* [buffers] launch that uses it last */
+    fc_span *live;
+    bool *placed; /* [buffers] */
+    size_t n, top, tickets;
+} fc_placing;
+
+/* The buffers and the workspace of launch i, all of whose steps run at the same time. */
+static void place_launch(fc_placing *x, size_t i) {
+    const fc_bound_launch *l = &x->b->launches[i];
+    const fc_plan *plan = x->p->plan;
+    fc_bound_step *leader = &x->b->steps[l->steps[0]];
+    expire(x->live, &x->n, i);
+    for (uint32_t m = 0; m < l->n; m++) {
+        const fc_kernel *k = &plan->steps.at[l->steps[m]]->kernel;
+        for (size_t a = 0; a < k->args.len; a++) {
+            uint32_t buf = k->args.at[a].buffer;
+            if (plan->buffers.at[buf].kind != FC_BUF_TEMP || x->placed[buf]) continue;
+            x->b->place[buf] = fit(x->live, &x->n, x->b->bytes[buf], x->last[buf]);
+            x->placed[buf] = true;
+        }
+    }
+    leader->workspace = leader->launch.workspace_bytes
+                            ? fit(x->live, &x->n, leader->launch.workspace_bytes, i)
+                            : SIZE_MAX;
+    for (size_t k = 0; k < x->n; k++)
+        if (x->live[k].end > x->top) x->top = x->live[k].end;
+    leader->tickets = leader->launch.tickets ? x->tickets : SIZE_MAX;
+    x->tickets += (size_t)leader->launch.tickets * 4;
+}
+
+static void place_all(fc_placing *x) {
+    fc_bound *b = x->b;
+    for (size_t i = 0; i < b->nlaunches; i++)
+        for (uint32_t m = 0; m < b->launches[i].n; m++) {
+            const fc_kernel *k = &x->p->plan->steps.at[b->launches[i].steps[m]]->kernel;
+            for (size_t a = 0; a < k->args.len; a++) x->last[k->args.at[a].buffer] = i;
+        }
+    for (size_t i = 0; i < x->p->plan->steps.len; i++)
+        b->steps[i].workspace = b->steps[i].tickets = SIZE_MAX;
+    for (size_t i = 0; i < b->nlaunches; i++) place_launch(x, i);
+    b->tickets_begin = x->top;
+    b->tickets_bytes = x->tickets;
+    b->scratch = x->top + x->tickets;
+    for (size_t i = 0; i < x->p->plan->steps.len; i++)
+        if (b->steps[i].tickets != SIZE_MAX) b->steps[i].tickets += x->top;
 }
 
 /* Places of temporaries and workspaces in one block; what is no longer read makes room for what
  * comes. Tickets have a part of their own that is zeroed once a call. */
 static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
-    size_t nsteps = p->plan->steps.len, nbuf = p->plan->buffers.len, n = 0;
-    size_t *last = fc_calloc(p->alloc, nbuf + 1, sizeof *last);
-    fc_span *live = fc_calloc(p->alloc, p->plan->ntemps + 2, sizeof *live);
-    bool *placed = fc_calloc(p->alloc, nbuf + 1, sizeof *placed);
-    fusec_status s = last && live && placed ? FUSEC_OK : fc_oom(e);
-    for (size_t i = 0; !s && i < nsteps; i++) {
-        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
-        for (size_t a = 0; a < k->args.len; a++) last[k->args.at[a].buffer] = i;
-    }
-    size_t top = 0, tickets = 0;
-    for (size_t i = 0; !s && i < nsteps; i++) {
-        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
-        fc_bound_step *st = &b->steps[i];
-        expire(live, &n, i);
-        for (size_t a = 0; a < k->args.len; a++) {
-            uint32_t buf = k->args.at[a].buffer;
-            if (p->plan->buffers.at[buf].kind != FC_BUF_TEMP || placed[buf]) continue;
-            b->place[buf] = fit(live, &n, b->bytes[buf], last[buf]);
-            placed[buf] = true;
-        }
-        st->workspace =
-            st->launch.workspace_bytes ? fit(live, &n, st->launch.workspace_bytes, i) : SIZE_MAX;
-        for (size_t x = 0; x < n; x++)
-            if (live[x].end > top) top = live[x].end;
-        st->tickets = SIZE_MAX;
-        if (st->launch.tickets) {
-            st->tickets = tickets;
-            tickets += (size_t)st->launch.tickets * 4;
-        }
-    }
-    b->tickets_begin = top;
-    b->tickets_bytes = tickets;
-    b->scratch = top + tickets;
-    for (size_t i = 0; !s && i < nsteps; i++)
-        if (b->steps[i].tickets != SIZE_MAX) b->steps[i].tickets += top;
-    fc_free(p->alloc, last);
-    fc_free(p->alloc, live);
-    fc_free(p->alloc, placed);
+    const size_t nbuf = p->plan->buffers.len;
+    fc_placing x = {.p = p, .b = b};
+    x.last = fc_calloc(p->alloc, nbuf + 1, sizeof *x.last);
+    x.live = fc_calloc(p->alloc, p->plan->ntemps + 2, sizeof *x.live);
+    x.placed = fc_calloc(p->alloc, nbuf + 1, sizeof *x.placed);
+    fusec_status s = x.last && x.live && x.placed ? FUSEC_OK : fc_oom(e);
+    if (!s) place_all(&x);
+    fc_free(p->alloc, x.last);
+    fc_free(p->alloc, x.live);
+    fc_free(p->alloc, x.placed);
     return s;
 }
 
@@ -125,7 +148,7 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e)
     return FUSEC_OK;
 }
 
-/* The code of all steps that have none, made together. */
+/* The code of all launches that have none, made together. */
 static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
     size_t n = 0;
     fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len + 1) * sizeof *w);
@@ -133,7 +156,7 @@ static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         fc_bound_step *s = &b->steps[i];
         const fc_step *st = p->plan->steps.at[i];
-        if (s->nest.empty || s->variant) continue;
+        if (s->nest.empty || s->variant || b->leader[i] != i) continue;
         w[n] = (fc_wanted){.kernel = &st->kernel, .cls = &s->cls, .out = &s->variant};
         /* "softmax k0: max1, sum5, out" */
         snprintf(w[n].label, sizeof w[n].label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i,
@@ -146,14 +169,15 @@ static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
 }
 
 /* Asks the target for smaller code in place of what spilled registers; *found when there is some
- * to get. */
+ * to get. Steps alike are too short for it to matter. */
 static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e) {
     const fc_device *d = p->device;
     *found = false;
-    for (size_t i = 0; d->target->smaller && i < p->plan->steps.len; i++) {
-        fc_bound_step *s = &b->steps[i];
-        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
-        if (!s->variant || !s->variant->facts.spill_bytes) continue;
+    for (size_t i = 0; d->target->smaller && i < b->nlaunches; i++) {
+        const uint32_t step = b->launches[i].steps[0];
+        fc_bound_step *s = &b->steps[step];
+        const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+        if (!s->variant || !s->variant->facts.spill_bytes || s->cls.alike) continue;
         if (!d->target->smaller(&d->machine, k, &s->nest, b->align, s->variant->facts.registers,
                                 s->variant->facts.spill_bytes, &b->arena, &s->cls, &s->launch))
             continue;
@@ -204,6 +228,7 @@ static fc_bound *new_bound(fc_program *p) {
 static fusec_status complete(fc_program *p, fc_bound *b, fc_error *e) {
     FC_TRY(buffer_bytes(p, b, e));
     for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, e));
+    FC_TRY(fc_bound_group(p, b, e));
     return place(p, b, e);
 }
 

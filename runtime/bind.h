@@ -14,7 +14,22 @@ typedef struct fc_bound_step {
     int64_t *words;      /* the parameter block without pointers and scalar inputs */
     fc_layout layout;
     size_t workspace, tickets; /* offsets in the scratch block; SIZE_MAX = none */
+    uint32_t sharing;          /* steps that its launch does */
 } fc_bound_step;
+
+/* One launch of a call: a step, or several steps alike (alike.h), the first of which leads. */
+typedef struct fc_bound_launch {
+    const uint32_t *steps;
+    uint32_t n;
+    int64_t *words; /* the leader's, or the block of all */
+    uint32_t nwords;
+} fc_bound_launch;
+
+/* Where the block has the pointers and parameters of step number `number` of the launch. */
+static inline fc_layout fc_launch_layout(const fc_bound_step *leader, const fc_bound_launch *l,
+                                         uint32_t number) {
+    return l->n > 1 ? fc_alike_layout(leader->layout, number) : leader->layout;
+}
 
 struct fc_bound {
     fc_bound *next;
@@ -28,6 +43,9 @@ struct fc_bound {
     size_t scratch;   /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
     fc_bound_step *steps;
+    fc_bound_launch *launches; /* in the order of the call */
+    uint32_t nlaunches;
+    uint32_t *leader; /* of each step: the one in whose launch it is done */
     bool loaded;
 };
 

@@ -162,20 +162,24 @@ static void release_all(fc_call *c) {
 
 /* ---- launching --------------------------------------------------------------------------- */
 
-/* The parameter block of a step with this call's pointers and scalars. */
-static void fill(const fc_call *c, size_t i, int64_t *words) {
-    const fc_kernel *k = &c->p->plan->steps.at[i]->kernel;
-    const fc_bound_step *s = &c->b->steps[i];
-    memcpy(words, s->words, s->layout.words * sizeof *words);
+static void fill_step(const fc_call *c, uint32_t step, fc_layout at, int64_t *words) {
+    const fc_kernel *k = &c->p->plan->steps.at[step]->kernel;
     for (uint32_t a = 0; a < k->args.len; a++)
-        words[s->layout.args + a] = (int64_t)(uintptr_t)c->at[k->args.at[a].buffer];
+        words[at.args + a] = (int64_t)(uintptr_t)c->at[k->args.at[a].buffer];
     for (uint32_t x = 0; x < k->params.len; x++) {
         const fc_scalar *prm = &k->params.at[x];
         if (prm->is_dim) continue;
         int64_t bits = 0;
         memcpy(&bits, c->in[prm->source].data, fc_dtypes[prm->dtype].bytes);
-        words[s->layout.params + x] = bits;
+        words[at.params + x] = bits;
     }
+}
+
+/* The parameter block of a launch with this call's pointers and scalars. */
+static void fill(const fc_call *c, const fc_bound_launch *l, int64_t *words) {
+    const fc_bound_step *s = &c->b->steps[l->steps[0]];
+    memcpy(words, l->words, l->nwords * sizeof *words);
+    for (uint32_t i = 0; i < l->n; i++) fill_step(c, l->steps[i], fc_launch_layout(s, l, i), words);
     if (s->workspace != SIZE_MAX)
         words[s->layout.extra + FC_PB_WORKSPACE] =
             (int64_t)(uintptr_t)((char *)c->scratch + s->workspace);
@@ -184,37 +188,41 @@ static void fill(const fc_call *c, size_t i, int64_t *words) {
             (int64_t)(uintptr_t)((char *)c->scratch + s->tickets);
 }
 
-static fusec_status launch(const fc_call *c, size_t i, int64_t *words, int repeats, double *seconds,
-                           fc_error *e) {
-    const fc_bound_step *s = &c->b->steps[i];
+static fusec_status launch(const fc_call *c, const fc_bound_launch *l, int64_t *words, int repeats,
+                           double *seconds, fc_error *e) {
+    const fc_bound_step *s = &c->b->steps[l->steps[0]];
     fc_device *d = c->p->device;
     if (s->nest.empty) return FUSEC_OK;
-    fill(c, i, words);
+    fill(c, l, words);
     if (!seconds)
-        return d->ops->launch(d, c->stream, s->variant->code, &s->cls, &s->launch, words,
-                              s->layout.words, e);
-    return d->ops->time(d, c->stream, s->variant->code, &s->cls, &s->launch, words, s->layout.words,
+        return d->ops->launch(d, c->stream, s->variant->code, &s->cls, &s->launch, words, l->nwords,
+                              e);
+    return d->ops->time(d, c->stream, s->variant->code, &s->cls, &s->launch, words, l->nwords,
                         repeats, seconds, e);
 }
 
+/* Steps of one launch have equal shares of its time. */
+static fusec_status time_launch(const fc_call *c, const fc_bound_launch *l, int64_t *words,
+                                double *seconds, fc_error *e) {
+    double once = 0, each = 0;
+    FC_TRY(launch(c, l, words, 1, &once, e)); /* also warms up */
+    int repeats = once > 0.02 ? 3 : once > 1e-4 ? 20 : 100;
+    FC_TRY(launch(c, l, words, repeats, &each, e));
+    for (uint32_t i = 0; i < l->n; i++) seconds[l->steps[i]] = each / l->n;
+    return FUSEC_OK;
+}
+
 static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
-    int64_t small[512], *words = small;
+    int64_t small[FC_ALIKE_WORDS], *words = small;
     uint32_t most = 0;
-    for (size_t i = 0; i < c->p->plan->steps.len; i++)
-        if (c->b->steps[i].layout.words > most) most = c->b->steps[i].layout.words;
+    for (uint32_t i = 0; i < c->b->nlaunches; i++)
+        if (c->b->launches[i].nwords > most) most = c->b->launches[i].nwords;
     if (most > FC_COUNT(small)) words = fc_malloc(c->p->alloc, most * sizeof *words);
     if (!words) return fc_oom(e);
     fusec_status s = FUSEC_OK;
-    for (size_t i = 0; !s && i < c->p->plan->steps.len; i++) {
-        double once = 0;
-        if (!seconds) {
-            s = launch(c, i, words, 1, NULL, e);
-            continue;
-        }
-        s = launch(c, i, words, 1, &once, e); /* also warms up */
-        int repeats = once > 0.02 ? 3 : once > 1e-4 ? 20 : 100;
-        if (!s) s = launch(c, i, words, repeats, &seconds[i], e);
-    }
+    for (uint32_t i = 0; !s && i < c->b->nlaunches; i++)
+        s = seconds ? time_launch(c, &c->b->launches[i], words, seconds, e)
+                    : launch(c, &c->b->launches[i], words, 1, NULL, e);
     if (words != small) fc_free(c->p->alloc, words);
     return s;
 }

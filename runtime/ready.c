@@ -1,6 +1,8 @@
 /* ready.c - see ready.h. */
 #include "runtime/ready.h"
 
+#include "runtime/apart.h"
+
 #include <stdatomic.h>
 
 enum {
@@ -26,7 +28,8 @@ typedef struct shape {
 struct fc_ready {
     fc_bound *b; /* holds it */
     fc_arena arena;
-    shape *args; /* inputs, then outputs */
+    shape *args;     /* inputs, then outputs */
+    fc_extent *room; /* two for each of many arguments; NULL: they are few */
     fc_prepared *launches;
     uint32_t nlaunches, npatches, nscratch;
     patch *patches;
@@ -63,6 +66,22 @@ static inline bool apart(const void *a, size_t na, const void *b, size_t nb) {
     return x + na <= y || y + nb <= x || !na || !nb;
 }
 
+enum { FEW_PAIRS = 64 }; /* that are compared each with each */
+
+static bool are_few(uint32_t nin, uint32_t nout) {
+    return (uint64_t)nout * (nin + nout) <= FEW_PAIRS;
+}
+
+static bool all_apart(const fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t nout,
+                      const fc_tensor *out) {
+    const uint32_t n = nin + nout;
+    for (uint32_t i = 0; i < n; i++) {
+        const uintptr_t at = (uintptr_t)(i < nin ? in[i].data : out[i - nin].data);
+        r->room[i] = (fc_extent){at, at + r->args[i].bytes, i >= nin};
+    }
+    return fc_apart(r->room, n, r->room + n);
+}
+
 /* Everything that the long way would check, for arguments like those of the call before. */
 static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const fc_tensor *in,
                     uint32_t nout, const fc_tensor *out) {
@@ -72,12 +91,14 @@ static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const 
         if (!same_shape(&s[i], &in[i]) || !(host || in[i].on_device || !s[i].rank)) return false;
     for (uint32_t o = 0; o < nout; o++) {
         if (!same_shape(&so[o], &out[o]) || !(host || out[o].on_device)) return false;
+        if (r->room) continue;
         for (uint32_t i = 0; i < nin; i++)
             if (!apart(out[o].data, so[o].bytes, in[i].data, s[i].bytes)) return false;
         for (uint32_t i = 0; i < o; i++)
             if (!apart(out[o].data, so[o].bytes, out[i].data, so[i].bytes)) return false;
     }
-    return fc_common_alignment(p->device, nin, in, nout, out) == r->b->align;
+    return fc_common_alignment(p->device, nin, in, nout, out) == r->b->align &&
+           (!r->room || all_apart(r, nin, in, nout, out));
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -185,7 +206,9 @@ void fc_ready_free_all(fc_program *p) {
 static bool take_shapes(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t nout,
                         const fc_tensor *out) {
     r->args = fc_arena_alloc(&r->arena, (nin + nout + 1) * sizeof *r->args);
-    if (!r->args) return false;
+    if (!are_few(nin, nout))
+        r->room = fc_arena_alloc(&r->arena, 2 * (size_t)(nin + nout) * sizeof *r->room);
+    if (!r->args || (!r->room && !are_few(nin, nout))) return false;
     for (uint32_t i = 0; i < nin + nout; i++) {
         const fc_tensor *t = i < nin ? &in[i] : &out[i - nin];
         int64_t *size = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *size);
@@ -196,20 +219,14 @@ static bool take_shapes(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t
     return true;
 }
 
-static void add_step(fc_program *p, fc_ready *r, size_t step, int64_t *words) {
+/* What comes with a call into one step's part of the block. */
+static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, int64_t *words) {
     const fc_kernel *k = &p->plan->steps.at[step]->kernel;
-    const fc_bound_step *s = &r->b->steps[step];
     const uint32_t nargs = (uint32_t)(p->plan->graph.inputs.len + p->plan->graph.outputs.len),
-                   at = r->nlaunches++;
-    r->launches[at] = (fc_prepared){.code = s->variant->code,
-                                    .cls = &s->cls,
-                                    .launch = &s->launch,
-                                    .params = words,
-                                    .words = s->layout.words};
-    memcpy(words, s->words, s->layout.words * sizeof *words);
+                   launch = r->nlaunches - 1;
     for (uint32_t a = 0; a < k->args.len; a++) {
         uint32_t buffer = k->args.at[a].buffer;
-        patch x = {.word = words + s->layout.args + a, .from = buffer, .step = at};
+        patch x = {.word = words + at.args + a, .from = buffer, .step = launch};
         if (buffer < nargs) {
             r->patches[r->npatches++] = x;
         } else {
@@ -220,39 +237,53 @@ static void add_step(fc_program *p, fc_ready *r, size_t step, int64_t *words) {
     for (uint32_t i = 0; i < k->params.len; i++) {
         const fc_scalar *v = &k->params.at[i];
         if (v->is_dim) continue;
-        r->patches[r->npatches++] = (patch){.word = words + s->layout.params + i,
+        r->patches[r->npatches++] = (patch){.word = words + at.params + i,
                                             .from = v->source,
                                             .bytes = fc_dtypes[v->dtype].bytes,
-                                            .step = at};
+                                            .step = launch};
     }
+}
+
+static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int64_t *words) {
+    const fc_bound_step *s = &r->b->steps[l->steps[0]];
+    r->launches[r->nlaunches++] = (fc_prepared){.code = s->variant->code,
+                                                .cls = &s->cls,
+                                                .launch = &s->launch,
+                                                .params = words,
+                                                .words = l->nwords};
+    memcpy(words, l->words, l->nwords * sizeof *words);
+    for (uint32_t i = 0; i < l->n; i++)
+        add_step(p, r, l->steps[i], fc_launch_layout(s, l, i), words);
     const size_t extra[2] = {s->workspace, s->tickets};
     const int word[2] = {FC_PB_WORKSPACE, FC_PB_TICKETS};
     for (int i = 0; i < 2; i++) {
         if (extra[i] == SIZE_MAX) continue;
         r->offsets[r->nscratch] = extra[i];
         r->in_scratch[r->nscratch++] =
-            (patch){.word = words + s->layout.extra + word[i], .step = at};
+            (patch){.word = words + s->layout.extra + word[i], .step = r->nlaunches - 1};
     }
 }
 
-static bool add_steps(fc_program *p, fc_ready *r) {
-    size_t nsteps = p->plan->steps.len, npatches = 0, nscratch = 0, words = 0;
-    for (size_t i = 0; i < nsteps; i++) {
+static bool add_launches(fc_program *p, fc_ready *r) {
+    const fc_bound *b = r->b;
+    size_t npatches = 0, nscratch = 2 * b->nlaunches, words = 0;
+    for (size_t i = 0; i < p->plan->steps.len; i++) {
         const fc_kernel *k = &p->plan->steps.at[i]->kernel;
         npatches += k->args.len + k->params.len;
-        nscratch += k->args.len + 2;
-        words += r->b->steps[i].layout.words;
+        nscratch += k->args.len;
     }
-    r->launches = fc_arena_alloc(&r->arena, (nsteps + 1) * sizeof *r->launches);
+    for (uint32_t i = 0; i < b->nlaunches; i++) words += b->launches[i].nwords;
+    r->launches = fc_arena_alloc(&r->arena, (b->nlaunches + 1) * sizeof *r->launches);
     r->patches = fc_arena_alloc(&r->arena, (npatches + 1) * sizeof *r->patches);
     r->in_scratch = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->in_scratch);
     r->offsets = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->offsets);
     int64_t *block = fc_arena_alloc(&r->arena, (words + 1) * sizeof *block);
     if (!r->launches || !r->patches || !r->in_scratch || !r->offsets || !block) return false;
-    for (size_t i = 0; i < nsteps; i++) {
-        if (r->b->steps[i].nest.empty) continue;
-        add_step(p, r, i, block);
-        block += r->b->steps[i].layout.words;
+    for (uint32_t i = 0; i < b->nlaunches; i++) {
+        const fc_bound_launch *l = &b->launches[i];
+        if (b->steps[l->steps[0]].nest.empty) continue;
+        add_launch(p, r, l, block);
+        block += l->nwords;
     }
     return true;
 }
@@ -292,7 +323,7 @@ static fc_ready *make(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, con
     memset(r, 0, sizeof *r);
     r->arena = arena;
     r->b = fc_bound_hold(p, b);
-    bool ok = take_shapes(r, nin, in, nout, out) && add_steps(p, r) && keep_scratch(p, r, s);
+    bool ok = take_shapes(r, nin, in, nout, out) && add_launches(p, r) && keep_scratch(p, r, s);
     /* a driver without graphs: the same kernels one by one */
     if (ok && p->graph && d->ops->graph_make && r->nlaunches > 1 &&
         d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL))

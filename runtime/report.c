@@ -107,19 +107,21 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         out[i].step = (uint32_t)i;
         out[i].schedule = schedules[st->kernel.schedule];
         out[i].ops = st->ops;
-        if (b->steps[i].variant) {
+        const fc_variant *code = b->steps[b->leader[i]].variant;
+        if (code) {
             out[i].compiled = true;
-            out[i].facts = b->steps[i].variant->facts;
+            out[i].facts = code->facts;
         }
         fc_str_init(&cls, p->alloc);
         if (!b->steps[i].nest.empty) fc_class_print(&b->steps[i].cls, &cls);
-        size_t n = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;
-        memcpy(out[i].cls, cls.data, n);
-        out[i].cls[n] = 0;
+        size_t len = cls.len < sizeof out[i].cls - 1 ? cls.len : sizeof out[i].cls - 1;
+        memcpy(out[i].cls, cls.data, len);
+        out[i].cls[len] = 0;
         s = cls.oom ? fc_oom(e) : count_bytes(p, b, i, &out[i], e);
         fc_str_free(&cls);
+        const uint32_t n = b->steps[i].sharing; /* of one launch, all of the same size */
         if (!b->steps[i].nest.empty)
-            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor);
+            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor * n) / n;
     }
     fc_bound_release(p, b);
     return s;

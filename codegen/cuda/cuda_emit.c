@@ -94,25 +94,34 @@ enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
 
 /* ---- the entry point ------------------------------------------------------------------------ */
 
+/* Pointers and parameters of one of several kernels stand at `own`. */
 static void arguments(fc_cuda_gen *g) {
+    const fc_layout l = g->cls->alike ? fc_alike_layout(g->l, 0) : g->l;
+    const char *own = g->cls->alike ? "own + " : "";
+    if (g->cls->alike)
+        fc_cuda_line(&g->t, "const unsigned int own = blockIdx.y * %u;",
+                     (unsigned)(fc_alike_layout(g->l, 1).args - l.args));
     for (size_t i = 0; i < g->k->args.len; i++) {
         const fc_arg *a = &g->k->args.at[i];
         const char *type = fc_dtypes[a->dtype].cuda, *qualifier = a->written ? "" : "const ";
-        fc_cuda_line(&g->t, "%s%s *__restrict__ const a%u = (%s%s *)p.w[%u];", qualifier, type,
-                     (unsigned)i, qualifier, type, (unsigned)(g->l.args + i));
+        fc_cuda_line(&g->t, "%s%s *__restrict__ const a%u = (%s%s *)p.w[%s%u];", qualifier, type,
+                     (unsigned)i, qualifier, type, own, (unsigned)(l.args + i));
     }
 }
 
-static void parameter(fc_cuda_gen *g, fc_val v, unsigned word) {
+static void parameter(fc_cuda_gen *g, fc_val v) {
     fusec_dtype t = (fusec_dtype)g->code.ins.at[v].dtype;
+    const fc_layout l = g->cls->alike ? fc_alike_layout(g->l, 0) : g->l;
+    const char *own = g->cls->alike ? "own + " : "";
+    unsigned word = l.params + (unsigned)g->code.ins.at[v].imm;
     fc_str expr;
     fc_str_init(&expr, g->code.alloc);
     if (t == FUSEC_F32)
-        fc_str_printf(&expr, "__uint_as_float((unsigned int)p.w[%u])", word);
+        fc_str_printf(&expr, "__uint_as_float((unsigned int)p.w[%s%u])", own, word);
     else if (t == FUSEC_F64)
-        fc_str_printf(&expr, "__longlong_as_double(p.w[%u])", word);
+        fc_str_printf(&expr, "__longlong_as_double(p.w[%s%u])", own, word);
     else
-        fc_str_printf(&expr, "(%s)p.w[%u]", fc_dtypes[t].cuda, word);
+        fc_str_printf(&expr, "(%s)p.w[%s%u]", fc_dtypes[t].cuda, own, word);
     fc_cuda_from_storage(&g->t, v, expr.data);
     if (expr.oom) g->t.out->oom = true;
     fc_str_free(&expr);
@@ -141,8 +150,7 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
         bounds, name);
     arguments(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (g->code.ins.at[v].op == FC_OP_PARAM)
-            parameter(g, v, g->l.params + (unsigned)g->code.ins.at[v].imm);
+        if (g->code.ins.at[v].op == FC_OP_PARAM) parameter(g, v);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
     fc_cuda_line(&g->t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
     if (g->k->schedule == FC_SCHED_MAP) {
@@ -244,5 +252,17 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     return s;
 }
 
-const fc_target fc_cuda_target = {
-    .kind = FC_TARGET_CUDA, .schedule = fc_cuda_schedule, .emit = fc_cuda_emit, .kept = kept};
+/* Whatever leaves the grid's second direction alone and needs nothing that is kept for a launch. */
+static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *launch) {
+    const fc_layout l = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr,
+                                     cls->naccess, (uint32_t)k->params.len);
+    const uint32_t each = fc_alike_layout(l, 1).args - fc_alike_layout(l, 0).args;
+    if (cls->split || launch->grid[1] != 1 || launch->workspace_bytes || launch->tickets) return 1;
+    return each && l.words < FC_ALIKE_WORDS ? (FC_ALIKE_WORDS - l.words) / each : 1;
+}
+
+const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
+                                  .schedule = fc_cuda_schedule,
+                                  .emit = fc_cuda_emit,
+                                  .alike = alike,
+                                  .kept = kept};

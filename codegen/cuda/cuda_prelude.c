@@ -367,7 +367,8 @@ static void half_arithmetic(fc_str *out, const char *name, int from_arch) {
 void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str *out = g->t.out;
     fc_str_add(out, prelude_common);
-    fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n", (unsigned)g->l.words);
+    fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n",
+                  g->cls->alike ? (unsigned)FC_ALIKE_WORDS : (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);

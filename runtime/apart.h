@@ -1,0 +1,19 @@
+/* apart.h - whether the results of a call share bytes with anything else. */
+#ifndef FUSEC_RUNTIME_APART_H
+#define FUSEC_RUNTIME_APART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fc_extent {
+    uintptr_t begin, end; /* begin == end: nothing */
+    bool written;
+} fc_extent;
+
+/* Whether nothing that is written shares a byte with another extent. Reorders x[n]; `room` is as
+ * large. Takes a time that grows with n for extents that come in a few ascending runs, as arrays
+ * do that were allocated one after the other, and with n log n at worst. */
+bool fc_apart(fc_extent *x, size_t n, fc_extent *room);
+
+#endif
