@@ -38,8 +38,9 @@ static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
     {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},     {5, 0},     {1000, 3}, {5000, 33},
     {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}, {96, 160},  {20000, 9}};
 static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
-    {1, 1, 1},    {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
-    {9, 5, 1000}, {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4}};
+    {1, 1, 1},     {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
+    {9, 5, 1000},  {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4},   {90, 64, 3},
+    {37, 1028, 3}, {5, 8, 8},    {300, 4, 2},   {301, 12, 1}};
 
 typedef struct job {
     const fc_sample *sample;
@@ -278,6 +279,8 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},               /* too long for that */
         {"square_error_all", {1 << 24}, LOOP, 1, 8, false},         /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
+        {"distance", {8192, 8192, 3}, THREAD + WHOLE + ONCE, 0, 8, false}, /* 8 by 4 a thread */
+        {"distance", {8192, 8190, 3}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"column_sum", {16384, 16384}, 0, 1, 5, false},
         {"map_affine", {INT64_C(3) << 30}, 0, 0, 0, true},
         {"map_broadcast", {16384, 16384}, 1, 0, 64, false}, /* b is turned along axis 0 */

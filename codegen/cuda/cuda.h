@@ -2,7 +2,7 @@
  * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it)
  * with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_gang.c, cuda_outer.c.
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_gang.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -30,7 +30,7 @@
  * iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a thread
  * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With `turns` a
  * block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer one of
- * them.
+ * them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c).
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
@@ -43,6 +43,10 @@ enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
+}
+/* Of FC_CUDA_ONCE: whether a thread has `teams` by `turns` rows (cuda_rect.c). */
+static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
+    return k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_THREAD && cls->teams;
 }
 /* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
 static inline int fc_cuda_turns_across(const fc_class *cls) {
@@ -216,6 +220,10 @@ unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 void fc_cuda_emit_map(fc_cuda_gen *g);
 void fc_cuda_emit_tile(fc_cuda_gen *g);
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
+void fc_cuda_emit_rect(fc_cuda_gen *g);
+/* False: rows of this nest have no rectangles, and nothing is changed. */
+bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 /* How many spans blocks of an outer kernel with y threads a row join at once: a power of two and a
@@ -226,6 +234,11 @@ static inline int fc_cuda_outer_group(int y) {
 /* How many elements of a run an outer kernel loads before it uses the first. */
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
+/* How many blocks of an SM there should be room for, 0 for any number; not of gangs. */
+unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
+bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
+                     fc_launch *l);
 /* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
  * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,

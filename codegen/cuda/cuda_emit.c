@@ -128,20 +128,23 @@ static void parameter(fc_cuda_gen *g, fc_val v) {
     g->done[v] = 1;
 }
 
-/* How many blocks of an SM there should be room for, 0 for any number: what the compiler takes as
- * leave to use registers, so that all loads of a batch are under way before the first is used. A
- * gang relies on it. */
-static unsigned blocks_of_sm(const fc_cuda_gen *g, unsigned threads) {
-    if (g->cls->split == FC_CUDA_GANG) return fc_cuda_gang_threads(g->k, g->cached) / threads;
-    if (g->k->schedule == FC_SCHED_OUTER) return fc_cuda_components(g->k) < 4 ? 2 : 4;
-    if (g->k->schedule == FC_SCHED_INNER && (g->cls->variant & 15) == FC_CUDA_LOOP &&
-        g->k->accesses.len <= 6 && threads <= 512)
+/* What the compiler takes as leave to use registers, so that all loads of a batch are under way
+ * before the first is used. */
+unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
+    const unsigned threads = fc_cuda_block_threads(k, cls);
+    if (cls->roomy) return 0;
+    if (k->schedule == FC_SCHED_OUTER) return fc_cuda_components(k) < 4 ? 2 : 4;
+    if (k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_LOOP &&
+        k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
     return 0;
 }
 
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
-    unsigned threads = fc_cuda_block_threads(g->k, g->cls), blocks = blocks_of_sm(g, threads);
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls),
+             blocks = fc_cuda_min_blocks(g->k, g->cls);
+    if (g->cls->split == FC_CUDA_GANG) /* relies on it */
+        blocks = fc_cuda_gang_threads(g->k, g->cached) / threads;
     char bounds[32];
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
     fc_cuda_line(
@@ -157,7 +160,9 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
         fc_cuda_emit_map(g);
     } else {
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
-        if (g->k->schedule == FC_SCHED_INNER)
+        if (fc_cuda_is_rect(g->k, g->cls))
+            fc_cuda_emit_rect(g);
+        else if (g->k->schedule == FC_SCHED_INNER)
             FC_TRY(fc_cuda_emit_inner(g, e));
         else
             fc_cuda_emit_outer(g);
@@ -264,5 +269,6 @@ static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *
 const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .schedule = fc_cuda_schedule,
                                   .emit = fc_cuda_emit,
+                                  .smaller = fc_cuda_smaller,
                                   .alike = alike,
                                   .kept = kept};

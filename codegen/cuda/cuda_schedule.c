@@ -232,6 +232,7 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     l->grid[0] = (uint64_t)ceil_div(n->rows, FC_CUDA_THREADS);
     if (n->count != v) return;
     cls->variant |= FC_CUDA_ONCE;
+    if (fc_cuda_rect_schedule(m, k, n, align, cls, l)) return;
     if (n->np == 2) {
         int turns = fc_cuda_unroll(k, 16, (int)v);
         while (turns > 1 && n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * 16)

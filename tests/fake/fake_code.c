@@ -18,6 +18,7 @@ typedef struct function { /* a kernel of a module; its address is the handle */
     char name[32];
     run_fn run;
     size_t params; /* bytes of the one parameter */
+    bool spills;
 } function;
 typedef struct module {
     function fn[KERNELS];
@@ -127,6 +128,8 @@ FN(cuModuleLoadData, (void **m, const void *image)) {
     find_kernels((const char *)image + MARK_LEN, x);
     if (fake_control.execute && !compile_for_host((const char *)image + MARK_LEN, x))
         for (int i = 0; i < x->n; i++) x->fn[i].run = NULL;
+    for (int i = 0; i < x->n; i++) x->fn[i].spills = fake_control.spilling > 0;
+    if (fake_control.spilling > 0) fake_control.spilling--;
     *m = x;
     return OK;
 }
@@ -147,9 +150,10 @@ FN(cuModuleGetFunction, (void **f, void *m, const char *name)) {
     return NOT_FOUND;
 }
 FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
-    (void)a, (void)f;
+    enum { LOCAL_BYTES = 3, REGISTERS = 4 };
     HIT("cuFuncGetAttribute");
-    *v = 32;
+    const bool spills = ((const function *)f)->spills;
+    *v = a == LOCAL_BYTES ? (spills ? 64 : 0) : a == REGISTERS && spills ? 255 : 32;
     return OK;
 }
 FN(cuFuncSetAttribute, (void *f, int a, int v)) {

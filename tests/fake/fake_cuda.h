@@ -31,6 +31,7 @@ typedef struct fake_cuda {
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
     bool capturing; /* streams record */
+    long spilling;  /* so many modules, the next ones, have code that spills registers */
     /* what happened */
     long calls, fired, calls_after_loss;
     long memory, modules, streams, events, contexts, graphs; /* alive */

@@ -1,0 +1,207 @@
+/* cuda_rect.c - rows of at most 8 elements over two kept axes, such as the distances between the
+ * points of two sets.
+ *
+ * A thread has a rectangle of rows: `teams` along the outer axis by `turns` neighbours along the
+ * inner one, whose results it stores at once. What moves along the inner axis only is loaded before
+ * the first row, and with `aligned` as whole vectors: the elements of neighbours lie side by side
+ * then. Along the inner axis the rectangles fit; along the outer one what does not exist is the
+ * last row again, and is not stored. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda.h"
+
+enum { OUTER, INNER, ELEMENT, AXES };             /* axes of a nest that has rectangles */
+enum { ROWS = 8, BLOCKS_PER_SM = 16, WIDE = 16 }; /* WIDE: bytes of an access */
+
+static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+
+static bool is_store(const fc_kernel *k, uint32_t a) {
+    for (size_t s = 0; s < k->stores.len; s++)
+        if (k->stores.at[s].access == a) return true;
+    return false;
+}
+
+/* An array of elements that differs between neighbours. */
+static bool of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
+    const fc_access *x = &k->accesses.at[a];
+    return x->buffer != FC_NO_BUFFER && x->level == FC_POINT && !is_store(k, a) &&
+           fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
+}
+
+/* ---- choice --------------------------------------------------------------------------------- */
+
+/* How many results fill an access; 0 if some store can't take so many at once. */
+static unsigned neighbours_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                              uint32_t align) {
+    unsigned widest = 1;
+    for (size_t s = 0; s < k->stores.len; s++) {
+        const uint32_t a = k->stores.at[s].access;
+        if (k->accesses.at[a].level != FC_ROW || fc_class_move(cls, a, INNER) != FC_MOVE_ONE)
+            return 0;
+        if (bytes_of(k, a) > widest) widest = bytes_of(k, a);
+    }
+    const unsigned v = WIDE / widest;
+    for (size_t s = 0; s < k->stores.len; s++) {
+        const uint32_t a = k->stores.at[s].access;
+        if (n->offset[a] % v || n->stride[(size_t)a * AXES + OUTER] % v) return 0;
+    }
+    return align % WIDE == 0 && n->extent[INNER] % v == 0 ? v : 0;
+}
+
+/* Whether the elements of v neighbours are whole vectors, one after the other. */
+static bool side_by_side(const fc_kernel *k, const fc_nest *n, const fc_class *cls, unsigned v) {
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *stride = n->stride + (size_t)a * AXES, each = WIDE / bytes_of(k, a);
+        if (!of_neighbours(k, cls, a)) continue;
+        if (stride[OUTER] || stride[INNER] != n->count || stride[ELEMENT] != 1) return false;
+        if (n->offset[a] % each || v * n->count % each) return false;
+    }
+    return true;
+}
+
+bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l) {
+    if (n->np != 2 || n->nr != 1 || k->nstages != 1) return false;
+    const unsigned v = neighbours_of(k, n, cls, align);
+    if (v < 2) return false;
+    const int64_t across = (n->extent[INNER] / v + FC_CUDA_THREADS - 1) / FC_CUDA_THREADS;
+    int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
+    if (rows < 1) return false;
+    while (rows > 1 && n->extent[OUTER] / rows * across < (int64_t)m->sm_count * BLOCKS_PER_SM)
+        rows /= 2;
+    cls->turns = (uint8_t)v;
+    cls->teams = (uint8_t)rows;
+    cls->aligned = side_by_side(k, n, cls, v);
+    l->grid[0] = (uint64_t)((n->extent[OUTER] + rows - 1) / rows * across);
+    return true;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void place(fc_cuda_gen *g) {
+    const unsigned width = (unsigned)g->l.extents + INNER;
+    fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width, g->cls->turns,
+                 FC_CUDA_THREADS - 1, FC_CUDA_THREADS);
+    fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
+    fc_cuda_line(&g->t,
+                 "const ix left = (((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x) * %d;",
+                 FC_CUDA_THREADS, g->cls->turns);
+    fc_cuda_line(&g->t, "if (left >= (ix)p.w[%u]) return;", width);
+}
+
+static unsigned word_of(const fc_cuda_gen *g, uint32_t a) {
+    return (unsigned)(g->l.accesses + a * (1 + g->axes));
+}
+
+/* q*[v] of all neighbours from vectors n*. */
+static void load_neighbours(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    const int v = g->cls->turns, count = g->cls->vector;
+    fc_cuda_group_declare(g, gr, v, true);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        const unsigned name = (unsigned)a, buffer = (unsigned)g->k->accesses.at[a].buffer;
+        const int each = WIDE / (int)bytes_of(g->k, a);
+        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
+        if (!g->cached[a] || !(g->used[a] & FC_CUDA_LOADS)) continue;
+        fc_cuda_line(&g->t, "fc_vec<%s, %d, %d> n%u[%d];", type, each, WIDE, name,
+                     v * count / each);
+        fc_cuda_line(&g->t, "const fc_vec<%s, %d, %d> *const from%u =", type, each, WIDE, name);
+        fc_cuda_line(&g->t, "    (const fc_vec<%s, %d, %d> *)(a%u + ((ix)p.w[%u] + left * %d));",
+                     type, each, WIDE, buffer, word_of(g, a), count);
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", v * count / each);
+        fc_cuda_line(&g->t, "n%u[u] = from%u[u];", name, name);
+        fc_cuda_line(&g->t, "}");
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", v * count);
+        fc_cuda_line(&g->t, "q%u[u / %d].e[u %% %d] = n%u[u / %d].e[u %% %d];", name, count, count,
+                     name, each, each);
+        fc_cuda_line(&g->t, "}");
+    }
+}
+
+/* The results f* of the row at i0, i1, whose elements have a lane each. */
+static void reduce(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    const int n = g->cls->vector;
+    fc_cuda_slice(g, 0, FC_POINT);
+    fc_cuda_row(g);
+    fc_cuda_declare_results(g, 0);
+    fc_cuda_line(&g->t, "{");
+    fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
+    FC_EACH_REDUCTION(g, 0, "red%u w%u[%d];", r, r, n);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", n);
+    FC_EACH_REDUCTION(g, 0, "w%u[e] = red%u_start();", r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_group_declare(g, gr, 0, false);
+    fc_cuda_group_load(g, gr, false);
+    fc_cuda_group_compute(g, gr, 0);
+    for (int s = 1; s < n; s *= 2)
+        for (int e = 0; e + s < n; e += 2 * s)
+            FC_EACH_REDUCTION(g, 0, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r, e + s);
+    FC_EACH_REDUCTION(g, 0, "f%u = red%u_finish(w%u[0], (long long)count);", r, r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void keep_results(fc_cuda_gen *g) {
+    fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW);
+    fc_cuda_row(g);
+    for (size_t s = 0; s < g->k->stores.len; s++) {
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "y%u.e[v] = ", (unsigned)g->k->stores.at[s].access);
+        fc_cuda_to_storage(&g->t, g->store_value[s]);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
+static void each_store(fc_cuda_gen *g, bool declare) {
+    for (size_t s = 0; s < g->k->stores.len; s++) {
+        const uint32_t a = g->k->stores.at[s].access;
+        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
+        const int v = g->cls->turns;
+        const unsigned bytes = bytes_of(g->k, a) * (unsigned)v, word = word_of(g, a);
+        if (declare)
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u;", type, v, bytes, (unsigned)a);
+        else
+            fc_cuda_line(&g->t,
+                         "*(fc_vec<%s, %d, %u> *)(a%u + ((ix)p.w[%u] + i0 * (ix)p.w[%u] + left)) = "
+                         "y%u;",
+                         type, v, bytes, (unsigned)g->k->accesses.at[a].buffer, word, word + 1,
+                         (unsigned)a);
+    }
+}
+
+void fc_cuda_emit_rect(fc_cuda_gen *g) {
+    const unsigned height = (unsigned)g->l.extents + OUTER;
+    const fc_cuda_group gr = {.n = g->cls->vector,
+                              .step = 1,
+                              .first = ELEMENT,
+                              .end = AXES,
+                              .number = "k",
+                              .slot = "",
+                              .kept = "[v]",
+                              .lanes = true,
+                              .taken = "0"};
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        g->cached[a] = g->cls->aligned && of_neighbours(g->k, g->cls, a);
+    place(g);
+    fc_cuda_slice(g, 0, FC_POINT);
+    load_neighbours(g, &gr);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int r = 0; r < %d; r++) {", g->cls->teams);
+    fc_cuda_line(&g->t, "const ix at = down * %d + r;", g->cls->teams);
+    fc_cuda_line(&g->t, "const ix i0 = at < (ix)p.w[%u] ? at : (ix)p.w[%u] - 1;", height, height);
+    each_store(g, true);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int v = 0; v < %d; v++) {", g->cls->turns);
+    fc_cuda_line(&g->t, "const ix i1 = left + v;");
+    fc_cuda_bases(g, g->np);
+    reduce(g, &gr);
+    keep_results(g);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "if (at == i0) {");
+    each_store(g, false);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+}

@@ -1,0 +1,72 @@
+/* cuda_smaller.c - classes that take fewer registers, for code that turned out to spill.
+ *
+ * In: a class and what the compiler gave a thread of it. Out: the next smaller class with its
+ * launch, or none. Results never differ: only how many elements a thread has under way, and how
+ * many blocks share an SM. Each step makes one of these smaller, so there are few of them. */
+#include "codegen/cuda/cuda.h"
+
+enum { SM_REGISTERS = 65536, THREAD_MOST = 255, UNIT = 8 }; /* registers come in units */
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+/* What the launch bounds leave a thread. Only code that has nearly all of it spills: what else is
+ * in local memory are arrays that are indexed, and no class has fewer of those. */
+static unsigned most_registers(const fc_kernel *k, const fc_class *cls) {
+    const unsigned threads = fc_cuda_block_threads(k, cls), blocks = fc_cuda_min_blocks(k, cls),
+                   most = SM_REGISTERS / (threads * (blocks ? blocks : 1)) / UNIT * UNIT;
+    return most < THREAD_MOST ? most : THREAD_MOST;
+}
+
+static bool fewer_turns(fc_class *cls, fc_launch *l) {
+    if (cls->turns < 2) return false;
+    cls->turns /= 2;
+    l->grid[0] *= 2;
+    return true;
+}
+
+/* Squares keep what they have: their vectors and passes go together. */
+static bool smaller_map(const fc_nest *n, fc_class *cls, fc_launch *l) {
+    if (cls->variant) return false;
+    if (fewer_turns(cls, l)) return true;
+    int64_t items;
+    if (cls->vector > 2) {
+        const int64_t inner = n->extent[n->np - 1];
+        cls->vector /= 2;
+        items = n->rows / inner * ceil_div(inner, cls->vector);
+    } else if (cls->vector == 1 && cls->teams > 1) {
+        cls->teams /= 2;
+        items = ceil_div(n->rows, cls->teams);
+    } else {
+        return false;
+    }
+    l->grid[0] = (uint64_t)ceil_div(items, FC_CUDA_MAP_THREADS);
+    return true;
+}
+
+static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    if (fc_cuda_is_rect(k, cls)) {
+        const int64_t across = (int64_t)l->grid[0] / ceil_div(n->extent[0], cls->teams);
+        if (cls->teams < 2) return false;
+        cls->teams /= 2;
+        l->grid[0] = (uint64_t)(across * ceil_div(n->extent[0], cls->teams));
+        return true;
+    }
+    return !(cls->variant & FC_CUDA_ONCE && n->np == 2) && fewer_turns(cls, l);
+}
+
+/* A gang's blocks have to run together: theirs is the only bound that has to stay. */
+bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
+                     fc_launch *l) {
+    (void)m, (void)align, (void)arena, (void)spill_bytes;
+    if (cls->split == FC_CUDA_GANG || registers + UNIT < most_registers(k, cls)) return false;
+    if (fc_cuda_min_blocks(k, cls)) {
+        cls->roomy = true;
+        return true;
+    }
+    return k->schedule == FC_SCHED_MAP     ? smaller_map(n, cls, l)
+           : k->schedule == FC_SCHED_INNER ? smaller_inner(k, n, cls, l)
+                                           : false;
+}
