@@ -66,7 +66,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     if (n->np != 2 || n->nr != 1 || k->nstages != 1) return false;
     const unsigned v = neighbours_of(k, n, cls, align);
     if (v < 2) return false;
-    const int64_t across = (n->extent[INNER] / v + FC_CUDA_THREADS - 1) / FC_CUDA_THREADS;
+    const int64_t across = (n->extent[INNER] / v + FC_CUDA_MAP_THREADS - 1) / FC_CUDA_MAP_THREADS;
     int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
     if (rows < 1) return false;
     while (rows > 1 && n->extent[OUTER] / rows * across < (int64_t)m->sm_count * BLOCKS_PER_SM)
@@ -74,6 +74,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->turns = (uint8_t)v;
     cls->teams = (uint8_t)rows;
     cls->aligned = side_by_side(k, n, cls, v);
+    l->block[0] = FC_CUDA_MAP_THREADS;
     l->grid[0] = (uint64_t)((n->extent[OUTER] + rows - 1) / rows * across);
     return true;
 }
@@ -83,11 +84,11 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
 static void place(fc_cuda_gen *g) {
     const unsigned width = (unsigned)g->l.extents + INNER;
     fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width, g->cls->turns,
-                 FC_CUDA_THREADS - 1, FC_CUDA_THREADS);
+                 FC_CUDA_MAP_THREADS - 1, FC_CUDA_MAP_THREADS);
     fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
     fc_cuda_line(&g->t,
                  "const ix left = (((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x) * %d;",
-                 FC_CUDA_THREADS, g->cls->turns);
+                 FC_CUDA_MAP_THREADS, g->cls->turns);
     fc_cuda_line(&g->t, "if (left >= (ix)p.w[%u]) return;", width);
 }
 

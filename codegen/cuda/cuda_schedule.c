@@ -49,6 +49,7 @@ int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
 
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
+    if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
     if (k->schedule != FC_SCHED_INNER || (cls->variant & 15) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
     return fc_cuda_block(1u << cls->teams);
@@ -136,6 +137,16 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
     return v;
 }
 
+/* Functions of f64 have three times the instructions of f32: several vectors of them are more than
+ * the SM's cache of instructions has room for. */
+static bool has_long_functions(const fc_kernel *k) {
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        if (i->dtype == FUSEC_F64 && (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL)) return true;
+    }
+    return false;
+}
+
 /* Whether most of what a thread does is not the wait for its loads: it has several functions to
  * compute, or nothing that it reads is as large as what it writes. Then it takes several vectors,
  * so that loads are on the way while others compute, and blocks are not too short to be worth their
@@ -154,7 +165,7 @@ static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest
             if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
         streams |= all;
     }
-    if (heavy >= 2) turns = 2;
+    if (heavy >= 2 && !has_long_functions(k)) turns = 2;
     if (!streams) turns = 4;
     while (turns > 1 && (fc_cuda_unroll(k, (int)turns, (int)v) < (int)turns ||
                          n->rows / v / turns < (int64_t)m->sm_count * m->max_threads_per_sm))

@@ -82,7 +82,7 @@ static const fc_graph *graph_of(const fusec_program *p) {
     return &p->p->plan->graph;
 }
 
-enum { FEW = 32 };
+enum { FEW = 256 }; /* 8 KiB of stack */
 
 /* The arrays of a call as the runtime takes them; in `few` as long as they fit. */
 typedef struct args {
@@ -143,7 +143,7 @@ static void free_arrays(args *a) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* A few arguments as they are, for a call like one before: what is compared with a call that was
+/* Arguments as they are, for a call like one before: what is compared with a call that was
  * checked needs no checks of its own. False: something makes that impossible. */
 static bool take_unchecked(size_t want, int n, const fusec_tensor *t, fc_tensor *out) {
     if (n < 0 || (size_t)n != want || n > FEW || (n && !t)) return false;
