@@ -316,16 +316,15 @@ static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_reader
 
 /* ---- values that several regions would compute again ------------------------------------- */
 
-/* Twice the work against one write and the reads: a value goes to memory when computing it in k
- * regions costs more than writing it once and reading it k times. `loads` stands for the bytes read
- * to make it. */
-static bool cheaper_stored(const fc_work *w, uint32_t k) {
-    return (k - 1) * w->loads > k + 1 || (k - 1) * w->transcendental > 2 || (k - 1) * w->ops > 24;
+/* Whether k copies of it are more arithmetic than hides behind memory. */
+static bool too_much_again(const fc_work *w, uint32_t k) {
+    return (k - 1) * fc_work_slots(w) > FC_REPEAT_SLOTS;
 }
 
-/* The same where one region computes it at k places: what it reads is in the caches then. */
-static bool cheaper_once(const fc_work *w, uint32_t k) {
-    return (k - 1) * w->transcendental > 2 || (k - 1) * w->ops > 24;
+/* A value goes to memory when computing it in k regions reads more than writing it once and reading
+ * it k times moves (`loads` are arrays of its size), or is too much arithmetic. */
+static bool cheaper_stored(const fc_work *w, uint32_t k) {
+    return (k - 1) * w->loads > k + 1 || too_much_again(w, k);
 }
 
 static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
@@ -355,7 +354,8 @@ static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
         }
         if (!compute || places[n] < 2 || fc_rank(g, n) == 0) continue;
         ok = fc_fuse_work(g, f, n, FC_MAX_OPS, &w);
-        if (!ok || !(cheaper_stored(&w, regions[n]) || cheaper_once(&w, places[n]))) continue;
+        /* where one region computes it at several places, what it reads is in the caches */
+        if (!ok || !(cheaper_stored(&w, regions[n]) || too_much_again(&w, places[n]))) continue;
         f->is_root[n] = 1;
         *changed = true;
         for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;

@@ -8,10 +8,6 @@
  * stored. */
 #include "passes/fuse.h"
 
-enum {
-    FC_SPREAD_OPS = 12
-}; /* cheap operations that may be repeated for every element of an axis */
-
 static inline uint32_t add_sat(uint32_t a, uint32_t b) {
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
@@ -159,7 +155,7 @@ static bool repeats(const fc_graph *g, fc_node b) {
 static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node b) {
     fc_node p = behind_views(g, fc_at(g, b)->src[0]);
     if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) return;
-    if (work[p].transcendental || work[p].ops > FC_SPREAD_OPS) f->is_root[p] = 1;
+    if (fc_work_slots(&work[p]) > FC_SPREAD_SLOTS) f->is_root[p] = 1;
 }
 
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {

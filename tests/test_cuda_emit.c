@@ -36,7 +36,7 @@ static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
     {1, 1},     {3, 7},     {2, 8},     {5, 31},    {4, 32},    {4, 128},   {7, 129},  {3, 1000},
     {9, 1023},  {2, 1024},  {3, 1025},  {2, 5000},  {1, 10000}, {2, 33000}, {300, 5},  {300, 36},
     {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},     {5, 0},     {1000, 3}, {5000, 33},
-    {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}, {96, 160},  {20000, 9}};
+    {40000, 2}, {3, 40000}, {100, 260}, {1, 70000}, {96, 160},  {20000, 9}, {40, 512}, {70, 500}};
 static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
     {1, 1, 1},     {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
     {9, 5, 1000},  {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4},   {90, 64, 3},
@@ -259,6 +259,7 @@ FC_TEST(cuda_emit, sizes_are_arguments) {
 
 FC_TEST(cuda_emit, variants_follow_from_sizes) {
     enum { THREAD, ONE, LOOP, EIGHT = 3 << 4, WHOLE = 64, ONCE = 128 };
+    enum { MAP_WHOLE = 1, MAP_ROWS = 2 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
@@ -282,9 +283,10 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"distance", {8192, 8192, 3}, THREAD + WHOLE + ONCE, 0, 8, false}, /* 8 by 4 a thread */
         {"distance", {8192, 8190, 3}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"column_sum", {16384, 16384}, 0, 1, 5, false},
-        {"map_affine", {INT64_C(3) << 30}, 0, 0, 0, true},
-        {"map_broadcast", {16384, 16384}, 1, 0, 64, false}, /* b is turned along axis 0 */
-        {"map_broadcast", {16384, 8}, 0, 0, 0, false},      /* too narrow for squares */
+        {"map_affine", {INT64_C(3) << 30}, 0, 0, MAP_WHOLE, true},
+        {"map_affine", {(INT64_C(3) << 30) + 1}, 0, 0, 0, true},
+        {"map_broadcast", {16384, 16384}, 1, 0, 64, false},    /* b is turned along axis 0 */
+        {"map_broadcast", {16384, 8}, 0, 0, MAP_WHOLE, false}, /* too narrow for squares */
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;

@@ -21,7 +21,8 @@
  * run at the same time and wait for each other (cuda_gang.c).
  *
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
- * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart; with vector 1 it takes `teams` elements
+ * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
+ * with vector 1 it takes `teams` elements
  * FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have their neighbours along axis variant -
  * 1 (they move by one there) and go through shared memory in squares of `teams` by `teams`
  * elements.
@@ -40,6 +41,9 @@ enum {
     FC_CUDA_LOOP /* every warp of a team walks over a span of chunks */
 };
 enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
+/* Of `teams` of a map with vector > 1: extents of the inner axis are multiples of `vector`; the
+ * outer axes are the grid's second direction. */
+enum { FC_CUDA_MAP_WHOLE = 1, FC_CUDA_MAP_ROWS = 2 };
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
@@ -236,6 +240,9 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
 /* How many blocks of an SM there should be room for, 0 for any number; not of gangs. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
+/* The launch of a map of vectors, `turns` a thread. */
+void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
+                         unsigned turns);
 bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l);

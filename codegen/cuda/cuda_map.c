@@ -1,13 +1,31 @@
 /* cuda_map.c - no reduction: every thread computes a few points.
  *
- * vector > 1   neighbours along the inner axis; linear thread number -> outer indices and place in
- * the inner axis, one division for each outer axis and thread. vector 1     elements
- * FC_CUDA_MAP_THREADS apart in the linear order of all points, so that neighbouring threads always
- * touch neighbouring points. With one axis the places differ by a constant; with more each element
- * works out its own indices. */
+ * vector > 1   neighbours along the inner axis. Where they lie follows from the linear thread
+ * number by one division for each outer axis and thread, or, with FC_CUDA_MAP_ROWS, the outer axes
+ * are the grid's second direction. With FC_CUDA_MAP_WHOLE vectors exist as a whole or not at all:
+ * no element needs a test, and 16-bit ones stay in pairs from the load to the store.
+ * vector 1     elements FC_CUDA_MAP_THREADS apart in the linear order of all points, so that
+ * neighbouring threads always touch neighbouring points. With one axis the places differ by a
+ * constant; with more each element works out its own indices. */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda.h"
+
+static bool rows_of_grid(const fc_cuda_gen *g) {
+    return (g->cls->teams & FC_CUDA_MAP_ROWS) != 0;
+}
+
+/* What all vectors of a thread have in common. */
+static void place(fc_cuda_gen *g) {
+    unsigned last = g->np - 1u, v = g->cls->vector;
+    fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
+    if (rows_of_grid(g)) {
+        fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y;");
+        fc_cuda_indices(g, 0, last, "outer");
+    } else if (g->np > 1) {
+        fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
+    }
+}
 
 /* i0.. of vector t, the last one pointing at its first element; opens an `if` for what exists. */
 static void begin_vector(fc_cuda_gen *g, int turns) {
@@ -21,9 +39,9 @@ static void begin_vector(fc_cuda_gen *g, int turns) {
         fc_cuda_line(&g->t, "const ix t = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
                      FC_CUDA_MAP_THREADS);
     }
-    if (g->np == 1) {
-        fc_cuda_line(&g->t, "const ix i0 = t * %u;", v);
-        fc_cuda_line(&g->t, turns > 1 ? "if (i0 < inner) {" : "if (i0 >= inner) return;");
+    if (g->np == 1 || rows_of_grid(g)) {
+        fc_cuda_line(&g->t, "const ix i%u = t * %u;", last, v);
+        fc_cuda_line(&g->t, turns > 1 ? "if (i%u < inner) {" : "if (i%u >= inner) return;", last);
     } else {
         fc_cuda_line(&g->t, "const ix outer = fc_quotient(t, pieces);");
         fc_cuda_line(&g->t, turns > 1 ? "if (outer * inner < rows) {"
@@ -52,10 +70,9 @@ static void neighbours(fc_cuda_gen *g) {
                         .end = last + 1,
                         .wide = true,
                         .number = number,
-                        .limit = "inner",
+                        .limit = g->cls->teams & FC_CUDA_MAP_WHOLE ? NULL : "inner",
                         .slot = turns > 1 ? "[u]" : ""};
-    fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
-    if (g->np > 1) fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
+    place(g);
     fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
     fc_cuda_group_declare(g, &gr, turns > 1 ? turns : 0, false);
     begin_vector(g, turns);

@@ -173,28 +173,48 @@ static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest
     return turns;
 }
 
+/* Blocks of a row are the grid's first direction where they fill it well and there are enough of
+ * them to be worth it; else all vectors have one number. */
+static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces, int64_t blocks,
+                          unsigned turns) {
+    const int64_t outer = n->rows / n->extent[n->np - 1];
+    return n->np > 1 && outer <= 65535 && outer * blocks >= (int64_t)m->sm_count * 16 &&
+           pieces * 8 >= blocks * turns * FC_CUDA_MAP_THREADS * 7;
+}
+
+void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
+                         unsigned turns) {
+    const int64_t inner = n->extent[n->np - 1], v = cls->vector, pieces = ceil_div(inner, v),
+                  each = (int64_t)turns * FC_CUDA_MAP_THREADS;
+    cls->turns = (uint8_t)turns;
+    cls->teams = inner % v ? 0 : FC_CUDA_MAP_WHOLE;
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)ceil_div(n->rows / inner * pieces, each);
+    l->grid[1] = 1;
+    if (!rows_fit_grid(m, n, pieces, ceil_div(pieces, each), turns)) return;
+    cls->teams |= FC_CUDA_MAP_ROWS;
+    l->grid[0] = (uint64_t)ceil_div(pieces, each);
+    l->grid[1] = (uint64_t)(n->rows / inner);
+}
+
 static void map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                          fc_class *cls, fc_launch *l) {
     unsigned v = map_vector(k, n, cls, align);
-    int64_t items = n->rows;
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
     if (v > 1) {
-        items = n->rows / n->extent[n->np - 1] * ceil_div(n->extent[n->np - 1], v);
-        cls->turns = (uint8_t)map_turns(m, k, n, cls, v);
-        items = ceil_div(items, cls->turns);
-    } else { /* several elements a thread, as long as there are threads for everybody */
-        uint32_t ops, heavy;
-        fc_kernel_cost(k, &ops, &heavy);
-        unsigned each = 4;
-        while (each > 1 && (heavy * each > 16 || ops * each > 2000 ||
-                            n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
-            each /= 2;
-        cls->teams = (uint8_t)each;
-        items = ceil_div(n->rows, each);
+        fc_cuda_map_vectors(m, n, cls, l, map_turns(m, k, n, cls, v));
+        return;
     }
+    uint32_t ops, heavy; /* several elements a thread, as long as there are threads for everybody */
+    fc_kernel_cost(k, &ops, &heavy);
+    unsigned each = 4;
+    while (each > 1 && (heavy * each > 16 || ops * each > 2000 ||
+                        n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
+        each /= 2;
+    cls->teams = (uint8_t)each;
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)ceil_div(items, FC_CUDA_MAP_THREADS);
+    l->grid[0] = (uint64_t)ceil_div(ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
 /* ---- inner reductions ----------------------------------------------------------------------- */

@@ -27,21 +27,18 @@ static bool fewer_turns(fc_class *cls, fc_launch *l) {
 }
 
 /* Squares keep what they have: their vectors and passes go together. */
-static bool smaller_map(const fc_nest *n, fc_class *cls, fc_launch *l) {
+static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->variant) return false;
-    if (fewer_turns(cls, l)) return true;
-    int64_t items;
-    if (cls->vector > 2) {
-        const int64_t inner = n->extent[n->np - 1];
-        cls->vector /= 2;
-        items = n->rows / inner * ceil_div(inner, cls->vector);
-    } else if (cls->vector == 1 && cls->teams > 1) {
-        cls->teams /= 2;
-        items = ceil_div(n->rows, cls->teams);
-    } else {
-        return false;
+    if (cls->vector > 1) {
+        const unsigned turns = (unsigned)fc_cuda_turns(cls);
+        if (turns == 1 && cls->vector == 2) return false;
+        if (turns == 1) cls->vector /= 2;
+        fc_cuda_map_vectors(m, n, cls, l, turns > 1 ? turns / 2 : 1);
+        return true;
     }
-    l->grid[0] = (uint64_t)ceil_div(items, FC_CUDA_MAP_THREADS);
+    if (cls->teams < 2) return false;
+    cls->teams /= 2;
+    l->grid[0] = (uint64_t)ceil_div(ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
     return true;
 }
 
@@ -60,13 +57,13 @@ static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, f
 bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l) {
-    (void)m, (void)align, (void)arena, (void)spill_bytes;
+    (void)align, (void)arena, (void)spill_bytes;
     if (cls->split == FC_CUDA_GANG || registers + UNIT < most_registers(k, cls)) return false;
     if (fc_cuda_min_blocks(k, cls)) {
         cls->roomy = true;
         return true;
     }
-    return k->schedule == FC_SCHED_MAP     ? smaller_map(n, cls, l)
+    return k->schedule == FC_SCHED_MAP     ? smaller_map(m, n, cls, l)
            : k->schedule == FC_SCHED_INNER ? smaller_inner(k, n, cls, l)
                                            : false;
 }
