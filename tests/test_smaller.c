@@ -103,9 +103,11 @@ static void ladder(const char *sample, const int64_t *size, const char *want) {
         const int64_t work = (int64_t)l.grid[0] * cls.vector * fc_cuda_turns(&cls);
         fc_class same = cls;
         fc_launch same_launch = l;
-        FC_EXPECT_FALSE(fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most / 2, 8,
+        FC_EXPECT_FALSE(fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most / 2, 128,
                                                &run.arena, &same, &same_launch));
-        if (!fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most, 8, &run.arena, &cls,
+        FC_EXPECT_FALSE(fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most, 16,
+                                               &run.arena, &same, &same_launch));
+        if (!fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most, 128, &run.arena, &cls,
                                     &l))
             break;
         fc_str_printf(&steps, "v%u t%u x%d%s, ", (unsigned)cls.vector, (unsigned)cls.teams,

@@ -298,8 +298,8 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
 /* Besides functions: NVRTC 13.0 takes the nan of 0/0 for an ordinary value where it finds the zeros
  * itself. */
 static bool to_hide(const fc_cuda_text *t, const fc_instr *i, fc_val v) {
-    if (!fc_is_float((fusec_dtype)instr(t, v)->dtype) || varies(t, v, 4)) return false;
-    if (i->op == FC_OP_div) return v == i->a && !varies(t, i->b, 4);
+    if (!fc_is_float((fusec_dtype)instr(t, v)->dtype) || varies(t, v, 8)) return false;
+    if (i->op == FC_OP_div) return v == i->a && !varies(t, i->b, 8);
     return !(fc_ops[i->op].flags & FC_F_EXACT);
 }
 
@@ -360,6 +360,7 @@ static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
     fusec_dtype half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);
     if (i->dtype != FUSEC_F32 || !fc_is_half(half)) return NULL;
     if (i->op == FC_OP_exp) return "fc_exp16($a)";
+    if (i->op == FC_OP_sin) return "fc_sin16($a)";
     if (i->op == FC_OP_tanh && half == FUSEC_BF16) return "fc_tanh16($a)";
     if (i->op == FC_OP_div && is_half_value(t, i->a, half) && is_half_value(t, i->b, half))
         return "fc_div16($a, $b)";

@@ -312,6 +312,26 @@ static const char prelude_angles[] =
     "FC_INLINE double fc_tan(double x) { return tan(x); }\n"
     "FC_INLINE void fc_sincos(double x, double *s, double *c) { sincos(x, s, c); }\n";
 
+/* sin whose result is rounded to 16 bits, in code that has angles. */
+static const char prelude_sine[] =
+    "#ifdef FC_EMULATE\n"
+    "FC_INLINE float fc_sin16(float x) { return sinf(x); }\n"
+    "#else\n"
+    "/* off by 2^-19 of itself: the angle is taken to half a turn, whose number's last bit is the "
+    "sign */\n"
+    "FC_INLINE float fc_sin16(float x) {\n"
+    "    if (FC_FAR(x)) return fc_far_sin(x);\n"
+    "    const float t = fmaf(x, 0x1.45f306p-2f, 0x1.8p23f), n = t - 0x1.8p23f;\n"
+    "    float r = fmaf(n, -0x1.921fb4p+1f, x);\n"
+    "    r = fmaf(n, -0x1.4442dp-23f, r);\n"
+    "    r = fmaf(n, -0x1.84698ap-47f, r);\n"
+    "    const float z = r * r, c = fmaf(r, z, 0.0f); /* -0 stays -0 */\n"
+    "    const float p = fmaf(fmaf(z, -0x1.84d4dap-13f, 0x1.1070dep-7f), z, -0x1.55510ep-3f);\n"
+    "    const float s = fmaf(c, p, r);\n"
+    "    return __uint_as_float(__float_as_uint(s) ^ __float_as_uint(t) << 31);\n"
+    "}\n"
+    "#endif\n";
+
 static bool uses_angles(const fc_cuda_gen *g) {
     for (size_t i = 0; i < g->code.ins.len; i++) {
         fc_op op = g->code.ins.at[i].op;
@@ -385,5 +405,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         fc_str_add(out, prelude_bf16);
         half_arithmetic(out, "bf16", 900);
     }
-    if (uses_dtype(g, FUSEC_F16) || uses_dtype(g, FUSEC_BF16)) fc_str_add(out, prelude_half);
+    if (!uses_dtype(g, FUSEC_F16) && !uses_dtype(g, FUSEC_BF16)) return;
+    fc_str_add(out, prelude_half);
+    if (uses_angles(g)) fc_str_add(out, prelude_sine);
 }

@@ -6,6 +6,7 @@
 #include "codegen/cuda/cuda.h"
 
 enum { SM_REGISTERS = 65536, THREAD_MOST = 255, UNIT = 8 }; /* registers come in units */
+enum { FEW_BYTES = 64 }; /* of spills: they stay in the L1 and cost less than smaller code */
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
@@ -57,8 +58,10 @@ static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, f
 bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l) {
-    (void)align, (void)arena, (void)spill_bytes;
-    if (cls->split == FC_CUDA_GANG || registers + UNIT < most_registers(k, cls)) return false;
+    (void)align, (void)arena;
+    if (spill_bytes <= FEW_BYTES || cls->split == FC_CUDA_GANG ||
+        registers + UNIT < most_registers(k, cls))
+        return false;
     if (fc_cuda_min_blocks(k, cls)) {
         cls->roomy = true;
         return true;

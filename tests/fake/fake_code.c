@@ -153,7 +153,7 @@ FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
     enum { LOCAL_BYTES = 3, REGISTERS = 4 };
     HIT("cuFuncGetAttribute");
     const bool spills = ((const function *)f)->spills;
-    *v = a == LOCAL_BYTES ? (spills ? 64 : 0) : a == REGISTERS && spills ? 255 : 32;
+    *v = a == LOCAL_BYTES ? (spills ? 128 : 0) : a == REGISTERS && spills ? 255 : 32;
     return OK;
 }
 FN(cuFuncSetAttribute, (void *f, int a, int v)) {
