@@ -240,6 +240,8 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
 /* How many blocks of an SM there should be room for, 0 for any number; not of gangs. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
+void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                          fc_class *cls, fc_launch *l);
 /* The launch of a map of vectors, `turns` a thread. */
 void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
                          unsigned turns);

@@ -11,6 +11,118 @@
 
 #include "codegen/cuda/cuda.h"
 
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+static bool is_memory(const fc_kernel *k, uint32_t a) {
+    return k->accesses.at[a].buffer != FC_NO_BUFFER;
+}
+
+static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+
+/* ---- choice --------------------------------------------------------------------------------- */
+
+static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                           uint32_t align) {
+    uint32_t inner = n->np - 1, ops, heavy;
+    unsigned widest = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
+            bytes_of(k, a) > widest)
+            widest = bytes_of(k, a);
+    if (!widest) return 1;
+    unsigned v = 16 / widest;
+    fc_kernel_cost(k, &ops, &heavy);
+    while (v > 1 && (heavy * v > 16 || ops * v > 2000 || n->extent[inner] < v)) v /= 2;
+    while (v > 1 && !fc_cuda_can_be_wide(k, n, cls, inner, v, align)) v /= 2;
+    return v;
+}
+
+/* Functions of f64 have three times the instructions of f32: several vectors of them are more than
+ * the SM's cache of instructions has room for. */
+static bool has_long_functions(const fc_kernel *k) {
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        if (i->dtype == FUSEC_F64 && (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL)) return true;
+    }
+    return false;
+}
+
+/* Whether most of what a thread does is not the wait for its loads: it has several functions to
+ * compute, or nothing that it reads is as large as what it writes. Then it takes several vectors,
+ * so that loads are on the way while others compute, and blocks are not too short to be worth their
+ * start. */
+static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          const fc_class *cls, unsigned v) {
+    uint32_t ops, heavy;
+    bool streams = false;
+    unsigned turns = 1;
+    fc_kernel_cost(k, &ops, &heavy);
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        bool all = is_memory(k, a);
+        for (size_t s = 0; s < k->stores.len; s++)
+            if (k->stores.at[s].access == a) all = false;
+        for (uint32_t x = 0; x < n->np; x++)
+            if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
+        streams |= all;
+    }
+    if (heavy >= 2 && !has_long_functions(k)) turns = 2;
+    if (!streams) turns = 4;
+    while (turns > 1 && (fc_cuda_unroll(k, (int)turns, (int)v) < (int)turns ||
+                         n->rows / v / turns < (int64_t)m->sm_count * m->max_threads_per_sm))
+        turns /= 2;
+    return turns;
+}
+
+/* Blocks of a row are the grid's first direction where they fill it well and there are enough of
+ * them to be worth it; else all vectors have one number. */
+static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces, int64_t blocks,
+                          unsigned turns) {
+    const int64_t outer = n->rows / n->extent[n->np - 1];
+    return n->np > 1 && outer <= 65535 && outer * blocks >= (int64_t)m->sm_count * 16 &&
+           pieces * 8 >= blocks * turns * FC_CUDA_MAP_THREADS * 7;
+}
+
+void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
+                         unsigned turns) {
+    const int64_t inner = n->extent[n->np - 1], v = cls->vector, pieces = ceil_div(inner, v),
+                  each = (int64_t)turns * FC_CUDA_MAP_THREADS;
+    cls->turns = (uint8_t)turns;
+    cls->teams = inner % v ? 0 : FC_CUDA_MAP_WHOLE;
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)ceil_div(n->rows / inner * pieces, each);
+    l->grid[1] = 1;
+    if (!rows_fit_grid(m, n, pieces, ceil_div(pieces, each), turns)) return;
+    cls->teams |= FC_CUDA_MAP_ROWS;
+    l->grid[0] = (uint64_t)ceil_div(pieces, each);
+    l->grid[1] = (uint64_t)(n->rows / inner);
+}
+
+void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                          fc_class *cls, fc_launch *l) {
+    unsigned v = map_vector(k, n, cls, align);
+    cls->vector = (uint8_t)v;
+    cls->aligned = v > 1;
+    if (v > 1) {
+        fc_cuda_map_vectors(m, n, cls, l, map_turns(m, k, n, cls, v));
+        return;
+    }
+    uint32_t ops, heavy; /* several elements a thread, as long as there are threads for everybody */
+    fc_kernel_cost(k, &ops, &heavy);
+    unsigned each = 4;
+    while (each > 1 && (heavy * each > 16 || ops * each > 2000 ||
+                        n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
+        each /= 2;
+    cls->teams = (uint8_t)each;
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)ceil_div(ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
 static bool rows_of_grid(const fc_cuda_gen *g) {
     return (g->cls->teams & FC_CUDA_MAP_ROWS) != 0;
 }
