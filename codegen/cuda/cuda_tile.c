@@ -12,7 +12,7 @@
 
 #include "codegen/cuda/cuda.h"
 
-enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
+enum { THREADS = FC_CUDA_THREADS, SEGMENT = 256, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
 
 typedef struct tile {
     fc_cuda_gen *g;
