@@ -78,12 +78,14 @@ static void fc_x_arg_combine(fc_code *s, const fc_x *a[], const fc_x *b[], bool 
 
 /* ---- variance --------------------------------------------------------------------------- */
 
-/* One element more, after Welford. */
+/* One element more, after Welford. Its share of the mean, 1/n, is the same for all accumulators
+ * that took as many elements, so that targets have it at hand and no element pays for a division.
+ */
 static void fc_x_var_step(fc_code *s, const fc_x *a[], const fc_x *x, fc_val out[]) {
     const fusec_dtype t = fc_val_dtype(s, x->v);
     const fc_x *n = LET(ADD(a[2], INDEX(1)));
     const fc_x *d = LET(SUB(x, a[0]));
-    const fc_x *mean = LET(ADD(a[0], DIV(d, CVT(n, t))));
+    const fc_x *mean = LET(ADD(a[0], MUL(d, DIV(CONSTANT(t, fc_const_bits(t, 1)), CVT(n, t)))));
     out[0] = mean->v;
     out[1] = BUILD(ADD(a[1], MUL(d, SUB(x, mean))));
     out[2] = n->v;

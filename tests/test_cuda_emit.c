@@ -357,19 +357,3 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
         FC_UNTRACE();
     }
 }
-
-/* fc_by_count of the prelude: floats by the numbers that lanes and runs count to, also where
- * quotients are subnormal and may lie in the middle between two of them. */
-FC_TEST(cuda_emit, division_by_a_count_rounds_once) {
-    for (int n = 1; n <= 16; n++) {
-        const double part = 1.0 / n;
-        unsigned bad = 0;
-        for (uint32_t bits = 0; bits < 0x7f800000u; bits += bits < 0x40000u ? 1 : 4093) {
-            float d;
-            memcpy(&d, &bits, sizeof d);
-            const float quotient = d / (float)n, product = (float)((double)d * part);
-            bad += quotient != product;
-        }
-        FC_EXPECT_EQ_U64(bad, 0);
-    }
-}

@@ -248,24 +248,10 @@ static const char prelude_minmax[] =
     "#endif\n"
     "}\n";
 
-/* d / n rounded once, for whole n up to 16. A product with the reciprocal in f64 is off by less
- * than a quotient can be away from the middle between two floats, and where a quotient is such a
- * middle (a subnormal one) the product is the same middle. Chips without fast f64 divide. */
-_Static_assert((int)FC_CHUNK / (int)FC_LANES <= 16 && (int)FC_RUN <= 16,
-               "what a lane of a chunk and a run take");
+/* 1 / n where n is mostly known when the text is compiled. */
 static const char prelude_count[] =
-    "FC_INLINE float fc_by_count(float d, float n) {\n"
-    "#if defined(FC_EMULATE) || __CUDA_ARCH__ % 100 == 0\n"
-    "    if (n == 1) return d;\n"
-    "    if (n == 2) return d * 0.5f;\n"
-    "    if (n == 4) return d * 0.25f;\n"
-    "    if (n == 8) return d * 0.125f;\n"
-    "    return (float)((double)d * (1.0 / (double)n));\n"
-    "#else\n"
-    "    return d / n;\n"
-    "#endif\n"
-    "}\n"
-    "FC_INLINE double fc_by_count(double d, double n) { return d / n; }\n"
+    "FC_INLINE float fc_share(float n) { return 1.0f / n; }\n"
+    "FC_INLINE double fc_share(double n) { return 1.0 / n; }\n"
     "/* mostly b is half of n, as two parts of the same size are joined */\n"
     "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 

@@ -112,7 +112,7 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
                           .depth = 1,
                           .args = counted ? counted_names : arg_names,
                           .division = !counts || p == FINISH ? NULL
-                                      : p == STEP            ? "fc_by_count($a, $b)"
+                                      : p == STEP            ? "fc_share($b)"
                                                              : "fc_part($a, $b)",
                           .need = marks,
                           .done = marks + len,

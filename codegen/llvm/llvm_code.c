@@ -198,7 +198,7 @@ static fc_val operand(const fc_instr *ins, int n) {
  */
 
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
-               const fc_ll_divisor *by, unsigned nout, const char **out) {
+               const char *share, unsigned nout, const char **out) {
     const char **name = fc_ll_names(f, p->code.ins.len);
     for (fc_val i = 0; i < p->code.ins.len; i++) {
         const fc_instr *ins = &p->code.ins.at[i];
@@ -210,9 +210,7 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
         } else {
             const char *a[3] = {NULL, NULL, NULL};
             for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[operand(ins, n)];
-            name[i] = by && ins->op == FC_OP_div
-                          ? fc_ll_divide(f, (fusec_dtype)ins->dtype, a[0], by)
-                          : compute(f, &p->code, i, W, a);
+            name[i] = share && ins->op == FC_OP_div ? share : compute(f, &p->code, i, W, a);
         }
     }
     for (unsigned i = 0; i < nout; i++) out[i] = name[p->out[i]];

@@ -48,29 +48,22 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
                            fc_ll_splat(f, bits, low)};
 }
 
-fc_ll_divisor fc_ll_small_divisor(fc_ll *f, fusec_dtype t, const char *n) {
-    const char *type = fc_ll_type(f, t, 1), *part[2];
-    for (unsigned i = 0; i < 2; i++) {
-        const char *name = fc_ll_fmt(f, "@%s.%s.%s", f->name, i ? "one_over" : "number", type);
-        fc_str text;
-        fc_str_init(&text, f->alloc);
-        fc_str_printf(&text, "%s = private unnamed_addr constant [%d x %s] [", name, FC_RUN, type);
-        for (int k = 1; k <= FC_RUN; k++)
-            fc_str_printf(
-                &text, "%s%s %s", k > 1 ? ", " : "", type,
-                fc_ll_const(
-                    f, t, fc_const_bits(t, i ? t == FUSEC_F32 ? 1.0f / (float)k : 1.0 / k : k), 1));
-        fc_str_add(&text, "]\n");
-        const bool oom = text.oom;
-        if (!oom && !strstr(f->decls.data, text.data)) fc_str_add(&f->decls, text.data);
-        fc_str_free(&text);
-        if (oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
-        const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, name, n);
-        part[i] = fc_ll_splat(f, type, fc_ll_ins(f, "load %s, ptr %s", type, at));
-    }
-    return (fc_ll_divisor){
-        part[0], part[1],
-        fc_ll_int(f, is_f64(t) ? 64 : 32, power(t, is_f64(t) ? -800 : -98), f->V)};
+const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
+    const char *type = fc_ll_type(f, t, 1), *name = fc_ll_fmt(f, "@%s.share.%s", f->name, type);
+    fc_str text;
+    fc_str_init(&text, f->alloc);
+    fc_str_printf(&text, "%s = private unnamed_addr constant [%d x %s] [", name, FC_RUN, type);
+    for (int k = 1; k <= FC_RUN; k++)
+        fc_str_printf(
+            &text, "%s%s %s", k > 1 ? ", " : "", type,
+            fc_ll_const(f, t, fc_const_bits(t, is_f64(t) ? 1.0 / k : 1.0f / (float)k), 1));
+    fc_str_add(&text, "]\n");
+    const bool oom = text.oom;
+    if (!oom && !strstr(f->decls.data, text.data)) fc_str_add(&f->decls, text.data);
+    fc_str_free(&text);
+    if (oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, name, n);
+    return fc_ll_splat(f, type, fc_ll_ins(f, "load %s, ptr %s", type, at));
 }
 
 static const char *fused(fc_ll *f, fusec_dtype t, const char *a, const char *b, const char *c) {

@@ -141,12 +141,10 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
         for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
         args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
         args[FC_LL_ARG_I] = index;
-        const bool counted = f->nth && W > 1 && r->components == 3 && st->count == 1 &&
-                             fc_ll_steps(f, st) <= FC_LL_DIVIDER && fc_ll_divides(f, r->t);
-        fc_ll_divisor by = {NULL, NULL,
-                            NULL}; /* the step of var divides by the number of elements */
-        if (counted) by = fc_ll_small_divisor(f, r->t, f->nth);
-        fc_ll_run(f, &r->step, W, args, counted ? &by : NULL, r->components, out + r->slot);
+        /* the step of var divides by the number of elements */
+        const bool counted = f->nth && W > 1 && r->components == 3;
+        const char *share = counted ? fc_ll_share(f, r->t, f->nth) : NULL;
+        fc_ll_run(f, &r->step, W, args, share, r->components, out + r->slot);
         for (unsigned c = 0; c < r->components; c++)
             out[r->slot + c] = keep_masked(f, r->comp[c], W, out[r->slot + c], acc[r->slot + c]);
     }

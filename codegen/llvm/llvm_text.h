@@ -358,9 +358,9 @@ void fc_ll_forget_points(fc_ll *f);
 void fc_ll_forget(fc_ll *f);
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
 void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
-/* Runs a program: args by number, results to out. Its divisions are by `by` when that is given. */
+/* Runs a program: args by number, results to out. Its quotient is `share` when that is given. */
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
-               const fc_ll_divisor *by, unsigned nout, const char **out);
+               const char *share, unsigned nout, const char **out);
 /* The one place that chooses how a function of libm is computed. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
@@ -378,8 +378,8 @@ const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char
 enum { FC_LL_DIVIDER = 10 }; /* instructions that the processor does during one division */
 bool fc_ll_divides(const fc_ll *f, fusec_dtype t); /* by other means than fdiv */
 fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b);
-/* n + 1, for n from 0 to FC_RUN - 1 */
-fc_ll_divisor fc_ll_small_divisor(fc_ll *f, fusec_dtype t, const char *n);
+/* 1 / (n + 1) in all lanes, for n from 0 to FC_RUN - 1 */
+const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
 
 /* ---- llvm_reduce.c

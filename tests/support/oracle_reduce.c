@@ -41,7 +41,8 @@ static acc step(const reducer *r, acc a, fc_range x) {
     a.n++;
     if (is_var(r->op)) { /* Welford */
         fc_range d = fc_o_sub(w, x, a.v);
-        a.v = fc_o_add(w, a.v, fc_o_div(w, d, fc_o_point(count_value(w, a.n))));
+        fc_range share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a.n)));
+        a.v = fc_o_add(w, a.v, fc_o_mul(w, d, share));
         a.m2 = fc_o_add(w, a.m2, fc_o_mul(w, d, fc_o_sub(w, x, a.v)));
         return a;
     }

@@ -51,7 +51,7 @@ static ref_node step(ref_kind kind, ref_node a, double x, int64_t index) {
     case REF_VAR_F32: { /* Welford */
         float d = v - a.mean;
         r.i = a.i + 1;
-        r.mean = a.mean + d / (float)r.i;
+        r.mean = a.mean + d * (1 / (float)r.i);
         r.f = a.f + d * (v - r.mean);
     }
     }
