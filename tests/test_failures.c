@@ -245,8 +245,12 @@ FC_TEST(failures, case_14_long_rows_need_no_temporary) {
 FC_TEST(failures, case_8_splits_follow_from_rows_and_length) {
     static const char sum[] = "export def f(x: f32[n, m]) -> f32[n] { return sum(x, axis=-1) }";
     shape s = plan_of("export def f(p: f32[n]) -> f32 { return -sum(p * log(p)) }", "f32:32768");
-    FC_EXPECT_EQ_U64(s.kernels, 1); /* one launch, also where it is split */
-    s = plan_of(sum, "f32:32x40960");
+    FC_EXPECT_EQ_U64(s.kernels, 1);   /* one launch, also where it is split */
+    s = plan_of(sum, "f32:32x40960"); /* a block has read a row before others could hand over */
+    FC_EXPECT_EQ_U64(s.kernels, 1);
+    FC_EXPECT_EQ_I64(s.launch[0].spans, 1);
+    FC_EXPECT_EQ_U64(s.launch[0].block[0], 1024);
+    s = plan_of(sum, "f32:32x163840");
     FC_EXPECT_EQ_U64(s.kernels, 1);
     FC_EXPECT_GE_I64((int64_t)(s.launch[0].grid[0] * s.launch[0].grid[1]), 132);
     s = plan_of(sum, "f32:512x40960"); /* enough rows: nothing to combine */

@@ -2,7 +2,7 @@
  * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it)
  * with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_gang.c, cuda_rect.c, cuda_outer.c.
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -58,6 +58,7 @@ static inline int fc_cuda_turns_across(const fc_class *cls) {
 }
 enum { FC_CUDA_WHOLE = 64 };  /* in `variant`: the elements of a row fill whole groups */
 enum { FC_CUDA_AHEAD = 128 }; /* in `variant` of a gang: the next row comes to shared memory */
+enum { FC_CUDA_TURNED = 1 };  /* `variant` of outer: see cuda_outer.c */
 enum { FC_CUDA_ONCE = 128 };  /* in `variant` of FC_CUDA_THREAD: a row is at most one group */
 
 static inline int fc_cuda_iterations(const fc_class *cls) {
@@ -124,6 +125,15 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 static inline bool fc_cuda_counts(unsigned op) {
     return fc_ops[op].components == 3;
 }
+/* Whether it asks for the place of an element, which no order of joins changes. */
+static inline bool fc_cuda_places(unsigned op) {
+    return op == FC_OP_argmin || op == FC_OP_argmax;
+}
+/* The same where chunks that have nothing better are passed over (cuda_loop.c). */
+static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
+    return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
+           (g->cls->variant & 15) == FC_CUDA_LOOP;
+}
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
@@ -178,6 +188,7 @@ typedef struct fc_cuda_group {
     const char *kept;   /* the same for loads that are kept (FC_CUDA_ONE) */
     bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
     bool whole;         /* elements exist all or not at all */
+    bool peek;          /* accumulators that seek take the best value only */
     const char *taken;  /* expression: how many elements an accumulator took before this step */
     unsigned
         exchange; /* stores of neighbours that can't be wide go through shared memory (turn),

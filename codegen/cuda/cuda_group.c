@@ -356,9 +356,13 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
         if (gr->limit)
             fc_str_printf(g->t.out, "if (%s < %s) ", gr->whole ? gr->number : number.text,
                           gr->limit);
-        fc_str_printf(g->t.out, "red%u_step(", (unsigned)r);
+        fc_str_printf(g->t.out, "red%u_%s(", (unsigned)r, gr->peek ? "peek" : "step");
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
         fc_cuda_operand(&g->t, g->red_value[r]);
+        if (gr->peek) {
+            fc_str_add(g->t.out, ");\n");
+            continue;
+        }
         fc_str_printf(g->t.out, ", (long long)%s, %s);\n", number.text, gr->taken);
     }
 }

@@ -19,23 +19,12 @@
  * exchange. */
 #include <stdio.h>
 
-#include "codegen/cuda/cuda.h"
-
-enum { QUAD = 4 };
-
-typedef struct inner {
-    fc_cuda_gen *g;
-    unsigned team;  /* threads of a row */
-    unsigned warps; /* of a row (of a part of it) */
-    bool gang;      /* rows are shared by blocks that wait for each other */
-    int its, batch; /* iterations of a chunk, and those whose loads are in flight together */
-    fc_cuda_group quad;
-} inner;
+#include "codegen/cuda/cuda_inner.h"
 
 /* ---- one stage: parts that all variants share ----------------------------------------------- */
 
 /* w0[n] = start values */
-static void start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     FC_EACH_REDUCTION(g, stage, "red%u w%u[%d];", r, r, n);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", n);
@@ -45,7 +34,7 @@ static void start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
 
 /* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change nothing
  */
-static void join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     for (int s = 1; s < n; s *= 2)
         for (int e = 0; e + s < n; e += 2 * s)
             FC_EACH_REDUCTION(g, stage, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r,
@@ -53,9 +42,9 @@ static void join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
 }
 
 /* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
-static void meet_lanes(const inner *in, unsigned stage, bool even) {
+void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
     fc_cuda_gen *g = in->g;
-    join_lanes(g, stage, QUAD);
+    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         const fc_reduction *red = &g->k->reductions.at[r];
         if (red->stage != stage) continue;
@@ -65,7 +54,7 @@ static void meet_lanes(const inner *in, unsigned stage, bool even) {
     }
 }
 
-static bool begin_stores(fc_cuda_gen *g, const char *leader) {
+bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader) {
     if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
         fc_cuda_row(g);
         fc_cuda_line(&g->t, "if (%s) {", leader);
@@ -101,9 +90,9 @@ static void thread_group(fc_cuda_gen *g, unsigned phase) {
 /* A row of at most one group: its lanes have an element each. */
 static void thread_once(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_line(&g->t, "const ix l = 0, k = 0;");
-    start_lanes(g, stage, g->cls->vector);
+    fc_inner_start_lanes(g, stage, g->cls->vector);
     thread_group(g, stage);
-    join_lanes(g, stage, g->cls->vector);
+    fc_inner_join_lanes(g, stage, g->cls->vector);
     FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(w%u[0], (long long)count);", r, r, r);
     fc_cuda_line(&g->t, "}");
 }
@@ -122,12 +111,12 @@ static void thread_stage(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_line(&g->t, "unsigned int n = 0;");
     fc_cuda_line(&g->t, "for (ix c = 0; c < count; c += %d) {", FC_CHUNK);
     fc_cuda_line(&g->t, "for (ix l = c; l < c + %d && l < count; l += %d) {", FC_LANES, n);
-    start_lanes(g, stage, n);
+    fc_inner_start_lanes(g, stage, n);
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (ix k = l; k < c + %d && k < count; k += %d) {", FC_CHUNK, FC_LANES);
     thread_group(g, stage);
     fc_cuda_line(&g->t, "}");
-    join_lanes(g, stage, n);
+    fc_inner_join_lanes(g, stage, n);
     FC_EACH_REDUCTION(g, stage, "fc_put(s%u, w%u[0], n);", r, r);
     fc_cuda_line(&g->t, "n++;");
     fc_cuda_line(&g->t, "}");
@@ -198,7 +187,7 @@ static fusec_status thread_results(fc_cuda_gen *g, fc_error *e) {
         fc_cuda_declare_results(g, s);
         FC_EACH_REDUCTION(g, s, "f%u = g%u[turn];", r, r);
     }
-    begin_stores(g, "live");
+    fc_inner_begin_stores(g, "live");
     fc_cuda_line(&g->t, "}");
     return FUSEC_OK;
 }
@@ -209,7 +198,7 @@ static fusec_status emit_thread(fc_cuda_gen *g, fc_error *e) {
         return thread_results(g, e);
     begin_thread_row(g);
     for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
-    if (begin_stores(g, "live")) {
+    if (fc_inner_begin_stores(g, "live")) {
         fc_cuda_line(&g->t, "if (live) {");
         fc_cuda_line(&g->t, once ? "const ix l = 0, k = 0;" : "#pragma unroll 1");
         if (!once) fc_cuda_line(&g->t, "for (ix k = 0; k < count; k += %d) {", g->cls->vector);
@@ -223,7 +212,7 @@ static fusec_status emit_thread(fc_cuda_gen *g, fc_error *e) {
 
 /* ---- teams: who works on what --------------------------------------------------------------- */
 
-static void team_rows(const inner *in) {
+void fc_inner_team_rows(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
     unsigned rows = fc_cuda_block(in->team) / in->team;
     fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
@@ -259,7 +248,7 @@ static void team_rows(const inner *in) {
 }
 
 /* x0 of the warps of a row in order; afterwards every thread of the row has the result. */
-static void join_warps(const inner *in, unsigned stage, const char *array) {
+void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *array) {
     fc_cuda_gen *g = in->g;
     unsigned w = in->warps, block = fc_cuda_block(in->team);
     if (w == 1) return;
@@ -273,28 +262,29 @@ static void join_warps(const inner *in, unsigned stage, const char *array) {
 }
 
 /* The same for the blocks of a gang. */
-static void join_parts(const inner *in, unsigned stage) {
+void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage) {
     if (!in->gang) return;
     fc_cuda_gang_exchange(in->g, stage);
-    join_warps(in, stage, "l");
+    fc_inner_join_warps(in, stage, "l");
 }
 
-static void finish(fc_cuda_gen *g, unsigned stage) {
+void fc_inner_finish(fc_cuda_gen *g, unsigned stage) {
     FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(x%u, (long long)count);", r, r, r);
 }
 
 /* ---- one chunk a warp ----------------------------------------------------------------------- */
 
-static void one_number(const inner *in, const char *name, const char *u) {
+static void one_number(const fc_cuda_inner *in, const char *name, const char *u) {
     fc_cuda_gen *g = in->g;
     if (in->warps > 1)
         fc_cuda_line(&g->t, "const ix %s = warp * %d + (%s) * %d + lane * %d;", name, FC_CHUNK, u,
-                     FC_LANES, QUAD);
+                     FC_LANES, FC_CUDA_QUAD);
     else
-        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES, QUAD);
+        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES,
+                     FC_CUDA_QUAD);
 }
 
-static void begin_batch(const inner *in, int batch, const char *u) {
+static void begin_batch(const fc_cuda_inner *in, int batch, const char *u) {
     fc_cuda_line(&in->g->t, "#pragma unroll");
     fc_cuda_line(&in->g->t, "for (int u = 0; u < %d; u++) {", batch);
     one_number(in, "k", u);
@@ -302,7 +292,7 @@ static void begin_batch(const inner *in, int batch, const char *u) {
 
 /* Loads of a few iterations. Of whole groups those that do not exist read the first one of the row
  * instead of nothing: no element needs a test. */
-static void load_batch(const inner *in, int batch, const char *u, const fc_cuda_group *quad,
+static void load_batch(const fc_cuda_inner *in, int batch, const char *u, const fc_cuda_group *quad,
                        bool cached) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group gr = *quad;
@@ -325,7 +315,7 @@ static bool any_load(const fc_cuda_gen *g, bool cached) {
     return false;
 }
 
-static void one_pass(const inner *in, unsigned phase, const char *limit) {
+static void one_pass(const fc_cuda_inner *in, unsigned phase, const char *limit) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group quad = in->quad;
     quad.limit = limit;
@@ -350,11 +340,12 @@ static void one_pass(const inner *in, unsigned phase, const char *limit) {
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
     int its = fc_cuda_iterations(g->cls);
     FC_TRY(fc_cuda_cache(g->k, g->cls, g->cached, NULL, e));
-    return fc_cuda_unroll(g->k, its, QUAD) == its ? fc_cuda_choose_held(g, its * QUAD, e)
-                                                  : FUSEC_OK;
+    return fc_cuda_unroll(g->k, its, FC_CUDA_QUAD) == its
+               ? fc_cuda_choose_held(g, its * FC_CUDA_QUAD, e)
+               : FUSEC_OK;
 }
 
-static void one_keep(const inner *in) {
+static void one_keep(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
@@ -376,9 +367,9 @@ static void one_keep(const inner *in) {
 }
 
 /* Whether all elements of this warp exist; the same in all its threads, which exchange values. */
-static void declare_whole(const inner *in) {
+static void declare_whole(const fc_cuda_inner *in) {
     fc_cuda_text *t = &in->g->t;
-    int elements = in->its * (int)(in->team < 32 ? in->team : 32) * QUAD;
+    int elements = in->its * (int)(in->team < 32 ? in->team : 32) * FC_CUDA_QUAD;
     if (in->warps > 1)
         fc_cuda_line(t, "const bool whole = (warp + 1) * %d <= here;", elements);
     else
@@ -386,158 +377,46 @@ static void declare_whole(const inner *in) {
                      fc_cuda_block(in->team) / in->team, elements);
 }
 
-static void one_stage(const inner *in, unsigned stage) {
+static void one_stage(const fc_cuda_inner *in, unsigned stage) {
     fc_cuda_gen *g = in->g;
     fc_cuda_slice(g, stage, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, stage);
     fc_cuda_line(&g->t, "{");
-    start_lanes(g, stage, QUAD);
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
     FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
     bool both = fc_cuda_any_counts(g->k, stage); /* known counts make joins cheap */
     if (both) {
         fc_cuda_line(&g->t, "if (whole) {");
         one_pass(in, stage, NULL);
-        meet_lanes(in, stage, true);
+        fc_inner_meet_lanes(in, stage, true);
         fc_cuda_line(&g->t, "} else {");
     }
     one_pass(in, stage, "here");
-    meet_lanes(in, stage, false);
+    fc_inner_meet_lanes(in, stage, false);
     if (both) fc_cuda_line(&g->t, "}");
     fc_cuda_now_held(g);
-    join_warps(in, stage, "m");
+    fc_inner_join_warps(in, stage, "m");
     if (in->gang && stage == 0) fc_cuda_gang_ahead(g, "row + gangs");
-    join_parts(in, stage);
-    finish(g, stage);
+    fc_inner_join_parts(in, stage);
+    fc_inner_finish(g, stage);
     fc_cuda_line(&g->t, "}");
 }
 
-static void emit_one(inner *in) {
+static void emit_one(fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
     fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
-    team_rows(in);
+    fc_inner_team_rows(in);
     in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
-    fc_cuda_declare_held(g, QUAD, in->its);
+    fc_cuda_declare_held(g, FC_CUDA_QUAD, in->its);
     declare_whole(in);
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
-    if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
+    if (fc_inner_begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0"
+                                               : "live && lane == 0"))
         one_pass(in, FC_CUDA_STORES, "here");
     if (in->gang) fc_cuda_gang_end(g);
     if (fc_cuda_turns(g->cls) > 1) fc_cuda_line(&g->t, "}");
-}
-
-/* ---- spans of chunks ------------------------------------------------------------------------ */
-
-static void chunk(const inner *in, unsigned phase, const char *limit, int batch) {
-    fc_cuda_gen *g = in->g;
-    fc_cuda_group quad = in->quad;
-    quad.limit = limit;
-    quad.taken = "h + u";
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_CHUNK / FC_LANES, batch);
-    fc_cuda_group_declare(g, &quad, batch, false);
-    for (int part = 0; part < 2; part++) {
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
-        fc_cuda_line(&g->t, "const ix k = c + (h + u) * %d + lane * %d;", FC_LANES, QUAD);
-        if (part == 0)
-            fc_cuda_group_load(g, &quad, false);
-        else
-            fc_cuda_group_compute(g, &quad, phase);
-        fc_cuda_line(&g->t, "}");
-    }
-    fc_cuda_line(&g->t, "}");
-}
-
-/* Whole chunks run without a test; at most one chunk of a row is not whole. */
-static void chunks(const inner *in, unsigned phase) {
-    fc_cuda_gen *g = in->g;
-    bool stage = phase != FC_CUDA_STORES;
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_CHUNK);
-    bool apart = stage && fc_cuda_any_counts(g->k, phase);
-    if (stage) start_lanes(g, phase, QUAD);
-    if (stage) FC_EACH_REDUCTION(g, phase, "red%u x%u;", r, r);
-    fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
-    chunk(in, phase, NULL, in->batch);
-    if (apart) meet_lanes(in, phase, true);
-    fc_cuda_line(&g->t, "} else {");
-    chunk(in, phase, "end", in->batch < 2 ? in->batch : 2);
-    if (apart) meet_lanes(in, phase, false);
-    fc_cuda_line(&g->t, "}");
-    if (stage && !apart) meet_lanes(in, phase, false);
-    if (stage) {
-        FC_EACH_REDUCTION(g, phase, "fc_push(p%u, x%u, n);", r, r);
-        fc_cuda_line(&g->t, "n++;");
-    }
-    fc_cuda_line(&g->t, "}");
-}
-
-/* The last block of a row goes on with x0 = the whole row in all its threads. */
-static void last_block(const inner *in) {
-    fc_cuda_gen *g = in->g;
-    fc_cuda_partials(g, "row * spans");
-    fc_cuda_line(&g->t, "unsigned int *const ticket = (unsigned int *)p.w[%u] + row;",
-                 (unsigned)g->l.extra + FC_PB_TICKETS);
-    fc_cuda_line(&g->t, "__shared__ bool last;");
-    fc_cuda_line(&g->t, "if (threadIdx.x == 0) {");
-    FC_EACH_REDUCTION(g, 0, "z%u[blockIdx.x] = x%u;", r, r);
-    fc_cuda_line(&g->t, "__threadfence();");
-    fc_cuda_line(&g->t, "last = atomicAdd(ticket, 1u) == (unsigned int)spans - 1;");
-    fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "__syncthreads();");
-    fc_cuda_line(&g->t, "if (!last) return;");
-    fc_cuda_line(&g->t, "__threadfence();");
-    fc_cuda_line(&g->t, "if (threadIdx.x == 0) *ticket = 0;");
-    fc_cuda_line(
-        &g->t,
-        "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
-    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->team));
-    FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
-    fc_cuda_line(&g->t, "for (int n = 0; n < per; n++) {");
-    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n;");
-    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, z < spans ? z%u[z] : red%u_start(), n);", r, r, r,
-                      r);
-    fc_cuda_line(&g->t, "}");
-    FC_EACH_REDUCTION(g, 0, "x%u = fc_lanes(x%u, 32);", r, r);
-    join_warps(in, 0, "l");
-}
-
-static void loop_stage(const inner *in, unsigned stage) {
-    fc_cuda_gen *g = in->g;
-    fc_cuda_slice(g, stage, FC_POINT);
-    fc_cuda_row(g);
-    fc_cuda_declare_results(g, stage);
-    fc_cuda_line(&g->t, "{");
-    fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, stage, "red%u p%u = red%u_start();", r, r, r);
-    chunks(in, stage);
-    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
-    join_warps(in, stage, "m");
-    if (g->cls->split == FC_CUDA_SPLIT) last_block(in);
-    join_parts(in, stage);
-    finish(g, stage);
-    fc_cuda_line(&g->t, "}");
-}
-
-static void emit_loop(inner *in) {
-    fc_cuda_gen *g = in->g;
-    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
-    team_rows(in);
-    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
-    const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
-    if (in->gang)
-        fc_cuda_line(&g->t, "const ix begin = warp * span;");
-    else if (in->warps > 1)
-        fc_cuda_line(&g->t, "const ix begin = (%s * %u + warp) * span;", block, in->warps);
-    else
-        fc_cuda_line(&g->t, "const ix begin = %s * span;", block);
-    fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
-    for (unsigned s = 0; s < g->k->nstages; s++) loop_stage(in, s);
-    if (begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0" : "live && lane == 0"))
-        chunks(in, FC_CUDA_STORES);
-    if (in->gang) fc_cuda_gang_end(g);
 }
 
 /* ---- entry ---------------------------------------------------------------------------------- */
@@ -545,11 +424,11 @@ static void emit_loop(inner *in) {
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     unsigned variant = g->cls->variant & 15u;
     if (variant == FC_CUDA_THREAD) return emit_thread(g, e);
-    inner in = {.g = g, .team = 1u << g->cls->teams, .gang = g->cls->split == FC_CUDA_GANG};
+    fc_cuda_inner in = {.g = g, .team = 1u << g->cls->teams, .gang = g->cls->split == FC_CUDA_GANG};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
-    in.batch = fc_cuda_unroll(g->k, in.its, QUAD);
-    in.quad = (fc_cuda_group){.n = QUAD,
+    in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
+    in.quad = (fc_cuda_group){.n = FC_CUDA_QUAD,
                               .step = 1,
                               .first = g->np,
                               .end = g->axes,
@@ -563,6 +442,6 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     if (variant == FC_CUDA_ONE)
         emit_one(&in);
     else
-        emit_loop(&in);
+        fc_cuda_emit_loop(&in);
     return FUSEC_OK;
 }

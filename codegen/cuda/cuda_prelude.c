@@ -349,7 +349,8 @@ static bool counts(const fc_cuda_gen *g) {
 
 static bool uses_minmax(const fc_cuda_gen *g) {
     for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max)
+        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max ||
+            fc_cuda_seeks(g, g->k->reductions.at[r].op))
             return true;
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].op == FC_OP_minimum || g->code.ins.at[i].op == FC_OP_maximum)

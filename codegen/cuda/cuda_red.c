@@ -10,6 +10,8 @@
  * - fc_meet(a, b, swap): the same, b being the earlier one if `swap`.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
  * - fc_even(a, m): fc_xor where all lanes have the same count, which then stays a known number.
+ * - red0_peek(a, x), red0_better(a, b), of argmin and argmax: takes in the value only; whether b,
+ *   which covers later elements and may have no place, has anything better.
  *
  * In: ir/expand.h, which writes them with rows of the op table. */
 #include "codegen/cuda/cuda.h"
@@ -165,6 +167,22 @@ static void meet(fc_cuda_text *t, const red *d) {
     fc_cuda_line(t, "}");
 }
 
+/* A value that is no number wins once and for all. */
+static fusec_status seek(fc_cuda_gen *g, const red *d, fc_error *e) {
+    fc_cuda_text *t = &g->t;
+    unsigned n = (unsigned)d->number;
+    bool max = d->op == FC_OP_argmax;
+    red value = {max ? FC_OP_max : FC_OP_min, d->dtype, 1, d->number};
+    fc_cuda_line(t, "FC_INLINE void red%u_peek(red%u &a, const %s x) {", n, n,
+                 fc_cuda_type(d->dtype));
+    FC_TRY(body(g, &value, STEP, e));
+    fc_cuda_line(t, "}");
+    fc_cuda_line(t, "FC_INLINE bool red%u_better(const red%u &a, const red%u &b) {", n, n, n);
+    fc_cuda_line(t, "return a.c1 < 0 || (a.c0 == a.c0 && !(b.c0 %s a.c0));", max ? "<=" : ">=");
+    fc_cuda_line(t, "}");
+    return FUSEC_OK;
+}
+
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
     red d = red_of(&g->k->reductions.at[r], r);
     fc_cuda_text *t = &g->t;
@@ -188,6 +206,7 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
         fc_cuda_line(t, "}");
     }
     meet(t, &d);
+    if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;
 }
 

@@ -179,17 +179,36 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     }
 }
 
-/* The last block of a row reads all partials: fewer spans where each has many components, or where
- * there are more rows than one. */
-enum { SPLIT_WARPS = 8, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
+/* A row that a block reads in the time in which the blocks of a split would hand over is not split:
+ * SPLIT_BYTES, at some 60 bytes a clock. The last block of a row reads all partials: fewer spans
+ * where each has many components. Several rows are one round of blocks. What seeks has its best
+ * early in a long span. */
+enum { SPLIT_WARPS = 8, SPLIT_BYTES = 256 << 10, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
+
+static int64_t bytes_of_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+    int64_t bytes = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
+            fc_class_move(cls, a, n->np + n->nr - 1) != FC_MOVE_ZERO)
+            bytes += bytes_of(k, a);
+    return bytes * n->count;
+}
+
+static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    int64_t each = SPLIT_BLOCKS_PER_SM;
+    if (fc_cuda_places(k->reductions.at[0].op) || fc_cuda_components(k) > SPLIT_COMPONENTS)
+        each = SPLIT_BLOCKS_PER_SM / 2;
+    else if (n->rows > 1)
+        each = SPLIT_BLOCKS_PER_SM / 8;
+    return m->sm_count * each;
+}
 
 /* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
 static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
-    int64_t chunks = ceil_div(n->count, FC_CHUNK),
-            blocks = (int64_t)m->sm_count * SPLIT_BLOCKS_PER_SM;
-    if (n->rows > 1 || fc_cuda_components(k) > SPLIT_COMPONENTS) blocks /= 2;
-    if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32)
+    int64_t chunks = ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
+    if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32 ||
+        bytes_of_row(k, n, cls) < SPLIT_BYTES)
         return false;
     int64_t span = SPLIT_WARPS;
     while (span < chunks && ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;

@@ -230,6 +230,10 @@ static inline void fc_copied() {}
 template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
     return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
 }
+static inline bool __any_sync(unsigned, bool v) {
+    for (int m = 1; m < 32; m *= 2) v = fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)m) || v;
+    return v;
+}
 template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
     return fc_emu::exchange(v, (unsigned)lane);
 }

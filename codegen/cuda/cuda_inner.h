@@ -1,0 +1,37 @@
+/* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c. */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
+#define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
+
+#include "codegen/cuda/cuda.h"
+
+enum { FC_CUDA_QUAD = 4 };
+
+typedef struct fc_cuda_inner {
+    fc_cuda_gen *g;
+    unsigned team;  /* threads of a row */
+    unsigned warps; /* of a row (of a part of it) */
+    bool gang;      /* rows are shared by blocks that wait for each other */
+    int its, batch; /* iterations of a chunk, and those whose loads are in flight together */
+    fc_cuda_group quad;
+} fc_cuda_inner;
+
+/* w0[n] = start values */
+void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n);
+/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change nothing
+ */
+void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n);
+/* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
+void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even);
+/* Who works on what: row, here, lane, warp and the bases. */
+void fc_inner_team_rows(const fc_cuda_inner *in);
+/* x0 of the warps of a row in order; afterwards every thread of the row has the result. */
+void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *array);
+/* The same for the blocks of a gang. */
+void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage);
+void fc_inner_finish(fc_cuda_gen *g, unsigned stage);
+/* Stores of the row; whether there are stores of elements, whose slice is then set. */
+bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader);
+
+void fc_cuda_emit_loop(fc_cuda_inner *in);
+
+#endif

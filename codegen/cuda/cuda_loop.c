@@ -1,0 +1,189 @@
+/* cuda_loop.c - FC_CUDA_LOOP: every warp of a team walks over a span of chunks.
+ *
+ * In: a stage or the stores at the end. Out: for a stage x0 = the span of the warp, then that of
+ * the team, of the blocks of a split, of a gang. The rest is in cuda_inner.c. */
+#include "codegen/cuda/cuda_inner.h"
+
+/* ---- one chunk ------------------------------------------------------------------------------ */
+
+/* Iterations h .. h + batch of the chunk at c: its loads, or what becomes of them. */
+static void quads(const fc_cuda_inner *in, const fc_cuda_group *quad, int batch, int phase) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+    fc_cuda_line(&g->t, "const ix k = c + (h + u) * %d + lane * %d;", FC_LANES, FC_CUDA_QUAD);
+    if (phase < 0)
+        fc_cuda_group_load(g, quad, false);
+    else
+        fc_cuda_group_compute(g, quad, (unsigned)phase);
+    fc_cuda_line(&g->t, "}");
+}
+
+static fc_cuda_group quad_of(const fc_cuda_inner *in, const char *limit) {
+    fc_cuda_group quad = in->quad;
+    quad.limit = limit;
+    quad.taken = "h + u";
+    return quad;
+}
+
+/* A chunk whose counts are known as constants is unrolled whole: its shares are constants then. */
+static void chunk(const fc_cuda_inner *in, unsigned phase, const char *limit, int batch) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group quad = quad_of(in, limit);
+    bool known = !limit && phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, phase);
+    fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_CHUNK / FC_LANES, batch);
+    fc_cuda_group_declare(g, &quad, batch, false);
+    quads(in, &quad, batch, -1);
+    quads(in, &quad, batch, (int)phase);
+    fc_cuda_line(&g->t, "}");
+}
+
+static void whole_chunks(const fc_cuda_inner *in) {
+    fc_cuda_line(&in->g->t, "ix c = begin;");
+    fc_cuda_line(&in->g->t, "#pragma unroll 1");
+    fc_cuda_line(&in->g->t, "for (; c + %d <= end; c += %d) {", FC_CHUNK, FC_CHUNK);
+}
+
+/* ---- a span of a warp ------------------------------------------------------------------------ */
+
+/* The tree, chunk by chunk. */
+static void push_chunks(const fc_cuda_inner *in, unsigned stage) {
+    fc_cuda_gen *g = in->g;
+    bool apart = fc_cuda_any_counts(g->k, stage);
+    fc_cuda_line(&g->t, "unsigned int n = 0;");
+    FC_EACH_REDUCTION(g, stage, "red%u p%u = red%u_start();", r, r, r);
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_CHUNK);
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
+    FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
+    fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
+    chunk(in, stage, NULL, in->batch);
+    if (apart) fc_inner_meet_lanes(in, stage, true);
+    fc_cuda_line(&g->t, "} else {");
+    chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
+    if (apart) fc_inner_meet_lanes(in, stage, false);
+    fc_cuda_line(&g->t, "}");
+    if (!apart) fc_inner_meet_lanes(in, stage, false);
+    FC_EACH_REDUCTION(g, stage, "fc_push(p%u, x%u, n);", r, r);
+    fc_cuda_line(&g->t, "n++;");
+    fc_cuda_line(&g->t, "}");
+    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
+}
+
+/* An element's place is asked for (argmin, argmax): any order of joins gives the same. Only chunks
+ * that may have something better than what was found so far are looked at in full. */
+static void seek_chunks(const fc_cuda_inner *in, unsigned stage) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group quad = quad_of(in, NULL);
+    FC_EACH_REDUCTION(g, stage, "red%u x%u = red%u_start();", r, r, r);
+    whole_chunks(in);
+    fc_cuda_line(&g->t, "const int h = 0;");
+    fc_cuda_group_declare(g, &quad, in->batch, false);
+    quads(in, &quad, in->batch, -1);
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
+    quad.peek = true;
+    quads(in, &quad, in->batch, (int)stage);
+    quad.peek = false;
+    fc_cuda_line(&g->t, "bool better = false;");
+    FC_EACH_REDUCTION(g, stage, "for (int e = 0; e < 4; e++) better |= red%u_better(x%u, w%u[e]);",
+                      r, r, r);
+    fc_cuda_line(&g->t, "if (__any_sync(0xffffffffu, better)) {");
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
+    quads(in, &quad, in->batch, (int)stage);
+    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_join(x%u, fc_lanes(w%u[0], 32));", r, r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "if (c < end) {");
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
+    chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
+    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_join(x%u, fc_lanes(w%u[0], 32));", r, r, r);
+    fc_cuda_line(&g->t, "}");
+}
+
+static bool seeks(const fc_cuda_inner *in, unsigned stage) {
+    for (size_t r = 0; r < in->g->k->reductions.len; r++)
+        if (in->g->k->reductions.at[r].stage == stage &&
+            !fc_cuda_seeks(in->g, in->g->k->reductions.at[r].op))
+            return false;
+    return in->batch == FC_CHUNK / FC_LANES;
+}
+
+static void chunk_stores(const fc_cuda_inner *in) {
+    fc_cuda_gen *g = in->g;
+    whole_chunks(in);
+    chunk(in, FC_CUDA_STORES, NULL, in->batch);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "if (c < end) {");
+    chunk(in, FC_CUDA_STORES, "end", in->batch < 2 ? in->batch : 2);
+    fc_cuda_line(&g->t, "}");
+}
+
+/* The last block of a row goes on with x0 = the whole row in all its threads. */
+static void last_block(const fc_cuda_inner *in) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_partials(g, "row * spans");
+    fc_cuda_line(&g->t, "unsigned int *const ticket = (unsigned int *)p.w[%u] + row;",
+                 (unsigned)g->l.extra + FC_PB_TICKETS);
+    fc_cuda_line(&g->t, "__shared__ bool last;");
+    fc_cuda_line(&g->t, "if (threadIdx.x == 0) {");
+    FC_EACH_REDUCTION(g, 0, "z%u[blockIdx.x] = x%u;", r, r);
+    fc_cuda_line(&g->t, "__threadfence();");
+    fc_cuda_line(&g->t, "last = atomicAdd(ticket, 1u) == (unsigned int)spans - 1;");
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "__syncthreads();");
+    fc_cuda_line(&g->t, "if (!last) return;");
+    fc_cuda_line(&g->t, "__threadfence();");
+    fc_cuda_line(&g->t, "if (threadIdx.x == 0) *ticket = 0;");
+    fc_cuda_line(
+        &g->t,
+        "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
+    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->team));
+    FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
+    fc_cuda_line(&g->t, "for (int n = 0; n < per; n++) {");
+    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n;");
+    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, z < spans ? z%u[z] : red%u_start(), n);", r, r, r,
+                      r);
+    fc_cuda_line(&g->t, "}");
+    FC_EACH_REDUCTION(g, 0, "x%u = fc_lanes(x%u, 32);", r, r);
+    fc_inner_join_warps(in, 0, "l");
+}
+
+static void loop_stage(const fc_cuda_inner *in, unsigned stage) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_slice(g, stage, FC_POINT);
+    fc_cuda_row(g);
+    fc_cuda_declare_results(g, stage);
+    fc_cuda_line(&g->t, "{");
+    if (seeks(in, stage))
+        seek_chunks(in, stage);
+    else
+        push_chunks(in, stage);
+    fc_inner_join_warps(in, stage, "m");
+    if (g->cls->split == FC_CUDA_SPLIT) last_block(in);
+    fc_inner_join_parts(in, stage);
+    fc_inner_finish(g, stage);
+    fc_cuda_line(&g->t, "}");
+}
+
+void fc_cuda_emit_loop(fc_cuda_inner *in) {
+    fc_cuda_gen *g = in->g;
+    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
+    fc_inner_team_rows(in);
+    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
+    const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
+    if (in->gang)
+        fc_cuda_line(&g->t, "const ix begin = warp * span;");
+    else if (in->warps > 1)
+        fc_cuda_line(&g->t, "const ix begin = (%s * %u + warp) * span;", block, in->warps);
+    else
+        fc_cuda_line(&g->t, "const ix begin = %s * span;", block);
+    fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
+    for (unsigned s = 0; s < g->k->nstages; s++) loop_stage(in, s);
+    if (fc_inner_begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0"
+                                               : "live && lane == 0"))
+        chunk_stores(in);
+    if (in->gang) fc_cuda_gang_end(g);
+}
