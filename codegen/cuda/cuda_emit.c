@@ -128,12 +128,13 @@ static void parameter(fc_cuda_gen *g, fc_val v) {
     g->done[v] = 1;
 }
 
-/* What the compiler takes as leave to use registers, so that all loads of a batch are under way
- * before the first is used. */
+/* How many blocks of an SM there should be room for, 0 for any number: what the compiler takes as
+ * leave to use registers, so that all loads of a batch are under way before the first is used. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->roomy) return 0;
-    if (k->schedule == FC_SCHED_OUTER) return fc_cuda_components(k) < 4 ? 2 : 4;
+    if (k->schedule == FC_SCHED_OUTER)
+        return cls->variant == FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
     if (k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_LOOP &&
         k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;

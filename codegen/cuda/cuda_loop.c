@@ -47,6 +47,18 @@ static void whole_chunks(const fc_cuda_inner *in) {
 
 /* ---- a span of a warp ------------------------------------------------------------------------ */
 
+/* x0, the same in all lanes, joins what it completes; lane l keeps the subtree of 2^l chunks. */
+static void push(fc_cuda_gen *g, unsigned stage) {
+    fc_cuda_line(&g->t, "int l = 0;");
+    fc_cuda_line(&g->t, "for (; n >> l & 1; l++) {");
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_join(fc_from(p%u, l), x%u);", r, r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "if (lane == l) {");
+    FC_EACH_REDUCTION(g, stage, "p%u = x%u;", r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "n++;");
+}
+
 /* The tree, chunk by chunk. */
 static void push_chunks(const fc_cuda_inner *in, unsigned stage) {
     fc_cuda_gen *g = in->g;
@@ -65,8 +77,7 @@ static void push_chunks(const fc_cuda_inner *in, unsigned stage) {
     if (apart) fc_inner_meet_lanes(in, stage, false);
     fc_cuda_line(&g->t, "}");
     if (!apart) fc_inner_meet_lanes(in, stage, false);
-    FC_EACH_REDUCTION(g, stage, "fc_push(p%u, x%u, n);", r, r);
-    fc_cuda_line(&g->t, "n++;");
+    push(g, stage);
     fc_cuda_line(&g->t, "}");
     FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
 }

@@ -9,6 +9,11 @@
  * With more than one row a thread there is one stage, nothing in it but params is computed once a
  * row, and the end (results, row stores) is a loop over the thread's rows.
  *
+ * Where rows of memory are shorter than a line, a thread with a run of its own would touch a line
+ * of its own with every load. There (FC_CUDA_TURNED) the runs of a warp's threads follow each
+ * other, its lanes load what lies side by side and find their own elements in shared memory; the
+ * lanes of a warp then join by shuffles, and its warps are the parts that meet.
+ *
  * Threads without a row work on the last ones with `here` = 0 elements: they take part in every
  * barrier. */
 #include "codegen/cuda/cuda.h"
@@ -17,8 +22,15 @@ typedef struct outer {
     fc_cuda_gen *g;
     unsigned x, y; /* threads of a block */
     unsigned v;    /* rows of a thread */
+    bool turned;   /* FC_CUDA_TURNED */
+    unsigned down; /* parts of a block that meet in shared memory: threads along y, or warps */
     int batch;     /* elements whose loads are in flight together */
 } outer;
+
+/* Elements from one run of a thread to its next. */
+static int stride(const outer *o) {
+    return o->turned ? FC_RUN * 32 / (int)o->x : FC_RUN;
+}
 
 static void places(const outer *o) {
     fc_cuda_gen *g = o->g;
@@ -29,11 +41,14 @@ static void places(const outer *o) {
     fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
-    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->y);
+    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.y * %u + threadIdx.x;", o->x);
+    if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
+    fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
+    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
     fc_cuda_line(&g->t,
-                 g->cls->split ? "const ix begin = ((ix)blockIdx.y * %u + (ix)threadIdx.y) * span;"
-                               : "const ix begin = (ix)threadIdx.y * span;",
-                 o->y);
+                 g->cls->split ? "const ix begin = ((ix)blockIdx.y * %u + (ix)part) * span;"
+                               : "const ix begin = (ix)part * span;",
+                 o->down);
     fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
@@ -48,28 +63,76 @@ static void places(const outer *o) {
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
-/* Elements c + h, ... of the run that begins at c. With a limit, loads of elements that do not
- * exist go to the first of the run instead. */
+static bool along_rows(const fc_cuda_gen *g, uint32_t a) {
+    for (uint32_t x = g->np; x < g->axes; x++)
+        if (fc_class_move(g->cls, a, x) != FC_MOVE_ZERO) return true;
+    return false;
+}
+
+/* Turned: vector n = 32 u + lane of a warp is element n / x % batch of its run n / (x * batch), at
+ * place n % x across. Places in shared memory are mixed so that neither side meets a bank twice. */
+static void turn(const outer *o, int batch) {
+    fc_cuda_text *t = &o->g->t;
+    const unsigned run = o->x * (unsigned)batch;
+    for (uint32_t a = 0; a < o->g->k->accesses.len; a++) {
+        if (!(o->g->used[a] & FC_CUDA_LOADS) || !along_rows(o->g, a)) continue;
+        const unsigned each = o->v * fc_dtypes[o->g->k->accesses.at[a].dtype].bytes,
+                       mask = 128 / each - 1; /* vectors that all banks hold */
+        fc_cuda_line(t, "{");
+        fc_cuda_line(t, "auto *const mine = (decltype(&q%u[0]))meeting + part * %d;", (unsigned)a,
+                     32 * batch);
+        fc_cuda_line(t, "__syncwarp();");
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int u = 0; u < %d; u++) {", batch);
+        fc_cuda_line(t, "const unsigned int n = u * 32 + lane;");
+        fc_cuda_line(t, "mine[n ^ (n / %u * %u & %u)] = q%u[u];", run, o->x, mask, (unsigned)a);
+        fc_cuda_line(t, "}");
+        fc_cuda_line(t, "__syncwarp();");
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int u = 0; u < %d; u++) {", batch);
+        fc_cuda_line(t, "const unsigned int n = lane / %u * %u + u * %u + lane %% %u;", o->x, run,
+                     o->x, o->x);
+        fc_cuda_line(t, "q%u[u] = mine[n ^ (n / %u * %u & %u)];", (unsigned)a, run, o->x, mask);
+        fc_cuda_line(t, "}");
+        fc_cuda_line(t, "}");
+    }
+}
+
+/* Which element the thread loads as its u-th. With a limit, loads of elements that do not exist go
+ * to the first of the run instead. */
+static void place_of_load(const outer *o, const char *limit, int batch) {
+    fc_cuda_text *t = &o->g->t;
+    if (limit) {
+        fc_cuda_line(t, "const ix k = c + h + u < %s ? c + h + u : c;", limit);
+    } else if (o->turned) {
+        fc_cuda_line(t, "const unsigned int n = u * 32 + lane;");
+        fc_cuda_line(t, "const ix k = i + h + (ix)(n / %u * %d + n / %u %% %d);",
+                     o->x * (unsigned)batch, FC_RUN, o->x, batch);
+    } else {
+        fc_cuda_line(t, "const ix k = c + h + u;");
+    }
+}
+
+/* Elements c + h, ... of the run that begins at c. */
 static void elements(const outer *o, unsigned phase, const fc_cuda_group *group, int batch) {
     fc_cuda_gen *g = o->g;
     fc_cuda_group loads = *group;
     loads.limit = NULL;
     fc_cuda_group_declare(g, group, batch, false);
-    for (int part = 0; part < 2; part++) {
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
-        if (part == 0 && group->limit)
-            fc_cuda_line(&g->t, "const ix k = c + h + u < %s ? c + h + u : c;", group->limit);
-        else
-            fc_cuda_line(&g->t, "const ix k = c + h + u;");
-        if (part == 0)
-            fc_cuda_group_load(g, &loads, false);
-        else
-            fc_cuda_group_compute(g, group, phase);
-        fc_cuda_line(&g->t, "}");
-    }
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+    place_of_load(o, group->limit, batch);
+    fc_cuda_group_load(g, &loads, false);
+    fc_cuda_line(&g->t, "}");
+    if (o->turned && !group->limit) turn(o, batch);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
+    fc_cuda_line(&g->t, "const ix k = c + h + u;");
+    fc_cuda_group_compute(g, group, phase);
+    fc_cuda_line(&g->t, "}");
 }
 
+/* A run whose counts are known as constants is unrolled whole: its shares are constants then. */
 static void run(const outer *o, unsigned phase, const char *limit, int batch) {
     fc_cuda_gen *g = o->g;
     fc_cuda_group group = {.n = (int)o->v,
@@ -84,27 +147,40 @@ static void run(const outer *o, unsigned phase, const char *limit, int batch) {
                            .lanes = true,
                            .whole = true,
                            .taken = "h + u"};
-    fc_cuda_line(&g->t, "#pragma unroll 1");
+    bool known = !limit && phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, phase);
+    fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_RUN, batch);
     elements(o, phase, &group, batch);
     fc_cuda_line(&g->t, "}");
 }
 
-/* Whole runs go without a test; at most one run of a row is not whole. */
+/* Whole runs go without a test; at most one run of a row is not whole. A warp that turns its loads
+ * does so where all its runs are whole. */
 static void runs(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
     bool stage = phase != FC_CUDA_STORES;
     fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_RUN);
+    fc_cuda_line(&g->t, "for (ix i = begin; i < end; i += %d) {", stride(o));
+    if (o->turned)
+        fc_cuda_line(&g->t, "const ix c = i + (ix)(lane / %u * %d);", o->x, FC_RUN);
+    else
+        fc_cuda_line(&g->t, "const ix c = i;");
     if (stage) {
         FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
         EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
     }
-    fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_RUN);
+    fc_cuda_line(&g->t, "if (i + %d <= end) {", stride(o));
     run(o, phase, NULL, o->batch);
-    fc_cuda_line(&g->t, "} else {");
+    fc_cuda_line(&g->t, o->turned ? "} else if (c < end) {" : "} else {");
     run(o, phase, "end", o->batch < 4 ? o->batch : 4);
     fc_cuda_line(&g->t, "}");
+    if (o->turned) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
+        EACH_ROW(o, phase, "w%u[e] = fc_meet(w%u[e], fc_xor(w%u[e], m), (lane & m) != 0);", r, r,
+                 r);
+        fc_cuda_line(&g->t, "}");
+    }
     if (stage) {
         EACH_ROW(o, phase, "fc_count(c%u[e], d%u[e], s%u[e], w%u[e], n);", r, r, r, r);
         fc_cuda_line(&g->t, "n++;");
@@ -114,61 +190,74 @@ static void runs(const outer *o, unsigned phase) {
 
 /* ---- one stage ------------------------------------------------------------------------------ */
 
-/* x0 of all threads of a row, in order of y; every thread gets the result. One buffer serves all
- * reductions in turn, so that shared memory stays small whatever the kernel computes. */
-static void join_threads(const outer *o, unsigned stage) {
+/* x0 of all parts of a row, in their order; every thread gets the result. One buffer serves all
+ * reductions in turn, so that shared memory stays small whatever the kernel computes. Of a turned
+ * warp, whose lanes all have the same, the first ones act. */
+static void join_parts(const outer *o, unsigned stage) {
     fc_cuda_text *t = &o->g->t;
-    unsigned threads = o->x * o->y;
-    for (unsigned r = 0; r < o->g->k->reductions.len && o->y > 1; r++) {
+    unsigned all = o->x * o->down;
+    const char *acts = o->turned ? "acts && " : "";
+    for (unsigned r = 0; r < o->g->k->reductions.len && o->down > 1; r++) {
         if (o->g->k->reductions.at[r].stage != stage) continue;
         fc_cuda_line(t, "{");
         fc_cuda_line(t, "red%u *const m = (red%u *)meeting;", r, r);
-        fc_cuda_line(t, "const unsigned int at = threadIdx.y * %u + threadIdx.x;", o->x);
+        fc_cuda_line(t, "const unsigned int at = part * %u + threadIdx.x;", o->x);
+        if (o->turned) fc_cuda_line(t, "const bool acts = lane < %u;", o->x);
         fc_cuda_line(t, "__syncthreads();");
-        fc_cuda_line(t, "for (int e = 0; e < %u; e++) m[at + e * %u] = x%u[e];", o->v, threads, r);
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++)", o->v);
+        fc_cuda_line(t, "    %sm[at + e * %u] = x%u[e];", o->turned ? "if (acts) " : "", all, r);
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "#pragma unroll 1");
-        fc_cuda_line(t, "for (unsigned int s = 1; s < %u; s *= 2) {", o->y);
-        fc_cuda_line(t, "if ((threadIdx.y & (2 * s - 1)) == 0) {");
+        fc_cuda_line(t, "for (unsigned int s = 1; s < %u; s *= 2) {", o->down);
+        fc_cuda_line(t, "if (%s(part & (2 * s - 1)) == 0) {", acts);
         fc_cuda_line(t, "for (int e = 0; e < %u; e++)", o->v);
         fc_cuda_line(t, "    m[at + e * %u] = fc_join(m[at + e * %u], m[at + e * %u + s * %u]);",
-                     threads, threads, threads, o->x);
+                     all, all, all, o->x);
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "for (int e = 0; e < %u; e++) x%u[e] = m[threadIdx.x + e * %u];", o->v, r,
-                     threads);
+                     all);
         fc_cuda_line(t, "}");
     }
 }
 
+/* Room for accumulators, and before that for the loads of turned warps. */
 static void declare_meeting(const outer *o) {
-    size_t most = 0;
+    size_t most = 0, turned = 0;
     for (unsigned r = 0; r < o->g->k->reductions.len; r++) {
         size_t bytes = fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
         if (bytes > most) most = bytes;
     }
-    unsigned words = o->x * o->y * o->v * (unsigned)((most + 7) / 8);
-    if (o->y > 1) fc_cuda_line(&o->g->t, "__shared__ long long meeting[%u];", words);
+    for (uint32_t a = 0; a < o->g->k->accesses.len && o->turned; a++) {
+        size_t bytes = fc_dtypes[o->g->k->accesses.at[a].dtype].bytes;
+        if (bytes > turned) turned = bytes;
+    }
+    size_t bytes = o->x * o->down * most * o->v;
+    turned *= (size_t)o->batch * o->v * o->x * o->y;
+    if (bytes < turned) bytes = turned;
+    if (o->down > 1)
+        fc_cuda_line(&o->g->t, "__shared__ fc_vec<long long, 2, 16> meeting[%u];",
+                     (unsigned)((bytes + 15) / 16));
 }
 
 /* x0 = members 0 .. of a group, `step` spans apart, joined as a tree. */
 static void join_members(const outer *o) {
     fc_cuda_gen *g = o->g;
-    int n = fc_cuda_outer_group((int)o->y) / (int)o->y;
+    int n = fc_cuda_outer_group((int)o->down) / (int)o->down;
     FC_EACH_REDUCTION(g, 0, "red%u y%u[%d][%u];", r, r, n, o->v);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", n);
-    fc_cuda_line(&g->t, "const ix at = (ix)threadIdx.y * %d + u;", n);
+    fc_cuda_line(&g->t, "const ix at = (ix)part * %d + u;", n);
     fc_cuda_line(&g->t, "const ix z = (group * %d + at) * step * rows;",
-                 fc_cuda_outer_group((int)o->y));
+                 fc_cuda_outer_group((int)o->down));
     EACH_ROW(o, 0, "y%u[u][e] = at < members ? z%u[z + e] : red%u_start();", r, r, r);
     fc_cuda_line(&g->t, "}");
     for (int s = 1; s < n; s *= 2)
         for (int u = 0; u < n; u += 2 * s)
             EACH_ROW(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r, u + s);
     EACH_ROW(o, 0, "x%u[e] = y%u[0][e];", r, r);
-    join_threads(o, 0);
+    join_parts(o, 0);
 }
 
 /* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
@@ -176,7 +265,7 @@ static void join_members(const outer *o) {
 static void last_block(const outer *o) {
     fc_cuda_gen *g = o->g;
     fc_cuda_text *t = &g->t;
-    int size = fc_cuda_outer_group((int)o->y);
+    int size = fc_cuda_outer_group((int)o->down);
     fc_cuda_partials(g, "row");
     fc_cuda_line(t, "unsigned int *ticket = (unsigned int *)p.w[%u];",
                  (unsigned)g->l.extra + FC_PB_TICKETS);
@@ -186,12 +275,12 @@ static void last_block(const outer *o) {
     fc_cuda_line(t, "const ix group = number / %d, groups = (many + %d) / %d;", size, size - 1,
                  size);
     fc_cuda_line(t, "const ix members = group + 1 < groups ? %d : many - group * %d;", size, size);
-    fc_cuda_line(t, "if (live && threadIdx.y == 0) {");
+    fc_cuda_line(t, "if (live && thread < %u) {", o->x);
     EACH_ROW(o, 0, "z%u[number * step * rows + e] = x%u[e];", r, r);
     fc_cuda_line(t, "__threadfence();");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "__syncthreads();");
-    fc_cuda_line(t, "if (threadIdx.x == 0 && threadIdx.y == 0) {");
+    fc_cuda_line(t, "if (thread == 0) {");
     fc_cuda_line(t, "unsigned int *const mine = ticket + blockIdx.x * groups + group;");
     fc_cuda_line(t, "last = atomicAdd(mine, 1u) == (unsigned int)members - 1;");
     fc_cuda_line(t, "if (last) *mine = 0;");
@@ -218,7 +307,7 @@ static void stage(const outer *o, unsigned s) {
                       o->v, r, o->v);
     runs(o, s);
     EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], d%u[e], s%u[e], n, red%u_start());", r, r, r, r, r);
-    join_threads(o, s);
+    join_parts(o, s);
     if (g->cls->split) last_block(o);
     if (o->v > 1) return;
     FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);
@@ -231,7 +320,7 @@ static void row_stores(const outer *o) {
     fc_cuda_gen *g = o->g;
     if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) return;
     if (o->v == 1) fc_cuda_row(g);
-    fc_cuda_line(&g->t, "if (live && threadIdx.y == 0) {");
+    fc_cuda_line(&g->t, "if (live && thread < %u) {", o->x);
     if (o->v > 1) {
         fc_cuda_line(&g->t, "const ix column = i%u;", (unsigned)g->np - 1);
         fc_cuda_line(&g->t, "#pragma unroll");
@@ -249,6 +338,8 @@ static void row_stores(const outer *o) {
 void fc_cuda_emit_outer(fc_cuda_gen *g) {
     unsigned x = 1u << g->cls->teams;
     outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
+    o.turned = g->cls->variant == FC_CUDA_TURNED;
+    o.down = o.turned ? FC_CUDA_THREADS / 32 : o.y;
     o.batch = fc_cuda_outer_batch(g->k, g->cls);
     places(&o);
     declare_meeting(&o);

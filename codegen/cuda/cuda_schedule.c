@@ -351,7 +351,10 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 /* ---- outer reductions ----------------------------------------------------------------------- */
 
-enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10, OUTER_ACROSS = 128 };
+enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
+/* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
+ * cut in two. */
+enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
 
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
     unsigned bytes = 0;
@@ -382,15 +385,21 @@ static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool
     return FUSEC_OK;
 }
 
+/* Bytes of the widest element that has its neighbours along x. */
+static unsigned outer_widest(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+    unsigned widest = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
+            fc_class_move(cls, a, n->np - 1) == FC_MOVE_ONE && bytes_of(k, a) > widest)
+            widest = bytes_of(k, a);
+    return widest;
+}
+
 /* Neighbouring rows of a thread. */
 static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                              uint32_t align) {
     uint32_t axis = n->np - 1;
-    unsigned widest = 0, most = 1, components = fc_cuda_components(k);
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
-            fc_class_move(cls, a, axis) == FC_MOVE_ONE && bytes_of(k, a) > widest)
-            widest = bytes_of(k, a);
+    unsigned widest = outer_widest(k, n, cls), most = 1, components = fc_cuda_components(k);
     for (size_t r = 0; r < k->reductions.len; r++) {
         unsigned bytes = (unsigned)fc_cuda_red_bytes(&k->reductions.at[r]);
         if (bytes > most) most = bytes;
@@ -405,16 +414,36 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
     return v;
 }
 
-enum { OUTER_BLOCKS_PER_SM = 62 };
+enum { OUTER_BLOCKS_PER_SM = 62, OUTER_RUNS = 2 };
 
 /* Runs of a span, a power of two: many short spans, so that blocks that run at the same time read
  * what lies close together, but two runs for each thread. */
 static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks) {
     int64_t span = pow2_up(runs > y ? runs : y),
             wanted = (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
-    while (span > 2 * y && blocks * ceil_div(runs, span) < wanted) span /= 2;
+    while (span > OUTER_RUNS * y && blocks * ceil_div(runs, span) < wanted) span /= 2;
     while (ceil_div(runs, span) > 65535) span *= 2;
     return span;
+}
+
+/* Threads of a block along x. Aligned rows: as many as read OUTER_WIDTH bytes, or one line, if then
+ * no row has to be split; but enough that each thread has its runs. */
+static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                            const fc_class *cls, bool can_split, unsigned v) {
+    int64_t runs = ceil_div(n->count, FC_RUN), units = n->rows / v,
+            least = FC_CUDA_THREADS / pow2_up(runs < 8 ? runs : 8), x = least;
+    if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
+    if (v > 1) {
+        int64_t line = OUTER_LINE / (v * outer_widest(k, n, cls)), y = FC_CUDA_THREADS / line;
+        bool whole = runs >= OUTER_RUNS * y &&
+                     ceil_div(units, line) >= (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
+        x = whole ? line : line * (OUTER_WIDTH / OUTER_LINE);
+        while (x < least && runs < OUTER_RUNS * (FC_CUDA_THREADS / x)) x *= 2;
+    }
+    if (units < x) x = v > 1 ? pow2_up(units) : pow2_up(units < 4 ? 4 : units);
+    while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
+        x /= 2;
+    return x;
 }
 
 /* One for each group of spans, group of groups and so on, of each block along x. */
@@ -429,19 +458,14 @@ static uint32_t outer_tickets(int64_t spans, int64_t blocks, int64_t y) {
 
 static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                    uint32_t align, fc_class *cls, fc_launch *l, fc_error *e) {
-    int64_t runs = ceil_div(n->count, FC_RUN), y = pow2_up(runs < 8 ? runs : 8);
     bool can_split = k->nstages == 1 && !has_point_stores(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
     unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
-    if (v == 1 && can_split &&
-        n->rows >= OUTER_ACROSS) /* not aligned: fewer lines are cut in two */
-        y = FC_CUDA_THREADS / OUTER_ACROSS;
-    int64_t x = FC_CUDA_THREADS / y, units = n->rows / v;
-    if (units < x) x = pow2_up(units * v < 4 ? 4 : units);
-    while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
-        x /= 2;
-    y = FC_CUDA_THREADS / x;
-    int64_t blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
+    int64_t runs = ceil_div(n->count, FC_RUN), units = n->rows / v,
+            x = outer_across(m, k, n, cls, can_split, v), y = FC_CUDA_THREADS / x,
+            blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
+    if (v > 1 && (unsigned)x * v * outer_widest(k, n, cls) < OUTER_LINE && units % x == 0)
+        cls->variant = FC_CUDA_TURNED;
     cls->vector = (uint8_t)v;
     if (can_split) span = outer_span(m, runs, y, blocks);
     l->spans = ceil_div(runs > 0 ? runs : 1, span);
@@ -455,7 +479,8 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     cls->split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
     if (cls->split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
-        l->tickets = outer_tickets(l->spans, blocks, y);
+        l->tickets = outer_tickets(l->spans, blocks,
+                                   cls->variant == FC_CUDA_TURNED ? FC_CUDA_THREADS / 32 : y);
     }
     return FUSEC_OK;
 }
