@@ -173,9 +173,6 @@ static double tangent(angle a) {
         if (!(fabs((double)x) >= (limit))) return y;                                               \
         if (isinf(x)) return x - x;                                                                \
         return (T)(result);                                                                        \
-    }                                                                                              \
-    void name##_n(const T *x, T *y, long long n) {                                                 \
-        for (long long i = 0; i < n; i++) y[i] = name(x[i], y[i]);                                 \
     }
 FAR(fc_far_sinf, float, FC_FAR_F32, sine(reduce_f32(x), 0))
 FAR(fc_far_cosf, float, FC_FAR_F32, sine(reduce_f32(x), 1))
@@ -183,3 +180,14 @@ FAR(fc_far_tanf, float, FC_FAR_F32, tangent(reduce_f32(x)))
 FAR(fc_far_sin, double, FC_FAR_F64, sine(reduce(x), 0))
 FAR(fc_far_cos, double, FC_FAR_F64, sine(reduce(x), 1))
 FAR(fc_far_tan, double, FC_FAR_F64, tangent(reduce(x)))
+
+#define LANES(name, T, sin, cos, tan)                                                              \
+    void name(T *v, long long width, long long kinds, long long n) {                               \
+        for (T *y = v + width; kinds; kinds >>= 2, y += width)                                     \
+            for (long long i = 0; i < n; i++)                                                      \
+                y[i] = (kinds & 3) == FC_FAR_SIN   ? sin(v[i], y[i])                               \
+                       : (kinds & 3) == FC_FAR_COS ? cos(v[i], y[i])                               \
+                                                   : tan(v[i], y[i]);                              \
+    }
+LANES(fc_far_lanesf, float, fc_far_sinf, fc_far_cosf, fc_far_tanf)
+LANES(fc_far_lanes, double, fc_far_sin, fc_far_cos, fc_far_tan)

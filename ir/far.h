@@ -17,12 +17,11 @@ double fc_far_sin(double x, double y);
 double fc_far_cos(double x, double y);
 double fc_far_tan(double x, double y);
 
-/* The same for n numbers: y[i] becomes fc_far_sin(x[i], y[i]). */
-void fc_far_sinf_n(const float *x, float *y, long long n);
-void fc_far_cosf_n(const float *x, float *y, long long n);
-void fc_far_tanf_n(const float *x, float *y, long long n);
-void fc_far_sin_n(const double *x, double *y, long long n);
-void fc_far_cos_n(const double *x, double *y, long long n);
-void fc_far_tan_n(const double *x, double *y, long long n);
+/* The same for vectors: v holds `width` numbers x, then `width` numbers y for each two bits of
+ * `kinds` that are not 0, lowest first. Of each y the first n become what the function makes of x
+ * and y. */
+enum { FC_FAR_SIN = 1, FC_FAR_COS, FC_FAR_TAN };
+void fc_far_lanesf(float *v, long long width, long long kinds, long long n);
+void fc_far_lanes(double *v, long long width, long long kinds, long long n);
 
 #endif

@@ -92,19 +92,25 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
-/* A function of the library goes through the lanes: nothing of it is compiled here. */
+/* Through memory, in one call: nothing of it is compiled here. */
 static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, const char *x, unsigned n,
                           const char *const *fn, const char *const *y, const char **out) {
-    const char *from = fc_ll_array(f, t, W), *lanes = f->active ? f->active : fc_ll_fmt(f, "%u", W);
-    fc_ll_spill(f, t, W, from, "0", x);
+    const char *array = fc_ll_array(f, t, (n + 1) * W);
+    const char *name = t == FUSEC_F64 ? "fc_far_lanes" : "fc_far_lanesf";
+    unsigned kinds = 0;
+    fc_ll_declare(f, fc_ll_fmt(f, "void @%s(ptr, i64, i64, i64)", name));
+    fc_ll_spill(f, t, W, array, "0", x);
     for (unsigned k = 0; k < n; k++) {
-        const char *to = fc_ll_array(f, t, W);
-        const char *name = fc_ll_fmt(f, "@%s%s_n", fn[k], t == FUSEC_F64 ? "" : "f");
-        fc_ll_declare(f, fc_ll_fmt(f, "void %s(ptr, ptr, i64)", name));
-        fc_ll_spill(f, t, W, to, "0", y[k]);
-        fc_ll_line(f, "call void %s(ptr %s, ptr %s, i64 %s)", name, from, to, lanes);
-        out[k] = fc_ll_fill(f, t, W, to, "0");
+        const unsigned kind = strstr(fn[k], "sin")   ? FC_FAR_SIN
+                              : strstr(fn[k], "cos") ? FC_FAR_COS
+                                                     : FC_FAR_TAN;
+        kinds |= kind << 2 * k;
+        fc_ll_spill(f, t, W, array, fc_ll_fmt(f, "%u", (k + 1) * W), y[k]);
     }
+    fc_ll_line(f, "call void @%s(ptr %s, i64 %u, i64 %u, i64 %s)", name, array, W, kinds,
+               f->active ? f->active : fc_ll_fmt(f, "%u", W));
+    for (unsigned k = 0; k < n; k++)
+        out[k] = fc_ll_fill(f, t, W, array, fc_ll_fmt(f, "%u", (k + 1) * W));
 }
 
 /* Rows of ir/far.h with one x: y[k], or what fn[k] makes of both where a lane of x is far from 0:

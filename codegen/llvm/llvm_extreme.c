@@ -30,11 +30,16 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
 /* ---- one vector ---------------------------------------------------------------------------------
  */
 
+/* A comparison, a selection and what is looked at besides: four vectors hide how long each takes.
+ */
+enum { ROW_VECTORS = 4 };
+
 typedef struct extreme {
     const fc_ll_stage *st;
     const fc_ll_red *r;
     fusec_dtype t;
     bool max, place, real;
+    unsigned vectors;        /* of a band */
     const char *type, *bits; /* of a vector, and of its bits as integers */
 } extreme;
 
@@ -66,7 +71,7 @@ static const char *join_signs(fc_ll *f, const extreme *e, const char *signs, con
 /* ---- a chunk ------------------------------------------------------------------------------------
  */
 
-/* What a loop over the bands of FC_LANES carries: the position, an extreme for each vector of a
+/* What a loop over bands carries: the position, an extreme for each vector of a
  * band, whether a nan was seen, and the signs. */
 typedef struct carried {
     const char *all[FC_LANES / 4 + 3], *types[FC_LANES / 4 + 3];
@@ -77,7 +82,7 @@ static carried start(fc_ll *f, const extreme *e, const char *first) {
     carried c = {.n = 1};
     c.all[0] = first;
     c.types[0] = "i64";
-    for (unsigned v = 0; v < FC_LANES / f->V; v++, c.n++) {
+    for (unsigned v = 0; v < e->vectors; v++, c.n++) {
         c.all[c.n] = fc_ll_const(f, e->t, e->r->init[0], f->V);
         c.types[c.n] = e->type;
     }
@@ -97,7 +102,7 @@ static carried start(fc_ll *f, const extreme *e, const char *first) {
 static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carry) {
     const char *before = NULL;
     for (unsigned i = 1; i < c->n; i++) c->all[i] = carry[i];
-    for (unsigned v = 0; v < FC_LANES / f->V; v++) {
+    for (unsigned v = 0; v < e->vectors; v++) {
         f->x = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", v * f->V));
         const char *x = element(f, e);
         c->all[1 + v] = better_of(f, e, f->V, x, c->all[1 + v]);
@@ -108,7 +113,7 @@ static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carr
         }
         before = before ? NULL : x;
     }
-    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", e->vectors * f->V));
 }
 
 static const char *any_lane(fc_ll *f, const char *mask) {
@@ -151,7 +156,7 @@ static const char *quick(fc_ll *f, const extreme *e, const char *first, const ch
     band(f, e, &c, l.carry);
     fc_ll_loop_end(f, &l, c.all);
     const char *v = l.carry[1];
-    for (unsigned i = 1; i < FC_LANES / f->V; i++) v = better_of(f, e, f->V, v, l.carry[1 + i]);
+    for (unsigned i = 1; i < e->vectors; i++) v = better_of(f, e, f->V, v, l.carry[1 + i]);
     const char *m = join_lanes(f, e, v), *type = fc_ll_type(f, e->t, 1);
     if (c.signs) m = with_sign(f, e, m, l.carry[c.signs]);
     *again = c.nan ? any_lane(f, l.carry[c.nan]) : "false";
@@ -183,6 +188,7 @@ static extreme describe(fc_ll *f, const fc_ll_stage *st) {
     e.max = e.r->op == FC_OP_max || e.r->op == FC_OP_argmax;
     e.place = is_place(e.r->op);
     e.real = fc_is_float(e.t);
+    e.vectors = e.place ? FC_LANES / f->V : ROW_VECTORS;
     e.type = fc_ll_type(f, e.t, f->V);
     e.bits = fc_ll_wide(f, fc_dtypes[e.t].compute == FUSEC_F64 ? "i64" : "i32", f->V);
     return e;
@@ -226,8 +232,8 @@ static void left_over(fc_ll *f, const extreme *e, carried *c, const char *at, co
 static const char *whole_row(fc_ll *f, const extreme *e, const char *lo, const char *hi) {
     fc_ll_loop l;
     carried c = start(f, e, lo);
-    const char *bands =
-        fc_ll_bin(f, "and", fc_ll_bin(f, "sub", hi, lo), fc_ll_fmt(f, "%d", -FC_LANES));
+    const char *n = fc_ll_bin(f, "sub", hi, lo);
+    const char *bands = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(e->vectors * f->V)));
     const char *end = fc_ll_bin(f, "add", lo, bands);
     fc_ll_loop_begin(f, &l, c.n, c.types, c.all);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));
@@ -236,7 +242,7 @@ static const char *whole_row(fc_ll *f, const extreme *e, const char *lo, const c
     for (unsigned i = 0; i < c.n; i++) c.all[i] = l.carry[i];
     left_over(f, e, &c, end, hi);
     const char *v = c.all[1], *type = fc_ll_type(f, e->t, 1);
-    for (unsigned i = 1; i < FC_LANES / f->V; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
+    for (unsigned i = 1; i < e->vectors; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
     const char *m = with_sign(f, e, join_lanes(f, e, v), c.all[c.signs]);
     return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", any_lane(f, c.all[c.nan]), type,
                      fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1), type, m);
