@@ -263,15 +263,21 @@ static fc_node build_pow(fc_graph *g, fc_node x, fc_node y) {
     return fc_const_is(t, e->attr, 2.0) ? fc_build_op(g, FC_OP_mul, x, x, FC_NONODE) : FC_NONODE;
 }
 
-/* The usual case: one or two floats of one dtype and one shape, or with a constant, where nothing
- * has to be converted, broadcast or renamed. False: the general way. */
-static inline bool plain_op(const fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ninfo *out) {
+/* The usual cases are short ways past the general one: one or two floats of one dtype, where
+ * nothing has to be converted or renamed. */
+static inline bool is_plain(const fc_graph *g, fc_op op, fc_node a, fc_node b) {
     const fc_op_info *row = &fc_ops[op];
-    bool binary = row->arity == 2;
+    const bool binary = row->arity == 2;
     if (row->arity > 2 || row->rule > FC_RULE_TEST || op == FC_OP_pow) return false;
     if (a >= g->nodes.len || (binary && b >= g->nodes.len)) return false;
-    const fc_ninfo *x = fc_at(g, a), *y = binary ? fc_at(g, b) : x;
-    if (x->dtype != y->dtype || !fc_is_float((fusec_dtype)x->dtype)) return false;
+    const uint8_t t = fc_at(g, a)->dtype;
+    return fc_is_float((fusec_dtype)t) && (!binary || fc_at(g, b)->dtype == t);
+}
+
+/* Of one shape, or with a constant. */
+static inline bool plain_op(const fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ninfo *out) {
+    const fc_op_info *row = &fc_ops[op];
+    const fc_ninfo *x = fc_at(g, a), *y = row->arity == 2 ? fc_at(g, b) : x;
     if (x->shape != y->shape && x->op != FC_OP_CONST && y->op != FC_OP_CONST) return false;
     bool test = row->rule >= FC_RULE_COMPARE;
     *out = (fc_ninfo){.op = (uint16_t)op,
@@ -282,12 +288,40 @@ static inline bool plain_op(const fc_graph *g, fc_op op, fc_node a, fc_node b, f
     return true;
 }
 
+static fc_node widen(fc_graph *g, fc_node a, fc_list shape) {
+    const fc_ninfo *i = fc_at(g, a);
+    if (i->shape == shape) return a;
+    fc_ninfo n = {.op = FC_OP_BROADCAST,
+                  .dtype = i->dtype,
+                  .nops = 1,
+                  .shape = shape,
+                  .src = {a, FC_NONODE, FC_NONODE}};
+    return fc_graph_add(g, &n);
+}
+
+/* Of the two shapes that met last. */
+static inline bool widened_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ninfo *out) {
+    const fc_ninfo *x = fc_at(g, a), *y = fc_at(g, b);
+    if (x->shape != g->widened.a || y->shape != g->widened.b) return false;
+    const bool test = fc_ops[op].rule >= FC_RULE_COMPARE;
+    *out = (fc_ninfo){.op = (uint16_t)op,
+                      .dtype = test ? FUSEC_BOOL : x->dtype,
+                      .nops = 2,
+                      .shape = g->widened.both};
+    out->src[0] = widen(g, a, out->shape);
+    out->src[1] = widen(g, b, out->shape);
+    out->src[2] = FC_NONODE;
+    return true;
+}
+
 fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
     fc_node src[3] = {a, b, c};
     int n = fc_ops[op].arity;
     fc_ninfo plain;
     if (g->error.code) return FC_NONODE;
-    if (plain_op(g, op, a, b, &plain)) return fc_graph_add(g, &plain);
+    if (is_plain(g, op, a, b) &&
+        (plain_op(g, op, a, b, &plain) || (n == 2 && widened_op(g, op, a, b, &plain))))
+        return fc_graph_add(g, &plain);
     for (int i = 0; i < n; i++)
         if (src[i] >= g->nodes.len) return FC_NONODE;
     if (!check_operands(g, &op, src, n)) return FC_NONODE;
@@ -318,6 +352,7 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
         uint32_t rank = 0;
         fc_dim dims[FC_MAX_RANK];
         fc_node acc = src[0];
+        const fc_list met[2] = {fc_at(g, src[0])->shape, fc_at(g, src[1])->shape};
         for (int i = 1; i < n; i++) {
             if (!fc_broadcast_shapes(g, op, acc, src[i], &rank, dims)) return FC_NONODE;
             acc = i + 1 < n ? fc_build_broadcast(g, acc, rank, dims) : acc;
@@ -328,6 +363,11 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
             src[i] = fc_build_broadcast(g, src[i], rank, dims);
             if (src[i] == FC_NONODE) return FC_NONODE;
             shape = fc_at(g, src[i])->shape;
+        }
+        if (n == 2) {
+            g->widened.a = met[0];
+            g->widened.b = met[1];
+            g->widened.both = shape;
         }
     }
     node.shape = shape;

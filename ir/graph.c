@@ -57,6 +57,7 @@ void fc_graph_clear(fc_graph *g) {
     fc_arena_init(&g->arena, g->alloc);
     fc_dimtab_init(&g->dims, g->alloc);
     memset(&g->error, 0, sizeof g->error);
+    memset(&g->widened, 0, sizeof g->widened);
     fc_intern_list(g, NULL, 0);
 }
 
@@ -388,4 +389,3 @@ void fc_graph_print(const fc_graph *g, fc_str *out) {
     for (size_t i = 0; i < g->outputs.len; i++)
         fc_str_printf(out, "output %s = %%%u\n", g->outputs.at[i].name, g->outputs.at[i].node);
 }
-

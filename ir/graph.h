@@ -86,6 +86,9 @@ typedef struct fc_graph {
     FC_VEC(uint64_t) lists;    /* offset << 32 | length */
     uint32_t *list_slots;
     uint32_t nlist_slots;
+    struct { /* shapes that were broadcast last, and what to; their conditions are there */
+        fc_list a, b, both;
+    } widened;
 } fc_graph;
 
 void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits);
