@@ -8,9 +8,10 @@
  *
  * To wake a thread takes longer than a short run, for who wakes as for who is woken. So workers
  * look out for the next run for a while before they sleep, longer when runs have followed each
- * other closely; and the caller wakes two sleepers, each of which wakes two more. A sleeper waits
- * at a semaphore; who wants to wake one takes it out of `sleepers` first, so that there is a
- * sleeper for every post. */
+ * other closely. The caller wakes the first sleepers and each of these some more: on a machine
+ * whose processors sleep deeply a thread is awake after some 60 us, and there a second step costs
+ * more than fifteen calls. A sleeper waits at a semaphore; who wants to wake one takes it out of
+ * `sleepers` first, so that there is a sleeper for every post. */
 #include "runtime/threadpool.h"
 
 #include <pthread.h>
@@ -32,7 +33,7 @@ enum {                        /* nanoseconds; to sleep and be woken takes 5 to 5
        LONG_LOOKOUT = 100000, /* when the run came as soon after the one before */
        PATIENCE = 50000       /* of a caller whose workers are not done */
 };
-enum { LOOKS = 16, FAN = 2 }; /* looks for each question of the time; sleepers that one wakes */
+enum { LOOKS = 16, FAN = 16 }; /* looks for each question of the time; sleepers that one wakes */
 #define CLOSED      (1 << 30)
 #define NOT_WAITING (-1)
 

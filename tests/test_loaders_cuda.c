@@ -85,6 +85,7 @@ static int fake_destroy(fc_nvrtc_program *p) {
 static int fake_compile(fc_nvrtc_program p, int n, const char *const *o) {
     fake_options = n;
     int result = atoi((const char *)p);
+    if (result == 6) return strstr(o[0], "Ofast") ? 5 : 0; /* does not know this one alone */
     return result == 5 && strcmp(o[0], "-no-cache") != 0 ? 0 : result;
 }
 static int fake_log_size(fc_nvrtc_program p, size_t *n) {
@@ -132,6 +133,19 @@ FC_TEST(nvrtc, fake) {
     FC_ASSERT_OK(fc_nvrtc_compile(n, "5", "k.cu", &o, &b, &e), &e); /* an NVRTC without -no-cache */
     FC_EXPECT_EQ_I64(fake_options, all - 2);
     fc_bytes_free(A, &b);
+#define KERNEL "extern \"C\" __global__ void k();\n"
+    static const struct {
+        const char *text;
+        int more; /* options */
+    } brief[] = {{"0 " FC_NVRTC_BRIEFLY KERNEL, 1},
+                 {"0 " FC_NVRTC_BRIEFLY KERNEL KERNEL, 0},
+                 {"0 " FC_NVRTC_BRIEFLY KERNEL FC_NVRTC_BRIEFLY KERNEL, 1},
+                 {"6 " FC_NVRTC_BRIEFLY KERNEL, 0}};
+    for (size_t i = 0; i < FC_COUNT(brief); i++) {
+        FC_ASSERT_OK(fc_nvrtc_compile(n, brief[i].text, "k.cu", &o, &b, &e), &e);
+        FC_EXPECT_EQ_I64(fake_options, all + brief[i].more);
+        fc_bytes_free(A, &b);
+    }
     fc_nvrtc_close(n);
 }
 

@@ -201,24 +201,34 @@ static fusec_status check_arch(const fc_nvrtc *n, const char *arch, fc_error *e)
 
 typedef struct option_list {
     const char *at[MAX_OPTIONS];
-    int n;
+    int n, newest, optional; /* how many of the first an older NVRTC may not know */
     char arch[64];
 } option_list;
 
-/* The first two are those that an older NVRTC may not know; both are dropped then. Our texts use
- * nothing that --minimal leaves out, and it saves 2 ms of 24; the code is the same. */
-enum { OPTIONAL_OPTIONS = 2 };
-static bool make_options(const fc_nvrtc_options *o, option_list *l) {
-    const char *const fixed[] = {"-no-cache",
-                                 "--minimal",
-                                 "--std=c++17",
-                                 "--ftz=false",
-                                 "--prec-div=true",
-                                 "--prec-sqrt=true",
-                                 o->fmad ? "--fmad=true" : "--fmad=false"};
+static size_t count_of(const char *text, const char *word) {
+    size_t n = 0;
+    for (text = strstr(text, word); text; text = strstr(text + 1, word)) n++;
+    return n;
+}
+
+static bool is_brief(const char *source) {
+    const size_t n = count_of(source, FC_NVRTC_BRIEFLY);
+    return n && n == count_of(source, "extern \"C\" __global__");
+}
+
+/* What an older NVRTC may not know comes first: the newest is dropped then, and, if it was not
+ * that, all of it. Our texts use nothing that --minimal leaves out, and it saves 2 ms of 24; the
+ * code is the same. */
+static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) {
+    const char *const fixed[] = {"--Ofast-compile=min", "-no-cache",
+                                 "--minimal",           "--std=c++17",
+                                 "--ftz=false",         "--prec-div=true",
+                                 "--prec-sqrt=true",    o->fmad ? "--fmad=true" : "--fmad=false"};
     if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 1) return false;
     l->n = 0;
-    for (size_t i = 0; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
+    for (size_t i = !brief; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
+    l->newest = brief;
+    l->optional = l->newest + 2;
     snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
              o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);
     l->at[l->n++] = l->arch;
@@ -228,7 +238,7 @@ static bool make_options(const fc_nvrtc_options *o, option_list *l) {
 
 void fc_nvrtc_describe(const fc_nvrtc_options *o, fc_str *out) {
     option_list l;
-    if (!make_options(o, &l)) return;
+    if (!make_options(o, false, &l)) return;
     for (int i = 0; i < l.n; i++) fc_str_printf(out, " %s", l.at[i]);
 }
 
@@ -290,14 +300,16 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
     option_list l;
     fc_nvrtc_program p = NULL;
     FC_TRY(check_arch(n, o->arch, e));
-    if (!make_options(o, &l)) return fc_fail(e, FUSEC_INTERNAL, "too many options for NVRTC");
+    if (!make_options(o, is_brief(source), &l))
+        return fc_fail(e, FUSEC_INTERNAL, "too many options for NVRTC");
     int result = n->fn.create(&p, source, name, 0, NULL, NULL);
     if (result != RESULT_OK)
         return fc_fail(e, result == RESULT_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY : FUSEC_NVRTC_SETUP,
                        "NVRTC cannot start: %s", n->fn.error_string(result));
     result = n->fn.compile(p, l.n, l.at);
-    if (result == RESULT_INVALID_OPTION)
-        result = n->fn.compile(p, l.n - OPTIONAL_OPTIONS, l.at + OPTIONAL_OPTIONS);
+    const int drop[] = {l.newest, l.optional};
+    for (size_t i = 0; i < FC_COUNT(drop) && result == RESULT_INVALID_OPTION; i++)
+        if (drop[i]) result = n->fn.compile(p, l.n - drop[i], l.at + drop[i]);
     fusec_status st =
         result == RESULT_OK ? fetch(n, p, o->kind, out, e) : report(n, p, result, name, o->arch, e);
     n->fn.destroy(&p);
