@@ -1,15 +1,13 @@
-/* llvm_extreme.c - the largest or smallest element of a chunk, and the first place of it, by the
- * quickest way.
+/* llvm_extreme.c - the largest or smallest element of a row or a span of it, and the first place of
+ * it, by the quickest way.
  *
- * In: a stage with nothing but a min, max, argmin or argmax of short code. Out: the accumulators of
- * a chunk, or for the places "none here" when the chunk has nothing better than what was found in
- * this row before. The result of such a reduction does not depend on the order of its elements, so
- * the tree need not be kept. What the step has to look at for each element is looked at for the
- * chunk as a whole:
+ * In: a stage with nothing but a min, max, argmin or argmax of short code. Out: its accumulators.
+ * The result of such a reduction does not depend on the order of its elements, so the tree need not
+ * be kept. What the step has to look at for each element is looked at for many as a whole:
  *
- *     a nan         whether there is one is known at the end, and then the chunk is done again, by
- * steps +0 and -0     compare as equal: the sign of a result of 0 follows from the signs of all
- * elements the place     is looked for, by steps, only in a chunk that beats those before it
+ *     a nan         whether there is one is known at the end, and then it is the result
+ *     +0 and -0     compare as equal: the sign of a result of 0 follows from the signs of all
+ *     the place     is looked for, by steps, only in the first chunk that has the extreme
  */
 #include "codegen/llvm/llvm_text.h"
 
@@ -32,34 +30,37 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
 
 /* A comparison, a selection and what is looked at besides: four vectors hide how long each takes.
  */
-enum { ROW_VECTORS = 4 };
+enum { BAND = 4 };
 
 typedef struct extreme {
     const fc_ll_stage *st;
     const fc_ll_red *r;
     fusec_dtype t;
     bool max, place, real;
-    unsigned vectors;        /* of a band */
     const char *type, *bits; /* of a vector, and of its bits as integers */
 } extreme;
 
+static const char *how_better(const extreme *e) {
+    if (e->real) return e->max ? "fcmp ogt" : "fcmp olt";
+    if (fc_is_signed(e->t)) return e->max ? "icmp sgt" : "icmp slt";
+    return e->max ? "icmp ugt" : "icmp ult";
+}
+
 static const char *better_of(fc_ll *f, const extreme *e, unsigned W, const char *x, const char *y) {
-    const char *type = fc_ll_type(f, e->t, W), *how;
-    if (e->real)
-        how = e->max ? "fcmp ogt" : "fcmp olt";
-    else
-        how = fc_is_signed(e->t) ? e->max ? "icmp sgt" : "icmp slt"
-              : e->max           ? "icmp ugt"
-                                 : "icmp ult";
-    const char *first = fc_ll_ins(f, "%s %s %s, %s", how, type, x, y);
+    const char *type = fc_ll_type(f, e->t, W);
+    const char *first = fc_ll_ins(f, "%s %s %s, %s", how_better(e), type, x, y);
     return fc_ll_ins(f, "select %s %s, %s %s, %s %s", fc_ll_wide(f, "i1", W), first, type, x, type,
                      y);
 }
 
+/* Lanes that are masked off hold what an accumulator starts from. */
 static const char *element(fc_ll *f, const extreme *e) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, e->st->needed);
-    return fc_ll_value(f, f->k->reductions.at[e->st->first].value, f->V);
+    const char *x = fc_ll_value(f, f->k->reductions.at[e->st->first].value, f->V);
+    if (!f->mask) return x;
+    return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, f->mask, e->type, x, e->type,
+                     fc_ll_const(f, e->t, e->r->init[0], f->V));
 }
 
 /* Signs of all elements: for a maximum whether all are set, for a minimum whether any is. */
@@ -71,10 +72,10 @@ static const char *join_signs(fc_ll *f, const extreme *e, const char *signs, con
 /* ---- a chunk ------------------------------------------------------------------------------------
  */
 
-/* What a loop over bands carries: the position, an extreme for each vector of a
- * band, whether a nan was seen, and the signs. */
+/* What a loop over bands carries: the position, an extreme for each vector of a band, whether a nan
+ * was seen, and the signs. */
 typedef struct carried {
-    const char *all[FC_LANES / 4 + 3], *types[FC_LANES / 4 + 3];
+    const char *all[BAND + 3], *types[BAND + 3];
     unsigned n, nan, signs;
 } carried;
 
@@ -82,7 +83,7 @@ static carried start(fc_ll *f, const extreme *e, const char *first) {
     carried c = {.n = 1};
     c.all[0] = first;
     c.types[0] = "i64";
-    for (unsigned v = 0; v < e->vectors; v++, c.n++) {
+    for (unsigned v = 0; v < BAND; v++, c.n++) {
         c.all[c.n] = fc_ll_const(f, e->t, e->r->init[0], f->V);
         c.types[c.n] = e->type;
     }
@@ -102,7 +103,7 @@ static carried start(fc_ll *f, const extreme *e, const char *first) {
 static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carry) {
     const char *before = NULL;
     for (unsigned i = 1; i < c->n; i++) c->all[i] = carry[i];
-    for (unsigned v = 0; v < e->vectors; v++) {
+    for (unsigned v = 0; v < BAND; v++) {
         f->x = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", v * f->V));
         const char *x = element(f, e);
         c->all[1 + v] = better_of(f, e, f->V, x, c->all[1 + v]);
@@ -113,7 +114,42 @@ static void band(fc_ll *f, const extreme *e, carried *c, const char *const *carr
         }
         before = before ? NULL : x;
     }
-    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", e->vectors * f->V));
+    c->all[0] = fc_ll_bin(f, "add", carry[0], fc_ll_fmt(f, "%u", BAND * f->V));
+}
+
+/* What is left after the bands, a vector at a time. */
+static void left_over(fc_ll *f, const extreme *e, carried *c, const char *hi) {
+    fc_ll_loop l;
+    const char *V = fc_ll_fmt(f, "%u", f->V);
+    fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
+    memcpy(c->all, l.carry, c->n * sizeof *c->all);
+    f->x = l.carry[0];
+    fc_ll_set_mask(f, fc_ll_min(f, fc_ll_bin(f, "sub", hi, l.carry[0]), V));
+    const char *x = element(f, e);
+    fc_ll_set_mask(f, NULL);
+    c->all[0] = fc_ll_bin(f, "add", l.carry[0], V);
+    c->all[1] = better_of(f, e, f->V, x, l.carry[1]);
+    if (c->signs) c->all[c->signs] = join_signs(f, e, l.carry[c->signs], x);
+    if (c->nan) {
+        const char *nan = fc_ll_ins(f, "fcmp uno %s %s, %s", e->type, x, x);
+        c->all[c->nan] = fc_ll_ins(f, "or <%u x i1> %s, %s", f->V, l.carry[c->nan], nan);
+    }
+    fc_ll_loop_end(f, &l, c->all);
+    memcpy(c->all, l.carry, c->n * sizeof *c->all);
+}
+
+/* All of n elements; what the loops carry is left in c->all. */
+static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, const char *n) {
+    fc_ll_loop l;
+    const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(BAND * f->V)));
+    const char *end = fc_ll_bin(f, "add", first, whole);
+    fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));
+    band(f, e, c, l.carry);
+    fc_ll_loop_end(f, &l, c->all);
+    memcpy(c->all, l.carry, c->n * sizeof *c->all);
+    left_over(f, e, c, fc_ll_bin(f, "add", first, n));
 }
 
 static const char *any_lane(fc_ll *f, const char *mask) {
@@ -144,152 +180,76 @@ static const char *with_sign(fc_ll *f, const extreme *e, const char *m, const ch
     return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", is_zero, type, zero, type, m);
 }
 
-/* The extreme of n elements, a multiple of FC_LANES; `again` says that they are to be done by
- * steps. */
+/* The extreme of n elements without a nan; `nan` says whether there is one. */
 static const char *quick(fc_ll *f, const extreme *e, const char *first, const char *n,
-                         const char *best, const char **again) {
-    fc_ll_loop l;
+                         const char **nan) {
     carried c = start(f, e, first);
-    fc_ll_loop_begin(f, &l, c.n, c.types, c.all);
-    const char *end = fc_ll_bin(f, "add", first, n);
-    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));
-    band(f, e, &c, l.carry);
-    fc_ll_loop_end(f, &l, c.all);
-    const char *v = l.carry[1];
-    for (unsigned i = 1; i < e->vectors; i++) v = better_of(f, e, f->V, v, l.carry[1 + i]);
-    const char *m = join_lanes(f, e, v), *type = fc_ll_type(f, e->t, 1);
-    if (c.signs) m = with_sign(f, e, m, l.carry[c.signs]);
-    *again = c.nan ? any_lane(f, l.carry[c.nan]) : "false";
-    if (!e->place) return m;
-    /* Beyond the best; or what the search started from, of which the first place is to be found.
-     * The start of floats is a nan, and everything counts as beyond it. */
-    const char *found = fc_ll_ins(f, "load %s, ptr %s", type, best), *how;
-    if (e->real)
-        how = e->max ? "fcmp ugt" : "fcmp ult";
-    else
-        how = fc_is_signed(e->t) ? e->max ? "icmp sgt" : "icmp slt"
-              : e->max           ? "icmp ugt"
-                                 : "icmp ult";
-    *again =
-        fc_ll_ins(f, "or i1 %s, %s", *again, fc_ll_ins(f, "%s %s %s, %s", how, type, m, found));
-    if (e->real) return m;
-    const char *limit = fc_ll_const(f, e->t, e->r->init[0], 1);
-    *again =
-        fc_ll_ins(f, "or i1 %s, %s", *again, fc_ll_ins(f, "icmp eq %s %s, %s", type, m, limit));
+    bands(f, e, &c, first, n);
+    const char *v = c.all[1];
+    for (unsigned i = 1; i < BAND; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
+    const char *m = join_lanes(f, e, v);
+    if (c.signs) m = with_sign(f, e, m, c.all[c.signs]);
+    *nan = c.nan ? any_lane(f, c.all[c.nan]) : NULL;
     return m;
+}
+
+static const char *or_nan(fc_ll *f, const extreme *e, const char *m, const char *nan) {
+    const char *type = fc_ll_type(f, e->t, 1);
+    if (!nan) return m;
+    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", nan, type,
+                     fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1), type, m);
+}
+
+/* Beyond what was found before, or the first nan. */
+static const char *is_better(fc_ll *f, const extreme *e, const char *m, const char *found,
+                             const char *nan) {
+    const char *type = fc_ll_type(f, e->t, 1);
+    const char *beyond = fc_ll_ins(f, "%s %s %s, %s", how_better(e), type, m, found);
+    if (!nan) return beyond;
+    const char *no_nan = fc_ll_ins(f, "fcmp ord %s %s, %s", type, found, found);
+    return fc_ll_ins(f, "or i1 %s, %s", beyond, fc_ll_ins(f, "and i1 %s, %s", nan, no_nan));
+}
+
+static const char *length(fc_ll *f, const char *first, const char *hi) {
+    return fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), fc_ll_fmt(f, "%d", FC_CHUNK));
+}
+
+/* The first element of the chunk that has the extreme. If nothing is beyond the start value, it is
+ * the first chunk. */
+static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const char *hi) {
+    fc_ll_loop l;
+    const char *type = fc_ll_type(f, e->t, 1), *nan;
+    const char *types[] = {"i64", type, "i64"};
+    const char *init[] = {lo, fc_ll_const(f, e->t, e->r->init[0], 1), lo}, *next[3];
+    fc_ll_loop_begin(f, &l, 3, types, init);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
+    const char *m = quick(f, e, l.carry[0], length(f, l.carry[0], hi), &nan);
+    const char *better = is_better(f, e, m, l.carry[1], nan);
+    m = or_nan(f, e, m, nan);
+    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%d", FC_CHUNK));
+    next[1] = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, m, type, l.carry[1]);
+    next[2] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", better, l.carry[0], l.carry[2]);
+    fc_ll_loop_end(f, &l, next);
+    return l.carry[2];
 }
 
 /* ---- used by llvm_inner.c -----------------------------------------------------------------------
  */
 
-static extreme describe(fc_ll *f, const fc_ll_stage *st) {
+const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     extreme e = {.st = st, .r = &f->red[st->first]};
     e.t = e.r->comp[0];
     e.max = e.r->op == FC_OP_max || e.r->op == FC_OP_argmax;
-    e.place = is_place(e.r->op);
     e.real = fc_is_float(e.t);
-    e.vectors = e.place ? FC_LANES / f->V : ROW_VECTORS;
+    e.place = is_place(e.r->op);
     e.type = fc_ll_type(f, e.t, f->V);
     e.bits = fc_ll_wide(f, fc_dtypes[e.t].compute == FUSEC_F64 ? "i64" : "i32", f->V);
-    return e;
-}
-
-const char *fc_ll_extreme_start(fc_ll *f, const fc_ll_stage *st) {
-    const extreme e = describe(f, st);
-    if (!e.place) return NULL;
-    const char *best = fc_ll_head(f, "alloca %s", fc_ll_type(f, e.t, 1));
-    const uint64_t none = e.real ? fc_const_bits(e.t, (double)NAN) : e.r->init[0];
-    fc_ll_line(f, "store %s %s, ptr %s", fc_ll_type(f, e.t, 1), fc_ll_const(f, e.t, none, 1), best);
-    return best;
-}
-
-/* What is left after the bands, a vector at a time: lanes that are not there hold the start, whose
- * sign changes nothing either. */
-static void left_over(fc_ll *f, const extreme *e, carried *c, const char *at, const char *hi) {
-    fc_ll_loop l;
-    const char *init[] = {at, c->all[1], c->all[c->nan], c->all[c->signs]};
-    const char *types[] = {"i64", e->type, c->types[c->nan], c->types[c->signs]};
-    fc_ll_loop_begin(f, &l, 4, types, init);
-    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
-    const char *V = fc_ll_fmt(f, "%u", f->V);
-    f->x = l.carry[0];
-    fc_ll_set_mask(f, fc_ll_min(f, fc_ll_bin(f, "sub", hi, l.carry[0]), V));
-    const char *x = fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, f->mask, e->type,
-                              element(f, e), e->type, fc_ll_const(f, e->t, e->r->init[0], f->V));
-    fc_ll_set_mask(f, NULL);
-    const char *nan = fc_ll_ins(f, "fcmp uno %s %s, %s", e->type, x, x);
-    const char *next[] = {fc_ll_bin(f, "add", l.carry[0], V), better_of(f, e, f->V, x, l.carry[1]),
-                          fc_ll_ins(f, "or <%u x i1> %s, %s", f->V, l.carry[2], nan),
-                          join_signs(f, e, l.carry[3], x)};
-    fc_ll_loop_end(f, &l, next);
-    c->all[1] = l.carry[1];
-    c->all[c->nan] = l.carry[2];
-    c->all[c->signs] = l.carry[3];
-}
-
-/* Of floats, without the place: nothing is kept of chunks, and nothing is done again, for one nan
- * is as good as another. */
-static const char *whole_row(fc_ll *f, const extreme *e, const char *lo, const char *hi) {
-    fc_ll_loop l;
-    carried c = start(f, e, lo);
-    const char *n = fc_ll_bin(f, "sub", hi, lo);
-    const char *bands = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(e->vectors * f->V)));
-    const char *end = fc_ll_bin(f, "add", lo, bands);
-    fc_ll_loop_begin(f, &l, c.n, c.types, c.all);
-    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));
-    band(f, e, &c, l.carry);
-    fc_ll_loop_end(f, &l, c.all);
-    for (unsigned i = 0; i < c.n; i++) c.all[i] = l.carry[i];
-    left_over(f, e, &c, end, hi);
-    const char *v = c.all[1], *type = fc_ll_type(f, e->t, 1);
-    for (unsigned i = 1; i < e->vectors; i++) v = better_of(f, e, f->V, v, c.all[1 + i]);
-    const char *m = with_sign(f, e, join_lanes(f, e, v), c.all[c.signs]);
-    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", any_lane(f, c.all[c.nan]), type,
-                     fc_ll_const(f, e->t, fc_const_bits(e->t, (double)NAN), 1), type, m);
-}
-
-const char **fc_ll_extreme_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
-    const extreme e = describe(f, st);
-    if (e.place || !e.real) return NULL;
-    const char **out = fc_ll_names(f, 1);
-    out[0] = whole_row(f, &e, lo, hi);
-    return out;
-}
-
-const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
-                           const char *best, fc_ll_chunk by_steps) {
-    const extreme e = describe(f, st);
-    const char *type = fc_ll_type(f, e.t, 1), *again, **out = fc_ll_names(f, st->nslots);
-    fc_ll_if bands, slow;
-    const char *rest = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
-    fc_ll_if_begin(f, &bands, fc_ll_ins(f, "icmp eq i64 %s, 0", rest));
-    const char *m = quick(f, &e, first, n, best, &again), *from_quick = f->block;
-    fc_ll_if_else(f, &bands);
-    const char *other = f->block;
-    fc_ll_if_end(f, &bands);
-    const char *must =
-        fc_ll_ins(f, "phi i1 [ %s, %%%s ], [ true, %%%s ]", again, from_quick, other);
-    const char *start = fc_ll_const(f, e.t, e.r->init[0], 1);
-    m = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, m, from_quick, start, other);
-    fc_ll_if_begin(f, &slow, must);
-    const char **stepped = by_steps(f, st, first, n), *from_steps = f->block;
     if (e.place) {
-        const char *found = fc_ll_ins(f, "load %s, ptr %s", type, best);
-        const char *now = better_of(f, &e, 1, stepped[0], found);
-        if (e.real) { /* a nan stays, except the one of the start */
-            const char *nan = fc_ll_ins(f, "fcmp uno %s %s, %s", type, stepped[0], found);
-            now = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", nan, type, stepped[0], type, now);
-        }
-        fc_ll_line(f, "store %s %s, ptr %s", type, now, best);
-        from_steps = f->block;
+        const char *first = best_chunk(f, &e, lo, hi);
+        return fc_ll_chunk_by_steps(f, st, first, length(f, first, hi));
     }
-    fc_ll_if_else(f, &slow);
-    const char *skipped = f->block;
-    fc_ll_if_end(f, &slow);
-    for (unsigned i = 0; i < st->nslots; i++) {
-        const char *none = fc_ll_const(f, st->slot[i], e.r->init[i], 1);
-        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
-                           stepped[i], from_steps, e.place ? none : m, skipped);
-    }
+    const char *nan, **out = fc_ll_names(f, 1);
+    const char *m = quick(f, &e, lo, fc_ll_bin(f, "sub", hi, lo), &nan);
+    out[0] = or_nan(f, &e, m, nan);
     return out;
 }

@@ -371,6 +371,12 @@ void fc_ll_set_mask(fc_ll *f, const char *active) {
     f->mask = fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", f->V, fc_ll_iota(f, 32), n);
 }
 
+void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v) {
+    fc_ll_declare(f, "i64 @llvm.usub.sat.i64(i64, i64)");
+    if (v) n = fc_ll_ins(f, "call i64 @llvm.usub.sat.i64(i64 %s, i64 %u)", n, v * f->V);
+    fc_ll_set_mask(f, fc_ll_min(f, n, fc_ll_fmt(f, "%u", f->V)));
+}
+
 static void whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
                           fc_ll_body body, void *user) {
     fc_ll_loop l;

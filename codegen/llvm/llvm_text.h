@@ -4,7 +4,8 @@
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
  * (calls), llvm_divide.c, llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max),
  * llvm_keep.c, llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c,
- * llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry), llvm_schedule.c.
+ * llvm_chunk.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry),
+ * llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -254,21 +255,29 @@ void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char
 /* The mask of such a body for the one place that it is needed in: written in another way than
  * `mask`, so that no optimisation makes it once in every turn. */
 const char *fc_ll_mask_here(fc_ll *f);
+/* The mask of vector v of a range with n elements, which may end before that vector. */
+void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v);
+
+/* ---- llvm_chunk.c, llvm_inner.c
+ * ------------------------------------------------------------------------------------------- */
+
+/* The accumulators, at width 1, of the n elements of a chunk; in the way that always works. */
+const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n);
+const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                  const char *n);
+/* One level of a tree: lanes 2i and 2i + 1 of a and b, seen as one vector of 2V lanes, become lane
+ * i. */
+const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *const *a,
+                                   const char *const *b);
+/* Runs `body` for the vector at element x of the row. */
+void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
 
 /* ---- llvm_extreme.c
  * ------------------------------------------------------------------------------------------- */
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
-/* The accumulator of elements [lo, hi) of a row, where the order of elements does not show. NULL:
- * not so; it goes by chunks. */
-const char **fc_ll_extreme_row(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
-/* Before the chunks of a row: a place for the best so far, NULL when none is needed. */
-const char *fc_ll_extreme_start(fc_ll *f, const fc_ll_stage *st);
-/* The accumulators of the n elements of a chunk; `by_steps` writes the way that always works. */
-typedef const char **(*fc_ll_chunk)(fc_ll *f, const fc_ll_stage *st, const char *first,
-                                    const char *n);
-const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
-                           const char *best, fc_ll_chunk by_steps);
+/* The accumulators, at width 1, of elements [lo, hi) of a row. */
+const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 
 /* ---- llvm_keep.c
  * ------------------------------------------------------------------------------------------- */

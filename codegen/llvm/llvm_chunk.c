@@ -1,0 +1,324 @@
+/* llvm_chunk.c - one chunk of an inner reduction: FC_CHUNK elements of a row, or what is left of
+ * it.
+ *
+ * In: a stage and the place of the chunk. Out: its accumulators. The tree of a chunk: FC_LANES
+ * accumulators in registers, when the stage is light, or in a stack array; then neighbours are
+ * joined level by level. Lanes without elements hold the start value, which changes nothing, so
+ * that it does not matter how many of them are joined. */
+#include "codegen/llvm/llvm_text.h"
+
+/* Instructions for an element from which on a branch in every turn does not show. */
+enum { LONG_STEPS = 12 };
+
+/* ---- steps
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
+    if (!st->uses_index) return NULL;
+    return fc_ll_ins(f, "add <%u x i64> %s, %s", f->V, fc_ll_splat(f, "i64", f->x),
+                     fc_ll_iota(f, 64));
+}
+
+/* Elements of the chunk that the lanes of the vector at x have taken before. */
+static const char *taken(fc_ll *f) {
+    const char *in_chunk = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_CHUNK - 1));
+    return fc_ll_bin(f, "udiv", in_chunk, fc_ll_fmt(f, "%d", FC_LANES));
+}
+
+static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
+    fc_ll_forget_points(f);
+    fc_ll_emit_points(f, st->needed);
+    fc_ll_keep(f, st, f->x);
+    f->nth = taken(f);
+    const char **next = fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
+    f->nth = NULL;
+    return next;
+}
+
+/* Whether a slot is the number of elements of var, which need not be counted: in a chunk it follows
+ * from the lane. */
+static bool is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        if (f->red[i].components == 3 && f->red[i].slot + 2 == slot) return true;
+    return false;
+}
+
+/* Lanes that are not there keep what they have. */
+static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *const *now,
+                                const char *const *before) {
+    fc_ll_if whole;
+    const char **kept = fc_ll_names(f, st->nslots), **out = fc_ll_names(f, st->nslots);
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "xor i1 %s, true", f->whole));
+    const char *mask = fc_ll_mask_here(f), *part = f->block;
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *type = fc_ll_type(f, st->slot[i], f->V);
+        kept[i] = fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, mask, type, now[i], type,
+                            before[i]);
+    }
+    fc_ll_if_else(f, &whole);
+    const char *all = f->block;
+    fc_ll_if_end(f, &whole);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], f->V),
+                           kept[i], part, now[i], all);
+    return out;
+}
+
+static void step_in_memory(fc_ll *f, void *user) {
+    const fc_ll_stage *st = user;
+    const char *lane = fc_ll_bin(f, "and", f->x, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    const char **acc = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++)
+        acc[i] = is_number(f, st, i) ? fc_ll_splat(f, "i64", taken(f))
+                                     : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], lane);
+    const char **next = step(f, st, acc);
+    if (f->whole) next = keep_absent(f, st, next, acc);
+    acc = next;
+    for (unsigned i = 0; i < st->nslots; i++)
+        if (!is_number(f, st, i)) fc_ll_spill(f, st->slot[i], f->V, st->lanes[i], lane, acc[i]);
+}
+
+/* Lane l of n elements has taken (n + FC_LANES - 1 - l) / FC_LANES. */
+static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n, const char *lanes) {
+    for (unsigned i = 0; i < st->nslots; i++) {
+        fc_ll_loop l;
+        if (!is_number(f, st, i)) continue;
+        const char *type = fc_ll_wide(f, "i64", f->V), *j = fc_ll_for(f, &l, "0", lanes);
+        const char *most = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+        const char *v = fc_ll_splat(f, "i64", fc_ll_bin(f, "sub", most, j));
+        v = fc_ll_ins(f, "sub %s %s, %s", type, v, fc_ll_iota(f, 64));
+        v = fc_ll_ins(f, "udiv %s %s, %s", type, v, fc_ll_int(f, 64, FC_LANES, f->V));
+        fc_ll_spill(f, FUSEC_I64, f->V, st->lanes[i], j, v);
+        fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+    }
+}
+
+static void placed_step(fc_ll *f, void *user) {
+    fc_ll_at_vector(f, step_in_memory, user);
+}
+
+/* ---- the lanes of a chunk
+ * ---------------------------------------------------------------------------------------- */
+
+/* Every second lane of a and b, seen as one vector of 2V lanes. */
+static const char **every_second(fc_ll *f, const fc_ll_stage *st, unsigned first,
+                                 const char *const *a, const char *const *b) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++) {
+        const char *type = fc_ll_type(f, st->slot[i], f->V);
+        out[i] = fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a[i], type, b[i],
+                           f->V, fc_ll_lanes(f, 32, first, 2, 2 * f->V));
+    }
+    return out;
+}
+
+const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *const *a,
+                                   const char *const *b) {
+    return fc_ll_combine(f, st, f->V, every_second(f, st, 0, a, b), every_second(f, st, 1, a, b));
+}
+
+/* The last levels, within one vector: of each the upper half of the lanes is not used. */
+static const char **join_lanes(fc_ll *f, const fc_ll_stage *st, const char *const *v) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned n = f->V; n > 1; n /= 2) v = fc_ll_join_neighbours(f, st, v, v);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] =
+            fc_ll_ins(f, "extractelement %s %s, i32 0", fc_ll_type(f, st->slot[i], f->V), v[i]);
+    return out;
+}
+
+/* The same as a loop, for the way that always works; for one accumulator, as it was not clear that
+ * a layernorm keeps its speed with those of var. */
+static const char **join_lanes_shortly(fc_ll *f, const fc_ll_stage *st, const char *const *v) {
+    fc_ll_loop l;
+    const char **out = fc_ll_names(f, st->nslots);
+    fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, f->V, 1),
+                     fc_ll_join(f, st, fc_ll_fmt(f, "%u", f->V), NULL, v));
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ugt i64 %s, 1", l.carry[0]));
+    const char *half = fc_ll_bin(f, "lshr", l.carry[0], "1");
+    const char **next = fc_ll_join_neighbours(f, st, l.carry + 1, l.carry + 1);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, half, NULL, next));
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "extractelement %s %s, i32 0", fc_ll_type(f, st->slot[i], f->V),
+                           l.carry[1 + i]);
+    return out;
+}
+
+/* All levels, for the FC_LANES lanes in `acc`, vector by vector. */
+static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **acc) {
+    const unsigned slots = st->nslots;
+    for (unsigned count = FC_LANES / f->V / 2; count > 0; count /= 2)
+        for (unsigned i = 0; i < count; i++) {
+            const char **sum =
+                fc_ll_join_neighbours(f, st, acc + 2 * i * slots, acc + (2 * i + 1) * slots);
+            memcpy(acc + i * slots, sum, slots * sizeof *acc);
+        }
+    return join_lanes(f, st, acc);
+}
+
+/* Number of vectors of lanes that take part: a power of two. */
+static const char *vectors_in_use(fc_ll *f, const char *n) {
+    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
+    const char *last = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", n, "1"), fc_ll_fmt(f, "%u", f->V));
+    const char *zeros = fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", last);
+    const char *power = fc_ll_bin(f, "sub", "64", zeros);
+    return fc_ll_min(f, fc_ll_bin(f, "shl", "1", power), fc_ll_fmt(f, "%u", FC_LANES / f->V));
+}
+
+static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a,
+                           const char *from_a, const char *const *b, const char *from_b) {
+    const char **out = fc_ll_names(f, st->nslots);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
+                           a[i], from_a, b[i], from_b);
+    return out;
+}
+
+/* The levels one by one, `used` vectors at first. */
+static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st, const char *used) {
+    fc_ll_loop level, pair;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *j;
+    static const char *const i64[] = {"i64"};
+    fc_ll_loop_begin(f, &level, 1, i64, &used);
+    fc_ll_loop_test(f, &level, fc_ll_ins(f, "icmp ugt i64 %s, 1", level.carry[0]));
+    const char *half = fc_ll_bin(f, "lshr", level.carry[0], "1");
+    j = fc_ll_for(f, &pair, "0", fc_ll_bin(f, "mul", half, V));
+    const char *at = fc_ll_bin(f, "mul", j, "2");
+    const char **a = fc_ll_fill_all(f, st, f->V, st->lanes, at);
+    const char **b = fc_ll_fill_all(f, st, f->V, st->lanes, fc_ll_bin(f, "add", at, V));
+    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_join_neighbours(f, st, a, b));
+    fc_ll_for_end(f, &pair, V);
+    fc_ll_loop_end(f, &level, &half);
+    const char **last = fc_ll_fill_all(f, st, f->V, st->lanes, "0");
+    return st->nslots == 1 ? join_lanes_shortly(f, st, last) : join_lanes(f, st, last);
+}
+
+/* A whole chunk: the numbers of elements are known, and with them the weights of var. */
+static const char **join_whole(fc_ll *f, const fc_ll_stage *st) {
+    const unsigned vectors = FC_LANES / f->V;
+    const char **acc = fc_ll_names(f, vectors * st->nslots);
+    for (unsigned v = 0; v < vectors; v++)
+        for (unsigned i = 0; i < st->nslots; i++)
+            acc[v * st->nslots + i] =
+                is_number(f, st, i)
+                    ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V)
+                    : fc_ll_fill(f, st->slot[i], f->V, st->lanes[i], fc_ll_fmt(f, "%u", v * f->V));
+    return join_vectors(f, st, acc);
+}
+
+static bool has_numbers(const fc_ll *f, const fc_ll_stage *st) {
+    for (unsigned i = 0; i < st->nslots; i++)
+        if (is_number(f, st, i)) return true;
+    return false;
+}
+
+static void step_vectors(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
+    const char *end = fc_ll_bin(f, "add", first, n);
+    if (fc_ll_steps(f, st) >= LONG_STEPS)
+        fc_ll_vectors_in_one(f, first, end, NULL, placed_step, (void *)(uintptr_t)st);
+    else
+        fc_ll_vectors(f, first, end, 1, placed_step, (void *)(uintptr_t)st);
+}
+
+/* Whether two accumulators are joined by one instruction: then all levels are done for any number
+ * of elements, which takes less code and hardly more time than to find out which are needed. */
+static bool joins_quickly(const fc_ll *f, const fc_ll_stage *st) {
+    const fc_ll_prog *p = &f->red[st->first].combine;
+    unsigned n = 0;
+    for (fc_val i = 0; i < p->code.ins.len; i++)
+        n += p->needed[i] && p->code.ins.at[i].op != FC_OP_ARG;
+    return n == 1;
+}
+
+static const char **chunk_at_once(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                  const char *n) {
+    const char **start = fc_ll_inits(f, st, f->V);
+    for (unsigned lane = 0; lane < FC_LANES; lane += f->V)
+        fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", lane), start);
+    step_vectors(f, st, first, n);
+    return join_whole(f, st);
+}
+
+const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                  const char *n) {
+    if (st->nslots == 1 && joins_quickly(f, st)) return chunk_at_once(f, st, first, n);
+    fc_ll_loop start;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
+    const char *lanes = fc_ll_bin(f, "mul", used, V), *j = fc_ll_for(f, &start, "0", lanes);
+    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
+    fc_ll_for_end(f, &start, V);
+
+    step_vectors(f, st, first, n);
+
+    if (!has_numbers(f, st)) return join_in_memory(f, st, used);
+
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
+    const char **a = join_whole(f, st), *from_a = f->block;
+    fc_ll_if_else(f, &whole);
+    put_numbers(f, st, n, lanes);
+    const char **b = join_in_memory(f, st, used), *from_b = f->block;
+    fc_ll_if_end(f, &whole);
+    return either(f, st, a, from_a, b, from_b);
+}
+
+/* The band of FC_LANES elements at x; with `left`, only that many of them are there, and the lanes
+ * of the others keep what they have. */
+static void step_band(fc_ll *f, const fc_ll_stage *st, const char *x, const char *left,
+                      const char *const *acc, const char **next) {
+    for (unsigned v = 0; v < FC_LANES / f->V; v++) {
+        f->x = fc_ll_bin(f, "add", x, fc_ll_fmt(f, "%u", v * f->V));
+        if (left) fc_ll_mask_part(f, left, v);
+        memcpy(next + v * st->nslots, step(f, st, acc + v * st->nslots), st->nslots * sizeof *next);
+    }
+    fc_ll_set_mask(f, NULL);
+}
+
+static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                       const char *n) {
+    const unsigned all = FC_LANES / f->V * st->nslots;
+    const char **types = fc_ll_names(f, all + 1), **init = fc_ll_names(f, all + 1);
+    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
+    const char *left = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
+    const char *whole = fc_ll_bin(f, "add", first, fc_ll_bin(f, "sub", n, left));
+    types[0] = "i64";
+    init[0] = first;
+    for (unsigned i = 0; i < all; i++) {
+        types[1 + i] = of_slot[i % st->nslots];
+        init[1 + i] = start[i % st->nslots];
+    }
+    fc_ll_loop band;
+    fc_ll_loop_begin(f, &band, all + 1, types, init);
+    fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], whole));
+    const char **next = fc_ll_names(f, all + 1), **last = fc_ll_names(f, all);
+    next[0] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    step_band(f, st, band.carry[0], NULL, band.carry + 1, next + 1);
+    fc_ll_loop_end(f, &band, next);
+
+    fc_ll_if tail;
+    fc_ll_if_begin(f, &tail, fc_ll_ins(f, "icmp ne i64 %s, 0", left));
+    step_band(f, st, whole, left, band.carry + 1, last);
+    const char *from_tail = f->block;
+    fc_ll_if_else(f, &tail);
+    const char *from = f->block;
+    fc_ll_if_end(f, &tail);
+    for (unsigned i = 0; i < all; i++)
+        last[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", types[1 + i], last[i],
+                            from_tail, band.carry[1 + i], from);
+    return join_vectors(f, st, last);
+}
+
+/* Whether the accumulators of all lanes fit into registers and the code is short enough to repeat.
+ */
+static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
+    const unsigned vectors = FC_LANES / f->V;
+    const bool wide = fc_dtypes[st->slot[0]].bytes == 8;
+    return f->cls->nr == 1 && fc_ll_is_light(f->k) && st->nslots == 1 && fc_ll_steps(f, st) <= 6 &&
+           vectors << wide <= 16;
+}
+
+const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
+    return fits_registers(f, st) ? chunk_in_registers(f, st, first, n)
+                                 : fc_ll_chunk_by_steps(f, st, first, n);
+}
