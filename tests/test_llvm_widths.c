@@ -328,6 +328,28 @@ FC_TEST(llvm_widths, short_rows) {
     run_check(&c);
 }
 
+/* Vectors along the rows, joined across them: every number of vectors, masked and whole, and rows
+ * that do not follow each other. */
+FC_TEST(llvm_widths, packed_rows) {
+    static const char *const texts[] = {"sum(x, axis=1)", "max(x, axis=1)",
+                                        "(y, sum(x[:, 1:]*y[:, :-1] + k, axis=1))"};
+    const int64_t counts[] = {4, 7, 8, 15, 16, 17, 32, 33, 48, 65, 96, 112, 127};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .fill = i % 2 ? plain : any_bits};
+        const fusec_dtype t = dtypes[i * 7 / 2 % FC_COUNT(dtypes)];
+        const int64_t rows = i % 2 ? 67 : 16, count = counts[i / FC_COUNT(texts)];
+        c.in[0] = (input){"x", t, 2, {rows, count}};
+        c.in[1] = (input){"y", t, 2, {rows, count}};
+        c.in[2] = (input){"k", t, 1, {1}};
+        if (strstr(c.text, "+ k")) c.n = 3;
+        run_check(&c);
+    }
+    check zeros = {.text = "(sum(x - x - 0.0, axis=1), sum(-0.0*abs(x), axis=1))", .n = 1};
+    zeros.fill = plain;
+    zeros.in[0] = (input){"x", FUSEC_F32, 2, {40, 20}};
+    run_check(&zeros);
+}
+
 FC_TEST(llvm_widths, streams) {
     const int64_t sizes[] = {1, 15, 64, 1000, 4099, 70001};
     for (size_t i = 0; i < FC_COUNT(sizes) * 6; i++) {

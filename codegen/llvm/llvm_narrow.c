@@ -11,7 +11,8 @@
  *
  * An array that lies along the rows is loaded as it lies, transposed (llvm_tiles.c) and kept in a
  * stack array for all stages, unless rows are shorter than half a vector: then it is gathered.
- * Results that lie along the rows take the same way back. */
+ * Results that lie along the rows take the same way back. Sums of rows and the like need no tiles
+ * (FC_LL_PACKED, llvm_packed.c). */
 #include "codegen/llvm/llvm_text.h"
 
 enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8, SHORT = 8 };
@@ -19,16 +20,10 @@ enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8, SHORT = 8 };
 /* ---- tiles --------------------------------------------------------------------------------------
  */
 
-static bool is_store(const fc_ll *f, uint32_t a) {
-    for (size_t i = 0; i < f->k->stores.len; i++)
-        if (f->k->stores.at[i].access == a) return true;
-    return false;
-}
-
 /* Elements [r, r + n) of the V columns at f->x. */
 static void move_tiles(fc_ll *f, bool out, const char *r, const char *n) {
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
-        if (!f->tile[a] || is_store(f, a) != out) continue;
+        if (!f->tile[a] || fc_ll_is_stored(f->k, a) != out) continue;
         const char *by = fc_ll_bin(f, "mul", f->x, fc_ll_stride(f, a, f->lane_axis));
         const char *element = fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
         const char *tile = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
@@ -43,7 +38,8 @@ static void move_tiles(fc_ll *f, bool out, const char *r, const char *n) {
 /* Between memory and the tiles: loads, or (`out`) results. */
 static void all_tiles(fc_ll *f, bool out, const char *count) {
     bool any = false;
-    for (uint32_t a = 0; a < f->cls->naccess; a++) any |= f->tile[a] && is_store(f, a) == out;
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        any |= f->tile[a] && fc_ll_is_stored(f->k, a) == out;
     if (!any) return;
     fc_ll_loop l;
     const char *r = fc_ll_for(f, &l, "0", count);
@@ -98,6 +94,14 @@ static void push_group(fc_ll *f, const fc_ll_stage *st, const char *r) {
     fc_ll_push(f, st, f->V, f->V, "0", number, GROUP_LEVEL, part[0]);
 }
 
+static void finish(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        const fc_ll_red *red = &f->red[i];
+        fc_ll_spill(f, fc_red_dtype(red->op, red->t), f->V, red->memory, "0",
+                    fc_ll_finish(f, i, f->V, acc));
+    }
+}
+
 static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
     fc_ll_loop l;
     const char *from = fc_ll_bin(f, "and", count, fc_ll_fmt(f, "-%d", GROUP));
@@ -106,25 +110,23 @@ static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
     const char *r = fc_ll_for(f, &l, from, count);
     fc_ll_push(f, st, f->V, f->V, "0", fc_ll_bin(f, "sub", r, from), 0, element(f, st, r));
     fc_ll_for_end(f, &l, "1");
-    const char **acc = fc_ll_fold(f, st, f->V, f->V, "0", count);
-    for (uint32_t i = st->first; i < st->first + st->count; i++) {
-        const fc_ll_red *red = &f->red[i];
-        fc_ll_spill(f, fc_red_dtype(red->op, red->t), f->V, red->memory, "0",
-                    fc_ll_finish(f, i, f->V, acc));
-    }
+    finish(f, st, fc_ll_fold(f, st, f->V, f->V, "0", count));
 }
 
 /* ---- columns ------------------------------------------------------------------------------------
  */
 
-static void columns(fc_ll *f) {
+static void columns(fc_ll *f, const fc_ll_masks *masks) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     f->column = "0";
     fc_ll_forget(f);
     all_tiles(f, false, count);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_emit_rows(f, f->stage[s].needed);
-        reduce(f, &f->stage[s], count);
+        if (masks)
+            finish(f, &f->stage[s], fc_ll_packed(f, &f->stage[s], masks));
+        else
+            reduce(f, &f->stage[s], count);
     }
     fc_ll_emit_rows(f, f->row_needed);
     fc_ll_run_stores(f, FC_ROW, f->V);
@@ -142,8 +144,13 @@ static void columns(fc_ll *f) {
 }
 
 static void arrays(fc_ll *f) {
-    for (uint32_t s = 0; s < f->k->nstages; s++)
-        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], LEVELS * f->V);
+    const bool packed = f->cls->variant & FC_LL_PACKED;
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        if (packed)
+            f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], f->V * f->V);
+        else
+            f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], LEVELS * f->V);
+    }
     for (uint32_t i = 0; i < f->k->reductions.len; i++)
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), f->V);
     f->tile = fc_ll_names(f, f->cls->naccess);
@@ -160,6 +167,9 @@ void fc_ll_narrow(fc_ll *f) {
     fc_ll_begin(f);
     arrays(f);
     fc_ll_choose_kept(f, f->V * FC_LANES);
+    fc_ll_masks masks = {NULL, NULL};
+    const bool packed = f->cls->variant & FC_LL_PACKED;
+    if (packed) masks = fc_ll_row_masks(f);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end"), *width = fc_ll_extent(f, outer);
     const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE);
     const char *more = fc_ll_bin(f, "add", width, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));
@@ -171,7 +181,7 @@ void fc_ll_narrow(fc_ll *f) {
     fc_ll_set_base(f, idx, outer);
     const char *V = fc_ll_fmt(f, "%u", f->V), *x = fc_ll_for(f, &vectors, x0, x1);
     f->x = fc_ll_min(f, x, fc_ll_bin(f, "sub", width, V));
-    columns(f);
+    columns(f, packed ? &masks : NULL);
     fc_ll_for_end(f, &vectors, V);
     fc_ll_for_end(f, &l, "1");
     f->tile = NULL;

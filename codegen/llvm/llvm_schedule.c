@@ -71,7 +71,7 @@ static bool can_split(const fc_kernel *k) {
  * -------------------------------------------------------------------------------------------------
  */
 
-static bool is_store(const fc_kernel *k, uint32_t access) {
+bool fc_ll_is_stored(const fc_kernel *k, uint32_t access) {
     for (size_t i = 0; i < k->stores.len; i++)
         if (k->stores.at[i].access == access) return true;
     return false;
@@ -117,7 +117,7 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
     double all = 0, stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
         if (!seen_before(k, a)) all += touched(k, n, a);
-        if (!is_store(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
+        if (!fc_ll_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < 4096) && row % 64 != 0) return false;
         stored += touched(k, n, a);
@@ -134,7 +134,7 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
         uint32_t count = 0;
         for (uint32_t a = 0; a < n->naccess; a++) {
             const int64_t *s = n->stride + (size_t)a * axes, by = s[lanes];
-            if (is_store(k, a) || k->accesses.at[a].buffer == FC_NO_BUFFER) continue;
+            if (fc_ll_is_stored(k, a) || k->accesses.at[a].buffer == FC_NO_BUFFER) continue;
             count += by != 0 && by != 1 && s[axis] == 1;
         }
         if (count <= most || n->extent[axis] < V) continue;
@@ -161,6 +161,13 @@ static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
 static bool is_narrow(const fc_machine *m, const fc_nest *n) {
     return n->nr == 1 && n->count > 0 && n->count < FC_LANES &&
            n->extent[n->np - 1] >= vector_of(m);
+}
+
+/* A power of two. */
+static uint8_t vectors_of_row(int64_t count, unsigned V) {
+    unsigned n = 1;
+    while ((int64_t)n * V < count) n *= 2;
+    return (uint8_t)n;
 }
 
 /* Whether something that takes long may be needed by a stage and by the stores. */
@@ -197,8 +204,13 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     if (narrow) {
         cls->variant |= FC_LL_NARROW;
         if (n->count >= cls->vector / 2) {
-            cls->variant |= FC_LL_TILES;
-            cls->teams = (uint8_t)n->np;
+            if (fc_ll_can_pack(m, k, n)) {
+                cls->variant |= FC_LL_PACKED;
+                cls->teams = vectors_of_row(n->count, cls->vector);
+            } else {
+                cls->variant |= FC_LL_TILES;
+                cls->teams = (uint8_t)n->np;
+            }
             for (uint32_t a = 0; a < n->naccess; a++)
                 move[(size_t)a * axes + n->np] =
                     (uint8_t)move_by(n->stride[(size_t)a * axes + n->np]);

@@ -4,8 +4,8 @@
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
  * (calls), llvm_divide.c, llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max),
  * llvm_keep.c, llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c,
- * llvm_chunk.c, llvm_inner.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c (entry),
- * llvm_schedule.c.
+ * llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c
+ * (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -24,11 +24,12 @@
 
 /* Bits of fc_class.variant. */
 enum {
-    FC_LL_STREAM = 1, /* contiguous point stores pass by the cache */
-    FC_LL_TILES = 2,  /* loads that lie along axis `teams` go through transposed tiles */
-    FC_LL_NARROW = 4, /* inner: rows are so short that the lanes are neighbouring rows */
-    FC_LL_KEEP = 8,   /* inner: rows of at most FC_LL_KEPT elements */
-    FC_LL_AHEAD = 16  /* loads come from beyond the cache: what is needed next is asked for */
+    FC_LL_STREAM = 1,  /* contiguous point stores pass by the cache */
+    FC_LL_TILES = 2,   /* loads that lie along axis `teams` go through transposed tiles */
+    FC_LL_NARROW = 4,  /* inner: rows are so short that the lanes are neighbouring rows */
+    FC_LL_KEEP = 8,    /* inner: rows of at most FC_LL_KEPT elements */
+    FC_LL_PACKED = 32, /* narrow: vectors along the rows, `teams` for each, instead of tiles */
+    FC_LL_AHEAD = 16   /* loads come from beyond the cache: what is needed next is asked for */
 };
 enum { FC_LL_KEPT = 8192 };
 
@@ -438,6 +439,14 @@ const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const
 void fc_ll_map(fc_ll *f);
 void fc_ll_tiles(fc_ll *f);
 void fc_ll_narrow(fc_ll *f);
+/* llvm_packed.c: whether rows can be done so; masks of the vectors of a row, NULL for whole ones;
+ * the accumulators of the V rows at f->x. */
+typedef struct fc_ll_masks {
+    const char **mask, **active;
+} fc_ll_masks;
+bool fc_ll_can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n);
+fc_ll_masks fc_ll_row_masks(fc_ll *f);
+const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m);
 enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
 /* Moves a tile of V by V between an access, from element `element` on (V rows or fewer, `last` is
@@ -453,7 +462,8 @@ void fc_ll_outer_finish(fc_ll *f);
 
 /* llvm_schedule.c */
 unsigned fc_ll_columns(const fc_kernel *k, unsigned V); /* in a block of the outer schedule */
-bool fc_ll_is_light(const fc_kernel *k);                /* memory-bound: worth unrolling */
+bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
+bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e);

@@ -1,0 +1,126 @@
+/* llvm_packed.c - reductions of short rows that lie side by side in memory, without tiles: vectors
+ * along the rows, joined across them.
+ *
+ * In: V neighbouring rows of at most FC_LANES elements (llvm_narrow.c says where), and a class with
+ * the number of vectors of a row, a power of two (fc_class.teams). Out: one vector of accumulators,
+ * a lane for each row. Every element has a lane of its own in the tree of codegen/nest.h, and lanes
+ * combine pairwise; so the vectors of a row are joined to one, and then those of neighbouring rows:
+ * each level halves what a row takes of a vector, until it is one lane. That is two shuffles for
+ * each vector that is loaded, where a transposition takes four and a way through memory.
+ *
+ * The second half of a row's vectors is masked, the first one is whole. */
+#include "codegen/llvm/llvm_text.h"
+
+enum { MOST = FC_LANES / 4 }; /* vectors of a row */
+
+/* Vectors that wait for the next one of their size; as many as `number` has bits. */
+typedef struct pending {
+    const char **at[16];
+    unsigned n;
+} pending;
+
+static void join(fc_ll *f, const fc_ll_stage *st, pending *p, unsigned number, const char **v) {
+    for (; number & 1; number /= 2) v = fc_ll_join_neighbours(f, st, p->at[--p->n], v);
+    p->at[p->n++] = v;
+}
+
+bool fc_ll_can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (m->vector_bytes < 32 || k->nstages != 1 || k->reductions.len != 1 || !fc_ll_is_light(k) ||
+        fc_ops[k->reductions.at[0].op].components != 1)
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        const fc_access *acc = &k->accesses.at[a];
+        if (fc_ll_is_stored(k, a)) {
+            if (acc->level == FC_POINT) return false;
+            continue;
+        }
+        /* masked loads of single bytes are instructions of AVX-512 only */
+        if (acc->buffer == FC_NO_BUFFER || acc->level != FC_POINT || s[n->np] != 1 ||
+            s[n->np - 1] == 0 || (m->vector_bytes < 64 && fc_dtypes[acc->dtype].bytes < 4))
+            return false;
+    }
+    return true;
+}
+
+fc_ll_masks fc_ll_row_masks(fc_ll *f) {
+    fc_ll_masks m = {fc_ll_names(f, MOST), fc_ll_names(f, MOST)};
+    for (unsigned v = f->cls->teams / 2; v < f->cls->teams; v++) {
+        fc_ll_mask_part(f, fc_ll_extra(f, FC_PB_COUNT), v);
+        m.mask[v] = f->mask;
+        m.active[v] = f->active;
+    }
+    fc_ll_set_mask(f, NULL);
+    return m;
+}
+
+/* A row in one vector. */
+static const char **row(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+    pending p = {.n = 0};
+    for (unsigned v = 0; v < f->cls->teams; v++) {
+        f->mask = m->mask[v];
+        f->active = m->active[v];
+        f->x = fc_ll_fmt(f, "%u", v * f->V);
+        fc_ll_forget_points(f);
+        fc_ll_emit_points(f, st->needed);
+        join(f, st, &p, v, fc_ll_step(f, st, f->V, fc_ll_inits(f, st, f->V), NULL));
+    }
+    fc_ll_forget_points(f);
+    fc_ll_set_mask(f, NULL);
+    return p.at[0];
+}
+
+/* From here to the next row. */
+static void next_row(fc_ll *f) {
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        f->base[a] = fc_ll_bin(f, "add", f->base[a], fc_ll_stride(f, a, f->cls->np - 1u));
+}
+
+static const char **in_registers(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+    pending p = {.n = 0};
+    for (unsigned i = 0; i < f->V; i++) {
+        if (i) next_row(f);
+        join(f, st, &p, i, row(f, st, m));
+    }
+    return p.at[0];
+}
+
+static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+    fc_ll_loop l;
+    pending p = {.n = 0};
+    const unsigned n = f->cls->naccess;
+    const char **types = fc_ll_names(f, n + 1), **init = fc_ll_names(f, n + 1);
+    const char **next = fc_ll_names(f, n + 1);
+    for (unsigned i = 0; i <= n; i++) {
+        types[i] = "i64";
+        init[i] = i ? f->base[i - 1] : "0";
+    }
+    fc_ll_loop_begin(f, &l, n + 1, types, init);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %u", l.carry[0], f->V * f->V));
+    memcpy(f->base, l.carry + 1, n * sizeof *f->base);
+    fc_ll_spill_all(f, st, f->V, st->lanes, l.carry[0], row(f, st, m));
+    next_row(f);
+    next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%u", f->V));
+    memcpy(next + 1, f->base, n * sizeof *next);
+    fc_ll_loop_end(f, &l, next);
+    for (unsigned i = 0; i < f->V; i++)
+        join(f, st, &p, i, fc_ll_fill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", i * f->V)));
+    return p.at[0];
+}
+
+const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+    const unsigned n = f->cls->naccess;
+    const char **base = f->base, *x = f->x;
+    const uint32_t lane_axis = f->lane_axis;
+    f->base = fc_ll_names(f, n);
+    for (uint32_t a = 0; a < n; a++)
+        f->base[a] =
+            fc_ll_bin(f, "add", base[a], fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, lane_axis)));
+    f->lane_axis = f->cls->np;
+    const char **acc = f->cls->teams == 1 ? in_registers(f, st, m) : in_a_loop(f, st, m);
+    f->base = base;
+    f->x = x;
+    f->lane_axis = lane_axis;
+    return acc;
+}
