@@ -18,6 +18,7 @@ fc_val fc_expand_cast(fc_code *c, fc_val a, fusec_dtype to);
 /* What is known of an f32 that becomes a bf16: nothing; it is the result of an operation on values
  * of bf16; it is one of them, or a whole number below it. */
 typedef enum fc_narrowing { FC_NARROW_ANY, FC_NARROW_RESULT, FC_NARROW_EXACT } fc_narrowing;
+fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v);
 /* f32 -> bf16 as integer code, for targets without the conversion. */
 fc_val fc_expand_to_bf16(fc_code *c, fc_val a, fc_narrowing how);
 

@@ -58,8 +58,7 @@ static bool is_bf16(const fc_code *c, fc_val v) {
     return i->op == FC_OP_CVT && i->dtype == FUSEC_F32 && fc_val_dtype(c, i->a) == FUSEC_BF16;
 }
 
-/* What is known of the operand of a conversion to bf16. */
-static fc_narrowing narrowing(const fc_code *c, fc_val v) {
+fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v) {
     const fc_instr *i = &c->ins.at[v];
     const fc_val operand[] = {i->a, i->b, i->c};
     if (!fc_is_elementwise(i->op)) return FC_NARROW_ANY;
@@ -90,7 +89,8 @@ fusec_status fc_legalize(const fc_code *from, fc_target_kind target, fc_code *to
         const fc_val c = i->c < k ? map[i->c] : FC_NOVAL;
         const bool narrows = target == FC_TARGET_LLVM && i->op == FC_OP_CVT &&
                              i->dtype == FUSEC_BF16 && to->status == FUSEC_OK;
-        map[k] = narrows ? fc_expand_to_bf16(to, a, narrowing(from, i->a)) : add(to, i, a, b, c);
+        map[k] =
+            narrows ? fc_expand_to_bf16(to, a, fc_narrowing_of(from, i->a)) : add(to, i, a, b, c);
     }
     return to->status != FUSEC_OK ? to->status : from->status;
 }

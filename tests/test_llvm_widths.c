@@ -285,6 +285,15 @@ static void any_bits(const fc_tensor *t, uint64_t seed) {
     }
 }
 
+/* Every 16 bits in turn; a few of them are numbers around 1 with all mantissas. */
+static void every(const fc_tensor *t, uint64_t seed) {
+    const size_t n = bytes_of(t) / 2;
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t bits = (uint16_t)(n < 65536 ? 0x3f80 + (i * 2 + seed) % 128 : i);
+        memcpy((char *)t->data + 2 * i, &bits, 2);
+    }
+}
+
 /* ---- tests --------------------------------------------------------------------------------------
  */
 
@@ -430,13 +439,26 @@ FC_TEST(llvm_widths, extremes) {
 }
 
 FC_TEST(llvm_widths, divisions) {
-    const fusec_dtype floats[] = {FUSEC_F32, FUSEC_F64, FUSEC_F16};
+    const fusec_dtype floats[] = {FUSEC_F32, FUSEC_F64, FUSEC_F16, FUSEC_BF16};
     for (size_t i = 0; i < 3 * FC_COUNT(floats); i++) {
         check c = {.text = "(x / s, (x - 1) / 3)", .n = 2, .fill = i % 2 ? any_bits : plain};
         c.in[0] = (input){"x", floats[i / 3], 2, {2000, 48}};
         c.in[1] = (input){"s", floats[i / 3], 2, {2000, 1}};
         run_check(&c);
     }
+}
+
+/* All values of bf16, by divisors of every length: quotients near to halfway between two. */
+FC_TEST(llvm_widths, divisions_of_bf16) {
+    check c = {.text = "(x / s, x / s > y, where(x > 0, -x, floor(x)))", .n = 3, .fill = every};
+    c.in[0] = (input){"x", FUSEC_BF16, 2, {1, 65536}};
+    c.in[1] = (input){"s", FUSEC_BF16, 2, {33, 1}};
+    c.in[2] = (input){"y", FUSEC_BF16, 2, {33, 1}};
+    run_check(&c);
+    c.text = "x / s";
+    c.in[1] = (input){"s", FUSEC_BF16, 2, {64, 1}};
+    c.n = 2;
+    run_check(&c);
 }
 
 FC_TEST(llvm_widths, var_at_every_count) {

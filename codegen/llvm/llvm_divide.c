@@ -11,7 +11,12 @@
  * is 1/b to nearest, q1 within a place of a/b") q is a/b to nearest. That holds as long as nothing
  * underflows or overflows: for b in [2^-20, 2^24] and |a| in [2^-98, 2^100] (f64: [2^-800, 2^800])
  * all quotients are normal, and so are the last places of the remainders. A vector with any other
- * element, zero included, is divided as usual. */
+ * element, zero included, is divided as usual.
+ *
+ * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, q0 is enough:
+ * a quotient of such numbers is never halfway between two bf16 (that takes 9 bits, and a multiple
+ * of such a number is longer than 8), nor nearer to it than 2^-17 of itself. There |a| may be
+ * anything from 2^-98, and 0. */
 #include "codegen/llvm/llvm_text.h"
 
 static bool is_f64(fusec_dtype t) {
@@ -44,8 +49,10 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
     const char *none =
         fc_ll_fmt(f, "%lld", is_f64(t) ? (long long)INT64_MIN : (long long)INT32_MIN);
     const char *low = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", usual, bits, least, bits, none);
+    const char *twice = fc_ll_ins(f, "shl %s %s, 1", bits, low);
+    twice = fc_ll_ins(f, "sub %s %s, 1", bits, twice);
     return (fc_ll_divisor){fc_ll_splat(f, type, b), fc_ll_splat(f, type, y),
-                           fc_ll_splat(f, bits, low)};
+                           fc_ll_splat(f, bits, low), fc_ll_splat(f, bits, twice)};
 }
 
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
@@ -73,6 +80,11 @@ static const char *fused(fc_ll *f, fusec_dtype t, const char *a, const char *b, 
                      type, c);
 }
 
+static const char *all_lanes(fc_ll *f, const char *mask) {
+    const char *v = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", f->V, mask, f->V);
+    return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
+}
+
 static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const char *low) {
     const char *bits = ints(f, t, f->V);
     const unsigned size = is_f64(t) ? 64 : 32;
@@ -82,8 +94,17 @@ static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const ch
     v = fc_ll_ins(f, "sub %s %s, %s", bits, v, low);
     const int64_t span = is_f64(t) ? power(t, 800) - power(t, -800) : power(t, 100) - power(t, -98);
     v = fc_ll_ins(f, "icmp ule %s %s, %s", bits, v, fc_ll_int(f, size, span, f->V));
-    v = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", f->V, v, f->V);
-    return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
+    return all_lanes(f, v);
+}
+
+/* q, or the quotient as usual where not all lanes are in range. */
+static const char *checked(fc_ll *f, fusec_dtype t, fc_ll_if *usual, const char *q, const char *a,
+                           const fc_ll_divisor *by) {
+    const char *type = fc_ll_type(f, t, f->V), *from = f->block;
+    fc_ll_if_else(f, usual);
+    const char *other = fc_ll_ins(f, "fdiv %s %s, %s", type, a, by->b), *otherwise = f->block;
+    fc_ll_if_end(f, usual);
+    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, q, from, other, otherwise);
 }
 
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by) {
@@ -93,9 +114,18 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->y);
     for (int i = 0; i < 2; i++) q = fused(f, t, fused(f, t, minus, q, a), by->y, q);
-    const char *from = f->block;
-    fc_ll_if_else(f, &usual);
-    const char *other = fc_ll_ins(f, "fdiv %s %s, %s", type, a, by->b), *otherwise = f->block;
-    fc_ll_if_end(f, &usual);
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, q, from, other, otherwise);
+    return checked(f, t, &usual, q, a, by);
+}
+
+/* Twice the bits are without the sign; less one, those of 0 are above all others. */
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by) {
+    const fusec_dtype t = FUSEC_F32;
+    const char *type = fc_ll_type(f, t, f->V), *bits = ints(f, t, f->V);
+    fc_ll_if usual;
+    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", type, a, bits);
+    v = fc_ll_ins(f, "add %s %s, %s", bits, v, v);
+    v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, 32, -1, f->V));
+    v = fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, by->least);
+    fc_ll_if_begin(f, &usual, all_lanes(f, v));
+    return checked(f, t, &usual, fc_ll_ins(f, "fmul %s %s, %s", type, a, by->y), a, by);
 }

@@ -96,6 +96,7 @@ typedef struct fc_ll_aside {
 /* A divisor that is the same in all lanes; see llvm_divide.c. */
 typedef struct fc_ll_divisor {
     const char *b, *y, *low; /* vectors: itself, 1/b, bits of the least magnitude it may divide */
+    const char *least;       /* of quotients that become bf16: twice those bits, less one */
 } fc_ll_divisor;
 
 typedef struct fc_ll {
@@ -134,6 +135,7 @@ typedef struct fc_ll {
     const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
     fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
+    uint8_t *coarse;                    /* quotients of two bf16 that are nothing but a bf16 */
     uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
     bool in_point;                      /* which is where text is being written */
     uint8_t *row_needed, *point_needed; /* slices of the stores */
@@ -391,6 +393,8 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b);
 /* 1 / (n + 1) in all lanes, for n from 0 to FC_RUN - 1 */
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
+/* Of two numbers that are values of bf16, near enough to round to the same bf16. */
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by);
 
 /* ---- llvm_reduce.c
  * -------------------------------------------------------------------------------------------- */
