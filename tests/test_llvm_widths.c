@@ -461,6 +461,21 @@ FC_TEST(llvm_widths, divisions_of_bf16) {
     run_check(&c);
 }
 
+/* Quotients that are whole up to rounding, large ones, infinities, subnormals, and masked tails. */
+FC_TEST(llvm_widths, remainders) {
+    const fusec_dtype floats[] = {FUSEC_F32, FUSEC_F64, FUSEC_BF16};
+    for (size_t i = 0; i < 4 * FC_COUNT(floats); i++) {
+        check c = {.text = i % 2 ? "(fmod(x, y), x % y, x // y, fmod(k, y))"
+                                 : "(fmod(y*7, y), fmod(x*100, y), fmod(y*k, y))",
+                   .n = 3,
+                   .fill = i % 4 < 2 ? plain : any_bits};
+        c.in[0] = (input){"x", floats[i / 4], 1, {4001}};
+        c.in[1] = (input){"y", floats[i / 4], 1, {4001}};
+        c.in[2] = (input){"k", floats[i / 4], 1, {1}};
+        run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, var_at_every_count) {
     const int64_t counts[] = {129, 1023, 1024, 1025, 3000, 4096};
     for (size_t i = 0; i < FC_COUNT(counts); i++) {

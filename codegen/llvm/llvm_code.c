@@ -164,6 +164,7 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
     if (f->functions && fc_math_has(op, t)) return fc_ll_call(f, op, t, W, a);
     if (!text) fc_ll_fail(f, FUSEC_INTERNAL);
+    if (op == FC_OP_fmod && W > 1 && fc_ll_has_remainder(f, t)) return fc_ll_remainder(f, t, a);
     if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
     if (text[0] == '!') return far_alone(f, t, W, text + 1, a);
     if (text[0] == '@') return intrinsic(f, text, nargs, t, W, a);

@@ -2,10 +2,10 @@
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
- * (calls), llvm_divide.c, llvm_reduce.c (accumulators and the trees), llvm_extreme.c (min and max),
- * llvm_keep.c, llvm_stream.c (stores that pass by the cache), llvm_map.c, llvm_tiles.c,
- * llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c (schedules), llvm_emit.c
- * (entry), llvm_schedule.c.
+ * (calls), llvm_divide.c, llvm_remainder.c, llvm_reduce.c (accumulators and the trees),
+ * llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
+ * llvm_map.c, llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c
+ * (schedules), llvm_emit.c (entry), llvm_schedule.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -395,6 +395,12 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
 /* Of two numbers that are values of bf16, near enough to round to the same bf16. */
 const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by);
+
+/* ---- llvm_remainder.c
+ * ------------------------------------------------------------------------------------------- */
+
+bool fc_ll_has_remainder(const fc_ll *f, fusec_dtype t); /* fmod by other means than libm alone */
+const char *fc_ll_remainder(fc_ll *f, fusec_dtype t, const char *const *x);
 
 /* ---- llvm_reduce.c
  * -------------------------------------------------------------------------------------------- */
