@@ -38,40 +38,48 @@ typedef struct function {
     { FC_OP_##row, fc_math_##row##_f32, fc_math_##row##_f64, NULL, NULL }
 #define SAME(row)                                                                                  \
     { FC_OP_##row, fc_math_##row, fc_math_##row, NULL, NULL } /* one for both dtypes */
+#define F32(row)                                                                                   \
+    { FC_OP_##row, fc_math_##row##_f32, NULL, NULL, NULL } /* libm for f64 */
 #define TWO(row)                                                                                   \
     { FC_OP_##row, NULL, NULL, fc_math_##row##_f32, fc_math_##row##_f64 }
 static const function functions[] = {
-    ONE(exp),   /* 1.62, 1.01 */
-    ONE(exp2),  /* 0.88, 0.87 */
-    ONE(expm1), /* 0.51, 1.33 */
-    ONE(log),   /* 0.86, 0.79 */
-    ONE(log2),  /* 0.52, 0.75 */
-    ONE(log10), /* 0.52, 0.68 */
-    ONE(log1p), /* 0.52, 0.79 */
-    ONE(cbrt),  /* 0.51, 0.74 */
-    SAME(sin),  /* 1.67, 0.78 */
-    SAME(cos),  /* 1.81, 0.79 */
-    SAME(tan),  /* 3.70, 2.17 */
-    SAME(asin), /* 2.03, 2.08 */
-    SAME(acos), /* 1.14, 1.16 */
-    ONE(atan),  /* 1.39, 1.76 */
-    ONE(sinh),  /* 0.51, 1.46 */
-    ONE(cosh),  /* 0.50, 1.54 */
-    ONE(tanh),  /* 1.34, 1.32 */
-    ONE(asinh), /* 0.52, 1.80 */
-    ONE(acosh), /* 0.52, 1.97 */
-    ONE(atanh), /* 0.51, 1.96 */
-    ONE(erf),   /* 1.04, 1.67 */
-    ONE(erfc),  /* 0.51, 4.87 */
-    TWO(pow),   /* 0.51, 0.78 */
-    TWO(atan2), /* 1.43, 1.95 */
-    TWO(hypot), /* 0.50, 1.18 */
+    ONE(exp),    /* 1.62, 1.01 */
+    ONE(exp2),   /* 0.88, 0.87 */
+    ONE(expm1),  /* 0.51, 1.33 */
+    ONE(log),    /* 0.86, 0.79 */
+    ONE(log2),   /* 0.52, 0.75 */
+    ONE(log10),  /* 0.52, 0.68 */
+    ONE(log1p),  /* 0.52, 0.79 */
+    ONE(cbrt),   /* 0.51, 0.74 */
+    SAME(sin),   /* 1.67, 0.78 */
+    SAME(cos),   /* 1.81, 0.79 */
+    SAME(tan),   /* 3.70, 2.17 */
+    SAME(asin),  /* 2.03, 2.08 */
+    SAME(acos),  /* 1.14, 1.16 */
+    ONE(atan),   /* 1.39, 1.76 */
+    ONE(sinh),   /* 0.51, 1.46 */
+    ONE(cosh),   /* 0.50, 1.54 */
+    ONE(tanh),   /* 1.34, 1.32 */
+    ONE(asinh),  /* 0.52, 1.80 */
+    ONE(acosh),  /* 0.52, 1.97 */
+    ONE(atanh),  /* 0.51, 1.96 */
+    ONE(erf),    /* 1.04, 1.67 */
+    ONE(erfc),   /* 0.51, 4.87 */
+    F32(tgamma), /* 0.51 */
+    F32(lgamma), /* 0.51 */
+    TWO(pow),    /* 0.51, 0.78 */
+    TWO(atan2),  /* 1.43, 1.95 */
+    TWO(hypot),  /* 0.50, 1.18 */
 };
 
 static const function *find(fc_op op, fusec_dtype t) {
     if (t != FUSEC_F32 && t != FUSEC_F64) return NULL;
-    for (size_t k = 0; k < FC_COUNT(functions); k++)
-        if (functions[k].op == op) return &functions[k];
+    for (size_t k = 0; k < FC_COUNT(functions); k++) {
+        const function *f = &functions[k];
+        if (f->op != op) continue;
+        const bool is_there = t == FUSEC_F32 ? f->f32 || f->f32_2 : f->f64 || f->f64_2;
+        return is_there ? f : NULL;
+    }
     return NULL;
 }
 

@@ -90,6 +90,7 @@ fc_math_fn1 fc_math_atan_f32, fc_math_atan_f64;
 /* One formula for both dtypes. */
 fc_math_fn1 fc_math_sin, fc_math_cos, fc_math_tan, fc_math_asin, fc_math_acos;
 fc_math_fn2 fc_math_atan2_f32, fc_math_atan2_f64;
+fc_math_fn1 fc_math_tgamma_f32, fc_math_lgamma_f32;
 fc_math_fn1 fc_math_erf_f32, fc_math_erfc_f32, fc_math_erf_f64, fc_math_erfc_f64;
 
 #endif
