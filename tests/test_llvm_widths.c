@@ -489,7 +489,7 @@ FC_TEST(llvm_widths, var_at_every_count) {
 
 /* The functions are not the interpreter's: the CPU's own widths are compared with one another. */
 FC_TEST(llvm_widths, kept_values) {
-    const int64_t counts[] = {3, 16, 100, 1000, 8192, 8193};
+    const int64_t counts[] = {3, 16, 100, 1000, 8192, 8193, 16384, 16385};
     for (size_t i = 0; i < FC_COUNT(counts); i++) {
         input x = {"x", FUSEC_F32, 2, {30, counts[i]}};
         fc_graph g;

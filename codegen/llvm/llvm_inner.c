@@ -165,7 +165,7 @@ void fc_ll_inner(fc_ll *f) {
         f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
         f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
     }
-    fc_ll_choose_kept(f, FC_LL_KEPT);
+    fc_ll_choose_kept(f, f->cls->variant & FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end");
     if (f->cls->split)
         span_of_row(f, unit);

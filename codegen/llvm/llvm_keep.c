@@ -3,8 +3,8 @@
  * In: the slices of a stage and of the point stores. Out: which values are kept in a stack array
  * from one to the other, so that the exp of a softmax is computed once. Kept are values that take
  * long, where the two slices part; what is quick, or loaded, is made again. The schedule allows it
- * (FC_LL_KEEP) for rows short enough for the stack. A value is kept in the form it is computed in,
- * so that no bit depends on it. */
+ * (FC_LL_KEEP) for rows short enough for the stack, of which it takes at most MOST_BYTES. A value
+ * is kept in the form it is computed in, so that no bit depends on it. */
 #include "codegen/llvm/llvm_text.h"
 
 enum { LONG = 8, MOST_BYTES = 64 << 10 };

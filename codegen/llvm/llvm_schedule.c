@@ -174,7 +174,7 @@ static uint8_t vectors_of_row(int64_t count, unsigned V) {
 static bool keeps(const fc_kernel *k, const fc_nest *n) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    return stores_points(k) && transcendental && n->count <= FC_LL_KEPT;
+    return stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
 }
 
 static fc_move move_by(int64_t stride) {
@@ -200,7 +200,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)vector_of(m);
     uint32_t across;
-    if (inner && keeps(k, n)) cls->variant |= FC_LL_KEEP;
+    if (inner && keeps(k, n))
+        cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
     if (narrow) {
         cls->variant |= FC_LL_NARROW;
         if (n->count >= cls->vector / 2) {

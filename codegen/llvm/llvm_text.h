@@ -24,14 +24,15 @@
 
 /* Bits of fc_class.variant. */
 enum {
-    FC_LL_STREAM = 1,  /* contiguous point stores pass by the cache */
-    FC_LL_TILES = 2,   /* loads that lie along axis `teams` go through transposed tiles */
-    FC_LL_NARROW = 4,  /* inner: rows are so short that the lanes are neighbouring rows */
-    FC_LL_KEEP = 8,    /* inner: rows of at most FC_LL_KEPT elements */
-    FC_LL_PACKED = 32, /* narrow: vectors along the rows, `teams` for each, instead of tiles */
-    FC_LL_AHEAD = 16   /* loads come from beyond the cache: what is needed next is asked for */
+    FC_LL_STREAM = 1,     /* contiguous point stores pass by the cache */
+    FC_LL_TILES = 2,      /* loads that lie along axis `teams` go through transposed tiles */
+    FC_LL_NARROW = 4,     /* inner: rows are so short that the lanes are neighbouring rows */
+    FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
+    FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
+    FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
+    FC_LL_AHEAD = 16      /* loads come from beyond the cache: what is needed next is asked for */
 };
-enum { FC_LL_KEPT = 8192 };
+enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
 /* How far: not at all; a fixed distance; the next row, if rows are short enough; the next band of
  * tiles. */
