@@ -147,13 +147,21 @@ static void caches(fc_cpuinfo *c) {
 
 /* More than any processor has of it for each core. */
 #define CACHE_OF_CORE ((size_t)32 << 20)
+/* A larger one is spread over the cores of a whole server: what comes from the parts of others
+ * comes hardly faster than from memory, and a store that reads the line first costs as much. */
+#define CACHE_OF_SERVER ((size_t)128 << 20)
+
+/* Of the second-level caches of a server half, as the arrays are not alone there. */
+static size_t counted_on(const fc_cpuinfo *c) {
+    const size_t n = (size_t)c->cores, last = c->l3 > c->l2 ? c->l3 : c->l2;
+    if (last > CACHE_OF_SERVER) return n * c->l2 / 2;
+    return last < n * CACHE_OF_CORE ? last : n * CACHE_OF_CORE;
+}
 
 void fc_cpuinfo_get(fc_cpuinfo *out) {
     memset(out, 0, sizeof *out);
     detect(out);
     out->cores = fc_usable_cpus();
     caches(out);
-    const size_t share = (size_t)out->cores * CACHE_OF_CORE,
-                 last = out->l3 > out->l2 ? out->l3 : out->l2;
-    out->cache = last < share ? last : share;
+    out->cache = counted_on(out);
 }

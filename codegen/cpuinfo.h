@@ -27,8 +27,8 @@ typedef struct fc_cpuinfo {
     int vector_bytes;   /* 64 with AVX-512 F, BW, DQ and VL; 32 with AVX2; else 16 */
     int cores;          /* that this process may use: affinity and cgroup limit, at least 1 */
     size_t l1d, l2, l3; /* bytes of one cache of each kind; a usual size when unknown */
-    size_t cache;       /* of l3 (or l2, if larger), what `cores` may count on: a virtual machine of
-                           few cores sees all of its host's */
+    size_t cache;       /* of all of them, what `cores` may count on: a virtual machine of few cores
+                           sees all of its host's l3, and that of a server is hardly near */
 } fc_cpuinfo;
 
 void fc_cpuinfo_get(fc_cpuinfo *out);
