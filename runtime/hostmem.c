@@ -1,12 +1,30 @@
 /* hostmem.c - see hostmem.h. A block has a header right before its aligned address. */
 #include "runtime/hostmem.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 typedef struct fc_block {
     void *base;   /* what the allocator gave */
     size_t bytes; /* usable */
     char pad[FC_HOSTMEM_ALIGN - sizeof(void *) - sizeof(size_t)];
 } fc_block;
 _Static_assert(sizeof(fc_block) == FC_HOSTMEM_ALIGN, "the header keeps the alignment");
+
+enum { HUGE_FROM = 4 << 20, PAGE = 4096 };
+
+/* Large blocks are better off on huge pages: a tenth faster to walk through and several times as
+ * fast to touch first. Whoever says no, or has no such pages, is right, too. */
+static void advise(char *base, size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (bytes < HUGE_FROM) return;
+    const size_t skip = (size_t)(-(uintptr_t)base % PAGE);
+    (void)madvise(base + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+#else
+    (void)base, (void)bytes;
+#endif
+}
 
 static inline fc_block *header(void *p) {
     return (fc_block *)p - 1;
@@ -61,6 +79,7 @@ void *fc_hostmem_get(fc_hostmem *m, size_t bytes) {
     void *base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
     if (!base && drop_kept(m)) base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
     if (!base) return NULL;
+    advise(base, bytes);
     uintptr_t at =
         ((uintptr_t)base + 2 * FC_HOSTMEM_ALIGN - 1) / FC_HOSTMEM_ALIGN * FC_HOSTMEM_ALIGN;
     header((void *)at)->base = base;
