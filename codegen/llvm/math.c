@@ -65,8 +65,8 @@ static const function functions[] = {
     ONE(atanh),  /* 0.51, 1.96 */
     ONE(erf),    /* 1.04, 1.67 */
     ONE(erfc),   /* 0.51, 4.87 */
-    F32(tgamma), /* 0.51 */
-    F32(lgamma), /* 0.51 */
+    F32(tgamma), /* 0.59 */
+    F32(lgamma), /* 1.29 */
     TWO(pow),    /* 0.51, 0.78 */
     TWO(atan2),  /* 1.43, 1.95 */
     TWO(hypot),  /* 0.50, 1.18 */

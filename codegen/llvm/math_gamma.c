@@ -17,14 +17,16 @@
 static const double stirling_short[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
 static const double stirling[] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
                                   1.0 / 1188, -691.0 / 360360.0, 1.0 / 156,  -3617.0 / 122400.0};
-/* sin(pi f) / f of f^2, |f| <= 1/2; what is left out is below 7e-10 of it. */
+/* sin(pi f) / f of f^2, |f| <= 1/2; what is left out is below 5e-15 of it. */
 static const double sin_pi[] = {PI,
                                 -0x1.4abbce625be53p+2,
                                 0x1.466bc6775aae2p+1,
                                 -0x1.32d2cce62bd86p-1,
                                 0x1.50783487ee782p-4,
                                 -0x1.e3074fde8871fp-8,
-                                0x1.e8f434d018d63p-12};
+                                0x1.e8f434d018d63p-12,
+                                -0x1.6fadb9f155744p-16,
+                                0x1.aaec32af93359p-21};
 
 /* sin(pi x), with the sign; 0 for whole numbers. All f32 below -2^23 are whole. */
 static fc_val sin_of_half_turns(fc_code *s, const fc_x *x) {
