@@ -17,6 +17,7 @@ enum {
     INNER_SPAN = 65536, /* elements; a power of two of chunks */
     OUTER_SPAN = 1024,  /* elements; a power of two of runs */
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
+    LONG_ROW = 2048,      /* bytes from which on two broken lines do not matter */
     FEW_UNITS = 32        /* fewer than this do not keep the cores of a machine busy */
 };
 
@@ -96,7 +97,8 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
  * are done in several passes, during which memory would be idle, or tiles, whose lines are on many
- * pages. What is light and done in one pass keeps memory busy by itself. */
+ * pages, or reductions, whose next load waits for a join of lanes now and then. A map that is light
+ * keeps memory busy by itself. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool tiled) {
     double all = 0;
@@ -105,8 +107,7 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
     if (!m->cache) return false;
     const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
-    const bool again = tiled || k->nstages > 1 || (k->nstages == 1 && stores_points(k));
-    return again && all > (double)m->cache;
+    return (tiled || k->schedule == FC_SCHED_INNER) && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -119,7 +120,7 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
         if (!seen_before(k, a)) all += touched(k, n, a);
         if (!fc_ll_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
-        if ((tiled || row < 4096) && row % 64 != 0) return false;
+        if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
         stored += touched(k, n, a);
     }
     return m->cache && all > (double)m->cache && stored > all / 8;
