@@ -12,7 +12,7 @@
 
 #include "codegen/cuda/cuda.h"
 
-enum { THREADS = FC_CUDA_THREADS, SEGMENT = 256, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
+enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
 
 typedef struct tile {
     fc_cuda_gen *g;
@@ -252,12 +252,20 @@ static void groups(tile *t, name *of_last, name *of_along) {
     t->turned.kept = "[u]";
 }
 
+/* Bytes of a line for neighbouring threads: a line of a square where nothing but turned loads is
+ * under way. */
+static int segment(const fc_cuda_gen *g, uint32_t along) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (is_load(g->k, a) && fc_class_move(g->cls, a, along) != FC_MOVE_ONE) return SEGMENT;
+    return 2 * SEGMENT;
+}
+
 void fc_cuda_emit_tile(fc_cuda_gen *g) {
     tile t = {.g = g, .along = g->cls->variant - 1u, .last = g->np - 1u};
     name of_last, of_along;
     t.side = g->cls->teams;
     t.v = g->cls->vector;
-    t.lanes = SEGMENT / (t.v * (int)widest(g->k, g->cls, t.along));
+    t.lanes = segment(g, t.along) / (t.v * (int)widest(g->k, g->cls, t.along));
     if (t.lanes > 32) t.lanes = 32;
     if (t.lanes > t.side / t.v) t.lanes = t.side / t.v;
     t.passes = t.side * t.side / (t.v * THREADS);
