@@ -1,5 +1,5 @@
 /* test_smaller.c - code that spills registers is lowered again smaller: on a driver that says which
- * code spills, and by NVRTC's own choice of classes. */
+ * code spills, and which classes there are below a first one. */
 #include <fusec/fusec.h>
 
 #include <stdio.h>
