@@ -30,14 +30,14 @@ static const fc_machine small = {.target = FC_TARGET_CUDA,
                                  .shared_per_block = 49152};
 
 static const int64_t sizes1[][FC_SAMPLE_SIZES] = {
-    {0},   {1},    {2},    {3},    {7},    {31},   {32},    {127},   {128},
-    {129}, {1000}, {1023}, {1024}, {1025}, {5000}, {10000}, {33000}, {70001}};
+    {0},    {1},    {2},    {3},    {7},    {31},    {32},    {127},   {128},   {129},
+    {1000}, {1023}, {1024}, {1025}, {5000}, {10000}, {33000}, {70001}, {170001}};
 static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
     {1, 1},    {3, 7},     {2, 8},     {5, 31},    {4, 32},    {4, 128},   {7, 129},
     {3, 1000}, {9, 1023},  {2, 1024},  {3, 1025},  {2, 5000},  {1, 10000}, {2, 33000},
     {300, 5},  {300, 36},  {5000, 4},  {33, 64},   {64, 1},    {70, 20},   {0, 5},
     {5, 0},    {1000, 3},  {5000, 33}, {40000, 2}, {3, 40000}, {100, 260}, {1, 70000},
-    {96, 160}, {20000, 9}, {40, 512},  {70, 500},  {3000, 8},  {9000, 16}, {1, 300001}};
+    {96, 160}, {20000, 9}, {40, 512},  {70, 500},  {3000, 8},  {9000, 16}, {2, 180003}};
 static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
     {1, 1, 1},     {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
     {9, 5, 1000},  {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4},   {90, 64, 3},
@@ -281,12 +281,12 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},               /* too long for that */
         {"square_error_all", {1 << 24}, LOOP, 1, 8, false},         /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
-        {"column_sum", {16384, 16384}, 0, 1, 4, false},     /* 16 threads side by side */
-        {"column_sum", {1024, 1 << 20}, 0, 0, 3, false},    /* 8, and no split */
-        {"column_sum", {1 << 24, 4}, TURNED, 1, 0, false},  /* loads side by side, runs apart */
-        {"column_sum", {1 << 24, 16}, TURNED, 1, 2, false}, /* the same, up to a line */
-        {"column_sum", {1 << 24, 32}, 0, 1, 3, false},
-        {"column_sum", {1 << 24, 12}, 0, 1, 2, false}, /* not as many threads as vectors */
+        {"column_sum", {16384, 16384}, 0, 1, 4, false},    /* 16 threads side by side */
+        {"column_sum", {1024, 1 << 20}, 0, 0, 3, false},   /* 8, and no split */
+        {"column_sum", {1 << 24, 4}, TURNED, 1, 0, false}, /* loads side by side, runs apart */
+        {"column_sum", {1 << 24, 8}, TURNED, 1, 1, false},
+        {"column_sum", {1 << 24, 16}, 0, 1, 2, false}, /* 64 bytes: half a line */
+        {"column_sum", {1 << 24, 6}, 0, 1, 2, false},  /* not as many threads as vectors */
         {"distance", {8192, 8192, 3}, THREAD + WHOLE + ONCE, 0, 8, false}, /* 8 by 4 a thread */
         {"distance", {8192, 8190, 3}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"map_affine", {INT64_C(3) << 30}, 0, 0, MAP_WHOLE, true},

@@ -250,7 +250,7 @@ FC_TEST(failures, case_8_splits_follow_from_rows_and_length) {
     FC_EXPECT_EQ_U64(s.kernels, 1);
     FC_EXPECT_EQ_I64(s.launch[0].spans, 1);
     FC_EXPECT_EQ_U64(s.launch[0].block[0], 1024);
-    s = plan_of(sum, "f32:32x163840");
+    s = plan_of(sum, "f32:32x262144");
     FC_EXPECT_EQ_U64(s.kernels, 1);
     FC_EXPECT_GE_I64((int64_t)(s.launch[0].grid[0] * s.launch[0].grid[1]), 132);
     s = plan_of(sum, "f32:512x40960"); /* enough rows: nothing to combine */

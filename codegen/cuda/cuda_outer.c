@@ -9,8 +9,8 @@
  * With more than one row a thread there is one stage, nothing in it but params is computed once a
  * row, and the end (results, row stores) is a loop over the thread's rows.
  *
- * Where rows of memory are shorter than a line, a thread with a run of its own would touch a line
- * of its own with every load. There (FC_CUDA_TURNED) the runs of a warp's threads follow each
+ * Where rows of memory are much shorter than a line, a thread with a run of its own would touch a
+ * line of its own with every load. There (FC_CUDA_TURNED) the runs of a warp's threads follow each
  * other, its lanes load what lies side by side and find their own elements in shared memory; the
  * lanes of a warp then join by shuffles, and its warps are the parts that meet.
  *

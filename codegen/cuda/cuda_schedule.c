@@ -179,19 +179,22 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     }
 }
 
-/* A row that a block reads in the time in which the blocks of a split would hand over is not split:
- * SPLIT_BYTES, at some 60 bytes a clock. The last block of a row reads all partials: fewer spans
- * where each has many components. Several rows are one round of blocks. What seeks has its best
- * early in a long span. */
-enum { SPLIT_WARPS = 8, SPLIT_BYTES = 256 << 10, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
+/* A row of less than SPLIT_BYTES is read by one block, at some 60 bytes a clock, in the time in
+ * which the blocks of a split would hand over their partials; with more components or functions a
+ * block is slower. The last block of a row reads all partials: fewer spans where each has many
+ * components. Several rows are one round of blocks. What seeks has its best early in a long span.
+ */
+enum { SPLIT_WARPS = 8, SPLIT_BYTES = 640 << 10, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
 
-static int64_t bytes_of_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
+static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
     int64_t bytes = 0;
+    uint32_t ops, heavy;
+    fc_kernel_cost(k, &ops, &heavy);
     for (uint32_t a = 0; a < n->naccess; a++)
         if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
             fc_class_move(cls, a, n->np + n->nr - 1) != FC_MOVE_ZERO)
             bytes += bytes_of(k, a);
-    return bytes * n->count;
+    return n->count < SPLIT_BYTES / (bytes ? bytes : 1) / (fc_cuda_components(k) + heavy);
 }
 
 static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
@@ -208,7 +211,7 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
                            fc_launch *l) {
     int64_t chunks = ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
     if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32 ||
-        bytes_of_row(k, n, cls) < SPLIT_BYTES)
+        short_row(k, n, cls))
         return false;
     int64_t span = SPLIT_WARPS;
     while (span < chunks && ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
@@ -355,6 +358,7 @@ enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
 /* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
  * cut in two. */
 enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
+enum { OUTER_TURNED = 32 }; /* bytes of the longest rows that are turned */
 
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
     unsigned bytes = 0;
@@ -464,7 +468,7 @@ static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, cons
     int64_t runs = ceil_div(n->count, FC_RUN), units = n->rows / v,
             x = outer_across(m, k, n, cls, can_split, v), y = FC_CUDA_THREADS / x,
             blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
-    if (v > 1 && (unsigned)x * v * outer_widest(k, n, cls) < OUTER_LINE && units % x == 0)
+    if (v > 1 && (unsigned)x * v * outer_widest(k, n, cls) <= OUTER_TURNED && units % x == 0)
         cls->variant = FC_CUDA_TURNED;
     cls->vector = (uint8_t)v;
     if (can_split) span = outer_span(m, runs, y, blocks);
