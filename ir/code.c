@@ -150,9 +150,13 @@ fc_val fc_val_op(fc_code *c, fc_op op, fc_val a, fc_val b, fc_val d) {
         fc_val r = fc_expand(c, op, a, b, d);
         return r == FC_NOVAL ? fail(c, FUSEC_INTERNAL) : r;
     }
-    return fc_code_add(
-        c, (fc_instr){
-               .op = (uint16_t)op, .dtype = (uint8_t)result_dtype(op, t), .a = a, .b = b, .c = d});
+    const bool short16 = t == FUSEC_F32 && (op == FC_OP_div || !(fc_ops[op].flags & FC_F_EXACT));
+    return fc_code_add(c, (fc_instr){.op = (uint16_t)op,
+                                     .dtype = (uint8_t)result_dtype(op, t),
+                                     .a = a,
+                                     .b = b,
+                                     .c = d,
+                                     .imm = short16 ? c->node16 : 0});
 }
 
 /* ---- constants and conversions ---------------------------------------------------------- */
@@ -247,6 +251,8 @@ void fc_code_print(const fc_code *c, fc_str *out) {
             print_const(out, (fusec_dtype)i->dtype, i->imm);
         } else if (arity == 0) {
             fc_str_printf(out, " #%llu", (unsigned long long)i->imm);
+        } else if (fc_is_elementwise(i->op) && i->imm) {
+            fc_str_printf(out, " for %s", fc_dtypes[i->imm].name);
         }
         fc_str_add(out, i->level == FC_ROW ? " @row\n" : "\n");
     }

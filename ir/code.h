@@ -41,22 +41,24 @@ typedef struct fc_instr {
     uint8_t dtype; /* fusec_dtype of the result */
     uint8_t level; /* fc_level */
     fc_val a, b, c;
-    uint64_t imm; /* FC_OP_CONST: bits in the storage format; others see ops.h */
+    uint64_t imm; /* FC_OP_CONST: bits in the storage format; a function or quotient in f32: the
+                     16-bit dtype that its node has under wide16, or 0; others see ops.h */
 } fc_instr;
 
 typedef enum fc_target_kind { FC_TARGET_CUDA, FC_TARGET_LLVM, FC_TARGET_INTERP } fc_target_kind;
 #define FC_TARGET_NONE (-1)
 
 struct fc_code;
-/* A backend's own code for a row, made of other rows; `v` are the operands, of a compute dtype. It is
- * asked before the target's column is looked at. FC_NOVAL: the row stays what it is. */
+/* A backend's own code for a row, made of other rows; `v` are the operands, of a compute dtype. It
+ * is asked before the target's column is looked at. FC_NOVAL: the row stays what it is. */
 typedef fc_val (*fc_rewrite)(struct fc_code *c, fc_op op, const fc_val v[3]);
 
 typedef struct fc_code {
     const fc_alloc *alloc;
-    int target; /* an fc_target_kind: what this target lacks is expanded while it is added;
-                   FC_TARGET_NONE (fc_code_init): rows and casts stay as they are */
+    int target;         /* an fc_target_kind: what this target lacks is expanded while it is added;
+                           FC_TARGET_NONE (fc_code_init): rows and casts stay as they are */
     fc_rewrite rewrite; /* may be NULL; set after fc_code_init */
+    uint8_t node16;     /* what functions and quotients in f32 that are added get as their imm */
     FC_VEC(fc_instr) ins;
     uint32_t *slots; /* hash table for common subexpressions */
     uint32_t nslots;

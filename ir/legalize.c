@@ -71,7 +71,12 @@ fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v) {
 
 static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) {
     const fusec_dtype t = (fusec_dtype)i->dtype;
-    if (fc_is_elementwise(i->op)) return fc_val_op(to, (fc_op)i->op, a, b, c);
+    if (fc_is_elementwise(i->op)) {
+        to->node16 = (uint8_t)i->imm;
+        const fc_val r = fc_val_op(to, (fc_op)i->op, a, b, c);
+        to->node16 = 0;
+        return r;
+    }
     switch (i->op) {
     case FC_OP_CAST: return fc_val_cast(to, a, t);
     case FC_OP_CVT: return fc_val_cvt(to, a, t);

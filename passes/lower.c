@@ -167,7 +167,8 @@ static fc_val leaf(lower *l, fc_node n, fc_list map) {
 }
 
 /* Arithmetic on f16 and bf16 rounds at every node. Under wide16 such a value stays in f32 inside
- * the kernel: it is narrowed where its bits are looked at and where it is stored. */
+ * the kernel: it is narrowed where its bits are looked at and where it is stored. Its functions
+ * need not be more accurate than such a dtype asks for; the code says which they are. */
 static fc_val wide(const lower *l, fc_val v) {
     bool half = v != FC_NOVAL && l->wide16 && fc_is_half(fc_val_dtype(&l->k->code, v));
     return half ? fc_val_cast(&l->k->code, v, FUSEC_F32) : v;
@@ -185,8 +186,12 @@ static fc_val compute(lower *l, fc_node n, fc_val in[3]) {
     case FC_OP_MATERIALIZE: return in[0];
     default:
         if (fc_is_view(i->op)) return in[0];
-        return fc_val_op(c, (fc_op)i->op, in[0], in[1], in[2]);
+        break;
     }
+    c->node16 = l->wide16 && fc_is_half((fusec_dtype)i->dtype) ? i->dtype : 0;
+    const fc_val r = fc_val_op(c, (fc_op)i->op, in[0], in[1], in[2]);
+    c->node16 = 0;
+    return r;
 }
 
 static fc_val value_of(lower *l, fc_node root, fc_list root_map) {

@@ -242,7 +242,7 @@ static void plan_close(plan *p) {
 
 FC_TEST(cuda_emit, sizes_are_arguments) {
     static const int64_t size[][2][FC_SAMPLE_SIZES] = {{{16384, 4096}, {20000, 5120}},
-                                                       {{65536, 1024}, {7000, 900}}};
+                                                       {{65536, 1000}, {7000, 900}}};
     static const char *const samples[] = {"square_error_rows", "softmax"};
     for (size_t i = 0; i < FC_COUNT(samples); i++) {
         plan a, b;
@@ -259,7 +259,17 @@ FC_TEST(cuda_emit, sizes_are_arguments) {
 }
 
 FC_TEST(cuda_emit, variants_follow_from_sizes) {
-    enum { THREAD, ONE, LOOP, TURNED = 1, EIGHT = 3 << 4, WHOLE = 64, ONCE = 128 };
+    enum {
+        THREAD,
+        ONE,
+        LOOP,
+        TURNED = 1,
+        FULL = 8,
+        EIGHT = 3 << 4,
+        WHOLE = 64,
+        ONCE = 128,
+        OWN = 128
+    };
     enum { MAP_WHOLE = 1, MAP_ROWS = 2 };
     static const struct {
         const char *sample;
@@ -268,18 +278,22 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         bool wide;
     } want[] = {
         {"square_error_rows", {1000000, 4}, THREAD + WHOLE + ONCE, 0, 0, false},
-        {"square_error_rows", {100000, 64}, ONE + WHOLE, 0, 4, false}, /* 16 threads a row */
+        {"square_error_rows", {100000, 64}, ONE + FULL + WHOLE, 0, 4, false}, /* 16 threads a row */
         {"square_error_rows", {100000, 65}, ONE, 0, 5, false}, /* quads that are not whole */
-        {"square_error_rows", {16384, 1024}, ONE + EIGHT + WHOLE, 0, 5, false}, /* a warp a row */
+        {"square_error_rows", {16384, 1024}, ONE + FULL + EIGHT + WHOLE, 0, 5, false}, /* a warp a
+                                                                                          row */
         {"square_error_rows", {16384, 4096}, LOOP, 0, 6, false}, /* two warps walk over the row */
-        {"softmax", {8192, 16384}, ONE + EIGHT + WHOLE, 0, 9, false}, /* 16 warps keep the row in
-                                                                       * registers
-                                                                       */
-        {"softmax", {4096, 50257}, ONE + EIGHT, 2, 9, false},         /* four blocks keep it */
+        {"softmax", {65536, 1000}, ONE + EIGHT + WHOLE + OWN, 0, 5, false},
+        {"softmax", {8192, 16384}, ONE + FULL + EIGHT + WHOLE + OWN, 0, 9, false}, /* 16 warps keep
+                                                                                    * the row in
+                                                                                    * registers
+                                                                                    */
+        {"softmax", {4096, 50257}, ONE + EIGHT, 2, 8, false}, /* seven blocks keep it */
         {"softmax", {128, 1000000}, ONE + EIGHT + WHOLE, 2, 9, false},
-        {"softmax", {32, 40960}, ONE + EIGHT + WHOLE, 2, 8, false}, /* smaller parts, as few */
-        {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},               /* too long for that */
-        {"square_error_all", {1 << 24}, LOOP, 1, 8, false},         /* one row over many blocks */
+        {"softmax", {32, 40960}, ONE + FULL + EIGHT + WHOLE, 2, 8, false}, /* smaller parts, as few
+                                                                            */
+        {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},                      /* too long for that */
+        {"square_error_all", {1 << 24}, LOOP, 1, 8, false}, /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
         {"column_sum", {16384, 16384}, 0, 1, 4, false},    /* 16 threads side by side */
         {"column_sum", {1024, 1 << 20}, 0, 0, 3, false},   /* 8, and no split */

@@ -34,6 +34,15 @@ static const golden_case cases[] = {
     {"softmax",
      "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
      {{"x", FUSEC_F32, 2, {512, 1000}}}},
+    {"softmax_bf16", /* blocks without a test for their ends */
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_BF16, 2, {512, 1024}}}},
+    {"softmax_odd", /* neighbouring threads take neighbouring elements */
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_F32, 2, {512, 1003}}}},
+    {"wide16", /* shorter functions for x, not for y */
+     "tanh(x) / exp(x), tanh(y) / exp(y)",
+     {{"x", FUSEC_BF16, 1, {4096}}, {"y", FUSEC_F32, 1, {4096}}}},
     {"best", "argmax(x, axis=1)", {{"x", FUSEC_F32, 2, {512, 1000}}}},
     {"integers",
      "(a // b) % 7 + (a << b)",
@@ -133,7 +142,9 @@ static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, con
     }
     fc_str_init(&dump, &fc_libc_alloc);
     fc_str_init(&text, &fc_libc_alloc);
-    fc_program_options o = {.device = d, .dump = &dump};
+    uint32_t mode =
+        strcmp(c->name, "wide16") ? 0 : FC_MODE_WIDE16; /* a case named after its mode */
+    fc_program_options o = {.device = d, .mode = mode, .dump = &dump};
     FC_EXPECT_OK(fc_program_new(ctx, &g, &o, &p, &e), &e);
     if (p) {
         all_sources(p, &text, &e);

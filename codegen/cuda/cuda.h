@@ -2,7 +2,8 @@
  * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it)
  * with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c, cuda_rect.c, cuda_outer.c.
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c, cuda_rect.c,
+ * cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -27,11 +28,11 @@
  * 1 (they move by one there) and go through shared memory in squares of `teams` by `teams`
  * elements.
  *
- * inner: the low 4 bits of `variant` are one of the following, above them are log2 of the
- * iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a thread
- * takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With `turns` a
- * block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer one of
- * them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c).
+ * inner: the low 3 bits of `variant` are one of the following, above them are FC_CUDA_FULL, log2 of
+ * the iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a
+ * thread takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With
+ * `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer
+ * one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c).
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
@@ -56,17 +57,46 @@ static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
-enum { FC_CUDA_WHOLE = 64 };  /* in `variant`: the elements of a row fill whole groups */
+enum { FC_CUDA_FULL = 8 };   /* in `variant` of FC_CUDA_ONE: no thread lacks an element or a row */
+enum { FC_CUDA_WHOLE = 64 }; /* in `variant`: the elements of a row fill whole groups */
+enum {
+    FC_CUDA_OWN = 128
+}; /* in `variant` of FC_CUDA_ONE, no gang: rows have blocks of their own */
 enum { FC_CUDA_AHEAD = 128 }; /* in `variant` of a gang: the next row comes to shared memory */
 enum { FC_CUDA_TURNED = 1 };  /* `variant` of outer: see cuda_outer.c */
 enum { FC_CUDA_ONCE = 128 };  /* in `variant` of FC_CUDA_THREAD: a row is at most one group */
+
+/* FC_CUDA_THREAD, FC_CUDA_ONE or FC_CUDA_LOOP */
+static inline unsigned fc_cuda_kind(const fc_class *cls) {
+    return cls->variant & 7u;
+}
+
+static inline bool fc_cuda_owns(const fc_class *cls) {
+    return fc_cuda_kind(cls) == FC_CUDA_ONE && !cls->split && (cls->variant & FC_CUDA_OWN);
+}
 
 static inline int fc_cuda_iterations(const fc_class *cls) {
     return 1 << (cls->variant >> 4 & 3);
 }
 
-/* Threads of a block of an inner kernel whose rows have `team` threads. */
-static inline unsigned fc_cuda_block(unsigned team) {
+/* How far the four elements of a thread's group are apart. Where rows are not aligned, loads and
+ * stores of single elements are cheapest side by side; it takes four times as many exchanges
+ * between lanes, so there must be something to reduce in each first. */
+static inline unsigned fc_cuda_apart(const fc_class *cls) {
+    bool side_by_side =
+        fc_cuda_kind(cls) == FC_CUDA_ONE && !cls->aligned && fc_cuda_iterations(cls) >= 4;
+    return side_by_side ? 32 : 1;
+}
+
+/* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
+ * free again when its last warp is done, so where a thread keeps much of a row (FC_CUDA_ONE) a
+ * block is one row; shorter rows come in fours, or nothing would hide how long a block takes to
+ * start. */
+static inline unsigned fc_cuda_block(const fc_class *cls) {
+    unsigned team = 1u << cls->teams;
+    bool keeps = fc_cuda_owns(cls);
+    if (keeps && (team > 32 || fc_cuda_iterations(cls) == 8)) return team;
+    if (keeps && fc_cuda_iterations(cls) == 4) return 4 * team;
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
 }
 
@@ -82,6 +112,7 @@ typedef struct fc_cuda_text {
     uint8_t *done;           /* instructions that have a name in an enclosing scope */
     uint8_t *local;          /* the same for the scope under way */
     const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
+    const char *by_row;      /* how f32 divides by what is the same in a row; NULL: as anywhere */
     const uint8_t
         *narrow; /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
 } fc_cuda_text;
@@ -109,11 +140,18 @@ void fc_cuda_line(fc_cuda_text *t, const char *fmt, ...) FC_PRINTF(2, 3);
 
 void fc_cuda_indent(fc_cuda_text *t); /* for lines made piece by piece */
 
+/* The 16-bit dtype of the node that a function or quotient in f32 belongs to under wide16, else
+ * bool. */
+static inline fusec_dtype fc_cuda_node16(const fc_instr *i) {
+    return fc_is_elementwise(i->op) ? (fusec_dtype)i->imm : FUSEC_BOOL;
+}
 const char *fc_cuda_type(fusec_dtype t); /* of a value: f16 and bf16 are float */
 /* Appends the name of a value, or the literal. */
 void fc_cuda_operand(fc_cuda_text *t, fc_val v);
 /* "const float v3 = ...;" and, where they are at hand, the bits of a 16-bit float as h3. */
 void fc_cuda_instr(fc_cuda_text *t, fc_val v);
+/* Whether v is a quotient in f32 whose divisor is the same for all elements of a row. */
+bool fc_cuda_divides_by_row(const fc_cuda_text *t, fc_val v);
 /* Defines v from an expression of its storage type. */
 void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
 /* Appends the value in its storage type. */
@@ -184,6 +222,8 @@ typedef struct fc_cuda_group {
     bool wide; /* accesses that move by one along the last axis take all elements at once */
     const char *number; /* variable: number of the first element */
     const char *limit;  /* variable: elements from here on do not exist; NULL: all do */
+    const char *tested; /* variable: what `limit` is compared with instead of `number`, both less
+                           the same; NULL: `number` */
     const char *slot;   /* which of several groups of q*: "" or "[u]" */
     const char *kept;   /* the same for loads that are kept (FC_CUDA_ONE) */
     bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
@@ -222,9 +262,11 @@ uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts);
 void fc_cuda_gang_place(fc_cuda_gen *g);
 void fc_cuda_gang_begin(fc_cuda_gen *g);
 void fc_cuda_gang_end(fc_cuda_gen *g);
-void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage);
+void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage);
+void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage);
 void fc_cuda_gang_rooms(fc_cuda_gen *g);
 void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *ahead);
+void fc_cuda_gang_arrived(fc_cuda_gen *g, uint32_t access);    /* q* from r* */
 bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four elements */
 /* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */

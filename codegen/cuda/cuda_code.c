@@ -230,7 +230,7 @@ static void convert(fc_cuda_text *t, fc_val v) {
     if (to == FUSEC_F16) value_of_bits(t, v);
     if (to == FUSEC_BF16) { /* its bits are the upper ones of the float */
         begin_bits(t, v);
-        fc_str_printf(t->out, "(unsigned short)(__float_as_uint(v%u) >> 16);\n", (unsigned)v);
+        fc_str_printf(t->out, "fc_bf16_upper(v%u);\n", (unsigned)v);
     }
 }
 
@@ -353,18 +353,27 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
 }
 
 /* Of what is rounded to 16 bits in the end, code that gives the same bits (quotients) or stays
- * inside the bounds of 16-bit functions for fewer instructions: see prelude_half in cuda_prelude.c.
- */
+ * inside the bounds of 16-bit functions for fewer instructions; of what wide16 leaves in f32, the
+ * same functions: see prelude_half in cuda_prelude.c. */
 static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
-    fusec_dtype half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);
-    if (i->dtype != FUSEC_F32 || !fc_is_half(half)) return NULL;
+    fusec_dtype wide = fc_cuda_node16(i), half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);
+    if (i->dtype != FUSEC_F32) return NULL;
+    if (!fc_is_half(half)) half = wide;
+    if (!fc_is_half(half)) return NULL;
     if (i->op == FC_OP_exp) return "fc_exp16($a)";
     if (i->op == FC_OP_sin) return "fc_sin16($a)";
     if (i->op == FC_OP_tanh && half == FUSEC_BF16) return "fc_tanh16($a)";
-    if (i->op == FC_OP_div && is_half_value(t, i->a, half) && is_half_value(t, i->b, half))
-        return "fc_div16($a, $b)";
-    return NULL;
+    if (i->op != FC_OP_div) return NULL;
+    if (fc_is_half(wide)) return "fc_div_near($a, $b)";
+    if (!is_half_value(t, i->a, half) || !is_half_value(t, i->b, half)) return NULL;
+    return half == FUSEC_BF16 ? "fc_div_bf16($a, $b)" : "fc_div_f16($a, $b)";
+}
+
+bool fc_cuda_divides_by_row(const fc_cuda_text *t, fc_val v) {
+    const fc_instr *i = instr(t, v), *b = i->op == FC_OP_div ? instr(t, i->b) : NULL;
+    return b && i->dtype == FUSEC_F32 && i->level == FC_POINT && b->level == FC_ROW &&
+           b->op != FC_OP_CONST && !narrow_text(t, v);
 }
 
 static void row(fc_cuda_text *t, fc_val v) {
@@ -374,6 +383,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     const char *narrow = narrow_text(t, v);
     if (narrow) text = narrow;
     if (t->division && i->op == FC_OP_div) text = t->division;
+    if (t->by_row && fc_cuda_divides_by_row(t, v)) text = t->by_row;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)
         text = "($t)fc_neg(($u)$a)"; /* see cuda_prelude.c */

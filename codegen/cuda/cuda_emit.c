@@ -129,6 +129,40 @@ static void parameter(fc_cuda_gen *g, fc_val v) {
     g->done[v] = 1;
 }
 
+enum { REGISTERS_OF_SM = 65536, BLOCKS_OF_SM = 32 };
+enum { FEW = 40, SOME = 64, MANY = 128 }; /* registers of a thread */
+
+/* Registers that a thread of FC_CUDA_ONE should get: so many that a phase can ask for all it loads
+ * before it uses the first, and as few as that leaves. 0: as the compiler likes. */
+static unsigned registers_of_one(const fc_cuda_gen *g) {
+    unsigned elements = 4 * (unsigned)fc_cuda_iterations(g->cls), loaded = 0, kept = 0, held = 0,
+             spare = 24;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        const fc_access *access = &g->k->accesses.at[a];
+        unsigned registers = elements * fc_dtypes[access->dtype].bytes / 4;
+        bool read = access->buffer != FC_NO_BUFFER && access->level == FC_POINT;
+        for (size_t s = 0; s < g->k->stores.len; s++)
+            if (g->k->stores.at[s].access == a) read = false;
+        if (read) loaded += registers;
+        if (g->cached[a]) kept += registers;
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        if (g->hold[v]) held += elements * fc_dtypes[g->code.ins.at[v].dtype].bytes / 4;
+        if (g->code.ins.at[v].dtype == FUSEC_F64) spare = 48;
+    }
+    unsigned row = kept > held ? kept : held; /* what is held takes the place of what was loaded */
+    unsigned wanted = loaded - kept + row, least = row + spare;
+    if (wanted <= 32 && least <= FEW) return FEW;
+    if (wanted <= 64 && least <= SOME) return SOME;
+    return least <= MANY ? MANY : 0;
+}
+
+static unsigned blocks_of_one(const fc_cuda_gen *g, unsigned threads) {
+    unsigned registers = registers_of_one(g),
+             blocks = registers ? REGISTERS_OF_SM / registers / threads : 0;
+    return blocks < BLOCKS_OF_SM ? blocks : (unsigned)BLOCKS_OF_SM;
+}
+
 /* How many blocks of an SM there should be room for, 0 for any number: what the compiler takes as
  * leave to use registers, so that all loads of a batch are under way before the first is used. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
@@ -136,7 +170,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     if (cls->roomy) return 0;
     if (k->schedule == FC_SCHED_OUTER)
         return cls->variant == FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
-    if (k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_LOOP &&
+    if (k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_LOOP &&
         k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
     return 0;
@@ -158,6 +192,8 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
+    if (g->k->schedule == FC_SCHED_INNER && fc_cuda_owns(g->cls) && !g->cls->roomy)
+        blocks = blocks_of_one(g, threads);
     if (g->cls->split == FC_CUDA_GANG) /* relies on it */
         blocks = fc_cuda_gang_threads(g->k, g->cached) / threads;
     char bounds[32];
@@ -249,7 +285,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
 }
 
 static bool keeps_rows(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_ONE;
+    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_ONE;
 }
 
 static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {

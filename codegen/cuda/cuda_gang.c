@@ -111,35 +111,38 @@ void fc_cuda_gang_end(fc_cuda_gen *g) {
                  2 * words, fc_cuda_block_threads(g->k, g->cls));
 }
 
-/* x*: of the block; becomes that of the parts that this thread's warp is responsible for, which the
- * caller joins over the warps. A block has at least as many threads as a row has parts. */
-void fc_cuda_gang_exchange(fc_cuda_gen *g, unsigned stage) {
+/* x* of the block goes to the others of the gang. */
+void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_text *t = &g->t;
     unsigned words = all_words(g->k), at = 0;
     fc_cuda_line(t, "exchange++;");
-    fc_cuda_line(t, "{");
-    fc_cuda_line(t, "unsigned long long *const now = slots + (exchange & 1) * parts * %u;", words);
+    fc_cuda_line(t, "unsigned long long *const now%u = slots + (exchange & 1) * parts * %u;", stage,
+                 words);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (g->k->reductions.at[r].stage == stage) {
+        if (g->k->reductions.at[r].stage == stage)
             fc_cuda_line(t,
-                         "if (threadIdx.x == 0) fc_publish(now + part * %u + %u, x%u, exchange);",
-                         words, at, r);
-        }
+                         "if (threadIdx.x == 0) fc_publish(now%u + part * %u + %u, x%u, exchange);",
+                         stage, words, at, r);
         at += words_of(g->k, r);
     }
-    at = 0;
+}
+
+/* x* becomes that of the parts that this thread's warp is responsible for, which the caller joins
+ * over the warps. A block has at least as many threads as a row has parts. */
+void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
+    fc_cuda_text *t = &g->t;
+    unsigned words = all_words(g->k), at = 0;
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage == stage) {
             fc_cuda_line(t, "x%u = red%u_start();", r, r);
             fc_cuda_line(
                 t,
-                "if ((ix)threadIdx.x < parts) x%u = fc_await<red%u>(now + (ix)threadIdx.x * "
+                "if ((ix)threadIdx.x < parts) x%u = fc_await<red%u>(now%u + (ix)threadIdx.x * "
                 "%u + %u, exchange);",
-                r, r, words, at);
+                r, r, stage, words, at);
         }
         at += words_of(g->k, r);
     }
-    fc_cuda_line(t, "}");
     FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(x%u, 32);", r, r);
 }
 
@@ -165,7 +168,8 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t a) {
     return (g->cls->variant & FC_CUDA_AHEAD) && comes_ahead(g, a);
 }
 
-/* r*: this thread's places in shared memory, one for each iteration, a block's threads apart. */
+/* r*: this thread's places in shared memory, one for each iteration (and element, where they do not
+ * come in quads), a block's threads apart. */
 void fc_cuda_gang_rooms(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
     unsigned bytes = 0, each = fc_cuda_block_threads(g->k, g->cls) * (FC_CHUNK / FC_LANES);
@@ -181,17 +185,20 @@ void fc_cuda_gang_rooms(fc_cuda_gen *g) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         unsigned quad = quad_bytes(g->k, a);
         if (!fc_cuda_gang_room(g, a)) continue;
-        fc_cuda_line(t,
-                     "fc_vec<%s, 4, %u> *const r%u = (fc_vec<%s, 4, %u> *)((char *)room + %u) + "
-                     "threadIdx.x;",
-                     fc_dtypes[g->k->accesses.at[a].dtype].cuda, quad, (unsigned)a,
-                     fc_dtypes[g->k->accesses.at[a].dtype].cuda, quad, bytes);
+        const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
+        if (fc_cuda_gang_quads(g->cls))
+            fc_cuda_line(t,
+                         "fc_vec<%s, 4, %u> *const r%u = (fc_vec<%s, 4, %u> *)((char *)room + %u) "
+                         "+ threadIdx.x;",
+                         type, quad, (unsigned)a, type, quad, bytes);
+        else
+            fc_cuda_line(t, "%s *const r%u = (%s *)((char *)room + %u) + threadIdx.x;", type,
+                         (unsigned)a, type, bytes);
         bytes += quad * each;
     }
 }
 
-/* Quads by the thread that will read them; where they are not aligned, elements side by side by the
- * lanes of the warp that will. */
+/* By the thread that will read them: quads or, where they are not aligned, elements. */
 static void copy_row(fc_cuda_gen *g, uint32_t a) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              buffer = (unsigned)g->k->accesses.at[a].buffer;
@@ -206,11 +213,23 @@ static void copy_row(fc_cuda_gen *g, uint32_t a) {
         fc_cuda_line(&g->t, "#pragma unroll");
         fc_cuda_line(&g->t, "for (int e = 0; e < 4; e++) {");
         fc_cuda_line(&g->t, "const ix k = warp * %d + u * %d + e * 32 + lane;", FC_CHUNK, FC_LANES);
-        fc_cuda_line(&g->t,
-                     "if (k < count) fc_copy<%u>((r%u + u * %u - lane)->e + (e * 32 + lane), a%u + "
-                     "b%u + k);",
+        fc_cuda_line(&g->t, "if (k < count) fc_copy<%u>(r%u + (u * 4 + e) * %u, a%u + b%u + k);",
                      quad_bytes(g->k, a) / 4, (unsigned)a, threads, buffer, (unsigned)a);
         fc_cuda_line(&g->t, "}");
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+void fc_cuda_gang_arrived(fc_cuda_gen *g, uint32_t a) {
+    unsigned threads = fc_cuda_block_threads(g->k, g->cls), n = (unsigned)a;
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", FC_CHUNK / FC_LANES);
+    if (fc_cuda_gang_quads(g->cls)) {
+        fc_cuda_line(&g->t, "q%u[u] = r%u[u * %u];", n, n, threads);
+    } else {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int e = 0; e < 4; e++) q%u[u].e[e] = r%u[(u * 4 + e) * %u];", n,
+                     n, threads);
     }
     fc_cuda_line(&g->t, "}");
 }

@@ -151,6 +151,13 @@ static name element_number(const fc_cuda_group *gr) {
     return n;
 }
 
+/* What is compared with the limit for element e. */
+static name tested_number(const fc_cuda_group *gr) {
+    fc_cuda_group other = *gr;
+    if (gr->tested && !gr->own) other.number = gr->tested;
+    return element_number(&other);
+}
+
 static void begin_elements(fc_cuda_gen *g, const fc_cuda_group *gr) {
     if (gr->n > 1) fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int e = 0; e < %d; e++) {", gr->n);
@@ -208,7 +215,7 @@ static void load_stays(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
 
 static void load_each(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
     begin_load(g, gr, a, ".e[e]");
-    if (gr->limit) fc_str_printf(g->t.out, "%s < %s ? ", element_number(gr).text, gr->limit);
+    if (gr->limit) fc_str_printf(g->t.out, "%s < %s ? ", tested_number(gr).text, gr->limit);
     element_place(g, gr, a);
     if (gr->limit) fc_str_printf(g->t.out, " : (%s)0", storage(g, a));
     fc_str_add(g->t.out, ";\n");
@@ -354,8 +361,8 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
         if (g->k->reductions.at[r].stage != phase) continue;
         fc_cuda_indent(&g->t);
         if (gr->limit)
-            fc_str_printf(g->t.out, "if (%s < %s) ", gr->whole ? gr->number : number.text,
-                          gr->limit);
+            fc_str_printf(g->t.out, "if (%s < %s) ",
+                          gr->whole ? gr->number : tested_number(gr).text, gr->limit);
         fc_str_printf(g->t.out, "red%u_%s(", (unsigned)r, gr->peek ? "peek" : "step");
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
         fc_cuda_operand(&g->t, g->red_value[r]);
@@ -392,7 +399,7 @@ static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
         } else {
             if (gr->limit)
                 fc_str_printf(g->t.out, "if (%s < %s) ",
-                              gr->whole ? gr->number : element_number(gr).text, gr->limit);
+                              gr->whole ? gr->number : tested_number(gr).text, gr->limit);
             element_place(g, gr, a);
         }
         fc_str_add(g->t.out, " = ");

@@ -1,8 +1,9 @@
 /* cuda_hold.c - which values FC_CUDA_ONE holds in registers from one phase to the next.
  *
  * In: the legalised code and what each phase needs. Out: g->hold, HOLD for values that a later
- * phase uses directly and that cost more than a few instructions, as far as registers allow. The
- * exponential of a softmax is one: needed by its sum and by the quotient.
+ * phase uses directly, as far as registers allow; those that cost a few instructions only if there
+ * is room for them, too. The exponential of a softmax is one: needed by its sum and by the
+ * quotient; the difference from the mean in a norm is a cheap one.
  *
  * A value goes HOLD -> HELD after the phase that computes it; slices stop at what is held. */
 #include "codegen/cuda/cuda.h"
@@ -46,7 +47,7 @@ static void want(fc_cuda_gen *g, const phases *p, fc_val v, unsigned phase) {
     bool plain = i->dtype == FUSEC_F32 || i->dtype == FUSEC_F64,
          rounded = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
     if (((plain && fc_is_elementwise(i->op)) || rounded) && i->level == FC_POINT &&
-        p->first[v] < phase && p->cost[v] >= WORTH)
+        p->first[v] < phase && p->cost[v])
         g->hold[v] = FC_CUDA_HOLD;
 }
 
@@ -65,14 +66,22 @@ static void find_frontier(fc_cuda_gen *g, const phases *p) {
             want(g, p, g->store_value[s], g->k->nstages);
 }
 
-/* All of them or none: half of them would save nothing. */
-static void drop_if_too_many(fc_cuda_gen *g, unsigned elements) {
+static unsigned kept_bytes(const fc_cuda_gen *g, unsigned elements) {
     unsigned bytes = 0;
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (g->cached[a]) bytes += elements * fc_dtypes[g->k->accesses.at[a].dtype].bytes;
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->hold[v]) bytes += elements * fc_dtypes[g->code.ins.at[v].dtype].bytes;
-    if (bytes > fc_cuda_cache_limit(1u << g->cls->teams)) memset(g->hold, 0, g->code.ins.len);
+    return bytes;
+}
+
+/* The cheap ones go first, then all: half of them would save nothing. */
+static void drop_if_too_many(fc_cuda_gen *g, const phases *p, unsigned elements) {
+    unsigned limit = fc_cuda_cache_limit(1u << g->cls->teams);
+    if (kept_bytes(g, elements) <= limit) return;
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (p->cost[v] < WORTH) g->hold[v] = 0;
+    if (kept_bytes(g, elements) > limit) memset(g->hold, 0, g->code.ins.len);
 }
 
 fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
@@ -84,7 +93,7 @@ fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
     for (unsigned s = 0; s <= g->k->nstages; s++) mark_phase(g, s, &p);
     find_costs(g, &p);
     find_frontier(g, &p);
-    drop_if_too_many(g, (unsigned)elements);
+    drop_if_too_many(g, &p, (unsigned)elements);
     fc_free(g->code.alloc, memory);
     return FUSEC_OK;
 }

@@ -41,13 +41,30 @@ void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
                               e + s);
 }
 
-/* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
-void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
+/* The same for threads that hold lanes a warp apart. */
+static void meet_each_lane(const fc_cuda_inner *in, unsigned stage, bool even) {
     fc_cuda_gen *g = in->g;
-    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         const fc_reduction *red = &g->k->reductions.at[r];
         if (red->stage != stage) continue;
+        for (int e = 0; e < FC_CUDA_QUAD; e++)
+            fc_cuda_line(&g->t, "w%u[%d] = fc_lanes%s(w%u[%d], %u);", r, e,
+                         even && fc_cuda_counts(red->op) ? "_even" : "", r, e, in->apart);
+    }
+    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
+    FC_EACH_REDUCTION(g, stage, "x%u = w%u[0];", r, r);
+}
+
+/* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
+void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
+    fc_cuda_gen *g = in->g;
+    if (in->apart > 1)
+        meet_each_lane(in, stage, even);
+    else
+        fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        const fc_reduction *red = &g->k->reductions.at[r];
+        if (red->stage != stage || in->apart > 1) continue;
         fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r,
                      even && fc_cuda_counts(red->op) ? "_even" : "", r,
                      in->team < 32 ? in->team : 32);
@@ -214,7 +231,7 @@ static fusec_status emit_thread(fc_cuda_gen *g, fc_error *e) {
 
 void fc_inner_team_rows(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
-    unsigned rows = fc_cuda_block(in->team) / in->team;
+    unsigned rows = fc_cuda_block(in->g->cls) / in->team;
     fc_cuda_line(&g->t, "const int lane = (int)(threadIdx.x %% %u);",
                  in->team < 32 ? in->team : 32);
     if (in->gang) {
@@ -237,7 +254,8 @@ void fc_inner_team_rows(const fc_cuda_inner *in) {
             fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.%c;", g->cls->split ? 'y' : 'x');
         fc_cuda_line(&g->t, "const ix place = block * %u + (ix)(threadIdx.x / %u);", rows,
                      in->team);
-        fc_cuda_line(&g->t, "const bool live = place < rows;");
+        fc_cuda_line(&g->t,
+                     in->full ? "const bool live = true;" : "const bool live = place < rows;");
         fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
         fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
     }
@@ -250,7 +268,7 @@ void fc_inner_team_rows(const fc_cuda_inner *in) {
 /* x0 of the warps of a row in order; afterwards every thread of the row has the result. */
 void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *array) {
     fc_cuda_gen *g = in->g;
-    unsigned w = in->warps, block = fc_cuda_block(in->team);
+    unsigned w = in->warps, block = fc_cuda_block(in->g->cls);
     if (w == 1) return;
     FC_EACH_REDUCTION(g, stage, "__shared__ red%u %s%u[%u];", r, array, r, block / 32);
     fc_cuda_line(&g->t, "if (lane == 0) {");
@@ -264,7 +282,10 @@ void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *ar
 /* The same for the blocks of a gang. */
 void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage) {
     if (!in->gang) return;
-    fc_cuda_gang_exchange(in->g, stage);
+    fc_cuda_gang_publish(in->g, stage);
+    if (stage == 0 && fc_cuda_kind(in->g->cls) == FC_CUDA_ONE)
+        fc_cuda_gang_ahead(in->g, "row + gangs");
+    fc_cuda_gang_await(in->g, stage);
     fc_inner_join_warps(in, stage, "l");
 }
 
@@ -276,18 +297,19 @@ void fc_inner_finish(fc_cuda_gen *g, unsigned stage) {
 
 static void one_number(const fc_cuda_inner *in, const char *name, const char *u) {
     fc_cuda_gen *g = in->g;
+    int each = in->apart > 1 ? 1 : FC_CUDA_QUAD;
     if (in->warps > 1)
         fc_cuda_line(&g->t, "const ix %s = warp * %d + (%s) * %d + lane * %d;", name, FC_CHUNK, u,
-                     FC_LANES, FC_CUDA_QUAD);
+                     FC_LANES, each);
     else
-        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES,
-                     FC_CUDA_QUAD);
+        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES, each);
 }
 
 static void begin_batch(const fc_cuda_inner *in, int batch, const char *u) {
     fc_cuda_line(&in->g->t, "#pragma unroll");
     fc_cuda_line(&in->g->t, "for (int u = 0; u < %d; u++) {", batch);
     one_number(in, "k", u);
+    if (in->apart > 1) fc_cuda_line(&in->g->t, "const ix t = (%s) * %d;", u, FC_LANES);
 }
 
 /* Loads of a few iterations. Of whole groups those that do not exist read the first one of the row
@@ -345,6 +367,12 @@ fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
                : FUSEC_OK;
 }
 
+/* Where elements end: for lanes side by side as seen from a thread's first one, so that each test
+ * is of a number against a constant. */
+static const char *limit_of(const fc_cuda_inner *in) {
+    return in->full ? NULL : in->apart > 1 ? "left" : "here";
+}
+
 static void one_keep(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
@@ -352,17 +380,14 @@ static void one_keep(const fc_cuda_inner *in) {
     fc_cuda_group_declare(g, &in->quad, in->its, true);
     if (in->gang && (g->cls->variant & FC_CUDA_AHEAD)) {
         fc_cuda_line(&g->t, "fc_copied();");
-        if (!fc_cuda_gang_quads(g->cls)) fc_cuda_line(&g->t, "__syncwarp();");
     }
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         if (!in->gang || !fc_cuda_gang_room(g, a)) continue;
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) q%u[u] = r%u[u * %u];", in->its,
-                     (unsigned)a, (unsigned)a, in->team);
+        fc_cuda_gang_arrived(g, a);
         g->used[a] = 0;
     }
     fc_cuda_group quad = in->quad;
-    quad.limit = "here";
+    quad.limit = limit_of(in);
     if (any_load(g, true)) load_batch(in, in->its, "u", &quad, true);
 }
 
@@ -370,11 +395,12 @@ static void one_keep(const fc_cuda_inner *in) {
 static void declare_whole(const fc_cuda_inner *in) {
     fc_cuda_text *t = &in->g->t;
     int elements = in->its * (int)(in->team < 32 ? in->team : 32) * FC_CUDA_QUAD;
+    if (in->full) return;
     if (in->warps > 1)
         fc_cuda_line(t, "const bool whole = (warp + 1) * %d <= here;", elements);
     else
         fc_cuda_line(t, "const bool whole = (block + 1) * %u <= rows && %d <= count;",
-                     fc_cuda_block(in->team) / in->team, elements);
+                     fc_cuda_block(in->g->cls) / in->team, elements);
 }
 
 static void one_stage(const fc_cuda_inner *in, unsigned stage) {
@@ -386,35 +412,81 @@ static void one_stage(const fc_cuda_inner *in, unsigned stage) {
     fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
     FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
     bool both = fc_cuda_any_counts(g->k, stage); /* known counts make joins cheap */
-    if (both) {
-        fc_cuda_line(&g->t, "if (whole) {");
+    if (both && !in->full) fc_cuda_line(&g->t, "if (whole) {");
+    if (both || in->full) {
         one_pass(in, stage, NULL);
         fc_inner_meet_lanes(in, stage, true);
-        fc_cuda_line(&g->t, "} else {");
     }
-    one_pass(in, stage, "here");
-    fc_inner_meet_lanes(in, stage, false);
-    if (both) fc_cuda_line(&g->t, "}");
+    if (both && !in->full) fc_cuda_line(&g->t, "} else {");
+    if (!in->full) {
+        one_pass(in, stage, limit_of(in));
+        fc_inner_meet_lanes(in, stage, false);
+    }
+    if (both && !in->full) fc_cuda_line(&g->t, "}");
     fc_cuda_now_held(g);
     fc_inner_join_warps(in, stage, "m");
-    if (in->gang && stage == 0) fc_cuda_gang_ahead(g, "row + gangs");
     fc_inner_join_parts(in, stage);
     fc_inner_finish(g, stage);
     fc_cuda_line(&g->t, "}");
 }
 
+/* Whether this slice has quotients by a value of the row: then a gang, whose blocks wait for each
+ * other while one computes, makes them the short way, and again by division where that was not good
+ * enough. Only where stores need no other thread; elsewhere memory is the limit, and a second pass
+ * would only be compiled. */
+static bool divides_twice(const fc_cuda_inner *in) {
+    const fc_cuda_gen *g = in->g;
+    if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->need[v] && !g->done[v] && fc_cuda_divides_by_row(&g->t, v)) return true;
+    return false;
+}
+
+static void one_store(const fc_cuda_inner *in) {
+    fc_cuda_text *t = &in->g->t;
+    if (!divides_twice(in)) {
+        one_pass(in, FC_CUDA_STORES, limit_of(in));
+        return;
+    }
+    fc_cuda_line(t, "float most = 0;");
+    fc_cuda_line(t, "unsigned int least = ~0u;");
+    t->by_row = "fc_div_by_row($a, $b, most, least)";
+    one_pass(in, FC_CUDA_STORES, limit_of(in));
+    fc_cuda_indent(t);
+    fc_str_add(t->out, "if (!(fc_near_ones(most, least)");
+    for (fc_val v = 0; v < t->code->ins.len; v++) {
+        if (!t->need[v] || !fc_cuda_divides_by_row(t, v)) continue;
+        fc_str_add(t->out, " && fc_near_one(");
+        fc_cuda_operand(t, t->code->ins.at[v].b);
+        fc_str_char(t->out, ')');
+    }
+    fc_str_add(t->out, ")) {\n");
+    t->depth++;
+    t->by_row = "fc_far_div($a, $b)";
+    one_pass(in, FC_CUDA_STORES, limit_of(in));
+    fc_cuda_line(t, "}");
+    t->by_row = NULL;
+}
+
 static void emit_one(fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
-    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
+    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->g->cls));
     fc_inner_team_rows(in);
-    in->quad.whole = (g->cls->variant & FC_CUDA_WHOLE) != 0;
+    if (in->apart > 1) {
+        in->quad.tested = "t";
+        fc_cuda_line(&g->t,
+                     in->warps > 1 ? "const ix left = here - warp * %d - lane;"
+                                   : "const ix left = here - lane;",
+                     FC_CHUNK);
+    }
+    in->quad.whole = in->apart == 1 && (g->cls->variant & FC_CUDA_WHOLE) != 0;
     one_keep(in);
     fc_cuda_declare_held(g, FC_CUDA_QUAD, in->its);
     declare_whole(in);
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (fc_inner_begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0"
                                                : "live && lane == 0"))
-        one_pass(in, FC_CUDA_STORES, "here");
+        one_store(in);
     if (in->gang) fc_cuda_gang_end(g);
     if (fc_cuda_turns(g->cls) > 1) fc_cuda_line(&g->t, "}");
 }
@@ -422,9 +494,12 @@ static void emit_one(fc_cuda_inner *in) {
 /* ---- entry ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
-    unsigned variant = g->cls->variant & 15u;
+    unsigned variant = fc_cuda_kind(g->cls);
     if (variant == FC_CUDA_THREAD) return emit_thread(g, e);
-    fc_cuda_inner in = {.g = g, .team = 1u << g->cls->teams, .gang = g->cls->split == FC_CUDA_GANG};
+    fc_cuda_inner in = {.g = g,
+                        .team = 1u << g->cls->teams,
+                        .gang = g->cls->split == FC_CUDA_GANG,
+                        .full = variant == FC_CUDA_ONE && (g->cls->variant & FC_CUDA_FULL)};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
@@ -439,6 +514,9 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
                               .kept = "[u]",
                               .lanes = true,
                               .exchange = in.team < 32 ? in.team : 32};
+    in.apart = fc_cuda_apart(g->cls);
+    in.quad.step = (int)in.apart;
+    if (in.apart > 1) in.quad.exchange = 0;
     if (variant == FC_CUDA_ONE)
         emit_one(&in);
     else

@@ -11,7 +11,10 @@ typedef struct fc_cuda_inner {
     unsigned team;  /* threads of a row */
     unsigned warps; /* of a row (of a part of it) */
     bool gang;      /* rows are shared by blocks that wait for each other */
+    bool full;      /* no thread lacks an element or a row */
     int its, batch; /* iterations of a chunk, and those whose loads are in flight together */
+    unsigned apart; /* from one element of a thread's group to the next: 1 or, where a row is not
+                       aligned, the threads of a warp, so that these are neighbours */
     fc_cuda_group quad;
 } fc_cuda_inner;
 

@@ -151,7 +151,7 @@ static void last_block(const fc_cuda_inner *in) {
     fc_cuda_line(
         &g->t,
         "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
-    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->team));
+    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->g->cls));
     FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
     fc_cuda_line(&g->t, "for (int n = 0; n < per; n++) {");
     fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n;");
@@ -181,7 +181,7 @@ static void loop_stage(const fc_cuda_inner *in, unsigned stage) {
 
 void fc_cuda_emit_loop(fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
-    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->team));
+    fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->g->cls));
     fc_inner_team_rows(in);
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
     const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";

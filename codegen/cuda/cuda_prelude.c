@@ -129,8 +129,16 @@ static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
 
 /* The upper half of a pair is the float that the 16 bits stand for. */
 static const char prelude_bf16[] =
-    "FC_INLINE float fc_bf16_value(unsigned short h) { return __uint_as_float((unsigned int)h << "
-    "16); }\n"
+    "FC_INLINE float fc_bf16_value(unsigned short h) {\n"
+    "#ifdef FC_EMULATE\n"
+    "    return __uint_as_float((unsigned int)h << 16);\n"
+    "#else\n"
+    "    float f;\n"
+    "    asm(\"{.reg .b16 lower; mov.b16 lower, 0; mov.b32 %0, {lower, %1};}\" : \"=f\"(f) : "
+    "\"h\"(h));\n"
+    "    return f;\n"
+    "#endif\n"
+    "}\n"
     "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
     "FC_INLINE float fc_bf16_round(float f) {\n"
     "    unsigned int r;\n"
@@ -144,9 +152,17 @@ static const char prelude_bf16[] =
     "    return __uint_as_float((u + 0x7fffu + (u >> 16 & 1u)) & 0xffff0000u);\n"
     "}\n"
     "#endif\n"
-    "FC_INLINE unsigned short fc_bf16_bits(float f) {\n"
-    "    return (unsigned short)(__float_as_uint(fc_bf16_round(f)) >> 16);\n"
-    "}\n";
+    "/* a move, which joins those around it; a shift would stay one */\n"
+    "FC_INLINE unsigned short fc_bf16_upper(float f) {\n"
+    "#ifdef FC_EMULATE\n"
+    "    return (unsigned short)(__float_as_uint(f) >> 16);\n"
+    "#else\n"
+    "    unsigned short h;\n"
+    "    asm(\"{.reg .b16 lower; mov.b32 {lower, %0}, %1;}\" : \"=h\"(h) : \"f\"(f));\n"
+    "    return h;\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE unsigned short fc_bf16_bits(float f) { return fc_bf16_upper(fc_bf16_round(f)); }\n";
 
 /* Sums, differences and products of 16-bit values as instructions of their own: they round once
  * what f32 has exactly, or with more than twice the bits and two, so that rounding again changes
@@ -170,26 +186,53 @@ static const char prelude_arith[] =
     "FC_HALF(mul, *)\n"
     "#undef FC_HALF\n";
 
-/* Functions whose result is rounded to 16 bits at once.
+/* Functions whose result is rounded to 16 bits, at once or (wide16) some time.
  *
- * fc_div16: of 16-bit values. A quotient that is not in the middle of two 16-bit values is at least
- * 2^-17 (bf16) or 2^-23 (f16) of itself away from any, and one that is (a subnormal one) is an f32,
- * so one correction by the exact remainder leads to the right side. Where the remainder is 0 or no
- * number, the product is the quotient, sign and all. Scaling keeps the reciprocal of a subnormal
- * divisor finite; what it makes overflow overflows anyway. */
+ * A quotient of 16-bit values that is not in the middle of two 16-bit values is at least 2^-17
+ * (bf16) or 2^-23 (f16) of itself away from any, and one that is (a subnormal one) is an f32.
+ *
+ * fc_div_bf16: so the product with the reciprocal rounded to nearest leads to the right side, and
+ * to the middle itself, too: below 2^-126 it is off by less than half of 2^-149. One step makes any
+ * reciprocal that is off by two units the nearest one, as the divisor has 8 bits. What depends on
+ * the divisor alone the compiler does once a row where it is one for all. Scaling keeps the
+ * reciprocal finite and no subnormal; what it makes overflow overflows anyway, and what it makes
+ * lose bits is below half of the least bf16.
+ *
+ * fc_div_f16: one correction by the exact remainder leads there. Where the remainder is 0 or no
+ * number, the product is the quotient, sign and all.
+ *
+ * fc_div_near: of floats; off by two units of f32 at most, 2^-149 of subnormal results. */
 static const char prelude_half[] =
     "#ifdef FC_EMULATE\n"
-    "FC_INLINE float fc_div16(float a, float b) { return a / b; }\n"
+    "FC_INLINE float fc_div_bf16(float a, float b) { return a / b; }\n"
+    "FC_INLINE float fc_div_f16(float a, float b) { return a / b; }\n"
+    "FC_INLINE float fc_div_near(float a, float b) { return a / b; }\n"
     "FC_INLINE float fc_exp16(float x) { return expf(x); }\n"
     "FC_INLINE float fc_tanh16(float x) { return tanhf(x); }\n"
     "#else\n"
-    "FC_INLINE float fc_div16(float a, float b) {\n"
-    "    const float s = fabsf(b) < 0x1p-64f ? 0x1p64f : 1.0f;\n"
+    "FC_INLINE float fc_rcp(float x) {\n"
     "    float r;\n"
+    "    asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n"
+    "    return r;\n"
+    "}\n"
+    "FC_INLINE float fc_scale(float b) {\n"
+    "    return fabsf(b) < 0x1p-64f ? 0x1p64f : fabsf(b) > 0x1p64f ? 0x1p-64f : 1.0f;\n"
+    "}\n"
+    "FC_INLINE float fc_div_bf16(float a, float b) {\n"
+    "    const float s = fc_scale(b), r = fc_rcp(b * s);\n"
+    "    const float off = fminf(fmaf(-(b * s), r, 1.0f), 0x1p-20f); /* r is 0 or infinite: no nan "
+    "*/\n"
+    "    return a * s * fmaf(off, r, r);\n"
+    "}\n"
+    "FC_INLINE float fc_div_near(float a, float b) {\n"
+    "    const float s = fc_scale(b);\n"
+    "    return a * s * fc_rcp(b * s);\n"
+    "}\n"
+    "FC_INLINE float fc_div_f16(float a, float b) {\n"
+    "    const float s = fabsf(b) < 0x1p-64f ? 0x1p64f : 1.0f;\n"
     "    a *= s;\n"
     "    b *= s;\n"
-    "    asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
-    "    const float q = a * r, rest = fmaf(-q, b, a), better = fmaf(rest, r, q);\n"
+    "    const float r = fc_rcp(b), q = a * r, rest = fmaf(-q, b, a), better = fmaf(rest, r, q);\n"
     "    return fabsf(rest) > 0 && fabsf(rest) < __uint_as_float(0x7f800000u) ? better : q;\n"
     "}\n"
     "/* off by 2^-16 of itself at most; halves, so that no part of it is subnormal */\n"
@@ -208,6 +251,30 @@ static const char prelude_half[] =
     "    return tanhf(x);\n"
     "#endif\n"
     "}\n"
+    "#endif\n";
+
+/* a / b for many a, rounded once, without the tests that a division has: the reciprocal rounded to
+ * nearest, two steps by the remainder (Markstein's theorem needs the second, as the product with
+ * the reciprocal can be off by more than a unit). `most` and `least` tell afterwards whether all a
+ * were +0 or so near 1 that nothing overflows and no remainder underflows (fc_near_ones; a nan
+ * needs no care); otherwise fc_far_div has to do them all again. */
+static const char prelude_by_row[] =
+    "FC_INLINE float fc_div_by_row(float a, float b, float &most, unsigned int &least) {\n"
+    "    const float r = 1.0f / b, q0 = a * r, q1 = fmaf(fmaf(-q0, b, a), r, q0);\n"
+    "    const unsigned int u = __float_as_uint(a); /* sign last, less 1: +0 the largest, -0 the "
+    "least */\n"
+    "    most = fmaxf(most, fabsf(a));\n"
+    "    least = (u << 1 | u >> 31) - 1 < least ? (u << 1 | u >> 31) - 1 : least;\n"
+    "    return fmaf(fmaf(-q1, b, a), r, q1);\n"
+    "}\n"
+    "FC_INLINE bool fc_near_ones(float most, unsigned int least) {\n"
+    "    return most <= 0x1p60f && least >= 2 * __float_as_uint(0x1p-60f) - 1;\n"
+    "}\n"
+    "FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }\n"
+    "#ifdef FC_EMULATE\n"
+    "static float fc_far_div(float a, float b) { return a / b; }\n"
+    "#else\n"
+    "static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }\n"
     "#endif\n";
 
 /* NaN wins and -0 is below +0, as instructions and, elsewhere, by hand. */
@@ -353,10 +420,22 @@ static bool uses_minmax(const fc_cuda_gen *g) {
     return false;
 }
 
+static bool divides_by_row(const fc_cuda_gen *g) {
+    for (size_t v = 0; v < g->code.ins.len; v++)
+        if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
+    return false;
+}
+
 static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].dtype == t) return true;
     return false;
+}
+
+static bool uses_half_functions(const fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (fc_cuda_node16(&g->code.ins.at[i])) return true;
+    return uses_dtype(g, FUSEC_F16) || uses_dtype(g, FUSEC_BF16);
 }
 
 static void half_arithmetic(fc_str *out, const char *name, int from_arch) {
@@ -374,6 +453,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
+    if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
@@ -387,7 +467,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         fc_str_add(out, prelude_bf16);
         half_arithmetic(out, "bf16", 900);
     }
+    if (uses_half_functions(g)) fc_str_add(out, prelude_half);
     if (!uses_dtype(g, FUSEC_F16) && !uses_dtype(g, FUSEC_BF16)) return;
-    fc_str_add(out, prelude_half);
     if (uses_angles(g)) fc_str_add(out, prelude_sine);
 }

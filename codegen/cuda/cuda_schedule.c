@@ -50,9 +50,9 @@ int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
     if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
-    if (k->schedule != FC_SCHED_INNER || (cls->variant & 15) == FC_CUDA_THREAD)
+    if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
-    return fc_cuda_block(1u << cls->teams);
+    return fc_cuda_block(cls);
 }
 
 /* ---- what FC_CUDA_ONE keeps in registers ---------------------------------------------------- */
@@ -136,8 +136,8 @@ static bool rows_are_neighbours(const fc_kernel *k, const fc_nest *n, const fc_c
 }
 
 static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launch *l) {
-    unsigned block = fc_cuda_block((unsigned)team);
     cls->teams = (uint8_t)log2_of(team);
+    unsigned block = fc_cuda_block(cls);
     l->block[0] = block;
     l->grid[0] = (uint64_t)ceil_div(n->rows, block / team);
 }
@@ -266,10 +266,13 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 /* Each warp of a gang keeps one chunk; cls says how, but for the team. */
 static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           const uint8_t *cached, fc_class *cls, fc_launch *l) {
-    int64_t blocks = n->rows * ceil_div(ceil_div(n->count, FC_CHUNK), GANG_MOST / 32);
-    unsigned team = blocks < m->sm_count ? GANG_LEAST : GANG_MOST, bytes = 0;
+    int64_t chunks = ceil_div(n->count, FC_CHUNK), large = ceil_div(chunks, GANG_MOST / 32),
+            small = ceil_div(chunks, GANG_LEAST / 32);
+    bool few = n->rows * large<m->sm_count, waste = large * GANG_MOST - small * GANG_LEAST> large *
+               GANG_MOST / 16;
+    unsigned team = few || waste ? GANG_LEAST : GANG_MOST, bytes = 0;
     if (!gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l)) return false;
-    bool ahead = n->nr == 1, quads = fc_cuda_gang_quads(cls);
+    bool quads = fc_cuda_gang_quads(cls), ahead = n->nr == 1 && quads == cls->aligned;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         unsigned piece = bytes_of(k, a) * (quads ? 4 : 1); /* 4, 8 or 16 bytes are copied at once */
         if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32 * team;
@@ -307,6 +310,16 @@ static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, 
     grid_of_rows(n, cls, warps * 32, l);
 }
 
+/* Whether the blocks of FC_CUDA_ONE have no thread without an element or a row. Then the text has
+ * no test for it; otherwise it has one at every group. */
+static bool fills_blocks(const fc_nest *n, const fc_class *cls, const fc_launch *l) {
+    int64_t team = (int64_t)1 << cls->teams,
+            rows = (int64_t)l->block[0] / team * fc_cuda_turns(cls),
+            span = team * 4 * fc_cuda_iterations(cls);
+    if (cls->split == FC_CUDA_GANG) return n->count == l->spans * l->span;
+    return n->count == span && n->rows % rows == 0;
+}
+
 static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                    uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                    fc_error *e) {
@@ -336,15 +349,19 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     if (!cached) return fc_oom(e);
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
     bool few = n->rows * 2 < m->sm_count && chunks >= 16;
-    if (several && all && (few || team > 1024) && gang_schedule(m, k, n, cached, cls, l))
+    if (several && all && (few || team > 1024) && gang_schedule(m, k, n, cached, cls, l)) {
+        if (fills_blocks(n, cls, l)) cls->variant |= FC_CUDA_FULL;
         return FUSEC_OK;
+    }
     if (team <= 1024) {
         cls->teams = (uint8_t)log2_of(team);
         memset(cached, 0, n->naccess);
         FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
         if (chunks <= 1 || (several && all)) {
+            if (several && all) cls->variant |= FC_CUDA_OWN;
             grid_of_rows(n, cls, team, l);
             if (its <= 2) take_turns(m, k, 4 * (int)its, 4 / (int)its, cls, l);
+            if (fills_blocks(n, cls, l)) cls->variant |= FC_CUDA_FULL;
             return FUSEC_OK;
         }
     }

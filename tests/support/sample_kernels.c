@@ -507,6 +507,33 @@ static void ref_softmax(const int64_t *s, void *const *arg, const uint64_t *scal
     free(e);
 }
 
+/* x to the power of 17 over the largest of its row: quotients by a value of the row, of operands
+ * from 0 over subnormal ones to large ones */
+static void build_shares(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_INNER, 1, 1, s);
+    fc_val x = input(k, t, FUSEC_F32, 2, s, AXES(0, 1)), y = x;
+    for (int i = 0; i < 4; i++) y = op2(k, FC_OP_mul, y, y);
+    y = op2(k, FC_OP_mul, y, x);
+    fc_val max = fc_kernel_reduce(k, FC_OP_max, y, 0);
+    output(k, t, FUSEC_F32, 2, s, AXES(0, 1), op2(k, FC_OP_div, y, max));
+}
+static void ref_shares(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const float *x = arg[0];
+    float *y = arg[1];
+    double *e = elements(s[1]);
+    for (int64_t i = 0; i < s[0]; i++) {
+        for (int64_t j = 0; j < s[1]; j++) {
+            float f = x[i * s[1] + j], p = f;
+            for (int k = 0; k < 4; k++) p *= p;
+            e[j] = p * f;
+        }
+        float max = fc_ref_reduce(REF_MAX_F32, true, e, s[1]).f;
+        for (int64_t j = 0; j < s[1]; j++) y[i * s[1] + j] = (float)e[j] / max;
+    }
+    free(e);
+}
+
 /* (x - mean) / sqrt(var + eps) at every point, the largest of its squares in a stage after, the
  * mean once a row */
 static void build_normalize(fc_kernel *k, fc_dimtab *t, const fc_dim *s, bool inner) {
@@ -580,6 +607,7 @@ const fc_sample fc_samples[] = {
     {"extremes_outer",     2, true,  true,  0, build_extremes_outer, ref_extremes_outer},
     {"types",              2, false, false, 0, build_types, ref_types},
     {"softmax",            2, true,  false, 12, build_softmax, ref_softmax},
+    {"shares",             2, true,  false, 0,  build_shares, ref_shares},
     {"normalize_inner",    2, false, false, 0, build_normalize_inner, ref_normalize_inner},
     {"normalize_outer",    2, false, false, 0, build_normalize_outer, ref_normalize_outer},
 };
