@@ -362,7 +362,7 @@ static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
     if (!fc_is_half(half)) half = wide;
     if (!fc_is_half(half)) return NULL;
     if (i->op == FC_OP_exp) return "fc_exp16($a)";
-    if (i->op == FC_OP_sin) return "fc_sin16($a)";
+    if (i->op == FC_OP_sin && !fc_is_half(wide)) return "fc_sin16($a)";
     if (i->op == FC_OP_tanh && half == FUSEC_BF16) return "fc_tanh16($a)";
     if (i->op != FC_OP_div) return NULL;
     if (fc_is_half(wide)) return "fc_div_near($a, $b)";

@@ -467,7 +467,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         fc_str_add(out, prelude_bf16);
         half_arithmetic(out, "bf16", 900);
     }
-    if (uses_half_functions(g)) fc_str_add(out, prelude_half);
-    if (!uses_dtype(g, FUSEC_F16) && !uses_dtype(g, FUSEC_BF16)) return;
+    if (!uses_half_functions(g)) return;
+    fc_str_add(out, prelude_half);
     if (uses_angles(g)) fc_str_add(out, prelude_sine);
 }
