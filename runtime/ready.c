@@ -38,7 +38,8 @@ struct fc_ready {
     void *scratch;    /* NULL: none is needed, or it comes with each call */
     fc_stream stream; /* that the scratch belongs to; NULL: the device's own */
     uint64_t stream_id;
-    void *graph; /* of the device; NULL: kernels are launched one by one */
+    bool nameless; /* the stream had no number (it recorded, or the driver is old) */
+    void *graph;   /* of the device; NULL: kernels are launched one by one */
 };
 
 /* ---- the arguments --------------------------------------------------------------------------- */
@@ -174,7 +175,7 @@ static void put_back(fc_program *p, fc_ready *r, uint32_t first) {
 /* On a GPU kept scratch belongs to one stream, in whose order it is used, or to the graph. */
 static bool usable_on(const fc_program *p, const fc_ready *r, fc_stream s) {
     uint64_t id = 0;
-    if (!r->scratch || r->graph) return true;
+    if ((!r->scratch && !r->nameless) || r->graph) return true;
     if (s != r->stream) return false;
     return !s || (p->device->ops->stream_id(p->device, s, &id) && id == r->stream_id);
 }
@@ -296,8 +297,9 @@ static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
     if (!r->b->scratch || d->host_memory || (!graph && r->b->scratch > KEPT_SCRATCH)) return true;
     if (stream && !graph) {
         if (!d->ops->stream_id(d, stream, &r->stream_id)) return false;
-        if (!r->stream_id) return true;
         r->stream = stream;
+        r->nameless = r->stream_id == 0; /* its scratch comes with each call */
+        if (r->nameless) return true;
     }
     if (d->ops->alloc(d, NULL, r->b->scratch, &r->scratch, NULL)) return false;
     if (r->b->tickets_bytes &&

@@ -375,7 +375,17 @@ enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
 /* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
  * cut in two. */
 enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
-enum { OUTER_TURNED = 32 }; /* bytes of the longest rows that are turned */
+enum { OUTER_TURNED = 32 };         /* bytes of the longest rows that are turned */
+enum { TURNED_SHARED = 32 * 1024 }; /* of a block that turns; 48 KiB can be declared */
+
+/* Bytes of the widest dtype that is read. */
+static unsigned outer_widest_read(const fc_kernel *k) {
+    unsigned most = 1;
+    for (uint32_t a = 0; a < k->accesses.len; a++)
+        if (fc_dtypes[k->accesses.at[a].dtype].bytes > most)
+            most = fc_dtypes[k->accesses.at[a].dtype].bytes;
+    return most;
+}
 
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
     unsigned bytes = 0;
@@ -384,6 +394,11 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
         if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
             bytes += bytes_of(k, a) * cls->vector;
     while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
+    if (cls->variant ==
+        FC_CUDA_TURNED) /* its loads pass through shared memory, one access at a time */
+        while (batch > 1 && (unsigned)batch * cls->vector * outer_widest_read(k) * FC_CUDA_THREADS >
+                                TURNED_SHARED)
+            batch /= 2;
     return batch;
 }
 
