@@ -368,9 +368,9 @@ fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
 }
 
 /* Where elements end: for lanes side by side as seen from a thread's first one, so that each test
- * is of a number against a constant. */
+ * is of a number against a constant; elements with indices of their own know their number. */
 static const char *limit_of(const fc_cuda_inner *in) {
-    return in->full ? NULL : in->apart > 1 ? "left" : "here";
+    return in->full ? NULL : in->apart > 1 && !in->quad.own ? "left" : "here";
 }
 
 static void one_keep(const fc_cuda_inner *in) {
