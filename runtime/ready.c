@@ -38,8 +38,7 @@ struct fc_ready {
     void *scratch;    /* NULL: none is needed, or it comes with each call */
     fc_stream stream; /* that the scratch belongs to; NULL: the device's own */
     uint64_t stream_id;
-    bool nameless; /* the stream had no number (it recorded, or the driver is old) */
-    void *graph;   /* of the device; NULL: kernels are launched one by one */
+    void *graph; /* of the device; NULL: kernels are launched one by one */
 };
 
 /* ---- the arguments --------------------------------------------------------------------------- */
@@ -172,12 +171,16 @@ static void put_back(fc_program *p, fc_ready *r, uint32_t first) {
     destroy(p, r);
 }
 
-/* On a GPU kept scratch belongs to one stream, in whose order it is used, or to the graph. */
-static bool usable_on(const fc_program *p, const fc_ready *r, fc_stream s) {
+/* On a GPU kept scratch belongs to one stream, in whose order it is used, or to the graph. `gone`:
+ * that stream does not exist any more, another one has taken its place in memory. */
+static bool usable_on(const fc_program *p, const fc_ready *r, fc_stream s, bool *gone) {
     uint64_t id = 0;
-    if ((!r->scratch && !r->nameless) || r->graph) return true;
+    if (!r->scratch || r->graph) return true;
     if (s != r->stream) return false;
-    return !s || (p->device->ops->stream_id(p->device, s, &id) && id == r->stream_id);
+    if (!s) return true;
+    if (!p->device->ops->stream_id(p->device, s, &id)) return false;
+    *gone = id != r->stream_id;
+    return !*gone;
 }
 
 bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t nout,
@@ -190,9 +193,12 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
         if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
         fc_ready *r = atomic_exchange_explicit(place, NULL, memory_order_acquire);
         if (!r) continue;
-        bool found = matches(p, r, nin, in, nout, out) && usable_on(p, r, s);
+        bool gone = false, found = matches(p, r, nin, in, nout, out) && usable_on(p, r, s, &gone);
         if (found) *status = run(p, r, s, nin, in, out, e);
-        put_back(p, r, (first + k) % FC_READY_PLACES);
+        if (gone)
+            destroy(p, r);
+        else
+            put_back(p, r, (first + k) % FC_READY_PLACES);
         if (found) return true;
     }
     return false;
@@ -297,9 +303,8 @@ static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
     if (!r->b->scratch || d->host_memory || (!graph && r->b->scratch > KEPT_SCRATCH)) return true;
     if (stream && !graph) {
         if (!d->ops->stream_id(d, stream, &r->stream_id)) return false;
+        if (!r->stream_id) return true;
         r->stream = stream;
-        r->nameless = r->stream_id == 0; /* its scratch comes with each call */
-        if (r->nameless) return true;
     }
     if (d->ops->alloc(d, NULL, r->b->scratch, &r->scratch, NULL)) return false;
     if (r->b->tickets_bytes &&
