@@ -4,7 +4,7 @@
 
 enum {
     LOOK_BACK = 16,           /* launches that a step is compared with */
-    MOST_OF_STEP = 4 << 20,   /* bytes: a step that moves more is no shorter than its launch */
+    MOST_OF_STEP = 4 << 20,   /* bytes, 1 us of moving: its launch is the larger part */
     MOST_OF_LAUNCH = 64 << 20 /* bytes: what is made together lives together */
 };
 
