@@ -354,6 +354,38 @@ static void check_pair_f64(void *arg) {
     rig_close(&r);
 }
 
+/* Operands of rows that commute may change places, so nothing may depend on which comes first. */
+FC_TEST(llvm_math, functions_that_commute) {
+    static double kept[N];
+    for (fc_op op = 0; op < FC_OP_COUNT_; op++) {
+        const uint32_t flags = fc_ops[op].flags;
+        rig r;
+        if (!(flags & FC_F_COMMUTES) || !(flags & FC_F_TRANSCENDENTAL) || fc_ops[op].arity != 2)
+            continue;
+        if (rig_open(&r, op, FUSEC_F64)) {
+            double *x = r.data[0], *y = r.data[1];
+            for (uint64_t round = 0; round < 20; round++) {
+                for (uint64_t i = 0; i < N; i++) {
+                    x[i] = sample(2 * (round * N + i));
+                    y[i] = x[i] * (1 + (double)(noise(i) % 4096) / 1024);
+                }
+                if (!rig_run(&r)) break;
+                memcpy(kept, r.data[2], sizeof kept);
+                for (int i = 0; i < N; i++) {
+                    const double first = x[i];
+                    x[i] = y[i];
+                    y[i] = first;
+                }
+                if (!rig_run(&r)) break;
+                FC_TRACE("%s", fc_ops[op].name);
+                FC_EXPECT_MEMEQ(r.data[2], kept, sizeof kept);
+                FC_UNTRACE();
+            }
+        }
+        rig_close(&r);
+    }
+}
+
 FC_REGISTER(llvm_math) {
     for (size_t k = 0; k < FC_COUNT(unaries); k++) {
         const unary *u = &unaries[k];

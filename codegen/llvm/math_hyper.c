@@ -80,16 +80,18 @@ fc_val fc_math_atanh_f64(fc_code *s, const fc_x *x) {
     return BUILD(COPYSIGN(v, x));
 }
 
-/* Scaled by a power of two where the squares would not fit. */
+/* Scaled by a power of two where the squares would not fit. The larger square is the one that is
+ * not rounded by itself, so that the operands may change places. */
 fc_val fc_math_hypot_f64(fc_code *s, const fc_x *x, const fc_x *y) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *a = LET(ABS(x)), *b = LET(ABS(y));
-    const fc_x *above = LET(WHERE(GT(a, b), a, b));
+    const fc_x *more = LET(GT(a, b)), *above = LET(WHERE(more, a, b)),
+               *below = LET(WHERE(more, b, a));
     const fc_x *large = LET(GT(above, N(0x1p500))), *small = LET(LT(above, N(0x1p-400)));
     const fc_x *scale = LET(WHERE(large, N(0x1p-600), WHERE(small, N(0x1p600), N(1))));
     const fc_x *back = LET(WHERE(large, N(0x1p600), WHERE(small, N(0x1p-600), N(1))));
-    const fc_x *as = LET(MUL(a, scale)), *bs = LET(MUL(b, scale));
-    const fc_x *v = LET(MUL(SQRT(FMA(as, as, MUL(bs, bs))), back));
+    const fc_x *l = LET(MUL(above, scale)), *m = LET(MUL(below, scale));
+    const fc_x *v = LET(MUL(SQRT(FMA(l, l, MUL(m, m))), back));
     const fc_x *far = LET(LOGICAL_OR(EQ(a, N(INFINITY)), EQ(b, N(INFINITY))));
     return BUILD(WHERE(far, N(INFINITY), v));
 }
