@@ -56,15 +56,19 @@ static void *all_nesting_thread(void *unused) {
     return NULL;
 }
 
-FC_TEST(lang_limits, nesting_in_a_small_stack) {
-    size_t stack = (FC_SANITIZED ? 512 : 64) * 1024; /* instrumented frames are larger */
+/* Runs f in a thread whose stack has so many KiB. */
+static void in_a_stack(size_t kib, void *(*f)(void *)) {
     pthread_attr_t attr;
     pthread_t thread;
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, stack);
-    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, all_nesting_thread, NULL), 0);
+    pthread_attr_setstacksize(&attr, kib * 1024);
+    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, f, NULL), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
+}
+
+FC_TEST(lang_limits, nesting_in_a_small_stack) {
+    in_a_stack(FC_SANITIZED ? 512 : 64, all_nesting_thread); /* instrumented frames are larger */
 }
 
 FC_TEST(lang_limits, names_and_numbers) {
@@ -185,12 +189,5 @@ static void *deep_program(void *unused) {
 }
 
 FC_TEST(lang_limits, deep_programs_in_a_small_stack) {
-    size_t stack = (FC_SANITIZED ? 1024 : 256) * 1024; /* instrumented frames are larger */
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, stack);
-    FC_ASSERT_EQ_I64(pthread_create(&thread, &attr, deep_program, NULL), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
+    in_a_stack(FC_SANITIZED ? 1024 : 256, deep_program);
 }
