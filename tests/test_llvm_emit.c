@@ -1,6 +1,6 @@
 /* LLVM IR of the sample kernels: compiled for three vector widths, run at sizes around every length
  * of the trees, compared with plain C, and with each other bit for bit. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/target.h"
 #include "tests/support/llvm_run.h"
 #include "tests/support/sample_kernels.h"

@@ -5,7 +5,7 @@
  * changes, and on special values; two operands, and f64, on samples. The reference is libm in
  * double, or in long double for f64. Also checked: the sign of zeros, overflow to infinity, and
  * f(-x) = -f(x) or f(x) to the bit. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "tests/support/row_run.h"
 #include "tests/support/test.h"
 #include "tests/support/ulp.h"

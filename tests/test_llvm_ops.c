@@ -2,7 +2,7 @@
  * vector widths: equal bits with the same code computed by fc_eval (rows, casts; functions by the
  * formulas that the backend has for them) and by the interpreter (reductions). */
 #include "codegen/interp/interp.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "tests/support/codebox.h"
 #include "tests/support/llvm_run.h"
 #include "tests/support/test.h"

@@ -9,7 +9,7 @@
  * The columns of ops.def: "fadd" an instruction, "?olt" a comparison, "@llvm.sqrt" an intrinsic,
  * "#sin" a function of libm, "!fc_far_sin" one of ir/far.h, and the spellings neg, not, select. */
 #include "codegen/llvm/llvm_text.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "ir/expand.h"
 #include "ir/far.h"
 #include "ir/plant.h"

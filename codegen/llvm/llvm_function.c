@@ -1,14 +1,15 @@
 /* llvm_function.c - functions as calls, for kernels with many of them.
  *
- * In: a row with vector code (math.h) and its operands. Out: a call of an internal function that
- * computes it, which is written once for each row, dtype and width. Its formula is the one that
- * would stand in the place of the call, so the bits are the same. Written out, a sine takes 3 ms to
- * compile; called, a kernel of many functions runs 0 to 20 percent longer, by how short they are.
+ * In: a row with vector code (llvm_math.h) and its operands. Out: a call of an internal function
+ * that computes it, which is written once for each row, dtype and width. Its formula is the one
+ * that would stand in the place of the call, so the bits are the same. Written out, a sine takes 3
+ * ms to compile; called, a kernel of many functions runs 0 to 20 percent longer, by how short they
+ * are.
  *
  * Kernels with few functions get their formulas in place, and so do those in which sine and cosine
  * of the same operand share their work: they would take half as long again. */
 #include "codegen/llvm/llvm_text.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 
 enum { MANY = 24 }; /* functions; docs/performance-overheads.md has the figures */
 

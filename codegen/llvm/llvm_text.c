@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "codegen/cpuinfo.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "ir/plant.h"
 
 /* ---- life

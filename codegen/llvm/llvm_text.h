@@ -111,7 +111,7 @@ typedef struct fc_ll {
     fc_arena arena;
     unsigned V;
     bool half;          /* the processor converts f16 */
-    fc_rewrite math;    /* vector code for functions, see math.h; NULL: libm */
+    fc_rewrite math;    /* vector code for functions, see llvm_math.h; NULL: libm */
     uint8_t *functions; /* by row: which of its functions are written; NULL: formulas in place */
 
     fc_str

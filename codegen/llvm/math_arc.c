@@ -1,5 +1,5 @@
 /* math_arc.c - inverse trigonometric functions. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_arc_data.h"
 
 static const double *quarter(fusec_dtype t) {

@@ -1,5 +1,5 @@
 /* math_erf.c - the error function and its complement. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_erf_data.h"
 
 /* Small: a polynomial. Else 1 - e^-g with a polynomial g; beyond 4 it is 1. */

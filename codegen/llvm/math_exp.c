@@ -3,7 +3,7 @@
  * e^x = 2^n e^r, where n is the whole number nearest to x / ln 2 and x - n ln 2 = r is at most
  * ln(2)/2 in size; ln 2 is taken in two parts, and the first difference is exact. Subnormal results
  * are rounded once, because 2^n is multiplied on as two powers of two. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_exp_data.h"
 
 #define LOG2E 0x1.71547652b82fep+0

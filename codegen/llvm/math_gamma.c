@@ -7,7 +7,7 @@
  *
  * and below 1/2 the reflection gamma(x) = pi / (sin(pi x) gamma(1 - x)). The coefficients are those
  * of the series: Bernoulli's numbers for S, B_2k / (2k (2k - 1)), and Taylor's for sin(pi f). */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 
 #define LN2             0x1.62e42fefa39efp-1
 #define PI              0x1.921fb54442d18p+1

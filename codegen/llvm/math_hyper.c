@@ -1,6 +1,6 @@
 /* math_hyper.c - hyperbolic functions, their inverses and hypot in f64. (Those of f32 are in
  * math_exp.c and math_log.c.) */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_hyper_data.h"
 
 #define LOG2E 0x1.71547652b82fep+0

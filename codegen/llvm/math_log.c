@@ -2,7 +2,7 @@
  *
  * x = 2^e m with m from sqrt(1/2) to sqrt(2), so that nothing cancels next to 1; log m is a
  * polynomial in f = m - 1. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_log_data.h"
 
 #define LN2    0x1.62e42fefa39efp-1

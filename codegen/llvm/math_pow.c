@@ -3,7 +3,7 @@
  * |x|^y = 2^(y log2 |x|). In f64 the logarithm is the sum of two numbers that together are good to
  * some 65 bits, because the product may be 1075 and its error counts absolutely. The cube root
  * starts from a polynomial for 1/cbrt x, good to 14 bits; two steps make it good to all. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_pow_data.h"
 
 #define LOG2E 0x1.71547652b82fep+0

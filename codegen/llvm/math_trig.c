@@ -5,7 +5,7 @@
  * is below 1. The first part is cut off, not rounded, so that the others are positive. Functions of
  * the same operand share all this as common subexpressions. Beyond the limits of ir/far.h the
  * result comes from there. */
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_trig_data.h"
 
 #define TWO_OVER_PI 0x1.45f306dc9c883p-1

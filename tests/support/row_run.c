@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/llvm_math.h"
 #include "ir/kernel.h"
 
 struct fc_row_run {

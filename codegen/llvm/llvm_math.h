@@ -1,4 +1,4 @@
-/* math.h - functions as vector code: formulas of primitives in place of calls of libm.
+/* llvm_math.h - functions as vector code: formulas of primitives in place of calls of libm.
  *
  * The rows stay rows; fc_legalize replaces them through fc_code.rewrite, so that the emitter sees
  * additions, products, fma, bit operations and selects only, and a value has the same bits in every
@@ -7,7 +7,7 @@
  *
  * One file for each family (math_exp.c, ...) with its polynomials in math_*_data.h, which
  * scripts/math-coefficients makes. The bounds are those of docs/semantics.md, section 9; what was
- * measured stands in the table of math.c.
+ * measured stands in the table of llvm_math.c.
  *
  * "wide" are f32 functions computed in f64, where all care about rounding is unnecessary. */
 #ifndef FUSEC_CODEGEN_LLVM_MATH_H

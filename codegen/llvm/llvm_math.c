@@ -1,5 +1,6 @@
-/* math.c - which functions have vector code, and what their formulas share; see math.h. */
-#include "codegen/llvm/math.h"
+/* llvm_math.c - which functions have vector code, and what their formulas share; see llvm_math.h.
+ */
+#include "codegen/llvm/llvm_math.h"
 
 #include <string.h>
 
