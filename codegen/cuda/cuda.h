@@ -1,9 +1,9 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
- * and launch), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it)
- * with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
- * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c, cuda_rect.c,
- * cuda_outer.c.
+ * and launch) with cuda_columns.c, cuda_emit.c (the frame of every text), cuda_prelude.c (what
+ * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as
+ * small functions), cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one
+ * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c,
+ * cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -23,10 +23,9 @@
  *
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
  * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
- * with vector 1 it takes `teams` elements
- * FC_CUDA_MAP_THREADS apart. With variant > 0 some loads have their neighbours along axis variant -
- * 1 (they move by one there) and go through shared memory in squares of `teams` by `teams`
- * elements.
+ * with vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart. With variant > 0 some loads
+ * have their neighbours along axis variant - 1 (they move by one there) and go through shared
+ * memory in squares of `teams` by `teams` elements.
  *
  * inner: the low 3 bits of `variant` are one of the following, above them are FC_CUDA_FULL, log2 of
  * the iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a
@@ -49,27 +48,26 @@ enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
 }
+/* FC_CUDA_THREAD, FC_CUDA_ONE or FC_CUDA_LOOP */
+static inline unsigned fc_cuda_kind(const fc_class *cls) {
+    return cls->variant & 7u;
+}
+
 /* Of FC_CUDA_ONCE: whether a thread has `teams` by `turns` rows (cuda_rect.c). */
 static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && (cls->variant & 15) == FC_CUDA_THREAD && cls->teams;
+    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_THREAD && cls->teams;
 }
 /* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
-enum { FC_CUDA_FULL = 8 };   /* in `variant` of FC_CUDA_ONE: no thread lacks an element or a row */
-enum { FC_CUDA_WHOLE = 64 }; /* in `variant`: the elements of a row fill whole groups */
-enum {
-    FC_CUDA_OWN = 128
-}; /* in `variant` of FC_CUDA_ONE, no gang: rows have blocks of their own */
-enum { FC_CUDA_AHEAD = 128 }; /* in `variant` of a gang: the next row comes to shared memory */
-enum { FC_CUDA_TURNED = 1 };  /* `variant` of outer: see cuda_outer.c */
-enum { FC_CUDA_ONCE = 128 };  /* in `variant` of FC_CUDA_THREAD: a row is at most one group */
-
-/* FC_CUDA_THREAD, FC_CUDA_ONE or FC_CUDA_LOOP */
-static inline unsigned fc_cuda_kind(const fc_class *cls) {
-    return cls->variant & 7u;
-}
+/* In `variant`. FC_CUDA_FULL, of FC_CUDA_ONE: no thread lacks an element or a row. FC_CUDA_WHOLE:
+ * the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a gang: rows have
+ * blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared memory. FC_CUDA_ONCE,
+ * of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer: see cuda_outer.c. */
+enum { FC_CUDA_FULL = 8, FC_CUDA_WHOLE = 64 };
+enum { FC_CUDA_OWN = 128, FC_CUDA_AHEAD = 128, FC_CUDA_ONCE = 128 };
+enum { FC_CUDA_TURNED = 1 };
 
 static inline bool fc_cuda_owns(const fc_class *cls) {
     return fc_cuda_kind(cls) == FC_CUDA_ONE && !cls->split && (cls->variant & FC_CUDA_OWN);
@@ -98,6 +96,40 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
     if (keeps && (team > 32 || fc_cuda_iterations(cls) == 8)) return team;
     if (keeps && fc_cuda_iterations(cls) == 4) return 4 * team;
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
+}
+
+/* ---- small facts ----------------------------------------------------------------------------- */
+
+enum { FC_CUDA_SM_REGISTERS = 65536 };
+
+static inline int64_t fc_cuda_ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
+static inline int64_t fc_cuda_pow2_up(int64_t v) {
+    int64_t p = 1;
+    while (p < v) p *= 2;
+    return p;
+}
+
+static inline unsigned fc_cuda_log2(int64_t p) {
+    unsigned n = 0;
+    for (; p > 1; p /= 2) n++;
+    return n;
+}
+
+/* Of an access: bytes of its element; whether it touches memory, not only an index; whether a store
+ * goes through it. */
+static inline unsigned fc_cuda_bytes(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+static inline bool fc_cuda_is_memory(const fc_kernel *k, uint32_t a) {
+    return k->accesses.at[a].buffer != FC_NO_BUFFER;
+}
+static inline bool fc_cuda_is_store(const fc_kernel *k, uint32_t a) {
+    for (size_t s = 0; s < k->stores.len; s++)
+        if (k->stores.at[s].access == a) return true;
+    return false;
 }
 
 /* ---- text under construction ---------------------------------------------------------------- */
@@ -133,6 +165,11 @@ typedef struct fc_cuda_gen {
     uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
     uint8_t *narrow; /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
+
+/* The word of the parameter block that the strides of an access follow: its offset. */
+static inline unsigned fc_cuda_word(const fc_cuda_gen *g, uint32_t a) {
+    return g->l.accesses + a * (1 + g->axes);
+}
 
 /* One line, indented; a line that is "}" or starts with it closes a level, one that ends in "{"
  * opens one. */
@@ -170,7 +207,7 @@ static inline bool fc_cuda_places(unsigned op) {
 /* The same where chunks that have nothing better are passed over (cuda_loop.c). */
 static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
     return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
-           (g->cls->variant & 15) == FC_CUDA_LOOP;
+           fc_cuda_kind(g->cls) == FC_CUDA_LOOP;
 }
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
@@ -288,8 +325,13 @@ void fc_cuda_emit_outer(fc_cuda_gen *g);
 static inline int fc_cuda_outer_group(int y) {
     return y >= 32 ? y : y < 4 ? 8 * y : 32;
 }
+fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                    uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
+/* Bytes of the widest dtype that is read or written. */
+unsigned fc_cuda_widest(const fc_kernel *k);
 /* How many elements of a run an outer kernel loads before it uses the first. */
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
+bool fc_cuda_has_point_stores(const fc_kernel *k);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
 /* How many blocks of an SM there should be room for, 0 for any number; not of gangs. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);

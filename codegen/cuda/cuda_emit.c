@@ -129,7 +129,7 @@ static void parameter(fc_cuda_gen *g, fc_val v) {
     g->done[v] = 1;
 }
 
-enum { REGISTERS_OF_SM = 65536, BLOCKS_OF_SM = 32 };
+enum { BLOCKS_OF_SM = 32 };
 enum { FEW = 40, SOME = 64, MANY = 128 }; /* registers of a thread */
 
 /* Registers that a thread of FC_CUDA_ONE should get: so many that a phase can ask for all it loads
@@ -138,11 +138,9 @@ static unsigned registers_of_one(const fc_cuda_gen *g) {
     unsigned elements = 4 * (unsigned)fc_cuda_iterations(g->cls), loaded = 0, kept = 0, held = 0,
              spare = 24;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        const fc_access *access = &g->k->accesses.at[a];
-        unsigned registers = elements * fc_dtypes[access->dtype].bytes / 4;
-        bool read = access->buffer != FC_NO_BUFFER && access->level == FC_POINT;
-        for (size_t s = 0; s < g->k->stores.len; s++)
-            if (g->k->stores.at[s].access == a) read = false;
+        unsigned registers = elements * fc_cuda_bytes(g->k, a) / 4;
+        bool read = fc_cuda_is_memory(g->k, a) && g->k->accesses.at[a].level == FC_POINT &&
+                    !fc_cuda_is_store(g->k, a);
         if (read) loaded += registers;
         if (g->cached[a]) kept += registers;
     }
@@ -159,7 +157,7 @@ static unsigned registers_of_one(const fc_cuda_gen *g) {
 
 static unsigned blocks_of_one(const fc_cuda_gen *g, unsigned threads) {
     unsigned registers = registers_of_one(g),
-             blocks = registers ? REGISTERS_OF_SM / registers / threads : 0;
+             blocks = registers ? FC_CUDA_SM_REGISTERS / registers / threads : 0;
     return blocks < BLOCKS_OF_SM ? blocks : (unsigned)BLOCKS_OF_SM;
 }
 

@@ -34,13 +34,9 @@ static way way_of(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access
     return gr->wide && one ? WIDE : EACH;
 }
 
-static unsigned word_of(const fc_cuda_gen *g, uint32_t access) {
-    return g->l.accesses + access * (1 + g->axes);
-}
-
 /* The type that offsets of an access are computed in: the value of an index has 64 bits. */
 static const char *offset_type(const fc_cuda_gen *g, uint32_t access) {
-    return g->k->accesses.at[access].buffer == FC_NO_BUFFER ? "long long" : "ix";
+    return fc_cuda_is_memory(g->k, access) ? "ix" : "long long";
 }
 
 static const char *storage(const fc_cuda_gen *g, uint32_t access) {
@@ -83,7 +79,7 @@ static void terms(fc_cuda_gen *g, uint32_t access, uint32_t first, uint32_t end)
         fc_str_printf(g->t.out, " + %s", axis_name(g, x).text);
         if (move == FC_MOVE_ANY)
             fc_str_printf(g->t.out, " * (%s)p.w[%u]", offset_type(g, access),
-                          word_of(g, access) + 1 + x);
+                          fc_cuda_word(g, access) + 1 + x);
     }
 }
 
@@ -92,7 +88,7 @@ static void bases(fc_cuda_gen *g, uint32_t end, uint32_t without) {
         const char *type = offset_type(g, a);
         fc_cuda_indent(&g->t);
         fc_str_printf(g->t.out, "const %s b%u = (%s)p.w[%u]", type, (unsigned)a, type,
-                      word_of(g, a));
+                      fc_cuda_word(g, a));
         terms(g, a, 0, without < end ? without : end);
         terms(g, a, without + 1, end);
         fc_str_add(g->t.out, ";\n");
@@ -129,7 +125,7 @@ static void distance(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {
     fc_str_printf(g->t.out, gr->step == 1 ? " + e" : " + e * %d", gr->step);
     if (fc_class_move(g->cls, access, element_axis(g, gr)) == FC_MOVE_ANY)
         fc_str_printf(g->t.out, " * (%s)p.w[%u]", offset_type(g, access),
-                      word_of(g, access) + 1 + element_axis(g, gr));
+                      fc_cuda_word(g, access) + 1 + element_axis(g, gr));
 }
 
 static void element_place(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access) {

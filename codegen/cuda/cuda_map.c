@@ -11,18 +11,6 @@
 
 #include "codegen/cuda/cuda.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
-
-static bool is_memory(const fc_kernel *k, uint32_t a) {
-    return k->accesses.at[a].buffer != FC_NO_BUFFER;
-}
-
-static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
-    return fc_dtypes[k->accesses.at[a].dtype].bytes;
-}
-
 /* ---- choice --------------------------------------------------------------------------------- */
 
 static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
@@ -30,9 +18,9 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
     uint32_t inner = n->np - 1, ops, heavy;
     unsigned widest = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
-            bytes_of(k, a) > widest)
-            widest = bytes_of(k, a);
+        if (fc_cuda_is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
+            fc_cuda_bytes(k, a) > widest)
+            widest = fc_cuda_bytes(k, a);
     if (!widest) return 1;
     unsigned v = 16 / widest;
     fc_kernel_cost(k, &ops, &heavy);
@@ -62,9 +50,7 @@ static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest
     unsigned turns = 1;
     fc_kernel_cost(k, &ops, &heavy);
     for (uint32_t a = 0; a < n->naccess; a++) {
-        bool all = is_memory(k, a);
-        for (size_t s = 0; s < k->stores.len; s++)
-            if (k->stores.at[s].access == a) all = false;
+        bool all = fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
         for (uint32_t x = 0; x < n->np; x++)
             if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
         streams |= all;
@@ -88,16 +74,16 @@ static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces,
 
 void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
                          unsigned turns) {
-    const int64_t inner = n->extent[n->np - 1], v = cls->vector, pieces = ceil_div(inner, v),
-                  each = (int64_t)turns * FC_CUDA_MAP_THREADS;
+    const int64_t inner = n->extent[n->np - 1], v = cls->vector,
+                  pieces = fc_cuda_ceil_div(inner, v), each = (int64_t)turns * FC_CUDA_MAP_THREADS;
     cls->turns = (uint8_t)turns;
     cls->teams = inner % v ? 0 : FC_CUDA_MAP_WHOLE;
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)ceil_div(n->rows / inner * pieces, each);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows / inner * pieces, each);
     l->grid[1] = 1;
-    if (!rows_fit_grid(m, n, pieces, ceil_div(pieces, each), turns)) return;
+    if (!rows_fit_grid(m, n, pieces, fc_cuda_ceil_div(pieces, each), turns)) return;
     cls->teams |= FC_CUDA_MAP_ROWS;
-    l->grid[0] = (uint64_t)ceil_div(pieces, each);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div(pieces, each);
     l->grid[1] = (uint64_t)(n->rows / inner);
 }
 
@@ -118,7 +104,7 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
         each /= 2;
     cls->teams = (uint8_t)each;
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)ceil_div(ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div(fc_cuda_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

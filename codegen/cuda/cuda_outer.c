@@ -76,7 +76,7 @@ static void turn(const outer *o, int batch) {
     const unsigned run = o->x * (unsigned)batch;
     for (uint32_t a = 0; a < o->g->k->accesses.len; a++) {
         if (!(o->g->used[a] & FC_CUDA_LOADS) || !along_rows(o->g, a)) continue;
-        const unsigned each = o->v * fc_dtypes[o->g->k->accesses.at[a].dtype].bytes,
+        const unsigned each = o->v * fc_cuda_bytes(o->g->k, a),
                        mask = 128 / each - 1; /* vectors that all banks hold */
         fc_cuda_line(t, "{");
         fc_cuda_line(t, "auto *const mine = (decltype(&q%u[0]))meeting + part * %d;", (unsigned)a,
@@ -224,14 +224,10 @@ static void join_parts(const outer *o, unsigned stage) {
 
 /* Room for accumulators, and before that for the loads of turned warps. */
 static void declare_meeting(const outer *o) {
-    size_t most = 0, turned = 0;
+    size_t most = 0, turned = o->turned ? fc_cuda_widest(o->g->k) : 0;
     for (unsigned r = 0; r < o->g->k->reductions.len; r++) {
         size_t bytes = fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
         if (bytes > most) most = bytes;
-    }
-    for (uint32_t a = 0; a < o->g->k->accesses.len && o->turned; a++) {
-        size_t bytes = fc_dtypes[o->g->k->accesses.at[a].dtype].bytes;
-        if (bytes > turned) turned = bytes;
     }
     size_t bytes = o->x * o->down * most * o->v;
     turned *= (size_t)o->batch * o->v * o->x * o->y;

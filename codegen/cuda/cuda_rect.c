@@ -13,21 +13,10 @@
 enum { OUTER, INNER, ELEMENT, AXES };             /* axes of a nest that has rectangles */
 enum { ROWS = 8, BLOCKS_PER_SM = 16, WIDE = 16 }; /* WIDE: bytes of an access */
 
-static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
-    return fc_dtypes[k->accesses.at[a].dtype].bytes;
-}
-
-static bool is_store(const fc_kernel *k, uint32_t a) {
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->stores.at[s].access == a) return true;
-    return false;
-}
-
 /* An array of elements that differs between neighbours. */
 static bool of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
-    const fc_access *x = &k->accesses.at[a];
-    return x->buffer != FC_NO_BUFFER && x->level == FC_POINT && !is_store(k, a) &&
-           fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
+    return fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
+           !fc_cuda_is_store(k, a) && fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */
@@ -40,7 +29,7 @@ static unsigned neighbours_of(const fc_kernel *k, const fc_nest *n, const fc_cla
         const uint32_t a = k->stores.at[s].access;
         if (k->accesses.at[a].level != FC_ROW || fc_class_move(cls, a, INNER) != FC_MOVE_ONE)
             return 0;
-        if (bytes_of(k, a) > widest) widest = bytes_of(k, a);
+        if (fc_cuda_bytes(k, a) > widest) widest = fc_cuda_bytes(k, a);
     }
     const unsigned v = WIDE / widest;
     for (size_t s = 0; s < k->stores.len; s++) {
@@ -53,7 +42,7 @@ static unsigned neighbours_of(const fc_kernel *k, const fc_nest *n, const fc_cla
 /* Whether the elements of v neighbours are whole vectors, one after the other. */
 static bool side_by_side(const fc_kernel *k, const fc_nest *n, const fc_class *cls, unsigned v) {
     for (uint32_t a = 0; a < n->naccess; a++) {
-        const int64_t *stride = n->stride + (size_t)a * AXES, each = WIDE / bytes_of(k, a);
+        const int64_t *stride = n->stride + (size_t)a * AXES, each = WIDE / fc_cuda_bytes(k, a);
         if (!of_neighbours(k, cls, a)) continue;
         if (stride[OUTER] || stride[INNER] != n->count || stride[ELEMENT] != 1) return false;
         if (n->offset[a] % each || v * n->count % each) return false;
@@ -66,7 +55,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     if (n->np != 2 || n->nr != 1 || k->nstages != 1) return false;
     const unsigned v = neighbours_of(k, n, cls, align);
     if (v < 2) return false;
-    const int64_t across = (n->extent[INNER] / v + FC_CUDA_MAP_THREADS - 1) / FC_CUDA_MAP_THREADS;
+    const int64_t across = fc_cuda_ceil_div(n->extent[INNER] / v, FC_CUDA_MAP_THREADS);
     int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
     if (rows < 1) return false;
     while (rows > 1 && n->extent[OUTER] / rows * across < (int64_t)m->sm_count * BLOCKS_PER_SM)
@@ -75,7 +64,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->teams = (uint8_t)rows;
     cls->aligned = side_by_side(k, n, cls, v);
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)((n->extent[OUTER] + rows - 1) / rows * across);
+    l->grid[0] = (uint64_t)(fc_cuda_ceil_div(n->extent[OUTER], rows) * across);
     return true;
 }
 
@@ -92,24 +81,20 @@ static void place(fc_cuda_gen *g) {
     fc_cuda_line(&g->t, "if (left >= (ix)p.w[%u]) return;", width);
 }
 
-static unsigned word_of(const fc_cuda_gen *g, uint32_t a) {
-    return (unsigned)(g->l.accesses + a * (1 + g->axes));
-}
-
 /* q*[v] of all neighbours from vectors n*. */
 static void load_neighbours(fc_cuda_gen *g, const fc_cuda_group *gr) {
     const int v = g->cls->turns, count = g->cls->vector;
     fc_cuda_group_declare(g, gr, v, true);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         const unsigned name = (unsigned)a, buffer = (unsigned)g->k->accesses.at[a].buffer;
-        const int each = WIDE / (int)bytes_of(g->k, a);
+        const int each = WIDE / (int)fc_cuda_bytes(g->k, a);
         const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
         if (!g->cached[a] || !(g->used[a] & FC_CUDA_LOADS)) continue;
         fc_cuda_line(&g->t, "fc_vec<%s, %d, %d> n%u[%d];", type, each, WIDE, name,
                      v * count / each);
         fc_cuda_line(&g->t, "const fc_vec<%s, %d, %d> *const from%u =", type, each, WIDE, name);
         fc_cuda_line(&g->t, "    (const fc_vec<%s, %d, %d> *)(a%u + ((ix)p.w[%u] + left * %d));",
-                     type, each, WIDE, buffer, word_of(g, a), count);
+                     type, each, WIDE, buffer, fc_cuda_word(g, a), count);
         fc_cuda_line(&g->t, "#pragma unroll");
         fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", v * count / each);
         fc_cuda_line(&g->t, "n%u[u] = from%u[u];", name, name);
@@ -161,7 +146,7 @@ static void each_store(fc_cuda_gen *g, bool declare) {
         const uint32_t a = g->k->stores.at[s].access;
         const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
         const int v = g->cls->turns;
-        const unsigned bytes = bytes_of(g->k, a) * (unsigned)v, word = word_of(g, a);
+        const unsigned bytes = fc_cuda_bytes(g->k, a) * (unsigned)v, word = fc_cuda_word(g, a);
         if (declare)
             fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u;", type, v, bytes, (unsigned)a);
         else

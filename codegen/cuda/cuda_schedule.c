@@ -5,33 +5,7 @@
  * depends on the choice. */
 #include "codegen/cuda/cuda.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
-
-static int64_t pow2_up(int64_t v) {
-    int64_t p = 1;
-    while (p < v) p *= 2;
-    return p;
-}
-
-static unsigned log2_of(int64_t p) {
-    unsigned n = 0;
-    while (p > 1) {
-        p /= 2;
-        n++;
-    }
-    return n;
-}
-
-static bool is_memory(const fc_kernel *k, uint32_t a) {
-    return k->accesses.at[a].buffer != FC_NO_BUFFER;
-}
-static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
-    return fc_dtypes[k->accesses.at[a].dtype].bytes;
-}
-
-static bool has_point_stores(const fc_kernel *k) {
+bool fc_cuda_has_point_stores(const fc_kernel *k) {
     for (size_t s = 0; s < k->stores.len; s++)
         if (k->accesses.at[k->stores.at[s].access].level == FC_POINT) return true;
     return false;
@@ -92,8 +66,8 @@ fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cac
     FC_TRY(count_phases(k, cached, e));
     bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
-        unsigned more = bytes_of(k, a) * 4u * (unsigned)its;
-        bool wanted = cached[a] > 1 && is_memory(k, a),
+        unsigned more = fc_cuda_bytes(k, a) * 4u * (unsigned)its;
+        bool wanted = cached[a] > 1 && fc_cuda_is_memory(k, a),
              keep = wanted && whole && bytes + more <= limit;
         if (keep) bytes += more;
         if (wanted && !keep) fits = false;
@@ -109,9 +83,9 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
                          uint32_t axis, unsigned n, uint32_t align) {
     uint32_t axes = nest->np + nest->nr;
     for (uint32_t a = 0; a < nest->naccess; a++) {
-        if (!is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
-        unsigned bytes = n * bytes_of(k, a), unit = bytes < 16 ? bytes : 16;
-        int64_t elements = unit / bytes_of(k, a);
+        if (!fc_cuda_is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
+        unsigned bytes = n * fc_cuda_bytes(k, a), unit = bytes < 16 ? bytes : 16;
+        int64_t elements = unit / fc_cuda_bytes(k, a);
         if (align % unit || nest->offset[a] % elements) return false;
         for (uint32_t x = 0; x < axes; x++)
             if (x != axis && nest->stride[(size_t)a * axes + x] % elements) return false;
@@ -126,20 +100,20 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
 static bool rows_are_neighbours(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
     unsigned along = 0, across = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!is_memory(k, a) || k->accesses.at[a].level != FC_POINT) continue;
-        if (fc_class_move(cls, a, n->np + n->nr - 1) == FC_MOVE_ONE) along += bytes_of(k, a);
+        if (!fc_cuda_is_memory(k, a) || k->accesses.at[a].level != FC_POINT) continue;
+        if (fc_class_move(cls, a, n->np + n->nr - 1) == FC_MOVE_ONE) along += fc_cuda_bytes(k, a);
         if (fc_class_move(cls, a, n->np + n->nr - 1) == FC_MOVE_ANY &&
             fc_class_move(cls, a, n->np - 1) == FC_MOVE_ONE)
-            across += bytes_of(k, a);
+            across += fc_cuda_bytes(k, a);
     }
     return across > along;
 }
 
 static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launch *l) {
-    cls->teams = (uint8_t)log2_of(team);
+    cls->teams = (uint8_t)fc_cuda_log2(team);
     unsigned block = fc_cuda_block(cls);
     l->block[0] = block;
-    l->grid[0] = (uint64_t)ceil_div(n->rows, block / team);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows, block / team);
 }
 
 /* Short rows: several for each team, so that more than one load of a thread is under way. */
@@ -148,12 +122,12 @@ static void take_turns(const fc_machine *m, const fc_kernel *k, int per, int mos
     int turns = fc_cuda_unroll(k, most, per);
     while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * 16) turns /= 2;
     cls->turns = (uint8_t)turns;
-    l->grid[0] = (uint64_t)ceil_div((int64_t)l->grid[0], turns);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div((int64_t)l->grid[0], turns);
 }
 
 static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kernel *k,
                             uint32_t align, fc_class *cls, fc_launch *l) {
-    int64_t v = pow2_up(n->count < 8 ? n->count : 8);
+    int64_t v = fc_cuda_pow2_up(n->count < 8 ? n->count : 8);
     uint32_t axis = n->np + n->nr - 1;
     v = fc_cuda_unroll(k, (int)v, 1);
     if (n->count > 0 && n->count <= v) v = n->count; /* FC_CUDA_ONCE: the lanes that exist */
@@ -162,7 +136,7 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     cls->aligned = (v & (v - 1)) == 0 && n->extent[axis] % v == 0 &&
                    fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
     l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)ceil_div(n->rows, FC_CUDA_THREADS);
+    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows, FC_CUDA_THREADS);
     if (n->count != v) return;
     cls->variant |= FC_CUDA_ONCE;
     if (fc_cuda_rect_schedule(m, k, n, align, cls, l)) return;
@@ -172,8 +146,8 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
             turns /= 2;
         cls->turns = (uint8_t)turns;
         int across = fc_cuda_turns_across(cls);
-        l->grid[0] = (uint64_t)(ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
-                                ceil_div(n->extent[0], turns / across));
+        l->grid[0] = (uint64_t)(fc_cuda_ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
+                                fc_cuda_ceil_div(n->extent[0], turns / across));
     } else {
         take_turns(m, k, (int)v, 4, cls, l);
     }
@@ -191,9 +165,9 @@ static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls)
     uint32_t ops, heavy;
     fc_kernel_cost(k, &ops, &heavy);
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
+        if (fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
             fc_class_move(cls, a, n->np + n->nr - 1) != FC_MOVE_ZERO)
-            bytes += bytes_of(k, a);
+            bytes += fc_cuda_bytes(k, a);
     return n->count < SPLIT_BYTES / (bytes ? bytes : 1) / (fc_cuda_components(k) + heavy);
 }
 
@@ -209,13 +183,13 @@ static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_ne
 /* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
 static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
-    int64_t chunks = ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
-    if (k->nstages != 1 || has_point_stores(k) || n->rows >= 2 * m->sm_count || chunks < 32 ||
-        short_row(k, n, cls))
+    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
+    if (k->nstages != 1 || fc_cuda_has_point_stores(k) || n->rows >= 2 * m->sm_count ||
+        chunks < 32 || short_row(k, n, cls))
         return false;
     int64_t span = SPLIT_WARPS;
-    while (span < chunks && ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
-    l->spans = ceil_div(chunks, span);
+    while (span < chunks && fc_cuda_ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
+    l->spans = fc_cuda_ceil_div(chunks, span);
     if (l->spans < 2) return false;
     l->span = span * FC_CHUNK;
     cls->variant = FC_CUDA_LOOP;
@@ -239,7 +213,7 @@ enum { GANG_SHARED = 4096 };                /* what it needs for exchanges and t
 unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached) {
     unsigned bytes = 0;
     for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32;
+        if (cached[a]) bytes += fc_cuda_bytes(k, a) * FC_CHUNK / 32;
     return bytes <= 128 ? 1024 : 512;
 }
 
@@ -249,11 +223,12 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                       fc_launch *l) {
     unsigned of_sm = fc_cuda_gang_threads(k, cached);
     if (!m->together || of_sm > (unsigned)m->max_threads_per_sm) return false;
-    int64_t capacity = (int64_t)m->sm_count * (of_sm / team), parts = ceil_div(n->count, span);
+    int64_t capacity = (int64_t)m->sm_count * (of_sm / team),
+            parts = fc_cuda_ceil_div(n->count, span);
     if (parts < 2 || parts > capacity || parts > team) return false;
     int64_t gangs = capacity / parts < n->rows ? capacity / parts : n->rows;
     cls->split = FC_CUDA_GANG;
-    cls->teams = (uint8_t)log2_of(team);
+    cls->teams = (uint8_t)fc_cuda_log2(team);
     l->together = true;
     l->spans = parts;
     l->span = span;
@@ -266,16 +241,18 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 /* Each warp of a gang keeps one chunk; cls says how, but for the team. */
 static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           const uint8_t *cached, fc_class *cls, fc_launch *l) {
-    int64_t chunks = ceil_div(n->count, FC_CHUNK), large = ceil_div(chunks, GANG_MOST / 32),
-            small = ceil_div(chunks, GANG_LEAST / 32);
-    bool few = n->rows * large<m->sm_count, waste = large * GANG_MOST - small * GANG_LEAST> large *
-               GANG_MOST / 16;
+    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK),
+            large = fc_cuda_ceil_div(chunks, GANG_MOST / 32),
+            small = fc_cuda_ceil_div(chunks, GANG_LEAST / 32);
+    bool few = n->rows * large < m->sm_count;
+    bool waste = large * GANG_MOST - small * GANG_LEAST > large * GANG_MOST / 16;
     unsigned team = few || waste ? GANG_LEAST : GANG_MOST, bytes = 0;
     if (!gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l)) return false;
     bool quads = fc_cuda_gang_quads(cls), ahead = n->nr == 1 && quads == cls->aligned;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
-        unsigned piece = bytes_of(k, a) * (quads ? 4 : 1); /* 4, 8 or 16 bytes are copied at once */
-        if (cached[a]) bytes += bytes_of(k, a) * FC_CHUNK / 32 * team;
+        unsigned piece =
+            fc_cuda_bytes(k, a) * (quads ? 4 : 1); /* 4, 8 or 16 bytes are copied at once */
+        if (cached[a]) bytes += fc_cuda_bytes(k, a) * FC_CHUNK / 32 * team;
         if (cached[a] && (piece < 4 || piece > 16)) ahead = false;
     }
     unsigned most = (unsigned)m->shared_per_block / (fc_cuda_gang_threads(k, cached) / team);
@@ -294,19 +271,19 @@ static bool gang_loop_schedule(const fc_machine *m, const fc_kernel *k, const fc
             most = (int64_t)m->sm_count * (1024 / GANG_LEAST) / n->rows;
     if (n->rows >= m->sm_count || n->count < 4 * span) return false;
     if (most > GANG_LEAST) most = GANG_LEAST;
-    while (ceil_div(n->count, span) > most) span *= 2;
+    while (fc_cuda_ceil_div(n->count, span) > most) span *= 2;
     memset(cached, 0, n->naccess);
     cls->variant = FC_CUDA_LOOP;
     return gang_fits(m, k, n, cached, GANG_LEAST, span, cls, l);
 }
 
 static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    int64_t chunks = ceil_div(n->count, FC_CHUNK);
+    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK);
     int64_t warps = chunks <= 3 ? 1 : chunks <= 6 ? 2 : chunks <= 16 ? 4 : 8;
     while (warps < 32 && warps < chunks && n->rows * warps < (int64_t)m->sm_count * 16) warps *= 2;
     cls->variant = FC_CUDA_LOOP;
     l->spans = 1;
-    l->span = pow2_up(ceil_div(chunks, warps)) * warps * FC_CHUNK;
+    l->span = fc_cuda_pow2_up(fc_cuda_ceil_div(chunks, warps)) * warps * FC_CHUNK;
     grid_of_rows(n, cls, warps * 32, l);
 }
 
@@ -323,7 +300,7 @@ static bool fills_blocks(const fc_nest *n, const fc_class *cls, const fc_launch 
 static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                    uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                    fc_error *e) {
-    int64_t chunks = ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
+    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
     uint32_t axis = n->np + n->nr - 1;
     if (n->count <= 8 || (n->rows >= 4096 && rows_are_neighbours(k, n, cls))) {
         thread_schedule(m, n, k, align, cls, l);
@@ -334,17 +311,17 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         (n->nr == 1 || n->extent[axis] % 4 == 0) && fc_cuda_can_be_wide(k, n, cls, axis, 4, align);
     if (n->count <= FC_LANES) {
         its = 1;
-        team = pow2_up(ceil_div(n->count, 4));
+        team = fc_cuda_pow2_up(fc_cuda_ceil_div(n->count, 4));
     } else if (n->count <= FC_CHUNK) {
-        its = pow2_up(ceil_div(n->count, FC_LANES));
+        its = fc_cuda_pow2_up(fc_cuda_ceil_div(n->count, FC_LANES));
     } else {
         if (split_schedule(m, k, n, cls, l)) return FUSEC_OK;
-        team = 32 * pow2_up(chunks);
+        team = 32 * fc_cuda_pow2_up(chunks);
     }
-    bool several = k->nstages + (unsigned)has_point_stores(k) > 1, all,
+    bool several = k->nstages + (unsigned)fc_cuda_has_point_stores(k) > 1, all,
          whole = n->count > 0 && n->count % 4 == 0;
-    cls->variant = (uint8_t)(FC_CUDA_ONE + (log2_of(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
-    cls->teams = (uint8_t)log2_of(team < GANG_MOST ? team : GANG_MOST);
+    cls->variant = (uint8_t)(FC_CUDA_ONE + (fc_cuda_log2(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
+    cls->teams = (uint8_t)fc_cuda_log2(team < GANG_MOST ? team : GANG_MOST);
     uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
     if (!cached) return fc_oom(e);
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
@@ -354,7 +331,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         return FUSEC_OK;
     }
     if (team <= 1024) {
-        cls->teams = (uint8_t)log2_of(team);
+        cls->teams = (uint8_t)fc_cuda_log2(team);
         memset(cached, 0, n->naccess);
         FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
         if (chunks <= 1 || (several && all)) {
@@ -366,158 +343,6 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         }
     }
     if (!several || !gang_loop_schedule(m, k, n, cached, cls, l)) loop_schedule(m, n, cls, l);
-    return FUSEC_OK;
-}
-
-/* ---- outer reductions ----------------------------------------------------------------------- */
-
-enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
-/* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
- * cut in two. */
-enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
-enum { OUTER_TURNED = 32 };         /* bytes of the longest rows that are turned */
-enum { TURNED_SHARED = 32 * 1024 }; /* of a block that turns; 48 KiB can be declared */
-
-/* Bytes of the widest dtype that is read. */
-static unsigned outer_widest_read(const fc_kernel *k) {
-    unsigned most = 1;
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (fc_dtypes[k->accesses.at[a].dtype].bytes > most)
-            most = fc_dtypes[k->accesses.at[a].dtype].bytes;
-    return most;
-}
-
-int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
-    unsigned bytes = 0;
-    int batch = fc_cuda_unroll(k, FC_RUN, cls->vector);
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
-            bytes += bytes_of(k, a) * cls->vector;
-    while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
-    if (cls->variant ==
-        FC_CUDA_TURNED) /* its loads pass through shared memory, one access at a time */
-        while (batch > 1 && (unsigned)batch * cls->vector * outer_widest_read(k) * FC_CUDA_THREADS >
-                                TURNED_SHARED)
-            batch /= 2;
-    return batch;
-}
-
-/* Whether something that elements need is worked out once a row and differs between rows. */
-static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool *differs,
-                                   fc_error *e) {
-    size_t n = k->code.ins.len;
-    uint8_t *need = fc_calloc(k->code.alloc, n + 1, 1);
-    if (!need) return fc_oom(e);
-    for (size_t r = 0; r < k->reductions.len; r++)
-        fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
-    *differs = false;
-    for (size_t v = 0; v < n; v++) {
-        const fc_instr *i = &k->code.ins.at[v];
-        if (need[v] && i->level == FC_ROW && (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX) &&
-            fc_class_move(cls, (uint32_t)i->imm, cls->np - 1u) != FC_MOVE_ZERO)
-            *differs = true;
-    }
-    fc_free(k->code.alloc, need);
-    return FUSEC_OK;
-}
-
-/* Bytes of the widest element that has its neighbours along x. */
-static unsigned outer_widest(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
-    unsigned widest = 0;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
-            fc_class_move(cls, a, n->np - 1) == FC_MOVE_ONE && bytes_of(k, a) > widest)
-            widest = bytes_of(k, a);
-    return widest;
-}
-
-/* Neighbouring rows of a thread. */
-static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
-                             uint32_t align) {
-    uint32_t axis = n->np - 1;
-    unsigned widest = outer_widest(k, n, cls), most = 1, components = fc_cuda_components(k);
-    for (size_t r = 0; r < k->reductions.len; r++) {
-        unsigned bytes = (unsigned)fc_cuda_red_bytes(&k->reductions.at[r]);
-        if (bytes > most) most = bytes;
-    }
-    if (!widest) return 1;
-    unsigned v = 16 / widest;
-    while (v > 1 &&
-           (n->extent[axis] % v || v * components > 8 ||
-            v * most * FC_CUDA_THREADS > OUTER_SHARED || fc_cuda_unroll(k, 4, (int)v) < 4 ||
-            !fc_cuda_can_be_wide(k, n, cls, axis, v, align)))
-        v /= 2;
-    return v;
-}
-
-enum { OUTER_BLOCKS_PER_SM = 62, OUTER_RUNS = 2 };
-
-/* Runs of a span, a power of two: many short spans, so that blocks that run at the same time read
- * what lies close together, but two runs for each thread. */
-static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks) {
-    int64_t span = pow2_up(runs > y ? runs : y),
-            wanted = (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
-    while (span > OUTER_RUNS * y && blocks * ceil_div(runs, span) < wanted) span /= 2;
-    while (ceil_div(runs, span) > 65535) span *= 2;
-    return span;
-}
-
-/* Threads of a block along x. Aligned rows: as many as read OUTER_WIDTH bytes, or one line, if then
- * no row has to be split; but enough that each thread has its runs. */
-static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                            const fc_class *cls, bool can_split, unsigned v) {
-    int64_t runs = ceil_div(n->count, FC_RUN), units = n->rows / v,
-            least = FC_CUDA_THREADS / pow2_up(runs < 8 ? runs : 8), x = least;
-    if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
-    if (v > 1) {
-        int64_t line = OUTER_LINE / (v * outer_widest(k, n, cls)), y = FC_CUDA_THREADS / line;
-        bool whole = runs >= OUTER_RUNS * y &&
-                     ceil_div(units, line) >= (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
-        x = whole ? line : line * (OUTER_WIDTH / OUTER_LINE);
-        while (x < least && runs < OUTER_RUNS * (FC_CUDA_THREADS / x)) x *= 2;
-    }
-    if (units < x) x = v > 1 ? pow2_up(units) : pow2_up(units < 4 ? 4 : units);
-    while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs && ceil_div(n->rows, x) < m->sm_count)
-        x /= 2;
-    return x;
-}
-
-/* One for each group of spans, group of groups and so on, of each block along x. */
-static uint32_t outer_tickets(int64_t spans, int64_t blocks, int64_t y) {
-    int64_t size = fc_cuda_outer_group((int)y), n = 0;
-    while (spans > 1) {
-        spans = ceil_div(spans, size);
-        n += spans;
-    }
-    return (uint32_t)(n * blocks);
-}
-
-static fusec_status outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                   uint32_t align, fc_class *cls, fc_launch *l, fc_error *e) {
-    bool can_split = k->nstages == 1 && !has_point_stores(k), differs = false;
-    FC_TRY(differs_by_row(k, cls, &differs, e));
-    unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
-    int64_t runs = ceil_div(n->count, FC_RUN), units = n->rows / v,
-            x = outer_across(m, k, n, cls, can_split, v), y = FC_CUDA_THREADS / x,
-            blocks = ceil_div(units, x), span = pow2_up(runs > y ? runs : y);
-    if (v > 1 && (unsigned)x * v * outer_widest(k, n, cls) <= OUTER_TURNED && units % x == 0)
-        cls->variant = FC_CUDA_TURNED;
-    cls->vector = (uint8_t)v;
-    if (can_split) span = outer_span(m, runs, y, blocks);
-    l->spans = ceil_div(runs > 0 ? runs : 1, span);
-    l->span = span * FC_RUN;
-    l->block[0] = (uint32_t)x;
-    l->block[1] = (uint32_t)y;
-    l->grid[0] = (uint64_t)blocks;
-    l->grid[1] = (uint64_t)l->spans;
-    cls->teams = (uint8_t)log2_of(x);
-    cls->aligned = v > 1;
-    cls->split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
-    if (cls->split) {
-        l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
-        l->tickets = outer_tickets(l->spans, blocks,
-                                   cls->variant == FC_CUDA_TURNED ? FC_CUDA_THREADS / 32 : y);
-    }
     return FUSEC_OK;
 }
 
@@ -539,7 +364,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
         if (cls->variant == 0) fc_cuda_map_schedule(m, k, n, align, cls, launch);
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
-    default: FC_TRY(outer_schedule(m, k, n, align, cls, launch, e)); break;
+    default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;

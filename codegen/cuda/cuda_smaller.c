@@ -5,18 +5,14 @@
  * many blocks share an SM. Each step makes one of these smaller, so there are few of them. */
 #include "codegen/cuda/cuda.h"
 
-enum { SM_REGISTERS = 65536, THREAD_MOST = 255, UNIT = 8 }; /* registers come in units */
+enum { THREAD_MOST = 255, UNIT = 8 }; /* registers come in units */
 enum { FEW_BYTES = 64 }; /* of spills: they stay in the L1 and cost less than smaller code */
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
 
 /* What the launch bounds leave a thread. Only code that has nearly all of it spills: what else is
  * in local memory are arrays that are indexed, and no class has fewer of those. */
 static unsigned most_registers(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls), blocks = fc_cuda_min_blocks(k, cls),
-                   most = SM_REGISTERS / (threads * (blocks ? blocks : 1)) / UNIT * UNIT;
+                   most = FC_CUDA_SM_REGISTERS / (threads * (blocks ? blocks : 1)) / UNIT * UNIT;
     return most < THREAD_MOST ? most : THREAD_MOST;
 }
 
@@ -39,16 +35,17 @@ static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc
     }
     if (cls->teams < 2) return false;
     cls->teams /= 2;
-    l->grid[0] = (uint64_t)ceil_div(ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
+    l->grid[0] =
+        (uint64_t)fc_cuda_ceil_div(fc_cuda_ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
     return true;
 }
 
 static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (fc_cuda_is_rect(k, cls)) {
-        const int64_t across = (int64_t)l->grid[0] / ceil_div(n->extent[0], cls->teams);
+        const int64_t across = (int64_t)l->grid[0] / fc_cuda_ceil_div(n->extent[0], cls->teams);
         if (cls->teams < 2) return false;
         cls->teams /= 2;
-        l->grid[0] = (uint64_t)(across * ceil_div(n->extent[0], cls->teams));
+        l->grid[0] = (uint64_t)(across * fc_cuda_ceil_div(n->extent[0], cls->teams));
         return true;
     }
     return !(cls->variant & FC_CUDA_ONCE && n->np == 2) && fewer_turns(cls, l);

@@ -26,20 +26,13 @@ typedef struct name {
     char text[16];
 } name;
 
-static unsigned bytes_of(const fc_kernel *k, uint32_t a) {
-    return fc_dtypes[k->accesses.at[a].dtype].bytes;
-}
-
 static bool is_load(const fc_kernel *k, uint32_t a) {
-    if (k->accesses.at[a].buffer == FC_NO_BUFFER) return false;
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->stores.at[s].access == a) return false;
-    return true;
+    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
 }
 
 /* Elements from one line of the square to the next. */
 static int pitch_of(const fc_kernel *k, uint32_t a, int side) {
-    return side + (bytes_of(k, a) < 4 ? 4 / (int)bytes_of(k, a) : 1);
+    return side + (fc_cuda_bytes(k, a) < 4 ? 4 / (int)fc_cuda_bytes(k, a) : 1);
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */
@@ -57,7 +50,7 @@ static uint32_t turned_axis(const fc_kernel *k, const fc_nest *n) {
     for (uint32_t x = 0; x < last; x++) {
         unsigned bytes = 0;
         for (uint32_t a = 0; a < n->naccess && n->extent[x] >= LEAST_EXTENT; a++)
-            if (turns(k, n, a, x)) bytes += bytes_of(k, a);
+            if (turns(k, n, a, x)) bytes += fc_cuda_bytes(k, a);
         if (bytes > most) best = x;
         if (bytes > most) most = bytes;
     }
@@ -67,7 +60,7 @@ static uint32_t turned_axis(const fc_kernel *k, const fc_nest *n) {
 static int shared_bytes(const fc_kernel *k, const fc_nest *n, uint32_t axis, int side) {
     int bytes = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (turns(k, n, a, axis)) bytes += side * pitch_of(k, a, side) * (int)bytes_of(k, a);
+        if (turns(k, n, a, axis)) bytes += side * pitch_of(k, a, side) * (int)fc_cuda_bytes(k, a);
     return bytes;
 }
 
@@ -77,8 +70,8 @@ static unsigned widest(const fc_kernel *k, const fc_class *cls, uint32_t along) 
     for (uint32_t a = 0; a < cls->naccess; a++) {
         bool one = fc_class_move(cls, a, along) == FC_MOVE_ONE ||
                    fc_class_move(cls, a, cls->np - 1u) == FC_MOVE_ONE;
-        if (one && k->accesses.at[a].buffer != FC_NO_BUFFER && bytes_of(k, a) > bytes)
-            bytes = bytes_of(k, a);
+        if (one && fc_cuda_is_memory(k, a) && fc_cuda_bytes(k, a) > bytes)
+            bytes = fc_cuda_bytes(k, a);
     }
     return bytes;
 }
@@ -108,7 +101,8 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
     cls->teams = (uint8_t)side;
-    int64_t x = (n->extent[last] + side - 1) / side, y = (n->extent[along] + side - 1) / side;
+    int64_t x = fc_cuda_ceil_div(n->extent[last], side),
+            y = fc_cuda_ceil_div(n->extent[along], side);
     l->block[0] = THREADS;
     l->grid[0] = (uint64_t)(n->rows / n->extent[last] / n->extent[along] * x * y);
     return FUSEC_OK;
