@@ -202,8 +202,8 @@ typedef struct plan {
     fc_str text;
 } plan;
 
-static bool plan_open(plan *p, void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *),
-                      const int64_t *size) {
+static bool plan_on(plan *p, const fc_machine *m,
+                    void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *), const int64_t *size) {
     static const char *const names[FC_SAMPLE_SIZES] = {"n", "m", "d"};
     fc_error err = {0};
     fc_dim dim[FC_SAMPLE_SIZES], bad;
@@ -225,12 +225,17 @@ static bool plan_open(plan *p, void (*build)(fc_kernel *, fc_dimtab *, const fc_
                            fc_nest_bind(&p->kernel, values, &p->arena, &nest, &err), FUSEC_OK,
                            &err) &&
            fc_check_status(FC_AT("schedule", ""),
-                           fc_cuda_target.schedule(&big, &p->kernel, &nest, 256, &p->arena, &p->cls,
+                           fc_cuda_target.schedule(m, &p->kernel, &nest, 256, &p->arena, &p->cls,
                                                    &p->launch, &err),
                            FUSEC_OK, &err) &&
            fc_check_status(FC_AT("emit", ""),
-                           fc_cuda_target.emit(&big, &p->kernel, &p->cls, "kernel", &p->text, &err),
+                           fc_cuda_target.emit(m, &p->kernel, &p->cls, "kernel", &p->text, &err),
                            FUSEC_OK, &err);
+}
+
+static bool plan_open(plan *p, void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *),
+                      const int64_t *size) {
+    return plan_on(p, &big, build, size);
 }
 
 static void plan_close(plan *p) {
@@ -320,6 +325,24 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         }
         plan_close(&p);
         FC_UNTRACE();
+    }
+}
+
+/* Copies that a thread does not wait for are there from sm_80 on. */
+FC_TEST(cuda_emit, older_devices_have_no_asynchronous_copies) {
+    static const int64_t size[FC_SAMPLE_SIZES] = {4096, 50257};
+    for (int major = 7; major <= 8; major++) {
+        fc_machine m = big;
+        m.sm_major = major;
+        m.shared_per_block = 227 << 10;
+        plan p;
+        if (plan_on(&p, &m, fc_sample_find("softmax")->build, size)) {
+            const char *kernel = strstr(p.text.data, "__global__");
+            FC_EXPECT_EQ_U64(p.cls.split, 2);
+            FC_EXPECT_TRUE((strstr(kernel, "fc_copy<") != NULL) == (major >= 8));
+            FC_EXPECT_TRUE((strstr(kernel, "fc_ahead(") != NULL) == (major < 8));
+        }
+        plan_close(&p);
     }
 }
 

@@ -248,7 +248,8 @@ static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     bool waste = large * GANG_MOST - small * GANG_LEAST > large * GANG_MOST / 16;
     unsigned team = few || waste ? GANG_LEAST : GANG_MOST, bytes = 0;
     if (!gang_fits(m, k, n, cached, team, (int64_t)team / 32 * FC_CHUNK, cls, l)) return false;
-    bool quads = fc_cuda_gang_quads(cls), ahead = n->nr == 1 && quads == cls->aligned;
+    bool quads = fc_cuda_gang_quads(cls),
+         ahead = m->sm_major >= 8 && n->nr == 1 && quads == cls->aligned; /* cp.async: sm_80 */
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         unsigned piece =
             fc_cuda_bytes(k, a) * (quads ? 4 : 1); /* 4, 8 or 16 bytes are copied at once */
