@@ -1,6 +1,6 @@
 /* test_functions.c - functions as a user calls them: NumPy's validation sets on every device found,
- * lgamma next to its zeros, the same bits at every vector width and in tails, and nans of both
- * kinds. */
+ * lgamma next to its zeros, far angles of several functions, the same bits at every vector width
+ * and in tails, and nans of both kinds. */
 #include "tests/support/fake_machine.h"
 #include "tests/support/row_apply.h"
 #include "tests/support/row_run.h"
@@ -253,6 +253,56 @@ static void check_nans(void *arg) {
 FC_REGISTER(nans) {
     for (size_t i = 0; i < FC_COUNT(devices); i++)
         FC_ADD_TEST("function_nans", devices[i], check_nans, devices[i]);
+}
+
+/* ---- far angles ------------------------------------------------------------------------- */
+
+enum { ANGLES = 83, TERMS = 6 };
+
+/* Near and far ones, in places of their own for each of three arrays. */
+static void fill_angles(float x[3][ANGLES]) {
+    for (int which = 0; which < 3; which++)
+        for (int i = 0; i < ANGLES; i++)
+            x[which][i] = (float)(i - 40) * (i % 11 == 3 * which ? 1e7f : 0.37f);
+}
+
+static fusec_value sum_of(fusec_graph *g, float x[3][ANGLES], const fc_op *ops) {
+    const int64_t n = ANGLES;
+    fusec_value v[3], sum = {0};
+    for (int i = 0; i < 3; i++) v[i] = fusec_array(g, FUSEC_F32, 1, &n, x[i]);
+    for (int i = 0; i < TERMS; i++) {
+        const fusec_value term = fc_row_apply(ops[i], v[i / 2], v[i / 2]);
+        sum = i ? fusec_add(sum, term) : term;
+    }
+    return sum;
+}
+
+/* Functions of several angles share the branch to those far from 0: in one kernel they give the
+ * bits of each alone. */
+static void check_far(void *arg) {
+    static const fc_op ops[TERMS] = {FC_OP_sin, FC_OP_cos, FC_OP_cos,
+                                     FC_OP_tan, FC_OP_sin, FC_OP_sin};
+    float x[3][ANGLES], together[ANGLES], want[ANGLES], term[ANGLES];
+    fusec_graph *g = NULL;
+    fusec_context *ctx = open_device(arg);
+    if (!ctx) FC_SKIP("no %s here", (const char *)arg);
+    fill_angles(x);
+    for (int k = 0; k < TERMS; k++) {
+        if (!compute(ctx, ops[k], FUSEC_F32, ANGLES, x[k / 2], NULL, term)) break;
+        for (int i = 0; i < ANGLES; i++) want[i] = k ? want[i] + term[i] : term[i];
+    }
+    FC_EXPECT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(sum_of(g, x, ops), together, sizeof together), fusec_message(ctx));
+    for (int i = 0; i < ANGLES; i++)
+        if (memcmp(&together[i], &want[i], sizeof *want) != 0)
+            FC_FAIL("element %d: %a, not %a", i, (double)together[i], (double)want[i]);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+}
+
+FC_REGISTER(far_angles) {
+    for (size_t i = 0; i < FC_COUNT(devices); i++)
+        FC_ADD_TEST("function_far_angles", devices[i], check_far, devices[i]);
 }
 
 /* ---- widths and tails ------------------------------------------------------------------- */
