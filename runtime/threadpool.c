@@ -7,11 +7,13 @@
  * of a run are only written while `joined` is closed and all who had joined are done.
  *
  * To wake a thread takes longer than a short run, for who wakes as for who is woken. So workers
- * look out for the next run for a while before they sleep, longer when runs have followed each
- * other closely. The caller wakes the first sleepers and each of these some more: on a machine
- * whose processors sleep deeply a thread is awake after some 60 us, and there a second step costs
- * more than fifteen calls. A sleeper waits at a semaphore; who wants to wake one takes it out of
- * `sleepers` first, so that there is a sleeper for every post. */
+ * look out for the next run for a while before they sleep: all of them briefly, longer when runs
+ * have followed each other closely, and as many as the runs have use for until the next run is
+ * overdue, as long as runs keep coming within HORIZON. The caller wakes the first sleepers and each
+ * of these some more: on a machine whose processors sleep deeply a thread is awake after some
+ * 100 us, and there a second step costs more than fifteen calls. A sleeper waits at a semaphore;
+ * who wants to wake one takes it out of `sleepers` first, so that there is a sleeper for every
+ * post. */
 #include "runtime/threadpool.h"
 
 #include <pthread.h>
@@ -28,12 +30,14 @@
 #include "ir/plant.h"
 
 enum { MAX_THREADS = 1024, STACK_BYTES = 1 << 20 };
-enum {                        /* nanoseconds; to sleep and be woken takes 5 to 50 us */
+enum {                        /* nanoseconds; to sleep and be woken takes 5 to 120 us */
        LOOKOUT = 10000,       /* of a worker after a run */
-       LONG_LOOKOUT = 100000, /* when the run came as soon after the one before */
+       LONG_LOOKOUT = 100000, /* when runs have come as soon after each other */
+       HORIZON = 2000000,     /* runs further apart than this are not looked out for */
        PATIENCE = 50000       /* of a caller whose workers are not done */
 };
 enum { LOOKS = 16, FAN = 16 }; /* looks for each question of the time; sleepers that one wakes */
+enum { FADING = 16 };          /* a longer pause is forgotten by a part in so many with every run */
 #define CLOSED      (1 << 30)
 #define NOT_WAITING (-1)
 
@@ -64,8 +68,11 @@ struct fc_pool {
     atomic_uint generation; /* goes up with every run */
     atomic_int sleepers;    /* that nobody has taken yet */
     atomic_int to_wake;     /* for this run, by whoever comes to it; may pass below 0 */
-    atomic_int lookout;     /* nanoseconds */
-    int64_t last_end;       /* of a run; only touched by the owner */
+    atomic_int lookout;     /* of all workers, nanoseconds */
+    atomic_int watch;       /* of those that the runs have use for; no less than `lookout` */
+    atomic_int may_sleep;   /* so many have no part in that */
+    int64_t last_end, rest; /* of a run; what is usual between two. Only touched by the owner */
+    int in_use;             /* workers that recent runs had shares for, likewise */
     atomic_bool stop;
 };
 
@@ -134,22 +141,33 @@ static bool has_news(fc_pool *p, unsigned seen) {
     return atomic_load(&p->generation) != seen || atomic_load(&p->stop);
 }
 
+/* Counts the caller among the sleepers while there are fewer than `most`. */
+static bool become_sleeper(fc_pool *p, int most) {
+    int n = atomic_load(&p->sleepers);
+    while (n < most)
+        if (atomic_compare_exchange_weak(&p->sleepers, &n, n + 1)) return true;
+    return false;
+}
+
+/* True: there is news. False: nothing came, and the caller counts as a sleeper. */
 static bool look_out(fc_pool *p, unsigned seen) {
-    int64_t end = 0;
+    int64_t start = 0;
     for (int i = 0;; i++) {
         if (has_news(p, seen)) return true;
         pause_briefly();
         if (i % LOOKS) continue;
         const int64_t now = let_others();
-        if (!end) end = now + atomic_load_explicit(&p->lookout, memory_order_relaxed);
-        if (now >= end) return false;
+        if (!start) start = now;
+        if (now - start < atomic_load_explicit(&p->lookout, memory_order_relaxed)) continue;
+        const bool overdue = now - start >= atomic_load_explicit(&p->watch, memory_order_relaxed);
+        const int most = atomic_load_explicit(&p->may_sleep, memory_order_relaxed);
+        if (become_sleeper(p, overdue ? MAX_THREADS : most)) return false;
     }
 }
 
 /* Returns when there may be work, or when the pool ends; true: it was asleep. */
 static bool wait_for_work(fc_pool *p, unsigned seen) {
     if (look_out(p, seen)) return false;
-    atomic_fetch_add(&p->sleepers, 1);
     /* What came before that may have passed over this one; it is out again if nobody took it. */
     if (has_news(p, seen) && take_sleeper(p)) return false;
     while (sem_wait(&p->work) != 0) {
@@ -194,6 +212,28 @@ static void start_workers(fc_pool *p, int wanted) {
 
 /* ---- a run --------------------------------------------------------------------------------- */
 
+/* The pause that is usual between two runs. After one beyond the horizon it is not known: one more
+ * within it is no habit yet. Then a longer one counts at once and fades slowly, so that the pause
+ * between two bursts of runs is not forgotten in them. */
+static int64_t usual_pause(int64_t usual, int64_t pause) {
+    if (pause > HORIZON) return 0;
+    if (!usual) return pause < LONG_LOOKOUT ? pause + 1 : LONG_LOOKOUT;
+    usual -= usual / FADING;
+    return pause > usual ? pause : usual;
+}
+
+/* How long workers wait for the run after this one. */
+static void set_lookout(fc_pool *p, int n_workers) {
+    const int64_t pause = now_ns() - p->last_end;
+    p->rest = usual_pause(p->rest, pause);
+    p->in_use = n_workers > p->in_use - 1 ? n_workers : p->in_use - 1;
+    const int lookout = pause < LONG_LOOKOUT ? LONG_LOOKOUT : LOOKOUT;
+    const int watch = (int)(p->rest + p->rest / 2) + LOOKOUT;
+    atomic_store_explicit(&p->lookout, lookout, memory_order_relaxed);
+    atomic_store_explicit(&p->watch, watch, memory_order_relaxed);
+    atomic_store_explicit(&p->may_sleep, p->n_started - p->in_use, memory_order_relaxed);
+}
+
 static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, void *arg) {
     int64_t each = n_tasks / n_shares, more = n_tasks % n_shares, at = 0;
     p->fn = fn;
@@ -236,9 +276,8 @@ void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg) {
         return;
     }
     int n_shares = n_tasks < p->n_threads ? (int)n_tasks : p->n_threads;
-    const bool soon = now_ns() - p->last_end < LONG_LOOKOUT;
-    atomic_store_explicit(&p->lookout, soon ? LONG_LOOKOUT : LOOKOUT, memory_order_relaxed);
     start_workers(p, n_shares - 1);
+    set_lookout(p, n_shares - 1);
     open_run(p, n_shares, n_tasks, fn, arg);
     take_part(p, 0);
     close_run(p);
