@@ -339,6 +339,30 @@ FC_TEST(llvm_widths, short_rows) {
 
 /* Vectors along the rows, joined across them: every number of vectors, masked and whole, and rows
  * that do not follow each other. */
+/* Pairs of rows: what lies across the lanes is the same for all rows of a block. */
+FC_TEST(llvm_widths, pairs_of_short_rows) {
+    static const char *const texts[] = {
+        "sum((a[:, None, :] - b[None, :, :])**2, axis=-1)",
+        "(argmax(a[:, None, :] * b[None, :, :], axis=-1), mean(a[:, None, :] + b, axis=-1))",
+        "x = a[:, None, :] - b[None, :, :]; x*max(x, axis=-1, keepdims=true)",
+        "sum(exp(a[:, None, :] - b[None, :, :]), axis=-1)",
+        "max(sum(a*a) - b[None, None, :, :] + c[:, :, None, :], axis=-1)"};
+    const int64_t counts[] = {1, 2, 3, 5, 7, 8, 16, 41};
+    const int64_t sizes[][2] = {{5, 16}, {64, 33}, {70, 130}, {3, 64}};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        check c = {.text = texts[i / FC_COUNT(counts)], .n = 2, .fill = plain};
+        const int64_t count = counts[i % FC_COUNT(counts)];
+        const int64_t *size = sizes[(i + i / FC_COUNT(counts)) % FC_COUNT(sizes)];
+        const fusec_dtype t = i % 3 == 2 ? FUSEC_BF16 : FUSEC_F32;
+        c.in[0] = (input){"a", t, 2, {size[0], count}};
+        c.in[1] = (input){"b", t, 2, {size[1], count}};
+        c.in[2] = (input){"c", t, 3, {2, size[0], count}};
+        c.n = strstr(c.text, "+ c") ? 3 : 2;
+        c.own = c.functions = strstr(c.text, "exp") != NULL;
+        run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, packed_rows) {
     static const char *const texts[] = {"sum(x, axis=1)", "max(x, axis=1)",
                                         "(y, sum(x[:, 1:]*y[:, :-1] + k, axis=1))"};

@@ -10,41 +10,59 @@
  * what is left over enters one by one below it.
  *
  * An array that lies along the rows is loaded as it lies, transposed (llvm_tiles.c) and kept in a
- * stack array for all stages, unless rows are shorter than half a vector: then it is gathered.
- * Results that lie along the rows take the same way back. Sums of rows and the like need no tiles
- * (FC_LL_PACKED, llvm_packed.c). */
+ * stack array for all stages, unless rows are shorter than half a vector: then it is gathered, and
+ * light code is written out for the elements of the row, whose number is in the class. Results that
+ * lie along the rows take the same way back. Sums of rows and the like need no tiles (FC_LL_PACKED,
+ * llvm_packed.c).
+ *
+ * FC_LL_SHARED: what is gathered or transposed does not change along the kept axis before the
+ * innermost one, as in the distances between all points of two sets. A unit is then a block of both
+ * axes, and what is shared is brought to the stack once for all rows of the block. */
 #include "codegen/llvm/llvm_text.h"
 
 enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8, SHORT = 8 };
+
+/* A block of columns; `shared` are the stack arrays that all rows of the block read, by access. */
+typedef struct block {
+    const char *idx[FC_MAX_AXES];
+    const char *x0, *x1, *width;
+    const char **shared;
+    fc_ll_masks masks;
+} block;
+
+static bool is_shared(const fc_ll *f, uint32_t a) {
+    return f->cls->variant & FC_LL_SHARED && f->k->accesses.at[a].level == FC_POINT &&
+           f->k->accesses.at[a].buffer != FC_NO_BUFFER && !fc_ll_is_stored(f->k, a) &&
+           fc_class_move(f->cls, a, f->cls->np - 1u) == FC_MOVE_ANY &&
+           fc_class_move(f->cls, a, f->cls->np - 2u) == FC_MOVE_ZERO;
+}
 
 /* ---- tiles --------------------------------------------------------------------------------------
  */
 
 /* Elements [r, r + n) of the V columns at f->x. */
-static void move_tiles(fc_ll *f, bool out, const char *r, const char *n) {
-    for (uint32_t a = 0; a < f->cls->naccess; a++) {
-        if (!f->tile[a] || fc_ll_is_stored(f->k, a) != out) continue;
-        const char *by = fc_ll_bin(f, "mul", f->x, fc_ll_stride(f, a, f->lane_axis));
-        const char *element = fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
-        const char *tile = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
-                                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
-                                     fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)));
-        fc_ll_move_tile(
-            f, a, out, element, fc_ll_fmt(f, "%u", f->V - 1), n, tile, f->V,
-            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis), fc_ll_fmt(f, "%u", f->V)));
-    }
+static void move_tile(fc_ll *f, uint32_t a, bool out, const char *r, const char *n) {
+    const char *by = fc_ll_bin(f, "mul", f->x, fc_ll_stride(f, a, f->lane_axis));
+    const char *element = fc_ll_bin(f, "add", fc_ll_bin(f, "add", f->base[a], r), by);
+    const char *tile = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                                 fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
+                                 fc_ll_bin(f, "mul", r, fc_ll_fmt(f, "%u", f->V)));
+    fc_ll_move_tile(
+        f, a, out, element, fc_ll_fmt(f, "%u", f->V - 1), n, tile, f->V,
+        fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->lane_axis), fc_ll_fmt(f, "%u", f->V)));
 }
 
-/* Between memory and the tiles: loads, or (`out`) results. */
-static void all_tiles(fc_ll *f, bool out, const char *count) {
-    bool any = false;
-    for (uint32_t a = 0; a < f->cls->naccess; a++)
-        any |= f->tile[a] && fc_ll_is_stored(f->k, a) == out;
-    if (!any) return;
+/* Between memory and the tiles: shared loads, other loads, or (`out`) results. */
+static void all_tiles(fc_ll *f, bool out, bool shared, const char *count) {
     fc_ll_loop l;
-    const char *r = fc_ll_for(f, &l, "0", count);
-    move_tiles(f, out, r, fc_ll_bin(f, "sub", count, r));
-    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+    uint32_t any = 0;
+    const char *r = NULL;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (!f->tile[a] || fc_ll_is_stored(f->k, a) != out || is_shared(f, a) != shared) continue;
+        if (!any++) r = fc_ll_for(f, &l, "0", count);
+        move_tile(f, a, out, r, fc_ll_bin(f, "sub", count, r));
+    }
+    if (any) fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
 }
 
 /* ---- the tree -----------------------------------------------------------------------------------
@@ -113,20 +131,39 @@ static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
     finish(f, st, fc_ll_fold(f, st, f->V, f->V, "0", count));
 }
 
+/* A row of so few elements that each is written out: the same tree. */
+static void reduce_few(fc_ll *f, const fc_ll_stage *st) {
+    const char **part[GROUP], **acc;
+    unsigned n = 0;
+    for (unsigned i = 0; i < f->cls->teams; i++) {
+        part[n++] = element(f, st, fc_ll_fmt(f, "%u", i));
+        for (unsigned number = i; number & 1; number /= 2, n--)
+            part[n - 2] = fc_ll_combine(f, st, f->V, part[n - 2], part[n - 1]);
+    }
+    for (acc = part[--n]; n > 0; n--) acc = fc_ll_combine(f, st, f->V, part[n - 1], acc);
+    finish(f, st, acc);
+}
+
 /* ---- columns ------------------------------------------------------------------------------------
  */
+
+static void reduce_columns(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *masks) {
+    if (f->cls->variant & FC_LL_PACKED)
+        finish(f, st, fc_ll_packed(f, st, masks));
+    else if (fc_ll_is_few(f->cls))
+        reduce_few(f, st);
+    else
+        reduce(f, st, fc_ll_extra(f, FC_PB_COUNT));
+}
 
 static void columns(fc_ll *f, const fc_ll_masks *masks) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     f->column = "0";
     fc_ll_forget(f);
-    all_tiles(f, false, count);
+    all_tiles(f, false, false, count);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_emit_rows(f, f->stage[s].needed);
-        if (masks)
-            finish(f, &f->stage[s], fc_ll_packed(f, &f->stage[s], masks));
-        else
-            reduce(f, &f->stage[s], count);
+        reduce_columns(f, &f->stage[s], masks);
     }
     fc_ll_emit_rows(f, f->row_needed);
     fc_ll_run_stores(f, FC_ROW, f->V);
@@ -140,10 +177,10 @@ static void columns(fc_ll *f, const fc_ll_masks *masks) {
     fc_ll_forget_points(f);
     f->element = NULL;
     fc_ll_for_end(f, &l, "1");
-    all_tiles(f, true, count);
+    all_tiles(f, true, false, count);
 }
 
-static void arrays(fc_ll *f) {
+static void arrays(fc_ll *f, block *b) {
     const bool packed = f->cls->variant & FC_LL_PACKED;
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         if (packed)
@@ -153,37 +190,95 @@ static void arrays(fc_ll *f) {
     }
     for (uint32_t i = 0; i < f->k->reductions.len; i++)
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), f->V);
+    const unsigned elements = fc_ll_is_few(f->cls) ? f->cls->teams : FC_LANES;
     f->tile = fc_ll_names(f, f->cls->naccess);
+    b->shared = fc_ll_names(f, f->cls->naccess);
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        const bool shared = is_shared(f, a);
+        if (!shared && !fc_ll_is_tiled(f, a)) continue;
+        const unsigned width = shared ? FC_LL_TILE : f->V;
+        f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", width * elements,
+                                fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
+        if (shared) b->shared[a] = f->tile[a];
+    }
+}
+
+/* The V columns at x of the block. */
+static void at_columns(fc_ll *f, const block *b, const char *x) {
+    f->x = fc_ll_min(f, x, fc_ll_bin(f, "sub", b->width, fc_ll_fmt(f, "%u", f->V)));
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (!b->shared[a]) continue;
+        const char *column = fc_ll_bin(f, "sub", x, b->x0);
+        f->tile[a] = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                               fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), b->shared[a],
+                               fc_ll_bin(f, "mul", column, fc_ll_extra(f, FC_PB_COUNT)));
+    }
+}
+
+static void gather_shared(fc_ll *f, uint32_t a, const char *count) {
+    fc_ll_loop l;
+    const char *tile = f->tile[a];
+    at_element(f, fc_ll_for(f, &l, "0", count));
+    f->tile[a] = NULL;
+    const char *v = fc_ll_load(f, a, f->V);
+    f->tile[a] = tile;
+    fc_ll_store(f, a, f->V, v);
+    f->element = NULL;
+    fc_ll_for_end(f, &l, "1");
+}
+
+static void fill_shared(fc_ll *f, const block *b) {
+    fc_ll_loop l;
+    const char *count = fc_ll_extra(f, FC_PB_COUNT);
+    const char *x = fc_ll_for(f, &l, b->x0, b->x1);
+    at_columns(f, b, x);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (fc_ll_is_tiled(f, a))
-            f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LANES,
-                                    fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
+        if (b->shared[a] && !fc_ll_is_tiled(f, a)) gather_shared(f, a, count);
+    fc_ll_forget(f);
+    if (f->cls->variant & FC_LL_TILES) all_tiles(f, false, true, count);
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+}
+
+static void row_of_block(fc_ll *f, const block *b) {
+    fc_ll_loop l;
+    fc_ll_set_base(f, b->idx, f->lane_axis);
+    at_columns(f, b, fc_ll_for(f, &l, b->x0, b->x1));
+    columns(f, &b->masks);
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
+}
+
+static void shared_block(fc_ll *f, block *b, const char *n) {
+    fc_ll_loop rows;
+    const unsigned axis = f->cls->np - 2u;
+    const char *y0, *y1;
+    n = fc_ll_take_tile(f, n, axis, &y0, &y1);
+    if (axis) fc_ll_decompose(f, n, 0, axis, b->idx);
+    b->idx[axis] = y0;
+    fc_ll_set_base(f, b->idx, f->lane_axis);
+    fill_shared(f, b);
+    b->idx[axis] = fc_ll_for(f, &rows, y0, y1);
+    row_of_block(f, b);
+    fc_ll_for_end(f, &rows, "1");
 }
 
 void fc_ll_narrow(fc_ll *f) {
-    fc_ll_loop l, vectors;
-    const char *idx[FC_MAX_AXES];
+    fc_ll_loop units;
+    block b = {.masks = {NULL, NULL}};
     const unsigned outer = f->cls->np - 1u;
     fc_ll_begin(f);
-    arrays(f);
+    arrays(f, &b);
     fc_ll_choose_kept(f, f->V * FC_LANES);
-    fc_ll_masks masks = {NULL, NULL};
-    const bool packed = f->cls->variant & FC_LL_PACKED;
-    if (packed) masks = fc_ll_row_masks(f);
-    const char *unit = fc_ll_for(f, &l, "%begin", "%end"), *width = fc_ll_extent(f, outer);
-    const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE);
-    const char *more = fc_ll_bin(f, "add", width, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));
-    const char *blocks = fc_ll_bin(f, "udiv", more, size), *n = fc_ll_bin(f, "udiv", unit, blocks);
-    const char *x0 = fc_ll_bin(f, "sub", unit, fc_ll_bin(f, "mul", n, blocks));
-    x0 = fc_ll_bin(f, "mul", x0, size);
-    const char *x1 = fc_ll_min(f, fc_ll_bin(f, "add", x0, size), width);
-    if (outer) fc_ll_decompose(f, n, 0, outer, idx);
-    fc_ll_set_base(f, idx, outer);
-    const char *V = fc_ll_fmt(f, "%u", f->V), *x = fc_ll_for(f, &vectors, x0, x1);
-    f->x = fc_ll_min(f, x, fc_ll_bin(f, "sub", width, V));
-    columns(f, packed ? &masks : NULL);
-    fc_ll_for_end(f, &vectors, V);
-    fc_ll_for_end(f, &l, "1");
+    if (f->cls->variant & FC_LL_PACKED) b.masks = fc_ll_row_masks(f);
+    b.width = fc_ll_extent(f, outer);
+    const char *n = fc_ll_for(f, &units, "%begin", "%end");
+    n = fc_ll_take_tile(f, n, outer, &b.x0, &b.x1);
+    if (f->cls->variant & FC_LL_SHARED) {
+        shared_block(f, &b, n);
+    } else {
+        if (outer) fc_ll_decompose(f, n, 0, outer, b.idx);
+        row_of_block(f, &b);
+    }
+    fc_ll_for_end(f, &units, "1");
     f->tile = NULL;
     fc_ll_end(f, "");
 }

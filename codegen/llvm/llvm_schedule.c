@@ -18,7 +18,8 @@ enum {
     OUTER_SPAN = 1024,  /* elements; a power of two of runs */
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
     LONG_ROW = 2048,      /* bytes from which on two broken lines do not matter */
-    FEW_UNITS = 32        /* fewer than this do not keep the cores of a machine busy */
+    FEW_UNITS = 32,       /* fewer than this do not keep the cores of a machine busy */
+    FEW_ROWS = 4          /* fewer than this need not share what they load */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -182,6 +183,45 @@ static fc_move move_by(int64_t stride) {
     return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
 }
 
+/* Whether a load that is gathered or transposed is the same for all rows of a block, and there are
+ * rows enough. */
+static bool shares(const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (n->np < 2 || n->extent[n->np - 2] < FEW_ROWS) return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        if (k->accesses.at[a].buffer == FC_NO_BUFFER || fc_ll_is_stored(k, a)) continue;
+        if (k->accesses.at[a].level == FC_POINT && s[n->np - 2] == 0 &&
+            move_by(s[n->np - 1]) == FC_MOVE_ANY)
+            return true;
+    }
+    return false;
+}
+
+/* How short rows come to lie side by side in the lanes. */
+static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                          uint8_t *move) {
+    const uint32_t axes = n->np + n->nr;
+    const bool gathered = n->count < cls->vector / 2;
+    cls->variant |= FC_LL_NARROW;
+    if (!gathered && fc_ll_can_pack(m, k, n)) {
+        cls->variant |= FC_LL_PACKED;
+        cls->teams = vectors_of_row(n->count, cls->vector);
+    } else if (!gathered) {
+        cls->variant |= FC_LL_TILES;
+        cls->teams = (uint8_t)n->np;
+    } else if (fc_ll_is_light(k)) {
+        cls->teams = (uint8_t)n->count;
+    }
+    if (!(cls->variant & FC_LL_PACKED) && shares(k, n)) cls->variant |= FC_LL_SHARED;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        uint8_t *to = move + (size_t)a * axes;
+        if (!gathered) to[n->np] = (uint8_t)move_by(s[n->np]);
+        if (cls->variant & FC_LL_SHARED) to[n->np - 2] = s[n->np - 2] ? FC_MOVE_ANY : FC_MOVE_ZERO;
+    }
+}
+
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
@@ -204,19 +244,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     if (inner && keeps(k, n))
         cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
     if (narrow) {
-        cls->variant |= FC_LL_NARROW;
-        if (n->count >= cls->vector / 2) {
-            if (fc_ll_can_pack(m, k, n)) {
-                cls->variant |= FC_LL_PACKED;
-                cls->teams = vectors_of_row(n->count, cls->vector);
-            } else {
-                cls->variant |= FC_LL_TILES;
-                cls->teams = (uint8_t)n->np;
-            }
-            for (uint32_t a = 0; a < n->naccess; a++)
-                move[(size_t)a * axes + n->np] =
-                    (uint8_t)move_by(n->stride[(size_t)a * axes + n->np]);
-        }
+        choose_narrow(m, k, n, cls, move);
     } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
         cls->variant = FC_LL_TILES;
         if (should_stream(m, k, n, lanes, true)) cls->variant |= FC_LL_STREAM;
@@ -274,8 +302,14 @@ static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->variant & FC_LL_NARROW) {
-        const int64_t width = n->extent[n->np - 1];
-        cut(k, l, n->rows / width * ceil_div(width, FC_LL_TILE), n->count * FC_LL_TILE);
+        const int64_t width = n->extent[n->np - 1], blocks = ceil_div(width, FC_LL_TILE);
+        int64_t rows = n->rows / width, each = n->count * FC_LL_TILE;
+        if (cls->variant & FC_LL_SHARED) {
+            const int64_t shared = n->extent[n->np - 2];
+            rows = rows / shared * ceil_div(shared, FC_LL_TILE);
+            each *= shared < FC_LL_TILE ? shared : FC_LL_TILE;
+        }
+        cut(k, l, rows * blocks, each);
         return;
     }
     if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {

@@ -30,7 +30,8 @@ enum {
     FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
     FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
     FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
-    FC_LL_AHEAD = 16      /* loads come from beyond the cache: what is needed next is asked for */
+    FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
+    FC_LL_SHARED = 128    /* narrow: rows in blocks, as loads are the same for all of a block */
 };
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
@@ -460,6 +461,10 @@ fc_ll_masks fc_ll_row_masks(fc_ll *f);
 const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m);
 enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
+/* Splits `n` into the number of a block of FC_LL_TILE along `axis`, whose ends are given, and the
+ * rest. */
+const char *fc_ll_take_tile(fc_ll *f, const char *n, unsigned axis, const char **first,
+                            const char **end);
 /* Moves a tile of V by V between an access, from element `element` on (V rows or fewer, `last` is
  * the number of the last one, the lane axis apart; `n` elements of each), and a stack array whose
  * rows are `step` elements apart: rows become columns. Out: all V rows are there. A class that asks
@@ -475,6 +480,10 @@ void fc_ll_outer_finish(fc_ll *f);
 unsigned fc_ll_columns(const fc_kernel *k, unsigned V); /* in a block of the outer schedule */
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
 bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
+/* Narrow: rows of `teams` elements each, which are written out. */
+static inline bool fc_ll_is_few(const fc_class *c) {
+    return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
+}
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e);

@@ -173,9 +173,8 @@ static void band(fc_ll *f, tiles *t) {
 /* ---- a block ------------------------------------------------------------------------------------
  */
 
-/* Splits `n` into a block's number along `axis`, whose ends are given, and the rest. */
-static const char *take_axis(fc_ll *f, const char *n, unsigned axis, const char **first,
-                             const char **end) {
+const char *fc_ll_take_tile(fc_ll *f, const char *n, unsigned axis, const char **first,
+                            const char **end) {
     const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE), *extent = fc_ll_extent(f, axis);
     const char *more = fc_ll_bin(f, "add", extent, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));
     const char *blocks = fc_ll_bin(f, "udiv", more, size), *rest = fc_ll_bin(f, "udiv", n, blocks);
@@ -206,8 +205,8 @@ void fc_ll_tiles(fc_ll *f) {
             f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LL_TILE,
                                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
     const char *n = fc_ll_for(f, &units, "%begin", "%end");
-    n = take_axis(f, n, f->lane_axis, &t.x0, &t.x1);
-    n = take_axis(f, n, t.across, &first, &end);
+    n = fc_ll_take_tile(f, n, f->lane_axis, &t.x0, &t.x1);
+    n = fc_ll_take_tile(f, n, t.across, &first, &end);
     other_axes(f, &t, n);
     t.y0 = fc_ll_for(f, &bands, first, end);
     t.y1 = fc_ll_min(f, fc_ll_bin(f, "add", t.y0, V), end);
