@@ -154,7 +154,7 @@ void fuzz_object(const uint8_t *data, size_t size) {
 
 static struct cache {
     fc_diskcache *c;
-    char dir[64];
+    char dir[150];
 } cache;
 
 static void close_cache(void) {
@@ -165,7 +165,8 @@ static void close_cache(void) {
 
 static fc_diskcache *open_cache(void) {
     if (cache.c) return cache.c;
-    strcpy(cache.dir, "/tmp/fusec-fuzz-XXXXXX");
+    const char *tmp = getenv("TMPDIR"); /* one in memory spares the disk */
+    snprintf(cache.dir, sizeof cache.dir, "%.100s/fusec-fuzz-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(cache.dir)) abort();
     fc_diskcache_dirs d = {.dir = cache.dir};
     cache.c = fc_diskcache_open(&fc_libc_alloc, &d, 0);
@@ -186,7 +187,7 @@ static void write_file(const char *path, const uint8_t *data, size_t size) {
 void fuzz_cache(const uint8_t *data, size_t size) {
     fc_diskcache *c = open_cache();
     uint8_t key[FC_CACHE_KEY] = {1, 2, 3};
-    char hex[2 * FC_CACHE_KEY + 1], path[200];
+    char hex[2 * FC_CACHE_KEY + 1], path[300];
     fc_bytes out = {0};
     if (size < 4) return;
     fc_sha256_hex(key, hex);
