@@ -146,7 +146,8 @@ typedef struct fc_cuda_text {
     const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
     const char *by_row;      /* how f32 divides by what is the same in a row; NULL: as anywhere */
     const uint8_t
-        *narrow; /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
+        *narrow;         /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
+    const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; may be NULL */
 } fc_cuda_text;
 
 typedef struct fc_cuda_gen {
@@ -164,6 +165,7 @@ typedef struct fc_cuda_gen {
     uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
     uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
     uint8_t *narrow; /* [ins] see fc_cuda_text */
+    uint8_t *sign;   /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
 
 /* The word of the parameter block that the strides of an access follow: its offset. */
@@ -213,6 +215,11 @@ bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
 void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */
+
+/* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
+void fc_cuda_find_signs(fc_cuda_gen *g);
+void fc_cuda_sign_prelude(const fc_cuda_gen *g);
+
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
 /* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,

@@ -144,12 +144,18 @@ static void begin_bits(fc_cuda_text *t, fc_val v) {
     fc_str_printf(t->out, "const unsigned short h%u = ", (unsigned)v);
 }
 
-/* After h*: the value. */
+/* Whether the sign is kept of a NaN, too (cuda_sign.c). */
+static const char *kept_sign(const fc_cuda_text *t, fc_val v) {
+    return t->sign && t->sign[v] ? "signed_" : "";
+}
+
+/* After h*: the value. That of a bf16 has the very bits. */
 static void value_of_bits(fc_cuda_text *t, fc_val v) {
+    fusec_dtype type = (fusec_dtype)instr(t, v)->dtype;
     fc_str_add(t->out, ";\n");
     begin(t, v);
-    fc_str_printf(t->out, "fc_%s_value(h%u);\n", half_name((fusec_dtype)instr(t, v)->dtype),
-                  (unsigned)v);
+    fc_str_printf(t->out, "fc_%s_%svalue(h%u);\n", half_name(type),
+                  type == FUSEC_F16 ? kept_sign(t, v) : "", (unsigned)v);
 }
 
 void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr) {
@@ -222,7 +228,8 @@ static void convert(fc_cuda_text *t, fc_val v) {
     else
         begin(t, v);
     if (fc_is_half(to))
-        fc_str_printf(t->out, "fc_%s(", to == FUSEC_F16 ? "f16_bits" : "bf16_round");
+        fc_str_printf(t->out, "fc_%s_%s%s(", half_name(to), kept_sign(t, v),
+                      to == FUSEC_F16 ? "bits" : "round");
     else
         fc_str_printf(t->out, "(%s)(", fc_cuda_type(to));
     fc_cuda_operand(t, i->a);
@@ -387,6 +394,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)
         text = "($t)fc_neg(($u)$a)"; /* see cuda_prelude.c */
+    if (i->op == FC_OP_neg && t->sign && t->sign[v]) text = "fc_signed_neg$f($a)";
     begin(t, v);
     substitute(t, text ? text : "", i, type);
     fc_str_add(t->out, ";\n");

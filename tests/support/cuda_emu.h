@@ -266,8 +266,8 @@ static inline float fc_f16_value(unsigned short h) {
     unsigned exponent = h >> 10 & 31u, fraction = h & 1023u, sign = (h & 0x8000u) << 16;
     if (exponent == 0)
         return h >> 15 ? -ldexpf((float)fraction, -24) : ldexpf((float)fraction, -24);
-    if (exponent == 31)
-        return __uint_as_float(sign | 0x7f800000u | (fraction ? 0x400000u : 0) | fraction << 13);
+    if (exponent == 31) /* as a device: one NaN for all */
+        return __uint_as_float(fraction ? 0x7fffffffu : sign | 0x7f800000u);
     return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 static inline unsigned short fc_f16_bits(float f) {
