@@ -68,18 +68,23 @@ static void keep(const options *o, const rg *r, const fuzz_ways *w, uint64_t see
     fc_str_free(&text);
 }
 
-static void shrink_and_keep(const options *o, uint64_t seed, fuzz_verdict v, bool apart) {
+/* `first` is why it failed when it was one of many. */
+static void shrink_and_keep(const options *o, uint64_t seed, fuzz_verdict v, bool apart,
+                            const char *first) {
     rg r;
     fuzz_ways w;
     fc_str why;
     fc_str_init(&why, &fc_libc_alloc);
+    fuzz_nvrtc_seed(seed, true);
     fuzz_make(seed, o->device, &r, &w);
     fuzz_shrink(&r, &w, v, apart, SHRINK);
     if (apart)
         fuzz_try_apart(&r, &w, &why);
     else if (!fuzz_try(&r, &w, &why))
         fuzz_flush(&why);
-    keep(o, &r, &w, seed, why.len ? why.data : "it does not fail when run again");
+    if (!why.len) fc_str_printf(&why, "it does not fail when run again; the first time: %s", first);
+    keep(o, &r, &w, seed, why.data);
+    fuzz_nvrtc_seed(seed, false);
     fc_str_free(&why);
 }
 
@@ -92,13 +97,15 @@ static bool one(const options *o, uint64_t seed) {
     fc_str why;
     fc_str_init(&why, &fc_libc_alloc);
     fuzz_make(seed, o->device, &r, &w);
+    fuzz_nvrtc_seed(seed, false);
     fuzz_verdict v = fuzz_try(&r, &w, &why);
+    if (v && !strcmp(o->device, "nvrtc")) seed = fuzz_nvrtc_culprit();
     if (v && o->first)
         printf("FAILED: seed %llu: %s\n", (unsigned long long)seed, why.data);
     else if (v == FUZZ_FAILED && !strcmp(o->device, "cuda"))
         _exit(3); /* a device that is lost fails whatever is tried next: see replace() */
     else if (v)
-        shrink_and_keep(o, seed, v, false);
+        shrink_and_keep(o, seed, v, false, why.data);
     fc_str_free(&why);
     return v == FUZZ_GOOD;
 }
@@ -120,7 +127,7 @@ static void work(const options *o, slot *s, double end) {
     fc_str_init(&why, &fc_libc_alloc);
     if (fuzz_flush(&why)) {
         s->failures++;
-        printf("FAILED: a batch of kernels: %s\n", why.data);
+        shrink_and_keep(o, fuzz_nvrtc_culprit(), FUZZ_FAILED, false, why.data);
     }
     s->kernels = fuzz_nvrtc_kernels();
     fc_str_free(&why);
@@ -150,7 +157,7 @@ static void replace(const options *o, slot *s, int status, double end) {
     printf("FAILED: seed %llu ended its process by %s %d\n", (unsigned long long)seed,
            WIFSIGNALED(status) ? "signal" : "status",
            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    if (!o->first) shrink_and_keep(o, seed, FUZZ_FAILED, true);
+    if (!o->first) shrink_and_keep(o, seed, FUZZ_FAILED, true, "its process ended");
     s->next += (uint64_t)o->jobs;
     s->done++;
     s->pid = 0;

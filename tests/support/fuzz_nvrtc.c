@@ -15,6 +15,12 @@ static fc_str batch;
 static uint32_t waiting;
 static uint64_t compiled;
 static uint64_t seen[SEEN]; /* hashes of texts that were compiled, by their low bits */
+static struct part {        /* of the batch */
+    size_t at;
+    uint64_t seed;
+} parts[BATCH];
+static uint64_t current, culprit; /* seeds */
+static bool alone;
 
 static void close_all(void) {
     fc_str_free(&batch);
@@ -43,13 +49,47 @@ uint64_t fuzz_nvrtc_kernels(void) {
     return compiled;
 }
 
-fuzz_verdict fuzz_nvrtc_flush(fc_str *why) {
+void fuzz_nvrtc_seed(uint64_t seed, bool by_itself) {
+    current = seed;
+    alone = by_itself;
+    if (!alone) return;
+    waiting = 0;
+    if (ctx) fc_str_clear(&batch);
+}
+
+uint64_t fuzz_nvrtc_culprit(void) {
+    return culprit;
+}
+
+static fusec_status compile(const char *text, fc_error *e) {
     fc_bytes code = {0};
-    fc_error e = {0};
     fc_nvrtc_options o = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
-    if (!waiting) return FUZZ_GOOD;
-    fusec_status s = fc_nvrtc_compile(nvrtc, batch.data, "batch.cu", &o, &code, &e);
+    fusec_status s = fc_nvrtc_compile(nvrtc, text, "batch.cu", &o, &code, e);
     fc_bytes_free(&fc_libc_alloc, &code);
+    return s;
+}
+
+/* A batch has failed: which kernel of it? Each by itself, in order; e is about that one. */
+static void find_culprit(fc_error *e) {
+    fc_str one;
+    fusec_status s = FUSEC_OK;
+    culprit = current;
+    for (uint32_t i = 0; i < waiting && !s; i++) {
+        size_t end = i + 1 < waiting ? parts[i + 1].at : batch.len;
+        fc_error why = {0};
+        fc_str_init(&one, &fc_libc_alloc);
+        fc_str_addn(&one, batch.data + parts[i].at, end - parts[i].at);
+        s = compile(one.data, &why);
+        if (s) culprit = parts[i].seed, *e = why;
+        fc_str_free(&one);
+    }
+}
+
+fuzz_verdict fuzz_nvrtc_flush(fc_str *why) {
+    fc_error e = {0};
+    if (!waiting) return FUZZ_GOOD;
+    fusec_status s = compile(batch.data, &e);
+    if (s) find_culprit(&e);
     compiled += waiting;
     waiting = 0;
     fc_str_clear(&batch);
@@ -61,12 +101,14 @@ fuzz_verdict fuzz_nvrtc_flush(fc_str *why) {
 static fuzz_verdict add(const fc_str *text, fc_str *why) {
     uint64_t h = fc_hash_bytes(text->data, text->len);
     char *entry = strstr(text->data, FC_ENTRY "(");
-    if (!text->len || seen[h % SEEN] == h) return FUZZ_GOOD;
+    if (!text->len || (seen[h % SEEN] == h && !alone)) return FUZZ_GOOD;
     if (!entry) {
         fc_str_add(why, "the text has no entry point");
+        culprit = current;
         return FUZZ_FAILED;
     }
     seen[h % SEEN] = h;
+    parts[waiting] = (struct part){batch.len, current};
     fc_str_printf(&batch, "namespace n%u {\n", waiting);
     fc_str_addn(&batch, text->data, (size_t)(entry - text->data));
     fc_str_printf(&batch, FC_ENTRY "%u%s}\n", waiting, entry + strlen(FC_ENTRY));
@@ -94,6 +136,7 @@ fuzz_verdict fuzz_nvrtc(const fc_graph *g, const int64_t *syms, const fc_arrays 
     }
     if (s) {
         fc_str_printf(why, "[%s] %s", fc_status_slug(s), e.message);
+        culprit = current;
         v = FUZZ_FAILED;
     }
     fc_str_free(&text);
