@@ -37,6 +37,7 @@ typedef struct slot { /* shared with a worker */
     _Atomic uint64_t next, done, failures, kernels;
     _Atomic int64_t beat;
     pid_t pid;
+    char folder[FC_RIG_PATH];
 } slot;
 
 static slot *slots;
@@ -137,12 +138,14 @@ static void work(const options *o, slot *s, double end) {
 static void start(const options *o, slot *s, double end) {
     s->beat = (int64_t)now();
     fflush(stdout);
+    fc_rig_make_folder(s->folder);
     pid_t pid = fork();
     if (pid) { /* only the parent writes here: the slot is shared */
         s->pid = pid;
         return;
     }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    fc_rig_use_folder(s->folder);
     work(o, s, end);
     fflush(stdout);
     exit(0);
@@ -191,6 +194,7 @@ static int watch(const options *o, double end) {
             }
             bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
             s->pid = 0;
+            fc_rig_remove_folder(s->folder);
             if (!clean && !over) replace(o, s, status, end);
             if (!s->pid) alive--;
         }

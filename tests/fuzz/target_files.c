@@ -160,6 +160,9 @@ static struct cache {
 static void close_cache(void) {
     fc_diskcache_clear(cache.c, 0);
     fc_diskcache_close(cache.c);
+    char lock[200];
+    snprintf(lock, sizeof lock, "%s/.lock", cache.dir);
+    unlink(lock);
     rmdir(cache.dir);
 }
 

@@ -240,11 +240,13 @@ fuzz_verdict fuzz_flush(fc_str *why) {
 
 fuzz_verdict fuzz_try_apart(const rg *r, const fuzz_ways *w, fc_str *why) {
     int status = 0, ends[2];
-    char text[4000] = "";
+    char text[4000] = "", folder[FC_RIG_PATH];
     size_t at = 0;
     if (pipe(ends)) return FUZZ_GOOD;
+    fc_rig_make_folder(folder);
     pid_t pid = fork();
     if (pid == 0) {
+        fc_rig_use_folder(folder);
         alarm(60);
         fuzz_verdict v = fuzz_try(r, w, why);
         if (!v) v = fuzz_flush(why);
@@ -256,7 +258,9 @@ fuzz_verdict fuzz_try_apart(const rg *r, const fuzz_ways *w, fc_str *why) {
          at + 1 < sizeof text && (n = read(ends[0], text + at, sizeof text - 1 - at)) > 0;)
         at += (size_t)n;
     close(ends[0]);
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) return FUZZ_GOOD;
+    const bool ended = pid > 0 && waitpid(pid, &status, 0) == pid;
+    fc_rig_remove_folder(folder);
+    if (!ended) return FUZZ_GOOD;
     fc_str_add(why, text);
     if (WIFSIGNALED(status)) fc_str_printf(why, "ended by signal %d", WTERMSIG(status));
     if (WIFEXITED(status) && WEXITSTATUS(status) <= FUZZ_WRONG)

@@ -20,23 +20,37 @@ static struct rig {
     fc_device *device;
 } rigs[MAX_RIGS];
 static int nrigs;
-static char cache_dir[300];
+static char cache_dir[FC_RIG_PATH];
+static bool given; /* cache_dir: it is the parent's */
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw) {
     (void)st, (void)flag, (void)ftw;
     return remove(path);
 }
 
+void fc_rig_remove_folder(const char *path) {
+    if (path[0]) nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void fc_rig_make_folder(char path[FC_RIG_PATH]) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, FC_RIG_PATH, "%.200s/fusec-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(path)) path[0] = 0;
+}
+
+void fc_rig_use_folder(const char *path) {
+    snprintf(cache_dir, sizeof cache_dir, "%s", path);
+    given = true;
+}
+
 static void close_rigs(void) {
     for (int i = 0; i < nrigs; i++) fc_context_free(rigs[i].ctx);
     nrigs = 0;
-    if (cache_dir[0]) nftw(cache_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (!given) fc_rig_remove_folder(cache_dir);
 }
 
 static void make_cache_dir(void) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(cache_dir, sizeof cache_dir, "%.200s/fusec-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(cache_dir)) cache_dir[0] = 0;
+    if (!given) fc_rig_make_folder(cache_dir);
     atexit(close_rigs);
 }
 

@@ -11,6 +11,13 @@
  * device is not there. */
 fc_context *fc_rig(const char *device, int threads, fc_device **out);
 
+/* For processes that may be killed, whose parent makes the folder of that cache, says so in the
+ * child before the first fc_rig, and removes it. */
+enum { FC_RIG_PATH = 300 };
+void fc_rig_make_folder(char path[FC_RIG_PATH]); /* "" when it can't be made */
+void fc_rig_use_folder(const char *path);
+void fc_rig_remove_folder(const char *path);
+
 typedef struct fc_arrays {
     uint32_t n;
     fc_tensor *t; /* shape and data belong to the struct */
