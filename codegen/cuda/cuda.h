@@ -147,7 +147,9 @@ typedef struct fc_cuda_text {
     const char *by_row;      /* how f32 divides by what is the same in a row; NULL: as anywhere */
     const uint8_t
         *narrow;         /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
-    const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; may be NULL */
+    const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; NULL in the
+                          * functions of reductions */
+    bool bytes;          /* 8-bit integers are computed on, see cuda_guard.c */
 } fc_cuda_text;
 
 typedef struct fc_cuda_gen {
@@ -219,6 +221,14 @@ void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */
 /* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
 void fc_cuda_find_signs(fc_cuda_gen *g);
 void fc_cuda_sign_prelude(const fc_cuda_gen *g);
+
+/* cuda_guard.c: the function that a load goes through, or ""; the text of a row in place of its
+ * own, or NULL; whether the operand v of i, a constant, is hidden. */
+bool fc_cuda_computes_bytes(const fc_code *c);
+const char *fc_cuda_guard_load(const fc_cuda_text *t, fc_val v);
+const char *fc_cuda_guard_row(const fc_cuda_text *t, const fc_instr *i);
+bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v);
+void fc_cuda_guard_prelude(const fc_cuda_gen *g);
 
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */

@@ -165,8 +165,12 @@ void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr) {
         fc_str_add(t->out, expr);
         value_of_bits(t, v);
     } else {
+        const char *guard = fc_cuda_guard_load(t, v);
         begin(t, v);
-        fc_str_printf(t->out, type == FUSEC_BOOL ? "%s != 0;\n" : "%s;\n", expr);
+        if (*guard)
+            fc_str_printf(t->out, "%s(%s);\n", guard, expr);
+        else
+            fc_str_printf(t->out, type == FUSEC_BOOL ? "%s != 0;\n" : "%s;\n", expr);
     }
 }
 
@@ -305,6 +309,7 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
 /* Besides functions: NVRTC 13.0 takes the nan of 0/0 for an ordinary value where it finds the zeros
  * itself. */
 static bool to_hide(const fc_cuda_text *t, const fc_instr *i, fc_val v) {
+    if (fc_cuda_guard_constant(t, i, v)) return true;
     if (!fc_is_float((fusec_dtype)instr(t, v)->dtype) || varies(t, v, 8)) return false;
     if (i->op == FC_OP_div) return v == i->a && !varies(t, i->b, 8);
     return !(fc_ops[i->op].flags & FC_F_EXACT);
@@ -389,6 +394,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
     const char *narrow = narrow_text(t, v);
     if (narrow) text = narrow;
+    if (fc_cuda_guard_row(t, i)) text = fc_cuda_guard_row(t, i);
     if (t->division && i->op == FC_OP_div) text = t->division;
     if (t->by_row && fc_cuda_divides_by_row(t, v)) text = t->by_row;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */

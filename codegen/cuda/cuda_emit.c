@@ -277,7 +277,8 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
                               .done = g->done,
                               .local = g->local,
                               .narrow = g->narrow,
-                              .sign = g->sign};
+                              .sign = g->sign,
+                              .bytes = fc_cuda_computes_bytes(&g->code)};
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;
     }

@@ -468,6 +468,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         half_arithmetic(out, "bf16", 900);
     }
     fc_cuda_sign_prelude(g);
+    fc_cuda_guard_prelude(g);
     if (!uses_half_functions(g)) return;
     fc_str_add(out, prelude_half);
     if (uses_angles(g)) fc_str_add(out, prelude_sine);
