@@ -18,9 +18,8 @@
 
 /* ---- order between regions --------------------------------------------------------------- */
 
-/* Whether `from` needs `target`, directly or not. A region can only need regions whose first root
- * is older than its own last one, so what is older than the target is not looked at. Gives up
- * (true: no fusion) after a bounded walk. */
+/* Whether `from` needs `target`, directly or not. What is older than the target, with all that it
+ * needs, is not looked at. Gives up (true: no fusion) after a bounded walk. */
 static bool depends_on(fc_fusion *f, uint32_t from, uint32_t target) {
     uint32_t stack[256];
     size_t n = 0, nseen = 0;
@@ -31,7 +30,8 @@ static bool depends_on(fc_fusion *f, uint32_t from, uint32_t target) {
         uint32_t r = stack[--n];
         if (r == target) return true;
         fc_region *x = &f->regions.at[r];
-        if (x->mark == mark || x->roots.at[x->roots.len - 1].node < oldest) continue;
+        if (x->mark == mark) continue;
+        if (x->latest < oldest) continue;
         x->mark = mark;
         if (++nseen > 1024) return true;
         for (size_t i = 0; i < x->deps.len; i++) {
@@ -40,6 +40,24 @@ static bool depends_on(fc_fusion *f, uint32_t from, uint32_t target) {
         }
     }
     return false;
+}
+
+/* `region` has taken the root n, the newest of all: for it and all that need it. */
+static bool note_latest(fc_fusion *f, uint32_t region, fc_node n) {
+    FC_VEC(uint32_t) stack = {0};
+    bool ok = fc_push(f->alloc, &stack, region);
+    f->regions.at[region].latest = n;
+    while (ok && stack.len) {
+        const fc_region *r = &f->regions.at[stack.at[--stack.len]];
+        for (size_t i = 0; ok && i < r->users.len; i++) {
+            fc_region *u = &f->regions.at[r->users.at[i]];
+            if (u->latest == n) continue;
+            u->latest = n;
+            ok = fc_push(f->alloc, &stack, r->users.at[i]);
+        }
+    }
+    fc_vec_free(f->alloc, &stack);
+    return ok;
 }
 
 /* ---- joining ----------------------------------------------------------------------------- */
@@ -146,7 +164,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
         r->reductions++;
         if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
     }
-    bool ok = fc_push(a, &r->roots, root);
+    bool ok = fc_push(a, &r->roots, root) && note_latest(f, region, n);
     for (size_t i = 0; ok && i < v->added.len; i++)
         ok = fc_region_enter(a, r, v->added.at[i].key, v->added.at[i].from);
     for (size_t i = 0; ok && i < v->leaves.len; i++)
@@ -154,7 +172,9 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
     for (size_t i = 0; ok && i < v->deps.len; i++) {
         bool known = false;
         for (size_t k = 0; k < r->deps.len; k++) known |= r->deps.at[k] == v->deps.at[i];
-        if (!known) ok = fc_push(a, &r->deps, v->deps.at[i]);
+        if (!known)
+            ok = fc_push(a, &r->deps, v->deps.at[i]) &&
+                 fc_push(a, &f->regions.at[v->deps.at[i]].users, region);
     }
     r->ops += v->ops;
     r->transcendental += v->transcendental;
@@ -375,6 +395,7 @@ static void drop_regions(fc_fusion *f) {
         fc_vec_free(f->alloc, &r->roots);
         fc_vec_free(f->alloc, &r->leaves);
         fc_vec_free(f->alloc, &r->deps);
+        fc_vec_free(f->alloc, &r->users);
         fc_free(f->alloc, r->seen);
     }
     f->regions.len = 0;

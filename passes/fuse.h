@@ -59,6 +59,8 @@ typedef struct fc_region {
     FC_VEC(fc_root) roots;
     FC_VEC(fc_node) leaves; /* arrays it reads: inputs and roots of other regions */
     FC_VEC(uint32_t) deps;  /* regions that must run before */
+    FC_VEC(uint32_t) users; /* regions that have this one in `deps` */
+    fc_node latest;         /* the newest root of it and of all that it needs, directly or not */
     fc_seen *seen;          /* hash set: what its code already holds, and the arrays it reads */
     uint32_t nseen, nslots;
     uint32_t mark; /* of the last walk over dependencies that met it */

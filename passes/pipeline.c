@@ -126,6 +126,16 @@ static bool order_regions(const fc_alloc *a, const fc_fusion *f, uint32_t *order
     return ok;
 }
 
+/* Fusion that made two kernels need each other would give an order that reads what is not written.
+ */
+static bool is_in_order(const fc_fusion *f, const uint32_t *order, uint32_t *place) {
+    for (uint32_t i = 0; i < f->regions.len; i++) place[order[i]] = i;
+    for (uint32_t r = 0; r < f->regions.len; r++)
+        for (size_t i = 0; i < f->regions.at[r].deps.len; i++)
+            if (place[f->regions.at[r].deps.at[i]] > place[r]) return false;
+    return true;
+}
+
 /* "max, sum -> p": what a kernel makes, in the names of the program. */
 static const char *describe(fc_plan *p, const fc_region *r) {
     fc_str s;
@@ -173,11 +183,13 @@ static fusec_status fuse_and_lower(fc_plan *p, const fc_pass_options *o, fc_erro
     fusec_status s = fc_pass_fuse(&p->graph, o, &f, e);
     note(o, PASS_FUSE, start, NULL);
     uint32_t *buffer = fc_calloc(p->alloc, p->graph.nodes.len + 1, sizeof *buffer);
-    uint32_t *order = fc_calloc(p->alloc, f.regions.len + 1, sizeof *order);
+    uint32_t *order = fc_calloc(p->alloc, 2 * f.regions.len + 1, sizeof *order);
     start = now_ns();
     if (!s &&
         (!buffer || !order || !make_buffers(p, &f, buffer) || !order_regions(p->alloc, &f, order)))
         s = fc_oom(e);
+    if (!s && !is_in_order(&f, order, order + f.regions.len))
+        s = fc_fail(e, FUSEC_INTERNAL, "two kernels need each other");
     for (size_t i = 0; !s && i < f.regions.len; i++) s = make_step(p, o, &f, order[i], buffer, e);
     note(o, PASS_LOWER, start, NULL);
     fc_free(p->alloc, buffer);
