@@ -13,6 +13,7 @@ import re
 import selectors
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -324,12 +325,74 @@ def measure_overheads(a, log):
     for what in ("calls", "plan", "lazy", "build", "new", "ten"):
         out[what] = run_json([exe, what, "--device", device], a.limit, log)
     for name in ("first_cold", "first_warm"):
-        start = time.time()
-        out[name] = run_json([exe, "first", "--device", device, "--cache", cache], a.limit, log)
-        out[name]["process_ms"] = 1e3 * (time.time() - start)
+        start = time.monotonic()
+        first = run_json([exe, "first", "--device", device, "--cache", cache], a.limit, log)
+        first["process_ms"] = 1e3 * (time.monotonic() - start)
+        if "result_at" in first:
+            first["start_to_result_ms"] = 1e3 * (first.pop("result_at") - start)
+        out[name] = first
     out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
     out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
+    out["peers"] = {}
+    for peer in a.peers:
+        if peer in ("cub", "numpy-out"):  # nothing of their own around the kernels
+            continue
+        if a.stop_after and time.time() - a.began > a.stop_after:
+            print(f"no time for the overheads of {peer}", file=sys.stderr)
+            break
+        out["peers"][peer] = peer_overheads(a, peer, log)
+        print(f"overheads of {peer}: " + ", ".join(
+            f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in out["peers"][peer].items()), flush=True)
     return out
+
+
+def peer_overheads(a, peer, log):
+    """Three processes: one that is not measured, so that the peer's files are in memory and what it keeps is
+    kept; one that finds that, and is then asked for all the rest; one with an empty folder."""
+    keep, empty = tempfile.mkdtemp(dir=a.scratch), tempfile.mkdtemp(dir=a.scratch)
+    before, warm = peer_process(a, peer, "first", keep, log), {}
+    if "error" not in before:
+        warm = peer_process(a, peer, "all", keep, log)
+    cold = peer_process(a, peer, "first", empty, log) if warm else before
+    out = {k: v for k, v in warm.items() if k not in ("imports_ms", "first_ms", "error")}
+    for kind, one in (("cold", cold), ("warm", warm)):
+        out.update({f"{k[:-3]}_{kind}_ms": one[k] for k in ("imports_ms", "first_ms") if k in one})
+    errors = [one["error"] for one in (before, warm, cold) if "error" in one]
+    return dict(out, error=errors[0]) if errors else out
+
+
+def peer_process(a, peer, what, keep, log):
+    env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1", TF_CPP_MIN_LOG_LEVEL="2",
+               FUSEC_BENCH_KEEP=keep, TORCHINDUCTOR_CACHE_DIR=keep, TRITON_CACHE_DIR=os.path.join(keep, "triton"),
+               CUPY_CACHE_DIR=keep, NUMBA_CACHE_DIR=keep, CUDA_CACHE_PATH=os.path.join(keep, "driver"))
+    start = time.monotonic()
+    try:
+        p = subprocess.Popen([a.python, os.path.join(HERE, "peers", "overheads.py"), peer, a.where, what],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=env, start_new_session=True)
+    except OSError as e:
+        return {"error": str(e)}
+    error = ""
+    try:
+        text, _ = p.communicate(timeout=a.limit)
+    except subprocess.TimeoutExpired:
+        error = f"no answer within {a.limit:.0f} s"
+    try:
+        os.killpg(p.pid, signal.SIGKILL)  # compilers that the peer has started
+    except ProcessLookupError:
+        pass
+    if error:
+        text, _ = p.communicate()
+    lines = text.decode().strip().splitlines()
+    if not lines:
+        return {"error": error or f"the process ended with {p.returncode}"}
+    out = json.loads(lines[-1])
+    imported = out.pop("imported_at")
+    out.update(imports_ms=1e3 * (imported - start), first_ms=1e3 * (out.pop("result_at") - imported))
+    if not out.pop("right"):
+        error = "the result is wrong"
+    elif p.returncode and not error:
+        error = f"the process ended with {p.returncode}"
+    return dict(out, error=error) if error else out
 
 
 def python_with(packages):

@@ -105,12 +105,14 @@ def table(rows, on_gpu):
     return out
 
 
-def summary(rows, on_gpu):
-    leads = [v for v in map(lead, rows) if v]
+def summary(rows, on_gpu, o):
+    leads, more = [v for v in map(lead, rows) if v], leads_around(o)
     out = []
     if leads:
         out.append(f"Geometric mean of the lead over the best peer: **{mean(leads):.2f}** over {len(leads)} rows; "
                    f"least {min(leads):.2f}.")
+    if leads and more:
+        out.append(f"With the rows of the [overheads](#overheads), another mean: {mean(leads + more):.2f} over {len(leads + more)} rows.")
     missed = [label(r) for r in rows if reached(r, on_gpu) is False]
     out.append(f"Rows that miss what they should reach: {len(missed)}" + (": " + ", ".join(missed) + "." if missed else "."))
     return out
@@ -146,11 +148,87 @@ def failures(rows):
     return ["", "## What failed", ""] + out if out else []
 
 
+# What is compared around the kernels: label, unit, what of fusec's numbers is added up, what of a peer's, and which peers
+# count: all, those that compile something for an expression of operations they have, or none.
+AROUND = [
+    ("first result, from the start of a process", "ms", ["first_cold.start_to_result_ms"], ["imports_cold_ms", "first_cold_ms"], "all"),
+    ("the same, code kept on disk", "ms", ["first_warm.start_to_result_ms"], ["imports_warm_ms", "first_warm_ms"], "all"),
+    ("first result, imports done", "ms", ["first_cold.open_device_ms", "first_cold.result_ms"], ["first_cold_ms"], "compilers"),
+    ("the same, code kept on disk", "ms", ["first_warm.open_device_ms", "first_warm.result_ms"], ["first_warm_ms"], "compilers"),
+    ("a new map in a warm process", "ms", ["new.new_map_ms"], ["new_map_ms"], "compilers"),
+    ("a new softmax in a warm process", "ms", ["new.new_softmax_ms"], ["new_softmax_ms"], "compilers"),
+    ("a call, on the host", "us", ["calls.one_kernel_us"], ["call_us"], "all"),
+    ("a call and its result", "us", ["calls.one_kernel_and_wait_us"], ["call_and_wait_us"], "all"),
+    ("100 operations given one by one, seen before", "us", ["lazy.100_nodes_us"], ["known_100_us"], "all"),
+    ("building, for each node", "ns", ["build.ns_a_node"], ["build_ns"], "none"),
+    ("planning 1,000 nodes", "ms", ["plan.plan_1000_nodes_ms"], [], "none"),
+]
+
+
+def added(numbers, keys):
+    """The sum of what `keys` name ("part.key" or "key"); None if one is not there."""
+    found = []
+    for key in keys:
+        at = numbers
+        for part in key.split("."):
+            at = at.get(part, {}) if isinstance(at, dict) else {}
+        found.append(at)
+    return sum(found) if found and all(isinstance(v, (int, float)) for v in found) else None
+
+
+def around(o):
+    """(label, unit, fusec, {peer: (value, does it count)}, do any) of each row that is there."""
+    out = []
+    for label_, unit, mine, theirs, who in AROUND:
+        peers = {n: (added(p, theirs), who != "compilers" or p.get("compiles", False)) for n, p in o.get("peers", {}).items()}
+        peers = {n: v for n, v in peers.items() if v[0] is not None}
+        if added(o, mine) is not None:
+            out.append((label_, unit, added(o, mine), peers, who != "none"))
+    return out
+
+
+def best_around(peers, everybody=False):
+    return min(((v, n) for n, (v, counts) in peers.items() if counts or everybody), default=None)
+
+
+def leads_around(o, everybody=False):
+    """The lead in each row of around() where peers count."""
+    best = [(mine, best_around(peers, everybody)) for _, _, mine, peers, any_ in around(o) if any_]
+    return [b[0] / mine for mine, b in best if b and mine]
+
+
+def beside(o):
+    """The rows of around() as a table."""
+    names = list(o.get("peers", {}))
+    if not leads_around(o):
+        return []
+    out = ["| | | fusec | " + " | ".join(names) + " | best peer | lead |", "|---|---|" + "--:|" * (len(names) + 1) + "---|--:|"]
+    for label_, unit, mine, peers, any_ in around(o):
+        best = best_around(peers) if any_ else None
+        cells = [number(peers[n][0]) if n in peers else "–" for n in names]
+        cells = [c if n not in peers or peers[n][1] else f"({c})" for n, c in zip(names, cells)]
+        out.append("| " + " | ".join([label_, unit, number(mine)] + cells
+                                     + ([best[1], number(best[0] / mine)] if best else ["", ""])) + " |")
+    counted, everybody = leads_around(o), leads_around(o, everybody=True)
+    failed = [f"- overheads of {n}: {p['error']}" for n, p in o["peers"].items() if "error" in p]
+    return ["sin(x*2 + 1) of 1024 numbers, softmax of 64 x 1024. The peers are Python: their start and imports are in the first two"
+            " rows only, which for fusec begin with the start of a C program. (In brackets): compiles nothing for operations"
+            " that it has, and pays for each of them at each call; does not count in that row. The last two rows count for"
+            " nothing: a peer's graph is built by Python. –: the peer does not have it.", "",
+            f"Geometric mean of the lead over the best peer of each row: **{mean(counted):.2f}** over {len(counted)} rows;"
+            f" {mean(everybody):.2f} if those in brackets count.", ""] + out + ([""] + failed if failed else [])
+
+
 def overheads(o):
     if not o:
         return []
-    out = ["", "## Overheads", "", "| | |", "|---|--:|"]
+    out = ["", "## Overheads", ""] + beside(o)
+    if o.get("peers"):
+        out += ["", "All that was measured of fusec:", ""]
+    out += ["| | |", "|---|--:|"]
     for what, values in o.items():
+        if what == "peers":
+            continue
         if "error" in values:
             out.append(f"| {what} | failed: {values['error']} |")
         for k, v in values.items():
@@ -173,7 +251,8 @@ def page(whole):
     for threads in dict.fromkeys(r["threads"] for r in rows):
         part = [r for r in rows if r["threads"] == threads]
         out += ["", "## Workloads" if on_gpu else f"## {threads} thread{'s' * (threads > 1)}", ""]
-        out += summary(part, on_gpu) + [""] + table(part, on_gpu) + first_calls(part)
+        last = threads == max(r["threads"] for r in rows)  # overheads are measured with all threads
+        out += summary(part, on_gpu, whole.get("overheads") or {} if last else {}) + [""] + table(part, on_gpu) + first_calls(part)
     return "\n".join(out + overheads(whole.get("overheads")) + failures(rows)) + "\n"
 
 
