@@ -18,14 +18,18 @@
 
 /* ---- order between regions --------------------------------------------------------------- */
 
-/* Whether `from` needs `target`, directly or not. What is older than the target, with all that it
- * needs, is not looked at. Gives up (true: no fusion) after a bounded walk. */
-static bool depends_on(fc_fusion *f, uint32_t from, uint32_t target) {
-    uint32_t stack[256];
+/* Whether one of `from` other than `target` needs it, directly or not. What is older than the
+ * target, with all that it needs, is not looked at. Gives up (true: no fusion) after a bounded
+ * walk. */
+static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t target) {
+    uint32_t stack[FC_MAX_LEAVES + 256];
     size_t n = 0, nseen = 0;
     const fc_node oldest = f->regions.at[target].roots.at[0].node;
     const uint32_t mark = ++f->mark;
-    stack[n++] = from;
+    for (size_t i = 0; i < nfrom; i++) {
+        if (n == FC_COUNT(stack)) return true;
+        if (from[i] != target) stack[n++] = from[i];
+    }
     while (n) {
         uint32_t r = stack[--n];
         if (r == target) return true;
@@ -205,8 +209,8 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
         why = "they share no array";
     else
         why = over_limit(g, o, r, &v);
-    for (size_t i = 0; !why && i < v.deps.len; i++)
-        if (depends_on(f, v.deps.at[i], region)) why = "something it needs runs after that kernel";
+    if (!why && depend_on(f, v.deps.at, v.deps.len, region))
+        why = "something it needs runs after that kernel";
     if (!why && !commit(g, f, region, n, &j, &v)) why = "out of memory";
     fc_visit_free(f->alloc, &v);
     return why;
@@ -282,14 +286,6 @@ static size_t candidates(fc_fusion *f, const fc_readers *readers, fc_read_list l
     return n;
 }
 
-/* Another region that is needed comes after `region`. Every trace would find that, so none need be
- * made. */
-static bool comes_too_late(fc_fusion *f, const uint32_t *deps, size_t ndeps, uint32_t region) {
-    for (size_t i = 0; i < ndeps; i++)
-        if (deps[i] != region && depends_on(f, deps[i], region)) return true;
-    return false;
-}
-
 /* A region for `n` among those that make or read what it reads; FC_NOREGION and the reason of the
  * first that refused. */
 static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
@@ -306,7 +302,8 @@ static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     }
     for (size_t i = 0; i < nc && !g->error.code; i++) {
         bool wanted = i < ndeps && !**why; /* its reason is the one that is kept */
-        if (!wanted && comes_too_late(f, deps, ndeps, cand[i])) continue;
+        /* every trace would find that another region that is needed comes after this one */
+        if (!wanted && depend_on(f, deps, ndeps, cand[i])) continue;
         const char *w = try_join(g, o, f, cand[i], n);
         if (!w) return cand[i];
         if (wanted) *why = w;
@@ -332,59 +329,6 @@ static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_reader
     }
     if (ok && !g->error.code) note_leaves(f, readers, region);
     return ok && !g->error.code;
-}
-
-/* ---- values that several regions would compute again ------------------------------------- */
-
-/* Whether k copies of it are more arithmetic than hides behind memory. */
-static bool too_much_again(const fc_work *w, uint32_t k) {
-    return (k - 1) * fc_work_slots(w) > FC_REPEAT_SLOTS;
-}
-
-/* A value goes to memory when computing it in k regions reads more than writing it once and reading
- * it k times moves (`loads` are arrays of its size), or is too much arithmetic. */
-static bool cheaper_stored(const fc_work *w, uint32_t k) {
-    return (k - 1) * w->loads > k + 1 || too_much_again(w, k);
-}
-
-static bool store_shared(fc_graph *g, fc_fusion *f, bool *changed) {
-    uint32_t *regions = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *regions);
-    uint32_t *places = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *places);
-    uint32_t *last = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *last);
-    uint8_t *covered = fc_calloc(f->alloc, g->nodes.len + 1, 1);
-    bool ok = regions && places && last && covered;
-    for (uint32_t r = 0; ok && r < f->regions.len; r++)
-        for (uint32_t i = 0; i < f->regions.at[r].nslots; i++) {
-            uint64_t key = f->regions.at[r].seen[i].key;
-            if (!key) continue;
-            fc_node n = (fc_node)((key - 1) >> 32);
-            places[n]++;
-            if (last[n] != r + 1) regions[n]++;
-            last[n] = r + 1;
-        }
-    *changed = false;
-    for (fc_node n = (fc_node)g->nodes.len; ok && n-- > 0;) {
-        const fc_ninfo *i = fc_at(g, n);
-        bool compute = fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST;
-        fc_work w;
-        if (covered[n] || f->is_root[n]) {
-            if (!f->is_root[n])
-                for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
-            continue;
-        }
-        if (!compute || places[n] < 2 || fc_rank(g, n) == 0) continue;
-        ok = fc_fuse_work(g, f, n, FC_MAX_OPS, &w);
-        /* where one region computes it at several places, what it reads is in the caches */
-        if (!ok || !(cheaper_stored(&w, regions[n]) || too_much_again(&w, places[n]))) continue;
-        f->is_root[n] = 1;
-        *changed = true;
-        for (int k = 0; k < i->nops; k++) covered[i->src[k]] = 1;
-    }
-    fc_free(f->alloc, regions);
-    fc_free(f->alloc, places);
-    fc_free(f->alloc, last);
-    fc_free(f->alloc, covered);
-    return ok || (fc_oom(&g->error), false);
 }
 
 /* ---- the pass ---------------------------------------------------------------------------- */
@@ -459,7 +403,7 @@ fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, f
     for (int round = 0; ok && again && round < 3; round++) {
         ok = group(g, o, f, live);
         again = false;
-        if (ok && !o->unfused && round < 2) ok = store_shared(g, f, &again);
+        if (ok && !o->unfused && round < 2) ok = fc_fuse_shared(g, f, &again);
     }
     fc_free(f->alloc, live);
     if (!ok) {

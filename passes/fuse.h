@@ -158,4 +158,7 @@ static inline uint64_t fc_work_slots(const fc_work *w) {
 /* Exact: counts each value below `n` once. Stops counting at `cap` operations. */
 bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);
 
+/* Makes roots of values that several regions would compute again (fuse_shared.c). */
+bool fc_fuse_shared(fc_graph *g, fc_fusion *f, bool *changed);
+
 #endif

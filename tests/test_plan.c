@@ -215,6 +215,32 @@ FC_TEST(plan, a_chain_of_100000_operations_is_split) {
     fc_graph_free(&g);
 }
 
+/* Softmax after softmax: what passes from one kernel to the next is stored, at every boundary, so
+ * that no kernel starts again from the first array. */
+FC_TEST(plan, a_chain_of_softmaxes_is_not_computed_again) {
+    fc_graph g = graph_of();
+    fc_node x = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0), y = x;
+    for (int i = 0; i < 60; i++) {
+        fc_node e = gb1(&g, FC_OP_exp, gb2(&g, FC_OP_sub, y, gbred(&g, FC_OP_max, y, -1, true)));
+        y = gb2(&g, FC_OP_add, gb2(&g, FC_OP_div, e, gbred(&g, FC_OP_sum, e, -1, true)), x);
+    }
+    fc_build_output(&g, "y", y);
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_pass_options o = {.verify = true};
+    FC_EXPECT_OK(fc_plan_build(&g, &o, &p, &e), &e);
+    if (p) {
+        FC_EXPECT_LE_I64((int64_t)p->steps.len, 60 / 4 + 1);
+        for (size_t i = 0; i < p->steps.len; i++) {
+            const fc_kernel *k = &p->steps.at[i]->kernel;
+            FC_EXPECT_LE_I64((int64_t)k->code.ins.len, 32); /* four softmaxes, and what it reads */
+            FC_EXPECT_LE_I64((int64_t)k->args.len, 8);
+        }
+    }
+    fc_plan_free(p);
+    fc_graph_free(&g);
+}
+
 FC_TEST(plan, a_graph_with_10000_inputs_is_split) {
     fc_graph g;
     fc_limits l = {.nodes = 100000, .rank = 32, .inputs = 20000, .outputs = 256};
