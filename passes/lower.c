@@ -117,6 +117,13 @@ static fc_val index_value(lower *l, fc_node n, fc_list map) {
 
 /* ---- one node ---------------------------------------------------------------------------- */
 
+/* A constant, a size or a scalar that comes with the call, spread or not. */
+static bool is_number(const fc_graph *g, fc_node n) {
+    while (fc_is_view(fc_at(g, n)->op)) n = fc_at(g, n)->src[0];
+    const fc_op op = (fc_op)fc_at(g, n)->op;
+    return op == FC_OP_CONST || op == FC_OP_DIM || (op == FC_OP_INPUT && fc_rank(g, n) == 0);
+}
+
 /* The operands of node n under `map` that its value is made from; 0 when it is a leaf. */
 static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
@@ -127,6 +134,14 @@ static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
     for (int k = 0; k < i->nops; k++) {
         bool scalar = fc_rank(l->g, i->src[k]) == 0 && fc_rank(l->g, n) != 0;
         out[k] = (fc_todo){i->src[k], scalar ? 0 : map};
+    }
+    /* a number comes last: which of two nodes is the older depends on what else uses it, and
+     * kernels that compute the same should be the same */
+    if (i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES) && is_number(l->g, i->src[0]) &&
+        !is_number(l->g, i->src[1])) {
+        const fc_todo first = out[0];
+        out[0] = out[1];
+        out[1] = first;
     }
     return i->nops;
 }

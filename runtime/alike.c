@@ -9,10 +9,10 @@ enum {
 };
 
 typedef struct group {
-    uint64_t hash; /* of the code; 0: takes no more */
-    fc_str code;   /* fc_kernel_print without sizes */
     uint32_t first, last, n, room;
     int64_t bytes;
+    uint64_t hash; /* of what `takes` compares, less the code */
+    fc_str code;   /* of the first, when it has been compared: fc_kernel_print without sizes */
 } group;
 
 typedef struct grouping {
@@ -22,6 +22,7 @@ typedef struct grouping {
     uint32_t ngroups;
     uint32_t *next;    /* [steps] the one after it in its launch */
     uint32_t *made_by; /* [buffers] launch + 1; 0: an input */
+    bool oom;
 } grouping;
 
 static const fc_kernel *kernel_of(const grouping *x, uint32_t step) {
@@ -39,11 +40,11 @@ static int64_t bytes_of(const grouping *x, uint32_t step) {
     return bytes;
 }
 
-/* How many steps like this one a launch can do. */
-static uint32_t room_for(const grouping *x, uint32_t step) {
+/* How many steps like this one a launch of so many bytes can do. */
+static uint32_t room_for(const grouping *x, uint32_t step, int64_t bytes) {
     const fc_bound_step *s = &x->b->steps[step];
     const fc_target *t = x->p->device->target;
-    if (!t->alike || s->nest.empty || bytes_of(x, step) > MOST_OF_STEP) return 1;
+    if (!t->alike || s->nest.empty || bytes > MOST_OF_STEP) return 1;
     return t->alike(kernel_of(x, step), &s->cls, &s->launch);
 }
 
@@ -58,32 +59,47 @@ static uint32_t after(const grouping *x, uint32_t step) {
     return latest;
 }
 
+/* The words of the block that are sizes, and those that are neither sizes nor a step's own. */
+static size_t sizes_of(const fc_bound_step *s) {
+    return (s->layout.params - s->layout.extents) * sizeof *s->words;
+}
+static size_t rest_of(const fc_bound_step *s) {
+    return (s->layout.words - s->layout.extra) * sizeof *s->words;
+}
+
 static bool same_words(const fc_bound_step *a, const fc_bound_step *b) {
-    const fc_layout *l = &a->layout;
-    const size_t sizes = (l->params - l->extents) * sizeof *a->words,
-                 rest = (l->words - l->extra) * sizeof *a->words;
-    return a->layout.words == b->layout.words &&
-           !memcmp(a->words + l->extents, b->words + l->extents, sizes) &&
-           !memcmp(a->words + l->extra, b->words + l->extra, rest);
+    return !memcmp(&a->layout, &b->layout, sizeof a->layout) &&
+           !memcmp(a->words + a->layout.extents, b->words + b->layout.extents, sizes_of(a)) &&
+           !memcmp(a->words + a->layout.extra, b->words + b->layout.extra, rest_of(a));
 }
 
-static uint64_t hash_of(const fc_str *s) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < s->len; i++) h = (h ^ (unsigned char)s->data[i]) * 0x100000001b3u;
-    return h | 1;
+static uint64_t hash_of(const grouping *x, uint32_t step) {
+    const fc_kernel *k = kernel_of(x, step);
+    const fc_bound_step *s = &x->b->steps[step];
+    const uint64_t h = fc_hash_bytes(s->words + s->layout.extents, sizes_of(s));
+    return fc_mix(fc_mix(h, s->layout.words), k->code.ins.len);
 }
 
-static bool takes(const grouping *x, const group *g, const group *one) {
+/* The code of a group's first step, printed when it is asked for: where no two steps have the same
+ * sizes it never is. */
+static bool print_code(const grouping *x, group *g) {
+    if (!g->code.len) fc_kernel_print(kernel_of(x, g->first), NULL, &g->code);
+    return !g->code.oom;
+}
+
+static bool takes(grouping *x, group *g, group *one) {
     const fc_bound_step *leader = &x->b->steps[g->first], *s = &x->b->steps[one->first];
-    return g->hash == one->hash && g->n < g->room && g->bytes + one->bytes <= MOST_OF_LAUNCH &&
-           g->code.len == one->code.len && !memcmp(g->code.data, one->code.data, g->code.len) &&
-           fc_class_equal(&leader->cls, &s->cls) && same_words(leader, s);
+    if (g->hash != one->hash || g->n >= g->room || g->bytes + one->bytes > MOST_OF_LAUNCH ||
+        !fc_class_equal(&leader->cls, &s->cls) || !same_words(leader, s))
+        return false;
+    if (!print_code(x, g) || !print_code(x, one)) return x->oom = true, false;
+    return g->code.len == one->code.len && !memcmp(g->code.data, one->code.data, g->code.len);
 }
 
 /* Puts a step into a launch there is, or a new one; gives its number. */
 static uint32_t add(grouping *x, group *one) {
     const uint32_t from = after(x, one->first), n = x->ngroups;
-    for (uint32_t back = 1; one->hash && back <= LOOK_BACK && back <= n && n - back >= from;
+    for (uint32_t back = 1; one->room > 1 && back <= LOOK_BACK && back <= n && n - back >= from;
          back++) {
         group *g = &x->groups[n - back];
         if (!takes(x, g, one)) continue;
@@ -100,21 +116,15 @@ static uint32_t add(grouping *x, group *one) {
 
 static fusec_status add_step(grouping *x, uint32_t step, fc_error *e) {
     const fc_kernel *k = kernel_of(x, step);
-    group one = {.first = step, .last = step, .n = 1, .room = room_for(x, step)};
+    const int64_t bytes = bytes_of(x, step);
+    group one = {.first = step, .last = step, .n = 1, .bytes = bytes};
+    one.room = room_for(x, step, bytes);
+    if (one.room > 1) one.hash = hash_of(x, step);
     fc_str_init(&one.code, x->p->alloc);
-    if (one.room > 1) {
-        fc_kernel_print(k, NULL, &one.code);
-        if (one.code.oom) {
-            fc_str_free(&one.code);
-            return fc_oom(e);
-        }
-        one.hash = hash_of(&one.code);
-        one.bytes = bytes_of(x, step);
-    }
     const uint32_t at = add(x, &one);
     for (size_t a = 0; a < k->args.len; a++)
         if (k->args.at[a].written) x->made_by[k->args.at[a].buffer] = at + 1;
-    return FUSEC_OK;
+    return x->oom ? fc_oom(e) : FUSEC_OK;
 }
 
 /* The block of all: that of the leader, then what is each one's own. */

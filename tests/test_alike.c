@@ -23,7 +23,7 @@ typedef struct many {
     void *din[SETS][MOST], *dout[SETS][MOST];
 } many;
 
-typedef enum shape { UPDATES, TWO_SIZES, CHAINS } shape;
+typedef enum shape { UPDATES, TWO_SIZES, CHAINS, SWAPPED } shape;
 
 static fusec_status open_on(const char *device, fusec_context **ctx) {
     fusec_options o = FUSEC_OPTIONS_INIT;
@@ -33,14 +33,19 @@ static fusec_status open_on(const char *device, fusec_context **ctx) {
     return fusec_context_new(&o, ctx);
 }
 
-/* x * 0.5 - s or, in two kernels each, flip(x * 2) - s; s is one of two numbers in turn. */
-static fusec_value value_of(fusec_value x, fusec_value s, shape how) {
-    if (how != CHAINS) return fusec_sub(fusec_mul(x, fusec_num(0.5)), s);
+/* x * 0.5 - s or, in two kernels each, flip(x * 2) - s; s is one of two numbers in turn. SWAPPED:
+ * x * 0.5 + s, whose operands are written in one order and the other. */
+static fusec_value value_of(fusec_value x, fusec_value s, int i, shape how) {
+    fusec_value half = fusec_num(0.5);
+    if (how == SWAPPED)
+        return i % 3 ? fusec_add(s, fusec_mul(half, x)) : fusec_add(fusec_mul(x, half), s);
+    if (how != CHAINS) return fusec_sub(fusec_mul(x, half), s);
     return fusec_sub(fusec_flip(fusec_materialize(fusec_mul(x, fusec_num(2))), 0), s);
 }
 
 static float expected(const many *m, int set, int i, int64_t at, shape how) {
     const float s = i % 2 ? 10 : 3, *x = m->in[set][i];
+    if (how == SWAPPED) return x[at] * 0.5f + s;
     return how != CHAINS ? x[at] * 0.5f - s : x[m->size[i] - 1 - at] * 2 - s;
 }
 
@@ -57,7 +62,7 @@ static bool build(many *m, shape how, unsigned flags) {
         snprintf(name, sizeof name, "x%d", i);
         fusec_value x = fusec_input(g, name, FUSEC_F32, 1, longer ? &other : &n);
         snprintf(name, sizeof name, "y%d", i);
-        fusec_output(g, name, value_of(x, s[i % 2], how));
+        fusec_output(g, name, value_of(x, s[i % 2], i, how));
     }
     fusec_status st = fusec_graph_status(g);
     if (!st) st = fusec_compile_with(g, flags, &m->p);
@@ -170,6 +175,10 @@ FC_TEST(alike, other_sizes_are_another_launch_of_the_same_code) {
 
 FC_TEST(alike, what_reads_comes_after_what_makes) {
     on_fake(30, CHAINS, 0, 2, 1);
+}
+
+FC_TEST(alike, the_order_of_operands_does_not_matter) {
+    on_fake(40, SWAPPED, 0, 1, 1);
 }
 
 FC_TEST(alike, graphs_of_launches) {
