@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PEERS = {"gpu": ["jax", "compile", "torch", "cupy", "cub"],
          "cpu": ["numpy", "numpy-out", "numexpr", "numba", "jax", "compile"]}
+SLOW_TO_START = ["compile"]  # measured last, where time is limited
 L2 = 60 << 20  # of a GPU, the largest today; sets of buffers rotate through more than this
 
 
@@ -43,7 +44,7 @@ def arguments(where):
     p.add_argument("--limit", type=float, default=60, metavar="S", help="for one row of one peer (60)")
     p.add_argument("--stop-after", type=float, default=0, metavar="S", help="begin no row after so many seconds")
     p.add_argument("--merge", action="append", default=[], metavar="FILE", help="rows of an earlier part of the run")
-    p.add_argument("--no-overheads", action="store_true", help="leave calls and compile times out")
+    p.add_argument("--no-overheads", action="store_true", help="leave calls and first results out")
     p.add_argument("--threads", default="", metavar="N,M", help="of the CPU runs; default: one, and all")
     if where == "gpu":
         p.add_argument("--device", default="cuda", choices=["cuda", "cpu"],
@@ -333,31 +334,37 @@ def measure_overheads(a, log):
         out[name] = first
     out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
     out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
-    out["peers"] = {}
-    for peer in a.peers:
+    return out
+
+
+def measure_peer_overheads(a, log, write_down):
+    """Of each peer, into a.overheads["peers"]. After the rows, so that the peers' files are in memory."""
+    out = a.overheads.setdefault("peers", {})
+    for peer in sorted(a.peers, key=SLOW_TO_START.__contains__):
         if peer in ("cub", "numpy-out"):  # nothing of their own around the kernels
             continue
         if a.stop_after and time.time() - a.began > a.stop_after:
             print(f"no time for the overheads of {peer}", file=sys.stderr)
             break
-        out["peers"][peer] = peer_overheads(a, peer, log)
+        start = time.time()
+        out[peer] = peer_overheads(a, peer, log)
+        a.versions.update({peer: out[peer]["version"]} if "version" in out[peer] else {})
         print(f"overheads of {peer}: " + ", ".join(
-            f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in out["peers"][peer].items()), flush=True)
-    return out
+            f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in out[peer].items())
+            + f"   [{time.time() - start:.1f} s]", flush=True)
+        write_down()
 
 
 def peer_overheads(a, peer, log):
-    """Three processes: one that is not measured, so that the peer's files are in memory and what it keeps is
-    kept; one that finds that, and is then asked for all the rest; one with an empty folder."""
-    keep, empty = tempfile.mkdtemp(dir=a.scratch), tempfile.mkdtemp(dir=a.scratch)
-    before, warm = peer_process(a, peer, "first", keep, log), {}
-    if "error" not in before:
-        warm = peer_process(a, peer, "all", keep, log)
-    cold = peer_process(a, peer, "first", empty, log) if warm else before
+    """Two processes: one with an empty folder for what the peer keeps, and one that finds what that left, and is then
+    asked for all the rest."""
+    keep = tempfile.mkdtemp(dir=a.scratch)
+    cold = peer_process(a, peer, "first", keep, log)
+    warm = peer_process(a, peer, "all", keep, log) if "first_ms" in cold else {}
     out = {k: v for k, v in warm.items() if k not in ("imports_ms", "first_ms", "error")}
     for kind, one in (("cold", cold), ("warm", warm)):
         out.update({f"{k[:-3]}_{kind}_ms": one[k] for k in ("imports_ms", "first_ms") if k in one})
-    errors = [one["error"] for one in (before, warm, cold) if "error" in one]
+    errors = [one["error"] for one in (cold, warm) if "error" in one]
     return dict(out, error=errors[0]) if errors else out
 
 
@@ -430,6 +437,8 @@ def main(where):
             for n in counts:
                 cpus = set(sorted(everything)[:n]) if n else everything
                 measure_rows(a, n or len(everything), cpus, log, done, rows)
+            if not a.no_overheads:
+                measure_peer_overheads(a, log, lambda: write(a, done, partial=True))
         finally:
             write(a, done)
             shutil.rmtree(a.scratch, ignore_errors=True)
