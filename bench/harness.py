@@ -434,7 +434,7 @@ def main(where):
         try:
             if not a.no_overheads:
                 a.overheads = measure_overheads(a, log)
-            for n in counts:
+            for n in counts if rows else []:
                 cpus = set(sorted(everything)[:n]) if n else everything
                 measure_rows(a, n or len(everything), cpus, log, done, rows)
             if not a.no_overheads:
