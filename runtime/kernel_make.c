@@ -1,0 +1,258 @@
+/* kernel_make.c - see kernel_make.h.
+ *
+ * Where the compiler takes long to start (fc_device.kernels_together) several kernels are one
+ * program, and so one binary. On disk the binary has a key made of the keys of its kernels, and
+ * each kernel has an entry that says where it is. */
+#include "runtime/kernel_make.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "runtime/compile_jobs.h"
+#include "runtime/sha256.h"
+
+static const char group_mark[8] = "fusec@1";
+typedef struct group_entry {
+    char mark[8];
+    uint8_t binary[32];
+    uint32_t index;
+} group_entry;
+
+static void entry_name(char name[32], bool grouped, uint32_t index) {
+    if (grouped)
+        snprintf(name, 32, FC_ENTRY "_%u", index);
+    else
+        memcpy(name, FC_ENTRY, sizeof FC_ENTRY);
+}
+
+/* `binary` is loaded for item `first`; what else is in it (same) follows. */
+static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binary, bool from_disk,
+                               bool (*same)(const fc_item *a, const fc_item *b), fc_error *e) {
+    const fc_device_ops *ops = x->d->ops;
+    void *code = NULL;
+    for (size_t i = first; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        if (!t->v || t->loaded || !same(&x->items[first], t)) continue;
+        char name[32];
+        entry_name(name, t->grouped, t->index);
+        FC_TRY(code ? ops->load_more(x->d, code, name, &t->v->code, e)
+                    : ops->load(x->d, t->w->kernel, t->w->cls, name, binary, &t->v->code, e));
+        code = t->v->code;
+        t->loaded = true;
+        t->v->from_disk = from_disk;
+        if (ops->facts) ops->facts(x->d, code, &t->v->facts);
+    }
+    return FUSEC_OK;
+}
+
+/* ---- from disk ------------------------------------------------------------------------------- */
+
+static bool same_item(const fc_item *a, const fc_item *b) {
+    return a == b;
+}
+static bool same_binary(const fc_item *a, const fc_item *b) {
+    return b->grouped && !memcmp(a->binary, b->binary, sizeof a->binary);
+}
+
+static uint64_t loaded_count(const fc_making *x) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < x->n; i++) n += x->items[i].loaded;
+    return n;
+}
+
+/* The item is kernel g->index of a binary that has an entry of its own. */
+static void note_group(fc_item *t, const group_entry *g) {
+    memcpy(t->binary, g->binary, sizeof t->binary);
+    t->index = g->index;
+    t->grouped = true;
+}
+
+/* Finds the others of the plan that are in the same binary as item `first`. */
+static void note_others(fc_making *x, fc_diskcache *disk, size_t first, const group_entry *like) {
+    const uint32_t kind = (uint32_t)x->d->kind;
+    for (size_t k = first + 1; k < x->n; k++) {
+        fc_item *o = &x->items[k];
+        fc_bytes b = {0};
+        group_entry g;
+        if (!o->v || o->loaded || !fc_diskcache_get(disk, o->key, kind, &b)) continue;
+        if (b.len == sizeof g && !memcmp(b.data, like, offsetof(group_entry, index))) {
+            memcpy(&g, b.data, sizeof g);
+            note_group(o, &g);
+        }
+        fc_bytes_free(&x->c->config.alloc, &b);
+    }
+}
+
+/* A damaged or foreign entry that does not load is a miss. */
+static void try_disk(fc_making *x, fc_diskcache *disk, size_t i) {
+    fc_item *t = &x->items[i];
+    const uint32_t kind = (uint32_t)x->d->kind;
+    fc_bytes b = {0};
+    group_entry g;
+    if (!t->v || t->loaded || !fc_diskcache_get(disk, t->key, kind, &b)) return;
+    const uint64_t before = loaded_count(x);
+    if (x->d->kernels_together && b.len == sizeof g &&
+        !memcmp(b.data, group_mark, sizeof group_mark)) {
+        memcpy(&g, b.data, sizeof g);
+        fc_bytes_free(&x->c->config.alloc, &b);
+        note_group(t, &g);
+        note_others(x, disk, i, &g);
+        if (fc_diskcache_get(disk, t->binary, kind, &b))
+            (void)load_group(x, i, &b, true, same_binary, NULL);
+    } else {
+        (void)load_group(x, i, &b, true, same_item, NULL);
+    }
+    fc_bytes_free(&x->c->config.alloc, &b);
+    const uint64_t more = loaded_count(x) - before;
+    x->c->disk_hits += more;
+    if (more)
+        fc_log(x->c, 1, "%llu kernel%s from the disk cache", (unsigned long long)more,
+               more == 1 ? "" : "s");
+    for (size_t k = i; k < x->n; k++) /* what did not load is compiled under its own name */
+        if (!x->items[k].loaded) x->items[k].grouped = false;
+}
+
+/* ---- from the compiler ----------------------------------------------------------------------- */
+
+static bool same_job(const fc_item *a, const fc_item *b) {
+    return a->job == b->job;
+}
+
+/* A program for every four kernels as long as there are threads for them: one more kernel in a
+ * program costs less than a third of a program. */
+enum { KERNELS_A_PROGRAM = 4 };
+
+static size_t count_jobs(const fc_making *x, size_t missing) {
+    if (!x->d->kernels_together) return missing;
+    size_t jobs = (missing + KERNELS_A_PROGRAM - 1) / KERNELS_A_PROGRAM,
+           threads = (size_t)fc_compile_threads();
+    return jobs < threads ? jobs : threads;
+}
+
+/* The kernels of job `j` as one text, each in a name space of its own. */
+static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e) {
+    for (size_t i = 0; i < x->n; i++) {
+        const fc_item *t = &x->items[i];
+        char name[32];
+        if (!t->v || t->loaded || t->job != j) continue;
+        entry_name(name, true, t->index);
+        fc_str_printf(out, "namespace %s_space {\n", name);
+        FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, t->w->cls, name, out, e));
+        fc_str_add(out, "}\n");
+    }
+    return out->oom ? fc_oom(e) : FUSEC_OK;
+}
+
+static void store_job(fc_making *x, size_t j, const fc_bytes *binary) {
+    fc_diskcache *disk = fc_context_disk(x->c);
+    const uint32_t kind = (uint32_t)x->d->kind;
+    fc_sha256 h;
+    group_entry g;
+    bool grouped = false;
+    char label[FC_CACHE_LABEL] = "", shown[2 * FC_CACHE_LABEL];
+    unsigned count = 0;
+    memset(&g, 0, sizeof g);
+    memcpy(g.mark, group_mark, sizeof g.mark);
+    fc_sha256_init(&h);
+    for (size_t i = 0; i < x->n; i++) {
+        const fc_item *t = &x->items[i];
+        if (!t->v || t->job != j) continue;
+        grouped = t->grouped;
+        if (!label[0]) memcpy(label, t->w->label, sizeof label);
+        if (!grouped) fc_diskcache_put(disk, t->key, kind, label, binary->data, binary->len);
+        count++;
+        fc_sha256_add_part(&h, t->key, sizeof t->key);
+    }
+    if (!grouped) return;
+    fc_sha256_end(&h, g.binary);
+    snprintf(shown, sizeof shown, "code of %u kernels: %s, ...", count, label);
+    if (!fc_diskcache_put(disk, g.binary, kind, shown, binary->data, binary->len)) return;
+    for (size_t i = 0; i < x->n; i++) {
+        const fc_item *t = &x->items[i];
+        if (!t->v || t->job != j) continue;
+        g.index = t->index;
+        fc_diskcache_put(disk, t->key, kind, t->w->label, (const uint8_t *)&g, sizeof g);
+    }
+}
+
+/* Deals the missing kernels out to jobs, as evenly as they go. */
+static size_t deal(fc_making *x, size_t missing) {
+    size_t njobs = count_jobs(x, missing), at = 0;
+    uint32_t in_job[FC_COMPILE_THREADS] = {0};
+    for (size_t i = 0; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        t->job = SIZE_MAX;
+        if (!t->v || t->loaded) continue;
+        t->job = x->d->kernels_together ? at * njobs / missing : at;
+        at++;
+        if (x->d->kernels_together) t->index = in_job[t->job]++;
+    }
+    for (size_t i = 0; i < x->n; i++)
+        x->items[i].grouped =
+            x->items[i].job != SIZE_MAX && x->d->kernels_together && in_job[x->items[i].job] > 1;
+    return njobs;
+}
+
+static fusec_status compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *texts, size_t njobs,
+                                 fc_error *e) {
+    for (size_t i = 0; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        if (t->job == SIZE_MAX || jobs[t->job].text) continue;
+        if (t->grouped) FC_TRY(join_texts(x, t->job, &texts[t->job], e));
+        jobs[t->job].text = t->grouped ? texts[t->job].data : t->text.data;
+    }
+    fc_compile_jobs(x->d, x->mode, jobs, njobs);
+    for (size_t j = 0; j < njobs; j++)
+        if (jobs[j].error.code) return fc_fail(e, jobs[j].error.code, "%s", jobs[j].error.message);
+    for (size_t i = 0; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        if (t->job == SIZE_MAX || t->loaded) continue;
+        const fc_compile_job *j = &jobs[t->job];
+        const uint64_t before = loaded_count(x);
+        FC_TRY(load_group(x, i, &j->binary, false, same_job, e));
+        x->compiled += loaded_count(x) - before;
+        store_job(x, t->job, &j->binary);
+        fc_log(x->c, 1, "%llu kernel%s compiled: %zu bytes of text, %zu of code",
+               (unsigned long long)(loaded_count(x) - before),
+               loaded_count(x) - before == 1 ? "" : "s", strlen(j->text), j->binary.len);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status compile_missing(fc_making *x, size_t missing, fc_error *e) {
+    const fc_alloc *a = &x->c->config.alloc;
+    size_t njobs = deal(x, missing);
+    fc_compile_job *jobs = fc_calloc(a, njobs, sizeof *jobs);
+    fc_str *texts = fc_calloc(a, njobs, sizeof *texts);
+    fusec_status s = jobs && texts ? FUSEC_OK : fc_oom(e);
+    for (size_t j = 0; !s && j < njobs; j++) fc_str_init(&texts[j], a);
+    if (!s) s = compile_jobs(x, jobs, texts, njobs, e);
+    for (size_t j = 0; jobs && texts && j < njobs; j++) {
+        fc_bytes_free(x->d->alloc, &jobs[j].binary);
+        fc_str_free(&texts[j]);
+    }
+    fc_free(a, jobs);
+    fc_free(a, texts);
+    return s;
+}
+
+/* The interpreter has no text to compile and nothing to keep. */
+static fusec_status interpret(fc_making *x, fc_error *e) {
+    fc_bytes none = {0};
+    for (size_t i = 0; i < x->n; i++) {
+        fc_item *t = &x->items[i];
+        if (!t->v) continue;
+        FC_TRY(x->d->ops->load(x->d, t->w->kernel, t->w->cls, FC_ENTRY, &none, &t->v->code, e));
+        t->loaded = true;
+        x->compiled++;
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
+    if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
+    fc_diskcache *disk = fc_context_disk(x->c);
+    for (size_t i = 0; i < x->n; i++) try_disk(x, disk, i);
+    missing -= (size_t)loaded_count(x);
+    return missing ? compile_missing(x, missing, e) : FUSEC_OK;
+}
