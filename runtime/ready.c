@@ -16,7 +16,7 @@ typedef struct patch {
     int64_t *word;
     uint32_t from;  /* argument: inputs, then outputs */
     uint32_t bytes; /* of a scalar that is read; 0: the pointer itself */
-    uint32_t step;
+    uint32_t launch;
 } patch;
 
 typedef struct shape {
@@ -106,7 +106,7 @@ static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const 
 static void set_word(fc_ready *r, const patch *x, int64_t value) {
     if (*x->word == value) return;
     *x->word = value;
-    r->launches[x->step].changed = true;
+    r->launches[x->launch].changed = true;
 }
 
 static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, const fc_tensor *in,
@@ -233,7 +233,7 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
                    launch = r->nlaunches - 1;
     for (uint32_t a = 0; a < k->args.len; a++) {
         uint32_t buffer = k->args.at[a].buffer;
-        patch x = {.word = words + at.args + a, .from = buffer, .step = launch};
+        patch x = {.word = words + at.args + a, .from = buffer, .launch = launch};
         if (buffer < nargs) {
             r->patches[r->npatches++] = x;
         } else {
@@ -247,7 +247,7 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
         r->patches[r->npatches++] = (patch){.word = words + at.params + i,
                                             .from = v->source,
                                             .bytes = fc_dtypes[v->dtype].bytes,
-                                            .step = launch};
+                                            .launch = launch};
     }
 }
 
@@ -267,7 +267,7 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
         if (extra[i] == SIZE_MAX) continue;
         r->offsets[r->nscratch] = extra[i];
         r->in_scratch[r->nscratch++] =
-            (patch){.word = words + s->layout.extra + word[i], .step = r->nlaunches - 1};
+            (patch){.word = words + s->layout.extra + word[i], .launch = r->nlaunches - 1};
     }
 }
 
