@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import report
@@ -42,10 +43,18 @@ def arguments(where):
     p.add_argument("--note", default="", help="for the page: what a reader has to know of this run")
     p.add_argument("--python", default="", metavar="EXE", help="that has the peers' packages")
     p.add_argument("--limit", type=float, default=60, metavar="S", help="for one row of one peer (60)")
+    p.add_argument("--first-limit", type=float, default=180, metavar="S",
+                   help="for the first row of a peer, as compilers are opened and headers are compiled (180)")
     p.add_argument("--stop-after", type=float, default=0, metavar="S", help="begin no row after so many seconds")
     p.add_argument("--merge", action="append", default=[], metavar="FILE", help="rows of an earlier part of the run")
+    p.add_argument("--together", action="store_true",
+                   help="peers make a row ready side by side, which is shorter; what first calls take says less then")
+    if where == "cpu":
+        p.add_argument("--compile-first", type=float, default=0, metavar="S",
+                       help="torch.compile's programs are compiled beforehand, side by side, for so many seconds")
     p.add_argument("--no-overheads", action="store_true", help="leave calls and first results out")
     p.add_argument("--threads", default="", metavar="N,M", help="of the CPU runs; default: one, and all")
+    p.set_defaults(compile_first=0)
     if where == "gpu":
         p.add_argument("--device", default="cuda", choices=["cuda", "cpu"],
                        help="cpu: a rehearsal of this command without a GPU, at the CPU's sizes")
@@ -72,17 +81,17 @@ def without_places(words):
 
 
 class Server:
-    def __init__(self, name, a, cpus, log):
+    def __init__(self, name, a, cpus, log, scratch=None):
         self.name, self.a, self.cpus, self.log = name, a, cpus, log
+        self.scratch = a.scratch if scratch is None else scratch  # where the processes of a row share its data
         self.process = None
         self.version = ""
         self.answered, self.late = False, 0
-        self.kernels = tempfile.mkdtemp(dir=a.scratch)  # what torch.compile keeps: empty at first, in every run
         self.start()
 
     def start(self):
         env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1",
-                   FUSEC_BENCH_SCRATCH=self.a.scratch, TORCHINDUCTOR_CACHE_DIR=self.kernels, TF_CPP_MIN_LOG_LEVEL="2")
+                   FUSEC_BENCH_SCRATCH=self.scratch, TORCHINDUCTOR_CACHE_DIR=self.a.kernels, TF_CPP_MIN_LOG_LEVEL="2")
         before = lambda: os.sched_setaffinity(0, self.cpus)  # noqa: E731
         self.process = subprocess.Popen(
             [self.a.python, os.path.join(HERE, "peers", "serve.py"), self.name.split("@")[0], self.a.where],
@@ -106,8 +115,12 @@ class Server:
         return json.loads(text)
 
     def ask(self, request, limit):
-        """The answer, or {"error": ...}. The first one may take longer, as compilers are opened and headers are
-        compiled; who is late twice in a row is not asked again."""
+        """The answer, or {"error": ...}."""
+        refusal = self.send(request)
+        return refusal or self.receive(limit)
+
+    def send(self, request):
+        """None, or {"error": ...}. Who is late twice in a row is not asked again."""
         if self.late == 2:
             return {"error": "late twice, not asked again"}
         if self.process is None:
@@ -122,7 +135,11 @@ class Server:
             self.process.stdin.flush()
         except OSError:
             pass
-        out = self.line(limit if self.answered else max(limit, 180))
+        return None
+
+    def receive(self, limit):
+        """The answer to what was sent."""
+        out = self.line(limit if self.answered else max(limit, self.a.first_limit))
         gone = "no answer" in out.get("error", "") or "ended" in out.get("error", "")
         self.late = self.late + 1 if "no answer" in out.get("error", "") else 0
         self.answered = self.answered or not gone
@@ -230,11 +247,55 @@ def checked(checker, row, answer, a, peer=False):
     return answer
 
 
+def make_ready(a, row, rq, cpus, servers):
+    """All peers at once compile, make their inputs and check a first result, if there are processors for it and that
+    is wanted. Answers that are final already."""
+    if not a.together or len(cpus) < len(servers):
+        return {}
+    done, sent = {}, []
+    for name, s in servers.items():
+        refusal = s.send(dict(rq, row=row["name"], ready=True))
+        if refusal:
+            done[name] = refusal
+        else:
+            sent.append(name)
+    for name in sent:
+        out = servers[name].receive(a.limit)
+        if "ready" not in out:
+            done[name] = out
+    return done
+
+
+def compile_first(a, counts, everything, log, rows):
+    """Fills the folder in which torch.compile keeps its programs, one process for each processor."""
+    queue = [(n, r) for n in counts for r in rows]
+    end = time.time() + a.compile_first
+
+    def take_turns(cpu):
+        servers = {}
+        while queue and time.time() < end:
+            n, row = queue.pop(0)
+            if n not in servers:  # the programs depend on the number of threads
+                servers[n] = Server("compile", a, {cpu} if n == 1 else everything, log, scratch="")
+            servers[n].answered = True  # the end is the end
+            if not servers[n].send({"row": row["name"], "compile": True}):
+                servers[n].receive(max(0.1, end - time.time()))
+        for s in servers.values():
+            s.stop()
+
+    workers = [threading.Thread(target=take_turns, args=(cpu,)) for cpu in sorted(everything)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    print(f"torch.compile: {len(queue)} programs left to compile", flush=True)
+
+
 def measure_row(a, base, threads, cpus, servers, checker, cub, log):
     row = workloads.sized(base, a.where)
     row["row"] = base
     rq = request(a, row)
-    results = []
+    results, failed = [], make_ready(a, row, rq, cpus, servers)
     for mode in workloads.modes(base):
         results.append((mode, checked(checker, row, run_fusec(a, row, mode, rq, threads, cpus, log), a)))
     peers = {}
@@ -242,7 +303,7 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log):
         if name == "cub":
             peers[name] = checked(checker, row, run_cub(a, cub, row, rq, log), a, peer=True)
         else:
-            peers[name] = servers[name].ask(dict(rq, row=row["name"]), a.limit)
+            peers[name] = failed.get(name) or servers[name].ask(dict(rq, row=row["name"]), a.limit)
     for path in glob.glob(os.path.join(a.scratch, "shared-*")) + glob.glob(os.path.join(a.scratch, "out*")):
         os.remove(path)
     return [{"workload": row["name"], "class": row["class"], "mode": mode, "threads": threads, "bytes": row["bytes"],
@@ -286,6 +347,7 @@ def about(a):
     with open("/proc/cpuinfo") as f:
         cpu = next((s.split(":", 1)[1].strip() for s in f if s.startswith("model name")), "")
     out = {"command": a.command.strip(), "note": a.note, "date": datetime.date.today().isoformat(), "cpu": cpu, "cpus": len(os.sched_getaffinity(0)),
+           "together": a.together,
            "fusec": first_line([os.path.join(a.build, "bin", "fusec"), "--version"]) + " at " + (
                a.revision or first_line(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]) or "an unknown revision")}
     if a.where == "gpu":
@@ -412,26 +474,30 @@ def python_with(packages):
 def main(where):
     a = arguments(where)
     a.scratch = tempfile.mkdtemp(prefix="fusec-bench-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    a.kernels = tempfile.mkdtemp(dir=a.scratch)  # what torch.compile keeps: empty at first, in every run
     a.build = os.path.abspath(a.build)
     a.python = a.python or python_with("numpy, torch" if a.where == "gpu" else "numpy, scipy")
     a.cache = last_cache()
     a.began, a.versions, a.overheads = time.time(), {}, {}
     a.about = about(a)
     rows = [r for r in workloads.WORKLOADS if r["sizes"][a.where] and re.search(a.only, r["name"])]
+    everything = os.sched_getaffinity(0)
+    counts = [int(t) for t in a.threads.split(",") if t] or ([0] if a.where == "gpu" else sorted({1, len(everything)}))
     done = []
+    key = lambda name, threads: (name, threads if a.where == "cpu" else 0)  # noqa: E731
+    again = {key(r["name"], n or len(everything)) for r in rows for n in counts}
     for path in a.merge:  # rows that are measured again replace those of the file
         with open(path) as f:
             old = json.load(f)
-        again = {r["name"] for r in rows}
-        done += [r for r in old["rows"] if r["workload"] not in again]
+        done += [r for r in old["rows"] if key(r["workload"], r["threads"]) not in again]
         a.overheads.update(old["overheads"])
         a.versions.update(old["about"]["versions"])
         a.about["command"] = old["about"]["command"] + "; " + a.about["command"]
-    everything = os.sched_getaffinity(0)
-    counts = [int(t) for t in a.threads.split(",") if t] or ([0] if a.where == "gpu" else sorted({1, len(everything)}))
     os.makedirs(a.out, exist_ok=True)
     with open(os.path.join(a.out, slug(a, a.about) + ".log"), "wb", buffering=0) as log:
         try:
+            if a.compile_first and "compile" in a.peers:
+                compile_first(a, counts, everything, log, rows)
             if not a.no_overheads:
                 a.overheads = measure_overheads(a, log)
             for n in counts if rows else []:

@@ -118,20 +118,43 @@ def summary(rows, on_gpu, o):
     return out
 
 
+NEAR = 1 << 20  # bytes that are in the caches of one core
+
+
+def near(rows):
+    """What is in the cache, next to NumPy's own operations into memory that is there."""
+    leads = [(r["peers"]["numpy-out"]["us"] / r["fusec"]["us"], label(r)) for r in rows if r["bytes"] <= NEAR
+             and r["fusec"].get("right") and r["peers"].get("numpy-out", {}).get("us")]
+    if not leads:
+        return []
+    return [f"Up to 1 MiB, next to NumPy with out=: {mean([v for v, _ in leads]):.2f} over {len(leads)} rows; "
+            f"least {number(min(leads)[0])} ({min(leads)[1]})."]
+
+
+def a_number(rows):
+    """exp(sin(x)*cos(x)): nanoseconds of a thread for one number; a number is read and written, 8 bytes."""
+    ns = [(r["fusec"]["us"] * 1e3 * r["threads"] / (r["bytes"] / 8), label(r)) for r in rows
+          if "expsincos" in r["workload"] and r["fusec"].get("right") and r["bytes"] >= 1 << 17]
+    if not ns:
+        return []
+    return ["exp(sin x * cos x), ns a number and thread: " + ", ".join(f"{number(v)} ({n})" for v, n in ns) + "."]
+
+
 def middle(values):
     values = sorted(values)
     k = len(values)
     return (values[(k - 1) // 2] + values[k // 2]) / 2 if k else None
 
 
-def first_calls(rows):
+def first_calls(rows, together):
     """What the first call takes, compiling included, in milliseconds."""
     peers = list(dict.fromkeys(n for r in rows for n in r["peers"]))
     columns = [("fusec", [r["fusec"] for r in rows])] + [(n, [r["peers"].get(n, {}) for r in rows]) for n in peers]
     columns = [(n, [f["first_ms"] for f in fs if f.get("first_ms")]) for n, fs in columns]
     columns = [(n, v) for n, v in columns if v]
     return ["", "The first call of a program in a process that has compiled before (of fusec: that has opened the compiler for"
-            " the data), with planning and compiling, in milliseconds:", "",
+            " the data), with planning and compiling, in milliseconds"
+            + (" (the peers' while the others did the same)" if together else "") + ":", "",
             "| | " + " | ".join(n for n, _ in columns) + " |", "|---|" + "--:|" * len(columns),
             "| median | " + " | ".join(number(middle(v)) for _, v in columns) + " |",
             "| largest | " + " | ".join(number(max(v)) for _, v in columns) + " |"] if columns else []
@@ -252,7 +275,9 @@ def page(whole):
         part = [r for r in rows if r["threads"] == threads]
         out += ["", "## Workloads" if on_gpu else f"## {threads} thread{'s' * (threads > 1)}", ""]
         last = threads == max(r["threads"] for r in rows)  # overheads are measured with all threads
-        out += summary(part, on_gpu, whole.get("overheads") or {} if last else {}) + [""] + table(part, on_gpu) + first_calls(part)
+        out += summary(part, on_gpu, whole.get("overheads") or {} if last else {})
+        out += [] if on_gpu else near(part) + a_number(part)
+        out += [""] + table(part, on_gpu) + first_calls(part, a.get("together"))
     return "\n".join(out + overheads(whole.get("overheads")) + failures(rows)) + "\n"
 
 

@@ -86,7 +86,9 @@ class NumpyData:
         if not self.scratch:
             return make()
         if not os.path.exists(path):
-            self.np.save(path, make())
+            own = f"{path}.{os.getpid()}.npy"
+            self.np.save(own, make())
+            os.rename(own, path)  # whole or not there, for those who look at the same time
         return self.np.load(path)
 
     def make(self, dtype, shape, dist, seed):
@@ -97,6 +99,9 @@ class NumpyData:
         a = aligned(np, x.dtype, shape)
         a[...] = x.reshape(shape)
         return a
+
+    def zeros(self, dtype, shape):
+        return self.np.zeros(shape, "f4" if dtype == "bf16" else self.types[dtype])
 
     def numbers(self, dtype, shape, dist, seed):
         np = self.np

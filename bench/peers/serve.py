@@ -1,8 +1,12 @@
 """serve.py PEER WHERE - a process that measures rows with one peer.
 
-Reads one request a line from stdin, {"row": NAME, "batches": N, "launches": N, "ms": T, "sets": N} or
-{"check": DIRECTORY, "row": NAME, "peer": BOOL}, and answers each with one line of JSON on what was stdout; whatever
-libraries print goes to stderr. A request that fails is answered with {"error": TEXT}.
+Reads one request a line from stdin and answers each with one line of JSON on what was stdout; whatever libraries
+print goes to stderr. A request that fails is answered with {"error": TEXT}. Requests:
+
+    {"row": NAME, "batches": N, "launches": N, "ms": T, "sets": N}     measure it
+    the same with "ready": true            make everything ready for that, so that the next request only measures
+    {"row": NAME, "compile": true}         compile it, for a cache on disk that other processes share
+    {"row": NAME, "check": DIRECTORY, "peer": BOOL}                    compare the results in files
 """
 import gc
 import json
@@ -293,11 +297,23 @@ def launches_of(each, rq):
     return max(rq["launches"], min(int(rq["ms"] * 1e-3 / max(each, 1e-8)), 1000000))
 
 
-def measure(peer, row, rq):
+def inputs(peer, row, sets):
+    return [[peer.own(peer.data.make(t, s, d, 1000 * k + i + 1), t) for i, (_, t, s, d) in enumerate(row["inputs"])]
+            for k in range(sets)]
+
+
+def compile_only(peer, row):
     peer.start(row)
     f = peer.prepare(row)
-    sets = [[peer.own(peer.data.make(t, s, d, 1000 * k + i + 1), t) for i, (_, t, s, d) in enumerate(row["inputs"])]
-            for k in range(rq["sets"])]
+    peer.wait(f(*[peer.own(peer.data.zeros(t, s), t) for _, t, s, _ in row["inputs"]]))
+    return {"compiled": True}
+
+
+def make_ready(peer, row, rq):
+    """The program, its inputs, and the answer so far: whether the result is right."""
+    peer.start(row)
+    f = peer.prepare(row)
+    sets = inputs(peer, row, rq["sets"])
     if peer.where == "gpu":
         peer.data.torch.cuda.synchronize()
     start = time.perf_counter()
@@ -306,7 +322,11 @@ def measure(peer, row, rq):
     first = time.perf_counter() - start
     got = [peer.common(x, t) for x, (_, t, _) in zip(results(out), row["out"])]
     answer = verdict(row, errors(peer, row, got))
-    del out, got
+    answer["first_ms"] = first * 1e3
+    return f, sets, answer
+
+
+def measure(peer, rq, f, sets, answer):
     peer.data.free()
     warm = time.perf_counter()
     each = peer.batch(f, sets, len(sets))
@@ -318,7 +338,7 @@ def measure(peer, row, rq):
     k = len(times)
     median = times[k // 2] if k % 2 else (times[k // 2 - 1] + times[k // 2]) / 2
     answer.update(us=median * 1e6, us_spread=(times[k - 1 - k // 4] - times[k // 4]) / 2 * 1e6, us_least=times[0] * 1e6,
-                  us_samples=k, launches=n, first_ms=first * 1e3, clock=peer.clock)
+                  us_samples=k, launches=n, clock=peer.clock)
     return answer
 
 
@@ -327,32 +347,52 @@ def check(peer, row, directory, is_peer):
     return verdict(row, errors(peer, row, got), is_peer)
 
 
-def answer(peer, rq, rows):
-    row = workloads.sized(rows[rq["row"]], peer.where)
-    try:
-        return check(peer, row, rq["check"], rq["peer"]) if "check" in rq else measure(peer, row, rq)
-    except NotHere as e:
-        return {"absent": str(e)}
-    except Exception as e:
-        traceback.print_exc()
-        return {"error": f"{type(e).__name__}: {e}"[:300]}
+class Desk:
+    """Answers requests; keeps what the last one made ready."""
+
+    def __init__(self, peer):
+        self.peer, self.rows = peer, {r["name"]: r for r in workloads.WORKLOADS}
+        self.ready = None
+
+    def do(self, rq):
+        row = workloads.sized(self.rows[rq["row"]], self.peer.where)
+        if "check" in rq:
+            return check(self.peer, row, rq["check"], rq["peer"])
+        if rq.get("compile"):
+            return compile_only(self.peer, row)
+        ready, self.ready = self.ready, None
+        if rq.get("ready"):
+            self.ready = (rq["row"], make_ready(self.peer, row, rq))
+            return {"ready": True}
+        if not ready or ready[0] != rq["row"]:
+            ready = (rq["row"], make_ready(self.peer, row, rq))
+        return measure(self.peer, rq, *ready[1])
+
+    def answer(self, rq):
+        try:
+            return self.do(rq)
+        except NotHere as e:
+            return {"absent": str(e)}
+        except Exception as e:
+            traceback.print_exc()
+            return {"error": f"{type(e).__name__}: {e}"[:300]}
 
 
 def main():
     reply = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     name, where = sys.argv[1:3]
-    rows = {r["name"]: r for r in workloads.WORKLOADS}
     try:
-        peer = PEERS[name](where)
+        desk = Desk(PEERS[name](where))
     except Exception as e:
         print(json.dumps({"error": f"{type(e).__name__}: {e}"[:300]}), file=reply, flush=True)
         return 1
-    print(json.dumps({"version": peer.version}), file=reply, flush=True)
+    print(json.dumps({"version": desk.peer.version}), file=reply, flush=True)
     for line in sys.stdin:
-        out = answer(peer, json.loads(line), rows)
+        out = desk.answer(json.loads(line))
         gc.collect()
-        peer.free()
+        if not desk.ready:
+            desk.peer.free()
         print(json.dumps(out), file=reply, flush=True)
     return 0
 

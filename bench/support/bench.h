@@ -71,13 +71,6 @@ void bench_gpu_empty(bench_gpu *g); /* launches a kernel that does nothing */
 int64_t bench_gpu_l2(bench_gpu *g); /* bytes */
 const char *bench_gpu_name(bench_gpu *g);
 
-/* ---- the CPU's memory ---------------------------------------------------------------------------
- *
- * Seconds for one pass over `bytes` of memory by `threads` threads, of `sets` rotated blocks. A
- * copy reads half of the bytes and writes the other half; COPY_STREAM stores past the cache. */
-typedef enum bench_stream_kind { BENCH_COPY, BENCH_COPY_STREAM, BENCH_READ } bench_stream_kind;
-double bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets);
-
 /* ---- statistics ---------------------------------------------------------------------------------
  */
 
@@ -88,5 +81,13 @@ typedef struct bench_stat {
 bench_stat bench_stat_of(double *t, int n); /* sorts t */
 void bench_put_stat(FILE *f, const char *name, bench_stat s, double scale);
 void bench_put_text(FILE *f, const char *text); /* as a JSON string */
+
+/* ---- the CPU's memory ---------------------------------------------------------------------------
+ *
+ * Seconds for one pass over `bytes` of memory by `threads` threads, of `sets` rotated blocks: of
+ * several times 20 ms. n is 0 where the blocks are too small to be shared by the threads. A copy
+ * reads half of the bytes and writes the other half; COPY_STREAM stores past the cache. */
+typedef enum bench_stream_kind { BENCH_COPY, BENCH_COPY_STREAM, BENCH_READ } bench_stream_kind;
+bench_stat bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets);
 
 #endif

@@ -5,17 +5,26 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
+struct share;
+
+typedef struct crew { /* of threads that make passes until they are told to stop */
+    bench_stream_kind kind;
+    int threads, sets, reps; /* passes between two gates; 0: the end */
+    struct share *shares;
+    pthread_barrier_t gate;
+} crew;
+
 typedef struct share {
+    crew *crew;
     char *to, *from;
     size_t bytes, stride; /* of one block, and from block to block */
-    bench_stream_kind kind;
-    int sets, reps;
-    pthread_barrier_t *gate;
     uint64_t seen;
+    double begin, end; /* of the passes: who waits for them may be awake too late to tell */
 } share;
 
 #ifdef __x86_64__
@@ -71,76 +80,96 @@ static uint64_t read_all(const char *from, size_t bytes) {
 #endif
 
 static void pass(share *s, int rep) {
-    size_t at = (size_t)(rep % s->sets) * s->stride;
-    if (s->kind == BENCH_COPY) copy(s->to + at, s->from + at, s->bytes);
-    if (s->kind == BENCH_COPY_STREAM) copy_past(s->to + at, s->from + at, s->bytes);
-    if (s->kind == BENCH_READ) s->seen ^= read_all(s->from + at, s->bytes);
+    size_t at = (size_t)(rep % s->crew->sets) * s->stride;
+    switch (s->crew->kind) {
+    case BENCH_COPY: copy(s->to + at, s->from + at, s->bytes); break;
+    case BENCH_COPY_STREAM: copy_past(s->to + at, s->from + at, s->bytes); break;
+    case BENCH_READ: s->seen ^= read_all(s->from + at, s->bytes); break;
+    }
 }
 
 static void *work(void *arg) {
     share *s = arg;
-    for (int k = 0; k < s->sets; k++)
+    crew *c = s->crew;
+    for (int k = 0; k < c->sets; k++)
         for (size_t i = 0; i < s->bytes; i += 64) {
             s->from[(size_t)k * s->stride + i] = (char)i;
-            if (s->kind != BENCH_READ) s->to[(size_t)k * s->stride + i] = 0;
+            if (c->kind != BENCH_READ) s->to[(size_t)k * s->stride + i] = 0;
         }
-    for (int r = 0; r < s->sets; r++) pass(s, r);
-    pthread_barrier_wait(s->gate);
-    for (int r = 0; r < s->reps; r++) pass(s, r);
-    pthread_barrier_wait(s->gate);
-    return NULL;
+    for (int r = 0; r < c->sets; r++) pass(s, r);
+    for (;;) {
+        pthread_barrier_wait(&c->gate);
+        if (!c->reps) return NULL;
+        s->begin = bench_now();
+        for (int r = 0; r < c->reps; r++) pass(s, r);
+        s->end = bench_now();
+        pthread_barrier_wait(&c->gate);
+    }
 }
 
+/* In large pages, as the library's own memory. */
 static char *block(size_t bytes) {
+    const size_t page = (size_t)2 << 20;
     void *p = NULL;
-    if (posix_memalign(&p, 4096, bytes)) bench_fail("out of memory");
+    if (posix_memalign(&p, bytes < page ? 4096 : page, bytes)) bench_fail("out of memory");
+    if (bytes >= page) (void)madvise(p, bytes, MADV_HUGEPAGE);
     return p;
 }
 
-static double timed(bench_stream_kind kind, size_t bytes, int threads, int sets, int reps) {
+/* Seconds of a pass, from the first that begins to the last that ends. */
+static double timed(crew *c, int reps) {
+    c->reps = reps;
+    pthread_barrier_wait(&c->gate);
+    pthread_barrier_wait(&c->gate);
+    double begin = c->shares[0].begin, end = c->shares[0].end;
+    for (int k = 1; k < c->threads; k++) {
+        if (c->shares[k].begin < begin) begin = c->shares[k].begin;
+        if (c->shares[k].end > end) end = c->shares[k].end;
+    }
+    return (end - begin) / reps;
+}
+
+/* As many passes as take 20 ms: threads do not start and end at the same moment. */
+static int passes(crew *c) {
+    int reps = 4;
+    double each = timed(c, reps);
+    while (each * reps < 0.02 && reps < 1 << 24) {
+        double more = 0.025 / each;
+        reps = more < 4.0 * reps ? 4 * reps : more < 1e7 ? (int)more : 10000000;
+        each = timed(c, reps);
+    }
+    return reps;
+}
+
+bench_stat bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets) {
+    enum { RUNS = 5 };
+    double t[RUNS] = {0};
     size_t one = kind == BENCH_READ ? bytes : bytes / 2;
     size_t part = one / (size_t)threads / 256 * 256; /* whole turns of the loops above */
-    if (!part || !wide_enough()) return 0;
+    if (!part || !wide_enough()) return bench_stat_of(t, 0);
     size_t stride = (part * (size_t)threads + 4095) / 4096 * 4096;
     char *from = block(stride * (size_t)sets),
          *to = block(kind == BENCH_READ ? 64 : stride * (size_t)sets);
     share *s = bench_calloc((size_t)threads, sizeof *s);
     pthread_t *id = bench_calloc((size_t)threads, sizeof *id);
-    pthread_barrier_t gate;
-    pthread_barrier_init(&gate, NULL, (unsigned)threads + 1);
-    for (int t = 0; t < threads; t++) {
-        size_t at = (size_t)t * part;
-        s[t] = (share){.to = to + at,
-                       .from = from + at,
-                       .bytes = part,
-                       .stride = stride,
-                       .kind = kind,
-                       .sets = sets,
-                       .reps = reps,
-                       .gate = &gate};
-        if (pthread_create(&id[t], NULL, work, &s[t])) bench_fail("no thread");
+    crew c = {.kind = kind, .threads = threads, .sets = sets, .shares = s};
+    pthread_barrier_init(&c.gate, NULL, (unsigned)threads + 1);
+    for (int k = 0; k < threads; k++) {
+        size_t at = (size_t)k * part;
+        s[k] =
+            (share){.crew = &c, .to = to + at, .from = from + at, .bytes = part, .stride = stride};
+        if (pthread_create(&id[k], NULL, work, &s[k])) bench_fail("no thread");
     }
-    pthread_barrier_wait(&gate);
-    double start = bench_now();
-    pthread_barrier_wait(&gate);
-    double seconds = (bench_now() - start) / reps;
-    for (int t = 0; t < threads; t++) pthread_join(id[t], NULL);
-    pthread_barrier_destroy(&gate);
+    const int reps = passes(&c);
+    for (int i = 0; i < RUNS; i++)
+        t[i] = timed(&c, reps) * (double)one / (double)(part * (size_t)threads);
+    c.reps = 0;
+    pthread_barrier_wait(&c.gate);
+    for (int k = 0; k < threads; k++) pthread_join(id[k], NULL);
+    pthread_barrier_destroy(&c.gate);
     free(from);
     free(to);
     free(s);
     free(id);
-    return seconds * (double)one / (double)(part * (size_t)threads);
-}
-
-/* As many passes as take 20 ms: threads do not start and end at the same moment. */
-double bench_stream(bench_stream_kind kind, size_t bytes, int threads, int sets) {
-    int reps = 4;
-    double each = timed(kind, bytes, threads, sets, reps);
-    while (each > 0 && each * reps < 0.02 && reps < 1 << 24) {
-        double more = 0.025 / each;
-        reps = more < 4.0 * reps ? 4 * reps : more < 1e7 ? (int)more : 10000000;
-        each = timed(kind, bytes, threads, sets, reps);
-    }
-    return each;
+    return bench_stat_of(t, RUNS);
 }
