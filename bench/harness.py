@@ -47,6 +47,8 @@ def arguments(where):
                    help="for the first row of a peer, as compilers are opened and headers are compiled (180)")
     p.add_argument("--stop-after", type=float, default=0, metavar="S", help="begin no row after so many seconds")
     p.add_argument("--merge", action="append", default=[], metavar="FILE", help="rows of an earlier part of the run")
+    p.add_argument("--add", action="store_true",
+                   help="measure only the peers, and add them to rows that --merge brought")
     p.add_argument("--together", action="store_true",
                    help="peers make a row ready side by side, which is shorter; what first calls take says less then")
     if where == "cpu":
@@ -92,6 +94,8 @@ class Server:
     def start(self):
         env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1",
                    FUSEC_BENCH_SCRATCH=self.scratch, TORCHINDUCTOR_CACHE_DIR=self.a.kernels, TF_CPP_MIN_LOG_LEVEL="2")
+        if self.a.where == "cpu":  # more of them would be processes that start for seconds
+            env.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         before = lambda: os.sched_setaffinity(0, self.cpus)  # noqa: E731
         self.process = subprocess.Popen(
             [self.a.python, os.path.join(HERE, "peers", "serve.py"), self.name.split("@")[0], self.a.where],
@@ -291,24 +295,37 @@ def compile_first(a, counts, everything, log, rows):
     print(f"torch.compile: {len(queue)} programs left to compile", flush=True)
 
 
-def measure_row(a, base, threads, cpus, servers, checker, cub, log):
-    row = workloads.sized(base, a.where)
-    row["row"] = base
-    rq = request(a, row)
-    results, failed = [], make_ready(a, row, rq, cpus, servers)
-    for mode in workloads.modes(base):
-        results.append((mode, checked(checker, row, run_fusec(a, row, mode, rq, threads, cpus, log), a)))
+def measure_peers(a, row, rq, servers, checker, cub, log, failed):
     peers = {}
     for name in a.peers:
         if name == "cub":
             peers[name] = checked(checker, row, run_cub(a, cub, row, rq, log), a, peer=True)
         else:
             peers[name] = failed.get(name) or servers[name].ask(dict(rq, row=row["name"]), a.limit)
+    return peers
+
+
+def measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
+    """Adds to `done`, or to what is there; the rows concerned."""
+    row = workloads.sized(base, a.where)
+    row["row"] = base
+    rq = request(a, row)
+    results, failed = [], make_ready(a, row, rq, cpus, servers)
+    if a.add:
+        results = [r for r in done if (r["workload"], r["threads"]) == (row["name"], threads)]
+    else:
+        for mode in workloads.modes(base):
+            fusec = checked(checker, row, run_fusec(a, row, mode, rq, threads, cpus, log), a)
+            results.append({"workload": row["name"], "class": row["class"], "mode": mode, "threads": threads,
+                            "bytes": row["bytes"], "read_only": row["read_only"], "target": row["target"],
+                            "fusec": fusec, "peers": {}})
+        done += results
+    peers = measure_peers(a, row, rq, servers, checker, cub, log, failed)
+    for r in results:
+        r["peers"].update(peers)
     for path in glob.glob(os.path.join(a.scratch, "shared-*")) + glob.glob(os.path.join(a.scratch, "out*")):
         os.remove(path)
-    return [{"workload": row["name"], "class": row["class"], "mode": mode, "threads": threads, "bytes": row["bytes"],
-             "read_only": row["read_only"], "target": row["target"], "fusec": fusec, "peers": peers}
-            for mode, fusec in results]
+    return results
 
 
 def measure_rows(a, threads, cpus, log, done, rows):
@@ -322,8 +339,7 @@ def measure_rows(a, threads, cpus, log, done, rows):
                 print(f"no time for {base['name']} and what follows", file=sys.stderr)
                 break
             start = time.time()
-            for r in measure_row(a, base, threads, cpus, servers, checker, cub, log):
-                done.append(r)
+            for r in measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
                 print(report.line(r) + f"   [{time.time() - start:.1f} s]", flush=True)
             write(a, done, partial=True)
     finally:
@@ -489,9 +505,10 @@ def main(where):
     for path in a.merge:  # rows that are measured again replace those of the file
         with open(path) as f:
             old = json.load(f)
-        done += [r for r in old["rows"] if key(r["workload"], r["threads"]) not in again]
+        done += [r for r in old["rows"] if a.add or key(r["workload"], r["threads"]) not in again]
         a.overheads.update(old["overheads"])
         a.versions.update(old["about"]["versions"])
+        a.about["together"] |= old["about"].get("together", False)
         a.about["command"] = old["about"]["command"] + "; " + a.about["command"]
     os.makedirs(a.out, exist_ok=True)
     with open(os.path.join(a.out, slug(a, a.about) + ".log"), "wb", buffering=0) as log:
