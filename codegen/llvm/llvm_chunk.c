@@ -10,9 +10,7 @@
 /* Instructions for an element from which on a branch in every turn does not show. */
 enum { LONG_STEPS = 12 };
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------------------------- */
 
 static const char *element_numbers(fc_ll *f, const fc_ll_stage *st) {
     if (!st->uses_index) return NULL;
@@ -98,8 +96,7 @@ static void placed_step(fc_ll *f, void *user) {
     fc_ll_at_vector(f, step_in_memory, user);
 }
 
-/* ---- the lanes of a chunk
- * ---------------------------------------------------------------------------------------- */
+/* ---- the lanes of a chunk ---------------------------------------------------------------- */
 
 /* Every second lane of a and b, seen as one vector of 2V lanes. */
 static const char **every_second(fc_ll *f, const fc_ll_stage *st, unsigned first,

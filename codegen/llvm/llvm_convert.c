@@ -31,9 +31,7 @@ static const char *change(fc_ll *f, const char *op, const char *from, const char
     return fc_ll_ins(f, "%s %s %s to %s", op, fc_ll_wide(f, from, W), v, fc_ll_wide(f, to, W));
 }
 
-/* ---- f16
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- f16 --------------------------------------------------------------------------------- */
 
 static const char *half_to_float_bits(fc_ll *f, unsigned W, const char *h) {
     const char *i32 = fc_ll_wide(f, "i32", W);
@@ -90,8 +88,7 @@ static const char *half_from_float(fc_ll *f, unsigned W, const char *v) {
     return change(f, "bitcast", "half", "i16", W, change(f, "fptrunc", "float", "half", W, v));
 }
 
-/* ---- stored and computed form
- * ----------------------------------------------------------------------------------- */
+/* ---- stored and computed form ------------------------------------------------------------ */
 
 const char *fc_ll_unpack(fc_ll *f, fusec_dtype t, unsigned W, const char *stored) {
     if (t == FUSEC_BOOL) return op_const(f, "icmp ne", 8, W, stored, 0);
@@ -109,9 +106,7 @@ const char *fc_ll_pack(fc_ll *f, fusec_dtype t, unsigned W, const char *value) {
     return change(f, "trunc", "i32", "i16", W, op_const(f, "lshr", 32, W, u, 16));
 }
 
-/* ---- raw conversions
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- raw conversions --------------------------------------------------------------------- */
 
 static const char *float_to_float(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W,
                                   const char *v) {

@@ -4,8 +4,8 @@
  * Out: a/b, the bits of fdiv. A vector division keeps the divider busy for some 10 cycles (f32, 512
  * bits), these five operations take less than 3:
  *
- *     q0 = a*y;  r0 = fma(-b, q0, a);  q1 = fma(r0, y, q0);  r1 = fma(-b, q1, a);  q = fma(r1, y,
- * q1)
+ *     q0 = a*y;  r0 = fma(-b, q0, a);  q1 = fma(r0, y, q0);
+ *                r1 = fma(-b, q1, a);  q  = fma(r1, y, q1)
  *
  * q0 is at most 2 places off and q1 at most one; then r1 is exact, and by Markstein's theorem ("y
  * is 1/b to nearest, q1 within a place of a/b") q is a/b to nearest. That holds as long as nothing

@@ -1,8 +1,12 @@
 /* llvm_emit.c - kernel and class in, the text of a module out.
  *
- *     void @NAME(ptr params, i64 begin, i64 end)         units [begin, end), see the schedule's
- * file void @NAME_finish(ptr params, i64 begin, i64 end)  split reductions: rows [begin, end), when
- * all units are done
+ *     void @NAME(ptr params, i64 begin, i64 end)
+ *
+ * does units [begin, end), which the schedule's file says more about; split reductions have
+ *
+ *     void @NAME_finish(ptr params, i64 begin, i64 end)
+ *
+ * for rows [begin, end) besides, when all units are done.
  *
  * `params` is the parameter block of codegen/nest.h. Functions may run in several threads at once
  * on different units (rows). The text is valid for LLVM 15 to 22: opaque pointers, no fast-math

@@ -25,8 +25,7 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
            (is_place(r->op) || fc_is_float(r->comp[0])) && fc_ll_steps(f, st) <= 6;
 }
 
-/* ---- one vector ---------------------------------------------------------------------------------
- */
+/* ---- one vector -------------------------------------------------------------------------- */
 
 /* A comparison, a selection and what is looked at besides: four vectors hide how long each takes.
  */
@@ -69,8 +68,7 @@ static const char *join_signs(fc_ll *f, const extreme *e, const char *signs, con
     return fc_ll_ins(f, "%s %s %s, %s", e->max ? "and" : "or", e->bits, signs, b);
 }
 
-/* ---- a chunk ------------------------------------------------------------------------------------
- */
+/* ---- a chunk ----------------------------------------------------------------------------- */
 
 /* What a loop over bands carries: the position, an extreme for each vector of a band, whether a nan
  * was seen, and the signs. */
@@ -233,8 +231,7 @@ static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const 
     return l.carry[2];
 }
 
-/* ---- used by llvm_inner.c -----------------------------------------------------------------------
- */
+/* ---- used by llvm_inner.c ---------------------------------------------------------------- */
 
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     extreme e = {.st = st, .r = &f->red[st->first]};

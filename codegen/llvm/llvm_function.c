@@ -11,7 +11,7 @@
 #include "codegen/llvm/llvm_text.h"
 #include "codegen/llvm/llvm_math.h"
 
-enum { MANY = 24 }; /* functions; docs/performance-overheads.md has the figures */
+enum { MANY = 24 }; /* functions; docs/performance-calls.md has the figures */
 
 /* The rewrite of a kernel with calls: rows with vector code stay rows. */
 static fc_val keep_row(fc_code *c, fc_op op, const fc_val v[3]) {

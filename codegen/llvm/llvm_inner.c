@@ -11,8 +11,7 @@
  */
 #include "codegen/llvm/llvm_text.h"
 
-/* ---- where a vector is
- * -------------------------------------------------------------------------------------- */
+/* ---- where a vector is ------------------------------------------------------------------- */
 
 static const char *index_type(const fc_ll *f) {
     return f->cls->wide ? "i64" : "i32";
@@ -90,9 +89,7 @@ static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, cons
     return fc_ll_fold(f, st, 1, 1, "0", fc_ll_bin(f, "udiv", all, size));
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- rows -------------------------------------------------------------------------------- */
 
 static void store_points(fc_ll *f, void *user) {
     (void)user;

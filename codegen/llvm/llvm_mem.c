@@ -101,9 +101,7 @@ static const char *mask_of(fc_ll *f) {
     return f->mask ? f->mask : fc_ll_const(f, FUSEC_BOOL, 1, f->V);
 }
 
-/* ---- loads
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- loads ------------------------------------------------------------------------------- */
 
 const char *fc_ll_load_stored(fc_ll *f, uint32_t a, const char *element, const char *mask) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
@@ -227,9 +225,7 @@ const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
     return W == 1 ? v : fc_ll_splat(f, fc_ll_type(f, t, 1), v);
 }
 
-/* ---- stores
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- stores ------------------------------------------------------------------------------ */
 
 static void store_scalar(fc_ll *f, uint32_t a, const char *element, const char *value) {
     fusec_dtype t = f->k->accesses.at[a].dtype;
@@ -327,9 +323,7 @@ const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x) {
     return fc_ll_ins(f, "ptrtoint ptr %s to i64", at);
 }
 
-/* ---- stack arrays
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- stack arrays ------------------------------------------------------------------------ */
 
 static const char *spilled(fusec_dtype t) {
     return fc_is_half(t) ? "float" : fc_dtypes[t].llvm; /* bool as i8 */
@@ -358,9 +352,7 @@ const char *fc_ll_fill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, c
     return t == FUSEC_BOOL ? fc_ll_unpack(f, t, W, v) : v;
 }
 
-/* ---- coordinates
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- coordinates ------------------------------------------------------------------------- */
 
 void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const char **idx) {
     for (unsigned axis = hi; axis-- > lo;) {

@@ -37,8 +37,7 @@ static bool is_shared(const fc_ll *f, uint32_t a) {
            fc_class_move(f->cls, a, f->cls->np - 2u) == FC_MOVE_ZERO;
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------
- */
+/* ---- tiles ------------------------------------------------------------------------------- */
 
 /* Elements [r, r + n) of the V columns at f->x. */
 static void move_tile(fc_ll *f, uint32_t a, bool out, const char *r, const char *n) {
@@ -65,8 +64,7 @@ static void all_tiles(fc_ll *f, bool out, bool shared, const char *count) {
     if (any) fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
 }
 
-/* ---- the tree -----------------------------------------------------------------------------------
- */
+/* ---- the tree ---------------------------------------------------------------------------- */
 
 static void at_element(fc_ll *f, const char *r) {
     f->element = r;
@@ -144,8 +142,7 @@ static void reduce_few(fc_ll *f, const fc_ll_stage *st) {
     finish(f, st, acc);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------
- */
+/* ---- columns ----------------------------------------------------------------------------- */
 
 static void reduce_columns(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *masks) {
     if (f->cls->variant & FC_LL_PACKED)

@@ -21,9 +21,7 @@ typedef struct block {
     const char *run;         /* its number within [lo, hi) */
 } block;
 
-/* ---- runs
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- runs -------------------------------------------------------------------------------- */
 
 /* What the reduced axes add to the offset of each access, for all elements of the run. */
 static void fill_table(fc_ll *f, const block *b) {
@@ -94,9 +92,7 @@ static void store_run(fc_ll *f, void *user) {
     f->element = NULL;
 }
 
-/* ---- results
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- results ----------------------------------------------------------------------------- */
 
 static const char *row_of(fc_ll *f, const block *b) {
     return fc_ll_bin(f, "add", b->row0, f->x);
@@ -137,9 +133,7 @@ static void join_columns(fc_ll *f, void *user) {
     fc_ll_run_stores(f, FC_ROW, f->V);
 }
 
-/* ---- functions
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- functions --------------------------------------------------------------------------- */
 
 static void arrays(fc_ll *f, unsigned columns) {
     f->table = NULL;

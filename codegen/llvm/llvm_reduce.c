@@ -6,8 +6,7 @@
  * changes nothing, so a counter may begin its last walk with start values. */
 #include "codegen/llvm/llvm_text.h"
 
-/* ---- programs
- * --------------------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------- */
 
 static void legalise(fc_ll *f, fc_code *from, const fc_val *out, unsigned nout, fc_ll_prog *p) {
     if (from->status != FUSEC_OK) fc_ll_fail(f, from->status);
@@ -113,9 +112,7 @@ void fc_ll_reductions_free(fc_ll *f) {
     }
 }
 
-/* ---- using them
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- using them -------------------------------------------------------------------------- */
 
 const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W) {
     const char **out = fc_ll_names(f, st->nslots);
@@ -183,8 +180,7 @@ const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *
     return out;
 }
 
-/* ---- lists of a stage's slots
- * ------------------------------------------------------------------------------------ */
+/* ---- lists of a stage's slots ------------------------------------------------------------ */
 
 const char **fc_ll_slot_types(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned extra) {
     const char **types = fc_ll_names(f, st->nslots + extra);
@@ -221,8 +217,7 @@ const char **fc_ll_fill_all(fc_ll *f, const fc_ll_stage *st, unsigned W, const c
     return out;
 }
 
-/* ---- the binary counter
- * ------------------------------------------------------------------------------------------- */
+/* ---- the binary counter ------------------------------------------------------------------ */
 
 static const char *level_element(fc_ll *f, const char *level, unsigned row, const char *at) {
     return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", level, fc_ll_fmt(f, "%u", row)), at);
@@ -261,8 +256,7 @@ const char **fc_ll_fold(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned ro
     return l.carry + 1;
 }
 
-/* ---- partials of split reductions
- * -------------------------------------------------------------------------------------- */
+/* ---- partials of split reductions -------------------------------------------------------- */
 
 /* The workspace is slot-major, then span, then row; a slot has 8 bytes for each value, so that its
  * place does not depend on dtypes, but values lie densely in it. */

@@ -4,10 +4,13 @@
  * variants are compiled), and the launch. How work is cut follows sizes and constants only, not the
  * number of threads; results do not depend on it in any case.
  *
- *     map     one axis: units are elements. Several: blocks of rows, launch->spans of launch->span
- * elements (tiles: blocks of both axes) inner   units are rows (narrow: blocks of rows); split:
- * launch->spans spans of a row, row by row outer   units are blocks of columns; split: all blocks
- * for span 0, then for span 1, ...
+ * Units of a map along one axis are elements; along several, blocks of rows, launch->spans of
+ * launch->span elements each (tiles: blocks of both axes).
+ *
+ * Units of inner are rows (narrow: blocks of rows); split: launch->spans spans of a row, row by
+ * row.
+ *
+ * Units of outer are blocks of columns; split: all blocks for span 0, then for span 1, ...
  *
  * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
 #include "codegen/llvm/llvm_text.h"
@@ -69,9 +72,7 @@ static bool can_split(const fc_kernel *k) {
     return k->nstages == 1 && !stores_points(k);
 }
 
-/* ---- classes
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- classes ----------------------------------------------------------------------------- */
 
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access) {
     for (size_t i = 0; i < k->stores.len; i++)
@@ -260,9 +261,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     return FUSEC_OK;
 }
 
-/* ---- launches
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- launches ---------------------------------------------------------------------------- */
 
 /* `elements` of a unit count as `elements` points of the kernel. What is not worth three tasks is
  * one: to wake a thread takes as long. */

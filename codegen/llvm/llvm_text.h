@@ -174,8 +174,7 @@ typedef struct fc_ll {
     uint32_t lane_axis;
 } fc_ll;
 
-/* ---- llvm_text.c: names, lines, types
- * ------------------------------------------------------------------ */
+/* ---- llvm_text.c: names, lines, types ---------------------------------------------------- */
 
 void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                 const char *name, const fc_alloc *alloc);
@@ -217,8 +216,7 @@ const char *fc_ll_extent(fc_ll *f, unsigned axis);
 const char *fc_ll_stride(fc_ll *f, uint32_t access, unsigned axis);
 const char *fc_ll_offset(fc_ll *f, uint32_t access);
 
-/* ---- control flow
- * --------------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------ */
 
 void fc_ll_label(fc_ll *f, const char *label); /* starts a block; the one before must have ended */
 void fc_ll_goto(fc_ll *f, const char *label);
@@ -263,8 +261,7 @@ const char *fc_ll_mask_here(fc_ll *f);
 /* The mask of vector v of a range with n elements, which may end before that vector. */
 void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v);
 
-/* ---- llvm_chunk.c, llvm_inner.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_chunk.c, llvm_inner.c ---------------------------------------------------------- */
 
 /* The accumulators, at width 1, of the n elements of a chunk; in the way that always works. */
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n);
@@ -277,15 +274,13 @@ const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *
 /* Runs `body` for the vector at element x of the row. */
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
 
-/* ---- llvm_extreme.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_extreme.c ---------------------------------------------------------------------- */
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 
-/* ---- llvm_keep.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_keep.c ------------------------------------------------------------------------- */
 
 /* In the entry block, for rows of at most `elements` values in vectors. */
 void fc_ll_choose_kept(fc_ll *f, unsigned elements);
@@ -294,8 +289,7 @@ void fc_ll_choose_kept(fc_ll *f, unsigned elements);
 void fc_ll_keep(fc_ll *f, const fc_ll_stage *st, const char *at);
 void fc_ll_bring(fc_ll *f, const char *at);
 
-/* ---- llvm_stream.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_stream.c ----------------------------------------------------------------------- */
 
 /* fc_ll_vectors for a body with point stores: in a class that streams, whole vectors are aligned.
  */
@@ -307,8 +301,7 @@ void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc
                  void *user);
 void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */
 
-/* ---- a function
- * ------------------------------------------------------------------------------------------- */
+/* ---- a function -------------------------------------------------------------------------- */
 
 void fc_ll_begin(fc_ll *f);
 void fc_ll_end(fc_ll *f, const char *suffix);
@@ -317,8 +310,7 @@ void fc_ll_end(fc_ll *f, const char *suffix);
 void fc_ll_aside_begin(fc_ll *f);
 void fc_ll_aside_end(fc_ll *f, const char *signature);
 
-/* ---- llvm_convert.c
- * ----------------------------------------------------------------------------------------- */
+/* ---- llvm_convert.c ---------------------------------------------------------------------- */
 
 /* Between the stored form and the computed one. */
 const char *fc_ll_unpack(fc_ll *f, fusec_dtype t, unsigned W, const char *stored);
@@ -327,9 +319,7 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
 const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W,
                           const char *value);
 
-/* ---- llvm_mem.c
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- llvm_mem.c -------------------------------------------------------------------------- */
 
 /* The value of an access (or of an index access) at the current place. */
 const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
@@ -353,8 +343,7 @@ void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const
 /* base[] of all accesses for kept axes [0, hi) at idx */
 void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
 
-/* ---- llvm_code.c
- * ---------------------------------------------------------------------------------------------- */
+/* ---- llvm_code.c ------------------------------------------------------------------------- */
 
 /* Whether the lanes are elements of a row; otherwise they are neighbouring rows or points. */
 static inline bool fc_ll_along_row(const fc_ll *f) {
@@ -379,15 +368,13 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
 
-/* ---- llvm_function.c
- * ----------------------------------------------------------------------------------------- */
+/* ---- llvm_function.c --------------------------------------------------------------------- */
 
 /* What the kernel's code is legalised with; chooses between formulas in place and calls. */
 fc_rewrite fc_ll_functions(fc_ll *f);
 const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char *const *a);
 
-/* ---- llvm_divide.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_divide.c ----------------------------------------------------------------------- */
 
 enum { FC_LL_DIVIDER = 10 }; /* instructions that the processor does during one division */
 bool fc_ll_divides(const fc_ll *f, fusec_dtype t); /* by other means than fdiv */
@@ -398,14 +385,12 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
 /* Of two numbers that are values of bf16, near enough to round to the same bf16. */
 const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by);
 
-/* ---- llvm_remainder.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- llvm_remainder.c -------------------------------------------------------------------- */
 
 bool fc_ll_has_remainder(const fc_ll *f, fusec_dtype t); /* fmod by other means than libm alone */
 const char *fc_ll_remainder(fc_ll *f, fusec_dtype t, const char *const *x);
 
-/* ---- llvm_reduce.c
- * -------------------------------------------------------------------------------------------- */
+/* ---- llvm_reduce.c ----------------------------------------------------------------------- */
 
 void fc_ll_reductions(fc_ll *f);
 void fc_ll_reductions_free(fc_ll *f);
@@ -444,9 +429,7 @@ void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *
 /* Combines the partials of all spans; uses st->levels (FC_LL_LEVELS * W elements). */
 const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row);
 
-/* ---- schedules
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- schedules --------------------------------------------------------------------------- */
 
 void fc_ll_map(fc_ll *f);
 void fc_ll_tiles(fc_ll *f);

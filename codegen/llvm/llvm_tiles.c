@@ -29,8 +29,7 @@ bool fc_ll_is_tiled(const fc_ll *f, uint32_t a) {
            fc_class_move(f->cls, a, f->cls->teams) == FC_MOVE_ONE;
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------
- */
+/* ---- tiles ------------------------------------------------------------------------------- */
 
 /* Lanes of a shuffle of a and b (as one vector of 2V) that exchanges blocks of `step` lanes: the
  * blocks of b that belong into the upper half come after those of a. */
@@ -138,8 +137,7 @@ static void fill_tiles(fc_ll *f, tiles *t) {
     fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
 }
 
-/* ---- a band -------------------------------------------------------------------------------------
- */
+/* ---- a band ------------------------------------------------------------------------------ */
 
 static void points(fc_ll *f, void *user) {
     (void)user;
@@ -170,8 +168,7 @@ static void band(fc_ll *f, tiles *t) {
     fc_ll_for_end(f, &rows, "1");
 }
 
-/* ---- a block ------------------------------------------------------------------------------------
- */
+/* ---- a block ----------------------------------------------------------------------------- */
 
 const char *fc_ll_take_tile(fc_ll *f, const char *n, unsigned axis, const char **first,
                             const char **end) {

@@ -109,9 +109,8 @@ fc_val fc_math_expm1_f32(fc_code *s, const fc_x *x) {
 
 /* ---- hyperbolic functions --------------------------------------------------------------- */
 
-/* With C = cosh r, S = sinh r, A = cosh(n ln 2), B = sinh(n ln 2): sinh x = C B + S A and cosh x =
- * C A
- * + S B, where nothing cancels. */
+/* With C = cosh r, S = sinh r, A = cosh(n ln 2), B = sinh(n ln 2): sinh x = C B + S A and
+ * cosh x = C A + S B, where nothing cancels. */
 typedef struct hyper {
     fc_val C, S, A, B;
 } hyper;
