@@ -339,6 +339,27 @@ FC_TEST(llvm_widths, short_rows) {
 
 /* Vectors along the rows, joined across them: every number of vectors, masked and whole, and rows
  * that do not follow each other. */
+/* Columns from memory, in wide blocks, with spans and without. */
+FC_TEST(llvm_widths, wide_columns) {
+    static const char *const texts[] = {"sum(x, axis=0)", "max(abs(x - y), axis=0)",
+                                        "(argmin(x, axis=0), sum(x, axis=0))", "var(x, axis=0)",
+                                        "sum(x[::3]*y[:, None], axis=0)"};
+    for (size_t i = 0; i < 2 * FC_COUNT(texts); i++) {
+        const bool bf16 = i % FC_COUNT(texts) == 1, thinned = i % FC_COUNT(texts) == 4;
+        const int64_t width = i < FC_COUNT(texts) ? 4200 : 141;
+        check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .fill = plain, .cache = 1};
+        c.in[0] = (input){"x", bf16 ? FUSEC_BF16 : FUSEC_F32, 2, {thinned ? 1900 : 633, width}};
+        c.in[1] = (input){"y", bf16 ? FUSEC_BF16 : FUSEC_F32, 1, {thinned ? 634 : width}};
+        c.n = strstr(c.text, "y") ? 2 : 1;
+        run_check(&c);
+    }
+    check c = {.text = "sum(x*x, axis=1)", .n = 1, .fill = plain, .cache = 1};
+    c.in[0] = (input){"x", FUSEC_F32, 3, {128, 130, 133}};
+    run_check(&c);
+    c.in[0] = (input){"x", FUSEC_F32, 3, {2, 2300, 133}};
+    run_check(&c);
+}
+
 /* Pairs of rows: what lies across the lanes is the same for all rows of a block. */
 FC_TEST(llvm_widths, pairs_of_short_rows) {
     static const char *const texts[] = {

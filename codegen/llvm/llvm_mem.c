@@ -154,6 +154,9 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     if (f->ahead == FC_LL_NEXT_BAND)
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->teams),
                        fc_ll_fmt(f, "%u", f->V * bytes));
+    if (f->ahead == FC_LL_NEXT_RUN)
+        by =
+            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_fmt(f, "%u", FC_RUN * bytes));
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
               f->V * bytes);
 }

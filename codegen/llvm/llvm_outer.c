@@ -69,7 +69,9 @@ static void reduce_run(fc_ll *f, void *user) {
                      fc_ll_join(f, st, b->run0, NULL, fc_ll_inits(f, st, f->V)));
     f->element = l.carry[0];
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, b->run1));
+    if (f->cls->variant & FC_LL_WIDE) f->ahead = FC_LL_NEXT_RUN;
     fc_ll_emit_points(f, st->needed);
+    f->ahead = FC_LL_NOT_AHEAD;
     const char *number = st->uses_index ? fc_ll_splat(f, "i64", f->element) : NULL;
     f->nth = fc_ll_bin(f, "sub", f->element, b->run0);
     const char **next = fc_ll_step(f, st, f->V, l.carry + 1, number);
@@ -135,12 +137,17 @@ static void join_columns(fc_ll *f, void *user) {
 
 /* ---- functions --------------------------------------------------------------------------- */
 
-static void arrays(fc_ll *f, unsigned columns) {
+static void arrays(fc_ll *f, unsigned levels, unsigned columns) {
     f->table = NULL;
     for (uint32_t s = 0; s < f->k->nstages; s++)
-        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS * columns);
+        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], levels * columns);
     for (uint32_t i = 0; i < f->k->reductions.len; i++)
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), columns);
+}
+
+static unsigned levels(const fc_class *c) {
+    if (c->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
+    return c->split ? FC_LL_SPAN_LEVELS : FC_LL_LEVELS;
 }
 
 static void set_rows(fc_ll *f, block *b, const char *outer) {
@@ -175,11 +182,11 @@ static void place(fc_ll *f, block *b, const char *unit) {
 }
 
 void fc_ll_outer(fc_ll *f) {
-    block b = {.columns = fc_ll_columns(f->k, f->V)};
+    block b = {.columns = fc_ll_columns(f->k, f->cls)};
     fc_ll_loop l;
     f->lane_axis = f->cls->np - 1u;
     fc_ll_begin(f);
-    arrays(f, b.columns);
+    arrays(f, levels(f->cls), b.columns);
     if (f->cls->nr > 1) f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * FC_RUN);
     place(f, &b, fc_ll_for(f, &l, "%begin", "%end"));
     for (uint32_t s = 0; s < f->k->nstages; s++) {
@@ -200,7 +207,7 @@ void fc_ll_outer_finish(fc_ll *f) {
     block b = {.st = &f->stage[0], .columns = f->V};
     fc_ll_loop l;
     fc_ll_begin(f);
-    arrays(f, b.columns);
+    arrays(f, FC_LL_LEVELS, b.columns);
     fc_ll_loop_begin(f, &l, 1, i64, begin);
     const char *row = l.carry[0], *width = fc_ll_extent(f, f->cls->np - 1u);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%end", row));

@@ -18,11 +18,15 @@
 enum {
     TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
     INNER_SPAN = 65536, /* elements; a power of two of chunks */
-    OUTER_SPAN = 1024,  /* elements; a power of two of runs */
-    NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
-    LONG_ROW = 2048,      /* bytes from which on two broken lines do not matter */
-    FEW_UNITS = 32,       /* fewer than this do not keep the cores of a machine busy */
-    FEW_ROWS = 4          /* fewer than this need not share what they load */
+    OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
+    WIDE_BYTES = 80 << 10,   /* of the stack, for a wide block of columns, */
+    WIDE_FROM = 128,         /* rows have as many columns at least, */
+    LEAST_SPAN = 32,         /* elements of its span at least; a power of two of runs */
+    MOST_SLOTS = 3,          /* accumulators of a column at most */
+    NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
+    LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
+    FEW_UNITS = 32,          /* fewer than this do not keep the cores of a machine busy */
+    FEW_ROWS = 4             /* fewer than this need not share what they load */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -47,19 +51,31 @@ static int64_t task_elements(const fc_kernel *k) {
     return n < 1024 ? 1024 : n & ~(int64_t)1023;
 }
 
-/* Levels of the counter times columns lie on the stack, for each accumulator. */
-unsigned fc_ll_columns(const fc_kernel *k, unsigned V) {
-    unsigned slots = 0;
-    for (size_t i = 0; i < k->reductions.len; i++)
-        slots += fc_ops[k->reductions.at[i].op].components;
-    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
-    return V * (V < 8 ? 2 * vectors : vectors);
-}
-
 static unsigned slots_of(const fc_kernel *k) {
     unsigned n = 0;
     for (size_t i = 0; i < k->reductions.len; i++) n += fc_ops[k->reductions.at[i].op].components;
     return n;
+}
+
+/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
+static unsigned wide_columns(const fc_kernel *k) {
+    unsigned bytes = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        for (int c = 0; c < fc_ops[r->op].components; c++) {
+            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
+            bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
+        }
+    }
+    return WIDE_BYTES / FC_LL_WIDE_LEVELS / bytes / WIDE_FROM * WIDE_FROM;
+}
+
+/* Levels of the counter times columns lie on the stack, for each accumulator. */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
+    const unsigned V = cls->vector, slots = slots_of(k);
+    if (cls->variant & FC_LL_WIDE) return wide_columns(k);
+    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
+    return V * (V < 8 ? 2 * vectors : vectors);
 }
 
 static bool stores_points(const fc_kernel *k) {
@@ -147,6 +163,25 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
     return most > 0 && n->extent[lanes] >= V / 2;
 }
 
+static fc_move move_by(int64_t stride) {
+    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
+}
+
+/* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
+ * the hardware comes to something, and spans of rows for the other threads. */
+static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    double all = 0;
+    const uint32_t axes = n->np + n->nr;
+    if (k->schedule != FC_SCHED_OUTER || !can_split(k) || !fc_ll_is_light(k) || n->nr != 1 ||
+        slots_of(k) > MOST_SLOTS || n->extent[n->np - 1] < WIDE_FROM || n->count < 2 * LEAST_SPAN)
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (!seen_before(k, a)) all += touched(k, n, a);
+        if (move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
+    }
+    return m->cache && all > (double)m->cache;
+}
+
 static unsigned vector_of(const fc_machine *m) {
     return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
 }
@@ -178,10 +213,6 @@ static bool keeps(const fc_kernel *k, const fc_nest *n) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
     return stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
-}
-
-static fc_move move_by(int64_t stride) {
-    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
 }
 
 /* Whether a load that is gathered or transposed is the same for all rows of a block, and there are
@@ -256,6 +287,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
+    if (is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
     if (should_ask_ahead(m, k, n, cls->variant & FC_LL_TILES)) cls->variant |= FC_LL_AHEAD;
     if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k);
     return FUSEC_OK;
@@ -319,17 +351,28 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     cut(k, l, n->rows, n->count);
 }
 
+/* Elements of a span: long ones need less work at the end, but every thread wants some. */
+static int64_t wide_span(int64_t blocks, int64_t count) {
+    int64_t span = FC_LL_WIDE_SPAN;
+    while (span > LEAST_SPAN && blocks * ceil_div(count, span) < 4 * FEW_UNITS) span /= 2;
+    return span;
+}
+
 static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    const int64_t columns = fc_ll_columns(k, cls->vector),
-                  width = at_least_one(n->extent[n->np - 1]);
+    const int64_t columns = fc_ll_columns(k, cls), width = at_least_one(n->extent[n->np - 1]);
     const int64_t blocks = n->rows / width * ceil_div(width, columns);
-    if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN) {
-        launch_split(k, n, OUTER_SPAN, cls, l);
-        const int64_t wide = columns < width ? columns : width;
-        cut(k, l, blocks * l->spans, OUTER_SPAN * wide);
+    const int64_t wide = columns < width ? columns : width;
+    int64_t span = n->count;
+    if (cls->variant & FC_LL_WIDE)
+        span = wide_span(blocks, n->count);
+    else if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN)
+        span = OUTER_SPAN;
+    if (span >= n->count) {
+        cut(k, l, blocks, n->count * wide);
         return;
     }
-    cut(k, l, blocks, n->count * (columns < width ? columns : width));
+    launch_split(k, n, span, cls, l);
+    cut(k, l, blocks * l->spans, span * wide);
 }
 
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,

@@ -31,21 +31,26 @@ enum {
     FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
     FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
     FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
-    FC_LL_SHARED = 128    /* narrow: rows in blocks, as loads are the same for all of a block */
+    FC_LL_SHARED = 128,   /* narrow: rows in blocks, as loads are the same for all of a block */
+    FC_LL_WIDE = 128      /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */
 };
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
 /* How far: not at all; a fixed distance; the next row, if rows are short enough; the next band of
- * tiles. */
+ * tiles; the next run of columns. */
 typedef enum fc_ll_ahead {
     FC_LL_NOT_AHEAD,
     FC_LL_SOON,
     FC_LL_NEXT_ROW,
-    FC_LL_NEXT_BAND
+    FC_LL_NEXT_BAND,
+    FC_LL_NEXT_RUN
 } fc_ll_ahead;
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
+/* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
+ * blocks. */
+enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
 
 /* Code of a reduction's step, combine or finish, legalised; operands are FC_OP_ARG. */
 typedef struct fc_ll_prog {
@@ -460,7 +465,7 @@ void fc_ll_outer(fc_ll *f);
 void fc_ll_outer_finish(fc_ll *f);
 
 /* llvm_schedule.c */
-unsigned fc_ll_columns(const fc_kernel *k, unsigned V); /* in a block of the outer schedule */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
 bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
 /* Narrow: rows of `teams` elements each, which are written out. */
