@@ -129,6 +129,7 @@ static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
 static void whole_row(fc_ll *f, const char *row) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     begin_row(f, row);
+    fc_ll_ask_for_edges(f, count);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_emit_rows(f, f->stage[s].needed);
         f->ahead = ahead_in_pass(f, s);

@@ -304,6 +304,9 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
  * to get there. */
 void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                  void *user);
+/* At the start of a row of `count` points: lines that it shares with its neighbours are stored as
+ * usual, behind which streamed stores would wait for memory; they are asked for at once. */
+void fc_ll_ask_for_edges(fc_ll *f, const char *count);
 void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */
 
 /* ---- a function -------------------------------------------------------------------------- */
