@@ -118,6 +118,12 @@ class Server:
         text, self.rest = self.rest.split(b"\n", 1)
         return json.loads(text)
 
+    def greet(self):
+        """Waits until the peer has opened its packages: that keeps many cores busy."""
+        if self.process is not None and self.hello is None:
+            self.hello = self.line(240)
+            self.version = self.hello.get("version", self.version)
+
     def ask(self, request, limit):
         """The answer, or {"error": ...}."""
         refusal = self.send(request)
@@ -129,9 +135,7 @@ class Server:
             return {"error": "late twice, not asked again"}
         if self.process is None:
             self.start()
-        if self.hello is None:
-            self.hello = self.line(240)
-            self.version = self.hello.get("version", self.version)
+        self.greet()
         if "error" in self.hello:
             return {"error": "cannot start: " + self.hello["error"]}
         try:
@@ -334,6 +338,8 @@ def measure_rows(a, threads, cpus, log, done, rows):
     checker = own or Server("torch" if a.where == "gpu" else "numpy", a, cpus, log)
     cub = build_cub(a, log) if "cub" in a.peers else None
     try:
+        for s in [*servers.values(), checker]:
+            s.greet()
         for base in rows:
             if a.stop_after and time.time() - a.began > a.stop_after:
                 print(f"no time for {base['name']} and what follows", file=sys.stderr)
