@@ -27,10 +27,6 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
 
 /* ---- one vector -------------------------------------------------------------------------- */
 
-/* A comparison, a selection and what is looked at besides: four vectors hide how long each takes.
- */
-enum { BAND = 4 };
-
 typedef struct extreme {
     const fc_ll_stage *st;
     const fc_ll_red *r;
@@ -69,6 +65,8 @@ static const char *join_signs(fc_ll *f, const extreme *e, const char *signs, con
 }
 
 /* ---- a chunk ----------------------------------------------------------------------------- */
+
+enum { BAND = FC_LL_BAND };
 
 /* What a loop over bands carries: the position, an extreme for each vector of a band, whether a nan
  * was seen, and the signs. */
@@ -137,9 +135,29 @@ static void left_over(fc_ll *f, const extreme *e, carried *c, const char *hi) {
     memcpy(c->all, l.carry, c->n * sizeof *c->all);
 }
 
+/* The last band ends with the row and has elements of the one before it, or of the span before this
+ * one: to see an element twice makes no difference. */
+static void overlapping(fc_ll *f, const extreme *e, carried *c, const char *hi) {
+    fc_ll_loop l;
+    const char *carry[BAND + 3];
+    const char *last = fc_ll_bin(f, "sub", hi, fc_ll_fmt(f, "%u", BAND * f->V));
+    fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
+    memcpy(carry, l.carry, c->n * sizeof *carry);
+    carry[0] = fc_ll_min(f, l.carry[0], last);
+    band(f, e, c, carry);
+    c->all[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%u", BAND * f->V));
+    fc_ll_loop_end(f, &l, c->all);
+    memcpy(c->all, l.carry, c->n * sizeof *c->all);
+}
+
 /* All of n elements; what the loops carry is left in c->all. */
 static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, const char *n) {
     fc_ll_loop l;
+    if (f->cls->variant & FC_LL_BANDS && !e->place) {
+        overlapping(f, e, c, fc_ll_bin(f, "add", first, n));
+        return;
+    }
     const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(BAND * f->V)));
     const char *end = fc_ll_bin(f, "add", first, whole);
     fc_ll_loop_begin(f, &l, c->n, c->types, c->all);

@@ -215,6 +215,13 @@ static bool keeps(const fc_kernel *k, const fc_nest *n) {
     return stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
 }
 
+/* Whether a largest or smallest element of each row is looked for. */
+static bool has_extreme(const fc_kernel *k) {
+    for (size_t i = 0; i < k->reductions.len; i++)
+        if (k->reductions.at[i].op == FC_OP_max || k->reductions.at[i].op == FC_OP_min) return true;
+    return false;
+}
+
 /* Whether a load that is gathered or transposed is the same for all rows of a block, and there are
  * rows enough. */
 static bool shares(const fc_kernel *k, const fc_nest *n) {
@@ -275,6 +282,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     uint32_t across;
     if (inner && keeps(k, n))
         cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
+    if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * vector_of(m))
+        cls->variant |= FC_LL_BANDS;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
     } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {

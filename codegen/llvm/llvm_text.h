@@ -30,6 +30,7 @@ enum {
     FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
     FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
     FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
+    FC_LL_BANDS = 32,     /* inner, but not narrow: rows of an extreme have FC_LL_BAND vectors */
     FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
     FC_LL_SHARED = 128,   /* narrow: rows in blocks, as loads are the same for all of a block */
     FC_LL_WIDE = 128      /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */
@@ -280,6 +281,10 @@ const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
 
 /* ---- llvm_extreme.c ---------------------------------------------------------------------- */
+
+/* Vectors that are done together: a comparison, a selection and what is looked at besides; four
+ * hide how long each takes. */
+enum { FC_LL_BAND = 4 };
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
