@@ -57,7 +57,8 @@ static void all_tiles(fc_ll *f, bool out, bool shared, const char *count) {
     uint32_t any = 0;
     const char *r = NULL;
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
-        if (!f->tile[a] || fc_ll_is_stored(f->k, a) != out || is_shared(f, a) != shared) continue;
+        if (!fc_ll_is_tiled(f, a) || fc_ll_is_stored(f->k, a) != out || is_shared(f, a) != shared)
+            continue;
         if (!any++) r = fc_ll_for(f, &l, "0", count);
         move_tile(f, a, out, r, fc_ll_bin(f, "sub", count, r));
     }
