@@ -367,7 +367,8 @@ FC_TEST(llvm_widths, pairs_of_short_rows) {
         "(argmax(a[:, None, :] * b[None, :, :], axis=-1), mean(a[:, None, :] + b, axis=-1))",
         "x = a[:, None, :] - b[None, :, :]; x*max(x, axis=-1, keepdims=true)",
         "sum(exp(a[:, None, :] - b[None, :, :]), axis=-1)",
-        "max(sum(a*a) - b[None, None, :, :] + c[:, :, None, :], axis=-1)"};
+        "max(sum(a*a) - b[None, None, :, :] + c[:, :, None, :], axis=-1)",
+        "sum(a[:, None, :]*(b[None, :, :] - b[None, ::-1, :])*b[None, :, ::-1], axis=-1)"};
     const int64_t counts[] = {1, 2, 3, 5, 7, 8, 16, 41};
     const int64_t sizes[][2] = {{5, 16}, {64, 33}, {70, 130}, {3, 64}};
     for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {

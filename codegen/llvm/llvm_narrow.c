@@ -188,7 +188,7 @@ static void arrays(fc_ll *f, block *b) {
     }
     for (uint32_t i = 0; i < f->k->reductions.len; i++)
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), f->V);
-    const unsigned elements = fc_ll_is_few(f->cls) ? f->cls->teams : FC_LANES;
+    const unsigned elements = fc_ll_narrow_elements(f->cls);
     f->tile = fc_ll_names(f, f->cls->naccess);
     b->shared = fc_ll_names(f, f->cls->naccess);
     for (uint32_t a = 0; a < f->cls->naccess; a++) {

@@ -26,7 +26,8 @@ enum {
     NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
     LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
     FEW_UNITS = 32,          /* fewer than this do not keep the cores of a machine busy */
-    FEW_ROWS = 4             /* fewer than this need not share what they load */
+    FEW_ROWS = 4,            /* fewer than this need not share what they load */
+    SHARED_BYTES = 64 << 10  /* of the stack, for what they share */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -222,19 +223,20 @@ static bool has_extreme(const fc_kernel *k) {
     return false;
 }
 
-/* Whether a load that is gathered or transposed is the same for all rows of a block, and there are
- * rows enough. */
-static bool shares(const fc_kernel *k, const fc_nest *n) {
+/* Whether a load that is gathered or transposed is the same for all rows of a block, there are rows
+ * enough, and such loads, of at most `elements` of each row, have room on the stack. */
+static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
     const uint32_t axes = n->np + n->nr;
+    unsigned bytes = 0;
     if (n->np < 2 || n->extent[n->np - 2] < FEW_ROWS) return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
-        if (k->accesses.at[a].buffer == FC_NO_BUFFER || fc_ll_is_stored(k, a)) continue;
-        if (k->accesses.at[a].level == FC_POINT && s[n->np - 2] == 0 &&
-            move_by(s[n->np - 1]) == FC_MOVE_ANY)
-            return true;
+        const fc_access *acc = &k->accesses.at[a];
+        if (acc->buffer == FC_NO_BUFFER || fc_ll_is_stored(k, a)) continue;
+        if (acc->level == FC_POINT && s[n->np - 2] == 0 && move_by(s[n->np - 1]) == FC_MOVE_ANY)
+            bytes += FC_LL_TILE * elements * fc_dtypes[acc->dtype].bytes;
     }
-    return false;
+    return bytes > 0 && bytes <= SHARED_BYTES;
 }
 
 /* How short rows come to lie side by side in the lanes. */
@@ -252,7 +254,8 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     } else if (fc_ll_is_light(k)) {
         cls->teams = (uint8_t)n->count;
     }
-    if (!(cls->variant & FC_LL_PACKED) && shares(k, n)) cls->variant |= FC_LL_SHARED;
+    if (!(cls->variant & FC_LL_PACKED) && shares(k, n, fc_ll_narrow_elements(cls)))
+        cls->variant |= FC_LL_SHARED;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         uint8_t *to = move + (size_t)a * axes;

@@ -480,6 +480,10 @@ bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
 static inline bool fc_ll_is_few(const fc_class *c) {
     return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
 }
+/* Narrow: no row has more elements than that; those that are gathered are shorter. */
+static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
+    return c->variant & FC_LL_TILES ? FC_LANES : c->vector / 2u;
+}
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e);
