@@ -11,7 +11,6 @@
 #include "codegen/llvm/llvm_text.h"
 #include "codegen/llvm/llvm_math.h"
 #include "ir/expand.h"
-#include "ir/far.h"
 #include "ir/plant.h"
 
 /* ---- functions of libm
@@ -72,8 +71,6 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
                      f->active ? f->active : fc_ll_fmt(f, "%u", W));
 }
 
-enum { FAR_TOGETHER = 4 };
-
 /* ---- one instruction
  * ------------------------------------------------------------------------------------------ */
 
@@ -84,8 +81,8 @@ static const char *column(fc_op op, fusec_dtype t) {
     return fc_is_float(t) ? row->llvm_f : fc_is_signed(t) ? row->llvm_s : row->llvm_u;
 }
 
-static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
-                             const char *const *args) {
+const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
+                            const char *const *args) {
     const char *type = fc_ll_type(f, t, W), *types = type;
     for (unsigned i = 1; i < nargs; i++) types = fc_ll_fmt(f, "%s, %s", types, type);
     const char *full = fc_ll_fmt(f, "%s.%s", name, fc_ll_suffix(f, fc_ll_type(f, t, 1), W));
@@ -93,86 +90,10 @@ static const char *intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_d
     return fc_ll_ins(f, "call %s %s(%s)", type, full, arguments(f, type, nargs, args));
 }
 
-/* Rows of ir/far.h that are done together: y[k], or what fn[k] makes of x[k] and y[k] where a lane
- * of x[k] is far from 0. Those of one x follow each other. */
-typedef struct far_rows {
-    unsigned n;
-    const char *x[FAR_TOGETHER], *fn[FAR_TOGETHER], *y[FAR_TOGETHER], *out[FAR_TOGETHER];
-} far_rows;
-
-static bool is_new_x(const far_rows *r, unsigned k) {
-    return k == 0 || r->x[k] != r->x[k - 1];
-}
-
-static unsigned far_kind(const char *fn) {
-    return strstr(fn, "sin") ? FC_FAR_SIN : strstr(fn, "cos") ? FC_FAR_COS : FC_FAR_TAN;
-}
-
-/* Through memory, in one call for each x: nothing of it is compiled here. */
-static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, far_rows *r) {
-    const char *name = t == FUSEC_F64 ? "fc_far_lanes" : "fc_far_lanesf";
-    fc_ll_declare(f, fc_ll_fmt(f, "void @%s(ptr, i64, i64, i64)", name));
-    const char *array[FAR_TOGETHER];
-    for (unsigned k = 0, end; k < r->n; k = end) {
-        for (end = k + 1; end < r->n && !is_new_x(r, end);) end++;
-        unsigned kinds = 0;
-        array[k] = fc_ll_array(f, t, (end - k + 1) * W);
-        fc_ll_spill(f, t, W, array[k], "0", r->x[k]);
-        for (unsigned i = k; i < end; i++) {
-            array[i] = array[k];
-            kinds |= far_kind(r->fn[i]) << 2 * (i - k);
-            fc_ll_spill(f, t, W, array[k], fc_ll_fmt(f, "%u", (i - k + 1) * W), r->y[i]);
-        }
-        fc_ll_line(f, "call void @%s(ptr %s, i64 %u, i64 %u, i64 %s)", name, array[k], W, kinds,
-                   f->active ? f->active : fc_ll_fmt(f, "%u", W));
-    }
-    for (unsigned k = 0, at = 0; k < r->n; k++) {
-        at = is_new_x(r, k) ? W : at + W;
-        r->out[k] = fc_ll_fill(f, t, W, array[k], fc_ll_fmt(f, "%u", at));
-    }
-}
-
-/* Whether any lane of any x is far from 0. */
-static const char *any_far(fc_ll *f, fusec_dtype t, unsigned W, const far_rows *r) {
-    const char *type = fc_ll_type(f, t, W), *any = NULL;
-    const char *limit =
-        fc_ll_const(f, t, fc_const_bits(t, t == FUSEC_F64 ? FC_FAR_F64 : FC_FAR_F32), W);
-    for (unsigned k = 0; k < r->n; k++) {
-        if (!is_new_x(r, k)) continue;
-        const char *size = intrinsic(f, "@llvm.fabs", 1, t, W, &r->x[k]);
-        const char *here = fc_ll_ins(f, "fcmp oge %s %s, %s", type, size, limit);
-        any = any ? fc_ll_ins(f, "or %s %s, %s", fc_ll_type(f, FUSEC_BOOL, W), any, here) : here;
-    }
-    if (W == 1) return any;
-    return fc_ll_ins(f, "icmp ne i%u %s, 0", W,
-                     fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, any, W));
-}
-
-/* One branch for all of them, to calls that hardly ever run. */
-static void far_lanes(fc_ll *f, fusec_dtype t, unsigned W, far_rows *r) {
-    const char *type = fc_ll_type(f, t, W);
-    fc_ll_if branch;
-    fc_ll_if_begin(f, &branch, any_far(f, t, W, r));
-    if (W > 1)
-        far_in_memory(f, t, W, r);
-    else
-        for (unsigned k = 0; k < r->n; k++) {
-            const char *args[2] = {r->x[k], r->y[k]};
-            r->out[k] = fc_ll_math(f, r->fn[k], 2, t, W, args);
-        }
-    const char *from = f->block;
-    fc_ll_if_else(f, &branch);
-    const char *other = f->block;
-    fc_ll_if_end(f, &branch);
-    for (unsigned k = 0; k < r->n; k++)
-        r->out[k] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, r->out[k], from,
-                              r->y[k], other);
-}
-
 static const char *far_alone(fc_ll *f, fusec_dtype t, unsigned W, const char *fn,
                              const char *const *a) {
-    far_rows r = {.n = 1, .x = {a[0]}, .fn = {fn}, .y = {a[1]}};
-    far_lanes(f, t, W, &r);
+    fc_ll_far r = {.n = 1, .x = {a[0]}, .fn = {fn}, .y = {a[1]}};
+    fc_ll_far_lanes(f, t, W, &r);
     return r.out[0];
 }
 
@@ -192,7 +113,7 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     if (op == FC_OP_fmod && W > 1 && fc_ll_has_remainder(f, t)) return fc_ll_remainder(f, t, a);
     if (text[0] == '#') return fc_ll_math(f, text + 1, nargs, t, W, a);
     if (text[0] == '!') return far_alone(f, t, W, text + 1, a);
-    if (text[0] == '@') return intrinsic(f, text, nargs, t, W, a);
+    if (text[0] == '@') return fc_ll_intrinsic(f, text, nargs, t, W, a);
     if (text[0] == '?')
         return fc_ll_ins(f, "%s %s %s %s, %s", fc_is_float(t) ? "fcmp" : "icmp", text + 1, type,
                          a[0], a[1]);
@@ -323,9 +244,9 @@ static bool is_far(const fc_instr *ins) {
 static const char *value(fc_ll *f, fc_val i, unsigned W);
 
 /* Adds the rows that wait, of one x or of the others. */
-static void take_waiting(fc_ll *f, fc_val first, bool same_x, far_rows *r, fc_val *group) {
+static void take_waiting(fc_ll *f, fc_val first, bool same_x, fc_ll_far *r, fc_val *group) {
     const fc_instr *of = &f->code.ins.at[first];
-    for (fc_val k = 0; k < f->code.ins.len && r->n < FAR_TOGETHER; k++) {
+    for (fc_val k = 0; k < f->code.ins.len && r->n < FC_LL_FAR; k++) {
         const fc_instr *ins = &f->code.ins.at[k];
         if (!f->far_waits[k] || !is_far(ins) || ins->dtype != of->dtype) continue;
         if ((ins->a == of->a) != same_x) continue;
@@ -342,11 +263,11 @@ static void take_waiting(fc_ll *f, fc_val first, bool same_x, far_rows *r, fc_va
 /* Rows of ir/far.h wait until one is needed: by then others have their operands, too, and one
  * branch does for all. */
 static void far_group(fc_ll *f, fc_val i) {
-    far_rows r = {.n = 0};
-    fc_val group[FAR_TOGETHER] = {0};
+    fc_ll_far r = {.n = 0};
+    fc_val group[FC_LL_FAR] = {0};
     take_waiting(f, i, true, &r, group);
     take_waiting(f, i, false, &r, group);
-    far_lanes(f, (fusec_dtype)f->code.ins.at[i].dtype, f->V, &r);
+    fc_ll_far_lanes(f, (fusec_dtype)f->code.ins.at[i].dtype, f->V, &r);
     for (unsigned k = 0; k < r.n; k++) {
         f->v[group[k]] = r.out[k];
         f->v_point[group[k]] = f->in_point;

@@ -280,6 +280,17 @@ const char **fc_ll_join_neighbours(fc_ll *f, const fc_ll_stage *st, const char *
 /* Runs `body` for the vector at element x of the row. */
 void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user);
 
+/* ---- llvm_far.c -------------------------------------------------------------------------- */
+
+/* Rows of ir/far.h that are done together: y[k], or what fn[k] makes of x[k] and y[k] where a lane
+ * of x[k] is far from 0. Those of one x follow each other. */
+enum { FC_LL_FAR = 4 };
+typedef struct fc_ll_far {
+    unsigned n;
+    const char *x[FC_LL_FAR], *fn[FC_LL_FAR], *y[FC_LL_FAR], *out[FC_LL_FAR];
+} fc_ll_far;
+void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r);
+
 /* ---- llvm_extreme.c ---------------------------------------------------------------------- */
 
 /* Vectors that are done together: a comparison, a selection and what is looked at besides; four
@@ -380,6 +391,9 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
 /* The one place that chooses how a function of libm is computed. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
+/* An intrinsic, "@llvm.fabs". */
+const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
+                            const char *const *args);
 
 /* ---- llvm_function.c --------------------------------------------------------------------- */
 
