@@ -11,13 +11,14 @@
 /* Facts of a device that schedules may depend on; from properties, never from a name. */
 typedef struct fc_machine {
     fc_target_kind target;
+    size_t cache; /* cuda: bytes of the L2; llvm: of the last cache that this process may count on;
+                     0: does not matter */
     /* cuda */
     int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
     bool together; /* it can launch a grid whose blocks all run at the same time */
     /* llvm */
     int vector_bytes; /* 64, 32 or 16 */
     int threads;
-    size_t cache; /* bytes of the last cache that this process may count on; 0: does not matter */
     const char *cpu, *features; /* LLVM's names; NULL = the host's */
     unsigned host_features;     /* FC_CPU_ bits of the host; 0: they are asked for where needed */
 } fc_machine;

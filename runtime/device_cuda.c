@@ -65,6 +65,7 @@ static void set_machine(fc_gpu *c) {
     m->max_threads_per_sm = c->info.max_threads_per_sm;
     m->shared_per_block = c->info.shared_per_block_optin;
     m->together = c->info.together;
+    m->cache = c->info.l2_bytes > 0 ? (size_t)c->info.l2_bytes : 0;
 }
 
 static void print_to(char *to, size_t size, const fc_alloc *a, const char *fmt, ...)
@@ -128,6 +129,7 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     fc_gpu *c = make(a, cc);
     if (!c) return fc_oom(e);
     c->info.sm_count = 132;
+    c->info.l2_bytes = cc >= 100 ? 120 << 20 : cc >= 90 ? 60 << 20 : 40 << 20;
     c->info.max_threads_per_sm = 2048;
     c->info.together = true;
     c->info.shared_per_block_optin = cc >= 90 ? 227 * 1024 : 99 * 1024;

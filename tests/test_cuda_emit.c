@@ -1,6 +1,7 @@
 /* test_cuda_emit.c - generated CUDA C: what its text promises, and that it computes the samples bit
  * for bit (ulps for those with functions) at awkward sizes, run on the host through
  * tests/support/cuda_emu.h. */
+#include "codegen/cuda/nvrtc.h"
 #include "codegen/target.h"
 #include "tests/support/cuda_host.h"
 #include "tests/support/cuda_samples.h"
@@ -15,7 +16,8 @@ static const fc_machine big = {.target = FC_TARGET_CUDA,
                                .sm_count = 132,
                                .max_threads_per_sm = 2048,
                                .shared_per_block = 49152,
-                               .together = true};
+                               .together = true,
+                               .cache = 60 << 20};
 /* Room for few blocks that wait for each other. */
 static const fc_machine narrow = {.target = FC_TARGET_CUDA,
                                   .sm_major = 9,
@@ -371,6 +373,86 @@ FC_TEST(cuda_emit, sin_and_cos_of_one_operand_are_one_call) {
         FC_EXPECT_CONTAINS(p.text.data, "*(const fc_vec<float, 4, 16> *)");
     }
     plan_close(&p);
+}
+
+/* What is read once next to what is written, if all of it is more than the L2 holds: loads ask for
+ * it to stay. */
+FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        bool stays;
+    } want[] = {
+        {"softmax", {65536, 1024}, true},
+        {"softmax", {65536, 1000}, true},
+        {"softmax", {4096, 1024}, false},            /* 32 MB */
+        {"softmax", {65536, 1003}, false},           /* not aligned */
+        {"softmax", {2, 1 << 24}, false},            /* read in every stage */
+        {"softmax", {128, 1000000}, false},          /* comes by asynchronous copies */
+        {"square_error_rows", {65536, 1024}, false}, /* hardly anything is written */
+        {"map_affine", {1 << 28}, true},
+        {"map_affine", {1 << 20}, false},
+        {"map_broadcast", {16384, 16384}, false}, /* turned in squares */
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1]);
+        if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            const char *kernel = strstr(p.text.data, "__global__");
+            FC_EXPECT_TRUE(p.cls.large == want[i].stays);
+            FC_EXPECT_TRUE((strstr(kernel, "= fc_load_last(") != NULL) == want[i].stays);
+            FC_EXPECT_TRUE((strstr(p.text.data, "L2::evict_last") != NULL) == want[i].stays);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* z = c ? x : y, w = f64(h): loads of 2, 4 and 16 bytes */
+static void build_widths(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
+    static const fusec_dtype types[] = {FUSEC_BOOL, FUSEC_F64, FUSEC_F64, FUSEC_F16};
+    fc_val in[4];
+    k->schedule = FC_SCHED_MAP;
+    k->np = 1;
+    k->extent[0] = size[0];
+    fc_map map = {.axis = 0, .step = 1, .start = fc_dim_const(t, 0)};
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t arg = fc_kernel_arg(k, types[i], false, i);
+        in[i] = fc_kernel_load(k, fc_kernel_access(k, arg, 1, size, &map));
+    }
+    const fc_val out[] = {fc_val_op(&k->code, FC_OP_where, in[0], in[1], in[2]),
+                          fc_val_cast(&k->code, in[3], FUSEC_F64)};
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t arg = fc_kernel_arg(k, FUSEC_F64, true, 4 + i);
+        fc_kernel_store(k, fc_kernel_access(k, arg, 1, size, &map), out[i]);
+    }
+}
+
+FC_TEST(cuda_emit, nvrtc_accepts_large_streams) {
+    static const struct {
+        void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *);
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+    } of[] = {{build_widths, NULL, {1 << 26}}, {NULL, "softmax", {65536, 1024}}};
+    fc_nvrtc *nvrtc = NULL;
+    fc_error err = {0};
+    if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
+    for (size_t i = 0; i < FC_COUNT(of); i++) {
+        plan p;
+        fc_bytes cubin = {0};
+        fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
+        fc_error e = {0};
+        if (plan_open(&p, of[i].build ? of[i].build : fc_sample_find(of[i].sample)->build,
+                      of[i].size)) {
+            FC_EXPECT_TRUE(p.cls.large);
+            FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "large.cu", &options, &cubin, &e),
+                         &e);
+        }
+        fc_bytes_free(&fc_libc_alloc, &cubin);
+        plan_close(&p);
+    }
+    fc_nvrtc_close(nvrtc);
 }
 
 FC_TEST(cuda_emit, wide_accesses_where_they_fit) {

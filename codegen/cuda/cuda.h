@@ -1,9 +1,9 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch) with cuda_columns.c, cuda_emit.c (the frame of every text), cuda_prelude.c (what
- * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as
- * small functions), cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one
- * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c and cuda_gang.c,
- * cuda_rect.c, cuda_outer.c.
+ * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a
+ * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
+ * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c
+ * and cuda_gang.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -292,6 +292,9 @@ typedef struct fc_cuda_group {
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
 /* Declares q* (`slots` of each, 0 = no array) for the used loads; fills them; runs the code. */
 void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, bool cached);
+/* Whether the loads of an access ask the L2 to keep what they read longer than what is written: of
+ * large nests, what is read once. DRAM is then written in longer runs between reads. */
+bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */

@@ -299,10 +299,10 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     (void)m; /* what a text may depend on is in the class */
     fc_cuda_gen g;
     fusec_status s = init(&g, k, cls, out, e);
+    if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
-    if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK) s = entry(&g, name, e);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);

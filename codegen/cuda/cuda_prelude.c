@@ -1,7 +1,8 @@
 /* cuda_prelude.c - the functions and types that stand above a kernel.
  *
- * In: what the kernel's code and class use. Out: CUDA C that includes nothing; with FC_EMULATE
- * defined a host that brings the rest (atomics, shuffles, conversions) compiles it, too. */
+ * In: what the kernel's code, class and g->cached use. Out: CUDA C that includes nothing; with
+ * FC_EMULATE defined a host that brings the rest (atomics, shuffles, conversions) compiles it, too.
+ */
 #include "codegen/cuda/cuda.h"
 
 static const char prelude_common[] =
@@ -103,6 +104,40 @@ static const char prelude_trees[] =
     "        any = true;\n"
     "    }\n"
     "    return fc_sum(far, n >> 2, x, any);\n"
+    "}\n";
+
+/* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes. */
+static const char prelude_last[] =
+    "template <typename V> FC_INLINE V fc_load_last(const V *p) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
+    "    union {\n"
+    "        V v;\n"
+    "        unsigned int r[8];\n"
+    "    } to;\n"
+    "    unsigned long long wish;\n"
+    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
+    "    if constexpr (sizeof(V) < 4) {\n"
+    "        to.v = *p;\n"
+    "    } else if constexpr (sizeof(V) == 4) {\n"
+    "        asm(\"ld.global.L2::cache_hint.b32 %0, [%1], %2;\"\n"
+    "            : \"=r\"(to.r[0])\n"
+    "            : \"l\"(p), \"l\"(wish));\n"
+    "    } else if constexpr (sizeof(V) == 8) {\n"
+    "        asm(\"ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;\"\n"
+    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1])\n"
+    "            : \"l\"(p), \"l\"(wish));\n"
+    "    } else {\n"
+    "#pragma unroll\n"
+    "        for (unsigned int i = 0; i < sizeof(V) / 4; i += 4)\n"
+    "            asm(\"ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;\"\n"
+    "                : \"=r\"(to.r[i]), \"=r\"(to.r[i + 1]), \"=r\"(to.r[i + 2]), \"=r\"(to.r[i + "
+    "3])\n"
+    "                : \"l\"((const unsigned int *)p + i), \"l\"(wish));\n"
+    "    }\n"
+    "    return to.v;\n"
+    "#else\n"
+    "    return *p;\n"
+    "#endif\n"
     "}\n";
 
 /* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these.
@@ -420,6 +455,12 @@ static bool uses_minmax(const fc_cuda_gen *g) {
     return false;
 }
 
+static bool lasts(const fc_cuda_gen *g) {
+    for (uint32_t a = 0; a < g->k->accesses.len; a++)
+        if (fc_cuda_lasts(g, a)) return true;
+    return false;
+}
+
 static bool divides_by_row(const fc_cuda_gen *g) {
     for (size_t v = 0; v < g->code.ins.len; v++)
         if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
@@ -451,6 +492,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n",
                   g->cls->alike ? (unsigned)FC_ALIKE_WORDS : (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
+    if (lasts(g)) fc_str_add(out, prelude_last);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
     if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);

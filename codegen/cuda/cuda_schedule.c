@@ -347,6 +347,29 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     return FUSEC_OK;
 }
 
+/* ---- the L2 --------------------------------------------------------------------------------- */
+
+/* Whether elements are read once each and by loads of whole vectors (cuda_group.c), next to which
+ * something is written. */
+static bool streams(const fc_kernel *k, const fc_class *cls) {
+    bool maps = k->schedule == FC_SCHED_MAP && cls->variant == 0 && cls->vector > 1,
+         keeps = k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && cls->aligned;
+    return (maps || keeps) && fc_cuda_has_point_stores(k);
+}
+
+/* Whether the arrays of a nest are more than the L2 holds; a broadcast element counts once. */
+static bool is_large(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    double bytes = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        double all = fc_cuda_bytes(k, a);
+        for (uint32_t x = 0; x < axes; x++)
+            if (n->stride[(size_t)a * axes + x]) all *= (double)n->extent[x];
+        if (fc_cuda_is_memory(k, a)) bytes += all;
+    }
+    return m->cache && bytes > (double)m->cache;
+}
+
 /* ---- entry ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -367,6 +390,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
+    cls->large = streams(k, cls) && is_large(m, k, n);
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;
     if (!fc_mul_ok(launch->spans + 1, launch->span, &reach) || reach > FC_NARROW_MAX)
