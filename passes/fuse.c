@@ -195,24 +195,23 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     fc_join j;
     const char *why = fits(g, r, n, &j);
     if (why) return why;
-    fc_visit v = {.stage = -1};
+    fc_visit *v = fc_visit_begin(f);
     bool reduction = j.role == FC_ROLE_REDUCE;
     if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
         return "the kernel would pass the limit of reductions";
-    if (!fc_fuse_trace(g, f, r, j.from, j.from_map, !reduction, &v))
-        why = v.why ? v.why : "out of memory";
-    else if (reduction && r->schedule == FC_SCHED_OUTER && v.stage >= 0)
+    if (!fc_fuse_trace(g, f, r, j.from, j.from_map, !reduction, v))
+        why = v->why ? v->why : "out of memory";
+    else if (reduction && r->schedule == FC_SCHED_OUTER && v->stage >= 0)
         why = "a column reduction does not wait for another one in the same kernel";
-    else if (reduction && v.stage >= 0 && !has_kept_axis(g, r->domain, r->reduced))
+    else if (reduction && v->stage >= 0 && !has_kept_axis(g, r->domain, r->reduced))
         why = "a reduction of the whole array is finished before the next one that needs it";
-    else if (!v.reads_root && !(v.shares_leaf && j.role != FC_ROLE_ROW))
+    else if (!v->reads_root && !(v->shares_leaf && j.role != FC_ROLE_ROW))
         why = "they share no array";
     else
-        why = over_limit(g, o, r, &v);
-    if (!why && depend_on(f, v.deps.at, v.deps.len, region))
+        why = over_limit(g, o, r, v);
+    if (!why && depend_on(f, v->deps.at, v->deps.len, region))
         why = "something it needs runs after that kernel";
-    if (!why && !commit(g, f, region, n, &j, &v)) why = "out of memory";
-    fc_visit_free(f->alloc, &v);
+    if (!why && !commit(g, f, region, n, &j, v)) why = "out of memory";
     return why;
 }
 
@@ -267,41 +266,52 @@ static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, 
 
 enum { MAX_CANDIDATES = 24 };
 
-/* Its producers first, the latest first; then regions that read the same arrays. */
-static size_t candidates(fc_fusion *f, const fc_readers *readers, fc_read_list leaves,
-                         uint32_t *cand) {
+/* The regions that make what it reads, the latest first. */
+static size_t makers(fc_fusion *f, fc_read_list leaves, uint32_t *deps, size_t most) {
     size_t n = 0;
     const uint32_t mark = ++f->mark;
-    for (size_t pass = 0; pass < 2; pass++)
-        for (size_t i = leaves.n; i-- > 0 && n < MAX_CANDIDATES;) {
-            fc_node leaf = leaves.at[i];
-            const fc_readers *rd = &readers[leaf];
-            for (uint32_t k = 0; k < (pass ? rd->n : 1) && n < MAX_CANDIDATES; k++) {
-                uint32_t c = pass ? rd->at[rd->n - 1 - k] : f->home[leaf];
-                if (c == FC_NOREGION || f->regions.at[c].mark == mark) continue;
-                f->regions.at[c].mark = mark;
-                cand[n++] = c;
-            }
+    for (size_t i = leaves.n; i-- > 0 && n < most;) {
+        const uint32_t r = f->home[leaves.at[i]];
+        if (r == FC_NOREGION || f->regions.at[r].mark == mark) continue;
+        f->regions.at[r].mark = mark;
+        deps[n++] = r;
+    }
+    return n;
+}
+
+/* Others that read the same arrays. */
+static size_t sharers(fc_fusion *f, const fc_readers *readers, fc_read_list leaves,
+                      const uint32_t *deps, size_t ndeps, uint32_t *cand, size_t most) {
+    size_t n = 0;
+    const uint32_t mark = ++f->mark;
+    for (size_t i = 0; i < ndeps; i++) f->regions.at[deps[i]].mark = mark;
+    for (size_t i = leaves.n; i-- > 0;) {
+        const fc_readers *rd = &readers[leaves.at[i]];
+        for (uint32_t k = rd->n; k-- > 0 && n < most;) {
+            const uint32_t r = rd->at[k];
+            if (f->regions.at[r].mark == mark) continue;
+            f->regions.at[r].mark = mark;
+            cand[n++] = r;
         }
+    }
     return n;
 }
 
 /* A region for `n` among those that make or read what it reads; FC_NOREGION and the reason of the
- * first that refused. */
+ * first maker that refused. */
 static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
                             const fc_readers *readers, fc_read_list leaves, fc_node n,
                             const char **why) {
-    uint32_t cand[MAX_CANDIDATES], deps[FC_MAX_LEAVES + MAX_CANDIDATES];
-    size_t nc = candidates(f, readers, leaves, cand), ndeps = 0;
-    const uint32_t mark = ++f->mark;
-    for (uint32_t i = 0; i < leaves.n && ndeps < FC_COUNT(deps); i++) {
-        uint32_t home = f->home[leaves.at[i]];
-        if (home == FC_NOREGION || f->regions.at[home].mark == mark) continue;
-        f->regions.at[home].mark = mark;
-        deps[ndeps++] = home;
-    }
-    for (size_t i = 0; i < nc && !g->error.code; i++) {
-        bool wanted = i < ndeps && !**why; /* its reason is the one that is kept */
+    uint32_t deps[FC_MAX_LEAVES + MAX_CANDIDATES], cand[MAX_CANDIDATES];
+    const size_t ndeps = makers(f, leaves, deps, FC_COUNT(deps)),
+                 first = ndeps < MAX_CANDIDATES ? ndeps : MAX_CANDIDATES;
+    size_t nc = first;
+    memcpy(cand, deps, first * sizeof *cand);
+    for (size_t i = 0; !g->error.code; i++) {
+        if (i == first) /* no maker takes it */
+            nc += sharers(f, readers, leaves, deps, ndeps, cand + nc, MAX_CANDIDATES - nc);
+        if (i >= nc) break;
+        bool wanted = i < first && !**why; /* its reason is the one that is kept */
         /* every trace would find that another region that is needed comes after this one */
         if (!wanted && depend_on(f, deps, ndeps, cand[i])) continue;
         const char *w = try_join(g, o, f, cand[i], n);
@@ -318,14 +328,13 @@ static bool place(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_reader
     bool ok = true;
     if (!o->unfused) region = find_region(g, o, f, readers, leaves, n, &why);
     if (region == FC_NOREGION && !g->error.code) {
-        fc_visit v = {.stage = -1};
+        fc_visit *v = fc_visit_begin(f);
         fc_region fresh;
         fc_join j;
-        ok = trace_alone(g, f, n, &fresh, &j, &v);
+        ok = trace_alone(g, f, n, &fresh, &j, v);
         region = (uint32_t)f->regions.len;
         fresh.why = why;
-        ok = ok && fc_push(f->alloc, &f->regions, fresh) && commit(g, f, region, n, &j, &v);
-        fc_visit_free(f->alloc, &v);
+        ok = ok && fc_push(f->alloc, &f->regions, fresh) && commit(g, f, region, n, &j, v);
     }
     if (ok && !g->error.code) note_leaves(f, readers, region);
     return ok && !g->error.code;
@@ -352,6 +361,7 @@ void fc_fusion_free(fc_fusion *f) {
     fc_free(f->alloc, f->home);
     fc_free(f->alloc, f->met);
     fc_walk_free(f->alloc, &f->walk);
+    fc_visit_free(f->alloc, &f->visit);
     fc_arena_free(&f->arena);
 }
 

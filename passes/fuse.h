@@ -68,6 +68,18 @@ typedef struct fc_region {
     const char *why; /* why its producers are in other regions */
 } fc_region;
 
+/* What adding a root to a region would take. */
+typedef struct fc_visit {
+    FC_VEC(fc_seen) added; /* to enter into region->seen */
+    FC_VEC(fc_node) leaves;
+    FC_VEC(uint32_t) deps;
+    uint32_t ops, transcendental, accesses, params;
+    int stage;        /* highest stage read, -1 for none */
+    bool reads_root;  /* of the region itself */
+    bool shares_leaf; /* reads an array the region reads */
+    const char *why;  /* reason of a refusal */
+} fc_visit;
+
 #define FC_NOREGION UINT32_MAX
 typedef struct fc_fusion {
     const fc_alloc *alloc;
@@ -76,6 +88,7 @@ typedef struct fc_fusion {
     uint32_t *home;   /* per node: region of a root, else FC_NOREGION */
     FC_VEC(fc_region) regions;
     fc_walk walk;
+    fc_visit visit;        /* the one there is: its lists keep their room */
     uint32_t mark;         /* walks over dependencies so far */
     uint32_t *met, met_by; /* per node: the last count of fc_fuse_work that met it */
 } fc_fusion;
@@ -97,23 +110,12 @@ enum {
 /* Marks f->is_root: what must be stored whatever the grouping is. */
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e);
 
-/* What adding a root to a region would take. */
-typedef struct fc_visit {
-    FC_VEC(fc_seen) added; /* to enter into region->seen */
-    FC_VEC(fc_node) leaves;
-    FC_VEC(uint32_t) deps;
-    uint32_t ops, transcendental, accesses, params;
-    int stage;        /* highest stage read, -1 for none */
-    bool reads_root;  /* of the region itself */
-    bool shares_leaf; /* reads an array the region reads */
-    const char *why;  /* reason of a refusal */
-} fc_visit;
-
 /* Follows `from` (with its map over `r`'s domain) down to inputs and roots. `placed`: `from` is the
  * root that is being placed; else it is the operand of one and may be a root itself. False: it
  * can't be computed in this region, v->why says why (or out of memory: g->error). */
 bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_list map,
                    bool placed, fc_visit *v);
+fc_visit *fc_visit_begin(fc_fusion *f);
 void fc_visit_free(const fc_alloc *a, fc_visit *v);
 /* The set of a walk. fc_walk_enter: the entry of the key, NULL when out of memory. */
 bool fc_walk_begin(const fc_alloc *a, fc_walk *w);

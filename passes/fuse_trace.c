@@ -101,6 +101,16 @@ void fc_walk_free(const fc_alloc *a, fc_walk *w) {
 
 /* ---- what a walk finds ----------------------------------------------------------------------- */
 
+fc_visit *fc_visit_begin(fc_fusion *f) {
+    fc_visit *v = &f->visit;
+    v->added.len = v->leaves.len = v->deps.len = 0;
+    v->ops = v->transcendental = v->accesses = v->params = 0;
+    v->stage = -1;
+    v->reads_root = v->shares_leaf = false;
+    v->why = NULL;
+    return v;
+}
+
 void fc_visit_free(const fc_alloc *a, fc_visit *v) {
     fc_vec_free(a, &v->added);
     fc_vec_free(a, &v->leaves);
