@@ -16,4 +16,10 @@ typedef struct fc_extent {
  * do that were allocated one after the other, and with n log n at worst. */
 bool fc_apart(fc_extent *x, size_t n, fc_extent *room);
 
+/* Of two. */
+static inline bool fc_two_apart(const void *a, size_t na, const void *b, size_t nb) {
+    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x + na <= y || y + nb <= x || !na || !nb;
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "runtime/apart.h"
 #include "runtime/ready.h"
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -67,11 +68,6 @@ typedef struct fc_call {
     void *scratch;
 } fc_call;
 
-static bool overlap(const void *a, size_t na, const void *b, size_t nb) {
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return na && nb && x < y + nb && y < x + na;
-}
-
 /* Results may share no byte with an input or with each other. */
 static fusec_status check_overlap(const fc_call *c, fc_error *e) {
     const fc_graph *g = &c->p->plan->graph;
@@ -81,11 +77,11 @@ static fusec_status check_overlap(const fc_call *c, fc_error *e) {
             return fc_fail(e, FUSEC_INVALID, "no memory was given for the result %s",
                            g->outputs.at[o].name);
         for (uint32_t i = 0; i < c->nin; i++)
-            if (overlap(c->out[o].data, no, c->in[i].data, c->b->bytes[i]))
+            if (!fc_two_apart(c->out[o].data, no, c->in[i].data, c->b->bytes[i]))
                 return fc_fail(e, FUSEC_INVALID, "the result %s would overwrite the input %s",
                                g->outputs.at[o].name, g->inputs.at[i].name);
         for (uint32_t i = 0; i < o; i++)
-            if (overlap(c->out[o].data, no, c->out[i].data, c->b->bytes[c->nin + i]))
+            if (!fc_two_apart(c->out[o].data, no, c->out[i].data, c->b->bytes[c->nin + i]))
                 return fc_fail(e, FUSEC_INVALID, "the results %s and %s share memory",
                                g->outputs.at[i].name, g->outputs.at[o].name);
     }

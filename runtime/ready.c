@@ -61,11 +61,6 @@ static inline bool same_shape(const shape *s, const fc_tensor *t) {
     return t->data || !s->bytes;
 }
 
-static inline bool apart(const void *a, size_t na, const void *b, size_t nb) {
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return x + na <= y || y + nb <= x || !na || !nb;
-}
-
 enum { FEW_PAIRS = 64 }; /* that are compared each with each */
 
 static bool are_few(uint32_t nin, uint32_t nout) {
@@ -93,9 +88,9 @@ static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const 
         if (!same_shape(&so[o], &out[o]) || !(host || out[o].on_device)) return false;
         if (r->room) continue;
         for (uint32_t i = 0; i < nin; i++)
-            if (!apart(out[o].data, so[o].bytes, in[i].data, s[i].bytes)) return false;
+            if (!fc_two_apart(out[o].data, so[o].bytes, in[i].data, s[i].bytes)) return false;
         for (uint32_t i = 0; i < o; i++)
-            if (!apart(out[o].data, so[o].bytes, out[i].data, so[i].bytes)) return false;
+            if (!fc_two_apart(out[o].data, so[o].bytes, out[i].data, so[i].bytes)) return false;
     }
     return fc_common_alignment(p->device, nin, in, nout, out) == r->b->align &&
            (!r->room || all_apart(r, nin, in, nout, out));
