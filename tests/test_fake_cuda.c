@@ -461,6 +461,53 @@ static void past_the_first_allocations(fusec_context *ctx) {
     }
 }
 
+/* The driver's pool takes longer to be made than all the rest up to a first result. */
+FC_TEST(fake_cuda, the_first_allocations_leave_the_pool_alone) {
+    fake_machine m;
+    fusec_context *ctx = NULL;
+    void *mem[18] = {0};
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device(ctx, NULL, NULL), fusec_message(ctx));
+    m.fake->fail_in = "cuMemAllocAsync";
+    m.fake->fail_at = 1;
+    m.fake->result = 2;
+    m.fake->times = MOST;
+    for (int i = 0; i < 16; i++) {
+        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
+        if (i % 2) fusec_free(ctx, mem[i]);
+    }
+    FC_EXPECT_EQ_I64(m.fake->fired, 0);
+    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 64, &mem[16]), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_EQ_I64(m.fake->fired, 2); /* again with the pool emptied */
+    m.fake->fail_in = "cuMemFree_v2";
+    m.fake->fired = 0;
+    for (int i = 0; i < 16; i += 2) fusec_free(ctx, mem[i]); /* now in the order of the stream */
+    FC_EXPECT_EQ_I64(m.fake->fired, 0);
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(m.fake->memory, 0);
+    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
+    fake_machine_close(&m);
+}
+
+FC_TEST(fake_cuda, what_the_plain_allocator_has_not_the_pool_may_have) {
+    fake_machine m;
+    fusec_context *ctx = NULL;
+    void *mem = NULL;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_device(ctx, NULL, NULL), fusec_message(ctx));
+    m.fake->fail_in = "cuMemAlloc_v2";
+    m.fake->fail_at = 1;
+    m.fake->result = 2;
+    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(m.fake->fired, 1);
+    fusec_free(ctx, mem);
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(m.fake->memory, 0);
+    fake_machine_close(&m);
+}
+
 /* Code that nobody uses any more goes when the device is full. */
 FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
     fake_machine m;
