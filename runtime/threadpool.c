@@ -51,7 +51,8 @@ struct fc_pool {
     void *block; /* what was allocated; `shares` is aligned inside it */
     share *shares;
     int n_threads;
-    int n_started; /* workers, only touched by the owner of a run */
+    int n_started;   /* workers, only touched by the owner of a run */
+    atomic_int born; /* workers that have taken their numbers */
     pid_t pid;
     pthread_t *threads;
     pthread_mutex_t mutex;
@@ -175,9 +176,13 @@ static bool wait_for_work(fc_pool *p, unsigned seen) {
     return true;
 }
 
+/* Every worker begins with the same share in every run, so that data which is used over and over
+ * stays in the caches of the cores it is in; one with a number beyond the shares takes that of its
+ * place among those that joined. */
 static void *worker(void *user) {
     fc_pool *p = user;
     unsigned seen = 0;
+    const int own = atomic_fetch_add(&p->born, 1) + 1;
     while (!atomic_load(&p->stop)) {
         bool slept = wait_for_work(p, seen);
         seen = atomic_load(&p->generation);
@@ -186,7 +191,7 @@ static void *worker(void *user) {
         if (slept) wake_for_run(p);
         int me = atomic_fetch_add(&p->joined, 1);
         if (me >= CLOSED) continue;
-        if (me < p->n_shares) take_part(p, me);
+        if (me < p->n_shares) take_part(p, own < p->n_shares ? own : me);
         if (atomic_fetch_add(&p->finished, 1) + 1 != atomic_load(&p->waited_for)) continue;
         pthread_mutex_lock(&p->mutex);
         pthread_cond_signal(&p->done);

@@ -116,6 +116,34 @@ FC_TEST(threadpool, imbalance) {
     fc_pool_destroy(p);
 }
 
+/* Each task waits until all threads have one: then every thread has its own share, and it is the
+ * same one in all runs. */
+typedef struct places {
+    waiting waiting;
+    pthread_t thread[4];
+} places;
+
+static void task_of_all(void *arg, int64_t task) {
+    places *p = arg;
+    p->thread[task] = pthread_self();
+    atomic_fetch_add(&p->waiting.done, 1);
+    wait_for(&p->waiting, &p->waiting.done, 4);
+}
+
+FC_TEST(threadpool, shares_keep_their_threads) {
+    fc_pool *p = fc_pool_create(A, 4);
+    places first = {.waiting = {.done = 0}};
+    fc_pool_run(p, 4, task_of_all, &first);
+    for (int run = 0; run < 50; run++) {
+        places now = {.waiting = {.done = 0}};
+        fc_pool_run(p, 4, task_of_all, &now);
+        FC_EXPECT_EQ_I64(atomic_load(&now.waiting.late), 0);
+        for (int i = 0; i < 4; i++)
+            FC_EXPECT_TRUE(pthread_equal(now.thread[i], first.thread[i]) != 0);
+    }
+    fc_pool_destroy(p);
+}
+
 FC_TEST(threadpool, many_short_runs) {
     fc_pool *p = fc_pool_create(A, 4);
     for (int i = 0; i < 3000; i++) {
