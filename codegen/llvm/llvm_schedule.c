@@ -19,9 +19,9 @@ enum {
     TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
     INNER_SPAN = 65536, /* elements; a power of two of chunks */
     OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
-    WIDE_BYTES = 80 << 10,   /* of the stack, for a wide block of columns, */
+    WIDE_BYTES = 40 << 10,   /* of the stack, for a wide block of columns, */
     WIDE_FROM = 128,         /* rows have as many columns at least, */
-    LEAST_SPAN = 32,         /* elements of its span at least; a power of two of runs */
+    LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
     MOST_SLOTS = 3,          /* accumulators of a column at most */
     NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
     LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
