@@ -104,6 +104,13 @@ class Torch(Peer):
 
 
 class TorchCompile(Torch):
+    def __init__(self, where):
+        super().__init__(where)
+        if where == "cpu":  # many processes at once would wait for the one that makes them
+            import torch._inductor.config as config
+            if hasattr(config, "cpp_cache_precompile_headers"):
+                config.cpp_cache_precompile_headers = False
+
     def prepare(self, row):
         self.torch._dynamo.reset()
         return self.torch.compile(function(row["programs"]["torch"], row, torch_names(self.torch)), dynamic=False)
