@@ -25,6 +25,13 @@ static const fc_machine narrow = {.target = FC_TARGET_CUDA,
                                   .max_threads_per_sm = 1024,
                                   .shared_per_block = 227 << 10,
                                   .together = true};
+/* Room for one gang whose rows stream through shared memory. */
+static const fc_machine rings = {.target = FC_TARGET_CUDA,
+                                 .sm_major = 9,
+                                 .sm_count = 9,
+                                 .max_threads_per_sm = 2048,
+                                 .shared_per_block = 227 << 10,
+                                 .together = true};
 static const fc_machine small = {.target = FC_TARGET_CUDA,
                                  .sm_major = 9,
                                  .sm_count = 2,
@@ -135,6 +142,24 @@ static void add_gangs(jobs *js, const fc_sample *s, size_t i) {
     }
 }
 
+/* Rows that stream through shared memory: whole and aligned, aligned or not with a part that is not
+ * whole, and anywhere. */
+static void add_rings(jobs *js, const fc_sample *s, size_t i) {
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{8, 73728}, {8, 65540}, {9, 65537}};
+    if (s->nsizes != 2) return;
+    for (size_t k = 0; k + 1 < FC_COUNT(sizes); k++) {
+        job j = {s, sizes[(i + k) % FC_COUNT(sizes)], &rings, k % 2 ? 4 : 64, i % 2 == 0, 0};
+        fc_sample_run run;
+        fc_class cls;
+        fc_launch l;
+        bool streams = prepare(&j, &run, &cls, &l) && (cls.variant & 7) == 3;
+        fc_sample_close(&run);
+        if (!streams) continue;
+        add_text(js, &j);
+        (void)fc_push(&fc_libc_alloc, &js->all, j);
+    }
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static void run_job(jobs *js, const job *j) {
@@ -177,12 +202,14 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_sample(&js, &fc_samples[i], &small, 64, i % 2 != 0, 0, 2);
         add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
         add_gangs(&js, &fc_samples[i], i);
+        add_rings(&js, &fc_samples[i], i);
     }
     for (size_t i = 0; i < fc_ncuda_samples; i++) {
         add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
         add_sample(&js, &fc_cuda_samples[i], &small, 64, i % 2 != 0, 0, 2);
         add_sample(&js, &fc_cuda_samples[i], &small, i % 2 ? 4 : 8, i % 2 == 0, 1, 2);
         add_gangs(&js, &fc_cuda_samples[i], i);
+        add_rings(&js, &fc_cuda_samples[i], i);
     }
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
@@ -324,6 +351,48 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
             FC_EXPECT_EQ_U64(p.cls.split, want[i].split);
             FC_EXPECT_EQ_U64(p.cls.teams, want[i].teams);
             FC_EXPECT_TRUE(p.cls.wide == want[i].wide);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
+    enum { RING = 3, FULL = 8, WHOLE = 64 };
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        int major;
+        unsigned variant, teams, places, grid, block; /* of a ring, or 0 */
+    } want[] = {
+        {"softmax", {128, 1 << 20}, 9, RING + FULL + WHOLE, 8, 7, 128, 800},
+        {"softmax", {1024, 100001}, 9, RING, 8, 7, 130, 800}, /* 10 gangs of 13 */
+        {"softmax", {70, 100001}, 9, 0, 0, 0, 0, 0},          /* gangs with few rows each */
+        {"softmax", {128, 3 << 20}, 9, 0, 0, 0, 0, 0},        /* more parts than SMs */
+        {"softmax", {1000, 600 << 10}, 9, 0, 0, 0, 0, 0},     /* 75 parts, 57 SMs without any */
+        {"softmax", {128, 1 << 20}, 8, 0, 0, 0, 0, 0},        /* no bulk copies */
+        {"softmax", {4096, 65536}, 9, 0, 0, 0, 0, 0},         /* few blocks wait for each other */
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        fc_machine m = big;
+        m.shared_per_block = 227 << 10;
+        m.sm_major = want[i].major;
+        FC_TRACE("%s %lld %lld, sm_%d0", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1], want[i].major);
+        if (plan_on(&p, &m, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            FC_EXPECT_TRUE(((p.cls.variant & 7) == RING) == (want[i].variant != 0));
+            FC_EXPECT_TRUE((strstr(p.text.data, "cp.async.bulk") != NULL) ==
+                           (want[i].variant != 0));
+            if (want[i].variant) {
+                FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
+                FC_EXPECT_EQ_U64(p.cls.teams, want[i].teams);
+                FC_EXPECT_EQ_U64(p.cls.turns, want[i].places);
+                FC_EXPECT_EQ_U64(p.launch.grid[0], want[i].grid);
+                FC_EXPECT_EQ_U64(p.launch.block[0], want[i].block);
+                FC_EXPECT_TRUE(p.launch.together);
+                FC_EXPECT_TRUE(p.launch.shared_bytes <= (uint32_t)m.shared_per_block);
+            }
         }
         plan_close(&p);
         FC_UNTRACE();

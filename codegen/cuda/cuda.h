@@ -1,9 +1,9 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch) with cuda_columns.c, cuda_emit.c (the frame of every text), cuda_prelude.c (what
- * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a
- * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
- * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c
- * and cuda_gang.c, cuda_rect.c, cuda_outer.c.
+ * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as
+ * small functions), cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one
+ * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c, cuda_gang.c and
+ * cuda_ring.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -31,14 +31,17 @@
  * the iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a
  * thread takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With
  * `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer
- * one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c).
+ * one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c). Of
+ * FC_CUDA_RING (cuda_ring.c) `teams` is log2 of the threads of a phase, the iterations are the
+ * chunks of a warp, and `turns` the places of the ring.
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
     FC_CUDA_THREAD, /* one thread a row, whatever its length */
-    FC_CUDA_ONE, /* a row is at most one chunk for each warp of its team; loads are kept for later
-                    stages */
-    FC_CUDA_LOOP /* every warp of a team walks over a span of chunks */
+    FC_CUDA_ONE,  /* a row is at most one chunk for each warp of its team; loads are kept for later
+                     stages */
+    FC_CUDA_LOOP, /* every warp of a team walks over a span of chunks */
+    FC_CUDA_RING  /* parts of rows stream through shared memory, each phase has warps of its own */
 };
 enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
 /* Of `teams` of a map with vector > 1: extents of the inner axis are multiples of `vector`; the
@@ -48,7 +51,7 @@ enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
 }
-/* FC_CUDA_THREAD, FC_CUDA_ONE or FC_CUDA_LOOP */
+/* FC_CUDA_THREAD, FC_CUDA_ONE, FC_CUDA_LOOP or FC_CUDA_RING */
 static inline unsigned fc_cuda_kind(const fc_class *cls) {
     return cls->variant & 7u;
 }
@@ -81,9 +84,9 @@ static inline int fc_cuda_iterations(const fc_class *cls) {
  * stores of single elements are cheapest side by side; it takes four times as many exchanges
  * between lanes, so there must be something to reduce in each first. */
 static inline unsigned fc_cuda_apart(const fc_class *cls) {
-    bool side_by_side =
-        fc_cuda_kind(cls) == FC_CUDA_ONE && !cls->aligned && fc_cuda_iterations(cls) >= 4;
-    return side_by_side ? 32 : 1;
+    bool ring = fc_cuda_kind(cls) == FC_CUDA_RING,
+         side_by_side = fc_cuda_kind(cls) == FC_CUDA_ONE && fc_cuda_iterations(cls) >= 4;
+    return !cls->aligned && (ring || side_by_side) ? 32 : 1;
 }
 
 /* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
@@ -283,7 +286,8 @@ typedef struct fc_cuda_group {
     bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
     bool whole;         /* elements exist all or not at all */
     bool peek;          /* accumulators that seek take the best value only */
-    const char *taken;  /* expression: how many elements an accumulator took before this step */
+    const uint8_t *aside; /* [accesses] stores that only fill y*, `slot` of them; may be NULL */
+    const char *taken;    /* expression: how many elements an accumulator took before this step */
     unsigned
         exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
                      by  so many threads of a warp, so that they too write whole lines; 0: no */
@@ -307,6 +311,8 @@ enum { FC_CUDA_HOLD = 1, FC_CUDA_HELD = 2 };
 
 /* Marks g->hold; a thread has `elements` elements of a row. */
 fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e);
+/* The same without bound, and without the cheap ones. */
+fusec_status fc_cuda_choose_dear(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
 void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
@@ -315,7 +321,8 @@ void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
 extern const char fc_cuda_gang_prelude[];
 
-uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts);
+uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
+                              int64_t parts);
 void fc_cuda_gang_place(fc_cuda_gen *g);
 void fc_cuda_gang_begin(fc_cuda_gen *g);
 void fc_cuda_gang_end(fc_cuda_gen *g);
@@ -328,6 +335,21 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four elements */
 /* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
 unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
+
+/* ---- rows that stream through shared memory: see cuda_ring.c ----------------------------------
+ */
+
+void fc_cuda_ring_prelude(fc_str *out); /* cuda_ring_prelude.c */
+
+/* Which loads come to the ring. */
+fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
+                                fc_error *e);
+unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls); /* of a block */
+/* `chosen`: whether rows of this nest have a ring; else the class is as it was. `comes` has room
+ * for a byte for each access. */
+fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                   uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
+                                   fc_error *e);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
@@ -374,6 +396,8 @@ bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class
 /* Leaves the class as it is (variant 0) if no load needs to be turned. */
 fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
                                    fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
+/* In how many phases each access is loaded; `phases` comes as 0. */
+fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e);
 /* Bytes that a thread may keep, with `team` threads a row. */
 unsigned fc_cuda_cache_limit(unsigned team);
 /* How many times code for `per` elements may stand in the text of one loop turn: a power of two up

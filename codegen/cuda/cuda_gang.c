@@ -64,9 +64,18 @@ static unsigned all_words(const fc_kernel *k) {
     return n;
 }
 
-/* Two sets of slots of 64 bits, a counter of blocks that have left, and room to align them. */
-uint32_t fc_cuda_gang_tickets(const fc_kernel *k, int64_t gangs, int64_t parts) {
-    return (uint32_t)(gangs * parts * all_words(k) * 4 + gangs + 2);
+/* Sets of slots, a power of two. In a ring one block may be publishing for the last row of its ring
+ * while another one's stores still look at results of a ring before that. */
+static unsigned sets_of(const fc_class *cls) {
+    unsigned sets = 2;
+    while (fc_cuda_kind(cls) == FC_CUDA_RING && sets < 2u * cls->turns) sets *= 2;
+    return sets;
+}
+
+/* Sets of slots of 64 bits, a counter of blocks that have left, and room to align them. */
+uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
+                              int64_t parts) {
+    return (uint32_t)(gangs * parts * all_words(k) * 2 * sets_of(cls) + gangs + 2);
 }
 
 /* This block's gang and part. */
@@ -81,7 +90,7 @@ void fc_cuda_gang_place(fc_cuda_gen *g) {
         t,
         "unsigned long long *const slots = (unsigned long long *)((p.w[%u] + 7) / 8 * 8) + "
         "gang * parts * %u;",
-        (unsigned)g->l.extra + FC_PB_TICKETS, 2 * words);
+        (unsigned)g->l.extra + FC_PB_TICKETS, sets_of(g->cls) * words);
     fc_cuda_line(t, "unsigned int exchange = 0;");
 }
 
@@ -91,38 +100,47 @@ void fc_cuda_gang_begin(fc_cuda_gen *g) {
     fc_cuda_line(&g->t, "for (ix row = gang; row < rows; row += gangs) {");
 }
 
-/* Closes it, and leaves the slots as they were found. */
+/* Leaves the slots as they were found. */
 void fc_cuda_gang_end(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
-    unsigned words = all_words(g->k);
-    fc_cuda_line(t, "}");
+    unsigned words = sets_of(g->cls) * all_words(g->k);
     fc_cuda_line(
         t,
         "unsigned int *const left = (unsigned int *)(slots + (gangs - gang) * parts * %u) + "
         "gang;",
-        2 * words);
+        words);
     fc_cuda_line(t, "__shared__ bool last;");
     fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "if (threadIdx.x == 0) last = atomicAdd(left, 1u) == (unsigned int)parts - 1;");
     fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "if (!last) return;");
     fc_cuda_line(t, "if (threadIdx.x == 0) *left = 0;");
-    fc_cuda_line(t, "for (ix i = (ix)threadIdx.x; i < parts * %u; i += %u) slots[i] = 0;",
-                 2 * words, fc_cuda_block_threads(g->k, g->cls));
+    fc_cuda_line(t, "for (ix i = (ix)threadIdx.x; i < parts * %u; i += %u) slots[i] = 0;", words,
+                 fc_cuda_block_threads(g->k, g->cls));
 }
 
-/* x* of the block goes to the others of the gang. */
+/* The number of a thread among those that work on the same part of a row at the same time. */
+static const char *thread_of(const fc_cuda_gen *g) {
+    return fc_cuda_kind(g->cls) == FC_CUDA_RING ? "thread" : "threadIdx.x";
+}
+
+/* The set of slots of the exchange under way. */
+static void slots_now(fc_cuda_gen *g, unsigned stage) {
+    fc_cuda_line(&g->t, "unsigned long long *const now%u = slots + (exchange & %u) * parts * %u;",
+                 stage, sets_of(g->cls) - 1, all_words(g->k));
+}
+
+/* x* of the block goes to the others of the gang. A ring counts rows; it has slots of its own for
+ * each reduction. */
 void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_text *t = &g->t;
     unsigned words = all_words(g->k), at = 0;
-    fc_cuda_line(t, "exchange++;");
-    fc_cuda_line(t, "unsigned long long *const now%u = slots + (exchange & 1) * parts * %u;", stage,
-                 words);
+    if (fc_cuda_kind(g->cls) != FC_CUDA_RING) fc_cuda_line(t, "exchange++;");
+    slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage == stage)
-            fc_cuda_line(t,
-                         "if (threadIdx.x == 0) fc_publish(now%u + part * %u + %u, x%u, exchange);",
-                         stage, words, at, r);
+            fc_cuda_line(t, "if (%s == 0) fc_publish(now%u + part * %u + %u, x%u, exchange);",
+                         thread_of(g), stage, words, at, r);
         at += words_of(g->k, r);
     }
 }
@@ -132,14 +150,14 @@ void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
 void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_text *t = &g->t;
     unsigned words = all_words(g->k), at = 0;
+    if (fc_cuda_kind(g->cls) == FC_CUDA_RING) slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage == stage) {
             fc_cuda_line(t, "x%u = red%u_start();", r, r);
-            fc_cuda_line(
-                t,
-                "if ((ix)threadIdx.x < parts) x%u = fc_await<red%u>(now%u + (ix)threadIdx.x * "
-                "%u + %u, exchange);",
-                r, r, stage, words, at);
+            fc_cuda_line(t,
+                         "if ((ix)%s < parts) x%u = fc_await<red%u>(now%u + (ix)%s * %u + %u, "
+                         "exchange);",
+                         thread_of(g), r, r, stage, thread_of(g), words, at);
         }
         at += words_of(g->k, r);
     }

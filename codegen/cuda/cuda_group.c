@@ -384,9 +384,13 @@ static bool writes(const fc_cuda_gen *g, size_t s) {
     return (g->used[g->k->stores.at[s].access] & FC_CUDA_WRITES) != 0;
 }
 
+static bool set_aside(const fc_cuda_group *gr, uint32_t a) {
+    return gr->aside && gr->aside[a];
+}
+
 /* Whether a store of neighbours that are not aligned changes places with other lanes first. */
 static bool turned(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
-    return gr->exchange && !gr->own && way_of(g, gr, a) == EACH &&
+    return gr->exchange && !set_aside(gr, a) && !gr->own && way_of(g, gr, a) == EACH &&
            fc_class_move(g->cls, a, element_axis(g, gr)) == FC_MOVE_ONE;
 }
 
@@ -400,7 +404,9 @@ static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
         uint32_t a = g->k->stores.at[s].access;
         if (!writes(g, s)) continue;
         fc_cuda_indent(&g->t);
-        if (whole_vector(g, gr, a)) {
+        if (set_aside(gr, a)) {
+            fc_str_printf(g->t.out, "y%u%s.e[e]", (unsigned)a, gr->slot);
+        } else if (whole_vector(g, gr, a)) {
             fc_str_printf(g->t.out, "y%u.e[e]", (unsigned)a);
         } else {
             if (gr->limit)
@@ -417,7 +423,7 @@ static void stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
 static void declare_wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     for (size_t s = 0; s < g->k->stores.len; s++) {
         uint32_t a = g->k->stores.at[s].access;
-        if (!writes(g, s) || !whole_vector(g, gr, a)) continue;
+        if (!writes(g, s) || set_aside(gr, a) || !whole_vector(g, gr, a)) continue;
         fc_cuda_indent(&g->t);
         vector_type(g, gr, a);
         fc_str_printf(g->t.out, " y%u;\n", (unsigned)a);
@@ -476,7 +482,7 @@ static void wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     for (size_t s = 0; s < g->k->stores.len; s++) {
         uint32_t a = g->k->stores.at[s].access;
         unsigned buffer = g->k->accesses.at[a].buffer, n = a;
-        if (!writes(g, s) || way_of(g, gr, a) != WIDE) continue;
+        if (!writes(g, s) || set_aside(gr, a) || way_of(g, gr, a) != WIDE) continue;
         if (gr->limit && !gr->whole)
             fc_cuda_line(&g->t, "if (%s + %d <= %s) {", gr->number, gr->n, gr->limit);
         fc_cuda_indent(&g->t);

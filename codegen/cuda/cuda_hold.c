@@ -75,16 +75,21 @@ static unsigned kept_bytes(const fc_cuda_gen *g, unsigned elements) {
     return bytes;
 }
 
+static void drop_cheap(fc_cuda_gen *g, const phases *p) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (p->cost[v] < WORTH) g->hold[v] = 0;
+}
+
 /* The cheap ones go first, then all: half of them would save nothing. */
 static void drop_if_too_many(fc_cuda_gen *g, const phases *p, unsigned elements) {
     unsigned limit = fc_cuda_cache_limit(1u << g->cls->teams);
     if (kept_bytes(g, elements) <= limit) return;
-    for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (p->cost[v] < WORTH) g->hold[v] = 0;
+    drop_cheap(g, p);
     if (kept_bytes(g, elements) > limit) memset(g->hold, 0, g->code.ins.len);
 }
 
-fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
+/* elements: of a thread; 0: those that cost much, however many. */
+static fusec_status choose(fc_cuda_gen *g, int elements, fc_error *e) {
     size_t n = g->code.ins.len;
     uint8_t *memory = fc_calloc(g->code.alloc, 2 * n + 1, 1);
     if (!memory) return fc_oom(e);
@@ -93,9 +98,20 @@ fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
     for (unsigned s = 0; s <= g->k->nstages; s++) mark_phase(g, s, &p);
     find_costs(g, &p);
     find_frontier(g, &p);
-    drop_if_too_many(g, &p, (unsigned)elements);
+    if (elements)
+        drop_if_too_many(g, &p, (unsigned)elements);
+    else
+        drop_cheap(g, &p);
     fc_free(g->code.alloc, memory);
     return FUSEC_OK;
+}
+
+fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
+    return choose(g, elements, e);
+}
+
+fusec_status fc_cuda_choose_dear(fc_cuda_gen *g, fc_error *e) {
+    return choose(g, 0, e);
 }
 
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots) {

@@ -11,6 +11,7 @@
  * need stay in registers.
  * - FC_CUDA_LOOP: every warp walks over a span of chunks; with split the last block of a row
  *   finishes it.
+ * - FC_CUDA_RING: see cuda_ring.c.
  *
  * ONE and LOOP can be spread over a gang of blocks (cuda_gang.c): `warp` counts through all of
  * them.
@@ -43,16 +44,11 @@ void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
 
 /* The same for threads that hold lanes a warp apart. */
 static void meet_each_lane(const fc_cuda_inner *in, unsigned stage, bool even) {
-    fc_cuda_gen *g = in->g;
-    for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        const fc_reduction *red = &g->k->reductions.at[r];
-        if (red->stage != stage) continue;
-        for (int e = 0; e < FC_CUDA_QUAD; e++)
-            fc_cuda_line(&g->t, "w%u[%d] = fc_lanes%s(w%u[%d], %u);", r, e,
-                         even && fc_cuda_counts(red->op) ? "_even" : "", r, e, in->apart);
-    }
-    fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
-    FC_EACH_REDUCTION(g, stage, "x%u = w%u[0];", r, r);
+    const fc_kernel *k = in->g->k;
+    for (unsigned r = 0; r < k->reductions.len; r++)
+        if (k->reductions.at[r].stage == stage)
+            fc_cuda_line(&in->g->t, "x%u = fc_apart<%s>(w%u);", r,
+                         even && fc_cuda_counts(k->reductions.at[r].op) ? "true" : "false", r);
 }
 
 /* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
@@ -430,6 +426,12 @@ static void one_stage(const fc_cuda_inner *in, unsigned stage) {
     fc_cuda_line(&g->t, "}");
 }
 
+/* A quotient by a value of the row that this slice computes. */
+static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
+    return g->need[v] && !g->done[v] && g->hold[v] != FC_CUDA_HELD &&
+           fc_cuda_divides_by_row(&g->t, v);
+}
+
 /* Whether this slice has quotients by a value of the row: then a gang, whose blocks wait for each
  * other while one computes, makes them the short way, and again by division where that was not good
  * enough. Only where stores need no other thread; elsewhere memory is the limit, and a second pass
@@ -438,24 +440,24 @@ static bool divides_twice(const fc_cuda_inner *in) {
     const fc_cuda_gen *g = in->g;
     if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
     for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (g->need[v] && !g->done[v] && fc_cuda_divides_by_row(&g->t, v)) return true;
+        if (is_quotient(g, v)) return true;
     return false;
 }
 
-static void one_store(const fc_cuda_inner *in) {
+void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *in)) {
     fc_cuda_text *t = &in->g->t;
     if (!divides_twice(in)) {
-        one_pass(in, FC_CUDA_STORES, limit_of(in));
+        pass(in);
         return;
     }
     fc_cuda_line(t, "float most = 0;");
     fc_cuda_line(t, "unsigned int least = ~0u;");
     t->by_row = "fc_div_by_row($a, $b, most, least)";
-    one_pass(in, FC_CUDA_STORES, limit_of(in));
+    pass(in);
     fc_cuda_indent(t);
     fc_str_add(t->out, "if (!(fc_near_ones(most, least)");
     for (fc_val v = 0; v < t->code->ins.len; v++) {
-        if (!t->need[v] || !fc_cuda_divides_by_row(t, v)) continue;
+        if (!is_quotient(in->g, v)) continue;
         fc_str_add(t->out, " && fc_near_one(");
         fc_cuda_operand(t, t->code->ins.at[v].b);
         fc_str_char(t->out, ')');
@@ -463,9 +465,13 @@ static void one_store(const fc_cuda_inner *in) {
     fc_str_add(t->out, ")) {\n");
     t->depth++;
     t->by_row = "fc_far_div($a, $b)";
-    one_pass(in, FC_CUDA_STORES, limit_of(in));
+    pass(in);
     fc_cuda_line(t, "}");
     t->by_row = NULL;
+}
+
+static void one_store(const fc_cuda_inner *in) {
+    one_pass(in, FC_CUDA_STORES, limit_of(in));
 }
 
 static void emit_one(fc_cuda_inner *in) {
@@ -486,8 +492,11 @@ static void emit_one(fc_cuda_inner *in) {
     for (unsigned s = 0; s < g->k->nstages; s++) one_stage(in, s);
     if (fc_inner_begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0"
                                                : "live && lane == 0"))
-        one_store(in);
-    if (in->gang) fc_cuda_gang_end(g);
+        fc_inner_store(in, one_store);
+    if (in->gang) {
+        fc_cuda_line(&g->t, "}");
+        fc_cuda_gang_end(g);
+    }
     if (fc_cuda_turns(g->cls) > 1) fc_cuda_line(&g->t, "}");
 }
 
@@ -499,7 +508,7 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     fc_cuda_inner in = {.g = g,
                         .team = 1u << g->cls->teams,
                         .gang = g->cls->split == FC_CUDA_GANG,
-                        .full = variant == FC_CUDA_ONE && (g->cls->variant & FC_CUDA_FULL)};
+                        .full = variant != FC_CUDA_LOOP && (g->cls->variant & FC_CUDA_FULL)};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
@@ -517,6 +526,7 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     in.apart = fc_cuda_apart(g->cls);
     in.quad.step = (int)in.apart;
     if (in.apart > 1) in.quad.exchange = 0;
+    if (variant == FC_CUDA_RING) return fc_cuda_emit_ring(&in, e);
     if (variant == FC_CUDA_ONE)
         emit_one(&in);
     else

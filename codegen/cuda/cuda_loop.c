@@ -196,5 +196,8 @@ void fc_cuda_emit_loop(fc_cuda_inner *in) {
     if (fc_inner_begin_stores(g, in->warps > 1 ? "live && lane == 0 && warp == 0"
                                                : "live && lane == 0"))
         chunk_stores(in);
-    if (in->gang) fc_cuda_gang_end(g);
+    if (in->gang) {
+        fc_cuda_line(&g->t, "}");
+        fc_cuda_gang_end(g);
+    }
 }

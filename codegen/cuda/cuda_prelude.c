@@ -140,6 +140,24 @@ static const char prelude_last[] =
     "#endif\n"
     "}\n";
 
+/* Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after
+ * two steps each has one of the four, so that it takes 8 exchanges, not 20. */
+static const char prelude_apart[] =
+    "template <bool EVEN, typename R> FC_INLINE R fc_meets(const R &keep, const R &give, int m) {\n"
+    "    if constexpr (EVEN) return fc_meet(keep, fc_even(give, m), (threadIdx.x & m) != 0);\n"
+    "    else return fc_meet(keep, fc_xor(give, m), (threadIdx.x & m) != 0);\n"
+    "}\n"
+    "template <bool EVEN, typename R> FC_INLINE R fc_apart(const R *w) {\n"
+    "    const bool odd = (threadIdx.x & 1) != 0, high = (threadIdx.x & 2) != 0;\n"
+    "    const R x = fc_meets<EVEN>(fc_pick(w[0], w[2], odd), fc_pick(w[2], w[0], odd), 1);\n"
+    "    const R y = fc_meets<EVEN>(fc_pick(w[1], w[3], odd), fc_pick(w[3], w[1], odd), 1);\n"
+    "    R z = fc_meets<EVEN>(fc_pick(x, y, high), fc_pick(y, x, high), 2);\n"
+    "#pragma unroll\n"
+    "    for (int m = 4; m < 32; m *= 2) z = fc_meets<EVEN>(z, z, m);\n"
+    "    z = fc_meets<EVEN>(z, z, 2);\n"
+    "    return fc_meets<EVEN>(z, z, 1);\n"
+    "}\n";
+
 /* FC_EMULATE: the text is being compiled for a host, which has functions of its own for these.
  * Conversions to 16 bits go in pairs: those of single values run at a quarter of the rate. */
 static const char prelude_f16[] = "#ifndef FC_EMULATE\n"
@@ -288,19 +306,20 @@ static const char prelude_half[] =
     "}\n"
     "#endif\n";
 
-/* a / b for many a, rounded once, without the tests that a division has: the reciprocal rounded to
- * nearest, two steps by the remainder (Markstein's theorem needs the second, as the product with
- * the reciprocal can be off by more than a unit). `most` and `least` tell afterwards whether all a
- * were +0 or so near 1 that nothing overflows and no remainder underflows (fc_near_ones; a nan
- * needs no care); otherwise fc_far_div has to do them all again. */
+/* a / b for many a, rounded once, without the tests that a division has: the product with the
+ * reciprocal in two parts, off by hardly more than half a unit, and a step by the remainder with
+ * the reciprocal rounded to nearest (Markstein's theorem needs less than a unit). `most` and
+ * `least` tell afterwards whether all a were +0 or so near 1 that nothing overflows and no
+ * remainder underflows (fc_near_ones; a nan needs no care); otherwise fc_far_div has to do them all
+ * again. */
 static const char prelude_by_row[] =
     "FC_INLINE float fc_div_by_row(float a, float b, float &most, unsigned int &least) {\n"
-    "    const float r = 1.0f / b, q0 = a * r, q1 = fmaf(fmaf(-q0, b, a), r, q0);\n"
+    "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
     "    const unsigned int u = __float_as_uint(a); /* sign last, less 1: +0 the largest, -0 the "
     "least */\n"
     "    most = fmaxf(most, fabsf(a));\n"
     "    least = (u << 1 | u >> 31) - 1 < least ? (u << 1 | u >> 31) - 1 : least;\n"
-    "    return fmaf(fmaf(-q1, b, a), r, q1);\n"
+    "    return fmaf(fmaf(-q, b, a), r, q);\n"
     "}\n"
     "FC_INLINE bool fc_near_ones(float most, unsigned int least) {\n"
     "    return most <= 0x1p60f && least >= 2 * __float_as_uint(0x1p-60f) - 1;\n"
@@ -494,7 +513,11 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
     if (lasts(g)) fc_str_add(out, prelude_last);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
+    if (g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1)
+        fc_str_add(out, prelude_apart);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
+    if (g->k->schedule == FC_SCHED_INNER && fc_cuda_kind(g->cls) == FC_CUDA_RING)
+        fc_cuda_ring_prelude(out);
     if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);

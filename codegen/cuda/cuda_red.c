@@ -8,6 +8,7 @@
  * - red0_finish(a, n): the result over n elements.
  * - fc_join(a, b): a covers earlier elements than b.
  * - fc_meet(a, b, swap): the same, b being the earlier one if `swap`.
+ * - fc_pick(a, b, second): one of them.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
  * - fc_even(a, m): fc_xor where all lanes have the same count, which then stays a known number.
  * - red0_peek(a, x), red0_better(a, b), of argmin and argmax: takes in the value only; whether b,
@@ -150,6 +151,17 @@ static void type_and_shuffles(fc_cuda_text *t, const red *d) {
 }
 
 /* Components are chosen one by one: a choice between two structs would put them into memory. */
+static void pick(fc_cuda_text *t, const red *d) {
+    unsigned n = (unsigned)d->number;
+    fc_cuda_line(t, "FC_INLINE red%u fc_pick(const red%u &a, const red%u &b, bool second) {", n, n,
+                 n);
+    fc_cuda_line(t, "red%u r;", n);
+    for (int c = 0; c < d->components; c++)
+        fc_cuda_line(t, "r.c%d = second ? b.c%d : a.c%d;", c, c, c);
+    fc_cuda_line(t, "return r;");
+    fc_cuda_line(t, "}");
+}
+
 static void meet(fc_cuda_text *t, const red *d) {
     unsigned n = (unsigned)d->number;
     fc_cuda_line(t, "FC_INLINE red%u fc_meet(const red%u &a, const red%u &b, bool swap) {", n, n,
@@ -205,6 +217,7 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
         FC_TRY(body(g, &d, p, e));
         fc_cuda_line(t, "}");
     }
+    if (fc_cuda_apart(g->cls) > 1 && g->k->schedule == FC_SCHED_INNER) pick(t, &d);
     meet(t, &d);
     if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;

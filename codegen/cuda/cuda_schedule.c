@@ -26,13 +26,14 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
     if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
+    if (fc_cuda_kind(cls) == FC_CUDA_RING) return fc_cuda_ring_threads(k, cls);
     return fc_cuda_block(cls);
 }
 
 /* ---- what FC_CUDA_ONE keeps in registers ---------------------------------------------------- */
 
 /* In how many phases each access is loaded. */
-static fusec_status count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e) {
+fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e) {
     size_t n = k->code.ins.len;
     uint8_t *need = fc_malloc(k->code.alloc, n + 1);
     if (!need) return fc_oom(e);
@@ -63,7 +64,7 @@ fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cac
                            fc_error *e) {
     int its = fc_cuda_iterations(cls);
     unsigned bytes = 0, limit = fc_cuda_cache_limit(1u << cls->teams);
-    FC_TRY(count_phases(k, cached, e));
+    FC_TRY(fc_cuda_count_phases(k, cached, e));
     bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         unsigned more = fc_cuda_bytes(k, a) * 4u * (unsigned)its;
@@ -234,7 +235,7 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     l->span = span;
     l->block[0] = team;
     l->grid[0] = (uint64_t)(gangs * parts);
-    l->tickets = fc_cuda_gang_tickets(k, gangs, parts);
+    l->tickets = fc_cuda_gang_tickets(k, cls, gangs, parts);
     return true;
 }
 
@@ -325,6 +326,12 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     cls->teams = (uint8_t)fc_cuda_log2(team < GANG_MOST ? team : GANG_MOST);
     uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
     if (!cached) return fc_oom(e);
+    if (several && team > 1024) {
+        bool streams;
+        FC_TRY(fc_cuda_ring_schedule(m, k, n, cached, cls, l, &streams, e));
+        if (streams) return FUSEC_OK;
+    }
+    memset(cached, 0, n->naccess);
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
     bool few = n->rows * 2 < m->sm_count && chunks >= 16;
     if (several && all && (few || team > 1024) && gang_schedule(m, k, n, cached, cls, l)) {

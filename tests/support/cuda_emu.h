@@ -26,7 +26,7 @@ namespace fc_emu {
 struct index3 {
     unsigned x, y, z;
 };
-enum state { READY, AT_BLOCK, AT_WARP, DONE };
+enum state { READY, AT_BLOCK, AT_WARP, AT_GROUP, DONE };
 
 enum { STACK = 64 << 10 };
 
@@ -36,7 +36,8 @@ struct fiber {
     jmp_buf at;
     bool begun;
     state now;
-    unsigned turn; /* which of the two exchange buffers the next shuffle uses */
+    unsigned turn;      /* which of the two exchange buffers the next shuffle uses */
+    int group, members; /* AT_GROUP: the barrier's number, and how many it waits for */
     index3 thread;
 };
 
@@ -90,6 +91,18 @@ inline bool release(unsigned n) {
         for (unsigned t = w; t < end; t++) here += m.fibers[t].now == AT_WARP;
         if (here != end - w) continue;
         for (unsigned t = w; t < end; t++) m.fibers[t].now = READY;
+        any = true;
+    }
+    for (unsigned t = 0; t < n; t++) {
+        const fiber &f = m.fibers[t];
+        int waiting = 0;
+        if (f.now != AT_GROUP) continue;
+        auto same = [&](const fiber &g) { return g.now == AT_GROUP && g.group == f.group; };
+        const int number = f.group, members = f.members;
+        for (unsigned u = t; u < n; u++) waiting += same(m.fibers[u]);
+        if (waiting < members) continue;
+        for (unsigned u = t; u < n; u++)
+            if (m.fibers[u].now == AT_GROUP && m.fibers[u].group == number) m.fibers[u].now = READY;
         any = true;
     }
     if (any) return true;
@@ -218,15 +231,54 @@ static inline void __syncwarp() {
     fc_emu::wait(fc_emu::AT_WARP);
 }
 static inline void __threadfence() {}
+static inline void __threadfence_block() {}
 static inline unsigned atomicAdd(unsigned *p, unsigned v) {
     return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
-#define FC_PAUSE() std::this_thread::yield()
+/* Threads of this block go on and, when many of them have nothing to do, those of others. */
+static inline void fc_pause() {
+    static thread_local unsigned pauses;
+    if (++pauses % 256 == 0) std::this_thread::yield();
+    fc_emu::wait(fc_emu::READY);
+}
+#define FC_PAUSE() fc_pause()
 static inline void fc_ahead(const void *) {}
 template <int N> static void fc_copy(void *to, const void *from) {
     memcpy(to, from, N);
 }
 static inline void fc_copied() {}
+
+/* A gate opens when all have joined: how many those are, how many are missing (16 bits each), and
+ * how often it has opened. Copies are there at once. */
+static inline void fc_gate_make(unsigned long long *gate, unsigned n) {
+    *gate = n | n << 16;
+}
+static inline void fc_gates_made() {}
+static inline void fc_gate_join(unsigned long long *gate) {
+    *gate -= 1u << 16;
+    if (*gate >> 16 & 0xffff) return;
+    *gate += (*gate & 0xffff) << 16;
+    *gate += 1ull << 32;
+}
+static inline void fc_gate_expect(unsigned long long *gate, unsigned) {
+    fc_gate_join(gate);
+}
+static inline void fc_gate_pass(unsigned long long *gate, unsigned odd) {
+    while ((*gate >> 32 & 1) == odd) FC_PAUSE();
+}
+static inline void fc_fetch(void *to, const void *from, unsigned bytes, unsigned long long *) {
+    memcpy(to, from, bytes);
+}
+static inline void fc_send(void *to, const void *from, unsigned bytes) {
+    memcpy(to, from, bytes);
+}
+static inline void fc_sent() {}
+static inline void fc_kept() {}
+static inline void fc_group(int number, int threads) {
+    fc_emu::m.current->group = number;
+    fc_emu::m.current->members = threads;
+    fc_emu::wait(fc_emu::AT_GROUP);
+}
 template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
     return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
 }

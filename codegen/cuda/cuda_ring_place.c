@@ -1,0 +1,329 @@
+/* cuda_ring_place.c - what lies in a place of a ring, and the text that works on a chunk of it.
+ *
+ * In: a phase and its slice. Out: the loads of a warp from the place, its code, and what it leaves
+ * there: values that a later phase takes over, and results that leave by bulk copies. Both are
+ * where a load was that nobody needs any more; a thread reads and writes the same elements, so no
+ * one else's are in its way. */
+#include <stdio.h>
+
+#include "codegen/cuda/cuda_ring.h"
+
+enum { CHUNK_ITS = FC_CHUNK / FC_LANES, SIXTEEN = 16 };
+
+/* ---- values that are held where a load was --------------------------------------------------- */
+
+enum { NEVER = UINT8_MAX };
+
+static void set_held(fc_cuda_gen *g, uint8_t from, uint8_t to) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v] == from) g->hold[v] = to;
+}
+
+/* o->first and o->last, with what is held now. */
+static void find_phases(fc_ring *o) {
+    fc_cuda_gen *g = o->in.g;
+    memset(o->first, NEVER, g->code.ins.len);
+    memset(o->last, 0, g->k->accesses.len);
+    for (unsigned s = 0; s <= g->k->nstages; s++) {
+        fc_cuda_slice(g, s == g->k->nstages ? (unsigned)FC_CUDA_STORES : s, FC_POINT);
+        for (uint32_t a = 0; a < g->k->accesses.len; a++)
+            if (g->used[a] & FC_CUDA_LOADS) o->last[a] = (uint8_t)s;
+        for (fc_val v = 0; v < g->code.ins.len; v++)
+            if (g->need[v] && o->first[v] == NEVER) o->first[v] = (uint8_t)s;
+        fc_cuda_now_held(g);
+    }
+    set_held(g, FC_CUDA_HELD, FC_CUDA_HOLD);
+}
+
+static bool find_room(fc_ring *o, fc_val v) {
+    fc_cuda_gen *g = o->in.g;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        bool taken = false;
+        for (fc_val other = 0; other < v; other++)
+            if (g->hold[other] && o->inside[other] == a) taken = true;
+        o->inside[v] = a;
+        if (g->cached[a] && !taken && o->last[a] <= o->first[v] &&
+            fc_cuda_bytes(g->k, a) == fc_dtypes[g->code.ins.at[v].dtype].bytes)
+            return true;
+    }
+    return false;
+}
+
+/* Without room a value is computed again, and what it is made of is loaded longer. */
+static fusec_status hold_inside(fc_ring *o, fc_error *e) {
+    fc_cuda_gen *g = o->in.g;
+    FC_TRY(fc_cuda_choose_dear(g, e));
+    for (bool again = true; again;) {
+        again = false;
+        find_phases(o);
+        for (fc_val v = 0; v < g->code.ins.len && !again; v++) {
+            if (!g->hold[v] || find_room(o, v)) continue;
+            g->hold[v] = 0;
+            again = true;
+        }
+    }
+    return FUSEC_OK;
+}
+
+/* Stores of neighbours that have the room of a load: nobody needs that any more when a thread has
+ * computed what takes its place. */
+static void find_sent(fc_ring *o) {
+    const fc_cuda_gen *g = o->in.g;
+    const fc_kernel *k = g->k;
+    for (size_t s = 0; s < k->stores.len; s++) {
+        uint32_t to = k->stores.at[s].access;
+        if (k->accesses.at[to].level != FC_POINT ||
+            fc_class_move(g->cls, to, g->np) != FC_MOVE_ONE || o->sent[to])
+            continue;
+        for (uint32_t a = 0; a < k->accesses.len && !o->sent[to]; a++) {
+            bool taken = false;
+            for (uint32_t other = 0; other < k->accesses.len; other++)
+                if (o->sent[other] && o->outside[other] == a) taken = true;
+            o->outside[to] = a;
+            o->sent[to] = g->cached[a] && !taken && fc_cuda_bytes(k, a) == fc_cuda_bytes(k, to);
+        }
+    }
+}
+
+fusec_status fc_ring_settle(fc_ring *o, fc_error *e) {
+    FC_TRY(hold_inside(o, e));
+    find_sent(o);
+    return FUSEC_OK;
+}
+
+/* ---- text: a chunk of a warp ----------------------------------------------------------------- */
+
+const char *fc_ring_storage(const fc_cuda_gen *g, uint32_t a) {
+    return fc_dtypes[g->k->accesses.at[a].dtype].cuda;
+}
+
+static const char *held_type(const fc_cuda_gen *g, fc_val v) {
+    return fc_dtypes[g->code.ins.at[v].dtype].cuda;
+}
+
+/* Whether the phase takes it over, or leaves it to others. */
+static bool holds(const fc_cuda_gen *g, fc_val v) {
+    return g->hold[v] && g->need[v];
+}
+
+/* Bytes before the room of an access. */
+static unsigned room_before(const fc_ring *o, uint32_t access) {
+    const fc_cuda_gen *g = o->in.g;
+    unsigned at = 0;
+    for (uint32_t a = 0; a < access; a++)
+        if (g->cached[a]) at += fc_ring_room_bytes(g->k, g->cls, a);
+    return at;
+}
+
+/* This thread's first element in the room of an access. */
+static void pointer(const fc_ring *o, const char *type, const char *name, uint32_t of) {
+    fc_cuda_gen *g = o->in.g;
+    unsigned at = room_before(o, of), buffer = (unsigned)g->k->accesses.at[of].buffer;
+    fc_cuda_line(&g->t,
+                 "%s *const %s = (%s *)(here + %u + fc_shift(a%u + b%u + from)) + "
+                 "(warp * %u + lane * %d);",
+                 type, name, type, at, buffer, (unsigned)of, o->each * FC_CHUNK,
+                 o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
+}
+
+void fc_ring_begin_place(const fc_ring *o) {
+    const fc_cuda_gen *g = o->in.g;
+    fc_cuda_line(&o->in.g->t, "char *const here = (char *)ring + place * %u;",
+                 fc_ring_place_bytes(g->k, g->cls, g->cached));
+}
+
+void fc_ring_pointers(const fc_ring *o) {
+    fc_cuda_gen *g = o->in.g;
+    char name[24];
+    fc_ring_begin_place(o);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        snprintf(name, sizeof name, "r%u", (unsigned)a);
+        if (g->cached[a] && (g->used[a] & FC_CUDA_LOADS))
+            pointer(o, fc_ring_storage(g, a), name, a);
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        snprintf(name, sizeof name, "k%u", (unsigned)v);
+        if (holds(g, v)) pointer(o, held_type(g, v), name, o->inside[v]);
+    }
+    for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
+        snprintf(name, sizeof name, "z%u", (unsigned)a);
+        if (o->sent[a]) pointer(o, fc_ring_storage(g, a), name, o->outside[a]);
+    }
+}
+
+typedef struct room { /* four elements of a thread, in registers and where `pointer` says */
+    const char *type;
+    unsigned bytes; /* of an element */
+    char group[24], there[24];
+} room;
+
+static room room_of(const char *type, unsigned bytes, char group, char there, unsigned number) {
+    room m = {.type = type, .bytes = bytes};
+    snprintf(m.group, sizeof m.group, "%c%u[u]", group, number);
+    snprintf(m.there, sizeof m.there, "%c%u", there, number);
+    return m;
+}
+
+/* From the place to registers or, with `back`, the other way. What does not exist is 0, so that
+ * nothing odd comes of what was there before. */
+static void move_group(const fc_ring *o, const room *m, const char *limit, bool back) {
+    fc_cuda_text *t = &o->in.g->t;
+    char place[96], group[40];
+    if (o->in.apart > 1 || limit) {
+        snprintf(place, sizeof place, "%s[c + (h + u) * %d + e * %u]", m->there, FC_LANES,
+                 o->in.apart);
+        snprintf(group, sizeof group, "%s.e[e]", m->group);
+        fc_cuda_line(t, "#pragma unroll");
+        fc_cuda_line(t, "for (int e = 0; e < %d; e++) {", FC_CUDA_QUAD);
+        if (limit && !back)
+            fc_cuda_line(t, "%s = k + e * %u < %s ? %s : (%s)0;", group, o->in.apart, limit, place,
+                         m->type);
+        else
+            fc_cuda_line(t, "%s = %s;", back ? place : group, back ? group : place);
+        fc_cuda_line(t, "}");
+    } else {
+        snprintf(place, sizeof place, "*(fc_vec<%s, %d, %u> *)(%s + (c + (h + u) * %d))", m->type,
+                 FC_CUDA_QUAD, m->bytes * 4 < SIXTEEN ? m->bytes * 4 : (unsigned)SIXTEEN, m->there,
+                 FC_LANES);
+        fc_cuda_line(t, "%s = %s;", back ? place : m->group, back ? m->group : place);
+    }
+}
+
+static void load_groups(const fc_ring *o, const char *limit) {
+    fc_cuda_gen *g = o->in.g;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        if (!g->cached[a] || !(g->used[a] & FC_CUDA_LOADS)) continue;
+        room m = room_of(fc_ring_storage(g, a), fc_cuda_bytes(g->k, a), 'q', 'r', (unsigned)a);
+        move_group(o, &m, limit, false);
+    }
+}
+
+/* What the phase takes over from earlier ones or, with `back`, what it leaves to later ones. */
+static void move_held(const fc_ring *o, const char *limit, bool back) {
+    fc_cuda_gen *g = o->in.g;
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        if (!holds(g, v) || (g->hold[v] == FC_CUDA_HOLD) != back) continue;
+        room m = room_of(held_type(g, v), fc_dtypes[g->code.ins.at[v].dtype].bytes, 's', 'k',
+                         (unsigned)v);
+        move_group(o, &m, limit, back);
+    }
+}
+
+static void declare_groups(const fc_ring *o, const fc_cuda_group *quad, int batch) {
+    fc_cuda_gen *g = o->in.g;
+    fc_cuda_group_declare(g, quad, batch, false);
+    fc_cuda_group_declare(g, quad, batch, true);
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        unsigned bytes = fc_dtypes[g->code.ins.at[v].dtype].bytes * 4;
+        if (holds(g, v))
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> s%u[%d];", held_type(g, v), FC_CUDA_QUAD,
+                         bytes < SIXTEEN ? bytes : (unsigned)SIXTEEN, (unsigned)v, batch);
+    }
+    for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
+        unsigned bytes = fc_cuda_bytes(g->k, a) * 4;
+        if (o->sent[a])
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u[%d];", fc_ring_storage(g, a), FC_CUDA_QUAD,
+                         bytes < SIXTEEN ? bytes : (unsigned)SIXTEEN, (unsigned)a, batch);
+    }
+}
+
+static void begin_iterations(const fc_ring *o, int batch) {
+    fc_cuda_line(&o->in.g->t, "#pragma unroll");
+    fc_cuda_line(&o->in.g->t, "for (int u = 0; u < %d; u++) {", batch);
+    fc_cuda_line(&o->in.g->t, "const ix k = first + c + (h + u) * %d + lane * %d;", FC_LANES,
+                 o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
+}
+
+/* Iterations whose loads stand side by side: 32 registers of them, and of what is left in the
+ * place.
+ */
+static int batch_of(const fc_ring *o) {
+    const fc_cuda_gen *g = o->in.g;
+    unsigned bytes = 0;
+    int batch = o->in.batch;
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        bool leaves = o->phase == FC_CUDA_STORES && o->sent[a];
+        if ((g->used[a] & FC_CUDA_LOADS) || leaves) bytes += FC_CUDA_QUAD * fc_cuda_bytes(g->k, a);
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (holds(g, v) && g->hold[v] == FC_CUDA_HELD)
+            bytes += FC_CUDA_QUAD * fc_dtypes[g->code.ins.at[v].dtype].bytes;
+    while (batch > 1 && (unsigned)batch * bytes > 128) batch /= 2;
+    return batch;
+}
+
+static void compute_pass(const fc_cuda_inner *in) {
+    const fc_ring *o = (const fc_ring *)in;
+    begin_iterations(o, o->batch);
+    fc_cuda_group_compute(in->g, &o->quad, o->phase);
+    fc_cuda_line(&in->g->t, "}");
+}
+
+/* What the phase leaves in the place: values for later ones, results on their way. */
+static void leave(const fc_ring *o) {
+    fc_cuda_gen *g = o->in.g;
+    begin_iterations(o, o->batch);
+    move_held(o, NULL, true);
+    for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
+        if (!o->sent[a]) continue;
+        room m = room_of(fc_ring_storage(g, a), fc_cuda_bytes(g->k, a), 'y', 'z', (unsigned)a);
+        move_group(o, &m, NULL, true);
+    }
+    fc_cuda_line(&g->t, "}");
+}
+
+static bool leaves(const fc_ring *o) {
+    const fc_cuda_gen *g = o->in.g;
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (holds(g, v) && g->hold[v] == FC_CUDA_HOLD) return true;
+    for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++)
+        if (o->sent[a]) return true;
+    return false;
+}
+
+/* The chunk at first + c, of which elements from `limit` on do not exist. */
+static void chunk(fc_ring *o, const char *limit) {
+    fc_cuda_gen *g = o->in.g;
+    bool known = !limit && o->phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, o->phase);
+    o->batch = batch_of(o);
+    o->quad = o->in.quad;
+    o->quad.limit = limit;
+    o->quad.taken = "h + u";
+    o->quad.aside = o->sent;
+    fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", CHUNK_ITS, o->batch);
+    declare_groups(o, &o->quad, o->batch);
+    begin_iterations(o, o->batch);
+    fc_cuda_group_load(g, &o->quad, false);
+    load_groups(o, limit);
+    move_held(o, limit, false);
+    fc_cuda_line(&g->t, "}");
+    o->quad.whole = o->in.apart == 1 && (g->cls->variant & FC_CUDA_WHOLE) != 0;
+    if (o->phase == FC_CUDA_STORES)
+        fc_inner_store(&o->in, compute_pass);
+    else
+        compute_pass(&o->in);
+    if (leaves(o)) leave(o);
+    fc_cuda_line(&g->t, "}");
+}
+
+void fc_ring_chunks(fc_ring *o) {
+    fc_cuda_gen *g = o->in.g;
+    bool stage = o->phase != FC_CUDA_STORES;
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int c = 0; c < %u; c += %d) {", o->each * FC_CHUNK, FC_CHUNK);
+    if (stage) FC_EACH_REDUCTION(g, o->phase, "x%u = red%u_start();", r, r);
+    for (int whole = 1; whole >= (o->in.full ? 1 : 0); whole--) {
+        if (!o->in.full)
+            fc_cuda_line(
+                &g->t, whole ? "if (first + c + %d <= count) {" : "} else if (first + c < count) {",
+                FC_CHUNK);
+        if (stage) fc_inner_start_lanes(g, o->phase, FC_CUDA_QUAD);
+        chunk(o, whole ? NULL : "count");
+        if (stage) fc_inner_meet_lanes(&o->in, o->phase, whole);
+    }
+    if (!o->in.full) fc_cuda_line(&g->t, "}");
+    if (stage && o->each > 1)
+        FC_EACH_REDUCTION(g, o->phase, "x%u = fc_put(t%u, x%u, c / %d);", r, r, r, FC_CHUNK);
+    fc_cuda_line(&g->t, "}");
+}
