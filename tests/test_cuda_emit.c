@@ -474,6 +474,33 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
             FC_EXPECT_TRUE((strstr(p.text.data, "L2::evict_last") != NULL) == want[i].stays);
         }
         plan_close(&p);
+    }
+}
+
+/* Where all runs are whole, var joins parts of known size; turned warps count more runs near by. */
+FC_TEST(cuda_emit, columns_join_what_is_whole) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        bool even;
+        const char *levels;
+        int64_t spans;
+    } want[] = {
+        {"stats_outer", {262144, 256}, true, "[2];", 0},
+        {"column_sum", {16384, 16384}, false, "c0[4][2]", 32},
+        {"column_sum", {1 << 26, 4}, false, "c0[4][4]", 4096},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s", want[i].sample);
+        if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            const char *kernel = strstr(p.text.data, "__global__");
+            FC_EXPECT_TRUE((strstr(kernel, "fc_join_even(") != NULL) == want[i].even);
+            FC_EXPECT_TRUE((strstr(kernel, "fc_count_even(") != NULL) == want[i].even);
+            FC_EXPECT_CONTAINS(kernel, want[i].levels);
+            if (want[i].spans) FC_EXPECT_EQ_I64(p.launch.spans, want[i].spans);
+        }
+        plan_close(&p);
         FC_UNTRACE();
     }
 }

@@ -82,13 +82,13 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
     return v;
 }
 
-enum { OUTER_BLOCKS_PER_SM = 62, OUTER_RUNS = 2 };
+enum { OUTER_BLOCKS_PER_SM = 62, TURNED_BLOCKS_PER_SM = 31, OUTER_RUNS = 2 };
 
 /* Runs of a span, a power of two: many short spans, so that blocks that run at the same time read
  * what lies close together, but two runs for each thread. */
-static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks) {
-    int64_t span = fc_cuda_pow2_up(runs > y ? runs : y),
-            wanted = (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
+static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks,
+                          int64_t each) {
+    int64_t span = fc_cuda_pow2_up(runs > y ? runs : y), wanted = (int64_t)m->sm_count * each;
     while (span > OUTER_RUNS * y && blocks * fc_cuda_ceil_div(runs, span) < wanted) span /= 2;
     while (fc_cuda_ceil_div(runs, span) > 65535) span *= 2;
     return span;
@@ -136,7 +136,10 @@ fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, con
     if (v > 1 && (unsigned)x * v * widest_across(k, n, cls) <= OUTER_TURNED && units % x == 0)
         cls->variant = FC_CUDA_TURNED;
     cls->vector = (uint8_t)v;
-    if (can_split) span = outer_span(m, runs, y, blocks);
+    if (can_split)
+        span =
+            outer_span(m, runs, y, blocks,
+                       cls->variant == FC_CUDA_TURNED ? TURNED_BLOCKS_PER_SM : OUTER_BLOCKS_PER_SM);
     l->spans = fc_cuda_ceil_div(runs > 0 ? runs : 1, span);
     l->span = span * FC_RUN;
     l->block[0] = (uint32_t)x;

@@ -18,6 +18,8 @@
  * barrier. */
 #include "codegen/cuda/cuda.h"
 
+enum { MEETING_BYTES = 32 << 10 }; /* of accumulators that meet at once */
+
 typedef struct outer {
     fc_cuda_gen *g;
     unsigned x, y; /* threads of a block */
@@ -154,11 +156,28 @@ static void run(const outer *o, unsigned phase, const char *limit, int batch) {
     fc_cuda_line(&g->t, "}");
 }
 
+/* Takes the run in w* into the span's counter; first, those of a turned warp's lanes join. Of whole
+ * runs the numbers of elements are known wherever they meet. */
+static void count_run(const outer *o, unsigned stage, bool whole) {
+    fc_cuda_gen *g = o->g;
+    if (o->turned) {
+        fc_cuda_line(&g->t, "#pragma unroll");
+        fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
+        EACH_ROW(o, stage, "w%u[e] = fc_meet(w%u[e], fc_%s(w%u[e], m), (lane & m) != 0);", r, r,
+                 whole && fc_cuda_counts(g->k->reductions.at[r].op) ? "even" : "xor", r);
+        fc_cuda_line(&g->t, "}");
+    }
+    if (whole)
+        EACH_ROW(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r, stride(o));
+    else
+        EACH_ROW(o, stage, "fc_count(c%u[e], s%u[e], w%u[e], n);", r, r, r);
+}
+
 /* Whole runs go without a test; at most one run of a row is not whole. A warp that turns its loads
  * does so where all its runs are whole. */
 static void runs(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
-    bool stage = phase != FC_CUDA_STORES;
+    const bool stage = phase != FC_CUDA_STORES, evens = stage && fc_cuda_any_counts(g->k, phase);
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (ix i = begin; i < end; i += %d) {", stride(o));
     if (o->turned)
@@ -171,70 +190,148 @@ static void runs(const outer *o, unsigned phase) {
     }
     fc_cuda_line(&g->t, "if (i + %d <= end) {", stride(o));
     run(o, phase, NULL, o->batch);
-    fc_cuda_line(&g->t, o->turned ? "} else if (c < end) {" : "} else {");
+    if (evens) count_run(o, phase, true);
+    fc_cuda_line(&g->t, o->turned && !evens ? "} else if (c < end) {" : "} else {");
+    if (o->turned && evens) fc_cuda_line(&g->t, "if (c < end) {");
     run(o, phase, "end", o->batch < 4 ? o->batch : 4);
+    if (o->turned && evens) fc_cuda_line(&g->t, "}");
+    if (evens) count_run(o, phase, false);
     fc_cuda_line(&g->t, "}");
-    if (o->turned) {
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
-        EACH_ROW(o, phase, "w%u[e] = fc_meet(w%u[e], fc_xor(w%u[e], m), (lane & m) != 0);", r, r,
-                 r);
-        fc_cuda_line(&g->t, "}");
-    }
-    if (stage) {
-        EACH_ROW(o, phase, "fc_count(c%u[e], d%u[e], s%u[e], w%u[e], n);", r, r, r, r);
-        fc_cuda_line(&g->t, "n++;");
-    }
+    if (stage && !evens) count_run(o, phase, false);
+    if (stage) fc_cuda_line(&g->t, "n++;");
     fc_cuda_line(&g->t, "}");
 }
 
 /* ---- one stage ------------------------------------------------------------------------------ */
 
-/* x0 of all parts of a row, in their order; every thread gets the result. One buffer serves all
- * reductions in turn, so that shared memory stays small whatever the kernel computes. Of a turned
- * warp, whose lanes all have the same, the first ones act. */
-static void join_parts(const outer *o, unsigned stage) {
-    fc_cuda_text *t = &o->g->t;
-    unsigned all = o->x * o->down;
-    const char *acts = o->turned ? "acts && " : "";
-    for (unsigned r = 0; r < o->g->k->reductions.len && o->down > 1; r++) {
+/* How many threads share a column when parts meet: each joins some parts, then one of them what
+ * came of it. */
+static unsigned slices_of(const outer *o) {
+    unsigned n = 1;
+    while (o->down > 4 && n * n < o->down && 2 * n * o->x * o->v <= FC_CUDA_THREADS) n *= 2;
+    return n;
+}
+
+/* Where m* of the reduction after `from` begins, if from has the first `at` bytes of `meeting`. */
+static size_t room_of(const outer *o, unsigned r) {
+    return (fc_cuda_red_bytes(&o->g->k->reductions.at[r]) * o->x * o->down * o->v + 15) / 16 * 16;
+}
+
+/* The reductions of a stage from `first` on that meet together: as many as have room. */
+static unsigned meet_together(const outer *o, unsigned stage, unsigned first, size_t *bytes) {
+    unsigned r = first;
+    *bytes = 0;
+    for (; r < o->g->k->reductions.len; r++) {
         if (o->g->k->reductions.at[r].stage != stage) continue;
+        if (*bytes && *bytes + room_of(o, r) > MEETING_BYTES) break;
+        *bytes += room_of(o, r);
+    }
+    return r;
+}
+
+/* A line for every reduction of a stage in [first, end). */
+#define EACH_OF(o, stage, first, end, ...)                                                         \
+    for (unsigned r = (first); r < (end); r++)                                                     \
+        if ((o)->g->k->reductions.at[r].stage == (stage)) fc_cuda_line(&(o)->g->t, __VA_ARGS__)
+
+/* m[at] = the n places from `at` on, `step` apart. With `even` each has `even` elements. */
+static void join_places(const outer *o, unsigned stage, unsigned first, unsigned end, unsigned n,
+                        unsigned step, bool even) {
+    fc_cuda_text *t = &o->g->t;
+    EACH_OF(o, stage, first, end, "red%u y%u[%u];", r, r, n);
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", n);
+    EACH_OF(o, stage, first, end, "y%u[u] = m%u[at + u * %u];", r, r, step);
+    fc_cuda_line(t, "}");
+    for (unsigned s = 1; s < n; s *= 2) {
+        for (unsigned u = 0; u < n; u += 2 * s) {
+            if (even) {
+                EACH_OF(o, stage, first, end,
+                        "y%u[%u] = fc_join_even(y%u[%u], y%u[%u], (long long)even * %u);", r, u, r,
+                        u, r, u + s, s);
+            } else {
+                EACH_OF(o, stage, first, end, "y%u[%u] = fc_join(y%u[%u], y%u[%u]);", r, u, r, u, r,
+                        u + s);
+            }
+        }
+    }
+    EACH_OF(o, stage, first, end, "m%u[at] = y%u[0];", r, r);
+}
+
+/* All parts of all columns that have come together in m*. */
+static void join_columns(const outer *o, unsigned stage, unsigned first, unsigned end, bool even) {
+    fc_cuda_text *t = &o->g->t;
+    const unsigned columns = o->x * o->v, slices = slices_of(o), each = o->down / slices;
+    fc_cuda_line(t, "if (thread < %u) {", columns * slices);
+    fc_cuda_line(t, "const unsigned int at = thread %% %u + thread / %u * %u;", columns, columns,
+                 columns * each);
+    if (even) fc_cuda_line(t, "const ix even = span;");
+    join_places(o, stage, first, end, each, columns, even);
+    fc_cuda_line(t, "}");
+    if (slices == 1) return;
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "if (thread < %u) {", columns);
+    fc_cuda_line(t, "const unsigned int at = thread;");
+    if (even) fc_cuda_line(t, "const ix even = span * %u;", each);
+    join_places(o, stage, first, end, slices, columns * each, even);
+    fc_cuda_line(t, "}");
+}
+
+/* x0 of all parts of a row, in their order; every thread gets the result. Of a turned warp, whose
+ * lanes all have the same, the first ones act. With `evens` the parts of a block whose runs are all
+ * whole have `span` elements each. */
+static void join_parts(const outer *o, unsigned stage, bool evens) {
+    fc_cuda_text *t = &o->g->t;
+    const char *acts = o->turned ? "if (acts) " : "";
+    size_t bytes;
+    for (unsigned first = 0, end; first < o->g->k->reductions.len && o->down > 1; first = end) {
+        end = meet_together(o, stage, first, &bytes);
+        if (!bytes) continue;
         fc_cuda_line(t, "{");
-        fc_cuda_line(t, "red%u *const m = (red%u *)meeting;", r, r);
-        fc_cuda_line(t, "const unsigned int at = part * %u + threadIdx.x;", o->x);
+        size_t begin = 0;
+        for (unsigned r = first; r < end; r++) {
+            if (o->g->k->reductions.at[r].stage != stage) continue;
+            fc_cuda_line(t, "red%u *const m%u = (red%u *)(meeting + %u);", r, r, r,
+                         (unsigned)(begin / 16));
+            begin += room_of(o, r);
+        }
+        fc_cuda_line(t, "const unsigned int place = threadIdx.x * %u, mine = part * %u + place;",
+                     o->v, o->x * o->v);
         if (o->turned) fc_cuda_line(t, "const bool acts = lane < %u;", o->x);
         fc_cuda_line(t, "__syncthreads();");
-        fc_cuda_line(t, "for (int e = 0; e < %u; e++)", o->v);
-        fc_cuda_line(t, "    %sm[at + e * %u] = x%u[e];", o->turned ? "if (acts) " : "", all, r);
-        fc_cuda_line(t, "__syncthreads();");
-        fc_cuda_line(t, "#pragma unroll 1");
-        fc_cuda_line(t, "for (unsigned int s = 1; s < %u; s *= 2) {", o->down);
-        fc_cuda_line(t, "if (%s(part & (2 * s - 1)) == 0) {", acts);
-        fc_cuda_line(t, "for (int e = 0; e < %u; e++)", o->v);
-        fc_cuda_line(t, "    m[at + e * %u] = fc_join(m[at + e * %u], m[at + e * %u + s * %u]);",
-                     all, all, all, o->x);
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
+        EACH_OF(o, stage, first, end, "%sm%u[mine + e] = x%u[e];", acts, r, r);
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "__syncthreads();");
+        if (evens) {
+            fc_cuda_line(t, "if ((%s + 1) * %u * span <= count) {",
+                         o->g->cls->split ? "(ix)blockIdx.y" : "(ix)0", o->down);
+            join_columns(o, stage, first, end, true);
+            fc_cuda_line(t, "} else {");
+        }
+        join_columns(o, stage, first, end, false);
+        if (evens) fc_cuda_line(t, "}");
+        fc_cuda_line(t, "__syncthreads();");
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
+        EACH_OF(o, stage, first, end, "x%u[e] = m%u[place + e];", r, r);
         fc_cuda_line(t, "}");
-        fc_cuda_line(t, "for (int e = 0; e < %u; e++) x%u[e] = m[threadIdx.x + e * %u];", o->v, r,
-                     all);
         fc_cuda_line(t, "}");
     }
 }
 
 /* Room for accumulators, and before that for the loads of turned warps. */
 static void declare_meeting(const outer *o) {
-    size_t most = 0, turned = o->turned ? fc_cuda_widest(o->g->k) : 0;
-    for (unsigned r = 0; r < o->g->k->reductions.len; r++) {
-        size_t bytes = fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
-        if (bytes > most) most = bytes;
-    }
-    size_t bytes = o->x * o->down * most * o->v;
-    turned *= (size_t)o->batch * o->v * o->x * o->y;
-    if (bytes < turned) bytes = turned;
+    size_t most = 0, bytes;
+    for (unsigned s = 0; s < o->g->k->nstages; s++)
+        for (unsigned r = 0; r < o->g->k->reductions.len;) {
+            r = meet_together(o, s, r, &bytes);
+            if (bytes > most) most = bytes;
+        }
+    bytes = o->turned ? (size_t)fc_cuda_widest(o->g->k) * (size_t)o->batch * o->v * o->x * o->y : 0;
+    if (most < bytes) most = bytes;
     if (o->down > 1)
         fc_cuda_line(&o->g->t, "__shared__ fc_vec<long long, 2, 16> meeting[%u];",
-                     (unsigned)((bytes + 15) / 16));
+                     (unsigned)((most + 15) / 16));
 }
 
 /* x0 = members 0 .. of a group, `step` spans apart, joined as a tree. */
@@ -253,7 +350,7 @@ static void join_members(const outer *o) {
         for (int u = 0; u < n; u += 2 * s)
             EACH_ROW(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r, u + s);
     EACH_ROW(o, 0, "x%u[e] = y%u[0][e];", r, r);
-    join_parts(o, 0);
+    join_parts(o, 0, false);
 }
 
 /* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
@@ -292,18 +389,29 @@ static void last_block(const outer *o) {
     fc_cuda_line(t, "} while (many > 1);");
 }
 
+/* How many levels of a span's counter are registers. What is indexed lies in local memory, whose
+ * lines a stream of loads drives out of the L1; turned warps take more runs than others and have
+ * the registers. */
+static unsigned near_levels(const outer *o) {
+    size_t bytes = 0;
+    for (size_t r = 0; r < o->g->k->reductions.len; r++)
+        bytes += fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
+    return o->turned && bytes * o->v <= 16 ? 4 : 2;
+}
+
 static void stage(const outer *o, unsigned s) {
     fc_cuda_gen *g = o->g;
+    const unsigned near = near_levels(o);
     fc_cuda_slice(g, s, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, s);
     if (o->v == 1) fc_cuda_line(&g->t, "{");
     fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32], c%u[%u], d%u[%u], x%u[%u];", r, r, o->v, r, o->v, r,
-                      o->v, r, o->v);
+    FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32], c%u[%u][%u], x%u[%u];", r, r, o->v, r, o->v, near,
+                      r, o->v);
     runs(o, s);
-    EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], d%u[e], s%u[e], n, red%u_start());", r, r, r, r, r);
-    join_parts(o, s);
+    EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
+    join_parts(o, s, fc_cuda_any_counts(g->k, s));
     if (g->cls->split) last_block(o);
     if (o->v > 1) return;
     FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);

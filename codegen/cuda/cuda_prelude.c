@@ -79,31 +79,30 @@ static const char prelude_trees[] =
     "    }\n"
     "    return start;\n"
     "}\n"
-    "/* the same with the two lowest levels in registers */\n"
-    "template <typename R>\n"
-    "FC_INLINE void fc_count(R &ones, R &twos, R *far, R x, unsigned int n) {\n"
-    "    if (!(n & 1)) {\n"
-    "        ones = x;\n"
-    "    } else {\n"
-    "        x = fc_join(ones, x);\n"
-    "        if (!(n & 2))\n"
-    "            twos = x;\n"
-    "        else\n"
-    "            fc_put(far, fc_join(twos, x), n >> 2);\n"
-    "    }\n"
+    "/* the same with the lowest levels in registers */\n"
+    "template <int L = 0, typename R, int N>\n"
+    "FC_INLINE void fc_count(R (&near)[N], R *far, R x, unsigned int n) {\n"
+    "    if constexpr (L == N)\n"
+    "        fc_put(far, x, n >> N);\n"
+    "    else if (n >> L & 1)\n"
+    "        fc_count<L + 1>(near, far, fc_join(near[L], x), n);\n"
+    "    else\n"
+    "        near[L] = x;\n"
     "}\n"
-    "template <typename R>\n"
-    "FC_INLINE R fc_counted(const R &ones, const R &twos, const R *far, unsigned int n, R x) {\n"
-    "    bool any = n & 1;\n"
-    "    if (any) x = ones;\n"
-    "    if (n & 2) {\n"
-    "        if (any)\n"
-    "            x = fc_join(twos, x);\n"
-    "        else\n"
-    "            x = twos;\n"
-    "        any = true;\n"
+    "template <typename R, int N>\n"
+    "FC_INLINE R fc_counted(const R (&near)[N], const R *far, unsigned int n, R x) {\n"
+    "    bool any = false;\n"
+    "#pragma unroll\n"
+    "    for (int l = 0; l < N; l++) {\n"
+    "        if (n >> l & 1) {\n"
+    "            if (any)\n"
+    "                x = fc_join(near[l], x);\n"
+    "            else\n"
+    "                x = near[l];\n"
+    "            any = true;\n"
+    "        }\n"
     "    }\n"
-    "    return fc_sum(far, n >> 2, x, any);\n"
+    "    return fc_sum(far, n >> N, x, any);\n"
     "}\n";
 
 /* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes. */
@@ -371,6 +370,23 @@ static const char prelude_count[] =
     "/* mostly b is half of n, as two parts of the same size are joined */\n"
     "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 
+/* fc_count where all that was taken before and x have `each` elements. */
+static const char prelude_even[] =
+    "FC_INLINE float fc_half(float n) { return 0.5f; }\n"
+    "FC_INLINE double fc_half(double n) { return 0.5; }\n"
+    "template <int L = 0, typename R, int N>\n"
+    "FC_INLINE void fc_count_even(R (&near)[N], R *far, R x, unsigned int n, long long each) {\n"
+    "    if constexpr (L == N) {\n"
+    "        int l = 0;\n"
+    "        for (; n >> N >> l & 1; l++) x = fc_join_even(far[l], x, each << l);\n"
+    "        far[l] = x;\n"
+    "    } else if (n >> L & 1) {\n"
+    "        fc_count_even<L + 1>(near, far, fc_join_even(near[L], x, each), n, each * 2);\n"
+    "    } else {\n"
+    "        near[L] = x;\n"
+    "    }\n"
+    "}\n";
+
 /* -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits,
  * in which -(-32768) is 32768 and -1 of u16 is more than 65535. */
 static const char prelude_neg[] = "FC_INLINE unsigned int fc_neg(unsigned int x) {\n"
@@ -520,6 +536,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         fc_cuda_ring_prelude(out);
     if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);
+    if (fc_cuda_evens(g->k)) fc_str_add(out, prelude_even);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
     if (uses_angles(g)) fc_str_add(out, prelude_angles);

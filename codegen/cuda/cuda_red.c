@@ -7,7 +7,9 @@
  *   their elements in order, so callers know t, mostly as a constant, and counts need no memory.
  * - red0_finish(a, n): the result over n elements.
  * - fc_join(a, b): a covers earlier elements than b.
- * - fc_meet(a, b, swap): the same, b being the earlier one if `swap`.
+ * - fc_join_even(a, b, n), of columns (cuda_outer.c) where some reduction counts: the same where
+ *   each covers n elements. A number that is known leaves nothing of the counts.
+ * - fc_meet(a, b, swap): fc_join, b being the earlier one if `swap`.
  * - fc_pick(a, b, second): one of them.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
  * - fc_even(a, m): fc_xor where all lanes have the same count, which then stays a known number.
@@ -23,6 +25,8 @@ static const char *const arg_names[] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1",
 /* of the step of a reduction that counts its elements */
 static const char *const counted_names[] = {"a.c0", "a.c1", "t", "b.c0", "b.c1",
                                             "b.c2", "x",    "i", "n"};
+/* of a join of parts that have the same number of elements */
+static const char *const even_names[] = {"a.c0", "a.c1", "n", "b.c0", "b.c1", "n", "x", "i", "n"};
 
 typedef struct red {
     fc_op op;
@@ -41,6 +45,12 @@ bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage) {
         if (k->reductions.at[r].stage == stage && fc_cuda_counts(k->reductions.at[r].op))
             return true;
     return false;
+}
+
+bool fc_cuda_evens(const fc_kernel *k) {
+    bool counts = false;
+    for (unsigned s = 0; s < k->nstages; s++) counts |= fc_cuda_any_counts(k, s);
+    return counts && k->schedule == FC_SCHED_OUTER;
 }
 
 unsigned fc_cuda_components(const fc_kernel *k) {
@@ -62,20 +72,21 @@ size_t fc_cuda_red_bytes(const fc_reduction *r) {
 
 /* ---- bodies: code in, lines out ------------------------------------------------------------- */
 
-typedef enum part { START, STEP, JOIN, FINISH } part;
+typedef enum part { START, STEP, JOIN, FINISH, EVEN } part;
 
 static void build(const red *d, part p, fc_code *c, fc_val out[FC_MAX_COMPONENTS]) {
     fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS];
     for (int n = 0; n < d->components; n++) {
         fusec_dtype type = fc_component_dtype(d->op, d->dtype, n);
         a[n] = p == START ? FC_NOVAL : fc_val_arg(c, (unsigned)(ARG_A + n), type, FC_POINT);
-        b[n] = p == JOIN ? fc_val_arg(c, (unsigned)(ARG_B + n), type, FC_POINT) : FC_NOVAL;
+        b[n] = p == JOIN || p == EVEN ? fc_val_arg(c, (unsigned)(ARG_B + n), type, FC_POINT)
+                                      : FC_NOVAL;
     }
     if (p == START) fc_red_init(c, d->op, d->dtype, out);
     if (p == STEP)
         fc_red_step(c, d->op, d->dtype, a, fc_val_arg(c, ARG_X, d->dtype, FC_POINT),
                     fc_val_arg(c, ARG_I, FUSEC_I64, FC_POINT), out);
-    if (p == JOIN) fc_red_combine(c, d->op, d->dtype, a, b, out);
+    if (p == JOIN || p == EVEN) fc_red_combine(c, d->op, d->dtype, a, b, out);
     if (p == FINISH)
         out[0] = fc_red_finish(c, d->op, d->dtype, a, fc_val_arg(c, ARG_N, FUSEC_I64, FC_POINT));
 }
@@ -84,13 +95,14 @@ static void render(fc_cuda_text *t, const red *d, part p, const fc_val *out, int
     for (fc_val v = 0; v < t->code->ins.len; v++)
         if (t->need[v]) fc_cuda_instr(t, v);
     const char *result = p == STEP ? "a" : "r";
-    if (p == START || p == JOIN) fc_cuda_line(t, "red%u r;", (unsigned)d->number);
+    const bool makes = p == START || p == JOIN || p == EVEN;
+    if (makes) fc_cuda_line(t, "red%u r;", (unsigned)d->number);
     for (int i = 0; i < n; i++) {
         fc_str_printf(t->out, p == FINISH ? "    return " : "    %s.c%d = ", result, i);
         fc_cuda_operand(t, out[i]);
         fc_str_add(t->out, ";\n");
     }
-    if (p == START || p == JOIN) fc_cuda_line(t, "return r;");
+    if (makes) fc_cuda_line(t, "return r;");
 }
 
 static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
@@ -113,9 +125,12 @@ static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
         fc_cuda_text t = {.code = &legal,
                           .out = g->t.out,
                           .depth = 1,
-                          .args = counted ? counted_names : arg_names,
+                          .args = counted     ? counted_names
+                                  : p == EVEN ? even_names
+                                              : arg_names,
                           .division = !counts || p == FINISH ? NULL
                                       : p == STEP            ? "fc_share($b)"
+                                      : p == EVEN            ? "fc_half($b)"
                                                              : "fc_part($a, $b)",
                           .need = marks,
                           .done = marks + len,
@@ -148,6 +163,19 @@ static void type_and_shuffles(fc_cuda_text *t, const red *d) {
         fc_cuda_line(t, "return r;");
         fc_cuda_line(t, "}");
     }
+}
+
+static fusec_status join_even(fc_cuda_gen *g, const red *d, fc_error *e) {
+    const unsigned n = (unsigned)d->number;
+    fc_cuda_line(
+        &g->t, "FC_INLINE red%u fc_join_even(const red%u &a, const red%u &b, const long long n) {",
+        n, n, n);
+    if (fc_cuda_counts(d->op))
+        FC_TRY(body(g, d, EVEN, e));
+    else
+        fc_cuda_line(&g->t, "return fc_join(a, b);");
+    fc_cuda_line(&g->t, "}");
+    return FUSEC_OK;
 }
 
 /* Components are chosen one by one: a choice between two structs would put them into memory. */
@@ -218,6 +246,7 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
         fc_cuda_line(t, "}");
     }
     if (fc_cuda_apart(g->cls) > 1 && g->k->schedule == FC_SCHED_INNER) pick(t, &d);
+    if (fc_cuda_evens(g->k)) FC_TRY(join_even(g, &d, e));
     meet(t, &d);
     if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;
