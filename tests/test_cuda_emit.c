@@ -474,6 +474,7 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
             FC_EXPECT_TRUE((strstr(p.text.data, "L2::evict_last") != NULL) == want[i].stays);
         }
         plan_close(&p);
+        FC_UNTRACE();
     }
 }
 

@@ -1,9 +1,9 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch) with cuda_columns.c, cuda_emit.c (the frame of every text), cuda_prelude.c (what
- * stands above it) with cuda_gamma.c, cuda_code.c (one instruction), cuda_red.c (a reduction as
- * small functions), cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one
- * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c, cuda_gang.c and
- * cuda_ring.c, cuda_rect.c, cuda_outer.c.
+ * stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one instruction), cuda_red.c (a
+ * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
+ * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c,
+ * cuda_gang.c and cuda_ring.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -221,6 +221,7 @@ bool fc_cuda_evens(const fc_kernel *k);          /* fc_join_even exists */
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
 void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */
+void fc_cuda_erf_prelude(fc_str *out);           /* cuda_erf.c */
 
 /* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
 void fc_cuda_find_signs(fc_cuda_gen *g);

@@ -464,6 +464,12 @@ static bool uses_gamma(const fc_cuda_gen *g) {
     return false;
 }
 
+static bool uses_erfc(const fc_cuda_gen *g) {
+    for (size_t i = 0; i < g->code.ins.len; i++)
+        if (g->code.ins.at[i].op == FC_OP_erfc) return true;
+    return false;
+}
+
 static bool uses_neg(const fc_cuda_gen *g) {
     for (size_t i = 0; i < g->code.ins.len; i++) {
         fusec_dtype t = (fusec_dtype)g->code.ins.at[i].dtype;
@@ -541,6 +547,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
     if (uses_angles(g)) fc_str_add(out, prelude_angles);
     if (uses_gamma(g)) fc_cuda_gamma_prelude(out);
+    if (uses_erfc(g)) fc_cuda_erf_prelude(out);
     if (uses_dtype(g, FUSEC_F16)) {
         fc_str_add(out, prelude_f16);
         half_arithmetic(out, "f16", 530);

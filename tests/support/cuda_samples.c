@@ -2,6 +2,7 @@
 #include "tests/support/cuda_samples.h"
 #include "tests/support/sample_reduce.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define AXES(...)                                                                                  \
@@ -107,6 +108,38 @@ static void ref_turned_bytes(const int64_t *s, void *const *arg, const uint64_t 
             y[i * s[1] + j] = (uint8_t)(a[i * s[1] + j] + b[j * s[0] + i]);
 }
 
+/* ---- functions with texts of their own ------------------------------------------------------ */
+
+/* erfc(11 x) and erfc(28 z): f32 and f64, down to where it is 0 */
+static void build_erfc(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    static const struct {
+        fusec_dtype dtype;
+        double by;
+    } of[] = {{FUSEC_F32, 11}, {FUSEC_F64, 28}};
+    fc_val y[2];
+    space(k, FC_SCHED_MAP, 1, 0, s);
+    for (int i = 0; i < 2; i++) {
+        fc_val x = input(k, t, of[i].dtype, 1, s, AXES(0)),
+               by = fc_val_const(&k->code, of[i].dtype, of[i].by);
+        y[i] = fc_val_op(&k->code, FC_OP_erfc, fc_val_op(&k->code, FC_OP_mul, x, by, FC_NOVAL),
+                         FC_NOVAL, FC_NOVAL);
+    }
+    for (int i = 0; i < 2; i++)
+        fc_kernel_store(k, array(k, t, of[i].dtype, true, 1, s, AXES(0)), y[i]);
+}
+static void ref_erfc(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const float *x = arg[0];
+    const double *z = arg[1];
+    float *y = arg[2];
+    double *w = arg[3];
+    for (int64_t i = 0; i < s[0]; i++) {
+        float far = x[i] * 11.0f;
+        y[i] = (float)erfc((double)far);
+        w[i] = (double)erfcl((long double)(z[i] * 28.0));
+    }
+}
+
 /* ---- columns -------------------------------------------------------------------------------- */
 
 /* Sums over i of x[i,j] in several types, of w[i] * x[i,j], and the variance, plus p[j] */
@@ -171,6 +204,7 @@ const fc_sample fc_cuda_samples[] = {
     {"turned",             3, false, false, 0, build_turned, ref_turned},
     {"turned_wide",        2, false, false, 0, build_turned_wide, ref_turned_wide},
     {"turned_bytes",       2, false, false, 0, build_turned_bytes, ref_turned_bytes},
+    {"erfc",               1, false, true,  6, build_erfc, ref_erfc},
     {"columns",            2, false, false, 0, build_columns, ref_columns},
     {"middle_columns",     3, false, false, 0, build_middle_columns, ref_middle_columns},
 };

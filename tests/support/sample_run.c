@@ -175,8 +175,17 @@ static bool same_bits(fusec_dtype t, const void *a, const void *b) {
     return false;
 }
 
+/* Of two numbers of one sign. */
+static bool near_f64(int ulps, const void *a, const void *b) {
+    int64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x ^ y) >= 0 && x - y >= -ulps && x - y <= ulps;
+}
+
 static bool near_enough(fusec_dtype t, int ulps, const void *a, const void *b) {
     float x, y;
+    if (t == FUSEC_F64 && ulps) return near_f64(ulps, a, b);
     if (t != FUSEC_F32 || ulps == 0) return false;
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
