@@ -1,16 +1,18 @@
 /* test_cuda_rows.c - every elementwise row and every cast as CUDA C: NVRTC accepts it, and run on
  * the host (tests/support/cuda_emu.h) it gives the bits that fc_eval gives for the same expansions;
  * functions, which are the C library's there, agree within twice their bound. One kernel holds all
- * rows of a dtype. */
+ * rows of a dtype. Besides, the texts that NVRTC needs to make right code. */
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/target.h"
 #include "tests/support/codebox.h"
 #include "tests/support/cuda_host.h"
+#include "tests/support/shell.h"
 #include "tests/support/test.h"
 #include "tests/support/ulp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ELEMENTS = 397, MOST = 100, MOST_BYTES = (ELEMENTS * 8 + 63) / 64 * 64 };
 
@@ -232,4 +234,52 @@ FC_TEST(cuda_rows, every_row_computes_on_the_host) {
     for (unsigned i = 0; built && i < KERNELS; i++) run(&host, i, d);
     free(d);
     fc_cuda_host_close(&host);
+}
+
+/* ---- what NVRTC gets wrong ----------------------------------------------------------------
+ */
+
+typedef struct otherwise {
+    const char *expression, *text; /* NULL: none of these texts */
+} otherwise;
+
+/* Whether it comes out right shows on a GPU only (tests/regressions); what it costs is paid where
+ * it is needed. See codegen/cuda/cuda_guard.c and cuda_sign.c. */
+FC_TEST(cuda_rows, what_nvrtc_gets_wrong_is_written_otherwise) {
+    static const otherwise cases[] = {
+        {"b + b < b", "fc_byte("},
+        {"maximum(-b, b)", "fc_byte("},
+        {"i32(b)", NULL},
+        {"b", NULL},
+        {"min(-i)", "zero - "},
+        {"min(0 - i)", "zero - "},
+        {"min(i * -4)", "zero)"},
+        {"min(i * 4)", NULL},
+        {"abs(x) > -1", "fc_opaque("},
+        {"copysign(x, f32(-1)) < 2", "fc_opaque("},
+        {"x > -1", NULL},
+        {"x * x > -1", NULL},
+        {"-x", "fc_signed_negf("},
+        {"exp(-x)", NULL},
+        {"copysign(h, h)", "fc_f16_signed_value("},
+        {"where(h > 0, h, -h)", "fc_f16_signed_bits("},
+        {"h + h", NULL},
+        {"exp(-h)", NULL},
+    };
+    static const char *const texts[] = {"fc_byte(",   "zero - ",   "zero)",
+                                        "fc_opaque(", "fc_signed", "fc_f16_signed"};
+    OPEN(sh);
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        EXPECT_RUN(sh, 0,
+                   "echo 'export def f(b: i8[n], i: i32[n], x: f32[n], h: f16[n], n: dim) = %s' "
+                   ">f.fuse; rm -rf c; fusec build -q f.fuse -o c --emit cuda --arch sm_90 && sed "
+                   "1,/__global__/d c/*.cu",
+                   cases[i].expression);
+        FC_TRACE("%s", cases[i].expression);
+        if (cases[i].text) FC_EXPECT_TRUE(strstr(sh.out, cases[i].text) != NULL);
+        for (size_t t = 0; !cases[i].text && t < FC_COUNT(texts); t++)
+            FC_EXPECT_TRUE(strstr(sh.out, texts[t]) == NULL);
+        FC_UNTRACE();
+    }
+    shell_close(&sh);
 }
