@@ -28,8 +28,7 @@ static void settle(calls *c) {
     if (c->gpu) bench_gpu_sync(c->gpu);
 }
 
-/* ---- expressions
- * ------------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static fusec_value an_input(fusec_graph *g, int rank) {
     fusec_dim d[2] = {fusec_sym(g, "n")};
@@ -71,8 +70,7 @@ static fusec_program *map_program(calls *c, int kernels, unsigned flags) {
     return compiled(c, g, some_map(an_input(g, 1), kernels - 1, 0), flags);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 typedef struct arrays {
     fusec_tensor in, out;
@@ -104,8 +102,7 @@ static void run(calls *c, fusec_program *p, const arrays *a) {
                 "run");
 }
 
-/* ---- calls
- * ---------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Host microseconds of a call, in bursts that never fill the queue: it takes 1024 launches, and a
  * host that gives them faster than the device takes them would wait. */
@@ -198,8 +195,7 @@ static void do_ten(calls *c) {
     fusec_program_free(graph);
 }
 
-/* ---- building, planning, evaluating again
- * ------------------------------------------------------------------ */
+/* ---- building, planning, evaluating again ---------------------------------------------------- */
 
 /* Nodes that are one kernel and simplify to nothing less. */
 static fusec_value long_chain(fusec_value x, int nodes) {
@@ -278,9 +274,7 @@ static void do_build(calls *c) {
     fusec_graph_free(g);
 }
 
-/* ---- compiling
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* From building the expression to the first launch returned, of expressions not seen before. */
 static double new_ms(calls *c, const arrays *a, bool rows, int variant) {

@@ -38,8 +38,7 @@ typedef struct run {
     size_t moved;           /* bytes of all arrays of a set */
 } run;
 
-/* ---- options ------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static const char *value_of(int argc, char **argv, int *i) {
     if (*i + 1 >= argc) bench_fail("%s wants a value", argv[*i]);
@@ -95,8 +94,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* ---- arrays
- * -------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static void *device_memory(run *r, size_t bytes) {
     void *p = NULL;
@@ -155,8 +153,7 @@ static void save_outputs(run *r) {
     }
 }
 
-/* ---- timing
- * --------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 
 static void call(run *r) {
     const options *o = r->o;
@@ -211,8 +208,7 @@ static double host_time(run *r) {
     return bench_stat_of(t, 21).median;
 }
 
-/* ---- the copy
- * --------------------------------------------------------------------------------------- */
+/* ---- the copy -------------------------------------------------------------------------------- */
 
 typedef struct copies {
     run r; /* first: a copy is timed as a call is */
@@ -249,8 +245,7 @@ static void print_cpu_copies(run *r, FILE *f) {
     }
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void free_arrays(run *r) {
     for (int i = 0; i < r->o->sets * r->o->nin; i++) fusec_free(r->ctx, r->in[i].data);

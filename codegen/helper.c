@@ -48,8 +48,7 @@ fc_helper *fc_helper_new(const fc_alloc *alloc, const fc_helper_options *o) {
     return h;
 }
 
-/* ---- a process ---------------------------------------------------------------------------------
- */
+/* ---- a process ------------------------------------------------------------------------------- */
 
 static void close_fds(const worker *w) {
     if (w->fd >= 0) close(w->fd);
@@ -200,8 +199,7 @@ uint64_t fc_helper_started(const fc_helper *h) {
     return h->started;
 }
 
-/* ---- talking to it ------------------------------------------------------------------------------
- */
+/* ---- talking to it --------------------------------------------------------------------------- */
 
 static int64_t now_ms(void) {
     struct timespec t;
@@ -256,8 +254,7 @@ static progress transfer(worker *w, bool sending, void *data, size_t n, int64_t 
     return DONE;
 }
 
-/* ---- what went wrong
- * ----------------------------------------------------------------------------- */
+/* ---- what went wrong ------------------------------------------------------------------------- */
 
 /* The line of what it printed that says the most: the first with a word for a fault, else the last.
  */
@@ -303,8 +300,7 @@ static fusec_status died(fc_helper *h, worker *w, progress how, const char *what
                    *said ? "\n  it said: " : "", said);
 }
 
-/* ---- one text
- * ------------------------------------------------------------------------------------- */
+/* ---- one text -------------------------------------------------------------------------------- */
 
 typedef struct part {
     const char *text; /* NULL: left out */

@@ -38,8 +38,7 @@ fusec_status fc_helper_nvrtc(fc_helper *h, const char *source, const char *name,
 /* How many processes were started so far. */
 uint64_t fc_helper_started(const fc_helper *h);
 
-/* ---- the other side: what PROGRAM does ---------------------------------------------------------
- */
+/* ---- the other side: what PROGRAM does ------------------------------------------------------- */
 
 #define FC_HELPER_FLAG "--compile-helper"
 
@@ -47,8 +46,7 @@ uint64_t fc_helper_started(const fc_helper *h);
  * nobody's business. */
 int fc_helper_serve(int argc, char **argv);
 
-/* ---- between them ------------------------------------------------------------------------------
- */
+/* ---- between them ---------------------------------------------------------------------------- */
 
 enum { FC_HELPER_FD = 3, FC_HELPER_MAGIC = 0x66636832 };
 enum { FC_HELPER_LLVM = 1, FC_HELPER_NVRTC = 2 };

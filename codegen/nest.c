@@ -6,8 +6,7 @@
 #include "codegen/nest.h"
 #include "ir/plant.h"
 
-/* ---- one access
- * -------------------------------------------------------------------------------------- */
+/* ---- one access ------------------------------------------------------------------------------ */
 
 static fusec_status too_large(fc_error *e) {
     return fc_fail(e, FUSEC_INPUT_SHAPE,
@@ -59,8 +58,7 @@ static bool any_zero(const int64_t *extent, uint32_t n) {
     return false;
 }
 
-/* ---- fewer axes
- * ---------------------------------------------------------------------------------------- */
+/* ---- fewer axes ------------------------------------------------------------------------------ */
 
 static void remove_axis(fc_nest *n, uint32_t axes, uint32_t axis) {
     for (uint32_t i = axis; i + 1 < axes; i++) n->extent[i] = n->extent[i + 1];
@@ -122,8 +120,7 @@ static void pack_strides(fc_nest *n) {
             n->stride[(size_t)a * axes + i] = n->stride[(size_t)a * FC_MAX_AXES + i];
 }
 
-/* ---- totals
- * ---------------------------------------------------------------------------------------------- */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
 static fusec_status product(const int64_t *v, uint32_t n, int64_t *out, fc_error *e) {
     *out = any_zero(v, n) ? 0 : 1;
@@ -212,8 +209,7 @@ fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *a
     return FUSEC_OK;
 }
 
-/* ---- the class
- * ------------------------------------------------------------------------------------------- */
+/* ---- the class ------------------------------------------------------------------------------- */
 
 fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_class *out,
                          fc_error *e) {
@@ -261,8 +257,7 @@ void fc_class_print(const fc_class *c, fc_str *out) {
     }
 }
 
-/* ---- the parameter block
- * ------------------------------------------------------------------------------------ */
+/* ---- the parameter block --------------------------------------------------------------------- */
 
 void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, void *const *args,
                   const uint64_t *scalars, int64_t *words) {

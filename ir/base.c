@@ -17,8 +17,7 @@
 #include <xlocale.h>
 #endif
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 typedef struct status_info {
     const char *slug, *text;
@@ -76,8 +75,7 @@ fusec_status fc_oom(fc_error *e) {
     return fc_fail(e, FUSEC_OUT_OF_MEMORY, "not enough memory on the host");
 }
 
-/* ---- allocator
- * ----------------------------------------------------------------------------------- */
+/* ---- allocator ------------------------------------------------------------------------------- */
 
 static void *libc_realloc(void *user, void *p, size_t size) {
     (void)user;
@@ -117,8 +115,7 @@ char *fc_strdup(const fc_alloc *a, const char *s) {
     return p;
 }
 
-/* ---- arena
- * ----------------------------------------------------------------------------------------- */
+/* ---- arena ----------------------------------------------------------------------------------- */
 
 enum { ARENA_ALIGN = 16, ARENA_BLOCK = 16 * 1024 };
 
@@ -170,8 +167,7 @@ void fc_arena_free(fc_arena *a) {
     fc_arena_init(a, a->alloc);
 }
 
-/* ---- text buffer
- * ----------------------------------------------------------------------------------- */
+/* ---- text buffer ----------------------------------------------------------------------------- */
 
 void fc_str_init(fc_str *s, const fc_alloc *alloc) {
     char *none = ""; /* never written: cap is 0 */
@@ -397,8 +393,7 @@ bool fc_parse_double(const char *s, const char **end, double *out) {
     return ok;
 }
 
-/* ---- growable arrays, hashing
- * ------------------------------------------------------------------------ */
+/* ---- growable arrays, hashing ---------------------------------------------------------------- */
 
 /* `at` is really a T** for some T, so the pointer is copied as bytes: an access through void**
  * would break the aliasing rules once everything is compiled as one unit. */

@@ -89,8 +89,7 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 /* The unsigned integer dtype of the same width. */
 fusec_dtype fc_x_unsigned(fusec_dtype t);
 
-/* ---- what the rows of ops.def call: ir/expand_arith.c
- * ------------------------------------------------------ */
+/* ---- what the rows of ops.def call: ir/expand_arith.c ---------------------------------------- */
 
 fc_val fc_x_floordiv_f(fc_code *s, const fc_x *x, const fc_x *y);
 fc_val fc_x_floordiv_i(fc_code *s, const fc_x *x, const fc_x *y);

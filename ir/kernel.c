@@ -23,8 +23,7 @@ void fc_kernel_free(fc_kernel *k) {
     fc_arena_free(&k->arena);
 }
 
-/* ---- making
- * ---------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static uint32_t out_of_memory(fc_kernel *k) {
     if (k->code.status == FUSEC_OK) k->code.status = FUSEC_OUT_OF_MEMORY;
@@ -126,8 +125,7 @@ void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
         out_of_memory(k);
 }
 
-/* ---- using
- * ------------------------------------------------------------------------------------------- */
+/* ---- using ----------------------------------------------------------------------------------- */
 
 void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed) {
     for (size_t i = 0; i < nroots; i++) needed[roots[i]] = 1;
@@ -181,8 +179,7 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
     if (needed != small) fc_free(k->code.alloc, needed);
 }
 
-/* ---- text
- * -------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_extents(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     for (uint32_t i = 0; i < k->np + k->nr; i++) {

@@ -196,8 +196,7 @@ FC_TEST(alike, every_device_computes_the_same) {
     }
 }
 
-/* ---- bytes that arrays share ------------------------------------------------------------------
- */
+/* ---- bytes that arrays share ----------------------------------------------------------------- */
 
 static unsigned next_number(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;

@@ -17,8 +17,7 @@
 
 #include "ir/base.h"
 
-/* ---- an allocator that counts, and fails when told to
- * -------------------------------------------------- */
+/* ---- an allocator that counts, and fails when told to ---------------------------------------- */
 
 typedef struct meter {
     long live, calls, fail_at; /* fail_at 0: never */
@@ -36,8 +35,7 @@ static void *meter_fn(void *user, void *p, size_t size) {
     return realloc(p, size);
 }
 
-/* ---- errors
- * --------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 FC_TEST(base, first_error_stays) {
     fc_error e = {0};
@@ -78,9 +76,7 @@ FC_TEST(base, status_table) {
     }
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 FC_TEST(base, alloc_edges) {
     meter m = {0};
@@ -211,8 +207,7 @@ FC_TEST(base, hash_of_bytes) {
     FC_EXPECT_EQ_U64(fc_hash_bytes(text + 1, 8), fc_hash_bytes("abcdefgh", 8));
 }
 
-/* ---- numbers as text
- * ---------------------------------------------------------------------------------------- */
+/* ---- numbers as text ------------------------------------------------------------------------- */
 
 /* The text of v in `out`. */
 static const char *text_of(double v, bool f32, char out[64]) {
@@ -398,8 +393,7 @@ FC_TEST(base, parse) {
     }
 }
 
-/* ---- the caller's modes
- * ----------------------------------------------------------------------------------- */
+/* ---- the caller's modes ---------------------------------------------------------------------- */
 
 FC_TEST(base, numbers_under_other_floating_point_modes) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

@@ -563,8 +563,7 @@ FC_TEST(capi, messages_do_not_depend_on_the_locale) {
     if (found) setlocale(LC_ALL, "C");
 }
 
-/* ---- documentation ------------------------------------------------------------------------------
- */
+/* ---- documentation --------------------------------------------------------------------------- */
 
 /* A file of the source tree with single blanks between words; freed by the caller. */
 static char *squeezed(const char *path) {

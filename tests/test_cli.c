@@ -12,8 +12,7 @@ static const char make_inputs[] = "fusec -q -d interp -e x x=rand:f32:100x64 -o 
                                   "fusec -q -d interp -e x x=rand:f64:100x64 -o d.npy &&"
                                   "fusec -q -d interp -e x x=rand:f32:32x10 -o w.npy";
 
-/* ---- the messages of the manual, to the byte
- * ------------------------------------------------------ */
+/* ---- the messages of the manual, to the byte ------------------------------------------------- */
 
 static const struct {
     const char *name, *file, *text; /* a program, "" for none */
@@ -111,8 +110,7 @@ FC_TEST(cli_gallery, missing_inputs_can_be_made_up) {
     shell_close(&sh);
 }
 
-/* ---- streams and exit codes
- * -------------------------------------------------------------------------- */
+/* ---- streams and exit codes ------------------------------------------------------------------ */
 
 FC_TEST(cli, stdout_is_the_answer) {
     OPEN(sh);
@@ -261,8 +259,7 @@ FC_TEST(cli, interrupt_leaves_nothing) {
     shell_close(&sh);
 }
 
-/* ---- inputs and outputs
- * --------------------------------------------------------------------------------- */
+/* ---- inputs and outputs ---------------------------------------------------------------------- */
 
 FC_TEST(cli, pipes) {
     OPEN(sh);
@@ -332,8 +329,7 @@ FC_TEST(cli, expect) {
     shell_close(&sh);
 }
 
-/* ---- the other commands
- * --------------------------------------------------------------------------------------- */
+/* ---- the other commands ---------------------------------------------------------------------- */
 
 FC_TEST(cli, help_and_version) {
     OPEN(sh);

@@ -17,8 +17,7 @@
 
 static const fc_alloc *const heap = &fc_libc_alloc;
 
-/* ---- jobs for npy_interop.py
- * ------------------------------------------------------------------------ */
+/* ---- jobs for npy_interop.py ----------------------------------------------------------------- */
 
 static fusec_status load(const char *value, fc_array *a, fc_error *e) {
     char word[1100];
@@ -94,8 +93,7 @@ FC_TEST(cli_parts, batch) {
     fclose(f);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 FC_TEST(cli_parts, numbers) {
     static const struct {
@@ -253,8 +251,7 @@ FC_TEST(cli_parts, forms_of_values) {
     }
 }
 
-/* ---- made-up data
- * ------------------------------------------------------------------------------------ */
+/* ---- made-up data ---------------------------------------------------------------------------- */
 
 FC_TEST(cli_parts, philox_known_answers) {
     uint32_t zero[4] = {0}, ones[4], out[4];
@@ -320,8 +317,7 @@ FC_TEST(cli_parts, made_data) {
     FC_EXPECT_STATUS(fc_make(FC_MAKE_RANDN, FUSEC_I32, 3, 1, d, NULL), FUSEC_INPUT_DTYPE, NULL);
 }
 
-/* ---- archives and images
- * ------------------------------------------------------------------------------- */
+/* ---- archives and images --------------------------------------------------------------------- */
 
 static const char *temporary(char path[64]) {
     strcpy(path, "/tmp/fusec-parts-XXXXXX");
@@ -443,8 +439,7 @@ FC_TEST(cli_parts, images) {
     unlink(path);
 }
 
-/* ---- printing
- * ---------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void expect_text(const fc_array *a, fc_print_style style, const char *want) {
     fc_str s;
@@ -498,8 +493,7 @@ FC_TEST(cli_parts, halves_read_back) {
     }
 }
 
-/* ---- options
- * ----------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static fusec_status parse(fc_options *o, const char *line, fc_error *e) {
     static char copy[500];

@@ -236,8 +236,7 @@ FC_TEST(cuda_rows, every_row_computes_on_the_host) {
     fc_cuda_host_close(&host);
 }
 
-/* ---- what NVRTC gets wrong ----------------------------------------------------------------
- */
+/* ---- what NVRTC gets wrong ------------------------------------------------------------------- */
 
 typedef struct otherwise {
     const char *expression, *text; /* NULL: none of these texts */

@@ -81,8 +81,7 @@ static int status_of(pid_t child) {
     return status;
 }
 
-/* ---- every kind of system call fails
- * ------------------------------------------------------------- */
+/* ---- every kind of system call fails --------------------------------------------------------- */
 
 /* From here on `call` gives the error `err` in this process. */
 static bool deny(long call, int err) {
@@ -176,8 +175,7 @@ FC_REGISTER(denials) {
         FC_ADD_TEST("diskcache_denied", denials[i].name, denied, &denials[i]);
 }
 
-/* ---- a disk that is full
- * --------------------------------------------------------------------------- */
+/* ---- a disk that is full --------------------------------------------------------------------- */
 
 FC_TEST(diskcache_faults, a_full_disk) {
     char dir[40], at[60];
@@ -205,8 +203,7 @@ FC_TEST(diskcache_faults, a_full_disk) {
     remove_dir(dir);
 }
 
-/* ---- clocks
- * ----------------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 /* The one file of the folder that is an entry. */
 static bool only_entry(const char *dir, char path[300]) {
@@ -249,8 +246,7 @@ FC_TEST(diskcache_faults, clock_skew) {
     }
 }
 
-/* ---- entries of others
- * -------------------------------------------------------------------------------- */
+/* ---- entries of others ----------------------------------------------------------------------- */
 
 FC_TEST(diskcache_faults, entries_of_others) {
     char dir[40], path[300];
@@ -285,8 +281,7 @@ FC_TEST(diskcache_faults, entries_of_others) {
     remove_dir(dir);
 }
 
-/* ---- sixteen processes
- * ---------------------------------------------------------------------------------- */
+/* ---- sixteen processes ----------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *s) {
     *s ^= *s << 13, *s ^= *s >> 7, *s ^= *s << 17;

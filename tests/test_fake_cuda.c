@@ -21,8 +21,7 @@ static fusec_status open_context(const char *device, fusec_context **ctx) {
     return fusec_context_new(&o, ctx);
 }
 
-/* ---- a session: everything that reaches the driver ----------------------------------------------
- */
+/* ---- a session: everything that reaches the driver ------------------------------------------- */
 
 typedef struct session {
     int64_t shape[2];
@@ -229,8 +228,7 @@ FC_TEST(fake_cuda, a_gang_that_fails) {
     free(s);
 }
 
-/* ---- scratch on the caller's streams ------------------------------------------------------------
- */
+/* ---- scratch on the caller's streams --------------------------------------------------------- */
 
 static const int64_t line[1] = {160};
 
@@ -316,8 +314,7 @@ FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
     fake_machine_close(&m);
 }
 
-/* ---- every call fails ---------------------------------------------------------------------------
- */
+/* ---- every call fails ------------------------------------------------------------------------ */
 
 static bool loses(int r) {
     return r == 700 || r == 719 || r == 999;
@@ -399,8 +396,7 @@ FC_REGISTER(every_call) {
             }
 }
 
-/* ---- loss
- * ---------------------------------------------------------------------------------------- */
+/* ---- loss ------------------------------------------------------------------------------------ */
 
 FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
     fake_machine m;
@@ -449,8 +445,7 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
     free(s);
 }
 
-/* ---- memory
- * --------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The first few come from the plain allocator. */
 static void past_the_first_allocations(fusec_context *ctx) {

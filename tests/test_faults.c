@@ -11,8 +11,7 @@
 
 enum { N = 6, M = 40, SIZE = N * M, MAX_OUT = 3 };
 
-/* ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 typedef struct expression {
     const char *name;
@@ -90,8 +89,7 @@ static const expression expressions[] = {
     {"chain", 1, chain},
 };
 
-/* ---- what the scenes share --------------------------------------------------------------------
- */
+/* ---- what the scenes share ------------------------------------------------------------------- */
 
 typedef struct scene_arg {
     const expression *x;
@@ -178,8 +176,7 @@ static void build_arrays(scene *s, const scene_arg *a) {
     a->x->build(x, y, s->out);
 }
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static fusec_status act_build(fault_run *r) {
     scene *s = r->state;
@@ -195,8 +192,7 @@ static fusec_status act_build_arrays(fault_run *r) {
     return noted(r, fusec_graph_status(s->g));
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------
- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool ready_graph(fault_run *r) {
     return ready_context(r) && !act_build(r);
@@ -211,8 +207,7 @@ static fusec_status act_compile(fault_run *r) {
     return st;
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const int64_t in_shape[2] = {N, M};
 
@@ -280,8 +275,7 @@ static void check_results(fault_run *r, bool done) {
     }
 }
 
-/* ---- on demand ---------------------------------------------------------------------------------
- */
+/* ---- on demand ------------------------------------------------------------------------------- */
 
 static fusec_status read_all(fault_run *r, unsigned char out[MAX_OUT][SIZE * 8]) {
     scene *s = r->state;
@@ -356,8 +350,7 @@ static fusec_status act_result_stays(fault_run *r) {
     return read_all(r, s->got);
 }
 
-/* ---- contexts, devices, memory -----------------------------------------------------------------
- */
+/* ---- contexts, devices, memory --------------------------------------------------------------- */
 
 static fusec_status act_context(fault_run *r) {
     scene *s = r->state;
@@ -416,8 +409,7 @@ static fusec_status act_many_sizes(fault_run *r) {
     return FUSEC_OK;
 }
 
-/* ---- the scenes --------------------------------------------------------------------------------
- */
+/* ---- the scenes ------------------------------------------------------------------------------ */
 
 #define SCENE(...) ((fault_scene){.state_bytes = sizeof(scene), .clear = clear, __VA_ARGS__})
 

@@ -21,8 +21,7 @@
 #include "runtime/diskcache.h"
 #include "runtime/program.h"
 
-/* ---- the language ------------------------------------------------------------------------------
- */
+/* ---- the language ---------------------------------------------------------------------------- */
 
 static const char program_text[] =
     "const S = 3\n"
@@ -118,8 +117,7 @@ static fusec_status act_format(fault_run *r) {
     return st;
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 enum { ROWS = 4, COLS = 6 };
 
@@ -223,8 +221,7 @@ static fusec_status act_png_read(fault_run *r) {
     return FUSEC_OK;
 }
 
-/* ---- passes, kernels, reports ------------------------------------------------------------------
- */
+/* ---- passes, kernels, reports ---------------------------------------------------------------- */
 
 static const char plan_text[] =
     "export def f(x: f32[n, m], y: f32[n, m]) -> (a: f32[n, m], b: f32[m], c: f32[m, n]) {\n"
@@ -329,8 +326,7 @@ static fusec_status act_report(fault_run *r) {
     return fc_program_report(s->p, 2, in, 0, NULL, true, reports, &r->e);
 }
 
-/* ---- the disk cache ----------------------------------------------------------------------------
- */
+/* ---- the disk cache -------------------------------------------------------------------------- */
 
 typedef struct disk_state {
     char dir[64];
@@ -385,8 +381,7 @@ static fusec_status act_disk_use(fault_run *r) {
     return FUSEC_OK;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* A whole command in a child, as it changes signal handlers and writes to its streams: with the
  * n-th allocation failing it ends with 0 or with the status of out of memory, and leaks nothing. */
@@ -473,8 +468,7 @@ static const command commands[] = {
     {"cache", {"cache", "--list"}},
 };
 
-/* ---- the scenes --------------------------------------------------------------------------------
- */
+/* ---- the scenes ------------------------------------------------------------------------------ */
 
 #define ARG(x) ((const void *)(uintptr_t)(x))
 static const fault_scene scenes[] = {

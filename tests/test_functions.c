@@ -192,8 +192,7 @@ FC_REGISTER(numpy_sets) {
 
 #endif
 
-/* ---- lgamma next to its zeros -----------------------------------------------------------------
- */
+/* ---- lgamma next to its zeros ---------------------------------------------------------------- */
 
 enum { AROUND = 200, ZEROS = 24 };
 

@@ -51,8 +51,7 @@ static const golden_case cases[] = {
     {"two_kernels", "(x - mean(x)) / std(x)", {{"x", FUSEC_F32, 1, {100000}}}},
 };
 
-/* ---- from text to a program -------------------------------------------------------------------
- */
+/* ---- from text to a program ------------------------------------------------------------------ */
 
 static void report(fc_diags *ds, const char *name) {
     fc_str s;
@@ -185,8 +184,7 @@ FC_TEST(golden, llvm_text) {
     each_case("ll", FC_TARGET_LLVM);
 }
 
-/* ---- NVRTC takes all of it --------------------------------------------------------------------
- */
+/* ---- NVRTC takes all of it ------------------------------------------------------------------- */
 
 static const char *const programs[] = {
     "wave",  "expsincos", "threshold", "black_scholes", "softmax",  "norms",  "standardise",

@@ -43,8 +43,7 @@ static void expect_no_children(void) {
     FC_EXPECT_EQ_I64(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* ---- with compilers that are made to fail -------------------------------------------------------
- */
+/* ---- with compilers that are made to fail ---------------------------------------------------- */
 
 static fusec_status nvrtc(fc_helper *h, const char *text, fc_bytes *out, fc_error *e) {
     const fc_nvrtc_options o = {.arch = "sm_90"};
@@ -211,8 +210,7 @@ FC_TEST(helper, many_deaths) {
     FC_EXPECT_EQ_I64(open_descriptors(), before);
 }
 
-/* ---- programs that are no compiler --------------------------------------------------------------
- */
+/* ---- programs that are no compiler ----------------------------------------------------------- */
 
 static void with_script(const char *script, const char *says) {
     char path[] = "/tmp/fusec-helper-XXXXXX";
@@ -247,8 +245,7 @@ FC_TEST(helper, no_compilers) {
     fc_helper_free(h);
 }
 
-/* ---- behind the C API ---------------------------------------------------------------------------
- */
+/* ---- behind the C API ------------------------------------------------------------------------ */
 
 static fusec_status compute(fusec_context *ctx, float add, float *result) {
     float in[4] = {1, 2, 3, 4}, out[4] = {0};
@@ -347,8 +344,7 @@ FC_TEST(helper, threads_and_fork) {
     expect_no_children();
 }
 
-/* ---- behind the command -------------------------------------------------------------------------
- */
+/* ---- behind the command ---------------------------------------------------------------------- */
 
 #define CUDA                                                                                       \
     "export FUSEC_LIBCUDA_PATH=" FAKE " FUSEC_NVRTC_PATH=" FAKE                                    \
@@ -398,8 +394,7 @@ FC_TEST(helper, behind_the_command) {
     shell_close(&sh);
 }
 
-/* ---- its own memory
- * ------------------------------------------------------------------------------ */
+/* ---- its own memory -------------------------------------------------------------------------- */
 
 static fusec_status act(fault_run *r) {
     fc_bytes out = {0};

@@ -26,8 +26,7 @@ static bool ends_with(const char *s, const char *end) {
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* ---- what is inside a file: comments and literals are blanked, lines keep their numbers
- * ---------------- */
+/* ---- what is inside a file: comments and literals are blanked, lines keep their numbers ------ */
 
 /* Skips a literal that starts at p, escapes included; gives its last character. */
 static char *skip_literal(char *p) {
@@ -70,8 +69,7 @@ static int line_of(const char *text, const char *at) {
     return line;
 }
 
-/* ---- the rules: each gets a file's path from the root and its text, and reports through `report`
- * ------- */
+/* ---- the rules: each gets a file's path from the root and its text, and reports through `report` ---- */
 
 typedef void (*report_fn)(const char *path, int line, const char *what);
 
@@ -123,8 +121,7 @@ static void check_calls(const char *path, char *text, report_fn report) {
     }
 }
 
-/* ---- walking the tree
- * --------------------------------------------------------------------------------------- */
+/* ---- walking the tree ------------------------------------------------------------------------ */
 
 /* nftw has no argument for its callback, so this one file of the tests keeps two counters. */
 static int files_seen, breaches_seen;
@@ -173,8 +170,7 @@ FC_TEST(layers, the_tree_keeps_its_rules) {
     FC_EXPECT_GE_I64(files_seen, 5);
 }
 
-/* ---- the checks find what they are there for
- * ------------------------------------------------------------------ */
+/* ---- the checks find what they are there for ------------------------------------------------- */
 
 typedef struct sample {
     const char *path, *text;

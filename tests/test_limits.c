@@ -49,8 +49,7 @@ static bool missing(const char *device) {
     return !fc_rig(device, 2, &d);
 }
 
-/* ---- long and wide
- * ------------------------------------------------------------------------------------------- */
+/* ---- long and wide --------------------------------------------------------------------------- */
 
 static void chain_of_100000(void *arg) {
     enum { STEPS = 50000, N = 300 };
@@ -156,8 +155,7 @@ static void rank_32(void *arg) {
     fc_graph_free(&g);
 }
 
-/* ---- limits of the builders
- * ------------------------------------------------------------------------------------ */
+/* ---- limits of the builders ------------------------------------------------------------------ */
 
 static void expect_limit(fc_graph *g, bool over) {
     if (over)
@@ -220,8 +218,7 @@ FC_TEST(limits, nodes) {
     }
 }
 
-/* ---- sizes that do not fit
- * ---------------------------------------------------------------------------------------- */
+/* ---- sizes that do not fit ------------------------------------------------------------------- */
 
 /* Binds without data: what matters is which status comes, and that nothing is touched. */
 static fusec_status bind(fc_graph *g, const int64_t *shape, fc_error *e) {
@@ -303,9 +300,7 @@ FC_TEST(too_large, dims) {
     fc_graph_free(&g);
 }
 
-/* ---- nothing
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- nothing --------------------------------------------------------------------------------- */
 
 static void reductions_of_nothing(void *arg) {
     static const fc_op ops[] = {FC_OP_sum, FC_OP_prod, FC_OP_mean, FC_OP_var, FC_OP_std};
@@ -344,8 +339,7 @@ FC_TEST(empty, extremes_are_refused_before_anything_runs) {
     }
 }
 
-/* ---- more than 2^31 elements
- * ------------------------------------------------------------------------------------------ */
+/* ---- more than 2^31 elements ----------------------------------------------------------------- */
 
 /* Whether the first kernel of the graph's plan takes 64-bit indices for size n. */
 static bool is_wide(fc_graph *g, int64_t n) {
@@ -505,9 +499,7 @@ FC_TEST(wide, a_map_of_more_than_2_to_31_elements) {
     munmap(y, (size_t)LONG);
 }
 
-/* ---- on every device
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- on every device ------------------------------------------------------------------------- */
 
 FC_REGISTER(on_devices) {
     static const struct {

@@ -10,8 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- arrays that end where the memory ends
- * ------------------------------------------------------------------- */
+/* ---- arrays that end where the memory ends --------------------------------------------------- */
 
 typedef struct fence {
     char *pages;
@@ -55,8 +54,7 @@ static fusec_status run_fenced(fc_llvm_run *r, fc_sample_run *run, fc_class *cls
     return st;
 }
 
-/* ---- one kernel at one size, at all widths
- * -------------------------------------------------------------------- */
+/* ---- one kernel at one size, at all widths --------------------------------------------------- */
 
 typedef struct bench {
     fc_llvm_run *run[FC_LLVM_WIDTHS];
@@ -128,9 +126,7 @@ static void close_bench(bench *b) {
     for (unsigned w = 0; w < FC_LLVM_WIDTHS; w++) fc_llvm_run_close(b->run[w]);
 }
 
-/* ---- the sweep
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- the sweep ------------------------------------------------------------------------------- */
 
 static const int64_t lengths[] = {1,    2,    3,    7,    15,   16,   17,   31,   33,
                                   64,   127,  128,  129,  255,  256,  384,  640,  1000,
@@ -204,9 +200,7 @@ FC_TEST(llvm_emit, split) {
     close_bench(&b);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void emit_text(const char *sample, const int64_t *size, const char *features, fc_str *text) {
     fc_sample_run run;

@@ -60,8 +60,7 @@ static void judge(const worst *w, fc_op op, double bound) {
         printf("%-6s %.4f ulp at %a, %a\n", fc_ops[op].name, w->ulp, w->x, w->y);
 }
 
-/* ---- functions of one f32
- * --------------------------------------------------------------------------- */
+/* ---- functions of one f32 -------------------------------------------------------------------- */
 
 typedef struct unary {
     fc_op op;
@@ -175,8 +174,7 @@ static void check_f32(void *arg) {
     rig_close(&r);
 }
 
-/* ---- functions of one f64
- * ----------------------------------------------------------------------------- */
+/* ---- functions of one f64 -------------------------------------------------------------------- */
 
 static uint64_t noise(uint64_t v) {
     v = (v + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -231,8 +229,7 @@ static void check_f64(void *arg) {
     rig_close(&r);
 }
 
-/* ---- two operands
- * --------------------------------------------------------------------------------------- */
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 typedef struct binary {
     fc_op op;

@@ -12,9 +12,7 @@
 
 enum { N = 1511, OPS = 8 };
 
-/* ---- values
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint64_t noise(uint64_t v) {
     v = (v + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -62,8 +60,7 @@ static void compare(const char *what, fusec_dtype t, size_t n, const unsigned ch
     }
 }
 
-/* ---- a kernel made of one-axis or two-axis accesses
- * -------------------------------------------------------------- */
+/* ---- a kernel made of one-axis or two-axis accesses ------------------------------------------ */
 
 typedef struct box {
     fc_dimtab dims;
@@ -143,9 +140,7 @@ static fusec_status box_run(box *b, fc_llvm_run *r, fc_interp *ip, fc_error *e) 
     return st;
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool row_takes(const fc_op_info *row, fusec_dtype t) {
     switch (row->rule) {
@@ -239,9 +234,7 @@ static void run_dtype(void *arg) {
     if (!any) FC_SKIP("no LLVM");
 }
 
-/* ---- reductions
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool reduces(const fc_op_info *row, fusec_dtype t) {
     if (row->rule == FC_RULE_BOOL) return t == FUSEC_BOOL;

@@ -15,8 +15,7 @@
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 
-/* ---- processors ---------------------------------------------------------------------------------
- */
+/* ---- processors ------------------------------------------------------------------------------ */
 
 typedef struct processor {
     const char *name, *cpu; /* cpu: LLVM's name; NULL: the host */
@@ -64,8 +63,7 @@ static bool open_target(target *t, const processor *p, size_t cache) {
     return true;
 }
 
-/* ---- programs -----------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 typedef struct input {
     const char *name;
@@ -166,8 +164,7 @@ static fusec_status run(const target *t, const fc_graph *g, const arrays *in, co
     return s;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same_element(fusec_dtype t, const char *a, const char *b) {
     if (memcmp(a, b, fc_dtypes[t].bytes) == 0) return true;
@@ -240,8 +237,7 @@ static void run_check(const check *c) {
     fc_graph_free(&g);
 }
 
-/* ---- data ---------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static uint64_t next_random(uint64_t *s) {
     uint64_t z = *s += 0x9e3779b97f4a7c15u;
@@ -294,8 +290,7 @@ static void every(const fc_tensor *t, uint64_t seed) {
     }
 }
 
-/* ---- tests --------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static const fusec_dtype dtypes[] = {FUSEC_F32, FUSEC_F64, FUSEC_I8, FUSEC_BF16, FUSEC_I64};
 

@@ -17,8 +17,7 @@ static int64_t stride(const fc_nest *n, uint32_t access, uint32_t axis) {
     return n->stride[(size_t)access * (n->np + n->nr) + axis];
 }
 
-/* ---- kernels
- * -------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 FC_TEST(kernel, verify_finds_faults) {
     fc_sample_run run;
@@ -107,8 +106,7 @@ FC_TEST(kernel, all_samples_print_themselves) {
     }
 }
 
-/* ---- binding
- * ---------------------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 FC_TEST(nest, keeps_what_is_walked_differently) {
     fc_sample_run run;
@@ -253,8 +251,7 @@ FC_TEST(nest, refuses_to_leave_an_array) {
     fc_sample_close(&run);
 }
 
-/* ---- class and parameters
- * ------------------------------------------------------------------------------------ */
+/* ---- class and parameters -------------------------------------------------------------------- */
 
 FC_TEST(nest, class_text) {
     fc_sample_run run;

@@ -12,8 +12,7 @@
 
 static const fc_alloc *const heap = &fc_libc_alloc;
 
-/* ---- files in memory
- * --------------------------------------------------------------------------------- */
+/* ---- files in memory ------------------------------------------------------------------------- */
 
 typedef struct image {
     unsigned char data[70000];
@@ -295,8 +294,7 @@ FC_TEST(npy, random_headers) {
     }
 }
 
-/* ---- messages
- * ---------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 FC_TEST(npy, message_of_a_file_cut_short) {
     static image f;
@@ -341,8 +339,7 @@ FC_TEST(npy, message_of_other_files) {
     FC_EXPECT_CONTAINS(e.message, "version 4.0");
 }
 
-/* ---- real files
- * -------------------------------------------------------------------------------------- */
+/* ---- real files ------------------------------------------------------------------------------ */
 
 static char folder[64];
 
@@ -428,8 +425,7 @@ FC_TEST(npy, shrinks_while_read) {
     remove_folder((const char *[]){"shrink.npy", NULL});
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int64_t files_in_folder(void) {
     char command[120];
@@ -511,8 +507,7 @@ FC_TEST(npy, failed_output_leaves_nothing) {
     remove_folder((const char *[]){NULL});
 }
 
-/* ---- NumPy
- * ------------------------------------------------------------------------------------------- */
+/* ---- NumPy ----------------------------------------------------------------------------------- */
 
 FC_TEST(npy, interop_with_numpy) {
 #ifdef FUSEC_TEST_PYTHON

@@ -10,8 +10,7 @@
 #include "tests/support/sample_kernels.h"
 #include "tests/support/test.h"
 
-/* ---- by a driver ------------------------------------------------------------------------------
- */
+/* ---- by a driver ----------------------------------------------------------------------------- */
 
 enum { N = 1000, ARRAYS = 20 };
 
@@ -71,8 +70,7 @@ FC_TEST(smaller, a_map_that_spills_takes_fewer_elements) {
     fake_machine_close(&m);
 }
 
-/* ---- the ladder --------------------------------------------------------------------------------
- */
+/* ---- the ladder ------------------------------------------------------------------------------ */
 
 static const fc_machine h200 = {.target = FC_TARGET_CUDA,
                                 .sm_major = 9,

@@ -25,8 +25,7 @@
 enum { N = 100, M = 70, SIZE = N * M };
 static const int last[] = {1}, first[] = {0};
 
-/* ---- something to do
- * ------------------------------------------------------------------------------ */
+/* ---- something to do ------------------------------------------------------------------------- */
 
 typedef struct result {
     float y[SIZE], s[M];
@@ -79,8 +78,7 @@ static bool have(const char *device) {
                         *compiler = way_ % 2 ? FUSEC_COMMAND : "";                                 \
              device; device = NULL)
 
-/* ---- float control
- * ---------------------------------------------------------------------------------- */
+/* ---- float control --------------------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 /* Flushing, odd rounding and unmasked exceptions neither change a bit nor are changed. */
@@ -127,8 +125,7 @@ FC_TEST(state, rounding_mode) {
     }
 }
 
-/* ---- locale
- * -------------------------------------------------------------------------------------------- */
+/* ---- locale ---------------------------------------------------------------------------------- */
 
 FC_TEST(state, locale) {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "C.UTF-8"};
@@ -151,8 +148,7 @@ FC_TEST(state, locale) {
     FC_EXPECT_GT_I64(tried, 0);
 }
 
-/* ---- signals
- * ------------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 /* compute-sanitizer has handlers and descriptors of its own in this process. */
 static bool under_compute_sanitizer(void) {
@@ -236,8 +232,7 @@ FC_TEST(state, children_ignored_and_pipes_broken) {
     FC_EXPECT_EQ_I64(status, 0);
 }
 
-/* ---- descriptors
- * ------------------------------------------------------------------------------------------ */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static int count_open(bool *all_marked) {
     int n = 0;
@@ -325,9 +320,7 @@ FC_TEST(state, standard_descriptors_closed) {
     }
 }
 
-/* ---- fork
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* A child goes on with the parent's context on cpu and interp: its threads are started anew. On a
  * GPU it is told that CUDA does not survive a fork. */

@@ -16,8 +16,7 @@ typedef struct sweep {
     const char *device;
 } sweep;
 
-/* ---- one graph, several sizes
- * ------------------------------------------------------------------------ */
+/* ---- one graph, several sizes ---------------------------------------------------------------- */
 
 typedef struct job {
     fc_graph g;
@@ -77,8 +76,7 @@ static void close_job(job *j) {
     fc_graph_free(&j->g);
 }
 
-/* ---- elementwise
- * ---------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 /* The dtype of operand k of a row on t. */
 static fusec_dtype operand(fc_op op, fusec_dtype t, int k) {
@@ -323,8 +321,7 @@ static void run_constants(void *arg) {
     }
 }
 
-/* ---- conversions
- * ------------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 static void fill_special(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) {
     (void)j, (void)input;
@@ -396,8 +393,7 @@ static void run_every_half(void *arg) {
     close_job(&j);
 }
 
-/* ---- reductions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Some specials would hide everything else: mostly small numbers. */
 static void fill_mild(const job *j, uint32_t input, fc_tensor *t, fc_rng *r) {
@@ -456,9 +452,7 @@ static void run_reduction(void *arg) {
     }
 }
 
-/* ---- the tests
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 static const char *const devices[] = {"interp", "cpu", "cuda"};
 

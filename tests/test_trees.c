@@ -20,8 +20,7 @@ static void fill(const fc_arrays *in) {
                             fc_random_value(in->t[i].dtype, &r, true));
 }
 
-/* ---- sums against the trees
- * ------------------------------------------------------------------------------ */
+/* ---- sums against the trees ------------------------------------------------------------------ */
 
 typedef struct shape {
     int64_t rows, columns;
@@ -100,8 +99,7 @@ FC_REGISTER(trees) {
     }
 }
 
-/* ---- fused as unfused
- * --------------------------------------------------------------------------------------- */
+/* ---- fused as unfused ------------------------------------------------------------------------ */
 
 static fc_node softmax(fc_graph *g, fc_node x, int64_t axis) {
     fc_node e = gb1(g, FC_OP_exp, gb2(g, FC_OP_sub, x, gbred(g, FC_OP_max, x, axis, true)));
@@ -213,9 +211,7 @@ FC_TEST(fused_as_unfused, layernorm) {
     try_plans(FUSEC_F64, 0, layernorm);
 }
 
-/* ---- compiles
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- compiles -------------------------------------------------------------------------------- */
 
 typedef struct seen {
     char (*text)[200];

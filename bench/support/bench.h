@@ -48,16 +48,14 @@ size_t bench_bytes(fusec_dtype t, int rank, const int64_t *shape);
  */
 void bench_fill(fusec_context *ctx, const bench_input *in, uint32_t seed, void *device);
 
-/* ---- programs from text -----------------------------------------------------------------------
- */
+/* ---- programs from text ---------------------------------------------------------------------- */
 
 /* The graph of the only definition in `text`, with the inputs' types; the caller's to free. */
 fusec_graph *bench_graph_of(fusec_context *ctx, const char *text, int n, const bench_input *in,
                             unsigned mode);
 unsigned bench_mode(const char *word); /* "strict", "wide16", "fast" */
 
-/* ---- a GPU's clock and copies, through the driver ----------------------------------------------
- */
+/* ---- a GPU's clock and copies, through the driver -------------------------------------------- */
 
 typedef struct bench_gpu bench_gpu;
 bench_gpu *bench_gpu_open(void);
@@ -71,8 +69,7 @@ void bench_gpu_empty(bench_gpu *g); /* launches a kernel that does nothing */
 int64_t bench_gpu_l2(bench_gpu *g); /* bytes */
 const char *bench_gpu_name(bench_gpu *g);
 
-/* ---- statistics ---------------------------------------------------------------------------------
- */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 typedef struct bench_stat {
     double median, spread, least; /* spread: half the distance of the quartiles */

@@ -60,8 +60,7 @@ size_t bench_bytes(fusec_dtype t, int rank, const int64_t *shape) {
     return (size_t)bench_count(rank, shape) * fusec_dtype_bytes(t);
 }
 
-/* ---- the numbers -------------------------------------------------------------------------------
- */
+/* ---- the numbers ----------------------------------------------------------------------------- */
 
 static fusec_value word32(fusec_graph *g, uint32_t v) {
     return fusec_const(g, FUSEC_U32, (double)v);

@@ -318,8 +318,7 @@ fusec_status fc_cuda_choose_dear(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
 void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
-/* ---- rows shared by several blocks that wait for each other: see cuda_gang.c ------------------
- */
+/* ---- rows shared by several blocks that wait for each other: see cuda_gang.c ----------------- */
 
 extern const char fc_cuda_gang_prelude[];
 
@@ -338,8 +337,7 @@ bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four 
 /* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
 unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
-/* ---- rows that stream through shared memory: see cuda_ring.c ----------------------------------
- */
+/* ---- rows that stream through shared memory: see cuda_ring.c --------------------------------- */
 
 void fc_cuda_ring_prelude(fc_str *out); /* cuda_ring_prelude.c */
 

@@ -524,8 +524,7 @@ static void half_arithmetic(fc_str *out, const char *name, int from_arch) {
     fc_str_printf(out, prelude_arith, from_arch, name, name, name, name, name, name);
 }
 
-/* ---- what of it a kernel needs ----------------------------------------------------------------
- */
+/* ---- what of it a kernel needs --------------------------------------------------------------- */
 
 void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str *out = g->t.out;

@@ -148,8 +148,7 @@ static void phase_text(fc_ring *o, unsigned phase) {
     end_row(o);
 }
 
-/* ---- text: the warp that asks for parts -------------------------------------------------------
- */
+/* ---- text: the warp that asks for parts ------------------------------------------------------ */
 
 /* Whole lines come by bulk copies, what is left of a part by ordinary loads. */
 static void fetch_text(const fc_ring *o) {

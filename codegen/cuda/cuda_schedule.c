@@ -203,8 +203,7 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     return true;
 }
 
-/* ---- gangs: rows that are needed several times and that one block can't hold ------------------
- */
+/* ---- gangs: rows that are needed several times and that one block can't hold ----------------- */
 
 enum { GANG_MOST = 512, GANG_LEAST = 256 }; /* threads of a block */
 enum { GANG_SHARED = 4096 };                /* what it needs for exchanges and the driver */

@@ -57,8 +57,7 @@ void fc_cuda_find_signs(fc_cuda_gen *g) {
         g->sign[v] = g->sign[v] && is_float(g, v) && is_fixed(g, &g->code.ins.at[v]);
 }
 
-/* ---- how it is kept ---------------------------------------------------------------------------
- */
+/* ---- how it is kept -------------------------------------------------------------------------- */
 
 /* A negation is written in PTX: what the compiler knows as one is the adder's again. */
 static const char functions[] =

@@ -7,8 +7,7 @@
 #include "codegen/interp/tape.h"
 #include "ir/eval.h"
 
-/* ---- laying code out in slots
- * ------------------------------------------------------------------------- */
+/* ---- laying code out in slots ---------------------------------------------------------------- */
 
 typedef struct layout {
     const fc_alloc *alloc;
@@ -148,8 +147,7 @@ static fusec_status emit_phase(layout *l, const fc_val *roots, size_t nroots, fc
     return emit_part(l, true, &p->point, e);
 }
 
-/* ---- the programs of a reduction
- * ------------------------------------------------------------------------ */
+/* ---- the programs of a reduction ------------------------------------------------------------- */
 
 static void program_free(const fc_alloc *alloc, fc_program *p) {
     fc_vec_free(alloc, &p->once.steps);
@@ -266,8 +264,7 @@ static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_inte
     return FUSEC_OK;
 }
 
-/* ---- the kernel
- * ----------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 void fc_interp_free(fc_interp *ip) {
     if (!ip) return;

@@ -45,8 +45,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- positions
- * -------------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 static void split_position(const run_state *r, uint32_t axis, uint32_t n, int64_t flat,
                            int64_t *index) {
@@ -73,9 +72,7 @@ static void lanes_from(run_state *r, int64_t flat) {
     split_position(r, r->lane_axis, r->lane_axes, flat, r->lane);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef enum direction { LOADING, STORING, INDEXING } direction;
 
@@ -137,9 +134,7 @@ static void move_block(const run_state *r, uint32_t access, direction d, size_t 
                  block);
 }
 
-/* ---- tapes
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- tapes ----------------------------------------------------------------------------------- */
 
 /* Repeats the first value of a block. */
 static void splat(char *block, size_t size, size_t n) {
@@ -166,9 +161,7 @@ static void run_tape(const run_state *r, const fc_tape *tape, char *frame, size_
     for (size_t i = 0; i < tape->steps.len; i++) run_step(r, &tape->steps.at[i], frame, n);
 }
 
-/* ---- reductions
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static char *level_at(const partials *p, unsigned level, int component) {
     return p->stack + ((size_t)level * FC_MAX_COMPONENTS + (size_t)component) * FC_SLOT_BYTES;
@@ -282,8 +275,7 @@ static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t 
     for (uint32_t i = 0; i < (r)->ip->reductions.len; i++)                                         \
         if ((r)->ip->reductions.at[i].stage == (s))
 
-/* ---- inner: one row, lanes along it
- * ---------------------------------------------------------------------------- */
+/* ---- inner: one row, lanes along it ---------------------------------------------------------- */
 
 static void inner_chunk(run_state *r, uint32_t s, int64_t from) {
     int64_t end = smaller(r->count - from, FC_CHUNK);
@@ -334,8 +326,7 @@ static void inner_row(run_state *r, int64_t row) {
     }
 }
 
-/* ---- outer: neighbouring rows are the lanes
- * ------------------------------------------------------------------------ */
+/* ---- outer: neighbouring rows are the lanes -------------------------------------------------- */
 
 static void outer_stage(run_state *r, uint32_t s, size_t n) {
     const int64_t run = FC_PLANT(run_length, FC_RUN / 2, FC_RUN);
@@ -367,9 +358,7 @@ static void outer_rows(run_state *r, int64_t row, size_t n) {
     }
 }
 
-/* ---- a run
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static unsigned levels_of(const run_state *r) {
     int64_t piece = r->ip->schedule == FC_SCHED_INNER ? FC_CHUNK : FC_PLANT(run_length, 8, FC_RUN);

@@ -13,8 +13,7 @@
 #include "ir/expand.h"
 #include "ir/plant.h"
 
-/* ---- functions of libm
- * ------------------------------------------------------------------------------------- */
+/* ---- functions of libm ----------------------------------------------------------------------- */
 
 static const char *arguments(fc_ll *f, const char *type, unsigned n, const char *const *args) {
     const char *text = "";
@@ -71,8 +70,7 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
                      f->active ? f->active : fc_ll_fmt(f, "%u", W));
 }
 
-/* ---- one instruction
- * ------------------------------------------------------------------------------------------ */
+/* ---- one instruction ------------------------------------------------------------------------- */
 
 static const char *column(fc_op op, fusec_dtype t) {
     const fc_op_info *row = &fc_ops[op];
@@ -147,9 +145,7 @@ static fc_val operand(const fc_instr *ins, int n) {
     return n == 0 ? ins->a : n == 1 ? ins->b : ins->c;
 }
 
-/* ---- programs
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out) {
@@ -170,8 +166,7 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
     for (unsigned i = 0; i < nout; i++) out[i] = name[p->out[i]];
 }
 
-/* ---- the kernel's code: where each value belongs
- * ------------------------------------------------------------------ */
+/* ---- the kernel's code: where each value belongs --------------------------------------------- */
 
 static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     switch (ins->op) {
@@ -234,8 +229,7 @@ void fc_ll_classify(fc_ll *f) {
     find_coarse(f);
 }
 
-/* ---- the kernel's code: emission
- * ------------------------------------------------------------------------------------- */
+/* ---- the kernel's code: emission ------------------------------------------------------------- */
 
 static bool is_far(const fc_instr *ins) {
     return ins->op == FC_OP_far_sin || ins->op == FC_OP_far_cos || ins->op == FC_OP_far_tan;

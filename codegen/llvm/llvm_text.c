@@ -12,9 +12,7 @@
 #include "codegen/llvm/llvm_math.h"
 #include "ir/plant.h"
 
-/* ---- life
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static bool converts_half(const fc_machine *m) {
     if (m->features) {
@@ -68,9 +66,7 @@ const char **fc_ll_names(fc_ll *f, size_t n) {
     return fc_ll_alloc(f, n * sizeof(const char *));
 }
 
-/* ---- lines
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static const char *format(fc_ll *f, const char *fmt, va_list ap) {
     char small[256];
@@ -134,8 +130,7 @@ void fc_ll_declare(fc_ll *f, const char *line) {
     if (!strstr(f->decls.data, whole)) fc_str_add(&f->decls, whole);
 }
 
-/* ---- types and literals
- * ---------------------------------------------------------------------------------------- */
+/* ---- types and literals ---------------------------------------------------------------------- */
 
 const char *fc_ll_wide(fc_ll *f, const char *scalar, unsigned W) {
     return W == 1 ? scalar : fc_ll_fmt(f, "<%u x %s>", W, scalar);
@@ -256,8 +251,7 @@ const char *fc_ll_min(fc_ll *f, const char *a, const char *b) {
     return fc_ll_ins(f, "call i64 @llvm.umin.i64(i64 %s, i64 %s)", a, b);
 }
 
-/* ---- the parameter block
- * ---------------------------------------------------------------------------------------- */
+/* ---- the parameter block --------------------------------------------------------------------- */
 
 static const char *word_address(fc_ll *f, unsigned word) {
     return fc_ll_head(f, "getelementptr i64, ptr %%params, i64 %u", word);
@@ -289,9 +283,7 @@ const char *fc_ll_stride(fc_ll *f, uint32_t access, unsigned axis) {
     return fc_ll_word(f, access_word(f, access) + 1 + axis, "i64");
 }
 
-/* ---- control flow
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 void fc_ll_label(fc_ll *f, const char *label) {
     f->block = label;
@@ -427,9 +419,7 @@ void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char
     fc_ll_loop_end(f, &l, next);
 }
 
-/* ---- functions
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 void fc_ll_begin(fc_ll *f) {
     fc_str_clear(&f->head);

@@ -18,15 +18,13 @@ typedef struct fc_key {
 bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k);
 void fc_key_free(fc_key *k);
 
-/* ---- maps by id of the user's graph, marked with a round: (round << 32) | new id ---------------
- */
+/* ---- maps by id of the user's graph, marked with a round: (round << 32) | new id ------------- */
 
 #define FC_MAPPED(g, map, id) ((map).at[id] >> 32 == (g)->round)
 #define FC_NEW_ID(map, id)    ((uint32_t)(map).at[id])
 #define FC_SET(g, map, id, v) ((map).at[id] = (uint64_t)(g)->round << 32 | (v))
 
-/* ---- the walk (extract.c) ----------------------------------------------------------------------
- */
+/* ---- the walk (extract.c) -------------------------------------------------------------------- */
 
 bool fc_extract_next_round(fusec_graph *g); /* all maps are empty again */
 /* Hashes of everything that was built until the roots were: the order of the operands of

@@ -23,8 +23,7 @@ typedef struct entry {
     uint64_t compiled, from_disk;
 } entry;
 
-/* ---- placing data
- * ------------------------------------------------------------------------------------- */
+/* ---- placing data ---------------------------------------------------------------------------- */
 
 /* Copies arguments to the memory of a GPU; on the others they stay where they are. */
 static fusec_status place(fc_device *d, fc_tensor *t, uint32_t n, bool copy, fc_error *e) {
@@ -49,8 +48,7 @@ static void unplace(fc_device *d, fc_tensor *t, uint32_t n) {
         if (t[i].on_device) d->ops->free(d, NULL, t[i].data);
 }
 
-/* ---- measuring
- * ------------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 typedef struct call {
     fc_job *s;
@@ -158,9 +156,7 @@ static fusec_status measure(fc_job *s, const char *device, bool unfused, entry *
     return st;
 }
 
-/* ---- output
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void rate(char buf[32], const entry *x) {
     double r = x->median > 0 ? (double)x->traffic / x->median : 0;
@@ -241,8 +237,7 @@ static void print_plain(const entry *list, size_t n, fc_str *out) {
     }
 }
 
-/* ---- the command
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static fusec_status bench_all(fc_job *s, fc_error *e) {
     const fc_options *o = &s->cli->o;

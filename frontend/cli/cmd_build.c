@@ -36,8 +36,7 @@ static fusec_status write_all(fc_job *s, const char *stem, unsigned levels, fc_e
     return st;
 }
 
-/* ---- dtypes of variables
- * --------------------------------------------------------------------------- */
+/* ---- dtypes of variables --------------------------------------------------------------------- */
 
 /* The dtypes that a variable is built for: --dtype T=f32,f16, else the default float. */
 typedef struct choice {
@@ -67,8 +66,7 @@ static fusec_status read_choice(const fc_cli *c, choice *out, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* ---- definitions
- * -------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static bool uses_letters(const fc_item *d) {
     for (const fc_param *p = d->params; p; p = p->next)

@@ -74,8 +74,7 @@ static void list_one(void *user, const fc_diskcache_entry *x) {
     l->count++;
 }
 
-/* ---- the three answers -------------------------------------------------------------------------
- */
+/* ---- the three answers ----------------------------------------------------------------------- */
 
 static void summary(fc_cli *c, fc_diskcache *disk) {
     fc_diskcache_stats st = {0};

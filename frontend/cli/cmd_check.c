@@ -5,8 +5,7 @@
  * the others are shown. */
 #include "frontend/cli/job.h"
 
-/* ---- what is shown of one definition
- * ----------------------------------------------------------------- */
+/* ---- what is shown of one definition --------------------------------------------------------- */
 
 static void condition_text(const fc_job *s, const fc_condition *x, fc_str *out) {
     fc_dim_print(&s->graph.dims, x->a, out);
@@ -101,8 +100,7 @@ static void show_json(const fc_job *s, fc_str *out) {
     fc_str_add(out, "]}");
 }
 
-/* ---- definitions
- * --------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 typedef struct checker {
     fc_cli *c;

@@ -127,8 +127,7 @@ static const char *automatic(const table *t) {
     return cuda && nvrtc ? "cuda:0" : cpu ? "cpu" : "interp";
 }
 
-/* ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void print_json(const table *t, fc_str *out) {
     fc_str_printf(out, "{\"auto\":\"%s\",\"devices\":[", automatic(t));

@@ -2,8 +2,7 @@
 #include "frontend/cli/emit.h"
 #include "frontend/cli/plan_view.h"
 
-/* ---- --emit
- * --------------------------------------------------------------------------------------- */
+/* ---- emit ------------------------------------------------------------------------------------ */
 
 static fusec_status emit_levels(fc_job *s, unsigned levels, fc_error *e) {
     fc_emitter m;
@@ -21,8 +20,7 @@ static fusec_status emit_levels(fc_job *s, unsigned levels, fc_error *e) {
     return st;
 }
 
-/* ---- the plan
- * --------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 /* The device of the plan; one that is not there with --device none, or for an --arch of GPUs alone.
  */

@@ -56,8 +56,7 @@ void fc_cli_say(const fc_cli *c, const char *fmt, ...) {
     fc_str_free(&text);
 }
 
-/* ---- sources ----------------------------------------------------------------------------------
- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t len,
                            const fc_source **out, fc_error *e) {
@@ -79,8 +78,7 @@ fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **o
     return s;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static void log_line(void *user, const char *line) {
     (void)user;
@@ -142,8 +140,7 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* ---- the run of a command
- * ------------------------------------------------------------------------- */
+/* ---- the run of a command -------------------------------------------------------------------- */
 
 static fusec_status (*const commands[FC_CMD_COUNT])(fc_cli *, fc_error *) = {
     [FC_CMD_RUN] = fc_cmd_run,         [FC_CMD_CHECK] = fc_cmd_check,

@@ -45,8 +45,7 @@ static void flag_pattern(fc_str *out, fc_flag f) {
     fc_str_printf(out, "--%s", fc_flags[f].name);
 }
 
-/* ---- bash, which zsh reads through bashcompinit
- * --------------------------------------------------------- */
+/* ---- bash, which zsh reads through bashcompinit ---------------------------------------------- */
 
 static void bash_body(fc_str *out) {
     fc_str_add(out, "_fusec() {\n"
@@ -136,8 +135,7 @@ static void zsh(fc_str *out) {
     fc_str_add(out, "complete -o default -F _fusec fusec\n");
 }
 
-/* ---- fish
- * -------------------------------------------------------------------------------------------- */
+/* ---- fish ------------------------------------------------------------------------------------ */
 
 /* In single quotes, where ' and \ are escaped. */
 static void fish_quoted(fc_str *out, const char *text) {

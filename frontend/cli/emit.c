@@ -59,8 +59,7 @@ fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
     }
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static fusec_status bad_arch(const char *p, size_t n, fc_error *e) {
     return fc_fail(
@@ -141,8 +140,7 @@ uint32_t fc_emit_steps(const fc_emitter *m) {
     return (uint32_t)m->plan->steps.len;
 }
 
-/* ---- programs for the two targets
- * ------------------------------------------------------------------ */
+/* ---- programs for the two targets ------------------------------------------------------------ */
 
 static fusec_status need_cuda(fc_emitter *m, fc_error *e) {
     if (m->cuda) return FUSEC_OK;
@@ -193,8 +191,7 @@ static fusec_status from_llvm(fc_emitter *m, const fc_str *text, fc_bytes *out, 
     return fc_llvm_compile(m->lib, text->data, text->len, FC_ENTRY, &o, out, e);
 }
 
-/* ---- texts
- * ------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 void fc_emit_kernel_name(const fc_job *s, uint32_t step, fc_str *out) {
     fc_str_printf(out, "%s_k%u", fc_job_name(s), step);
@@ -264,8 +261,7 @@ fusec_status fc_emit(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *
     return !s && out->oom ? fc_oom(e) : s;
 }
 
-/* ---- folders
- * ------------------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 fusec_status fc_make_folder(const char *path, fc_error *e) {
     char shown[200], text[32];

@@ -77,8 +77,7 @@ static void compare_exact(const fc_array *a, const fc_array *b, int64_t count, v
     }
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void report(fc_job *s, const char *name, const char *file, const fc_array *a,
                    const fc_array *b, const verdict *v, const tolerance *t) {
@@ -119,8 +118,7 @@ static bool same_shape(const fc_array *a, int rank, const int64_t *shape) {
     return a->rank == rank && !memcmp(a->shape, shape, (size_t)rank * sizeof *shape);
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static fusec_status load(fc_job *s, fc_cli_input *in, const fc_array *a, fc_array *b, bool *fits,
                          fc_error *e) {

@@ -37,8 +37,7 @@ void fc_fault_kernels(fc_job *s, fc_program *p) {
     }
 }
 
-/* ---- the folder -------------------------------------------------------------------------------
- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 /* Makes a folder and the one it is in. */
 static bool make_folders(const fc_cli *c, const char *name, fc_str *path) {

@@ -19,8 +19,7 @@ static const page topics[] = {
 #include "frontend/cli/pages.def"
 };
 
-/* ---- layout
- * ------------------------------------------------------------------------------------------ */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 #define COLUMNS 79
 
@@ -113,8 +112,7 @@ static void examples(fc_str *out, const char *text) {
     }
 }
 
-/* ---- pages
- * ------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 void fc_help_short(fc_str *out) {
     fc_str_add(out, "  fusec -e 'sin(x*2 + 1)' x=in.npy -o y.npy\n"
@@ -251,8 +249,7 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
     return s;
 }
 
-/* ---- man pages
- * --------------------------------------------------------------------------------------- */
+/* ---- man pages ------------------------------------------------------------------------------- */
 
 /* Text for troff: a backslash, a leading point or quote, and minus signs must be escaped. */
 static void troff(fc_str *out, const char *text, size_t n) {

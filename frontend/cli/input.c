@@ -21,8 +21,7 @@ bool fc_is_assignment(const char *word, size_t *name_len) {
     return word[n] == '=' && !(n == 1 && word[0] == '_') && n <= 255;
 }
 
-/* ---- types: [dtype][:sizes]
- * ------------------------------------------------------------------------ */
+/* ---- types: [dtype][:sizes] ------------------------------------------------------------------ */
 
 static fusec_status bad_value(const fc_cli_input *in, fc_error *e, const char *what) {
     char shown[200];
@@ -78,8 +77,7 @@ static void next_part(const char **p, size_t len) {
     if (**p == ':') ++*p;
 }
 
-/* ---- made-up inputs
- * -------------------------------------------------------------------------------- */
+/* ---- made-up inputs -------------------------------------------------------------------------- */
 
 static uint64_t seed_from_name(const char *name, size_t n) {
     uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
@@ -133,8 +131,7 @@ static fusec_status parse_raw(fc_cli_input *in, const char *p, fc_error *e) {
     return in->path ? FUSEC_OK : fc_oom(e);
 }
 
-/* ---- files
- * ----------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *s, size_t n, const char *end) {
     size_t k = strlen(end);
@@ -211,8 +208,7 @@ fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *
     return parse_file(in, e);
 }
 
-/* ---- opening and reading
- * ----------------------------------------------------------------------------- */
+/* ---- opening and reading --------------------------------------------------------------------- */
 
 static void take_shape(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape) {
     in->has_dtype = true;

@@ -45,8 +45,7 @@ static fusec_status read_texts(fc_job *s, const fc_job_request *rq, fc_error *e)
     return FUSEC_OK;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static const fc_param *find_param(const fc_item *def, const char *name, size_t len) {
     for (const fc_param *p = def ? def->params : NULL; p; p = p->next)
@@ -175,8 +174,7 @@ static fusec_status open_inputs(fc_job *s, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* ---- the graph
- * -------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static fusec_status read_defines(fc_job *s, fc_lang_request *rq, fc_error *e) {
     const fc_options *o = &s->cli->o;
@@ -284,8 +282,7 @@ void fc_job_close(fc_job *s) {
     fc_arena_free(&s->arena);
 }
 
-/* ---- devices and plans
- * -------------------------------------------------------------------------------- */
+/* ---- devices and plans ----------------------------------------------------------------------- */
 
 fusec_status fc_job_context(fc_job *s, fc_error *e) {
     return s->ctx ? FUSEC_OK : fc_context_new(&s->cli->config, &s->ctx, e);

@@ -6,8 +6,7 @@
 #include "frontend/cli/progress.h"
 #include "runtime/bind.h"
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 void *fc_job_memory(fc_job *s, int64_t bytes) {
     if (bytes < 0 || (uint64_t)bytes > SIZE_MAX - 64) return NULL;
@@ -33,8 +32,7 @@ static int64_t tensor_bytes(const fc_tensor *t) {
                : INT64_MAX;
 }
 
-/* ---- room
- * ------------------------------------------------------------------------------------------- */
+/* ---- room ------------------------------------------------------------------------------------ */
 
 static double gib(uint64_t bytes) {
     return (double)bytes / (1 << 30);
@@ -118,8 +116,7 @@ static fusec_status check_room(fc_job *s, fc_program *p, fc_error *e) {
     return count_needs(s).more <= have ? FUSEC_OK : no_room(s, e);
 }
 
-/* ---- data
- * ------------------------------------------------------------------------------------------ */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 fusec_status fc_convert(const fc_alloc *alloc, fusec_dtype from, const void *src, fusec_dtype to,
                         void *dst, int64_t count, fc_error *e) {
@@ -200,8 +197,7 @@ fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* ---- results
- * ---------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
     const fc_graph *g = &s->graph;

@@ -35,8 +35,7 @@ static void words_from(uint64_t seed, uint64_t first, size_t blocks, uint32_t *w
     }
 }
 
-/* ---- a pair of normal numbers without the math library, so that every machine gives the same bits
- * ------ */
+/* ---- a pair of normal numbers without the math library, so that every machine gives the same bits ---- */
 
 /* Natural logarithm of an integer from 1 to 2^32 divided by 2^32: exponent, then the series of
  * 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)), good to 1e-15. */
@@ -99,8 +98,7 @@ static void normals(const uint32_t *words, size_t n, double *out) {
     }
 }
 
-/* ---- one piece
- * ----------------------------------------------------------------------------------- */
+/* ---- one piece ------------------------------------------------------------------------------- */
 
 static void store_normals(fusec_dtype t, const double *v, size_t n, void *out) {
     for (size_t i = 0; i < n; i++) {

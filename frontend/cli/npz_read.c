@@ -62,8 +62,7 @@ static fusec_status read_at(fc_reader *s, int64_t at, void *buf, size_t n, fc_er
     return FUSEC_OK;
 }
 
-/* ---- the central directory
- * ----------------------------------------------------------------------- */
+/* ---- the central directory ------------------------------------------------------------------- */
 
 typedef struct directory {
     unsigned char *data;
@@ -216,8 +215,7 @@ static fusec_status find_entry(fc_reader *s, const directory *d, const char *key
     return FUSEC_OK;
 }
 
-/* ---- the entry as a source
- * ----------------------------------------------------------------------- */
+/* ---- the entry as a source ------------------------------------------------------------------- */
 
 static int64_t deliver(fc_reader *s, npz_stream *z, const void *buf, size_t n, fc_error *e) {
     z->crc = (uint32_t)crc32(z->crc, buf, (uInt)n);

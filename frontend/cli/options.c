@@ -56,8 +56,7 @@ void fc_add_suggestion(fc_error *e, const char *word, size_t len, const char *co
     }
 }
 
-/* ---- flags
- * ------------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 typedef struct parser {
     fc_options *o;
@@ -209,8 +208,7 @@ static fusec_status short_flags(parser *p, const char *word) {
     return FUSEC_OK;
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), k = strlen(end);
@@ -285,8 +283,7 @@ static fusec_status one_word(parser *p, const char *word, bool flags_ended) {
     return fc_push(o->alloc, &o->files, word) ? FUSEC_OK : fc_oom(p->e);
 }
 
-/* ---- checks over the whole line
- * ------------------------------------------------------------------------ */
+/* ---- checks over the whole line -------------------------------------------------------------- */
 
 static fusec_status check_flags(parser *p) {
     fc_options *o = p->o;

@@ -22,8 +22,7 @@ static bool ends_with(const char *s, const char *end) {
     return true;
 }
 
-/* ---- names of results ---------------------------------------------------------------------------
- */
+/* ---- names of results ------------------------------------------------------------------------ */
 
 static void result_names(const fc_job *s, char *buf, size_t size) {
     size_t n = 0;
@@ -69,8 +68,7 @@ const char *fc_place_text(char *buf, size_t size, const fc_array *a, int64_t ind
     return buf;
 }
 
-/* ---- before anything runs
- * -------------------------------------------------------------------------- */
+/* ---- before anything runs -------------------------------------------------------------------- */
 
 static fusec_status check_inputs(const fc_job *s, const char *path, fc_error *e) {
     struct stat out, in;
@@ -208,8 +206,7 @@ fusec_status fc_outputs_check(fc_job *s, fc_error *e) {
     return check_dash(s, e);
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void wrote(const fc_job *s, const char *file, const fc_array *a, int64_t bytes,
                   double seconds) {
@@ -277,9 +274,7 @@ static fusec_status write_stdout(const fc_job *s, uint32_t which, fc_error *e) {
     return fc_outfile_commit(&f, e);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_text(fc_job *s) {
     fc_print_style style = fc_term_is(STDOUT_FILENO) ? FC_PRINT_TERMINAL : FC_PRINT_WHOLE;

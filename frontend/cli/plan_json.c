@@ -1,8 +1,7 @@
 /* plan_json.c - a plan for programs: JSON, and dot for Graphviz. See plan_view.h. */
 #include "frontend/cli/plan_view.h"
 
-/* ---- JSON
- * -------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_args(const fc_plan_view *v, const fc_kernel *k, bool written, fc_str *out) {
     fc_str name;
@@ -99,8 +98,7 @@ void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_free(&title);
 }
 
-/* ---- dot
- * ---------------------------------------------------------------------------------------------- */
+/* ---- dot ------------------------------------------------------------------------------------- */
 
 static void dot_text(fc_str *out, const char *text) {
     for (; *text; text++) {

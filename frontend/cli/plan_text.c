@@ -4,8 +4,7 @@
 
 #include "frontend/cli/plan_view.h"
 
-/* ---- columns
- * ------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 /* Bytes of the arrays a kernel reads or writes, each once, in the names of the sizes: "4*n*m +
  * 4*n". */
@@ -80,8 +79,7 @@ static widths measure(const fc_plan_view *v) {
     return w;
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* The columns that end a line: what was predicted and what was measured. */
 static void times(const fc_plan_view *v, double predicted, double seconds, int64_t bytes,

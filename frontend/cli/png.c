@@ -26,8 +26,7 @@ typedef struct png_job {
     png_bytep row; /* of an image being written */
 } png_job;
 
-/* ---- callbacks
- * ----------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 static void on_error(png_structp png, png_const_charp text) {
     png_job *j = png_get_error_ptr(png);
@@ -71,8 +70,7 @@ static void on_free(png_structp png, png_voidp p) {
     fc_free(j->alloc, p);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the chunks before the image and asks for conversion to 8 bits and 1, 3 or 4 channels. */
 static fusec_status read_info(png_job *j) {
@@ -162,8 +160,7 @@ fusec_status fc_png_read(const fc_alloc *alloc, const char *path, const fc_array
     return read_png(alloc, path, &into, true, e);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 fusec_status fc_png_check(const fc_array *a, const char *path, fc_error *e) {
     char type[200], name[200];

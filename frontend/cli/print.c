@@ -20,8 +20,7 @@ typedef struct printer {
     size_t next;
 } printer;
 
-/* ---- which elements
- * ------------------------------------------------------------------------------- */
+/* ---- which elements -------------------------------------------------------------------------- */
 
 /* How many indices of an axis are shown; with a gap in the middle, half of them at each end. */
 static int64_t shown(const printer *p, int axis, bool *gap) {
@@ -67,8 +66,7 @@ static bool measure(printer *p) {
     return true;
 }
 
-/* ---- layout
- * ---------------------------------------------------------------------------------------- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 static void spaces(fc_str *out, int n) {
     for (int i = 0; i < n; i++) fc_str_char(out, ' ');

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- integers and bools
- * ---------------------------------------------------------------------------- */
+/* ---- integers and bools ---------------------------------------------------------------------- */
 
 size_t fc_integer_word(const fc_array *a, int64_t i, char word[FC_WORD]) {
     int64_t s = 0;
@@ -36,8 +35,7 @@ size_t fc_integer_word(const fc_array *a, int64_t i, char word[FC_WORD]) {
     return len;
 }
 
-/* ---- floats
- * ---------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 static char *put_digits(char *p, const fc_decimal *d, int from, int n) {
     char text[24];
@@ -109,8 +107,7 @@ size_t fc_float_word(const fc_decimal *d, double value, char word[FC_WORD]) {
     return (size_t)(end - word);
 }
 
-/* ---- one width for all
- * ------------------------------------------------------------------------------- */
+/* ---- one width for all ----------------------------------------------------------------------- */
 
 void fc_column_start(fc_column *c, fusec_dtype dtype) {
     *c = (fc_column){.dtype = dtype, .smallest = (double)INFINITY};

@@ -105,8 +105,7 @@ fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e) {
     return !s && out->oom ? fc_oom(e) : s;
 }
 
-/* ---- small texts
- * ----------------------------------------------------------------------------------- */
+/* ---- small texts ----------------------------------------------------------------------------- */
 
 void fc_json_text(fc_str *out, const char *text) {
     const char *end = text + strlen(text);

@@ -83,8 +83,7 @@ static fusec_status read_shape(scan *s, fc_npy *h) {
     return FUSEC_OK;
 }
 
-/* ---- dtypes
- * -------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static const struct {
     char kind;
@@ -220,8 +219,7 @@ static fusec_status read_dict(scan *s, fc_npy *h) {
     return FUSEC_OK;
 }
 
-/* ---- length ------------------------------------------------------------------------------------
- */
+/* ---- length ---------------------------------------------------------------------------------- */
 
 /* ", ends after row 64 of 100": counts what the data is made of, slowest axis first. */
 static void where_it_ends(const fc_npy *h, int64_t have, char *out, size_t size) {
@@ -261,8 +259,7 @@ static fusec_status check_length(fc_reader *in, const fc_npy *h, fc_error *e) {
                    in->name, want, got, type, order, off, all, ends);
 }
 
-/* ---- the beginning of the file
- * --------------------------------------------------------------------- */
+/* ---- the beginning of the file --------------------------------------------------------------- */
 
 static fusec_status not_npy(fc_reader *in, const unsigned char *head, size_t got, fc_error *e) {
     if (got == 0) return fc_fail(e, FUSEC_NPY_TRUNCATED, "%s is empty", in->name);

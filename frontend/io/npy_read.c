@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* ---- one piece of data, brought into native form ------------------------------------------------
- */
+/* ---- one piece of data, brought into native form --------------------------------------------- */
 
 static void swap_bytes(unsigned char *p, size_t n, size_t itemsize) {
     if (itemsize == 2) {
@@ -41,8 +40,7 @@ static void make_native(unsigned char *p, size_t n, const fc_npy *h) {
     }
 }
 
-/* ---- Fortran order -----------------------------------------------------------------------------
- */
+/* ---- Fortran order --------------------------------------------------------------------------- */
 
 /* dst[i * dst_row + j] = src[j * src_row + i] in tiles that fit the first cache. */
 static void transpose_plane(char *dst, int64_t dst_row, const char *src, int64_t src_row,
@@ -100,8 +98,7 @@ static void fortran_to_c(void *dst, const void *src, const fc_npy *h) {
     }
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static fusec_status shrunk(fc_reader *in, const fc_npy *h, int64_t got, fc_error *e) {
     char type[200], want[FC_COMMAS], have[FC_COMMAS], off[FC_COMMAS];

@@ -230,8 +230,7 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     fc_suggest_help(&s, d);
 }
 
-/* ---- np.f(x) and x.f(): rewritten -------------------------------------------------------------
- */
+/* ---- np.f(x) and x.f(): rewritten ------------------------------------------------------------ */
 
 typedef struct edit {
     uint32_t begin, end; /* replaced by `text` */

@@ -9,8 +9,7 @@
 
 enum { TEXTS = 4096, KERNELS = 16 };
 
-/* ---- code --------------------------------------------------------------------------------------
- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *, bool together);
 typedef size_t (*params_fn)(void);
@@ -211,8 +210,7 @@ FN(cuLaunchCooperativeKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, u
     return launch_code(f, g, b, params[0], true);
 }
 
-/* ---- graphs: kernels in a row
- * -------------------------------------------------------------------- */
+/* ---- graphs: kernels in a row ---------------------------------------------------------------- */
 
 enum { NODES = 16, PARAMS = 4096 };
 typedef struct node_params { /* CUDA_KERNEL_NODE_PARAMS_v2 */

@@ -3,8 +3,7 @@
 
 #include <stdatomic.h>
 
-/* ---- devices and contexts ----------------------------------------------------------------------
- */
+/* ---- devices and contexts -------------------------------------------------------------------- */
 
 enum { DEPTH = 64 };
 static char primary;
@@ -121,8 +120,7 @@ FN(cuCtxSynchronize, (void)) {
     return OK;
 }
 
-/* ---- streams and events ------------------------------------------------------------------------
- */
+/* ---- streams and events ---------------------------------------------------------------------- */
 
 bool fake_stream_good(void *s, const char *where) {
     if (!s || fake_is_alive(s, &fake_control.streams)) return true;

@@ -33,8 +33,7 @@ __attribute__((constructor)) static void from_environment(void) {
         fake_control.fail_in = fail_name;
 }
 
-/* ---- errors on demand -------------------------------------------------------------------------
- */
+/* ---- errors on demand ------------------------------------------------------------------------ */
 
 bool fake_is_lost(int r) {
     return r == 214 || r == 220 || r == 226 || r == 700 || r == 702 ||
@@ -74,8 +73,7 @@ int fake_hit(const char *name, bool waits) {
     return r;
 }
 
-/* ---- things that are alive --------------------------------------------------------------------
- */
+/* ---- things that are alive ------------------------------------------------------------------- */
 fake_thing *fake_find(const void *p, size_t bytes) {
     for (int i = 0; i < MOST; i++) {
         fake_thing *t = &things[i];

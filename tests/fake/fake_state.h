@@ -36,8 +36,7 @@ int fake_number(const char *name, int otherwise); /* of a variable of the enviro
 bool fake_is_lost(int r);
 void fake_misuse(const char *where);
 
-/* ---- errors on demand: every call comes by here ------------------------------------------------
- */
+/* ---- errors on demand: every call comes by here ---------------------------------------------- */
 
 /* `waits` is whether the call would notice what went wrong before. */
 int fake_hit(const char *name, bool waits);
@@ -52,8 +51,7 @@ int fake_hit(const char *name, bool waits);
         if (r_) return r_;                                                                         \
     } while (0)
 
-/* ---- things that are alive --------------------------------------------------------------------
- */
+/* ---- things that are alive ------------------------------------------------------------------- */
 
 typedef struct fake_thing {
     char *at;
@@ -67,8 +65,7 @@ int fake_drop(const void *p, const long *count, const char *where);
 bool fake_is_alive(const void *p, const long *count);
 bool fake_in_memory(address p, size_t bytes, const char *where);
 
-/* ---- what calls need --------------------------------------------------------------------------
- */
+/* ---- what calls need ------------------------------------------------------------------------- */
 
 bool fake_current(const char *where); /* a context */
 void fake_no_context(void);           /* of this thread, any more */

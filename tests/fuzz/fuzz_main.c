@@ -89,8 +89,7 @@ static void shrink_and_keep(const options *o, uint64_t seed, fuzz_verdict v, boo
     fc_str_free(&why);
 }
 
-/* ---- a worker ----------------------------------------------------------------------------------
- */
+/* ---- a worker -------------------------------------------------------------------------------- */
 
 static bool one(const options *o, uint64_t seed) {
     rg r;
@@ -151,8 +150,7 @@ static void start(const options *o, slot *s, double end) {
     exit(0);
 }
 
-/* ---- the parent -------------------------------------------------------------------------------
- */
+/* ---- the parent ------------------------------------------------------------------------------ */
 
 static void replace(const options *o, slot *s, int status, double end) {
     uint64_t seed = s->next;

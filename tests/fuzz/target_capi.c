@@ -47,8 +47,7 @@ static fusec_dtype dtype(machine *m) {
     return (fusec_dtype)(byte(m) % (FUSEC_DTYPE_COUNT + 1));
 }
 
-/* ---- groups of functions
- * ------------------------------------------------------------------------- */
+/* ---- groups of functions --------------------------------------------------------------------- */
 
 static fusec_value one(machine *m) {
     static fusec_value (*const fns[])(fusec_value) = {
@@ -147,8 +146,7 @@ static fusec_dim size(machine *m) {
     }
 }
 
-/* ---- computing
- * ----------------------------------------------------------------------------------- */
+/* ---- computing ------------------------------------------------------------------------------- */
 
 static void look(fusec_value v) {
     int64_t shape[32];

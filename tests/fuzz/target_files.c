@@ -16,8 +16,7 @@
 
 enum { MAX_DATA = 1 << 22 };
 
-/* ---- .npy: reads twice, once knowing the size of the file and once not -------------------------
- */
+/* ---- .npy: reads twice, once knowing the size of the file and once not ----------------------- */
 
 static void *take(int64_t bytes) {
     void *p = malloc(bytes ? (size_t)bytes : 1);
@@ -87,8 +86,7 @@ void fuzz_npy(const uint8_t *data, size_t size) {
     fuzz_require(known == unknown && a == b, "a pipe gives what a file gives");
 }
 
-/* ---- readers that take a path
- * -------------------------------------------------------------------- */
+/* ---- readers that take a path ---------------------------------------------------------------- */
 
 /* A file in memory; its path is good while it is open. */
 static int file_of(const uint8_t *data, size_t size, char path[64]) {
@@ -133,8 +131,7 @@ void fuzz_png(const uint8_t *data, size_t size) {
     if (fd >= 0) close(fd);
 }
 
-/* ---- machine code
- * -------------------------------------------------------------------------------- */
+/* ---- machine code ---------------------------------------------------------------------------- */
 
 /* Loaded and looked at, not run: the checksum of the cache is what stands for the code itself. */
 void fuzz_object(const uint8_t *data, size_t size) {
@@ -149,8 +146,7 @@ void fuzz_object(const uint8_t *data, size_t size) {
     fc_object_unload(o);
 }
 
-/* ---- cache entries
- * ------------------------------------------------------------------------------- */
+/* ---- cache entries --------------------------------------------------------------------------- */
 
 static struct cache {
     fc_diskcache *c;

@@ -37,8 +37,7 @@ static uint64_t next_random(uint64_t *s) {
     return *s;
 }
 
-/* ---- a graph for every number
- * ---------------------------------------------------------------------- */
+/* ---- a graph for every number ---------------------------------------------------------------- */
 
 /* Exact in f32 whatever is fused: sums, differences, maxima and doublings of small integers. */
 static fusec_value step(fusec_value v, fusec_value x, unsigned what) {
@@ -92,8 +91,7 @@ static size_t result_bytes(uint64_t number) {
     return number % 3 ? SIZE * sizeof(float) : N * sizeof(float);
 }
 
-/* ---- threads
- * ------------------------------------------------------------------------------------------ */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct shared {
     fusec_context *ctx;
@@ -214,9 +212,7 @@ static int threads_for(const char *device, double seconds, uint64_t seed, long s
     return s.failures != 0 || s.rounds == 0;
 }
 
-/* ---- soak
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- soak ------------------------------------------------------------------------------------ */
 
 typedef struct usage {
     long resident_kb, descriptors, mappings;

@@ -103,8 +103,7 @@ bool fc_check_ok_text(fc_site at, fusec_status got, const char *message) {
     return false;
 }
 
-/* ---- golden files
- * ------------------------------------------------------------------------------------ */
+/* ---- golden files ---------------------------------------------------------------------------- */
 
 /* The whole file with a NUL behind it, or NULL. */
 static char *read_text(const char *path) {

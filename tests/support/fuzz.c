@@ -12,8 +12,7 @@
 #include "tests/support/fuzz_nvrtc.h"
 #include "tests/support/fuzz_text.h"
 
-/* ---- one set of sizes --------------------------------------------------------------------------
- */
+/* ---- one set of sizes ------------------------------------------------------------------------ */
 
 typedef struct binding {
     const rg *r;
@@ -71,8 +70,7 @@ static void close_binding(binding *b) {
     if (b->r) fc_graph_free(&b->g);
 }
 
-/* ---- a caller with a float state of its own ----------------------------------------------------
- */
+/* ---- a caller with a float state of its own -------------------------------------------------- */
 
 #if defined(__x86_64__)
 enum { RUDE = 0xdfc0 }; /* rounds up, FTZ and DAZ; all exceptions masked */
@@ -100,8 +98,7 @@ bool fuzz_leave(bool rude, unsigned before) {
 }
 #endif
 
-/* ---- ways ---------------------------------------------------------------------------------------
- */
+/* ---- ways ------------------------------------------------------------------------------------ */
 
 static fuzz_verdict failed(fc_str *why, fusec_status s, const fc_error *e) {
     fc_str_printf(why, "[%s] %s", fc_status_slug(s), e->message);
@@ -268,8 +265,7 @@ fuzz_verdict fuzz_try_apart(const rg *r, const fuzz_ways *w, fc_str *why) {
     return FUZZ_FAILED;
 }
 
-/* ---- graphs from seeds --------------------------------------------------------------------------
- */
+/* ---- graphs from seeds ----------------------------------------------------------------------- */
 
 /* Few elements and many nodes, or the other way round. */
 static rg_options options_of(uint64_t seed) {

@@ -44,16 +44,14 @@ void fuzz_shrink(rg *r, fuzz_ways *w, fuzz_verdict v, bool apart, int tries);
 unsigned fuzz_enter(bool rude);
 bool fuzz_leave(bool rude, unsigned before);
 
-/* ---- regression files: a program, with its sizes and the seeds of its inputs as comments ------
- */
+/* ---- regression files: a program, with its sizes and the seeds of its inputs as comments ----- */
 
 /* `why` may have several lines. */
 void fuzz_print(const rg *r, const fuzz_ways *w, uint64_t seed, const char *why, fc_str *out);
 /* Runs the text of such a file in the ways of `w`, but for `constant` and `strided`. */
 fuzz_verdict fuzz_replay(const char *name, const char *text, const fuzz_ways *w, fc_str *why);
 
-/* ---- many graphs ------------------------------------------------------------------------------
- */
+/* ---- many graphs ----------------------------------------------------------------------------- */
 
 /* Compiles together what these `graphs` graphs need on the device: those of seed, seed + step, ...
  * For compilers that take long to start. Errors come again when the graphs are run. */

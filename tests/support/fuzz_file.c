@@ -14,8 +14,7 @@
 #include "tests/support/fuzz.h"
 #include "tests/support/fuzz_text.h"
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_sizes(const int64_t *v, fc_str *out) {
     fc_str_add(out, "# sizes");
@@ -44,8 +43,7 @@ void fuzz_print(const rg *r, const fuzz_ways *w, uint64_t seed, const char *why,
     fc_graph_free(&g);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct replay {
     fc_graph g;
@@ -85,8 +83,7 @@ static bool read_program(replay *p, const char *name, const char *text, fc_str *
     return good;
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct turn { /* a set of sizes */
     fc_arrays in, first;

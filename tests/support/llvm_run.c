@@ -77,8 +77,7 @@ void fc_llvm_run_wide(fc_llvm_run *r, bool wide) {
     r->wide = wide;
 }
 
-/* ---- compiling
- * ---------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static fusec_status compile(const fc_llvm_run *r, const fc_str *ir, variant *v, fc_error *e) {
     fc_bytes object = {0};
@@ -122,9 +121,7 @@ static fusec_status find_variant(fc_llvm_run *r, const fc_machine *m, const fc_k
     return st;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Tasks run last to first: none may depend on another. The rows of the finish are cut in the
  * middle. */

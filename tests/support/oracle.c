@@ -11,8 +11,7 @@ static void *take(size_t n, size_t size) {
     return p;
 }
 
-/* ---- sizes
- * --------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static int64_t down(int64_t a, int64_t b) {
     int64_t q = a / b;
@@ -38,8 +37,7 @@ static void eval_sizes(const fc_dimtab *t, const int64_t *syms, int64_t *sizes) 
     }
 }
 
-/* ---- storage
- * ---------------------------------------------------------------------------------------- */
+/* ---- storage --------------------------------------------------------------------------------- */
 
 uint64_t fc_oracle_load(fusec_dtype t, const void *data, int64_t i) {
     uint64_t bits = 0;
@@ -63,8 +61,7 @@ static fc_oval open_value(bool taint) {
     return (fc_oval){.r = fc_o_anything(taint)};
 }
 
-/* ---- one element
- * ------------------------------------------------------------------------------------ */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 static fc_oval cast(fusec_dtype from, fusec_dtype to, fc_oval x) {
     if (x.r.exact) return from_bits(to, fc_o_cast(from, to, x.bits));
@@ -119,8 +116,7 @@ static fc_oval elementwise(fc_op op, fusec_dtype t, const fc_oval *x) {
                      fc_o_int_op(op, t, x[0].bits, x[1].bits, x[2].bits));
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void index_of(const fc_oarray *a, int64_t i, int64_t *at) {
     for (uint32_t k = a->rank; k-- > 0; i /= a->shape[k]) at[k] = i % a->shape[k];
@@ -273,8 +269,7 @@ void fc_oracle_free(fc_oracle *o) {
     memset(o, 0, sizeof *o);
 }
 
-/* ---- judging
- * ----------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 bool fc_oracle_same(fusec_dtype t, uint64_t a, uint64_t b) {
     if (a == b) return true;

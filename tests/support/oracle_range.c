@@ -61,8 +61,7 @@ static bool has_inf(fc_range a) {
     return isinf(a.lo) || isinf(a.hi);
 }
 
-/* ---- arithmetic: operands that are not both exact, and none of them nan for sure ---------------
- */
+/* ---- arithmetic: operands that are not both exact, and none of them nan for sure ------------- */
 
 static fc_range add(bool w, fc_range a, fc_range b) {
     if ((a.hi == INF && b.lo == -INF) || (a.lo == -INF && b.hi == INF)) return fc_o_anything(false);
@@ -111,8 +110,7 @@ static fc_range absolute(fc_range a) {
     return r;
 }
 
-/* ---- comparisons and tests ----------------------------------------------------------------------
- */
+/* ---- comparisons and tests ------------------------------------------------------------------- */
 
 enum { NO, YES, MAYBE };
 
@@ -149,8 +147,7 @@ static int tested(fc_op op, fc_range a, fc_range b) {
     }
 }
 
-/* ---- functions
- * ------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 typedef struct shape { /* what is known of a function of one argument */
     fc_op op;
@@ -238,8 +235,7 @@ static fc_range function(fc_op op, fusec_dtype t, fc_range a, fc_range b) {
     }
 }
 
-/* ---- one row
- * ------------------------------------------------------------------------------------------ */
+/* ---- one row --------------------------------------------------------------------------------- */
 
 static fc_range dropping_nan(fc_op op, bool w, fc_range a, fc_range b) {
     if (is_nan(a)) return b;
@@ -350,8 +346,7 @@ fc_range fc_o_apply(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c)
     return r;
 }
 
-/* ---- what reductions are made of: in f32 or f64
- * ---------------------------------------------------------- */
+/* ---- what reductions are made of: in f32 or f64 ---------------------------------------------- */
 
 /* The way of almost all elements. */
 #define STEP(name, op)                                                                             \

@@ -112,8 +112,7 @@ static fc_range real(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int6
     return op == FC_OP_std ? fc_o_sqrt(r.wide, mean) : mean;
 }
 
-/* ---- reductions that no order can change --------------------------------------------------------
- */
+/* ---- reductions that no order can change ----------------------------------------------------- */
 
 static fc_oval exact_bits(uint64_t bits) {
     return (fc_oval){.bits = bits, .r = fc_o_point(0)};

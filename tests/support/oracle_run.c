@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- contexts
- * ------------------------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
 enum { MAX_RIGS = 16, GUARD = 64 };
 
@@ -77,8 +76,7 @@ fc_context *fc_rig(const char *device, int threads, fc_device **out) {
     return r->device ? r->ctx : NULL;
 }
 
-/* ---- arrays
- * ----------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static void *take(size_t n, size_t size) {
     void *p = calloc(n ? n : 1, size);
@@ -132,8 +130,7 @@ void fc_arrays_free(fc_arrays *a) {
     memset(a, 0, sizeof *a);
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 uint32_t fc_rig_dims(const fc_graph *g, const int64_t *syms, fc_dim_value *out) {
     uint32_t n = 0;
@@ -218,8 +215,7 @@ fusec_status fc_rig_run(const fc_how *how, const fc_graph *g, const int64_t *sym
     return s;
 }
 
-/* ---- comparing
- * --------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static void say_where(const fc_graph *g, const fc_tensor *t, uint32_t output, int64_t i,
                       fc_str *why) {
@@ -273,8 +269,7 @@ bool fc_differ(const fc_graph *g, const fc_oracle *o, const fc_arrays *a, const 
     return false;
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 uint64_t fc_random(fc_rng *r) { /* splitmix64 */
     uint64_t z = (r->s += 0x9e3779b97f4a7c15u);

@@ -56,8 +56,7 @@ bool fc_judge(const fc_graph *g, const fc_oracle *o, const fc_arrays *out, fc_st
 bool fc_differ(const fc_graph *g, const fc_oracle *o, const fc_arrays *a, const fc_arrays *b,
                fc_str *why);
 
-/* ---- values
- * ----------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct fc_rng {
     uint64_t s;

@@ -16,8 +16,7 @@ static bool chance(maker *m, int percent) {
     return pick(m, 100) < percent;
 }
 
-/* ---- sizes
- * ----------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static int add_size(rg *r, rg_size s) {
     if (s.kind == RG_CONST && s.value == 1) return 0;
@@ -112,8 +111,7 @@ static void make_other_sizes(maker *m) {
     }
 }
 
-/* ---- nodes
- * ------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* The number of the node, -1 if there is no room or it would be too large. */
 static int add(maker *m, const rg_node *n) {
@@ -206,8 +204,7 @@ static int partner(maker *m, const rg_node *first, fusec_dtype t) {
     return make_input(m, t, &n);
 }
 
-/* ---- elementwise
- * --------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static bool on_bool(fc_op op) {
     switch (op) {
@@ -293,8 +290,7 @@ static int make_op(maker *m) {
     return add(m, &n);
 }
 
-/* ---- conversions and leaves
- * ------------------------------------------------------------------------------ */
+/* ---- conversions and leaves ------------------------------------------------------------------ */
 
 static int make_conversion(maker *m) {
     int a = any_node(m);
@@ -327,9 +323,7 @@ static int make_leaf(maker *m) {
     return make_input(m, any_dtype(m), how == 3 ? &m->r->node[any_node(m)] : NULL);
 }
 
-/* ---- views
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static int make_broadcast(maker *m) {
     int a = any_node(m);
@@ -455,9 +449,7 @@ static int make_reshape(maker *m) {
     return add(m, &n);
 }
 
-/* ---- reductions
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static int make_reduction(maker *m) {
     rg *r = m->r;
@@ -488,9 +480,7 @@ static int make_reduction(maker *m) {
     return add(m, &n);
 }
 
-/* ---- a recipe
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- a recipe -------------------------------------------------------------------------------- */
 
 static void make_outputs(maker *m) {
     rg *r = m->r;

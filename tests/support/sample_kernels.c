@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- shorthand for building
- * --------------------------------------------------------------------------- */
+/* ---- shorthand for building ------------------------------------------------------------------ */
 
 #define AXES(...)                                                                                  \
     (const int[]) {                                                                                \
@@ -62,8 +61,7 @@ static fc_val f32(fc_kernel *k, double v) {
     return fc_val_const(&k->code, FUSEC_F32, v);
 }
 
-/* ---- shorthand for references
- * --------------------------------------------------------------------------- */
+/* ---- shorthand for references ---------------------------------------------------------------- */
 
 static double *elements(int64_t n) {
     double *p = malloc((size_t)(n + 1) * sizeof *p);
@@ -82,9 +80,7 @@ static ref_node reduce_line(ref_kind kind, bool inner, const float *x, int64_t n
     return result;
 }
 
-/* ---- maps
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static void build_sin(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_MAP, 1, 0, s);
@@ -233,8 +229,7 @@ static void ref_slices(const int64_t *s, void *const *arg, const uint64_t *scala
     }
 }
 
-/* ---- one reduction
- * ---------------------------------------------------------------------------------------- */
+/* ---- one reduction --------------------------------------------------------------------------- */
 
 static void build_square_error(fc_kernel *k, fc_dimtab *t, const fc_dim *s, uint32_t np) {
     const int axes[] = {0, 1};
@@ -353,8 +348,7 @@ static void ref_weighted(const int64_t *s, void *const *arg, const uint64_t *sca
     free(e);
 }
 
-/* ---- several reductions of one tensor
- * ------------------------------------------------------------------------- */
+/* ---- several reductions of one tensor -------------------------------------------------------- */
 
 /* Kernel axes of a matrix reduced over its rows (inner) or columns, and the axis its results have.
  */
@@ -479,8 +473,7 @@ static void ref_types(const int64_t *s, void *const *arg, const uint64_t *scalar
     free(e);
 }
 
-/* ---- several stages
- * ------------------------------------------------------------------------------------------- */
+/* ---- several stages -------------------------------------------------------------------------- */
 
 static void build_softmax(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_INNER, 1, 1, s);
@@ -582,9 +575,7 @@ static void ref_normalize_outer(const int64_t *s, void *const *arg, const uint64
     ref_normalize(s, arg, false);
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 const fc_sample fc_samples[] = {

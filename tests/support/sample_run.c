@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- inputs
- * ------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static uint64_t noise(uint64_t arg, uint64_t i) {
     uint64_t h = (arg + 1) * 0x9e3779b97f4a7c15u + i * 0xd1342543de82ef95u;
@@ -43,8 +42,7 @@ static void fill(fusec_dtype t, uint64_t arg, size_t n, bool specials, void *dat
     }
 }
 
-/* ---- opening
- * --------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int64_t arg_elements(const fc_sample_run *run, uint32_t arg) {
     for (size_t i = 0; i < run->kernel.accesses.len; i++) {
@@ -139,8 +137,7 @@ int64_t *fc_sample_words(fc_sample_run *run, void *const *args) {
     return words;
 }
 
-/* ---- comparing
- * ---------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 void fc_sample_run_reference(fc_sample_run *run) {
     run->sample->reference(run->size, run->want, run->scalars);

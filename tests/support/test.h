@@ -44,8 +44,7 @@ typedef void (*fc_test_fn)(void *arg);
 #define FC_SANITIZED 0
 #endif
 
-/* ---- registering
- * --------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 /* Names are copied; `arg` has to live until the end of the run. */
 void fc_test_add(const char *suite, const char *name, const char *file, int line, fc_test_fn fn,
@@ -64,8 +63,7 @@ void fc_test_add(const char *suite, const char *name, const char *file, int line
     }                                                                                              \
     static void fc_test_##suite##_##name(__attribute__((unused)) void *fc_test_arg_)
 
-/* ---- what a test may do
- * ------------------------------------------------------------------------------ */
+/* ---- what a test may do ---------------------------------------------------------------------- */
 
 void fc_test_fail(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -90,8 +88,7 @@ bool fc_test_blessing(void);
         return;                                                                                    \
     } while (0)
 
-/* ---- checks: each is a function that reports and returns whether it held
- * ------------------------------ */
+/* ---- checks: each is a function that reports and returns whether it held --------------------- */
 
 typedef struct fc_site {
     const char *file;
