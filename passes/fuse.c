@@ -49,8 +49,9 @@ static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t
 /* `region` has taken the root n, the newest of all: for it and all that need it. */
 static bool note_latest(fc_fusion *f, uint32_t region, fc_node n) {
     FC_VEC(uint32_t) stack = {0};
-    bool ok = fc_push(f->alloc, &stack, region);
     f->regions.at[region].latest = n;
+    if (!f->regions.at[region].users.len) return true;
+    bool ok = fc_push(f->alloc, &stack, region);
     while (ok && stack.len) {
         const fc_region *r = &f->regions.at[stack.at[--stack.len]];
         for (size_t i = 0; ok && i < r->users.len; i++) {

@@ -212,7 +212,7 @@ static unsigned slices_of(const outer *o) {
     return n;
 }
 
-/* Where m* of the reduction after `from` begins, if from has the first `at` bytes of `meeting`. */
+/* Bytes of m*, all accumulators of reduction r. */
 static size_t room_of(const outer *o, unsigned r) {
     return (fc_cuda_red_bytes(&o->g->k->reductions.at[r]) * o->x * o->down * o->v + 15) / 16 * 16;
 }
@@ -258,13 +258,19 @@ static void join_places(const outer *o, unsigned stage, unsigned first, unsigned
     EACH_OF(o, stage, first, end, "m%u[at] = y%u[0];", r, r);
 }
 
-/* All parts of all columns that have come together in m*. */
+/* All parts of all columns that have come together in m*; a block may have more columns than
+ * threads. */
 static void join_columns(const outer *o, unsigned stage, unsigned first, unsigned end, bool even) {
     fc_cuda_text *t = &o->g->t;
     const unsigned columns = o->x * o->v, slices = slices_of(o), each = o->down / slices;
-    fc_cuda_line(t, "if (thread < %u) {", columns * slices);
-    fc_cuda_line(t, "const unsigned int at = thread %% %u + thread / %u * %u;", columns, columns,
-                 columns * each);
+    if (columns > FC_CUDA_THREADS) { /* then slices is 1 */
+        fc_cuda_line(t, "for (unsigned int at = thread; at < %u; at += %u) {", columns,
+                     FC_CUDA_THREADS);
+    } else {
+        fc_cuda_line(t, "if (thread < %u) {", columns * slices);
+        fc_cuda_line(t, "const unsigned int at = thread %% %u + thread / %u * %u;", columns,
+                     columns, columns * each);
+    }
     if (even) fc_cuda_line(t, "const ix even = span;");
     join_places(o, stage, first, end, each, columns, even);
     fc_cuda_line(t, "}");
