@@ -5,8 +5,8 @@
  *     bench_calls DEVICE first      times from main to the first result and its parts; then of the
  *                                   same in a second context: a warm process, a warm disk cache
  *
- * Arrays of a program's calls are results of the library, so they are where the device wants them.
- */
+ * Arrays of a program's calls are results of the library, so they are where the device
+ * wants them. */
 #include <fusec/fusec.h>
 
 #include <math.h>

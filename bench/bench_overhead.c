@@ -131,8 +131,8 @@ static double empty_us(calls *c) {
     return 1e6 * bench_stat_of(t, ROUNDS).median;
 }
 
-/* From the call to the result: with waiting for the device, as a caller who needs the numbers does.
- */
+/* From the call to the result: with waiting for the device, as a caller who needs the
+ * numbers does. */
 static double wait_us(calls *c, fusec_program *p, const arrays *a) {
     double t[ROUNDS];
     for (int r = -2; r < ROUNDS; r++) {

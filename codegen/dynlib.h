@@ -42,8 +42,8 @@ typedef struct fc_dynsearch {
                                  then for the  second. */
     const fc_dynsym *syms;
     size_t n_syms;
-    /* Last word on an opened library (its version, say); writes the reason for a no. May be NULL.
-     */
+    /* Last word on an opened library (its version, say); writes the reason for a no. May
+     * be NULL. */
     bool (*accept)(void *user, const fc_dynlib *lib, char *why, size_t why_size);
     void *user;
 } fc_dynsearch;

@@ -83,8 +83,8 @@ void fc_helper_free(fc_helper *h) {
     fc_free(h->alloc, h);
 }
 
-/* Above the standard descriptors and the one the child talks through, whatever the caller closed.
- */
+/* Above the standard descriptors and the one the child talks through, whatever the caller
+ * closed. */
 static bool lift(int fd[2]) {
     for (int i = 0; i < 2; i++) {
         int up = fd[i] > FC_HELPER_FD ? fd[i] : fcntl(fd[i], F_DUPFD_CLOEXEC, FC_HELPER_FD + 1);
@@ -256,8 +256,8 @@ static progress transfer(worker *w, bool sending, void *data, size_t n, int64_t 
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-/* The line of what it printed that says the most: the first with a word for a fault, else the last.
- */
+/* The line of what it printed that says the most: the first with a word for a fault, else
+ * the last. */
 static const char *telling_line(worker *w) {
     w->said[w->said_len] = 0;
     for (char *p = w->said; *p; p++)

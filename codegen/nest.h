@@ -74,9 +74,8 @@ void fc_class_print(const fc_class *c,
  *                [np + nr]            extents
  *                [naccess * (1 + np + nr)]  offset and strides of each access, in elements
  *                [nparams]            scalar parameters, storage bits in the low bytes
- *                [FC_PB_EXTRA]        rows, count, spans, span length, workspace, tickets, 2 spare
- * words
- */
+ *                [FC_PB_EXTRA]        rows, count, spans, span length, workspace, tickets,
+ *                                     2 spare words */
 enum {
     FC_PB_ROWS,
     FC_PB_COUNT,

@@ -243,8 +243,8 @@ void fc_str_printf(fc_str *s, const char *fmt, ...) {
  * The C library formats and reads correctly rounded, but in the caller's locale, rounding mode and
  * flush-to-zero mode. So: digits are picked out of the formatted text without looking at the
  * decimal point, text is read with an explicit "C" locale, and both run in the default
- * floating-point environment. The `noinline` keeps the arithmetic between the two fesetenv calls.
- */
+ * floating-point environment. The `noinline` keeps the arithmetic between the two
+ * fesetenv calls. */
 
 typedef struct decimal {
     char digits[32];     /* NUL-terminated, no leading zero */
@@ -290,8 +290,8 @@ static bool reads_back(const decimal *d, double v, bool f32, locale_t c) {
 
 /* With DBL_DIG (FLT_DIG) digits every shorter decimal shows up with zeros behind it, so the search
  * starts there. Subnormals have fewer bits and start at one digit. Below a power of two the numbers
- * lie closer than above it, so the nearest decimal may fail there when the next one up reads back.
- */
+ * lie closer than above it, so the nearest decimal may fail there when the next one up
+ * reads back. */
 static void shortest(double v, bool f32, locale_t c, decimal *d) {
     bool normal = v >= (f32 ? (double)FLT_MIN : DBL_MIN);
     int most = f32 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG, e2;

@@ -250,8 +250,8 @@ static bool check_operands(fc_graph *g, fc_op *op, fc_node *src, int n) {
     return !g->error.code;
 }
 
-/* x**2 is x*x; an integer to a negative constant power is an error. FC_NONODE: an ordinary power.
- */
+/* x**2 is x*x; an integer to a negative constant power is an error. FC_NONODE: an
+ * ordinary power. */
 static fc_node build_pow(fc_graph *g, fc_node x, fc_node y) {
     const fc_ninfo *e = fc_at(g, y);
     if (e->op == FC_OP_BROADCAST) e = fc_at(g, e->src[0]);

@@ -13,11 +13,11 @@
  *
  * - bool to any integer, f32 and f64: 0 or 1;
  * - integer to integer, modulo 2^n; integer to f32 and f64, to nearest even;
- * - f32 and f64 to i32, i64, u32 and u64, toward zero; the value is in range (above -1 if
- * unsigned);
+ * - f32 and f64 to i32, i64, u32 and u64, toward zero; the value is in range
+ *   (above -1 if unsigned);
  * - f32 to f64 and back; f16 and bf16 to f32;
- * - f32 to f16 and bf16, to nearest even (LLVM code has integer operations in place of f32 to
- * bf16).
+ * - f32 to f16 and bf16, to nearest even (LLVM code has integer operations in place of
+ *   f32 to bf16).
  *
  * FC_OP_BITCAST joins the dtypes of one width in one of i8 u8 | i16 u16 f16 bf16 | i32 u32 f32 |
  * i64 u64 f64, but never f16 with bf16 (fc_val_bitcast goes through u16). Operations on bool are
@@ -95,8 +95,8 @@ bool fc_cvt_direct(fusec_dtype from, fusec_dtype to);
 /* Number of operands of an instruction (0 to 3). */
 int fc_instr_arity(const fc_instr *i);
 
-/* Readable form, one instruction a line: the dump format, also the canonical form that is hashed.
- */
+/* Readable form, one instruction a line: the dump format, also the canonical form that is
+ * hashed. */
 void fc_code_print(const fc_code *c, fc_str *out);
 
 /* ---- constants -------------------------------------------------------------------------- */

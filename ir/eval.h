@@ -25,13 +25,13 @@ void fc_eval_store(fusec_dtype t, size_t n, const void *block, void *dst, int64_
 
 /* Folds `op` (a row, FC_OP_CAST or FC_OP_BITCAST) on constants given as storage bits, as kernels
  * compute it; false if it can't be folded. On integers and bool every row is in the exact class, on
- * floats those with FC_F_EXACT. `operand` is the dtype of the operands (for where of the last two).
- */
+ * floats those with FC_F_EXACT. `operand` is the dtype of the operands (for where of the
+ * last two). */
 bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t bits[3],
              uint64_t *out);
 
-/* The functions of the C library that miss the bound of docs/semantics.md or read a signalling nan in
- * their own way. */
+/* The functions of the C library that miss the bound of docs/semantics.md or read a signalling nan
+ * in their own way. */
 double fc_log10(double x);
 double fc_sin(double x);
 double fc_cos(double x);

@@ -30,8 +30,8 @@ fc_val fc_expand_to_bf16(fc_code *c, fc_val a, fc_narrowing how);
 
 #define FC_MAX_COMPONENTS 3
 
-/* The dtype elements are converted to before they are accumulated, and the result dtype of the row.
- */
+/* The dtype elements are converted to before they are accumulated, and the result dtype of
+ * the row. */
 fusec_dtype fc_acc_dtype(fc_op red, fusec_dtype element);
 fusec_dtype fc_red_dtype(fc_op red, fusec_dtype element);
 fusec_dtype fc_component_dtype(fc_op red, fusec_dtype t, int component);

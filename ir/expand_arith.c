@@ -34,8 +34,8 @@ fc_val fc_x_floordiv_i(fc_code *s, const fc_x *x, const fc_x *y) {
     return BUILD(WHERE(EQ(y, N(0)), by_zero, WHERE(EQ(y, N(-1)), NEG(x), floored)));
 }
 
-/* Dividing by the replaced divisor 1 leaves the remainder 0, which is the answer for 0 and for -1.
- */
+/* Dividing by the replaced divisor 1 leaves the remainder 0, which is the answer for 0 and
+ * for -1. */
 fc_val fc_x_mod_i(fc_code *s, const fc_x *x, const fc_x *y) {
     const fusec_dtype TYPE = dtype_of(s, x);
     const fc_x *d = LEAF(safe_divisor(s, y));

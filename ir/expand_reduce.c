@@ -31,8 +31,8 @@ fusec_dtype fc_red_dtype(fc_op red, fusec_dtype element) {
     return fc_is_half(element) ? element : fc_acc_dtype(red, element);
 }
 
-/* Besides values of the element's dtype there are an index and a number of elements, always last.
- */
+/* Besides values of the element's dtype there are an index and a number of elements,
+ * always last. */
 fusec_dtype fc_component_dtype(fc_op red, fusec_dtype t, int component) {
     const bool counted = fc_ops[red].rule == FC_RULE_INDEX || fc_ops[red].components == 3;
     return counted && component == fc_ops[red].components - 1 ? FUSEC_I64 : t;
@@ -79,8 +79,8 @@ static void fc_x_arg_combine(fc_code *s, const fc_x *a[], const fc_x *b[], bool 
 /* ---- variance --------------------------------------------------------------------------- */
 
 /* One element more, after Welford. Its share of the mean, 1/n, is the same for all accumulators
- * that took as many elements, so that targets have it at hand and no element pays for a division.
- */
+ * that took as many elements, so that targets have it at hand and no element pays for a
+ * division. */
 static void fc_x_var_step(fc_code *s, const fc_x *a[], const fc_x *x, fc_val out[]) {
     const fusec_dtype t = fc_val_dtype(s, x->v);
     const fc_x *n = LET(ADD(a[2], INDEX(1)));

@@ -1,5 +1,5 @@
-/* graph.c - the node array, its interning, and the text form. The typed builders are in build*.c.
- */
+/* graph.c - the node array, its interning, and the text form. The typed builders are in
+ * build*.c. */
 #include "ir/graph.h"
 
 #include "ir/eval.h"

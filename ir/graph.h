@@ -7,8 +7,8 @@
  * later call returns FC_NONODE at once.
  *
  * Elementwise operands all have the node's shape: a broadcast is a node. A constant or DIM node has
- * rank 0 and is the one exception: it may be an operand of any shape directly (it needs no index).
- */
+ * rank 0 and is the one exception: it may be an operand of any shape directly (it needs no
+ * index). */
 #ifndef FUSEC_IR_GRAPH_H
 #define FUSEC_IR_GRAPH_H
 
@@ -100,8 +100,8 @@ void fc_graph_clear(fc_graph *g); /* empty again; keeps its memory */
 static inline const fc_ninfo *fc_at(const fc_graph *g, fc_node n) {
     return &g->nodes.at[n];
 }
-/* Shape lists hold fc_dim values as int64. The pointers stay good until the next list is interned.
- */
+/* Shape lists hold fc_dim values as int64. The pointers stay good until the next list is
+ * interned. */
 static inline uint32_t fc_list_len(const fc_graph *g, fc_list l) {
     return (uint32_t)(g->lists.at[l] & 0xffffffffu);
 }

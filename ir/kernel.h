@@ -7,15 +7,17 @@
  * Reductions are grouped in stages: those of stage s may read the results (FC_OP_ACC) of stages
  * before s. After the last stage come the stores. An emitter runs, for each stage s,
  *
- *     row code that stage s needs;  for r in R { point code that stage s needs; step accumulators
- * of s } combine; FC_OP_ACC values of s become available
+ *     row code that stage s needs
+ *     for r in R { point code that stage s needs; step accumulators of s }
+ *     combine; FC_OP_ACC values of s become available
  *
  * and at the end row stores, and one more loop over R for the point stores if there are any. What a
  * stage "needs" is the slice of the code that its reductions (or stores) depend on:
  * fc_kernel_slice.
  *
- *     softmax:  stage 0: max of load x     stage 1: sum of exp(x - ACC0)     stores: exp(x - ACC0)
- * / ACC1
+ *     softmax   stage 0   max of load x
+ *               stage 1   sum of exp(x - ACC0)
+ *               stores    exp(x - ACC0) / ACC1
  *
  * FC_OP_ACC: imm is the number of the reduction; its value is the FINISHED result (fc_red_finish),
  * of dtype fc_red_dtype(op, reduction's dtype), level FC_ROW. So a kernel never sees components:

@@ -5,8 +5,8 @@
  * come out right. */
 #include "ir/ops.h"
 
-/* "0" marks a column that does not apply; any other entry is longer than one character (ops.def).
- */
+/* "0" marks a column that does not apply; any other entry is longer than one character
+ * (ops.def). */
 #define GIVEN(e) (sizeof(e) > 2)
 
 /* flags as ops.def spells them */

@@ -32,8 +32,8 @@ typedef enum fc_op {
     FC_OP_ACC,   /* finished result of a reduction; imm = reduction number (ir/kernel.h) */
     FC_OP_COUNT, /* i64: number of elements of the reduction of this kernel */
     FC_OP_ARG,   /* operand of a step or combine program; imm = its number */
-    FC_OP_CVT,   /* raw conversion: float to int only in range; the dtype of operand a is the source
-                  */
+    FC_OP_CVT,   /* raw conversion: float to int only in range; the dtype of operand a is
+                    the source */
 
     FC_OP_FIRST_ELEMENTWISE,
     FC_OP_BEFORE_ELEMENTWISE_ =

@@ -3,16 +3,16 @@
  *
  * A root joins a region when all of this holds:
  *   - domain: it is a reduction over the same axes of the same shape; or elementwise on the kept
- * axes (ROW) or on all axes (POINT) of a reduction region whose results it needs; or elementwise
- * with the shape of a map
+ *     axes (ROW) or on all axes (POINT) of a reduction region whose results it needs; or
+ *     elementwise with the shape of a map
  *   - it reads the region's own roots at the very points where they are made (fc_fuse_trace)
  *   - gain: it reads one of the region's roots, or an array the region reads
  *   - order: nothing it needs depends on the region from outside
  *   - limits of fuse.h
  *   - never a worse schedule: column reductions (outer tree) do not take elementwise values over
- * the whole domain or a second stage, because they are split over blocks; neither does a reduction
- * of everything What does not fit starts a region of its own, and the reason is kept for explain.
- */
+ *     the whole domain or a second stage, because they are split over blocks; neither does a
+ *     reduction of everything
+ * What does not fit starts a region of its own, and the reason is kept for explain. */
 #include "passes/fuse.h"
 #include "ir/plant.h"
 

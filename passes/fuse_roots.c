@@ -3,9 +3,10 @@
  *
  * Cuts, in the order they are tried at a node:
  *   1. replication: a value that costs more than a few cheap operations is not computed again for
- * every element it is spread over; it is made once (in the kernel of its reduction if it has one).
+ *      every element it is spread over; it is made once (in the kernel of its reduction if it has
+ *      one).
  *   2. size: when the work below a node passes the limits of one kernel, its heaviest operands are
- * stored. */
+ *      stored. */
 #include "passes/fuse.h"
 
 static inline uint32_t add_sat(uint32_t a, uint32_t b) {

@@ -70,8 +70,8 @@ static bool cheaper_stored(const fc_work *w, uint32_t k) {
 static bool decide(fc_shared *s, fc_node n, bool *store) {
     const fc_ninfo *i = fc_at(s->g, n);
     const uint32_t k = s->makers[n].n;
-    /* if something above it has been stored, who computes it at several places is known next time
-     */
+    /* if something above it has been stored, who computes it at several places is known
+     * next time */
     const uint32_t places = k < s->regions[n] && k < MOST_REGIONS ? k : s->places[n];
     const bool compute = fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST;
     fc_work w;

@@ -3,8 +3,8 @@
  *
  * A map of a node gives, for each of its axes, start + step * (index of one domain axis). It is an
  * interned list of the graph, three numbers an axis: domain axis (-1: none), step, start (a dim).
- * Views cost nothing because they only turn the map of their result into the map of their operand.
- */
+ * Views cost nothing because they only turn the map of their result into the map of their
+ * operand. */
 #ifndef FUSEC_PASSES_INDEX_MAP_H
 #define FUSEC_PASSES_INDEX_MAP_H
 

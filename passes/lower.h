@@ -4,8 +4,8 @@
 
 #include "passes/fuse.h"
 
-/* First buffer of each root's array; FC_NOBUFFER where nothing is stored. Inputs have their number.
- */
+/* First buffer of each root's array; FC_NOBUFFER where nothing is stored. Inputs have their
+ * number. */
 #define FC_NOBUFFER UINT32_MAX
 
 /* `buffer` is indexed by node. Writes the kernel into `k` (initialised here; free it also on

@@ -6,8 +6,9 @@
  *     x y z  p q               any value; the same letter twice is the same value
  *     c d                      any constant; `c:pow2` one of a condition, see below
  *     0 -1 0.5 inf             constants of the dtype that is met; 0 is either zero, +0 and -0 are
- * just one true false  min max      bool constants; the lowest and the highest value of an integer
- * dtype c.log2                   in results: the exponent of a power of two
+ *                              just one
+ *     true false  min max      bool constants; the lowest and the highest value of an integer dtype
+ *     c.log2                   in results: the exponent of a power of two
  *
  *     pow2   integers: 2^k, k >= 0. Floats: +-2^k whose reciprocal is a normal number
  *     recip  a float whose reciprocal is a normal number

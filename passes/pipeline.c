@@ -126,8 +126,8 @@ static bool order_regions(const fc_alloc *a, const fc_fusion *f, uint32_t *order
     return ok;
 }
 
-/* Fusion that made two kernels need each other would give an order that reads what is not written.
- */
+/* Fusion that made two kernels need each other would give an order that reads what is not
+ * written. */
 static bool is_in_order(const fc_fusion *f, const uint32_t *order, uint32_t *place) {
     for (uint32_t i = 0; i < f->regions.len; i++) place[order[i]] = i;
     for (uint32_t r = 0; r < f->regions.len; r++)

@@ -21,16 +21,16 @@
  * dst->error is set; `dst` is to be freed by fc_graph_free or fc_rewrite_end. */
 fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
 
-/* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for each node.
- */
+/* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for
+ * each node. */
 void fc_rewrite_live(const fc_graph *src, uint8_t *live);
 
 /* A source node with its operands mapped, ready for fc_graph_node; the same for a whole node. */
 fc_ninfo fc_rewrite_info(const fc_graph *src, fc_node n, const fc_node *map);
 fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map);
 
-/* The outputs. `map` may be NULL after an error. Frees `dst` and reports when anything went wrong.
- */
+/* The outputs. `map` may be NULL after an error. Frees `dst` and reports when anything
+ * went wrong. */
 fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e);
 
 /* The same graph without its dead nodes. */

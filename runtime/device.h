@@ -44,16 +44,16 @@ typedef struct fc_device_ops {
                              fc_error *e);
     fusec_status (*zero)(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e);
     fusec_status (*sync)(fc_device *d, fc_stream s, fc_error *e);
-    /* A number that is this stream's alone as long as the process lives, or 0: nothing tells. False:
-     * memory must not stay with the stream, for what is launched is recorded and runs later. NULL
-     * where `s` means nothing. */
+    /* A number that is this stream's alone as long as the process lives, or 0: nothing tells.
+     * False: memory must not stay with the stream, for what is launched is recorded and runs later.
+     * NULL where `s` means nothing. */
     bool (*stream_id)(fc_device *d, fc_stream s, uint64_t *id);
     /* Frees what any stream may still use: waits for all of them. NULL as above. */
     void (*free_used)(fc_device *d, void *p);
     /* Everything outside the text that the binary depends on: versions, architecture, options. */
     void (*salt)(fc_device *d, uint32_t mode, fc_str *out);
-    /* text -> binary (the bytes kept on disk) -> loaded code. The interpreter has no binary: NULL.
-     */
+    /* text -> binary (the bytes kept on disk) -> loaded code. The interpreter has no
+     * binary: NULL. */
     fusec_status (*compile)(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
                             fc_error *e);
     fusec_status (*load)(fc_device *d, const fc_kernel *k, const fc_class *c, const char *name,

@@ -156,8 +156,8 @@ static void facts(fc_device *d, void *code, fc_code_facts *out) {
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-/* More than 48 KiB of shared memory must be asked for; it rises only, whoever launches beside this.
- */
+/* More than 48 KiB of shared memory must be asked for; it rises only, whoever launches
+ * beside this. */
 static fusec_status raise_shared(fc_gpu *c, cuda_code *x, uint32_t bytes, fc_error *e) {
     fusec_status s = FUSEC_OK;
     pthread_mutex_lock(&c->lock);

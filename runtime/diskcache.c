@@ -173,8 +173,8 @@ static bool header_fits(const fc_cache_header *h, const uint8_t key[FC_CACHE_KEY
            memcmp(h->key, key, FC_CACHE_KEY) == 0;
 }
 
-/* A clock that was wrong when the entry was written must not keep it for ever or drop it at once.
- */
+/* A clock that was wrong when the entry was written must not keep it for ever or drop it
+ * at once. */
 static void touch(int fd, int64_t mtime) {
     int64_t now = (int64_t)time(NULL);
     if (mtime > now || now - mtime > TOUCH_AFTER) (void)futimens(fd, NULL);

@@ -81,8 +81,8 @@ static void scan(fc_diskcache *c, listing *l) {
             if (is_stale(&st, now)) (void)unlinkat(c->dirfd, d->d_name, 0);
             continue;
         }
-        /* A time far in the future is a clock that was wrong: such an entry counts as the oldest.
-         */
+        /* A time far in the future is a clock that was wrong: such an entry counts as the
+         * oldest. */
         f.used = (int64_t)st.st_mtime > now + STALE_TEMPORARY ? 0 : (int64_t)st.st_mtime;
         f.nanos = st.st_mtim.tv_nsec;
         f.bytes = (uint64_t)st.st_size;

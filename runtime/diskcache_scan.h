@@ -19,8 +19,8 @@ struct fc_diskcache {
     atomic_ullong hits, misses, damaged, stored;
 };
 
-/* The start of every file, little-endian as the machine; a foreign byte order fails at the magic.
- */
+/* The start of every file, little-endian as the machine; a foreign byte order fails at
+ * the magic. */
 typedef struct fc_cache_header {
     char magic[8];
     uint32_t format, kind;
@@ -37,8 +37,8 @@ enum { FC_CACHE_FORMAT = 2 };
 int fc_cache_open_entry(const fc_diskcache *c, const char *name, uint64_t *size, int64_t *mtime);
 bool fc_cache_read_all(int fd, void *data, size_t len);
 
-/* Called after an entry of `size` bytes was stored: now and then brings the cache under its limit.
- */
+/* Called after an entry of `size` bytes was stored: now and then brings the cache under
+ * its limit. */
 void fc_cache_after_put(fc_diskcache *c, const uint8_t key[FC_CACHE_KEY], uint64_t size);
 
 #endif

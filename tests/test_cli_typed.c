@@ -64,8 +64,8 @@ static const struct {
     {"help_run", "build/bin/fusec help run", NULL, "fusec run [FILE[:DEF]"},
 };
 
-/* What the machine may lack: a GPU, NVRTC, LLVM. That is exit code 5, and the message says which.
- */
+/* What the machine may lack: a GPU, NVRTC, LLVM. That is exit code 5, and the message
+ * says which. */
 static bool lacks(const shell *sh) {
     return sh->code == 5 &&
            (strstr(sh->err, " [no-gpu]\n") || strstr(sh->err, " [nvrtc-setup]\n") ||

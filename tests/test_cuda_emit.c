@@ -314,18 +314,13 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"square_error_rows", {1000000, 4}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"square_error_rows", {100000, 64}, ONE + FULL + WHOLE, 0, 4, false}, /* 16 threads a row */
         {"square_error_rows", {100000, 65}, ONE, 0, 5, false}, /* quads that are not whole */
-        {"square_error_rows", {16384, 1024}, ONE + FULL + EIGHT + WHOLE, 0, 5, false}, /* a warp a
-                                                                                          row */
+        {"square_error_rows", {16384, 1024}, ONE + FULL + EIGHT + WHOLE, 0, 5, false}, /* a warp */
         {"square_error_rows", {16384, 4096}, LOOP, 0, 6, false}, /* two warps walk over the row */
         {"softmax", {65536, 1000}, ONE + EIGHT + WHOLE + OWN, 0, 5, false},
-        {"softmax", {8192, 16384}, ONE + FULL + EIGHT + WHOLE + OWN, 0, 9, false}, /* 16 warps keep
-                                                                                    * the row in
-                                                                                    * registers
-                                                                                    */
+        {"softmax", {8192, 16384}, ONE + FULL + EIGHT + WHOLE + OWN, 0, 9, false}, /* 16 warps */
         {"softmax", {4096, 50257}, ONE + EIGHT, 2, 8, false}, /* seven blocks keep it */
         {"softmax", {128, 1000000}, ONE + EIGHT + WHOLE, 2, 9, false},
-        {"softmax", {32, 40960}, ONE + FULL + EIGHT + WHOLE, 2, 8, false}, /* smaller parts, as few
-                                                                            */
+        {"softmax", {32, 40960}, ONE + FULL + EIGHT + WHOLE, 2, 8, false}, /* smaller parts */
         {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},                      /* too long for that */
         {"square_error_all", {1 << 24}, LOOP, 1, 8, false}, /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},

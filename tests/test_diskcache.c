@@ -1,5 +1,5 @@
-/* test_diskcache.c - SHA-256, and the disk cache against every fault that can be made in seconds.
- */
+/* test_diskcache.c - SHA-256, and the disk cache against every fault that can be made in
+ * seconds. */
 #include "runtime/diskcache.h"
 #include "runtime/sha256.h"
 #include "tests/support/test.h"

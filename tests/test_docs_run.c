@@ -18,8 +18,8 @@ static bool lay_out(shell *sh) {
 
 /* ---- "$ fusec ...", and what it prints ------------------------------------------------------- */
 
-/* Runs the commands of a block; the lines behind each are its output. Returns how many there are.
- */
+/* Runs the commands of a block; the lines behind each are its output. Returns how many
+ * there are. */
 static int run_block(shell *sh, const char *page, const char *block) {
     int count = 0;
     for (const char *p = strncmp(block, "$ ", 2) ? strstr(block, "\n$ ") : block; p; count++) {

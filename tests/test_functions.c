@@ -86,8 +86,8 @@ static FILE *open_set(const set *s) {
     return f;
 }
 
-/* Lines of one dtype: "np.float32,0x3f800000,0x3f490fdb,2"; the last column is NumPy's tolerance.
- */
+/* Lines of one dtype: "np.float32,0x3f800000,0x3f490fdb,2"; the last column is NumPy's
+ * tolerance. */
 static void read_set(FILE *f, fusec_dtype t, rows *r) {
     const char *name = t == FUSEC_F32 ? "np.float32" : "np.float64";
     char line[200];
@@ -251,8 +251,8 @@ FC_TEST(function_lgamma, next_to_its_zeros) {
 
 /* ---- nans ------------------------------------------------------------------------------- */
 
-/* A signalling nan counts as a nan: whatever a function makes of a quiet one it makes of it, too.
- */
+/* A signalling nan counts as a nan: whatever a function makes of a quiet one it makes of
+ * it, too. */
 static void check_nans(void *arg) {
     static const fc_op ops[] = {FC_OP_pow, FC_OP_hypot, FC_OP_atan2, FC_OP_minimum};
     static const fusec_dtype dtypes[] = {FUSEC_F16, FUSEC_BF16, FUSEC_F32, FUSEC_F64};

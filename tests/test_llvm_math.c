@@ -207,8 +207,8 @@ static double sample(uint64_t n) {
     return ldexp(g & 1 ? -m : m, e);
 }
 
-/* The reference would be wrong itself at the hardest inputs, were it not for its eleven more bits.
- */
+/* The reference would be wrong itself at the hardest inputs, were it not for its eleven
+ * more bits. */
 static void check_f64(void *arg) {
     const unary *u = arg;
     rig r;

@@ -1,6 +1,6 @@
 /* test_ops_float.c - the rows of ops.def on floats: the exact ones to the bit, on pairs of special
- * values and of random bits; the others against the double-precision library within their bounds.
- */
+ * values and of random bits; the others against the double-precision library within their
+ * bounds. */
 #include "tests/support/codebox.h"
 #include "tests/support/test.h"
 

@@ -2,8 +2,8 @@
  * loops.
  *
  * Seven elements go into three parts: one takes the even positions, one the odd ones (as
- * interleaved lanes do), and one stays empty. Each column of the arrays is a reduction of its own.
- */
+ * interleaved lanes do), and one stays empty. Each column of the arrays is a reduction of
+ * its own. */
 #include "tests/support/codebox.h"
 #include "tests/support/test.h"
 

@@ -1,5 +1,5 @@
-/* test_plan.c - kernel counts: what must become one kernel, and what must not. No device is needed.
- */
+/* test_plan.c - kernel counts: what must become one kernel, and what must not. No device is
+ * needed. */
 #include "passes/plan.h"
 #include "tests/support/gb.h"
 #include "tests/support/test.h"

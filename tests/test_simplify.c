@@ -410,8 +410,8 @@ static void try_pass(const char *name, pass_fn *pass, const fc_graph *g, uint64_
     fc_str_init(&once, &fc_libc_alloc);
     fc_graph_print(&out, &once);
     twice = after(pass, &out, 0);
-    /* sinking brings terms together that a second walk can use; only simplify promises to be done
-     */
+    /* sinking brings terms together that a second walk can use; only simplify promises to
+     * be done */
     if (pass == fc_pass_simplify && strcmp(once.data, twice.data) != 0)
         FC_FAIL("%s is not idempotent, seed %llu:\n%s\n%s", name, (unsigned long long)seed,
                 once.data, twice.data);

@@ -38,8 +38,8 @@ static void add(job *j, const char *name, fc_node n) {
     if (n != FC_NONODE) fc_build_output(&j->g, name, n);
 }
 
-/* Fills the inputs, runs, and has the oracle judge. `filler` fills input i; syms by symbol number.
- */
+/* Fills the inputs, runs, and has the oracle judge. `filler` fills input i; syms by symbol
+ * number. */
 typedef void fill_fn(const job *j, uint32_t input, fc_tensor *t, fc_rng *r);
 
 static void judge(job *j, fill_fn *fill, const int64_t *syms, bool unfused) {
@@ -98,8 +98,8 @@ static bool takes(fc_op op, fusec_dtype t) {
     }
 }
 
-/* Every special value meets every other: value i of operand k in a cross product, then random ones.
- */
+/* Every special value meets every other: value i of operand k in a cross product, then
+ * random ones. */
 static uint64_t crossed(fusec_dtype t, int k, int operands, int64_t i, fc_rng *r) {
     static const uint32_t of_three[] = {0, 1, 2, 3, 4, 5, 6, 9, 13, 16, 33, 34, 61};
     int64_t n = fc_special_count(t);

@@ -43,9 +43,8 @@ size_t bench_bytes(fusec_dtype t, int rank, const int64_t *shape);
  *     word(i)    mix(i + seed * 0x9e3779b9)
  *     u  f64     word * 2^-32 * (high - low) + low
  *     u  others  (word >> 8) * 2^-24 * (high - low) + low in f32, then converted
- *     n  others  (sum of the four 16-bit halves of word and mix(word + 0x9e3779b9) - 131070) /
- * 37837
- */
+ *     n  others  (sum of the four 16-bit halves of word and mix(word + 0x9e3779b9)
+ *                - 131070) / 37837 */
 void bench_fill(fusec_context *ctx, const bench_input *in, uint32_t seed, void *device);
 
 /* ---- programs from text ---------------------------------------------------------------------- */

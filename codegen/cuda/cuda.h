@@ -306,8 +306,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
 void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads);
 
-/* ---- values held from phase to phase: s*, see cuda_hold.c -------------------------------------
- */
+/* ---- values held from phase to phase: s*, see cuda_hold.c ------------------------------------ */
 
 enum { FC_CUDA_HOLD = 1, FC_CUDA_HELD = 2 };
 
@@ -389,8 +388,8 @@ bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, 
  * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e);
-/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes) at once.
- */
+/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes)
+ * at once. */
 bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
                          uint32_t axis, unsigned n, uint32_t align);
 /* Leaves the class as it is (variant 0) if no load needs to be turned. */

@@ -8,7 +8,7 @@
  *
  * - FC_CUDA_THREAD: one thread a row, lane groups of `vector` lanes one after the other.
  * - FC_CUDA_ONE: one chunk (or a part of one) for each warp of a row; loads that several phases
- * need stay in registers.
+ *   need stay in registers.
  * - FC_CUDA_LOOP: every warp walks over a span of chunks; with split the last block of a row
  *   finishes it.
  * - FC_CUDA_RING: see cuda_ring.c.
@@ -33,8 +33,8 @@ void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     fc_cuda_line(&g->t, "}");
 }
 
-/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change nothing
- */
+/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change
+ * nothing */
 void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     for (int s = 1; s < n; s *= 2)
         for (int e = 0; e + s < n; e += 2 * s)

@@ -21,8 +21,8 @@ typedef struct fc_cuda_inner {
 
 /* w0[n] = start values */
 void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n);
-/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change nothing
- */
+/* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change
+ * nothing */
 void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n);
 /* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
 void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even);

@@ -1,8 +1,8 @@
 /* cuda_prelude.c - the functions and types that stand above a kernel.
  *
  * In: what the kernel's code, class and g->cached use. Out: CUDA C that includes nothing; with
- * FC_EMULATE defined a host that brings the rest (atomics, shuffles, conversions) compiles it, too.
- */
+ * FC_EMULATE defined a host that brings the rest (atomics, shuffles, conversions) compiles
+ * it, too. */
 #include "codegen/cuda/cuda.h"
 
 static const char prelude_common[] =

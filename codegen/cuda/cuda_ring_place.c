@@ -234,9 +234,8 @@ static void begin_iterations(const fc_ring *o, int batch) {
                  o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
 }
 
-/* Iterations whose loads stand side by side: 32 registers of them, and of what is left in the
- * place.
- */
+/* Iterations whose loads stand side by side: 32 registers of them, and of what is left in
+ * the place. */
 static int batch_of(const fc_ring *o) {
     const fc_cuda_gen *g = o->in.g;
     unsigned bytes = 0;

@@ -15,8 +15,8 @@ unsigned fc_ring_part(const fc_class *cls) {
     return (1u << cls->teams) / 32 * (unsigned)fc_cuda_iterations(cls) * FC_CHUNK;
 }
 
-/* A part keeps its distance from the line before it, as bulk copies of whole lines are the fastest.
- */
+/* A part keeps its distance from the line before it, as bulk copies of whole lines are the
+ * fastest. */
 unsigned fc_ring_room_bytes(const fc_kernel *k, const fc_class *cls, uint32_t a) {
     return fc_ring_part(cls) * fc_cuda_bytes(k, a) + LINE;
 }

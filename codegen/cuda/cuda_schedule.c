@@ -157,8 +157,8 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
 /* A row of less than SPLIT_BYTES is read by one block, at some 60 bytes a clock, in the time in
  * which the blocks of a split would hand over their partials; with more components or functions a
  * block is slower. The last block of a row reads all partials: fewer spans where each has many
- * components. Several rows are one round of blocks. What seeks has its best early in a long span.
- */
+ * components. Several rows are one round of blocks. What seeks has its best early in a
+ * long span. */
 enum { SPLIT_WARPS = 8, SPLIT_BYTES = 640 << 10, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
 
 static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {

@@ -18,8 +18,8 @@ static fusec_status result(fc_cuda_graph *g, int result, const char *what, fc_er
     return fc_cuda_result(g->c, result, what, e);
 }
 
-/* The parameter of every kernel is one struct, so the list of pointers to parameters has one entry.
- */
+/* The parameter of every kernel is one struct, so the list of pointers to parameters has
+ * one entry. */
 static fc_cu_kernel_node describe(const fc_cuda_graph *g, uint32_t i, void **args) {
     fc_cu_kernel_node p = {.function = g->node[i].f, .shared = g->node[i].grid.shared};
     memcpy(p.grid, g->node[i].grid.grid, sizeof p.grid);

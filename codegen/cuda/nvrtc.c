@@ -166,8 +166,8 @@ fusec_status fc_nvrtc_open_with(const fc_alloc *alloc, const fc_nvrtc_fns *fn, f
 
 void fc_nvrtc_close(fc_nvrtc *n) {
     if (!n) return;
-    /* NVRTC does not give back all it took when it is unloaded, so it stays until the process ends.
-     */
+    /* NVRTC does not give back all it took when it is unloaded, so it stays until the
+     * process ends. */
     fc_free(n->alloc, n);
 }
 

@@ -45,8 +45,8 @@ typedef struct fc_nvrtc {
 typedef enum fc_nvrtc_kind { FC_NVRTC_CUBIN, FC_NVRTC_PTX } fc_nvrtc_kind;
 
 /* A kernel with this comment before its `extern "C" __global__` is as fast when NVRTC optimises
- * little; a program all of whose kernels have it is compiled so. The bits of results are the same.
- */
+ * little; a program all of whose kernels have it is compiled so. The bits of results are
+ * the same. */
 #define FC_NVRTC_BRIEFLY "/* little optimisation */"
 
 typedef struct fc_nvrtc_options {

@@ -247,8 +247,8 @@ static void push_partial(const run_state *r, uint32_t red, size_t n) {
     p->pushed += 1;
 }
 
-/* Combines what waits, from the latest elements to the earliest, and makes the result of n lanes.
- */
+/* Combines what waits, from the latest elements to the earliest, and makes the result of
+ * n lanes. */
 static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t width) {
     const fc_interp_reduction *d = &r->ip->reductions.at[red];
     partials *p = &r->partial[red];

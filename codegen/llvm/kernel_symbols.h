@@ -1,7 +1,7 @@
 /* kernel_symbols.h - the functions of the process that CPU kernels may call: the math library for
  * f32 and f64, and the memory functions that LLVM puts in by itself. Conversions of half floats are
- * missing on purpose: the generator writes them out, and one that slips through fails at loading.
- */
+ * missing on purpose: the generator writes them out, and one that slips through fails at
+ * loading. */
 #ifndef FUSEC_CODEGEN_LLVM_KERNEL_SYMBOLS_H
 #define FUSEC_CODEGEN_LLVM_KERNEL_SYMBOLS_H
 

@@ -126,8 +126,8 @@ fusec_status fc_llvm_open(const fc_alloc *alloc, fc_llvm **out, fc_error *e) {
 
 void fc_llvm_close(fc_llvm *l) {
     if (!l) return;
-    /* The library itself stays loaded: its targets are registered, and it can't be unloaded safely.
-     */
+    /* The library itself stays loaded: its targets are registered, and it can't be unloaded
+     * safely. */
     for (int i = 0; i < FC_LLVM_SPARE; i++) {
         fc_llvm_machine m = atomic_exchange(&l->spare[i], NULL);
         if (m) l->fn.dispose_machine(m);

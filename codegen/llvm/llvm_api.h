@@ -73,8 +73,8 @@ typedef struct fc_llvm_fns {
 
 /* What the version means to those who write IR or choose passes. */
 typedef struct fc_llvm_traits {
-    bool masked_align_operand; /* llvm.masked.load/store take the alignment as an operand (up to 21)
-                                */
+    bool masked_align_operand; /* llvm.masked.load/store take the alignment as an operand
+                                  (up to 21) */
     bool memory_attribute;     /* memory(none) instead of readnone (from 16) */
     bool minimum_lowered;      /* llvm.minimum/maximum can be lowered; the process ends where not */
     const char *clean_passes;  /* early-cse with instcombine and simplifycfg */

@@ -306,8 +306,8 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
     return join_vectors(f, st, last);
 }
 
-/* Whether the accumulators of all lanes fit into registers and the code is short enough to repeat.
- */
+/* Whether the accumulators of all lanes fit into registers and the code is short enough to
+ * repeat. */
 static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
     const unsigned vectors = FC_LANES / f->V;
     const bool wide = fc_dtypes[st->slot[0]].bytes == 8;

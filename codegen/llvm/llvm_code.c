@@ -22,8 +22,8 @@ static const char *arguments(fc_ll *f, const char *type, unsigned n, const char 
     return text;
 }
 
-/* An internal function that calls `fn` for the first n lanes; the others give their first operand.
- */
+/* An internal function that calls `fn` for the first n lanes; the others give their first
+ * operand. */
 static void define_lanes(fc_ll *f, const char *name, const char *fn, const char *scalar,
                          unsigned nargs) {
     const char *vector = fc_ll_wide(f, scalar, f->V);

@@ -3,8 +3,8 @@
  *
  * In: a name and its dtype; of the conversions only those of ir/code.h. Out: a name. Invariants: an
  * f16 or bf16 is held as a float with the narrow type's bits; no conversion becomes a call of a
- * compiler's run-time library, so f16 is written out where the processor has no instruction for it.
- */
+ * compiler's run-time library, so f16 is written out where the processor has no instruction
+ * for it. */
 #include "codegen/llvm/llvm_text.h"
 #include "ir/plant.h"
 
@@ -57,8 +57,8 @@ static const char *half_from_float_bits(fc_ll *f, unsigned W, const char *v) {
     const char *u = change(f, "bitcast", "float", "i32", W, v);
     const char *sign = op_const(f, "and", 32, W, op_const(f, "lshr", 32, W, u, 16), 0x8000);
     const char *mag = op_const(f, "and", 32, W, u, 0x7fffffff);
-    /* normal: rebias, add half of the last place less one, and one more when the last place is odd
-     */
+    /* normal: rebias, add half of the last place less one, and one more when the last
+     * place is odd */
     const char *odd = op_const(f, "and", 32, W, op_const(f, "lshr", 32, W, mag, 13), 1);
     const char *round = op_const(f, "add", 32, W, mag, 0xfff - (112 << 23));
     const char *normal = op_const(f, "lshr", 32, W, op_pair(f, "add", i32, round, odd), 13);
@@ -130,8 +130,8 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
 }
 
 /* LLVM 19 to 22 can't select a single half whose bits are the outcome of a comparison (with
- * AVX-512, a mask). Arithmetic on integers gives what the instruction would, quiet nans included.
- */
+ * AVX-512, a mask). Arithmetic on integers gives what the instruction would, quiet nans
+ * included. */
 static const char *half_of_one(fc_ll *f, const char *stored) {
     const char *mag = op_const(f, "and", 16, 1, stored, 0x7fff);
     const char *quiet = choose(f, 1, op_const(f, "icmp ugt", 16, 1, mag, 0x7c00), "i16",

@@ -7,8 +7,8 @@
  * what is added to what.
  *
  * With several reduced axes a vector either lies within the innermost one (its first element gives
- * all offsets) or crosses it, and then every lane has coordinates of its own and loads are gathers.
- */
+ * all offsets) or crosses it, and then every lane has coordinates of its own and loads are
+ * gathers. */
 #include "codegen/llvm/llvm_text.h"
 
 /* ---- where a vector is ------------------------------------------------------------------- */

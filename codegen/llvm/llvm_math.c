@@ -1,5 +1,5 @@
-/* llvm_math.c - which functions have vector code, and what their formulas share; see llvm_math.h.
- */
+/* llvm_math.c - which functions have vector code, and what their formulas share; see
+ * llvm_math.h. */
 #include "codegen/llvm/llvm_math.h"
 
 #include <string.h>

@@ -185,8 +185,8 @@ typedef struct fc_ll {
 void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                 const char *name, const fc_alloc *alloc);
 void fc_ll_free(fc_ll *f);
-/* The following leave on failure; the first three need `leave` to be set, as everything below does.
- */
+/* The following leave on failure; the first three need `leave` to be set, as everything
+ * below does. */
 _Noreturn void fc_ll_fail(fc_ll *f, fusec_status code);
 void *fc_ll_alloc(fc_ll *f, size_t size); /* zeroed, from the arena; never NULL */
 const char **fc_ll_names(fc_ll *f, size_t n);
@@ -214,8 +214,8 @@ const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b); /* of i64, unsigned */
 
-/* A word of the parameter block, read in the entry block. One word is always asked for as one type.
- */
+/* A word of the parameter block, read in the entry block. One word is always asked for as
+ * one type. */
 const char *fc_ll_word(fc_ll *f, unsigned word, const char *type);
 const char *fc_ll_extra(fc_ll *f, unsigned which); /* FC_PB_* */
 const char *fc_ll_extent(fc_ll *f, unsigned axis);
@@ -228,7 +228,7 @@ void fc_ll_label(fc_ll *f, const char *label); /* starts a block; the one before
 void fc_ll_goto(fc_ll *f, const char *label);
 
 /* while (cond) { body } with values carried from turn to turn:
- *     begin (phis), compute the condition, test, body, end with the next values. After `end` the
+ * begin (phis), compute the condition, test, body, end with the next values. After `end` the
  * carried names hold the values of the last turn. */
 typedef struct fc_ll_loop {
     unsigned id, n;
@@ -312,8 +312,8 @@ void fc_ll_bring(fc_ll *f, const char *at);
 
 /* ---- llvm_stream.c ----------------------------------------------------------------------- */
 
-/* fc_ll_vectors for a body with point stores: in a class that streams, whole vectors are aligned.
- */
+/* fc_ll_vectors for a body with point stores: in a class that streams, whole vectors are
+ * aligned. */
 void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                   void *user);
 /* The same for ranges that begin at whole lines, if the rows of all results do: nothing is masked
@@ -431,8 +431,8 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
 unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st);
 const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc);
 
-/* Types of `extra` i64 values and the slots; one or two names (`second` may be NULL) and the slots.
- */
+/* Types of `extra` i64 values and the slots; one or two names (`second` may be NULL) and
+ * the slots. */
 const char **fc_ll_slot_types(fc_ll *f, const fc_ll_stage *st, unsigned W, unsigned extra);
 const char **fc_ll_join(fc_ll *f, const fc_ll_stage *st, const char *first, const char *second,
                         const char *const *slots);

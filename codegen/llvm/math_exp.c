@@ -204,8 +204,8 @@ fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
 }
 
 /* Like exp2, but what adding 1 rounds off is put back: less than 0.5 ulp before the last rounding,
- * so that a power that is a number of f64 is exact. Here lo is not so small that lo e^hi were lo.
- */
+ * so that a power that is a number of f64 is exact. Here lo is not so small that lo e^hi
+ * were lo. */
 fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more) {
     const fusec_dtype TYPE = FUSEC_F64;
     const fc_x *n = LET(SUB(ADD(x, N(POWER_F64)), N(POWER_F64)));

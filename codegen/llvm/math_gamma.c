@@ -2,8 +2,8 @@
  *
  * Stirling's series at an argument that is moved up first, with the product that moves it back:
  *
- *     log gamma(y) = (y - 1/2) log y - y + log(2 pi)/2 + S(1/y),   gamma(z) = gamma(z + k) / (z ...
- * )
+ *     log gamma(y) = (y - 1/2) log y - y + log(2 pi)/2 + S(1/y)
+ *     gamma(z) = gamma(z + k) / (z (z + 1) ... (z + k - 1))
  *
  * and below 1/2 the reflection gamma(x) = pi / (sin(pi x) gamma(1 - x)). The coefficients are those
  * of the series: Bernoulli's numbers for S, B_2k / (2k (2k - 1)), and Taylor's for sin(pi f). */

@@ -6,8 +6,8 @@
  *
  * A graph whose leaves are the caller's arrays is symbolic like every other: each distinct extent
  * above 1 is a symbol of that graph whose value is known (sizes.c). So an expression looks the same
- * for all sizes, and what would be a condition of a call is tested while the expression is built.
- */
+ * for all sizes, and what would be a condition of a call is tested while the expression
+ * is built. */
 #ifndef FUSEC_FRONTEND_CAPI_H
 #define FUSEC_FRONTEND_CAPI_H
 

@@ -27,8 +27,8 @@ static void drop_stored(fusec_graph *g, size_t keep) {
     while (g->stored.len > keep) d->ops->free(d, NULL, g->stored.at[--g->stored.len].data);
 }
 
-/* Where the node's data is if it is there: a result, or an array in memory that the device reads.
- */
+/* Where the node's data is if it is there: a result, or an array in memory that the
+ * device reads. */
 static const void *data_of(const fusec_graph *g, fc_node n, bool *there) {
     const fc_stored *r = fc_result_of(g, n);
     *there = true;

@@ -1,5 +1,5 @@
-/* cmd_build.c - `fusec build`: one file for each kernel of every exported definition. Needs no GPU.
- */
+/* cmd_build.c - `fusec build`: one file for each kernel of every exported definition. Needs
+ * no GPU. */
 #include "frontend/cli/emit.h"
 
 static const unsigned one_file = 1u << FC_LEVEL_FUSE | 1u << FC_LEVEL_GRAPH;

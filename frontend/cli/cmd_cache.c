@@ -1,5 +1,5 @@
-/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and clearing it.
- */
+/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and
+ * clearing it. */
 #include "frontend/cli/command.h"
 #include "frontend/io/array.h"
 

@@ -143,8 +143,8 @@ static fusec_status check_one(checker *k, const fc_job_request *rq, fc_error *e)
     return st;
 }
 
-/* Every definition that can be checked by itself; one without types is checked where it is called.
- */
+/* Every definition that can be checked by itself; one without types is checked where it is
+ * called. */
 static fusec_status check_file(checker *k, const char *path, fc_error *e) {
     const fc_source *src;
     fc_ast ast;

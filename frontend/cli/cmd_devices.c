@@ -1,7 +1,7 @@
 /* cmd_devices.c - `fusec devices`: what was looked for, what was found, and why not.
  *
- * Every row is a name, whether it can be used, and a text; the three output forms print the rows.
- */
+ * Every row is a name, whether it can be used, and a text; the three output forms print
+ * the rows. */
 #include "codegen/cpuinfo.h"
 #include "codegen/cuda/driver.h"
 #include "codegen/cuda/nvrtc.h"

@@ -22,8 +22,8 @@ static fusec_status emit_levels(fc_job *s, unsigned levels, fc_error *e) {
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* The device of the plan; one that is not there with --device none, or for an --arch of GPUs alone.
- */
+/* The device of the plan; one that is not there with --device none, or for an --arch of
+ * GPUs alone. */
 static fusec_status choose_device(fc_job *s, fc_device **out, fc_device **offline, fc_error *e) {
     const fc_options *o = &s->cli->o;
     const char *device = o->text[FC_FLAG_DEVICE], *arch = o->text[FC_FLAG_ARCH];

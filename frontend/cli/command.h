@@ -33,8 +33,8 @@ typedef struct fc_cli {
 
 /* The whole command: parses, runs, reports. Returns the exit code. */
 int fc_cli_main(int argc, char **argv);
-/* The same inside of another program: all memory from `alloc`, and compilers run in this process.
- */
+/* The same inside of another program: all memory from `alloc`, and compilers run in this
+ * process. */
 int fc_cli_main_with(int argc, char **argv, const fc_alloc *alloc);
 
 fusec_status fc_cmd_run(fc_cli *c, fc_error *e);

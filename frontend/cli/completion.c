@@ -2,8 +2,8 @@
  *
  * Commands, flags and the words of choices come from cli.def. Definitions and their parameters are
  * found by the script itself, in the `def` lines of the file named on the command line, so that
- * completion starts no compiler: `fusec run norms.fuse:rm<TAB>`, then `x=<TAB>` lists .npy files.
- */
+ * completion starts no compiler: `fusec run norms.fuse:rm<TAB>`, then `x=<TAB>` lists
+ * .npy files. */
 #include "frontend/cli/help.h"
 
 /* Lists the definitions of a file, or the parameters of all of them, one per line. */

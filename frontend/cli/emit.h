@@ -21,7 +21,7 @@ typedef enum fc_emit_level {
 fusec_status fc_levels_parse(const char *list, unsigned *levels, fc_error *e);
 const char *fc_emit_suffix(fc_emit_level l); /* ".cu" */
 
-/* ---- arch: "sm_90" is a GPU, everything else a processor as LLVM calls it (NULL if there is none). ---- */
+/* `list`: "sm_90" is a GPU, everything else a processor as LLVM calls it, NULL if there is none. */
 fusec_status fc_arch_parse(const char *list, int *cc, const char **cpu, size_t *cpu_len,
                            fc_error *e);
 

@@ -2,8 +2,8 @@
  * it. See outputs.h.
  *
  * The fused kernels keep no intermediates. So when a result is not finite, values are computed
- * again by the interpreter, one node at a time, on the way from the result back to where it began.
- */
+ * again by the interpreter, one node at a time, on the way from the result back to where
+ * it began. */
 #include <math.h>
 
 #include "frontend/cli/decimal.h"

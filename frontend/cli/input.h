@@ -1,13 +1,13 @@
 /* input.h - what `name=value` on the command line means, and its data.
  *
- *     fc_input_parse   the text only: kind, dtype and sizes as far as they are written; no file is
- * touched fc_input_open    opens a file and reads its header, so that dtype and shape are known
+ *     fc_input_parse   the text only: kind, dtype and sizes as far as they are written; touches
+ *                      no file
+ *     fc_input_open    opens a file and reads its header, so that dtype and shape are known
  *     fc_input_read    brings the data into memory, once the caller knows the dtype and all sizes
  *     fc_input_close   always, also after a failure
  *
- * The strings of an fc_cli_input point into the argument it was parsed from, which must live as
- * long.
- */
+ * The strings of an fc_cli_input point into the argument it was parsed from, which must live
+ * as long. */
 #ifndef FUSEC_FRONTEND_CLI_INPUT_H
 #define FUSEC_FRONTEND_CLI_INPUT_H
 

@@ -63,8 +63,8 @@ fc_job_request fc_job_words(const fc_cli *c, bool complete);
 void fc_job_close(fc_job *s);
 
 const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a snippet */
-/* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs say them.
- */
+/* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs
+ * say them. */
 void fc_job_title(const fc_job *s, fc_str *out);
 /* The type of a value of the graph, in the same way: "f32[5, m]". */
 void fc_job_type(const fc_job *s, fc_node n, fc_str *out);

@@ -35,7 +35,7 @@ static void words_from(uint64_t seed, uint64_t first, size_t blocks, uint32_t *w
     }
 }
 
-/* ---- a pair of normal numbers without the math library, so that every machine gives the same bits ---- */
+/* ---- normal numbers, without the math library: the same bits everywhere --------------------- */
 
 /* Natural logarithm of an integer from 1 to 2^32 divided by 2^32: exponent, then the series of
  * 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)), good to 1e-15. */
@@ -62,8 +62,8 @@ static inline double log_of(uint64_t n) {
     return (double)(exponent + high) * 0.69314718055994530942 + 2 * t * (1 + t2 * s);
 }
 
-/* Cosine and sine of 2 pi v / 2^32: the octant is exact, the rest a Taylor series on [-pi/4, pi/4].
- */
+/* Cosine and sine of 2 pi v / 2^32: the octant is exact, the rest a Taylor series on
+ * [-pi/4, pi/4]. */
 static inline void turn(uint32_t v, double *cosine, double *sine) {
     uint32_t quarter = (v + 0x20000000u) >> 30;
     int32_t rest = (int32_t)(v - (quarter << 30)); /* in [-2^29, 2^29) */

@@ -11,8 +11,9 @@
  *            integers    (word * 100) >> 32            0 to 99, which every integer dtype holds
  *            bool        word >> 31
  *     randn  floats: Box-Muller on neighbours. Elements 2k and 2k + 1 are r cos(t) and r sin(t)
- * with r = sqrt(-2 ln((u + 1) * 2^-32)) and t = 2 pi v 2^-32, where u and v are the words of
- *            elements 2k and 2k + 1 in a 32-bit draw; computed in f64, then rounded to the dtype
+ *            with r = sqrt(-2 ln((u + 1) * 2^-32)) and t = 2 pi v 2^-32, where u and v are the
+ *            words of elements 2k and 2k + 1 in a 32-bit draw; computed in f64, then rounded to
+ *            the dtype
  *     iota   the index, wrapped or rounded to the dtype */
 #ifndef FUSEC_FRONTEND_CLI_MADE_H
 #define FUSEC_FRONTEND_CLI_MADE_H

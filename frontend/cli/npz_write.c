@@ -60,8 +60,8 @@ static bool measure(const fc_array *a, placed *p) {
     return true;
 }
 
-/* The fields that the local header and the directory share, from "version needed" to the lengths.
- */
+/* The fields that the local header and the directory share, from "version needed" to the
+ * lengths. */
 static unsigned char *common_fields(unsigned char *h, const placed *p, size_t name, size_t extra,
                                     bool big) {
     h = put16(h, big ? 45 : 20);

@@ -14,8 +14,8 @@ fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e);
 fusec_status fc_expect_check(fc_job *s, fc_error *e); /* before the run: names only */
 fusec_status fc_expect_compare(fc_job *s, fc_error *e);
 
-/* FUSEC_NOT_FINITE at the first nan or infinity of the results, naming the operation that made it.
- */
+/* FUSEC_NOT_FINITE at the first nan or infinity of the results, naming the operation that
+ * made it. */
 fusec_status fc_finite_check(fc_job *s, fc_error *e);
 
 /* The number of the result with this name, or of the only result when `len` is 0. */

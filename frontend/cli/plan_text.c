@@ -1,5 +1,5 @@
-/* plan_text.c - a plan as text: a table of its kernels, and why they are several. See plan_view.h.
- */
+/* plan_text.c - a plan as text: a table of its kernels, and why they are several. See
+ * plan_view.h. */
 #include <stdio.h>
 
 #include "frontend/cli/plan_view.h"

@@ -1,9 +1,10 @@
 /* print.h - arrays as text.
  *
- * text   as NumPy's str() shows an array with floatmode="unique": the shortest digits that read
- * back to the same value, aligned in columns, 75 columns wide; above `threshold` elements only 3 of
- * each end of an axis csv    one line for each row of the last axis, blank lines between matrices
- * json   nested lists; nan and infinities become null, as JSON has no others */
+ *     text   as NumPy's str() shows an array with floatmode="unique": the shortest digits that
+ *            read back to the same value, aligned in columns, 75 columns wide; above `threshold`
+ *            elements only 3 of each end of an axis
+ *     csv    one line for each row of the last axis, blank lines between matrices
+ *     json   nested lists; nan and infinities become null, as JSON has no others */
 #ifndef FUSEC_FRONTEND_CLI_PRINT_H
 #define FUSEC_FRONTEND_CLI_PRINT_H
 

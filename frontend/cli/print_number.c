@@ -181,8 +181,8 @@ size_t fc_column_word(const fc_column *c, const fc_array *a, int64_t index, cons
     memset(word, ' ', before);
     memcpy(word + before, text, n);
     n += before;
-    /* Numbers without an exponent are padded behind, so that their points stand below each other.
-     */
+    /* Numbers without an exponent are padded behind, so that their points stand below
+     * each other. */
     if (fc_is_float(c->dtype)) {
         size_t whole = (size_t)(c->left + c->right + 1);
         while (n < whole) word[n++] = ' ';

@@ -1,7 +1,7 @@
 /* print_number.h - how the elements of one array look, all in the same width.
  *
- * Order of calls: start, add for each element shown, choose, fit for each decimal, end, then word.
- */
+ * Order of calls: start, add for each element shown, choose, fit for each decimal, end,
+ * then word. */
 #ifndef FUSEC_FRONTEND_CLI_PRINT_NUMBER_H
 #define FUSEC_FRONTEND_CLI_PRINT_NUMBER_H
 

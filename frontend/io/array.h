@@ -28,8 +28,8 @@ const char *fc_type_text(char *buf, size_t size, fusec_dtype dtype, int rank, co
 #define FC_COMMAS 32
 const char *fc_commas(char buf[FC_COMMAS], int64_t v);
 
-/* What an errno means, in English, without the locale and without a lock. Unknown values get `buf`.
- */
+/* What an errno means, in English, without the locale and without a lock. Unknown values
+ * get `buf`. */
 const char *fc_errno_text(int err, char buf[32]);
 
 /* Copies a file name for use in a message: control characters become '?', and a long name is cut in

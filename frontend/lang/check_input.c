@@ -74,8 +74,8 @@ static bool match_names(fc_checker *c, fc_call *f) {
     return good;
 }
 
-/* ":64x10": sizes as far as they are known, for the rest 10. False if one is computed from others.
- */
+/* ":64x10": sizes as far as they are known, for the rest 10. False if one is computed from
+ * others. */
 static bool try_sizes(fc_call *f, const fc_type *t, fc_str *s) {
     bool first = true;
     for (const fc_expr *d = t->dims; d; d = d->next) {

@@ -67,8 +67,8 @@ static unsigned newlines_between(const formatter *f, uint32_t begin, uint32_t en
     return n;
 }
 
-/* The line for an element at `begin`: the current one, or a new one if a newline stands before it.
- */
+/* The line for an element at `begin`: the current one, or a new one if a newline stands
+ * before it. */
 static line *line_for(formatter *f, uint32_t prev_end, uint32_t begin, uint32_t tok) {
     unsigned newlines = newlines_between(f, prev_end, begin);
     if (f->lines.len > 0 && newlines == 0) return &f->lines.at[f->lines.len - 1];

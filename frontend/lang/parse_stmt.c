@@ -186,8 +186,8 @@ static bool close_block(fc_parser *p) {
     return false;
 }
 
-/* The text of -e ends, or a definition begins, and blocks are open. True for the end of a snippet.
- */
+/* The text of -e ends, or a definition begins, and blocks are open. True for the end of a
+ * snippet. */
 static bool end_of_text(fc_parser *p) {
     const fc_open_block *b = inner(p);
     if (!p->snippet || b->loop) {

@@ -111,8 +111,8 @@ enum {
 };
 
 /* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,
- * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_DEBUG), which is read here and never again.
- */
+ * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_DEBUG), which is read here and
+ * never again. */
 FUSEC_API fusec_status fusec_context_new(const fusec_options *options, fusec_context **out);
 FUSEC_API void fusec_context_free(fusec_context *ctx);
 
@@ -235,8 +235,8 @@ FUSEC_API fusec_status fusec_read(fusec_value v, void *out, size_t bytes);
  * array that is there already is the caller's own. Before other streams read it on a GPU:
  * fusec_synchronize. */
 FUSEC_API fusec_status fusec_data(fusec_value v, const void **data);
-/* The shape of a value made of arrays with known sizes; `shape` has room for fusec_rank(v) numbers.
- */
+/* The shape of a value made of arrays with known sizes; `shape` has room for fusec_rank(v)
+ * numbers. */
 FUSEC_API fusec_status fusec_shape(fusec_value v, int64_t *shape);
 
 /* ---- programs: compile once, call with any sizes ----------------------------------------- */

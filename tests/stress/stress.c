@@ -6,7 +6,8 @@
  *     fusec_stress soak DEVICE GRAPHS [SEED]       distinct graphs; the most memory, descriptors
  *                                                  and mappings in the last quarter are those in
  *                                                  the second. DEVICE cuda-dry: the driver runs
- * nothing (tests/fake), so no result is looked at
+ *                                                  nothing (tests/fake), so no result is
+ *                                                  looked at
  *
  * It prints its figures and exits with 1 when something is wrong. Built with FUSEC_SANITIZE=thread
  * it is the test of data races. */
@@ -62,8 +63,8 @@ static float step_plain(float v, float x, unsigned what) {
     }
 }
 
-/* The digits of `number` choose the operations, so numbers are structures; some end in a reduction.
- */
+/* The digits of `number` choose the operations, so numbers are structures; some end in a
+ * reduction. */
 static fusec_value build(fusec_value x, uint64_t number) {
     fusec_value v = x;
     uint64_t seed = number * 0x9e3779b97f4a7c15u + 1;

@@ -72,8 +72,8 @@ bool fc_o_float_op(fc_op op, bool wide, double a, double b, double c, double *ou
  * False when there is no reference. */
 bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out);
 
-/* The references themselves: double precision, and MPFR rounded to long double (false without it).
- */
+/* The references themselves: double precision, and MPFR rounded to long double (false
+ * without it). */
 double fc_o_libm(fc_op op, double a, double b);
 bool fc_o_mpfr(fc_op op, double a, double b, long double *out);
 void fc_o_mpfr_done(void); /* frees what MPFR keeps for this thread */

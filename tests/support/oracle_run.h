@@ -1,5 +1,5 @@
-/* oracle_run.h - runs graphs on the devices of this machine and has the oracle judge the results.
- */
+/* oracle_run.h - runs graphs on the devices of this machine and has the oracle judge the
+ * results. */
 #ifndef FUSEC_TESTS_SUPPORT_ORACLE_RUN_H
 #define FUSEC_TESTS_SUPPORT_ORACLE_RUN_H
 

@@ -350,8 +350,8 @@ static void ref_weighted(const int64_t *s, void *const *arg, const uint64_t *sca
 
 /* ---- several reductions of one tensor -------------------------------------------------------- */
 
-/* Kernel axes of a matrix reduced over its rows (inner) or columns, and the axis its results have.
- */
+/* Kernel axes of a matrix reduced over its rows (inner) or columns, and the axis its
+ * results have. */
 static void matrix_space(fc_kernel *k, const fc_dim *s, bool inner) {
     if (inner)
         space(k, FC_SCHED_INNER, 1, 1, s);
