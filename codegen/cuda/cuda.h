@@ -28,12 +28,12 @@
  * memory in squares of `teams` by `teams` elements.
  *
  * inner: the low 3 bits of `variant` are one of the following, above them are FC_CUDA_FULL, log2 of
- * the iterations of FC_CUDA_ONE and FC_CUDA_WHOLE. `vector` is how many neighbouring elements a
- * thread takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the threads of a row. With
- * `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two kept axes along the outer
- * one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows (cuda_rect.c). Of
- * FC_CUDA_RING (cuda_ring.c) `teams` is log2 of the threads of a phase, the iterations are the
- * chunks of a warp, and `turns` the places of the ring.
+ * the iterations of FC_CUDA_ONE and FC_CUDA_RING, and FC_CUDA_WHOLE. `vector` is how many
+ * neighbouring elements a thread takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the
+ * threads of a row. With `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two
+ * kept axes along the outer one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows
+ * (cuda_rect.c). Of FC_CUDA_RING (cuda_ring.c) `teams` is log2 of the threads of a phase, the
+ * iterations are the chunks of a warp, and `turns` the places of the ring.
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
@@ -60,11 +60,15 @@ static inline unsigned fc_cuda_kind(const fc_class *cls) {
 static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
     return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_THREAD && cls->teams;
 }
+/* FC_CUDA_RING of a kernel of any schedule (cuda_ring.c). */
+static inline bool fc_cuda_is_ring(const fc_kernel *k, const fc_class *cls) {
+    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_RING;
+}
 /* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
-/* In `variant`. FC_CUDA_FULL, of FC_CUDA_ONE: no thread lacks an element or a row. FC_CUDA_WHOLE:
+/* In `variant`. FC_CUDA_FULL, of ONE and RING: no thread lacks an element or a row. FC_CUDA_WHOLE:
  * the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a gang: rows have
  * blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared memory. FC_CUDA_ONCE,
  * of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer: see cuda_outer.c. */
@@ -122,7 +126,7 @@ static inline unsigned fc_cuda_log2(int64_t p) {
 }
 
 /* Of an access: bytes of its element; whether it touches memory, not only an index; whether a store
- * goes through it. */
+ * goes through it; whether it is a load. */
 static inline unsigned fc_cuda_bytes(const fc_kernel *k, uint32_t a) {
     return fc_dtypes[k->accesses.at[a].dtype].bytes;
 }
@@ -133,6 +137,9 @@ static inline bool fc_cuda_is_store(const fc_kernel *k, uint32_t a) {
     for (size_t s = 0; s < k->stores.len; s++)
         if (k->stores.at[s].access == a) return true;
     return false;
+}
+static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
+    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
 }
 
 /* ---- text under construction ---------------------------------------------------------------- */
@@ -227,10 +234,11 @@ void fc_cuda_erf_prelude(fc_str *out);           /* cuda_erf.c */
 void fc_cuda_find_signs(fc_cuda_gen *g);
 void fc_cuda_sign_prelude(const fc_cuda_gen *g);
 
-/* cuda_guard.c: the function that a load goes through, or ""; the text of a row in place of its
- * own, or NULL; whether the operand v of i, a constant, is hidden. */
+/* cuda_guard.c: whether 8-bit integers are computed on; whether a load goes through fc_byte then;
+ * the text of a row in place of its own, or NULL; whether the operand v of i, a constant, is
+ * hidden. */
 bool fc_cuda_computes_bytes(const fc_code *c);
-const char *fc_cuda_guard_load(const fc_cuda_text *t, fc_val v);
+bool fc_cuda_guard_load(const fc_cuda_text *t, fc_val v);
 const char *fc_cuda_guard_row(const fc_cuda_text *t, const fc_instr *i);
 bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v);
 void fc_cuda_guard_prelude(const fc_cuda_gen *g);
@@ -310,10 +318,9 @@ void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned thread
 
 enum { FC_CUDA_HOLD = 1, FC_CUDA_HELD = 2 };
 
-/* Marks g->hold; a thread has `elements` elements of a row. */
+/* Marks g->hold; a thread has `elements` elements of a row in its registers. 0: they are kept
+ * elsewhere, so all values that cost much are held, and no cheap one. */
 fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e);
-/* The same without bound, and without the cheap ones. */
-fusec_status fc_cuda_choose_dear(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
 void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
@@ -374,8 +381,13 @@ unsigned fc_cuda_widest(const fc_kernel *k);
 int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
 bool fc_cuda_has_point_stores(const fc_kernel *k);
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
-/* How many blocks of an SM there should be room for, 0 for any number; not of gangs. */
+/* How many blocks of an SM there should be room for, 0 for any number; not of gangs, nor of what
+ * counts its registers. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
+/* Whether the blocks of an SM follow from the registers that a thread should get (cuda_emit.c). */
+static inline bool fc_cuda_counts_registers(const fc_kernel *k, const fc_class *cls) {
+    return k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && !cls->roomy;
+}
 void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                           fc_class *cls, fc_launch *l);
 /* The launch of a map of vectors, `turns` a thread. */

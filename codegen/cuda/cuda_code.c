@@ -165,10 +165,9 @@ void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr) {
         fc_str_add(t->out, expr);
         value_of_bits(t, v);
     } else {
-        const char *guard = fc_cuda_guard_load(t, v);
         begin(t, v);
-        if (*guard)
-            fc_str_printf(t->out, "%s(%s);\n", guard, expr);
+        if (fc_cuda_guard_load(t, v))
+            fc_str_printf(t->out, "fc_byte(%s);\n", expr);
         else
             fc_str_printf(t->out, type == FUSEC_BOOL ? "%s != 0;\n" : "%s;\n", expr);
     }
@@ -392,14 +391,12 @@ static void row(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype type = (fusec_dtype)instr(t, i->op == FC_OP_where ? i->b : i->a)->dtype;
     const char *text = fc_is_float(type) ? fc_ops[i->op].cuda_f : fc_ops[i->op].cuda_i;
-    const char *narrow = narrow_text(t, v);
+    const char *narrow = narrow_text(t, v), *guard = fc_cuda_guard_row(t, i);
     if (narrow) text = narrow;
-    if (fc_cuda_guard_row(t, i)) text = fc_cuda_guard_row(t, i);
+    if (guard) text = guard;
     if (t->division && i->op == FC_OP_div) text = t->division;
     if (t->by_row && fc_cuda_divides_by_row(t, v)) text = t->by_row;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
-    if (i->op == FC_OP_neg && fc_is_int(type) && fc_dtypes[type].bytes == 2)
-        text = "($t)fc_neg(($u)$a)"; /* see cuda_prelude.c */
     if (i->op == FC_OP_neg && t->sign && t->sign[v]) text = "fc_signed_neg$f($a)";
     begin(t, v);
     substitute(t, text ? text : "", i, type);

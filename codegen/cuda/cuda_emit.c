@@ -139,9 +139,7 @@ static unsigned registers_of_one(const fc_cuda_gen *g) {
              spare = 24;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         unsigned registers = elements * fc_cuda_bytes(g->k, a) / 4;
-        bool read = fc_cuda_is_memory(g->k, a) && g->k->accesses.at[a].level == FC_POINT &&
-                    !fc_cuda_is_store(g->k, a);
-        if (read) loaded += registers;
+        if (fc_cuda_is_load(g->k, a) && g->k->accesses.at[a].level == FC_POINT) loaded += registers;
         if (g->cached[a]) kept += registers;
     }
     for (fc_val v = 0; v < g->code.ins.len; v++) {
@@ -190,12 +188,10 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
-    if (g->k->schedule == FC_SCHED_INNER && fc_cuda_owns(g->cls) && !g->cls->roomy)
-        blocks = blocks_of_one(g, threads);
+    if (fc_cuda_counts_registers(g->k, g->cls)) blocks = blocks_of_one(g, threads);
     if (g->cls->split == FC_CUDA_GANG) /* relies on it */
-        blocks = fc_cuda_kind(g->cls) == FC_CUDA_RING
-                     ? 1
-                     : fc_cuda_gang_threads(g->k, g->cached) / threads;
+        blocks =
+            fc_cuda_is_ring(g->k, g->cls) ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
     char bounds[32];
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
     if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_NVRTC_BRIEFLY);
@@ -292,12 +288,8 @@ static bool keeps_rows(const fc_kernel *k, const fc_class *cls) {
     return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_ONE;
 }
 
-static bool streams(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_RING;
-}
-
 static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
-    if (streams(k, cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
+    if (fc_cuda_is_ring(k, cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
     return keeps_rows(k, cls) ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
 }
 
@@ -307,7 +299,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_cuda_gen g;
     fusec_status s = init(&g, k, cls, out, e);
     if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
-    if (s == FUSEC_OK && streams(k, cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
+    if (s == FUSEC_OK && fc_cuda_is_ring(k, cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);

@@ -7,10 +7,12 @@
  *
  * Exchange n of a gang: every block publishes its accumulators, every block waits for those of all
  * others. Each 32-bit word of an accumulator travels with the low 32 bits of n in one 64-bit store,
- * so that a word is there as soon as its number is, without fences. Exchanges use two sets of slots
- * in turn: whoever publishes n + 2 has seen all n + 1, and so nobody still reads n. The slots lie
- * in the tickets; they are zero before the first exchange (numbers start at 1), and the last block
- * of a gang to leave makes them zero again.
+ * so that a word is there as soon as its number is, without fences. Exchanges use sets of slots in
+ * turn. Two are enough where a block waits for exchange n before it publishes n + 1: whoever
+ * publishes n + 2 has seen all n + 1, and so nobody still reads n. The phases of a ring are several
+ * rows apart; sets_of says how many sets it takes. The slots lie in the tickets; they are zero
+ * before the first exchange (numbers start at 1), and the last block of a gang to leave makes them
+ * zero again.
  *
  * While a gang works on a row, its next one is on the way: with FC_CUDA_AHEAD to shared memory,
  * where every thread finds what it asked for itself, else to the L2. */

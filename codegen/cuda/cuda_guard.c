@@ -6,6 +6,8 @@
  * - 8-bit integers of a vector load, computed on and compared: some are compared in 16 bits without
  *   the extension of their sign. So they are widened to 32 bits when they are loaded, by an empty
  *   asm that the compiler can't look through.
+ * - -x of a 16-bit integer as an operand of a comparison is taken in 32 bits: fc_neg, see
+ *   prelude_neg in cuda_prelude.c.
  * - -x of int as an operand of two joined minima or maxima (VIMNMX3) loses its sign. So it is
  *   written as a difference from a zero that only the launch knows.
  * - a float that is nan or not negative, |x|, is taken to be above any negative constant, and to be
@@ -32,8 +34,8 @@ bool fc_cuda_computes_bytes(const fc_code *c) {
     return false;
 }
 
-const char *fc_cuda_guard_load(const fc_cuda_text *t, fc_val v) {
-    return t->bytes && is_byte((fusec_dtype)instr(t, v)->dtype) ? "fc_byte" : "";
+bool fc_cuda_guard_load(const fc_cuda_text *t, fc_val v) {
+    return t->bytes && is_byte((fusec_dtype)instr(t, v)->dtype);
 }
 
 static bool is_zero(const fc_instr *i) {
@@ -47,10 +49,12 @@ static bool negates(const fc_instr *i) {
     return i->op == FC_OP_CONST && (int64_t)minus > 0 && (minus & (minus - 1)) == 0;
 }
 
-/* What the compiler would make of -x: 0 - x and x * -2^n. */
+/* -x, and what the compiler would make of it: 0 - x and x * -2^n. */
 const char *fc_cuda_guard_row(const fc_cuda_text *t, const fc_instr *i) {
     const fusec_dtype type = (fusec_dtype)i->dtype;
-    if (!t->sign || !fc_is_int(type) || fc_dtypes[type].bytes < 4) return NULL;
+    if (!fc_is_int(type)) return NULL;
+    if (i->op == FC_OP_neg && fc_dtypes[type].bytes == 2) return "($t)fc_neg(($u)$a)";
+    if (!t->sign || fc_dtypes[type].bytes < 4) return NULL;
     if (i->op == FC_OP_neg) return "($t)(($u)zero - ($u)$a)";
     if (i->op == FC_OP_sub && is_zero(instr(t, i->a))) return "($t)(($u)zero - ($u)$b)";
     if (i->op != FC_OP_mul) return NULL;

@@ -88,8 +88,7 @@ static void drop_if_too_many(fc_cuda_gen *g, const phases *p, unsigned elements)
     if (kept_bytes(g, elements) > limit) memset(g->hold, 0, g->code.ins.len);
 }
 
-/* elements: of a thread; 0: those that cost much, however many. */
-static fusec_status choose(fc_cuda_gen *g, int elements, fc_error *e) {
+fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
     size_t n = g->code.ins.len;
     uint8_t *memory = fc_calloc(g->code.alloc, 2 * n + 1, 1);
     if (!memory) return fc_oom(e);
@@ -104,14 +103,6 @@ static fusec_status choose(fc_cuda_gen *g, int elements, fc_error *e) {
         drop_cheap(g, &p);
     fc_free(g->code.alloc, memory);
     return FUSEC_OK;
-}
-
-fusec_status fc_cuda_choose_held(fc_cuda_gen *g, int elements, fc_error *e) {
-    return choose(g, elements, e);
-}
-
-fusec_status fc_cuda_choose_dear(fc_cuda_gen *g, fc_error *e) {
-    return choose(g, 0, e);
 }
 
 void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots) {

@@ -293,12 +293,12 @@ void fc_inner_finish(fc_cuda_gen *g, unsigned stage) {
 
 static void one_number(const fc_cuda_inner *in, const char *name, const char *u) {
     fc_cuda_gen *g = in->g;
-    int each = in->apart > 1 ? 1 : FC_CUDA_QUAD;
     if (in->warps > 1)
         fc_cuda_line(&g->t, "const ix %s = warp * %d + (%s) * %d + lane * %d;", name, FC_CHUNK, u,
-                     FC_LANES, each);
+                     FC_LANES, fc_inner_lane(in));
     else
-        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES, each);
+        fc_cuda_line(&g->t, "const ix %s = (%s) * %d + lane * %d;", name, u, FC_LANES,
+                     fc_inner_lane(in));
 }
 
 static void begin_batch(const fc_cuda_inner *in, int batch, const char *u) {

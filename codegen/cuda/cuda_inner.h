@@ -19,6 +19,11 @@ typedef struct fc_cuda_inner {
     fc_cuda_group quad;
 } fc_cuda_inner;
 
+/* From the first element of a thread's group to that of the next thread. */
+static inline int fc_inner_lane(const fc_cuda_inner *in) {
+    return in->apart > 1 ? 1 : FC_CUDA_QUAD;
+}
+
 /* w0[n] = start values */
 void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n);
 /* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change

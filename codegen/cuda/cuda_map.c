@@ -50,7 +50,7 @@ static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest
     unsigned turns = 1;
     fc_kernel_cost(k, &ops, &heavy);
     for (uint32_t a = 0; a < n->naccess; a++) {
-        bool all = fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
+        bool all = fc_cuda_is_load(k, a);
         for (uint32_t x = 0; x < n->np; x++)
             if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
         streams |= all;

@@ -105,7 +105,9 @@ static const char prelude_trees[] =
     "    return fc_sum(far, n >> N, x, any);\n"
     "}\n";
 
-/* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes. */
+/* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes.
+ * The asm is neither volatile nor does it clobber memory, so that loads may move and stand side by
+ * side as others do: a kernel never writes what it loads (ir/kernel.h). */
 static const char prelude_last[] =
     "template <typename V> FC_INLINE V fc_load_last(const V *p) {\n"
     "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
@@ -537,8 +539,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     if (g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1)
         fc_str_add(out, prelude_apart);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
-    if (g->k->schedule == FC_SCHED_INNER && fc_cuda_kind(g->cls) == FC_CUDA_RING)
-        fc_cuda_ring_prelude(out);
+    if (fc_cuda_is_ring(g->k, g->cls)) fc_cuda_ring_prelude(out);
     if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (fc_cuda_evens(g->k)) fc_str_add(out, prelude_even);

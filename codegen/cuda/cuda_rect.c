@@ -15,8 +15,8 @@ enum { ROWS = 8, BLOCKS_PER_SM = 16, WIDE = 16 }; /* WIDE: bytes of an access */
 
 /* An array of elements that differs between neighbours. */
 static bool of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
-    return fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
-           !fc_cuda_is_store(k, a) && fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
+    return fc_cuda_is_load(k, a) && k->accesses.at[a].level == FC_POINT &&
+           fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */

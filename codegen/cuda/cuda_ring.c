@@ -114,7 +114,7 @@ static void send(const fc_ring *o) {
                          o->each * FC_CHUNK, o->each * FC_CHUNK);
         fc_cuda_line(&g->t, "fc_take(a%u + b%u + first, z%u - lane * %d, left, lane);",
                      (unsigned)g->k->accesses.at[a].buffer, (unsigned)a, (unsigned)a,
-                     o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
+                     fc_inner_lane(&o->in));
         any = true;
     }
     if (any) fc_cuda_line(&g->t, "if (lane == 0) fc_sent();");
@@ -153,7 +153,6 @@ static void phase_text(fc_ring *o, unsigned phase) {
 /* Whole lines come by bulk copies, what is left of a part by ordinary loads. */
 static void fetch_text(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
-    unsigned at = 0;
     fc_cuda_line(&g->t, "} else {");
     begin_row(o);
     fc_cuda_line(&g->t, "fc_gate_pass(empty + place, odd ^ 1);");
@@ -170,10 +169,9 @@ static void fetch_text(const fc_ring *o) {
         fc_cuda_line(&g->t,
                      "fc_bring((%s *)(here + %u + fc_shift(there)), there, e, lane, full + "
                      "place);",
-                     fc_ring_storage(g, a), at);
+                     fc_ring_storage(g, a), fc_ring_room(g->k, g->cls, g->cached, a));
         fc_cuda_line(&g->t, "bytes += e.middle;");
         fc_cuda_line(&g->t, "}");
-        at += fc_ring_room_bytes(g->k, g->cls, a);
     }
     fc_cuda_line(&g->t, "if (lane == 0)");
     fc_cuda_line(&g->t, "    fc_gate_expect(full + place, bytes);");

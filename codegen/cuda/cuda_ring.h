@@ -20,10 +20,11 @@ typedef struct fc_ring {
     int batch;
 } fc_ring;
 
-/* Elements of a part; bytes of what an access has in a place, and of the place, to which `comes`
- * says what comes. */
+/* Elements of a part. */
 unsigned fc_ring_part(const fc_class *cls);
-unsigned fc_ring_room_bytes(const fc_kernel *k, const fc_class *cls, uint32_t a);
+/* Bytes of a place, to which `comes` says what comes, before the room of access `a`; of the place.
+ */
+unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a);
 unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *comes);
 
 /* g->hold, and in whose room held values and results are; o->first and the like have room. */

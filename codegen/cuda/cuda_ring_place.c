@@ -52,7 +52,7 @@ static bool find_room(fc_ring *o, fc_val v) {
 /* Without room a value is computed again, and what it is made of is loaded longer. */
 static fusec_status hold_inside(fc_ring *o, fc_error *e) {
     fc_cuda_gen *g = o->in.g;
-    FC_TRY(fc_cuda_choose_dear(g, e));
+    FC_TRY(fc_cuda_choose_held(g, 0, e));
     for (bool again = true; again;) {
         again = false;
         find_phases(o);
@@ -106,24 +106,16 @@ static bool holds(const fc_cuda_gen *g, fc_val v) {
     return g->hold[v] && g->need[v];
 }
 
-/* Bytes before the room of an access. */
-static unsigned room_before(const fc_ring *o, uint32_t access) {
-    const fc_cuda_gen *g = o->in.g;
-    unsigned at = 0;
-    for (uint32_t a = 0; a < access; a++)
-        if (g->cached[a]) at += fc_ring_room_bytes(g->k, g->cls, a);
-    return at;
-}
-
 /* This thread's first element in the room of an access. */
 static void pointer(const fc_ring *o, const char *type, const char *name, uint32_t of) {
     fc_cuda_gen *g = o->in.g;
-    unsigned at = room_before(o, of), buffer = (unsigned)g->k->accesses.at[of].buffer;
+    unsigned at = fc_ring_room(g->k, g->cls, g->cached, of),
+             buffer = (unsigned)g->k->accesses.at[of].buffer;
     fc_cuda_line(&g->t,
                  "%s *const %s = (%s *)(here + %u + fc_shift(a%u + b%u + from)) + "
                  "(warp * %u + lane * %d);",
                  type, name, type, at, buffer, (unsigned)of, o->each * FC_CHUNK,
-                 o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
+                 fc_inner_lane(&o->in));
 }
 
 void fc_ring_begin_place(const fc_ring *o) {
@@ -149,6 +141,11 @@ void fc_ring_pointers(const fc_ring *o) {
         snprintf(name, sizeof name, "z%u", (unsigned)a);
         if (o->sent[a]) pointer(o, fc_ring_storage(g, a), name, o->outside[a]);
     }
+}
+
+/* How four elements are aligned, which are read or written at once up to 16 bytes. */
+static unsigned quad_alignment(unsigned bytes) {
+    return bytes * FC_CUDA_QUAD < SIXTEEN ? bytes * FC_CUDA_QUAD : (unsigned)SIXTEEN;
 }
 
 typedef struct room { /* four elements of a thread, in registers and where `pointer` says */
@@ -183,8 +180,7 @@ static void move_group(const fc_ring *o, const room *m, const char *limit, bool 
         fc_cuda_line(t, "}");
     } else {
         snprintf(place, sizeof place, "*(fc_vec<%s, %d, %u> *)(%s + (c + (h + u) * %d))", m->type,
-                 FC_CUDA_QUAD, m->bytes * 4 < SIXTEEN ? m->bytes * 4 : (unsigned)SIXTEEN, m->there,
-                 FC_LANES);
+                 FC_CUDA_QUAD, quad_alignment(m->bytes), m->there, FC_LANES);
         fc_cuda_line(t, "%s = %s;", back ? place : m->group, back ? m->group : place);
     }
 }
@@ -214,16 +210,16 @@ static void declare_groups(const fc_ring *o, const fc_cuda_group *quad, int batc
     fc_cuda_group_declare(g, quad, batch, false);
     fc_cuda_group_declare(g, quad, batch, true);
     for (fc_val v = 0; v < g->code.ins.len; v++) {
-        unsigned bytes = fc_dtypes[g->code.ins.at[v].dtype].bytes * 4;
+        unsigned align = quad_alignment(fc_dtypes[g->code.ins.at[v].dtype].bytes);
         if (holds(g, v))
-            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> s%u[%d];", held_type(g, v), FC_CUDA_QUAD,
-                         bytes < SIXTEEN ? bytes : (unsigned)SIXTEEN, (unsigned)v, batch);
+            fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> s%u[%d];", held_type(g, v), FC_CUDA_QUAD, align,
+                         (unsigned)v, batch);
     }
     for (uint32_t a = 0; o->phase == FC_CUDA_STORES && a < g->k->accesses.len; a++) {
-        unsigned bytes = fc_cuda_bytes(g->k, a) * 4;
+        unsigned align = quad_alignment(fc_cuda_bytes(g->k, a));
         if (o->sent[a])
             fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u[%d];", fc_ring_storage(g, a), FC_CUDA_QUAD,
-                         bytes < SIXTEEN ? bytes : (unsigned)SIXTEEN, (unsigned)a, batch);
+                         align, (unsigned)a, batch);
     }
 }
 
@@ -231,7 +227,7 @@ static void begin_iterations(const fc_ring *o, int batch) {
     fc_cuda_line(&o->in.g->t, "#pragma unroll");
     fc_cuda_line(&o->in.g->t, "for (int u = 0; u < %d; u++) {", batch);
     fc_cuda_line(&o->in.g->t, "const ix k = first + c + (h + u) * %d + lane * %d;", FC_LANES,
-                 o->in.apart > 1 ? 1 : FC_CUDA_QUAD);
+                 fc_inner_lane(&o->in));
 }
 
 /* Iterations whose loads stand side by side: 32 registers of them, and of what is left in

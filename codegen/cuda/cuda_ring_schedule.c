@@ -15,17 +15,17 @@ unsigned fc_ring_part(const fc_class *cls) {
     return (1u << cls->teams) / 32 * (unsigned)fc_cuda_iterations(cls) * FC_CHUNK;
 }
 
-/* A part keeps its distance from the line before it, as bulk copies of whole lines are the
- * fastest. */
-unsigned fc_ring_room_bytes(const fc_kernel *k, const fc_class *cls, uint32_t a) {
-    return fc_ring_part(cls) * fc_cuda_bytes(k, a) + LINE;
+/* A part keeps its distance from the line before it, as bulk copies of whole lines are the fastest:
+ * so each has a line more than it fills. */
+unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a) {
+    unsigned at = 0;
+    for (uint32_t before = 0; before < a; before++)
+        if (comes[before]) at += fc_ring_part(cls) * fc_cuda_bytes(k, before) + LINE;
+    return at;
 }
 
 unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *comes) {
-    unsigned bytes = 0;
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (comes[a]) bytes += fc_ring_room_bytes(k, cls, a);
-    return bytes;
+    return fc_ring_room(k, cls, comes, (uint32_t)k->accesses.len);
 }
 
 /* Which loads come to the ring: `phases` has how many phases need each. Those that stay the same
@@ -47,8 +47,9 @@ static bool find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases)
 fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
                                 fc_error *e) {
     FC_TRY(fc_cuda_count_phases(k, comes, e));
-    (void)find_loads(k, cls, comes);
-    return FUSEC_OK;
+    return find_loads(k, cls, comes)
+               ? FUSEC_OK
+               : fc_fail(e, FUSEC_INTERNAL, "a kernel that streams has no load that does");
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */

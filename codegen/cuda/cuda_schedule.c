@@ -24,9 +24,9 @@ int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
     if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
+    if (fc_cuda_is_ring(k, cls)) return fc_cuda_ring_threads(k, cls);
     if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
-    if (fc_cuda_kind(cls) == FC_CUDA_RING) return fc_cuda_ring_threads(k, cls);
     return fc_cuda_block(cls);
 }
 
@@ -326,9 +326,9 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
     if (!cached) return fc_oom(e);
     if (several && team > 1024) {
-        bool streams;
-        FC_TRY(fc_cuda_ring_schedule(m, k, n, cached, cls, l, &streams, e));
-        if (streams) return FUSEC_OK;
+        bool ring;
+        FC_TRY(fc_cuda_ring_schedule(m, k, n, cached, cls, l, &ring, e));
+        if (ring) return FUSEC_OK;
     }
     memset(cached, 0, n->naccess);
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
@@ -357,7 +357,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 /* Whether elements are read once each and by loads of whole vectors (cuda_group.c), next to which
  * something is written. */
-static bool streams(const fc_kernel *k, const fc_class *cls) {
+static bool reads_once(const fc_kernel *k, const fc_class *cls) {
     bool maps = k->schedule == FC_SCHED_MAP && cls->variant == 0 && cls->vector > 1,
          keeps = k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && cls->aligned;
     return (maps || keeps) && fc_cuda_has_point_stores(k);
@@ -396,7 +396,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
-    cls->large = streams(k, cls) && is_large(m, k, n);
+    cls->large = reads_once(k, cls) && is_large(m, k, n);
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;
     if (!fc_mul_ok(launch->spans + 1, launch->span, &reach) || reach > FC_NARROW_MAX)

@@ -56,11 +56,11 @@ bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, 
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l) {
     (void)align, (void)arena;
-    const bool asked = k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && !cls->roomy;
+    const bool counts = fc_cuda_counts_registers(k, cls);
     if (spill_bytes <= FEW_BYTES || cls->split == FC_CUDA_GANG ||
-        (!asked && registers + UNIT < most_registers(k, cls)))
+        (!counts && registers + UNIT < most_registers(k, cls)))
         return false;
-    if (asked || fc_cuda_min_blocks(k, cls)) {
+    if (counts || fc_cuda_min_blocks(k, cls)) {
         cls->roomy = true;
         return true;
     }

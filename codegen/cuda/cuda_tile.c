@@ -26,10 +26,6 @@ typedef struct name {
     char text[16];
 } name;
 
-static bool is_load(const fc_kernel *k, uint32_t a) {
-    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
-}
-
 /* Elements from one line of the square to the next. */
 static int pitch_of(const fc_kernel *k, uint32_t a, int side) {
     return side + (fc_cuda_bytes(k, a) < 4 ? 4 / (int)fc_cuda_bytes(k, a) : 1);
@@ -40,7 +36,7 @@ static int pitch_of(const fc_kernel *k, uint32_t a, int side) {
 static bool turns(const fc_kernel *k, const fc_nest *n, uint32_t a, uint32_t axis) {
     const int64_t *stride = n->stride + (size_t)a * n->np;
     int64_t inner = stride[n->np - 1];
-    return is_load(k, a) && stride[axis] == 1 && inner != 0 && inner != 1;
+    return fc_cuda_is_load(k, a) && stride[axis] == 1 && inner != 0 && inner != 1;
 }
 
 /* The axis along which most bytes of loads are turned; `last` if there is none. */
@@ -250,7 +246,8 @@ static void groups(tile *t, name *of_last, name *of_along) {
  * under way. */
 static int segment(const fc_cuda_gen *g, uint32_t along) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (is_load(g->k, a) && fc_class_move(g->cls, a, along) != FC_MOVE_ONE) return SEGMENT;
+        if (fc_cuda_is_load(g->k, a) && fc_class_move(g->cls, a, along) != FC_MOVE_ONE)
+            return SEGMENT;
     return 2 * SEGMENT;
 }
 
