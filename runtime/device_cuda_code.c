@@ -1,6 +1,7 @@
 /* device_cuda_code.c - code of a CUDA device: NVRTC, modules and their kernels, launches one by one
  * and as graphs. */
 #include "codegen/helper.h"
+#include "passes/plan.h"
 #include "runtime/device_cuda.h"
 
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ static fusec_status need_nvrtc(fc_gpu *c, fc_error *e) {
 
 static fc_nvrtc_options options_of(const fc_gpu *c, uint32_t mode) {
     return (fc_nvrtc_options){
-        .arch = c->arch, .kind = c->kind, .fmad = (mode & 1) != 0 /* FC_MODE_CONTRACT */};
+        .arch = c->arch, .kind = c->kind, .fmad = (mode & FC_MODE_CONTRACT) != 0};
 }
 
 /* The library's file stands for its version, so that what is on disk runs without NVRTC: loading it
@@ -57,7 +58,8 @@ static bool find_nvrtc(fc_gpu *c) {
 /* Which architecture is taken follows from the device's and from the library. */
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     fc_gpu *c = fc_gpu_of(d);
-    fc_nvrtc_options o = {.arch = "sm_0", .kind = FC_NVRTC_CUBIN, .fmad = (mode & 1) != 0};
+    fc_nvrtc_options o = {
+        .arch = "sm_0", .kind = FC_NVRTC_CUBIN, .fmad = (mode & FC_MODE_CONTRACT) != 0};
     fc_str_printf(out, "cuda sm_%d mode %u ", c->cc, mode);
     if (find_nvrtc(c))
         fc_str_printf(out, "nvrtc %s %lld", c->nvrtc_path, c->nvrtc_size);

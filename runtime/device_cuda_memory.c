@@ -80,26 +80,26 @@ static void mem_free(fc_device *d, fc_stream s, void *p) {
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static fusec_status upload(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
-                           fc_error *e) {
+static fusec_status copy(fc_device *d, fc_stream s, bool up, void *dst, const void *src,
+                         size_t bytes, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     if (!bytes) return FUSEC_OK;
     FC_TRY(fc_gpu_enter(c, e));
-    fusec_status r =
-        fc_cuda_h2d_async(c->cuda, (fc_cu_ptr)(uintptr_t)dst, src, bytes, fc_gpu_stream(c, s), e);
+    const fc_cu_stream on = fc_gpu_stream(c, s);
+    fusec_status r = up ? fc_cuda_h2d_async(c->cuda, (fc_cu_ptr)(uintptr_t)dst, src, bytes, on, e)
+                        : fc_cuda_d2h_async(c->cuda, dst, (fc_cu_ptr)(uintptr_t)src, bytes, on, e);
     fc_gpu_leave(c);
     return r;
 }
 
+static fusec_status upload(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                           fc_error *e) {
+    return copy(d, s, true, dst, src, bytes, e);
+}
+
 static fusec_status download(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
                              fc_error *e) {
-    fc_gpu *c = fc_gpu_of(d);
-    if (!bytes) return FUSEC_OK;
-    FC_TRY(fc_gpu_enter(c, e));
-    fusec_status r =
-        fc_cuda_d2h_async(c->cuda, dst, (fc_cu_ptr)(uintptr_t)src, bytes, fc_gpu_stream(c, s), e);
-    fc_gpu_leave(c);
-    return r;
+    return copy(d, s, false, dst, src, bytes, e);
 }
 
 static fusec_status zero(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e) {

@@ -20,6 +20,8 @@
  * axes, and what is shared is brought to the stack once for all rows of the block. */
 #include "codegen/llvm/llvm_text.h"
 
+/* Elements that are combined at a time, and the level of the counter that this makes; levels of the
+ * counter for the FC_LANES elements of a row; steps of code that is written out for a group. */
 enum { GROUP = 8, GROUP_LEVEL = 3, LEVELS = 8, SHORT = 8 };
 
 /* A block of columns; `shared` are the stack arrays that all rows of the block read, by access. */

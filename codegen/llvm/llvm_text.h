@@ -22,16 +22,17 @@
 
 #include "codegen/target.h"
 
-/* Bits of fc_class.variant. */
+/* Bits of fc_class.variant, which has eight. Two bits have two meanings each: a kernel is either
+ * narrow or not and has one schedule, so the code that looks at one never has the other. */
 enum {
     FC_LL_STREAM = 1,     /* contiguous point stores pass by the cache */
     FC_LL_TILES = 2,      /* loads that lie along axis `teams` go through transposed tiles */
     FC_LL_NARROW = 4,     /* inner: rows are so short that the lanes are neighbouring rows */
     FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
-    FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
+    FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
     FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
     FC_LL_BANDS = 32,     /* inner, but not narrow: rows of an extreme have FC_LL_BAND vectors */
-    FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
+    FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
     FC_LL_SHARED = 128,   /* narrow: rows in blocks, as loads are the same for all of a block */
     FC_LL_WIDE = 128      /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */
 };
