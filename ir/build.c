@@ -314,6 +314,53 @@ static inline bool widened_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_ni
     return true;
 }
 
+/* What takes the shape of the others as it is: constants and sizes. */
+static inline bool fits_any_shape(const fc_graph *g, fc_node a) {
+    return fc_at(g, a)->op == FC_OP_CONST || fc_at(g, a)->op == FC_OP_DIM;
+}
+
+/* Whether the operands have one shape, or fit any; *shape, that of the first, becomes it. Equal
+ * shapes, the common case, need no look at the dims. */
+static inline bool one_shape(const fc_graph *g, const fc_node *src, int n, fc_list *shape) {
+    bool same = true, fit = fits_any_shape(g, src[0]);
+    for (int i = 1; i < n; i++) {
+        const fc_list s = fc_at(g, src[i])->shape;
+        const bool fits = fits_any_shape(g, src[i]);
+        if (s != *shape && !fits) {
+            if (fit && *shape == 0)
+                *shape = s;
+            else
+                same = false;
+        }
+        fit &= fits;
+    }
+    return same;
+}
+
+/* Widens the operands to the shape that all of them have in common. */
+static bool widen_all(fc_graph *g, fc_op op, fc_node *src, int n, fc_list *shape) {
+    uint32_t rank = 0;
+    fc_dim dims[FC_MAX_RANK];
+    fc_node acc = src[0];
+    const fc_list met[2] = {fc_at(g, src[0])->shape, fc_at(g, src[1])->shape};
+    for (int i = 1; i < n; i++) {
+        if (!fc_broadcast_shapes(g, op, acc, src[i], &rank, dims)) return false;
+        acc = i + 1 < n ? fc_build_broadcast(g, acc, rank, dims) : acc;
+    }
+    for (int i = 0; i < n; i++) {
+        if (fits_any_shape(g, src[i])) continue;
+        src[i] = fc_build_broadcast(g, src[i], rank, dims);
+        if (src[i] == FC_NONODE) return false;
+        *shape = fc_at(g, src[i])->shape;
+    }
+    if (n == 2) {
+        g->widened.a = met[0];
+        g->widened.b = met[1];
+        g->widened.both = *shape;
+    }
+    return true;
+}
+
 fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
     fc_node src[3] = {a, b, c};
     int n = fc_ops[op].arity;
@@ -332,47 +379,10 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
     fc_rule rule = fc_ops[op].rule;
     if (rule == FC_RULE_COMPARE || rule == FC_RULE_TEST) node.dtype = FUSEC_BOOL;
 
-    /* equal shapes, the common case, need no look at the dims */
     fc_list shape = fc_at(g, src[0])->shape;
-    bool same = true;
-    for (int i = 1; i < n; i++) {
-        fc_list s = fc_at(g, src[i])->shape;
-        if (s == shape) continue;
-        bool free_scalar = fc_at(g, src[i])->op == FC_OP_CONST || fc_at(g, src[i])->op == FC_OP_DIM;
-        bool free_shape = true;
-        for (int j = 0; j < i; j++)
-            free_shape &= fc_at(g, src[j])->op == FC_OP_CONST || fc_at(g, src[j])->op == FC_OP_DIM;
-        if (free_scalar) continue;
-        if (free_shape && shape == 0)
-            shape = s;
-        else
-            same = false;
-    }
-    if (!same) {
-        uint32_t rank = 0;
-        fc_dim dims[FC_MAX_RANK];
-        fc_node acc = src[0];
-        const fc_list met[2] = {fc_at(g, src[0])->shape, fc_at(g, src[1])->shape};
-        for (int i = 1; i < n; i++) {
-            if (!fc_broadcast_shapes(g, op, acc, src[i], &rank, dims)) return FC_NONODE;
-            acc = i + 1 < n ? fc_build_broadcast(g, acc, rank, dims) : acc;
-        }
-        for (int i = 0; i < n; i++) {
-            const fc_ninfo *s = fc_at(g, src[i]);
-            if (s->op == FC_OP_CONST || s->op == FC_OP_DIM) continue;
-            src[i] = fc_build_broadcast(g, src[i], rank, dims);
-            if (src[i] == FC_NONODE) return FC_NONODE;
-            shape = fc_at(g, src[i])->shape;
-        }
-        if (n == 2) {
-            g->widened.a = met[0];
-            g->widened.b = met[1];
-            g->widened.both = shape;
-        }
-    }
+    if (!one_shape(g, src, n, &shape) && !widen_all(g, op, src, n, &shape)) return FC_NONODE;
     node.shape = shape;
-    memcpy(node.src, src,
-           sizeof src); /* fixed length: a loop over n costs more than all the rest */
+    memcpy(node.src, src, sizeof src); /* all three: a loop over n costs more than all the rest */
     if (op == FC_OP_pow) {
         fc_node p = build_pow(g, src[0], src[1]);
         if (p != FC_NONODE || g->error.code) return p;

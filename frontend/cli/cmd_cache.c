@@ -76,6 +76,39 @@ static void list_one(void *user, const fc_diskcache_entry *x) {
 
 /* ---- the three answers ----------------------------------------------------------------------- */
 
+static void summary_json(fc_diskcache *disk, const fc_diskcache_stats *st, const char *dir,
+                         const char *why, lister *list, bool all) {
+    fc_str *out = list->out;
+    fc_str_add(out, "{\"directory\":");
+    fc_json_text(out, dir);
+    fc_str_add(out, ",\"off\":");
+    if (why)
+        fc_json_text(out, why);
+    else
+        fc_str_add(out, "null");
+    fc_str_printf(out, ",\"entries\":%llu,\"bytes\":%llu,\"limit\":%llu",
+                  (unsigned long long)st->entries, (unsigned long long)st->bytes,
+                  (unsigned long long)st->limit);
+    if (all) {
+        fc_str_add(out, ",\"list\":[");
+        fc_diskcache_list(disk, list_one, list);
+        fc_str_add(out, "]");
+    }
+    fc_str_add(out, "}\n");
+}
+
+static void summary_text(fc_str *out, const fc_diskcache_stats *st, const char *dir,
+                         const char *why) {
+    char size[32], limit[32], n[FC_COMMAS];
+    if (*dir) fc_str_printf(out, "%s\n", dir);
+    if (why)
+        fc_str_printf(out, "not used: %s\n", why);
+    else
+        fc_str_printf(out, "%s entr%s, %s of at most %s\n", fc_commas(n, (int64_t)st->entries),
+                      st->entries == 1 ? "y" : "ies", fc_show_bytes(size, (int64_t)st->bytes),
+                      fc_show_bytes(limit, (int64_t)st->limit));
+}
+
 static void summary(fc_cli *c, fc_diskcache *disk) {
     fc_diskcache_stats st = {0};
     const char *why = disk ? fc_diskcache_why(disk) : "it is switched off";
@@ -83,42 +116,15 @@ static void summary(fc_cli *c, fc_diskcache *disk) {
     bool list = fc_cli_on(c, FC_FLAG_LIST);
     lister l = {&c->out, fc_cli_on(c, FC_FLAG_JSON), fc_cli_on(c, FC_FLAG_PLAIN), 0};
     if (disk) fc_diskcache_stats_get(disk, &st);
-    if (l.json) {
-        fc_str_add(&c->out, "{\"directory\":");
-        fc_json_text(&c->out, dir);
-        fc_str_add(&c->out, ",\"off\":");
-        if (why)
-            fc_json_text(&c->out, why);
-        else
-            fc_str_add(&c->out, "null");
-        fc_str_printf(&c->out, ",\"entries\":%llu,\"bytes\":%llu,\"limit\":%llu",
-                      (unsigned long long)st.entries, (unsigned long long)st.bytes,
-                      (unsigned long long)st.limit);
-        if (list) {
-            fc_str_add(&c->out, ",\"list\":[");
-            fc_diskcache_list(disk, list_one, &l);
-            fc_str_add(&c->out, "]");
-        }
-        fc_str_add(&c->out, "}\n");
-        return;
-    }
-    if (list) {
+    if (l.json)
+        summary_json(disk, &st, dir, why, &l, list);
+    else if (list)
         fc_diskcache_list(disk, list_one, &l);
-        return;
-    }
-    char size[32], limit[32], n[FC_COMMAS];
-    if (l.plain) {
+    else if (l.plain)
         fc_str_printf(&c->out, "%s\t%llu\t%llu\t%llu\n", dir, (unsigned long long)st.entries,
                       (unsigned long long)st.bytes, (unsigned long long)st.limit);
-        return;
-    }
-    if (*dir) fc_str_printf(&c->out, "%s\n", dir);
-    if (why)
-        fc_str_printf(&c->out, "not used: %s\n", why);
     else
-        fc_str_printf(&c->out, "%s entr%s, %s of at most %s\n", fc_commas(n, (int64_t)st.entries),
-                      st.entries == 1 ? "y" : "ies", fc_show_bytes(size, (int64_t)st.bytes),
-                      fc_show_bytes(limit, (int64_t)st.limit));
+        summary_text(&c->out, &st, dir, why);
 }
 
 static fusec_status clear(fc_cli *c, fc_diskcache *disk, fc_error *e) {

@@ -47,7 +47,8 @@ static void flag_pattern(fc_str *out, fc_flag f) {
 
 /* ---- bash, which zsh reads through bashcompinit ---------------------------------------------- */
 
-static void bash_body(fc_str *out) {
+/* The command and the file among the words so far. */
+static void bash_words(fc_str *out) {
     fc_str_add(out, "_fusec() {\n"
                     "    local before cur prev='' command='' file='' word flags='' head=''\n"
                     "    before=${COMP_LINE:0:$COMP_POINT}\n"
@@ -63,8 +64,12 @@ static void bash_body(fc_str *out) {
                     "        -e|--expr) [ -z \"$command\" ] && command=run ;;\n"
                     "        esac\n"
                     "    done\n"
-                    "    COMPREPLY=()\n"
-                    "    case $prev in\n");
+                    "    COMPREPLY=()\n");
+}
+
+/* The value of a flag, the command. */
+static void bash_flags(fc_str *out) {
+    fc_str_add(out, "    case $prev in\n");
     for (int f = 0; f < FC_FLAG_COUNT; f++) {
         if (!has_words((fc_flag)f)) continue;
         fc_str_add(out, "    ");
@@ -83,8 +88,12 @@ static void bash_body(fc_str *out) {
         flags_of(out, (fc_command)c);
         fc_str_add(out, "' ;;\n");
     }
-    fc_str_add(out, "    esac\n"
-                    "    case $cur in\n"
+    fc_str_add(out, "    esac\n");
+}
+
+/* Everything else. */
+static void bash_rest(fc_str *out) {
+    fc_str_add(out, "    case $cur in\n"
                     "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")) ;;\n"
                     "    *.fuse:*)\n"
                     "        file=${cur%%:*}\n"
@@ -119,6 +128,12 @@ static void bash_body(fc_str *out) {
                "    [ -z \"$head\" ] || [ -z \"$ZSH_VERSION\" ] ||"
                " COMPREPLY=(\"${COMPREPLY[@]/#/$head}\")\n"
                "}\n");
+}
+
+static void bash_body(fc_str *out) {
+    bash_words(out);
+    bash_flags(out);
+    bash_rest(out);
 }
 
 static void bash(fc_str *out) {
