@@ -1,6 +1,8 @@
-/* cpuinfo.c - see cpuinfo.h. Everything is read anew at each call (some 50 us): nothing is kept. */
+/* cpuinfo.c - see cpuinfo.h. What the processor is, is read once in a process; how many CPUs it may
+ * use, at each call. */
 #include "codegen/cpuinfo.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -158,10 +160,20 @@ static size_t counted_on(const fc_cpuinfo *c) {
     return last < n * CACHE_OF_CORE ? last : n * CACHE_OF_CORE;
 }
 
+/* What does not change while the process runs. */
+static struct {
+    pthread_once_t once;
+    fc_cpuinfo info;
+} found = {.once = PTHREAD_ONCE_INIT};
+
+static void find(void) {
+    detect(&found.info);
+    caches(&found.info);
+}
+
 void fc_cpuinfo_get(fc_cpuinfo *out) {
-    memset(out, 0, sizeof *out);
-    detect(out);
+    pthread_once(&found.once, find);
+    *out = found.info;
     out->cores = fc_usable_cpus();
-    caches(out);
     out->cache = counted_on(out);
 }

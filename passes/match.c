@@ -115,7 +115,7 @@ const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const 
     for (int k = 0; i < end && k < n->nops; k++) ops[k] = fc_at(g, n->src[k])->op;
     for (; i < end; i++) {
         const fc_variant *v = &s->variants.at[i];
-        bool fits = true;
+        bool fits = !(s->rules.at[v->rule].rule->licence & ~s->mode);
         for (int k = 0; k < n->nops; k++)
             fits &= v->expect[k] == FC_OP_NONE || v->expect[k] == ops[k];
         if (fits && match_variant(s, g, v, n, m)) return &s->rules.at[v->rule];

@@ -90,6 +90,7 @@ typedef struct fc_ruleset {
     FC_VEC(fc_compiled) rules;
     FC_VEC(fc_variant) variants;      /* by root, then in the order of the table */
     uint32_t first[FC_OP_COUNT_ + 1]; /* variants of root op are first[op] ... first[op + 1] - 1 */
+    uint32_t mode;                    /* a rule that needs more than it is left out */
 } fc_ruleset;
 
 /* What the letters stand for, in the order x y z p q c d. */
@@ -102,6 +103,8 @@ typedef struct fc_match {
 fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
                               uint32_t mode, fc_ruleset *out, fc_error *e);
 void fc_rules_free(fc_ruleset *s);
+/* The rules of rules.def under `mode`. They are shared and not to be freed. */
+fusec_status fc_rules_own(uint32_t mode, fc_ruleset *out, fc_error *e);
 
 /* The first rule that fits a node with this op and these operands (nodes of g), or NULL. */
 const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const fc_ninfo *n,

@@ -5,6 +5,8 @@
  * the table is. */
 #include "passes/match.h"
 
+#include <pthread.h>
+
 #include "passes/plan.h"
 
 #include "ir/code.h"
@@ -279,24 +281,22 @@ static bool add_variants(fc_ruleset *s, uint16_t rule, unsigned nswaps) {
     return true;
 }
 
-/* Counting sort by root; the order of the table stays within one root. */
-static bool sort_variants(fc_ruleset *s) {
-    fc_variant *sorted = fc_calloc(s->alloc, s->variants.len + 1, sizeof *sorted);
-    if (!sorted) return false;
-    for (size_t i = 0; i < s->variants.len; i++)
-        s->first[s->rules.at[s->variants.at[i].rule].pattern[0].op + 1]++;
-    for (unsigned op = 0; op < FC_OP_COUNT_; op++) s->first[op + 1] += s->first[op];
-    for (size_t i = s->variants.len; i-- > 0;) {
-        unsigned op = s->rules.at[s->variants.at[i].rule].pattern[0].op;
-        sorted[--s->first[op + 1]] = s->variants.at[i];
+static unsigned root_of(const fc_ruleset *s, const fc_variant *v) {
+    return s->rules.at[v->rule].pattern[0].op;
+}
+
+/* By root; the order of the table stays within one root. */
+static void sort_variants(fc_ruleset *s) {
+    for (size_t i = 0; i < s->variants.len; i++) {
+        fc_variant v = s->variants.at[i];
+        unsigned op = root_of(s, &v);
+        size_t k = i;
+        for (; k > 0 && root_of(s, &s->variants.at[k - 1]) > op; k--)
+            s->variants.at[k] = s->variants.at[k - 1];
+        s->variants.at[k] = v;
+        s->first[op + 1]++;
     }
-    for (unsigned op = 0; op < FC_OP_COUNT_; op++) s->first[op] = s->first[op + 1];
-    s->first[FC_OP_COUNT_] = (uint32_t)s->variants.len;
-    fc_vec_free(s->alloc, &s->variants);
-    s->variants.at = sorted;
-    s->variants.len = s->first[FC_OP_COUNT_];
-    s->variants.cap = s->variants.len + 1;
-    return true;
+    for (unsigned op = 0; op < FC_OP_COUNT_; op++) s->first[op + 1] += s->first[op];
 }
 
 static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
@@ -317,18 +317,55 @@ static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
     return FUSEC_OK;
 }
 
+static fusec_status compile(const fc_rewrite_rule *rules, uint32_t n, uint32_t mode,
+                            fc_ruleset *out, fc_error *e) {
+    name_table names;
+    name_init(&names);
+    out->mode = mode;
+    for (uint32_t i = 0; i < n; i++)
+        if (!(rules[i].licence & ~mode)) FC_TRY(compile_rule(out, &names, &rules[i], e));
+    sort_variants(out);
+    return FUSEC_OK;
+}
+
 fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
                               uint32_t mode, fc_ruleset *out, fc_error *e) {
     memset(out, 0, sizeof *out);
     out->alloc = alloc;
-    name_table names;
-    name_init(&names);
-    fusec_status s = FUSEC_OK;
-    for (uint32_t i = 0; !s && i < n; i++)
-        if (!(rules[i].licence & ~mode)) s = compile_rule(out, &names, &rules[i], e);
-    if (!s && !sort_variants(out)) s = fc_oom(e);
+    fusec_status s = compile(rules, n, mode, out, e);
     if (s) fc_rules_free(out);
     return s;
+}
+
+/* ---- the product's own rules, read once in a process ------------------------------------------
+ */
+
+enum { SWAPS = 8 /* orders of operands that a rule has at most: add_variants */ };
+
+static struct {
+    pthread_once_t once;
+    fusec_status status;
+    fc_error error;
+    fc_ruleset set;
+    fc_compiled rules[FC_COUNT(fc_rewrite_rules)];
+    fc_variant variants[SWAPS * FC_COUNT(fc_rewrite_rules)];
+} own = {.once = PTHREAD_ONCE_INIT};
+
+/* There is room for all of them, so that nothing is allocated. */
+static void read_own(void) {
+    own.set.alloc = &fc_libc_alloc;
+    own.set.rules.at = own.rules;
+    own.set.rules.cap = FC_COUNT(own.rules);
+    own.set.variants.at = own.variants;
+    own.set.variants.cap = FC_COUNT(own.variants);
+    own.status = compile(fc_rewrite_rules, fc_rewrite_rule_count, UINT32_MAX, &own.set, &own.error);
+}
+
+fusec_status fc_rules_own(uint32_t mode, fc_ruleset *out, fc_error *e) {
+    pthread_once(&own.once, read_own);
+    *out = own.set;
+    out->mode = mode;
+    return own.status ? fc_fail(e, own.status, "%s", own.error.message) : FUSEC_OK;
 }
 
 void fc_rules_free(fc_ruleset *s) {

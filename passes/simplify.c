@@ -198,8 +198,6 @@ fusec_status fc_pass_simplify(const fc_graph *src, uint32_t mode, fc_graph *dst,
     fc_ruleset rules;
     mode |= FC_PLANT(mode_contract, FC_MODE_CONTRACT, 0) | FC_PLANT(mode_nnan, FC_MODE_NNAN, 0) |
             FC_PLANT(mode_nsz, FC_MODE_NSZ, 0);
-    FC_TRY(fc_rules_compile(src->alloc, fc_rewrite_rules, fc_rewrite_rule_count, mode, &rules, e));
-    fusec_status s = fc_simplify_with(src, &rules, dst, e);
-    fc_rules_free(&rules);
-    return s;
+    FC_TRY(fc_rules_own(mode, &rules, e));
+    return fc_simplify_with(src, &rules, dst, e);
 }

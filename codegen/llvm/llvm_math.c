@@ -6,7 +6,7 @@
 
 #include "codegen/cpuinfo.h"
 
-/* Reading them takes 50 us, longer than writing a short text. */
+/* fc_cpuinfo_get reads files of the kernel, which takes longer than writing a short text. */
 unsigned fc_host_features(const fc_machine *m) {
     if (m->host_features) return m->host_features;
     fc_cpuinfo host;
