@@ -9,9 +9,9 @@ enum { N = 0, A = 1, B = 2, AB = 3 };
 
 static const struct {
     const char *text;
-    uint8_t newline;
+    uint8_t newline, length; /* of a text that is the same for all tokens of its kind */
 } table[FC_TOK_COUNT] = {
-#define FC_TOK(name, text, newline) {text, newline},
+#define FC_TOK(name, text, newline) {text, newline, sizeof text - 1},
 #include "frontend/lang/tokens.def"
 #undef FC_TOK
 };
@@ -153,8 +153,7 @@ static fc_tok word(lexer *lx, uint32_t *end) {
     if (n == 4 && memcmp(s, "True", 4) == 0) return FC_TOK_TRUE;
     if (n == 5 && memcmp(s, "False", 5) == 0) return FC_TOK_FALSE;
     for (int k = FC_TOK_AND; k < FC_TOK_COUNT; k++)
-        if (table[k].text[0] == s[0] && strlen(table[k].text) == n &&
-            memcmp(table[k].text, s, n) == 0)
+        if (table[k].length == n && table[k].text[0] == s[0] && memcmp(table[k].text, s, n) == 0)
             return (fc_tok)k;
     if (n > FC_NAME_LIMIT)
         fc_diag_error(lx->ds, FUSEC_LIMIT, lx->src, (fc_range){lx->at, *end},
@@ -237,10 +236,11 @@ static fc_tok string(lexer *lx, uint32_t *end) {
 static fc_tok operator_(lexer *lx, uint32_t *end) {
     fc_tok best = FC_TOK_BAD;
     uint32_t longest = 0;
+    const char *s = lx->text + lx->at;
     for (int k = FC_TOK_LPAREN; k < FC_TOK_AND; k++) {
-        uint32_t n = (uint32_t)strlen(table[k].text);
-        if (k != FC_TOK_HOLE && n > longest && lx->len - lx->at >= n &&
-            memcmp(lx->text + lx->at, table[k].text, n) == 0)
+        uint32_t n = table[k].length;
+        if (k != FC_TOK_HOLE && n > longest && lx->len - lx->at >= n && table[k].text[0] == s[0] &&
+            memcmp(s, table[k].text, n) == 0)
             best = (fc_tok)k, longest = n;
     }
     *end = lx->at + longest;
