@@ -31,6 +31,10 @@ function(fusec_flags target)
   endif()
   if(FUSEC_FUZZERS)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    if(FUSEC_FUZZERS STREQUAL "edges") # without a call at each comparison
+      target_compile_options(${target} PRIVATE
+        -fno-sanitize-coverage=trace-cmp,trace-div,trace-gep,indirect-calls)
+    endif()
   endif()
   if(FUSEC_SANITIZE)
     target_compile_options(${target} PRIVATE
