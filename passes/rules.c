@@ -337,8 +337,7 @@ fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rule
     return s;
 }
 
-/* ---- the product's own rules, read once in a process ------------------------------------------
- */
+/* ---- the rules of rules.def, read once in a process ------------------------------------------ */
 
 enum { SWAPS = 8 /* orders of operands that a rule has at most: add_variants */ };
 
