@@ -92,8 +92,10 @@ class Server:
         self.start()
 
     def start(self):
+        # a program for one number of threads must not be found by a process with another
+        kernels = os.path.join(self.a.kernels, str(len(self.cpus)))
         env = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1",
-                   FUSEC_BENCH_SCRATCH=self.scratch, TORCHINDUCTOR_CACHE_DIR=self.a.kernels, TF_CPP_MIN_LOG_LEVEL="2")
+                   FUSEC_BENCH_SCRATCH=self.scratch, TORCHINDUCTOR_CACHE_DIR=kernels, TF_CPP_MIN_LOG_LEVEL="2")
         if self.a.where == "cpu":  # more of them would be processes that start for seconds
             env.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         before = lambda: os.sched_setaffinity(0, self.cpus)  # noqa: E731
@@ -255,10 +257,18 @@ def checked(checker, row, answer, a, peer=False):
     return answer
 
 
-def make_ready(a, row, rq, cpus, servers):
+def places(a, threads, names):
+    """The processors of each peer. Peers with few threads that make ready side by side have their own."""
+    every = sorted(os.sched_getaffinity(0))
+    apart = a.together and threads * len(names) < len(every)
+    first = [threads * (i + 1) if apart else 0 for i in range(len(names))]  # fusec has the first ones
+    return {n: set(every[at:at + threads]) for n, at in zip(names, first)}
+
+
+def make_ready(a, row, rq, servers):
     """All peers at once compile, make their inputs and check a first result, if there are processors for it and that
     is wanted. Answers that are final already."""
-    if not a.together or len(cpus) < len(servers):
+    if not a.together or len(set().union(*[s.cpus for s in servers.values()])) < len(servers):
         return {}
     done, sent = {}, []
     for name, s in servers.items():
@@ -284,7 +294,8 @@ def compile_first(a, counts, everything, log, rows):
         while queue and time.time() < end:
             n, row = queue.pop(0)
             if n not in servers:  # the programs depend on the number of threads
-                servers[n] = Server("compile", a, {cpu} if n == 1 else everything, log, scratch="")
+                place = {cpu} if n == 1 else set(sorted(everything)[:n])
+                servers[n] = Server("compile", a, place, log, scratch="")
             servers[n].answered = True  # the end is the end
             if not servers[n].send({"row": row["name"], "compile": True}):
                 servers[n].receive(max(0.1, end - time.time()))
@@ -314,7 +325,7 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
     row = workloads.sized(base, a.where)
     row["row"] = base
     rq = request(a, row)
-    results, failed = [], make_ready(a, row, rq, cpus, servers)
+    results, failed = [], make_ready(a, row, rq, servers)
     if a.add:
         results = [r for r in done if (r["workload"], r["threads"]) == (row["name"], threads)]
     else:
@@ -333,7 +344,8 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
 
 
 def measure_rows(a, threads, cpus, log, done, rows):
-    servers = {n: Server(n, a, cpus, log) for n in a.peers if n != "cub"}
+    names = [n for n in a.peers if n != "cub"]
+    servers = {n: Server(n, a, place, log) for n, place in places(a, threads, names).items()}
     own = next((servers[n] for n in (("torch",) if a.where == "gpu" else ("numpy",)) if n in servers), None)
     checker = own or Server("torch" if a.where == "gpu" else "numpy", a, cpus, log)
     cub = build_cub(a, log) if "cub" in a.peers else None

@@ -106,10 +106,18 @@ class Torch(Peer):
 class TorchCompile(Torch):
     def __init__(self, where):
         super().__init__(where)
-        if where == "cpu":  # many processes at once would wait for the one that makes them
-            import torch._inductor.config as config
-            if hasattr(config, "cpp_cache_precompile_headers"):
-                config.cpp_cache_precompile_headers = False
+        if where == "cpu":
+            self.start_fast()
+
+    def start_fast(self):
+        """Leaves out what many processes would do one after the other: headers compiled beforehand, and a test of
+        what the C++ compiler knows of the processor, for which each opens torch in one more process."""
+        import torch._inductor.config as config
+        import torch._inductor.cpu_vec_isa as isa
+        if hasattr(config, "cpp_cache_precompile_headers"):
+            config.cpp_cache_precompile_headers = False
+        if hasattr(isa.VecISA, "check_build"):
+            isa.VecISA.check_build = lambda self, code: True
 
     def prepare(self, row):
         self.torch._dynamo.reset()
@@ -336,7 +344,7 @@ def make_ready(peer, row, rq):
 def measure(peer, rq, f, sets, answer):
     peer.data.free()
     warm = time.perf_counter()
-    each = peer.batch(f, sets, len(sets))
+    each = peer.batch(f, sets, 1)
     while time.perf_counter() - warm < 0.03:
         each = peer.batch(f, sets, len(sets))
     n = launches_of(each, rq)
