@@ -325,7 +325,9 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
     row = workloads.sized(base, a.where)
     row["row"] = base
     rq = request(a, row)
+    at = [time.time()]
     results, failed = [], make_ready(a, row, rq, servers)
+    at.append(time.time())
     if a.add:
         results = [r for r in done if (r["workload"], r["threads"]) == (row["name"], threads)]
     else:
@@ -335,7 +337,11 @@ def measure_row(a, base, threads, cpus, servers, checker, cub, log, done):
                             "bytes": row["bytes"], "read_only": row["read_only"], "target": row["target"],
                             "fusec": fusec, "peers": {}})
         done += results
+    at.append(time.time())
     peers = measure_peers(a, row, rq, servers, checker, cub, log, failed)
+    at.append(time.time())
+    log.write("{}: {:.1f} s to make peers ready, {:.1f} fusec, {:.1f} peers\n".format(
+        row["name"], *[y - x for x, y in zip(at, at[1:])]).encode())
     for r in results:
         r["peers"].update(peers)
     for path in glob.glob(os.path.join(a.scratch, "shared-*")) + glob.glob(os.path.join(a.scratch, "out*")):

@@ -41,6 +41,8 @@ TARGETS = {
     "sweep": ("sizes", None, None),
 }
 
+MAPS = ("map", "heavy", "sin", "bs", "bs64", "map16", "sweep")
+
 WORKLOADS = []
 
 
@@ -457,6 +459,11 @@ def sized(row, where):
     r["read_only"] = sum(BYTES[a[1]] * count(a[2]) for a in r["out"]) * 64 < r["bytes"]
     r["target"] = TARGETS[row["class"]][1 if where == "gpu" else 2]
     return r
+
+
+def elementwise(row):
+    """Whether each number of a result depends on one number of each input, at the same place (of a sized row)."""
+    return row["class"] in MAPS and len({a[2] for a in row["inputs"] + row["out"]}) == 1
 
 
 def fusec_text(row):

@@ -1,8 +1,13 @@
 """data.py - the inputs of a row, bit for bit those of bench/support/data.c, and the comparison of results
 with float64. Arrays are torch's on a GPU and numpy's on a CPU. There making them takes longer than measuring, so
-that the processes of a row share them, and the reference, as files in $FUSEC_BENCH_SCRATCH."""
+that the processes of a row share them, and the reference, as files in $FUSEC_BENCH_SCRATCH: the first makes a file,
+piece by piece on all of its processors, while the others wait."""
+import concurrent.futures
+import fcntl
 import math
 import os
+
+import workloads
 
 MASK = 0xFFFFFFFF
 
@@ -75,21 +80,29 @@ class TorchData:
 class NumpyData:
     """On the CPU; bf16 is held as float32 values that bf16 can hold."""
 
+    PIECE = 1 << 16  # numbers: what is made of them on the way stays in the cache
+
     def __init__(self):
         import numpy
         self.np = numpy
+        self.pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
         self.scratch = os.environ.get("FUSEC_BENCH_SCRATCH", "")
         self.types = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "bf16": "u2"}
+
+    def pieces(self, n, f):
+        """f(begin, end) for all numbers below n; the results in order."""
+        return list(self.pool.map(lambda at: f(at, min(at + self.PIECE, n)), range(0, n, self.PIECE)))
 
     def shared(self, name, make):
         path = os.path.join(self.scratch, f"shared-{name}.npy")
         if not self.scratch:
             return make()
-        if not os.path.exists(path):
-            own = f"{path}.{os.getpid()}.npy"
-            self.np.save(own, make())
-            os.rename(own, path)  # whole or not there, for those who look at the same time
-        return self.np.load(path)
+        with open(os.path.join(self.scratch, f"lock-{name}"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(path):
+                self.np.save(path + ".npy", make())
+                os.rename(path + ".npy", path)  # whole or not there
+        return self.np.load(path, mmap_mode="r")
 
     def make(self, dtype, shape, dist, seed):
         """Each set is a copy of the first: other memory, the same numbers."""
@@ -100,19 +113,27 @@ class NumpyData:
         a[...] = x.reshape(shape)
         return a
 
+    def numbers(self, dtype, shape, dist, seed):
+        n = math.prod(shape)
+        x = self.np.empty(n, "f4" if dtype == "bf16" else self.types[dtype])
+
+        def fill(begin, end):
+            x[begin:end] = self.some_numbers(begin, end, dtype, dist, seed)
+        self.pieces(n, fill)
+        return x
+
     def zeros(self, dtype, shape):
         return self.np.zeros(shape, "f4" if dtype == "bf16" else self.types[dtype])
 
-    def numbers(self, dtype, shape, dist, seed):
+    def some_numbers(self, begin, end, dtype, dist, seed):
         np = self.np
-        n = math.prod(shape)
         u32 = np.uint32
         with np.errstate(over="ignore"):
             def blend(h):
                 h = (h ^ (h >> u32(16))) * u32(0x85EBCA6B)
                 h = (h ^ (h >> u32(13))) * u32(0xC2B2AE35)
                 return h ^ (h >> u32(16))
-            word = blend(np.arange(n, dtype=u32) + u32(seed * 0x9E3779B9 & MASK))
+            word = blend(np.arange(begin, end, dtype=u32) + u32(seed * 0x9E3779B9 & MASK))
             wide = np.float64 if dtype == "f64" else np.float32
             kind, *bounds = dist.split(":")
             if kind == "n":
@@ -143,20 +164,38 @@ class NumpyData:
             return math.inf
         if want.dtype.kind == "i":
             return float(np.abs(got.astype(np.int64) - want).max())
-        scale = float(np.sqrt(np.mean(np.square(want))))
-        e = float(np.max(np.abs(got.astype(np.float64) - want) / (np.abs(want) + scale)))
-        return math.inf if math.isnan(e) else e
+        got, want = got.reshape(-1), want.reshape(-1)
+        square = self.pieces(want.size, lambda i, j: float(np.sum(np.square(want[i:j]))))
+        scale = math.sqrt(sum(square) / want.size)
+
+        def worst(i, j):
+            return float(np.max(np.abs(got[i:j].astype(np.float64) - want[i:j]) / (np.abs(want[i:j]) + scale)))
+        e = max(math.inf if math.isnan(x) else x for x in self.pieces(want.size, worst))
+        return e
 
     def reference(self, row):
-        f = function(row["programs"]["np"], row, numpy_names(self.np, wide=True))
-        inputs = [self.make(t, s, d, i + 1).astype(self.np.float64) for i, (_, t, s, d) in enumerate(row["inputs"])]
         made = []
 
         def result(i):
             if not made:
-                made.extend(results(f(*inputs)))
+                made.extend(self.wide_results(row))
             return made[i]
         return [self.shared(f"want{i}", lambda i=i: result(i)) for i in range(len(row["out"]))]
+
+    def wide_results(self, row):
+        np = self.np
+        f = function(row["programs"]["np"], row, numpy_names(np, wide=True))
+        inputs = [self.make(t, s, d, i + 1) for i, (_, t, s, d) in enumerate(row["inputs"])]
+        if not workloads.elementwise(row):
+            return results(f(*[x.astype(np.float64) for x in inputs]))
+        shape = row["out"][0][2]
+        out = [np.empty(shape) for _ in row["out"]]
+
+        def fill(i, j):
+            for o, r in zip(out, results(f(*[x.reshape(-1)[i:j].astype(np.float64) for x in inputs]))):
+                o.reshape(-1)[i:j] = r
+        self.pieces(math.prod(shape), fill)
+        return out
 
 
 def aligned(np, dtype, shape):
