@@ -35,7 +35,7 @@ static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t
         if (r == target) return true;
         fc_region *x = &f->regions.at[r];
         if (x->mark == mark) continue;
-        if (x->latest < oldest) continue;
+        if (x->latest < oldest && f->untold < oldest) continue;
         x->mark = mark;
         if (++nseen > 1024) return true;
         for (size_t i = 0; i < x->deps.len; i++) {
@@ -46,14 +46,24 @@ static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t
     return false;
 }
 
+/* Steps for all regions together, and more for each: where a long chain of kernels needs kernels
+ * that grow one after the other, the rest is not told. */
+enum { STEPS = 1 << 20, MORE_STEPS = 64 };
+
 /* `region` has taken the root n, the newest of all: for it and all that need it. */
 static bool note_latest(fc_fusion *f, uint32_t region, fc_node n) {
     FC_VEC(uint32_t) stack = {0};
     f->regions.at[region].latest = n;
+    f->steps += MORE_STEPS;
     if (!f->regions.at[region].users.len) return true;
     bool ok = fc_push(f->alloc, &stack, region);
     while (ok && stack.len) {
         const fc_region *r = &f->regions.at[stack.at[--stack.len]];
+        if (r->users.len > f->steps) {
+            f->untold = n;
+            break;
+        }
+        f->steps -= r->users.len;
         for (size_t i = 0; ok && i < r->users.len; i++) {
             fc_region *u = &f->regions.at[r->users.at[i]];
             if (u->latest == n) continue;
@@ -371,6 +381,8 @@ static bool group(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const uin
     fc_reads reads = {0};
     bool ok = fc_reads_init(f->alloc, &reads, g->nodes.len) && readers;
     drop_regions(f);
+    f->steps = STEPS;
+    f->untold = 0;
     for (fc_node n = 0; n < g->nodes.len; n++) f->home[n] = FC_NOREGION;
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
         if (!live[n]) continue;

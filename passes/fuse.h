@@ -90,6 +90,8 @@ typedef struct fc_fusion {
     fc_walk walk;
     fc_visit visit;        /* the one there is: its lists keep their room */
     uint32_t mark;         /* walks over dependencies so far */
+    uint64_t steps;        /* that note_latest may still take */
+    fc_node untold;        /* a root that not all who need it know of; no later one is */
     uint32_t *met, met_by; /* per node: the last count of fc_fuse_work that met it */
 } fc_fusion;
 

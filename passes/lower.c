@@ -25,7 +25,6 @@ typedef struct lower {
     fc_kernel *k;
     const fc_alloc *alloc;
     int32_t axis[FC_MAX_RANK]; /* domain axis -> kernel axis */
-    uint32_t *arg_of;          /* plan buffer -> kernel argument + 1 */
     fc_entry *slots;
     uint32_t nslots, nused;
     FC_VEC(fc_todo) todo;
@@ -81,8 +80,9 @@ static void push(lower *l, fc_node n, fc_list map) {
 /* ---- leaves ------------------------------------------------------------------------------ */
 
 static uint32_t arg_for(lower *l, uint32_t buffer, fusec_dtype t, bool written) {
-    if (!l->arg_of[buffer]) l->arg_of[buffer] = fc_kernel_arg(l->k, t, written, buffer) + 1;
-    return l->arg_of[buffer] - 1;
+    for (size_t i = 0; i < l->k->args.len; i++)
+        if (l->k->args.at[i].buffer == buffer) return (uint32_t)i;
+    return fc_kernel_arg(l->k, t, written, buffer);
 }
 
 /* Kernel form of an interned map. */
@@ -260,15 +260,22 @@ static void set_axes(lower *l) {
         }
 }
 
-/* Every place the root is written to: all outputs that are this node, or one temporary. */
-static void store_root(lower *l, const fc_root *root, fc_val v) {
+static void store_to(lower *l, const fc_root *root, uint32_t buffer, fc_val v) {
     const fc_ninfo *n = fc_at(l->g, root->node);
-    for (uint32_t b = 0; b < l->plan->buffers.len; b++) {
-        const fc_buffer *buf = &l->plan->buffers.at[b];
-        if (buf->kind == FC_BUF_INPUT || buf->node != root->node) continue;
-        uint32_t arg = arg_for(l, b, (fusec_dtype)n->dtype, true);
-        fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map), v);
+    const uint32_t arg = arg_for(l, buffer, (fusec_dtype)n->dtype, true);
+    fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map), v);
+}
+
+/* Every place the root is written to: one temporary, or all outputs that are this node. They follow
+ * the inputs. */
+static void store_root(lower *l, const fc_root *root, fc_val v) {
+    const uint32_t one = l->buffer[root->node], first = (uint32_t)l->g->inputs.len;
+    if (l->plan->buffers.at[one].kind == FC_BUF_TEMP) {
+        store_to(l, root, one, v);
+        return;
     }
+    for (uint32_t b = first; b < first + l->g->outputs.len; b++)
+        if (l->plan->buffers.at[b].node == root->node) store_to(l, root, b, v);
 }
 
 /* Reductions stage by stage: what a stage reads of earlier ones is then known to value_of. */
@@ -300,11 +307,8 @@ fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f,
     lower l = {.g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
     l.alloc = g->alloc;
     l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
-    l.arg_of = fc_calloc(l.alloc, plan->buffers.len + 1, sizeof *l.arg_of);
-    if (!l.arg_of) return fc_oom(e);
     set_axes(&l);
     build(&l);
-    fc_free(l.alloc, l.arg_of);
     fc_free(l.alloc, l.slots);
     fc_vec_free(l.alloc, &l.todo);
     if (l.oom || k->code.status == FUSEC_OUT_OF_MEMORY || g->error.code == FUSEC_OUT_OF_MEMORY)

@@ -37,54 +37,64 @@ typedef struct fc_span {
     size_t last; /* launch after which it is free */
 } fc_span;
 
-/* First fit among the blocks that are alive; keeps them sorted by address. */
-static size_t fit(fc_span *live, size_t *n, size_t bytes, size_t last) {
-    size_t at = 0, i = 0;
-    bytes = (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
-    while (i < *n && live[i].begin - at < bytes) at = live[i++].end;
-    memmove(live + i + 1, live + i, (*n - i) * sizeof *live);
-    live[i] = (fc_span){at, at + bytes, last};
-    ++*n;
-    return at;
-}
-
-static void expire(fc_span *live, size_t *n, size_t launch) {
-    size_t k = 0;
-    for (size_t i = 0; i < *n; i++)
-        if (live[i].last >= launch + FC_PLANTED(temporary_reused)) live[k++] = live[i];
-    *n = k;
-}
-
 /* What one placing of temporaries works with. */
 typedef struct fc_placing {
     fc_program *p;
     fc_bound *b;
-    size_t *last; /* [buffers] launch that uses it last */
-    fc_span *live;
-    bool *placed; /* [buffers] */
-    size_t n, top, tickets;
+    size_t *last;  /* [buffers] launch that uses it last */
+    fc_span *live; /* sorted by address; there is no gap before and between the first `full` */
+    bool *placed;  /* [buffers] */
+    size_t n, full, soonest, top, tickets;
 } fc_placing;
+
+/* First fit among the blocks that are alive. */
+static size_t fit(fc_placing *x, size_t bytes, size_t last) {
+    fc_span *live = x->live;
+    size_t i = bytes ? x->full : 0, at = i ? live[i - 1].end : 0;
+    bytes = (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    while (i < x->n && live[i].begin - at < bytes) at = live[i++].end;
+    memmove(live + i + 1, live + i, (x->n++ - i) * sizeof *live);
+    live[i] = (fc_span){at, at + bytes, last};
+    x->full += i <= x->full;
+    while (x->full && x->full < x->n && live[x->full].begin == live[x->full - 1].end) x->full++;
+    if (last < x->soonest) x->soonest = last;
+    if (at + bytes > x->top) x->top = at + bytes;
+    return at;
+}
+
+static void expire(fc_placing *x, size_t launch) {
+    size_t k = 0;
+    launch += FC_PLANTED(temporary_reused);
+    if (x->soonest >= launch) return;
+    x->soonest = SIZE_MAX;
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->live[i].last < launch) {
+            if (k < x->full) x->full = k;
+            continue;
+        }
+        if (x->live[i].last < x->soonest) x->soonest = x->live[i].last;
+        x->live[k++] = x->live[i];
+    }
+    x->n = k;
+}
 
 /* The buffers and the workspace of launch i, all of whose steps run at the same time. */
 static void place_launch(fc_placing *x, size_t i) {
     const fc_bound_launch *l = &x->b->launches[i];
     const fc_plan *plan = x->p->plan;
     fc_bound_step *leader = &x->b->steps[l->steps[0]];
-    expire(x->live, &x->n, i);
+    expire(x, i);
     for (uint32_t m = 0; m < l->n; m++) {
         const fc_kernel *k = &plan->steps.at[l->steps[m]]->kernel;
         for (size_t a = 0; a < k->args.len; a++) {
             uint32_t buf = k->args.at[a].buffer;
             if (plan->buffers.at[buf].kind != FC_BUF_TEMP || x->placed[buf]) continue;
-            x->b->place[buf] = fit(x->live, &x->n, x->b->bytes[buf], x->last[buf]);
+            x->b->place[buf] = fit(x, x->b->bytes[buf], x->last[buf]);
             x->placed[buf] = true;
         }
     }
-    leader->workspace = leader->launch.workspace_bytes
-                            ? fit(x->live, &x->n, leader->launch.workspace_bytes, i)
-                            : SIZE_MAX;
-    for (size_t k = 0; k < x->n; k++)
-        if (x->live[k].end > x->top) x->top = x->live[k].end;
+    leader->workspace =
+        leader->launch.workspace_bytes ? fit(x, leader->launch.workspace_bytes, i) : SIZE_MAX;
     leader->tickets = leader->launch.tickets ? x->tickets : SIZE_MAX;
     x->tickets += (size_t)leader->launch.tickets * 4;
 }
@@ -110,7 +120,7 @@ static void place_all(fc_placing *x) {
  * comes. Tickets have a part of their own that is zeroed once a call. */
 static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
     const size_t nbuf = p->plan->buffers.len;
-    fc_placing x = {.p = p, .b = b};
+    fc_placing x = {.p = p, .b = b, .soonest = SIZE_MAX};
     x.last = fc_calloc(p->alloc, nbuf + 1, sizeof *x.last);
     x.live = fc_calloc(p->alloc, p->plan->ntemps + 2, sizeof *x.live);
     x.placed = fc_calloc(p->alloc, nbuf + 1, sizeof *x.placed);

@@ -145,9 +145,14 @@ static void take(struct fc_kcache *kc, fc_variant *v, fc_variant **out) {
     *out = v;
 }
 
-/* Takes what is there; makes the others, still without code. */
+/* Takes what is there; makes the others, still without code, each once. */
 static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing, fc_error *e) {
-    for (size_t i = 0; i < x->n; i++) {
+    const fc_alloc *a = &x->c->config.alloc;
+    struct fc_kcache fresh = {.nslots = 64}; /* what is made here, by key */
+    while (fresh.nslots < 2 * x->n) fresh.nslots *= 2;
+    fresh.slots = fc_calloc(a, fresh.nslots, sizeof(fc_variant *));
+    fusec_status s = fresh.slots ? FUSEC_OK : fc_oom(e);
+    for (size_t i = 0; i < x->n && !s; i++) {
         fc_item *t = &x->items[i];
         fc_variant *v = find(kc, t->key, x->d);
         if (v) {
@@ -155,17 +160,19 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
             take(kc, v, t->w->out);
             continue;
         }
-        bool again = false;
-        for (size_t k = 0; k < i && !again; k++)
-            again = x->items[k].v && !memcmp(x->items[k].key, t->key, sizeof t->key);
-        if (again) continue;
-        t->v = fc_calloc(&x->c->config.alloc, 1, sizeof *t->v);
-        if (!t->v) return fc_oom(e);
+        if (find(&fresh, t->key, x->d)) continue;
+        t->v = fc_calloc(a, 1, sizeof *t->v);
+        if (!t->v) {
+            s = fc_oom(e);
+            break;
+        }
         t->v->device = x->d;
         memcpy(t->v->key, t->key, sizeof t->key);
+        put(fresh.slots, fresh.nslots, t->v);
         ++*missing;
     }
-    return FUSEC_OK;
+    fc_free(a, fresh.slots);
+    return s;
 }
 
 static fusec_status get_locked(fc_making *x, struct fc_kcache *kc, fc_error *e) {

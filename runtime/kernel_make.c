@@ -25,20 +25,24 @@ static void entry_name(char name[32], bool grouped, uint32_t index) {
         memcpy(name, FC_ENTRY, sizeof FC_ENTRY);
 }
 
+typedef bool fc_same(const fc_item *a, const fc_item *b);
+
 /* `binary` is loaded for item `first`; what else is in it (same) follows. */
 static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binary, bool from_disk,
-                               bool (*same)(const fc_item *a, const fc_item *b), fc_error *e) {
+                               fc_same *same, fc_error *e) {
     const fc_device_ops *ops = x->d->ops;
+    const size_t end = x->items[first].grouped ? x->n : first + 1;
     void *code = NULL;
-    for (size_t i = first; i < x->n; i++) {
+    for (size_t i = first; i < end; i++) {
         fc_item *t = &x->items[i];
-        if (!t->v || t->loaded || !same(&x->items[first], t)) continue;
+        if (!t->v || t->loaded || (i != first && !same(&x->items[first], t))) continue;
         char name[32];
         entry_name(name, t->grouped, t->index);
         FC_TRY(code ? ops->load_more(x->d, code, name, &t->v->code, e)
                     : ops->load(x->d, t->w->kernel, t->w->cls, name, binary, &t->v->code, e));
         code = t->v->code;
         t->loaded = true;
+        x->loaded++;
         t->v->from_disk = from_disk;
         if (ops->facts) ops->facts(x->d, code, &t->v->facts);
     }
@@ -47,17 +51,8 @@ static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binar
 
 /* ---- from disk ------------------------------------------------------------------------------- */
 
-static bool same_item(const fc_item *a, const fc_item *b) {
-    return a == b;
-}
 static bool same_binary(const fc_item *a, const fc_item *b) {
     return b->grouped && !memcmp(a->binary, b->binary, sizeof a->binary);
-}
-
-static uint64_t loaded_count(const fc_making *x) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < x->n; i++) n += x->items[i].loaded;
-    return n;
 }
 
 /* The item is kernel g->index of a binary that has an entry of its own. */
@@ -83,33 +78,37 @@ static void note_others(fc_making *x, fc_diskcache *disk, size_t first, const gr
     }
 }
 
+/* From the binary that entry `g` of item i names; the others of the plan that are in it, too. What
+ * does not load is compiled under its own name. */
+static void load_from_group(fc_making *x, fc_diskcache *disk, size_t i, const group_entry *g) {
+    fc_bytes b = {0};
+    note_group(&x->items[i], g);
+    note_others(x, disk, i, g);
+    if (fc_diskcache_get(disk, x->items[i].binary, (uint32_t)x->d->kind, &b))
+        (void)load_group(x, i, &b, true, same_binary, NULL);
+    fc_bytes_free(&x->c->config.alloc, &b);
+    for (size_t k = i; k < x->n; k++)
+        if (!x->items[k].loaded) x->items[k].grouped = false;
+}
+
 /* A damaged or foreign entry that does not load is a miss. */
 static void try_disk(fc_making *x, fc_diskcache *disk, size_t i) {
-    fc_item *t = &x->items[i];
-    const uint32_t kind = (uint32_t)x->d->kind;
+    const fc_item *t = &x->items[i];
     fc_bytes b = {0};
     group_entry g;
-    if (!t->v || t->loaded || !fc_diskcache_get(disk, t->key, kind, &b)) return;
-    const uint64_t before = loaded_count(x);
+    if (!t->v || t->loaded || !fc_diskcache_get(disk, t->key, (uint32_t)x->d->kind, &b)) return;
+    const size_t before = x->loaded;
     if (x->d->kernels_together && b.len == sizeof g &&
         !memcmp(b.data, group_mark, sizeof group_mark)) {
         memcpy(&g, b.data, sizeof g);
-        fc_bytes_free(&x->c->config.alloc, &b);
-        note_group(t, &g);
-        note_others(x, disk, i, &g);
-        if (fc_diskcache_get(disk, t->binary, kind, &b))
-            (void)load_group(x, i, &b, true, same_binary, NULL);
+        load_from_group(x, disk, i, &g);
     } else {
-        (void)load_group(x, i, &b, true, same_item, NULL);
+        (void)load_group(x, i, &b, true, NULL, NULL);
     }
     fc_bytes_free(&x->c->config.alloc, &b);
-    const uint64_t more = loaded_count(x) - before;
+    const size_t more = x->loaded - before;
     x->c->disk_hits += more;
-    if (more)
-        fc_log(x->c, 1, "%llu kernel%s from the disk cache", (unsigned long long)more,
-               more == 1 ? "" : "s");
-    for (size_t k = i; k < x->n; k++) /* what did not load is compiled under its own name */
-        if (!x->items[k].loaded) x->items[k].grouped = false;
+    if (more) fc_log(x->c, 1, "%zu kernel%s from the disk cache", more, more == 1 ? "" : "s");
 }
 
 /* ---- from the compiler ----------------------------------------------------------------------- */
@@ -143,33 +142,34 @@ static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e)
     return out->oom ? fc_oom(e) : FUSEC_OK;
 }
 
-static void store_job(fc_making *x, size_t j, const fc_bytes *binary) {
+/* The binary of the program that item `first` is in. */
+static void store_job(fc_making *x, size_t first, const fc_bytes *binary) {
     fc_diskcache *disk = fc_context_disk(x->c);
     const uint32_t kind = (uint32_t)x->d->kind;
+    const fc_item *it = &x->items[first];
     fc_sha256 h;
     group_entry g;
-    bool grouped = false;
-    char label[FC_CACHE_LABEL] = "", shown[2 * FC_CACHE_LABEL];
+    char shown[2 * FC_CACHE_LABEL];
     unsigned count = 0;
+    if (!it->grouped) {
+        fc_diskcache_put(disk, it->key, kind, it->w->label, binary->data, binary->len);
+        return;
+    }
     memset(&g, 0, sizeof g);
     memcpy(g.mark, group_mark, sizeof g.mark);
     fc_sha256_init(&h);
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = first; i < x->n; i++) {
         const fc_item *t = &x->items[i];
-        if (!t->v || t->job != j) continue;
-        grouped = t->grouped;
-        if (!label[0]) memcpy(label, t->w->label, sizeof label);
-        if (!grouped) fc_diskcache_put(disk, t->key, kind, label, binary->data, binary->len);
+        if (!t->v || t->job != it->job) continue;
         count++;
         fc_sha256_add_part(&h, t->key, sizeof t->key);
     }
-    if (!grouped) return;
     fc_sha256_end(&h, g.binary);
-    snprintf(shown, sizeof shown, "code of %u kernels: %s, ...", count, label);
+    snprintf(shown, sizeof shown, "code of %u kernels: %s, ...", count, it->w->label);
     if (!fc_diskcache_put(disk, g.binary, kind, shown, binary->data, binary->len)) return;
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = first; i < x->n; i++) {
         const fc_item *t = &x->items[i];
-        if (!t->v || t->job != j) continue;
+        if (!t->v || t->job != it->job) continue;
         g.index = t->index;
         fc_diskcache_put(disk, t->key, kind, t->w->label, (const uint8_t *)&g, sizeof g);
     }
@@ -208,13 +208,13 @@ static fusec_status compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *tex
         fc_item *t = &x->items[i];
         if (t->job == SIZE_MAX || t->loaded) continue;
         const fc_compile_job *j = &jobs[t->job];
-        const uint64_t before = loaded_count(x);
+        const size_t before = x->loaded;
         FC_TRY(load_group(x, i, &j->binary, false, same_job, e));
-        x->compiled += loaded_count(x) - before;
-        store_job(x, t->job, &j->binary);
-        fc_log(x->c, 1, "%llu kernel%s compiled: %zu bytes of text, %zu of code",
-               (unsigned long long)(loaded_count(x) - before),
-               loaded_count(x) - before == 1 ? "" : "s", strlen(j->text), j->binary.len);
+        const size_t more = x->loaded - before;
+        x->compiled += more;
+        store_job(x, i, &j->binary);
+        fc_log(x->c, 1, "%zu kernel%s compiled: %zu bytes of text, %zu of code", more,
+               more == 1 ? "" : "s", strlen(j->text), j->binary.len);
     }
     return FUSEC_OK;
 }
@@ -244,6 +244,7 @@ static fusec_status interpret(fc_making *x, fc_error *e) {
         if (!t->v) continue;
         FC_TRY(x->d->ops->load(x->d, t->w->kernel, t->w->cls, FC_ENTRY, &none, &t->v->code, e));
         t->loaded = true;
+        x->loaded++;
         x->compiled++;
     }
     return FUSEC_OK;
@@ -253,6 +254,6 @@ fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
     if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
     fc_diskcache *disk = fc_context_disk(x->c);
     for (size_t i = 0; i < x->n; i++) try_disk(x, disk, i);
-    missing -= (size_t)loaded_count(x);
+    missing -= x->loaded;
     return missing ? compile_missing(x, missing, e) : FUSEC_OK;
 }

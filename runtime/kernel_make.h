@@ -22,7 +22,7 @@ typedef struct fc_making {
     fc_device *d;
     uint32_t mode;
     fc_item *items;
-    size_t n;
+    size_t n, loaded; /* items; those with code */
     uint64_t compiled;
 } fc_making;
 

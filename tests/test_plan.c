@@ -262,3 +262,28 @@ FC_TEST(plan, a_graph_with_10000_inputs_is_split) {
     fc_plan_free(p);
     fc_graph_free(&g);
 }
+
+/* A long chain of kernels, the first of which grow when the chain is there: who needs whom is then
+ * not followed to the end, and still no two kernels may need each other. */
+FC_TEST(plan, a_chain_of_kernels_that_grow) {
+    enum { N = 3000 };
+    static fc_node chain[N];
+    fc_graph g;
+    fc_limits l = {.nodes = 100000, .rank = 32, .inputs = 16, .outputs = 256};
+    fc_graph_init(&g, &fc_libc_alloc, &l);
+    fc_node y = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    for (int i = 0; i < N; i++)
+        chain[i] = y = fc_build_materialize(&g, gb1(&g, FC_OP_sin, y));
+    for (int i = N; i-- > 0;) {
+        fc_node part = fc_build_materialize(&g, gb2(&g, FC_OP_mul, chain[i], gbn(&g, y, 3)));
+        y = fc_build_materialize(&g, gb2(&g, FC_OP_add, y, part));
+    }
+    fc_build_output(&g, "y", y);
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_pass_options o = {.verify = true};
+    FC_EXPECT_OK(fc_plan_build(&g, &o, &p, &e), &e);
+    if (p) FC_EXPECT_LE_I64((int64_t)p->steps.len, 3 * N);
+    fc_plan_free(p);
+    fc_graph_free(&g);
+}
