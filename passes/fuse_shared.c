@@ -25,7 +25,7 @@ typedef struct fc_shared {
 
 static bool merge(fc_shared *s, fc_makers *to, fc_makers from) {
     uint32_t both[2 * MOST_REGIONS], n = 0, i = 0, k = 0;
-    if (!from.n || to->at == from.at) return true;
+    if (!from.n || (to->at == from.at && to->n >= from.n)) return true;
     if (!to->n) return *to = from, true;
     while (i < to->n || k < from.n) {
         const uint32_t a = i < to->n ? to->at[i] : UINT32_MAX,
