@@ -3,14 +3,24 @@
  * Each call takes a byte for its function and bytes for its arguments; values, dims and arrays come
  * from pools that calls fill. Values of another graph, empty ones, wrong dtypes, axes, ranks and
  * shapes are among them: each has to be an error and nothing worse, and a graph with an error has
- * to give it again from every later use. All runs on the interpreter. */
+ * to give it again from every later use. All runs on the interpreter. Arrays may be of any size,
+ * but what would have more than MOST elements is compiled only: to compute billions of them takes
+ * the time and the memory that it has to take. */
 #include <fusec/fusec.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/targets.h"
 
-enum { VALUES = 24, DIMS = 8, ROOM = 4096 /* bytes of any result that is read */, CALLS = 200 };
+enum {
+    VALUES = 24,
+    DIMS = 8,
+    ROOM = 4096, /* bytes of any result that is read */
+    CALLS = 200,
+    INPUT = 4,     /* elements of a program's inputs along an axis */
+    MOST = 1 << 17 /* elements of any array that is computed */
+};
 
 typedef struct machine {
     const uint8_t *at, *end;
@@ -18,8 +28,9 @@ typedef struct machine {
     fusec_graph *g[2];
     fusec_value v[VALUES];
     fusec_dim d[DIMS];
+    int64_t most[DIMS], named; /* that the dim may be in a call; that any of them may be */
     unsigned nv, nd;
-    int named;
+    bool huge; /* an array has more elements than MOST */
 } machine;
 
 static _Alignas(16) unsigned char memory[ROOM], result[ROOM];
@@ -37,8 +48,17 @@ static fusec_value value(machine *m) {
     if (b >= 245) return fusec_num((double)byte(m) / 16 - 8);
     return m->v[b % VALUES];
 }
+static int64_t times(int64_t a, int64_t b) {
+    return a > MOST || b > MOST ? MOST + 1 : a * b;
+}
 static void keep(machine *m, fusec_value v) {
+    int64_t shape[32], n = 1;
     m->v[m->nv++ % VALUES] = v;
+    const int rank = fusec_rank(v);
+    if (rank < 0 || rank > 32) return;
+    const bool named = fusec_shape(v, shape) != FUSEC_OK;
+    for (int k = 0; k < rank; k++) n = times(n, named ? m->named : shape[k]);
+    m->huge |= n > MOST;
 }
 static fusec_dim dim(machine *m) {
     return m->d[byte(m) % DIMS];
@@ -116,7 +136,7 @@ static fusec_value leaf(machine *m) {
     fusec_dim dims[4] = {dim(m), dim(m), dim(m), dim(m)};
     for (int k = 0; k < 4; k++) shape[k] = byte(m) % 6;
     switch (how) {
-    case 0: m->named++; return fusec_input(g, names[byte(m) % 8], t, rank, rank ? dims : NULL);
+    case 0: return fusec_input(g, names[byte(m) % 8], t, rank, rank ? dims : NULL);
     case 1: return fusec_const(g, t, (double)byte(m) / 8 - 4);
     case 2: return fusec_full(g, t, byte(m), rank, dims);
     case 3: return fusec_arange(g, dim(m));
@@ -129,21 +149,30 @@ static fusec_value leaf(machine *m) {
     return fusec_array(g, t, rank, rank ? shape : NULL, memory);
 }
 
-static fusec_dim size(machine *m) {
+static void size(machine *m) {
     static const char *const names[] = {"n", "m", "k", "", "2"};
-    unsigned how = byte(m) % 7;
-    fusec_dim a = dim(m), b = dim(m);
+    const unsigned how = byte(m) % 7, a = byte(m) % DIMS, b = byte(m) % DIMS, at = m->nd++ % DIMS;
+    int64_t most = m->named;
+    fusec_dim d;
     switch (how) {
-    case 0: return fusec_sym(graph(m), names[byte(m) % 5]);
-    case 1: return fusec_dim_add(a, b);
-    case 2: return fusec_dim_sub(a, b);
-    case 3: return fusec_dim_mul(a, b);
+    case 0: d = fusec_sym(graph(m), names[byte(m) % 5]), most = INPUT; break;
+    case 1: d = fusec_dim_add(m->d[a], m->d[b]), most = m->most[a] + m->most[b]; break;
+    case 2: d = fusec_dim_sub(m->d[a], m->d[b]), most = m->most[a]; break;
+    case 3: d = fusec_dim_mul(m->d[a], m->d[b]), most = times(m->most[a], m->most[b]); break;
     case 4: {
         fusec_value v = value(m);
-        return fusec_dim_of(v, (int)(byte(m) % 5) - 2);
+        d = fusec_dim_of(v, (int)(byte(m) % 5) - 2);
+        break;
     }
-    default: return fusec_size(graph(m), (int64_t)byte(m) - 2);
+    default: {
+        fusec_graph *g = graph(m);
+        most = (int64_t)byte(m) - 2;
+        d = fusec_size(g, most);
     }
+    }
+    m->d[at] = d;
+    m->most[at] = most < 0 ? 0 : most > MOST ? MOST + 1 : most;
+    if (m->most[at] > m->named) m->named = m->most[at];
 }
 
 /* ---- computing ------------------------------------------------------------------------------- */
@@ -162,24 +191,24 @@ static void read_value(machine *m) {
     if (fusec_rank(v) < 0 || fusec_rank(v) > 32 || fusec_shape(v, shape)) return;
     for (int k = 0; k < fusec_rank(v); k++) bytes *= (size_t)shape[k];
     bytes *= fusec_dtype_bytes(fusec_dtype_of(v));
-    if (bytes > ROOM) return;
+    if (bytes > ROOM || m->huge) return;
     fusec_read(v, result, byte(m) % 8 ? bytes : bytes + 1);
 }
 
 static void run_program(machine *m) {
-    enum { MOST = 8 };
+    enum { SLOTS = 8 };
     fusec_graph *g = graph(m);
     fusec_program *p = NULL;
-    int64_t shape[MOST][4], sizes[64];
-    fusec_tensor in[MOST], out[MOST];
+    int64_t shape[SLOTS][4], sizes[64];
+    fusec_tensor in[SLOTS], out[SLOTS];
     if (fusec_compile(g, &p)) return;
     int n = fusec_input_count(p), k = fusec_output_count(p);
-    for (int i = 0; i < n && i < MOST; i++) {
-        for (int a = 0; a < 4; a++) shape[i][a] = byte(m) % 5;
+    for (int i = 0; i < n && i < SLOTS; i++) {
+        for (int a = 0; a < 4; a++) shape[i][a] = byte(m) % (INPUT + 1);
         in[i] = (fusec_tensor){memory, shape[i], (int32_t)(byte(m) % 4), dtype(m), FUSEC_HOST};
         fusec_input_name(p, i);
     }
-    if (n <= MOST && k <= MOST && !fusec_output_shapes(p, n, in, sizes, 64)) {
+    if (!m->huge && n <= SLOTS && k <= SLOTS && !fusec_output_shapes(p, n, in, sizes, 64)) {
         int64_t *at = sizes;
         size_t used = 0;
         for (int i = 0; i < k; i++) {
@@ -226,7 +255,7 @@ static void step(machine *m) {
     else if (call < 21)
         keep(m, view(m));
     else if (call < 23)
-        m->d[m->nd++ % DIMS] = size(m);
+        size(m);
     else if (call == 23)
         keep(m, fusec_cast(value(m), dtype(m)));
     else if (call == 24)
@@ -241,7 +270,8 @@ static void step(machine *m) {
         run_program(m);
     else if (call == 30) {
         fusec_value v[2] = {value(m), value(m)};
-        fusec_eval(v, (int)(byte(m) % 3));
+        const int n = (int)(byte(m) % 3);
+        if (!m->huge) fusec_eval(v, n);
     } else if (byte(m) % 4 == 0)
         reset(m, graph(m));
     fusec_message(m->ctx);
@@ -258,7 +288,10 @@ void fuzz_capi(const uint8_t *data, size_t size) {
     if (fusec_context_new(&o, &m.ctx)) return;
     for (int i = 0; i < 2; i++)
         if (fusec_graph_new(m.ctx, &m.g[i])) abort();
-    for (int i = 0; i < DIMS; i++) m.d[i] = fusec_size(m.g[0], i);
+    for (int i = 0; i < DIMS; i++) {
+        m.d[i] = fusec_size(m.g[0], i);
+        m.most[i] = m.named = i;
+    }
     for (int i = 0; m.at < m.end && i < CALLS; i++) step(&m);
     for (int i = 0; i < 2; i++) fusec_graph_free(m.g[i]);
     fusec_context_free(m.ctx);
