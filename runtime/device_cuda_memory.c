@@ -4,7 +4,8 @@
  * everything else that a process does up to its first result. So the first few allocations come
  * from the plain allocator, until there are FC_CUDA_EARLY of them or a stream of the caller's has
  * been seen: the plain allocator may wait for the device, and must not be called where a stream
- * records. */
+ * records. A device without pools has only the plain one, and waits for the stream before it frees.
+ */
 #include "runtime/device_cuda.h"
 
 /* ---- the first allocations ------------------------------------------------------------------- */
@@ -34,6 +35,13 @@ static bool free_early(fc_gpu *c, fc_cu_ptr p) {
     return false;
 }
 
+/* ---- a device without pools ------------------------------------------------------------------ */
+
+static void free_plain(fc_gpu *c, fc_cu_ptr p, fc_cu_stream s) {
+    fc_cuda_stream_sync(c->cuda, s, NULL);
+    fc_cuda_free(c->cuda, p);
+}
+
 /* ---- allocation ------------------------------------------------------------------------------ */
 
 /* What is freed but still kept by the pool comes back at a sync. */
@@ -46,35 +54,46 @@ static fusec_status alloc_again(fc_gpu *c, size_t bytes, fc_cu_stream s, fc_cu_p
     return r;
 }
 
+static fusec_status alloc_in_order(fc_gpu *c, fc_stream s, size_t bytes, fc_cu_ptr *p,
+                                   fc_error *e) {
+    const fc_cu_stream stream = fc_gpu_stream(c, s);
+    fc_error first = {0};
+    fusec_status r = fc_cuda_alloc_async(c->cuda, bytes, stream, p, &first);
+    if (r == FUSEC_OUT_OF_MEMORY) return alloc_again(c, bytes, stream, p, e);
+    return r ? fc_fail(e, first.code, "%s", first.message) : FUSEC_OK;
+}
+
 static fusec_status mem_alloc(fc_device *d, fc_stream s, size_t bytes, void **out, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     fc_cu_ptr p = 0;
-    fc_error first = {0}, second = {0};
+    fc_error why = {0};
     *out = NULL;
     if (!bytes) return FUSEC_OK;
     FC_TRY(fc_gpu_enter(c, e));
     fusec_status r = FUSEC_OK;
-    if (!take_early(c, s, bytes, &p)) {
-        const fc_cu_stream stream = fc_gpu_stream(c, s);
-        r = fc_cuda_alloc_async(c->cuda, bytes, stream, &p, &first);
-        if (r == FUSEC_OUT_OF_MEMORY) {
-            r = alloc_again(c, bytes, stream, &p, &second);
-            first = second;
-        }
-    }
+    if (!c->info.memory_pools)
+        r = fc_cuda_alloc(c->cuda, bytes, &p, &why);
+    else if (!take_early(c, s, bytes, &p))
+        r = alloc_in_order(c, s, bytes, &p, &why);
     fc_gpu_leave(c);
     if (r == FUSEC_OUT_OF_MEMORY) fc_device_no_memory(d, bytes, e);
-    if (r) return fc_fail(e, first.code, "%s", first.message), r;
+    if (r) return fc_fail(e, why.code, "%s", why.message), r;
     *out = (void *)(uintptr_t)p;
     return FUSEC_OK;
+}
+
+static void free_in_order(fc_gpu *c, fc_cu_ptr p, fc_cu_stream s) {
+    if (!c->info.memory_pools)
+        free_plain(c, p, s);
+    else if (!free_early(c, p))
+        fc_cuda_free_async(c->cuda, p, s);
 }
 
 static void mem_free(fc_device *d, fc_stream s, void *p) {
     fc_gpu *c = fc_gpu_of(d);
     const fc_cu_stream stream = fc_gpu_stream(c, s);
     if (!p || fc_gpu_enter(c, NULL)) return;
-    if (!free_early(c, (fc_cu_ptr)(uintptr_t)p))
-        fc_cuda_free_async(c->cuda, (fc_cu_ptr)(uintptr_t)p, stream);
+    free_in_order(c, (fc_cu_ptr)(uintptr_t)p, stream);
     fc_gpu_leave(c);
 }
 
@@ -129,8 +148,7 @@ static void free_used(fc_device *d, void *p) {
     fc_gpu *c = fc_gpu_of(d);
     if (!p || fc_gpu_enter(c, NULL)) return;
     fc_cuda_sync(c->cuda, NULL);
-    if (!free_early(c, (fc_cu_ptr)(uintptr_t)p))
-        fc_cuda_free_async(c->cuda, (fc_cu_ptr)(uintptr_t)p, c->stream);
+    free_in_order(c, (fc_cu_ptr)(uintptr_t)p, c->stream);
     fc_gpu_leave(c);
 }
 

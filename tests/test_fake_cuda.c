@@ -601,6 +601,56 @@ FC_TEST(fake_cuda, an_old_driver_without_pools) {
     free(s);
 }
 
+/* A driver with pools, a device without: some virtual and small ones. */
+FC_TEST(fake_cuda, a_device_without_pools) {
+    fake_machine m;
+    session *s = malloc(sizeof *s);
+    fusec_context *ctx = NULL;
+    void *mem[40] = {0};
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->no_pools = true;
+    m.fake->execute = fake_can_execute();
+    start(s, rows);
+    outcome o = whole(s);
+    FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+    FC_EXPECT_STREQ(o.message, "");
+    if (m.fake->execute) check(s, "without pools");
+    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    for (size_t i = 0; i < FC_COUNT(mem); i++)
+        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
+    for (size_t i = 0; i < FC_COUNT(mem); i++) fusec_free(ctx, mem[i]);
+    m.fake->limit = 1 << 20;
+    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &mem[0]), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+    free(s);
+}
+
+/* Another library records a stream in its own thread, in the mode that is strict with all threads.
+ */
+FC_TEST(fake_cuda, a_recording_of_others_survives) {
+    fake_machine m;
+    session *s = malloc(sizeof *s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    for (int pools = 0; pools < 2; pools++) {
+        m.reset();
+        m.fake->recording = true;
+        m.fake->no_pools = !pools;
+        start(s, rows);
+        outcome o = whole(s);
+        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+        FC_EXPECT_STREQ(o.message, "");
+        FC_EXPECT_EQ_I64(m.fake->strict_calls, 0);
+        FC_EXPECT_EQ_I64(m.fake->capture_mode, 0); /* as the thread had it */
+        fake_check_balance(&m, false);
+    }
+    fake_machine_close(&m);
+    free(s);
+}
+
 /* Code that the driver does not take: from the compiler an error, from the disk a miss. */
 FC_TEST(fake_cuda, wrong_cubin) {
     fake_machine m;

@@ -104,6 +104,25 @@ fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e) {
         if (usable(c)) (void)fc_cuda_result(c, c->fn.call, what, NULL);                            \
     } while (0)
 
+/* ---- beside a stream that records --------------------------------------------------------------
+ */
+
+/* What may wait for the device is refused while any thread records a stream, and ends that
+ * recording, unless the calling thread says that it has nothing to do with it. */
+static int relax(fc_cuda *c) {
+    enum { RELAXED = 2 };
+    int mode = RELAXED;
+    if (!c->fn.capture_mode || !usable(c)) return RELAXED;
+    const int r = c->fn.capture_mode(&mode);
+    if (r != CU_OK) (void)fc_cuda_result(c, r, "cuThreadExchangeStreamCaptureMode", NULL);
+    return r == CU_OK ? mode : RELAXED;
+}
+
+static void restore(fc_cuda *c, int mode) {
+    enum { RELAXED = 2 };
+    if (mode != RELAXED && c->fn.capture_mode && usable(c)) (void)c->fn.capture_mode(&mode);
+}
+
 /* ---- start --------------------------------------------------------------------------------- */
 
 static fusec_status start(fc_cuda *c, fc_error *e) {
@@ -292,14 +311,19 @@ fusec_status fc_cuda_load(fc_cuda *c, const void *image, fc_cu_module *out, bool
                           fc_error *e) {
     if (bad_image) *bad_image = false;
     *out = NULL;
+    const int mode = relax(c);
     if (!usable(c)) return refuse(c, e);
     int result = c->fn.module_load(out, image);
+    restore(c, mode);
     if (bad_image) *bad_image = is_one_of(result, image_results, FC_COUNT(image_results));
     return fc_cuda_result(c, result, "cuModuleLoadData", e);
 }
 
 void fc_cuda_unload(fc_cuda *c, fc_cu_module m) {
-    if (m) DROP("cuModuleUnload", module_unload(m));
+    if (!m) return;
+    const int mode = relax(c);
+    DROP("cuModuleUnload", module_unload(m));
+    restore(c, mode);
 }
 
 fusec_status fc_cuda_function(fc_cuda *c, fc_cu_module m, const char *name, fc_cu_function *out,
@@ -373,27 +397,29 @@ fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_gri
 fusec_status fc_cuda_alloc(fc_cuda *c, size_t bytes, fc_cu_ptr *out, fc_error *e) {
     *out = 0;
     if (bytes == 0) return FUSEC_OK;
-    CALL("cuMemAlloc", mem_alloc(out, bytes));
+    const int mode = relax(c);
+    if (!usable(c)) return refuse(c, e);
+    const int result = c->fn.mem_alloc(out, bytes);
+    restore(c, mode);
+    return fc_cuda_result(c, result, "cuMemAlloc", e);
 }
 
 void fc_cuda_free(fc_cuda *c, fc_cu_ptr p) {
-    if (p) DROP("cuMemFree", mem_free(p));
+    if (!p) return;
+    const int mode = relax(c);
+    DROP("cuMemFree", mem_free(p));
+    restore(c, mode);
 }
 
 fusec_status fc_cuda_alloc_async(fc_cuda *c, size_t bytes, fc_cu_stream s, fc_cu_ptr *out,
                                  fc_error *e) {
-    if (!c->fn.mem_alloc_async || !c->fn.mem_free_async) return fc_cuda_alloc(c, bytes, out, e);
     *out = 0;
     if (bytes == 0) return FUSEC_OK;
     CALL("cuMemAllocAsync", mem_alloc_async(out, bytes, s));
 }
 
 void fc_cuda_free_async(fc_cuda *c, fc_cu_ptr p, fc_cu_stream s) {
-    if (!p) return;
-    if (c->fn.mem_alloc_async && c->fn.mem_free_async)
-        DROP("cuMemFreeAsync", mem_free_async(p, s));
-    else
-        DROP("cuMemFree", mem_free(p));
+    if (p) DROP("cuMemFreeAsync", mem_free_async(p, s));
 }
 
 fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_error *e) {

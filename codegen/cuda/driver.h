@@ -81,6 +81,7 @@ typedef struct fc_cu_kernel_node {
     X(int, stream_sync, "cuStreamSynchronize", (fc_cu_stream s), 1)                                \
     X(int, stream_id, "cuStreamGetId", (fc_cu_stream s, unsigned long long *id), 0)                \
     X(int, stream_capturing, "cuStreamIsCapturing", (fc_cu_stream s, int *status), 0)              \
+    X(int, capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode), 0)                      \
     X(int, event_create, "cuEventCreate", (fc_cu_event *ev, unsigned flags), 1)                    \
     X(int, event_destroy, "cuEventDestroy_v2", (fc_cu_event ev), 1)                                \
     X(int, event_record, "cuEventRecord", (fc_cu_event ev, fc_cu_stream s), 1)                     \

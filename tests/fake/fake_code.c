@@ -120,6 +120,7 @@ static bool is_function(const void *f) {
 FN(cuModuleLoadData, (void **m, const void *image)) {
     NEED_CONTEXT("cuModuleLoadData");
     HIT("cuModuleLoadData");
+    NEED_CALM();
     if (memcmp(image, MARK, MARK_LEN) != 0) return BAD_IMAGE;
     module *x = fake_make(sizeof *x, &fake_control.modules);
     if (!x) return NO_MEMORY;
@@ -135,6 +136,7 @@ FN(cuModuleLoadData, (void **m, const void *image)) {
 FN(cuModuleUnload, (void *m)) {
     NEED_CONTEXT("cuModuleUnload");
     HIT("cuModuleUnload");
+    NEED_CALM();
     return fake_drop(m, &fake_control.modules, "cuModuleUnload");
 }
 FN(cuModuleGetFunction, (void **f, void *m, const char *name)) {

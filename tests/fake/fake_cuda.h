@@ -31,6 +31,7 @@ typedef struct fake_cuda {
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
     bool capturing; /* streams record */
+    bool recording; /* another thread does: what may wait is refused, but to a relaxed thread */
     long spilling;  /* so many modules, the next ones, have code that spills registers */
     /* what happened */
     long calls, fired, calls_after_loss;
@@ -39,6 +40,8 @@ typedef struct fake_cuda {
     long misuse;         /* unknown handles, ranges outside of an allocation, no current context */
     const char *misused; /* where the first was */
     const char *last;    /* the call that failed on purpose */
+    long strict_calls;   /* that a recording of another thread did not survive */
+    int capture_mode;    /* of the thread that changed its own last */
     long compiled, launched, launched_together, graph_launches;
 } fake_cuda;
 

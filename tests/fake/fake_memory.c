@@ -16,11 +16,13 @@ FN(cuMemGetInfo_v2, (size_t * have, size_t *total)) {
 FN(cuMemAlloc_v2, (address * p, size_t n)) {
     NEED_CONTEXT("cuMemAlloc");
     HIT("cuMemAlloc_v2");
+    NEED_CALM();
     return allocate(p, n);
 }
 FN(cuMemFree_v2, (address p)) {
     NEED_CONTEXT("cuMemFree");
     HIT("cuMemFree_v2");
+    NEED_CALM();
     return fake_drop((void *)(uintptr_t)p, &fake_control.memory, "cuMemFree");
 }
 FN(cuMemAllocHost_v2, (void **p, size_t n)) {
@@ -40,6 +42,7 @@ FN(cuMemAllocAsync, (address * p, size_t n, void *s)) {
     NEED_CONTEXT("cuMemAllocAsync");
     NEED_STREAM(s, "cuMemAllocAsync");
     HIT("cuMemAllocAsync");
+    if (fake_control.no_pools) return UNSUPPORTED;
     return allocate(p, n);
 }
 FN(cuMemFreeAsync, (address p, void *s)) {

@@ -21,6 +21,7 @@
 #define MARK_LEN (sizeof MARK - 1)
 
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, BAD_IMAGE = 200, BAD_CONTEXT = 201, NOT_FOUND = 500 };
+enum { UNSUPPORTED = 801, CAPTURE_UNSUPPORTED = 900 };
 enum { TOO_MANY_BLOCKS = 720 }; /* for a launch whose blocks run at the same time */
 
 enum { FAKE_MULTIPROCESSORS = 4 };
@@ -73,6 +74,12 @@ bool fake_stream_good(void *s, const char *where);
 #define NEED_CONTEXT(name)                                                                         \
     do {                                                                                           \
         if (!fake_current(name)) return BAD_CONTEXT;                                               \
+    } while (0)
+/* Ends the recording of another thread, unless this one has said that it takes no part in it. */
+bool fake_recorded(void);
+#define NEED_CALM()                                                                                \
+    do {                                                                                           \
+        if (fake_recorded()) return CAPTURE_UNSUPPORTED;                                           \
     } while (0)
 #define NEED_STREAM(s, name)                                                                       \
     do {                                                                                           \
