@@ -104,13 +104,13 @@ fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e) {
         if (usable(c)) (void)fc_cuda_result(c, c->fn.call, what, NULL);                            \
     } while (0)
 
-/* ---- beside a stream that records --------------------------------------------------------------
- */
+/* ---- beside a stream that records ------------------------------------------------------------ */
+
+enum { RELAXED = 2 /* of CUstreamCaptureMode */ };
 
 /* What may wait for the device is refused while any thread records a stream, and ends that
  * recording, unless the calling thread says that it has nothing to do with it. */
 static int relax(fc_cuda *c) {
-    enum { RELAXED = 2 };
     int mode = RELAXED;
     if (!c->fn.capture_mode || !usable(c)) return RELAXED;
     const int r = c->fn.capture_mode(&mode);
@@ -119,7 +119,6 @@ static int relax(fc_cuda *c) {
 }
 
 static void restore(fc_cuda *c, int mode) {
-    enum { RELAXED = 2 };
     if (mode != RELAXED && c->fn.capture_mode && usable(c)) (void)c->fn.capture_mode(&mode);
 }
 
