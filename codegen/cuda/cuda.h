@@ -1,9 +1,10 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
- * and launch) with cuda_columns.c, cuda_emit.c (the frame of every text), cuda_prelude.c (what
- * stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one instruction), cuda_red.c (a
- * reduction as small functions), cuda_group.c (loads, code and stores of a few elements),
- * cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_loop.c,
- * cuda_gang.c and cuda_ring.c, cuda_rect.c, cuda_outer.c.
+ * and launch) with cuda_columns.c and cuda_bounds.c, cuda_emit.c (the frame of every text),
+ * cuda_prelude.c (what stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one
+ * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
+ * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c, cuda_gang.c and cuda_ring.c,
+ * cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -108,6 +109,7 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
 /* ---- small facts ----------------------------------------------------------------------------- */
 
 enum { FC_CUDA_SM_REGISTERS = 65536 };
+enum { FC_CUDA_ENOUGH_BLOCKS = 16 }; /* of an SM: a grid of fewer ends with many SMs idle */
 
 static inline int64_t fc_cuda_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
@@ -411,8 +413,12 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
 fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e);
 /* Bytes that a thread may keep, with `team` threads a row. */
 unsigned fc_cuda_cache_limit(unsigned team);
+/* Whether code for so many elements may stand in a text, with so many functions at most: compile
+ * time stays bounded. */
+enum { FC_CUDA_FUNCTIONS = 64, FC_CUDA_MAP_FUNCTIONS = 16 };
+bool fc_cuda_text_fits(const fc_kernel *k, unsigned elements, unsigned functions);
 /* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
- * to `most`, so that compile time stays bounded. */
+ * to `most`. */
 int fc_cuda_unroll(const fc_kernel *k, int most, int per);
 
 fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,

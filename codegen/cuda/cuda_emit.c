@@ -1,4 +1,4 @@
-/* cuda_emit.c - the frame of every kernel: parameter block, entry point; slices and row code.
+/* cuda_emit.c - the frame of every kernel: parameter block, entry point.
  *
  * In: a kernel and a class. Out: CUDA C that includes nothing and depends on nothing else. What a
  * kernel computes comes from legalised code (g->code), in which stores and reductions are found
@@ -7,91 +7,6 @@
 
 #include "codegen/cuda/cuda.h"
 #include "codegen/cuda/nvrtc.h"
-
-/* ---- slices --------------------------------------------------------------------------------- */
-
-/* Loads and indices that have no value yet. */
-static void mark_used(fc_cuda_gen *g) {
-    for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] &= FC_CUDA_WRITES;
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v] || g->done[v]) continue;
-        if (i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
-        if (i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
-    }
-}
-
-static void mark_writes(fc_cuda_gen *g, unsigned phase, fc_level level) {
-    for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++) {
-        uint32_t a = g->k->stores.at[s].access;
-        if (g->k->accesses.at[a].level == level) g->used[a] |= FC_CUDA_WRITES;
-    }
-}
-
-/* From the first n of g->roots down to what is held. */
-static void slice(fc_cuda_gen *g, size_t n) {
-    memset(g->need, 0, g->code.ins.len);
-    for (size_t i = 0; i < n; i++) g->need[g->roots[i]] = 1;
-    for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
-        const fc_instr *i = &g->code.ins.at[v];
-        const fc_val src[3] = {i->a, i->b, i->c};
-        if (!g->need[v] || g->hold[v] == FC_CUDA_HELD) continue;
-        for (int k = 0; k < fc_instr_arity(i); k++) g->need[src[k]] = 1;
-    }
-}
-
-bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
-    size_t n = 0;
-    for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].stage == phase) g->roots[n++] = g->red_value[r];
-    for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
-        if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
-            g->roots[n++] = g->store_value[s];
-    slice(g, n);
-    memset(g->used, 0, g->k->accesses.len);
-    mark_used(g);
-    mark_writes(g, phase, level);
-    return n > 0;
-}
-
-void fc_cuda_row(fc_cuda_gen *g) {
-    memset(g->local, 0, g->code.ins.len);
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v] || g->done[v] || g->local[v] || i->level != FC_ROW) continue;
-        if (i->op == FC_OP_LOAD) {
-            fc_str place;
-            fc_str_init(&place, g->code.alloc);
-            fc_str_printf(&place, "a%u[b%u]", (unsigned)g->k->accesses.at[i->imm].buffer,
-                          (unsigned)i->imm);
-            fc_cuda_from_storage(&g->t, v, place.data);
-            if (place.oom) g->t.out->oom = true;
-            fc_str_free(&place);
-        } else if (i->op == FC_OP_INDEX) {
-            fc_cuda_line(&g->t, "const long long v%u = b%u;", (unsigned)v, (unsigned)i->imm);
-        } else {
-            fc_cuda_instr(&g->t, v);
-        }
-        g->local[v] = 1;
-    }
-    for (fc_val v = 0; v < g->code.ins.len; v++) g->done[v] |= g->local[v];
-    memset(g->local, 0, g->code.ins.len);
-    mark_used(g);
-}
-
-void fc_cuda_row_stores(fc_cuda_gen *g) {
-    for (size_t s = 0; s < g->k->stores.len; s++) {
-        uint32_t a = g->k->stores.at[s].access;
-        const fc_access *access = &g->k->accesses.at[a];
-        if (access->level != FC_ROW) continue;
-        fc_cuda_indent(&g->t);
-        fc_str_printf(g->t.out, "a%u[b%u] = ", (unsigned)access->buffer, (unsigned)a);
-        fc_cuda_to_storage(&g->t, g->store_value[s]);
-        fc_str_add(g->t.out, ";\n");
-    }
-}
-
-enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
 
 /* ---- the entry point ------------------------------------------------------------------------ */
 
@@ -218,6 +133,8 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     fc_cuda_line(&g->t, "}");
     return FUSEC_OK;
 }
+
+enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
 
 /* Which values exist only to be rounded to one 16-bit dtype. */
 static void find_narrow(fc_cuda_gen *g) {

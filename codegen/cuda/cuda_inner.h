@@ -1,5 +1,5 @@
 /* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c,
- * cuda_ring.c. */
+ * cuda_ring.c with cuda_team.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 #define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 

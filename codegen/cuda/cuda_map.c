@@ -15,7 +15,7 @@
 
 static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                            uint32_t align) {
-    uint32_t inner = n->np - 1, ops, heavy;
+    uint32_t inner = n->np - 1;
     unsigned widest = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (fc_cuda_is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
@@ -23,9 +23,9 @@ static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class 
             widest = fc_cuda_bytes(k, a);
     if (!widest) return 1;
     unsigned v = 16 / widest;
-    fc_kernel_cost(k, &ops, &heavy);
-    while (v > 1 && (heavy * v > 16 || ops * v > 2000 || n->extent[inner] < v)) v /= 2;
-    while (v > 1 && !fc_cuda_can_be_wide(k, n, cls, inner, v, align)) v /= 2;
+    while (v > 1 && (!fc_cuda_text_fits(k, v, FC_CUDA_MAP_FUNCTIONS) || n->extent[inner] < v ||
+                     !fc_cuda_can_be_wide(k, n, cls, inner, v, align)))
+        v /= 2;
     return v;
 }
 
@@ -68,7 +68,8 @@ static unsigned map_turns(const fc_machine *m, const fc_kernel *k, const fc_nest
 static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces, int64_t blocks,
                           unsigned turns) {
     const int64_t outer = n->rows / n->extent[n->np - 1];
-    return n->np > 1 && outer <= 65535 && outer * blocks >= (int64_t)m->sm_count * 16 &&
+    return n->np > 1 && outer <= 65535 &&
+           outer * blocks >= (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS &&
            pieces * 8 >= blocks * turns * FC_CUDA_MAP_THREADS * 7;
 }
 
@@ -96,10 +97,8 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
         fc_cuda_map_vectors(m, n, cls, l, map_turns(m, k, n, cls, v));
         return;
     }
-    uint32_t ops, heavy; /* several elements a thread, as long as there are threads for everybody */
-    fc_kernel_cost(k, &ops, &heavy);
-    unsigned each = 4;
-    while (each > 1 && (heavy * each > 16 || ops * each > 2000 ||
+    unsigned each = 4; /* elements of a thread, as long as there are threads for everybody */
+    while (each > 1 && (!fc_cuda_text_fits(k, each, FC_CUDA_MAP_FUNCTIONS) ||
                         n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
         each /= 2;
     cls->teams = (uint8_t)each;

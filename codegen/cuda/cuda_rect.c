@@ -10,8 +10,8 @@
 
 #include "codegen/cuda/cuda.h"
 
-enum { OUTER, INNER, ELEMENT, AXES };             /* axes of a nest that has rectangles */
-enum { ROWS = 8, BLOCKS_PER_SM = 16, WIDE = 16 }; /* WIDE: bytes of an access */
+enum { OUTER, INNER, ELEMENT, AXES }; /* axes of a nest that has rectangles */
+enum { ROWS = 8, WIDE = 16 };         /* rows of a rectangle at most; bytes of an access */
 
 /* An array of elements that differs between neighbours. */
 static bool of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
@@ -58,7 +58,8 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     const int64_t across = fc_cuda_ceil_div(n->extent[INNER] / v, FC_CUDA_MAP_THREADS);
     int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
     if (rows < 1) return false;
-    while (rows > 1 && n->extent[OUTER] / rows * across < (int64_t)m->sm_count * BLOCKS_PER_SM)
+    while (rows > 1 &&
+           n->extent[OUTER] / rows * across < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
         rows /= 2;
     cls->turns = (uint8_t)v;
     cls->teams = (uint8_t)rows;

@@ -5,22 +5,6 @@
  * depends on the choice. */
 #include "codegen/cuda/cuda.h"
 
-bool fc_cuda_has_point_stores(const fc_kernel *k) {
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->accesses.at[k->stores.at[s].access].level == FC_POINT) return true;
-    return false;
-}
-
-/* ---- bounds on text ------------------------------------------------------------------------- */
-
-int fc_cuda_unroll(const fc_kernel *k, int most, int per) {
-    uint32_t ops, heavy;
-    fc_kernel_cost(k, &ops, &heavy);
-    while (most > 1 && (heavy * (uint32_t)(most * per) > 64 || ops * (uint32_t)(most * per) > 2000))
-        most /= 2;
-    return most;
-}
-
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
     if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
@@ -28,70 +12,6 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
     return fc_cuda_block(cls);
-}
-
-/* ---- what FC_CUDA_ONE keeps in registers ---------------------------------------------------- */
-
-/* In how many phases each access is loaded. */
-fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e) {
-    size_t n = k->code.ins.len;
-    uint8_t *need = fc_malloc(k->code.alloc, n + 1);
-    if (!need) return fc_oom(e);
-    for (uint32_t s = 0; s <= k->nstages; s++) {
-        memset(need, 0, n);
-        for (size_t r = 0; s < k->nstages && r < k->reductions.len; r++)
-            if (k->reductions.at[r].stage == s)
-                fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
-        for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
-            if (k->accesses.at[k->stores.at[i].access].level == FC_POINT)
-                fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, need);
-        for (size_t v = 0; v < n; v++) {
-            const fc_instr *i = &k->code.ins.at[v];
-            if (need[v] && i->op == FC_OP_LOAD && i->level == FC_POINT) phases[i->imm]++;
-        }
-    }
-    fc_free(k->code.alloc, need);
-    return FUSEC_OK;
-}
-
-/* Bytes a thread may keep: half of its registers at 1024 threads a block (64), more with smaller
- * blocks. */
-unsigned fc_cuda_cache_limit(unsigned team) {
-    return team > 512 ? 32 * 4 : team > 256 ? 64 * 4 : 96 * 4;
-}
-
-fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
-                           fc_error *e) {
-    int its = fc_cuda_iterations(cls);
-    unsigned bytes = 0, limit = fc_cuda_cache_limit(1u << cls->teams);
-    FC_TRY(fc_cuda_count_phases(k, cached, e));
-    bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
-    for (uint32_t a = 0; a < k->accesses.len; a++) {
-        unsigned more = fc_cuda_bytes(k, a) * 4u * (unsigned)its;
-        bool wanted = cached[a] > 1 && fc_cuda_is_memory(k, a),
-             keep = wanted && whole && bytes + more <= limit;
-        if (keep) bytes += more;
-        if (wanted && !keep) fits = false;
-        cached[a] = keep;
-    }
-    if (all) *all = fits;
-    return FUSEC_OK;
-}
-
-/* ---- alignment ------------------------------------------------------------------------------ */
-
-bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
-                         uint32_t axis, unsigned n, uint32_t align) {
-    uint32_t axes = nest->np + nest->nr;
-    for (uint32_t a = 0; a < nest->naccess; a++) {
-        if (!fc_cuda_is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
-        unsigned bytes = n * fc_cuda_bytes(k, a), unit = bytes < 16 ? bytes : 16;
-        int64_t elements = unit / fc_cuda_bytes(k, a);
-        if (align % unit || nest->offset[a] % elements) return false;
-        for (uint32_t x = 0; x < axes; x++)
-            if (x != axis && nest->stride[(size_t)a * axes + x] % elements) return false;
-    }
-    return true;
 }
 
 /* ---- inner reductions ----------------------------------------------------------------------- */
@@ -121,7 +41,8 @@ static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launc
 static void take_turns(const fc_machine *m, const fc_kernel *k, int per, int most, fc_class *cls,
                        fc_launch *l) {
     int turns = fc_cuda_unroll(k, most, per);
-    while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * 16) turns /= 2;
+    while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
+        turns /= 2;
     cls->turns = (uint8_t)turns;
     l->grid[0] = (uint64_t)fc_cuda_ceil_div((int64_t)l->grid[0], turns);
 }
@@ -143,7 +64,8 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     if (fc_cuda_rect_schedule(m, k, n, align, cls, l)) return;
     if (n->np == 2) {
         int turns = fc_cuda_unroll(k, 16, (int)v);
-        while (turns > 1 && n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * 16)
+        while (turns > 1 &&
+               n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
             turns /= 2;
         cls->turns = (uint8_t)turns;
         int across = fc_cuda_turns_across(cls);

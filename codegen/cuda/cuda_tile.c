@@ -74,7 +74,7 @@ static unsigned widest(const fc_kernel *k, const fc_class *cls, uint32_t along) 
 
 fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
                                    fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
-    uint32_t last = n->np - 1, along = turned_axis(k, n), heavy, ops;
+    uint32_t last = n->np - 1, along = turned_axis(k, n);
     int side = 64;
     if (along == last) return FUSEC_OK;
     if (shared_bytes(k, n, along, side) > MOST_SHARED) side = 32;
@@ -87,10 +87,10 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
         if (turns(k, n, a, along)) move[(size_t)a * n->np + along] = FC_MOVE_ONE;
     cls->move = move;
     unsigned v = 16 / widest(k, cls, along);
-    fc_kernel_cost(k, &ops, &heavy);
     while (v > 1 &&
            (n->extent[last] % v || n->extent[along] % v || (int)v * THREADS > side * side ||
-            heavy * v > 16 || ops * v > 2000 || !fc_cuda_can_be_wide(k, n, cls, last, v, align) ||
+            !fc_cuda_text_fits(k, v, FC_CUDA_MAP_FUNCTIONS) ||
+            !fc_cuda_can_be_wide(k, n, cls, last, v, align) ||
             !fc_cuda_can_be_wide(k, n, cls, along, v, align)))
         v /= 2;
     cls->variant = (uint8_t)(1 + along);
