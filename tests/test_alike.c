@@ -2,6 +2,7 @@
  * launches there are, by a driver that counts them, and what they compute, on all devices; and the
  * test of a call's arrays for common bytes. */
 #include "runtime/apart.h"
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/test.h"
 
@@ -24,14 +25,6 @@ typedef struct many {
 } many;
 
 typedef enum shape { UPDATES, TWO_SIZES, CHAINS, SWAPPED } shape;
-
-static fusec_status open_on(const char *device, fusec_context **ctx) {
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    o.device = device;
-    o.cache_dir = "";
-    o.threads = 1;
-    return fusec_context_new(&o, ctx);
-}
 
 /* x * 0.5 - s or, in two kernels each, flip(x * 2) - s; s is one of two numbers in turn. SWAPPED:
  * x * 0.5 + s, whose operands are written in one order and the other. */
@@ -132,7 +125,7 @@ static void calls(const char *device, int n, shape how, unsigned flags, fake_cud
     static many m;
     memset(&m, 0, sizeof m);
     m.n = n;
-    if (open_on(device, &m.ctx) || fusec_device(m.ctx, NULL, NULL)) {
+    if (capi_open(device, 1, &m.ctx) || fusec_device(m.ctx, NULL, NULL)) {
         fusec_context_free(m.ctx);
         return;
     }

@@ -6,6 +6,7 @@
 
 #include <fusec/fusec.h>
 
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/test.h"
 
@@ -106,15 +107,11 @@ FC_TEST(cuda_rect, every_reduction_computes_as_the_interpreter) {
     static unsigned char want[sizeof c.out];
     fake_machine fake;
     fusec_context *cuda = NULL, *interp = NULL;
-    fusec_options o = FUSEC_OPTIONS_INIT;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     if (!fake_machine_open(&fake, FAKE("whole"))) return;
     fake.fake->execute = true;
-    o.cache_dir = "";
-    o.device = "interp";
-    FC_EXPECT_EQ_I64(fusec_context_new(&o, &interp), FUSEC_OK);
-    o.device = "cuda";
-    FC_EXPECT_EQ_I64(fusec_context_new(&o, &cuda), FUSEC_OK);
+    FC_EXPECT_EQ_I64(capi_open("interp", 0, &interp), FUSEC_OK);
+    FC_EXPECT_EQ_I64(capi_open("cuda", 0, &cuda), FUSEC_OK);
     for (size_t t = 0; t < sizeof rows / sizeof *rows; t++)
         for (const char *r = rows[t].reductions; *r; r++) {
             c.dtype = rows[t].dtype;

@@ -1,6 +1,7 @@
 /* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
  * call of it, at once or later; loss of the device; lack of memory. See tests/fake/fake_cuda.h. */
-#include "codegen/cuda/driver.h"
+#include "runtime/device_cuda.h"
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/faults.h"
 #include "tests/support/test.h"
@@ -12,14 +13,6 @@
 #include <fusec/fusec.h>
 
 enum { MOST = 20000 };
-
-static fusec_status open_context(const char *device, fusec_context **ctx) {
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    o.device = device;
-    o.cache_dir = "";
-    o.threads = 1;
-    return fusec_context_new(&o, ctx);
-}
 
 /* ---- a session: everything that reaches the driver ------------------------------------------- */
 
@@ -134,7 +127,7 @@ static outcome whole(session *s) {
     fusec_program *p = NULL;
     outcome o = {0};
     for (int round = 0; round < 2; round++) {
-        fusec_status st = ctx ? FUSEC_OK : open_context("cuda", &ctx);
+        fusec_status st = ctx ? FUSEC_OK : capi_open("cuda", 1, &ctx);
         if (!st) st = fusec_device(ctx, NULL, NULL);
         if (!st && !g) st = fusec_graph_new(ctx, &g);
         if (!st && !p && !(st = build(g))) st = fusec_compile_with(g, FUSEC_PROGRAM_GRAPH, &p);
@@ -226,92 +219,6 @@ FC_TEST(fake_cuda, a_gang_that_fails) {
         }
     fake_machine_close(&m);
     free(s);
-}
-
-/* ---- scratch on the caller's streams --------------------------------------------------------- */
-
-static const int64_t line[1] = {160};
-
-/* A program of two kernels, whose arrays are on the device. */
-typedef struct streamed {
-    fusec_context *ctx;
-    fusec_graph *g;
-    fusec_program *p;
-    void *x, *y;
-    fc_cuda *cuda;
-    fc_cuda_info info;
-    fc_cu_context current;
-} streamed;
-
-static bool start_streamed(streamed *s) {
-    fc_error e = {0};
-    memset(s, 0, sizeof *s);
-    if (open_context("cuda", &s->ctx) || fusec_graph_new(s->ctx, &s->g)) return false;
-    fusec_dim n = fusec_sym(s->g, "n");
-    fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
-    fusec_value y = fusec_sub(fusec_materialize(fusec_abs(x)), fusec_max(x, 0, NULL, 0));
-    fusec_output(s->g, "y", y);
-    if (fusec_compile(s->g, &s->p) || fusec_alloc(s->ctx, sizeof(float) * 160, &s->x) ||
-        fusec_alloc(s->ctx, sizeof(float) * 160, &s->y))
-        return false;
-    return !fc_cuda_open(&fc_libc_alloc, &s->cuda, &e) &&
-           !fc_cuda_device(s->cuda, 0, &s->info, &e) &&
-           !fc_cuda_retain(s->cuda, s->info.device, &s->current, &e) &&
-           !fc_cuda_push(s->cuda, s->current, &e);
-}
-
-static void end_streamed(streamed *s) {
-    fusec_free(s->ctx, s->x);
-    fusec_free(s->ctx, s->y);
-    fusec_program_free(s->p);
-    fusec_graph_free(s->g);
-    fusec_context_free(s->ctx);
-    if (s->current) fc_cuda_pop(s->cuda);
-    if (s->current) fc_cuda_release(s->cuda, s->info.device);
-    fc_cuda_close(s->cuda);
-}
-
-/* Calls of the driver that one call of the program makes. */
-static long driver_calls(streamed *s, const fake_machine *m, fc_cu_stream stream) {
-    const long before = m->fake->calls;
-    fusec_tensor in = {s->x, line, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
-    out.data = s->y;
-    FC_EXPECT_EQ_I64(fusec_run_on(s->p, stream, 1, &in, 1, &out), FUSEC_OK);
-    return m->fake->calls - before;
-}
-
-FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
-    fake_machine m;
-    streamed s;
-    fc_cu_stream a, b;
-    fc_error e = {0};
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    FC_ASSERT_TRUE(start_streamed(&s));
-    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
-    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &b, &e), &e);
-    const long new = driver_calls(&s, &m, a), kept = driver_calls(&s, &m, a);
-    const long memory = m.fake->memory;
-    FC_EXPECT_GT_I64(new, kept);
-    for (int i = 0; i < 3; i++) FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
-    FC_EXPECT_EQ_I64(m.fake->memory, memory);
-    FC_EXPECT_GT_I64(driver_calls(&s, &m, b), kept); /* it gets scratch of its own */
-    FC_EXPECT_EQ_I64(driver_calls(&s, &m, b), kept);
-    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
-    FC_EXPECT_EQ_I64(m.fake->memory, memory + 1);
-    m.fake->capturing = true; /* what is recorded may run beside a later call */
-    FC_EXPECT_GT_I64(driver_calls(&s, &m, a), kept);
-    FC_EXPECT_EQ_I64(m.fake->memory, memory + 1);
-    m.fake->capturing = false;
-    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
-    fc_cuda_stream_destroy(s.cuda, a);
-    FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e); /* most likely at the same address */
-    FC_EXPECT_GT_I64(driver_calls(&s, &m, a), kept);
-    FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
-    fc_cuda_stream_destroy(s.cuda, a);
-    fc_cuda_stream_destroy(s.cuda, b);
-    end_streamed(&s);
-    fake_check_balance(&m, false);
-    fake_machine_close(&m);
 }
 
 /* ---- every call fails ------------------------------------------------------------------------ */
@@ -406,7 +313,7 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
     fusec_program *p = NULL;
     if (!fake_machine_open(&m, FAKE("whole"))) return;
     start(s, rows);
-    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
@@ -431,7 +338,7 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
     FC_EXPECT_EQ_I64(m.fake->calls, calls); /* the driver is left alone */
     /* another context of the process takes the CPU and says why */
     const char *notice = NULL;
-    FC_ASSERT_OK_TEXT(open_context("auto", &other), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(capi_open("auto", 1, &other), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_device(other, &name, &notice), fusec_message(other));
     FC_EXPECT_TRUE(strcmp(name, "cpu") == 0 || strcmp(name, "interp") == 0);
     FC_EXPECT_CONTAINS(notice, "the device is gone");
@@ -449,58 +356,11 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
 
 /* The first few come from the plain allocator. */
 static void past_the_first_allocations(fusec_context *ctx) {
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < FC_CUDA_EARLY; i++) {
         void *p = NULL;
         FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 16, &p), fusec_message(ctx));
         fusec_free(ctx, p);
     }
-}
-
-/* The driver's pool takes longer to be made than all the rest up to a first result. */
-FC_TEST(fake_cuda, the_first_allocations_leave_the_pool_alone) {
-    fake_machine m;
-    fusec_context *ctx = NULL;
-    void *mem[18] = {0};
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
-    FC_ASSERT_OK_TEXT(fusec_device(ctx, NULL, NULL), fusec_message(ctx));
-    m.fake->fail_in = "cuMemAllocAsync";
-    m.fake->fail_at = 1;
-    m.fake->result = 2;
-    m.fake->times = MOST;
-    for (int i = 0; i < 16; i++) {
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
-        if (i % 2) fusec_free(ctx, mem[i]);
-    }
-    FC_EXPECT_EQ_I64(m.fake->fired, 0);
-    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 64, &mem[16]), FUSEC_OUT_OF_MEMORY);
-    FC_EXPECT_EQ_I64(m.fake->fired, 2); /* again with the pool emptied */
-    m.fake->fail_in = "cuMemFree_v2";
-    m.fake->fired = 0;
-    for (int i = 0; i < 16; i += 2) fusec_free(ctx, mem[i]); /* now in the order of the stream */
-    FC_EXPECT_EQ_I64(m.fake->fired, 0);
-    fusec_context_free(ctx);
-    FC_EXPECT_EQ_I64(m.fake->memory, 0);
-    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
-    fake_machine_close(&m);
-}
-
-FC_TEST(fake_cuda, what_the_plain_allocator_has_not_the_pool_may_have) {
-    fake_machine m;
-    fusec_context *ctx = NULL;
-    void *mem = NULL;
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
-    FC_ASSERT_OK_TEXT(fusec_device(ctx, NULL, NULL), fusec_message(ctx));
-    m.fake->fail_in = "cuMemAlloc_v2";
-    m.fake->fail_at = 1;
-    m.fake->result = 2;
-    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem), fusec_message(ctx));
-    FC_EXPECT_EQ_I64(m.fake->fired, 1);
-    fusec_free(ctx, mem);
-    fusec_context_free(ctx);
-    FC_EXPECT_EQ_I64(m.fake->memory, 0);
-    fake_machine_close(&m);
 }
 
 /* Code that nobody uses any more goes when the device is full. */
@@ -513,7 +373,7 @@ FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
     void *mem = NULL, *more = NULL;
     if (!fake_machine_open(&m, FAKE("whole"))) return;
     start(s, rows);
-    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));

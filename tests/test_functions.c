@@ -1,6 +1,7 @@
 /* test_functions.c - functions as a user calls them: NumPy's validation sets on every device found,
  * lgamma next to its zeros, far angles of several functions, the same bits at every vector width
  * and in tails, and nans of both kinds. */
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/row_apply.h"
 #include "tests/support/row_run.h"
@@ -17,18 +18,6 @@
 #include "tests/support/shell.h"
 
 static const char *const devices[] = {"interp", "cpu", "cuda"};
-
-/* NULL where the machine has no such device. */
-static fusec_context *open_device(const char *name) {
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    fusec_context *ctx = NULL;
-    o.device = name;
-    o.cache_dir = "";
-    if (fusec_context_new(&o, &ctx) == FUSEC_OK && fusec_device(ctx, NULL, NULL) == FUSEC_OK)
-        return ctx;
-    fusec_context_free(ctx);
-    return NULL;
-}
 
 /* out = op(x) or op(x, y) of n elements */
 static bool compute(fusec_context *ctx, fc_op op, fusec_dtype t, int64_t n, const void *x,
@@ -127,7 +116,7 @@ static void check_sets(void *arg) {
     static const fusec_dtype dtypes[] = {FUSEC_F32, FUSEC_F64};
     const char *name = arg;
     int64_t checked = 0;
-    fusec_context *ctx = open_device(name);
+    fusec_context *ctx = capi_device(name);
     rows *r = calloc(1, sizeof *r);
     for (size_t i = 0; ctx && r && i < FC_COUNT(sets); i++) {
         FILE *f = open_set(&sets[i]);
@@ -220,7 +209,7 @@ static int64_t around_zeros(float *x) {
 }
 
 static void lgamma_on(const char *device, const float *x, int64_t n) {
-    fusec_context *ctx = open_device(device);
+    fusec_context *ctx = capi_device(device);
     float out[ZEROS * AROUND];
     double worst = 0;
     int64_t where = 0;
@@ -259,7 +248,7 @@ static void check_nans(void *arg) {
     static const uint64_t signalling[] = {0x7d00, 0x7f90, 0x7f900000, 0x7ff4000000000000};
     static const uint64_t one[] = {0x3c00, 0x3f80, 0x3f800000, 0x3ff0000000000000};
     static const uint64_t infinite[] = {0x7c00, 0x7f80, 0x7f800000, 0x7ff0000000000000};
-    fusec_context *ctx = open_device(arg);
+    fusec_context *ctx = capi_device(arg);
     if (!ctx) FC_SKIP("no %s here", (const char *)arg);
     for (size_t t = 0; t < FC_COUNT(dtypes); t++) {
         const size_t bytes = fusec_dtype_bytes(dtypes[t]);
@@ -325,7 +314,7 @@ static void check_far(void *arg) {
                                      FC_OP_tan, FC_OP_sin, FC_OP_sin};
     float x[3][ANGLES], together[ANGLES], want[ANGLES], term[ANGLES];
     fusec_graph *g = NULL;
-    fusec_context *ctx = open_device(arg);
+    fusec_context *ctx = capi_device(arg);
     if (!ctx) FC_SKIP("no %s here", (const char *)arg);
     fill_angles(x);
     for (int k = 0; k < TERMS; k++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/base.h"
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/test.h"
 
@@ -123,11 +124,8 @@ static void check(fusec_context *ctx, sheet *s, bool cut) {
 }
 
 static bool on_device(const char *name) {
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    fusec_context *ctx = NULL;
-    o.device = name;
-    o.cache_dir = "";
-    bool there = !fusec_context_new(&o, &ctx) && !fusec_device(ctx, NULL, NULL);
+    fusec_context *ctx = capi_device(name);
+    const bool there = ctx != NULL;
     for (size_t t = 0; there && t < FC_COUNT(layouts); t++) {
         sheet s = {.l = &layouts[t]};
         for (int i = 0; i < N; i++) {

@@ -2,6 +2,7 @@
  * sums depend on the order, on every device found, as single launches and as a CUDA graph. Sums
  * have the same bits on all devices. Without a GPU the kernels run behind the driver of
  * tests/fake. */
+#include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/test.h"
 
@@ -117,22 +118,12 @@ static void repeat(fusec_context *ctx, sheet *s) {
     fusec_free(ctx, a.in.data);
 }
 
-static fusec_context *open_device(const char *name) {
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    fusec_context *ctx = NULL;
-    o.device = name;
-    o.cache_dir = "";
-    if (!fusec_context_new(&o, &ctx) && !fusec_device(ctx, NULL, NULL)) return ctx;
-    fusec_context_free(ctx);
-    return NULL;
-}
-
 /* Few long rows are shared by blocks that wait for each other, others are walked by a block. */
 static void on_all_devices(int64_t n, int64_t m, bool interp) {
     static const char *const devices[] = {"interp", "cpu", "cuda"};
     sheet first = {0};
     for (size_t i = interp ? 0 : 1; i < FC_COUNT(devices); i++) {
-        fusec_context *ctx = open_device(devices[i]);
+        fusec_context *ctx = capi_device(devices[i]);
         sheet s = {0};
         if (!ctx) continue;
         FC_TRACE("%s, %d x %d", devices[i], (int)n, (int)m);
@@ -188,7 +179,7 @@ FC_TEST(repeat, stores_of_two_widths_behind_a_fake_driver) {
     if (!fake_machine_open(&m, FAKE("whole"))) return;
     m.fake->execute = true;
     for (int i = 0; i < N * M; i++) x[i] = (float)(i * 7 % 11 + 1);
-    fusec_context *ctx = open_device("cuda");
+    fusec_context *ctx = capi_device("cuda");
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
     FC_ASSERT_TRUE(ctx != NULL);

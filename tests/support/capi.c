@@ -3,13 +3,25 @@
 
 #include "tests/support/test.h"
 
-fusec_graph *capi_start(const char *device, fusec_context **ctx) {
+fusec_status capi_open(const char *device, int threads, fusec_context **ctx) {
     fusec_options o = FUSEC_OPTIONS_INIT;
-    fusec_graph *g = NULL;
-    o.device = device ? device : "interp";
+    o.device = device;
     o.cache_dir = "";
+    o.threads = threads;
+    return fusec_context_new(&o, ctx);
+}
+
+fusec_context *capi_device(const char *device) {
+    fusec_context *ctx = NULL;
+    if (!capi_open(device, 0, &ctx) && !fusec_device(ctx, NULL, NULL)) return ctx;
+    fusec_context_free(ctx);
+    return NULL;
+}
+
+fusec_graph *capi_start(const char *device, fusec_context **ctx) {
+    fusec_graph *g = NULL;
     *ctx = NULL;
-    FC_EXPECT_OK_TEXT(fusec_context_new(&o, ctx), fusec_message(NULL));
+    FC_EXPECT_OK_TEXT(capi_open(device ? device : "interp", 0, ctx), fusec_message(NULL));
     if (*ctx) FC_EXPECT_OK_TEXT(fusec_graph_new(*ctx, &g), fusec_message(*ctx));
     return g;
 }

@@ -8,8 +8,12 @@
 extern "C" {
 #endif
 
-/* A context without a disk cache on the device named (NULL: the interpreter), and a graph; NULL
- * after a failure, which is reported. */
+/* A context without a disk cache; 0 threads: as many as it likes. */
+fusec_status capi_open(const char *device, int threads, fusec_context **ctx);
+/* The same with the device open; NULL where the machine has no such device. */
+fusec_context *capi_device(const char *device);
+/* A context on the device named (NULL: the interpreter), and a graph; NULL after a failure, which
+ * is reported. */
 fusec_graph *capi_start(const char *device, fusec_context **ctx);
 void capi_end(fusec_context *ctx, fusec_graph *g);
 

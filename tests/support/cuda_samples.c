@@ -1,42 +1,13 @@
 /* cuda_samples.c - see cuda_samples.h. */
 #include "tests/support/cuda_samples.h"
+#include "tests/support/sample_build.h"
 #include "tests/support/sample_reduce.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define AXES(...)                                                                                  \
-    (const int[]) {                                                                                \
-        __VA_ARGS__                                                                                \
-    }
-#define DIMS(...)                                                                                  \
-    (const fc_dim[]) {                                                                             \
-        __VA_ARGS__                                                                                \
-    }
-
-static void space(fc_kernel *k, fc_schedule schedule, uint32_t np, uint32_t nr,
-                  const fc_dim *extent) {
-    k->schedule = schedule;
-    k->np = np;
-    k->nr = nr;
-    for (uint32_t i = 0; i < np + nr; i++) k->extent[i] = extent[i];
-}
-
-/* An array whose axis i is walked by kernel axis axes[i]. */
-static uint32_t array(fc_kernel *k, fc_dimtab *t, fusec_dtype type, bool written, uint32_t rank,
-                      const fc_dim *shape, const int *axes) {
-    fc_map map[3];
-    uint32_t arg = fc_kernel_arg(k, type, written, (fc_node)k->args.len);
-    for (uint32_t i = 0; i < rank; i++)
-        map[i] = (fc_map){.axis = axes[i], .step = 1, .start = fc_dim_const(t, 0)};
-    return fc_kernel_access(k, arg, rank, shape, map);
-}
-static fc_val input(fc_kernel *k, fc_dimtab *t, fusec_dtype type, uint32_t rank,
-                    const fc_dim *shape, const int *axes) {
-    return fc_kernel_load(k, array(k, t, type, false, rank, shape, axes));
-}
 static fc_val add(fc_kernel *k, fc_val a, fc_val b) {
-    return fc_val_op(&k->code, FC_OP_add, a, b, FC_NOVAL);
+    return op2(k, FC_OP_add, a, b);
 }
 
 /* ---- turned loads --------------------------------------------------------------------------- */
@@ -50,8 +21,7 @@ static void build_turned(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     fc_map last = {.axis = 2, .step = 1, .start = fc_dim_const(t, 0)};
     fc_val i = fc_kernel_load(k, fc_kernel_access(k, FC_NO_BUFFER, 1, NULL, &last));
     fc_val sum = add(k, add(k, a, fc_val_cast(&k->code, b, FUSEC_F32)), c);
-    fc_kernel_store(k, array(k, t, FUSEC_F32, true, 3, s, AXES(0, 1, 2)),
-                    add(k, sum, fc_val_cast(&k->code, i, FUSEC_F32)));
+    output(k, t, FUSEC_F32, 3, s, AXES(0, 1, 2), add(k, sum, fc_val_cast(&k->code, i, FUSEC_F32)));
 }
 static void ref_turned(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
@@ -75,9 +45,9 @@ static void build_turned_wide(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     fc_val a = input(k, t, FUSEC_F64, 2, back, AXES(1, 0));
     fc_val b = input(k, t, FUSEC_F64, 2, back, AXES(1, 0));
     fc_val c = input(k, t, FUSEC_BOOL, 2, back, AXES(1, 0));
-    fc_kernel_store(k, array(k, t, FUSEC_F64, true, 2, s, AXES(0, 1)), add(k, a, b));
-    fc_kernel_store(k, array(k, t, FUSEC_F64, true, 2, s, AXES(0, 1)),
-                    fc_val_op(&k->code, FC_OP_where, c, b, fc_val_const(&k->code, FUSEC_F64, -1)));
+    output(k, t, FUSEC_F64, 2, s, AXES(0, 1), add(k, a, b));
+    output(k, t, FUSEC_F64, 2, s, AXES(0, 1),
+           fc_val_op(&k->code, FC_OP_where, c, b, fc_val_const(&k->code, FUSEC_F64, -1)));
 }
 static void ref_turned_wide(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
@@ -97,7 +67,7 @@ static void build_turned_bytes(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_MAP, 2, 0, s);
     fc_val a = input(k, t, FUSEC_U8, 2, s, AXES(0, 1));
     fc_val b = input(k, t, FUSEC_U8, 2, DIMS(s[1], s[0]), AXES(1, 0));
-    fc_kernel_store(k, array(k, t, FUSEC_U8, true, 2, s, AXES(0, 1)), add(k, a, b));
+    output(k, t, FUSEC_U8, 2, s, AXES(0, 1), add(k, a, b));
 }
 static void ref_turned_bytes(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
@@ -121,11 +91,9 @@ static void build_erfc(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     for (int i = 0; i < 2; i++) {
         fc_val x = input(k, t, of[i].dtype, 1, s, AXES(0)),
                by = fc_val_const(&k->code, of[i].dtype, of[i].by);
-        y[i] = fc_val_op(&k->code, FC_OP_erfc, fc_val_op(&k->code, FC_OP_mul, x, by, FC_NOVAL),
-                         FC_NOVAL, FC_NOVAL);
+        y[i] = op1(k, FC_OP_erfc, op2(k, FC_OP_mul, x, by));
     }
-    for (int i = 0; i < 2; i++)
-        fc_kernel_store(k, array(k, t, of[i].dtype, true, 1, s, AXES(0)), y[i]);
+    for (int i = 0; i < 2; i++) output(k, t, of[i].dtype, 1, s, AXES(0), y[i]);
 }
 static void ref_erfc(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
@@ -149,13 +117,12 @@ static void build_columns(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     fc_val h = input(k, t, FUSEC_F16, 2, s, matrix), x = input(k, t, FUSEC_F32, 2, s, matrix);
     fc_val w = input(k, t, FUSEC_F32, 1, s, AXES(1));
     fc_val p = input(k, t, FUSEC_F32, 1, DIMS(s[1]), column);
-    fc_val wx = fc_val_op(&k->code, FC_OP_mul, w, x, FC_NOVAL);
+    fc_val wx = op2(k, FC_OP_mul, w, x);
     fc_val sum = fc_kernel_reduce(k, FC_OP_sum, fc_val_cast(&k->code, h, FUSEC_F32), 0);
     fc_val weighted = fc_kernel_reduce(k, FC_OP_sum, wx, 0);
     fc_val var = fc_kernel_reduce(k, FC_OP_var, x, 0);
     const fc_val out[] = {sum, add(k, weighted, p), var};
-    for (int i = 0; i < 3; i++)
-        fc_kernel_store(k, array(k, t, FUSEC_F32, true, 1, DIMS(s[1]), column), out[i]);
+    for (int i = 0; i < 3; i++) output(k, t, FUSEC_F32, 1, DIMS(s[1]), column, out[i]);
 }
 static void ref_columns(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
@@ -183,8 +150,8 @@ static void build_middle_columns(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
     space(k, FC_SCHED_OUTER, 2, 1, DIMS(s[0], s[2], s[1]));
     fc_val x = input(k, t, FUSEC_U8, 3, s, AXES(0, 2, 1));
     fc_val wide = fc_val_cast(&k->code, x, FUSEC_U64);
-    fc_kernel_store(k, array(k, t, FUSEC_U64, true, 2, DIMS(s[0], s[2]), AXES(0, 1)),
-                    fc_kernel_reduce(k, FC_OP_sum, wide, 0));
+    output(k, t, FUSEC_U64, 2, DIMS(s[0], s[2]), AXES(0, 1),
+           fc_kernel_reduce(k, FC_OP_sum, wide, 0));
 }
 static void ref_middle_columns(const int64_t *s, void *const *arg, const uint64_t *scalar) {
     (void)scalar;
