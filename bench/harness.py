@@ -368,7 +368,8 @@ def measure_rows(a, threads, cpus, log, done, rows):
             write(a, done, partial=True)
     finally:
         for s in list(servers.values()) + [checker]:
-            a.versions.update({s.name: s.version} if s.version else {})
+            if s.version:
+                a.versions[s.name] = s.version
             s.stop()
 
 
@@ -383,7 +384,6 @@ def first_line(command):
 
 
 def about(a):
-    cpu = ""
     with open("/proc/cpuinfo") as f:
         cpu = next((s.split(":", 1)[1].strip() for s in f if s.startswith("model name")), "")
     out = {"command": a.command.strip(), "note": a.note, "date": datetime.date.today().isoformat(), "cpu": cpu, "cpus": len(os.sched_getaffinity(0)),
@@ -434,8 +434,8 @@ def measure_overheads(a, log):
         if "result_at" in first:
             first["start_to_result_ms"] = 1e3 * (first.pop("result_at") - start)
         out[name] = first
-    out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
-    out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
+    for _ in range(2):  # the first run fills the cache
+        out["new_warm"] = run_json([exe, "new", "--device", device, "--cache", cache], a.limit, log)
     return out
 
 
@@ -450,7 +450,8 @@ def measure_peer_overheads(a, log, write_down):
             break
         start = time.time()
         out[peer] = peer_overheads(a, peer, log)
-        a.versions.update({peer: out[peer]["version"]} if "version" in out[peer] else {})
+        if "version" in out[peer]:
+            a.versions[peer] = out[peer]["version"]
         print(f"overheads of {peer}: " + ", ".join(
             f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in out[peer].items())
             + f"   [{time.time() - start:.1f} s]", flush=True)
@@ -511,8 +512,42 @@ def python_with(packages):
     return sys.executable
 
 
+def merged(a, rows, counts):
+    """The rows of the files of --merge but those that are measured again; the rest of the files goes to `a`."""
+    def key(name, threads):
+        return name, threads if a.where == "cpu" else 0
+    again = {key(r["name"], n) for r in rows for n in counts}
+    done = []
+    for path in a.merge:
+        with open(path) as f:
+            old = json.load(f)
+        done += [r for r in old["rows"] if a.add or key(r["workload"], r["threads"]) not in again]
+        a.overheads.update(old["overheads"])
+        a.versions.update(old["about"]["versions"])
+        a.about["together"] |= old["about"].get("together", False)
+        a.about["command"] = old["about"]["command"] + "; " + a.about["command"]
+    return done
+
+
+def measure_all(a, rows, counts, cpus, log):
+    """`counts`: the numbers of threads; each takes the first of `cpus`."""
+    done = merged(a, rows, counts)
+    try:
+        if a.compile_first and "compile" in a.peers:
+            compile_first(a, counts, cpus, log, rows)
+        if not a.no_overheads:
+            a.overheads = measure_overheads(a, log)
+        for n in counts if rows else []:
+            measure_rows(a, n, set(sorted(cpus)[:n]), log, done, rows)
+        if not a.no_overheads:
+            measure_peer_overheads(a, log, lambda: write(a, done, partial=True))
+    finally:
+        write(a, done)
+
+
 def main(where):
     a = arguments(where)
+    cpus = os.sched_getaffinity(0)
     a.scratch = tempfile.mkdtemp(prefix="fusec-bench-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     a.kernels = tempfile.mkdtemp(dir=a.scratch)  # what torch.compile keeps: empty at first, in every run
     a.build = os.path.abspath(a.build)
@@ -521,32 +556,12 @@ def main(where):
     a.began, a.versions, a.overheads = time.time(), {}, {}
     a.about = about(a)
     rows = [r for r in workloads.WORKLOADS if r["sizes"][a.where] and re.search(a.only, r["name"])]
-    everything = os.sched_getaffinity(0)
-    counts = [int(t) for t in a.threads.split(",") if t] or ([0] if a.where == "gpu" else sorted({1, len(everything)}))
-    done = []
-    key = lambda name, threads: (name, threads if a.where == "cpu" else 0)  # noqa: E731
-    again = {key(r["name"], n or len(everything)) for r in rows for n in counts}
-    for path in a.merge:  # rows that are measured again replace those of the file
-        with open(path) as f:
-            old = json.load(f)
-        done += [r for r in old["rows"] if a.add or key(r["workload"], r["threads"]) not in again]
-        a.overheads.update(old["overheads"])
-        a.versions.update(old["about"]["versions"])
-        a.about["together"] |= old["about"].get("together", False)
-        a.about["command"] = old["about"]["command"] + "; " + a.about["command"]
+    default = {len(cpus)} if a.where == "gpu" else {1, len(cpus)}
+    counts = [int(t) or len(cpus) for t in a.threads.split(",") if t] or sorted(default)
     os.makedirs(a.out, exist_ok=True)
-    with open(os.path.join(a.out, slug(a, a.about) + ".log"), "wb", buffering=0) as log:
-        try:
-            if a.compile_first and "compile" in a.peers:
-                compile_first(a, counts, everything, log, rows)
-            if not a.no_overheads:
-                a.overheads = measure_overheads(a, log)
-            for n in counts if rows else []:
-                cpus = set(sorted(everything)[:n]) if n else everything
-                measure_rows(a, n or len(everything), cpus, log, done, rows)
-            if not a.no_overheads:
-                measure_peer_overheads(a, log, lambda: write(a, done, partial=True))
-        finally:
-            write(a, done)
-            shutil.rmtree(a.scratch, ignore_errors=True)
+    try:
+        with open(os.path.join(a.out, slug(a, a.about) + ".log"), "wb", buffering=0) as log:
+            measure_all(a, rows, counts, cpus, log)
+    finally:
+        shutil.rmtree(a.scratch, ignore_errors=True)
     return 0

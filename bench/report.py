@@ -200,13 +200,13 @@ def added(numbers, keys):
 
 
 def around(o):
-    """(label, unit, fusec, {peer: (value, does it count)}, do any) of each row that is there."""
+    """(label, unit, fusec, {peer: (value, does it count)}, does the row count) of each row that is there."""
     out = []
-    for label_, unit, mine, theirs, who in AROUND:
+    for what, unit, mine, theirs, who in AROUND:
         peers = {n: (added(p, theirs), who != "compilers" or p.get("compiles", False)) for n, p in o.get("peers", {}).items()}
         peers = {n: v for n, v in peers.items() if v[0] is not None}
         if added(o, mine) is not None:
-            out.append((label_, unit, added(o, mine), peers, who != "none"))
+            out.append((what, unit, added(o, mine), peers, who != "none"))
     return out
 
 
@@ -216,7 +216,7 @@ def best_around(peers, everybody=False):
 
 def leads_around(o, everybody=False):
     """The lead in each row of around() where peers count."""
-    best = [(mine, best_around(peers, everybody)) for _, _, mine, peers, any_ in around(o) if any_]
+    best = [(mine, best_around(peers, everybody)) for _, _, mine, peers, counts in around(o) if counts]
     return [b[0] / mine for mine, b in best if b and mine]
 
 
@@ -226,11 +226,11 @@ def beside(o):
     if not leads_around(o):
         return []
     out = ["| | | fusec | " + " | ".join(names) + " | best peer | lead |", "|---|---|" + "--:|" * (len(names) + 1) + "---|--:|"]
-    for label_, unit, mine, peers, any_ in around(o):
-        best = best_around(peers) if any_ else None
+    for what, unit, mine, peers, counts in around(o):
+        best = best_around(peers) if counts else None
         cells = [number(peers[n][0]) if n in peers else "–" for n in names]
         cells = [c if n not in peers or peers[n][1] else f"({c})" for n, c in zip(names, cells)]
-        out.append("| " + " | ".join([label_, unit, number(mine)] + cells
+        out.append("| " + " | ".join([what, unit, number(mine)] + cells
                                      + ([best[1], number(best[0] / mine)] if best else ["", ""])) + " |")
     counted, everybody = leads_around(o), leads_around(o, everybody=True)
     failed = [f"- overheads of {n}: {p['error']}" for n, p in o["peers"].items() if "error" in p]

@@ -13,7 +13,8 @@ import statistics
 import sys
 import time
 
-SMALL, CALLS, ROUNDS, MANY = 1024, 200, 15, 100
+SMALL, CALLS, ROUNDS = 1024, 200, 15
+MANY, NODES = 100, 1000  # operations of an expression that is given again, of a graph that is built
 NEW = ["-x", "abs(x)", "x*x", "x*x + x"]  # in place of x: no compiler takes one of them for another
 KEEP = os.environ.get("FUSEC_BENCH_KEEP", "")
 
@@ -22,6 +23,14 @@ def defined(text, names):
     scope = dict(names)
     exec(text, scope)
     return scope["f"]
+
+
+def chain(x, operations):
+    """Of an array, or of what stands for one while a graph is built."""
+    y = x
+    for _ in range(operations // 2):
+        y = abs(y) + x
+    return y
 
 
 # ---- peers: an array, an expression made ready to be called, waiting ----------------------------------------------
@@ -64,14 +73,11 @@ def f(x):
 """, {"np": self.np}))
 
     def many(self, x):
-        """MANY operations, each evaluated when it is met, or together at the end if the peer is lazy."""
-        y = x
-        for _ in range(MANY // 2):
-            y = abs(y) + x
-        return y
+        """Each operation is evaluated when it is met, or all together at the end if the peer is lazy."""
+        return chain(x, MANY)
 
-    def built(self, nodes):
-        """A function that makes the peer's graph of so many operations; None: it has none."""
+    def builder(self):
+        """A function that makes the peer's graph of NODES operations; None: it has none."""
         return None
 
 
@@ -173,14 +179,9 @@ class Jax(Numpy):
     def ready(self, f):
         return self.jax.jit(f)
 
-    def built(self, nodes):
-        def chain(x):
-            y = x
-            for _ in range(nodes // 2):
-                y = abs(y) + x
-            return y
+    def builder(self):
         shape = self.jax.ShapeDtypeStruct((SMALL,), self.host.float32)
-        return lambda: self.jax.make_jaxpr(lambda x: chain(x))(shape)  # a new function: no trace is used again
+        return lambda: self.jax.make_jaxpr(lambda x: chain(x, NODES))(shape)  # a new function: no trace is used again
 
 
 class Torch(Numpy):
@@ -220,15 +221,9 @@ class TorchCompile(Torch):
     def ready(self, f):
         return self.torch.compile(f, dynamic=False)
 
-    def built(self, nodes):
+    def builder(self):
         import torch.fx
-
-        def chain(x):
-            y = x
-            for _ in range(nodes // 2):
-                y = abs(y) + x
-            return y
-        return lambda: torch.fx.symbolic_trace(chain)
+        return lambda: torch.fx.symbolic_trace(lambda x: chain(x, NODES))
 
 
 class Cupy(Numpy):
@@ -253,7 +248,8 @@ PEERS = {"numpy": Numpy, "numexpr": Numexpr, "numba": Numba, "jax": Jax, "torch"
 # ---- what is measured ---------------------------------------------------------------------------------------------
 
 
-def first(peer, np, out):
+def first(peer, out):
+    np = peer.host
     out["imported_at"] = time.monotonic()
     x = (np.arange(SMALL) / SMALL).astype(np.float32)
     got = peer.back(peer.map()(peer.own(x)))
@@ -276,23 +272,33 @@ def each(peer, f, x, calls, wait):
     return 1e6 * statistics.median(t[2:])
 
 
-def right(peer, np, got, want):
-    if np.max(np.abs(peer.back(got) - want)) > 1e-5:
-        raise ValueError("a wrong result")
-
-
-def new(peer, np, make, reference, host):
+def new(peer, make, reference, host):
     """Milliseconds to the return of the first call; the first of NEW opens what is opened once."""
+    np = peer.host
     t, x = [], peer.own(host)
     for arg in NEW:
         start = time.perf_counter()
         y = make(arg)(x)
         t.append(time.perf_counter() - start)
-        right(peer, np, y, reference(eval(arg, {"x": host.astype(np.float64)})))
+        want = reference(eval(arg, {"x": host.astype(np.float64)}))
+        if np.max(np.abs(peer.back(y) - want)) > 1e-5:
+            raise ValueError("a wrong result")
     return 1e3 * statistics.median(t[1:])
 
 
-def rest(peer, np, out):
+def build(trace):
+    """Nanoseconds for each node; the first graph opens what is opened once."""
+    t = []
+    trace()
+    for _ in range(3):
+        start = time.perf_counter()
+        trace()
+        t.append(time.perf_counter() - start)
+    return 1e9 / NODES * statistics.median(t)
+
+
+def rest(peer, out):
+    np = peer.host
     numbers, table = (np.linspace(-1, 1, n, dtype=np.float32) for n in (SMALL, 64 * 1024))
     line = peer.own(numbers)
     f = peer.map()
@@ -301,19 +307,11 @@ def rest(peer, np, out):
     out["call_and_wait_us"] = each(peer, f, line, CALLS, True)
     if peer.many:
         out["known_100_us"] = each(peer, peer.many, line, 2, False)
-    trace = peer.built(1000)
-    if trace:
-        trace()
-        t = []
-        for _ in range(3):
-            start = time.perf_counter()
-            trace()
-            t.append(time.perf_counter() - start)
-        out["build_ns"] = 1e6 * statistics.median(t)
-    out["new_map_ms"] = new(peer, np, peer.map, lambda x: np.sin(x*2 + 1), numbers)
+    if peer.builder():
+        out["build_ns"] = build(peer.builder())
+    out["new_map_ms"] = new(peer, peer.map, lambda x: np.sin(x*2 + 1), numbers)
     if peer.softmax:
-        out["new_softmax_ms"] = new(peer, np, peer.softmax,
-                                    lambda x: np.exp(x) / np.sum(np.exp(x), axis=-1, keepdims=True), table.reshape(64, 1024))
+        out["new_softmax_ms"] = new(peer, peer.softmax, lambda x: np.exp(x) / np.sum(np.exp(x), axis=-1, keepdims=True), table.reshape(64, 1024))
 
 
 def main():
@@ -322,11 +320,11 @@ def main():
     name, where, what = sys.argv[1:4]
     peer = PEERS[name](where)
     out = {"version": peer.version, "compiles": peer.compiles}
-    first(peer, peer.host, out)
+    first(peer, out)
     print(json.dumps(out), file=reply, flush=True)  # what follows may take too long
     peer.after_first()
     if what == "all":
-        rest(peer, peer.host, out)
+        rest(peer, out)
         print(json.dumps(out), file=reply, flush=True)
     reply.close()
     os._exit(0)  # what a library does at its end is not asked for

@@ -56,6 +56,16 @@ class Peer:
         self.wait(out)
         return (time.perf_counter() - start) / n
 
+    def batch_of_events(self, f, sets, n, ms_between):
+        """Seconds a call, between two events on the device."""
+        k, (begin, end) = len(sets), self.events
+        begin.record()
+        for i in range(n):
+            f(*sets[i % k])
+        end.record()
+        end.synchronize()
+        return ms_between(begin, end) * 1e-3 / n
+
     def free(self):
         self.data.free()
 
@@ -94,13 +104,7 @@ class Torch(Peer):
     def batch(self, f, sets, n):
         if self.where != "gpu":
             return super().batch(f, sets, n)
-        k = len(sets)
-        self.events[0].record()
-        for i in range(n):
-            f(*sets[i % k])
-        self.events[1].record()
-        self.events[1].synchronize()
-        return self.events[0].elapsed_time(self.events[1]) * 1e-3 / n
+        return self.batch_of_events(f, sets, n, lambda begin, end: begin.elapsed_time(end))
 
 
 class TorchCompile(Torch):
@@ -193,13 +197,7 @@ class Cupy(Peer):
         self.cp.cuda.get_current_stream().synchronize()
 
     def batch(self, f, sets, n):
-        k = len(sets)
-        self.events[0].record()
-        for i in range(n):
-            f(*sets[i % k])
-        self.events[1].record()
-        self.events[1].synchronize()
-        return self.cp.cuda.get_elapsed_time(*self.events) * 1e-3 / n
+        return self.batch_of_events(f, sets, n, self.cp.cuda.get_elapsed_time)
 
     def free(self):
         self.cp.get_default_memory_pool().free_all_blocks()
@@ -228,12 +226,11 @@ class NumpyOut(Numpy):
     def prepare(self, row):
         if not row["programs"].get("npo"):
             raise NotHere("not written")
-        np = self.np
-        o = [aligned(np, NumpyData().types[t], s) for _, t, s in row["out"]]
-        shape = row["inputs"][0][2] if not row["out"][0][2] else row["out"][0][2]
-        t = [aligned(np, NumpyData().types[row["dtype"]], shape)]
-        f = function(row["programs"]["npo"] + "; return o", row, {**numpy_names(np), "o": o, "t": t})
-        return f
+        np, types = self.np, self.data.types
+        o = [aligned(np, types[t], s) for _, t, s in row["out"]]
+        shape = row["out"][0][2] or row["inputs"][0][2]
+        t = [aligned(np, types[row["dtype"]], shape)]
+        return function(row["programs"]["npo"] + "; return o", row, {**numpy_names(np), "o": o, "t": t})
 
 
 class Numexpr(Numpy):
@@ -305,10 +302,13 @@ def verdict(row, error, peer=True):
     return {"error_found": error, "right": error <= most}
 
 
+SLOW, VERY_SLOW = 3e-3, 0.03  # seconds a call
+
+
 def launches_of(each, rq):
     """As bench_run.c chooses them, but a slow peer is not given minutes."""
-    if each > 3e-3:
-        return 5 if each < 0.03 else 1
+    if each > SLOW:
+        return 5 if each < VERY_SLOW else 1
     return max(rq["launches"], min(int(rq["ms"] * 1e-3 / max(each, 1e-8)), 1000000))
 
 
@@ -348,7 +348,7 @@ def measure(peer, rq, f, sets, answer):
     while time.perf_counter() - warm < 0.03:
         each = peer.batch(f, sets, len(sets))
     n = launches_of(each, rq)
-    batches = rq["batches"] if each < 0.03 else 3
+    batches = rq["batches"] if each < VERY_SLOW else 3
     times = sorted(peer.batch(f, sets, n) for _ in range(batches))
     k = len(times)
     median = times[k // 2] if k % 2 else (times[k // 2 - 1] + times[k // 2]) / 2
