@@ -27,7 +27,8 @@ enum {
     LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
     FEW_UNITS = 32,          /* fewer than this do not keep the cores of a machine busy */
     FEW_ROWS = 4,            /* fewer than this need not share what they load */
-    SHARED_BYTES = 64 << 10  /* of the stack, for what they share */
+    SHARED_BYTES = 64 << 10, /* of the stack, for what they share */
+    TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -145,8 +146,28 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
     return m->cache && all > (double)m->cache && stored > all / 8;
 }
 
+static fc_move move_by(int64_t stride) {
+    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
+}
+
+/* Whether the tiles of V lanes and `elements` of each array that lies along `along`, and not along
+ * `lanes`, have room on the stack. */
+static bool tiles_fit(const fc_kernel *k, const fc_nest *n, unsigned V, uint32_t lanes,
+                      uint32_t along, unsigned elements) {
+    size_t bytes = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * (n->np + n->nr);
+        const fc_access *acc = &k->accesses.at[a];
+        if (acc->buffer != FC_NO_BUFFER && move_by(s[lanes]) == FC_MOVE_ANY &&
+            move_by(s[along]) == FC_MOVE_ONE)
+            bytes += (size_t)V * elements * fc_dtypes[acc->dtype].bytes;
+    }
+    return bytes <= TILE_BYTES;
+}
+
 /* The outer axis along which most of the loads that the innermost axis walks with strides are
- * contiguous. False: there is none, or one of the axes is short and the lanes are gathered. */
+ * contiguous. False: there is none, or one of the axes is short, or there are too many such loads;
+ * then the lanes are gathered. */
 static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32_t *across) {
     const uint32_t lanes = n->np - 1, axes = n->np + n->nr;
     uint32_t most = 0;
@@ -161,11 +182,7 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
         most = count;
         *across = axis;
     }
-    return most > 0 && n->extent[lanes] >= V / 2;
-}
-
-static fc_move move_by(int64_t stride) {
-    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
+    return most > 0 && n->extent[lanes] >= V / 2 && tiles_fit(k, n, V, lanes, *across, FC_LL_TILE);
 }
 
 /* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
@@ -197,9 +214,12 @@ static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
 }
 
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
-static bool is_narrow(const fc_machine *m, const fc_nest *n) {
-    return n->nr == 1 && n->count > 0 && n->count < FC_LANES &&
-           n->extent[n->np - 1] >= vector_of(m);
+static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const unsigned V = vector_of(m);
+    if (n->nr != 1 || n->count <= 0 || n->count >= FC_LANES || n->extent[n->np - 1] < V)
+        return false;
+    return n->count < V / 2 || fc_ll_can_pack(m, k, n) ||
+           tiles_fit(k, n, V, n->np - 1, n->np, FC_LANES);
 }
 
 /* A power of two. */
@@ -269,7 +289,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
                                fc_arena *arena, fc_class *cls, fc_error *e) {
     FC_TRY(fc_class_of(n, false, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
-    const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, n);
+    const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, k, n);
     const uint32_t lanes = inner && !narrow ? axes - 1 : n->np - 1;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
