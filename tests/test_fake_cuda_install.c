@@ -34,6 +34,8 @@ static const install installs[] = {
     {"nvrtc_lacks_a_function", FAKES("whole", "no_compile"), "has no nvrtcCompileProgram", 5},
     {"nvrtc_tells_nothing", FAKES("whole", "whole") "export FAKE_NVRTC_VERSION=0; ",
      "does not tell its version", 5},
+    {"nvrtc_too_old", FAKES("whole", "whole") "export FAKE_NVRTC_VERSION=11080; ",
+     "is of CUDA 11.8; 12 is the oldest that will do", 5},
     {"launch_fails", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuLaunchKernel:1:719; ",
      "cuLaunchKernel: the device is gone (CUDA_ERROR_LOST, 719)", 5},
     {"no_memory", FAKES("whole", "whole") "export FAKE_CUDA_FAIL=cuCtxPushCurrent_v2:3:2; ",
@@ -51,7 +53,8 @@ static void what_is_installed(void *arg) {
     /* Without the demand for CUDA it says so and takes the CPU, unless the device came first: what
      * is wrong inside NVRTC shows when there is something to compile. */
     if (!strstr(in->name, "fails") && !strstr(in->name, "memory") &&
-        !strstr(in->name, "nvrtc_lacks") && !strstr(in->name, "nvrtc_tells")) {
+        !strstr(in->name, "nvrtc_lacks") && !strstr(in->name, "nvrtc_tells") &&
+        !strstr(in->name, "nvrtc_too")) {
         shell_run(&sh, "%sfusec -e 'x*2' x=ones:f32:4", in->settings);
         FC_EXPECT_EQ_I64(sh.code, 0);
         FC_EXPECT_CONTAINS(sh.err, in->says);

@@ -95,6 +95,11 @@ static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size)
         snprintf(why, why_size, "does not tell its version and architectures");
         return false;
     }
+    if (n->major < FC_NVRTC_OLDEST) { /* its assembler does not know what kernels of sm_90 use */
+        snprintf(why, why_size, "is of CUDA %d.%d; %d is the oldest that will do", n->major,
+                 n->minor, FC_NVRTC_OLDEST);
+        return false;
+    }
     return true;
 }
 

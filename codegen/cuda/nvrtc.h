@@ -31,7 +31,7 @@ typedef struct fc_nvrtc_fns {
     FC_NVRTC_FNS(FC_DYN_FIELD)
 } fc_nvrtc_fns;
 
-enum { FC_NVRTC_ARCHS = 48 };
+enum { FC_NVRTC_ARCHS = 48, FC_NVRTC_OLDEST = 12 /* of CUDA */ };
 
 typedef struct fc_nvrtc {
     const fc_alloc *alloc;
