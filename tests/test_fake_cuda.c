@@ -475,7 +475,7 @@ FC_TEST(fake_cuda, a_device_without_pools) {
     FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
     FC_EXPECT_STREQ(o.message, "");
     if (m.fake->execute) check(s, "without pools");
-    FC_ASSERT_OK_TEXT(open_context("cuda", &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
     for (size_t i = 0; i < FC_COUNT(mem); i++)
         FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
     for (size_t i = 0; i < FC_COUNT(mem); i++) fusec_free(ctx, mem[i]);
@@ -489,8 +489,7 @@ FC_TEST(fake_cuda, a_device_without_pools) {
     free(s);
 }
 
-/* Another library records a stream in its own thread, in the mode that is strict with all threads.
- */
+/* Another library records a stream in its own thread, strictly with all threads. */
 FC_TEST(fake_cuda, a_recording_of_others_survives) {
     fake_machine m;
     session *s = malloc(sizeof *s);
