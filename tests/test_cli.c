@@ -214,6 +214,8 @@ FC_TEST(cli, errors_as_json) {
     FC_EXPECT_CONTAINS(sh.err, "{\"slug\":\"unknown-name\",\"severity\":\"error\"");
     FC_EXPECT_CONTAINS(sh.err, "\"file\":\"<expr>\",\"line\":1,\"col\":1,");
     FC_EXPECT_CONTAINS(sh.err, "\"help\":[\"did you mean softplus?\"]");
+    FC_EXPECT_CONTAINS(sh.err,
+                       "\"fixes\":[{\"line\":1,\"col\":1,\"end_col\":9,\"text\":\"softplus\"}]");
     EXPECT_RUN(sh, 4, "fusec -e x x=nosuch.npy --error-format=json");
     FC_EXPECT_CONTAINS(sh.err, "{\"slug\":\"io\"");
     FC_EXPECT_CONTAINS(sh.err, "\"file\":null");

@@ -71,7 +71,16 @@ void fc_suggest_try(fc_suggest *s, const char *name) {
     s->best[i] = name, s->distance[i] = d;
 }
 
+/* Whether the message points at the word itself, which may have been somewhere in what it is
+ * about. */
+static bool points_at_word(const fc_suggest *s, const fc_diag *d) {
+    return d && d->src && d->at.end - d->at.begin == s->len &&
+           !memcmp(d->src->text + d->at.begin, s->word, s->len);
+}
+
 void fc_suggest_help(const fc_suggest *s, fc_diag *d) {
+    for (unsigned i = 0; i < s->count && points_at_word(s, d); i++)
+        fc_diag_fix(d, d->at, s->best[i]);
     if (s->count == 1) fc_diag_help(d, "did you mean %s?", s->best[0]);
     if (s->count == 2) fc_diag_help(d, "did you mean %s or %s?", s->best[0], s->best[1]);
     if (s->count == 3)

@@ -23,7 +23,8 @@ typedef struct fc_suggest {
 
 void fc_suggest_start(fc_suggest *s, const char *word, size_t len);
 void fc_suggest_try(fc_suggest *s, const char *name);
-/* Adds the help line if there is anything near. */
+/* Adds the help line if there is anything near, and where the message points at the word each name
+ * as a fix. */
 void fc_suggest_help(const fc_suggest *s, fc_diag *d);
 
 /* Damerau-Levenshtein distance (insert, delete, replace, swap two neighbours); anything above
