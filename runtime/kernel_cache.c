@@ -7,6 +7,7 @@
 #include "runtime/kernel_make.h"
 #include "runtime/sha256.h"
 #include "ir/plant.h"
+#include "ir/version.h"
 
 enum {
     MAX_IDLE = 1024
@@ -127,7 +128,7 @@ static bool insert(fc_context *c, struct fc_kcache *k, fc_variant *v) {
 }
 
 static void make_key(const fc_device *d, const fc_str *text, const fc_str *salt, uint8_t key[32]) {
-    static const char build_id[] = "fusec 0.1.0 format 1";
+    static const char build_id[] = "fusec " FC_VERSION " format 1";
     fc_sha256 h;
     fc_sha256_init(&h);
     fc_sha256_add_part(&h, build_id, sizeof build_id);

@@ -3,12 +3,10 @@
  * The configuration is the environment's with the options on top. The device is opened when it is
  * first needed. */
 #include "frontend/capi/capi.h"
-
-#define TEXT2(x) #x
-#define TEXT(x)  TEXT2(x)
+#include "ir/version.h"
 
 const char *fusec_version(void) {
-    return TEXT(FUSEC_VERSION_MAJOR) "." TEXT(FUSEC_VERSION_MINOR) "." TEXT(FUSEC_VERSION_PATCH);
+    return FC_VERSION;
 }
 
 /* The caller's structure may be shorter (older program) or longer (newer one) than ours. */

@@ -6,21 +6,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <fusec/fusec.h>
-
 #include "frontend/cli/command.h"
-
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
-#define VERSION                                                                                    \
-    TEXT(FUSEC_VERSION_MAJOR) "." TEXT(FUSEC_VERSION_MINOR) "." TEXT(FUSEC_VERSION_PATCH)
+#include "ir/version.h"
 
 /* `fusec help --man [COMMAND]`, for the build. */
 static fusec_status man_page(fc_cli *c, const char *word, fc_error *e) {
     fc_command cmd = FC_CMD_NONE;
     if (word && !fc_command_by_name(word, &cmd))
         return fc_fail(e, FUSEC_USAGE, "there is no command `%.60s`", word);
-    fc_help_man(&c->out, cmd, VERSION);
+    fc_help_man(&c->out, cmd, FC_VERSION);
     return FUSEC_OK;
 }
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <fusec/fusec.h>
-
 #include "frontend/cli/fault.h"
 #include "frontend/cli/help.h"
 #include "frontend/cli/streams.h"
+#include "ir/version.h"
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
@@ -152,8 +151,7 @@ static fusec_status (*const commands[FC_CMD_COUNT])(fc_cli *, fc_error *) = {
 
 static fusec_status dispatch(fc_cli *c, fc_error *e) {
     if (fc_cli_on(c, FC_FLAG_VERSION)) {
-        fc_str_printf(&c->out, "fusec %d.%d.%d\nlanguage %d\n", FUSEC_VERSION_MAJOR,
-                      FUSEC_VERSION_MINOR, FUSEC_VERSION_PATCH, FC_LANGUAGE_VERSION);
+        fc_str_printf(&c->out, "fusec " FC_VERSION "\nlanguage %d\n", FC_LANGUAGE_VERSION);
         return FUSEC_OK;
     }
     if (fc_cli_on(c, FC_FLAG_HELP)) {

@@ -8,11 +8,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include <fusec/fusec.h>
-
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/helper.h"
 #include "frontend/io/array.h"
+#include "ir/version.h"
 
 static const struct {
     const char *name, *suffix, *comment;
@@ -205,8 +204,7 @@ static void heading(const fc_emitter *m, fc_emit_level level, uint32_t step, fc_
         fc_emit_kernel_name(m->s, step, out);
     else
         fc_str_add(out, fc_job_name(m->s));
-    fc_str_printf(out, ", made by fusec %d.%d.%d", FUSEC_VERSION_MAJOR, FUSEC_VERSION_MINOR,
-                  FUSEC_VERSION_PATCH);
+    fc_str_add(out, ", made by fusec " FC_VERSION);
     if (level == FC_LEVEL_CUDA || level == FC_LEVEL_PTX) fc_str_printf(out, " for sm_%d", m->cc);
     if ((level == FC_LEVEL_LLVM || level == FC_LEVEL_ASM) && m->cpu)
         fc_str_printf(out, " for %s", m->cpu);

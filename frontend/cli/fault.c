@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <fusec/fusec.h>
-
 #include "frontend/cli/emit.h"
+#include "ir/version.h"
 
 static bool keep(fc_cli *c, const char *name, const fc_str *text) {
     fc_attachment a = {fc_strdup(c->alloc, name), fc_strdup(c->alloc, text->data)};
@@ -72,8 +71,7 @@ static void put(fc_cli *c, const char *folder, const char *name, const char *tex
 }
 
 static void versions(const fc_cli *c, fc_str *out) {
-    fc_str_printf(out, "fusec %d.%d.%d, language %d\nfusec %s", FUSEC_VERSION_MAJOR,
-                  FUSEC_VERSION_MINOR, FUSEC_VERSION_PATCH, FC_LANGUAGE_VERSION,
+    fc_str_printf(out, "fusec " FC_VERSION ", language %d\nfusec %s", FC_LANGUAGE_VERSION,
                   fc_commands[c->o.command].name);
     for (size_t i = 0; i < c->o.files.len; i++) fc_str_printf(out, " %s", c->o.files.at[i]);
     for (size_t i = 0; i < c->o.inputs.len; i++) fc_str_printf(out, " %s", c->o.inputs.at[i]);
