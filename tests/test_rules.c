@@ -1,6 +1,9 @@
 /* test_rules.c - the simplifier's rules: each is read, and computes the same on both sides. */
 #include "tests/support/test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "passes/plan.h"
 #include "tests/support/rule_check.h"
 
@@ -131,5 +134,55 @@ FC_REGISTER(each_rule) {
         char name[64];
         test_name(name, sizeof name, i);
         FC_ADD_TEST("rules_each", name, check_rule, &fc_rewrite_rules[i]);
+    }
+}
+
+/* ---- and on all pairs of f16: scripts/campaign rules ------------------------------------------
+ */
+
+static void check_pairs(void *arg) {
+    const fc_rewrite_rule *rule = arg;
+    fc_rule_report r = {0};
+    fc_ruleset s;
+    fc_error e = {0};
+    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, rule, 1, EVERYTHING, &s, &e), &e);
+    fc_rule_check_pairs(&s.rules.at[0], &r);
+    fc_rules_free(&s);
+    if (r.wrong)
+        FC_FAIL("%llu of %llu points: %s", (unsigned long long)r.wrong,
+                (unsigned long long)r.points, r.first);
+    FC_EXPECT_TRUE(r.points > 0);
+    printf("%s -> %s: %llu pairs\n", rule->pattern, rule->result, (unsigned long long)r.points);
+}
+
+FC_TEST(rules, wrong_rules_are_found_by_pairs) {
+    static const fc_rewrite_rule wrong[] = {
+        {0, FC_FOR_FLOAT, "fma(x, y, 0)", "mul(x, y)"},
+        {0, FC_FOR_FLOAT, "minimum(x, maximum(x, y))", "x"},
+        {0, FC_FOR_FLOAT, "div(x, c:pow2)", "mul(x, c)"},
+        {FC_MODE_REASSOC, FC_FOR_FLOAT, "add(mul(x, c), x)", "mul(x, sub(c, 1))"},
+    };
+    for (size_t i = 0; i < FC_COUNT(wrong); i++) {
+        fc_rule_report r;
+        fc_ruleset s;
+        fc_error e = {0};
+        FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, &wrong[i], 1, EVERYTHING, &s, &e), &e);
+        FC_EXPECT_TRUE(fc_rule_has_pairs(&s.rules.at[0]));
+        fc_rule_check_pairs(&s.rules.at[0], &r);
+        fc_rules_free(&s);
+        if (!r.wrong) FC_FAIL("%s -> %s was not found", wrong[i].pattern, wrong[i].result);
+    }
+}
+
+FC_REGISTER(pairs_of_each_rule) {
+    for (uint32_t i = 0; i < fc_rewrite_rule_count && getenv("FUSEC_RULES_PAIRS"); i++) {
+        char name[64];
+        fc_ruleset s;
+        fc_error e = {0};
+        if (fc_rules_compile(&fc_libc_alloc, &fc_rewrite_rules[i], 1, EVERYTHING, &s, &e)) continue;
+        test_name(name, sizeof name, i);
+        if (fc_rule_has_pairs(&s.rules.at[0]))
+            FC_ADD_TEST("rules_pairs", name, check_pairs, &fc_rewrite_rules[i]);
+        fc_rules_free(&s);
     }
 }

@@ -30,6 +30,7 @@ typedef struct trial {
     unsigned nsteps;
     unsigned char *value[MAX_INSTR]; /* a block for each instruction */
     uint64_t *points[LETTERS];       /* storage bits of every point */
+    unsigned char *loaded[LETTERS];  /* the same as fc_eval has them; NULL: not made */
     size_t npoints;
     bool used[FC_P_SLOTS];
 } trial;
@@ -114,15 +115,33 @@ static void store_bits(fusec_dtype t, const uint64_t *bits, size_t n, void *bloc
     fc_eval_load(t, n, raw, 1, block);
 }
 
+/* n times the first of them. */
+static void repeat(void *block, size_t size, size_t n) {
+    for (size_t done = 1; done < n; done *= 2)
+        memcpy((char *)block + done * size, block, (done < n - done ? done : n - done) * size);
+}
+
+static void load_letter(const trial *r, unsigned l, size_t from, size_t n, void *block) {
+    const fusec_dtype t = letter_dtype(r, l);
+    if (r->loaded[l])
+        memcpy(block, r->loaded[l] + from * fc_eval_size(t), n * fc_eval_size(t));
+    else
+        store_bits(t, r->points[l] + from, n, block);
+}
+
 static bool run_block(trial *r, size_t from, size_t n) {
-    uint64_t same[BLOCK];
     for (size_t k = 0; k < r->code.ins.len; k++) {
         const fc_instr *i = &r->code.ins.at[k];
-        fusec_dtype t = (fusec_dtype)i->dtype;
+        const fusec_dtype t = (fusec_dtype)i->dtype;
+        const uint64_t bits = (uint64_t)i->imm;
         if (!r->value[k]) r->value[k] = malloc(8 * BLOCK);
-        if (i->op == FC_OP_CONST || i->op == FC_OP_ARG) {
-            for (size_t j = 0; j < n; j++) same[j] = i->imm;
-            store_bits(t, i->op == FC_OP_CONST ? same : r->points[i->imm] + from, n, r->value[k]);
+        if (i->op == FC_OP_ARG) {
+            load_letter(r, (unsigned)i->imm, from, n, r->value[k]);
+            continue;
+        }
+        if (i->op == FC_OP_CONST) {
+            store_bits(t, &bits, 1, r->value[k]);
+            repeat(r->value[k], fc_eval_size(t), n);
             continue;
         }
         fc_val typed = i->op == FC_OP_where ? i->b : i->a;
@@ -189,11 +208,22 @@ static void print_point(const trial *r, size_t at, size_t k) {
                  number(r, r->sides[1], k));
 }
 
+/* Whether every point of the block counts, and both sides have the same bits. */
+static bool is_plainly_right(const trial *r, size_t n) {
+    const fc_val a = r->sides[0], b = r->sides[1];
+    return !(r->c->rule->licence & (FC_MODE_NNAN | FC_MODE_NINF)) &&
+           !memcmp(r->value[a], r->value[b], n * fc_eval_size(fc_val_dtype(&r->code, a)));
+}
+
 static void compare(trial *r) {
     bool ok = make_code(r);
     for (size_t at = 0; ok && !r->out->wrong && at < r->npoints; at += BLOCK) {
         size_t n = r->npoints - at < BLOCK ? r->npoints - at : BLOCK;
         ok = run_block(r, at, n);
+        if (ok && is_plainly_right(r, n)) {
+            r->out->points += n;
+            continue;
+        }
         for (size_t k = 0; ok && k < n; k++) {
             double largest;
             if (!counts(r, k, &largest)) continue;
@@ -417,16 +447,30 @@ static bool tries_dtype(const fc_compiled *c, fusec_dtype t) {
     return !(fc_is_float(t) && has_transcendental(c)) || fc_is_half(t);
 }
 
-void fc_rule_check(const fc_compiled *c, fc_rule_report *out) {
-    static const fusec_dtype casts[] = {FUSEC_I8, FUSEC_U64, FUSEC_F16, FUSEC_F32};
-    memset(out, 0, sizeof *out);
+static trial *begin(const fc_compiled *c, fc_rule_report *out) {
     trial *r = calloc(1, sizeof *r);
     if (!r) abort();
+    memset(out, 0, sizeof *out);
     r->c = c;
     r->out = out;
     r->libm = has_transcendental(c);
     for (unsigned i = 0; i < c->npattern; i++)
         if (c->pattern[i].slot != FC_P_NOSLOT) r->used[c->pattern[i].slot] = true;
+    return r;
+}
+
+static void end(trial *r) {
+    for (unsigned l = 0; l < LETTERS; l++) {
+        free(r->points[l]);
+        free(r->loaded[l]);
+    }
+    for (unsigned i = 0; i < MAX_INSTR; i++) free(r->value[i]);
+    free(r);
+}
+
+void fc_rule_check(const fc_compiled *c, fc_rule_report *out) {
+    static const fusec_dtype casts[] = {FUSEC_I8, FUSEC_U64, FUSEC_F16, FUSEC_F32};
+    trial *r = begin(c, out);
     for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
         uint64_t before = out->points;
         if (!tries_dtype(c, (fusec_dtype)t)) continue;
@@ -441,7 +485,73 @@ void fc_rule_check(const fc_compiled *c, fc_rule_report *out) {
             snprintf(out->first, sizeof out->first, "%s was never tried in %s", c->rule->pattern,
                      fc_dtypes[t].name);
     }
-    for (unsigned l = 0; l < LETTERS; l++) free(r->points[l]);
-    for (unsigned i = 0; i < MAX_INSTR; i++) free(r->value[i]);
-    free(r);
+    end(r);
+}
+
+/* ---- all pairs of f16 ------------------------------------------------------------------------ */
+
+enum { ALL = 1 << 16 };
+
+/* The two places of 16 bits, letters before constants; false: there are not two. */
+static bool two_places(const fc_compiled *c, unsigned place[2]) {
+    bool used[FC_P_SLOTS] = {false};
+    unsigned n = 0;
+    for (unsigned i = 0; i < c->npattern; i++)
+        if (c->pattern[i].slot != FC_P_NOSLOT) used[c->pattern[i].slot] = true;
+    for (unsigned l = 0; l < FC_P_SLOTS; l++) {
+        if (!used[l] || l == 3 || l == 4) continue; /* p and q are bool */
+        if (n == 2) return false;
+        place[n++] = l;
+    }
+    return n == 2 && place[0] < LETTERS;
+}
+
+bool fc_rule_has_pairs(const fc_compiled *c) {
+    unsigned place[2];
+    return fc_for_dtype(FUSEC_F16) & c->rule->dtypes && two_places(c, place);
+}
+
+/* Every value at the first place, with `bits` at the second. */
+static void one_column(trial *r, const unsigned place[2], uint64_t bits) {
+    if (place[1] >= LETTERS) {
+        r->constants[place[1] - 5] = from_half(r, r->t, bits);
+        if (!constant_fits(r, place[1] - 5, r->constants[place[1] - 5])) return;
+    } else {
+        const unsigned l = place[1];
+        for (size_t x = 0; x < ALL; x++) r->points[l][x] = from_half(r, r->t, bits);
+        if (r->libm)
+            for (size_t x = 0; x < ALL; x++) r->points[l][x] = quiet(r->t, r->points[l][x]);
+        store_bits(r->t, r->points[l], 1, r->loaded[l]);
+        repeat(r->loaded[l], fc_eval_size(r->t), ALL);
+    }
+    for (uint64_t choice = 0; choice < 4 && !r->out->wrong; choice++) {
+        if ((choice & 1 && !r->used[3]) || (choice & 2 && !r->used[4])) continue;
+        for (size_t x = 0; x < ALL; x++) {
+            if (r->used[3]) r->points[3][x] = choice & 1;
+            if (r->used[4]) r->points[4][x] = choice >> 1;
+        }
+        compare(r);
+    }
+}
+
+void fc_rule_check_pairs(const fc_compiled *c, fc_rule_report *out) {
+    unsigned place[2];
+    trial *r = begin(c, out);
+    if (!two_places(c, place)) abort();
+    r->rounds = (c->rule->licence & ROUNDS) != 0;
+    r->t = r->rounds ? FUSEC_F64 : FUSEC_F16;
+    r->npoints = ALL;
+    for (unsigned l = 0; l < LETTERS; l++)
+        if (!(r->points[l] = calloc(ALL, sizeof(uint64_t)))) abort();
+    for (unsigned k = 0; k < 2 && place[k] < LETTERS; k++)
+        if (!(r->loaded[place[k]] = malloc(ALL * fc_eval_size(r->t)))) abort();
+    for (uint64_t x = 0; x < ALL; x++) {
+        const uint64_t bits = from_half(r, r->t, x);
+        r->points[place[0]][x] = r->libm ? quiet(r->t, bits) : bits;
+    }
+    for (size_t x = 0; x < ALL; x += BLOCK)
+        store_bits(r->t, r->points[place[0]] + x, BLOCK,
+                   r->loaded[place[0]] + x * fc_eval_size(r->t));
+    for (uint64_t y = 0; y < ALL && !out->wrong; y++) one_column(r, place, y);
+    end(r);
 }
