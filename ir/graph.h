@@ -171,8 +171,5 @@ bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out);
 void fc_type_print(const fc_graph *g, fc_node n, fc_str *out); /* "f32[n, 2*m]" */
 /* One node a line: the form of dumps and golden files. */
 void fc_graph_print(const fc_graph *g, fc_str *out);
-/* Structure of everything the outputs depend on; names, dead nodes and the order in which nodes
- * were made do not count. 0 when out of memory. */
-uint64_t fc_graph_hash(const fc_graph *g);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "runtime/bind.h"
 #include "runtime/program.h"
+#include "tests/support/graph_hash.h"
 #include "tests/support/gb.h"
 #include "tests/support/program_fixture.h"
 #include "tests/support/test.h"

@@ -1,4 +1,5 @@
 /* test_simplify.c - the graph passes: simplify, sink_reshape, and what they stand on. */
+#include "tests/support/graph_hash.h"
 #include "tests/support/test.h"
 
 #include <stdlib.h>

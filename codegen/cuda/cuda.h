@@ -302,7 +302,7 @@ typedef struct fc_cuda_group {
     const char *taken;    /* expression: how many elements an accumulator took before this step */
     unsigned
         exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
-                     by  so many threads of a warp, so that they too write whole lines; 0: no */
+                     by so many threads of a warp, so that they too write whole lines; 0: no */
 } fc_cuda_group;
 
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);

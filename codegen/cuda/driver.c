@@ -9,8 +9,7 @@ enum { /* results of the driver that are told apart */
        CU_OK = 0,
        CU_OUT_OF_MEMORY = 2,
        CU_STUB = 34,
-       CU_NO_DEVICE = 100,
-       CU_NOT_READY = 600
+       CU_NO_DEVICE = 100
 };
 
 /* After these the driver promises nothing more for this process: its header says that the process
@@ -452,21 +451,6 @@ fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t
     CALL("cuMemsetD8Async", memset8_async(p, value, n, s));
 }
 
-bool fc_cuda_pointer(fc_cuda *c, const void *p, int *ordinal) {
-    enum { MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9, TYPE_DEVICE = 2 };
-    unsigned type = 0, managed = 0;
-    int device = -1;
-    *ordinal = -1;
-    if (!p || !usable(c)) return false;
-    fc_cu_ptr address = (fc_cu_ptr)(uintptr_t)p;
-    /* An address that the driver does not know is an error to it; here it is host memory. */
-    if (c->fn.pointer_attribute(&type, MEMORY_TYPE, address) != CU_OK) return false;
-    if (c->fn.pointer_attribute(&managed, IS_MANAGED, address) != CU_OK) managed = 0;
-    if (type != TYPE_DEVICE && !(managed & 0xff)) return false;
-    if (c->fn.pointer_attribute(&device, DEVICE_ORDINAL, address) == CU_OK) *ordinal = device;
-    return true;
-}
-
 /* ---- streams and events -------------------------------------------------------------------- */
 
 fusec_status fc_cuda_stream_create(fc_cuda *c, fc_cu_stream *out, fc_error *e) {
@@ -512,15 +496,6 @@ fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc
 
 fusec_status fc_cuda_event_sync(fc_cuda *c, fc_cu_event ev, fc_error *e) {
     CALL("cuEventSynchronize", event_sync(ev));
-}
-
-fusec_status fc_cuda_event_done(fc_cuda *c, fc_cu_event ev, bool *done, fc_error *e) {
-    *done = false;
-    if (!usable(c)) return refuse(c, e);
-    int result = c->fn.event_query(ev);
-    if (result == CU_NOT_READY) return FUSEC_OK;
-    *done = result == CU_OK;
-    return fc_cuda_result(c, result, "cuEventQuery", e);
 }
 
 fusec_status fc_cuda_event_ms(fc_cuda *c, fc_cu_event from, fc_cu_event to, float *ms,

@@ -86,7 +86,6 @@ typedef struct fc_cu_kernel_node {
     X(int, event_destroy, "cuEventDestroy_v2", (fc_cu_event ev), 1)                                \
     X(int, event_record, "cuEventRecord", (fc_cu_event ev, fc_cu_stream s), 1)                     \
     X(int, event_sync, "cuEventSynchronize", (fc_cu_event ev), 1)                                  \
-    X(int, event_query, "cuEventQuery", (fc_cu_event ev), 1)                                       \
     X(int, event_elapsed, "cuEventElapsedTime", (float *ms, fc_cu_event a, fc_cu_event b), 1)      \
     X(int, graph_create, "cuGraphCreate", (fc_cu_graph *g, unsigned flags), 0)                     \
     X(int, graph_destroy, "cuGraphDestroy", (fc_cu_graph g), 0)                                    \
@@ -94,8 +93,7 @@ typedef struct fc_cu_kernel_node {
     X(int, graph_instantiate, "cuGraphInstantiateWithFlags", (fc_cu_graph_exec *x, fc_cu_graph g, unsigned long long flags), 0) \
     X(int, graph_set_kernel, "cuGraphExecKernelNodeSetParams_v2", (fc_cu_graph_exec x, fc_cu_graph_node n, const fc_cu_kernel_node *p), 0) \
     X(int, graph_launch, "cuGraphLaunch", (fc_cu_graph_exec x, fc_cu_stream s), 0)                 \
-    X(int, graph_exec_destroy, "cuGraphExecDestroy", (fc_cu_graph_exec x), 0)                      \
-    X(int, pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, fc_cu_ptr p), 1)
+    X(int, graph_exec_destroy, "cuGraphExecDestroy", (fc_cu_graph_exec x), 0)
 /* clang-format on */
 typedef struct fc_cuda_fns {
     FC_CUDA_FNS(FC_DYN_FIELD)
@@ -223,11 +221,6 @@ fusec_status fc_cuda_d2h_async(fc_cuda *c, void *to, fc_cu_ptr from, size_t byte
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e);
 
-/* True when `p` is memory that kernels of a device can read (device or managed memory); `ordinal`
- * gets the device, -1 for managed memory without one. Plain host memory gives false and is no
- * error. */
-bool fc_cuda_pointer(fc_cuda *c, const void *p, int *ordinal);
-
 /* ---- streams and events -------------------------------------------------------------------- */
 
 fusec_status fc_cuda_stream_create(fc_cuda *c, fc_cu_stream *out, fc_error *e); /* non-blocking */
@@ -240,7 +233,6 @@ fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_
 void fc_cuda_event_destroy(fc_cuda *c, fc_cu_event ev);
 fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc_error *e);
 fusec_status fc_cuda_event_sync(fc_cuda *c, fc_cu_event ev, fc_error *e);
-fusec_status fc_cuda_event_done(fc_cuda *c, fc_cu_event ev, bool *done, fc_error *e);
 fusec_status fc_cuda_event_ms(fc_cuda *c, fc_cu_event from, fc_cu_event to, float *ms, fc_error *e);
 
 #endif

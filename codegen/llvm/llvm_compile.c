@@ -35,13 +35,6 @@ static const char *passes_of(const fc_llvm *l, const fc_llvm_options *o) {
     return NULL;
 }
 
-void fc_llvm_describe(const fc_llvm *l, const fc_llvm_options *o, fc_str *out) {
-    const char *passes = passes_of(l, o);
-    fc_str_printf(out, "llvm %u.%u.%u %s cpu=%s features=%s passes=%s level=%d pic small", l->major,
-                  l->minor, l->patch, l->triple, cpu_of(l, o), features_of(l, o),
-                  passes ? passes : "none", o->level);
-}
-
 static void on_diagnostic(fc_llvm_diagnostic d, void *user) {
     job *j = user;
     if (j->l->fn.severity(d) != SEVERITY_ERROR || j->first_error[0]) return;

@@ -30,7 +30,4 @@ typedef struct fc_llvm_options {
 fusec_status fc_llvm_compile(fc_llvm *l, const char *ir, size_t len, const char *name,
                              const fc_llvm_options *o, fc_bytes *out, fc_error *e);
 
-/* Everything that shapes the result besides the text, for cache keys. */
-void fc_llvm_describe(const fc_llvm *l, const fc_llvm_options *o, fc_str *out);
-
 #endif

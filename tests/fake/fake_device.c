@@ -205,11 +205,6 @@ FN(cuEventSynchronize, (void *ev)) {
     WAIT("cuEventSynchronize");
     return OK;
 }
-FN(cuEventQuery, (void *ev)) {
-    (void)ev;
-    WAIT("cuEventQuery");
-    return OK;
-}
 FN(cuEventElapsedTime, (float *ms, void *a, void *b)) {
     (void)a, (void)b;
     HIT("cuEventElapsedTime");

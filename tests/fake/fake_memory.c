@@ -106,21 +106,3 @@ FN(cuMemsetD8Async, (address p, unsigned char v, size_t n, void *s)) {
     memset((void *)(uintptr_t)p, v, n);
     return OK;
 }
-FN(cuMemsetD32Async, (address p, unsigned v, size_t n, void *s)) {
-    NEED_CONTEXT("cuMemsetD32Async");
-    NEED_STREAM(s, "cuMemsetD32Async");
-    HIT("cuMemsetD32Async");
-    if (!fake_in_memory(p, 4 * n, "cuMemsetD32Async")) return INVALID;
-    for (size_t i = 0; i < n; i++) ((unsigned *)(uintptr_t)p)[i] = v;
-    return OK;
-}
-FN(cuPointerGetAttribute, (void *v, int a, address p)) {
-    HIT("cuPointerGetAttribute");
-    pthread_mutex_lock(&fake_lock);
-    fake_thing *t = fake_find((void *)(uintptr_t)p, 0);
-    bool mine = t && t->count == &fake_control.memory;
-    pthread_mutex_unlock(&fake_lock);
-    if (!mine) return INVALID;
-    *(unsigned *)v = a == 2 ? 2 : 0;
-    return OK;
-}

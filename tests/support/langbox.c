@@ -1,5 +1,6 @@
 /* langbox.c - see langbox.h. */
 #include "tests/support/langbox.h"
+#include "tests/support/graph_hash.h"
 
 #include "tests/support/test.h"
 

@@ -1,9 +1,5 @@
-/* graph_hash.c - the structure of what a graph's outputs depend on, as one number.
- *
- * A node's hash is made from those of its operands, so neither dead nodes nor the order in which
- * nodes were made count; nor do names. Inputs count by their number. A named size is known by the
- * first input axis that has it, an opaque one by its operands. */
-#include "ir/graph.h"
+/* graph_hash.c - see graph_hash.h. A node's hash is made from those of its operands. */
+#include "tests/support/graph_hash.h"
 
 typedef struct hasher {
     const fc_graph *g;
