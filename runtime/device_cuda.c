@@ -65,6 +65,7 @@ static void set_machine(fc_gpu *c) {
     m->max_threads_per_sm = c->info.max_threads_per_sm;
     m->shared_per_block = c->info.shared_per_block_optin;
     m->together = c->info.together;
+    m->clusters = c->info.clusters;
     m->cache = c->info.l2_bytes > 0 ? (size_t)c->info.l2_bytes : 0;
 }
 
@@ -132,6 +133,7 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     c->info.l2_bytes = cc >= 100 ? 120 << 20 : cc >= 90 ? 60 << 20 : 40 << 20;
     c->info.max_threads_per_sm = 2048;
     c->info.together = true;
+    c->info.clusters = cc >= 90;
     c->info.shared_per_block_optin = cc >= 90 ? 227 * 1024 : 99 * 1024;
     set_machine(c);
     print_to(c->base.name, sizeof c->base.name, a, "sm_%d", cc);

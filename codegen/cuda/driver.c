@@ -226,11 +226,12 @@ enum {
     ATTRIBUTE_CC_MAJOR = 75,
     ATTRIBUTE_CC_MINOR = 76,
     ATTRIBUTE_TOGETHER = 95,
-    ATTRIBUTE_POOLS = 115
+    ATTRIBUTE_POOLS = 115,
+    ATTRIBUTE_CLUSTERS = 120
 };
 
 static fusec_status read_attributes(fc_cuda *c, fc_cuda_info *out, fc_error *e) {
-    int major = 0, minor = 0, pools = 0, together = 0;
+    int major = 0, minor = 0, pools = 0, together = 0, clusters = 0;
     for (size_t i = 0; i < FC_COUNT(attributes); i++) {
         const attribute *a = &attributes[i];
         int value = 0;
@@ -245,7 +246,9 @@ static fusec_status read_attributes(fc_cuda *c, fc_cuda_info *out, fc_error *e) 
     out->cc = major * 10 + minor;
     if (c->fn.device_attribute(&pools, ATTRIBUTE_POOLS, out->device) != CU_OK) pools = 0;
     if (c->fn.device_attribute(&together, ATTRIBUTE_TOGETHER, out->device) != CU_OK) together = 0;
+    if (c->fn.device_attribute(&clusters, ATTRIBUTE_CLUSTERS, out->device) != CU_OK) clusters = 0;
     out->together = together && c->fn.launch_together;
+    out->clusters = clusters != 0;
     out->memory_pools = pools && c->fn.mem_alloc_async && c->fn.mem_free_async;
     if (out->shared_per_block_optin < out->shared_per_block)
         out->shared_per_block_optin = out->shared_per_block;

@@ -140,6 +140,7 @@ typedef struct fc_cuda_info {
     int clock_khz, memory_clock_khz, memory_bus_bits; /* 0 when the driver does not tell */
     bool memory_pools;                                /* the async allocator works */
     bool together;                                    /* so does fc_cuda_launch_together */
+    bool clusters;                                    /* blocks reach each other's shared memory */
     uint64_t total_memory;
 } fc_cuda_info;
 fusec_status fc_cuda_device(fc_cuda *c, int ordinal, fc_cuda_info *out, fc_error *e);

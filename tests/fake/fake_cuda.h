@@ -27,7 +27,7 @@ typedef struct fake_cuda {
     bool later;          /* the call succeeds, and the next that waits for the device gives it */
     bool stays;          /* and every call after it too */
     size_t limit;        /* bytes of memory; 0: plenty */
-    bool no_pools, no_gangs;
+    bool no_pools, no_gangs, no_clusters;
     bool bad_cubin; /* NVRTC gives bytes that are no code */
     bool execute;   /* kernels run, on the host */
     bool capturing; /* streams record */

@@ -68,6 +68,7 @@ FN(cuDeviceGetAttribute, (int *v, int a, int d)) {
     case 97: *v = 227 << 10; break;
     case 95: *v = !fake_control.no_gangs; break;
     case 115: *v = !fake_control.no_pools; break;
+    case 120: *v = !fake_control.no_clusters; break;
     default: *v = 0;
     }
     return OK;
