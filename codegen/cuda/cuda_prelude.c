@@ -311,19 +311,27 @@ static const char prelude_half[] =
  * reciprocal in two parts, off by hardly more than half a unit, and a step by the remainder with
  * the reciprocal rounded to nearest (Markstein's theorem needs less than a unit). `most` and
  * `least` tell afterwards whether all a were +0 or so near 1 that nothing overflows and no
- * remainder underflows (fc_near_ones; a nan needs no care); otherwise fc_far_div has to do them all
- * again. */
+ * remainder underflows (fc_near_ones); otherwise fc_far_div has to do them all again. They are of
+ * the bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least. */
 static const char prelude_by_row[] =
-    "FC_INLINE float fc_div_by_row(float a, float b, float &most, unsigned int &least) {\n"
+    "FC_INLINE unsigned int fc_sign_last(float a) {\n"
+    "    const unsigned int u = __float_as_uint(a);\n"
+    "#ifdef FC_EMULATE\n"
+    "    return u << 1 | u >> 31;\n"
+    "#else\n"
+    "    return __funnelshift_l(u, u, 1);\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
     "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
-    "    const unsigned int u = __float_as_uint(a); /* sign last, less 1: +0 the largest, -0 the "
-    "least */\n"
-    "    most = fmaxf(most, fabsf(a));\n"
-    "    least = (u << 1 | u >> 31) - 1 < least ? (u << 1 | u >> 31) - 1 : least;\n"
+    "    const unsigned int u = fc_sign_last(a);\n"
+    "    most = u > most ? u : most;\n"
+    "    least = u - 1 < least ? u - 1 : least;\n"
     "    return fmaf(fmaf(-q, b, a), r, q);\n"
     "}\n"
-    "FC_INLINE bool fc_near_ones(float most, unsigned int least) {\n"
-    "    return most <= 0x1p60f && least >= 2 * __float_as_uint(0x1p-60f) - 1;\n"
+    "FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {\n"
+    "    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - "
+    "1;\n"
     "}\n"
     "FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }\n"
     "#ifdef FC_EMULATE\n"

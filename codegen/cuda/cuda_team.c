@@ -145,8 +145,7 @@ void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *i
         pass(in);
         return;
     }
-    fc_cuda_line(t, "float most = 0;");
-    fc_cuda_line(t, "unsigned int least = ~0u;");
+    fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
     t->by_row = "fc_div_by_row($a, $b, most, least)";
     pass(in);
     fc_cuda_indent(t);
