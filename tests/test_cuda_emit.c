@@ -32,6 +32,13 @@ static const fc_machine rings = {.target = FC_TARGET_CUDA,
                                  .max_threads_per_sm = 2048,
                                  .shared_per_block = 227 << 10,
                                  .together = true};
+/* Blocks that have little shared memory, but reach that of others. */
+static const fc_machine clusters = {.target = FC_TARGET_CUDA,
+                                    .sm_major = 9,
+                                    .sm_count = 1,
+                                    .max_threads_per_sm = 2048,
+                                    .shared_per_block = 227 << 10,
+                                    .clusters = true};
 static const fc_machine small = {.target = FC_TARGET_CUDA,
                                  .sm_major = 9,
                                  .sm_count = 2,
@@ -160,6 +167,25 @@ static void add_rings(jobs *js, const fc_sample *s, size_t i) {
     }
 }
 
+/* Rows in the shared memory of a cluster: whole and aligned, aligned or not with a part that is not
+ * whole, anywhere; a part may be one chunk that is not whole. */
+static void add_clusters(jobs *js, const fc_sample *s, size_t i) {
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
+        {4, 40960}, {5, 50257}, {4, 66564}, {4, 33001}, {5, 50252}};
+    if (s->nsizes != 2) return;
+    for (size_t k = 0; k + 2 < FC_COUNT(sizes); k++) {
+        job j = {s, sizes[(i + k) % FC_COUNT(sizes)], &clusters, k % 2 ? 4 : 64, i % 2 == 0, 0};
+        fc_sample_run run;
+        fc_class cls;
+        fc_launch l;
+        bool close = prepare(&j, &run, &cls, &l) && (cls.variant & 7) == 4;
+        fc_sample_close(&run);
+        if (!close) continue;
+        add_text(js, &j);
+        (void)fc_push(&fc_libc_alloc, &js->all, j);
+    }
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static void run_job(jobs *js, const job *j) {
@@ -203,6 +229,7 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
         add_gangs(&js, &fc_samples[i], i);
         add_rings(&js, &fc_samples[i], i);
+        add_clusters(&js, &fc_samples[i], i);
     }
     for (size_t i = 0; i < fc_ncuda_samples; i++) {
         add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
@@ -210,6 +237,7 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_sample(&js, &fc_cuda_samples[i], &small, i % 2 ? 4 : 8, i % 2 == 0, 1, 2);
         add_gangs(&js, &fc_cuda_samples[i], i);
         add_rings(&js, &fc_cuda_samples[i], i);
+        add_clusters(&js, &fc_cuda_samples[i], i);
     }
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
@@ -394,6 +422,70 @@ FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
     }
 }
 
+/* What an H200 has. */
+static fc_machine with_clusters(void) {
+    fc_machine m = big;
+    m.shared_per_block = 227 << 10;
+    m.clusters = true;
+    return m;
+}
+
+FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
+    enum { CLUSTER = 4, FULL = 8, TWO = 1 << 4, FOUR = 2 << 4, WHOLE = 64 };
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        bool clusters;
+        unsigned variant, warps, blocks; /* of a cluster, or 0 */
+    } want[] = {
+        {"softmax", {4096, 50257}, true, CLUSTER + TWO, 13, 2},
+        {"softmax", {4096, 50257}, false, 0, 0, 0},
+        {"softmax", {2048, 65536}, true, CLUSTER + FULL + TWO + WHOLE, 8, 4},
+        {"softmax", {1024, 100000}, true, CLUSTER + FOUR + WHOLE, 9, 6},
+        {"softmax", {32, 40960}, true, 0, 0, 0},             /* all rows at once: a gang */
+        {"softmax", {8192, 16384}, true, 0, 0, 0},           /* in registers */
+        {"softmax", {1024, 200000}, true, 0, 0, 0},          /* one block of 25 chunks an SM */
+        {"square_error_rows", {4096, 50257}, true, 0, 0, 0}, /* needed once */
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        fc_machine m = with_clusters();
+        m.clusters = want[i].clusters;
+        FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1]);
+        if (plan_on(&p, &m, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            FC_EXPECT_TRUE(((p.cls.variant & 7) == CLUSTER) == (want[i].variant != 0));
+            FC_EXPECT_TRUE((strstr(p.text.data, "__cluster_dims__") != NULL) ==
+                           (want[i].variant != 0));
+            if (want[i].variant) {
+                FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
+                FC_EXPECT_EQ_U64(p.cls.teams, want[i].warps);
+                FC_EXPECT_EQ_U64(p.cls.turns, want[i].blocks);
+                FC_EXPECT_EQ_U64(p.launch.grid[0], (uint64_t)want[i].size[0] * want[i].blocks);
+                FC_EXPECT_EQ_U64(p.launch.block[0], 32 * want[i].warps);
+                FC_EXPECT_TRUE(!p.launch.together && !p.launch.tickets);
+                FC_EXPECT_TRUE(p.launch.shared_bytes <= (uint32_t)m.shared_per_block);
+            }
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* Whole vectors are stored as they are made, other rows leave by bulk copies. */
+FC_TEST(cuda_emit, clusters_store_as_rows_are_aligned) {
+    static const int64_t size[][FC_SAMPLE_SIZES] = {{4096, 50257}, {2048, 65536}};
+    fc_machine m = with_clusters();
+    for (size_t i = 0; i < FC_COUNT(size); i++) {
+        plan p;
+        if (plan_on(&p, &m, fc_sample_find("softmax")->build, size[i])) {
+            const char *kernel = strstr(p.text.data, "__global__");
+            FC_EXPECT_TRUE((strstr(kernel, "fc_take(") != NULL) == !p.cls.aligned);
+        }
+        plan_close(&p);
+    }
+}
+
 /* Copies that a thread does not wait for are there from sm_80 on. */
 FC_TEST(cuda_emit, older_devices_have_no_asynchronous_copies) {
     static const int64_t size[FC_SAMPLE_SIZES] = {4096, 50257};
@@ -519,6 +611,30 @@ static void build_widths(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
         uint32_t arg = fc_kernel_arg(k, FUSEC_F64, true, 4 + i);
         fc_kernel_store(k, fc_kernel_access(k, arg, 1, size, &map), out[i]);
     }
+}
+
+FC_TEST(cuda_emit, nvrtc_accepts_clusters) {
+    static const char *const samples[] = {"softmax", "shares", "normalize_inner"};
+    static const int64_t size[] = {50257, 65536};
+    fc_nvrtc *nvrtc = NULL;
+    fc_error err = {0};
+    const fc_machine m = with_clusters();
+    if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
+    for (size_t i = 0; i < FC_COUNT(samples) * FC_COUNT(size); i++) {
+        plan p;
+        fc_bytes cubin = {0};
+        fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
+        fc_error e = {0};
+        const int64_t shape[FC_SAMPLE_SIZES] = {1000, size[i % FC_COUNT(size)]};
+        if (plan_on(&p, &m, fc_sample_find(samples[i / FC_COUNT(size)])->build, shape)) {
+            FC_EXPECT_CONTAINS(p.text.data, "__cluster_dims__");
+            FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "cluster.cu", &options, &cubin, &e),
+                         &e);
+        }
+        fc_bytes_free(&fc_libc_alloc, &cubin);
+        plan_close(&p);
+    }
+    fc_nvrtc_close(nvrtc);
 }
 
 FC_TEST(cuda_emit, nvrtc_accepts_large_streams) {

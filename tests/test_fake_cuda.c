@@ -12,7 +12,7 @@
 
 #include <fusec/fusec.h>
 
-enum { MOST = 20000 };
+enum { MOST = 8 * 33000 };
 
 /* ---- a session: everything that reaches the driver ------------------------------------------- */
 
@@ -21,8 +21,9 @@ typedef struct session {
     float x[MOST], out[MOST], sums[MOST], lazy[MOST];
 } session;
 
-/* Rows for a block each, and one that only blocks which wait for each other can keep: a gang. */
-static const int64_t rows[2] = {8, 160}, long_row[2] = {1, MOST};
+/* Rows for a block each; one that only blocks which wait for each other can keep, a gang; and some
+ * for clusters. */
+static const int64_t rows[2] = {8, 160}, long_row[2] = {1, 20000}, long_rows[2] = {8, MOST / 8};
 
 static size_t count(const session *s) {
     return (size_t)(s->shape[0] * s->shape[1]);
@@ -187,6 +188,28 @@ FC_TEST(fake_cuda, a_session_with_a_gang) {
             FC_EXPECT_EQ_I64(m.fake->launched_together, 0);
         else
             FC_EXPECT_GT_I64(m.fake->launched_together, 4);
+        fake_check_balance(&m, false);
+    }
+    fake_machine_close(&m);
+    free(s);
+}
+
+/* Clusters are launched as any kernel is, and are part of graphs; without them there are gangs. */
+FC_TEST(fake_cuda, a_session_with_clusters) {
+    fake_machine m;
+    session *s = malloc(sizeof *s);
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    for (int without = 0; without < 2; without++) {
+        m.reset();
+        m.fake->execute = fake_can_execute();
+        m.fake->no_clusters = without != 0;
+        start(s, long_rows);
+        outcome o = whole(s);
+        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
+        FC_EXPECT_STREQ(o.message, "");
+        if (m.fake->execute) check(s, without ? "without clusters" : "with clusters");
+        FC_EXPECT_TRUE((m.fake->launched_together > 0) == (without != 0));
+        FC_EXPECT_TRUE((m.fake->graph_launches > 0) == (without == 0));
         fake_check_balance(&m, false);
     }
     fake_machine_close(&m);

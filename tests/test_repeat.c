@@ -118,7 +118,8 @@ static void repeat(fusec_context *ctx, sheet *s) {
     fusec_free(ctx, a.in.data);
 }
 
-/* Few long rows are shared by blocks that wait for each other, others are walked by a block. */
+/* Few long rows are shared by blocks that wait for each other, others are walked by a block or kept
+ * by a cluster. */
 static void on_all_devices(int64_t n, int64_t m, bool interp) {
     static const char *const devices[] = {"interp", "cpu", "cuda"};
     sheet first = {0};
@@ -149,6 +150,9 @@ FC_TEST(repeat, many_rows) {
 }
 FC_TEST(repeat, long_rows) {
     on_all_devices(3, 300001, false);
+}
+FC_TEST(repeat, rows_of_clusters) {
+    on_all_devices(17, 50257, false);
 }
 
 /* The kernels that a device with 4 multiprocessors is given, on the host. */

@@ -3,8 +3,8 @@
  * cuda_prelude.c (what stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one
  * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
  * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c, cuda_gang.c and cuda_ring.c,
- * cuda_rect.c, cuda_outer.c.
+ * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and
+ * cuda_cluster.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -20,7 +20,8 @@
  * aligned: accesses that move by one along the inner axis take a thread's elements at once, up to
  * 16 bytes. split FC_CUDA_SPLIT: a row (inner) or a block of rows (outer) is shared by several
  * blocks, the last of which finishes it. split FC_CUDA_GANG (inner): a row is shared by blocks that
- * run at the same time and wait for each other (cuda_gang.c).
+ * run at the same time and wait for each other (cuda_gang.c). split FC_CUDA_CLOSE (inner): the same
+ * by a cluster of blocks (cuda_cluster.c).
  *
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
  * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
@@ -34,7 +35,9 @@
  * threads of a row. With `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two
  * kept axes along the outer one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows
  * (cuda_rect.c). Of FC_CUDA_RING (cuda_ring.c) `teams` is log2 of the threads of a phase, the
- * iterations are the chunks of a warp, and `turns` the places of the ring.
+ * iterations are the chunks of a warp, and `turns` the places of the ring. Of FC_CUDA_CLUSTER
+ * (cuda_cluster.c) `teams` is the warps of a block, the iterations are the chunks whose results a
+ * lane joins, and `turns` the blocks of a cluster.
  *
  * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
 enum {
@@ -42,9 +45,10 @@ enum {
     FC_CUDA_ONE,  /* a row is at most one chunk for each warp of its team; loads are kept for later
                      stages */
     FC_CUDA_LOOP, /* every warp of a team walks over a span of chunks */
-    FC_CUDA_RING  /* parts of rows stream through shared memory, each phase has warps of its own */
+    FC_CUDA_RING, /* parts of rows stream through shared memory, each phase has warps of its own */
+    FC_CUDA_CLUSTER /* a row lies in the shared memory of a cluster of blocks */
 };
-enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2 }; /* of `split` */
+enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2, FC_CUDA_CLOSE = 3 }; /* of `split` */
 /* Of `teams` of a map with vector > 1: extents of the inner axis are multiples of `vector`; the
  * outer axes are the grid's second direction. */
 enum { FC_CUDA_MAP_WHOLE = 1, FC_CUDA_MAP_ROWS = 2 };
@@ -52,7 +56,7 @@ enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 static inline int fc_cuda_turns(const fc_class *cls) {
     return cls->turns ? cls->turns : 1;
 }
-/* FC_CUDA_THREAD, FC_CUDA_ONE, FC_CUDA_LOOP or FC_CUDA_RING */
+/* FC_CUDA_THREAD, FC_CUDA_ONE, ... */
 static inline unsigned fc_cuda_kind(const fc_class *cls) {
     return cls->variant & 7u;
 }
@@ -64,6 +68,13 @@ static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
 /* FC_CUDA_RING of a kernel of any schedule (cuda_ring.c). */
 static inline bool fc_cuda_is_ring(const fc_kernel *k, const fc_class *cls) {
     return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_RING;
+}
+static inline bool fc_cuda_is_cluster(const fc_kernel *k, const fc_class *cls) {
+    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_CLUSTER;
+}
+/* Whether parts of rows come to shared memory by bulk copies. */
+static inline bool fc_cuda_has_places(const fc_kernel *k, const fc_class *cls) {
+    return fc_cuda_is_ring(k, cls) || fc_cuda_is_cluster(k, cls);
 }
 /* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
 static inline int fc_cuda_turns_across(const fc_class *cls) {
@@ -89,9 +100,9 @@ static inline int fc_cuda_iterations(const fc_class *cls) {
  * stores of single elements are cheapest side by side; it takes four times as many exchanges
  * between lanes, so there must be something to reduce in each first. */
 static inline unsigned fc_cuda_apart(const fc_class *cls) {
-    bool ring = fc_cuda_kind(cls) == FC_CUDA_RING,
+    bool places = fc_cuda_kind(cls) == FC_CUDA_RING || fc_cuda_kind(cls) == FC_CUDA_CLUSTER,
          side_by_side = fc_cuda_kind(cls) == FC_CUDA_ONE && fc_cuda_iterations(cls) >= 4;
-    return !cls->aligned && (ring || side_by_side) ? 32 : 1;
+    return !cls->aligned && (places || side_by_side) ? 32 : 1;
 }
 
 /* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
@@ -358,6 +369,16 @@ unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls); /* of a 
 fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                    uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
                                    fc_error *e);
+
+/* ---- rows in the shared memory of a cluster: see cuda_cluster.c ------------------------------ */
+
+enum { FC_CUDA_MOST_SHARED = 227 << 10 }; /* of a block, on any device so far */
+
+void fc_cuda_cluster_prelude(const fc_cuda_gen *g);
+/* As fc_cuda_ring_schedule. */
+fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                      uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
+                                      fc_error *e);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 

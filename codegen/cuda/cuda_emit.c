@@ -81,6 +81,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     if (cls->roomy) return 0;
     if (k->schedule == FC_SCHED_OUTER)
         return cls->variant == FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
+    if (fc_cuda_is_cluster(k, cls)) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_LOOP &&
         k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
@@ -107,13 +108,15 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     if (g->cls->split == FC_CUDA_GANG) /* relies on it */
         blocks =
             fc_cuda_is_ring(g->k, g->cls) ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
-    char bounds[32];
+    char bounds[32], cluster[48] = "";
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
+    if (fc_cuda_is_cluster(g->k, g->cls))
+        snprintf(cluster, sizeof cluster, "__cluster_dims__(%d, 1, 1) ", fc_cuda_turns(g->cls));
     if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_NVRTC_BRIEFLY);
     fc_cuda_line(
         &g->t,
-        "extern \"C\" __global__ void __launch_bounds__(%s) %s(const __grid_constant__ P p) {",
-        bounds, name);
+        "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(const __grid_constant__ P p) {",
+        cluster, bounds, name);
     arguments(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->code.ins.at[v].op == FC_OP_PARAM) parameter(g, v);
@@ -206,7 +209,7 @@ static bool keeps_rows(const fc_kernel *k, const fc_class *cls) {
 }
 
 static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
-    if (fc_cuda_is_ring(k, cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
+    if (fc_cuda_has_places(k, cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
     return keeps_rows(k, cls) ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
 }
 
@@ -216,7 +219,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_cuda_gen g;
     fusec_status s = init(&g, k, cls, out, e);
     if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
-    if (s == FUSEC_OK && fc_cuda_is_ring(k, cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
+    if (s == FUSEC_OK && fc_cuda_has_places(k, cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);

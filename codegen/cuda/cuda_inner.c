@@ -11,7 +11,7 @@
  *   need stay in registers.
  * - FC_CUDA_LOOP: every warp walks over a span of chunks; with split the last block of a row
  *   finishes it.
- * - FC_CUDA_RING: see cuda_ring.c.
+ * - FC_CUDA_RING: see cuda_ring.c; FC_CUDA_CLUSTER: see cuda_cluster.c.
  *
  * ONE and LOOP can be spread over a gang of blocks (cuda_gang.c): `warp` counts through all of
  * them.
@@ -339,8 +339,9 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     unsigned variant = fc_cuda_kind(g->cls);
     if (variant == FC_CUDA_THREAD) return emit_thread(g, e);
     fc_cuda_inner in = {.g = g,
-                        .team = 1u << g->cls->teams,
-                        .gang = g->cls->split == FC_CUDA_GANG,
+                        .team =
+                            variant == FC_CUDA_CLUSTER ? 32u * g->cls->teams : 1u << g->cls->teams,
+                        .gang = g->cls->split >= FC_CUDA_GANG,
                         .full = variant != FC_CUDA_LOOP && (g->cls->variant & FC_CUDA_FULL)};
     in.warps = in.team > 32 ? in.team / 32 : 1;
     in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
@@ -360,6 +361,7 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     in.quad.step = (int)in.apart;
     if (in.apart > 1) in.quad.exchange = 0;
     if (variant == FC_CUDA_RING) return fc_cuda_emit_ring(&in, e);
+    if (variant == FC_CUDA_CLUSTER) return fc_cuda_emit_cluster(&in, e);
     if (variant == FC_CUDA_ONE)
         emit_one(&in);
     else

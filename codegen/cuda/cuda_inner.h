@@ -1,5 +1,5 @@
 /* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c,
- * cuda_ring.c with cuda_team.c. */
+ * cuda_ring.c and cuda_cluster.c with cuda_team.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 #define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 
@@ -47,5 +47,6 @@ void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *i
 
 void fc_cuda_emit_loop(fc_cuda_inner *in);
 fusec_status fc_cuda_emit_ring(const fc_cuda_inner *in, fc_error *e);
+fusec_status fc_cuda_emit_cluster(const fc_cuda_inner *in, fc_error *e);
 
 #endif

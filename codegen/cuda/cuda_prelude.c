@@ -548,7 +548,8 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
         fc_str_add(out, prelude_apart);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
     if (fc_cuda_is_ring(g->k, g->cls)) fc_cuda_ring_prelude(out);
-    if (g->cls->split == FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
+    if (fc_cuda_is_cluster(g->k, g->cls)) fc_cuda_cluster_prelude(g);
+    if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (fc_cuda_evens(g->k)) fc_str_add(out, prelude_even);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);

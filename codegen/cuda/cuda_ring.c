@@ -84,6 +84,10 @@ static void publish(const fc_ring *o, unsigned stage) {
     fc_cuda_gang_publish(o->in.g, stage);
 }
 
+static void join_chunk(const fc_ring *o) {
+    FC_EACH_REDUCTION(o->in.g, o->phase, "x%u = fc_put(t%u, x%u, c / %d);", r, r, r, FC_CHUNK);
+}
+
 static void stage_row(fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
     unsigned stage = o->phase, levels = 1;
@@ -93,7 +97,9 @@ static void stage_row(fc_ring *o) {
     fc_ring_pointers(o);
     FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
     if (o->each > 1) FC_EACH_REDUCTION(g, stage, "red%u t%u[%u];", r, r, levels);
+    o->after = o->each > 1 ? join_chunk : NULL;
     fc_ring_chunks(o);
+    o->after = NULL;
     bool keeps = false;
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->hold[v] == FC_CUDA_HOLD && g->need[v]) keeps = true;
@@ -150,33 +156,13 @@ static void phase_text(fc_ring *o, unsigned phase) {
 
 /* ---- text: the warp that asks for parts ------------------------------------------------------ */
 
-/* Whole lines come by bulk copies, what is left of a part by ordinary loads. */
 static void fetch_text(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
     fc_cuda_line(&g->t, "} else {");
     begin_row(o);
     fc_cuda_line(&g->t, "fc_gate_pass(empty + place, odd ^ 1);");
     fc_ring_begin_place(o);
-    fc_cuda_line(&g->t, "unsigned int bytes = 0;");
-    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        unsigned n = (unsigned)a;
-        if (!g->cached[a]) continue;
-        fc_cuda_line(&g->t, "{");
-        fc_cuda_line(&g->t, "const %s *const there = a%u + b%u + from;", fc_ring_storage(g, a),
-                     (unsigned)g->k->accesses.at[a].buffer, n);
-        fc_cuda_line(&g->t, "const fc_piece e = fc_piece_of(there, length * %u);",
-                     fc_cuda_bytes(g->k, a));
-        fc_cuda_line(&g->t,
-                     "fc_bring((%s *)(here + %u + fc_shift(there)), there, e, lane, full + "
-                     "place);",
-                     fc_ring_storage(g, a), fc_ring_room(g->k, g->cls, g->cached, a));
-        fc_cuda_line(&g->t, "bytes += e.middle;");
-        fc_cuda_line(&g->t, "}");
-    }
-    fc_cuda_line(&g->t, "if (lane == 0)");
-    fc_cuda_line(&g->t, "    fc_gate_expect(full + place, bytes);");
-    fc_cuda_line(&g->t, "else");
-    fc_cuda_line(&g->t, "    fc_gate_join(full + place);");
+    fc_ring_fetch(o, "full + place");
     end_row(o);
 }
 
@@ -213,21 +199,9 @@ static void frame(const fc_ring *o) {
 
 fusec_status fc_cuda_emit_ring(const fc_cuda_inner *in, fc_error *e) {
     fc_cuda_gen *g = in->g;
-    size_t n = g->code.ins.len;
-    const fc_alloc *alloc = g->code.alloc;
-    fc_ring o = {.in = *in, .each = (unsigned)fc_cuda_iterations(g->cls)};
-    o.inside = fc_malloc(alloc, (n + g->k->accesses.len + 1) * sizeof *o.inside);
-    o.first = fc_calloc(alloc, 2 * n + 2 * g->k->accesses.len + g->k->nstages + 1, 1);
-    fusec_status s = o.inside && o.first ? FUSEC_OK : fc_oom(e);
-    if (s == FUSEC_OK) {
-        o.done = o.first + n;
-        o.last = o.done + n;
-        o.sent = o.last + g->k->accesses.len;
-        o.wanted = o.sent + g->k->accesses.len;
-        o.outside = o.inside + n;
-        memcpy(o.done, g->done, n);
-        s = fc_ring_settle(&o, e);
-    }
+    fc_ring o;
+    FC_TRY(fc_ring_open(&o, in, e));
+    fusec_status s = fc_ring_settle(&o, e);
     if (s == FUSEC_OK) {
         fc_cuda_gang_place(g);
         frame(&o);
@@ -236,7 +210,6 @@ fusec_status fc_cuda_emit_ring(const fc_cuda_inner *in, fc_error *e) {
         fc_cuda_line(&g->t, "}");
         fc_cuda_gang_end(g);
     }
-    fc_free(alloc, o.inside);
-    fc_free(alloc, o.first);
+    fc_ring_close(&o);
     return s;
 }

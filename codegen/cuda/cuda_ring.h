@@ -1,13 +1,19 @@
 /* cuda_ring.h - what the files of rings share: cuda_ring_schedule.c (who has one, and what a place
- * has room for), cuda_ring_place.c (elements in a place), cuda_ring.c (the phases). */
+ * has room for), cuda_ring_place.c (elements in a place), cuda_ring.c (the phases). A block of a
+ * cluster (cuda_cluster.c, cuda_cluster_schedule.c) has one place, and its warps take the chunks of
+ * it in turn. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_RING_H
 #define FUSEC_CODEGEN_CUDA_CUDA_RING_H
 
 #include "codegen/cuda/cuda_inner.h"
 
+enum { FC_RING_LINE = 128 }; /* bytes: a part keeps its distance from the line before it */
+enum { FC_RING_BYTES = 40 }; /* characters of an expression for a number of bytes */
+
 typedef struct fc_ring {
     fc_cuda_inner in;
-    unsigned each;      /* chunks of a warp */
+    bool cluster;       /* one place for a whole block, else those of a ring */
+    unsigned each;      /* chunks of a warp, of a ring */
     unsigned phase;     /* whose text is under way, or FC_CUDA_STORES */
     uint32_t *inside;   /* [ins] of what is held: the access whose room it takes */
     uint8_t *first;     /* [ins] of what is held: the phase that computes it */
@@ -18,8 +24,12 @@ typedef struct fc_ring {
     uint32_t *outside;  /* [accesses] of such a store: the load whose room it takes */
     fc_cuda_group quad; /* of the chunk under way, and how many iterations side by side */
     int batch;
+    void (*after)(const struct fc_ring *); /* text after each chunk, in its loop; may be NULL */
 } fc_ring;
 
+/* Whether loads that phases have in common can come to shared memory; then `phases`, which has how
+ * many need each, says which do. */
+bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases);
 /* Elements of a part. */
 unsigned fc_ring_part(const fc_class *cls);
 /* Bytes of a place, to which `comes` says what comes, before the room of access `a`; of the place.
@@ -27,15 +37,20 @@ unsigned fc_ring_part(const fc_class *cls);
 unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a);
 unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *comes);
 
-/* g->hold, and in whose room held values and results are; o->first and the like have room. */
+fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e);
+void fc_ring_close(fc_ring *o);
+/* g->hold, and in whose room held values and results are. */
 fusec_status fc_ring_settle(fc_ring *o, fc_error *e);
 
 /* Text. `here`: the place under way. */
 const char *fc_ring_storage(const fc_cuda_gen *g, uint32_t a);
+void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYTES]);
+/* Asks for what comes, by all lanes of a warp, which then join at `gate`. */
+void fc_ring_fetch(const fc_ring *o, const char *gate);
 void fc_ring_begin_place(const fc_ring *o);
 /* The same and r*, k*, z*: this thread's elements there, of loads, held values and results. */
 void fc_ring_pointers(const fc_ring *o);
-/* The chunks of a warp; x* of a stage joins them. */
+/* The chunks of a warp; x* of a stage is that of each. */
 void fc_ring_chunks(fc_ring *o);
 
 #endif

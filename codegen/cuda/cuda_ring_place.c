@@ -10,6 +10,32 @@
 
 enum { CHUNK_ITS = FC_CHUNK / FC_LANES, SIXTEEN = 16 };
 
+fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e) {
+    fc_cuda_gen *g = in->g;
+    const size_t n = g->code.ins.len, accesses = g->k->accesses.len;
+    *o = (fc_ring){.in = *in,
+                   .cluster = fc_cuda_kind(g->cls) == FC_CUDA_CLUSTER,
+                   .each = (unsigned)fc_cuda_iterations(g->cls)};
+    o->inside = fc_malloc(g->code.alloc, (n + accesses + 1) * sizeof *o->inside);
+    o->first = fc_calloc(g->code.alloc, 2 * n + 2 * accesses + g->k->nstages + 1, 1);
+    if (!o->inside || !o->first) {
+        fc_ring_close(o);
+        return fc_oom(e);
+    }
+    o->done = o->first + n;
+    o->last = o->done + n;
+    o->sent = o->last + accesses;
+    o->wanted = o->sent + accesses;
+    o->outside = o->inside + n;
+    memcpy(o->done, g->done, n);
+    return FUSEC_OK;
+}
+
+void fc_ring_close(fc_ring *o) {
+    fc_free(o->in.g->code.alloc, o->inside);
+    fc_free(o->in.g->code.alloc, o->first);
+}
+
 /* ---- values that are held where a load was --------------------------------------------------- */
 
 enum { NEVER = UINT8_MAX };
@@ -66,10 +92,11 @@ static fusec_status hold_inside(fc_ring *o, fc_error *e) {
 }
 
 /* Stores of neighbours that have the room of a load: nobody needs that any more when a thread has
- * computed what takes its place. */
+ * computed what takes its place. Whole vectors of a cluster leave by the threads at once. */
 static void find_sent(fc_ring *o) {
     const fc_cuda_gen *g = o->in.g;
     const fc_kernel *k = g->k;
+    if (o->cluster && g->cls->aligned) return;
     for (size_t s = 0; s < k->stores.len; s++) {
         uint32_t to = k->stores.at[s].access;
         if (k->accesses.at[to].level != FC_POINT ||
@@ -106,16 +133,35 @@ static bool holds(const fc_cuda_gen *g, fc_val v) {
     return g->hold[v] && g->need[v];
 }
 
-/* This thread's first element in the room of an access. */
+/* Bytes before the room of an access, as an expression: a ring's parts are known when the text is
+ * compiled. */
+void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYTES]) {
+    const fc_cuda_gen *g = o->in.g;
+    unsigned each = 0, rooms = 0;
+    for (uint32_t a = 0; a < access; a++) {
+        if (!g->cached[a]) continue;
+        each += fc_cuda_bytes(g->k, a);
+        rooms++;
+    }
+    if (o->cluster && rooms)
+        snprintf(out, FC_RING_BYTES, "(span * %u + %u)", each, rooms * FC_RING_LINE);
+    else
+        snprintf(out, FC_RING_BYTES, "%u",
+                 o->cluster ? 0 : fc_ring_room(g->k, g->cls, g->cached, access));
+}
+
+/* This thread's first element in the room of an access; of a cluster, that of the block's first
+ * chunk. */
 static void pointer(const fc_ring *o, const char *type, const char *name, uint32_t of) {
     fc_cuda_gen *g = o->in.g;
-    unsigned at = fc_ring_room(g->k, g->cls, g->cached, of),
-             buffer = (unsigned)g->k->accesses.at[of].buffer;
+    unsigned buffer = (unsigned)g->k->accesses.at[of].buffer;
+    char at[FC_RING_BYTES], warp[32] = "";
+    fc_ring_room_before(o, of, at);
+    if (!o->cluster) snprintf(warp, sizeof warp, "warp * %u + ", o->each * FC_CHUNK);
     fc_cuda_line(&g->t,
-                 "%s *const %s = (%s *)(here + %u + fc_shift(a%u + b%u + from)) + "
-                 "(warp * %u + lane * %d);",
-                 type, name, type, at, buffer, (unsigned)of, o->each * FC_CHUNK,
-                 fc_inner_lane(&o->in));
+                 "%s *const %s = (%s *)(here + %s + fc_shift(a%u + b%u + from)) + "
+                 "(%slane * %d);",
+                 type, name, type, at, buffer, (unsigned)of, warp, fc_inner_lane(&o->in));
 }
 
 void fc_ring_begin_place(const fc_ring *o) {
@@ -127,7 +173,7 @@ void fc_ring_begin_place(const fc_ring *o) {
 void fc_ring_pointers(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
     char name[24];
-    fc_ring_begin_place(o);
+    if (!o->cluster) fc_ring_begin_place(o);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         snprintf(name, sizeof name, "r%u", (unsigned)a);
         if (g->cached[a] && (g->used[a] & FC_CUDA_LOADS))
@@ -146,6 +192,30 @@ void fc_ring_pointers(const fc_ring *o) {
 /* How four elements are aligned, which are read or written at once up to 16 bytes. */
 static unsigned quad_alignment(unsigned bytes) {
     return bytes * FC_CUDA_QUAD < SIXTEEN ? bytes * FC_CUDA_QUAD : (unsigned)SIXTEEN;
+}
+
+/* Whole lines come by bulk copies, what is left of a part by ordinary loads. */
+void fc_ring_fetch(const fc_ring *o, const char *gate) {
+    fc_cuda_gen *g = o->in.g;
+    fc_cuda_line(&g->t, "unsigned int bytes = 0;");
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        char at[FC_RING_BYTES];
+        if (!g->cached[a]) continue;
+        fc_ring_room_before(o, a, at);
+        fc_cuda_line(&g->t, "{");
+        fc_cuda_line(&g->t, "const %s *const there = a%u + b%u + from;", fc_ring_storage(g, a),
+                     (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
+        fc_cuda_line(&g->t, "const fc_piece e = fc_piece_of(there, length * %u);",
+                     fc_cuda_bytes(g->k, a));
+        fc_cuda_line(&g->t, "fc_bring((%s *)(here + %s + fc_shift(there)), there, e, lane, %s);",
+                     fc_ring_storage(g, a), at, gate);
+        fc_cuda_line(&g->t, "bytes += e.middle;");
+        fc_cuda_line(&g->t, "}");
+    }
+    fc_cuda_line(&g->t, "if (lane == 0)");
+    fc_cuda_line(&g->t, "    fc_gate_expect(%s, bytes);", gate);
+    fc_cuda_line(&g->t, "else");
+    fc_cuda_line(&g->t, "    fc_gate_join(%s);", gate);
 }
 
 typedef struct room { /* four elements of a thread, in registers and where `pointer` says */
@@ -231,10 +301,10 @@ static void begin_iterations(const fc_ring *o, int batch) {
 }
 
 /* Iterations whose loads stand side by side: 32 registers of them, and of what is left in
- * the place. */
+ * the place; 16 in a cluster, where as many warps more hide the rest. */
 static int batch_of(const fc_ring *o) {
     const fc_cuda_gen *g = o->in.g;
-    unsigned bytes = 0;
+    unsigned bytes = 0, most = o->cluster ? 64 : 128;
     int batch = o->in.batch;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         bool leaves = o->phase == FC_CUDA_STORES && o->sent[a];
@@ -243,7 +313,7 @@ static int batch_of(const fc_ring *o) {
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (holds(g, v) && g->hold[v] == FC_CUDA_HELD)
             bytes += FC_CUDA_QUAD * fc_dtypes[g->code.ins.at[v].dtype].bytes;
-    while (batch > 1 && (unsigned)batch * bytes > 128) batch /= 2;
+    while (batch > 1 && (unsigned)batch * bytes > most) batch /= 2;
     return batch;
 }
 
@@ -306,7 +376,11 @@ void fc_ring_chunks(fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
     bool stage = o->phase != FC_CUDA_STORES;
     fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int c = 0; c < %u; c += %d) {", o->each * FC_CHUNK, FC_CHUNK);
+    if (o->cluster)
+        fc_cuda_line(&g->t, "for (int c = warp * %d; c < span; c += %u) {", FC_CHUNK,
+                     o->in.warps * FC_CHUNK);
+    else
+        fc_cuda_line(&g->t, "for (int c = 0; c < %u; c += %d) {", o->each * FC_CHUNK, FC_CHUNK);
     if (stage) FC_EACH_REDUCTION(g, o->phase, "x%u = red%u_start();", r, r);
     for (int whole = 1; whole >= (o->in.full ? 1 : 0); whole--) {
         if (!o->in.full)
@@ -318,7 +392,6 @@ void fc_ring_chunks(fc_ring *o) {
         if (stage) fc_inner_meet_lanes(&o->in, o->phase, whole);
     }
     if (!o->in.full) fc_cuda_line(&g->t, "}");
-    if (stage && o->each > 1)
-        FC_EACH_REDUCTION(g, o->phase, "x%u = fc_put(t%u, x%u, c / %d);", r, r, r, FC_CHUNK);
+    if (o->after) o->after(o);
     fc_cuda_line(&g->t, "}");
 }

@@ -3,8 +3,6 @@
  * In: a nest and the machine. Out: the class and the launch of a ring, or neither. */
 #include "codegen/cuda/cuda_ring.h"
 
-enum { LINE = 128 };
-
 unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls) {
     return (k->nstages + 1u) * (1u << cls->teams) + 32;
 }
@@ -20,7 +18,7 @@ unsigned fc_ring_part(const fc_class *cls) {
 unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a) {
     unsigned at = 0;
     for (uint32_t before = 0; before < a; before++)
-        if (comes[before]) at += fc_ring_part(cls) * fc_cuda_bytes(k, before) + LINE;
+        if (comes[before]) at += fc_ring_part(cls) * fc_cuda_bytes(k, before) + FC_RING_LINE;
     return at;
 }
 
@@ -28,9 +26,9 @@ unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint
     return fc_ring_room(k, cls, comes, (uint32_t)k->accesses.len);
 }
 
-/* Which loads come to the ring: `phases` has how many phases need each. Those that stay the same
- * from row to row are read where they are, and so is what one phase only reads across rows. */
-static bool find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases) {
+/* Those that stay the same from row to row are read where they are, and so is what one phase only
+ * reads across rows. */
+bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases) {
     bool any = false;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         bool moves = false, neighbours = fc_class_move(cls, a, cls->np) == FC_MOVE_ONE;
@@ -47,7 +45,7 @@ static bool find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases)
 fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
                                 fc_error *e) {
     FC_TRY(fc_cuda_count_phases(k, comes, e));
-    return find_loads(k, cls, comes)
+    return fc_ring_find_loads(k, cls, comes)
                ? FUSEC_OK
                : fc_fail(e, FUSEC_INTERNAL, "a kernel that streams has no load that does");
 }
@@ -106,7 +104,7 @@ fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, cons
         return FUSEC_OK;
     memset(comes, 0, n->naccess);
     FC_TRY(fc_cuda_count_phases(k, comes, e));
-    if (!find_loads(k, cls, comes)) return FUSEC_OK;
+    if (!fc_ring_find_loads(k, cls, comes)) return FUSEC_OK;
     for (int each = 2; each >= 0 && !*chosen; each--) { /* log2 of the chunks of a warp */
         cls->teams = (uint8_t)fc_cuda_log2(TEAM);
         cls->variant =

@@ -11,6 +11,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
     if (fc_cuda_is_ring(k, cls)) return fc_cuda_ring_threads(k, cls);
     if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
         return FC_CUDA_THREADS;
+    if (fc_cuda_is_cluster(k, cls)) return 32u * cls->teams;
     return fc_cuda_block(cls);
 }
 
@@ -248,9 +249,10 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
     if (!cached) return fc_oom(e);
     if (several && team > 1024) {
-        bool ring;
-        FC_TRY(fc_cuda_ring_schedule(m, k, n, cached, cls, l, &ring, e));
-        if (ring) return FUSEC_OK;
+        bool found;
+        FC_TRY(fc_cuda_cluster_schedule(m, k, n, cached, cls, l, &found, e));
+        if (!found) FC_TRY(fc_cuda_ring_schedule(m, k, n, cached, cls, l, &found, e));
+        if (found) return FUSEC_OK;
     }
     memset(cached, 0, n->naccess);
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));

@@ -41,6 +41,7 @@ static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc
 }
 
 static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    if (cls->split) return false;
     if (fc_cuda_is_rect(k, cls)) {
         const int64_t across = (int64_t)l->grid[0] / fc_cuda_ceil_div(n->extent[0], cls->teams);
         if (cls->teams < 2) return false;

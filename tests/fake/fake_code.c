@@ -53,7 +53,7 @@ static void write_program(FILE *f, const char *text, const module *m) {
             "extern \"C\" bool run_%s(const long long *w, const unsigned *g, const unsigned *b,\n"
             "                           bool together) {\n"
             "    %sP p;\n    memcpy(&p, w, sizeof p);\n"
-            "    return fc_emu::launch(g, b, together, [&] { %s%s(p); });\n}\n"
+            "    return fc_emu::launch(g, b, together, fc_cluster(&p), [&] { %s%s(p); });\n}\n"
             "extern \"C\" size_t params_%s() { return sizeof(%sP); }\n",
             name, space, space, name, name, space);
     }

@@ -3,8 +3,8 @@
  * The text of a kernel is compiled after this header with FC_EMULATE defined. Every thread of a
  * block is a fiber that runs until it reaches a barrier or a shuffle, and chance decides which
  * warps go on first; blocks run one after the other, or, where they wait for each other
- * (`together`), each in a thread of the host. A barrier that not all threads reach, or a shuffle
- * that not all lanes reach, ends the launch with `false`.
+ * (`together`, and those of a cluster), each in a thread of the host. A barrier that not all
+ * threads reach, or a shuffle that not all lanes reach, ends the launch with `false`.
  *
  * What differs from a device: libm's functions, no memory model (fences do nothing), no limits. */
 #ifndef FUSEC_TESTS_SUPPORT_CUDA_EMU_H
@@ -49,6 +49,16 @@ struct machine {
     jmp_buf home;
     const std::function<void()> *body;
 };
+/* The blocks of a cluster: how many of their threads have arrived, and where the variables of each
+ * are: in every thread of the host they lie at the same distance from `place`. */
+enum { MOST_OF_CLUSTER = 8 };
+struct cluster {
+    unsigned threads;
+    unsigned arrived;
+    char *place[MOST_OF_CLUSTER];
+};
+static thread_local char place;
+inline thread_local cluster *mine;
 inline thread_local machine m;
 inline thread_local index3 block, grid, threads;
 
@@ -158,28 +168,40 @@ inline void begin(const unsigned g[3], const unsigned b[3], const std::function<
     m.body = &body;
 }
 
-/* All blocks (along x) at once. */
-inline bool launch_together(const unsigned g[3], const unsigned b[3],
-                            const std::function<void()> &body) {
+/* Blocks first, ... (along x) at once. */
+static bool launch_together(const unsigned g[3], const unsigned b[3], unsigned first, unsigned n,
+                            cluster *c, const std::function<void()> &body) {
     std::vector<std::thread> all;
-    std::vector<char> good(g[0]);
-    for (unsigned x = 0; x < g[0]; x++)
+    std::vector<char> good(n);
+    for (unsigned x = 0; x < n; x++)
         all.emplace_back([&, x] {
             begin(g, b, body);
-            block = {x, 0, 0};
+            block = {first + x, 0, 0};
+            if ((mine = c)) c->place[x] = &place;
             good[x] = run_block();
         });
     bool ok = true;
-    for (unsigned x = 0; x < g[0]; x++) {
+    for (unsigned x = 0; x < n; x++) {
         all[x].join();
         ok = ok && good[x];
     }
     return ok;
 }
 
-inline bool launch(const unsigned g[3], const unsigned b[3], bool together,
+static bool launch_clusters(const unsigned g[3], const unsigned b[3], unsigned n,
+                            const std::function<void()> &body) {
+    bool ok = g[0] % n == 0 && n <= MOST_OF_CLUSTER;
+    for (unsigned x = 0; ok && x < g[0]; x += n) {
+        cluster c = {n * b[0], 0, {nullptr}};
+        ok = launch_together(g, b, x, n, &c, body);
+    }
+    return ok;
+}
+
+static bool launch(const unsigned g[3], const unsigned b[3], bool together, unsigned cluster,
                    const std::function<void()> &body) {
-    if (together) return launch_together(g, b, body);
+    if (together) return launch_together(g, b, 0, g[0], nullptr, body);
+    if (cluster) return launch_clusters(g, b, cluster, body);
     begin(g, b, body);
     for (block.z = 0; block.z < g[2]; block.z++)
         for (block.y = 0; block.y < g[1]; block.y++)
@@ -218,6 +240,11 @@ template <typename T, typename F> T bits(F from) {
 #define __shared__      static thread_local
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+/* The blocks of a cluster; a kernel that has some defines this for its parameters. */
+static inline unsigned fc_cluster(const void *) {
+    return 0;
+}
 
 #define threadIdx fc_emu::m.current->thread
 #define blockIdx  fc_emu::block
@@ -279,6 +306,32 @@ static inline void fc_group(int number, int threads) {
     fc_emu::m.current->members = threads;
     fc_emu::wait(fc_emu::AT_GROUP);
 }
+
+/* The threads of all blocks of a cluster meet once. A gate that is told counts the bytes that it
+ * still expects. */
+static inline void fc_cluster_arrive() {
+    __atomic_fetch_add(&fc_emu::mine->arrived, 1, __ATOMIC_SEQ_CST);
+}
+static inline void fc_cluster_wait() {
+    while (__atomic_load_n(&fc_emu::mine->arrived, __ATOMIC_SEQ_CST) < fc_emu::mine->threads)
+        FC_PAUSE();
+}
+static inline void fc_told_make(unsigned long long *gate, unsigned bytes) {
+    *gate = bytes;
+}
+static inline void fc_told_pass(unsigned long long *gate) {
+    while (__atomic_load_n(gate, __ATOMIC_SEQ_CST)) FC_PAUSE();
+}
+template <typename T> static T *fc_there(T *p, unsigned block) {
+    return (T *)(fc_emu::mine->place[block] + ((char *)p - &fc_emu::place));
+}
+template <int N>
+static void fc_tell(unsigned *slot, const unsigned (&w)[N], unsigned block,
+                    unsigned long long *gate) {
+    memcpy(fc_there(slot, block), w, sizeof w);
+    __atomic_fetch_sub(fc_there(gate, block), sizeof w, __ATOMIC_SEQ_CST);
+}
+
 template <typename T> static T __shfl_xor_sync(unsigned, T v, int mask) {
     return fc_emu::exchange(v, fc_emu::linear() ^ (unsigned)mask);
 }

@@ -35,7 +35,7 @@ unsigned fc_cuda_host_add(fc_cuda_host *h, const char *text) {
             "namespace n%u {\n%s\nextern \"C\" bool run_k%u(const long long *w, const unsigned *g, "
             "const unsigned *b, bool together) "
             "{\n    P p;\n    memcpy(&p, w, sizeof p);\n    return fc_emu::launch(g, b, together, "
-            "[&] { "
+            "fc_cluster(&p), [&] { "
             "k%u(p); });\n}\n}\n",
             n, text, n, n);
     return h->count;
