@@ -72,6 +72,7 @@ typedef struct jobs {
     FC_VEC(job) all;
     FC_VEC(char *) texts; /* without the name */
     fc_cuda_host host;
+    unsigned columns; /* of add_columns */
 } jobs;
 
 /* ---- emitting ------------------------------------------------------------------------------- */
@@ -186,6 +187,27 @@ static void add_clusters(jobs *js, const fc_sample *s, size_t i) {
     }
 }
 
+/* Columns whose threads all have as many whole runs: split or not, one run a thread and several,
+ * turned, and with counters in registers. */
+static void add_columns(jobs *js, const fc_sample *s, size_t i) {
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{8192, 64},  {4096, 8}, {256, 4096},
+                                                     {1024, 512}, {8192, 2}, {16384, 16}};
+    if (s->nsizes != 2) return;
+    for (size_t k = 0; k < FC_COUNT(sizes); k++) {
+        job j = {s, sizes[k], k % 2 ? &small : &big, 64, (i + k) % 4 == 0, 0};
+        fc_sample_run run;
+        fc_class cls;
+        fc_launch l;
+        bool full = prepare(&j, &run, &cls, &l) && run.kernel.schedule == FC_SCHED_OUTER &&
+                    (cls.variant & 8); /* FC_CUDA_FULL */
+        fc_sample_close(&run);
+        if (!full) continue;
+        js->columns++;
+        add_text(js, &j);
+        (void)fc_push(&fc_libc_alloc, &js->all, j);
+    }
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 static void run_job(jobs *js, const job *j) {
@@ -230,6 +252,7 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_gangs(&js, &fc_samples[i], i);
         add_rings(&js, &fc_samples[i], i);
         add_clusters(&js, &fc_samples[i], i);
+        add_columns(&js, &fc_samples[i], i);
     }
     for (size_t i = 0; i < fc_ncuda_samples; i++) {
         add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
@@ -239,6 +262,7 @@ FC_TEST(cuda_emit, samples_run_on_the_host) {
         add_rings(&js, &fc_cuda_samples[i], i);
         add_clusters(&js, &fc_cuda_samples[i], i);
     }
+    FC_EXPECT_TRUE(js.columns >= 12);
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; built && i < js.all.len; i++) run_job(&js, &js.all.at[i]);
@@ -352,12 +376,16 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
         {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},                      /* too long for that */
         {"square_error_all", {1 << 24}, LOOP, 1, 8, false}, /* one row over many blocks */
         {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
-        {"column_sum", {16384, 16384}, 0, 1, 4, false},    /* 16 threads side by side */
-        {"column_sum", {1024, 1 << 20}, 0, 0, 3, false},   /* 8, and no split */
-        {"column_sum", {1 << 24, 4}, TURNED, 1, 0, false}, /* loads side by side, runs apart */
-        {"column_sum", {1 << 24, 8}, TURNED, 1, 1, false},
-        {"column_sum", {1 << 24, 16}, 0, 1, 2, false}, /* 64 bytes: half a line */
-        {"column_sum", {1 << 24, 6}, 0, 1, 2, false},  /* not as many threads as vectors */
+        {"column_sum", {16384, 16384}, FULL, 1, 4, false},        /* 16 threads side by side */
+        {"column_sum", {16400, 16384}, 0, 1, 4, false},           /* the last span is shorter */
+        {"column_sum", {1024, 1 << 20}, FULL, 0, 4, false},       /* no split */
+        {"column_sum", {2048, 1 << 20}, FULL, 0, 3, true},        /* 8 threads are enough then */
+        {"column_sum", {256, 1 << 20}, FULL, 0, 6, false},        /* 64, that have 4 runs each */
+        {"column_sum", {1 << 24, 4}, TURNED + FULL, 1, 0, false}, /* loads side by side, runs apart
+                                                                   */
+        {"column_sum", {1 << 24, 8}, TURNED + FULL, 1, 1, false},
+        {"column_sum", {1 << 24, 16}, FULL, 1, 2, false}, /* 64 bytes: half a line */
+        {"column_sum", {1 << 24, 6}, 0, 1, 2, false},     /* not as many threads as vectors */
         {"distance", {8192, 8192, 3}, THREAD + WHOLE + ONCE, 0, 8, false}, /* 8 by 4 a thread */
         {"distance", {8192, 8190, 3}, THREAD + WHOLE + ONCE, 0, 0, false},
         {"map_affine", {INT64_C(3) << 30}, 0, 0, MAP_WHOLE, true},
@@ -565,28 +593,58 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
     }
 }
 
-/* Where all runs are whole, var joins parts of known size; turned warps count more runs near by. */
+/* Where all runs are whole, var joins parts of known size. Counters of few runs are registers, and
+ * where all threads have as many, their runs walk down side by side. */
 FC_TEST(cuda_emit, columns_join_what_is_whole) {
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
-        bool even;
+        const char *even; /* how runs are joined that are all whole */
         const char *levels;
         int64_t spans;
     } want[] = {
-        {"stats_outer", {262144, 256}, true, "[2];", 0},
-        {"column_sum", {16384, 16384}, false, "c0[4][2]", 32},
-        {"column_sum", {1 << 26, 4}, false, "c0[4][4]", 4096},
+        {"stats_outer", {262144, 256}, "fc_fill_even(", "for (unsigned int n = 0;", 0},
+        {"stats_outer", {262140, 256}, "fc_fill_even(", "fc_filled(", 0},
+        {"column_sum", {16384, 16384}, NULL, "fc_fill(c0[e], w0[e], n)", 8},
+        {"column_sum", {256, 1 << 20}, NULL, "m0[(n * 4 + part) * 256 + column + e] = w0[e]", 1},
+        {"column_sum", {16380, 16384}, NULL, "fc_filled(c0[e], n", 32},
+        {"column_sum", {1 << 26, 4}, NULL, "c0[4][3]", 4096},
+        {"column_sum", {(1 << 26) - 4, 4}, NULL, "fc_filled(c0[e], n", 4096},
+        {"column_sum", {1 << 16, 1 << 20}, NULL, "fc_counted(c0[e], s0[e], n", 0},
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
         FC_TRACE("%s", want[i].sample);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_TRUE((strstr(kernel, "fc_join_even(") != NULL) == want[i].even);
-            FC_EXPECT_TRUE((strstr(kernel, "fc_count_even(") != NULL) == want[i].even);
+            FC_EXPECT_TRUE((strstr(kernel, "fc_join_even(") != NULL) == (want[i].even != NULL));
+            if (want[i].even) FC_EXPECT_CONTAINS(kernel, want[i].even);
             FC_EXPECT_CONTAINS(kernel, want[i].levels);
             if (want[i].spans) FC_EXPECT_EQ_I64(p.launch.spans, want[i].spans);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
+/* Whole lines of columns that are split are read past the L1; shorter rows share lines there. */
+FC_TEST(cuda_emit, columns_read_past_the_l1) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        bool past;
+    } want[] = {
+        {{16384, 16384}, true},  {{1 << 22, 64}, true},
+        {{4096, 4096}, true},    {{1 << 24, 16}, false}, /* half a line */
+        {{1 << 26, 4}, false},                           /* turned in shared memory */
+        {{256, 1 << 20}, false},                         /* not split */
+        {{16380, 16384}, false},                         /* the last span is shorter */
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%lld %lld", (long long)want[i].size[0], (long long)want[i].size[1]);
+        if (plan_open(&p, fc_sample_find("column_sum")->build, want[i].size)) {
+            FC_EXPECT_TRUE((strstr(p.text.data, "= fc_load_once(") != NULL) == want[i].past);
+            FC_EXPECT_TRUE((strstr(p.text.data, "L1::no_allocate") != NULL) == want[i].past);
         }
         plan_close(&p);
         FC_UNTRACE();
@@ -683,7 +741,7 @@ FC_TEST(cuda_emit, wide_accesses_where_they_fit) {
                  (long long)want[i].size[1]);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             FC_EXPECT_EQ_U64(p.cls.vector, want[i].vector);
-            bool wide = strstr(p.text.data, "*(const fc_vec<float, 4, 16> *)") != NULL;
+            bool wide = strstr(p.text.data, "(const fc_vec<float, 4, 16> *)") != NULL;
             FC_EXPECT_TRUE(wide == want[i].wide);
         }
         plan_close(&p);

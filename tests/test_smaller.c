@@ -127,7 +127,7 @@ FC_TEST(smaller, every_step_takes_less) {
     } rows[] = {
         {"map_affine", {1 << 18}, "v2 t1 x1, "},
         {"distance", {4500, 512, 3}, "v3 t1 x4, "},
-        {"column_sum", {4096, 64}, "v4 t4 x1 roomy, "},
+        {"column_sum", {4096, 64}, "v4 t4 x2 roomy, "},
         {"square_error_rows", {64, 8192}, "v4 t8 x1 roomy, "},
         {"softmax", {4, 70000}, ""}, /* a gang */
     };

@@ -39,7 +39,8 @@
  * (cuda_cluster.c) `teams` is the warps of a block, the iterations are the chunks whose results a
  * lane joins, and `turns` the blocks of a cluster.
  *
- * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows. */
+ * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows and at
+ * most `turns` runs, with FC_CUDA_FULL that many whole ones; 0: any number. */
 enum {
     FC_CUDA_THREAD, /* one thread a row, whatever its length */
     FC_CUDA_ONE,  /* a row is at most one chunk for each warp of its team; loads are kept for later
@@ -80,10 +81,11 @@ static inline bool fc_cuda_has_places(const fc_kernel *k, const fc_class *cls) {
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
-/* In `variant`. FC_CUDA_FULL, of ONE and RING: no thread lacks an element or a row. FC_CUDA_WHOLE:
- * the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a gang: rows have
- * blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared memory. FC_CUDA_ONCE,
- * of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer: see cuda_outer.c. */
+/* In `variant`. FC_CUDA_FULL, of ONE, RING and outer: no thread lacks an element or a row.
+ * FC_CUDA_WHOLE: the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a
+ * gang: rows have blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared
+ * memory. FC_CUDA_ONCE, of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer:
+ * see cuda_outer.c. */
 enum { FC_CUDA_FULL = 8, FC_CUDA_WHOLE = 64 };
 enum { FC_CUDA_OWN = 128, FC_CUDA_AHEAD = 128, FC_CUDA_ONCE = 128 };
 enum { FC_CUDA_TURNED = 1 };
@@ -311,9 +313,8 @@ typedef struct fc_cuda_group {
     bool peek;          /* accumulators that seek take the best value only */
     const uint8_t *aside; /* [accesses] stores that only fill y*, `slot` of them; may be NULL */
     const char *taken;    /* expression: how many elements an accumulator took before this step */
-    unsigned
-        exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
-                     by so many threads of a warp, so that they too write whole lines; 0: no */
+    unsigned exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
+                          by so many threads of a warp, so that they too write whole lines; 0: no */
 } fc_cuda_group;
 
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
@@ -322,6 +323,10 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 /* Whether the loads of an access ask the L2 to keep what they read longer than what is written: of
  * large nests, what is read once. DRAM is then written in longer runs between reads. */
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
+/* Of columns (cuda_columns.c): whether what the loads of an access read stays out of the L1. */
+bool fc_cuda_once(const fc_cuda_gen *g, uint32_t access);
+/* Whether each element of an access is read for one element of the nest, and not written. */
+bool fc_cuda_streams(const fc_cuda_gen *g, uint32_t access);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */

@@ -12,6 +12,8 @@ enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
 /* Bytes of the longest rows that are turned, and of shared memory of a block that turns: 48 KiB can
  * be declared. */
 enum { OUTER_TURNED = 32, TURNED_SHARED = 32 << 10 };
+/* Levels of a thread's counter that may be registers, and bytes that they may take. */
+enum { NEAR_LEVELS = 6, NEAR_BYTES = 80 };
 
 unsigned fc_cuda_widest(const fc_kernel *k) {
     unsigned most = 1;
@@ -27,7 +29,7 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
         if (fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
             bytes += fc_cuda_bytes(k, a) * cls->vector;
     while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
-    if (cls->variant != FC_CUDA_TURNED) return batch;
+    if (!(cls->variant & FC_CUDA_TURNED)) return batch;
     /* its loads pass through shared memory, one access at a time */
     const unsigned each = cls->vector * fc_cuda_widest(k) * FC_CUDA_THREADS;
     while (batch > 1 && (unsigned)batch * each > TURNED_SHARED) batch /= 2;
@@ -82,31 +84,48 @@ static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_clas
     return v;
 }
 
-enum { OUTER_BLOCKS_PER_SM = 62, TURNED_BLOCKS_PER_SM = 31, OUTER_RUNS = 2 };
+/* Ways to cut rows, the first that fits: how many runs a thread takes at least, and how many blocks
+ * an SM runs one after the other. Long spans have fewer meetings and partials; blocks of short ones
+ * that run together read what lies close together, and smaller arrays still fill the machine. */
+typedef struct outer_way {
+    int64_t runs, blocks_per_sm;
+} outer_way;
+static const outer_way ways[] = {{8, 15}, {4, 31}, {2, 62}};
+enum { LEAST_BLOCKS_PER_SM = 6, TURNED_BLOCKS_PER_SM = 31, WHOLE_BLOCKS_PER_SM = 62 };
 
-/* Runs of a span, a power of two: many short spans, so that blocks that run at the same time read
- * what lies close together, but two runs for each thread. */
-static int64_t outer_span(const fc_machine *m, int64_t runs, int64_t y, int64_t blocks,
-                          int64_t each) {
-    int64_t span = fc_cuda_pow2_up(runs > y ? runs : y), wanted = (int64_t)m->sm_count * each;
-    while (span > OUTER_RUNS * y && blocks * fc_cuda_ceil_div(runs, span) < wanted) span /= 2;
-    while (fc_cuda_ceil_div(runs, span) > 65535) span *= 2;
-    return span;
+typedef struct cut {
+    int64_t x, y;   /* threads of a block */
+    int64_t blocks; /* along x */
+    int64_t span;   /* runs of a block, a power of two */
+    int64_t spans, turns;
+    bool turned, full; /* FC_CUDA_TURNED; FC_CUDA_FULL */
+} cut;
+
+bool fc_cuda_once(const fc_cuda_gen *g, uint32_t a) {
+    const unsigned bytes = fc_cuda_bytes(g->k, a) * g->cls->vector;
+    const bool full =
+        (g->cls->variant & (FC_CUDA_FULL + FC_CUDA_TURNED)) == FC_CUDA_FULL && g->cls->split;
+    return g->k->schedule == FC_SCHED_OUTER && full && fc_cuda_streams(g, a) && bytes >= 8 &&
+           bytes << g->cls->teams >= OUTER_LINE;
 }
 
-/* Threads of a block along x. Aligned rows: as many as read OUTER_WIDTH bytes, or one line, if then
- * no row has to be split; but enough that each thread has its runs. */
+/* Threads of a block along x, where each has `most` runs if there are so many. Aligned rows: as
+ * many as read OUTER_WIDTH bytes, or one line, if then no row has to be split; but enough that each
+ * thread has its runs. */
 static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                            const fc_class *cls, bool can_split, unsigned v) {
-    int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / v,
-            least = FC_CUDA_THREADS / fc_cuda_pow2_up(runs < 8 ? runs : 8), x = least;
+                            const fc_class *cls, bool can_split, int64_t most) {
+    const unsigned v = cls->vector;
+    const int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / v,
+                  parts = FC_RUN / most,
+                  least = FC_CUDA_THREADS / fc_cuda_pow2_up(runs < parts ? runs : parts);
+    int64_t x = least;
     if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
     if (v > 1) {
         int64_t line = OUTER_LINE / (v * widest_across(k, n, cls)), y = FC_CUDA_THREADS / line;
-        bool whole = runs >= OUTER_RUNS * y &&
-                     fc_cuda_ceil_div(units, line) >= (int64_t)m->sm_count * OUTER_BLOCKS_PER_SM;
+        bool whole = runs >= most * y &&
+                     fc_cuda_ceil_div(units, line) >= (int64_t)m->sm_count * WHOLE_BLOCKS_PER_SM;
         x = whole ? line : line * (OUTER_WIDTH / OUTER_LINE);
-        while (x < least && runs < OUTER_RUNS * (FC_CUDA_THREADS / x)) x *= 2;
+        while (x < least && runs < most * (FC_CUDA_THREADS / x)) x *= 2;
     }
     if (units < x) x = v > 1 ? fc_cuda_pow2_up(units) : fc_cuda_pow2_up(units < 4 ? 4 : units);
     while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs &&
@@ -115,44 +134,85 @@ static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_ne
     return x;
 }
 
+/* Whether the threads have so few runs that all levels of their counters may be registers. Of full
+ * ones the numbers of elements are known. */
+static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t turns, bool full) {
+    const unsigned levels = fc_cuda_log2(turns);
+    size_t bytes = 0;
+    for (size_t r = 0; r < k->reductions.len; r++) {
+        bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
+        if (full && fc_cuda_counts(k->reductions.at[r].op)) bytes -= sizeof(int64_t);
+    }
+    return levels <= NEAR_LEVELS && levels * bytes * cls->vector <= NEAR_BYTES;
+}
+
+static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                    bool can_split, const outer_way *w) {
+    const int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / cls->vector;
+    int64_t each = w->blocks_per_sm;
+    cut c = {.x = outer_across(m, k, n, cls, can_split, w->runs)};
+    c.y = FC_CUDA_THREADS / c.x;
+    c.blocks = fc_cuda_ceil_div(units, c.x);
+    c.turned = cls->vector > 1 && units % c.x == 0 &&
+               (unsigned)c.x * cls->vector * widest_across(k, n, cls) <= OUTER_TURNED;
+    if (c.turned && each > TURNED_BLOCKS_PER_SM) each = TURNED_BLOCKS_PER_SM;
+    c.span = fc_cuda_pow2_up(runs > c.y ? runs : c.y);
+    while (can_split && c.span > w->runs * c.y &&
+           c.blocks * fc_cuda_ceil_div(runs, c.span) < m->sm_count * each)
+        c.span /= 2;
+    while (can_split && fc_cuda_ceil_div(runs, c.span) > 65535) c.span *= 2;
+    c.spans = fc_cuda_ceil_div(runs > 0 ? runs : 1, c.span);
+    c.full =
+        n->count > 0 && n->count % (c.span * FC_RUN) == 0 && n->rows % (c.x * cls->vector) == 0;
+    c.turns = is_near(k, cls, c.span / c.y, c.full) ? c.span / c.y : 0;
+    c.full &= c.turns > 0;
+    if (c.turns == 1 && !c.full) c.turns = 2; /* 0 and 1 print alike */
+    return c;
+}
+
+/* Blocks that are all the same and enough of them; of the longest, only where rows are whole lines
+ * and have to be split. */
+static bool fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                 const outer_way *w, const cut *c) {
+    const bool lines = c->x * cls->vector * widest_across(k, n, cls) >= OUTER_LINE;
+    return c->full && c->blocks * c->spans >= (int64_t)m->sm_count * LEAST_BLOCKS_PER_SM &&
+           (w != ways || (lines && c->spans > 1));
+}
+
 /* One for each group of spans, group of groups and so on, of each block along x. */
-static uint32_t outer_tickets(int64_t spans, int64_t blocks, int64_t y) {
-    int64_t size = fc_cuda_outer_group((int)y), n = 0;
+static uint32_t outer_tickets(int64_t spans, const cut *c) {
+    const int64_t size = fc_cuda_outer_group(c->turned ? FC_CUDA_THREADS / 32 : (int)c->y);
+    int64_t n = 0;
     while (spans > 1) {
         spans = fc_cuda_ceil_div(spans, size);
         n += spans;
     }
-    return (uint32_t)(n * blocks);
+    return (uint32_t)(n * c->blocks);
 }
 
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                     uint32_t align, fc_class *cls, fc_launch *l, fc_error *e) {
     bool can_split = k->nstages == 1 && !fc_cuda_has_point_stores(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
-    unsigned v = can_split && !differs ? outer_vector(k, n, cls, align) : 1;
-    int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / v,
-            x = outer_across(m, k, n, cls, can_split, v), y = FC_CUDA_THREADS / x,
-            blocks = fc_cuda_ceil_div(units, x), span = fc_cuda_pow2_up(runs > y ? runs : y);
-    if (v > 1 && (unsigned)x * v * widest_across(k, n, cls) <= OUTER_TURNED && units % x == 0)
-        cls->variant = FC_CUDA_TURNED;
-    cls->vector = (uint8_t)v;
-    if (can_split)
-        span =
-            outer_span(m, runs, y, blocks,
-                       cls->variant == FC_CUDA_TURNED ? TURNED_BLOCKS_PER_SM : OUTER_BLOCKS_PER_SM);
-    l->spans = fc_cuda_ceil_div(runs > 0 ? runs : 1, span);
-    l->span = span * FC_RUN;
-    l->block[0] = (uint32_t)x;
-    l->block[1] = (uint32_t)y;
-    l->grid[0] = (uint64_t)blocks;
+    cls->vector = (uint8_t)(can_split && !differs ? outer_vector(k, n, cls, align) : 1);
+    size_t way = can_split ? 0 : FC_COUNT(ways) - 1;
+    cut c = cut_rows(m, k, n, cls, can_split, &ways[way]);
+    while (way + 1 < FC_COUNT(ways) && !fits(m, k, n, cls, &ways[way], &c))
+        c = cut_rows(m, k, n, cls, can_split, &ways[++way]);
+    l->spans = c.spans;
+    l->span = c.span * FC_RUN;
+    l->block[0] = (uint32_t)c.x;
+    l->block[1] = (uint32_t)c.y;
+    l->grid[0] = (uint64_t)c.blocks;
     l->grid[1] = (uint64_t)l->spans;
-    cls->teams = (uint8_t)fc_cuda_log2(x);
-    cls->aligned = v > 1;
+    cls->variant = (uint8_t)((c.turned ? FC_CUDA_TURNED : 0) + (c.full ? FC_CUDA_FULL : 0));
+    cls->turns = (uint8_t)c.turns;
+    cls->teams = (uint8_t)fc_cuda_log2(c.x);
+    cls->aligned = cls->vector > 1;
     cls->split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
     if (cls->split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
-        l->tickets = outer_tickets(l->spans, blocks,
-                                   cls->variant == FC_CUDA_TURNED ? FC_CUDA_THREADS / 32 : y);
+        l->tickets = outer_tickets(l->spans, &c);
     }
     return FUSEC_OK;
 }

@@ -80,7 +80,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->roomy) return 0;
     if (k->schedule == FC_SCHED_OUTER)
-        return cls->variant == FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
+        return cls->variant & FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
     if (fc_cuda_is_cluster(k, cls)) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_LOOP &&
         k->accesses.len <= 6 && threads <= 512)

@@ -2,9 +2,10 @@
  *
  * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is
  * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
- * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, and the
- * parts meet in shared memory in order of y. With split a row's spans are spread over blocks as
- * well (blockIdx.y), and blocks that finish last combine them, group by group.
+ * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, all of
+ * them where a thread has few runs (`turns`), and the parts meet in shared memory in order of y.
+ * With split a row's spans are spread over blocks as well (blockIdx.y), and blocks that finish last
+ * combine them, group by group.
  *
  * With more than one row a thread there is one stage, nothing in it but params is computed once a
  * row, and the end (results, row stores) is a loop over the thread's rows.
@@ -15,18 +16,25 @@
  * lanes of a warp then join by shuffles, and its warps are the parts that meet.
  *
  * Threads without a row work on the last ones with `here` = 0 elements: they take part in every
- * barrier. */
+ * barrier. Where every thread has a row and `turns` whole runs (FC_CUDA_FULL), nothing is tested
+ * and numbers of elements are known. There runs may also walk: those of a block's parts lie side by
+ * side, turn after turn, each leaves its result in shared memory, and all of them meet once. */
 #include "codegen/cuda/cuda.h"
 
 enum { MEETING_BYTES = 32 << 10 }; /* of accumulators that meet at once */
+enum { WALK_BYTES = 16 << 10 };    /* the same where runs walk */
+enum { FULL_UNROLL = 2 };          /* FC_CUDA_FULL: so many runs one after the other in the text */
 
 typedef struct outer {
     fc_cuda_gen *g;
-    unsigned x, y; /* threads of a block */
-    unsigned v;    /* rows of a thread */
-    bool turned;   /* FC_CUDA_TURNED */
-    unsigned down; /* parts of a block that meet in shared memory: threads along y, or warps */
-    int batch;     /* elements whose loads are in flight together */
+    unsigned x, y;  /* threads of a block */
+    unsigned v;     /* rows of a thread */
+    bool turned;    /* FC_CUDA_TURNED */
+    bool full;      /* FC_CUDA_FULL */
+    bool walks;     /* then: the runs of a block's parts lie side by side, turn after turn */
+    unsigned turns; /* runs of a thread at most, FC_CUDA_FULL: exactly; a power of two. 0: any */
+    unsigned down;  /* parts of a block that meet in shared memory: threads along y, or warps */
+    int batch;      /* elements whose loads are in flight together */
 } outer;
 
 /* Elements from one run of a thread to its next. */
@@ -38,20 +46,28 @@ static void places(const outer *o) {
     fc_cuda_gen *g = o->g;
     fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %u + (ix)threadIdx.x) * %u;", o->x,
                  o->v);
-    fc_cuda_line(&g->t, "const bool live = place < rows;");
-    fc_cuda_line(&g->t, "const ix row = live ? place : rows - %u;", o->v);
-    fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    if (o->full) {
+        fc_cuda_line(&g->t, "const bool live = true;");
+        fc_cuda_line(&g->t, "const ix row = place;");
+    } else {
+        fc_cuda_line(&g->t, "const bool live = place < rows;");
+        fc_cuda_line(&g->t, "const ix row = live ? place : rows - %u;", o->v);
+        fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    }
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
     fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.y * %u + threadIdx.x;", o->x);
     if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
     fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
-    fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
-    fc_cuda_line(&g->t,
-                 g->cls->split ? "const ix begin = ((ix)blockIdx.y * %u + (ix)part) * span;"
-                               : "const ix begin = (ix)part * span;",
-                 o->down);
-    fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
+    if (o->full)
+        fc_cuda_line(&g->t, "const ix span = %d;", (int)o->turns * stride(o));
+    else
+        fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
+    fc_cuda_indent(&g->t);
+    fc_str_add(g->t.out, "const ix begin = ");
+    if (g->cls->split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
+    fc_str_printf(g->t.out, o->walks ? "(ix)part * %d;\n" : "(ix)part * span;\n", stride(o));
+    if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
 
 /* One line for every reduction of a stage and every row of the thread. */
@@ -167,27 +183,53 @@ static void count_run(const outer *o, unsigned stage, bool whole) {
                  whole && fc_cuda_counts(g->k->reductions.at[r].op) ? "even" : "xor", r);
         fc_cuda_line(&g->t, "}");
     }
-    if (whole)
+    if (o->walks)
+        EACH_ROW(o, stage, "m%u[(n * %u + part) * %u + column + e] = w%u[e];", r, o->down,
+                 o->x * o->v, r);
+    else if (whole && o->turns)
+        EACH_ROW(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
+    else if (whole)
         EACH_ROW(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r, stride(o));
+    else if (o->turns)
+        EACH_ROW(o, stage, "fc_fill(c%u[e], w%u[e], n);", r, r);
     else
         EACH_ROW(o, stage, "fc_count(c%u[e], s%u[e], w%u[e], n);", r, r, r);
+}
+
+static void start_run(const outer *o, unsigned phase) {
+    fc_cuda_gen *g = o->g;
+    fc_cuda_line(&g->t, o->turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
+                 o->x, FC_RUN);
+    if (phase == FC_CUDA_STORES) return;
+    FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
+    EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
+}
+
+/* FC_CUDA_FULL. */
+static void full_runs(const outer *o, unsigned phase) {
+    fc_cuda_gen *g = o->g;
+    fc_cuda_line(&g->t, o->turns <= FULL_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (unsigned int n = 0; n < %u; n++) {", o->turns);
+    fc_cuda_line(&g->t, "const ix i = begin + (ix)n * %d;",
+                 stride(o) * (o->walks ? (int)o->down : 1));
+    start_run(o, phase);
+    run(o, phase, NULL, o->batch);
+    if (phase != FC_CUDA_STORES) count_run(o, phase, fc_cuda_any_counts(g->k, phase));
+    fc_cuda_line(&g->t, "}");
 }
 
 /* Whole runs go without a test; at most one run of a row is not whole. A warp that turns its loads
  * does so where all its runs are whole. */
 static void runs(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
+    if (o->full) {
+        full_runs(o, phase);
+        return;
+    }
     const bool stage = phase != FC_CUDA_STORES, evens = stage && fc_cuda_any_counts(g->k, phase);
     fc_cuda_line(&g->t, "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (ix i = begin; i < end; i += %d) {", stride(o));
-    if (o->turned)
-        fc_cuda_line(&g->t, "const ix c = i + (ix)(lane / %u * %d);", o->x, FC_RUN);
-    else
-        fc_cuda_line(&g->t, "const ix c = i;");
-    if (stage) {
-        FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
-        EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
-    }
+    start_run(o, phase);
     fc_cuda_line(&g->t, "if (i + %d <= end) {", stride(o));
     run(o, phase, NULL, o->batch);
     if (evens) count_run(o, phase, true);
@@ -283,6 +325,28 @@ static void join_columns(const outer *o, unsigned stage, unsigned first, unsigne
     fc_cuda_line(t, "}");
 }
 
+/* m* of the reductions of a stage in [first, end), and which of a row is the thread's. */
+static void meeting_places(const outer *o, unsigned stage, unsigned first, unsigned end) {
+    fc_cuda_text *t = &o->g->t;
+    size_t begin = 0;
+    for (unsigned r = first; r < end; r++) {
+        if (o->g->k->reductions.at[r].stage != stage) continue;
+        fc_cuda_line(t, "red%u *const m%u = (red%u *)(meeting + %u);", r, r, r,
+                     (unsigned)(begin / 16));
+        begin += room_of(o, r);
+    }
+    fc_cuda_line(t, "const unsigned int column = threadIdx.x * %u;", o->v);
+}
+
+/* x0: the result of what met, for all threads. */
+static void take_joined(const outer *o, unsigned stage, unsigned first, unsigned end) {
+    fc_cuda_text *t = &o->g->t;
+    fc_cuda_line(t, "__syncthreads();");
+    fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
+    EACH_OF(o, stage, first, end, "x%u[e] = m%u[column + e];", r, r);
+    fc_cuda_line(t, "}");
+}
+
 /* x0 of all parts of a row, in their order; every thread gets the result. Of a turned warp, whose
  * lanes all have the same, the first ones act. With `evens` the parts of a block whose runs are all
  * whole have `span` elements each. */
@@ -294,39 +358,59 @@ static void join_parts(const outer *o, unsigned stage, bool evens) {
         end = meet_together(o, stage, first, &bytes);
         if (!bytes) continue;
         fc_cuda_line(t, "{");
-        size_t begin = 0;
-        for (unsigned r = first; r < end; r++) {
-            if (o->g->k->reductions.at[r].stage != stage) continue;
-            fc_cuda_line(t, "red%u *const m%u = (red%u *)(meeting + %u);", r, r, r,
-                         (unsigned)(begin / 16));
-            begin += room_of(o, r);
-        }
-        fc_cuda_line(t, "const unsigned int place = threadIdx.x * %u, mine = part * %u + place;",
-                     o->v, o->x * o->v);
+        meeting_places(o, stage, first, end);
+        fc_cuda_line(t, "const unsigned int mine = part * %u + column;", o->x * o->v);
         if (o->turned) fc_cuda_line(t, "const bool acts = lane < %u;", o->x);
         fc_cuda_line(t, "__syncthreads();");
         fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
         EACH_OF(o, stage, first, end, "%sm%u[mine + e] = x%u[e];", acts, r, r);
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "__syncthreads();");
-        if (evens) {
+        if (evens && !o->full) {
             fc_cuda_line(t, "if ((%s + 1) * %u * span <= count) {",
                          o->g->cls->split ? "(ix)blockIdx.y" : "(ix)0", o->down);
             join_columns(o, stage, first, end, true);
             fc_cuda_line(t, "} else {");
         }
-        join_columns(o, stage, first, end, false);
-        if (evens) fc_cuda_line(t, "}");
-        fc_cuda_line(t, "__syncthreads();");
-        fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
-        EACH_OF(o, stage, first, end, "x%u[e] = m%u[place + e];", r, r);
-        fc_cuda_line(t, "}");
+        join_columns(o, stage, first, end, evens && o->full);
+        if (evens && !o->full) fc_cuda_line(t, "}");
+        take_joined(o, stage, first, end);
         fc_cuda_line(t, "}");
     }
 }
 
+/* Where runs walk, each meets the others of all turns: a part is a part of a turn. */
+static outer turns_apart(const outer *o) {
+    outer all = *o;
+    all.down *= o->turns;
+    return all;
+}
+
+static bool can_walk(const outer *o) {
+    const fc_kernel *k = o->g->k;
+    const outer all = turns_apart(o);
+    size_t bytes = 0;
+    for (unsigned r = 0; r < k->reductions.len; r++) bytes += room_of(&all, r);
+    return o->full && !o->turned && !fc_cuda_evens(k) && all.down > 1 && bytes <= WALK_BYTES;
+}
+
+static void walk(const outer *o, unsigned stage) {
+    fc_cuda_text *t = &o->g->t;
+    const outer all = turns_apart(o);
+    const unsigned end = (unsigned)o->g->k->reductions.len;
+    fc_cuda_line(t, "{");
+    meeting_places(&all, stage, 0, end);
+    if (stage > 0) fc_cuda_line(t, "__syncthreads();");
+    full_runs(o, stage);
+    fc_cuda_line(t, "__syncthreads();");
+    join_columns(&all, stage, 0, end, false);
+    take_joined(o, stage, 0, end);
+    fc_cuda_line(t, "}");
+}
+
 /* Room for accumulators, and before that for the loads of turned warps. */
-static void declare_meeting(const outer *o) {
+static void declare_meeting(const outer *of) {
+    const outer all = of->walks ? turns_apart(of) : *of, *const o = &all;
     size_t most = 0, bytes;
     for (unsigned s = 0; s < o->g->k->nstages; s++)
         for (unsigned r = 0; r < o->g->k->reductions.len;) {
@@ -395,9 +479,9 @@ static void last_block(const outer *o) {
     fc_cuda_line(t, "} while (many > 1);");
 }
 
-/* How many levels of a span's counter are registers. What is indexed lies in local memory, whose
- * lines a stream of loads drives out of the L1; turned warps take more runs than others and have
- * the registers. */
+/* How many levels of a span's counter are registers where there are any number of them. What is
+ * indexed lies in local memory, whose lines a stream of loads drives out of the L1; turned warps
+ * take more runs than others and have the registers. */
 static unsigned near_levels(const outer *o) {
     size_t bytes = 0;
     for (size_t r = 0; r < o->g->k->reductions.len; r++)
@@ -407,17 +491,27 @@ static unsigned near_levels(const outer *o) {
 
 static void stage(const outer *o, unsigned s) {
     fc_cuda_gen *g = o->g;
-    const unsigned near = near_levels(o);
+    const unsigned near = o->turns ? fc_cuda_log2(o->turns) + 1 : near_levels(o);
     fc_cuda_slice(g, s, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, s);
     if (o->v == 1) fc_cuda_line(&g->t, "{");
-    fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32], c%u[%u][%u], x%u[%u];", r, r, o->v, r, o->v, near,
-                      r, o->v);
-    runs(o, s);
-    EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
-    join_parts(o, s, fc_cuda_any_counts(g->k, s));
+    FC_EACH_REDUCTION(g, s, "red%u x%u[%u];", r, r, o->v);
+    if (o->walks) {
+        walk(o, s);
+    } else {
+        FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, near);
+        if (!o->turns) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
+        if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
+        runs(o, s);
+        if (o->full)
+            EACH_ROW(o, s, "x%u[e] = c%u[e][%u];", r, r, near - 1);
+        else if (o->turns)
+            EACH_ROW(o, s, "x%u[e] = fc_filled(c%u[e], n, red%u_start());", r, r, r);
+        else
+            EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
+    }
+    if (!o->walks) join_parts(o, s, fc_cuda_any_counts(g->k, s));
     if (g->cls->split) last_block(o);
     if (o->v > 1) return;
     FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);
@@ -448,9 +542,12 @@ static void row_stores(const outer *o) {
 void fc_cuda_emit_outer(fc_cuda_gen *g) {
     unsigned x = 1u << g->cls->teams;
     outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
-    o.turned = g->cls->variant == FC_CUDA_TURNED;
+    o.turned = g->cls->variant & FC_CUDA_TURNED;
+    o.full = g->cls->variant & FC_CUDA_FULL;
+    o.turns = g->cls->turns;
     o.down = o.turned ? FC_CUDA_THREADS / 32 : o.y;
     o.batch = fc_cuda_outer_batch(g->k, g->cls);
+    o.walks = can_walk(&o);
     places(&o);
     declare_meeting(&o);
     for (unsigned s = 0; s < g->k->nstages; s++) stage(&o, s);

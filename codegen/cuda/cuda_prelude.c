@@ -90,8 +90,7 @@ static const char prelude_trees[] =
     "        near[L] = x;\n"
     "}\n"
     "template <typename R, int N>\n"
-    "FC_INLINE R fc_counted(const R (&near)[N], const R *far, unsigned int n, R x) {\n"
-    "    bool any = false;\n"
+    "FC_INLINE R fc_near(const R (&near)[N], unsigned int n, R x, bool &any) {\n"
     "#pragma unroll\n"
     "    for (int l = 0; l < N; l++) {\n"
     "        if (n >> l & 1) {\n"
@@ -102,7 +101,54 @@ static const char prelude_trees[] =
     "            any = true;\n"
     "        }\n"
     "    }\n"
+    "    return x;\n"
+    "}\n"
+    "template <typename R, int N>\n"
+    "FC_INLINE R fc_counted(const R (&near)[N], const R *far, unsigned int n, R x) {\n"
+    "    bool any = false;\n"
+    "    x = fc_near(near, n, x, any);\n"
     "    return fc_sum(far, n >> N, x, any);\n"
+    "}\n"
+    "/* the same where all levels are near */\n"
+    "template <int L = 0, typename R, int N>\n"
+    "FC_INLINE void fc_fill(R (&near)[N], R x, unsigned int n) {\n"
+    "    if constexpr (L + 1 < N) {\n"
+    "        if (n >> L & 1) {\n"
+    "            fc_fill<L + 1>(near, fc_join(near[L], x), n);\n"
+    "            return;\n"
+    "        }\n"
+    "    }\n"
+    "    near[L] = x;\n"
+    "}\n"
+    "template <typename R, int N>\n"
+    "FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {\n"
+    "    bool any = false;\n"
+    "    return fc_near(near, n, x, any);\n"
+    "}\n";
+
+/* A load of 8 or 16 bytes that leaves nothing in the L1. */
+static const char prelude_once[] =
+    "template <typename V> FC_INLINE V fc_load_once(const V *p) {\n"
+    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 700\n"
+    "    union {\n"
+    "        V v;\n"
+    "        unsigned int r[4];\n"
+    "    } to;\n"
+    "    if constexpr (sizeof(V) == 8) {\n"
+    "        asm(\"ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];\"\n"
+    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1])\n"
+    "            : \"l\"(p));\n"
+    "    } else if constexpr (sizeof(V) == 16) {\n"
+    "        asm(\"ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];\"\n"
+    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1]), \"=r\"(to.r[2]), \"=r\"(to.r[3])\n"
+    "            : \"l\"(p));\n"
+    "    } else {\n"
+    "        to.v = *p;\n"
+    "    }\n"
+    "    return to.v;\n"
+    "#else\n"
+    "    return *p;\n"
+    "#endif\n"
     "}\n";
 
 /* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes.
@@ -380,7 +426,7 @@ static const char prelude_count[] =
     "/* mostly b is half of n, as two parts of the same size are joined */\n"
     "template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }\n";
 
-/* fc_count where all that was taken before and x have `each` elements. */
+/* fc_count and fc_fill where all that was taken before and x have `each` elements. */
 static const char prelude_even[] =
     "FC_INLINE float fc_half(float n) { return 0.5f; }\n"
     "FC_INLINE double fc_half(double n) { return 0.5; }\n"
@@ -395,6 +441,16 @@ static const char prelude_even[] =
     "    } else {\n"
     "        near[L] = x;\n"
     "    }\n"
+    "}\n"
+    "template <int L = 0, typename R, int N>\n"
+    "FC_INLINE void fc_fill_even(R (&near)[N], R x, unsigned int n, long long each) {\n"
+    "    if constexpr (L + 1 < N) {\n"
+    "        if (n >> L & 1) {\n"
+    "            fc_fill_even<L + 1>(near, fc_join_even(near[L], x, each), n, each * 2);\n"
+    "            return;\n"
+    "        }\n"
+    "    }\n"
+    "    near[L] = x;\n"
     "}\n";
 
 /* -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits,
@@ -506,9 +562,9 @@ static bool uses_minmax(const fc_cuda_gen *g) {
     return false;
 }
 
-static bool lasts(const fc_cuda_gen *g) {
+static bool any_access(const fc_cuda_gen *g, bool (*is)(const fc_cuda_gen *, uint32_t)) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (fc_cuda_lasts(g, a)) return true;
+        if (is(g, a)) return true;
     return false;
 }
 
@@ -542,7 +598,8 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n",
                   g->cls->alike ? (unsigned)FC_ALIKE_WORDS : (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
-    if (lasts(g)) fc_str_add(out, prelude_last);
+    if (any_access(g, fc_cuda_lasts)) fc_str_add(out, prelude_last);
+    if (any_access(g, fc_cuda_once)) fc_str_add(out, prelude_once);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1)
         fc_str_add(out, prelude_apart);
