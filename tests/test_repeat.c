@@ -152,7 +152,7 @@ FC_TEST(repeat, long_rows) {
     on_all_devices(3, 300001, false);
 }
 FC_TEST(repeat, rows_of_clusters) {
-    on_all_devices(17, 50257, false);
+    on_all_devices(140, 50257, false);
 }
 
 /* The kernels that a device with 4 multiprocessors is given, on the host. */
