@@ -315,9 +315,10 @@ fusec_status fc_cuda_load(fc_cuda *c, const void *image, fc_cu_module *out, bool
     const int mode = relax(c);
     if (!usable(c)) return refuse(c, e);
     int result = c->fn.module_load(out, image);
-    restore(c, mode);
     if (bad_image) *bad_image = is_one_of(result, image_results, FC_COUNT(image_results));
-    return fc_cuda_result(c, result, "cuModuleLoadData", e);
+    const fusec_status s = fc_cuda_result(c, result, "cuModuleLoadData", e);
+    restore(c, mode);
+    return s;
 }
 
 void fc_cuda_unload(fc_cuda *c, fc_cu_module m) {
@@ -400,9 +401,9 @@ fusec_status fc_cuda_alloc(fc_cuda *c, size_t bytes, fc_cu_ptr *out, fc_error *e
     if (bytes == 0) return FUSEC_OK;
     const int mode = relax(c);
     if (!usable(c)) return refuse(c, e);
-    const int result = c->fn.mem_alloc(out, bytes);
+    const fusec_status status = fc_cuda_result(c, c->fn.mem_alloc(out, bytes), "cuMemAlloc", e);
     restore(c, mode);
-    return fc_cuda_result(c, result, "cuMemAlloc", e);
+    return status;
 }
 
 void fc_cuda_free(fc_cuda *c, fc_cu_ptr p) {

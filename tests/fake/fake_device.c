@@ -152,17 +152,17 @@ FN(cuStreamIsCapturing, (void *s, int *status)) {
     *status = fake_control.capturing;
     return OK;
 }
-static _Thread_local int capture_mode; /* 0: global, as a thread begins; 2: relaxed */
+_Thread_local int fake_capture_mode;
 
 FN(cuThreadExchangeStreamCaptureMode, (int *mode)) {
     HIT("cuThreadExchangeStreamCaptureMode");
-    const int was = capture_mode;
-    fake_control.capture_mode = capture_mode = *mode;
+    const int was = fake_capture_mode;
+    fake_control.capture_mode = fake_capture_mode = *mode;
     *mode = was;
     return OK;
 }
 bool fake_recorded(void) {
-    const bool bad = fake_control.recording && capture_mode != 2;
+    const bool bad = fake_control.recording && fake_capture_mode != 2;
     if (bad) fake_control.strict_calls++;
     return bad;
 }

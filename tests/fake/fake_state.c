@@ -137,6 +137,7 @@ bool fake_in_memory(address p, size_t bytes, const char *where) {
 
 /* Between tests: nothing is alive and nothing is wrong. */
 void fake_cuda_reset(void) {
+    fake_capture_mode = 0;
     for (int i = 0; i < MOST; i++) free(things[i].at);
     memset(things, 0, sizeof things);
     memset(&fake_control, 0, sizeof fake_control);

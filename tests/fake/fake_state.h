@@ -75,6 +75,8 @@ bool fake_stream_good(void *s, const char *where);
     do {                                                                                           \
         if (!fake_current(name)) return BAD_CONTEXT;                                               \
     } while (0)
+/* Of the calling thread: 0, global, as a thread begins; 2: relaxed. */
+extern _Thread_local int fake_capture_mode;
 /* Ends the recording of another thread, unless this one has said that it takes no part in it. */
 bool fake_recorded(void);
 #define NEED_CALM()                                                                                \
