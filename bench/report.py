@@ -260,6 +260,14 @@ def overheads(o):
     return out
 
 
+def parts(whole):
+    """[(threads, rows)] that are compared with each other; on a GPU the host's threads make no difference."""
+    rows = whole["rows"]
+    if "gpu" in whole["about"]:
+        return [(None, rows)]
+    return [(n, [r for r in rows if r["threads"] == n]) for n in sorted({r["threads"] for r in rows})]
+
+
 def page(whole):
     a, rows = whole["about"], whole["rows"]
     on_gpu = "gpu" in a
@@ -271,10 +279,10 @@ def page(whole):
            " that almost only read, a read") + ". fraction = floor / fusec, of: what it is to reach. lead = best peer / fusec. The last"
            f" column: the fraction is reached and the lead is at least {'0.97' if on_gpu else '1'}. –: the peer has no such program.",
            "Method: [README](../README.md)."] + (["", a["note"]] if a.get("note") else [])
-    for threads in dict.fromkeys(r["threads"] for r in rows):
-        part = [r for r in rows if r["threads"] == threads]
+    groups = parts(whole)
+    for threads, part in groups:
         out += ["", "## Workloads" if on_gpu else f"## {threads} thread{'s' * (threads > 1)}", ""]
-        last = threads == max(r["threads"] for r in rows)  # overheads are measured with all threads
+        last = threads == groups[-1][0]  # overheads are measured with all threads
         out += summary(part, on_gpu, whole.get("overheads") or {} if last else {})
         out += [] if on_gpu else near(part) + a_number(part)
         out += [""] + table(part, on_gpu) + first_calls(part, a.get("together"))
@@ -287,9 +295,8 @@ def page(whole):
 def picture(whole):
     """A line for each workload on a scale of fractions of the floor: fusec a disc, the best peer a ring, a tick
     where it is to be."""
-    rows = [r for r in whole["rows"] if fraction(r) and r["class"] not in ("small", "sweep")]
-    most_threads = max((r["threads"] for r in rows), default=0)
-    rows = [r for r in rows if r["threads"] == most_threads]
+    rows = parts(whole)[-1][1] if whole["rows"] else []
+    rows = [r for r in rows if fraction(r) and r["class"] not in ("small", "sweep")]
     left, width, step, top = 250, 560, 17, 64
     height = top + step * len(rows) + 34
     x = lambda v: left + width * min(v, 1.2) / 1.2  # noqa: E731
