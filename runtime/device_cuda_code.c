@@ -158,8 +158,8 @@ static void facts(fc_device *d, void *code, fc_code_facts *out) {
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-/* More than 48 KiB of shared memory must be asked for; it rises only, whoever launches
- * beside this. */
+/* More than 48 KiB of shared memory must be asked for, and what a kernel declares is a part of
+ * them: so whatever a launch adds is asked for. It rises only, whoever launches beside this. */
 static fusec_status raise_shared(fc_gpu *c, cuda_code *x, uint32_t bytes, fc_error *e) {
     fusec_status s = FUSEC_OK;
     pthread_mutex_lock(&c->lock);
@@ -178,8 +178,7 @@ static fusec_status make_grid(fc_gpu *c, cuda_code *x, const fc_launch *l, fc_cu
                        "the launch grid %llu x %llu x %llu is above what CUDA takes",
                        (unsigned long long)l->grid[0], (unsigned long long)l->grid[1],
                        (unsigned long long)l->grid[2]);
-    if (l->shared_bytes > 48 * 1024 &&
-        l->shared_bytes > atomic_load_explicit(&x->shared, memory_order_relaxed))
+    if (l->shared_bytes > atomic_load_explicit(&x->shared, memory_order_relaxed))
         FC_TRY(raise_shared(c, x, l->shared_bytes, e));
     g->shared = l->shared_bytes;
     for (int i = 0; i < 3; i++) {

@@ -207,6 +207,7 @@ static void frame(const fc_ring *o) {
     fc_ring_fetch(o, "&full");
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "fc_gate_pass(&full, 0);");
+    fc_cuda_line(&g->t, "__syncwarp();");
     fc_cuda_line(&g->t, "fc_cluster_wait();");
 }
 

@@ -11,6 +11,7 @@ enum { MOST_BLOCKS = 8, MOST_CHUNKS = 256 };
 enum { LEAST_RESIDENT = 3, LEAST_OF_PAIRS = 2, LEAST_OF_ONE_STAGE = 32 /* chunks of an SM */ };
 enum { SM_WARPS = 32, MOST_WARPS = 16 }; /* with 64 registers a thread; of a block */
 enum { OF_BLOCK = 1 << 10 };             /* shared memory that every block takes */
+enum { MOST_DECLARED = 48 << 10 };       /* shared memory that a kernel may declare */
 
 typedef struct shape {
     int64_t blocks, chunks, resident; /* of a cluster; of a block; blocks of an SM */
@@ -71,7 +72,8 @@ fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, c
                                       fc_error *e) {
     const int64_t all = fc_cuda_ceil_div(n->count, FC_CHUNK);
     *chosen = false;
-    if (!m->clusters || n->nr != 1 || all > MOST_CHUNKS) return FUSEC_OK;
+    if (!m->clusters || n->nr != 1 || all > MOST_CHUNKS || own_bytes(k, all) > MOST_DECLARED)
+        return FUSEC_OK;
     memset(comes, 0, n->naccess);
     FC_TRY(fc_cuda_count_phases(k, comes, e));
     if (!fc_ring_find_loads(k, cls, comes)) return FUSEC_OK;

@@ -18,6 +18,7 @@ typedef struct function { /* a kernel of a module; its address is the handle */
     run_fn run;
     size_t params; /* bytes of the one parameter */
     bool spills;
+    unsigned shared; /* what launches may add to what it declares: as if that were all there is */
 } function;
 typedef struct module {
     function fn[KERNELS];
@@ -158,8 +159,9 @@ FN(cuFuncGetAttribute, (int *v, int a, void *f)) {
     return OK;
 }
 FN(cuFuncSetAttribute, (void *f, int a, int v)) {
-    (void)a, (void)f, (void)v;
+    enum { MOST_DYNAMIC_SHARED = 8 };
     HIT("cuFuncSetAttribute");
+    if (a == MOST_DYNAMIC_SHARED) ((function *)f)->shared = (unsigned)v;
     return OK;
 }
 FN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *f, int block, size_t shared)) {
@@ -187,12 +189,12 @@ static int launch_code(const function *c, const unsigned g[3], const unsigned b[
 #ifndef FAKE_NO_LAUNCH
 FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                     unsigned bz, unsigned shared, void *s, void **params, void **extra)) {
-    (void)shared;
     NEED_CONTEXT("cuLaunchKernel");
     NEED_STREAM(s, "cuLaunchKernel");
     HIT("cuLaunchKernel");
     if (!is_function(f)) return fake_misuse("cuLaunchKernel"), 400;
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
+    if (shared > ((function *)f)->shared) return INVALID;
     const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
     return params ? OK : launch_code(f, g, b, extra[1], false);
 }
@@ -200,12 +202,12 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 /* Of 512 threads two blocks run on each multiprocessor, as many as the schedules of gangs take. */
 FN(cuLaunchCooperativeKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                unsigned by, unsigned bz, unsigned shared, void *s, void **params)) {
-    (void)shared;
     NEED_CONTEXT("cuLaunchCooperativeKernel");
     NEED_STREAM(s, "cuLaunchCooperativeKernel");
     HIT("cuLaunchCooperativeKernel");
     if (!is_function(f)) return fake_misuse("cuLaunchCooperativeKernel"), 400;
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
+    if (shared > ((function *)f)->shared) return INVALID;
     if (gx * gy * gz * bx * by * bz > FAKE_MULTIPROCESSORS * 1024) return TOO_MANY_BLOCKS;
     const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
     fake_control.launched_together++;
@@ -247,6 +249,7 @@ FN(cuGraphAddKernelNode_v2,
     if (!fake_is_alive(g, &fake_control.graphs) || g->n == NODES)
         return fake_misuse("cuGraphAddKernelNode"), 400;
     if (!is_function(p->function)) return fake_misuse("cuGraphAddKernelNode"), 400;
+    if (p->shared > p->function->shared) return INVALID;
     take_node(g, g->n, p);
     *at = (void *)(uintptr_t)++g->n;
     return OK;
