@@ -27,7 +27,7 @@ endif()
 # ---- the test program ---------------------------------------------------------------------------------
 
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc
-  tests/fuzz/target_*.c)
+  tests/fuzz/target_*.c tests/fuzz/mutate_*.c)
 find_package(GTest REQUIRED)
 find_package(PkgConfig)
 if(PKG_CONFIG_FOUND)
@@ -123,7 +123,7 @@ set_tests_properties(stress.soak_cuda PROPERTIES ENVIRONMENT
 
 # The fuzz targets for libFuzzer; all sources are compiled with its coverage (FusecFlags).
 if(FUSEC_FUZZERS)
-  file(GLOB target_sources CONFIGURE_DEPENDS tests/fuzz/target_*.c)
+  file(GLOB target_sources CONFIGURE_DEPENDS tests/fuzz/target_*.c tests/fuzz/mutate_*.c)
   foreach(name language capi npy npz png cache object arguments)
     add_executable(libfuzzer_${name} tests/fuzz/libfuzzer.c ${target_sources})
     fusec_flags(libfuzzer_${name})
@@ -133,6 +133,7 @@ if(FUSEC_FUZZERS)
       $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> fusec_static Threads::Threads)
     target_link_options(libfuzzer_${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
+  target_compile_definitions(libfuzzer_language PRIVATE FUZZ_WORDS)
 endif()
 
 add_test(NAME accuracy COMMAND fusec_accuracy --devices interp --samples 2000 --step 999983)

@@ -4,6 +4,8 @@
  * node to fc_graph_node. Error texts name the operation and the types it met. */
 #include "ir/graph.h"
 
+#include <stdio.h>
+
 #include "ir/code.h"
 #include "ir/expand.h"
 #include "ir/float_state.h"
@@ -38,11 +40,10 @@ static fc_ninfo node_like(const fc_graph *g, fc_op op, fc_node a) {
 
 /* ---- leaves ------------------------------------------------------------------------------ */
 
-static void bad_axis(fc_graph *g, uint32_t axis) {
-    if (g->dims.oom)
-        fc_oom(&g->error);
-    else
-        fc_fail(&g->error, FUSEC_LIMIT, "the size of axis %u does not fit 64 bits", axis);
+void fc_bad_axis(fc_graph *g, uint32_t axis) {
+    char what[40];
+    snprintf(what, sizeof what, "the size of axis %u", axis);
+    fc_dim_fail(&g->dims, &g->error, what);
 }
 
 static fc_list shape_list(fc_graph *g, uint32_t rank, const fc_dim *shape, bool *ok) {
@@ -56,7 +57,7 @@ static fc_list shape_list(fc_graph *g, uint32_t rank, const fc_dim *shape, bool 
     for (uint32_t i = 0; i < rank; i++) {
         int64_t c;
         if (shape[i] == FC_DIM_NONE) {
-            bad_axis(g, i);
+            fc_bad_axis(g, i);
             return 0;
         }
         if (fc_dim_is_const(&g->dims, shape[i], &c) && c < 0) {

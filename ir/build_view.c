@@ -89,11 +89,7 @@ static bool rank_ok(fc_graph *g, uint32_t rank, const fc_dim *shape) {
                        g->limits.rank),
                false;
     for (uint32_t i = 0; i < rank; i++)
-        if (shape[i] == FC_DIM_NONE)
-            return g->dims.oom ? fc_oom(&g->error)
-                               : fc_fail(&g->error, FUSEC_LIMIT,
-                                         "the size of axis %u does not fit 64 bits", i),
-                   false;
+        if (shape[i] == FC_DIM_NONE) return fc_bad_axis(g, i), false;
     return true;
 }
 
@@ -153,6 +149,18 @@ static bool slice_in_range(fc_graph *g, fc_dim axis, const fc_slice *s) {
                        FUSEC_SLICE_RANGE, msg);
 }
 
+static bool is_whole(const fc_graph *g, fc_dim axis, const fc_slice *s) {
+    int64_t start;
+    return s->step == 1 && s->size == axis && fc_dim_is_const(&g->dims, s->start, &start) && !start;
+}
+
+/* A slice of no element, and of one, has one form: the step says nothing then. */
+static fc_slice plain_slice(fc_dimtab *t, fc_slice s) {
+    int64_t size;
+    if (!fc_dim_is_const(t, s.size, &size) || size < 0 || size > 1) return s;
+    return (fc_slice){size ? s.start : fc_dim_const(t, 0), 1, s.size};
+}
+
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
     if (!usable(g, a)) return FC_NONODE;
     uint32_t rank = fc_rank(g, a);
@@ -160,20 +168,22 @@ fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
     int64_t attr[3 * FC_MAX_RANK];
     bool identity = true;
     for (uint32_t i = 0; i < rank; i++) {
-        const fc_slice *s = &axes[i];
-        int64_t start;
-        if (s->step == 0) {
+        const fc_dim axis = fc_axis(g, a, i);
+        if (axes[i].step == 0) {
             fc_fail(&g->error, FUSEC_BAD_SLICE, "the step of a slice can't be 0");
             return FC_NONODE;
         }
-        bool whole = s->step == 1 && s->size == fc_axis(g, a, i) &&
-                     fc_dim_is_const(&g->dims, s->start, &start) && start == 0;
-        if (!whole && !slice_in_range(g, fc_axis(g, a, i), s)) return FC_NONODE;
-        identity &= whole;
-        shape[i] = s->size;
-        attr[3 * i] = s->start;
-        attr[3 * i + 1] = s->step;
-        attr[3 * i + 2] = s->size;
+        if (!is_whole(g, axis, &axes[i]) && !slice_in_range(g, axis, &axes[i])) return FC_NONODE;
+        const fc_slice s = plain_slice(&g->dims, axes[i]);
+        if (s.step > FC_MAX_STEP || s.step < -FC_MAX_STEP) {
+            fc_fail(&g->error, FUSEC_LIMIT, "the step of a slice is 2^48 at most");
+            return FC_NONODE;
+        }
+        identity &= is_whole(g, axis, &s);
+        shape[i] = s.size;
+        attr[3 * i] = s.start;
+        attr[3 * i + 1] = s.step;
+        attr[3 * i + 2] = s.size;
     }
     if (identity) return a;
     fc_ninfo n = {.op = FC_OP_SLICE, .dtype = fc_at(g, a)->dtype, .nops = 1, .src = {a, 0, 0}};

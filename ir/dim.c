@@ -15,8 +15,13 @@ void fc_dimtab_free(fc_dimtab *t) {
     memset(t, 0, sizeof *t);
 }
 
+const char *fc_dim_fault(const fc_dimtab *t) {
+    return t->too_long ? "is too long: written out it has more than 1024 names or 64 levels"
+                       : "does not fit 64 bits";
+}
+
 fusec_status fc_dim_fail(const fc_dimtab *t, fc_error *e, const char *what) {
-    return t->oom ? fc_oom(e) : fc_fail(e, FUSEC_LIMIT, "%s does not fit 64 bits", what);
+    return t->oom ? fc_oom(e) : fc_fail(e, FUSEC_LIMIT, "%s %s", what, fc_dim_fault(t));
 }
 
 static fc_dim no_memory(fc_dimtab *t) {
@@ -99,7 +104,7 @@ static fc_dim add_sym(fc_dimtab *t, fc_sym s) {
 fc_dim fc_dim_fresh(fc_dimtab *t, const char *name) {
     char *copy = fc_arena_strdup(&t->arena, name, strlen(name));
     if (!copy) return no_memory(t);
-    return add_sym(t, (fc_sym){.kind = FC_SYM_NAMED, .name = copy});
+    return add_sym(t, (fc_sym){.kind = FC_SYM_NAMED, .name = copy, .names = 1});
 }
 
 fc_dim fc_dim_named(fc_dimtab *t, const char *name) {
@@ -111,6 +116,18 @@ fc_dim fc_dim_named(fc_dimtab *t, const char *name) {
     return fc_dim_fresh(t, name);
 }
 
+/* Adds the text of an operand to that of `s`; false when it gets too long. */
+static bool measure(const fc_dimtab *t, fc_sym *s, fc_dim operand) {
+    const fc_form *f = &t->forms.at[operand];
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        const fc_sym *x = &t->syms.at[f->terms[i].sym];
+        s->names = (uint16_t)(s->names + x->names);
+        if (s->names > FC_DIM_NAMES) s->names = FC_DIM_NAMES + 1;
+        if (s->depth <= x->depth && s->depth <= FC_DIM_DEPTH) s->depth = (uint16_t)(x->depth + 1);
+    }
+    return s->names <= FC_DIM_NAMES && s->depth <= FC_DIM_DEPTH;
+}
+
 static fc_dim opaque(fc_dimtab *t, fc_symkind kind, fc_dim a, fc_dim b) {
     for (uint32_t i = 0; i < t->syms.len; i++) {
         const fc_sym *s = &t->syms.at[i];
@@ -119,7 +136,12 @@ static fc_dim opaque(fc_dimtab *t, fc_symkind kind, fc_dim a, fc_dim b) {
             return intern(t, 0, &one, 1);
         }
     }
-    return add_sym(t, (fc_sym){.kind = kind, .a = a, .b = b});
+    fc_sym s = {.kind = kind, .a = a, .b = b};
+    bool fits = measure(t, &s, a);
+    fits = measure(t, &s, b) && fits;
+    if (fits || !t->written) return add_sym(t, s);
+    t->too_long = true;
+    return FC_DIM_NONE;
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------- */

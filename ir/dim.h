@@ -14,10 +14,16 @@ typedef uint32_t fc_dim; /* id in a fc_dimtab; FC_DIM_NONE: building failed */
 
 typedef enum fc_symkind { FC_SYM_NAMED, FC_SYM_MUL, FC_SYM_FLOORDIV, FC_SYM_MOD } fc_symkind;
 
+/* A size shares what it is made of, so that the text of one made in 40 steps may have 2^40 names.
+ * Where sizes are to be written out as a program, those with more names, or with opaque terms
+ * inside each other more deeply, are not made. */
+enum { FC_DIM_NAMES = 1024, FC_DIM_DEPTH = 64 };
+
 typedef struct fc_sym {
     fc_symkind kind;
-    const char *name; /* FC_SYM_NAMED */
-    fc_dim a, b;      /* the operands of an opaque term */
+    const char *name;      /* FC_SYM_NAMED */
+    fc_dim a, b;           /* the operands of an opaque term */
+    uint16_t names, depth; /* of its text, counted up to the bounds */
 } fc_sym;
 
 typedef struct fc_term {
@@ -38,7 +44,9 @@ typedef struct fc_dimtab {
     FC_VEC(fc_form) forms;
     uint32_t *slots; /* hash table of form ids + 1 */
     uint32_t nslots;
-    bool oom; /* a constructor ran out of memory: what it gave says nothing about the size */
+    bool oom;      /* a constructor ran out of memory: what it gave says nothing about the size */
+    bool written;  /* FC_DIM_NAMES and FC_DIM_DEPTH hold */
+    bool too_long; /* one of them was met */
 } fc_dimtab;
 
 void fc_dimtab_init(fc_dimtab *t, const fc_alloc *alloc);
@@ -46,8 +54,10 @@ void fc_dimtab_free(fc_dimtab *t);
 /* Fills the empty table `to` with the symbols and dims of `from`, under the same ids. */
 bool fc_dimtab_copy(fc_dimtab *to, const fc_dimtab *from);
 
-/* All constructors return FC_DIM_NONE on overflow, out of memory or when an operand is FC_DIM_NONE;
- * fc_dim_fail turns that into an error: out of memory, or that `what` does not fit 64 bits. */
+/* All constructors return FC_DIM_NONE on overflow, for a text too long, out of memory or when an
+ * operand is FC_DIM_NONE; fc_dim_fault says what a size then does ("does not fit 64 bits"),
+ * fc_dim_fail makes an error of it: out of memory, or that `what` does that. */
+const char *fc_dim_fault(const fc_dimtab *t);
 fusec_status fc_dim_fail(const fc_dimtab *t, fc_error *e, const char *what);
 fc_dim fc_dim_const(fc_dimtab *t, int64_t c);
 fc_dim fc_dim_named(fc_dimtab *t, const char *name); /* the same name gives the same dim */

@@ -43,6 +43,7 @@ typedef struct fc_slice {
     int64_t step; /* not 0 */
     fc_dim size;
 } fc_slice;
+#define FC_MAX_STEP (INT64_C(1) << 48) /* either way, of slices of more than one element */
 
 typedef struct fc_input {
     const char *name;
@@ -150,6 +151,7 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
 fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
                            bool keepdims);
 
+void fc_bad_axis(fc_graph *g, uint32_t axis); /* fails: the size of this axis was not made */
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes);  /* rank entries */

@@ -1,10 +1,11 @@
 /* test_fuzz_corpus.c - the committed corpora of the fuzz targets, and what can be made of each of
- * their files by cutting it short and by changing a byte. */
+ * their files by cutting it short, by changing a byte and, of texts, by changing words. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ir/base.h"
+#include "tests/fuzz/mutate_words.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/test.h"
 
@@ -16,7 +17,7 @@ typedef struct target {
 #define TARGET(name) {#name, fuzz_##name},
 static const target targets[] = {FUZZ_TARGETS(TARGET)};
 
-enum { MAX_FILE = 1 << 16, CHANGES = 12 };
+enum { MAX_FILE = 1 << 16, CHANGES = 12, REWORDED = 40 };
 
 /* In a block of exactly this size, so that a sanitizer sees what reads beyond. */
 static void run_copy(const target *t, const uint8_t *data, size_t size, size_t change) {
@@ -28,26 +29,55 @@ static void run_copy(const target *t, const uint8_t *data, size_t size, size_t c
     free(copy);
 }
 
-static void run_file(const target *t, const char *path) {
-    static uint8_t data[MAX_FILE];
+static size_t read_file(const char *path, uint8_t *data) {
     FILE *f = fopen(path, "rb");
-    size_t size = f ? fread(data, 1, sizeof data, f) : 0;
+    size_t size = f ? fread(data, 1, MAX_FILE, f) : 0;
     if (f) fclose(f);
-    FC_TRACE("%s", path);
     FC_EXPECT_TRUE(size > 0);
-    for (size_t i = 0; i <= CHANGES; i++) run_copy(t, data, size, i);
-    for (size_t i = 0; i < CHANGES; i++) run_copy(t, data, size * i / CHANGES, 0);
-    FC_UNTRACE();
+    return size;
 }
 
-static void run_corpus(void *arg) {
-    const target *t = arg;
+static void run_file(const target *t, const char *path) {
+    static uint8_t data[MAX_FILE];
+    size_t size = read_file(path, data);
+    for (size_t i = 0; i <= CHANGES; i++) run_copy(t, data, size, i);
+    for (size_t i = 0; i < CHANGES; i++) run_copy(t, data, size * i / CHANGES, 0);
+}
+
+/* Each time on top of what came before, so that the texts drift away from the file. */
+static void reword_file(const target *t, const char *path) {
+    static uint8_t data[MAX_FILE], before[MAX_FILE];
+    size_t size = read_file(path, data);
+    for (unsigned seed = 0; seed < REWORDED; seed++) {
+        size_t old = size, room = size + 100 < MAX_FILE ? size + 100 : MAX_FILE;
+        memcpy(before, data, old);
+        size = fuzz_mutate_words(data, size, room, seed);
+        FC_ASSERT_TRUE(size <= room);
+        FC_EXPECT_EQ_U64(fuzz_mutate_words(before, old, room, seed), size);
+        FC_EXPECT_TRUE(memcmp(before, data, size) == 0);
+        run_copy(t, data, size, 0);
+    }
+}
+
+static void each_file(const target *t, void (*run)(const target *, const char *)) {
     char pattern[1000];
     glob_t found;
     snprintf(pattern, sizeof pattern, "%s/tests/fuzz/corpus/%s/*", FUSEC_SOURCE_DIR, t->name);
     FC_ASSERT_EQ_I64(glob(pattern, 0, NULL, &found), 0);
-    for (size_t i = 0; i < found.gl_pathc; i++) run_file(t, found.gl_pathv[i]);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        FC_TRACE("%s", found.gl_pathv[i]);
+        run(t, found.gl_pathv[i]);
+        FC_UNTRACE();
+    }
     globfree(&found);
+}
+
+static void run_corpus(void *arg) {
+    each_file(arg, run_file);
+}
+
+FC_TEST(fuzz_corpus, language_reworded) {
+    each_file(&targets[0], reword_file);
 }
 
 FC_REGISTER(fuzz_corpus) {

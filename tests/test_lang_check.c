@@ -475,6 +475,20 @@ FC_TEST(lang_print, constants) {
            "bool(true)\n}\n");
 }
 
+/* Bounds that are negative numbers, which would count from the end if they were printed plainly. */
+FC_TEST(lang_print, slices_of_nothing) {
+    prints(
+        "y[2:1:5], y[3:0:9], y[-9::-20], y[7:8:9]", "y: f32[10]",
+        "export def f(y: f32[10]) -> (out1: f32[0], out2: f32[0], out3: f32[1], out4: f32[1]) {\n"
+        "    t0 = y[:0]\n    return t0, t0, y[1:2], y[7:8]\n}\n");
+    prints("def f(x: f32[n], m: dim) = x[0:m:3][1:0:2]\n", NULL,
+           "export def f(x: f32[n], m: dim) -> f32[0] {\n    return x[:3*((m + 2)//3) - "
+           "2:3][:0]\n}\n");
+    prints("const k = -3\ndef f(x: f32[n], m: dim) = x[k:m:-5]\n", NULL,
+           "export def f(x: f32[n], m: dim) -> f32[(-m + 1)//5] {\n"
+           "    return x[0 - 3:-5*((-m + 1)//5) + 1:-5]\n}\n");
+}
+
 FC_TEST(lang_print, sizes) {
     static const char text[] =
         "def f(x: f32[n, m], y: f32[m, k]) -> f32[(n + m)//2 + n*m, k] {\n"

@@ -154,6 +154,41 @@ FC_TEST(lang_limits, rank_limit) {
     }
 }
 
+/* A size in so many steps, each of which names the one before `times` times. */
+static langbox size_of(int steps, int times, const char *result) {
+    fc_str s;
+    fc_str_init(&s, &fc_libc_alloc);
+    fc_str_add(&s, "export def f(x: f32[n]) {\n    d0 = n\n");
+    for (int i = 0; i < steps; i++)
+        fc_str_printf(&s, times == 2 ? "    d%d = d%d*d%d\n" : "    d%d = (d%d + 1)//2\n", i + 1, i,
+                      i);
+    fc_str_printf(&s, result, steps);
+    langbox b = langbox_program("p.fuse", s.data, s.len, NULL);
+    fc_str_free(&s);
+    return b;
+}
+
+/* Sizes are written out in a printed program, and a product of two equal ones is twice as long.
+ * What is too long for a shape can be computed with, as a number. */
+FC_TEST(lang_limits, written_sizes) {
+    static const struct { int most, times; } kinds[] = {{10, 2}, {64, 1}};
+    for (size_t k = 0; k < FC_COUNT(kinds); k++)
+        for (int n = kinds[k].most - 1; n <= kinds[k].most + 1; n++) {
+            FC_TRACE("%d steps, %d", n, kinds[k].times);
+            langbox b = size_of(n, kinds[k].times, "    return zeros([d%d])\n}\n");
+            if (n <= kinds[k].most)
+                langbox_round_trip(&b);
+            else
+                FC_EXPECT_CONTAINS(b.text, "a size has 1024 names and 64 levels at most");
+            langbox_free(&b);
+            FC_UNTRACE();
+        }
+    langbox b = size_of(45, 2, "    return x * d%d\n}\n");
+    FC_EXPECT_STREQ(b.text, "");
+    langbox_round_trip(&b);
+    langbox_free(&b);
+}
+
 FC_TEST(lang_limits, input_limit) {
     for (int n = 255; n <= 257; n++) {
         fc_str s;

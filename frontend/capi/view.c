@@ -113,7 +113,10 @@ fusec_value fusec_slice(fusec_value v, int axis, int64_t start, int64_t stop, in
                             : (fc_slice){.start = fc_dim_const(t, 0), .step = 1, .size = n};
     }
     if (slices[at].start == FC_DIM_NONE || slices[at].size == FC_DIM_NONE) {
-        fc_fail(&g->ir.error, FUSEC_BAD_SLICE, "fusec_slice: a bound does not fit 64 bits");
+        if (t->oom)
+            fc_oom(&g->ir.error);
+        else
+            fc_fail(&g->ir.error, FUSEC_BAD_SLICE, "fusec_slice: a bound %s", fc_dim_fault(t));
         return fc_value(g, FC_NONODE);
     }
     return fc_value(g, fc_build_slice(&g->ir, v.node, slices));

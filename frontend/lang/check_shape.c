@@ -127,7 +127,7 @@ static bool take_slice(subscript *s, const fc_expr *e) {
     if (e->c) {
         const fc_value *v = fc_c_val(s->f, e->c);
         if (!fc_c_operand(c, e->c, v)) return false;
-        if (v->kind != FC_V_INT || v->i == 0 || v->i < -INT32_MAX || v->i > INT32_MAX)
+        if (v->kind != FC_V_INT || v->i == 0 || v->i < -FC_MAX_STEP || v->i > FC_MAX_STEP)
             return bad_slice(s, e->c, "the step of a slice is an integer constant, and not 0");
         step = (int64_t)v->i;
     }
@@ -304,7 +304,10 @@ bool fc_c_shape_arg(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t *rank,
         }
         bool negative = v->kind == FC_V_INT && v->i < 0;
         if (v->kind >= FC_V_TUPLE || negative || !fc_c_size(c, v, &shape[*rank])) {
-            fc_c_error(c, FUSEC_SHAPE_MISMATCH, p->at, "%s is no size", fc_c_quote(c, p->at));
+            fc_diag *d =
+                fc_c_error(c, FUSEC_SHAPE_MISMATCH, p->at, "%s is no size", fc_c_quote(c, p->at));
+            if (c->g->dims.too_long)
+                fc_diag_help(d, "written out, a size has 1024 names and 64 levels at most");
             return false;
         }
         ++*rank;

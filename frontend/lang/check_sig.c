@@ -329,7 +329,7 @@ static fc_dim dim_node(fc_checker *c, fc_call *f, const fc_expr *e, const fc_dim
     if (r == FC_DIM_NONE && t->oom)
         fc_c_oom(c);
     else if (r == FC_DIM_NONE)
-        fc_c_error(c, FUSEC_LIMIT, e->at, "the size %s does not fit 64 bits", fc_c_quote(c, e->at));
+        fc_c_error(c, FUSEC_LIMIT, e->at, "the size %s %s", fc_c_quote(c, e->at), fc_dim_fault(t));
     return r;
 }
 

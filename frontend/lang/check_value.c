@@ -29,7 +29,7 @@ fc_value fc_v_dim(fc_checker *c, fc_dim d) {
         if (c->g->dims.oom)
             fc_c_oom(c);
         else
-            fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size does not fit 64 bits");
+            fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "a size %s", fc_dim_fault(&c->g->dims));
         return FC_UNKNOWN;
     }
     if (fc_dim_is_const(&c->g->dims, d, &v)) return fc_v_int(v);

@@ -211,6 +211,7 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     fc_arena_init(&out->arena, g->alloc);
     fc_arena_init(&c.arena, g->alloc);
     g->default_float = rq->default_float;
+    g->dims.written = true;
     read_program(&c);
     apply_defines(&c);
     read_defined_consts(&c);

@@ -79,14 +79,13 @@ static void print_factor(printer *p, fc_dim d, fc_str *out) {
     if (!simple) fc_str_char(out, ')');
 }
 
-/* The depth of the recursion is that of one size as it was written. */
+/* The recursion is FC_DIM_DEPTH deep at most. */
 static void print_sym(printer *p, uint32_t sym, fc_str *out) {
     const fc_sym *s = &p->dims.syms.at[sym];
     if (s->kind == FC_SYM_NAMED) {
         fc_str_add(out, p->syms[sym] ? p->syms[sym] : "");
         return;
     }
-    if (out->len > 1u << 20) return; /* above what a program may have */
     fc_str a, b;
     fc_str_init(&a, p->g->alloc);
     fc_str_init(&b, p->g->alloc);
@@ -111,6 +110,18 @@ typedef struct term {
 
 static bool before(const term *a, const term *b) {
     return a->order != b->order ? a->order < b->order : strcmp(a->text, b->text) < 0;
+}
+
+/* `k` times `text`, or `k` alone, behind other terms unless it is the first. Numbers of sizes are
+ * read before their sign, so that -2^63 is written in two. */
+static void add_term(fc_str *out, bool first, int64_t k, const char *text) {
+    int64_t rest = k == INT64_MIN ? -1 : 0;
+    k -= rest;
+    fc_str_add(out, first ? (k < 0 ? "-" : "") : k < 0 ? " - " : " + ");
+    if (k < 0) k = -k;
+    if (k != 1 || !text) fc_str_printf(out, text ? "%lld*" : "%lld", (long long)k);
+    if (text) fc_str_add(out, text);
+    if (rest) add_term(out, false, rest, text);
 }
 
 static void print_dim(printer *p, fc_dim d, fc_str *out) {
@@ -144,15 +155,8 @@ static void print_dim(printer *p, fc_dim d, fc_str *out) {
         for (; k > 0 && before(&x, &terms[k - 1]); k--) terms[k] = terms[k - 1];
         terms[k] = x;
     }
-    for (uint32_t i = 0; i < f->nterms; i++) {
-        int64_t k = terms[i].coef;
-        uint64_t mag = k < 0 ? 0 - (uint64_t)k : (uint64_t)k;
-        fc_str_add(out, i ? (k < 0 ? " - " : " + ") : k < 0 ? "-" : "");
-        if (mag != 1) fc_str_printf(out, "%llu*", (unsigned long long)mag);
-        fc_str_add(out, terms[i].text);
-    }
-    uint64_t c = f->c < 0 ? 0 - (uint64_t)f->c : (uint64_t)f->c;
-    if (c) fc_str_printf(out, " %c %llu", f->c < 0 ? '-' : '+', (unsigned long long)c);
+    for (uint32_t i = 0; i < f->nterms; i++) add_term(out, i == 0, terms[i].coef, terms[i].text);
+    if (f->c) add_term(out, false, f->c, NULL);
 }
 
 static void print_shape(printer *p, uint32_t rank, const int64_t *shape) {
@@ -284,22 +288,32 @@ static void print_row(printer *p, const fc_ninfo *i, bool operand) {
     fc_str_char(p->out, ')');
 }
 
+/* A literal negative bound would count from the end. */
+static void print_bound(printer *p, fc_dim d) {
+    int64_t v;
+    if (fc_dim_is_const(&p->dims, d, &v) && v < 0) {
+        fc_str_char(p->out, '0');
+        add_term(p->out, false, v, NULL);
+    } else {
+        print_dim(p, d, p->out);
+    }
+}
+
 /* start:stop:step, so that reading finds the same size. */
 static void print_slice(printer *p, fc_dim axis, fc_dim start, int64_t step, fc_dim size) {
     fc_dimtab *t = &p->dims;
-    fc_dim one = fc_dim_const(t, 1), by = fc_dim_const(t, step);
-    fc_dim last = fc_dim_add(t, start, fc_dim_mul(t, fc_dim_sub(t, size, one), by));
-    fc_dim stop = fc_dim_add(t, last, fc_dim_const(t, step > 0 ? 1 : -1));
+    fc_dim end = fc_dim_add(t, start, fc_dim_mul(t, size, fc_dim_const(t, step)));
+    fc_dim stop = fc_dim_add(t, end, fc_dim_const(t, step > 0 ? 1 - step : -1 - step));
     int64_t v;
-    if (last == FC_DIM_NONE || stop == FC_DIM_NONE) {
+    if (stop == FC_DIM_NONE) { /* it lies between two that building made */
         p->oom = true;
         return;
     }
     bool zero = fc_dim_is_const(t, start, &v) && v == 0;
-    if (step < 0 || !zero) print_dim(p, start, p->out);
+    if (step < 0 || !zero) print_bound(p, start);
     fc_str_char(p->out, ':');
     bool whole = step > 0 ? stop == axis : fc_dim_is_const(t, stop, &v) && v == -1;
-    if (!whole) print_dim(p, stop, p->out);
+    if (!whole) print_bound(p, stop);
     if (step != 1) fc_str_printf(p->out, ":%lld", (long long)step);
 }
 

@@ -213,7 +213,8 @@ FUSEC_API fusec_value fusec_expand_dims(fusec_value v, int axis);
 FUSEC_API fusec_value fusec_squeeze(fusec_value v, int axis);
 /* Elements start, start + step, ... below stop (above it for a negative step) along one axis.
  * FUSEC_END leaves a bound out, as in x[:stop] or x[start::-1]; other negative bounds count from
- * the end. Bounds outside the array are an error of the call; they are not clamped as in Python. */
+ * the end. Bounds outside the array are an error of the call; they are not clamped as in Python.
+ * The step is not 0; of more than one element it is 2^48 at most. */
 #define FUSEC_END INT64_MIN
 FUSEC_API fusec_value fusec_slice(fusec_value v, int axis, int64_t start, int64_t stop,
                                   int64_t step);
