@@ -2,9 +2,9 @@
  * and launch) with cuda_columns.c and cuda_bounds.c, cuda_emit.c (the frame of every text),
  * cuda_prelude.c (what stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one
  * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
- * cuda_group.c (loads, code and stores of a few elements), cuda_hold.c, then one file per schedule:
- * cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and
- * cuda_cluster.c, cuda_rect.c, cuda_outer.c.
+ * cuda_group.c with cuda_load.c (loads, code and stores of a few elements), cuda_hold.c, then one
+ * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c,
+ * cuda_gang.c, cuda_ring.c and cuda_cluster.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -81,7 +81,7 @@ static inline bool fc_cuda_has_places(const fc_kernel *k, const fc_class *cls) {
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
-/* In `variant`. FC_CUDA_FULL, of ONE, RING and outer: no thread lacks an element or a row.
+/* In `variant`. FC_CUDA_FULL, of ONE, RING, CLUSTER and outer: no thread lacks an element or a row.
  * FC_CUDA_WHOLE: the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a
  * gang: rows have blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared
  * memory. FC_CUDA_ONCE, of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer:
@@ -260,6 +260,10 @@ void fc_cuda_guard_prelude(const fc_cuda_gen *g);
 
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
+/* Words of 32 bits that it takes where blocks tell each other. */
+static inline unsigned fc_cuda_red_words(const fc_reduction *r) {
+    return (unsigned)(fc_cuda_red_bytes(r) + 3) / 4;
+}
 /* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,
  * rounded up to a multiple of 8 of them so that the next one is aligned. `offset` says where this
  * thread's row begins. */
@@ -320,13 +324,12 @@ typedef struct fc_cuda_group {
 bool fc_cuda_moves(const fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t access);
 /* Declares q* (`slots` of each, 0 = no array) for the used loads; fills them; runs the code. */
 void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, bool cached);
-/* Whether the loads of an access ask the L2 to keep what they read longer than what is written: of
- * large nests, what is read once. DRAM is then written in longer runs between reads. */
+/* cuda_load.c. Whether the loads of an access ask the L2 to keep what they read longer than what is
+ * written: of large nests, what is read once. DRAM is then written in longer runs between reads. */
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
 /* Of columns (cuda_columns.c): whether what the loads of an access read stays out of the L1. */
 bool fc_cuda_once(const fc_cuda_gen *g, uint32_t access);
-/* Whether each element of an access is read for one element of the nest, and not written. */
-bool fc_cuda_streams(const fc_cuda_gen *g, uint32_t access);
+void fc_cuda_load_prelude(const fc_cuda_gen *g);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */

@@ -72,7 +72,6 @@ static const char told[] =
     "}\n";
 
 void fc_cuda_cluster_prelude(const fc_cuda_gen *g) {
-    fc_cuda_ring_prelude(g->t.out);
     fc_str_add(g->t.out, told);
     fc_str_printf(g->t.out,
                   "#ifdef FC_EMULATE\nstatic unsigned int fc_cluster(const P *) { return %u; "
@@ -87,11 +86,11 @@ static unsigned slots_of(const fc_ring *o) {
 }
 
 static unsigned stage_bytes(const fc_kernel *k, unsigned stage) {
-    size_t bytes = 0;
+    unsigned bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++)
         if (k->reductions.at[r].stage == stage)
-            bytes += (fc_cuda_red_bytes(&k->reductions.at[r]) + 3) / 4 * 4;
-    return (unsigned)bytes;
+            bytes += 4 * fc_cuda_red_words(&k->reductions.at[r]);
+    return bytes;
 }
 
 static void make_slots(const fc_ring *o) {

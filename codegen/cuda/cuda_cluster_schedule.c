@@ -24,19 +24,17 @@ static int64_t lane_slots(int64_t chunks) {
 
 /* Of a block, beside its part of the row: slots and gates. */
 static unsigned own_bytes(const fc_kernel *k, int64_t chunks) {
-    size_t bytes = 8 * (k->nstages + 1u);
+    unsigned bytes = 8 * (k->nstages + 1u), slots = 32 * (unsigned)lane_slots(chunks);
     for (size_t r = 0; r < k->reductions.len; r++)
-        bytes +=
-            (fc_cuda_red_bytes(&k->reductions.at[r]) + 3) / 4 * 4 * 32 * (size_t)lane_slots(chunks);
-    return (unsigned)bytes;
+        bytes += 4 * fc_cuda_red_words(&k->reductions.at[r]) * slots;
+    return bytes;
 }
 
 static shape shape_of(const fc_machine *m, const fc_kernel *k, const uint8_t *comes, int64_t all,
                       int64_t blocks) {
     shape s = {.chunks = fc_cuda_ceil_div(all, blocks)};
     s.blocks = fc_cuda_ceil_div(all, s.chunks);
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (comes[a]) s.bytes += (unsigned)s.chunks * FC_CHUNK * fc_cuda_bytes(k, a) + FC_RING_LINE;
+    s.bytes = fc_ring_place_bytes(k, (unsigned)s.chunks * FC_CHUNK, comes);
     s.resident = (m->shared_per_block + OF_BLOCK) / (s.bytes + own_bytes(k, all) + OF_BLOCK);
     return s;
 }

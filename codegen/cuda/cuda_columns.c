@@ -101,14 +101,6 @@ typedef struct cut {
     bool turned, full; /* FC_CUDA_TURNED; FC_CUDA_FULL */
 } cut;
 
-bool fc_cuda_once(const fc_cuda_gen *g, uint32_t a) {
-    const unsigned bytes = fc_cuda_bytes(g->k, a) * g->cls->vector;
-    const bool full =
-        (g->cls->variant & (FC_CUDA_FULL + FC_CUDA_TURNED)) == FC_CUDA_FULL && g->cls->split;
-    return g->k->schedule == FC_SCHED_OUTER && full && fc_cuda_streams(g, a) && bytes >= 8 &&
-           bytes << g->cls->teams >= OUTER_LINE;
-}
-
 /* Threads of a block along x, where each has `most` runs if there are so many. Aligned rows: as
  * many as read OUTER_WIDTH bytes, or one line, if then no row has to be split; but enough that each
  * thread has its runs. */

@@ -57,7 +57,7 @@ const char fc_cuda_gang_prelude[] =
 enum { LINE = 128 }; /* bytes that a prefetch brings */
 
 static unsigned words_of(const fc_kernel *k, size_t r) {
-    return (unsigned)(fc_cuda_red_bytes(&k->reductions.at[r]) + 3) / 4;
+    return fc_cuda_red_words(&k->reductions.at[r]);
 }
 
 static unsigned all_words(const fc_kernel *k) {

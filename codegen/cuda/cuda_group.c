@@ -217,18 +217,6 @@ static void load_each(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
     fc_str_add(g->t.out, ";\n");
 }
 
-bool fc_cuda_streams(const fc_cuda_gen *g, uint32_t a) {
-    if (!fc_cuda_is_memory(g->k, a) || g->k->args.at[g->k->accesses.at[a].buffer].written)
-        return false;
-    for (uint32_t x = 0; x < g->axes; x++)
-        if (fc_class_move(g->cls, a, x) == FC_MOVE_ZERO) return false;
-    return true;
-}
-
-bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t a) {
-    return g->cls->large && fc_cuda_streams(g, a);
-}
-
 static void load_wide(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
     const char *how = fc_cuda_lasts(g, a)  ? "fc_load_last("
                       : fc_cuda_once(g, a) ? "fc_load_once("

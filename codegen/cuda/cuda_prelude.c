@@ -126,67 +126,6 @@ static const char prelude_trees[] =
     "    return fc_near(near, n, x, any);\n"
     "}\n";
 
-/* A load of 8 or 16 bytes that leaves nothing in the L1. */
-static const char prelude_once[] =
-    "template <typename V> FC_INLINE V fc_load_once(const V *p) {\n"
-    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 700\n"
-    "    union {\n"
-    "        V v;\n"
-    "        unsigned int r[4];\n"
-    "    } to;\n"
-    "    if constexpr (sizeof(V) == 8) {\n"
-    "        asm(\"ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];\"\n"
-    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1])\n"
-    "            : \"l\"(p));\n"
-    "    } else if constexpr (sizeof(V) == 16) {\n"
-    "        asm(\"ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];\"\n"
-    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1]), \"=r\"(to.r[2]), \"=r\"(to.r[3])\n"
-    "            : \"l\"(p));\n"
-    "    } else {\n"
-    "        to.v = *p;\n"
-    "    }\n"
-    "    return to.v;\n"
-    "#else\n"
-    "    return *p;\n"
-    "#endif\n"
-    "}\n";
-
-/* A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes.
- * The asm is neither volatile nor does it clobber memory, so that loads may move and stand side by
- * side as others do: a kernel never writes what it loads (ir/kernel.h). */
-static const char prelude_last[] =
-    "template <typename V> FC_INLINE V fc_load_last(const V *p) {\n"
-    "#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800\n"
-    "    union {\n"
-    "        V v;\n"
-    "        unsigned int r[8];\n"
-    "    } to;\n"
-    "    unsigned long long wish;\n"
-    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
-    "    if constexpr (sizeof(V) < 4) {\n"
-    "        to.v = *p;\n"
-    "    } else if constexpr (sizeof(V) == 4) {\n"
-    "        asm(\"ld.global.L2::cache_hint.b32 %0, [%1], %2;\"\n"
-    "            : \"=r\"(to.r[0])\n"
-    "            : \"l\"(p), \"l\"(wish));\n"
-    "    } else if constexpr (sizeof(V) == 8) {\n"
-    "        asm(\"ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;\"\n"
-    "            : \"=r\"(to.r[0]), \"=r\"(to.r[1])\n"
-    "            : \"l\"(p), \"l\"(wish));\n"
-    "    } else {\n"
-    "#pragma unroll\n"
-    "        for (unsigned int i = 0; i < sizeof(V) / 4; i += 4)\n"
-    "            asm(\"ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;\"\n"
-    "                : \"=r\"(to.r[i]), \"=r\"(to.r[i + 1]), \"=r\"(to.r[i + 2]), \"=r\"(to.r[i + "
-    "3])\n"
-    "                : \"l\"((const unsigned int *)p + i), \"l\"(wish));\n"
-    "    }\n"
-    "    return to.v;\n"
-    "#else\n"
-    "    return *p;\n"
-    "#endif\n"
-    "}\n";
-
 /* Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after
  * two steps each has one of the four, so that it takes 8 exchanges, not 20. */
 static const char prelude_apart[] =
@@ -562,12 +501,6 @@ static bool uses_minmax(const fc_cuda_gen *g) {
     return false;
 }
 
-static bool any_access(const fc_cuda_gen *g, bool (*is)(const fc_cuda_gen *, uint32_t)) {
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        if (is(g, a)) return true;
-    return false;
-}
-
 static bool divides_by_row(const fc_cuda_gen *g) {
     for (size_t v = 0; v < g->code.ins.len; v++)
         if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
@@ -598,13 +531,12 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     fc_str_printf(out, "struct P {\n    long long w[%u];\n};\n",
                   g->cls->alike ? (unsigned)FC_ALIKE_WORDS : (unsigned)g->l.words);
     fc_str_add(out, g->cls->wide ? prelude_wide : prelude_narrow);
-    if (any_access(g, fc_cuda_lasts)) fc_str_add(out, prelude_last);
-    if (any_access(g, fc_cuda_once)) fc_str_add(out, prelude_once);
+    fc_cuda_load_prelude(g);
     if (g->k->reductions.len) fc_str_add(out, prelude_trees);
     if (g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1)
         fc_str_add(out, prelude_apart);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
-    if (fc_cuda_is_ring(g->k, g->cls)) fc_cuda_ring_prelude(out);
+    if (fc_cuda_has_places(g->k, g->cls)) fc_cuda_ring_prelude(out);
     if (fc_cuda_is_cluster(g->k, g->cls)) fc_cuda_cluster_prelude(g);
     if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);

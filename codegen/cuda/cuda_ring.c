@@ -174,7 +174,7 @@ static void frame(const fc_ring *o) {
              part = fc_ring_part(g->cls);
     fc_cuda_line(&g->t, "#ifdef FC_EMULATE");
     fc_cuda_line(&g->t, "__shared__ fc_vec<double, 2, 16> ring[%u];",
-                 places * fc_ring_place_bytes(g->k, g->cls, g->cached) / SIXTEEN);
+                 places * fc_ring_place_bytes(g->k, part, g->cached) / SIXTEEN);
     fc_cuda_line(&g->t, "#else");
     fc_cuda_line(&g->t, "extern __shared__ fc_vec<double, 2, 16> ring[];");
     fc_cuda_line(&g->t, "#endif");

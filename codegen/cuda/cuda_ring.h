@@ -32,10 +32,10 @@ typedef struct fc_ring {
 bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases);
 /* Elements of a part. */
 unsigned fc_ring_part(const fc_class *cls);
-/* Bytes of a place, to which `comes` says what comes, before the room of access `a`; of the place.
- */
-unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a);
-unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *comes);
+/* Bytes of a place for parts of `part` elements, to which `comes` says what comes, before the room
+ * of access `a`; of the place. */
+unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a);
+unsigned fc_ring_place_bytes(const fc_kernel *k, unsigned part, const uint8_t *comes);
 
 fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e);
 void fc_ring_close(fc_ring *o);

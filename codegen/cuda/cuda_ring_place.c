@@ -147,7 +147,7 @@ void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYT
         snprintf(out, FC_RING_BYTES, "(span * %u + %u)", each, rooms * FC_RING_LINE);
     else
         snprintf(out, FC_RING_BYTES, "%u",
-                 o->cluster ? 0 : fc_ring_room(g->k, g->cls, g->cached, access));
+                 o->cluster ? 0 : fc_ring_room(g->k, fc_ring_part(g->cls), g->cached, access));
 }
 
 /* This thread's first element in the room of an access; of a cluster, that of the block's first
@@ -167,7 +167,7 @@ static void pointer(const fc_ring *o, const char *type, const char *name, uint32
 void fc_ring_begin_place(const fc_ring *o) {
     const fc_cuda_gen *g = o->in.g;
     fc_cuda_line(&o->in.g->t, "char *const here = (char *)ring + place * %u;",
-                 fc_ring_place_bytes(g->k, g->cls, g->cached));
+                 fc_ring_place_bytes(g->k, fc_ring_part(g->cls), g->cached));
 }
 
 void fc_ring_pointers(const fc_ring *o) {

@@ -15,15 +15,15 @@ unsigned fc_ring_part(const fc_class *cls) {
 
 /* A part keeps its distance from the line before it, as bulk copies of whole lines are the fastest:
  * so each has a line more than it fills. */
-unsigned fc_ring_room(const fc_kernel *k, const fc_class *cls, const uint8_t *comes, uint32_t a) {
+unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a) {
     unsigned at = 0;
     for (uint32_t before = 0; before < a; before++)
-        if (comes[before]) at += fc_ring_part(cls) * fc_cuda_bytes(k, before) + FC_RING_LINE;
+        if (comes[before]) at += part * fc_cuda_bytes(k, before) + FC_RING_LINE;
     return at;
 }
 
-unsigned fc_ring_place_bytes(const fc_kernel *k, const fc_class *cls, const uint8_t *comes) {
-    return fc_ring_room(k, cls, comes, (uint32_t)k->accesses.len);
+unsigned fc_ring_place_bytes(const fc_kernel *k, unsigned part, const uint8_t *comes) {
+    return fc_ring_room(k, part, comes, (uint32_t)k->accesses.len);
 }
 
 /* Those that stay the same from row to row are read where they are, and so is what one phase only
@@ -70,7 +70,8 @@ static unsigned own_bytes(const fc_kernel *k, const fc_class *cls) {
 static unsigned places_of(const fc_machine *m, const fc_kernel *k, const uint8_t *comes,
                           const fc_class *cls) {
     const unsigned own = own_bytes(k, cls), shared = (unsigned)m->shared_per_block,
-                   places = shared > own ? (shared - own) / fc_ring_place_bytes(k, cls, comes) : 0;
+                   place = fc_ring_place_bytes(k, fc_ring_part(cls), comes),
+                   places = shared > own ? (shared - own) / place : 0;
     if (places < 2 * (k->nstages + 1)) return 0;
     return places < MOST_PLACES ? places : (unsigned)MOST_PLACES;
 }
@@ -90,7 +91,7 @@ static bool fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n, cons
     l->span = span;
     l->block[0] = fc_cuda_ring_threads(k, cls);
     l->grid[0] = (uint64_t)(gangs * parts);
-    l->shared_bytes = places * fc_ring_place_bytes(k, cls, comes);
+    l->shared_bytes = places * fc_ring_place_bytes(k, fc_ring_part(cls), comes);
     l->tickets = fc_cuda_gang_tickets(k, cls, gangs, parts);
     return true;
 }

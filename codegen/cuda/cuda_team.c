@@ -127,10 +127,10 @@ static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
            fc_cuda_divides_by_row(&g->t, v);
 }
 
-/* Whether this slice has quotients by a value of the row: then a gang, whose blocks wait for each
- * other while one computes, makes them the short way, and again by division where that was not good
- * enough. Only where stores need no other thread; elsewhere memory is the limit, and a second pass
- * would only be compiled. */
+/* Whether this slice has quotients by a value of the row: then a gang or a cluster, whose blocks
+ * wait for each other while one computes, makes them the short way, and again by division where
+ * that was not good enough. Only where stores need no other thread; elsewhere memory is the limit,
+ * and a second pass would only be compiled. */
 static bool divides_twice(const fc_cuda_inner *in) {
     const fc_cuda_gen *g = in->g;
     if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
