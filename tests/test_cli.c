@@ -409,6 +409,10 @@ FC_TEST(cli, explain) {
     FC_EXPECT_TRUE(strstr(sh.out, "\"name\":\"k1\"") == NULL);
     EXPECT_RUN(sh, 0, "fusec explain -d none %s/examples/softmax.fuse", FUSEC_SOURCE_DIR);
     FC_EXPECT_CONTAINS(sh.out, "unfused   5 kernels");
+    EXPECT_RUN(sh, 0,
+               "fusec explain -d none -e 'sum(x*y)' x=f32:4194304x1048576 y=f32:4194304x1048576");
+    FC_EXPECT_CONTAINS(sh.out,
+                       "unfused   2 kernels, not run: a kernel would need 8589934592 blocks");
     EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:8x8 --emit graph,ir,cuda");
     FC_EXPECT_CONTAINS(sh.out, "kernel map");
     FC_EXPECT_CONTAINS(sh.out, "__global__");

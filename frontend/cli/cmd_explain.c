@@ -65,12 +65,30 @@ static fusec_status no_sizes(const fc_job *s, fc_error *e) {
     return st;
 }
 
+/* What is only compared with may be too large where the program is not: it stores more between its
+ * kernels, and has kernels of more elements. */
+static fusec_status refuse(fc_plan_view *u, const fc_error *why, fc_error *e) {
+    u->refused = fc_arena_strdup(&u->s->arena, why->message, strlen(why->message));
+    return u->refused ? FUSEC_OK : fc_oom(e);
+}
+
+static fusec_status compare(fc_job *s, fc_program *unfused, fc_plan_view *u, fc_error *e) {
+    fc_error why = {0};
+    fusec_status st = fc_plan_view_make(s, unfused, false, u, &why);
+    if (st == FUSEC_LIMIT) return refuse(u, &why, e);
+    return st ? fc_fail(e, st, "%s", why.message) : FUSEC_OK;
+}
+
 static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
+    fc_error why = {0};
     if (!s->sized) return no_sizes(s, e);
     FC_TRY(fc_job_results(s, v->p, e));
     FC_TRY(fc_job_data(s, true, e));
     FC_TRY(fc_plan_view_time(v, e));
-    return fc_plan_view_time(u, e);
+    if (u->refused) return FUSEC_OK;
+    fusec_status st = fc_plan_view_time(u, &why);
+    if (st == FUSEC_OUT_OF_MEMORY && !u->p->device->host_memory) return refuse(u, &why, e);
+    return st ? fc_fail(e, st, "%s", why.message) : FUSEC_OK;
 }
 
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
@@ -78,7 +96,7 @@ static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error
     bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0];
     bool time = fc_cli_on(s->cli, FC_FLAG_TIME);
     FC_TRY(fc_plan_view_make(s, p, (json || time) && runs, &v, e));
-    FC_TRY(fc_plan_view_make(s, unfused, false, &u, e));
+    FC_TRY(compare(s, unfused, &u, e));
     if (time) FC_TRY(measure(s, &v, &u, e));
     if (json)
         fc_plan_json(&v, &u, &s->cli->out);

@@ -94,6 +94,10 @@ void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
         fc_str_add(out, ",\"us\":");
         fc_json_number(out, u->seconds * 1e6);
     }
+    if (u->refused) {
+        fc_str_add(out, ",\"refused\":");
+        fc_json_text(out, u->refused);
+    }
     fc_str_add(out, "}}\n");
     fc_str_free(&title);
 }

@@ -160,7 +160,7 @@ static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *o
     char bytes[32], us[32];
     int64_t ours = v->traffic, theirs = u->traffic;
     bool again = ours < v->read + v->written;
-    if (u->bytes)
+    if (v->bytes)
         fc_str_printf(out, "traffic   %s%s\n", fc_show_bytes(bytes, ours),
                       again ? ": every array of a kernel once; its loops read some again" : "");
     fc_str_printf(out, "unfused   %u kernel%s", u->count, u->count == 1 ? "" : "s");
@@ -170,6 +170,7 @@ static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *o
     if (u->seconds > 0 && v->seconds > 0)
         fc_str_printf(out, ", measured %s (%.1fx)", fc_show_seconds(us, u->seconds),
                       u->seconds / v->seconds);
+    if (u->refused) fc_str_printf(out, ", not run: %s", u->refused);
     fc_str_char(out, '\n');
 }
 

@@ -20,7 +20,8 @@ typedef struct fc_plan_view {
     int64_t read, written, flop;
     int64_t traffic; /* every array of every kernel once: what memory has to move at least */
     double seconds;
-    double predicted; /* 0: not known for this device */
+    double predicted;    /* 0: not known for this device */
+    const char *refused; /* why it can't run with these sizes, or NULL */
 } fc_plan_view;
 
 /* `load`: also compiles. The view lives as long as job and program. */
