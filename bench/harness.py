@@ -506,10 +506,14 @@ def peer_process(a, peer, what, keep, log):
 
 
 def python_with(packages):
-    for exe in (sys.executable, os.path.join(ROOT, "build", "bench-python", "bin", "python"), "python3"):
-        if subprocess.run([exe, "-c", "import " + packages], capture_output=True).returncode == 0:
-            return exe
-    return sys.executable
+    """The first Python that has them, or else NumPy, without which no result can be checked."""
+    known = (sys.executable, os.path.join(ROOT, "build", "bench-python", "bin", "python"), "python3")
+    for wanted in (packages, "numpy"):
+        for exe in filter(shutil.which, known):
+            if subprocess.run([exe, "-c", "import " + wanted], capture_output=True).returncode == 0:
+                return exe
+    sys.exit("no Python here has NumPy: bench/peers/install makes one that has the peers, too, "
+             "in build/bench-python; --python EXE names another")
 
 
 def merged(a, rows, counts):
