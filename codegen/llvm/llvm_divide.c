@@ -1,22 +1,22 @@
 /* llvm_divide.c - divisions of many elements by one number, without the divider.
  *
- * In: vectors a, and a divisor b that is the same in all lanes, with y = 1/b rounded to nearest.
- * Out: a/b, the bits of fdiv. A vector division keeps the divider busy for some 10 cycles (f32, 512
- * bits), these five operations take less than 3:
+ * In: vectors a, and a divisor b that is the same in all lanes, with y = 1/b rounded to nearest and
+ * z = fma(-b, y, 1)*y, what that left out. Out: a/b, the bits of fdiv. A vector division keeps the
+ * divider busy for some 10 cycles (f32, 512 bits), these four operations take 2:
  *
- *     q0 = a*y;  r0 = fma(-b, q0, a);  q1 = fma(r0, y, q0);
- *                r1 = fma(-b, q1, a);  q  = fma(r1, y, q1)
+ *     q0 = fma(a, y, a*z);  r = fma(-b, q0, a);  q = fma(r, y, q0)
  *
- * q0 is at most 2 places off and q1 at most one; then r1 is exact, and by Markstein's theorem ("y
- * is 1/b to nearest, q1 within a place of a/b") q is a/b to nearest. That holds as long as nothing
- * underflows or overflows: for b in [2^-20, 2^24] and |a| in [2^-98, 2^100] (f64: [2^-800, 2^800])
- * all quotients are normal, and so are the last places of the remainders. A vector with any other
- * element, zero included, is divided as usual.
+ * y + z is 1/b but for 2^-47 of it (f64: 2^-105), so q0 is hardly more than half a place off; then
+ * r is exact, and by Markstein's theorem ("y is 1/b to nearest, q0 within a place of a/b") q is a/b
+ * to nearest. That holds as long as nothing underflows or overflows: for b in [2^-20, 2^24] and |a|
+ * in [2^-98, 2^100] (f64: [2^-800, 2^800]) all quotients are normal, and so are the last places of
+ * the remainders; what a*z loses is a 32nd of a place. A vector with any other element, zero
+ * included, is divided as usual.
  *
- * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, q0 is enough:
- * a quotient of such numbers is never halfway between two bf16 (that takes 9 bits, and a multiple
- * of such a number is longer than 8), nor nearer to it than 2^-17 of itself. There |a| may be
- * anything from 2^-98, and 0. */
+ * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, a*y is
+ * enough: a quotient of such numbers is never halfway between two bf16 (that takes 9 bits, and a
+ * multiple of such a number is longer than 8), nor nearer to it than 2^-17 of itself. There |a| may
+ * be anything from 2^-98, and 0. */
 #include "codegen/llvm/llvm_text.h"
 
 static bool is_f64(fusec_dtype t) {
@@ -36,10 +36,18 @@ static int64_t power(fusec_dtype t, int e) {
     return is_f64(t) ? (int64_t)(1023 + e) << 52 : (int64_t)(127 + e) << 23;
 }
 
-fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
-    const char *type = fc_ll_type(f, t, 1), *bits = ints(f, t, 1);
-    const char *y = fc_ll_ins(f, "fdiv %s 1.0, %s", type, b);
-    const char *as_int = fc_ll_ins(f, "bitcast %s %s to %s", type, b, bits);
+static const char *fused(fc_ll *f, fusec_dtype t, unsigned W, const char *a, const char *b,
+                         const char *c) {
+    const char *type = fc_ll_type(f, t, W), *sfx = fc_ll_suffix(f, fc_ll_type(f, t, 1), W);
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.fma.%s(%s, %s, %s)", type, sfx, type, type, type));
+    return fc_ll_ins(f, "call %s @llvm.fma.%s(%s %s, %s %s, %s %s)", type, sfx, type, a, type, b,
+                     type, c);
+}
+
+/* Bits from which on elements may be divided so, and how far from them. */
+static const char *least_of(fc_ll *f, fusec_dtype t, const char *b) {
+    const char *bits = ints(f, t, 1);
+    const char *as_int = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, 1), b, bits);
     const char *from = fc_ll_fmt(f, "%lld", (long long)power(t, -20));
     const char *span = fc_ll_fmt(f, "%lld", (long long)(power(t, 24) - power(t, -20)));
     const char *above = fc_ll_ins(f, "sub %s %s, %s", bits, as_int, from);
@@ -48,11 +56,21 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
     const char *least = fc_ll_fmt(f, "%lld", (long long)power(t, is_f64(t) ? -800 : -98));
     const char *none =
         fc_ll_fmt(f, "%lld", is_f64(t) ? (long long)INT64_MIN : (long long)INT32_MIN);
-    const char *low = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", usual, bits, least, bits, none);
+    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", usual, bits, least, bits, none);
+}
+
+fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
+    const char *type = fc_ll_type(f, t, 1), *bits = ints(f, t, 1);
+    const char *one = fc_ll_const(f, t, fc_const_bits(t, 1.0), 1);
+    const char *minus = fc_ll_ins(f, "fneg %s %s", type, b);
+    const char *y = fc_ll_ins(f, "fdiv %s 1.0, %s", type, b);
+    const char *z = fc_ll_ins(f, "fmul %s %s, %s", type, fused(f, t, 1, minus, y, one), y);
+    const char *low = least_of(f, t, b);
     const char *twice = fc_ll_ins(f, "shl %s %s, 1", bits, low);
     twice = fc_ll_ins(f, "sub %s %s, 1", bits, twice);
     return (fc_ll_divisor){fc_ll_splat(f, type, b), fc_ll_splat(f, type, y),
-                           fc_ll_splat(f, bits, low), fc_ll_splat(f, bits, twice)};
+                           fc_ll_splat(f, type, z), fc_ll_splat(f, bits, low),
+                           fc_ll_splat(f, bits, twice)};
 }
 
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
@@ -71,13 +89,6 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
     if (oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
     const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, name, n);
     return fc_ll_splat(f, type, fc_ll_ins(f, "load %s, ptr %s", type, at));
-}
-
-static const char *fused(fc_ll *f, fusec_dtype t, const char *a, const char *b, const char *c) {
-    const char *type = fc_ll_type(f, t, f->V), *sfx = fc_ll_suffix(f, fc_ll_type(f, t, 1), f->V);
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.fma.%s(%s, %s, %s)", type, sfx, type, type, type));
-    return fc_ll_ins(f, "call %s @llvm.fma.%s(%s %s, %s %s, %s %s)", type, sfx, type, a, type, b,
-                     type, c);
 }
 
 static const char *all_lanes(fc_ll *f, const char *mask) {
@@ -112,8 +123,9 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     fc_ll_if usual;
     fc_ll_if_begin(f, &usual, all_in_range(f, t, a, by->low));
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
-    const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->y);
-    for (int i = 0; i < 2; i++) q = fused(f, t, fused(f, t, minus, q, a), by->y, q);
+    const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->z);
+    q = fused(f, t, f->V, a, by->y, q);
+    q = fused(f, t, f->V, fused(f, t, f->V, minus, q, a), by->y, q);
     return checked(f, t, &usual, q, a, by);
 }
 

@@ -104,8 +104,9 @@ typedef struct fc_ll_aside {
 
 /* A divisor that is the same in all lanes; see llvm_divide.c. */
 typedef struct fc_ll_divisor {
-    const char *b, *y, *low; /* vectors: itself, 1/b, bits of the least magnitude it may divide */
-    const char *least;       /* of quotients that become bf16: twice those bits, less one */
+    const char *b, *y, *z; /* vectors: itself, 1/b, what is missing in that */
+    const char *low;       /* bits of the least magnitude it may divide */
+    const char *least;     /* of quotients that become bf16: twice those bits, less one */
 } fc_ll_divisor;
 
 typedef struct fc_ll {
