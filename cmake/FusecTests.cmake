@@ -57,6 +57,7 @@ endif()
 # memory pools, and two that lack a function. An LLVM, too.
 file(GLOB fake_sources CONFIGURE_DEPENDS tests/fake/*.c)
 list(FILTER fake_sources EXCLUDE REGEX "/fake_llvm\\.c$")
+list(APPEND fake_sources tests/support/cuda_fibers.c)
 foreach(fake whole: old:FAKE_NO_POOLS no_launch:FAKE_NO_LAUNCH no_compile:FAKE_NO_COMPILE)
   string(REGEX MATCH "^[^:]*" name ${fake})
   string(REGEX REPLACE "^[^:]*:" "" define ${fake})

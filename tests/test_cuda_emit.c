@@ -1,278 +1,13 @@
-/* test_cuda_emit.c - generated CUDA C: what its text promises, and that it computes the samples bit
- * for bit (ulps for those with functions) at awkward sizes, run on the host through
- * tests/support/cuda_emu.h. */
+/* test_cuda_emit.c - generated CUDA C: what its text promises, and which schedules sizes get. There
+ * are no arrays, so sizes may be large. What it computes: test_cuda_samples.c. */
 #include "codegen/cuda/nvrtc.h"
 #include "codegen/target.h"
-#include "tests/support/cuda_host.h"
-#include "tests/support/cuda_samples.h"
+#include "tests/support/cuda_machines.h"
 #include "tests/support/sample_kernels.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static const fc_machine big = {.target = FC_TARGET_CUDA,
-                               .sm_major = 9,
-                               .sm_count = 132,
-                               .max_threads_per_sm = 2048,
-                               .shared_per_block = 49152,
-                               .together = true,
-                               .cache = 60 << 20};
-/* Room for few blocks that wait for each other. */
-static const fc_machine narrow = {.target = FC_TARGET_CUDA,
-                                  .sm_major = 9,
-                                  .sm_count = 2,
-                                  .max_threads_per_sm = 1024,
-                                  .shared_per_block = 227 << 10,
-                                  .together = true};
-/* Room for one gang whose rows stream through shared memory. */
-static const fc_machine rings = {.target = FC_TARGET_CUDA,
-                                 .sm_major = 9,
-                                 .sm_count = 9,
-                                 .max_threads_per_sm = 2048,
-                                 .shared_per_block = 227 << 10,
-                                 .together = true};
-/* Blocks that have little shared memory, but reach that of others. */
-static const fc_machine clusters = {.target = FC_TARGET_CUDA,
-                                    .sm_major = 9,
-                                    .sm_count = 1,
-                                    .max_threads_per_sm = 2048,
-                                    .shared_per_block = 227 << 10,
-                                    .clusters = true};
-static const fc_machine small = {.target = FC_TARGET_CUDA,
-                                 .sm_major = 9,
-                                 .sm_count = 2,
-                                 .max_threads_per_sm = 64,
-                                 .shared_per_block = 49152};
-
-static const int64_t sizes1[][FC_SAMPLE_SIZES] = {
-    {0},    {1},    {2},    {3},    {7},    {31},    {32},    {127},   {128},   {129},
-    {1000}, {1023}, {1024}, {1025}, {5000}, {10000}, {33000}, {70001}, {170001}};
-static const int64_t sizes2[][FC_SAMPLE_SIZES] = {
-    {1, 1},     {3, 7},     {2, 8},      {5, 31},    {4, 32},    {4, 128},   {7, 129},  {3, 1000},
-    {9, 1023},  {2, 1024},  {3, 1025},   {2, 5000},  {1, 10000}, {2, 33000}, {300, 5},  {300, 36},
-    {5000, 4},  {33, 64},   {64, 1},     {70, 20},   {0, 5},     {5, 0},     {1000, 3}, {5000, 33},
-    {40000, 2}, {3, 40000}, {100, 260},  {1, 70000}, {96, 160},  {20000, 9}, {40, 512}, {70, 500},
-    {3000, 8},  {9000, 16}, {2, 180003}, {32, 4096}, {17, 2048}};
-static const int64_t sizes3[][FC_SAMPLE_SIZES] = {
-    {1, 1, 1},     {2, 3, 4},    {5, 8, 16},    {3, 33, 40},  {7, 129, 3}, {4, 64, 32},
-    {9, 5, 1000},  {2, 1025, 2}, {1, 20000, 3}, {40, 30, 50}, {3, 0, 4},   {90, 64, 3},
-    {37, 1028, 3}, {5, 8, 8},    {300, 4, 2},   {301, 12, 1}};
-
-typedef struct job {
-    const fc_sample *sample;
-    const int64_t *size;
-    const fc_machine *machine;
-    uint32_t align;
-    bool wide; /* with 64-bit indices whatever the sizes are */
-    unsigned text;
-} job;
-
-typedef struct jobs {
-    FC_VEC(job) all;
-    FC_VEC(char *) texts; /* without the name */
-    fc_cuda_host host;
-    unsigned columns; /* of add_columns */
-} jobs;
-
-/* ---- emitting ------------------------------------------------------------------------------- */
-
-static bool prepare(const job *j, fc_sample_run *run, fc_class *cls, fc_launch *l) {
-    fc_error err = {0};
-    if (!fc_check_status(FC_AT("open", ""), fc_sample_open(j->sample, j->size, run, &err), FUSEC_OK,
-                         &err))
-        return false;
-    fusec_status status = fc_cuda_target.schedule(j->machine, &run->kernel, &run->nest, j->align,
-                                                  &run->arena, cls, l, &err);
-    cls->wide |= j->wide;
-    return fc_check_status(FC_AT("schedule", ""), status, FUSEC_OK, &err);
-}
-
-static bool emit(const job *j, const fc_sample_run *run, const fc_class *cls, const char *name,
-                 fc_str *out) {
-    fc_error err = {0};
-    return fc_check_status(FC_AT("emit", ""),
-                           fc_cuda_target.emit(j->machine, &run->kernel, cls, name, out, &err),
-                           FUSEC_OK, &err);
-}
-
-/* Texts that were seen before are not built again. */
-static void add_text(jobs *js, job *j) {
-    fc_sample_run run;
-    fc_class cls;
-    fc_launch l;
-    fc_str text;
-    char name[16];
-    fc_str_init(&text, &fc_libc_alloc);
-    if (prepare(j, &run, &cls, &l) && l.grid[0] && emit(j, &run, &cls, "NAME", &text)) {
-        for (j->text = 0; j->text < js->texts.len; j->text++)
-            if (strcmp(js->texts.at[j->text], text.data) == 0) break;
-        if (j->text == js->texts.len) {
-            (void)fc_push(&fc_libc_alloc, &js->texts, fc_strdup(&fc_libc_alloc, text.data));
-            fc_str_clear(&text);
-            snprintf(name, sizeof name, "k%u", j->text);
-            if (emit(j, &run, &cls, name, &text)) fc_cuda_host_add(&js->host, text.data);
-        }
-    }
-    fc_str_free(&text);
-    fc_sample_close(&run);
-}
-
-/* Of the sizes numbers first, first + step, ... */
-static void add_sample(jobs *js, const fc_sample *s, const fc_machine *m, uint32_t align, bool wide,
-                       size_t first, size_t step) {
-    const int64_t(*sizes)[FC_SAMPLE_SIZES] = s->nsizes == 1   ? sizes1
-                                             : s->nsizes == 2 ? sizes2
-                                                              : sizes3;
-    size_t n = s->nsizes == 1   ? FC_COUNT(sizes1)
-               : s->nsizes == 2 ? FC_COUNT(sizes2)
-                                : FC_COUNT(sizes3);
-    for (size_t i = first; i < n; i += step) {
-        bool empty = false;
-        for (unsigned k = 0; k < s->nsizes; k++) empty |= sizes[i][k] == 0;
-        if (empty && s->needs_elements) continue;
-        job j = {s, sizes[i], m, align, wide, 0};
-        add_text(js, &j);
-        (void)fc_push(&fc_libc_alloc, &js->all, j);
-    }
-}
-
-/* Sizes that make gangs on the narrow machine: with a chunk for each warp, with several rows for
- * each gang, and walking over spans. */
-static void add_gangs(jobs *js, const fc_sample *s, size_t i) {
-    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
-        {2, 20000}, {5, 33000}, {7, 40004}, {1, 70000}, {1, 70001}};
-    if (s->nsizes != 2) return;
-    for (size_t k = 0; k < FC_COUNT(sizes); k++) {
-        job j = {s, sizes[k], &narrow, k % 2 ? 64 : 4, i % 2 == 0, 0};
-        add_text(js, &j);
-        (void)fc_push(&fc_libc_alloc, &js->all, j);
-    }
-}
-
-/* Rows that stream through shared memory: whole and aligned, aligned or not with a part that is not
- * whole, and anywhere. */
-static void add_rings(jobs *js, const fc_sample *s, size_t i) {
-    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{8, 73728}, {8, 65540}, {9, 65537}};
-    if (s->nsizes != 2) return;
-    for (size_t k = 0; k + 1 < FC_COUNT(sizes); k++) {
-        job j = {s, sizes[(i + k) % FC_COUNT(sizes)], &rings, k % 2 ? 4 : 64, i % 2 == 0, 0};
-        fc_sample_run run;
-        fc_class cls;
-        fc_launch l;
-        bool streams = prepare(&j, &run, &cls, &l) && (cls.variant & 7) == 3;
-        fc_sample_close(&run);
-        if (!streams) continue;
-        add_text(js, &j);
-        (void)fc_push(&fc_libc_alloc, &js->all, j);
-    }
-}
-
-/* Rows in the shared memory of a cluster: whole and aligned, aligned or not with a part that is not
- * whole, anywhere; a part may be one chunk that is not whole. */
-static void add_clusters(jobs *js, const fc_sample *s, size_t i) {
-    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
-        {4, 40960}, {5, 50257}, {4, 66564}, {4, 33001}, {5, 50252}};
-    if (s->nsizes != 2) return;
-    for (size_t k = 0; k + 2 < FC_COUNT(sizes); k++) {
-        job j = {s, sizes[(i + k) % FC_COUNT(sizes)], &clusters, k % 2 ? 4 : 64, i % 2 == 0, 0};
-        fc_sample_run run;
-        fc_class cls;
-        fc_launch l;
-        bool close = prepare(&j, &run, &cls, &l) && (cls.variant & 7) == 4;
-        fc_sample_close(&run);
-        if (!close) continue;
-        add_text(js, &j);
-        (void)fc_push(&fc_libc_alloc, &js->all, j);
-    }
-}
-
-/* Columns whose threads all have as many whole runs: split or not, one run a thread and several,
- * turned, and with counters in registers. */
-static void add_columns(jobs *js, const fc_sample *s, size_t i) {
-    static const int64_t sizes[][FC_SAMPLE_SIZES] = {{8192, 64},  {4096, 8}, {256, 4096},
-                                                     {1024, 512}, {8192, 2}, {16384, 16}};
-    if (s->nsizes != 2) return;
-    for (size_t k = 0; k < FC_COUNT(sizes); k++) {
-        job j = {s, sizes[k], k % 2 ? &small : &big, 64, (i + k) % 4 == 0, 0};
-        fc_sample_run run;
-        fc_class cls;
-        fc_launch l;
-        bool full = prepare(&j, &run, &cls, &l) && run.kernel.schedule == FC_SCHED_OUTER &&
-                    (cls.variant & 8); /* FC_CUDA_FULL */
-        fc_sample_close(&run);
-        if (!full) continue;
-        js->columns++;
-        add_text(js, &j);
-        (void)fc_push(&fc_libc_alloc, &js->all, j);
-    }
-}
-
-/* ---- running -------------------------------------------------------------------------------- */
-
-static void run_job(jobs *js, const job *j) {
-    fc_sample_run run;
-    fc_class cls;
-    fc_launch l;
-    fc_error err = {0};
-    fc_str name;
-    fc_str_init(&name, &fc_libc_alloc);
-    if (prepare(j, &run, &cls, &l)) {
-        fc_class_print(&cls, &name);
-        FC_TRACE("%s %lld %lld %lld on %d, k%u: %s", j->sample->name, (long long)j->size[0],
-                 (long long)j->size[1], (long long)j->size[2], j->machine->sm_count, j->text,
-                 name.data);
-        int64_t *words = fc_sample_words(&run, NULL);
-        fc_layout lay = fc_layout_of(run.nargs, run.nest.np + run.nest.nr, run.nest.naccess,
-                                     (uint32_t)run.kernel.params.len);
-        void *workspace = malloc(l.workspace_bytes + 1);
-        uint32_t *tickets = calloc(l.tickets + 1, sizeof *tickets);
-        words[lay.extra + FC_PB_SPANS] = l.spans;
-        words[lay.extra + FC_PB_SPAN] = l.span;
-        words[lay.extra + FC_PB_WORKSPACE] = (int64_t)(intptr_t)workspace;
-        words[lay.extra + FC_PB_TICKETS] = (int64_t)(intptr_t)tickets;
-        if (l.grid[0]) FC_EXPECT_TRUE(fc_cuda_host_run(&js->host, j->text, &l, words));
-        FC_EXPECT_OK(fc_sample_check(&run, &err), &err);
-        for (uint32_t t = 0; t < l.tickets; t++) FC_EXPECT_EQ_U64(tickets[t], 0);
-        free(workspace);
-        free(tickets);
-        FC_UNTRACE();
-    }
-    fc_str_free(&name);
-    fc_sample_close(&run);
-}
-
-FC_TEST(cuda_emit, samples_run_on_the_host) {
-    jobs js = {0};
-    if (!fc_cuda_host_open(&js.host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
-    for (size_t i = 0; i < fc_nsamples; i++) {
-        add_sample(&js, &fc_samples[i], &big, 64, false, 0, 1);
-        add_sample(&js, &fc_samples[i], &small, 64, i % 2 != 0, 0, 2);
-        add_sample(&js, &fc_samples[i], &small, 4, i % 2 == 0, 1, 2);
-        add_gangs(&js, &fc_samples[i], i);
-        add_rings(&js, &fc_samples[i], i);
-        add_clusters(&js, &fc_samples[i], i);
-        add_columns(&js, &fc_samples[i], i);
-    }
-    for (size_t i = 0; i < fc_ncuda_samples; i++) {
-        add_sample(&js, &fc_cuda_samples[i], &big, 64, false, 0, 1);
-        add_sample(&js, &fc_cuda_samples[i], &small, 64, i % 2 != 0, 0, 2);
-        add_sample(&js, &fc_cuda_samples[i], &small, i % 2 ? 4 : 8, i % 2 == 0, 1, 2);
-        add_gangs(&js, &fc_cuda_samples[i], i);
-        add_rings(&js, &fc_cuda_samples[i], i);
-        add_clusters(&js, &fc_cuda_samples[i], i);
-    }
-    FC_EXPECT_TRUE(js.columns >= 12);
-    bool built = fc_cuda_host_build(&js.host);
-    FC_EXPECT_TRUE(built);
-    for (size_t i = 0; built && i < js.all.len; i++) run_job(&js, &js.all.at[i]);
-    fc_cuda_host_close(&js.host);
-    for (size_t i = 0; i < js.texts.len; i++) fc_free(&fc_libc_alloc, js.texts.at[i]);
-    fc_vec_free(&fc_libc_alloc, &js.texts);
-    fc_vec_free(&fc_libc_alloc, &js.all);
-}
-
-/* ---- text and choice: no arrays, so sizes may be large -------------------------------------- */
 
 typedef struct plan {
     fc_dimtab dims;
@@ -316,7 +51,7 @@ static bool plan_on(plan *p, const fc_machine *m,
 
 static bool plan_open(plan *p, void (*build)(fc_kernel *, fc_dimtab *, const fc_dim *),
                       const int64_t *size) {
-    return plan_on(p, &big, build, size);
+    return plan_on(p, &fc_cuda_big, build, size);
 }
 
 static void plan_close(plan *p) {
@@ -426,8 +161,8 @@ FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
-        fc_machine m = big;
-        m.shared_per_block = 227 << 10;
+        fc_machine m = fc_cuda_h200;
+        m.clusters = false;
         m.sm_major = want[i].major;
         FC_TRACE("%s %lld %lld, sm_%d0", want[i].sample, (long long)want[i].size[0],
                  (long long)want[i].size[1], want[i].major);
@@ -450,14 +185,6 @@ FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
     }
 }
 
-/* What an H200 has. */
-static fc_machine with_clusters(void) {
-    fc_machine m = big;
-    m.shared_per_block = 227 << 10;
-    m.clusters = true;
-    return m;
-}
-
 FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
     enum { CLUSTER = 4, FULL = 8, TWO = 1 << 4, FOUR = 2 << 4, WHOLE = 64 };
     static const struct {
@@ -477,7 +204,7 @@ FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
-        fc_machine m = with_clusters();
+        fc_machine m = fc_cuda_h200;
         m.clusters = want[i].clusters;
         FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
                  (long long)want[i].size[1]);
@@ -503,10 +230,9 @@ FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
 /* Whole vectors are stored as they are made, other rows leave by bulk copies. */
 FC_TEST(cuda_emit, clusters_store_as_rows_are_aligned) {
     static const int64_t size[][FC_SAMPLE_SIZES] = {{4096, 50257}, {2048, 65536}};
-    fc_machine m = with_clusters();
     for (size_t i = 0; i < FC_COUNT(size); i++) {
         plan p;
-        if (plan_on(&p, &m, fc_sample_find("softmax")->build, size[i])) {
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("softmax")->build, size[i])) {
             const char *kernel = strstr(p.text.data, "__global__");
             FC_EXPECT_TRUE((strstr(kernel, "fc_take(") != NULL) == !p.cls.aligned);
         }
@@ -518,9 +244,9 @@ FC_TEST(cuda_emit, clusters_store_as_rows_are_aligned) {
 FC_TEST(cuda_emit, older_devices_have_no_asynchronous_copies) {
     static const int64_t size[FC_SAMPLE_SIZES] = {4096, 50257};
     for (int major = 7; major <= 8; major++) {
-        fc_machine m = big;
+        fc_machine m = fc_cuda_h200;
+        m.clusters = false;
         m.sm_major = major;
-        m.shared_per_block = 227 << 10;
         plan p;
         if (plan_on(&p, &m, fc_sample_find("softmax")->build, size)) {
             const char *kernel = strstr(p.text.data, "__global__");
@@ -676,7 +402,6 @@ FC_TEST(cuda_emit, nvrtc_accepts_clusters) {
     static const int64_t size[] = {50257, 65536};
     fc_nvrtc *nvrtc = NULL;
     fc_error err = {0};
-    const fc_machine m = with_clusters();
     if (fc_nvrtc_open(&fc_libc_alloc, &nvrtc, &err) != FUSEC_OK) FC_SKIP("%s", err.message);
     for (size_t i = 0; i < FC_COUNT(samples) * FC_COUNT(size); i++) {
         plan p;
@@ -684,7 +409,7 @@ FC_TEST(cuda_emit, nvrtc_accepts_clusters) {
         fc_nvrtc_options options = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN};
         fc_error e = {0};
         const int64_t shape[FC_SAMPLE_SIZES] = {1000, size[i % FC_COUNT(size)]};
-        if (plan_on(&p, &m, fc_sample_find(samples[i / FC_COUNT(size)])->build, shape)) {
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find(samples[i / FC_COUNT(size)])->build, shape)) {
             FC_EXPECT_CONTAINS(p.text.data, "__cluster_dims__");
             FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "cluster.cu", &options, &cubin, &e),
                          &e);

@@ -6,6 +6,7 @@
 #include "codegen/target.h"
 #include "tests/support/codebox.h"
 #include "tests/support/cuda_host.h"
+#include "tests/support/cuda_machines.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
 #include "tests/support/ulp.h"
@@ -15,9 +16,6 @@
 #include <string.h>
 
 enum { ELEMENTS = 397, MOST = 100, MOST_BYTES = (ELEMENTS * 8 + 63) / 64 * 64 };
-
-static const fc_machine machine = {
-    .target = FC_TARGET_CUDA, .sm_major = 9, .sm_count = 132, .max_threads_per_sm = 2048};
 
 typedef struct rows { /* a map with inputs 0..2 of dtype t and an output for each operation */
     fusec_dtype t;
@@ -104,7 +102,7 @@ static bool bind_to(rows *r, bound *b) {
                            fc_nest_bind(&r->k, b->values, &b->arena, &b->nest, &err), FUSEC_OK,
                            &err) &&
            fc_check_status(FC_AT("schedule", ""),
-                           fc_cuda_target.schedule(&machine, &r->k, &b->nest, 64, &b->arena,
+                           fc_cuda_target.schedule(&fc_cuda_big, &r->k, &b->nest, 64, &b->arena,
                                                    &b->cls, &b->launch, &err),
                            FUSEC_OK, &err);
 }
@@ -114,7 +112,7 @@ static bool text_of(rows *r, const bound *b, unsigned number, fc_str *text) {
     char name[16];
     snprintf(name, sizeof name, "k%u", number);
     return fc_check_status(FC_AT("emit", ""),
-                           fc_cuda_target.emit(&machine, &r->k, &b->cls, name, text, &err),
+                           fc_cuda_target.emit(&fc_cuda_big, &r->k, &b->cls, name, text, &err),
                            FUSEC_OK, &err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codegen/cuda/cuda.h"
+#include "tests/support/cuda_machines.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/sample_kernels.h"
 #include "tests/support/test.h"
@@ -72,13 +73,6 @@ FC_TEST(smaller, a_map_that_spills_takes_fewer_elements) {
 
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
-static const fc_machine h200 = {.target = FC_TARGET_CUDA,
-                                .sm_major = 9,
-                                .sm_count = 132,
-                                .max_threads_per_sm = 2048,
-                                .shared_per_block = 227 << 10,
-                                .together = true};
-
 /* All classes below the first, for code that always spills; prints them. */
 static void ladder(const char *sample, const int64_t *size, const char *want) {
     fc_sample_run run;
@@ -89,7 +83,8 @@ static void ladder(const char *sample, const int64_t *size, const char *want) {
     fc_str_init(&steps, &fc_libc_alloc);
     FC_TRACE("%s", sample);
     if (fc_sample_open(fc_sample_find(sample), size, &run, &err) ||
-        fc_cuda_target.schedule(&h200, &run.kernel, &run.nest, 256, &run.arena, &cls, &l, &err)) {
+        fc_cuda_target.schedule(&fc_cuda_h200, &run.kernel, &run.nest, 256, &run.arena, &cls, &l,
+                                &err)) {
         FC_FAIL("%s", err.message);
         return;
     }
@@ -101,12 +96,12 @@ static void ladder(const char *sample, const int64_t *size, const char *want) {
         const int64_t work = (int64_t)l.grid[0] * cls.vector * fc_cuda_turns(&cls);
         fc_class same = cls;
         fc_launch same_launch = l;
-        FC_EXPECT_FALSE(fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most / 2, 128,
+        FC_EXPECT_FALSE(fc_cuda_target.smaller(&fc_cuda_h200, &run.kernel, &run.nest, 256, most / 2,
+                                               128, &run.arena, &same, &same_launch));
+        FC_EXPECT_FALSE(fc_cuda_target.smaller(&fc_cuda_h200, &run.kernel, &run.nest, 256, most, 16,
                                                &run.arena, &same, &same_launch));
-        FC_EXPECT_FALSE(fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most, 16,
-                                               &run.arena, &same, &same_launch));
-        if (!fc_cuda_target.smaller(&h200, &run.kernel, &run.nest, 256, most, 128, &run.arena, &cls,
-                                    &l))
+        if (!fc_cuda_target.smaller(&fc_cuda_h200, &run.kernel, &run.nest, 256, most, 128,
+                                    &run.arena, &cls, &l))
             break;
         fc_str_printf(&steps, "v%u t%u x%d%s, ", (unsigned)cls.vector, (unsigned)cls.teams,
                       fc_cuda_turns(&cls), cls.roomy ? " roomy" : "");

@@ -1,22 +1,19 @@
 /* fake_code.c - code, launches and graphs of the fake driver: kernels run on the host or not at
  * all. "Code" is the text of a kernel behind a mark; with `execute` it is compiled for the host
  * behind tests/support/cuda_emu.h. */
-#include <dlfcn.h>
 #include <fenv.h>
 #include <unistd.h>
 
 #include "tests/fake/fake_state.h"
+#include "tests/support/cuda_fibers.h"
 
 enum { TEXTS = 4096, KERNELS = 16 };
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-typedef bool (*run_fn)(const long long *, const unsigned *, const unsigned *, bool together);
-typedef size_t (*params_fn)(void);
 typedef struct function { /* a kernel of a module; its address is the handle */
     char name[32];
-    run_fn run;
-    size_t params; /* bytes of the one parameter */
+    const fc_fiber_kernel *kernel; /* with `execute` */
     bool spills;
     unsigned shared; /* what launches may add to what it declares: as if that were all there is */
 } function;
@@ -47,31 +44,19 @@ static void write_program(FILE *f, const char *text, const module *m) {
     fprintf(f, "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n", text);
     for (int i = 0; i < m->n; i++) {
         const char *name = m->fn[i].name;
-        char space[64] = "";
-        if (strcmp(name, "fusec_kernel")) snprintf(space, sizeof space, "%s_space::", name);
-        fprintf(
-            f,
-            "extern \"C\" bool run_%s(const long long *w, const unsigned *g, const unsigned *b,\n"
-            "                           bool together) {\n"
-            "    %sP p;\n    memcpy(&p, w, sizeof p);\n"
-            "    return fc_emu::launch(g, b, together, fc_cluster(&p), [&] { %s%s(p); });\n}\n"
-            "extern \"C\" size_t params_%s() { return sizeof(%sP); }\n",
-            name, space, space, name, name, space);
+        if (!strcmp(name, "fusec_kernel"))
+            fprintf(f, "FC_KERNEL(host_%s, %s)\n", name, name);
+        else
+            fprintf(f, "namespace %s_space {\nFC_KERNEL(host_%s, %s)\n}\n", name, name, name);
     }
 }
 
 static bool find_symbols(void *so, module *m) {
     for (int i = 0; i < m->n; i++) {
         char name[64];
-        params_fn size;
-        snprintf(name, sizeof name, "run_%s", m->fn[i].name);
-        void *run = dlsym(so, name);
-        snprintf(name, sizeof name, "params_%s", m->fn[i].name);
-        void *params = dlsym(so, name);
-        if (!run || !params) return false;
-        memcpy(&size, &params, sizeof size);
-        memcpy(&m->fn[i].run, &run, sizeof run);
-        m->fn[i].params = size();
+        snprintf(name, sizeof name, "host_%s", m->fn[i].name);
+        m->fn[i].kernel = fc_fibers_kernel(so, name);
+        if (!m->fn[i].kernel) return false;
     }
     return true;
 }
@@ -93,13 +78,13 @@ static bool compile_for_host(const char *text, module *m) {
     write_program(f, text, m);
     fclose(f);
     snprintf(command, sizeof command,
-             "c++ -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
-             "-U_FORTIFY_SOURCE -I%s %s -o %s/k.so",
+             "c++ -std=c++17 -nostdinc++ -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+             "-I%s %s -o %s/k.so",
              FUSEC_SOURCE_DIR, path, folder);
     bool good = false;
     if (system(command) == 0) {
         snprintf(path, sizeof path, "%s/k.so", folder);
-        void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void *so = fc_fibers_load(path);
         good = so && find_symbols(so, m);
     }
     snprintf(command, sizeof command, "rm -rf %s", folder);
@@ -128,7 +113,7 @@ FN(cuModuleLoadData, (void **m, const void *image)) {
     memset(x, 0, sizeof *x);
     find_kernels((const char *)image + MARK_LEN, x);
     if (fake_control.execute && !compile_for_host((const char *)image + MARK_LEN, x))
-        for (int i = 0; i < x->n; i++) x->fn[i].run = NULL;
+        for (int i = 0; i < x->n; i++) x->fn[i].kernel = NULL;
     for (int i = 0; i < x->n; i++) x->fn[i].spills = fake_control.spilling > 0;
     if (fake_control.spilling > 0) fake_control.spilling--;
     *m = x;
@@ -180,7 +165,7 @@ static int launch_code(const function *c, const unsigned g[3], const unsigned b[
     pthread_mutex_lock(&turn);
     fegetenv(&of_caller);
     fesetenv(FE_DFL_ENV);
-    bool good = c->run && c->run(args, g, b, together);
+    bool good = c->kernel && fc_fibers_launch(c->kernel, args, g, b, together);
     fesetenv(&of_caller);
     pthread_mutex_unlock(&turn);
     return good ? OK : 719;
@@ -233,7 +218,8 @@ typedef struct graph {
 
 static void take_node(graph *g, size_t i, const node_params *p) {
     g->node[i].p = *p;
-    if (p->params) memcpy(g->node[i].args, p->params[0], p->function->params);
+    const fc_fiber_kernel *k = p->function->kernel;
+    if (p->params && k) memcpy(g->node[i].args, p->params[0], k->params);
 }
 FN(cuGraphCreate, (graph * *g, unsigned flags)) {
     (void)flags;

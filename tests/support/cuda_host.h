@@ -7,9 +7,9 @@
 
 typedef struct fc_cuda_host {
     char folder[64];
-    unsigned parts, count; /* files the texts are spread over; texts */
-    void *file[4];         /* FILE *, while texts are added */
-    void *library[4];
+    unsigned count; /* texts */
+    void *file;     /* FILE *, while texts are added */
+    void *library;
 } fc_cuda_host;
 
 bool fc_cuda_host_open(
@@ -19,7 +19,8 @@ bool fc_cuda_host_open(
 unsigned fc_cuda_host_add(fc_cuda_host *h, const char *text);
 bool fc_cuda_host_build(fc_cuda_host *h);
 /* False: not all threads reached a barrier. */
-bool fc_cuda_host_run(fc_cuda_host *h, unsigned number, const fc_launch *l, const int64_t *words);
+bool fc_cuda_host_run(const fc_cuda_host *h, unsigned number, const fc_launch *l,
+                      const int64_t *words);
 void fc_cuda_host_close(fc_cuda_host *h);
 
 #endif

@@ -47,7 +47,10 @@ typedef struct fc_sample_run {
     uint64_t scalars[FC_SAMPLE_ARGS];
 } fc_sample_run;
 
-/* Builds, verifies and binds the kernel, makes the arrays. Close it also after a failure. */
+/* Builds, verifies and binds the kernel; no arrays. Close it also after a failure. */
+fusec_status fc_sample_bind(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
+                            fc_sample_run *run, fc_error *e);
+/* The same, and makes the arrays. */
 fusec_status fc_sample_open(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
                             fc_sample_run *run, fc_error *e);
 void fc_sample_run_reference(fc_sample_run *run); /* fills `want`; fc_sample_check does it itself */

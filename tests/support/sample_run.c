@@ -15,30 +15,28 @@ static uint64_t noise(uint64_t arg, uint64_t i) {
 
 /* Magnitudes differ by 2^8, so that the order of a sum shows; products of many stay finite. */
 static double real_value(uint64_t h, bool specials) {
+    static const double scale[8] = {0x1p-4, 0x1p-3, 0x1p-2, 0x1p-1, 1, 2, 4, 8};
     if (specials) {
         if (h % 1511 == 0) return NAN;
         if (h % 997 == 1) return h & 4096 ? INFINITY : -INFINITY;
         if (h % 5 == 2) return h & 8192 ? -0.0 : 0.0;
         if (h % 5 == 3) return (double)(int64_t)(h >> 40 & 7) - 4; /* ties */
     }
-    double unit = ldexp((double)(h >> 12), -51) - 1; /* [-1, 1) */
-    return ldexp(unit, (int)(h & 7) - 4);
+    return ((double)(h >> 12) * 0x1p-51 - 1) * scale[h & 7]; /* [-1, 1) of that size */
 }
 
 static void fill(fusec_dtype t, uint64_t arg, size_t n, bool specials, void *data) {
     for (size_t i = 0; i < n; i++) {
-        uint64_t h = noise(arg, i);
-        float f = (float)real_value(h, specials);
-        uint16_t half = fc_double_to_half((double)f);
-        uint8_t bit = (uint8_t)(h % 3 != 0);
-        double d = real_value(h, specials);
-        unsigned bytes = fc_dtypes[t].bytes;
-        const void *from = t == FUSEC_F32    ? (const void *)&f
-                           : t == FUSEC_F64  ? (const void *)&d
-                           : t == FUSEC_F16  ? (const void *)&half
-                           : t == FUSEC_BOOL ? (const void *)&bit
-                                             : (const void *)&h;
-        memcpy((char *)data + i * bytes, from, bytes);
+        const uint64_t h = noise(arg, i);
+        switch (t) {
+        case FUSEC_F32: ((float *)data)[i] = (float)real_value(h, specials); break;
+        case FUSEC_F64: ((double *)data)[i] = real_value(h, specials); break;
+        case FUSEC_F16:
+            ((uint16_t *)data)[i] = fc_double_to_half((double)(float)real_value(h, specials));
+            break;
+        case FUSEC_BOOL: ((uint8_t *)data)[i] = h % 3 != 0; break;
+        default: memcpy((char *)data + i * fc_dtypes[t].bytes, &h, fc_dtypes[t].bytes);
+        }
     }
 }
 
@@ -97,7 +95,7 @@ static fusec_status eval_dims(fc_sample_run *run, const fc_dim *dim, fc_error *e
     return FUSEC_OK;
 }
 
-fusec_status fc_sample_open(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
+fusec_status fc_sample_bind(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
                             fc_sample_run *run, fc_error *e) {
     static const char *const names[FC_SAMPLE_SIZES] = {"n", "m", "d"};
     fc_dim dim[FC_SAMPLE_SIZES];
@@ -113,7 +111,12 @@ fusec_status fc_sample_open(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZ
     s->build(&run->kernel, &run->dims, dim);
     FC_TRY(fc_kernel_verify(&run->kernel, e));
     FC_TRY(eval_dims(run, dim, e));
-    FC_TRY(fc_nest_bind(&run->kernel, run->values, &run->arena, &run->nest, e));
+    return fc_nest_bind(&run->kernel, run->values, &run->arena, &run->nest, e);
+}
+
+fusec_status fc_sample_open(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
+                            fc_sample_run *run, fc_error *e) {
+    FC_TRY(fc_sample_bind(s, size, run, e));
     return make_arrays(run, e);
 }
 
