@@ -316,7 +316,10 @@ static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, 
         if (at->kind != FC_EX_CALL) fc_diag_partner(d, e[i]->outer);
         fc_c_fact(c, d, e[i], &v[i]);
     }
-    if (bits)
+    const bool caret = op == FC_OP_bit_xor && n == 2 && at->kind != FC_EX_CALL;
+    if (bits && caret)
+        fc_diag_help(d, "a power: %s**%s", fc_c_quote(c, e[0]->outer), fc_c_quote(c, e[1]->outer));
+    else if (bits)
         fc_diag_help(d, "the bits of a float: bitcast(%s, u%d)", fc_c_quote(c, e[0]->at),
                      8 * fc_dtypes[t].bytes);
     else
