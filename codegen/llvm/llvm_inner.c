@@ -3,8 +3,8 @@
  *
  * A unit is a row, or, when the reduction is split, a span of a row (FC_PB_SPANS of FC_PB_SPAN
  * elements each; a power of two of chunks), whose partials go to the workspace. llvm_chunk.c does a
- * chunk, a binary counter joins chunks. The vector width decides how many lanes move at once, never
- * what is added to what.
+ * chunk, a binary counter joins chunks where a row may have several. The vector width decides how
+ * many lanes move at once, never what is added to what.
  *
  * With several reduced axes a vector either lies within the innermost one (its first element gives
  * all offsets) or crosses it, and then every lane has coordinates of its own and loads are
@@ -78,6 +78,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
 static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     fc_ll_loop l;
     if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, lo, hi);
+    if (fc_ll_is_one_chunk(f->cls)) return fc_ll_reduce_chunk(f, st, lo, hi);
     const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
     const char **partial = fc_ll_reduce_chunk(f, st, first, n);
@@ -161,7 +162,8 @@ void fc_ll_inner(fc_ll *f) {
     fc_ll_begin(f);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
-        f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
+        if (!fc_ll_is_one_chunk(f->cls))
+            f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
     }
     fc_ll_choose_kept(f, f->cls->variant & FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end");

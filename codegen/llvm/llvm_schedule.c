@@ -307,6 +307,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
     if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * vector_of(m))
         cls->variant |= FC_LL_BANDS;
+    if (inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK) cls->teams = 1;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
     } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {

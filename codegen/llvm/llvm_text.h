@@ -496,6 +496,10 @@ bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
 static inline bool fc_ll_is_few(const fc_class *c) {
     return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
 }
+/* Inner, but not narrow: no row has more than one chunk, and none is empty. */
+static inline bool fc_ll_is_one_chunk(const fc_class *c) {
+    return !(c->variant & FC_LL_NARROW) && c->teams == 1;
+}
 /* Narrow: no row has more elements than that; those that are gathered are shorter. */
 static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
     return c->variant & FC_LL_TILES ? FC_LANES : c->vector / 2u;
