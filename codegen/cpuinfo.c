@@ -176,4 +176,5 @@ void fc_cpuinfo_get(fc_cpuinfo *out) {
     *out = found.info;
     out->cores = fc_usable_cpus();
     out->cache = counted_on(out);
+    out->far_cache = out->l3 > CACHE_OF_SERVER;
 }

@@ -29,6 +29,7 @@ typedef struct fc_cpuinfo {
     size_t l1d, l2, l3; /* bytes of one cache of each kind; a usual size when unknown */
     size_t cache;       /* of all of them, what `cores` may count on: a virtual machine of few cores
                            sees all of its host's l3, and that of a server is hardly near */
+    bool far_cache;     /* such an l3: spread over the cores of a whole server */
 } fc_cpuinfo;
 
 void fc_cpuinfo_get(fc_cpuinfo *out);

@@ -13,6 +13,7 @@ typedef struct fc_machine {
     fc_target_kind target;
     size_t cache; /* cuda: bytes of the L2; llvm: of the last cache that this process may count on;
                      0: does not matter */
+    bool far_cache; /* llvm: that is hardly nearer than memory, which is far, too */
     /* cuda */
     int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
     bool together; /* it can launch a grid whose blocks all run at the same time */

@@ -121,10 +121,11 @@ static void store_row(fc_ll *f) {
     fc_ll_run_stores(f, FC_ROW, 1);
 }
 
-/* The first pass over a row has been asked for by the second one of the row before. */
+/* Of rows in several passes the second one asks for the next row. */
 static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
     if (!(f->cls->variant & FC_LL_AHEAD) || f->cls->nr > 1) return FC_LL_NOT_AHEAD;
-    return pass == 0 ? FC_LL_SOON : pass == 1 ? FC_LL_NEXT_ROW : FC_LL_NOT_AHEAD;
+    if (pass > 0) return pass == 1 ? FC_LL_NEXT_ROW : FC_LL_NOT_AHEAD;
+    return fc_ll_is_sum(f->k) ? FC_LL_LATER : FC_LL_SOON;
 }
 
 static void whole_row(fc_ll *f, const char *row) {

@@ -130,21 +130,31 @@ static const char *load_tile(fc_ll *f, uint32_t a) {
                                   in_tile(f, a), fc_dtypes[t].bytes));
 }
 
+/* The first-level cache holds a map's lines until they are needed, and a short row that is next.
+ * It is less than a run of columns, a band of tiles or a long row, and lines that pass through it
+ * come no faster. */
+static bool asks_into_first(const fc_ll *f) {
+    if (f->ahead == FC_LL_NEXT_ROW) return fc_ll_is_one_chunk(f->cls);
+    return f->ahead == FC_LL_SOON && f->k->schedule == FC_SCHED_MAP;
+}
+
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
+    const int level = asks_into_first(f) ? 3 : 2; /* llvm.prefetch: 3 is the first one */
     fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     for (unsigned line = 0; line < bytes; line += 64) {
         if (line) at = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 64", at);
-        fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)", at,
-                   f->ahead == FC_LL_NEXT_ROW ? 2 : 3);
+        fc_ll_line(f, "call void @llvm.prefetch.p0(ptr %s, i32 0, i32 %d, i32 1)", at, level);
     }
 }
 
 /* The hardware follows a stream to the end of a page, and only as far as the processor looks ahead
  * in long code. A row that is done in several passes is asked for while the one before it is worked
- * on, so that memory is not idle then. Nothing is loaded: the address may lie beyond the array. */
+ * on, so that memory is not idle then. Vectors of which only a part is there are asked for, too: a
+ * line that is left out leads the hardware astray. Nothing is loaded: the address may lie beyond
+ * the array. */
 static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     const unsigned bytes = fc_dtypes[f->k->accesses.at[a].dtype].bytes;
-    const char *by = fc_ll_fmt(f, "%d", AHEAD_BYTES);
+    const char *by = fc_ll_fmt(f, "%d", f->ahead == FC_LL_LATER ? 2 * AHEAD_BYTES : AHEAD_BYTES);
     if (f->ahead == FC_LL_NEXT_ROW) {
         const char *row =
             fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_fmt(f, "%u", bytes));
@@ -194,7 +204,7 @@ static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
             type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
     }
     if (f->whole) return load_either(f, a, p, type);
-    if (f->ahead && !f->mask) ask_ahead(f, a, p->first);
+    if (f->ahead) ask_ahead(f, a, p->first);
     return fc_ll_load_stored(f, a, p->first, f->mask);
 }
 

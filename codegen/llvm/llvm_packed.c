@@ -118,7 +118,7 @@ const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m)
         f->base[a] =
             fc_ll_bin(f, "add", base[a], fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, lane_axis)));
     f->lane_axis = f->cls->np;
-    if (f->cls->variant & FC_LL_AHEAD) f->ahead = FC_LL_SOON;
+    if (f->cls->variant & FC_LL_AHEAD) f->ahead = FC_LL_LATER;
     const char **acc = f->cls->teams == 1 ? in_registers(f, st, m) : in_a_loop(f, st, m);
     f->ahead = FC_LL_NOT_AHEAD;
     f->base = base;

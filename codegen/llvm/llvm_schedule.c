@@ -90,6 +90,10 @@ static bool can_split(const fc_kernel *k) {
     return k->nstages == 1 && !stores_points(k);
 }
 
+bool fc_ll_is_sum(const fc_kernel *k) {
+    return fc_ll_is_light(k) && can_split(k);
+}
+
 /* ---- classes ----------------------------------------------------------------------------- */
 
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access) {
@@ -117,7 +121,8 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
  * are done in several passes, during which memory would be idle, or tiles, whose lines are on many
- * pages, or reductions, whose next load waits for a join of lanes now and then. A map that is light
+ * pages. Sums take lines as fast as the hardware's prefetcher brings them from memory that is near;
+ * where it is far, their next load waits for a join of lanes now and then. A map that is light
  * keeps memory busy by itself. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool tiled) {
@@ -127,7 +132,8 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
     if (!m->cache) return false;
     const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
-    return (tiled || k->schedule == FC_SCHED_INNER) && all > (double)m->cache;
+    const bool rows = k->schedule == FC_SCHED_INNER && (!fc_ll_is_sum(k) || m->far_cache);
+    return (tiled || rows) && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there

@@ -38,11 +38,12 @@ enum {
 };
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
-/* How far: not at all; a fixed distance; the next row, if rows are short enough; the next band of
- * tiles; the next run of columns. */
+/* How far: not at all; a fixed distance; twice that; the next row, if rows are short enough; the
+ * next band of tiles; the next run of columns. */
 typedef enum fc_ll_ahead {
     FC_LL_NOT_AHEAD,
     FC_LL_SOON,
+    FC_LL_LATER,
     FC_LL_NEXT_ROW,
     FC_LL_NEXT_BAND,
     FC_LL_NEXT_RUN
@@ -492,6 +493,7 @@ void fc_ll_outer_finish(fc_ll *f);
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
 bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
+bool fc_ll_is_sum(const fc_kernel *k);   /* and reads its arrays once, to store little */
 /* Narrow: rows of `teams` elements each, which are written out. */
 static inline bool fc_ll_is_few(const fc_class *c) {
     return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;

@@ -43,6 +43,7 @@ bool width_open(width_target *t, const width_processor *p, size_t cache) {
         t->device->machine.vector_bytes = p->vector_bytes;
     }
     t->device->machine.cache = cache;
+    t->device->machine.far_cache = cache > 0;
     return true;
 }
 
