@@ -121,10 +121,13 @@ static void store_row(fc_ll *f) {
     fc_ll_run_stores(f, FC_ROW, 1);
 }
 
-/* Of rows in several passes the second one asks for the next row. */
+/* Of rows in several passes the second one asks for the next row, and brings all of a short one
+ * while its functions are computed. */
 static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
+    const bool several = f->k->nstages > 1 || f->any_point_store;
     if (!(f->cls->variant & FC_LL_AHEAD) || f->cls->nr > 1) return FC_LL_NOT_AHEAD;
     if (pass > 0) return pass == 1 ? FC_LL_NEXT_ROW : FC_LL_NOT_AHEAD;
+    if (several && !fc_ll_is_light(f->k) && fc_ll_is_one_chunk(f->cls)) return FC_LL_NOT_AHEAD;
     return fc_ll_is_sum(f->k) ? FC_LL_LATER : FC_LL_SOON;
 }
 
