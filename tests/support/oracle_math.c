@@ -257,7 +257,7 @@ static void surround(mpfr_ptr y, double ulps, int place, double least, double *l
 static bool wide(const bound *bd, double a, double b, fc_range *out) {
     MPFR_DECL_INIT(x, 53);
     MPFR_DECL_INIT(z, 53);
-    MPFR_DECL_INIT(y, 160);
+    MPFR_DECL_INIT(y, 120);
     if (bd->op == FC_OP_rsqrt && a == 0) { /* MPFR's has no -inf */
         *out = fc_o_point(1 / a);
         return true;
