@@ -36,42 +36,44 @@ static acc start(const reducer *r) {
     return (acc){.v = fc_o_point(v), .m2 = fc_o_point(0), .n = 0};
 }
 
-static acc step(const reducer *r, acc a, fc_range x) {
+static void step(const reducer *r, acc *a, fc_range x) {
     bool w = r->wide;
-    a.n++;
+    a->n++;
     if (is_var(r->op)) { /* Welford */
-        fc_range d = fc_o_sub(w, x, a.v);
-        fc_range share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a.n)));
-        a.v = fc_o_add(w, a.v, fc_o_mul(w, d, share));
-        a.m2 = fc_o_add(w, a.m2, fc_o_mul(w, d, fc_o_sub(w, x, a.v)));
-        return a;
+        fc_range d = fc_o_sub(w, x, a->v);
+        fc_range share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a->n)));
+        a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
+        a->m2 = fc_o_add(w, a->m2, fc_o_mul(w, d, fc_o_sub(w, x, a->v)));
+        return;
     }
-    a.v = r->op == FC_OP_prod ? fc_o_mul(w, a.v, x) : fc_o_add(w, a.v, x);
-    return a;
+    a->v = r->op == FC_OP_prod ? fc_o_mul(w, a->v, x) : fc_o_add(w, a->v, x);
 }
 
-static acc combine(const reducer *r, acc a, acc b) {
+/* b comes after a. */
+static void combine(const reducer *r, acc *a, const acc *b) {
     bool w = r->wide;
     if (!is_var(r->op)) {
-        a.v = r->op == FC_OP_prod ? fc_o_mul(w, a.v, b.v) : fc_o_add(w, a.v, b.v);
-        return a;
+        a->v = r->op == FC_OP_prod ? fc_o_mul(w, a->v, b->v) : fc_o_add(w, a->v, b->v);
+        return;
     }
-    if (b.n == 0) return a; /* Chan */
-    if (a.n == 0) return b;
-    double all = count_value(w, a.n + b.n);
-    fc_range share = fc_o_div(w, fc_o_point(count_value(w, b.n)), fc_o_point(all));
-    fc_range d = fc_o_sub(w, b.v, a.v);
-    fc_range weight = fc_o_mul(w, fc_o_point(count_value(w, a.n)), share);
-    a.v = fc_o_add(w, a.v, fc_o_mul(w, d, share));
-    a.m2 = fc_o_add(w, fc_o_add(w, a.m2, b.m2), fc_o_mul(w, fc_o_mul(w, d, d), weight));
-    a.n += b.n;
-    return a;
+    if (b->n == 0) return; /* Chan */
+    if (a->n == 0) {
+        *a = *b;
+        return;
+    }
+    double all = count_value(w, a->n + b->n);
+    fc_range share = fc_o_div(w, fc_o_point(count_value(w, b->n)), fc_o_point(all));
+    fc_range d = fc_o_sub(w, b->v, a->v);
+    fc_range weight = fc_o_mul(w, fc_o_point(count_value(w, a->n)), share);
+    a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
+    a->m2 = fc_o_add(w, fc_o_add(w, a->m2, b->m2), fc_o_mul(w, fc_o_mul(w, d, d), weight));
+    a->n += b->n;
 }
 
 /* n is a power of two. */
 static acc pairwise(const reducer *r, acc *v, int64_t n) {
-    for (; n > 1; n /= 2)
-        for (int64_t i = 0; i < n / 2; i++) v[i] = combine(r, v[2 * i], v[2 * i + 1]);
+    for (int64_t apart = 1; apart < n; apart *= 2)
+        for (int64_t i = 0; i < n; i += 2 * apart) combine(r, &v[i], &v[i + apart]);
     return v[0];
 }
 
@@ -79,14 +81,14 @@ static acc chunk(const reducer *r, const fc_oval *x, int64_t n) {
     acc lane[LANES];
     for (int64_t l = 0; l < LANES; l++) {
         lane[l] = start(r);
-        for (int64_t i = l; i < n && i < CHUNK; i += LANES) lane[l] = step(r, lane[l], x[i].r);
+        for (int64_t i = l; i < n && i < CHUNK; i += LANES) step(r, &lane[l], x[i].r);
     }
     return pairwise(r, lane, LANES);
 }
 
 static acc run(const reducer *r, const fc_oval *x, int64_t n) {
     acc a = start(r);
-    for (int64_t i = 0; i < n && i < RUN; i++) a = step(r, a, x[i].r);
+    for (int64_t i = 0; i < n && i < RUN; i++) step(r, &a, x[i].r);
     return a;
 }
 
