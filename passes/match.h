@@ -90,7 +90,7 @@ typedef struct fc_ruleset {
     FC_VEC(fc_compiled) rules;
     FC_VEC(fc_variant) variants;      /* by root, then in the order of the table */
     uint32_t first[FC_OP_COUNT_ + 1]; /* variants of root op are first[op] ... first[op + 1] - 1 */
-    uint32_t mode;                    /* a rule that needs more than it is left out */
+    uint32_t mode;                    /* a rule that needs more than it does not match */
 } fc_ruleset;
 
 /* What the letters stand for, in the order x y z p q c d. */
@@ -98,8 +98,8 @@ typedef struct fc_match {
     fc_node at[FC_P_SLOTS];
 } fc_match;
 
-/* Compiles the rules that `mode` licenses. A rule that can't be read is FUSEC_INTERNAL. On failure
- * there is nothing to free. */
+/* Compiles the rules for matching under `mode`. A rule that can't be read is FUSEC_INTERNAL. On
+ * failure there is nothing to free. */
 fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rules, uint32_t n,
                               uint32_t mode, fc_ruleset *out, fc_error *e);
 void fc_rules_free(fc_ruleset *s);

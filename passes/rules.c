@@ -299,6 +299,8 @@ static void sort_variants(fc_ruleset *s) {
     for (unsigned op = 0; op < FC_OP_COUNT_; op++) s->first[op + 1] += s->first[op];
 }
 
+enum { MOST_SWAPS = 3 }; /* rows of a pattern whose operands may be exchanged */
+
 static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
                                  const fc_rewrite_rule *rule, fc_error *e) {
     fc_compiled c = {.rule = rule};
@@ -308,7 +310,7 @@ static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
     if (!wrong) wrong = check_pattern(&c);
     if (!wrong) wrong = type_result(&c);
     unsigned nswaps = wrong ? 0 : number_swaps(&c);
-    if (nswaps > 3) wrong = "too many commutative rows";
+    if (nswaps > MOST_SWAPS) wrong = "too many commutative rows";
     if (wrong)
         return fc_fail(e, FUSEC_INTERNAL, "the rule %s -> %s has %s", rule->pattern, rule->result,
                        wrong);
@@ -322,8 +324,7 @@ static fusec_status compile(const fc_rewrite_rule *rules, uint32_t n, uint32_t m
     name_table names;
     name_init(&names);
     out->mode = mode;
-    for (uint32_t i = 0; i < n; i++)
-        if (!(rules[i].licence & ~mode)) FC_TRY(compile_rule(out, &names, &rules[i], e));
+    for (uint32_t i = 0; i < n; i++) FC_TRY(compile_rule(out, &names, &rules[i], e));
     sort_variants(out);
     return FUSEC_OK;
 }
@@ -339,15 +340,13 @@ fusec_status fc_rules_compile(const fc_alloc *alloc, const fc_rewrite_rule *rule
 
 /* ---- the rules of rules.def, read once in a process ------------------------------------------ */
 
-enum { SWAPS = 8 /* orders of operands that a rule has at most: add_variants */ };
-
 static struct {
     pthread_once_t once;
     fusec_status status;
     fc_error error;
     fc_ruleset set;
     fc_compiled rules[FC_COUNT(fc_rewrite_rules)];
-    fc_variant variants[SWAPS * FC_COUNT(fc_rewrite_rules)];
+    fc_variant variants[FC_COUNT(fc_rewrite_rules) << MOST_SWAPS]; /* as add_variants adds */
 } own = {.once = PTHREAD_ONCE_INIT};
 
 /* There is room for all of them, so that nothing is allocated. */

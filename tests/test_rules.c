@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "passes/plan.h"
+#include "tests/support/gb.h"
 #include "tests/support/rule_check.h"
 
 enum { EVERYTHING = 0xff };
@@ -22,15 +23,34 @@ FC_TEST(rules, every_rule_is_read) {
     fc_rules_free(&s);
 }
 
-FC_TEST(rules, a_mode_has_only_the_rules_it_licenses) {
+/* Whether the rule matches x*0 under the mode. */
+static bool matches(const fc_rewrite_rule *rule, uint32_t mode) {
+    fc_graph g, out;
     fc_ruleset s;
     fc_error e = {0};
-    FC_ASSERT_OK(fc_rules_compile(&fc_libc_alloc, fc_rewrite_rules, fc_rewrite_rule_count,
-                                  FC_MODE_NNAN, &s, &e),
-                 &e);
-    for (size_t i = 0; i < s.rules.len; i++)
-        FC_EXPECT_EQ_U64(s.rules.at[i].rule->licence & ~FC_MODE_NNAN, 0);
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_node x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    fc_build_output(&g, "y", gb2(&g, FC_OP_mul, x, gbn(&g, x, 0)));
+    bool found = false;
+    FC_EXPECT_OK(fc_rules_compile(&fc_libc_alloc, rule, 1, mode, &s, &e), &e);
+    FC_EXPECT_OK(fc_simplify_with(&g, &s, &out, &e), &e);
+    if (!e.code) {
+        found = true;
+        for (uint32_t i = 0; i < out.nodes.len; i++) found &= fc_at(&out, i)->op != FC_OP_mul;
+        fc_graph_free(&out);
+    }
     fc_rules_free(&s);
+    fc_graph_free(&g);
+    return found;
+}
+
+FC_TEST(rules, a_mode_has_only_the_rules_it_licenses) {
+    const fc_rewrite_rule rule = {FC_MODE_NNAN | FC_MODE_NSZ, FC_FOR_FLOAT, "mul(x, 0)", "0"};
+    FC_EXPECT_FALSE(matches(&rule, 0));
+    FC_EXPECT_FALSE(matches(&rule, FC_MODE_NNAN));
+    FC_EXPECT_FALSE(matches(&rule, EVERYTHING & ~FC_MODE_NSZ));
+    FC_EXPECT_TRUE(matches(&rule, FC_MODE_NNAN | FC_MODE_NSZ));
+    FC_EXPECT_TRUE(matches(&rule, EVERYTHING));
 }
 
 FC_TEST(rules, a_broken_rule_is_an_error) {
@@ -46,6 +66,7 @@ FC_TEST(rules, a_broken_rule_is_an_error) {
         {"add(x, 0)", "y", "a letter that its pattern lacks"},
         {"add(y, 0)", "y", "no x in its pattern"},
         {"x", "x", "a pattern that is not an operation"},
+        {"add(add(add(add(x, y), z), 1), 2)", "x", "too many commutative rows"},
         {"logical_not(eq(x, x))", "eq(1, 2)", "a comparison of constants in its result"},
         {"", "x", "an unexpected character"},
     };
