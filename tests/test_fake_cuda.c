@@ -150,98 +150,104 @@ static outcome whole(session *s) {
     return o;
 }
 
-FC_TEST(fake_cuda, a_session) {
+/* A machine and room for a session on it. */
+typedef struct rig {
     fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    m.fake->execute = fake_can_execute();
-    start(s, rows);
-    outcome o = whole(s);
+    fake_cuda *fake; /* of m */
+    session *s;
+} rig;
+
+static bool rig_open(rig *r, const char *file) {
+    if (!fake_machine_open(&r->m, file)) return false;
+    r->fake = r->m.fake;
+    r->s = malloc(sizeof *r->s);
+    return r->s != NULL;
+}
+
+static void rig_close(rig *r) {
+    fake_machine_close(&r->m);
+    free(r->s);
+}
+
+/* A session that nothing disturbs, with right results where kernels run. */
+static void expect_session(rig *r, const int64_t shape[2], const char *what) {
+    start(r->s, shape);
+    outcome o = whole(r->s);
     FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
     FC_EXPECT_STREQ(o.message, "");
-    if (m.fake->execute) check(s, "a session");
-    FC_EXPECT_GT_I64(m.fake->launched, 3);
-    FC_EXPECT_GT_I64(m.fake->compiled, 1);
-    FC_EXPECT_GT_I64(m.fake->graph_launches, 0);
-    FC_EXPECT_EQ_I64(m.fake->launched_together, 0);
-    fake_check_balance(&m, false);
-    fake_machine_close(&m);
-    free(s);
+    if (r->fake->execute) check(r->s, what);
+    fake_check_balance(&r->m, false);
+}
+
+FC_TEST(fake_cuda, a_session) {
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
+    r.fake->execute = fake_can_execute();
+    expect_session(&r, rows, "a session");
+    FC_EXPECT_GT_I64(r.fake->launched, 3);
+    FC_EXPECT_GT_I64(r.fake->compiled, 1);
+    FC_EXPECT_GT_I64(r.fake->graph_launches, 0);
+    FC_EXPECT_EQ_I64(r.fake->launched_together, 0);
+    rig_close(&r);
 }
 
 /* A gang is launched by another call, and never as a part of a graph; without that call there are
  * other kernels. */
 FC_TEST(fake_cuda, a_session_with_a_gang) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
     for (int without = 0; without < 2; without++) {
-        m.reset();
-        m.fake->execute = fake_can_execute();
-        m.fake->no_gangs = without != 0;
-        start(s, long_row);
-        outcome o = whole(s);
-        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
-        FC_EXPECT_STREQ(o.message, "");
-        if (m.fake->execute) check(s, without ? "without a gang" : "with a gang");
+        r.m.reset();
+        r.fake->execute = fake_can_execute();
+        r.fake->no_gangs = without != 0;
+        expect_session(&r, long_row, without ? "without a gang" : "with a gang");
         if (without)
-            FC_EXPECT_EQ_I64(m.fake->launched_together, 0);
+            FC_EXPECT_EQ_I64(r.fake->launched_together, 0);
         else
-            FC_EXPECT_GT_I64(m.fake->launched_together, 4);
-        fake_check_balance(&m, false);
+            FC_EXPECT_GT_I64(r.fake->launched_together, 4);
     }
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }
 
 /* Clusters are launched as any kernel is, and are part of graphs; without them there are gangs. */
 FC_TEST(fake_cuda, a_session_with_clusters) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
     for (int without = 0; without < 2; without++) {
-        m.reset();
-        m.fake->execute = fake_can_execute();
-        m.fake->no_clusters = without != 0;
-        start(s, long_rows);
-        outcome o = whole(s);
-        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
-        FC_EXPECT_STREQ(o.message, "");
-        if (m.fake->execute) check(s, without ? "without clusters" : "with clusters");
-        FC_EXPECT_TRUE((m.fake->launched_together > 0) == (without != 0));
-        FC_EXPECT_TRUE((m.fake->graph_launches > 0) == (without == 0));
-        fake_check_balance(&m, false);
+        r.m.reset();
+        r.fake->execute = fake_can_execute();
+        r.fake->no_clusters = without != 0;
+        expect_session(&r, long_rows, without ? "without clusters" : "with clusters");
+        FC_EXPECT_TRUE((r.fake->launched_together > 0) == (without != 0));
+        FC_EXPECT_TRUE((r.fake->graph_launches > 0) == (without == 0));
     }
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }
 
 /* Its launch fails: it has changed nothing, and the same objects work. */
 FC_TEST(fake_cuda, a_gang_that_fails) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
+    rig r;
     static const int results[] = {1, 2, 701, 720};
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    if (!rig_open(&r, FAKE("whole"))) return;
     for (size_t i = 0; i < FC_COUNT(results); i++)
         for (int at = 1; at < 6; at += 2) {
-            m.reset();
-            m.fake->execute = fake_can_execute();
-            m.fake->fail_in = "cuLaunchCooperativeKernel";
-            m.fake->fail_at = at;
-            m.fake->result = results[i];
-            start(s, long_row);
+            r.m.reset();
+            r.fake->execute = fake_can_execute();
+            r.fake->fail_in = "cuLaunchCooperativeKernel";
+            r.fake->fail_at = at;
+            r.fake->result = results[i];
+            start(r.s, long_row);
             FC_TRACE("launch %d gives %d", at, results[i]);
-            outcome o = whole(s);
-            FC_EXPECT_EQ_I64(m.fake->fired, 1);
+            outcome o = whole(r.s);
+            FC_EXPECT_EQ_I64(r.fake->fired, 1);
             FC_EXPECT_CONTAINS(o.message, "cuLaunchCooperativeKernel");
             FC_EXPECT_EQ_I64(o.first, results[i] == 2 ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER);
             FC_EXPECT_EQ_I64(o.again, FUSEC_OK);
-            if (m.fake->execute) check(s, "after it");
-            fake_check_balance(&m, false);
+            if (r.fake->execute) check(r.s, "after it");
+            fake_check_balance(&r.m, false);
             FC_UNTRACE();
         }
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }
 
 /* ---- every call fails ------------------------------------------------------------------------ */
@@ -256,18 +262,18 @@ typedef struct trial {
     bool later, execute;
 } trial;
 
-static void one_failure(fake_machine *m, session *s, long at, const trial *t) {
+static void one_failure(rig *r, long at, const trial *t) {
     const int result = t->result;
     const bool later = t->later, execute = t->execute;
-    m->reset();
-    m->fake->execute = execute;
-    m->fake->fail_at = at;
-    m->fake->result = result;
-    m->fake->later = later;
-    start(s, t->shape);
+    r->m.reset();
+    r->fake->execute = execute;
+    r->fake->fail_at = at;
+    r->fake->result = result;
+    r->fake->later = later;
+    start(r->s, t->shape);
     FC_TRACE("call %ld gives %d%s", at, result, later ? " later" : "");
-    outcome o = whole(s);
-    const fake_cuda *f = m->fake;
+    outcome o = whole(r->s);
+    const fake_cuda *f = r->fake;
     bool lost = loses(result) && f->calls_after_loss == 0 && o.first;
     if (f->fired) FC_TRACE("it was %s", f->last);
     if (o.first) FC_EXPECT_TRUE(o.message[0] != 0);
@@ -281,14 +287,14 @@ static void one_failure(fake_machine *m, session *s, long at, const trial *t) {
     }
     if (!loses(result)) {
         if (o.again) FC_FAIL("after it: %s", o.later);
-        if (execute) check(s, "after it");
+        if (execute) check(r->s, "after it");
     }
     /* A release that the driver refused has released nothing. */
     bool refused =
         f->fired && f->last &&
         (strstr(f->last, "Free") || strstr(f->last, "Unload") || strstr(f->last, "Destroy") ||
          strstr(f->last, "Release") || strstr(f->last, "Push"));
-    if (!later && !refused) fake_check_balance(m, lost || loses(result));
+    if (!later && !refused) fake_check_balance(&r->m, lost || loses(result));
     if (f->fired) FC_UNTRACE();
     FC_UNTRACE();
 }
@@ -296,17 +302,15 @@ static void one_failure(fake_machine *m, session *s, long at, const trial *t) {
 static void every_call(void *arg) {
     const trial *given = arg;
     trial t = *given;
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    start(s, t.shape);
-    (void)whole(s);
-    long calls = m.fake->calls;
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
+    start(r.s, t.shape);
+    (void)whole(r.s);
+    long calls = r.fake->calls;
     FC_EXPECT_GT_I64(calls, 50);
     t.execute = t.execute && fake_can_execute();
-    for (long n = 1; n <= calls && !fc_test_has_failed(); n++) one_failure(&m, s, n, &t);
-    fake_machine_close(&m);
-    free(s);
+    for (long n = 1; n <= calls && !fc_test_has_failed(); n++) one_failure(&r, n, &t);
+    rig_close(&r);
 }
 
 FC_REGISTER(every_call) {
@@ -326,53 +330,59 @@ FC_REGISTER(every_call) {
             }
 }
 
+/* ---- a program that has run once ------------------------------------------------------------- */
+
+static bool run_once(rig *r, fusec_context **ctx, fusec_graph **g, fusec_program **p) {
+    start(r->s, rows);
+    fusec_status st = capi_open("cuda", 1, ctx);
+    if (!st) st = fusec_graph_new(*ctx, g);
+    if (!st) st = build(*g);
+    if (!st) st = fusec_compile(*g, p);
+    if (!st) st = run_host(*p, r->s);
+    FC_EXPECT_OK_TEXT(st, fusec_message(*ctx));
+    return st == FUSEC_OK;
+}
+
 /* ---- loss ------------------------------------------------------------------------------------ */
 
 FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
+    rig r;
     fusec_context *ctx = NULL, *other = NULL;
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    start(s, rows);
-    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
-    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(run_host(p, s), fusec_message(ctx));
-    m.fake->fail_in = "cuLaunchKernel";
-    m.fake->fail_at = 1;
-    m.fake->result = 700;
-    m.fake->later = true;
-    FC_EXPECT_EQ_I64(run_host(p, s), FUSEC_DRIVER);
+    if (!rig_open(&r, FAKE("whole"))) return;
+    if (!run_once(&r, &ctx, &g, &p)) return;
+    r.fake->fail_in = "cuLaunchKernel";
+    r.fake->fail_at = 1;
+    r.fake->result = 700;
+    r.fake->later = true;
+    FC_EXPECT_EQ_I64(run_host(p, r.s), FUSEC_DRIVER);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "the device is gone (CUDA_ERROR_LOST, 700)");
-    long calls = m.fake->calls;
+    long calls = r.fake->calls;
     for (int i = 0; i < 3; i++) {
-        FC_EXPECT_EQ_I64(run_host(p, s), FUSEC_DRIVER);
+        FC_EXPECT_EQ_I64(run_host(p, r.s), FUSEC_DRIVER);
         FC_EXPECT_CONTAINS(fusec_message(ctx), "lost since an earlier error (700)");
-        FC_EXPECT_EQ_I64(read_lazy(ctx, s), FUSEC_DRIVER);
+        FC_EXPECT_EQ_I64(read_lazy(ctx, r.s), FUSEC_DRIVER);
         FC_EXPECT_EQ_I64(fusec_synchronize(ctx), FUSEC_DRIVER);
     }
     const char *name = NULL;
     FC_EXPECT_EQ_I64(fusec_device(ctx, &name, NULL), FUSEC_DRIVER);
     FC_EXPECT_STREQ(name, "cuda:0");
     FC_EXPECT_CONTAINS(fusec_message(ctx), "lost");
-    FC_EXPECT_EQ_I64(m.fake->calls, calls); /* the driver is left alone */
+    FC_EXPECT_EQ_I64(r.fake->calls, calls); /* the driver is left alone */
     /* another context of the process takes the CPU and says why */
     const char *notice = NULL;
     FC_ASSERT_OK_TEXT(capi_open("auto", 1, &other), fusec_message(NULL));
     FC_ASSERT_OK_TEXT(fusec_device(other, &name, &notice), fusec_message(other));
     FC_EXPECT_TRUE(strcmp(name, "cpu") == 0 || strcmp(name, "interp") == 0);
     FC_EXPECT_CONTAINS(notice, "the device is gone");
-    FC_EXPECT_OK_TEXT(read_lazy(other, s), fusec_message(other));
+    FC_EXPECT_OK_TEXT(read_lazy(other, r.s), fusec_message(other));
     fusec_context_free(other);
     fusec_program_free(p);
     fusec_graph_free(g);
     fusec_context_free(ctx);
-    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
-    fake_machine_close(&m);
-    free(s);
+    FC_EXPECT_EQ_I64(r.fake->misuse, 0);
+    rig_close(&r);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -388,43 +398,36 @@ static void past_the_first_allocations(fusec_context *ctx) {
 
 /* Code that nobody uses any more goes when the device is full. */
 FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
+    rig r;
     fusec_context *ctx = NULL;
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
     void *mem = NULL, *more = NULL;
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    start(s, rows);
-    FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
-    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(build(g), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
-    FC_ASSERT_OK_TEXT(run_host(p, s), fusec_message(ctx));
+    if (!rig_open(&r, FAKE("whole"))) return;
+    if (!run_once(&r, &ctx, &g, &p)) return;
     fusec_program_free(p);
     p = NULL;
-    FC_EXPECT_GT_I64(m.fake->modules, 0);
+    FC_EXPECT_GT_I64(r.fake->modules, 0);
     past_the_first_allocations(ctx);
-    m.fake->fail_in = "cuMemAllocAsync";
-    m.fake->fail_at = 1;
-    m.fake->result = 2;
-    m.fake->times = 2; /* also after the driver's pool was emptied */
+    r.fake->fail_in = "cuMemAllocAsync";
+    r.fake->fail_at = 1;
+    r.fake->result = 2;
+    r.fake->times = 2; /* also after the driver's pool was emptied */
     FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 1 << 20, &mem), fusec_message(ctx));
-    FC_EXPECT_EQ_I64(m.fake->fired, 2);
-    FC_EXPECT_EQ_I64(m.fake->modules, 0); /* the idle kernels went */
-    m.fake->limit = 1 << 21;
+    FC_EXPECT_EQ_I64(r.fake->fired, 2);
+    FC_EXPECT_EQ_I64(r.fake->modules, 0); /* the idle kernels went */
+    r.fake->limit = 1 << 21;
     FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &more), FUSEC_OUT_OF_MEMORY);
     FC_EXPECT_EQ_PTR(more, NULL);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
     FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx)); /* and it goes on */
-    FC_EXPECT_OK_TEXT(run_host(p, s), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(run_host(p, r.s), fusec_message(ctx));
     fusec_free(ctx, mem);
     fusec_program_free(p);
     fusec_graph_free(g);
     fusec_context_free(ctx);
-    fake_check_balance(&m, false);
-    fake_machine_close(&m);
-    free(s);
+    fake_check_balance(&r.m, false);
+    rig_close(&r);
 }
 
 /* The host's memory while CUDA is used: the n-th allocation fails. */
@@ -433,9 +436,8 @@ static void *scene_heap(void *user, void *p, size_t n) {
 }
 
 FC_TEST(fake_cuda, host_memory_may_fail) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
     for (int onward = 0; onward < 2; onward++)
         for (long n = 1;; n++) {
             fault_heap h;
@@ -443,8 +445,8 @@ FC_TEST(fake_cuda, host_memory_may_fail) {
             fusec_graph *g = NULL;
             fusec_program *p = NULL;
             fusec_options o = FUSEC_OPTIONS_INIT;
-            m.reset();
-            start(s, rows);
+            r.m.reset();
+            start(r.s, rows);
             fault_heap_init(&h);
             o.device = "cuda";
             o.cache_dir = "";
@@ -454,7 +456,7 @@ FC_TEST(fake_cuda, host_memory_may_fail) {
             fusec_status st = fusec_context_new(&o, &ctx);
             if (!st) st = fusec_graph_new(ctx, &g);
             if (!st && !(st = build(g))) st = fusec_compile_with(g, FUSEC_PROGRAM_GRAPH, &p);
-            if (!st) st = use(ctx, p, s);
+            if (!st) st = use(ctx, p, r.s);
             bool fired = h.failed > 0;
             if (st && st != FUSEC_OUT_OF_MEMORY)
                 FC_FAIL("allocation %ld: %s, %s", n, fusec_status_name(st), fusec_message(ctx));
@@ -463,99 +465,79 @@ FC_TEST(fake_cuda, host_memory_may_fail) {
             fusec_graph_free(g);
             fusec_context_free(ctx);
             FC_EXPECT_EQ_I64(h.live, 0);
-            fake_check_balance(&m, false);
+            fake_check_balance(&r.m, false);
             if (!fired || fc_test_has_failed()) break;
         }
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }
 
 /* A driver from before the memory pools is good enough. */
 FC_TEST(fake_cuda, an_old_driver_without_pools) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("old"))) return;
-    start(s, rows);
-    outcome o = whole(s);
-    FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
-    FC_EXPECT_STREQ(o.message, "");
-    fake_check_balance(&m, false);
-    fake_machine_close(&m);
-    free(s);
+    rig r;
+    if (!rig_open(&r, FAKE("old"))) return;
+    expect_session(&r, rows, "an old driver");
+    rig_close(&r);
 }
 
 /* A driver with pools, a device without: some virtual and small ones. */
 FC_TEST(fake_cuda, a_device_without_pools) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
+    rig r;
     fusec_context *ctx = NULL;
     void *mem[40] = {0};
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
-    m.fake->no_pools = true;
-    m.fake->execute = fake_can_execute();
-    start(s, rows);
-    outcome o = whole(s);
-    FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
-    FC_EXPECT_STREQ(o.message, "");
-    if (m.fake->execute) check(s, "without pools");
+    if (!rig_open(&r, FAKE("whole"))) return;
+    r.fake->no_pools = true;
+    r.fake->execute = fake_can_execute();
+    expect_session(&r, rows, "without pools");
     FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
     for (size_t i = 0; i < FC_COUNT(mem); i++)
         FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
     for (size_t i = 0; i < FC_COUNT(mem); i++) fusec_free(ctx, mem[i]);
-    m.fake->limit = 1 << 20;
+    r.fake->limit = 1 << 20;
     FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &mem[0]), FUSEC_OUT_OF_MEMORY);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
     fusec_context_free(ctx);
-    FC_EXPECT_EQ_I64(m.fake->misuse, 0);
-    fake_check_balance(&m, false);
-    fake_machine_close(&m);
-    free(s);
+    FC_EXPECT_EQ_I64(r.fake->misuse, 0);
+    fake_check_balance(&r.m, false);
+    rig_close(&r);
 }
 
 /* Another library records a stream in its own thread, strictly with all threads. */
 FC_TEST(fake_cuda, a_recording_of_others_survives) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    rig r;
+    if (!rig_open(&r, FAKE("whole"))) return;
     for (int pools = 0; pools < 2; pools++) {
-        m.reset();
-        m.fake->recording = true;
-        m.fake->no_pools = !pools;
-        start(s, rows);
-        outcome o = whole(s);
-        FC_EXPECT_EQ_I64(o.first, FUSEC_OK);
-        FC_EXPECT_STREQ(o.message, "");
-        FC_EXPECT_EQ_I64(m.fake->strict_calls, 0);
-        FC_EXPECT_EQ_I64(m.fake->capture_mode, 0); /* as the thread had it */
-        fake_check_balance(&m, false);
+        r.m.reset();
+        r.fake->recording = true;
+        r.fake->no_pools = !pools;
+        expect_session(&r, rows, "beside a recording");
+        FC_EXPECT_EQ_I64(r.fake->strict_calls, 0);
+        FC_EXPECT_EQ_I64(r.fake->capture_mode, 0); /* as the thread had it */
     }
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }
 
 /* Code that the driver does not take: from the compiler an error, from the disk a miss. */
 FC_TEST(fake_cuda, wrong_cubin) {
-    fake_machine m;
-    session *s = malloc(sizeof *s);
+    rig r;
     char dir[] = "/tmp/fusec-cubin-XXXXXX", command[64];
-    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    if (!rig_open(&r, FAKE("whole"))) return;
     FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
     for (int round = 0; round < 3; round++) {
         fusec_context *ctx = NULL;
         fusec_options o = FUSEC_OPTIONS_INIT;
         fusec_counters c;
-        m.reset();
-        start(s, rows);
+        r.m.reset();
+        start(r.s, rows);
         o.device = "cuda";
         o.cache_dir = dir;
-        m.fake->bad_cubin = round == 0;
+        r.fake->bad_cubin = round == 0;
         if (round == 2) { /* the driver refuses what is on disk, once */
-            m.fake->fail_in = "cuModuleLoadData";
-            m.fake->fail_at = 1;
-            m.fake->result = 209;
+            r.fake->fail_in = "cuModuleLoadData";
+            r.fake->fail_at = 1;
+            r.fake->result = 209;
         }
         FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
-        fusec_status st = read_lazy(ctx, s);
+        fusec_status st = read_lazy(ctx, r.s);
         if (round == 0) {
             FC_EXPECT_EQ_I64(st, FUSEC_DRIVER);
             FC_EXPECT_CONTAINS(fusec_message(ctx), "cuModuleLoadData");
@@ -566,10 +548,9 @@ FC_TEST(fake_cuda, wrong_cubin) {
         if (round == 1) FC_EXPECT_EQ_U64(c.disk_hits, 0); /* what did not load was not kept */
         if (round == 2) FC_EXPECT_EQ_U64(c.compiles, 1);
         fusec_context_free(ctx);
-        fake_check_balance(&m, false);
+        fake_check_balance(&r.m, false);
     }
     snprintf(command, sizeof command, "rm -rf %s", dir);
     FC_EXPECT_EQ_I64(system(command), 0);
-    fake_machine_close(&m);
-    free(s);
+    rig_close(&r);
 }

@@ -93,16 +93,11 @@ static void run_neon(shell *sh, const width_check *c) {
     width_target plain_target, t;
     fc_program *p = NULL;
     fc_bound *b = NULL;
-    width_arrays in = {.n = c->n}, want = {0}, got = {0};
+    width_arrays in, want = {0}, got = {0};
     const size_t aligned[WIDTH_OUTPUTS] = {0};
     char path[256];
     FC_ASSERT_OK(width_compile(c->text, c->in, c->n, &g, &e), &e);
-    for (uint32_t i = 0; i < c->n; i++) {
-        in.t[i] =
-            (fc_tensor){.dtype = c->in[i].dtype, .rank = c->in[i].rank, .shape = c->in[i].shape};
-        width_place(&in, i, 0);
-        c->fill(&in.t[i], 7 + i);
-    }
+    width_fill(c, &in);
     FC_ASSERT_TRUE(width_open(&plain_target, NULL, 0) &&
                    width_open(&t, &width_processors[0], c->cache));
     t.device->machine.vector_bytes = 16;

@@ -162,19 +162,24 @@ void width_compare(const width_arrays *want, const width_arrays *got) {
     }
 }
 
+void width_fill(const width_check *c, width_arrays *in) {
+    *in = (width_arrays){.n = c->n};
+    for (uint32_t i = 0; i < c->n; i++) {
+        const width_input *as = &c->in[i];
+        in->t[i] = (fc_tensor){.dtype = as->dtype, .rank = as->rank, .shape = as->shape};
+        width_place(in, i, 0);
+        c->fill(&in->t[i], 7 + i);
+    }
+}
+
 void width_run_check(const width_check *c) {
     fc_graph g;
     fc_error e = {0};
     width_target t;
-    width_arrays in = {.n = c->n}, want = {0};
+    width_arrays in, want = {0};
     const size_t aligned[WIDTH_OUTPUTS] = {0};
     FC_ASSERT_OK(width_compile(c->text, c->in, c->n, &g, &e), &e);
-    for (uint32_t i = 0; i < c->n; i++) {
-        in.t[i] =
-            (fc_tensor){.dtype = c->in[i].dtype, .rank = c->in[i].rank, .shape = c->in[i].shape};
-        width_place(&in, i, 0);
-        c->fill(&in.t[i], 7 + i);
-    }
+    width_fill(c, &in);
     FC_ASSERT_TRUE(width_open(&t, c->own ? &width_processors[0] : NULL, 0));
     FC_EXPECT_OK(width_run(&t, &g, &in, aligned, &want, &e), &e);
     fc_context_free(t.ctx);

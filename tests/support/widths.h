@@ -64,6 +64,8 @@ typedef struct width_check {
     bool own;       /* compared with the CPU at its own width and with a large cache */
 } width_check;
 
+/* Makes the inputs. */
+void width_fill(const width_check *c, width_arrays *in);
 void width_run_check(const width_check *c);
 
 /* ---- fills ---------------------------------------------------------------------------------- */
