@@ -30,14 +30,7 @@ typedef struct rows { /* a map with inputs 0..2 of dtype t and an output for eac
 
 static bool row_takes(const fc_op_info *row, fusec_dtype t) {
     if (row->flags & FC_F_HIDDEN) return false;
-    switch (row->rule) {
-    case FC_RULE_FLOAT: return fc_is_float(t);
-    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return !fc_is_float(t);
-    case FC_RULE_ARITH: return t != FUSEC_BOOL;
-    case FC_RULE_SELECT: return false; /* expansions are full of it */
-    default: return true;
-    }
+    return row->rule != FC_RULE_SELECT && fc_box_takes(row, t); /* expansions are full of select */
 }
 
 static uint32_t access_of(rows *r, fusec_dtype t, bool written) {

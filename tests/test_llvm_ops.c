@@ -142,16 +142,6 @@ static fusec_status box_run(box *b, fc_llvm_run *r, fc_interp *ip, fc_error *e) 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool row_takes(const fc_op_info *row, fusec_dtype t) {
-    switch (row->rule) {
-    case FC_RULE_FLOAT: return fc_is_float(t);
-    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return !fc_is_float(t);
-    case FC_RULE_ARITH: return t != FUSEC_BOOL;
-    default: return true;
-    }
-}
-
 typedef struct work {
     fc_op op;
     fusec_dtype to; /* of a cast or bit cast */
@@ -200,7 +190,7 @@ static void rows_of(fc_llvm_run *r, fusec_dtype t) {
     work list[FC_OP_COUNT_];
     unsigned n = 0;
     for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++)
-        if (!(fc_ops[op].flags & FC_F_HIDDEN) && row_takes(&fc_ops[op], t) && op != FC_OP_where)
+        if (!(fc_ops[op].flags & FC_F_HIDDEN) && fc_box_takes(&fc_ops[op], t) && op != FC_OP_where)
             list[n++] = (work){(fc_op)op, t};
     try_all(r, t, list, n);
     try_ops(r, t, &(work){FC_OP_where, t}, 1);
@@ -218,20 +208,27 @@ static void casts_of(fc_llvm_run *r, fusec_dtype t) {
     try_all(r, t, list, n);
 }
 
-static void run_dtype(void *arg) {
-    fusec_dtype t = (fusec_dtype)(uintptr_t)arg;
+static void at_every_width(fusec_dtype t, void (*try)(fc_llvm_run *, fusec_dtype)) {
     bool any = false;
     for (unsigned w = 0; w < FC_LLVM_WIDTHS; w++) {
         fc_llvm_run *r = fc_llvm_run_open(w);
         if (!r) continue;
         any = true;
         FC_TRACE("%s with %d bytes", fc_dtypes[t].name, fc_llvm_run_bytes(r));
-        rows_of(r, t);
-        casts_of(r, t);
+        try(r, t);
         FC_UNTRACE();
         fc_llvm_run_close(r);
     }
     if (!any) FC_SKIP("no LLVM");
+}
+
+static void rows_and_casts_of(fc_llvm_run *r, fusec_dtype t) {
+    rows_of(r, t);
+    casts_of(r, t);
+}
+
+static void run_dtype(void *arg) {
+    at_every_width((fusec_dtype)(uintptr_t)arg, rows_and_casts_of);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -273,18 +270,7 @@ static void reductions_of(fc_llvm_run *r, fusec_dtype t) {
 }
 
 static void run_reductions(void *arg) {
-    fusec_dtype t = (fusec_dtype)(uintptr_t)arg;
-    bool any = false;
-    for (unsigned w = 0; w < FC_LLVM_WIDTHS; w++) {
-        fc_llvm_run *r = fc_llvm_run_open(w);
-        if (!r) continue;
-        any = true;
-        FC_TRACE("%s with %d bytes", fc_dtypes[t].name, fc_llvm_run_bytes(r));
-        reductions_of(r, t);
-        FC_UNTRACE();
-        fc_llvm_run_close(r);
-    }
-    if (!any) FC_SKIP("no LLVM");
+    at_every_width((fusec_dtype)(uintptr_t)arg, reductions_of);
 }
 
 FC_REGISTER(llvm_ops) {

@@ -36,24 +36,13 @@ FC_TEST(ops, names) {
     FC_EXPECT_EQ_I64(fc_op_by_name("", 0), FC_OP_NONE);
 }
 
-/* Whether the graph lets this row see operands of dtype t. */
-static bool row_takes(const fc_op_info *row, fusec_dtype t) {
-    switch (row->rule) {
-    case FC_RULE_FLOAT: return fc_is_float(t);
-    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return !fc_is_float(t);
-    case FC_RULE_ARITH: return t != FUSEC_BOOL;
-    default: return true;
-    }
-}
-
 /* Every row on every dtype it takes becomes legal code of every target. */
 FC_TEST(ops, every_row_runs_everywhere) {
     uint64_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, out[8];
     for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++) {
         if (fc_ops[op].flags & FC_F_HIDDEN) continue;
         for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
-            if (!row_takes(&fc_ops[op], (fusec_dtype)t)) continue;
+            if (!fc_box_takes(&fc_ops[op], (fusec_dtype)t)) continue;
             FC_TRACE("%s on %s", fc_ops[op].name, fc_dtypes[t].name);
             for (size_t k = 0; k < FC_COUNT(targets); k++)
                 FC_EXPECT_TRUE(fc_box_op((fc_op)op, (fusec_dtype)t, (fusec_dtype)t, targets[k], 1,

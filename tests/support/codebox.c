@@ -109,6 +109,16 @@ bool fc_box_op(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target, s
     return fc_box_op_as(op, t, to, target, NULL, n, a, b, c, result);
 }
 
+bool fc_box_takes(const fc_op_info *row, fusec_dtype t) {
+    switch (row->rule) {
+    case FC_RULE_FLOAT: return fc_is_float(t);
+    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
+    case FC_RULE_BITS: return !fc_is_float(t);
+    case FC_RULE_ARITH: return t != FUSEC_BOOL;
+    default: return true;
+    }
+}
+
 double fc_box_at(fusec_dtype t, const void *array, size_t i) {
     uint64_t bits = 0;
     memcpy(&bits, (const char *)array + i * fc_dtypes[t].bytes, fc_dtypes[t].bytes);

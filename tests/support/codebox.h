@@ -23,6 +23,9 @@ bool fc_box_op_as(fc_op op, fusec_dtype t, fusec_dtype to, fc_target_kind target
                   fc_rewrite rewrite, size_t n, const void *a, const void *b, const void *c,
                   void *result);
 
+/* Whether the graph lets this row see operands of dtype t. */
+bool fc_box_takes(const fc_op_info *row, fusec_dtype t);
+
 /* The one value of an array, as double. */
 double fc_box_at(fusec_dtype t, const void *array, size_t i);
 

@@ -10,10 +10,11 @@
 
 static const char compiler[] = "c++";
 
-static bool has_compiler(void) {
+bool fc_cuda_host_is_there(void) {
     static int found = -1;
     char test[80];
     snprintf(test, sizeof test, "%s --version >/dev/null 2>&1", compiler);
+    if (FC_SANITIZED) return false; /* fibers change stacks */
     if (found < 0) found = system(test) == 0;
     return found;
 }
@@ -24,9 +25,8 @@ static void path_of(const fc_cuda_host *h, const char *file, char path[96]) {
 
 bool fc_cuda_host_open(fc_cuda_host *h) {
     memset(h, 0, sizeof *h);
-    if (FC_SANITIZED) return false; /* it and fibers do not go together */
     snprintf(h->folder, sizeof h->folder, "/tmp/fusec-emu-XXXXXX");
-    if (!has_compiler() || !mkdtemp(h->folder)) return false;
+    if (!fc_cuda_host_is_there() || !mkdtemp(h->folder)) return false;
     char path[96];
     path_of(h, "k.cc", path);
     h->file = fopen(path, "w");

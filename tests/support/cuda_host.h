@@ -12,8 +12,9 @@ typedef struct fc_cuda_host {
     void *library;
 } fc_cuda_host;
 
-bool fc_cuda_host_open(
-    fc_cuda_host *h); /* false: no C++ compiler here, or AddressSanitizer is on */
+/* Whether there is a C++ compiler, and AddressSanitizer is off. */
+bool fc_cuda_host_is_there(void);
+bool fc_cuda_host_open(fc_cuda_host *h); /* false: it is not there */
 /* Adds a text; its entry point has to be called k<number>, the value returned by the call before (0
  * at first). */
 unsigned fc_cuda_host_add(fc_cuda_host *h, const char *text);
