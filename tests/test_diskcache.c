@@ -65,8 +65,11 @@ static void make_key(uint8_t key[32], uint64_t n) {
     fc_sha256_end(&s, key);
 }
 
-static void path_of(const place *p, const uint8_t key[32], char out[200]) {
+/* Of entry n. */
+static void path_of(const place *p, uint64_t n, char out[200]) {
+    uint8_t key[32];
     char hex[65];
+    make_key(key, n);
     fc_sha256_hex(key, hex);
     snprintf(out, 200, "%s/%s", p->dir, hex);
 }
@@ -218,15 +221,18 @@ FC_TEST(diskcache, chooses_the_directory) {
 
 /* ---- damage -------------------------------------------------------------------------------- */
 
+/* A cache with entry n: where it is, its bytes and how many; 0: there is none. */
+static size_t start_with(place *p, uint64_t n, char path[200], uint8_t *file) {
+    if (!start(p, 0) || !put(p->c, n)) return 0;
+    path_of(p, n, path);
+    return read_file(path, file);
+}
+
 FC_TEST(diskcache, truncation) {
     place p;
-    uint8_t key[32], file[8192];
+    uint8_t file[8192];
     char path[200];
-    FC_ASSERT_TRUE(start(&p, 0));
-    make_key(key, 5);
-    path_of(&p, key, path);
-    FC_ASSERT_TRUE(put(p.c, 5));
-    size_t len = read_file(path, file);
+    size_t len = start_with(&p, 5, path, file);
     FC_ASSERT_TRUE(len > HEADER + 64);
     for (size_t n = 0; n < len; n += n < HEADER + 64 ? 1 : 7) {
         write_file(path, file, n);
@@ -242,13 +248,10 @@ FC_TEST(diskcache, truncation) {
 
 FC_TEST(diskcache, bit_flips) {
     place p;
-    uint8_t key[32], file[8192];
+    uint8_t file[8192];
     char path[200];
-    FC_ASSERT_TRUE(start(&p, 0));
-    make_key(key, 6);
-    path_of(&p, key, path);
-    FC_ASSERT_TRUE(put(p.c, 6));
-    size_t len = read_file(path, file);
+    size_t len = start_with(&p, 6, path, file);
+    FC_ASSERT_TRUE(len > HEADER + 64);
     for (size_t bit = 0; bit < 8 * len; bit += bit < (size_t)8 * HEADER ? 1 : 5) {
         file[bit / 8] ^= (uint8_t)(1u << bit % 8);
         write_file(path, file, len);
@@ -262,13 +265,10 @@ FC_TEST(diskcache, hostile_lengths) {
     const uint64_t lengths[] = {
         0, 1, (uint64_t)1 << 31, UINT64_MAX, UINT64_MAX - HEADER, (uint64_t)64 << 20};
     place p;
-    uint8_t key[32], file[8192];
+    uint8_t file[8192];
     char path[200];
-    FC_ASSERT_TRUE(start(&p, 0));
-    make_key(key, 7);
-    path_of(&p, key, path);
-    FC_ASSERT_TRUE(put(p.c, 7));
-    size_t len = read_file(path, file);
+    size_t len = start_with(&p, 7, path, file);
+    FC_ASSERT_TRUE(len > HEADER + 64);
     for (size_t i = 0; i < FC_COUNT(lengths); i++) {
         memcpy(file + 16, &lengths[i], 8);
         write_file(path, file, len);
@@ -291,10 +291,8 @@ FC_TEST(diskcache, entry_of_another_key_or_kind) {
         for (uint64_t j = 0; j < 20; j++) {
             if (i == j) continue;
             FC_ASSERT_TRUE(put(p.c, i));
-            make_key(key, i);
-            path_of(&p, key, from);
-            make_key(key, j);
-            path_of(&p, key, to);
+            path_of(&p, i, from);
+            path_of(&p, j, to);
             write_file(to, file, read_file(from, file));
             expect_dropped(&p, j, to);
             FC_EXPECT_EQ_I64(get(p.c, i), HIT);
@@ -308,12 +306,10 @@ FC_TEST(diskcache, entry_of_another_key_or_kind) {
 
 FC_TEST(diskcache, entries_that_are_no_files) {
     place p;
-    uint8_t key[32];
     char path[200], elsewhere[120];
     struct stat st;
     FC_ASSERT_TRUE(start(&p, 0));
-    make_key(key, 8);
-    path_of(&p, key, path);
+    path_of(&p, 8, path);
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", p.root);
     FC_ASSERT_TRUE(put(p.c, 8) && rename(path, elsewhere) == 0);
     FC_ASSERT_TRUE(symlink(elsewhere, path) == 0);
@@ -401,10 +397,8 @@ FC_TEST(diskcache, failing_system) {
 /* ---- eviction ------------------------------------------------------------------------------ */
 
 static void set_age(const place *p, uint64_t n, int64_t seconds) {
-    uint8_t key[32];
     char path[200];
-    make_key(key, n);
-    path_of(p, key, path);
+    path_of(p, n, path);
     struct timespec t[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
     utimensat(AT_FDCWD, path, t, 0);
 }
@@ -461,12 +455,10 @@ FC_TEST(diskcache, a_name_makes_no_entry) {
     struct stat st;
     struct timespec t[2] = {{1000, 0}, {1000, 0}};
     fc_diskcache_stats s;
-    uint8_t key[32];
     int listed = 0;
     FC_ASSERT_TRUE(start(&p, 20 << 10));
     for (int i = 0; i < 3; i++) {
-        make_key(key, 1000 + (uint64_t)i);
-        path_of(&p, key, foreign[i]);
+        path_of(&p, 1000 + (uint64_t)i, foreign[i]);
         write_file(foreign[i], texts[i], strlen(texts[i]));
         utimensat(AT_FDCWD, foreign[i], t, 0); /* the oldest of all */
     }
@@ -493,7 +485,7 @@ FC_TEST(diskcache, labels_are_printable) {
     char label[FC_CACHE_LABEL], path[200], text[200];
     FC_ASSERT_TRUE(start(&p, 0));
     make_key(key, 1);
-    path_of(&p, key, path);
+    path_of(&p, 1, path);
     FC_EXPECT_TRUE(fc_diskcache_put(p.c, key, KIND, NULL, key, 32));
     fc_diskcache_list(p.c, take_label, label);
     FC_EXPECT_STREQ(label, "");
