@@ -24,22 +24,36 @@ if(FUSEC_PUBLIC_HEADERS)
   endforeach()
 endif()
 
-# ---- the test program ---------------------------------------------------------------------------------
+# ---- what several programs judge results with -----------------------------------------------------------
 
-file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc
-  tests/fuzz/target_*.c tests/fuzz/mutate_*.c)
-find_package(GTest REQUIRED)
 find_package(PkgConfig)
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(MPFR IMPORTED_TARGET mpfr)
 endif()
+file(GLOB judge_sources CONFIGURE_DEPENDS tests/support/oracle*.c tests/support/random_graph*.c
+  tests/support/fuzz*.c tests/support/row_*.c tests/support/llvm_run.c tests/support/ulp.c)
+add_library(test_judges STATIC ${judge_sources})
+fusec_flags(test_judges)
+target_include_directories(test_judges PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(test_judges PUBLIC fusec_static)
+if(MPFR_FOUND)
+  target_link_libraries(test_judges PUBLIC PkgConfig::MPFR)
+  target_compile_definitions(test_judges PUBLIC FUSEC_TEST_MPFR=1)
+endif()
+
+# ---- the test program ---------------------------------------------------------------------------------
+
+file(GLOB test_sources CONFIGURE_DEPENDS tests/*.c tests/support/*.c tests/support/*.cc
+  tests/fuzz/target_*.c tests/fuzz/mutate_*.c)
+list(REMOVE_ITEM test_sources ${judge_sources})
+find_package(GTest REQUIRED)
 
 add_executable(fusec_tests ${test_sources})
 fusec_flags(fusec_tests)
 set_target_properties(fusec_tests PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(fusec_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fusec_tests PRIVATE
-  $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> fusec_static GTest::gtest Threads::Threads)
+  $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> test_judges GTest::gtest Threads::Threads)
 target_compile_definitions(fusec_tests PRIVATE
   FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" FUSEC_BINARY_DIR="${CMAKE_BINARY_DIR}"
   FUSEC_COMMAND="${CMAKE_BINARY_DIR}/bin/fusec")
@@ -77,37 +91,20 @@ set_target_properties(fake_llvm PROPERTIES C_VISIBILITY_PRESET hidden
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fake)
 target_include_directories(fake_llvm PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 add_dependencies(fusec_tests fake_llvm)
-if(MPFR_FOUND)
-  target_link_libraries(fusec_tests PRIVATE PkgConfig::MPFR)
-  target_compile_definitions(fusec_tests PRIVATE FUSEC_TEST_MPFR=1)
-endif()
 
 # ---- how far functions are off, and how long they take: scripts/accuracy ------------------------------
 
-file(GLOB accuracy_sources CONFIGURE_DEPENDS tests/accuracy/*.c tests/support/oracle*.c)
-list(FILTER accuracy_sources EXCLUDE REGEX "/oracle_run\\.c$")
-add_executable(fusec_accuracy ${accuracy_sources} tests/support/ulp.c
-  tests/support/row_apply.c tests/support/row_run.c
-  tests/support/llvm_run.c)
+file(GLOB accuracy_sources CONFIGURE_DEPENDS tests/accuracy/*.c)
+add_executable(fusec_accuracy ${accuracy_sources})
 fusec_flags(fusec_accuracy)
 target_include_directories(fusec_accuracy PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(fusec_accuracy PRIVATE fusec_static Threads::Threads m)
-if(MPFR_FOUND)
-  target_link_libraries(fusec_accuracy PRIVATE PkgConfig::MPFR)
-  target_compile_definitions(fusec_accuracy PRIVATE FUSEC_TEST_MPFR=1)
-endif()
+target_link_libraries(fusec_accuracy PRIVATE test_judges Threads::Threads m)
 
 # Random graphs for as long as wanted.
-file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/support/oracle*.c tests/support/random_graph*.c
-  tests/support/fuzz*.c)
-add_executable(fusec_fuzz tests/fuzz/fuzz_main.c ${fuzz_sources})
+add_executable(fusec_fuzz tests/fuzz/fuzz_main.c)
 fusec_flags(fusec_fuzz)
 target_include_directories(fusec_fuzz PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(fusec_fuzz PRIVATE fusec_static Threads::Threads)
-if(MPFR_FOUND)
-  target_link_libraries(fusec_fuzz PRIVATE PkgConfig::MPFR)
-  target_compile_definitions(fusec_fuzz PRIVATE FUSEC_TEST_MPFR=1)
-endif()
+target_link_libraries(fusec_fuzz PRIVATE test_judges Threads::Threads)
 
 # Many threads on one context, and many graphs: scripts/campaign tsan and soak, and a little as a test.
 add_executable(fusec_stress tests/stress/stress.c)
