@@ -40,7 +40,7 @@ static void split(words *w) {
 static int splice(words *w, size_t from, size_t to, const uint8_t *bytes, size_t n) {
     if (w->size - (to - from) + n > w->room) return 0;
     memmove(w->text + from + n, w->text + to, w->size - to);
-    memcpy(w->text + from, bytes, n);
+    if (n) memcpy(w->text + from, bytes, n); /* nothing comes from nowhere */
     w->size = w->size - (to - from) + n;
     return 1;
 }
