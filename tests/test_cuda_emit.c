@@ -319,6 +319,30 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
     }
 }
 
+/* The same of rows that come by bulk copies. */
+FC_TEST(cuda_emit, large_rows_of_clusters_and_rings_stay_in_the_l2) {
+    enum { RING = 3, CLUSTER = 4 };
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        unsigned kind;
+        bool stays;
+    } want[] = {{{4096, 50257}, CLUSTER, true},
+                {{200, 34000}, CLUSTER, false},
+                {{128, 1 << 20}, RING, true}};
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%lld %lld", (long long)want[i].size[0], (long long)want[i].size[1]);
+        if (plan_on(&p, &fc_cuda_h200, fc_sample_find("softmax")->build, want[i].size)) {
+            FC_EXPECT_EQ_U64(p.cls.variant & 7, want[i].kind);
+            FC_EXPECT_TRUE(p.cls.large == want[i].stays);
+            FC_EXPECT_TRUE((strstr(p.text.data, "complete_tx::bytes.L2::cache_hint") != NULL) ==
+                           want[i].stays);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
 /* Where all runs are whole, var joins parts of known size. Counters of few runs are registers, and
  * where all threads have as many, their runs walk down side by side. */
 FC_TEST(cuda_emit, columns_join_what_is_whole) {

@@ -366,7 +366,7 @@ unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
 /* ---- rows that stream through shared memory: see cuda_ring.c --------------------------------- */
 
-void fc_cuda_ring_prelude(fc_str *out); /* cuda_ring_prelude.c */
+void fc_cuda_ring_prelude(fc_cuda_gen *g); /* cuda_ring_prelude.c */
 
 /* Which loads come to the ring. */
 fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,

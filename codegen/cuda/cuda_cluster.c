@@ -18,7 +18,7 @@ enum { SIXTEEN = 16 };
 static const char told[] =
     "#ifndef FC_EMULATE\n"
     "FC_INLINE void fc_cluster_arrive() {\n"
-    "    asm volatile(\"barrier.cluster.arrive.release.aligned;\" ::: \"memory\");\n"
+    "    asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\" ::: \"memory\");\n"
     "}\n"
     "FC_INLINE void fc_cluster_wait() {\n"
     "    asm volatile(\"barrier.cluster.wait.acquire.aligned;\" ::: \"memory\");\n"
@@ -93,10 +93,8 @@ static unsigned stage_bytes(const fc_kernel *k, unsigned stage) {
     return bytes;
 }
 
-static void make_slots(const fc_ring *o) {
+static void make_gates(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
-    for (unsigned r = 0; r < g->k->reductions.len; r++)
-        fc_cuda_line(&g->t, "__shared__ fc_words<red%u> c%u[%u];", r, r, slots_of(o));
     fc_cuda_line(&g->t, "__shared__ unsigned long long full, told[%u];", (unsigned)g->k->nstages);
     fc_cuda_line(&g->t, "if (threadIdx.x == 0) {");
     fc_cuda_line(&g->t, "fc_gate_make(&full, 32);");
@@ -104,6 +102,12 @@ static void make_slots(const fc_ring *o) {
         fc_cuda_line(&g->t, "fc_told_make(told + %u, (unsigned int)chunks * %u);", s,
                      stage_bytes(g->k, s));
     fc_cuda_line(&g->t, "}");
+}
+
+static void make_slots(const fc_ring *o) {
+    fc_cuda_gen *g = o->in.g;
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        fc_cuda_line(&g->t, "__shared__ fc_words<red%u> c%u[%u];", r, r, slots_of(o));
     fc_cuda_line(&g->t, "for (int n = (int)threadIdx.x; n < %u; n += %u) {", slots_of(o),
                  32 * o->in.warps);
     fc_cuda_line(&g->t, "if (n < chunks) continue;");
@@ -197,14 +201,16 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "const int chunks = (int)((count + %d) / %d);", FC_CHUNK - 1, FC_CHUNK);
     fc_cuda_line(&g->t, "const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x %% "
                         "32);");
-    make_slots(o);
+    make_gates(o);
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
-    fc_cuda_line(&g->t, "__syncthreads();");
-    fc_cuda_line(&g->t, "fc_cluster_arrive();");
     fc_cuda_line(&g->t, "if (warp == 0) {");
+    fc_cuda_line(&g->t, "__syncwarp();");
     fc_ring_fetch(o, "&full");
     fc_cuda_line(&g->t, "}");
+    make_slots(o);
+    fc_cuda_line(&g->t, "__syncthreads();");
+    fc_cuda_line(&g->t, "fc_cluster_arrive();");
     fc_cuda_line(&g->t, "fc_gate_pass(&full, 0);");
     fc_cuda_line(&g->t, "__syncwarp();");
     fc_cuda_line(&g->t, "fc_cluster_wait();");

@@ -16,6 +16,8 @@
  *
  * While a gang works on a row, its next one is on the way: with FC_CUDA_AHEAD to shared memory,
  * where every thread finds what it asked for itself, else to the L2. */
+#include <stdio.h>
+
 #include "codegen/cuda/cuda.h"
 
 const char fc_cuda_gang_prelude[] =
@@ -55,6 +57,7 @@ const char fc_cuda_gang_prelude[] =
     "}\n";
 
 enum { LINE = 128 }; /* bytes that a prefetch brings */
+enum { SLOT = 96 };  /* characters of an expression */
 
 static unsigned words_of(const fc_kernel *k, size_t r) {
     return fc_cuda_red_words(&k->reductions.at[r]);
@@ -132,36 +135,44 @@ static void slots_now(fc_cuda_gen *g, unsigned stage) {
                  stage, sets_of(g->cls) - 1, all_words(g->k));
 }
 
+/* The slot of reduction r and part `part`, as an expression. In a ring those of all parts lie side
+ * by side, so that few lines are asked for; the many blocks of other gangs would be in each other's
+ * way. */
+static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char *part,
+                    char out[SLOT]) {
+    unsigned at = 0;
+    for (unsigned before = 0; before < r; before++) at += words_of(g->k, before);
+    if (fc_cuda_kind(g->cls) == FC_CUDA_RING)
+        snprintf(out, SLOT, "now%u + parts * %u + %s * %u", stage, at, part, words_of(g->k, r));
+    else
+        snprintf(out, SLOT, "now%u + %s * %u + %u", stage, part, all_words(g->k), at);
+}
+
 /* x* of the block goes to the others of the gang. A ring counts rows; it has slots of its own for
  * each reduction. */
 void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
-    fc_cuda_text *t = &g->t;
-    unsigned words = all_words(g->k), at = 0;
-    if (fc_cuda_kind(g->cls) != FC_CUDA_RING) fc_cuda_line(t, "exchange++;");
+    char slot[SLOT];
+    if (fc_cuda_kind(g->cls) != FC_CUDA_RING) fc_cuda_line(&g->t, "exchange++;");
     slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (g->k->reductions.at[r].stage == stage)
-            fc_cuda_line(t, "if (%s == 0) fc_publish(now%u + part * %u + %u, x%u, exchange);",
-                         thread_of(g), stage, words, at, r);
-        at += words_of(g->k, r);
+        if (g->k->reductions.at[r].stage != stage) continue;
+        slot_of(g, stage, r, "part", slot);
+        fc_cuda_line(&g->t, "if (%s == 0) fc_publish(%s, x%u, exchange);", thread_of(g), slot, r);
     }
 }
 
 /* x* becomes that of the parts that this thread's warp is responsible for, which the caller joins
  * over the warps. A block has at least as many threads as a row has parts. */
 void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
-    fc_cuda_text *t = &g->t;
-    unsigned words = all_words(g->k), at = 0;
+    char slot[SLOT], part[24];
+    snprintf(part, sizeof part, "(ix)%s", thread_of(g));
     if (fc_cuda_kind(g->cls) == FC_CUDA_RING) slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (g->k->reductions.at[r].stage == stage) {
-            fc_cuda_line(t, "x%u = red%u_start();", r, r);
-            fc_cuda_line(t,
-                         "if ((ix)%s < parts) x%u = fc_await<red%u>(now%u + (ix)%s * %u + %u, "
-                         "exchange);",
-                         thread_of(g), r, r, stage, thread_of(g), words, at);
-        }
-        at += words_of(g->k, r);
+        if (g->k->reductions.at[r].stage != stage) continue;
+        slot_of(g, stage, r, part, slot);
+        fc_cuda_line(&g->t, "x%u = red%u_start();", r, r);
+        fc_cuda_line(&g->t, "if (%s < parts) x%u = fc_await<red%u>(%s, exchange);", part, r, r,
+                     slot);
     }
     FC_EACH_REDUCTION(g, stage, "x%u = fc_lanes(x%u, 32);", r, r);
 }

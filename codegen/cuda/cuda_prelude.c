@@ -536,7 +536,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     if (g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1)
         fc_str_add(out, prelude_apart);
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
-    if (fc_cuda_has_places(g->k, g->cls)) fc_cuda_ring_prelude(out);
+    if (fc_cuda_has_places(g->k, g->cls)) fc_cuda_ring_prelude(g);
     if (fc_cuda_is_cluster(g->k, g->cls)) fc_cuda_cluster_prelude(g);
     if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
     if (counts(g)) fc_str_add(out, prelude_count);

@@ -85,7 +85,7 @@ static void publish(const fc_ring *o, unsigned stage) {
 }
 
 static void join_chunk(const fc_ring *o) {
-    FC_EACH_REDUCTION(o->in.g, o->phase, "x%u = fc_put(t%u, x%u, c / %d);", r, r, r, FC_CHUNK);
+    FC_EACH_REDUCTION(o->in.g, o->phase, "fc_fill(t%u, x%u, c / %d);", r, r, FC_CHUNK);
 }
 
 static void stage_row(fc_ring *o) {
@@ -99,6 +99,7 @@ static void stage_row(fc_ring *o) {
     if (o->each > 1) FC_EACH_REDUCTION(g, stage, "red%u t%u[%u];", r, r, levels);
     o->after = o->each > 1 ? join_chunk : NULL;
     fc_ring_chunks(o);
+    if (o->after) FC_EACH_REDUCTION(g, stage, "x%u = t%u[%u];", r, r, levels - 1);
     o->after = NULL;
     bool keeps = false;
     for (fc_val v = 0; v < g->code.ins.len; v++)
@@ -118,9 +119,9 @@ static void send(const fc_ring *o) {
                          "const int left = first >= count ? 0 : count - first < %u ? (int)(count - "
                          "first) : %u;",
                          o->each * FC_CHUNK, o->each * FC_CHUNK);
-        fc_cuda_line(&g->t, "fc_take(a%u + b%u + first, z%u - lane * %d, left, lane);",
-                     (unsigned)g->k->accesses.at[a].buffer, (unsigned)a, (unsigned)a,
-                     fc_inner_lane(&o->in));
+        fc_cuda_line(&g->t, "fc_take%s(a%u + b%u + first, z%u - lane * %d, left, lane);",
+                     g->cls->aligned ? "_lines" : "", (unsigned)g->k->accesses.at[a].buffer,
+                     (unsigned)a, (unsigned)a, fc_inner_lane(&o->in));
         any = true;
     }
     if (any) fc_cuda_line(&g->t, "if (lane == 0) fc_sent();");

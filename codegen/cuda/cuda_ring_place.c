@@ -301,13 +301,14 @@ static void begin_iterations(const fc_ring *o, int batch) {
 }
 
 /* Iterations whose loads stand side by side: 32 registers of them, and of what is left in
- * the place; 16 in a cluster, where as many warps more hide the rest. */
+ * the place; 16 in a cluster, where as many warps more hide the rest, and results take the
+ * registers of what they are made of. */
 static int batch_of(const fc_ring *o) {
     const fc_cuda_gen *g = o->in.g;
     unsigned bytes = 0, most = o->cluster ? 64 : 128;
     int batch = o->in.batch;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        bool leaves = o->phase == FC_CUDA_STORES && o->sent[a];
+        bool leaves = o->phase == FC_CUDA_STORES && o->sent[a] && !o->cluster;
         if ((g->used[a] & FC_CUDA_LOADS) || leaves) bytes += FC_CUDA_QUAD * fc_cuda_bytes(g->k, a);
     }
     for (fc_val v = 0; v < g->code.ins.len; v++)
@@ -346,17 +347,19 @@ static bool leaves(const fc_ring *o) {
     return false;
 }
 
-/* The chunk at first + c, of which elements from `limit` on do not exist. */
+/* The chunk at first + c, of which elements from `limit` on do not exist: one in a row, so its text
+ * is short. */
 static void chunk(fc_ring *o, const char *limit) {
     fc_cuda_gen *g = o->in.g;
     bool known = !limit && o->phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, o->phase);
-    o->batch = batch_of(o);
+    o->batch = limit ? 1 : batch_of(o);
     o->quad = o->in.quad;
     o->quad.limit = limit;
     o->quad.taken = "h + u";
     o->quad.aside = o->sent;
     fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
     fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", CHUNK_ITS, o->batch);
+    if (limit) fc_cuda_line(&g->t, "if (first + c + h * %d >= %s) break;", FC_LANES, limit);
     declare_groups(o, &o->quad, o->batch);
     begin_iterations(o, o->batch);
     fc_cuda_group_load(g, &o->quad, false);

@@ -31,12 +31,6 @@ static const char instructions[] =
     "\"memory\");\n"
     "    while (!passed);\n"
     "}\n"
-    "FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long "
-    "*gate) {\n"
-    "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-    "[%1], %2, [%3];\" ::\"r\"(fc_shared(to)), \"l\"(from), \"r\"(bytes), \"r\"(fc_shared(gate)) "
-    ": \"memory\");\n"
-    "}\n"
     "/* stores by ordinary instructions come before bulk copies of the same place */\n"
     "FC_INLINE void fc_kept() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); "
     "}\n"
@@ -50,6 +44,29 @@ static const char instructions[] =
     "}\n"
     "FC_INLINE void fc_group(int number, int threads) {\n"
     "    asm volatile(\"bar.sync %0, %1;\" ::\"r\"(number), \"r\"(threads) : \"memory\");\n"
+    "}\n"
+    "#endif\n";
+
+static const char fetch[] =
+    "#ifndef FC_EMULATE\n"
+    "FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long "
+    "*gate) {\n"
+    "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+    "[%1], %2, [%3];\" ::\"r\"(fc_shared(to)), \"l\"(from), \"r\"(bytes), \"r\"(fc_shared(gate)) "
+    ": \"memory\");\n"
+    "}\n"
+    "#endif\n";
+
+/* The same whose lines leave the L2 after those of results (cuda_load.c). */
+static const char fetch_last[] =
+    "#ifndef FC_EMULATE\n"
+    "FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long "
+    "*gate) {\n"
+    "    unsigned long long wish;\n"
+    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
+    "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+    ".L2::cache_hint [%0], [%1], %2, [%3], %4;\" ::\"r\"(fc_shared(to)), \"l\"(from), "
+    "\"r\"(bytes), \"r\"(fc_shared(gate)), \"l\"(wish) : \"memory\");\n"
     "}\n"
     "#endif\n";
 
@@ -72,8 +89,12 @@ static const char pieces[] =
     "template <typename T>\n"
     "FC_INLINE void fc_edges(T *to, const T *from, const fc_piece &e, int lane) {\n"
     "    const unsigned int size = (unsigned int)sizeof(T), after = (e.head + e.middle) / size;\n"
-    "    for (unsigned int n = lane; n < e.head / size; n += 32) to[n] = from[n];\n"
-    "    for (unsigned int n = lane; n < e.tail / size; n += 32) to[after + n] = from[after + n];\n"
+    "#pragma unroll\n"
+    "    for (unsigned int n = 0; n < 128 / size; n += 32) {\n"
+    "        const unsigned int k = n + lane;\n"
+    "        if (k < e.head / size) to[k] = from[k];\n"
+    "        if (k < e.tail / size) to[after + k] = from[after + k];\n"
+    "    }\n"
     "}\n"
     "/* by all lanes of a warp, which join at the gate afterwards */\n"
     "template <typename T>\n"
@@ -94,11 +115,28 @@ static const char pieces[] =
     "e.middle);\n"
     "        fc_edges(to, from, e, lane);\n"
     "    } else {\n"
+    "#pragma unroll 1\n"
     "        for (int i = lane; i < n; i += 32) to[i] = from[i];\n"
     "    }\n"
     "}\n";
 
-void fc_cuda_ring_prelude(fc_str *out) {
+/* Where all that leaves is whole lines, as rows of most rings are. */
+static const char lines[] =
+    "template <typename T> FC_INLINE void fc_take_lines(T *to, const T *from, int n, int lane) {\n"
+    "    const unsigned int bytes = n * (unsigned int)sizeof(T);\n"
+    "    if ((fc_shift(to) | fc_shift(from) | (bytes & 127)) != 0) {\n"
+    "        fc_take(to, from, n, lane);\n"
+    "    } else {\n"
+    "        fc_kept();\n"
+    "        __syncwarp();\n"
+    "        if (lane == 0 && bytes) fc_send(to, from, bytes);\n"
+    "    }\n"
+    "}\n";
+
+void fc_cuda_ring_prelude(fc_cuda_gen *g) {
+    fc_str *out = g->t.out;
     fc_str_add(out, instructions);
+    fc_str_add(out, g->cls->large ? fetch_last : fetch);
     fc_str_add(out, pieces);
+    if (fc_cuda_is_ring(g->k, g->cls) && g->cls->aligned) fc_str_add(out, lines);
 }

@@ -279,12 +279,12 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 /* ---- the L2 --------------------------------------------------------------------------------- */
 
-/* Whether elements are read once each and by loads of whole vectors (cuda_group.c), next to which
- * something is written. */
+/* Whether elements are read once each and by loads of whole vectors (cuda_group.c) or bulk copies,
+ * next to which something is written. */
 static bool reads_once(const fc_kernel *k, const fc_class *cls) {
     bool maps = k->schedule == FC_SCHED_MAP && cls->variant == 0 && cls->vector > 1,
          keeps = k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && cls->aligned;
-    return (maps || keeps) && fc_cuda_has_point_stores(k);
+    return (maps || keeps || fc_cuda_has_places(k, cls)) && fc_cuda_has_point_stores(k);
 }
 
 /* Whether the arrays of a nest are more than the L2 holds; a broadcast element counts once. */
