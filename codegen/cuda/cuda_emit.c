@@ -172,7 +172,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     size_t legal = g->code.ins.len;
     g->store_value = fc_calloc(alloc, 2 * (nstores + nreds) + 2, sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 7 * legal + 2 * k->accesses.len + 1, 1);
+    g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->roots = g->red_value + nreds;
@@ -182,13 +182,15 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->hold = g->vary + legal;
         g->narrow = g->hold + legal;
         g->sign = g->narrow + legal;
-        g->used = g->sign + legal;
+        g->share = g->sign + legal;
+        g->used = g->share + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nreds; i++) g->red_value[i] = map[k->reductions.at[i].value];
         memset(g->narrow, UNUSED, legal);
         find_narrow(g);
         fc_cuda_find_signs(g);
+        fc_cuda_find_shares(g);
         g->t = (fc_cuda_text){.code = &g->code,
                               .out = out,
                               .need = g->need,
@@ -196,6 +198,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
                               .local = g->local,
                               .narrow = g->narrow,
                               .sign = g->sign,
+                              .share = g->share,
                               .bytes = fc_cuda_computes_bytes(&g->code)};
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;

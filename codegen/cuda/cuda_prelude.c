@@ -297,7 +297,8 @@ static const char prelude_half[] =
  * the reciprocal rounded to nearest (Markstein's theorem needs less than a unit). `most` and
  * `least` tell afterwards whether all a were +0 or so near 1 that nothing overflows and no
  * remainder underflows (fc_near_ones); otherwise fc_far_div has to do them all again. They are of
- * the bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least. */
+ * the bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least. Where b
+ * is the sum of all a, none of which is negative, `low` is enough: the least of the bits less 1. */
 static const char prelude_by_row[] =
     "FC_INLINE unsigned int fc_sign_last(float a) {\n"
     "    const unsigned int u = __float_as_uint(a);\n"
@@ -307,12 +308,22 @@ static const char prelude_by_row[] =
     "    return __funnelshift_l(u, u, 1);\n"
     "#endif\n"
     "}\n"
-    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
+    "FC_INLINE float fc_near_div(float a, float b) {\n"
     "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
+    "    return fmaf(fmaf(-q, b, a), r, q);\n"
+    "}\n"
+    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
     "    const unsigned int u = fc_sign_last(a);\n"
     "    most = u > most ? u : most;\n"
     "    least = u - 1 < least ? u - 1 : least;\n"
-    "    return fmaf(fmaf(-q, b, a), r, q);\n"
+    "    return fc_near_div(a, b);\n"
+    "}\n"
+    "FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {\n"
+    "    const unsigned int u = __float_as_uint(a) - 1;\n"
+    "    low = u < low ? u : low;\n"
+    "    return fc_near_div(a, b);\n"
+    "}\n"
+    "FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; "
     "}\n"
     "FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {\n"
     "    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - "

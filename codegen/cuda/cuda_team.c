@@ -12,33 +12,35 @@ void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     fc_cuda_line(&g->t, "}");
 }
 
-void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+static void join_lanes(fc_cuda_gen *g, unsigned r, int n) {
     for (int s = 1; s < n; s *= 2)
         for (int e = 0; e + s < n; e += 2 * s)
-            FC_EACH_REDUCTION(g, stage, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r,
-                              e + s);
+            fc_cuda_line(&g->t, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r, e + s);
 }
 
-/* The same for threads that hold lanes a warp apart. */
-static void meet_each_lane(const fc_cuda_inner *in, unsigned stage, bool even) {
-    const fc_kernel *k = in->g->k;
-    for (unsigned r = 0; r < k->reductions.len; r++)
-        if (k->reductions.at[r].stage == stage)
-            fc_cuda_line(&in->g->t, "x%u = fc_apart<%s>(w%u);", r,
-                         even && fc_cuda_counts(k->reductions.at[r].op) ? "true" : "false", r);
+void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage == stage) join_lanes(g, r, n);
 }
 
+/* A largest or smallest element is the same in any order. */
+static bool any_order(unsigned op) {
+    return (fc_ops[op].flags & FC_F_EXACT) && fc_ops[op].components == 1;
+}
+
+/* Lanes a warp apart meet in the order of elements, where that matters. */
 void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
     fc_cuda_gen *g = in->g;
-    if (in->apart > 1)
-        meet_each_lane(in, stage, even);
-    else
-        fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         const fc_reduction *red = &g->k->reductions.at[r];
-        if (red->stage != stage || in->apart > 1) continue;
-        fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r,
-                     even && fc_cuda_counts(red->op) ? "_even" : "", r,
+        const bool evens = even && fc_cuda_counts(red->op);
+        if (red->stage != stage) continue;
+        if (in->apart > 1 && !any_order(red->op)) {
+            fc_cuda_line(&g->t, "x%u = fc_apart<%s>(w%u);", r, evens ? "true" : "false", r);
+            continue;
+        }
+        join_lanes(g, r, FC_CUDA_QUAD);
+        fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r, evens ? "_even" : "", r,
                      in->team < 32 ? in->team : 32);
     }
 }
@@ -127,6 +129,12 @@ static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
            fc_cuda_divides_by_row(&g->t, v);
 }
 
+static bool any_quotient(const fc_cuda_gen *g, bool share) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (is_quotient(g, v) && (g->share[v] != 0) == share) return true;
+    return false;
+}
+
 /* Whether this slice has quotients by a value of the row: then a gang or a cluster, whose blocks
  * wait for each other while one computes, makes them the short way, and again by division where
  * that was not good enough. Only where stores need no other thread; elsewhere memory is the limit,
@@ -134,9 +142,36 @@ static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
 static bool divides_twice(const fc_cuda_inner *in) {
     const fc_cuda_gen *g = in->g;
     if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
-    for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (is_quotient(g, v)) return true;
-    return false;
+    return any_quotient(g, true) || any_quotient(g, false);
+}
+
+/* Quotients of exponentials by their sum over the row, which no single one is above. */
+void fc_cuda_find_shares(fc_cuda_gen *g) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (i->op != FC_OP_div || g->code.ins.at[i->a].op != FC_OP_exp ||
+            g->code.ins.at[i->b].op != FC_OP_ACC)
+            continue;
+        const size_t r = (size_t)g->code.ins.at[i->b].imm;
+        g->share[v] = g->k->reductions.at[r].op == FC_OP_sum && g->red_value[r] == i->a;
+    }
+}
+
+/* Whether none of the quotients was too far from 1 for the short way. */
+static void test_quotients(fc_cuda_gen *g, bool shares, bool others) {
+    fc_cuda_text *t = &g->t;
+    fc_cuda_indent(t);
+    fc_str_add(t->out, "if (!(");
+    if (others) fc_str_add(t->out, "fc_near_ones(most, least)");
+    if (shares) fc_str_add(t->out, others ? " && fc_none_low(low)" : "fc_none_low(low)");
+    for (fc_val v = 0; v < t->code->ins.len; v++) {
+        if (!is_quotient(g, v)) continue;
+        fc_str_add(t->out, " && fc_near_one(");
+        fc_cuda_operand(t, t->code->ins.at[v].b);
+        fc_str_char(t->out, ')');
+    }
+    fc_str_add(t->out, ")) {\n");
+    t->depth++;
 }
 
 void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *in)) {
@@ -145,20 +180,15 @@ void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *i
         pass(in);
         return;
     }
-    fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
+    const bool shares = any_quotient(in->g, true), others = any_quotient(in->g, false);
+    if (others) fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
+    if (shares) fc_cuda_line(t, "unsigned int low = ~0u;");
     t->by_row = "fc_div_by_row($a, $b, most, least)";
+    t->by_share = "fc_share_of($a, $b, low)";
     pass(in);
-    fc_cuda_indent(t);
-    fc_str_add(t->out, "if (!(fc_near_ones(most, least)");
-    for (fc_val v = 0; v < t->code->ins.len; v++) {
-        if (!is_quotient(in->g, v)) continue;
-        fc_str_add(t->out, " && fc_near_one(");
-        fc_cuda_operand(t, t->code->ins.at[v].b);
-        fc_str_char(t->out, ')');
-    }
-    fc_str_add(t->out, ")) {\n");
-    t->depth++;
+    test_quotients(in->g, shares, others);
     t->by_row = "fc_far_div($a, $b)";
+    t->by_share = NULL;
     pass(in);
     fc_cuda_line(t, "}");
     t->by_row = NULL;
