@@ -15,6 +15,8 @@
 
 enum { SIXTEEN = 16 };
 
+/* Blocks meet so that the gates of all are there, for which fc_told_make has a fence. A barrier
+ * that releases would order all memory of the device, which takes longer than an exchange. */
 static const char told[] =
     "#ifndef FC_EMULATE\n"
     "FC_INLINE void fc_cluster_arrive() {\n"
@@ -202,6 +204,7 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x %% "
                         "32);");
     make_gates(o);
+    /* What comes is on its way while blocks meet. */
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
     fc_cuda_line(&g->t, "if (warp == 0) {");
