@@ -17,7 +17,9 @@
 
 enum {
     TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
-    INNER_SPAN = 65536, /* elements; a power of two of chunks */
+    FINEST = 4,         /* a task is cut in as many at most, so that there is one for each of */
+    PARTS = 16,         /* so many threads, which are enough for what is short */
+    INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to a quarter */
     OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
     WIDE_BYTES = 40 << 10,   /* of the stack, for a wide block of columns, */
     WIDE_FROM = 128,         /* rows have as many columns at least, */
@@ -338,8 +340,11 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
  * one: to wake a thread takes as long. */
 static void cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
     const int64_t task = task_elements(k), each = at_least_one(elements);
+    int64_t part = units / PARTS * each & ~(int64_t)1023;
+    if (part < task / FINEST) part = task / FINEST;
+    if (part > task || task < FINEST * 1024) part = task;
     l->units = units;
-    l->unit = at_least_one(task / each);
+    l->unit = at_least_one(part / each);
     if (units < 3 * task / each) l->unit = at_least_one(units);
     l->tasks = ceil_div(units, l->unit);
 }
@@ -383,8 +388,10 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
         return;
     }
     if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {
-        launch_split(k, n, INNER_SPAN, cls, l);
-        cut(k, l, n->rows * l->spans, INNER_SPAN);
+        int64_t span = INNER_SPAN;
+        while (span > INNER_SPAN / FINEST && n->rows * ceil_div(n->count, span) < PARTS) span /= 2;
+        launch_split(k, n, span, cls, l);
+        cut(k, l, n->rows * l->spans, span);
         return;
     }
     cut(k, l, n->rows, n->count);
