@@ -164,6 +164,13 @@ bool fc_dim_is_sym(const fc_dimtab *t, fc_dim d, uint32_t *sym) {
     return true;
 }
 
+/* a + k*b; -b may not fit where the sum does. */
+static bool add_scaled(int64_t a, int64_t b, int64_t k, int64_t *out) {
+    int64_t scaled;
+    if (k == -1) return !__builtin_sub_overflow(a, b, out);
+    return fc_mul_ok(b, k, &scaled) && fc_add_ok(a, scaled, out);
+}
+
 /* a + k*b, the one loop behind add, sub and scaling. */
 static fc_dim combine(fc_dimtab *t, fc_dim a, fc_dim b, int64_t k) {
     if (a == FC_DIM_NONE || b == FC_DIM_NONE) return FC_DIM_NONE;
@@ -172,18 +179,18 @@ static fc_dim combine(fc_dimtab *t, fc_dim a, fc_dim b, int64_t k) {
     uint32_t need = fa.nterms + fb.nterms, n = 0;
     fc_term *out = need <= FC_COUNT(small) ? small : fc_malloc(t->alloc, need * sizeof *out);
     if (!out) return no_memory(t);
-    int64_t c = 0, scaled;
-    bool ok = fc_mul_ok(fb.c, k, &scaled) && fc_add_ok(fa.c, scaled, &c);
+    int64_t c = 0;
+    bool ok = add_scaled(fa.c, fb.c, k, &c);
     for (uint32_t i = 0, j = 0; ok && (i < fa.nterms || j < fb.nterms);) {
         bool take_a = j == fb.nterms || (i < fa.nterms && fa.terms[i].sym <= fb.terms[j].sym);
         bool take_b = i == fa.nterms || (j < fb.nterms && fb.terms[j].sym <= fa.terms[i].sym);
         fc_term r = {.sym = take_a ? fa.terms[i].sym : fb.terms[j].sym, .coef = 0};
         if (take_a) r.coef = fa.terms[i++].coef;
-        if (take_b)
-            ok = fc_mul_ok(fb.terms[j++].coef, k, &scaled) && fc_add_ok(r.coef, scaled, &r.coef);
+        if (take_b) ok = add_scaled(r.coef, fb.terms[j++].coef, k, &r.coef);
         if (ok && r.coef) out[n++] = r;
     }
     fc_dim d = ok ? intern(t, c, out, n) : FC_DIM_NONE;
+    if (!ok) t->too_long = false;
     if (out != small) fc_free(t->alloc, out);
     return d;
 }

@@ -46,7 +46,7 @@ typedef struct fc_dimtab {
     uint32_t nslots;
     bool oom;      /* a constructor ran out of memory: what it gave says nothing about the size */
     bool written;  /* FC_DIM_NAMES and FC_DIM_DEPTH hold */
-    bool too_long; /* one of them was met */
+    bool too_long; /* one of them was met when a size last failed */
 } fc_dimtab;
 
 void fc_dimtab_init(fc_dimtab *t, const fc_alloc *alloc);

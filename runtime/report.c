@@ -37,7 +37,7 @@ static int64_t read_bytes(const traffic *t, size_t n) {
         if (!t->needed[i] || in->op != FC_OP_LOAD) continue;
         const fc_access *a = &k->accesses.at[in->imm];
         if (t->seen[a->buffer]++ || (t->kept[in->imm] && t->have[a->buffer]++)) continue;
-        bytes += (int64_t)t->b->bytes[k->args.at[a->buffer].buffer];
+        bytes = fc_add_most(bytes, (int64_t)t->b->bytes[k->args.at[a->buffer].buffer]);
     }
     return bytes;
 }
@@ -51,15 +51,15 @@ static void add_loops(const traffic *t, fc_step_report *r) {
         n = 0;
         for (size_t i = 0; i < k->reductions.len; i++)
             if (k->reductions.at[i].stage == stage) t->roots[n++] = k->reductions.at[i].value;
-        r->bytes_read += read_bytes(t, n);
+        r->bytes_read = fc_add_most(r->bytes_read, read_bytes(t, n));
     }
     n = 0;
     for (size_t i = 0; i < k->stores.len; i++) t->roots[n++] = k->stores.at[i].value;
-    r->bytes_read += read_bytes(t, n);
+    r->bytes_read = fc_add_most(r->bytes_read, read_bytes(t, n));
     for (size_t i = 0; i < k->args.len; i++) {
         int64_t bytes = (int64_t)t->b->bytes[k->args.at[i].buffer];
-        if (k->args.at[i].written) r->bytes_written += bytes;
-        r->bytes_floor += bytes;
+        if (k->args.at[i].written) r->bytes_written = fc_add_most(r->bytes_written, bytes);
+        r->bytes_floor = fc_add_most(r->bytes_floor, bytes);
     }
 }
 

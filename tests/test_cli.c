@@ -413,6 +413,13 @@ FC_TEST(cli, explain) {
                "fusec explain -d none -e 'sum(x*y)' x=f32:4194304x1048576 y=f32:4194304x1048576");
     FC_EXPECT_CONTAINS(sh.out,
                        "unfused   2 kernels, not run: a kernel would need 8589934592 blocks");
+    static const char outer[] =
+        "fusec explain -d interp -e 'sum(a[:, None]*b, axis=1)' a=f32:%d b=f32:%d";
+    EXPECT_RUN(sh, 0, outer, 1300000000, 1300000000); /* more than 64 bits of traffic */
+    FC_EXPECT_CONTAINS(sh.out, "unfused   2 kernels, 8.0 EiB of traffic (");
+    EXPECT_RUN(sh, 0, outer, 1600000000, 1600000000);
+    FC_EXPECT_CONTAINS(sh.out,
+                       "unfused   2 kernels, not run: an array has more bytes than 64 bits");
     EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:8x8 --emit graph,ir,cuda");
     FC_EXPECT_CONTAINS(sh.out, "kernel map");
     FC_EXPECT_CONTAINS(sh.out, "__global__");

@@ -3,8 +3,8 @@
  * cuda_prelude.c (what stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one
  * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
  * cuda_group.c with cuda_load.c (loads, code and stores of a few elements), cuda_hold.c, then one
- * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c, cuda_loop.c,
- * cuda_gang.c, cuda_ring.c and cuda_cluster.c, cuda_rect.c, cuda_outer.c.
+ * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c and cuda_divide.c,
+ * cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c, cuda_rect.c, cuda_outer.c.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -171,7 +171,7 @@ typedef struct fc_cuda_text {
     const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
     const char *by_row;      /* how f32 divides by what is the same in a row; NULL: as anywhere */
     const char *by_share;    /* the same where `share` says so; NULL: as by_row */
-    const uint8_t *share;    /* [ins] see cuda_team.c; NULL in the functions of reductions */
+    const uint8_t *share;    /* [ins] see cuda_divide.c; NULL in the functions of reductions */
     const uint8_t
         *narrow;         /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
     const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; NULL in the
@@ -252,7 +252,9 @@ void fc_cuda_erf_prelude(fc_str *out);           /* cuda_erf.c */
 void fc_cuda_find_signs(fc_cuda_gen *g);
 void fc_cuda_sign_prelude(const fc_cuda_gen *g);
 
-void fc_cuda_find_shares(fc_cuda_gen *g); /* cuda_team.c: fills g->share */
+/* cuda_divide.c; the first fills g->share. */
+void fc_cuda_find_shares(fc_cuda_gen *g);
+void fc_cuda_divide_prelude(const fc_cuda_gen *g);
 
 /* cuda_guard.c: whether 8-bit integers are computed on; whether a load goes through fc_byte then;
  * the text of a row in place of its own, or NULL; whether the operand v of i, a constant, is

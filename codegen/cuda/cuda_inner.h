@@ -1,5 +1,5 @@
 /* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c,
- * cuda_ring.c and cuda_cluster.c with cuda_team.c. */
+ * cuda_ring.c and cuda_cluster.c with cuda_team.c and cuda_divide.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 #define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 
@@ -41,8 +41,8 @@ void fc_inner_finish(fc_cuda_gen *g, unsigned stage);
 /* Stores of the row; whether there are stores of elements, whose slice is then set. */
 bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader);
 
-/* The stores of elements: `pass` writes their text, twice where quotients by a value of the row are
- * made the short way first. */
+/* cuda_divide.c. The stores of elements: `pass` writes their text, twice where quotients by a value
+ * of the row are made the short way first. */
 void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *in));
 
 void fc_cuda_emit_loop(fc_cuda_inner *in);

@@ -292,50 +292,6 @@ static const char prelude_half[] =
     "}\n"
     "#endif\n";
 
-/* a / b for many a, rounded once, without the tests that a division has: the product with the
- * reciprocal in two parts, off by hardly more than half a unit, and a step by the remainder with
- * the reciprocal rounded to nearest (Markstein's theorem needs less than a unit). `most` and
- * `least` tell afterwards whether all a were +0 or so near 1 that nothing overflows and no
- * remainder underflows (fc_near_ones); otherwise fc_far_div has to do them all again. They are of
- * the bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least. Where b
- * is the sum of all a, none of which is negative, `low` is enough: the least of the bits less 1. */
-static const char prelude_by_row[] =
-    "FC_INLINE unsigned int fc_sign_last(float a) {\n"
-    "    const unsigned int u = __float_as_uint(a);\n"
-    "#ifdef FC_EMULATE\n"
-    "    return u << 1 | u >> 31;\n"
-    "#else\n"
-    "    return __funnelshift_l(u, u, 1);\n"
-    "#endif\n"
-    "}\n"
-    "FC_INLINE float fc_near_div(float a, float b) {\n"
-    "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
-    "    return fmaf(fmaf(-q, b, a), r, q);\n"
-    "}\n"
-    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
-    "    const unsigned int u = fc_sign_last(a);\n"
-    "    most = u > most ? u : most;\n"
-    "    least = u - 1 < least ? u - 1 : least;\n"
-    "    return fc_near_div(a, b);\n"
-    "}\n"
-    "FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {\n"
-    "    const unsigned int u = __float_as_uint(a) - 1;\n"
-    "    low = u < low ? u : low;\n"
-    "    return fc_near_div(a, b);\n"
-    "}\n"
-    "FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; "
-    "}\n"
-    "FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {\n"
-    "    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - "
-    "1;\n"
-    "}\n"
-    "FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }\n"
-    "#ifdef FC_EMULATE\n"
-    "static float fc_far_div(float a, float b) { return a / b; }\n"
-    "#else\n"
-    "static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }\n"
-    "#endif\n";
-
 /* NaN wins and -0 is below +0, as instructions and, elsewhere, by hand. */
 static const char prelude_minmax[] =
     "FC_INLINE double fc_minimum(double a, double b) {\n"
@@ -512,12 +468,6 @@ static bool uses_minmax(const fc_cuda_gen *g) {
     return false;
 }
 
-static bool divides_by_row(const fc_cuda_gen *g) {
-    for (size_t v = 0; v < g->code.ins.len; v++)
-        if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
-    return false;
-}
-
 static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].dtype == t) return true;
@@ -549,7 +499,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     if (g->cls->split == FC_CUDA_GANG) fc_str_add(out, fc_cuda_gang_prelude);
     if (fc_cuda_has_places(g->k, g->cls)) fc_cuda_ring_prelude(g);
     if (fc_cuda_is_cluster(g->k, g->cls)) fc_cuda_cluster_prelude(g);
-    if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(out, prelude_by_row);
+    fc_cuda_divide_prelude(g);
     if (counts(g)) fc_str_add(out, prelude_count);
     if (fc_cuda_evens(g->k)) fc_str_add(out, prelude_even);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);

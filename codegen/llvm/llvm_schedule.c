@@ -340,7 +340,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
  * one: to wake a thread takes as long. */
 static void cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
     const int64_t task = task_elements(k), each = at_least_one(elements);
-    int64_t part = units / PARTS * each & ~(int64_t)1023;
+    int64_t part = units / PARTS * each;
+    if (each == 1) part &= ~(int64_t)1023; /* whole vectors */
     if (part < task / FINEST) part = task / FINEST;
     if (part > task || task < FINEST * 1024) part = task;
     l->units = units;

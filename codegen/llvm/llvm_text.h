@@ -500,7 +500,7 @@ static inline bool fc_ll_is_few(const fc_class *c) {
 }
 /* Inner, but not narrow: no row has more than one chunk, and none is empty. */
 static inline bool fc_ll_is_one_chunk(const fc_class *c) {
-    return !(c->variant & FC_LL_NARROW) && c->teams == 1;
+    return !(c->variant & (FC_LL_NARROW | FC_LL_TILES)) && c->teams == 1;
 }
 /* Narrow: no row has more elements than that; those that are gathered are shorter. */
 static inline unsigned fc_ll_narrow_elements(const fc_class *c) {

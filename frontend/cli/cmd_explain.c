@@ -75,7 +75,7 @@ static fusec_status refuse(fc_plan_view *u, const fc_error *why, fc_error *e) {
 static fusec_status compare(fc_job *s, fc_program *unfused, fc_plan_view *u, fc_error *e) {
     fc_error why = {0};
     fusec_status st = fc_plan_view_make(s, unfused, false, u, &why);
-    if (st == FUSEC_LIMIT) return refuse(u, &why, e);
+    if (st == FUSEC_LIMIT || st == FUSEC_INPUT_SHAPE) return refuse(u, &why, e);
     return st ? fc_fail(e, st, "%s", why.message) : FUSEC_OK;
 }
 

@@ -31,7 +31,7 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, false, &b, e));
     memcpy(v->bytes, b->bytes, n * sizeof *v->bytes);
     for (uint32_t i = 0; i < v->count; i++)
-        v->kernels[i].elements = b->steps[i].nest.rows * b->steps[i].nest.count;
+        v->kernels[i].elements = fc_mul_most(b->steps[i].nest.rows, b->steps[i].nest.count);
     fc_bound_release(v->p, b);
     return FUSEC_OK;
 }
@@ -53,11 +53,11 @@ fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view
         v->kernels[i].report = r[i];
         v->kernels[i].report.schedule = schedules[st->kernel.schedule];
         v->kernels[i].report.ops = st->ops;
-        v->read += r[i].bytes_read;
-        v->written += r[i].bytes_written;
-        v->traffic += r[i].bytes_floor;
+        v->read = fc_add_most(v->read, r[i].bytes_read);
+        v->written = fc_add_most(v->written, r[i].bytes_written);
+        v->traffic = fc_add_most(v->traffic, r[i].bytes_floor);
         v->predicted += r[i].predicted;
-        v->flop += v->kernels[i].elements * (int64_t)st->ops;
+        v->flop = fc_add_most(v->flop, fc_mul_most(v->kernels[i].elements, (int64_t)st->ops));
     }
     return FUSEC_OK;
 }

@@ -127,8 +127,10 @@ static bool take_slice(subscript *s, const fc_expr *e) {
     if (e->c) {
         const fc_value *v = fc_c_val(s->f, e->c);
         if (!fc_c_operand(c, e->c, v)) return false;
-        if (v->kind != FC_V_INT || v->i == 0 || v->i < -FC_MAX_STEP || v->i > FC_MAX_STEP)
+        if (v->kind != FC_V_INT || v->i == 0)
             return bad_slice(s, e->c, "the step of a slice is an integer constant, and not 0");
+        if (v->i < -FC_MAX_STEP || v->i > FC_MAX_STEP)
+            return bad_slice(s, e->c, "the step of a slice is 2^48 at most");
         step = (int64_t)v->i;
     }
     fc_dim end = fc_dim_sub(&c->g->dims, size, constant(c, 1));

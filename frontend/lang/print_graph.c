@@ -71,7 +71,8 @@ static const char *free_name(printer *p, const char *name, const char *base, uin
 static void print_dim(printer *p, fc_dim d, fc_str *out);
 
 static void print_factor(printer *p, fc_dim d, fc_str *out) {
-    bool simple = fc_dim_is_const(&p->dims, d, NULL) ||
+    int64_t v;
+    bool simple = (fc_dim_is_const(&p->dims, d, &v) && v != INT64_MIN) ||
                   (fc_dim_is_sym(&p->dims, d, NULL) &&
                    p->dims.syms.at[p->dims.forms.at[d].terms[0].sym].kind == FC_SYM_NAMED);
     if (!simple) fc_str_char(out, '(');
@@ -127,7 +128,7 @@ static void add_term(fc_str *out, bool first, int64_t k, const char *text) {
 static void print_dim(printer *p, fc_dim d, fc_str *out) {
     const fc_form *f = &p->dims.forms.at[d];
     if (!f->nterms) {
-        fc_str_printf(out, "%lld", (long long)f->c);
+        add_term(out, true, f->c, NULL);
         return;
     }
     term *terms = fc_arena_alloc(&p->arena, f->nterms * sizeof *terms);

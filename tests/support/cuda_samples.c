@@ -165,6 +165,31 @@ static void ref_middle_columns(const int64_t *s, void *const *arg, const uint64_
         }
 }
 
+/* exp(12*(x - max)) over its sum: quotients of exponentials by their own sum, of ones, of subnormal
+ * numbers and of zeros. On the host the text calls this expf, so that no bit may differ. */
+static void build_exp_shares(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_INNER, 1, 1, s);
+    fc_val x = input(k, t, FUSEC_F32, 2, s, AXES(0, 1));
+    fc_val below = op2(k, FC_OP_sub, x, fc_kernel_reduce(k, FC_OP_max, x, 0));
+    fc_val ex = op1(k, FC_OP_exp, op2(k, FC_OP_mul, below, f32(k, 12)));
+    output(k, t, FUSEC_F32, 2, s, AXES(0, 1),
+           op2(k, FC_OP_div, ex, fc_kernel_reduce(k, FC_OP_sum, ex, 1)));
+}
+static void ref_exp_shares(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    float *y = arg[1];
+    double *e = malloc(((size_t)s[1] + 1) * sizeof *e);
+    for (int64_t i = 0; i < s[0] && e; i++) {
+        const float *x = (const float *)arg[0] + i * s[1];
+        for (int64_t j = 0; j < s[1]; j++) e[j] = x[j];
+        const float max = fc_ref_reduce(REF_MAX_F32, true, e, s[1]).f;
+        for (int64_t j = 0; j < s[1]; j++) e[j] = expf((x[j] - max) * 12);
+        const float sum = fc_ref_reduce(REF_SUM_F32, true, e, s[1]).f;
+        for (int64_t j = 0; j < s[1]; j++) y[i * s[1] + j] = (float)e[j] / sum;
+    }
+    free(e);
+}
+
 /* clang-format off */
 const fc_sample fc_cuda_samples[] = {
     /* name             sizes elements specials ulps */
@@ -172,6 +197,7 @@ const fc_sample fc_cuda_samples[] = {
     {"turned_wide",        2, false, false, 0, build_turned_wide, ref_turned_wide},
     {"turned_bytes",       2, false, false, 0, build_turned_bytes, ref_turned_bytes},
     {"erfc",               1, false, true,  6, build_erfc, ref_erfc},
+    {"exp_shares",         2, true,  false, 0, build_exp_shares, ref_exp_shares},
     {"columns",            2, false, false, 0, build_columns, ref_columns},
     {"middle_columns",     3, false, false, 0, build_middle_columns, ref_middle_columns},
 };

@@ -1,0 +1,140 @@
+/* cuda_divide.c - quotients of many elements by one value of their row, without the tests that a
+ * division has.
+ *
+ * In: a slice of a gang or a cluster, whose blocks wait for each other while one computes. Out: its
+ * stores with quotients made the short way and, if that was not good enough for all of a thread's,
+ * once more by division. The bits are those of a division:
+ *
+ *     r = 1/b rounded to nearest;  rest = fma(-b, r, 1)*r;  q = fma(a, r, a*rest)
+ *     fma(fma(-q, b, a), r, q)
+ *
+ * q is off by hardly more than half a unit, the remainder is exact, and by Markstein's theorem
+ * (less than a unit, r to nearest) the last step rounds right, as long as nothing overflows and no
+ * remainder underflows: for a of 0 or 2^-60 to 2^60 and b of 2^-24 to 2^60. There a*rest may be
+ * subnormal and lose 2^-150, a 128th of a unit at most. Where b is the sum of all a, none of which
+ * is negative, no a is above it, so that only the least of them has to be watched. */
+#include "codegen/cuda/cuda_inner.h"
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* `most` and `least` are of the bits of a with the sign last, `least` of those less 1: +0 the
+ * largest, -0 the least; `low` is the least of the bits less 1. */
+static const char prelude[] =
+    "FC_INLINE unsigned int fc_sign_last(float a) {\n"
+    "    const unsigned int u = __float_as_uint(a);\n"
+    "#ifdef FC_EMULATE\n"
+    "    return u << 1 | u >> 31;\n"
+    "#else\n"
+    "    return __funnelshift_l(u, u, 1);\n"
+    "#endif\n"
+    "}\n"
+    "FC_INLINE float fc_near_div(float a, float b) {\n"
+    "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
+    "    return fmaf(fmaf(-q, b, a), r, q);\n"
+    "}\n"
+    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
+    "    const unsigned int u = fc_sign_last(a);\n"
+    "    most = u > most ? u : most;\n"
+    "    least = u - 1 < least ? u - 1 : least;\n"
+    "    return fc_near_div(a, b);\n"
+    "}\n"
+    "FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {\n"
+    "    const unsigned int u = __float_as_uint(a) - 1;\n"
+    "    low = u < low ? u : low;\n"
+    "    return fc_near_div(a, b);\n"
+    "}\n"
+    "FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; "
+    "}\n"
+    "FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {\n"
+    "    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - "
+    "1;\n"
+    "}\n"
+    "FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }\n"
+    "#ifdef FC_EMULATE\n"
+    "static float fc_far_div(float a, float b) { return a / b; }\n"
+    "#else\n"
+    "static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }\n"
+    "#endif\n";
+
+static bool divides_by_row(const fc_cuda_gen *g) {
+    for (size_t v = 0; v < g->code.ins.len; v++)
+        if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
+    return false;
+}
+
+void fc_cuda_divide_prelude(const fc_cuda_gen *g) {
+    if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(g->t.out, prelude);
+}
+
+/* ---- which quotients ------------------------------------------------------------------------- */
+
+/* A quotient by a value of the row that this slice computes. */
+static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
+    return g->need[v] && !g->done[v] && g->hold[v] != FC_CUDA_HELD &&
+           fc_cuda_divides_by_row(&g->t, v);
+}
+
+static bool any_quotient(const fc_cuda_gen *g, bool share) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (is_quotient(g, v) && (g->share[v] != 0) == share) return true;
+    return false;
+}
+
+/* Only where stores need no other thread; without a gang memory is the limit, and a second pass
+ * would only be compiled. */
+static bool divides_twice(const fc_cuda_inner *in) {
+    const fc_cuda_gen *g = in->g;
+    if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
+    return any_quotient(g, true) || any_quotient(g, false);
+}
+
+/* Quotients of exponentials by their sum over the row, which no single one is above. */
+void fc_cuda_find_shares(fc_cuda_gen *g) {
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (i->op != FC_OP_div || g->code.ins.at[i->a].op != FC_OP_exp ||
+            g->code.ins.at[i->b].op != FC_OP_ACC)
+            continue;
+        const size_t r = (size_t)g->code.ins.at[i->b].imm;
+        g->share[v] = g->k->reductions.at[r].op == FC_OP_sum && g->red_value[r] == i->a;
+    }
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+/* Whether none of the quotients was too far from 1 for the short way. */
+static void test_quotients(fc_cuda_gen *g, bool shares, bool others) {
+    fc_cuda_text *t = &g->t;
+    fc_cuda_indent(t);
+    fc_str_add(t->out, "if (!(");
+    if (others) fc_str_add(t->out, "fc_near_ones(most, least)");
+    if (shares) fc_str_add(t->out, others ? " && fc_none_low(low)" : "fc_none_low(low)");
+    for (fc_val v = 0; v < t->code->ins.len; v++) {
+        if (!is_quotient(g, v)) continue;
+        fc_str_add(t->out, " && fc_near_one(");
+        fc_cuda_operand(t, t->code->ins.at[v].b);
+        fc_str_char(t->out, ')');
+    }
+    fc_str_add(t->out, ")) {\n");
+    t->depth++;
+}
+
+void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *in)) {
+    fc_cuda_text *t = &in->g->t;
+    if (!divides_twice(in)) {
+        pass(in);
+        return;
+    }
+    const bool shares = any_quotient(in->g, true), others = any_quotient(in->g, false);
+    if (others) fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
+    if (shares) fc_cuda_line(t, "unsigned int low = ~0u;");
+    t->by_row = "fc_div_by_row($a, $b, most, least)";
+    t->by_share = "fc_share_of($a, $b, low)";
+    pass(in);
+    test_quotients(in->g, shares, others);
+    t->by_row = "fc_far_div($a, $b)";
+    t->by_share = NULL;
+    pass(in);
+    fc_cuda_line(t, "}");
+    t->by_row = NULL;
+}
