@@ -159,7 +159,7 @@ static void caches(fc_cpuinfo *c) {
 /* Of the second-level caches of a server half, as the arrays are not alone there. */
 static size_t counted_on(const fc_cpuinfo *c) {
     const size_t n = (size_t)c->cores, last = c->l3 > c->l2 ? c->l3 : c->l2;
-    if (last > CACHE_OF_SERVER) return n * c->l2 / 2;
+    if (c->far_cache) return n * c->l2 / 2;
     const size_t own = n * CACHE_OF_CORE, least = last / LEAST_PART;
     return last < own ? last : own < least ? least : own;
 }
@@ -179,6 +179,6 @@ void fc_cpuinfo_get(fc_cpuinfo *out) {
     pthread_once(&found.once, find);
     *out = found.info;
     out->cores = fc_usable_cpus();
-    out->cache = counted_on(out);
     out->far_cache = out->l3 > CACHE_OF_SERVER;
+    out->cache = counted_on(out);
 }

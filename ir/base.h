@@ -122,16 +122,18 @@ bool fc_vec_grow(const fc_alloc *alloc, void **at, size_t *cap, size_t need, siz
 static inline bool fc_mul_ok(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
-/* Of numbers that are not negative, for counts that are only shown: the largest, where 64 bits end.
- */
-static inline int64_t fc_add_most(int64_t a, int64_t b) {
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-static inline int64_t fc_mul_most(int64_t a, int64_t b) {
-    return b && a > INT64_MAX / b ? INT64_MAX : a * b;
-}
 static inline bool fc_add_ok(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_add_overflow(a, b, out);
+}
+/* Of numbers that are not negative, for counts that are only shown: the largest, where 64 bits end.
+ */
+static inline int64_t fc_mul_most(int64_t a, int64_t b) {
+    int64_t v;
+    return fc_mul_ok(a, b, &v) ? v : INT64_MAX;
+}
+static inline int64_t fc_add_most(int64_t a, int64_t b) {
+    int64_t v;
+    return fc_add_ok(a, b, &v) ? v : INT64_MAX;
 }
 
 /* 64-bit mix for hash tables (not for files: those use SHA-256, runtime/sha256.h). */

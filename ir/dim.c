@@ -116,8 +116,8 @@ fc_dim fc_dim_named(fc_dimtab *t, const char *name) {
     return fc_dim_fresh(t, name);
 }
 
-/* Adds the text of an operand to that of `s`; false when it gets too long. */
-static bool measure(const fc_dimtab *t, fc_sym *s, fc_dim operand) {
+/* Adds the text of an operand to that of `s`. */
+static void measure(const fc_dimtab *t, fc_sym *s, fc_dim operand) {
     const fc_form *f = &t->forms.at[operand];
     for (uint32_t i = 0; i < f->nterms; i++) {
         const fc_sym *x = &t->syms.at[f->terms[i].sym];
@@ -125,7 +125,6 @@ static bool measure(const fc_dimtab *t, fc_sym *s, fc_dim operand) {
         if (s->names > FC_DIM_NAMES) s->names = FC_DIM_NAMES + 1;
         if (s->depth <= x->depth && s->depth <= FC_DIM_DEPTH) s->depth = (uint16_t)(x->depth + 1);
     }
-    return s->names <= FC_DIM_NAMES && s->depth <= FC_DIM_DEPTH;
 }
 
 static fc_dim opaque(fc_dimtab *t, fc_symkind kind, fc_dim a, fc_dim b) {
@@ -137,8 +136,9 @@ static fc_dim opaque(fc_dimtab *t, fc_symkind kind, fc_dim a, fc_dim b) {
         }
     }
     fc_sym s = {.kind = kind, .a = a, .b = b};
-    bool fits = measure(t, &s, a);
-    fits = measure(t, &s, b) && fits;
+    measure(t, &s, a);
+    measure(t, &s, b);
+    bool fits = s.names <= FC_DIM_NAMES && s.depth <= FC_DIM_DEPTH;
     if (fits || !t->written) return add_sym(t, s);
     t->too_long = true;
     return FC_DIM_NONE;

@@ -81,6 +81,7 @@ static inline bool fc_cuda_has_places(const fc_kernel *k, const fc_class *cls) {
 static inline int fc_cuda_turns_across(const fc_class *cls) {
     return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
 }
+enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
 /* In `variant`. FC_CUDA_FULL, of ONE, RING, CLUSTER and outer: no thread lacks an element or a row.
  * FC_CUDA_WHOLE: the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a
  * gang: rows have blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared
@@ -337,6 +338,10 @@ bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
 /* Of columns (cuda_columns.c): whether what the loads of an access read stays out of the L1. */
 bool fc_cuda_once(const fc_cuda_gen *g, uint32_t access);
 void fc_cuda_load_prelude(const fc_cuda_gen *g);
+/* The text of that wish, for instructions with a cache hint. */
+#define FC_CUDA_WISH_LAST                                                                          \
+    "    unsigned long long wish;\n"                                                               \
+    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */

@@ -8,7 +8,7 @@
 enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
 /* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
  * cut in two. */
-enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128, OUTER_LINE = 128 };
+enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128 };
 /* Bytes of the longest rows that are turned, and of shared memory of a block that turns: 48 KiB can
  * be declared. */
 enum { OUTER_TURNED = 32, TURNED_SHARED = 32 << 10 };
@@ -113,10 +113,10 @@ static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_ne
     int64_t x = least;
     if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
     if (v > 1) {
-        int64_t line = OUTER_LINE / (v * widest_across(k, n, cls)), y = FC_CUDA_THREADS / line;
+        int64_t line = FC_CUDA_LINE / (v * widest_across(k, n, cls)), y = FC_CUDA_THREADS / line;
         bool whole = runs >= most * y &&
                      fc_cuda_ceil_div(units, line) >= (int64_t)m->sm_count * WHOLE_BLOCKS_PER_SM;
-        x = whole ? line : line * (OUTER_WIDTH / OUTER_LINE);
+        x = whole ? line : line * (OUTER_WIDTH / FC_CUDA_LINE);
         while (x < least && runs < most * (FC_CUDA_THREADS / x)) x *= 2;
     }
     if (units < x) x = v > 1 ? fc_cuda_pow2_up(units) : fc_cuda_pow2_up(units < 4 ? 4 : units);
@@ -166,7 +166,7 @@ static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, c
  * and have to be split. */
 static bool fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                  const outer_way *w, const cut *c) {
-    const bool lines = c->x * cls->vector * widest_across(k, n, cls) >= OUTER_LINE;
+    const bool lines = c->x * cls->vector * widest_across(k, n, cls) >= FC_CUDA_LINE;
     return c->full && c->blocks * c->spans >= (int64_t)m->sm_count * LEAST_BLOCKS_PER_SM &&
            (w != ways || (lines && c->spans > 1));
 }

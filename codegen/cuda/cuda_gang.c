@@ -56,8 +56,7 @@ const char fc_cuda_gang_prelude[] =
     "    return x;\n"
     "}\n";
 
-enum { LINE = 128 }; /* bytes that a prefetch brings */
-enum { SLOT = 96 };  /* characters of an expression */
+enum { SLOT = 96 }; /* characters of an expression */
 
 static unsigned words_of(const fc_kernel *k, size_t r) {
     return fc_cuda_red_words(&k->reductions.at[r]);
@@ -267,7 +266,7 @@ void fc_cuda_gang_arrived(fc_cuda_gen *g, uint32_t a) {
 
 static void prefetch_row(fc_cuda_gen *g, uint32_t a) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
-             line = LINE / fc_dtypes[g->k->accesses.at[a].dtype].bytes,
+             line = FC_CUDA_LINE / fc_dtypes[g->k->accesses.at[a].dtype].bytes,
              elements = threads / 32 * FC_CHUNK;
     fc_cuda_line(&g->t,
                  "for (ix k = (ix)threadIdx.x * %u; k < %u && part * %u + k < count; k += %u)",

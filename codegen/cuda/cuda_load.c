@@ -4,8 +4,6 @@
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-enum { LINE = 128 };
-
 /* Whether each element is read for one element of the nest, and not written. */
 static bool streams(const fc_cuda_gen *g, uint32_t a) {
     if (!fc_cuda_is_memory(g->k, a) || g->k->args.at[g->k->accesses.at[a].buffer].written)
@@ -24,7 +22,7 @@ bool fc_cuda_once(const fc_cuda_gen *g, uint32_t a) {
     const bool full =
         (g->cls->variant & (FC_CUDA_FULL + FC_CUDA_TURNED)) == FC_CUDA_FULL && g->cls->split;
     return g->k->schedule == FC_SCHED_OUTER && full && streams(g, a) && bytes >= 8 &&
-           bytes << g->cls->teams >= LINE;
+           bytes << g->cls->teams >= FC_CUDA_LINE;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -38,10 +36,7 @@ static const char prelude_last[] =
     "    union {\n"
     "        V v;\n"
     "        unsigned int r[8];\n"
-    "    } to;\n"
-    "    unsigned long long wish;\n"
-    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
-    "    if constexpr (sizeof(V) < 4) {\n"
+    "    } to;\n" FC_CUDA_WISH_LAST "    if constexpr (sizeof(V) < 4) {\n"
     "        to.v = *p;\n"
     "    } else if constexpr (sizeof(V) == 4) {\n"
     "        asm(\"ld.global.L2::cache_hint.b32 %0, [%1], %2;\"\n"

@@ -7,7 +7,6 @@
 
 #include "codegen/cuda/cuda_inner.h"
 
-enum { FC_RING_LINE = 128 }; /* bytes: a part keeps its distance from the line before it */
 enum { FC_RING_BYTES = 40 }; /* characters of an expression for a number of bytes */
 
 typedef struct fc_ring {

@@ -144,7 +144,7 @@ void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYT
         rooms++;
     }
     if (o->cluster && rooms)
-        snprintf(out, FC_RING_BYTES, "(span * %u + %u)", each, rooms * FC_RING_LINE);
+        snprintf(out, FC_RING_BYTES, "(span * %u + %u)", each, rooms * FC_CUDA_LINE);
     else
         snprintf(out, FC_RING_BYTES, "%u",
                  o->cluster ? 0 : fc_ring_room(g->k, fc_ring_part(g->cls), g->cached, access));

@@ -61,9 +61,7 @@ static const char fetch[] =
 static const char fetch_last[] =
     "#ifndef FC_EMULATE\n"
     "FC_INLINE void fc_fetch(void *to, const void *from, unsigned int bytes, unsigned long long "
-    "*gate) {\n"
-    "    unsigned long long wish;\n"
-    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
+    "*gate) {\n" FC_CUDA_WISH_LAST
     "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
     ".L2::cache_hint [%0], [%1], %2, [%3], %4;\" ::\"r\"(fc_shared(to)), \"l\"(from), "
     "\"r\"(bytes), \"r\"(fc_shared(gate)), \"l\"(wish) : \"memory\");\n"

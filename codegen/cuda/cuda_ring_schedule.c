@@ -18,7 +18,7 @@ unsigned fc_ring_part(const fc_class *cls) {
 unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a) {
     unsigned at = 0;
     for (uint32_t before = 0; before < a; before++)
-        if (comes[before]) at += part * fc_cuda_bytes(k, before) + FC_RING_LINE;
+        if (comes[before]) at += part * fc_cuda_bytes(k, before) + FC_CUDA_LINE;
     return at;
 }
 

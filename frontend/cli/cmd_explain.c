@@ -66,8 +66,11 @@ static fusec_status no_sizes(const fc_job *s, fc_error *e) {
 }
 
 /* What is only compared with may be too large where the program is not: it stores more between its
- * kernels, and has kernels of more elements. */
-static fusec_status refuse(fc_plan_view *u, const fc_error *why, fc_error *e) {
+ * kernels, and has kernels of more elements. Then it is shown why it does not run. */
+static fusec_status allow(fc_plan_view *u, fusec_status st, bool too_large, const fc_error *why,
+                          fc_error *e) {
+    if (!st) return FUSEC_OK;
+    if (!too_large) return fc_fail(e, st, "%s", why->message);
     u->refused = fc_arena_strdup(&u->s->arena, why->message, strlen(why->message));
     return u->refused ? FUSEC_OK : fc_oom(e);
 }
@@ -75,8 +78,7 @@ static fusec_status refuse(fc_plan_view *u, const fc_error *why, fc_error *e) {
 static fusec_status compare(fc_job *s, fc_program *unfused, fc_plan_view *u, fc_error *e) {
     fc_error why = {0};
     fusec_status st = fc_plan_view_make(s, unfused, false, u, &why);
-    if (st == FUSEC_LIMIT || st == FUSEC_INPUT_SHAPE) return refuse(u, &why, e);
-    return st ? fc_fail(e, st, "%s", why.message) : FUSEC_OK;
+    return allow(u, st, st == FUSEC_LIMIT || st == FUSEC_INPUT_SHAPE, &why, e);
 }
 
 static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
@@ -87,8 +89,7 @@ static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_erro
     FC_TRY(fc_plan_view_time(v, e));
     if (u->refused) return FUSEC_OK;
     fusec_status st = fc_plan_view_time(u, &why);
-    if (st == FUSEC_OUT_OF_MEMORY && !u->p->device->host_memory) return refuse(u, &why, e);
-    return st ? fc_fail(e, st, "%s", why.message) : FUSEC_OK;
+    return allow(u, st, st == FUSEC_OUT_OF_MEMORY && !u->p->device->host_memory, &why, e);
 }
 
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {

@@ -309,7 +309,8 @@ bool fc_c_shape_arg(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t *rank,
             fc_diag *d =
                 fc_c_error(c, FUSEC_SHAPE_MISMATCH, p->at, "%s is no size", fc_c_quote(c, p->at));
             if (c->g->dims.too_long)
-                fc_diag_help(d, "written out, a size has 1024 names and 64 levels at most");
+                fc_diag_help(d, "written out, a size has %d names and %d levels at most",
+                             FC_DIM_NAMES, FC_DIM_DEPTH);
             return false;
         }
         ++*rank;

@@ -45,10 +45,10 @@ static const struct {
     {"select", "where"},
     {"silu", "x*sigmoid(x)"},
     {"softmax", "e = exp(x - max(x)); e/sum(e)"},
-    {"swish", "x*sigmoid(x)"},
     {"square", "x**2"},
     {"sub", "-"},
     {"subtract", "-"},
+    {"swish", "x*sigmoid(x)"},
     {"true_divide", "/"},
 };
 
