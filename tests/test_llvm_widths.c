@@ -71,6 +71,29 @@ FC_TEST(llvm_widths, wide_columns) {
     width_run_check(&c);
     c.in[0] = (width_input){"x", FUSEC_F32, 3, {2, 2300, 133}};
     width_run_check(&c);
+    c.text = "sum(x, axis=0)"; /* rows that would meet in the sets of a cache */
+    c.in[0] = (width_input){"x", FUSEC_F32, 2, {130, 16384}};
+    width_run_check(&c);
+}
+
+/* Vectors as narrow as the columns are few, runs that are written out, and long spans. */
+FC_TEST(llvm_widths, few_columns) {
+    static const char *const texts[] = {"sum(x, axis=0)", "max(-x, axis=0)", "sum(x*x + y, axis=0)",
+                                        "(argmax(x, axis=0), var(x, axis=0))",
+                                        "sum(x[::-2], axis=0)"};
+    const int64_t widths[] = {2, 3, 4, 5, 8, 9, 16, 23}, counts[] = {1, 16, 37, 5003, 66000};
+    for (size_t i = 0; i < FC_COUNT(widths) * FC_COUNT(counts); i++) {
+        const int64_t width = widths[i % FC_COUNT(widths)], count = counts[i / FC_COUNT(widths)];
+        const fusec_dtype t = dtypes[i % FC_COUNT(dtypes)];
+        width_check c = {.text = texts[(i + i / FC_COUNT(widths)) % FC_COUNT(texts)],
+                         .n = 1,
+                         .fill = width_plain,
+                         .cache = i % 2};
+        c.in[0] = (width_input){"x", t, 2, {count, width}};
+        c.in[1] = (width_input){"y", t, 1, {width}};
+        c.n = strstr(c.text, "y") ? 2 : 1;
+        width_run_check(&c);
+    }
 }
 
 /* Pairs of rows: what lies across the lanes is the same for all rows of a block. */

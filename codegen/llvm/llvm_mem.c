@@ -8,6 +8,7 @@
 
 enum {
     AHEAD_BYTES = 4096, /* what one stream of a core has under way, and some more */
+    CONFLICT = 65536,   /* bytes: a half of what the sets of a second-level cache hold, each once */
     AHEAD_ROW = 1 << 16 /* the longest row of which the next one is asked for */
 };
 
@@ -37,6 +38,7 @@ static const char *on_index(fc_ll *f, const char *op, const char *a, const char 
 static const char *row_offset(fc_ll *f, uint32_t a) {
     const char *by;
     if (!f->element || f->k->accesses.at[a].level == FC_ROW) return f->base[a];
+    if (f->at) return f->at[a];
     if (f->table) {
         const char *n = fc_ll_bin(f, "sub", f->element, f->run);
         n = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", a * FC_RUN));
@@ -45,6 +47,19 @@ static const char *row_offset(fc_ll *f, uint32_t a) {
         by = fc_ll_bin(f, "mul", f->element, fc_ll_stride(f, a, f->cls->np));
     }
     return fc_ll_bin(f, "add", f->base[a], by);
+}
+
+void fc_ll_follow(fc_ll *f, const char *element) {
+    const char **at = fc_ll_names(f, f->cls->naccess);
+    f->element = element;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) at[a] = row_offset(f, a);
+    f->at = at;
+}
+
+void fc_ll_follow_on(fc_ll *f) {
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (f->k->accesses.at[a].level == FC_POINT)
+            f->at[a] = fc_ll_bin(f, "add", f->at[a], fc_ll_stride(f, a, f->cls->np));
 }
 
 /* Several reduced axes, and the vector crosses one: every lane has coordinates of its own. */
@@ -147,6 +162,17 @@ void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
     }
 }
 
+/* From a row to that of the next run. Rows a multiple of CONFLICT apart would have to share one or
+ * two sets of the second-level cache with those of this run, and drive them out; then this row,
+ * which is no question at all. Where memory is near, they are brought in time nevertheless. */
+static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
+    const char *stride = fc_ll_stride(f, a, f->cls->np);
+    const char *by = fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", FC_RUN * bytes));
+    if (!f->m->far_cache) return by;
+    const char *rest = fc_ll_bin(f, "and", stride, fc_ll_fmt(f, "%u", CONFLICT / bytes - 1));
+    return fc_ll_ins(f, "select i1 %s, i64 0, i64 %s", fc_ll_ins(f, "icmp eq i64 %s, 0", rest), by);
+}
+
 /* The hardware follows a stream to the end of a page, and only as far as the processor looks ahead
  * in long code. A row that is done in several passes is asked for while the one before it is worked
  * on, so that memory is not idle then. Vectors of which only a part is there are asked for, too: a
@@ -164,9 +190,7 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     if (f->ahead == FC_LL_NEXT_BAND)
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->teams),
                        fc_ll_fmt(f, "%u", f->V * bytes));
-    if (f->ahead == FC_LL_NEXT_RUN)
-        by =
-            fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np), fc_ll_fmt(f, "%u", FC_RUN * bytes));
+    if (f->ahead == FC_LL_NEXT_RUN) by = next_run(f, a, bytes);
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
               f->V * bytes);
 }

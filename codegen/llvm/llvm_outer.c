@@ -6,7 +6,8 @@
  * elements, a power of two of runs) come after all blocks. For each run of FC_RUN elements every
  * vector of the block walks down the run and then adds its result to a binary counter, which each
  * column has in a stack array. So a run of the block's columns is read while it is in the cache,
- * and the tree is that of codegen/nest.h. */
+ * and the tree is that of codegen/nest.h. Where there are few columns a vector is only as wide as
+ * they are. */
 #include "codegen/llvm/llvm_text.h"
 
 /* A block of columns and a range of elements. */
@@ -60,26 +61,85 @@ static void begin_columns(fc_ll *f, const block *b, const uint8_t *needed) {
     fc_ll_emit_rows(f, needed);
 }
 
-static void reduce_run(fc_ll *f, void *user) {
-    const block *b = user;
+/* Before step n of a whole run, or any step of another one. Of few columns each line is asked for
+ * once. */
+static fc_ll_ahead ahead_at(const fc_ll *f, bool whole, unsigned n) {
+    if (f->cls->variant & FC_LL_WIDE) return FC_LL_NEXT_RUN;
+    const unsigned steps = f->V < 16 ? 16 / f->V : 1;
+    const bool ask = whole && f->cls->variant & FC_LL_AHEAD && n % steps == 0;
+    return ask ? FC_LL_LATER : FC_LL_NOT_AHEAD;
+}
+
+/* The step of element f->element of the run, the nth one. */
+static const char **step(fc_ll *f, const block *b, const char *nth, const char *const *acc) {
+    const fc_ll_stage *st = b->st;
+    fc_ll_emit_points(f, st->needed);
+    f->ahead = FC_LL_NOT_AHEAD;
+    const char *number = st->uses_index ? fc_ll_splat(f, "i64", f->element) : NULL;
+    f->nth = nth;
+    const char **next = fc_ll_step(f, st, f->V, acc, number);
+    f->nth = NULL;
+    fc_ll_forget_points(f);
+    return next;
+}
+
+/* The steps of a whole run, written out: nothing has to be foreseen until it goes to the counter,
+ * so a processor is at the next runs before it has finished this one. */
+static const char **whole_run(fc_ll *f, const block *b) {
+    const char **acc = fc_ll_inits(f, b->st, f->V);
+    fc_ll_follow(f, b->run0);
+    for (unsigned n = 0; n < FC_RUN; n++) {
+        const char *nth = fc_ll_fmt(f, "%u", n);
+        f->element = n && b->st->uses_index ? fc_ll_bin(f, "add", b->run0, nth) : b->run0;
+        f->ahead = ahead_at(f, true, n);
+        acc = step(f, b, nth, acc);
+        if (n + 1 < FC_RUN) fc_ll_follow_on(f);
+    }
+    f->at = NULL;
+    f->element = NULL;
+    return acc;
+}
+
+static const char *const *any_run(fc_ll *f, const block *b) {
     const fc_ll_stage *st = b->st;
     fc_ll_loop l;
-    begin_columns(f, b, st->needed);
     fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, f->V, 1),
                      fc_ll_join(f, st, b->run0, NULL, fc_ll_inits(f, st, f->V)));
     f->element = l.carry[0];
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, b->run1));
-    if (f->cls->variant & FC_LL_WIDE) f->ahead = FC_LL_NEXT_RUN;
-    fc_ll_emit_points(f, st->needed);
-    f->ahead = FC_LL_NOT_AHEAD;
-    const char *number = st->uses_index ? fc_ll_splat(f, "i64", f->element) : NULL;
-    f->nth = fc_ll_bin(f, "sub", f->element, b->run0);
-    const char **next = fc_ll_step(f, st, f->V, l.carry + 1, number);
-    f->nth = NULL;
-    fc_ll_forget_points(f);
+    f->ahead = ahead_at(f, false, 0);
+    const char **next = step(f, b, fc_ll_bin(f, "sub", f->element, b->run0), l.carry + 1);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, fc_ll_bin(f, "add", f->element, "1"), NULL, next));
     f->element = NULL;
-    fc_ll_push(f, st, f->V, b->columns, f->column, b->run, 0, l.carry + 1);
+    return l.carry + 1;
+}
+
+/* Steps of few instructions wait for each other; and a vector that is not whole is worth the text
+ * where all are alike. */
+static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
+    const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
+    return light && f->cls->nr == 1 && (!f->mask || f->V < fc_ll_widest(f->m));
+}
+
+static const char *const *run(fc_ll *f, const block *b) {
+    if (!writes_out(f, b->st)) return any_run(f, b);
+    fc_ll_if whole;
+    const char *n = fc_ll_bin(f, "sub", b->run1, b->run0),
+               *type = fc_ll_type(f, b->st->slot[0], f->V);
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_RUN));
+    const char *all = whole_run(f, b)[0], *from = f->block;
+    fc_ll_if_else(f, &whole);
+    const char *part = any_run(f, b)[0], *other = f->block;
+    fc_ll_if_end(f, &whole);
+    const char **acc = fc_ll_names(f, 1);
+    acc[0] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, all, from, part, other);
+    return acc;
+}
+
+static void reduce_run(fc_ll *f, void *user) {
+    const block *b = user;
+    begin_columns(f, b, b->st->needed);
+    fc_ll_push(f, b->st, f->V, b->columns, f->column, b->run, 0, run(f, b));
 }
 
 static void store_run(fc_ll *f, void *user) {
@@ -145,9 +205,10 @@ static void arrays(fc_ll *f, unsigned levels, unsigned columns) {
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), columns);
 }
 
-static unsigned levels(const fc_class *c) {
-    if (c->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
-    return c->split ? FC_LL_SPAN_LEVELS : FC_LL_LEVELS;
+static unsigned levels(const fc_ll *f) {
+    if (f->cls->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
+    if (!f->cls->split) return FC_LL_LEVELS;
+    return f->V < fc_ll_widest(f->m) ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
 }
 
 static void set_rows(fc_ll *f, block *b, const char *outer) {
@@ -186,7 +247,7 @@ void fc_ll_outer(fc_ll *f) {
     fc_ll_loop l;
     f->lane_axis = f->cls->np - 1u;
     fc_ll_begin(f);
-    arrays(f, levels(f->cls), b.columns);
+    arrays(f, levels(f), b.columns);
     if (f->cls->nr > 1) f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * FC_RUN);
     place(f, &b, fc_ll_for(f, &l, "%begin", "%end"));
     for (uint32_t s = 0; s < f->k->nstages; s++) {

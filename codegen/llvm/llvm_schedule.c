@@ -123,9 +123,8 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
  * are done in several passes, during which memory would be idle, or tiles, whose lines are on many
- * pages. Sums take lines as fast as the hardware's prefetcher brings them from memory that is near;
- * where it is far, their next load waits for a join of lanes now and then. A map that is light
- * keeps memory busy by itself. */
+ * pages. Light maps and sums take lines as fast as the hardware's prefetcher brings them from
+ * memory that is near, and faster from memory that is far. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool tiled) {
     double all = 0;
@@ -134,8 +133,8 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
     if (!m->cache) return false;
     const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
-    const bool rows = k->schedule == FC_SCHED_INNER && (!fc_ll_is_sum(k) || m->far_cache);
-    return (tiled || rows) && all > (double)m->cache;
+    const bool passes = k->schedule == FC_SCHED_INNER && !fc_ll_is_sum(k);
+    return (tiled || passes || m->far_cache) && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -208,22 +207,26 @@ static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     return m->cache && all > (double)m->cache;
 }
 
-static unsigned vector_of(const fc_machine *m) {
+unsigned fc_ll_widest(const fc_machine *m) {
     return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
- * with functions go through them two vectors at a time, the narrow ones four. */
-static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
+ * with functions go through them two vectors at a time, the narrow ones four. Few columns do not
+ * fill a vector, and most of its loads would lie in two lines of the cache. */
+static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const int64_t width = n->extent[n->np - 1];
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)vector_of(m);
+    if (k->schedule == FC_SCHED_OUTER && width <= 8 && width < fc_ll_widest(m))
+        return width <= 4 ? 4 : 8;
+    if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)fc_ll_widest(m);
     return m->vector_bytes >= 64 ? 32 : 16;
 }
 
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const unsigned V = vector_of(m);
+    const unsigned V = fc_ll_widest(m);
     if (n->nr != 1 || n->count <= 0 || n->count >= FC_LANES || n->extent[n->np - 1] < V)
         return false;
     return n->count < V / 2 || fc_ll_can_pack(m, k, n) ||
@@ -309,11 +312,11 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     }
     cls->move = move;
     cls->wide = n->wide && vector_indices;
-    cls->vector = (uint8_t)vector_of(m);
+    cls->vector = (uint8_t)fc_ll_widest(m);
     uint32_t across;
     if (inner && keeps(k, n))
         cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
-    if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * vector_of(m))
+    if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * fc_ll_widest(m))
         cls->variant |= FC_LL_BANDS;
     if (inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK) cls->teams = 1;
     if (narrow) {
@@ -330,7 +333,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     }
     if (is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
     if (should_ask_ahead(m, k, n, cls->variant & FC_LL_TILES)) cls->variant |= FC_LL_AHEAD;
-    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k);
+    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k, n);
     return FUSEC_OK;
 }
 
@@ -405,7 +408,15 @@ static int64_t wide_span(int64_t blocks, int64_t count) {
     return span;
 }
 
-static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+/* Of few columns spans may be longer, but every thread wants some. */
+static int64_t outer_span(const fc_machine *m, const fc_class *cls, int64_t blocks, int64_t count) {
+    int64_t span = cls->vector < fc_ll_widest(m) ? FC_LL_FEW_SPAN : OUTER_SPAN;
+    while (span > OUTER_SPAN && blocks * ceil_div(count, span) < 4 * FEW_UNITS) span /= 2;
+    return span;
+}
+
+static void launch_outer(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                         fc_launch *l) {
     const int64_t columns = fc_ll_columns(k, cls), width = at_least_one(n->extent[n->np - 1]);
     const int64_t blocks = n->rows / width * ceil_div(width, columns);
     const int64_t wide = columns < width ? columns : width;
@@ -413,7 +424,7 @@ static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     if (cls->variant & FC_LL_WIDE)
         span = wide_span(blocks, n->count);
     else if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN)
-        span = OUTER_SPAN;
+        span = outer_span(m, cls, blocks, n->count);
     if (span >= n->count) {
         cut(k, l, blocks, n->count * wide);
         return;
@@ -441,7 +452,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_map(k, n, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
-    case FC_SCHED_OUTER: launch_outer(k, n, cls, launch); break;
+    case FC_SCHED_OUTER: launch_outer(m, k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
     return FUSEC_OK;

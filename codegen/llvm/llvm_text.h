@@ -52,8 +52,9 @@ typedef enum fc_ll_ahead {
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
 /* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
- * blocks. */
+ * blocks, and of fewer columns than a vector could have. */
 enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
+enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 
 /* Code of a reduction's step, combine or finish, legalised; operands are FC_OP_ARG. */
 typedef struct fc_ll_prog {
@@ -166,6 +167,7 @@ typedef struct fc_ll {
     const char **coord;  /* the same when the vector crosses an axis: coordinates of the lanes by
                             reduced axis */
     const char *element; /* outer: i64 index along the reduced axes; NULL at row level */
+    const char **at;     /* outer: offsets that follow the element (fc_ll_follow); may be NULL */
     const char *run;     /* outer: i64, first element of the run */
     const char
         *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
@@ -354,6 +356,10 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 /* Of an access that moves by one along the lanes: its address at position x, as an i64. */
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
 const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* ptr */
+/* outer with one reduced axis: offsets are made for this element, and go on by one addition to the
+ * next one, until `at` is NULL again. */
+void fc_ll_follow(fc_ll *f, const char *element);
+void fc_ll_follow_on(fc_ll *f);
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes); /* brings lines near, soon */
@@ -492,8 +498,9 @@ void fc_ll_outer_finish(fc_ll *f);
 /* llvm_schedule.c */
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
 bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
-bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
-bool fc_ll_is_sum(const fc_kernel *k);   /* and reads its arrays once, to store little */
+unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register */
+bool fc_ll_is_light(const fc_kernel *k);    /* memory-bound: worth unrolling */
+bool fc_ll_is_sum(const fc_kernel *k);      /* and reads its arrays once, to store little */
 /* Narrow: rows of `teams` elements each, which are written out. */
 static inline bool fc_ll_is_few(const fc_class *c) {
     return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
