@@ -6,8 +6,10 @@
  * elements, a power of two of runs) come after all blocks. For each run of FC_RUN elements every
  * vector of the block walks down the run and then adds its result to a binary counter, which each
  * column has in a stack array. So a run of the block's columns is read while it is in the cache,
- * and the tree is that of codegen/nest.h. Where there are few columns a vector is only as wide as
- * they are. */
+ * and the tree is that of codegen/nest.h.
+ *
+ * Of few columns (FC_LL_FEW) a block is one vector, as wide as they are: memory is read as it lies.
+ * Of more, a vector is a register. */
 #include "codegen/llvm/llvm_text.h"
 
 /* A block of columns and a range of elements. */
@@ -43,6 +45,18 @@ static void fill_table(fc_ll *f, const block *b) {
     fc_ll_for_end(f, &l, "1");
 }
 
+/* With masks of its own a processor needs no other text for a vector that is whole. */
+static void for_vectors(fc_ll *f, block *b, fc_ll_body body) {
+    if (!(f->cls->variant & FC_LL_FEW) || f->m->vector_bytes < 64) {
+        fc_ll_vectors(f, b->x0, b->x1, 1, body, b);
+        return;
+    }
+    fc_ll_set_mask(f, b->x1);
+    f->x = b->x0;
+    body(f, b);
+    fc_ll_set_mask(f, NULL);
+}
+
 static void for_runs(fc_ll *f, block *b, fc_ll_body body) {
     fc_ll_loop l;
     const char *size = fc_ll_fmt(f, "%d", FC_RUN);
@@ -51,7 +65,7 @@ static void for_runs(fc_ll *f, block *b, fc_ll_body body) {
     b->run = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", b->run0, b->lo), size);
     f->run = b->run0;
     if (f->table) fill_table(f, b);
-    fc_ll_vectors(f, b->x0, b->x1, 1, body, b);
+    for_vectors(f, b, body);
     fc_ll_for_end(f, &l, size);
 }
 
@@ -66,8 +80,8 @@ static void begin_columns(fc_ll *f, const block *b, const uint8_t *needed) {
 static fc_ll_ahead ahead_at(const fc_ll *f, bool whole, unsigned n) {
     if (f->cls->variant & FC_LL_WIDE) return FC_LL_NEXT_RUN;
     const unsigned steps = f->V < 16 ? 16 / f->V : 1;
-    const bool ask = whole && f->cls->variant & FC_LL_AHEAD && n % steps == 0;
-    return ask ? FC_LL_LATER : FC_LL_NOT_AHEAD;
+    const bool ask = whole || f->cls->variant & FC_LL_FEW;
+    return ask && f->cls->variant & FC_LL_AHEAD && n % steps == 0 ? FC_LL_LATER : FC_LL_NOT_AHEAD;
 }
 
 /* The step of element f->element of the run, the nth one. */
@@ -114,11 +128,14 @@ static const char *const *any_run(fc_ll *f, const block *b) {
     return l.carry + 1;
 }
 
-/* Steps of few instructions wait for each other; and a vector that is not whole is worth the text
- * where all are alike. */
+/* Steps of few instructions wait for each other, unless a vector has several registers. The
+ * prefetcher of the hardware follows one load from line to line, but not sixteen. */
 static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
     const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
-    return light && f->cls->nr == 1 && (!f->mask || f->V < fc_ll_widest(f->m));
+    const unsigned register_lanes = fc_ll_widest(f->m);
+    if (!light || f->cls->nr != 1) return false;
+    if (!(f->cls->variant & FC_LL_FEW)) return !f->mask;
+    return f->V < register_lanes || (f->V == register_lanes && f->m->far_cache);
 }
 
 static const char *const *run(fc_ll *f, const block *b) {
@@ -205,10 +222,10 @@ static void arrays(fc_ll *f, unsigned levels, unsigned columns) {
         f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), columns);
 }
 
-static unsigned levels(const fc_ll *f) {
-    if (f->cls->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
-    if (!f->cls->split) return FC_LL_LEVELS;
-    return f->V < fc_ll_widest(f->m) ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
+static unsigned levels(const fc_class *c) {
+    if (c->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
+    if (!c->split) return FC_LL_LEVELS;
+    return c->variant & FC_LL_FEW ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
 }
 
 static void set_rows(fc_ll *f, block *b, const char *outer) {
@@ -247,15 +264,15 @@ void fc_ll_outer(fc_ll *f) {
     fc_ll_loop l;
     f->lane_axis = f->cls->np - 1u;
     fc_ll_begin(f);
-    arrays(f, levels(f), b.columns);
+    arrays(f, levels(f->cls), b.columns);
     if (f->cls->nr > 1) f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * FC_RUN);
     place(f, &b, fc_ll_for(f, &l, "%begin", "%end"));
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         b.st = &f->stage[s];
         for_runs(f, &b, reduce_run);
-        fc_ll_vectors(f, b.x0, b.x1, 1, fold_columns, &b);
+        for_vectors(f, &b, fold_columns);
     }
-    if (f->any_row_store && !f->cls->split) fc_ll_vectors(f, b.x0, b.x1, 1, store_columns, &b);
+    if (f->any_row_store && !f->cls->split) for_vectors(f, &b, store_columns);
     if (f->any_point_store) for_runs(f, &b, store_run);
     fc_ll_for_end(f, &l, "1");
     fc_ll_end(f, "");

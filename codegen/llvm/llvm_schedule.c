@@ -25,6 +25,9 @@ enum {
     WIDE_FROM = 128,         /* rows have as many columns at least, */
     LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
     MOST_SLOTS = 3,          /* accumulators of a column at most */
+    FEW_REGISTERS = 8,       /* for the accumulators of a whole row, */
+    MOST_LANES = 128,        /* which has as many columns at most */
+    FOLLOWED = 256,          /* bytes of a row, in lines, that the hardware asks for in time */
     NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
     LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
     FEW_UNITS = 32,          /* fewer than this do not keep the cores of a machine busy */
@@ -61,8 +64,8 @@ static unsigned slots_of(const fc_kernel *k) {
     return n;
 }
 
-/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
-static unsigned wide_columns(const fc_kernel *k) {
+/* Bytes of the accumulators of a column. */
+static unsigned slot_bytes(const fc_kernel *k) {
     unsigned bytes = 0;
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
@@ -71,13 +74,19 @@ static unsigned wide_columns(const fc_kernel *k) {
             bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
         }
     }
-    return WIDE_BYTES / FC_LL_WIDE_LEVELS / bytes / WIDE_FROM * WIDE_FROM;
+    return bytes;
+}
+
+/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
+static unsigned wide_columns(const fc_kernel *k) {
+    return WIDE_BYTES / FC_LL_WIDE_LEVELS / slot_bytes(k) / WIDE_FROM * WIDE_FROM;
 }
 
 /* Levels of the counter times columns lie on the stack, for each accumulator. */
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     const unsigned V = cls->vector, slots = slots_of(k);
     if (cls->variant & FC_LL_WIDE) return wide_columns(k);
+    if (k->schedule == FC_SCHED_OUTER && cls->variant & FC_LL_FEW) return V;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
     return V * (V < 8 ? 2 * vectors : vectors);
 }
@@ -126,7 +135,7 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
  * pages. Light maps and sums take lines as fast as the hardware's prefetcher brings them from
  * memory that is near, and faster from memory that is far. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                             bool tiled) {
+                             bool scattered) {
     double all = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
         if (!seen_before(k, a)) all += touched(k, n, a);
@@ -134,7 +143,7 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
     const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
     const bool passes = k->schedule == FC_SCHED_INNER && !fc_ll_is_sum(k);
-    return (tiled || passes || m->far_cache) && all > (double)m->cache;
+    return (scattered || passes || m->far_cache) && all > (double)m->cache;
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -192,6 +201,26 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
     return most > 0 && n->extent[lanes] >= V / 2 && tiles_fit(k, n, V, lanes, *across, FC_LL_TILE);
 }
 
+/* So few columns that a row is one vector, whose accumulators take FEW_REGISTERS: then memory is
+ * read as it lies. */
+static bool is_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (k->schedule != FC_SCHED_OUTER || !fc_ll_is_light(k)) return false;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
+    const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
+    return n->extent[n->np - 1] <= (most < MOST_LANES ? most : MOST_LANES);
+}
+
+/* Whether such rows have more lines than the hardware follows side by side. */
+static bool has_long_rows(const fc_kernel *k, const fc_nest *n) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (k->accesses.at[a].buffer != FC_NO_BUFFER && k->accesses.at[a].level == FC_POINT &&
+            n->extent[n->np - 1] * fc_dtypes[k->accesses.at[a].dtype].bytes > FOLLOWED)
+            return true;
+    return false;
+}
+
 /* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
  * the hardware comes to something, and spans of rows for the other threads. */
 static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
@@ -212,14 +241,13 @@ unsigned fc_ll_widest(const fc_machine *m) {
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
- * with functions go through them two vectors at a time, the narrow ones four. Few columns do not
- * fill a vector, and most of its loads would lie in two lines of the cache. */
-static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const int64_t width = n->extent[n->np - 1];
+ * with functions go through them two vectors at a time, the narrow ones four. */
+static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n, bool few) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    if (k->schedule == FC_SCHED_OUTER && width <= 8 && width < fc_ll_widest(m))
-        return width <= 4 ? 4 : 8;
+    unsigned V = 4;
+    while (few && V < n->extent[n->np - 1]) V *= 2;
+    if (few) return (uint8_t)V;
     if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)fc_ll_widest(m);
     return m->vector_bytes >= 64 ? 32 : 16;
 }
@@ -331,9 +359,12 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
-    if (is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
-    if (should_ask_ahead(m, k, n, cls->variant & FC_LL_TILES)) cls->variant |= FC_LL_AHEAD;
-    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k, n);
+    const bool few = is_few(m, k, n);
+    if (!few && is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
+    const bool scattered = cls->variant & FC_LL_TILES || (few && has_long_rows(k, n));
+    if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
+    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k, n, few);
+    if (few) cls->variant |= FC_LL_FEW;
     return FUSEC_OK;
 }
 
@@ -408,15 +439,16 @@ static int64_t wide_span(int64_t blocks, int64_t count) {
     return span;
 }
 
-/* Of few columns spans may be longer, but every thread wants some. */
-static int64_t outer_span(const fc_machine *m, const fc_class *cls, int64_t blocks, int64_t count) {
-    int64_t span = cls->vector < fc_ll_widest(m) ? FC_LL_FEW_SPAN : OUTER_SPAN;
-    while (span > OUTER_SPAN && blocks * ceil_div(count, span) < 4 * FEW_UNITS) span /= 2;
+/* Of few columns spans may be longer, up to a task, but every thread wants some. */
+static int64_t outer_span(const fc_class *cls, int64_t blocks, int64_t width, int64_t count) {
+    int64_t span = cls->variant & FC_LL_FEW ? FC_LL_FEW_SPAN : OUTER_SPAN;
+    while (span > OUTER_SPAN &&
+           (span * width > TASK || blocks * ceil_div(count, span) < 4 * FEW_UNITS))
+        span /= 2;
     return span;
 }
 
-static void launch_outer(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
-                         fc_launch *l) {
+static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     const int64_t columns = fc_ll_columns(k, cls), width = at_least_one(n->extent[n->np - 1]);
     const int64_t blocks = n->rows / width * ceil_div(width, columns);
     const int64_t wide = columns < width ? columns : width;
@@ -424,7 +456,7 @@ static void launch_outer(const fc_machine *m, const fc_kernel *k, const fc_nest 
     if (cls->variant & FC_LL_WIDE)
         span = wide_span(blocks, n->count);
     else if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN)
-        span = outer_span(m, cls, blocks, n->count);
+        span = outer_span(cls, blocks, width, n->count);
     if (span >= n->count) {
         cut(k, l, blocks, n->count * wide);
         return;
@@ -452,7 +484,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_map(k, n, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
-    case FC_SCHED_OUTER: launch_outer(m, k, n, cls, launch); break;
+    case FC_SCHED_OUTER: launch_outer(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
     return FUSEC_OK;

@@ -22,12 +22,13 @@
 
 #include "codegen/target.h"
 
-/* Bits of fc_class.variant, which has eight. Two bits have two meanings each: a kernel is either
+/* Bits of fc_class.variant, which has eight. Three bits have two meanings each: a kernel is either
  * narrow or not and has one schedule, so the code that looks at one never has the other. */
 enum {
     FC_LL_STREAM = 1,     /* contiguous point stores pass by the cache */
     FC_LL_TILES = 2,      /* loads that lie along axis `teams` go through transposed tiles */
     FC_LL_NARROW = 4,     /* inner: rows are so short that the lanes are neighbouring rows */
+    FC_LL_FEW = 4,        /* outer: all columns are in one vector, of one or several registers */
     FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
     FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
     FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
@@ -52,7 +53,7 @@ typedef enum fc_ll_ahead {
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
 enum { FC_LL_LEVELS = 48 };
 /* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
- * blocks, and of fewer columns than a vector could have. */
+ * blocks, and of few columns. */
 enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
 enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 
