@@ -76,12 +76,13 @@ FC_TEST(llvm_widths, wide_columns) {
     width_run_check(&c);
 }
 
-/* Vectors as narrow as the columns are few, runs that are written out, and long spans. */
+/* A row is one vector, of 4 to 128 lanes; runs that are written out, and long spans. */
 FC_TEST(llvm_widths, few_columns) {
     static const char *const texts[] = {"sum(x, axis=0)", "max(-x, axis=0)", "sum(x*x + y, axis=0)",
                                         "(argmax(x, axis=0), var(x, axis=0))",
                                         "sum(x[::-2], axis=0)"};
-    const int64_t widths[] = {2, 3, 4, 5, 8, 9, 16, 23}, counts[] = {1, 16, 37, 5003, 66000};
+    const int64_t widths[] = {2, 3, 4, 5, 8, 9, 16, 23, 64, 77, 128},
+                  counts[] = {1, 16, 37, 5003, 66000};
     for (size_t i = 0; i < FC_COUNT(widths) * FC_COUNT(counts); i++) {
         const int64_t width = widths[i % FC_COUNT(widths)], count = counts[i / FC_COUNT(widths)];
         const fusec_dtype t = dtypes[i % FC_COUNT(dtypes)];
@@ -89,9 +90,28 @@ FC_TEST(llvm_widths, few_columns) {
                          .n = 1,
                          .fill = width_plain,
                          .cache = i % 2};
+        if (width > 23 && count > 5003) continue;
         c.in[0] = (width_input){"x", t, 2, {count, width}};
         c.in[1] = (width_input){"y", t, 1, {width}};
         c.n = strstr(c.text, "y") ? 2 : 1;
+        width_run_check(&c);
+    }
+}
+
+/* The same with results for each element, with several axes of either kind, and backwards. */
+FC_TEST(llvm_widths, few_columns_of_several_axes) {
+    static const char *const texts[] = {"x - mean(x, axis=0)",
+                                        "sum(x, axis=1)",
+                                        "sum(x, axis=(0, 1)) + max(x, axis=(0, 1))",
+                                        "sum(x[:, ::-1], axis=1)",
+                                        "sum(x[:, :, 1:], axis=1)",
+                                        "sum(x*x[:, :, :1], axis=1)"};
+    const int64_t widths[] = {3, 4, 20, 64, 100};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(widths); i++) {
+        width_check c = {
+            .text = texts[i % FC_COUNT(texts)], .n = 1, .fill = width_plain, .cache = i % 2};
+        c.in[0] = (width_input){
+            "x", i % 4 ? FUSEC_F32 : FUSEC_F64, 3, {5, 307, widths[i / FC_COUNT(texts)]}};
         width_run_check(&c);
     }
 }

@@ -62,6 +62,11 @@ void fc_ll_follow_on(fc_ll *f) {
             f->at[a] = fc_ll_bin(f, "add", f->at[a], fc_ll_stride(f, a, f->cls->np));
 }
 
+void fc_ll_follow_end(fc_ll *f) {
+    f->at = NULL;
+    f->element = NULL;
+}
+
 /* Several reduced axes, and the vector crosses one: every lane has coordinates of its own. */
 static const char *crossing_lanes(fc_ll *f, uint32_t a) {
     const char *at = splat_index(f, f->base[a]);
@@ -163,8 +168,8 @@ void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
 }
 
 /* From a row to that of the next run. Rows a multiple of CONFLICT apart would have to share one or
- * two sets of the second-level cache with those of this run, and drive them out; then this row,
- * which is no question at all. Where memory is near, they are brought in time nevertheless. */
+ * two sets of the second-level cache with those of this run, and drive them out; then the
+ * line is asked for that is loaded next. Where memory is near, they come in time nevertheless. */
 static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
     const char *stride = fc_ll_stride(f, a, f->cls->np);
     const char *by = fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", FC_RUN * bytes));
@@ -191,6 +196,9 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->teams),
                        fc_ll_fmt(f, "%u", f->V * bytes));
     if (f->ahead == FC_LL_NEXT_RUN) by = next_run(f, a, bytes);
+    if (f->ahead == FC_LL_NEXT_ROWS)
+        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np),
+                       fc_ll_fmt(f, "%u", 2 * AHEAD_BYTES / f->V));
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),
               f->V * bytes);
 }

@@ -150,7 +150,7 @@ static void reduce_few(fc_ll *f, const fc_ll_stage *st) {
 static void reduce_columns(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *masks) {
     if (f->cls->variant & FC_LL_PACKED)
         finish(f, st, fc_ll_packed(f, st, masks));
-    else if (fc_ll_is_few(f->cls))
+    else if (fc_ll_has_short_rows(f->cls))
         reduce_few(f, st);
     else
         reduce(f, st, fc_ll_extra(f, FC_PB_COUNT));

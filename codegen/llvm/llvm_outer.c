@@ -51,7 +51,7 @@ static void for_vectors(fc_ll *f, block *b, fc_ll_body body) {
         fc_ll_vectors(f, b->x0, b->x1, 1, body, b);
         return;
     }
-    fc_ll_set_mask(f, b->x1);
+    fc_ll_set_mask(f, fc_ll_bin(f, "sub", b->x1, b->x0));
     f->x = b->x0;
     body(f, b);
     fc_ll_set_mask(f, NULL);
@@ -75,13 +75,23 @@ static void begin_columns(fc_ll *f, const block *b, const uint8_t *needed) {
     fc_ll_emit_rows(f, needed);
 }
 
-/* Before step n of a whole run, or any step of another one. Of few columns each line is asked for
+/* Steps in which a load of few columns goes through one line: each line is asked for at least
  * once. */
-static fc_ll_ahead ahead_at(const fc_ll *f, bool whole, unsigned n) {
+static unsigned steps_of_line(const fc_ll *f) {
+    unsigned bytes = 1;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        const fc_access *acc = &f->k->accesses.at[a];
+        if (acc->level == FC_POINT && fc_dtypes[acc->dtype].bytes > bytes)
+            bytes = fc_dtypes[acc->dtype].bytes;
+    }
+    return f->V * bytes < 64 ? 64 / (f->V * bytes) : 1;
+}
+
+/* Before step n of a run. */
+static fc_ll_ahead ahead_at(const fc_ll *f, unsigned n) {
     if (f->cls->variant & FC_LL_WIDE) return FC_LL_NEXT_RUN;
-    const unsigned steps = f->V < 16 ? 16 / f->V : 1;
-    const bool ask = whole || f->cls->variant & FC_LL_FEW;
-    return ask && f->cls->variant & FC_LL_AHEAD && n % steps == 0 ? FC_LL_LATER : FC_LL_NOT_AHEAD;
+    const bool ask = f->cls->variant & FC_LL_FEW && f->cls->variant & FC_LL_AHEAD;
+    return ask && f->cls->nr == 1 && n % steps_of_line(f) == 0 ? FC_LL_NEXT_ROWS : FC_LL_NOT_AHEAD;
 }
 
 /* The step of element f->element of the run, the nth one. */
@@ -105,12 +115,11 @@ static const char **whole_run(fc_ll *f, const block *b) {
     for (unsigned n = 0; n < FC_RUN; n++) {
         const char *nth = fc_ll_fmt(f, "%u", n);
         f->element = n && b->st->uses_index ? fc_ll_bin(f, "add", b->run0, nth) : b->run0;
-        f->ahead = ahead_at(f, true, n);
+        f->ahead = ahead_at(f, n);
         acc = step(f, b, nth, acc);
         if (n + 1 < FC_RUN) fc_ll_follow_on(f);
     }
-    f->at = NULL;
-    f->element = NULL;
+    fc_ll_follow_end(f);
     return acc;
 }
 
@@ -121,7 +130,7 @@ static const char *const *any_run(fc_ll *f, const block *b) {
                      fc_ll_join(f, st, b->run0, NULL, fc_ll_inits(f, st, f->V)));
     f->element = l.carry[0];
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, b->run1));
-    f->ahead = ahead_at(f, false, 0);
+    f->ahead = ahead_at(f, 0);
     const char **next = step(f, b, fc_ll_bin(f, "sub", f->element, b->run0), l.carry + 1);
     fc_ll_loop_end(f, &l, fc_ll_join(f, st, fc_ll_bin(f, "add", f->element, "1"), NULL, next));
     f->element = NULL;

@@ -25,7 +25,7 @@ enum {
     WIDE_FROM = 128,         /* rows have as many columns at least, */
     LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
     MOST_SLOTS = 3,          /* accumulators of a column at most */
-    FEW_REGISTERS = 8,       /* for the accumulators of a whole row, */
+    FEW_REGISTERS = 8,       /* for the accumulators of a row that is one vector, */
     MOST_LANES = 128,        /* which has as many columns at most */
     FOLLOWED = 256,          /* bytes of a row, in lines, that the hardware asks for in time */
     NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
@@ -86,7 +86,7 @@ static unsigned wide_columns(const fc_kernel *k) {
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     const unsigned V = cls->vector, slots = slots_of(k);
     if (cls->variant & FC_LL_WIDE) return wide_columns(k);
-    if (k->schedule == FC_SCHED_OUTER && cls->variant & FC_LL_FEW) return V;
+    if (cls->variant & FC_LL_FEW) return V;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
     return V * (V < 8 ? 2 * vectors : vectors);
 }
@@ -136,14 +136,17 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
  * memory that is near, and faster from memory that is far. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool scattered) {
-    double all = 0;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (!seen_before(k, a)) all += touched(k, n, a);
+    double all = 0, loaded = 0;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        if (seen_before(k, a)) continue;
+        all += touched(k, n, a);
+        if (!fc_ll_is_stored(k, a)) loaded += touched(k, n, a);
+    }
     if (!m->cache) return false;
-    const double near = m->cache < NEAR_CACHE ? (double)m->cache : NEAR_CACHE;
+    const double cache = (double)m->cache, near = cache < NEAR_CACHE ? cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
     const bool passes = k->schedule == FC_SCHED_INNER && !fc_ll_is_sum(k);
-    return (scattered || passes || m->far_cache) && all > (double)m->cache;
+    return ((scattered || passes) && all > cache) || (m->far_cache && loaded > cache);
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -201,15 +204,30 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
     return most > 0 && n->extent[lanes] >= V / 2 && tiles_fit(k, n, V, lanes, *across, FC_LL_TILE);
 }
 
-/* So few columns that a row is one vector, whose accumulators take FEW_REGISTERS: then memory is
- * read as it lies. */
-static bool is_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+/* Whether a load of some lanes of a vector is one instruction, and not a branch for each of them.
+ */
+static bool has_masks(const fc_machine *m, unsigned bytes) {
+    return m->vector_bytes >= 64 || (m->vector_bytes >= 32 && bytes >= 4);
+}
+
+/* Lanes of a vector that is a whole row of few columns, so that memory is read as it lies, or 0. As
+ * many columns count as few as have accumulators of FEW_REGISTERS. */
+static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const uint32_t axes = n->np + n->nr;
-    if (k->schedule != FC_SCHED_OUTER || !fc_ll_is_light(k)) return false;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
+    if (k->schedule != FC_SCHED_OUTER || !fc_ll_is_light(k)) return 0;
+    const int64_t width = n->extent[n->np - 1];
     const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
-    return n->extent[n->np - 1] <= (most < MOST_LANES ? most : MOST_LANES);
+    if (width > (most < MOST_LANES ? most : MOST_LANES)) return 0;
+    unsigned V = 4;
+    while (V < width) V *= 2;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        const fc_move move = move_by(n->stride[(size_t)a * axes + n->np - 1]);
+        const bool loads = acc->buffer != FC_NO_BUFFER && move == FC_MOVE_ONE;
+        if (move == FC_MOVE_ANY) return 0;
+        if (loads && V != width && !has_masks(m, fc_dtypes[acc->dtype].bytes)) return 0;
+    }
+    return V;
 }
 
 /* Whether such rows have more lines than the hardware follows side by side. */
@@ -242,12 +260,9 @@ unsigned fc_ll_widest(const fc_machine *m) {
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
  * with functions go through them two vectors at a time, the narrow ones four. */
-static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n, bool few) {
+static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    unsigned V = 4;
-    while (few && V < n->extent[n->np - 1]) V *= 2;
-    if (few) return (uint8_t)V;
     if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)fc_ll_widest(m);
     return m->vector_bytes >= 64 ? 32 : 16;
 }
@@ -359,12 +374,16 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
-    const bool few = is_few(m, k, n);
+    const unsigned few = lanes_of_few(m, k, n);
     if (!few && is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
     const bool scattered = cls->variant & FC_LL_TILES || (few && has_long_rows(k, n));
     if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
-    if (!(cls->variant & (FC_LL_NARROW | FC_LL_TILES))) cls->vector = lanes_of(m, k, n, few);
-    if (few) cls->variant |= FC_LL_FEW;
+    if (few) {
+        cls->variant |= FC_LL_FEW;
+        cls->vector = (uint8_t)few;
+    } else if (!narrow && !(cls->variant & FC_LL_TILES)) {
+        cls->vector = lanes_of(m, k);
+    }
     return FUSEC_OK;
 }
 

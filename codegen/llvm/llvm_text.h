@@ -40,14 +40,15 @@ enum {
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
 /* How far: not at all; a fixed distance; twice that; the next row, if rows are short enough; the
- * next band of tiles; the next run of columns. */
+ * next band of tiles; the next run of columns; rows of few columns, as many as have twice that. */
 typedef enum fc_ll_ahead {
     FC_LL_NOT_AHEAD,
     FC_LL_SOON,
     FC_LL_LATER,
     FC_LL_NEXT_ROW,
     FC_LL_NEXT_BAND,
-    FC_LL_NEXT_RUN
+    FC_LL_NEXT_RUN,
+    FC_LL_NEXT_ROWS
 } fc_ll_ahead;
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
@@ -358,9 +359,10 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
 const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* ptr */
 /* outer with one reduced axis: offsets are made for this element, and go on by one addition to the
- * next one, until `at` is NULL again. */
+ * next one, until the end. */
 void fc_ll_follow(fc_ll *f, const char *element);
 void fc_ll_follow_on(fc_ll *f);
+void fc_ll_follow_end(fc_ll *f);
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes); /* brings lines near, soon */
@@ -503,7 +505,7 @@ unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register
 bool fc_ll_is_light(const fc_kernel *k);    /* memory-bound: worth unrolling */
 bool fc_ll_is_sum(const fc_kernel *k);      /* and reads its arrays once, to store little */
 /* Narrow: rows of `teams` elements each, which are written out. */
-static inline bool fc_ll_is_few(const fc_class *c) {
+static inline bool fc_ll_has_short_rows(const fc_class *c) {
     return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
 }
 /* Inner, but not narrow: no row has more than one chunk, and none is empty. */
