@@ -13,36 +13,18 @@
  * Units of outer are blocks of columns; split: all blocks for span 0, then for span 1, ...
  *
  * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
-#include "codegen/llvm/llvm_text.h"
+#include "codegen/llvm/llvm_schedule.h"
 
 enum {
-    TASK = 65536,       /* elements of cheap code that make a task worth handing over: some 10 us */
-    FINEST = 4,         /* a task is cut in as many at most, so that there is one for each of */
-    PARTS = 16,         /* so many threads, which are enough for what is short */
-    INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to a quarter */
-    OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
-    WIDE_BYTES = 40 << 10,   /* of the stack, for a wide block of columns, */
-    WIDE_FROM = 128,         /* rows have as many columns at least, */
-    LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
-    MOST_SLOTS = 3,          /* accumulators of a column at most */
-    FEW_REGISTERS = 8,       /* for the accumulators of a row that is one vector, */
-    MOST_LANES = 128,        /* which has as many columns at most */
-    FOLLOWED = 256,          /* bytes of a row, in lines, that the hardware asks for in time */
-    NEAR_CACHE = 1 << 20,    /* bytes that the caches of one core hold for sure */
-    LONG_ROW = 2048,         /* bytes from which on two broken lines do not matter */
-    FEW_UNITS = 32,          /* fewer than this do not keep the cores of a machine busy */
-    FEW_ROWS = 4,            /* fewer than this need not share what they load */
+    FINEST = 4,           /* a task is cut in as many at most, so that there is one for each of */
+    PARTS = 16,           /* so many threads, which are enough for what is short */
+    INNER_SPAN = 65536,   /* elements; a power of two of chunks; of short rows down to a quarter */
+    NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
+    LONG_ROW = 2048,      /* bytes from which on two broken lines do not matter */
+    FEW_ROWS = 4,         /* fewer than this need not share what they load */
     SHARED_BYTES = 64 << 10, /* of the stack, for what they share */
     TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
-
-static int64_t at_least_one(int64_t v) {
-    return v < 1 ? 1 : v;
-}
 
 bool fc_ll_is_light(const fc_kernel *k) {
     uint32_t ops, transcendental;
@@ -54,41 +36,8 @@ bool fc_ll_is_light(const fc_kernel *k) {
 static int64_t task_elements(const fc_kernel *k) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    int64_t n = TASK / (1 + ops / 16 + transcendental);
+    int64_t n = FC_LL_TASK / (1 + ops / 16 + transcendental);
     return n < 1024 ? 1024 : n & ~(int64_t)1023;
-}
-
-static unsigned slots_of(const fc_kernel *k) {
-    unsigned n = 0;
-    for (size_t i = 0; i < k->reductions.len; i++) n += fc_ops[k->reductions.at[i].op].components;
-    return n;
-}
-
-/* Bytes of the accumulators of a column. */
-static unsigned slot_bytes(const fc_kernel *k) {
-    unsigned bytes = 0;
-    for (size_t i = 0; i < k->reductions.len; i++) {
-        const fc_reduction *r = &k->reductions.at[i];
-        for (int c = 0; c < fc_ops[r->op].components; c++) {
-            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
-            bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
-        }
-    }
-    return bytes;
-}
-
-/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
-static unsigned wide_columns(const fc_kernel *k) {
-    return WIDE_BYTES / FC_LL_WIDE_LEVELS / slot_bytes(k) / WIDE_FROM * WIDE_FROM;
-}
-
-/* Levels of the counter times columns lie on the stack, for each accumulator. */
-unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
-    const unsigned V = cls->vector, slots = slots_of(k);
-    if (cls->variant & FC_LL_WIDE) return wide_columns(k);
-    if (cls->variant & FC_LL_FEW) return V;
-    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
-    return V * (V < 8 ? 2 * vectors : vectors);
 }
 
 static bool stores_points(const fc_kernel *k) {
@@ -97,12 +46,18 @@ static bool stores_points(const fc_kernel *k) {
     return false;
 }
 
-static bool can_split(const fc_kernel *k) {
+bool fc_ll_can_split(const fc_kernel *k) {
     return k->nstages == 1 && !stores_points(k);
 }
 
+unsigned fc_ll_slots(const fc_kernel *k) {
+    unsigned n = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) n += fc_ops[k->reductions.at[i].op].components;
+    return n;
+}
+
 bool fc_ll_is_sum(const fc_kernel *k) {
-    return fc_ll_is_light(k) && can_split(k);
+    return fc_ll_is_light(k) && fc_ll_can_split(k);
 }
 
 /* ---- classes ----------------------------------------------------------------------------- */
@@ -128,6 +83,13 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
     for (uint32_t b = 0; b < a; b++)
         if (k->accesses.at[b].buffer == k->accesses.at[a].buffer) return true;
     return false;
+}
+
+bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    double all = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (!seen_before(k, a)) all += touched(k, n, a);
+    return m->cache && all > (double)m->cache;
 }
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
@@ -165,10 +127,6 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
     return m->cache && all > (double)m->cache && stored > all / 8;
 }
 
-static fc_move move_by(int64_t stride) {
-    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
-}
-
 /* Whether the tiles of V lanes and `elements` of each array that lies along `along`, and not along
  * `lanes`, have room on the stack. */
 static bool tiles_fit(const fc_kernel *k, const fc_nest *n, unsigned V, uint32_t lanes,
@@ -177,8 +135,8 @@ static bool tiles_fit(const fc_kernel *k, const fc_nest *n, unsigned V, uint32_t
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * (n->np + n->nr);
         const fc_access *acc = &k->accesses.at[a];
-        if (acc->buffer != FC_NO_BUFFER && move_by(s[lanes]) == FC_MOVE_ANY &&
-            move_by(s[along]) == FC_MOVE_ONE)
+        if (acc->buffer != FC_NO_BUFFER && fc_ll_move_by(s[lanes]) == FC_MOVE_ANY &&
+            fc_ll_move_by(s[along]) == FC_MOVE_ONE)
             bytes += (size_t)V * elements * fc_dtypes[acc->dtype].bytes;
     }
     return bytes <= TILE_BYTES;
@@ -204,66 +162,16 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
     return most > 0 && n->extent[lanes] >= V / 2 && tiles_fit(k, n, V, lanes, *across, FC_LL_TILE);
 }
 
-/* Whether a load of some lanes of a vector is one instruction, and not a branch for each of them.
- */
-static bool has_masks(const fc_machine *m, unsigned bytes) {
-    return m->vector_bytes >= 64 || (m->vector_bytes >= 32 && bytes >= 4);
-}
-
-/* Lanes of a vector that is a whole row of few columns, so that memory is read as it lies, or 0. As
- * many columns count as few as have accumulators of FEW_REGISTERS. */
-static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const uint32_t axes = n->np + n->nr;
-    if (k->schedule != FC_SCHED_OUTER || !fc_ll_is_light(k)) return 0;
-    const int64_t width = n->extent[n->np - 1];
-    const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
-    if (width > (most < MOST_LANES ? most : MOST_LANES)) return 0;
-    unsigned V = 4;
-    while (V < width) V *= 2;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        const fc_access *acc = &k->accesses.at[a];
-        const fc_move move = move_by(n->stride[(size_t)a * axes + n->np - 1]);
-        const bool loads = acc->buffer != FC_NO_BUFFER && move == FC_MOVE_ONE;
-        if (move == FC_MOVE_ANY) return 0;
-        if (loads && V != width && !has_masks(m, fc_dtypes[acc->dtype].bytes)) return 0;
-    }
-    return V;
-}
-
-/* Whether such rows have more lines than the hardware follows side by side. */
-static bool has_long_rows(const fc_kernel *k, const fc_nest *n) {
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (k->accesses.at[a].buffer != FC_NO_BUFFER && k->accesses.at[a].level == FC_POINT &&
-            n->extent[n->np - 1] * fc_dtypes[k->accesses.at[a].dtype].bytes > FOLLOWED)
-            return true;
-    return false;
-}
-
-/* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
- * the hardware comes to something, and spans of rows for the other threads. */
-static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    double all = 0;
-    const uint32_t axes = n->np + n->nr;
-    if (k->schedule != FC_SCHED_OUTER || !can_split(k) || !fc_ll_is_light(k) || n->nr != 1 ||
-        slots_of(k) > MOST_SLOTS || n->extent[n->np - 1] < WIDE_FROM || n->count < 2 * LEAST_SPAN)
-        return false;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!seen_before(k, a)) all += touched(k, n, a);
-        if (move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
-    }
-    return m->cache && all > (double)m->cache;
-}
-
 unsigned fc_ll_widest(const fc_machine *m) {
     return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
  * with functions go through them two vectors at a time, the narrow ones four. */
-static uint8_t lanes_of(const fc_machine *m, const fc_kernel *k) {
+static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    if (transcendental == 0 || k->schedule != FC_SCHED_MAP) return (uint8_t)fc_ll_widest(m);
+    if (transcendental == 0) return (uint8_t)fc_ll_widest(m);
     return m->vector_bytes >= 64 ? 32 : 16;
 }
 
@@ -307,7 +215,8 @@ static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
         const int64_t *s = n->stride + (size_t)a * axes;
         const fc_access *acc = &k->accesses.at[a];
         if (acc->buffer == FC_NO_BUFFER || fc_ll_is_stored(k, a)) continue;
-        if (acc->level == FC_POINT && s[n->np - 2] == 0 && move_by(s[n->np - 1]) == FC_MOVE_ANY)
+        if (acc->level == FC_POINT && s[n->np - 2] == 0 &&
+            fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY)
             bytes += FC_LL_TILE * elements * fc_dtypes[acc->dtype].bytes;
     }
     return bytes > 0 && bytes <= SHARED_BYTES;
@@ -333,7 +242,7 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         uint8_t *to = move + (size_t)a * axes;
-        if (!gathered) to[n->np] = (uint8_t)move_by(s[n->np]);
+        if (!gathered) to[n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
         if (cls->variant & FC_LL_SHARED) to[n->np - 2] = s[n->np - 2] ? FC_MOVE_ANY : FC_MOVE_ZERO;
     }
 }
@@ -370,118 +279,82 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         cls->teams = (uint8_t)across;
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
-                (uint8_t)move_by(n->stride[(size_t)a * axes + across]);
+                (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
     } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
-    const unsigned few = lanes_of_few(m, k, n);
-    if (!few && is_wide(m, k, n)) cls->variant |= FC_LL_WIDE;
-    const bool scattered = cls->variant & FC_LL_TILES || (few && has_long_rows(k, n));
-    if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
-    if (few) {
-        cls->variant |= FC_LL_FEW;
-        cls->vector = (uint8_t)few;
-    } else if (!narrow && !(cls->variant & FC_LL_TILES)) {
-        cls->vector = lanes_of(m, k);
+    bool scattered = cls->variant & FC_LL_TILES;
+    if (k->schedule == FC_SCHED_OUTER) {
+        fc_ll_choose_columns(m, k, n, cls);
+        scattered = cls->variant & FC_LL_FEW && fc_ll_has_long_rows(k, n);
     }
+    if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
+    if (k->schedule == FC_SCHED_MAP && !(cls->variant & FC_LL_TILES))
+        cls->vector = lanes_of_map(m, k);
     return FUSEC_OK;
 }
 
 /* ---- launches ---------------------------------------------------------------------------- */
 
-/* `elements` of a unit count as `elements` points of the kernel. What is not worth three tasks is
- * one: to wake a thread takes as long. */
-static void cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
-    const int64_t task = task_elements(k), each = at_least_one(elements);
+void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
+    const int64_t task = task_elements(k), each = fc_ll_at_least_one(elements);
     int64_t part = units / PARTS * each;
     if (each == 1) part &= ~(int64_t)1023; /* whole vectors */
     if (part < task / FINEST) part = task / FINEST;
     if (part > task || task < FINEST * 1024) part = task;
     l->units = units;
-    l->unit = at_least_one(part / each);
-    if (units < 3 * task / each) l->unit = at_least_one(units);
-    l->tasks = ceil_div(units, l->unit);
+    l->unit = fc_ll_at_least_one(part / each);
+    if (units < 3 * task / each) l->unit = fc_ll_at_least_one(units);
+    l->tasks = fc_ll_ceil_div(units, l->unit);
 }
 
 static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, fc_launch *l) {
     const int64_t row = n->extent[n->np - 1], column = n->extent[across];
-    const int64_t blocks = ceil_div(row, FC_LL_TILE) * ceil_div(column, FC_LL_TILE);
-    cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
+    const int64_t blocks = fc_ll_ceil_div(row, FC_LL_TILE) * fc_ll_ceil_div(column, FC_LL_TILE);
+    fc_ll_cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
 }
 
 static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
     const int64_t task = task_elements(k), row = n->extent[n->np - 1];
     if (n->np == 1) {
-        cut(k, l, n->rows, 1);
+        fc_ll_cut(k, l, n->rows, 1);
         return;
     }
-    l->span = row < task ? at_least_one(row) : task;
-    l->spans = at_least_one(ceil_div(row, l->span));
-    cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
+    l->span = row < task ? fc_ll_at_least_one(row) : task;
+    l->spans = fc_ll_at_least_one(fc_ll_ceil_div(row, l->span));
+    fc_ll_cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
 }
 
-static void launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
-                         fc_launch *l) {
+void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
+                        fc_launch *l) {
     cls->split = 1;
     l->finish = true;
     l->span = span;
-    l->spans = ceil_div(n->count, span);
-    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * slots_of(k) * 8;
+    l->spans = fc_ll_ceil_div(n->count, span);
+    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * fc_ll_slots(k) * 8;
 }
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->variant & FC_LL_NARROW) {
-        const int64_t width = n->extent[n->np - 1], blocks = ceil_div(width, FC_LL_TILE);
+        const int64_t width = n->extent[n->np - 1], blocks = fc_ll_ceil_div(width, FC_LL_TILE);
         int64_t rows = n->rows / width, each = n->count * FC_LL_TILE;
         if (cls->variant & FC_LL_SHARED) {
             const int64_t shared = n->extent[n->np - 2];
-            rows = rows / shared * ceil_div(shared, FC_LL_TILE);
+            rows = rows / shared * fc_ll_ceil_div(shared, FC_LL_TILE);
             each *= shared < FC_LL_TILE ? shared : FC_LL_TILE;
         }
-        cut(k, l, rows * blocks, each);
+        fc_ll_cut(k, l, rows * blocks, each);
         return;
     }
-    if (can_split(k) && n->rows < FEW_UNITS && n->count >= 2 * INNER_SPAN) {
+    if (fc_ll_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         int64_t span = INNER_SPAN;
-        while (span > INNER_SPAN / FINEST && n->rows * ceil_div(n->count, span) < PARTS) span /= 2;
-        launch_split(k, n, span, cls, l);
-        cut(k, l, n->rows * l->spans, span);
+        while (span > INNER_SPAN / FINEST && n->rows * fc_ll_ceil_div(n->count, span) < PARTS)
+            span /= 2;
+        fc_ll_launch_split(k, n, span, cls, l);
+        fc_ll_cut(k, l, n->rows * l->spans, span);
         return;
     }
-    cut(k, l, n->rows, n->count);
-}
-
-/* Elements of a span: long ones need less work at the end, but every thread wants some. */
-static int64_t wide_span(int64_t blocks, int64_t count) {
-    int64_t span = FC_LL_WIDE_SPAN;
-    while (span > LEAST_SPAN && blocks * ceil_div(count, span) < 4 * FEW_UNITS) span /= 2;
-    return span;
-}
-
-/* Of few columns spans may be longer, up to a task, but every thread wants some. */
-static int64_t outer_span(const fc_class *cls, int64_t blocks, int64_t width, int64_t count) {
-    int64_t span = cls->variant & FC_LL_FEW ? FC_LL_FEW_SPAN : OUTER_SPAN;
-    while (span > OUTER_SPAN &&
-           (span * width > TASK || blocks * ceil_div(count, span) < 4 * FEW_UNITS))
-        span /= 2;
-    return span;
-}
-
-static void launch_outer(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    const int64_t columns = fc_ll_columns(k, cls), width = at_least_one(n->extent[n->np - 1]);
-    const int64_t blocks = n->rows / width * ceil_div(width, columns);
-    const int64_t wide = columns < width ? columns : width;
-    int64_t span = n->count;
-    if (cls->variant & FC_LL_WIDE)
-        span = wide_span(blocks, n->count);
-    else if (can_split(k) && blocks < FEW_UNITS && n->count >= 4 * OUTER_SPAN)
-        span = outer_span(cls, blocks, width, n->count);
-    if (span >= n->count) {
-        cut(k, l, blocks, n->count * wide);
-        return;
-    }
-    launch_split(k, n, span, cls, l);
-    cut(k, l, blocks * l->spans, span * wide);
+    fc_ll_cut(k, l, n->rows, n->count);
 }
 
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -492,7 +365,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     FC_TRY(make_class(m, k, n, arena, cls, e));
     launch->spans = 1;
     if (n->empty) {
-        cut(k, launch, 0, 1);
+        fc_ll_cut(k, launch, 0, 1);
         return FUSEC_OK;
     }
     switch (k->schedule) {
@@ -503,7 +376,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_map(k, n, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
-    case FC_SCHED_OUTER: launch_outer(k, n, cls, launch); break;
+    case FC_SCHED_OUTER: fc_ll_launch_columns(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
     return FUSEC_OK;

@@ -5,7 +5,7 @@
  * (calls), llvm_divide.c, llvm_remainder.c, llvm_reduce.c (accumulators and the trees),
  * llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
  * llvm_map.c, llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c
- * (schedules), llvm_emit.c (entry), llvm_schedule.c.
+ * (schedules), llvm_emit.c (entry), llvm_schedule.c, llvm_columns.c.
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the

@@ -1,0 +1,139 @@
+/* llvm_columns.c - how many columns a block of llvm_outer.c has, how wide its vectors are, and into
+ * how many spans its rows are cut.
+ *
+ * Few columns are one vector. Many of them that come from memory are wide blocks, so that whole
+ * pages are read. The others are blocks of some registers. */
+#include "codegen/llvm/llvm_schedule.h"
+
+enum {
+    OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
+    WIDE_BYTES = 40 << 10,   /* of the stack, for a wide block of columns, */
+    WIDE_FROM = 128,         /* rows have as many columns at least, */
+    LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
+    MOST_SLOTS = 3,          /* accumulators of a column at most */
+    FEW_REGISTERS = 8,       /* for the accumulators of a row that is one vector, */
+    MOST_LANES = 128,        /* which has as many columns at most */
+    FOLLOWED = 256,          /* bytes of a row, in lines, that the hardware asks for in time */
+};
+
+/* ---- blocks ------------------------------------------------------------------------------ */
+
+/* Bytes of the accumulators of a column. */
+static unsigned slot_bytes(const fc_kernel *k) {
+    unsigned bytes = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        for (int c = 0; c < fc_ops[r->op].components; c++) {
+            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
+            bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
+        }
+    }
+    return bytes;
+}
+
+/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
+static unsigned wide_columns(const fc_kernel *k) {
+    return WIDE_BYTES / FC_LL_WIDE_LEVELS / slot_bytes(k) / WIDE_FROM * WIDE_FROM;
+}
+
+/* Levels of the counter times columns lie on the stack, for each accumulator. */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
+    const unsigned V = cls->vector, slots = fc_ll_slots(k);
+    if (cls->variant & FC_LL_WIDE) return wide_columns(k);
+    if (cls->variant & FC_LL_FEW) return V;
+    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
+    return V * (V < 8 ? 2 * vectors : vectors);
+}
+
+/* Whether a load of some lanes of a vector is one instruction, and not a branch for each of them.
+ */
+static bool has_masks(const fc_machine *m, unsigned bytes) {
+    return m->vector_bytes >= 64 || (m->vector_bytes >= 32 && bytes >= 4);
+}
+
+/* Lanes of a vector that is a whole row of few columns, so that memory is read as it lies, or 0. As
+ * many columns count as few as have accumulators of FEW_REGISTERS. */
+static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (!fc_ll_is_light(k)) return 0;
+    const int64_t width = n->extent[n->np - 1];
+    const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
+    if (width > (most < MOST_LANES ? most : MOST_LANES)) return 0;
+    unsigned V = 4;
+    while (V < width) V *= 2;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        const fc_move move = fc_ll_move_by(n->stride[(size_t)a * axes + n->np - 1]);
+        const bool loads = acc->buffer != FC_NO_BUFFER && move == FC_MOVE_ONE;
+        if (move == FC_MOVE_ANY) return 0;
+        if (loads && V != width && !has_masks(m, fc_dtypes[acc->dtype].bytes)) return 0;
+    }
+    return V;
+}
+
+bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (k->accesses.at[a].buffer != FC_NO_BUFFER && k->accesses.at[a].level == FC_POINT &&
+            n->extent[n->np - 1] * fc_dtypes[k->accesses.at[a].dtype].bytes > FOLLOWED)
+            return true;
+    return false;
+}
+
+/* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
+ * the hardware comes to something, and spans of rows for the other threads. */
+static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (!fc_ll_can_split(k) || !fc_ll_is_light(k) || n->nr != 1 || fc_ll_slots(k) > MOST_SLOTS ||
+        n->extent[n->np - 1] < WIDE_FROM || n->count < 2 * LEAST_SPAN)
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (fc_ll_move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
+    return fc_ll_exceeds_cache(m, k, n);
+}
+
+void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          fc_class *cls) {
+    const unsigned few = lanes_of_few(m, k, n);
+    if (few) {
+        cls->variant |= FC_LL_FEW;
+        cls->vector = (uint8_t)few;
+    } else if (is_wide(m, k, n)) {
+        cls->variant |= FC_LL_WIDE;
+    }
+}
+
+/* ---- launches ---------------------------------------------------------------------------- */
+
+/* Elements of a span: long ones need less work at the end, but every thread wants some. */
+static int64_t wide_span(int64_t blocks, int64_t count) {
+    int64_t span = FC_LL_WIDE_SPAN;
+    while (span > LEAST_SPAN && blocks * fc_ll_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS)
+        span /= 2;
+    return span;
+}
+
+/* Of few columns spans may be longer, up to a task, but every thread wants some. */
+static int64_t outer_span(const fc_class *cls, int64_t blocks, int64_t width, int64_t count) {
+    int64_t span = cls->variant & FC_LL_FEW ? FC_LL_FEW_SPAN : OUTER_SPAN;
+    while (span > OUTER_SPAN && (span * width > FC_LL_TASK ||
+                                 blocks * fc_ll_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS))
+        span /= 2;
+    return span;
+}
+
+void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+    const int64_t columns = fc_ll_columns(k, cls), width = fc_ll_at_least_one(n->extent[n->np - 1]);
+    const int64_t blocks = n->rows / width * fc_ll_ceil_div(width, columns);
+    const int64_t wide = columns < width ? columns : width;
+    int64_t span = n->count;
+    if (cls->variant & FC_LL_WIDE)
+        span = wide_span(blocks, n->count);
+    else if (fc_ll_can_split(k) && blocks < FC_LL_FEW_UNITS && n->count >= 4 * OUTER_SPAN)
+        span = outer_span(cls, blocks, width, n->count);
+    if (span >= n->count) {
+        fc_ll_cut(k, l, blocks, n->count * wide);
+        return;
+    }
+    fc_ll_launch_split(k, n, span, cls, l);
+    fc_ll_cut(k, l, blocks * l->spans, span * wide);
+}

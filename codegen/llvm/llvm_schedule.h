@@ -1,0 +1,42 @@
+/* llvm_schedule.h - what the choices of llvm_schedule.c and llvm_columns.c have in common: how
+ * accesses move, what arrays take, and how work is cut. */
+#ifndef FUSEC_CODEGEN_LLVM_LLVM_SCHEDULE_H
+#define FUSEC_CODEGEN_LLVM_LLVM_SCHEDULE_H
+
+#include "codegen/llvm/llvm_text.h"
+
+enum {
+    FC_LL_TASK = 65536,   /* elements of cheap code that make a task worth handing over: 10 us */
+    FC_LL_FEW_UNITS = 32, /* fewer than this do not keep the cores of a machine busy */
+};
+
+static inline int64_t fc_ll_ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+static inline int64_t fc_ll_at_least_one(int64_t v) {
+    return v < 1 ? 1 : v;
+}
+static inline fc_move fc_ll_move_by(int64_t stride) {
+    return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
+}
+
+unsigned fc_ll_slots(const fc_kernel *k); /* accumulators of a row */
+bool fc_ll_can_split(const fc_kernel *k);
+/* Whether all arrays together are more than the process may count on. */
+bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n);
+
+/* `elements` of a unit count as `elements` points of the kernel. What is not worth three tasks is
+ * one: to wake a thread takes as long. */
+void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements);
+void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
+                        fc_launch *l);
+
+/* ---- llvm_columns.c: reductions whose innermost axis is kept ------------------------------ */
+
+/* In: a class with vectors of one register. Makes it one of few or of wide columns. */
+void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls);
+/* Whether rows of few columns have more lines than the hardware follows side by side. */
+bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n);
+void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l);
+
+#endif
