@@ -14,6 +14,11 @@
  * counter run one step of a whole grid past the end. */
 #define FC_NARROW_MAX (INT32_MAX - (1 << 24))
 
+/* Of numbers that are not negative. */
+static inline int64_t fc_ceil_div(int64_t a, int64_t b) {
+    return a / b + (a % b != 0);
+}
+
 /* After merging, a nest always has at least one kept axis, and at least one reduced axis if it
  * reduces (extent 1 where there was none). */
 typedef struct fc_nest {

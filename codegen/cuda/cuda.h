@@ -125,10 +125,6 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
 enum { FC_CUDA_SM_REGISTERS = 65536 };
 enum { FC_CUDA_ENOUGH_BLOCKS = 16 }; /* of an SM: a grid of fewer ends with many SMs idle */
 
-static inline int64_t fc_cuda_ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
-
 static inline int64_t fc_cuda_pow2_up(int64_t v) {
     int64_t p = 1;
     while (p < v) p *= 2;

@@ -19,7 +19,7 @@ typedef struct shape {
 } shape;
 
 static int64_t lane_slots(int64_t chunks) {
-    return fc_cuda_pow2_up(fc_cuda_ceil_div(chunks, 32));
+    return fc_cuda_pow2_up(fc_ceil_div(chunks, 32));
 }
 
 /* Of a block, beside its part of the row: slots and gates. */
@@ -32,8 +32,8 @@ static unsigned own_bytes(const fc_kernel *k, int64_t chunks) {
 
 static shape shape_of(const fc_machine *m, const fc_kernel *k, const uint8_t *comes, int64_t all,
                       int64_t blocks) {
-    shape s = {.chunks = fc_cuda_ceil_div(all, blocks)};
-    s.blocks = fc_cuda_ceil_div(all, s.chunks);
+    shape s = {.chunks = fc_ceil_div(all, blocks)};
+    s.blocks = fc_ceil_div(all, s.chunks);
     s.bytes = fc_ring_place_bytes(k, (unsigned)s.chunks * FC_CHUNK, comes);
     s.resident = (m->shared_per_block + OF_BLOCK) / (s.bytes + own_bytes(k, all) + OF_BLOCK);
     return s;
@@ -68,7 +68,7 @@ static bool pays(const fc_machine *m, const fc_kernel *k, const fc_nest *n, cons
 fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                       uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
                                       fc_error *e) {
-    const int64_t all = fc_cuda_ceil_div(n->count, FC_CHUNK);
+    const int64_t all = fc_ceil_div(n->count, FC_CHUNK);
     *chosen = false;
     if (!m->clusters || n->nr != 1 || all > MOST_CHUNKS || own_bytes(k, all) > MOST_DECLARED)
         return FUSEC_OK;
@@ -78,13 +78,13 @@ fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, c
     const shape s = best_shape(m, k, comes, all);
     if (!pays(m, k, n, &s)) return FUSEC_OK;
     *chosen = true;
-    int64_t each = fc_cuda_ceil_div(s.chunks * s.resident, SM_WARPS); /* chunks of a warp */
-    while (fc_cuda_ceil_div(s.chunks, each) > MOST_WARPS) each++;
+    int64_t each = fc_ceil_div(s.chunks * s.resident, SM_WARPS); /* chunks of a warp */
+    while (fc_ceil_div(s.chunks, each) > MOST_WARPS) each++;
     cls->variant = (uint8_t)(FC_CUDA_CLUSTER + (fc_cuda_log2(lane_slots(all)) << 4) +
                              (n->count % 4 == 0 ? FC_CUDA_WHOLE : 0));
     cls->split = FC_CUDA_CLOSE;
     cls->turns = (uint8_t)s.blocks;
-    cls->teams = (uint8_t)fc_cuda_ceil_div(s.chunks, each);
+    cls->teams = (uint8_t)fc_ceil_div(s.chunks, each);
     if (n->count == s.blocks * s.chunks * FC_CHUNK) cls->variant |= FC_CUDA_FULL;
     l->spans = s.blocks;
     l->span = s.chunks * FC_CHUNK;

@@ -107,21 +107,20 @@ typedef struct cut {
 static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             const fc_class *cls, bool can_split, int64_t most) {
     const unsigned v = cls->vector;
-    const int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / v,
-                  parts = FC_RUN / most,
+    const int64_t runs = fc_ceil_div(n->count, FC_RUN), units = n->rows / v, parts = FC_RUN / most,
                   least = FC_CUDA_THREADS / fc_cuda_pow2_up(runs < parts ? runs : parts);
     int64_t x = least;
     if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
     if (v > 1) {
         int64_t line = FC_CUDA_LINE / (v * widest_across(k, n, cls)), y = FC_CUDA_THREADS / line;
         bool whole = runs >= most * y &&
-                     fc_cuda_ceil_div(units, line) >= (int64_t)m->sm_count * WHOLE_BLOCKS_PER_SM;
+                     fc_ceil_div(units, line) >= (int64_t)m->sm_count * WHOLE_BLOCKS_PER_SM;
         x = whole ? line : line * (OUTER_WIDTH / FC_CUDA_LINE);
         while (x < least && runs < most * (FC_CUDA_THREADS / x)) x *= 2;
     }
     if (units < x) x = v > 1 ? fc_cuda_pow2_up(units) : fc_cuda_pow2_up(units < 4 ? 4 : units);
     while (!can_split && x > 8 && FC_CUDA_THREADS / x < runs &&
-           fc_cuda_ceil_div(n->rows, x) < m->sm_count)
+           fc_ceil_div(n->rows, x) < m->sm_count)
         x /= 2;
     return x;
 }
@@ -140,20 +139,20 @@ static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t turns, bool
 
 static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                     bool can_split, const outer_way *w) {
-    const int64_t runs = fc_cuda_ceil_div(n->count, FC_RUN), units = n->rows / cls->vector;
+    const int64_t runs = fc_ceil_div(n->count, FC_RUN), units = n->rows / cls->vector;
     int64_t each = w->blocks_per_sm;
     cut c = {.x = outer_across(m, k, n, cls, can_split, w->runs)};
     c.y = FC_CUDA_THREADS / c.x;
-    c.blocks = fc_cuda_ceil_div(units, c.x);
+    c.blocks = fc_ceil_div(units, c.x);
     c.turned = cls->vector > 1 && units % c.x == 0 &&
                (unsigned)c.x * cls->vector * widest_across(k, n, cls) <= OUTER_TURNED;
     if (c.turned && each > TURNED_BLOCKS_PER_SM) each = TURNED_BLOCKS_PER_SM;
     c.span = fc_cuda_pow2_up(runs > c.y ? runs : c.y);
     while (can_split && c.span > w->runs * c.y &&
-           c.blocks * fc_cuda_ceil_div(runs, c.span) < m->sm_count * each)
+           c.blocks * fc_ceil_div(runs, c.span) < m->sm_count * each)
         c.span /= 2;
-    while (can_split && fc_cuda_ceil_div(runs, c.span) > 65535) c.span *= 2;
-    c.spans = fc_cuda_ceil_div(runs > 0 ? runs : 1, c.span);
+    while (can_split && fc_ceil_div(runs, c.span) > 65535) c.span *= 2;
+    c.spans = fc_ceil_div(runs > 0 ? runs : 1, c.span);
     c.full =
         n->count > 0 && n->count % (c.span * FC_RUN) == 0 && n->rows % (c.x * cls->vector) == 0;
     c.turns = is_near(k, cls, c.span / c.y, c.full) ? c.span / c.y : 0;
@@ -176,7 +175,7 @@ static uint32_t outer_tickets(int64_t spans, const cut *c) {
     const int64_t size = fc_cuda_outer_group(c->turned ? FC_CUDA_THREADS / 32 : (int)c->y);
     int64_t n = 0;
     while (spans > 1) {
-        spans = fc_cuda_ceil_div(spans, size);
+        spans = fc_ceil_div(spans, size);
         n += spans;
     }
     return (uint32_t)(n * c->blocks);

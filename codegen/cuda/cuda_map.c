@@ -75,16 +75,16 @@ static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces,
 
 void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
                          unsigned turns) {
-    const int64_t inner = n->extent[n->np - 1], v = cls->vector,
-                  pieces = fc_cuda_ceil_div(inner, v), each = (int64_t)turns * FC_CUDA_MAP_THREADS;
+    const int64_t inner = n->extent[n->np - 1], v = cls->vector, pieces = fc_ceil_div(inner, v),
+                  each = (int64_t)turns * FC_CUDA_MAP_THREADS;
     cls->turns = (uint8_t)turns;
     cls->teams = inner % v ? 0 : FC_CUDA_MAP_WHOLE;
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows / inner * pieces, each);
+    l->grid[0] = (uint64_t)fc_ceil_div(n->rows / inner * pieces, each);
     l->grid[1] = 1;
-    if (!rows_fit_grid(m, n, pieces, fc_cuda_ceil_div(pieces, each), turns)) return;
+    if (!rows_fit_grid(m, n, pieces, fc_ceil_div(pieces, each), turns)) return;
     cls->teams |= FC_CUDA_MAP_ROWS;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div(pieces, each);
+    l->grid[0] = (uint64_t)fc_ceil_div(pieces, each);
     l->grid[1] = (uint64_t)(n->rows / inner);
 }
 
@@ -103,7 +103,7 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
         each /= 2;
     cls->teams = (uint8_t)each;
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div(fc_cuda_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
+    l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     if (n->np != 2 || n->nr != 1 || k->nstages != 1) return false;
     const unsigned v = neighbours_of(k, n, cls, align);
     if (v < 2) return false;
-    const int64_t across = fc_cuda_ceil_div(n->extent[INNER] / v, FC_CUDA_MAP_THREADS);
+    const int64_t across = fc_ceil_div(n->extent[INNER] / v, FC_CUDA_MAP_THREADS);
     int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
     if (rows < 1) return false;
     while (rows > 1 &&
@@ -65,7 +65,7 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->teams = (uint8_t)rows;
     cls->aligned = side_by_side(k, n, cls, v);
     l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)(fc_cuda_ceil_div(n->extent[OUTER], rows) * across);
+    l->grid[0] = (uint64_t)(fc_ceil_div(n->extent[OUTER], rows) * across);
     return true;
 }
 

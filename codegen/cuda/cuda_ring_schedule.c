@@ -79,7 +79,7 @@ static unsigned places_of(const fc_machine *m, const fc_kernel *k, const uint8_t
 static bool fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const uint8_t *comes,
                  fc_class *cls, fc_launch *l) {
     const unsigned places = places_of(m, k, comes, cls);
-    const int64_t span = fc_ring_part(cls), parts = fc_cuda_ceil_div(n->count, span);
+    const int64_t span = fc_ring_part(cls), parts = fc_ceil_div(n->count, span);
     if (!places || parts > m->sm_count || parts > TEAM) return false;
     const int64_t gangs = m->sm_count / parts;
     if (n->rows < LEAST_ROWS * gangs || gangs * parts * 8 < (int64_t)m->sm_count * 7) return false;

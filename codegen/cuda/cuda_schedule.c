@@ -35,7 +35,7 @@ static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launc
     cls->teams = (uint8_t)fc_cuda_log2(team);
     unsigned block = fc_cuda_block(cls);
     l->block[0] = block;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows, block / team);
+    l->grid[0] = (uint64_t)fc_ceil_div(n->rows, block / team);
 }
 
 /* Short rows: several for each team, so that more than one load of a thread is under way. */
@@ -45,7 +45,7 @@ static void take_turns(const fc_machine *m, const fc_kernel *k, int per, int mos
     while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
         turns /= 2;
     cls->turns = (uint8_t)turns;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div((int64_t)l->grid[0], turns);
+    l->grid[0] = (uint64_t)fc_ceil_div((int64_t)l->grid[0], turns);
 }
 
 static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kernel *k,
@@ -59,7 +59,7 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     cls->aligned = (v & (v - 1)) == 0 && n->extent[axis] % v == 0 &&
                    fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
     l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)fc_cuda_ceil_div(n->rows, FC_CUDA_THREADS);
+    l->grid[0] = (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
     if (n->count != v) return;
     cls->variant |= FC_CUDA_ONCE;
     if (fc_cuda_rect_schedule(m, k, n, align, cls, l)) return;
@@ -70,8 +70,8 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
             turns /= 2;
         cls->turns = (uint8_t)turns;
         int across = fc_cuda_turns_across(cls);
-        l->grid[0] = (uint64_t)(fc_cuda_ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
-                                fc_cuda_ceil_div(n->extent[0], turns / across));
+        l->grid[0] = (uint64_t)(fc_ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
+                                fc_ceil_div(n->extent[0], turns / across));
     } else {
         take_turns(m, k, (int)v, 4, cls, l);
     }
@@ -107,13 +107,13 @@ static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_ne
 /* Spans of a row for a split over blocks: powers of two, enough of them to fill the machine. */
 static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
-    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
+    int64_t chunks = fc_ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
     if (k->nstages != 1 || fc_cuda_has_point_stores(k) || n->rows >= 2 * m->sm_count ||
         chunks < 32 || short_row(k, n, cls))
         return false;
     int64_t span = SPLIT_WARPS;
-    while (span < chunks && fc_cuda_ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
-    l->spans = fc_cuda_ceil_div(chunks, span);
+    while (span < chunks && fc_ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
+    l->spans = fc_ceil_div(chunks, span);
     if (l->spans < 2) return false;
     l->span = span * FC_CHUNK;
     cls->variant = FC_CUDA_LOOP;
@@ -146,8 +146,7 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                       fc_launch *l) {
     unsigned of_sm = fc_cuda_gang_threads(k, cached);
     if (!m->together || of_sm > (unsigned)m->max_threads_per_sm) return false;
-    int64_t capacity = (int64_t)m->sm_count * (of_sm / team),
-            parts = fc_cuda_ceil_div(n->count, span);
+    int64_t capacity = (int64_t)m->sm_count * (of_sm / team), parts = fc_ceil_div(n->count, span);
     if (parts < 2 || parts > capacity || parts > team) return false;
     int64_t gangs = capacity / parts < n->rows ? capacity / parts : n->rows;
     cls->split = FC_CUDA_GANG;
@@ -164,9 +163,8 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
 /* Each warp of a gang keeps one chunk; cls says how, but for the team. */
 static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           const uint8_t *cached, fc_class *cls, fc_launch *l) {
-    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK),
-            large = fc_cuda_ceil_div(chunks, GANG_MOST / 32),
-            small = fc_cuda_ceil_div(chunks, GANG_LEAST / 32);
+    int64_t chunks = fc_ceil_div(n->count, FC_CHUNK), large = fc_ceil_div(chunks, GANG_MOST / 32),
+            small = fc_ceil_div(chunks, GANG_LEAST / 32);
     bool few = n->rows * large < m->sm_count;
     bool waste = large * GANG_MOST - small * GANG_LEAST > large * GANG_MOST / 16;
     unsigned team = few || waste ? GANG_LEAST : GANG_MOST, bytes = 0;
@@ -195,19 +193,19 @@ static bool gang_loop_schedule(const fc_machine *m, const fc_kernel *k, const fc
             most = (int64_t)m->sm_count * (1024 / GANG_LEAST) / n->rows;
     if (n->rows >= m->sm_count || n->count < 4 * span) return false;
     if (most > GANG_LEAST) most = GANG_LEAST;
-    while (fc_cuda_ceil_div(n->count, span) > most) span *= 2;
+    while (fc_ceil_div(n->count, span) > most) span *= 2;
     memset(cached, 0, n->naccess);
     cls->variant = FC_CUDA_LOOP;
     return gang_fits(m, k, n, cached, GANG_LEAST, span, cls, l);
 }
 
 static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK);
+    int64_t chunks = fc_ceil_div(n->count, FC_CHUNK);
     int64_t warps = chunks <= 3 ? 1 : chunks <= 6 ? 2 : chunks <= 16 ? 4 : 8;
     while (warps < 32 && warps < chunks && n->rows * warps < (int64_t)m->sm_count * 16) warps *= 2;
     cls->variant = FC_CUDA_LOOP;
     l->spans = 1;
-    l->span = fc_cuda_pow2_up(fc_cuda_ceil_div(chunks, warps)) * warps * FC_CHUNK;
+    l->span = fc_cuda_pow2_up(fc_ceil_div(chunks, warps)) * warps * FC_CHUNK;
     grid_of_rows(n, cls, warps * 32, l);
 }
 
@@ -224,7 +222,7 @@ static bool fills_blocks(const fc_nest *n, const fc_class *cls, const fc_launch 
 static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                    uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                    fc_error *e) {
-    int64_t chunks = fc_cuda_ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
+    int64_t chunks = fc_ceil_div(n->count, FC_CHUNK), its = FC_CHUNK / FC_LANES, team = 32;
     uint32_t axis = n->np + n->nr - 1;
     if (n->count <= 8 || (n->rows >= 4096 && rows_are_neighbours(k, n, cls))) {
         thread_schedule(m, n, k, align, cls, l);
@@ -235,9 +233,9 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         (n->nr == 1 || n->extent[axis] % 4 == 0) && fc_cuda_can_be_wide(k, n, cls, axis, 4, align);
     if (n->count <= FC_LANES) {
         its = 1;
-        team = fc_cuda_pow2_up(fc_cuda_ceil_div(n->count, 4));
+        team = fc_cuda_pow2_up(fc_ceil_div(n->count, 4));
     } else if (n->count <= FC_CHUNK) {
-        its = fc_cuda_pow2_up(fc_cuda_ceil_div(n->count, FC_LANES));
+        its = fc_cuda_pow2_up(fc_ceil_div(n->count, FC_LANES));
     } else {
         if (split_schedule(m, k, n, cls, l)) return FUSEC_OK;
         team = 32 * fc_cuda_pow2_up(chunks);

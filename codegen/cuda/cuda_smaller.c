@@ -35,18 +35,17 @@ static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc
     }
     if (cls->teams < 2) return false;
     cls->teams /= 2;
-    l->grid[0] =
-        (uint64_t)fc_cuda_ceil_div(fc_cuda_ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
+    l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
     return true;
 }
 
 static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->split) return false;
     if (fc_cuda_is_rect(k, cls)) {
-        const int64_t across = (int64_t)l->grid[0] / fc_cuda_ceil_div(n->extent[0], cls->teams);
+        const int64_t across = (int64_t)l->grid[0] / fc_ceil_div(n->extent[0], cls->teams);
         if (cls->teams < 2) return false;
         cls->teams /= 2;
-        l->grid[0] = (uint64_t)(across * fc_cuda_ceil_div(n->extent[0], cls->teams));
+        l->grid[0] = (uint64_t)(across * fc_ceil_div(n->extent[0], cls->teams));
         return true;
     }
     return !(cls->variant & FC_CUDA_ONCE && n->np == 2) && fewer_turns(cls, l);

@@ -97,8 +97,7 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
     cls->teams = (uint8_t)side;
-    int64_t x = fc_cuda_ceil_div(n->extent[last], side),
-            y = fc_cuda_ceil_div(n->extent[along], side);
+    int64_t x = fc_ceil_div(n->extent[last], side), y = fc_ceil_div(n->extent[along], side);
     l->block[0] = THREADS;
     l->grid[0] = (uint64_t)(n->rows / n->extent[last] / n->extent[along] * x * y);
     return FUSEC_OK;

@@ -58,8 +58,7 @@ static const char **keep_absent(fc_ll *f, const fc_ll_stage *st, const char *con
     const char *all = f->block;
     fc_ll_if_end(f, &whole);
     for (unsigned i = 0; i < st->nslots; i++)
-        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], f->V),
-                           kept[i], part, now[i], all);
+        out[i] = fc_ll_phi(f, fc_ll_type(f, st->slot[i], f->V), kept[i], part, now[i], all);
     return out;
 }
 
@@ -167,8 +166,7 @@ static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a
                            const char *from_a, const char *const *b, const char *from_b) {
     const char **out = fc_ll_names(f, st->nslots);
     for (unsigned i = 0; i < st->nslots; i++)
-        out[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", fc_ll_type(f, st->slot[i], 1),
-                           a[i], from_a, b[i], from_b);
+        out[i] = fc_ll_phi(f, fc_ll_type(f, st->slot[i], 1), a[i], from_a, b[i], from_b);
     return out;
 }
 
@@ -301,8 +299,7 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
     const char *from = f->block;
     fc_ll_if_end(f, &tail);
     for (unsigned i = 0; i < all; i++)
-        last[i] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", types[1 + i], last[i],
-                            from_tail, band.carry[1 + i], from);
+        last[i] = fc_ll_phi(f, types[1 + i], last[i], from_tail, band.carry[1 + i], from);
     return join_vectors(f, st, last);
 }
 

@@ -55,7 +55,6 @@ static bool has_masks(const fc_machine *m, unsigned bytes) {
  * many columns count as few as have accumulators of FEW_REGISTERS. */
 static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const uint32_t axes = n->np + n->nr;
-    if (!fc_ll_is_light(k)) return 0;
     const int64_t width = n->extent[n->np - 1];
     const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
     if (width > (most < MOST_LANES ? most : MOST_LANES)) return 0;
@@ -63,9 +62,7 @@ static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_n
     while (V < width) V *= 2;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const fc_access *acc = &k->accesses.at[a];
-        const fc_move move = fc_ll_move_by(n->stride[(size_t)a * axes + n->np - 1]);
-        const bool loads = acc->buffer != FC_NO_BUFFER && move == FC_MOVE_ONE;
-        if (move == FC_MOVE_ANY) return 0;
+        const bool loads = acc->buffer != FC_NO_BUFFER && n->stride[(size_t)a * axes + n->np - 1];
         if (loads && V != width && !has_masks(m, fc_dtypes[acc->dtype].bytes)) return 0;
     }
     return V;
@@ -82,17 +79,23 @@ bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n) {
 /* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
  * the hardware comes to something, and spans of rows for the other threads. */
 static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const uint32_t axes = n->np + n->nr;
-    if (!fc_ll_can_split(k) || !fc_ll_is_light(k) || n->nr != 1 || fc_ll_slots(k) > MOST_SLOTS ||
+    if (!fc_ll_can_split(k) || n->nr != 1 || fc_ll_slots(k) > MOST_SLOTS ||
         n->extent[n->np - 1] < WIDE_FROM || n->count < 2 * LEAST_SPAN)
         return false;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (fc_ll_move_by(n->stride[(size_t)a * axes + n->np - 1]) == FC_MOVE_ANY) return false;
     return fc_ll_exceeds_cache(m, k, n);
+}
+
+/* Whether the lanes of some access do not lie side by side. */
+static bool gathers(const fc_nest *n) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (fc_ll_move_by(n->stride[(size_t)a * (n->np + n->nr) + n->np - 1]) == FC_MOVE_ANY)
+            return true;
+    return false;
 }
 
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           fc_class *cls) {
+    if (!fc_ll_is_light(k) || gathers(n)) return;
     const unsigned few = lanes_of_few(m, k, n);
     if (few) {
         cls->variant |= FC_LL_FEW;
@@ -107,23 +110,22 @@ void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest
 /* Elements of a span: long ones need less work at the end, but every thread wants some. */
 static int64_t wide_span(int64_t blocks, int64_t count) {
     int64_t span = FC_LL_WIDE_SPAN;
-    while (span > LEAST_SPAN && blocks * fc_ll_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS)
-        span /= 2;
+    while (span > LEAST_SPAN && blocks * fc_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS) span /= 2;
     return span;
 }
 
 /* Of few columns spans may be longer, up to a task, but every thread wants some. */
 static int64_t outer_span(const fc_class *cls, int64_t blocks, int64_t width, int64_t count) {
     int64_t span = cls->variant & FC_LL_FEW ? FC_LL_FEW_SPAN : OUTER_SPAN;
-    while (span > OUTER_SPAN && (span * width > FC_LL_TASK ||
-                                 blocks * fc_ll_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS))
+    while (span > OUTER_SPAN &&
+           (span * width > FC_LL_TASK || blocks * fc_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS))
         span /= 2;
     return span;
 }
 
 void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     const int64_t columns = fc_ll_columns(k, cls), width = fc_ll_at_least_one(n->extent[n->np - 1]);
-    const int64_t blocks = n->rows / width * fc_ll_ceil_div(width, columns);
+    const int64_t blocks = n->rows / width * fc_ceil_div(width, columns);
     const int64_t wide = columns < width ? columns : width;
     int64_t span = n->count;
     if (cls->variant & FC_LL_WIDE)

@@ -115,7 +115,7 @@ static const char *checked(fc_ll *f, fusec_dtype t, fc_ll_if *usual, const char 
     fc_ll_if_else(f, usual);
     const char *other = fc_ll_ins(f, "fdiv %s %s, %s", type, a, by->b), *otherwise = f->block;
     fc_ll_if_end(f, usual);
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, q, from, other, otherwise);
+    return fc_ll_phi(f, type, q, from, other, otherwise);
 }
 
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by) {

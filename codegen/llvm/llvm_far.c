@@ -70,6 +70,5 @@ void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
     const char *other = f->block;
     fc_ll_if_end(f, &branch);
     for (unsigned k = 0; k < r->n; k++)
-        r->out[k] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, r->out[k], from,
-                              r->y[k], other);
+        r->out[k] = fc_ll_phi(f, type, r->out[k], from, r->y[k], other);
 }

@@ -217,7 +217,7 @@ static const char *load_either(fc_ll *f, uint32_t a, const place *p, const char 
     fc_ll_if_else(f, &whole);
     const char *part = fc_ll_load_stored(f, a, p->first, fc_ll_mask_here(f)), *other = f->block;
     fc_ll_if_end(f, &whole);
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, all, from, part, other);
+    return fc_ll_phi(f, type, all, from, part, other);
 }
 
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {

@@ -158,7 +158,7 @@ static const char *const *run(fc_ll *f, const block *b) {
     const char *part = any_run(f, b)[0], *other = f->block;
     fc_ll_if_end(f, &whole);
     const char **acc = fc_ll_names(f, 1);
-    acc[0] = fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, all, from, part, other);
+    acc[0] = fc_ll_phi(f, type, all, from, part, other);
     return acc;
 }
 

@@ -67,5 +67,5 @@ const char *fc_ll_remainder(fc_ll *f, fusec_dtype t, const char *const *x) {
     fc_ll_if_else(f, &usual);
     const char *other = fc_ll_math(f, "fmod", 2, t, f->V, x), *otherwise = f->block;
     fc_ll_if_end(f, &usual);
-    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, r, from, other, otherwise);
+    return fc_ll_phi(f, type, r, from, other, otherwise);
 }

@@ -85,11 +85,16 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
     return false;
 }
 
-bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+/* Bytes of all arrays, or of those that are loaded. */
+static double memory_of(const fc_kernel *k, const fc_nest *n, bool loaded) {
     double all = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (!seen_before(k, a)) all += touched(k, n, a);
-    return m->cache && all > (double)m->cache;
+        if (!seen_before(k, a) && !(loaded && fc_ll_is_stored(k, a))) all += touched(k, n, a);
+    return all;
+}
+
+bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    return m->cache && memory_of(k, n, false) > (double)m->cache;
 }
 
 /* Loads that wait for memory behind long code, which the processor cannot look past, or rows that
@@ -98,12 +103,7 @@ bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest 
  * memory that is near, and faster from memory that is far. */
 static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              bool scattered) {
-    double all = 0, loaded = 0;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        if (seen_before(k, a)) continue;
-        all += touched(k, n, a);
-        if (!fc_ll_is_stored(k, a)) loaded += touched(k, n, a);
-    }
+    const double all = memory_of(k, n, false), loaded = memory_of(k, n, true);
     if (!m->cache) return false;
     const double cache = (double)m->cache, near = cache < NEAR_CACHE ? cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
@@ -116,9 +116,9 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
  * they must be whole lines. */
 static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t lanes,
                           bool tiled) {
-    double all = 0, stored = 0;
+    const double all = memory_of(k, n, false);
+    double stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!seen_before(k, a)) all += touched(k, n, a);
         if (!fc_ll_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
@@ -305,12 +305,12 @@ void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements
     l->units = units;
     l->unit = fc_ll_at_least_one(part / each);
     if (units < 3 * task / each) l->unit = fc_ll_at_least_one(units);
-    l->tasks = fc_ll_ceil_div(units, l->unit);
+    l->tasks = fc_ceil_div(units, l->unit);
 }
 
 static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, fc_launch *l) {
     const int64_t row = n->extent[n->np - 1], column = n->extent[across];
-    const int64_t blocks = fc_ll_ceil_div(row, FC_LL_TILE) * fc_ll_ceil_div(column, FC_LL_TILE);
+    const int64_t blocks = fc_ceil_div(row, FC_LL_TILE) * fc_ceil_div(column, FC_LL_TILE);
     fc_ll_cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
 }
 
@@ -321,7 +321,7 @@ static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
         return;
     }
     l->span = row < task ? fc_ll_at_least_one(row) : task;
-    l->spans = fc_ll_at_least_one(fc_ll_ceil_div(row, l->span));
+    l->spans = fc_ll_at_least_one(fc_ceil_div(row, l->span));
     fc_ll_cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
 }
 
@@ -330,17 +330,17 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
     cls->split = 1;
     l->finish = true;
     l->span = span;
-    l->spans = fc_ll_ceil_div(n->count, span);
+    l->spans = fc_ceil_div(n->count, span);
     l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * fc_ll_slots(k) * 8;
 }
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
     if (cls->variant & FC_LL_NARROW) {
-        const int64_t width = n->extent[n->np - 1], blocks = fc_ll_ceil_div(width, FC_LL_TILE);
+        const int64_t width = n->extent[n->np - 1], blocks = fc_ceil_div(width, FC_LL_TILE);
         int64_t rows = n->rows / width, each = n->count * FC_LL_TILE;
         if (cls->variant & FC_LL_SHARED) {
             const int64_t shared = n->extent[n->np - 2];
-            rows = rows / shared * fc_ll_ceil_div(shared, FC_LL_TILE);
+            rows = rows / shared * fc_ceil_div(shared, FC_LL_TILE);
             each *= shared < FC_LL_TILE ? shared : FC_LL_TILE;
         }
         fc_ll_cut(k, l, rows * blocks, each);
@@ -348,7 +348,7 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     }
     if (fc_ll_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         int64_t span = INNER_SPAN;
-        while (span > INNER_SPAN / FINEST && n->rows * fc_ll_ceil_div(n->count, span) < PARTS)
+        while (span > INNER_SPAN / FINEST && n->rows * fc_ceil_div(n->count, span) < PARTS)
             span /= 2;
         fc_ll_launch_split(k, n, span, cls, l);
         fc_ll_cut(k, l, n->rows * l->spans, span);

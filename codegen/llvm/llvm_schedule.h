@@ -10,9 +10,6 @@ enum {
     FC_LL_FEW_UNITS = 32, /* fewer than this do not keep the cores of a machine busy */
 };
 
-static inline int64_t fc_ll_ceil_div(int64_t a, int64_t b) {
-    return a / b + (a % b != 0);
-}
 static inline int64_t fc_ll_at_least_one(int64_t v) {
     return v < 1 ? 1 : v;
 }

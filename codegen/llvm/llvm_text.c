@@ -355,6 +355,11 @@ void fc_ll_if_end(fc_ll *f, fc_ll_if *i) {
     fc_ll_label(f, fc_ll_fmt(f, "I%u.end", i->id));
 }
 
+const char *fc_ll_phi(fc_ll *f, const char *type, const char *a, const char *from, const char *b,
+                      const char *other) {
+    return fc_ll_ins(f, "phi %s [ %s, %%%s ], [ %s, %%%s ]", type, a, from, b, other);
+}
+
 void fc_ll_set_mask(fc_ll *f, const char *active) {
     f->active = active;
     f->mask = NULL;

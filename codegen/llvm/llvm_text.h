@@ -256,6 +256,9 @@ typedef struct fc_ll_if {
 void fc_ll_if_begin(fc_ll *f, fc_ll_if *i, const char *cond);
 void fc_ll_if_else(fc_ll *f, fc_ll_if *i);
 void fc_ll_if_end(fc_ll *f, fc_ll_if *i);
+/* Behind it: `a`, if its part ended with block `from`, or `b`. */
+const char *fc_ll_phi(fc_ll *f, const char *type, const char *a, const char *from, const char *b,
+                      const char *other);
 
 /* Runs `body` for the vectors of [from, to): whole ones, then a masked one. Sets x, mask and
  * active. `unroll` vectors a turn while there are as many. */
