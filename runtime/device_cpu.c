@@ -49,8 +49,7 @@ static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_by
     o.cpu = d->machine.cpu;
     o.features = d->machine.features;
     (void)mode;
-    if (d->helper)
-        return fc_helper_llvm(d->helper, text, strlen(text), FC_ENTRY, &o, out, e);
+    if (d->helper) return fc_helper_llvm(d->helper, text, strlen(text), FC_ENTRY, &o, out, e);
     FC_TRY(need_llvm(c, e));
     return fc_llvm_compile(c->llvm, text, strlen(text), FC_ENTRY, &o, out, e);
 }
@@ -114,12 +113,12 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
     fc_host_device *h = (fc_host_device *)d;
     job j = {x->main, params};
     if (!run_here(x->main, params, l->units, l->unit))
-        FC_TRY(fc_host_run(h, l->units, l->unit, run, &j, e));
+        FC_TRY(fc_host_run(h, l->units, l->unit, l->brief, run, &j, e));
     if (!l->finish) return FUSEC_OK;
     if (!x->finish)
         return fc_fail(e, FUSEC_INTERNAL, "a split reduction has no finishing function");
     j.fn = x->finish;
-    return fc_host_run(h, params[words - FC_PB_EXTRA + FC_PB_ROWS], 256, run, &j, e);
+    return fc_host_run(h, params[words - FC_PB_EXTRA + FC_PB_ROWS], 256, l->brief, run, &j, e);
 }
 
 static const fc_device_ops ops = {

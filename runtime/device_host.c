@@ -109,19 +109,20 @@ typedef struct fc_host_job {
     fc_error error; /* of the task that failed first */
 } fc_host_job;
 
-static void run_task(void *arg, int64_t task) {
+static void run_tasks(void *arg, int64_t begin, int64_t end) {
     fc_host_job *j = arg;
-    int64_t begin = task * j->unit, end = begin + j->unit < j->units ? begin + j->unit : j->units;
+    const int64_t last = (end - 1) * j->unit;
     fc_error e = {0};
-    fusec_status s = j->fn(j->arg, begin, end, &e);
+    fusec_status s =
+        j->fn(j->arg, begin * j->unit, j->units - last < j->unit ? j->units : last + j->unit, &e);
     if (s && !atomic_exchange(&j->failed, 1)) {
         j->error = e;
         j->error.code = s;
     }
 }
 
-fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, fc_host_fn fn, void *arg,
-                         fc_error *e) {
+fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, bool brief, fc_host_fn fn,
+                         void *arg, fc_error *e) {
     if (units <= 0) return FUSEC_OK;
     if (unit < 1) unit = 1;
     fc_host_job j; /* the message is written by a task that fails, and read then only */
@@ -130,6 +131,6 @@ fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, fc_host
     j.units = units;
     j.unit = unit;
     atomic_init(&j.failed, 0);
-    fc_pool_run(h->pool, (units - 1) / unit + 1, run_task, &j);
+    fc_pool_run(h->pool, (units - 1) / unit + 1, brief, run_tasks, &j);
     return atomic_load(&j.failed) ? fc_fail(e, j.error.code, "%s", j.error.message) : FUSEC_OK;
 }

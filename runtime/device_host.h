@@ -30,9 +30,10 @@ fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class 
                           double *seconds, fc_error *e);
 bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
 
-/* Runs fn(arg, begin, end) over `units` cut into tasks of `unit`; the first failure is returned. */
+/* Runs fn(arg, begin, end) over `units` cut into tasks of `unit`, `brief` as in threadpool.h; the
+ * first failure is returned. */
 typedef fusec_status (*fc_host_fn)(void *arg, int64_t begin, int64_t end, fc_error *e);
-fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, fc_host_fn fn, void *arg,
-                         fc_error *e);
+fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, bool brief, fc_host_fn fn,
+                         void *arg, fc_error *e);
 
 #endif

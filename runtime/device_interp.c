@@ -44,7 +44,7 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e) {
     (void)s, (void)words;
     job j = {code, c, params};
-    return fc_host_run((fc_host_device *)d, l->units, l->unit, run, &j, e);
+    return fc_host_run((fc_host_device *)d, l->units, l->unit, false, run, &j, e);
 }
 
 static const fc_device_ops ops = {

@@ -1,19 +1,26 @@
 /* threadpool.c - see threadpool.h.
  *
- * One run at a time owns the pool (`busy`). It writes the run, opens `joined` for claims and wakes
- * sleepers. A worker that wants to take part claims a number from `joined`; at the end the caller
- * closes it and waits for exactly those that came in time. A worker that wakes up late finds it
- * closed and goes back to sleep, so nobody ever waits for a thread that was not needed. The fields
- * of a run are only written while `joined` is closed and all who had joined are done.
+ * One run at a time owns the pool (`busy`). It writes to each worker what its share is and offers
+ * it, wakes those that sleep, and takes part itself. A worker looks at nothing but its own line
+ * while it waits, and finds all that it needs there: fifteen that look at one line and count
+ * themselves in and out of another take longer than many a run. The first task of a share belongs
+ * to its worker or, when that does not come, to somebody who is done; the others are claimed one by
+ * one, and a worker that comes late still takes part in them. Nobody waits for one that has not
+ * come: at the end of a run the caller takes back what it had offered, and waits for exactly those
+ * workers that have taken it. An offer carries the number of its run; what stands beside it belongs
+ * to that run, and nobody writes to it before the run is over.
+ *
+ * Who takes a task of another takes its lines out of the cache that they are in, and may be three
+ * times as long about it. So the share of a worker that is awake is left to it for a while, as it
+ * begins within a microsecond, and the last task of a share for as long as a task takes.
  *
  * To wake a thread takes longer than a short run, for who wakes as for who is woken. So workers
  * look out for the next run for a while before they sleep: all of them briefly, longer when runs
  * have followed each other closely, and as many as the runs have use for until the next run is
  * overdue, as long as runs keep coming within HORIZON. The caller wakes the first sleepers and each
  * of these some more: on a machine whose processors sleep deeply a thread is awake after some
- * 100 us, and there a second step costs more than fifteen calls. A sleeper waits at a semaphore;
- * who wants to wake one takes it out of `sleepers` first, so that there is a sleeper for every
- * post. */
+ * 100 us, and there a second step costs more than fifteen calls. Who wakes a sleeper takes its mark
+ * (`asleep`) first, so that there is a sleeper for every post. */
 #include "runtime/threadpool.h"
 
 #include <pthread.h>
@@ -34,47 +41,58 @@ enum {                        /* nanoseconds; to sleep and be woken takes 5 to 1
        LOOKOUT = 10000,       /* of a worker after a run */
        LONG_LOOKOUT = 100000, /* when runs have come as soon after each other */
        HORIZON = 2000000,     /* runs further apart than this are not looked out for */
+       GRACE = 3000,          /* for workers that are awake and have not begun, at least */
        PATIENCE = 50000       /* of a caller whose workers are not done */
 };
 enum { LOOKS = 16, FAN = 16 }; /* looks for each question of the time; sleepers that one wakes */
 enum { FADING = 16 };          /* a longer pause is forgotten by a part in so many with every run */
-#define CLOSED      (1 << 30)
-#define NOT_WAITING (-1)
+enum { CLOSE_RUNS = 8 };       /* so many soon after each other pay for waking somebody */
+enum { LINE = 128 };           /* bytes: lines of 64 are fetched in pairs */
 
-typedef struct share { /* of one participant, in a cache line of its own */
-    _Alignas(64) atomic_llong next;
-    int64_t end;
-} share;
+/* An offer is the number of its run times OFFERS, and how it stands. BEGUN: somebody else has the
+ * first task. */
+enum { NONE, OFFERED, BEGUN, TAKEN, DONE, THE_END, OFFERS = 8 };
+
+/* A worker and its share of a run. The first one is the caller's and has no thread. */
+typedef struct worker {
+    _Alignas(LINE) atomic_ullong offer;
+    atomic_bool asleep; /* and nobody has undertaken to wake it */
+    bool single;        /* no share of the run has more than one task */
+    int n_shares;       /* of the run */
+    fc_task_fn fn;
+    void *arg;
+    atomic_llong next; /* of the tasks behind the first */
+    int64_t first, end;
+    _Alignas(LINE / 2) fc_pool *pool;
+    pthread_t thread;
+    sem_t bell;
+} worker;
 
 struct fc_pool {
     const fc_alloc *alloc;
-    void *block; /* what was allocated; `shares` is aligned inside it */
-    share *shares;
+    void *block; /* what was allocated; the pool is aligned inside it */
     int n_threads;
-    int n_started;   /* workers, only touched by the owner of a run */
-    atomic_int born; /* workers that have taken their numbers */
     pid_t pid;
-    pthread_t *threads;
+    atomic_bool busy;
+    /* only touched by the owner of a run: */
+    int n_started;          /* workers */
+    uint64_t run;           /* its number times OFFERS */
+    int64_t last_end, rest; /* of a run; what is usual between two */
+    int close;              /* runs that came soon after the one before, at most CLOSE_RUNS */
+    int in_use;             /* workers that recent runs had shares for */
     pthread_mutex_t mutex;
     pthread_cond_t done;
-    sem_t work; /* a post for each sleeper that somebody took */
-
-    atomic_bool busy;
-    fc_task_fn fn;
-    void *arg;
-    int n_shares;
-    atomic_int joined;      /* claims so far, the caller's included; CLOSED or more: no run */
-    atomic_int finished;    /* workers that joined and are done */
-    atomic_int waited_for;  /* workers that the caller waits for, or NOT_WAITING */
-    atomic_uint generation; /* goes up with every run */
-    atomic_int sleepers;    /* that nobody has taken yet */
-    atomic_int to_wake;     /* for this run, by whoever comes to it; may pass below 0 */
+    /* read by all, seldom written: */
+    _Alignas(LINE) atomic_bool caller_sleeps;
+    atomic_bool some_sleep; /* when the run began */
     atomic_int lookout;     /* of all workers, nanoseconds */
     atomic_int watch;       /* of those that the runs have use for; no less than `lookout` */
-    atomic_int may_sleep;   /* so many have no part in that */
-    int64_t last_end, rest; /* of a run; what is usual between two. Only touched by the owner */
-    int in_use;             /* workers that recent runs had shares for, likewise */
-    atomic_bool stop;
+    atomic_int kept;        /* how many these are */
+    /* who sleeps, and who is to be woken for this run by whoever comes to it: */
+    _Alignas(LINE) atomic_int sleepers;
+    atomic_int wake_at, wake_end;
+
+    worker workers[];
 };
 
 static void pause_briefly(void) {
@@ -97,107 +115,157 @@ static int64_t let_others(void) {
     return now_ns();
 }
 
+/* Leaves the line to its readers when there is nothing new. */
+static void set_int(atomic_int *at, int value) {
+    if (atomic_load_explicit(at, memory_order_relaxed) != value) atomic_store(at, value);
+}
+
+static void set_bool(atomic_bool *at, bool value) {
+    if (atomic_load_explicit(at, memory_order_relaxed) != value) atomic_store(at, value);
+}
+
 /* ---- running tasks ------------------------------------------------------------------------- */
 
 static void run_here(int64_t n_tasks, fc_task_fn fn, void *arg) {
     uint64_t before = fc_float_enter();
-    for (int64_t i = 0; i < n_tasks; i++) fn(arg, i);
+    if (n_tasks > 0) fn(arg, 0, n_tasks);
     fc_float_leave(before);
 }
 
-/* Own share first, then what is left of the others. */
-static void take_part(fc_pool *p, int me) {
-    uint64_t before = fc_float_enter();
-    for (int k = 0; k < p->n_shares; k++) {
-        share *s = &p->shares[(me + k) % p->n_shares];
-        for (;;) {
-            if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) break;
-            int64_t task = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
-            if (task >= s->end) break;
-            p->fn(p->arg, task);
-        }
+/* Whether the offer stood like this and now stands like that. */
+static bool take_offer(worker *w, uint64_t run, unsigned from, unsigned to) {
+    unsigned long long is = atomic_load_explicit(&w->offer, memory_order_acquire);
+    return is == run + from && atomic_compare_exchange_strong(&w->offer, &is, run + to);
+}
+
+/* The tasks behind the first of a share but for the last `left`; whether any are left. */
+static bool run_rest(worker *w, int left) {
+    while (atomic_load_explicit(&w->next, memory_order_relaxed) < w->end - left) {
+        const int64_t task = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+        if (task < w->end) w->fn(w->arg, task, task + 1);
     }
-    fc_float_leave(before);
+    return left && atomic_load_explicit(&w->next, memory_order_relaxed) < w->end;
+}
+
+static void run_share(worker *w) {
+    if (w->first < w->end) w->fn(w->arg, w->first, w->first + 1);
+    run_rest(w, 0);
+}
+
+/* Of one share. True: being patient, something was left to its worker. */
+static bool help(worker *w, uint64_t run, bool patient) {
+    const uint64_t is = atomic_load_explicit(&w->offer, memory_order_acquire);
+    if (is - run >= OFFERS) return true; /* not offered yet */
+    if (is != run + OFFERED) return run_rest(w, patient);
+    if (patient && !atomic_load_explicit(&w->asleep, memory_order_relaxed)) return true;
+    if (take_offer(w, run, OFFERED, BEGUN)) run_share(w);
+    return false;
+}
+
+static bool help_all(worker *me, uint64_t run, bool patient) {
+    worker *all = me->pool->workers;
+    const int n = me->n_shares;
+    bool left = false;
+    for (int k = 1; k < n; k++) left |= help(&all[(me - all + k) % n], run, patient);
+    return left;
+}
+
+/* Called by who is done with his share, `start`ed then. */
+static void help_others(worker *me, uint64_t run, int64_t start) {
+    int64_t patience = 0, done = 0;
+    while (help_all(me, run, true)) {
+        for (int i = 0; i < 4; i++) pause_briefly();
+        const int64_t now = now_ns();
+        if (!done) {
+            done = now;
+            patience = (now - start) / (me->end > me->first ? me->end - me->first : 1);
+            if (patience < GRACE) patience = GRACE;
+        }
+        if (now - done < patience) continue;
+        help_all(me, run, false);
+        return;
+    }
 }
 
 /* ---- workers ------------------------------------------------------------------------------- */
 
-/* Takes a sleeper out of the number of those that can be woken. */
-static bool take_sleeper(fc_pool *p) {
-    int n = atomic_load(&p->sleepers);
-    while (n > 0)
-        if (atomic_compare_exchange_weak(&p->sleepers, &n, n - 1)) return true;
-    return false;
-}
-
-static void wake(fc_pool *p, int most) {
-    for (int i = 0; i < most && take_sleeper(p); i++) sem_post(&p->work);
+static bool wake(worker *w) {
+    if (!atomic_load(&w->asleep) || !atomic_exchange(&w->asleep, false)) return false;
+    atomic_fetch_sub(&w->pool->sleepers, 1);
+    sem_post(&w->bell);
+    return true;
 }
 
 static void wake_for_run(fc_pool *p) {
-    for (int i = 0; i < FAN && atomic_fetch_sub(&p->to_wake, 1) > 0; i++) wake(p, 1);
+    for (int woken = 0; woken < FAN && atomic_load(&p->wake_at) < atomic_load(&p->wake_end);) {
+        const int i = atomic_fetch_add(&p->wake_at, 1);
+        if (i < atomic_load(&p->wake_end)) woken += wake(&p->workers[i]);
+    }
 }
 
-static bool has_news(fc_pool *p, unsigned seen) {
-    return atomic_load(&p->generation) != seen || atomic_load(&p->stop);
+static bool has_news(worker *w) {
+    const uint64_t is = atomic_load_explicit(&w->offer, memory_order_acquire) % OFFERS;
+    return is == OFFERED || is == BEGUN || is == THE_END;
 }
 
-/* Counts the caller among the sleepers while there are fewer than `most`. */
-static bool become_sleeper(fc_pool *p, int most) {
-    int n = atomic_load(&p->sleepers);
-    while (n < most)
-        if (atomic_compare_exchange_weak(&p->sleepers, &n, n + 1)) return true;
-    return false;
-}
-
-/* True: there is news. False: nothing came, and the caller counts as a sleeper. */
-static bool look_out(fc_pool *p, unsigned seen) {
+/* True: there is news. */
+static bool look_out(worker *w) {
+    fc_pool *p = w->pool;
     int64_t start = 0;
     for (int i = 0;; i++) {
-        if (has_news(p, seen)) return true;
+        if (has_news(w)) return true;
         pause_briefly();
         if (i % LOOKS) continue;
         const int64_t now = let_others();
         if (!start) start = now;
-        if (now - start < atomic_load_explicit(&p->lookout, memory_order_relaxed)) continue;
-        const bool overdue = now - start >= atomic_load_explicit(&p->watch, memory_order_relaxed);
-        const int most = atomic_load_explicit(&p->may_sleep, memory_order_relaxed);
-        if (become_sleeper(p, overdue ? MAX_THREADS : most)) return false;
+        const bool kept = w - p->workers <= atomic_load_explicit(&p->kept, memory_order_relaxed);
+        atomic_int *most = kept ? &p->watch : &p->lookout;
+        if (now - start >= atomic_load_explicit(most, memory_order_relaxed)) return false;
     }
 }
 
-/* Returns when there may be work, or when the pool ends; true: it was asleep. */
-static bool wait_for_work(fc_pool *p, unsigned seen) {
-    if (look_out(p, seen)) return false;
-    /* What came before that may have passed over this one; it is out again if nobody took it. */
-    if (has_news(p, seen) && take_sleeper(p)) return false;
-    while (sem_wait(&p->work) != 0) {
+/* Returns when there may be an offer; true: the worker was asleep. */
+static bool wait_for_work(worker *w) {
+    fc_pool *p = w->pool;
+    if (look_out(w)) return false;
+    atomic_store(&w->asleep, true);
+    atomic_fetch_add(&p->sleepers, 1); /* what came before the count of any_sleepers is seen now */
+    if (has_news(w) && atomic_exchange(&w->asleep, false)) {
+        atomic_fetch_sub(&p->sleepers, 1);
+        return false;
+    }
+    while (sem_wait(&w->bell) != 0) {
     } /* interrupted */
     return true;
 }
 
-/* Every worker begins with the same share in every run, so that data which is used over and over
- * stays in the caches of the cores it is in; one with a number beyond the shares takes that of its
- * place among those that joined. */
-static void *worker(void *user) {
-    fc_pool *p = user;
-    unsigned seen = 0;
-    const int own = atomic_fetch_add(&p->born, 1) + 1;
-    while (!atomic_load(&p->stop)) {
-        bool slept = wait_for_work(p, seen);
-        seen = atomic_load(&p->generation);
-        /* Looking first keeps a crowd of late workers from counting `joined` up. */
-        if (atomic_load(&p->joined) >= CLOSED) continue;
-        if (slept) wake_for_run(p);
-        int me = atomic_fetch_add(&p->joined, 1);
-        if (me >= CLOSED) continue;
-        if (me < p->n_shares) take_part(p, own < p->n_shares ? own : me);
-        if (atomic_fetch_add(&p->finished, 1) + 1 != atomic_load(&p->waited_for)) continue;
+/* Every worker has the same share in every run, so that data which is used over and over stays in
+ * the caches of the cores it is in. */
+static void *work(void *user) {
+    worker *w = user;
+    fc_pool *p = w->pool;
+    for (;;) {
+        if (wait_for_work(w)) wake_for_run(p);
+        const uint64_t is = atomic_load(&w->offer), run = is - is % OFFERS;
+        if (is % OFFERS == THE_END) return NULL;
+        const bool whole = take_offer(w, run, OFFERED, TAKEN);
+        if (!whole && !take_offer(w, run, BEGUN, TAKEN)) continue;
+        const uint64_t before = fc_float_enter();
+        const int64_t start = now_ns();
+        if (whole)
+            run_share(w);
+        else
+            run_rest(w, 0);
+        /* shares of one task are left to their workers and, in the end, to the caller */
+        if (!w->single || atomic_load_explicit(&p->some_sleep, memory_order_relaxed))
+            help_others(w, run, start);
+        fc_float_leave(before);
+        atomic_exchange(&w->offer, run + DONE);
+        if (!atomic_load(&p->caller_sleeps)) continue;
         pthread_mutex_lock(&p->mutex);
         pthread_cond_signal(&p->done);
         pthread_mutex_unlock(&p->mutex);
     }
-    return NULL;
 }
 
 /* Starts workers up to `wanted`; fewer when the system gives no more. */
@@ -208,9 +276,11 @@ static void start_workers(fc_pool *p, int wanted) {
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all); /* signals are the business of the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (p->n_started < wanted &&
-           pthread_create(&p->threads[p->n_started], &attr, worker, p) == 0)
+    while (p->n_started < wanted) {
+        worker *w = &p->workers[p->n_started + 1];
+        if (pthread_create(&w->thread, &attr, work, w) != 0) break;
         p->n_started++;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
 }
@@ -232,48 +302,82 @@ static void set_lookout(fc_pool *p, int n_workers) {
     const int64_t pause = now_ns() - p->last_end;
     p->rest = usual_pause(p->rest, pause);
     p->in_use = n_workers > p->in_use - 1 ? n_workers : p->in_use - 1;
-    const int lookout = pause < LONG_LOOKOUT ? LONG_LOOKOUT : LOOKOUT;
+    p->close = pause < LONG_LOOKOUT ? p->close + (p->close < CLOSE_RUNS) : 0;
+    const int lookout = p->close ? LONG_LOOKOUT : LOOKOUT;
     const int watch = (int)(p->rest + p->rest / 2) + LOOKOUT;
-    atomic_store_explicit(&p->lookout, lookout, memory_order_relaxed);
-    atomic_store_explicit(&p->watch, watch, memory_order_relaxed);
-    atomic_store_explicit(&p->may_sleep, p->n_started - p->in_use, memory_order_relaxed);
+    set_int(&p->lookout, lookout);
+    set_int(&p->watch, watch > lookout ? watch : lookout);
+    set_int(&p->kept, p->in_use);
 }
 
-static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, void *arg) {
-    int64_t each = n_tasks / n_shares, more = n_tasks % n_shares, at = 0;
-    p->fn = fn;
-    p->arg = arg;
-    p->n_shares = n_shares;
-    for (int i = 0; i < n_shares; i++) {
-        atomic_store_explicit(&p->shares[i].next, at, memory_order_relaxed);
-        at += each + (i < more) - (FC_PLANTED(last_task) && i == n_shares - 1);
-        p->shares[i].end = at;
-    }
-    atomic_store(&p->finished, 0);
-    atomic_store(&p->waited_for, NOT_WAITING);
-    atomic_store(&p->joined, 1); /* publishes all of the above; the caller is number 0 */
-    atomic_fetch_add(&p->generation, 1);
-    /* who looks out comes by itself */
-    const int awake = p->n_started - atomic_load(&p->sleepers);
-    if (n_shares - 1 <= awake) return;
-    atomic_store(&p->to_wake, n_shares - 1 - awake);
+/* Called when something was offered: either the worker that goes to sleep counts itself later and
+ * sees the offer, or it is counted here. */
+static bool any_sleepers(fc_pool *p) {
+    return atomic_fetch_add(&p->sleepers, 0) > 0;
+}
+
+static void wake_sleepers(fc_pool *p, int n_shares) {
+    atomic_store(&p->wake_end, 0);
+    atomic_store(&p->wake_at, 1);
+    atomic_store(&p->wake_end, n_shares);
     wake_for_run(p);
 }
 
-static void close_run(fc_pool *p) {
-    int workers = atomic_exchange(&p->joined, CLOSED) - 1;
+static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, void *arg) {
+    const int64_t each = n_tasks / n_shares, more = n_tasks % n_shares;
+    int64_t at = 0;
+    p->run += OFFERS;
+    for (int i = 0; i < n_shares; i++) {
+        worker *w = &p->workers[i];
+        w->single = n_tasks == n_shares;
+        w->n_shares = n_shares;
+        w->fn = fn;
+        w->arg = arg;
+        w->first = at;
+        atomic_store_explicit(&w->next, at + 1, memory_order_relaxed);
+        at += each + (i < more) - (FC_PLANTED(last_task) && i == n_shares - 1);
+        w->end = at;
+        atomic_store_explicit(&w->offer, p->run + (i ? OFFERED : TAKEN), memory_order_release);
+    }
+}
+
+/* Takes the offer back; false: its worker is at work. */
+static bool is_over(fc_pool *p, int i) {
+    worker *w = &p->workers[i];
+    return take_offer(w, p->run, BEGUN, NONE) || atomic_load(&w->offer) != p->run + TAKEN;
+}
+
+static void close_run(fc_pool *p, int n_shares) {
+    int at = 1;
     const int64_t start = now_ns();
     for (int i = 1; i % LOOKS || let_others() - start < PATIENCE; i++) {
-        if (atomic_load(&p->finished) == workers) return;
+        while (at < n_shares && is_over(p, at)) at++;
+        if (at == n_shares) return;
         pause_briefly();
     }
     pthread_mutex_lock(&p->mutex);
-    atomic_store(&p->waited_for, workers);
-    while (atomic_load(&p->finished) != workers) pthread_cond_wait(&p->done, &p->mutex);
+    atomic_store(&p->caller_sleeps, true);
+    for (; at < n_shares; at++)
+        while (!is_over(p, at)) pthread_cond_wait(&p->done, &p->mutex);
+    atomic_store(&p->caller_sleeps, false);
     pthread_mutex_unlock(&p->mutex);
 }
 
-void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg) {
+static void run_shared(fc_pool *p, bool may_wake, int n_shares, int64_t n_tasks, fc_task_fn fn,
+                       void *arg) {
+    const uint64_t before = fc_float_enter();
+    const int64_t start = now_ns();
+    open_run(p, n_shares, n_tasks, fn, arg);
+    const bool sleepers = any_sleepers(p);
+    set_bool(&p->some_sleep, sleepers);
+    if (sleepers && may_wake) wake_sleepers(p, n_shares);
+    run_share(&p->workers[0]);
+    help_others(&p->workers[0], p->run, start);
+    fc_float_leave(before);
+    close_run(p, n_shares);
+}
+
+void fc_pool_run(fc_pool *p, int64_t n_tasks, bool brief, fc_task_fn fn, void *arg) {
     bool free_pool = false;
     if (!p || n_tasks <= 1 || p->n_threads == 1 || p->pid != getpid() ||
         !atomic_compare_exchange_strong(&p->busy, &free_pool, true)) {
@@ -281,11 +385,14 @@ void fc_pool_run(fc_pool *p, int64_t n_tasks, fc_task_fn fn, void *arg) {
         return;
     }
     int n_shares = n_tasks < p->n_threads ? (int)n_tasks : p->n_threads;
-    start_workers(p, n_shares - 1);
     set_lookout(p, n_shares - 1);
-    open_run(p, n_shares, n_tasks, fn, arg);
-    take_part(p, 0);
-    close_run(p);
+    const bool may_wake = !brief || p->close == CLOSE_RUNS;
+    if (may_wake) start_workers(p, n_shares - 1);
+    if (n_shares > p->n_started + 1) n_shares = p->n_started + 1;
+    if (may_wake || atomic_load(&p->sleepers) < p->n_started)
+        run_shared(p, may_wake, n_shares, n_tasks, fn, arg);
+    else
+        run_here(n_tasks, fn, arg);
     p->last_end = now_ns();
     atomic_store(&p->busy, false);
 }
@@ -296,27 +403,34 @@ int fc_pool_threads(const fc_pool *p) {
     return p ? p->n_threads : 1;
 }
 
+static bool init_workers(fc_pool *p) {
+    for (int i = 0; i < p->n_threads; i++) {
+        worker *w = &p->workers[i];
+        w->pool = p;
+        if (sem_init(&w->bell, 0, 0) == 0) continue;
+        while (i-- > 0) sem_destroy(&p->workers[i].bell);
+        return false;
+    }
+    return true;
+}
+
 fc_pool *fc_pool_create(const fc_alloc *alloc, int n_threads) {
     if (n_threads < 1) n_threads = 1;
     if (n_threads > MAX_THREADS) n_threads = MAX_THREADS;
-    fc_pool *p = fc_calloc(alloc, 1, sizeof *p);
-    if (!p) return NULL;
+    const size_t bytes = sizeof(fc_pool) + (size_t)n_threads * sizeof(worker);
+    char *block = fc_calloc(alloc, 1, bytes + LINE - 1);
+    if (!block) return NULL;
+    fc_pool *p = (fc_pool *)(((uintptr_t)block + LINE - 1) & ~(uintptr_t)(LINE - 1));
     p->alloc = alloc;
+    p->block = block;
     p->n_threads = n_threads;
     p->pid = getpid();
-    p->threads = fc_calloc(alloc, (size_t)n_threads, sizeof *p->threads);
-    p->block = fc_calloc(alloc, (size_t)n_threads + 1, sizeof(share));
-    if (!p->threads || !p->block || sem_init(&p->work, 0, 0) != 0) {
-        fc_free(alloc, p->threads);
-        fc_free(alloc, p->block);
-        fc_free(alloc, p);
+    if (!init_workers(p)) {
+        fc_free(alloc, block);
         return NULL;
     }
-    p->shares = (share *)(((uintptr_t)p->block + 63) & ~(uintptr_t)63);
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->done, NULL);
-    atomic_init(&p->joined, CLOSED);
-    atomic_init(&p->waited_for, NOT_WAITING);
     return p;
 }
 
@@ -325,14 +439,15 @@ void fc_pool_destroy(fc_pool *p) {
     /* In a forked child the workers do not exist, and the mutex may be held for ever by one of
      * them. */
     if (p->pid == getpid()) {
-        atomic_store(&p->stop, true);
-        wake(p, p->n_started);
-        for (int i = 0; i < p->n_started; i++) pthread_join(p->threads[i], NULL);
-        sem_destroy(&p->work);
+        for (int i = 1; i <= p->n_started; i++) atomic_store(&p->workers[i].offer, THE_END);
+        (void)any_sleepers(p);
+        for (int i = 1; i <= p->n_started; i++) {
+            wake(&p->workers[i]);
+            pthread_join(p->workers[i].thread, NULL);
+        }
+        for (int i = 0; i < p->n_threads; i++) sem_destroy(&p->workers[i].bell);
         pthread_cond_destroy(&p->done);
         pthread_mutex_destroy(&p->mutex);
     }
-    fc_free(p->alloc, p->threads);
     fc_free(p->alloc, p->block);
-    fc_free(p->alloc, p);
 }

@@ -15,6 +15,12 @@
 
 static const fc_alloc *const A = &fc_libc_alloc;
 
+/* A function of tasks from one of a task. */
+#define TASKS(name)                                                                                \
+    static void name##s(void *arg, int64_t begin, int64_t end) {                                   \
+        for (int64_t task = begin; task < end; task++) name(arg, task);                            \
+    }
+
 typedef struct counted {
     atomic_int *times; /* of each task */
     fc_pool *pool;
@@ -27,6 +33,7 @@ static void count_task(void *arg, int64_t task) {
     atomic_fetch_add(&c->times[task], 1);
     if (!pthread_equal(pthread_self(), c->caller)) atomic_fetch_add(&c->elsewhere, 1);
 }
+TASKS(count_task)
 
 static void expect_once(counted *c, int64_t n) {
     int64_t wrong = 0;
@@ -38,7 +45,7 @@ static void run_counted(fc_pool *p, int64_t n) {
     counted c = {
         .times = calloc((size_t)n + 1, sizeof(atomic_int)), .pool = p, .caller = pthread_self()};
     FC_ASSERT_TRUE(c.times != NULL);
-    fc_pool_run(p, n, count_task, &c);
+    fc_pool_run(p, n, false, count_tasks, &c);
     expect_once(&c, n);
     free(c.times);
 }
@@ -86,12 +93,13 @@ static void shared_task(void *arg, int64_t task) {
     if (pthread_equal(pthread_self(), w->counted.caller)) wait_for(w, &w->counted.elsewhere, 1);
     count_task(&w->counted, task);
 }
+TASKS(shared_task)
 
 FC_TEST(threadpool, work_is_shared) {
     atomic_int times[8] = {0};
     waiting w = {.counted = {.times = times, .caller = pthread_self()}};
     fc_pool *p = fc_pool_create(A, 4);
-    fc_pool_run(p, 8, shared_task, &w);
+    fc_pool_run(p, 8, false, shared_tasks, &w);
     expect_once(&w.counted, 8);
     FC_EXPECT_EQ_I64(atomic_load(&w.late), 0);
     fc_pool_destroy(p);
@@ -105,12 +113,13 @@ static void uneven_task(void *arg, int64_t task) {
     count_task(&w->counted, task);
     atomic_fetch_add(&w->done, 1);
 }
+TASKS(uneven_task)
 
 FC_TEST(threadpool, imbalance) {
     atomic_int times[100] = {0};
     waiting w = {.counted = {.times = times, .caller = pthread_self()}};
     fc_pool *p = fc_pool_create(A, 4);
-    fc_pool_run(p, 100, uneven_task, &w);
+    fc_pool_run(p, 100, false, uneven_tasks, &w);
     expect_once(&w.counted, 100);
     FC_EXPECT_EQ_I64(atomic_load(&w.late), 0);
     fc_pool_destroy(p);
@@ -129,14 +138,15 @@ static void task_of_all(void *arg, int64_t task) {
     atomic_fetch_add(&p->waiting.done, 1);
     wait_for(&p->waiting, &p->waiting.done, 4);
 }
+TASKS(task_of_all)
 
 FC_TEST(threadpool, shares_keep_their_threads) {
     fc_pool *p = fc_pool_create(A, 4);
     places first = {.waiting = {.done = 0}};
-    fc_pool_run(p, 4, task_of_all, &first);
+    fc_pool_run(p, 4, false, task_of_alls, &first);
     for (int run = 0; run < 50; run++) {
         places now = {.waiting = {.done = 0}};
-        fc_pool_run(p, 4, task_of_all, &now);
+        fc_pool_run(p, 4, false, task_of_alls, &now);
         FC_EXPECT_EQ_I64(atomic_load(&now.waiting.late), 0);
         for (int i = 0; i < 4; i++)
             FC_EXPECT_TRUE(pthread_equal(now.thread[i], first.thread[i]) != 0);
@@ -156,17 +166,43 @@ FC_TEST(threadpool, many_short_runs) {
     fc_pool_destroy(p);
 }
 
+/* A brief run wakes nobody, so nobody is born for it; when such runs follow each other closely, the
+ * workers come. */
+FC_TEST(threadpool, brief_runs) {
+    fc_pool *p = fc_pool_create(A, 4);
+    struct timespec long_time = {0, 5000000};
+    int64_t shared = 0;
+    for (int i = 0; i < 3; i++) {
+        atomic_int times[16] = {0};
+        counted c = {.times = times, .caller = pthread_self()};
+        fc_pool_run(p, 16, true, count_tasks, &c);
+        expect_once(&c, 16);
+        FC_EXPECT_EQ_I64(atomic_load(&c.elsewhere), 0);
+        nanosleep(&long_time, NULL);
+    }
+    for (int i = 0; i < 1000000 && !shared; i++) {
+        atomic_int times[64] = {0};
+        counted c = {.times = times, .caller = pthread_self()};
+        fc_pool_run(p, 64, true, count_tasks, &c);
+        expect_once(&c, 64);
+        shared = atomic_load(&c.elsewhere);
+    }
+    FC_EXPECT_TRUE(shared > 0);
+    fc_pool_destroy(p);
+}
+
 static void nested_task(void *arg, int64_t task) {
     counted *c = arg;
     counted inner = {.times = c->times + task * 5, .caller = pthread_self()};
-    fc_pool_run(c->pool, 5, count_task, &inner);
+    fc_pool_run(c->pool, 5, false, count_tasks, &inner);
 }
+TASKS(nested_task)
 
 FC_TEST(threadpool, run_inside_a_task) {
     atomic_int times[500] = {0};
     counted c = {.times = times, .caller = pthread_self()};
     c.pool = fc_pool_create(A, 3);
-    fc_pool_run(c.pool, 100, nested_task, &c);
+    fc_pool_run(c.pool, 100, false, nested_tasks, &c);
     expect_once(&c, 500);
     fc_pool_destroy(c.pool);
 }
@@ -194,7 +230,7 @@ FC_TEST(threadpool, forked_child_runs_alone) {
         counted c = {.times = times, .caller = pthread_self()};
         int wrong = 0;
         alarm(20);
-        fc_pool_run(p, 50, count_task, &c);
+        fc_pool_run(p, 50, false, count_tasks, &c);
         for (int i = 0; i < 50; i++) wrong += times[i] != 1;
         wrong += c.elsewhere != 0;
         fc_pool_destroy(p);
@@ -223,10 +259,11 @@ static void float_task(void *arg, int64_t task) {
     struct timespec t = {0, 1000000};
     nanosleep(&t, NULL);
 }
+TASKS(float_task)
 
 static void run_floats(fc_pool *p, int64_t tasks) {
     floats f = {.tiny = 0x1p-126f, .half = 0.5f, .three = 3};
-    fc_pool_run(p, tasks, float_task, &f);
+    fc_pool_run(p, tasks, false, float_tasks, &f);
     FC_EXPECT_EQ_I64(atomic_load(&f.wrong), 0);
 }
 

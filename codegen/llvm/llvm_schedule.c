@@ -16,12 +16,15 @@
 #include "codegen/llvm/llvm_schedule.h"
 
 enum {
-    FINEST = 4,           /* a task is cut in as many at most, so that there is one for each of */
+    FINEST = 16,          /* a task is cut in as many at most, so that there is one for each of */
     PARTS = 16,           /* so many threads, which are enough for what is short */
+    PART = 256,           /* elements, of which a part of a row has a multiple; a part has four */
+    BRIEF = 3,            /* tasks: to wake a thread takes some 30 us */
     INNER_SPAN = 65536,   /* elements; a power of two of chunks; of short rows down to a quarter */
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
-    LONG_ROW = 2048,      /* bytes from which on two broken lines do not matter */
-    FEW_ROWS = 4,         /* fewer than this need not share what they load */
+    FAR_SUMS = 3,    /* caches: what is little more is partly there, and asking drives it out */
+    LONG_ROW = 2048, /* bytes from which on two broken lines do not matter */
+    FEW_ROWS = 4,    /* fewer than this need not share what they load */
     SHARED_BYTES = 64 << 10, /* of the stack, for what they share */
     TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
@@ -107,8 +110,9 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
     if (!m->cache) return false;
     const double cache = (double)m->cache, near = cache < NEAR_CACHE ? cache : NEAR_CACHE;
     if (!fc_ll_is_light(k)) return all > near;
-    const bool passes = k->schedule == FC_SCHED_INNER && !fc_ll_is_sum(k);
-    return ((scattered || passes) && all > cache) || (m->far_cache && loaded > cache);
+    const bool inner = k->schedule == FC_SCHED_INNER;
+    if (inner && fc_ll_is_sum(k)) return m->far_cache && loaded > FAR_SUMS * cache;
+    return ((scattered || inner) && all > cache) || (m->far_cache && loaded > cache);
 }
 
 /* A result that fills a good part of more memory than the cache holds will not be found there
@@ -298,13 +302,15 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
 
 void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
     const int64_t task = task_elements(k), each = fc_ll_at_least_one(elements);
-    int64_t part = units / PARTS * each;
-    if (each == 1) part &= ~(int64_t)1023; /* whole vectors */
+    int64_t part = fc_ceil_div(units, PARTS) * each;
+    if (each == 1) part = fc_ceil_div(part, PART) * PART; /* whole vectors and lines */
     if (part < task / FINEST) part = task / FINEST;
-    if (part > task || task < FINEST * 1024) part = task;
+    if (part < 4 * PART) part = 4 * PART;
+    if (part > task) part = task;
     l->units = units;
     l->unit = fc_ll_at_least_one(part / each);
-    if (units < 3 * task / each) l->unit = fc_ll_at_least_one(units);
+    l->brief = units < BRIEF * task / each;
+    if (units < task / 2 / each) l->unit = fc_ll_at_least_one(units);
     l->tasks = fc_ceil_div(units, l->unit);
 }
 
