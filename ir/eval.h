@@ -39,6 +39,8 @@ double fc_tan(double x);
 float fc_tgammaf(float x);
 double fc_pow(double x, double y);
 float fc_powf(float x, float y);
+double fc_scale(double x, double n);
+float fc_scalef(float x, float n);
 double fc_hypot(double x, double y);
 float fc_hypotf(float x, float y);
 

@@ -41,6 +41,14 @@ QUIET(float, powf)
 QUIET(double, hypot)
 QUIET(float, hypotf)
 
+/* x 2^n; any n has a meaning here. */
+#define SCALE(T, name, ldexp)                                                                      \
+    T name(T x, T n) {                                                                             \
+        return isnan(n) ? x + n : ldexp(x, n > 5000 ? 5000 : n < -5000 ? -5000 : (int)n);          \
+    }
+SCALE(double, fc_scale, ldexp)
+SCALE(float, fc_scalef, ldexpf)
+
 #define PICK(f, i) f
 
 #define LOOPS   loops_f32

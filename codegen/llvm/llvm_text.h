@@ -2,8 +2,8 @@
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
- * (calls), llvm_divide.c, llvm_remainder.c, llvm_reduce.c (accumulators and the trees),
- * llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
+ * (calls), llvm_divide.c, llvm_scale.c, llvm_remainder.c, llvm_reduce.c (accumulators and the
+ * trees), llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
  * llvm_map.c, llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c
  * (schedules), llvm_emit.c (entry), llvm_schedule.c, llvm_columns.c.
  *
@@ -426,6 +426,11 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
 /* Of two numbers that are values of bf16, near enough to round to the same bf16. */
 const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by);
+
+/* ---- llvm_scale.c ------------------------------------------------------------------------ */
+
+/* x 2^n: the row scale_raw. */
+const char *fc_ll_scale(fc_ll *f, fusec_dtype t, unsigned W, const char *x, const char *n);
 
 /* ---- llvm_remainder.c -------------------------------------------------------------------- */
 

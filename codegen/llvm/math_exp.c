@@ -1,8 +1,8 @@
 /* math_exp.c - exponentials.
  *
  * e^x = 2^n e^r, where n is the whole number nearest to x / ln 2 and x - n ln 2 = r is at most
- * ln(2)/2 in size; ln 2 is taken in two parts, and the first difference is exact. Subnormal results
- * are rounded once, because 2^n is multiplied on as two powers of two. */
+ * ln(2)/2 in size; ln 2 is taken in two parts, and the first difference is exact. Where 2^n or the
+ * result may not be a normal number, the row scale_raw multiplies and rounds once. */
 #include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_exp_data.h"
 
@@ -19,21 +19,17 @@ fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n) {
     return BUILD(BITCAST(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)), FUSEC_F64));
 }
 
-/* Here n counts pairs of doublings, so that one power of two, multiplied on twice, does for all
- * results; r is up to ln 2. What is known to be small need not be cut off. */
+/* What is known to be small is neither cut off nor subnormal. */
 fc_val fc_math_exp_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
-    fc_val within = x->v;
-    if (fc_math_bound(s, x->v) > 89)
-        within = fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 89)), -105);
-    const fc_x *y = LEAF(within);
-    const fc_x *t = LET(FMA(y, N(LOG2E / 2), N(POWER_F32)));
+    const bool small = fc_math_bound(s, x->v) < 87;
+    const fc_x *y = small ? x : LEAF(fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 89)), -105));
+    const fc_x *t = LET(FMA(y, N(LOG2E), N(POWER_F32)));
     const fc_x *n = LET(SUB(t, N(POWER_F32)));
-    const fc_x *near = LET(FMA(n, N(-2 * ln2_f32[0]), y));
-    const fc_x *r = LET(FMA(n, N(-2 * ln2_f32[1]), near));
+    const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), y));
+    const fc_x *r = LET(FMA(n, N(-ln2_f32[1]), near));
     const fc_x *e = LET(FMA(r, POLY(r, exp_f32), N(1)));
-    const fc_x *two_n = LEAF(power_f32(s, t));
-    return BUILD(MUL(MUL(e, two_n), two_n));
+    return small ? BUILD(MUL(e, LEAF(power_f32(s, t)))) : BUILD(ROW2(scale_raw, e, n));
 }
 
 fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
@@ -47,18 +43,13 @@ fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
     return BUILD(MUL(e, LEAF(power_f32(s, t))));
 }
 
-/* n is halved by rounding again: 2^n = 2^h 2^(n-h). */
 fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 129));
     const fc_x *y = LEAF(fc_math_at_least(s, below, -151));
     const fc_x *n = LET(SUB(ADD(y, N(POWER_F32)), N(POWER_F32)));
     const fc_x *r = LET(SUB(y, n));
-    const fc_x *e = LET(FMA(r, POLY(r, exp2_f32), N(1)));
-    const fc_x *h = LET(FMA(n, N(0.5), N(POWER_F32)));
-    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(POWER_F32))), N(POWER_F32)));
-    const fc_x *a = LEAF(power_f32(s, h)), *b = LEAF(power_f32(s, rest));
-    return BUILD(MUL(MUL(e, a), b));
+    return BUILD(ROW2(scale_raw, FMA(r, POLY(r, exp2_f32), N(1)), n));
 }
 
 /* ---- f32 in f64 ------------------------------------------------------------------------- */
@@ -144,17 +135,39 @@ fc_val fc_math_cosh_f32(fc_code *s, const fc_x *x) {
     return BUILD(CVT(v, FUSEC_F32));
 }
 
-/* Small: a polynomial. Else 1 - 2/(e^2|x| + 1), whose error is that of a term below 0.45. */
+/* E / (E + 2) with E = e^2|x| - 1. As 2|x| = n ln 2 + 2u, E is 2^n (2u + u^2 P(u)) + 2^n - 1: small
+ * where x is, and there all but the last sum is exact or of second order. */
+static fc_val tanh_of(fc_code *s, const fc_x *x, double limit, const double *ln2,
+                      fc_val p(fc_code *, const fc_x *)) {
+    const fusec_dtype TYPE = fc_val_dtype(s, x->v);
+    const double power = TYPE == FUSEC_F64 ? POWER_F64 : POWER_F32;
+    const fc_x *y = LEAF(fc_math_at_most(s, LET(ABS(x)), limit));
+    const fc_x *t = LET(FMA(y, N(2 * LOG2E), N(power)));
+    const fc_x *n = LET(SUB(t, N(power)));
+    const fc_x *near = LET(FMA(n, N(-ln2[0] / 2), y));
+    const fc_x *u = LET(FMA(n, N(-ln2[1] / 2), near));
+    const fc_x *two_n = LEAF(TYPE == FUSEC_F64 ? fc_math_two_to_f64(s, t) : power_f32(s, t));
+    const fc_x *first = LET(MUL(two_n, u));
+    const fc_x *start = LET(FMA(first, N(2), SUB(two_n, N(1))));
+    const fc_x *E = LET(FMA(MUL(first, u), LEAF(p(s, u)), start));
+    return BUILD(COPYSIGN(DIV(E, ADD(E, N(2))), x));
+}
+
+static fc_val tanh_poly_f32(fc_code *s, const fc_x *u) {
+    return fc_math_poly(s, u, tanh_f32, FC_COUNT(tanh_f32));
+}
+
+static fc_val tanh_poly_f64(fc_code *s, const fc_x *u) {
+    return fc_math_poly(s, u, tanh_f64, FC_COUNT(tanh_f64));
+}
+
+/* Beyond these it rounds to 1. */
 fc_val fc_math_tanh_f32(fc_code *s, const fc_x *x) {
-    const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *a = LET(ABS(x));
-    const fc_x *y = LEAF(fc_math_at_most(s, a, 10));
-    const fc_x *e = LEAF(fc_math_exp_near(s, LET(ADD(y, y))));
-    const fc_x *large = LET(SUB(N(1), DIV(N(2), ADD(e, N(1)))));
-    const fc_x *z = LET(MUL(a, a));
-    const fc_x *p = POLY(z, tanh_f32);
-    const fc_x *small = LET(FMA(MUL(a, z), p, a));
-    return BUILD(COPYSIGN(WHERE(LT(a, N(0.625)), small, large), x));
+    return tanh_of(s, x, 10, ln2_f32, tanh_poly_f32);
+}
+
+fc_val fc_math_tanh_f64(fc_code *s, const fc_x *x) {
+    return tanh_of(s, x, 22, ln2_f64, tanh_poly_f64);
 }
 
 /* ---- f64 -------------------------------------------------------------------------------- */
@@ -171,21 +184,12 @@ static fc_val exp_parts_f64(fc_code *s, const fc_x *x, fc_val *out) {
     return BUILD(ADD(FMA(MUL(r, r), p, r), N(1)));
 }
 
-/* e 2^n from n; see fc_math_exp2_f32 */
-static fc_val scaled_f64(fc_code *s, const fc_x *e, const fc_x *n) {
-    const fusec_dtype TYPE = FUSEC_F64;
-    const fc_x *h = LET(FMA(n, N(0.5), N(POWER_F64)));
-    const fc_x *rest = LET(ADD(SUB(n, SUB(h, N(POWER_F64))), N(POWER_F64)));
-    const fc_x *a = LEAF(fc_math_two_to_f64(s, h)), *b = LEAF(fc_math_two_to_f64(s, rest));
-    return BUILD(MUL(MUL(e, a), b));
-}
-
 fc_val fc_math_exp_f64(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F64;
     fc_val t;
     const fc_x *below = LEAF(fc_math_at_most(s, x, 710));
     const fc_x *e = LEAF(exp_parts_f64(s, LEAF(fc_math_at_least(s, below, -746)), &t));
-    return scaled_f64(s, e, LET(SUB(LEAF(t), N(POWER_F64))));
+    return BUILD(ROW2(scale_raw, e, SUB(LEAF(t), N(POWER_F64))));
 }
 
 /* r ln 2 is the sum of two numbers. */
@@ -200,7 +204,7 @@ fc_val fc_math_exp2_f64(fc_code *s, const fc_x *x) {
     const fc_x *lo = LET(FMA(r, N(ln2_f64[1]), cut));
     const fc_x *p = POLY(hi, exp_f64);
     const fc_x *e = LET(ADD(ADD(FMA(MUL(hi, hi), p, lo), hi), N(1)));
-    return scaled_f64(s, e, n);
+    return BUILD(ROW2(scale_raw, e, n));
 }
 
 /* Like exp2, but what adding 1 rounds off is put back: less than 0.5 ulp before the last rounding,
@@ -217,7 +221,7 @@ fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more) {
     const fc_x *back = LET(ADD(SUB(N(1), u), hi));
     const fc_x *p = LET(MUL(MUL(hi, hi), POLY(hi, exp_f64)));
     const fc_x *rest = LET(FMA(lo, ADD(hi, p), ADD(p, lo))); /* lo e^hi + p */
-    return scaled_f64(s, LET(ADD(u, ADD(back, rest))), n);
+    return BUILD(ROW2(scale_raw, ADD(u, ADD(back, rest)), n));
 }
 
 fc_val fc_math_exp_near_f64(fc_code *s, const fc_x *x) {
@@ -232,7 +236,7 @@ fc_val fc_math_exp_times_f64(fc_code *s, const fc_x *x, const fc_x *lo, const fc
     fc_val t;
     const fc_x *p = LEAF(exp_parts_f64(s, x, &t));
     const fc_x *e = LET(DIV(MUL(FMA(p, lo, p), times), over));
-    return scaled_f64(s, e, LET(SUB(LEAF(t), N(POWER_F64))));
+    return BUILD(ROW2(scale_raw, e, SUB(LEAF(t), N(POWER_F64))));
 }
 
 /* Half of 2^n r + (2^n - 1) + 2^n (e^r - 1 - r), because 2^n alone may overflow; the first product
@@ -252,19 +256,4 @@ fc_val fc_math_expm1_f64(fc_code *s, const fc_x *x) {
     const fc_x *sum = LET(FMA(half, r, SUB(half, N(0.5))));
     const fc_x *v = LET(FMA(half, rest, sum));
     return BUILD(COPYSIGN(ADD(v, v), x));
-}
-
-/* see fc_math_tanh_f32 */
-fc_val fc_math_tanh_f64(fc_code *s, const fc_x *x) {
-    const fusec_dtype TYPE = FUSEC_F64;
-    fc_val t;
-    const fc_x *a = LET(ABS(x));
-    const fc_x *y = LEAF(fc_math_at_most(s, a, 22));
-    const fc_x *p = LEAF(exp_parts_f64(s, LET(ADD(y, y)), &t));
-    const fc_x *e = LET(MUL(p, LEAF(fc_math_two_to_f64(s, LEAF(t)))));
-    const fc_x *large = LET(SUB(N(1), DIV(N(2), ADD(e, N(1)))));
-    const fc_x *z = LET(MUL(a, a));
-    const fc_x *q = POLY(z, tanh_f64);
-    const fc_x *small = LET(FMA(MUL(a, z), q, a));
-    return BUILD(COPYSIGN(WHERE(LT(a, N(0.625)), small, large), x));
 }
