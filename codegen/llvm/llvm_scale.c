@@ -1,9 +1,9 @@
 /* llvm_scale.c - multiplication by a power of two that may not be a number of the dtype.
  *
  * In: x and a whole number n, both floats. Out: x 2^n, rounded once, also where it is subnormal or
- * infinite. AVX-512 has an instruction. Elsewhere n is cut into two halves, whose powers are
- * numbers: the first product is exact, as x is neither large nor small. Adding ROUND puts n into
- * the low bits of a float, twice the bias of exponents besides. */
+ * infinite. AVX-512 has an instruction. Elsewhere n is the sum of two whole halves, the first one
+ * rounded, whose powers are numbers: the first product is exact, as x is neither large nor small.
+ * Adding POWER puts a half with the bias of exponents into the low bits of a float. */
 #include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/llvm_text.h"
 
@@ -48,17 +48,18 @@ const char *fc_ll_scale(fc_ll *f, fusec_dtype t, unsigned W, const char *x, cons
     if (has_instruction(f, t, W)) return by_instruction(f, t, W, x, n);
     const fusec_dtype bits = wide ? FUSEC_U64 : FUSEC_U32;
     const char *type = fc_ll_type(f, t, W), *words = fc_ll_type(f, bits, W);
-    const double round = wide ? ROUND_F64 + 2 * 1023 : ROUND_F32 + 2 * 127;
+    const char *power = fc_ll_const(f, t, fc_const_bits(t, wide ? POWER_F64 : POWER_F32), W);
     const char *mantissa = fc_ll_const(f, bits, wide ? 52 : 23, W);
-    const char *in_bits =
-        fc_ll_ins(f, "fadd %s %s, %s", type, n, fc_ll_const(f, t, fc_const_bits(t, round), W));
-    const char *both = fc_ll_bitcast(f, t, bits, W, in_bits);
+    const char *halve[] = {n, fc_ll_const(f, t, fc_const_bits(t, 0.5), W), power};
     const char *half[2];
-    half[0] = fc_ll_ins(f, "lshr %s %s, %s", words, both, fc_ll_const(f, bits, 1, W));
-    half[1] = fc_ll_ins(f, "sub %s %s, %s", words, both, half[0]);
+    half[0] = fc_ll_intrinsic(f, "@llvm.fma", 3, t, W, halve);
+    const char *first = fc_ll_ins(f, "fsub %s %s, %s", type, half[0], power);
+    const char *second = fc_ll_ins(f, "fsub %s %s, %s", type, n, first);
+    half[1] = fc_ll_ins(f, "fadd %s %s, %s", type, second, power);
     for (int i = 0; i < 2; i++) {
-        const char *power = fc_ll_ins(f, "shl %s %s, %s", words, half[i], mantissa);
-        x = fc_ll_ins(f, "fmul %s %s, %s", type, x, fc_ll_bitcast(f, bits, t, W, power));
+        const char *up =
+            fc_ll_ins(f, "shl %s %s, %s", words, fc_ll_bitcast(f, t, bits, W, half[i]), mantissa);
+        x = fc_ll_ins(f, "fmul %s %s, %s", type, x, fc_ll_bitcast(f, bits, t, W, up));
     }
     return x;
 }
