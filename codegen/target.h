@@ -39,7 +39,7 @@ typedef struct fc_launch {
     size_t workspace_bytes; /* partial results */
     uint32_t tickets; /* u32 counters, zero before the first launch; the kernel leaves them zero */
     bool together;    /* cuda: all blocks run at the same time, as they wait for each other */
-    bool brief;       /* llvm: no longer than it takes to wake a thread */
+    bool brief;       /* llvm: by its costs, no longer than it takes to wake a thread */
     bool finish;      /* llvm, interp: a second function runs over the rows afterwards */
 } fc_launch;
 

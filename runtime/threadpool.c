@@ -5,14 +5,15 @@
  * while it waits, and finds all that it needs there: fifteen that look at one line and count
  * themselves in and out of another take longer than many a run. The first task of a share belongs
  * to its worker or, when that does not come, to somebody who is done; the others are claimed one by
- * one, and a worker that comes late still takes part in them. Nobody waits for one that has not
- * come: at the end of a run the caller takes back what it had offered, and waits for exactly those
- * workers that have taken it. An offer carries the number of its run; what stands beside it belongs
- * to that run, and nobody writes to it before the run is over.
+ * one, and a worker that comes late still takes part in them. Nobody waits long for one that does
+ * not come: at the end of a run the caller takes back what it had offered, and waits for exactly
+ * those workers that have taken it. An offer carries the number of its run; what stands beside it
+ * belongs to that run, and nobody writes to it before the run is over.
  *
  * Who takes a task of another takes its lines out of the cache that they are in, and may be three
- * times as long about it. So the share of a worker that is awake is left to it for a while, as it
- * begins within a microsecond, and the last task of a share for as long as a task takes.
+ * times as long about it. So the share of a worker that is awake is left to it for GRACE, as it
+ * begins within a microsecond, and the last task of a share for as long as a task takes, up to
+ * PATIENCE.
  *
  * To wake a thread takes longer than a short run, for who wakes as for who is woken. So workers
  * look out for the next run for a while before they sleep: all of them briefly, longer when runs
@@ -41,10 +42,12 @@ enum {                        /* nanoseconds; to sleep and be woken takes 5 to 1
        LOOKOUT = 10000,       /* of a worker after a run */
        LONG_LOOKOUT = 100000, /* when runs have come as soon after each other */
        HORIZON = 2000000,     /* runs further apart than this are not looked out for */
-       GRACE = 3000,          /* for workers that are awake and have not begun, at least */
-       PATIENCE = 50000       /* of a caller whose workers are not done */
+       GRACE = 3000,          /* for workers that are awake and have not begun */
+       LONG_RUN = 100000,     /* what was taken for brief is not, from here on */
+       PATIENCE = 50000       /* of a caller whose workers are not done; for last tasks, at most */
 };
 enum { LOOKS = 16, FAN = 16 }; /* looks for each question of the time; sleepers that one wakes */
+enum { PAUSES = 4 };           /* between looks at the shares of others */
 enum { FADING = 16 };          /* a longer pause is forgotten by a part in so many with every run */
 enum { CLOSE_RUNS = 8 };       /* so many soon after each other pay for waking somebody */
 enum { LINE = 128 };           /* bytes: lines of 64 are fetched in pairs */
@@ -88,9 +91,9 @@ struct fc_pool {
     atomic_int lookout;     /* of all workers, nanoseconds */
     atomic_int watch;       /* of those that the runs have use for; no less than `lookout` */
     atomic_int kept;        /* how many these are */
-    /* who sleeps, and who is to be woken for this run by whoever comes to it: */
+    /* how many sleep, and who is to be woken for this run by whoever comes to it: */
     _Alignas(LINE) atomic_int sleepers;
-    atomic_int wake_at, wake_end;
+    atomic_ullong to_wake;
 
     worker workers[];
 };
@@ -126,9 +129,15 @@ static void set_bool(atomic_bool *at, bool value) {
 
 /* ---- running tasks ------------------------------------------------------------------------- */
 
-static void run_here(int64_t n_tasks, fc_task_fn fn, void *arg) {
+typedef struct tasks {
+    fc_task_fn fn;
+    void *arg;
+    int64_t begin, end;
+} tasks;
+
+static void run_here(tasks t) {
     uint64_t before = fc_float_enter();
-    if (n_tasks > 0) fn(arg, 0, n_tasks);
+    if (t.begin < t.end) t.fn(t.arg, t.begin, t.end);
     fc_float_leave(before);
 }
 
@@ -152,38 +161,41 @@ static void run_share(worker *w) {
     run_rest(w, 0);
 }
 
-/* Of one share. True: being patient, something was left to its worker. */
-static bool help(worker *w, uint64_t run, bool patient) {
+/* What is left to the workers of shares that are not done: nothing, the last task of each, or also
+ * shares that a worker which is awake has not begun. */
+typedef enum patience { NOTHING, LAST_TASKS, SHARES } patience;
+
+/* With one share; true: something was left. */
+static bool help(worker *w, uint64_t run, patience leave) {
     const uint64_t is = atomic_load_explicit(&w->offer, memory_order_acquire);
     if (is - run >= OFFERS) return true; /* not offered yet */
-    if (is != run + OFFERED) return run_rest(w, patient);
-    if (patient && !atomic_load_explicit(&w->asleep, memory_order_relaxed)) return true;
+    if (is != run + OFFERED) return run_rest(w, leave != NOTHING);
+    if (leave == SHARES && !atomic_load_explicit(&w->asleep, memory_order_relaxed)) return true;
     if (take_offer(w, run, OFFERED, BEGUN)) run_share(w);
     return false;
 }
 
-static bool help_all(worker *me, uint64_t run, bool patient) {
+static bool help_all(worker *me, uint64_t run, patience leave) {
     worker *all = me->pool->workers;
     const int n = me->n_shares;
     bool left = false;
-    for (int k = 1; k < n; k++) left |= help(&all[(me - all + k) % n], run, patient);
+    for (int k = 1; k < n; k++) left |= help(&all[(me - all + k) % n], run, leave);
     return left;
 }
 
-/* Called by who is done with his share, `start`ed then. */
+/* Called by who is done with his share, which he `start`ed then. */
 static void help_others(worker *me, uint64_t run, int64_t start) {
-    int64_t patience = 0, done = 0;
-    while (help_all(me, run, true)) {
-        for (int i = 0; i < 4; i++) pause_briefly();
-        const int64_t now = now_ns();
+    int64_t task = 0, done = 0;
+    patience leave = SHARES;
+    for (int looks = 1; help_all(me, run, leave) && leave != NOTHING; looks++) {
+        for (int i = 0; i < PAUSES; i++) pause_briefly();
+        const int64_t now = looks % LOOKS ? now_ns() : let_others();
         if (!done) {
             done = now;
-            patience = (now - start) / (me->end > me->first ? me->end - me->first : 1);
-            if (patience < GRACE) patience = GRACE;
+            task = (now - start) / (me->end > me->first ? me->end - me->first : 1);
+            if (task > PATIENCE) task = PATIENCE;
         }
-        if (now - done < patience) continue;
-        help_all(me, run, false);
-        return;
+        leave = now - done < GRACE ? SHARES : now - done < task ? LAST_TASKS : NOTHING;
     }
 }
 
@@ -191,15 +203,17 @@ static void help_others(worker *me, uint64_t run, int64_t start) {
 
 static bool wake(worker *w) {
     if (!atomic_load(&w->asleep) || !atomic_exchange(&w->asleep, false)) return false;
-    atomic_fetch_sub(&w->pool->sleepers, 1);
     sem_post(&w->bell);
     return true;
 }
 
+/* `to_wake` is the worker to be looked at next, and 2^32 times the one behind the last. */
 static void wake_for_run(fc_pool *p) {
-    for (int woken = 0; woken < FAN && atomic_load(&p->wake_at) < atomic_load(&p->wake_end);) {
-        const int i = atomic_fetch_add(&p->wake_at, 1);
-        if (i < atomic_load(&p->wake_end)) woken += wake(&p->workers[i]);
+    unsigned long long at = atomic_load(&p->to_wake);
+    for (int woken = 0; woken < FAN && (at & UINT32_MAX) < at >> 32;) {
+        if (!atomic_compare_exchange_weak(&p->to_wake, &at, at + 1)) continue;
+        woken += wake(&p->workers[at & UINT32_MAX]);
+        at = atomic_load(&p->to_wake);
     }
 }
 
@@ -230,13 +244,11 @@ static bool wait_for_work(worker *w) {
     if (look_out(w)) return false;
     atomic_store(&w->asleep, true);
     atomic_fetch_add(&p->sleepers, 1); /* what came before the count of any_sleepers is seen now */
-    if (has_news(w) && atomic_exchange(&w->asleep, false)) {
-        atomic_fetch_sub(&p->sleepers, 1);
-        return false;
-    }
-    while (sem_wait(&w->bell) != 0) {
+    const bool news = has_news(w) && atomic_exchange(&w->asleep, false);
+    while (!news && sem_wait(&w->bell) != 0) {
     } /* interrupted */
-    return true;
+    atomic_fetch_sub(&p->sleepers, 1);
+    return !news;
 }
 
 /* Every worker has the same share in every run, so that data which is used over and over stays in
@@ -297,11 +309,16 @@ static int64_t usual_pause(int64_t usual, int64_t pause) {
     return pause > usual ? pause : usual;
 }
 
-/* How long workers wait for the run after this one. */
-static void set_lookout(fc_pool *p, int n_workers) {
+/* How long workers wait for the run after this one. Nobody is kept awake for brief runs that come
+ * seldom. */
+static void set_lookout(fc_pool *p, int n_workers, bool brief) {
     const int64_t pause = now_ns() - p->last_end;
-    p->rest = usual_pause(p->rest, pause);
-    p->in_use = n_workers > p->in_use - 1 ? n_workers : p->in_use - 1;
+    if (brief && pause <= HORIZON)
+        p->rest -= p->rest / FADING;
+    else
+        p->rest = usual_pause(p->rest, pause);
+    p->in_use -= p->in_use > 0;
+    if (!brief && p->in_use < n_workers) p->in_use = n_workers;
     p->close = pause < LONG_LOOKOUT ? p->close + (p->close < CLOSE_RUNS) : 0;
     const int lookout = p->close ? LONG_LOOKOUT : LOOKOUT;
     const int watch = (int)(p->rest + p->rest / 2) + LOOKOUT;
@@ -316,23 +333,16 @@ static bool any_sleepers(fc_pool *p) {
     return atomic_fetch_add(&p->sleepers, 0) > 0;
 }
 
-static void wake_sleepers(fc_pool *p, int n_shares) {
-    atomic_store(&p->wake_end, 0);
-    atomic_store(&p->wake_at, 1);
-    atomic_store(&p->wake_end, n_shares);
-    wake_for_run(p);
-}
-
-static void open_run(fc_pool *p, int n_shares, int64_t n_tasks, fc_task_fn fn, void *arg) {
-    const int64_t each = n_tasks / n_shares, more = n_tasks % n_shares;
-    int64_t at = 0;
+static void open_run(fc_pool *p, int n_shares, tasks t) {
+    const int64_t n = t.end - t.begin, each = n / n_shares, more = n % n_shares;
+    int64_t at = t.begin;
     p->run += OFFERS;
     for (int i = 0; i < n_shares; i++) {
         worker *w = &p->workers[i];
-        w->single = n_tasks == n_shares;
+        w->single = n == n_shares;
         w->n_shares = n_shares;
-        w->fn = fn;
-        w->arg = arg;
+        w->fn = t.fn;
+        w->arg = t.arg;
         w->first = at;
         atomic_store_explicit(&w->next, at + 1, memory_order_relaxed);
         at += each + (i < more) - (FC_PLANTED(last_task) && i == n_shares - 1);
@@ -363,36 +373,52 @@ static void close_run(fc_pool *p, int n_shares) {
     pthread_mutex_unlock(&p->mutex);
 }
 
-static void run_shared(fc_pool *p, bool may_wake, int n_shares, int64_t n_tasks, fc_task_fn fn,
-                       void *arg) {
+static void run_shared(fc_pool *p, bool may_wake, tasks t) {
+    const int64_t n = t.end - t.begin;
+    int n_shares = n < p->n_threads ? (int)n : p->n_threads;
+    if (may_wake) start_workers(p, n_shares - 1);
+    if (n_shares > p->n_started + 1) n_shares = p->n_started + 1;
     const uint64_t before = fc_float_enter();
     const int64_t start = now_ns();
-    open_run(p, n_shares, n_tasks, fn, arg);
+    open_run(p, n_shares, t);
     const bool sleepers = any_sleepers(p);
     set_bool(&p->some_sleep, sleepers);
-    if (sleepers && may_wake) wake_sleepers(p, n_shares);
+    if (sleepers && may_wake) {
+        atomic_store(&p->to_wake, ((unsigned long long)n_shares << 32) + 1);
+        wake_for_run(p);
+    }
     run_share(&p->workers[0]);
     help_others(&p->workers[0], p->run, start);
     fc_float_leave(before);
     close_run(p, n_shares);
 }
 
+/* The first task shows whether the run is as brief as it was taken for. */
+static void run_brief(fc_pool *p, tasks t) {
+    tasks first = t;
+    const int64_t start = now_ns();
+    first.end = t.begin = first.begin + 1;
+    run_here(first);
+    if (now_ns() - start > LONG_RUN / (t.end - t.begin))
+        run_shared(p, true, t);
+    else
+        run_here(t);
+}
+
 void fc_pool_run(fc_pool *p, int64_t n_tasks, bool brief, fc_task_fn fn, void *arg) {
+    const tasks t = {fn, arg, 0, n_tasks};
     bool free_pool = false;
     if (!p || n_tasks <= 1 || p->n_threads == 1 || p->pid != getpid() ||
         !atomic_compare_exchange_strong(&p->busy, &free_pool, true)) {
-        run_here(n_tasks, fn, arg);
+        run_here(t);
         return;
     }
-    int n_shares = n_tasks < p->n_threads ? (int)n_tasks : p->n_threads;
-    set_lookout(p, n_shares - 1);
+    set_lookout(p, n_tasks < p->n_threads ? (int)n_tasks - 1 : p->n_threads - 1, brief);
     const bool may_wake = !brief || p->close == CLOSE_RUNS;
-    if (may_wake) start_workers(p, n_shares - 1);
-    if (n_shares > p->n_started + 1) n_shares = p->n_started + 1;
     if (may_wake || atomic_load(&p->sleepers) < p->n_started)
-        run_shared(p, may_wake, n_shares, n_tasks, fn, arg);
+        run_shared(p, may_wake, t);
     else
-        run_here(n_tasks, fn, arg);
+        run_brief(p, t);
     p->last_end = now_ns();
     atomic_store(&p->busy, false);
 }

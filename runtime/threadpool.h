@@ -6,8 +6,9 @@
  * early takes single tasks from the shares of others. Which thread runs a task is not defined,
  * every task runs exactly once, and all have run when fc_pool_run returns.
  *
- * A brief run takes no longer than to wake a thread does. It is shared with the workers that are
- * awake; others are woken for it only when runs have followed each other closely.
+ * A brief run is thought to take no longer than to wake a thread does. It is shared with the
+ * workers that are awake; others are woken for it only when runs have followed each other closely,
+ * or when its first task has shown that it is not brief.
  *
  * Threads start at the first run that needs them. A run with one task, a run inside a task, a
  * second run at the same time, and a run in a forked child do their tasks in the calling thread. */

@@ -166,6 +166,30 @@ FC_TEST(threadpool, many_short_runs) {
     fc_pool_destroy(p);
 }
 
+/* Takes so long at first that the run is not brief; then the caller's tasks wait for a worker. */
+static void slow_task(void *arg, int64_t task) {
+    waiting *w = arg;
+    struct timespec t = {0, 2000000};
+    if (task == 0)
+        nanosleep(&t, NULL);
+    else if (pthread_equal(pthread_self(), w->counted.caller))
+        wait_for(w, &w->counted.elsewhere, 1);
+    count_task(&w->counted, task);
+}
+TASKS(slow_task)
+
+FC_TEST(threadpool, a_brief_run_that_is_not) {
+    fc_pool *p = fc_pool_create(A, 4);
+    for (int n = 3; n < 20; n++) {
+        atomic_int times[20] = {0};
+        waiting w = {.counted = {.times = times, .caller = pthread_self()}};
+        fc_pool_run(p, n, true, slow_tasks, &w);
+        expect_once(&w.counted, n);
+        FC_EXPECT_EQ_I64(atomic_load(&w.late), 0);
+    }
+    fc_pool_destroy(p);
+}
+
 /* A brief run wakes nobody, so nobody is born for it; when such runs follow each other closely, the
  * workers come. */
 FC_TEST(threadpool, brief_runs) {

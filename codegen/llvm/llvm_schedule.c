@@ -14,13 +14,16 @@
  *
  * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
 #include "codegen/llvm/llvm_schedule.h"
+#include "codegen/llvm/llvm_math.h"
 
 enum {
-    FINEST = 16,          /* a task is cut in as many at most, so that there is one for each of */
-    PARTS = 16,           /* so many threads, which are enough for what is short */
-    PART = 256,           /* elements, of which a part of a row has a multiple; a part has four */
-    BRIEF = 3,            /* tasks: to wake a thread takes some 30 us */
-    INNER_SPAN = 65536,   /* elements; a power of two of chunks; of short rows down to a quarter */
+    FINEST = 16,        /* a task is cut in as many at most, so that there is one for each of */
+    PARTS = 16,         /* so many threads, which are enough for what is short */
+    PART = 256,         /* elements: lines of every dtype; a part has four at least */
+    LIBM = 100,         /* times what another function takes */
+    BRIEF = 3,          /* tasks: to wake a thread takes some 30 us */
+    INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to an eighth */
+    SHORT_SPAN = INNER_SPAN / 8,
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
     FAR_SUMS = 3,    /* caches: what is little more is partly there, and asking drives it out */
     LONG_ROW = 2048, /* bytes from which on two broken lines do not matter */
@@ -35,11 +38,25 @@ bool fc_ll_is_light(const fc_kernel *k) {
     return ops <= 16 && transcendental == 0;
 }
 
+/* Functions of which there is no vector code. */
+static uint32_t calls_of_libm(const fc_kernel *k) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *ins = &k->code.ins.at[i];
+        if (!fc_is_elementwise(ins->op) || !(fc_ops[ins->op].flags & FC_F_TRANSCENDENTAL)) continue;
+        const char *column = fc_ops[ins->op].llvm_f;
+        const fusec_dtype t = fc_val_dtype(&k->code, ins->a);
+        n += column && column[0] == '#' &&
+             !fc_math_has((fc_op)ins->op, fc_is_half(t) ? FUSEC_F32 : t);
+    }
+    return n;
+}
+
 /* Elements of a task: fewer when each takes longer, always a multiple of a vector. */
 static int64_t task_elements(const fc_kernel *k) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    int64_t n = FC_LL_TASK / (1 + ops / 16 + transcendental);
+    int64_t n = FC_LL_TASK / (1 + ops / 16 + transcendental + LIBM * calls_of_libm(k));
     return n < 1024 ? 1024 : n & ~(int64_t)1023;
 }
 
@@ -302,10 +319,10 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
 
 void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements) {
     const int64_t task = task_elements(k), each = fc_ll_at_least_one(elements);
-    int64_t part = fc_ceil_div(units, PARTS) * each;
-    if (each == 1) part = fc_ceil_div(part, PART) * PART; /* whole vectors and lines */
+    int64_t part = units < 2 * PARTS ? each : fc_ceil_div(units, PARTS) * each;
     if (part < task / FINEST) part = task / FINEST;
     if (part < 4 * PART) part = 4 * PART;
+    if (each == 1) part = fc_ceil_div(part, PART) * PART;
     if (part > task) part = task;
     l->units = units;
     l->unit = fc_ll_at_least_one(part / each);
@@ -354,8 +371,7 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
     }
     if (fc_ll_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         int64_t span = INNER_SPAN;
-        while (span > INNER_SPAN / FINEST && n->rows * fc_ceil_div(n->count, span) < PARTS)
-            span /= 2;
+        while (span > SHORT_SPAN && n->rows * fc_ceil_div(n->count, span) < PARTS) span /= 2;
         fc_ll_launch_split(k, n, span, cls, l);
         fc_ll_cut(k, l, n->rows * l->spans, span);
         return;

@@ -22,8 +22,8 @@ bool fc_ll_can_split(const fc_kernel *k);
 /* Whether all arrays together are more than the process may count on. */
 bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n);
 
-/* `elements` of a unit count as `elements` points of the kernel. What is not worth three tasks is
- * one: to wake a thread takes as long. */
+/* `elements` of a unit count as `elements` points of the kernel. What is not worth half a task is
+ * not cut, and what is not worth three is brief: to wake a thread takes as long. */
 void fc_ll_cut(const fc_kernel *k, fc_launch *l, int64_t units, int64_t elements);
 void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
                         fc_launch *l);

@@ -136,13 +136,14 @@ fc_val fc_math_cosh_f32(fc_code *s, const fc_x *x) {
 }
 
 /* E / (E + 2) with E = e^2|x| - 1. As 2|x| = n ln 2 + 2u, E is 2^n (2u + u^2 P(u)) + 2^n - 1: small
- * where x is, and there all but the last sum is exact or of second order. */
+ * where x is, and there all but the last sum is exact or of second order. n is 1 only from 2|x| =
+ * 3/4 ln 2 on, so that what 2u takes away from 2^n - 1 is little. */
 static fc_val tanh_of(fc_code *s, const fc_x *x, double limit, const double *ln2,
                       fc_val p(fc_code *, const fc_x *)) {
     const fusec_dtype TYPE = fc_val_dtype(s, x->v);
     const double power = TYPE == FUSEC_F64 ? POWER_F64 : POWER_F32;
     const fc_x *y = LEAF(fc_math_at_most(s, LET(ABS(x)), limit));
-    const fc_x *t = LET(FMA(y, N(2 * LOG2E), N(power)));
+    const fc_x *t = LET(ADD(FMA(y, N(2 * LOG2E), N(-0.25)), N(power)));
     const fc_x *n = LET(SUB(t, N(power)));
     const fc_x *near = LET(FMA(n, N(-ln2[0] / 2), y));
     const fc_x *u = LET(FMA(n, N(-ln2[1] / 2), near));
