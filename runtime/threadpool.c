@@ -87,10 +87,10 @@ struct fc_pool {
     pthread_cond_t done;
     /* read by all, seldom written: */
     _Alignas(LINE) atomic_bool caller_sleeps;
-    atomic_bool some_sleep; /* when the run began */
-    atomic_int lookout;     /* of all workers, nanoseconds */
-    atomic_int watch;       /* of those that the runs have use for; no less than `lookout` */
-    atomic_int kept;        /* how many these are */
+    atomic_int some_sleep; /* when the run began */
+    atomic_int lookout;    /* of all workers, nanoseconds */
+    atomic_int watch;      /* of those that the runs have use for; no less than `lookout` */
+    atomic_int kept;       /* how many these are */
     /* how many sleep, and who is to be woken for this run by whoever comes to it: */
     _Alignas(LINE) atomic_int sleepers;
     atomic_ullong to_wake;
@@ -120,10 +120,6 @@ static int64_t let_others(void) {
 
 /* Leaves the line to its readers when there is nothing new. */
 static void set_int(atomic_int *at, int value) {
-    if (atomic_load_explicit(at, memory_order_relaxed) != value) atomic_store(at, value);
-}
-
-static void set_bool(atomic_bool *at, bool value) {
     if (atomic_load_explicit(at, memory_order_relaxed) != value) atomic_store(at, value);
 }
 
@@ -373,16 +369,19 @@ static void close_run(fc_pool *p, int n_shares) {
     pthread_mutex_unlock(&p->mutex);
 }
 
+static int shares_of(const fc_pool *p, tasks t) {
+    return t.end - t.begin < p->n_threads ? (int)(t.end - t.begin) : p->n_threads;
+}
+
 static void run_shared(fc_pool *p, bool may_wake, tasks t) {
-    const int64_t n = t.end - t.begin;
-    int n_shares = n < p->n_threads ? (int)n : p->n_threads;
+    int n_shares = shares_of(p, t);
     if (may_wake) start_workers(p, n_shares - 1);
     if (n_shares > p->n_started + 1) n_shares = p->n_started + 1;
     const uint64_t before = fc_float_enter();
     const int64_t start = now_ns();
     open_run(p, n_shares, t);
     const bool sleepers = any_sleepers(p);
-    set_bool(&p->some_sleep, sleepers);
+    set_int(&p->some_sleep, sleepers);
     if (sleepers && may_wake) {
         atomic_store(&p->to_wake, ((unsigned long long)n_shares << 32) + 1);
         wake_for_run(p);
@@ -413,7 +412,7 @@ void fc_pool_run(fc_pool *p, int64_t n_tasks, bool brief, fc_task_fn fn, void *a
         run_here(t);
         return;
     }
-    set_lookout(p, n_tasks < p->n_threads ? (int)n_tasks - 1 : p->n_threads - 1, brief);
+    set_lookout(p, shares_of(p, t) - 1, brief);
     const bool may_wake = !brief || p->close == CLOSE_RUNS;
     if (may_wake || atomic_load(&p->sleepers) < p->n_started)
         run_shared(p, may_wake, t);

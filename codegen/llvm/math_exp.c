@@ -19,28 +19,36 @@ fc_val fc_math_two_to_f64(fc_code *s, const fc_x *n) {
     return BUILD(BITCAST(SHL_RAW(BITCAST(n, FUSEC_U64), N(52)), FUSEC_F64));
 }
 
+typedef struct parts_f32 {
+    fc_val n, r;
+    fc_val t; /* n + POWER_F32 */
+} parts_f32;
+
+static parts_f32 reduce_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    const fc_x *t = LET(FMA(x, N(LOG2E), N(POWER_F32)));
+    const fc_x *n = LET(SUB(t, N(POWER_F32)));
+    const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), x));
+    return (parts_f32){.n = n->v, .r = BUILD(FMA(n, N(-ln2_f32[1]), near)), .t = t->v};
+}
+
 /* What is known to be small is neither cut off nor subnormal. */
 fc_val fc_math_exp_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
     const bool small = fc_math_bound(s, x->v) < 87;
     const fc_x *y = small ? x : LEAF(fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 89)), -105));
-    const fc_x *t = LET(FMA(y, N(LOG2E), N(POWER_F32)));
-    const fc_x *n = LET(SUB(t, N(POWER_F32)));
-    const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), y));
-    const fc_x *r = LET(FMA(n, N(-ln2_f32[1]), near));
-    const fc_x *e = LET(FMA(r, POLY(r, exp_f32), N(1)));
-    return small ? BUILD(MUL(e, LEAF(power_f32(s, t)))) : BUILD(ROW2(scale_raw, e, n));
+    const parts_f32 a = reduce_f32(s, y);
+    const fc_x *r = LEAF(a.r), *e = LET(FMA(r, POLY(r, exp_f32), N(1)));
+    if (small) return BUILD(MUL(e, LEAF(power_f32(s, LEAF(a.t)))));
+    return BUILD(ROW2(scale_raw, e, LEAF(a.n)));
 }
 
 fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *t = LET(FMA(x, N(LOG2E), N(POWER_F32)));
-    const fc_x *n = LET(SUB(t, N(POWER_F32)));
-    const fc_x *near = LET(FMA(n, N(-ln2_f32[0]), x));
-    const fc_x *r = LET(FMA(n, N(-ln2_f32[1]), near));
-    const fc_x *p = POLY(r, exp_f32_near);
+    const parts_f32 a = reduce_f32(s, x);
+    const fc_x *r = LEAF(a.r), *p = POLY(r, exp_f32_near);
     const fc_x *e = LET(ADD(FMA(MUL(r, r), p, r), N(1)));
-    return BUILD(MUL(e, LEAF(power_f32(s, t))));
+    return BUILD(MUL(e, LEAF(power_f32(s, LEAF(a.t)))));
 }
 
 fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
