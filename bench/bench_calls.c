@@ -158,22 +158,23 @@ static int by_value(const void *a, const void *b) {
 static void compile_new(fusec_context *c, const char *name, fusec_value (*build)(fusec_value, int),
                         const float *data) {
     enum { ROUNDS = 11 };
-    double t[ROUNDS];
+    double t[ROUNDS], again[ROUNDS];
     float out[N];
     int64_t shape[2] = {10, N / 10};
     fusec_graph *g = NULL;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < 2 * ROUNDS; i++) { /* each twice: the second call waits for the full code */
         if (fusec_graph_new(c, &g)) die(c, "graph");
         double a = now();
-        fusec_value y = build(fusec_array(g, FUSEC_F32, 2, shape, data), i);
+        fusec_value y = build(fusec_array(g, FUSEC_F32, 2, shape, data), i / 2);
         if (fusec_read(y, out, sizeof out)) die(c, "read");
-        t[i] = now() - a;
+        (i % 2 ? again : t)[i / 2] = now() - a;
         fusec_graph_free(g);
     }
     double first = t[0];
     qsort(t, ROUNDS, sizeof *t, by_value);
-    printf("new %-12s first %7.2f ms, median %6.2f, best %6.2f\n", name, 1e3 * first,
-           1e3 * t[ROUNDS / 2], 1e3 * t[0]);
+    qsort(again, ROUNDS, sizeof *again, by_value);
+    printf("new %-12s first %7.2f ms, median %6.2f, best %6.2f; second call %6.2f\n", name,
+           1e3 * first, 1e3 * t[ROUNDS / 2], 1e3 * t[0], 1e3 * again[ROUNDS / 2]);
 }
 
 static int first_result(const char *device, const float *data) {

@@ -65,6 +65,8 @@ typedef struct fc_target {
      * can do: with cls->alike, the number of each in the grid's second direction. Below 2: no.
      * NULL: never. */
     uint32_t (*alike)(const fc_kernel *k, const fc_class *cls, const fc_launch *launch);
+    /* Whether compiling this kernel with less effort takes noticeably less time. NULL: always. */
+    bool (*long_to_compile)(const fc_kernel *k);
     /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
      * all its stages. NULL: each stage loads what it needs. */
     fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);

@@ -158,8 +158,21 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e)
     return FUSEC_OK;
 }
 
+/* Whether the work is so little that quick code may do it the first time: the elementary operations
+ * of all steps, a function taken for eight. */
+static bool is_little(const fc_program *p, const fc_bound *b) {
+    double work = 0;
+    for (size_t i = 0; i < p->plan->steps.len; i++) {
+        const fc_nest *n = &b->steps[i].nest;
+        const fc_step *s = p->plan->steps.at[i];
+        if (!n->empty)
+            work += (double)n->rows * (double)n->count * (1.0 + s->ops + 8.0 * s->transcendental);
+    }
+    return work <= p->device->quick_work;
+}
+
 /* The code of all launches that have none, made together. */
-static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
+static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     size_t n = 0;
     fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len + 1) * sizeof *w);
     if (!w) return fc_oom(e);
@@ -173,7 +186,7 @@ static fusec_status get_code(fc_program *p, fc_bound *b, fc_error *e) {
                  st->what);
         n++;
     }
-    fusec_status s = fc_kcache_get(p->ctx, p->device, p->mode, w, n, &p->compiles, e);
+    fusec_status s = fc_kcache_get(p->ctx, p->device, p->mode, w, n, quick_first, &p->compiles, e);
     fc_free(p->alloc, w);
     return s;
 }
@@ -201,14 +214,17 @@ static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e)
 
 enum { MAX_SHRINK = 3 };
 
-static fusec_status load_steps(fc_program *p, fc_bound *b, fc_error *e) {
+static fusec_status load_steps(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     bool smaller = true;
     for (int tries = 0; smaller; tries++) {
-        FC_TRY(get_code(p, b, e));
+        FC_TRY(get_code(p, b, quick_first, e));
         smaller = false;
         if (tries < MAX_SHRINK) FC_TRY(shrink(p, b, &smaller, e));
     }
     b->loaded = true;
+    b->quick = false;
+    for (size_t i = 0; i < p->plan->steps.len; i++)
+        b->quick |= b->steps[i].variant && atomic_load(&b->steps[i].variant->quick);
     return FUSEC_OK;
 }
 
@@ -258,6 +274,14 @@ static fc_bound *find_recent(fc_program *p, const int64_t *symbols, uint32_t ali
     return NULL;
 }
 
+/* Calls under way may still use it. */
+static void drop(fc_program *p, fc_bound *b) {
+    fc_bound **at = &p->bound;
+    while (*at != b) at = &(*at)->next;
+    *at = b->next;
+    if (--b->users == 0) fc_bound_free(p, b);
+}
+
 static void keep(fc_program *p, fc_bound *b) {
     b->next = p->bound;
     b->users++;
@@ -305,19 +329,28 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     return FUSEC_OK;
 }
 
-/* Schedules and texts are made of constants, too. */
+/* Schedules and texts are made of constants, too. The full code may need another launch than the
+ * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
-                            uint32_t align, bool load, fc_bound **b, fc_error *e) {
+                            uint32_t align, fc_code_wanted code, fc_bound **b, fc_error *e) {
+    const bool may_be_quick =
+        code == FC_ANY_CODE && p->ctx->config.tiers == FC_TIERS_BOTH && !p->device->helper;
+    const bool once_more = *b && (*b)->quick;
+    if (once_more) {
+        drop(p, *b);
+        *b = NULL;
+    }
     const uint64_t state = fc_float_enter();
     fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, align, b, e);
-    if (!s && load && !(*b)->loaded) s = load_steps(p, *b, e);
+    if (!s && code != FC_NO_CODE && !(*b)->loaded)
+        s = load_steps(p, *b, may_be_quick && !once_more && is_little(p, *b), e);
     fc_float_leave(state);
     return s;
 }
 
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
-                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
-                          fc_error *e) {
+                          const fc_dim_value *dims, uint32_t align, fc_code_wanted code,
+                          fc_bound **out, fc_error *e) {
     const fc_dimtab *t = &p->plan->graph.dims;
     int64_t small[192] = {0}, *symbols = small;
     size_t n = t->syms.len + t->forms.len;
@@ -329,7 +362,8 @@ fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint
     if (!s) {
         pthread_mutex_lock(&p->lock);
         fc_bound *b = find_recent(p, symbols, align);
-        if (!b || (load && !b->loaded)) s = prepare(p, symbols, values, align, load, &b, e);
+        if (!b || (code != FC_NO_CODE && (!b->loaded || b->quick)))
+            s = prepare(p, symbols, values, align, code, &b, e);
         if (!s) {
             b->users++;
             *out = b;

@@ -45,9 +45,12 @@ struct fc_bound {
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
     uint32_t nlaunches;
-    uint32_t *leader; /* of each step: the one in whose launch it is done */
-    bool loaded;
+    uint32_t *leader;   /* of each step: the one in whose launch it is done */
+    bool loaded, quick; /* quick: some of its code is, so it serves one call */
 };
+
+/* What a bound is wanted for: sizes alone, full code, or a call. */
+typedef enum fc_code_wanted { FC_NO_CODE, FC_FULL_CODE, FC_ANY_CODE } fc_code_wanted;
 
 /* Symbol values from the shapes of the inputs and explicit dims; checks dtypes, ranks and the
  * graph's conditions. `symbols` has room for all symbols, `values` for all dims of the plan's
@@ -61,11 +64,11 @@ fusec_status fc_bind_sizes(const fc_program *p, uint32_t nin, const fc_tensor *i
 fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const int64_t *values,
                                fc_error *e);
 
-/* The bound for these sizes: cached in the program or made now. `load` also gets the code. The
- * caller gives it back with fc_bound_release. */
+/* The bound for these sizes: cached in the program or made now. The caller gives it back with
+ * fc_bound_release. */
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
-                          const fc_dim_value *dims, uint32_t align, bool load, fc_bound **out,
-                          fc_error *e);
+                          const fc_dim_value *dims, uint32_t align, fc_code_wanted code,
+                          fc_bound **out, fc_error *e);
 fc_bound *fc_bound_hold(fc_program *p, fc_bound *b); /* one more user */
 void fc_bound_release(fc_program *p, fc_bound *b);
 void fc_bound_free(fc_program *p, fc_bound *b);

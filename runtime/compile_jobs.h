@@ -6,6 +6,7 @@
 
 typedef struct fc_compile_job {
     const char *text;
+    fc_effort effort;
     fc_bytes binary; /* of the device's allocator */
     fc_error error;  /* code is the status */
 } fc_compile_job;

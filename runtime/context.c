@@ -17,8 +17,14 @@ static int small_number(const char *s) {
     return v > 0 && v < 100000 ? (int)v : 0;
 }
 
+static fc_tiers tiers_from(const char *s) {
+    if (s && !strcmp(s, "full")) return FC_TIERS_FULL;
+    return s && !strcmp(s, "quick") ? FC_TIERS_QUICK : FC_TIERS_BOTH;
+}
+
 void fc_config_from_env(fc_config *c) {
     fc_config_init(c);
+    c->tiers = tiers_from(getenv("FUSEC_TIERS"));
     c->device = getenv("FUSEC_DEVICE");
     c->cache_dir = getenv("FUSEC_CACHE_DIR");
     c->xdg_cache_home = getenv("XDG_CACHE_HOME");

@@ -8,6 +8,13 @@
 #include "passes/plan.h"
 #include "runtime/device.h"
 
+/* Tiered compilation (runtime/kernel_tiers.h). */
+typedef enum fc_tiers {
+    FC_TIERS_FULL, /* all code is compiled with full effort before it runs */
+    FC_TIERS_BOTH, /* quick code for the first call where that pays */
+    FC_TIERS_QUICK /* quick code only, none of it on disk: for tests of it */
+} fc_tiers;
+
 /* Read from the environment once, by fc_config_from_env; explicit values win. */
 typedef struct fc_config {
     fc_alloc alloc;
@@ -17,6 +24,7 @@ typedef struct fc_config {
     const char *compiler;              /* FUSEC_COMPILER: see codegen/helper.h; NULL, "": none */
     int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
     uint32_t mode;                     /* FC_MODE_* */
+    fc_tiers tiers; /* FUSEC_TIERS: full, both, quick; both when that is not set */
     fc_limits limits;
     int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */

@@ -33,6 +33,9 @@ typedef struct fc_code_facts {
     uint32_t spill_bytes; /* local memory: spilled registers and arrays that are indexed */
 } fc_code_facts;
 
+/* Code that is fast, or code that is there soon. Its results are the same, to the bit. */
+typedef enum fc_effort { FC_FULL, FC_QUICK } fc_effort;
+
 typedef struct fc_device_ops {
     /* Memory is at least 256-byte (cuda) or 64-byte (host) aligned. Freeing is ordered after the
      * work given to `s` before. bytes 0 gives NULL. */
@@ -54,8 +57,8 @@ typedef struct fc_device_ops {
     void (*salt)(fc_device *d, uint32_t mode, fc_str *out);
     /* text -> binary (the bytes kept on disk) -> loaded code. The interpreter has no
      * binary: NULL. */
-    fusec_status (*compile)(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
-                            fc_error *e);
+    fusec_status (*compile)(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
+                            fc_bytes *out, fc_error *e);
     fusec_status (*load)(fc_device *d, const fc_kernel *k, const fc_class *c, const char *name,
                          const fc_bytes *binary, void **code, fc_error *e);
     /* Another kernel of the same binary as `code`. Where kernels_together is set. */
@@ -90,6 +93,9 @@ struct fc_device {
     int ordinal;
     bool host_memory;
     bool kernels_together; /* several kernels are compiled as one text, and so are one binary */
+    /* Elementary operations of a call (of all its elements) that quick code may take for the first
+     * time; for more it is faster to wait for the full one. 0: there is no quick code. */
+    double quick_work;
     const fc_alloc *alloc;
     struct fc_helper *helper; /* compiles in a process of its own (codegen/helper.h); NULL: here */
     char name[80];            /* "cuda:0", "cpu", "interp" */

@@ -68,11 +68,12 @@ static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     fc_nvrtc_describe(&o, out);
 }
 
-static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
-                            fc_error *e) {
+static fusec_status compile(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
+                            fc_bytes *out, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     FC_TRY(need_nvrtc(c, e));
     fc_nvrtc_options o = options_of(c, mode);
+    o.quick = effort == FC_QUICK;
     if (d->helper) return fc_helper_nvrtc(d->helper, text, FC_ENTRY ".cu", &o, out, e);
     return fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
 }

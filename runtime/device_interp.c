@@ -7,9 +7,9 @@ static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     fc_str_printf(out, "interp mode %u", mode);
 }
 
-static fusec_status compile(fc_device *d, uint32_t mode, const char *text, fc_bytes *out,
-                            fc_error *e) {
-    (void)d, (void)mode, (void)text, (void)out, (void)e;
+static fusec_status compile(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
+                            fc_bytes *out, fc_error *e) {
+    (void)d, (void)mode, (void)effort, (void)text, (void)out, (void)e;
     return FUSEC_OK; /* there is no binary: load makes the tapes from the kernel */
 }
 

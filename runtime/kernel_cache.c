@@ -4,7 +4,7 @@
  * (fc_device_ops.salt), so it can't be stale. One lock is held while a kernel is made: every kernel
  * is compiled once, and two threads that need different kernels wait for each other, which costs
  * nothing once caches are warm. */
-#include "runtime/kernel_make.h"
+#include "runtime/kernel_tiers.h"
 #include "runtime/sha256.h"
 #include "ir/plant.h"
 #include "ir/version.h"
@@ -54,8 +54,14 @@ static void put(fc_variant **slots, uint32_t n, fc_variant *v) {
 }
 
 static void destroy(fc_context *c, fc_variant *v) {
+    fc_tier_forget(v->tier, v);
     v->device->ops->unload(v->device, v->code);
     fc_free(&c->config.alloc, v);
+}
+
+/* What full code is being compiled for stays until then. */
+static bool can_go(const fc_variant *v) {
+    return !v->refs && (!v->tier || fc_tier_done(v->tier));
 }
 
 /* A table of the right size without the half of the idle kernels that was used longest ago. */
@@ -74,7 +80,7 @@ static bool rebuild(fc_context *c, struct fc_kcache *k) {
     for (uint32_t i = 0; i < k->nslots; i++) {
         fc_variant *v = k->slots[i];
         if (!v) continue;
-        if (!v->refs && v->used < horizon) {
+        if (can_go(v) && v->used < horizon) {
             destroy(c, v);
             k->used--;
             k->idle--;
@@ -108,7 +114,7 @@ uint32_t fc_kcache_drop_idle(fc_context *c, const fc_device *d) {
     pthread_mutex_lock(&k->lock);
     for (uint32_t i = 0; i < k->nslots; i++) {
         fc_variant *v = k->slots[i];
-        if (!v || v->refs || v->device != d) continue;
+        if (!v || v->refs || v->device != d) continue; /* waits for what is being compiled for it */
         destroy(c, v);
         k->slots[i] = NULL;
         dropped++;
@@ -146,6 +152,38 @@ static void take(struct fc_kcache *kc, fc_variant *v, fc_variant **out) {
     *out = v;
 }
 
+typedef struct replacing {
+    fc_context *c;
+    struct fc_kcache *kc;
+} replacing;
+
+static void replace(void *user, fc_variant *quick, fc_variant *full) {
+    const replacing *r = user;
+    struct fc_kcache *kc = r->kc;
+    if (!full) { /* there is none, so this one is good for all calls */
+        atomic_store(&quick->quick, false);
+        return;
+    }
+    uint64_t h = slot_hash(quick->key);
+    while (kc->slots[h & (kc->nslots - 1)] != quick) h++;
+    kc->slots[h & (kc->nslots - 1)] = full;
+    full->used = ++kc->clock;
+    kc->idle++;
+    quick->replaced = true;
+    if (quick->refs) return;
+    kc->idle--;
+    destroy(r->c, quick);
+}
+
+/* The code by this key, the full one if it has to be waited for. */
+static fc_variant *find_full(fc_context *c, struct fc_kcache *kc, const uint8_t key[32],
+                             const fc_device *d) {
+    fc_variant *v = find(kc, key, d);
+    if (!v || !v->tier) return v;
+    fc_tier_finish(v->tier, replace, &(replacing){c, kc});
+    return find(kc, key, d);
+}
+
 /* Takes what is there; makes the others, still without code, each once. */
 static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing, fc_error *e) {
     const fc_alloc *a = &x->c->config.alloc;
@@ -155,7 +193,7 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
     fusec_status s = fresh.slots ? FUSEC_OK : fc_oom(e);
     for (size_t i = 0; i < x->n && !s; i++) {
         fc_item *t = &x->items[i];
-        fc_variant *v = find(kc, t->key, x->d);
+        fc_variant *v = find_full(x->c, kc, t->key, x->d);
         if (v) {
             x->c->memory_hits++;
             take(kc, v, t->w->out);
@@ -185,6 +223,7 @@ static fusec_status get_locked(fc_making *x, struct fc_kcache *kc, fc_error *e) 
         if (!t->v) continue;
         if (!s && !insert(x->c, kc, t->v)) s = fc_oom(e);
         if (s) {
+            fc_tier_forget(t->v->tier, t->v);
             if (t->loaded) x->d->ops->unload(x->d, t->v->code);
             fc_free(&x->c->config.alloc, t->v);
         } else {
@@ -219,8 +258,8 @@ static fusec_status describe(fc_making *x, const fc_wanted *w, fc_error *e) {
 }
 
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
-                           uint64_t *compiles, fc_error *e) {
-    fc_making x = {.c = c, .d = d, .mode = mode, .n = n};
+                           bool quick_first, uint64_t *compiles, fc_error *e) {
+    fc_making x = {.c = c, .d = d, .mode = mode, .n = n, .quick_first = quick_first};
     struct fc_kcache *kc = cache_of(c, e);
     if (!kc) return FUSEC_OUT_OF_MEMORY;
     if (!n) return FUSEC_OK;
@@ -241,7 +280,12 @@ fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_
 void fc_kcache_release(fc_context *c, fc_variant *v) {
     if (!v) return;
     pthread_mutex_lock(&c->kernels->lock);
-    if (--v->refs == 0) c->kernels->idle++;
+    if (--v->refs == 0) {
+        if (v->replaced)
+            destroy(c, v);
+        else
+            c->kernels->idle++;
+    }
     pthread_mutex_unlock(&c->kernels->lock);
 }
 

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "runtime/background.h"
 #include "runtime/compile_jobs.h"
+#include "runtime/kernel_tiers.h"
 #include "runtime/sha256.h"
 
 static const char group_mark[8] = "fusec@1";
@@ -18,9 +20,9 @@ typedef struct group_entry {
     uint32_t index;
 } group_entry;
 
-static void entry_name(char name[32], bool grouped, uint32_t index) {
+void fc_entry_name(char name[FC_ENTRY_NAME], bool grouped, uint32_t index) {
     if (grouped)
-        snprintf(name, 32, FC_ENTRY "_%u", index);
+        snprintf(name, FC_ENTRY_NAME, FC_ENTRY "_%u", index);
     else
         memcpy(name, FC_ENTRY, sizeof FC_ENTRY);
 }
@@ -36,15 +38,15 @@ static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binar
     for (size_t i = first; i < end; i++) {
         fc_item *t = &x->items[i];
         if (!t->v || t->loaded || (i != first && !same(&x->items[first], t))) continue;
-        char name[32];
-        entry_name(name, t->grouped, t->index);
+        char name[FC_ENTRY_NAME];
+        fc_entry_name(name, t->grouped, t->index);
         FC_TRY(code ? ops->load_more(x->d, code, name, &t->v->code, e)
                     : ops->load(x->d, t->w->kernel, t->w->cls, name, binary, &t->v->code, e));
         code = t->v->code;
         t->loaded = true;
         x->loaded++;
         t->v->from_disk = from_disk;
-        if (ops->facts) ops->facts(x->d, code, &t->v->facts);
+        if (ops->facts && t->effort == FC_FULL) ops->facts(x->d, code, &t->v->facts);
     }
     return FUSEC_OK;
 }
@@ -134,7 +136,7 @@ static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e)
         const fc_item *t = &x->items[i];
         char name[32];
         if (!t->v || t->loaded || t->job != j) continue;
-        entry_name(name, true, t->index);
+        fc_entry_name(name, true, t->index);
         fc_str_printf(out, "namespace %s_space {\n", name);
         FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, t->w->cls, name, out, e));
         fc_str_add(out, "}\n");
@@ -142,37 +144,49 @@ static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e)
     return out->oom ? fc_oom(e) : FUSEC_OK;
 }
 
-/* The binary of the program that item `first` is in. */
-static void store_job(fc_making *x, size_t first, const fc_bytes *binary) {
-    fc_diskcache *disk = fc_context_disk(x->c);
-    const uint32_t kind = (uint32_t)x->d->kind;
-    const fc_item *it = &x->items[first];
+fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n) {
+    *n = 0;
+    for (size_t i = 0; i < x->n; i++) *n += x->items[i].v && x->items[i].job == job;
+    fc_part *p = fc_calloc(&x->c->config.alloc, *n + 1, sizeof *p);
+    for (size_t i = 0, k = 0; p && i < x->n; i++) {
+        const fc_item *t = &x->items[i];
+        if (!t->v || t->job != job) continue;
+        memcpy(p[k].key, t->key, sizeof t->key);
+        memcpy(p[k].label, t->w->label, sizeof t->w->label);
+        p[k++].index = t->index;
+    }
+    return p;
+}
+
+void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, size_t n,
+                    const fc_bytes *binary) {
+    fc_diskcache *disk = fc_context_disk(c);
+    const uint32_t kind = (uint32_t)d->kind;
     fc_sha256 h;
     group_entry g;
     char shown[2 * FC_CACHE_LABEL];
-    unsigned count = 0;
-    if (!it->grouped) {
-        fc_diskcache_put(disk, it->key, kind, it->w->label, binary->data, binary->len);
+    if (n == 1) {
+        fc_diskcache_put(disk, parts->key, kind, parts->label, binary->data, binary->len);
         return;
     }
     memset(&g, 0, sizeof g);
     memcpy(g.mark, group_mark, sizeof g.mark);
     fc_sha256_init(&h);
-    for (size_t i = first; i < x->n; i++) {
-        const fc_item *t = &x->items[i];
-        if (!t->v || t->job != it->job) continue;
-        count++;
-        fc_sha256_add_part(&h, t->key, sizeof t->key);
-    }
+    for (size_t i = 0; i < n; i++) fc_sha256_add_part(&h, parts[i].key, sizeof parts[i].key);
     fc_sha256_end(&h, g.binary);
-    snprintf(shown, sizeof shown, "code of %u kernels: %s, ...", count, it->w->label);
+    snprintf(shown, sizeof shown, "code of %zu kernels: %s, ...", n, parts->label);
     if (!fc_diskcache_put(disk, g.binary, kind, shown, binary->data, binary->len)) return;
-    for (size_t i = first; i < x->n; i++) {
-        const fc_item *t = &x->items[i];
-        if (!t->v || t->job != it->job) continue;
-        g.index = t->index;
-        fc_diskcache_put(disk, t->key, kind, t->w->label, (const uint8_t *)&g, sizeof g);
+    for (size_t i = 0; i < n; i++) {
+        g.index = parts[i].index;
+        fc_diskcache_put(disk, parts[i].key, kind, parts[i].label, (const uint8_t *)&g, sizeof g);
     }
+}
+
+static void store_job(fc_making *x, size_t job, const fc_bytes *binary) {
+    size_t n;
+    fc_part *parts = fc_parts_of(x, job, &n);
+    if (parts) fc_parts_store(x->c, x->d, parts, n, binary);
+    fc_free(&x->c->config.alloc, parts);
 }
 
 /* Deals the missing kernels out to jobs, as evenly as they go. */
@@ -193,28 +207,46 @@ static size_t deal(fc_making *x, size_t missing) {
     return njobs;
 }
 
-static fusec_status compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *texts, size_t njobs,
-                                 fc_error *e) {
+static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts, fc_error *e) {
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         if (t->job == SIZE_MAX || jobs[t->job].text) continue;
         if (t->grouped) FC_TRY(join_texts(x, t->job, &texts[t->job], e));
         jobs[t->job].text = t->grouped ? texts[t->job].data : t->text.data;
     }
+    return FUSEC_OK;
+}
+
+/* Where the full code can't be begun, the quick one is left out (beside) or stays (after). */
+static void compile_jobs(fc_making *x, fc_compile_job *jobs, size_t njobs) {
+    const fc_tiering tiers = fc_tiers_for(x, njobs);
+    for (size_t j = 0; j < njobs; j++) {
+        bool quick = tiers == FC_TIERS_AFTER || x->c->config.tiers == FC_TIERS_QUICK;
+        if (tiers == FC_TIERS_BESIDE) quick = fc_tier_start(x, j, jobs[j].text, tiers);
+        jobs[j].effort = quick ? FC_QUICK : FC_FULL;
+    }
     fc_compile_jobs(x->d, x->mode, jobs, njobs);
-    for (size_t j = 0; j < njobs; j++)
-        if (jobs[j].error.code) return fc_fail(e, jobs[j].error.code, "%s", jobs[j].error.message);
+    for (size_t j = 0; j < njobs && tiers == FC_TIERS_AFTER; j++)
+        if (!jobs[j].error.code) (void)fc_tier_start(x, j, jobs[j].text, tiers);
+    if (tiers != FC_ONE_TIER) fc_background_guard_exit(x->d);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->items[i].job != SIZE_MAX) x->items[i].effort = jobs[x->items[i].job].effort;
+}
+
+static fusec_status take_code(fc_making *x, const fc_compile_job *jobs, fc_error *e) {
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         if (t->job == SIZE_MAX || t->loaded) continue;
         const fc_compile_job *j = &jobs[t->job];
         const size_t before = x->loaded;
+        if (j->error.code) return fc_fail(e, j->error.code, "%s", j->error.message);
         FC_TRY(load_group(x, i, &j->binary, false, same_job, e));
         const size_t more = x->loaded - before;
         x->compiled += more;
-        store_job(x, i, &j->binary);
-        fc_log(x->c, 1, "%zu kernel%s compiled: %zu bytes of text, %zu of code", more,
-               more == 1 ? "" : "s", strlen(j->text), j->binary.len);
+        if (j->effort == FC_FULL) store_job(x, t->job, &j->binary);
+        fc_log(x->c, 1, "%zu kernel%s compiled%s: %zu bytes of text, %zu of code", more,
+               more == 1 ? "" : "s", j->effort == FC_QUICK ? " quickly" : "", strlen(j->text),
+               j->binary.len);
     }
     return FUSEC_OK;
 }
@@ -226,7 +258,11 @@ static fusec_status compile_missing(fc_making *x, size_t missing, fc_error *e) {
     fc_str *texts = fc_calloc(a, njobs, sizeof *texts);
     fusec_status s = jobs && texts ? FUSEC_OK : fc_oom(e);
     for (size_t j = 0; !s && j < njobs; j++) fc_str_init(&texts[j], a);
-    if (!s) s = compile_jobs(x, jobs, texts, njobs, e);
+    if (!s) s = give_texts(x, jobs, texts, e);
+    if (!s) {
+        compile_jobs(x, jobs, njobs);
+        s = take_code(x, jobs, e);
+    }
     for (size_t j = 0; jobs && texts && j < njobs; j++) {
         fc_bytes_free(x->d->alloc, &jobs[j].binary);
         fc_str_free(&texts[j]);
@@ -252,8 +288,8 @@ static fusec_status interpret(fc_making *x, fc_error *e) {
 
 fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
     if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
-    fc_diskcache *disk = fc_context_disk(x->c);
-    for (size_t i = 0; i < x->n; i++) try_disk(x, disk, i);
+    fc_diskcache *disk = x->c->config.tiers == FC_TIERS_QUICK ? NULL : fc_context_disk(x->c);
+    for (size_t i = 0; i < x->n && disk; i++) try_disk(x, disk, i);
     missing -= x->loaded;
     return missing ? compile_missing(x, missing, e) : FUSEC_OK;
 }

@@ -15,6 +15,7 @@ typedef struct fc_item {
     uint8_t binary[32]; /* key of the binary it is in, when it is on disk */
     uint32_t index;     /* in that binary */
     size_t job;
+    fc_effort effort; /* that its code was compiled with */
 } fc_item;
 
 typedef struct fc_making {
@@ -24,7 +25,24 @@ typedef struct fc_making {
     fc_item *items;
     size_t n, loaded; /* items; those with code */
     uint64_t compiled;
+    bool quick_first; /* see fc_kcache_get */
 } fc_making;
+
+/* A kernel of a compiled text. */
+typedef struct fc_part {
+    uint8_t key[32];
+    uint32_t index; /* in its name, when it is not alone */
+    char label[FC_CACHE_LABEL];
+} fc_part;
+
+enum { FC_ENTRY_NAME = 32 };
+void fc_entry_name(char name[FC_ENTRY_NAME], bool grouped, uint32_t index);
+
+/* The new kernels of job `job`, *n of them; of the context's allocator. NULL: no memory. */
+fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n);
+/* Puts the binary of these kernels on disk. From any thread. */
+void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, size_t n,
+                    const fc_bytes *binary);
 
 /* Loads the code of the `missing` items that have a new variant. What was loaded before a failure
  * is marked. */

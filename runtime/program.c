@@ -244,7 +244,8 @@ static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
 static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,
                         fc_error *e) {
     uint32_t align = fc_common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
-    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align, true, &c->b, e));
+    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align,
+                        seconds ? FC_FULL_CODE : FC_ANY_CODE, &c->b, e));
     FC_TRY(check_outputs(c, e));
     void *small[2 * 32] = {0};
     size_t n = c->p->plan->buffers.len;
@@ -267,7 +268,7 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
                          const fc_tensor *out, double *seconds, fc_error *e) {
     fc_call c = {.p = p, .stream = stream, .nin = nin, .nout = nout, .in = in, .out = out};
     fusec_status s = run(&c, ndims, dims, seconds, e);
-    if (!s && !ndims && !seconds) fc_ready_keep(p, stream, c.b, nin, in, nout, out);
+    if (!s && !ndims && !seconds && !c.b->quick) fc_ready_keep(p, stream, c.b, nin, in, nout, out);
     if (c.b) fc_bound_release(p, c.b);
     return s;
 }

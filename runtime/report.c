@@ -6,7 +6,7 @@ fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in,
                                const fc_dim_value *dims, int64_t *shapes, fc_error *e) {
     const fc_graph *g = &p->plan->graph;
     fc_bound *b;
-    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, false, &b, e));
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, FC_NO_CODE, &b, e));
     for (size_t i = 0; i < g->outputs.len; i++)
         for (uint32_t k = 0; k < fc_rank(g, g->outputs.at[i].node); k++)
             *shapes++ = b->values[fc_axis(g, g->outputs.at[i].node, k)];
@@ -98,7 +98,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
                                fc_error *e) {
     static const char *const schedules[] = {"map", "inner", "outer"};
     fc_bound *b;
-    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, !dry, &b, e));
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, dry ? FC_NO_CODE : FC_FULL_CODE, &b, e));
     fusec_status s = FUSEC_OK;
     for (size_t i = 0; !s && i < p->plan->steps.len; i++) {
         const fc_step *st = p->plan->steps.at[i];
@@ -130,7 +130,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
 fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const fc_tensor *in,
                                uint32_t ndims, const fc_dim_value *dims, fc_str *out, fc_error *e) {
     fc_bound *b;
-    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, false, &b, e));
+    FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, FC_NO_CODE, &b, e));
     fusec_status s = FUSEC_OK;
     if (step >= p->plan->steps.len)
         s = fc_fail(e, FUSEC_INVALID, "the program has %zu kernels", p->plan->steps.len);

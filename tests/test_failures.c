@@ -72,7 +72,7 @@ static void measure(fc_program *p, const char *inputs, shape *s) {
     FC_EXPECT_LE_I64((int64_t)s->kernels, MOST);
     FC_EXPECT_OK(fc_program_report(p, n, in, 0, NULL, true, s->step, &e), &e);
     for (size_t i = 0; i < s->kernels; i++) s->bytes += s->step[i].bytes_floor;
-    fusec_status bound = fc_bound_get(p, n, in, 0, NULL, 64, false, &b, &e);
+    fusec_status bound = fc_bound_get(p, n, in, 0, NULL, 64, FC_NO_CODE, &b, &e);
     FC_EXPECT_OK(bound, &e);
     if (bound != FUSEC_OK) return;
     for (size_t i = 0; i < s->kernels; i++) s->launch[i] = b->steps[i].launch;

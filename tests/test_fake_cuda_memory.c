@@ -23,7 +23,11 @@ typedef struct streamed {
 static bool start_streamed(streamed *s) {
     fc_error e = {0};
     memset(s, 0, sizeof *s);
-    if (capi_open("cuda", 1, &s->ctx) || fusec_graph_new(s->ctx, &s->g)) return false;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "cuda";
+    o.cache_dir = "";
+    o.tiers = FUSEC_TIERS_FULL; /* the second call is as all others */
+    if (fusec_context_new(&o, &s->ctx) || fusec_graph_new(s->ctx, &s->g)) return false;
     fusec_dim n = fusec_sym(s->g, "n");
     fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
     fusec_value y = fusec_sub(fusec_materialize(fusec_abs(x)), fusec_max(x, 0, NULL, 0));

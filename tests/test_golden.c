@@ -255,7 +255,8 @@ FC_TEST(golden, nvrtc_compiles_the_sample_programs) {
     FC_ASSERT_OK(fc_context_new(&config, &ctx, &e), &e);
     FC_ASSERT_OK(fc_device_open_cuda_offline(&fc_libc_alloc, 90, &d, &e), &e);
     fc_bytes probe = {0};
-    if (d->ops->compile(d, 0, "extern \"C\" __global__ void fusec_kernel() {}", &probe, &e)) {
+    if (d->ops->compile(d, 0, FC_FULL, "extern \"C\" __global__ void fusec_kernel() {}", &probe,
+                        &e)) {
         fc_context_free(ctx);
         fc_device_close(d);
         FC_SKIP("no NVRTC here");

@@ -107,7 +107,7 @@ static void run_neon(shell *sh, const width_check *c) {
     FC_EXPECT_OK(width_run(&plain_target, &g, &in, aligned, &got, &e), &e);
     for (uint32_t i = 0; i < got.n; i++) memset(got.t[i].data, 0, got.bytes[i]);
     FC_ASSERT_OK(fc_program_new(t.ctx, &g, &(fc_program_options){.device = t.device}, &p, &e), &e);
-    FC_ASSERT_OK(fc_bound_get(p, in.n, in.t, 0, NULL, 64, false, &b, &e), &e);
+    FC_ASSERT_OK(fc_bound_get(p, in.n, in.t, 0, NULL, 64, FC_NO_CODE, &b, &e), &e);
     FC_EXPECT_EQ_I64((int64_t)p->plan->steps.len, 1);
     FC_TRACE("%s for NEON", c->text);
     snprintf(path, sizeof path, "%s/in.bin", sh->folder);

@@ -21,7 +21,7 @@ static bool text_of(const fc_graph *g, int64_t m, fc_str *text, size_t *kernels)
                  &e);
     if (!p) return false;
     fc_tensor x = {.data = dummy, .dtype = FUSEC_F32, .rank = 2, .shape = (int64_t[]){m, m}};
-    FC_EXPECT_OK(fc_bound_get(p, 1, &x, 0, NULL, 64, false, &b, &e), &e);
+    FC_EXPECT_OK(fc_bound_get(p, 1, &x, 0, NULL, 64, FC_NO_CODE, &b, &e), &e);
     *kernels = p->plan->steps.len;
     for (size_t i = 0; b && i < *kernels; i++)
         FC_EXPECT_OK(how.device->target->emit(&how.device->machine, &p->plan->steps.at[i]->kernel,

@@ -88,17 +88,25 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     return 0;
 }
 
+enum { FEW_FUNCTIONS = 3, FEW_OPERATIONS = 48 };
+
 /* What NVRTC makes of a map over one axis that waits for memory is as fast when it optimises
  * little, and takes it a fifth less time. More functions keep the processor busy, several axes make
  * it compute indices, and what reduces needs every register. */
 static bool compiles_briefly(const fc_cuda_gen *g) {
-    enum { FEW_FUNCTIONS = 3, FEW_OPERATIONS = 48 };
     uint32_t ops, functions;
     fc_kernel_cost(g->k, &ops, &functions);
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].dtype == FUSEC_F64) return false;
     return g->k->schedule == FC_SCHED_MAP && g->np == 1 && functions <= FEW_FUNCTIONS &&
            ops <= FEW_OPERATIONS;
+}
+
+/* A map without functions is straight code, and NVRTC's own start is all it costs. */
+static bool long_to_compile(const fc_kernel *k) {
+    uint32_t ops, functions;
+    fc_kernel_cost(k, &ops, &functions);
+    return k->schedule != FC_SCHED_MAP || functions || ops > FEW_OPERATIONS;
 }
 
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
@@ -248,4 +256,5 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .emit = fc_cuda_emit,
                                   .smaller = fc_cuda_smaller,
                                   .alike = alike,
+                                  .long_to_compile = long_to_compile,
                                   .kept = kept};

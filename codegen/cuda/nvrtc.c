@@ -225,14 +225,19 @@ static bool is_brief(const char *source) {
  * that, all of it. Our texts use nothing that --minimal leaves out, and it saves 2 ms of 24; the
  * code is the same. */
 static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) {
-    const char *const fixed[] = {"--Ofast-compile=min", "-no-cache",
-                                 "--minimal",           "--std=c++17",
-                                 "--ftz=false",         "--prec-div=true",
-                                 "--prec-sqrt=true",    o->fmad ? "--fmad=true" : "--fmad=false"};
+    const bool fast = o->quick || brief;
+    const char *const fixed[] = {o->quick ? "--Ofast-compile=mid" : "--Ofast-compile=min",
+                                 "-no-cache",
+                                 "--minimal",
+                                 "--std=c++17",
+                                 "--ftz=false",
+                                 "--prec-div=true",
+                                 "--prec-sqrt=true",
+                                 o->fmad ? "--fmad=true" : "--fmad=false"};
     if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 1) return false;
     l->n = 0;
-    for (size_t i = !brief; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
-    l->newest = brief;
+    for (size_t i = !fast; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
+    l->newest = fast;
     l->optional = l->newest + 2;
     snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
              o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);

@@ -126,6 +126,7 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
     int strict = fc_cli_on(c, FC_FLAG_STRICT), contract = fc_cli_on(c, FC_FLAG_CONTRACT);
     fc_config_from_env(f);
     f->alloc = *c->alloc;
+    f->tiers = FC_TIERS_FULL; /* a command would wait for the full code at its end */
     if (!f->compiler && !getenv("FUSEC_COMPILER")) f->compiler = c->self; /* set but empty: none */
     if (fc_cli_on(c, FC_FLAG_DEVICE)) f->device = c->o.text[FC_FLAG_DEVICE];
     if (fc_cli_on(c, FC_FLAG_THREADS)) f->threads = (int)c->o.number[FC_FLAG_THREADS];

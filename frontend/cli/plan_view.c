@@ -28,7 +28,7 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     size_t n = v->p->plan->buffers.len;
     v->bytes = fc_arena_alloc(&s->arena, (n + 1) * sizeof *v->bytes);
     if (!v->bytes) return fc_oom(e);
-    FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, false, &b, e));
+    FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, FC_NO_CODE, &b, e));
     memcpy(v->bytes, b->bytes, n * sizeof *v->bytes);
     for (uint32_t i = 0; i < v->count; i++)
         v->kernels[i].elements = fc_mul_most(b->steps[i].nest.rows, b->steps[i].nest.count);

@@ -92,9 +92,20 @@ typedef struct fusec_options {
      * for a kernel and 8 GiB of memory, and what happens to them is FUSEC_COMPILER or
      * FUSEC_OUT_OF_MEMORY. The default, and "": in this process. */
     const char *compiler;
+    unsigned tiers; /* FUSEC_TIERS_* */
 } fusec_options;
 #define FUSEC_OPTIONS_INIT                                                                         \
-    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Tiered compilation. A first call runs code that was compiled quickly, half the time or less, while
+ * a thread compiles the full code; the second call waits for that, if need be, and from then on the
+ * full code runs. The results are the same, bit for bit. It is left out where it does not pay: for
+ * much work, without a processor to spare, with options.compiler, and when the code is on disk. */
+enum {
+    FUSEC_TIERS_DEFAULT = 0, /* both, unless FUSEC_TIERS in the environment is `full` */
+    FUSEC_TIERS_FULL = 1,    /* full code only: every call is as fast as the next */
+    FUSEC_TIERS_BOTH = 2
+};
 
 /* Float modes, docs/semantics.md. Strict (none) rounds every operation as written. */
 enum {
@@ -111,7 +122,7 @@ enum {
 };
 
 /* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,
- * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_DEBUG), which is read here and
+ * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_TIERS, FUSEC_DEBUG), which is read here and
  * never again. */
 FUSEC_API fusec_status fusec_context_new(const fusec_options *options, fusec_context **out);
 FUSEC_API void fusec_context_free(fusec_context *ctx);

@@ -34,7 +34,7 @@ static void add(request *q, const rg *r, int form, fc_how how) {
         fc_arrays_for(&in, &g, &sizes, false);
         fc_oracle_free(&sizes);
         const uint32_t nd = fc_rig_dims(&g, syms, d);
-        if (p->mode || fc_bound_get(p, in.n, in.t, nd, d, 64, false, &q->bound[q->n], NULL)) {
+        if (p->mode || fc_bound_get(p, in.n, in.t, nd, d, 64, FC_NO_CODE, &q->bound[q->n], NULL)) {
             fc_program_free(p);
         } else {
             q->kernels += p->plan->steps.len;
@@ -71,7 +71,7 @@ static void compile(request *q) {
             n++;
         }
     }
-    (void)fc_kcache_get(q->ctx, q->device, 0, wanted, n, &compiles, NULL);
+    (void)fc_kcache_get(q->ctx, q->device, 0, wanted, n, false, &compiles, NULL);
     for (size_t i = 0; i < n; i++) fc_kcache_release(q->ctx, code[i]);
     free(wanted);
     free(code);

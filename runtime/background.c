@@ -1,0 +1,143 @@
+/* background.c - see background.h. */
+#include "runtime/background.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fc_background {
+    fc_device *d;
+    uint32_t mode;
+    char *text;
+    fc_background_then *then;
+    void *user;
+    pid_t owner;
+    fc_bytes binary;
+    bool give_way, failed;
+    atomic_bool done;
+};
+
+/* Threads are not joined: the last thing that one does is to leave this lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
+static int running;
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void before_fork(void) {
+    pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void) {
+    running = 0;
+    pthread_cond_init(&one_ended, NULL); /* nobody waits here */
+    pthread_mutex_unlock(&lock);
+}
+
+static void at_the_end(void) {
+    pthread_mutex_lock(&lock);
+    while (running) pthread_cond_wait(&one_ended, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool prepared;
+
+static void prepare(void) {
+    prepared = !pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* What is registered last runs first, and compilers register more as they first meet something: so
+ * it is done several times for each. */
+void fc_background_guard_exit(const fc_device *d) {
+    enum { ENOUGH = 16 };
+    static atomic_int times[FC_DEV_INTERP + 1];
+    if (atomic_fetch_add(&times[d->kind], 1) < ENOUGH) (void)atexit(at_the_end);
+}
+
+int fc_background_running(void) {
+    pthread_mutex_lock(&lock);
+    const int n = running;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+/* ---- one compilation ------------------------------------------------------------------------- */
+
+static void *run(void *user) {
+    /* NVRTC parses one text at a time, 10 to 20 ms of it */
+    static const struct timespec head_start = {.tv_nsec = 1000000};
+    fc_background *b = user;
+    if (b->give_way) nanosleep(&head_start, NULL);
+    b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
+    if (!b->failed && b->then) b->then(b->user, &b->binary);
+    pthread_mutex_lock(&lock);
+    running--;
+    atomic_store(&b->done, true); /* from here on it may be freed */
+    pthread_cond_broadcast(&one_ended);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static bool start_thread(fc_background *b) {
+    pthread_attr_t detached;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&detached)) return false;
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all); /* signals are the business of the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&lock);
+    const bool started = !pthread_create(&thread, &detached, run, b);
+    running += started;
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&detached);
+    return started;
+}
+
+static void destroy(fc_background *b) {
+    const fc_alloc *a = b->d->alloc;
+    fc_bytes_free(a, &b->binary);
+    fc_free(a, b->text);
+    fc_free(a, b);
+}
+
+fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text, bool give_way,
+                                   fc_background_then *then, void *user) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+    fc_background *b = prepared ? fc_calloc(d->alloc, 1, sizeof *b) : NULL;
+    if (!b) return NULL;
+    *b = (fc_background){
+        .d = d, .mode = mode, .then = then, .user = user, .owner = getpid(), .give_way = give_way};
+    atomic_init(&b->done, false);
+    b->text = fc_strdup(d->alloc, text);
+    if (b->text && start_thread(b)) return b;
+    destroy(b);
+    return NULL;
+}
+
+bool fc_background_done(const fc_background *b) {
+    return atomic_load(&b->done) || b->owner != getpid();
+}
+
+const fc_bytes *fc_background_result(fc_background *b) {
+    pthread_mutex_lock(&lock);
+    while (!fc_background_done(b)) pthread_cond_wait(&one_ended, &lock);
+    pthread_mutex_unlock(&lock);
+    return atomic_load(&b->done) && !b->failed ? &b->binary : NULL;
+}
+
+void fc_background_free(fc_background *b) {
+    if (!b) return;
+    (void)fc_background_result(b);
+    /* A child's copy may have been caught at any point: its memory is the parent's affair. */
+    if (atomic_load(&b->done)) destroy(b);
+}

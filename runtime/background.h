@@ -1,0 +1,32 @@
+/* background.h - one text compiled by a thread of its own, while the caller goes on.
+ *
+ * A process that ends waits for these threads, as a compiler must not be taken apart under one
+ * (fc_background_guard_exit). A forked child has none of them: what they would have made has failed
+ * there. */
+#ifndef FUSEC_RUNTIME_BACKGROUND_H
+#define FUSEC_RUNTIME_BACKGROUND_H
+
+#include "runtime/device.h"
+
+typedef struct fc_background fc_background;
+
+/* What is done with the code on that thread, before anybody who waits has it. */
+typedef void fc_background_then(void *user, const fc_bytes *binary);
+
+/* Compiles a copy of `text` with full effort; with `give_way` the caller, who compiles as well,
+ * comes first to what the compiler does for one at a time. NULL: there is no thread or no memory
+ * for it. The device and `user` stay until fc_background_free. */
+fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text, bool give_way,
+                                   fc_background_then *then, void *user);
+bool fc_background_done(const fc_background *b);
+/* Waits. NULL: it could not be compiled. */
+const fc_bytes *fc_background_result(fc_background *b);
+void fc_background_free(fc_background *b); /* waits; NULL is fine */
+
+int fc_background_running(void); /* in this process */
+
+/* For the wait at the end of the process to come before the end of the device's compiler, it is
+ * asked for when that has been loaded and used. */
+void fc_background_guard_exit(const fc_device *d);
+
+#endif

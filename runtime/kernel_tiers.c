@@ -1,0 +1,128 @@
+/* kernel_tiers.c - see kernel_tiers.h. */
+#include "runtime/kernel_tiers.h"
+
+#include "codegen/cpuinfo.h"
+#include "runtime/background.h"
+
+struct fc_tier {
+    fc_context *c;
+    fc_device *d;
+    fc_background *full;
+    fc_variant **quick; /* of each part; NULL: it is gone */
+    fc_part *parts;
+    size_t n, left; /* parts; those that are not gone */
+};
+
+/* ---- whether ----------------------------------------------------------------------------------*/
+
+static bool is_long(const fc_making *x) {
+    if (!x->d->target->long_to_compile) return true;
+    for (size_t i = 0; i < x->n; i++)
+        if (x->items[i].v && !x->items[i].loaded &&
+            x->d->target->long_to_compile(x->items[i].w->kernel))
+            return true;
+    return false;
+}
+
+/* Two processors may be one core, and two compilations there take as long as one after the other.
+ */
+fc_tiering fc_tiers_for(const fc_making *x, size_t njobs) {
+    if (!x->quick_first || !is_long(x)) return FC_ONE_TIER;
+    const size_t busy = (size_t)fc_background_running() + 2 * njobs,
+                 cpus = (size_t)fc_usable_cpus();
+    return busy > cpus ? FC_ONE_TIER : 2 * busy > cpus ? FC_TIERS_AFTER : FC_TIERS_BESIDE;
+}
+
+/* ---- a tier -----------------------------------------------------------------------------------*/
+
+static void destroy(fc_tier *t) {
+    const fc_alloc *a = &t->c->config.alloc;
+    fc_background_free(t->full);
+    fc_free(a, t->quick);
+    fc_free(a, t->parts);
+    fc_free(a, t);
+}
+
+static void keep_on_disk(void *user, const fc_bytes *binary) {
+    const fc_tier *t = user;
+    fc_parts_store(t->c, t->d, t->parts, t->n, binary);
+}
+
+static bool fill(fc_tier *t, fc_making *x, size_t job) {
+    const fc_alloc *a = &x->c->config.alloc;
+    t->parts = fc_parts_of(x, job, &t->n);
+    if (!t->parts) return false;
+    t->quick = fc_calloc(a, t->n, sizeof(fc_variant *));
+    if (!t->quick) return false;
+    for (size_t i = 0; i < x->n; i++)
+        if (x->items[i].v && x->items[i].job == job) t->quick[t->left++] = x->items[i].v;
+    return true;
+}
+
+bool fc_tier_start(fc_making *x, size_t job, const char *text, fc_tiering how) {
+    fc_tier *t = fc_calloc(&x->c->config.alloc, 1, sizeof *t);
+    if (!t) return false;
+    t->c = x->c;
+    t->d = x->d;
+    if (fill(t, x, job))
+        t->full = fc_background_start(x->d, x->mode, text, how == FC_TIERS_BESIDE, keep_on_disk, t);
+    if (!t->full) {
+        destroy(t);
+        return false;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        t->quick[i]->tier = t;
+        atomic_store(&t->quick[i]->quick, true);
+    }
+    return true;
+}
+
+bool fc_tier_done(const fc_tier *t) {
+    return fc_background_done(t->full);
+}
+
+/* ---- the full code ----------------------------------------------------------------------------*/
+
+/* Part i, loaded; *code is of the same binary once it is set. */
+static fc_variant *load(fc_tier *t, size_t i, const fc_bytes *binary, void **code) {
+    const fc_device_ops *ops = t->d->ops;
+    fc_variant *v = fc_calloc(&t->c->config.alloc, 1, sizeof *v);
+    char name[FC_ENTRY_NAME];
+    if (!v) return NULL;
+    fc_entry_name(name, t->n > 1, t->parts[i].index);
+    if (*code ? ops->load_more(t->d, *code, name, &v->code, NULL)
+              : ops->load(t->d, NULL, NULL, name, binary, &v->code, NULL)) {
+        fc_free(&t->c->config.alloc, v);
+        return NULL;
+    }
+    *code = v->code;
+    v->device = t->d;
+    memcpy(v->key, t->parts[i].key, sizeof v->key);
+    if (ops->facts) ops->facts(t->d, v->code, &v->facts);
+    return v;
+}
+
+void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user) {
+    const fc_bytes *binary = fc_background_result(t->full);
+    void *code = NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!t->quick[i]) continue;
+        fc_variant *full = binary ? load(t, i, binary, &code) : NULL;
+        t->quick[i]->tier = NULL;
+        put(user, t->quick[i], full);
+    }
+    if (binary)
+        fc_log(t->c, 1, "%zu kernel%s compiled with full effort: %zu bytes of code", t->n,
+               t->n == 1 ? "" : "s", binary->len);
+    destroy(t);
+}
+
+void fc_tier_forget(fc_tier *t, const fc_variant *quick) {
+    if (!t) return;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->quick[i] != quick) continue;
+        t->quick[i] = NULL;
+        t->left--;
+    }
+    if (!t->left) destroy(t);
+}

@@ -1,0 +1,34 @@
+/* kernel_tiers.h - tiered compilation: the first call runs quick code, while the full code is
+ * compiled behind it; from the second call on it is the full one.
+ *
+ * A tier is one text that is compiled with full effort in the background, and the kernels in it,
+ * whose variants hold quick code until then. What it gives goes to the disk cache, so quick code is
+ * never kept. The kernel cache's lock guards everything here. */
+#ifndef FUSEC_RUNTIME_KERNEL_TIERS_H
+#define FUSEC_RUNTIME_KERNEL_TIERS_H
+
+#include "runtime/kernel_make.h"
+
+typedef enum fc_tiering {
+    FC_ONE_TIER,    /* quick code is not allowed, does not pay, or all processors compile already */
+    FC_TIERS_AFTER, /* the full code is begun when the quick one is there: processors are few */
+    FC_TIERS_BESIDE /* both are compiled side by side */
+} fc_tiering;
+/* What to do for these kernels, which are `njobs` texts. */
+fc_tiering fc_tiers_for(const fc_making *x, size_t njobs);
+
+/* Starts the full compilation of `text`, the kernels of job `job`, and marks their variants as
+ * quick; `how` is not FC_ONE_TIER. False: there is no thread or no memory for it, nothing was
+ * done. */
+bool fc_tier_start(fc_making *x, size_t job, const char *text, fc_tiering how);
+
+bool fc_tier_done(const fc_tier *t);
+/* Full variants for what is quick, in the order of the tier; waits for them. `put` takes each with
+ * the one it replaces; with NULL there is no better code, and the quick one stays for good. The
+ * tier is gone afterwards. */
+typedef void fc_tier_put(void *user, fc_variant *quick, fc_variant *full);
+void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user);
+/* Its variant goes: nothing is put in its place. The last one waits. NULL is fine. */
+void fc_tier_forget(fc_tier *t, const fc_variant *quick);
+
+#endif
