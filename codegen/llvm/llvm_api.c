@@ -128,8 +128,8 @@ void fc_llvm_close(fc_llvm *l) {
     if (!l) return;
     /* The library itself stays loaded: its targets are registered, and it can't be unloaded
      * safely. */
-    for (int i = 0; i < FC_LLVM_SPARE; i++) {
-        fc_llvm_machine m = atomic_exchange(&l->spare[i], NULL);
+    for (int i = 0; i < FC_LLVM_LEVELS * FC_LLVM_SPARE; i++) {
+        fc_llvm_machine m = atomic_exchange(&l->spare[i / FC_LLVM_SPARE][i % FC_LLVM_SPARE], NULL);
         if (m) l->fn.dispose_machine(m);
     }
     fc_free(l->alloc, l->features);

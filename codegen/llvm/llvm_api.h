@@ -80,7 +80,7 @@ typedef struct fc_llvm_traits {
     const char *clean_passes;  /* early-cse with instcombine and simplifycfg */
 } fc_llvm_traits;
 
-enum { FC_LLVM_SPARE = 8 };
+enum { FC_LLVM_SPARE = 8, FC_LLVM_LEVELS = 4 };
 
 typedef struct fc_llvm {
     const fc_alloc *alloc;
@@ -92,9 +92,9 @@ typedef struct fc_llvm {
     char triple[80];
     char cpu[64];
     char *features; /* "+avx2,-avx512f,..." of the host */
-    /* Machines for the host at level 2 that nobody uses: making one and its tables costs half a
+    /* Machines for the host that nobody uses, by level: making one and its tables costs half a
      * millisecond. */
-    _Atomic(fc_llvm_machine) spare[FC_LLVM_SPARE];
+    _Atomic(fc_llvm_machine) spare[FC_LLVM_LEVELS][FC_LLVM_SPARE];
 } fc_llvm;
 
 /* FUSEC_NO_LLVM with a list of what was looked for when there is none. */

@@ -55,13 +55,16 @@ static fusec_status rejected(const job *j, char *message, fc_error *e) {
 
 /* ---- target machines ----------------------------------------------------------------------- */
 
-static bool is_usual(const fc_llvm_options *o) {
-    return !o->cpu && !o->features && o->level == 2;
+/* Where machines like this one are kept; NULL: nowhere. */
+static _Atomic(fc_llvm_machine) *spare_of(fc_llvm *l, const fc_llvm_options *o) {
+    const bool usual = !o->cpu && !o->features && o->level >= 0 && o->level < FC_LLVM_LEVELS;
+    return usual ? l->spare[o->level] : NULL;
 }
 
 static fc_llvm_machine take_machine(fc_llvm *l, const fc_llvm_options *o) {
-    for (int i = 0; is_usual(o) && i < FC_LLVM_SPARE; i++) {
-        fc_llvm_machine m = atomic_exchange(&l->spare[i], NULL);
+    _Atomic(fc_llvm_machine) *spare = spare_of(l, o);
+    for (int i = 0; spare && i < FC_LLVM_SPARE; i++) {
+        fc_llvm_machine m = atomic_exchange(&spare[i], NULL);
         if (m) return m;
     }
     return l->fn.create_machine(l->target, l->triple, cpu_of(l, o), features_of(l, o), o->level,
@@ -70,9 +73,10 @@ static fc_llvm_machine take_machine(fc_llvm *l, const fc_llvm_options *o) {
 
 /* `good`: it has made code, so it can be used again. */
 static void put_machine(fc_llvm *l, const fc_llvm_options *o, fc_llvm_machine m, bool good) {
-    for (int i = 0; good && is_usual(o) && i < FC_LLVM_SPARE; i++) {
+    _Atomic(fc_llvm_machine) *spare = good ? spare_of(l, o) : NULL;
+    for (int i = 0; spare && i < FC_LLVM_SPARE; i++) {
         fc_llvm_machine none = NULL;
-        if (atomic_compare_exchange_strong(&l->spare[i], &none, m)) return;
+        if (atomic_compare_exchange_strong(&spare[i], &none, m)) return;
     }
     l->fn.dispose_machine(m);
 }
