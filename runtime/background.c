@@ -16,7 +16,7 @@ struct fc_background {
     void *user;
     pid_t owner;
     fc_bytes binary;
-    bool give_way, failed;
+    bool failed;
     atomic_bool done;
 };
 
@@ -71,10 +71,10 @@ int fc_background_running(void) {
 /* ---- one compilation ------------------------------------------------------------------------- */
 
 static void *run(void *user) {
-    /* NVRTC parses one text at a time, 10 to 20 ms of it */
+    /* NVRTC parses one text at a time, 10 to 20 ms of it; the whole call on a CPU may be 4 */
     static const struct timespec head_start = {.tv_nsec = 1000000};
     fc_background *b = user;
-    if (b->give_way) nanosleep(&head_start, NULL);
+    nanosleep(&head_start, NULL);
     b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
     if (!b->failed && b->then) b->then(b->user, &b->binary);
     pthread_mutex_lock(&lock);
@@ -109,14 +109,13 @@ static void destroy(fc_background *b) {
     fc_free(a, b);
 }
 
-fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text, bool give_way,
+fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text,
                                    fc_background_then *then, void *user) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, prepare);
     fc_background *b = prepared ? fc_calloc(d->alloc, 1, sizeof *b) : NULL;
     if (!b) return NULL;
-    *b = (fc_background){
-        .d = d, .mode = mode, .then = then, .user = user, .owner = getpid(), .give_way = give_way};
+    *b = (fc_background){.d = d, .mode = mode, .then = then, .user = user, .owner = getpid()};
     atomic_init(&b->done, false);
     b->text = fc_strdup(d->alloc, text);
     if (b->text && start_thread(b)) return b;

@@ -13,10 +13,10 @@ typedef struct fc_background fc_background;
 /* What is done with the code on that thread, before anybody who waits has it. */
 typedef void fc_background_then(void *user, const fc_bytes *binary);
 
-/* Compiles a copy of `text` with full effort; with `give_way` the caller, who compiles as well,
- * comes first to what the compiler does for one at a time. NULL: there is no thread or no memory
- * for it. The device and `user` stay until fc_background_free. */
-fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text, bool give_way,
+/* Compiles a copy of `text` with full effort. The caller, who compiles as well or is about to run
+ * what it has, has a head start of a millisecond. NULL: there is no thread or no memory for it. The
+ * device and `user` stay until fc_background_free. */
+fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text,
                                    fc_background_then *then, void *user);
 bool fc_background_done(const fc_background *b);
 /* Waits. NULL: it could not be compiled. */

@@ -222,12 +222,12 @@ static void compile_jobs(fc_making *x, fc_compile_job *jobs, size_t njobs) {
     const fc_tiering tiers = fc_tiers_for(x, njobs);
     for (size_t j = 0; j < njobs; j++) {
         bool quick = tiers == FC_TIERS_AFTER || x->c->config.tiers == FC_TIERS_QUICK;
-        if (tiers == FC_TIERS_BESIDE) quick = fc_tier_start(x, j, jobs[j].text, tiers);
+        if (tiers == FC_TIERS_BESIDE) quick = fc_tier_start(x, j, jobs[j].text);
         jobs[j].effort = quick ? FC_QUICK : FC_FULL;
     }
     fc_compile_jobs(x->d, x->mode, jobs, njobs);
     for (size_t j = 0; j < njobs && tiers == FC_TIERS_AFTER; j++)
-        if (!jobs[j].error.code) (void)fc_tier_start(x, j, jobs[j].text, tiers);
+        if (!jobs[j].error.code) (void)fc_tier_start(x, j, jobs[j].text);
     if (tiers != FC_ONE_TIER) fc_background_guard_exit(x->d);
     for (size_t i = 0; i < x->n; i++)
         if (x->items[i].job != SIZE_MAX) x->items[i].effort = jobs[x->items[i].job].effort;

@@ -59,13 +59,12 @@ static bool fill(fc_tier *t, fc_making *x, size_t job) {
     return true;
 }
 
-bool fc_tier_start(fc_making *x, size_t job, const char *text, fc_tiering how) {
+bool fc_tier_start(fc_making *x, size_t job, const char *text) {
     fc_tier *t = fc_calloc(&x->c->config.alloc, 1, sizeof *t);
     if (!t) return false;
     t->c = x->c;
     t->d = x->d;
-    if (fill(t, x, job))
-        t->full = fc_background_start(x->d, x->mode, text, how == FC_TIERS_BESIDE, keep_on_disk, t);
+    if (fill(t, x, job)) t->full = fc_background_start(x->d, x->mode, text, keep_on_disk, t);
     if (!t->full) {
         destroy(t);
         return false;

@@ -18,9 +18,8 @@ typedef enum fc_tiering {
 fc_tiering fc_tiers_for(const fc_making *x, size_t njobs);
 
 /* Starts the full compilation of `text`, the kernels of job `job`, and marks their variants as
- * quick; `how` is not FC_ONE_TIER. False: there is no thread or no memory for it, nothing was
- * done. */
-bool fc_tier_start(fc_making *x, size_t job, const char *text, fc_tiering how);
+ * quick. False: there is no thread or no memory for it, nothing was done. */
+bool fc_tier_start(fc_making *x, size_t job, const char *text);
 
 bool fc_tier_done(const fc_tier *t);
 /* Full variants for what is quick, in the order of the tier; waits for them. `put` takes each with

@@ -201,8 +201,7 @@ FC_TEST(tiers, left_out_when_all_processors_compile) {
     fc_program *p = fc_fixture_compile(&f);
     results r;
     atomic_store(&idle_waits, true);
-    for (int i = 0; i < n; i++)
-        b[i] = fc_background_start(f.device, 0, idle_text, false, NULL, NULL);
+    for (int i = 0; i < n; i++) b[i] = fc_background_start(f.device, 0, idle_text, NULL, NULL);
     FC_EXPECT_EQ_I64(fc_background_running(), n);
     FC_EXPECT_OK(call(p, &r, &f.e), &f.e);
     FC_EXPECT_EQ_U64(calls_ready(p), 1);
