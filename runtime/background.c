@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 struct fc_background {
     fc_device *d;
@@ -14,21 +13,23 @@ struct fc_background {
     char *text;
     fc_background_then *then;
     void *user;
-    pid_t owner;
     fc_bytes binary;
     bool failed;
     atomic_bool done;
 };
 
-/* Threads are not joined: the last thing that one does is to leave this lock. */
+/* Threads are not joined: the last thing of ours that one does is to leave this lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
 static int running;
+static _Thread_local int mine; /* 1 in such a thread: it does not wait for itself */
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-static void before_fork(void) {
+/* Gives back with the lock held. */
+static void wait_for_all(void) {
     pthread_mutex_lock(&lock);
+    while (running > mine) pthread_cond_wait(&one_ended, &lock);
 }
 
 static void in_parent(void) {
@@ -36,21 +37,19 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-    running = 0;
-    pthread_cond_init(&one_ended, NULL); /* nobody waits here */
+    pthread_cond_init(&one_ended, NULL); /* who waited is not here */
     pthread_mutex_unlock(&lock);
 }
 
 static void at_the_end(void) {
-    pthread_mutex_lock(&lock);
-    while (running) pthread_cond_wait(&one_ended, &lock);
+    wait_for_all();
     pthread_mutex_unlock(&lock);
 }
 
 static bool prepared;
 
 static void prepare(void) {
-    prepared = !pthread_atfork(before_fork, in_parent, in_child);
+    prepared = !pthread_atfork(wait_for_all, in_parent, in_child);
 }
 
 /* What is registered last runs first, and compilers register more as they first meet something: so
@@ -74,9 +73,13 @@ static void *run(void *user) {
     /* NVRTC parses one text at a time, 10 to 20 ms of it; the whole call on a CPU may be 4 */
     static const struct timespec head_start = {.tv_nsec = 1000000};
     fc_background *b = user;
+    mine = 1;
     nanosleep(&head_start, NULL);
     b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
     if (!b->failed && b->then) b->then(b->user, &b->binary);
+    fc_free(b->d->alloc, b->text);
+    b->text = NULL;
+    fc_background_guard_exit(b->d);
     pthread_mutex_lock(&lock);
     running--;
     atomic_store(&b->done, true); /* from here on it may be freed */
@@ -85,12 +88,15 @@ static void *run(void *user) {
     return NULL;
 }
 
+enum { STACK = 8 << 20 }; /* compilers recurse */
+
 static bool start_thread(fc_background *b) {
     pthread_attr_t detached;
     pthread_t thread;
     sigset_t all, before;
     if (pthread_attr_init(&detached)) return false;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&detached, STACK);
     sigfillset(&all); /* signals are the business of the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&lock);
@@ -115,7 +121,7 @@ fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text
     pthread_once(&once, prepare);
     fc_background *b = prepared ? fc_calloc(d->alloc, 1, sizeof *b) : NULL;
     if (!b) return NULL;
-    *b = (fc_background){.d = d, .mode = mode, .then = then, .user = user, .owner = getpid()};
+    *b = (fc_background){.d = d, .mode = mode, .then = then, .user = user};
     atomic_init(&b->done, false);
     b->text = fc_strdup(d->alloc, text);
     if (b->text && start_thread(b)) return b;
@@ -124,19 +130,18 @@ fc_background *fc_background_start(fc_device *d, uint32_t mode, const char *text
 }
 
 bool fc_background_done(const fc_background *b) {
-    return atomic_load(&b->done) || b->owner != getpid();
+    return atomic_load(&b->done);
 }
 
 const fc_bytes *fc_background_result(fc_background *b) {
     pthread_mutex_lock(&lock);
-    while (!fc_background_done(b)) pthread_cond_wait(&one_ended, &lock);
+    while (!atomic_load(&b->done)) pthread_cond_wait(&one_ended, &lock);
     pthread_mutex_unlock(&lock);
-    return atomic_load(&b->done) && !b->failed ? &b->binary : NULL;
+    return b->failed ? NULL : &b->binary;
 }
 
 void fc_background_free(fc_background *b) {
     if (!b) return;
     (void)fc_background_result(b);
-    /* A child's copy may have been caught at any point: its memory is the parent's affair. */
-    if (atomic_load(&b->done)) destroy(b);
+    destroy(b);
 }

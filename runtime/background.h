@@ -1,8 +1,8 @@
 /* background.h - one text compiled by a thread of its own, while the caller goes on.
  *
  * A process that ends waits for these threads, as a compiler must not be taken apart under one
- * (fc_background_guard_exit). A forked child has none of them: what they would have made has failed
- * there. */
+ * (fc_background_guard_exit), and so does a fork: the child, which has no threads, has what they
+ * made, and no lock is held by one of them. */
 #ifndef FUSEC_RUNTIME_BACKGROUND_H
 #define FUSEC_RUNTIME_BACKGROUND_H
 

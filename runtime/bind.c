@@ -214,24 +214,36 @@ static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e)
 
 enum { MAX_SHRINK = 3 };
 
-static fusec_status load_steps(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
+static fusec_status load_all(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     bool smaller = true;
     for (int tries = 0; smaller; tries++) {
         FC_TRY(get_code(p, b, quick_first, e));
         smaller = false;
         if (tries < MAX_SHRINK) FC_TRY(shrink(p, b, &smaller, e));
     }
-    b->loaded = true;
-    b->quick = false;
-    for (size_t i = 0; i < p->plan->steps.len; i++)
-        b->quick |= b->steps[i].variant && atomic_load(&b->steps[i].variant->quick);
     return FUSEC_OK;
+}
+
+static void release_code(fc_program *p, fc_bound *b) {
+    for (size_t i = 0; b->steps && i < p->plan->steps.len; i++) {
+        fc_kcache_release(p->ctx, b->steps[i].variant);
+        b->steps[i].variant = NULL;
+    }
+}
+
+static fusec_status load_steps(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
+    const fusec_status s = load_all(p, b, quick_first, e);
+    b->loaded = !s;
+    b->quick = false;
+    for (size_t i = 0; !s && i < p->plan->steps.len; i++)
+        b->quick |= b->steps[i].variant && atomic_load(&b->steps[i].variant->quick);
+    if (s) release_code(p, b); /* part of it may be quick, and the next try may not want that */
+    return s;
 }
 
 void fc_bound_free(fc_program *p, fc_bound *b) {
     if (!b) return;
-    for (size_t i = 0; b->steps && i < p->plan->steps.len; i++)
-        fc_kcache_release(p->ctx, b->steps[i].variant);
+    release_code(p, b);
     fc_arena_free(&b->arena);
     fc_free(p->alloc, b);
 }
@@ -329,12 +341,17 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     return FUSEC_OK;
 }
 
+/* In strict mode alone: what a licence allows is used by one optimisation and not by another. */
+static bool has_tiers(const fc_program *p) {
+    return p->ctx->config.tiers == FC_TIERS_BOTH && !p->device->helper &&
+           !(p->mode & ~(uint32_t)FC_MODE_WIDE16);
+}
+
 /* Schedules and texts are made of constants, too. The full code may need another launch than the
  * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
                             uint32_t align, fc_code_wanted code, fc_bound **b, fc_error *e) {
-    const bool may_be_quick =
-        code == FC_ANY_CODE && p->ctx->config.tiers == FC_TIERS_BOTH && !p->device->helper;
+    const bool may_be_quick = code == FC_ANY_CODE && has_tiers(p);
     const bool once_more = *b && (*b)->quick;
     if (once_more) {
         drop(p, *b);

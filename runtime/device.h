@@ -5,6 +5,8 @@
 #ifndef FUSEC_RUNTIME_DEVICE_H
 #define FUSEC_RUNTIME_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "codegen/target.h"
 #include "runtime/diskcache.h"
 
@@ -33,7 +35,8 @@ typedef struct fc_code_facts {
     uint32_t spill_bytes; /* local memory: spilled registers and arrays that are indexed */
 } fc_code_facts;
 
-/* Code that is fast, or code that is there soon. Its results are the same, to the bit. */
+/* Code that is fast, or code that is there soon. In strict mode its results are the same, to the
+ * bit, but for the sign and payload of a NaN that an operation makes. */
 typedef enum fc_effort { FC_FULL, FC_QUICK } fc_effort;
 
 typedef struct fc_device_ops {
@@ -95,7 +98,7 @@ struct fc_device {
     bool kernels_together; /* several kernels are compiled as one text, and so are one binary */
     /* Elementary operations of a call (of all its elements) that quick code may take for the first
      * time; for more it is faster to wait for the full one. 0: there is no quick code. */
-    double quick_work;
+    _Atomic double quick_work;
     const fc_alloc *alloc;
     struct fc_helper *helper; /* compiles in a process of its own (codegen/helper.h); NULL: here */
     char name[80];            /* "cuda:0", "cpu", "interp" */

@@ -73,9 +73,13 @@ static fusec_status compile(fc_device *d, uint32_t mode, fc_effort effort, const
     fc_gpu *c = fc_gpu_of(d);
     FC_TRY(need_nvrtc(c, e));
     fc_nvrtc_options o = options_of(c, mode);
+    bool refused = false;
     o.quick = effort == FC_QUICK;
+    o.refused = &refused;
     if (d->helper) return fc_helper_nvrtc(d->helper, text, FC_ENTRY ".cu", &o, out, e);
-    return fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
+    const fusec_status s = fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
+    if (refused) atomic_store(&d->quick_work, 0); /* the same code twice */
+    return s;
 }
 
 /* ---- modules ----------------------------------------------------------------------------- */

@@ -219,9 +219,10 @@ static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts
 
 /* Where the full code can't be begun, the quick one is left out (beside) or stays (after). */
 static void compile_jobs(fc_making *x, fc_compile_job *jobs, size_t njobs) {
-    const fc_tiering tiers = fc_tiers_for(x, njobs);
+    const fc_tier_order tiers = fc_tiers_for(x, njobs);
     for (size_t j = 0; j < njobs; j++) {
-        bool quick = tiers == FC_TIERS_AFTER || x->c->config.tiers == FC_TIERS_QUICK;
+        bool quick =
+            tiers == FC_TIERS_AFTER || (x->c->config.tiers == FC_TIERS_QUICK && !x->d->helper);
         if (tiers == FC_TIERS_BESIDE) quick = fc_tier_start(x, j, jobs[j].text);
         jobs[j].effort = quick ? FC_QUICK : FC_FULL;
     }

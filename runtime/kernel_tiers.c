@@ -24,12 +24,15 @@ static bool is_long(const fc_making *x) {
     return false;
 }
 
+static size_t processors(const fc_context *c) {
+    return (size_t)(c->config.processors ? c->config.processors : fc_usable_cpus());
+}
+
 /* Two processors may be one core, and two compilations there take as long as one after the other.
  */
-fc_tiering fc_tiers_for(const fc_making *x, size_t njobs) {
+fc_tier_order fc_tiers_for(const fc_making *x, size_t njobs) {
     if (!x->quick_first || !is_long(x)) return FC_ONE_TIER;
-    const size_t busy = (size_t)fc_background_running() + 2 * njobs,
-                 cpus = (size_t)fc_usable_cpus();
+    const size_t busy = (size_t)fc_background_running() + 2 * njobs, cpus = processors(x->c);
     return busy > cpus ? FC_ONE_TIER : 2 * busy > cpus ? FC_TIERS_AFTER : FC_TIERS_BESIDE;
 }
 

@@ -9,13 +9,13 @@
 
 #include "runtime/kernel_make.h"
 
-typedef enum fc_tiering {
+typedef enum fc_tier_order {
     FC_ONE_TIER,    /* quick code is not allowed, does not pay, or all processors compile already */
     FC_TIERS_AFTER, /* the full code is begun when the quick one is there: processors are few */
     FC_TIERS_BESIDE /* both are compiled side by side */
-} fc_tiering;
+} fc_tier_order;
 /* What to do for these kernels, which are `njobs` texts. */
-fc_tiering fc_tiers_for(const fc_making *x, size_t njobs);
+fc_tier_order fc_tiers_for(const fc_making *x, size_t njobs);
 
 /* Starts the full compilation of `text`, the kernels of job `job`, and marks their variants as
  * quick. False: there is no thread or no memory for it, nothing was done. */

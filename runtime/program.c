@@ -241,11 +241,20 @@ static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
     return copied ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
 }
 
+/* What is measured is full code. What is recorded on a stream runs whenever it is replayed, so its
+ * code must not be such as is replaced. */
+static fc_code_wanted code_for(const fc_call *c, const double *seconds) {
+    const fc_device *d = c->p->device;
+    uint64_t id = 1;
+    if (seconds) return FC_FULL_CODE;
+    if (!c->stream || !d->ops->stream_id) return FC_ANY_CODE;
+    return d->ops->stream_id(c->p->device, c->stream, &id) && id ? FC_ANY_CODE : FC_FULL_CODE;
+}
+
 static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,
                         fc_error *e) {
     uint32_t align = fc_common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
-    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align,
-                        seconds ? FC_FULL_CODE : FC_ANY_CODE, &c->b, e));
+    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align, code_for(c, seconds), &c->b, e));
     FC_TRY(check_outputs(c, e));
     void *small[2 * 32] = {0};
     size_t n = c->p->plan->buffers.len;

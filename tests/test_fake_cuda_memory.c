@@ -20,13 +20,13 @@ typedef struct streamed {
     fc_cu_context current;
 } streamed;
 
-static bool start_streamed(streamed *s) {
+static bool start_streamed(streamed *s, unsigned tiers) {
     fc_error e = {0};
     memset(s, 0, sizeof *s);
     fusec_options o = FUSEC_OPTIONS_INIT;
     o.device = "cuda";
     o.cache_dir = "";
-    o.tiers = FUSEC_TIERS_FULL; /* the second call is as all others */
+    o.tiers = tiers;
     if (fusec_context_new(&o, &s->ctx) || fusec_graph_new(s->ctx, &s->g)) return false;
     fusec_dim n = fusec_sym(s->g, "n");
     fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
@@ -61,13 +61,41 @@ static long driver_calls(streamed *s, const fake_machine *m, fc_cu_stream stream
     return m->fake->calls - before;
 }
 
+/* Of two tiers a recorded call has the full code at once: it runs whenever it is replayed. */
+FC_TEST(fake_cuda, what_is_recorded_stays_loaded) {
+    for (int recorded = 0; recorded < 2; recorded++) {
+        fake_machine m;
+        streamed s;
+        fc_cu_stream a;
+        fc_error e = {0};
+        if (!fake_machine_open(&m, FAKE("whole"))) return;
+        FC_ASSERT_TRUE(start_streamed(&s, FUSEC_TIERS_BOTH));
+        FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
+        m.fake->capturing = recorded;
+        (void)driver_calls(&s, &m, a);
+        m.fake->capturing = false;
+        m.fake->fail_in = "cuModuleUnload"; /* only counted */
+        m.fake->fail_at = 1;
+        m.fake->times = 1000;
+        m.fake->fired = 0;
+        m.fake->result = 0;
+        (void)driver_calls(&s, &m, a);
+        if (recorded) FC_EXPECT_EQ_I64(m.fake->fired, 0);
+        m.fake->fail_in = NULL;
+        fc_cuda_stream_destroy(s.cuda, a);
+        end_streamed(&s);
+        FC_EXPECT_EQ_I64(m.fake->modules, 0);
+        fake_machine_close(&m);
+    }
+}
+
 FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
     fake_machine m;
     streamed s;
     fc_cu_stream a, b;
     fc_error e = {0};
     if (!fake_machine_open(&m, FAKE("whole"))) return;
-    FC_ASSERT_TRUE(start_streamed(&s));
+    FC_ASSERT_TRUE(start_streamed(&s, FUSEC_TIERS_FULL));
     FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e);
     FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &b, &e), &e);
     const long new = driver_calls(&s, &m, a), kept = driver_calls(&s, &m, a);

@@ -1,6 +1,6 @@
 /* test_tiers.c - tiered compilation: which code runs when, what is kept, and what becomes of the
  * compilations behind the first call. The CPU device compiles; what it is asked for is counted. */
-#include "codegen/cpuinfo.h"
+#include "codegen/cuda/nvrtc.h"
 #include "runtime/background.h"
 #include "runtime/bind.h"
 #include "runtime/device_host.h"
@@ -19,21 +19,60 @@ enum { N = 1000 };
 
 /* ---- a CPU device that counts ---------------------------------------------------------------- */
 
+/* By effort: texts compiled, binaries loaded. */
+static atomic_int compiled[2], loaded[2], unloaded;
+static atomic_bool full_fails, full_load_fails, full_waits, idle_waits;
+
 static fc_device_ops counting;
 static const fc_device_ops *real;
-static atomic_int compiled[2]; /* by effort */
-static atomic_bool full_fails, full_waits, idle_waits;
+static fc_bytes full_code; /* the last */
+static pthread_mutex_t full_code_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char idle_text[] = "no program"; /* only to keep a thread busy */
 
-static fusec_status counted(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
-                            fc_bytes *out, fc_error *e) {
+static void remember(const fc_bytes *code) {
+    pthread_mutex_lock(&full_code_lock);
+    free(full_code.data);
+    full_code.data = malloc(code->len);
+    full_code.len = full_code.data ? code->len : 0;
+    if (full_code.data) memcpy(full_code.data, code->data, code->len);
+    pthread_mutex_unlock(&full_code_lock);
+}
+
+static fusec_status count_compile(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
+                                  fc_bytes *out, fc_error *e) {
     if (effort == FC_FULL && full_fails) return fc_fail(e, FUSEC_LLVM, "made to fail");
     while (effort == FC_FULL && full_waits) usleep(1000);
     while (idle_waits && !strcmp(text, idle_text)) usleep(1000);
     const fusec_status s = real->compile(d, mode, effort, text, out, e);
+    if (!s && effort == FC_FULL) remember(out);
     atomic_fetch_add(&compiled[effort], 1);
     return s;
+}
+
+static fusec_status count_load(fc_device *d, const fc_kernel *k, const fc_class *c,
+                               const char *name, const fc_bytes *b, void **code, fc_error *e) {
+    pthread_mutex_lock(&full_code_lock);
+    const bool is_full = b->len == full_code.len && !memcmp(b->data, full_code.data, b->len);
+    pthread_mutex_unlock(&full_code_lock);
+    if (is_full && full_load_fails) return fc_fail(e, FUSEC_LLVM, "made to fail");
+    const fusec_status s = real->load(d, k, c, name, b, code, e);
+    if (!s) atomic_fetch_add(&loaded[is_full ? FC_FULL : FC_QUICK], 1);
+    return s;
+}
+
+static void count_unload(fc_device *d, void *code) {
+    atomic_fetch_add(&unloaded, code != NULL);
+    real->unload(d, code);
+}
+
+static void count_on(fc_device *d) {
+    real = d->ops;
+    counting = *real;
+    counting.compile = count_compile;
+    counting.load = count_load;
+    counting.unload = count_unload;
+    d->ops = &counting;
 }
 
 static int quick(void) {
@@ -49,29 +88,43 @@ static void build(fc_graph *g) {
     fc_build_output(g, "y", gb2(g, FC_OP_mul, gb1(g, FC_OP_sin, x), gb1(g, FC_OP_exp, x)));
 }
 
-/* False, with the test skipped, where no compilation runs beside another. */
-static bool open_rig(fc_fixture *f) {
-    if (fc_usable_cpus() < 2 || !fc_fixture_open(f, "cpu")) return false;
+/* With FEW processors the full code is compiled after the quick one, with MANY beside it. */
+enum { FEW = 2, MANY = 16 };
+static const int orders[] = {FEW, MANY};
+
+/* False where there is no LLVM. */
+static bool open_rig(fc_fixture *f, int processors) {
+    if (!fc_fixture_open(f, "cpu")) return false;
     f->ctx->config.tiers = FC_TIERS_BOTH;
-    real = f->device->ops;
-    counting = *real;
-    counting.compile = counted;
-    f->device->ops = &counting;
-    atomic_store(&compiled[FC_QUICK], 0);
-    atomic_store(&compiled[FC_FULL], 0);
+    f->ctx->config.processors = processors;
+    count_on(f->device);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&compiled[i], 0);
+        atomic_store(&loaded[i], 0);
+    }
+    atomic_store(&unloaded, 0);
     atomic_store(&full_fails, false);
+    atomic_store(&full_load_fails, false);
     atomic_store(&full_waits, false);
     build(&f->g);
     return true;
 }
 
+static void close_rig(fc_fixture *f, fc_program *p) {
+    fc_fixture_close(f, p);
+    FC_EXPECT_EQ_I64(atomic_load(&loaded[FC_QUICK]) + atomic_load(&loaded[FC_FULL]),
+                     atomic_load(&unloaded));
+    FC_EXPECT_EQ_I64(fc_background_running(), 0);
+}
+
+/* Aligned: code and places depend on it. */
 typedef struct results {
-    float y[N];
+    _Alignas(64) float y[N];
 } results;
 
 static fusec_status call_with(fc_program *p, results *r, double *seconds, fc_error *e) {
     static const int64_t n = N;
-    float x[N];
+    _Alignas(64) float x[N];
     for (int i = 0; i < N; i++) x[i] = (float)i * 0.01f;
     fc_tensor in = {.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = x};
     fc_tensor out = {.dtype = FUSEC_F32, .rank = 1, .shape = &n, .data = r->y};
@@ -88,77 +141,103 @@ static uint32_t calls_ready(fc_program *p) {
     return atomic_load(&p->nready);
 }
 
+/* Whether all code that the next call runs is full. */
+static bool runs_full_code(const fc_program *p) {
+    for (size_t i = 0; i < p->plan->steps.len; i++) {
+        const fc_variant *v = p->bound ? p->bound->steps[i].variant : NULL;
+        if (!v || v->quick || v->tier || v->replaced) return false;
+    }
+    return true;
+}
+
 /* ---- the life of a program ------------------------------------------------------------------- */
 
-FC_TEST(tiers, the_second_call_runs_full_code_with_the_same_bits) {
-    fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
-    fc_program *p = fc_fixture_compile(&f);
-    const int kernels = (int)p->plan->steps.len;
-    results first, second, third;
-    FC_EXPECT_EQ_I64(kernels, 1);
-    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
-    FC_EXPECT_EQ_I64(quick(), kernels);
+static void two_calls_and_more(fc_fixture *f) {
+    fc_program *p = fc_fixture_compile(f);
+    results first, again;
+    FC_EXPECT_EQ_U64(p->plan->steps.len, 1);
+    FC_EXPECT_OK(call(p, &first, &f->e), &f->e);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_EQ_I64(loaded[FC_QUICK], 1);
+    FC_EXPECT_FALSE(runs_full_code(p));
     FC_EXPECT_EQ_U64(calls_ready(p), 0);
-    FC_EXPECT_OK(call(p, &second, &f.e), &f.e);
-    FC_EXPECT_EQ_I64(full(), kernels);
-    FC_EXPECT_EQ_U64(calls_ready(p), 1);
-    FC_EXPECT_OK(call(p, &third, &f.e), &f.e);
-    FC_EXPECT_MEMEQ(&first, &second, sizeof first);
-    FC_EXPECT_MEMEQ(&first, &third, sizeof first);
-    FC_EXPECT_EQ_I64(quick(), kernels);
-    FC_EXPECT_EQ_I64(full(), kernels);
-    FC_EXPECT_EQ_U64(p->compiles, kernels); /* a kernel counts once */
-    FC_EXPECT_EQ_U64(f.ctx->compiles, kernels);
-    fc_fixture_close(&f, p);
+    for (int i = 0; i < 3; i++) {
+        FC_EXPECT_OK(call(p, &again, &f->e), &f->e);
+        FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+        FC_EXPECT_TRUE(runs_full_code(p));
+        FC_EXPECT_EQ_U64(calls_ready(p), 1);
+        FC_EXPECT_EQ_I64(unloaded, 1); /* the quick code is gone */
+    }
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_EQ_I64(full(), 1);
+    FC_EXPECT_EQ_I64(loaded[FC_FULL], 1);
+    FC_EXPECT_EQ_U64(p->compiles, 1); /* a kernel counts once */
+    FC_EXPECT_EQ_U64(f->ctx->compiles, 1);
+    fc_program_free(p);
+    FC_EXPECT_EQ_U64(fc_kcache_drop_idle(f->ctx, f->device), 1);
+    FC_EXPECT_EQ_U64(fc_kcache_drop_idle(f->ctx, f->device), 0);
+}
+
+FC_TEST(tiers, the_second_call_runs_full_code_with_the_same_bits) {
+    for (size_t i = 0; i < FC_COUNT(orders); i++) {
+        fc_fixture f;
+        if (!open_rig(&f, orders[i])) FC_SKIP("there is no LLVM");
+        two_calls_and_more(&f);
+        close_rig(&f, NULL);
+    }
 }
 
 FC_TEST(tiers, full_code_is_what_the_others_of_the_context_get) {
     fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
     fc_program *p = fc_fixture_compile(&f), *q = fc_fixture_compile(&f);
     results first, second;
     FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
-    const int before = quick();
     FC_EXPECT_OK(call(q, &second, &f.e), &f.e); /* waits for what the first one started */
     FC_EXPECT_MEMEQ(&first, &second, sizeof first);
-    FC_EXPECT_EQ_I64(quick(), before);
-    FC_EXPECT_EQ_I64(full(), before);
-    FC_EXPECT_EQ_U64(calls_ready(q), 1);
-    FC_EXPECT_OK(call(p, &second, &f.e), &f.e); /* its own quick code is still there, unused */
+    FC_EXPECT_TRUE(runs_full_code(q));
+    FC_EXPECT_FALSE(runs_full_code(p));
+    FC_EXPECT_EQ_I64(unloaded, 0); /* p has its quick code still */
+    FC_EXPECT_OK(call(p, &second, &f.e), &f.e);
+    FC_EXPECT_TRUE(runs_full_code(p));
     FC_EXPECT_EQ_U64(calls_ready(p), 1);
-    FC_EXPECT_EQ_I64(full(), before);
+    FC_EXPECT_EQ_I64(quick(), 1);
+    FC_EXPECT_EQ_I64(full(), 1);
     fc_program_free(q);
-    fc_fixture_close(&f, p);
+    close_rig(&f, p);
 }
 
-FC_TEST(tiers, reports_and_measurements_are_of_full_code) {
+FC_TEST(tiers, measurements_are_of_full_code) {
     fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
-    fc_program *p = fc_fixture_compile(&f);
     results r;
     double seconds[8];
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
     FC_EXPECT_OK(call_with(p, &r, seconds, &f.e), &f.e);
     FC_EXPECT_EQ_I64(quick(), 0);
-    FC_EXPECT_GT_I64(full(), 0);
-    fc_fixture_close(&f, p);
+    FC_EXPECT_TRUE(runs_full_code(p));
+    close_rig(&f, p);
 }
 
+/* The compiler fails, or what it made can't be loaded. */
 FC_TEST(tiers, without_full_code_the_quick_one_stays) {
-    fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
-    fc_program *p = fc_fixture_compile(&f);
-    results first, again;
-    atomic_store(&full_fails, true);
-    FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
-    const int before = quick();
-    for (int i = 0; i < 3; i++) {
-        FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
-        FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+    for (int way = 0; way < 2; way++) {
+        fc_fixture f;
+        if (!open_rig(&f, orders[way])) FC_SKIP("there is no LLVM");
+        fc_program *p = fc_fixture_compile(&f);
+        results first, again;
+        atomic_store(way ? &full_fails : &full_load_fails, true);
+        FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
+        for (int i = 0; i < 3; i++) {
+            FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
+            FC_EXPECT_MEMEQ(&first, &again, sizeof first);
+        }
+        FC_EXPECT_EQ_U64(calls_ready(p), 1);
+        FC_EXPECT_EQ_I64(quick(), 1);
+        FC_EXPECT_EQ_I64(loaded[FC_QUICK], 1);
+        FC_EXPECT_EQ_I64(loaded[FC_FULL], 0);
+        close_rig(&f, p);
     }
-    FC_EXPECT_EQ_U64(calls_ready(p), 1);
-    FC_EXPECT_EQ_I64(quick(), before);
-    fc_fixture_close(&f, p);
 }
 
 /* ---- when it is left out --------------------------------------------------------------------- */
@@ -167,73 +246,77 @@ typedef struct left_out {
     const char *why;
     double work; /* that the device allows; below 0: as it is */
     fc_tiers tiers;
+    uint32_t mode;
+    int processors;
 } left_out;
 
 static void expect_full(const left_out *l) {
     fc_fixture f;
     results r;
-    if (!open_rig(&f)) return;
-    fc_program *p = fc_fixture_compile(&f);
+    if (!open_rig(&f, l->processors)) return;
     f.ctx->config.tiers = l->tiers;
     if (l->work >= 0) f.device->quick_work = l->work;
+    fc_program *p = NULL;
+    fc_program_options o = {.device = f.device, .mode = l->mode};
+    FC_EXPECT_OK(fc_program_new(f.ctx, &f.g, &o, &p, &f.e), &f.e);
     FC_EXPECT_OK(call(p, &r, &f.e), &f.e);
     if (quick() || !full()) printf("quick code in spite of: %s\n", l->why);
     FC_EXPECT_EQ_I64(quick(), 0);
-    FC_EXPECT_GT_I64(full(), 0);
+    FC_EXPECT_TRUE(runs_full_code(p));
     FC_EXPECT_EQ_U64(calls_ready(p), 1);
-    fc_fixture_close(&f, p);
+    close_rig(&f, p);
 }
 
-FC_TEST(tiers, left_out_where_it_does_not_pay) {
-    static const left_out ways[] = {{"it is not wanted", -1, FC_TIERS_FULL},
-                                    {"much work", N, FC_TIERS_BOTH},
-                                    {"a device without quick code", 0, FC_TIERS_BOTH}};
+FC_TEST(tiers, left_out_where_it_does_not_pay_or_would_show) {
+    static const left_out ways[] = {
+        {"it is not wanted", -1, FC_TIERS_FULL, 0, MANY},
+        {"much work", N, FC_TIERS_BOTH, 0, MANY},
+        {"a device without quick code", 0, FC_TIERS_BOTH, 0, MANY},
+        {"one processor", -1, FC_TIERS_BOTH, 0, 1},
+        {"a licence to contract", -1, FC_TIERS_BOTH, FC_MODE_CONTRACT, MANY}};
     for (size_t i = 0; i < FC_COUNT(ways); i++) expect_full(&ways[i]);
 }
 
 /* As many compilations behind as there are processors: what comes next is compiled once. */
 FC_TEST(tiers, left_out_when_all_processors_compile) {
-    enum { MOST = 64 };
     fc_fixture f;
-    fc_background *b[MOST];
-    int n = fc_usable_cpus();
-    if (n > MOST || !open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
-    fc_program *p = fc_fixture_compile(&f);
+    fc_background *b[FEW];
     results r;
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
+    fc_program *p = fc_fixture_compile(&f);
     atomic_store(&idle_waits, true);
-    for (int i = 0; i < n; i++) b[i] = fc_background_start(f.device, 0, idle_text, NULL, NULL);
-    FC_EXPECT_EQ_I64(fc_background_running(), n);
+    for (int i = 0; i < FEW; i++) b[i] = fc_background_start(f.device, 0, idle_text, NULL, NULL);
+    FC_EXPECT_EQ_I64(fc_background_running(), FEW);
     FC_EXPECT_OK(call(p, &r, &f.e), &f.e);
-    FC_EXPECT_EQ_U64(calls_ready(p), 1);
+    FC_EXPECT_TRUE(runs_full_code(p));
     FC_EXPECT_EQ_I64(quick(), 0);
-    FC_EXPECT_EQ_I64(fc_background_running(), n);
+    FC_EXPECT_EQ_I64(fc_background_running(), FEW);
     atomic_store(&idle_waits, false);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < FEW; i++) {
         FC_EXPECT_TRUE(fc_background_result(b[i]) == NULL); /* it is no program */
         fc_background_free(b[i]);
     }
-    FC_EXPECT_EQ_I64(fc_background_running(), 0);
-    fc_fixture_close(&f, p);
+    close_rig(&f, p);
 }
 
 /* ---- what goes before it is there ------------------------------------------------------------ */
 
 FC_TEST(tiers, a_program_that_goes_after_one_call) {
     fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
     fc_program *p = fc_fixture_compile(&f);
     results first, again;
     FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
-    const int before = quick();
     fc_program_free(p);
-    FC_EXPECT_EQ_U64(fc_kcache_drop_idle(f.ctx, f.device), (uint32_t)before);
+    FC_EXPECT_EQ_U64(fc_kcache_drop_idle(f.ctx, f.device), 1);
     FC_EXPECT_EQ_I64(fc_background_running(), 0); /* waited for */
     p = fc_fixture_compile(&f);
     FC_EXPECT_OK(call(p, &again, &f.e), &f.e); /* from the beginning */
     FC_EXPECT_MEMEQ(&first, &again, sizeof first);
-    FC_EXPECT_EQ_I64(quick(), 2 * before);
-    fc_fixture_close(&f, p); /* with the second one under way */
-    FC_EXPECT_EQ_I64(fc_background_running(), 0);
+    FC_EXPECT_EQ_I64(quick(), 2);
+    close_rig(&f, p); /* with the second one under way */
+    FC_EXPECT_EQ_I64(full(), 2);
+    FC_EXPECT_EQ_I64(loaded[FC_FULL], 0);
 }
 
 /* What came from the disk and what was compiled quickly in a context of its own. */
@@ -250,6 +333,7 @@ static fusec_status run_session(session *x, fc_error *e) {
     fc_config_init(&c);
     c.cache_dir = x->dir;
     c.tiers = FC_TIERS_BOTH;
+    c.processors = FEW;
     FC_TRY(fc_context_new(&c, &f.ctx, e));
     fusec_status s = fc_context_device(f.ctx, "cpu", &f.device, NULL, e);
     fc_graph_init(&f.g, &fc_libc_alloc, NULL);
@@ -257,7 +341,7 @@ static fusec_status run_session(session *x, fc_error *e) {
     if (!s) {
         results r;
         const int before = quick();
-        f.device->ops = &counting;
+        count_on(f.device);
         build(&f.g);
         p = fc_fixture_compile(&f);
         for (int i = 0; i < x->calls && !s; i++) s = call(p, &r, e);
@@ -268,21 +352,26 @@ static fusec_status run_session(session *x, fc_error *e) {
     return s;
 }
 
-FC_TEST(tiers, full_code_is_on_disk_when_the_context_is_gone) {
+FC_TEST(tiers, full_code_alone_goes_to_the_disk) {
     char dir[] = "/tmp/fusec-tiers-XXXXXX", command[64];
     fc_fixture f;
     fc_error e = {0};
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
     fc_fixture_close(&f, NULL);
     FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
-    session once = {.dir = dir, .calls = 1}, again = {.dir = dir, .calls = 2};
-    FC_EXPECT_OK(run_session(&once, &e), &e);
-    FC_EXPECT_EQ_U64(once.hits, 0);
-    FC_EXPECT_EQ_I64(once.quick, 1);
-    FC_EXPECT_OK(run_session(&again, &e), &e);
-    FC_EXPECT_EQ_U64(again.hits, 1);
-    FC_EXPECT_EQ_I64(again.quick, 0);
+    session s = {.dir = dir, .calls = 2};
+    atomic_store(&full_fails, true);
+    FC_EXPECT_OK(run_session(&s, &e), &e);
+    atomic_store(&full_fails, false);
+    s.calls = 1; /* the end of the context waits for the full code */
+    FC_EXPECT_OK(run_session(&s, &e), &e);
+    FC_EXPECT_EQ_U64(s.hits, 0);
+    FC_EXPECT_EQ_I64(s.quick, 1);
+    FC_EXPECT_OK(run_session(&s, &e), &e);
+    FC_EXPECT_EQ_U64(s.hits, 1);
+    FC_EXPECT_EQ_I64(s.quick, 0);
     FC_EXPECT_EQ_I64(full(), 1);
+    FC_EXPECT_EQ_I64(loaded[FC_FULL], 1);
     snprintf(command, sizeof command, "rm -rf %s", dir);
     FC_EXPECT_EQ_I64(system(command), 0);
 }
@@ -305,12 +394,12 @@ FC_TEST(tiers, threads_call_while_the_code_is_replaced) {
     enum { THREADS = 4, ROUNDS = 6 };
     for (int round = 0; round < ROUNDS; round++) {
         fc_fixture f;
-        if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
+        if (!open_rig(&f, orders[round % 2])) FC_SKIP("there is no LLVM");
         fc_program *p[2] = {fc_fixture_compile(&f), fc_fixture_compile(&f)};
         pthread_t thread[THREADS];
-        caller *c = calloc(THREADS, sizeof *c);
+        caller *c = aligned_alloc(64, THREADS * sizeof *c);
         for (int i = 0; i < THREADS; i++) {
-            c[i].p = p[i % 2];
+            c[i] = (caller){.p = p[i % 2]};
             FC_EXPECT_EQ_I64(pthread_create(&thread[i], NULL, call_often, &c[i]), 0);
         }
         for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
@@ -321,33 +410,33 @@ FC_TEST(tiers, threads_call_while_the_code_is_replaced) {
         FC_EXPECT_EQ_I64(full(), 1);
         free(c);
         fc_program_free(p[1]);
-        fc_fixture_close(&f, p[0]);
+        close_rig(&f, p[0]);
     }
 }
 
-/* The child has quick code and no thread that compiles; its next call does not wait for one. */
-FC_TEST(tiers, a_forked_child_goes_on_with_what_it_has) {
+/* A fork waits, so the child, which has no thread that compiles, has the full code. */
+FC_TEST(tiers, a_forked_child_goes_on_with_full_code) {
     fc_fixture f;
-    if (!open_rig(&f)) FC_SKIP("there is no LLVM, or one processor");
+    if (!open_rig(&f, FEW)) FC_SKIP("there is no LLVM");
     fc_program *p = fc_fixture_compile(&f);
     results first, again;
     int status = -1;
-    atomic_store(&full_waits, true);
     FC_EXPECT_OK(call(p, &first, &f.e), &f.e);
     pid_t child = fork();
     if (child == 0) {
         alarm(20);
-        bool same = !call(p, &again, &f.e) && !memcmp(&first, &again, sizeof first);
-        same = same && !call(p, &again, &f.e) && !memcmp(&first, &again, sizeof first);
+        bool good = fc_background_running() == 0;
+        for (int i = 0; i < 2; i++)
+            good = good && !call(p, &again, &f.e) && !memcmp(&first, &again, sizeof first);
+        good = good && runs_full_code(p) && full() == 1;
         fc_fixture_close(&f, p);
-        _exit(same ? 0 : 1);
+        _exit(good ? 0 : 1);
     }
     FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
     FC_EXPECT_EQ_I64(status, 0);
-    atomic_store(&full_waits, false);
     FC_EXPECT_OK(call(p, &again, &f.e), &f.e);
     FC_EXPECT_MEMEQ(&first, &again, sizeof first);
-    fc_fixture_close(&f, p);
+    close_rig(&f, p);
 }
 
 static fc_fixture left_open; /* reachable, so no leak */
@@ -362,11 +451,59 @@ FC_TEST(tiers, a_process_that_ends_while_it_compiles) {
         if (child == 0) {
             results r;
             alarm(20);
-            if (!open_rig(&left_open)) exit(0);
+            if (!open_rig(&left_open, orders[i % 2])) exit(0);
             left_program = fc_fixture_compile(&left_open);
             exit(call(left_program, &r, &left_open.e) ? 1 : 0);
         }
         FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
         FC_EXPECT_EQ_I64(status, 0);
     }
+}
+
+static fusec_status exit_in_the_background(fc_device *d, uint32_t mode, fc_effort effort,
+                                           const char *text, fc_bytes *out, fc_error *e) {
+    if (effort == FC_FULL) exit(3);
+    return real->compile(d, mode, effort, text, out, e);
+}
+
+/* An allocator of the caller's that ends the process, or a compiler that does. */
+FC_TEST(tiers, a_background_that_ends_the_process) {
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        results r;
+        alarm(20);
+        if (!open_rig(&left_open, FEW)) exit(3);
+        left_program = fc_fixture_compile(&left_open);
+        counting.compile = exit_in_the_background;
+        for (int i = 0; i < 2; i++) (void)call(left_program, &r, &left_open.e);
+        exit(1);
+    }
+    FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
+    FC_EXPECT_TRUE(WIFEXITED(status));
+    FC_EXPECT_EQ_I64(WEXITSTATUS(status), 3);
+}
+
+/* ---- NVRTC ----------------------------------------------------------------------------------- */
+
+FC_TEST(tiers, nvrtc_is_asked_for_little_optimisation) {
+    static const char text[] = "extern \"C\" __global__ void k(float *x) {\n"
+                               "#pragma unroll\n"
+                               "    for (int i = 0; i < 16; i++) x[threadIdx.x + i * 64] = "
+                               "sinf(x[threadIdx.x + i * 32]);\n"
+                               "}\n";
+    fc_nvrtc *n;
+    fc_error e = {0};
+    bool refused = false;
+    if (fc_nvrtc_open(&fc_libc_alloc, &n, &e)) FC_SKIP("%s", e.message);
+    fc_nvrtc_options o = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN, .refused = &refused};
+    fc_bytes code[2] = {{0}, {0}};
+    FC_EXPECT_OK(fc_nvrtc_compile(n, text, "k.cu", &o, &code[FC_FULL], &e), &e);
+    FC_EXPECT_FALSE(refused);
+    o.quick = true;
+    FC_EXPECT_OK(fc_nvrtc_compile(n, text, "k.cu", &o, &code[FC_QUICK], &e), &e);
+    if (!refused) FC_EXPECT_LT_I64((int64_t)code[FC_QUICK].len, (int64_t)code[FC_FULL].len);
+    for (int i = 0; i < 2; i++) fc_bytes_free(&fc_libc_alloc, &code[i]);
+    fc_nvrtc_close(n);
 }

@@ -318,6 +318,7 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
                        "NVRTC cannot start: %s", n->fn.error_string(result));
     result = n->fn.compile(p, l.n, l.at);
     const int drop[] = {l.newest, l.optional};
+    if (result == RESULT_INVALID_OPTION && o->quick && o->refused) *o->refused = true;
     for (size_t i = 0; i < FC_COUNT(drop) && result == RESULT_INVALID_OPTION; i++)
         if (drop[i]) result = n->fn.compile(p, l.n - drop[i], l.at + drop[i]);
     fusec_status st =

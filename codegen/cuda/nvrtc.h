@@ -53,6 +53,7 @@ typedef struct fc_nvrtc_options {
     const char *arch; /* "sm_90"; PTX is made for compute_90 then */
     fc_nvrtc_kind kind;
     bool quick;               /* little optimisation: half the time for what is long */
+    bool *refused;            /* NULL, or becomes true when this NVRTC is too old for `quick` */
     bool fmad;                /* a*b+c may become fma: only under the float mode `contract` */
     const char *const *extra; /* further options of NVRTC */
     size_t n_extra;

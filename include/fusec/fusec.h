@@ -97,12 +97,17 @@ typedef struct fusec_options {
 #define FUSEC_OPTIONS_INIT                                                                         \
     { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Tiered compilation. A first call runs code that was compiled quickly, half the time or less, while
- * a thread compiles the full code; the second call waits for that, if need be, and from then on the
- * full code runs. The results are the same, bit for bit. It is left out where it does not pay: for
- * much work, without a processor to spare, with options.compiler, and when the code is on disk. */
+/* Tiered compilation. A first call runs code that was compiled quickly, in half the time or less,
+ * while a thread compiles the full code; the second call waits for that, if need be, and from then
+ * on the full code runs (the quick one stays if the compiler fails). The results are the same, bit
+ * for bit, but for the sign and payload of a NaN that an operation makes. It is left out where it
+ * does not pay or would show: for much work, without a processor to spare, in modes other than
+ * strict and wide16, on streams that are being recorded, with options.compiler, when the code is on
+ * disk. fusec_context_free, fork and the end of the process wait for what is being compiled;
+ * options.threads does not bound these threads. */
 enum {
-    FUSEC_TIERS_DEFAULT = 0, /* both, unless FUSEC_TIERS in the environment is `full` */
+    FUSEC_TIERS_DEFAULT = 0, /* both, unless FUSEC_TIERS in the environment is `full` (or, for
+                                tests, `quick`: quick code only) */
     FUSEC_TIERS_FULL = 1,    /* full code only: every call is as fast as the next */
     FUSEC_TIERS_BOTH = 2
 };

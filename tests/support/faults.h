@@ -24,7 +24,7 @@ typedef struct fault_heap {
     atomic_llong bytes;         /* and their bytes */
     atomic_llong calls;         /* allocations since it was armed */
     atomic_llong failed;        /* of them refused */
-    long long fail_at;          /* the number of the first that fails, from 1; 0: none */
+    atomic_llong fail_at;       /* the number of the first that fails, from 1; 0: none */
     bool onward;                /* all after it fail too */
     void *frames[FAULT_FRAMES]; /* where the first that failed was asked for */
     int depth;
