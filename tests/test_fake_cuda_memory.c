@@ -74,6 +74,7 @@ FC_TEST(fake_cuda, what_is_recorded_stays_loaded) {
         m.fake->capturing = recorded;
         (void)driver_calls(&s, &m, a);
         m.fake->capturing = false;
+        FC_EXPECT_EQ_I64(m.fake->recordings_ended, 0);
         m.fake->fail_in = "cuModuleUnload"; /* only counted */
         m.fake->fail_at = 1;
         m.fake->times = 1000;
@@ -81,6 +82,7 @@ FC_TEST(fake_cuda, what_is_recorded_stays_loaded) {
         m.fake->result = 0;
         (void)driver_calls(&s, &m, a);
         if (recorded) FC_EXPECT_EQ_I64(m.fake->fired, 0);
+        FC_EXPECT_EQ_I64(m.fake->recordings_ended, 0);
         m.fake->fail_in = NULL;
         fc_cuda_stream_destroy(s.cuda, a);
         end_streamed(&s);
@@ -111,6 +113,7 @@ FC_TEST(fake_cuda, scratch_stays_with_a_stream) {
     FC_EXPECT_GT_I64(driver_calls(&s, &m, a), kept);
     FC_EXPECT_EQ_I64(m.fake->memory, memory + 1);
     m.fake->capturing = false;
+    FC_EXPECT_EQ_I64(m.fake->recordings_ended, 0);
     FC_EXPECT_EQ_I64(driver_calls(&s, &m, a), kept);
     fc_cuda_stream_destroy(s.cuda, a);
     FC_ASSERT_OK(fc_cuda_stream_create(s.cuda, &a, &e), &e); /* most likely at the same address */

@@ -477,11 +477,12 @@ bool fc_cuda_stream_id(fc_cuda *c, fc_cu_stream s, uint64_t *id) {
     *id = 0;
     if (!usable(c)) return false;
     if (!c->fn.stream_id || !c->fn.stream_capturing) return true;
-    if (fc_cuda_result(c, c->fn.stream_capturing(s, &capturing), "cuStreamIsCapturing", NULL) ||
-        fc_cuda_result(c, c->fn.stream_id(s, &number), "cuStreamGetId", NULL))
+    if (fc_cuda_result(c, c->fn.stream_capturing(s, &capturing), "cuStreamIsCapturing", NULL))
         return false;
+    if (capturing) return false; /* to ask for more would end the recording */
+    if (fc_cuda_result(c, c->fn.stream_id(s, &number), "cuStreamGetId", NULL)) return false;
     *id = number;
-    return !capturing;
+    return true;
 }
 
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e) {

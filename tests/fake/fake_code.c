@@ -77,10 +77,11 @@ static bool compile_for_host(const char *text, module *m) {
     if (!f) return false;
     write_program(f, text, m);
     fclose(f);
-    snprintf(command, sizeof command,
-             "c++ -std=c++17 -nostdinc++ -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
-             "-I%s %s -o %s/k.so",
-             FUSEC_SOURCE_DIR, path, folder);
+    snprintf(
+        command, sizeof command,
+        "c++ -std=c++17 -nostdinc++ -O0 -w -fPIC -shared -ffp-contract=off -fno-strict-aliasing "
+        "-I%s %s -o %s/k.so",
+        FUSEC_SOURCE_DIR, path, folder);
     bool good = false;
     if (system(command) == 0) {
         snprintf(path, sizeof path, "%s/k.so", folder);

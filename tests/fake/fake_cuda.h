@@ -42,6 +42,7 @@ typedef struct fake_cuda {
     const char *last;    /* the call that failed on purpose */
     long strict_calls;   /* that a recording of another thread did not survive */
     int capture_mode;    /* of the thread that changed its own last */
+    long recordings_ended; /* by a call that none allows */
     long compiled, launched, launched_together, graph_launches;
 } fake_cuda;
 

@@ -143,6 +143,10 @@ FN(cuStreamGetId, (void *s, unsigned long long *id)) {
     NEED_STREAM(s, "cuStreamGetId");
     HIT("cuStreamGetId");
     if (!s) return INVALID;
+    if (fake_control.capturing) { /* as a driver does */
+        fake_control.recordings_ended++;
+        return 900;
+    }
     *id = *(unsigned long long *)s;
     return OK;
 }
