@@ -2,10 +2,11 @@
 #include "runtime/background.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "runtime/thread.h"
 
 struct fc_background {
     fc_device *d;
@@ -91,20 +92,10 @@ static void *run(void *user) {
 enum { STACK = 8 << 20 }; /* compilers recurse */
 
 static bool start_thread(fc_background *b) {
-    pthread_attr_t detached;
-    pthread_t thread;
-    sigset_t all, before;
-    if (pthread_attr_init(&detached)) return false;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&detached, STACK);
-    sigfillset(&all); /* signals are the business of the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&lock);
-    const bool started = !pthread_create(&thread, &detached, run, b);
+    const bool started = fc_thread_start(NULL, STACK, run, b);
     running += started;
     pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
     return started;
 }
 

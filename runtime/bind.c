@@ -341,17 +341,10 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     return FUSEC_OK;
 }
 
-/* In strict mode alone: what a licence allows is used by one optimisation and not by another. */
-static bool has_tiers(const fc_program *p) {
-    return p->ctx->config.tiers == FC_TIERS_BOTH && !p->device->helper &&
-           !(p->mode & ~(uint32_t)FC_MODE_WIDE16);
-}
-
 /* Schedules and texts are made of constants, too. The full code may need another launch than the
  * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
                             uint32_t align, fc_code_wanted code, fc_bound **b, fc_error *e) {
-    const bool may_be_quick = code == FC_ANY_CODE && has_tiers(p);
     const bool once_more = *b && (*b)->quick;
     if (once_more) {
         drop(p, *b);
@@ -360,7 +353,7 @@ static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t
     const uint64_t state = fc_float_enter();
     fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, align, b, e);
     if (!s && code != FC_NO_CODE && !(*b)->loaded)
-        s = load_steps(p, *b, may_be_quick && !once_more && is_little(p, *b), e);
+        s = load_steps(p, *b, code == FC_ANY_CODE && !once_more && is_little(p, *b), e);
     fc_float_leave(state);
     return s;
 }

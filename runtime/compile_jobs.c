@@ -3,10 +3,10 @@
 #include "runtime/compile_jobs.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "codegen/cpuinfo.h"
+#include "runtime/thread.h"
 
 typedef struct work {
     fc_device *d;
@@ -36,13 +36,9 @@ void fc_compile_jobs(fc_device *d, uint32_t mode, fc_compile_job *jobs, size_t n
     work w = {.d = d, .mode = mode, .jobs = jobs, .n = n};
     pthread_t thread[FC_COMPILE_THREADS];
     size_t started = 0, wanted = n > 1 ? (size_t)fc_compile_threads() : 1;
-    sigset_t all, before;
     atomic_init(&w.next, 0);
     if (wanted > n) wanted = n;
-    sigfillset(&all); /* signals are the business of the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started + 1 < wanted && !pthread_create(&thread[started], NULL, run, &w)) started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    while (started + 1 < wanted && fc_thread_start(&thread[started], 0, run, &w)) started++;
     run(&w);
     for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
 }

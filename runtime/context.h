@@ -25,7 +25,7 @@ typedef struct fc_config {
     int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
     uint32_t mode;                     /* FC_MODE_* */
     fc_tiers tiers; /* FUSEC_TIERS: full, both, quick; both when that is not set */
-    int processors; /* that compilers are dealt out to; 0: those this process may use */
+    int processors; /* that two tiers are dealt out to; 0: those this process may use */
     fc_limits limits;
     int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */

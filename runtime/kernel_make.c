@@ -134,7 +134,7 @@ static size_t count_jobs(const fc_making *x, size_t missing) {
 static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e) {
     for (size_t i = 0; i < x->n; i++) {
         const fc_item *t = &x->items[i];
-        char name[32];
+        char name[FC_ENTRY_NAME];
         if (!t->v || t->loaded || t->job != j) continue;
         fc_entry_name(name, true, t->index);
         fc_str_printf(out, "namespace %s_space {\n", name);
@@ -153,6 +153,7 @@ fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n) {
         if (!t->v || t->job != job) continue;
         memcpy(p[k].key, t->key, sizeof t->key);
         memcpy(p[k].label, t->w->label, sizeof t->w->label);
+        p[k].v = t->v;
         p[k++].index = t->index;
     }
     return p;
@@ -221,9 +222,8 @@ static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts
 static void compile_jobs(fc_making *x, fc_compile_job *jobs, size_t njobs) {
     const fc_tier_order tiers = fc_tiers_for(x, njobs);
     for (size_t j = 0; j < njobs; j++) {
-        bool quick =
-            tiers == FC_TIERS_AFTER || (x->c->config.tiers == FC_TIERS_QUICK && !x->d->helper);
-        if (tiers == FC_TIERS_BESIDE) quick = fc_tier_start(x, j, jobs[j].text);
+        const bool quick =
+            tiers == FC_TIERS_BESIDE ? fc_tier_start(x, j, jobs[j].text) : tiers != FC_ONE_TIER;
         jobs[j].effort = quick ? FC_QUICK : FC_FULL;
     }
     fc_compile_jobs(x->d, x->mode, jobs, njobs);

@@ -33,6 +33,7 @@ typedef struct fc_part {
     uint8_t key[32];
     uint32_t index; /* in its name, when it is not alone */
     char label[FC_CACHE_LABEL];
+    fc_variant *v; /* that gets its code */
 } fc_part;
 
 enum { FC_ENTRY_NAME = 32 };

@@ -8,9 +8,8 @@ struct fc_tier {
     fc_context *c;
     fc_device *d;
     fc_background *full;
-    fc_variant **quick; /* of each part; NULL: it is gone */
-    fc_part *parts;
-    size_t n, left; /* parts; those that are not gone */
+    fc_part *parts; /* with the variants that have quick code; NULL: it is gone */
+    size_t n;
 };
 
 /* ---- whether ----------------------------------------------------------------------------------*/
@@ -28,10 +27,17 @@ static size_t processors(const fc_context *c) {
     return (size_t)(c->config.processors ? c->config.processors : fc_usable_cpus());
 }
 
+/* In strict mode alone: what a licence allows is used by one optimisation and not by another. */
+static bool are_allowed(const fc_making *x) {
+    return x->quick_first && x->c->config.tiers == FC_TIERS_BOTH && !x->d->helper &&
+           !(x->mode & ~(uint32_t)FC_MODE_WIDE16);
+}
+
 /* Two processors may be one core, and two compilations there take as long as one after the other.
  */
 fc_tier_order fc_tiers_for(const fc_making *x, size_t njobs) {
-    if (!x->quick_first || !is_long(x)) return FC_ONE_TIER;
+    if (x->c->config.tiers == FC_TIERS_QUICK && !x->d->helper) return FC_QUICK_TIER;
+    if (!are_allowed(x) || !is_long(x)) return FC_ONE_TIER;
     const size_t busy = (size_t)fc_background_running() + 2 * njobs, cpus = processors(x->c);
     return busy > cpus ? FC_ONE_TIER : 2 * busy > cpus ? FC_TIERS_AFTER : FC_TIERS_BESIDE;
 }
@@ -41,7 +47,6 @@ fc_tier_order fc_tiers_for(const fc_making *x, size_t njobs) {
 static void destroy(fc_tier *t) {
     const fc_alloc *a = &t->c->config.alloc;
     fc_background_free(t->full);
-    fc_free(a, t->quick);
     fc_free(a, t->parts);
     fc_free(a, t);
 }
@@ -51,30 +56,20 @@ static void keep_on_disk(void *user, const fc_bytes *binary) {
     fc_parts_store(t->c, t->d, t->parts, t->n, binary);
 }
 
-static bool fill(fc_tier *t, fc_making *x, size_t job) {
-    const fc_alloc *a = &x->c->config.alloc;
-    t->parts = fc_parts_of(x, job, &t->n);
-    if (!t->parts) return false;
-    t->quick = fc_calloc(a, t->n, sizeof(fc_variant *));
-    if (!t->quick) return false;
-    for (size_t i = 0; i < x->n; i++)
-        if (x->items[i].v && x->items[i].job == job) t->quick[t->left++] = x->items[i].v;
-    return true;
-}
-
 bool fc_tier_start(fc_making *x, size_t job, const char *text) {
     fc_tier *t = fc_calloc(&x->c->config.alloc, 1, sizeof *t);
     if (!t) return false;
     t->c = x->c;
     t->d = x->d;
-    if (fill(t, x, job)) t->full = fc_background_start(x->d, x->mode, text, keep_on_disk, t);
+    t->parts = fc_parts_of(x, job, &t->n);
+    if (t->parts) t->full = fc_background_start(x->d, x->mode, text, keep_on_disk, t);
     if (!t->full) {
         destroy(t);
         return false;
     }
     for (size_t i = 0; i < t->n; i++) {
-        t->quick[i]->tier = t;
-        atomic_store(&t->quick[i]->quick, true);
+        t->parts[i].v->tier = t;
+        atomic_store(&t->parts[i].v->quick, true);
     }
     return true;
 }
@@ -108,10 +103,11 @@ void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user) {
     const fc_bytes *binary = fc_background_result(t->full);
     void *code = NULL;
     for (size_t i = 0; i < t->n; i++) {
-        if (!t->quick[i]) continue;
+        fc_variant *quick = t->parts[i].v;
+        if (!quick) continue;
         fc_variant *full = binary ? load(t, i, binary, &code) : NULL;
-        t->quick[i]->tier = NULL;
-        put(user, t->quick[i], full);
+        quick->tier = NULL;
+        put(user, quick, full);
     }
     if (binary)
         fc_log(t->c, 1, "%zu kernel%s compiled with full effort: %zu bytes of code", t->n,
@@ -120,11 +116,10 @@ void fc_tier_finish(fc_tier *t, fc_tier_put *put, void *user) {
 }
 
 void fc_tier_forget(fc_tier *t, const fc_variant *quick) {
-    if (!t) return;
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->quick[i] != quick) continue;
-        t->quick[i] = NULL;
-        t->left--;
+    bool any = false;
+    for (size_t i = 0; t && i < t->n; i++) {
+        if (t->parts[i].v == quick) t->parts[i].v = NULL;
+        any |= t->parts[i].v != NULL;
     }
-    if (!t->left) destroy(t);
+    if (t && !any) destroy(t);
 }

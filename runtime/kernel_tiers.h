@@ -11,6 +11,7 @@
 
 typedef enum fc_tier_order {
     FC_ONE_TIER,    /* quick code is not allowed, does not pay, or all processors compile already */
+    FC_QUICK_TIER,  /* quick code only (FC_TIERS_QUICK) */
     FC_TIERS_AFTER, /* the full code is begun when the quick one is there: processors are few */
     FC_TIERS_BESIDE /* both are compiled side by side */
 } fc_tier_order;

@@ -27,7 +27,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +35,7 @@
 #endif
 
 #include "ir/plant.h"
+#include "runtime/thread.h"
 
 enum { MAX_THREADS = 1024, STACK_BYTES = 1 << 20 };
 enum {                        /* nanoseconds; to sleep and be woken takes 5 to 120 us */
@@ -278,19 +278,11 @@ static void *work(void *user) {
 
 /* Starts workers up to `wanted`; fewer when the system gives no more. */
 static void start_workers(fc_pool *p, int wanted) {
-    pthread_attr_t attr;
-    sigset_t all, before;
-    if (p->n_started >= wanted || pthread_attr_init(&attr) != 0) return;
-    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all); /* signals are the business of the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (p->n_started < wanted) {
         worker *w = &p->workers[p->n_started + 1];
-        if (pthread_create(&w->thread, &attr, work, w) != 0) break;
+        if (!fc_thread_start(&w->thread, STACK_BYTES, work, w)) break;
         p->n_started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */

@@ -442,22 +442,30 @@ FC_TEST(tiers, a_forked_child_goes_on_with_full_code) {
 static fc_fixture left_open; /* reachable, so no leak */
 static fc_program *volatile left_program;
 
-/* A process that ends right after its first call, and frees nothing. */
-FC_TEST(tiers, a_process_that_ends_while_it_compiles) {
-    for (int i = 0; i < 8; i++) {
-        int status = -1;
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0) {
-            results r;
-            alarm(20);
-            if (!open_rig(&left_open, orders[i % 2])) exit(0);
-            left_program = fc_fixture_compile(&left_open);
-            exit(call(left_program, &r, &left_open.e) ? 1 : 0);
-        }
-        FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
-        FC_EXPECT_EQ_I64(status, 0);
+/* The exit code of a child that ends by exit(run(order)) and frees nothing; -1: it ended otherwise.
+ */
+static int exit_code_of(int (*run)(int order), int order) {
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        exit(run(order));
     }
+    FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int call_once(int order) {
+    results r;
+    if (!open_rig(&left_open, order)) return 0;
+    left_program = fc_fixture_compile(&left_open);
+    return call(left_program, &r, &left_open.e) ? 1 : 0;
+}
+
+/* A process that ends right after its first call. */
+FC_TEST(tiers, a_process_that_ends_while_it_compiles) {
+    for (int i = 0; i < 8; i++) FC_EXPECT_EQ_I64(exit_code_of(call_once, orders[i % 2]), 0);
 }
 
 static fusec_status exit_in_the_background(fc_device *d, uint32_t mode, fc_effort effort,
@@ -466,23 +474,18 @@ static fusec_status exit_in_the_background(fc_device *d, uint32_t mode, fc_effor
     return real->compile(d, mode, effort, text, out, e);
 }
 
+static int call_twice_and_exit_behind(int order) {
+    results r;
+    if (!open_rig(&left_open, order)) return 3;
+    left_program = fc_fixture_compile(&left_open);
+    counting.compile = exit_in_the_background;
+    for (int i = 0; i < 2; i++) (void)call(left_program, &r, &left_open.e);
+    return 1;
+}
+
 /* An allocator of the caller's that ends the process, or a compiler that does. */
 FC_TEST(tiers, a_background_that_ends_the_process) {
-    int status = -1;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        results r;
-        alarm(20);
-        if (!open_rig(&left_open, FEW)) exit(3);
-        left_program = fc_fixture_compile(&left_open);
-        counting.compile = exit_in_the_background;
-        for (int i = 0; i < 2; i++) (void)call(left_program, &r, &left_open.e);
-        exit(1);
-    }
-    FC_EXPECT_EQ_I64(waitpid(child, &status, 0), child);
-    FC_EXPECT_TRUE(WIFEXITED(status));
-    FC_EXPECT_EQ_I64(WEXITSTATUS(status), 3);
+    FC_EXPECT_EQ_I64(exit_code_of(call_twice_and_exit_behind, FEW), 3);
 }
 
 /* ---- NVRTC ----------------------------------------------------------------------------------- */

@@ -4,12 +4,12 @@
 #include "frontend/cli/progress.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "frontend/cli/term.h"
+#include "runtime/thread.h"
 
 enum { QUIET_MS = 1000, REDRAW_MS = 100, LOG_MS = 10000 };
 
@@ -83,16 +83,6 @@ static void *tick(void *arg) {
     return NULL;
 }
 
-/* Signals are for the main thread, which knows what to clean up. */
-static bool start_thread(fc_progress *p) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool made = pthread_create(&p->thread, NULL, tick, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return made;
-}
-
 void fc_progress_clock(fc_progress *p, const char *what, bool quiet, bool verbose) {
     pthread_condattr_t attr;
     fc_progress_start(p, what, false, quiet, verbose);
@@ -101,7 +91,7 @@ void fc_progress_clock(fc_progress *p, const char *what, bool quiet, bool verbos
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->ended, &attr);
     pthread_condattr_destroy(&attr);
-    p->ticking = start_thread(p);
+    p->ticking = fc_thread_start(&p->thread, 0, tick, p);
     if (p->ticking) return;
     pthread_cond_destroy(&p->ended);
     pthread_mutex_destroy(&p->lock);
