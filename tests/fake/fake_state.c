@@ -74,13 +74,17 @@ int fake_hit(const char *name, bool waits) {
 }
 
 /* ---- things that are alive ------------------------------------------------------------------- */
+/* One may begin where another ends: what begins at p comes first. */
 fake_thing *fake_find(const void *p, size_t bytes) {
+    fake_thing *around = NULL;
     for (int i = 0; i < MOST; i++) {
         fake_thing *t = &things[i];
-        if (t->at && (const char *)p >= t->at && (const char *)p + bytes <= t->at + t->bytes)
-            return t;
+        if (!t->at || (const char *)p < t->at || (const char *)p + bytes > t->at + t->bytes)
+            continue;
+        if (t->at == p) return t;
+        around = t;
     }
-    return NULL;
+    return around;
 }
 
 void *fake_make(size_t bytes, long *count) {
