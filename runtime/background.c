@@ -17,20 +17,39 @@ struct fc_background {
     fc_bytes binary;
     bool failed;
     atomic_bool done;
+    pthread_t thread;
+    bool joined;
+    fc_background *next; /* of all that there are */
 };
 
-/* Threads are not joined: the last thing of ours that one does is to leave this lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
+static fc_background *all;
 static int running;
-static _Thread_local int mine; /* 1 in such a thread: it does not wait for itself */
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* Gives back with the lock held. */
+/* With the lock held, which the thread does not need any more once it is done. */
+static void wait_a_little(fc_background *b) {
+    if (!atomic_load(&b->done)) {
+        pthread_cond_wait(&one_ended, &lock);
+    } else {
+        pthread_join(b->thread, NULL);
+        b->joined = true;
+    }
+}
+
+/* One that is not joined, nor the caller's own thread. */
+static fc_background *any_running(void) {
+    fc_background *b = all;
+    while (b && (b->joined || pthread_equal(b->thread, pthread_self()))) b = b->next;
+    return b;
+}
+
+/* Gives back with the lock held. While it waits, what there is may go. */
 static void wait_for_all(void) {
     pthread_mutex_lock(&lock);
-    while (running > mine) pthread_cond_wait(&one_ended, &lock);
+    for (fc_background *b; (b = any_running());) wait_a_little(b);
 }
 
 static void in_parent(void) {
@@ -74,7 +93,6 @@ static void *run(void *user) {
     /* NVRTC parses one text at a time, 10 to 20 ms of it; the whole call on a CPU may be 4 */
     static const struct timespec head_start = {.tv_nsec = 1000000};
     fc_background *b = user;
-    mine = 1;
     nanosleep(&head_start, NULL);
     b->failed = b->d->ops->compile(b->d, b->mode, FC_FULL, b->text, &b->binary, NULL) != FUSEC_OK;
     if (!b->failed && b->then) b->then(b->user, &b->binary);
@@ -83,7 +101,7 @@ static void *run(void *user) {
     fc_background_guard_exit(b->d);
     pthread_mutex_lock(&lock);
     running--;
-    atomic_store(&b->done, true); /* from here on it may be freed */
+    atomic_store(&b->done, true);
     pthread_cond_broadcast(&one_ended);
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -93,8 +111,12 @@ enum { STACK = 8 << 20 }; /* compilers recurse */
 
 static bool start_thread(fc_background *b) {
     pthread_mutex_lock(&lock);
-    const bool started = fc_thread_start(NULL, STACK, run, b);
-    running += started;
+    const bool started = fc_thread_start(&b->thread, STACK, run, b);
+    if (started) {
+        running++;
+        b->next = all;
+        all = b;
+    }
     pthread_mutex_unlock(&lock);
     return started;
 }
@@ -126,13 +148,18 @@ bool fc_background_done(const fc_background *b) {
 
 const fc_bytes *fc_background_result(fc_background *b) {
     pthread_mutex_lock(&lock);
-    while (!atomic_load(&b->done)) pthread_cond_wait(&one_ended, &lock);
+    while (!b->joined) wait_a_little(b);
     pthread_mutex_unlock(&lock);
     return b->failed ? NULL : &b->binary;
 }
 
 void fc_background_free(fc_background *b) {
     if (!b) return;
-    (void)fc_background_result(b);
+    pthread_mutex_lock(&lock);
+    while (!b->joined) wait_a_little(b);
+    fc_background **at = &all;
+    while (*at != b) at = &(*at)->next;
+    *at = b->next;
+    pthread_mutex_unlock(&lock);
     destroy(b);
 }

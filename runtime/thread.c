@@ -5,14 +5,12 @@
 
 bool fc_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *), void *arg) {
     pthread_attr_t attr;
-    pthread_t unnamed;
     sigset_t all, before;
     if (pthread_attr_init(&attr)) return false;
     if (stack) (void)pthread_attr_setstacksize(&attr, stack);
-    if (!thread) pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = !pthread_create(thread ? thread : &unnamed, &attr, run, arg);
+    const bool started = !pthread_create(thread, &attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return started;

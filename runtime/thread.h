@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Starts a thread that gets no signals: those are the business of the program's own. `thread` is to
- * be joined; NULL: it is detached. `stack` in bytes, 0: the usual size. False: there is none. */
+/* Starts a thread that gets no signals: those are the business of the program's own. The caller
+ * joins it. `stack` in bytes, 0: the usual size. False: there is none. */
 bool fc_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *), void *arg);
 
 #endif
