@@ -6,12 +6,17 @@
 
 typedef struct fc_compile_job {
     const char *text;
+    const char *quick; /* the same for FC_QUICK; NULL: `text` is */
     fc_effort effort;
     fc_bytes binary; /* of the device's allocator */
     fc_error error;  /* code is the status */
 } fc_compile_job;
 
 enum { FC_COMPILE_THREADS = 8 };
+
+static inline const char *fc_compile_text(const fc_compile_job *j) {
+    return j->effort == FC_QUICK && j->quick ? j->quick : j->text;
+}
 
 int fc_compile_threads(void); /* at least 1 */
 

@@ -130,18 +130,38 @@ static size_t count_jobs(const fc_making *x, size_t missing) {
     return jobs < threads ? jobs : threads;
 }
 
-/* The kernels of job `j` as one text, each in a name space of its own. */
-static fusec_status join_texts(fc_making *x, size_t j, fc_str *out, fc_error *e) {
+/* The class of a kernel's code; true: with little effort it is another one than the launch has. */
+static bool class_of(const fc_making *x, const fc_item *t, fc_effort effort, fc_class *cls) {
+    const fc_target *target = x->d->target;
+    *cls = *t->w->cls;
+    return effort == FC_QUICK && target->quicker &&
+           target->quicker(&x->d->machine, t->w->kernel, cls);
+}
+
+/* The kernels of job `j` as one text, each in a name space of its own if there are several. */
+static fusec_status write_text(const fc_making *x, size_t j, fc_effort effort, fc_str *out,
+                               fc_error *e) {
     for (size_t i = 0; i < x->n; i++) {
         const fc_item *t = &x->items[i];
         char name[FC_ENTRY_NAME];
+        fc_class cls;
         if (!t->v || t->loaded || t->job != j) continue;
-        fc_entry_name(name, true, t->index);
-        fc_str_printf(out, "namespace %s_space {\n", name);
-        FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, t->w->cls, name, out, e));
-        fc_str_add(out, "}\n");
+        (void)class_of(x, t, effort, &cls);
+        fc_entry_name(name, t->grouped, t->index);
+        if (t->grouped) fc_str_printf(out, "namespace %s_space {\n", name);
+        FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, &cls, name, out, e));
+        if (t->grouped) fc_str_add(out, "}\n");
     }
     return out->oom ? fc_oom(e) : FUSEC_OK;
+}
+
+/* What is compiled for job `j` with little effort, where it is not the text itself; else NULL. */
+static const char *quick_text(const fc_making *x, size_t j, fc_str *out) {
+    fc_class cls;
+    bool other = false;
+    for (size_t i = 0; i < x->n; i++)
+        other |= x->items[i].job == j && class_of(x, &x->items[i], FC_QUICK, &cls);
+    return other && !write_text(x, j, FC_QUICK, out, NULL) ? out->data : NULL;
 }
 
 fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n) {
@@ -212,16 +232,18 @@ static fusec_status give_texts(fc_making *x, fc_compile_job *jobs, fc_str *texts
     for (size_t i = 0; i < x->n; i++) {
         fc_item *t = &x->items[i];
         if (t->job == SIZE_MAX || jobs[t->job].text) continue;
-        if (t->grouped) FC_TRY(join_texts(x, t->job, &texts[t->job], e));
+        if (t->grouped) FC_TRY(write_text(x, t->job, FC_FULL, &texts[t->job], e));
         jobs[t->job].text = t->grouped ? texts[t->job].data : t->text.data;
     }
     return FUSEC_OK;
 }
 
-/* Where the full code can't be begun, the quick one is left out (beside) or stays (after). */
-static void compile_jobs(fc_making *x, fc_compile_job *jobs, size_t njobs) {
+/* Where the full code can't be begun, the quick one is left out (beside) or stays (after). Quick
+ * texts are there before that, for compilers may take one after the other. */
+static void compile_jobs(fc_making *x, fc_compile_job *jobs, fc_str *quick_texts, size_t njobs) {
     const fc_tier_order tiers = fc_tiers_for(x, njobs);
     for (size_t j = 0; j < njobs; j++) {
+        if (tiers != FC_ONE_TIER) jobs[j].quick = quick_text(x, j, &quick_texts[j]);
         const bool quick =
             tiers == FC_TIERS_BESIDE ? fc_tier_start(x, j, jobs[j].text) : tiers != FC_ONE_TIER;
         jobs[j].effort = quick ? FC_QUICK : FC_FULL;
@@ -246,8 +268,8 @@ static fusec_status take_code(fc_making *x, const fc_compile_job *jobs, fc_error
         x->compiled += more;
         if (j->effort == FC_FULL) store_job(x, t->job, &j->binary);
         fc_log(x->c, 1, "%zu kernel%s compiled%s: %zu bytes of text, %zu of code", more,
-               more == 1 ? "" : "s", j->effort == FC_QUICK ? " quickly" : "", strlen(j->text),
-               j->binary.len);
+               more == 1 ? "" : "s", j->effort == FC_QUICK ? " quickly" : "",
+               strlen(fc_compile_text(j)), j->binary.len);
     }
     return FUSEC_OK;
 }
@@ -256,17 +278,18 @@ static fusec_status compile_missing(fc_making *x, size_t missing, fc_error *e) {
     const fc_alloc *a = &x->c->config.alloc;
     size_t njobs = deal(x, missing);
     fc_compile_job *jobs = fc_calloc(a, njobs, sizeof *jobs);
-    fc_str *texts = fc_calloc(a, njobs, sizeof *texts);
+    fc_str *texts = fc_calloc(a, 2 * njobs, sizeof *texts); /* and those for little effort */
     fusec_status s = jobs && texts ? FUSEC_OK : fc_oom(e);
-    for (size_t j = 0; !s && j < njobs; j++) fc_str_init(&texts[j], a);
+    for (size_t j = 0; !s && j < 2 * njobs; j++) fc_str_init(&texts[j], a);
     if (!s) s = give_texts(x, jobs, texts, e);
     if (!s) {
-        compile_jobs(x, jobs, njobs);
+        compile_jobs(x, jobs, texts + njobs, njobs);
         s = take_code(x, jobs, e);
     }
     for (size_t j = 0; jobs && texts && j < njobs; j++) {
         fc_bytes_free(x->d->alloc, &jobs[j].binary);
         fc_str_free(&texts[j]);
+        fc_str_free(&texts[njobs + j]);
     }
     fc_free(a, jobs);
     fc_free(a, texts);

@@ -143,6 +143,38 @@ FC_TEST(cuda_emit, variants_follow_from_sizes) {
     }
 }
 
+/* The class for code that is to be there soon: `elements` of a thread, one by one; 0: none. */
+FC_TEST(cuda_emit, quick_maps_go_element_by_element) {
+    static const struct {
+        const char *sample;
+        int64_t size[FC_SAMPLE_SIZES];
+        int elements;
+    } want[] = {
+        {"map_sin", {1 << 24}, 4},     {"map_affine", {INT64_C(3) << 30}, 4},
+        {"map_sin", {1}, 0},           {"map_broadcast", {16384, 16384}, 0}, /* squares */
+        {"map_index", {301, 7001}, 4}, {"column_sum", {16384, 16384}, 0},
+    };
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        fc_error e = {0};
+        FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
+                 (long long)want[i].size[1]);
+        if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
+            fc_class quick = p.cls;
+            const bool any = fc_cuda_target.quicker(&fc_cuda_big, &p.kernel, &quick);
+            FC_EXPECT_EQ_I64(any, want[i].elements > 0);
+            FC_EXPECT_EQ_I64(fc_class_equal(&quick, &p.cls), !any);
+            p.text.len = 0;
+            FC_EXPECT_OK(
+                fc_cuda_target.emit(&fc_cuda_big, &p.kernel, &quick, "kernel", &p.text, &e), &e);
+            FC_EXPECT_EQ_I64(strstr(p.text.data, "const ix k = ((ix)blockIdx.x * ") != NULL, any);
+            if (any) FC_EXPECT_EQ_U64(quick.turns, want[i].elements);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
 FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
     enum { RING = 3, FULL = 8, WHOLE = 64 };
     static const struct {

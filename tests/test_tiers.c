@@ -4,6 +4,7 @@
 #include "runtime/background.h"
 #include "runtime/bind.h"
 #include "runtime/device_host.h"
+#include "tests/support/fake_machine.h"
 #include "tests/support/gb.h"
 #include "tests/support/program_fixture.h"
 #include "tests/support/test.h"
@@ -26,9 +27,17 @@ static atomic_bool full_fails, full_load_fails, full_waits, idle_waits;
 static fc_device_ops counting;
 static const fc_device_ops *real;
 static fc_bytes full_code; /* the last */
+static char *texts[2];     /* the last, by effort */
 static pthread_mutex_t full_code_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char idle_text[] = "no program"; /* only to keep a thread busy */
+
+static void remember_text(fc_effort effort, const char *text) {
+    pthread_mutex_lock(&full_code_lock);
+    free(texts[effort]);
+    texts[effort] = strdup(text);
+    pthread_mutex_unlock(&full_code_lock);
+}
 
 static void remember(const fc_bytes *code) {
     pthread_mutex_lock(&full_code_lock);
@@ -44,6 +53,7 @@ static fusec_status count_compile(fc_device *d, uint32_t mode, fc_effort effort,
     if (effort == FC_FULL && full_fails) return fc_fail(e, FUSEC_LLVM, "made to fail");
     while (effort == FC_FULL && full_waits) usleep(1000);
     while (idle_waits && !strcmp(text, idle_text)) usleep(1000);
+    remember_text(effort, text);
     const fusec_status s = real->compile(d, mode, effort, text, out, e);
     if (!s && effort == FC_FULL) remember(out);
     atomic_fetch_add(&compiled[effort], 1);
@@ -183,6 +193,21 @@ FC_TEST(tiers, the_second_call_runs_full_code_with_the_same_bits) {
         fc_fixture f;
         if (!open_rig(&f, orders[i])) FC_SKIP("there is no LLVM");
         two_calls_and_more(&f);
+        close_rig(&f, NULL);
+    }
+}
+
+/* Of a map with functions, which has several registers for a vector: one. */
+FC_TEST(tiers, quick_code_has_a_text_of_its_own) {
+    for (size_t i = 0; i < FC_COUNT(orders); i++) {
+        fc_fixture f;
+        if (!open_rig(&f, orders[i])) FC_SKIP("there is no LLVM");
+        two_calls_and_more(&f);
+        FC_EXPECT_TRUE(strcmp(texts[FC_QUICK], texts[FC_FULL]) != 0);
+        const char *several =
+            f.device->machine.vector_bytes >= 64 ? "<32 x float>" : "<16 x float>";
+        FC_EXPECT_TRUE(strstr(texts[FC_FULL], several) != NULL);
+        FC_EXPECT_TRUE(strstr(texts[FC_QUICK], several) == NULL);
         close_rig(&f, NULL);
     }
 }
@@ -509,4 +534,57 @@ FC_TEST(tiers, nvrtc_is_asked_for_little_optimisation) {
     if (!refused) FC_EXPECT_LT_I64((int64_t)code[FC_QUICK].len, (int64_t)code[FC_FULL].len);
     for (int i = 0; i < 2; i++) fc_bytes_free(&fc_libc_alloc, &code[i]);
     fc_nvrtc_close(n);
+}
+
+/* ---- quick texts of CUDA --------------------------------------------------------------------- */
+
+enum { SHAPES = 5 };
+static const int64_t shapes[SHAPES][2] = {{1, 1}, {1, 1000}, {1, 70001}, {9, 8192}, {257, 301}};
+
+/* y = exp(sin(x) * cos(x)) and z = x + row, of each shape. What fits 16 bytes comes in vectors, and
+ * of what is long each thread takes two of them. */
+static void run_shapes(fc_tiers tiers, float *y, float *z) {
+    fc_fixture f;
+    if (!fc_fixture_open(&f, "cuda")) return;
+    f.ctx->config.tiers = tiers;
+    fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    fc_node row = gbin(&f.g, "row", FUSEC_F32, 1, gbd(&f.g, "m"), 0, 0);
+    fc_node angle = gb2(&f.g, FC_OP_mul, gb1(&f.g, FC_OP_sin, x), gb1(&f.g, FC_OP_cos, x));
+    fc_build_output(&f.g, "y", gb1(&f.g, FC_OP_exp, angle));
+    fc_build_output(&f.g, "z", gb2(&f.g, FC_OP_add, x, row));
+    fc_program *p = fc_fixture_compile(&f);
+    for (int s = 0; s < SHAPES; s++) {
+        const int64_t n = shapes[s][0], m = shapes[s][1];
+        float *in = aligned_alloc(64, (size_t)(n * m + 63) / 64 * 256);
+        FC_ASSERT_TRUE(in != NULL);
+        for (int64_t i = 0; i < n * m; i++) in[i] = (float)(i % 1009) * (i % 7 ? 0.37f : 1e4f);
+        fc_tensor ins[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = shapes[s], .data = in},
+                            {.dtype = FUSEC_F32, .rank = 1, .shape = shapes[s] + 1, .data = in}};
+        fc_tensor outs[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = shapes[s], .data = y},
+                             {.dtype = FUSEC_F32, .rank = 2, .shape = shapes[s], .data = z}};
+        FC_EXPECT_OK(fc_program_run(p, NULL, 2, ins, 0, NULL, 2, outs, &f.e), &f.e);
+        free(in);
+        y += n * m;
+        z += n * m;
+    }
+    fc_fixture_close(&f, p);
+}
+
+FC_TEST(tiers, quick_maps_on_cuda_give_the_same_bits) {
+    size_t all = 0;
+    for (int s = 0; s < SHAPES; s++) all += (size_t)(shapes[s][0] * shapes[s][1]);
+    float *of[4];
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    for (int i = 0; i < 4; i++) FC_ASSERT_TRUE((of[i] = calloc(all, sizeof(float))) != NULL);
+    run_shapes(FC_TIERS_FULL, of[0], of[1]);
+    run_shapes(FC_TIERS_QUICK, of[2], of[3]);
+    FC_EXPECT_TRUE(of[0][0] != 0);
+    FC_EXPECT_MEMEQ(of[0], of[2], all * sizeof(float));
+    FC_EXPECT_MEMEQ(of[1], of[3], all * sizeof(float));
+    for (int i = 0; i < 4; i++) free(of[i]);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
 }

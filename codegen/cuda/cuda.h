@@ -25,7 +25,8 @@
  *
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
  * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
- * with vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart. With variant > 0 some loads
+ * with vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart, and `turns` times as many, one
+ * after the other. With variant > 0 some loads
  * have their neighbours along axis variant - 1 (they move by one there) and go through shared
  * memory in squares of `teams` by `teams` elements.
  *
@@ -427,6 +428,8 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
 static inline bool fc_cuda_counts_registers(const fc_kernel *k, const fc_class *cls) {
     return k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && !cls->roomy;
 }
+/* fc_target.quicker: a thread's elements one after the other instead of vectors of them. */
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls);
 void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                           fc_class *cls, fc_launch *l);
 /* The launch of a map of vectors, `turns` a thread. */

@@ -257,4 +257,5 @@ const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
                                   .smaller = fc_cuda_smaller,
                                   .alike = alike,
                                   .long_to_compile = long_to_compile,
+                                  .quicker = fc_cuda_map_quicker,
                                   .kept = kept};

@@ -6,7 +6,7 @@
  * no element needs a test, and 16-bit ones stay in pairs from the load to the store.
  * vector 1     elements FC_CUDA_MAP_THREADS apart in the linear order of all points, so that
  * neighbouring threads always touch neighbouring points. With one axis the places differ by a
- * constant; with more each element works out its own indices. */
+ * constant; with more each element works out its own indices. Quick code takes them one by one. */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda.h"
@@ -106,6 +106,18 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls) {
+    (void)m;
+    const int elements = (cls->vector > 1 ? cls->vector : cls->teams) * fc_cuda_turns(cls);
+    if (k->schedule != FC_SCHED_MAP || cls->variant || elements <= 1 || elements > UINT8_MAX ||
+        (cls->vector > 1 && cls->teams & FC_CUDA_MAP_ROWS))
+        return false;
+    cls->vector = cls->teams = 1;
+    cls->turns = (uint8_t)elements;
+    cls->aligned = false;
+    return true;
+}
+
 /* ---- text ----------------------------------------------------------------------------------- */
 
 static bool rows_of_grid(const fc_cuda_gen *g) {
@@ -183,9 +195,16 @@ static void neighbours(fc_cuda_gen *g) {
 }
 
 static void spaced(fc_cuda_gen *g) {
-    int n = g->cls->teams;
-    fc_cuda_line(&g->t, "const ix k = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
-                 n * FC_CUDA_MAP_THREADS);
+    const int n = g->cls->teams, turns = fc_cuda_turns(g->cls);
+    if (turns > 1) {
+        fc_cuda_line(&g->t, "#pragma unroll 1");
+        fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", turns);
+        fc_cuda_line(&g->t, "const ix k = ((ix)blockIdx.x * %d + u) * %d + (ix)threadIdx.x;", turns,
+                     n * FC_CUDA_MAP_THREADS);
+    } else {
+        fc_cuda_line(&g->t, "const ix k = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+                     n * FC_CUDA_MAP_THREADS);
+    }
     fc_cuda_line(&g->t, "if (k >= rows) return;");
     fc_cuda_bases(g, 0);
     fc_cuda_group gr = {.n = n,
@@ -200,6 +219,7 @@ static void spaced(fc_cuda_gen *g) {
     fc_cuda_group_declare(g, &gr, 0, false);
     fc_cuda_group_load(g, &gr, false);
     fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+    if (turns > 1) fc_cuda_line(&g->t, "}");
 }
 
 void fc_cuda_emit_map(fc_cuda_gen *g) {

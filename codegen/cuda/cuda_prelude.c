@@ -371,9 +371,15 @@ static const char prelude_neg[] = "FC_INLINE unsigned int fc_neg(unsigned int x)
 
 /* Angles far from 0 need hundreds of instructions that hardly ever run: once in the text, not at
  * each place of use. The functions divide the angles at the same place themselves, so that the
- * compiler leaves their own far part out of the near one, and every bit stays. */
+ * compiler leaves their own far part out of the near one, and every bit stays. Quick code has none
+ * but the far one. */
 static const char prelude_angles[] =
     "#define FC_FAR(x) (fabsf(x) >= 105615.0f)\n"
+    "#ifdef FC_QUICK\n"
+    "#define FC_ASIDE(x) true\n"
+    "#else\n"
+    "#define FC_ASIDE(x) FC_FAR(x)\n"
+    "#endif\n"
     "#ifdef FC_EMULATE\n"
     "#define FC_APART static\n"
     "#else\n"
@@ -388,11 +394,11 @@ static const char prelude_angles[] =
     "    sincosf(x, &r.s, &r.c);\n"
     "    return r;\n"
     "}\n"
-    "FC_INLINE float fc_sinf(float x) { return FC_FAR(x) ? fc_far_sin(x) : sinf(x); }\n"
-    "FC_INLINE float fc_cosf(float x) { return FC_FAR(x) ? fc_far_cos(x) : cosf(x); }\n"
-    "FC_INLINE float fc_tanf(float x) { return FC_FAR(x) ? fc_far_tan(x) : tanf(x); }\n"
+    "FC_INLINE float fc_sinf(float x) { return FC_ASIDE(x) ? fc_far_sin(x) : sinf(x); }\n"
+    "FC_INLINE float fc_cosf(float x) { return FC_ASIDE(x) ? fc_far_cos(x) : cosf(x); }\n"
+    "FC_INLINE float fc_tanf(float x) { return FC_ASIDE(x) ? fc_far_tan(x) : tanf(x); }\n"
     "FC_INLINE void fc_sincosf(float x, float *s, float *c) {\n"
-    "    if (!FC_FAR(x)) return sincosf(x, s, c);\n"
+    "    if (!FC_ASIDE(x)) return sincosf(x, s, c);\n"
     "    const fc_sine_cosine r = fc_far_sincos(x);\n"
     "    *s = r.s;\n"
     "    *c = r.c;\n"

@@ -234,7 +234,7 @@ static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) 
                                  "--prec-div=true",
                                  "--prec-sqrt=true",
                                  o->fmad ? "--fmad=true" : "--fmad=false"};
-    if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 1) return false;
+    if (o->n_extra > MAX_OPTIONS - FC_COUNT(fixed) - 2) return false;
     l->n = 0;
     for (size_t i = !fast; i < FC_COUNT(fixed); i++) l->at[l->n++] = fixed[i];
     l->newest = fast;
@@ -242,6 +242,7 @@ static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) 
     snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
              o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);
     l->at[l->n++] = l->arch;
+    if (o->quick) l->at[l->n++] = "--define-macro=FC_QUICK";
     for (size_t i = 0; i < o->n_extra; i++) l->at[l->n++] = o->extra[i];
     return true;
 }

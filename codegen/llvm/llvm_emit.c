@@ -91,4 +91,5 @@ static fusec_status emit(const fc_machine *m, const fc_kernel *k, const fc_class
     return FUSEC_OK;
 }
 
-const fc_target fc_llvm_target = {.kind = FC_TARGET_LLVM, .schedule = fc_ll_schedule, .emit = emit};
+const fc_target fc_llvm_target = {
+    .kind = FC_TARGET_LLVM, .schedule = fc_ll_schedule, .emit = emit, .quicker = fc_ll_quicker};

@@ -196,6 +196,13 @@ static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k) {
     return m->vector_bytes >= 64 ? 32 : 16;
 }
 
+bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls) {
+    const uint8_t one = (uint8_t)fc_ll_widest(m);
+    if (k->schedule != FC_SCHED_MAP || cls->vector <= one) return false;
+    cls->vector = one;
+    return true;
+}
+
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const unsigned V = fc_ll_widest(m);
