@@ -9,7 +9,7 @@ FC_TEST(oracle, defines_every_function) {
         unsigned flags = fc_ops[op].flags;
         if (!fc_ops[op].name || fc_is_reduction(op) || flags & (FC_F_HIDDEN | FC_F_EXACT)) continue;
         if (!(flags & FC_F_TRANSCENDENTAL)) continue;
-        fc_range r;
+        fc_interval r;
         if (!fc_o_math(op, FUSEC_F32, .75, .5, &r))
             FC_FAIL("tests/support/oracle_math.c does not define %s", fc_ops[op].name);
         else if (!(r.hi - r.lo <= 1e-5) && r.lo == r.lo)

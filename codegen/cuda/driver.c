@@ -363,22 +363,12 @@ fusec_status fc_cuda_max_dynamic_shared(fc_cuda *c, fc_cu_function f, int bytes,
     CALL("cuFuncSetAttribute", func_set_attribute(f, FUNC_MAX_DYNAMIC_SHARED, bytes));
 }
 
-fusec_status fc_cuda_occupancy(fc_cuda *c, fc_cu_function f, int block, size_t shared,
-                               int *blocks_per_sm, fc_error *e) {
-    CALL("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy(blocks_per_sm, f, block, shared));
-}
-
-static fusec_status launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
-                           void **params, void **extra, fc_error *e) {
-    CALL("cuLaunchKernel", launch(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
-                                  g->block[2], g->shared, s, params, extra));
-}
-
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
                             void *args, size_t args_size, fc_error *e) {
     /* The tags of the packed form: 1 is followed by the block, 2 by its size, 0 ends the list. */
     void *extra[] = {(void *)1, args, (void *)2, &args_size, (void *)0};
-    return launch(c, f, g, s, NULL, extra, e);
+    CALL("cuLaunchKernel", launch(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
+                                  g->block[2], g->shared, s, NULL, extra));
 }
 
 fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
@@ -387,11 +377,6 @@ fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda
     CALL("cuLaunchCooperativeKernel",
          launch_together(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
                          g->block[2], g->shared, s, params));
-}
-
-fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
-                                 fc_cu_stream s, void **args, fc_error *e) {
-    return launch(c, f, g, s, args, NULL, e);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */

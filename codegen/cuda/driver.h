@@ -62,7 +62,6 @@ typedef struct fc_cu_kernel_node {
     X(int, module_function, "cuModuleGetFunction", (fc_cu_function *f, fc_cu_module m, const char *name), 1) \
     X(int, func_attribute, "cuFuncGetAttribute", (int *value, int attribute, fc_cu_function f), 1) \
     X(int, func_set_attribute, "cuFuncSetAttribute", (fc_cu_function f, int attribute, int value), 1) \
-    X(int, occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks, fc_cu_function f, int block, size_t shared), 1) \
     X(int, launch, "cuLaunchKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params, void **extra), 1) \
     X(int, launch_together, "cuLaunchCooperativeKernel", (fc_cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, fc_cu_stream s, void **params), 0) \
     X(int, mem_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total), 1)                    \
@@ -173,14 +172,12 @@ fusec_status fc_cuda_func_info_get(fc_cuda *c, fc_cu_function f, fc_cuda_func_in
                                    fc_error *e);
 /* Needed before a launch with more than 48 KiB of dynamic shared memory. */
 fusec_status fc_cuda_max_dynamic_shared(fc_cuda *c, fc_cu_function f, int bytes, fc_error *e);
-fusec_status fc_cuda_occupancy(fc_cuda *c, fc_cu_function f, int block, size_t shared,
-                               int *blocks_per_sm, fc_error *e);
 
 typedef struct fc_cuda_grid {
     unsigned grid[3], block[3];
     unsigned shared; /* dynamic shared memory, bytes */
 } fc_cuda_grid;
-/* The arguments as one packed block, laid out like a C struct of them ... */
+/* The arguments as one packed block, laid out like a C struct of them. */
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
                             void *args, size_t args_size, fc_error *e);
 /* The same with all blocks running at the same time, so that they may wait for each other; more
@@ -197,10 +194,6 @@ fusec_status fc_cuda_graph_make(fc_cuda *c, uint32_t n, const fc_cu_function *f,
 fusec_status fc_cuda_graph_set(fc_cuda_graph *g, uint32_t i, void *args, fc_error *e);
 fusec_status fc_cuda_graph_launch(fc_cuda_graph *g, fc_cu_stream s, fc_error *e);
 void fc_cuda_graph_free(fc_cuda_graph *g); /* NULL is fine */
-
-/* ... or as an array of pointers to them. */
-fusec_status fc_cuda_launch_ptrs(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
-                                 fc_cu_stream s, void **args, fc_error *e);
 
 /* ---- memory --------------------------------------------------------------------------------
  * Sizes of 0 are right everywhere: an allocation of 0 bytes gives 0, which may be freed. */

@@ -150,12 +150,6 @@ FN(cuFuncSetAttribute, (void *f, int a, int v)) {
     if (a == MOST_DYNAMIC_SHARED) ((function *)f)->shared = (unsigned)v;
     return OK;
 }
-FN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *f, int block, size_t shared)) {
-    (void)f, (void)block, (void)shared;
-    HIT("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-    *n = 4;
-    return OK;
-}
 static int launch_code(const function *c, const unsigned g[3], const unsigned b[3],
                        const void *args, bool together) {
     /* launches of threads take turns: shared memory of the emulation is static */

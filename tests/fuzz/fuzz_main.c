@@ -200,10 +200,17 @@ static int watch(const options *o, double end) {
     return failures(o);
 }
 
+static bool is_device(const char *name) {
+    static const char *const devices[] = {"cpu", "cuda", "interp", "nvrtc"};
+    for (size_t i = 0; i < FC_COUNT(devices); i++)
+        if (!strcmp(name, devices[i])) return true;
+    return false;
+}
+
 static bool read_options(int argc, char **argv, options *o) {
     *o = (options){.out = ".", .seconds = 60, .count = UINT64_MAX / 2, .jobs = 1};
     o->seed = (uint64_t)time(NULL) * 1000003;
-    if (argc < 2) return false;
+    if (argc < 2 || !is_device(argv[1])) return false;
     o->device = argv[1];
     o->ahead = strcmp(o->device, "cuda") ? 1 : 12;
     for (int i = 2; i < argc; i++) {

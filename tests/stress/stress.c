@@ -9,12 +9,13 @@
  *                                                  nothing (tests/fake), so no result is
  *                                                  looked at
  *
- * It prints its figures and exits with 1 when something is wrong. Built with FUSEC_SANITIZE=thread
- * it is the test of data races. */
+ * It prints its figures and exits with 1 when something is wrong, a soak that is ended early
+ * with 3. Built with FUSEC_SANITIZE=thread it is the test of data races. */
 #include <dirent.h>
 #include <malloc.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -266,6 +267,13 @@ static void raise_to_used(usage *top) {
 
 enum { LOOK_EVERY = 97 };
 
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal) {
+    (void)signal;
+    stopped = 1;
+}
+
 static int soak(const char *device, long graphs, uint64_t seed) {
     static float x[SIZE], out[SIZE];
     fusec_options o = FUSEC_OPTIONS_INIT;
@@ -278,7 +286,16 @@ static int soak(const char *device, long graphs, uint64_t seed) {
     if (fusec_context_new(&o, &ctx)) return fprintf(stderr, "%s\n", fusec_message(NULL)), 1;
     for (int i = 0; i < SIZE; i++) x[i] = (float)(i * 7 % 41) - 20;
     double start = now();
+    signal(SIGTERM, stop);
+    signal(SIGINT, stop);
     for (long i = 0; i < graphs; i++) {
+        if (stopped) {
+            printf("%ld of %ld graphs on %s in %.0f s, all right; ended by a signal, so nothing is "
+                   "known of what they leave behind\n",
+                   i, graphs, device, now() - start);
+            fusec_context_free(ctx);
+            return 3;
+        }
         /* the caches hold some hundred plans and a thousand kernels: they are full by then */
         if (i % LOOK_EVERY == 0 && i >= graphs / 4 && i < graphs / 2) raise_to_used(&warm);
         if (i % LOOK_EVERY == 0 && i >= graphs / 4 * 3) raise_to_used(&end);

@@ -53,7 +53,7 @@ static fc_oval from_bits(fusec_dtype t, uint64_t bits) {
     return (fc_oval){.bits = bits, .r = fc_o_point(fc_is_float(t) ? fc_o_value(t, bits) : 0)};
 }
 
-static fc_oval from_range(fusec_dtype t, fc_range r) {
+static fc_oval from_range(fusec_dtype t, fc_interval r) {
     return (fc_oval){.bits = r.exact ? fc_o_bits(t, r.lo) : 0, .r = r};
 }
 
@@ -102,7 +102,7 @@ static fc_oval elementwise(fc_op op, fusec_dtype t, const fc_oval *x) {
     int n = fc_ops[op].arity;
     if (op == FC_OP_where) return choose(t, x[0], x[1], x[2]);
     if (fc_is_float(t)) {
-        fc_range r = fc_o_apply(op, t, x[0].r, x[1].r, x[2].r);
+        fc_interval r = fc_o_apply(op, t, x[0].r, x[1].r, x[2].r);
         if (!is_truth(op)) return from_range(t, r);
         return r.exact ? from_bits(FUSEC_BOOL, r.lo != 0) : open_value(r.taint);
     }

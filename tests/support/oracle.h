@@ -17,15 +17,15 @@
 
 /* A float of a given width. Exact: lo is the value, to the sign of a zero; it may be nan. Else any
  * value from lo to hi, and nan too if `nan`. */
-typedef struct fc_range {
+typedef struct fc_interval {
     double lo, hi;
     bool exact, nan, taint;
-} fc_range;
+} fc_interval;
 
 /* An element. Floats: `r`. Integers and bool: `bits`, or anything when r.exact is false. */
 typedef struct fc_oval {
     uint64_t bits;
-    fc_range r;
+    fc_interval r;
 } fc_oval;
 
 typedef struct fc_oarray {
@@ -70,7 +70,7 @@ bool fc_o_float_op(fc_op op, bool wide, double a, double b, double c, double *ou
 
 /* oracle_math.c: the range a function of exact arguments must lie in; t is the dtype of the result.
  * False when there is no reference. */
-bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out);
+bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_interval *out);
 
 /* The references themselves: double precision, and MPFR rounded to long double (false
  * without it). */
@@ -81,19 +81,19 @@ void fc_o_mpfr_done(void); /* frees what MPFR keeps for this thread */
 double fc_o_math_slack(fc_op op, fusec_dtype t, double a);
 
 /* oracle_range.c: the same on ranges */
-fc_range fc_o_point(double v);
-fc_range fc_o_anything(bool taint);
-fc_range fc_o_union(fc_range a, fc_range b);
-fc_range fc_o_add(bool wide, fc_range a, fc_range b);
-fc_range fc_o_sub(bool wide, fc_range a, fc_range b);
-fc_range fc_o_mul(bool wide, fc_range a, fc_range b);
-fc_range fc_o_div(bool wide, fc_range a, fc_range b);
-fc_range fc_o_sqrt(bool wide, fc_range a);
-fc_range fc_o_minmax(bool max, fc_range a, fc_range b);
-fc_range fc_o_to(fusec_dtype t, fc_range a); /* rounded */
+fc_interval fc_o_point(double v);
+fc_interval fc_o_anything(bool taint);
+fc_interval fc_o_union(fc_interval a, fc_interval b);
+fc_interval fc_o_add(bool wide, fc_interval a, fc_interval b);
+fc_interval fc_o_sub(bool wide, fc_interval a, fc_interval b);
+fc_interval fc_o_mul(bool wide, fc_interval a, fc_interval b);
+fc_interval fc_o_div(bool wide, fc_interval a, fc_interval b);
+fc_interval fc_o_sqrt(bool wide, fc_interval a);
+fc_interval fc_o_minmax(bool max, fc_interval a, fc_interval b);
+fc_interval fc_o_to(fusec_dtype t, fc_interval a); /* rounded */
 /* Any elementwise row on floats of dtype t, with its rounding. For comparisons and tests the range
  * is the point 0 or 1, or not exact. */
-fc_range fc_o_apply(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c);
+fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc_interval c);
 
 /* oracle_reduce.c: one result from n elements, by the trees of semantics.md */
 fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n);

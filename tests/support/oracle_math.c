@@ -82,8 +82,8 @@ static int last_place(fusec_dtype t, int exponent) {
     return e < lowest[t] ? lowest[t] : e;
 }
 
-static fc_range clipped(const bound *b, double lo, double hi) {
-    fc_range r = {.lo = lo < b->low ? b->low : lo, .hi = hi > b->high ? b->high : hi};
+static fc_interval clipped(const bound *b, double lo, double hi) {
+    fc_interval r = {.lo = lo < b->low ? b->low : lo, .hi = hi > b->high ? b->high : hi};
     return r;
 }
 
@@ -147,7 +147,7 @@ static bool true_zero(fc_op op, double a, double b) {
     }
 }
 
-static fc_range narrow(const bound *bd, fusec_dtype t, double a, double b) {
+static fc_interval narrow(const bound *bd, fusec_dtype t, double a, double b) {
     double y = libm(bd->op, a, b);
     if (isnan(y) || isinf(y) || (y == 0 && true_zero(bd->op, a, b)) || known_one(bd->op, a, b))
         return fc_o_point(y);
@@ -254,7 +254,7 @@ static void surround(mpfr_ptr y, double ulps, int place, double least, double *l
     *hi = mpfr_cmp_d(x, 0x1.fffffffffffffp1023) > 0 ? (double)INFINITY : mpfr_get_d(x, MPFR_RNDD);
 }
 
-static bool wide(const bound *bd, double a, double b, fc_range *out) {
+static bool wide(const bound *bd, double a, double b, fc_interval *out) {
     MPFR_DECL_INIT(x, 53);
     MPFR_DECL_INIT(z, 53);
     MPFR_DECL_INIT(y, 120);
@@ -280,7 +280,7 @@ static bool wide(const bound *bd, double a, double b, fc_range *out) {
 
 #else
 
-static bool wide(const bound *bd, double a, double b, fc_range *out) {
+static bool wide(const bound *bd, double a, double b, fc_interval *out) {
     (void)bd, (void)a, (void)b, (void)out;
     return false;
 }
@@ -319,7 +319,7 @@ double fc_o_math_slack(fc_op op, fusec_dtype t, double a) {
     return floor_of_error(op, t, a);
 }
 
-bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_range *out) {
+bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_interval *out) {
     const bound *bd = bound_of(op);
     if (!bd) return false;
     if (t == FUSEC_F64) return wide(bd, a, b, out);

@@ -7,27 +7,27 @@
 
 static const double INF = (double)INFINITY;
 
-fc_range fc_o_point(double v) {
-    return (fc_range){.lo = v, .hi = v, .exact = true};
+fc_interval fc_o_point(double v) {
+    return (fc_interval){.lo = v, .hi = v, .exact = true};
 }
 
-fc_range fc_o_anything(bool taint) {
-    return (fc_range){.lo = -INF, .hi = INF, .nan = true, .taint = taint};
+fc_interval fc_o_anything(bool taint) {
+    return (fc_interval){.lo = -INF, .hi = INF, .nan = true, .taint = taint};
 }
 
-static bool is_nan(fc_range a) {
+static bool is_nan(fc_interval a) {
     return a.exact && isnan(a.lo);
 }
 
 /* Equal to the bit, or both nan. */
-static bool same_point(fc_range a, fc_range b) {
+static bool same_point(fc_interval a, fc_interval b) {
     if (!a.exact || !b.exact) return false;
     return (isnan(a.lo) && isnan(b.lo)) || (a.lo == b.lo && !signbit(a.lo) == !signbit(b.lo));
 }
 
-fc_range fc_o_union(fc_range a, fc_range b) {
+fc_interval fc_o_union(fc_interval a, fc_interval b) {
     if (same_point(a, b)) return a;
-    fc_range r = {.taint = a.taint || b.taint};
+    fc_interval r = {.taint = a.taint || b.taint};
     r.nan = a.nan || b.nan || is_nan(a) || is_nan(b);
     if (is_nan(a)) a = b;
     if (is_nan(b)) b = a;
@@ -43,8 +43,8 @@ static double exact(fc_op op, bool wide, double a, double b, double c) {
 }
 
 /* The least range with all the values in it; a nan makes it anything. */
-static fc_range around(const double *v, int n) {
-    fc_range r = {.lo = v[0], .hi = v[0]};
+static fc_interval around(const double *v, int n) {
+    fc_interval r = {.lo = v[0], .hi = v[0]};
     for (int i = 0; i < n; i++) {
         if (isnan(v[i])) return fc_o_anything(false);
         if (v[i] < r.lo) r.lo = v[i];
@@ -53,46 +53,46 @@ static fc_range around(const double *v, int n) {
     return r;
 }
 
-static bool has_zero(fc_range a) {
+static bool has_zero(fc_interval a) {
     return a.lo <= 0 && a.hi >= 0;
 }
 
-static bool has_inf(fc_range a) {
+static bool has_inf(fc_interval a) {
     return isinf(a.lo) || isinf(a.hi);
 }
 
 /* ---- arithmetic: operands that are not both exact, and none of them nan for sure ------------- */
 
-static fc_range add(bool w, fc_range a, fc_range b) {
+static fc_interval add(bool w, fc_interval a, fc_interval b) {
     if ((a.hi == INF && b.lo == -INF) || (a.lo == -INF && b.hi == INF)) return fc_o_anything(false);
-    return (fc_range){.lo = exact(FC_OP_add, w, a.lo, b.lo, 0),
-                      .hi = exact(FC_OP_add, w, a.hi, b.hi, 0)};
+    return (fc_interval){.lo = exact(FC_OP_add, w, a.lo, b.lo, 0),
+                         .hi = exact(FC_OP_add, w, a.hi, b.hi, 0)};
 }
 
-static fc_range flipped(fc_range a) {
-    fc_range r = a;
+static fc_interval flipped(fc_interval a) {
+    fc_interval r = a;
     r.lo = -a.hi;
     r.hi = -a.lo;
     return r;
 }
 
-static fc_range corners(fc_op op, bool w, fc_range a, fc_range b) {
+static fc_interval corners(fc_op op, bool w, fc_interval a, fc_interval b) {
     double v[4] = {exact(op, w, a.lo, b.lo, 0), exact(op, w, a.lo, b.hi, 0),
                    exact(op, w, a.hi, b.lo, 0), exact(op, w, a.hi, b.hi, 0)};
     return around(v, 4);
 }
 
-static fc_range mul(bool w, fc_range a, fc_range b) {
+static fc_interval mul(bool w, fc_interval a, fc_interval b) {
     if ((has_zero(a) && has_inf(b)) || (has_zero(b) && has_inf(a))) return fc_o_anything(false);
     return corners(FC_OP_mul, w, a, b);
 }
 
-static fc_range divide(bool w, fc_range a, fc_range b) {
+static fc_interval divide(bool w, fc_interval a, fc_interval b) {
     if (has_zero(b) || (has_inf(a) && has_inf(b))) return fc_o_anything(false);
     return corners(FC_OP_div, w, a, b);
 }
 
-static fc_range fused(bool w, fc_range a, fc_range b, fc_range c) {
+static fc_interval fused(bool w, fc_interval a, fc_interval b, fc_interval c) {
     if (has_inf(a) || has_inf(b) || has_inf(c)) return fc_o_anything(false);
     double v[8];
     for (int i = 0; i < 8; i++)
@@ -100,13 +100,13 @@ static fc_range fused(bool w, fc_range a, fc_range b, fc_range c) {
     return around(v, 8);
 }
 
-static fc_range ends(fc_op op, bool w, fc_range a, fc_range b) {
-    return (fc_range){.lo = exact(op, w, a.lo, b.lo, 0), .hi = exact(op, w, a.hi, b.hi, 0)};
+static fc_interval ends(fc_op op, bool w, fc_interval a, fc_interval b) {
+    return (fc_interval){.lo = exact(op, w, a.lo, b.lo, 0), .hi = exact(op, w, a.hi, b.hi, 0)};
 }
 
-static fc_range absolute(fc_range a) {
-    fc_range r = {.lo = has_zero(a) ? 0 : fmin(fabs(a.lo), fabs(a.hi)),
-                  .hi = fmax(fabs(a.lo), fabs(a.hi))};
+static fc_interval absolute(fc_interval a) {
+    fc_interval r = {.lo = has_zero(a) ? 0 : fmin(fabs(a.lo), fabs(a.hi)),
+                     .hi = fmax(fabs(a.lo), fabs(a.hi))};
     return r;
 }
 
@@ -114,14 +114,14 @@ static fc_range absolute(fc_range a) {
 
 enum { NO, YES, MAYBE };
 
-static int below(fc_range a, fc_range b, bool or_equal) {
+static int below(fc_interval a, fc_interval b, bool or_equal) {
     bool nan = a.nan || b.nan;
     if (or_equal ? a.hi <= b.lo : a.hi < b.lo) return nan ? MAYBE : YES;
     if (or_equal ? a.lo > b.hi : a.lo >= b.hi) return NO;
     return MAYBE;
 }
 
-static int equal(fc_range a, fc_range b) {
+static int equal(fc_interval a, fc_interval b) {
     if (a.hi < b.lo || b.hi < a.lo) return NO;
     bool single = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
     return single && !a.nan && !b.nan ? YES : MAYBE;
@@ -131,8 +131,8 @@ static int opposite(int answer) {
     return answer == MAYBE ? MAYBE : answer == YES ? NO : YES;
 }
 
-static int tested(fc_op op, fc_range a, fc_range b) {
-    fc_range top = fc_o_point(INF), size = absolute(a);
+static int tested(fc_op op, fc_interval a, fc_interval b) {
+    fc_interval top = fc_o_point(INF), size = absolute(a);
     size.nan = a.nan;
     switch (op) {
     case FC_OP_eq: return equal(a, b);
@@ -178,39 +178,39 @@ static const shape shapes[] = {
     {FC_OP_softplus, 1, -INFINITY, INFINITY},
 };
 
-static fc_range at(fc_op op, fusec_dtype t, double a, double b) {
-    fc_range r = fc_o_anything(false);
+static fc_interval at(fc_op op, fusec_dtype t, double a, double b) {
+    fc_interval r = fc_o_anything(false);
     fc_o_math(op, t, a, b, &r);
     return r;
 }
 
-static fc_range monotone(const shape *s, fusec_dtype t, fc_range a) {
+static fc_interval monotone(const shape *s, fusec_dtype t, fc_interval a) {
     bool outside = a.lo < s->from || a.hi > s->to;
     if (a.hi < s->from || a.lo > s->to) return fc_o_point((double)NAN);
-    fc_range x = at(s->op, t, fmax(a.lo, s->from), 0), y = at(s->op, t, fmin(a.hi, s->to), 0);
+    fc_interval x = at(s->op, t, fmax(a.lo, s->from), 0), y = at(s->op, t, fmin(a.hi, s->to), 0);
     if (is_nan(x) || is_nan(y)) return fc_o_anything(false);
-    fc_range r = fc_o_union(x, y);
+    fc_interval r = fc_o_union(x, y);
     r.nan = r.nan || outside;
     r.exact = false;
     return r;
 }
 
 /* Sine and cosine move no faster than their argument. */
-static fc_range wave(fc_op op, fusec_dtype t, fc_range a) {
+static fc_interval wave(fc_op op, fusec_dtype t, fc_interval a) {
     double width = a.hi - a.lo;
     if (!isfinite(width)) {
-        fc_range r = {.lo = -1, .hi = 1, .nan = a.lo == -INF || a.hi == INF};
+        fc_interval r = {.lo = -1, .hi = 1, .nan = a.lo == -INF || a.hi == INF};
         return r;
     }
-    fc_range r = at(op, t, a.lo, 0);
+    fc_interval r = at(op, t, a.lo, 0);
     r.lo = fc_o_round(t, fmax(-1, r.lo - 1.001 * width));
     r.hi = fc_o_round(t, fmin(1, r.hi + 1.001 * width));
     r.exact = false;
     return r;
 }
 
-static fc_range of_corners(fc_op op, fusec_dtype t, fc_range a, fc_range b) {
-    fc_range r = at(op, t, a.lo, b.lo);
+static fc_interval of_corners(fc_op op, fusec_dtype t, fc_interval a, fc_interval b) {
+    fc_interval r = at(op, t, a.lo, b.lo);
     r = fc_o_union(r, at(op, t, a.lo, b.hi));
     r = fc_o_union(r, at(op, t, a.hi, b.lo));
     r = fc_o_union(r, at(op, t, a.hi, b.hi));
@@ -218,7 +218,7 @@ static fc_range of_corners(fc_op op, fusec_dtype t, fc_range a, fc_range b) {
     return r;
 }
 
-static fc_range function(fc_op op, fusec_dtype t, fc_range a, fc_range b) {
+static fc_interval function(fc_op op, fusec_dtype t, fc_interval a, fc_interval b) {
     for (size_t i = 0; i < FC_COUNT(shapes); i++)
         if (shapes[i].op == op) return monotone(&shapes[i], t, a);
     switch (op) {
@@ -237,11 +237,11 @@ static fc_range function(fc_op op, fusec_dtype t, fc_range a, fc_range b) {
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-static fc_range dropping_nan(fc_op op, bool w, fc_range a, fc_range b) {
+static fc_interval dropping_nan(fc_op op, bool w, fc_interval a, fc_interval b) {
     if (is_nan(a)) return b;
     if (is_nan(b)) return a;
-    fc_range r = ends(op == FC_OP_fmin ? FC_OP_minimum : FC_OP_maximum, w, a, b);
-    fc_range plain_a = a, plain_b = b;
+    fc_interval r = ends(op == FC_OP_fmin ? FC_OP_minimum : FC_OP_maximum, w, a, b);
+    fc_interval plain_a = a, plain_b = b;
     plain_a.nan = plain_b.nan = false;
     if (a.nan) r = fc_o_union(r, plain_b);
     if (b.nan) r = fc_o_union(r, plain_a);
@@ -250,19 +250,19 @@ static fc_range dropping_nan(fc_op op, bool w, fc_range a, fc_range b) {
     return r;
 }
 
-static fc_range with_sign(fc_range a, fc_range b) {
-    fc_range size = is_nan(a) ? a : absolute(a), minus = flipped(size);
+static fc_interval with_sign(fc_interval a, fc_interval b) {
+    fc_interval size = is_nan(a) ? a : absolute(a), minus = flipped(size);
     if (is_nan(a)) return a;
     bool unknown = b.nan || is_nan(b) || (!b.exact && has_zero(b));
     if (a.exact) size = fc_o_point(size.lo), minus = fc_o_point(minus.lo);
     size.nan = minus.nan = a.nan;
     if (!unknown) return signbit(b.hi) ? minus : size;
-    fc_range r = fc_o_union(size, minus);
+    fc_interval r = fc_o_union(size, minus);
     r.taint = r.taint || is_nan(b) || b.nan;
     return r;
 }
 
-static fc_range steps(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c) {
+static fc_interval steps(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc_interval c) {
     bool w = t == FUSEC_F64;
     switch (op) {
     case FC_OP_add: return add(w, a, b);
@@ -300,7 +300,8 @@ static bool takes_nan(fc_op op) {
            op == FC_OP_copysign || is_test(op);
 }
 
-static fc_range inexact_row(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c) {
+static fc_interval inexact_row(fc_op op, fusec_dtype t, fc_interval a, fc_interval b,
+                               fc_interval c) {
     if (op == FC_OP_fmin || op == FC_OP_fmax) return dropping_nan(op, t == FUSEC_F64, a, b);
     if (op == FC_OP_copysign) return with_sign(a, b);
     if (is_nan(a) || is_nan(b) || is_nan(c)) {
@@ -312,25 +313,25 @@ static fc_range inexact_row(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_
         int answer = tested(op, a, b);
         return answer == MAYBE ? fc_o_anything(false) : fc_o_point(answer == YES);
     }
-    fc_range r = steps(op, t, a, b, c);
+    fc_interval r = steps(op, t, a, b, c);
     if (takes_nan(op) && (a.nan || b.nan)) return fc_o_anything(false);
     r.nan = r.nan || ((a.nan || b.nan || c.nan) && !is_nan(r));
     if (r.nan && r.exact) r.exact = false;
     return r;
 }
 
-fc_range fc_o_to(fusec_dtype t, fc_range a) {
+fc_interval fc_o_to(fusec_dtype t, fc_interval a) {
     a.lo = fc_o_round(t, a.lo);
     a.hi = fc_o_round(t, a.hi);
     return a;
 }
 
-fc_range fc_o_apply(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c) {
+fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc_interval c) {
     int n = fc_ops[op].arity;
     if (n < 2) b = fc_o_point(1);
     if (n < 3) c = fc_o_point(1);
     fusec_dtype w = fc_dtypes[t].compute;
-    fc_range r = fc_o_anything(false);
+    fc_interval r = fc_o_anything(false);
     double v;
     bool points = a.exact && b.exact && c.exact;
     bool nan_sign = op == FC_OP_copysign && (is_nan(b) && !is_nan(a));
@@ -350,7 +351,7 @@ fc_range fc_o_apply(fc_op op, fusec_dtype t, fc_range a, fc_range b, fc_range c)
 
 /* The way of almost all elements. */
 #define STEP(name, op)                                                                             \
-    fc_range fc_o_##name(bool w, fc_range a, fc_range b) {                                         \
+    fc_interval fc_o_##name(bool w, fc_interval a, fc_interval b) {                                \
         if (a.exact && b.exact)                                                                    \
             return fc_o_point(w ? a.lo op b.lo : (double)((float)a.lo op(float) b.lo));            \
         return fc_o_apply(FC_OP_##name, w ? FUSEC_F64 : FUSEC_F32, a, b, b);                       \
@@ -361,15 +362,15 @@ STEP(sub, -)
 STEP(mul, *)
 STEP(div, /)
 
-fc_range fc_o_minmax(bool max, fc_range a, fc_range b) {
+fc_interval fc_o_minmax(bool max, fc_interval a, fc_interval b) {
     return fc_o_apply(max ? FC_OP_maximum : FC_OP_minimum, FUSEC_F64, a, b, b);
 }
-fc_range fc_o_sqrt(bool w, fc_range a) {
+fc_interval fc_o_sqrt(bool w, fc_interval a) {
     if (a.exact) return fc_o_apply(FC_OP_sqrt, w ? FUSEC_F64 : FUSEC_F32, a, a, a);
     if (a.hi < 0) return a.nan ? fc_o_anything(a.taint) : fc_o_point((double)NAN);
-    fc_range r = {.lo = a.lo <= 0 ? 0 : exact(FC_OP_sqrt, w, a.lo, 0, 0),
-                  .hi = exact(FC_OP_sqrt, w, a.hi, 0, 0),
-                  .nan = a.nan || a.lo < 0,
-                  .taint = a.taint};
+    fc_interval r = {.lo = a.lo <= 0 ? 0 : exact(FC_OP_sqrt, w, a.lo, 0, 0),
+                     .hi = exact(FC_OP_sqrt, w, a.hi, 0, 0),
+                     .nan = a.nan || a.lo < 0,
+                     .taint = a.taint};
     return r;
 }

@@ -13,8 +13,8 @@
 enum { LANES = 128, CHUNK = 1024, RUN = 16 };
 
 typedef struct acc { /* of a part of the elements */
-    fc_range v;      /* sum, product, least, most; var: mean */
-    fc_range m2;     /* var */
+    fc_interval v;   /* sum, product, least, most; var: mean */
+    fc_interval m2;  /* var */
     int64_t n;
 } acc;
 
@@ -36,12 +36,12 @@ static acc start(const reducer *r) {
     return (acc){.v = fc_o_point(v), .m2 = fc_o_point(0), .n = 0};
 }
 
-static void step(const reducer *r, acc *a, fc_range x) {
+static void step(const reducer *r, acc *a, fc_interval x) {
     bool w = r->wide;
     a->n++;
     if (is_var(r->op)) { /* Welford */
-        fc_range d = fc_o_sub(w, x, a->v);
-        fc_range share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a->n)));
+        fc_interval d = fc_o_sub(w, x, a->v);
+        fc_interval share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a->n)));
         a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
         a->m2 = fc_o_add(w, a->m2, fc_o_mul(w, d, fc_o_sub(w, x, a->v)));
         return;
@@ -62,9 +62,9 @@ static void combine(const reducer *r, acc *a, const acc *b) {
         return;
     }
     double all = count_value(w, a->n + b->n);
-    fc_range share = fc_o_div(w, fc_o_point(count_value(w, b->n)), fc_o_point(all));
-    fc_range d = fc_o_sub(w, b->v, a->v);
-    fc_range weight = fc_o_mul(w, fc_o_point(count_value(w, a->n)), share);
+    fc_interval share = fc_o_div(w, fc_o_point(count_value(w, b->n)), fc_o_point(all));
+    fc_interval d = fc_o_sub(w, b->v, a->v);
+    fc_interval weight = fc_o_mul(w, fc_o_point(count_value(w, a->n)), share);
     a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
     a->m2 = fc_o_add(w, fc_o_add(w, a->m2, b->m2), fc_o_mul(w, fc_o_mul(w, d, d), weight));
     a->n += b->n;
@@ -106,11 +106,12 @@ static acc tree(const reducer *r, bool inner, const fc_oval *x, int64_t n) {
     return a;
 }
 
-static fc_range real(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n) {
+static fc_interval real(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n) {
     reducer r = {op, t == FUSEC_F64};
     acc a = tree(&r, inner, x, n);
     if (op == FC_OP_sum || op == FC_OP_prod) return a.v;
-    fc_range mean = fc_o_div(r.wide, is_var(op) ? a.m2 : a.v, fc_o_point(count_value(r.wide, n)));
+    fc_interval mean =
+        fc_o_div(r.wide, is_var(op) ? a.m2 : a.v, fc_o_point(count_value(r.wide, n)));
     return op == FC_OP_std ? fc_o_sqrt(r.wide, mean) : mean;
 }
 
@@ -164,8 +165,8 @@ static fc_oval position(fc_op op, fusec_dtype t, const fc_oval *x, int64_t n) {
     return exact_bits((uint64_t)best);
 }
 
-static fc_range extreme(bool max, const fc_oval *x, int64_t n) {
-    fc_range r = n ? x[0].r : fc_o_point((double)NAN);
+static fc_interval extreme(bool max, const fc_oval *x, int64_t n) {
+    fc_interval r = n ? x[0].r : fc_o_point((double)NAN);
     for (int64_t i = 1; i < n; i++) r = fc_o_minmax(max, r, x[i].r);
     return r;
 }
