@@ -132,6 +132,28 @@ static void chunk_stores(const fc_cuda_inner *in) {
     fc_cuda_line(&g->t, "}");
 }
 
+/* x0 of each thread = its part of the row's partials, a power of two of them, so that they are a
+ * subtree. Several are on their way at a time: one after the other each would be waited for. */
+static void read_partials(const fc_cuda_inner *in) {
+    fc_cuda_gen *g = in->g;
+    const int several = fc_cuda_components(g->k) > 3 ? 4 : 8;
+    fc_cuda_line(&g->t, "int per = 1;");
+    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(g->cls));
+    FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int n = 0; n < per; n += %d) {", several);
+    FC_EACH_REDUCTION(g, 0, "red%u w%u[%d];", r, r, several);
+    fc_cuda_line(&g->t, "#pragma unroll");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", several);
+    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n + u;");
+    fc_cuda_line(&g->t, "const bool is = n + u < per && z < spans;");
+    FC_EACH_REDUCTION(g, 0, "w%u[u] = is ? z%u[z] : red%u_start();", r, r, r);
+    fc_cuda_line(&g->t, "}");
+    fc_inner_join_lanes(g, 0, several);
+    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, w%u[0], n / %d);", r, r, r, several);
+    fc_cuda_line(&g->t, "}");
+}
+
 /* The last block of a row goes on with x0 = the whole row in all its threads. */
 static void last_block(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
@@ -148,16 +170,7 @@ static void last_block(const fc_cuda_inner *in) {
     fc_cuda_line(&g->t, "if (!last) return;");
     fc_cuda_line(&g->t, "__threadfence();");
     fc_cuda_line(&g->t, "if (threadIdx.x == 0) *ticket = 0;");
-    fc_cuda_line(
-        &g->t,
-        "int per = 1; /* partials of a thread: a power of two, so that they are a subtree */");
-    fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(in->g->cls));
-    FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);
-    fc_cuda_line(&g->t, "for (int n = 0; n < per; n++) {");
-    fc_cuda_line(&g->t, "const ix z = (ix)threadIdx.x * per + n;");
-    FC_EACH_REDUCTION(g, 0, "x%u = fc_put(s%u, z < spans ? z%u[z] : red%u_start(), n);", r, r, r,
-                      r);
-    fc_cuda_line(&g->t, "}");
+    read_partials(in);
     FC_EACH_REDUCTION(g, 0, "x%u = fc_lanes(x%u, 32);", r, r);
     fc_inner_join_warps(in, 0, "l");
 }
