@@ -9,8 +9,8 @@
 #include "ir/float_state.h"
 #include "runtime/device_host.h"
 
-/* Operations of one thread that take about a millisecond, quick code two: it is there two to six
- * earlier. */
+/* Operations of one thread that take about a millisecond; quick code takes up to two, and is there
+ * two to six earlier. */
 enum { QUICK_WORK = 1 << 25 };
 
 typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);

@@ -78,7 +78,7 @@ static fusec_status compile(fc_device *d, uint32_t mode, fc_effort effort, const
     o.refused = &refused;
     if (d->helper) return fc_helper_nvrtc(d->helper, text, FC_ENTRY ".cu", &o, out, e);
     const fusec_status s = fc_nvrtc_compile(c->nvrtc, text, FC_ENTRY ".cu", &o, out, e);
-    if (refused) atomic_store(&d->quick_work, 0); /* the same code twice */
+    if (refused) atomic_store(&d->quick_work, 0); /* hardly sooner than the full one */
     return s;
 }
 

@@ -516,7 +516,10 @@ FC_TEST(tiers, a_background_that_ends_the_process) {
 /* ---- NVRTC ----------------------------------------------------------------------------------- */
 
 FC_TEST(tiers, nvrtc_is_asked_for_little_optimisation) {
-    static const char text[] = "extern \"C\" __global__ void k(float *x) {\n"
+    static const char text[] = "#if defined(FC_TEXT_QUICK) != WANTED\n"
+                               "#error\n"
+                               "#endif\n"
+                               "extern \"C\" __global__ void k(float *x) {\n"
                                "#pragma unroll\n"
                                "    for (int i = 0; i < 16; i++) x[threadIdx.x + i * 64] = "
                                "sinf(x[threadIdx.x + i * 32]);\n"
@@ -525,11 +528,17 @@ FC_TEST(tiers, nvrtc_is_asked_for_little_optimisation) {
     fc_error e = {0};
     bool refused = false;
     if (fc_nvrtc_open(&fc_libc_alloc, &n, &e)) FC_SKIP("%s", e.message);
-    fc_nvrtc_options o = {.arch = "sm_90", .kind = FC_NVRTC_CUBIN, .refused = &refused};
+    static const char *const wanted[2] = {"-DWANTED=0", "-DWANTED=1"};
+    fc_nvrtc_options o = {.arch = "sm_90",
+                          .kind = FC_NVRTC_CUBIN,
+                          .refused = &refused,
+                          .extra = &wanted[FC_FULL],
+                          .n_extra = 1};
     fc_bytes code[2] = {{0}, {0}};
     FC_EXPECT_OK(fc_nvrtc_compile(n, text, "k.cu", &o, &code[FC_FULL], &e), &e);
     FC_EXPECT_FALSE(refused);
     o.quick = true;
+    o.extra = &wanted[FC_QUICK];
     FC_EXPECT_OK(fc_nvrtc_compile(n, text, "k.cu", &o, &code[FC_QUICK], &e), &e);
     if (!refused) FC_EXPECT_LT_I64((int64_t)code[FC_QUICK].len, (int64_t)code[FC_FULL].len);
     for (int i = 0; i < 2; i++) fc_bytes_free(&fc_libc_alloc, &code[i]);
@@ -568,6 +577,48 @@ static void run_shapes(fc_tiers tiers, float *y, float *z) {
         z += n * m;
     }
     fc_fixture_close(&f, p);
+}
+
+static size_t times(const char *text, const char *word) {
+    size_t n = 0;
+    for (text = strstr(text, word); text; text = strstr(text + 1, word)) n++;
+    return n;
+}
+
+/* Two kernels in one text, of which the map alone has a quicker one. */
+FC_TEST(tiers, a_text_of_several_kernels_has_a_quick_one) {
+    static const char one_by_one[] = "const ix k = ((ix)blockIdx.x * ";
+    static const int64_t shape[2] = {9, 4000};
+    static float x[9 * 4000], y[9 * 4000], sums[9];
+    fake_machine m;
+    fc_fixture f;
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
+    f.ctx->config.tiers = FC_TIERS_BOTH;
+    f.ctx->config.processors = MANY;
+    count_on(f.device);
+    fc_node a = gbin(&f.g, "a", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    fc_node b = gbin(&f.g, "b", FUSEC_F32, 2, gbd(&f.g, "p"), gbd(&f.g, "q"), 0);
+    fc_build_output(&f.g, "y", gb1(&f.g, FC_OP_exp, gb1(&f.g, FC_OP_sin, a)));
+    fc_build_output(&f.g, "sums", gbred(&f.g, FC_OP_sum, gb1(&f.g, FC_OP_exp, b), 1, false));
+    fc_program *p = fc_fixture_compile(&f);
+    fc_tensor in[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = shape, .data = x},
+                       {.dtype = FUSEC_F32, .rank = 2, .shape = shape, .data = x}};
+    fc_tensor out[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = shape, .data = y},
+                        {.dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = sums}};
+    for (int i = 0; i < 2; i++)
+        FC_EXPECT_OK(fc_program_run(p, NULL, 2, in, 0, NULL, 2, out, &f.e), &f.e);
+    FC_EXPECT_EQ_U64(p->plan->steps.len, 2);
+    for (int e = FC_FULL; e <= FC_QUICK; e++) {
+        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_kernel_0_space {"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_kernel_1_space {"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], " fusec_kernel_0(const"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], " fusec_kernel_1(const"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], one_by_one), e == FC_QUICK);
+    }
+    fc_fixture_close(&f, p);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
 }
 
 FC_TEST(tiers, quick_maps_on_cuda_give_the_same_bits) {

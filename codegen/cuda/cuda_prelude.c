@@ -371,11 +371,11 @@ static const char prelude_neg[] = "FC_INLINE unsigned int fc_neg(unsigned int x)
 
 /* Angles far from 0 need hundreds of instructions that hardly ever run: once in the text, not at
  * each place of use. The functions divide the angles at the same place themselves, so that the
- * compiler leaves their own far part out of the near one, and every bit stays. Quick code has none
- * but the far one. */
+ * compiler leaves their own far part out of the near one, and every bit stays. Quick code calls
+ * the far ones of f32 for all angles. */
 static const char prelude_angles[] =
     "#define FC_FAR(x) (fabsf(x) >= 105615.0f)\n"
-    "#ifdef FC_QUICK\n"
+    "#ifdef FC_TEXT_QUICK\n"
     "#define FC_ASIDE(x) true\n"
     "#else\n"
     "#define FC_ASIDE(x) FC_FAR(x)\n"

@@ -242,7 +242,7 @@ static bool make_options(const fc_nvrtc_options *o, bool brief, option_list *l) 
     snprintf(l->arch, sizeof l->arch, "--gpu-architecture=%s_%.16s",
              o->kind == FC_NVRTC_CUBIN ? "sm" : "compute", o->arch + 3);
     l->at[l->n++] = l->arch;
-    if (o->quick) l->at[l->n++] = "--define-macro=FC_QUICK";
+    if (o->quick) l->at[l->n++] = "--define-macro=FC_TEXT_QUICK";
     for (size_t i = 0; i < o->n_extra; i++) l->at[l->n++] = o->extra[i];
     return true;
 }

@@ -1,4 +1,5 @@
-/* fake_nvrtc.c - NVRTC that hands texts on as they are, or misbehaves. */
+/* fake_nvrtc.c - NVRTC that hands texts on as they are, with the macros it was given, or
+ * misbehaves. */
 #include "tests/fake/fake_state.h"
 #include "tests/fake/misbehave.h"
 
@@ -30,8 +31,18 @@ FN(nvrtcDestroyProgram, (program * *p)) {
     return OK;
 }
 #ifndef FAKE_NO_COMPILE
+static void define(program *p, const char *name) {
+    const size_t room = strlen(p->text) + strlen(name) + 16;
+    char *text = malloc(room);
+    if (!text) return;
+    snprintf(text, room, "#define %s 1\n%s", name, p->text);
+    free(p->text);
+    p->text = text;
+}
 FN(nvrtcCompileProgram, (program * p, int n, const char *const *options)) {
-    (void)p, (void)n, (void)options;
+    static const char macro[] = "--define-macro=";
+    for (int i = 0; i < n; i++)
+        if (!strncmp(options[i], macro, sizeof macro - 1)) define(p, options[i] + sizeof macro - 1);
     __atomic_fetch_add(&fake_control.compiled, 1, __ATOMIC_RELAXED); /* from several threads */
     const char *count = getenv("FAKE_COUNT");
     FILE *f = count ? fopen(count, "a") : NULL;
