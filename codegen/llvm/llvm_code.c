@@ -192,33 +192,12 @@ static bool once_a_row(const fc_ll *f, const fc_instr *ins, bool uniform) {
     return f->k->schedule == FC_SCHED_MAP ? uniform : ins->level == FC_ROW;
 }
 
-/* A quotient that is used as anything but a bf16, too, is not coarse. */
-static void find_coarse(fc_ll *f) {
-    const fc_code *c = &f->k->code;
-    for (size_t i = 0; i < c->ins.len; i++) {
-        const fc_instr *ins = &c->ins.at[i];
-        if (ins->op == FC_OP_CVT && ins->dtype == FUSEC_BF16 && c->ins.at[ins->a].op == FC_OP_div &&
-            fc_narrowing_of(c, ins->a) == FC_NARROW_RESULT)
-            f->coarse[f->map[ins->a]] = 1;
-    }
-    for (size_t i = 0; i < c->ins.len; i++) {
-        const fc_instr *ins = &c->ins.at[i];
-        const bool narrows = ins->op == FC_OP_CVT && ins->dtype == FUSEC_BF16;
-        for (int n = 0; !narrows && n < fc_instr_arity(ins); n++)
-            f->coarse[f->map[operand(ins, n)]] = 0;
-    }
-    for (size_t i = 0; i < f->k->stores.len; i++) f->coarse[f->map[f->k->stores.at[i].value]] = 0;
-    for (size_t i = 0; i < f->k->reductions.len; i++)
-        f->coarse[f->map[f->k->reductions.at[i].value]] = 0;
-}
-
 void fc_ll_classify(fc_ll *f) {
     size_t n = f->code.ins.len;
     f->uniform = fc_ll_alloc(f, n);
     f->at_row = fc_ll_alloc(f, n);
     f->s_point = fc_ll_alloc(f, n);
     f->v_point = fc_ll_alloc(f, n);
-    f->coarse = fc_ll_alloc(f, n);
     f->far_waits = fc_ll_alloc(f, n);
     f->s = fc_ll_names(f, n);
     f->v = fc_ll_names(f, n);
@@ -228,7 +207,7 @@ void fc_ll_classify(fc_ll *f) {
         f->uniform[i] = same_in_lanes(f, ins);
         f->at_row[i] = once_a_row(f, ins, f->uniform[i]);
     }
-    find_coarse(f);
+    fc_ll_find_known(f);
 }
 
 /* ---- the kernel's code: emission ------------------------------------------------------------- */
@@ -310,9 +289,10 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     const char *a[3] = {NULL, NULL, NULL};
     const fc_ll_divisor *by = ins->op == FC_OP_div ? &f->divisor[ins->b] : NULL;
     if (by && by->b && W > 1 && f->coarse[i])
-        return fc_ll_divide_coarsely(f, value(f, ins->a, W), by);
+        return fc_ll_divide_coarsely(f, value(f, ins->a, W), by, f->share[i]);
     if (by && by->b && W > 1)
-        return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by);
+        return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by, f->share[i]);
+    if (f->as_it_is[i]) return value(f, ins->c, W);
     for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, operand(ins, n), W);
     return compute(f, &f->code, i, W, a);
 }

@@ -16,7 +16,10 @@
  * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, a*y is
  * enough: a quotient of such numbers is never halfway between two bf16 (that takes 9 bits, and a
  * multiple of such a number is longer than 8), nor nearer to it than 2^-17 of itself. There |a| may
- * be anything from 2^-98, and 0. */
+ * be anything from 2^-98, and 0.
+ *
+ * Of a share of a sum, which is neither negative nor above it, only the least is in question, and 0
+ * is as good as any: then a and r are 0, and q0 is. So one addition and one comparison watch it. */
 #include "codegen/llvm/llvm_text.h"
 
 static bool is_f64(fusec_dtype t) {
@@ -44,33 +47,39 @@ static const char *fused(fc_ll *f, fusec_dtype t, unsigned W, const char *a, con
                      type, c);
 }
 
-/* Bits from which on elements may be divided so, and how far from them. */
-static const char *least_of(fc_ll *f, fusec_dtype t, const char *b) {
+/* i1: whether b is one that elements may be divided by. */
+static const char *is_usual(fc_ll *f, fusec_dtype t, const char *b) {
     const char *bits = ints(f, t, 1);
     const char *as_int = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, 1), b, bits);
     const char *from = fc_ll_fmt(f, "%lld", (long long)power(t, -20));
     const char *span = fc_ll_fmt(f, "%lld", (long long)(power(t, 24) - power(t, -20)));
     const char *above = fc_ll_ins(f, "sub %s %s, %s", bits, as_int, from);
-    const char *usual = fc_ll_ins(f, "icmp ule %s %s, %s", bits, above, span);
-    /* With any other divisor no element is in range: seen from 2^31 (2^63) all are too far. */
-    const char *least = fc_ll_fmt(f, "%lld", (long long)power(t, is_f64(t) ? -800 : -98));
-    const char *none =
-        fc_ll_fmt(f, "%lld", is_f64(t) ? (long long)INT64_MIN : (long long)INT32_MIN);
-    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", usual, bits, least, bits, none);
+    return fc_ll_ins(f, "icmp ule %s %s, %s", bits, above, span);
+}
+
+/* In all lanes `bits`, or with any other divisor `none`. */
+static const char *limit(fc_ll *f, fusec_dtype t, const char *usual, int64_t bits, int64_t none) {
+    const char *type = ints(f, t, 1);
+    return fc_ll_splat(f, type,
+                       fc_ll_ins(f, "select i1 %s, %s %lld, %s %lld", usual, type, (long long)bits,
+                                 type, (long long)none));
 }
 
 fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
-    const char *type = fc_ll_type(f, t, 1), *bits = ints(f, t, 1);
+    const char *type = fc_ll_type(f, t, 1);
     const char *one = fc_ll_const(f, t, fc_const_bits(t, 1.0), 1);
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, b);
     const char *y = fc_ll_ins(f, "fdiv %s 1.0, %s", type, b);
     const char *z = fc_ll_ins(f, "fmul %s %s, %s", type, fused(f, t, 1, minus, y, one), y);
-    const char *low = least_of(f, t, b);
-    const char *twice = fc_ll_ins(f, "shl %s %s, 1", bits, low);
-    twice = fc_ll_ins(f, "sub %s %s, 1", bits, twice);
-    return (fc_ll_divisor){fc_ll_splat(f, type, b), fc_ll_splat(f, type, y),
-                           fc_ll_splat(f, type, z), fc_ll_splat(f, bits, low),
-                           fc_ll_splat(f, bits, twice)};
+    const char *usual = is_usual(f, t, b);
+    const int64_t least = power(t, is_f64(t) ? -800 : -98), far = is_f64(t) ? INT64_MIN : INT32_MIN;
+    /* seen from 2^31 (2^63) all elements are too far, and nothing is above -1 */
+    return (fc_ll_divisor){.b = fc_ll_splat(f, type, b),
+                           .y = fc_ll_splat(f, type, y),
+                           .z = fc_ll_splat(f, type, z),
+                           .low = limit(f, t, usual, least, far),
+                           .least = limit(f, t, usual, 2 * least - 1, -1),
+                           .smallest = limit(f, t, usual, least - 2, -1)};
 }
 
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
@@ -96,6 +105,14 @@ static const char *all_lanes(fc_ll *f, const char *mask) {
     return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
 }
 
+/* Less one, the bits of 0 are above all others. */
+static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, const char *smallest) {
+    const char *bits = ints(f, t, f->V);
+    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, f->V), a, bits);
+    v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, is_f64(t) ? 64 : 32, -1, f->V));
+    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, smallest));
+}
+
 static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const char *low) {
     const char *bits = ints(f, t, f->V);
     const unsigned size = is_f64(t) ? 64 : 32;
@@ -118,10 +135,12 @@ static const char *checked(fc_ll *f, fusec_dtype t, fc_ll_if *usual, const char 
     return fc_ll_phi(f, type, q, from, other, otherwise);
 }
 
-const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by) {
+const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by,
+                         bool share) {
     const char *type = fc_ll_type(f, t, f->V);
     fc_ll_if usual;
-    fc_ll_if_begin(f, &usual, all_in_range(f, t, a, by->low));
+    fc_ll_if_begin(f, &usual,
+                   share ? none_is_small(f, t, a, by->smallest) : all_in_range(f, t, a, by->low));
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->z);
     q = fused(f, t, f->V, a, by->y, q);
@@ -129,15 +148,21 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     return checked(f, t, &usual, q, a, by);
 }
 
-/* Twice the bits are without the sign; less one, those of 0 are above all others. */
-const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by) {
-    const fusec_dtype t = FUSEC_F32;
-    const char *type = fc_ll_type(f, t, f->V), *bits = ints(f, t, f->V);
-    fc_ll_if usual;
-    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", type, a, bits);
+/* Twice the bits are without the sign. */
+static const char *none_is_near_zero(fc_ll *f, const char *a, const char *least) {
+    const char *bits = ints(f, FUSEC_F32, f->V);
+    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, FUSEC_F32, f->V), a, bits);
     v = fc_ll_ins(f, "add %s %s, %s", bits, v, v);
     v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, 32, -1, f->V));
-    v = fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, by->least);
-    fc_ll_if_begin(f, &usual, all_lanes(f, v));
-    return checked(f, t, &usual, fc_ll_ins(f, "fmul %s %s, %s", type, a, by->y), a, by);
+    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, least));
+}
+
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by, bool share) {
+    const fusec_dtype t = FUSEC_F32;
+    fc_ll_if usual;
+    fc_ll_if_begin(f, &usual,
+                   share ? none_is_small(f, t, a, by->smallest)
+                         : none_is_near_zero(f, a, by->least));
+    const char *q = fc_ll_ins(f, "fmul %s %s, %s", fc_ll_type(f, t, f->V), a, by->y);
+    return checked(f, t, &usual, q, a, by);
 }

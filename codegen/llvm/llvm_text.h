@@ -111,6 +111,7 @@ typedef struct fc_ll_divisor {
     const char *b, *y, *z; /* vectors: itself, 1/b, what is missing in that */
     const char *low;       /* bits of the least magnitude it may divide */
     const char *least;     /* of quotients that become bf16: twice those bits, less one */
+    const char *smallest;  /* of shares: those bits, less two */
 } fc_ll_divisor;
 
 typedef struct fc_ll {
@@ -149,7 +150,7 @@ typedef struct fc_ll {
     const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
     fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
-    uint8_t *coarse;                    /* quotients of two bf16 that are nothing but a bf16 */
+    uint8_t *coarse, *share, *as_it_is; /* see llvm_known.c */
     uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
     bool in_point;                      /* which is where text is being written */
     uint8_t *row_needed, *point_needed; /* slices of the stores */
@@ -416,6 +417,10 @@ const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dt
 fc_rewrite fc_ll_functions(fc_ll *f);
 const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char *const *a);
 
+/* ---- llvm_known.c ------------------------------------------------------------------------ */
+
+void fc_ll_find_known(fc_ll *f);
+
 /* ---- llvm_divide.c ----------------------------------------------------------------------- */
 
 enum { FC_LL_DIVIDER = 10 }; /* instructions that the processor does during one division */
@@ -423,9 +428,11 @@ bool fc_ll_divides(const fc_ll *f, fusec_dtype t); /* by other means than fdiv *
 fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b);
 /* 1 / (n + 1) in all lanes, for n from 0 to FC_RUN - 1 */
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
-const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
+/* `share`: a is not negative and not above b by more than rounding. */
+const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by,
+                         bool share);
 /* Of two numbers that are values of bf16, near enough to round to the same bf16. */
-const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by);
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by, bool share);
 
 /* ---- llvm_scale.c ------------------------------------------------------------------------ */
 
