@@ -52,10 +52,10 @@ typedef enum fc_nvrtc_kind { FC_NVRTC_CUBIN, FC_NVRTC_PTX } fc_nvrtc_kind;
 typedef struct fc_nvrtc_options {
     const char *arch; /* "sm_90"; PTX is made for compute_90 then */
     fc_nvrtc_kind kind;
-    bool quick;               /* little optimisation, with FC_TEXT_QUICK defined: half the time for what
-                                 is long */
-    bool *refused;            /* NULL, or becomes true when this NVRTC is too old for `quick` */
-    bool fmad;                /* a*b+c may become fma: only under the float mode `contract` */
+    bool quick;    /* little optimisation, with FC_TEXT_QUICK defined: half the time for what
+                      is long */
+    bool *refused; /* NULL, or becomes true when this NVRTC is too old for `quick` */
+    bool fmad;     /* a*b+c may become fma: only under the float mode `contract` */
     const char *const *extra; /* further options of NVRTC */
     size_t n_extra;
 } fc_nvrtc_options;
