@@ -198,7 +198,8 @@ fc_val fc_val_cvt(fc_code *c, fc_val a, fusec_dtype t) {
     const fusec_dtype from = fc_val_dtype(c, a);
     if (from == t) return a;
     if (!fc_cvt_direct(from, t)) return fail(c, FUSEC_INTERNAL);
-    if (t == FUSEC_BF16 && c->target == FC_TARGET_LLVM) return fc_expand_to_bf16(c, a, FC_NARROW_ANY);
+    if (t == FUSEC_BF16 && c->target == FC_TARGET_LLVM)
+        return fc_expand_to_bf16(c, a, FC_NARROW_ANY);
     return unary(c, FC_OP_CVT, a, t);
 }
 
@@ -244,8 +245,8 @@ void fc_code_print(const fc_code *c, fc_str *out) {
         fc_str_printf(out, "%%%u = %s %s", (unsigned)k, fc_dtypes[i->dtype].name,
                       fc_ops[i->op].name);
         const int arity = fc_instr_arity(i);
-        const fc_val v[3] = {i->a, i->b, i->c};
-        for (int n = 0; n < arity; n++) fc_str_printf(out, " %%%u", (unsigned)v[n]);
+        for (int n = 0; n < arity; n++)
+            fc_str_printf(out, " %%%u", (unsigned)fc_instr_operand(i, n));
         if (i->op == FC_OP_CONST) {
             fc_str_char(out, ' ');
             print_const(out, (fusec_dtype)i->dtype, i->imm);

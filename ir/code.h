@@ -92,8 +92,11 @@ static inline fusec_dtype fc_val_dtype(const fc_code *c, fc_val v) {
 /* The conversions of FC_OP_CVT, see above (f32 -> bf16 among them). Equal dtypes are not one. */
 bool fc_cvt_direct(fusec_dtype from, fusec_dtype to);
 
-/* Number of operands of an instruction (0 to 3). */
+/* Number of operands of an instruction (0 to 3), and each of them. */
 int fc_instr_arity(const fc_instr *i);
+static inline fc_val fc_instr_operand(const fc_instr *i, int n) {
+    return n == 0 ? i->a : n == 1 ? i->b : i->c;
+}
 
 /* Readable form, one instruction a line: the dump format, also the canonical form that is
  * hashed. */

@@ -60,10 +60,9 @@ static bool is_bf16(const fc_code *c, fc_val v) {
 
 fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v) {
     const fc_instr *i = &c->ins.at[v];
-    const fc_val operand[] = {i->a, i->b, i->c};
     if (!fc_is_elementwise(i->op)) return FC_NARROW_ANY;
     for (int n = fc_ops[i->op].rule == FC_RULE_SELECT; n < fc_instr_arity(i); n++)
-        if (!is_bf16(c, operand[n])) return FC_NARROW_ANY;
+        if (!is_bf16(c, fc_instr_operand(i, n))) return FC_NARROW_ANY;
     return needs_no_rounding(i->op) ? FC_NARROW_EXACT : FC_NARROW_RESULT;
 }
 

@@ -281,7 +281,6 @@ static void reinterpret(fc_cuda_text *t, fc_val v) {
  * can't be: floats from memory, and what strict arithmetic makes of them. */
 static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
     const fc_instr *i = instr(t, v);
-    const fc_val src[3] = {i->a, i->b, i->c};
     bool real = fc_is_float((fusec_dtype)i->dtype), function = !(fc_ops[i->op].flags & FC_F_EXACT);
     switch (i->op) {
     case FC_OP_LOAD: return i->dtype != FUSEC_BOOL;
@@ -301,7 +300,8 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
         if (!function || !fc_is_elementwise(i->op)) return false;
     }
     for (int k = 0; depth && k < fc_instr_arity(i); k++)
-        if ((real || i->op == FC_OP_CVT) && varies(t, src[k], depth - 1)) return true;
+        if ((real || i->op == FC_OP_CVT) && varies(t, fc_instr_operand(i, k), depth - 1))
+            return true;
     return false;
 }
 

@@ -152,11 +152,10 @@ static void find_narrow(fc_cuda_gen *g) {
     size_t roots = g->k->stores.len + g->k->reductions.len;
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
-        const fc_val src[3] = {i->a, i->b, i->c};
         bool half = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
         uint8_t to = half ? i->dtype : FUSEC_BOOL;
         for (int n = 0; n < fc_instr_arity(i); n++) {
-            uint8_t *narrow = &g->narrow[src[n]];
+            uint8_t *narrow = &g->narrow[fc_instr_operand(i, n)];
             *narrow = *narrow == UNUSED || *narrow == to ? to : FUSEC_BOOL;
         }
     }

@@ -287,10 +287,9 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         const fc_instr *i = &g->code.ins.at[v];
         g->vary[v] = 0;
         if (!g->need[v] || g->done[v]) continue;
-        fc_val src[3] = {i->a, i->b, i->c};
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = fc_cuda_moves(g, gr, (uint32_t)i->imm);
-        for (int n = 0; n < fc_instr_arity(i); n++) g->vary[v] |= g->vary[src[n]];
+        for (int n = 0; n < fc_instr_arity(i); n++) g->vary[v] |= g->vary[fc_instr_operand(i, n)];
         if (g->hold[v] == FC_CUDA_HELD) g->vary[v] = 1;
     }
 }

@@ -30,9 +30,8 @@ static unsigned own_cost(const fc_instr *i) {
 static void find_costs(const fc_cuda_gen *g, phases *p) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
-        const fc_val src[3] = {i->a, i->b, i->c};
         unsigned cost = own_cost(i);
-        for (int n = 0; n < fc_instr_arity(i); n++) cost += p->cost[src[n]];
+        for (int n = 0; n < fc_instr_arity(i); n++) cost += p->cost[fc_instr_operand(i, n)];
         p->cost[v] = (uint8_t)(cost < WORTH ? cost : WORTH);
     }
 }
@@ -55,9 +54,8 @@ static void want(fc_cuda_gen *g, const phases *p, fc_val v, unsigned phase) {
 static void find_frontier(fc_cuda_gen *g, const phases *p) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
-        const fc_val src[3] = {i->a, i->b, i->c};
         if (p->first[v] == NEVER) continue;
-        for (int n = 0; n < fc_instr_arity(i); n++) want(g, p, src[n], p->first[v]);
+        for (int n = 0; n < fc_instr_arity(i); n++) want(g, p, fc_instr_operand(i, n), p->first[v]);
     }
     for (size_t r = 0; r < g->k->reductions.len; r++)
         want(g, p, g->red_value[r], g->k->reductions.at[r].stage);

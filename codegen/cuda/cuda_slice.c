@@ -28,9 +28,8 @@ static void slice(fc_cuda_gen *g, size_t n) {
     for (size_t i = 0; i < n; i++) g->need[g->roots[i]] = 1;
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
-        const fc_val src[3] = {i->a, i->b, i->c};
         if (!g->need[v] || g->hold[v] == FC_CUDA_HELD) continue;
-        for (int k = 0; k < fc_instr_arity(i); k++) g->need[src[k]] = 1;
+        for (int k = 0; k < fc_instr_arity(i); k++) g->need[fc_instr_operand(i, k)] = 1;
     }
 }
 

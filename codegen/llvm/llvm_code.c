@@ -143,10 +143,6 @@ static const char *compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
     return by_column(f, (fc_op)ins->op, (unsigned)fc_instr_arity(ins), from, W, a);
 }
 
-static fc_val operand(const fc_instr *ins, int n) {
-    return n == 0 ? ins->a : n == 1 ? ins->b : ins->c;
-}
-
 /* ---- programs -------------------------------------------------------------------------------- */
 
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
@@ -161,7 +157,7 @@ void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *arg
             name[i] = args[ins->imm];
         } else {
             const char *a[3] = {NULL, NULL, NULL};
-            for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[operand(ins, n)];
+            for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[fc_instr_operand(ins, n)];
             name[i] = share && ins->op == FC_OP_div ? share : compute(f, &p->code, i, W, a);
         }
     }
@@ -183,7 +179,7 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     default: break;
     }
     for (int n = 0; n < fc_instr_arity(ins); n++)
-        if (!f->uniform[operand(ins, n)]) return false;
+        if (!f->uniform[fc_instr_operand(ins, n)]) return false;
     return !fc_ll_along_row(f) || ins->level == FC_ROW;
 }
 
@@ -293,7 +289,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     if (by && by->b && W > 1)
         return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by, f->share[i]);
     if (f->as_it_is[i]) return value(f, ins->c, W);
-    for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, operand(ins, n), W);
+    for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, fc_instr_operand(ins, n), W);
     return compute(f, &f->code, i, W, a);
 }
 
@@ -341,7 +337,7 @@ static void spread_for_points(fc_ll *f, const uint8_t *needed) {
         if (divider && divides(f, ins) && !f->divisor[ins->b].b)
             f->divisor[ins->b] = fc_ll_divisor_of(f, (fusec_dtype)ins->dtype, value(f, ins->b, 1));
         for (int n = 0; n < fc_instr_arity(ins); n++)
-            if (f->at_row[operand(ins, n)]) value(f, operand(ins, n), f->V);
+            if (f->at_row[fc_instr_operand(ins, n)]) value(f, fc_instr_operand(ins, n), f->V);
     }
 }
 

@@ -9,10 +9,6 @@
 
 enum { LONG = 8, MOST_BYTES = 64 << 10 };
 
-static fc_val operand(const fc_instr *ins, int n) {
-    return n == 0 ? ins->a : n == 1 ? ins->b : ins->c;
-}
-
 static bool at_points(const fc_ll *f, fc_val i) {
     return !f->at_row[i] && !f->uniform[i];
 }
@@ -32,7 +28,7 @@ static void mark_last(const fc_ll *f, const uint8_t *shared, uint8_t *last) {
     for (fc_val j = 0; j < f->code.ins.len; j++) {
         const fc_instr *ins = &f->code.ins.at[j];
         if (!f->point_needed[j] || shared[j]) continue;
-        for (int n = 0; n < fc_instr_arity(ins); n++) last[operand(ins, n)] = 1;
+        for (int n = 0; n < fc_instr_arity(ins); n++) last[fc_instr_operand(ins, n)] = 1;
     }
     for (size_t s = 0; s < f->k->stores.len; s++)
         if (fc_ll_store_level(f, &f->k->stores.at[s]) == FC_POINT)
@@ -48,7 +44,7 @@ static void cut_slice(fc_ll *f) {
     for (fc_val j = (fc_val)f->code.ins.len; j-- > 0;) {
         const fc_instr *ins = &f->code.ins.at[j];
         for (int n = 0; needed[j] && !f->kept[j] && n < fc_instr_arity(ins); n++)
-            needed[operand(ins, n)] = 1;
+            needed[fc_instr_operand(ins, n)] = 1;
     }
     f->point_needed = needed;
 }

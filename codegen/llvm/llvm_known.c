@@ -48,10 +48,6 @@ static const fc_reduction *reduction(const fc_ll *f, fc_val v, fc_op op) {
 
 /* ---- quotients ------------------------------------------------------------------------------- */
 
-static fc_val operand(const fc_instr *i, int n) {
-    return n == 0 ? i->a : n == 1 ? i->b : i->c;
-}
-
 /* A quotient that is used as anything but a bf16, too, is not coarse. */
 static void find_coarse(fc_ll *f) {
     const fc_code *c = &f->k->code;
@@ -65,7 +61,7 @@ static void find_coarse(fc_ll *f) {
         const fc_instr *i = at(c, v);
         const bool narrows = i->op == FC_OP_CVT && i->dtype == FUSEC_BF16;
         for (int n = 0; !narrows && n < fc_instr_arity(i); n++)
-            f->coarse[f->map[operand(i, n)]] = 0;
+            f->coarse[f->map[fc_instr_operand(i, n)]] = 0;
     }
     for (size_t i = 0; i < f->k->stores.len; i++) f->coarse[f->map[f->k->stores.at[i].value]] = 0;
     for (size_t i = 0; i < f->k->reductions.len; i++)
