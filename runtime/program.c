@@ -244,11 +244,11 @@ static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
 /* What is measured is full code. What is recorded on a stream runs whenever it is replayed, so its
  * code must not be such as is replaced. */
 static fc_code_wanted code_for(const fc_call *c, const double *seconds) {
-    const fc_device *d = c->p->device;
+    fc_device *d = c->p->device;
     uint64_t id = 1;
     if (seconds) return FC_FULL_CODE;
     if (!c->stream || !d->ops->stream_id) return FC_ANY_CODE;
-    return d->ops->stream_id(c->p->device, c->stream, &id) && id ? FC_ANY_CODE : FC_FULL_CODE;
+    return d->ops->stream_id(d, c->stream, &id) && id ? FC_ANY_CODE : FC_FULL_CODE;
 }
 
 static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,

@@ -26,9 +26,8 @@
  * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
  * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
  * with vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart, and `turns` times as many, one
- * after the other. With variant > 0 some loads
- * have their neighbours along axis variant - 1 (they move by one there) and go through shared
- * memory in squares of `teams` by `teams` elements.
+ * after the other. With variant > 0 some loads have their neighbours along axis variant - 1 (they
+ * move by one there) and go through shared memory in squares of `teams` by `teams` elements.
  *
  * inner: the low 3 bits of `variant` are one of the following, above them are FC_CUDA_FULL, log2 of
  * the iterations of FC_CUDA_ONE and FC_CUDA_RING, and FC_CUDA_WHOLE. `vector` is how many

@@ -105,12 +105,14 @@ static const char *all_lanes(fc_ll *f, const char *mask) {
     return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
 }
 
-/* Less one, the bits of 0 are above all others. */
-static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, const char *smallest) {
+/* Twice the bits are without the sign; less one, those of 0 are above all others. */
+static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, bool signs,
+                                 const char *limit) {
     const char *bits = ints(f, t, f->V);
     const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, f->V), a, bits);
+    if (signs) v = fc_ll_ins(f, "add %s %s, %s", bits, v, v);
     v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, is_f64(t) ? 64 : 32, -1, f->V));
-    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, smallest));
+    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, limit));
 }
 
 static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const char *low) {
@@ -140,7 +142,8 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     const char *type = fc_ll_type(f, t, f->V);
     fc_ll_if usual;
     fc_ll_if_begin(f, &usual,
-                   share ? none_is_small(f, t, a, by->smallest) : all_in_range(f, t, a, by->low));
+                   share ? none_is_small(f, t, a, false, by->smallest)
+                         : all_in_range(f, t, a, by->low));
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->z);
     q = fused(f, t, f->V, a, by->y, q);
@@ -148,21 +151,10 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     return checked(f, t, &usual, q, a, by);
 }
 
-/* Twice the bits are without the sign. */
-static const char *none_is_near_zero(fc_ll *f, const char *a, const char *least) {
-    const char *bits = ints(f, FUSEC_F32, f->V);
-    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, FUSEC_F32, f->V), a, bits);
-    v = fc_ll_ins(f, "add %s %s, %s", bits, v, v);
-    v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, 32, -1, f->V));
-    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, least));
-}
-
 const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by, bool share) {
     const fusec_dtype t = FUSEC_F32;
     fc_ll_if usual;
-    fc_ll_if_begin(f, &usual,
-                   share ? none_is_small(f, t, a, by->smallest)
-                         : none_is_near_zero(f, a, by->least));
+    fc_ll_if_begin(f, &usual, none_is_small(f, t, a, !share, share ? by->smallest : by->least));
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", fc_ll_type(f, t, f->V), a, by->y);
     return checked(f, t, &usual, q, a, by);
 }

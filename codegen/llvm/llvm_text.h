@@ -531,6 +531,7 @@ static inline bool fc_ll_is_one_chunk(const fc_class *c) {
 static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
     return c->variant & FC_LL_TILES ? FC_LANES : c->vector / 2u;
 }
+
 /* fc_target.quicker: a map with one register for a vector instead of several. */
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls);
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
