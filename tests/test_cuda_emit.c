@@ -409,6 +409,36 @@ FC_TEST(cuda_emit, columns_join_what_is_whole) {
     }
 }
 
+/* Of a long row the lanes keep to themselves what any order suits; the rest is a tree of chunks,
+ * whose whole ones have known numbers of elements. */
+FC_TEST(cuda_emit, spans_join_in_order_what_needs_it) {
+    static const struct {
+        const char *sample;
+        const char *ordered, *known, *free; /* of the reduction that is of that kind */
+    } want[] = {
+        {"square_error_all", "x0 = fc_join(fc_from(p0, l), x0);", NULL, NULL},
+        {"stats_inner", "x1 = fc_join(fc_from(p1, l), x1);",
+         "x1 = fc_join_even(fc_from(p1, 1), x1, 2048);", NULL},
+        {"types", "x0 = fc_join(fc_from(p0, l), x0);", NULL, "x2 = fc_join(x2, w2[0]);"},
+        {"extremes_inner", "x2 = fc_join(fc_from(p2, l), x2);", NULL, "x1 = fc_join(x1, w1[0]);"},
+    };
+    static const int64_t sizes[2][FC_SAMPLE_SIZES] = {{1 << 28}, {1, 1 << 28}};
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        plan p;
+        FC_TRACE("%s", want[i].sample);
+        const fc_sample *s = fc_sample_find(want[i].sample);
+        if (plan_open(&p, s->build, sizes[s->nsizes - 1])) {
+            const char *kernel = strstr(p.text.data, "__global__");
+            FC_EXPECT_CONTAINS(kernel, want[i].ordered);
+            FC_EXPECT_TRUE((strstr(kernel, "fc_join_even(") != NULL) == (want[i].known != NULL));
+            if (want[i].known) FC_EXPECT_CONTAINS(kernel, want[i].known);
+            if (want[i].free) FC_EXPECT_CONTAINS(kernel, want[i].free);
+        }
+        plan_close(&p);
+        FC_UNTRACE();
+    }
+}
+
 /* Whole lines of columns that are split are read past the L1; shorter rows share lines there. */
 FC_TEST(cuda_emit, columns_read_past_the_l1) {
     static const struct {

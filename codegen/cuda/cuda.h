@@ -238,8 +238,10 @@ static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
     return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
            fc_cuda_kind(g->cls) == FC_CUDA_LOOP;
 }
+/* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
+bool fc_cuda_any_order(const fc_reduction *r);
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
-bool fc_cuda_evens(const fc_kernel *k);          /* fc_join_even exists */
+bool fc_cuda_evens(const fc_cuda_gen *g);        /* fc_join_even exists */
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
 void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */

@@ -29,8 +29,10 @@ void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n);
 /* w0[0] = all lanes of the thread, pairwise in order; lanes that do not exist would change
  * nothing */
 void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n);
+void fc_inner_join_lane(fc_cuda_gen *g, unsigned r, int n); /* of one reduction */
 /* x0 = all lanes of the warp (of the row, if that is less). `even`: all have the same count. */
 void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even);
+void fc_inner_meet(const fc_cuda_inner *in, unsigned r, bool even); /* of one reduction */
 /* Who works on what: row, here, lane, warp and the bases. */
 void fc_inner_team_rows(const fc_cuda_inner *in);
 /* x0 of the warps of a row in order; afterwards every thread of the row has the result. */

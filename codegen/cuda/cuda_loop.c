@@ -2,6 +2,8 @@
  *
  * In: a stage or the stores at the end. Out: for a stage x0 = the span of the warp, then that of
  * the team, of the blocks of a split, of a gang. The rest is in cuda_inner.c. */
+#include <stdio.h>
+
 #include "codegen/cuda/cuda_inner.h"
 
 /* ---- one chunk ------------------------------------------------------------------------------ */
@@ -47,39 +49,94 @@ static void whole_chunks(const fc_cuda_inner *in) {
 
 /* ---- a span of a warp ------------------------------------------------------------------------ */
 
-/* x0, the same in all lanes, joins what it completes; lane l keeps the subtree of 2^l chunks. */
-static void push(fc_cuda_gen *g, unsigned stage) {
+/* Reductions of a stage whose chunks are joined in order. */
+static bool in_order(const fc_cuda_gen *g, unsigned stage, unsigned r) {
+    const fc_reduction *red = &g->k->reductions.at[r];
+    return red->stage == stage && !fc_cuda_any_order(red);
+}
+
+static bool any_in_order(const fc_cuda_gen *g, unsigned stage) {
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (in_order(g, stage, r)) return true;
+    return false;
+}
+
+/* x0, the same in all lanes, joins the subtree of 2^level chunks. `even`: all of them are whole. */
+static void join_level(fc_cuda_gen *g, unsigned stage, const char *level, const char *size) {
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (!in_order(g, stage, r)) continue;
+        if (size)
+            fc_cuda_line(&g->t, "x%u = fc_join_even(fc_from(p%u, %s), x%u, %s);", r, r, level, r,
+                         size);
+        else
+            fc_cuda_line(&g->t, "x%u = fc_join(fc_from(p%u, %s), x%u);", r, r, level, r);
+    }
+}
+
+/* x0 joins what it completes; lane l keeps the subtree of 2^l chunks. Of whole chunks most joins
+ * are of known numbers of elements. */
+enum { KNOWN_LEVELS = 2 };
+
+static void push(fc_cuda_gen *g, unsigned stage, bool even) {
+    char level[24], size[48];
+    const int known = even ? KNOWN_LEVELS : 0;
     fc_cuda_line(&g->t, "int l = 0;");
+    for (int l = 0; l < known; l++) {
+        snprintf(level, sizeof level, "%d", l);
+        snprintf(size, sizeof size, "%d", FC_CHUNK << l);
+        fc_cuda_line(&g->t, "if (n & %d) {", 1 << l);
+        join_level(g, stage, level, size);
+        fc_cuda_line(&g->t, "l = %d;", l + 1);
+    }
+    snprintf(size, sizeof size, "(long long)%d << l", FC_CHUNK);
     fc_cuda_line(&g->t, "for (; n >> l & 1; l++) {");
-    FC_EACH_REDUCTION(g, stage, "x%u = fc_join(fc_from(p%u, l), x%u);", r, r, r);
+    join_level(g, stage, "l", even ? size : NULL);
     fc_cuda_line(&g->t, "}");
+    for (int l = 0; l < known; l++) fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "if (lane == l) {");
-    FC_EACH_REDUCTION(g, stage, "p%u = x%u;", r, r);
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (in_order(g, stage, r)) fc_cuda_line(&g->t, "p%u = x%u;", r, r);
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "n++;");
+}
+
+/* A chunk and what becomes of it. What any order suits is kept by each lane for itself. */
+static void push_chunk(const fc_cuda_inner *in, unsigned stage, const char *limit, int batch) {
+    fc_cuda_gen *g = in->g;
+    const bool even = !limit && fc_cuda_any_counts(g->k, stage);
+    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
+    chunk(in, stage, limit, batch);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        const fc_reduction *red = &g->k->reductions.at[r];
+        if (red->stage == stage && fc_cuda_any_order(red)) {
+            fc_inner_join_lane(g, r, FC_CUDA_QUAD);
+            fc_cuda_line(&g->t, "x%u = fc_join(x%u, w%u[0]);", r, r, r);
+        }
+        if (!in_order(g, stage, r)) continue;
+        fc_cuda_line(&g->t, "red%u x%u;", r, r);
+        fc_inner_meet(in, r, even);
+    }
+    if (any_in_order(g, stage)) push(g, stage, even);
 }
 
 /* The tree, chunk by chunk. */
 static void push_chunks(const fc_cuda_inner *in, unsigned stage) {
     fc_cuda_gen *g = in->g;
-    bool apart = fc_cuda_any_counts(g->k, stage);
-    fc_cuda_line(&g->t, "unsigned int n = 0;");
-    FC_EACH_REDUCTION(g, stage, "red%u p%u = red%u_start();", r, r, r);
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (ix c = begin; c < end; c += %d) {", FC_CHUNK);
-    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
-    FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
-    fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
-    chunk(in, stage, NULL, in->batch);
-    if (apart) fc_inner_meet_lanes(in, stage, true);
-    fc_cuda_line(&g->t, "} else {");
-    chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
-    if (apart) fc_inner_meet_lanes(in, stage, false);
+    if (any_in_order(g, stage)) fc_cuda_line(&g->t, "unsigned int n = 0;");
+    FC_EACH_REDUCTION(g, stage, "red%u %c%u = red%u_start();", r, in_order(g, stage, r) ? 'p' : 'x',
+                      r, r);
+    whole_chunks(in);
+    push_chunk(in, stage, NULL, in->batch);
     fc_cuda_line(&g->t, "}");
-    if (!apart) fc_inner_meet_lanes(in, stage, false);
-    push(g, stage);
+    fc_cuda_line(&g->t, "if (c < end) {");
+    push_chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
     fc_cuda_line(&g->t, "}");
-    FC_EACH_REDUCTION(g, stage, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (in_order(g, stage, r))
+            fc_cuda_line(&g->t, "red%u x%u = fc_total(p%u, n, red%u_start());", r, r, r, r);
+        else if (g->k->reductions.at[r].stage == stage)
+            fc_cuda_line(&g->t, "x%u = fc_lanes(x%u, 32);", r, r);
+    }
 }
 
 /* An element's place is asked for (argmin, argmax): any order of joins gives the same. Only chunks

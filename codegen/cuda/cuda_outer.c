@@ -391,7 +391,7 @@ static bool can_walk(const outer *o) {
     const outer all = turns_apart(o);
     size_t bytes = 0;
     for (unsigned r = 0; r < k->reductions.len; r++) bytes += room_of(&all, r);
-    return o->full && !o->turned && !fc_cuda_evens(k) && all.down > 1 && bytes <= WALK_BYTES;
+    return o->full && !o->turned && !fc_cuda_evens(o->g) && all.down > 1 && bytes <= WALK_BYTES;
 }
 
 static void walk(const outer *o, unsigned stage) {

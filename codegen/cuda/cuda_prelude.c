@@ -507,7 +507,7 @@ void fc_cuda_prelude(fc_cuda_gen *g) {
     if (fc_cuda_is_cluster(g->k, g->cls)) fc_cuda_cluster_prelude(g);
     fc_cuda_divide_prelude(g);
     if (counts(g)) fc_str_add(out, prelude_count);
-    if (fc_cuda_evens(g->k)) fc_str_add(out, prelude_even);
+    if (fc_cuda_evens(g)) fc_str_add(out, prelude_even);
     if (uses_minmax(g)) fc_str_add(out, prelude_minmax);
     if (uses_neg(g)) fc_str_add(out, prelude_neg);
     if (uses_angles(g)) fc_str_add(out, prelude_angles);

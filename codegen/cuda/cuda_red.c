@@ -7,8 +7,9 @@
  *   their elements in order, so callers know t, mostly as a constant, and counts need no memory.
  * - red0_finish(a, n): the result over n elements.
  * - fc_join(a, b): a covers earlier elements than b.
- * - fc_join_even(a, b, n), of columns (cuda_outer.c) where some reduction counts: the same where
- *   each covers n elements. A number that is known leaves nothing of the counts.
+ * - fc_join_even(a, b, n), of columns (cuda_outer.c) and spans (cuda_loop.c) where some reduction
+ *   counts: the same where each covers n elements. A number that is known leaves nothing of the
+ * counts.
  * - fc_meet(a, b, swap): fc_join, b being the earlier one if `swap`.
  * - fc_pick(a, b, second): one of them.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
@@ -47,10 +48,15 @@ bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage) {
     return false;
 }
 
-bool fc_cuda_evens(const fc_kernel *k) {
+bool fc_cuda_any_order(const fc_reduction *r) {
+    const bool exact = (fc_ops[r->op].flags & FC_F_EXACT) || !fc_is_float((fusec_dtype)r->dtype);
+    return exact && fc_ops[r->op].components == 1;
+}
+
+bool fc_cuda_evens(const fc_cuda_gen *g) {
     bool counts = false;
-    for (unsigned s = 0; s < k->nstages; s++) counts |= fc_cuda_any_counts(k, s);
-    return counts && k->schedule == FC_SCHED_OUTER;
+    for (unsigned s = 0; s < g->k->nstages; s++) counts |= fc_cuda_any_counts(g->k, s);
+    return counts && (g->k->schedule == FC_SCHED_OUTER || fc_cuda_kind(g->cls) == FC_CUDA_LOOP);
 }
 
 unsigned fc_cuda_components(const fc_kernel *k) {
@@ -246,7 +252,7 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
         fc_cuda_line(t, "}");
     }
     if (fc_cuda_apart(g->cls) > 1 && g->k->schedule == FC_SCHED_INNER) pick(t, &d);
-    if (fc_cuda_evens(g->k)) FC_TRY(join_even(g, &d, e));
+    if (fc_cuda_evens(g)) FC_TRY(join_even(g, &d, e));
     meet(t, &d);
     if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;

@@ -12,7 +12,7 @@ void fc_inner_start_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     fc_cuda_line(&g->t, "}");
 }
 
-static void join_lanes(fc_cuda_gen *g, unsigned r, int n) {
+void fc_inner_join_lane(fc_cuda_gen *g, unsigned r, int n) {
     for (int s = 1; s < n; s *= 2)
         for (int e = 0; e + s < n; e += 2 * s)
             fc_cuda_line(&g->t, "w%u[%d] = fc_join(w%u[%d], w%u[%d]);", r, e, r, e, r, e + s);
@@ -20,29 +20,26 @@ static void join_lanes(fc_cuda_gen *g, unsigned r, int n) {
 
 void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
     for (unsigned r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].stage == stage) join_lanes(g, r, n);
-}
-
-/* A largest or smallest element is the same in any order. */
-static bool any_order(unsigned op) {
-    return (fc_ops[op].flags & FC_F_EXACT) && fc_ops[op].components == 1;
+        if (g->k->reductions.at[r].stage == stage) fc_inner_join_lane(g, r, n);
 }
 
 /* Lanes a warp apart meet in the order of elements, where that matters. */
-void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
+void fc_inner_meet(const fc_cuda_inner *in, unsigned r, bool even) {
     fc_cuda_gen *g = in->g;
-    for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        const fc_reduction *red = &g->k->reductions.at[r];
-        const bool evens = even && fc_cuda_counts(red->op);
-        if (red->stage != stage) continue;
-        if (in->apart > 1 && !any_order(red->op)) {
-            fc_cuda_line(&g->t, "x%u = fc_apart<%s>(w%u);", r, evens ? "true" : "false", r);
-            continue;
-        }
-        join_lanes(g, r, FC_CUDA_QUAD);
-        fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r, evens ? "_even" : "", r,
-                     in->team < 32 ? in->team : 32);
+    const fc_reduction *red = &g->k->reductions.at[r];
+    const bool evens = even && fc_cuda_counts(red->op);
+    if (in->apart > 1 && !fc_cuda_any_order(red)) {
+        fc_cuda_line(&g->t, "x%u = fc_apart<%s>(w%u);", r, evens ? "true" : "false", r);
+        return;
     }
+    fc_inner_join_lane(g, r, FC_CUDA_QUAD);
+    fc_cuda_line(&g->t, "x%u = fc_lanes%s(w%u[0], %u);", r, evens ? "_even" : "", r,
+                 in->team < 32 ? in->team : 32);
+}
+
+void fc_inner_meet_lanes(const fc_cuda_inner *in, unsigned stage, bool even) {
+    for (unsigned r = 0; r < in->g->k->reductions.len; r++)
+        if (in->g->k->reductions.at[r].stage == stage) fc_inner_meet(in, r, even);
 }
 
 /* ---- who works on what, and how it is joined ------------------------------------------------- */
