@@ -77,6 +77,9 @@ static fusec_status read_host(fc_llvm *l, fc_error *e) {
     snprintf(l->cpu, sizeof l->cpu, "%s", cpu);
     l->features = fc_strdup(l->alloc, features);
     if (!l->features) st = fc_oom(e);
+    /* Nothing is computed in halves, and a store of vectors of them loses its nontemporal mark. */
+    char *halves = l->features ? strstr(l->features, "+avx512fp16") : NULL;
+    if (halves) *halves = '-';
     if (st == FUSEC_OK && l->fn.target_of(l->triple, &l->target, &message) != 0) {
         st = fc_fail(e, FUSEC_NO_LLVM, "%s can't make code for this machine: %s", l->lib.path,
                      message ? message : l->triple);

@@ -295,14 +295,6 @@ void fc_ll_store_stored(fc_ll *f, uint32_t a, const char *element, const char *m
                type, value, at, bytes, f->V, mask);
 }
 
-/* By the cache: see llvm_stream.c. */
-static void store_past(fc_ll *f, uint32_t a, const char *element, const char *value) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    const unsigned bytes = f->V * fc_dtypes[t].bytes;
-    fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", fc_ll_stored(f, t, f->V), value,
-               pointer(f, a, element), bytes < 64 ? bytes : 64);
-}
-
 /* What is whole, or not aligned, may be masked as well. */
 static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value) {
     const bool past = f->streaming && p->move == FC_MOVE_ONE;
@@ -311,7 +303,7 @@ static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value
     if (past && f->aligned) cond = fc_ll_ins(f, "and i1 %s, %s", cond, f->aligned);
     fc_ll_if_begin(f, &whole, cond);
     if (past)
-        store_past(f, a, p->first, value);
+        fc_ll_store_past(f, a, p->first, value);
     else
         fc_ll_store_stored(f, a, p->first, NULL, value);
     fc_ll_if_else(f, &whole);
@@ -354,7 +346,7 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     if (f->whole)
         store_either(f, access, &p, stored);
     else if (f->streaming && !f->mask && p.move == FC_MOVE_ONE)
-        store_past(f, access, p.first, stored);
+        fc_ll_store_past(f, access, p.first, stored);
     else
         fc_ll_store_stored(f, access, p.first, f->mask, stored);
 }

@@ -15,31 +15,73 @@ static bool streams(const fc_ll *f, const fc_store *s) {
            fc_class_move(f->cls, s->access, f->lane_axis) == FC_MOVE_ONE;
 }
 
-static unsigned alignment(const fc_ll *f, uint32_t access) {
+/* Vectors of a store, one from each turn of a loop: narrow results make a line together, which is
+ * written by one store where a register holds it. (Half a line at a time comes to memory slower,
+ * and LLVM makes a usual store of one that shortens its elements on the way.) */
+static unsigned vectors_of_store(const fc_ll *f, uint32_t access, unsigned turns) {
     const unsigned bytes = f->V * fc_dtypes[f->k->accesses.at[access].dtype].bytes;
+    const unsigned most = (unsigned)f->m->vector_bytes, n = bytes < most ? most / bytes : 1;
+    return turns && turns % n == 0 ? n : 1;
+}
+
+static unsigned alignment(const fc_ll *f, uint32_t access, unsigned turns) {
+    const unsigned bytes = f->V * fc_dtypes[f->k->accesses.at[access].dtype].bytes *
+                           vectors_of_store(f, access, turns);
     return bytes < 64 ? bytes : 64;
 }
 
+static const char *side_by_side(fc_ll *f, const char *scalar, const char *const *parts,
+                                unsigned n) {
+    if (n == 1) return parts[0];
+    const char *a = side_by_side(f, scalar, parts, n / 2),
+               *b = side_by_side(f, scalar, parts + n / 2, n / 2), *mask = "";
+    const unsigned V = f->V * n / 2;
+    for (unsigned i = 0; i < 2 * V; i++) mask = fc_ll_fmt(f, "%s%si32 %u", mask, i ? ", " : "", i);
+    const char *type = fc_ll_wide(f, scalar, V);
+    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> <%s>", type, a, type, b, 2 * V,
+                     mask);
+}
+
+enum { MOST_VECTORS = 8 };
+
+void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored) {
+    const fusec_dtype t = f->k->accesses.at[access].dtype;
+    const unsigned n = vectors_of_store(f, access, f->turns), i = n > 1 ? f->turn % n : 0;
+    if (n > 1 && !f->line) f->line = fc_ll_names(f, f->cls->naccess * (MOST_VECTORS + 1u));
+    const char **part = f->line + access * (MOST_VECTORS + 1u);
+    if (n > 1) {
+        part[i] = stored;
+        if (i == 0) part[MOST_VECTORS] = element;
+        if (i + 1 < n) return;
+        element = part[MOST_VECTORS];
+        stored = side_by_side(f, fc_ll_stored(f, t, 1), part, n);
+    }
+    fc_ll_line(f, "store %s %s, ptr %s, align %u, !nontemporal !0", fc_ll_stored(f, t, f->V * n),
+               stored, fc_ll_element(f, access, element), alignment(f, access, f->turns));
+}
+
 /* Bytes from an address to the last aligned one before it. */
-static const char *beyond(fc_ll *f, uint32_t access, const char *address) {
-    return fc_ll_bin(f, "and", address, fc_ll_fmt(f, "%u", alignment(f, access) - 1));
+static const char *beyond(fc_ll *f, uint32_t access, unsigned turns, const char *address) {
+    return fc_ll_bin(f, "and", address, fc_ll_fmt(f, "%u", alignment(f, access, turns) - 1));
 }
 
 /* Elements before the first aligned one of `access`, at most the whole range. */
-static const char *elements_before(fc_ll *f, uint32_t access, const char *from, const char *to) {
-    const char *at = beyond(f, access, fc_ll_bin(f, "sub", "0", fc_ll_address(f, access, from)));
+static const char *elements_before(fc_ll *f, uint32_t access, unsigned turns, const char *from,
+                                   const char *to) {
+    const char *at =
+        beyond(f, access, turns, fc_ll_bin(f, "sub", "0", fc_ll_address(f, access, from)));
     const unsigned bytes = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
     return fc_ll_min(f, fc_ll_bin(f, "udiv", at, fc_ll_fmt(f, "%u", bytes)),
                      fc_ll_bin(f, "sub", to, from));
 }
 
 /* Whether the streamed stores from `first` on are aligned; NULL when there are none. */
-static const char *all_aligned(fc_ll *f, size_t first, const char *from) {
+static const char *all_aligned(fc_ll *f, size_t first, unsigned turns, const char *from) {
     const char *any = NULL;
     for (size_t i = first; i < f->k->stores.len; i++) {
         const fc_store *s = &f->k->stores.at[i];
         if (!streams(f, s)) continue;
-        const char *rest = beyond(f, s->access, fc_ll_address(f, s->access, from));
+        const char *rest = beyond(f, s->access, turns, fc_ll_address(f, s->access, from));
         any = any ? fc_ll_bin(f, "or", any, rest) : rest;
     }
     return any ? fc_ll_ins(f, "icmp eq i64 %s, 0", any) : NULL;
@@ -67,15 +109,31 @@ static void points_in_one(fc_ll *f, size_t first, const char *from, const char *
                           void *user) {
     const char *before = NULL;
     if (f->cls->variant & FC_LL_STREAM && first < f->k->stores.len) {
-        before = elements_before(f, f->k->stores.at[first].access, from, to);
+        before = elements_before(f, f->k->stores.at[first].access, 0, from, to);
         f->streaming = true;
-        f->aligned = all_aligned(f, first + 1, fc_ll_bin(f, "add", from, before));
+        f->aligned = all_aligned(f, first + 1, 0, fc_ll_bin(f, "add", from, before));
         const char *none = fc_ll_ins(f, "icmp eq i64 %s, 0", before);
         before = fc_ll_ins(f, "select i1 %s, i64 %u, i64 %s", none, f->V, before);
     }
     fc_ll_vectors_in_one(f, from, to, before, body, user);
     f->streaming = false;
     f->aligned = NULL;
+}
+
+static void before_aligned(fc_ll *f, const char *from, const char *count, bool vectors,
+                           fc_ll_body body, void *user) {
+    if (vectors) {
+        fc_ll_vectors(f, from, fc_ll_bin(f, "add", from, count), 1, body, user);
+        return;
+    }
+    fc_ll_if head;
+    fc_ll_if_begin(f, &head, fc_ll_ins(f, "icmp ne i64 %s, 0", count));
+    fc_ll_set_mask(f, count);
+    f->x = from;
+    body(f, user);
+    fc_ll_set_mask(f, NULL);
+    fc_ll_if_else(f, &head);
+    fc_ll_if_end(f, &head);
 }
 
 void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
@@ -91,17 +149,11 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
         fc_ll_vectors(f, from, to, unroll, body, user);
         return;
     }
-    const char *before = elements_before(f, f->k->stores.at[first].access, from, to);
-    fc_ll_if head;
-    fc_ll_if_begin(f, &head, fc_ll_ins(f, "icmp ne i64 %s, 0", before));
-    fc_ll_set_mask(f, before);
-    f->x = from;
-    body(f, user);
-    fc_ll_set_mask(f, NULL);
-    fc_ll_if_else(f, &head);
-    fc_ll_if_end(f, &head);
+    const uint32_t access = f->k->stores.at[first].access;
+    const char *before = elements_before(f, access, unroll, from, to);
+    before_aligned(f, from, before, vectors_of_store(f, access, unroll) > 1, body, user);
     from = fc_ll_bin(f, "add", from, before);
-    const char *all = all_aligned(f, first + 1, from);
+    const char *all = all_aligned(f, first + 1, unroll, from);
     if (!all) {
         stream(f, from, to, unroll, body, user);
         return;
@@ -111,7 +163,7 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
 
 void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                  void *user) {
-    const char *all = f->cls->variant & FC_LL_STREAM ? all_aligned(f, 0, from) : NULL;
+    const char *all = f->cls->variant & FC_LL_STREAM ? all_aligned(f, 0, unroll, from) : NULL;
     if (all)
         stream_if(f, all, from, to, unroll, body, user);
     else

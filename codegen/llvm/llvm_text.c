@@ -378,10 +378,13 @@ static void whole_vectors(fc_ll *f, const char *from, const char *to, unsigned u
                           fc_ll_body body, void *user) {
     fc_ll_loop l;
     const char *at = fc_ll_for(f, &l, from, to);
+    f->turns = unroll;
     for (unsigned u = 0; u < unroll; u++) {
+        f->turn = u;
         f->x = u ? fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", u * f->V)) : at;
         body(f, user);
     }
+    f->turns = 0;
     fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", unroll * f->V));
 }
 

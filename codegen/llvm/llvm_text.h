@@ -176,6 +176,8 @@ typedef struct fc_ll {
         *table; /* outer with several reduced axes: their part of the offsets, [naccess][FC_RUN] */
     bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
     const char *aligned;  /* i1: whether they are; NULL: yes */
+    unsigned turn, turns; /* the body's number in an unrolled loop, and of how many */
+    const char **line;    /* [naccess][turns of a line] results that are not stored yet */
     fc_ll_ahead ahead;    /* how far ahead of contiguous loads memory is asked for */
     const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
@@ -334,6 +336,8 @@ void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc
 /* At the start of a row of `count` points: lines that it shares with its neighbours are stored as
  * usual, behind which streamed stores would wait for memory; they are asked for at once. */
 void fc_ll_ask_for_edges(fc_ll *f, const char *count);
+/* A whole vector of results at an element of the access's array. */
+void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored);
 void fc_ll_end_stream(fc_ll *f); /* at the end of a function that may have streamed */
 
 /* ---- a function -------------------------------------------------------------------------- */
