@@ -247,6 +247,32 @@ FC_TEST(llvm_widths, extremes) {
     }
 }
 
+/* Extremes beside other reductions of a stage are found by themselves. */
+FC_TEST(llvm_widths, extremes_among_others) {
+    static const char *const texts[] = {
+        "(min(x, axis=1), max(x, axis=1))",
+        "(mean(x, axis=1), var(x, axis=1), min(x, axis=1), max(x, axis=1))",
+        "(max(x*2, axis=1), sum(x > 0, axis=1), argmax(x, axis=1), min(-x, axis=1))",
+        "(max(x, axis=1), max(i32(x), axis=1), var(x, axis=1))",
+        "s = min(x, axis=1, keepdims=true); (x - s)/(max(x, axis=1, keepdims=true) - s + 1)",
+        "(max(exp(x), axis=1), sum(exp(x), axis=1), min(x, axis=1))"};
+    const int64_t counts[] = {31, 128, 1000, 1152, 5120, 140000};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i / FC_COUNT(counts)], .n = 1, .fill = width_ties};
+        c.own = c.functions = strstr(c.text, "exp") != NULL;
+        c.cache = i % 2;
+        c.in[0] = (width_input){"x",
+                                i % 5 == 3   ? FUSEC_F64
+                                : i % 5 == 4 ? FUSEC_BF16
+                                             : FUSEC_F32,
+                                2,
+                                {3 + (int64_t)i % 4, counts[i % FC_COUNT(counts)]}};
+        width_run_check(&c);
+        c.fill = width_plain;
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, divisions) {
     const fusec_dtype floats[] = {FUSEC_F32, FUSEC_F64, FUSEC_F16, FUSEC_BF16};
     for (size_t i = 0; i < 3 * FC_COUNT(floats); i++) {

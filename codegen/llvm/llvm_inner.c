@@ -74,14 +74,38 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     fc_ll_if_end(f, &within);
 }
 
+/* Whether the stage's extremes are found by themselves, from the chunk that the other reductions
+ * have brought to the nearest cache. What is kept for the stores is kept by all of a stage
+ * together. */
+static bool goes_apart(const fc_ll *f, const fc_ll_stage *st) {
+    bool any = false;
+    if (!st->nparts || f->cls->nr > 1 || (f->kept && st == f->kept_stage)) return false;
+    for (unsigned p = 0; p < st->nparts; p++) any |= fc_ll_is_extreme(f, &st->part[p]);
+    return any;
+}
+
+static const char **reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                 const char *n) {
+    if (!goes_apart(f, st)) return fc_ll_reduce_chunk(f, st, first, n);
+    const char **out = fc_ll_names(f, st->nslots), *hi = fc_ll_bin(f, "add", first, n);
+    for (unsigned p = 0; p < st->nparts; p++) {
+        const fc_ll_stage *part = &st->part[p];
+        const char **acc = fc_ll_is_extreme(f, part) ? fc_ll_extreme(f, part, first, hi)
+                                                     : fc_ll_reduce_chunk(f, part, first, n);
+        memcpy(out + part->base, acc, part->nslots * sizeof *out);
+        f->ahead = FC_LL_NOT_AHEAD; /* the first part has asked for what follows */
+    }
+    return out;
+}
+
 /* Elements [lo, hi) of the row; lo is a multiple of FC_CHUNK. */
 static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     fc_ll_loop l;
     if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, lo, hi);
-    if (fc_ll_is_one_chunk(f->cls)) return fc_ll_reduce_chunk(f, st, lo, hi);
+    if (fc_ll_is_one_chunk(f->cls)) return reduce_chunk(f, st, lo, fc_ll_bin(f, "sub", hi, lo));
     const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
-    const char **partial = fc_ll_reduce_chunk(f, st, first, n);
+    const char **partial = reduce_chunk(f, st, first, n);
     const char *number = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", first, lo), size);
     fc_ll_push(f, st, 1, 1, "0", number, 0, partial);
     fc_ll_for_end(f, &l, size);
@@ -166,6 +190,8 @@ void fc_ll_inner(fc_ll *f) {
     fc_ll_begin(f);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
+        for (unsigned p = 0; p < f->stage[s].nparts; p++)
+            f->stage[s].part[p].lanes = f->stage[s].lanes + f->stage[s].part[p].base;
         if (!fc_ll_is_one_chunk(f->cls))
             f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
     }

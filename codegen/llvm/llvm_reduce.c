@@ -96,11 +96,44 @@ static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
     fc_kernel_slice(&f->code, roots, st->count, st->needed);
 }
 
+/* Whether reduction i is quicker alone, as one of several of a stage: see llvm_extreme.c. */
+static bool stands_alone(const fc_ll *f, uint32_t i) {
+    const fc_op op = f->red[i].op;
+    return (op == FC_OP_min || op == FC_OP_max) && fc_is_float(f->red[i].comp[0]);
+}
+
+static fc_ll_stage part_of(fc_ll *f, const fc_ll_stage *st, uint32_t first) {
+    fc_ll_stage part = {.first = first, .base = f->red[first].slot};
+    fc_val *roots = fc_ll_alloc(f, st->count * sizeof *roots);
+    for (uint32_t i = first; i < st->first + st->count; i++) {
+        if (i > first && (stands_alone(f, i) || stands_alone(f, first))) break;
+        part.nslots += f->red[i].components;
+        part.uses_index |= f->red[i].uses_index;
+        roots[part.count++] = f->map[f->k->reductions.at[i].value];
+    }
+    part.slot = st->slot + part.base;
+    part.needed = fc_ll_alloc(f, f->code.ins.len);
+    fc_kernel_slice(&f->code, roots, part.count, part.needed);
+    return part;
+}
+
+static void take_apart(fc_ll *f, fc_ll_stage *st) {
+    bool any = false;
+    for (uint32_t i = st->first; i < st->first + st->count; i++) any |= stands_alone(f, i);
+    if (!any || st->count < 2) return;
+    st->part = fc_ll_alloc(f, st->count * sizeof *st->part);
+    for (uint32_t i = st->first; i < st->first + st->count; i += st->part[st->nparts++].count)
+        st->part[st->nparts] = part_of(f, st, i);
+}
+
 void fc_ll_reductions(fc_ll *f) {
     f->red = fc_ll_alloc(f, f->k->reductions.len * sizeof *f->red);
     f->stage = fc_ll_alloc(f, f->k->nstages * sizeof *f->stage);
     for (size_t i = 0; i < f->k->reductions.len; i++) build(f, &f->k->reductions.at[i], &f->red[i]);
-    for (uint32_t s = 0; s < f->k->nstages; s++) lay_out(f, s, &f->stage[s]);
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        lay_out(f, s, &f->stage[s]);
+        take_apart(f, &f->stage[s]);
+    }
 }
 
 void fc_ll_reductions_free(fc_ll *f) {
@@ -118,7 +151,8 @@ const char **fc_ll_inits(fc_ll *f, const fc_ll_stage *st, unsigned W) {
     const char **out = fc_ll_names(f, st->nslots);
     for (uint32_t i = st->first; i < st->first + st->count; i++)
         for (unsigned c = 0; c < f->red[i].components; c++)
-            out[f->red[i].slot + c] = fc_ll_const(f, f->red[i].comp[c], f->red[i].init[c], W);
+            out[f->red[i].slot - st->base + c] =
+                fc_ll_const(f, f->red[i].comp[c], f->red[i].init[c], W);
     return out;
 }
 
@@ -135,15 +169,16 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
     for (uint32_t i = st->first; i < st->first + st->count; i++) {
         const fc_ll_red *r = &f->red[i];
         const char *args[FC_LL_ARGS] = {NULL};
-        for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
+        for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot - st->base + c];
         args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
         args[FC_LL_ARG_I] = index;
         /* the step of var divides by the number of elements */
         const bool counted = f->nth && W > 1 && r->components == 3;
         const char *share = counted ? fc_ll_share(f, r->t, f->nth) : NULL;
-        fc_ll_run(f, &r->step, W, args, share, r->components, out + r->slot);
+        const unsigned at = r->slot - st->base;
+        fc_ll_run(f, &r->step, W, args, share, r->components, out + at);
         for (unsigned c = 0; c < r->components; c++)
-            out[r->slot + c] = keep_masked(f, r->comp[c], W, out[r->slot + c], acc[r->slot + c]);
+            out[at + c] = keep_masked(f, r->comp[c], W, out[at + c], acc[at + c]);
     }
     return out;
 }
@@ -154,11 +189,12 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
     for (uint32_t i = st->first; i < st->first + st->count; i++) {
         const fc_ll_red *r = &f->red[i];
         const char *args[FC_LL_ARGS] = {NULL};
+        const unsigned at = r->slot - st->base;
         for (unsigned c = 0; c < r->components; c++) {
-            args[c] = a[r->slot + c];
-            args[FC_LL_ARG_B + c] = b[r->slot + c];
+            args[c] = a[at + c];
+            args[FC_LL_ARG_B + c] = b[at + c];
         }
-        fc_ll_run(f, &r->combine, W, args, NULL, r->components, out + r->slot);
+        fc_ll_run(f, &r->combine, W, args, NULL, r->components, out + at);
     }
     return out;
 }

@@ -84,12 +84,15 @@ typedef struct fc_ll_red {
 /* The reductions [first, first + count) of one stage; their components, in order, are the slots. */
 typedef struct fc_ll_stage {
     uint32_t first, count;
-    unsigned nslots;
+    unsigned nslots, base;   /* the first slot among those of the whole stage */
     const fusec_dtype *slot; /* dtype of each slot */
     bool uses_index;
     uint8_t *needed;     /* legalised instructions of the main code */
     const char **lanes;  /* per slot: stack array of partial lanes (inner) */
     const char **levels; /* per slot: stack array of the binary counter */
+    /* Consecutive reductions of the stage that are done together: an extreme is quicker alone. */
+    struct fc_ll_stage *part;
+    unsigned nparts;
 } fc_ll_stage;
 
 /* A vector constant that the current function has a name for; see llvm_text.c. */
