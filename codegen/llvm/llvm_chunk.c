@@ -28,9 +28,10 @@ static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, st->needed);
     fc_ll_keep(f, st, f->x);
-    f->nth = taken(f);
+    const char *of_band = f->nth;
+    if (!of_band) f->nth = taken(f);
     const char **next = fc_ll_step(f, st, f->V, acc, element_numbers(f, st));
-    f->nth = NULL;
+    f->nth = of_band;
     return next;
 }
 
@@ -235,8 +236,8 @@ static const char **chunk_at_once(fc_ll *f, const fc_ll_stage *st, const char *f
     return join_whole(f, st);
 }
 
-const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
-                                  const char *n) {
+static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
+                             bool may_be_whole) {
     if (st->nslots == 1 && joins_quickly(f, st)) return chunk_at_once(f, st, first, n);
     fc_ll_loop start;
     const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
@@ -246,8 +247,10 @@ const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *f
 
     step_vectors(f, st, first, n);
 
-    if (!has_numbers(f, st)) return join_in_memory(f, st, used);
-
+    if (!may_be_whole || !has_numbers(f, st)) {
+        put_numbers(f, st, n, lanes);
+        return join_in_memory(f, st, used);
+    }
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
     const char **a = join_whole(f, st), *from_a = f->block;
@@ -256,6 +259,11 @@ const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *f
     const char **b = join_in_memory(f, st, used), *from_b = f->block;
     fc_ll_if_end(f, &whole);
     return either(f, st, a, from_a, b, from_b);
+}
+
+const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                  const char *n) {
+    return by_steps(f, st, first, n, true);
 }
 
 /* The band of FC_LANES elements at x; with `left`, only that many of them are there, and the lanes
@@ -303,16 +311,60 @@ static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const ch
     return join_vectors(f, st, last);
 }
 
+/* A whole chunk with numbers of elements, which are known in each band and not carried along. */
+static const char **whole_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first) {
+    const unsigned all = FC_LANES / f->V * st->nslots;
+    const char **types = fc_ll_names(f, all + 1), **init = fc_ll_names(f, all + 1);
+    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
+    const char **acc = fc_ll_names(f, all), **next = fc_ll_names(f, all);
+    unsigned n = 0;
+    types[n] = "i64";
+    init[n++] = first;
+    for (unsigned i = 0; i < all; i++) {
+        if (is_number(f, st, i % st->nslots)) continue;
+        types[n] = of_slot[i % st->nslots];
+        init[n++] = start[i % st->nslots];
+    }
+    fc_ll_loop band;
+    const char *end = fc_ll_bin(f, "add", first, fc_ll_fmt(f, "%d", FC_CHUNK));
+    fc_ll_loop_begin(f, &band, n, types, init);
+    fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], end));
+    f->x = band.carry[0];
+    f->nth = taken(f);
+    const char *number = fc_ll_splat(f, "i64", f->nth);
+    for (unsigned i = 0, c = 1; i < all; i++)
+        acc[i] = is_number(f, st, i % st->nslots) ? number : band.carry[c++];
+    step_band(f, st, band.carry[0], NULL, acc, next);
+    f->nth = NULL;
+    init[0] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    for (unsigned i = 0, c = 1; i < all; i++)
+        if (!is_number(f, st, i % st->nslots)) init[c++] = next[i];
+    fc_ll_loop_end(f, &band, init);
+    number = fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V);
+    for (unsigned i = 0, c = 1; i < all; i++)
+        acc[i] = is_number(f, st, i % st->nslots) ? number : band.carry[c++];
+    return join_vectors(f, st, acc);
+}
+
 /* Whether the accumulators of all lanes fit into registers and the code is short enough to
  * repeat. */
 static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
-    const unsigned vectors = FC_LANES / f->V;
-    const bool wide = fc_dtypes[st->slot[0]].bytes == 8;
-    return f->cls->nr == 1 && fc_ll_is_light(f->k) && st->nslots == 1 && fc_ll_steps(f, st) <= 6 &&
-           vectors << wide <= 16;
+    const unsigned most = f->m->vector_bytes >= 64 ? 24 : 16;
+    unsigned registers = 0;
+    for (unsigned i = 0; i < st->nslots; i++)
+        if (!is_number(f, st, i))
+            registers += FC_LANES / f->V << (fc_dtypes[st->slot[i]].bytes == 8);
+    return f->cls->nr == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6 && registers <= most;
 }
 
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
-    return fits_registers(f, st) ? chunk_in_registers(f, st, first, n)
-                                 : fc_ll_chunk_by_steps(f, st, first, n);
+    if (!fits_registers(f, st)) return by_steps(f, st, first, n, true);
+    if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
+    fc_ll_if whole;
+    fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
+    const char **a = whole_in_registers(f, st, first), *from_a = f->block;
+    fc_ll_if_else(f, &whole);
+    const char **b = by_steps(f, st, first, n, false), *from_b = f->block;
+    fc_ll_if_end(f, &whole);
+    return either(f, st, a, from_a, b, from_b);
 }
