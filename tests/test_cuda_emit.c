@@ -409,8 +409,8 @@ FC_TEST(cuda_emit, columns_join_what_is_whole) {
     }
 }
 
-/* Of a long row the lanes keep to themselves what any order suits; the rest is a tree of chunks,
- * whose whole ones have known numbers of elements. */
+/* Where elements are counted, lanes keep to themselves what any order suits, and the rest is a tree
+ * of chunks whose whole ones have known numbers of elements; else all is a tree. */
 FC_TEST(cuda_emit, spans_join_in_order_what_needs_it) {
     static const struct {
         const char *sample;
@@ -418,9 +418,9 @@ FC_TEST(cuda_emit, spans_join_in_order_what_needs_it) {
     } want[] = {
         {"square_error_all", "x0 = fc_join(fc_from(p0, l), x0);", NULL, NULL},
         {"stats_inner", "x1 = fc_join(fc_from(p1, l), x1);",
-         "x1 = fc_join_even(fc_from(p1, 1), x1, 2048);", NULL},
-        {"types", "x0 = fc_join(fc_from(p0, l), x0);", NULL, "x2 = fc_join(x2, w2[0]);"},
-        {"extremes_inner", "x2 = fc_join(fc_from(p2, l), x2);", NULL, "x1 = fc_join(x1, w1[0]);"},
+         "x1 = fc_join_even(fc_from(p1, 1), x1, 2048);", "x3 = fc_join(x3, w3[0]);"},
+        {"types", "x2 = fc_join(fc_from(p2, l), x2);", NULL, NULL},
+        {"extremes_inner", "x1 = fc_join(fc_from(p1, l), x1);", NULL, NULL},
     };
     static const int64_t sizes[2][FC_SAMPLE_SIZES] = {{1 << 28}, {1, 1 << 28}};
     for (size_t i = 0; i < FC_COUNT(want); i++) {
