@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Results that share lines by 2, 4 and 8 vectors, from every place of a line, alone and together.
- */
+/* Results that share lines by 2 and 4 vectors, from every place of a line, alone and together. */
 FC_TEST(llvm_stream, lines_of_narrow_results) {
     static const char *const texts[] = {"bf16(x)*2 + 1",
                                         "f16(x*2)",
@@ -28,6 +27,40 @@ FC_TEST(llvm_stream, lines_of_narrow_results) {
         c.skew[0] = turn * 22;
         c.skew[1] = i % 4 ? turn * 24 : turn * 22;
         c.skew[2] = i % 3 ? turn * 8 : turn * 56;
+        width_run_check(&c);
+    }
+}
+
+/* The second result reaches a line elsewhere than the first one, by every distance. */
+FC_TEST(llvm_stream, results_that_begin_elsewhere) {
+    static const char *const texts[] = {"(x > 0, x < 1)", "(bf16(x), f16(x))", "(x + 1, x > 0)"};
+    for (size_t i = 0; i < FC_COUNT(texts) * 8; i++) {
+        width_check c = {.text = texts[i / 8], .n = 1, .cache = 1, .fill = width_plain};
+        c.in[0] = (width_input){"x", FUSEC_F32, 1, {4099}};
+        c.skew[1] = 8 * (i % 8);
+        width_run_check(&c);
+    }
+}
+
+/* Rows of a map, of a reduction over one axis, and of one over two, whose vectors may cross a row.
+ */
+FC_TEST(llvm_stream, rows_of_narrow_results) {
+    static const char *const texts[] = {
+        "bf16(x*y)",
+        "(x*y > 0, i8(x*y))",
+        "(x*y, i8(x*y))",
+        "bf16(x - mean(x, axis=-1, keepdims=true))",
+        "x*y > max(x, axis=-1, keepdims=true)",
+        "s = sum(x*y, axis=(-1, -2), keepdims=true); bf16(x*y - s)",
+        "s = sum(x*y, axis=(-1, -2), keepdims=true); (x*y > s, i8(x))"};
+    const int64_t widths[] = {64, 2051, 4112};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(widths); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .cache = 1};
+        c.fill = width_plain;
+        c.in[0] = (width_input){"x", FUSEC_F32, 3, {3, 5, widths[i / FC_COUNT(texts)]}};
+        c.in[1] = (width_input){"y", FUSEC_F32, 1, {widths[i / FC_COUNT(texts)]}};
+        if (!strchr(c.text, 'y')) c.n = 1;
+        c.skew[0] = 2 * (i % 5);
         width_run_check(&c);
     }
 }
@@ -108,7 +141,7 @@ FC_TEST(llvm_stream, machine_code_keeps_the_mark) {
     fc_llvm *l = NULL;
     fc_error e = {0};
     if (fc_llvm_open(&fc_libc_alloc, &l, &e)) FC_SKIP("%s", e.message);
-    FC_EXPECT_TRUE(strstr(l->features, "+avx512fp16") == NULL);
+    FC_EXPECT_TRUE(strstr(l->features, "+avx512fp16") == NULL); /* of the host */
     for (size_t i = 0; i < FC_COUNT(want) * FC_COUNT(cpus); i++) {
         const char *const *cpu = cpus[i % FC_COUNT(cpus)];
         const size_t t = i / FC_COUNT(cpus);
@@ -122,4 +155,12 @@ FC_TEST(llvm_stream, machine_code_keeps_the_mark) {
         fc_bytes_free(&fc_libc_alloc, &code);
     }
     fc_llvm_close(l);
+}
+
+FC_TEST(llvm_stream, halves_are_no_registers) {
+    char some[] = "+avx512f,+avx512fp16,+f16c", none[] = "+avx2,-avx512fp16";
+    fc_llvm_without_halves(some);
+    fc_llvm_without_halves(none);
+    FC_EXPECT_STREQ(some, "+avx512f,-avx512fp16,+f16c");
+    FC_EXPECT_STREQ(none, "+avx2,-avx512fp16");
 }

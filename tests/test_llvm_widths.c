@@ -255,7 +255,10 @@ FC_TEST(llvm_widths, extremes_among_others) {
         "(max(x*2, axis=1), sum(x > 0, axis=1), argmax(x, axis=1), min(-x, axis=1))",
         "(max(x, axis=1), max(i32(x), axis=1), var(x, axis=1))",
         "s = min(x, axis=1, keepdims=true); (x - s)/(max(x, axis=1, keepdims=true) - s + 1)",
-        "(max(exp(x), axis=1), sum(exp(x), axis=1), min(x, axis=1))"};
+        "(max(exp(x), axis=1), sum(exp(x), axis=1), min(x, axis=1))",
+        "(max(x, axis=1), var(x, axis=1), sum(x, axis=1))",
+        "(sum(x, axis=1), sum(x*x, axis=1), sum(x > 1, axis=1), max(x, axis=1))",
+        "e = exp(x); e / (sum(e, axis=1, keepdims=true) + max(x, axis=1, keepdims=true))"};
     const int64_t counts[] = {31, 128, 1000, 1152, 5120, 140000};
     for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
         width_check c = {.text = texts[i / FC_COUNT(counts)], .n = 1, .fill = width_ties};
@@ -267,6 +270,7 @@ FC_TEST(llvm_widths, extremes_among_others) {
                                              : FUSEC_F32,
                                 2,
                                 {3 + (int64_t)i % 4, counts[i % FC_COUNT(counts)]}};
+        if (c.in[0].dtype != FUSEC_F32) c.fill = width_any_bits;
         width_run_check(&c);
         c.fill = width_plain;
         width_run_check(&c);

@@ -9,7 +9,7 @@
  * - fc_join(a, b): a covers earlier elements than b.
  * - fc_join_even(a, b, n), of columns (cuda_outer.c) and spans (cuda_loop.c) where some reduction
  *   counts: the same where each covers n elements. A number that is known leaves nothing of the
- * counts.
+ *   counts.
  * - fc_meet(a, b, swap): fc_join, b being the earlier one if `swap`.
  * - fc_pick(a, b, second): one of them.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.

@@ -69,6 +69,11 @@ static void set_traits(fc_llvm *l) {
                                  : "function(instcombine,early-cse,simplifycfg)";
 }
 
+void fc_llvm_without_halves(char *features) {
+    char *halves = strstr(features, "+avx512fp16");
+    if (halves) *halves = '-';
+}
+
 static fusec_status read_host(fc_llvm *l, fc_error *e) {
     char *triple = l->fn.default_triple(), *cpu = l->fn.host_cpu();
     char *features = l->fn.host_features(), *message = NULL;
@@ -77,9 +82,7 @@ static fusec_status read_host(fc_llvm *l, fc_error *e) {
     snprintf(l->cpu, sizeof l->cpu, "%s", cpu);
     l->features = fc_strdup(l->alloc, features);
     if (!l->features) st = fc_oom(e);
-    /* Nothing is computed in halves, and a store of vectors of them loses its nontemporal mark. */
-    char *halves = l->features ? strstr(l->features, "+avx512fp16") : NULL;
-    if (halves) *halves = '-';
+    if (l->features) fc_llvm_without_halves(l->features);
     if (st == FUSEC_OK && l->fn.target_of(l->triple, &l->target, &message) != 0) {
         st = fc_fail(e, FUSEC_NO_LLVM, "%s can't make code for this machine: %s", l->lib.path,
                      message ? message : l->triple);

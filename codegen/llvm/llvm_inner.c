@@ -74,14 +74,22 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
     fc_ll_if_end(f, &within);
 }
 
+/* A part that is quicker alone. A place is looked for by steps in every chunk. */
+static bool is_quick(const fc_ll *f, const fc_ll_stage *part) {
+    const fc_op op = f->red[part->first].op;
+    return (op == FC_OP_min || op == FC_OP_max) && fc_ll_is_extreme(f, part);
+}
+
 /* Whether the stage's extremes are found by themselves, from the chunk that the other reductions
  * have brought to the nearest cache. What is kept for the stores is kept by all of a stage
- * together. */
+ * together; functions and gathered loads are not done twice. */
 static bool goes_apart(const fc_ll *f, const fc_ll_stage *st) {
-    bool any = false;
+    unsigned others = 0;
     if (!st->nparts || f->cls->nr > 1 || (f->kept && st == f->kept_stage)) return false;
-    for (unsigned p = 0; p < st->nparts; p++) any |= fc_ll_is_extreme(f, &st->part[p]);
-    return any;
+    for (unsigned p = 0; p < st->nparts; p++) others += !is_quick(f, &st->part[p]);
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY) return false;
+    return others < st->nparts && (others < 2 || fc_ll_is_light(f->k));
 }
 
 static const char **reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first,
@@ -90,10 +98,9 @@ static const char **reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fi
     const char **out = fc_ll_names(f, st->nslots), *hi = fc_ll_bin(f, "add", first, n);
     for (unsigned p = 0; p < st->nparts; p++) {
         const fc_ll_stage *part = &st->part[p];
-        const char **acc = fc_ll_is_extreme(f, part) ? fc_ll_extreme(f, part, first, hi)
-                                                     : fc_ll_reduce_chunk(f, part, first, n);
+        const char **acc = is_quick(f, part) ? fc_ll_extreme(f, part, first, hi)
+                                             : fc_ll_reduce_chunk(f, part, first, n);
         memcpy(out + part->base, acc, part->nslots * sizeof *out);
-        f->ahead = FC_LL_NOT_AHEAD; /* the first part has asked for what follows */
     }
     return out;
 }

@@ -1,27 +1,44 @@
 /* llvm_stream.c - stores that pass by the cache.
  *
  * In: a range of points whose stores are contiguous. Out: the loops over it, in which whole vectors
- * are stored with the nontemporal mark. Invariants: a vector with the mark is aligned to itself or
- * to a cache line, whichever is smaller, so that lines are written whole; the vectors before the
- * first aligned one and after the last whole one are masked and stored as usual. When several
- * results do not reach an aligned place together, none is streamed.
+ * are stored with the nontemporal mark. Invariants: a store with the mark, of one vector or of
+ * several narrow ones of an unrolled loop, is aligned to itself or to a cache line, whichever is
+ * smaller, so that lines are written whole; what is before the first aligned place and after the
+ * last whole vector is stored as usual. When several results do not reach an aligned place
+ * together, none is streamed.
  *
  * Whether it pays follows from sizes (llvm_schedule.c): a line that will have left the cache before
  * anybody reads it costs a read of the old line and pushes out another one. */
 #include "codegen/llvm/llvm_text.h"
+
+enum { MOST_VECTORS = 4 }; /* of a store */
 
 static bool streams(const fc_ll *f, const fc_store *s) {
     return fc_ll_store_level(f, s) == FC_POINT &&
            fc_class_move(f->cls, s->access, f->lane_axis) == FC_MOVE_ONE;
 }
 
+/* Whether all streamed results have elements of so many bytes: wide and narrow ones together would
+ * reach aligned places less often than each for itself. */
+static bool all_as_wide(const fc_ll *f, unsigned bytes) {
+    for (size_t i = 0; i < f->k->stores.len; i++) {
+        const fc_store *s = &f->k->stores.at[i];
+        if (streams(f, s) && fc_dtypes[f->k->accesses.at[s->access].dtype].bytes != bytes)
+            return false;
+    }
+    return true;
+}
+
 /* Vectors of a store, one from each turn of a loop: narrow results make a line together, which is
  * written by one store where a register holds it. (Half a line at a time comes to memory slower,
- * and LLVM makes a usual store of one that shortens its elements on the way.) */
+ * and LLVM makes a usual store of one that shortens its elements on the way.) With several reduced
+ * axes a turn has two ways, and what one of them makes is not known in the next turn. */
 static unsigned vectors_of_store(const fc_ll *f, uint32_t access, unsigned turns) {
-    const unsigned bytes = f->V * fc_dtypes[f->k->accesses.at[access].dtype].bytes;
-    const unsigned most = (unsigned)f->m->vector_bytes, n = bytes < most ? most / bytes : 1;
-    return turns && turns % n == 0 ? n : 1;
+    const unsigned element = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
+    const unsigned bytes = f->V * element, most = (unsigned)f->m->vector_bytes;
+    const unsigned n = bytes < most ? most / bytes : 1;
+    const bool joins = f->cls->nr <= 1 && turns && turns % n == 0 && n <= MOST_VECTORS;
+    return joins && all_as_wide(f, element) ? n : 1;
 }
 
 static unsigned alignment(const fc_ll *f, uint32_t access, unsigned turns) {
@@ -42,14 +59,12 @@ static const char *side_by_side(fc_ll *f, const char *scalar, const char *const 
                      mask);
 }
 
-enum { MOST_VECTORS = 8 };
-
 void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored) {
     const fusec_dtype t = f->k->accesses.at[access].dtype;
     const unsigned n = vectors_of_store(f, access, f->turns), i = n > 1 ? f->turn % n : 0;
-    if (n > 1 && !f->line) f->line = fc_ll_names(f, f->cls->naccess * (MOST_VECTORS + 1u));
-    const char **part = f->line + access * (MOST_VECTORS + 1u);
     if (n > 1) {
+        if (!f->line) f->line = fc_ll_names(f, f->cls->naccess * (MOST_VECTORS + 1u));
+        const char **part = f->line + access * (MOST_VECTORS + 1u);
         part[i] = stored;
         if (i == 0) part[MOST_VECTORS] = element;
         if (i + 1 < n) return;

@@ -180,7 +180,7 @@ typedef struct fc_ll {
     bool streaming;       /* whole vectors of contiguous stores are aligned and pass by the cache */
     const char *aligned;  /* i1: whether they are; NULL: yes */
     unsigned turn, turns; /* the body's number in an unrolled loop, and of how many */
-    const char **line;    /* [naccess][turns of a line] results that are not stored yet */
+    const char **line;    /* results that wait for the others of their line (llvm_stream.c) */
     fc_ll_ahead ahead;    /* how far ahead of contiguous loads memory is asked for */
     const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */

@@ -225,7 +225,7 @@ void width_ties(const fc_tensor *t, uint64_t seed) {
         const uint64_t x = next_random(&r);
         float v = (float)values[x % 8];
         if (seed % 3 == 1 && x >> 8 & 3) v = -1.5f; /* zeros only here and there */
-        if (x >> 16 % 997 == 0) v = -INFINITY;
+        if ((x >> 16) % 997 == 0) v = -INFINITY;
         if ((x >> 20) % 2999 == 0) v = NAN;
         ((float *)t->data)[i] = v;
     }
