@@ -17,7 +17,7 @@ FC_TEST(llvm_stream, lines_of_narrow_results) {
                                         "x > 0",
                                         "(bf16(x), x > 0, i16(x))",
                                         "(f16(x) + 1, f64(x), x + 1)"};
-    const int64_t sizes[] = {31, 257, 4099};
+    const int64_t sizes[] = {31, 4099};
     for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(sizes) * 3; i++) {
         width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .cache = 1};
         const size_t turn = i / FC_COUNT(texts) / FC_COUNT(sizes);
@@ -31,13 +31,13 @@ FC_TEST(llvm_stream, lines_of_narrow_results) {
     }
 }
 
-/* The second result reaches a line elsewhere than the first one, by every distance. */
+/* The second result reaches a line elsewhere than the first one. */
 FC_TEST(llvm_stream, results_that_begin_elsewhere) {
     static const char *const texts[] = {"(x > 0, x < 1)", "(bf16(x), f16(x))", "(x + 1, x > 0)"};
-    for (size_t i = 0; i < FC_COUNT(texts) * 8; i++) {
+    for (size_t i = 0; i < FC_COUNT(texts) * 8; i += 2) {
         width_check c = {.text = texts[i / 8], .n = 1, .cache = 1, .fill = width_plain};
         c.in[0] = (width_input){"x", FUSEC_F32, 1, {4099}};
-        c.skew[1] = 8 * (i % 8);
+        c.skew[1] = 8 * (i % 8 + i / 8 % 2);
         width_run_check(&c);
     }
 }
