@@ -28,9 +28,11 @@ static fc_cuda_group quad_of(const fc_cuda_inner *in, const char *limit) {
     return quad;
 }
 
-/* A chunk whose counts are known as constants is unrolled whole: its shares are constants then. */
-static void chunk(const fc_cuda_inner *in, unsigned phase, const char *limit, int batch) {
+/* A chunk whose counts are known as constants is unrolled whole: its shares are constants then. Of
+ * one that is not whole (`limit`) there are at most two iterations at a time. */
+static void chunk(const fc_cuda_inner *in, unsigned phase, const char *limit) {
     fc_cuda_gen *g = in->g;
+    const int batch = limit && in->batch > 2 ? 2 : in->batch;
     fc_cuda_group quad = quad_of(in, limit);
     bool known = !limit && phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, phase);
     fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
@@ -103,9 +105,9 @@ static void push_alike(const fc_cuda_inner *in, unsigned stage) {
     fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
     FC_EACH_REDUCTION(g, stage, "red%u x%u;", r, r);
     fc_cuda_line(&g->t, "if (c + %d <= end) {", FC_CHUNK);
-    chunk(in, stage, NULL, in->batch);
+    chunk(in, stage, NULL);
     fc_cuda_line(&g->t, "} else {");
-    chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
+    chunk(in, stage, "end");
     fc_cuda_line(&g->t, "}");
     fc_inner_meet_lanes(in, stage, false);
     push(g, stage, false);
@@ -113,10 +115,10 @@ static void push_alike(const fc_cuda_inner *in, unsigned stage) {
 }
 
 /* A chunk and what becomes of it. What any order suits is kept by each lane for itself. */
-static void push_counted(const fc_cuda_inner *in, unsigned stage, const char *limit, int batch) {
+static void push_counted(const fc_cuda_inner *in, unsigned stage, const char *limit) {
     fc_cuda_gen *g = in->g;
     fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
-    chunk(in, stage, limit, batch);
+    chunk(in, stage, limit);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (in_order(g, stage, r)) {
             fc_cuda_line(&g->t, "red%u x%u;", r, r);
@@ -131,10 +133,10 @@ static void push_counted(const fc_cuda_inner *in, unsigned stage, const char *li
 
 static void push_whole_and_rest(const fc_cuda_inner *in, unsigned stage) {
     whole_chunks(in);
-    push_counted(in, stage, NULL, in->batch);
+    push_counted(in, stage, NULL);
     fc_cuda_line(&in->g->t, "}");
     fc_cuda_line(&in->g->t, "if (c < end) {");
-    push_counted(in, stage, "end", in->batch < 2 ? in->batch : 2);
+    push_counted(in, stage, "end");
     fc_cuda_line(&in->g->t, "}");
 }
 
@@ -182,7 +184,7 @@ static void seek_chunks(const fc_cuda_inner *in, unsigned stage) {
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "if (c < end) {");
     fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
-    chunk(in, stage, "end", in->batch < 2 ? in->batch : 2);
+    chunk(in, stage, "end");
     fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
     FC_EACH_REDUCTION(g, stage, "x%u = fc_join(x%u, fc_lanes(w%u[0], 32));", r, r, r);
     fc_cuda_line(&g->t, "}");
@@ -199,10 +201,10 @@ static bool seeks(const fc_cuda_inner *in, unsigned stage) {
 static void chunk_stores(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
     whole_chunks(in);
-    chunk(in, FC_CUDA_STORES, NULL, in->batch);
+    chunk(in, FC_CUDA_STORES, NULL);
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "if (c < end) {");
-    chunk(in, FC_CUDA_STORES, "end", in->batch < 2 ? in->batch : 2);
+    chunk(in, FC_CUDA_STORES, "end");
     fc_cuda_line(&g->t, "}");
 }
 

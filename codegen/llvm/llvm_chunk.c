@@ -105,7 +105,7 @@ static const char **every_second(fc_ll *f, const fc_ll_stage *st, unsigned first
     for (unsigned i = 0; i < st->nslots; i++) {
         const char *type = fc_ll_type(f, st->slot[i], f->V);
         out[i] = fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a[i], type, b[i],
-                           f->V, fc_ll_lanes(f, 32, first, 2, 2 * f->V));
+                           f->V, fc_ll_lanes(f, 32, f->V, first, 2, 2 * f->V));
     }
     return out;
 }
@@ -278,72 +278,66 @@ static void step_band(fc_ll *f, const fc_ll_stage *st, const char *x, const char
     fc_ll_set_mask(f, NULL);
 }
 
+/* Accumulators of all lanes, vector by vector, in `acc`: what the loop over bands carries, and in
+ * the places of numbers of elements `number`. */
+static void accumulators(const fc_ll *f, const fc_ll_stage *st, const char *const *carry,
+                         const char *number, const char **acc) {
+    for (unsigned i = 0; i < FC_LANES / f->V * st->nslots; i++)
+        acc[i] = is_number(f, st, i % st->nslots) ? number : *carry++;
+}
+
+/* All accumulators after the whole bands from `first` to `end`, in registers. Numbers of elements
+ * are known in each band and not carried along; afterwards they are those of a whole chunk. */
+static const char **whole_bands(fc_ll *f, const fc_ll_stage *st, const char *first,
+                                const char *end) {
+    const unsigned all = FC_LANES / f->V * st->nslots;
+    const char **types = fc_ll_names(f, all + 1), **carried = fc_ll_names(f, all + 1);
+    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
+    const char **acc = fc_ll_names(f, all), **next = fc_ll_names(f, all);
+    unsigned n = 0;
+    types[n] = "i64";
+    carried[n++] = first;
+    for (unsigned i = 0; i < all; i++) {
+        if (is_number(f, st, i % st->nslots)) continue;
+        types[n] = of_slot[i % st->nslots];
+        carried[n++] = start[i % st->nslots];
+    }
+    fc_ll_loop band;
+    fc_ll_loop_begin(f, &band, n, types, carried);
+    fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], end));
+    f->x = band.carry[0];
+    f->nth = taken(f);
+    const bool numbers = has_numbers(f, st);
+    accumulators(f, st, band.carry + 1, numbers ? fc_ll_splat(f, "i64", f->nth) : NULL, acc);
+    step_band(f, st, band.carry[0], NULL, acc, next);
+    f->nth = NULL;
+    n = 0;
+    carried[n++] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
+    for (unsigned i = 0; i < all; i++)
+        if (!is_number(f, st, i % st->nslots)) carried[n++] = next[i];
+    fc_ll_loop_end(f, &band, carried);
+    accumulators(f, st, band.carry + 1,
+                 numbers ? fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V) : NULL, acc);
+    return acc;
+}
+
 static const char **chunk_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first,
                                        const char *n) {
     const unsigned all = FC_LANES / f->V * st->nslots;
-    const char **types = fc_ll_names(f, all + 1), **init = fc_ll_names(f, all + 1);
-    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
     const char *left = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", FC_LANES - 1));
     const char *whole = fc_ll_bin(f, "add", first, fc_ll_bin(f, "sub", n, left));
-    types[0] = "i64";
-    init[0] = first;
-    for (unsigned i = 0; i < all; i++) {
-        types[1 + i] = of_slot[i % st->nslots];
-        init[1 + i] = start[i % st->nslots];
-    }
-    fc_ll_loop band;
-    fc_ll_loop_begin(f, &band, all + 1, types, init);
-    fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], whole));
-    const char **next = fc_ll_names(f, all + 1), **last = fc_ll_names(f, all);
-    next[0] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
-    step_band(f, st, band.carry[0], NULL, band.carry + 1, next + 1);
-    fc_ll_loop_end(f, &band, next);
-
+    const char **of_slot = fc_ll_slot_types(f, st, f->V, 0), **last = fc_ll_names(f, all);
+    const char **acc = whole_bands(f, st, first, whole);
     fc_ll_if tail;
     fc_ll_if_begin(f, &tail, fc_ll_ins(f, "icmp ne i64 %s, 0", left));
-    step_band(f, st, whole, left, band.carry + 1, last);
+    step_band(f, st, whole, left, acc, last);
     const char *from_tail = f->block;
     fc_ll_if_else(f, &tail);
     const char *from = f->block;
     fc_ll_if_end(f, &tail);
     for (unsigned i = 0; i < all; i++)
-        last[i] = fc_ll_phi(f, types[1 + i], last[i], from_tail, band.carry[1 + i], from);
+        last[i] = fc_ll_phi(f, of_slot[i % st->nslots], last[i], from_tail, acc[i], from);
     return join_vectors(f, st, last);
-}
-
-/* A whole chunk with numbers of elements, which are known in each band and not carried along. */
-static const char **whole_in_registers(fc_ll *f, const fc_ll_stage *st, const char *first) {
-    const unsigned all = FC_LANES / f->V * st->nslots;
-    const char **types = fc_ll_names(f, all + 1), **init = fc_ll_names(f, all + 1);
-    const char **start = fc_ll_inits(f, st, f->V), **of_slot = fc_ll_slot_types(f, st, f->V, 0);
-    const char **acc = fc_ll_names(f, all), **next = fc_ll_names(f, all);
-    unsigned n = 0;
-    types[n] = "i64";
-    init[n++] = first;
-    for (unsigned i = 0; i < all; i++) {
-        if (is_number(f, st, i % st->nslots)) continue;
-        types[n] = of_slot[i % st->nslots];
-        init[n++] = start[i % st->nslots];
-    }
-    fc_ll_loop band;
-    const char *end = fc_ll_bin(f, "add", first, fc_ll_fmt(f, "%d", FC_CHUNK));
-    fc_ll_loop_begin(f, &band, n, types, init);
-    fc_ll_loop_test(f, &band, fc_ll_ins(f, "icmp ult i64 %s, %s", band.carry[0], end));
-    f->x = band.carry[0];
-    f->nth = taken(f);
-    const char *number = fc_ll_splat(f, "i64", f->nth);
-    for (unsigned i = 0, c = 1; i < all; i++)
-        acc[i] = is_number(f, st, i % st->nslots) ? number : band.carry[c++];
-    step_band(f, st, band.carry[0], NULL, acc, next);
-    f->nth = NULL;
-    init[0] = fc_ll_bin(f, "add", band.carry[0], fc_ll_fmt(f, "%d", FC_LANES));
-    for (unsigned i = 0, c = 1; i < all; i++)
-        if (!is_number(f, st, i % st->nslots)) init[c++] = next[i];
-    fc_ll_loop_end(f, &band, init);
-    number = fc_ll_int(f, 64, FC_CHUNK / FC_LANES, f->V);
-    for (unsigned i = 0, c = 1; i < all; i++)
-        acc[i] = is_number(f, st, i % st->nslots) ? number : band.carry[c++];
-    return join_vectors(f, st, acc);
 }
 
 /* Whether the accumulators of all lanes fit into registers and the code is short enough to
@@ -362,7 +356,8 @@ const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fir
     if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
-    const char **a = whole_in_registers(f, st, first), *from_a = f->block;
+    const char *end = fc_ll_bin(f, "add", first, fc_ll_fmt(f, "%d", FC_CHUNK));
+    const char **a = join_vectors(f, st, whole_bands(f, st, first, end)), *from_a = f->block;
     fc_ll_if_else(f, &whole);
     const char **b = by_steps(f, st, first, n, false), *from_b = f->block;
     fc_ll_if_end(f, &whole);

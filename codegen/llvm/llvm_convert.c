@@ -101,12 +101,9 @@ const char *fc_ll_unpack(fc_ll *f, fusec_dtype t, unsigned W, const char *stored
 /* The upper 16 bits of each lane by one instruction of AVX-512, which a store leaves alone: a shift
  * and a truncation would become one that has no nontemporal form. */
 static const char *upper_halves(fc_ll *f, unsigned W, const char *value) {
-    const char *odd = "";
-    for (unsigned i = 0; i < W; i++)
-        odd = fc_ll_fmt(f, "%s%si32 %u", odd, i ? ", " : "", 2 * i + 1);
     const char *halves = fc_ll_ins(f, "bitcast <%u x float> %s to <%u x i16>", W, value, 2 * W);
-    return fc_ll_ins(f, "shufflevector <%u x i16> %s, <%u x i16> poison, <%u x i32> <%s>", 2 * W,
-                     halves, 2 * W, W, odd);
+    return fc_ll_ins(f, "shufflevector <%u x i16> %s, <%u x i16> poison, <%u x i32> %s", 2 * W,
+                     halves, 2 * W, W, fc_ll_lanes(f, 32, W, 1, 2, 2 * W));
 }
 
 const char *fc_ll_pack(fc_ll *f, fusec_dtype t, unsigned W, const char *value) {

@@ -19,10 +19,9 @@ static bool is_place(fc_op op) {
 
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st) {
     const fc_ll_red *r = &f->red[st->first];
-    const bool known =
-        r->op == FC_OP_min || r->op == FC_OP_max || r->op == FC_OP_argmin || r->op == FC_OP_argmax;
-    return known && st->count == 1 && f->cls->nr == 1 && r->comp[0] != FUSEC_BOOL &&
-           (is_place(r->op) || fc_is_float(r->comp[0])) && fc_ll_steps(f, st) <= 6;
+    return (fc_ll_is_min_max(r->op) || is_place(r->op)) && st->count == 1 && f->cls->nr == 1 &&
+           r->comp[0] != FUSEC_BOOL && (is_place(r->op) || fc_is_float(r->comp[0])) &&
+           fc_ll_steps(f, st) <= 6;
 }
 
 /* ---- one vector -------------------------------------------------------------------------- */
@@ -176,7 +175,7 @@ static const char *any_lane(fc_ll *f, const char *mask) {
 static const char *join_lanes(fc_ll *f, const extreme *e, const char *v) {
     for (unsigned n = f->V / 2; n > 0; n /= 2) {
         const char *other = fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> %s", e->type,
-                                      v, e->type, f->V, fc_ll_lanes(f, 32, n, 1, f->V));
+                                      v, e->type, f->V, fc_ll_lanes(f, 32, f->V, n, 1, f->V));
         v = better_of(f, e, f->V, v, other);
     }
     return fc_ll_ins(f, "extractelement %s %s, i32 0", e->type, v);

@@ -76,8 +76,7 @@ void fc_ll_at_vector(fc_ll *f, fc_ll_body body, void *user) {
 
 /* A part that is quicker alone. A place is looked for by steps in every chunk. */
 static bool is_quick(const fc_ll *f, const fc_ll_stage *part) {
-    const fc_op op = f->red[part->first].op;
-    return (op == FC_OP_min || op == FC_OP_max) && fc_ll_is_extreme(f, part);
+    return fc_ll_is_min_max(f->red[part->first].op) && fc_ll_is_extreme(f, part);
 }
 
 /* Whether the stage's extremes are found by themselves, from the chunk that the other reductions

@@ -98,8 +98,7 @@ static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
 
 /* Whether reduction i is quicker alone, as one of several of a stage: see llvm_extreme.c. */
 static bool stands_alone(const fc_ll *f, uint32_t i) {
-    const fc_op op = f->red[i].op;
-    return (op == FC_OP_min || op == FC_OP_max) && fc_is_float(f->red[i].comp[0]);
+    return fc_ll_is_min_max(f->red[i].op) && fc_is_float(f->red[i].comp[0]);
 }
 
 static fc_ll_stage part_of(fc_ll *f, const fc_ll_stage *st, uint32_t first) {

@@ -229,7 +229,7 @@ static bool keeps(const fc_kernel *k, const fc_nest *n) {
 /* Whether a largest or smallest element of each row is looked for. */
 static bool has_extreme(const fc_kernel *k) {
     for (size_t i = 0; i < k->reductions.len; i++)
-        if (k->reductions.at[i].op == FC_OP_max || k->reductions.at[i].op == FC_OP_min) return true;
+        if (fc_ll_is_min_max(k->reductions.at[i].op)) return true;
     return false;
 }
 

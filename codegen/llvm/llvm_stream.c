@@ -51,12 +51,11 @@ static const char *side_by_side(fc_ll *f, const char *scalar, const char *const 
                                 unsigned n) {
     if (n == 1) return parts[0];
     const char *a = side_by_side(f, scalar, parts, n / 2),
-               *b = side_by_side(f, scalar, parts + n / 2, n / 2), *mask = "";
-    const unsigned V = f->V * n / 2;
-    for (unsigned i = 0; i < 2 * V; i++) mask = fc_ll_fmt(f, "%s%si32 %u", mask, i ? ", " : "", i);
-    const char *type = fc_ll_wide(f, scalar, V);
-    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> <%s>", type, a, type, b, 2 * V,
-                     mask);
+               *b = side_by_side(f, scalar, parts + n / 2, n / 2);
+    const unsigned lanes = f->V * n;
+    const char *type = fc_ll_wide(f, scalar, lanes / 2);
+    return fc_ll_ins(f, "shufflevector %s %s, %s %s, <%u x i32> %s", type, a, type, b, lanes,
+                     fc_ll_lanes(f, 32, lanes, 0, 1, lanes));
 }
 
 void fc_ll_store_past(fc_ll *f, uint32_t access, const char *element, const char *stored) {

@@ -218,11 +218,12 @@ const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W) {
     return repeat(f, fc_ll_fmt(f, "i%u", bits), fc_ll_fmt(f, "%lld", (long long)v), W);
 }
 
-const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, unsigned wrap) {
-    char *text = fc_ll_alloc(f, (size_t)f->V * 24 + 3);
+const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
+                        unsigned wrap) {
+    char *text = fc_ll_alloc(f, (size_t)n * 24 + 3);
     size_t at = 1;
     text[0] = '<';
-    for (unsigned i = 0; i < f->V; i++)
+    for (unsigned i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, 24, "%si%u %u", i ? ", " : "", bits,
                                (first + i * step) % wrap);
     text[at] = '>';
@@ -232,7 +233,7 @@ const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, 
 const char *fc_ll_iota(fc_ll *f, unsigned bits) {
     const char *type = fc_ll_fmt(f, "<%u x i%u>", f->V, bits);
     return constant(
-        f, fc_ll_fmt(f, "bitcast %s %s to %s", type, fc_ll_lanes(f, bits, 0, 1, f->V), type));
+        f, fc_ll_fmt(f, "bitcast %s %s to %s", type, fc_ll_lanes(f, bits, f->V, 0, 1, f->V), type));
 }
 
 const char *fc_ll_splat(fc_ll *f, const char *type, const char *value) {

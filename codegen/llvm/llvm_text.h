@@ -221,8 +221,9 @@ const char *fc_ll_suffix(fc_ll *f, const char *scalar, unsigned W); /* of intrin
 const char *fc_ll_const(fc_ll *f, fusec_dtype t, uint64_t bits, unsigned W);
 const char *fc_ll_int(fc_ll *f, unsigned bits, int64_t v, unsigned W); /* of iN */
 const char *fc_ll_iota(fc_ll *f, unsigned bits);                       /* 0, 1, 2, ... */
-/* Indices of the V lanes: (first + lane*step) % wrap, as a literal of iN, for shuffles. */
-const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned first, unsigned step, unsigned wrap);
+/* Indices of n lanes: (first + lane*step) % wrap, as a literal of iN, for shuffles. */
+const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, unsigned step,
+                        unsigned wrap);
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b); /* of i64, unsigned */
@@ -313,6 +314,9 @@ void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r);
  * hide how long each takes. */
 enum { FC_LL_BAND = 4 };
 
+static inline bool fc_ll_is_min_max(unsigned op) {
+    return op == FC_OP_min || op == FC_OP_max;
+}
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
