@@ -198,8 +198,6 @@ fc_val fc_val_cvt(fc_code *c, fc_val a, fusec_dtype t) {
     const fusec_dtype from = fc_val_dtype(c, a);
     if (from == t) return a;
     if (!fc_cvt_direct(from, t)) return fail(c, FUSEC_INTERNAL);
-    if (t == FUSEC_BF16 && c->target == FC_TARGET_LLVM)
-        return fc_expand_to_bf16(c, a, FC_NARROW_ANY);
     return unary(c, FC_OP_CVT, a, t);
 }
 

@@ -16,8 +16,7 @@
  * - f32 and f64 to i32, i64, u32 and u64, toward zero; the value is in range
  *   (above -1 if unsigned);
  * - f32 to f64 and back; f16 and bf16 to f32;
- * - f32 to f16 and bf16, to nearest even (LLVM code has integer operations in place of
- *   f32 to bf16).
+ * - f32 to f16 and bf16, to nearest even.
  *
  * FC_OP_BITCAST joins the dtypes of one width in one of i8 u8 | i16 u16 f16 bf16 | i32 u32 f32 |
  * i64 u64 f64, but never f16 with bf16 (fc_val_bitcast goes through u16). Operations on bool are

@@ -15,12 +15,6 @@ fc_val fc_expand(fc_code *c, fc_op op, fc_val x, fc_val y, fc_val z);
 
 /* Expands FC_OP_CAST from the dtype of `a` to `to` into CVT, comparisons and selects. */
 fc_val fc_expand_cast(fc_code *c, fc_val a, fusec_dtype to);
-/* What is known of an f32 that becomes a bf16: nothing; it is the result of an operation on values
- * of bf16; it is one of them, or a whole number below it. */
-typedef enum fc_narrowing { FC_NARROW_ANY, FC_NARROW_RESULT, FC_NARROW_EXACT } fc_narrowing;
-fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v);
-/* f32 -> bf16 as integer code, for targets without the conversion. */
-fc_val fc_expand_to_bf16(fc_code *c, fc_val a, fc_narrowing how);
 
 /* ---- reductions; `t` is the dtype of the element as accumulated (fc_acc_dtype)
  *

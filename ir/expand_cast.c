@@ -14,21 +14,6 @@
 
 /* ---- to 16-bit floats ------------------------------------------------------------------- */
 
-/* f32 -> bf16 in integers: add half of the last kept bit, ties to even; infinity is carried into.
- * The payload of a nan could be carried out of, unless it came with a bf16: then its low half is 0,
- * as an operation hands on the payload of an operand or makes the nan without one. */
-fc_val fc_expand_to_bf16(fc_code *s, fc_val a, fc_narrowing how) {
-    const fusec_dtype TYPE = FUSEC_U32;
-    const fc_x *x = LEAF(a);
-    const fc_x *bits = LET(BITCAST(x, FUSEC_U32));
-    if (how == FC_NARROW_EXACT)
-        return BUILD(BITCAST(CVT(SHR_RAW(bits, N(16)), FUSEC_U16), FUSEC_BF16));
-    const fc_x *last = LET(BIT_AND(SHR_RAW(bits, N(16)), N(1)));
-    fc_val r = BUILD(ADD(bits, ADD(last, N(FC_PLANT(bf16_tie, 0x8000, 0x7fff)))));
-    if (how == FC_NARROW_ANY) r = BUILD(WHERE(NE(x, x), BIT_OR(bits, N(0x400000)), LEAF(r)));
-    return BUILD(BITCAST(CVT(SHR_RAW(LEAF(r), N(16)), FUSEC_U16), FUSEC_BF16));
-}
-
 /* f64 -> f32 rounded to odd. Also right where f32 is subnormal (it still has 16 bits more than
  * bf16), and beyond its range: the largest f32 is odd and rounds to infinity. */
 static fc_val narrow_to_odd(fc_code *s, const fc_x *x) {

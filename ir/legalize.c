@@ -28,44 +28,6 @@ bool fc_op_foldable(fc_op op) {
     return fc_is_elementwise(op) && (fc_ops[op].flags & FC_F_EXACT);
 }
 
-/* ---- f32 to bf16 ------------------------------------------------------------------------- */
-
-/* Rows that give one of their operands, its size or sign changed, or it without its fraction. */
-static bool needs_no_rounding(uint16_t op) {
-    switch (op) {
-    case FC_OP_neg:
-    case FC_OP_abs:
-    case FC_OP_sign:
-    case FC_OP_copysign:
-    case FC_OP_minimum:
-    case FC_OP_maximum:
-    case FC_OP_fmin:
-    case FC_OP_fmax:
-    case FC_OP_clip:
-    case FC_OP_relu:
-    case FC_OP_floor:
-    case FC_OP_ceil:
-    case FC_OP_trunc:
-    case FC_OP_round:
-    case FC_OP_where: return true;
-    default: return false;
-    }
-}
-
-static bool is_bf16(const fc_code *c, fc_val v) {
-    const fc_instr *i = &c->ins.at[v];
-    if (i->op == FC_OP_CONST) return i->dtype == FUSEC_F32 && (i->imm & 0xffff) == 0;
-    return i->op == FC_OP_CVT && i->dtype == FUSEC_F32 && fc_val_dtype(c, i->a) == FUSEC_BF16;
-}
-
-fc_narrowing fc_narrowing_of(const fc_code *c, fc_val v) {
-    const fc_instr *i = &c->ins.at[v];
-    if (!fc_is_elementwise(i->op)) return FC_NARROW_ANY;
-    for (int n = fc_ops[i->op].rule == FC_RULE_SELECT; n < fc_instr_arity(i); n++)
-        if (!is_bf16(c, fc_instr_operand(i, n))) return FC_NARROW_ANY;
-    return needs_no_rounding(i->op) ? FC_NARROW_EXACT : FC_NARROW_RESULT;
-}
-
 /* ---- all code ---------------------------------------------------------------------------- */
 
 static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) {
@@ -91,10 +53,7 @@ fusec_status fc_legalize(const fc_code *from, fc_target_kind target, fc_code *to
         const fc_val a = i->a < k ? map[i->a] : FC_NOVAL;
         const fc_val b = i->b < k ? map[i->b] : FC_NOVAL;
         const fc_val c = i->c < k ? map[i->c] : FC_NOVAL;
-        const bool narrows = target == FC_TARGET_LLVM && i->op == FC_OP_CVT &&
-                             i->dtype == FUSEC_BF16 && to->status == FUSEC_OK;
-        map[k] =
-            narrows ? fc_expand_to_bf16(to, a, fc_narrowing_of(from, i->a)) : add(to, i, a, b, c);
+        map[k] = add(to, i, a, b, c);
     }
     return to->status != FUSEC_OK ? to->status : from->status;
 }

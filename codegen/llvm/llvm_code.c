@@ -127,11 +127,17 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     return fc_ll_ins(f, "%s %s %s, %s", text, type, a[0], b);
 }
 
+static fc_ll_narrowing narrowing(const fc_ll *f, const fc_code *code, fc_val i) {
+    return code == &f->code ? (fc_ll_narrowing)f->narrowing[i] : FC_LL_NARROW_ANY;
+}
+
 /* Everything but leaves. `a` are the operands at width W. */
 static const char *compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
                            const char *const *a) {
     const fc_instr *ins = &code->ins.at[i];
     fusec_dtype from = fc_val_dtype(code, ins->a), to = (fusec_dtype)ins->dtype;
+    if (ins->op == FC_OP_CVT && to == FUSEC_BF16)
+        return fc_ll_to_bf16(f, narrowing(f, code, i), W, a[0]);
     if (ins->op == FC_OP_CVT) return fc_ll_cvt(f, from, to, W, a[0]);
     if (ins->op == FC_OP_BITCAST) return fc_ll_bitcast(f, from, to, W, a[0]);
     if (ins->op == FC_OP_where) {
@@ -141,6 +147,13 @@ static const char *compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
     }
     if (!fc_is_elementwise(ins->op)) fc_ll_fail(f, FUSEC_INTERNAL);
     return by_column(f, (fc_op)ins->op, (unsigned)fc_instr_arity(ins), from, W, a);
+}
+
+unsigned fc_ll_length(const fc_ll *f, fc_val i) {
+    enum { NARROWING = 5 };
+    const fc_instr *ins = &f->code.ins.at[i];
+    if (ins->op != FC_OP_CVT || ins->dtype != FUSEC_BF16) return 1;
+    return f->narrowing[i] == FC_LL_NARROW_EXACT ? 0 : NARROWING;
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
@@ -203,6 +216,7 @@ void fc_ll_classify(fc_ll *f) {
         f->uniform[i] = same_in_lanes(f, ins);
         f->at_row[i] = once_a_row(f, ins, f->uniform[i]);
     }
+    fc_ll_find_narrowing(f);
     fc_ll_find_known(f);
 }
 
@@ -285,7 +299,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     const char *a[3] = {NULL, NULL, NULL};
     const fc_ll_divisor *by = ins->op == FC_OP_div ? &f->divisor[ins->b] : NULL;
     if (by && by->b && W > 1 && f->coarse[i])
-        return fc_ll_divide_coarsely(f, value(f, ins->a, W), by, f->share[i]);
+        return fc_ll_divide_coarsely(f, value(f, ins->a, W), by, (fc_ll_coarse)f->coarse[i]);
     if (by && by->b && W > 1)
         return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by, f->share[i]);
     if (f->as_it_is[i]) return value(f, ins->c, W);
@@ -323,7 +337,7 @@ static bool waits_for_divider(const fc_ll *f, const uint8_t *needed) {
         if (divides(f, &f->code.ins.at[i]))
             divisions++;
         else
-            others++;
+            others += fc_ll_length(f, i);
     }
     return others <= FC_LL_DIVIDER * divisions;
 }

@@ -13,13 +13,20 @@
  * the remainders; what a*z loses is a 32nd of a place. A vector with any other element, zero
  * included, is divided as usual.
  *
- * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, a*y is
- * enough: a quotient of such numbers is never halfway between two bf16 (that takes 9 bits, and a
- * multiple of such a number is longer than 8), nor nearer to it than 2^-17 of itself. There |a| may
- * be anything from 2^-98, and 0.
- *
  * Of a share of a sum, which is neither negative nor above it, only the least is in question, and 0
- * is as good as any: then a and r are 0, and q0 is. So one addition and one comparison watch it. */
+ * is as good as any: then a and r are 0, and q0 is. So one addition and one comparison watch it.
+ *
+ * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, a*y is enough
+ * for every a. A quotient of 9 bits or more is never halfway between two bf16 (a multiple of such a
+ * number is longer than 8 bits), nor nearer to it than 2^-17 of itself, and a*y is off by 2^-23. A
+ * quotient below 2^-126 has the last place of a bf16, u, however small it is: it is halfway, or at
+ * least u/2^11 away from that; a*y is off by less than u/2^17, half a place of f32, before it is
+ * rounded to such places, so what is halfway stays so, and the rest on its side. What overflows is
+ * beyond halfway to infinity.
+ *
+ * Where they are any numbers, and bf16 is what becomes of the quotient, a*y is enough unless it is
+ * next to halfway: it is within 1.5 places of a/b, or 2 of what that is rounded to (and above all
+ * numbers where that may be the largest of them). Such vectors are divided as usual. */
 #include "codegen/llvm/llvm_text.h"
 
 static bool is_f64(fusec_dtype t) {
@@ -73,13 +80,14 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
     const char *z = fc_ll_ins(f, "fmul %s %s, %s", type, fused(f, t, 1, minus, y, one), y);
     const char *usual = is_usual(f, t, b);
     const int64_t least = power(t, is_f64(t) ? -800 : -98), far = is_f64(t) ? INT64_MIN : INT32_MIN;
-    /* seen from 2^31 (2^63) all elements are too far, and nothing is above -1 */
-    return (fc_ll_divisor){.b = fc_ll_splat(f, type, b),
+    /* seen from 2^31 (2^63) all elements are too far, nothing is above -1, and no bit in no mask */
+    return (fc_ll_divisor){.usual = usual,
+                           .b = fc_ll_splat(f, type, b),
                            .y = fc_ll_splat(f, type, y),
                            .z = fc_ll_splat(f, type, z),
                            .low = limit(f, t, usual, least, far),
-                           .least = limit(f, t, usual, 2 * least - 1, -1),
-                           .smallest = limit(f, t, usual, least - 2, -1)};
+                           .smallest = limit(f, t, usual, least - 2, -1),
+                           .halfway = is_f64(t) ? NULL : limit(f, t, usual, 0xfff8, 0)};
 }
 
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
@@ -105,14 +113,21 @@ static const char *all_lanes(fc_ll *f, const char *mask) {
     return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
 }
 
-/* Twice the bits are without the sign; less one, those of 0 are above all others. */
-static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, bool signs,
-                                 const char *limit) {
+/* Less one, the bits of 0 are above all others. */
+static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, const char *limit) {
     const char *bits = ints(f, t, f->V);
     const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, f->V), a, bits);
-    if (signs) v = fc_ll_ins(f, "add %s %s, %s", bits, v, v);
     v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, is_f64(t) ? 64 : 32, -1, f->V));
     return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, limit));
+}
+
+/* Whether no lower half of a float is within 2 of the middle (or 3 above it). */
+static const char *none_is_halfway(fc_ll *f, const char *q, const char *mask) {
+    const char *bits = ints(f, FUSEC_F32, f->V);
+    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, FUSEC_F32, f->V), q, bits);
+    v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, 32, 0x8002, f->V));
+    v = fc_ll_ins(f, "and %s %s, %s", bits, v, mask);
+    return all_lanes(f, fc_ll_ins(f, "icmp ne %s %s, %s", bits, v, fc_ll_int(f, 32, 0, f->V)));
 }
 
 static const char *all_in_range(fc_ll *f, fusec_dtype t, const char *a, const char *low) {
@@ -142,8 +157,7 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     const char *type = fc_ll_type(f, t, f->V);
     fc_ll_if usual;
     fc_ll_if_begin(f, &usual,
-                   share ? none_is_small(f, t, a, false, by->smallest)
-                         : all_in_range(f, t, a, by->low));
+                   share ? none_is_small(f, t, a, by->smallest) : all_in_range(f, t, a, by->low));
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->z);
     q = fused(f, t, f->V, a, by->y, q);
@@ -151,10 +165,12 @@ const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_div
     return checked(f, t, &usual, q, a, by);
 }
 
-const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by, bool share) {
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by,
+                                  fc_ll_coarse how) {
     const fusec_dtype t = FUSEC_F32;
-    fc_ll_if usual;
-    fc_ll_if_begin(f, &usual, none_is_small(f, t, a, !share, share ? by->smallest : by->least));
+    fc_ll_if branch;
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", fc_ll_type(f, t, f->V), a, by->y);
-    return checked(f, t, &usual, q, a, by);
+    fc_ll_if_begin(f, &branch,
+                   how == FC_LL_OF_BF16 ? by->usual : none_is_halfway(f, q, by->halfway));
+    return checked(f, t, &branch, q, a, by);
 }

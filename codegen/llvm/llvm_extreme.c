@@ -251,6 +251,7 @@ static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const 
 /* ---- used by llvm_inner.c ---------------------------------------------------------------- */
 
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
+    if (fc_ll_is_of_halves(f, st)) return fc_ll_extreme_half(f, st, lo, hi);
     extreme e = {.st = st, .r = &f->red[st->first]};
     e.t = e.r->comp[0];
     e.max = e.r->op == FC_OP_max || e.r->op == FC_OP_argmax;

@@ -19,7 +19,7 @@ static unsigned cost(fc_ll *f, fc_val i) {
     unsigned n = 0;
     fc_kernel_slice(&f->code, &i, 1, in);
     for (fc_val j = 0; j <= i; j++)
-        n += in[j] && at_points(f, j) && f->code.ins.at[j].op != FC_OP_LOAD;
+        if (in[j] && at_points(f, j) && f->code.ins.at[j].op != FC_OP_LOAD) n += fc_ll_length(f, j);
     return n;
 }
 

@@ -2,7 +2,7 @@
  *
  * In: the kernel's code. Out, by value of the legalised code:
  *
- *     coarse        quotients of two bf16 that are nothing but a bf16
+ *     coarse        quotients that are nothing but a bf16: fc_ll_coarse
  *     share         quotients of exponentials by their own sum, none of which is negative or
  *                   noticeably above it
  *     as_it_is      choices of the smaller of x and a limit that x, an element less the largest of
@@ -10,6 +10,7 @@
  *
  * A softmax has all of them: see llvm_divide.c for what the first two save; exp need not be told
  * where it overflows. */
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/llvm_text.h"
 
 static const fc_instr *at(const fc_code *c, fc_val v) {
@@ -48,24 +49,27 @@ static const fc_reduction *reduction(const fc_ll *f, fc_val v, fc_op op) {
 
 /* ---- quotients ------------------------------------------------------------------------------- */
 
+static bool narrows(const fc_instr *i) {
+    return (i->op == FC_OP_CVT || i->op == FC_OP_CAST) && i->dtype == FUSEC_BF16;
+}
+
 /* A quotient that is used as anything but a bf16, too, is not coarse. */
 static void find_coarse(fc_ll *f) {
     const fc_code *c = &f->k->code;
     for (fc_val v = 0; v < c->ins.len; v++) {
         const fc_instr *i = at(c, v);
-        if (i->op == FC_OP_CVT && i->dtype == FUSEC_BF16 && at(c, i->a)->op == FC_OP_div &&
-            fc_narrowing_of(c, i->a) == FC_NARROW_RESULT)
-            f->coarse[f->map[i->a]] = 1;
+        if (narrows(i) && at(c, i->a)->op == FC_OP_div && fc_val_dtype(c, i->a) == FUSEC_F32)
+            f->coarse[f->map[i->a]] = fc_math_of_bf16(c, i->a) ? FC_LL_OF_BF16 : FC_LL_TO_BF16;
     }
     for (fc_val v = 0; v < c->ins.len; v++) {
         const fc_instr *i = at(c, v);
-        const bool narrows = i->op == FC_OP_CVT && i->dtype == FUSEC_BF16;
-        for (int n = 0; !narrows && n < fc_instr_arity(i); n++)
-            f->coarse[f->map[fc_instr_operand(i, n)]] = 0;
+        for (int n = 0; !narrows(i) && n < fc_instr_arity(i); n++)
+            f->coarse[f->map[fc_instr_operand(i, n)]] = FC_LL_FINE;
     }
-    for (size_t i = 0; i < f->k->stores.len; i++) f->coarse[f->map[f->k->stores.at[i].value]] = 0;
+    for (size_t i = 0; i < f->k->stores.len; i++)
+        f->coarse[f->map[f->k->stores.at[i].value]] = FC_LL_FINE;
     for (size_t i = 0; i < f->k->reductions.len; i++)
-        f->coarse[f->map[f->k->reductions.at[i].value]] = 0;
+        f->coarse[f->map[f->k->reductions.at[i].value]] = FC_LL_FINE;
 }
 
 /* Rounding moves one or the other by a 256th at most, which is noticed by nobody. */

@@ -90,6 +90,7 @@ bool fc_math_has(fc_op op, fusec_dtype t) {
 
 fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]) {
     const fusec_dtype t = fc_val_dtype(s, v[0]);
+    if (op == FC_OP_mul) return fc_math_sin_times_cos(s, v[0], v[1]);
     if (!(fc_ops[op].flags & FC_F_TRANSCENDENTAL)) return FC_NOVAL; /* most instructions */
     const function *f = find(op, t);
     if (!f) return FC_NOVAL;
@@ -112,6 +113,73 @@ fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit) {
 fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit) {
     const fusec_dtype TYPE = fc_val_dtype(s, x->v);
     return BUILD(WHERE(LT(x, N(limit)), N(limit), x));
+}
+
+/* ---- bf16 -------------------------------------------------------------------------------- */
+
+/* Rows that give one of their operands, its size or sign changed, or it without its fraction. */
+static bool needs_no_rounding(uint16_t op) {
+    switch (op) {
+    case FC_OP_neg:
+    case FC_OP_abs:
+    case FC_OP_sign:
+    case FC_OP_copysign:
+    case FC_OP_minimum:
+    case FC_OP_maximum:
+    case FC_OP_fmin:
+    case FC_OP_fmax:
+    case FC_OP_clip:
+    case FC_OP_relu:
+    case FC_OP_floor:
+    case FC_OP_ceil:
+    case FC_OP_trunc:
+    case FC_OP_round:
+    case FC_OP_where: return true;
+    default: return false;
+    }
+}
+
+static bool is_widened(const fc_code *c, fc_val v) {
+    const fc_instr *i = &c->ins.at[v];
+    if (i->op == FC_OP_CONST) return i->dtype == FUSEC_F32 && (i->imm & 0xffff) == 0;
+    return (i->op == FC_OP_CVT || i->op == FC_OP_CAST) && i->dtype == FUSEC_F32 &&
+           fc_val_dtype(c, i->a) == FUSEC_BF16;
+}
+
+bool fc_math_of_bf16(const fc_code *c, fc_val v) {
+    const fc_instr *i = &c->ins.at[v];
+    if (!fc_is_elementwise(i->op)) return false;
+    for (int n = fc_ops[i->op].rule == FC_RULE_SELECT; n < fc_instr_arity(i); n++)
+        if (!is_widened(c, fc_instr_operand(i, n))) return false;
+    return true;
+}
+
+bool fc_math_is_bf16(const fc_code *c, fc_val v) {
+    return is_widened(c, v) || (fc_math_of_bf16(c, v) && needs_no_rounding(c->ins.at[v].op));
+}
+
+/* v where x is v rounded to bf16, else x. */
+static fc_val before_rounding(const fc_code *s, fc_val x) {
+    const fc_instr *wide = &s->ins.at[x];
+    if (wide->op != FC_OP_CVT || fc_val_dtype(s, wide->a) != FUSEC_BF16) return x;
+    const fc_instr *narrow = &s->ins.at[wide->a];
+    return narrow->op == FC_OP_CVT && !fc_math_is_bf16(s, narrow->a) ? narrow->a : x;
+}
+
+/* v to nearest even of 8 bits, as long as 2^16 v is a number. 2^16 v - v, rounded, is off 2^16 v by
+ * a multiple of what such numbers are multiples of. (Where it has one bit less than 2^16 v, v is so
+ * near to a power of two that it becomes that.) Below 2^-126 bf16 has fewer than 8 bits, and a zero
+ * is always +0. */
+static fc_val short_of(fc_code *s, const fc_x *v) {
+    const fusec_dtype TYPE = FUSEC_F32;
+    return BUILD(FMA(v, N(0x1p16), NEG(MUL(v, N(0x1p16 - 1)))));
+}
+
+fc_val fc_math_between(fc_code *s, const fc_x *x, double low, double high) {
+    const fc_val v = before_rounding(s, x->v);
+    const fc_x *below = LEAF(fc_math_at_most(s, LEAF(v), high));
+    const fc_x *y = LEAF(fc_math_at_least(s, below, low));
+    return v == x->v ? y->v : short_of(s, y);
 }
 
 /* ---- bounds ----------------------------------------------------------------------------- */

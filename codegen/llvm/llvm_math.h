@@ -71,6 +71,16 @@ fc_val fc_math_log_of_sum(fc_code *s, const fc_x *f);
 /* The smaller of x and a constant; nan stays. */
 fc_val fc_math_at_most(fc_code *s, const fc_x *x, double limit);
 fc_val fc_math_at_least(fc_code *s, const fc_x *x, double limit);
+/* Both, of an f32, for functions to which zeros and what bf16 has less than 8 bits for are all one.
+ * An x that was rounded to bf16, as the limits are, is cut off first, and then rounded by two
+ * operations in place of four or five. */
+fc_val fc_math_between(fc_code *s, const fc_x *x, double low, double high);
+
+/* Whether an f32 is the result of a row on nothing but values of bf16; whether it is one itself. */
+bool fc_math_of_bf16(const fc_code *c, fc_val v);
+bool fc_math_is_bf16(const fc_code *c, fc_val v);
+/* The product of the sine and the cosine of one operand; FC_NOVAL if a and b are not these. */
+fc_val fc_math_sin_times_cos(fc_code *s, fc_val a, fc_val b);
 
 /* No value of |v| is above this, as far as its formula says; infinity if nothing is known. */
 double fc_math_bound(const fc_code *s, fc_val v);

@@ -200,8 +200,9 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
 
 unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st) {
     unsigned steps = 0;
-    for (size_t i = 0; i < f->code.ins.len; i++)
-        if (st->needed[i] && !f->at_row[i] && f->code.ins.at[i].op != FC_OP_LOAD) steps++;
+    for (fc_val i = 0; i < f->code.ins.len; i++)
+        if (st->needed[i] && !f->at_row[i] && f->code.ins.at[i].op != FC_OP_LOAD)
+            steps += fc_ll_length(f, i);
     return steps;
 }
 

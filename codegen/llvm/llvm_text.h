@@ -111,10 +111,11 @@ typedef struct fc_ll_aside {
 
 /* A divisor that is the same in all lanes; see llvm_divide.c. */
 typedef struct fc_ll_divisor {
+    const char *usual;     /* i1: whether it may be one */
     const char *b, *y, *z; /* vectors: itself, 1/b, what is missing in that */
     const char *low;       /* bits of the least magnitude it may divide */
-    const char *least;     /* of quotients that become bf16: twice those bits, less one */
     const char *smallest;  /* of shares: those bits, less two */
+    const char *halfway;   /* of quotients that become bf16: a mask, see the file; f32 only */
 } fc_ll_divisor;
 
 typedef struct fc_ll {
@@ -154,6 +155,7 @@ typedef struct fc_ll {
     fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
     uint8_t *coarse, *share, *as_it_is; /* see llvm_known.c */
+    uint8_t *narrowing;                 /* see llvm_bf16.c */
     uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
     bool in_point;                      /* which is where text is being written */
     uint8_t *row_needed, *point_needed; /* slices of the stores */
@@ -321,6 +323,12 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 
+/* ---- llvm_halves.c ----------------------------------------------------------------------- */
+
+bool fc_ll_is_of_halves(const fc_ll *f, const fc_ll_stage *st);
+/* What fc_ll_extreme gives, of f16 or bf16 that lie in memory. */
+const char **fc_ll_extreme_half(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
+
 /* ---- llvm_keep.c ------------------------------------------------------------------------- */
 
 /* In the entry block, for rows of at most `elements` values in vectors. */
@@ -365,10 +373,24 @@ const char *fc_ll_cvt(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W, co
 const char *fc_ll_bitcast(fc_ll *f, fusec_dtype from, fusec_dtype to, unsigned W,
                           const char *value);
 
+/* ---- llvm_bf16.c ------------------------------------------------------------------------- */
+
+/* What is known of an f32 that becomes a bf16: nothing; that the lower half of a nan is 0; that it
+ * is one, or a whole number below one. */
+typedef enum fc_ll_narrowing {
+    FC_LL_NARROW_ANY,
+    FC_LL_NARROW_CLEAN,
+    FC_LL_NARROW_EXACT
+} fc_ll_narrowing;
+void fc_ll_find_narrowing(fc_ll *f); /* f->narrowing */
+const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char *value);
+
 /* ---- llvm_mem.c -------------------------------------------------------------------------- */
 
 /* The value of an access (or of an index access) at the current place. */
 const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
+/* The V elements at the current place, which lie side by side, in their stored form. */
+const char *fc_ll_load_as_stored(fc_ll *f, uint32_t access);
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 /* Of an access that moves by one along the lanes: its address at position x, as an i64. */
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);
@@ -413,6 +435,8 @@ void fc_ll_forget(fc_ll *f);
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
 void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
 /* Runs a program: args by number, results to out. Its quotient is `share` when that is given. */
+/* How many instructions one of f->code is written as, about. */
+unsigned fc_ll_length(const fc_ll *f, fc_val i);
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out);
 /* The one place that chooses how a function of libm is computed. */
@@ -442,8 +466,10 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
 /* `share`: a is not negative and not above b by more than rounding. */
 const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by,
                          bool share);
-/* Of two numbers that are values of bf16, near enough to round to the same bf16. */
-const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by, bool share);
+/* In f32, near enough to round to the same bf16. */
+typedef enum fc_ll_coarse { FC_LL_FINE, FC_LL_OF_BF16, FC_LL_TO_BF16 } fc_ll_coarse;
+const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by,
+                                  fc_ll_coarse how);
 
 /* ---- llvm_scale.c ------------------------------------------------------------------------ */
 

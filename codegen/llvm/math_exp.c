@@ -36,7 +36,7 @@ static parts_f32 reduce_f32(fc_code *s, const fc_x *x) {
 fc_val fc_math_exp_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
     const bool small = fc_math_bound(s, x->v) < 87;
-    const fc_x *y = small ? x : LEAF(fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 89)), -105));
+    const fc_x *y = small ? x : LEAF(fc_math_between(s, x, -105, 89));
     const parts_f32 a = reduce_f32(s, y);
     const fc_x *r = LEAF(a.r), *e = LET(FMA(r, POLY(r, exp_f32), N(1)));
     if (small) return BUILD(MUL(e, LEAF(power_f32(s, LEAF(a.t)))));
@@ -53,8 +53,7 @@ fc_val fc_math_exp_near(fc_code *s, const fc_x *x) {
 
 fc_val fc_math_exp2_f32(fc_code *s, const fc_x *x) {
     const fusec_dtype TYPE = FUSEC_F32;
-    const fc_x *below = LEAF(fc_math_at_most(s, x, 129));
-    const fc_x *y = LEAF(fc_math_at_least(s, below, -151));
+    const fc_x *y = LEAF(fc_math_between(s, x, -151, 129));
     const fc_x *n = LET(SUB(ADD(y, N(POWER_F32)), N(POWER_F32)));
     const fc_x *r = LET(SUB(y, n));
     return BUILD(ROW2(scale_raw, FMA(r, POLY(r, exp2_f32), N(1)), n));

@@ -117,3 +117,30 @@ fc_val fc_math_tan(fc_code *s, const fc_x *x) {
     const fc_x *v = LET(DIV(above, below));
     return BUILD(ROW2(far_tan, x, LEAF(with_sign(s, v, flip))));
 }
+
+/* v if it is such a row, else NULL. */
+static const fc_instr *far_row(const fc_code *s, fc_val v, fc_op op) {
+    const fc_instr *i = &s->ins.at[v];
+    return i->op == op ? i : NULL;
+}
+
+/* A quarter turn exchanges sine and cosine but for a sign: where n is odd the product has the other
+ * sign, and nothing needs to be chosen. Rounding is the same for both signs. */
+fc_val fc_math_sin_times_cos(fc_code *s, fc_val a, fc_val b) {
+    const bool first = s->ins.at[a].op == FC_OP_far_sin;
+    const fc_instr *sine = far_row(s, first ? a : b, FC_OP_far_sin);
+    const fc_instr *cosine = far_row(s, first ? b : a, FC_OP_far_cos);
+    if (!sine || !cosine || sine->a != cosine->a) return FC_NOVAL;
+    const fusec_dtype t = (fusec_dtype)sine->dtype, TYPE = fc_x_unsigned(t);
+    const fc_x *x = LEAF(sine->a);
+    const angle r = reduce(s, x);
+    const fc_x *turn = LET(SHL_RAW(LEAF(r.n), N(fc_dtypes[t].bits - 1)));
+    const fc_x *flip = LET(BIT_XOR(turn, BITCAST(x, TYPE)));
+    const fc_val near = with_sign(s, LEAF(r.sine), flip);
+    const fc_val factor[2] = {BUILD(ROW2(far_sin, x, LEAF(near))),
+                              BUILD(ROW2(far_cos, x, LEAF(r.cosine)))};
+    return fc_code_add(
+        s,
+        (fc_instr){
+            .op = FC_OP_mul, .dtype = (uint8_t)t, .a = factor[0], .b = factor[1], .c = FC_NOVAL});
+}

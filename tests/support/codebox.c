@@ -10,9 +10,7 @@
 /* What may stand in the code of a target besides leaves. */
 static bool is_legal(const fc_code *c, fc_target_kind target, const fc_instr *i) {
     const fusec_dtype t = (fusec_dtype)i->dtype;
-    if (i->op == FC_OP_CVT)
-        return fc_cvt_direct(fc_val_dtype(c, i->a), t) &&
-               !(target == FC_TARGET_LLVM && t == FUSEC_BF16);
+    if (i->op == FC_OP_CVT) return fc_cvt_direct(fc_val_dtype(c, i->a), t);
     if (i->op == FC_OP_CAST) return false;
     if (!fc_is_elementwise(i->op)) return true;
     return fc_target_has(target, (fc_op)i->op, fc_val_dtype(c, i->op == FC_OP_where ? i->b : i->a));
