@@ -38,6 +38,19 @@ static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
     }
 }
 
+/* Vectors of several registers are joined first: then there is one mask. */
+static const char *any_lane(fc_ll *f, unsigned W, unsigned bytes, const char *mask) {
+    for (; W * bytes > (unsigned)f->m->vector_bytes; W /= 2) {
+        const char *half[2];
+        for (unsigned h = 0; h < 2; h++)
+            half[h] = fc_ll_ins(f, "shufflevector <%u x i1> %s, <%u x i1> poison, <%u x i32> %s", W,
+                                mask, W, W / 2, fc_ll_lanes(f, 32, W / 2, h * W / 2, 1, W));
+        mask = fc_ll_ins(f, "or <%u x i1> %s, %s", W / 2, half[0], half[1]);
+    }
+    return fc_ll_ins(f, "icmp ne i%u %s, 0", W,
+                     fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W));
+}
+
 /* Whether any lane of any x is far from 0. */
 static const char *any_far(fc_ll *f, fusec_dtype t, unsigned W, const fc_ll_far *r) {
     const char *type = fc_ll_type(f, t, W), *any = NULL;
@@ -49,9 +62,7 @@ static const char *any_far(fc_ll *f, fusec_dtype t, unsigned W, const fc_ll_far 
         const char *here = fc_ll_ins(f, "fcmp oge %s %s, %s", type, size, limit);
         any = any ? fc_ll_ins(f, "or %s %s, %s", fc_ll_type(f, FUSEC_BOOL, W), any, here) : here;
     }
-    if (W == 1) return any;
-    return fc_ll_ins(f, "icmp ne i%u %s, 0", W,
-                     fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, any, W));
+    return W == 1 ? any : any_lane(f, W, fc_dtypes[t].bytes, any);
 }
 
 void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
