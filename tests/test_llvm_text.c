@@ -65,3 +65,38 @@ FC_TEST(llvm_text, bytes_of_a_formula_in_place) {
     FC_EXPECT_LE_I64((int64_t)one, 12000);
     FC_EXPECT_LE_I64((int64_t)(more - one), 8 * 6000);
 }
+
+/* Whether the text of second(first(x)) has vectors of so many floats; of x[m, m] that lies
+ * together, or of its first columns. -1 without LLVM, or with narrow vectors. */
+static int has_lanes(const char *lanes, fc_op first, fc_op second, int64_t columns) {
+    fc_graph g;
+    fc_str text;
+    size_t kernels;
+    fc_how how = {0};
+    how.ctx = fc_rig("cpu", 1, &how.device);
+    if (!how.ctx || how.device->machine.vector_bytes < 64) return -1;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_str_init(&text, &fc_libc_alloc);
+    fc_node y = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+    if (columns) y = gbslice(&g, y, 1, 0, fc_dim_const(&g.dims, columns));
+    y = gb1(&g, first, y);
+    if (second) y = gb1(&g, second, y);
+    fc_build_output(&g, "y", y);
+    const int has = text_of(&g, 600, &text, &kernels) ? strstr(text.data, lanes) != NULL : -1;
+    fc_str_free(&text);
+    fc_graph_free(&g);
+    return has;
+}
+
+/* Long chains take four registers at a time, but for short rows and functions in f64; others two.
+ */
+FC_TEST(llvm_text, registers_side_by_side) {
+    static const char two[] = "<32 x float>", four[] = "<64 x float>";
+    if (has_lanes(two, FC_OP_exp, 0, 0) < 0) FC_SKIP("no AVX-512");
+    FC_EXPECT_EQ_I64(has_lanes(four, FC_OP_exp, 0, 0), 0);
+    FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_exp, 0, 0), 1);
+    FC_EXPECT_EQ_I64(has_lanes(four, FC_OP_sin, FC_OP_exp, 0), 1);
+    FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_sin, FC_OP_log1p, 0), 1);
+    FC_EXPECT_EQ_I64(has_lanes(four, FC_OP_sin, FC_OP_exp, 512), 1);
+    FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_sin, FC_OP_exp, 100), 1);
+}

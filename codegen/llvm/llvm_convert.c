@@ -110,7 +110,7 @@ const char *fc_ll_pack(fc_ll *f, fusec_dtype t, unsigned W, const char *value) {
     if (t == FUSEC_BOOL) return change(f, "zext", "i1", "i8", W, value);
     if (t == FUSEC_F16) return half_from_float(f, W, value);
     if (t != FUSEC_BF16) return value;
-    if (W * 4 == 64 && f->m->vector_bytes == 64) return upper_halves(f, W, value);
+    if (W * 4 >= 64 && f->m->vector_bytes == 64) return upper_halves(f, W, value);
     const char *u = change(f, "bitcast", "float", "i32", W, value);
     return change(f, "trunc", "i32", "i16", W, op_const(f, "lshr", 32, W, u, 16));
 }

@@ -18,13 +18,36 @@ static void part_of_row(fc_ll *f, const char *from, const char *to) {
     fc_ll_points(f, from, to, fc_ll_is_light(f->k) ? 4 : 1, points, NULL);
 }
 
+/* Whether a result is at the end of a chain of more instructions than a processor sees the end of
+ * while it has two vectors at hand. Numbers of 64 bits take twice as many registers, and functions
+ * that are called have chains of their own. */
+static bool is_deep(fc_ll *f) {
+    enum { DEEP = 25 };
+    const fc_code *c = &f->code;
+    unsigned *depth = fc_ll_alloc(f, c->ins.len * sizeof *depth), most = 0;
+    if (f->functions) return false;
+    for (fc_val i = 0; i < c->ins.len; i++) {
+        const fc_instr *ins = &c->ins.at[i];
+        if (!f->point_needed[i] || f->at_row[i] || f->uniform[i]) continue;
+        if (fc_dtypes[ins->dtype].bytes > 4) return false;
+        for (int n = 0; n < fc_instr_arity(ins); n++) {
+            const unsigned before = depth[fc_instr_operand(ins, n)];
+            if (before + fc_ll_length(f, i) > depth[i]) depth[i] = before + fc_ll_length(f, i);
+        }
+        if (depth[i] > most) most = depth[i];
+    }
+    return most >= DEEP;
+}
+
 void fc_ll_map(fc_ll *f) {
+    enum { FOUR_REGISTERS = 64 };          /* lanes */
     const unsigned rows = f->cls->np - 1u; /* axes outside the lanes */
     if (f->cls->variant & FC_LL_TILES) {
         fc_ll_tiles(f);
         return;
     }
     f->lane_axis = rows;
+    if (f->V == FOUR_REGISTERS && !is_deep(f)) f->V /= 2;
     fc_ll_begin(f);
     if (rows == 0) {
         fc_ll_set_base(f, NULL, 0);

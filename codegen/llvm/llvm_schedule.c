@@ -188,12 +188,15 @@ unsigned fc_ll_widest(const fc_machine *m) {
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
- * with functions go through them two vectors at a time, the narrow ones four. */
-static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k) {
+ * with functions go through them several vectors at a time. Where there are registers for it, and
+ * rows long enough, four: llvm_map.c makes two of them unless the chains are very long. */
+static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    enum { LONG = 256 };
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
     if (transcendental == 0) return (uint8_t)fc_ll_widest(m);
-    return m->vector_bytes >= 64 ? 32 : 16;
+    if (m->vector_bytes < 64) return 16;
+    return n->np == 1 || n->extent[n->np - 1] >= LONG ? 64 : 32;
 }
 
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls) {
@@ -318,7 +321,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     }
     if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
     if (k->schedule == FC_SCHED_MAP && !(cls->variant & FC_LL_TILES))
-        cls->vector = lanes_of_map(m, k);
+        cls->vector = lanes_of_map(m, k, n);
     return FUSEC_OK;
 }
 
