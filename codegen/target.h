@@ -68,8 +68,9 @@ typedef struct fc_target {
     /* Whether compiling this kernel with less effort takes noticeably less time. NULL: always. */
     bool (*long_to_compile)(const fc_kernel *k);
     /* Puts into *cls the class whose code does the same under the same launch, to the bit, and is
-     * compiled sooner; it runs slower. False: there is none. NULL: never. */
-    bool (*quicker)(const fc_machine *m, const fc_kernel *k, fc_class *cls);
+     * compiled sooner; it runs slower. False: there is none, or it would take longer in all. NULL:
+     * never. */
+    bool (*quicker)(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
     /* Marks in kept[accesses], which come as 0, the loads that a kernel of this class does once for
      * all its stages. NULL: each stage loads what it needs. */
     fusec_status (*kept)(const fc_kernel *k, const fc_class *cls, uint8_t *kept, fc_error *e);

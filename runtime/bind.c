@@ -180,7 +180,8 @@ static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_er
         fc_bound_step *s = &b->steps[i];
         const fc_step *st = p->plan->steps.at[i];
         if (s->nest.empty || s->variant || b->leader[i] != i) continue;
-        w[n] = (fc_wanted){.kernel = &st->kernel, .cls = &s->cls, .out = &s->variant};
+        w[n] = (fc_wanted){
+            .kernel = &st->kernel, .cls = &s->cls, .launch = &s->launch, .out = &s->variant};
         /* "softmax k0: max1, sum5, out" */
         snprintf(w[n].label, sizeof w[n].label, "%s%sk%zu: %s", p->name, *p->name ? " " : "", i,
                  st->what);

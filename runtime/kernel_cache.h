@@ -25,6 +25,7 @@ struct fc_variant {
 typedef struct fc_wanted {
     const fc_kernel *kernel;
     const fc_class *cls;
+    const fc_launch *launch;
     fc_variant **out;           /* NULL when it is called */
     char label[FC_CACHE_LABEL]; /* what the disk cache shows for it */
 } fc_wanted;

@@ -135,7 +135,7 @@ static bool class_of(const fc_making *x, const fc_item *t, fc_effort effort, fc_
     const fc_target *target = x->d->target;
     *cls = *t->w->cls;
     return effort == FC_QUICK && target->quicker &&
-           target->quicker(&x->d->machine, t->w->kernel, cls);
+           target->quicker(&x->d->machine, t->w->kernel, t->w->launch, cls);
 }
 
 /* The kernels of job `j` as one text, each in a name space of its own if there are several. */

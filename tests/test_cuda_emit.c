@@ -161,7 +161,7 @@ FC_TEST(cuda_emit, quick_maps_go_element_by_element) {
                  (long long)want[i].size[1]);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             fc_class quick = p.cls;
-            const bool any = fc_cuda_target.quicker(&fc_cuda_big, &p.kernel, &quick);
+            const bool any = fc_cuda_target.quicker(&fc_cuda_big, &p.kernel, &p.launch, &quick);
             FC_EXPECT_EQ_I64(any, want[i].elements > 0);
             FC_EXPECT_EQ_I64(fc_class_equal(&quick, &p.cls), !any);
             p.text.len = 0;

@@ -356,3 +356,27 @@ FC_TEST(llvm_widths, kept_values) {
         fc_graph_free(&g);
     }
 }
+
+/* Rows that full code takes side by side, by the code of a first call: they come one after the
+ * other. */
+FC_TEST(llvm_widths, short_rows_in_turn) {
+    static const char *const texts[] = {
+        "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+        "max(x, axis=-1)",
+        "(argmin(x, axis=-1), x[..., ::-1]*y)",
+        "x - mean(x*y, axis=-1, keepdims=true)",
+        "log(sum(exp(x - y), axis=-1))",
+        "s = sum(exp(x), axis=0); x*s"};
+    const int64_t counts[] = {1, 3, 7, 10, 16, 41, 127}, rows[][2] = {{1, 16}, {3, 67}, {5, 130}};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .fill = width_plain};
+        const fusec_dtype types[] = {FUSEC_F32, FUSEC_F64, FUSEC_BF16};
+        const int64_t count = counts[i / FC_COUNT(texts)], *row = rows[i % 5 % FC_COUNT(rows)];
+        c.in[0] = (width_input){"x", types[i % FC_COUNT(types)], 3, {row[0], row[1], count}};
+        c.in[1] = (width_input){"y", types[i % FC_COUNT(types)], 2, {row[1], count}};
+        c.n = strchr(c.text, 'y') ? 2 : 1;
+        c.own = strstr(c.text, "exp(") != NULL;
+        c.quick = true;
+        width_run_check(&c);
+    }
+}

@@ -430,7 +430,8 @@ static inline bool fc_cuda_counts_registers(const fc_kernel *k, const fc_class *
     return k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && !cls->roomy;
 }
 /* fc_target.quicker: a thread's elements one after the other instead of vectors of them. */
-bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls);
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                         fc_class *cls);
 void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
                           fc_class *cls, fc_launch *l);
 /* The launch of a map of vectors, `turns` a thread. */

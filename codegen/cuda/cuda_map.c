@@ -106,8 +106,10 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
-bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls) {
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                         fc_class *cls) {
     (void)m;
+    (void)l;
     const int elements = (cls->vector > 1 ? cls->vector : cls->teams) * fc_cuda_turns(cls);
     if (k->schedule != FC_SCHED_MAP || cls->variant || elements <= 1 || elements > UINT8_MAX ||
         (cls->vector > 1 && cls->teams & FC_CUDA_MAP_ROWS))

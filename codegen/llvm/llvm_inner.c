@@ -134,11 +134,15 @@ static void placed_stores(fc_ll *f, void *user) {
     fc_ll_at_vector(f, store_points, user);
 }
 
+static void begin_row_at(fc_ll *f, const char *const *idx) {
+    fc_ll_set_base(f, idx, f->cls->np);
+    fc_ll_forget(f);
+}
+
 static void begin_row(fc_ll *f, const char *row) {
     const char *idx[FC_MAX_AXES];
     fc_ll_decompose(f, row, 0, f->cls->np, idx);
-    fc_ll_set_base(f, idx, f->cls->np);
-    fc_ll_forget(f);
+    begin_row_at(f, idx);
 }
 
 static void finish(fc_ll *f, const fc_ll_stage *st, const char *const *acc) {
@@ -161,9 +165,9 @@ static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
     return fc_ll_is_sum(f->k) ? FC_LL_LATER : FC_LL_SOON;
 }
 
-static void whole_row(fc_ll *f, const char *row) {
+/* The row that has begun. */
+static void whole_row(fc_ll *f) {
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
-    begin_row(f, row);
     fc_ll_ask_for_edges(f, count);
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_emit_rows(f, f->stage[s].needed);
@@ -176,6 +180,24 @@ static void whole_row(fc_ll *f, const char *row) {
     if (!f->any_point_store) return;
     fc_ll_emit_rows(f, f->point_needed);
     fc_ll_points(f, "0", count, fc_ll_is_light(f->k) ? 2 : 1, placed_stores, NULL);
+}
+
+/* A unit of llvm_narrow.c, done by code that is compiled sooner. */
+static void rows_by_row(fc_ll *f, const char *unit) {
+    fc_ll_loop l;
+    const unsigned outer = f->cls->np - 1u;
+    const char *idx[FC_MAX_AXES], *from, *to;
+    unit = fc_ll_take_tile(f, unit, outer, &from, &to);
+    if (outer) fc_ll_decompose(f, unit, 0, outer, idx);
+    idx[outer] = fc_ll_for(f, &l, from, to);
+    begin_row_at(f, idx);
+    whole_row(f);
+    fc_ll_for_end(f, &l, "1");
+}
+
+static void row_of_unit(fc_ll *f, const char *unit) {
+    begin_row(f, unit);
+    whole_row(f);
 }
 
 static void span_of_row(fc_ll *f, const char *unit) {
@@ -203,10 +225,9 @@ void fc_ll_inner(fc_ll *f) {
     }
     fc_ll_choose_kept(f, f->cls->variant & FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end");
-    if (f->cls->split)
-        span_of_row(f, unit);
-    else
-        whole_row(f, unit);
+    (f->cls->split                    ? span_of_row
+     : f->cls->variant & FC_LL_BY_ROW ? rows_by_row
+                                      : row_of_unit)(f, unit);
     fc_ll_for_end(f, &l, "1");
     fc_ll_end_stream(f);
     fc_ll_end(f, "");

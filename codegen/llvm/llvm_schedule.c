@@ -199,10 +199,29 @@ static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_ne
     return n->np == 1 || n->extent[n->np - 1] >= LONG ? 64 : 32;
 }
 
-bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls) {
+/* Rows side by side take twice the text of one row, of few elements that are each written out, or
+ * with tiles; but not of accumulators that take long to join, nor without either. */
+static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                             const fc_class *cls) {
+    enum { BLOCKS = 512 }; /* of one thread: some 3 ms, of the 10 that are saved */
+    if (l->units > (int64_t)BLOCKS * m->threads) return false;
+    if (!(cls->variant & FC_LL_NARROW) || cls->variant & (FC_LL_PACKED | FC_LL_SHARED))
+        return false;
+    for (size_t i = 0; i < k->reductions.len; i++)
+        if (fc_ops[k->reductions.at[i].op].components > 2) return false;
+    return cls->variant & FC_LL_TILES || !fc_ll_is_light(k);
+}
+
+bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls) {
     const uint8_t one = (uint8_t)fc_ll_widest(m);
-    if (k->schedule != FC_SCHED_MAP || cls->vector <= one) return false;
-    cls->vector = one;
+    if (k->schedule == FC_SCHED_MAP && cls->vector > one) {
+        cls->vector = one;
+        return true;
+    }
+    if (k->schedule != FC_SCHED_INNER || !is_sooner_by_row(m, k, l, cls)) return false;
+    cls->variant = (uint8_t)((cls->variant & FC_LL_KEEP) | FC_LL_BY_ROW);
+    cls->teams = 1;   /* a chunk */
+    cls->wide = true; /* what is narrow looked at the other axis */
     return true;
 }
 
@@ -273,7 +292,7 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         uint8_t *to = move + (size_t)a * axes;
-        if (!gathered) to[n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
+        to[n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
         if (cls->variant & FC_LL_SHARED) to[n->np - 2] = s[n->np - 2] ? FC_MOVE_ANY : FC_MOVE_ZERO;
     }
 }

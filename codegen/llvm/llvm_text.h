@@ -35,6 +35,7 @@ enum {
     FC_LL_BANDS = 32,     /* inner, but not narrow: rows of an extreme have FC_LL_BAND vectors */
     FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
     FC_LL_SHARED = 128,   /* narrow: rows in blocks, as loads are the same for all of a block */
+    FC_LL_BY_ROW = 128,   /* inner, but not narrow: the units of narrow, whose rows come in turn */
     FC_LL_WIDE = 128      /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */
 };
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
@@ -569,8 +570,9 @@ static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
     return c->variant & FC_LL_TILES ? FC_LANES : c->vector / 2u;
 }
 
-/* fc_target.quicker: a map with one register for a vector instead of several. */
-bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, fc_class *cls);
+/* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie
+ * side by side one after the other. */
+bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e);

@@ -1,19 +1,27 @@
 /* capi.c - see capi.h. */
 #include "tests/support/capi.h"
 
+#include <stdlib.h>
+
 #include "tests/support/test.h"
 
-fusec_status capi_open(const char *device, int threads, fusec_context **ctx) {
+static fusec_status context(const char *device, int threads, unsigned tiers, fusec_context **ctx) {
     fusec_options o = FUSEC_OPTIONS_INIT;
     o.device = device;
     o.cache_dir = "";
     o.threads = threads;
+    o.tiers = tiers;
     return fusec_context_new(&o, ctx);
+}
+
+fusec_status capi_open(const char *device, int threads, fusec_context **ctx) {
+    return context(device, threads, FUSEC_TIERS_DEFAULT, ctx);
 }
 
 fusec_context *capi_device(const char *device) {
     fusec_context *ctx = NULL;
-    if (!capi_open(device, 0, &ctx) && !fusec_device(ctx, NULL, NULL)) return ctx;
+    const unsigned tiers = getenv("FUSEC_TIERS") ? FUSEC_TIERS_DEFAULT : FUSEC_TIERS_FULL;
+    if (!context(device, 0, tiers, &ctx) && !fusec_device(ctx, NULL, NULL)) return ctx;
     fusec_context_free(ctx);
     return NULL;
 }

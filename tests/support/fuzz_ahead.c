@@ -66,8 +66,10 @@ static void compile(request *q) {
         for (size_t k = 0; k < plan->steps.len; k++) {
             const fc_bound_step *s = &q->bound[i]->steps[k];
             if (s->nest.empty) continue;
-            wanted[n] =
-                (fc_wanted){.kernel = &plan->steps.at[k]->kernel, .cls = &s->cls, .out = &code[n]};
+            wanted[n] = (fc_wanted){.kernel = &plan->steps.at[k]->kernel,
+                                    .cls = &s->cls,
+                                    .launch = &s->launch,
+                                    .out = &code[n]};
             n++;
         }
     }

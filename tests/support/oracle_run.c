@@ -67,6 +67,7 @@ fc_context *fc_rig(const char *device, int threads, fc_device **out) {
     fc_config_init(&c);
     c.threads = threads;
     c.cache_dir = cache_dir;
+    if (c.tiers == FC_TIERS_BOTH) c.tiers = FC_TIERS_FULL; /* each program is run once */
     snprintf(r->name, sizeof r->name, "%s", device);
     r->threads = threads;
     r->device = NULL;

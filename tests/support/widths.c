@@ -28,6 +28,7 @@ bool width_open(width_target *t, const width_processor *p, size_t cache) {
     fc_config_init(&c);
     c.cache_dir = "";
     c.threads = 2;
+    if (c.tiers == FC_TIERS_BOTH) c.tiers = FC_TIERS_FULL;
     fc_cpuinfo_get(&host);
 #if !defined(__x86_64__)
     if (p && p->cpu) return false;
@@ -187,6 +188,7 @@ void width_run_check(const width_check *c) {
         if ((c->functions || c->own) && width_processors[k].vector_bytes == 16) continue;
         if (!width_open(&t, &width_processors[k], c->cache)) continue;
         width_arrays got = {0};
+        if (c->quick) t.ctx->config.tiers = FC_TIERS_QUICK;
         FC_TRACE("%s on %s", c->text, width_processors[k].name);
         FC_EXPECT_OK(width_run(&t, &g, &in, c->skew, &got, &e), &e);
         width_compare(&want, &got);

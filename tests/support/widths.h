@@ -62,6 +62,7 @@ typedef struct width_check {
     size_t skew[WIDTH_OUTPUTS];
     bool functions; /* of libm: not at the narrowest width */
     bool own;       /* compared with the CPU at its own width and with a large cache */
+    bool quick;     /* it is quick code that is compared */
 } width_check;
 
 /* Makes the inputs. */
