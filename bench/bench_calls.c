@@ -133,6 +133,13 @@ static fusec_value new_softmax(fusec_value x, int i) {
     return softmax(fusec_mul(x, fusec_num(i + 1.5)));
 }
 
+static fusec_value new_layernorm(fusec_value x, int i) {
+    int last = -1;
+    fusec_value d = fusec_sub(x, fusec_mean(x, 1, &last, 1));
+    return fusec_div(d,
+                     fusec_sqrt(fusec_add(fusec_var(x, 1, &last, 1), fusec_num(1e-5 * (i + 1)))));
+}
+
 static fusec_value new_light(fusec_value x, int i) {
     return fusec_add(fusec_mul(x, fusec_num(i + 0.25)), fusec_num(1));
 }
@@ -227,6 +234,7 @@ int main(int argc, char **argv) {
     compile_new(c, "sin cos exp", new_map, 10, data);
     compile_new(c, "softmax", new_softmax, 10, data);
     compile_new(c, "of rows of 10", new_softmax, N / 10, data);
+    compile_new(c, "layernorm", new_layernorm, 10, data);
     compile_new(c, "4 softmax", new_layers, 10, data);
     calls(c, 1, 0);
     calls(c, 2, 0);

@@ -238,7 +238,8 @@ bool fc_class_equal(const fc_class *a, const fc_class *b) {
     return a->np == b->np && a->nr == b->nr && a->wide == b->wide && a->aligned == b->aligned &&
            a->variant == b->variant && a->split == b->split && a->vector == b->vector &&
            a->teams == b->teams && a->turns == b->turns && a->alike == b->alike &&
-           a->roomy == b->roomy && a->large == b->large && a->naccess == b->naccess &&
+           a->roomy == b->roomy && a->large == b->large && a->brief == b->brief &&
+           a->naccess == b->naccess &&
            memcmp(a->move, b->move, (size_t)a->naccess * (a->np + a->nr)) == 0;
 }
 
@@ -251,6 +252,7 @@ void fc_class_print(const fc_class *c, fc_str *out) {
     if (c->alike) fc_str_add(out, " alike");
     if (c->roomy) fc_str_add(out, " roomy");
     if (c->large) fc_str_add(out, " large");
+    if (c->brief) fc_str_add(out, " brief");
     for (uint32_t a = 0; a < c->naccess; a++) {
         fc_str_char(out, ' ');
         for (unsigned i = 0; i < axes; i++) fc_str_char(out, "01x"[c->move[(size_t)a * axes + i]]);

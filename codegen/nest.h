@@ -56,6 +56,7 @@ typedef struct fc_class {
     bool alike;      /* one launch does several kernels: see fc_alike_layout */
     bool roomy;      /* cuda: registers need not do for other blocks of the SM */
     bool large;      /* cuda: its arrays are more than the L2 holds */
+    bool brief;      /* llvm: what is joined is joined in one way, however many there are */
     const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
                             axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
     uint32_t naccess;

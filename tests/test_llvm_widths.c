@@ -365,6 +365,7 @@ FC_TEST(llvm_widths, short_rows_in_turn) {
         "max(x, axis=-1)",
         "(argmin(x, axis=-1), x[..., ::-1]*y)",
         "x - mean(x*y, axis=-1, keepdims=true)",
+        "(x - mean(x, axis=-1, keepdims=true)) * var(x, axis=-1, keepdims=true)",
         "log(sum(exp(x - y), axis=-1))",
         "s = sum(exp(x), axis=0); x*s"};
     const int64_t counts[] = {1, 3, 7, 10, 16, 41, 127}, rows[][2] = {{1, 16}, {3, 67}, {5, 130}};
@@ -376,6 +377,22 @@ FC_TEST(llvm_widths, short_rows_in_turn) {
         c.in[1] = (width_input){"y", types[i % FC_COUNT(types)], 2, {row[1], count}};
         c.n = strchr(c.text, 'y') ? 2 : 1;
         c.own = strstr(c.text, "exp(") != NULL;
+        c.quick = true;
+        width_run_check(&c);
+    }
+}
+
+/* The chunks of var, by the code of a first call: whole ones, parts of one, and spans. */
+FC_TEST(llvm_widths, chunks_joined_in_one_way) {
+    static const char *const texts[] = {"var(x, axis=1)",
+                                        "(mean(x, axis=1), std(x*x, axis=1), max(x, axis=1))",
+                                        "x - var(x, axis=1, keepdims=true)"};
+    const int64_t counts[] = {128, 1000, 2048, 2049, 5000, 140000};
+    for (size_t i = 0; i < FC_COUNT(counts) * FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 1, .fill = width_plain};
+        const int64_t count = counts[i / FC_COUNT(texts)];
+        c.in[0] =
+            (width_input){"x", i % 2 ? FUSEC_F32 : FUSEC_F64, 2, {count > 5000 ? 2 : 5, count}};
         c.quick = true;
         width_run_check(&c);
     }

@@ -200,16 +200,20 @@ static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_ne
 }
 
 /* Rows side by side take twice the text of one row, of few elements that are each written out, or
- * with tiles; but not of accumulators that take long to join, nor without either. */
+ * with tiles. */
 static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
                              const fc_class *cls) {
     enum { BLOCKS = 512 }; /* of one thread: some 3 ms, of the 10 that are saved */
-    if (l->units > (int64_t)BLOCKS * m->threads) return false;
-    if (!(cls->variant & FC_LL_NARROW) || cls->variant & (FC_LL_PACKED | FC_LL_SHARED))
-        return false;
+    return cls->variant & FC_LL_NARROW && !(cls->variant & (FC_LL_PACKED | FC_LL_SHARED)) &&
+           l->units <= (int64_t)BLOCKS * m->threads &&
+           (cls->variant & FC_LL_TILES || !fc_ll_is_light(k));
+}
+
+/* Whether accumulators count their elements, as those of var do. */
+static bool counts_elements(const fc_kernel *k) {
     for (size_t i = 0; i < k->reductions.len; i++)
-        if (fc_ops[k->reductions.at[i].op].components > 2) return false;
-    return cls->variant & FC_LL_TILES || !fc_ll_is_light(k);
+        if (fc_ops[k->reductions.at[i].op].components > 2) return true;
+    return false;
 }
 
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls) {
@@ -218,11 +222,16 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
         cls->vector = one;
         return true;
     }
-    if (k->schedule != FC_SCHED_INNER || !is_sooner_by_row(m, k, l, cls)) return false;
-    cls->variant = (uint8_t)((cls->variant & FC_LL_KEEP) | FC_LL_BY_ROW);
-    cls->teams = 1;   /* a chunk */
-    cls->wide = true; /* what is narrow looked at the other axis */
-    return true;
+    if (k->schedule != FC_SCHED_INNER) return false;
+    if (is_sooner_by_row(m, k, l, cls)) {
+        cls->variant = (uint8_t)((cls->variant & FC_LL_KEEP) | FC_LL_BY_ROW);
+        cls->teams = 1;   /* a chunk */
+        cls->wide = true; /* what is narrow looked at the other axis */
+        cls->brief = true;
+        return true;
+    }
+    cls->brief = !(cls->variant & FC_LL_NARROW) && counts_elements(k);
+    return cls->brief;
 }
 
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */

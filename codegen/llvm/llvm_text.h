@@ -571,7 +571,7 @@ static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
 }
 
 /* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie
- * side by side one after the other. */
+ * side by side one after the other; accumulators with numbers of elements joined in one way. */
 bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
 fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
