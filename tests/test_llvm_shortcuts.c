@@ -7,6 +7,7 @@
 #include "ir/code.h"
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
+#include "tests/support/widths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,6 +205,51 @@ FC_TEST(llvm_shortcuts, products_become_bf16) {
     fusec_context_free(ctx);
 }
 
+/* Numbers, and nans of which rounding their bits would make zeros or infinities. */
+static void dirty_nans(const fc_tensor *t, uint64_t seed) {
+    static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7fff8000, 0x3f812345, 0xffff8000};
+    static const uint16_t halves[] = {0x7fff, 0xffff, 0x7ffc, 0x3c01, 0x4bcd};
+    int64_t n = 1;
+    for (uint32_t i = 0; i < t->rank; i++) n *= t->shape[i];
+    for (int64_t i = 0; i < n; i++) {
+        const size_t k = (size_t)(i / 5 + i + (int64_t)seed) % FC_COUNT(bits);
+        if (fc_dtypes[t->dtype].bytes == 4) ((uint32_t *)t->data)[i] = bits[k];
+        if (fc_dtypes[t->dtype].bytes == 2) ((uint16_t *)t->data)[i] = halves[k];
+    }
+}
+
+/* By ways that do not show in the dtype, or in the operation before. */
+FC_TEST(llvm_shortcuts, nans_that_are_not_clean) {
+    static const struct {
+        const char *text;
+        fusec_dtype dtype;
+    } cases[] = {{"bf16(bitcast(x, f32))", FUSEC_U32},     {"bf16(sum(x, axis=1))", FUSEC_F32},
+                 {"bf16(max(x, axis=0)*2)", FUSEC_F32},    {"bf16(f32(x) + 1)", FUSEC_F16},
+                 {"bf16(where(x > 0, x, -x))", FUSEC_F32}, {"bf16(f64(x)*2)", FUSEC_F32},
+                 {"bf16(f16(x) + f16(1))", FUSEC_F32}};
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        width_check c = {.text = cases[i].text, .n = 1, .fill = dirty_nans};
+        c.in[0] = (width_input){"x", cases[i].dtype, 2, {33, 70}};
+        width_run_check(&c);
+    }
+    width_check c = {.text = "bf16(x + k)", .n = 2, .fill = dirty_nans};
+    c.in[0] = (width_input){"x", FUSEC_BF16, 1, {100}};
+    c.in[1] = (width_input){"k", FUSEC_F32, 0, {0}};
+    width_run_check(&c);
+}
+
+/* A value of bf16 and a number that is none: the larger is not always one. */
+FC_TEST(llvm_shortcuts, what_is_exact) {
+    static const char *const texts[] = {"bf16(maximum(f32(x), 0.1))", "bf16(maximum(f32(x), 0.5))",
+                                        "bf16(where(x > 0, f32(x), f32(x)*1.01))",
+                                        "bf16(sqrt(abs(f32(x))))"};
+    for (size_t i = 0; i < FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i], .n = 1, .fill = width_plain};
+        c.in[0] = (width_input){"x", FUSEC_BF16, 1, {1000}};
+        width_run_check(&c);
+    }
+}
+
 /* ---- rounding before an exponential ---------------------------------------------------------- */
 
 static fusec_value difference(fusec_value x, fusec_value y) {
@@ -241,6 +287,32 @@ FC_TEST(llvm_shortcuts, exponentials_of_rounded_differences) {
     run(ctx, exp2_of, &d, NULL, &want);
     run(ctx, exp2_of_difference, &x, &y, &got);
     expect_same(&got, &want, &x);
+    fusec_context_free(ctx);
+}
+
+static fusec_value exp_of_short(fusec_value x, fusec_value y) {
+    return (void)y, fusec_exp(fusec_cast(x, FUSEC_BF16));
+}
+static fusec_value exp2_of_short(fusec_value x, fusec_value y) {
+    return (void)y, fusec_exp2(fusec_cast(x, FUSEC_BF16));
+}
+
+/* The payload is that of the number before it was rounded. */
+FC_TEST(llvm_shortcuts, exponentials_of_rounded_nans) {
+    static array x, out;
+    fusec_context *ctx = capi_device("cpu");
+    if (!ctx) FC_SKIP("there is no LLVM");
+    for (int wide = 0; wide < 2; wide++) {
+        shape(&x, wide ? FUSEC_F32 : FUSEC_F16, 10, 20);
+        shape(&out, FUSEC_BF16, 10, 20);
+        for (int64_t i = 0; i < length(&x); i++)
+            set(&x, i,
+                wide ? 0x7fff8000u | (uint64_t)i << 25 | 0x7fff : 0x7fff | (uint64_t)i << 15);
+        for (int two = 0; two < 2; two++) {
+            run(ctx, two ? exp2_of_short : exp_of_short, &x, NULL, &out);
+            for (int64_t i = 0; i < length(&x); i++) FC_EXPECT_TRUE(isnan(value(&out, i)));
+        }
+    }
     fusec_context_free(ctx);
 }
 
@@ -314,6 +386,33 @@ FC_TEST(llvm_shortcuts, quotients_that_become_bf16) {
     as_f64(&by);
     expect_quotients(ctx, short_quotient, &x, &by);
     fusec_context_free(ctx);
+}
+
+/* 0, 1, 2, ... by a number of which they are some 2^24 times as much. */
+static void steps(const fc_tensor *t, uint64_t seed) {
+    float *x = t->data;
+    (void)seed;
+    if (t->rank == 0) x[0] = 0.00037f;
+    for (int64_t i = 0; t->rank && i < t->shape[0]; i++) x[i] = (float)i;
+}
+
+/* Quotients of which more is seen than a bf16: by a result, a reduction, another row, and by what a
+ * row is made of. */
+FC_TEST(llvm_shortcuts, quotients_that_are_seen) {
+    static const char *const texts[] = {"(bf16(x/s), x/s)", "(bf16(x/s), max(x/s, axis=1))",
+                                        "(bf16(x/s), x/s*3)"};
+    for (size_t i = 0; i < FC_COUNT(texts); i++) {
+        width_check c = {.text = texts[i], .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"x", FUSEC_F32, 2, {40, 300}};
+        c.in[1] = (width_input){"s", FUSEC_F32, 2, {40, 1}};
+        width_run_check(&c);
+    }
+    width_check c = {.text = "(bf16((x - fmod(x, k))/k), x//k, (x + 1)/k, (x + 2)/k)"};
+    c.n = 2;
+    c.fill = steps;
+    c.in[0] = (width_input){"x", FUSEC_F32, 1, {8192}};
+    c.in[1] = (width_input){"k", FUSEC_F32, 0, {0}};
+    width_run_check(&c);
 }
 
 /* ---- the largest and the smallest -------------------------------------------------------- */

@@ -98,5 +98,5 @@ FC_TEST(llvm_text, registers_side_by_side) {
     FC_EXPECT_EQ_I64(has_lanes(four, FC_OP_sin, FC_OP_exp, 0), 1);
     FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_sin, FC_OP_log1p, 0), 1);
     FC_EXPECT_EQ_I64(has_lanes(four, FC_OP_sin, FC_OP_exp, 512), 1);
-    FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_sin, FC_OP_exp, 100), 1);
+    FC_EXPECT_EQ_I64(has_lanes(two, FC_OP_sin, FC_OP_exp, 500), 1);
 }

@@ -9,13 +9,18 @@
 /* ---- what is known ----------------------------------------------------------------------- */
 
 /* Whether a nan among the values has nothing in the lower half of an f32: it came with a bf16, or
- * was made without a payload. An operation hands on that of an operand, or makes one without. */
+ * was made without a payload. An operation hands on that of an operand, or makes one without. What
+ * was rounded to bf16 is only if it was before, as some functions take it then (fc_math_between).
+ */
 static bool is_clean(const fc_ll *f, const uint8_t *clean, fc_val v) {
     const fc_code *c = &f->k->code;
     const fc_instr *i = &c->ins.at[v];
     const fusec_dtype t = (fusec_dtype)i->dtype;
-    if (!fc_is_float(t) || t == FUSEC_BF16) return true;
+    if (!fc_is_float(t)) return true;
     switch (i->op) {
+    case FC_OP_LOAD:
+    case FC_OP_PARAM:
+    case FC_OP_BITCAST: return t == FUSEC_BF16;
     case FC_OP_CONST: {
         const double value = fc_const_value(t, i->imm);
         return value == value;

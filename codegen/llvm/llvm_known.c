@@ -53,7 +53,8 @@ static bool narrows(const fc_instr *i) {
     return (i->op == FC_OP_CVT || i->op == FC_OP_CAST) && i->dtype == FUSEC_BF16;
 }
 
-/* A quotient that is used as anything but a bf16, too, is not coarse. */
+/* A quotient that is used as anything but a bf16, too, is not coarse: also by what rows are made of
+ * in f->code, where equal quotients are one. */
 static void find_coarse(fc_ll *f) {
     const fc_code *c = &f->k->code;
     for (fc_val v = 0; v < c->ins.len; v++) {
@@ -61,10 +62,10 @@ static void find_coarse(fc_ll *f) {
         if (narrows(i) && at(c, i->a)->op == FC_OP_div && fc_val_dtype(c, i->a) == FUSEC_F32)
             f->coarse[f->map[i->a]] = fc_math_of_bf16(c, i->a) ? FC_LL_OF_BF16 : FC_LL_TO_BF16;
     }
-    for (fc_val v = 0; v < c->ins.len; v++) {
-        const fc_instr *i = at(c, v);
+    for (fc_val v = 0; v < f->code.ins.len; v++) {
+        const fc_instr *i = at(&f->code, v);
         for (int n = 0; !narrows(i) && n < fc_instr_arity(i); n++)
-            f->coarse[f->map[fc_instr_operand(i, n)]] = FC_LL_FINE;
+            f->coarse[fc_instr_operand(i, n)] = FC_LL_FINE;
     }
     for (size_t i = 0; i < f->k->stores.len; i++)
         f->coarse[f->map[f->k->stores.at[i].value]] = FC_LL_FINE;

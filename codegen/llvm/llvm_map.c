@@ -24,8 +24,8 @@ static void part_of_row(fc_ll *f, const char *from, const char *to) {
 static bool is_deep(fc_ll *f) {
     enum { DEEP = 25 };
     const fc_code *c = &f->code;
-    unsigned *depth = fc_ll_alloc(f, c->ins.len * sizeof *depth), most = 0;
     if (f->functions) return false;
+    unsigned *depth = fc_ll_alloc(f, c->ins.len * sizeof *depth), most = 0;
     for (fc_val i = 0; i < c->ins.len; i++) {
         const fc_instr *ins = &c->ins.at[i];
         if (!f->point_needed[i] || f->at_row[i] || f->uniform[i]) continue;

@@ -191,7 +191,7 @@ unsigned fc_ll_widest(const fc_machine *m) {
  * with functions go through them several vectors at a time. Where there are registers for it, and
  * rows long enough, four: llvm_map.c makes two of them unless the chains are very long. */
 static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    enum { LONG = 256 };
+    enum { LONG = 512 };
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
     if (transcendental == 0) return (uint8_t)fc_ll_widest(m);

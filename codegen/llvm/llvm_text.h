@@ -436,10 +436,10 @@ void fc_ll_forget(fc_ll *f);
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
 void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
 /* Runs a program: args by number, results to out. Its quotient is `share` when that is given. */
-/* How many instructions one of f->code is written as, about. */
-unsigned fc_ll_length(const fc_ll *f, fc_val i);
 void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out);
+/* How many instructions one of f->code is written as, about. */
+unsigned fc_ll_length(const fc_ll *f, fc_val i);
 /* The one place that chooses how a function of libm is computed. */
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args);
