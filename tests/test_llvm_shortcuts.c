@@ -322,7 +322,7 @@ static fusec_value quotient(fusec_value x, fusec_value y) {
     return fusec_div(x, y);
 }
 static fusec_value short_quotient(fusec_value x, fusec_value y) {
-    return fusec_cast(fusec_div(x, y), FUSEC_BF16);
+    return fusec_cast(fusec_div(fusec_cast(x, FUSEC_F32), fusec_cast(y, FUSEC_F32)), FUSEC_BF16);
 }
 
 static void expect_quotients(fusec_context *ctx, formula *of, array *x, array *by) {
@@ -331,8 +331,7 @@ static void expect_quotients(fusec_context *ctx, formula *of, array *x, array *b
     shape(&got, FUSEC_BF16, x->shape[0], x->shape[1]);
     for (int64_t i = 0; i < length(x); i++) {
         const double a = value(x, i), b = value(by, i / x->shape[1]);
-        const double q = x->dtype == FUSEC_F64 ? a / b : (double)((float)a / (float)b);
-        set(&want, i, fc_double_to_bf16(q));
+        set(&want, i, fc_double_to_bf16((double)((float)a / (float)b)));
     }
     run(ctx, of, x, by, &got);
     expect_same(&got, &want, x);
@@ -354,64 +353,55 @@ FC_TEST(llvm_shortcuts, quotients_of_bf16) {
     fusec_context_free(ctx);
 }
 
-static void as_f64(array *a) {
-    static array narrow;
-    narrow = *a;
-    a->dtype = FUSEC_F64;
-    for (int64_t i = 0; i < length(a); i++) set(a, i, fc_const_bits(FUSEC_F64, value(&narrow, i)));
-}
-
-/* Quotients next to halfway between two bf16, of all sizes, on both sides; and any others. */
+/* Quotients next to halfway between two bf16, on both sides, of numbers that have no nan (only then
+ * is it done so): whole ones. */
 FC_TEST(llvm_shortcuts, quotients_that_become_bf16) {
     static array x, by;
     enum { EACH = 50000 };
-    static const float divisors[] = {3,     1.2345f, 0x1.fffffep-20f, 0x1.000002p23f,
-                                     7e-5f, -3,      0x1p-130f};
+    static const float divisors[] = {3, 1.234375f, 0x1.fep-20f, 0x1.02p23f, 7e-5f, -3, 0x1p-130f};
     fusec_context *ctx = capi_device("cpu");
     if (!ctx) FC_SKIP("there is no LLVM");
-    shape(&x, FUSEC_F32, FC_COUNT(divisors), EACH);
-    shape(&by, FUSEC_F32, FC_COUNT(divisors), 1);
-    for (int64_t i = 0; i < length(&x); i++) {
-        const float b = divisors[i / EACH];
-        const uint32_t k = (uint32_t)(i % EACH);
-        const uint32_t half = (k * 2654435761u & 0xffff0000) | 0x8000;
-        float a = (float)fc_const_value(FUSEC_F32, half + k % 9 - 4) * b;
-        for (uint32_t n = k / 9 % 5; n > 0; n--) a = nextafterf(a, k % 2 ? INFINITY : -INFINITY);
-        set(&x, i, k % 16 ? fc_const_bits(FUSEC_F32, (double)a) : k * 2654435761u);
-    }
+    shape(&x, FUSEC_I32, FC_COUNT(divisors), EACH);
+    shape(&by, FUSEC_BF16, FC_COUNT(divisors), 1);
     for (int64_t i = 0; i < by.shape[0]; i++)
-        set(&by, i, fc_const_bits(FUSEC_F32, (double)divisors[i]));
-    expect_quotients(ctx, short_quotient, &x, &by);
-    as_f64(&x);
-    as_f64(&by);
+        set(&by, i, fc_const_bits(FUSEC_BF16, (double)divisors[i]));
+    for (int64_t i = 0; i < length(&x); i++) {
+        const double b = value(&by, i / EACH);
+        const int64_t k = i % EACH;
+        double half = (128 + (double)(k * 40503 % 128)) * 2 + 1; /* 9 bits, one more than a bf16 */
+        while (fabs(half * b) < 0x1p22) half *= 2;
+        while (fabs(half * b) > 0x1p24) half /= 2;
+        set(&x, i, (uint32_t)(int32_t)(rint(half * b) + (double)(k / 256 % 9 - 4)));
+    }
     expect_quotients(ctx, short_quotient, &x, &by);
     fusec_context_free(ctx);
 }
 
 /* 0, 1, 2, ... by a number of which they are some 2^24 times as much. */
 static void steps(const fc_tensor *t, uint64_t seed) {
-    float *x = t->data;
     (void)seed;
-    if (t->rank == 0) x[0] = 0.00037f;
-    for (int64_t i = 0; t->rank && i < t->shape[0]; i++) x[i] = (float)i;
+    if (t->rank == 0) *(uint16_t *)t->data = fc_double_to_bf16(0.095);
+    for (int64_t i = 0; t->rank && i < t->shape[0]; i++) ((int32_t *)t->data)[i] = (int32_t)i;
 }
 
 /* Quotients of which more is seen than a bf16: by a result, a reduction, another row, and by what a
  * row is made of. */
 FC_TEST(llvm_shortcuts, quotients_that_are_seen) {
-    static const char *const texts[] = {"(bf16(x/s), x/s)", "(bf16(x/s), max(x/s, axis=1))",
-                                        "(bf16(x/s), x/s*3)"};
+    static const char *const texts[] = {"q = f32(x)/f32(s); (bf16(q), q)",
+                                        "q = f32(x)/f32(s); (bf16(q), max(q, axis=1))",
+                                        "q = f32(x)/f32(s); (bf16(q), q*3)"};
     for (size_t i = 0; i < FC_COUNT(texts); i++) {
         width_check c = {.text = texts[i], .n = 2, .fill = width_plain};
-        c.in[0] = (width_input){"x", FUSEC_F32, 2, {40, 300}};
-        c.in[1] = (width_input){"s", FUSEC_F32, 2, {40, 1}};
+        c.in[0] = (width_input){"x", FUSEC_BF16, 2, {40, 300}};
+        c.in[1] = (width_input){"s", FUSEC_BF16, 2, {40, 1}};
         width_run_check(&c);
     }
-    width_check c = {.text = "(bf16((x - fmod(x, k))/k), x//k, (x + 1)/k, (x + 2)/k)"};
+    width_check c = {.text = "y = f32(x); l = f32(k)/256; "
+                             "(bf16((y - fmod(y, l))/l), y//l, (y + 1)/l, (y + 2)/l)"};
     c.n = 2;
     c.fill = steps;
-    c.in[0] = (width_input){"x", FUSEC_F32, 1, {8192}};
-    c.in[1] = (width_input){"k", FUSEC_F32, 0, {0}};
+    c.in[0] = (width_input){"x", FUSEC_I32, 1, {8192}};
+    c.in[1] = (width_input){"k", FUSEC_BF16, 0, {0}};
     width_run_check(&c);
 }
 

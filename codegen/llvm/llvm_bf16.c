@@ -62,10 +62,11 @@ static const char *choose(fc_ll *f, unsigned W, const char *cond, const char *a,
 }
 
 /* Half of the last place that is kept is added, less one where that place is even; infinity is
- * carried into. With AVX-512 a mask chooses between the two: an instruction less. */
-static const char *rounded(fc_ll *f, unsigned W, const char *bits) {
+ * carried into. With AVX-512 a mask chooses between the two, an instruction less, unless there is
+ * one for nans already: a processor makes one or two in the time of two or three other results. */
+static const char *rounded(fc_ll *f, bool masks, unsigned W, const char *bits) {
     const int64_t even = FC_PLANT(bf16_tie, 0x8000, 0x7fff);
-    if (W * 4 < 64 || f->m->vector_bytes < 64) {
+    if (!masks || W * 4 < 64 || f->m->vector_bytes < 64) {
         const char *last = op_const(f, "and", W, op_const(f, "lshr", W, bits, 16), 1);
         return fc_ll_ins(f, "add %s %s, %s", fc_ll_wide(f, "i32", W), bits,
                          op_const(f, "add", W, last, even));
@@ -79,7 +80,7 @@ const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char 
     if (how == FC_LL_NARROW_EXACT) return v;
     const char *f32 = fc_ll_wide(f, "float", W), *i32 = fc_ll_wide(f, "i32", W);
     const char *bits = fc_ll_ins(f, "bitcast %s %s to %s", f32, v, i32);
-    const char *r = rounded(f, W, bits);
+    const char *r = rounded(f, how == FC_LL_NARROW_CLEAN, W, bits);
     if (how == FC_LL_NARROW_ANY) /* the payload could be carried out of */
         r = choose(f, W, fc_ll_ins(f, "fcmp uno %s %s, %s", f32, v, v),
                    op_const(f, "or", W, bits, 0x400000), r);

@@ -54,13 +54,17 @@ static bool narrows(const fc_instr *i) {
 }
 
 /* A quotient that is used as anything but a bf16, too, is not coarse: also by what rows are made of
- * in f->code, where equal quotients are one. */
+ * in f->code, where equal quotients are one. Of numbers that may have any nan, another look at all
+ * of them takes as long as it saves. */
 static void find_coarse(fc_ll *f) {
     const fc_code *c = &f->k->code;
     for (fc_val v = 0; v < c->ins.len; v++) {
         const fc_instr *i = at(c, v);
         if (narrows(i) && at(c, i->a)->op == FC_OP_div && fc_val_dtype(c, i->a) == FUSEC_F32)
-            f->coarse[f->map[i->a]] = fc_math_of_bf16(c, i->a) ? FC_LL_OF_BF16 : FC_LL_TO_BF16;
+            f->coarse[f->map[i->a]] = fc_math_of_bf16(c, i->a) ? FC_LL_OF_BF16
+                                      : f->narrowing[f->map[v]] == FC_LL_NARROW_CLEAN
+                                          ? FC_LL_TO_BF16
+                                          : FC_LL_FINE;
     }
     for (fc_val v = 0; v < f->code.ins.len; v++) {
         const fc_instr *i = at(&f->code, v);
