@@ -38,9 +38,10 @@ static void far_in_memory(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r) {
     }
 }
 
-/* Vectors of several registers are joined first: then there is one mask. */
+/* The masks of AVX-512 are joined first, then there is one to look at. Elsewhere they are vectors,
+ * which LLVM packs. */
 static const char *any_lane(fc_ll *f, unsigned W, unsigned bytes, const char *mask) {
-    for (; W * bytes > (unsigned)f->m->vector_bytes; W /= 2) {
+    for (; f->m->vector_bytes == 64 && W * bytes > 64; W /= 2) {
         const char *half[2];
         for (unsigned h = 0; h < 2; h++)
             half[h] = fc_ll_ins(f, "shufflevector <%u x i1> %s, <%u x i1> poison, <%u x i32> %s", W,
