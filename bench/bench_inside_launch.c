@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "codegen/cuda/driver.h"
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/compile/nvrtc.h"
 
 enum { WORDS = 24, ROUNDS = 40 };
 

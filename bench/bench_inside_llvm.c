@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codegen/llvm/llvm_compile.h"
+#include "runtime/compile/llvm_compile.h"
 
 enum { ROUNDS = 15 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 
 enum { ROUNDS = 9 };
 

@@ -8,6 +8,21 @@
 #include "codegen/nest.h"
 #include "ir/expand.h"
 
+/* What an x86 or ARM processor has; bits of fc_machine.host_features. */
+enum {
+    FC_CPU_SSE42 = 1 << 0,
+    FC_CPU_AVX = 1 << 1,
+    FC_CPU_AVX2 = 1 << 2,
+    FC_CPU_FMA = 1 << 3,
+    FC_CPU_F16C = 1 << 4,
+    FC_CPU_BMI2 = 1 << 5,
+    FC_CPU_AVX512F = 1 << 6,
+    FC_CPU_AVX512BW = 1 << 7,
+    FC_CPU_AVX512DQ = 1 << 8,
+    FC_CPU_AVX512VL = 1 << 9,
+    FC_CPU_NEON = 1 << 10
+};
+
 /* Facts of a device that schedules may depend on; from properties, never from a name. */
 typedef struct fc_machine {
     fc_target_kind target;
@@ -22,8 +37,13 @@ typedef struct fc_machine {
     int vector_bytes; /* 64, 32 or 16 */
     int threads;
     const char *cpu, *features; /* LLVM's names; NULL = the host's */
-    unsigned host_features;     /* FC_CPU_ bits of the host; 0: they are asked for where needed */
+    unsigned host_features;     /* FC_CPU_ bits, for a machine that names no other processor */
 } fc_machine;
+
+/* A kernel with this comment before its `extern "C" __global__` is as fast when the CUDA compiler
+ * optimises little; a program all of whose kernels have it is compiled so. The bits of results are
+ * the same. */
+#define FC_CUDA_BRIEFLY "/* little optimisation */"
 
 /* How to run a variant for one nest. */
 typedef struct fc_launch {

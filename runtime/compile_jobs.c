@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 #include "runtime/thread.h"
 
 typedef struct work {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 #include "runtime/kernel_cache.h"
 
 void fc_config_init(fc_config *c) {

@@ -21,11 +21,11 @@ typedef struct fc_config {
     const char *device;    /* FUSEC_DEVICE: auto, cpu, cuda, cuda:N, interp; NULL = auto */
     const char *cache_dir; /* FUSEC_CACHE_DIR; NULL = the default place; "" = no disk cache */
     const char *xdg_cache_home, *home; /* where the default place is */
-    const char *compiler;              /* FUSEC_COMPILER: see codegen/helper.h; NULL, "": none */
-    int threads;                       /* FUSEC_THREADS; 0 = all this process may use */
-    uint32_t mode;                     /* FC_MODE_* */
-    fc_tiers tiers; /* FUSEC_TIERS: full, both, quick; both when that is not set */
-    int processors; /* that two tiers are dealt out to; 0: those this process may use */
+    const char *compiler; /* FUSEC_COMPILER: see runtime/compile/helper.h; NULL, "": none */
+    int threads;          /* FUSEC_THREADS; 0 = all this process may use */
+    uint32_t mode;        /* FC_MODE_* */
+    fc_tiers tiers;       /* FUSEC_TIERS: full, both, quick; both when that is not set */
+    int processors;       /* that two tiers are dealt out to; 0: those this process may use */
     fc_limits limits;
     int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */

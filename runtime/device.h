@@ -100,9 +100,10 @@ struct fc_device {
      * time; for more it is faster to wait for the full one. 0: there is no quick code. */
     _Atomic double quick_work;
     const fc_alloc *alloc;
-    struct fc_helper *helper; /* compiles in a process of its own (codegen/helper.h); NULL: here */
-    char name[80];            /* "cuda:0", "cpu", "interp" */
-    char text[160];           /* "NVIDIA H200, sm_90, 132 SMs" */
+    struct fc_helper
+        *helper;      /* compiles in a process of its own (runtime/compile/helper.h); NULL: here */
+    char name[80];    /* "cuda:0", "cpu", "interp" */
+    char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */
     double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown; offline that of
                          the machine which the architecture stands for */
 };

@@ -2,10 +2,10 @@
  * from the disk cache runs without it. */
 #include <sys/stat.h>
 
-#include "codegen/helper.h"
-#include "codegen/llvm/kernel_symbols.h"
-#include "codegen/llvm/llvm_compile.h"
-#include "codegen/llvm/objload.h"
+#include "runtime/compile/helper.h"
+#include "runtime/compile/kernel_symbols.h"
+#include "runtime/compile/llvm_compile.h"
+#include "runtime/compile/objload.h"
 #include "ir/float_state.h"
 #include "runtime/device_host.h"
 

@@ -2,7 +2,7 @@
 #ifndef FUSEC_RUNTIME_DEVICE_HOST_H
 #define FUSEC_RUNTIME_DEVICE_HOST_H
 
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 #include "runtime/device.h"
 #include "runtime/hostmem.h"
 #include "runtime/threadpool.h"

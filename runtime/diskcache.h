@@ -13,7 +13,7 @@
 #ifndef FUSEC_RUNTIME_DISKCACHE_H
 #define FUSEC_RUNTIME_DISKCACHE_H
 
-#include "codegen/bytes.h"
+#include "runtime/compile/bytes.h"
 
 enum { FC_CACHE_KEY = 32 };
 #define FC_CACHE_MAX_ENTRY     ((uint64_t)64 << 20)  /* a file, header included */

@@ -1,7 +1,7 @@
 /* kernel_tiers.c - see kernel_tiers.h. */
 #include "runtime/kernel_tiers.h"
 
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 #include "runtime/background.h"
 
 struct fc_tier {

@@ -1,6 +1,6 @@
 /* test_cpucount.c - how many CPUs the process may use: affinity masks of children, and files of
  * control groups as the kernel writes them. */
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 #include "runtime/device.h"
 #include "tests/support/test.h"
 

@@ -1,6 +1,6 @@
 /* test_cuda_emit.c - generated CUDA C: what its text promises, and which schedules sizes get. There
  * are no arrays, so sizes may be large. What it computes: test_cuda_samples.c. */
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "codegen/target.h"
 #include "tests/support/cuda_machines.h"
 #include "tests/support/sample_kernels.h"

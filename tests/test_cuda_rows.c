@@ -2,7 +2,7 @@
  * the host (tests/support/cuda_emu.h) it gives the bits that fc_eval gives for the same expansions;
  * functions, which are the C library's there, agree within twice their bound. One kernel holds all
  * rows of a dtype. Besides, the texts that NVRTC needs to make right code. */
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "codegen/target.h"
 #include "tests/support/codebox.h"
 #include "tests/support/cuda_host.h"

@@ -1,6 +1,6 @@
 /* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
  * call of it, at once or later; loss of the device; lack of memory. See tests/fake/fake_cuda.h. */
-#include "runtime/device_cuda.h"
+#include "runtime/cuda/device_cuda.h"
 #include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/faults.h"

@@ -1,6 +1,6 @@
 /* test_fake_cuda_memory.c - memory of the CUDA device: scratch on the caller's streams, and which
  * allocations come from where. With the driver of tests/fake. */
-#include "runtime/device_cuda.h"
+#include "runtime/cuda/device_cuda.h"
 #include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/test.h"

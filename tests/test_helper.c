@@ -1,7 +1,7 @@
 /* test_helper.c - compilers in processes of their own: right results, and every way to die. The
  * compilers that misbehave are LLVM and NVRTC as made in tests/fake, and programs that are no
  * compilers. */
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 #include "tests/support/faults.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"

@@ -10,9 +10,13 @@
 
 #include "ir/base.h"
 
-static const char *const layers[] = {"include", "ir", "passes", "codegen", "runtime", "frontend"};
+/* runtime/compile, compilers and loaders, knows nothing of the rest of runtime; and as it is above
+ * codegen, text is made without asking a compiler. */
+static const char *const layers[] = {"include",         "ir",      "passes",  "codegen",
+                                     "runtime/compile", "runtime", "frontend"};
 
-/* The layer a path relative to the root lies in, or -1. */
+/* The layer a path relative to the root lies in, or -1: the first that fits, parts before wholes.
+ */
 static int layer_of(const char *path) {
     for (int i = 0; i < (int)FC_COUNT(layers); i++) {
         size_t n = strlen(layers[i]);
@@ -69,7 +73,8 @@ static int line_of(const char *text, const char *at) {
     return line;
 }
 
-/* ---- the rules: each gets a file's path from the root and its text, and reports through `report` ---- */
+/* ---- the rules: each gets a file's path from the root and its text, and reports through `report`
+ * ---- */
 
 typedef void (*report_fn)(const char *path, int line, const char *what);
 
@@ -164,6 +169,7 @@ FC_TEST(layers, the_tree_keeps_its_rules) {
     files_seen = 0;
     for (size_t i = 0; i < FC_COUNT(layers); i++) {
         char root[1024];
+        if (strchr(layers[i], '/') != NULL) continue; /* within another */
         snprintf(root, sizeof root, "%s/%s", FUSEC_SOURCE_DIR, layers[i]);
         nftw(root, visit, 16, FTW_PHYS);
     }
@@ -180,6 +186,9 @@ typedef struct sample {
 FC_TEST(layers, the_rules_catch_breaches) {
     static const sample samples[] = {
         {"ir/a.c", "#include \"ir/b.h\"\n#include <fusec/c.h>\n#include <stdio.h>\n", 0},
+        {"codegen/a.c", "#include \"runtime/compile/b.h\"\n", 1},
+        {"runtime/compile/a.c", "#include \"codegen/b.h\"\n#include \"runtime/b.h\"\n", 1},
+        {"runtime/cuda/a.c", "#include \"runtime/b.h\"\n#include \"runtime/compile/b.h\"\n", 0},
         {"ir/a.c", "int x;\n  # include \"passes/b.h\"\n", 1},
         {"ir/a.c", "#include \"b.h\"\n#include \"tests/b.h\"\n", 2},
         {"frontend/lang/a.c", "#include \"runtime/b.h\"\n#include \"frontend/capi/c.h\"", 0},

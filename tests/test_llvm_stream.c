@@ -1,6 +1,6 @@
 /* test_llvm_stream.c - stores that pass by the cache (codegen/llvm/llvm_stream.c): that narrow
  * results are right wherever they begin and end, and that machine code keeps the mark. */
-#include "codegen/llvm/llvm_compile.h"
+#include "runtime/compile/llvm_compile.h"
 #include "codegen/nest.h"
 #include "codegen/target.h"
 #include "tests/support/test.h"

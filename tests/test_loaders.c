@@ -1,6 +1,6 @@
 /* test_loaders.c - libraries found at run time, and what is known of the processor. */
-#include "codegen/cpuinfo.h"
-#include "codegen/dynlib.h"
+#include "runtime/cpuinfo.h"
+#include "runtime/compile/dynlib.h"
 #include "tests/support/test.h"
 
 #include <stdlib.h>

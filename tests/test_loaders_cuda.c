@@ -1,7 +1,8 @@
 /* test_loaders_cuda.c - NVRTC and the CUDA driver: found, absent, old, failing. What needs one that
  * is not there is skipped; faulty ones are tables of functions made here. */
-#include "codegen/cuda/driver.h"
-#include "codegen/cuda/nvrtc.h"
+#include "codegen/target.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/compile/nvrtc.h"
 #include "tests/support/test.h"
 
 #include <elf.h>
@@ -137,10 +138,10 @@ FC_TEST(nvrtc, fake) {
     static const struct {
         const char *text;
         int more; /* options */
-    } brief[] = {{"0 " FC_NVRTC_BRIEFLY KERNEL, 1},
-                 {"0 " FC_NVRTC_BRIEFLY KERNEL KERNEL, 0},
-                 {"0 " FC_NVRTC_BRIEFLY KERNEL FC_NVRTC_BRIEFLY KERNEL, 1},
-                 {"6 " FC_NVRTC_BRIEFLY KERNEL, 0}};
+    } brief[] = {{"0 " FC_CUDA_BRIEFLY KERNEL, 1},
+                 {"0 " FC_CUDA_BRIEFLY KERNEL KERNEL, 0},
+                 {"0 " FC_CUDA_BRIEFLY KERNEL FC_CUDA_BRIEFLY KERNEL, 1},
+                 {"6 " FC_CUDA_BRIEFLY KERNEL, 0}};
     for (size_t i = 0; i < FC_COUNT(brief); i++) {
         FC_ASSERT_OK(fc_nvrtc_compile(n, brief[i].text, "k.cu", &o, &b, &e), &e);
         FC_EXPECT_EQ_I64(fake_options, all + brief[i].more);

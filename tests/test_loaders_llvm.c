@@ -1,8 +1,8 @@
 /* test_loaders_llvm.c - LLVM's text to an object, the object to a callable, with every version of
  * LLVM that is on this machine; objects that are damaged. */
-#include "codegen/llvm/kernel_symbols.h"
-#include "codegen/llvm/llvm_compile.h"
-#include "codegen/llvm/objreloc.h"
+#include "runtime/compile/kernel_symbols.h"
+#include "runtime/compile/llvm_compile.h"
+#include "runtime/compile/objreloc.h"
 #include "tests/support/test.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* test_tiers_cuda.c - quick code of CUDA: what NVRTC is asked for, and that maps compute the same
  * element by element, behind a driver that runs kernels on the host. */
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/gb.h"
 #include "tests/support/program_fixture.h"

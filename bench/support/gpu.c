@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "codegen/cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 struct bench_gpu {
     fc_alloc alloc;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "codegen/cuda/cuda.h"
-#include "codegen/cuda/nvrtc.h"
 
 /* ---- the entry point ------------------------------------------------------------------------ */
 
@@ -120,7 +119,7 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
     if (fc_cuda_is_cluster(g->k, g->cls))
         snprintf(cluster, sizeof cluster, "__cluster_dims__(%d, 1, 1) ", fc_cuda_turns(g->cls));
-    if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_NVRTC_BRIEFLY);
+    if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_CUDA_BRIEFLY);
     fc_cuda_line(
         &g->t,
         "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(const __grid_constant__ P p) {",

@@ -4,23 +4,13 @@
 
 #include <string.h>
 
-#include "codegen/cpuinfo.h"
-
-/* fc_cpuinfo_get reads files of the kernel, which takes longer than writing a short text. */
-unsigned fc_host_features(const fc_machine *m) {
-    if (m->host_features) return m->host_features;
-    fc_cpuinfo host;
-    fc_cpuinfo_get(&host);
-    return host.features;
-}
-
 static bool has_fma(const fc_machine *m) {
     if (m->features) {
         if (strstr(m->features, "+fma") || strstr(m->features, "+neon")) return true;
         if (strstr(m->features, "-fma") || !m->cpu) return false;
     }
     if (m->cpu) return strstr(m->cpu, "x86-64-v3") || strstr(m->cpu, "x86-64-v4");
-    return (fc_host_features(m) & (FC_CPU_FMA | FC_CPU_NEON)) != 0;
+    return (m->host_features & (FC_CPU_FMA | FC_CPU_NEON)) != 0;
 }
 
 fc_rewrite fc_math_rewrite(const fc_machine *m) {

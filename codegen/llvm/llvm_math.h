@@ -18,8 +18,6 @@
 #include "codegen/target.h"
 #include "ir/formula.h"
 
-/* FC_CPU_ bits of the host, for a machine that names no other processor. */
-unsigned fc_host_features(const fc_machine *m);
 /* For fc_code.rewrite; NULL when the machine has no fma. */
 fc_rewrite fc_math_rewrite(const fc_machine *m);
 /* Whether there is vector code for a row. */

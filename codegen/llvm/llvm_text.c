@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "codegen/cpuinfo.h"
 #include "codegen/llvm/llvm_math.h"
 #include "ir/plant.h"
 
@@ -20,7 +19,7 @@ static bool converts_half(const fc_machine *m) {
         if (strstr(m->features, "-f16c") || !m->cpu) return false;
     }
     if (m->cpu) return strstr(m->cpu, "x86-64-v3") || strstr(m->cpu, "x86-64-v4");
-    return (fc_host_features(m) & (FC_CPU_F16C | FC_CPU_NEON)) != 0;
+    return (m->host_features & (FC_CPU_F16C | FC_CPU_NEON)) != 0;
 }
 
 void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_class *cls,

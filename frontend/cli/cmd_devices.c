@@ -2,10 +2,10 @@
  *
  * Every row is a name, whether it can be used, and a text; the three output forms print
  * the rows. */
-#include "codegen/cpuinfo.h"
-#include "codegen/cuda/driver.h"
-#include "codegen/cuda/nvrtc.h"
-#include "codegen/llvm/llvm_api.h"
+#include "runtime/cpuinfo.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/llvm_api.h"
 #include "frontend/cli/command.h"
 
 typedef struct row {

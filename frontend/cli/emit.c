@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "codegen/cuda/nvrtc.h"
-#include "codegen/helper.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/helper.h"
 #include "frontend/io/array.h"
 #include "ir/version.h"
 

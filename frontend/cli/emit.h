@@ -2,7 +2,7 @@
 #ifndef FUSEC_FRONTEND_CLI_EMIT_H
 #define FUSEC_FRONTEND_CLI_EMIT_H
 
-#include "codegen/bytes.h"
+#include "runtime/compile/bytes.h"
 #include "frontend/cli/job.h"
 
 typedef enum fc_emit_level {

@@ -1,7 +1,7 @@
 /* main.c - the entry of `fusec`. Everything else is in command.c, so that tests can link it. */
 #include <unistd.h>
 
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 #include "frontend/cli/command.h"
 
 int main(int argc, char **argv) {

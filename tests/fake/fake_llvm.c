@@ -1,5 +1,5 @@
 /* fake_llvm.c - an LLVM that hands texts on as they are, or misbehaves: the functions of
- * codegen/llvm/llvm_api.h, found by FUSEC_LIBLLVM_PATH as the real ones are.
+ * runtime/compile/llvm_api.h, found by FUSEC_LIBLLVM_PATH as the real ones are.
  *
  *     FAKE_LLVM=crash|hang|abort|memory|noise|spin   what it does instead of compiling
  *     FAKE_LLVM_IN=open|parse|passes|emit            where; emit unless it is said

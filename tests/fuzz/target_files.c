@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "codegen/llvm/kernel_symbols.h"
-#include "codegen/llvm/objload.h"
+#include "runtime/compile/kernel_symbols.h"
+#include "runtime/compile/objload.h"
 #include "frontend/cli/npz.h"
 #include "frontend/cli/png.h"
 #include "runtime/diskcache.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
 
 enum { BATCH = 24, TEXT = 400 << 10, SEEN = 1 << 20 };
 

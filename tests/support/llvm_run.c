@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "codegen/cpuinfo.h"
-#include "codegen/llvm/kernel_symbols.h"
-#include "codegen/llvm/llvm_compile.h"
+#include "runtime/cpuinfo.h"
+#include "runtime/compile/kernel_symbols.h"
+#include "runtime/compile/llvm_compile.h"
 
 typedef void (*kernel_fn)(const int64_t *words, int64_t begin, int64_t end);
 
@@ -20,6 +20,7 @@ enum { VARIANTS = 200 };
 struct fc_llvm_run {
     fc_llvm *llvm;
     const char *cpu;
+    unsigned host_features;
     int bytes;
     bool wide;
     unsigned n;
@@ -47,6 +48,7 @@ fc_llvm_run *fc_llvm_run_open(unsigned number) {
     fc_llvm_run *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->cpu = w->cpu;
+    r->host_features = host.features;
     r->bytes = w->bytes;
     if (fc_llvm_open(&fc_libc_alloc, &r->llvm, &e) == FUSEC_OK) return r;
     free(r);
@@ -70,7 +72,10 @@ int fc_llvm_run_bytes(const fc_llvm_run *r) {
 }
 
 fc_machine fc_llvm_run_machine(const fc_llvm_run *r) {
-    return (fc_machine){.target = FC_TARGET_LLVM, .vector_bytes = r->bytes, .cpu = r->cpu};
+    return (fc_machine){.target = FC_TARGET_LLVM,
+                        .vector_bytes = r->bytes,
+                        .cpu = r->cpu,
+                        .host_features = r->host_features};
 }
 
 void fc_llvm_run_wide(fc_llvm_run *r, bool wide) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "tests/support/test.h"

@@ -5,7 +5,7 @@
  * from the plain allocator, until there are FC_CUDA_EARLY of them or a stream of the caller's has
  * been seen: the plain allocator may wait for the device, and must not be called where a stream
  * records. A device without pools has only the plain one, and waits before it frees. */
-#include "runtime/device_cuda.h"
+#include "runtime/cuda/device_cuda.h"
 
 /* ---- the first allocations ------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
  *
  * Works for both architectures on both: nothing is executed here, which lets tests check it
  * anywhere. */
-#ifndef FUSEC_CODEGEN_LLVM_OBJRELOC_H
-#define FUSEC_CODEGEN_LLVM_OBJRELOC_H
+#ifndef FUSEC_RUNTIME_COMPILE_OBJRELOC_H
+#define FUSEC_RUNTIME_COMPILE_OBJRELOC_H
 
 #include "ir/base.h"
 

@@ -13,11 +13,11 @@
  * they talk through, default signals, a process group of their own (so that an interrupt at the
  * terminal goes to the caller only), and end when the caller does. After a fork the child starts
  * its own. */
-#ifndef FUSEC_CODEGEN_HELPER_H
-#define FUSEC_CODEGEN_HELPER_H
+#ifndef FUSEC_RUNTIME_COMPILE_HELPER_H
+#define FUSEC_RUNTIME_COMPILE_HELPER_H
 
-#include "codegen/cuda/nvrtc.h"
-#include "codegen/llvm/llvm_compile.h"
+#include "runtime/compile/nvrtc.h"
+#include "runtime/compile/llvm_compile.h"
 
 typedef struct fc_helper fc_helper;
 

@@ -5,12 +5,12 @@
  * library is opened with local symbols, so that other copies in the process (drivers, Python
  * packages) do not meet it. After the opening nothing changes any more but the target machines that
  * wait to be used again, and every thread may compile. */
-#ifndef FUSEC_CODEGEN_LLVM_LLVM_API_H
-#define FUSEC_CODEGEN_LLVM_LLVM_API_H
+#ifndef FUSEC_RUNTIME_COMPILE_LLVM_API_H
+#define FUSEC_RUNTIME_COMPILE_LLVM_API_H
 
 #include <stdatomic.h>
 
-#include "codegen/dynlib.h"
+#include "runtime/compile/dynlib.h"
 
 typedef struct fc_llvm_context_ *fc_llvm_context;
 typedef struct fc_llvm_module_ *fc_llvm_module;

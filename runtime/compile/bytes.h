@@ -1,7 +1,7 @@
 /* bytes.h - an owned block of bytes: an object file, a cubin, PTX or assembly text. Empty is {NULL,
  * 0}. */
-#ifndef FUSEC_CODEGEN_BYTES_H
-#define FUSEC_CODEGEN_BYTES_H
+#ifndef FUSEC_RUNTIME_COMPILE_BYTES_H
+#define FUSEC_RUNTIME_COMPILE_BYTES_H
 
 #include "ir/base.h"
 

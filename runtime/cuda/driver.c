@@ -1,5 +1,5 @@
 /* driver.c - see driver.h. */
-#include "codegen/cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
  * Every entry makes the device's primary context current and puts back what the caller had. Work is
  * ordered on the caller's stream or on the device's own. An offline device has no driver: it
  * compiles for an architecture and runs nothing. */
-#include "runtime/device_cuda.h"
+#include "runtime/cuda/device_cuda.h"
 
 /* Operations of one SM that take half a millisecond or more; quick code takes up to ten times as
  * long, and is there 10 to 100 ms earlier. */

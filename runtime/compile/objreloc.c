@@ -1,6 +1,6 @@
 /* objreloc.c - see objreloc.h. The numbers are those of the two processor supplements of the ELF
  * ABI. */
-#include "codegen/llvm/objreloc.h"
+#include "runtime/compile/objreloc.h"
 
 enum { /* x86-64 */
        X_64 = 1,

@@ -1,6 +1,6 @@
 /* dynlib.c - see dynlib.h. One walk over names x places serves both the loading and the mere
  * look-up. */
-#include "codegen/dynlib.h"
+#include "runtime/compile/dynlib.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* llvm_api.c - see llvm_api.h. */
-#include "codegen/llvm/llvm_api.h"
+#include "runtime/compile/llvm_api.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -11,13 +11,13 @@
  * A process that was forked after fc_cuda_open is refused in the same way, because the driver does
  * not survive a fork. Apart from the lost flag an fc_cuda never changes; all calls may come from
  * any thread, and those that need a context want it current (fc_cuda_push). */
-#ifndef FUSEC_CODEGEN_CUDA_DRIVER_H
-#define FUSEC_CODEGEN_CUDA_DRIVER_H
+#ifndef FUSEC_RUNTIME_CUDA_DRIVER_H
+#define FUSEC_RUNTIME_CUDA_DRIVER_H
 
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "codegen/dynlib.h"
+#include "runtime/compile/dynlib.h"
 
 typedef int fc_cu_device;
 typedef uint64_t fc_cu_ptr; /* an address of the device */

@@ -1,8 +1,8 @@
 /* device_cuda_code.c - code of a CUDA device: NVRTC, modules and their kernels, launches one by one
  * and as graphs. */
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 #include "passes/plan.h"
-#include "runtime/device_cuda.h"
+#include "runtime/cuda/device_cuda.h"
 
 #include <sys/stat.h>
 

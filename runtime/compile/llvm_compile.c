@@ -1,5 +1,5 @@
 /* llvm_compile.c - see llvm_compile.h. */
-#include "codegen/llvm/llvm_compile.h"
+#include "runtime/compile/llvm_compile.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* helper.c - starting, asking and ending the processes that compile: see helper.h. */
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,7 @@
 /* nvrtc.c - see nvrtc.h. */
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/compile/nvrtc.h"
+
+#include "codegen/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +219,7 @@ static size_t count_of(const char *text, const char *word) {
 }
 
 static bool is_brief(const char *source) {
-    const size_t n = count_of(source, FC_NVRTC_BRIEFLY);
+    const size_t n = count_of(source, FC_CUDA_BRIEFLY);
     return n && n == count_of(source, "extern \"C\" __global__");
 }
 

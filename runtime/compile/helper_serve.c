@@ -2,7 +2,7 @@
  *
  * It limits itself before it loads a compiler. What the compilers print goes to the descriptors 1
  * and 2, which the caller listens to; the answers go through a descriptor of their own. */
-#include "codegen/helper.h"
+#include "runtime/compile/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>

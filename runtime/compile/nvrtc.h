@@ -3,11 +3,11 @@
  * An fc_nvrtc never changes after it is opened and NVRTC is thread-safe: any number of threads may
  * compile through one handle. The only options that shape arithmetic are fixed here, so that a
  * kernel can't be compiled with contraction or flushing by accident. */
-#ifndef FUSEC_CODEGEN_CUDA_NVRTC_H
-#define FUSEC_CODEGEN_CUDA_NVRTC_H
+#ifndef FUSEC_RUNTIME_COMPILE_NVRTC_H
+#define FUSEC_RUNTIME_COMPILE_NVRTC_H
 
-#include "codegen/bytes.h"
-#include "codegen/dynlib.h"
+#include "runtime/compile/bytes.h"
+#include "runtime/compile/dynlib.h"
 
 typedef struct fc_nvrtc_program_ *fc_nvrtc_program;
 
@@ -44,16 +44,11 @@ typedef struct fc_nvrtc {
 
 typedef enum fc_nvrtc_kind { FC_NVRTC_CUBIN, FC_NVRTC_PTX } fc_nvrtc_kind;
 
-/* A kernel with this comment before its `extern "C" __global__` is as fast when NVRTC optimises
- * little; a program all of whose kernels have it is compiled so. The bits of results are
- * the same. */
-#define FC_NVRTC_BRIEFLY "/* little optimisation */"
-
 typedef struct fc_nvrtc_options {
     const char *arch; /* "sm_90"; PTX is made for compute_90 then */
     fc_nvrtc_kind kind;
-    bool quick;    /* little optimisation, with FC_TEXT_QUICK defined: half the time for what
-                      is long */
+    bool quick;    /* little optimisation, as for texts with FC_CUDA_BRIEFLY, with FC_TEXT_QUICK
+                      defined: half the time for what    is long */
     bool *refused; /* NULL, or becomes true when this NVRTC is too old for `quick` */
     bool fmad;     /* a*b+c may become fma: only under the float mode `contract` */
     const char *const *extra; /* further options of NVRTC */

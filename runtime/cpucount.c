@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 
 static int by_affinity(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,8 +1,8 @@
 /* objload.c - see objload.h. In this order: check the headers, place the sections, count the stubs,
  * map, copy, relocate, protect. After `check_tables` every section header is known to lie inside
  * the file. */
-#include "codegen/llvm/objload.h"
-#include "codegen/llvm/objreloc.h"
+#include "runtime/compile/objload.h"
+#include "runtime/compile/objreloc.h"
 
 #include <elf.h>
 #include <errno.h>

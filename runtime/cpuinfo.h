@@ -1,29 +1,15 @@
 /* cpuinfo.h - facts about this machine's processor, without any library: what the code generator
  * may use, and how the work is to be cut. A feature counts only when the operating system saves its
  * registers too. */
-#ifndef FUSEC_CODEGEN_CPUINFO_H
-#define FUSEC_CODEGEN_CPUINFO_H
+#ifndef FUSEC_RUNTIME_CPUINFO_H
+#define FUSEC_RUNTIME_CPUINFO_H
 
-#include "ir/base.h"
-
-enum { /* bits of fc_cpuinfo.features */
-       FC_CPU_SSE42 = 1 << 0,
-       FC_CPU_AVX = 1 << 1,
-       FC_CPU_AVX2 = 1 << 2,
-       FC_CPU_FMA = 1 << 3,
-       FC_CPU_F16C = 1 << 4,
-       FC_CPU_BMI2 = 1 << 5,
-       FC_CPU_AVX512F = 1 << 6,
-       FC_CPU_AVX512BW = 1 << 7,
-       FC_CPU_AVX512DQ = 1 << 8,
-       FC_CPU_AVX512VL = 1 << 9,
-       FC_CPU_NEON = 1 << 10
-};
+#include "codegen/target.h"
 
 typedef struct fc_cpuinfo {
-    char name[64]; /* "AMD EPYC 9B14", or "x86-64" */
-    char key[160]; /* raw identification of model and features, for cache keys */
-    unsigned features;
+    char name[64];      /* "AMD EPYC 9B14", or "x86-64" */
+    char key[160];      /* raw identification of model and features, for cache keys */
+    unsigned features;  /* FC_CPU_ bits (codegen/target.h) */
     int vector_bytes;   /* 64 with AVX-512 F, BW, DQ and VL; 32 with AVX2; else 16 */
     int cores;          /* that this process may use: affinity and cgroup limit, at least 1 */
     size_t l1d, l2, l3; /* bytes of one cache of each kind; a usual size when unknown */

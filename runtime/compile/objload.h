@@ -7,10 +7,10 @@
  * (thread-local storage, constructors, common symbols, other relocations) is refused, never
  * skipped. Memory is writable while it is filled; then code becomes executable and constants
  * read-only. */
-#ifndef FUSEC_CODEGEN_LLVM_OBJLOAD_H
-#define FUSEC_CODEGEN_LLVM_OBJLOAD_H
+#ifndef FUSEC_RUNTIME_COMPILE_OBJLOAD_H
+#define FUSEC_RUNTIME_COMPILE_OBJLOAD_H
 
-#include "codegen/bytes.h"
+#include "runtime/compile/bytes.h"
 
 typedef void (*fc_fn)(void); /* to be cast to the real type */
 

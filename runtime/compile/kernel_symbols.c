@@ -1,5 +1,5 @@
 /* kernel_symbols.c - see kernel_symbols.h. The rows must stay in the order of strcmp. */
-#include "codegen/llvm/kernel_symbols.h"
+#include "runtime/compile/kernel_symbols.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* driver_graph.c - kernels in a row as one CUDA graph: made of explicit nodes, so that a changed
  * pointer is a new parameter of its node and not a new graph. */
-#include "codegen/cuda/driver.h"
+#include "runtime/cuda/driver.h"
 
 struct fc_cuda_graph {
     fc_cuda *c;

@@ -1,15 +1,15 @@
 /* llvm_compile.h - textual LLVM IR in, a relocatable object or assembly text out.
  *
  * Each call has a context and a target machine to itself, so calls from several threads do not
- * meet. The object is position independent, small code model: what codegen/llvm/objload.h takes.
+ * meet. The object is position independent, small code model: what runtime/compile/objload.h takes.
  * Whatever LLVM has to say ends up in the error message, never on a stream. A fault that LLVM
  * itself calls fatal
  * ("Cannot select", out of memory) still ends the process. */
-#ifndef FUSEC_CODEGEN_LLVM_LLVM_COMPILE_H
-#define FUSEC_CODEGEN_LLVM_LLVM_COMPILE_H
+#ifndef FUSEC_RUNTIME_COMPILE_LLVM_COMPILE_H
+#define FUSEC_RUNTIME_COMPILE_LLVM_COMPILE_H
 
-#include "codegen/bytes.h"
-#include "codegen/llvm/llvm_api.h"
+#include "runtime/compile/bytes.h"
+#include "runtime/compile/llvm_api.h"
 
 typedef enum fc_llvm_passes {
     FC_LLVM_EARLY_CSE, /* enough for code that comes well formed from the generator */

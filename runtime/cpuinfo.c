@@ -1,6 +1,6 @@
 /* cpuinfo.c - see cpuinfo.h. What the processor is, is read once in a process; how many CPUs it may
  * use, at each call. */
-#include "codegen/cpuinfo.h"
+#include "runtime/cpuinfo.h"
 
 #include <pthread.h>
 #include <stdio.h>

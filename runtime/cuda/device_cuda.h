@@ -1,10 +1,10 @@
 /* device_cuda.h - what the parts of the CUDA device share: device_cuda.c opens and closes it,
  * device_cuda_memory.c is its memory, device_cuda_code.c what it compiles and launches. */
-#ifndef FUSEC_RUNTIME_DEVICE_CUDA_H
-#define FUSEC_RUNTIME_DEVICE_CUDA_H
+#ifndef FUSEC_RUNTIME_CUDA_DEVICE_CUDA_H
+#define FUSEC_RUNTIME_CUDA_DEVICE_CUDA_H
 
-#include "codegen/cuda/driver.h"
-#include "codegen/cuda/nvrtc.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/compile/nvrtc.h"
 #include "runtime/device.h"
 
 #include <pthread.h>

@@ -13,8 +13,8 @@
  *     #define FOO_ROW(...) FC_DYN_ROW(foo_fns, __VA_ARGS__)
  *     static const fc_dynsym foo_syms[] = {FOO_FNS(FOO_ROW)};
  */
-#ifndef FUSEC_CODEGEN_DYNLIB_H
-#define FUSEC_CODEGEN_DYNLIB_H
+#ifndef FUSEC_RUNTIME_COMPILE_DYNLIB_H
+#define FUSEC_RUNTIME_COMPILE_DYNLIB_H
 
 #include "ir/base.h"
 
