@@ -15,6 +15,7 @@
  * What does not fit starts a region of its own, and the reason is kept for explain. */
 #include "passes/fuse.h"
 #include "ir/plant.h"
+#include "passes/rewrite.h"
 
 /* ---- order between regions --------------------------------------------------------------- */
 
@@ -366,6 +367,7 @@ static void drop_regions(fc_fusion *f) {
 }
 
 void fc_fusion_free(fc_fusion *f) {
+    if (!f) return;
     drop_regions(f);
     fc_vec_free(f->alloc, &f->regions);
     fc_free(f->alloc, f->is_root);
@@ -374,6 +376,7 @@ void fc_fusion_free(fc_fusion *f) {
     fc_walk_free(f->alloc, &f->walk);
     fc_visit_free(f->alloc, &f->visit);
     fc_arena_free(&f->arena);
+    fc_free(f->alloc, f);
 }
 
 static bool group(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const uint8_t *live) {
@@ -408,20 +411,26 @@ static void mark_stored(fc_graph *g, fc_fusion *f) {
             f->regions.at[i].roots.at[k].stored = read[f->regions.at[i].roots.at[k].node];
 }
 
-fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
-    size_t n = g->nodes.len + 1;
-    memset(f, 0, sizeof *f);
-    f->alloc = g->alloc;
+static fusec_status start(fc_plan *p, fc_error *e) {
+    fc_fusion *f = p->fusion = fc_calloc(p->alloc, 1, sizeof *f);
+    const size_t n = p->graph.nodes.len + 1;
+    if (!f) return fc_oom(e);
+    f->alloc = p->alloc;
     fc_arena_init(&f->arena, f->alloc);
     f->is_root = fc_calloc(f->alloc, n, 1);
     f->home = fc_calloc(f->alloc, n, sizeof *f->home);
-    uint8_t *live = fc_calloc(f->alloc, n, 1);
     f->met = fc_calloc(f->alloc, n, sizeof *f->met);
-    bool ok = f->is_root && f->home && live && f->met;
-    if (ok) ok = fc_fuse_roots(g, o, f, e) == FUSEC_OK;
-    for (size_t i = 0; ok && i < g->outputs.len; i++) live[g->outputs.at[i].node] = 1;
-    for (fc_node x = (fc_node)g->nodes.len; ok && x-- > 0;)
-        for (int k = 0; live[x] && k < fc_at(g, x)->nops; k++) live[fc_at(g, x)->src[k]] = 1;
+    return f->is_root && f->home && f->met ? FUSEC_OK : fc_oom(e);
+}
+
+/* Makes p->fusion. */
+fusec_status fc_pass_fuse(fc_plan *p, const fc_pass_options *o, fc_error *e) {
+    FC_TRY(start(p, e));
+    fc_graph *g = &p->graph;
+    fc_fusion *f = p->fusion;
+    uint8_t *live = fc_calloc(f->alloc, g->nodes.len + 1, 1);
+    bool ok = live && fc_fuse_roots(g, o, f, e) == FUSEC_OK;
+    if (ok) fc_rewrite_live(g, live);
     bool again = true;
     for (int round = 0; ok && again && round < 3; round++) {
         ok = group(g, o, f, live);
@@ -429,12 +438,11 @@ fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, f
         if (ok && !o->unfused && round < 2) ok = fc_fuse_shared(g, f, &again);
     }
     fc_free(f->alloc, live);
-    if (!ok) {
-        if (e && !e->code && g->error.code) fc_fail(e, g->error.code, "%s", g->error.message);
-        fc_oom(e);
-        fusec_status s = e ? e->code : FUSEC_OUT_OF_MEMORY;
-        return s;
+    if (ok) {
+        mark_stored(g, f);
+        return FUSEC_OK;
     }
-    mark_stored(g, f);
-    return FUSEC_OK;
+    if (e && !e->code && g->error.code) fc_fail(e, g->error.code, "%s", g->error.message);
+    fc_oom(e);
+    return e ? e->code : FUSEC_OUT_OF_MEMORY;
 }

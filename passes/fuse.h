@@ -95,8 +95,7 @@ typedef struct fc_fusion {
     uint32_t *met, met_by; /* per node: the last count of fc_fuse_work that met it */
 } fc_fusion;
 
-fusec_status fc_pass_fuse(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e);
-void fc_fusion_free(fc_fusion *f);
+void fc_fusion_free(fc_fusion *f); /* may be NULL */
 
 /* ---- parts of the pass ------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* lower.h - one region of the fused graph becomes one kernel. */
+/* lower.h - each region of the fused graph becomes one kernel. */
 #ifndef FUSEC_PASSES_LOWER_H
 #define FUSEC_PASSES_LOWER_H
 

@@ -42,7 +42,7 @@ typedef struct fc_pass_options {
         disable; /* bit i: leave out pass i of the table that is not required (passes/pipeline.c) */
     bool verify; /* check the graph and the kernels between passes */
     fc_str *dump;     /* text after each pass; NULL = none */
-    int64_t *pass_ns; /* time of each pass, FC_PASS_COUNT entries; NULL = not wanted */
+    int64_t *pass_ns; /* time of each pass, FC_PASS_MAX entries; NULL = not wanted */
     uint32_t max_ops; /* operations per kernel; 0 = 512 */
 } fc_pass_options;
 
@@ -54,6 +54,7 @@ typedef struct fc_plan {
     FC_VEC(fc_step *) steps;
     FC_VEC(fc_buffer) buffers; /* inputs first, then outputs, then temporaries */
     uint32_t ntemps;
+    struct fc_fusion *fusion; /* between fuse and the end of the pipeline (passes/fuse.h) */
 } fc_plan;
 
 /* Runs the pipeline on a copy of `g`; the graph itself is not changed. */
@@ -62,12 +63,22 @@ void fc_plan_free(fc_plan *p);
 
 /* ---- the pipeline table ------------------------------------------------------------------ */
 
+/* A pass makes a new graph (a pass that fails leaves nothing in `dst` to free), or adds to the
+ * plan: labels, kernels, figures. */
+typedef fusec_status fc_rewrite_pass(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
+                                     fc_error *e);
+typedef fusec_status fc_label_pass(fc_plan *p, const fc_pass_options *o, fc_error *e);
+
 #define FC_PASS_MAX 16
 typedef struct fc_pass {
     const char *name;
-    const char *guarantees; /* one line: what holds afterwards */
-    bool required;          /* can't be switched off */
+    const char *guarantees;   /* one line: what holds afterwards */
+    fc_rewrite_pass *rewrite; /* one of the two */
+    fc_label_pass *label;
+    bool required; /* can't be switched off */
 } fc_pass;
+#define PASS(kind, name, fn, needed, holds) fc_##kind##_pass fn;
+#include "passes/passes.def"
 extern const fc_pass fc_passes[];
 extern const uint32_t fc_pass_count;
 

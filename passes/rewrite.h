@@ -43,13 +43,4 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
  * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
 
-/* ---- the graph passes ------------------------------------------------------------------------ */
-
-/* Applies the rules of rules.def that hold in every mode or that `mode` (FC_MODE_*) licenses, and
- * composes casts, until none applies. */
-fusec_status fc_pass_simplify(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e);
-
-/* Moves reshapes down to where they cost nothing: inputs, reductions, stored values. */
-fusec_status fc_pass_sink_reshape(const fc_graph *src, fc_graph *dst, fc_error *e);
-
 #endif

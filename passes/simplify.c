@@ -194,10 +194,13 @@ fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_g
     return status ? status : fc_rewrite_sweep(dst, e);
 }
 
-fusec_status fc_pass_simplify(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e) {
+/* Applies the rules of rules.def that hold in every mode or that o->mode licenses, and composes
+ * casts, until none applies. */
+fusec_status fc_pass_simplify(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
+                              fc_error *e) {
     fc_ruleset rules;
-    mode |= FC_PLANT(mode_contract, FC_MODE_CONTRACT, 0) | FC_PLANT(mode_nnan, FC_MODE_NNAN, 0) |
-            FC_PLANT(mode_nsz, FC_MODE_NSZ, 0);
+    const uint32_t mode = o->mode | FC_PLANT(mode_contract, FC_MODE_CONTRACT, 0) |
+                          FC_PLANT(mode_nnan, FC_MODE_NNAN, 0) | FC_PLANT(mode_nsz, FC_MODE_NSZ, 0);
     FC_TRY(fc_rules_own(mode, &rules, e));
     return fc_simplify_with(src, &rules, dst, e);
 }

@@ -14,6 +14,7 @@
  * Two walks, users before operands to decide the shapes each value is computed in, then operands
  * before users to build. The axes a reshape changes are taken as one run: what is between the
  * common start and the common end of both shapes. */
+#include "passes/plan.h"
 #include "passes/rewrite.h"
 
 enum { MAX_SHAPES = 4, CHEAP = 4, EXPENSIVE = 1000 };
@@ -329,7 +330,10 @@ static void run_pass(sink *s, const uint8_t *live, fc_node *map) {
     }
 }
 
-fusec_status fc_pass_sink_reshape(const fc_graph *src, fc_graph *dst, fc_error *e) {
+/* Moves reshapes down to where they cost nothing: inputs, reductions, stored values. */
+fusec_status fc_pass_sink_reshape(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
+                                  fc_error *e) {
+    (void)o;
     const fc_alloc *a = src->alloc;
     uint8_t *live = fc_malloc(a, src->nodes.len);
     fc_node *map = fc_malloc(a, src->nodes.len * sizeof *map);

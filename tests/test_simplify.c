@@ -14,28 +14,22 @@
 
 /* ---- graphs in and out ----------------------------------------------------------------------- */
 
-typedef fusec_status pass_fn(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e);
-
-static fusec_status sink(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e) {
-    (void)mode;
-    return fc_pass_sink_reshape(src, dst, e);
-}
-
-static fusec_status both(const fc_graph *src, uint32_t mode, fc_graph *dst, fc_error *e) {
+static fusec_status both(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
+                         fc_error *e) {
     fc_graph mid;
-    FC_TRY(fc_pass_simplify(src, mode, &mid, e));
-    fusec_status s = fc_pass_sink_reshape(&mid, dst, e);
+    FC_TRY(fc_pass_simplify(src, o, &mid, e));
+    fusec_status s = fc_pass_sink_reshape(&mid, o, dst, e);
     fc_graph_free(&mid);
     return s;
 }
 
 /* The text of g after the pass, which is verified too; "" after a failed check. To be freed. */
-static fc_str after(pass_fn *pass, const fc_graph *g, uint32_t mode) {
+static fc_str after(fc_rewrite_pass *pass, const fc_graph *g, uint32_t mode) {
     fc_error e = {0};
     fc_graph out;
     fc_str s;
     fc_str_init(&s, &fc_libc_alloc);
-    if (pass(g, mode, &out, &e)) {
+    if (pass(g, &(fc_pass_options){.mode = mode}, &out, &e)) {
         FC_FAIL("%s", e.message);
         return s;
     }
@@ -45,7 +39,7 @@ static fc_str after(pass_fn *pass, const fc_graph *g, uint32_t mode) {
     return s;
 }
 
-static void expect_after(pass_fn *pass, fc_graph *g, uint32_t mode, const char *text) {
+static void expect_after(fc_rewrite_pass *pass, fc_graph *g, uint32_t mode, const char *text) {
     fc_error e = {0};
     FC_EXPECT_STATUS(g->error.code, FUSEC_OK, &g->error);
     FC_EXPECT_OK(fc_graph_verify(g, &e), &e);
@@ -236,7 +230,7 @@ static bool composes(fusec_dtype a, fusec_dtype b, fusec_dtype c) {
     fc_node x = gbin(&g, "x", a, 1, gbd(&g, "n"), 0, 0);
     fc_build_output(&g, "y", fc_build_cast(&g, fc_build_cast(&g, x, b), c));
     bool shorter = false;
-    if (!fc_pass_simplify(&g, 0, &out, &e)) {
+    if (!fc_pass_simplify(&g, &(fc_pass_options){0}, &out, &e)) {
         shorter = out.nodes.len <= (a == c ? 1u : 2u);
         fc_graph_free(&out);
     }
@@ -305,7 +299,7 @@ FC_TEST(sink_reshape, goes_through_elementwise_to_the_inputs) {
     fc_node e = gb1(&g, FC_OP_exp, gb2(&g, FC_OP_add, x, gb2(&g, FC_OP_mul, y, gbn(&g, y, 2))));
     fc_build_output(&g, "o", gb1(&g, FC_OP_sin, reshape(&g, e, 1, nm, 0, 0)));
     expect_after(
-        sink, &g, 0,
+        fc_pass_sink_reshape, &g, 0,
         "%0 = input x : f32[n, m]\n%1 = input y : f32[n, m]\n%2 = const 2 : f32\n"
         "%3 = reshape %1 : f32[n*m]\n%4 = mul %2, %3 : f32[n*m]\n%5 = reshape %0 : f32[n*m]\n"
         "%6 = add %4, %5 : f32[n*m]\n%7 = exp %6 : f32[n*m]\n%8 = sin %7 : f32[n*m]\noutput o = "
@@ -319,7 +313,7 @@ FC_TEST(sink_reshape, a_split_axis_keeps_its_broadcast_bias) {
     fc_node x = gbin(&g, "x", FUSEC_F32, 2, n, hd, 0), b = gbin(&g, "b", FUSEC_F32, 1, hd, 0, 0);
     fc_build_output(&g, "o", reshape(&g, gb2(&g, FC_OP_add, x, b), 3, n, h, d));
     expect_after(
-        sink, &g, 0,
+        fc_pass_sink_reshape, &g, 0,
         "%0 = input x : f32[n, h*d]\n%1 = input b : f32[h*d]\n%2 = reshape %1 : f32[h, d]\n"
         "%3 = broadcast %2 : f32[n, h, d]\n%4 = reshape %0 : f32[n, h, d]\n"
         "%5 = add %3, %4 : f32[n, h, d]\noutput o = %5\n");
@@ -332,7 +326,7 @@ FC_TEST(sink_reshape, goes_through_a_reduction_over_other_axes) {
     fc_node x = gbin(&g, "x", FUSEC_F32, 3, b, s, d);
     fc_node y = gb2(&g, FC_OP_sub, x, gbred(&g, FC_OP_mean, x, 2, true));
     fc_build_output(&g, "o", reshape(&g, y, 2, bs, d, 0));
-    expect_after(sink, &g, 0,
+    expect_after(fc_pass_sink_reshape, &g, 0,
                  "%0 = input x : f32[b, s, d]\n%1 = reshape %0 : f32[b*s, d]\n"
                  "%2 = mean %1 (1) inner : f32[b*s, 1]\n%3 = broadcast %2 : f32[b*s, d]\n"
                  "%4 = sub %1, %3 : f32[b*s, d]\noutput o = %4\n");
@@ -345,7 +339,7 @@ FC_TEST(sink_reshape, stays_where_the_axes_are_needed) {
     fc_node x = gbin(&g, "x", FUSEC_F32, 2, b, d, 0);
     fc_node y = gb2(&g, FC_OP_sub, x, gbred(&g, FC_OP_mean, x, 1, true));
     fc_build_output(&g, "o", reshape(&g, y, 1, bd, 0, 0));
-    expect_after(sink, &g, 0,
+    expect_after(fc_pass_sink_reshape, &g, 0,
                  "%0 = input x : f32[b, d]\n%1 = mean %0 (1) inner : f32[b, 1]\n%2 = broadcast %1 "
                  ": f32[b, d]\n"
                  "%3 = sub %0, %2 : f32[b, d]\n%4 = reshape %3 : f32[b*d]\noutput o = %4\n");
@@ -360,7 +354,7 @@ FC_TEST(sink_reshape, an_expensive_value_is_not_computed_twice) {
         fc_build_output(&g, "a", e);
         fc_build_output(&g, "b", gb1(&g, FC_OP_abs, reshape(&g, e, 1, num(&g, 24), 0, 0)));
         expect_after(
-            sink, &g, 0,
+            fc_pass_sink_reshape, &g, 0,
             expensive
                 ? "%0 = input x : f32[4, 6]\n%1 = exp %0 : f32[4, 6]\n%2 = reshape %1 : f32[24]\n"
                   "%3 = abs %2 : f32[24]\noutput a = %1\noutput b = %3\n"
@@ -387,7 +381,7 @@ FC_TEST(sink_reshape, views_compose) {
     fc_node r = reshape(&g, reshape(&g, x, 1, fc_dim_mul(&g.dims, n, num(&g, 8)), 0, 0), 2, n,
                         num(&g, 8), 0);
     fc_build_output(&g, "r", r);
-    expect_after(sink, &g, 0,
+    expect_after(fc_pass_sink_reshape, &g, 0,
                  "%0 = input x : f32[n, 8]\n%1 = const 1 : f32\n%2 = broadcast %1 : f32[3, n, 8]\n"
                  "%3 = slice %0 [0:1:n, 4:-2:2] : f32[n, 2]\n"
                  "output p = %0\noutput b = %2\noutput s = %3\noutput r = %0\n");
@@ -399,18 +393,18 @@ FC_TEST(sink_reshape, axes_of_size_one_stay_views) {
     fc_dim n = gbd(&g, "n");
     fc_node x = gbin(&g, "x", FUSEC_F32, 1, n, 0, 0);
     fc_build_output(&g, "o", reshape(&g, gb1(&g, FC_OP_exp, x), 2, n, num(&g, 1), 0));
-    expect_after(sink, &g, 0,
+    expect_after(fc_pass_sink_reshape, &g, 0,
                  "%0 = input x : f32[n]\n%1 = exp %0 : f32[n]\n%2 = reshape %1 : f32[n, 1]\noutput "
                  "o = %2\n");
 }
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
-static void try_pass(const char *name, pass_fn *pass, const fc_graph *g, uint64_t seed) {
+static void try_pass(const char *name, fc_rewrite_pass *pass, const fc_graph *g, uint64_t seed) {
     fc_graph out;
     fc_error e = {0};
     char why[200];
-    if (pass(g, 0, &out, &e) || fc_graph_verify(&out, &e)) {
+    if (pass(g, &(fc_pass_options){0}, &out, &e) || fc_graph_verify(&out, &e)) {
         FC_FAIL("%s, seed %llu: %s", name, (unsigned long long)seed, e.message);
         return;
     }
@@ -438,7 +432,7 @@ FC_TEST(graph_passes, random_graphs_keep_their_values) {
         fc_random_graph(&g, seed, 20 + (unsigned)(seed % 4) * 20);
         if (fc_graph_verify(&g, &e)) FC_FAIL("seed %llu: %s", (unsigned long long)seed, e.message);
         try_pass("simplify", fc_pass_simplify, &g, seed);
-        try_pass("sink_reshape", sink, &g, seed);
+        try_pass("sink_reshape", fc_pass_sink_reshape, &g, seed);
         try_pass("both", both, &g, seed);
         fc_graph_free(&g);
     }
@@ -480,7 +474,7 @@ FC_TEST(graph_passes, out_of_memory_is_reported_and_leaks_nothing) {
         const fc_alloc a = {faulty_alloc, &f};
         fc_error e = {0};
         g.alloc = &a;
-        fusec_status s = both(&g, 0x7f, &out, &e);
+        fusec_status s = both(&g, &(fc_pass_options){.mode = 0x7f}, &out, &e);
         g.alloc = &fc_libc_alloc;
         done = s == FUSEC_OK;
         if (done)
@@ -516,9 +510,9 @@ FC_TEST(graph_passes, a_chain_of_100000_nodes_takes_milliseconds) {
     double t0 = milliseconds();
     FC_ASSERT_OK(fc_rewrite_copy(&g, &a, &e), &e);
     double t1 = milliseconds();
-    FC_ASSERT_OK(fc_pass_simplify(&a, 0x7f, &b, &e), &e);
+    FC_ASSERT_OK(fc_pass_simplify(&a, &(fc_pass_options){.mode = 0x7f}, &b, &e), &e);
     double t2 = milliseconds();
-    FC_ASSERT_OK(fc_pass_sink_reshape(&b, &c, &e), &e);
+    FC_ASSERT_OK(fc_pass_sink_reshape(&b, &(fc_pass_options){0}, &c, &e), &e);
     double t3 = milliseconds();
     FC_EXPECT_OK(fc_graph_verify(&c, &e), &e);
     /* ten times what it takes: a loaded machine and sanitizers pass, a square does not */

@@ -1,0 +1,133 @@
+/* steps.c - the last pass: the regions of the fused graph become kernels in the order they run, and
+ * what they store gets buffers. */
+#include "passes/lower.h"
+
+/* ---- buffers ----------------------------------------------------------------------------- */
+
+/* Inputs, outputs, then one temporary for every stored root that is not an output. `buffer` maps a
+ * node to where its value is read from. */
+static bool make_buffers(fc_plan *p, const fc_fusion *f, uint32_t *buffer) {
+    fc_graph *g = &p->graph;
+    bool ok = true;
+    for (fc_node n = 0; n < g->nodes.len; n++) buffer[n] = FC_NOBUFFER;
+    for (uint32_t i = 0; ok && i < g->inputs.len; i++) {
+        fc_buffer b = {.kind = FC_BUF_INPUT, .number = i, .node = g->inputs.at[i].node};
+        ok = fc_push(p->alloc, &p->buffers, b);
+        buffer[b.node] = i;
+    }
+    for (uint32_t i = 0; ok && i < g->outputs.len; i++) {
+        fc_buffer b = {.kind = FC_BUF_OUTPUT, .number = i, .node = g->outputs.at[i].node};
+        ok = fc_push(p->alloc, &p->buffers, b);
+        if (buffer[b.node] == FC_NOBUFFER) buffer[b.node] = (uint32_t)p->buffers.len - 1;
+    }
+    for (size_t r = 0; r < f->regions.len; r++)
+        for (size_t i = 0; ok && i < f->regions.at[r].roots.len; i++) {
+            const fc_root *root = &f->regions.at[r].roots.at[i];
+            if (!root->stored || buffer[root->node] != FC_NOBUFFER) continue;
+            fc_buffer b = {.kind = FC_BUF_TEMP, .number = p->ntemps++, .node = root->node};
+            ok = fc_push(p->alloc, &p->buffers, b);
+            buffer[b.node] = (uint32_t)p->buffers.len - 1;
+        }
+    return ok;
+}
+
+/* ---- steps in order ---------------------------------------------------------------------- */
+
+/* Producers before users, otherwise in the order the regions were made. Explicit stack. */
+static bool order_regions(const fc_alloc *a, const fc_fusion *f, uint32_t *order) {
+    uint8_t *state = fc_calloc(a, f->regions.len + 1, 1);
+    FC_VEC(uint32_t) stack = {0};
+    size_t n = 0;
+    bool ok = state != NULL;
+    for (uint32_t r = 0; ok && r < f->regions.len; r++) {
+        if (state[r] == 2) continue;
+        ok = fc_push(a, &stack, r);
+        while (ok && stack.len) {
+            uint32_t x = stack.at[stack.len - 1];
+            if (state[x]++ == 0) {
+                for (size_t i = f->regions.at[x].deps.len; ok && i-- > 0;)
+                    if (!state[f->regions.at[x].deps.at[i]])
+                        ok = fc_push(a, &stack, f->regions.at[x].deps.at[i]);
+                continue;
+            }
+            if (state[x] == 2) order[n++] = x;
+            state[x] = 2;
+            stack.len--;
+        }
+    }
+    fc_free(a, state);
+    fc_vec_free(a, &stack);
+    return ok;
+}
+
+/* Fusion that made two kernels need each other would give an order that reads what is not
+ * written. */
+static bool is_in_order(const fc_fusion *f, const uint32_t *order, uint32_t *place) {
+    for (uint32_t i = 0; i < f->regions.len; i++) place[order[i]] = i;
+    for (uint32_t r = 0; r < f->regions.len; r++)
+        for (size_t i = 0; i < f->regions.at[r].deps.len; i++)
+            if (place[f->regions.at[r].deps.at[i]] > place[r]) return false;
+    return true;
+}
+
+/* "max, sum -> p": what a kernel makes, in the names of the program. */
+static const char *describe(fc_plan *p, const fc_region *r) {
+    fc_str s;
+    fc_str_init(&s, p->alloc);
+    for (size_t i = 0; i < r->roots.len && s.len < 120; i++) {
+        const fc_root *root = &r->roots.at[i];
+        const char *name = NULL;
+        for (size_t k = 0; k < p->graph.outputs.len && !name; k++)
+            if (p->graph.outputs.at[k].node == root->node) name = p->graph.outputs.at[k].name;
+        if (!name && !root->stored && root->role != FC_ROLE_REDUCE) continue;
+        if (s.len) fc_str_add(&s, ", ");
+        if (name)
+            fc_str_add(&s, name);
+        else
+            fc_str_printf(
+                &s, "%s%u",
+                root->role == FC_ROLE_REDUCE ? fc_ops[fc_at(&p->graph, root->node)->op].name : "t",
+                root->node);
+    }
+    const char *text = s.oom ? NULL : fc_arena_strdup(&p->arena, s.data, s.len);
+    fc_str_free(&s);
+    return text;
+}
+
+static fusec_status make_step(fc_plan *p, const fc_pass_options *o, const fc_fusion *f,
+                              uint32_t region, const uint32_t *buffer, fc_error *e) {
+    fc_step *s = fc_arena_alloc(&p->arena, sizeof *s);
+    if (!s || !fc_push(p->alloc, &p->steps, s)) return fc_oom(e);
+    FC_TRY(fc_lower(&p->graph, o, f, region, p, buffer, &s->kernel, e));
+    s->why = f->regions.at[region].why;
+    s->what = describe(p, &f->regions.at[region]);
+    fc_kernel_cost(&s->kernel, &s->ops, &s->transcendental);
+    if (!s->what) return fc_oom(e);
+    if (o->verify) FC_TRY(fc_kernel_verify(&s->kernel, e));
+    if (o->dump) {
+        fc_str_printf(o->dump, "# kernel %zu: %s\n", p->steps.len - 1, s->what);
+        fc_kernel_print(&s->kernel, &p->graph.dims, o->dump);
+    }
+    return FUSEC_OK;
+}
+
+/* `buffer` and `order` have room for all nodes, and twice for all regions. */
+static fusec_status make_steps(fc_plan *p, const fc_pass_options *o, uint32_t *buffer,
+                               uint32_t *order, fc_error *e) {
+    const fc_fusion *f = p->fusion;
+    if (!make_buffers(p, f, buffer) || !order_regions(p->alloc, f, order)) return fc_oom(e);
+    if (!is_in_order(f, order, order + f->regions.len))
+        return fc_fail(e, FUSEC_INTERNAL, "two kernels need each other");
+    for (size_t i = 0; i < f->regions.len; i++) FC_TRY(make_step(p, o, f, order[i], buffer, e));
+    return FUSEC_OK;
+}
+
+/* All regions: p->steps and p->buffers. */
+fusec_status fc_pass_lower(fc_plan *p, const fc_pass_options *o, fc_error *e) {
+    uint32_t *buffer = fc_calloc(p->alloc, p->graph.nodes.len + 1, sizeof *buffer);
+    uint32_t *order = fc_calloc(p->alloc, 2 * p->fusion->regions.len + 1, sizeof *order);
+    fusec_status s = buffer && order ? make_steps(p, o, buffer, order, e) : fc_oom(e);
+    fc_free(p->alloc, buffer);
+    fc_free(p->alloc, order);
+    return s;
+}
