@@ -38,6 +38,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
 #define EVAL(f, i)    .eval_f = GIVEN(#f), .eval_i = GIVEN(#i),
 #define EXPAND(f, i)  .expand_f = GIVEN(#f), .expand_i = GIVEN(#i),
 #define ULP(f32, f64) .ulp32 = (f32), .ulp64 = (f64),
+#define GRAD(...)     .grad = {__VA_ARGS__},
 #define RED(op, type_rule, letters, parts, columns, text)                                          \
     [FC_OP_##op] = {.name = #op,                                                                   \
                     .doc = (text),                                                                 \
@@ -49,12 +50,13 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
 };
 
 #define OP(op, operands, type_rule, letters, columns, text)                                        \
-    _Static_assert((0 columns) == 0x11111, "columns of " #op);
+    _Static_assert((0 columns) == 0x11111 + 0x100000 * (operands), "columns of " #op);
 #define CUDA(f, i)    +0x1
 #define LLVM(f, s, u) +0x10
 #define EVAL(f, i)    +0x100
 #define EXPAND(f, i)  +0x1000
 #define ULP(f32, f64) +0x10000
+#define GRAD(...)     +0x100000 * sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)
 #define RED(op, type_rule, letters, parts, columns, text)                                          \
     _Static_assert((0 columns) == 0x1111, "columns of " #op);
 #define INIT(...)    +0x1

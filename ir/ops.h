@@ -89,6 +89,7 @@ typedef struct fc_op_info {
     const char *llvm_f, *llvm_s, *llvm_u;
     bool eval_f, eval_i;
     bool expand_f, expand_i;
+    const char *grad[3]; /* of an elementwise row: for each operand, see ops.def */
 } fc_op_info;
 
 extern const fc_op_info fc_ops[FC_OP_COUNT_];

@@ -9,6 +9,7 @@
  *                              just one
  *     true false  min max      bool constants; the lowest and the highest value of an integer dtype
  *     c.log2                   in results: the exponent of a power of two
+ *     r g                      in GRAD of ops.def only: the result, and the derivative that arrives
  *
  *     pow2   integers: 2^k, k >= 0. Floats: +-2^k whose reciprocal is a normal number
  *     recip  a float whose reciprocal is a normal number
@@ -60,7 +61,7 @@ typedef enum fc_pwhat {
     FC_P_LOG2 /* in results */
 } fc_pwhat;
 
-enum { FC_P_SLOTS = 7, FC_P_TERMS = 16, FC_P_NOSLOT = 255 };
+enum { FC_P_SLOTS = 9, FC_P_RESULT = 7, FC_P_ARRIVES = 8, FC_P_TERMS = 16, FC_P_NOSLOT = 255 };
 
 typedef struct fc_pterm {
     uint8_t kind, what;
@@ -93,7 +94,7 @@ typedef struct fc_ruleset {
     uint32_t mode;                    /* a rule that needs more than it does not match */
 } fc_ruleset;
 
-/* What the letters stand for, in the order x y z p q c d. */
+/* What the letters stand for, in the order x y z p q c d r g. */
 typedef struct fc_match {
     fc_node at[FC_P_SLOTS];
 } fc_match;
@@ -114,6 +115,20 @@ const fc_compiled *fc_rules_match(const fc_ruleset *s, const fc_graph *g, const 
 bool fc_pterm_bits(const fc_pterm *p, fusec_dtype t, uint64_t *bits);
 /* k of a constant 2^k of an integer dtype. */
 uint32_t fc_log2_bits(uint64_t bits);
+
+/* ---- derivatives of rows --------------------------------------------------------------------- */
+
+/* A text of the column GRAD. */
+typedef struct fc_formula {
+    const fc_pterm *terms; /* the root is term 0; NULL: "none" */
+    uint8_t n;
+    bool zero;
+    bool chooses; /* gives 0 where it does not choose g, whatever the factors there are */
+    bool safe;    /* g = 0 gives 0, also where a factor is infinite or nan */
+} fc_formula;
+
+/* Of operand k of an elementwise row. They are shared and not to be freed. */
+fusec_status fc_gradient_formula(int op, unsigned k, const fc_formula **out, fc_error *e);
 
 /* ---- simplification with other rules, for tests ---------------------------------------------- */
 

@@ -1,8 +1,8 @@
-/* rules.c - reads the texts of rewrite rules into terms: see match.h.
+/* rules.c - reads the texts of rewrite rules and of GRAD into terms: see match.h.
  *
  * In: a table of rules and the mode. Out: a fc_ruleset, whose variants are sorted by the operation
- * at the root of the pattern. The texts are ours, not the user's, so the recursion is as deep as
- * the table is. */
+ * at the root of the pattern. In: the column GRAD of ops.def. Out: a fc_formula each. The texts are
+ * ours, not the user's, so the recursion is as deep as the table is. */
 #include "passes/match.h"
 
 #include <pthread.h>
@@ -75,7 +75,7 @@ typedef struct reader {
     const name_table *names;
     const char *at;
     fc_pterm *terms;
-    unsigned n;
+    unsigned n, room;
     const char *wrong; /* NULL: fine so far */
 } reader;
 
@@ -151,13 +151,13 @@ static unsigned read_word(reader *r, unsigned i, size_t len) {
                      {"false", FC_P_BOOL, 0},
                      {"min", FC_P_MIN, 0},
                      {"max", FC_P_MAX, 0}};
-    static const char letters[] = "xyzpqcd";
+    static const char letters[] = "xyzpqcdrg";
     fc_pterm *t = &r->terms[i];
     const char *word = r->at;
     r->at += len;
     if (len == 1 && strchr(letters, *word)) {
         t->slot = (uint8_t)(strchr(letters, *word) - letters);
-        t->kind = t->slot >= 5 ? FC_P_ANY_CONST : FC_P_VALUE;
+        t->kind = *word == 'c' || *word == 'd' ? FC_P_ANY_CONST : FC_P_VALUE;
         if (t->kind == FC_P_ANY_CONST) t->what = (uint8_t)read_suffix(r);
         return i;
     }
@@ -174,7 +174,7 @@ static unsigned read_word(reader *r, unsigned i, size_t len) {
 /* One term of the text into the next free place; gives its index. */
 static unsigned read_term(reader *r) {
     skip_spaces(r);
-    if (r->n == FC_P_TERMS) return fail(r, "too many terms");
+    if (r->n == r->room) return fail(r, "too many terms");
     unsigned i = r->n++;
     r->terms[i] = (fc_pterm){.slot = FC_P_NOSLOT};
     size_t len = word_length(r->at);
@@ -192,9 +192,9 @@ static unsigned read_term(reader *r) {
     return len ? read_word(r, i, len) : fail(r, "an unexpected character");
 }
 
-static unsigned read_text(const name_table *names, const char *text, fc_pterm *terms,
+static unsigned read_text(const name_table *names, const char *text, fc_pterm *terms, unsigned room,
                           const char **wrong) {
-    reader r = {.names = names, .at = text, .terms = terms};
+    reader r = {.names = names, .at = text, .terms = terms, .room = room};
     read_term(&r);
     skip_spaces(&r);
     if (*r.at) fail(&r, "text after its end");
@@ -240,11 +240,11 @@ static const char *check_pattern(const fc_compiled *c) {
 }
 
 /* Comparisons and casts in a result are where the dtype of the root does not reach. */
-static const char *type_result(fc_compiled *c) {
-    for (unsigned i = 0; i < c->nresult; i++) {
-        fc_pterm *t = &c->result[i];
+static const char *type_result(fc_pterm *terms, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        fc_pterm *t = &terms[i];
         if (!gives_bool(t) && !(t->kind == FC_P_OP && t->op == FC_OP_CAST)) continue;
-        t->slot = typing_slot(c->result, i);
+        t->slot = typing_slot(terms, i);
         if (t->slot == FC_P_NOSLOT) return "a comparison of constants in its result";
     }
     return NULL;
@@ -305,10 +305,10 @@ static fusec_status compile_rule(fc_ruleset *s, const name_table *names,
                                  const fc_rewrite_rule *rule, fc_error *e) {
     fc_compiled c = {.rule = rule};
     const char *wrong;
-    c.npattern = (uint8_t)read_text(names, rule->pattern, c.pattern, &wrong);
-    if (!wrong) c.nresult = (uint8_t)read_text(names, rule->result, c.result, &wrong);
+    c.npattern = (uint8_t)read_text(names, rule->pattern, c.pattern, FC_P_TERMS, &wrong);
+    if (!wrong) c.nresult = (uint8_t)read_text(names, rule->result, c.result, FC_P_TERMS, &wrong);
     if (!wrong) wrong = check_pattern(&c);
-    if (!wrong) wrong = type_result(&c);
+    if (!wrong) wrong = type_result(c.result, c.nresult);
     unsigned nswaps = wrong ? 0 : number_swaps(&c);
     if (nswaps > MOST_SWAPS) wrong = "too many commutative rows";
     if (wrong)
@@ -371,4 +371,72 @@ void fc_rules_free(fc_ruleset *s) {
     fc_vec_free(s->alloc, &s->rules);
     fc_vec_free(s->alloc, &s->variants);
     memset(s, 0, sizeof *s);
+}
+
+/* ---- GRAD of ops.def, read once in a process ---------------------------------------------------
+ */
+
+enum { ROWS = FC_OP_FIRST_REDUCTION - FC_OP_FIRST_ELEMENTWISE, GRADIENT_TERMS = 32 * ROWS };
+
+static struct {
+    pthread_once_t once;
+    fusec_status status;
+    fc_error error;
+    fc_formula formulas[ROWS][3];
+    fc_pterm terms[GRADIENT_TERMS];
+} gradients = {.once = PTHREAD_ONCE_INIT};
+
+/* A text of GRAD speaks of operands that the row has, of its result and of g. */
+static const char *check_formula(const fc_pterm *terms, unsigned n, unsigned arity) {
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t slot = terms[i].slot;
+        if (slot == FC_P_NOSLOT || slot == FC_P_RESULT || slot == FC_P_ARRIVES) continue;
+        if (slot >= arity) return "a letter that stands for nothing";
+    }
+    return NULL;
+}
+
+/* g itself, its negation, a choice and a constant can't make a nan of g = 0; anything else can. */
+static void classify(fc_formula *f) {
+    const fc_pterm *root = f->terms;
+    const bool op = root->kind == FC_P_OP;
+    f->zero = root->kind == FC_P_CONST && root->value == 0;
+    f->chooses = op && root->op == FC_OP_where;
+    f->safe = !op || f->chooses || (root->op == FC_OP_neg && f->n == 2);
+}
+
+static const char *read_formula(const name_table *names, int op, unsigned k, unsigned *used) {
+    fc_formula *f = &gradients.formulas[op - FC_OP_FIRST_ELEMENTWISE][k];
+    fc_pterm *terms = gradients.terms + *used;
+    const unsigned left = GRADIENT_TERMS - *used;
+    const char *wrong;
+    if (!strcmp(fc_ops[op].grad[k], "none")) return NULL;
+    f->terms = terms;
+    f->n = (uint8_t)read_text(names, fc_ops[op].grad[k], terms, left < 255 ? left : 255, &wrong);
+    if (!wrong) wrong = check_formula(terms, f->n, fc_ops[op].arity);
+    if (!wrong) wrong = type_result(terms, f->n);
+    *used += f->n;
+    classify(f);
+    return wrong;
+}
+
+static void read_gradients(void) {
+    name_table names;
+    unsigned used = 0;
+    name_init(&names);
+    for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++)
+        for (unsigned k = 0; k < fc_ops[op].arity; k++) {
+            const char *wrong = read_formula(&names, op, k, &used);
+            if (wrong && !gradients.status)
+                gradients.status =
+                    fc_fail(&gradients.error, FUSEC_INTERNAL, "GRAD of %s, operand %u, has %s",
+                            fc_ops[op].name, k, wrong);
+        }
+}
+
+fusec_status fc_gradient_formula(int op, unsigned k, const fc_formula **out, fc_error *e) {
+    pthread_once(&gradients.once, read_gradients);
+    *out = &gradients.formulas[op - FC_OP_FIRST_ELEMENTWISE][k];
+    return gradients.status ? fc_fail(e, gradients.status, "%s", gradients.error.message)
+                            : FUSEC_OK;
 }
