@@ -73,8 +73,10 @@ static void calls(fusec_context *c, int kernels, unsigned flags) {
     void *x = device_array(c, arrays, 1), *y = device_array(c, arrays, 2);
     double t[2];
     for (int k = 0; k < 2; k++) { /* with data and without: the work is the difference */
-        fusec_tensor in = {x, &sizes[k], 1, FUSEC_F32, FUSEC_DEVICE};
-        fusec_tensor out = {y, &sizes[k], 1, FUSEC_F32, FUSEC_DEVICE};
+        fusec_tensor in = {
+            .data = x, .shape = &sizes[k], .rank = 1, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
+        fusec_tensor out = {
+            .data = y, .shape = &sizes[k], .rank = 1, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
         for (int i = 0; i < 2; i++)
             if (fusec_run(p, 1, &in, 1, &out)) die(c, "run");
         t[k] = per_call(c, p, &in, &out);
@@ -203,7 +205,7 @@ static int first_result(const char *device, const float *data) {
            1e3 * (b - a), 1e3 * (d - b), 1e3 * (e - d), 1e3 * (e - a));
     fusec_context *second = NULL;
     fusec_graph *h = NULL;
-    fusec_counters n;
+    fusec_counters n = FUSEC_COUNTERS_INIT;
     if (fusec_context_new(&o, &second) || fusec_graph_new(second, &h)) die(second, "context");
     (void)device_array(second, h, 1); /* opens the device */
     a = now();

@@ -82,8 +82,8 @@ static void make_arrays(calls *c, arrays *a, int rank, int64_t n, int64_t m) {
     *a = (arrays){.shape = {n, m}};
     size_t bytes = bench_bytes(FUSEC_F32, rank, a->shape);
     bench_input in = {.dtype = FUSEC_F32, .rank = rank, .shape = {n, m}, .low = -1, .high = 1};
-    bench_check(c->ctx, fusec_alloc(c->ctx, bytes, &p), "memory");
-    bench_check(c->ctx, fusec_alloc(c->ctx, bytes, &q), "memory");
+    bench_check(c->ctx, fusec_device_alloc(c->ctx, bytes, &p), "memory");
+    bench_check(c->ctx, fusec_device_alloc(c->ctx, bytes, &q), "memory");
     bench_fill(c->ctx, &in, 1, p);
     a->in = (fusec_tensor){
         .data = p, .shape = a->shape, .rank = rank, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
@@ -92,8 +92,8 @@ static void make_arrays(calls *c, arrays *a, int rank, int64_t n, int64_t m) {
 }
 
 static void free_arrays(calls *c, arrays *a) {
-    fusec_free(c->ctx, a->in.data);
-    fusec_free(c->ctx, a->out.data);
+    fusec_device_free(c->ctx, a->in.data);
+    fusec_device_free(c->ctx, a->out.data);
 }
 
 static void run(calls *c, fusec_program *p, const arrays *a) {
@@ -308,7 +308,7 @@ static void do_new(calls *c) {
     put(c, "new_softmax_second_ms", bench_stat_of(second, 7).median);
     for (int i = 0; i < 7; i++) t[i] = new_ms(c, &line, false, 2, &second[i]);
     put(c, "known_map_ms", bench_stat_of(t, 7).median);
-    fusec_counters n;
+    fusec_counters n = FUSEC_COUNTERS_INIT;
     fusec_get_counters(c->ctx, &n);
     put(c, "compiled", (double)n.compiles);
     put(c, "from_disk", (double)n.disk_hits);
@@ -333,7 +333,7 @@ static void do_first(const char *device, const char *cache, double start) {
     fusec_value y = some_map(fusec_array(g, FUSEC_F32, 1, shape, in), 0, 0);
     bench_check(c.ctx, fusec_read(y, out, sizeof out), "read");
     double done = bench_now();
-    fusec_counters n;
+    fusec_counters n = FUSEC_COUNTERS_INIT;
     fusec_get_counters(c.ctx, &n);
     put(&c, "open_device_ms", 1e3 * (opened - start));
     printf(",\"result_at\":%.6f", done); /* of the clock that all processes share */

@@ -98,7 +98,7 @@ static char *read_text(const char *path) {
 
 static void *device_memory(run *r, size_t bytes) {
     void *p = NULL;
-    bench_check(r->ctx, fusec_alloc(r->ctx, bytes, &p), "memory");
+    bench_check(r->ctx, fusec_device_alloc(r->ctx, bytes, &p), "memory");
     r->moved += bytes;
     return p;
 }
@@ -231,8 +231,8 @@ static void print_gpu_copy(run *r, FILE *f) {
     c.to = device_memory(&c.r, all);
     fprintf(f, ",");
     bench_put_stat(f, "copy_us", measure(&c.r, copy_once, NULL), 1e6);
-    fusec_free(r->ctx, c.from);
-    fusec_free(r->ctx, c.to);
+    fusec_device_free(r->ctx, c.from);
+    fusec_device_free(r->ctx, c.to);
 }
 
 static void print_cpu_copies(run *r, FILE *f) {
@@ -248,8 +248,8 @@ static void print_cpu_copies(run *r, FILE *f) {
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void free_arrays(run *r) {
-    for (int i = 0; i < r->o->sets * r->o->nin; i++) fusec_free(r->ctx, r->in[i].data);
-    for (int i = 0; i < r->o->sets * r->nout; i++) fusec_free(r->ctx, r->out[i].data);
+    for (int i = 0; i < r->o->sets * r->o->nin; i++) fusec_device_free(r->ctx, r->in[i].data);
+    for (int i = 0; i < r->o->sets * r->nout; i++) fusec_device_free(r->ctx, r->out[i].data);
     free(r->in);
     free(r->out);
 }

@@ -22,9 +22,9 @@ int main(void) {
     fusec_status status = fusec_compile(g, &p);
     fusec_graph_free(g); /* the program does not need it any more */
 
-    fusec_tensor in[2] = {{a, shape, 1, FUSEC_F32, FUSEC_HOST},
-                          {b, shape, 1, FUSEC_F32, FUSEC_HOST}};
-    fusec_tensor out[1] = {{c, shape, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in[2] = {{.data = a, .shape = shape, .rank = 1, .dtype = FUSEC_F32},
+                          {.data = b, .shape = shape, .rank = 1, .dtype = FUSEC_F32}};
+    fusec_tensor out[1] = {{.data = c, .shape = shape, .rank = 1, .dtype = FUSEC_F32}};
     if (status || fusec_run(p, 2, in, 1, out)) {
         fprintf(stderr, "%s\n", fusec_message(ctx));
         return 1;

@@ -43,13 +43,13 @@ int main(void) {
     if (fusec_context_new(NULL, &ctx) || fusec_graph_new(ctx, &g)) return 1;
     build(g);
 
-    fusec_tensor in[5] = {{spot, three, 1, FUSEC_F64, FUSEC_HOST},
-                          {strike, three, 1, FUSEC_F64, FUSEC_HOST},
-                          {years, three, 1, FUSEC_F64, FUSEC_HOST},
-                          {&rate, NULL, 0, FUSEC_F64, FUSEC_HOST},
-                          {&vol, NULL, 0, FUSEC_F64, FUSEC_HOST}};
-    fusec_tensor out[2] = {{call, three, 1, FUSEC_F64, FUSEC_HOST},
-                           {put, three, 1, FUSEC_F64, FUSEC_HOST}};
+    fusec_tensor in[5] = {{.data = spot, .shape = three, .rank = 1, .dtype = FUSEC_F64},
+                          {.data = strike, .shape = three, .rank = 1, .dtype = FUSEC_F64},
+                          {.data = years, .shape = three, .rank = 1, .dtype = FUSEC_F64},
+                          {.data = &rate, .dtype = FUSEC_F64},
+                          {.data = &vol, .dtype = FUSEC_F64}};
+    fusec_tensor out[2] = {{.data = call, .shape = three, .rank = 1, .dtype = FUSEC_F64},
+                           {.data = put, .shape = three, .rank = 1, .dtype = FUSEC_F64}};
     if (fusec_compile(g, &p) || fusec_run(p, 5, in, 2, out)) {
         fprintf(stderr, "%s\n", fusec_message(ctx));
         return 1;

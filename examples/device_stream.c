@@ -22,10 +22,11 @@ int main(void) {
     fusec_output(g, "y", fusec_add(fusec_mul(v, fusec_num(0.5)), fusec_num(1)));
 
     int bad = fusec_device(ctx, &device, NULL) || fusec_compile(g, &p) ||
-              fusec_alloc(ctx, sizeof host, &x) || fusec_alloc(ctx, sizeof host, &y) ||
-              fusec_upload(ctx, x, host, sizeof host);
-    fusec_tensor tx = {x, shape, 1, FUSEC_F32, FUSEC_DEVICE},
-                 ty = {y, shape, 1, FUSEC_F32, FUSEC_DEVICE};
+              fusec_device_alloc(ctx, sizeof host, &x) ||
+              fusec_device_alloc(ctx, sizeof host, &y) || fusec_upload(ctx, x, host, sizeof host);
+    fusec_tensor
+        tx = {.data = x, .shape = shape, .rank = 1, .dtype = FUSEC_F32, .place = FUSEC_DEVICE},
+        ty = {.data = y, .shape = shape, .rank = 1, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
     bad = bad || fusec_run_on(p, stream, 1, &tx, 1, &ty); /* y = x/2 + 1 */
     bad = bad || fusec_run_on(p, stream, 1, &ty, 1, &tx); /* x = y/2 + 1, after it */
     bad = bad || fusec_synchronize(ctx) || fusec_download(ctx, host, x, sizeof host);
@@ -35,8 +36,8 @@ int main(void) {
     for (int i = 0; i < N; i++) wrong += host[i] != (float)(i % 10) * 0.25f + 1.5f;
     printf("%s: x[7] = %g, %d wrong\n", device, host[7], wrong);
 
-    fusec_free(ctx, x);
-    fusec_free(ctx, y);
+    fusec_device_free(ctx, x);
+    fusec_device_free(ctx, y);
     fusec_program_free(p);
     fusec_graph_free(g);
     fusec_context_free(ctx);

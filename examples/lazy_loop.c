@@ -9,7 +9,7 @@ int main(void) {
     enum { N = 1000 };
     float a[N], x[N];
     int64_t shape[1] = {N};
-    fusec_counters first = {0}, last = {0};
+    fusec_counters first = FUSEC_COUNTERS_INIT, last = FUSEC_COUNTERS_INIT;
     fusec_context *ctx = NULL;
     fusec_graph *g = NULL;
     if (fusec_context_new(NULL, &ctx) || fusec_graph_new(ctx, &g)) return 1;

@@ -40,8 +40,8 @@ int main(void) {
         int64_t count = shapes[k][0] * shapes[k][1];
         float *x = malloc((size_t)count * sizeof *x), *y = malloc((size_t)count * sizeof *y);
         for (int64_t i = 0; x && i < count; i++) x[i] = (float)(i % shapes[k][1]) * 0.01f;
-        fusec_tensor in = {x, shapes[k], 2, FUSEC_F32, FUSEC_HOST},
-                     out = {y, shapes[k], 2, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor in = {.data = x, .shape = shapes[k], .rank = 2, .dtype = FUSEC_F32},
+                     out = {.data = y, .shape = shapes[k], .rank = 2, .dtype = FUSEC_F32};
         if (!x || !y || fusec_run(p, 1, &in, 1, &out))
             fprintf(stderr, "%s\n", fusec_message(ctx));
         else

@@ -24,16 +24,22 @@ typedef struct status_info {
     int exit_code;
 } status_info;
 
-static const status_info statuses[FUSEC_STATUS_COUNT] = {
+static const status_info statuses[FC_STATUS_COUNT] = {
     [FUSEC_OK] = {"ok", "No error.", 0},
-#define FUSEC_ERR(name, slug, exit_code, text) [FUSEC_##name] = {slug, text, exit_code},
+#define FUSEC_ERR(number, name, slug, exit_code, text) [FUSEC_##name] = {slug, text, exit_code},
 #include <fusec/errors.def>
 #undef FUSEC_ERR
 };
 
+#define FUSEC_ERR(number, name, ...)                                                               \
+    _Static_assert((number) > 0 && (number) < FC_STATUS_COUNT, #name);
+#include <fusec/errors.def>
+#undef FUSEC_ERR
+
 /* A code from outside the table (a caller's cast) reads as a fault of fusec. */
 static const status_info *status_of(fusec_status s) {
-    return (unsigned)s < FUSEC_STATUS_COUNT ? &statuses[s] : &statuses[FUSEC_INTERNAL];
+    return (unsigned)s < FC_STATUS_COUNT && statuses[s].slug ? &statuses[s]
+                                                             : &statuses[FUSEC_INTERNAL];
 }
 
 const char *fc_status_slug(fusec_status s) {

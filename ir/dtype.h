@@ -5,6 +5,8 @@
 #include <fusec/dtype.h>
 #include "ir/base.h"
 
+enum { FC_DTYPE_COUNT = 13 }; /* rows of dtypes.def */
+
 typedef enum fc_kind { FC_KIND_BOOL, FC_KIND_SIGNED, FC_KIND_UNSIGNED, FC_KIND_FLOAT } fc_kind;
 
 typedef struct fc_dtype_info {
@@ -20,7 +22,7 @@ typedef struct fc_dtype_info {
     const char *c;       /* storage type in C */
 } fc_dtype_info;
 
-extern const fc_dtype_info fc_dtypes[FUSEC_DTYPE_COUNT];
+extern const fc_dtype_info fc_dtypes[FC_DTYPE_COUNT];
 
 static inline bool fc_is_float(fusec_dtype t) {
     return fc_dtypes[t].kind == FC_KIND_FLOAT;

@@ -19,7 +19,7 @@ static fusec_status verify_shape(const fc_kernel *k, fc_error *e) {
     for (uint32_t i = 0; i < k->np + k->nr; i++)
         if (k->extent[i] == FC_DIM_NONE) BAD("axis %u has no extent", (unsigned)i);
     for (size_t i = 0; i < k->args.len; i++)
-        if (k->args.at[i].dtype >= FUSEC_DTYPE_COUNT) BAD("argument %zu has no dtype", i);
+        if (k->args.at[i].dtype >= FC_DTYPE_COUNT) BAD("argument %zu has no dtype", i);
     return FUSEC_OK;
 }
 
@@ -89,7 +89,7 @@ static fusec_status verify_computed(const fc_kernel *k, size_t n, fc_error *e) {
 static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
-        if (in->dtype >= FUSEC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
+        if (in->dtype >= FC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
         bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
                         in->op == FC_OP_BITCAST;
         FC_TRY(computed ? verify_computed(k, i, e) : verify_leaf(k, i, e));

@@ -226,7 +226,7 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
 static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
     if (why) return why;
-    if (n->dtype >= FUSEC_DTYPE_COUNT) return "its dtype does not exist";
+    if (n->dtype >= FC_DTYPE_COUNT) return "its dtype does not exist";
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)
         if (n->src[k] >= id) return "an operand comes after it";

@@ -71,26 +71,28 @@ static void make_arrays(many *m) {
             float *x = m->in[set][i] = malloc(bytes);
             m->out[set][i] = malloc(bytes);
             for (int64_t k = 0; k < m->size[i]; k++) x[k] = (float)((k * 7 + i + 50 * set) % 128);
-            FC_EXPECT_EQ_I64(fusec_alloc(m->ctx, bytes, &m->din[set][i]), FUSEC_OK);
+            FC_EXPECT_EQ_I64(fusec_device_alloc(m->ctx, bytes, &m->din[set][i]), FUSEC_OK);
             FC_EXPECT_EQ_I64(fusec_upload(m->ctx, m->din[set][i], x, bytes), FUSEC_OK);
         }
     for (int set = 0; set < SETS; set++)
         for (int i = 0; i < m->n; i++)
             FC_EXPECT_EQ_I64(
-                fusec_alloc(m->ctx, (size_t)m->size[i] * sizeof(float), &m->dout[set][i]),
+                fusec_device_alloc(m->ctx, (size_t)m->size[i] * sizeof(float), &m->dout[set][i]),
                 FUSEC_OK);
 }
 
 static fusec_status call(many *m, int set, bool on_device) {
     static fusec_tensor in[MOST + 2], out[MOST];
     static float s[2] = {3, 10};
-    for (int i = 0; i < 2; i++) in[i] = (fusec_tensor){&s[i], NULL, 0, FUSEC_F32, FUSEC_HOST};
+    for (int i = 0; i < 2; i++) in[i] = (fusec_tensor){.data = &s[i], .dtype = FUSEC_F32};
     for (int i = 0; i < m->n; i++) {
         void *x = on_device ? m->din[set][i] : m->in[set][i],
              *y = on_device ? m->dout[set][i] : m->out[set][i];
         const fusec_place place = on_device ? FUSEC_DEVICE : FUSEC_HOST;
-        in[2 + i] = (fusec_tensor){x, &m->size[i], 1, FUSEC_F32, place};
-        out[i] = (fusec_tensor){y, &m->size[i], 1, FUSEC_F32, place};
+        in[2 + i] = (fusec_tensor){
+            .data = x, .shape = &m->size[i], .rank = 1, .dtype = FUSEC_F32, .place = place};
+        out[i] = (fusec_tensor){
+            .data = y, .shape = &m->size[i], .rank = 1, .dtype = FUSEC_F32, .place = place};
     }
     return fusec_run(m->p, m->n + 2, in, m->n, out);
 }
@@ -112,8 +114,8 @@ static void close_many(many *m) {
         for (int i = 0; i < m->n; i++) {
             free(m->in[set][i]);
             free(m->out[set][i]);
-            fusec_free(m->ctx, m->din[set][i]);
-            fusec_free(m->ctx, m->dout[set][i]);
+            fusec_device_free(m->ctx, m->din[set][i]);
+            fusec_device_free(m->ctx, m->dout[set][i]);
         }
     fusec_program_free(m->p);
     fusec_context_free(m->ctx);

@@ -66,7 +66,7 @@ FC_TEST(base, status_table) {
     FC_EXPECT_EQ_I64(fc_status_exit(FUSEC_SHAPE_MISMATCH), 3);
     FC_EXPECT_EQ_I64(fc_status_exit(FUSEC_OK), 0);
     FC_EXPECT_STREQ(fc_status_slug((fusec_status)12345), "internal");
-    for (int i = 0; i < FUSEC_STATUS_COUNT; i++) {
+    for (int i = 0; i < FC_STATUS_COUNT; i++) {
         FC_ASSERT_TRUE(fc_status_slug((fusec_status)i) != NULL);
         const char *text = fc_status_text((fusec_status)i);
         FC_ASSERT_TRUE(text != NULL && text[strlen(text) - 1] == '.');

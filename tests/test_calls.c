@@ -188,17 +188,25 @@ static void compare_graph(const char *device) {
     fusec_program *plain = compile_chain(ctx, 0), *graph = compile_chain(ctx, FUSEC_PROGRAM_GRAPH);
     for (int i = 0; i < MOST; i++) x[i] = (float)(i % 1001) / 77.0f;
     for (int i = 0; i < 3; i++) {
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, sizeof x, &dx[i]), fusec_message(ctx));
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, sizeof x, &dy[i]), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, sizeof x, &dx[i]), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, sizeof x, &dy[i]), fusec_message(ctx));
         FC_EXPECT_OK_TEXT(fusec_upload(ctx, dx[i], x + i, sizeof x - 12), fusec_message(ctx));
     }
     for (int i = 0; i < 40; i++) {
         int64_t shape[2] = {i % 4 ? 300 : 7, i % 4 ? 60 : 64};
         size_t bytes = (size_t)(shape[0] * shape[1]) * 4;
         float a = (float)(i / 5);
-        fusec_tensor in[2] = {{dx[i % 3], shape, 2, FUSEC_F32, FUSEC_DEVICE},
-                              {&a, NULL, 0, FUSEC_F32, FUSEC_HOST}},
-                     out = {dy[i % 2], shape, 2, FUSEC_F32, FUSEC_DEVICE};
+        fusec_tensor in[2] = {{.data = dx[i % 3],
+                               .shape = shape,
+                               .rank = 2,
+                               .dtype = FUSEC_F32,
+                               .place = FUSEC_DEVICE},
+                              {.data = &a, .dtype = FUSEC_F32}},
+                     out = {.data = dy[i % 2],
+                            .shape = shape,
+                            .rank = 2,
+                            .dtype = FUSEC_F32,
+                            .place = FUSEC_DEVICE};
         FC_EXPECT_OK_TEXT(fusec_run(plain, 2, in, 1, &out), fusec_message(ctx));
         FC_EXPECT_OK_TEXT(fusec_download(ctx, want, out.data, bytes), fusec_message(ctx));
         out.data = dy[2 - i % 2];
@@ -206,7 +214,7 @@ static void compare_graph(const char *device) {
         FC_EXPECT_OK_TEXT(fusec_download(ctx, have, out.data, bytes), fusec_message(ctx));
         FC_EXPECT_MEMEQ(have, want, bytes);
     }
-    for (int i = 0; i < 3; i++) fusec_free(ctx, dx[i]), fusec_free(ctx, dy[i]);
+    for (int i = 0; i < 3; i++) fusec_device_free(ctx, dx[i]), fusec_device_free(ctx, dy[i]);
     fusec_program_free(plain);
     fusec_program_free(graph);
     fusec_context_free(ctx);
@@ -246,7 +254,7 @@ static fusec_value some_expression(fusec_value x, fusec_value y, bool other_orde
 FC_TEST(calls, an_expression_is_found_whatever_else_its_graph_has) {
     fusec_options o = FUSEC_OPTIONS_INIT;
     fusec_context *ctx;
-    fusec_counters before, after;
+    fusec_counters before = FUSEC_COUNTERS_INIT, after = FUSEC_COUNTERS_INIT;
     float x[12], y[12], out[2][12];
     int64_t shape[2] = {3, 4};
     o.device = "interp";

@@ -164,7 +164,7 @@ FC_TEST(capi, numbers_take_the_dtype_they_meet) {
     FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_shl(u, fusec_int(3))), FUSEC_U8);
     FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_OK);
     FC_EXPECT_EQ_I64(fusec_rank(fusec_num(1)), 0);
-    FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_num(1)), FUSEC_DTYPE_COUNT);
+    FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_num(1)), FUSEC_NO_DTYPE);
     END();
 }
 
@@ -227,7 +227,7 @@ FC_TEST(capi, the_first_error_stays) {
                 y = fusec_input(g, "y", FUSEC_F32, 1, &m);
     fusec_value bad = fusec_add(x, y);
     FC_EXPECT_EQ_I64(fusec_rank(bad), -1);
-    FC_EXPECT_EQ_I64(fusec_dtype_of(bad), FUSEC_DTYPE_COUNT);
+    FC_EXPECT_EQ_I64(fusec_dtype_of(bad), FUSEC_NO_DTYPE);
     fusec_value worse = fusec_sin(fusec_cast(bad, (fusec_dtype)77));
     fusec_output(g, "z", worse);
     fusec_program *p = (fusec_program *)g;

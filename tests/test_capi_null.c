@@ -9,16 +9,15 @@ FC_TEST(capi_null, contexts_graphs_and_programs) {
     void *memory;
     fusec_graph *g = NULL;
     fusec_program *p = NULL;
-    fusec_counters c;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_context_free(NULL);
     fusec_graph_free(NULL);
     fusec_graph_reset(NULL);
     fusec_program_free(NULL);
-    fusec_free(NULL, NULL);
-    fusec_free(NULL, &c);
-    fusec_get_counters(NULL, &c);
-    FC_EXPECT_EQ_U64(c.compiles, 0);
-    fusec_get_counters(NULL, NULL);
+    fusec_device_free(NULL, NULL);
+    fusec_device_free(NULL, &c);
+    FC_EXPECT_EQ_I64(fusec_get_counters(NULL, &c), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_get_counters(NULL, NULL), FUSEC_INVALID);
     fusec_output(NULL, "x", none);
     FC_EXPECT_EQ_I64(fusec_graph_new(NULL, &g), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_graph_new(NULL, NULL), FUSEC_INVALID);
@@ -34,9 +33,9 @@ FC_TEST(capi_null, contexts_graphs_and_programs) {
     FC_EXPECT_TRUE(fusec_input_name(NULL, 0) == NULL && fusec_output_name(NULL, 0) == NULL);
     FC_EXPECT_EQ_I64(fusec_output_rank(NULL, 0), -1);
     FC_EXPECT_EQ_U64(fusec_compile_count(NULL), 0);
-    FC_EXPECT_EQ_I64(fusec_output_dtype(NULL, 0), FUSEC_DTYPE_COUNT);
-    FC_EXPECT_EQ_I64(fusec_alloc(NULL, 1, &memory), FUSEC_INVALID);
-    FC_EXPECT_EQ_I64(fusec_alloc(NULL, 1, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_output_dtype(NULL, 0), FUSEC_NO_DTYPE);
+    FC_EXPECT_EQ_I64(fusec_device_alloc(NULL, 1, &memory), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_device_alloc(NULL, 1, NULL), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_upload(NULL, NULL, NULL, 0), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_synchronize(NULL), FUSEC_INVALID);
 }

@@ -20,13 +20,13 @@ static fusec_value bind(fusec_graph *g, int64_t n, const float *data) {
 }
 
 static uint64_t plans(const fusec_context *ctx) {
-    fusec_counters c;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_get_counters(ctx, &c);
     return c.plans;
 }
 
 static uint64_t compiles(const fusec_context *ctx) {
-    fusec_counters c;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_get_counters(ctx, &c);
     return c.compiles;
 }
@@ -300,9 +300,9 @@ FC_TEST(capi_run, one_program_many_sizes) {
     FC_EXPECT_GE_I64(fusec_kernel_count(p), 1);
     for (size_t i = 0; i < FC_COUNT(shapes); i++) {
         int64_t got[3] = {-1, -1, -1};
-        fusec_tensor in = {x, shapes[i], 2, FUSEC_F32, FUSEC_HOST};
-        fusec_tensor out[2] = {{y, shapes[i], 2, FUSEC_F32, FUSEC_HOST},
-                               {rows, shapes[i], 1, FUSEC_F32, FUSEC_HOST}};
+        fusec_tensor in = {.data = x, .shape = shapes[i], .rank = 2, .dtype = FUSEC_F32};
+        fusec_tensor out[2] = {{.data = y, .shape = shapes[i], .rank = 2, .dtype = FUSEC_F32},
+                               {.data = rows, .shape = shapes[i], .rank = 1, .dtype = FUSEC_F32}};
         FC_EXPECT_OK_TEXT(fusec_output_shapes(p, 1, &in, got, 3), fusec_message(ctx));
         FC_EXPECT_EQ_I64(got[0] * 10000 + got[1] * 100 + got[2],
                          shapes[i][0] * 10000 + shapes[i][1] * 100 + shapes[i][0]);
@@ -311,9 +311,10 @@ FC_TEST(capi_run, one_program_many_sizes) {
     }
     uint64_t compiled = fusec_compile_count(p);
     int64_t again[2] = {11, 31};
-    fusec_tensor in = {x, again, 2, FUSEC_F32, FUSEC_HOST};
-    fusec_tensor out[2] = {{y, again, 2, FUSEC_F32, FUSEC_DEVICE},
-                           {rows, again, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in = {.data = x, .shape = again, .rank = 2, .dtype = FUSEC_F32};
+    fusec_tensor out[2] = {
+        {.data = y, .shape = again, .rank = 2, .dtype = FUSEC_F32, .place = FUSEC_DEVICE},
+        {.data = rows, .shape = again, .rank = 1, .dtype = FUSEC_F32}};
     FC_ASSERT_OK_TEXT(fusec_run_on(p, NULL, 1, &in, 2, out), fusec_message(ctx));
     FC_EXPECT_EQ_U64(fusec_compile_count(p), compiled);
     fusec_program_free(p);
@@ -326,9 +327,9 @@ FC_TEST(capi_run, wrong_calls) {
     int64_t s23[2] = {2, 3}, s32[2] = {3, 2}, minus[2] = {-2, 3}, huge[2] = {INT64_MAX, 3};
     fusec_program *p = softmax_program(ctx);
     FC_ASSERT_TRUE(p != NULL);
-    fusec_tensor in = {x, s23, 2, FUSEC_F32, FUSEC_HOST};
-    fusec_tensor out[2] = {{y, s23, 2, FUSEC_F32, FUSEC_HOST},
-                           {rows, s23, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in = {.data = x, .shape = s23, .rank = 2, .dtype = FUSEC_F32};
+    fusec_tensor out[2] = {{.data = y, .shape = s23, .rank = 2, .dtype = FUSEC_F32},
+                           {.data = rows, .shape = s23, .rank = 1, .dtype = FUSEC_F32}};
 #define BAD(status, text, what, value)                                                             \
     do {                                                                                           \
         fusec_tensor in0 = in, out0 = out[0];                                                      \
@@ -377,9 +378,9 @@ FC_TEST(capi_run, sizes_that_must_fit_together) {
     fusec_program *p = NULL;
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
     int64_t five = 5, four = 4, three = 3;
-    fusec_tensor in[2] = {{a, &five, 1, FUSEC_F32, FUSEC_HOST},
-                          {a, &four, 1, FUSEC_F32, FUSEC_HOST}};
-    fusec_tensor out = {y, &four, 1, FUSEC_F32, FUSEC_HOST};
+    fusec_tensor in[2] = {{.data = a, .shape = &five, .rank = 1, .dtype = FUSEC_F32},
+                          {.data = a, .shape = &four, .rank = 1, .dtype = FUSEC_F32}};
+    fusec_tensor out = {.data = y, .shape = &four, .rank = 1, .dtype = FUSEC_F32};
     FC_EXPECT_OK_TEXT(fusec_run(p, 2, in, 1, &out), fusec_message(ctx));
     FC_EXPECT_EQ_F64(y[3], 9);
     in[1].shape = &three;
@@ -409,9 +410,8 @@ FC_TEST(capi_run, scalars_in_and_out) {
     fusec_output(g, "two", fusec_num(2)); /* a number becomes the default float */
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
     float two = 0;
-    fusec_tensor in = {&a, NULL, 0, FUSEC_F64, FUSEC_HOST};
-    fusec_tensor out[2] = {{&y, NULL, 0, FUSEC_F64, FUSEC_HOST},
-                           {&two, NULL, 0, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in = {.data = &a, .dtype = FUSEC_F64};
+    fusec_tensor out[2] = {{.data = &y, .dtype = FUSEC_F64}, {.data = &two, .dtype = FUSEC_F32}};
     FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 2, out), fusec_message(ctx));
     FC_EXPECT_EQ_F64(y, 6);
     FC_EXPECT_EQ_F64(two, 2);
@@ -426,7 +426,7 @@ FC_TEST(capi_run, device_memory) {
     float in[4] = {1, 2, 3, 4}, out[4] = {0};
     void *p = NULL;
     int64_t four = 4;
-    FC_ASSERT_OK_TEXT(fusec_alloc(ctx, sizeof in, &p), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_device_alloc(ctx, sizeof in, &p), fusec_message(ctx));
     FC_EXPECT_OK_TEXT(fusec_upload(ctx, p, in, sizeof in), fusec_message(ctx));
     fusec_value x = fusec_device_array(g, FUSEC_F32, 1, &four, p);
     FC_EXPECT_OK_TEXT(fusec_read(fusec_mul(x, x), out, sizeof out), fusec_message(ctx));
@@ -437,11 +437,11 @@ FC_TEST(capi_run, device_memory) {
     FC_EXPECT_EQ_I64(fusec_upload(ctx, NULL, in, 4), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_download(ctx, out, NULL, 4), FUSEC_INVALID);
     FC_EXPECT_OK_TEXT(fusec_download(ctx, NULL, NULL, 0), fusec_message(ctx));
-    fusec_free(ctx, p);
-    FC_EXPECT_TRUE(fusec_alloc(ctx, SIZE_MAX, &p) != FUSEC_OK);
+    fusec_device_free(ctx, p);
+    FC_EXPECT_TRUE(fusec_device_alloc(ctx, SIZE_MAX, &p) != FUSEC_OK);
     FC_EXPECT_TRUE(p == NULL);
-    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 0, &p), fusec_message(ctx));
-    fusec_free(ctx, p);
+    FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 0, &p), fusec_message(ctx));
+    fusec_device_free(ctx, p);
     END();
 }
 
@@ -474,9 +474,10 @@ static void *work(void *arg) {
     if (fusec_graph_new(w->ctx, &g)) return w->failures++, NULL;
     for (int i = 0; i < 50; i++) {
         int64_t shape[2] = {1 + i % 4, 3};
-        fusec_tensor in = {(void *)(uintptr_t)x, shape, 2, FUSEC_F32, FUSEC_HOST};
-        fusec_tensor out[2] = {{y, shape, 2, FUSEC_F32, FUSEC_HOST},
-                               {rows, shape, 1, FUSEC_F32, FUSEC_HOST}};
+        fusec_tensor in = {
+            .data = (void *)(uintptr_t)x, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+        fusec_tensor out[2] = {{.data = y, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                               {.data = rows, .shape = shape, .rank = 1, .dtype = FUSEC_F32}};
         w->failures += fusec_run(w->p, 1, &in, 2, out) != FUSEC_OK || rows[0] != 6;
         int64_t n = 2 + i % 7;
         fusec_value v = fusec_mul(bind(g, n, x), fusec_num(i % 3));

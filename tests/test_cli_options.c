@@ -110,7 +110,7 @@ FC_TEST(cli_options, reported_errors) {
 FC_TEST(cli_options, help_pages) {
     fc_str s;
     fc_str_init(&s, heap);
-    for (int code = FUSEC_OK + 1; code < FUSEC_STATUS_COUNT; code++) {
+    for (int code = FUSEC_OK + 1; code < FC_STATUS_COUNT; code++) {
         fc_error e = {0};
         fc_str_clear(&s);
         FC_EXPECT_OK(fc_help_word(&s, fc_status_slug((fusec_status)code), &e), &e);

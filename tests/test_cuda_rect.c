@@ -57,15 +57,16 @@ static fusec_status run_on(fusec_context *ctx, call *c) {
     fusec_program *p = NULL;
     unsigned char second[M * 8];
     const int64_t as[3] = {N, 1, c->d}, bs[3] = {1, M, c->d}, m[1] = {M}, os[2] = {N, M};
-    const fusec_tensor in[3] = {{c->a, as, 3, c->dtype, FUSEC_HOST},
-                                {c->b, bs, 3, c->dtype, FUSEC_HOST},
-                                {c->row, m, 1, c->dtype, FUSEC_HOST}};
+    const fusec_tensor in[3] = {{.data = c->a, .shape = as, .rank = 3, .dtype = c->dtype},
+                                {.data = c->b, .shape = bs, .rank = 3, .dtype = c->dtype},
+                                {.data = c->row, .shape = m, .rank = 1, .dtype = c->dtype}};
     fusec_status s = fusec_graph_new(ctx, &g);
     if (!s) s = build(g, c);
     if (!s) s = fusec_compile(g, &p);
     if (!s) {
-        const fusec_tensor out[2] = {{c->out, os, 2, fusec_output_dtype(p, 0), FUSEC_HOST},
-                                     {second, m, 1, c->dtype, FUSEC_HOST}};
+        const fusec_tensor out[2] = {
+            {.data = c->out, .shape = os, .rank = 2, .dtype = fusec_output_dtype(p, 0)},
+            {.data = second, .shape = m, .rank = 1, .dtype = c->dtype}};
         c->bytes = N * M * fusec_dtype_bytes(fusec_output_dtype(p, 0));
         s = fusec_run(p, 3, in, fusec_output_count(p), out);
     }

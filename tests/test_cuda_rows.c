@@ -57,7 +57,7 @@ static void make(rows *r, fusec_dtype t, bool casts) {
     r->k.extent[0] = r->n;
     fc_val in[3];
     for (int i = 0; i < 3; i++) in[i] = fc_kernel_load(&r->k, access_of(r, t, false));
-    for (int to = 0; casts && to < FUSEC_DTYPE_COUNT; to++)
+    for (int to = 0; casts && to < FC_DTYPE_COUNT; to++)
         if (to != (int)t)
             output(r, FC_OP_CAST, (fusec_dtype)to, fc_val_cast(&r->k.code, in[0], (fusec_dtype)to));
     for (int op = FC_OP_FIRST_ELEMENTWISE; !casts && op < FC_OP_FIRST_REDUCTION; op++) {
@@ -110,7 +110,7 @@ static bool text_of(rows *r, const bound *b, unsigned number, fc_str *text) {
 }
 
 /* Kernel number i is about dtype i / 2: rows, or casts. */
-enum { KERNELS = 2 * FUSEC_DTYPE_COUNT };
+enum { KERNELS = 2 * FC_DTYPE_COUNT };
 
 /* ---- NVRTC ---------------------------------------------------------------------------------- */
 

@@ -303,7 +303,7 @@ FC_TEST(docs, command_page_has_every_flag_and_no_other) {
 FC_TEST(docs, language_page_has_every_error) {
     char *text = page_text("docs/language.md");
     FC_ASSERT_TRUE(text != NULL);
-    for (int s = FUSEC_OK + 1; s < FUSEC_STATUS_COUNT; s++) {
+    for (int s = FUSEC_OK + 1; s < FC_STATUS_COUNT; s++) {
         char row[40], word[80];
         snprintf(row, sizeof row, "\n| %d | ", fc_status_exit((fusec_status)s));
         snprintf(word, sizeof word, "`%s`", fc_status_slug((fusec_status)s));

@@ -121,8 +121,8 @@ FC_TEST(dtype, one_rounding) {
 }
 
 FC_TEST(dtype, table) {
-    static const int bytes[FUSEC_DTYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    static const int bytes[FC_DTYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         const fc_dtype_info *d = &fc_dtypes[t];
         FC_TRACE("%s", d->name);
         FC_EXPECT_EQ_I64(d->bytes, bytes[t]);
@@ -136,8 +136,8 @@ FC_TEST(dtype, table) {
 }
 
 FC_TEST(dtype, by_name) {
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
-        fusec_dtype found = FUSEC_DTYPE_COUNT;
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+        fusec_dtype found = (fusec_dtype)FC_DTYPE_COUNT;
         FC_EXPECT_TRUE(fc_dtype_by_name(fc_dtypes[t].name, strlen(fc_dtypes[t].name), &found));
         FC_EXPECT_EQ_I64(found, t);
         const char *long_name = fc_dtypes[t].long_name;

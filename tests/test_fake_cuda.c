@@ -40,9 +40,9 @@ static fusec_status build(fusec_graph *g) {
 }
 
 static fusec_status run_host(fusec_program *p, session *s) {
-    fusec_tensor in = {s->x, s->shape, 2, FUSEC_F32, FUSEC_HOST};
-    fusec_tensor out[2] = {{s->out, s->shape, 2, FUSEC_F32, FUSEC_HOST},
-                           {s->sums, s->shape + 1, 1, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in = {.data = s->x, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32};
+    fusec_tensor out[2] = {{.data = s->out, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32},
+                           {.data = s->sums, .shape = s->shape + 1, .rank = 1, .dtype = FUSEC_F32}};
     return fusec_run(p, 1, &in, 2, out);
 }
 
@@ -50,21 +50,23 @@ static fusec_status run_host(fusec_program *p, session *s) {
 static fusec_status run_device(fusec_context *ctx, fusec_program *p, session *s) {
     void *x = NULL, *y = NULL, *z = NULL;
     const size_t bytes = count(s) * sizeof(float), columns = (size_t)s->shape[1] * sizeof(float);
-    fusec_status st = fusec_alloc(ctx, bytes, &x);
-    if (!st) st = fusec_alloc(ctx, bytes, &y);
-    if (!st) st = fusec_alloc(ctx, columns, &z);
+    fusec_status st = fusec_device_alloc(ctx, bytes, &x);
+    if (!st) st = fusec_device_alloc(ctx, bytes, &y);
+    if (!st) st = fusec_device_alloc(ctx, columns, &z);
     if (!st) st = fusec_upload(ctx, x, s->x, bytes);
-    fusec_tensor in = {x, s->shape, 2, FUSEC_F32, FUSEC_DEVICE};
-    fusec_tensor out[2] = {{y, s->shape, 2, FUSEC_F32, FUSEC_DEVICE},
-                           {z, s->shape + 1, 1, FUSEC_F32, FUSEC_DEVICE}};
+    fusec_tensor in = {
+        .data = x, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
+    fusec_tensor out[2] = {
+        {.data = y, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32, .place = FUSEC_DEVICE},
+        {.data = z, .shape = s->shape + 1, .rank = 1, .dtype = FUSEC_F32, .place = FUSEC_DEVICE}};
     for (int i = 0; i < 4 && !st; i++) /* a call that is made again becomes a graph */
         st = fusec_run_on(p, NULL, 1, &in, 2, out);
     if (!st) st = fusec_synchronize(ctx);
     if (!st) st = fusec_download(ctx, s->out, y, bytes);
     if (!st) st = fusec_download(ctx, s->sums, z, columns);
-    fusec_free(ctx, x);
-    fusec_free(ctx, y);
-    fusec_free(ctx, z);
+    fusec_device_free(ctx, x);
+    fusec_device_free(ctx, y);
+    fusec_device_free(ctx, z);
     return st;
 }
 
@@ -391,8 +393,8 @@ FC_TEST(fake_cuda, loss_is_said_and_leaves_the_cpu) {
 static void past_the_first_allocations(fusec_context *ctx) {
     for (int i = 0; i < FC_CUDA_EARLY; i++) {
         void *p = NULL;
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 16, &p), fusec_message(ctx));
-        fusec_free(ctx, p);
+        FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 16, &p), fusec_message(ctx));
+        fusec_device_free(ctx, p);
     }
 }
 
@@ -413,16 +415,16 @@ FC_TEST(fake_cuda, lack_of_memory_drops_caches_and_tries_again) {
     r.fake->fail_at = 1;
     r.fake->result = 2;
     r.fake->times = 2; /* also after the driver's pool was emptied */
-    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 1 << 20, &mem), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 1 << 20, &mem), fusec_message(ctx));
     FC_EXPECT_EQ_I64(r.fake->fired, 2);
     FC_EXPECT_EQ_I64(r.fake->modules, 0); /* the idle kernels went */
     r.fake->limit = 1 << 21;
-    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &more), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_EQ_I64(fusec_device_alloc(ctx, 1 << 22, &more), FUSEC_OUT_OF_MEMORY);
     FC_EXPECT_EQ_PTR(more, NULL);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
     FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx)); /* and it goes on */
     FC_EXPECT_OK_TEXT(run_host(p, r.s), fusec_message(ctx));
-    fusec_free(ctx, mem);
+    fusec_device_free(ctx, mem);
     fusec_program_free(p);
     fusec_graph_free(g);
     fusec_context_free(ctx);
@@ -490,10 +492,10 @@ FC_TEST(fake_cuda, a_device_without_pools) {
     expect_session(&r, rows, "without pools");
     FC_ASSERT_OK_TEXT(capi_open("cuda", 1, &ctx), fusec_message(NULL));
     for (size_t i = 0; i < FC_COUNT(mem); i++)
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
-    for (size_t i = 0; i < FC_COUNT(mem); i++) fusec_free(ctx, mem[i]);
+        FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
+    for (size_t i = 0; i < FC_COUNT(mem); i++) fusec_device_free(ctx, mem[i]);
     r.fake->limit = 1 << 20;
-    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 1 << 22, &mem[0]), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_EQ_I64(fusec_device_alloc(ctx, 1 << 22, &mem[0]), FUSEC_OUT_OF_MEMORY);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "not enough memory on cuda:0");
     fusec_context_free(ctx);
     FC_EXPECT_EQ_I64(r.fake->misuse, 0);
@@ -525,7 +527,7 @@ FC_TEST(fake_cuda, wrong_cubin) {
     for (int round = 0; round < 3; round++) {
         fusec_context *ctx = NULL;
         fusec_options o = FUSEC_OPTIONS_INIT;
-        fusec_counters c;
+        fusec_counters c = FUSEC_COUNTERS_INIT;
         r.m.reset();
         start(r.s, rows);
         o.device = "cuda";

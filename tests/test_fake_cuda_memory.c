@@ -32,8 +32,8 @@ static bool start_streamed(streamed *s, unsigned tiers) {
     fusec_value x = fusec_input(s->g, "x", FUSEC_F32, 1, &n);
     fusec_value y = fusec_sub(fusec_materialize(fusec_abs(x)), fusec_max(x, 0, NULL, 0));
     fusec_output(s->g, "y", y);
-    if (fusec_compile(s->g, &s->p) || fusec_alloc(s->ctx, sizeof(float) * 160, &s->x) ||
-        fusec_alloc(s->ctx, sizeof(float) * 160, &s->y))
+    if (fusec_compile(s->g, &s->p) || fusec_device_alloc(s->ctx, sizeof(float) * 160, &s->x) ||
+        fusec_device_alloc(s->ctx, sizeof(float) * 160, &s->y))
         return false;
     return !fc_cuda_open(&fc_libc_alloc, &s->cuda, &e) &&
            !fc_cuda_device(s->cuda, 0, &s->info, &e) &&
@@ -42,8 +42,8 @@ static bool start_streamed(streamed *s, unsigned tiers) {
 }
 
 static void end_streamed(streamed *s) {
-    fusec_free(s->ctx, s->x);
-    fusec_free(s->ctx, s->y);
+    fusec_device_free(s->ctx, s->x);
+    fusec_device_free(s->ctx, s->y);
     fusec_program_free(s->p);
     fusec_graph_free(s->g);
     fusec_context_free(s->ctx);
@@ -55,7 +55,12 @@ static void end_streamed(streamed *s) {
 /* Calls of the driver that one call of the program makes. */
 static long driver_calls(streamed *s, const fake_machine *m, fc_cu_stream stream) {
     const long before = m->fake->calls;
-    fusec_tensor in = {s->x, line, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
+    fusec_tensor in = {.data = s->x,
+                       .shape = line,
+                       .rank = 1,
+                       .dtype = FUSEC_F32,
+                       .place = FUSEC_DEVICE},
+                 out = in;
     out.data = s->y;
     FC_EXPECT_EQ_I64(fusec_run_on(s->p, stream, 1, &in, 1, &out), FUSEC_OK);
     return m->fake->calls - before;
@@ -141,16 +146,16 @@ FC_TEST(fake_cuda, the_first_allocations_leave_the_pool_alone) {
     m.fake->result = 2;
     m.fake->times = 1000; /* as often as it is called */
     for (int i = 0; i < FC_CUDA_EARLY; i++) {
-        FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
-        if (i % 2) fusec_free(ctx, mem[i]);
+        FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 64, &mem[i]), fusec_message(ctx));
+        if (i % 2) fusec_device_free(ctx, mem[i]);
     }
     FC_EXPECT_EQ_I64(m.fake->fired, 0);
-    FC_EXPECT_EQ_I64(fusec_alloc(ctx, 64, &mem[FC_CUDA_EARLY]), FUSEC_OUT_OF_MEMORY);
+    FC_EXPECT_EQ_I64(fusec_device_alloc(ctx, 64, &mem[FC_CUDA_EARLY]), FUSEC_OUT_OF_MEMORY);
     FC_EXPECT_EQ_I64(m.fake->fired, 2); /* again with the pool emptied */
     m.fake->fail_in = "cuMemFree_v2";
     m.fake->fired = 0;
     for (int i = 0; i < FC_CUDA_EARLY; i += 2)
-        fusec_free(ctx, mem[i]); /* now in the order of the stream */
+        fusec_device_free(ctx, mem[i]); /* now in the order of the stream */
     FC_EXPECT_EQ_I64(m.fake->fired, 0);
     fusec_context_free(ctx);
     FC_EXPECT_EQ_I64(m.fake->memory, 0);
@@ -168,9 +173,9 @@ FC_TEST(fake_cuda, what_the_plain_allocator_has_not_the_pool_may_have) {
     m.fake->fail_in = "cuMemAlloc_v2";
     m.fake->fail_at = 1;
     m.fake->result = 2;
-    FC_EXPECT_OK_TEXT(fusec_alloc(ctx, 64, &mem), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 64, &mem), fusec_message(ctx));
     FC_EXPECT_EQ_I64(m.fake->fired, 1);
-    fusec_free(ctx, mem);
+    fusec_device_free(ctx, mem);
     fusec_context_free(ctx);
     FC_EXPECT_EQ_I64(m.fake->memory, 0);
     fake_machine_close(&m);

@@ -214,14 +214,17 @@ static const int64_t in_shape[2] = {N, M};
 static fusec_status run_into(fault_run *r, unsigned char out[MAX_OUT][SIZE * 8]) {
     scene *s = r->state;
     int n = ((const scene_arg *)r->arg)->x->results, at = 0;
-    fusec_tensor in[2] = {{s->x, in_shape, 2, FUSEC_F32, FUSEC_HOST},
-                          {s->y, in_shape, 2, FUSEC_F32, FUSEC_HOST}};
+    fusec_tensor in[2] = {{.data = s->x, .shape = in_shape, .rank = 2, .dtype = FUSEC_F32},
+                          {.data = s->y, .shape = in_shape, .rank = 2, .dtype = FUSEC_F32}};
     fusec_tensor to[MAX_OUT];
     int64_t sizes[2 * MAX_OUT];
     fusec_status st = fusec_output_shapes(s->p, 2, in, sizes, 2 * MAX_OUT);
     for (int i = 0; !st && i < n; i++) {
         int rank = fusec_output_rank(s->p, i);
-        to[i] = (fusec_tensor){out[i], sizes + at, rank, fusec_output_dtype(s->p, i), FUSEC_HOST};
+        to[i] = (fusec_tensor){.data = out[i],
+                               .shape = sizes + at,
+                               .rank = rank,
+                               .dtype = fusec_output_dtype(s->p, i)};
         s->bytes[i] = fusec_dtype_bytes(to[i].dtype);
         for (int k = 0; k < rank; k++) s->bytes[i] *= (size_t)sizes[at + k];
         at += rank;
@@ -374,12 +377,12 @@ static fusec_status act_memory(fault_run *r) {
     scene *s = r->state;
     void *p = NULL;
     float back[SIZE] = {0};
-    FC_TRY(noted(r, fusec_alloc(s->ctx, sizeof s->x, &p)));
+    FC_TRY(noted(r, fusec_device_alloc(s->ctx, sizeof s->x, &p)));
     fusec_status st = fusec_upload(s->ctx, p, s->x, sizeof s->x);
     if (!st) st = fusec_download(s->ctx, back, p, sizeof back);
     if (!st) st = fusec_synchronize(s->ctx);
     if (!st) FC_EXPECT_MEMEQ(back, s->x, sizeof back);
-    fusec_free(s->ctx, p);
+    fusec_device_free(s->ctx, p);
     return noted(r, st);
 }
 
@@ -401,9 +404,9 @@ static fusec_status act_many_sizes(fault_run *r) {
     scene *s = r->state;
     for (int64_t n = 1; n <= 20; n++) {
         const int64_t shape[2] = {2, n};
-        fusec_tensor in[2] = {{s->x, shape, 2, FUSEC_F32, FUSEC_HOST},
-                              {s->y, shape, 2, FUSEC_F32, FUSEC_HOST}};
-        fusec_tensor out = {s->got[0], shape, 2, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor in[2] = {{.data = s->x, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                              {.data = s->y, .shape = shape, .rank = 2, .dtype = FUSEC_F32}};
+        fusec_tensor out = {.data = s->got[0], .shape = shape, .rank = 2, .dtype = FUSEC_F32};
         FC_TRY(noted(r, fusec_run(s->p, 2, in, 1, &out)));
     }
     return FUSEC_OK;

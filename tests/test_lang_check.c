@@ -174,8 +174,8 @@ static void fails(const char *text, const char *inputs, fusec_status status) {
 FC_TEST(lang_check, promotion) {
     static const char *const names[] = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
                                         "u32",  "u64", "f16", "bf16", "f32", "f64"};
-    for (int a = 0; a < FUSEC_DTYPE_COUNT; a++)
-        for (int b = 0; b < FUSEC_DTYPE_COUNT; b++) {
+    for (int a = 0; a < FC_DTYPE_COUNT; a++)
+        for (int b = 0; b < FC_DTYPE_COUNT; b++) {
             fusec_dtype t;
             char inputs[100], type[20];
             snprintf(inputs, sizeof inputs, "x: %s[4], y: %s[4]", names[a], names[b]);

@@ -21,7 +21,7 @@ typedef struct sheet {
 } sheet;
 
 static fusec_tensor tensor(const sheet *s, void *data, const int64_t *shape) {
-    return (fusec_tensor){data, shape, 2, s->dtype, FUSEC_HOST};
+    return (fusec_tensor){.data = data, .shape = shape, .rank = 2, .dtype = s->dtype};
 }
 
 /* Rounded to fewer bits the largest may be below some. */
@@ -245,11 +245,12 @@ static void run_like(fusec_context *ctx, likeness how, like_data *d, bool apart)
                  fusec_sum(how == OTHER_EXPONENTIAL ? fusec_exp(y) : fusec_add(x, y), 1, &last, 1));
     if (!apart) fusec_output(g, "of", of);
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
-    const fusec_tensor of_row = {d->of, row, 2, FUSEC_F32, FUSEC_HOST};
-    fusec_tensor in[3] = {
-        {d->x, shape, 2, FUSEC_F32, FUSEC_HOST}, {d->y, shape, 2, FUSEC_F32, FUSEC_HOST}, of_row};
-    fusec_tensor out[3] = {{d->out, shape, 2, FUSEC_F32, FUSEC_HOST},
-                           {d->more, row, 2, FUSEC_F32, FUSEC_HOST},
+    const fusec_tensor of_row = {.data = d->of, .shape = row, .rank = 2, .dtype = FUSEC_F32};
+    fusec_tensor in[3] = {{.data = d->x, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                          {.data = d->y, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                          of_row};
+    fusec_tensor out[3] = {{.data = d->out, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                           {.data = d->more, .shape = row, .rank = 2, .dtype = FUSEC_F32},
                            of_row};
     FC_EXPECT_OK_TEXT(fusec_run(p, apart ? 3 : 2, in, apart ? 2 : 3, out), fusec_message(ctx));
     fusec_program_free(p);

@@ -197,9 +197,9 @@ static void rows_of(fc_llvm_run *r, fusec_dtype t) {
 }
 
 static void casts_of(fc_llvm_run *r, fusec_dtype t) {
-    work list[2 * FUSEC_DTYPE_COUNT];
+    work list[2 * FC_DTYPE_COUNT];
     unsigned n = 0;
-    for (int to = 0; to < FUSEC_DTYPE_COUNT; to++) {
+    for (int to = 0; to < FC_DTYPE_COUNT; to++) {
         if (to != (int)t) list[n++] = (work){FC_OP_CAST, (fusec_dtype)to};
         if (to != (int)t && t != FUSEC_BOOL && to != FUSEC_BOOL &&
             fc_dtypes[to].bytes == fc_dtypes[t].bytes)
@@ -274,7 +274,7 @@ static void run_reductions(void *arg) {
 }
 
 FC_REGISTER(llvm_ops) {
-    for (uintptr_t t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (uintptr_t t = 0; t < FC_DTYPE_COUNT; t++) {
         FC_ADD_TEST("llvm_ops", fc_dtypes[t].name, run_dtype, t);
         FC_ADD_TEST("llvm_reductions", fc_dtypes[t].name, run_reductions, t);
     }

@@ -22,7 +22,7 @@ typedef struct array {
 } array;
 
 static fusec_tensor tensor(array *a) {
-    return (fusec_tensor){a->data, a->shape, 2, a->dtype, FUSEC_HOST};
+    return (fusec_tensor){.data = a->data, .shape = a->shape, .rank = 2, .dtype = a->dtype};
 }
 
 static int64_t length(const array *a) {

@@ -41,7 +41,7 @@ FC_TEST(ops, every_row_runs_everywhere) {
     uint64_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, out[8];
     for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++) {
         if (fc_ops[op].flags & FC_F_HIDDEN) continue;
-        for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+        for (int t = 0; t < FC_DTYPE_COUNT; t++) {
             if (!fc_box_takes(&fc_ops[op], (fusec_dtype)t)) continue;
             FC_TRACE("%s on %s", fc_ops[op].name, fc_dtypes[t].name);
             for (size_t k = 0; k < FC_COUNT(targets); k++)

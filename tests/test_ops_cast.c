@@ -128,7 +128,7 @@ static void check_casts_from(void *arg) {
     char *in = malloc((FC_BOX_SPECIALS + randoms) * 8),
          *out = malloc((FC_BOX_SPECIALS + randoms) * 8);
     const size_t n = inputs(from, in);
-    for (int to = 0; to < FUSEC_DTYPE_COUNT; to++) {
+    for (int to = 0; to < FC_DTYPE_COUNT; to++) {
         if (to == (int)from) continue;
         check_pair(from, (fusec_dtype)to, n, in, out);
         check_folded(from, (fusec_dtype)to, n < 200 ? n : 200, in);
@@ -138,7 +138,7 @@ static void check_casts_from(void *arg) {
 }
 
 FC_REGISTER(casts) {
-    for (uintptr_t t = 0; t < FUSEC_DTYPE_COUNT; t++)
+    for (uintptr_t t = 0; t < FC_DTYPE_COUNT; t++)
         FC_ADD_TEST("ops_cast", fc_dtypes[t].name, check_casts_from, t);
 }
 

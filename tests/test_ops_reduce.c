@@ -185,7 +185,7 @@ static void check_dtype(void *arg) {
 }
 
 FC_REGISTER(reductions) {
-    for (uintptr_t t = 0; t < FUSEC_DTYPE_COUNT; t++)
+    for (uintptr_t t = 0; t < FC_DTYPE_COUNT; t++)
         FC_ADD_TEST("ops_reduce", fc_dtypes[t].name, check_dtype, t);
 }
 

@@ -72,15 +72,15 @@ static bool start(recording *r) {
     for (int i = 0; i < N; i++) r->host[i] = (float)(i % 64);
     return !r->d.get_device(&device, 0) && !r->d.retain(&r->cu, device) &&
            !r->d.set_current(r->cu) && !r->d.stream_create(&r->stream, 1) &&
-           !fusec_alloc(r->ctx, N * sizeof(float), &r->x) &&
-           !fusec_alloc(r->ctx, N * sizeof(float), &r->y) &&
+           !fusec_device_alloc(r->ctx, N * sizeof(float), &r->x) &&
+           !fusec_device_alloc(r->ctx, N * sizeof(float), &r->y) &&
            !fusec_upload(r->ctx, r->x, r->host, N * sizeof(float));
 }
 
 static void finish(recording *r) {
     if (r->stream) r->d.stream_destroy(r->stream);
-    fusec_free(r->ctx, r->x);
-    fusec_free(r->ctx, r->y);
+    fusec_device_free(r->ctx, r->x);
+    fusec_device_free(r->ctx, r->y);
     fusec_context_free(r->ctx);
     if (r->cu) r->d.set_current(NULL);
     if (r->cu) r->d.release(0);
@@ -105,7 +105,12 @@ static fusec_program *compile(recording *r, bool sum) {
 
 static void call(recording *r, fusec_program *p) {
     static const int64_t n = N;
-    fusec_tensor in = {r->x, &n, 1, FUSEC_F32, FUSEC_DEVICE}, out = in;
+    fusec_tensor in = {.data = r->x,
+                       .shape = &n,
+                       .rank = 1,
+                       .dtype = FUSEC_F32,
+                       .place = FUSEC_DEVICE},
+                 out = in;
     out.data = r->y;
     FC_EXPECT_OK_TEXT(fusec_run_on(p, r->stream, 1, &in, 1, &out), fusec_message(r->ctx));
 }

@@ -78,12 +78,17 @@ static bool place(arrays *a, const sheet *s) {
     const int64_t *shape[RESULTS] = {s->shape, s->shape + 1, s->shape, none};
     const int rank[RESULTS] = {2, 1, 1, 0};
     void *p = NULL;
-    fusec_status st = fusec_alloc(a->ctx, s->bytes[0], &p);
-    a->in = (fusec_tensor){p, s->shape, 2, FUSEC_F32, FUSEC_DEVICE};
+    fusec_status st = fusec_device_alloc(a->ctx, s->bytes[0], &p);
+    a->in = (fusec_tensor){
+        .data = p, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32, .place = FUSEC_DEVICE};
     if (!st) st = fusec_upload(a->ctx, p, s->x, s->bytes[0]);
     for (int i = 0; i < RESULTS && !st; i++) {
-        st = fusec_alloc(a->ctx, s->bytes[i], &p);
-        a->out[i] = (fusec_tensor){p, shape[i], rank[i], FUSEC_F32, FUSEC_DEVICE};
+        st = fusec_device_alloc(a->ctx, s->bytes[i], &p);
+        a->out[i] = (fusec_tensor){.data = p,
+                                   .shape = shape[i],
+                                   .rank = rank[i],
+                                   .dtype = FUSEC_F32,
+                                   .place = FUSEC_DEVICE};
     }
     FC_EXPECT_OK_TEXT(st, fusec_message(a->ctx));
     return st == FUSEC_OK;
@@ -118,9 +123,9 @@ static void repeat(fusec_context *ctx, sheet *s) {
     }
     for (int i = 0; i < RESULTS; i++) {
         free(got[i]);
-        fusec_free(ctx, a.out[i].data);
+        fusec_device_free(ctx, a.out[i].data);
     }
-    fusec_free(ctx, a.in.data);
+    fusec_device_free(ctx, a.in.data);
 }
 
 /* Few long rows are shared by blocks that wait for each other, others are walked by a block or kept
@@ -200,10 +205,10 @@ FC_TEST(repeat, stores_of_two_widths_behind_a_fake_driver) {
     fusec_output(g, "narrow", fusec_gt(v, fusec_num(5)));
     FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
     for (int k = 0; k < 40; k++) {
-        fusec_tensor in = {x, shape, 2, FUSEC_F32, FUSEC_HOST};
-        fusec_tensor out[3] = {{best, shape, 1, FUSEC_I64, FUSEC_HOST},
-                               {wide, shape, 2, FUSEC_F32, FUSEC_HOST},
-                               {narrow, shape, 2, FUSEC_BOOL, FUSEC_HOST}};
+        fusec_tensor in = {.data = x, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+        fusec_tensor out[3] = {{.data = best, .shape = shape, .rank = 1, .dtype = FUSEC_I64},
+                               {.data = wide, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                               {.data = narrow, .shape = shape, .rank = 2, .dtype = FUSEC_BOOL}};
         int wrong = 0;
         FC_ASSERT_OK_TEXT(fusec_run(p, 1, &in, 3, out), fusec_message(ctx));
         for (int i = 0; i < N * M; i++) wrong += wide[i] != 2 * x[i] || narrow[i] != (x[i] > 5);

@@ -270,9 +270,9 @@ static bool cast_chain_differs(fusec_dtype a, fusec_dtype b, fusec_dtype c) {
 
 FC_TEST(simplify, casts_compose_exactly_when_it_makes_no_difference) {
     unsigned composed = 0;
-    for (int a = 0; a < FUSEC_DTYPE_COUNT; a++)
-        for (int b = 0; b < FUSEC_DTYPE_COUNT; b++)
-            for (int c = 0; c < FUSEC_DTYPE_COUNT; c++) {
+    for (int a = 0; a < FC_DTYPE_COUNT; a++)
+        for (int b = 0; b < FC_DTYPE_COUNT; b++)
+            for (int c = 0; c < FC_DTYPE_COUNT; c++) {
                 if (a == b || b == c) continue;
                 bool does = composes((fusec_dtype)a, (fusec_dtype)b, (fusec_dtype)c);
                 composed += does;

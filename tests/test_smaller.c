@@ -38,10 +38,10 @@ static void sum_arrays(fake_machine *m, long spilling, long compiled) {
         fusec_value v = fusec_input(g, name, FUSEC_F32, 1, &d);
         sum = i ? fusec_add(sum, v) : v;
         for (int k = 0; k < N; k++) x[i][k] = (float)((k + 3 * i) % 50);
-        in[i] = (fusec_tensor){x[i], &n, 1, FUSEC_F32, FUSEC_HOST};
+        in[i] = (fusec_tensor){.data = x[i], .shape = &n, .rank = 1, .dtype = FUSEC_F32};
     }
     fusec_output(g, "y", sum);
-    out = (fusec_tensor){y, &n, 1, FUSEC_F32, FUSEC_HOST};
+    out = (fusec_tensor){.data = y, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
     memset(y, 0, sizeof y);
     FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_OK);
     FC_EXPECT_EQ_I64(fusec_run(p, ARRAYS, in, 1, &out), FUSEC_OK);

@@ -49,7 +49,7 @@ static void compute(const char *device, bool turned, double *to) {
     static const int64_t plain[] = {ROWS, COLUMNS}, across[] = {COLUMNS, ROWS};
     fusec_context *ctx = NULL;
     fusec_options o = FUSEC_OPTIONS_INIT;
-    call c = {.out = {to, plain, turned ? 2 : 1, FUSEC_F64, FUSEC_HOST}};
+    call c = {.out = {.data = to, .shape = plain, .rank = turned ? 2 : 1, .dtype = FUSEC_F64}};
     pthread_attr_t attr;
     pthread_t t;
     o.device = device;
@@ -58,8 +58,10 @@ static void compute(const char *device, bool turned, double *to) {
     FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
     compile(ctx, turned, &c.p);
     for (int i = 0; i < ARRAYS; i++)
-        c.in[i] =
-            (fusec_tensor){numbers[i], turned && i ? across : plain, 2, FUSEC_F64, FUSEC_HOST};
+        c.in[i] = (fusec_tensor){.data = numbers[i],
+                                 .shape = turned && i ? across : plain,
+                                 .rank = 2,
+                                 .dtype = FUSEC_F64};
     run(&c); /* compiles */
     FC_EXPECT_OK_TEXT(c.status, fusec_message(ctx));
     memset(to, 0, sizeof results[0]);

@@ -183,7 +183,7 @@ static bool is_left_out(const sweep *s, int t) {
 
 static void run_elementwise(void *arg) {
     const sweep *s = arg;
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         job j;
         if (!takes(s->op, (fusec_dtype)t) || is_left_out(s, t)) continue;
         if (!open_job(&j, s->device)) FC_SKIP("there is no device %s", s->device);
@@ -340,7 +340,7 @@ static void run_conversions(void *arg) {
     fc_dim n = gbd(g, "n"), one = fc_dim_const(&g->dims, 1);
     fc_node x = gbin(g, "x", s->t, 1, n, 0, 0), scalar = gbin(g, "s", s->t, 0, 0, 0, 0);
     fc_slice back = {fc_dim_sub(&g->dims, n, one), -1, n};
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         char name[32];
         fusec_dtype to = (fusec_dtype)t;
         if (to == s->t) continue;
@@ -370,7 +370,7 @@ static void run_every_half(void *arg) {
     fc_graph *g = &j.g;
     fc_node i = fc_build_iota(g, fc_dim_const(&g->dims, 65536));
     fc_node x = fc_build_bitcast(g, fc_build_cast(g, i, FUSEC_U16), s->t);
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++)
+    for (int t = 0; t < FC_DTYPE_COUNT; t++)
         if (t != (int)s->t) add(&j, fc_dtypes[t].name, fc_build_cast(g, x, (fusec_dtype)t));
     /* midpoints between neighbours, and a little to either side */
     fc_node wide = fc_build_cast(g, x, FUSEC_F64);
@@ -432,7 +432,7 @@ static const int64_t lengths[] = {0, 1, 2, 3, 7, 31, 127, 128, 129, 1000, 1023, 
 
 static void run_reduction(void *arg) {
     const sweep *s = arg;
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         job j;
         if (!reduces(s->op, (fusec_dtype)t) || is_left_out(s, t)) continue;
         if (!open_job(&j, s->device)) FC_SKIP("there is no device %s", s->device);
@@ -483,7 +483,7 @@ FC_REGISTER(sweep) {
             s.op = (fc_op)op;
             add_test("sweep_reduce", fc_ops[op].name, s, run_reduction);
         }
-        for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+        for (int t = 0; t < FC_DTYPE_COUNT; t++) {
             s.t = (fusec_dtype)t;
             add_test("sweep_cast", fc_dtypes[t].name, s, run_conversions);
         }

@@ -120,10 +120,14 @@ fusec_status fusec_device(fusec_context *c, const char **name, const char **noti
     return fc_device_alive(d, &e) ? fc_report(&e) : FUSEC_OK;
 }
 
-void fusec_get_counters(const fusec_context *ctx, fusec_counters *out) {
-    if (!out) return;
-    memset(out, 0, sizeof *out);
-    if (!ctx) return;
+fusec_status fusec_get_counters(const fusec_context *ctx, fusec_counters *to) {
+    fusec_counters all = FUSEC_COUNTERS_INIT, *out = &all;
+    if (!ctx || !to)
+        return fc_report_text(FUSEC_INVALID, "fusec_get_counters: the %s is NULL",
+                              ctx ? "result pointer" : "context");
+    if (to->size < sizeof to->size)
+        return fc_report_text(FUSEC_INVALID,
+                              "fusec_get_counters: set the result up with FUSEC_COUNTERS_INIT");
     fusec_context *c = (fusec_context *)(uintptr_t)ctx; /* only its locks are changed */
     pthread_mutex_lock(&c->runtime->lock);
     out->compiles = c->runtime->compiles;
@@ -133,4 +137,7 @@ void fusec_get_counters(const fusec_context *ctx, fusec_counters *out) {
     pthread_mutex_lock(&c->plans.lock);
     out->plans = c->plans.made;
     pthread_mutex_unlock(&c->plans.lock);
+    out->size = to->size;
+    memcpy(to, out, to->size < sizeof *out ? to->size : sizeof *out);
+    return FUSEC_OK;
 }

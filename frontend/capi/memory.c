@@ -6,14 +6,16 @@ static fusec_status device_of(const char *what, fusec_context *ctx, fc_device **
     return fc_open_device(ctx, d, e);
 }
 
-fusec_status fusec_alloc(fusec_context *ctx, size_t bytes, void **out) {
+fusec_status fusec_device_alloc(fusec_context *ctx, size_t bytes, void **out) {
     fc_error e = {0};
     fc_device *d;
-    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_alloc: the result pointer is NULL");
+    if (!out)
+        return fc_report_text(FUSEC_INVALID, "fusec_device_alloc: the result pointer is NULL");
     *out = NULL;
-    if (device_of("fusec_alloc", ctx, &d, &e)) return fc_report(&e);
+    if (device_of("fusec_device_alloc", ctx, &d, &e)) return fc_report(&e);
     if (bytes > PTRDIFF_MAX)
-        fc_fail(&e, FUSEC_LIMIT, "fusec_alloc: %zu bytes are more than memory can address", bytes);
+        fc_fail(&e, FUSEC_LIMIT, "fusec_device_alloc: %zu bytes are more than memory can address",
+                bytes);
     /* ready for every stream when we return, not only for the device's own */
     if (!e.code && !fc_context_memory(ctx->runtime, d, NULL, bytes, out, &e) &&
         d->ops->sync(d, NULL, &e)) {
@@ -23,10 +25,10 @@ fusec_status fusec_alloc(fusec_context *ctx, size_t bytes, void **out) {
     return e.code ? fc_report(&e) : FUSEC_OK;
 }
 
-void fusec_free(fusec_context *ctx, void *p) {
+void fusec_device_free(fusec_context *ctx, void *p) {
     fc_error e = {0};
     fc_device *d;
-    if (!p || device_of("fusec_free", ctx, &d, &e)) return;
+    if (!p || device_of("fusec_device_free", ctx, &d, &e)) return;
     d->ops->free(d, NULL, p);
 }
 

@@ -27,6 +27,6 @@ const char *fusec_message(const fusec_context *ctx) {
 }
 
 const char *fusec_status_name(fusec_status s) {
-    if ((unsigned)s >= FUSEC_STATUS_COUNT) return "unknown";
+    if ((unsigned)s >= FC_STATUS_COUNT) return "unknown";
     return s == FUSEC_OK ? "ok" : fc_status_slug(s);
 }

@@ -90,31 +90,43 @@ typedef struct args {
     const fc_alloc *alloc;
 } args;
 
-static fusec_status take_array(const char *kind, const char *name, const fusec_tensor *t,
-                               bool need_data, fc_tensor *out, fc_error *e) {
+/* Where an array is: false when the place is unknown. */
+static bool take_place(const fusec_tensor *t, bool *on_device) {
+    *on_device = t->place != FUSEC_HOST;
+    return (uint32_t)t->place <= FUSEC_CUDA;
+}
+
+static fusec_status take_array(const fc_device *d, const char *kind, const char *name,
+                               const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e) {
     size_t bytes;
-    if ((unsigned)t->dtype >= FUSEC_DTYPE_COUNT)
+    bool on_device;
+    if ((unsigned)t->dtype >= FC_DTYPE_COUNT)
         return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a dtype", kind, name, (int)t->dtype);
     if (t->rank < 0 || t->rank > FC_MAX_RANK || (t->rank && !t->shape))
         return fc_fail(e, FUSEC_INVALID, "%s %s: rank %d%s", kind, name, (int)t->rank,
                        t->rank > 0 && !t->shape ? " without a shape" : "");
-    if (t->place != FUSEC_HOST && t->place != FUSEC_DEVICE)
+    if (t->strides)
+        return fc_fail(e, FUSEC_NOT_YET, "%s %s: only dense arrays, for now", kind, name);
+    if (!take_place(t, &on_device))
         return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a place", kind, name, (int)t->place);
+    if (t->place == FUSEC_CUDA && (d->kind != FC_DEV_CUDA || d->ordinal != t->device_id))
+        return fc_fail(e, FUSEC_INVALID, "%s %s is on cuda:%d, but the context computes on %s",
+                       kind, name, (int)t->device_id, d->name);
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] < 0)
             return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s: axis %d has the negative size %lld", kind,
                            name, i, (long long)t->shape[i]);
-    if (!fc_array_bytes(t->dtype, (uint32_t)t->rank, t->shape, &bytes))
+    if (!fc_array_bytes((fusec_dtype)t->dtype, (uint32_t)t->rank, t->shape, &bytes))
         return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s has more bytes than memory can address", kind,
                        name);
     if (need_data && bytes && !t->data)
         return fc_fail(e, FUSEC_INVALID, "%s %s: the data of a non-empty array is NULL", kind,
                        name);
-    *out = (fc_tensor){.dtype = t->dtype,
+    *out = (fc_tensor){.dtype = (fusec_dtype)t->dtype,
                        .rank = (uint32_t)t->rank,
                        .shape = t->shape,
                        .data = t->data,
-                       .on_device = t->place == FUSEC_DEVICE};
+                       .on_device = on_device};
     return FUSEC_OK;
 }
 
@@ -133,7 +145,8 @@ static fusec_status take_arrays(const fusec_program *p, bool inputs, int n, cons
     if (n && !t) return fc_fail(e, FUSEC_INVALID, "the array of %ss is NULL", kind);
     if (n > FEW && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at))) return fc_oom(e);
     for (int i = 0; i < n; i++)
-        FC_TRY(take_array(kind, name_at(p, inputs, i), &t[i], need_data, &a->at[i], e));
+        FC_TRY(
+            take_array(p->p->device, kind, name_at(p, inputs, i), &t[i], need_data, &a->at[i], e));
     return FUSEC_OK;
 }
 
@@ -148,8 +161,9 @@ static void free_arrays(args *a) {
 static bool take_unchecked(size_t want, int n, const fusec_tensor *t, fc_tensor *out) {
     if (n < 0 || (size_t)n != want || n > FEW || (n && !t)) return false;
     for (int i = 0; i < n; i++) {
-        if ((t[i].rank && !t[i].shape) || (unsigned)t[i].place > FUSEC_DEVICE) return false;
-        out[i] = (fc_tensor){.dtype = t[i].dtype,
+        if ((t[i].rank && !t[i].shape) || t[i].strides || (unsigned)t[i].place > FUSEC_DEVICE)
+            return false;
+        out[i] = (fc_tensor){.dtype = (fusec_dtype)t[i].dtype,
                              .rank = (uint32_t)t[i].rank,
                              .shape = t[i].shape,
                              .data = t[i].data,
@@ -233,7 +247,7 @@ const char *fusec_output_name(const fusec_program *p, int i) {
 }
 
 fusec_dtype fusec_output_dtype(const fusec_program *p, int i) {
-    if (i < 0 || i >= fusec_output_count(p)) return FUSEC_DTYPE_COUNT;
+    if (i < 0 || i >= fusec_output_count(p)) return FUSEC_NO_DTYPE;
     return (fusec_dtype)fc_at(graph_of(p), graph_of(p)->outputs.at[i].node)->dtype;
 }
 

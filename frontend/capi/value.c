@@ -41,7 +41,7 @@ static void refuse(fusec_graph *g, const char *what, const fusec_value *v, int i
         fc_fail(e, v->graph->ir.error.code, "%s: operand %d has failed: %.800s", what, i + 1,
                 v->graph->ir.error.message);
     else if (v->kind == FC_EMPTY)
-        fc_fail(e, v->bits && v->bits < FUSEC_STATUS_COUNT ? (fusec_status)v->bits : FUSEC_INVALID,
+        fc_fail(e, v->bits && v->bits < FC_STATUS_COUNT ? (fusec_status)v->bits : FUSEC_INVALID,
                 "%s: operand %d is an empty value", what, i + 1);
     else if (v->graph != g)
         fc_fail(e, FUSEC_INVALID, "%s: operand %d belongs to another graph", what, i + 1);
@@ -76,8 +76,7 @@ fusec_status fc_check_value(const char *what, fusec_value v) {
         return fc_report_text(FUSEC_INVALID, "%s: not a value of this library", what);
     if (v.graph && v.graph->ir.error.code) return fc_report(&v.graph->ir.error);
     if (v.kind == FC_EMPTY) {
-        fusec_status s =
-            v.bits && v.bits < FUSEC_STATUS_COUNT ? (fusec_status)v.bits : FUSEC_INVALID;
+        fusec_status s = v.bits && v.bits < FC_STATUS_COUNT ? (fusec_status)v.bits : FUSEC_INVALID;
         return fc_report_text(s, "%s: the value is empty: %s", what, fc_status_text(s));
     }
     if (!fc_is_node(&v))
@@ -88,7 +87,7 @@ fusec_status fc_check_value(const char *what, fusec_value v) {
 
 bool fc_dtype_ok(fusec_graph *g, const char *what, fusec_dtype t) {
     if (g->ir.error.code) return false;
-    if ((unsigned)t < FUSEC_DTYPE_COUNT) return true;
+    if ((unsigned)t < FC_DTYPE_COUNT) return true;
     fc_fail(&g->ir.error, FUSEC_INVALID, "%s: %d is not a dtype", what, (int)t);
     return false;
 }
@@ -222,6 +221,32 @@ fusec_value fusec_const(fusec_graph *g, fusec_dtype t, double v) {
                     fc_dtype_ok(g, "fusec_const", t) ? fc_build_number(&g->ir, t, v) : FC_NONODE);
 }
 
+/* An integer that the dtype can't say becomes what a cast makes of it: it wraps, or is rounded. */
+fusec_value fusec_const_i64(fusec_graph *g, fusec_dtype t, int64_t v) {
+    if (!g) return fc_failed(FUSEC_INVALID);
+    if (!fc_dtype_ok(g, "fusec_const_i64", t)) return fc_value(g, FC_NONODE);
+    const uint64_t state = fc_float_enter(), bits = fc_const_int(t, v);
+    fc_float_leave(state);
+    return fc_value(g, fc_build_const(&g->ir, t, bits));
+}
+
+/* Above what i64 holds. With all bits that are lost in one, rounding to less than 53 bits is right
+ * afterwards. */
+static uint64_t large_bits(fusec_dtype t, uint64_t v) {
+    if (!fc_is_float(t)) return fc_const_int(t, (int64_t)v);
+    const double odd = (double)(v >> 11 | ((v & 0x7ff) != 0)) * 2048;
+    return fc_const_bits(t, t == FUSEC_F64 ? (double)v : odd);
+}
+
+fusec_value fusec_const_u64(fusec_graph *g, fusec_dtype t, uint64_t v) {
+    if (!g) return fc_failed(FUSEC_INVALID);
+    if (!fc_dtype_ok(g, "fusec_const_u64", t)) return fc_value(g, FC_NONODE);
+    if (v <= INT64_MAX) return fusec_const_i64(g, t, (int64_t)v);
+    const uint64_t state = fc_float_enter(), bits = large_bits(t, v);
+    fc_float_leave(state);
+    return fc_value(g, fc_build_const(&g->ir, t, bits));
+}
+
 fusec_value fusec_full(fusec_graph *g, fusec_dtype t, double v, int rank, const fusec_dim *shape) {
     fc_dim dims[FC_MAX_RANK];
     if (!g) return fc_failed(FUSEC_INVALID);
@@ -238,7 +263,7 @@ fusec_value fusec_arange(fusec_graph *g, fusec_dim n) {
 }
 
 fusec_dtype fusec_dtype_of(fusec_value v) {
-    return fc_is_node(&v) ? (fusec_dtype)fc_at(&v.graph->ir, v.node)->dtype : FUSEC_DTYPE_COUNT;
+    return fc_is_node(&v) ? (fusec_dtype)fc_at(&v.graph->ir, v.node)->dtype : FUSEC_NO_DTYPE;
 }
 
 int fusec_rank(fusec_value v) {
@@ -246,11 +271,11 @@ int fusec_rank(fusec_value v) {
 }
 
 size_t fusec_dtype_bytes(fusec_dtype t) {
-    return (unsigned)t < FUSEC_DTYPE_COUNT ? fc_dtypes[t].bytes : 0;
+    return (unsigned)t < FC_DTYPE_COUNT ? fc_dtypes[t].bytes : 0;
 }
 
 const char *fusec_dtype_name(fusec_dtype t) {
-    return (unsigned)t < FUSEC_DTYPE_COUNT ? fc_dtypes[t].name : "none";
+    return (unsigned)t < FC_DTYPE_COUNT ? fc_dtypes[t].name : "none";
 }
 
 /* ---- conversions ----------------------------------------------------------------------------- */

@@ -182,7 +182,7 @@ static void functions_page(fc_str *out, const char *text) {
 }
 
 static void slug_page(fc_str *out, const char *slug, const char *text) {
-    for (int s = FUSEC_OK + 1; s < FUSEC_STATUS_COUNT; s++) {
+    for (int s = FUSEC_OK + 1; s < FC_STATUS_COUNT; s++) {
         if (strcmp(fc_status_slug((fusec_status)s), slug) != 0) continue;
         fc_str_printf(out, "%s: %s\n", slug, fc_status_text((fusec_status)s));
         fc_str_printf(out, "The command ends with exit code %d.\n",
@@ -200,7 +200,7 @@ static const page *find(const page *list, size_t n, const char *name) {
 }
 
 fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
-    const char *names[FC_CMD_COUNT + FC_COUNT(topics) + FC_COUNT(pages) + FUSEC_STATUS_COUNT];
+    const char *names[FC_CMD_COUNT + FC_COUNT(topics) + FC_COUNT(pages) + FC_STATUS_COUNT];
     size_t n = 0;
     fc_command c;
     if (fc_command_by_name(word, &c)) {
@@ -227,7 +227,7 @@ fusec_status fc_help_word(fc_str *out, const char *word, fc_error *e) {
     if (*word == '[') slug[strcspn(slug, "]")] = 0;
     bool known = false;
     p = find(pages, FC_COUNT(pages), slug);
-    for (int s = FUSEC_OK + 1; s < FUSEC_STATUS_COUNT; s++) {
+    for (int s = FUSEC_OK + 1; s < FC_STATUS_COUNT; s++) {
         names[n++] = fc_status_slug((fusec_status)s);
         known |= !strcmp(names[n - 1], slug);
     }

@@ -170,7 +170,7 @@ static fusec_status read_descr(scan *s, fc_npy *h) {
         n--;
     }
     if (n == 1 && code[0] == '?') code = "b1", n = 2;
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         const char *npy = fc_dtypes[t].npy;
         if (!npy || n != 2 || memcmp(npy + 1, code, 2) != 0) continue;
         h->dtype = (fusec_dtype)t;

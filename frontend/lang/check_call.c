@@ -55,7 +55,7 @@ void fc_c_suggest_builtins(fc_suggest *s) {
     fc_suggest_try(s, "logsumexp");
     fc_suggest_try(s, "bitcast");
     fc_suggest_try(s, "materialize");
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) fc_suggest_try(s, fc_dtypes[t].name);
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) fc_suggest_try(s, fc_dtypes[t].name);
 }
 
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t) {

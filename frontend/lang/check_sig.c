@@ -94,7 +94,7 @@ static void bad_type(sig *s, const fc_type *t) {
                                    "there is no dtype `%s`", n);
         fc_suggest g;
         fc_suggest_start(&g, n, t->name.len);
-        for (int i = 0; i < FUSEC_DTYPE_COUNT; i++) {
+        for (int i = 0; i < FC_DTYPE_COUNT; i++) {
             fc_suggest_try(&g, fc_dtypes[i].name);
             fc_suggest_try(&g, fc_dtypes[i].long_name);
         }

@@ -45,6 +45,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <fusec/dtype.h>
 #include <fusec/status.h>
@@ -63,6 +64,16 @@ extern "C" {
 #define FUSEC_VERSION_MINOR 1
 #define FUSEC_VERSION_PATCH 0
 FUSEC_API const char *fusec_version(void); /* "0.1.0", of the library that runs */
+
+/* Structs that may grow begin with their size, by which the library knows what the caller's has.
+ * FUSEC_*_INIT gives one with all other fields zero. */
+#define FUSEC_INIT_FUNCTION(type)                                                                  \
+    static inline type type##_init(void) {                                                         \
+        type v;                                                                                    \
+        memset(&v, 0, sizeof v);                                                                   \
+        v.size = sizeof v;                                                                         \
+        return v;                                                                                  \
+    }
 
 typedef struct fusec_context fusec_context;
 typedef struct fusec_graph fusec_graph;
@@ -94,8 +105,8 @@ typedef struct fusec_options {
     const char *compiler;
     unsigned tiers; /* FUSEC_TIERS_* */
 } fusec_options;
-#define FUSEC_OPTIONS_INIT                                                                         \
-    { sizeof(fusec_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+FUSEC_INIT_FUNCTION(fusec_options)
+#define FUSEC_OPTIONS_INIT fusec_options_init()
 
 /* Tiered compilation. A first call runs code that was compiled quickly, in half the time or less,
  * while a thread compiles the full code; the second call waits for that, if need be, and from then
@@ -146,9 +157,34 @@ FUSEC_API fusec_status fusec_device(fusec_context *ctx, const char **name, const
 /* Kernels compiled so far; loaded from the disk cache; found in memory. Expressions that fusec_eval
  * and its like had to plan: one that is found again by its structure does not count. */
 typedef struct fusec_counters {
+    size_t size; /* sizeof(fusec_counters); fields behind it are left alone */
     uint64_t compiles, disk_hits, memory_hits, plans;
 } fusec_counters;
-FUSEC_API void fusec_get_counters(const fusec_context *ctx, fusec_counters *out);
+FUSEC_INIT_FUNCTION(fusec_counters)
+#define FUSEC_COUNTERS_INIT fusec_counters_init()
+FUSEC_API fusec_status fusec_get_counters(const fusec_context *ctx, fusec_counters *out);
+
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+/* Whose memory: host memory; memory of the context's device, whichever that is (host memory on cpu
+ * and interp); memory of GPU number device_id, which must be the context's. */
+typedef enum fusec_place { FUSEC_HOST = 0, FUSEC_DEVICE = 1, FUSEC_CUDA = 2 } fusec_place;
+
+/* An array in memory. What is left zero has its default, so name the fields that are set
+ * (`{.data = x, .shape = &n, .rank = 1, .dtype = FUSEC_F32}`). Element [i, j, ...] is at data[i *
+ * strides[0] + j * strides[1] + ...], counted in elements: strides may be negative, and 0 where it
+ * is only read. `data` need not be a multiple of the element's size on the host. Rank-0 inputs of
+ * programs are read from host memory when the call is made, whatever `place` says. */
+typedef struct fusec_tensor {
+    void *data;
+    const int64_t *shape;   /* NULL for rank 0 */
+    const int64_t *strides; /* NULL: dense, row-major */
+    int32_t rank;
+    uint32_t dtype;       /* fusec_dtype */
+    int32_t place;        /* fusec_place */
+    int32_t device_id;    /* of FUSEC_CUDA */
+    uint64_t reserved[2]; /* 0 */
+} fusec_tensor;
 
 /* ---- graph: building expressions --------------------------------------------------------- */
 
@@ -203,11 +239,13 @@ FUSEC_API fusec_value fusec_num(double v);
 FUSEC_API fusec_value fusec_int(int64_t v);
 /* A scalar of this dtype, converted as a cast does. */
 FUSEC_API fusec_value fusec_const(fusec_graph *g, fusec_dtype t, double v);
+FUSEC_API fusec_value fusec_const_i64(fusec_graph *g, fusec_dtype t, int64_t v);
+FUSEC_API fusec_value fusec_const_u64(fusec_graph *g, fusec_dtype t, uint64_t v);
 FUSEC_API fusec_value fusec_full(fusec_graph *g, fusec_dtype t, double v, int rank,
                                  const fusec_dim *shape);
 FUSEC_API fusec_value fusec_arange(fusec_graph *g, fusec_dim n); /* i64: 0, 1, ..., n-1 */
 
-FUSEC_API fusec_dtype fusec_dtype_of(fusec_value v); /* FUSEC_DTYPE_COUNT: a number, or empty */
+FUSEC_API fusec_dtype fusec_dtype_of(fusec_value v); /* FUSEC_NO_DTYPE: a number, or empty */
 FUSEC_API int fusec_rank(fusec_value v);             /* -1: empty */
 FUSEC_API size_t fusec_dtype_bytes(fusec_dtype t);
 FUSEC_API const char *fusec_dtype_name(fusec_dtype t); /* "f32" */
@@ -272,18 +310,6 @@ enum { FUSEC_PROGRAM_GRAPH = 1 };
 FUSEC_API fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_program **out);
 FUSEC_API void fusec_program_free(fusec_program *p);
 
-typedef enum fusec_place { FUSEC_HOST = 0, FUSEC_DEVICE = 1 } fusec_place;
-
-/* An array a program reads or writes. dtype and rank are checked against the program. Rank-0 inputs
- * are read from host memory when the call is made, whatever `place` says. */
-typedef struct fusec_tensor {
-    void *data;
-    const int64_t *shape; /* NULL for rank 0 */
-    int32_t rank;
-    fusec_dtype dtype;
-    fusec_place place;
-} fusec_tensor;
-
 /* Runs the program: inputs and outputs in the order they were declared. Outputs are the caller's
  * memory, of the shapes fusec_output_shapes gives; they may not overlap an input. The results are
  * complete when it returns. `ninputs` and `noutputs` must be those of the program. */
@@ -314,11 +340,11 @@ FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
 
 /* ---- memory of the context's device ------------------------------------------------------
  *
- * Plain host memory on cpu and interp. Copies are complete when they return. fusec_free and
+ * Plain host memory on cpu and interp. Copies are complete when they return. fusec_device_free and
  * fusec_synchronize know nothing of the caller's own streams. */
 
-FUSEC_API fusec_status fusec_alloc(fusec_context *ctx, size_t bytes, void **out);
-FUSEC_API void fusec_free(fusec_context *ctx, void *p);
+FUSEC_API fusec_status fusec_device_alloc(fusec_context *ctx, size_t bytes, void **out);
+FUSEC_API void fusec_device_free(fusec_context *ctx, void *p);
 FUSEC_API fusec_status fusec_upload(fusec_context *ctx, void *device, const void *host,
                                     size_t bytes);
 FUSEC_API fusec_status fusec_download(fusec_context *ctx, void *host, const void *device,

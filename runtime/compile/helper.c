@@ -322,7 +322,7 @@ static progress receive(fc_helper *h, worker *w, fc_bytes *out, fusec_status *st
     char message[sizeof e->message];
     progress p = transfer(w, false, &r, sizeof r, deadline);
     if (p != DONE) return p;
-    bool good = r.magic == FC_HELPER_MAGIC && r.status >= 0 && r.status < FUSEC_STATUS_COUNT &&
+    bool good = r.magic == FC_HELPER_MAGIC && r.status >= 0 && r.status < FC_STATUS_COUNT &&
                 r.message < sizeof message && r.data <= FC_HELPER_MOST;
     if (!good) return ENDED;
     p = transfer(w, false, message, r.message, deadline);

@@ -143,8 +143,9 @@ static void block(sweep *s, desk *k, uint64_t from) {
         if (!s->program[d]) continue;
         fusec_tensor in[2], out;
         for (int i = 0; i < 2; i++)
-            in[i] = (fusec_tensor){k->in[i], shape, 1, s->job->dtype, FUSEC_HOST};
-        out = (fusec_tensor){k->out, shape, 1, s->job->dtype, FUSEC_HOST};
+            in[i] =
+                (fusec_tensor){.data = k->in[i], .shape = shape, .rank = 1, .dtype = s->job->dtype};
+        out = (fusec_tensor){.data = k->out, .shape = shape, .rank = 1, .dtype = s->job->dtype};
         if (fusec_run(s->program[d], arity, in, 1, &out) == FUSEC_OK)
             compare(s, k, n, &k->at[d]);
         else

@@ -16,7 +16,7 @@ static void read_input(const char *word) {
     if (!fc_input_parse(&in, word, &fc_libc_alloc, &e)) {
         fuzz_require(in.rank <= FC_IO_RANK, "the rank of an input");
         if (in.kind == FC_INPUT_SCALAR)
-            for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+            for (int t = 0; t < FC_DTYPE_COUNT; t++) {
                 uint64_t room;
                 fc_error why = {0};
                 fc_weak_store(&in.scalar, "x", (fusec_dtype)t, &room, &why);

@@ -64,7 +64,7 @@ static fusec_dim dim(machine *m) {
     return m->d[byte(m) % DIMS];
 }
 static fusec_dtype dtype(machine *m) {
-    return (fusec_dtype)(byte(m) % (FUSEC_DTYPE_COUNT + 1));
+    return (fusec_dtype)(byte(m) % (FUSEC_F64 + 2));
 }
 
 /* ---- groups of functions --------------------------------------------------------------------- */
@@ -205,7 +205,8 @@ static void run_program(machine *m) {
     int n = fusec_input_count(p), k = fusec_output_count(p);
     for (int i = 0; i < n && i < SLOTS; i++) {
         for (int a = 0; a < 4; a++) shape[i][a] = byte(m) % (INPUT + 1);
-        in[i] = (fusec_tensor){memory, shape[i], (int32_t)(byte(m) % 4), dtype(m), FUSEC_HOST};
+        in[i] = (fusec_tensor){
+            .data = memory, .shape = shape[i], .rank = (int32_t)(byte(m) % 4), .dtype = dtype(m)};
         fusec_input_name(p, i);
     }
     if (!m->huge && n <= SLOTS && k <= SLOTS && !fusec_output_shapes(p, n, in, sizes, 64)) {
@@ -214,7 +215,10 @@ static void run_program(machine *m) {
         for (int i = 0; i < k; i++) {
             size_t bytes = fusec_dtype_bytes(fusec_output_dtype(p, i));
             int rank = fusec_output_rank(p, i);
-            out[i] = (fusec_tensor){result + used, at, rank, fusec_output_dtype(p, i), FUSEC_HOST};
+            out[i] = (fusec_tensor){.data = result + used,
+                                    .shape = at,
+                                    .rank = rank,
+                                    .dtype = fusec_output_dtype(p, i)};
             for (int a = 0; a < rank; a++) bytes *= (size_t)*at++;
             used += (bytes + 15) / 16 * 16;
             if (used > ROOM) break;

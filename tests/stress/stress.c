@@ -141,8 +141,10 @@ static fusec_status as_program(fusec_context *ctx, const float *x, uint64_t numb
     }
     fusec_graph_free(g);
     for (int i = 0; i < 2 && !st; i++) {
-        fusec_tensor in = {(void *)(uintptr_t)x, shape, 2, FUSEC_F32, FUSEC_HOST};
-        fusec_tensor to = {out, shape, number % 3 ? 2 : 1, FUSEC_F32, FUSEC_HOST};
+        fusec_tensor in = {
+            .data = (void *)(uintptr_t)x, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+        fusec_tensor to = {
+            .data = out, .shape = shape, .rank = number % 3 ? 2 : 1, .dtype = FUSEC_F32};
         st = fusec_run(p, 1, &in, 1, &to);
     }
     fusec_program_free(p);
@@ -151,11 +153,11 @@ static fusec_status as_program(fusec_context *ctx, const float *x, uint64_t numb
 
 static fusec_status memory(fusec_context *ctx, const float *x, float *out) {
     void *p = NULL;
-    fusec_counters c;
-    fusec_status st = fusec_alloc(ctx, SIZE * sizeof(float), &p);
+    fusec_counters c = FUSEC_COUNTERS_INIT;
+    fusec_status st = fusec_device_alloc(ctx, SIZE * sizeof(float), &p);
     if (!st) st = fusec_upload(ctx, p, x, SIZE * sizeof(float));
     if (!st) st = fusec_download(ctx, out, p, SIZE * sizeof(float));
-    fusec_free(ctx, p);
+    fusec_device_free(ctx, p);
     fusec_get_counters(ctx, &c);
     return st ? st : fusec_device(ctx, NULL, NULL);
 }
@@ -204,7 +206,7 @@ static int threads_for(const char *device, double seconds, uint64_t seed, long s
         if (pthread_create(&t[i], NULL, work, &a[i]) != 0) return 1;
     }
     for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
-    fusec_counters c;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_get_counters(s.ctx, &c);
     printf(
         "%d threads on %s: %ld rounds in %.0f s, %llu kernels compiled, %llu found, %llu planned, "
@@ -307,7 +309,7 @@ static int soak(const char *device, long graphs, uint64_t seed) {
         fusec_context_free(ctx);
         return 1;
     }
-    fusec_counters c;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_get_counters(ctx, &c);
     printf("%ld graphs on %s in %.0f s (%llu kernels): at most, in the second and in the last "
            "quarter: in use %ld, %ld kB; resident %ld, %ld kB; descriptors %ld, %ld; mappings %ld, "

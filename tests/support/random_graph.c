@@ -128,7 +128,7 @@ static fusec_dtype any_dtype(maker *m) {
     static const fusec_dtype often[] = {FUSEC_F32, FUSEC_F64, FUSEC_I32,
                                         FUSEC_F16, FUSEC_I64, FUSEC_BOOL};
     return chance(m, 60) ? often[pick(m, (int64_t)FC_COUNT(often))]
-                         : (fusec_dtype)pick(m, FUSEC_DTYPE_COUNT);
+                         : (fusec_dtype)pick(m, FC_DTYPE_COUNT);
 }
 
 static int make_input(maker *m, fusec_dtype t, const rg_node *like) {

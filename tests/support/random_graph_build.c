@@ -427,7 +427,7 @@ static bool change_dtype(shrinker *s, fusec_dtype from, fusec_dtype to) {
 
 static bool simplify_dtypes(shrinker *s) {
     bool any = false;
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         fusec_dtype from = (fusec_dtype)t, plain = fc_is_float(from) ? FUSEC_F32 : FUSEC_I32;
         if (from != FUSEC_BOOL && from != plain) any |= change_dtype(s, from, plain);
     }

@@ -297,7 +297,7 @@ static uint64_t random_for(const trial *r, fusec_dtype t, uint64_t *state) {
 
 /* The C library's functions may give nan for a signalling nan where a quiet one gives a number. */
 static uint64_t quiet(fusec_dtype t, uint64_t bits) {
-    static const uint64_t bit[FUSEC_DTYPE_COUNT] = {
+    static const uint64_t bit[FC_DTYPE_COUNT] = {
         [FUSEC_F16] = 0x200, [FUSEC_BF16] = 0x40, [FUSEC_F32] = 0x400000, [FUSEC_F64] = 1ull << 51};
     return isnan(fc_const_value(t, bits)) ? bits | bit[t] : bits;
 }
@@ -471,7 +471,7 @@ static void end(trial *r) {
 void fc_rule_check(const fc_compiled *c, fc_rule_report *out) {
     static const fusec_dtype casts[] = {FUSEC_I8, FUSEC_U64, FUSEC_F16, FUSEC_F32};
     trial *r = begin(c, out);
-    for (int t = 0; t < FUSEC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
         uint64_t before = out->points;
         if (!tries_dtype(c, (fusec_dtype)t)) continue;
         r->t = (fusec_dtype)t;
