@@ -12,26 +12,46 @@ void fc_config_init(fc_config *c) {
     c->limits = fc_default_limits;
 }
 
-static int small_number(const char *s) {
-    long v = s ? strtol(s, NULL, 10) : 0;
-    return v > 0 && v < 100000 ? (int)v : 0;
+/* A variable that is not set, or empty, leaves *v. */
+static fusec_status number_from_env(const char *name, int most, int *v, fc_error *e) {
+    const char *s = getenv(name);
+    int n = 0;
+    if (!s || !*s) return FUSEC_OK;
+    for (const char *p = s; *p; p++) {
+        if (*p < '0' || *p > '9' || n > most)
+            return fc_fail(e, FUSEC_INVALID, "%s=%.60s: a whole number from 0 to %d is needed",
+                           name, s, most);
+        n = 10 * n + *p - '0';
+    }
+    if (n > most) return fc_fail(e, FUSEC_INVALID, "%s=%.60s: the most is %d", name, s, most);
+    *v = n;
+    return FUSEC_OK;
 }
 
-static fc_tiers tiers_from(const char *s) {
-    if (s && !strcmp(s, "full")) return FC_TIERS_FULL;
-    return s && !strcmp(s, "quick") ? FC_TIERS_QUICK : FC_TIERS_BOTH;
+static fusec_status tiers_from_env(fc_tiers *t, fc_error *e) {
+    const char *s = getenv("FUSEC_TIERS");
+    *t = FC_TIERS_BOTH;
+    if (!s || !*s || !strcmp(s, "both")) return FUSEC_OK;
+    if (!strcmp(s, "full"))
+        *t = FC_TIERS_FULL;
+    else if (!strcmp(s, "quick"))
+        *t = FC_TIERS_QUICK;
+    else
+        return fc_fail(e, FUSEC_INVALID, "FUSEC_TIERS=%.60s: it is both, full or quick", s);
+    return FUSEC_OK;
 }
 
-void fc_config_from_env(fc_config *c) {
+fusec_status fc_config_from_env(fc_config *c, fc_error *e) {
     fc_config_init(c);
-    c->tiers = tiers_from(getenv("FUSEC_TIERS"));
     c->device = getenv("FUSEC_DEVICE");
     c->cache_dir = getenv("FUSEC_CACHE_DIR");
     c->xdg_cache_home = getenv("XDG_CACHE_HOME");
     c->home = getenv("HOME");
     c->compiler = fc_env("FUSEC_COMPILER"); /* a program that is started: not in set-user-id ones */
-    c->threads = small_number(getenv("FUSEC_THREADS"));
-    c->debug = small_number(getenv("FUSEC_DEBUG"));
+    FC_TRY(fc_device_name_check(c->device, e));
+    FC_TRY(tiers_from_env(&c->tiers, e));
+    FC_TRY(number_from_env("FUSEC_THREADS", FC_MAX_THREADS, &c->threads, e));
+    return number_from_env("FUSEC_DEBUG", 9, &c->debug, e);
 }
 
 fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error *e) {
@@ -128,23 +148,29 @@ static int cuda_number(const char *name) {
     return *end ? -1 : (int)n;
 }
 
+fusec_status fc_device_name_check(const char *name, fc_error *e) {
+    if (!name || !*name || !strcmp(name, "auto") || !strcmp(name, "cpu") ||
+        !strcmp(name, "interp") || cuda_number(name) >= 0)
+        return FUSEC_OK;
+    return fc_fail(e, FUSEC_INVALID, "unknown device %.60s: auto, cpu, cuda, cuda:N or interp",
+                   name);
+}
+
 fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out, fc_str *notice,
                                fc_error *e) {
     *out = NULL;
     if (!name || !*name) name = c->config.device && *c->config.device ? c->config.device : "auto";
+    FC_TRY(fc_device_name_check(name, e));
     pthread_mutex_lock(&c->lock);
     fusec_status s;
-    int n = cuda_number(name);
     if (!strcmp(name, "auto"))
         s = open_auto(c, out, notice, e);
     else if (!strcmp(name, "cpu"))
         s = open_cpu(c, out, e);
     else if (!strcmp(name, "interp"))
         s = open_interp(c, out, e);
-    else if (n >= 0)
-        s = open_cuda(c, n, out, e);
     else
-        s = fc_fail(e, FUSEC_USAGE, "unknown device %s: auto, cpu, cuda, cuda:N or interp", name);
+        s = open_cuda(c, cuda_number(name), out, e);
     if (!s) (*out)->helper = c->helper;
     pthread_mutex_unlock(&c->lock);
     if (!s) fc_log(c, 1, "device %s: %s", (*out)->name, (*out)->text);

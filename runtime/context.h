@@ -32,8 +32,13 @@ typedef struct fc_config {
     void *log_user;
 } fc_config;
 
-void fc_config_init(fc_config *c);     /* defaults */
-void fc_config_from_env(fc_config *c); /* defaults and the environment */
+enum { FC_MAX_THREADS = 99999 };
+
+void fc_config_init(fc_config *c); /* defaults */
+/* Defaults and the environment. FUSEC_INVALID names the variable whose value can't be taken. */
+fusec_status fc_config_from_env(fc_config *c, fc_error *e);
+/* Whether it is NULL, "" or one of the names that fc_config.device lists. */
+fusec_status fc_device_name_check(const char *name, fc_error *e);
 
 #define FC_MAX_CUDA 16
 

@@ -323,7 +323,9 @@ FC_TEST(npy, message_of_other_files) {
                  {"\x89PNG\r\n\x1a\n", "PNG image"},
                  {"\x1f\x8b\x08xxxxx", "gzip"},
                  {"\x80\x04xxxxxx", "pickle"},
-                 {"hello, world", "begins with the bytes 68 65 6c 6c 6f 2c"}};
+                 {"\xff\xd8\xff\xe0\0\020JF", "JPEG image"},
+                 {"hello, world", "it is text"},
+                 {"hell\001, world", "begins with the bytes 68 65 6c 6c 01 2c"}};
     for (size_t i = 0; i < FC_COUNT(other); i++) {
         fc_npy h;
         fc_error e = {0};

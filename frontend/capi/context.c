@@ -30,7 +30,8 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
 
 static fusec_status configure(fusec_context *c, const fusec_options *o, fc_config *config,
                               fc_error *e) {
-    fc_config_from_env(config);
+    FC_TRY(fc_config_from_env(config, e));
+    FC_TRY(fc_device_name_check(o->device, e));
     config->alloc = c->alloc;
     if (o->device && !(config->device = c->device_name = fc_strdup(&c->alloc, o->device)))
         return fc_oom(e);

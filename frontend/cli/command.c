@@ -124,7 +124,7 @@ static fusec_status fast_mode(const char *list, uint32_t *mode, fc_error *e) {
 static fusec_status configure(fc_cli *c, fc_error *e) {
     fc_config *f = &c->config;
     int strict = fc_cli_on(c, FC_FLAG_STRICT), contract = fc_cli_on(c, FC_FLAG_CONTRACT);
-    fc_config_from_env(f);
+    FC_TRY(fc_config_from_env(f, e));
     f->alloc = *c->alloc;
     f->tiers = FC_TIERS_FULL; /* a command would wait for the full code at its end */
     if (!f->compiler && !getenv("FUSEC_COMPILER")) f->compiler = c->self; /* set but empty: none */
@@ -181,7 +181,8 @@ static int finish(fc_cli *c, fusec_status s, fc_error *e) {
         fc_report_add(&c->ds, e);
     else if (s && !c->ds.errors)
         fc_diag_error(&c->ds, s, NULL, (fc_range){0, 0}, "%s", fc_status_text(s));
-    if (c->ds.errors || c->ds.oom || (c->ds.len && !c->quiet)) show(c, &c->ds);
+    if (c->quiet) fc_diags_errors_only(&c->ds);
+    if (c->ds.errors || c->ds.oom || c->ds.len) show(c, &c->ds);
     if (s) return fc_status_exit(s);
     *e = (fc_error){0};
     if (to_stdout(c, e)) return c->answer;

@@ -68,8 +68,8 @@ fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t
                            const fc_source **out, fc_error *e);
 fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **out, fc_error *e);
 
-/* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. One
- * file at a time. */
+/* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. A
+ * few hundred at a time. */
 fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e);
 fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e);
 void fc_cli_out_abandon(fc_outfile *f);

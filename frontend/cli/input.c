@@ -1,6 +1,7 @@
 /* input.c - forms of `name=value`. See input.h. */
 #include "frontend/cli/input.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "frontend/cli/npz.h"
@@ -188,6 +189,11 @@ fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *
     }
     if (fc_weak_parse(p, &in->scalar)) {
         in->kind = FC_INPUT_SCALAR;
+        if (in->scalar.kind == FC_WEAK_FLOAT && isinf(in->scalar.number) &&
+            strpbrk(p, "0123456789"))
+            return bad_value(in, e,
+                             "the number is above the largest f64, 1.8e308\n"
+                             "  help: inf is infinity");
         return FUSEC_OK;
     }
     if (only_digits(p))

@@ -304,6 +304,15 @@ static fusec_status absent(const fc_job *s, const char *name, bool vs, const fc_
                    flag ? "--device" : "FUSEC_DEVICE");
 }
 
+/* A folder that was asked for by name and can't be used. */
+static void note_cache(fc_job *s) {
+    const char *asked = s->cli->config.cache_dir;
+    const char *why = asked && *asked ? fc_diskcache_why(fc_context_disk(s->ctx)) : NULL;
+    if (!why || s->noticed_cache) return;
+    s->noticed_cache = true;
+    fc_cli_note(s->cli, "io", "kernels are not kept on disk: FUSEC_CACHE_DIR: %s", why);
+}
+
 fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_error *e) {
     FC_TRY(fc_job_context(s, e));
     bool asked = name != NULL;
@@ -320,6 +329,7 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
         fc_cli_note(s->cli, "no-gpu", "%s", text);
     }
     fc_str_free(&notice);
+    if (!st) note_cache(s);
     if (st == FUSEC_NO_GPU && named) return absent(s, name, asked, &own, e);
     return st ? fc_fail(e, st, "%s", own.message) : FUSEC_OK;
 }

@@ -53,8 +53,9 @@ typedef struct fc_job {
     size_t scratch; /* bytes of what is stored between kernels */
     FC_VEC(void *) blocks;
     fc_context *ctx;
-    fc_device *device; /* that the results are for */
-    bool noticed;      /* the note that the choice fell back has been given */
+    fc_device *device;  /* that the results are for */
+    bool noticed;       /* the note that the choice fell back has been given */
+    bool noticed_cache; /* and that the cache can't be used */
 } fc_job;
 
 fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_error *e);

@@ -105,26 +105,13 @@ static fusec_status check_folder(const char *path, fc_error *e) {
 
 /* Where a path that does not exist yet would be made: its folder and last name, links followed. */
 static bool place_of(const char *path, struct stat *folder, char name[256]) {
-    char at[4096], link[4096];
-    size_t n = strlen(path);
-    if (n >= sizeof at) return false;
-    memcpy(at, path, n + 1);
-    for (int hops = 0; hops < 40; hops++) {
-        ssize_t len = readlink(at, link, sizeof link - 1);
-        char *slash = strrchr(at, '/');
-        char *last = slash ? slash + 1 : at;
-        if (len < 0) {
-            if (strlen(last) >= 256) return false;
-            memcpy(name, last, strlen(last) + 1);
-            *last = 0;
-            return stat(*at ? at : ".", folder) == 0;
-        }
-        link[len] = 0;
-        n = link[0] == '/' ? 0 : (size_t)(last - at);
-        if (n + (size_t)len >= sizeof at) return false;
-        memcpy(at + n, link, (size_t)len + 1);
-    }
-    return false;
+    char at[4096];
+    if (!fc_resolve_links(path, at, sizeof at)) return false;
+    char *slash = strrchr(at, '/'), *last = slash ? slash + 1 : at;
+    if (strlen(last) >= 256) return false;
+    memcpy(name, last, strlen(last) + 1);
+    *last = 0;
+    return stat(*at ? at : ".", folder) == 0;
 }
 
 static bool same_file(const char *a, const char *b) {
@@ -228,42 +215,55 @@ static fusec_status write_archive(fc_job *s, fc_outfile *f, uint32_t first, uint
     return fc_npz_write(f, items, count, e);
 }
 
-static fusec_status write_file(fc_job *s, const char *file, bool all, uint32_t which,
-                               double seconds, fc_error *e) {
+/* A result on its way to a file. */
+typedef struct out_job {
     fc_outfile f;
+    const char *file;
+    bool all; /* every result, as .npz */
+    uint32_t which;
+    int64_t bytes;
+} out_job;
+
+/* The bytes, under the temporary name. On failure there is no file. */
+static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
     fc_progress progress;
     char what[280] = "writing ";
     fusec_status st;
-    fc_array a = fc_tensor_array(&s->out[which]);
-    fc_shown_name(what + strlen(what), 200, file);
-    bool npz = ends_with(file, ".npz"), png = ends_with(file, ".png");
-    if (png) FC_TRY(fc_png_check(&a, file, e));
-    FC_TRY(fc_cli_out_open(s->cli, &f, file, e));
+    fc_array a = fc_tensor_array(&s->out[o->which]);
+    fc_shown_name(what + strlen(what), 200, o->file);
+    if (ends_with(o->file, ".png")) FC_TRY(fc_png_check(&a, o->file, e));
+    FC_TRY(fc_cli_out_open(s->cli, &o->f, o->file, e));
     fc_progress_start(&progress, what, true, s->cli->quiet, s->cli->verbose);
-    f.progress = fc_progress_step, f.progress_user = &progress;
-    if (npz)
-        st = write_archive(s, &f, all ? 0 : which, all ? s->nout : 1, e);
-    else if (png)
-        st = fc_png_write(s->alloc, &f, &a, e);
+    o->f.progress = fc_progress_step, o->f.progress_user = &progress;
+    if (ends_with(o->file, ".npz"))
+        st = write_archive(s, &o->f, o->all ? 0 : o->which, o->all ? s->nout : 1, e);
+    else if (ends_with(o->file, ".png"))
+        st = fc_png_write(s->alloc, &o->f, &a, e);
     else
-        st = fc_npy_write(&f, &a, e);
+        st = fc_npy_write(&o->f, &a, e);
     fc_progress_end(&progress);
-    if (st) {
-        fc_cli_out_abandon(&f);
-        return st;
-    }
-    int64_t bytes = f.at;
-    FC_TRY(fc_cli_out_commit(&f, e));
+    o->bytes = o->f.at;
+    if (!st) st = fc_outfile_finish(&o->f, e);
+    if (st) fc_cli_out_abandon(&o->f);
+    return st;
+}
+
+static void tell(const fc_job *s, const out_job *o, double seconds) {
     char n[FC_COMMAS], time[32], shown[200];
-    if (npz && all)
-        fc_cli_say(s->cli, "%s: %u arrays, %s bytes, %s", fc_shown_name(shown, sizeof shown, file),
-                   s->nout, fc_commas(n, bytes), fc_show_seconds(time, seconds));
+    fc_array a = fc_tensor_array(&s->out[o->which]);
+    bool npz = ends_with(o->file, ".npz"), png = ends_with(o->file, ".png");
+    int64_t clipped = png ? fc_png_clipped(&a) : 0;
+    fc_shown_name(shown, sizeof shown, o->file);
+    if (npz && o->all)
+        fc_cli_say(s->cli, "%s: %u arrays, %s bytes, %s", shown, s->nout, fc_commas(n, o->bytes),
+                   fc_show_seconds(time, seconds));
     else
-        wrote(s, file, &a, bytes, seconds);
+        wrote(s, o->file, &a, o->bytes, seconds);
+    if (clipped)
+        fc_cli_say(s->cli, "%s: %s elements are not from 0 to 1 and were cut off", shown,
+                   fc_commas(n, clipped));
     if (!npz && !png && fc_npy_write_note(a.dtype))
-        fc_cli_say(s->cli, "%s: %s", fc_shown_name(shown, sizeof shown, file),
-                   fc_npy_write_note(a.dtype));
-    return FUSEC_OK;
+        fc_cli_say(s->cli, "%s: %s", shown, fc_npy_write_note(a.dtype));
 }
 
 static fusec_status write_stdout(const fc_job *s, uint32_t which, fc_error *e) {
@@ -327,21 +327,46 @@ static fusec_status print_all(fc_job *s, fc_error *e) {
     return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
 }
 
-fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e) {
+/* The words of -o that name a file, or those that name standard output. */
+static fusec_status list_jobs(const fc_job *s, bool dash, out_job *jobs, size_t *n, fc_error *e) {
     const fc_options *o = &s->cli->o;
+    *n = 0;
+    for (size_t i = 0; i < o->many.len; i++) {
+        size_t len;
+        if (o->many.at[i].flag != FC_FLAG_OUTPUT) continue;
+        const char *file = fc_named_file(o->many.at[i].text, &len);
+        if (dash != !strcmp(file, "-")) continue;
+        out_job *job = &jobs[(*n)++];
+        *job = (out_job){.file = file, .all = !len && ends_with(file, ".npz")};
+        if (!job->all) FC_TRY(fc_result_by_name(s, o->many.at[i].text, len, "-o", &job->which, e));
+    }
+    return FUSEC_OK;
+}
+
+/* All files appear, or none: what can fail for want of space or of permission has been done under
+ * temporary names before the first of them gets its own. */
+static fusec_status write_files(fc_job *s, out_job *jobs, size_t n, double seconds, fc_error *e) {
+    fusec_status st = FUSEC_OK;
+    size_t written = 0, committed = 0;
+    while (!st && written < n) {
+        st = write_file(s, &jobs[written], e);
+        written += !st;
+    }
+    while (!st && committed < n) st = fc_cli_out_commit(&jobs[committed++].f, e);
+    for (size_t i = committed; i < written; i++) fc_cli_out_abandon(&jobs[i].f);
+    for (size_t i = 0; !st && i < n; i++) tell(s, &jobs[i], seconds);
+    return st;
+}
+
+fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e) {
     if (!fc_cli_on(s->cli, FC_FLAG_OUTPUT))
         return fc_cli_on(s->cli, FC_FLAG_EXPECT) ? FUSEC_OK : print_all(s, e);
+    size_t n;
+    out_job *jobs = fc_arena_alloc(&s->arena, (s->cli->o.many.len + 1) * sizeof *jobs);
+    if (!jobs) return fc_oom(e);
     /* Files first: standard output stays empty if one of them fails. */
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < o->many.len; i++) {
-            size_t n;
-            uint32_t which = 0;
-            if (o->many.at[i].flag != FC_FLAG_OUTPUT) continue;
-            const char *file = fc_named_file(o->many.at[i].text, &n);
-            bool dash = !strcmp(file, "-"), all = !n && ends_with(file, ".npz");
-            if (dash != (pass == 1)) continue;
-            if (!all) FC_TRY(fc_result_by_name(s, o->many.at[i].text, n, "-o", &which, e));
-            FC_TRY(dash ? write_stdout(s, which, e) : write_file(s, file, all, which, seconds, e));
-        }
-    return FUSEC_OK;
+    FC_TRY(list_jobs(s, false, jobs, &n, e));
+    FC_TRY(write_files(s, jobs, n, seconds, e));
+    FC_TRY(list_jobs(s, true, jobs, &n, e));
+    return n ? write_stdout(s, jobs[0].which, e) : FUSEC_OK;
 }

@@ -191,6 +191,18 @@ static double element(const fc_array *a, int64_t i) {
     }
 }
 
+int64_t fc_png_clipped(const fc_array *a) {
+    int64_t count, bytes, n = 0;
+    if (!fc_is_float(a->dtype) ||
+        !fc_shape_bytes(a->rank, a->shape, fc_dtypes[a->dtype].bytes, &count, &bytes))
+        return 0;
+    for (int64_t i = 0; i < count; i++) {
+        double v = element(a, i);
+        n += !(v >= 0 && v <= 1);
+    }
+    return n;
+}
+
 static void make_row(const fc_array *a, int64_t start, int64_t n, png_bytep row) {
     for (int64_t i = 0; i < n; i++) {
         if (a->dtype == FUSEC_U8) {

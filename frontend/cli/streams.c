@@ -1,12 +1,11 @@
 /* streams.c - descriptors, signals, whole files. See streams.h and command.h.
  *
- * A signal handler reaches nothing but what is static: the name of the one temporary file. It is
- * written while the signals are blocked. */
+ * A signal handler reaches nothing but what is static: the names of the temporary files. They are
+ * changed while the signals are blocked. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/streams.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,11 +15,13 @@
 #include "frontend/cli/command.h"
 #include "frontend/io/reader.h"
 
-static char temporary[PATH_MAX];
-static volatile sig_atomic_t has_temporary, on_terminal;
+enum { TEMPORARIES = 512 }; /* files that are written together; more would stay after a signal */
+static const char *volatile temporary[TEMPORARIES];
+static volatile sig_atomic_t on_terminal;
 
 static void interrupted(int sig) {
-    if (has_temporary) unlink(temporary);
+    for (int i = 0; i < TEMPORARIES; i++)
+        if (temporary[i]) unlink(temporary[i]);
     if (on_terminal) {
         static const char clear[] = "\r\033[K";
         ssize_t n = write(STDERR_FILENO, clear, sizeof clear - 1);
@@ -35,6 +36,7 @@ void fc_streams_start(void) {
     /* The lowest free descriptor is taken. stdin must not be writable nor the others readable. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write() */
     on_terminal = isatty(STDERR_FILENO) == 1;
     struct sigaction a, old;
     memset(&a, 0, sizeof a);
@@ -52,29 +54,42 @@ static void block(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &set, before);
 }
 
+/* Puts a name into the list of temporary files in place of another; NULL is an empty place. */
+static void replace(const char *old, const char *name) {
+    if (old == name) return;
+    for (int i = 0; i < TEMPORARIES; i++)
+        if (temporary[i] == old) {
+            temporary[i] = name;
+            return;
+        }
+}
+
 /* ---- files ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e) {
     sigset_t before;
     block(&before);
     fusec_status s = fc_outfile_open(f, c->alloc, path, e);
-    if (!s && f->tmp && strlen(f->tmp) < sizeof temporary) {
-        memcpy(temporary, f->tmp, strlen(f->tmp) + 1);
-        has_temporary = 1;
-    }
+    if (!s && f->tmp) replace(NULL, f->tmp);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return s;
 }
 
 fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e) {
+    sigset_t before;
+    block(&before);
+    replace(f->tmp, NULL);
     fusec_status s = fc_outfile_commit(f, e);
-    has_temporary = 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return s;
 }
 
 void fc_cli_out_abandon(fc_outfile *f) {
+    sigset_t before;
+    block(&before);
+    replace(f->tmp, NULL);
     fc_outfile_abandon(f);
-    has_temporary = 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, size_t len,

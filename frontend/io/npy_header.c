@@ -261,6 +261,13 @@ static fusec_status check_length(fc_reader *in, const fc_npy *h, fc_error *e) {
 
 /* ---- the beginning of the file --------------------------------------------------------------- */
 
+static bool is_text(const unsigned char *head, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if ((head[i] < 0x20 && !strchr("\t\r\n", head[i])) || head[i] >= 0x7f || !head[i])
+            return false;
+    return n > 0;
+}
+
 static fusec_status not_npy(fc_reader *in, const unsigned char *head, size_t got, fc_error *e) {
     if (got == 0) return fc_fail(e, FUSEC_NPY_TRUNCATED, "%s is empty", in->name);
     static const struct {
@@ -273,6 +280,10 @@ static fusec_status not_npy(fc_reader *in, const unsigned char *head, size_t got
         {"\x1f\x8b", 2, "it is compressed with gzip\n  help: gunzip -c FILE.gz, then x=-"},
         {"\x80", 1, "it looks like a Python pickle\n  help: save it with numpy.save"},
         {"\x89HDF", 4, "it is an HDF5 file\n  help: save the array with numpy.save"},
+        {"\xff\xd8\xff", 3,
+         "it is a JPEG image\n  help: convert it to PNG, or save it with numpy.save"},
+        {"II*", 4, "it is a TIFF image\n  help: convert it to PNG, or save it with numpy.save"},
+        {"MM\0*", 4, "it is a TIFF image\n  help: convert it to PNG, or save it with numpy.save"},
     };
     for (size_t i = 0; i < FC_COUNT(known); i++) {
         if (got >= known[i].len && !memcmp(head, known[i].magic, known[i].len))
@@ -281,6 +292,11 @@ static fusec_status not_npy(fc_reader *in, const unsigned char *head, size_t got
     }
     if (got < 6 && !memcmp(head, "\x93NUMPY", got))
         return fc_fail(e, FUSEC_NPY_TRUNCATED, "%s is cut short inside its header", in->name);
+    if (is_text(head, got))
+        return fc_fail(e, FUSEC_NPY_FORMAT,
+                       "%s is not an NPY file: it is text\n"
+                       "  help: numpy.save(\"FILE.npy\", numpy.loadtxt(\"%s\", delimiter=\",\"))",
+                       in->name, in->name);
     char hex[32] = "";
     for (size_t i = 0; i < got && i < 6; i++) snprintf(hex + 3 * i, 4, " %02x", head[i]);
     return fc_fail(e, FUSEC_NPY_FORMAT, "%s is not an NPY file: it begins with the bytes%s",

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +57,23 @@ static fusec_status open_temporary(fc_outfile *o, fc_error *e) {
     return fail_errno(o, e, EEXIST);
 }
 
+bool fc_resolve_links(const char *path, char *out, size_t size) {
+    char link[PATH_MAX];
+    size_t n = strlen(path);
+    if (n >= size) return false;
+    memcpy(out, path, n + 1);
+    for (int hops = 0; hops < 40; hops++) {
+        ssize_t len = readlink(out, link, sizeof link - 1);
+        if (len < 0) return true; /* no link, or nothing there */
+        const char *slash = strrchr(out, '/');
+        n = link[0] == '/' || !slash ? 0 : (size_t)(slash - out) + 1;
+        if (n + (size_t)len >= size) return false;
+        memcpy(out + n, link, (size_t)len);
+        out[n + (size_t)len] = 0;
+    }
+    return false;
+}
+
 fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *path, fc_error *e) {
     memset(o, 0, sizeof *o);
     o->alloc = alloc;
@@ -68,7 +84,7 @@ fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *p
     if (exists && S_ISDIR(st.st_mode)) return fail_errno(o, e, EISDIR);
     /* rename() would replace a symbolic link instead of the file behind it. */
     char real[PATH_MAX];
-    o->path = fc_strdup(alloc, exists && realpath(path, real) ? real : path);
+    o->path = fc_strdup(alloc, fc_resolve_links(path, real, sizeof real) ? real : path);
     if (!o->path) return fc_oom(e);
     fusec_status s = FUSEC_OK;
     if (exists && !S_ISREG(st.st_mode)) {
@@ -107,16 +123,18 @@ fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_erro
     return FUSEC_OK;
 }
 
+fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e) {
+    if (o->borrowed || o->fd < 0) return FUSEC_OK;
+    /* Network file systems report a full disk here. */
+    int err = close(o->fd) != 0 && errno != EINTR ? errno : 0;
+    o->fd = -1;
+    return err ? fail_errno(o, e, err) : FUSEC_OK;
+}
+
 fusec_status fc_outfile_commit(fc_outfile *o, fc_error *e) {
-    int err = 0;
-    if (!o->borrowed) {
-        /* Network file systems report a full disk here. */
-        if (close(o->fd) != 0 && errno != EINTR) err = errno;
-        o->fd = -1;
-        if (!err && o->tmp && rename(o->tmp, o->path) != 0) err = errno;
-        if (err && o->tmp) unlink(o->tmp);
-    }
-    fusec_status s = err ? fail_errno(o, e, err) : FUSEC_OK;
+    fusec_status s = fc_outfile_finish(o, e);
+    if (!s && o->tmp && rename(o->tmp, o->path) != 0) s = fail_errno(o, e, errno);
+    if (s && o->tmp) unlink(o->tmp);
     release(o);
     return s;
 }

@@ -27,8 +27,16 @@ fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *p
 /* Writes to an open descriptor that stays open; commit and abandon then only finish. */
 void fc_outfile_fd(fc_outfile *o, int fd, const char *name);
 fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e);
-/* Frees everything, also on failure (after which there is no file). */
+/* All bytes are there; what may still fail is the rename. To be called before commit where several
+ * files are to appear together. */
+fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e);
+/* Frees everything, also on failure (after which there is no file). Finishes where that was not
+ * done. */
 fusec_status fc_outfile_commit(fc_outfile *o, fc_error *e);
 void fc_outfile_abandon(fc_outfile *o);
+
+/* Follows symbolic links of the last part of a path, also to where nothing is yet. False: too long,
+ * or too many links. */
+bool fc_resolve_links(const char *path, char *out, size_t size);
 
 #endif

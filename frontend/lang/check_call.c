@@ -77,7 +77,7 @@ static void two_arguments(fc_checker *c, const fc_expr *e, fc_op op, uint32_t n)
         n < FC_COUNT(numbers) ? numbers[n] : fc_c_text(c, "%u", n), n == 1 ? "" : "s");
     if (n != 2) return;
     const fc_expr *b = e->list->next;
-    bool axis = b->kind == FC_EX_NUMBER && !b->real;
+    bool axis = b->kind == FC_EX_NUMBER && !b->real && e->list->kind != FC_EX_NUMBER;
     const char *ta = fc_c_quote(c, e->list->outer), *tb = fc_c_quote(c, b->outer);
     const char *along = fc_c_text(c, "%s(%s, axis=%s)", name, ta, axis ? tb : "...");
     if (op != FC_OP_max && op != FC_OP_min) {

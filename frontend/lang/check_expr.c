@@ -123,7 +123,13 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
 }
 
 static fc_value number(fc_checker *c, const fc_expr *e) {
-    if (e->real) return fc_v_float(e->number.f);
+    if (e->real && isfinite(e->number.f)) return fc_v_float(e->number.f);
+    if (e->real) {
+        fc_diag *d = fc_c_error(c, FUSEC_LITERAL_RANGE, e->at,
+                                "%s is above the largest f64, 1.8e308", fc_c_quote(c, e->at));
+        fc_diag_help(d, "`inf` is infinity");
+        return FC_UNKNOWN;
+    }
     if (!e->huge) return fc_v_int(e->number.i);
     fc_diag *d = fc_c_error(c, FUSEC_LITERAL_RANGE, e->at,
                             "%s is outside the integers, which reach from -2^63 to 2^64-1",

@@ -210,6 +210,13 @@ void fc_diag_fix(fc_diag *d, fc_range at, const char *text) {
     p->text = copy(d->owner, text);
 }
 
+void fc_diags_errors_only(fc_diags *ds) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ds->len; i++)
+        if (ds->at[i]->severity == FC_ERROR) ds->at[n++] = ds->at[i];
+    ds->len = n;
+}
+
 void fc_diags_sort(fc_diags *ds, uint32_t from) {
     for (uint32_t i = from + 1; i < ds->len; i++) {
         fc_diag *d = ds->at[i];

@@ -84,6 +84,7 @@ void fc_diag_line(fc_diag *d, const char *fmt, ...) FC_PRINTF(2, 3);
 void fc_diag_help(fc_diag *d, const char *fmt, ...) FC_PRINTF(2, 3);
 void fc_diag_fix(fc_diag *d, fc_range at, const char *text);
 
+void fc_diags_errors_only(fc_diags *ds); /* forgets warnings and notes */
 /* Puts the records from index `from` on into the order of the source; equal places keep their
  * order. */
 void fc_diags_sort(fc_diags *ds, uint32_t from);

@@ -128,6 +128,17 @@ static void close_pair(int fd[2]) {
         if (fd[i] >= 0) close(fd[i]);
 }
 
+/* Limits of the process or the machine are no faults of a compiler. */
+static fusec_status cannot_start(int err) {
+    switch (err) {
+    case EMFILE:
+    case ENFILE: return FUSEC_IO;
+    case EAGAIN:
+    case ENOMEM: return FUSEC_OUT_OF_MEMORY;
+    default: return FUSEC_COMPILER;
+    }
+}
+
 static fusec_status start_worker(fc_helper *h, worker **out, fc_error *e) {
     int pair[2] = {-1, -1}, talk[2] = {-1, -1}, err = 0;
     worker *w = fc_calloc(h->alloc, 1, sizeof *w);
@@ -142,7 +153,7 @@ static fusec_status start_worker(fc_helper *h, worker **out, fc_error *e) {
         close_pair(pair);
         close_pair(talk);
         fc_free(h->alloc, w);
-        return fc_fail(e, FUSEC_COMPILER, "the process that compiles can't be started: %s: %s",
+        return fc_fail(e, cannot_start(err), "the process that compiles can't be started: %s: %s",
                        h->o.program, strerror(err));
     }
     close(pair[1]);
