@@ -116,6 +116,14 @@ static fc_oval elementwise(fc_op op, fusec_dtype t, const fc_oval *x) {
                      fc_o_int_op(op, t, x[0].bits, x[1].bits, x[2].bits));
 }
 
+bool fc_o_defines(fc_op op, fusec_dtype t) {
+    double v;
+    if (fc_is_reduction(op)) return fc_o_reduce_defines(op);
+    if (op == FC_OP_where) return true;
+    if (!fc_is_float(t) && fc_ops[op].rule != FC_RULE_FLOAT) return fc_o_int_defines(op);
+    return fc_o_float_op(op, false, 1, 1, 1, &v) || fc_o_shape_of(op) != NULL;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void index_of(const fc_oarray *a, int64_t i, int64_t *at) {

@@ -64,13 +64,25 @@ uint64_t fc_o_bits(fusec_dtype t, double v);     /* to a float, nearest even, on
 double fc_o_round(fusec_dtype t, double v);      /* the same as a value */
 uint64_t fc_o_cast(fusec_dtype from, fusec_dtype to, uint64_t bits);
 uint64_t fc_o_int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c);
+bool fc_o_int_defines(fc_op op);
 /* Operations of the exact class in f32 (or f64 when `wide`); a test gives 0 or 1. False: the
  * operation is not one of them. */
 bool fc_o_float_op(fc_op op, bool wide, double a, double b, double c, double *out);
 
+/* Whether the oracle has a definition of a row, on dtype t for elementwise ones: what it does not
+ * know it takes any value for. */
+bool fc_o_defines(fc_op op, fusec_dtype t);
+
 /* oracle_math.c: the range a function of exact arguments must lie in; t is the dtype of the result.
  * False when there is no reference. */
 bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_interval *out);
+
+/* What is known of a function of one argument between `from` and `to`. */
+typedef struct fc_o_shape {
+    enum { FC_O_OTHER, FC_O_RISING, FC_O_FALLING } kind;
+    double from, to;
+} fc_o_shape;
+const fc_o_shape *fc_o_shape_of(fc_op op); /* NULL: no function of oracle_functions.def */
 
 /* The references themselves: double precision, and MPFR rounded to long double (false
  * without it). */
@@ -96,6 +108,7 @@ fc_interval fc_o_to(fusec_dtype t, fc_interval a); /* rounded */
 fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc_interval c);
 
 /* oracle_reduce.c: one result from n elements, by the trees of semantics.md */
+bool fc_o_reduce_defines(fc_op op);
 fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* oracle_math.c - the range that a function of exact arguments must lie in: the bounds of
  * docs/semantics.md, section 9, around a reference far more precise than the result's dtype. That
- * is MPFR for f64 and double-precision libm (off by some 2^-48 at most) for the narrower ones. */
+ * is MPFR for f64 and double-precision libm (off by some 2^-48 at most) for the narrower ones. What
+ * the functions are: oracle_functions.def. */
 #include "tests/support/oracle.h"
 
 #include <math.h>
@@ -9,61 +10,65 @@
 #include <mpfr.h>
 #endif
 
-/* Bounds in ulp of f32 and f64; f16 and bf16 have 1 everywhere. `low` to `high` is the range of the
- * function itself. */
-typedef struct bound {
+/* ---- the rows: each look at them takes one column -------------------------------------------- */
+
+/* `low` to `high` is the range of the function itself. */
+typedef struct function {
     fc_op op;
-    double ulp32, ulp64, low, high;
-} bound;
+    double low, high;
+    fc_o_shape shape;
+} function;
 
-static const bound bounds[] = {
-    {FC_OP_rsqrt, 2.5, 2, -INFINITY, INFINITY},
-    {FC_OP_exp, 2.5, 1.5, 0, INFINITY},
-    {FC_OP_exp2, 2.5, 1.5, 0, INFINITY},
-    {FC_OP_expm1, 2, 1.5, -1, INFINITY},
-    {FC_OP_log, 1.5, 1.5, -INFINITY, INFINITY},
-    {FC_OP_log2, 1.5, 1.5, -INFINITY, INFINITY},
-    {FC_OP_log10, 2.5, 1.5, -INFINITY, INFINITY},
-    {FC_OP_log1p, 2, 1.5, -INFINITY, INFINITY},
-    {FC_OP_sin, 2.5, 2.5, -1, 1},
-    {FC_OP_cos, 2.5, 2.5, -1, 1},
-    {FC_OP_tan, 4.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_asin, 2.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_acos, 2.5, 2.5, 0, INFINITY},
-    {FC_OP_atan, 2.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_atan2, 3.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_sinh, 3.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_cosh, 2.5, 2.5, 1, INFINITY},
-    {FC_OP_tanh, 2.5, 2.5, -1, 1},
-    {FC_OP_asinh, 3.5, 3.5, -INFINITY, INFINITY},
-    {FC_OP_acosh, 4.5, 3.5, 0, INFINITY},
-    {FC_OP_atanh, 3.5, 3.5, -INFINITY, INFINITY},
-    {FC_OP_pow, 4.5, 2.5, -INFINITY, INFINITY},
-    {FC_OP_cbrt, 1.5, 3.5, -INFINITY, INFINITY},
-    {FC_OP_hypot, 3.5, 2.5, 0, INFINITY},
-    {FC_OP_erf, 2.5, 2.5, -1, 1},
-    {FC_OP_erfc, 4.5, 5.5, 0, 2},
-    {FC_OP_tgamma, 6, 11, -INFINITY, INFINITY},
-    {FC_OP_lgamma, 7, 5, -INFINITY, INFINITY},
-    {FC_OP_sigmoid, 4, 4, 0, 1},
-    {FC_OP_softplus, 4, 4, 0, INFINITY},
-    {FC_OP_sinc, 4, 4, -0.2172336282112217, 1},
+static const function functions[] = {
+#define RANGE(...)               RANGE_(__VA_ARGS__)
+#define SHAPE(...)               SHAPE_(__VA_ARGS__)
+#define FN(name, columns)        {.op = FC_OP_##name, columns},
+#define RANGE_(least, most)      .low = (least), .high = (most),
+#define SHAPE_(kind, start, end) .shape = {FC_O_##kind, (start), (end)},
+#include "tests/support/oracle_functions.def"
 };
+#undef RANGE_
+#undef SHAPE_
 
-static const bound *bound_of(fc_op op) {
-    for (size_t i = 0; i < FC_COUNT(bounds); i++)
-        if (bounds[i].op == op) return &bounds[i];
+static const function *function_of(fc_op op) {
+    for (size_t i = 0; i < FC_COUNT(functions); i++)
+        if (functions[i].op == op) return &functions[i];
     return NULL;
+}
+
+const fc_o_shape *fc_o_shape_of(fc_op op) {
+    const function *f = function_of(op);
+    return f ? &f->shape : NULL;
+}
+
+/* The bounds that ops.def promises; f16 and bf16 have 1 everywhere. */
+static double ulps_of(fc_op op, fusec_dtype t) {
+    if (fc_is_half(t)) return 1;
+    return (double)(t == FUSEC_F64 ? fc_ops[op].ulp64 : fc_ops[op].ulp32);
 }
 
 /* The one value that must come out to the bit besides nan, infinities and zeros. */
 static bool known_one(fc_op op, double a, double b) {
+    (void)a, (void)b;
     switch (op) {
-    case FC_OP_exp:
-    case FC_OP_exp2:
-    case FC_OP_cos:
-    case FC_OP_cosh: return a == 0;
-    case FC_OP_pow: return a == 1 || b == 0;
+#define FN(name, columns)                                                                          \
+    case FC_OP_##name:                                                                             \
+        return columns;
+#define ONE(c) c
+#include "tests/support/oracle_functions.def"
+    default: return false;
+    }
+}
+
+/* Whether a zero is the function's value, not an underflow of the reference. */
+static bool true_zero(fc_op op, double a, double b) {
+    (void)a, (void)b;
+    switch (op) {
+#define FN(name, columns)                                                                          \
+    case FC_OP_##name:                                                                             \
+        return columns;
+#define ZERO(c) c
+#include "tests/support/oracle_functions.def"
     default: return false;
     }
 }
@@ -82,7 +87,7 @@ static int last_place(fusec_dtype t, int exponent) {
     return e < lowest[t] ? lowest[t] : e;
 }
 
-static fc_interval clipped(const bound *b, double lo, double hi) {
+static fc_interval clipped(const function *b, double lo, double hi) {
     fc_interval r = {.lo = lo < b->low ? b->low : lo, .hi = hi > b->high ? b->high : hi};
     return r;
 }
@@ -96,71 +101,35 @@ static double sinc(double a) {
     return (remainder(n, 2) == 0 ? 1 : -1) * sin(pi * (a - n)) / (pi * a);
 }
 
+static double softplus(double a) {
+    return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
+}
+
 static double libm(fc_op op, double a, double b) {
+    (void)a, (void)b;
     switch (op) {
-    case FC_OP_rsqrt: return 1 / sqrt(a);
-    case FC_OP_exp: return exp(a);
-    case FC_OP_exp2: return exp2(a);
-    case FC_OP_expm1: return expm1(a);
-    case FC_OP_log: return log(a);
-    case FC_OP_log2: return log2(a);
-    case FC_OP_log10: return log10(a);
-    case FC_OP_log1p: return log1p(a);
-    case FC_OP_sin: return sin(a);
-    case FC_OP_cos: return cos(a);
-    case FC_OP_tan: return tan(a);
-    case FC_OP_asin: return asin(a);
-    case FC_OP_acos: return acos(a);
-    case FC_OP_atan: return atan(a);
-    case FC_OP_atan2: return atan2(a, b);
-    case FC_OP_sinh: return sinh(a);
-    case FC_OP_cosh: return cosh(a);
-    case FC_OP_tanh: return tanh(a);
-    case FC_OP_asinh: return asinh(a);
-    case FC_OP_acosh: return acosh(a);
-    case FC_OP_atanh: return atanh(a);
-    case FC_OP_pow: return pow(a, b);
-    case FC_OP_cbrt: return cbrt(a);
-    case FC_OP_hypot: return hypot(a, b);
-    case FC_OP_erf: return erf(a);
-    case FC_OP_erfc: return erfc(a);
-    case FC_OP_tgamma: return tgamma(a);
-    case FC_OP_lgamma: return lgamma(a);
-    case FC_OP_sigmoid: return 1 / (1 + exp(-a));
-    case FC_OP_sinc: return sinc(a);
-    default: return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)); /* softplus */
+#define FN(name, columns)                                                                          \
+    case FC_OP_##name:                                                                             \
+        return columns;
+#define LIBM(e) e
+#include "tests/support/oracle_functions.def"
+    default: return (double)NAN;
     }
 }
 
-/* Whether a zero is the function's value, not an underflow of the reference. */
-static bool true_zero(fc_op op, double a, double b) {
-    switch (op) {
-    case FC_OP_exp:
-    case FC_OP_exp2:
-    case FC_OP_erfc:
-    case FC_OP_sigmoid:
-    case FC_OP_softplus:
-    case FC_OP_tgamma: return isinf(a);
-    case FC_OP_pow: return a == 0 || isinf(a) || isinf(b);
-    case FC_OP_atan2: return a == 0 || isinf(b);
-    default: return true;
-    }
-}
-
-static fc_interval narrow(const bound *bd, fusec_dtype t, double a, double b) {
-    double y = libm(bd->op, a, b);
-    if (isnan(y) || isinf(y) || (y == 0 && true_zero(bd->op, a, b)) || known_one(bd->op, a, b))
+static fc_interval narrow(const function *f, fusec_dtype t, double a, double b) {
+    double y = libm(f->op, a, b);
+    if (isnan(y) || isinf(y) || (y == 0 && true_zero(f->op, a, b)) || known_one(f->op, a, b))
         return fc_o_point(y);
-    double ulps = t == FUSEC_F32 ? bd->ulp32 : 1;
-    double d = ldexp(ulps, last_place(t, y == 0 ? -2000 : ilogb(y))),
-           least = floor_of_error(bd->op, t, a);
+    double d = ldexp(ulps_of(f->op, t), last_place(t, y == 0 ? -2000 : ilogb(y))),
+           least = floor_of_error(f->op, t, a);
     if (d < least) d = least;
     d += fabs(y) * 0x1p-45;
     double top = fc_o_value(t, t == FUSEC_F16 ? 0x7bff : t == FUSEC_BF16 ? 0x7f7f : 0x7f7fffff);
     double lo = y - d, hi = y + d;
     lo = lo < -top ? -(double)INFINITY : fc_o_round(t, lo);
     hi = hi > top ? (double)INFINITY : fc_o_round(t, hi);
-    return clipped(bd, lo, hi);
+    return clipped(f, lo, hi);
 }
 
 /* ---- f64 ------------------------------------------------------------------------------------ */
@@ -181,17 +150,23 @@ static int sinc_wide(mpfr_ptr y, mpfr_srcptr a) {
     return !mpfr_nan_p(a);
 }
 
-/* The two that MPFR lacks. Near 1 the sum keeps all bits: 400 of them, and exponents of f64. */
-static int composite(fc_op op, mpfr_ptr y, mpfr_srcptr a) {
+/* Near 1 the sum keeps all bits: 400 of them, and exponents of f64. */
+static int sigmoid_wide(mpfr_ptr y, mpfr_srcptr a) {
+    mpfr_t e;
+    mpfr_init2(e, 400);
+    mpfr_neg(e, a, MPFR_RNDN);
+    mpfr_exp(e, e, MPFR_RNDN);
+    mpfr_add_ui(e, e, 1, MPFR_RNDN);
+    const int inexact = mpfr_ui_div(y, 1, e, MPFR_RNDN) | !mpfr_inf_p(a);
+    mpfr_clear(e);
+    return inexact;
+}
+
+static int softplus_wide(mpfr_ptr y, mpfr_srcptr a) {
     mpfr_t e;
     int inexact = 1;
     mpfr_init2(e, 400);
-    if (op == FC_OP_sigmoid) {
-        mpfr_neg(e, a, MPFR_RNDN);
-        mpfr_exp(e, e, MPFR_RNDN);
-        mpfr_add_ui(e, e, 1, MPFR_RNDN);
-        inexact = mpfr_ui_div(y, 1, e, MPFR_RNDN) | !mpfr_inf_p(a);
-    } else if (mpfr_sgn(a) > 0) {
+    if (mpfr_sgn(a) > 0) {
         mpfr_neg(e, a, MPFR_RNDN);
         mpfr_exp(e, e, MPFR_RNDN);
         mpfr_log1p(e, e, MPFR_RNDN);
@@ -205,39 +180,16 @@ static int composite(fc_op op, mpfr_ptr y, mpfr_srcptr a) {
 }
 
 /* Returns whether y is rounded. */
-static int reference(fc_op op, mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr b) {
+static int reference(fc_op op, mpfr_ptr y, mpfr_srcptr x, mpfr_srcptr z) {
     int sign;
+    (void)sign, (void)z;
     switch (op) {
-    case FC_OP_rsqrt: return mpfr_rec_sqrt(y, a, MPFR_RNDN);
-    case FC_OP_exp: return mpfr_exp(y, a, MPFR_RNDN);
-    case FC_OP_exp2: return mpfr_exp2(y, a, MPFR_RNDN);
-    case FC_OP_expm1: return mpfr_expm1(y, a, MPFR_RNDN);
-    case FC_OP_log: return mpfr_log(y, a, MPFR_RNDN);
-    case FC_OP_log2: return mpfr_log2(y, a, MPFR_RNDN);
-    case FC_OP_log10: return mpfr_log10(y, a, MPFR_RNDN);
-    case FC_OP_log1p: return mpfr_log1p(y, a, MPFR_RNDN);
-    case FC_OP_sin: return mpfr_sin(y, a, MPFR_RNDN);
-    case FC_OP_cos: return mpfr_cos(y, a, MPFR_RNDN);
-    case FC_OP_tan: return mpfr_tan(y, a, MPFR_RNDN);
-    case FC_OP_asin: return mpfr_asin(y, a, MPFR_RNDN);
-    case FC_OP_acos: return mpfr_acos(y, a, MPFR_RNDN);
-    case FC_OP_atan: return mpfr_atan(y, a, MPFR_RNDN);
-    case FC_OP_atan2: return mpfr_atan2(y, a, b, MPFR_RNDN);
-    case FC_OP_sinh: return mpfr_sinh(y, a, MPFR_RNDN);
-    case FC_OP_cosh: return mpfr_cosh(y, a, MPFR_RNDN);
-    case FC_OP_tanh: return mpfr_tanh(y, a, MPFR_RNDN);
-    case FC_OP_asinh: return mpfr_asinh(y, a, MPFR_RNDN);
-    case FC_OP_acosh: return mpfr_acosh(y, a, MPFR_RNDN);
-    case FC_OP_atanh: return mpfr_atanh(y, a, MPFR_RNDN);
-    case FC_OP_pow: return mpfr_pow(y, a, b, MPFR_RNDN);
-    case FC_OP_cbrt: return mpfr_cbrt(y, a, MPFR_RNDN);
-    case FC_OP_hypot: return mpfr_hypot(y, a, b, MPFR_RNDN);
-    case FC_OP_erf: return mpfr_erf(y, a, MPFR_RNDN);
-    case FC_OP_erfc: return mpfr_erfc(y, a, MPFR_RNDN);
-    case FC_OP_tgamma: return mpfr_gamma(y, a, MPFR_RNDN);
-    case FC_OP_lgamma: return mpfr_lgamma(y, &sign, a, MPFR_RNDN);
-    case FC_OP_sinc: return sinc_wide(y, a);
-    default: return composite(op, y, a);
+#define FN(name, columns)                                                                          \
+    case FC_OP_##name:                                                                             \
+        return columns;
+#define MPFR(e) e
+#include "tests/support/oracle_functions.def"
+    default: return mpfr_set_nan(y), 0;
     }
 }
 
@@ -254,34 +206,34 @@ static void surround(mpfr_ptr y, double ulps, int place, double least, double *l
     *hi = mpfr_cmp_d(x, 0x1.fffffffffffffp1023) > 0 ? (double)INFINITY : mpfr_get_d(x, MPFR_RNDD);
 }
 
-static bool wide(const bound *bd, double a, double b, fc_interval *out) {
+static bool wide(const function *f, double a, double b, fc_interval *out) {
     MPFR_DECL_INIT(x, 53);
     MPFR_DECL_INIT(z, 53);
     MPFR_DECL_INIT(y, 120);
-    if (bd->op == FC_OP_rsqrt && a == 0) { /* MPFR's has no -inf */
+    if (f->op == FC_OP_rsqrt && a == 0) { /* MPFR's has no -inf */
         *out = fc_o_point(1 / a);
         return true;
     }
     mpfr_set_d(x, a, MPFR_RNDN);
     mpfr_set_d(z, b, MPFR_RNDN);
-    int inexact = reference(bd->op, y, x, z);
+    int inexact = reference(f->op, y, x, z);
     bool zero = mpfr_zero_p(y) != 0;
-    if (mpfr_nan_p(y) || mpfr_inf_p(y) || (zero && !inexact) || known_one(bd->op, a, b)) {
+    if (mpfr_nan_p(y) || mpfr_inf_p(y) || (zero && !inexact) || known_one(f->op, a, b)) {
         *out = fc_o_point(mpfr_get_d(y, MPFR_RNDN));
         return true;
     }
     double lo, hi;
     mpfr_exp_t e = zero ? -2000 : mpfr_get_exp(y) - 1;
     int place = last_place(FUSEC_F64, e < -2000 ? -2000 : e > 2000 ? 2000 : (int)e);
-    surround(y, bd->ulp64, place, floor_of_error(bd->op, FUSEC_F64, a), &lo, &hi);
-    *out = clipped(bd, lo, hi);
+    surround(y, ulps_of(f->op, FUSEC_F64), place, floor_of_error(f->op, FUSEC_F64, a), &lo, &hi);
+    *out = clipped(f, lo, hi);
     return true;
 }
 
 #else
 
-static bool wide(const bound *bd, double a, double b, fc_interval *out) {
-    (void)bd, (void)a, (void)b, (void)out;
+static bool wide(const function *f, double a, double b, fc_interval *out) {
+    (void)f, (void)a, (void)b, (void)out;
     return false;
 }
 
@@ -320,9 +272,9 @@ double fc_o_math_slack(fc_op op, fusec_dtype t, double a) {
 }
 
 bool fc_o_math(fc_op op, fusec_dtype t, double a, double b, fc_interval *out) {
-    const bound *bd = bound_of(op);
-    if (!bd) return false;
-    if (t == FUSEC_F64) return wide(bd, a, b, out);
-    *out = narrow(bd, t, a, b);
+    const function *f = function_of(op);
+    if (!f) return false;
+    if (t == FUSEC_F64) return wide(f, a, b, out);
+    *out = narrow(f, t, a, b);
     return true;
 }

@@ -149,45 +149,16 @@ static int tested(fc_op op, fc_interval a, fc_interval b) {
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-typedef struct shape { /* what is known of a function of one argument */
-    fc_op op;
-    int slope; /* 1 rising, -1 falling within the domain */
-    double from, to;
-} shape;
-
-static const shape shapes[] = {
-    {FC_OP_exp, 1, -INFINITY, INFINITY},
-    {FC_OP_exp2, 1, -INFINITY, INFINITY},
-    {FC_OP_expm1, 1, -INFINITY, INFINITY},
-    {FC_OP_log, 1, 0, INFINITY},
-    {FC_OP_log2, 1, 0, INFINITY},
-    {FC_OP_log10, 1, 0, INFINITY},
-    {FC_OP_log1p, 1, -1, INFINITY},
-    {FC_OP_cbrt, 1, -INFINITY, INFINITY},
-    {FC_OP_asin, 1, -1, 1},
-    {FC_OP_acos, -1, -1, 1},
-    {FC_OP_atan, 1, -INFINITY, INFINITY},
-    {FC_OP_sinh, 1, -INFINITY, INFINITY},
-    {FC_OP_tanh, 1, -INFINITY, INFINITY},
-    {FC_OP_asinh, 1, -INFINITY, INFINITY},
-    {FC_OP_acosh, 1, 1, INFINITY},
-    {FC_OP_atanh, 1, -1, 1},
-    {FC_OP_erf, 1, -INFINITY, INFINITY},
-    {FC_OP_erfc, -1, -INFINITY, INFINITY},
-    {FC_OP_sigmoid, 1, -INFINITY, INFINITY},
-    {FC_OP_softplus, 1, -INFINITY, INFINITY},
-};
-
 static fc_interval at(fc_op op, fusec_dtype t, double a, double b) {
     fc_interval r = fc_o_anything(false);
     fc_o_math(op, t, a, b, &r);
     return r;
 }
 
-static fc_interval monotone(const shape *s, fusec_dtype t, fc_interval a) {
+static fc_interval monotone(fc_op op, const fc_o_shape *s, fusec_dtype t, fc_interval a) {
     bool outside = a.lo < s->from || a.hi > s->to;
     if (a.hi < s->from || a.lo > s->to) return fc_o_point((double)NAN);
-    fc_interval x = at(s->op, t, fmax(a.lo, s->from), 0), y = at(s->op, t, fmin(a.hi, s->to), 0);
+    fc_interval x = at(op, t, fmax(a.lo, s->from), 0), y = at(op, t, fmin(a.hi, s->to), 0);
     if (is_nan(x) || is_nan(y)) return fc_o_anything(false);
     fc_interval r = fc_o_union(x, y);
     r.nan = r.nan || outside;
@@ -219,8 +190,8 @@ static fc_interval of_corners(fc_op op, fusec_dtype t, fc_interval a, fc_interva
 }
 
 static fc_interval function(fc_op op, fusec_dtype t, fc_interval a, fc_interval b) {
-    for (size_t i = 0; i < FC_COUNT(shapes); i++)
-        if (shapes[i].op == op) return monotone(&shapes[i], t, a);
+    const fc_o_shape *s = fc_o_shape_of(op);
+    if (s && s->kind != FC_O_OTHER) return monotone(op, s, t, a);
     switch (op) {
     case FC_OP_sin:
     case FC_OP_cos: return wave(op, t, a);

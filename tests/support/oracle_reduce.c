@@ -18,45 +18,45 @@ typedef struct acc { /* of a part of the elements */
     int64_t n;
 } acc;
 
+/* A reduction: its accumulator on floats by step and join (the second part comes after the first),
+ * the result from n elements; on integers one step. NULL where no order can change the result,
+ * which the functions at the end give. */
 typedef struct reducer {
     fc_op op;
-    bool wide;
+    double start;
+    void (*step)(bool wide, acc *a, fc_interval x);
+    void (*join)(bool wide, acc *a, const acc *b);
+    fc_interval (*finish)(bool wide, const acc *a, double n);
+    uint64_t (*whole)(fusec_dtype t, uint64_t a, uint64_t x);
 } reducer;
-
-static bool is_var(fc_op op) {
-    return op == FC_OP_var || op == FC_OP_std;
-}
 
 static double count_value(bool wide, int64_t n) {
     return wide ? (double)n : (double)(float)n;
 }
 
-static acc start(const reducer *r) {
-    double v = r->op == FC_OP_prod ? 1 : 0;
-    return (acc){.v = fc_o_point(v), .m2 = fc_o_point(0), .n = 0};
+static void add(bool w, acc *a, fc_interval x) {
+    a->v = fc_o_add(w, a->v, x);
+}
+static void add_up(bool w, acc *a, const acc *b) {
+    a->v = fc_o_add(w, a->v, b->v);
+}
+static void multiply(bool w, acc *a, fc_interval x) {
+    a->v = fc_o_mul(w, a->v, x);
+}
+static void multiply_up(bool w, acc *a, const acc *b) {
+    a->v = fc_o_mul(w, a->v, b->v);
 }
 
-static void step(const reducer *r, acc *a, fc_interval x) {
-    bool w = r->wide;
+/* Mean and squared differences of one element more, after Welford; of two parts, after Chan. */
+static void welford(bool w, acc *a, fc_interval x) {
     a->n++;
-    if (is_var(r->op)) { /* Welford */
-        fc_interval d = fc_o_sub(w, x, a->v);
-        fc_interval share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a->n)));
-        a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
-        a->m2 = fc_o_add(w, a->m2, fc_o_mul(w, d, fc_o_sub(w, x, a->v)));
-        return;
-    }
-    a->v = r->op == FC_OP_prod ? fc_o_mul(w, a->v, x) : fc_o_add(w, a->v, x);
+    fc_interval d = fc_o_sub(w, x, a->v);
+    fc_interval share = fc_o_div(w, fc_o_point(1), fc_o_point(count_value(w, a->n)));
+    a->v = fc_o_add(w, a->v, fc_o_mul(w, d, share));
+    a->m2 = fc_o_add(w, a->m2, fc_o_mul(w, d, fc_o_sub(w, x, a->v)));
 }
-
-/* b comes after a. */
-static void combine(const reducer *r, acc *a, const acc *b) {
-    bool w = r->wide;
-    if (!is_var(r->op)) {
-        a->v = r->op == FC_OP_prod ? fc_o_mul(w, a->v, b->v) : fc_o_add(w, a->v, b->v);
-        return;
-    }
-    if (b->n == 0) return; /* Chan */
+static void chan(bool w, acc *a, const acc *b) {
+    if (b->n == 0) return;
     if (a->n == 0) {
         *a = *b;
         return;
@@ -70,49 +70,87 @@ static void combine(const reducer *r, acc *a, const acc *b) {
     a->n += b->n;
 }
 
+static fc_interval value(bool w, const acc *a, double n) {
+    (void)w, (void)n;
+    return a->v;
+}
+static fc_interval mean(bool w, const acc *a, double n) {
+    return fc_o_div(w, a->v, fc_o_point(n));
+}
+static fc_interval variance(bool w, const acc *a, double n) {
+    return fc_o_div(w, a->m2, fc_o_point(n));
+}
+static fc_interval deviation(bool w, const acc *a, double n) {
+    return fc_o_sqrt(w, variance(w, a, n));
+}
+
+static uint64_t whole_add(fusec_dtype t, uint64_t a, uint64_t x) {
+    return (void)t, a + x;
+}
+static uint64_t whole_multiply(fusec_dtype t, uint64_t a, uint64_t x) {
+    return (void)t, a * x;
+}
+
+static const reducer reducers[] = {
+    {FC_OP_sum, 0, add, add_up, value, whole_add},
+    {FC_OP_prod, 1, multiply, multiply_up, value, whole_multiply},
+    {FC_OP_mean, 0, add, add_up, mean, NULL},
+    {FC_OP_var, 0, welford, chan, variance, NULL},
+    {FC_OP_std, 0, welford, chan, deviation, NULL},
+};
+
+static const reducer *reducer_of(fc_op op) {
+    for (size_t i = 0; i < FC_COUNT(reducers); i++)
+        if (reducers[i].op == op) return &reducers[i];
+    return NULL;
+}
+
+static acc start(const reducer *r) {
+    return (acc){.v = fc_o_point(r->start), .m2 = fc_o_point(0), .n = 0};
+}
+
 /* n is a power of two. */
-static acc pairwise(const reducer *r, acc *v, int64_t n) {
+static acc pairwise(const reducer *r, bool w, acc *v, int64_t n) {
     for (int64_t apart = 1; apart < n; apart *= 2)
-        for (int64_t i = 0; i < n; i += 2 * apart) combine(r, &v[i], &v[i + apart]);
+        for (int64_t i = 0; i < n; i += 2 * apart) r->join(w, &v[i], &v[i + apart]);
     return v[0];
 }
 
-static acc chunk(const reducer *r, const fc_oval *x, int64_t n) {
+static acc chunk(const reducer *r, bool w, const fc_oval *x, int64_t n) {
     acc lane[LANES];
     for (int64_t l = 0; l < LANES; l++) {
         lane[l] = start(r);
-        for (int64_t i = l; i < n && i < CHUNK; i += LANES) step(r, &lane[l], x[i].r);
+        for (int64_t i = l; i < n && i < CHUNK; i += LANES) r->step(w, &lane[l], x[i].r);
     }
-    return pairwise(r, lane, LANES);
+    return pairwise(r, w, lane, LANES);
 }
 
-static acc run(const reducer *r, const fc_oval *x, int64_t n) {
+static acc run(const reducer *r, bool w, const fc_oval *x, int64_t n) {
     acc a = start(r);
-    for (int64_t i = 0; i < n && i < RUN; i++) step(r, &a, x[i].r);
+    for (int64_t i = 0; i < n && i < RUN; i++) r->step(w, &a, x[i].r);
     return a;
 }
 
-static acc tree(const reducer *r, bool inner, const fc_oval *x, int64_t n) {
+static acc tree(const reducer *r, bool w, bool inner, const fc_oval *x, int64_t n) {
     int64_t piece = inner ? CHUNK : RUN, pieces = 1;
     while (pieces * piece < n) pieces *= 2;
     acc *v = malloc((size_t)pieces * sizeof *v);
     if (!v) abort();
     for (int64_t i = 0; i < pieces; i++) {
         int64_t from = i * piece, rest = from < n ? n - from : 0;
-        v[i] = rest == 0 ? start(r) : inner ? chunk(r, x + from, rest) : run(r, x + from, rest);
+        v[i] = rest == 0 ? start(r)
+               : inner   ? chunk(r, w, x + from, rest)
+                         : run(r, w, x + from, rest);
     }
-    acc a = pairwise(r, v, pieces);
+    acc a = pairwise(r, w, v, pieces);
     free(v);
     return a;
 }
 
-static fc_interval real(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n) {
-    reducer r = {op, t == FUSEC_F64};
-    acc a = tree(&r, inner, x, n);
-    if (op == FC_OP_sum || op == FC_OP_prod) return a.v;
-    fc_interval mean =
-        fc_o_div(r.wide, is_var(op) ? a.m2 : a.v, fc_o_point(count_value(r.wide, n)));
-    return op == FC_OP_std ? fc_o_sqrt(r.wide, mean) : mean;
+static fc_interval real(const reducer *r, fusec_dtype t, bool inner, const fc_oval *x, int64_t n) {
+    const bool w = t == FUSEC_F64;
+    acc a = tree(r, w, inner, x, n);
+    return r->finish(w, &a, count_value(w, n));
 }
 
 /* ---- reductions that no order can change ----------------------------------------------------- */
@@ -129,18 +167,18 @@ static fc_oval unknown(const fc_oval *x, int64_t n) {
 
 static fc_oval whole(fc_op op, fusec_dtype t, const fc_oval *x, int64_t n) {
     fusec_dtype wide = fc_is_unsigned(t) ? FUSEC_U64 : FUSEC_I64;
-    bool any = op == FC_OP_any, all = op == FC_OP_all, sum = op == FC_OP_sum || op == FC_OP_prod;
-    uint64_t a = op == FC_OP_prod || all;
+    const reducer *r = reducer_of(op);
+    bool any = op == FC_OP_any, all = op == FC_OP_all;
+    uint64_t a = r ? (uint64_t)r->start : all;
     bool open = false;
     for (int64_t i = 0; i < n; i++) {
-        uint64_t v = sum ? fc_o_cast(t, wide, x[i].bits) : x[i].bits;
+        uint64_t v = r ? fc_o_cast(t, wide, x[i].bits) : x[i].bits;
         if (!x[i].r.exact) {
             open = true;
             continue;
         }
         if ((any && v) || (all && !v)) return exact_bits(any);
-        if (op == FC_OP_sum) a += v;
-        if (op == FC_OP_prod) a *= v;
+        if (r) a = r->whole(wide, a, v);
         if (op == FC_OP_min) a = i ? fc_o_int_op(FC_OP_minimum, t, a, v, 0) : v;
         if (op == FC_OP_max) a = i ? fc_o_int_op(FC_OP_maximum, t, a, v, 0) : v;
     }
@@ -171,12 +209,25 @@ static fc_interval extreme(bool max, const fc_oval *x, int64_t n) {
     return r;
 }
 
+bool fc_o_reduce_defines(fc_op op) {
+    switch (op) {
+    case FC_OP_min:
+    case FC_OP_max:
+    case FC_OP_any:
+    case FC_OP_all:
+    case FC_OP_argmin:
+    case FC_OP_argmax: return true;
+    default: return reducer_of(op) != NULL;
+    }
+}
+
 fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n) {
+    const reducer *r = reducer_of(op);
     if (op == FC_OP_argmin || op == FC_OP_argmax) return position(op, t, x, n);
     if (!fc_is_float(t)) return whole(op, t, x, n);
     fc_oval v = {.bits = 0};
-    v.r = op == FC_OP_min || op == FC_OP_max ? extreme(op == FC_OP_max, x, n)
-                                             : real(op, t, inner, x, n);
+    v.r = r ? real(r, t, inner, x, n) : extreme(op == FC_OP_max, x, n);
     v.r = fc_o_to(t, v.r);
+    if (v.r.exact) v.bits = fc_o_bits(t, v.r.lo);
     return v;
 }

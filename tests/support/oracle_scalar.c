@@ -148,7 +148,7 @@ static uint64_t shift(fusec_dtype t, uint64_t a, uint64_t by, bool left) {
     return minus ? ~(~a >> by) : a >> by;
 }
 
-static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c) {
+static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c, bool *known) {
     uint64_t m;
     bool minus = fc_is_signed(t) && (int64_t)a < 0;
     switch (op) {
@@ -186,12 +186,23 @@ static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t
     case FC_OP_shr: return shift(t, a, b, false);
     case FC_OP_isnan:
     case FC_OP_isinf: return 0;
-    default: return a; /* floor, ceil, trunc, round */
+    case FC_OP_floor:
+    case FC_OP_ceil:
+    case FC_OP_trunc:
+    case FC_OP_round: return a;
+    default: *known = false; return 0;
     }
 }
 
+bool fc_o_int_defines(fc_op op) {
+    bool known = true;
+    int_op(op, FUSEC_U8, 1, 1, 1, &known);
+    return known;
+}
+
 uint64_t fc_o_int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c) {
-    uint64_t r = int_op(op, t, extend(t, a), extend(t, b), extend(t, c));
+    bool known;
+    uint64_t r = int_op(op, t, extend(t, a), extend(t, b), extend(t, c), &known);
     fc_rule rule = fc_ops[op].rule;
     return rule == FC_RULE_COMPARE || rule == FC_RULE_TEST ? r : wrap(t, r);
 }
