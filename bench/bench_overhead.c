@@ -321,6 +321,7 @@ static void do_first(const char *device, const char *cache, double start) {
     float in[SMALL], out[SMALL];
     int64_t shape[1] = {SMALL};
     fusec_options o = FUSEC_OPTIONS_INIT;
+    o.tiers = FUSEC_TIERS_FULL;
     calls c = {.sep = "{"};
     const char *name, *notice;
     for (int i = 0; i < SMALL; i++) in[i] = (float)i / SMALL;
@@ -365,6 +366,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(argv[1], rows[i].name) != 0) continue;
         fusec_options o = FUSEC_OPTIONS_INIT;
+        o.tiers = FUSEC_TIERS_FULL;
         calls c = {.sep = "{"};
         o.device = device;
         o.cache_dir = cache;

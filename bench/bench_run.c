@@ -286,6 +286,7 @@ int main(int argc, char **argv) {
     int per_batch;
     take_options(argc, argv, &o);
     fusec_options fo = FUSEC_OPTIONS_INIT;
+    fo.tiers = FUSEC_TIERS_FULL; /* no call is measured with quick code */
     fo.device = o.device;
     fo.cache_dir = o.cache;
     fo.threads = o.threads;

@@ -346,17 +346,31 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
  * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
                             uint32_t align, fc_code_wanted code, fc_bound **b, fc_error *e) {
-    const bool once_more = *b && (*b)->quick;
-    if (once_more) {
+    if (*b && (*b)->quick) {
         drop(p, *b);
         *b = NULL;
     }
     const uint64_t state = fc_float_enter();
     fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, align, b, e);
     if (!s && code != FC_NO_CODE && !(*b)->loaded)
-        s = load_steps(p, *b, code == FC_ANY_CODE && !once_more && is_little(p, *b), e);
+        s = load_steps(p, *b, code == FC_ANY_CODE && is_little(p, *b), e);
     fc_float_leave(state);
     return s;
+}
+
+/* Whether this call runs other code than what is loaded: there is none yet, or the full code has
+ * come for some that is quick, or is asked for. */
+static bool wants_code(const fc_program *p, const fc_bound *b, fc_code_wanted code) {
+    if (code == FC_NO_CODE) return false;
+    if (!b->loaded || !b->quick) return !b->loaded;
+    bool waits = false;
+    for (size_t i = 0; i < p->plan->steps.len; i++) {
+        const fc_variant *v = b->steps[i].variant;
+        if (!v || !atomic_load(&v->quick)) continue;
+        if (code == FC_FULL_CODE || fc_kcache_has_full(p->ctx, v)) return true;
+        waits = true;
+    }
+    return !waits; /* what was quick is now the best there is */
 }
 
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
@@ -373,8 +387,7 @@ fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint
     if (!s) {
         pthread_mutex_lock(&p->lock);
         fc_bound *b = find_recent(p, symbols, align);
-        if (!b || (code != FC_NO_CODE && (!b->loaded || b->quick)))
-            s = prepare(p, symbols, values, align, code, &b, e);
+        if (!b || wants_code(p, b, code)) s = prepare(p, symbols, values, align, code, &b, e);
         if (!s) {
             b->users++;
             *out = b;

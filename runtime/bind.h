@@ -46,7 +46,7 @@ struct fc_bound {
     fc_bound_launch *launches; /* in the order of the call */
     uint32_t nlaunches;
     uint32_t *leader;   /* of each step: the one in whose launch it is done */
-    bool loaded, quick; /* quick: some of its code is, so the next call has another */
+    bool loaded, quick; /* quick: some of its code is, so a later call has another */
 };
 
 /* What a bound is wanted for: sizes alone, full code, or a call. */

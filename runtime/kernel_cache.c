@@ -175,13 +175,19 @@ static void replace(void *user, fc_variant *quick, fc_variant *full) {
     destroy(r->c, quick);
 }
 
-/* The code by this key, the full one if it has to be waited for. */
-static fc_variant *find_full(fc_context *c, struct fc_kcache *kc, const uint8_t key[32],
-                             const fc_device *d) {
-    fc_variant *v = find(kc, key, d);
-    if (!v || !v->tier) return v;
-    fc_tier_finish(v->tier, replace, &(replacing){c, kc});
-    return find(kc, key, d);
+/* The code by this key: the full one if it is there or has to be waited for. */
+static fc_variant *find_best(const fc_making *x, struct fc_kcache *kc, const uint8_t key[32]) {
+    fc_variant *v = find(kc, key, x->d);
+    if (!v || !v->tier || (x->quick_first && !fc_tier_done(v->tier))) return v;
+    fc_tier_finish(v->tier, replace, &(replacing){x->c, kc});
+    return find(kc, key, x->d);
+}
+
+bool fc_kcache_has_full(fc_context *c, const fc_variant *v) {
+    pthread_mutex_lock(&c->kernels->lock);
+    const bool has = !v->tier || fc_tier_done(v->tier);
+    pthread_mutex_unlock(&c->kernels->lock);
+    return has;
 }
 
 /* Takes what is there; makes the others, still without code, each once. */
@@ -193,7 +199,7 @@ static fusec_status look_up(fc_making *x, struct fc_kcache *kc, size_t *missing,
     fusec_status s = fresh.slots ? FUSEC_OK : fc_oom(e);
     for (size_t i = 0; i < x->n && !s; i++) {
         fc_item *t = &x->items[i];
-        fc_variant *v = find_full(x->c, kc, t->key, x->d);
+        fc_variant *v = find_best(x, kc, t->key);
         if (v) {
             x->c->memory_hits++;
             take(kc, v, t->w->out);

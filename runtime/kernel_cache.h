@@ -16,7 +16,7 @@ struct fc_variant {
     uint32_t refs; /* programs that hold it */
     uint64_t used; /* for eviction of what nobody holds */
     bool from_disk;
-    atomic_bool quick; /* there will be better code: good for one call */
+    atomic_bool quick; /* there will be better code */
     fc_tier *tier;     /* that will have it; NULL: none, or it is there */
     bool replaced;     /* the cache has better code by this key */
     fc_code_facts facts;
@@ -32,11 +32,14 @@ typedef struct fc_wanted {
 
 /* The loaded code of all kernels of a plan; the caller gives it back with fc_kcache_release, also
  * what was there before a failure. What must be compiled is compiled together; with `quick_first`
- * the code may be quick, while the full one is on its way, and whoever asks again waits for that.
+ * the code may be quick, as long as the full one is on its way; without, that is waited for.
  * *compiles is counted up by the number of kernels compiled. */
 fusec_status fc_kcache_get(fc_context *c, fc_device *d, uint32_t mode, const fc_wanted *w, size_t n,
                            bool quick_first, uint64_t *compiles, fc_error *e);
 void fc_kcache_release(fc_context *c, fc_variant *v);
+/* Of quick code that is held: whether asking again gives the full one, or says that there is none.
+ */
+bool fc_kcache_has_full(fc_context *c, const fc_variant *v);
 /* Unloads what no program holds; how many. */
 uint32_t fc_kcache_drop_idle(fc_context *c, const fc_device *d);
 void fc_kcache_free(fc_context *c); /* with the context */

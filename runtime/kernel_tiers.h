@@ -1,5 +1,5 @@
-/* kernel_tiers.h - tiered compilation: the first call runs quick code, while the full code is
- * compiled behind it; from the second call on it is the full one.
+/* kernel_tiers.h - tiered compilation: calls run quick code while the full code is compiled behind
+ * them, and the full code once it is there.
  *
  * A tier is one text that is compiled with full effort in the background, and the kernels in it,
  * whose variants hold quick code until then. What it gives goes to the disk cache, so quick code is

@@ -109,9 +109,9 @@ FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()
 
 /* Tiered compilation. A first call runs code that was compiled quickly, in half the time or less,
- * while a thread compiles the full code; the second call waits for that, if need be, and from then
- * on the full code runs (the quick one stays if the compiler fails). The results are the same, bit
- * for bit, but for the sign and payload of a NaN that an operation makes. It is left out where it
+ * while a thread compiles the full code; calls go on with the quick one until that is there, and
+ * nobody waits (the quick one stays if the compiler fails). The results are the same, bit for bit,
+ * but for the sign and payload of a NaN that an operation makes. It is left out where it
  * does not pay or would show: for much work, without a processor to spare, in modes other than
  * strict and wide16, on streams that are being recorded, with options.compiler, when the code is on
  * disk. fusec_context_free, fork and the end of the process wait for what is being compiled;
