@@ -51,7 +51,7 @@ find_package(GTest REQUIRED)
 add_executable(fusec_tests ${test_sources})
 fusec_flags(fusec_tests)
 set_target_properties(fusec_tests PROPERTIES LINKER_LANGUAGE CXX)
-target_include_directories(fusec_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_include_directories(fusec_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${FUSEC_GENERATED})
 target_link_libraries(fusec_tests PRIVATE
   $<TARGET_NAME_IF_EXISTS:fusec_cli_objects> test_judges GTest::gtest Threads::Threads)
 target_compile_definitions(fusec_tests PRIVATE

@@ -1,6 +1,6 @@
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
  * and launch) with cuda_columns.c and cuda_bounds.c, cuda_emit.c (the frame of every text),
- * cuda_prelude.c (what stands above it) with cuda_gamma.c and cuda_erf.c, cuda_code.c (one
+ * cuda_prelude.c (what stands above it: prelude/), cuda_code.c (one
  * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
  * cuda_group.c with cuda_load.c (loads, code and stores of a few elements), cuda_hold.c, then one
  * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c and cuda_divide.c,
@@ -244,16 +244,12 @@ bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
 bool fc_cuda_evens(const fc_cuda_gen *g);        /* fc_join_even exists */
 unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
-void fc_cuda_gamma_prelude(fc_str *out);         /* cuda_gamma.c */
-void fc_cuda_erf_prelude(fc_str *out);           /* cuda_erf.c */
 
 /* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
 void fc_cuda_find_signs(fc_cuda_gen *g);
-void fc_cuda_sign_prelude(const fc_cuda_gen *g);
 
 /* cuda_divide.c; the first fills g->share. */
 void fc_cuda_find_shares(fc_cuda_gen *g);
-void fc_cuda_divide_prelude(const fc_cuda_gen *g);
 
 /* cuda_guard.c: whether 8-bit integers are computed on; whether a load goes through fc_byte then;
  * the text of a row in place of its own, or NULL; whether the operand v of i, a constant, is
@@ -262,7 +258,6 @@ bool fc_cuda_computes_bytes(const fc_code *c);
 bool fc_cuda_guard_load(const fc_cuda_text *t, fc_val v);
 const char *fc_cuda_guard_row(const fc_cuda_text *t, const fc_instr *i);
 bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v);
-void fc_cuda_guard_prelude(const fc_cuda_gen *g);
 
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
@@ -335,11 +330,6 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
 /* Of columns (cuda_columns.c): whether what the loads of an access read stays out of the L1. */
 bool fc_cuda_once(const fc_cuda_gen *g, uint32_t access);
-void fc_cuda_load_prelude(const fc_cuda_gen *g);
-/* The text of that wish, for instructions with a cache hint. */
-#define FC_CUDA_WISH_LAST                                                                          \
-    "    unsigned long long wish;\n"                                                               \
-    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(wish));\n"
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
@@ -356,8 +346,6 @@ void fc_cuda_declare_held(fc_cuda_gen *g, int elements, int slots);
 void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
 /* ---- rows shared by several blocks that wait for each other: see cuda_gang.c ----------------- */
-
-extern const char fc_cuda_gang_prelude[];
 
 uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
                               int64_t parts);
@@ -376,8 +364,6 @@ unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
 
 /* ---- rows that stream through shared memory: see cuda_ring.c --------------------------------- */
 
-void fc_cuda_ring_prelude(fc_cuda_gen *g); /* cuda_ring_prelude.c */
-
 /* Which loads come to the ring. */
 fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
                                 fc_error *e);
@@ -392,7 +378,6 @@ fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, cons
 
 enum { FC_CUDA_MOST_SHARED = 227 << 10 }; /* of a block, on any device so far */
 
-void fc_cuda_cluster_prelude(const fc_cuda_gen *g);
 /* As fc_cuda_ring_schedule. */
 fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                       uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,

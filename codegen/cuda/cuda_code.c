@@ -365,7 +365,7 @@ static void sine_and_cosine(fc_cuda_text *t, fc_val v, fc_val other) {
 
 /* Of what is rounded to 16 bits in the end, code that gives the same bits (quotients) or stays
  * inside the bounds of 16-bit functions for fewer instructions; of what wide16 leaves in f32, the
- * same functions: see prelude_half in cuda_prelude.c. */
+ * same functions: see prelude/half.cuh. */
 static const char *narrow_text(const fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
     fusec_dtype wide = fc_cuda_node16(i), half = (fusec_dtype)(t->narrow ? t->narrow[v] : 0);

@@ -15,57 +15,6 @@
  * is negative, no a is above it, so that only the least of them has to be watched. */
 #include "codegen/cuda/cuda_inner.h"
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* `most` and `least` are of the bits of a with the sign last, `least` of those less 1: +0 the
- * largest, -0 the least; `low` is the least of the bits less 1. */
-static const char prelude[] =
-    "FC_INLINE unsigned int fc_sign_last(float a) {\n"
-    "    const unsigned int u = __float_as_uint(a);\n"
-    "#ifdef FC_EMULATE\n"
-    "    return u << 1 | u >> 31;\n"
-    "#else\n"
-    "    return __funnelshift_l(u, u, 1);\n"
-    "#endif\n"
-    "}\n"
-    "FC_INLINE float fc_near_div(float a, float b) {\n"
-    "    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);\n"
-    "    return fmaf(fmaf(-q, b, a), r, q);\n"
-    "}\n"
-    "FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {\n"
-    "    const unsigned int u = fc_sign_last(a);\n"
-    "    most = u > most ? u : most;\n"
-    "    least = u - 1 < least ? u - 1 : least;\n"
-    "    return fc_near_div(a, b);\n"
-    "}\n"
-    "FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {\n"
-    "    const unsigned int u = __float_as_uint(a) - 1;\n"
-    "    low = u < low ? u : low;\n"
-    "    return fc_near_div(a, b);\n"
-    "}\n"
-    "FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; "
-    "}\n"
-    "FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {\n"
-    "    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - "
-    "1;\n"
-    "}\n"
-    "FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }\n"
-    "#ifdef FC_EMULATE\n"
-    "static float fc_far_div(float a, float b) { return a / b; }\n"
-    "#else\n"
-    "static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }\n"
-    "#endif\n";
-
-static bool divides_by_row(const fc_cuda_gen *g) {
-    for (size_t v = 0; v < g->code.ins.len; v++)
-        if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
-    return false;
-}
-
-void fc_cuda_divide_prelude(const fc_cuda_gen *g) {
-    if (g->cls->split >= FC_CUDA_GANG && divides_by_row(g)) fc_str_add(g->t.out, prelude);
-}
-
 /* ---- which quotients ------------------------------------------------------------------------- */
 
 /* A quotient by a value of the row that this slice computes. */

@@ -20,42 +20,6 @@
 
 #include "codegen/cuda/cuda.h"
 
-const char fc_cuda_gang_prelude[] =
-    "#ifndef FC_EMULATE\n"
-    "#define FC_PAUSE()\n"
-    "FC_INLINE void fc_ahead(const void *p) {\n"
-    "    asm volatile(\"prefetch.global.L2 [%0];\" ::\"l\"(p));\n"
-    "}\n"
-    "template <int N> FC_INLINE void fc_copy(void *to, const void *from) {\n"
-    "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);\n"
-    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\" ::\"r\"(at), \"l\"(from), "
-    "\"n\"(N) : \"memory\");\n"
-    "}\n"
-    "FC_INLINE void fc_copied() { asm volatile(\"cp.async.wait_all;\" ::: \"memory\"); }\n"
-    "#endif\n"
-    "template <typename R>\n"
-    "FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x, unsigned int n) {\n"
-    "    const int words = ((int)sizeof(R) + 3) / 4;\n"
-    "    unsigned int w[words] = {0};\n"
-    "    memcpy(w, &x, sizeof(R));\n"
-    "#pragma unroll\n"
-    "    for (int i = 0; i < words; i++) slot[i] = (unsigned long long)n << 32 | w[i];\n"
-    "}\n"
-    "template <typename R>\n"
-    "FC_INLINE R fc_await(const volatile unsigned long long *slot, unsigned int n) {\n"
-    "    const int words = ((int)sizeof(R) + 3) / 4;\n"
-    "    unsigned int w[words];\n"
-    "    R x;\n"
-    "#pragma unroll\n"
-    "    for (int i = 0; i < words; i++) {\n"
-    "        unsigned long long v;\n"
-    "        while ((unsigned int)((v = slot[i]) >> 32) != n) FC_PAUSE();\n"
-    "        w[i] = (unsigned int)v;\n"
-    "    }\n"
-    "    memcpy(&x, w, sizeof(R));\n"
-    "    return x;\n"
-    "}\n";
-
 enum { SLOT = 96 }; /* characters of an expression */
 
 static unsigned words_of(const fc_kernel *k, size_t r) {

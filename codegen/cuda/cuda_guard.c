@@ -7,7 +7,7 @@
  *   the extension of their sign. So they are widened to 32 bits when they are loaded, by an empty
  *   asm that the compiler can't look through.
  * - -x of a 16-bit integer as an operand of a comparison is taken in 32 bits: fc_neg, see
- *   prelude_neg in cuda_prelude.c.
+ *   prelude/arith.cuh.
  * - -x of int as an operand of two joined minima or maxima (VIMNMX3) loses its sign. So it is
  *   written as a difference from a zero that only the launch knows.
  * - a float that is nan or not negative, |x|, is taken to be above any negative constant, and to be
@@ -89,15 +89,4 @@ bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v) 
         return false;
     if (instr(t, v)->op != FC_OP_CONST || instr(t, v)->dtype != FUSEC_F32) return false;
     return of_known_sign(t, v == i->a ? i->b : i->a);
-}
-
-void fc_cuda_guard_prelude(const fc_cuda_gen *g) {
-    if (!g->t.bytes) return;
-    fc_str_add(g->t.out, "template <typename T> FC_INLINE T fc_byte(T x) {\n"
-                         "    int r = x;\n"
-                         "#ifndef FC_EMULATE\n"
-                         "    asm(\"\" : \"+r\"(r));\n"
-                         "#endif\n"
-                         "    return (T)r;\n"
-                         "}\n");
 }

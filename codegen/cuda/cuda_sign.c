@@ -7,8 +7,8 @@
  * computed is open everywhere (docs/semantics.md).
  *
  * In: legalised code and the values that are stored. Out: g->sign, 1 for each value that is both:
- * somebody can tell, and it is not open. cuda_code.c writes those with the functions below, two
- * instructions more; all other text stays what it is. */
+ * somebody can tell, and it is not open. cuda_code.c writes those with functions of
+ * prelude/half.cuh, two instructions more; all other text stays what it is. */
 #include "codegen/cuda/cuda.h"
 
 static bool is_float(const fc_cuda_gen *g, fc_val v) {
@@ -55,58 +55,4 @@ void fc_cuda_find_signs(fc_cuda_gen *g) {
     find_readers(g);
     for (fc_val v = 0; v < g->code.ins.len; v++)
         g->sign[v] = g->sign[v] && is_float(g, v) && is_fixed(g, &g->code.ins.at[v]);
-}
-
-/* ---- how it is kept -------------------------------------------------------------------------- */
-
-/* A negation is written in PTX: what the compiler knows as one is the adder's again. */
-static const char functions[] =
-    "FC_INLINE float fc_signed_negf(float f) {\n"
-    "#ifdef FC_EMULATE\n"
-    "    return -f;\n"
-    "#else\n"
-    "    unsigned int r;\n"
-    "    asm(\"xor.b32 %0, %1, 0x80000000;\" : \"=r\"(r) : \"r\"(__float_as_uint(f)));\n"
-    "    return __uint_as_float(r);\n"
-    "#endif\n"
-    "}\n"
-    "FC_INLINE double fc_signed_neg(double f) {\n"
-    "#ifdef FC_EMULATE\n"
-    "    return -f;\n"
-    "#else\n"
-    "    long long r;\n"
-    "    asm(\"xor.b64 %0, %1, 0x8000000000000000;\" : \"=l\"(r) : "
-    "\"l\"(__double_as_longlong(f)));\n"
-    "    return __longlong_as_double(r);\n"
-    "#endif\n"
-    "}\n";
-
-static const char functions_f16[] =
-    "FC_INLINE float fc_f16_signed_value(unsigned short h) {\n"
-    "    return __uint_as_float((__float_as_uint(fc_f16_value(h)) & 0x7fffffffu) | "
-    "((unsigned int)h & 0x8000u) << 16);\n"
-    "}\n"
-    "FC_INLINE unsigned short fc_f16_signed_bits(float f) {\n"
-    "    return (unsigned short)((fc_f16_bits(f) & 0x7fffu) | (__float_as_uint(f) >> 16 & "
-    "0x8000u));\n"
-    "}\n";
-
-static const char functions_bf16[] =
-    "FC_INLINE float fc_bf16_signed_round(float f) {\n"
-    "    return __uint_as_float((__float_as_uint(fc_bf16_round(f)) & 0x7fffffffu) | "
-    "(__float_as_uint(f) & 0x80000000u));\n"
-    "}\n";
-
-void fc_cuda_sign_prelude(const fc_cuda_gen *g) {
-    bool any = false, f16 = false, bf16 = false;
-    for (size_t v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->sign[v]) continue;
-        any |= i->op == FC_OP_neg;
-        f16 |= i->dtype == FUSEC_F16;
-        bf16 |= i->dtype == FUSEC_BF16 && i->op == FC_OP_CVT;
-    }
-    if (any) fc_str_add(g->t.out, functions);
-    if (f16) fc_str_add(g->t.out, functions_f16);
-    if (bf16) fc_str_add(g->t.out, functions_bf16);
 }

@@ -1,0 +1,91 @@
+// arith.cuh - arithmetic that CUDA C has no function for, or that NVRTC gets wrong (cuda_guard.c).
+
+//@ divide
+// Quotients by a value of the row without the tests of a division (cuda_divide.c). `most` and `least` are of the
+// bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least; `low` is the least of the
+// bits less 1.
+FC_INLINE unsigned int fc_sign_last(float a) {
+    const unsigned int u = __float_as_uint(a);
+#ifdef FC_EMULATE
+    return u << 1 | u >> 31;
+#else
+    return __funnelshift_l(u, u, 1);
+#endif
+}
+FC_INLINE float fc_near_div(float a, float b) {
+    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);
+    return fmaf(fmaf(-q, b, a), r, q);
+}
+FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {
+    const unsigned int u = fc_sign_last(a);
+    most = u > most ? u : most;
+    least = u - 1 < least ? u - 1 : least;
+    return fc_near_div(a, b);
+}
+FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {
+    const unsigned int u = __float_as_uint(a) - 1;
+    low = u < low ? u : low;
+    return fc_near_div(a, b);
+}
+FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; }
+FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {
+    return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - 1;
+}
+FC_INLINE bool fc_near_one(float b) { return b > 0x1p-24f && b < 0x1p60f; }
+#ifdef FC_EMULATE
+static float fc_far_div(float a, float b) { return a / b; }
+#else
+static __device__ __noinline__ float fc_far_div(float a, float b) { return a / b; }
+#endif
+
+//@ minmax
+// NaN wins and -0 is below +0, as instructions and, elsewhere, by hand.
+FC_INLINE double fc_minimum(double a, double b) {
+    const double zero = __longlong_as_double(__double_as_longlong(a) | __double_as_longlong(b));
+    return a < b || a != a ? a : a == b ? zero : b;
+}
+FC_INLINE double fc_maximum(double a, double b) {
+    const double zero = __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));
+    return a > b || a != a ? a : a == b ? zero : b;
+}
+FC_INLINE float fc_minimumf(float a, float b) {
+#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    const float zero = __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
+    return a < b || a != a ? a : a == b ? zero : b;
+#endif
+}
+FC_INLINE float fc_maximumf(float a, float b) {
+#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    const float zero = __uint_as_float(__float_as_uint(a) & __float_as_uint(b));
+    return a > b || a != a ? a : a == b ? zero : b;
+#endif
+}
+
+//@ neg
+// -x of a 16-bit integer. ptxas 13.0 takes a plain one into a comparison as an operand of 32 bits, in which
+// -(-32768) is 32768 and -1 of u16 is more than 65535.
+FC_INLINE unsigned int fc_neg(unsigned int x) {
+    unsigned int r = 0u - x;
+#ifndef FC_EMULATE
+    asm("" : "+r"(r));
+#endif
+    return r;
+}
+
+//@ byte
+// An 8-bit integer in a register of its own, widened: the compiler can't look through.
+template <typename T> FC_INLINE T fc_byte(T x) {
+    int r = x;
+#ifndef FC_EMULATE
+    asm("" : "+r"(r));
+#endif
+    return (T)r;
+}

@@ -1,0 +1,28 @@
+// common.cuh - what stands above every kernel. How these files become text: cuda_prelude.c.
+//
+// ix is the type of an index.
+
+//@ common
+#pragma nv_diag_suppress 177 /* a kernel need not use all of this */
+#define FC_INLINE static __device__ __forceinline__
+template <typename T, int N, int A> struct alignas(A) fc_vec {
+    T e[N];
+};
+/* x, but no compiler knows its value */
+FC_INLINE float fc_opaque(float x, long long zero) {
+    return __uint_as_float(__float_as_uint(x) | (unsigned int)zero);
+}
+FC_INLINE double fc_opaque(double x, long long zero) {
+    return __longlong_as_double(__double_as_longlong(x) | zero);
+}
+
+//@ index32
+typedef int ix;
+FC_INLINE ix fc_quotient(ix a, ix b) { return (ix)((unsigned int)a / (unsigned int)b); }
+
+//@ index64
+typedef long long ix;
+FC_INLINE ix fc_quotient(ix a, ix b) {
+    if (((unsigned long long)a | (unsigned long long)b) >> 32) return a / b;
+    return (ix)((unsigned int)a / (unsigned int)b);
+}

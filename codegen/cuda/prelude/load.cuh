@@ -1,0 +1,61 @@
+// load.cuh - loads of whole vectors that say what caches should do with what they read (cuda_load.c).
+
+//@ load_last
+// A load whose line leaves the L2 after those that have no such wish; not of fewer than 4 bytes. The asm is
+// neither volatile nor does it clobber memory, so that loads may move and stand side by side as others do: a
+// kernel never writes what it loads (ir/kernel.h).
+template <typename V> FC_INLINE V fc_load_last(const V *p) {
+#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 800
+    union {
+        V v;
+        unsigned int r[8];
+    } to;
+    unsigned long long wish;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(wish));
+    if constexpr (sizeof(V) < 4) {
+        to.v = *p;
+    } else if constexpr (sizeof(V) == 4) {
+        asm("ld.global.L2::cache_hint.b32 %0, [%1], %2;"
+            : "=r"(to.r[0])
+            : "l"(p), "l"(wish));
+    } else if constexpr (sizeof(V) == 8) {
+        asm("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
+            : "=r"(to.r[0]), "=r"(to.r[1])
+            : "l"(p), "l"(wish));
+    } else {
+#pragma unroll
+        for (unsigned int i = 0; i < sizeof(V) / 4; i += 4)
+            asm("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                : "=r"(to.r[i]), "=r"(to.r[i + 1]), "=r"(to.r[i + 2]), "=r"(to.r[i + 3])
+                : "l"((const unsigned int *)p + i), "l"(wish));
+    }
+    return to.v;
+#else
+    return *p;
+#endif
+}
+
+//@ load_once
+// A load of 8 or 16 bytes that leaves nothing in the L1.
+template <typename V> FC_INLINE V fc_load_once(const V *p) {
+#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 700
+    union {
+        V v;
+        unsigned int r[4];
+    } to;
+    if constexpr (sizeof(V) == 8) {
+        asm("ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];"
+            : "=r"(to.r[0]), "=r"(to.r[1])
+            : "l"(p));
+    } else if constexpr (sizeof(V) == 16) {
+        asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(to.r[0]), "=r"(to.r[1]), "=r"(to.r[2]), "=r"(to.r[3])
+            : "l"(p));
+    } else {
+        to.v = *p;
+    }
+    return to.v;
+#else
+    return *p;
+#endif
+}

@@ -1,0 +1,186 @@
+// trees.cuh - the fixed trees of reductions, as templates over the accumulator types of cuda_red.c, which bring
+// fc_join, fc_meet, fc_xor, fc_from, fc_even, fc_pick and fc_join_even.
+//
+// Trees are built by a binary counter: after n leaves there is one finished subtree of 2^l leaves for each bit l
+// of n; a new leaf joins those that it completes.
+
+//@ trees
+template <typename T> FC_INLINE T fc_lane_xor(T v, int mask) {
+    return (T)__shfl_xor_sync(0xffffffffu, v, mask);
+}
+template <typename T> FC_INLINE T fc_lane_from(T v, int lane) {
+    return (T)__shfl_sync(0xffffffffu, v, lane);
+}
+/* over aligned groups of `width` lanes, in lane order; every lane gets the result */
+template <typename R> FC_INLINE R fc_lanes(R x, int width) {
+#pragma unroll
+    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_xor(x, m), (threadIdx.x & m) != 0);
+    return x;
+}
+template <typename R> FC_INLINE R fc_lanes_even(R x, int width) {
+#pragma unroll
+    for (int m = 1; m < width; m *= 2) x = fc_meet(x, fc_even(x, m), (threadIdx.x & m) != 0);
+    return x;
+}
+/* lane l keeps the subtree of 2^l leaves */
+template <typename R> FC_INLINE R fc_total(const R &kept, unsigned int n, R start) {
+    bool any = false;
+    for (int l = 0; n >> l; l++) {
+        if (!(n >> l & 1)) continue;
+        const R y = fc_from(kept, l);
+        start = any ? fc_join(y, start) : y;
+        any = true;
+    }
+    return start;
+}
+/* the same in one thread; gives the largest subtree that x completes */
+template <typename R> FC_INLINE R fc_put(R *kept, R x, unsigned int n) {
+    int l = 0;
+    for (; n >> l & 1; l++) x = fc_join(kept[l], x);
+    kept[l] = x;
+    return x;
+}
+template <typename R>
+FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {
+    for (int l = 0; n >> l; l++) {
+        if (!(n >> l & 1)) continue;
+        start = any ? fc_join(kept[l], start) : kept[l];
+        any = true;
+    }
+    return start;
+}
+/* the same with the lowest levels in registers */
+template <int L = 0, typename R, int N>
+FC_INLINE void fc_count(R (&near)[N], R *far, R x, unsigned int n) {
+    if constexpr (L == N)
+        fc_put(far, x, n >> N);
+    else if (n >> L & 1)
+        fc_count<L + 1>(near, far, fc_join(near[L], x), n);
+    else
+        near[L] = x;
+}
+template <typename R, int N>
+FC_INLINE R fc_near(const R (&near)[N], unsigned int n, R x, bool &any) {
+#pragma unroll
+    for (int l = 0; l < N; l++) {
+        if (n >> l & 1) {
+            if (any)
+                x = fc_join(near[l], x);
+            else
+                x = near[l];
+            any = true;
+        }
+    }
+    return x;
+}
+template <typename R, int N>
+FC_INLINE R fc_counted(const R (&near)[N], const R *far, unsigned int n, R x) {
+    bool any = false;
+    x = fc_near(near, n, x, any);
+    return fc_sum(far, n >> N, x, any);
+}
+/* the same where all levels are near */
+template <int L = 0, typename R, int N>
+FC_INLINE void fc_fill(R (&near)[N], R x, unsigned int n) {
+    if constexpr (L + 1 < N) {
+        if (n >> L & 1) {
+            fc_fill<L + 1>(near, fc_join(near[L], x), n);
+            return;
+        }
+    }
+    near[L] = x;
+}
+template <typename R, int N>
+FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
+    bool any = false;
+    return fc_near(near, n, x, any);
+}
+
+//@ apart
+// Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after two steps each
+// has one of the four, so that it takes 8 exchanges, not 20.
+template <bool EVEN, typename R> FC_INLINE R fc_meets(const R &keep, const R &give, int m) {
+    if constexpr (EVEN) return fc_meet(keep, fc_even(give, m), (threadIdx.x & m) != 0);
+    else return fc_meet(keep, fc_xor(give, m), (threadIdx.x & m) != 0);
+}
+template <bool EVEN, typename R> FC_INLINE R fc_apart(const R *w) {
+    const bool odd = (threadIdx.x & 1) != 0, high = (threadIdx.x & 2) != 0;
+    const R x = fc_meets<EVEN>(fc_pick(w[0], w[2], odd), fc_pick(w[2], w[0], odd), 1);
+    const R y = fc_meets<EVEN>(fc_pick(w[1], w[3], odd), fc_pick(w[3], w[1], odd), 1);
+    R z = fc_meets<EVEN>(fc_pick(x, y, high), fc_pick(y, x, high), 2);
+#pragma unroll
+    for (int m = 4; m < 32; m *= 2) z = fc_meets<EVEN>(z, z, m);
+    z = fc_meets<EVEN>(z, z, 2);
+    return fc_meets<EVEN>(z, z, 1);
+}
+
+//@ gang
+// Blocks that wait for each other's accumulators: each 32-bit word travels with the number of the exchange in
+// one 64-bit store (cuda_gang.c).
+#ifndef FC_EMULATE
+#define FC_PAUSE()
+FC_INLINE void fc_ahead(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+template <int N> FC_INLINE void fc_copy(void *to, const void *from) {
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(N) : "memory");
+}
+FC_INLINE void fc_copied() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+#endif
+template <typename R>
+FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x, unsigned int n) {
+    const int words = ((int)sizeof(R) + 3) / 4;
+    unsigned int w[words] = {0};
+    memcpy(w, &x, sizeof(R));
+#pragma unroll
+    for (int i = 0; i < words; i++) slot[i] = (unsigned long long)n << 32 | w[i];
+}
+template <typename R>
+FC_INLINE R fc_await(const volatile unsigned long long *slot, unsigned int n) {
+    const int words = ((int)sizeof(R) + 3) / 4;
+    unsigned int w[words];
+    R x;
+#pragma unroll
+    for (int i = 0; i < words; i++) {
+        unsigned long long v;
+        while ((unsigned int)((v = slot[i]) >> 32) != n) FC_PAUSE();
+        w[i] = (unsigned int)v;
+    }
+    memcpy(&x, w, sizeof(R));
+    return x;
+}
+
+//@ count
+// 1 / n where n is mostly known when the text is compiled.
+FC_INLINE float fc_share(float n) { return 1.0f / n; }
+FC_INLINE double fc_share(double n) { return 1.0 / n; }
+/* mostly b is half of n, as two parts of the same size are joined */
+template <typename T> FC_INLINE T fc_part(T b, T n) { return b + b == n ? (T)0.5 : b / n; }
+
+//@ even
+// fc_count and fc_fill where all that was taken before and x have `each` elements.
+FC_INLINE float fc_half(float n) { return 0.5f; }
+FC_INLINE double fc_half(double n) { return 0.5; }
+template <int L = 0, typename R, int N>
+FC_INLINE void fc_count_even(R (&near)[N], R *far, R x, unsigned int n, long long each) {
+    if constexpr (L == N) {
+        int l = 0;
+        for (; n >> N >> l & 1; l++) x = fc_join_even(far[l], x, each << l);
+        far[l] = x;
+    } else if (n >> L & 1) {
+        fc_count_even<L + 1>(near, far, fc_join_even(near[L], x, each), n, each * 2);
+    } else {
+        near[L] = x;
+    }
+}
+template <int L = 0, typename R, int N>
+FC_INLINE void fc_fill_even(R (&near)[N], R x, unsigned int n, long long each) {
+    if constexpr (L + 1 < N) {
+        if (n >> L & 1) {
+            fc_fill_even<L + 1>(near, fc_join_even(near[L], x, each), n, each * 2);
+            return;
+        }
+    }
+    near[L] = x;
+}
