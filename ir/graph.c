@@ -24,6 +24,7 @@ void fc_graph_free(fc_graph *g) {
     fc_vec_free(g->alloc, &g->inputs);
     fc_vec_free(g->alloc, &g->outputs);
     fc_vec_free(g->alloc, &g->conditions);
+    fc_vec_free(g->alloc, &g->words);
     fc_vec_free(g->alloc, &g->list_data);
     fc_vec_free(g->alloc, &g->lists);
     fc_free(g->alloc, g->node_slots);
@@ -50,8 +51,8 @@ void fc_graph_clear(fc_graph *g) {
     }
     if (g->node_slots) memset(g->node_slots, 0, g->nnode_slots * sizeof *g->node_slots);
     if (g->list_slots) memset(g->list_slots, 0, g->nlist_slots * sizeof *g->list_slots);
-    g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->list_data.len =
-        g->lists.len = 0;
+    g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->words.len =
+        g->list_data.len = g->lists.len = 0;
     fc_dimtab_free(&g->dims);
     fc_arena_free(&g->arena);
     fc_arena_init(&g->arena, g->alloc);
@@ -124,11 +125,18 @@ static inline node_words words_of(const fc_ninfo *n) {
     return r;
 }
 
+/* The last word but for the words of messages, which two equal nodes may differ in. */
+static inline uint64_t last_word(const node_words *n) {
+    uint32_t half[2];
+    memcpy(half, &n->w[4], sizeof half);
+    return half[0];
+}
+
 /* A sum of products with odd constants, which can run at once, and a final mix. */
 static inline uint64_t node_hash(const node_words *n) {
     uint64_t h = n->w[0] * 0x9e3779b97f4a7c15u + n->w[1] * 0xbf58476d1ce4e5b9u +
                  n->w[2] * 0x94d049bb133111ebu + n->w[3] * 0xff51afd7ed558ccdu +
-                 n->w[4] * 0xc4ceb9fe1a85ec53u;
+                 last_word(n) * 0xc4ceb9fe1a85ec53u;
     h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
     return h ^ (h >> 32);
 }
@@ -136,7 +144,7 @@ static inline uint64_t node_hash(const node_words *n) {
 static inline bool node_equal(const fc_ninfo *a, const node_words *b) {
     node_words x = words_of(a);
     return x.w[0] == b->w[0] && x.w[1] == b->w[1] && x.w[2] == b->w[2] && x.w[3] == b->w[3] &&
-           x.w[4] == b->w[4];
+           last_word(&x) == last_word(b);
 }
 
 /* ---- the table of nodes ------------------------------------------------------------------------
@@ -330,10 +338,30 @@ static const char *struct_name(int op) {
         [FC_OP_BROADCAST] = "broadcast",
         [FC_OP_PERMUTE] = "permute",
         [FC_OP_SLICE] = "slice",
+        [FC_OP_VIEW] = "view",
         [FC_OP_RESHAPE] = "reshape",
+        [FC_OP_TAKE] = "take",
+        [FC_OP_CHECK] = "check",
         [FC_OP_MATERIALIZE] = "materialize",
     };
     return op < (int)FC_COUNT(names) && names[op] ? names[op] : fc_ops[op].name;
+}
+
+static const char *const edge_names[FC_EDGE_COUNT] = {"",     "zero",    "edge",
+                                                      "wrap", "reflect", "symmetric"};
+
+/* "[1 + i0 - 2*i2 wrap, i1]" */
+static void print_view(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    const uint32_t ra = fc_rank(g, n->src[0]), rn = fc_list_len(g, n->shape);
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr) + 1;
+    for (uint32_t i = 0; i < ra; i++, v += 2 + rn) {
+        fc_str_add(out, i ? ", " : " [");
+        fc_dim_print(&g->dims, (fc_dim)v[0], out);
+        for (uint32_t k = 0; k < rn; k++)
+            if (v[2 + k]) fc_str_printf(out, " + %lld*i%u", (long long)v[2 + k], (unsigned)k);
+        if (v[1]) fc_str_printf(out, " %s", edge_names[v[1]]);
+    }
+    fc_str_add(out, ra ? "]" : "");
 }
 
 static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
@@ -365,6 +393,15 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_str_char(out, ']');
         break;
     }
+    case FC_OP_VIEW: print_view(g, n, out); break;
+    case FC_OP_TAKE:
+        fc_str_printf(out, " axis %llu%s", (unsigned long long)n->attr,
+                      n->flags & FC_NODE_INSIDE ? " inside" : "");
+        break;
+    case FC_OP_CHECK:
+        fc_str_add(out, " in ");
+        fc_dim_print(&g->dims, (fc_dim)n->attr, out);
+        break;
     case FC_OP_PERMUTE:
     default:
         if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;

@@ -31,11 +31,15 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
     uint32_t flags; /* FC_NODE_* */
     uint64_t attr;  /* see enum fc_op; for reductions an fc_list of axes, ascending */
     uint32_t
-        axis_kind; /* reductions: 1 = the innermost axis is reduced (inner tree), 0 = outer tree */
-    uint32_t reserved;
+        axis_kind;  /* reductions: 1 = the innermost axis is reduced (inner tree), 0 = outer tree */
+    uint32_t words; /* CHECK: its number in g->words + 1, or 0. Nodes that differ in it alone are
+                       equal */
 } fc_ninfo;
 
-enum { FC_NODE_KEEPDIMS = 1 }; /* reduction keeps its axes with the literal size 1 */
+enum {
+    FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
+    FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
+};
 
 /* One axis of an FC_OP_SLICE: result index i reads operand index start + i*step. */
 typedef struct fc_slice {
@@ -44,6 +48,41 @@ typedef struct fc_slice {
     fc_dim size;
 } fc_slice;
 #define FC_MAX_STEP (INT64_C(1) << 48) /* either way, of slices of more than one element */
+
+/* What an index outside its axis reads: nothing (the index is known to be inside), 0, the nearest
+ * element, or what a periodic or mirrored continuation has there. Reflection at the edge does not
+ * repeat the edge element (c b | a b c | b a), symmetry does (b a | a b c | c b). */
+typedef enum fc_edge {
+    FC_EDGE_NONE,
+    FC_EDGE_ZERO,
+    FC_EDGE_EDGE,
+    FC_EDGE_WRAP,
+    FC_EDGE_REFLECT,
+    FC_EDGE_SYMMETRIC,
+    FC_EDGE_COUNT
+} fc_edge;
+
+/* One axis of the operand of an FC_OP_VIEW: it is read at start + sum of step[i] * (result index
+ * i), continued by `edge`. `step` has an entry for each axis of the result; NULL: all 0. The node's
+ * list has the rank of the result, then start, edge and the steps for each operand axis. */
+typedef struct fc_view_axis {
+    fc_dim start;
+    fc_edge edge;
+    const int64_t *step;
+} fc_view_axis;
+/* Whether entry i of such a list is a dim. */
+static inline bool fc_view_is_dim(const int64_t *list, uint32_t i) {
+    return i > 0 && (i - 1) % (2 + (uint32_t)list[0]) == 0;
+}
+
+/* How messages call an index that is checked; each may be NULL. Kept beside the graph, so that
+ * equal checks are one node, with the words of the first. */
+typedef struct fc_words {
+    const char *access; /* "t[idx]" */
+    const char *index;  /* "idx" */
+    const char *axis;   /* "axis 0 of t" */
+    const char *place;  /* "gather.fuse:6:17" */
+} fc_words;
 
 typedef struct fc_input {
     const char *name;
@@ -81,6 +120,7 @@ typedef struct fc_graph {
     FC_VEC(fc_input) inputs;
     FC_VEC(fc_output) outputs;
     FC_VEC(fc_condition) conditions;
+    FC_VEC(fc_words) words;
     uint64_t *node_slots; /* interning, see graph.c */
     uint32_t nnode_slots;
     FC_VEC(int64_t) list_data; /* interned lists: lists[i] is a range of list_data */
@@ -125,7 +165,7 @@ fc_list fc_intern_list(fc_graph *g, const int64_t *v, uint32_t n);
 fc_node fc_graph_node(fc_graph *g, fc_ninfo n);
 fc_node fc_graph_add(fc_graph *g, fc_ninfo *n); /* the same without a copy; *n may be changed */
 
-/* ---- making: typed builders (ir/build.c, ir/build_view.c) -------------------------------- */
+/* ---- making: typed builders (ir/build.c, ir/build_view.c, ir/build_index.c) -------------- */
 
 fc_node fc_build_input(fc_graph *g, const char *name, fusec_dtype t, uint32_t rank,
                        const fc_dim *shape);
@@ -156,6 +196,25 @@ fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes);  /* rank entries */
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
+/* The general view: `axes` has an entry for each axis of `a`. That an axis without an edge mode is
+ * read inside is proved or becomes a condition of the call (FUSEC_SLICE_RANGE); an axis with one of
+ * the modes nearest to symmetric must not be empty unless the result is. What is a broadcast, a
+ * permutation, a slice or made of them is built of these. */
+fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape,
+                      const fc_view_axis *axes);
+/* The index (any integer dtype; cast to i64). One outside [0, size) fails the call with
+ * FUSEC_INDEX_OUT_OF_RANGE, or as the program's policy says (fc_pass_options.bounds). */
+fc_node fc_build_check(fc_graph *g, fc_node index, fc_dim size);
+/* Says how messages call a check, unless it has words; they are copied. */
+void fc_check_words(fc_graph *g, fc_node check, const fc_words *words);
+/* out[p] = a[p with p_axis = index[p]]: `a` and `index` have one rank, their other axes broadcast
+ * together. An index outside reads 0 and is not reported: that is for fc_build_check. */
+fc_node fc_build_take(fc_graph *g, fc_node a, fc_node index, uint32_t axis);
+/* The same with indices of which it is known that they are inside. */
+fc_node fc_build_take_inside(fc_graph *g, fc_node a, fc_node index, uint32_t axis);
+/* The axes of `index` in place of axis `axis` of `a`: out[.., i.., ..] = a[.., index[i..], ..].
+ * `inside`: as fc_build_take_inside. */
+fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bool inside);
 /* The shape two operands broadcast to; false (and g->error) when they do not. */
 bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
                          fc_dim *shape);

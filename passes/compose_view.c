@@ -32,14 +32,24 @@ static bool compose_slices(fc_graph *g, fc_ninfo *n, const fc_ninfo *inner) {
     return true;
 }
 
+/* Whether some index of a general view reads 0 rather than an element. */
+static bool may_read_zero(const fc_graph *g, const fc_ninfo *n) {
+    if (n->op != FC_OP_VIEW) return false;
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    const uint32_t each = 2 + (uint32_t)v[0], len = fc_list_len(g, (fc_list)n->attr);
+    for (uint32_t i = 1; i < len; i += each)
+        if (v[i + 1] == FC_EDGE_ZERO) return true;
+    return false;
+}
+
 /* Makes n stand on the operand of its operand, if they are views of one kind. */
 static bool compose(fc_graph *g, fc_ninfo *n) {
     const fc_ninfo inner = *fc_at(g, n->src[0]);
-    if (inner.op == FC_OP_BROADCAST && fc_rank(g, inner.src[0]) == 0) {
+    if (inner.op == FC_OP_BROADCAST && fc_rank(g, inner.src[0]) == 0 && !may_read_zero(g, n)) {
         *n = broadcast_of(g, inner.src[0], n->shape);
         return true;
     }
-    if (inner.op != n->op) return false;
+    if (inner.op != n->op || n->op == FC_OP_VIEW) return false;
     if (n->op == FC_OP_PERMUTE) compose_permutes(g, n, &inner);
     if (n->op == FC_OP_SLICE && !compose_slices(g, n, &inner)) return false;
     n->src[0] = inner.src[0];
@@ -48,7 +58,7 @@ static bool compose(fc_graph *g, fc_ninfo *n) {
 
 /* Whether the view gives its operand back. */
 static bool changes_nothing(const fc_graph *g, const fc_ninfo *n) {
-    if (n->shape != fc_at(g, n->src[0])->shape) return false;
+    if (n->shape != fc_at(g, n->src[0])->shape || n->op == FC_OP_VIEW) return false;
     const int64_t *v = fc_list_at(g, (fc_list)n->attr);
     uint32_t rank = fc_list_len(g, n->shape);
     for (uint32_t i = 0; n->op == FC_OP_PERMUTE && i < rank; i++)

@@ -169,6 +169,45 @@ static reason check_reshape(const fc_graph *g, const fc_ninfo *n, fc_list from) 
     return product[0] == product[1] ? NULL : "a reshape changes the number of elements";
 }
 
+static reason check_general_view(const fc_graph *g, const fc_ninfo *n, fc_list from) {
+    const uint32_t ra = fc_list_len(g, from), rn = fc_list_len(g, n->shape);
+    if (n->attr >= g->lists.len || fc_list_len(g, (fc_list)n->attr) != 1 + ra * (2 + rn))
+        return "the view has another rank";
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    if (*v++ != rn) return "the view has another rank";
+    for (uint32_t i = 0; i < ra; i++, v += 2 + rn) {
+        if (v[0] < 0 || (uint64_t)v[0] >= g->dims.forms.len)
+            return "an index starts at a size that does not exist";
+        if (v[1] < 0 || v[1] >= FC_EDGE_COUNT) return "its edge mode does not exist";
+    }
+    return NULL;
+}
+
+static reason check_check(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 1) return "it has the wrong number of operands";
+    const fc_ninfo *a = fc_at(g, n->src[0]);
+    if (a->dtype != FUSEC_I64 || n->dtype != FUSEC_I64) return "an index is not i64";
+    if (n->attr >= g->dims.forms.len) return "it checks against a size that does not exist";
+    if (n->words > g->words.len) return "its words do not exist";
+    return check_pointwise_shapes(g, n);
+}
+
+static reason check_take(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 2) return "it has the wrong number of operands";
+    const fc_ninfo *a = fc_at(g, n->src[0]), *index = fc_at(g, n->src[1]);
+    const uint32_t rank = fc_list_len(g, n->shape);
+    if (a->dtype != n->dtype) return "a take changes the dtype";
+    if (index->dtype != FUSEC_I64) return "an index is not i64";
+    if (index->shape != n->shape) return "it has another shape than its index";
+    if (fc_list_len(g, a->shape) != rank || n->attr >= rank)
+        return "it takes along an axis it lacks";
+    for (uint32_t i = 0; i < rank; i++)
+        if (i != n->attr &&
+            !may_be_equal(g, fc_list_at(g, a->shape)[i], fc_list_at(g, n->shape)[i]))
+            return "an axis has another size than that of the array";
+    return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
+}
+
 static reason check_view(const fc_graph *g, const fc_ninfo *n) {
     const fc_ninfo *a = fc_at(g, n->src[0]);
     if (n->nops != 1) return "it has the wrong number of operands";
@@ -177,6 +216,7 @@ static reason check_view(const fc_graph *g, const fc_ninfo *n) {
     case FC_OP_BROADCAST: return check_broadcast(g, n, a->shape);
     case FC_OP_PERMUTE: return check_permute(g, n, a->shape);
     case FC_OP_SLICE: return check_slice(g, n, a->shape);
+    case FC_OP_VIEW: return check_general_view(g, n, a->shape);
     default: return check_reshape(g, n, a->shape);
     }
 }
@@ -239,6 +279,8 @@ static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (fc_is_view(n->op)) return check_view(g, n);
     if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE)
         return check_conversion(g, n);
+    if (n->op == FC_OP_TAKE) return check_take(g, n);
+    if (n->op == FC_OP_CHECK) return check_check(g, n);
     return "it is an operation of kernels";
 }
 

@@ -28,6 +28,22 @@ static bool copy_conditions(const fc_graph *src, fc_graph *dst) {
     return true;
 }
 
+static bool copy_text(fc_graph *g, const char **text) {
+    if (*text) *text = fc_arena_strdup(&g->arena, *text, strlen(*text));
+    return *text != NULL;
+}
+
+static bool copy_words(const fc_graph *src, fc_graph *dst) {
+    for (size_t i = 0; i < src->words.len; i++) {
+        fc_words s = src->words.at[i];
+        const bool ok =
+            (!s.access || copy_text(dst, &s.access)) && (!s.index || copy_text(dst, &s.index)) &&
+            (!s.axis || copy_text(dst, &s.axis)) && (!s.place || copy_text(dst, &s.place));
+        if (!ok || !fc_push(dst->alloc, &dst->words, s)) return false;
+    }
+    return true;
+}
+
 fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
     fc_limits limits = src->limits;
     limits.nodes =
@@ -35,8 +51,9 @@ fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
     fc_graph_init(dst, src->alloc, &limits);
     dst->default_float = src->default_float;
     if (src->error.code) return fc_fail(&dst->error, src->error.code, "%s", src->error.message);
-    if (!dst->error.code && !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) &&
-                              copy_inputs(src, dst) && copy_conditions(src, dst)))
+    if (!dst->error.code &&
+        !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) && copy_inputs(src, dst) &&
+          copy_conditions(src, dst) && copy_words(src, dst)))
         fc_oom(&dst->error);
     return dst->error.code;
 }

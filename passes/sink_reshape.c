@@ -67,7 +67,7 @@ static bool is_free(const fc_graph *g, fc_list from, fc_list to) {
 }
 
 static bool is_pointwise(int op) {
-    return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST;
+    return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST || op == FC_OP_CHECK;
 }
 
 static bool is_scalar_leaf(const fc_ninfo *n) {
@@ -145,7 +145,8 @@ static void describe(sink *s, fc_node id) {
     } else if (fc_is_reduction(n->op)) {
         v->keep = keep_of_reduction(g, n, a->keep);
         v->cost = EXPENSIVE;
-    } else if (n->op == FC_OP_PERMUTE || n->op == FC_OP_SLICE || n->op == FC_OP_IOTA) {
+    } else if (n->op == FC_OP_PERMUTE || n->op == FC_OP_SLICE || n->op == FC_OP_IOTA ||
+               n->op == FC_OP_VIEW || n->op == FC_OP_TAKE) {
         v->keep = NEVER; /* not in memory in the order of its indices */
     }
     if (v->cost > EXPENSIVE) v->cost = EXPENSIVE;

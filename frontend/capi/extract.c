@@ -117,13 +117,16 @@ static fc_dim map_dim(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A list with every entry (stride 1) or two of three entries (slices) a dim. */
-static fc_list map_dims(fusec_graph *g, fc_extract *x, fc_list l, bool slices, fc_error *e) {
-    int64_t v[3 * FC_MAX_RANK];
+/* A list of which every entry is a dim, or those that the operation says. */
+static fc_list map_dims(fusec_graph *g, fc_extract *x, fc_list l, uint16_t op, fc_error *e) {
+    int64_t v[1 + FC_MAX_RANK * (2 + FC_MAX_RANK)];
     uint32_t n = fc_list_len(&g->ir, l);
     for (uint32_t i = 0; i < n; i++) {
-        int64_t old = fc_list_at(&g->ir, l)[i];
-        v[i] = slices && i % 3 == 1 ? old : map_dim(g, x, (fc_dim)old, e);
+        const int64_t *list = fc_list_at(&g->ir, l);
+        bool is_dim = op == FC_OP_SLICE  ? i % 3 != 1
+                      : op == FC_OP_VIEW ? fc_view_is_dim(list, i)
+                                         : true;
+        v[i] = is_dim ? map_dim(g, x, (fc_dim)list[i], e) : list[i];
     }
     return fc_intern_list(&x->graph, v, n);
 }
@@ -141,7 +144,7 @@ static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list sha
 
 static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e) {
     fc_ninfo n = *fc_at(&g->ir, old);
-    fc_list shape = map_dims(g, x, n.shape, false, e);
+    fc_list shape = map_dims(g, x, n.shape, FC_OP_NONE, e);
     if (e->code) return FC_NONODE;
     if (n.op == FC_OP_INPUT && !g->leaves.at[n.attr].bound) {
         fc_fail(e, FUSEC_MISSING_INPUT,
@@ -156,8 +159,11 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
     }
     n.shape = shape;
     for (int i = 0; i < n.nops; i++) n.src[i] = FC_NEW_ID(g->node_map, n.src[i]);
-    if (n.op == FC_OP_SLICE)
-        n.attr = map_dims(g, x, (fc_list)n.attr, true, e);
+    n.words = 0; /* words are the user's graph's */
+    if (n.op == FC_OP_SLICE || n.op == FC_OP_VIEW)
+        n.attr = map_dims(g, x, (fc_list)n.attr, n.op, e);
+    else if (n.op == FC_OP_CHECK)
+        n.attr = map_dim(g, x, (fc_dim)n.attr, e);
     else if (n.op == FC_OP_PERMUTE || fc_is_reduction(n.op)) {
         int64_t v[FC_MAX_RANK];
         uint32_t len = fc_list_len(&g->ir, (fc_list)n.attr);

@@ -83,15 +83,16 @@ static bool dim(fusec_graph *g, fc_key *k, fc_dim d, uint32_t *number) {
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* What the entries of a list are. The same list may be met as several kinds, which are apart. */
-typedef enum list_kind { PLAIN, DIMS, SLICES } list_kind;
+typedef enum list_kind { PLAIN, DIMS, SLICES, VIEWS } list_kind;
 
 static bool new_list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
     const uint32_t n = fc_list_len(&g->ir, l);
-    int64_t v[3 * FC_MAX_RANK];
+    int64_t v[1 + FC_MAX_RANK * (2 + FC_MAX_RANK)];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t d;
         v[i] = fc_list_at(&g->ir, l)[i];
         if (kind == PLAIN || (kind == SLICES && i % 3 == 1)) continue;
+        if (kind == VIEWS && !fc_view_is_dim(fc_list_at(&g->ir, l), i)) continue;
         if (!dim(g, k, (fc_dim)v[i], &d)) return false;
         v[i] = d;
     }
@@ -128,7 +129,9 @@ static bool attribute(fusec_graph *g, fc_key *k, const fc_ninfo *i, uint64_t *at
         ok = list(g, k, (fc_list)i->attr, SLICES, &number);
     else if (i->op == FC_OP_PERMUTE || fc_is_reduction(i->op))
         ok = list(g, k, (fc_list)i->attr, PLAIN, &number);
-    else if (i->op == FC_OP_DIM)
+    else if (i->op == FC_OP_VIEW)
+        ok = list(g, k, (fc_list)i->attr, VIEWS, &number);
+    else if (i->op == FC_OP_DIM || i->op == FC_OP_CHECK)
         ok = dim(g, k, (fc_dim)i->attr, &number);
     else
         return true;

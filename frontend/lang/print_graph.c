@@ -369,6 +369,45 @@ static void print_call(printer *p, const fc_ninfo *i) {
     fc_str_char(p->out, ')');
 }
 
+/* An index with a check has it written into the call that reads there. */
+static void print_take(printer *p, const fc_ninfo *i) {
+    const fc_ninfo *index = fc_at(p->g, i->src[1]);
+    const bool checked = index->op == FC_OP_CHECK &&
+                         index->attr == (uint64_t)fc_axis(p->g, i->src[0], (uint32_t)i->attr);
+    fc_str_add(p->out, "take_along(");
+    print_node(p, i->src[0], false);
+    fc_str_add(p->out, ", ");
+    print_node(p, i->src[1], false);
+    fc_str_printf(p->out, ", axis=%llu", (unsigned long long)i->attr);
+    if (i->flags & FC_NODE_INSIDE)
+        fc_str_add(p->out, ", bounds=\"inside\"");
+    else if (!checked)
+        fc_str_add(p->out, ", bounds=\"zero\"");
+    fc_str_char(p->out, ')');
+}
+
+/* view(a, [n, 3], [[1, "none", 1, 2], [0, "wrap", 0, 1]]): shape; start, mode and steps of each
+ * axis of the operand. */
+static void print_view(printer *p, const fc_ninfo *i) {
+    static const char *const modes[FC_EDGE_COUNT] = {"none", "zero",    "edge",
+                                                     "wrap", "reflect", "symmetric"};
+    const uint32_t rank = fc_list_len(p->g, i->shape), n = fc_rank(p->g, i->src[0]);
+    fc_str_add(p->out, "view(");
+    print_node(p, i->src[0], false);
+    fc_str_add(p->out, ", [");
+    print_shape(p, rank, fc_list_at(p->g, i->shape));
+    fc_str_add(p->out, "], [");
+    for (uint32_t k = 0; k < n; k++) {
+        const int64_t *v = fc_list_at(p->g, (fc_list)i->attr) + 1 + (size_t)k * (2 + rank);
+        fc_str_add(p->out, k ? ", [" : "[");
+        print_dim(p, (fc_dim)v[0], p->out);
+        fc_str_printf(p->out, ", \"%s\"", modes[v[1]]);
+        for (uint32_t a = 0; a < rank; a++) fc_str_printf(p->out, ", %lld", (long long)v[2 + a]);
+        fc_str_char(p->out, ']');
+    }
+    fc_str_add(p->out, "])");
+}
+
 static void print_body(printer *p, fc_node n, bool operand) {
     const fc_ninfo *i = fc_at(p->g, n);
     switch (i->op) {
@@ -384,6 +423,15 @@ static void print_body(printer *p, fc_node n, bool operand) {
         fc_str_char(p->out, ')');
         break;
     case FC_OP_SLICE: print_slices(p, i); break;
+    case FC_OP_VIEW: print_view(p, i); break;
+    case FC_OP_TAKE: print_take(p, i); break;
+    case FC_OP_CHECK:
+        fc_str_add(p->out, "check(");
+        print_node(p, i->src[0], false);
+        fc_str_add(p->out, ", ");
+        print_dim(p, (fc_dim)i->attr, p->out);
+        fc_str_char(p->out, ')');
+        break;
     default:
         if (fc_is_elementwise(i->op))
             print_row(p, i, operand);

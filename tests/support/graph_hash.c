@@ -54,7 +54,17 @@ static uint64_t list_hash(const hasher *h, fc_list l, bool dims, bool slices) {
     return r;
 }
 
+static uint64_t view_hash(const hasher *h, fc_list l) {
+    const int64_t *v = fc_list_at(h->g, l);
+    uint64_t r = 11;
+    for (uint32_t i = 0; i < fc_list_len(h->g, l); i++)
+        r = fc_mix(r, fc_view_is_dim(v, i) ? h->dim[v[i]] : (uint64_t)v[i]);
+    return r;
+}
+
 static uint64_t attr_hash(const hasher *h, const fc_ninfo *n) {
+    if (n->op == FC_OP_VIEW) return view_hash(h, (fc_list)n->attr);
+    if (n->op == FC_OP_CHECK) return h->dim[n->attr];
     if (n->op == FC_OP_SLICE) return list_hash(h, (fc_list)n->attr, false, true);
     if (n->op == FC_OP_PERMUTE || fc_is_reduction(n->op))
         return list_hash(h, (fc_list)n->attr, false, false);

@@ -136,6 +136,67 @@ static int64_t place_of(const fc_oarray *a, const int64_t *at) {
     return i;
 }
 
+/* An index continued beyond [0, size): -1 where the element is 0. Walks, so that the rule is the
+ * definition: a step outside goes to the neighbour that the mode says. */
+static int64_t continued(int64_t i, int64_t size, int64_t mode) {
+    if (i >= 0 && i < size) return i;
+    switch (mode) {
+    case FC_EDGE_EDGE: return i < 0 ? 0 : size - 1;
+    case FC_EDGE_WRAP: return i - down(i, size) * size;
+    case FC_EDGE_SYMMETRIC:
+        i -= down(i, 2 * size) * 2 * size;
+        return i < size ? i : 2 * size - 1 - i;
+    case FC_EDGE_REFLECT:
+        if (size == 1) return 0;
+        i -= down(i, 2 * size - 2) * (2 * size - 2);
+        return i < size ? i : 2 * size - 2 - i;
+    default: return -1;
+    }
+}
+
+/* Where element i of a general view comes from, -1: it is 0. */
+static int64_t viewed(const fc_oracle *o, fc_node id, int64_t i) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_oarray *a = &o->node[id], *s = &o->node[n->src[0]];
+    const int64_t *v = fc_list_at(o->g, (fc_list)n->attr) + 1;
+    int64_t at[FC_MAX_RANK], from[FC_MAX_RANK];
+    index_of(a, i, at);
+    for (uint32_t k = 0; k < s->rank; k++, v += 2 + a->rank) {
+        int64_t x = o->sizes[v[0]];
+        for (uint32_t j = 0; j < a->rank; j++) x += v[2 + j] * at[j];
+        from[k] = continued(x, s->shape[k], v[1]);
+        if (from[k] < 0) return -1;
+    }
+    return place_of(s, from);
+}
+
+static void compute_general_view(fc_oracle *o, fc_node id) {
+    fc_oarray *a = &o->node[id];
+    const fc_oarray *s = &o->node[fc_at(o->g, id)->src[0]];
+    for (int64_t i = 0; i < a->count; i++) {
+        int64_t from = viewed(o, id, i);
+        a->at[i] = from < 0 ? from_bits(a->dtype, 0) : s->at[from];
+    }
+}
+
+/* An index that is not exact, or outside, reads nothing that is fixed. */
+static void compute_take(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    fc_oarray *a = &o->node[id];
+    const fc_oarray *s = &o->node[n->src[0]], *index = &o->node[n->src[1]];
+    int64_t at[FC_MAX_RANK];
+    for (int64_t i = 0; i < a->count; i++) {
+        const fc_oval *x = &index->at[index->rank == 0 ? 0 : i];
+        index_of(a, i, at);
+        at[n->attr] = (int64_t)x->bits;
+        const bool inside = at[n->attr] >= 0 && at[n->attr] < s->shape[n->attr];
+        if (!x->r.exact)
+            a->at[i] = open_value(x->r.taint);
+        else
+            a->at[i] = inside ? s->at[place_of(s, at)] : from_bits(a->dtype, 0);
+    }
+}
+
 /* Where element i of a view comes from. */
 static int64_t source_of(const fc_oracle *o, fc_node id, int64_t i) {
     const fc_ninfo *n = fc_at(o->g, id);
@@ -170,7 +231,9 @@ static void compute_elementwise(fc_oracle *o, fc_node id) {
     for (int64_t i = 0; i < a->count; i++) {
         fc_oval x[3] = {{.bits = 0}};
         for (int k = 0; k < n->nops; k++) x[k] = s[k]->at[s[k]->rank == 0 ? 0 : i];
-        if (n->op == FC_OP_CAST)
+        if (n->op == FC_OP_CHECK)
+            a->at[i] = x[0]; /* a call with an index outside fails, and has no values */
+        else if (n->op == FC_OP_CAST)
             a->at[i] = cast(t, a->dtype, x[0]);
         else if (n->op == FC_OP_BITCAST)
             a->at[i] = bitcast(t, a->dtype, x[0]);
@@ -227,6 +290,14 @@ static void compute(fc_oracle *o, fc_node id, const void *const *data) {
     a->at = take((size_t)a->count, sizeof *a->at);
     if (fc_is_reduction(n->op)) {
         compute_reduction(o, id);
+        return;
+    }
+    if (n->op == FC_OP_VIEW) {
+        compute_general_view(o, id);
+        return;
+    }
+    if (n->op == FC_OP_TAKE) {
+        compute_take(o, id);
         return;
     }
     if (fc_is_view(n->op) || n->op == FC_OP_MATERIALIZE) {
