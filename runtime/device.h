@@ -106,6 +106,7 @@ struct fc_device {
     char text[160];   /* "NVIDIA H200, sm_90, 132 SMs" */
     double bandwidth; /* bytes/s of device memory by its properties, 0 = unknown; offline that of
                          the machine which the architecture stands for */
+    double slots;     /* instructions of one thread that are issued a second; the same */
 };
 
 /* Devices are made by the context on first need. A failure says what was looked for. */

@@ -95,11 +95,12 @@ typedef struct fc_step_report {
     fc_code_facts facts; /* all 0 where the device does not tell */
 } fc_step_report;
 
-/* Seconds of a kernel that moves so many bytes, when memory is what it waits for: the bytes at 88 %
- * of the bandwidth that the device's properties give, which is what a plain copy reaches (measured
- * on an H200), and not below the 3.1 us that one launch after another takes there. Arithmetic and
- * caches are not in it. 0 when the bandwidth is unknown: a CPU does not say it. */
-double fc_predicted_seconds(const fc_device *d, int64_t bytes);
+/* Seconds of a kernel that moves so many bytes and issues so many instructions of one thread (a
+ * function counts for 13): what takes longer of the bytes at 88 % of the bandwidth that the
+ * device's properties give, which is what a plain copy reaches (measured on an H200), and the
+ * instructions at 128 a clock and SM; and not below the 3.1 us that one launch after another takes
+ * there. Caches are not in it. 0 when the bandwidth is unknown: a CPU does not say it. */
+double fc_predicted_seconds(const fc_device *d, int64_t bytes, double instructions);
 
 /* One entry for each step for these sizes; compiles what is missing unless `dry`. */
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,

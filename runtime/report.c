@@ -87,10 +87,17 @@ static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t s
     return s;
 }
 
-double fc_predicted_seconds(const fc_device *d, int64_t bytes) {
+double fc_predicted_seconds(const fc_device *d, int64_t bytes, double instructions) {
     const double reached = 0.88, launch = 3.1e-6;
-    double moving = d->bandwidth > 0 ? (double)bytes / (reached * d->bandwidth) : 0;
-    return d->bandwidth > 0 && moving < launch ? launch : moving;
+    if (d->bandwidth <= 0) return 0;
+    double seconds = (double)bytes / (reached * d->bandwidth);
+    if (d->slots > 0 && instructions / d->slots > seconds) seconds = instructions / d->slots;
+    return seconds < launch ? launch : seconds;
+}
+
+/* Of all points of a step; see fc_work_slots (passes/fuse.h). */
+static double instructions_of(const fc_step *s, const fc_nest *n) {
+    return (double)n->rows * (double)n->count * (s->ops + 12.0 * s->transcendental);
 }
 
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
@@ -121,7 +128,9 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         fc_str_free(&cls);
         const uint32_t n = b->steps[i].sharing; /* of one launch, all of the same size */
         if (!b->steps[i].nest.empty)
-            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor * n) / n;
+            out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor * n,
+                                                    n * instructions_of(st, &b->steps[i].nest)) /
+                               n;
     }
     fc_bound_release(p, b);
     return s;

@@ -22,6 +22,8 @@ void fc_gpu_leave(fc_gpu *c) {
     fc_cuda_pop(c->cuda);
 }
 
+enum { LANES = 128 }; /* instructions of a thread that an SM issues a clock: four warps */
+
 static void close_device(fc_device *d) {
     fc_gpu *c = fc_gpu_of(d);
     if (c->cuda) {
@@ -106,6 +108,7 @@ static fusec_status open_on(fc_gpu *c, int ordinal, fc_error *e) {
     c->base.ordinal = ordinal;
     /* double data rate: two transfers a clock */
     c->base.bandwidth = 2e3 * c->info.memory_clock_khz * (c->info.memory_bus_bits / 8.0);
+    c->base.slots = LANES * 1e3 * c->info.clock_khz * c->info.sm_count;
     print_to(c->base.name, sizeof c->base.name, c->base.alloc, "cuda:%d", ordinal);
     print_to(c->base.text, sizeof c->base.text, c->base.alloc, "%s, sm_%d, %d SMs", c->info.name,
              c->cc, c->info.sm_count);
@@ -128,6 +131,12 @@ fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out
 static double usual_bandwidth(int cc) {
     return cc == 80 ? 2.0e12 : cc == 90 ? 4.8e12 : cc == 100 ? 8.0e12 : 0;
 }
+static double usual_slots(int cc) {
+    return LANES * (cc == 80    ? 108 * 1.41e9
+                    : cc == 90  ? 132 * 1.98e9
+                    : cc == 100 ? 148 * 1.97e9
+                                : 0);
+}
 
 /* Sizes of the class of machine that the architecture stands for; they shape launches, never
  * results. */
@@ -143,6 +152,7 @@ fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **
     set_machine(c);
     print_to(c->base.name, sizeof c->base.name, a, "sm_%d", cc);
     c->base.bandwidth = usual_bandwidth(cc);
+    c->base.slots = usual_slots(cc);
     if (c->base.bandwidth > 0)
         print_to(c->base.text, sizeof c->base.text, a, "code for sm_%d at %.1f TB/s, not run here",
                  cc, c->base.bandwidth * 1e-12);
