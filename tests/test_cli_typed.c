@@ -35,7 +35,7 @@ static const struct {
      "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device interp",
      "test -s p.npy", NULL},
     {"check", "build/bin/fusec check examples/softmax.fuse", NULL,
-     "softmax(x: f32[..., n]) -> f32[..., n]\n"},
+     "softmax(x: T[..., n]) -> T[..., n]\n    needs T to be a float\n"},
     {"explain", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024", NULL,
      "\nunfused   5 kernels, "},
     {"explain_json", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024 --json",

@@ -439,6 +439,11 @@ static void command_scene(void *arg) {
     FC_ASSERT_TRUE(f != NULL);
     fputs(plan_text, f);
     fclose(f);
+    snprintf(path, sizeof path, "%s/main.fuse", folder);
+    f = fopen(path, "w");
+    FC_ASSERT_TRUE(f != NULL);
+    fputs("import \"p.fuse\"\ndef g(x: T[n]) -> T[n] = x * 2\ndef h(x) = g(x)\n", f);
+    fclose(f);
     pid_t child = fork();
     if (child == 0) command_child(c, folder, report[1]);
     close(report[1]);
@@ -458,6 +463,7 @@ static const command commands[] = {
     {"run_png", {"-e", "x", "x=rand:f32:3x4", "-o", "o.png"}},
     {"check", {"check", "p.fuse"}},
     {"check_json", {"check", "p.fuse", "--json"}},
+    {"check_import", {"check", "main.fuse", "-I", "."}},
     {"explain", {"explain", "p.fuse", "x=f32:30x40", "y=f32:30x40"}},
     {"explain_cuda", {"explain", "p.fuse", "--device", "none", "--emit", "cuda"}},
     {"explain_json", {"explain", "p.fuse", "--json"}},

@@ -55,28 +55,6 @@ void fc_cli_say(const fc_cli *c, const char *fmt, ...) {
     fc_str_free(&text);
 }
 
-/* ---- sources --------------------------------------------------------------------------------- */
-
-fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t len,
-                           const fc_source **out, fc_error *e) {
-    fc_source *src = fc_calloc(c->alloc, 1, sizeof *src);
-    if (!src || !fc_push(c->alloc, &c->sources, src)) {
-        fc_free(c->alloc, src);
-        return fc_oom(e);
-    }
-    *out = src;
-    return fc_source_init(src, c->alloc, name, text, len, e);
-}
-
-fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **out, fc_error *e) {
-    fc_str text;
-    fc_str_init(&text, c->alloc);
-    fusec_status s = fc_cli_read_text(path, &text, e);
-    if (!s) s = fc_cli_source(c, strcmp(path, "-") ? path : "<stdin>", text.data, text.len, out, e);
-    fc_str_free(&text);
-    return s;
-}
-
 /* ---- configuration --------------------------------------------------------------------------- */
 
 static void log_line(void *user, const char *line) {
@@ -208,11 +186,7 @@ static int run(int argc, char **argv, const fc_alloc *alloc, const char *self) {
     int code = finish(&c, s, &e);
     fc_str_free(&c.out);
     fc_diags_free(&c.ds);
-    for (size_t i = 0; i < c.sources.len; i++) {
-        fc_source_free(c.sources.at[i]);
-        fc_free(c.alloc, c.sources.at[i]);
-    }
-    fc_vec_free(c.alloc, &c.sources);
+    fc_cli_free_sources(&c);
     for (size_t i = 0; i < c.attachments.len; i++) {
         fc_free(c.alloc, c.attachments.at[i].name);
         fc_free(c.alloc, c.attachments.at[i].text);

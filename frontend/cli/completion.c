@@ -78,6 +78,12 @@ static void bash_flags(fc_str *out) {
         words_of(out, fc_flags[f].arg);
         fc_str_add(out, "' -- \"$cur\")); return ;;\n");
     }
+    for (int f = 0; f < FC_FLAG_COUNT; f++) {
+        if (strcmp(fc_flags[f].arg, "DIR") != 0) continue;
+        fc_str_add(out, "    ");
+        flag_pattern(out, (fc_flag)f);
+        fc_str_add(out, ") COMPREPLY=($(compgen -d -S / -- \"$cur\")); return ;;\n");
+    }
     fc_str_add(out, "    esac\n    if [ -z \"$command\" ]; then\n"
                     "        COMPREPLY=($(compgen -W '");
     command_names(out);

@@ -36,6 +36,7 @@ static fusec_status read_texts(fc_job *s, const fc_job_request *rq, fc_error *e)
         FC_TRY(fc_cli_source_file(c, s->path, &src, e));
         s->has_program = true;
         FC_TRY(fc_parse_program(src, &c->ds, &s->program));
+        FC_TRY(fc_cli_modules(c, &s->program, &s->modules));
     }
     if (rq->expr) {
         FC_TRY(fc_cli_source(c, "<expr>", rq->expr, strlen(rq->expr), &src, e));
@@ -229,6 +230,7 @@ static fusec_status compile(fc_job *s, const fc_job_request *rq, fc_error *e) {
         .dtypes = rq->dtypes,
         .dtype_count = rq->dtype_count,
         .complete = rq->complete,
+        .check = rq->check,
         .cast = fc_cli_on(c, FC_FLAG_CAST),
         .default_float = default_float(c),
         .mode = c->config.mode,
@@ -277,6 +279,7 @@ void fc_job_close(fc_job *s) {
         fc_lang_program_free(&s->lang);
         fc_graph_free(&s->graph);
     }
+    fc_modules_free(&s->modules);
     if (s->has_program) fc_ast_free(&s->program);
     if (s->has_snippet) fc_ast_free(&s->snippet);
     fc_arena_free(&s->arena);

@@ -23,6 +23,7 @@ typedef struct fc_job_request {
     const char *def;  /* wins over :DEF */
     bool complete;    /* it will be run: all inputs and sizes must be known */
     bool no_inputs;   /* leave the inputs of the command line alone */
+    bool check;       /* nothing will be run: fc_lang_request.check */
     const fc_lang_dtype *dtypes; /* of dtype variables that no input decides */
     size_t dtype_count;
 } fc_job_request;
@@ -33,6 +34,7 @@ typedef struct fc_job {
     fc_arena arena;
     const char *path, *def; /* FILE and DEF; NULL when not given */
     fc_ast program, snippet;
+    fc_modules modules;
     bool has_program, has_snippet;
     fc_cli_input *inputs; /* as they stand on the command line */
     size_t input_count;

@@ -1,8 +1,8 @@
 /* ast.h - a program or a snippet as a tree.
  *
  * Every node lives in the arena of its fc_ast and knows its range in the source. Names are
- * NUL-terminated. The tree holds what was written: nothing is resolved, no builtin and no dtype is
- * known here.
+ * NUL-terminated. The tree holds what was written: nothing is resolved but the files of imports
+ * (modules.h), no builtin and no dtype is known here.
  *
  * Expressions are also numbered: fc_ast.exprs[id] is the node with that id, operands come before
  * what they belong to, and the nodes below `e` are exactly exprs[e->first .. e->id]. So a walk over
@@ -202,6 +202,7 @@ struct fc_item {
     fc_range path_at;
     fc_name *names; /* FROM */
     uint32_t name_count;
+    const struct fc_ast *module; /* the file, once modules.h has read it */
 
     fc_type *type;  /* CONST, may be NULL */
     fc_expr *value; /* CONST; body of DEF if it is no block */

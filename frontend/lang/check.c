@@ -65,11 +65,6 @@ void fc_namemap_free(const fc_alloc *a, fc_namemap *m) {
     fc_free(a, m->values);
 }
 
-const fc_item *fc_c_def(const fc_checker *c, const char *name) {
-    uint32_t i;
-    return fc_namemap_get(&c->def_map, name, &i) ? c->defs.at[i] : NULL;
-}
-
 fc_binding *fc_c_find(fc_call *f, const char *name) {
     uint32_t i;
     return fc_namemap_get(&f->map, name, &i) ? &f->names.at[i] : NULL;
@@ -120,7 +115,7 @@ void fc_c_drop(fc_checker *c) {
     c->f = c->calls.len ? c->calls.at[c->calls.len - 1] : NULL;
 }
 
-fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def) {
+fc_call *fc_c_push(fc_checker *c, uint32_t scope, const fc_item *def) {
     if (c->calls.len >= CALL_LIMIT) {
         fc_c_error(c, FUSEC_LIMIT, fc_c_here(c), "calls are nested more than %d deep", CALL_LIMIT);
         c->stop = true;
@@ -129,7 +124,8 @@ fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def) {
     fc_call *f = fc_calloc(c->alloc, 1, sizeof *f);
     size_t n = def ? def->param_count : 0;
     if (f) {
-        f->ast = ast;
+        f->scope = scope;
+        f->ast = c->scopes.at[scope].ast;
         f->def = def;
         f->args = fc_calloc(c->alloc, n + 1, sizeof *f->args);
         f->given = fc_calloc(c->alloc, n + 1, sizeof *f->given);
@@ -310,6 +306,7 @@ static void bind_targets(fc_checker *c, fc_call *f, const fc_stmt *s, fc_value v
         v = FC_UNKNOWN;
     }
     for (uint32_t i = 0; i < n; i++) {
+        fc_c_value_name(c, f, s->targets[i].text, s->targets[i].at);
         fc_value one = split ? v.items[i] : n > 1 ? FC_UNKNOWN : v;
         one.names = n > 1 ? NULL : one.names;
         fc_c_bind(c, (fc_binding){.name = s->targets[i].text,
@@ -366,7 +363,7 @@ static void deliver(fc_checker *c, fc_call *f) {
     if (f->phase == FC_PH_CONST) {
         fc_c_finish_const(c, f, v);
     } else if (f->phase == FC_PH_DEFAULTS) {
-        f->args[f->next_default - 1] = v;
+        if (!f->given[f->next_default - 1]) f->args[f->next_default - 1] = v;
     } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
         bind_targets(c, f, f->stmt, v);
     } else {
@@ -379,11 +376,12 @@ static void deliver(fc_checker *c, fc_call *f) {
     }
 }
 
-/* Evaluates the next default that is needed; false when there are no more. */
+/* Evaluates the next default that is needed, or looked at; false when there are no more. */
 static bool next_default(fc_checker *c, fc_call *f) {
+    bool all = f->top && c->rq->check;
     const fc_param *p = f->def->params;
     for (uint32_t i = 0; p; p = p->next, i++) {
-        if (i < f->next_default || f->given[i] || !p->fallback) continue;
+        if (i < f->next_default || (f->given[i] && !all) || !p->fallback) continue;
         f->next_default = i + 1;
         fc_c_begin(c, f, p->fallback);
         return true;

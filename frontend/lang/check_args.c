@@ -131,7 +131,7 @@ static bool one_axis(fc_checker *c, fc_call *f, const fc_expr *array, const fc_v
     if (e->kind == FC_EX_NAME && !fc_c_find(f, e->text)) {
         fc_dim_binding *dim = fc_c_dim(f, e->text);
         if (dim && v->kind == FC_V_NODE) return axis_by_name(c, f, array, v, e, dim, out);
-        if (x->kind == FC_V_UNKNOWN && !fc_namemap_get(&c->const_map, e->text, &unused))
+        if (x->kind == FC_V_UNKNOWN && !fc_c_const(c, f->scope, e->text, &unused))
             return bad_axis(c, array, v, e, fc_c_text(c, "no axis is called %s", e->text));
     }
     if (x->kind == FC_V_UNKNOWN) return false;

@@ -96,7 +96,7 @@ static bool bind_shape(fc_checker *c, fc_call *f, const fc_param *p, uint32_t i)
             at += rank - named;
             continue;
         }
-        if (fc_c_is_binder(c, d)) good = bind_axis(c, f, p, i, d, shape[at]);
+        if (fc_c_is_binder(c, f->scope, d)) good = bind_axis(c, f, p, i, d, shape[at]);
         at++;
     }
     return good;
@@ -109,7 +109,7 @@ static bool check_sizes(fc_checker *c, fc_call *f, const fc_param *p, uint32_t i
         if (d->kind == FC_EX_ELLIPSIS) at += f->rest_rank;
         if (d->kind == FC_EX_ELLIPSIS) continue;
         uint32_t axis = at++;
-        if (fc_c_is_binder(c, d) || d->kind == FC_EX_HOLE) continue;
+        if (fc_c_is_binder(c, f->scope, d) || d->kind == FC_EX_HOLE) continue;
         fc_dim want = fc_c_eval_dim(c, f, d), have = fc_axis(c->g, f->args[i].node, axis);
         int same = want == FC_DIM_NONE ? 1 : fc_c_same_dim(c, want, have);
         if (same < 0) fc_require(c->g, FC_CHECK_EQ, want, have, FUSEC_INPUT_SHAPE, NULL);
@@ -162,7 +162,7 @@ static bool bind_size(fc_checker *c, fc_call *f, const fc_param *p, uint32_t i) 
 /* What depends on an argument that is not known is not known either. */
 static void bind_nothing(fc_checker *c, fc_call *f, const fc_param *p) {
     for (const fc_expr *d = p->type ? p->type->dims : NULL; d; d = d->next) {
-        if (!fc_c_is_binder(c, d) || fc_c_dim(f, d->text)) continue;
+        if (!fc_c_is_binder(c, f->scope, d) || fc_c_dim(f, d->text)) continue;
         fc_dim_binding b = {.name = d->text, .dim = FC_DIM_NONE, .from = p, .size = -1};
         if (!fc_push(c->alloc, &f->dims, b)) fc_c_oom(c);
     }
@@ -207,6 +207,7 @@ void fc_c_bind_names(fc_checker *c, fc_call *f) {
     uint32_t i = 0;
     fusec_dtype t;
     for (const fc_param *p = f->def->params; p; p = p->next, i++) {
+        fc_c_value_name(c, f, p->name.text, p->name.at);
         if (p->type && fc_c_type_class(p->type, &t) == FC_TC_DIM) continue;
         const char *origin = f->top && f->input_of[i] != FC_LANG_NONE && !p->type
                                  ? fc_c_input_origin(c, f->input_of[i])

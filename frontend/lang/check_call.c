@@ -219,7 +219,10 @@ static fc_value materialize(fc_checker *c, fc_call *f, const fc_expr *e) {
 
 static fc_value odd_callee(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *callee = e->callee;
-    if (callee->kind == FC_EX_MEMBER) {
+    uint32_t module;
+    if (callee->kind == FC_EX_MEMBER && fc_c_module(c, f, callee, &module)) {
+        fc_c_no_member(c, module, callee, true);
+    } else if (callee->kind == FC_EX_MEMBER) {
         fc_c_bad_member(c, e);
     } else if (callee->kind == FC_EX_SUBSCRIPT && callee->a->kind == FC_EX_NAME &&
                fc_is_reduction(row_by_name(callee->a->text))) {
@@ -235,14 +238,13 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_value *out = fc_c_val(f, e), r = FC_UNKNOWN;
     const fc_expr *callee = e->callee;
     fusec_dtype t;
-    uint32_t i;
     *out = FC_UNKNOWN;
+    fc_def *def = fc_c_callee(c, f, callee);
+    if (def) return fc_c_user_call(c, f, e, def);
     if (callee->kind != FC_EX_NAME) {
         *out = odd_callee(c, f, e);
         return true;
     }
-    const fc_item *def = fc_c_def(c, callee->text);
-    if (def) return fc_c_user_call(c, f, e, def);
     const char *name = fc_c_alias(callee->text);
     fc_op op = row_by_name(name);
     if (fc_c_dtype_name(f, name, strlen(name), &t))
@@ -257,8 +259,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         r = materialize(c, f, e);
     else if (fc_c_later(name))
         fc_c_not_yet(c, f->ast, callee->at, name);
-    else if (!fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r) &&
-             !fc_namemap_get(&c->foreign_map, name, &i))
+    else if (!fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

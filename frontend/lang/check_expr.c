@@ -21,14 +21,16 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *callee = e->callee;
     if (callee->kind != FC_EX_NAME) {
         fusec_dtype t;
+        uint32_t module;
         skip(f, callee);
+        if (callee->kind == FC_EX_MEMBER && fc_c_module(c, f, callee, &module)) return;
         if (callee->kind == FC_EX_SUBSCRIPT) skip_parts(f, e);
         for (const fc_expr *a = e->list; a; a = a->next) /* x.astype(f32) */
             if (a->kind == FC_EX_NAME && fc_c_dtype_name(f, a->text, a->len, &t)) skip(f, a);
         return;
     }
     skip(f, callee);
-    if (fc_c_def(c, callee->text)) return;
+    if (fc_c_def(c, f->scope, callee->text)) return;
     if (fc_c_later(callee->text)) skip_parts(f, e);
     uint32_t n = 0;
     for (const fc_expr *a = e->list; a; a = a->next, n++) {
@@ -51,7 +53,10 @@ void fc_c_mark_roles(fc_checker *c, fc_call *f) {
         if (f->roles[i - f->root->first] == FC_R_SKIP) continue;
         if (e->kind == FC_EX_CALL) mark_call(c, f, e);
         if (e->kind == FC_EX_SUBSCRIPT && has_index(e)) skip_parts(f, e);
-        if (e->kind == FC_EX_MEMBER && strcmp(e->member->text, "T") != 0) skip(f, e->object);
+        uint32_t module;
+        if (e->kind == FC_EX_MEMBER &&
+            (strcmp(e->member->text, "T") != 0 || fc_c_module(c, f, e, &module)))
+            skip(f, e->object);
     }
 }
 
@@ -71,19 +76,19 @@ static bool predefined(const char *name, double *v) {
     return false;
 }
 
-/* False: the const has to be evaluated first. */
-static bool const_value(fc_checker *c, const fc_expr *e, uint32_t i, fc_value *out) {
+bool fc_c_const_value(fc_checker *c, const fc_expr *e, uint32_t i, fc_value *out) {
     fc_const_entry *k = &c->consts.at[i];
     if (k->state == 2) {
         *out = k->value;
         return true;
     }
     if (k->state == 1) {
-        fc_c_error(c, FUSEC_RECURSION, e->at, "the const `%s` needs its own value", e->text);
+        fc_c_error(c, FUSEC_RECURSION, e->at, "the const `%s` needs its own value",
+                   k->item->name.text);
         *out = FC_UNKNOWN;
         return true;
     }
-    fc_call *f = fc_c_push(c, c->rq->program, NULL);
+    fc_call *f = fc_c_push(c, k->scope, NULL);
     if (!f) return false;
     k->state = 1;
     f->phase = FC_PH_CONST;
@@ -107,16 +112,16 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
     } else if (!f->def && f->phase == FC_PH_BODY && fc_c_snippet_input(c, f, e)) {
         b = fc_c_find(f, e->text);
         *out = b ? b->value : FC_UNKNOWN;
-    } else if (fc_namemap_get(&c->const_map, e->text, &i)) {
-        return const_value(c, e, i, out);
+    } else if (fc_c_const(c, f->scope, e->text, &i)) {
+        return fc_c_const_value(c, e, i, out);
     } else if (predefined(e->text, &v)) {
         *out = fc_v_float(v);
     } else if (axis) {
         *out = FC_UNKNOWN; /* the name of a dim; the call says if it is none */
     } else if (!f->def && f->phase == FC_PH_BODY && !fc_c_is_builtin(e->text) &&
-               !fc_c_def(c, e->text)) {
+               !fc_c_def(c, f->scope, e->text)) {
         fc_c_snippet_missing(c, f, e);
-    } else if (!fc_namemap_get(&c->foreign_map, e->text, &i)) {
+    } else {
         fc_c_unknown_name(c, e);
     }
     return true;
@@ -424,10 +429,18 @@ static fc_value list_value(fc_checker *c, fc_call *f, const fc_expr *e) {
     return v;
 }
 
-static fc_value member(fc_checker *c, fc_call *f, const fc_expr *e) {
-    if (strcmp(e->member->text, "T") == 0) return fc_c_transpose2(c, f, e);
-    fc_c_bad_member(c, e);
-    return FC_UNKNOWN;
+/* x.T, or a const of a module; false: it has to be evaluated first. */
+static bool member(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
+    uint32_t scope, i;
+    if (fc_c_module(c, f, e, &scope)) {
+        if (fc_c_module_const(c, scope, e->member->text, &i)) return fc_c_const_value(c, e, i, out);
+        fc_c_no_member(c, scope, e, false);
+    } else if (strcmp(e->member->text, "T") == 0) {
+        *out = fc_c_transpose2(c, f, e);
+    } else {
+        fc_c_bad_member(c, e);
+    }
+    return true;
 }
 
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e) {
@@ -451,7 +464,9 @@ bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
     case FC_EX_CALL: return fc_c_call(c, f, e);
     case FC_EX_SUBSCRIPT: r = fc_c_subscript(c, f, e); break;
-    case FC_EX_MEMBER: r = member(c, f, e); break;
+    case FC_EX_MEMBER:
+        if (!member(c, f, e, &r)) return false;
+        break;
     case FC_EX_TUPLE:
     case FC_EX_LIST: r = list_value(c, f, e); break;
     default: break; /* parts of subscripts */

@@ -195,7 +195,8 @@ bool fc_c_match_exprs(fc_checker *c, fc_call *f, const fc_param *p, uint32_t k) 
     bool dots = p->type->dims && p->type->dims->kind == FC_EX_ELLIPSIS;
     if (dots) axis = in->rank - (p->type->rank - 1);
     for (const fc_expr *e = dots ? p->type->dims->next : p->type->dims; e; e = e->next, axis++) {
-        if (fc_c_is_binder(c, e) || e->kind == FC_EX_HOLE || in->shape[axis] < 0) continue;
+        if (fc_c_is_binder(c, f->scope, e) || e->kind == FC_EX_HOLE || in->shape[axis] < 0)
+            continue;
         int64_t want = known_size(c, f, e);
         if (want < 0 || want == in->shape[axis]) continue;
         const char *text = fc_c_quote(c, e->at);
@@ -260,6 +261,6 @@ bool fc_c_match_shape(fc_checker *c, fc_call *f, const fc_param *p, uint32_t k) 
     f->has_rest |= dots;
     uint32_t axis = dots ? in->rank - named : 0;
     for (const fc_expr *e = dots ? p->type->dims->next : p->type->dims; e; e = e->next, axis++)
-        if (fc_c_is_binder(c, e) && !match_name(c, f, p, k, e, axis)) return false;
+        if (fc_c_is_binder(c, f->scope, e) && !match_name(c, f, p, k, e, axis)) return false;
     return true;
 }

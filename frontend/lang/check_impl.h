@@ -83,6 +83,7 @@ typedef enum fc_phase { FC_PH_DEFAULTS, FC_PH_BODY, FC_PH_CONST } fc_phase;
 
 typedef struct fc_call {
     const fc_ast *ast;
+    uint32_t scope;     /* whose names it sees */
     const fc_item *def; /* NULL: a snippet or a const */
     fc_phase phase;
     uint32_t const_id;   /* of a const */
@@ -123,9 +124,24 @@ typedef enum fc_role_kind { FC_R_VALUE, FC_R_SKIP, FC_R_AXIS } fc_role_kind;
 
 typedef struct fc_const_entry {
     const fc_item *item;
-    int state; /* 0 not yet, 1 being evaluated, 2 done */
+    uint32_t scope; /* of the file it stands in */
+    int state;      /* 0 not yet, 1 being evaluated, 2 done */
     fc_value value;
 } fc_const_entry;
+
+typedef struct fc_def {
+    const fc_item *item;
+    uint32_t scope;
+    uint8_t state; /* of the signature: 0 not checked, 1 good, 2 bad */
+    bool called;
+} fc_def;
+
+/* The names of one file; those it imports by `from` are among them. */
+typedef struct fc_scope {
+    const fc_ast *ast;
+    fc_namemap defs, consts; /* numbers in fc_checker.defs and .consts */
+    fc_namemap modules;      /* numbers in fc_checker.scopes */
+} fc_scope;
 
 /* Where a node was made. */
 typedef struct fc_place {
@@ -144,10 +160,9 @@ typedef struct fc_checker {
     fc_call *f;         /* the innermost */
     const fc_expr *cur; /* the expression being evaluated */
     FC_VEC(fc_place) places;
+    FC_VEC(fc_scope) scopes; /* of the program, 0, and of what it imports */
     FC_VEC(fc_const_entry) consts;
-    fc_namemap const_map, def_map, foreign_map; /* foreign: names from imports */
-    FC_VEC(const fc_item *) defs;
-    uint8_t *def_state; /* signatures: 0 not checked, 1 good, 2 bad */
+    FC_VEC(fc_def) defs;
     FC_VEC(fc_lang_param) params;
     bool *input_used; /* of a snippet's inputs */
     uint64_t steps;
@@ -163,17 +178,34 @@ void fc_c_run(fc_checker *c);
 /* The frame of a const has its value: converts it to the declared type and ends the frame. */
 void fc_c_finish_const(fc_checker *c, fc_call *f, fc_value v);
 /* NULL after it has reported that there is no memory, or that calls are nested too deep. */
-fc_call *fc_c_push(fc_checker *c, const fc_ast *ast, const fc_item *def);
+fc_call *fc_c_push(fc_checker *c, uint32_t scope, const fc_item *def);
 /* The frame evaluates this expression next. */
 void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root);
 /* Takes the innermost frame away without a result. */
 void fc_c_drop(fc_checker *c);
 void fc_c_bind(fc_checker *c, fc_binding b);
 fc_binding *fc_c_find(fc_call *f, const char *name);
-const fc_item *fc_c_def(const fc_checker *c, const char *name);
 void *fc_c_alloc(fc_checker *c, size_t size);
 void fc_c_oom(fc_checker *c);
 void fc_c_str_free(fc_checker *c, fc_str *s); /* a text that is whole, or else out of memory */
+
+/* ---- check_scope.c: the names of files ---- */
+/* Reads the definitions, consts and imports of the program and of all files that it imports. */
+void fc_c_read_scopes(fc_checker *c);
+void fc_c_free_scopes(fc_checker *c);
+/* By the name that a file has for it; NULL: it has none. */
+fc_def *fc_c_def(const fc_checker *c, uint32_t scope, const char *name);
+bool fc_c_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out);
+/* `nn` of nn.f, when it is a module in the frame's file and no value. */
+bool fc_c_module(const fc_checker *c, const fc_call *f, const fc_expr *member, uint32_t *scope);
+/* What is called: a name, or one of a module. NULL: no definition. */
+fc_def *fc_c_callee(const fc_checker *c, const fc_call *f, const fc_expr *callee);
+bool fc_c_module_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out);
+/* A member of a module that is no function, or no value. */
+void fc_c_no_member(fc_checker *c, uint32_t scope, const fc_expr *member, bool called);
+/* A value may not be called like a module: false after a report. */
+bool fc_c_value_name(fc_checker *c, const fc_call *f, const char *name, fc_range at);
+void fc_c_suggest_names(fc_suggest *s, const fc_namemap *m);
 
 /* ---- check_value.c ---- */
 static inline bool fc_v_weak(const fc_value *v) {
@@ -236,6 +268,8 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name);
 
 /* ---- check_expr.c ---- */
 void fc_c_mark_roles(fc_checker *c, fc_call *f);
+/* The value of a const; false: it has to be evaluated first, and a frame was pushed for it. */
+bool fc_c_const_value(fc_checker *c, const fc_expr *e, uint32_t i, fc_value *out);
 /* Evaluates one node; false if a call was pushed and the node must wait for it. */
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e);
 static inline fc_value *fc_c_val(fc_call *f, const fc_expr *e) {
@@ -287,7 +321,7 @@ bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
 
 /* ---- check_user.c ---- */
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
-bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_item *def);
+bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);
 
 /* ---- check_shape.c ---- */
 fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
@@ -316,10 +350,10 @@ typedef enum fc_type_class {
 /* What a type's name stands for. Reports nothing. */
 fc_type_class fc_c_type_class(const fc_type *t, fusec_dtype *dtype);
 /* Checks names and types of a signature before anything is bound; false after a report. */
-bool fc_c_check_signature(fc_checker *c, const fc_ast *ast, const fc_item *def);
+bool fc_c_check_signature(fc_checker *c, fc_def *def);
 fc_dim_binding *fc_c_dim(fc_call *f, const char *name);
 /* A name in a parameter's type that stands for an axis, not for a const. */
-bool fc_c_is_binder(const fc_checker *c, const fc_expr *e);
+bool fc_c_is_binder(const fc_checker *c, uint32_t scope, const fc_expr *e);
 /* A size written in a type. FC_DIM_NONE: not known, because of a mistake that was reported. */
 fc_dim fc_c_eval_dim(fc_checker *c, fc_call *f, const fc_expr *e);
 bool fc_c_declared_shape(fc_checker *c, fc_call *f, const fc_type *t, uint32_t *rank,
@@ -338,7 +372,7 @@ void fc_c_bind_names(fc_checker *c, fc_call *f);
 /* FUSEC_MODE_*: the attributes of a definition, or what was asked for. */
 unsigned fc_c_float_mode(fc_checker *c, const fc_item *def);
 /* Whether a definition may be put into the program that is compiled; false after a report. */
-bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_item *def);
+bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_def *def);
 
 /* ---- check_top.c ---- */
 /* Makes inputs of the parameters of the definition that is compiled. */

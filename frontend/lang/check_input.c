@@ -182,7 +182,9 @@ static void add_dims(fc_checker *c, fc_call *f) {
         bool dim = p->type && fc_c_type_class(p->type, &t) == FC_TC_DIM;
         const fc_expr *e = p->type ? p->type->dims : NULL;
         for (bool first = dim; first || e; first = false) {
-            const char *name = first ? p->name.text : fc_c_is_binder(c, e) ? e->text : NULL;
+            const char *name = first                            ? p->name.text
+                               : fc_c_is_binder(c, f->scope, e) ? e->text
+                                                                : NULL;
             if (!first) e = e->next;
             if (!name || fc_c_dim(f, name)) continue;
             fc_dim_binding b = {.name = name, .from = p, .size = -1};

@@ -72,18 +72,19 @@ static const char *licences(fc_checker *c, unsigned mode) {
     return t;
 }
 
-bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_item *def) {
-    const fc_item *top = c->out->item;
+bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_def *entry) {
+    const fc_item *top = c->out->item, *def = entry->item;
+    const fc_ast *ast = c->scopes.at[entry->scope].ast;
     if (!def->attrs) return true;
     unsigned own = fc_c_float_mode(c, def), more = c->out->mode & ~own;
     if (!more) return true;
     fc_range at = def->attrs->at;
-    const char *text = fc_c_quote_in(c, c->rq->program, at);
+    const char *text = fc_c_quote_in(c, ast, at);
     fc_diag *d =
         fc_c_error(c, FUSEC_NOT_YET, call->at,
                    "%s() is %s, and here it would become part of a program that may also use %s",
                    def->name.text, text, licences(c, more));
-    fc_diag_fact_at(d, def->name.text, text, c->rq->program->src, at);
+    fc_diag_fact_at(d, def->name.text, text, ast->src, at);
     if (top && top->attrs)
         fc_diag_help(d, "one program has one float mode: give %s() the attribute of %s()",
                      top->name.text, def->name.text);

@@ -201,7 +201,7 @@ void fc_c_unknown_function(fc_checker *c, const fc_expr *name) {
     }
     fc_suggest s;
     fc_suggest_start(&s, name->text, name->len);
-    for (size_t i = 0; i < c->defs.len; i++) fc_suggest_try(&s, c->defs.at[i]->name.text);
+    fc_c_suggest_names(&s, &c->scopes.at[c->f->scope].defs);
     fc_c_suggest_builtins(&s);
     if (s.count)
         fc_suggest_help(&s, d);
@@ -211,7 +211,7 @@ void fc_c_unknown_function(fc_checker *c, const fc_expr *name) {
 
 void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     static const char *const constants[] = {"pi", "tau", "e", "inf", "nan"};
-    bool function = fc_c_is_builtin(name->text) || fc_c_def(c, name->text);
+    bool function = fc_c_is_builtin(name->text) || fc_c_def(c, c->f->scope, name->text);
     fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, name->at,
                             function ? "`%s` is a function, not a value" : "there is no value `%s`",
                             name->text);
@@ -224,7 +224,7 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     fc_suggest_start(&s, name->text, name->len);
     for (size_t i = 0; i < c->f->names.len; i++) fc_suggest_try(&s, c->f->names.at[i].name);
     for (size_t i = 0; i < c->f->dims.len; i++) fc_suggest_try(&s, c->f->dims.at[i].name);
-    for (size_t i = 0; i < c->consts.len; i++) fc_suggest_try(&s, c->consts.at[i].item->name.text);
+    fc_c_suggest_names(&s, &c->scopes.at[c->f->scope].consts);
     for (size_t i = 0; i < FC_COUNT(constants); i++)
         if (name->len > 2) fc_suggest_try(&s, constants[i]);
     fc_suggest_help(&s, d);
@@ -283,7 +283,7 @@ static const char *apply(fc_checker *c, const edits *es, fc_range at) {
 static bool is_value_name(fc_checker *c, const char *name) {
     uint32_t i;
     if (fc_c_find(c->f, name) || fc_c_dim(c->f, name)) return true;
-    if (fc_namemap_get(&c->const_map, name, &i)) return true;
+    if (fc_c_const(c, c->f->scope, name, &i)) return true;
     for (size_t k = 0; !c->f->def && k < c->rq->input_count; k++)
         if (strcmp(c->rq->inputs[k].name, name) == 0) return true;
     return false;
@@ -365,10 +365,6 @@ static void collect(fc_checker *c, edits *es, const fc_expr *first, fc_diag *mar
 
 void fc_c_bad_member(fc_checker *c, const fc_expr *e) {
     const fc_expr *m = e->kind == FC_EX_CALL ? e->callee : e;
-    uint32_t module;
-    if (m->object->kind == FC_EX_NAME &&
-        fc_namemap_get(&c->foreign_map, m->object->text, &module) && module)
-        return; /* the import was reported */
     if (c->f->member_root == c->f->root) return;
     c->f->member_root = c->f->root;
     if (c->ds->errors > FC_DIAG_LIMIT) { /* only counted */

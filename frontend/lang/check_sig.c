@@ -30,15 +30,16 @@ fc_dim_binding *fc_c_dim(fc_call *f, const char *name) {
     return NULL;
 }
 
-bool fc_c_is_binder(const fc_checker *c, const fc_expr *e) {
+bool fc_c_is_binder(const fc_checker *c, uint32_t scope, const fc_expr *e) {
     uint32_t i;
-    return e->kind == FC_EX_NAME && !fc_namemap_get(&c->const_map, e->text, &i);
+    return e->kind == FC_EX_NAME && !fc_c_const(c, scope, e->text, &i);
 }
 
 /* ---- checking a signature -------------------------------------------------------------------- */
 
 typedef struct sig {
     fc_checker *c;
+    uint32_t scope;
     const fc_ast *ast;
     const fc_item *def;
     fc_namemap dims; /* names that parameters bind */
@@ -121,7 +122,8 @@ static void read_dims(sig *s, const fc_param *p) {
         if (d->kind == FC_EX_ELLIPSIS && (i > 0 || dots))
             signature_error(s, FUSEC_SYNTAX, d->at, "`...` stands first in a type, and once");
         dots |= d->kind == FC_EX_ELLIPSIS;
-        if (!fc_c_is_binder(s->c, d) || fc_namemap_get(&s->dims, d->text, &unused)) continue;
+        if (!fc_c_is_binder(s->c, s->scope, d) || fc_namemap_get(&s->dims, d->text, &unused))
+            continue;
         put(s, &s->dims, d->text, 0);
     }
     s->rest |= dots;
@@ -153,7 +155,8 @@ static void read_params(sig *s) {
     for (const fc_param *p = s->def->params; p; p = p->next)
         for (const fc_expr *d = p->type ? p->type->dims : NULL; d; d = d->next) {
             uint32_t is_dim;
-            if (!fc_c_is_binder(s->c, d) || !fc_namemap_get(&s->params, d->text, &is_dim) || is_dim)
+            if (!fc_c_is_binder(s->c, s->scope, d) ||
+                !fc_namemap_get(&s->params, d->text, &is_dim) || is_dim)
                 continue;
             fc_diag *g = fc_c_error_in(s->c, s->ast, FUSEC_DUPLICATE_NAME, d->at,
                                        "`%s` is a parameter and a dimension", d->text);
@@ -176,7 +179,7 @@ static const char *known_dims(sig *s) {
         bool any = false, dim = p->type && fc_c_type_class(p->type, &t) == FC_TC_DIM;
         const fc_expr *d = p->type ? p->type->dims : NULL;
         for (bool first = dim; first || d; first = false) {
-            const char *n = first ? p->name.text : fc_c_is_binder(c, d) ? d->text : NULL;
+            const char *n = first ? p->name.text : fc_c_is_binder(c, s->scope, d) ? d->text : NULL;
             if (!first) d = d->next;
             if (!n || fc_namemap_get(&seen, n, &unused)) continue;
             if (!fc_namemap_put(c->alloc, &seen, n, 0)) break;
@@ -226,8 +229,7 @@ static void check_dim(sig *s, const fc_expr *root, bool result) {
         arith |= e->kind == FC_EX_UNARY && (e->op == FC_OPER_NEG || e->op == FC_OPER_PLUS);
         arith |= e->kind == FC_EX_NUMBER && !e->real && !e->huge && e->number.i <= INT64_MAX;
         if (e->kind == FC_EX_NAME) {
-            if (!fc_namemap_get(&s->dims, e->text, &i) &&
-                !fc_namemap_get(&s->c->const_map, e->text, &i))
+            if (!fc_namemap_get(&s->dims, e->text, &i) && !fc_c_const(s->c, s->scope, e->text, &i))
                 unknown_dim(s, e);
         } else if (!arith) {
             signature_error(s, FUSEC_UNKNOWN_DIM, e->at,
@@ -267,11 +269,11 @@ static void check_results_names(sig *s) {
             }
 }
 
-bool fc_c_check_signature(fc_checker *c, const fc_ast *ast, const fc_item *def) {
-    uint32_t i = 0;
-    bool cached = fc_namemap_get(&c->def_map, def->name.text, &i) && c->defs.at[i] == def;
-    if (cached && c->def_state && c->def_state[i]) return c->def_state[i] == 1;
-    sig s = {.c = c, .ast = ast, .def = def, .good = true};
+bool fc_c_check_signature(fc_checker *c, fc_def *entry) {
+    const fc_ast *ast = c->scopes.at[entry->scope].ast;
+    const fc_item *def = entry->item;
+    if (entry->state) return entry->state == 1;
+    sig s = {.c = c, .scope = entry->scope, .ast = ast, .def = def, .good = true};
     if (def->param_count > PARAM_LIMIT || def->result_count > PARAM_LIMIT) {
         fc_c_error_in(c, ast, FUSEC_LIMIT, def->name.at, "more than %d %s", PARAM_LIMIT,
                       def->param_count > PARAM_LIMIT ? "parameters" : "results");
@@ -288,7 +290,7 @@ bool fc_c_check_signature(fc_checker *c, const fc_ast *ast, const fc_item *def) 
     fc_free(c->alloc, s.dims.values);
     fc_free(c->alloc, s.params.keys);
     fc_free(c->alloc, s.params.values);
-    if (cached && c->def_state) c->def_state[i] = s.good ? 1 : 2;
+    entry->state = s.good ? 1 : 2;
     return s.good;
 }
 
@@ -300,7 +302,7 @@ static fc_dim dim_leaf(fc_checker *c, fc_call *f, const fc_expr *e) {
     if (e->kind == FC_EX_NUMBER) return fc_dim_const(&c->g->dims, (int64_t)e->number.i);
     const fc_dim_binding *b = fc_c_dim(f, e->text);
     if (b) return b->dim;
-    if (!fc_namemap_get(&c->const_map, e->text, &i)) return FC_DIM_NONE;
+    if (!fc_c_const(c, f->scope, e->text, &i)) return FC_DIM_NONE;
     const fc_value *v = &c->consts.at[i].value;
     if (v->kind != FC_V_UNKNOWN && !fc_c_size(c, v, &d))
         fc_c_error(c, FUSEC_UNKNOWN_DIM, e->at, "the const `%s` is no integer", e->text);

@@ -23,7 +23,7 @@ static void top_symbols(fc_checker *c, fc_call *f) {
         }
         for (const fc_expr *e = p->type ? p->type->dims : NULL; e; e = e->next) {
             leading |= e->kind == FC_EX_ELLIPSIS;
-            if (!fc_c_is_binder(c, e) || fc_c_dim(f, e->text)) continue;
+            if (!fc_c_is_binder(c, f->scope, e) || fc_c_dim(f, e->text)) continue;
             fc_dim_binding b = {.name = e->text, .from = p, .size = -1};
             b.dim = fc_dim_named(&c->g->dims, e->text);
             if (!fc_push(c->alloc, &f->dims, b)) fc_c_oom(c);
@@ -64,6 +64,10 @@ static bool untyped_param(fc_checker *c, fc_call *f, const fc_param *p, uint32_t
                           fc_lang_param *out) {
     uint32_t k = f->input_of[i];
     fc_dim shape[FC_MAX_RANK];
+    if (k == FC_LANG_NONE && c->rq->check) {
+        f->args[i] = FC_UNKNOWN;
+        return true;
+    }
     if (k == FC_LANG_NONE) {
         fc_diag *d = fc_c_error(c, FUSEC_MISSING_INPUT, p->name.at,
                                 "`%s` has no type, so its input must be given", p->name.text);
@@ -92,7 +96,9 @@ static bool untyped_param(fc_checker *c, fc_call *f, const fc_param *p, uint32_t
 static const char *resolved_type(fc_checker *c, fc_call *f, const fc_type *t) {
     fusec_dtype dtype;
     const char *text = fc_c_quote_all(c, f->ast, t->at);
-    if (fc_c_type_class(t, &dtype) != FC_TC_LETTER || !fc_c_declared_dtype(f, t, &dtype))
+    bool as_written = c->rq->check && !c->rq->input_count;
+    if (as_written || fc_c_type_class(t, &dtype) != FC_TC_LETTER ||
+        !fc_c_declared_dtype(f, t, &dtype))
         return text;
     return fc_c_text(c, "%s%s", fc_dtypes[dtype].name, text + t->name.len);
 }

@@ -96,10 +96,11 @@ static bool place_arguments(fc_checker *c, fc_call *to, fc_call *f, const fc_exp
     return complete;
 }
 
-bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_item *def) {
+bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
+    def->called = true;
     for (size_t i = 0; i < c->calls.len; i++) {
-        if (c->calls.at[i]->def != def) continue;
-        recursion(c, e, def);
+        if (c->calls.at[i]->def != def->item) continue;
+        recursion(c, e, def->item);
         return true;
     }
     for (const fc_expr *a = e->list; a; a = a->next) {
@@ -107,8 +108,8 @@ bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_item *
         bool shape = v->kind == FC_V_LIST || (v->kind == FC_V_TUPLE && !v->names);
         if (v->kind >= FC_V_TUPLE && !shape && !fc_c_operand(c, a, v)) return true;
     }
-    if (!fc_c_check_signature(c, c->rq->program, def) || !fc_c_mode_fits(c, e, def)) return true;
-    fc_call *to = fc_c_push(c, c->rq->program, def);
+    if (!fc_c_check_signature(c, def) || !fc_c_mode_fits(c, e, def)) return true;
+    fc_call *to = fc_c_push(c, def->scope, def->item);
     if (!to) return false;
     c->f = f; /* messages are about the call */
     to->site = e;

@@ -1,69 +1,21 @@
-/* compile.c - the entry of the checker: the parts of a program, consts, and what is compiled.
+/* compile.c - the entry of the checker: consts, and what is compiled.
  *
  * In: a request (compile.h). Out: the graph and its description. */
 #include "frontend/lang/check_impl.h"
 
-/* ---- programs -------------------------------------------------------------------------------- */
-
-static void twice(fc_checker *c, const fc_item *a, const fc_item *b) {
-    fc_diag *d = fc_c_error_in(c, c->rq->program, FUSEC_DUPLICATE_NAME, b->name.at,
-                               "`%s` is defined twice", b->name.text);
-    fc_diag_related(d, a->name.at, "the first one");
-}
-
-static bool add_const(fc_checker *c, const fc_item *it) {
-    uint32_t i;
-    if (fc_namemap_get(&c->const_map, it->name.text, &i)) {
-        twice(c, c->consts.at[i].item, it);
-        return true;
-    }
-    fc_const_entry e = {.item = it};
-    return fc_push(c->alloc, &c->consts, e) &&
-           fc_namemap_put(c->alloc, &c->const_map, it->name.text, (uint32_t)c->consts.len - 1);
-}
-
-static bool add_def(fc_checker *c, const fc_item *it) {
-    const fc_item *before = fc_c_def(c, it->name.text);
-    if (before) {
-        twice(c, before, it);
-        return true;
-    }
-    return fc_push(c->alloc, &c->defs, it) &&
-           fc_namemap_put(c->alloc, &c->def_map, it->name.text, (uint32_t)c->defs.len - 1);
-}
-
-static bool add_import(fc_checker *c, const fc_item *it) {
-    fc_range word = {it->at.begin, it->at.begin + (it->kind == FC_IT_IMPORT ? 6 : 4)};
-    fc_c_not_yet(c, c->rq->program, word, it->kind == FC_IT_IMPORT ? "import" : "from");
-    if (it->kind == FC_IT_IMPORT && it->name.len)
-        return fc_namemap_put(c->alloc, &c->foreign_map, it->name.text, 1);
-    for (uint32_t i = 0; i < it->name_count; i++)
-        if (!fc_namemap_put(c->alloc, &c->foreign_map, it->names[i].text, 0)) return false;
-    return true;
-}
-
-static void read_program(fc_checker *c) {
-    const fc_item *it = c->rq->program ? c->rq->program->items : NULL;
-    bool good = true;
-    for (; it && good; it = it->next)
-        good = it->kind == FC_IT_CONST ? add_const(c, it)
-               : it->kind == FC_IT_DEF ? add_def(c, it)
-                                       : add_import(c, it);
-    c->def_state = fc_c_alloc(c, c->defs.len + 1);
-    if (!good) fc_c_oom(c);
-}
+/* ---- consts ------------------------------------------------------------------------------------
+ */
 
 static void apply_defines(fc_checker *c) {
     for (size_t i = 0; i < c->rq->define_count; i++) {
         const fc_lang_define *def = &c->rq->defines[i];
         uint32_t k;
-        if (fc_namemap_get(&c->const_map, def->name, &k)) continue;
+        if (fc_c_const(c, 0, def->name, &k)) continue;
         fc_diag *d = fc_diag_error(c->ds, FUSEC_UNKNOWN_NAME, NULL, (fc_range){0, 0},
                                    "-D %s: there is no const `%s`", def->name, def->name);
         fc_suggest s;
         fc_suggest_start(&s, def->name, strlen(def->name));
-        for (size_t n = 0; n < c->consts.len; n++)
-            fc_suggest_try(&s, c->consts.at[n].item->name.text);
+        fc_c_suggest_names(&s, &c->scopes.at[0].consts);
         fc_suggest_help(&s, d);
     }
 }
@@ -74,7 +26,7 @@ static void read_consts(fc_checker *c) {
         fc_const_entry *e = &c->consts.at[i];
         if (e->state == 2) continue;
         c->cur = e->item->value;
-        fc_call *f = fc_c_push(c, c->rq->program, NULL);
+        fc_call *f = fc_c_push(c, e->scope, NULL);
         if (!f) return;
         f->phase = FC_PH_CONST;
         f->const_id = i;
@@ -88,9 +40,9 @@ static void read_consts(fc_checker *c) {
 static void read_defined_consts(fc_checker *c) {
     for (size_t k = 0; k < c->rq->define_count && !c->stop; k++) {
         uint32_t i;
-        if (!fc_namemap_get(&c->const_map, c->rq->defines[k].name, &i)) continue;
+        if (!fc_c_const(c, 0, c->rq->defines[k].name, &i)) continue;
         c->cur = c->consts.at[i].item->value;
-        fc_call *f = fc_c_push(c, c->rq->program, NULL);
+        fc_call *f = fc_c_push(c, c->consts.at[i].scope, NULL);
         if (!f) return;
         f->phase = FC_PH_CONST;
         f->const_id = i;
@@ -157,7 +109,8 @@ const fc_item *fc_lang_find_def(const fc_ast *program, const char *def, fc_diags
 static void compile_def(fc_checker *c) {
     const fc_item *def = fc_lang_find_def(c->rq->program, c->rq->def, c->ds);
     if (!def) return;
-    fc_call *f = fc_c_push(c, c->rq->program, def);
+    fc_def *entry = fc_c_def(c, 0, def->name.text);
+    fc_call *f = entry ? fc_c_push(c, 0, def) : NULL;
     if (!f) return;
     f->top = true;
     c->out->item = def;
@@ -165,7 +118,7 @@ static void compile_def(fc_checker *c) {
     c->out->mode = fc_c_float_mode(c, def);
     if (!c->out->name) fc_c_oom(c);
     f->input_of = fc_c_alloc(c, (def->param_count + 1) * sizeof *f->input_of);
-    if (!f->input_of || !fc_c_check_signature(c, c->rq->program, def) || !fc_c_match_inputs(c, f)) {
+    if (!f->input_of || !fc_c_check_signature(c, entry) || !fc_c_match_inputs(c, f)) {
         fc_c_drop(c);
         return;
     }
@@ -176,13 +129,38 @@ static void compile_snippet(fc_checker *c) {
     c->input_used = fc_c_alloc(c, c->rq->input_count + 1);
     if (!c->input_used || !fc_c_snippet_inputs(c)) return;
     c->out->mode = c->rq->mode;
-    fc_call *f = fc_c_push(c, c->rq->snippet, NULL);
+    fc_call *f = fc_c_push(c, 0, NULL);
     if (!f) return;
+    f->ast = c->rq->snippet;
     f->top = true;
     f->phase = FC_PH_BODY;
     f->stmt = c->rq->snippet->stmts;
     fc_c_run(c);
     if (!c->ds->errors) fc_c_snippet_unused(c);
+}
+
+bool fc_lang_was_called(const fc_lang_program *p, const char *def) {
+    for (uint32_t i = 0; i < p->called_count; i++)
+        if (strcmp(p->called[i], def) == 0) return true;
+    return false;
+}
+
+static void keep_called(fc_checker *c) {
+    fc_lang_program *out = c->out;
+    out->called = fc_arena_alloc(&out->arena, (c->defs.len + 1) * sizeof *out->called);
+    if (!out->called) {
+        fc_c_oom(c);
+        return;
+    }
+    for (size_t i = 0; i < c->defs.len; i++) {
+        const fc_def *d = &c->defs.at[i];
+        if (d->scope != 0 || !d->called) continue;
+        const char *name = fc_arena_strdup(&out->arena, d->item->name.text, d->item->name.len);
+        if (name)
+            out->called[out->called_count++] = name;
+        else
+            fc_c_oom(c);
+    }
 }
 
 static void keep_params(fc_checker *c) {
@@ -212,23 +190,20 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     fc_arena_init(&c.arena, g->alloc);
     g->default_float = rq->default_float;
     g->dims.written = true;
-    read_program(&c);
-    apply_defines(&c);
-    read_defined_consts(&c);
-    read_consts(&c);
+    fc_c_read_scopes(&c);
+    if (!c.stop) apply_defines(&c);
+    if (!c.stop) read_defined_consts(&c);
+    if (!c.stop) read_consts(&c);
     if (!c.stop && rq->snippet) compile_snippet(&c);
     if (!c.stop && !rq->snippet && rq->program) compile_def(&c);
     while (c.f) fc_c_drop(&c);
     keep_params(&c);
+    keep_called(&c);
     if (g->dims.oom || g->error.code == FUSEC_OUT_OF_MEMORY) fc_c_oom(&c);
     fc_vec_free(c.alloc, &c.calls);
     fc_vec_free(c.alloc, &c.places);
-    fc_vec_free(c.alloc, &c.consts);
-    fc_vec_free(c.alloc, &c.defs);
+    fc_c_free_scopes(&c);
     fc_vec_free(c.alloc, &c.params);
-    fc_namemap_free(c.alloc, &c.const_map);
-    fc_namemap_free(c.alloc, &c.def_map);
-    fc_namemap_free(c.alloc, &c.foreign_map);
     fc_arena_free(&c.arena);
     if (ds->oom) return FUSEC_OUT_OF_MEMORY;
     return ds->errors == before ? FUSEC_OK : ds->first;

@@ -1,7 +1,7 @@
 /* compile.h - from a tree to a graph: names, types, shapes, and the nodes.
  *
- * In: a program (a file), or a snippet (the text of -e) with or without a program whose definitions
- * it uses; what the command line says about inputs and consts. Out: the graph, what its inputs and
+ * In: a program (a file, with its imports read: modules.h), or a snippet (the text of -e) with or
+ * without a program whose definitions it uses; what the command line says about inputs and consts. Out: the graph, what its inputs and
  * results are, and every mistake in `ds`.
  *
  * A definition whose parameters have types becomes a graph with the sizes named as written. One
@@ -75,6 +75,9 @@ typedef struct fc_lang_request {
     size_t dtype_count;
     bool complete; /* to be run: a parameter that is not given takes its default or is missing.
                       Otherwise it is an input all the same, of its declared type. */
+    bool check;    /* nothing will be run: a parameter without a type and an input is a value that
+                      nothing is known of, all defaults are looked at, and types are described as
+                      they are written */
     bool cast;     /* --cast: inputs of other dtypes will be converted */
     fusec_dtype default_float;
     unsigned mode;       /* FUSEC_MODE_*, for definitions without an attribute */
@@ -114,6 +117,8 @@ typedef struct fc_lang_program {
     uint32_t param_count;
     fc_lang_result *results; /* in the order of the graph's outputs */
     uint32_t result_count;
+    const char **called; /* definitions of the program's own file that were called */
+    uint32_t called_count;
 } fc_lang_program;
 
 /* FUSEC_OK exactly if no error was reported. `g` is initialised by the caller and good for nothing
@@ -125,8 +130,9 @@ void fc_lang_program_free(fc_lang_program *p);
 /* The definition that `def` names (NULL: the only export def, else the only def); reports if there
  * is none or a choice. */
 const fc_item *fc_lang_find_def(const fc_ast *program, const char *def, fc_diags *ds);
-/* Whether every parameter has a type, so that it can be checked without inputs. */
+/* Whether every parameter has a type, so that all of it can be checked without inputs. */
 bool fc_lang_is_typed(const fc_item *def);
+bool fc_lang_was_called(const fc_lang_program *p, const char *def);
 
 /* The graph as a program of one export def: reading it gives a graph with the same hash. */
 void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out);

@@ -2,6 +2,7 @@
 #include "tests/support/langbox.h"
 #include "tests/support/graph_hash.h"
 
+#include "tests/support/lang_files.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -14,6 +15,12 @@ typedef struct setup {
     fc_diags ds;
     fc_source program_src, snippet_src;
     fc_ast program, snippet;
+    fc_modules modules;
+    const langbox_file *files; /* of imports; each is one source */
+    size_t nfiles;
+    fc_source imported[8];
+    char called[10000]; /* "f g " */
+    size_t called_len;
     bool has_program, has_snippet;
     fc_lang_request rq;
     fc_lang_input inputs[INPUTS];
@@ -111,18 +118,32 @@ static void compile(setup *s) {
     fc_graph_init(&g, &fc_libc_alloc, NULL);
     s->out.status = fc_lang_compile(&s->rq, &g, &p, &s->ds);
     if (s->out.status == FUSEC_OK) describe(s, &g, &p);
+    for (uint32_t i = 0; i < p.called_count; i++)
+        if (s->called_len + strlen(p.called[i]) + 2 < sizeof s->called)
+            s->called_len += (size_t)sprintf(s->called + s->called_len, "%s ", p.called[i]);
     fc_lang_program_free(&p);
     fc_graph_free(&g);
 }
 
+static bool was_called(const setup *s, const char *name) {
+    char word[300];
+    snprintf(word, sizeof word, "%s ", name);
+    const char *p = strstr(s->called, word);
+    while (p && p > s->called && p[-1] != ' ') p = strstr(p + 1, word);
+    return p != NULL;
+}
+
+/* As fusec check: definitions without types where nothing calls them. */
 static void compile_all(setup *s) {
     bool any = false;
-    for (const fc_item *it = s->program.items; it; it = it->next) {
-        if (it->kind != FC_IT_DEF || !fc_lang_is_typed(it)) continue;
-        s->rq.def = it->name.text;
-        any = true;
-        compile(s);
-    }
+    for (int typed = 1; typed >= !s->rq.check; typed--)
+        for (const fc_item *it = s->program.items; it; it = it->next) {
+            if (it->kind != FC_IT_DEF || fc_lang_is_typed(it) != typed) continue;
+            if (!typed && was_called(s, it->name.text)) continue;
+            s->rq.def = it->name.text;
+            any = true;
+            compile(s);
+        }
     if (!any) compile(s);
 }
 
@@ -137,6 +158,42 @@ static setup *start(void) {
     s->rq.defines = s->defines;
     s->rq.dtypes = s->dtypes;
     return s;
+}
+
+/* One of the programs of the corpus; false: there is none of this name. */
+static bool corpus_file(fc_source *out, const char *name) {
+    char path[1000];
+    snprintf(path, sizeof path, LANG_PROGRAMS "/%s", name);
+    FILE *f = fopen(path, "rb");
+    char text[10000];
+    fc_error e = {0};
+    if (!f) return false;
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    return !fc_source_init(out, &fc_libc_alloc, name, text, n, &e);
+}
+
+/* Imports are the other files of the test, by their names, or programs of the corpus. */
+static fusec_status open_import(void *ctx, const fc_source *from, const char *path,
+                                const fc_source **out, fc_str *tried, fc_error *e) {
+    setup *s = ctx;
+    (void)from;
+    fc_str_printf(tried, "%s", path);
+    if (s->program_src.name && strcmp(s->program_src.name, path) == 0) *out = &s->program_src;
+    for (size_t i = 0; i < s->nfiles && i < FC_COUNT(s->imported) && !*out; i++) {
+        const langbox_file *f = &s->files[i];
+        if (strcmp(f->name, path) != 0) continue;
+        *out = &s->imported[i];
+        if (!s->imported[i].alloc)
+            return fc_source_init(&s->imported[i], &fc_libc_alloc, path, f->text, strlen(f->text),
+                                  e);
+    }
+    for (size_t i = s->nfiles; i < FC_COUNT(s->imported) && !*out; i++) {
+        fc_source *known = &s->imported[i];
+        if (known->name ? strcmp(known->name, path) == 0 : corpus_file(known, path)) *out = known;
+        if (!known->name) break;
+    }
+    return FUSEC_OK;
 }
 
 static bool parse(setup *s, bool snippet, const char *name, const char *text, size_t len) {
@@ -154,6 +211,9 @@ static bool parse(setup *s, bool snippet, const char *name, const char *text, si
         s->rq.snippet = ast;
     else
         s->rq.program = ast;
+    const fc_opener opener = {s, open_import};
+    if (!snippet && s->out.status == FUSEC_OK)
+        s->out.status = fc_modules_load(&s->modules, ast, &opener, &fc_libc_alloc, &s->ds);
     return s->out.status == FUSEC_OK;
 }
 
@@ -176,6 +236,8 @@ static langbox end(setup *s) {
     fc_str_free(&s->results);
     fc_str_free(&s->printed);
     fc_diags_free(&s->ds);
+    fc_modules_free(&s->modules);
+    for (size_t i = 0; i < FC_COUNT(s->imported); i++) fc_source_free(&s->imported[i]);
     if (s->has_program) fc_ast_free(&s->program);
     if (s->has_snippet) fc_ast_free(&s->snippet);
     if (s->program_src.alloc) fc_source_free(&s->program_src);
@@ -218,6 +280,9 @@ langbox langbox_command(const char *command, const langbox_file *files, size_t n
     snprintf(line, sizeof line, "%.*s", (int)strcspn(command, "\n"), command);
     s->rq.command = line;
     s->rq.complete = !all;
+    s->rq.check = all;
+    s->files = files;
+    s->nfiles = nfiles;
     for (size_t i = 1; i < n && good; i++) {
         char *w = s->words[i], *eq = strchr(w, '='), *colon = strchr(w, ':');
         if (strcmp(w, "-e") == 0) {

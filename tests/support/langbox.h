@@ -5,11 +5,12 @@
  * A command is read as the command line does: run and check with FILE[:DEF], -e TEXT with -f FILE,
  * -D NAME=VALUE, --cast, --default-float f64, --dtype T=f16, and name=value. A value that reads as
  * a number or bool is a scalar; one of the form f32:100x64 is a type; anything else is a file,
- * whose dtype and shape `inputs` gives. */
+ * whose dtype and shape `inputs` gives. A program may import the other files. */
 #ifndef FUSEC_TESTS_SUPPORT_LANGBOX_H
 #define FUSEC_TESTS_SUPPORT_LANGBOX_H
 
 #include "frontend/lang/compile.h"
+#include "frontend/lang/modules.h"
 #include "frontend/lang/parse.h"
 
 typedef struct langbox_file {
