@@ -41,6 +41,7 @@ typedef struct fc_tensor {
     const int64_t *shape;
     void *data;
     bool on_device;
+    const int64_t *strides; /* in elements; NULL: dense, row-major */
 } fc_tensor;
 
 typedef struct fc_program_options {

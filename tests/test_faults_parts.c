@@ -304,8 +304,8 @@ static bool ready_program(fault_run *r) {
 /* The source of every kernel of the program: CUDA C, LLVM IR or a listing. */
 static fusec_status act_source(fault_run *r) {
     plan_state *s = r->state;
-    fc_tensor in[2] = {{FUSEC_F32, 2, plan_shape, s->x, false},
-                       {FUSEC_F32, 2, plan_shape, s->y, false}};
+    fc_tensor in[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = plan_shape, .data = s->x},
+                       {.dtype = FUSEC_F32, .rank = 2, .shape = plan_shape, .data = s->y}};
     for (uint32_t i = 0; i < s->p->plan->steps.len; i++) {
         fc_str text;
         fc_str_init(&text, &r->heap.alloc);
@@ -320,8 +320,8 @@ static fusec_status act_source(fault_run *r) {
 
 static fusec_status act_report(fault_run *r) {
     plan_state *s = r->state;
-    fc_tensor in[2] = {{FUSEC_F32, 2, plan_shape, s->x, false},
-                       {FUSEC_F32, 2, plan_shape, s->y, false}};
+    fc_tensor in[2] = {{.dtype = FUSEC_F32, .rank = 2, .shape = plan_shape, .data = s->x},
+                       {.dtype = FUSEC_F32, .rank = 2, .shape = plan_shape, .data = s->y}};
     fc_step_report reports[16];
     return fc_program_report(s->p, 2, in, 0, NULL, true, reports, &r->e);
 }

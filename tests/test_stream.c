@@ -145,8 +145,11 @@ enum { N = 4 };
 static const int64_t shape[1] = {N};
 
 static fusec_status call(setup *s, float *x, bool x_there, float *k, float *y, bool y_there) {
-    fc_tensor in[2] = {{FUSEC_F32, 1, shape, x, x_there}, {FUSEC_F32, 0, NULL, k, false}};
-    fc_tensor out = {FUSEC_F32, 1, shape, y, y_there};
+    fc_tensor in[2] = {
+        {.dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = x, .on_device = x_there},
+        {.dtype = FUSEC_F32, .data = k}};
+    fc_tensor out = {
+        .dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = y, .on_device = y_there};
     s->e = (fc_error){0};
     return fc_program_run(s->p, NULL, 2, in, 0, NULL, 1, &out, &s->e);
 }

@@ -63,6 +63,13 @@ struct fusec_context {
     fc_device *device;    /* NULL until it is needed */
     char *notice;
     fc_plans plans;
+    fusec_dtype default_float;
+    struct { /* values of no graph (lazy.h) */
+        pthread_mutex_t lock;
+        uint64_t round;
+        struct fc_lazy_work *work;
+        struct fusec_graph *graph;
+    } lazy;
     atomic_ullong stamps; /* handed out to graphs: tell values from those of before a reset */
 };
 
@@ -71,12 +78,17 @@ fusec_status fc_open_device(fusec_context *c, fc_device **out, fc_error *e);
 /* The program of an expression with this structure; NULL: it is new, and fc_plans_make plans what
  * was extracted. Both go back with fc_plans_release. */
 struct fc_key;
-struct fc_extract;
 fc_planned *fc_plans_find(fusec_context *c, const struct fc_key *key);
-fusec_status fc_plans_make(fusec_context *c, const struct fc_key *key, const struct fc_extract *x,
-                           fc_planned **out, fc_error *e);
+/* `sizes`: the symbols of the graph for the sizes of the key, in their order. */
+fusec_status fc_plans_make(fusec_context *c, const struct fc_key *key, const fc_graph *g,
+                           uint32_t nsizes, const fc_dim_value *sizes, fc_planned **out,
+                           fc_error *e);
 void fc_plans_release(fusec_context *c, fc_planned *p);
 void fc_plans_free(fusec_context *c);
+
+/* An array of the caller as the runtime takes it; messages begin with "KIND NAME". */
+fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *name,
+                            const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e);
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 

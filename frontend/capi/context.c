@@ -2,7 +2,7 @@
  *
  * The configuration is the environment's with the options on top. The device is opened when it is
  * first needed. */
-#include "frontend/capi/capi.h"
+#include "frontend/capi/lazy.h"
 #include "ir/version.h"
 
 const char *fusec_version(void) {
@@ -68,6 +68,8 @@ fusec_status fusec_context_new(const fusec_options *options, fusec_context **out
     c->alloc = alloc;
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->plans.lock, NULL);
+    pthread_mutex_init(&c->lazy.lock, NULL);
+    c->default_float = FUSEC_F32;
     atomic_init(&c->stamps, 0);
     fc_config config;
     if (configure(c, &o, &config, &e) || fc_context_new(&config, &c->runtime, &e)) {
@@ -81,6 +83,7 @@ fusec_status fusec_context_new(const fusec_options *options, fusec_context **out
 void fusec_context_free(fusec_context *c) {
     if (!c) return;
     fc_alloc alloc = c->alloc;
+    fc_lazy_pool_free(c);
     fc_plans_free(c);
     if (c->runtime) fc_context_free(c->runtime);
     fc_free(&alloc, c->notice);
@@ -88,6 +91,7 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c->cache_dir);
     fc_free(&alloc, c->compiler);
     pthread_mutex_destroy(&c->plans.lock);
+    pthread_mutex_destroy(&c->lazy.lock);
     pthread_mutex_destroy(&c->lock);
     fc_free(&alloc, c);
 }

@@ -180,7 +180,7 @@ static bool walk(fusec_graph *g, fc_key *k, fc_node root) {
 }
 
 /* Four sums that run beside each other: a key has ten words a node. */
-static uint64_t hash_words(const uint32_t *w, size_t n) {
+uint64_t fc_key_hash(const uint32_t *w, size_t n) {
     uint64_t h[4] = {n, 1, 2, 3}, v[4];
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
@@ -204,7 +204,7 @@ bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k) {
         add(k, REC_ROOT);
         add(k, FC_NEW_ID(g->node_map, roots[i]));
     }
-    k->hash = hash_words(k->words.at, k->words.len);
+    k->hash = fc_key_hash(k->words.at, k->words.len);
     return true;
 }
 

@@ -17,6 +17,7 @@ typedef struct fc_key {
  * fc_extract_make says why. `k` has to be freed whatever the result. */
 bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k);
 void fc_key_free(fc_key *k);
+uint64_t fc_key_hash(const uint32_t *words, size_t n);
 
 /* ---- maps by id of the user's graph, marked with a round: (round << 32) | new id ------------- */
 

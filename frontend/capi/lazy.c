@@ -123,7 +123,9 @@ static fusec_status plan(fusec_graph *g, const fc_key *k, bool has_key, const fc
                          uint32_t n, fc_planned **out, fc_error *e) {
     fc_extract x;
     fusec_status s = fc_extract_make(g, nodes, n, &x, e);
-    if (!s) s = has_key ? fc_plans_make(g->ctx, k, &x, out, e) : fc_oom(e);
+    if (!s)
+        s = has_key ? fc_plans_make(g->ctx, k, &x.graph, (uint32_t)x.sizes.len, x.sizes.at, out, e)
+                    : fc_oom(e);
     fc_extract_free(g, &x);
     return s;
 }

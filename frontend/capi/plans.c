@@ -55,25 +55,25 @@ fc_planned *fc_plans_find(fusec_context *c, const fc_key *key) {
 }
 
 /* Sizes that no array of the run has: the program asks for them. */
-static bool find_free_sizes(const fusec_context *c, const fc_extract *x, fc_planned *p) {
-    const fc_graph *g = &x->graph;
-    p->free = fc_malloc(&c->alloc, (x->sizes.len + 1) * sizeof *p->free);
+static bool find_free_sizes(const fusec_context *c, const fc_graph *g, uint32_t nsizes,
+                            const fc_dim_value *sizes, fc_planned *p) {
+    p->free = fc_malloc(&c->alloc, (nsizes + 1) * sizeof *p->free);
     if (!p->free) return false;
-    for (uint32_t i = 0; i < x->sizes.len; i++) {
+    for (uint32_t i = 0; i < nsizes; i++) {
         bool bound = false;
         for (size_t k = 0; k < g->inputs.len && !bound; k++)
             for (uint32_t a = 0; a < fc_rank(g, g->inputs.at[k].node) && !bound; a++) {
                 uint32_t sym;
                 bound = fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[k].node, a), &sym) &&
-                        sym == x->sizes.at[i].sym;
+                        sym == sizes[i].sym;
             }
-        if (!bound) p->free[p->nfree++] = (fc_free_size){.sym = x->sizes.at[i].sym, .named = i};
+        if (!bound) p->free[p->nfree++] = (fc_free_size){.sym = sizes[i].sym, .named = i};
     }
     return true;
 }
 
-static fusec_status plan(fusec_context *c, const fc_key *key, const fc_extract *x, fc_planned **out,
-                         fc_error *e) {
+static fusec_status plan(fusec_context *c, const fc_key *key, const fc_graph *g, uint32_t nsizes,
+                         const fc_dim_value *sizes, fc_planned **out, fc_error *e) {
     fc_device *d;
     FC_TRY(fc_open_device(c, &d, e));
     fc_planned *p = fc_calloc(&c->alloc, 1, sizeof *p);
@@ -84,8 +84,8 @@ static fusec_status plan(fusec_context *c, const fc_key *key, const fc_extract *
     p->key = fc_malloc(&c->alloc, p->len * sizeof *p->key);
     if (p->key) memcpy(p->key, key->words.at, p->len * sizeof *p->key);
     fc_program_options o = {.device = d, .mode = c->runtime->config.mode};
-    fusec_status s = p->key && find_free_sizes(c, x, p)
-                         ? fc_program_new(c->runtime, &x->graph, &o, &p->program, e)
+    fusec_status s = p->key && find_free_sizes(c, g, nsizes, sizes, p)
+                         ? fc_program_new(c->runtime, g, &o, &p->program, e)
                          : fc_oom(e);
     if (s) {
         destroy(c, p);
@@ -95,11 +95,11 @@ static fusec_status plan(fusec_context *c, const fc_key *key, const fc_extract *
     return FUSEC_OK;
 }
 
-fusec_status fc_plans_make(fusec_context *c, const fc_key *key, const fc_extract *x,
-                           fc_planned **out, fc_error *e) {
+fusec_status fc_plans_make(fusec_context *c, const fc_key *key, const fc_graph *g, uint32_t nsizes,
+                           const fc_dim_value *sizes, fc_planned **out, fc_error *e) {
     fc_plans *t = &c->plans;
     fc_planned *made = NULL, *gone;
-    FC_TRY(plan(c, key, x, &made, e));
+    FC_TRY(plan(c, key, g, nsizes, sizes, &made, e));
     pthread_mutex_lock(&t->lock);
     t->made++;
     fc_planned *p = find(t, key);

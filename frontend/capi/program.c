@@ -96,8 +96,8 @@ static bool take_place(const fusec_tensor *t, bool *on_device) {
     return (uint32_t)t->place <= FUSEC_CUDA;
 }
 
-static fusec_status take_array(const fc_device *d, const char *kind, const char *name,
-                               const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e) {
+fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *name,
+                            const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e) {
     size_t bytes;
     bool on_device;
     if ((unsigned)t->dtype >= FC_DTYPE_COUNT)
@@ -145,8 +145,8 @@ static fusec_status take_arrays(const fusec_program *p, bool inputs, int n, cons
     if (n && !t) return fc_fail(e, FUSEC_INVALID, "the array of %ss is NULL", kind);
     if (n > FEW && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at))) return fc_oom(e);
     for (int i = 0; i < n; i++)
-        FC_TRY(
-            take_array(p->p->device, kind, name_at(p, inputs, i), &t[i], need_data, &a->at[i], e));
+        FC_TRY(fc_take_tensor(p->p->device, kind, name_at(p, inputs, i), &t[i], need_data,
+                              &a->at[i], e));
     return FUSEC_OK;
 }
 

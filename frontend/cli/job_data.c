@@ -136,8 +136,8 @@ fusec_status fc_convert(const fc_alloc *alloc, fusec_dtype from, const void *src
     if (!s) s = fc_context_new(&config, &ctx, e);
     if (!s) s = fc_context_device(ctx, "interp", &d, NULL, e);
     if (!s) s = fc_program_new(ctx, &g, &(fc_program_options){.device = d}, &p, e);
-    fc_tensor in = {from, 1, &count, (void *)(uintptr_t)src, false};
-    fc_tensor out = {to, 1, &count, dst, false};
+    fc_tensor in = {.dtype = from, .rank = 1, .shape = &count, .data = (void *)(uintptr_t)src};
+    fc_tensor out = {.dtype = to, .rank = 1, .shape = &count, .data = dst};
     if (!s) s = fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, e);
     fc_program_free(p);
     fc_context_free(ctx);

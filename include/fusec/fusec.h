@@ -294,6 +294,91 @@ FUSEC_API fusec_status fusec_data(fusec_value v, const void **data);
  * numbers. */
 FUSEC_API fusec_status fusec_shape(fusec_value v, int64_t *shape);
 
+/* ---- values of no graph ---------------------------------------------------------------------
+ *
+ * For languages that hold and drop values one by one. A fusec_lazy is an immutable value: an array
+ * in memory, a number, or an operation on other values that is computed when it is asked for. It is
+ * counted: what comes back through a fusec_lazy ** has one reference, which the caller gives back
+ * with fusec_lazy_release. Operands are kept by the values made of them, until those are computed.
+ * Any thread may use any value. A function that fails returns its status, makes nothing and harms
+ * no value.
+ *
+ * What is planned and compiled is found again by structure: the same operations on arrays of the
+ * same dtypes and ranks, whatever their sizes, and with other numbers. Numbers are arguments, but
+ * for those that simplify (0, 1, -1, 2, 0.5, whole exponents up to 64, integer divisors). Sizes are
+ * known, so an axis of length 1 always broadcasts, and errors come from the operation that is
+ * wrong. */
+typedef struct fusec_lazy fusec_lazy;
+
+/* An array in memory of the caller, not copied: it must not change or go away before `release` is
+ * called, once, with `user`: by any thread that drops the last value that needs it, under no lock
+ * of the library. `release` may be NULL. After a failure it is not called. */
+FUSEC_API fusec_status fusec_lazy_from(fusec_context *ctx, const fusec_tensor *t,
+                                       void (*release)(void *user), void *user, fusec_lazy **out);
+/* A rank-0 value, converted as a cast does (integers wrap). */
+FUSEC_API fusec_status fusec_lazy_number(fusec_context *ctx, fusec_dtype t, double v,
+                                         fusec_lazy **out);
+FUSEC_API fusec_status fusec_lazy_integer(fusec_context *ctx, fusec_dtype t, int64_t v,
+                                          fusec_lazy **out);
+/* Copies one element of dtype `t` at `element`. */
+FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, const void *element,
+                                         fusec_lazy **out);
+
+/* Operations have numbers in a process, found by name: the functions of <fusec/ops.h> ("sin",
+ * "add", "sum", "logsumexp", ...) and "cast", "bitcast", "materialize", "broadcast", "reshape",
+ * "permute", "slice", "iota". -1: there is none. Names and numbers from 0 to fusec_op_count() - 1;
+ * the name of a number without operation is NULL. */
+FUSEC_API int fusec_op_find(const char *name);
+FUSEC_API int fusec_op_count(void);
+FUSEC_API const char *fusec_op_name(int op);
+FUSEC_API const char *fusec_op_doc(int op); /* one line; "" if there is none */
+FUSEC_API int fusec_op_arity(int op);       /* operands; -1: no operation */
+FUSEC_API int fusec_op_is_reduction(int op);
+
+/* What an operation has to be told besides its operands. Set it up with FUSEC_ATTR_INIT; fields
+ * that an operation does not name are not looked at. */
+typedef struct fusec_attr {
+    size_t size;          /* sizeof(fusec_attr) */
+    uint32_t dtype;       /* cast, bitcast: of the result */
+    uint32_t keepdims;    /* reductions: reduced axes stay with length 1 */
+    int32_t naxes;        /* of `axes` */
+    int32_t rank;         /* of `shape`, `start` and `step` */
+    const int64_t *axes;  /* reductions: NULL means all; permute: result axis i is axes[i] of the
+                             operand, NULL reverses. Negative ones count from the end */
+    const int64_t *shape; /* of the result: broadcast, reshape, slice; iota: one length */
+    const int64_t *start; /* slice: element i of the result's axis is start + i * step of the */
+    const int64_t *step;  /* operand's, all inside; step NULL: 1 */
+} fusec_attr;
+FUSEC_INIT_FUNCTION(fusec_attr)
+#define FUSEC_ATTR_INIT fusec_attr_init()
+
+/* `attr` may be NULL. Operands are broadcast to one shape and must have one dtype. `operands` may
+ * be given back at once. */
+FUSEC_API fusec_status fusec_lazy_op(fusec_context *ctx, int op, int n, fusec_lazy *const *operands,
+                                     const fusec_attr *attr, fusec_lazy **out);
+
+FUSEC_API void fusec_lazy_retain(fusec_lazy *v);
+FUSEC_API void fusec_lazy_release(fusec_lazy *v); /* NULL is fine */
+
+FUSEC_API fusec_dtype fusec_lazy_dtype(const fusec_lazy *v); /* FUSEC_NO_DTYPE: NULL */
+FUSEC_API int fusec_lazy_rank(const fusec_lazy *v);          /* -1: NULL */
+/* The lengths of the axes, good as long as the value. */
+FUSEC_API const int64_t *fusec_lazy_shape(const fusec_lazy *v);
+/* How many operations wait behind it, one after the other; 0: it is computed. */
+FUSEC_API int64_t fusec_lazy_depth(const fusec_lazy *v);
+
+/* Computes values of one context in one plan, in the order of `stream` (NULL: the device's own).
+ * Results stay with their values, and operands that nobody else holds are released. With `into`,
+ * one array for each value, results go to this memory instead and the values stay as they are; on
+ * the host they are complete when it returns. */
+FUSEC_API fusec_status fusec_lazy_eval(fusec_lazy *const *v, int n, const fusec_tensor *into,
+                                       void *stream);
+/* Where the array is, computing it if needed: pointer, shape and strides are good as long as the
+ * caller holds the value. On a GPU what is in its memory may still be being computed. */
+FUSEC_API fusec_status fusec_lazy_tensor(fusec_lazy *v, fusec_tensor *out);
+/* Computes if needed and copies to host memory, dense; `bytes` must be the exact size. */
+FUSEC_API fusec_status fusec_lazy_read(fusec_lazy *v, void *out, size_t bytes);
+
 /* ---- programs: compile once, call with any sizes ----------------------------------------- */
 
 /* All outputs of the graph. Its leaves are inputs, no arrays; every named size must be the length

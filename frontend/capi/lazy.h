@@ -1,0 +1,89 @@
+/* lazy.h - what is behind fusec_lazy: values of no graph, counted one by one.
+ *
+ * A value is an operation on other values (`held` is NULL: not computed), a number (op
+ * FC_OP_CONST), or an array in memory (`held`). Everything but `held`, `src` and the marks of a
+ * walk is written once, before another thread can see it. Those are guarded by the context's lazy
+ * lock: computing a value sets `held` and takes its operands away.
+ *
+ * Sizes are numbers here. What makes one plan serve many sizes is the key (lazy_eval.c), in which
+ * equal sizes are equal and nothing else is said of them but 0 and 1. */
+#ifndef FUSEC_FRONTEND_LAZY_H
+#define FUSEC_FRONTEND_LAZY_H
+
+#include "frontend/capi/key.h"
+
+/* Memory behind values. */
+typedef struct fc_held {
+    atomic_uint refs;
+    fusec_context *ctx;
+    void *data;
+    void (*release)(void *user); /* of borrowed memory, NULL: nobody needs to know */
+    void *user;
+    bool owned;     /* the device's, freed with it */
+    bool on_device; /* memory of the device */
+    void *stream;   /* the caller's stream that computes it; NULL: the device's own, or done */
+    bool has_scalar;
+    uint64_t scalar; /* the element of a rank-0 result on the host, once it was asked for */
+} fc_held;
+
+/* Operations that are no nodes of a graph but several. */
+enum { FC_OP_LOGSUMEXP = FC_OP_COUNT_, FC_OPS_WITH_COMPOSITES };
+
+struct fusec_lazy {
+    atomic_uint refs;
+    uint16_t op;
+    uint8_t dtype, rank;
+    uint8_t nops;
+    bool keepdims, strided;
+    uint8_t nattr;  /* words behind the shape */
+    uint32_t depth; /* operations behind it, one after the other; 0: none */
+    uint32_t number;
+    union {
+        uint64_t round;   /* of the walk that met it last, which gave it its number */
+        fusec_lazy *next; /* while it is being freed */
+    };
+    fusec_context *ctx;
+    _Atomic(fc_held *) held;
+    fusec_lazy *src[3];
+    uint64_t bits;   /* of a number */
+    int64_t words[]; /* the shape; then strides, axes, or start and step of each axis */
+};
+
+static inline const int64_t *fc_lazy_attr(const fusec_lazy *v) {
+    return v->words + v->rank;
+}
+
+/* The operation on nodes of a graph; sizes become extents of the graph (fc_extent). The one place
+ * where an operation says how it is built. */
+fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const fc_node *src);
+/* The attributes of a value, pointing into it. */
+fusec_attr fc_lazy_attributes(const fusec_lazy *v);
+
+/* Number of operands an operation takes; -1: there is no such operation. */
+int fc_lazy_arity(int op);
+
+/* What a result will be. False: the short way does not know; fc_lazy_infer asks the builders, whose
+ * errors are the user's. */
+typedef struct fc_lazy_type {
+    fusec_dtype dtype;
+    uint32_t rank;
+    int64_t shape[FC_MAX_RANK];
+} fc_lazy_type;
+bool fc_lazy_infer_short(fusec_context *c, int op, const fusec_attr *a, int n,
+                         fusec_lazy *const *src, fc_lazy_type *out);
+fusec_status fc_lazy_infer(fusec_context *c, int op, const fusec_attr *a, int n,
+                           fusec_lazy *const *src, fc_lazy_type *out);
+
+void fc_held_release(fc_held *h);
+static inline fc_held *fc_held_retain(fc_held *h) {
+    atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+    return h;
+}
+fc_held *fc_held_new(fusec_context *c);
+
+/* What evaluations of a context keep for the next. */
+void fc_lazy_pool_free(fusec_context *c);
+fusec_graph *fc_lazy_take_graph(fusec_context *c); /* an empty one; NULL: reported */
+void fc_lazy_give_graph(fusec_context *c, fusec_graph *g);
+
+#endif

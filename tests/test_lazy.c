@@ -1,0 +1,274 @@
+/* test_lazy.c - values of no graph: every operation next to the same one of a graph, plans found
+ * again, lives, errors, threads. */
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "tests/support/capi.h"
+
+static fusec_lazy *from(fusec_context *c, fusec_dtype t, int rank, const int64_t *shape,
+                        const void *data) {
+    fusec_lazy *v = NULL;
+    fusec_tensor a = {.data = (void *)(uintptr_t)data, .shape = shape, .rank = rank, .dtype = t};
+    FC_EXPECT_OK_TEXT(fusec_lazy_from(c, &a, NULL, NULL, &v), fusec_message(c));
+    return v;
+}
+
+static fusec_lazy *number(fusec_context *c, fusec_dtype t, double x) {
+    fusec_lazy *v = NULL;
+    FC_EXPECT_OK_TEXT(fusec_lazy_number(c, t, x, &v), fusec_message(c));
+    return v;
+}
+
+/* An operation that takes its operands with it. */
+static fusec_lazy *op(fusec_context *c, const char *name, const fusec_attr *a, int n, ...) {
+    fusec_lazy *src[3] = {0}, *v = NULL;
+    va_list ap;
+    va_start(ap, n);
+    for (int i = 0; i < n; i++) src[i] = va_arg(ap, fusec_lazy *);
+    va_end(ap);
+    FC_EXPECT_OK_TEXT(fusec_lazy_op(c, fusec_op_find(name), n, src, a, &v), fusec_message(c));
+    for (int i = 0; i < n; i++) fusec_lazy_release(src[i]);
+    return v;
+}
+
+static uint64_t compiles(fusec_context *c) {
+    fusec_counters n = FUSEC_COUNTERS_INIT;
+    fusec_get_counters(c, &n);
+    return n.compiles;
+}
+
+static uint64_t plans(fusec_context *c) {
+    fusec_counters n = FUSEC_COUNTERS_INIT;
+    fusec_get_counters(c, &n);
+    return n.plans;
+}
+
+FC_TEST(lazy, an_expression) {
+    fusec_context *c = capi_device("interp");
+    const int64_t n = 4;
+    const float in[4] = {0, 1, 2, 3};
+    float out[4];
+    FC_ASSERT_TRUE(c != NULL);
+    fusec_lazy *y =
+        op(c, "sin", NULL, 1,
+           op(c, "add", NULL, 2,
+              op(c, "mul", NULL, 2, from(c, FUSEC_F32, 1, &n, in), number(c, FUSEC_F32, 3)),
+              number(c, FUSEC_F32, 1)));
+    FC_EXPECT_EQ_I64(fusec_lazy_depth(y), 3);
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+    for (int i = 0; i < 4; i++) FC_EXPECT_TRUE(fabsf(out[i] - sinf(in[i] * 3 + 1)) < 1e-6f);
+    FC_EXPECT_EQ_I64(fusec_lazy_depth(y), 0);
+    fusec_lazy_release(y);
+    fusec_context_free(c);
+}
+
+FC_TEST(lazy, numbers_are_arguments) {
+    fusec_context *c = capi_device("interp");
+    const int64_t n = 3;
+    const double in[3] = {1, 2, 3};
+    double out[3];
+    for (int k = 3; k < 103; k++) {
+        fusec_lazy *y = op(
+            c, "sin", NULL, 1,
+            op(c, "mul", NULL, 2, from(c, FUSEC_F64, 1, &n, in), number(c, FUSEC_F64, k + 0.25)));
+        FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+        FC_EXPECT_TRUE(fabs(out[2] - sin(3 * (k + 0.25))) < 1e-12);
+        fusec_lazy_release(y);
+    }
+    FC_EXPECT_EQ_U64(plans(c), 1);
+    FC_EXPECT_EQ_U64(compiles(c), 1);
+    /* what simplifies stays: another plan each */
+    const double special[] = {0, 1, -1, 2, 0.5};
+    for (int i = 0; i < 5; i++) {
+        fusec_lazy *y =
+            op(c, "mul", NULL, 2, from(c, FUSEC_F64, 1, &n, in), number(c, FUSEC_F64, special[i]));
+        FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+        FC_EXPECT_TRUE(out[2] == 3 * special[i]);
+        fusec_lazy_release(y);
+    }
+    FC_EXPECT_EQ_U64(plans(c), 6);
+    fusec_context_free(c);
+}
+
+FC_TEST(lazy, views_and_reductions_for_other_sizes) {
+    fusec_context *c = capi_device("interp");
+    for (int64_t n = 2; n < 7; n++) {
+        const int64_t shape[2] = {n, n + 1};
+        double in[64], out[64];
+        for (int i = 0; i < n * (n + 1); i++) in[i] = i * i;
+        fusec_attr cut = FUSEC_ATTR_INIT, sum = FUSEC_ATTR_INIT, turn = FUSEC_ATTR_INIT;
+        int64_t start[2] = {0, n}, size[2] = {n, n}, step[2] = {1, -1}, axis = -1;
+        cut.rank = 2;
+        cut.start = start;
+        cut.shape = size;
+        cut.step = step;
+        sum.naxes = 1;
+        sum.axes = &axis;
+        sum.keepdims = 1;
+        fusec_lazy *x = from(c, FUSEC_F64, 2, shape, in);
+        fusec_lazy *y = op(c, "permute", &turn, 1, op(c, "slice", &cut, 1, x));
+        fusec_lazy_retain(y);
+        fusec_lazy *z = op(c, "sub", NULL, 2, y, op(c, "sum", &sum, 1, y));
+        FC_EXPECT_EQ_I64(fusec_lazy_rank(z), 2);
+        FC_EXPECT_EQ_I64(fusec_lazy_shape(z)[0], n);
+        FC_EXPECT_OK_TEXT(fusec_lazy_read(z, out, (size_t)(n * n) * 8), fusec_message(c));
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double s = 0;
+                for (int64_t k = 0; k < n; k++) s += in[k * (n + 1) + n - i];
+                FC_EXPECT_TRUE(out[i * n + j] == in[j * (n + 1) + n - i] - s);
+            }
+        fusec_lazy_release(z);
+    }
+    FC_EXPECT_TRUE(plans(c) <= 2);
+    fusec_context_free(c);
+}
+
+/* x - x[3:] of four elements: the one that is left broadcasts. */
+FC_TEST(lazy, a_slice_of_one_element_broadcasts) {
+    fusec_context *c = capi_device("interp");
+    for (int64_t n = 4; n < 6; n++) {
+        const float in[5] = {1, 2, 4, 8, 16};
+        float out[5];
+        int64_t start = n - 1, size = 1;
+        fusec_attr cut = FUSEC_ATTR_INIT;
+        cut.rank = 1;
+        cut.start = &start;
+        cut.shape = &size;
+        fusec_lazy *x = from(c, FUSEC_F32, 1, &n, in);
+        fusec_lazy_retain(x);
+        fusec_lazy *y = op(c, "sub", NULL, 2, x, op(c, "slice", &cut, 1, x));
+        FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, (size_t)n * 4), fusec_message(c));
+        for (int64_t i = 0; i < n; i++) FC_EXPECT_TRUE(out[i] == in[i] - in[n - 1]);
+        fusec_lazy_release(y);
+    }
+    fusec_context_free(c);
+}
+
+static void count(void *user) {
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+FC_TEST(lazy, borrowed_memory_is_released_once) {
+    fusec_context *c = capi_device("interp");
+    atomic_int released;
+    const int64_t n = 2;
+    float in[2] = {1, 2}, out[2];
+    fusec_lazy *x = NULL, *y = NULL;
+    atomic_init(&released, 0);
+    fusec_tensor t = {.data = in, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(c, &t, count, &released, &x), fusec_message(c));
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(c, fusec_op_find("exp"), 1, &x, NULL, &y), fusec_message(c));
+    fusec_lazy_release(x);
+    FC_EXPECT_EQ_I64(atomic_load(&released), 0);
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&y, 1, NULL, NULL), fusec_message(c));
+    FC_EXPECT_EQ_I64(atomic_load(&released), 1); /* a computed value drops its operands */
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+    fusec_lazy_release(y);
+    t.rank = -1;
+    FC_EXPECT_EQ_I64(fusec_lazy_from(c, &t, count, &released, &x), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(atomic_load(&released), 1);
+    fusec_context_free(c);
+}
+
+FC_TEST(lazy, into_the_callers_memory) {
+    fusec_context *c = capi_device("interp");
+    const int64_t n = 3;
+    int32_t in[3] = {1, 2, 3}, out[3], again[3];
+    fusec_lazy *y = op(c, "mul", NULL, 2, from(c, FUSEC_I32, 1, &n, in), number(c, FUSEC_I32, 7));
+    fusec_tensor to = {.data = out, .shape = &n, .rank = 1, .dtype = FUSEC_I32};
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&y, 1, &to, NULL), fusec_message(c));
+    FC_EXPECT_EQ_I64(out[2], 21);
+    FC_EXPECT_EQ_I64(fusec_lazy_depth(y), 1);
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&y, 1, NULL, NULL), fusec_message(c));
+    to.data = again; /* what is there is copied; twice, and a number, in one plan */
+    fusec_lazy *all[3] = {y, y, number(c, FUSEC_F64, 2.5)};
+    double half = 0;
+    fusec_tensor three[3] = {to, to, {.data = &half, .dtype = FUSEC_F64}};
+    three[1].data = out;
+    out[1] = 0;
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(all, 3, three, NULL), fusec_message(c));
+    FC_EXPECT_EQ_I64(again[1], 14);
+    FC_EXPECT_EQ_I64(out[1], 14);
+    FC_EXPECT_TRUE(half == 2.5);
+    to.dtype = FUSEC_F32;
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(&y, 1, &to, NULL), FUSEC_RESULT_DTYPE);
+    fusec_lazy_release(all[2]);
+    fusec_lazy_release(y);
+    fusec_context_free(c);
+}
+
+FC_TEST(lazy, errors_harm_nothing) {
+    fusec_context *c = capi_device("interp"), *other = NULL;
+    const int64_t three = 3, four = 4;
+    const float in[4] = {1, 2, 3, 4};
+    float out[3];
+    fusec_lazy *x = from(c, FUSEC_F32, 1, &three, in), *y = from(c, FUSEC_F32, 1, &four, in), *z;
+    fusec_lazy *both[2] = {x, y}, *one[2] = {x, NULL};
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("add"), 2, both, NULL, &z),
+                     FUSEC_SHAPE_MISMATCH);
+    FC_EXPECT_CONTAINS(fusec_message(c), "add of f32[3] and f32[4]");
+    FC_EXPECT_TRUE(z == NULL);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("add"), 1, both, NULL, &z),
+                     FUSEC_ARGUMENT_COUNT);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("add"), 2, one, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, -1, 2, both, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, 1 << 20, 2, both, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("add"), 2, NULL, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("add"), 2, both, NULL, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(NULL, fusec_op_find("add"), 2, both, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(
+        fusec_lazy_op(c, fusec_op_find("logical_and"), 2, (fusec_lazy *[]){x, x}, NULL, &z),
+        FUSEC_NOT_BOOL);
+    fusec_attr a = FUSEC_ATTR_INIT;
+    int64_t axis = 1, start = 2, size = 2, zero = 0;
+    a.naxes = 1;
+    a.axes = &axis;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("sum"), 1, &x, &a, &z), FUSEC_BAD_AXIS);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("permute"), 1, &x, &a, &z), FUSEC_BAD_AXIS);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("cast"), 1, &x,
+                                   &(fusec_attr){.size = sizeof a, .dtype = 99}, &z),
+                     FUSEC_INVALID);
+    a.rank = 1;
+    a.start = &start;
+    a.shape = &size;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("slice"), 1, &x, &a, &z), FUSEC_SLICE_RANGE);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("reshape"), 1, &x, &a, &z), FUSEC_INPUT_SHAPE);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("broadcast"), 1, &x, &a, &z),
+                     FUSEC_SHAPE_MISMATCH);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("reshape"), 1, &x, NULL, &z),
+                     FUSEC_INPUT_SHAPE);
+    a.step = &zero;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("slice"), 1, &x, &a, &z), FUSEC_BAD_SLICE);
+    a.size = 0;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("slice"), 1, &x, &a, &z), FUSEC_INVALID);
+    FC_EXPECT_OK_TEXT(capi_open("interp", 1, &other), fusec_message(NULL));
+    FC_EXPECT_EQ_I64(fusec_lazy_op(other, fusec_op_find("sin"), 1, &x, NULL, &z), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(both, -1, NULL, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(one, 2, NULL, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(NULL, 1, NULL, NULL), FUSEC_INVALID);
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(NULL, 0, NULL, NULL), fusec_message(c));
+    FC_EXPECT_EQ_I64(fusec_lazy_read(x, out, 1), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_read(NULL, out, 1), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_tensor(x, NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_lazy_dtype(NULL), FUSEC_NO_DTYPE);
+    FC_EXPECT_EQ_I64(fusec_lazy_rank(NULL), -1);
+    FC_EXPECT_TRUE(fusec_lazy_shape(NULL) == NULL);
+    fusec_lazy_release(NULL);
+    fusec_lazy_retain(NULL);
+    FC_EXPECT_EQ_I64(fusec_op_find("nosuch"), -1);
+    FC_EXPECT_EQ_I64(fusec_op_find(NULL), -1);
+    /* and x is as good as before */
+    FC_EXPECT_OK_TEXT(fusec_lazy_op(c, fusec_op_find("neg"), 1, &x, NULL, &z), fusec_message(c));
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(z, out, sizeof out), fusec_message(c));
+    FC_EXPECT_TRUE(out[1] == -2);
+    fusec_lazy_release(x);
+    fusec_lazy_release(y);
+    fusec_lazy_release(z);
+    fusec_context_free(other);
+    fusec_context_free(c);
+}
