@@ -170,6 +170,13 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
     return fc_graph_node(g, n);
 }
 
+fc_node fc_build_stop_grad(fc_graph *g, fc_node a) {
+    if (!usable(g, a)) return FC_NONODE;
+    fc_ninfo n = node_like(g, FC_OP_CAST, a);
+    n.attr = FC_CAST_STOP;
+    return fc_graph_node(g, n);
+}
+
 fc_node fc_build_materialize(fc_graph *g, fc_node a) {
     return usable(g, a) ? fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a)) : FC_NONODE;
 }

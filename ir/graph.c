@@ -381,6 +381,9 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_dim_print(&g->dims, (fc_dim)n->attr, out);
         break;
     case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[n->attr].name); break;
+    case FC_OP_CAST:
+        if (n->attr == FC_CAST_STOP) fc_str_add(out, " stop");
+        break;
     case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
     case FC_OP_SLICE: {
         const int64_t *v = fc_list_at(g, (fc_list)n->attr);

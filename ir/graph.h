@@ -40,6 +40,7 @@ enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
     FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
 };
+enum { FC_CAST_STOP = 1 }; /* attr of a cast to its own dtype: derivatives end here */
 
 /* One axis of an FC_OP_SLICE: result index i reads operand index start + i*step. */
 typedef struct fc_slice {
@@ -180,6 +181,8 @@ fc_node fc_build_iota(fc_graph *g, fc_dim n); /* i64 [n] */
 fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_materialize(fc_graph *g, fc_node a);
+/* The value itself, for derivatives a constant. */
+fc_node fc_build_stop_grad(fc_graph *g, fc_node a);
 
 /* Elementwise: broadcasts the operands, checks the rule. Mixed dtypes are FUSEC_DTYPE_MISMATCH;
  * FLOAT rows cast integers to the default float. */

@@ -16,7 +16,8 @@ typedef enum fc_op {
     FC_OP_DIM,   /* an axis length as an i64 scalar; attr = fc_dim */
     FC_OP_IOTA,  /* i64 0, 1, 2, ... along axis attr of the node's shape */
     /* conversions */
-    FC_OP_CAST,    /* docs/semantics.md: saturating, one rounding */
+    FC_OP_CAST,    /* docs/semantics.md: saturating, one rounding. To its own dtype it is the value
+                      itself, and attr says what derivatives make of it (FC_CAST_*, ir/graph.h) */
     FC_OP_BITCAST, /* the same bits in another dtype of the same width */
     /* views: cost index arithmetic, not memory */
     FC_OP_BROADCAST, /* to the node's shape, axes aligned from the right */

@@ -344,7 +344,9 @@ static void print_axes(printer *p, const fc_ninfo *i) {
 }
 
 static void print_call(printer *p, const fc_ninfo *i) {
-    const char *name = i->op == FC_OP_CAST        ? fc_dtypes[i->dtype].name
+    const bool stop = i->op == FC_OP_CAST && i->attr == FC_CAST_STOP;
+    const char *name = stop                       ? "stop_grad"
+                       : i->op == FC_OP_CAST      ? fc_dtypes[i->dtype].name
                        : i->op == FC_OP_BITCAST   ? "bitcast"
                        : i->op == FC_OP_BROADCAST ? "broadcast"
                        : i->op == FC_OP_RESHAPE   ? "reshape"

@@ -1,0 +1,398 @@
+/* gradient.c - reverse and forward mode over the nodes of a graph, and the rules of rows.
+ *
+ * In: a node, those it is derived by, and what arrives (the cotangent of the result, or the
+ * tangents of the operands). Out: new nodes of the same graph. Both modes are one walk over the
+ * nodes that lie between, from the last to the first or the other way round.
+ *
+ * Where nothing leaks. A cotangent that came through a choice (where, maximum, clip, a slice) is 0
+ * where it was not chosen, and stays marked. There an operand may lie where a factor is infinite:
+ * sqrt(x) in where(x > 0, sqrt(x), 0) at x = 0. So what a marked cotangent is multiplied with is
+ * guarded: 0 stays 0. */
+#include "passes/gradient_impl.h"
+
+#include "ir/code.h"
+#include "passes/match.h"
+
+/* ---- what the rules are made of -------------------------------------------------------------- */
+
+bool fc_g_is_const(const fc_graph *g, fc_node n) {
+    return n < g->nodes.len && fc_at(g, n)->op == FC_OP_CONST;
+}
+
+static bool is_number(const fc_graph *g, fc_node n, double v) {
+    return fc_g_is_const(g, n) &&
+           fc_const_is((fusec_dtype)fc_at(g, n)->dtype, fc_at(g, n)->attr, v);
+}
+
+fc_node fc_g_op(fc_grad_ctx *c, fc_op op, fc_node a, fc_node b) {
+    if (op == FC_OP_mul && is_number(c->g, a, 1)) return b;
+    if ((op == FC_OP_mul || op == FC_OP_div) && is_number(c->g, b, 1)) return a;
+    return fc_build_op(c->g, op, a, b, FC_NONODE);
+}
+
+fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v) {
+    fc_graph *g = c->g;
+    if (v == FC_NONODE || (fc_g_is_const(g, a) && !is_number(g, a, 0))) return v;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
+    const fc_node none = fc_build_number(g, t, 0);
+    return fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_eq, a, none, FC_NONODE), none, v);
+}
+
+uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape) {
+    const uint32_t rank = fc_rank(g, n);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, n, i);
+    return rank;
+}
+
+/* The leading axes and these; false: too many. */
+static bool behind_lead(fc_grad_ctx *c, uint32_t rank, const fc_dim *shape, fc_dim *out) {
+    if (c->nlead + rank > FC_MAX_RANK) {
+        fc_fail(&c->g->error, FUSEC_LIMIT, "a jacobian of rank %u; the limit is %u",
+                c->nlead + rank, (unsigned)FC_MAX_RANK);
+        return false;
+    }
+    memcpy(out, c->lead, c->nlead * sizeof *out);
+    if (rank) memcpy(out + c->nlead, shape, rank * sizeof *out);
+    return true;
+}
+
+fc_node fc_g_spread(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape) {
+    fc_dim all[FC_MAX_RANK];
+    if (v == FC_NONODE || !behind_lead(c, rank, shape, all)) return FC_NONODE;
+    return fc_build_broadcast(c->g, v, c->nlead + rank, all);
+}
+
+fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape) {
+    fc_dim all[FC_MAX_RANK];
+    if (v == FC_NONODE || fc_g_is_const(c->g, v)) return v;
+    if (!behind_lead(c, rank, shape, all)) return FC_NONODE;
+    return fc_build_reshape(c->g, v, c->nlead + rank, all);
+}
+
+void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
+    if (c->g->error.code) return;
+    fc_str t;
+    fc_str_init(&t, c->g->alloc);
+    fc_type_print(c->g, n, &t);
+    fc_fail(&c->g->error, FUSEC_NO_GRADIENT,
+            "%s, which gives %s, has no derivative: %s; stop_grad() of it is taken as a constant",
+            fc_ops[fc_at(c->g, n)->op].name, t.data, why);
+    fc_str_free(&t);
+}
+
+/* A share in the form that all have: a constant, or of the shape of its node. */
+static fc_node shaped_as(fc_grad_ctx *c, fc_node v, fc_node n) {
+    fc_dim shape[FC_MAX_RANK];
+    if (v == FC_NONODE || fc_g_is_const(c->g, v)) return v;
+    const uint32_t rank = fc_g_shape(c->g, n, shape);
+    return fc_g_spread(c, v, rank, shape);
+}
+
+/* ---- rows: the texts of GRAD ----------------------------------------------------------------- */
+
+typedef struct row_rule {
+    fc_grad_ctx *c;
+    const fc_pterm *terms;
+    fc_node at[FC_P_SLOTS]; /* what the letters stand for */
+} row_rule;
+
+/* Recursion over a text of ops.def. */
+static fc_node build_term(row_rule *r, unsigned i, fusec_dtype t) {
+    fc_graph *g = r->c->g;
+    const fc_pterm *p = &r->terms[i];
+    uint64_t bits;
+    if (p->kind == FC_P_VALUE) return r->at[p->slot];
+    if (p->kind != FC_P_OP)
+        return fc_pterm_bits(p, t, &bits) ? fc_build_const(g, t, bits) : FC_NONODE;
+    const fusec_dtype inner =
+        p->slot == FC_P_NOSLOT ? t : (fusec_dtype)fc_at(g, r->at[p->slot])->dtype;
+    fc_node kid[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+    for (unsigned k = 0; k < p->nkids; k++) {
+        kid[k] = build_term(r, p->kid[k], p->op == FC_OP_where && k == 0 ? FUSEC_BOOL : inner);
+        if (kid[k] == FC_NONODE) return FC_NONODE;
+    }
+    if (p->op == FC_OP_CAST) return fc_build_cast(g, kid[0], t);
+    if (p->nkids == 2) return fc_g_op(r->c, (fc_op)p->op, kid[0], kid[1]);
+    return fc_build_op(g, (fc_op)p->op, kid[0], kid[1], kid[2]);
+}
+
+/* The share that goes through operand k of row n when `arrives` arrives. FC_NONODE: none, or the
+ * graph has an error. */
+static fc_node row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives, bool guard,
+                         bool *chooses) {
+    fc_graph *g = c->g;
+    const fc_ninfo i = *fc_at(g, n);
+    const fc_formula *f;
+    if (fc_gradient_formula(i.op, k, &f, &g->error)) return FC_NONODE;
+    if (!f->terms) {
+        fc_g_fail(c, n, "there is no operation to write it with");
+        return FC_NONODE;
+    }
+    if (f->zero) return FC_NONODE;
+    *chooses |= f->chooses;
+    row_rule r = {.c = c, .terms = f->terms};
+    memset(r.at, 0xff, sizeof r.at); /* FC_NONODE */
+    memcpy(r.at, i.src, sizeof i.src);
+    r.at[FC_P_RESULT] = n;
+    r.at[FC_P_ARRIVES] = arrives;
+    const fc_node v = build_term(&r, 0, (fusec_dtype)i.dtype);
+    return guard && !f->safe ? fc_g_guard(c, arrives, v) : v;
+}
+
+/* ---- the nodes between ------------------------------------------------------------------------
+ */
+
+typedef struct walk {
+    fc_grad_ctx c;
+    fc_node y;
+    uint8_t *needed; /* by node up to y: depends on an x through floats */
+    uint8_t *marked; /* its value came through a choice */
+    fc_node *value;  /* cotangent or tangent; FC_NONODE: 0 */
+} walk;
+
+static bool is_stopped(const fc_ninfo *i) {
+    return i->op == FC_OP_CAST && i->attr == FC_CAST_STOP;
+}
+
+static void find_needed(walk *w, uint32_t n, const fc_node *x) {
+    const fc_graph *g = w->c.g;
+    for (uint32_t k = 0; k < n; k++)
+        if (x[k] <= w->y) w->needed[x[k]] = 1;
+    for (fc_node id = 0; id <= w->y; id++) {
+        const fc_ninfo *i = fc_at(g, id);
+        if (!fc_is_float((fusec_dtype)i->dtype) || is_stopped(i)) continue;
+        for (int k = 0; k < i->nops; k++) w->needed[id] |= w->needed[i->src[k]];
+    }
+}
+
+static void walk_free(walk *w) {
+    fc_free(w->c.g->alloc, w->needed);
+    fc_free(w->c.g->alloc, w->marked);
+    fc_free(w->c.g->alloc, w->value);
+}
+
+static bool walk_begin(walk *w, fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
+    const size_t len = (size_t)y + 1;
+    *w = (walk){.c.g = g, .y = y};
+    w->needed = fc_calloc(g->alloc, len, 1);
+    w->marked = fc_calloc(g->alloc, len, 1);
+    w->value = fc_malloc(g->alloc, len * sizeof *w->value);
+    if (!w->needed || !w->marked || !w->value) {
+        fc_oom(&g->error);
+        walk_free(w);
+        return false;
+    }
+    memset(w->value, 0xff, len * sizeof *w->value); /* FC_NONODE */
+    find_needed(w, n, x);
+    return true;
+}
+
+/* Adds a share to what a node has. */
+static void add_share(walk *w, fc_node n, fc_node v, bool marked) {
+    v = shaped_as(&w->c, v, n);
+    if (v == FC_NONODE) return;
+    w->marked[n] |= marked;
+    w->value[n] =
+        w->value[n] == FC_NONODE ? v : fc_build_op(w->c.g, FC_OP_add, w->value[n], v, FC_NONODE);
+}
+
+/* ---- reverse --------------------------------------------------------------------------------- */
+
+/* What arrives at the one operand of a node that is no row. */
+static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, bool *chooses) {
+    fc_graph *g = c->g;
+    const fc_ninfo i = *fc_at(g, n);
+    if (fc_is_reduction(i.op)) return fc_g_reduce_reverse(c, n, a, guard, chooses);
+    if (fc_is_view(i.op)) return fc_g_view_reverse(c, n, a, chooses);
+    switch (i.op) {
+    case FC_OP_CAST: return fc_build_cast(g, a, (fusec_dtype)fc_at(g, i.src[0])->dtype);
+    case FC_OP_MATERIALIZE: return a;
+    default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
+    }
+}
+
+static void reverse_step(walk *w, fc_node n) {
+    const fc_ninfo i = *fc_at(w->c.g, n);
+    const fc_node a = w->value[n];
+    for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
+        if (!w->needed[i.src[k]]) continue;
+        bool marked = w->marked[n];
+        const fc_node v = fc_is_elementwise(i.op) ? row_share(&w->c, n, k, a, w->marked[n], &marked)
+                                                  : reverse_one(&w->c, n, a, w->marked[n], &marked);
+        add_share(w, i.src[k], v, marked);
+    }
+}
+
+static fc_node zero_like(fc_graph *g, fc_node n) {
+    return fc_build_number(g, (fusec_dtype)fc_at(g, n)->dtype, 0);
+}
+
+static bool reverse(walk *w, uint32_t n, const fc_node *x, fc_node *dx) {
+    fc_graph *g = w->c.g;
+    fc_dim shape[FC_MAX_RANK];
+    for (fc_node id = w->y + 1; id-- > 0 && !g->error.code;)
+        if (w->value[id] != FC_NONODE && w->needed[id]) reverse_step(w, id);
+    for (uint32_t k = 0; k < n && !g->error.code; k++) {
+        const fc_node v = x[k] <= w->y ? w->value[x[k]] : FC_NONODE;
+        const uint32_t rank = fc_g_shape(g, x[k], shape);
+        dx[k] = fc_g_spread(&w->c, v == FC_NONODE ? zero_like(g, x[k]) : v, rank, shape);
+    }
+    return !g->error.code;
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+static fc_node forward_one(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, bool *chooses) {
+    fc_graph *g = c->g;
+    const fc_ninfo i = *fc_at(g, n);
+    if (fc_is_reduction(i.op)) return fc_g_reduce_forward(c, n, t, guard, chooses);
+    if (fc_is_view(i.op)) return fc_g_view_forward(c, n, t);
+    switch (i.op) {
+    case FC_OP_CAST: return fc_build_cast(g, t, (fusec_dtype)i.dtype);
+    case FC_OP_MATERIALIZE: return t;
+    default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
+    }
+}
+
+/* A choice between two tangents is one choice, not the sum of two. */
+static fc_node forward_where(walk *w, const fc_ninfo *i) {
+    fc_graph *g = w->c.g;
+    fc_node t[2];
+    for (int k = 0; k < 2; k++) {
+        t[k] = w->value[i->src[k + 1]];
+        if (t[k] == FC_NONODE) t[k] = fc_build_number(g, (fusec_dtype)i->dtype, 0);
+    }
+    return fc_build_op(g, FC_OP_where, i->src[0], t[0], t[1]);
+}
+
+static void forward_step(walk *w, fc_node n) {
+    const fc_ninfo i = *fc_at(w->c.g, n);
+    if (i.op == FC_OP_where) {
+        add_share(w, n, forward_where(w, &i), true);
+        return;
+    }
+    for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
+        const fc_node t = w->value[i.src[k]];
+        if (t == FC_NONODE) continue;
+        const bool guard = w->marked[i.src[k]];
+        bool marked = guard;
+        const fc_node v = fc_is_elementwise(i.op) ? row_share(&w->c, n, k, t, guard, &marked)
+                                                  : forward_one(&w->c, n, t, guard, &marked);
+        add_share(w, n, v, marked);
+    }
+}
+
+/* ---- what callers ask for -------------------------------------------------------------------- */
+
+static bool check_float(fc_graph *g, fc_node n, const char *what) {
+    if (g->error.code || n >= g->nodes.len) return false;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, n)->dtype;
+    if (fc_is_float(t)) return true;
+    fc_fail(&g->error, FUSEC_NO_GRADIENT, "%s is %s; derivatives are of floats, by floats", what,
+            fc_dtypes[t].name);
+    return false;
+}
+
+/* A cotangent or tangent belongs to a value: its dtype, and its shape or a scalar. */
+static fc_node check_belongs(fc_graph *g, fc_node v, fc_node n, const char *what) {
+    fc_dim shape[FC_MAX_RANK];
+    if (g->error.code || v >= g->nodes.len) return FC_NONODE;
+    if (fc_at(g, v)->dtype != fc_at(g, n)->dtype) {
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "%s is %s, and what it belongs to %s", what,
+                fc_dtypes[fc_at(g, v)->dtype].name, fc_dtypes[fc_at(g, n)->dtype].name);
+        return FC_NONODE;
+    }
+    const uint32_t rank = fc_g_shape(g, n, shape);
+    return fc_g_is_const(g, v) ? v : fc_build_broadcast(g, v, rank, shape);
+}
+
+static bool check_all(fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
+    if (!check_float(g, y, "what is derived")) return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!check_float(g, x[k], "what it is derived by")) return false;
+    return true;
+}
+
+bool fc_vjp(fc_graph *g, fc_node y, fc_node dy, uint32_t n, const fc_node *x, fc_node *dx) {
+    walk w;
+    if (!check_all(g, y, n, x)) return false;
+    dy = check_belongs(g, dy, y, "the cotangent");
+    if (dy == FC_NONODE || !walk_begin(&w, g, y, n, x)) return false;
+    w.value[y] = dy;
+    const bool ok = reverse(&w, n, x, dx);
+    walk_free(&w);
+    return ok;
+}
+
+bool fc_grad(fc_graph *g, fc_node loss, uint32_t n, const fc_node *x, fc_node *dx) {
+    if (!check_all(g, loss, n, x)) return false;
+    if (fc_rank(g, loss) != 0) {
+        fc_str t;
+        fc_str_init(&t, g->alloc);
+        fc_type_print(g, loss, &t);
+        fc_fail(&g->error, FUSEC_NO_GRADIENT,
+                "grad of %s: the gradient is that of a scalar; take sum() or mean(), or vjp",
+                t.data);
+        fc_str_free(&t);
+        return false;
+    }
+    return fc_vjp(g, loss, fc_build_number(g, (fusec_dtype)fc_at(g, loss)->dtype, 1), n, x, dx);
+}
+
+fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_node *dx) {
+    walk w;
+    fc_node r = FC_NONODE;
+    fc_dim shape[FC_MAX_RANK];
+    if (!check_all(g, y, n, x) || !walk_begin(&w, g, y, n, x)) return r;
+    for (uint32_t k = 0; k < n; k++) {
+        const fc_node t = check_belongs(g, dx[k], x[k], "the tangent");
+        if (x[k] <= y && t != FC_NONODE) w.value[x[k]] = t;
+    }
+    /* an x that depends on another one moves as it is told */
+    for (fc_node id = 0; id <= y && !g->error.code; id++)
+        if (w.needed[id] && w.value[id] == FC_NONODE) forward_step(&w, id);
+    if (!g->error.code) {
+        const uint32_t rank = fc_g_shape(g, y, shape);
+        r = w.value[y] == FC_NONODE ? zero_like(g, y) : w.value[y];
+        r = fc_g_spread(&w.c, r, rank, shape);
+    }
+    walk_free(&w);
+    return r;
+}
+
+/* 1 where the leading axes and the axes of y are at one place, else 0. */
+static fc_node unit_cotangents(fc_graph *g, fc_node y) {
+    const uint32_t rank = fc_rank(g, y);
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    fc_node all = fc_build_const(g, FUSEC_BOOL, 1);
+    for (uint32_t i = 0; i < rank; i++) {
+        fc_dim row[FC_MAX_RANK], column[FC_MAX_RANK];
+        for (uint32_t k = 0; k < 2 * rank; k++) row[k] = column[k] = one;
+        row[rank + i] = column[i] = fc_axis(g, y, i);
+        const fc_node at = fc_build_iota(g, fc_axis(g, y, i));
+        const fc_node same = fc_build_op(g, FC_OP_eq, fc_build_reshape(g, at, 2 * rank, row),
+                                         fc_build_reshape(g, at, 2 * rank, column), FC_NONODE);
+        all = i ? fc_build_op(g, FC_OP_logical_and, all, same, FC_NONODE) : same;
+    }
+    const fusec_dtype t = (fusec_dtype)fc_at(g, y)->dtype;
+    return fc_build_op(g, FC_OP_where, all, fc_build_number(g, t, 1), fc_build_number(g, t, 0));
+}
+
+fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x) {
+    walk w;
+    fc_node r = FC_NONODE;
+    if (!check_all(g, y, 1, &x)) return r;
+    if (fc_rank(g, y) * 2 > FC_MAX_RANK) {
+        fc_fail(&g->error, FUSEC_LIMIT, "jacobian of rank %u; the limit is %u", fc_rank(g, y),
+                (unsigned)FC_MAX_RANK / 2);
+        return r;
+    }
+    const fc_node unit = unit_cotangents(g, y);
+    if (unit == FC_NONODE || !walk_begin(&w, g, y, 1, &x)) return r;
+    w.c.nlead = fc_g_shape(g, y, w.c.lead);
+    w.value[y] = unit;
+    w.marked[y] = 1;
+    if (!reverse(&w, 1, &x, &r)) r = FC_NONODE;
+    walk_free(&w);
+    return r;
+}

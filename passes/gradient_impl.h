@@ -1,0 +1,39 @@
+/* gradient_impl.h - what the files of gradients share.
+ *
+ * A cotangent or tangent of a node has the node's dtype and shape, behind the axes `lead` of
+ * fc_jacobian, which asks for many at once; or it is a constant, which fits every shape. */
+#ifndef FUSEC_PASSES_GRADIENT_IMPL_H
+#define FUSEC_PASSES_GRADIENT_IMPL_H
+
+#include "passes/gradient.h"
+
+typedef struct fc_grad_ctx {
+    fc_graph *g;
+    uint32_t nlead;
+    fc_dim lead[FC_MAX_RANK];
+} fc_grad_ctx;
+
+/* ---- gradient.c ---- */
+bool fc_g_is_const(const fc_graph *g, fc_node n);
+fc_node fc_g_op(fc_grad_ctx *c, fc_op op, fc_node a, fc_node b);
+/* v where a is not 0, else 0: for a v that is linear in `a`, whatever its factors are. */
+fc_node fc_g_guard(fc_grad_ctx *c, fc_node a, fc_node v);
+/* v spread to the shape behind the leading axes. */
+fc_node fc_g_spread(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape);
+/* The axes of node n. */
+uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape);
+/* v under other axes, of the same number of elements, behind the leading ones. */
+fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape);
+void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why);
+
+/* ---- gradient_reduce.c: reductions ----
+ * `guard`: a 0 that arrives gives 0, whatever the elements are. *chooses is set where the rule
+ * gives 0 to elements that it does not choose. */
+fc_node fc_g_reduce_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, bool *chooses);
+fc_node fc_g_reduce_forward(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, bool *chooses);
+
+/* ---- gradient_view.c: views ---- */
+fc_node fc_g_view_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool *chooses);
+fc_node fc_g_view_forward(fc_grad_ctx *c, fc_node n, fc_node t);
+
+#endif

@@ -1,0 +1,296 @@
+/* test_gradient.c - reverse and forward mode: rules of reductions and views, ties, what a choice
+ * keeps away, errors, orders above the first. */
+#include <math.h>
+
+#include "tests/support/gradient_box.h"
+
+/* A function of one input: its gradient is what central differences of its sum say. */
+typedef fc_node (*gx_function)(fc_graph *g, fc_node x);
+
+static double value_at(gx *x, fc_node y, int64_t i, double by) {
+    const double kept = x->data[0][i];
+    x->data[0][i] += by;
+    gx_run(x);
+    const double v = gx_at(x, y, 0);
+    x->data[0][i] = kept;
+    return v;
+}
+
+static fc_node weighted_sum(gx *x, fc_node y) {
+    fc_graph *g = &x->g;
+    fc_dim shape[FC_MAX_RANK];
+    for (uint32_t i = 0; i < fc_rank(g, y); i++) shape[i] = fc_axis(g, y, i);
+    int64_t n[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < fc_rank(g, y); i++) fc_dim_is_const(&g->dims, shape[i], &n[i]);
+    const fc_node w = gx_in(x, n[0], n[1], n[2], NULL, 77);
+    return gball(g, FC_OP_sum, gb2(g, FC_OP_mul, y, w));
+}
+
+/* Reverse and forward against differences. The result has at most three axes. */
+static void check(const char *what, gx_function f, int64_t a, int64_t b, int64_t c) {
+    static gx x;
+    const double h = 0x1p-14;
+    gx_init(&x);
+    fc_graph *g = &x.g;
+    const fc_node in = gx_in(&x, a, b, c, NULL, 5), y = f(g, in), loss = weighted_sum(&x, y);
+    const fc_node t = gx_in(&x, a, b, c, NULL, 9);
+    fc_node d = FC_NONODE;
+    FC_EXPECT_TRUE(fc_grad(g, loss, 1, &in, &d));
+    const fc_node moved = fc_jvp(g, loss, 1, &in, &t);
+    if (g->error.code) FC_FAIL("%s: %s", what, g->error.message);
+    fc_build_output(g, "loss", loss);
+    fc_build_output(g, "d", d);
+    fc_build_output(g, "moved", moved);
+    gx_run(&x);
+    const int64_t n = gx_count(&x, d);
+    double dot = 0, got[64];
+    FC_ASSERT_TRUE(n <= 64);
+    for (int64_t i = 0; i < n; i++) {
+        got[i] = gx_at(&x, d, i);
+        dot += got[i] * x.data[x.n - 1][i];
+    }
+    if (!(fabs(dot - gx_at(&x, moved, 0)) <= 1e-10 * (1 + fabs(dot))))
+        FC_FAIL("%s: reverse says %.17g, forward %.17g", what, dot, gx_at(&x, moved, 0));
+    for (int64_t i = 0; i < n; i++) {
+        const double want = (value_at(&x, loss, i, h) - value_at(&x, loss, i, -h)) / (2 * h);
+        if (!(fabs(got[i] - want) <= 1e-6 * (1 + fabs(want))))
+            FC_FAIL("%s: element %d is %.17g, differences say %.17g", what, (int)i, got[i], want);
+    }
+    gx_free(&x);
+}
+
+/* ---- reductions and views -----------------------------------------------------------------------
+ */
+
+static fc_node reduce(fc_graph *g, fc_op op, fc_node x) {
+    return gb2(g, FC_OP_add, gbred(g, op, gb2(g, FC_OP_mul, x, x), 0, false),
+               gbred(g, op, x, 0, false));
+}
+#define REDUCTION(op)                                                                              \
+    static fc_node f_##op(fc_graph *g, fc_node x) {                                                \
+        return reduce(g, FC_OP_##op, x);                                                           \
+    }                                                                                              \
+    static fc_node all_##op(fc_graph *g, fc_node x) {                                              \
+        return gb1(g, FC_OP_sin, gball(g, FC_OP_##op, x));                                         \
+    }                                                                                              \
+    static fc_node inner_##op(fc_graph *g, fc_node x) {                                            \
+        return gb2(g, FC_OP_mul, x, gbred(g, FC_OP_##op, x, -1, true));                            \
+    }
+REDUCTION(sum)
+REDUCTION(prod)
+REDUCTION(min)
+REDUCTION(max)
+REDUCTION(mean)
+REDUCTION(var)
+REDUCTION(std)
+
+FC_TEST(gradient, of_reductions) {
+#define CHECK(op)                                                                                  \
+    check(#op, f_##op, 4, 3, 0);                                                                   \
+    check(#op " of all", all_##op, 5, 2, 0);                                                       \
+    check(#op " of rows", inner_##op, 3, 4, 0);
+    CHECK(sum)
+    CHECK(prod)
+    CHECK(min)
+    CHECK(max)
+    CHECK(mean)
+    CHECK(var)
+    CHECK(std)
+}
+
+static fc_node f_logsumexp(fc_graph *g, fc_node x) {
+    const int64_t axis = -1;
+    return fc_build_logsumexp(g, x, 1, &axis, false);
+}
+
+static fc_node f_softmax(fc_graph *g, fc_node x) {
+    const fc_node e = gb1(g, FC_OP_exp, gb2(g, FC_OP_sub, x, gbred(g, FC_OP_max, x, -1, true)));
+    return gb2(g, FC_OP_div, e, gbred(g, FC_OP_sum, e, -1, true));
+}
+
+static fc_node f_transpose(fc_graph *g, fc_node x) {
+    const int64_t perm[3] = {2, 0, 1};
+    return gb1(g, FC_OP_exp, fc_build_permute(g, x, perm));
+}
+
+static fc_node f_reshape(fc_graph *g, fc_node x) {
+    const fc_dim shape[2] = {fc_dim_const(&g->dims, 6), fc_dim_const(&g->dims, 2)};
+    const fc_node y = fc_build_reshape(g, x, 2, shape);
+    return gb2(g, FC_OP_mul, y, gbred(g, FC_OP_sum, y, 0, true));
+}
+
+/* Repeats along a new axis, along one of length 1, and the whole. */
+static fc_node f_broadcast(fc_graph *g, fc_node x) {
+    const fc_dim shape[3] = {fc_dim_const(&g->dims, 2), fc_axis(g, x, 0),
+                             fc_dim_const(&g->dims, 3)};
+    const fc_node y = gb1(g, FC_OP_sin, fc_build_broadcast(g, x, 3, shape));
+    return gb2(g, FC_OP_mul, y, gball(g, FC_OP_sum, x));
+}
+
+static fc_node f_materialize(fc_graph *g, fc_node x) {
+    return gb2(g, FC_OP_mul, fc_build_materialize(g, gb1(g, FC_OP_sin, x)), x);
+}
+
+static fc_node f_casts(fc_graph *g, fc_node x) {
+    const fc_node whole = fc_build_cast(g, fc_build_cast(g, x, FUSEC_I32), FUSEC_F64);
+    return gb2(g, FC_OP_mul, x, whole);
+}
+
+FC_TEST(gradient, of_views_and_composites) {
+    check("logsumexp", f_logsumexp, 3, 4, 0);
+    check("softmax", f_softmax, 3, 4, 0);
+    check("transpose", f_transpose, 2, 3, 2);
+    check("reshape", f_reshape, 3, 4, 0);
+    check("broadcast", f_broadcast, 4, 1, 0);
+    check("materialize", f_materialize, 5, 0, 0);
+    check("casts", f_casts, 7, 0, 0);
+}
+
+/* ---- values that are told ---------------------------------------------------------------------
+ */
+
+/* The gradient of the sum of f at these points. */
+static void expect_gradient(const char *what, gx_function f, int n, const double *at,
+                            const double *want) {
+    static gx x;
+    gx_init(&x);
+    const fc_node in = gx_in(&x, n, 0, 0, at, 0), y = f(&x.g, in);
+    fc_node d = FC_NONODE;
+    FC_EXPECT_TRUE(fc_grad(&x.g, gball(&x.g, FC_OP_sum, y), 1, &in, &d));
+    fc_build_output(&x.g, "d", d);
+    gx_run(&x);
+    for (int i = 0; i < n; i++) {
+        const double got = gx_at(&x, d, i);
+        if (!(fabs(got - want[i]) <= 1e-14 * fabs(want[i])))
+            FC_FAIL("%s: the derivative at %g is %g, not %g", what, at[i], got, want[i]);
+    }
+    gx_free(&x);
+}
+
+#define FUNCTION(name, ...)                                                                        \
+    static fc_node name(fc_graph *g, fc_node x) {                                                  \
+        return __VA_ARGS__;                                                                        \
+    }
+#define ZERO          gbn(g, x, 0)
+#define POSITIVE      gb2(g, FC_OP_gt, x, ZERO)
+#define CHOOSE(value) gb3(g, FC_OP_where, POSITIVE, value, ZERO)
+FUNCTION(root, CHOOSE(gb1(g, FC_OP_sqrt, x)))
+FUNCTION(logarithm, CHOOSE(gb1(g, FC_OP_log, x)))
+FUNCTION(entropy, CHOOSE(gb2(g, FC_OP_mul, x, gb1(g, FC_OP_log, x))))
+FUNCTION(quotient, CHOOSE(gb2(g, FC_OP_div, gb1(g, FC_OP_sin, x), x)))
+FUNCTION(far, CHOOSE(gb1(g, FC_OP_sin, gb2(g, FC_OP_div, gbn(g, x, 1), x))))
+FUNCTION(power, CHOOSE(gb2(g, FC_OP_pow, x, gbn(g, x, -.5))))
+FUNCTION(clipped, gb1(g, FC_OP_sqrt, gb2(g, FC_OP_maximum, x, ZERO)))
+FUNCTION(rectified, gb1(g, FC_OP_log1p, gb1(g, FC_OP_sqrt, gb1(g, FC_OP_relu, x))))
+
+FC_TEST(gradient, nothing_leaks_through_a_choice) {
+    const double at[3] = {-1, 0, 4}, root_d[3] = {0, 0, .25}, log_d[3] = {0, 0, .25};
+    const double l = log(4) + 1, q = (4 * cos(4) - sin(4)) / 16, f = -cos(.25) / 16;
+    const double entropy_d[3] = {0, 0, l}, quotient_d[3] = {0, 0, q}, far_d[3] = {0, 0, f};
+    const double power_d[3] = {0, 0, -.5 / 8}, rectified_d[3] = {0, 0, .25 / 3};
+    expect_gradient("sqrt", root, 3, at, root_d);
+    expect_gradient("log", logarithm, 3, at, log_d);
+    expect_gradient("x log x", entropy, 3, at, entropy_d);
+    expect_gradient("sin(x)/x", quotient, 3, at, quotient_d);
+    expect_gradient("sin(1/x)", far, 3, at, far_d);
+    expect_gradient("x**-.5", power, 3, at, power_d);
+    const double below[2] = {-1, 4}, clipped_d[2] = {0, .25};
+    expect_gradient("sqrt(maximum(x, 0))", clipped, 2, below, clipped_d);
+    expect_gradient("log1p(sqrt(relu(x)))", rectified, 3, at, rectified_d);
+}
+
+FUNCTION(half_each, gb2(g, FC_OP_maximum, x, ZERO))
+FUNCTION(relu, gb1(g, FC_OP_relu, x))
+FUNCTION(absolute, gb1(g, FC_OP_abs, x))
+FUNCTION(largest, gbred(g, FC_OP_max, x, 0, false))
+FUNCTION(smallest, gbred(g, FC_OP_min, x, 0, false))
+FUNCTION(product, gbred(g, FC_OP_prod, x, 0, false))
+FUNCTION(deviation, gbred(g, FC_OP_std, x, 0, false))
+FUNCTION(square, gb2(g, FC_OP_mul, fc_build_stop_grad(g, x), x))
+
+FC_TEST(gradient, ties_zeros_and_what_is_stopped) {
+    const double zero[1] = {0}, half[1] = {.5};
+    expect_gradient("maximum(x, 0)", half_each, 1, zero, half);
+    expect_gradient("relu", relu, 1, zero, zero);
+    expect_gradient("abs", absolute, 1, zero, zero);
+    const double tie[4] = {3, 1, 3, 2}, high[4] = {.5, 0, .5, 0}, low[4] = {0, 1, 0, 0};
+    expect_gradient("max", largest, 4, tie, high);
+    expect_gradient("min", smallest, 4, tie, low);
+    const double none[3] = {2, 3, 4}, one[3] = {2, 0, 4}, two[3] = {0, 3, 0};
+    const double d_none[3] = {12, 8, 6}, d_one[3] = {0, 8, 0}, d_two[3] = {0, 0, 0};
+    expect_gradient("prod", product, 3, none, d_none);
+    expect_gradient("prod with a zero", product, 3, one, d_one);
+    expect_gradient("prod with two zeros", product, 3, two, d_two);
+    const double equal[3] = {2, 2, 2};
+    expect_gradient("std of equal elements", deviation, 3, equal, d_two);
+    expect_gradient("stop_grad(x)*x", square, 3, none, none);
+}
+
+/* ---- orders above the first ---------------------------------------------------------------------
+ */
+
+FC_TEST(gradient, derivatives_have_derivatives) {
+    static gx x;
+    const double at[3] = {.5, -1.25, 2};
+    gx_init(&x);
+    fc_graph *g = &x.g;
+    const fc_node in = gx_in(&x, 3, 0, 0, at, 0);
+    fc_node y = gball(g, FC_OP_sum, gb2(g, FC_OP_mul, gb1(g, FC_OP_sin, in), in));
+    for (int order = 0; order < 4; order++) {
+        fc_node d = FC_NONODE;
+        FC_ASSERT_TRUE(fc_grad(g, y, 1, &in, &d));
+        y = order < 3 ? gball(g, FC_OP_sum, d) : d;
+    }
+    fc_build_output(g, "d", y);
+    gx_run(&x);
+    for (int i = 0; i < 3; i++) { /* (x sin x)'''' = x sin x - 4 cos x */
+        const double want = at[i] * sin(at[i]) - 4 * cos(at[i]);
+        FC_EXPECT_TRUE(fabs(gx_at(&x, y, i) - want) <= 1e-14 * fabs(want));
+    }
+    gx_free(&x);
+}
+
+FC_TEST(gradient, jacobian_has_the_axes_of_both) {
+    static gx x;
+    gx_init(&x);
+    fc_graph *g = &x.g;
+    const fc_node in = gx_in(&x, 2, 3, 0, NULL, 4);
+    const fc_node p = f_softmax(g, in), j = fc_jacobian(g, p, in);
+    const fc_node root = gb1(g, FC_OP_sqrt, fc_build_op(g, FC_OP_floor, in, FC_NONODE, FC_NONODE));
+    FC_EXPECT_TRUE(fc_jacobian(g, root, in) != FC_NONODE);
+    FC_ASSERT_EQ_I64(fc_rank(g, j), 4);
+    fc_build_output(g, "p", p);
+    fc_build_output(g, "j", j);
+    gx_run(&x);
+    for (int a = 0; a < 6; a++)
+        for (int b = 0; b < 6; b++) {
+            const double pa = gx_at(&x, p, a), pb = gx_at(&x, p, b);
+            const double want = a / 3 != b / 3 ? 0 : a == b ? pa * (1 - pb) : -pa * pb;
+            FC_EXPECT_TRUE(fabs(gx_at(&x, j, 6 * a + b) - want) < 1e-15);
+        }
+    gx_free(&x);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------
+ */
+
+FC_TEST(gradient, what_has_none_is_said) {
+    fc_graph g;
+    fc_node d;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    const fc_node x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    FC_EXPECT_FALSE(fc_grad(&g, x, 1, &x, &d));
+    FC_EXPECT_STATUS(g.error.code, FUSEC_NO_GRADIENT, &g.error);
+    FC_EXPECT_CONTAINS(g.error.message, "grad of f32[n]: the gradient is that of a scalar");
+
+    memset(&g.error, 0, sizeof g.error);
+    const fc_node i = gball(&g, FC_OP_argmax, x);
+    FC_EXPECT_FALSE(fc_grad(&g, i, 1, &x, &d));
+    FC_EXPECT_CONTAINS(g.error.message, "what is derived is i64; derivatives are of floats");
+
+    memset(&g.error, 0, sizeof g.error);
+    const fc_node bits = fc_build_bitcast(&g, fc_build_cast(&g, x, FUSEC_F16), FUSEC_BF16);
+    FC_EXPECT_FALSE(fc_grad(&g, gball(&g, FC_OP_sum, bits), 1, &x, &d));
+    FC_EXPECT_CONTAINS(g.error.message, "bitcast, which gives bf16[n], has no derivative");
+    fc_graph_free(&g);
+}
