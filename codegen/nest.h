@@ -133,8 +133,14 @@ void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, v
  * inner: elements 0.. in chunks of FC_CHUNK; within a chunk lane l = index % FC_LANES takes its
  * elements in order; lanes, then chunks, are combined pairwise: (0,1) (2,3) ... level by level.
  * outer: runs of FC_RUN consecutive elements in order; runs are combined pairwise.
+ * dot: the same with runs of FC_DOT_CHUNK.
  * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
  * group of 2^k chunks (runs) is a subtree, whoever computes it. */
-enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16 };
+enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256 };
+
+/* Elements of a run of a kernel by columns. */
+static inline int fc_run_of(const fc_kernel *k) {
+    return k->schedule == FC_SCHED_DOT ? FC_DOT_CHUNK : FC_RUN;
+}
 
 #endif

@@ -39,7 +39,7 @@ static bool is_one(const fc_graph *g, fc_dim d) {
 
 /* Equal, or equal by a condition tested at the call. Two different names, or a difference that is
  * known, are a mismatch at once. */
-static bool unify(fc_graph *g, fc_dim a, fc_dim b) {
+bool fc_same_size(fc_graph *g, fc_dim a, fc_dim b) {
     int64_t diff;
     if (a == b) return true;
     if (fc_dim_diff(&g->dims, a, b, &diff)) return diff == 0;
@@ -65,7 +65,7 @@ bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *
             shape[i] = da == FC_DIM_NONE ? db : da;
         else if (is_one(g, da))
             shape[i] = db;
-        else if (is_one(g, db) || unify(g, da, db))
+        else if (is_one(g, db) || fc_same_size(g, da, db))
             shape[i] = da;
         else
             return fail_shapes(
@@ -102,7 +102,7 @@ fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *
                            FC_DIM_NONE);
     for (uint32_t i = 0; i < ra; i++) {
         fc_dim from = fc_axis(g, a, i), to = shape[rank - ra + i];
-        if (!is_one(g, from) && !unify(g, from, to))
+        if (!is_one(g, from) && !fc_same_size(g, from, to))
             return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,
                                "axis %u is %s and can't become %s", i, from, to);
     }

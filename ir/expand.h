@@ -31,9 +31,10 @@ fusec_dtype fc_red_dtype(fc_op red, fusec_dtype element);
 fusec_dtype fc_component_dtype(fc_op red, fusec_dtype t, int component);
 
 void fc_red_init(fc_code *c, fc_op red, fusec_dtype t, fc_val out[FC_MAX_COMPONENTS]);
-/* `acc` so far, element `x` (dtype t), its i64 index `i` within the reduction */
-void fc_red_step(fc_code *c, fc_op red, fusec_dtype t, const fc_val acc[], fc_val x, fc_val i,
-                 fc_val out[FC_MAX_COMPONENTS]);
+/* `acc` so far, element `x` (dtype t), of a contraction with `y` (else FC_NOVAL), its i64 index `i`
+ * within the reduction */
+void fc_red_step(fc_code *c, fc_op red, fusec_dtype t, const fc_val acc[], fc_val x, fc_val y,
+                 fc_val i, fc_val out[FC_MAX_COMPONENTS]);
 /* `a` covers earlier elements than `b` */
 void fc_red_combine(fc_code *c, fc_op red, fusec_dtype t, const fc_val a[], const fc_val b[],
                     fc_val out[FC_MAX_COMPONENTS]);

@@ -143,12 +143,11 @@ static void leaves_of(leaves *l, fc_op red, const fc_val v[]) {
     }
 }
 
-void fc_red_step(fc_code *s, fc_op red, fusec_dtype t, const fc_val acc[], fc_val x, fc_val i,
-                 fc_val R[FC_MAX_COMPONENTS]) {
-    (void)t;
+void fc_red_step(fc_code *s, fc_op red, fusec_dtype TYPE, const fc_val acc[], fc_val x, fc_val y,
+                 fc_val i, fc_val R[FC_MAX_COMPONENTS]) {
     leaves a;
     leaves_of(&a, red, acc);
-    const fc_x **A = a.at, *X = LEAF(x), *I = LEAF(i);
+    const fc_x **A = a.at, *X = LEAF(x), *Y = LEAF(y), *I = LEAF(i);
     for (int k = 0; k < FC_MAX_COMPONENTS; k++) R[k] = FC_NOVAL;
     switch (red) {
 #define RED(name, rule, flags, components, columns, doc)                                           \

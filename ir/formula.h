@@ -38,6 +38,7 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 #define INDEX(value)      CONSTANT(FUSEC_I64, (uint64_t)(int64_t)(value))
 #define ROW1(row, x)      (&(const fc_x){.op = FC_OP_##row, .a = (x)})
 #define ROW2(row, x, y)   (&(const fc_x){.op = FC_OP_##row, .a = (x), .b = (y)})
+#define FMA(x, y, z)      (&(const fc_x){.op = FC_OP_fma, .a = (x), .b = (y), .c = (z)})
 #define CVT(x, dt)        (&(const fc_x){.op = FC_OP_CVT, .t = (dt), .a = (x)})
 #define BITCAST(x, dt)    (&(const fc_x){.op = FC_OP_BITCAST, .t = (dt), .a = (x)})
 #define WHERE(x, y, z)    (&(const fc_x){.op = FC_OP_where, .a = (x), .b = (y), .c = (z)})

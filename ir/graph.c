@@ -412,7 +412,10 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
             fc_str_printf(out, "%s%lld", i ? ", " : " (",
                           (long long)fc_list_at(g, (fc_list)n->attr)[i]);
         fc_str_char(out, ')');
-        if (fc_is_reduction(n->op)) fc_str_add(out, n->axis_kind ? " inner" : " outer");
+        if (fc_is_reduction(n->op)) {
+            static const char *const trees[] = {" outer", " inner", " dot"};
+            fc_str_add(out, n->axis_kind <= FC_TREE_DOT ? trees[n->axis_kind] : " ?");
+        }
     }
 }
 

@@ -26,12 +26,11 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
     uint16_t op;
     uint8_t dtype;
     uint8_t nops;
-    uint32_t shape; /* interned list of dims, fc_graph_shape */
-    fc_node src[3]; /* unused ones are FC_NONODE */
-    uint32_t flags; /* FC_NODE_* */
-    uint64_t attr;  /* see enum fc_op; for reductions an fc_list of axes, ascending */
-    uint32_t
-        axis_kind;  /* reductions: 1 = the innermost axis is reduced (inner tree), 0 = outer tree */
+    uint32_t shape;     /* interned list of dims, fc_graph_shape */
+    fc_node src[3];     /* unused ones are FC_NONODE */
+    uint32_t flags;     /* FC_NODE_* */
+    uint64_t attr;      /* see enum fc_op; for reductions an fc_list of axes, ascending */
+    uint32_t axis_kind; /* reductions: enum fc_tree; it follows from the axes but for FC_TREE_DOT */
     uint32_t words; /* CHECK: its number in g->words + 1, or 0. Nodes that differ in it alone are
                        equal */
 } fc_ninfo;
@@ -41,6 +40,10 @@ enum {
     FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
 };
 enum { FC_CAST_STOP = 1 }; /* attr of a cast to its own dtype: derivatives end here */
+
+/* Which order a reduction sums in (docs/semantics.md): by runs down columns; in lanes along rows;
+ * the chains of a contraction with axes of its own on either side (FC_OP_dot only). */
+typedef enum fc_tree { FC_TREE_OUTER, FC_TREE_INNER, FC_TREE_DOT } fc_tree;
 
 /* One axis of an FC_OP_SLICE: result index i reads operand index start + i*step. */
 typedef struct fc_slice {
@@ -194,6 +197,19 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
 fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
                            bool keepdims);
 
+/* Contractions (ir/build_dot.c). Each axis of x and y has a label, a number below 64: those that
+ * both have and the result lacks are summed over. Dtypes are equal; that of the result is that of a
+ * sum. The nodes made are FC_OP_dot, whose two operands have one shape. */
+fc_node fc_build_dot(fc_graph *g, fc_node x, const uint8_t *x_labels, fc_node y,
+                     const uint8_t *y_labels, uint32_t nout, const uint8_t *out_labels);
+/* a @ b as in NumPy: the last axis of a with the second to last of b, leading ones broadcast. */
+fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b);
+/* "ik,kj->ij" as in NumPy; three and more operands from left to right. No diagonals. */
+fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *x);
+/* The other way: operand k of a dot before it was spread, and its labels, which are axes of the
+ * domain. */
+fc_node fc_dot_operand(const fc_graph *g, fc_node dot, int k, uint8_t *labels);
+
 void fc_bad_axis(fc_graph *g, uint32_t axis); /* fails: the size of this axis was not made */
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */
@@ -221,6 +237,9 @@ fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bo
 /* The shape two operands broadcast to; false (and g->error) when they do not. */
 bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
                          fc_dim *shape);
+
+/* Whether two sizes are equal, if need be by a condition; false for two different names. */
+bool fc_same_size(fc_graph *g, fc_dim a, fc_dim b);
 
 /* Adds `a == b` (or `a >= b`) to the conditions unless it is known; an error when it is known to
  * fail. */

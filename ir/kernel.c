@@ -104,12 +104,15 @@ fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param) {
     return leaf(k, FC_OP_PARAM, (fusec_dtype)k->params.at[param].dtype, FC_ROW, param);
 }
 
-fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
+static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage) {
     if (value == FC_NOVAL) return FC_NOVAL;
     fusec_dtype t = fc_acc_dtype(red, fc_val_dtype(&k->code, value));
-    fc_reduction r = {.op = (uint16_t)red, .dtype = (uint8_t)t, .stage = (uint8_t)stage};
+    fc_reduction r = {
+        .op = (uint16_t)red, .dtype = (uint8_t)t, .stage = (uint8_t)stage, .other = FC_NOVAL};
     r.value = fc_val_cast(&k->code, value, t);
     if (r.value == FC_NOVAL) return FC_NOVAL;
+    if (other != FC_NOVAL && (r.other = fc_val_cast(&k->code, other, t)) == FC_NOVAL)
+        return FC_NOVAL;
     uint32_t number = 0;
     while (number < k->reductions.len && memcmp(&k->reductions.at[number], &r, sizeof r) != 0)
         number++;
@@ -117,6 +120,14 @@ fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
         return out_of_memory(k);
     if (k->nstages <= stage) k->nstages = stage + 1;
     return leaf(k, FC_OP_ACC, fc_red_dtype(red, t), FC_ROW, number);
+}
+
+fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
+    return add_reduction(k, red, value, FC_NOVAL, stage);
+}
+
+fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage) {
+    return right == FC_NOVAL ? right : add_reduction(k, FC_OP_dot, left, right, stage);
 }
 
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
@@ -169,7 +180,9 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
         memset(needed, 0, n);
         for (size_t i = 0; s < k->nstages && i < k->reductions.len; i++) {
             if (k->reductions.at[i].stage != s) continue;
-            fc_kernel_slice(&k->code, &k->reductions.at[i].value, 1, needed);
+            fc_val values[2];
+            fc_kernel_slice(&k->code, values, fc_red_values(&k->reductions.at[i], NULL, values),
+                            needed);
             *ops += 1;
         }
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
@@ -248,7 +261,7 @@ static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *o
 }
 
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
-    static const char *const names[] = {"map", "inner", "outer"};
+    static const char *const names[] = {"map", "inner", "outer", "dot"};
     fc_str_printf(out, "kernel %s p%u r%u", names[k->schedule], (unsigned)k->np, (unsigned)k->nr);
     if (dims) print_extents(k, dims, out);
     fc_str_char(out, '\n');
@@ -256,8 +269,10 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     fc_code_print(&k->code, out);
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
-        fc_str_printf(out, "reduce%u = stage %u %s %s %%%u\n", (unsigned)i, (unsigned)r->stage,
+        fc_str_printf(out, "reduce%u = stage %u %s %s %%%u", (unsigned)i, (unsigned)r->stage,
                       fc_ops[r->op].name, fc_dtypes[r->dtype].name, (unsigned)r->value);
+        if (r->other != FC_NOVAL) fc_str_printf(out, " %%%u", (unsigned)r->other);
+        fc_str_char(out, '\n');
     }
     for (size_t i = 0; i < k->stores.len; i++)
         fc_str_printf(out, "store access%u %%%u\n", (unsigned)k->stores.at[i].access,

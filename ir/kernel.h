@@ -47,6 +47,8 @@ typedef enum fc_schedule {
     FC_SCHED_INNER, /* the innermost logical axis is reduced: inner tree; a team shares a row */
     FC_SCHED_OUTER, /* the innermost logical axis is kept: outer tree; neighbours own neighbouring
                        rows */
+    FC_SCHED_DOT, /* a contraction with axes of its own on either side: the outer tree with runs of
+                     FC_DOT_CHUNK */
     FC_SCHED_COUNT
 } fc_schedule;
 
@@ -77,6 +79,7 @@ typedef struct fc_reduction {
     uint8_t dtype; /* the dtype accumulated in (fc_acc_dtype); `value` has this dtype */
     uint8_t stage;
     fc_val value; /* element, FC_POINT (or FC_ROW: the same at every element) */
+    fc_val other; /* of a contraction the element of its right operand; else FC_NOVAL */
 } fc_reduction;
 
 typedef struct fc_store {
@@ -131,6 +134,8 @@ fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
 /* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
  * ascend. */
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);
+/* The same of a contraction. */
+fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage);
 /* Stores `value`, which has the dtype of the access. */
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
 
@@ -139,6 +144,17 @@ void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
 /* Marks needed[i] (code.ins.len bytes, cleared by the caller) for everything the roots depend on.
  * Does not go through FC_OP_ACC: it is a leaf. */
 void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed);
+/* The elements of a reduction: one, of a contraction two. `map` may be NULL. */
+static inline size_t fc_red_values(const fc_reduction *r, const fc_val *map, fc_val out[2]) {
+    out[0] = map ? map[r->value] : r->value;
+    if (r->other == FC_NOVAL) return 1;
+    out[1] = map ? map[r->other] : r->other;
+    return 2;
+}
+/* Lanes are neighbouring rows, and elements come one after the other. */
+static inline bool fc_is_by_column(const fc_kernel *k) {
+    return k->schedule == FC_SCHED_OUTER || k->schedule == FC_SCHED_DOT;
+}
 
 /* Structural checks; FUSEC_INTERNAL with the reason. Run between passes in debug builds and in all
  * tests. */

@@ -112,7 +112,9 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
         const fc_reduction *r = &k->reductions.at[i];
         if (r->stage != last && (i == 0 || r->stage != last + 1))
             BAD("reduction %zu: stages ascend by one", i);
-        if (stage[r->value] > r->stage) BAD("reduction %zu reads its own or a later stage", i);
+        fc_val value[2];
+        for (size_t v = fc_red_values(r, NULL, value); v-- > 0;)
+            if (stage[value[v]] > r->stage) BAD("reduction %zu reads its own or a later stage", i);
         last = r->stage;
     }
     if (k->reductions.len && k->nstages != last + 1) BAD("%u stages", (unsigned)k->nstages);
@@ -123,9 +125,16 @@ static fusec_status verify_reductions(const fc_kernel *k, fc_error *e) {
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
         if (!fc_is_reduction(r->op)) BAD("reduction %zu: operation %u", i, (unsigned)r->op);
-        if (r->value >= k->code.ins.len) BAD("reduction %zu: no value", i);
-        if (k->code.ins.at[r->value].dtype != r->dtype)
-            BAD("reduction %zu: dtype of the element", i);
+        fc_val value[2];
+        const size_t nvalues = fc_red_values(r, NULL, value);
+        if (nvalues != fc_ops[r->op].arity) BAD("reduction %zu: number of elements", i);
+        for (size_t v = 0; v < nvalues; v++) {
+            if (value[v] >= k->code.ins.len) BAD("reduction %zu: no value", i);
+            if (k->code.ins.at[value[v]].dtype != r->dtype)
+                BAD("reduction %zu: dtype of the element", i);
+        }
+        if (k->schedule == FC_SCHED_DOT && (r->op != FC_OP_dot || r->stage))
+            BAD("reduction %zu is not the contraction", i);
         if (fc_is_half((fusec_dtype)r->dtype)) BAD("reduction %zu: accumulates in 16 bits", i);
     }
     return FUSEC_OK;
@@ -141,6 +150,8 @@ static fusec_status verify_stores(const fc_kernel *k, fc_error *e) {
         if (s->value >= k->code.ins.len) BAD("store %zu: no value", i);
         const fc_instr *in = &k->code.ins.at[s->value];
         if (in->dtype != a->dtype) BAD("store %zu: dtype", i);
+        if (k->schedule == FC_SCHED_DOT && a->level != FC_ROW)
+            BAD("store %zu: a contraction stores results only", i);
         if (in->level > a->level) BAD("store %zu: a point value once a row", i);
         for (size_t j = 0; j < i; j++)
             if (k->stores.at[j].access == s->access) BAD("store %zu: written twice", i);

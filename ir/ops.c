@@ -63,6 +63,13 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
                     .arity = 1,                                                                    \
                     .flags = (letters),                                                            \
                     .components = (parts)},
+#define RED2(op, type_rule, letters, parts, columns, text)                                         \
+    [FC_OP_##op] = {.name = #op,                                                                   \
+                    .doc = (text),                                                                 \
+                    .rule = FC_RULE_##type_rule,                                                   \
+                    .arity = 2,                                                                    \
+                    .flags = (letters),                                                            \
+                    .components = (parts)},
 #include "ir/ops.def"
 };
 

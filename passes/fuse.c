@@ -80,8 +80,9 @@ static bool note_latest(fc_fusion *f, uint32_t region, fc_node n) {
 
 typedef struct fc_join {
     fc_role role;
-    fc_list map;  /* of the root */
-    fc_node from; /* where its code starts */
+    fc_list map;   /* of the root */
+    fc_node from;  /* where its code starts */
+    fc_node other; /* of a contraction, its right operand; else FC_NONODE */
     fc_list from_map;
     bool convert; /* a map region becomes a reduction region */
 } fc_join;
@@ -106,16 +107,24 @@ static uint64_t all_axes(const fc_graph *g, fc_list domain) {
     return ((uint64_t)1 << fc_list_len(g, domain)) - 1;
 }
 
+static fc_schedule schedule_of(const fc_ninfo *reduction) {
+    static const fc_schedule by_tree[] = {[FC_TREE_OUTER] = FC_SCHED_OUTER,
+                                          [FC_TREE_INNER] = FC_SCHED_INNER,
+                                          [FC_TREE_DOT] = FC_SCHED_DOT};
+    return by_tree[reduction->axis_kind];
+}
+
 /* How root `n` would sit in region `r`; NULL and a reason otherwise. */
 static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
     const fc_ninfo *i = fc_at(g, n);
-    *j = (fc_join){.from = n};
+    *j = (fc_join){.from = n, .other = FC_NONODE};
     uint64_t all = all_axes(g, r->domain);
     if (fc_is_reduction(i->op)) {
         fc_list shape = fc_at(g, i->src[0])->shape;
         uint64_t mask = axes_mask(g, n);
-        fc_schedule s = i->axis_kind ? FC_SCHED_INNER : FC_SCHED_OUTER;
+        fc_schedule s = schedule_of(i);
         if (shape != r->domain) return "it reduces an array of another shape";
+        if (s == FC_SCHED_DOT && r->roots.len) return "a product has a kernel of its own";
         if (r->schedule == FC_SCHED_MAP) {
             if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
                 return "a reduction that is split over blocks does not store its elements";
@@ -126,6 +135,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         j->role = FC_ROLE_REDUCE;
         j->map = fc_map_match(g, i->shape, r->domain, all & ~mask);
         j->from = i->src[0];
+        if (i->nops == 2) j->other = i->src[1];
         j->from_map = fc_map_identity(g, shape);
         if (j->from_map == FC_NOMAP) return "there is no memory";
         return j->map == FC_NOMAP ? "its shape is not that of the kept axes" : NULL;
@@ -141,6 +151,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     j->role = FC_ROLE_POINT;
     j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all);
     if (j->map == FC_NOMAP) return "it has another shape than the reduction before it";
+    if (r->schedule == FC_SCHED_DOT) return "a result of a product is finished before it is spread";
     if (r->schedule == FC_SCHED_OUTER)
         return "a reduction over an outer axis is finished before its result is spread over that "
                "axis again";
@@ -211,7 +222,7 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     bool reduction = j.role == FC_ROLE_REDUCE;
     if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
         return "the kernel would pass the limit of reductions";
-    if (!fc_fuse_trace(g, f, r, j.from, j.from_map, !reduction, v))
+    if (!fc_fuse_trace(g, f, r, j.from, j.other, j.from_map, !reduction, v))
         why = v->why ? v->why : "out of memory";
     else if (reduction && r->schedule == FC_SCHED_OUTER && v->stage >= 0)
         why = "a column reduction does not wait for another one in the same kernel";
@@ -258,7 +269,7 @@ static void start_region(const fc_graph *g, fc_node n, fc_region *out) {
     out->schedule = FC_SCHED_MAP;
     out->domain = i->shape;
     if (fc_is_reduction(i->op)) {
-        out->schedule = i->axis_kind ? FC_SCHED_INNER : FC_SCHED_OUTER;
+        out->schedule = schedule_of(i);
         out->domain = fc_at(g, i->src[0])->shape;
         out->reduced = axes_mask(g, n);
     }
@@ -270,7 +281,8 @@ static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, 
     start_region(g, n, fresh);
     const char *why = fits(g, fresh, n, j);
     if (!why && fc_at(g, n)->op != FC_OP_INPUT && j->role != FC_ROLE_REDUCE) j->role = FC_ROLE_MAP;
-    if (!why && fc_fuse_trace(g, f, fresh, j->from, j->from_map, j->role != FC_ROLE_REDUCE, v))
+    if (!why &&
+        fc_fuse_trace(g, f, fresh, j->from, j->other, j->from_map, j->role != FC_ROLE_REDUCE, v))
         return true;
     fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n, why ? why : v->why);
     return false;

@@ -106,16 +106,19 @@ enum {
     FC_MAX_REDUCTIONS = 8,      /* accumulators that fit the registers */
     FC_MAX_LEAVES = 64,         /* arrays a kernel reads */
     FC_MAX_WORDS = 440,         /* of the parameter block: 4 KiB of kernel parameters */
+    FC_DOT_PROLOGUE = 4, /* slots of an element of a product's operand: it is computed again for
+                            each tile of the other one, 64 columns or more */
 };
 
 /* Marks f->is_root: what must be stored whatever the grouping is. */
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e);
 
-/* Follows `from` (with its map over `r`'s domain) down to inputs and roots. `placed`: `from` is the
+/* Follows `from`, and `other` unless it is FC_NONODE (with their map over `r`'s domain), down to
+ * inputs and roots. `placed`: `from` is the
  * root that is being placed; else it is the operand of one and may be a root itself. False: it
  * can't be computed in this region, v->why says why (or out of memory: g->error). */
-bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_list map,
-                   bool placed, fc_visit *v);
+bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_node other,
+                   fc_list map, bool placed, fc_visit *v);
 fc_visit *fc_visit_begin(fc_fusion *f);
 void fc_visit_free(const fc_alloc *a, fc_visit *v);
 /* The set of a walk. fc_walk_enter: the entry of the key, NULL when out of memory. */

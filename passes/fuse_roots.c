@@ -5,7 +5,9 @@
  *   1. replication: a value that costs more than a few cheap operations is not computed again for
  *      every element it is spread over; it is made once (in the kernel of its reduction if it has
  *      one).
- *   2. size: when the work below a node passes the limits of one kernel, its heaviest operands are
+ *   2. products: what an operand of a contraction costs more than some slots an element is stored,
+ *      as it is computed again for every tile of the other operand.
+ *   3. size: when the work below a node passes the limits of one kernel, its heaviest operands are
  *      stored. */
 #include "passes/fuse.h"
 
@@ -159,6 +161,16 @@ static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_n
     if (fc_work_slots(&work[p]) > FC_SPREAD_SLOTS) f->is_root[p] = 1;
 }
 
+/* The operands of a contraction, behind the views that spread them. */
+static void cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node n) {
+    for (int k = 0; k < 2; k++) {
+        const fc_node p = behind_views(g, fc_at(g, n)->src[k]);
+        if (can_be_root(g, f, p) && fc_at(g, p)->op != FC_OP_IOTA && work[p].loads &&
+            fc_work_slots(&work[p]) > FC_DOT_PROLOGUE)
+            f->is_root[p] = 1;
+    }
+}
+
 fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
     fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
     if (!work) return fc_oom(e);
@@ -178,6 +190,8 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
         }
         if (i->op == FC_OP_BROADCAST && !o->unfused && repeats(g, n))
             cut_replication(g, f, work, n);
+        if (i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT && !o->unfused)
+            cut_product(g, f, work, n);
         ok = cut_size(g, o, f, work, n);
     }
     fc_free(f->alloc, work);

@@ -267,10 +267,11 @@ static bool meet(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_w
     return true;
 }
 
-bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_list map,
-                   bool placed, fc_visit *v) {
+bool fc_fuse_trace(fc_graph *g, fc_fusion *f, const fc_region *r, fc_node from, fc_node other,
+                   fc_list map, bool placed, fc_visit *v) {
     fc_walk *w = &f->walk;
-    bool ok = fc_walk_begin(f->alloc, w) && fc_push(f->alloc, &w->from, 0u) && push(f, from, map),
+    bool ok = fc_walk_begin(f->alloc, w) && fc_push(f->alloc, &w->from, 0u) &&
+              (other == FC_NONODE || push(f, other, map)) && push(f, from, map),
          start = placed;
     while (ok && w->todo.len) {
         fc_walk_step t = w->todo.at[--w->todo.len];

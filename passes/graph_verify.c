@@ -239,15 +239,22 @@ static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list f
 }
 
 static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
-    if (n->nops != 1) return "it has the wrong number of operands";
+    if (n->nops != fc_ops[n->op].arity) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
     uint32_t r = fc_list_len(g, a->shape), at = 0;
+    if (n->nops == 2) {
+        const fc_ninfo *b = fc_at(g, n->src[1]);
+        if (a->shape != b->shape) return "its operands have several shapes";
+        if (a->dtype != b->dtype) return "its operands have several dtypes";
+        if (n->flags) return "a contraction with flags";
+    }
     uint64_t mask;
     reason why = check_reduced_axes(g, n, a->shape, &mask);
     if (why) return why;
     if (n->dtype != fc_red_dtype((fc_op)n->op, (fusec_dtype)a->dtype))
         return "its dtype is not that of the row";
-    if (n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
+    const bool own = n->op == FC_OP_dot && n->axis_kind == FC_TREE_DOT;
+    if (!own && n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
     for (uint32_t i = 0; i < r; i++) {
         int64_t one;
         bool reduced = mask >> i & 1;

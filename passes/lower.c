@@ -287,7 +287,14 @@ static void build(lower *l) {
             if (root->role != FC_ROLE_REDUCE || root->stage != (int8_t)stage) continue;
             const fc_ninfo *n = fc_at(l->g, root->node);
             fc_val v = value_of(l, n->src[0], fc_map_identity(l->g, fc_at(l->g, n->src[0])->shape));
-            fc_val acc = fc_kernel_reduce(l->k, (fc_op)n->op, v, stage);
+            fc_val acc;
+            if (n->nops == 2) {
+                const fc_list map = fc_map_identity(l->g, fc_at(l->g, n->src[1])->shape);
+                const fc_val w = v == FC_NOVAL ? v : value_of(l, n->src[1], map);
+                acc = fc_kernel_contract(l->k, v, w, stage);
+            } else {
+                acc = fc_kernel_reduce(l->k, (fc_op)n->op, v, stage);
+            }
             remember(l, root->node, root->map,
                      wide(l, fc_val_cast(&l->k->code, acc, (fusec_dtype)n->dtype)));
         }

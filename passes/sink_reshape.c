@@ -143,7 +143,8 @@ static void describe(sink *s, fc_node id) {
         v->keep = a->keep ? NEVER : 0;
         v->cost = a->cost;
     } else if (fc_is_reduction(n->op)) {
-        v->keep = keep_of_reduction(g, n, a->keep);
+        v->keep =
+            keep_of_reduction(g, n, n->nops == 2 ? a->keep | s->values[n->src[1]].keep : a->keep);
         v->cost = EXPENSIVE;
     } else if (n->op == FC_OP_PERMUTE || n->op == FC_OP_SLICE || n->op == FC_OP_IOTA ||
                n->op == FC_OP_VIEW || n->op == FC_OP_TAKE) {

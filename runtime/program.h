@@ -87,7 +87,7 @@ fusec_status fc_program_time(fc_program *p, uint32_t nin, const fc_tensor *in, u
 
 typedef struct fc_step_report {
     uint32_t step;
-    const char *schedule;                           /* "map", "inner", "outer" */
+    const char *schedule;                           /* "map", "inner", "outer", "dot" */
     char cls[200];                                  /* the shape class */
     int64_t bytes_read, bytes_written, bytes_floor; /* floor: distinct bytes of its arrays */
     uint32_t ops;

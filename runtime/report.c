@@ -50,7 +50,8 @@ static void add_loops(const traffic *t, fc_step_report *r) {
     for (uint32_t stage = 0; stage < k->nstages; stage++) {
         n = 0;
         for (size_t i = 0; i < k->reductions.len; i++)
-            if (k->reductions.at[i].stage == stage) t->roots[n++] = k->reductions.at[i].value;
+            if (k->reductions.at[i].stage == stage)
+                n += fc_red_values(&k->reductions.at[i], NULL, t->roots + n);
         r->bytes_read = fc_add_most(r->bytes_read, read_bytes(t, n));
     }
     n = 0;
@@ -103,7 +104,7 @@ static double instructions_of(const fc_step *s, const fc_nest *n) {
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                                const fc_dim_value *dims, bool dry, fc_step_report *out,
                                fc_error *e) {
-    static const char *const schedules[] = {"map", "inner", "outer"};
+    static const char *const schedules[] = {"map", "inner", "outer", "dot"};
     fc_bound *b;
     FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, dry ? FC_NO_CODE : FC_FULL_CODE, &b, e));
     fusec_status s = FUSEC_OK;

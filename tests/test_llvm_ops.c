@@ -263,6 +263,7 @@ static void try_reduction(fc_llvm_run *r, fc_schedule schedule, fc_op op, fusec_
 
 static void reductions_of(fc_llvm_run *r, fusec_dtype t) {
     for (int op = FC_OP_FIRST_REDUCTION; op < FC_OP_COUNT_; op++) {
+        if (fc_ops[op].arity == 2) continue; /* contractions: tests/test_contract.c */
         if (!reduces(&fc_ops[op], t)) continue;
         try_reduction(r, FC_SCHED_INNER, (fc_op)op, t, 5, 1311);
         try_reduction(r, FC_SCHED_OUTER, (fc_op)op, t, 75, 57);

@@ -272,8 +272,7 @@ FC_TEST(plan, a_chain_of_kernels_that_grow) {
     fc_limits l = {.nodes = 100000, .rank = 32, .inputs = 16, .outputs = 256};
     fc_graph_init(&g, &fc_libc_alloc, &l);
     fc_node y = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
-    for (int i = 0; i < N; i++)
-        chain[i] = y = fc_build_materialize(&g, gb1(&g, FC_OP_sin, y));
+    for (int i = 0; i < N; i++) chain[i] = y = fc_build_materialize(&g, gb1(&g, FC_OP_sin, y));
     for (int i = N; i-- > 0;) {
         fc_node part = fc_build_materialize(&g, gb2(&g, FC_OP_mul, chain[i], gbn(&g, y, 3)));
         y = fc_build_materialize(&g, gb2(&g, FC_OP_add, y, part));

@@ -185,6 +185,7 @@ typedef struct fc_cuda_gen {
     fc_code code;        /* legalised */
     fc_val *store_value; /* [stores] in `code` */
     fc_val *red_value;   /* [reductions] */
+    fc_val *red_other;   /* [reductions] the right element of a contraction, or FC_NOVAL */
     fc_val *roots;       /* scratch */
     uint8_t *need, *done, *local, *vary;
     uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */

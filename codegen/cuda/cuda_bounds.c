@@ -34,8 +34,11 @@ fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error 
     for (uint32_t s = 0; s <= k->nstages; s++) {
         memset(need, 0, n);
         for (size_t r = 0; s < k->nstages && r < k->reductions.len; r++)
-            if (k->reductions.at[r].stage == s)
-                fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
+            if (k->reductions.at[r].stage == s) {
+                fc_val value[2];
+                const size_t values = fc_red_values(&k->reductions.at[r], NULL, value);
+                fc_kernel_slice(&k->code, value, values, need);
+            }
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
             if (k->accesses.at[k->stores.at[i].access].level == FC_POINT)
                 fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, need);

@@ -42,8 +42,10 @@ static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool
     size_t n = k->code.ins.len;
     uint8_t *need = fc_calloc(k->code.alloc, n + 1, 1);
     if (!need) return fc_oom(e);
-    for (size_t r = 0; r < k->reductions.len; r++)
-        fc_kernel_slice(&k->code, &k->reductions.at[r].value, 1, need);
+    for (size_t r = 0; r < k->reductions.len; r++) {
+        fc_val value[2];
+        fc_kernel_slice(&k->code, value, fc_red_values(&k->reductions.at[r], NULL, value), need);
+    }
     *differs = false;
     for (size_t v = 0; v < n; v++) {
         const fc_instr *i = &k->code.ins.at[v];
@@ -107,7 +109,8 @@ typedef struct cut {
 static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                             const fc_class *cls, bool can_split, int64_t most) {
     const unsigned v = cls->vector;
-    const int64_t runs = fc_ceil_div(n->count, FC_RUN), units = n->rows / v, parts = FC_RUN / most,
+    const int64_t runs = fc_ceil_div(n->count, fc_run_of(k)), units = n->rows / v,
+                  parts = FC_RUN / most,
                   least = FC_CUDA_THREADS / fc_cuda_pow2_up(runs < parts ? runs : parts);
     int64_t x = least;
     if (v == 1 && can_split && n->rows >= OUTER_ACROSS) x = OUTER_ACROSS;
@@ -139,7 +142,7 @@ static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t turns, bool
 
 static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                     bool can_split, const outer_way *w) {
-    const int64_t runs = fc_ceil_div(n->count, FC_RUN), units = n->rows / cls->vector;
+    const int64_t runs = fc_ceil_div(n->count, fc_run_of(k)), units = n->rows / cls->vector;
     int64_t each = w->blocks_per_sm;
     cut c = {.x = outer_across(m, k, n, cls, can_split, w->runs)};
     c.y = FC_CUDA_THREADS / c.x;
@@ -153,8 +156,8 @@ static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, c
         c.span /= 2;
     while (can_split && fc_ceil_div(runs, c.span) > 65535) c.span *= 2;
     c.spans = fc_ceil_div(runs > 0 ? runs : 1, c.span);
-    c.full =
-        n->count > 0 && n->count % (c.span * FC_RUN) == 0 && n->rows % (c.x * cls->vector) == 0;
+    c.full = n->count > 0 && n->count % (c.span * fc_run_of(k)) == 0 &&
+             n->rows % (c.x * cls->vector) == 0;
     c.turns = is_near(k, cls, c.span / c.y, c.full) ? c.span / c.y : 0;
     c.full &= c.turns > 0;
     if (c.turns == 1 && !c.full) c.turns = 2; /* 0 and 1 print alike */
@@ -191,7 +194,7 @@ fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, con
     while (way + 1 < FC_COUNT(ways) && !fits(m, k, n, cls, &ways[way], &c))
         c = cut_rows(m, k, n, cls, can_split, &ways[++way]);
     l->spans = c.spans;
-    l->span = c.span * FC_RUN;
+    l->span = c.span * fc_run_of(k);
     l->block[0] = (uint32_t)c.x;
     l->block[1] = (uint32_t)c.y;
     l->grid[0] = (uint64_t)c.blocks;

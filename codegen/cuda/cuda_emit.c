@@ -78,7 +78,7 @@ static unsigned blocks_of_one(const fc_cuda_gen *g, unsigned threads) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->roomy) return 0;
-    if (k->schedule == FC_SCHED_OUTER)
+    if (fc_is_by_column(k))
         return cls->variant & FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
     if (fc_cuda_is_cluster(k, cls)) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_LOOP &&
@@ -148,7 +148,7 @@ enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
 
 /* Which values exist only to be rounded to one 16-bit dtype. */
 static void find_narrow(fc_cuda_gen *g) {
-    size_t roots = g->k->stores.len + g->k->reductions.len;
+    size_t roots = g->k->stores.len + 2 * g->k->reductions.len;
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
         bool half = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
@@ -158,7 +158,8 @@ static void find_narrow(fc_cuda_gen *g) {
             *narrow = *narrow == UNUSED || *narrow == to ? to : FUSEC_BOOL;
         }
     }
-    for (size_t r = 0; r < roots; r++) g->narrow[g->store_value[r]] = FUSEC_BOOL;
+    for (size_t r = 0; r < roots; r++)
+        if (g->store_value[r] != FC_NOVAL) g->narrow[g->store_value[r]] = FUSEC_BOOL;
 }
 
 static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
@@ -177,11 +178,12 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     if (!map) return fc_oom(e);
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     size_t legal = g->code.ins.len;
-    g->store_value = fc_calloc(alloc, 2 * (nstores + nreds) + 2, sizeof *g->store_value);
+    g->store_value = fc_calloc(alloc, 2 * (nstores + 2 * nreds) + 2, sizeof *g->store_value);
     g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
-        g->roots = g->red_value + nreds;
+        g->red_other = g->red_value + nreds;
+        g->roots = g->red_other + nreds;
         g->done = g->need + legal;
         g->local = g->done + legal;
         g->vary = g->local + legal;
@@ -192,7 +194,11 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->used = g->share + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
-        for (size_t i = 0; i < nreds; i++) g->red_value[i] = map[k->reductions.at[i].value];
+        for (size_t i = 0; i < nreds; i++) {
+            const fc_val other = k->reductions.at[i].other;
+            g->red_value[i] = map[k->reductions.at[i].value];
+            g->red_other[i] = other == FC_NOVAL ? other : map[other];
+        }
         memset(g->narrow, UNUSED, legal);
         find_narrow(g);
         fc_cuda_find_signs(g);

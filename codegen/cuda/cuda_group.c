@@ -365,6 +365,10 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
         fc_str_printf(g->t.out, "red%u_%s(", (unsigned)r, gr->peek ? "peek" : "step");
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
         fc_cuda_operand(&g->t, g->red_value[r]);
+        if (g->red_other[r] != FC_NOVAL) {
+            fc_str_add(g->t.out, ", ");
+            fc_cuda_operand(&g->t, g->red_other[r]);
+        }
         if (gr->peek) {
             fc_str_add(g->t.out, ");\n");
             continue;

@@ -39,7 +39,8 @@ typedef struct outer {
 
 /* Elements from one run of a thread to its next. */
 static int stride(const outer *o) {
-    return o->turned ? FC_RUN * 32 / (int)o->x : FC_RUN;
+    const int run = fc_run_of(o->g->k);
+    return o->turned ? run * 32 / (int)o->x : run;
 }
 
 static void places(const outer *o) {
@@ -125,7 +126,7 @@ static void place_of_load(const outer *o, const char *limit, int batch) {
     } else if (o->turned) {
         fc_cuda_line(t, "const unsigned int n = u * 32 + lane;");
         fc_cuda_line(t, "const ix k = i + h + (ix)(n / %u * %d + n / %u %% %d);",
-                     o->x * (unsigned)batch, FC_RUN, o->x, batch);
+                     o->x * (unsigned)batch, fc_run_of(o->g->k), o->x, batch);
     } else {
         fc_cuda_line(t, "const ix k = c + h + u;");
     }
@@ -167,7 +168,7 @@ static void run(const outer *o, unsigned phase, const char *limit, int batch) {
                            .taken = "h + u"};
     bool known = !limit && phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, phase);
     fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", FC_RUN, batch);
+    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", fc_run_of(g->k), batch);
     elements(o, phase, &group, batch);
     fc_cuda_line(&g->t, "}");
 }
@@ -199,7 +200,7 @@ static void count_run(const outer *o, unsigned stage, bool whole) {
 static void start_run(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
     fc_cuda_line(&g->t, o->turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
-                 o->x, FC_RUN);
+                 o->x, fc_run_of(g->k));
     if (phase == FC_CUDA_STORES) return;
     FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
     EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);

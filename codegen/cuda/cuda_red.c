@@ -3,7 +3,8 @@
  *
  * - struct red0: the accumulator; it also lies in workspaces.
  * - red0_start(): of no elements.
- * - red0_step(a, x, i, t): takes in element x with number i, after t others: lanes and runs take
+ * - red0_step(a, x, i, t): takes in element x (of a contraction x, y) with number i, after t
+ *   others: lanes and runs take
  *   their elements in order, so callers know t, mostly as a constant, and counts need no memory.
  * - red0_finish(a, n): the result over n elements.
  * - fc_join(a, b): a covers earlier elements than b.
@@ -20,14 +21,15 @@
  * In: ir/expand.h, which writes them with rows of the op table. */
 #include "codegen/cuda/cuda.h"
 
-enum { ARG_A = 0, ARG_B = 3, ARG_X = 6, ARG_I = 7, ARG_N = 8 };
+enum { ARG_A = 0, ARG_B = 3, ARG_X = 6, ARG_I = 7, ARG_N = 8, ARG_Y = 9 };
 static const char *const arg_names[] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1",
-                                        "b.c2", "x",    "i",    "n"};
+                                        "b.c2", "x",    "i",    "n",    "y"};
 /* of the step of a reduction that counts its elements */
 static const char *const counted_names[] = {"a.c0", "a.c1", "t", "b.c0", "b.c1",
-                                            "b.c2", "x",    "i", "n"};
+                                            "b.c2", "x",    "i", "n",    "y"};
 /* of a join of parts that have the same number of elements */
-static const char *const even_names[] = {"a.c0", "a.c1", "n", "b.c0", "b.c1", "n", "x", "i", "n"};
+static const char *const even_names[] = {"a.c0", "a.c1", "n", "b.c0", "b.c1",
+                                         "n",    "x",    "i", "n",    "y"};
 
 typedef struct red {
     fc_op op;
@@ -82,6 +84,7 @@ typedef enum part { START, STEP, JOIN, FINISH, EVEN } part;
 
 static void build(const red *d, part p, fc_code *c, fc_val out[FC_MAX_COMPONENTS]) {
     fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS];
+    const bool pair = fc_ops[d->op].arity == 2;
     for (int n = 0; n < d->components; n++) {
         fusec_dtype type = fc_component_dtype(d->op, d->dtype, n);
         a[n] = p == START ? FC_NOVAL : fc_val_arg(c, (unsigned)(ARG_A + n), type, FC_POINT);
@@ -91,6 +94,7 @@ static void build(const red *d, part p, fc_code *c, fc_val out[FC_MAX_COMPONENTS
     if (p == START) fc_red_init(c, d->op, d->dtype, out);
     if (p == STEP)
         fc_red_step(c, d->op, d->dtype, a, fc_val_arg(c, ARG_X, d->dtype, FC_POINT),
+                    pair ? fc_val_arg(c, ARG_Y, d->dtype, FC_POINT) : FC_NOVAL,
                     fc_val_arg(c, ARG_I, FUSEC_I64, FC_POINT), out);
     if (p == JOIN || p == EVEN) fc_red_combine(c, d->op, d->dtype, a, b, out);
     if (p == FINISH)
@@ -235,14 +239,16 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
     unsigned n = (unsigned)r;
     const char *element = fc_cuda_type(d.dtype),
                *result = fc_cuda_type(fc_red_dtype(d.op, d.dtype));
+    const bool pair = g->k->reductions.at[r].other != FC_NOVAL;
     type_and_shuffles(t, &d);
     for (part p = START; p <= FINISH; p++) {
         if (p == START) fc_cuda_line(t, "FC_INLINE red%u red%u_start() {", n, n);
         if (p == STEP)
             fc_cuda_line(t,
-                         "FC_INLINE void red%u_step(red%u &a, const %s x, const long long i, "
+                         "FC_INLINE void red%u_step(red%u &a, const %s x,%s%s%s const long long i, "
                          "const long long t) {",
-                         n, n, element);
+                         n, n, element, pair ? " const " : "", pair ? element : "",
+                         pair ? " y," : "");
         if (p == JOIN)
             fc_cuda_line(t, "FC_INLINE red%u fc_join(const red%u &a, const red%u &b) {", n, n, n);
         if (p == FINISH)

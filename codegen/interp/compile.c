@@ -227,6 +227,7 @@ static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, w
     if (w == INIT) fc_red_init(&c, op, t, out);
     if (w == STEP)
         fc_red_step(&c, op, t, a, fc_val_arg(&c, FC_ARG_ELEMENT, t, FC_POINT),
+                    fc_ops[op].arity == 2 ? fc_val_arg(&c, FC_ARG_OTHER, t, FC_POINT) : FC_NOVAL,
                     fc_val_arg(&c, FC_ARG_INDEX, FUSEC_I64, FC_POINT), out);
     if (w == COMBINE) fc_red_combine(&c, op, t, a, b, out);
     if (w == FINISH) {
@@ -261,6 +262,7 @@ static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_inte
     FC_TRY(make_program(ip->alloc, r, COMBINE, &to->combine, e));
     FC_TRY(make_program(ip->alloc, r, FINISH, &to->finish, e));
     to->indexed = reads_slot(&to->step.body, FC_ARG_INDEX);
+    to->paired = r->other != FC_NOVAL;
     return FUSEC_OK;
 }
 
@@ -314,7 +316,8 @@ static fusec_status copy_parts(fc_interp *ip, const fc_kernel *k, fc_error *e) {
 static size_t roots_of(const fc_kernel *k, const fc_val *map, uint32_t stage, fc_val *roots) {
     size_t n = 0;
     for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++)
-        if (k->reductions.at[i].stage == stage) roots[n++] = map[k->reductions.at[i].value];
+        if (k->reductions.at[i].stage == stage)
+            n += fc_red_values(&k->reductions.at[i], map, roots + n);
     for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
         roots[n++] = map[k->stores.at[i].value];
     return n;
@@ -323,9 +326,12 @@ static size_t roots_of(const fc_kernel *k, const fc_val *map, uint32_t stage, fc
 /* After emit_phase the slots of its roots stand in l->slot. */
 static void note_slots(const layout *l, const fc_kernel *k, const fc_val *map, uint32_t stage,
                        fc_interp *ip) {
-    for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++)
-        if (k->reductions.at[i].stage == stage)
-            ip->reductions.at[i].value = l->slot[map[k->reductions.at[i].value]];
+    for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        if (r->stage != stage) continue;
+        ip->reductions.at[i].value = l->slot[map[r->value]];
+        if (r->other != FC_NOVAL) ip->reductions.at[i].other = l->slot[map[r->other]];
+    }
     for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
         ip->stores.at[i].value = l->slot[map[k->stores.at[i].value]];
 }
@@ -360,7 +366,7 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     layout l = {.alloc = alloc};
     fc_code_init(&legal, alloc);
     fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
-    fc_val *roots = fc_malloc(alloc, (k->reductions.len + k->stores.len + 1) * sizeof *roots);
+    fc_val *roots = fc_malloc(alloc, (2 * k->reductions.len + k->stores.len + 1) * sizeof *roots);
     fusec_status s =
         map && roots ? fc_legalize(&k->code, FC_TARGET_INTERP, &legal, map) : fc_oom(e);
     if (s != FUSEC_OK)

@@ -181,6 +181,8 @@ static void step_partial(const run_state *r, uint32_t red, int64_t index, int64_
     const fc_interp_reduction *d = &r->ip->reductions.at[red];
     char *frame = r->partial[red].step;
     memcpy(slot_at(frame, FC_ARG_ELEMENT), slot_at(r->frame, d->value), d->value_size * n);
+    if (d->paired)
+        memcpy(slot_at(frame, FC_ARG_OTHER), slot_at(r->frame, d->other), d->value_size * n);
     char *to = slot_at(frame, FC_ARG_INDEX);
     for (size_t i = 0; d->indexed && i < n; i++) {
         int64_t at = index + (int64_t)i * index_step;
@@ -326,10 +328,16 @@ static void inner_row(run_state *r, int64_t row) {
     }
 }
 
+/* Elements of a run of columns. */
+static int64_t run_of(const fc_interp *ip) {
+    if (ip->schedule == FC_SCHED_DOT) return FC_PLANT(dot_chunk, FC_DOT_CHUNK - 1, FC_DOT_CHUNK);
+    return FC_PLANT(run_length, FC_RUN / 2, FC_RUN);
+}
+
 /* ---- outer: neighbouring rows are the lanes -------------------------------------------------- */
 
 static void outer_stage(run_state *r, uint32_t s, size_t n) {
-    const int64_t run = FC_PLANT(run_length, FC_RUN / 2, FC_RUN);
+    const int64_t run = run_of(r->ip);
     for (int64_t from = 0; from < r->count; from += run) {
         FOR_STAGE(r, s, i) start_partial(r, i);
         for (int64_t at = from; at < smaller(r->count, from + run); at++) {
@@ -361,7 +369,7 @@ static void outer_rows(run_state *r, int64_t row, size_t n) {
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static unsigned levels_of(const run_state *r) {
-    int64_t piece = r->ip->schedule == FC_SCHED_INNER ? FC_CHUNK : FC_PLANT(run_length, 8, FC_RUN);
+    int64_t piece = r->ip->schedule == FC_SCHED_INNER ? FC_CHUNK : run_of(r->ip);
     unsigned levels = 2;
     for (int64_t n = r->count / piece; n > 0; n /= 2) levels++;
     return levels;
@@ -413,7 +421,7 @@ static void run_range(run_state *r, int64_t begin, int64_t end) {
         size_t n = (size_t)smaller(end - i, FC_LANES);
         if (schedule == FC_SCHED_INNER) {
             inner_row(r, i);
-        } else if (schedule == FC_SCHED_OUTER) {
+        } else if (schedule == FC_SCHED_OUTER || schedule == FC_SCHED_DOT) {
             outer_rows(r, i, n);
         } else {
             lanes_from(r, i);

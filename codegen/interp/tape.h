@@ -41,6 +41,7 @@ enum {
        count */
     FC_ARG_ELEMENT = FC_MAX_COMPONENTS,
     FC_ARG_INDEX,
+    FC_ARG_OTHER, /* element of the right operand */
     FC_ARG_LATER = FC_MAX_COMPONENTS,
     FC_ARG_COUNT = FC_MAX_COMPONENTS,
     FC_PROGRAM_ARGS = 2 * FC_MAX_COMPONENTS
@@ -48,10 +49,10 @@ enum {
 
 typedef struct fc_interp_reduction {
     uint8_t stage, ncomponents;
-    bool indexed;                    /* the step reads the index */
+    bool indexed, paired;            /* the step reads the index, a second element */
     uint8_t size[FC_MAX_COMPONENTS]; /* bytes of a component in a block */
     uint8_t value_size, result_size;
-    uint32_t value, result; /* slots of the kernel's frame */
+    uint32_t value, other, result; /* slots of the kernel's frame */
     fc_program init, step, combine, finish;
 } fc_interp_reduction;
 

@@ -95,7 +95,7 @@ static bool gathers(const fc_nest *n) {
 
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                           fc_class *cls) {
-    if (!fc_ll_is_light(k) || gathers(n)) return;
+    if (!fc_ll_is_light(k) || gathers(n) || k->schedule == FC_SCHED_DOT) return;
     const unsigned few = lanes_of_few(m, k, n);
     if (few) {
         cls->variant |= FC_LL_FEW;

@@ -52,6 +52,7 @@ static void write_functions(fc_ll *f) {
         if (f->cls->split) fc_ll_inner_finish(f);
         break;
     case FC_SCHED_OUTER:
+    case FC_SCHED_DOT:
         fc_ll_outer(f);
         if (f->cls->split) fc_ll_outer_finish(f);
         break;

@@ -28,7 +28,6 @@ fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]);
 /* ---- for the math_*.c files, which have s and TYPE in scope as ir/formula.h wants it */
 
 #define ROW3(row, x, y, z) (&(const fc_x){.op = FC_OP_##row, .a = (x), .b = (y), .c = (z)})
-#define FMA(x, y, z)       ROW3(fma, x, y, z)
 /* c[0] + c[1] z + c[2] z^2 + ... */
 #define POLY(z, c) LEAF(fc_math_poly(s, z, c, FC_COUNT(c)))
 

@@ -41,7 +41,7 @@ static const char *row_offset(fc_ll *f, uint32_t a) {
     if (f->at) return f->at[a];
     if (f->table) {
         const char *n = fc_ll_bin(f, "sub", f->element, f->run);
-        n = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", a * FC_RUN));
+        n = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", a * (unsigned)fc_run_of(f->k)));
         by = fc_ll_fill(f, FUSEC_I64, 1, f->table, n);
     } else {
         by = fc_ll_bin(f, "mul", f->element, fc_ll_stride(f, a, f->cls->np));
@@ -172,7 +172,8 @@ void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
  * line is asked for that is loaded next. Where memory is near, they come in time nevertheless. */
 static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
     const char *stride = fc_ll_stride(f, a, f->cls->np);
-    const char *by = fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", FC_RUN * bytes));
+    const char *by =
+        fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", (unsigned)fc_run_of(f->k) * bytes));
     if (!f->m->far_cache) return by;
     const char *rest = fc_ll_bin(f, "and", stride, fc_ll_fmt(f, "%u", CONFLICT / bytes - 1));
     return fc_ll_ins(f, "select i1 %s, i64 0, i64 %s", fc_ll_ins(f, "icmp eq i64 %s, 0", rest), by);

@@ -39,7 +39,7 @@ static void fill_table(fc_ll *f, const block *b) {
         for (unsigned axis = np; axis < end; axis++)
             sum =
                 fc_ll_bin(f, "add", sum, fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
-        const char *to = fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", a * FC_RUN));
+        const char *to = fc_ll_bin(f, "add", at, fc_ll_fmt(f, "%u", a * (unsigned)fc_run_of(f->k)));
         fc_ll_spill(f, FUSEC_I64, 1, f->table, to, sum);
     }
     fc_ll_for_end(f, &l, "1");
@@ -59,7 +59,7 @@ static void for_vectors(fc_ll *f, block *b, fc_ll_body body) {
 
 static void for_runs(fc_ll *f, block *b, fc_ll_body body) {
     fc_ll_loop l;
-    const char *size = fc_ll_fmt(f, "%d", FC_RUN);
+    const char *size = fc_ll_fmt(f, "%d", fc_run_of(f->k));
     b->run0 = fc_ll_for(f, &l, b->lo, b->hi);
     b->run1 = fc_ll_min(f, fc_ll_bin(f, "add", b->run0, size), b->hi);
     b->run = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", b->run0, b->lo), size);
@@ -142,7 +142,7 @@ static const char *const *any_run(fc_ll *f, const block *b) {
 static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
     const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
     const unsigned register_lanes = fc_ll_widest(f->m);
-    if (!light || f->cls->nr != 1) return false;
+    if (!light || f->cls->nr != 1 || f->k->schedule == FC_SCHED_DOT) return false;
     if (!(f->cls->variant & FC_LL_FEW)) return !f->mask;
     return f->V < register_lanes || (f->V == register_lanes && f->m->far_cache);
 }
@@ -197,9 +197,9 @@ static void finish(fc_ll *f, const block *b, const char *const *acc) {
 static void fold_columns(fc_ll *f, void *user) {
     const block *b = user;
     f->column = fc_ll_bin(f, "sub", f->x, b->x0);
-    const char *n =
-        fc_ll_bin(f, "add", fc_ll_bin(f, "sub", b->hi, b->lo), fc_ll_fmt(f, "%d", FC_RUN - 1));
-    const char *runs = fc_ll_bin(f, "udiv", n, fc_ll_fmt(f, "%d", FC_RUN));
+    const char *n = fc_ll_bin(f, "add", fc_ll_bin(f, "sub", b->hi, b->lo),
+                              fc_ll_fmt(f, "%d", fc_run_of(f->k) - 1));
+    const char *runs = fc_ll_bin(f, "udiv", n, fc_ll_fmt(f, "%d", fc_run_of(f->k)));
     const char **acc = fc_ll_fold(f, b->st, f->V, b->columns, f->column, runs);
     if (f->cls->split)
         fc_ll_put_partial(f, b->st, f->V, b->span, row_of(f, b), acc);
@@ -274,7 +274,8 @@ void fc_ll_outer(fc_ll *f) {
     f->lane_axis = f->cls->np - 1u;
     fc_ll_begin(f);
     arrays(f, levels(f->cls), b.columns);
-    if (f->cls->nr > 1) f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * FC_RUN);
+    if (f->cls->nr > 1)
+        f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * (unsigned)fc_run_of(f->k));
     place(f, &b, fc_ll_for(f, &l, "%begin", "%end"));
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         b.st = &f->stage[s];

@@ -39,8 +39,10 @@ static void build_step(fc_ll *f, fc_code *c, fc_ll_red *r) {
     fc_val acc[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
     add_args(c, r, 0, acc);
     fc_val x = fc_val_arg(c, FC_LL_ARG_X, r->t, FC_POINT);
+    const bool pair = fc_ops[r->op].arity == 2;
+    fc_val y = pair ? fc_val_arg(c, FC_LL_ARG_Y, r->t, FC_POINT) : FC_NOVAL;
     fc_val i = fc_val_arg(c, FC_LL_ARG_I, FUSEC_I64, FC_POINT);
-    fc_red_step(c, r->op, r->t, acc, x, i, out);
+    fc_red_step(c, r->op, r->t, acc, x, y, i, out);
     legalise(f, c, out, r->components, &r->step);
     for (fc_val v = 0; v < r->step.code.ins.len; v++) {
         const fc_instr *ins = &r->step.code.ins.at[v];
@@ -81,7 +83,8 @@ static void build(fc_ll *f, const fc_reduction *from, fc_ll_red *r) {
 
 static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
     fusec_dtype *slot = fc_ll_alloc(f, f->k->reductions.len * FC_MAX_COMPONENTS * sizeof *slot);
-    fc_val *roots = fc_ll_alloc(f, f->k->reductions.len * sizeof *roots);
+    fc_val *roots = fc_ll_alloc(f, 2 * f->k->reductions.len * sizeof *roots);
+    size_t nroots = 0;
     for (uint32_t i = 0; i < f->k->reductions.len; i++) {
         if (f->k->reductions.at[i].stage != number) continue;
         fc_ll_red *r = &f->red[i];
@@ -89,11 +92,12 @@ static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
         r->slot = st->nslots;
         for (unsigned c = 0; c < r->components; c++) slot[st->nslots++] = r->comp[c];
         st->uses_index |= r->uses_index;
-        roots[st->count++] = f->map[f->k->reductions.at[i].value];
+        st->count++;
+        nroots += fc_red_values(&f->k->reductions.at[i], f->map, roots + nroots);
     }
     st->slot = slot;
     st->needed = fc_ll_alloc(f, f->code.ins.len);
-    fc_kernel_slice(&f->code, roots, st->count, st->needed);
+    fc_kernel_slice(&f->code, roots, nroots, st->needed);
 }
 
 /* Whether reduction i is quicker alone, as one of several of a stage: see llvm_extreme.c. */
@@ -103,16 +107,18 @@ static bool stands_alone(const fc_ll *f, uint32_t i) {
 
 static fc_ll_stage part_of(fc_ll *f, const fc_ll_stage *st, uint32_t first) {
     fc_ll_stage part = {.first = first, .base = f->red[first].slot};
-    fc_val *roots = fc_ll_alloc(f, st->count * sizeof *roots);
+    fc_val *roots = fc_ll_alloc(f, 2 * st->count * sizeof *roots);
+    size_t nroots = 0;
     for (uint32_t i = first; i < st->first + st->count; i++) {
         if (i > first && (stands_alone(f, i) || stands_alone(f, first))) break;
         part.nslots += f->red[i].components;
         part.uses_index |= f->red[i].uses_index;
-        roots[part.count++] = f->map[f->k->reductions.at[i].value];
+        part.count++;
+        nroots += fc_red_values(&f->k->reductions.at[i], f->map, roots + nroots);
     }
     part.slot = st->slot + part.base;
     part.needed = fc_ll_alloc(f, f->code.ins.len);
-    fc_kernel_slice(&f->code, roots, part.count, part.needed);
+    fc_kernel_slice(&f->code, roots, nroots, part.needed);
     return part;
 }
 
@@ -170,6 +176,8 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
         const char *args[FC_LL_ARGS] = {NULL};
         for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot - st->base + c];
         args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
+        if (f->k->reductions.at[i].other != FC_NOVAL)
+            args[FC_LL_ARG_Y] = fc_ll_value(f, f->k->reductions.at[i].other, W);
         args[FC_LL_ARG_I] = index;
         /* the step of var divides by the number of elements */
         const bool counted = f->nth && W > 1 && r->components == 3;

@@ -339,11 +339,11 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
-    } else if (k->schedule != FC_SCHED_OUTER && should_stream(m, k, n, lanes, false)) {
+    } else if (!fc_is_by_column(k) && should_stream(m, k, n, lanes, false)) {
         cls->variant |= FC_LL_STREAM;
     }
     bool scattered = cls->variant & FC_LL_TILES;
-    if (k->schedule == FC_SCHED_OUTER) {
+    if (fc_is_by_column(k)) {
         fc_ll_choose_columns(m, k, n, cls);
         scattered = cls->variant & FC_LL_FEW && fc_ll_has_long_rows(k, n);
     }
@@ -436,7 +436,8 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_map(k, n, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
-    case FC_SCHED_OUTER: fc_ll_launch_columns(k, n, cls, launch); break;
+    case FC_SCHED_OUTER:
+    case FC_SCHED_DOT: fc_ll_launch_columns(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
     return FUSEC_OK;

@@ -67,7 +67,14 @@ typedef struct fc_ll_prog {
 } fc_ll_prog;
 
 /* Numbers of the FC_OP_ARG of programs: accumulators (of earlier elements) first. */
-enum { FC_LL_ARG_B = 3, FC_LL_ARG_X = 3, FC_LL_ARG_I = 4, FC_LL_ARG_COUNT = 3, FC_LL_ARGS = 6 };
+enum {
+    FC_LL_ARG_B = 3,
+    FC_LL_ARG_X = 3,
+    FC_LL_ARG_I = 4,
+    FC_LL_ARG_Y = 5,
+    FC_LL_ARG_COUNT = 3,
+    FC_LL_ARGS = 6
+};
 
 typedef struct fc_ll_red {
     fc_op op;

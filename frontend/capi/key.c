@@ -151,7 +151,7 @@ static bool node(fusec_graph *g, fc_key *k, fc_node n) {
     add(k, shape);
     if (has_attr) {
         add64(k, attr);
-        add(k, i->flags << 1 | i->axis_kind);
+        add(k, i->flags << 2 | i->axis_kind);
     }
     if (i->nops == 2) {
         const uint32_t a = FC_NEW_ID(g->node_map, i->src[0]), b = FC_NEW_ID(g->node_map, i->src[1]);

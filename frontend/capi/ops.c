@@ -98,4 +98,5 @@ fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepd
     fusec_value fusec_##name(fusec_value x, int naxes, const int *axes, int keepdims) {            \
         return reduction(FC_OP_##name, x, naxes, axes, keepdims);                                  \
     }
+#define RED2(...)
 #include "ir/ops.def"

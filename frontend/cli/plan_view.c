@@ -47,7 +47,7 @@ fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view
         FC_TRY(fc_program_report(p, s->nin, s->in, s->ndims, s->dims, !load, r, e));
         FC_TRY(take_sizes(v, e));
     }
-    static const char *const schedules[] = {"map", "inner", "outer"};
+    static const char *const schedules[] = {"map", "inner", "outer", "dot"};
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_step *st = p->plan->steps.at[i];
         v->kernels[i].report = r[i];

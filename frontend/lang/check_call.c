@@ -8,9 +8,8 @@
 
 /* ---- which names there are ------------------------------------------------------------------- */
 
-static const char *const later[] = {"boundary",  "concat", "cumsum",  "dot",  "einsum",
-                                    "grad",      "normal", "repeat",  "roll", "stack",
-                                    "stop_grad", "take",   "uniform", "bits"};
+static const char *const later[] = {"boundary", "concat", "cumsum",    "grad", "normal",  "repeat",
+                                    "roll",     "stack",  "stop_grad", "take", "uniform", "bits"};
 
 bool fc_c_later(const char *name) {
     for (size_t i = 0; i < FC_COUNT(later); i++)
@@ -42,7 +41,7 @@ static fc_op row_by_name(const char *name) {
 bool fc_c_is_builtin(const char *name) {
     return row_by_name(fc_c_alias(name)) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
            strcmp(name, "bitcast") == 0 || strcmp(name, "materialize") == 0 ||
-           fc_c_is_shape_name(name) || fc_c_is_make_name(name);
+           fc_c_is_dot_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name);
 }
 
 void fc_c_suggest_builtins(fc_suggest *s) {
@@ -52,6 +51,9 @@ void fc_c_suggest_builtins(fc_suggest *s) {
     for (size_t i = 0; fc_c_shape_names[i]; i++) fc_suggest_try(s, fc_c_shape_names[i]);
     for (size_t i = 0; fc_c_make_names[i]; i++) fc_suggest_try(s, fc_c_make_names[i]);
     for (size_t i = 0; i < FC_COUNT(later); i++) fc_suggest_try(s, later[i]);
+    fc_suggest_try(s, "dot");
+    fc_suggest_try(s, "matmul");
+    fc_suggest_try(s, "einsum");
     fc_suggest_try(s, "logsumexp");
     fc_suggest_try(s, "bitcast");
     fc_suggest_try(s, "materialize");
@@ -259,7 +261,8 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         r = materialize(c, f, e);
     else if (fc_c_later(name))
         fc_c_not_yet(c, f->ast, callee->at, name);
-    else if (!fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r))
+    else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
+             !fc_c_make_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

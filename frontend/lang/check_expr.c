@@ -384,8 +384,7 @@ static fc_value binary(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *parts[2] = {e->a, e->b};
     fc_value v[2] = {*fc_c_val(f, e->a), *fc_c_val(f, e->b)};
     if (op == FC_OPER_MATMUL) {
-        fc_c_not_yet(c, f->ast, e->op_at, "@");
-        return FC_UNKNOWN;
+        return fc_c_matmul(c, e->op_at, parts, v, NULL);
     }
     bool good = fc_c_operand(c, e->a, &v[0]);
     good &= fc_c_operand(c, e->b, &v[1]);

@@ -319,6 +319,13 @@ bool fc_c_axes(fc_checker *c, fc_call *f, const fc_expr *array, const fc_value *
                const fc_expr *axis, int64_t *axes, uint32_t *count);
 bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
 
+/* ---- check_dot.c ---- */
+/* a @ b; `dtype` is what was asked for, or NULL. */
+fc_value fc_c_matmul(fc_checker *c, fc_range at, const fc_expr *const e[2], const fc_value v[2],
+                     const fc_expr *dtype);
+bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+bool fc_c_is_dot_name(const char *name);
+
 /* ---- check_user.c ---- */
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
 bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);

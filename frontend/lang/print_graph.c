@@ -330,6 +330,10 @@ static void print_slices(printer *p, const fc_ninfo *i) {
     fc_str_char(p->out, ']');
 }
 
+static char label(uint8_t axis) {
+    return (char)(axis < 26 ? 'a' + axis : 'A' + axis - 26);
+}
+
 static void print_axes(printer *p, const fc_ninfo *i) {
     const int64_t *v = fc_list_at(p->g, (fc_list)i->attr);
     uint32_t n = fc_list_len(p->g, (fc_list)i->attr);
@@ -341,6 +345,30 @@ static void print_axes(printer *p, const fc_ninfo *i) {
         fc_str_char(p->out, ')');
     }
     if (i->flags & FC_NODE_KEEPDIMS) fc_str_add(p->out, ", keepdims=true");
+}
+
+/* einsum("ac,cb->ab", x, y): the letters are axes of the domain. */
+static void print_dot(printer *p, fc_node n) {
+    const fc_ninfo *i = fc_at(p->g, n);
+    fc_node x[2];
+    uint8_t labels[FC_MAX_RANK];
+    uint64_t reduced = 0;
+    const uint32_t rank = fc_rank(p->g, i->src[0]);
+    for (uint32_t k = 0; k < fc_list_len(p->g, (fc_list)i->attr); k++)
+        reduced |= UINT64_C(1) << fc_list_at(p->g, (fc_list)i->attr)[k];
+    fc_str_add(p->out, "einsum(\"");
+    for (int k = 0; k < 2; k++) {
+        x[k] = fc_dot_operand(p->g, n, k, labels);
+        for (uint32_t a = 0; a < fc_rank(p->g, x[k]); a++) fc_str_char(p->out, label(labels[a]));
+        fc_str_add(p->out, k ? "->" : ",");
+    }
+    for (uint32_t a = 0; a < rank; a++)
+        if (!(reduced >> a & 1)) fc_str_char(p->out, label((uint8_t)a));
+    fc_str_add(p->out, "\", ");
+    print_node(p, x[0], false);
+    fc_str_add(p->out, ", ");
+    print_node(p, x[1], false);
+    fc_str_char(p->out, ')');
 }
 
 static void print_call(printer *p, const fc_ninfo *i) {
@@ -435,7 +463,9 @@ static void print_body(printer *p, fc_node n, bool operand) {
         fc_str_char(p->out, ')');
         break;
     default:
-        if (fc_is_elementwise(i->op))
+        if (i->op == FC_OP_dot)
+            print_dot(p, n);
+        else if (fc_is_elementwise(i->op))
             print_row(p, i, operand);
         else
             print_call(p, i);
@@ -452,12 +482,19 @@ static void print_node(printer *p, fc_node n, bool operand) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Operand k as it is written: einsum() spreads its operands itself. */
+static fc_node written(const printer *p, fc_node n, int k) {
+    uint8_t labels[FC_MAX_RANK];
+    const fc_ninfo *i = fc_at(p->g, n);
+    return i->op == FC_OP_dot ? fc_dot_operand(p->g, n, k, labels) : i->src[k];
+}
+
 static void count_uses(printer *p) {
     const fc_graph *g = p->g;
     for (size_t i = 0; i < g->outputs.len; i++) p->uses[g->outputs.at[i].node]++;
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
         const fc_ninfo *i = fc_at(g, n);
-        for (int k = 0; k < i->nops && p->uses[n]; k++) p->uses[i->src[k]]++;
+        for (int k = 0; k < i->nops && p->uses[n]; k++) p->uses[written(p, n, k)]++;
     }
 }
 
@@ -466,9 +503,10 @@ static bool wants_name(printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
     if (i->op == FC_OP_CONST || i->op == FC_OP_DIM) return false;
     uint8_t depth = 1;
-    for (int k = 0; k < i->nops; k++)
-        if (!p->names[i->src[k]] && p->depth[i->src[k]] >= depth)
-            depth = (uint8_t)(p->depth[i->src[k]] + 1);
+    for (int k = 0; k < i->nops; k++) {
+        const fc_node s = written(p, n, k);
+        if (!p->names[s] && p->depth[s] >= depth) depth = (uint8_t)(p->depth[s] + 1);
+    }
     p->depth[n] = depth;
     return p->uses[n] > 1 || depth > INLINE_DEPTH;
 }

@@ -27,7 +27,6 @@ static const struct {
     {"logical_and", "and"},
     {"logical_not", "not"},
     {"logical_or", "or"},
-    {"matmul", "@"},
     {"mix", "lerp"},
     {"mod", "%"},
     {"mul", "*"},

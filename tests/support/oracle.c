@@ -253,7 +253,9 @@ static void compute_reduction(fc_oracle *o, fc_node id) {
         reduced[axis] = true;
         count *= s->shape[axis];
     }
-    fc_oval *x = take((size_t)count, sizeof *x);
+    const bool pairs = n->op == FC_OP_dot;
+    const fc_oarray *other = pairs ? &o->node[n->src[1]] : s;
+    fc_oval *x = take((size_t)count, sizeof *x), *y = take((size_t)count, sizeof *y);
     for (int64_t i = 0; i < a->count; i++) {
         index_of(a, i, at);
         for (uint32_t k = 0, from = 0; k < s->rank; k++) {
@@ -269,11 +271,14 @@ static void compute_reduction(fc_oracle *o, fc_node id) {
                     rest /= s->shape[k];
                 }
             x[j] = s->at[place_of(s, full)];
+            y[j] = other->at[place_of(other, full)];
         }
-        fc_oval v = fc_o_reduce((fc_op)n->op, s->dtype, reduced[s->rank - 1], x, count);
+        fc_oval v = pairs ? fc_o_dot(s->dtype, n->axis_kind, x, y, count)
+                          : fc_o_reduce((fc_op)n->op, s->dtype, reduced[s->rank - 1], x, count);
         a->at[i] = fc_is_float(a->dtype) ? from_range(a->dtype, v.r) : v;
     }
     free(x);
+    free(y);
 }
 
 static void compute(fc_oracle *o, fc_node id, const void *const *data) {

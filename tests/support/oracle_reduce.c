@@ -153,6 +153,43 @@ static fc_interval real(const reducer *r, fusec_dtype t, bool inner, const fc_ov
     return r->finish(w, &a, count_value(w, n));
 }
 
+/* ---- contractions: chains of fma in runs of 256, or in the trees above ----------------------- */
+
+enum { DOT_RUN = 256 };
+
+static void dot_step(fc_interval *a, bool wide, const fc_oval *x, const fc_oval *y) {
+    *a = fc_o_apply(FC_OP_fma, wide ? FUSEC_F64 : FUSEC_F32, x->r, y->r, *a);
+}
+
+/* Element i of a piece is in accumulator i % lanes. */
+static fc_interval dot_piece(bool wide, int lanes, const fc_oval *x, const fc_oval *y, int64_t n) {
+    fc_interval a[LANES];
+    for (int l = 0; l < lanes; l++) a[l] = fc_o_point(0);
+    for (int64_t i = 0; i < n; i++) dot_step(&a[i % lanes], wide, &x[i], &y[i]);
+    for (int apart = 1; apart < lanes; apart *= 2)
+        for (int l = 0; l < lanes; l += 2 * apart) a[l] = fc_o_add(wide, a[l], a[l + apart]);
+    return a[0];
+}
+
+static fc_interval dot_real(bool wide, unsigned tree, const fc_oval *x, const fc_oval *y,
+                            int64_t n) {
+    const int64_t piece = tree == 1 ? CHUNK : tree == 2 ? DOT_RUN : RUN;
+    const int lanes = tree == 1 ? LANES : 1;
+    int64_t pieces = 1;
+    while (pieces * piece < n) pieces *= 2;
+    fc_interval *v = malloc((size_t)pieces * sizeof *v);
+    if (!v) abort();
+    for (int64_t i = 0; i < pieces; i++) {
+        int64_t from = i * piece, rest = from < n ? n - from : 0;
+        v[i] = dot_piece(wide, lanes, x + from, y + from, rest < piece ? rest : piece);
+    }
+    for (int64_t apart = 1; apart < pieces; apart *= 2)
+        for (int64_t i = 0; i < pieces; i += 2 * apart) v[i] = fc_o_add(wide, v[i], v[i + apart]);
+    fc_interval r = fc_o_add(wide, v[0], fc_o_point(0));
+    free(v);
+    return r;
+}
+
 /* ---- reductions that no order can change ----------------------------------------------------- */
 
 static fc_oval exact_bits(uint64_t bits) {
@@ -230,4 +267,20 @@ fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64
     v.r = fc_o_to(t, v.r);
     if (v.r.exact) v.bits = fc_o_bits(t, v.r.lo);
     return v;
+}
+
+fc_oval fc_o_dot(fusec_dtype t, unsigned tree, const fc_oval *x, const fc_oval *y, int64_t n) {
+    if (fc_is_float(t)) {
+        fc_oval v = {.bits = 0};
+        v.r = fc_o_to(t, dot_real(t == FUSEC_F64, tree, x, y, n));
+        return v;
+    }
+    const fusec_dtype wide = fc_is_unsigned(t) ? FUSEC_U64 : FUSEC_I64;
+    uint64_t a = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!x[i].r.exact) return unknown(x, n);
+        if (!y[i].r.exact) return unknown(y, n);
+        a += fc_o_cast(t, wide, x[i].bits) * fc_o_cast(t, wide, y[i].bits);
+    }
+    return exact_bits(a);
 }

@@ -456,7 +456,7 @@ static int make_reduction(maker *m) {
     int a = any_node(m);
     rg_node n = r->node[a];
     bool log = chance(m, 8) && !m->o->exact;
-    fc_op op = (fc_op)(FC_OP_FIRST_REDUCTION + pick(m, FC_OP_COUNT_ - FC_OP_FIRST_REDUCTION));
+    fc_op op = (fc_op)(FC_OP_FIRST_REDUCTION + pick(m, FC_OP_dot - FC_OP_FIRST_REDUCTION));
     int rank = n.rank, kept = 0;
     bool empty = false;
     n.kind = log ? RG_LOGSUMEXP : RG_REDUCE;
@@ -477,6 +477,47 @@ static int make_reduction(maker *m) {
     n.rank = kept;
     if (empty && (log || fc_ops[op].flags & FC_F_EMPTY_IS_ERROR)) return -1;
     n.t = rg_result(&n, r->node[a].t);
+    return add(m, &n);
+}
+
+/* ---- contractions ---------------------------------------------------------------------------- */
+
+/* The second operand: an input with some axes of the first and some of its own, in any order. */
+static int make_dot(maker *m) {
+    rg *r = m->r;
+    const int a = any_node(m);
+    const rg_node x = r->node[a];
+    rg_node n = {.kind = RG_DOT, .op = FC_OP_dot, .src = {a}}, y = {.kind = RG_INPUT};
+    if (x.rank == 0 || x.rank > RG_RANK - 2) return -1;
+    int64_t domain = 1;
+    for (int k = 0; k < x.rank; k++) {
+        domain *= value(r, x.shape[k]);
+        const bool last = k == x.rank - 1, shared = last || chance(m, 50);
+        if (shared && (last || chance(m, 50))) n.bits |= UINT64_C(1) << k;
+        if (shared) {
+            y.shape[y.rank] = x.shape[k];
+            n.axes[y.rank++] = k;
+        }
+    }
+    for (int64_t own = pick(m, 3); own > 0 && y.rank < RG_RANK; own--) {
+        y.shape[y.rank] = 1 + (int)pick(m, RG_NAMES);
+        domain *= value(r, y.shape[y.rank]);
+        n.axes[y.rank] = RG_RANK + y.rank;
+        y.rank++;
+    }
+    for (int k = y.rank - 1; k > 0; k--) { /* any order */
+        const int j = (int)pick(m, k + 1), shape = y.shape[k];
+        const int64_t axis = n.axes[k];
+        y.shape[k] = y.shape[j];
+        n.axes[k] = n.axes[j];
+        y.shape[j] = shape;
+        n.axes[j] = axis;
+    }
+    if (domain > 100000) return -1;
+    n.naxes = y.rank;
+    n.src[1] = make_input(m, x.t, &y);
+    if (n.src[1] < 0 || !rg_dot_shape(r, &n, &n.rank, n.shape)) return -1;
+    n.t = rg_result(&n, x.t);
     return add(m, &n);
 }
 
@@ -525,8 +566,10 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_slice(&m);
         else if (how < 90)
             make_reshape(&m);
-        else
+        else if (how < 96)
             make_reduction(&m);
+        else
+            make_dot(&m);
     }
     make_outputs(&m);
     make_other_sizes(&m);

@@ -39,7 +39,9 @@ typedef enum rg_kind {
     RG_RESHAPE,
     RG_STORE,
     RG_REDUCE,
-    RG_LOGSUMEXP
+    RG_LOGSUMEXP,
+    RG_DOT /* axes: the label of each axis of the second operand, that of an axis of the first is
+              its number; bits: which labels are summed over */
 } rg_kind;
 
 typedef struct rg_cut { /* of an axis: start is `from` plus size `of` (or nothing: -1) */
@@ -78,6 +80,8 @@ typedef struct rg_options {
 } rg_options;
 
 void rg_make(rg *r, fc_rng *rng, const rg_options *o);
+/* Shape of an RG_DOT from those of its operands; false: labels do not fit them. */
+bool rg_dot_shape(const rg *r, const rg_node *n, int *rank, int *shape);
 /* Sizes and dtypes worked out again; whether all is still in range. */
 bool rg_valid(rg *r);
 /* The recipe with its second set of sizes as the first; false if there is none that is valid. */

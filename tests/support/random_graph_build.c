@@ -37,7 +37,51 @@ static bool reduction_ok(const rg *r, const rg_node *n) {
     return true;
 }
 
+bool rg_dot_shape(const rg *r, const rg_node *n, int *rank, int *shape) {
+    const rg_node *a = &r->node[n->src[0]], *b = &r->node[n->src[1]];
+    bool in_b[RG_RANK] = {false};
+    *rank = 0;
+    if (n->naxes != b->rank || a->t != b->t || n->bits >> a->rank) return false;
+    for (int k = 0; k < b->rank; k++) {
+        if (n->axes[k] >= RG_RANK) continue;
+        if (n->axes[k] >= a->rank || a->shape[n->axes[k]] != b->shape[k]) return false;
+        in_b[n->axes[k]] = true;
+    }
+    for (int k = 0; k < a->rank; k++) {
+        if (n->bits >> k & 1 && !in_b[k]) return false;
+        if (!(n->bits >> k & 1)) shape[(*rank)++] = a->shape[k];
+    }
+    for (int k = 0; k < b->rank; k++) {
+        if (n->axes[k] < RG_RANK) continue;
+        if (*rank == RG_RANK) return false;
+        shape[(*rank)++] = b->shape[k];
+    }
+    return true;
+}
+
+static bool dot_ok(const rg *r, const rg_node *n) {
+    int rank, shape[RG_RANK];
+    return rg_dot_shape(r, n, &rank, shape) && rank == n->rank &&
+           !memcmp(shape, n->shape, (size_t)rank * sizeof *shape);
+}
+
+static fc_node build_dot(fc_graph *g, const rg *r, const rg_node *n, const fc_node x[2]) {
+    const rg_node *a = &r->node[n->src[0]];
+    uint8_t la[RG_RANK], lb[RG_RANK], out[2 * RG_RANK];
+    uint32_t nout = 0;
+    for (int k = 0; k < a->rank; k++) {
+        la[k] = (uint8_t)k;
+        if (!(n->bits >> k & 1)) out[nout++] = (uint8_t)k;
+    }
+    for (int k = 0; k < n->naxes; k++) {
+        lb[k] = (uint8_t)n->axes[k];
+        if (n->axes[k] >= RG_RANK) out[nout++] = lb[k];
+    }
+    return fc_build_dot(g, x[0], la, x[1], lb, nout, out);
+}
+
 static int operands(const rg_node *n) {
+    if (n->kind == RG_DOT) return 2;
     if (n->kind == RG_OP) return fc_ops[n->op].arity;
     return n->kind > RG_OP;
 }
@@ -55,6 +99,7 @@ static bool typed(const rg *r, const rg_node *n) {
         return fc_dtypes[n->t].bytes == fc_dtypes[s->t].bytes && n->t != FUSEC_BOOL &&
                s->t != FUSEC_BOOL;
     case RG_REDUCE:
+    case RG_DOT:
     case RG_LOGSUMEXP: return n->t == rg_result(n, s->t);
     case RG_OP: break;
     default: return n->t == s->t;
@@ -85,6 +130,7 @@ bool rg_valid(rg *r) {
         if (!typed(r, n)) return false;
         if (n->kind == RG_SLICE && !slice_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
+        if (n->kind == RG_DOT && !dot_ok(r, n)) return false;
         if ((n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) && !reduction_ok(r, n)) return false;
     }
     return true;
@@ -230,6 +276,7 @@ static fc_node build_node(builder *b, int i) {
     case RG_RESHAPE: return fc_build_reshape(g, x[0], (uint32_t)n->rank, shape);
     case RG_STORE: return fc_build_materialize(g, x[0]);
     case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
+    case RG_DOT: return build_dot(g, b->r, n, x);
     default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     }
 }
@@ -416,7 +463,8 @@ static bool change_dtype(shrinker *s, fusec_dtype from, fusec_dtype to) {
             found = true;
             if (n->kind == RG_NUMBER) n->bits = fc_o_cast(from, to, n->bits);
             n->t = to;
-        } else if (n->kind == RG_OP || n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) {
+        } else if (n->kind == RG_OP || n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP ||
+                   n->kind == RG_DOT) {
             n->t = rg_result(n, r.node[n->src[select]].t);
         } else if (operands(n) && n->kind != RG_CAST && n->kind != RG_BITCAST) {
             n->t = r.node[n->src[0]].t;

@@ -1,0 +1,110 @@
+/* check_dot.c - contractions: `a @ b`, matmul, dot, einsum. Dtypes combine as in arithmetic; the
+ * builders (ir/build_dot.c) check the shapes. */
+#include "frontend/lang/check_impl.h"
+
+#include "ir/expand.h"
+
+enum { MAX_OPERANDS = 8 };
+
+/* The operands as nodes of the dtype they combine to, or of `t` if one was asked for. */
+static bool operands(fc_checker *c, fc_range at, uint32_t n, const fc_expr *const *e,
+                     const fc_value *v, const fc_expr *asked, fusec_dtype want, fc_node *out) {
+    fusec_dtype t;
+    bool weak, good = true;
+    for (uint32_t i = 0; i < n; i++) good &= fc_c_operand(c, e[i], &v[i]);
+    if (!good || !fc_c_combine(c, at, n, e, v, &t, &weak)) return false;
+    if (weak && t == FUSEC_F64) t = c->g->default_float;
+    if (asked && want != t) {
+        if (!fc_is_half(t) || want != FUSEC_F32) {
+            fc_diag *d =
+                fc_c_error(c, FUSEC_DTYPE_MISMATCH, asked->at,
+                           "a product of %s is %s; only one of f16 or bf16 can be asked for in f32",
+                           fc_dtypes[t].name, fc_dtypes[fc_red_dtype(FC_OP_dot, t)].name);
+            fc_c_fact(c, d, e[0], &v[0]);
+            return false;
+        }
+        t = want; /* products of 16-bit floats are exact in f32 */
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if ((out[i] = fc_c_node(c, e[i], &v[i], t)) == FC_NONODE) return false;
+    return true;
+}
+
+/* Facts of both operands beside what the builder found. */
+static fc_value result(fc_checker *c, fc_range at, const fc_expr *const *e, const fc_value *v,
+                       uint32_t n, fc_node r) {
+    if (r == FC_NONODE && c->g->error.code && c->g->error.code != FUSEC_OUT_OF_MEMORY &&
+        c->g->error.code != FUSEC_LIMIT) {
+        fc_diag *d = fc_c_error(c, c->g->error.code, at, "%s", c->g->error.message);
+        for (uint32_t i = 0; i < n; i++) fc_c_fact(c, d, e[i], &v[i]);
+        memset(&c->g->error, 0, sizeof c->g->error);
+        return FC_UNKNOWN;
+    }
+    return fc_v_node(fc_c_built(c, r));
+}
+
+fc_value fc_c_matmul(fc_checker *c, fc_range at, const fc_expr *const e[2], const fc_value v[2],
+                     const fc_expr *dtype) {
+    fc_node x[2];
+    fusec_dtype want = FUSEC_F32;
+    if (v[0].kind == FC_V_UNKNOWN || v[1].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
+    if (dtype && !fc_c_dtype_arg(c, dtype, &want)) return FC_UNKNOWN;
+    if (!operands(c, at, 2, e, v, dtype, want, x)) return FC_UNKNOWN;
+    return result(c, at, e, v, 2, fc_build_matmul(c->g, x[0], x[1]));
+}
+
+static fc_value product(fc_checker *c, fc_call *f, const fc_expr *e, bool is_dot) {
+    static const char *const names[] = {NULL, NULL, "dtype"};
+    const fc_arg_spec spec = {names, 3, 2, NULL};
+    const fc_expr *p[3];
+    if (!fc_c_args(c, e, &spec, p, NULL)) return FC_UNKNOWN;
+    const fc_value v[2] = {*fc_c_val(f, p[0]), *fc_c_val(f, p[1])};
+    for (int i = 0; i < 2 && is_dot; i++) {
+        if (v[i].kind != FC_V_NODE || fc_v_rank(c, &v[i]) <= 2) continue;
+        fc_diag *d = fc_c_error(c, FUSEC_SHAPE_MISMATCH, p[i]->at,
+                                "dot() takes vectors and matrices, and this is %s",
+                                fc_c_value_type(c, &v[i]));
+        fc_c_fact(c, d, p[i], &v[i]);
+        fc_diag_help(d, "%s @ %s takes leading axes side by side; einsum() sums over any",
+                     fc_c_quote(c, p[0]->outer), fc_c_quote(c, p[1]->outer));
+        return FC_UNKNOWN;
+    }
+    return fc_c_matmul(c, e->at, p, v, p[2]);
+}
+
+static fc_value einsum(fc_checker *c, fc_call *f, const fc_expr *e) {
+    const fc_expr *p[1 + MAX_OPERANDS];
+    const fc_arg_spec spec = {NULL, 1 + MAX_OPERANDS, 2, NULL};
+    fc_value v[MAX_OPERANDS];
+    fc_node x[MAX_OPERANDS];
+    uint32_t n = 0;
+    if (!fc_c_args(c, e, &spec, p, NULL)) return FC_UNKNOWN;
+    if (p[0]->kind != FC_EX_STRING) {
+        fc_diag *d = fc_c_error(c, FUSEC_ARGUMENT_COUNT, p[0]->at,
+                                "the first argument of einsum() is a text in quotes");
+        fc_diag_help(d, "einsum(\"ik,kj->ij\", a, b)");
+        return FC_UNKNOWN;
+    }
+    const char *text = fc_c_text(c, "%.*s", (int)p[0]->len, p[0]->text);
+    while (n < MAX_OPERANDS && p[1 + n]) {
+        v[n] = *fc_c_val(f, p[1 + n]);
+        if (v[n].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
+        n++;
+    }
+    if (!text || !operands(c, e->at, n, p + 1, v, NULL, FUSEC_F32, x)) return FC_UNKNOWN;
+    return result(c, e->at, p + 1, v, n, fc_build_einsum(c->g, text, n, x));
+}
+
+bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out) {
+    if (strcmp(name, "dot") == 0 || strcmp(name, "matmul") == 0)
+        *out = product(c, f, e, name[0] == 'd');
+    else if (strcmp(name, "einsum") == 0)
+        *out = einsum(c, f, e);
+    else
+        return false;
+    return true;
+}
+
+bool fc_c_is_dot_name(const char *name) {
+    return strcmp(name, "dot") == 0 || strcmp(name, "matmul") == 0 || strcmp(name, "einsum") == 0;
+}

@@ -1,0 +1,323 @@
+/* test_contract.c - contractions: what is one kernel, and the results of every device of this
+ * machine against the oracle, to the bit: labels, layouts, dtypes, sizes around every tile,
+ * threads. */
+#include "passes/plan.h"
+#include "tests/support/gb.h"
+#include "tests/support/oracle_run.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+typedef struct mats {
+    fc_graph g;
+    fc_node a, b; /* [n, k], [k, m] */
+    fc_dim n, m, k;
+} mats;
+
+static mats begin(fusec_dtype t) {
+    mats x;
+    fc_graph_init(&x.g, &fc_libc_alloc, NULL);
+    x.n = gbd(&x.g, "n"), x.m = gbd(&x.g, "m"), x.k = gbd(&x.g, "k");
+    x.a = gbin(&x.g, "a", t, 2, x.n, x.k, 0);
+    x.b = gbin(&x.g, "b", t, 2, x.k, x.m, 0);
+    return x;
+}
+
+/* The number of kernels; *schedules gets the first letter of each schedule. */
+static size_t plan_of(fc_graph *g, char *schedules) {
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_pass_options o = {.verify = true};
+    size_t n = 0;
+    FC_EXPECT_OK(fc_plan_build(g, &o, &p, &e), &e);
+    for (; p && n < p->steps.len && n < 15; n++)
+        schedules[n] = "miod"[p->steps.at[n]->kernel.schedule];
+    schedules[n] = 0;
+    fc_plan_free(p);
+    return n;
+}
+
+static void expect_plan(mats *x, fc_node out, const char *schedules) {
+    char got[16];
+    fc_build_output(&x->g, "out", out);
+    plan_of(&x->g, got);
+    FC_EXPECT_STREQ(got, schedules);
+    fc_graph_free(&x->g);
+}
+
+static fc_node mul(fc_graph *g, fc_node a, fc_node b) {
+    return gb2(g, FC_OP_mul, a, b);
+}
+
+/* A [n] vector as a column. */
+static fc_node column(fc_graph *g, const char *name, fusec_dtype t, fc_dim n) {
+    fc_node v = gbin(g, name, t, 1, n, 0, 0);
+    return fc_build_reshape(g, v, 2, (const fc_dim[]){n, fc_dim_const(&g->dims, 1)});
+}
+
+FC_TEST(contract, what_follows_is_part_of_the_kernel) {
+    mats x = begin(FUSEC_F32);
+    fc_graph *g = &x.g;
+    fc_node bias = gbin(g, "c", FUSEC_F32, 1, x.m, 0, 0);
+    fc_node y = gb2(g, FC_OP_add, fc_build_matmul(g, x.a, x.b), bias);
+    fc_node e = gb1(g, FC_OP_erf, mul(g, y, gbn(g, y, 0.70710678)));
+    expect_plan(&x, mul(g, mul(g, y, gbn(g, y, 0.5)), gb2(g, FC_OP_add, e, gbn(g, y, 1))), "d");
+
+    x = begin(FUSEC_F32);
+    y = fc_build_matmul(&x.g, x.a, x.b);
+    fc_build_output(&x.g, "raw", y);
+    expect_plan(&x, gb2(&x.g, FC_OP_maximum, y, gbn(&x.g, y, 0)), "d");
+
+    x = begin(FUSEC_F32); /* a residual */
+    y = fc_build_matmul(&x.g, x.a, x.b);
+    expect_plan(&x, gb2(&x.g, FC_OP_add, y, gbin(&x.g, "r", FUSEC_F32, 2, x.n, x.m, 0)), "d");
+}
+
+FC_TEST(contract, cheap_work_on_operands_is_part_of_the_kernel) {
+    mats x = begin(FUSEC_F32);
+    fc_node s = column(&x.g, "s", FUSEC_F32, x.n);
+    fc_node k = gbin(&x.g, "rows", FUSEC_F32, 2, x.m, x.k, 0);
+    fc_node turned = fc_build_permute(&x.g, k, (const int64_t[]){1, 0});
+    expect_plan(&x, fc_build_matmul(&x.g, mul(&x.g, x.a, s), turned), "d");
+
+    x = begin(FUSEC_F32); /* dequantised */
+    fc_node q = gbin(&x.g, "q", FUSEC_I8, 2, x.n, x.k, 0);
+    fc_node z = fc_build_cast(&x.g, q, FUSEC_F32);
+    z = mul(&x.g, gb2(&x.g, FC_OP_sub, z, gbn(&x.g, z, 3)), column(&x.g, "s", FUSEC_F32, x.n));
+    expect_plan(&x, fc_build_matmul(&x.g, z, x.b), "d");
+
+    x = begin(FUSEC_F32);
+    expect_plan(&x, fc_build_matmul(&x.g, gb1(&x.g, FC_OP_exp, x.a), x.b), "md");
+
+    x = begin(FUSEC_F32);
+    fc_node p = fc_build_matmul(&x.g, x.a, x.b);
+    fc_node t = fc_build_permute(&x.g, p, (const int64_t[]){1, 0});
+    expect_plan(&x, fc_build_matmul(&x.g, t, p), "dd");
+}
+
+FC_TEST(contract, results_that_are_needed_elsewhere_are_stored) {
+    mats x = begin(FUSEC_F32);
+    fc_node y = fc_build_matmul(&x.g, x.a, x.b);
+    fc_node top = gbred(&x.g, FC_OP_max, y, -1, true);
+    expect_plan(&x, gb2(&x.g, FC_OP_sub, y, top), "di");
+}
+
+FC_TEST(contract, without_axes_on_one_side_the_usual_trees_serve) {
+    mats x = begin(FUSEC_F32);
+    fc_node v = gbin(&x.g, "v", FUSEC_F32, 1, x.k, 0, 0);
+    expect_plan(&x, fc_build_matmul(&x.g, x.a, v), "i");
+    x = begin(FUSEC_F32);
+    v = gbin(&x.g, "v", FUSEC_F32, 1, x.k, 0, 0);
+    expect_plan(&x, fc_build_matmul(&x.g, v, x.b), "o");
+    x = begin(FUSEC_F32);
+    v = gbin(&x.g, "v", FUSEC_F32, 1, x.k, 0, 0);
+    expect_plan(&x, fc_build_matmul(&x.g, v, v), "i");
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void expect_message(fc_graph *g, fc_node n, const char *text) {
+    FC_EXPECT_EQ_I64(n, FC_NONODE);
+    FC_EXPECT_STREQ(g->error.message, text);
+    fc_graph_free(g);
+}
+
+FC_TEST(contract, messages_name_shapes_and_axes) {
+    mats x = begin(FUSEC_F32);
+    expect_message(
+        &x.g, fc_build_matmul(&x.g, x.b, x.b),
+        "matmul of f32[k, m] and f32[k, m]: axis 1 of the left operand, m, and axis 0 of "
+        "the right one, k, go together");
+    x = begin(FUSEC_F32);
+    expect_message(&x.g, fc_build_einsum(&x.g, "ik,kj->iz", 2, (fc_node[]){x.a, x.b}),
+                   "einsum \"ik,kj->iz\": axis 1 of the result, `z`, is in no operand");
+    x = begin(FUSEC_F32);
+    expect_message(&x.g, fc_build_einsum(&x.g, "ik,kj->ijj", 2, (fc_node[]){x.a, x.b}),
+                   "einsum \"ik,kj->ijj\": axis 2 of the result, `j`, is there twice");
+    x = begin(FUSEC_F32);
+    expect_message(&x.g, fc_build_einsum(&x.g, "ik,k1->i", 2, (fc_node[]){x.a, x.b}),
+                   "einsum \"ik,k1->i\": at character 5: `1` is no letter of an axis");
+    x = begin(FUSEC_F32);
+    expect_message(&x.g, fc_build_einsum(&x.g, "ikl,kj->ij", 2, (fc_node[]){x.a, x.b}),
+                   "einsum \"ikl,kj->ij\": operand 1 has another number of axes than letters");
+    x = begin(FUSEC_F32);
+    expect_message(&x.g, fc_build_einsum(&x.g, "ii,kj->ij", 2, (fc_node[]){x.a, x.b}),
+                   "einsum of f32[n, k]: two axes have one label; a diagonal can't be taken");
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+typedef struct form {
+    const char *name, *text; /* einsum */
+    int operands;
+    const char *shape[3]; /* sizes by letter of `sizes`, 1 is the literal */
+} form;
+
+static const form forms[] = {
+    {"nn", "ik,kj->ij", 2, {"ik", "kj"}},
+    {"nt", "ik,jk->ij", 2, {"ik", "jk"}},
+    {"tn", "ki,kj->ij", 2, {"ki", "kj"}},
+    {"tt", "ki,jk->ij", 2, {"ki", "jk"}},
+    {"turned", "ik,kj->ji", 2, {"ik", "kj"}},
+    {"batched", "bik,bkj->bij", 2, {"bik", "bkj"}},
+    {"batch_inside", "ibk,kbj->ibj", 2, {"ibk", "kbj"}},
+    {"one_for_all", "bik,kj->bij", 2, {"bik", "kj"}},
+    {"broadcast", "bik,bkj->bij", 2, {"1ik", "bkj"}},
+    {"two_sums", "ikl,jkl->ij", 2, {"ikb", "jkb"}},
+    {"two_sums_apart", "kil,lkj->ij", 2, {"kib", "bkj"}},
+    {"alone", "ikl,kj->ij", 2, {"ikb", "kj"}},
+    {"vector", "ik,k->i", 2, {"ik", "k"}},
+    {"row", "k,kj->j", 2, {"k", "kj"}},
+    {"inner", "k,k->", 2, {"k", "k"}},
+    {"rows", "ik,ik->i", 2, {"ik", "ik"}},
+    {"outer", "i,j->ij", 2, {"i", "j"}},
+    {"chain", "ik,kj,jb->ib", 3, {"ik", "kj", "jb"}},
+};
+static const char letters[] = "ijkb";
+
+typedef struct sizes {
+    int64_t at[4]; /* i, j, k, b */
+} sizes;
+
+static fc_node input_of(fc_graph *g, const char *name, fusec_dtype t, const char *shape) {
+    fc_dim dims[4];
+    uint32_t rank = 0;
+    for (const char *s = shape; *s; s++) {
+        const char one[2] = {*s, 0};
+        dims[rank++] = *s == '1' ? fc_dim_const(&g->dims, 1) : gbd(g, one);
+    }
+    return fc_build_input(g, name, t, rank, dims);
+}
+
+static void build_form(fc_graph *g, const form *f, fusec_dtype t) {
+    fc_node x[3];
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    for (int k = 0; k < f->operands; k++)
+        x[k] = input_of(g, k == 0 ? "x" : k == 1 ? "y" : "z", t, f->shape[k]);
+    fc_build_output(g, "out", fc_build_einsum(g, f->text, (uint32_t)f->operands, x));
+}
+
+static void syms_of(const fc_graph *g, const sizes *s, int64_t *syms) {
+    for (uint32_t i = 0; i < g->dims.syms.len; i++) {
+        const char *at = g->dims.syms.at[i].name ? strchr(letters, *g->dims.syms.at[i].name) : NULL;
+        syms[i] = at ? s->at[at - letters] : 1;
+    }
+}
+
+/* Mostly small numbers: specials would hide everything else. */
+static void fill(const fc_tensor *t, fc_rng *r, unsigned specials) {
+    for (int64_t i = 0; i < fc_array_count(t); i++)
+        fc_oracle_store(
+            t->dtype, t->data, i,
+            specials && fc_below(r, specials) == 0
+                ? fc_special(t->dtype, (uint32_t)fc_below(r, fc_special_count(t->dtype)))
+                : fc_random_value(t->dtype, r, true));
+}
+
+static void judge(fc_graph *g, const char *device, int threads, const sizes *s, unsigned specials) {
+    fc_oracle of, o;
+    fc_arrays in, out = {0};
+    fc_error e = {0};
+    fc_rng r = {77};
+    int64_t syms[16] = {0};
+    const void *data[8];
+    fc_how how = {.ctx = fc_rig(device, threads, &how.device)};
+    if (!how.ctx) return;
+    if (g->error.code) FC_FAIL("%s", g->error.message);
+    syms_of(g, s, syms);
+    fc_oracle_sizes(&of, g, syms);
+    fc_arrays_for(&in, g, &of, false);
+    for (uint32_t i = 0; i < in.n; i++) {
+        fill(&in.t[i], &r, specials);
+        data[i] = in.t[i].data;
+    }
+    fc_oracle_run(&o, g, syms, data);
+    fusec_status status = fc_rig_run(&how, g, syms, &in, &out, &e);
+    fc_str why;
+    fc_str_init(&why, &fc_libc_alloc);
+    if (status)
+        FC_FAIL("[%s] %s", fc_status_slug(status), e.message);
+    else if (fc_judge(g, &o, &out, &why))
+        FC_FAIL("%s", why.data);
+    fc_str_free(&why);
+    fc_arrays_free(&in);
+    fc_arrays_free(&out);
+    fc_oracle_free(&o);
+    fc_oracle_free(&of);
+}
+
+static const char *const devices[] = {"interp", "cpu", "cuda"};
+
+static void judge_form(const form *f, fusec_dtype t, const sizes *s, unsigned specials) {
+    for (size_t d = 0; d < FC_COUNT(devices); d++) {
+        fc_graph g;
+        build_form(&g, f, t);
+        FC_TRACE("%s of %s on %s, i %d j %d k %d b %d", f->name, fc_dtypes[t].name, devices[d],
+                 (int)s->at[0], (int)s->at[1], (int)s->at[2], (int)s->at[3]);
+        judge(&g, devices[d], 2, s, specials);
+        FC_UNTRACE();
+        fc_graph_free(&g);
+    }
+}
+
+FC_TEST(contract, every_form_and_dtype) {
+    for (size_t f = 0; f < FC_COUNT(forms); f++)
+        for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+            if (FC_SANITIZED && (f + (size_t)t) % 3) continue;
+            judge_form(&forms[f], (fusec_dtype)t, &(sizes){{5, 7, 35, 3}}, 0);
+        }
+}
+
+FC_TEST(contract, order_around_chunks) {
+    static const int64_t k[] = {0, 1, 2, 3, 255, 256, 257, 511, 512, 513, 1024, 1793};
+    for (size_t i = 0; i < FC_COUNT(k); i++) {
+        judge_form(&forms[0], FUSEC_F32, &(sizes){{3, 5, k[i], 1}}, 500);
+        judge_form(&forms[1], FUSEC_F64, &(sizes){{2, 3, k[i], 1}}, 500);
+        judge_form(&forms[12], FUSEC_F32, &(sizes){{2, 1, k[i], 1}}, 500);
+        judge_form(&forms[13], FUSEC_F32, &(sizes){{1, 3, k[i], 1}}, 500);
+    }
+}
+
+FC_TEST(contract, sizes_around_tiles) {
+    static const int64_t n[] = {0, 1, 2, 6, 13, 14, 15, 16, 17, 31, 33, 64, 65};
+    for (size_t i = 0; i < FC_COUNT(n); i++)
+        for (size_t f = 0; f < 4; f++) {
+            judge_form(&forms[f], FUSEC_F32, &(sizes){{n[i], n[(i + f + 3) % FC_COUNT(n)], 19, 1}},
+                       0);
+            judge_form(&forms[f], FUSEC_F32, &(sizes){{n[(i + 2 * f) % FC_COUNT(n)], n[i], 19, 1}},
+                       0);
+        }
+}
+
+/* x.T @ y * 2 - 1 of slices, casts and scales, and several results. */
+static void build_rich(fc_graph *g) {
+    fc_graph_init(g, &fc_libc_alloc, NULL);
+    fc_node q = input_of(g, "q", FUSEC_I8, "ki"), y = input_of(g, "y", FUSEC_F32, "jk");
+    fc_node s = input_of(g, "s", FUSEC_F32, "k1"), bias = input_of(g, "c", FUSEC_F32, "j");
+    fc_node x = mul(g, fc_build_cast(g, q, FUSEC_F32), s);
+    fc_node r = fc_build_einsum(g, "ki,jk->ij", 2, (fc_node[]){x, y});
+    fc_node z = gb2(g, FC_OP_add, r, bias);
+    fc_build_output(g, "raw", r);
+    fc_build_output(g, "relu", gb2(g, FC_OP_maximum, z, gbn(g, z, 0)));
+    fc_build_output(g, "whole", fc_build_cast(g, z, FUSEC_I32));
+}
+
+FC_TEST(contract, work_before_and_after) {
+    static const sizes s[] = {{{1, 1, 1, 1}}, {{17, 33, 300, 1}}, {{70, 40, 31, 1}}};
+    char schedules[16];
+    fc_graph g;
+    build_rich(&g);
+    FC_EXPECT_EQ_I64((int64_t)plan_of(&g, schedules), 1);
+    fc_graph_free(&g);
+    for (size_t i = 0; i < FC_COUNT(s); i++)
+        for (size_t d = 0; d < FC_COUNT(devices); d++) {
+            build_rich(&g);
+            FC_TRACE("%s, size %d", devices[d], (int)i);
+            judge(&g, devices[d], 2, &s[i], 0);
+            FC_UNTRACE();
+            fc_graph_free(&g);
+        }
+}
