@@ -211,14 +211,14 @@ fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *a
 
 /* ---- the class ------------------------------------------------------------------------------- */
 
-fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_class *out,
+fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *arena, fc_class *out,
                          fc_error *e) {
     uint32_t axes = n->np + n->nr;
     memset(out, 0, sizeof *out);
     out->np = (uint8_t)n->np;
     out->nr = (uint8_t)n->nr;
     out->wide = n->wide;
-    out->aligned = aligned;
+    out->target = target;
     out->vector = 1;
     out->naccess = n->naccess;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
@@ -232,31 +232,6 @@ fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_cla
     }
     out->move = move;
     return FUSEC_OK;
-}
-
-bool fc_class_equal(const fc_class *a, const fc_class *b) {
-    return a->np == b->np && a->nr == b->nr && a->wide == b->wide && a->aligned == b->aligned &&
-           a->variant == b->variant && a->split == b->split && a->vector == b->vector &&
-           a->teams == b->teams && a->turns == b->turns && a->alike == b->alike &&
-           a->roomy == b->roomy && a->large == b->large && a->brief == b->brief &&
-           a->naccess == b->naccess &&
-           memcmp(a->move, b->move, (size_t)a->naccess * (a->np + a->nr)) == 0;
-}
-
-void fc_class_print(const fc_class *c, fc_str *out) {
-    unsigned axes = (unsigned)c->np + c->nr;
-    fc_str_printf(out, "p%u r%u i%d %s variant%u split%u v%u t%u", (unsigned)c->np, (unsigned)c->nr,
-                  c->wide ? 64 : 32, c->aligned ? "aligned" : "unaligned", (unsigned)c->variant,
-                  (unsigned)c->split, (unsigned)c->vector, (unsigned)c->teams);
-    if (c->turns > 1) fc_str_printf(out, " x%u", (unsigned)c->turns);
-    if (c->alike) fc_str_add(out, " alike");
-    if (c->roomy) fc_str_add(out, " roomy");
-    if (c->large) fc_str_add(out, " large");
-    if (c->brief) fc_str_add(out, " brief");
-    for (uint32_t a = 0; a < c->naccess; a++) {
-        fc_str_char(out, ' ');
-        for (unsigned i = 0; i < axes; i++) fc_str_char(out, "01x"[c->move[(size_t)a * axes + i]]);
-    }
 }
 
 /* ---- the parameter block --------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #ifndef FUSEC_CODEGEN_NEST_H
 #define FUSEC_CODEGEN_NEST_H
 
-#include "ir/kernel.h"
+#include "codegen/class.h"
 
 /* Index arithmetic that stays below this needs 32 bits only. The distance to 2^31 lets a loop
  * counter run one step of a whole grid past the end. */
@@ -39,40 +39,10 @@ typedef struct fc_nest {
 fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
                           fc_error *e);
 
-/* How an access moves when an axis advances by one. */
-typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
-
-/* The shape class: everything but the kernel that the text of a variant may depend on. Compared and
- * hashed as text (fc_class_print). */
-typedef struct fc_class {
-    uint8_t np, nr;
-    bool wide;       /* 64-bit indices */
-    bool aligned;    /* every buffer pointer is 16-byte aligned (cpu: 64) */
-    uint8_t variant; /* the target's choice, e.g. thread, warp or block per row; see its emitter */
-    uint8_t split;   /* 1: reduction in two steps over spans, partials in the workspace */
-    uint8_t vector;  /* elements a thread (cuda) or instruction (llvm) takes along the inner axis */
-    uint8_t teams;   /* the target's choice, e.g. warps per row */
-    uint8_t turns;   /* cuda: how many times a thread does the same for others; 0 is 1 */
-    bool alike;      /* one launch does several kernels: see fc_alike_layout */
-    bool roomy;      /* cuda: registers need not do for other blocks of the SM */
-    bool large;      /* cuda: its arrays are more than the L2 holds */
-    bool brief;      /* llvm: what is joined is joined in one way, however many there are */
-    const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
-                            axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
-    uint32_t naccess;
-} fc_class;
-
-/* Fills what follows from the nest alone: np, nr, wide, naccess, move; aligned = `aligned`; the
- * target's fields are 0, vector is 1. */
-fusec_status fc_class_of(const fc_nest *n, bool aligned, fc_arena *arena, fc_class *out,
+/* Fills what follows from the nest alone: np, nr, wide, naccess, move; not aligned, vector is 1,
+ * and the target has chosen nothing. */
+fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *arena, fc_class *out,
                          fc_error *e);
-static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t axis) {
-    return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
-}
-bool fc_class_equal(const fc_class *a, const fc_class *b);
-
-void fc_class_print(const fc_class *c,
-                    fc_str *out); /* "p1 r1 i32 a16 v4 ..." short, readable, unique */
 
 /* ---- the parameter block: what a launch passes, the same for all targets ------------------
  *

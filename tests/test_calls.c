@@ -369,7 +369,7 @@ FC_TEST(calls, kernels_of_a_plan_are_one_program_of_nvrtc_and_come_back_from_dis
 static fc_device_ops spilling_ops;
 static fc_target shrinking_target;
 static int shrinks;
-static uint8_t teams_before;
+static uint16_t axis_before;
 
 static void told_facts(fc_device *d, void *code, fc_code_facts *out) {
     (void)d, (void)code;
@@ -382,17 +382,17 @@ static bool smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, u
     (void)m, (void)k, (void)n, (void)align, (void)arena, (void)launch;
     FC_EXPECT_EQ_U64(registers, 255);
     FC_EXPECT_EQ_U64(spill_bytes, 64);
-    if (cls->teams < 100) teams_before = cls->teams;
-    cls->teams = (uint8_t)(100 + shrinks++); /* another class: another text and key */
+    if (cls->llvm.tile_axis < 100) axis_before = cls->llvm.tile_axis;
+    cls->llvm.tile_axis = (uint16_t)(100 + shrinks++); /* another class: another text and key */
     return true;
 }
 
 static fusec_status emit_class(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                                const char *name, fc_str *out, fc_error *e) {
     fc_class as_it_was = *cls;
-    if (as_it_was.teams >= 100) {
-        fc_str_printf(out, "; made smaller %u times\n", cls->teams - 99u);
-        as_it_was.teams = teams_before;
+    if (as_it_was.llvm.tile_axis >= 100) {
+        fc_str_printf(out, "; made smaller %u times\n", cls->llvm.tile_axis - 99u);
+        as_it_was.llvm.tile_axis = axis_before;
     }
     return fc_llvm_target.emit(m, k, &as_it_was, name, out, e);
 }

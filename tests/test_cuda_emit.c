@@ -61,6 +61,14 @@ static void plan_close(plan *p) {
     fc_arena_free(&p->arena);
 }
 
+static void expect_choice(const fc_class *cls, const char *want) {
+    fc_str s;
+    fc_str_init(&s, &fc_libc_alloc);
+    fc_class_print_choice(cls, &s);
+    FC_EXPECT_STREQ(s.data + 1, want);
+    fc_str_free(&s);
+}
+
 FC_TEST(cuda_emit, sizes_are_arguments) {
     static const int64_t size[][2][FC_SAMPLE_SIZES] = {{{16384, 4096}, {20000, 5120}},
                                                        {{65536, 1000}, {20000, 900}}};
@@ -80,62 +88,47 @@ FC_TEST(cuda_emit, sizes_are_arguments) {
 }
 
 FC_TEST(cuda_emit, variants_follow_from_sizes) {
-    enum {
-        THREAD,
-        ONE,
-        LOOP,
-        TURNED = 1,
-        FULL = 8,
-        EIGHT = 3 << 4,
-        WHOLE = 64,
-        ONCE = 128,
-        OWN = 128
-    };
-    enum { MAP_WHOLE = 1, MAP_ROWS = 2 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
-        unsigned variant, split, teams;
+        const char *choice;
         bool wide;
     } want[] = {
-        {"square_error_rows", {1000000, 4}, THREAD + WHOLE + ONCE, 0, 0, false},
-        {"square_error_rows", {100000, 64}, ONE + FULL + WHOLE, 0, 4, false}, /* 16 threads a row */
-        {"square_error_rows", {100000, 65}, ONE, 0, 5, false}, /* quads that are not whole */
-        {"square_error_rows", {16384, 1024}, ONE + FULL + EIGHT + WHOLE, 0, 5, false}, /* a warp */
-        {"square_error_rows", {16384, 4096}, LOOP, 0, 6, false}, /* two warps walk over the row */
-        {"softmax", {65536, 1000}, ONE + EIGHT + WHOLE + OWN, 0, 5, false},
-        {"softmax", {8192, 16384}, ONE + FULL + EIGHT + WHOLE + OWN, 0, 9, false}, /* 16 warps */
-        {"softmax", {4096, 50257}, ONE + EIGHT, 2, 8, false}, /* seven blocks keep it */
-        {"softmax", {128, 1000000}, ONE + EIGHT + WHOLE, 2, 9, false},
-        {"softmax", {32, 40960}, ONE + FULL + EIGHT + WHOLE, 2, 8, false}, /* smaller parts */
-        {"softmax", {2, 1 << 24}, LOOP, 2, 8, false},                      /* too long for that */
-        {"square_error_all", {1 << 24}, LOOP, 1, 8, false}, /* one row over many blocks */
-        {"square_error_all", {INT64_C(1) << 33}, LOOP, 1, 8, true},
-        {"column_sum", {16384, 16384}, FULL, 1, 4, false},        /* 16 threads side by side */
-        {"column_sum", {16400, 16384}, 0, 1, 4, false},           /* the last span is shorter */
-        {"column_sum", {1024, 1 << 20}, FULL, 0, 4, false},       /* no split */
-        {"column_sum", {2048, 1 << 20}, FULL, 0, 3, true},        /* 8 threads are enough then */
-        {"column_sum", {256, 1 << 20}, FULL, 0, 6, false},        /* 64, that have 4 runs each */
-        {"column_sum", {1 << 24, 4}, TURNED + FULL, 1, 0, false}, /* loads side by side, runs apart
-                                                                   */
-        {"column_sum", {1 << 24, 8}, TURNED + FULL, 1, 1, false},
-        {"column_sum", {1 << 24, 16}, FULL, 1, 2, false}, /* 64 bytes: half a line */
-        {"column_sum", {1 << 24, 6}, 0, 1, 2, false},     /* not as many threads as vectors */
-        {"distance", {8192, 8192, 3}, THREAD + WHOLE + ONCE, 0, 8, false}, /* 8 by 4 a thread */
-        {"distance", {8192, 8190, 3}, THREAD + WHOLE + ONCE, 0, 0, false},
-        {"map_affine", {INT64_C(3) << 30}, 0, 0, MAP_WHOLE, true},
-        {"map_affine", {(INT64_C(3) << 30) + 1}, 0, 0, 0, true},
-        {"map_broadcast", {16384, 16384}, 1, 0, 64, false},    /* b is turned along axis 0 */
-        {"map_broadcast", {16384, 8}, 0, 0, MAP_WHOLE, false}, /* too narrow for squares */
+        {"square_error_rows", {1000000, 4}, "thread whole once", false},
+        {"square_error_rows", {100000, 64}, "one repeat=2 whole full team=16 iterations", false},
+        {"square_error_rows", {100000, 65}, "one repeat=4 team=32 iterations", false},
+        {"square_error_rows", {16384, 1024}, "one whole full team=32 iterations=8", false},
+        {"square_error_rows", {16384, 4096}, "loop team=64", false},
+        {"softmax", {65536, 1000}, "one whole team=32 iterations=8 own large", false},
+        {"softmax", {8192, 16384}, "one whole full team=512 iterations=8 own large", false},
+        {"softmax", {4096, 50257}, "one gang team=256 iterations=8", false},
+        {"softmax", {128, 1000000}, "one gang whole team=512 iterations=8", false},
+        {"softmax", {32, 40960}, "one gang whole full team=256 iterations=8", false},
+        {"softmax", {2, 1 << 24}, "loop gang team=256", false},
+        {"square_error_all", {1 << 24}, "loop split team=256", false},
+        {"square_error_all", {INT64_C(1) << 33}, "loop split team=256", true},
+        {"column_sum", {16384, 16384}, "outer split full across=16 runs=8", false},
+        {"column_sum", {16400, 16384}, "outer split across=16 runs=2", false},
+        {"column_sum", {1024, 1 << 20}, "outer full across=16 runs=4", false},
+        {"column_sum", {2048, 1 << 20}, "outer full across=8 runs=4", true},
+        {"column_sum", {256, 1 << 20}, "outer full across=64 runs=4", false},
+        {"column_sum", {1 << 24, 4}, "outer split full across runs=4 transposed", false},
+        {"column_sum", {1 << 24, 8}, "outer split full across=2 runs=4 transposed", false},
+        {"column_sum", {1 << 24, 16}, "outer split full across=4 runs=4", false},
+        {"column_sum", {1 << 24, 6}, "outer split across=4 runs=2", false},
+        {"distance", {8192, 8192, 3}, "rect whole once rect_rows=8 rect_columns=4", false},
+        {"distance", {8192, 8190, 3}, "thread repeat=16 whole once", false},
+        {"map_affine", {INT64_C(3) << 30}, "map whole large", true},
+        {"map_affine", {(INT64_C(3) << 30) + 1}, "map large", true},
+        {"map_broadcast", {16384, 16384}, "tile tile_side=64", false},
+        {"map_broadcast", {16384, 8}, "map whole", false},
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
         FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
                  (long long)want[i].size[1]);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
-            FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
-            FC_EXPECT_EQ_U64(p.cls.split, want[i].split);
-            FC_EXPECT_EQ_U64(p.cls.teams, want[i].teams);
+            expect_choice(&p.cls, want[i].choice);
             FC_EXPECT_TRUE(p.cls.wide == want[i].wide);
         }
         plan_close(&p);
@@ -168,7 +161,7 @@ FC_TEST(cuda_emit, quick_maps_go_element_by_element) {
             FC_EXPECT_OK(
                 fc_cuda_target.emit(&fc_cuda_big, &p.kernel, &quick, "kernel", &p.text, &e), &e);
             FC_EXPECT_EQ_I64(strstr(p.text.data, "const ix k = ((ix)blockIdx.x * ") != NULL, any);
-            if (any) FC_EXPECT_EQ_U64(quick.turns, want[i].elements);
+            if (any) FC_EXPECT_EQ_U64(quick.cuda.repeat, want[i].elements);
         }
         plan_close(&p);
         FC_UNTRACE();
@@ -176,20 +169,30 @@ FC_TEST(cuda_emit, quick_maps_go_element_by_element) {
 }
 
 FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
-    enum { RING = 3, FULL = 8, WHOLE = 64 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
         int major;
-        unsigned variant, teams, places, grid, block; /* of a ring, or 0 */
+        const char *choice; /* of a ring, or NULL */
+        unsigned grid, block;
     } want[] = {
-        {"softmax", {128, 1 << 20}, 9, RING + FULL + WHOLE, 8, 7, 128, 800},
-        {"softmax", {1024, 100001}, 9, RING, 8, 7, 130, 800}, /* 10 gangs of 13 */
-        {"softmax", {70, 100001}, 9, 0, 0, 0, 0, 0},          /* gangs with few rows each */
-        {"softmax", {128, 3 << 20}, 9, 0, 0, 0, 0, 0},        /* more parts than SMs */
-        {"softmax", {1000, 600 << 10}, 9, 0, 0, 0, 0, 0},     /* 75 parts, 57 SMs without any */
-        {"softmax", {128, 1 << 20}, 8, 0, 0, 0, 0, 0},        /* no bulk copies */
-        {"softmax", {4096, 65536}, 9, 0, 0, 0, 0, 0},         /* few blocks wait for each other */
+        {"softmax",
+         {128, 1 << 20},
+         9,
+         "ring gang whole full team=256 warp_chunks buffers=7 large",
+         128,
+         800},
+        {"softmax",
+         {1024, 100001},
+         9,
+         "ring gang team=256 warp_chunks buffers=7 large",
+         130,
+         800},                                         /* 10 gangs of 13 */
+        {"softmax", {70, 100001}, 9, NULL, 0, 0},      /* gangs with few rows each */
+        {"softmax", {128, 3 << 20}, 9, NULL, 0, 0},    /* more parts than SMs */
+        {"softmax", {1000, 600 << 10}, 9, NULL, 0, 0}, /* 75 parts, 57 SMs without any */
+        {"softmax", {128, 1 << 20}, 8, NULL, 0, 0},    /* no bulk copies */
+        {"softmax", {4096, 65536}, 9, NULL, 0, 0},     /* few blocks wait for each other */
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
@@ -199,13 +202,11 @@ FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
         FC_TRACE("%s %lld %lld, sm_%d0", want[i].sample, (long long)want[i].size[0],
                  (long long)want[i].size[1], want[i].major);
         if (plan_on(&p, &m, fc_sample_find(want[i].sample)->build, want[i].size)) {
-            FC_EXPECT_TRUE(((p.cls.variant & 7) == RING) == (want[i].variant != 0));
+            FC_EXPECT_TRUE((p.cls.cuda.kind == FC_CUDA_RING) == (want[i].choice != NULL));
             FC_EXPECT_TRUE((strstr(p.text.data, "cp.async.bulk") != NULL) ==
-                           (want[i].variant != 0));
-            if (want[i].variant) {
-                FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
-                FC_EXPECT_EQ_U64(p.cls.teams, want[i].teams);
-                FC_EXPECT_EQ_U64(p.cls.turns, want[i].places);
+                           (want[i].choice != NULL));
+            if (want[i].choice) {
+                expect_choice(&p.cls, want[i].choice);
                 FC_EXPECT_EQ_U64(p.launch.grid[0], want[i].grid);
                 FC_EXPECT_EQ_U64(p.launch.block[0], want[i].block);
                 FC_EXPECT_TRUE(p.launch.together);
@@ -218,21 +219,36 @@ FC_TEST(cuda_emit, long_rows_stream_through_shared_memory) {
 }
 
 FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
-    enum { CLUSTER = 4, FULL = 8, TWO = 1 << 4, FOUR = 2 << 4, WHOLE = 64 };
     static const struct {
         const char *sample;
         int64_t size[FC_SAMPLE_SIZES];
         bool clusters;
-        unsigned variant, warps, blocks; /* of a cluster, or 0 */
+        const char *choice; /* of a cluster, or NULL */
+        unsigned warps, blocks;
     } want[] = {
-        {"softmax", {4096, 50257}, true, CLUSTER + TWO, 13, 2},
-        {"softmax", {4096, 50257}, false, 0, 0, 0},
-        {"softmax", {2048, 65536}, true, CLUSTER + FULL + TWO + WHOLE, 8, 4},
-        {"softmax", {1024, 100000}, true, CLUSTER + FOUR + WHOLE, 9, 6},
-        {"softmax", {32, 40960}, true, 0, 0, 0},             /* all rows at once: a gang */
-        {"softmax", {8192, 16384}, true, 0, 0, 0},           /* in registers */
-        {"softmax", {1024, 200000}, true, 0, 0, 0},          /* one block of 25 chunks an SM */
-        {"square_error_rows", {4096, 50257}, true, 0, 0, 0}, /* needed once */
+        {"softmax",
+         {4096, 50257},
+         true,
+         "cluster close warps=13 lane_slots=2 blocks=2 large",
+         13,
+         2},
+        {"softmax", {4096, 50257}, false, NULL, 0, 0},
+        {"softmax",
+         {2048, 65536},
+         true,
+         "cluster close whole full warps=8 lane_slots=2 blocks=4 large",
+         8,
+         4},
+        {"softmax",
+         {1024, 100000},
+         true,
+         "cluster close whole warps=9 lane_slots=4 blocks=6 large",
+         9,
+         6},
+        {"softmax", {32, 40960}, true, NULL, 0, 0},             /* all rows at once: a gang */
+        {"softmax", {8192, 16384}, true, NULL, 0, 0},           /* in registers */
+        {"softmax", {1024, 200000}, true, NULL, 0, 0},          /* one block of 25 chunks an SM */
+        {"square_error_rows", {4096, 50257}, true, NULL, 0, 0}, /* needed once */
     };
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
@@ -241,13 +257,11 @@ FC_TEST(cuda_emit, rows_lie_in_the_memory_of_clusters) {
         FC_TRACE("%s %lld %lld", want[i].sample, (long long)want[i].size[0],
                  (long long)want[i].size[1]);
         if (plan_on(&p, &m, fc_sample_find(want[i].sample)->build, want[i].size)) {
-            FC_EXPECT_TRUE(((p.cls.variant & 7) == CLUSTER) == (want[i].variant != 0));
+            FC_EXPECT_TRUE((p.cls.cuda.kind == FC_CUDA_CLUSTER) == (want[i].choice != NULL));
             FC_EXPECT_TRUE((strstr(p.text.data, "__cluster_dims__") != NULL) ==
-                           (want[i].variant != 0));
-            if (want[i].variant) {
-                FC_EXPECT_EQ_U64(p.cls.variant, want[i].variant);
-                FC_EXPECT_EQ_U64(p.cls.teams, want[i].warps);
-                FC_EXPECT_EQ_U64(p.cls.turns, want[i].blocks);
+                           (want[i].choice != NULL));
+            if (want[i].choice) {
+                expect_choice(&p.cls, want[i].choice);
                 FC_EXPECT_EQ_U64(p.launch.grid[0], (uint64_t)want[i].size[0] * want[i].blocks);
                 FC_EXPECT_EQ_U64(p.launch.block[0], 32 * want[i].warps);
                 FC_EXPECT_TRUE(!p.launch.together && !p.launch.tickets);
@@ -282,7 +296,7 @@ FC_TEST(cuda_emit, older_devices_have_no_asynchronous_copies) {
         plan p;
         if (plan_on(&p, &m, fc_sample_find("softmax")->build, size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_EQ_U64(p.cls.split, 2);
+            FC_EXPECT_EQ_U64(p.cls.cuda.split, 2);
             FC_EXPECT_TRUE((strstr(kernel, "fc_copy<") != NULL) == (major >= 8));
             FC_EXPECT_TRUE((strstr(kernel, "fc_ahead(") != NULL) == (major < 8));
         }
@@ -342,7 +356,7 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
                  (long long)want[i].size[1]);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_TRUE(p.cls.large == want[i].stays);
+            FC_EXPECT_TRUE(p.cls.cuda.large == want[i].stays);
             FC_EXPECT_TRUE((strstr(kernel, "= fc_load_last(") != NULL) == want[i].stays);
             FC_EXPECT_TRUE((strstr(p.text.data, "L2::evict_last") != NULL) == want[i].stays);
         }
@@ -353,20 +367,19 @@ FC_TEST(cuda_emit, large_streams_stay_in_the_l2) {
 
 /* The same of rows that come by bulk copies. */
 FC_TEST(cuda_emit, large_rows_of_clusters_and_rings_stay_in_the_l2) {
-    enum { RING = 3, CLUSTER = 4 };
     static const struct {
         int64_t size[FC_SAMPLE_SIZES];
-        unsigned kind;
+        fc_cuda_kind kind;
         bool stays;
-    } want[] = {{{4096, 50257}, CLUSTER, true},
-                {{200, 34000}, CLUSTER, false},
-                {{128, 1 << 20}, RING, true}};
+    } want[] = {{{4096, 50257}, FC_CUDA_CLUSTER, true},
+                {{200, 34000}, FC_CUDA_CLUSTER, false},
+                {{128, 1 << 20}, FC_CUDA_RING, true}};
     for (size_t i = 0; i < FC_COUNT(want); i++) {
         plan p;
         FC_TRACE("%lld %lld", (long long)want[i].size[0], (long long)want[i].size[1]);
         if (plan_on(&p, &fc_cuda_h200, fc_sample_find("softmax")->build, want[i].size)) {
-            FC_EXPECT_EQ_U64(p.cls.variant & 7, want[i].kind);
-            FC_EXPECT_TRUE(p.cls.large == want[i].stays);
+            FC_EXPECT_EQ_U64(p.cls.cuda.kind, want[i].kind);
+            FC_EXPECT_TRUE(p.cls.cuda.large == want[i].stays);
             FC_EXPECT_TRUE((strstr(p.text.data, "complete_tx::bytes.L2::cache_hint") != NULL) ==
                            want[i].stays);
         }
@@ -522,7 +535,7 @@ FC_TEST(cuda_emit, nvrtc_accepts_large_streams) {
         fc_error e = {0};
         if (plan_open(&p, of[i].build ? of[i].build : fc_sample_find(of[i].sample)->build,
                       of[i].size)) {
-            FC_EXPECT_TRUE(p.cls.large);
+            FC_EXPECT_TRUE(p.cls.cuda.large);
             FC_EXPECT_OK(fc_nvrtc_compile(nvrtc, p.text.data, "large.cu", &options, &cubin, &e),
                          &e);
         }

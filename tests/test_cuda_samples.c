@@ -110,16 +110,20 @@ static void add_sizes(jobs *js, const fc_sample *s, const fc_machine *m, uint32_
  */
 
 static bool is_gang(const fc_sample_run *run, const fc_class *cls) {
-    return run->kernel.schedule == FC_SCHED_INNER && cls->split == FC_CUDA_GANG;
+    (void)run;
+    return cls->cuda.split == FC_CUDA_GANG;
 }
 static bool is_ring(const fc_sample_run *run, const fc_class *cls) {
-    return fc_cuda_is_ring(&run->kernel, cls);
+    (void)run;
+    return cls->cuda.kind == FC_CUDA_RING;
 }
 static bool is_cluster(const fc_sample_run *run, const fc_class *cls) {
-    return fc_cuda_is_cluster(&run->kernel, cls);
+    (void)run;
+    return cls->cuda.kind == FC_CUDA_CLUSTER;
 }
 static bool is_full_column(const fc_sample_run *run, const fc_class *cls) {
-    return run->kernel.schedule == FC_SCHED_OUTER && (cls->variant & FC_CUDA_FULL);
+    (void)run;
+    return cls->cuda.kind == FC_CUDA_OUTER && cls->cuda.full;
 }
 
 /* Of the sizes each sample takes `taken`, beginning with another one than the sample before. */

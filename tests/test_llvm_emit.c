@@ -93,7 +93,7 @@ static void try_width(bench *b, fc_llvm_run *r, const fc_sample *s, const int64_
     FC_EXPECT_OK(st, &err);
     if (st == FUSEC_OK) {
         match_first(b, r, &run);
-        if (want_split) FC_EXPECT_EQ_I64(cls.split, 1);
+        if (want_split) FC_EXPECT_EQ_I64(cls.llvm.split, 1);
     }
     fc_sample_close(&run);
 }

@@ -130,7 +130,7 @@ static fusec_status box_run(box *b, fc_llvm_run *r, fc_interp *ip, fc_error *e) 
         int64_t words[200];
         fc_nest_fill(&b->k, &nest, b->values, (void *const *)b->data, NULL, words);
         if (ip) {
-            st = fc_class_of(&nest, false, &arena, &cls, e);
+            st = fc_class_of(&nest, FC_TARGET_INTERP, &arena, &cls, e);
             if (st == FUSEC_OK) fc_interp_run(ip, &cls, words, 0, nest.rows);
         } else {
             st = fc_llvm_run_kernel(r, &b->k, &nest, &arena, words, NULL, e);

@@ -260,16 +260,24 @@ FC_TEST(nest, class_text) {
     fc_error e = {0};
     fc_str_init(&text, &fc_libc_alloc);
     FC_ASSERT_TRUE(open_sample("distance", 3, 4, 5, &run) == FUSEC_OK);
-    FC_ASSERT_OK(fc_class_of(&run.nest, true, &run.arena, &cls, &e), &e);
-    FC_ASSERT_OK(fc_class_of(&run.nest, true, &run.arena, &other, &e), &e);
+    FC_ASSERT_OK(fc_class_of(&run.nest, FC_TARGET_CUDA, &run.arena, &cls, &e), &e);
+    FC_ASSERT_OK(fc_class_of(&run.nest, FC_TARGET_CUDA, &run.arena, &other, &e), &e);
     FC_EXPECT_EQ_I64(fc_class_move(&cls, 0, 2), FC_MOVE_ONE);
     FC_EXPECT_EQ_I64(fc_class_move(&cls, 0, 1), FC_MOVE_ZERO);
     FC_EXPECT_EQ_I64(fc_class_move(&cls, 2, 0), FC_MOVE_ANY);
     FC_EXPECT_TRUE(fc_class_equal(&cls, &other));
     fc_class_print(&cls, &text);
-    FC_EXPECT_STREQ(text.data, "p2 r1 i32 aligned variant0 split0 v1 t0 x01 0x1 x10");
+    FC_EXPECT_STREQ(text.data, "p2 r1 i32 unaligned v1 map x01 0x1 x10");
     other.vector = 4;
     FC_EXPECT_FALSE(fc_class_equal(&cls, &other));
+    other = cls;
+    other.cuda.kind = FC_CUDA_RING;
+    other.cuda.buffers = 7;
+    other.cuda.full = true;
+    FC_EXPECT_FALSE(fc_class_equal(&cls, &other));
+    text.len = 0;
+    fc_class_print(&other, &text);
+    FC_EXPECT_STREQ(text.data, "p2 r1 i32 unaligned v1 ring full buffers=7 x01 0x1 x10");
     fc_str_free(&text);
     fc_sample_close(&run);
 }

@@ -93,7 +93,7 @@ static void ladder(const char *sample, const int64_t *size, const char *want) {
                        blocks = fc_cuda_min_blocks(&run.kernel, &cls);
         unsigned most = 65536 / (threads * (blocks ? blocks : 1));
         if (most > 255) most = 255;
-        const int64_t work = (int64_t)l.grid[0] * cls.vector * fc_cuda_turns(&cls);
+        const int64_t work = (int64_t)l.grid[0] * cls.vector * cls.cuda.repeat;
         fc_class same = cls;
         fc_launch same_launch = l;
         FC_EXPECT_FALSE(fc_cuda_target.smaller(&fc_cuda_h200, &run.kernel, &run.nest, 256, most / 2,
@@ -103,10 +103,11 @@ static void ladder(const char *sample, const int64_t *size, const char *want) {
         if (!fc_cuda_target.smaller(&fc_cuda_h200, &run.kernel, &run.nest, 256, most, 128,
                                     &run.arena, &cls, &l))
             break;
-        fc_str_printf(&steps, "v%u t%u x%d%s, ", (unsigned)cls.vector, (unsigned)cls.teams,
-                      fc_cuda_turns(&cls), cls.roomy ? " roomy" : "");
+        fc_str_printf(&steps, "v%u", (unsigned)cls.vector);
+        fc_class_print_choice(&cls, &steps);
+        fc_str_add(&steps, ", ");
         if (run.kernel.schedule == FC_SCHED_MAP && cls.vector > 1)
-            FC_EXPECT_GE_I64((int64_t)l.grid[0] * cls.vector * fc_cuda_turns(&cls), work);
+            FC_EXPECT_GE_I64((int64_t)l.grid[0] * cls.vector * cls.cuda.repeat, work);
     }
     FC_EXPECT_STREQ(steps.data ? steps.data : "", want);
     FC_UNTRACE();
@@ -120,10 +121,10 @@ FC_TEST(smaller, every_step_takes_less) {
         int64_t size[FC_SAMPLE_SIZES];
         const char *want;
     } rows[] = {
-        {"map_affine", {1 << 18}, "v2 t1 x1, "},
-        {"distance", {4500, 512, 3}, "v3 t1 x4, "},
-        {"column_sum", {4096, 64}, "v4 t4 x2 roomy, "},
-        {"square_error_rows", {64, 8192}, "v4 t8 x1 roomy, "},
+        {"map_affine", {1 << 18}, "v2 map whole, "},
+        {"distance", {4500, 512, 3}, "v3 rect whole once rect_rows rect_columns=4, "},
+        {"column_sum", {4096, 64}, "v4 outer split full across=16 runs=2 roomy, "},
+        {"square_error_rows", {64, 8192}, "v4 loop team=256 roomy, "},
         {"softmax", {4, 70000}, ""}, /* a gang */
     };
     for (size_t i = 0; i < FC_COUNT(rows); i++) ladder(rows[i].sample, rows[i].size, rows[i].want);

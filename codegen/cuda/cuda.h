@@ -15,97 +15,27 @@
 
 #include "codegen/target.h"
 
-/* ---- how a class is read
- *
- * aligned: accesses that move by one along the inner axis take a thread's elements at once, up to
- * 16 bytes. split FC_CUDA_SPLIT: a row (inner) or a block of rows (outer) is shared by several
- * blocks, the last of which finishes it. split FC_CUDA_GANG (inner): a row is shared by blocks that
- * run at the same time and wait for each other (cuda_gang.c). split FC_CUDA_CLOSE (inner): the same
- * by a cluster of blocks (cuda_cluster.c).
- *
- * map: with vector > 1 (and aligned) a thread takes that many neighbours along the inner axis, and
- * `turns` times as many, FC_CUDA_MAP_THREADS vectors apart, and `teams` are bits of FC_CUDA_MAP_*;
- * with vector 1 it takes `teams` elements FC_CUDA_MAP_THREADS apart, and `turns` times as many, one
- * after the other. With variant > 0 some loads have their neighbours along axis variant - 1 (they
- * move by one there) and go through shared memory in squares of `teams` by `teams` elements.
- *
- * inner: the low 3 bits of `variant` are one of the following, above them are FC_CUDA_FULL, log2 of
- * the iterations of FC_CUDA_ONE and FC_CUDA_RING, and FC_CUDA_WHOLE. `vector` is how many
- * neighbouring elements a thread takes (FC_CUDA_THREAD 1 to 8, else 4), `teams` is log2 of the
- * threads of a row. With `turns` a block takes that many sets of rows, with FC_CUDA_ONCE and two
- * kept axes along the outer one of them; with FC_CUDA_ONCE and `teams` it is a rectangle of rows
- * (cuda_rect.c). Of FC_CUDA_RING (cuda_ring.c) `teams` is log2 of the threads of a phase, the
- * iterations are the chunks of a warp, and `turns` the places of the ring. Of FC_CUDA_CLUSTER
- * (cuda_cluster.c) `teams` is the warps of a block, the iterations are the chunks whose results a
- * lane joins, and `turns` the blocks of a cluster.
- *
- * outer: `teams` is log2 of the threads of a block along x, each of which has `vector` rows and at
- * most `turns` runs, with FC_CUDA_FULL that many whole ones; 0: any number. */
-enum {
-    FC_CUDA_THREAD, /* one thread a row, whatever its length */
-    FC_CUDA_ONE,  /* a row is at most one chunk for each warp of its team; loads are kept for later
-                     stages */
-    FC_CUDA_LOOP, /* every warp of a team walks over a span of chunks */
-    FC_CUDA_RING, /* parts of rows stream through shared memory, each phase has warps of its own */
-    FC_CUDA_CLUSTER /* a row lies in the shared memory of a cluster of blocks */
-};
-enum { FC_CUDA_SPLIT = 1, FC_CUDA_GANG = 2, FC_CUDA_CLOSE = 3 }; /* of `split` */
-/* Of `teams` of a map with vector > 1: extents of the inner axis are multiples of `vector`; the
- * outer axes are the grid's second direction. */
-enum { FC_CUDA_MAP_WHOLE = 1, FC_CUDA_MAP_ROWS = 2 };
+/* ---- what follows from a class --------------------------------------------------------------- */
+
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
-static inline int fc_cuda_turns(const fc_class *cls) {
-    return cls->turns ? cls->turns : 1;
-}
-/* FC_CUDA_THREAD, FC_CUDA_ONE, ... */
-static inline unsigned fc_cuda_kind(const fc_class *cls) {
-    return cls->variant & 7u;
-}
-
-/* Of FC_CUDA_ONCE: whether a thread has `teams` by `turns` rows (cuda_rect.c). */
-static inline bool fc_cuda_is_rect(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_THREAD && cls->teams;
-}
-/* FC_CUDA_RING of a kernel of any schedule (cuda_ring.c). */
-static inline bool fc_cuda_is_ring(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_RING;
-}
-static inline bool fc_cuda_is_cluster(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_CLUSTER;
-}
-/* Whether parts of rows come to shared memory by bulk copies. */
-static inline bool fc_cuda_has_places(const fc_kernel *k, const fc_class *cls) {
-    return fc_cuda_is_ring(k, cls) || fc_cuda_is_cluster(k, cls);
-}
-/* Of FC_CUDA_ONCE with two kept axes: how many of the turns go along the inner one. */
-static inline int fc_cuda_turns_across(const fc_class *cls) {
-    return cls->turns >= 16 ? 4 : cls->turns >= 4 ? 2 : 1;
-}
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
-/* In `variant`. FC_CUDA_FULL, of ONE, RING, CLUSTER and outer: no thread lacks an element or a row.
- * FC_CUDA_WHOLE: the elements of a row fill whole groups. FC_CUDA_OWN, of FC_CUDA_ONE without a
- * gang: rows have blocks of their own. FC_CUDA_AHEAD, of a gang: the next row comes to shared
- * memory. FC_CUDA_ONCE, of FC_CUDA_THREAD: a row is at most one group. FC_CUDA_TURNED, of outer:
- * see cuda_outer.c. */
-enum { FC_CUDA_FULL = 8, FC_CUDA_WHOLE = 64 };
-enum { FC_CUDA_OWN = 128, FC_CUDA_AHEAD = 128, FC_CUDA_ONCE = 128 };
-enum { FC_CUDA_TURNED = 1 };
 
-static inline bool fc_cuda_owns(const fc_class *cls) {
-    return fc_cuda_kind(cls) == FC_CUDA_ONE && !cls->split && (cls->variant & FC_CUDA_OWN);
+/* Whether parts of rows come to shared memory by bulk copies. */
+static inline bool fc_cuda_has_places(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_RING || cls->cuda.kind == FC_CUDA_CLUSTER;
 }
 
-static inline int fc_cuda_iterations(const fc_class *cls) {
-    return 1 << (cls->variant >> 4 & 3);
+/* Of `once` with two kept axes: how many of the repetitions go along the inner one. */
+static inline int fc_cuda_repeat_across(const fc_class *cls) {
+    return cls->cuda.repeat >= 16 ? 4 : cls->cuda.repeat >= 4 ? 2 : 1;
 }
 
 /* How far the four elements of a thread's group are apart. Where rows are not aligned, loads and
  * stores of single elements are cheapest side by side; it takes four times as many exchanges
  * between lanes, so there must be something to reduce in each first. */
 static inline unsigned fc_cuda_apart(const fc_class *cls) {
-    bool places = fc_cuda_kind(cls) == FC_CUDA_RING || fc_cuda_kind(cls) == FC_CUDA_CLUSTER,
-         side_by_side = fc_cuda_kind(cls) == FC_CUDA_ONE && fc_cuda_iterations(cls) >= 4;
-    return !cls->aligned && (places || side_by_side) ? 32 : 1;
+    const bool side_by_side = cls->cuda.kind == FC_CUDA_ONE && cls->cuda.iterations >= 4;
+    return !cls->aligned && (fc_cuda_has_places(cls) || side_by_side) ? 32 : 1;
 }
 
 /* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
@@ -113,10 +43,9 @@ static inline unsigned fc_cuda_apart(const fc_class *cls) {
  * block is one row; shorter rows come in fours, or nothing would hide how long a block takes to
  * start. */
 static inline unsigned fc_cuda_block(const fc_class *cls) {
-    unsigned team = 1u << cls->teams;
-    bool keeps = fc_cuda_owns(cls);
-    if (keeps && (team > 32 || fc_cuda_iterations(cls) == 8)) return team;
-    if (keeps && fc_cuda_iterations(cls) == 4) return 4 * team;
+    const unsigned team = cls->cuda.team;
+    if (cls->cuda.own && (team > 32 || cls->cuda.iterations == 8)) return team;
+    if (cls->cuda.own && cls->cuda.iterations == 4) return 4 * team;
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
 }
 
@@ -237,7 +166,7 @@ static inline bool fc_cuda_places(unsigned op) {
 /* The same where chunks that have nothing better are passed over (cuda_loop.c). */
 static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
     return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
-           fc_cuda_kind(g->cls) == FC_CUDA_LOOP;
+           g->cls->cuda.kind == FC_CUDA_LOOP;
 }
 /* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
 bool fc_cuda_any_order(const fc_reduction *r);
@@ -412,8 +341,8 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
  * counts its registers. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
 /* Whether the blocks of an SM follow from the registers that a thread should get (cuda_emit.c). */
-static inline bool fc_cuda_counts_registers(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && !cls->roomy;
+static inline bool fc_cuda_counts_registers(const fc_class *cls) {
+    return cls->cuda.own && !cls->cuda.roomy;
 }
 /* fc_target.quicker: a thread's elements one after the other instead of vectors of them. */
 bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,

@@ -59,8 +59,8 @@ unsigned fc_cuda_cache_limit(unsigned team) {
 
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e) {
-    int its = fc_cuda_iterations(cls);
-    unsigned bytes = 0, limit = fc_cuda_cache_limit(1u << cls->teams);
+    const int its = cls->cuda.iterations;
+    unsigned bytes = 0, limit = fc_cuda_cache_limit(cls->cuda.team);
     FC_TRY(fc_cuda_count_phases(k, cached, e));
     bool whole = fc_cuda_unroll(k, its, 4) == its, fits = true;
     for (uint32_t a = 0; a < k->accesses.len; a++) {

@@ -1,7 +1,7 @@
 /* cuda_cluster.c - FC_CUDA_CLUSTER: a row lies in the shared memory of a few blocks.
  *
- * In: a class of rows that no block holds well, shared by a cluster of `turns` blocks, which run at
- * the same time and reach each other's shared memory. Each has `span` elements of the row, whole
+ * In: a class of rows that no block holds well, shared by a cluster of `blocks` blocks, which run
+ * at the same time and reach each other's shared memory. Each has `span` elements of the row, whole
  * chunks, which come by bulk copies that need no thread; its warps take the chunks in turn. Several
  * blocks live on an SM, so that rows that come hide what others wait for.
  *
@@ -18,7 +18,7 @@ enum { SIXTEEN = 16 };
 /* ---- text: the slots ------------------------------------------------------------------------- */
 
 static unsigned slots_of(const fc_ring *o) {
-    return 32 * (unsigned)fc_cuda_iterations(o->in.g->cls);
+    return 32u * o->in.g->cls->cuda.lane_slots;
 }
 
 static unsigned stage_bytes(const fc_kernel *k, unsigned stage) {
@@ -56,7 +56,7 @@ static void make_slots(const fc_ring *o) {
 static void tell(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
     fc_cuda_line(&g->t, o->in.full ? "if (lane < %d) {" : "if (lane < %d && first + c < count) {",
-                 fc_cuda_turns(g->cls));
+                 g->cls->cuda.blocks);
     fc_cuda_line(&g->t, "const int n = (int)(first / %d) + c / %d;", FC_CHUNK, FC_CHUNK);
     FC_EACH_REDUCTION(g, o->phase, "fc_tell(c%u[n].w, fc_words_of(x%u).w, lane, told + %u);", r, r,
                       o->phase);
@@ -78,8 +78,8 @@ static void stage_text(fc_ring *o, unsigned stage) {
     fc_ring_chunks(o);
     fc_cuda_now_held(g);
     fc_cuda_line(&g->t, "fc_told_pass(told + %u);", stage);
-    FC_EACH_REDUCTION(g, stage, "x%u = fc_told<%d, red%u>(c%u, lane);", r,
-                      fc_cuda_iterations(g->cls), r, r);
+    FC_EACH_REDUCTION(g, stage, "x%u = fc_told<%d, red%u>(c%u, lane);", r, g->cls->cuda.lane_slots,
+                      r, r);
     fc_inner_finish(g, stage);
     fc_cuda_line(&g->t, "}");
 }
@@ -119,7 +119,7 @@ static void store_text(fc_ring *o) {
 
 static void frame(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
-    const unsigned blocks = (unsigned)fc_cuda_turns(g->cls);
+    const unsigned blocks = g->cls->cuda.blocks;
     fc_cuda_line(&g->t, "#ifdef FC_EMULATE");
     fc_cuda_line(&g->t, "__shared__ fc_vec<double, 2, 16> room[%u];",
                  (unsigned)FC_CUDA_MOST_SHARED / SIXTEEN);

@@ -80,15 +80,17 @@ fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, c
     *chosen = true;
     int64_t each = fc_ceil_div(s.chunks * s.resident, SM_WARPS); /* chunks of a warp */
     while (fc_ceil_div(s.chunks, each) > MOST_WARPS) each++;
-    cls->variant = (uint8_t)(FC_CUDA_CLUSTER + (fc_cuda_log2(lane_slots(all)) << 4) +
-                             (n->count % 4 == 0 ? FC_CUDA_WHOLE : 0));
-    cls->split = FC_CUDA_CLOSE;
-    cls->turns = (uint8_t)s.blocks;
-    cls->teams = (uint8_t)fc_ceil_div(s.chunks, each);
-    if (n->count == s.blocks * s.chunks * FC_CHUNK) cls->variant |= FC_CUDA_FULL;
+    cls->cuda = (fc_cuda_class){.kind = FC_CUDA_CLUSTER,
+                                .split = FC_CUDA_CLOSE,
+                                .repeat = 1,
+                                .lane_slots = (uint16_t)lane_slots(all),
+                                .blocks = (uint16_t)s.blocks,
+                                .warps = (uint16_t)fc_ceil_div(s.chunks, each),
+                                .whole = n->count % 4 == 0,
+                                .full = n->count == s.blocks * s.chunks * FC_CHUNK};
     l->spans = s.blocks;
     l->span = s.chunks * FC_CHUNK;
-    l->block[0] = 32u * cls->teams;
+    l->block[0] = 32u * cls->cuda.warps;
     l->grid[0] = (uint64_t)(n->rows * s.blocks);
     l->shared_bytes = s.bytes;
     return FUSEC_OK;

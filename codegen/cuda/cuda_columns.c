@@ -29,7 +29,7 @@ int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
         if (fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
             bytes += fc_cuda_bytes(k, a) * cls->vector;
     while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
-    if (!(cls->variant & FC_CUDA_TURNED)) return batch;
+    if (!cls->cuda.transposed) return batch;
     /* its loads pass through shared memory, one access at a time */
     const unsigned each = cls->vector * fc_cuda_widest(k) * FC_CUDA_THREADS;
     while (batch > 1 && (unsigned)batch * each > TURNED_SHARED) batch /= 2;
@@ -99,8 +99,8 @@ typedef struct cut {
     int64_t x, y;   /* threads of a block */
     int64_t blocks; /* along x */
     int64_t span;   /* runs of a block, a power of two */
-    int64_t spans, turns;
-    bool turned, full; /* FC_CUDA_TURNED; FC_CUDA_FULL */
+    int64_t spans, runs;
+    bool turned, full; /* as in the class: `transposed`, `full` */
 } cut;
 
 /* Threads of a block along x, where each has `most` runs if there are so many. Aligned rows: as
@@ -130,8 +130,8 @@ static int64_t outer_across(const fc_machine *m, const fc_kernel *k, const fc_ne
 
 /* Whether the threads have so few runs that all levels of their counters may be registers. Of full
  * ones the numbers of elements are known. */
-static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t turns, bool full) {
-    const unsigned levels = fc_cuda_log2(turns);
+static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t runs, bool full) {
+    const unsigned levels = fc_cuda_log2(runs);
     size_t bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++) {
         bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
@@ -158,9 +158,9 @@ static cut cut_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n, c
     c.spans = fc_ceil_div(runs > 0 ? runs : 1, c.span);
     c.full = n->count > 0 && n->count % (c.span * fc_run_of(k)) == 0 &&
              n->rows % (c.x * cls->vector) == 0;
-    c.turns = is_near(k, cls, c.span / c.y, c.full) ? c.span / c.y : 0;
-    c.full &= c.turns > 0;
-    if (c.turns == 1 && !c.full) c.turns = 2; /* 0 and 1 print alike */
+    c.runs = is_near(k, cls, c.span / c.y, c.full) ? c.span / c.y : 0;
+    c.full &= c.runs > 0;
+    if (c.runs == 1 && !c.full) c.runs = 2; /* a counter has two levels at least */
     return c;
 }
 
@@ -189,6 +189,7 @@ fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, con
     bool can_split = k->nstages == 1 && !fc_cuda_has_point_stores(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
     cls->vector = (uint8_t)(can_split && !differs ? outer_vector(k, n, cls, align) : 1);
+    cls->cuda.kind = FC_CUDA_OUTER;
     size_t way = can_split ? 0 : FC_COUNT(ways) - 1;
     cut c = cut_rows(m, k, n, cls, can_split, &ways[way]);
     while (way + 1 < FC_COUNT(ways) && !fits(m, k, n, cls, &ways[way], &c))
@@ -199,12 +200,13 @@ fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, con
     l->block[1] = (uint32_t)c.y;
     l->grid[0] = (uint64_t)c.blocks;
     l->grid[1] = (uint64_t)l->spans;
-    cls->variant = (uint8_t)((c.turned ? FC_CUDA_TURNED : 0) + (c.full ? FC_CUDA_FULL : 0));
-    cls->turns = (uint8_t)c.turns;
-    cls->teams = (uint8_t)fc_cuda_log2(c.x);
+    cls->cuda.transposed = c.turned;
+    cls->cuda.full = c.full;
+    cls->cuda.runs = (uint16_t)c.runs;
+    cls->cuda.across = (uint16_t)c.x;
     cls->aligned = cls->vector > 1;
-    cls->split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
-    if (cls->split) {
+    cls->cuda.split = l->spans > 1 ? FC_CUDA_SPLIT : 0;
+    if (cls->cuda.split) {
         l->workspace_bytes = fc_cuda_partial_bytes(k, n->rows, l->spans);
         l->tickets = outer_tickets(l->spans, &c);
     }

@@ -49,8 +49,7 @@ enum { FEW = 40, SOME = 64, MANY = 128 }; /* registers of a thread */
 /* Registers that a thread of FC_CUDA_ONE should get: so many that a phase can ask for all it loads
  * before it uses the first, and as few as that leaves. 0: as the compiler likes. */
 static unsigned registers_of_one(const fc_cuda_gen *g) {
-    unsigned elements = 4 * (unsigned)fc_cuda_iterations(g->cls), loaded = 0, kept = 0, held = 0,
-             spare = 24;
+    unsigned elements = 4u * g->cls->cuda.iterations, loaded = 0, kept = 0, held = 0, spare = 24;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         unsigned registers = elements * fc_cuda_bytes(g->k, a) / 4;
         if (fc_cuda_is_load(g->k, a) && g->k->accesses.at[a].level == FC_POINT) loaded += registers;
@@ -77,12 +76,11 @@ static unsigned blocks_of_one(const fc_cuda_gen *g, unsigned threads) {
  * leave to use registers, so that all loads of a batch are under way before the first is used. */
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
-    if (cls->roomy) return 0;
-    if (fc_is_by_column(k))
-        return cls->variant & FC_CUDA_TURNED ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
-    if (fc_cuda_is_cluster(k, cls)) return FC_CUDA_SM_REGISTERS / 64 / threads;
-    if (k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_LOOP &&
-        k->accesses.len <= 6 && threads <= 512)
+    if (cls->cuda.roomy) return 0;
+    if (cls->cuda.kind == FC_CUDA_OUTER)
+        return cls->cuda.transposed ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
+    if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
+    if (cls->cuda.kind == FC_CUDA_LOOP && k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
     return 0;
 }
@@ -111,14 +109,14 @@ static bool long_to_compile(const fc_kernel *k) {
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
-    if (fc_cuda_counts_registers(g->k, g->cls)) blocks = blocks_of_one(g, threads);
-    if (g->cls->split == FC_CUDA_GANG) /* relies on it */
+    if (fc_cuda_counts_registers(g->cls)) blocks = blocks_of_one(g, threads);
+    if (g->cls->cuda.split == FC_CUDA_GANG) /* relies on it */
         blocks =
-            fc_cuda_is_ring(g->k, g->cls) ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
+            g->cls->cuda.kind == FC_CUDA_RING ? 1 : fc_cuda_gang_threads(g->k, g->cached) / threads;
     char bounds[32], cluster[48] = "";
     snprintf(bounds, sizeof bounds, blocks ? "%u, %u" : "%u", threads, blocks);
-    if (fc_cuda_is_cluster(g->k, g->cls))
-        snprintf(cluster, sizeof cluster, "__cluster_dims__(%d, 1, 1) ", fc_cuda_turns(g->cls));
+    if (g->cls->cuda.kind == FC_CUDA_CLUSTER)
+        snprintf(cluster, sizeof cluster, "__cluster_dims__(%d, 1, 1) ", g->cls->cuda.blocks);
     if (compiles_briefly(g)) fc_cuda_line(&g->t, "%s", FC_CUDA_BRIEFLY);
     fc_cuda_line(
         &g->t,
@@ -133,7 +131,7 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
         fc_cuda_emit_map(g);
     } else {
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
-        if (fc_cuda_is_rect(g->k, g->cls))
+        if (g->cls->cuda.kind == FC_CUDA_RECT)
             fc_cuda_emit_rect(g);
         else if (g->k->schedule == FC_SCHED_INNER)
             FC_TRY(fc_cuda_emit_inner(g, e));
@@ -219,13 +217,9 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
 }
 
-static bool keeps_rows(const fc_kernel *k, const fc_class *cls) {
-    return k->schedule == FC_SCHED_INNER && fc_cuda_kind(cls) == FC_CUDA_ONE;
-}
-
 static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
-    if (fc_cuda_has_places(k, cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
-    return keeps_rows(k, cls) ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
+    if (fc_cuda_has_places(cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
+    return cls->cuda.kind == FC_CUDA_ONE ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
 }
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
@@ -233,8 +227,8 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     (void)m; /* what a text may depend on is in the class */
     fc_cuda_gen g;
     fusec_status s = init(&g, k, cls, out, e);
-    if (s == FUSEC_OK && keeps_rows(k, cls)) s = fc_cuda_keep(&g, e);
-    if (s == FUSEC_OK && fc_cuda_has_places(k, cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
+    if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_ONE) s = fc_cuda_keep(&g, e);
+    if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
@@ -251,7 +245,8 @@ static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *
     const fc_layout l = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr,
                                      cls->naccess, (uint32_t)k->params.len);
     const uint32_t each = fc_alike_layout(l, 1).args - fc_alike_layout(l, 0).args;
-    if (cls->split || launch->grid[1] != 1 || launch->workspace_bytes || launch->tickets) return 1;
+    if (cls->cuda.split || launch->grid[1] != 1 || launch->workspace_bytes || launch->tickets)
+        return 1;
     return each && l.words < FC_ALIKE_WORDS ? (FC_ALIKE_WORDS - l.words) / each : 1;
 }
 

@@ -1,9 +1,9 @@
 /* cuda_gang.c - a gang: the blocks that share a row and wait for each other's parts of it.
  *
- * In: a kernel of the inner schedule with cls->split == FC_CUDA_GANG. A launch has as many blocks
- * as run at the same time (fc_launch.together), in gangs of `parts` (FC_PB_SPANS); a gang takes row
- * after row. Part p of a row is an aligned power-of-two number of chunks, so what a block makes of
- * it is a subtree, and the parts are joined in order of p.
+ * In: a kernel of the inner schedule with cls->cuda.split == FC_CUDA_GANG. A launch has as many
+ * blocks as run at the same time (fc_launch.together), in gangs of `parts` (FC_PB_SPANS); a gang
+ * takes row after row. Part p of a row is an aligned power-of-two number of chunks, so what a block
+ * makes of it is a subtree, and the parts are joined in order of p.
  *
  * Exchange n of a gang: every block publishes its accumulators, every block waits for those of all
  * others. Each 32-bit word of an accumulator travels with the low 32 bits of n in one 64-bit store,
@@ -14,7 +14,7 @@
  * before the first exchange (numbers start at 1), and the last block of a gang to leave makes them
  * zero again.
  *
- * While a gang works on a row, its next one is on the way: with FC_CUDA_AHEAD to shared memory,
+ * While a gang works on a row, its next one is on the way: with `ahead` to shared memory,
  * where every thread finds what it asked for itself, else to the L2. */
 #include <stdio.h>
 
@@ -36,7 +36,7 @@ static unsigned all_words(const fc_kernel *k) {
  * while another one's stores still look at results of a ring before that. */
 static unsigned sets_of(const fc_class *cls) {
     unsigned sets = 2;
-    while (fc_cuda_kind(cls) == FC_CUDA_RING && sets < 2u * cls->turns) sets *= 2;
+    while (cls->cuda.kind == FC_CUDA_RING && sets < 2u * cls->cuda.buffers) sets *= 2;
     return sets;
 }
 
@@ -89,7 +89,7 @@ void fc_cuda_gang_end(fc_cuda_gen *g) {
 
 /* The number of a thread among those that work on the same part of a row at the same time. */
 static const char *thread_of(const fc_cuda_gen *g) {
-    return fc_cuda_kind(g->cls) == FC_CUDA_RING ? "thread" : "threadIdx.x";
+    return g->cls->cuda.kind == FC_CUDA_RING ? "thread" : "threadIdx.x";
 }
 
 /* The set of slots of the exchange under way. */
@@ -105,7 +105,7 @@ static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char
                     char out[SLOT]) {
     unsigned at = 0;
     for (unsigned before = 0; before < r; before++) at += words_of(g->k, before);
-    if (fc_cuda_kind(g->cls) == FC_CUDA_RING)
+    if (g->cls->cuda.kind == FC_CUDA_RING)
         snprintf(out, SLOT, "now%u + parts * %u + %s * %u", stage, at, part, words_of(g->k, r));
     else
         snprintf(out, SLOT, "now%u + %s * %u + %u", stage, part, all_words(g->k), at);
@@ -115,7 +115,7 @@ static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char
  * each reduction. */
 void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
     char slot[SLOT];
-    if (fc_cuda_kind(g->cls) != FC_CUDA_RING) fc_cuda_line(&g->t, "exchange++;");
+    if (g->cls->cuda.kind != FC_CUDA_RING) fc_cuda_line(&g->t, "exchange++;");
     slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != stage) continue;
@@ -129,7 +129,7 @@ void fc_cuda_gang_publish(fc_cuda_gen *g, unsigned stage) {
 void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
     char slot[SLOT], part[24];
     snprintf(part, sizeof part, "(ix)%s", thread_of(g));
-    if (fc_cuda_kind(g->cls) == FC_CUDA_RING) slots_now(g, stage);
+    if (g->cls->cuda.kind == FC_CUDA_RING) slots_now(g, stage);
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != stage) continue;
         slot_of(g, stage, r, part, slot);
@@ -143,7 +143,7 @@ void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
 /* ---- the next row --------------------------------------------------------------------------- */
 
 bool fc_cuda_gang_quads(const fc_class *cls) {
-    return cls->aligned && (cls->variant & FC_CUDA_WHOLE);
+    return cls->aligned && cls->cuda.whole;
 }
 
 static unsigned quad_bytes(const fc_kernel *k, uint32_t a) {
@@ -159,7 +159,7 @@ static bool comes_ahead(const fc_cuda_gen *g, uint32_t a) {
 }
 
 bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t a) {
-    return (g->cls->variant & FC_CUDA_AHEAD) && comes_ahead(g, a);
+    return g->cls->cuda.ahead && comes_ahead(g, a);
 }
 
 /* r*: this thread's places in shared memory, one for each iteration (and element, where they do not

@@ -82,7 +82,7 @@ static void drop_cheap(fc_cuda_gen *g, const phases *p) {
 
 /* The cheap ones go first, then all: half of them would save nothing. */
 static void drop_if_too_many(fc_cuda_gen *g, const phases *p, unsigned elements) {
-    unsigned limit = fc_cuda_cache_limit(1u << g->cls->teams);
+    unsigned limit = fc_cuda_cache_limit(g->cls->cuda.team);
     if (kept_bytes(g, elements) <= limit) return;
     drop_cheap(g, p);
     if (kept_bytes(g, elements) > limit) memset(g->hold, 0, g->code.ins.len);

@@ -34,7 +34,7 @@ static void thread_group(fc_cuda_gen *g, unsigned phase) {
                         .own = g->cls->nr > 1 && !g->cls->aligned,
                         .wide = g->cls->aligned,
                         .number = "k",
-                        .limit = g->cls->variant & FC_CUDA_WHOLE ? NULL : "count",
+                        .limit = g->cls->cuda.whole ? NULL : "count",
                         .slot = "",
                         .lanes = true,
                         .taken = taken};
@@ -59,7 +59,7 @@ static void thread_stage(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_row(g);
     fc_cuda_declare_results(g, stage);
     fc_cuda_line(&g->t, "{");
-    if (g->cls->variant & FC_CUDA_ONCE) {
+    if (g->cls->cuda.once) {
         thread_once(g, stage);
         return;
     }
@@ -93,18 +93,18 @@ static void place_of_axis(fc_cuda_gen *g, unsigned axis, const char *place) {
 }
 
 static void begin_thread_row(fc_cuda_gen *g) {
-    bool once = (g->cls->variant & FC_CUDA_ONCE) != 0;
-    int turns = fc_cuda_turns(g->cls);
+    const bool once = g->cls->cuda.once;
+    const int repeat = g->cls->cuda.repeat;
     char place[96];
     fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", turns);
+    fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", repeat);
     if (once && g->np == 2) { /* what moves along one axis only is read once for several turns */
-        int wide = fc_cuda_turns_across(g->cls);
+        int wide = fc_cuda_repeat_across(g->cls);
         fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] + %d) / %d;",
                      (unsigned)g->l.extents + 1, wide * FC_CUDA_THREADS - 1,
                      wide * FC_CUDA_THREADS);
         fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
-        snprintf(place, sizeof place, "down * %d + turn / %d", turns / wide, wide);
+        snprintf(place, sizeof place, "down * %d + turn / %d", repeat / wide, wide);
         place_of_axis(g, 0, place);
         snprintf(place, sizeof place,
                  "(((ix)blockIdx.x - down * across) * %d + turn %% %d) * %d + (ix)threadIdx.x",
@@ -113,7 +113,7 @@ static void begin_thread_row(fc_cuda_gen *g) {
         fc_cuda_line(&g->t, "const bool live = at0 == i0 && at1 == i1;");
     } else {
         fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %d + turn) * %d + (ix)threadIdx.x;",
-                     turns, FC_CUDA_THREADS);
+                     repeat, FC_CUDA_THREADS);
         fc_cuda_line(&g->t, "const bool live = place < rows;");
         fc_cuda_line(&g->t, "const ix row = live ? place : rows - 1;");
         fc_cuda_indices(g, 0, g->np, "row");
@@ -149,8 +149,8 @@ static fusec_status thread_results(fc_cuda_gen *g, fc_error *e) {
 }
 
 static fusec_status emit_thread(fc_cuda_gen *g, fc_error *e) {
-    bool once = (g->cls->variant & FC_CUDA_ONCE) != 0;
-    if (fc_cuda_turns(g->cls) > 1 && !fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT))
+    const bool once = g->cls->cuda.once;
+    if (g->cls->cuda.repeat > 1 && !fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT))
         return thread_results(g, e);
     begin_thread_row(g);
     for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
@@ -233,7 +233,7 @@ static void one_pass(const fc_cuda_inner *in, unsigned phase, const char *limit)
 }
 
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
-    int its = fc_cuda_iterations(g->cls);
+    const int its = g->cls->cuda.iterations;
     FC_TRY(fc_cuda_cache(g->k, g->cls, g->cached, NULL, e));
     return fc_cuda_unroll(g->k, its, FC_CUDA_QUAD) == its
                ? fc_cuda_choose_held(g, its * FC_CUDA_QUAD, e)
@@ -251,7 +251,7 @@ static void one_keep(const fc_cuda_inner *in) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++) g->used[a] = g->cached[a] ? FC_CUDA_LOADS : 0;
     if (!any_load(g, true)) return;
     fc_cuda_group_declare(g, &in->quad, in->its, true);
-    if (in->gang && (g->cls->variant & FC_CUDA_AHEAD)) {
+    if (in->gang && g->cls->cuda.ahead) {
         fc_cuda_line(&g->t, "fc_copied();");
     }
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
@@ -318,7 +318,7 @@ static void emit_one(fc_cuda_inner *in) {
                                    : "const ix left = here - lane;",
                      FC_CHUNK);
     }
-    in->quad.whole = in->apart == 1 && (g->cls->variant & FC_CUDA_WHOLE) != 0;
+    in->quad.whole = in->apart == 1 && g->cls->cuda.whole;
     one_keep(in);
     fc_cuda_declare_held(g, FC_CUDA_QUAD, in->its);
     declare_whole(in);
@@ -330,21 +330,21 @@ static void emit_one(fc_cuda_inner *in) {
         fc_cuda_line(&g->t, "}");
         fc_cuda_gang_end(g);
     }
-    if (fc_cuda_turns(g->cls) > 1) fc_cuda_line(&g->t, "}");
+    if (g->cls->cuda.repeat > 1) fc_cuda_line(&g->t, "}");
 }
 
 /* ---- entry ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
-    unsigned variant = fc_cuda_kind(g->cls);
-    if (variant == FC_CUDA_THREAD) return emit_thread(g, e);
+    const fc_cuda_kind kind = g->cls->cuda.kind;
+    if (kind == FC_CUDA_THREAD) return emit_thread(g, e);
     fc_cuda_inner in = {.g = g,
                         .team =
-                            variant == FC_CUDA_CLUSTER ? 32u * g->cls->teams : 1u << g->cls->teams,
-                        .gang = g->cls->split >= FC_CUDA_GANG,
-                        .full = variant != FC_CUDA_LOOP && (g->cls->variant & FC_CUDA_FULL)};
+                            kind == FC_CUDA_CLUSTER ? 32u * g->cls->cuda.warps : g->cls->cuda.team,
+                        .gang = g->cls->cuda.split >= FC_CUDA_GANG,
+                        .full = g->cls->cuda.full};
     in.warps = in.team > 32 ? in.team / 32 : 1;
-    in.its = variant == FC_CUDA_ONE ? fc_cuda_iterations(g->cls) : FC_CHUNK / FC_LANES;
+    in.its = kind == FC_CUDA_ONE ? g->cls->cuda.iterations : FC_CHUNK / FC_LANES;
     in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
     in.quad = (fc_cuda_group){.n = FC_CUDA_QUAD,
                               .step = 1,
@@ -360,9 +360,9 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e) {
     in.apart = fc_cuda_apart(g->cls);
     in.quad.step = (int)in.apart;
     if (in.apart > 1) in.quad.exchange = 0;
-    if (variant == FC_CUDA_RING) return fc_cuda_emit_ring(&in, e);
-    if (variant == FC_CUDA_CLUSTER) return fc_cuda_emit_cluster(&in, e);
-    if (variant == FC_CUDA_ONE)
+    if (kind == FC_CUDA_RING) return fc_cuda_emit_ring(&in, e);
+    if (kind == FC_CUDA_CLUSTER) return fc_cuda_emit_cluster(&in, e);
+    if (kind == FC_CUDA_ONE)
         emit_one(&in);
     else
         fc_cuda_emit_loop(&in);

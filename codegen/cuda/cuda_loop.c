@@ -262,7 +262,7 @@ static void loop_stage(const fc_cuda_inner *in, unsigned stage) {
     else
         push_chunks(in, stage);
     fc_inner_join_warps(in, stage, "m");
-    if (g->cls->split == FC_CUDA_SPLIT) last_block(in);
+    if (g->cls->cuda.split == FC_CUDA_SPLIT) last_block(in);
     fc_inner_join_parts(in, stage);
     fc_inner_finish(g, stage);
     fc_cuda_line(&g->t, "}");
@@ -273,7 +273,7 @@ void fc_cuda_emit_loop(fc_cuda_inner *in) {
     fc_cuda_group_turn(g, &in->quad, fc_cuda_block(in->g->cls));
     fc_inner_team_rows(in);
     fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, in->warps);
-    const char *block = g->cls->split ? "(ix)blockIdx.x" : "(ix)0";
+    const char *block = g->cls->cuda.split ? "(ix)blockIdx.x" : "(ix)0";
     if (in->gang)
         fc_cuda_line(&g->t, "const ix begin = warp * span;");
     else if (in->warps > 1)

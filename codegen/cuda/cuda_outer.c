@@ -3,7 +3,7 @@
  * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is
  * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
  * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, all of
- * them where a thread has few runs (`turns`), and the parts meet in shared memory in order of y.
+ * them where a thread has few runs (`runs`), and the parts meet in shared memory in order of y.
  * With split a row's spans are spread over blocks as well (blockIdx.y), and blocks that finish last
  * combine them, group by group.
  *
@@ -11,30 +11,30 @@
  * row, and the end (results, row stores) is a loop over the thread's rows.
  *
  * Where rows of memory are much shorter than a line, a thread with a run of its own would touch a
- * line of its own with every load. There (FC_CUDA_TURNED) the runs of a warp's threads follow each
+ * line of its own with every load. There (`transposed`) the runs of a warp's threads follow each
  * other, its lanes load what lies side by side and find their own elements in shared memory; the
  * lanes of a warp then join by shuffles, and its warps are the parts that meet.
  *
  * Threads without a row work on the last ones with `here` = 0 elements: they take part in every
- * barrier. Where every thread has a row and `turns` whole runs (FC_CUDA_FULL), nothing is tested
+ * barrier. Where every thread has a row and `runs` whole runs (`full`), nothing is tested
  * and numbers of elements are known. There runs may also walk: those of a block's parts lie side by
  * side, turn after turn, each leaves its result in shared memory, and all of them meet once. */
 #include "codegen/cuda/cuda.h"
 
 enum { MEETING_BYTES = 32 << 10 }; /* of accumulators that meet at once */
 enum { WALK_BYTES = 16 << 10 };    /* the same where runs walk */
-enum { FULL_UNROLL = 2 };          /* FC_CUDA_FULL: so many runs one after the other in the text */
+enum { FULL_UNROLL = 2 };          /* `full`: so many runs one after the other in the text */
 
 typedef struct outer {
     fc_cuda_gen *g;
-    unsigned x, y;  /* threads of a block */
-    unsigned v;     /* rows of a thread */
-    bool turned;    /* FC_CUDA_TURNED */
-    bool full;      /* FC_CUDA_FULL */
-    bool walks;     /* then: the runs of a block's parts lie side by side, turn after turn */
-    unsigned turns; /* runs of a thread at most, FC_CUDA_FULL: exactly; a power of two. 0: any */
-    unsigned down;  /* parts of a block that meet in shared memory: threads along y, or warps */
-    int batch;      /* elements whose loads are in flight together */
+    unsigned x, y; /* threads of a block */
+    unsigned v;    /* rows of a thread */
+    bool turned;   /* the class is `transposed` */
+    bool full;
+    bool walks;    /* then: the runs of a block's parts lie side by side, turn after turn */
+    unsigned runs; /* of a thread at most, `full`: exactly; a power of two. 0: any */
+    unsigned down; /* parts of a block that meet in shared memory: threads along y, or warps */
+    int batch;     /* elements whose loads are in flight together */
 } outer;
 
 /* Elements from one run of a thread to its next. */
@@ -61,12 +61,12 @@ static void places(const outer *o) {
     if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
     fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
     if (o->full)
-        fc_cuda_line(&g->t, "const ix span = %d;", (int)o->turns * stride(o));
+        fc_cuda_line(&g->t, "const ix span = %d;", (int)o->runs * stride(o));
     else
         fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
     fc_cuda_indent(&g->t);
     fc_str_add(g->t.out, "const ix begin = ");
-    if (g->cls->split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
+    if (g->cls->cuda.split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
     fc_str_printf(g->t.out, o->walks ? "(ix)part * %d;\n" : "(ix)part * span;\n", stride(o));
     if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
 }
@@ -187,11 +187,11 @@ static void count_run(const outer *o, unsigned stage, bool whole) {
     if (o->walks)
         EACH_ROW(o, stage, "m%u[(n * %u + part) * %u + column + e] = w%u[e];", r, o->down,
                  o->x * o->v, r);
-    else if (whole && o->turns)
+    else if (whole && o->runs)
         EACH_ROW(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
     else if (whole)
         EACH_ROW(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r, stride(o));
-    else if (o->turns)
+    else if (o->runs)
         EACH_ROW(o, stage, "fc_fill(c%u[e], w%u[e], n);", r, r);
     else
         EACH_ROW(o, stage, "fc_count(c%u[e], s%u[e], w%u[e], n);", r, r, r);
@@ -206,11 +206,11 @@ static void start_run(const outer *o, unsigned phase) {
     EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
 }
 
-/* FC_CUDA_FULL. */
+/* Of full classes. */
 static void full_runs(const outer *o, unsigned phase) {
     fc_cuda_gen *g = o->g;
-    fc_cuda_line(&g->t, o->turns <= FULL_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (unsigned int n = 0; n < %u; n++) {", o->turns);
+    fc_cuda_line(&g->t, o->runs <= FULL_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (unsigned int n = 0; n < %u; n++) {", o->runs);
     fc_cuda_line(&g->t, "const ix i = begin + (ix)n * %d;",
                  stride(o) * (o->walks ? (int)o->down : 1));
     start_run(o, phase);
@@ -369,7 +369,7 @@ static void join_parts(const outer *o, unsigned stage, bool evens) {
         fc_cuda_line(t, "__syncthreads();");
         if (evens && !o->full) {
             fc_cuda_line(t, "if ((%s + 1) * %u * span <= count) {",
-                         o->g->cls->split ? "(ix)blockIdx.y" : "(ix)0", o->down);
+                         o->g->cls->cuda.split ? "(ix)blockIdx.y" : "(ix)0", o->down);
             join_columns(o, stage, first, end, true);
             fc_cuda_line(t, "} else {");
         }
@@ -383,7 +383,7 @@ static void join_parts(const outer *o, unsigned stage, bool evens) {
 /* Where runs walk, each meets the others of all turns: a part is a part of a turn. */
 static outer turns_apart(const outer *o) {
     outer all = *o;
-    all.down *= o->turns;
+    all.down *= o->runs;
     return all;
 }
 
@@ -492,7 +492,7 @@ static unsigned near_levels(const outer *o) {
 
 static void stage(const outer *o, unsigned s) {
     fc_cuda_gen *g = o->g;
-    const unsigned near = o->turns ? fc_cuda_log2(o->turns) + 1 : near_levels(o);
+    const unsigned near = o->runs ? fc_cuda_log2(o->runs) + 1 : near_levels(o);
     fc_cuda_slice(g, s, FC_POINT);
     fc_cuda_row(g);
     fc_cuda_declare_results(g, s);
@@ -502,18 +502,18 @@ static void stage(const outer *o, unsigned s) {
         walk(o, s);
     } else {
         FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, near);
-        if (!o->turns) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
+        if (!o->runs) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
         if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
         runs(o, s);
         if (o->full)
             EACH_ROW(o, s, "x%u[e] = c%u[e][%u];", r, r, near - 1);
-        else if (o->turns)
+        else if (o->runs)
             EACH_ROW(o, s, "x%u[e] = fc_filled(c%u[e], n, red%u_start());", r, r, r);
         else
             EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
     }
     if (!o->walks) join_parts(o, s, fc_cuda_any_counts(g->k, s));
-    if (g->cls->split) last_block(o);
+    if (g->cls->cuda.split) last_block(o);
     if (o->v > 1) return;
     FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);
     fc_cuda_line(&g->t, "}");
@@ -541,11 +541,11 @@ static void row_stores(const outer *o) {
 }
 
 void fc_cuda_emit_outer(fc_cuda_gen *g) {
-    unsigned x = 1u << g->cls->teams;
+    unsigned x = g->cls->cuda.across;
     outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
-    o.turned = g->cls->variant & FC_CUDA_TURNED;
-    o.full = g->cls->variant & FC_CUDA_FULL;
-    o.turns = g->cls->turns;
+    o.turned = g->cls->cuda.transposed;
+    o.full = g->cls->cuda.full;
+    o.runs = g->cls->cuda.runs;
     o.down = o.turned ? FC_CUDA_THREADS / 32 : o.y;
     o.batch = fc_cuda_outer_batch(g->k, g->cls);
     o.walks = can_walk(&o);

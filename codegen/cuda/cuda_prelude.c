@@ -53,29 +53,29 @@ static bool reduces(const fc_cuda_gen *g) {
     return g->k->reductions.len > 0;
 }
 static bool lanes_apart(const fc_cuda_gen *g) {
-    return g->k->schedule == FC_SCHED_INNER && fc_cuda_apart(g->cls) > 1;
+    return fc_cuda_apart(g->cls) > 1;
 }
 static bool is_gang(const fc_cuda_gen *g) {
-    return g->cls->split == FC_CUDA_GANG;
+    return g->cls->cuda.split == FC_CUDA_GANG;
 }
 static bool has_places(const fc_cuda_gen *g) {
-    return fc_cuda_has_places(g->k, g->cls);
+    return fc_cuda_has_places(g->cls);
 }
 static bool fetches(const fc_cuda_gen *g) {
-    return has_places(g) && !g->cls->large;
+    return has_places(g) && !g->cls->cuda.large;
 }
 static bool fetches_last(const fc_cuda_gen *g) {
-    return has_places(g) && g->cls->large;
+    return has_places(g) && g->cls->cuda.large;
 }
 static bool takes_lines(const fc_cuda_gen *g) {
-    return fc_cuda_is_ring(g->k, g->cls) && g->cls->aligned;
+    return g->cls->cuda.kind == FC_CUDA_RING && g->cls->aligned;
 }
 static bool is_cluster(const fc_cuda_gen *g) {
-    return fc_cuda_is_cluster(g->k, g->cls);
+    return g->cls->cuda.kind == FC_CUDA_CLUSTER;
 }
 
 static bool divides_by_row(const fc_cuda_gen *g) {
-    if (g->cls->split < FC_CUDA_GANG) return false;
+    if (g->cls->cuda.split < FC_CUDA_GANG) return false;
     for (size_t v = 0; v < g->code.ins.len; v++)
         if (fc_cuda_divides_by_row(&g->t, (fc_val)v)) return true;
     return false;
@@ -170,7 +170,7 @@ static void put_cluster_size(const fc_cuda_gen *g) {
     fc_str_printf(g->t.out,
                   "#ifdef FC_EMULATE\nstatic unsigned int fc_cluster(const P *) { return %u; "
                   "}\n#endif\n",
-                  (unsigned)fc_cuda_turns(g->cls));
+                  (unsigned)g->cls->cuda.blocks);
 }
 
 static const struct {

@@ -1,11 +1,11 @@
 /* cuda_rect.c - rows of at most 8 elements over two kept axes, such as the distances between the
  * points of two sets.
  *
- * A thread has a rectangle of rows: `teams` along the outer axis by `turns` neighbours along the
- * inner one, whose results it stores at once. What moves along the inner axis only is loaded before
- * the first row, and with `aligned` as whole vectors: the elements of neighbours lie side by side
- * then. Along the inner axis the rectangles fit; along the outer one what does not exist is the
- * last row again, and is not stored. */
+ * A thread has a rectangle of rows: `rect_rows` along the outer axis by `rect_columns` neighbours
+ * along the inner one, whose results it stores at once. What moves along the inner axis only is
+ * loaded before the first row, and with `aligned` as whole vectors: the elements of neighbours lie
+ * side by side then. Along the inner axis the rectangles fit; along the outer one what does not
+ * exist is the last row again, and is not stored. */
 #include <stdio.h>
 
 #include "codegen/cuda/cuda.h"
@@ -61,8 +61,9 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     while (rows > 1 &&
            n->extent[OUTER] / rows * across < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
         rows /= 2;
-    cls->turns = (uint8_t)v;
-    cls->teams = (uint8_t)rows;
+    cls->cuda.kind = FC_CUDA_RECT;
+    cls->cuda.rect_columns = (uint16_t)v;
+    cls->cuda.rect_rows = (uint16_t)rows;
     cls->aligned = side_by_side(k, n, cls, v);
     l->block[0] = FC_CUDA_MAP_THREADS;
     l->grid[0] = (uint64_t)(fc_ceil_div(n->extent[OUTER], rows) * across);
@@ -73,18 +74,18 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
 
 static void place(fc_cuda_gen *g) {
     const unsigned width = (unsigned)g->l.extents + INNER;
-    fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width, g->cls->turns,
-                 FC_CUDA_MAP_THREADS - 1, FC_CUDA_MAP_THREADS);
+    fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width,
+                 g->cls->cuda.rect_columns, FC_CUDA_MAP_THREADS - 1, FC_CUDA_MAP_THREADS);
     fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
     fc_cuda_line(&g->t,
                  "const ix left = (((ix)blockIdx.x - down * across) * %d + (ix)threadIdx.x) * %d;",
-                 FC_CUDA_MAP_THREADS, g->cls->turns);
+                 FC_CUDA_MAP_THREADS, g->cls->cuda.rect_columns);
     fc_cuda_line(&g->t, "if (left >= (ix)p.w[%u]) return;", width);
 }
 
 /* q*[v] of all neighbours from vectors n*. */
 static void load_neighbours(fc_cuda_gen *g, const fc_cuda_group *gr) {
-    const int v = g->cls->turns, count = g->cls->vector;
+    const int v = g->cls->cuda.rect_columns, count = g->cls->vector;
     fc_cuda_group_declare(g, gr, v, true);
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
         const unsigned name = (unsigned)a, buffer = (unsigned)g->k->accesses.at[a].buffer;
@@ -146,7 +147,7 @@ static void each_store(fc_cuda_gen *g, bool declare) {
     for (size_t s = 0; s < g->k->stores.len; s++) {
         const uint32_t a = g->k->stores.at[s].access;
         const char *type = fc_dtypes[g->k->accesses.at[a].dtype].cuda;
-        const int v = g->cls->turns;
+        const int v = g->cls->cuda.rect_columns;
         const unsigned bytes = fc_cuda_bytes(g->k, a) * (unsigned)v, word = fc_cuda_word(g, a);
         if (declare)
             fc_cuda_line(&g->t, "fc_vec<%s, %d, %u> y%u;", type, v, bytes, (unsigned)a);
@@ -176,12 +177,12 @@ void fc_cuda_emit_rect(fc_cuda_gen *g) {
     fc_cuda_slice(g, 0, FC_POINT);
     load_neighbours(g, &gr);
     fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int r = 0; r < %d; r++) {", g->cls->teams);
-    fc_cuda_line(&g->t, "const ix at = down * %d + r;", g->cls->teams);
+    fc_cuda_line(&g->t, "for (int r = 0; r < %d; r++) {", g->cls->cuda.rect_rows);
+    fc_cuda_line(&g->t, "const ix at = down * %d + r;", g->cls->cuda.rect_rows);
     fc_cuda_line(&g->t, "const ix i0 = at < (ix)p.w[%u] ? at : (ix)p.w[%u] - 1;", height, height);
     each_store(g, true);
     fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int v = 0; v < %d; v++) {", g->cls->turns);
+    fc_cuda_line(&g->t, "for (int v = 0; v < %d; v++) {", g->cls->cuda.rect_columns);
     fc_cuda_line(&g->t, "const ix i1 = left + v;");
     fc_cuda_bases(g, g->np);
     reduce(g, &gr);

@@ -58,7 +58,7 @@ bool fc_cuda_any_order(const fc_reduction *r) {
 bool fc_cuda_evens(const fc_cuda_gen *g) {
     bool counts = false;
     for (unsigned s = 0; s < g->k->nstages; s++) counts |= fc_cuda_any_counts(g->k, s);
-    return counts && (g->k->schedule == FC_SCHED_OUTER || fc_cuda_kind(g->cls) == FC_CUDA_LOOP);
+    return counts && (g->k->schedule == FC_SCHED_OUTER || g->cls->cuda.kind == FC_CUDA_LOOP);
 }
 
 unsigned fc_cuda_components(const fc_kernel *k) {
@@ -257,7 +257,7 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
         FC_TRY(body(g, &d, p, e));
         fc_cuda_line(t, "}");
     }
-    if (fc_cuda_apart(g->cls) > 1 && g->k->schedule == FC_SCHED_INNER) pick(t, &d);
+    if (fc_cuda_apart(g->cls) > 1) pick(t, &d);
     if (fc_cuda_evens(g)) FC_TRY(join_even(g, &d, e));
     meet(t, &d);
     if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
@@ -275,7 +275,7 @@ void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage) {
 void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r) {
     red d = red_of(&g->k->reductions.at[r], r);
     fc_cuda_line(&g->t, "%s g%u[%d];", fc_cuda_type(fc_red_dtype(d.op, d.dtype)), r,
-                 fc_cuda_turns(g->cls));
+                 g->cls->cuda.repeat);
 }
 
 void fc_cuda_partials(fc_cuda_gen *g, const char *offset) {

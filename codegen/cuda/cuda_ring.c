@@ -72,7 +72,7 @@ static void begin_row(const fc_ring *o) {
 }
 
 static void end_row(const fc_ring *o) {
-    fc_cuda_line(&o->in.g->t, "if (++place == %d) {", fc_cuda_turns(o->in.g->cls));
+    fc_cuda_line(&o->in.g->t, "if (++place == %d) {", o->in.g->cls->cuda.buffers);
     fc_cuda_line(&o->in.g->t, "place = 0;");
     fc_cuda_line(&o->in.g->t, "odd ^= 1;");
     fc_cuda_line(&o->in.g->t, "}");
@@ -171,8 +171,7 @@ static void fetch_text(const fc_ring *o) {
 
 static void frame(const fc_ring *o) {
     fc_cuda_gen *g = o->in.g;
-    unsigned places = (unsigned)fc_cuda_turns(g->cls), team = 1u << g->cls->teams,
-             part = fc_ring_part(g->cls);
+    unsigned places = g->cls->cuda.buffers, team = g->cls->cuda.team, part = fc_ring_part(g->cls);
     fc_cuda_line(&g->t, "#ifdef FC_EMULATE");
     fc_cuda_line(&g->t, "__shared__ fc_vec<double, 2, 16> ring[%u];",
                  places * fc_ring_place_bytes(g->k, part, g->cached) / SIXTEEN);

@@ -14,8 +14,9 @@ fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e) {
     fc_cuda_gen *g = in->g;
     const size_t n = g->code.ins.len, accesses = g->k->accesses.len;
     *o = (fc_ring){.in = *in,
-                   .cluster = fc_cuda_kind(g->cls) == FC_CUDA_CLUSTER,
-                   .each = (unsigned)fc_cuda_iterations(g->cls)};
+                   .cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER,
+                   .each = g->cls->cuda.kind == FC_CUDA_RING ? g->cls->cuda.warp_chunks
+                                                             : g->cls->cuda.lane_slots};
     o->inside = fc_malloc(g->code.alloc, (n + accesses + 1) * sizeof *o->inside);
     o->first = fc_calloc(g->code.alloc, 2 * n + 2 * accesses + g->k->nstages + 1, 1);
     if (!o->inside || !o->first) {
@@ -366,7 +367,7 @@ static void chunk(fc_ring *o, const char *limit) {
     load_groups(o, limit);
     move_held(o, limit, false);
     fc_cuda_line(&g->t, "}");
-    o->quad.whole = o->in.apart == 1 && (g->cls->variant & FC_CUDA_WHOLE) != 0;
+    o->quad.whole = o->in.apart == 1 && g->cls->cuda.whole;
     if (o->phase == FC_CUDA_STORES)
         fc_inner_store(&o->in, compute_pass);
     else

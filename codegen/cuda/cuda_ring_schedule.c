@@ -4,13 +4,13 @@
 #include "codegen/cuda/cuda_ring.h"
 
 unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls) {
-    return (k->nstages + 1u) * (1u << cls->teams) + 32;
+    return (k->nstages + 1u) * cls->cuda.team + 32;
 }
 
 /* ---- what a place has room for --------------------------------------------------------------- */
 
 unsigned fc_ring_part(const fc_class *cls) {
-    return (1u << cls->teams) / 32 * (unsigned)fc_cuda_iterations(cls) * FC_CHUNK;
+    return cls->cuda.team / 32u * cls->cuda.warp_chunks * FC_CHUNK;
 }
 
 /* A part keeps its distance from the line before it, as bulk copies of whole lines are the fastest:
@@ -60,7 +60,7 @@ enum { LEAST_ROWS = 8, LEAST_CHUNKS = 64 };
 
 /* Of a block, beside its places: gates, and what the warps of a phase hand over. */
 static unsigned own_bytes(const fc_kernel *k, const fc_class *cls) {
-    unsigned bytes = 2 * 8 * MOST_PLACES + 256, warps = (1u << cls->teams) / 32;
+    unsigned bytes = 2 * 8 * MOST_PLACES + 256, warps = cls->cuda.team / 32;
     for (size_t r = 0; r < k->reductions.len; r++)
         bytes += (unsigned)fc_cuda_red_bytes(&k->reductions.at[r]) * 2 * warps * (k->nstages + 1u);
     return bytes;
@@ -83,9 +83,9 @@ static bool fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n, cons
     if (!places || parts > m->sm_count || parts > TEAM) return false;
     const int64_t gangs = m->sm_count / parts;
     if (n->rows < LEAST_ROWS * gangs || gangs * parts * 8 < (int64_t)m->sm_count * 7) return false;
-    cls->turns = (uint8_t)places;
-    cls->split = FC_CUDA_GANG;
-    if (n->count == parts * span) cls->variant |= FC_CUDA_FULL;
+    cls->cuda.buffers = (uint16_t)places;
+    cls->cuda.split = FC_CUDA_GANG;
+    if (n->count == parts * span) cls->cuda.full = true;
     l->together = true;
     l->spans = parts;
     l->span = span;
@@ -106,10 +106,12 @@ fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, cons
     memset(comes, 0, n->naccess);
     FC_TRY(fc_cuda_count_phases(k, comes, e));
     if (!fc_ring_find_loads(k, cls, comes)) return FUSEC_OK;
-    for (int each = 2; each >= 0 && !*chosen; each--) { /* log2 of the chunks of a warp */
-        cls->teams = (uint8_t)fc_cuda_log2(TEAM);
-        cls->variant =
-            (uint8_t)(FC_CUDA_RING + (each << 4) + (n->count % 4 == 0 ? FC_CUDA_WHOLE : 0));
+    for (int each = 4; each > 0 && !*chosen; each /= 2) {
+        cls->cuda = (fc_cuda_class){.kind = FC_CUDA_RING,
+                                    .repeat = 1,
+                                    .team = TEAM,
+                                    .warp_chunks = (uint16_t)each,
+                                    .whole = n->count % 4 == 0};
         *chosen = fc_cuda_ring_threads(k, cls) <= MOST_THREADS && fits(m, k, n, comes, cls, l);
     }
     if (!*chosen) *cls = before;

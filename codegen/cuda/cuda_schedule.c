@@ -6,13 +6,15 @@
 #include "codegen/cuda/cuda.h"
 
 unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
-    if (k->schedule == FC_SCHED_MAP && cls->variant == 0) return FC_CUDA_MAP_THREADS;
-    if (fc_cuda_is_rect(k, cls)) return FC_CUDA_MAP_THREADS;
-    if (fc_cuda_is_ring(k, cls)) return fc_cuda_ring_threads(k, cls);
-    if (k->schedule != FC_SCHED_INNER || fc_cuda_kind(cls) == FC_CUDA_THREAD)
-        return FC_CUDA_THREADS;
-    if (fc_cuda_is_cluster(k, cls)) return 32u * cls->teams;
-    return fc_cuda_block(cls);
+    switch (cls->cuda.kind) {
+    case FC_CUDA_MAP:
+    case FC_CUDA_RECT: return FC_CUDA_MAP_THREADS;
+    case FC_CUDA_RING: return fc_cuda_ring_threads(k, cls);
+    case FC_CUDA_CLUSTER: return 32u * cls->cuda.warps;
+    case FC_CUDA_ONE:
+    case FC_CUDA_LOOP: return fc_cuda_block(cls);
+    default: return FC_CUDA_THREADS;
+    }
 }
 
 /* ---- inner reductions ----------------------------------------------------------------------- */
@@ -32,20 +34,21 @@ static bool rows_are_neighbours(const fc_kernel *k, const fc_nest *n, const fc_c
 }
 
 static void grid_of_rows(const fc_nest *n, fc_class *cls, int64_t team, fc_launch *l) {
-    cls->teams = (uint8_t)fc_cuda_log2(team);
+    cls->cuda.team = (uint16_t)team;
     unsigned block = fc_cuda_block(cls);
     l->block[0] = block;
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, block / team);
 }
 
 /* Short rows: several for each team, so that more than one load of a thread is under way. */
-static void take_turns(const fc_machine *m, const fc_kernel *k, int per, int most, fc_class *cls,
-                       fc_launch *l) {
-    int turns = fc_cuda_unroll(k, most, per);
-    while (turns > 1 && (int64_t)l->grid[0] / turns < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
-        turns /= 2;
-    cls->turns = (uint8_t)turns;
-    l->grid[0] = (uint64_t)fc_ceil_div((int64_t)l->grid[0], turns);
+static void take_several(const fc_machine *m, const fc_kernel *k, int per, int most, fc_class *cls,
+                         fc_launch *l) {
+    int repeat = fc_cuda_unroll(k, most, per);
+    while (repeat > 1 &&
+           (int64_t)l->grid[0] / repeat < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
+        repeat /= 2;
+    cls->cuda.repeat = (uint16_t)repeat;
+    l->grid[0] = (uint64_t)fc_ceil_div((int64_t)l->grid[0], repeat);
 }
 
 static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kernel *k,
@@ -53,27 +56,28 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
     int64_t v = fc_cuda_pow2_up(n->count < 8 ? n->count : 8);
     uint32_t axis = n->np + n->nr - 1;
     v = fc_cuda_unroll(k, (int)v, 1);
-    if (n->count > 0 && n->count <= v) v = n->count; /* FC_CUDA_ONCE: the lanes that exist */
-    cls->variant = (uint8_t)(FC_CUDA_THREAD + (n->count % v ? 0 : FC_CUDA_WHOLE));
+    if (n->count > 0 && n->count <= v) v = n->count; /* `once`: the lanes that exist */
+    cls->cuda.kind = FC_CUDA_THREAD;
+    cls->cuda.whole = n->count % v == 0;
     cls->vector = (uint8_t)v;
     cls->aligned = (v & (v - 1)) == 0 && n->extent[axis] % v == 0 &&
                    fc_cuda_can_be_wide(k, n, cls, axis, (unsigned)v, align);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
     if (n->count != v) return;
-    cls->variant |= FC_CUDA_ONCE;
+    cls->cuda.once = true;
     if (fc_cuda_rect_schedule(m, k, n, align, cls, l)) return;
     if (n->np == 2) {
-        int turns = fc_cuda_unroll(k, 16, (int)v);
-        while (turns > 1 &&
-               n->rows / turns / FC_CUDA_THREADS < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
-            turns /= 2;
-        cls->turns = (uint8_t)turns;
-        int across = fc_cuda_turns_across(cls);
+        int repeat = fc_cuda_unroll(k, 16, (int)v);
+        while (repeat > 1 &&
+               n->rows / repeat / FC_CUDA_THREADS < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
+            repeat /= 2;
+        cls->cuda.repeat = (uint16_t)repeat;
+        int across = fc_cuda_repeat_across(cls);
         l->grid[0] = (uint64_t)(fc_ceil_div(n->extent[1], across * FC_CUDA_THREADS) *
-                                fc_ceil_div(n->extent[0], turns / across));
+                                fc_ceil_div(n->extent[0], repeat / across));
     } else {
-        take_turns(m, k, (int)v, 4, cls, l);
+        take_several(m, k, (int)v, 4, cls, l);
     }
 }
 
@@ -116,8 +120,7 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     l->spans = fc_ceil_div(chunks, span);
     if (l->spans < 2) return false;
     l->span = span * FC_CHUNK;
-    cls->variant = FC_CUDA_LOOP;
-    cls->split = FC_CUDA_SPLIT;
+    cls->cuda = (fc_cuda_class){.kind = FC_CUDA_LOOP, .repeat = 1, .split = FC_CUDA_SPLIT};
     grid_of_rows(n, cls, SPLIT_WARPS * 32, l);
     l->grid[0] = (uint64_t)l->spans;
     l->grid[1] = (uint64_t)n->rows;
@@ -149,8 +152,8 @@ static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     int64_t capacity = (int64_t)m->sm_count * (of_sm / team), parts = fc_ceil_div(n->count, span);
     if (parts < 2 || parts > capacity || parts > team) return false;
     int64_t gangs = capacity / parts < n->rows ? capacity / parts : n->rows;
-    cls->split = FC_CUDA_GANG;
-    cls->teams = (uint8_t)fc_cuda_log2(team);
+    cls->cuda.split = FC_CUDA_GANG;
+    cls->cuda.team = (uint16_t)team;
     l->together = true;
     l->spans = parts;
     l->span = span;
@@ -179,7 +182,7 @@ static bool gang_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     }
     unsigned most = (unsigned)m->shared_per_block / (fc_cuda_gang_threads(k, cached) / team);
     if (n->rows * l->spans > (int64_t)l->grid[0] && ahead && bytes + GANG_SHARED <= most) {
-        cls->variant |= FC_CUDA_AHEAD;
+        cls->cuda.ahead = true;
         l->shared_bytes = bytes;
     }
     return true;
@@ -195,7 +198,7 @@ static bool gang_loop_schedule(const fc_machine *m, const fc_kernel *k, const fc
     if (most > GANG_LEAST) most = GANG_LEAST;
     while (fc_ceil_div(n->count, span) > most) span *= 2;
     memset(cached, 0, n->naccess);
-    cls->variant = FC_CUDA_LOOP;
+    cls->cuda = (fc_cuda_class){.kind = FC_CUDA_LOOP, .repeat = 1};
     return gang_fits(m, k, n, cached, GANG_LEAST, span, cls, l);
 }
 
@@ -203,7 +206,7 @@ static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, 
     int64_t chunks = fc_ceil_div(n->count, FC_CHUNK);
     int64_t warps = chunks <= 3 ? 1 : chunks <= 6 ? 2 : chunks <= 16 ? 4 : 8;
     while (warps < 32 && warps < chunks && n->rows * warps < (int64_t)m->sm_count * 16) warps *= 2;
-    cls->variant = FC_CUDA_LOOP;
+    cls->cuda = (fc_cuda_class){.kind = FC_CUDA_LOOP, .repeat = 1};
     l->spans = 1;
     l->span = fc_cuda_pow2_up(fc_ceil_div(chunks, warps)) * warps * FC_CHUNK;
     grid_of_rows(n, cls, warps * 32, l);
@@ -212,10 +215,9 @@ static void loop_schedule(const fc_machine *m, const fc_nest *n, fc_class *cls, 
 /* Whether the blocks of FC_CUDA_ONE have no thread without an element or a row. Then the text has
  * no test for it; otherwise it has one at every group. */
 static bool fills_blocks(const fc_nest *n, const fc_class *cls, const fc_launch *l) {
-    int64_t team = (int64_t)1 << cls->teams,
-            rows = (int64_t)l->block[0] / team * fc_cuda_turns(cls),
-            span = team * 4 * fc_cuda_iterations(cls);
-    if (cls->split == FC_CUDA_GANG) return n->count == l->spans * l->span;
+    int64_t team = cls->cuda.team, rows = (int64_t)l->block[0] / team * cls->cuda.repeat,
+            span = team * 4 * cls->cuda.iterations;
+    if (cls->cuda.split == FC_CUDA_GANG) return n->count == l->spans * l->span;
     return n->count == span && n->rows % rows == 0;
 }
 
@@ -242,8 +244,11 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     }
     bool several = k->nstages + (unsigned)fc_cuda_has_point_stores(k) > 1, all,
          whole = n->count > 0 && n->count % 4 == 0;
-    cls->variant = (uint8_t)(FC_CUDA_ONE + (fc_cuda_log2(its) << 4) + (whole ? FC_CUDA_WHOLE : 0));
-    cls->teams = (uint8_t)fc_cuda_log2(team < GANG_MOST ? team : GANG_MOST);
+    cls->cuda = (fc_cuda_class){.kind = FC_CUDA_ONE,
+                                .repeat = 1,
+                                .iterations = (uint16_t)its,
+                                .whole = whole,
+                                .team = (uint16_t)(team < GANG_MOST ? team : GANG_MOST)};
     uint8_t *cached = fc_arena_alloc(arena, n->naccess + 1);
     if (!cached) return fc_oom(e);
     if (several && team > 1024) {
@@ -256,18 +261,18 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
     FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
     bool few = n->rows * 2 < m->sm_count && chunks >= 16;
     if (several && all && (few || team > 1024) && gang_schedule(m, k, n, cached, cls, l)) {
-        if (fills_blocks(n, cls, l)) cls->variant |= FC_CUDA_FULL;
+        if (fills_blocks(n, cls, l)) cls->cuda.full = true;
         return FUSEC_OK;
     }
     if (team <= 1024) {
-        cls->teams = (uint8_t)fc_cuda_log2(team);
+        cls->cuda.team = (uint16_t)team;
         memset(cached, 0, n->naccess);
         FC_TRY(fc_cuda_cache(k, cls, cached, &all, e));
         if (chunks <= 1 || (several && all)) {
-            if (several && all) cls->variant |= FC_CUDA_OWN;
+            if (several && all) cls->cuda.own = true;
             grid_of_rows(n, cls, team, l);
-            if (its <= 2) take_turns(m, k, 4 * (int)its, 4 / (int)its, cls, l);
-            if (fills_blocks(n, cls, l)) cls->variant |= FC_CUDA_FULL;
+            if (its <= 2) take_several(m, k, 4 * (int)its, 4 / (int)its, cls, l);
+            if (fills_blocks(n, cls, l)) cls->cuda.full = true;
             return FUSEC_OK;
         }
     }
@@ -280,9 +285,9 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 /* Whether elements are read once each and by loads of whole vectors (cuda_group.c) or bulk copies,
  * next to which something is written. */
 static bool reads_once(const fc_kernel *k, const fc_class *cls) {
-    bool maps = k->schedule == FC_SCHED_MAP && cls->variant == 0 && cls->vector > 1,
-         keeps = k->schedule == FC_SCHED_INNER && fc_cuda_owns(cls) && cls->aligned;
-    return (maps || keeps || fc_cuda_has_places(k, cls)) && fc_cuda_has_point_stores(k);
+    bool maps = cls->cuda.kind == FC_CUDA_MAP && cls->vector > 1,
+         keeps = cls->cuda.own && cls->aligned;
+    return (maps || keeps || fc_cuda_has_places(cls)) && fc_cuda_has_point_stores(k);
 }
 
 /* Whether the arrays of a nest are more than the L2 holds; a broadcast element counts once. */
@@ -305,7 +310,8 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
                               fc_error *e) {
     memset(launch, 0, sizeof *launch);
     for (int i = 0; i < 3; i++) launch->grid[i] = launch->block[i] = 1;
-    FC_TRY(fc_class_of(n, false, arena, cls, e));
+    FC_TRY(fc_class_of(n, FC_TARGET_CUDA, arena, cls, e));
+    cls->cuda.repeat = 1;
     if (n->empty) {
         launch->grid[0] = 0;
         return FUSEC_OK;
@@ -313,12 +319,12 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     switch (k->schedule) {
     case FC_SCHED_MAP:
         FC_TRY(fc_cuda_tile_schedule(k, n, align, arena, cls, launch, e));
-        if (cls->variant == 0) fc_cuda_map_schedule(m, k, n, align, cls, launch);
+        if (cls->cuda.kind == FC_CUDA_MAP) fc_cuda_map_schedule(m, k, n, align, cls, launch);
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
-    cls->large = reads_once(k, cls) && is_large(m, k, n);
+    cls->cuda.large = reads_once(k, cls) && is_large(m, k, n);
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;
     if (!fc_mul_ok(launch->spans + 1, launch->span, &reach) || reach > FC_NARROW_MAX)

@@ -16,39 +16,39 @@ static unsigned most_registers(const fc_kernel *k, const fc_class *cls) {
     return most < THREAD_MOST ? most : THREAD_MOST;
 }
 
-static bool fewer_turns(fc_class *cls, fc_launch *l) {
-    if (cls->turns < 2) return false;
-    cls->turns /= 2;
+static bool fewer_repetitions(fc_class *cls, fc_launch *l) {
+    if (cls->cuda.repeat < 2) return false;
+    cls->cuda.repeat /= 2;
     l->grid[0] *= 2;
     return true;
 }
 
 /* Squares keep what they have: their vectors and passes go together. */
 static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    if (cls->variant) return false;
+    if (cls->cuda.kind == FC_CUDA_TILE) return false;
     if (cls->vector > 1) {
-        const unsigned turns = (unsigned)fc_cuda_turns(cls);
-        if (turns == 1 && cls->vector == 2) return false;
-        if (turns == 1) cls->vector /= 2;
-        fc_cuda_map_vectors(m, n, cls, l, turns > 1 ? turns / 2 : 1);
+        const unsigned repeat = cls->cuda.repeat;
+        if (repeat == 1 && cls->vector == 2) return false;
+        if (repeat == 1) cls->vector /= 2;
+        fc_cuda_map_vectors(m, n, cls, l, repeat > 1 ? repeat / 2 : 1);
         return true;
     }
-    if (cls->teams < 2) return false;
-    cls->teams /= 2;
-    l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, cls->teams), FC_CUDA_MAP_THREADS);
+    if (cls->cuda.apart < 2) return false;
+    cls->cuda.apart /= 2;
+    l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, cls->cuda.apart), FC_CUDA_MAP_THREADS);
     return true;
 }
 
-static bool smaller_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    if (cls->split) return false;
-    if (fc_cuda_is_rect(k, cls)) {
-        const int64_t across = (int64_t)l->grid[0] / fc_ceil_div(n->extent[0], cls->teams);
-        if (cls->teams < 2) return false;
-        cls->teams /= 2;
-        l->grid[0] = (uint64_t)(across * fc_ceil_div(n->extent[0], cls->teams));
+static bool smaller_inner(const fc_nest *n, fc_class *cls, fc_launch *l) {
+    if (cls->cuda.split) return false;
+    if (cls->cuda.kind == FC_CUDA_RECT) {
+        const int64_t across = (int64_t)l->grid[0] / fc_ceil_div(n->extent[0], cls->cuda.rect_rows);
+        if (cls->cuda.rect_rows < 2) return false;
+        cls->cuda.rect_rows /= 2;
+        l->grid[0] = (uint64_t)(across * fc_ceil_div(n->extent[0], cls->cuda.rect_rows));
         return true;
     }
-    return !(cls->variant & FC_CUDA_ONCE && n->np == 2) && fewer_turns(cls, l);
+    return !(cls->cuda.once && n->np == 2) && fewer_repetitions(cls, l);
 }
 
 /* A gang's blocks have to run together: theirs is the only bound that has to stay. */
@@ -56,15 +56,15 @@ bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, 
                      uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
                      fc_launch *l) {
     (void)align, (void)arena;
-    const bool counts = fc_cuda_counts_registers(k, cls);
-    if (spill_bytes <= FEW_BYTES || cls->split == FC_CUDA_GANG ||
+    const bool counts = fc_cuda_counts_registers(cls);
+    if (spill_bytes <= FEW_BYTES || cls->cuda.split == FC_CUDA_GANG ||
         (!counts && registers + UNIT < most_registers(k, cls)))
         return false;
     if (counts || fc_cuda_min_blocks(k, cls)) {
-        cls->roomy = true;
+        cls->cuda.roomy = true;
         return true;
     }
     return k->schedule == FC_SCHED_MAP     ? smaller_map(m, n, cls, l)
-           : k->schedule == FC_SCHED_INNER ? smaller_inner(k, n, cls, l)
+           : k->schedule == FC_SCHED_INNER ? smaller_inner(n, cls, l)
                                            : false;
 }

@@ -53,20 +53,21 @@ void fc_inner_team_rows(const fc_cuda_inner *in) {
         fc_cuda_gang_place(g);
         fc_cuda_line(&g->t, "const ix warp = part * %u + (ix)(threadIdx.x / 32);", in->warps);
         fc_cuda_gang_rooms(g);
-        if (g->cls->variant & FC_CUDA_AHEAD) fc_cuda_gang_ahead(g, "gang");
+        if (g->cls->cuda.ahead) fc_cuda_gang_ahead(g, "gang");
         fc_cuda_gang_begin(g);
         fc_cuda_line(&g->t, "const bool live = true;");
         fc_cuda_line(&g->t, "const ix here = count;");
     } else {
-        int turns = fc_cuda_turns(g->cls);
-        if (turns > 1) {
+        const int repeat = g->cls->cuda.repeat;
+        if (repeat > 1) {
             fc_cuda_line(&g->t, "#pragma unroll");
-            fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", turns);
+            fc_cuda_line(&g->t, "for (int turn = 0; turn < %d; turn++) {", repeat);
         }
-        if (turns > 1)
-            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.x * %d + turn;", turns);
+        if (repeat > 1)
+            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.x * %d + turn;", repeat);
         else
-            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.%c;", g->cls->split ? 'y' : 'x');
+            fc_cuda_line(&g->t, "const ix block = (ix)blockIdx.%c;",
+                         g->cls->cuda.split ? 'y' : 'x');
         fc_cuda_line(&g->t, "const ix place = block * %u + (ix)(threadIdx.x / %u);", rows,
                      in->team);
         fc_cuda_line(&g->t,
@@ -96,7 +97,7 @@ void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *ar
 void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage) {
     if (!in->gang) return;
     fc_cuda_gang_publish(in->g, stage);
-    if (stage == 0 && fc_cuda_kind(in->g->cls) == FC_CUDA_ONE)
+    if (stage == 0 && in->g->cls->cuda.kind == FC_CUDA_ONE)
         fc_cuda_gang_ahead(in->g, "row + gangs");
     fc_cuda_gang_await(in->g, stage);
     fc_inner_join_warps(in, stage, "l");

@@ -93,10 +93,11 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
             !fc_cuda_can_be_wide(k, n, cls, last, v, align) ||
             !fc_cuda_can_be_wide(k, n, cls, along, v, align)))
         v /= 2;
-    cls->variant = (uint8_t)(1 + along);
+    cls->cuda.kind = FC_CUDA_TILE;
+    cls->cuda.tile_axis = (uint16_t)along;
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
-    cls->teams = (uint8_t)side;
+    cls->cuda.tile_side = (uint16_t)side;
     int64_t x = fc_ceil_div(n->extent[last], side), y = fc_ceil_div(n->extent[along], side);
     l->block[0] = THREADS;
     l->grid[0] = (uint64_t)(n->rows / n->extent[last] / n->extent[along] * x * y);
@@ -251,9 +252,9 @@ static int segment(const fc_cuda_gen *g, uint32_t along) {
 }
 
 void fc_cuda_emit_tile(fc_cuda_gen *g) {
-    tile t = {.g = g, .along = g->cls->variant - 1u, .last = g->np - 1u};
+    tile t = {.g = g, .along = g->cls->cuda.tile_axis, .last = g->np - 1u};
     name of_last, of_along;
-    t.side = g->cls->teams;
+    t.side = g->cls->cuda.tile_side;
     t.v = g->cls->vector;
     t.lanes = segment(g, t.along) / (t.v * (int)widest(g->k, g->cls, t.along));
     if (t.lanes > 32) t.lanes = 32;

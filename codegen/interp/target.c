@@ -25,6 +25,7 @@ static fusec_status schedule(const fc_machine *m, const fc_kernel *k, const fc_n
     if (!move) return fc_oom(e);
     memset(move, FC_MOVE_ANY, moves);
     memset(cls, 0, sizeof *cls);
+    cls->target = FC_TARGET_INTERP;
     cls->np = (uint8_t)n->np;
     cls->nr = (uint8_t)n->nr;
     cls->wide = true;

@@ -187,8 +187,8 @@ static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st, const char *
     fc_ll_for_end(f, &pair, V);
     fc_ll_loop_end(f, &level, &half);
     const char **last = fc_ll_fill_all(f, st, f->V, st->lanes, "0");
-    return st->nslots == 1 || f->cls->brief ? join_lanes_shortly(f, st, last)
-                                            : join_lanes(f, st, last);
+    return st->nslots == 1 || f->cls->llvm.brief ? join_lanes_shortly(f, st, last)
+                                                 : join_lanes(f, st, last);
 }
 
 /* A whole chunk: the numbers of elements are known, and with them the weights of var. */
@@ -353,7 +353,8 @@ static bool fits_registers(const fc_ll *f, const fc_ll_stage *st) {
 }
 
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n) {
-    if (!fits_registers(f, st) || f->cls->brief) return by_steps(f, st, first, n, !f->cls->brief);
+    if (!fits_registers(f, st) || f->cls->llvm.brief)
+        return by_steps(f, st, first, n, !f->cls->llvm.brief);
     if (!has_numbers(f, st)) return chunk_in_registers(f, st, first, n);
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));

@@ -39,8 +39,8 @@ static unsigned wide_columns(const fc_kernel *k) {
 /* Levels of the counter times columns lie on the stack, for each accumulator. */
 unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     const unsigned V = cls->vector, slots = fc_ll_slots(k);
-    if (cls->variant & FC_LL_WIDE) return wide_columns(k);
-    if (cls->variant & FC_LL_FEW) return V;
+    if (cls->llvm.wide) return wide_columns(k);
+    if (cls->llvm.few) return V;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
     return V * (V < 8 ? 2 * vectors : vectors);
 }
@@ -98,10 +98,10 @@ void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest
     if (!fc_ll_is_light(k) || gathers(n) || k->schedule == FC_SCHED_DOT) return;
     const unsigned few = lanes_of_few(m, k, n);
     if (few) {
-        cls->variant |= FC_LL_FEW;
+        cls->llvm.few = true;
         cls->vector = (uint8_t)few;
     } else if (is_wide(m, k, n)) {
-        cls->variant |= FC_LL_WIDE;
+        cls->llvm.wide = true;
     }
 }
 
@@ -116,7 +116,7 @@ static int64_t wide_span(int64_t blocks, int64_t count) {
 
 /* Of few columns spans may be longer, up to a task, but every thread wants some. */
 static int64_t outer_span(const fc_class *cls, int64_t blocks, int64_t width, int64_t count) {
-    int64_t span = cls->variant & FC_LL_FEW ? FC_LL_FEW_SPAN : OUTER_SPAN;
+    int64_t span = cls->llvm.few ? FC_LL_FEW_SPAN : OUTER_SPAN;
     while (span > OUTER_SPAN &&
            (span * width > FC_LL_TASK || blocks * fc_ceil_div(count, span) < 4 * FC_LL_FEW_UNITS))
         span /= 2;
@@ -128,7 +128,7 @@ void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, f
     const int64_t blocks = n->rows / width * fc_ceil_div(width, columns);
     const int64_t wide = columns < width ? columns : width;
     int64_t span = n->count;
-    if (cls->variant & FC_LL_WIDE)
+    if (cls->llvm.wide)
         span = wide_span(blocks, n->count);
     else if (fc_ll_can_split(k) && blocks < FC_LL_FEW_UNITS && n->count >= 4 * OUTER_SPAN)
         span = outer_span(cls, blocks, width, n->count);

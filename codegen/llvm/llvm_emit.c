@@ -44,17 +44,17 @@ static void write_functions(fc_ll *f) {
     switch (f->k->schedule) {
     case FC_SCHED_MAP: fc_ll_map(f); break;
     case FC_SCHED_INNER:
-        if (f->cls->variant & FC_LL_NARROW) {
+        if (f->cls->llvm.narrow) {
             fc_ll_narrow(f);
             break;
         }
         fc_ll_inner(f);
-        if (f->cls->split) fc_ll_inner_finish(f);
+        if (f->cls->llvm.split) fc_ll_inner_finish(f);
         break;
     case FC_SCHED_OUTER:
     case FC_SCHED_DOT:
         fc_ll_outer(f);
-        if (f->cls->split) fc_ll_outer_finish(f);
+        if (f->cls->llvm.split) fc_ll_outer_finish(f);
         break;
     case FC_SCHED_COUNT: fc_ll_fail(f, FUSEC_INTERNAL);
     }

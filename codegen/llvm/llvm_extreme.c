@@ -153,7 +153,7 @@ static void overlapping(fc_ll *f, const extreme *e, carried *c, const char *hi) 
 /* All of n elements; what the loops carry is left in c->all. */
 static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, const char *n) {
     fc_ll_loop l;
-    if (f->cls->variant & FC_LL_BANDS && !e->place) {
+    if (f->cls->llvm.bands && !e->place) {
         overlapping(f, e, c, fc_ll_bin(f, "add", first, n));
         return;
     }

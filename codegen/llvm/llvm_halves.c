@@ -28,7 +28,7 @@ static const fc_instr *loaded(const fc_ll *f, const fc_ll_stage *st) {
 
 bool fc_ll_is_of_halves(const fc_ll *f, const fc_ll_stage *st) {
     const fc_instr *i = loaded(f, st);
-    return i && f->cls->variant & FC_LL_BANDS && fc_ll_is_min_max(f->red[st->first].op) &&
+    return i && f->cls->llvm.bands && fc_ll_is_min_max(f->red[st->first].op) &&
            fc_class_move(f->cls, (uint32_t)i->imm, f->lane_axis) == FC_MOVE_ONE;
 }
 

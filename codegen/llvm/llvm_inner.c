@@ -108,7 +108,7 @@ static const char **reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *fi
 static const char **reduce(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     fc_ll_loop l;
     if (fc_ll_is_extreme(f, st)) return fc_ll_extreme(f, st, lo, hi);
-    if (fc_ll_is_one_chunk(f->cls)) return reduce_chunk(f, st, lo, fc_ll_bin(f, "sub", hi, lo));
+    if (f->cls->llvm.one_chunk) return reduce_chunk(f, st, lo, fc_ll_bin(f, "sub", hi, lo));
     const char *size = fc_ll_fmt(f, "%d", FC_CHUNK), *first = fc_ll_for(f, &l, lo, hi);
     const char *n = fc_ll_min(f, fc_ll_bin(f, "sub", hi, first), size);
     const char **partial = reduce_chunk(f, st, first, n);
@@ -159,9 +159,9 @@ static void store_row(fc_ll *f) {
  * while its functions are computed. */
 static fc_ll_ahead ahead_in_pass(const fc_ll *f, uint32_t pass) {
     const bool several = f->k->nstages > 1 || f->any_point_store;
-    if (!(f->cls->variant & FC_LL_AHEAD) || f->cls->nr > 1) return FC_LL_NOT_AHEAD;
+    if (!f->cls->llvm.ahead || f->cls->nr > 1) return FC_LL_NOT_AHEAD;
     if (pass > 0) return pass == 1 ? FC_LL_NEXT_ROW : FC_LL_NOT_AHEAD;
-    if (several && !fc_ll_is_light(f->k) && fc_ll_is_one_chunk(f->cls)) return FC_LL_NOT_AHEAD;
+    if (several && !fc_ll_is_light(f->k) && f->cls->llvm.one_chunk) return FC_LL_NOT_AHEAD;
     return fc_ll_is_sum(f->k) ? FC_LL_LATER : FC_LL_SOON;
 }
 
@@ -220,14 +220,12 @@ void fc_ll_inner(fc_ll *f) {
         f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], FC_LANES);
         for (unsigned p = 0; p < f->stage[s].nparts; p++)
             f->stage[s].part[p].lanes = f->stage[s].lanes + f->stage[s].part[p].base;
-        if (!fc_ll_is_one_chunk(f->cls))
+        if (!f->cls->llvm.one_chunk)
             f->stage[s].levels = fc_ll_arrays(f, &f->stage[s], FC_LL_LEVELS);
     }
-    fc_ll_choose_kept(f, f->cls->variant & FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
+    fc_ll_choose_kept(f, f->cls->llvm.keep == FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
     const char *unit = fc_ll_for(f, &l, "%begin", "%end");
-    (f->cls->split                    ? span_of_row
-     : f->cls->variant & FC_LL_BY_ROW ? rows_by_row
-                                      : row_of_unit)(f, unit);
+    (f->cls->llvm.split ? span_of_row : f->cls->llvm.by_row ? rows_by_row : row_of_unit)(f, unit);
     fc_ll_for_end(f, &l, "1");
     fc_ll_end_stream(f);
     fc_ll_end(f, "");

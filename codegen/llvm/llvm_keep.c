@@ -3,7 +3,7 @@
  * In: the slices of a stage and of the point stores. Out: which values are kept in a stack array
  * from one to the other, so that the exp of a softmax is computed once. Kept are values that take
  * long, where the two slices part; what is quick, or loaded, is made again. The schedule allows it
- * (FC_LL_KEEP) for rows short enough for the stack, of which it takes at most MOST_BYTES. A value
+ * (`keep`) for rows short enough for the stack, of which it takes at most MOST_BYTES. A value
  * is kept in the form it is computed in, so that no bit depends on it. */
 #include "codegen/llvm/llvm_text.h"
 
@@ -50,7 +50,7 @@ static void cut_slice(fc_ll *f) {
 }
 
 void fc_ll_choose_kept(fc_ll *f, unsigned elements) {
-    if (!(f->cls->variant & FC_LL_KEEP) || !f->any_point_store || !f->k->nstages) return;
+    if (!f->cls->llvm.keep || !f->any_point_store || !f->k->nstages) return;
     const fc_ll_stage *st = &f->stage[f->k->nstages - 1];
     uint8_t *last = fc_ll_alloc(f, f->code.ins.len);
     unsigned left = MOST_BYTES;

@@ -42,7 +42,7 @@ static bool is_deep(fc_ll *f) {
 void fc_ll_map(fc_ll *f) {
     enum { FOUR_REGISTERS = 64 };          /* lanes */
     const unsigned rows = f->cls->np - 1u; /* axes outside the lanes */
-    if (f->cls->variant & FC_LL_TILES) {
+    if (f->cls->llvm.tiles) {
         fc_ll_tiles(f);
         return;
     }

@@ -154,7 +154,7 @@ static const char *load_tile(fc_ll *f, uint32_t a) {
  * It is less than a run of columns, a band of tiles or a long row, and lines that pass through it
  * come no faster. */
 static bool asks_into_first(const fc_ll *f) {
-    if (f->ahead == FC_LL_NEXT_ROW) return fc_ll_is_one_chunk(f->cls);
+    if (f->ahead == FC_LL_NEXT_ROW) return f->cls->llvm.one_chunk;
     return f->ahead == FC_LL_SOON && f->k->schedule == FC_SCHED_MAP;
 }
 
@@ -194,7 +194,7 @@ static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
         by = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_short, row, by);
     }
     if (f->ahead == FC_LL_NEXT_BAND)
-        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->teams),
+        by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->llvm.tile_axis),
                        fc_ll_fmt(f, "%u", f->V * bytes));
     if (f->ahead == FC_LL_NEXT_RUN) by = next_run(f, a, bytes);
     if (f->ahead == FC_LL_NEXT_ROWS)

@@ -12,10 +12,10 @@
  * An array that lies along the rows is loaded as it lies, transposed (llvm_tiles.c) and kept in a
  * stack array for all stages, unless rows are shorter than half a vector: then it is gathered, and
  * light code is written out for the elements of the row, whose number is in the class. Results that
- * lie along the rows take the same way back. Sums of rows and the like need no tiles (FC_LL_PACKED,
+ * lie along the rows take the same way back. Sums of rows and the like need no tiles (`packed`,
  * llvm_packed.c).
  *
- * FC_LL_SHARED: what is gathered or transposed does not change along the kept axis before the
+ * `shared`: what is gathered or transposed does not change along the kept axis before the
  * innermost one, as in the distances between all points of two sets. A unit is then a block of both
  * axes, and what is shared is brought to the stack once for all rows of the block. */
 #include "codegen/llvm/llvm_text.h"
@@ -33,7 +33,7 @@ typedef struct block {
 } block;
 
 static bool is_shared(const fc_ll *f, uint32_t a) {
-    return f->cls->variant & FC_LL_SHARED && f->k->accesses.at[a].level == FC_POINT &&
+    return f->cls->llvm.shared && f->k->accesses.at[a].level == FC_POINT &&
            f->k->accesses.at[a].buffer != FC_NO_BUFFER && !fc_ll_is_stored(f->k, a) &&
            fc_class_move(f->cls, a, f->cls->np - 1u) == FC_MOVE_ANY &&
            fc_class_move(f->cls, a, f->cls->np - 2u) == FC_MOVE_ZERO;
@@ -136,7 +136,7 @@ static void reduce(fc_ll *f, const fc_ll_stage *st, const char *count) {
 static void reduce_few(fc_ll *f, const fc_ll_stage *st) {
     const char **part[GROUP], **acc;
     unsigned n = 0;
-    for (unsigned i = 0; i < f->cls->teams; i++) {
+    for (unsigned i = 0; i < f->cls->llvm.row_elements; i++) {
         part[n++] = element(f, st, fc_ll_fmt(f, "%u", i));
         for (unsigned number = i; number & 1; number /= 2, n--)
             part[n - 2] = fc_ll_combine(f, st, f->V, part[n - 2], part[n - 1]);
@@ -148,9 +148,9 @@ static void reduce_few(fc_ll *f, const fc_ll_stage *st) {
 /* ---- columns ----------------------------------------------------------------------------- */
 
 static void reduce_columns(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *masks) {
-    if (f->cls->variant & FC_LL_PACKED)
+    if (f->cls->llvm.packed)
         finish(f, st, fc_ll_packed(f, st, masks));
-    else if (fc_ll_has_short_rows(f->cls))
+    else if (f->cls->llvm.row_elements)
         reduce_few(f, st);
     else
         reduce(f, st, fc_ll_extra(f, FC_PB_COUNT));
@@ -181,7 +181,7 @@ static void columns(fc_ll *f, const fc_ll_masks *masks) {
 }
 
 static void arrays(fc_ll *f, block *b) {
-    const bool packed = f->cls->variant & FC_LL_PACKED;
+    const bool packed = f->cls->llvm.packed;
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         if (packed)
             f->stage[s].lanes = fc_ll_arrays(f, &f->stage[s], f->V * f->V);
@@ -235,7 +235,7 @@ static void fill_shared(fc_ll *f, const block *b) {
     for (uint32_t a = 0; a < f->cls->naccess; a++)
         if (b->shared[a] && !fc_ll_is_tiled(f, a)) gather_shared(f, a, count);
     fc_ll_forget(f);
-    if (f->cls->variant & FC_LL_TILES) all_tiles(f, false, true, count);
+    if (f->cls->llvm.tiles) all_tiles(f, false, true, count);
     fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
 }
 
@@ -268,11 +268,11 @@ void fc_ll_narrow(fc_ll *f) {
     fc_ll_begin(f);
     arrays(f, &b);
     fc_ll_choose_kept(f, f->V * FC_LANES);
-    if (f->cls->variant & FC_LL_PACKED) b.masks = fc_ll_row_masks(f);
+    if (f->cls->llvm.packed) b.masks = fc_ll_row_masks(f);
     b.width = fc_ll_extent(f, outer);
     const char *n = fc_ll_for(f, &units, "%begin", "%end");
     n = fc_ll_take_tile(f, n, outer, &b.x0, &b.x1);
-    if (f->cls->variant & FC_LL_SHARED) {
+    if (f->cls->llvm.shared) {
         shared_block(f, &b, n);
     } else {
         if (outer) fc_ll_decompose(f, n, 0, outer, b.idx);

@@ -8,7 +8,7 @@
  * column has in a stack array. So a run of the block's columns is read while it is in the cache,
  * and the tree is that of codegen/nest.h.
  *
- * Of few columns (FC_LL_FEW) a block is one vector, as wide as they are: memory is read as it lies.
+ * Of few columns (`few`) a block is one vector, as wide as they are: memory is read as it lies.
  * Of more, a vector is a register. */
 #include "codegen/llvm/llvm_text.h"
 
@@ -47,7 +47,7 @@ static void fill_table(fc_ll *f, const block *b) {
 
 /* With masks of its own a processor needs no other text for a vector that is whole. */
 static void for_vectors(fc_ll *f, block *b, fc_ll_body body) {
-    if (!(f->cls->variant & FC_LL_FEW) || f->m->vector_bytes < 64) {
+    if (!f->cls->llvm.few || f->m->vector_bytes < 64) {
         fc_ll_vectors(f, b->x0, b->x1, 1, body, b);
         return;
     }
@@ -89,8 +89,8 @@ static unsigned steps_of_line(const fc_ll *f) {
 
 /* Before step n of a run. */
 static fc_ll_ahead ahead_at(const fc_ll *f, unsigned n) {
-    if (f->cls->variant & FC_LL_WIDE) return FC_LL_NEXT_RUN;
-    const bool ask = f->cls->variant & FC_LL_FEW && f->cls->variant & FC_LL_AHEAD;
+    if (f->cls->llvm.wide) return FC_LL_NEXT_RUN;
+    const bool ask = f->cls->llvm.few && f->cls->llvm.ahead;
     return ask && f->cls->nr == 1 && n % steps_of_line(f) == 0 ? FC_LL_NEXT_ROWS : FC_LL_NOT_AHEAD;
 }
 
@@ -143,7 +143,7 @@ static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
     const bool light = st->nslots == 1 && fc_ll_is_light(f->k) && fc_ll_steps(f, st) <= 6;
     const unsigned register_lanes = fc_ll_widest(f->m);
     if (!light || f->cls->nr != 1 || f->k->schedule == FC_SCHED_DOT) return false;
-    if (!(f->cls->variant & FC_LL_FEW)) return !f->mask;
+    if (!f->cls->llvm.few) return !f->mask;
     return f->V < register_lanes || (f->V == register_lanes && f->m->far_cache);
 }
 
@@ -201,7 +201,7 @@ static void fold_columns(fc_ll *f, void *user) {
                               fc_ll_fmt(f, "%d", fc_run_of(f->k) - 1));
     const char *runs = fc_ll_bin(f, "udiv", n, fc_ll_fmt(f, "%d", fc_run_of(f->k)));
     const char **acc = fc_ll_fold(f, b->st, f->V, b->columns, f->column, runs);
-    if (f->cls->split)
+    if (f->cls->llvm.split)
         fc_ll_put_partial(f, b->st, f->V, b->span, row_of(f, b), acc);
     else
         finish(f, b, acc);
@@ -232,9 +232,9 @@ static void arrays(fc_ll *f, unsigned levels, unsigned columns) {
 }
 
 static unsigned levels(const fc_class *c) {
-    if (c->variant & FC_LL_WIDE) return FC_LL_WIDE_LEVELS;
-    if (!c->split) return FC_LL_LEVELS;
-    return c->variant & FC_LL_FEW ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
+    if (c->llvm.wide) return FC_LL_WIDE_LEVELS;
+    if (!c->llvm.split) return FC_LL_LEVELS;
+    return c->llvm.few ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
 }
 
 static void set_rows(fc_ll *f, block *b, const char *outer) {
@@ -257,7 +257,7 @@ static void place(fc_ll *f, block *b, const char *unit) {
     b->x1 = fc_ll_min(f, fc_ll_bin(f, "add", b->x0, size), width);
     b->lo = "0";
     b->hi = count;
-    if (f->cls->split) {
+    if (f->cls->llvm.split) {
         const char *rows = fc_ll_bin(f, "udiv", fc_ll_extra(f, FC_PB_ROWS), width);
         const char *length = fc_ll_extra(f, FC_PB_SPAN);
         b->span = fc_ll_bin(f, "udiv", outer, rows);
@@ -282,7 +282,7 @@ void fc_ll_outer(fc_ll *f) {
         for_runs(f, &b, reduce_run);
         for_vectors(f, &b, fold_columns);
     }
-    if (f->any_row_store && !f->cls->split) for_vectors(f, &b, store_columns);
+    if (f->any_row_store && !f->cls->llvm.split) for_vectors(f, &b, store_columns);
     if (f->any_point_store) for_runs(f, &b, store_run);
     fc_ll_for_end(f, &l, "1");
     fc_ll_end(f, "");

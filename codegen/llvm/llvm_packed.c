@@ -46,7 +46,7 @@ bool fc_ll_can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
 
 fc_ll_masks fc_ll_row_masks(fc_ll *f) {
     fc_ll_masks m = {fc_ll_names(f, MOST), fc_ll_names(f, MOST)};
-    for (unsigned v = f->cls->teams / 2; v < f->cls->teams; v++) {
+    for (unsigned v = f->cls->llvm.row_vectors / 2; v < f->cls->llvm.row_vectors; v++) {
         fc_ll_mask_part(f, fc_ll_extra(f, FC_PB_COUNT), v);
         m.mask[v] = f->mask;
         m.active[v] = f->active;
@@ -58,7 +58,7 @@ fc_ll_masks fc_ll_row_masks(fc_ll *f) {
 /* A row in one vector. */
 static const char **row(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
     pending p = {.n = 0};
-    for (unsigned v = 0; v < f->cls->teams; v++) {
+    for (unsigned v = 0; v < f->cls->llvm.row_vectors; v++) {
         f->mask = m->mask[v];
         f->active = m->active[v];
         f->x = fc_ll_fmt(f, "%u", v * f->V);
@@ -118,8 +118,8 @@ const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m)
         f->base[a] =
             fc_ll_bin(f, "add", base[a], fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, lane_axis)));
     f->lane_axis = f->cls->np;
-    if (f->cls->variant & FC_LL_AHEAD) f->ahead = FC_LL_LATER;
-    const char **acc = f->cls->teams == 1 ? in_registers(f, st, m) : in_a_loop(f, st, m);
+    if (f->cls->llvm.ahead) f->ahead = FC_LL_LATER;
+    const char **acc = f->cls->llvm.row_vectors == 1 ? in_registers(f, st, m) : in_a_loop(f, st, m);
     f->ahead = FC_LL_NOT_AHEAD;
     f->base = base;
     f->x = x;

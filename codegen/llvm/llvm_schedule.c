@@ -204,9 +204,8 @@ static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_ne
 static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
                              const fc_class *cls) {
     enum { BLOCKS = 512 }; /* of one thread: some 3 ms, of the 10 that are saved */
-    return cls->variant & FC_LL_NARROW && !(cls->variant & (FC_LL_PACKED | FC_LL_SHARED)) &&
-           l->units <= (int64_t)BLOCKS * m->threads &&
-           (cls->variant & FC_LL_TILES || !fc_ll_is_light(k));
+    return cls->llvm.narrow && !cls->llvm.packed && !cls->llvm.shared &&
+           l->units <= (int64_t)BLOCKS * m->threads && (cls->llvm.tiles || !fc_ll_is_light(k));
 }
 
 /* Whether accumulators count their elements, as those of var do. */
@@ -224,14 +223,15 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
     }
     if (k->schedule != FC_SCHED_INNER) return false;
     if (is_sooner_by_row(m, k, l, cls)) {
-        cls->variant = (uint8_t)((cls->variant & FC_LL_KEEP) | FC_LL_BY_ROW);
-        cls->teams = 1;   /* a chunk */
+        cls->llvm = (fc_llvm_class){.keep = cls->llvm.keep ? FC_LL_KEEP_SHORT : 0,
+                                    .by_row = true,
+                                    .one_chunk = true,
+                                    .brief = true};
         cls->wide = true; /* what is narrow looked at the other axis */
-        cls->brief = true;
         return true;
     }
-    cls->brief = !(cls->variant & FC_LL_NARROW) && counts_elements(k);
-    return cls->brief;
+    cls->llvm.brief = !cls->llvm.narrow && counts_elements(k);
+    return cls->llvm.brief;
 }
 
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
@@ -286,30 +286,29 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
                           uint8_t *move) {
     const uint32_t axes = n->np + n->nr;
     const bool gathered = n->count < cls->vector / 2;
-    cls->variant |= FC_LL_NARROW;
+    cls->llvm.narrow = true;
     if (!gathered && fc_ll_can_pack(m, k, n)) {
-        cls->variant |= FC_LL_PACKED;
-        cls->teams = vectors_of_row(n->count, cls->vector);
+        cls->llvm.packed = true;
+        cls->llvm.row_vectors = vectors_of_row(n->count, cls->vector);
     } else if (!gathered) {
-        cls->variant |= FC_LL_TILES;
-        cls->teams = (uint8_t)n->np;
+        cls->llvm.tiles = true;
+        cls->llvm.tile_axis = (uint16_t)n->np;
     } else if (fc_ll_is_light(k)) {
-        cls->teams = (uint8_t)n->count;
+        cls->llvm.row_elements = (uint16_t)n->count;
     }
-    if (!(cls->variant & FC_LL_PACKED) && shares(k, n, fc_ll_narrow_elements(cls)))
-        cls->variant |= FC_LL_SHARED;
+    if (!cls->llvm.packed && shares(k, n, fc_ll_narrow_elements(cls))) cls->llvm.shared = true;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         uint8_t *to = move + (size_t)a * axes;
         to[n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
-        if (cls->variant & FC_LL_SHARED) to[n->np - 2] = s[n->np - 2] ? FC_MOVE_ANY : FC_MOVE_ZERO;
+        if (cls->llvm.shared) to[n->np - 2] = s[n->np - 2] ? FC_MOVE_ANY : FC_MOVE_ZERO;
     }
 }
 
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
-    FC_TRY(fc_class_of(n, false, arena, cls, e));
+    FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
     const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, k, n);
     const uint32_t lanes = inner && !narrow ? axes - 1 : n->np - 1;
@@ -326,30 +325,29 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->vector = (uint8_t)fc_ll_widest(m);
     uint32_t across;
     if (inner && keeps(k, n))
-        cls->variant |= n->count <= FC_LL_KEPT ? FC_LL_KEEP : FC_LL_KEEP | FC_LL_KEEP_LONG;
+        cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
     if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * fc_ll_widest(m))
-        cls->variant |= FC_LL_BANDS;
-    if (inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK) cls->teams = 1;
+        cls->llvm.bands = true;
+    cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
     } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
-        cls->variant = FC_LL_TILES;
-        if (should_stream(m, k, n, lanes, true)) cls->variant |= FC_LL_STREAM;
-        cls->teams = (uint8_t)across;
+        cls->llvm.tiles = true;
+        cls->llvm.stream = should_stream(m, k, n, lanes, true);
+        cls->llvm.tile_axis = (uint16_t)across;
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
-    } else if (!fc_is_by_column(k) && should_stream(m, k, n, lanes, false)) {
-        cls->variant |= FC_LL_STREAM;
+    } else if (!fc_is_by_column(k)) {
+        cls->llvm.stream = should_stream(m, k, n, lanes, false);
     }
-    bool scattered = cls->variant & FC_LL_TILES;
+    bool scattered = cls->llvm.tiles;
     if (fc_is_by_column(k)) {
         fc_ll_choose_columns(m, k, n, cls);
-        scattered = cls->variant & FC_LL_FEW && fc_ll_has_long_rows(k, n);
+        scattered = cls->llvm.few && fc_ll_has_long_rows(k, n);
     }
-    if (should_ask_ahead(m, k, n, scattered)) cls->variant |= FC_LL_AHEAD;
-    if (k->schedule == FC_SCHED_MAP && !(cls->variant & FC_LL_TILES))
-        cls->vector = lanes_of_map(m, k, n);
+    cls->llvm.ahead = should_ask_ahead(m, k, n, scattered);
+    if (k->schedule == FC_SCHED_MAP && !cls->llvm.tiles) cls->vector = lanes_of_map(m, k, n);
     return FUSEC_OK;
 }
 
@@ -388,7 +386,7 @@ static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
 
 void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
                         fc_launch *l) {
-    cls->split = 1;
+    cls->llvm.split = true;
     l->finish = true;
     l->span = span;
     l->spans = fc_ceil_div(n->count, span);
@@ -396,10 +394,10 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
 }
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
-    if (cls->variant & FC_LL_NARROW) {
+    if (cls->llvm.narrow) {
         const int64_t width = n->extent[n->np - 1], blocks = fc_ceil_div(width, FC_LL_TILE);
         int64_t rows = n->rows / width, each = n->count * FC_LL_TILE;
-        if (cls->variant & FC_LL_SHARED) {
+        if (cls->llvm.shared) {
             const int64_t shared = n->extent[n->np - 2];
             rows = rows / shared * fc_ceil_div(shared, FC_LL_TILE);
             each *= shared < FC_LL_TILE ? shared : FC_LL_TILE;
@@ -430,8 +428,8 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     }
     switch (k->schedule) {
     case FC_SCHED_MAP:
-        if (cls->variant & FC_LL_TILES)
-            launch_tiles(k, n, cls->teams, launch);
+        if (cls->llvm.tiles)
+            launch_tiles(k, n, cls->llvm.tile_axis, launch);
         else
             launch_map(k, n, launch);
         break;

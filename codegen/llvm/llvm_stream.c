@@ -122,7 +122,7 @@ static void stream_if(fc_ll *f, const char *aligned, const char *from, const cha
 static void points_in_one(fc_ll *f, size_t first, const char *from, const char *to, fc_ll_body body,
                           void *user) {
     const char *before = NULL;
-    if (f->cls->variant & FC_LL_STREAM && first < f->k->stores.len) {
+    if (f->cls->llvm.stream && first < f->k->stores.len) {
         before = elements_before(f, f->k->stores.at[first].access, 0, from, to);
         f->streaming = true;
         f->aligned = all_aligned(f, first + 1, 0, fc_ll_bin(f, "add", from, before));
@@ -154,12 +154,12 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
                   void *user) {
     size_t first = 0;
     while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
-    if (f->cls->variant & FC_LL_AHEAD && f->k->schedule == FC_SCHED_MAP) f->ahead = FC_LL_SOON;
+    if (f->cls->llvm.ahead && f->k->schedule == FC_SCHED_MAP) f->ahead = FC_LL_SOON;
     if (unroll == 1) {
         points_in_one(f, first, from, to, body, user);
         return;
     }
-    if (!(f->cls->variant & FC_LL_STREAM) || first == f->k->stores.len) {
+    if (!f->cls->llvm.stream || first == f->k->stores.len) {
         fc_ll_vectors(f, from, to, unroll, body, user);
         return;
     }
@@ -177,7 +177,7 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
 
 void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                  void *user) {
-    const char *all = f->cls->variant & FC_LL_STREAM ? all_aligned(f, 0, unroll, from) : NULL;
+    const char *all = f->cls->llvm.stream ? all_aligned(f, 0, unroll, from) : NULL;
     if (all)
         stream_if(f, all, from, to, unroll, body, user);
     else
@@ -196,7 +196,7 @@ static void ask_for_edge(fc_ll *f, uint32_t access, const char *x) {
 }
 
 void fc_ll_ask_for_edges(fc_ll *f, const char *count) {
-    if (!(f->cls->variant & FC_LL_STREAM)) return;
+    if (!f->cls->llvm.stream) return;
     fc_ll_declare(f, "void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     for (size_t i = 0; i < f->k->stores.len; i++) {
         const fc_store *s = &f->k->stores.at[i];
@@ -209,7 +209,7 @@ void fc_ll_ask_for_edges(fc_ll *f, const char *count) {
 /* Streamed stores are ordered by nothing but a fence: the thread that is told that this part is
  * done may be another one. */
 void fc_ll_end_stream(fc_ll *f) {
-    if (!(f->cls->variant & FC_LL_STREAM)) return;
+    if (!f->cls->llvm.stream) return;
     fc_ll_line(f, "fence seq_cst");
     if (!strstr(f->decls.data, "!0 = ")) fc_str_add(&f->decls, "!0 = !{i32 1}\n");
 }

@@ -22,22 +22,7 @@
 
 #include "codegen/target.h"
 
-/* Bits of fc_class.variant, which has eight. Three bits have two meanings each: a kernel is either
- * narrow or not and has one schedule, so the code that looks at one never has the other. */
-enum {
-    FC_LL_STREAM = 1,     /* contiguous point stores pass by the cache */
-    FC_LL_TILES = 2,      /* loads that lie along axis `teams` go through transposed tiles */
-    FC_LL_NARROW = 4,     /* inner: rows are so short that the lanes are neighbouring rows */
-    FC_LL_FEW = 4,        /* outer: all columns are in one vector, of one or several registers */
-    FC_LL_KEEP = 8,       /* inner: rows of at most FC_LL_KEPT elements */
-    FC_LL_AHEAD = 16,     /* loads come from beyond the cache: what is needed next is asked for */
-    FC_LL_PACKED = 32,    /* narrow: vectors along the rows, `teams` for each, instead of tiles */
-    FC_LL_BANDS = 32,     /* inner, but not narrow: rows of an extreme have FC_LL_BAND vectors */
-    FC_LL_KEEP_LONG = 64, /* with FC_LL_KEEP: of at most FC_LL_KEPT_LONG */
-    FC_LL_SHARED = 128,   /* narrow: rows in blocks, as loads are the same for all of a block */
-    FC_LL_BY_ROW = 128,   /* inner, but not narrow: the units of narrow, whose rows come in turn */
-    FC_LL_WIDE = 128      /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */
-};
+/* Elements of rows whose values may be kept: FC_LL_KEEP_SHORT, FC_LL_KEEP_LONG. */
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
 /* How far: not at all; a fixed distance; twice that; the next row, if rows are short enough; the
@@ -428,7 +413,7 @@ void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
 
 /* Whether the lanes are elements of a row; otherwise they are neighbouring rows or points. */
 static inline bool fc_ll_along_row(const fc_ll *f) {
-    return f->k->schedule == FC_SCHED_INNER && !(f->cls->variant & FC_LL_NARROW);
+    return f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow;
 }
 static inline fc_level fc_ll_store_level(const fc_ll *f, const fc_store *s) {
     return f->k->schedule == FC_SCHED_MAP ? FC_POINT : (fc_level)f->k->accesses.at[s->access].level;
@@ -564,17 +549,9 @@ bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
 unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register */
 bool fc_ll_is_light(const fc_kernel *k);    /* memory-bound: worth unrolling */
 bool fc_ll_is_sum(const fc_kernel *k);      /* and reads its arrays once, to store little */
-/* Narrow: rows of `teams` elements each, which are written out. */
-static inline bool fc_ll_has_short_rows(const fc_class *c) {
-    return c->variant & FC_LL_NARROW && !(c->variant & (FC_LL_TILES | FC_LL_PACKED)) && c->teams;
-}
-/* Inner, but not narrow: no row has more than one chunk, and none is empty. */
-static inline bool fc_ll_is_one_chunk(const fc_class *c) {
-    return !(c->variant & (FC_LL_NARROW | FC_LL_TILES)) && c->teams == 1;
-}
 /* Narrow: no row has more elements than that; those that are gathered are shorter. */
 static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
-    return c->variant & FC_LL_TILES ? FC_LANES : c->vector / 2u;
+    return c->llvm.tiles ? FC_LANES : c->vector / 2u;
 }
 
 /* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie

@@ -23,10 +23,9 @@ typedef struct tiles {
 } tiles;
 
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t a) {
-    if (!(f->cls->variant & FC_LL_TILES) || f->k->accesses.at[a].buffer == FC_NO_BUFFER)
-        return false;
+    if (!f->cls->llvm.tiles || f->k->accesses.at[a].buffer == FC_NO_BUFFER) return false;
     return fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY &&
-           fc_class_move(f->cls, a, f->cls->teams) == FC_MOVE_ONE;
+           fc_class_move(f->cls, a, f->cls->llvm.tile_axis) == FC_MOVE_ONE;
 }
 
 /* ---- tiles ------------------------------------------------------------------------------- */
@@ -79,7 +78,7 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
     for (unsigned i = 0; i < f->V; i++) {
         const char *at =
             out ? at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step") : memory_row(f, i);
-        if (!out && f->cls->variant & FC_LL_AHEAD)
+        if (!out && f->cls->llvm.ahead)
             fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at), f->V * bytes);
         v[i] = out ? fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes)
                    : fc_ll_ins(f,
@@ -151,7 +150,7 @@ static void row(fc_ll *f, tiles *t, const char *y) {
     f->tile_row =
         fc_ll_bin(f, "sub", fc_ll_bin(f, "mul", number, fc_ll_fmt(f, "%d", FC_LL_TILE)), t->x0);
     t->idx[t->across] = y;
-    if (f->cls->variant & FC_LL_AHEAD) f->ahead = FC_LL_NEXT_BAND;
+    if (f->cls->llvm.ahead) f->ahead = FC_LL_NEXT_BAND;
     fc_ll_set_base(f, t->idx, f->lane_axis);
     fc_ll_forget(f);
     fc_ll_emit_rows(f, f->point_needed);
@@ -191,7 +190,7 @@ static void other_axes(fc_ll *f, tiles *t, const char *n) {
 }
 
 void fc_ll_tiles(fc_ll *f) {
-    tiles t = {.across = f->cls->teams};
+    tiles t = {.across = f->cls->llvm.tile_axis};
     fc_ll_loop units, bands;
     const char *first, *end, *V = fc_ll_fmt(f, "%u", f->V);
     f->lane_axis = f->cls->np - 1u;

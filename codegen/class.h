@@ -1,0 +1,135 @@
+/* class.h - the shape class: everything but the kernel that the text of a variant may depend on.
+ *
+ * A schedule makes it from sizes, an emitter reads it, and that is all that the two share. What a
+ * target chose is a struct of its own with a name for each choice; a field has one meaning, and is
+ * 0 where the kind of schedule it belongs to was not chosen. Classes are compared, hashed and shown
+ * as text (fc_class_print), field by field. */
+#ifndef FUSEC_CODEGEN_CLASS_H
+#define FUSEC_CODEGEN_CLASS_H
+
+#include "ir/kernel.h"
+
+/* How an access moves when an axis advances by one. */
+typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
+
+/* ---- CUDA: the files of codegen/cuda say what each kind does --------------------------------- */
+
+#define FC_CUDA_KINDS(X)                                                                           \
+    X(MAP, "map")         /* a thread computes a few points; vector 1: that lie apart */           \
+    X(TILE, "tile")       /* the same, with arrays that are transposed through shared memory */    \
+    X(THREAD, "thread")   /* a thread reduces a row, whatever its length */                        \
+    X(RECT, "rect")       /* a thread reduces a rectangle of short rows */                         \
+    X(ONE, "one")         /* a team of threads holds a row, a chunk for each warp at most */       \
+    X(LOOP, "loop")       /* every warp of a team walks over a span of chunks */                   \
+    X(RING, "ring")       /* parts of rows stream through shared memory, each phase has warps */   \
+    X(CLUSTER, "cluster") /* a row lies in the shared memory of a cluster of blocks */             \
+    X(OUTER, "outer")     /* threads own neighbouring columns */
+
+typedef enum fc_cuda_kind {
+#define X(name, text) FC_CUDA_##name,
+    FC_CUDA_KINDS(X)
+#undef X
+} fc_cuda_kind;
+
+#define FC_CUDA_SPLITS(X)                                                                          \
+    X(WHOLE, "")      /* a row, or a column, is done by one block */                               \
+    X(SPLIT, "split") /* by several, the last of which finishes it */                              \
+    X(GANG, "gang")   /* by blocks that run at the same time and wait for each other */            \
+    X(CLOSE, "close") /* by a cluster of blocks */
+
+typedef enum fc_cuda_split {
+#define X(name, text) FC_CUDA_##name,
+    FC_CUDA_SPLITS(X)
+#undef X
+} fc_cuda_split;
+
+#define FC_CUDA_CLASS(X)                                                                           \
+    X(whole) /* map: inner extents are multiples of `vector`; rows fill whole groups of it */      \
+    X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run */           \
+    X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
+    X(apart)        /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */       \
+    X(tile_axis)    /* tile: along which the loads that are transposed lie */                      \
+    X(tile_side)    /* tile: elements of its side */                                               \
+    X(once)         /* thread: a row is at most one group */                                       \
+    X(rect_rows)    /* rect: rows along the outer axis, */                                         \
+    X(rect_columns) /* and neighbours along the inner one */                                       \
+    X(team)         /* one, loop: threads of a row, or of a gang's block; ring: of a phase */      \
+    X(iterations)   /* one: groups of a thread that make a chunk */                                \
+    X(own)          /* one: rows have blocks of their own */                                       \
+    X(ahead)        /* gang: the next row comes to shared memory while one works on this one */    \
+    X(warp_chunks)  /* ring: chunks of a warp */                                                   \
+    X(buffers)      /* ring: stage buffers of a block */                                           \
+    X(warps)        /* cluster: of a block */                                                      \
+    X(lane_slots)   /* cluster: chunks whose results a lane joins */                               \
+    X(blocks)       /* cluster: of it */                                                           \
+    X(across)       /* outer: threads of a block along x, of `vector` columns each */              \
+    X(runs)         /* outer: of a thread at most, if `full` exactly; 0: any number */             \
+    X(transposed)   /* outer: loads of a warp pass through shared memory */                        \
+    X(roomy)        /* registers need not do for other blocks of the SM */                         \
+    X(large)        /* its arrays are more than the L2 holds */
+
+/* ---- CPU: bits of llvm_schedule.c and llvm_columns.c ----------------------------------------- */
+
+/* Of `keep`: rows have at most so many elements, of which values may be kept on the stack. */
+enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
+
+#define FC_LLVM_CLASS(X)                                                                           \
+    X(split)  /* spans of a row, partials in the workspace, joined by a second function */         \
+    X(stream) /* contiguous point stores are non-temporal: they pass by the cache */               \
+    X(ahead)  /* loads come from beyond the cache: what is needed next is prefetched */            \
+    X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
+    X(tile_axis)                                                                                   \
+    X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \
+    X(row_elements) /* narrow: of each row, which are written out; 0: any number */                \
+    X(packed)       /* narrow: vectors along the rows instead of tiles, */                         \
+    X(row_vectors)  /* so many for each */                                                         \
+    X(shared)       /* narrow: rows in blocks, as loads are the same for all of a block */         \
+    X(keep)         /* inner: FC_LL_KEEP_SHORT, ... */                                             \
+    X(bands)        /* inner, not narrow: rows of an extreme have FC_LL_BAND vectors */            \
+    X(one_chunk)    /* inner, not narrow: no row has more than one chunk, and none is empty */     \
+    X(by_row)       /* inner, not narrow: the units of narrow, whose rows come in turn */          \
+    X(few)          /* outer: all columns are in one vector, of one or several registers */        \
+    X(wide)         /* outer: blocks of many columns, and of FC_LL_WIDE_SPAN elements */           \
+    X(brief)        /* what is joined is joined in one way, however many there are */
+
+/* ---------------------------------------------------------------------------------------------- */
+
+#define X(name) uint16_t name;
+typedef struct fc_cuda_class {
+    fc_cuda_kind kind;
+    fc_cuda_split split;
+    uint16_t repeat; /* how many times a thread, or a team, does the same for others; at least 1 */
+    FC_CUDA_CLASS(X)
+} fc_cuda_class;
+typedef struct fc_llvm_class {
+    FC_LLVM_CLASS(X)
+} fc_llvm_class;
+#undef X
+
+typedef struct fc_class {
+    fc_target_kind target; /* whose choice is in it; FC_TARGET_INTERP: nobody's */
+    uint8_t np, nr;
+    bool wide;           /* 64-bit indices */
+    bool aligned;        /* cuda: accesses that move by one along the inner axis take a thread's
+                            elements at once, up to 16 bytes */
+    bool alike;          /* one launch does several kernels: see fc_alike_layout */
+    uint8_t vector;      /* neighbouring elements or columns that a thread (cuda) or an instruction
+                            (llvm) takes */
+    const uint8_t *move; /* [naccess][np + nr] fc_move, for the innermost kept axis and all reduced
+                            axes; outer kept axes are FC_MOVE_ZERO or FC_MOVE_ANY */
+    uint32_t naccess;
+    union {
+        fc_cuda_class cuda;
+        fc_llvm_class llvm;
+    };
+} fc_class;
+
+static inline fc_move fc_class_move(const fc_class *c, uint32_t access, uint32_t axis) {
+    return (fc_move)c->move[(size_t)access * (c->np + c->nr) + axis];
+}
+bool fc_class_equal(const fc_class *a, const fc_class *b);
+/* "p1 r1 i32 aligned v4 one team=32 ... 01", short, readable, unique; the target's part alone. */
+void fc_class_print(const fc_class *c, fc_str *out);
+void fc_class_print_choice(const fc_class *c, fc_str *out);
+
+#endif
