@@ -220,6 +220,16 @@ static fc_op bool_form(fc_op op) {
     }
 }
 
+bool fc_op_takes(fc_op op, fusec_dtype t) {
+    switch (fc_ops[op].rule) {
+    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
+    case FC_RULE_BITS: return !fc_is_float(t) && (t != FUSEC_BOOL || bool_form(op) != FC_OP_NONE);
+    case FC_RULE_ARITH:
+    case FC_RULE_ANY: return t != FUSEC_BOOL || bool_form(op) != FC_OP_NONE;
+    default: return true;
+    }
+}
+
 static bool is_rounding(fc_op op) {
     return op == FC_OP_floor || op == FC_OP_ceil || op == FC_OP_trunc || op == FC_OP_round;
 }

@@ -33,6 +33,15 @@ bool fc_fold(fc_op op, fusec_dtype operand, fusec_dtype result, const uint64_t b
 /* The functions of the C library that miss the bound of docs/semantics.md or read a signalling nan
  * in their own way. */
 double fc_log10(double x);
+#define fc_log10f log10f
+#define fc_sinf   sinf
+#define fc_cosf   cosf
+#define fc_tanf   tanf
+#define fc_tgamma tgamma
+float fc_exp10f(float x);
+double fc_exp10(double x);
+float fc_lgammaf(float x);
+double fc_lgamma(double x);
 double fc_sin(double x);
 double fc_cos(double x);
 double fc_tan(double x);
@@ -43,5 +52,7 @@ double fc_scale(double x, double n);
 float fc_scalef(float x, float n);
 double fc_hypot(double x, double y);
 float fc_hypotf(float x, float y);
+
+uint64_t fc_gcd(uint64_t a, uint64_t b); /* what kernels on a CPU call, too */
 
 #endif

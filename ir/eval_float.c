@@ -6,15 +6,28 @@
 #include "ir/eval.h"
 #include "ir/far.h"
 
-#define fc_log10f log10f
 double fc_log10(double x) {
     return (double)log10l((long double)x);
 }
 
+float fc_exp10f(float x) {
+    return (float)pow(10, (double)x);
+}
+double fc_exp10(double x) {
+    return (double)powl(10, (long double)x);
+}
+
+/* lgamma leaves the sign in a global variable of the process; these do not. */
+float fc_lgammaf(float x) {
+    int sign;
+    return lgammaf_r(x, &sign);
+}
+double fc_lgamma(double x) {
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 /* libm's are off by many places at some large angles. */
-#define fc_sinf sinf
-#define fc_cosf cosf
-#define fc_tanf tanf
 double fc_sin(double x) {
     return fc_far_sin(x, sin(x));
 }
@@ -26,7 +39,6 @@ double fc_tan(double x) {
 }
 
 /* glibc's of f32 is off by seven places; that of f64 is fast enough. */
-#define fc_tgamma tgamma
 float fc_tgammaf(float x) {
     return (float)tgamma((double)x);
 }

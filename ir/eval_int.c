@@ -2,6 +2,17 @@
  * no undefined behaviour as long as the rows marked "raw" get operands in range. */
 #include "ir/eval_rows.h"
 
+#include "ir/eval.h"
+
+uint64_t fc_gcd(uint64_t a, uint64_t b) {
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 #define PICK(f, i) i
 
 #define LOOPS loops_i8

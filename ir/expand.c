@@ -49,6 +49,7 @@ static fc_val expand_bool(fc_code *s, fc_op op, const fc_x *X, const fc_x *Y) {
     case FC_OP_ge: return BUILD(LOGICAL_OR(X, LOGICAL_NOT(Y)));
     case FC_OP_le: return BUILD(LOGICAL_OR(LOGICAL_NOT(X), Y));
     case FC_OP_isnan:
+    case FC_OP_signbit:
     case FC_OP_isinf: return BUILD(BOOLEAN(false));
     case FC_OP_isfinite: return BUILD(BOOLEAN(true));
     default: return FC_NOVAL; /* the rule of every other row refuses bool */

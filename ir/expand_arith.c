@@ -1,5 +1,5 @@
 /* expand_arith.c - arithmetic that takes more than a line: division, remainder, minimum, power,
- * shifts.
+ * shifts, common divisors.
  *
  * Everything is free of branches, so it serves vector code, and nothing that runs can trap or leave
  * the range an instruction is defined on, whatever the operands are: operands are made harmless by
@@ -143,4 +143,31 @@ fc_val fc_x_shr(fc_code *s, const fc_x *x, const fc_x *n) {
     if (fc_is_signed(TYPE))
         return BUILD(SHR_RAW(x, WHERE(fits, n, N(last)))); /* the sign everywhere */
     return BUILD(WHERE(fits, SHR_RAW(x, WHERE(fits, n, N(0))), N(0)));
+}
+
+/* ---- divisors -------------------------------------------------------------------------------- */
+
+/* |x| as u32 or u64; that of MIN is a number there. */
+static fc_val magnitude(fc_code *s, const fc_x *x, fusec_dtype to) {
+    const fusec_dtype TYPE = dtype_of(s, x), u = fc_x_unsigned(TYPE);
+    const fc_x *size = fc_is_signed(TYPE) ? WHERE(LT(x, N(0)), NEG(x), x) : x;
+    return BUILD(CVT(BITCAST(LET(size), u), to));
+}
+
+fc_val fc_x_bitwise_count(fc_code *s, const fc_x *x) {
+    const fusec_dtype wide = fc_dtypes[dtype_of(s, x)].bits > 32 ? FUSEC_U64 : FUSEC_U32;
+    return BUILD(CVT(POPCOUNT(LEAF(magnitude(s, x, wide))), dtype_of(s, x)));
+}
+
+fc_val fc_x_gcd(fc_code *s, const fc_x *x, const fc_x *y) {
+    const fc_x *a = LEAF(magnitude(s, x, FUSEC_U64)), *b = LEAF(magnitude(s, y, FUSEC_U64));
+    return BUILD(CVT(GCD_RAW(a, b), dtype_of(s, x)));
+}
+
+fc_val fc_x_lcm(fc_code *s, const fc_x *x, const fc_x *y) {
+    const fusec_dtype TYPE = FUSEC_U64;
+    const fc_x *a = LEAF(magnitude(s, x, FUSEC_U64)), *b = LEAF(magnitude(s, y, FUSEC_U64));
+    const fc_x *d = LET(GCD_RAW(a, b));
+    const fc_x *times = IDIV_RAW(a, WHERE(EQ(d, N(0)), N(1), d));
+    return BUILD(CVT(MUL(times, b), dtype_of(s, x)));
 }

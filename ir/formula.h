@@ -67,6 +67,8 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 #define ATAN(x)           ROW1(atan, x)
 #define TANH(x)           ROW1(tanh, x)
 #define POW(x, y)         ROW2(pow, x, y)
+#define LOG2(x)           ROW1(log2, x)
+#define EXP2(x)           ROW1(exp2, x)
 #define LGAMMA_RAW(x)     ROW1(lgamma_raw, x)
 #define EQ(x, y)          ROW2(eq, x, y)
 #define NE(x, y)          ROW2(ne, x, y)
@@ -84,6 +86,8 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 #define BIT_XOR(x, y)     ROW2(bit_xor, x, y)
 #define IDIV_RAW(x, y)    ROW2(idiv_raw, x, y)
 #define IREM_RAW(x, y)    ROW2(irem_raw, x, y)
+#define POPCOUNT(x)       ROW1(popcount, x)
+#define GCD_RAW(x, y)     ROW2(gcd_raw, x, y)
 #define SHL_RAW(x, y)     ROW2(shl_raw, x, y)
 #define SHR_RAW(x, y)     ROW2(shr_raw, x, y)
 
@@ -99,7 +103,19 @@ fc_val fc_x_mod_i(fc_code *s, const fc_x *x, const fc_x *y);
 fc_val fc_x_fmod_i(fc_code *s, const fc_x *x, const fc_x *y);
 fc_val fc_x_minmax_f(fc_code *s, const fc_x *x, const fc_x *y, bool max);
 fc_val fc_x_pow_i(fc_code *s, const fc_x *x, const fc_x *n);
+fc_val fc_x_gcd(fc_code *s, const fc_x *x, const fc_x *y);
+fc_val fc_x_bitwise_count(fc_code *s, const fc_x *x);
+fc_val fc_x_lcm(fc_code *s, const fc_x *x, const fc_x *y);
 fc_val fc_x_shl(fc_code *s, const fc_x *x, const fc_x *n);
 fc_val fc_x_shr(fc_code *s, const fc_x *x, const fc_x *n);
+
+/* ---- ir/expand_float.c ------------------------------------------------------------------------
+ */
+
+fc_val fc_x_signbit(fc_code *s, const fc_x *x);
+fc_val fc_x_mantissa(fc_code *s, const fc_x *x);
+fc_val fc_x_exponent(fc_code *s, const fc_x *x);
+fc_val fc_x_ldexp(fc_code *s, const fc_x *x, const fc_x *n);
+fc_val fc_x_logaddexp(fc_code *s, const fc_x *x, const fc_x *y, bool base2);
 
 #endif

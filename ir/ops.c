@@ -89,11 +89,23 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
 #define FINISH(...)  +0x1000
 #include "ir/ops.def"
 
+static const struct {
+    const char *name;
+    fc_op op;
+} aliases[] = {
+#define ALIAS(other, row) {#other, FC_OP_##row},
+#include "ir/ops.def"
+};
+
+static bool is_name(const char *text, const char *name, size_t len) {
+    return strlen(text) == len && memcmp(text, name, len) == 0;
+}
+
 fc_op fc_op_by_name(const char *name, size_t len) {
-    for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_COUNT_; op++) {
-        const fc_op_info *row = &fc_ops[op];
-        if (row->flags & FC_F_HIDDEN) continue;
-        if (strlen(row->name) == len && memcmp(row->name, name, len) == 0) return (fc_op)op;
-    }
+    for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_COUNT_; op++)
+        if (!(fc_ops[op].flags & FC_F_HIDDEN) && is_name(fc_ops[op].name, name, len))
+            return (fc_op)op;
+    for (size_t i = 0; i < FC_COUNT(aliases); i++)
+        if (is_name(aliases[i].name, name, len)) return aliases[i].op;
     return FC_OP_NONE;
 }

@@ -112,8 +112,12 @@ static inline bool fc_is_view(int op) {
     return op >= FC_OP_BROADCAST && op <= FC_OP_RESHAPE;
 }
 
-/* The row of this name ("sin"), FC_OP_NONE if there is none. Finds neither hidden rows nor
- * structural ones. */
+/* Whether the builders take operands of this dtype for an elementwise row (of a choice: for what is
+ * chosen). Integers that become floats first count as taken. */
+bool fc_op_takes(fc_op op, fusec_dtype t);
+
+/* The row of this name ("sin"), or of this other name ("arcsin"), FC_OP_NONE if there is none.
+ * Finds neither hidden rows nor structural ones. */
 fc_op fc_op_by_name(const char *name, size_t len);
 
 #endif

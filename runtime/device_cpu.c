@@ -71,8 +71,8 @@ static fusec_status load(fc_device *d, const fc_kernel *k, const fc_class *cls, 
     (void)k, (void)cls;
     cpu_code *x = fc_calloc(d->alloc, 1, sizeof *x);
     if (!x) return fc_oom(e);
-    fusec_status s = fc_object_load(d->alloc, binary->data, binary->len, fc_kernel_symbols,
-                                    fc_kernel_symbols_count, &x->object, e);
+    fusec_status s =
+        fc_object_load(d->alloc, binary->data, binary->len, fc_kernel_symbol, &x->object, e);
     char finish[64];
     size_t n = strlen(name);
     if (!s && n + 8 < sizeof finish) {

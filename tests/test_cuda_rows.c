@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = 397, MOST = 100, MOST_BYTES = (ELEMENTS * 8 + 63) / 64 * 64 };
+enum { ELEMENTS = 397, MOST = 160, MOST_BYTES = (ELEMENTS * 8 + 63) / 64 * 64 };
 
 typedef struct rows { /* a map with inputs 0..2 of dtype t and an output for each operation */
     fusec_dtype t;

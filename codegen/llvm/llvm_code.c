@@ -59,7 +59,7 @@ static void define_lanes(fc_ll *f, const char *name, const char *fn, const char 
 const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, unsigned W,
                        const char *const *args) {
     const char *scalar = fc_ll_type(f, t, 1), *type = fc_ll_type(f, t, W);
-    const char *libm = fc_ll_fmt(f, "%s%s", fn, t == FUSEC_F64 ? "" : "f");
+    const char *libm = fc_ll_fmt(f, "%s%s", fn, t == FUSEC_F32 ? "f" : "");
     const char *params = scalar;
     for (unsigned i = 1; i < nargs; i++) params = fc_ll_fmt(f, "%s, %s", params, scalar);
     fc_ll_declare(f, fc_ll_fmt(f, "%s @%s(%s)", scalar, libm, params));

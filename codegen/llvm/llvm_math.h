@@ -84,6 +84,7 @@ double fc_math_bound(const fc_code *s, fc_val v);
 
 typedef fc_val fc_math_fn1(fc_code *s, const fc_x *x);
 typedef fc_val fc_math_fn2(fc_code *s, const fc_x *x, const fc_x *y);
+fc_math_fn1 fc_math_exp10_f32, fc_math_exp10_f64;
 fc_math_fn1 fc_math_exp_f32, fc_math_exp2_f32, fc_math_expm1_f32;
 fc_math_fn1 fc_math_exp_f64, fc_math_exp2_f64, fc_math_expm1_f64;
 fc_math_fn1 fc_math_sinh_f32, fc_math_cosh_f32, fc_math_tanh_f32, fc_math_tanh_f64;

@@ -232,6 +232,22 @@ fc_val fc_math_exp2_sum_f64(fc_code *s, const fc_x *x, const fc_x *more) {
     return BUILD(ROW2(scale_raw, ADD(u, ADD(back, rest)), n));
 }
 
+/* 10^x = 2^(x log2 10), the product as the sum of two numbers. */
+fc_val fc_math_exp10_f64(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const double log2_10[] = {0x1.a934f0979a371p+1, 0x1.7f2495fb7fa6dp-53};
+    const fc_x *y = LEAF(fc_math_at_least(s, LEAF(fc_math_at_most(s, x, 309)), -324));
+    const fc_x *hi = LET(MUL(y, N(log2_10[0])));
+    const fc_x *lo = LET(FMA(y, N(log2_10[1]), FMA(y, N(log2_10[0]), NEG(hi))));
+    return fc_math_exp2_sum_f64(s, hi, lo);
+}
+
+fc_val fc_math_exp10_f32(fc_code *s, const fc_x *x) {
+    const fusec_dtype TYPE = FUSEC_F64;
+    const fc_x *y = LET(CVT(LEAF(fc_math_between(s, x, -46, 39)), FUSEC_F64));
+    return BUILD(CVT(LEAF(fc_math_exp2_wide(s, LET(MUL(y, N(0x1.a934f0979a371p+1))))), FUSEC_F32));
+}
+
 fc_val fc_math_exp_near_f64(fc_code *s, const fc_x *x) {
     fc_val t;
     const fc_x *e = LEAF(exp_parts_f64(s, x, &t));

@@ -17,18 +17,6 @@ bool fc_c_later(const char *name) {
     return false;
 }
 
-static const struct {
-    const char *alias, *name;
-} aliases[] = {{"arcsin", "asin"},   {"arccos", "acos"},   {"arctan", "atan"},
-               {"arctan2", "atan2"}, {"arcsinh", "asinh"}, {"arccosh", "acosh"},
-               {"arctanh", "atanh"}};
-
-const char *fc_c_alias(const char *name) {
-    for (size_t i = 0; i < FC_COUNT(aliases); i++)
-        if (strcmp(aliases[i].alias, name) == 0) return aliases[i].name;
-    return name;
-}
-
 static bool callable(fc_op op) {
     return op != FC_OP_NONE && (!(fc_ops[op].flags & FC_F_OPERATOR) || op == FC_OP_pow);
 }
@@ -39,7 +27,7 @@ static fc_op row_by_name(const char *name) {
 }
 
 bool fc_c_is_builtin(const char *name) {
-    return row_by_name(fc_c_alias(name)) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
+    return row_by_name(name) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
            strcmp(name, "bitcast") == 0 || strcmp(name, "materialize") == 0 ||
            fc_c_is_dot_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name);
 }
@@ -247,7 +235,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         *out = odd_callee(c, f, e);
         return true;
     }
-    const char *name = fc_c_alias(callee->text);
+    const char *name = callee->text;
     fc_op op = row_by_name(name);
     if (fc_c_dtype_name(f, name, strlen(name), &t))
         r = cast(c, f, e, t);

@@ -294,7 +294,6 @@ fc_op fc_c_row_of(fc_oper op);
 /* ---- check_call.c ---- */
 bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e); /* as fc_c_step */
 bool fc_c_later(const char *name);
-const char *fc_c_alias(const char *name);
 bool fc_c_is_builtin(const char *name);
 /* Hands every callable builtin to `s`. */
 void fc_c_suggest_builtins(fc_suggest *s);

@@ -27,9 +27,14 @@ FUSEC_API fusec_value fusec_fmod(fusec_value x, fusec_value y);                 
 FUSEC_API fusec_value fusec_neg(fusec_value x);                                          /* -x; integers wrap */
 FUSEC_API fusec_value fusec_abs(fusec_value x);                                          /* absolute value; abs(MIN) is MIN */
 FUSEC_API fusec_value fusec_sign(fusec_value x);                                         /* -1, 0 or 1; sign(-0) is +0, sign(nan) is nan */
+FUSEC_API fusec_value fusec_positive(fusec_value x);                                     /* x as it is */
+FUSEC_API fusec_value fusec_reciprocal(fusec_value x);                                   /* 1/x; integers become the default float first */
+FUSEC_API fusec_value fusec_square(fusec_value x);                                       /* x*x; integers wrap */
 FUSEC_API fusec_value fusec_copysign(fusec_value x, fusec_value y);                      /* the magnitude of x with the sign of y */
 FUSEC_API fusec_value fusec_fma(fusec_value x, fusec_value y, fusec_value z);            /* x*y + z with one rounding */
 FUSEC_API fusec_value fusec_lerp(fusec_value x, fusec_value y, fusec_value z);           /* x + z*(y - x) */
+FUSEC_API fusec_value fusec_gcd(fusec_value x, fusec_value y);                           /* greatest common divisor, not negative; gcd(0, 0) is 0 */
+FUSEC_API fusec_value fusec_lcm(fusec_value x, fusec_value y);                           /* least common multiple, not negative as long as it does not wrap; lcm(0, x) is 0 */
 
 /* smaller, larger */
 FUSEC_API fusec_value fusec_minimum(fusec_value x, fusec_value y);                       /* the smaller of x and y; nan wins, -0 is below +0 */
@@ -38,6 +43,7 @@ FUSEC_API fusec_value fusec_fmin(fusec_value x, fusec_value y);                 
 FUSEC_API fusec_value fusec_fmax(fusec_value x, fusec_value y);                          /* the larger of x and y; a nan is dropped */
 FUSEC_API fusec_value fusec_clip(fusec_value x, fusec_value y, fusec_value z);           /* minimum(maximum(x, lo), hi) */
 FUSEC_API fusec_value fusec_relu(fusec_value x);                                         /* maximum(x, 0) */
+FUSEC_API fusec_value fusec_heaviside(fusec_value x, fusec_value y);                     /* 0 where x < 0, 1 where x > 0, y at 0; nan at nan */
 
 /* rounding */
 FUSEC_API fusec_value fusec_floor(fusec_value x);                                        /* rounded down */
@@ -51,12 +57,19 @@ FUSEC_API fusec_value fusec_rsqrt(fusec_value x);                               
 FUSEC_API fusec_value fusec_cbrt(fusec_value x);                                         /* cube root */
 FUSEC_API fusec_value fusec_exp(fusec_value x);                                          /* e to the power x */
 FUSEC_API fusec_value fusec_exp2(fusec_value x);                                         /* 2 to the power x */
+FUSEC_API fusec_value fusec_exp10(fusec_value x);                                        /* 10 to the power x */
 FUSEC_API fusec_value fusec_expm1(fusec_value x);                                        /* exp(x) - 1, accurate near 0 */
 FUSEC_API fusec_value fusec_log(fusec_value x);                                          /* natural logarithm; log(+-0) is -inf, log(x < 0) is nan */
 FUSEC_API fusec_value fusec_log2(fusec_value x);                                         /* logarithm to base 2 */
 FUSEC_API fusec_value fusec_log10(fusec_value x);                                        /* logarithm to base 10 */
 FUSEC_API fusec_value fusec_log1p(fusec_value x);                                        /* log(1 + x), accurate near 0 */
 FUSEC_API fusec_value fusec_pow(fusec_value x, fusec_value y);                           /* x to the power y; integers wrap, 0 ** 0 is 1, x ** -n is 1/x**n truncated */
+FUSEC_API fusec_value fusec_float_power(fusec_value x, fusec_value y);                   /* pow; integers become the default float first */
+FUSEC_API fusec_value fusec_logaddexp(fusec_value x, fusec_value y);                     /* log(exp(x) + exp(y)) without overflow; near 0 the error is that of the larger operand */
+FUSEC_API fusec_value fusec_logaddexp2(fusec_value x, fusec_value y);                    /* log2(2**x + 2**y), alike */
+FUSEC_API fusec_value fusec_mantissa(fusec_value x);                                     /* m of x = m * 2**exponent(x) with |m| in [0.5, 1); zeros, infinities and nan as they are */
+FUSEC_API fusec_value fusec_exponent(fusec_value x);                                     /* the whole number e of x = mantissa(x) * 2**e; 0 of zeros, infinities and nan */
+FUSEC_API fusec_value fusec_ldexp(fusec_value x, fusec_value y);                         /* x * 2**y, rounded once; y is rounded toward zero */
 FUSEC_API fusec_value fusec_hypot(fusec_value x, fusec_value y);                         /* sqrt(x*x + y*y) without overflow */
 
 /* trigonometry (angles in radians) */
@@ -67,6 +80,8 @@ FUSEC_API fusec_value fusec_asin(fusec_value x);                                
 FUSEC_API fusec_value fusec_acos(fusec_value x);                                         /* arc cosine, in [0, pi] */
 FUSEC_API fusec_value fusec_atan(fusec_value x);                                         /* arc tangent, in [-pi/2, pi/2] */
 FUSEC_API fusec_value fusec_atan2(fusec_value x, fusec_value y);                         /* the angle of the point (y, x), in [-pi, pi] */
+FUSEC_API fusec_value fusec_deg2rad(fusec_value x);                                      /* degrees to radians */
+FUSEC_API fusec_value fusec_rad2deg(fusec_value x);                                      /* radians to degrees */
 FUSEC_API fusec_value fusec_sinh(fusec_value x);                                         /* hyperbolic sine */
 FUSEC_API fusec_value fusec_cosh(fusec_value x);                                         /* hyperbolic cosine */
 FUSEC_API fusec_value fusec_tanh(fusec_value x);                                         /* hyperbolic tangent */
@@ -93,17 +108,20 @@ FUSEC_API fusec_value fusec_ge(fusec_value x, fusec_value y);                   
 FUSEC_API fusec_value fusec_isnan(fusec_value x);                                        /* is x a nan */
 FUSEC_API fusec_value fusec_isinf(fusec_value x);                                        /* is x +inf or -inf */
 FUSEC_API fusec_value fusec_isfinite(fusec_value x);                                     /* is x neither nan nor inf */
+FUSEC_API fusec_value fusec_signbit(fusec_value x);                                      /* is the sign of x minus; true of -0 */
 
 /* logic and bits */
 FUSEC_API fusec_value fusec_logical_and(fusec_value x, fusec_value y);                   /* both */
 FUSEC_API fusec_value fusec_logical_or(fusec_value x, fusec_value y);                    /* at least one */
 FUSEC_API fusec_value fusec_logical_not(fusec_value x);                                  /* not x */
+FUSEC_API fusec_value fusec_logical_xor(fusec_value x, fusec_value y);                   /* exactly one */
 FUSEC_API fusec_value fusec_bit_and(fusec_value x, fusec_value y);                       /* x & y */
 FUSEC_API fusec_value fusec_bit_or(fusec_value x, fusec_value y);                        /* x | y */
 FUSEC_API fusec_value fusec_bit_xor(fusec_value x, fusec_value y);                       /* x ^ y */
 FUSEC_API fusec_value fusec_bit_not(fusec_value x);                                      /* ~x */
 FUSEC_API fusec_value fusec_shl(fusec_value x, fusec_value y);                           /* x << y; 0 when y is negative or at least the width */
 FUSEC_API fusec_value fusec_shr(fusec_value x, fusec_value y);                           /* x >> y; the sign when y is negative or at least the width */
+FUSEC_API fusec_value fusec_bitwise_count(fusec_value x);                                /* number of ones in the absolute value of x */
 
 /* choice */
 FUSEC_API fusec_value fusec_where(fusec_value x, fusec_value y, fusec_value z);          /* y where x is true, else z */
@@ -123,8 +141,8 @@ FUSEC_API fusec_value fusec_std(fusec_value x, int naxes, const int *axes, int k
 FUSEC_API fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepdims); /* log(sum(exp(x))) without overflow */
 
 /* The names with 1, 2 and 3 operands and the reductions, for tables and bindings: X(name) for each. */
-#define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(sinc) X(isnan) X(isinf) X(isfinite) X(logical_not) X(bit_not)
-#define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(minimum) X(maximum) X(fmin) X(fmax) X(pow) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
+#define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(positive) X(reciprocal) X(square) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) X(mantissa) X(exponent) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(deg2rad) X(rad2deg) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(sinc) X(isnan) X(isinf) X(isfinite) X(signbit) X(logical_not) X(bit_not) X(bitwise_count)
+#define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(gcd) X(lcm) X(minimum) X(maximum) X(fmin) X(fmax) X(heaviside) X(pow) X(float_power) X(logaddexp) X(logaddexp2) X(ldexp) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
 #define FUSEC_OPS_TERNARY(X) X(fma) X(lerp) X(clip) X(where)
 #define FUSEC_OPS_REDUCTIONS(X) X(sum) X(prod) X(min) X(max) X(any) X(all) X(argmin) X(argmax) X(mean) X(var) X(std)
 /* clang-format on */

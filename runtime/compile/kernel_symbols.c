@@ -1,39 +1,80 @@
-/* kernel_symbols.c - see kernel_symbols.h. The rows must stay in the order of strcmp. */
+/* kernel_symbols.c - see kernel_symbols.h.
+ *
+ * A row of ops.def whose column LLVM is "#name" (or "!name") calls `name`, and `name` is what its
+ * column EVAL computes: "#log10" is the interpreter's function, which may be better than the
+ * library's. */
 #include "runtime/compile/kernel_symbols.h"
 
 #include <math.h>
 
 #include "ir/eval.h"
 #include "ir/far.h"
+#include "ir/ops.h"
 
-/* lgamma leaves the sign in a global variable of the process; these do not. */
-static double lgamma_quiet(double x) {
-    int sign;
-    return lgamma_r(x, &sign);
-}
-static float lgammaf_quiet(float x) {
-    int sign;
-    return lgammaf_r(x, &sign);
-}
+/* ---- functions of the rows; those of rows without a column are never asked for --------------- */
 
-#define F(name)                                                                                    \
-    { #name, (fc_fn)name }
-/* clang-format off */
-const fc_symbol fc_kernel_symbols[] = {
-    F(acos), F(acosf), F(acosh), F(acoshf), F(asin), F(asinf), F(asinh), F(asinhf), F(atan),
-    F(atan2), F(atan2f), F(atanf), F(atanh), F(atanhf), F(cbrt), F(cbrtf), F(ceil), F(ceilf),
-    F(copysign), F(copysignf), {"cos", (fc_fn)fc_cos}, F(cosf), F(cosh), F(coshf), F(erf), F(erfc),
-    F(erfcf), F(erff), F(exp), F(exp10), F(exp10f), F(exp2), F(exp2f), F(expf), F(expm1), F(expm1f),
-    F(fabs), F(fabsf), F(fc_far_cos), F(fc_far_cosf), F(fc_far_lanes), F(fc_far_lanesf), F(fc_far_sin),
-    F(fc_far_sinf), F(fc_far_tan), F(fc_far_tanf), F(floor), F(floorf), F(fma), F(fmaf), F(fmax), F(fmaxf), F(fmin), F(fminf),
-    F(fmod), F(fmodf), {"hypot", (fc_fn)fc_hypot}, {"hypotf", (fc_fn)fc_hypotf}, F(ldexp),
-    F(ldexpf), {"lgamma", (fc_fn)lgamma_quiet}, {"lgammaf", (fc_fn)lgammaf_quiet}, F(log),
-    {"log10", (fc_fn)fc_log10}, F(log10f), F(log1p), F(log1pf), F(log2), F(log2f), F(logf),
-    F(memcpy), F(memmove), F(memset), F(modf), F(modff), F(nearbyint), F(nearbyintf), F(nextafter),
-    F(nextafterf), {"pow", (fc_fn)fc_pow}, {"powf", (fc_fn)fc_powf}, F(remainder), F(remainderf),
-    F(rint), F(rintf), F(round), F(roundeven), F(roundevenf), F(roundf), {"sin", (fc_fn)fc_sin},
-    F(sincos), F(sincosf), F(sinf), F(sinh), F(sinhf), F(sqrt), F(sqrtf), {"tan", (fc_fn)fc_tan},
-    F(tanf), F(tanh), F(tanhf), F(tgamma), {"tgammaf", (fc_fn)fc_tgammaf}, F(trunc), F(truncf),
+#define PARAMETERS_1(T) T a
+#define PARAMETERS_2(T) T a, T b
+#define PARAMETERS_3(T) T a, T b, T c
+#define USED_1          (void)a
+#define USED_2          (void)a, (void)b
+#define USED_3          (void)a, (void)b, (void)c
+
+#define OP(name, arity, rule, flags, columns, doc)                                                 \
+    static float row_##name##_f32(PARAMETERS_##arity(float)) {                                     \
+        USED_##arity;                                                                              \
+        return columns;                                                                            \
+    }
+#define EVAL(f, i) f
+#define F(name)    name##f
+#include "ir/ops.def"
+#undef F
+
+#define OP(name, arity, rule, flags, columns, doc)                                                 \
+    static double row_##name##_f64(PARAMETERS_##arity(double)) {                                   \
+        USED_##arity;                                                                              \
+        return columns;                                                                            \
+    }
+#define EVAL(f, i) f
+#define F(name)    name
+#include "ir/ops.def"
+#undef F
+
+static const struct {
+    fc_fn f32, f64;
+} rows[FC_OP_FIRST_REDUCTION] = {
+#define OP(name, ...) [FC_OP_##name] = {(fc_fn)row_##name##_f32, (fc_fn)row_##name##_f64},
+#include "ir/ops.def"
 };
-/* clang-format on */
-const size_t fc_kernel_symbols_count = FC_COUNT(fc_kernel_symbols);
+
+static fc_fn of_row(const char *name) {
+    for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_FIRST_REDUCTION; op++) {
+        const char *column = fc_ops[op].llvm_f;
+        if (!column || (column[0] != '#' && column[0] != '!')) continue;
+        const size_t n = strlen(column + 1);
+        if (strncmp(name, column + 1, n) != 0) continue;
+        if (name[n] == 0) return rows[op].f64;
+        if (strcmp(name + n, "f") == 0) return rows[op].f32;
+    }
+    return NULL;
+}
+
+/* ---- what no row names ----------------------------------------------------------------------- */
+
+#define SYMBOL(name)                                                                               \
+    { #name, (fc_fn)name }
+#define BOTH(name) SYMBOL(name), SYMBOL(name##f)
+static const struct {
+    const char *name;
+    fc_fn fn;
+} others[] = {SYMBOL(fc_gcd),  SYMBOL(memcpy),  SYMBOL(memmove),    SYMBOL(memset), BOTH(ceil),
+              BOTH(copysign),  BOTH(fabs),      BOTH(fc_far_lanes), BOTH(floor),    BOTH(fma),
+              BOTH(fmax),      BOTH(fmin),      BOTH(ldexp),        BOTH(modf),     BOTH(nearbyint),
+              BOTH(nextafter), BOTH(remainder), BOTH(rint),         BOTH(round),    BOTH(roundeven),
+              BOTH(sincos),    BOTH(sqrt),      BOTH(trunc)};
+
+fc_fn fc_kernel_symbol(const char *name) {
+    for (size_t i = 0; i < FC_COUNT(others); i++)
+        if (strcmp(others[i].name, name) == 0) return others[i].fn;
+    return of_row(name);
+}

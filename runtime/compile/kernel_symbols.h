@@ -1,5 +1,5 @@
-/* kernel_symbols.h - the functions of the process that CPU kernels may call: the math library for
- * f32 and f64, and the memory functions that LLVM puts in by itself. Conversions of half floats are
+/* kernel_symbols.h - the functions of the process that CPU kernels may call: those that rows of
+ * ops.def name, for f32 and f64, and what LLVM puts in by itself. Conversions of half floats are
  * missing on purpose: the generator writes them out, and one that slips through fails at
  * loading. */
 #ifndef FUSEC_RUNTIME_COMPILE_KERNEL_SYMBOLS_H
@@ -7,7 +7,6 @@
 
 #include "runtime/compile/objload.h"
 
-extern const fc_symbol fc_kernel_symbols[]; /* sorted by name, as fc_object_load wants it */
-extern const size_t fc_kernel_symbols_count;
+fc_fn fc_kernel_symbol(const char *name); /* NULL: kernels can't call it */
 
 #endif

@@ -49,8 +49,7 @@ typedef struct loader {
     const fc_alloc *alloc;
     const uint8_t *data;
     size_t len;
-    const fc_symbol *symbols;
-    size_t n_symbols;
+    fc_find_symbol *find;
     fc_error *e;
     fc_object *o;
 
@@ -240,20 +239,6 @@ static fusec_status count_slot(loader *l, const section *target, const Elf64_Rel
     return FUSEC_OK;
 }
 
-static fc_fn find_symbol(const loader *l, const char *name) {
-    size_t lo = 0, hi = l->n_symbols;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int c = strcmp(name, l->symbols[mid].name);
-        if (c == 0) return l->symbols[mid].fn;
-        if (c < 0)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return NULL;
-}
-
 /* The address that the symbol stands for. */
 static fusec_status address_of(loader *l, size_t i, uint64_t *out) {
     Elf64_Sym s = symbol_at(l, i);
@@ -261,7 +246,7 @@ static fusec_status address_of(loader *l, size_t i, uint64_t *out) {
     if (ELF64_ST_TYPE(s.st_info) == STT_TLS || ELF64_ST_TYPE(s.st_info) == STT_GNU_IFUNC)
         return BAD("symbol %.60s of type %d", name, ELF64_ST_TYPE(s.st_info));
     if (s.st_shndx == SHN_UNDEF) {
-        fc_fn fn = find_symbol(l, name);
+        fc_fn fn = l->find(name);
         if (!fn) return BAD("it needs %.100s, which kernels can't call", name);
         *out = (uint64_t)(uintptr_t)fn;
         return FUSEC_OK;
@@ -372,14 +357,8 @@ static fusec_status load(loader *l) {
 /* ---- the interface ------------------------------------------------------------------------- */
 
 fusec_status fc_object_load(const fc_alloc *alloc, const uint8_t *data, size_t len,
-                            const fc_symbol *symbols, size_t n_symbols, fc_object **out,
-                            fc_error *e) {
-    loader l = {.alloc = alloc,
-                .data = data,
-                .len = len,
-                .symbols = symbols,
-                .n_symbols = n_symbols,
-                .e = e};
+                            fc_find_symbol *find, fc_object **out, fc_error *e) {
+    loader l = {.alloc = alloc, .data = data, .len = len, .find = find, .e = e};
     *out = NULL;
     l.o = fc_calloc(alloc, 1, sizeof *l.o);
     if (!l.o) return fc_oom(e);

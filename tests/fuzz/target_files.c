@@ -137,9 +137,7 @@ void fuzz_png(const uint8_t *data, size_t size) {
 void fuzz_object(const uint8_t *data, size_t size) {
     fc_object *o = NULL;
     fc_error e = {0};
-    if (fc_object_load(&fc_libc_alloc, data, size, fc_kernel_symbols, fc_kernel_symbols_count, &o,
-                       &e))
-        return;
+    if (fc_object_load(&fc_libc_alloc, data, size, fc_kernel_symbol, &o, &e)) return;
     fc_object_function(o, "fusec_kernel");
     fc_object_function(o, "");
     fc_object_mapped_bytes(o);

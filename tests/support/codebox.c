@@ -111,7 +111,7 @@ bool fc_box_takes(const fc_op_info *row, fusec_dtype t) {
     switch (row->rule) {
     case FC_RULE_FLOAT: return fc_is_float(t);
     case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return !fc_is_float(t);
+    case FC_RULE_BITS: return fc_op_takes((fc_op)(row - fc_ops), t);
     case FC_RULE_ARITH: return t != FUSEC_BOOL;
     default: return true;
     }

@@ -171,6 +171,9 @@ static inline double __longlong_as_double(long long v) {
 static inline long long __double_as_longlong(double v) {
     return fc_emu_bits<long long>(v);
 }
+static inline int __popcll(unsigned long long v) {
+    return __builtin_popcountll(v);
+}
 static inline float rsqrtf(float v) {
     return 1 / sqrtf(v);
 }

@@ -228,8 +228,10 @@ static fc_node random_row(maker *m) {
         fc_op op = (fc_op)(FC_OP_FIRST_ELEMENTWISE +
                            (int)pick(m, FC_OP_FIRST_REDUCTION - FC_OP_FIRST_ELEMENTWISE));
         const fc_op_info *row = &fc_ops[op];
-        /* copysign shows the sign of a nan, which is nobody's promise */
-        if (row->flags & FC_F_HIDDEN || op == FC_OP_pow || op == FC_OP_copysign) continue;
+        /* copysign and signbit show the sign of a nan, which is nobody's promise */
+        if (row->flags & FC_F_HIDDEN || op == FC_OP_pow || op == FC_OP_copysign ||
+            op == FC_OP_signbit)
+            continue;
         if (row->flags & FC_F_TRANSCENDENTAL && pick(m, 4)) continue;
         bool numeric = row->rule == FC_RULE_ARITH || row->rule == FC_RULE_ANY;
         if ((row->rule == FC_RULE_FLOAT && !fc_is_float(t)) ||

@@ -88,8 +88,8 @@ static fusec_status compile(const fc_llvm_run *r, const fc_str *ir, variant *v, 
     fc_bytes object = {0};
     fc_llvm_options o = {.cpu = r->cpu, .passes = FC_LLVM_EARLY_CSE, .level = 2};
     FC_TRY(fc_llvm_compile(r->llvm, ir->data, ir->len, "k", &o, &object, e));
-    fusec_status st = fc_object_load(&fc_libc_alloc, object.data, object.len, fc_kernel_symbols,
-                                     fc_kernel_symbols_count, &v->object, e);
+    fusec_status st =
+        fc_object_load(&fc_libc_alloc, object.data, object.len, fc_kernel_symbol, &v->object, e);
     fc_bytes_free(&fc_libc_alloc, &object);
     FC_TRY(st);
     v->run = (kernel_fn)fc_object_function(v->object, "k");

@@ -73,8 +73,10 @@ static bool true_zero(fc_op op, double a, double b) {
     }
 }
 
-/* Near the zeros of lgamma at negative arguments no ulp bound holds in f64. */
+/* Near the zeros of lgamma at negative arguments no ulp bound holds in f64; near those of logaddexp
+ * the error is that of numbers of the size of 1. */
 static double floor_of_error(fc_op op, fusec_dtype t, double a) {
+    if (op == FC_OP_logaddexp || op == FC_OP_logaddexp2) return t == FUSEC_F64 ? 0x1p-50 : 0x1p-21;
     return op == FC_OP_lgamma && t == FUSEC_F64 && a >= -23.0001 && a <= -2.2637 ? 1e-14 : 0;
 }
 
@@ -103,6 +105,17 @@ static double sinc(double a) {
 
 static double softplus(double a) {
     return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
+}
+
+static double logaddexp(double a, double b) {
+    if (a == b) return a + 0.693147180559945309417;
+    return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+static double logaddexp2(double a, double b) {
+    if (a == b) return a + 1;
+    return isnan(a) || isnan(b) ? (double)NAN
+                                : fmax(a, b) + log1p(exp2(-fabs(a - b))) / 0.693147180559945309417;
 }
 
 static double libm(fc_op op, double a, double b) {
@@ -177,6 +190,34 @@ static int softplus_wide(mpfr_ptr y, mpfr_srcptr a) {
     }
     mpfr_clear(e);
     return inexact;
+}
+
+/* log_b(b^a + b^c) of base e or 2. 400 bits, as what is left may be small. */
+static int log_sum_wide(mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr c, bool two) {
+    mpfr_t e, ln2;
+    if (mpfr_nan_p(a) || mpfr_nan_p(c)) return mpfr_set_nan(y), 0;
+    mpfr_srcptr top = mpfr_cmp(a, c) >= 0 ? a : c, low = top == a ? c : a;
+    if (mpfr_inf_p(top)) return mpfr_set(y, top, MPFR_RNDN);
+    mpfr_init2(e, 400);
+    mpfr_init2(ln2, 400);
+    mpfr_const_log2(ln2, MPFR_RNDN);
+    mpfr_sub(e, low, top, MPFR_RNDN);
+    if (two)
+        mpfr_exp2(e, e, MPFR_RNDN);
+    else
+        mpfr_exp(e, e, MPFR_RNDN);
+    mpfr_log1p(e, e, MPFR_RNDN);
+    if (two) mpfr_div(e, e, ln2, MPFR_RNDN);
+    mpfr_add(y, e, top, MPFR_RNDN);
+    mpfr_clear(e);
+    mpfr_clear(ln2);
+    return 1;
+}
+static int logaddexp_wide(mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr c) {
+    return log_sum_wide(y, a, c, false);
+}
+static int logaddexp2_wide(mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr c) {
+    return log_sum_wide(y, a, c, true);
 }
 
 /* Returns whether y is rounded. */

@@ -141,6 +141,7 @@ static int tested(fc_op op, fc_interval a, fc_interval b) {
     case FC_OP_le: return below(a, b, true);
     case FC_OP_gt: return below(b, a, false);
     case FC_OP_ge: return below(b, a, true);
+    case FC_OP_signbit: return a.nan || has_zero(a) ? MAYBE : a.hi < 0 ? YES : NO;
     case FC_OP_isnan: return a.nan ? MAYBE : NO;
     case FC_OP_isinf: return equal(size, top);
     default: return below(size, top, false); /* isfinite */
@@ -200,6 +201,9 @@ static fc_interval function(fc_op op, fusec_dtype t, fc_interval a, fc_interval 
     case FC_OP_cosh: a = absolute(a); return of_corners(op, t, a, a);
     case FC_OP_hypot: return of_corners(op, t, absolute(a), absolute(b));
     case FC_OP_rsqrt: return a.lo > 0 ? of_corners(op, t, a, a) : fc_o_anything(false);
+    case FC_OP_logaddexp:
+    case FC_OP_logaddexp2: return of_corners(op, t, a, b);
+    case FC_OP_float_power:
     case FC_OP_pow: return a.lo > 0 ? of_corners(op, t, a, b) : fc_o_anything(false);
     case FC_OP_atan2: return b.lo > 0 ? of_corners(op, t, a, b) : fc_o_anything(false);
     default: return fc_o_anything(false); /* gamma functions */
@@ -240,6 +244,9 @@ static fc_interval steps(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, 
     case FC_OP_sub: return add(w, a, flipped(b));
     case FC_OP_mul: return mul(w, a, b);
     case FC_OP_div: return divide(w, a, b);
+    case FC_OP_square: return mul(w, a, a);
+    case FC_OP_reciprocal: return divide(w, fc_o_point(1), a);
+    case FC_OP_positive: return a;
     case FC_OP_lerp: return fc_o_add(w, a, fc_o_mul(w, c, fc_o_sub(w, b, a)));
     case FC_OP_fma: return fused(w, a, b, c);
     case FC_OP_minimum:
@@ -268,7 +275,8 @@ static bool is_test(fc_op op) {
 /* Rows that need not give nan for one. */
 static bool takes_nan(fc_op op) {
     return op == FC_OP_fmin || op == FC_OP_fmax || op == FC_OP_pow || op == FC_OP_hypot ||
-           op == FC_OP_copysign || is_test(op);
+           op == FC_OP_copysign || op == FC_OP_float_power || op == FC_OP_heaviside ||
+           op == FC_OP_exponent || is_test(op);
 }
 
 static fc_interval inexact_row(fc_op op, fusec_dtype t, fc_interval a, fc_interval b,
@@ -277,6 +285,7 @@ static fc_interval inexact_row(fc_op op, fusec_dtype t, fc_interval a, fc_interv
     if (op == FC_OP_copysign) return with_sign(a, b);
     if (is_nan(a) || is_nan(b) || is_nan(c)) {
         if (op == FC_OP_ne) return fc_o_point(1);
+        if (op == FC_OP_signbit) return fc_o_anything(true);
         if (is_test(op)) return fc_o_point(op == FC_OP_isnan);
         return takes_nan(op) ? fc_o_anything(false) : fc_o_point((double)NAN);
     }
@@ -305,7 +314,8 @@ fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc
     fc_interval r = fc_o_anything(false);
     double v;
     bool points = a.exact && b.exact && c.exact;
-    bool nan_sign = op == FC_OP_copysign && (is_nan(b) && !is_nan(a));
+    bool nan_sign =
+        (op == FC_OP_copysign && is_nan(b) && !is_nan(a)) || (op == FC_OP_signbit && is_nan(a));
     if (points && !nan_sign && fc_o_float_op(op, w == FUSEC_F64, a.lo, b.lo, c.lo, &v))
         r = fc_o_point(v);
     else if (points && !nan_sign)

@@ -148,6 +148,20 @@ static uint64_t shift(fusec_dtype t, uint64_t a, uint64_t by, bool left) {
     return minus ? ~(~a >> by) : a >> by;
 }
 
+static uint64_t size_of(fusec_dtype t, uint64_t a) {
+    return fc_is_signed(t) && (int64_t)a < 0 ? 0 - a : a;
+}
+
+/* By Euclid, with subtractions of shifted numbers. */
+static uint64_t divisor(uint64_t a, uint64_t b) {
+    while (a && b) {
+        uint64_t *larger = a >= b ? &a : &b, smaller = a >= b ? b : a, step = smaller;
+        while (step <= *larger / 2) step *= 2;
+        *larger -= step;
+    }
+    return a | b;
+}
+
 static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c, bool *known) {
     uint64_t m;
     bool minus = fc_is_signed(t) && (int64_t)a < 0;
@@ -167,6 +181,17 @@ static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t
     case FC_OP_fmax: return less(t, a, b) ? b : a;
     case FC_OP_clip: m = less(t, a, b) ? b : a; return less(t, m, c) ? m : c;
     case FC_OP_relu: return minus ? 0 : a;
+    case FC_OP_positive: return a;
+    case FC_OP_square: return a * a;
+    case FC_OP_gcd: return divisor(size_of(t, a), size_of(t, b));
+    case FC_OP_lcm:
+        m = divisor(size_of(t, a), size_of(t, b));
+        return m ? size_of(t, a) / m * size_of(t, b) : 0;
+    case FC_OP_bitwise_count:
+        for (m = 0, a = wrap(t, minus ? 0 - a : a); a; a &= a - 1) m++;
+        return m;
+    case FC_OP_signbit: return minus;
+    case FC_OP_logical_xor: return a != b;
     case FC_OP_pow: return power(t, a, b);
     case FC_OP_eq: return a == b;
     case FC_OP_ne: return a != b;
@@ -274,6 +299,7 @@ uint64_t fc_o_cast(fusec_dtype from, fusec_dtype to, uint64_t bits) {
     }                                                                                              \
     static bool exact_##name(fc_op op, R a, R b, R c, R *r) {                                      \
         R t;                                                                                       \
+        int e = 0;                                                                                 \
         switch (op) {                                                                              \
         case FC_OP_add: *r = a + b; return true;                                                   \
         case FC_OP_sub: *r = a - b; return true;                                                   \
@@ -303,6 +329,21 @@ uint64_t fc_o_cast(fusec_dtype from, fusec_dtype to, uint64_t bits) {
         case FC_OP_trunc: *r = trunc##f(a); return true;                                           \
         case FC_OP_round: *r = rint##f(a); return true;                                            \
         case FC_OP_sqrt: *r = sqrt##f(a); return true;                                             \
+        case FC_OP_positive: *r = a; return true;                                                  \
+        case FC_OP_reciprocal: *r = 1 / a; return true;                                            \
+        case FC_OP_square: *r = a * a; return true;                                                \
+        case FC_OP_heaviside: *r = isnan(a) ? a : a == 0 ? b : (R)(a > 0); return true;            \
+        case FC_OP_deg2rad: *r = a * (R)0.017453292519943295; return true;                         \
+        case FC_OP_rad2deg: *r = a * (R)57.29577951308232; return true;                            \
+        case FC_OP_mantissa: *r = isfinite(a) ? frexp##f(a, &e) : a; return true;                  \
+        case FC_OP_exponent:                                                                       \
+            if (isfinite(a)) frexp##f(a, &e);                                                      \
+            *r = (R)e;                                                                             \
+            return true;                                                                           \
+        case FC_OP_ldexp:                                                                          \
+            *r = isnan(b) ? a + b : ldexp##f(a, b > 9999 ? 9999 : b < -9999 ? -9999 : (int)b);     \
+            return true;                                                                           \
+        case FC_OP_signbit: *r = signbit(a) != 0; return true;                                     \
         case FC_OP_eq: *r = a == b; return true;                                                   \
         case FC_OP_ne: *r = a != b; return true;                                                   \
         case FC_OP_lt: *r = a < b; return true;                                                    \

@@ -206,32 +206,6 @@ static int partner(maker *m, const rg_node *first, fusec_dtype t) {
 
 /* ---- elementwise ----------------------------------------------------------------------------- */
 
-static bool on_bool(fc_op op) {
-    switch (op) {
-    case FC_OP_add:
-    case FC_OP_mul:
-    case FC_OP_minimum:
-    case FC_OP_maximum:
-    case FC_OP_fmin:
-    case FC_OP_fmax:
-    case FC_OP_bit_and:
-    case FC_OP_bit_or:
-    case FC_OP_bit_xor:
-    case FC_OP_bit_not: return true;
-    default: return false;
-    }
-}
-
-bool rg_takes(fc_op op, fusec_dtype t) {
-    switch (fc_ops[op].rule) {
-    case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return fc_is_int(t) || (t == FUSEC_BOOL && on_bool(op));
-    case FC_RULE_ARITH:
-    case FC_RULE_ANY: return t != FUSEC_BOOL || on_bool(op);
-    default: return true;
-    }
-}
-
 static bool wanted(const maker *m, fc_op op) {
     const fc_op_info *row = &fc_ops[op];
     if (row->flags & FC_F_HIDDEN) return false;
@@ -269,7 +243,7 @@ static int make_op(maker *m) {
         n.src[0] = partner(m, &r->node[a], FUSEC_BOOL);
         n.src[2] = partner(m, &r->node[a], r->node[a].t);
     } else {
-        if (!rg_takes(op, r->node[a].t)) return -1;
+        if (!fc_op_takes(op, r->node[a].t)) return -1;
         n.src[0] = a;
         if (arity > 1) n.src[1] = partner(m, &r->node[a], r->node[a].t);
         if (arity > 2) n.src[2] = partner(m, &r->node[a], r->node[a].t);

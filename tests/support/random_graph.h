@@ -86,8 +86,7 @@ bool rg_dot_shape(const rg *r, const rg_node *n, int *rank, int *shape);
 bool rg_valid(rg *r);
 /* The recipe with its second set of sizes as the first; false if there is none that is valid. */
 bool rg_other(const rg *r, rg *out);
-/* Whether a row computes on a dtype, and what it gives. */
-bool rg_takes(fc_op op, fusec_dtype t);
+/* What a node gives, of operands of dtype t. */
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
 
 /* How a recipe becomes a graph. STRIDED: an input with axes is a view of a larger one, with every

@@ -109,7 +109,7 @@ static bool typed(const rg *r, const rg_node *n) {
     if (select && s->t != FUSEC_BOOL) return false;
     for (int k = select; k < operands(n); k++)
         if (r->node[n->src[k]].t != t) return false;
-    return rg_takes(n->op, t) && n->t == rg_result(n, t);
+    return fc_op_takes(n->op, t) && n->t == rg_result(n, t);
 }
 
 /* Sizes refer to earlier sizes only. */

@@ -89,3 +89,13 @@ template <typename T> FC_INLINE T fc_byte(T x) {
 #endif
     return (T)r;
 }
+
+//@ gcd
+FC_INLINE unsigned long long fc_gcd(unsigned long long a, unsigned long long b) {
+    while (b != 0) {
+        const unsigned long long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
