@@ -207,6 +207,9 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, a, (fusec_dtype)fc_at(g, i.src[0])->dtype);
     case FC_OP_MATERIALIZE: return a;
+    case FC_OP_TAKE:
+        fc_g_fail(c, n, "a read at computed places has one only in forward mode (jvp)");
+        return FC_NONODE;
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
 }
@@ -250,6 +253,7 @@ static fc_node forward_one(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, t, (fusec_dtype)i.dtype);
     case FC_OP_MATERIALIZE: return t;
+    case FC_OP_TAKE: return fc_g_index_forward(c, n, t);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
 }
@@ -304,6 +308,14 @@ static fc_node check_belongs(fc_graph *g, fc_node v, fc_node n, const char *what
     }
     const uint32_t rank = fc_g_shape(g, n, shape);
     return fc_g_is_const(g, v) ? v : fc_build_broadcast(g, v, rank, shape);
+}
+
+bool fc_depends(fc_graph *g, fc_node y, fc_node x) {
+    walk w;
+    if (y >= g->nodes.len || !walk_begin(&w, g, y, 1, &x)) return false;
+    const bool needed = w.needed[y];
+    walk_free(&w);
+    return needed;
 }
 
 static bool check_all(fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {

@@ -31,4 +31,7 @@ fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_no
 /* dy/dx for each element of y and each of x: the axes of y, then those of x. */
 fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x);
 
+/* Whether y is made from x by a way that derivatives take. */
+bool fc_depends(fc_graph *g, fc_node y, fc_node x);
+
 #endif

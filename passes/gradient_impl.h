@@ -36,4 +36,9 @@ fc_node fc_g_reduce_forward(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, bo
 fc_node fc_g_view_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool *chooses);
 fc_node fc_g_view_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
+/* ---- gradient_index.c: slices, general views, takes ---- */
+fc_node fc_g_index_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
+/* No leading axes. */
+fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
+
 #endif

@@ -1,4 +1,5 @@
-/* gradient_view.c - the derivatives of views: a view moves elements, so does its transpose. */
+/* gradient_view.c - the derivatives of views: a view moves elements, so does its transpose. Slices
+ * and general views are in gradient_index.c. */
 #include "passes/gradient_impl.h"
 
 /* ---- broadcast: the elements that one element became are summed ---------------------------------
@@ -59,23 +60,6 @@ static fc_node permute(fc_grad_ctx *c, fc_node n, fc_node a, bool reverse) {
     return fc_build_permute(g, a, perm);
 }
 
-/* ---- slice --------------------------------------------------------------------------------------
- */
-
-static fc_node forward_slice(fc_grad_ctx *c, fc_node n, fc_node t) {
-    fc_graph *g = c->g;
-    const fc_list list = (fc_list)fc_at(g, n)->attr;
-    fc_slice s[FC_MAX_RANK];
-    if (fc_g_is_const(g, t)) return t;
-    for (uint32_t i = 0; i < c->nlead; i++)
-        s[i] = (fc_slice){fc_dim_const(&g->dims, 0), 1, c->lead[i]};
-    for (uint32_t i = 0; i < fc_list_len(g, list) / 3; i++) {
-        const int64_t *v = fc_list_at(g, list) + 3 * i;
-        s[c->nlead + i] = (fc_slice){(fc_dim)v[0], v[1], (fc_dim)v[2]};
-    }
-    return fc_build_slice(g, t, s);
-}
-
 /* ---- both ways ----------------------------------------------------------------------------------
  */
 
@@ -84,11 +68,12 @@ fc_node fc_g_view_reverse(fc_grad_ctx *c, fc_node n, fc_node a, bool *chooses) {
     fc_dim shape[FC_MAX_RANK];
     const fc_node x = fc_at(g, n)->src[0];
     const uint32_t rank = fc_g_shape(g, x, shape);
-    (void)chooses;
     switch (fc_at(g, n)->op) {
     case FC_OP_BROADCAST: return reverse_broadcast(c, n, x, a);
     case FC_OP_PERMUTE: return permute(c, n, a, true);
     case FC_OP_RESHAPE: return fc_g_reshape(c, a, rank, shape);
+    case FC_OP_SLICE:
+    case FC_OP_VIEW: *chooses = true; return fc_g_index_reverse(c, n, a);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
 }
@@ -99,7 +84,8 @@ fc_node fc_g_view_forward(fc_grad_ctx *c, fc_node n, fc_node t) {
     switch (fc_at(c->g, n)->op) {
     case FC_OP_BROADCAST: return fc_g_is_const(c->g, t) ? t : fc_g_spread(c, t, rank, shape);
     case FC_OP_PERMUTE: return permute(c, n, t, false);
-    case FC_OP_SLICE: return forward_slice(c, n, t);
+    case FC_OP_SLICE:
+    case FC_OP_VIEW: return fc_g_index_forward(c, n, t);
     case FC_OP_RESHAPE: return fc_g_reshape(c, t, rank, shape);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }

@@ -146,6 +146,79 @@ FC_TEST(gradient, of_views_and_composites) {
     check("casts", f_casts, 7, 0, 0);
 }
 
+/* ---- reads at indices ---------------------------------------------------------------------------
+ */
+
+static fc_node strided(fc_graph *g, fc_node x, int64_t start, int64_t step, int64_t size) {
+    const fc_slice s[2] = {{fc_dim_const(&g->dims, start), step, fc_dim_const(&g->dims, size)},
+                           {fc_dim_const(&g->dims, 1), 1, fc_dim_const(&g->dims, 2)}};
+    return gb1(g, FC_OP_sin, fc_build_slice(g, x, s));
+}
+
+#define SLICE(name, start, step, size)                                                             \
+    static fc_node name(fc_graph *g, fc_node x) {                                                  \
+        return strided(g, x, start, step, size);                                                   \
+    }
+SLICE(slice_part, 2, 1, 3)
+SLICE(slice_steps, 1, 2, 3)
+SLICE(slice_back, 6, -1, 4)
+SLICE(slice_back_steps, 6, -3, 3)
+SLICE(slice_one, 4, 1, 1)
+
+/* A view of x with these terms: of two result axes (0: without the second). */
+static fc_node seen(fc_graph *g, fc_node x, int64_t n, int64_t m, const int64_t (*step)[2],
+                    const int64_t *start, fc_edge edge) {
+    const fc_dim shape[2] = {fc_dim_const(&g->dims, n), fc_dim_const(&g->dims, m ? m : 1)};
+    fc_view_axis axes[2];
+    for (uint32_t k = 0; k < fc_rank(g, x); k++)
+        axes[k] = (fc_view_axis){fc_dim_const(&g->dims, start[k]), edge, step[k]};
+    return gb1(g, FC_OP_exp, fc_build_view(g, x, m ? 2 : 1, shape, axes));
+}
+
+#define VIEW(name, n, m, s0, s1, a0, a1, edge)                                                     \
+    static fc_node name(fc_graph *g, fc_node x) {                                                  \
+        const int64_t step[2][2] = {s0, s1}, start[2] = {a0, a1};                                  \
+        return seen(g, x, n, m, step, start, edge);                                                \
+    }
+#define S(a, b)                                                                                    \
+    { a, b }
+VIEW(window, 5, 3, S(1, 1), S(0, 0), 0, 0, FC_EDGE_NONE)
+VIEW(pool, 3, 2, S(2, 1), S(0, 0), 0, 0, FC_EDGE_NONE)
+VIEW(backwards, 4, 3, S(-1, 1), S(0, 0), 4, 0, FC_EDGE_NONE)
+VIEW(diagonal, 3, 0, S(1, 0), S(1, 0), 0, 1, FC_EDGE_NONE)
+VIEW(fixed, 3, 0, S(0, 0), S(1, 0), 2, 0, FC_EDGE_ZERO)
+VIEW(skewed, 2, 3, S(1, 1), S(0, 1), 0, 0, FC_EDGE_NONE)
+VIEW(zero, 6, 5, S(1, 0), S(0, 1), -1, -2, FC_EDGE_ZERO)
+VIEW(edge, 7, 6, S(1, 0), S(0, 1), -2, -1, FC_EDGE_EDGE)
+VIEW(wrap, 8, 5, S(1, 0), S(0, 1), -2, -1, FC_EDGE_WRAP)
+VIEW(reflect, 8, 6, S(1, 0), S(0, 1), -2, -2, FC_EDGE_REFLECT)
+VIEW(symmetric, 8, 6, S(1, 0), S(0, 1), -2, -1, FC_EDGE_SYMMETRIC)
+VIEW(wide_window, 7, 3, S(1, 1), S(0, 0), -1, 0, FC_EDGE_REFLECT)
+VIEW(strided_edge, 4, 3, S(2, 1), S(0, 0), -1, 0, FC_EDGE_EDGE)
+VIEW(turned_wrap, 7, 0, S(-1, 0), S(0, 0), 6, 0, FC_EDGE_WRAP)
+
+FC_TEST(gradient, of_reads_at_indices) {
+    check("slice", slice_part, 7, 3, 0);
+    check("every second", slice_steps, 7, 3, 0);
+    check("backwards", slice_back, 7, 3, 0);
+    check("backwards in steps", slice_back_steps, 7, 3, 0);
+    check("one row", slice_one, 7, 3, 0);
+    check("window", window, 7, 0, 0);
+    check("pool", pool, 7, 0, 0);
+    check("window backwards", backwards, 7, 0, 0);
+    check("diagonal", diagonal, 3, 4, 0);
+    check("fixed", fixed, 4, 3, 0);
+    check("skewed", skewed, 4, 3, 0);
+    check("zero", zero, 4, 3, 0);
+    check("edge", edge, 4, 3, 0);
+    check("wrap", wrap, 4, 3, 0);
+    check("reflect", reflect, 4, 3, 0);
+    check("symmetric", symmetric, 4, 3, 0);
+    check("windows over the edge", wide_window, 7, 0, 0);
+    check("steps over the edge", strided_edge, 7, 0, 0);
+    check("backwards and around", turned_wrap, 5, 0, 0);
+}
+
 /* ---- values that are told ---------------------------------------------------------------------
  */
 

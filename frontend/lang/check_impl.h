@@ -346,6 +346,13 @@ bool fc_c_is_make_name(const char *name);
 extern const char *const fc_c_shape_names[];
 extern const char *const fc_c_make_names[];
 
+/* ---- check_gradient.c ---- */
+enum { FC_MAX_DERIVED = 64 }; /* arguments of grad() and its like */
+bool fc_c_gradient_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name,
+                        fc_value *out);
+bool fc_c_is_gradient_name(const char *name);
+extern const char *const fc_c_gradient_names[];
+
 /* ---- check_sig.c ---- */
 typedef enum fc_type_class {
     FC_TC_ARRAY,  /* a dtype */
