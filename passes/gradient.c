@@ -214,9 +214,22 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     }
 }
 
+static void reverse_dot(walk *w, fc_node n) {
+    for (int k = 0; k < 2 && !w->c.g->error.code; k++) {
+        const fc_node x = fc_g_dot_target(w->c.g, n, k);
+        if (!w->needed[x]) continue;
+        const fc_node v = fc_g_dot_reverse(&w->c, n, k, w->value[n], w->marked[n]);
+        add_share(w, x, v, w->marked[n]);
+    }
+}
+
 static void reverse_step(walk *w, fc_node n) {
     const fc_ninfo i = *fc_at(w->c.g, n);
     const fc_node a = w->value[n];
+    if (i.op == FC_OP_dot) {
+        reverse_dot(w, n);
+        return;
+    }
     for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
         if (!w->needed[i.src[k]]) continue;
         bool marked = w->marked[n];
@@ -275,7 +288,11 @@ static void forward_step(walk *w, fc_node n) {
         add_share(w, n, forward_where(w, &i), true);
         return;
     }
-    for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
+    for (int k = 0; i.op == FC_OP_dot && k < 2 && !w->c.g->error.code; k++) {
+        const fc_node x = fc_g_dot_target(w->c.g, n, k), t = w->value[x];
+        if (t != FC_NONODE) add_share(w, n, fc_g_dot_forward(&w->c, n, k, t), w->marked[x]);
+    }
+    for (unsigned k = 0; i.op != FC_OP_dot && k < i.nops && !w->c.g->error.code; k++) {
         const fc_node t = w->value[i.src[k]];
         if (t == FC_NONODE) continue;
         const bool guard = w->marked[i.src[k]];

@@ -41,4 +41,11 @@ fc_node fc_g_index_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
 /* No leading axes. */
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
+/* ---- gradient_dot.c: contractions ---- */
+/* The node that operand k of a dot is before it was spread, which its shares are of. */
+fc_node fc_g_dot_target(const fc_graph *g, fc_node n, int k);
+fc_node fc_g_dot_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool guard);
+/* `t` is the tangent of that node. No leading axes. */
+fc_node fc_g_dot_forward(fc_grad_ctx *c, fc_node n, int k, fc_node t);
+
 #endif

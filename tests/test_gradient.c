@@ -219,6 +219,44 @@ FC_TEST(gradient, of_reads_at_indices) {
     check("backwards and around", turned_wrap, 5, 0, 0);
 }
 
+#define FUNCTION(name, ...)                                                                        \
+    static fc_node name(fc_graph *g, fc_node x) {                                                  \
+        return __VA_ARGS__;                                                                        \
+    }
+
+/* ---- contractions
+ * -------------------------------------------------------------------------------- */
+
+static fc_node other(fc_graph *g, int64_t a, int64_t b) {
+    const fc_dim shape[2] = {fc_dim_const(&g->dims, a), fc_dim_const(&g->dims, b)};
+    const fc_node n = fc_build_cast(g, fc_build_iota(g, fc_dim_const(&g->dims, a * b)), FUSEC_F64);
+    return fc_build_reshape(g, gb1(g, FC_OP_sin, n), 2, shape);
+}
+
+FUNCTION(f_matmul, fc_build_matmul(g, gb1(g, FC_OP_sin, x), other(g, 4, 3)))
+FUNCTION(f_from_left, fc_build_matmul(g, other(g, 3, 2), x))
+FUNCTION(f_matrix_vector, fc_build_matmul(g, other(g, 3, 5), x))
+FUNCTION(f_rows, fc_build_matmul(g, x, gbred(g, FC_OP_sum, x, 0, false)))
+
+static fc_node f_gram(fc_graph *g, fc_node x) {
+    const int64_t perm[2] = {1, 0};
+    return fc_build_matmul(g, fc_build_permute(g, x, perm), gb1(g, FC_OP_exp, x));
+}
+
+static fc_node f_batched(fc_graph *g, fc_node x) {
+    const int64_t perm[3] = {0, 2, 1};
+    return fc_build_matmul(g, x, fc_build_permute(g, gb1(g, FC_OP_sin, x), perm));
+}
+
+FC_TEST(gradient, of_contractions) {
+    check("matrices", f_matmul, 3, 4, 0);
+    check("from the left", f_from_left, 2, 4, 0);
+    check("matrix by vector", f_matrix_vector, 5, 0, 0);
+    check("by a vector made of it", f_rows, 3, 4, 0);
+    check("both sides", f_gram, 3, 4, 0);
+    check("batches", f_batched, 2, 3, 2);
+}
+
 /* ---- values that are told ---------------------------------------------------------------------
  */
 
@@ -240,10 +278,6 @@ static void expect_gradient(const char *what, gx_function f, int n, const double
     gx_free(&x);
 }
 
-#define FUNCTION(name, ...)                                                                        \
-    static fc_node name(fc_graph *g, fc_node x) {                                                  \
-        return __VA_ARGS__;                                                                        \
-    }
 #define ZERO          gbn(g, x, 0)
 #define POSITIVE      gb2(g, FC_OP_gt, x, ZERO)
 #define CHOOSE(value) gb3(g, FC_OP_where, POSITIVE, value, ZERO)
