@@ -74,10 +74,12 @@ typedef enum fc_cuda_split {
 enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
 
 #define FC_LLVM_CLASS(X)                                                                           \
-    X(split)  /* spans of a row, partials in the workspace, joined by a second function */         \
-    X(stream) /* contiguous point stores are non-temporal: they pass by the cache */               \
-    X(ahead)  /* loads come from beyond the cache: what is needed next is prefetched */            \
-    X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
+    X(split)     /* spans of a row, partials in the workspace, joined by a second function */      \
+    X(stream)    /* contiguous point stores are non-temporal: they pass by the cache */            \
+    X(ahead)     /* loads come from beyond the cache: what is needed next is prefetched */         \
+    X(panels)    /* dot: operands are copied to panels (codegen/llvm/llvm_dot.c) */                \
+    X(down_axis) /* panels: the axis of the rows of a block */                                     \
+    X(tiles)     /* loads that lie along `tile_axis` go through transposed tiles */                \
     X(tile_axis)                                                                                   \
     X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \
     X(row_elements) /* narrow: of each row, which are written out; 0: any number */                \

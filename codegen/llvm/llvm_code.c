@@ -222,6 +222,12 @@ void fc_ll_classify(fc_ll *f) {
     fc_ll_find_known(f);
 }
 
+void fc_ll_look_along(fc_ll *f, uint32_t axis, bool along_row) {
+    f->lane_axis = axis;
+    f->along_row = along_row;
+    fc_ll_classify(f);
+}
+
 /* ---- the kernel's code: emission ------------------------------------------------------------- */
 
 static bool is_far(const fc_instr *ins) {
@@ -285,6 +291,7 @@ static const char *parameter(fc_ll *f, uint32_t n) {
 static const char *accumulated(fc_ll *f, const fc_instr *ins, unsigned W) {
     const fc_ll_red *r = &f->red[ins->imm];
     if (W == 1) return r->result;
+    if (r->vector) return r->vector;
     return fc_ll_fill(f, (fusec_dtype)ins->dtype, W, r->memory, f->column);
 }
 

@@ -33,6 +33,7 @@ static void prepare(fc_ll *f) {
     fusec_status st = fc_legalize(&f->k->code, FC_TARGET_LLVM, &f->code, f->map);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     f->base = fc_ll_names(f, f->cls->naccess);
+    f->along_row = f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow;
     f->lane_axis = fc_ll_along_row(f) ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;
     f->row_needed = slice_of_stores(f, FC_ROW, &f->any_row_store);
     f->point_needed = slice_of_stores(f, FC_POINT, &f->any_point_store);
@@ -51,8 +52,13 @@ static void write_functions(fc_ll *f) {
         fc_ll_inner(f);
         if (f->cls->llvm.split) fc_ll_inner_finish(f);
         break;
-    case FC_SCHED_OUTER:
     case FC_SCHED_DOT:
+        if (f->cls->llvm.panels) {
+            fc_ll_dot(f);
+            break;
+        }
+        /* fallthrough */
+    case FC_SCHED_OUTER:
         fc_ll_outer(f);
         if (f->cls->llvm.split) fc_ll_outer_finish(f);
         break;

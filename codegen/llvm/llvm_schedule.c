@@ -324,6 +324,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)fc_ll_widest(m);
     uint32_t across;
+    if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(k, n, arena, cls, e));
+    if (cls->llvm.panels) return FUSEC_OK;
     if (inner && keeps(k, n))
         cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
     if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * fc_ll_widest(m))
@@ -434,8 +436,13 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_map(k, n, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
-    case FC_SCHED_OUTER:
-    case FC_SCHED_DOT: fc_ll_launch_columns(k, n, cls, launch); break;
+    case FC_SCHED_DOT:
+        if (cls->llvm.panels) {
+            fc_ll_launch_panels(m, k, n, cls, launch);
+            break;
+        }
+        /* fallthrough */
+    case FC_SCHED_OUTER: fc_ll_launch_columns(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
     return FUSEC_OK;

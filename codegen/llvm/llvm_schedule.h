@@ -34,6 +34,14 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls);
 /* Whether rows of few columns have more lines than the hardware follows side by side. */
 bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n);
+/* ---- llvm_panels.c: contractions ---------------------------------------------------------- */
+
+/* Makes the class one with panels where the nest allows it. */
+fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
+                                 fc_class *cls, fc_error *e);
+void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                         const fc_class *cls, fc_launch *l);
+
 void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l);
 
 #endif

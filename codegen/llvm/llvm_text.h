@@ -71,6 +71,7 @@ typedef struct fc_ll_red {
     bool uses_index;
     fc_ll_prog step, combine, finish;
     const char *result; /* width 1: the finished value of the current row */
+    const char *vector; /* dot: width V: those of the current rows; else NULL */
     const char *memory; /* outer: stack array with the finished values of a column block */
 } fc_ll_red;
 
@@ -186,6 +187,7 @@ typedef struct fc_ll {
      * that of the turn for whoever does not ask. */
     const char *whole;
     uint32_t lane_axis;
+    bool along_row; /* the lanes are elements of a row; otherwise neighbouring rows or points */
 } fc_ll;
 
 /* ---- llvm_text.c: names, lines, types ---------------------------------------------------- */
@@ -411,10 +413,11 @@ void fc_ll_set_base(fc_ll *f, const char *const *idx, unsigned hi);
 
 /* ---- llvm_code.c ------------------------------------------------------------------------- */
 
-/* Whether the lanes are elements of a row; otherwise they are neighbouring rows or points. */
 static inline bool fc_ll_along_row(const fc_ll *f) {
-    return f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow;
+    return f->along_row;
 }
+/* From here on the lanes are along this axis: along a row, or across rows. */
+void fc_ll_look_along(fc_ll *f, uint32_t axis, bool along_row);
 static inline fc_level fc_ll_store_level(const fc_ll *f, const fc_store *s) {
     return f->k->schedule == FC_SCHED_MAP ? FC_POINT : (fc_level)f->k->accesses.at[s->access].level;
 }
@@ -541,6 +544,13 @@ void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, c
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);
+/* llvm_dot.c; how tiles are cut: rows and columns of one, lanes of a register, elements from a row
+ * of a panel of the left operand to the next. */
+typedef struct fc_ll_panels {
+    unsigned height, width, lanes, step;
+} fc_ll_panels;
+fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
+void fc_ll_dot(fc_ll *f);
 void fc_ll_outer_finish(fc_ll *f);
 
 /* llvm_schedule.c */

@@ -1,0 +1,445 @@
+/* llvm_dot.c - contractions in panels: the operands of a block of results are copied, a chunk of k
+ * at a time, to where the loop over k finds them side by side, and tiles of results stay in
+ * registers.
+ *
+ * In: a kernel of FC_SCHED_DOT whose innermost kept axis (n) the left operand does not have and one
+ * of whose other axes (m, class.llvm.down_axis) the right one does not have, with one reduced axis.
+ * Other kept axes are walked outside. Out: the function of a unit: a block of FC_PB_SPAN rows by
+ * FC_PB_SPANS columns, all of k.
+ *
+ *     for each chunk of FC_DOT_CHUNK
+ *         right: for k, vectors along n     code of the operand     panel [n / NR][k][NR]
+ *         left:  for m, vectors along k     code of the operand     panel [m][k], rows STEP apart
+ *         for each tile of MR x NR results
+ *             the chain of fma; plus the levels of the counter that are full; to a level,
+ *             or after the last chunk to a tile on the stack, and from there through the
+ *             code behind the product, a row of the tile at a time, to the results
+ *
+ * So the code of the operands and that behind the product are the kernel's own, written once, and
+ * the chain knows nothing of them. Invariant: the order is that of docs/semantics.md whatever the
+ * blocks are; what is copied twice or past the end goes to results that are dropped.
+ *
+ * Panels and levels are in the workspace, a slot for each thread; a slot is taken through an atomic
+ * in the tickets, as functions do not know which thread they run in. The upper half of FC_PB_SPAN
+ * is the number of slots. */
+#include "codegen/llvm/llvm_text.h"
+
+typedef struct dot {
+    fc_ll *f;
+    fc_ll_panels p;
+    fusec_dtype t;
+    const char *type, *lanes; /* of an element; of a register */
+    unsigned bytes;
+    fc_val value[2];
+    uint8_t *need[2]; /* code of the left and of the right operand */
+    unsigned n_axis, m_axis;
+    const char *idx[FC_MAX_AXES];
+    /* i64 */
+    const char *rows, *columns; /* of a block, m rounded up to tiles */
+    const char *m0, *m1, *n0, *n1, *k0, *kn;
+    const char *levels; /* of the counter */
+    const char *chunk, *mask;
+    const char *last; /* i1 */
+    /* ptr */
+    const char *left, *right, *counter, *tile;
+    const char *k;    /* of the row of the right operand that is copied, from 0 */
+    const char *row;  /* i64: first element of the row of a panel, or of a tile */
+    const char *from; /* i64: column of its first element */
+} dot;
+
+fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t) {
+    const unsigned width = m->vector_bytes >= 64 ? 64 : m->vector_bytes >= 32 ? 32 : 16;
+    fc_ll_panels p = {.lanes = width / fc_dtypes[t].bytes};
+    p.height = width == 64 ? 14 : 6;
+    p.width = 2 * p.lanes;
+    p.step = FC_DOT_CHUNK + 64 / fc_dtypes[t].bytes; /* rows must not share their cache sets */
+    return p;
+}
+
+/* Heights of tiles: that of most, and for the last rows the least that does. */
+static const unsigned heights[] = {2, 4, 8};
+
+/* ---- the chain of fma ------------------------------------------------------------------------ */
+
+static void step(fc_str *s, const dot *d, unsigned r, unsigned v) {
+    if (fc_is_float(d->t)) {
+        fc_str_printf(s, "  %%d%u_%u = call %s @llvm.fma.%s(%s %%x%u, %s %%b%u, %s %%c%u_%u)\n", r,
+                      v, d->lanes, fc_ll_suffix(d->f, d->type, d->p.lanes), d->lanes, r, d->lanes,
+                      v, d->lanes, r, v);
+        return;
+    }
+    fc_str_printf(s, "  %%p%u_%u = mul %s %%x%u, %%b%u\n", r, v, d->lanes, r, v);
+    fc_str_printf(s, "  %%d%u_%u = add %s %%c%u_%u, %%p%u_%u\n", r, v, d->lanes, r, v, r, v);
+}
+
+/* for each k: registers of the right row, and each element of the left column */
+static void chain(fc_str *s, const dot *d, unsigned height) {
+    fc_str_add(s, "k:\n  %i = phi i64 [ 0, %entry ], [ %i1, %k ]\n");
+    for (unsigned r = 0; r < height; r++)
+        for (unsigned v = 0; v < 2; v++)
+            fc_str_printf(s,
+                          "  %%c%u_%u = phi %s [ zeroinitializer, %%entry ], [ %%d%u_%u, %%k ]\n",
+                          r, v, d->lanes, r, v);
+    fc_str_printf(s, "  %%pa = getelementptr %s, ptr %%a, i64 %%i\n", d->type);
+    fc_str_printf(s, "  %%j = mul i64 %%i, %u\n", d->p.width);
+    fc_str_printf(s, "  %%pb = getelementptr %s, ptr %%b, i64 %%j\n", d->type);
+    for (unsigned v = 0; v < 2; v++) {
+        fc_str_printf(s, "  %%pb%u = getelementptr %s, ptr %%pb, i64 %u\n", v, d->type,
+                      v * d->p.lanes);
+        fc_str_printf(s, "  %%b%u = load %s, ptr %%pb%u, align %u\n", v, d->lanes, v, d->bytes);
+    }
+    for (unsigned r = 0; r < height; r++) {
+        fc_str_printf(s, "  %%pa%u = getelementptr %s, ptr %%pa, i64 %u\n", r, d->type,
+                      r * d->p.step);
+        fc_str_printf(s, "  %%a%u = load %s, ptr %%pa%u, align %u\n", r, d->type, r, d->bytes);
+        fc_str_printf(s, "  %%i%u_ = insertelement %s poison, %s %%a%u, i64 0\n", r, d->lanes,
+                      d->type, r);
+        fc_str_printf(s,
+                      "  %%x%u = shufflevector %s %%i%u_, %s poison, <%u x i32> zeroinitializer\n",
+                      r, d->lanes, r, d->lanes, d->p.lanes);
+        for (unsigned v = 0; v < 2; v++) step(s, d, r, v);
+    }
+    fc_str_add(s, "  %i1 = add i64 %i, 1\n  %more = icmp ult i64 %i1, %n\n"
+                  "  br i1 %more, label %k, label %full\n");
+}
+
+/* Adds the levels of `mask`, the lowest first, which cover the latest elements. */
+static void add_levels(fc_str *s, const dot *d, unsigned height) {
+    fc_str_add(s, "full:\n  %m = phi i64 [ %mask, %k ], [ %m1, %add ]\n");
+    for (unsigned r = 0; r < height; r++)
+        for (unsigned v = 0; v < 2; v++)
+            fc_str_printf(s, "  %%e%u_%u = phi %s [ %%d%u_%u, %%k ], [ %%s%u_%u, %%add ]\n", r, v,
+                          d->lanes, r, v, r, v);
+    fc_str_add(s, "  %none = icmp eq i64 %m, 0\n  br i1 %none, label %done, label %add\n"
+                  "add:\n  %l = call i64 @llvm.cttz.i64(i64 %m, i1 true)\n"
+                  "  %below = sub i64 %m, 1\n  %m1 = and i64 %m, %below\n");
+    fc_str_printf(s, "  %%o = mul i64 %%l, %u\n", d->p.height * d->p.width);
+    fc_str_printf(s, "  %%pl = getelementptr %s, ptr %%levels, i64 %%o\n", d->type);
+    for (unsigned r = 0; r < height; r++)
+        for (unsigned v = 0; v < 2; v++) {
+            fc_str_printf(s, "  %%q%u_%u = getelementptr %s, ptr %%pl, i64 %u\n", r, v, d->type,
+                          r * d->p.width + v * d->p.lanes);
+            fc_str_printf(s, "  %%h%u_%u = load %s, ptr %%q%u_%u, align %u\n", r, v, d->lanes, r, v,
+                          d->bytes);
+            fc_str_printf(s, "  %%s%u_%u = %s %s %%h%u_%u, %%e%u_%u\n", r, v,
+                          fc_is_float(d->t) ? "fadd" : "add", d->lanes, r, v, r, v);
+        }
+    fc_str_add(s, "  br label %full\ndone:\n");
+}
+
+static void tile_function(dot *d, unsigned height) {
+    fc_ll *f = d->f;
+    fc_str *s = &f->helpers;
+    fc_str_printf(s,
+                  "\ndefine internal void @%s_tile%u(i64 %%n, ptr %%a, ptr %%b, i64 %%mask, "
+                  "ptr %%levels, ptr %%to) {\nentry:\n  br label %%k\n",
+                  f->name, height);
+    chain(s, d, height);
+    add_levels(s, d, height);
+    for (unsigned r = 0; r < height; r++)
+        for (unsigned v = 0; v < 2; v++) {
+            fc_str_printf(s, "  %%t%u_%u = getelementptr %s, ptr %%to, i64 %u\n", r, v, d->type,
+                          r * d->p.width + v * d->p.lanes);
+            fc_str_printf(s, "  store %s %%e%u_%u, ptr %%t%u_%u, align %u\n", d->lanes, r, v, r, v,
+                          d->bytes);
+        }
+    fc_str_add(s, "  ret void\n}\n");
+}
+
+static void tile_functions(dot *d) {
+    fc_ll *f = d->f;
+    if (fc_is_float(d->t))
+        fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.fma.%s(%s, %s, %s)", d->lanes,
+                                   fc_ll_suffix(f, d->type, d->p.lanes), d->lanes, d->lanes,
+                                   d->lanes));
+    fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
+    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
+    for (size_t i = 0; i < FC_COUNT(heights); i++)
+        if (heights[i] < d->p.height) tile_function(d, heights[i]);
+    tile_function(d, d->p.height);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static const char *times(fc_ll *f, const char *a, unsigned b) {
+    return fc_ll_bin(f, "mul", a, fc_ll_fmt(f, "%u", b));
+}
+static const char *plus(fc_ll *f, const char *a, const char *b) {
+    return fc_ll_bin(f, "add", a, b);
+}
+static const char *minus(fc_ll *f, const char *a, const char *b) {
+    return fc_ll_bin(f, "sub", a, b);
+}
+static const char *up(fc_ll *f, const char *a, unsigned b) { /* the number of parts of b */
+    return fc_ll_bin(f, "udiv", plus(f, a, fc_ll_fmt(f, "%u", b - 1)), fc_ll_fmt(f, "%u", b));
+}
+static const char *parts(fc_ll *f, const char *a, const char *b) {
+    return fc_ll_bin(f, "udiv", plus(f, a, minus(f, b, "1")), b);
+}
+static const char *at(const dot *d, const char *p, const char *element) {
+    return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
+}
+
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+static void copy_right(fc_ll *f, void *user) {
+    const dot *d = user;
+    fc_ll_forget(f);
+    fc_ll_emit_rows(f, d->need[1]);
+    fc_ll_emit_points(f, d->need[1]);
+    const char *v = fc_ll_value(f, d->value[1], f->V);
+    const char *x = minus(f, f->x, d->n0), *width = fc_ll_fmt(f, "%u", d->p.width);
+    const char *panel = fc_ll_bin(f, "udiv", x, width);
+    const char *to = plus(f, times(f, panel, d->p.width * FC_DOT_CHUNK), d->row);
+    to = plus(f, to, minus(f, x, fc_ll_bin(f, "mul", panel, width)));
+    fc_ll_spill(f, d->t, f->V, d->right, to, v);
+}
+
+/* Where the last panel is half empty, zeros: what lies there may be slow to compute with. */
+static void fill_last_panel(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_if half;
+    fc_ll_loop l;
+    if (d->p.width == f->V) return;
+    const char *n = up(f, minus(f, d->n1, d->n0), f->V);
+    const char *odd = fc_ll_ins(f, "trunc i64 %s to i1", n);
+    fc_ll_if_begin(f, &half, odd);
+    const char *panel = fc_ll_bin(f, "lshr", n, "1");
+    const char *first = times(f, panel, d->p.width * FC_DOT_CHUNK);
+    const char *k = fc_ll_for(f, &l, "0", d->kn);
+    const char *to = plus(f, plus(f, first, times(f, k, d->p.width)), fc_ll_fmt(f, "%u", f->V));
+    fc_ll_spill(f, d->t, f->V, d->right, to, fc_ll_const(f, d->t, 0, f->V));
+    fc_ll_for_end(f, &l, "1");
+    fc_ll_if_else(f, &half);
+    fc_ll_if_end(f, &half);
+}
+
+static void make_right(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    fc_ll_look_along(f, d->n_axis, false);
+    d->idx[d->m_axis] = "0";
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    d->k = fc_ll_for(f, &l, "0", d->kn);
+    f->element = plus(f, d->k0, d->k);
+    d->row = times(f, d->k, d->p.width);
+    fc_ll_vectors(f, d->n0, d->n1, 1, copy_right, d);
+    f->element = NULL;
+    fc_ll_for_end(f, &l, "1");
+    fill_last_panel(d);
+}
+
+static void copy_left(fc_ll *f, void *user) {
+    const dot *d = user;
+    fc_ll_forget_points(f);
+    fc_ll_emit_points(f, d->need[0]);
+    const char *v = fc_ll_value(f, d->value[0], f->V);
+    fc_ll_spill(f, d->t, f->V, d->left, plus(f, d->row, minus(f, f->x, d->k0)), v);
+}
+
+/* Rows past the end are the last one again. */
+static void make_left(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    fc_ll_look_along(f, f->cls->np, true);
+    const char *i = fc_ll_for(f, &l, "0", d->rows);
+    d->idx[d->m_axis] = fc_ll_min(f, plus(f, d->m0, i), minus(f, d->m1, "1"));
+    fc_ll_forget(f);
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    fc_ll_emit_rows(f, d->need[0]);
+    d->row = times(f, i, d->p.step);
+    fc_ll_vectors(f, d->k0, plus(f, d->k0, d->kn), 1, copy_left, d);
+    fc_ll_for_end(f, &l, "1");
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void store_vector(fc_ll *f, void *user) {
+    const dot *d = user;
+    fc_ll_forget(f);
+    const char *v = fc_ll_fill(f, d->t, f->V, d->tile, plus(f, d->row, minus(f, f->x, d->from)));
+    f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
+    fc_ll_emit_rows(f, f->row_needed);
+    fc_ll_run_stores(f, FC_ROW, f->V);
+    f->red[0].vector = NULL;
+}
+
+/* The tile at row `i` of the block, column d->from. */
+static void store_tile(dot *d, const char *i) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    fc_ll_look_along(f, d->n_axis, false);
+    const char *first = plus(f, d->m0, i), *high = fc_ll_fmt(f, "%u", d->p.height);
+    const char *rows = fc_ll_min(f, minus(f, d->m1, first), high);
+    const char *r = fc_ll_for(f, &l, "0", rows);
+    d->idx[d->m_axis] = plus(f, first, r);
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    d->row = times(f, r, d->p.width);
+    const char *end = fc_ll_min(f, plus(f, d->from, fc_ll_fmt(f, "%u", d->p.width)), d->n1);
+    fc_ll_vectors(f, d->from, end, 1, store_vector, d);
+    fc_ll_for_end(f, &l, "1");
+}
+
+static void call_tile(const dot *d, unsigned height, const char *a, const char *b,
+                      const char *levels, const char *to) {
+    fc_ll_line(d->f, "call void @%s_tile%u(i64 %s, ptr %s, ptr %s, i64 %s, ptr %s, ptr %s)",
+               d->f->name, height, d->kn, a, b, d->mask, levels, to);
+}
+
+/* The least height that has all rows that are left. */
+static void any_tile(const dot *d, const char *left, const char *a, const char *b,
+                     const char *levels, const char *to) {
+    fc_ll *f = d->f;
+    fc_ll_if fits[FC_COUNT(heights)];
+    unsigned n = 0;
+    for (; n < FC_COUNT(heights) && heights[n] < d->p.height; n++) {
+        fc_ll_if_begin(f, &fits[n], fc_ll_ins(f, "icmp ule i64 %s, %u", left, heights[n]));
+        call_tile(d, heights[n], a, b, levels, to);
+        fc_ll_if_else(f, &fits[n]);
+    }
+    call_tile(d, d->p.height, a, b, levels, to);
+    while (n-- > 0) fc_ll_if_end(f, &fits[n]);
+}
+
+static void one_tile(dot *d, const char *panel, const char *i) {
+    fc_ll *f = d->f;
+    fc_ll_if done;
+    const unsigned tile = d->p.height * d->p.width;
+    const char *a = at(d, d->left, times(f, i, d->p.step));
+    const char *b = at(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
+    const char *down = fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height));
+    const char *number = plus(
+        f, fc_ll_bin(f, "mul", panel, up(f, fc_ll_bin(f, "sub", d->m1, d->m0), d->p.height)), down);
+    const char *levels = at(d, d->counter, times(f, fc_ll_bin(f, "mul", number, d->levels), tile));
+    const char *next = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)",
+                                 fc_ll_bin(f, "xor", d->chunk, "-1"));
+    const char *to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", d->last, d->tile,
+                               at(d, levels, times(f, next, tile)));
+    any_tile(d, minus(f, minus(f, d->m1, d->m0), i), a, b, levels, to);
+    d->from = plus(f, d->n0, times(f, panel, d->p.width));
+    fc_ll_if_begin(f, &done, d->last);
+    store_tile(d, i);
+    fc_ll_if_else(f, &done);
+    fc_ll_if_end(f, &done);
+}
+
+static void tiles(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop across, down;
+    const char *n = up(f, minus(f, d->n1, d->n0), d->p.width);
+    const char *panel = fc_ll_for(f, &across, "0", n);
+    const char *i = fc_ll_for(f, &down, "0", minus(f, d->m1, d->m0));
+    one_tile(d, panel, i);
+    fc_ll_for_end(f, &down, fc_ll_fmt(f, "%u", d->p.height));
+    fc_ll_for_end(f, &across, "1");
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* The block of a unit: rows fastest, then columns, then the other axes. */
+static void place(dot *d, const char *unit) {
+    fc_ll *f = d->f;
+    const char *m = fc_ll_extent(f, d->m_axis), *n = fc_ll_extent(f, d->n_axis);
+    const char *down = parts(f, m, d->rows), *across = parts(f, n, d->columns);
+    const char *q = fc_ll_bin(f, "udiv", unit, down),
+               *mb = minus(f, unit, fc_ll_bin(f, "mul", q, down));
+    const char *o = fc_ll_bin(f, "udiv", q, across),
+               *nb = minus(f, q, fc_ll_bin(f, "mul", o, across));
+    d->m0 = fc_ll_bin(f, "mul", mb, d->rows);
+    d->m1 = fc_ll_min(f, plus(f, d->m0, d->rows), m);
+    d->n0 = fc_ll_bin(f, "mul", nb, d->columns);
+    d->n1 = fc_ll_min(f, plus(f, d->n0, d->columns), n);
+    for (unsigned axis = d->n_axis; axis-- > 0;) {
+        if (axis == d->m_axis) continue;
+        const char *size = fc_ll_extent(f, axis), *rest = fc_ll_bin(f, "udiv", o, size);
+        d->idx[axis] = minus(f, o, fc_ll_bin(f, "mul", rest, size));
+        o = rest;
+    }
+}
+
+static void block(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    const char *count = fc_ll_extra(f, FC_PB_COUNT), *size = fc_ll_fmt(f, "%d", FC_DOT_CHUNK);
+    const char *whole = d->rows;
+    d->k0 = fc_ll_for(f, &l, "0", count);
+    d->kn = fc_ll_min(f, minus(f, count, d->k0), size);
+    d->chunk = fc_ll_bin(f, "udiv", d->k0, size);
+    d->last = fc_ll_ins(f, "icmp uge i64 %s, %s", plus(f, d->k0, size), count);
+    const char *ones =
+        fc_ll_bin(f, "and", d->chunk, fc_ll_bin(f, "xor", plus(f, d->chunk, "1"), "-1"));
+    d->mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", d->last, d->chunk, ones);
+    make_right(d);
+    /* the height of the last tile rounds up to an even number at least */
+    d->rows = times(f, up(f, minus(f, d->m1, d->m0), d->p.height), d->p.height);
+    make_left(d);
+    d->rows = whole;
+    tiles(d);
+    fc_ll_for_end(f, &l, size);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static const char *slot_of(fc_ll *f, const char *slot) {
+    const char *all = fc_ll_ins(f, "inttoptr i64 %s to ptr", fc_ll_extra(f, FC_PB_TICKETS));
+    return fc_ll_ins(f, "getelementptr i32, ptr %s, i64 %s", all, slot);
+}
+
+/* There are as many slots as threads, so one is free. */
+static const char *take_slot(fc_ll *f, const char *slots) {
+    static const char *const types[] = {"i64"}, *const init[] = {"0"};
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, 1, types, init);
+    const char *got =
+        fc_ll_ins(f, "cmpxchg ptr %s, i32 0, i32 1 acquire monotonic", slot_of(f, l.carry[0]));
+    fc_ll_loop_test(
+        f, &l,
+        fc_ll_ins(f, "icmp eq i1 %s, 0", fc_ll_ins(f, "extractvalue { i32, i1 } %s, 1", got)));
+    const char *next = plus(f, l.carry[0], "1");
+    next = fc_ll_bin(f, "urem", next, slots);
+    fc_ll_loop_end(f, &l, &next);
+    return l.carry[0];
+}
+
+static void place_panels(dot *d, const char *slot) {
+    fc_ll *f = d->f;
+    const char *rows = times(f, up(f, d->rows, d->p.height), d->p.height);
+    const char *right = times(f, d->columns, FC_DOT_CHUNK), *left = times(f, rows, d->p.step);
+    const char *levels = fc_ll_bin(f, "mul", fc_ll_bin(f, "mul", rows, d->columns), d->levels);
+    const char *all = plus(f, plus(f, right, left), levels);
+    d->right = at(d, fc_ll_extra(f, FC_PB_WORKSPACE), fc_ll_bin(f, "mul", slot, all));
+    d->left = at(d, d->right, right);
+    d->counter = at(d, d->left, left);
+}
+
+void fc_ll_dot(fc_ll *f) {
+    const fc_reduction *r = &f->k->reductions.at[0];
+    dot d = {.f = f, .t = (fusec_dtype)r->dtype, .n_axis = f->cls->np - 1u};
+    fc_ll_loop l;
+    d.p = fc_ll_panels_of(f->m, d.t);
+    d.m_axis = f->cls->llvm.down_axis;
+    d.type = fc_ll_type(f, d.t, 1);
+    d.lanes = fc_ll_type(f, d.t, d.p.lanes);
+    d.bytes = fc_dtypes[d.t].bytes;
+    fc_red_values(r, NULL, d.value);
+    for (int i = 0; i < 2; i++) {
+        d.need[i] = fc_ll_alloc(f, f->code.ins.len);
+        fc_kernel_slice(&f->code, &f->map[d.value[i]], 1, d.need[i]);
+    }
+    tile_functions(&d);
+    fc_ll_begin(f);
+    const char *span = fc_ll_extra(f, FC_PB_SPAN), *count = fc_ll_extra(f, FC_PB_COUNT);
+    d.rows = fc_ll_bin(f, "and", span, "4294967295");
+    d.columns = fc_ll_extra(f, FC_PB_SPANS);
+    const char *chunks = up(f, count, FC_DOT_CHUNK);
+    d.levels = minus(
+        f, "64", fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", minus(f, chunks, "1")));
+    d.tile = fc_ll_array(f, d.t, d.p.height * d.p.width);
+    const char *slot = take_slot(f, fc_ll_bin(f, "lshr", span, "32"));
+    place_panels(&d, slot);
+    place(&d, fc_ll_for(f, &l, "%begin", "%end"));
+    block(&d);
+    fc_ll_for_end(f, &l, "1");
+    fc_ll_line(f, "store atomic i32 0, ptr %s release, align 4", slot_of(f, slot));
+    fc_ll_end(f, "");
+}
