@@ -27,8 +27,9 @@ static fusec_status bind_index(const fc_map *m, const int64_t *values, int64_t *
     return FUSEC_OK;
 }
 
-static fusec_status bind_access(const fc_access *a, const int64_t *values, const int64_t *extent,
-                                int64_t *offset, int64_t *stride, fc_error *e) {
+static fusec_status bind_access(const fc_access *a, const int64_t *values, const int64_t *given,
+                                const int64_t *extent, int64_t *offset, int64_t *stride,
+                                fc_error *e) {
     if (a->buffer == FC_NO_BUFFER) return bind_index(&a->map[0], values, offset, stride);
     int64_t dense = 1; /* stride of the axis in the array behind the argument */
     for (uint32_t i = a->rank; i-- > 0;) {
@@ -41,8 +42,9 @@ static fusec_status bind_access(const fc_access *a, const int64_t *values, const
             return fc_fail(e, FUSEC_INTERNAL,
                            "a kernel indexes an axis of size %lld from %lld, %lld times by %lld",
                            (long long)size, (long long)start, (long long)n, (long long)step);
-        if (!fc_mul_ok(start, dense, &moved) || !fc_add_ok(*offset, moved, offset) ||
-            !fc_mul_ok(step, dense, &by) ||
+        const int64_t one = given ? given[i] : dense;
+        if (!fc_mul_ok(start, one, &moved) || !fc_add_ok(*offset, moved, offset) ||
+            !fc_mul_ok(step, one, &by) ||
             (m->axis >= 0 && !fc_add_ok(stride[m->axis], by, &stride[m->axis])))
             return too_large(e);
         if (!fc_mul_ok(dense, size, &dense)) return too_large(e);
@@ -56,6 +58,51 @@ static bool any_zero(const int64_t *extent, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         if (extent[i] == 0) return true;
     return false;
+}
+
+/* ---- the order of a map's axes ----------------------------------------------------------------
+ */
+
+static void swap_axes(fc_nest *n, uint32_t x, uint32_t y) {
+    const int64_t extent = n->extent[x];
+    n->extent[x] = n->extent[y];
+    n->extent[y] = extent;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t *s = n->stride + (size_t)a * FC_MAX_AXES, by = s[x];
+        s[x] = s[y];
+        s[y] = by;
+    }
+}
+
+/* The other way round; where it overflows it stays. */
+static void turn_axis(fc_nest *n, uint32_t axis) {
+    int64_t last, moved;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t by = n->stride[(size_t)a * FC_MAX_AXES + axis];
+        if (by == INT64_MIN || !fc_mul_ok(by, n->extent[axis] - 1, &last) ||
+            !fc_add_ok(n->offset[a], last, &moved))
+            return;
+    }
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        int64_t *by = n->stride + (size_t)a * FC_MAX_AXES + axis;
+        n->offset[a] += *by * (n->extent[axis] - 1);
+        *by = -*by;
+    }
+}
+
+static int64_t magnitude(int64_t v) {
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+/* A map whose result is not dense walks it in the order of memory: what is written has its
+ * neighbours along the innermost axis, upwards, as it has in a dense one. */
+static void follow_result(const fc_kernel *k, fc_nest *n) {
+    const int64_t *by = n->stride + (size_t)k->stores.at[0].access * FC_MAX_AXES;
+    for (uint32_t i = 0; i < n->np; i++)
+        if (by[i] < 0 && n->extent[i] > 1) turn_axis(n, i);
+    for (uint32_t i = 1; i < n->np; i++)
+        for (uint32_t at = i; at > 0 && magnitude(by[at - 1]) < magnitude(by[at]); at--)
+            swap_axes(n, at - 1, at);
 }
 
 /* ---- fewer axes ------------------------------------------------------------------------------ */
@@ -129,10 +176,6 @@ static fusec_status product(const int64_t *v, uint32_t n, int64_t *out, fc_error
     return FUSEC_OK;
 }
 
-static int64_t magnitude(int64_t v) {
-    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
 /* Whether any index of the nest needs more than 32 bits. */
 static bool needs_wide(const fc_nest *n) {
     int64_t total;
@@ -162,14 +205,14 @@ static fusec_status bind_extents(const fc_kernel *k, const int64_t *values, fc_n
     return FUSEC_OK;
 }
 
-static fusec_status bind_accesses(const fc_kernel *k, const int64_t *values, fc_nest *n,
-                                  fc_error *e) {
+static fusec_status bind_accesses(const fc_kernel *k, const int64_t *values,
+                                  const int64_t *const *strides, fc_nest *n, fc_error *e) {
     bool no_rows = any_zero(n->extent, k->np), no_points = any_zero(n->extent + k->np, k->nr);
     for (uint32_t a = 0; a < n->naccess; a++) {
         const fc_access *acc = &k->accesses.at[a];
         if (no_rows || (no_points && acc->level == FC_POINT))
             continue; /* never made; strides stay 0 */
-        FC_TRY(bind_access(acc, values, n->extent, &n->offset[a],
+        FC_TRY(bind_access(acc, values, strides ? strides[a] : NULL, n->extent, &n->offset[a],
                            n->stride + (size_t)a * FC_MAX_AXES, e));
     }
     return FUSEC_OK;
@@ -177,6 +220,12 @@ static fusec_status bind_accesses(const fc_kernel *k, const int64_t *values, fc_
 
 fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
                           fc_error *e) {
+    return fc_nest_bind_strided(k, values, NULL, arena, out, e);
+}
+
+fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
+                                  const int64_t *const *strides, fc_arena *arena, fc_nest *out,
+                                  fc_error *e) {
     memset(out, 0, sizeof *out);
     out->np = k->np;
     out->nr = k->nr;
@@ -186,7 +235,8 @@ fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *a
         fc_arena_alloc(arena, (size_t)(out->naccess + 1) * FC_MAX_AXES * sizeof *out->stride);
     if (!out->offset || !out->stride) return fc_oom(e);
     FC_TRY(bind_extents(k, values, out, e));
-    FC_TRY(bind_accesses(k, values, out, e));
+    FC_TRY(bind_accesses(k, values, strides, out, e));
+    if (strides && k->schedule == FC_SCHED_MAP && k->stores.len) follow_result(k, out);
     FC_TRY(simplify(out, out->np, &out->nr, e));
     FC_TRY(simplify(out, 0, &out->np, e));
     if (out->np == 0) {

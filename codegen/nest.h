@@ -38,6 +38,11 @@ typedef struct fc_nest {
  * FUSEC_INPUT_SHAPE. */
 fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
                           fc_error *e);
+/* The same where arrays behind arguments are not dense: strides[a], if it is not NULL, are those of
+ * access a, one for each axis of its shape, in elements. `strides` may be NULL. */
+fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
+                                  const int64_t *const *strides, fc_arena *arena, fc_nest *out,
+                                  fc_error *e);
 
 /* Fills what follows from the nest alone: np, nr, wide, naccess, move; not aligned, vector is 1,
  * and the target has chosen nothing. */

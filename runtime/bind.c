@@ -139,10 +139,13 @@ static void set_spans(fc_bound_step *s) {
     s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
 }
 
-static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, fc_error *e) {
+static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *blocked,
+                              fc_error *e) {
     const fc_kernel *k = &p->plan->steps.at[i]->kernel;
     fc_bound_step *s = &b->steps[i];
-    FC_TRY(fc_nest_bind(k, b->values, &b->arena, &s->nest, e));
+    const int64_t *const *strides;
+    FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
+    FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
     s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
                              (uint32_t)k->accesses.len, (uint32_t)k->params.len);
     s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
@@ -264,20 +267,23 @@ static fc_bound *new_bound(fc_program *p) {
     return NULL;
 }
 
-static fusec_status complete(fc_program *p, fc_bound *b, fc_error *e) {
+static fusec_status complete(fc_program *p, fc_bound *b, fc_layouts *l, fc_error *e) {
+    if (!fc_bound_keep_layouts(p, b, l)) return fc_oom(e);
     FC_TRY(buffer_bytes(p, b, e));
-    for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, e));
+    FC_TRY(fc_bound_spans(p, b, e));
+    for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, &l->blocked, e));
     FC_TRY(fc_bound_group(p, b, e));
+    if (!fc_bound_find_in_place(p, b)) return fc_oom(e);
     return place(p, b, e);
 }
 
 /* ---- the list of recent sizes ------------------------------------------------------------ */
 
-static fc_bound *find_recent(fc_program *p, const int64_t *symbols, uint32_t align) {
+static fc_bound *find_recent(fc_program *p, const int64_t *symbols, const fc_layouts *l) {
     size_t n = p->plan->graph.dims.syms.len;
     size_t bytes = (n - (FC_PLANTED(stale_sizes) && n)) * sizeof *symbols;
     for (fc_bound **at = &p->bound; *at; at = &(*at)->next)
-        if ((*at)->align == align && !memcmp((*at)->symbols, symbols, bytes)) {
+        if (!memcmp((*at)->symbols, symbols, bytes) && fc_bound_same_layouts(p, *at, l)) {
             fc_bound *b = *at;
             *at = b->next;
             b->next = p->bound;
@@ -325,14 +331,14 @@ void fc_bound_release(fc_program *p, fc_bound *b) {
 
 /* A bound for sizes that were not seen lately; it is in the list when this succeeds. */
 static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int64_t *values,
-                               uint32_t align, fc_bound **out, fc_error *e) {
+                               fc_layouts *l, fc_bound **out, fc_error *e) {
     const fc_dimtab *t = &p->plan->graph.dims;
     fc_bound *b = new_bound(p);
     if (!b) return fc_oom(e);
-    b->align = align;
+    b->align = l->align;
     memcpy(b->symbols, symbols, t->syms.len * sizeof *symbols);
     memcpy(b->values, values, t->forms.len * sizeof *values);
-    fusec_status s = complete(p, b, e);
+    fusec_status s = complete(p, b, l, e);
     if (s) {
         fc_bound_free(p, b);
         return s;
@@ -345,13 +351,13 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
 /* Schedules and texts are made of constants, too. The full code may need another launch than the
  * quick one, so a bound with quick code, which calls may be using, is not mended but made anew. */
 static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t *values,
-                            uint32_t align, fc_code_wanted code, fc_bound **b, fc_error *e) {
+                            fc_layouts *l, fc_code_wanted code, fc_bound **b, fc_error *e) {
     if (*b && (*b)->quick) {
         drop(p, *b);
         *b = NULL;
     }
     const uint64_t state = fc_float_enter();
-    fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, align, b, e);
+    fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, l, b, e);
     if (!s && code != FC_NO_CODE && !(*b)->loaded)
         s = load_steps(p, *b, code == FC_ANY_CODE && is_little(p, *b), e);
     fc_float_leave(state);
@@ -376,6 +382,13 @@ static bool wants_code(const fc_program *p, const fc_bound *b, fc_code_wanted co
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                           const fc_dim_value *dims, uint32_t align, fc_code_wanted code,
                           fc_bound **out, fc_error *e) {
+    fc_layouts l = {.align = align};
+    return fc_bound_get_for(p, nin, in, ndims, dims, &l, code, out, e);
+}
+
+fusec_status fc_bound_get_for(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                              const fc_dim_value *dims, fc_layouts *l, fc_code_wanted code,
+                              fc_bound **out, fc_error *e) {
     const fc_dimtab *t = &p->plan->graph.dims;
     int64_t small[192] = {0}, *symbols = small;
     size_t n = t->syms.len + t->forms.len;
@@ -386,8 +399,8 @@ fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint
     fusec_status s = fc_bind_sizes(p, nin, in, ndims, dims, symbols, values, e);
     if (!s) {
         pthread_mutex_lock(&p->lock);
-        fc_bound *b = find_recent(p, symbols, align);
-        if (!b || wants_code(p, b, code)) s = prepare(p, symbols, values, align, code, &b, e);
+        fc_bound *b = find_recent(p, symbols, l);
+        if (!b || wants_code(p, b, code)) s = prepare(p, symbols, values, l, code, &b, e);
         if (!s) {
             b->users++;
             *out = b;

@@ -3,6 +3,7 @@
 #ifndef FUSEC_RUNTIME_BIND_H
 #define FUSEC_RUNTIME_BIND_H
 
+#include "runtime/apart.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/program.h"
 
@@ -34,13 +35,17 @@ static inline fc_layout fc_launch_layout(const fc_bound_step *leader, const fc_b
 struct fc_bound {
     fc_bound *next;
     fc_arena arena;
-    uint32_t users;   /* calls under way, plus one while it is in the program's list */
-    uint32_t align;   /* of all buffers, as a power of two up to 64 */
-    int64_t *symbols; /* the key: value of every symbol */
-    int64_t *values;  /* of every dim */
-    size_t *bytes;    /* of each buffer of the plan */
-    size_t *place;    /* of each temporary buffer in the scratch block */
-    size_t scratch;   /* bytes of it */
+    uint32_t users;          /* calls under way, plus one while it is in the program's list */
+    uint32_t align;          /* of all buffers, as a power of two up to 64 */
+    uint32_t nargs;          /* inputs and outputs: the first buffers */
+    const int64_t **strides; /* of each argument, NULL: dense; NULL: all are */
+    size_t *before, *from;   /* bytes that each argument touches, see fc_strides_span */
+    uint8_t *in_place;       /* [nout][nin]: the output may be exactly this input; NULL: none may */
+    int64_t *symbols;        /* the key: value of every symbol */
+    int64_t *values;         /* of every dim */
+    size_t *bytes;           /* of each buffer of the plan */
+    size_t *place;           /* of each temporary buffer in the scratch block */
+    size_t scratch;          /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
@@ -64,13 +69,46 @@ fusec_status fc_bind_sizes(const fc_program *p, uint32_t nin, const fc_tensor *i
 fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const int64_t *values,
                                fc_error *e);
 
-/* The bound for these sizes: cached in the program or made now. The caller gives it back with
+/* What a bound needs to know of the arrays besides their sizes. */
+typedef struct fc_layouts {
+    uint32_t align;
+    const int64_t *const *strides; /* of inputs, then outputs; NULL: all are dense */
+    uint32_t blocked; /* out, after FUSEC_NOT_YET: the argument whose strides a kernel can't walk,
+                         as it reads the array under another shape */
+} fc_layouts;
+
+/* The bound for these sizes and layouts: cached in the program or made now. */
+fusec_status fc_bound_get_for(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                              const fc_dim_value *dims, fc_layouts *layouts, fc_code_wanted code,
+                              fc_bound **out, fc_error *e);
+
+/* The same for dense arrays: cached in the program or made now. The caller gives it back with
  * fc_bound_release. */
 fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                           const fc_dim_value *dims, uint32_t align, fc_code_wanted code,
                           fc_bound **out, fc_error *e);
+/* Whether arguments a and b share no byte, at these addresses. */
+static inline bool fc_bound_apart(const fc_bound *b, uint32_t i, const void *x, uint32_t k,
+                                  const void *y) {
+    return fc_two_apart((const char *)x - b->before[i], b->before[i] + b->from[i],
+                        (const char *)y - b->before[k], b->before[k] + b->from[k]);
+}
+/* Whether output o may lie on input i as they do: on the very same elements. */
+static inline bool fc_bound_in_place(const fc_bound *b, uint32_t nin, uint32_t i, const void *x,
+                                     uint32_t o, const void *y) {
+    return x == y && b->in_place && b->in_place[o * nin + i];
+}
 fc_bound *fc_bound_hold(fc_program *p, fc_bound *b); /* one more user */
 void fc_bound_release(fc_program *p, fc_bound *b);
 void fc_bound_free(fc_program *p, fc_bound *b);
+
+/* ---- parts of making one (bind_layout.c); false: out of memory ------------------------------- */
+
+bool fc_bound_keep_layouts(fc_program *p, fc_bound *b, const fc_layouts *l);
+bool fc_bound_same_layouts(const fc_program *p, const fc_bound *b, const fc_layouts *l);
+fusec_status fc_bound_spans(fc_program *p, fc_bound *b, fc_error *e);
+fusec_status fc_bound_strides(fc_program *p, fc_bound *b, const fc_kernel *k,
+                              const int64_t *const **out, uint32_t *blocked, fc_error *e);
+bool fc_bound_find_in_place(fc_program *p, fc_bound *b);
 
 #endif

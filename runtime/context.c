@@ -1,4 +1,5 @@
 /* context.c - configuration, devices on first need, the disk cache. */
+#include "runtime/stage.h"
 #include "runtime/context.h"
 
 #include <stdlib.h>
@@ -75,6 +76,7 @@ fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error 
 
 void fc_context_free(fc_context *c) {
     if (!c) return;
+    fc_copiers_free(c);
     fc_kcache_free(c);
     for (int i = 0; i < FC_MAX_CUDA; i++) fc_device_close(c->cuda[i]);
     fc_device_close(c->cpu);

@@ -50,6 +50,7 @@ typedef struct fc_context {
     bool disk_tried;
     struct fc_helper *helper;  /* NULL: compilers run in this process */
     fc_str notice;             /* why the automatic choice passed over a better device */
+    struct fc_copier *copiers; /* programs that copy strided arrays (runtime/stage.c) */
     struct fc_kcache *kernels; /* loaded code, by key (runtime/kernel_cache.h) */
     /* counted under the kernel cache's lock, read at any time */
     _Atomic uint64_t compiles; /* kernels compiled since the context was made */

@@ -6,6 +6,8 @@
 
 #include "runtime/apart.h"
 #include "runtime/ready.h"
+#include "runtime/stage.h"
+#include "runtime/strides.h"
 
 /* ---- life -------------------------------------------------------------------------------- */
 
@@ -66,34 +68,52 @@ typedef struct fc_call {
     void **at;       /* address of each buffer of the plan */
     void **borrowed; /* device copies of host arrays, by buffer: freed at the end */
     void *scratch;
+    const int64_t **strides; /* of all arguments; NULL: all are dense */
+    uint32_t blocked;        /* an argument that has to be replaced by a copy; UINT32_MAX: none */
 } fc_call;
 
-/* Results may share no byte with an input or with each other. */
-static fusec_status check_overlap(const fc_call *c, fc_error *e) {
+static bool touch(const fc_call *c, uint32_t a, const void *x, uint32_t b, const void *y) {
+    return !fc_bound_apart(c->b, a, x, b, y);
+}
+
+/* Results may share no byte with each other, nor their elements with themselves. One that shares
+ * bytes with an input has to be exactly this input, where that is harmless. */
+static fusec_status check_overlap(fc_call *c, fc_error *e) {
     const fc_graph *g = &c->p->plan->graph;
     for (uint32_t o = 0; o < c->nout; o++) {
-        size_t no = c->b->bytes[c->nin + o];
-        if (no && !c->out[o].data)
+        const uint32_t at = c->nin + o;
+        if (c->b->bytes[at] && !c->out[o].data)
             return fc_fail(e, FUSEC_INVALID, "no memory was given for the result %s",
                            g->outputs.at[o].name);
-        for (uint32_t i = 0; i < c->nin; i++)
-            if (!fc_two_apart(c->out[o].data, no, c->in[i].data, c->b->bytes[i]))
-                return fc_fail(e, FUSEC_INVALID, "the result %s would overwrite the input %s",
-                               g->outputs.at[o].name, g->inputs.at[i].name);
+        if (!fc_strides_apart(c->out[o].rank, c->out[o].shape, c->out[o].strides))
+            return fc_fail(e, FUSEC_INVALID, "the strides of the result %s let elements overlap",
+                           g->outputs.at[o].name);
         for (uint32_t i = 0; i < o; i++)
-            if (!fc_two_apart(c->out[o].data, no, c->out[i].data, c->b->bytes[c->nin + i]))
+            if (touch(c, at, c->out[o].data, c->nin + i, c->out[i].data))
                 return fc_fail(e, FUSEC_INVALID, "the results %s and %s share memory",
                                g->outputs.at[i].name, g->outputs.at[o].name);
+        for (uint32_t i = 0; i < c->nin; i++)
+            if (touch(c, at, c->out[o].data, i, c->in[i].data) &&
+                !fc_bound_in_place(c->b, c->nin, i, c->in[i].data, o, c->out[o].data))
+                c->blocked = at;
     }
     return FUSEC_OK;
 }
 
-static fusec_status check_outputs(const fc_call *c, fc_error *e) {
+static fusec_status check_counts(const fc_call *c, fc_error *e) {
     const fc_graph *g = &c->p->plan->graph;
+    if (c->nin != g->inputs.len)
+        return fc_fail(e, FUSEC_ARGUMENT_COUNT, "the program has %zu inputs, but %u were given",
+                       g->inputs.len, c->nin);
     if (c->nout != g->outputs.len)
         return fc_fail(e, FUSEC_ARGUMENT_COUNT,
                        "the program has %zu results, but memory for %u was given", g->outputs.len,
                        c->nout);
+    return FUSEC_OK;
+}
+
+static fusec_status check_outputs(fc_call *c, fc_error *e) {
+    const fc_graph *g = &c->p->plan->graph;
     for (uint32_t i = 0; i < c->nin; i++)
         if (!c->in[i].data && c->b->bytes[i])
             return fc_fail(e, FUSEC_INVALID, "the input %s has no data", g->inputs.at[i].name);
@@ -251,11 +271,33 @@ static fc_code_wanted code_for(const fc_call *c, const double *seconds) {
     return d->ops->stream_id(d, c->stream, &id) && id ? FC_ANY_CODE : FC_FULL_CODE;
 }
 
-static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, double *seconds,
-                        fc_error *e) {
-    uint32_t align = fc_common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
-    FC_TRY(fc_bound_get(c->p, c->nin, c->in, ndims, dims, align, code_for(c, seconds), &c->b, e));
-    FC_TRY(check_outputs(c, e));
+/* Binds the call; c->blocked says what has to be replaced before it can be tried again. */
+static fusec_status bind(fc_call *c, uint32_t ndims, const fc_dim_value *dims,
+                         const double *seconds, fc_error *e) {
+    fc_layouts l = {.blocked = UINT32_MAX};
+    l.align = fc_common_alignment(c->p->device, c->nin, c->in, c->nout, c->out);
+    c->blocked = UINT32_MAX;
+    bool strided = false;
+    for (uint32_t i = 0; i < c->nin; i++) strided |= c->in[i].strides != NULL;
+    for (uint32_t i = 0; i < c->nout; i++) strided |= c->out[i].strides != NULL;
+    if (strided && !c->strides &&
+        !(c->strides = fc_malloc(c->p->alloc, (c->nin + c->nout) * sizeof *c->strides)))
+        return fc_oom(e);
+    for (uint32_t i = 0; strided && i < c->nin; i++) c->strides[i] = c->in[i].strides;
+    for (uint32_t i = 0; strided && i < c->nout; i++) c->strides[c->nin + i] = c->out[i].strides;
+    l.strides = strided ? c->strides : NULL;
+    FC_TRY(check_counts(c, e)); /* the table of strides has an entry for each */
+    fusec_status s =
+        fc_bound_get_for(c->p, c->nin, c->in, ndims, dims, &l, code_for(c, seconds), &c->b, e);
+    if (s == FUSEC_NOT_YET && l.blocked != UINT32_MAX) {
+        c->blocked = l.blocked;
+        e->code = s = FUSEC_OK;
+    }
+    if (!s && c->blocked == UINT32_MAX) s = check_outputs(c, e);
+    return s;
+}
+
+static fusec_status run(fc_call *c, double *seconds, fc_error *e) {
     void *small[2 * 32] = {0};
     size_t n = c->p->plan->buffers.len;
     void **table = n <= 32 ? small : fc_calloc(c->p->alloc, 2 * n, sizeof *table);
@@ -275,10 +317,31 @@ static fusec_status run(fc_call *c, uint32_t ndims, const fc_dim_value *dims, do
 static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc_tensor *in,
                          uint32_t ndims, const fc_dim_value *dims, uint32_t nout,
                          const fc_tensor *out, double *seconds, fc_error *e) {
+    fc_stage stage;
     fc_call c = {.p = p, .stream = stream, .nin = nin, .nout = nout, .in = in, .out = out};
-    fusec_status s = run(&c, ndims, dims, seconds, e);
-    if (!s && !ndims && !seconds && !c.b->quick) fc_ready_keep(p, stream, c.b, nin, in, nout, out);
+    FC_TRY(check_counts(&c, e));
+    fc_stage_open(&stage, p, stream, nin, in, nout, out);
+    fusec_status s = fc_stage_start(&stage, e);
+    for (bool again = true; !s && again;) {
+        c.in = fc_stage_in(&stage);
+        c.out = fc_stage_out(&stage);
+        s = bind(&c, ndims, dims, seconds, e);
+        again = !s && c.blocked != UINT32_MAX;
+        if (again && fc_stage_has(&stage, c.blocked))
+            s = fc_fail(e, FUSEC_INTERNAL, "an argument was replaced in vain");
+        if (again && !s) s = fc_stage_replace(&stage, c.blocked, e);
+        if (again && c.b) {
+            fc_bound_release(p, c.b);
+            c.b = NULL;
+        }
+    }
+    if (!s) s = run(&c, seconds, e);
+    if (!s) s = fc_stage_finish(&stage, e);
+    if (!s && !seconds && !stage.args && !c.b->quick)
+        fc_ready_keep(p, stream, c.b, nin, in, ndims, dims, nout, out);
     if (c.b) fc_bound_release(p, c.b);
+    fc_stage_close(&stage);
+    fc_free(p->alloc, c.strides);
     return s;
 }
 
@@ -286,7 +349,7 @@ fusec_status fc_program_run(fc_program *p, fc_stream stream, uint32_t nin, const
                             uint32_t ndims, const fc_dim_value *dims, uint32_t nout, fc_tensor *out,
                             fc_error *e) {
     fusec_status s;
-    if (!ndims && fc_ready_run(p, stream, nin, in, nout, out, &s, e)) return s;
+    if (fc_ready_run(p, stream, nin, in, ndims, dims, nout, out, &s, e)) return s;
     return call(p, stream, nin, in, ndims, dims, nout, out, NULL, e);
 }
 

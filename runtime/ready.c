@@ -21,14 +21,17 @@ typedef struct patch {
 
 typedef struct shape {
     uint32_t dtype, rank;
-    const int64_t *size;
+    const int64_t *size, *strides; /* strides NULL: dense */
     size_t bytes;
+    uintptr_t odd; /* bits of an address that is not aligned to an element */
 } shape;
 
 struct fc_ready {
     fc_bound *b; /* holds it */
     fc_arena arena;
-    shape *args;     /* inputs, then outputs */
+    shape *args;        /* inputs, then outputs */
+    fc_dim_value *dims; /* sizes that no argument has */
+    uint32_t ndims;
     fc_extent *room; /* two for each of many arguments; NULL: they are few */
     fc_prepared *launches;
     uint32_t nlaunches, npatches, nscratch;
@@ -58,7 +61,12 @@ static inline bool same_shape(const shape *s, const fc_tensor *t) {
     if ((uint32_t)t->dtype != s->dtype || t->rank != s->rank) return false;
     for (uint32_t i = 0; i < s->rank; i++)
         if (t->shape[i] != s->size[i]) return false;
-    return t->data || !s->bytes;
+    if (s->strides || t->strides) {
+        if (!s->strides || !t->strides) return false;
+        for (uint32_t i = 0; i < s->rank; i++)
+            if (t->strides[i] != s->strides[i]) return false;
+    }
+    return (t->data || !s->bytes) && !((uintptr_t)t->data & s->odd);
 }
 
 enum { FEW_PAIRS = 64 }; /* that are compared each with each */
@@ -72,25 +80,30 @@ static bool all_apart(const fc_ready *r, uint32_t nin, const fc_tensor *in, uint
     const uint32_t n = nin + nout;
     for (uint32_t i = 0; i < n; i++) {
         const uintptr_t at = (uintptr_t)(i < nin ? in[i].data : out[i - nin].data);
-        r->room[i] = (fc_extent){at, at + r->args[i].bytes, i >= nin};
+        r->room[i] = (fc_extent){at - r->b->before[i], at + r->b->from[i], i >= nin};
     }
     return fc_apart(r->room, n, r->room + n);
 }
 
 /* Everything that the long way would check, for arguments like those of the call before. */
 static bool matches(const fc_program *p, const fc_ready *r, uint32_t nin, const fc_tensor *in,
-                    uint32_t nout, const fc_tensor *out) {
+                    uint32_t ndims, const fc_dim_value *dims, uint32_t nout, const fc_tensor *out) {
     const bool host = p->device->host_memory;
     const shape *s = r->args, *so = r->args + nin;
+    if (ndims != r->ndims) return false;
+    for (uint32_t i = 0; i < ndims; i++)
+        if (dims[i].sym != r->dims[i].sym || dims[i].value != r->dims[i].value) return false;
     for (uint32_t i = 0; i < nin; i++)
         if (!same_shape(&s[i], &in[i]) || !(host || in[i].on_device || !s[i].rank)) return false;
     for (uint32_t o = 0; o < nout; o++) {
         if (!same_shape(&so[o], &out[o]) || !(host || out[o].on_device)) return false;
         if (r->room) continue;
         for (uint32_t i = 0; i < nin; i++)
-            if (!fc_two_apart(out[o].data, so[o].bytes, in[i].data, s[i].bytes)) return false;
+            if (!fc_bound_apart(r->b, nin + o, out[o].data, i, in[i].data) &&
+                !fc_bound_in_place(r->b, nin, i, in[i].data, o, out[o].data))
+                return false;
         for (uint32_t i = 0; i < o; i++)
-            if (!fc_two_apart(out[o].data, so[o].bytes, out[i].data, so[i].bytes)) return false;
+            if (!fc_bound_apart(r->b, nin + o, out[o].data, nin + i, out[i].data)) return false;
     }
     return fc_common_alignment(p->device, nin, in, nout, out) == r->b->align &&
            (!r->room || all_apart(r, nin, in, nout, out));
@@ -178,8 +191,9 @@ static bool usable_on(const fc_program *p, const fc_ready *r, fc_stream s, bool 
     return !*gone;
 }
 
-bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t nout,
-                  const fc_tensor *out, fusec_status *status, fc_error *e) {
+bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                  const fc_dim_value *dims, uint32_t nout, const fc_tensor *out,
+                  fusec_status *status, fc_error *e) {
     const fc_graph *g = &p->plan->graph;
     const uint32_t first = first_place();
     if (nin != g->inputs.len || nout != g->outputs.len) return false;
@@ -188,7 +202,8 @@ bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in,
         if (!atomic_load_explicit(place, memory_order_relaxed)) continue;
         fc_ready *r = atomic_exchange_explicit(place, NULL, memory_order_acquire);
         if (!r) continue;
-        bool gone = false, found = matches(p, r, nin, in, nout, out) && usable_on(p, r, s, &gone);
+        bool gone = false,
+             found = matches(p, r, nin, in, ndims, dims, nout, out) && usable_on(p, r, s, &gone);
         if (found) *status = run(p, r, s, nin, in, out, e);
         if (gone)
             destroy(p, r);
@@ -216,9 +231,22 @@ static bool take_shapes(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t
         int64_t *size = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *size);
         if (!size) return false;
         if (t->rank) memcpy(size, t->shape, t->rank * sizeof *size);
-        r->args[i] = (shape){(uint32_t)t->dtype, t->rank, size, r->b->bytes[i]};
+        const fc_bound *b = r->b;
+        r->args[i] = (shape){.dtype = (uint32_t)t->dtype,
+                             .rank = t->rank,
+                             .size = size,
+                             .strides = b->strides ? b->strides[i] : NULL,
+                             .bytes = b->bytes[i],
+                             .odd = i < nin && !t->rank ? 0 : fc_dtypes[t->dtype].bytes - 1u};
     }
     return true;
+}
+
+static bool take_dims(fc_ready *r, uint32_t ndims, const fc_dim_value *dims) {
+    r->dims = fc_arena_alloc(&r->arena, (ndims + 1) * sizeof *r->dims);
+    if (r->dims && ndims) memcpy(r->dims, dims, ndims * sizeof *dims);
+    r->ndims = ndims;
+    return r->dims != NULL;
 }
 
 /* What comes with a call into one step's part of the block. */
@@ -313,7 +341,8 @@ static bool keep_scratch(fc_program *p, fc_ready *r, fc_stream stream) {
 
 /* Counted in nready by the caller; whatever fails uncounts it. */
 static fc_ready *make(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
-                      uint32_t nout, const fc_tensor *out) {
+                      uint32_t ndims, const fc_dim_value *dims, uint32_t nout,
+                      const fc_tensor *out) {
     fc_device *d = p->device;
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
@@ -325,7 +354,8 @@ static fc_ready *make(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, con
     memset(r, 0, sizeof *r);
     r->arena = arena;
     r->b = fc_bound_hold(p, b);
-    bool ok = take_shapes(r, nin, in, nout, out) && add_launches(p, r) && keep_scratch(p, r, s);
+    bool ok = take_shapes(r, nin, in, nout, out) && take_dims(r, ndims, dims) &&
+              add_launches(p, r) && keep_scratch(p, r, s);
     /* a driver without graphs: the same kernels one by one */
     if (ok && p->graph && d->ops->graph_make && r->nlaunches > 1 &&
         d->ops->graph_make(d, r->launches, r->nlaunches, &r->graph, NULL))
@@ -347,7 +377,7 @@ static void make_room(fc_program *p, uint32_t place) {
 }
 
 void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
-                   uint32_t nout, const fc_tensor *out) {
+                   uint32_t ndims, const fc_dim_value *dims, uint32_t nout, const fc_tensor *out) {
     const fc_device *d = p->device;
     for (uint32_t i = 0; i < nin; i++) /* what must be copied is never ready */
         if (in[i].rank && !d->host_memory && !in[i].on_device) return;
@@ -359,6 +389,6 @@ void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const 
         make_room(p, first);
         return;
     }
-    fc_ready *r = make(p, s, b, nin, in, nout, out);
+    fc_ready *r = make(p, s, b, nin, in, ndims, dims, nout, out);
     if (r) put_back(p, r, first);
 }

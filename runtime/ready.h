@@ -11,13 +11,14 @@
 #include "runtime/bind.h"
 
 /* Makes the call if it is ready. False: it is not, nothing was done. */
-bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t nout,
-                  const fc_tensor *out, fusec_status *status, fc_error *e);
+bool fc_ready_run(fc_program *p, fc_stream s, uint32_t nin, const fc_tensor *in, uint32_t ndims,
+                  const fc_dim_value *dims, uint32_t nout, const fc_tensor *out,
+                  fusec_status *status, fc_error *e);
 
 /* After a call that was made the long way with these arguments: the next one like it will be ready.
  * Not being able to is no failure. */
 void fc_ready_keep(fc_program *p, fc_stream s, fc_bound *b, uint32_t nin, const fc_tensor *in,
-                   uint32_t nout, const fc_tensor *out);
+                   uint32_t ndims, const fc_dim_value *dims, uint32_t nout, const fc_tensor *out);
 
 void fc_ready_free_all(fc_program *p);
 

@@ -325,6 +325,7 @@ FC_TEST(capi_run, wrong_calls) {
     START();
     float x[6] = {0}, y[6], rows[2];
     int64_t s23[2] = {2, 3}, s32[2] = {3, 2}, minus[2] = {-2, 3}, huge[2] = {INT64_MAX, 3};
+    const int64_t zeros[2] = {0, 0}, far[2] = {INT64_MAX / 2, 1};
     fusec_program *p = softmax_program(ctx);
     FC_ASSERT_TRUE(p != NULL);
     fusec_tensor in = {.data = x, .shape = s23, .rank = 2, .dtype = FUSEC_F32};
@@ -353,8 +354,9 @@ FC_TEST(capi_run, wrong_calls) {
     BAD(FUSEC_RESULT_SHAPE, "p", out[0].shape, s32);
     BAD(FUSEC_RESULT_DTYPE, "p", out[0].dtype, FUSEC_I32);
     BAD(FUSEC_INVALID, "NULL", out[0].data, NULL);
-    BAD(FUSEC_INVALID, "", out[0].data, x); /* over its input */
-    BAD(FUSEC_INVALID, "", out[0].data, x + 5);
+    BAD(FUSEC_INVALID, "share memory", out[0].data, out[1].data);
+    BAD(FUSEC_INVALID, "overlap", out[0].strides, zeros);
+    BAD(FUSEC_INPUT_SHAPE, "2^63", in.strides, far);
 #undef BAD
     FC_EXPECT_EQ_I64(fusec_run(p, 2, &in, 2, out), FUSEC_ARGUMENT_COUNT);
     FC_EXPECT_EQ_I64(fusec_run(p, 1, &in, 1, out), FUSEC_ARGUMENT_COUNT);

@@ -6,7 +6,7 @@
  * bands of V rows. For each access that lies across (fc_ll_is_tiled), V vectors are loaded as they
  * lie in memory, one for each lane, transposed in registers and put into a stack array; then the
  * rows of the band are computed as those of any map, and read it from there.
- * (No result of a map lies across: the innermost axis is that of the results.) A class that asks
+ * (A result that lies across, next to another one that does not, is scattered.) A class that asks
  * ahead asks for the next band's memory while it does one.
  *
  * At the edges a lane beyond the last column loads the last column, and rows beyond the last one
@@ -197,7 +197,7 @@ void fc_ll_tiles(fc_ll *f) {
     fc_ll_begin(f);
     f->tile = fc_ll_names(f, f->cls->naccess);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (fc_ll_is_tiled(f, a))
+        if (fc_ll_is_tiled(f, a) && !fc_ll_is_stored(f->k, a))
             f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LL_TILE,
                                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
     const char *n = fc_ll_for(f, &units, "%begin", "%end");

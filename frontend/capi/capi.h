@@ -145,7 +145,7 @@ static inline const fc_stored *fc_result_of(const fusec_graph *g, fc_node n) {
 
 /* ---- sizes (sizes.c) ------------------------------------------------------------------------- */
 
-fc_dim fc_extent(fusec_graph *g, int64_t n); /* the size of a bound array's axis */
+fc_dim fc_extent_of(fusec_graph *g, int64_t n); /* the size of a bound array's axis */
 /* Tests the conditions that were added since the last time as far as their sizes are known. */
 void fc_test_conditions(fusec_graph *g);
 /* The sizes of a node; an error when one is not known. `bytes` may be NULL. */

@@ -189,7 +189,7 @@ static fusec_value bind_array(fusec_graph *g, const char *what, fusec_dtype t, i
         if (shape[i] < 0)
             fc_fail(e, FUSEC_INPUT_SHAPE, "%s: axis %d has the negative size %lld", what, i,
                     (long long)shape[i]);
-        else if ((dims[i] = fc_extent(g, shape[i])) == FC_DIM_NONE)
+        else if ((dims[i] = fc_extent_of(g, shape[i])) == FC_DIM_NONE)
             fc_oom(e);
     }
     if (e->code) return fc_value(g, FC_NONODE);

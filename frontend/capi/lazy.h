@@ -53,8 +53,8 @@ static inline const int64_t *fc_lazy_attr(const fusec_lazy *v) {
     return v->words + v->rank;
 }
 
-/* The operation on nodes of a graph; sizes become extents of the graph (fc_extent). The one place
- * where an operation says how it is built. */
+/* The operation on nodes of a graph; sizes become extents of the graph (fc_extent_of). The one
+ * place where an operation says how it is built. */
 fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const fc_node *src);
 /* The attributes of a value, pointing into it. */
 fusec_attr fc_lazy_attributes(const fusec_lazy *v);

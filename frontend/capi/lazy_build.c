@@ -71,7 +71,7 @@ const char *fusec_op_doc(int op) {
 
 static bool extents(fusec_graph *g, uint32_t n, const int64_t *size, fc_dim *out) {
     for (uint32_t i = 0; i < n; i++)
-        if ((out[i] = fc_extent(g, size[i])) == FC_DIM_NONE) return false;
+        if ((out[i] = fc_extent_of(g, size[i])) == FC_DIM_NONE) return false;
     return true;
 }
 

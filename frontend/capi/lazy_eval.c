@@ -243,7 +243,7 @@ static bool make_key(fusec_context *c, work *w) {
 
 static fc_node build_input(fusec_graph *g, const fusec_lazy *v) {
     fc_dim dims[FC_MAX_RANK];
-    for (uint32_t i = 0; i < v->rank; i++) dims[i] = fc_extent(g, v->words[i]);
+    for (uint32_t i = 0; i < v->rank; i++) dims[i] = fc_extent_of(g, v->words[i]);
     return fc_build_input(&g->ir, "array", (fusec_dtype)v->dtype, v->rank, dims);
 }
 
@@ -294,7 +294,7 @@ static fusec_status name_sizes(fusec_graph *g, work *w, fc_error *e) {
     w->sizes.len = 0;
     for (size_t i = 0; i < w->key.sizes.len; i++) {
         fc_dim_value v = {.value = w->key.sizes.at[i]};
-        if (!fc_dim_is_sym(&g->ir.dims, fc_extent(g, v.value), &v.sym) ||
+        if (!fc_dim_is_sym(&g->ir.dims, fc_extent_of(g, v.value), &v.sym) ||
             !fc_push(g->ir.alloc, &w->sizes, v))
             return fc_oom(e);
     }

@@ -182,7 +182,7 @@ static fc_node operand(fusec_graph *g, const fusec_lazy *v) {
     fc_dim dims[FC_MAX_RANK];
     if (v->op == FC_OP_CONST) return fc_build_const(&g->ir, (fusec_dtype)v->dtype, v->bits);
     for (uint32_t i = 0; i < v->rank; i++)
-        if ((dims[i] = fc_extent(g, v->words[i])) == FC_DIM_NONE) return FC_NONODE;
+        if ((dims[i] = fc_extent_of(g, v->words[i])) == FC_DIM_NONE) return FC_NONODE;
     return fc_build_input(&g->ir, "array", (fusec_dtype)v->dtype, v->rank, dims);
 }
 

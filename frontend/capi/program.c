@@ -2,6 +2,7 @@
 #include "frontend/capi/capi.h"
 
 #include "runtime/ready.h"
+#include "runtime/strides.h"
 
 struct fusec_program {
     fusec_context *ctx;
@@ -90,6 +91,11 @@ typedef struct args {
     const fc_alloc *alloc;
 } args;
 
+static const int64_t *strides_of(const fusec_tensor *t) {
+    if (!t->strides || fc_strides_dense((uint32_t)t->rank, t->shape, t->strides)) return NULL;
+    return t->strides;
+}
+
 /* Where an array is: false when the place is unknown. */
 static bool take_place(const fusec_tensor *t, bool *on_device) {
     *on_device = t->place != FUSEC_HOST;
@@ -98,15 +104,13 @@ static bool take_place(const fusec_tensor *t, bool *on_device) {
 
 fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *name,
                             const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e) {
-    size_t bytes;
+    size_t bytes, from;
     bool on_device;
     if ((unsigned)t->dtype >= FC_DTYPE_COUNT)
         return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a dtype", kind, name, (int)t->dtype);
     if (t->rank < 0 || t->rank > FC_MAX_RANK || (t->rank && !t->shape))
         return fc_fail(e, FUSEC_INVALID, "%s %s: rank %d%s", kind, name, (int)t->rank,
                        t->rank > 0 && !t->shape ? " without a shape" : "");
-    if (t->strides)
-        return fc_fail(e, FUSEC_NOT_YET, "%s %s: only dense arrays, for now", kind, name);
     if (!take_place(t, &on_device))
         return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a place", kind, name, (int)t->place);
     if (t->place == FUSEC_CUDA && (d->kind != FC_DEV_CUDA || d->ordinal != t->device_id))
@@ -126,7 +130,12 @@ fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *na
                        .rank = (uint32_t)t->rank,
                        .shape = t->shape,
                        .data = t->data,
-                       .on_device = on_device};
+                       .on_device = on_device,
+                       .strides = strides_of(t)};
+    if (!fc_strides_span(out->rank, out->shape, out->strides, fc_dtypes[out->dtype].bytes, &bytes,
+                         &from))
+        return fc_fail(e, FUSEC_INPUT_SHAPE, "%s %s: the strides reach over more than 2^63 bytes",
+                       kind, name);
     return FUSEC_OK;
 }
 
@@ -161,13 +170,15 @@ static void free_arrays(args *a) {
 static bool take_unchecked(size_t want, int n, const fusec_tensor *t, fc_tensor *out) {
     if (n < 0 || (size_t)n != want || n > FEW || (n && !t)) return false;
     for (int i = 0; i < n; i++) {
-        if ((t[i].rank && !t[i].shape) || t[i].strides || (unsigned)t[i].place > FUSEC_DEVICE)
+        if ((uint32_t)t[i].rank > FC_MAX_RANK || (t[i].rank && !t[i].shape) ||
+            (unsigned)t[i].place > FUSEC_DEVICE)
             return false;
         out[i] = (fc_tensor){.dtype = (fusec_dtype)t[i].dtype,
                              .rank = (uint32_t)t[i].rank,
                              .shape = t[i].shape,
                              .data = t[i].data,
-                             .on_device = t[i].place == FUSEC_DEVICE};
+                             .on_device = t[i].place == FUSEC_DEVICE,
+                             .strides = strides_of(&t[i])};
     }
     return true;
 }
@@ -180,7 +191,7 @@ static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, cons
     fusec_status again;
     if (take_unchecked(graph_of(p)->inputs.len, nin, in, a.few) &&
         take_unchecked(graph_of(p)->outputs.len, nout, out, b.few) &&
-        fc_ready_run(p->p, stream, (uint32_t)nin, a.few, (uint32_t)nout, b.few, &again, e))
+        fc_ready_run(p->p, stream, (uint32_t)nin, a.few, 0, NULL, (uint32_t)nout, b.few, &again, e))
         return !again && wait && !d->host_memory ? d->ops->sync(d, stream, e) : again;
     a.alloc = b.alloc = alloc;
     b.at = b.few;

@@ -4,7 +4,7 @@
  * than those of its operands only, as in fc_dims_eval. */
 #include "frontend/capi/capi.h"
 
-fc_dim fc_extent(fusec_graph *g, int64_t n) {
+fc_dim fc_extent_of(fusec_graph *g, int64_t n) {
     if (n <= 1) return fc_dim_const(&g->ir.dims, n);
     fc_str name;
     fc_str_init(&name, g->ir.alloc);
@@ -126,7 +126,7 @@ fusec_status fc_known_shape(fusec_graph *g, fc_node n, int64_t *shape, size_t *b
 static fc_dim take_dim(fusec_graph *g, fc_dim d) {
     int64_t n;
     if (g->leaves.len == g->ninputs || !fc_dim_is_const(&g->ir.dims, d, &n) || n <= 1) return d;
-    return fc_extent(g, n);
+    return fc_extent_of(g, n);
 }
 
 bool fc_take_shape(fusec_graph *g, const char *what, int rank, const fusec_dim *shape,

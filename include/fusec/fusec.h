@@ -37,7 +37,8 @@
  * Threads. A context and a program may be used by several threads at once. A graph is used by one
  * thread at a time. fusec_message is per thread; its buffer is the only state outside a context.
  *
- * Arrays are dense and row-major; sizes count elements, bytes are called bytes. f16 and bf16 are
+ * Arrays are dense and row-major unless strides say otherwise; sizes and strides count elements,
+ * bytes are called bytes. f16 and bf16 are
  * uint16_t in C, bool is one byte, 0 or 1. What each operation computes is in docs/semantics.md,
  * the list of them in docs/operations.md. */
 #ifndef FUSEC_H
@@ -405,8 +406,11 @@ FUSEC_API fusec_status fusec_compile_with(fusec_graph *g, unsigned flags, fusec_
 FUSEC_API void fusec_program_free(fusec_program *p);
 
 /* Runs the program: inputs and outputs in the order they were declared. Outputs are the caller's
- * memory, of the shapes fusec_output_shapes gives; they may not overlap an input. The results are
- * complete when it returns. `ninputs` and `noutputs` must be those of the program. */
+ * memory, of the shapes fusec_output_shapes gives, with any strides that keep their elements apart;
+ * they may not overlap each other. One may lie on an input: exactly there it costs nothing where
+ * each element depends on its own place only (x += 1), else the library goes through memory of its
+ * own. The results are complete when it returns. `ninputs` and `noutputs` must be those of the
+ * program. */
 FUSEC_API fusec_status fusec_run(fusec_program *p, int ninputs, const fusec_tensor *inputs,
                                  int noutputs, const fusec_tensor *outputs);
 /* The same, ordered on a stream: the CUstream or cudaStream_t of the caller (NULL: the device's own

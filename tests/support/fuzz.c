@@ -11,6 +11,7 @@
 
 #include "tests/support/fuzz_nvrtc.h"
 #include "tests/support/fuzz_text.h"
+#include "tests/support/fuzz_ways.h"
 
 /* ---- one set of sizes ------------------------------------------------------------------------ */
 
@@ -210,6 +211,9 @@ static fuzz_verdict run_ways(binding *b, binding *other, const fuzz_ways *w, fc_
         v = other_graph(b, RG_SYMBOLIC | RG_STRIDED, w->device, "strided inputs", why);
     if (!v && w->compare && b->r->exact)
         v = another_way(b, plain, "interp", 1, "on the interpreter", why);
+    const fuzz_case c = {b->r, &b->g, b->syms, b->input, &b->o, &b->in, &b->out};
+    if (!v && w->views) v = named(fuzz_views(&c, w->device, why), "arguments with strides", why);
+    if (!v && w->lazy) v = named(fuzz_lazy(&c, w->device, why), "values of no graph", why);
     if (!v && w->text && !fuzz_text_agrees(&b->g, why)) v = named(FUZZ_FAILED, "as text", why);
     return v;
 }
@@ -290,6 +294,8 @@ void fuzz_make(uint64_t seed, const char *device, rg *r, fuzz_ways *w) {
     w->constant = all || which / 3 % 2;
     w->text = which / 6 % 4 == 0;
     w->rude = which / 2000 % 8 == 0;
+    w->views = strcmp(device, "cuda") != 0 && (all || which / 16000 % 2);
+    w->lazy = strcmp(device, "cuda") != 0 && (all || which / 32000 % 2);
     if (which / 24 % 6 == 0) w->max_ops = 1 + (uint32_t)(which / 144 % 12);
     if (strcmp(device, "cuda") != 0) return;
     /* each new kernel costs NVRTC 50 ms, and what these ways add is the same on all targets */
@@ -316,8 +322,8 @@ static bool still(const rg *r, void *arg) {
 
 void fuzz_shrink(rg *r, fuzz_ways *w, fuzz_verdict v, bool apart, int tries) {
     shrink s = {w, v, apart};
-    bool *flags[] = {&w->again,   &w->rude,    &w->other,   &w->unfused, &w->constant,
-                     &w->threads, &w->strided, &w->compare, &w->text};
+    bool *flags[] = {&w->again,   &w->rude,    &w->other, &w->unfused, &w->constant, &w->threads,
+                     &w->strided, &w->compare, &w->text,  &w->views,   &w->lazy};
     for (size_t i = 0; i < FC_COUNT(flags); i++) { /* the ways first: each costs time */
         bool was = *flags[i];
         *flags[i] = false;

@@ -12,7 +12,9 @@
  *   strided   the inputs are views of larger arrays
  *   max_ops   kernels cut at so many operations
  *   compare   the interpreter, where the semantics fix the bits
- *   text      the graph printed as a program and read again */
+ *   text      the graph printed as a program and read again
+ *   views     arguments with strides (fuzz_ways.h)
+ *   lazy      as values of no graph (fuzz_ways.h) */
 #ifndef FUSEC_TESTS_SUPPORT_FUZZ_H
 #define FUSEC_TESTS_SUPPORT_FUZZ_H
 
@@ -20,7 +22,7 @@
 
 typedef struct fuzz_ways {
     const char *device; /* "interp", "cpu", "cuda"; "nvrtc": compiled for a GPU that is not there */
-    bool again, rude, other, unfused, constant, threads, strided, compare, text;
+    bool again, rude, other, unfused, constant, threads, strided, compare, text, views, lazy;
     uint32_t max_ops;
 } fuzz_ways;
 
