@@ -139,6 +139,12 @@ fusec_dim fusec_dim_of(fusec_value v, int axis) {
     return (fusec_dim){.graph = g, .id = FC_DIM_NONE};
 }
 
+int fusec_dim_known(fusec_dim d, int64_t *n) {
+    int64_t room;
+    return d.graph && d.id < d.graph->ir.dims.forms.len &&
+           fc_dim_is_const(&d.graph->ir.dims, d.id, n ? n : &room);
+}
+
 fusec_value fusec_dim_value(fusec_dim d) {
     if (!d.graph) return fc_failed(FUSEC_INVALID);
     if (d.id >= d.graph->ir.dims.forms.len)

@@ -3,10 +3,13 @@
  *
  *     fusec_gen operations FILE    docs/operations.md: a table for each group of ops.def
  *     fusec_gen header FILE        include/fusec/ops.h: a C function for each row
+ *     fusec_gen python FILE        rows of the Python extension, with docstrings (gen_python.c)
+ *     fusec_gen stubs FILE         type stubs of the Python package
  *
  * A new kind of file is one function and one row of `kinds`. */
 #include <stdio.h>
 
+#include "ir/gen/gen_python.h"
 #include "ir/ops.h"
 
 /* ---- the rows with their headings, in the order of ops.def ------------------------------ */
@@ -41,7 +44,7 @@ static const char intro[] =
     "*Error*: the largest one in units in the last place, for f32 and f64;\n"
     "0.5 is correctly rounded. f16 and bf16 compute in f32 and round once.\n";
 
-static const char *takes(fc_rule rule) {
+const char *fc_gen_takes(fc_rule rule) {
     switch (rule) {
     case FC_RULE_ARITH: return "numbers";
     case FC_RULE_FLOAT: return "floats; integers become floats";
@@ -54,7 +57,7 @@ static const char *takes(fc_rule rule) {
     }
 }
 
-static const char *gives(fc_rule rule) {
+const char *fc_gen_gives(fc_rule rule) {
     switch (rule) {
     case FC_RULE_COMPARE:
     case FC_RULE_TEST: return "bool";
@@ -101,8 +104,8 @@ static void heading(FILE *out, const char *title, fc_op first) {
 static void row(FILE *out, fc_op op) {
     const fc_op_info *info = &fc_ops[op];
     call(out, op);
-    cell(out, takes(info->rule));
-    cell(out, gives(info->rule));
+    cell(out, fc_gen_takes(info->rule));
+    cell(out, fc_gen_gives(info->rule));
     if (fc_is_reduction(op))
         cell(out, info->flags & FC_F_EMPTY_IS_ERROR ? "an error" : "allowed");
     else
@@ -205,7 +208,7 @@ static void header(FILE *out) {
 static const struct {
     const char *name;
     void (*write)(FILE *out);
-} kinds[] = {{"operations", operations}, {"header", header}};
+} kinds[] = {{"operations", operations}, {"header", header}, {"python", fc_gen_python}, {"stubs", fc_gen_stubs}};
 
 int main(int argc, char **argv) {
     for (size_t k = 0; argc == 3 && k < FC_COUNT(kinds); k++) {

@@ -1,0 +1,404 @@
+"""Making arrays: from other objects, from numbers, from shapes."""
+
+import math
+import operator
+import sys
+
+from . import _core, _dtypes
+from ._array import Array
+from ._dtypes import BOOL, DTYPES, F16, F64, I64, as_code, result_code
+from ._errors import DtypeError
+
+__all__ = [
+    "arange", "array", "asarray", "ascontiguousarray", "astype", "borrow", "empty", "empty_like",
+    "eye", "from_dlpack", "full", "full_like", "identity", "linspace", "meshgrid", "ones",
+    "ones_like", "tri", "tril", "triu", "zeros", "zeros_like", "copy", "indices",
+]
+
+
+def check_device(device):
+    if device is not None and str(device) not in ("cpu", "cpu:0"):
+        raise ValueError(f"the device {device!r} is not there: arrays of Python are on the cpu")
+
+
+def shape_tuple(shape):
+    if isinstance(shape, (tuple, list)):
+        return tuple(shape)
+    return (shape,)
+
+
+def is_numpy(x):
+    np = sys.modules.get("numpy")
+    return np is not None and isinstance(x, (np.ndarray, np.generic))
+
+
+_registered = False
+
+
+def use_numpy():
+    """NumPy, made known to the extension."""
+    global _registered
+    import numpy as np
+
+    if not _registered:
+        bf16 = -1
+        try:
+            bf16 = _dtypes.numpy_dtype(_dtypes.BF16).num
+        except (TypeError, ImportError):
+            pass
+        dtypes = tuple(_dtypes.numpy_dtype(c) if c != _dtypes.BF16 or bf16 >= 0 else np.dtype("V2")
+                       for c in range(len(DTYPES)))
+        _core.use_numpy(np.empty, dtypes, bf16)
+        _registered = True
+    return np
+
+
+def _plain_numpy(a):
+    """A NumPy array that the extension can read: aligned, of this machine's byte order."""
+    np = use_numpy()
+    a = np.asarray(a)
+    if a.dtype.kind == "c":
+        raise DtypeError(f"complex arrays ({a.dtype}) are not supported yet", "not-yet")
+    if a.dtype.name not in _dtypes._BY_NAME:
+        what = "of Python objects, perhaps ragged lists," if a.dtype == object else ""
+        raise TypeError(f"an array {what} of dtype {a.dtype} can't be taken: fusec has "
+                        f"{', '.join(_dtypes.NAMES)}")
+    if not a.dtype.isnative:
+        a = a.astype(a.dtype.newbyteorder("="))
+    if not a.flags.c_contiguous or not a.flags.aligned:
+        a = a.copy(order="C")
+    if a.ndim > 16:
+        raise ValueError(f"an array of {a.ndim} axes: 16 is the limit")
+    return a
+
+
+def _of_numpy(a, share=False):
+    a = _plain_numpy(a)
+    trace = _core.tracing()
+    if trace is not None:
+        return trace.capture(a, as_code(a.dtype), a.shape)
+    return (_core.borrow if share else _core.copy)(a)
+
+
+def _of_number(x, code):
+    kind = "b" if isinstance(x, bool) else "i" if isinstance(x, int) else "f"
+    if code is None:
+        code = result_code((), kind)
+    if kind == "f" and code < F16:
+        x = bool(x) if code == BOOL else int(x)
+    return _core.full(code, bool(x) if code == BOOL else x, ())
+
+
+def _has_arrays(x):
+    return isinstance(x, Array) or isinstance(x, (list, tuple)) and any(_has_arrays(k) for k in x)
+
+
+def _of_object(x):
+    if isinstance(x, (list, tuple)):
+        if _has_arrays(x):
+            from ._shape import stack
+
+            return stack([asarray(k) for k in x])
+        np = use_numpy()
+        try:
+            return _of_numpy(np.array(x))
+        except ValueError as e:
+            raise ValueError(f"this list can't become an array: {e}") from None
+    if hasattr(x, "__dlpack__") and not is_numpy(x):
+        return from_dlpack(x)
+    if is_numpy(x) or hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
+        return _of_numpy(x)
+    try:
+        r = _core.copy(memoryview(x)) if not isinstance(x, (str, bytes)) else None
+    except TypeError:
+        r = None
+    if r is None:
+        raise TypeError(f"{type(x).__name__} can't become an array")
+    return r
+
+
+def asarray(x, /, dtype=None, *, device=None, copy=None, order=None):
+    """The object as an array. NumPy's arrays, buffers and lists are copied, so that the value stays
+    when they change; `borrow` and copy=False share their memory. Arrays of fusec are returned as
+    they are.
+
+    >>> fx.asarray([1, 2, 3]).dtype
+    fusec.int64
+    """
+    check_device(device)
+    code = None if dtype is None else as_code(dtype)
+    if isinstance(x, Array):
+        r = x
+        if copy:
+            r = _core.same(x)
+    elif isinstance(x, (bool, int, float)) and not is_numpy(x):
+        if copy is False:
+            raise ValueError("a number has no memory to share")
+        return _of_number(x, code)
+    elif isinstance(x, complex) and not is_numpy(x):
+        raise DtypeError("complex numbers are not supported yet", "not-yet")
+    elif copy is False:
+        r = borrow(x)
+    else:
+        use_numpy_if_loaded()
+        r = _of_object(x)
+    if code is None or r._code == code:
+        return r
+    if copy is False:
+        raise ValueError("another dtype needs a copy")
+    return astype(r, dtype)
+
+
+def use_numpy_if_loaded():
+    if not _registered and "numpy" in sys.modules:
+        use_numpy()
+
+
+def array(x, dtype=None, *, copy=True, device=None, order=None, ndmin=0):
+    """As asarray, but always another object."""
+    r = asarray(x, dtype, device=device, copy=True if copy and isinstance(x, Array) else None)
+    while r.ndim < ndmin:
+        r = r[None]
+    return r
+
+
+def ascontiguousarray(x, dtype=None):
+    return asarray(x, dtype)
+
+
+def copy(x):
+    """Another array object with the same value."""
+    return asarray(x, copy=True)
+
+
+def borrow(x, /):
+    """An array over the memory of x, which is not copied: x must not change until what is made of
+    it has been computed."""
+    if isinstance(x, Array):
+        return x
+    use_numpy_if_loaded()
+    if not is_numpy(x) and hasattr(x, "__dlpack__"):
+        x = use_numpy().from_dlpack(x)
+    if is_numpy(x):
+        plain = _plain_numpy(x)
+        if plain is not x and not use_numpy().shares_memory(plain, x):
+            raise ValueError("this memory can't be shared: it is not aligned, or of another byte order")
+        return _of_numpy(plain, share=True)
+    r = _core.borrow(memoryview(x))
+    if r is None:
+        raise ValueError(f"the memory of {type(x).__name__} can't be shared")
+    return r
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array from another library's, by DLPack; a copy, unless copy is False."""
+    check_device(device)
+    if isinstance(x, Array):
+        return asarray(x, copy=True) if copy else x
+    kind = x.__dlpack_device__()[0]
+    if int(kind) not in (1, 3, 13):
+        raise BufferError(f"the array is on another device ({int(kind)}): move it to the cpu first")
+    np = use_numpy()
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        from ._interop import torch_memory
+
+        return _core.copy(torch_memory(x)) if copy is not False else torch_memory(x)
+    a = np.from_dlpack(x)
+    return _of_numpy(a, share=copy is False)
+
+
+def as_operand(x):
+    """For the extension: an operand that is neither an Array nor a plain number."""
+    if isinstance(x, (int, float)) and not is_numpy(x):  # an int beyond 64 bits, or a subclass
+        if isinstance(x, int) and not isinstance(x, bool):
+            if -(2**63) <= x < 2**64:
+                return _core.full(_dtypes.U64 if x >= 2**63 else I64, int(x), ())
+            raise OverflowError(f"Python integer {x} out of bounds for int64 and uint64")
+        return _of_number(float(x) if isinstance(x, float) else x, None)
+    if isinstance(x, complex):
+        raise DtypeError("complex numbers are not supported yet", "not-yet")
+    if x is None or isinstance(x, (str, bytes, dict, set)):
+        return NotImplemented
+    if is_numpy(x) or isinstance(x, (list, tuple)) or hasattr(x, "__dlpack__") or hasattr(
+            x, "__array__"):
+        return asarray(x)
+    return NotImplemented
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """The elements in another dtype; floats become integers by truncation, bounded by the dtype."""
+    check_device(device)
+    x, code = asarray(x), as_code(dtype)
+    if x._code == code:
+        return _core.same(x) if copy else x
+    if code == BOOL:
+        return x != 0
+    return _core.cast(x, code)
+
+
+# ---- from shapes ----------------------------------------------------------------------------------
+
+
+def full(shape, fill_value, *, dtype=None, device=None, order="C"):
+    """An array of this shape with one value in all places."""
+    check_device(device)
+    shape = shape_tuple(shape)
+    if isinstance(fill_value, Array) or is_numpy(fill_value):
+        x = asarray(fill_value, dtype)
+        return _core.broadcast(x, shape)
+    if isinstance(fill_value, complex):
+        raise DtypeError("complex numbers are not supported yet", "not-yet")
+    kind = "b" if isinstance(fill_value, bool) else "i" if isinstance(fill_value, int) else "f"
+    code = result_code((), kind) if dtype is None else as_code(dtype)
+    if code == BOOL:
+        fill_value = bool(fill_value)
+    elif code < F16:
+        fill_value = int(fill_value)
+    return _core.full(code, fill_value, shape)
+
+
+def zeros(shape, dtype=float, *, device=None, order="C"):
+    """Zeros. >>> fx.zeros((2, 3)).shape
+    (2, 3)"""
+    return full(shape, 0, dtype=float if dtype is None else dtype, device=device)
+
+
+def ones(shape, dtype=float, *, device=None, order="C"):
+    """Ones."""
+    return full(shape, 1, dtype=float if dtype is None else dtype, device=device)
+
+
+def empty(shape, dtype=float, *, device=None, order="C"):
+    """As zeros: values are never written to, so there is nothing to leave out."""
+    return zeros(shape, dtype, device=device)
+
+
+def _like(x, dtype, shape=None):
+    x = asarray(x)
+    return (x.shape if shape is None else shape), (x.dtype if dtype is None else dtype)
+
+
+def full_like(x, /, fill_value, *, dtype=None, device=None, order="K", shape=None):
+    shape, dtype = _like(x, dtype, shape)
+    return full(shape, fill_value, dtype=dtype, device=device)
+
+
+def zeros_like(x, /, *, dtype=None, device=None, order="K", shape=None):
+    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
+
+
+def ones_like(x, /, *, dtype=None, device=None, order="K", shape=None):
+    return full_like(x, 1, dtype=dtype, device=device, shape=shape)
+
+
+empty_like = zeros_like
+
+
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    """start, start + step, ... below stop.
+
+    >>> fx.arange(3).tolist()
+    [0, 1, 2]
+    """
+    check_device(device)
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(stop, _core.Dim):
+        if (start, step) != (0, 1):
+            operator.index(stop)  # traced again with numbers
+        r = _core.arange(stop)
+        return r if dtype is None else astype(r, dtype)
+    if step == 0:
+        raise ValueError("arange: the step can't be 0")
+    whole = all(isinstance(k, int) or hasattr(k, "__index__") for k in (start, stop, step))
+    code = (I64 if whole else F64) if dtype is None else as_code(dtype)
+    n = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
+    r = _core.arange(n)
+    if whole:
+        r = r if (start, step) == (0, 1) else r * step + start
+    else:
+        r = _core.cast(r, F64) * float(step) + float(start)
+    return r if r._code == code else astype(r, DTYPES[code])
+
+
+def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
+    """`num` numbers from start to stop in equal steps."""
+    check_device(device)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    code = F64 if dtype is None else as_code(dtype)
+    div = num - 1 if endpoint else num
+    i = _core.arange(num)
+    start, stop = float(start), float(stop)
+    r = _core.cast(i, F64)
+    if div > 0:
+        step = (stop - start) / div
+        r = (r / div) * (stop - start) + start if step == 0 else r * step + start
+        if endpoint and num > 1:
+            r = _core.rows["where"][3](i == num - 1, stop, r)
+    else:
+        r = r * (stop - start) + start
+    if code < F16 and code != BOOL:
+        r = _core.rows["floor"][3](r)
+    return r if code == F64 else astype(r, DTYPES[code])
+
+
+def _grid(n, m):
+    """Row and column numbers of a matrix, as arrays that broadcast."""
+    rows, columns = _core.arange(n), _core.arange(m)
+    return rows[:, None], columns[None, :]
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=float, device=None, M=None):
+    """Ones on the k-th diagonal, zeros elsewhere."""
+    check_device(device)
+    i, j = _grid(n_rows, (n_rows if M is None else M) if n_cols is None else n_cols)
+    return astype(j - i == k, float if dtype is None else dtype)
+
+
+def identity(n, dtype=float):
+    return eye(n, dtype=dtype)
+
+
+def tri(n, m=None, k=0, dtype=float):
+    i, j = _grid(n, n if m is None else m)
+    return astype(j - i <= k, dtype)
+
+
+def tril(x, /, *, k=0):
+    """The matrix with zeros above the k-th diagonal."""
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError("tril and triu take arrays of two axes or more")
+    i, j = _grid(*x.shape[-2:])
+    return _core.rows["where"][3](j - i <= k, x, zeros_like(x))
+
+
+def triu(x, /, *, k=0):
+    """The matrix with zeros below the k-th diagonal."""
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError("tril and triu take arrays of two axes or more")
+    i, j = _grid(*x.shape[-2:])
+    return _core.rows["where"][3](j - i >= k, x, zeros_like(x))
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """Coordinates of a grid: an array of the shape of the grid for each argument."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("indexing must be 'xy' or 'ij'")
+    arrays = [asarray(a) for a in arrays]
+    n = len(arrays)
+    order = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
+    sizes = [a.size for a in arrays]
+    shape = tuple(sizes[k] for k in order)
+    out = []
+    for k, a in enumerate(arrays):
+        place = tuple(sizes[k] if order[i] == k else 1 for i in range(n))
+        out.append(_core.broadcast(_core.reshape(a, place), shape))
+    return tuple(out)
+
+
+def indices(dimensions, dtype=int):
+    return asarray([*meshgrid(*(arange(n, dtype=dtype) for n in dimensions), indexing="ij")])

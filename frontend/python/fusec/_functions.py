@@ -1,0 +1,400 @@
+"""Elementwise functions: one for each row of the table, NumPy's and the Array API's names for them,
+and what is written with several."""
+
+import sys
+
+from . import _core, _dtypes, _host
+from ._array import Array
+from ._create import asarray, astype
+from ._dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U64
+from ._errors import DtypeError
+
+_rows = _core.rows
+_where = _rows["where"][3]
+
+# NumPy's and the Array API's names for rows.
+ALIASES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
+    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bit_and",
+    "bitwise_invert": "bit_not", "bitwise_left_shift": "shl", "bitwise_not": "bit_not",
+    "bitwise_or": "bit_or", "bitwise_right_shift": "shr", "bitwise_xor": "bit_xor",
+    "divide": "div", "equal": "eq", "floor_divide": "floordiv", "gamma": "tgamma", "greater": "gt",
+    "greater_equal": "ge", "invert": "bit_not", "left_shift": "shl", "less": "lt", "less_equal": "le",
+    "multiply": "mul", "negative": "neg", "not_equal": "ne", "power": "pow", "remainder": "mod",
+    "right_shift": "shr", "subtract": "sub", "true_divide": "div",
+}
+
+__all__ = []
+
+
+def _public(f):
+    __all__.append(f.__name__)
+    return f
+
+
+def _rows_as_functions():
+    module = sys.modules[__name__]
+    for name, (_, arity, _, f) in _rows.items():
+        if arity:
+            setattr(module, name, f)
+            __all__.append(name)
+    for alias, name in ALIASES.items():
+        setattr(module, alias, _rows[name][3])
+        __all__.append(alias)
+
+
+_rows_as_functions()
+_add, _mul, _sub = _rows["add"][3], _rows["mul"][3], _rows["sub"][3]
+
+
+# ---- what the extension leaves to Python ----------------------------------------------------------
+
+
+def _compare_wide(name, x, y):
+    """Signed with unsigned 64-bit integers, exactly: negative numbers are below all others."""
+    swapped = x._code == U64
+    if swapped:
+        x, y = y, x
+        name = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(name, name)
+    below = x < 0
+    r = _rows[name][3](_core.cast(x, U64), y)
+    if name in ("lt", "le", "ne"):
+        return below | r
+    return ~below & r
+
+
+def _compare_out_of_range(name, operands):
+    """An integer that the dtype of the array does not have: the answer is the same everywhere."""
+    x, y = operands
+    number_first = not isinstance(x, Array)
+    number, array = (x, y) if number_first else (y, x)
+    above = number > 0
+    if number_first:
+        name = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(name, name)
+    answer = {"eq": False, "ne": True, "lt": above, "le": above, "gt": not above, "ge": not above}
+    return _core.full(BOOL, answer[name], array.shape)
+
+
+def mixed(name, *operands):
+    """Operations whose dtypes the library does not have."""
+    if name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        if all(isinstance(k, Array) for k in operands):
+            return _compare_wide(name, *operands)
+        return _compare_out_of_range(name, operands)
+    if name in ("abs", "floor", "ceil", "trunc", "round"):  # of bools: as they are
+        return asarray(operands[0])
+    if name == "fmin":
+        return _rows["minimum"][3](*operands)
+    if name == "fmax":
+        return _rows["maximum"][3](*operands)
+    if name == "clip":
+        x, low, high = operands
+        return _rows["minimum"][3](_rows["maximum"][3](x, low), high)
+    raise DtypeError(f"{name} of bools", "dtype-mismatch")
+
+
+# ---- names that are no rows -----------------------------------------------------------------------
+
+
+@_public
+def where(condition, x=None, y=None, /):
+    """x where the condition is true, else y.
+
+    >>> fx.where(fx.asarray([True, False]), 1, 2).tolist()
+    [1, 2]
+    """
+    if x is None and y is None:
+        from ._search import nonzero
+
+        return nonzero(asarray(condition))
+    return _where(condition, x, y)
+
+
+@_public
+def clip(x, /, min=None, max=None, out=None, *, a_min=None, a_max=None):
+    """The elements, bounded."""
+    from ._into import into
+
+    x = asarray(x)
+    low, high = a_min if min is None else min, a_max if max is None else max
+    for bound, row in ((low, "maximum"), (high, "minimum")):
+        if bound is None:
+            continue
+        if type(bound) is int and DTYPES[x._code].kind in "iu":
+            info = _dtypes.iinfo(x.dtype)
+            if (bound < info.min and row == "maximum") or (bound > info.max and row == "minimum"):
+                continue
+        x = _rows[row][3](x, bound)
+    return into(x, out)
+
+
+@_public
+def round(x, /, decimals=0, out=None):
+    """The nearest whole number, half to even; of 10**-decimals."""
+    from ._into import into
+
+    x = asarray(x)
+    if decimals == 0 or x._code < F16 and decimals > 0:
+        r = _rows["round"][3](x)
+    elif x._code < F16:
+        r = astype(round(astype(x, DTYPES[F64]), decimals), x.dtype)
+    else:
+        scale = 10.0 ** abs_(decimals)
+        r = _rows["round"][3](x * scale) / scale if decimals > 0 else _rows["round"][3](x / scale) * scale
+    return into(r, out)
+
+
+def abs_(x):
+    return x if x >= 0 else -x
+
+
+around = round
+__all__.append("around")
+
+
+@_public
+def rint(x, /):
+    x = asarray(x)
+    return _rows["round"][3](x if x._code >= F16 else _add(x, 0.0))
+
+
+fix = _rows["trunc"][3]
+__all__.append("fix")
+
+
+def _missing(name):
+    """Defines a function unless the table has a row of this name."""
+
+    def define(f):
+        if name not in _rows:
+            setattr(sys.modules[__name__], name, f)
+            __all__.append(name)
+        return f
+
+    return define
+
+
+@_missing("square")
+def square(x, /):
+    """x * x."""
+    return _mul(x, x)
+
+
+@_missing("reciprocal")
+def reciprocal(x, /):
+    """1 / x."""
+    x = asarray(x)
+    return _rows["div"][3](1, x) if x._code >= F16 else _rows["floordiv"][3](1, x)
+
+
+@_missing("positive")
+def positive(x, /):
+    """x."""
+    return asarray(x)
+
+
+@_missing("signbit")
+def signbit(x, /):
+    """Is the sign bit set: of negative numbers, of -0, of nans with a sign?"""
+    x = asarray(x)
+    if x._code < F16:
+        return x < 0
+    return _rows["copysign"][3](ones_of(x), x) < 0
+
+
+def ones_of(x):
+    return _core.full(x._code, 1, ())
+
+
+@_missing("logaddexp")
+def logaddexp(x, y, /):
+    """log(exp(x) + exp(y)) without overflow."""
+    r = _sub(x, y)  # promotes, and is 0 / nan where both are the same infinity
+    high = _rows["maximum"][3](x, y)
+    same = _rows["eq"][3](x, y)
+    rest = _rows["log1p"][3](_rows["exp"][3](-_rows["abs"][3](r)))
+    return _where(same, high + 0.6931471805599453, high + rest)
+
+
+@_missing("logaddexp2")
+def logaddexp2(x, y, /):
+    """log2(2**x + 2**y) without overflow."""
+    return logaddexp(_mul(x, 0.6931471805599453), _mul(y, 0.6931471805599453)) * 1.4426950408889634
+
+
+@_missing("logical_xor")
+def logical_xor(x, y, /):
+    """Exactly one."""
+    not_ = _rows["logical_not"][3]
+    return _rows["ne"][3](not_(x), not_(y))
+
+
+@_missing("heaviside")
+def heaviside(x, h, /):
+    """0 below 0, h at 0, 1 above."""
+    x = asarray(x)
+    x = x if x._code >= F16 else _add(x, 0.0)
+    return _where(x == 0, h, _where(x != x, x, astype(x > 0, x.dtype)))
+
+
+@_missing("deg2rad")
+def deg2rad(x, /):
+    """Degrees in radians."""
+    return _mul(x, 0.017453292519943295)
+
+
+@_missing("rad2deg")
+def rad2deg(x, /):
+    """Radians in degrees."""
+    return _mul(x, 57.29577951308232)
+
+
+radians, degrees = deg2rad, rad2deg
+if "radians" not in _rows:
+    __all__ += ["radians", "degrees"]
+
+
+@_public
+def float_power(x, y, /):
+    """x to the power y in float64."""
+    return _rows["pow"][3](astype(asarray(x), DTYPES[F64]), y)
+
+
+@_public
+def divmod(x, y, /):
+    """(x // y, x % y)"""
+    return _rows["floordiv"][3](x, y), _rows["mod"][3](x, y)
+
+
+@_public
+def modf(x, /):
+    """Fraction and whole part, both with the sign of x."""
+    x = asarray(x)
+    x = x if x._code >= F16 else _add(x, 0.0)
+    whole = _rows["trunc"][3](x)
+    part = _where(_rows["isinf"][3](x), 0.0, x - whole)
+    return _rows["copysign"][3](part, x), whole
+
+
+@_public
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    x = asarray(x)
+    if x._code < F16:
+        return x
+    info = _dtypes.finfo(x.dtype)
+    x = _where(x != x, nan, x)
+    x = _where(x == float("inf"), info.max if posinf is None else posinf, x)
+    return _where(x == float("-inf"), info.min if neginf is None else neginf, x)
+
+
+@_public
+def isclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
+    x, y = asarray(x), asarray(y)
+    near = _rows["le"][3](abs(x - y), atol + rtol * abs(y)) & _rows["isfinite"][3](y)
+    r = near | (x == y)
+    return r | ((x != x) & (y != y)) if equal_nan else r
+
+
+@_public
+def allclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return bool(isclose(x, y, rtol, atol, equal_nan).all())
+
+
+@_public
+def array_equal(x, y, equal_nan=False):
+    x, y = asarray(x), asarray(y)
+    if x.shape != y.shape:
+        return False
+    r = x == y
+    return bool((r | ((x != x) & (y != y)) if equal_nan else r).all())
+
+
+@_public
+def isneginf(x, /):
+    return asarray(x) == float("-inf")
+
+
+@_public
+def isposinf(x, /):
+    return asarray(x) == float("inf")
+
+
+@_public
+def isreal(x, /):
+    return _core.full(BOOL, True, asarray(x).shape)
+
+
+@_public
+def iscomplex(x, /):
+    return _core.full(BOOL, False, asarray(x).shape)
+
+
+@_public
+def real(x, /):
+    return asarray(x)
+
+
+@_public
+def imag(x, /):
+    return asarray(x).imag
+
+
+@_public
+def conj(x, /):
+    return asarray(x)
+
+
+conjugate = conj
+__all__.append("conjugate")
+
+
+@_public
+def angle(x, /):
+    x = asarray(x)
+    zero = astype(x, DTYPES[F64]) * 0 if x._code < F16 else x * 0
+    return _where(x < 0, 3.141592653589793, zero)
+
+
+@_public
+def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+    """Differences of neighbours along an axis."""
+    from ._shape import concat, take_axis
+
+    x = asarray(x)
+    axis = take_axis(axis, x.ndim)
+    parts = [k for k in (prepend, x, append) if k is not None]
+    if len(parts) > 1:
+        x = concat(parts, axis=axis)
+    for _ in range(n):
+        key = (slice(None),) * axis
+        a, b = x[key + (slice(1, None),)], x[key + (slice(None, -1),)]
+        x = a != b if x._code == BOOL else a - b
+    return x
+
+
+def _by_numpy(name, arity):
+    """An elementwise function of NumPy that has no row yet."""
+
+    def f(*args):
+        from ._create import use_numpy
+
+        if len(args) != arity:
+            raise TypeError(f"{name}() takes {arity} positional arguments but {len(args)} were given")
+        if any(isinstance(k, Array) and k._code == BF16 for k in args):
+            raise DtypeError(f"{name} of bfloat16", "dtype-mismatch")
+        np = use_numpy()
+        numbers = [asarray(k) if not isinstance(k, (bool, int, float)) else k for k in args]
+        return _host.call(name, getattr(np, name), *numbers)
+
+    f.__name__, f.__doc__ = name, f"As NumPy's {name}; computed by NumPy on the host."
+    return f
+
+
+for _name, _arity in (("nextafter", 2), ("gcd", 2), ("lcm", 2), ("bitwise_count", 1), ("ldexp", 2),
+                      ("frexp", 1), ("spacing", 1), ("i0", 1)):
+    if _name not in _rows:
+        setattr(sys.modules[__name__], _name, _by_numpy(_name, _arity))
+        __all__.append(_name)
+
+# hypot and atan2 of the table are NumPy's; so are these names of the Array API.
+pow = _rows["pow"][3]

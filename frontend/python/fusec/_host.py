@@ -1,0 +1,55 @@
+"""What fusec has no kernels for: NumPy computes it on the host, from the memory of the arrays.
+
+Inside a trace nothing can be computed, so these functions raise NotYetError there. docs/python.md
+has the list; a function that gets a kernel leaves it.
+"""
+
+from . import _core
+from ._array import Array
+from ._create import asarray, borrow, use_numpy
+from ._errors import NotYetError
+
+
+def check(name):
+    if _core.tracing() is not None:
+        raise NotYetError(f"{name} is computed by NumPy and can't be part of a compiled function yet",
+                          "not-yet")
+
+
+def to_host(x):
+    if isinstance(x, Array):
+        from ._interop import to_numpy
+
+        return to_numpy(x)
+    if isinstance(x, (list, tuple)):
+        return type(x)(to_host(k) for k in x)
+    if isinstance(x, dict):
+        return {k: to_host(v) for k, v in x.items()}
+    from ._dtypes import DType
+
+    return x.dtype if isinstance(x, DType) else x
+
+
+def from_host(x):
+    np = use_numpy()
+    if isinstance(x, np.ndarray):
+        try:
+            return borrow(x) if x.flags.owndata else asarray(x)
+        except TypeError:
+            return x  # complex numbers, strings: NumPy's own
+    if isinstance(x, np.generic):
+        try:
+            return asarray(x)
+        except TypeError:
+            return x
+    if isinstance(x, tuple) and type(x) is not tuple and hasattr(x, "_fields"):
+        return type(x)(*(from_host(k) for k in x))
+    if isinstance(x, (list, tuple)):
+        return type(x)(from_host(k) for k in x)
+    return x
+
+
+def call(name, f, *args, **kwargs):
+    """f of NumPy on the arrays among the arguments; its arrays become ours."""
+    check(name)
+    return from_host(f(*(to_host(a) for a in args), **{k: to_host(v) for k, v in kwargs.items()}))

@@ -1,0 +1,165 @@
+"""x[key] and x[key] = value.
+
+Slices, integers, None and ... are views and fuse. Masks and arrays of indices go through NumPy on
+the host; so does an assignment of several different elements.
+"""
+
+import operator
+
+from . import _core, _host
+from ._array import Array
+from ._create import asarray, is_numpy
+from ._errors import IndexRangeError
+
+
+def _is_mask_or_indices(k):
+    if isinstance(k, Array):
+        return k.ndim > 0 or k._code == 0
+    if isinstance(k, (list, bool)):
+        return True
+    return is_numpy(k) and (getattr(k, "ndim", 0) > 0 or k.dtype == bool)
+
+
+def _expand(key, rank):
+    """The key as a tuple that has an entry for each axis, and None for each new one."""
+    key = key if isinstance(key, tuple) else (key,)
+    used = sum(1 for k in key if k is not None and k is not Ellipsis)
+    if sum(1 for k in key if k is Ellipsis) > 1:
+        raise IndexRangeError("an index can only have a single ellipsis ('...')", "bad-slice")
+    if used > rank:
+        raise IndexRangeError(f"too many indices for array: array is {rank}-dimensional, but {used} "
+                              "were indexed", "bad-slice")
+    out = []
+    for k in key:
+        if k is Ellipsis:
+            out += [slice(None)] * (rank - used)
+        else:
+            out.append(k)
+    if not any(k is Ellipsis for k in key):
+        out += [slice(None)] * (rank - used)
+    return out
+
+
+def _bounds(k, n):
+    """(start, stop, step) of a slice; n is a number or a size of a trace."""
+    step = 1 if k.step is None else operator.index(k.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if isinstance(n, int):
+        start, stop, step = slice(k.start, k.stop, step).indices(n)
+        if step < 0:
+            return start, None if stop < 0 else stop, step
+        return start, max(start, stop), step
+    start = None if k.start is None else operator.index(k.start)
+    stop = None if k.stop is None else operator.index(k.stop)
+    return start, stop, step
+
+
+def _integer(k, n, axis):
+    try:
+        i = operator.index(k)
+    except TypeError:
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and arrays of integers "
+                         f"or bools are indices, not {type(k).__name__}") from None
+    if isinstance(n, int):
+        if not -n <= i < n:
+            raise IndexRangeError(f"index {i} is out of bounds for axis {axis} with size {n}",
+                                  "index-out-of-range")
+        i += n if i < 0 else 0
+    return i, None if i == -1 else i + 1
+
+
+def _basic(x, key):
+    shape, axis, out = x.shape, 0, []
+    for k in key:
+        if k is None:
+            out.append(1)
+            continue
+        n = shape[axis]
+        if isinstance(k, slice):
+            if k != slice(None):
+                start, stop, step = _bounds(k, n)
+                if not (isinstance(n, int) and (start, step) == (0, 1) and stop == n):
+                    x = _core.slice(x, axis, start, stop, step)
+            out.append(x.shape[axis])
+        else:
+            start, stop = _integer(k, n, axis)
+            x = _core.slice(x, axis, start, stop, 1)
+        axis += 1
+    return x if len(out) == len(shape) and None not in key else _core.reshape(x, tuple(out))
+
+
+def getitem(x, key):
+    keys = key if isinstance(key, tuple) else (key,)
+    if any(_is_mask_or_indices(k) for k in keys):
+        return _host.call("indexing with an array", operator.getitem, x, key)
+    return _basic(x, _expand(key, x.ndim))
+
+
+# ---- assignment -----------------------------------------------------------------------------------
+
+
+def _region(shape, keys):
+    """The places that basic keys name, as a mask that broadcasts to the shape; None: all."""
+    mask, axis, rank = None, 0, len(shape)
+    for k in keys:
+        if k is None:
+            continue
+        n, place = shape[axis], tuple(slice(None) if a == axis else None for a in range(rank))
+        i = None
+        if not isinstance(k, slice):
+            i = _core.arange(n) == _integer(k, operator.index(n), axis)[0]
+        elif k != slice(None):
+            start, stop, step = slice(k.start, k.stop, k.step).indices(operator.index(n))
+            count = len(range(start, stop, step))
+            if step < 0 and count:
+                start, stop, step = start + (count - 1) * step, start + 1, -step
+            at = _core.arange(n)
+            i = (at >= start) & (at < stop) if count else at < 0
+            if step != 1 and count:
+                i = i & ((at - start) % step == 0)
+        if i is not None:
+            i = i[place]
+            mask = i if mask is None else mask & i
+        axis += 1
+    return mask
+
+
+def setitem(x, key, value):
+    """The value of x with some elements replaced."""
+    if _core.tracing() is not None and x._trace is not _core.tracing():
+        from ._errors import TraceError
+
+        raise TraceError("a compiled function writes to an array from outside: return the new value")
+    keys = key if isinstance(key, tuple) else (key,)
+    where = _core.rows["where"][3]
+    number = isinstance(value, (bool, int, float))
+    v = value if number else asarray(value)
+    single = number or all(isinstance(n, int) and n == 1 for n in v.shape)
+    if single and not number:
+        v = _core.cast(_core.reshape(v, ()), x._code) if v._code != 0 or x._code == 0 else v
+        if v._code != x._code:
+            v = v.astype(x.dtype)
+    elif number:
+        v = asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype)
+    masks = [k for k in keys if _is_mask_or_indices(k)]
+    if single and not masks:
+        keys = _expand(key, x.ndim)
+        mask = _region(x.shape, keys)
+        if mask is None:
+            return _core.broadcast(v, x.shape)
+        return where(mask, v, x)
+    if single and len(keys) == 1 and isinstance(keys[0], Array) and keys[0]._code == 0 and keys[
+            0].shape == x.shape:
+        return where(keys[0], v, x)
+
+    def assign(a, k, b):
+        a = a.copy()
+        a[k] = b
+        return a
+
+    return _host.call("assignment of several elements", assign, x, key, value)
+
+
+def _fits_loosely(value, x):
+    return isinstance(value, float) and x._code < 9 or isinstance(value, bool)

@@ -1,0 +1,46 @@
+"""Results into memory of the caller, `out=`."""
+
+from . import _core
+from ._array import Array
+from ._dtypes import DTYPES, as_code, can_cast
+
+
+def into(r, out, casting="same_kind"):
+    """The result r, written to `out` if that is not None; then `out` is returned."""
+    if out is None:
+        return r
+    if isinstance(out, tuple):
+        (out,) = out
+    if isinstance(out, Array):
+        if out.shape != r.shape:
+            raise ValueError(f"out has the shape {out.shape}, the result {r.shape}")
+        _core.replace(out, _cast(r, out._code, casting))
+        return out
+    from ._create import is_numpy, use_numpy
+
+    if not is_numpy(out):
+        out_memory = memoryview(out)
+        if out_memory.readonly:
+            raise ValueError("out is read-only")
+        into(r, use_numpy().asarray(out_memory), casting)
+        return out
+    use_numpy()
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+    if out.shape != r.shape:
+        raise ValueError(f"out has the shape {out.shape}, the result {r.shape}")
+    r = _cast(r, as_code(out.dtype), casting)
+    if not _core.into(r, out):
+        from ._interop import to_numpy
+
+        out[...] = to_numpy(r)
+    return out
+
+
+def _cast(r, code, casting):
+    if r._code == code:
+        return r
+    if not can_cast(r, DTYPES[code], casting):
+        raise TypeError(f"Cannot cast the result from {r.dtype.name} to {DTYPES[code].name} according "
+                        f"to the rule {casting!r}")
+    return r.astype(DTYPES[code])

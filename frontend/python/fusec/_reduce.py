@@ -1,0 +1,258 @@
+"""Reductions, with NumPy's arguments."""
+
+from . import _core, _dtypes, _host
+from ._create import asarray, astype, use_numpy
+from ._dtypes import BOOL, DTYPES, F16, F64, as_code
+from ._into import into
+from ._shape import take_axes, take_axis
+
+__all__ = [
+    "all", "any", "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "logsumexp", "max", "mean", "median", "min", "norm", "prod",
+    "ptp", "std", "sum", "var",
+]
+
+_max, _min = max, min
+
+
+def _reduced(name, x, axis, keepdims, out=None):
+    axes = take_axes(axis, x.ndim)
+    row = _core.rows[name][0]
+    if not axes and x.ndim:  # axis=(): each element by itself
+        r = _core.reduce(row, x[..., None], (x.ndim,), False)
+    else:
+        r = _core.reduce(row, x, axes, keepdims)
+    return into(r, out)
+
+
+def _sum(name, x, axis, dtype, keepdims, out, initial, where, neutral):
+    x = asarray(x)
+    if where is not True and where is not None:
+        x = _core.rows["where"][3](where, x, asarray(neutral).astype(x.dtype))
+    if dtype is not None:
+        x = astype(x, dtype, copy=False)
+    r = _reduced(name, x, axis, keepdims)
+    if dtype is not None and r._code != as_code(dtype):
+        r = astype(r, dtype)
+    if initial is not None:
+        r = r + initial if name == "sum" else r * initial
+    return into(r, out)
+
+
+def sum(x, /, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """Sum over all axes or those of `axis`. Integers and bools add up in int64, unsigned ones in
+    uint64.
+
+    >>> fx.sum(fx.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [4, 6]
+    """
+    return _sum("sum", x, axis, dtype, keepdims, out, initial, where, 0)
+
+
+def prod(x, /, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """Product, in the dtypes of sum."""
+    return _sum("prod", x, axis, dtype, keepdims, out, initial, where, 1)
+
+
+def _extreme(name, x, axis, keepdims, out, initial, where):
+    x = asarray(x)
+    if initial is not None or (where is not True and where is not None):
+        return into(_host.call(name, getattr(use_numpy(), name), x, axis=axis, keepdims=keepdims,
+                               **({} if initial is None else {"initial": initial}), where=where), out)
+    if not x.ndim:
+        take_axes(axis, 0)
+        return into(x, out)
+    return _reduced(name, x, axis, keepdims, out)
+
+
+def min(x, /, axis=None, out=None, keepdims=False, initial=None, where=True):
+    """Smallest element; a nan wins."""
+    return _extreme("min", x, axis, keepdims, out, initial, where)
+
+
+def max(x, /, axis=None, out=None, keepdims=False, initial=None, where=True):
+    """Largest element; a nan wins."""
+    return _extreme("max", x, axis, keepdims, out, initial, where)
+
+
+amin, amax = min, max
+
+
+def _arg(name, x, axis, keepdims, out):
+    x = asarray(x)
+    if axis is None:
+        rank = x.ndim
+        from ._shape import ravel
+
+        r = _core.reduce(_core.rows[name][0], ravel(x), (0,), False)
+        return into(_core.reshape(r, (1,) * rank) if keepdims else r, out)
+    return _reduced(name, x, take_axis(axis, x.ndim), keepdims, out)
+
+
+def argmin(x, /, axis=None, out=None, *, keepdims=False):
+    """Index of the first smallest element, or of the first nan."""
+    return _arg("argmin", x, axis, keepdims, out)
+
+
+def argmax(x, /, axis=None, out=None, *, keepdims=False):
+    """Index of the first largest element, or of the first nan."""
+    return _arg("argmax", x, axis, keepdims, out)
+
+
+def any(x, /, axis=None, out=None, keepdims=False, where=True):
+    """Is any element true (not 0)?"""
+    x = asarray(x)
+    x = x if x._code == BOOL else x != 0
+    if where is not True:
+        x = x & where
+    return _reduced("any", x, axis, keepdims, out)
+
+
+def all(x, /, axis=None, out=None, keepdims=False, where=True):
+    """Are all elements true (not 0)?"""
+    x = asarray(x)
+    x = x if x._code == BOOL else x != 0
+    if where is not True:
+        x = x | ~asarray(where)
+    return _reduced("all", x, axis, keepdims, out)
+
+
+def _floats(x, dtype):
+    x = asarray(x)
+    if dtype is not None:
+        return astype(x, dtype, copy=False)
+    return x if x._code >= F16 else _core.cast(x, F64)
+
+
+def _where_host(name, x, where, **kwargs):
+    return _host.call(name, getattr(use_numpy(), name), asarray(x), where=where, **kwargs)
+
+
+def mean(x, /, axis=None, dtype=None, out=None, keepdims=False, where=True):
+    """Arithmetic mean; of integers in float64."""
+    if where is not True:
+        return into(_where_host("mean", x, where, axis=axis, dtype=dtype, keepdims=keepdims), out)
+    x = asarray(x)
+    code = x._code if dtype is None else as_code(dtype)
+    if code < F16:  # an integer dtype was asked for: the mean is one of integers
+        r = _reduced("mean", _core.cast(x, F64), axis, keepdims)
+        return into(r if dtype is None else astype(r, dtype), out)
+    return _reduced("mean", _floats(x, dtype), axis, keepdims, out)
+
+
+def _count(x, axis):
+    n = 1
+    for a in take_axes(axis, x.ndim):
+        n = n * x.shape[a]
+    return n
+
+
+def _spread(name, x, axis, dtype, out, ddof, keepdims, correction, where):
+    if where is not True:
+        return into(_where_host(name, x, where, axis=axis, dtype=dtype, keepdims=keepdims,
+                                ddof=ddof or correction or 0), out)
+    x = _floats(x, dtype)
+    c = correction if correction is not None else ddof
+    if c == 0:
+        return _reduced(name, x, axis, keepdims, out)
+    v = _reduced("var", x, axis, keepdims)
+    n = _count(x, axis)
+    if isinstance(n, int):
+        left = n - c
+        v = v * (n / left) if left > 0 else v * float("nan") if n == 0 else v / 0.0
+    else:
+        f = _core.rows["maximum"][3]
+        wide = astype(asarray(0) + n, v.dtype)
+        v = v * (wide / f(wide - c, 0))
+    return into(_core.rows["sqrt"][3](v) if name == "std" else v, out)
+
+
+def var(x, /, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=True):
+    """Variance, divided by n - correction (or ddof)."""
+    return _spread("var", x, axis, dtype, out, ddof, keepdims, correction, where)
+
+
+def std(x, /, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, where=True):
+    """Standard deviation, divided by n - correction (or ddof)."""
+    return _spread("std", x, axis, dtype, out, ddof, keepdims, correction, where)
+
+
+def logsumexp(x, /, axis=None, *, keepdims=False, out=None):
+    """log(sum(exp(x))) without overflow."""
+    return _reduced("logsumexp", _floats(x, None), axis, keepdims, out)
+
+
+def ptp(x, /, axis=None, out=None, keepdims=False):
+    x = asarray(x)
+    return into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    """How many elements are not 0."""
+    x = asarray(x)
+    return sum(x if x._code == BOOL else x != 0, axis=axis, keepdims=keepdims)
+
+
+def average(x, axis=None, weights=None, *, keepdims=False):
+    if weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    return _host.call("average", use_numpy().average, asarray(x), axis=axis, weights=weights,
+                      keepdims=keepdims)
+
+
+def median(x, axis=None, keepdims=False):
+    return _host.call("median", use_numpy().median, asarray(x), axis=axis, keepdims=keepdims)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    from .linalg import vector_norm, matrix_norm
+
+    x = asarray(x)
+    if isinstance(axis, tuple) and len(axis) == 2 or axis is None and x.ndim == 2 and ord is not None:
+        return matrix_norm(x, keepdims=keepdims, ord="fro" if ord is None else ord)
+    return vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
+
+
+def _cumulative(numpy_name, x, axis, dtype, include_initial):
+    x = asarray(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("axis is needed for an array of several axes")
+        axis = 0
+    axis = take_axis(axis, _max(x.ndim, 1))
+    if dtype is None:
+        kind = DTYPES[x._code].kind
+        dtype = _dtypes.int64 if kind in "bi" else _dtypes.uint64 if kind == "u" else x.dtype
+    np = use_numpy()
+
+    def compute(a):
+        r = getattr(np, numpy_name)(a, axis=axis, dtype=_dtypes.numpy_dtype(as_code(dtype)))
+        if include_initial:
+            first = np.full_like(np.take(r, [], axis=axis), 0)
+            shape = list(r.shape)
+            shape[axis] = 1
+            first = np.full(shape, 0 if numpy_name == "cumsum" else 1, r.dtype)
+            r = np.concatenate([first, r], axis=axis)
+        return r
+
+    return _host.call(numpy_name, compute, x)
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """Sums of the elements so far, along an axis."""
+    return _cumulative("cumsum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    """Products of the elements so far, along an axis."""
+    return _cumulative("cumprod", x, axis, dtype, include_initial)
+
+
+def cumsum(x, axis=None, dtype=None, out=None):
+    x = asarray(x)
+    return into(_cumulative("cumsum", x.ravel() if axis is None else x, axis, dtype, False), out)
+
+
+def cumprod(x, axis=None, dtype=None, out=None):
+    x = asarray(x)
+    return into(_cumulative("cumprod", x.ravel() if axis is None else x, axis, dtype, False), out)

@@ -1,0 +1,346 @@
+"""Functions that move elements and compute nothing: views, and joins through NumPy."""
+
+import operator
+
+from . import _core, _host
+from ._array import Array
+from ._create import asarray, shape_tuple, use_numpy
+from ._errors import AxisError, ShapeError
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
+    "concat", "expand_dims", "flip", "fliplr", "flipud", "hstack", "matrix_transpose", "moveaxis",
+    "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
+    "stack", "swapaxes", "tile", "transpose", "unstack", "vstack", "pad", "ndim", "shape", "size",
+    "column_stack", "dstack",
+]
+
+
+def take_axis(axis, rank):
+    i = operator.index(axis)
+    if not -rank <= i < rank:
+        raise AxisError(f"axis {i} is out of bounds for array of dimension {rank}", "bad-axis")
+    return i + rank if i < 0 else i
+
+
+def take_axes(axis, rank):
+    if axis is None:
+        return tuple(range(rank))
+    axes = tuple(take_axis(a, rank) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return axes
+
+
+def shape(x):
+    return asarray(x).shape
+
+
+def ndim(x):
+    return asarray(x).ndim
+
+
+def size(x, axis=None):
+    x = asarray(x)
+    return x.size if axis is None else x.shape[take_axis(axis, x.ndim)]
+
+
+def _whole_size(x, known):
+    """The length that -1 stands for. Of a trace: where the others are lengths of x, what is left."""
+    left = list(x.shape)
+    for k in known:
+        match = next((i for i, n in enumerate(left) if type(n) is type(k) and n == k), None)
+        if match is None:
+            if not isinstance(k, int) or k != 1:
+                break
+        else:
+            left.pop(match)
+    else:
+        n = 1
+        for k in left:
+            n = n * k
+        return n
+    total, product = operator.index(x.size), 1
+    for k in known:
+        product *= operator.index(k)
+    if product == 0 or total % product:
+        raise ShapeError(f"cannot reshape array of size {total} into shape "
+                         f"{tuple(known)} and one more axis", "shape-mismatch")
+    return total // product
+
+
+def reshape(x, /, shape, *, copy=None, order="C"):
+    """The same elements, row by row, in another shape; one length may be -1.
+
+    >>> fx.reshape(fx.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    x = asarray(x)
+    if order not in ("C", "A", "K"):
+        raise ValueError(f"order {order!r}: only 'C' is there")
+    shape = shape_tuple(shape)
+    unknown = [i for i, n in enumerate(shape) if isinstance(n, int) and n == -1]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if unknown:
+        known = shape[: unknown[0]] + shape[unknown[0] + 1:]
+        shape = shape[: unknown[0]] + (_whole_size(x, known),) + shape[unknown[0] + 1:]
+    return _core.reshape(x, shape)
+
+
+def ravel(x, /, order="C"):
+    """One axis of all elements."""
+    return reshape(x, (-1,), order=order)
+
+
+def permute_dims(x, /, axes):
+    """Axis i of the result is axis axes[i] of x."""
+    x = asarray(x)
+    axes = take_axes(tuple(axes), x.ndim)
+    if len(axes) != x.ndim:
+        raise ValueError("axes don't match array")
+    return _core.transpose(x, axes)
+
+
+def transpose(x, /, axes=None):
+    x = asarray(x)
+    return permute_dims(x, tuple(range(x.ndim))[::-1] if axes is None else axes)
+
+
+def matrix_transpose(x, /):
+    """The last two axes exchanged."""
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError("matrix_transpose takes arrays of two axes or more")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(x, a, b):
+    x = asarray(x)
+    axes = list(range(x.ndim))
+    a, b = take_axis(a, x.ndim), take_axis(b, x.ndim)
+    axes[a], axes[b] = axes[b], axes[a]
+    return _core.transpose(x, tuple(axes))
+
+
+def moveaxis(x, source, destination, /):
+    """Axes at other places, the rest in order."""
+    x = asarray(x)
+    one = lambda a: a if isinstance(a, (tuple, list)) else (a,)
+    source, destination = take_axes(one(source), x.ndim), take_axes(one(destination), x.ndim)
+    if len(source) != len(destination):
+        raise ValueError("source and destination must have the same number of elements")
+    order = [i for i in range(x.ndim) if i not in source]
+    for d, s in sorted(zip(destination, source)):
+        order.insert(d, s)
+    return _core.transpose(x, tuple(order))
+
+
+def rollaxis(x, axis, start=0):
+    return moveaxis(x, axis, start - (take_axis(axis, x.ndim) < start))
+
+
+def expand_dims(x, /, *args, axis=0):
+    """A new axis of length 1."""
+    x = asarray(x)
+    if args:
+        (axis,) = args
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    rank = x.ndim + len(axes)
+    axes = take_axes(axes, rank)
+    rest = iter(x.shape)
+    return _core.reshape(x, tuple(1 if i in axes else next(rest) for i in range(rank)))
+
+
+def squeeze(x, /, axis=None):
+    """Without axes of length 1, or without those of `axis`."""
+    x = asarray(x)
+    shape = x.shape
+    if axis is None:
+        axes = [i for i, n in enumerate(shape) if isinstance(n, int) and n == 1]
+    else:
+        axes = take_axes(axis, x.ndim)
+        if any(not isinstance(shape[i], int) or shape[i] != 1 for i in axes):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return _core.reshape(x, tuple(n for i, n in enumerate(shape) if i not in axes)) if axes else x
+
+
+def flip(x, /, axis=None):
+    """The elements in reverse order along all axes, or those of `axis`."""
+    x = asarray(x)
+    for a in take_axes(axis, x.ndim):
+        x = _core.slice(x, a, None, None, -1)
+    return x
+
+
+def flipud(x):
+    return flip(x, axis=0)
+
+
+def fliplr(x):
+    return flip(x, axis=1)
+
+
+def broadcast_to(x, /, shape):
+    """The elements repeated along axes of length 1 and new ones in front."""
+    x, shape = asarray(x), shape_tuple(shape)
+    return _core.broadcast(x, shape)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that all of them broadcast to."""
+    rank = max((len(shape_tuple(s)) for s in shapes), default=0)
+    out = [1] * rank
+    for s in map(shape_tuple, shapes):
+        for i, n in enumerate(s, rank - len(s)):
+            if isinstance(n, int) and n == 1:
+                continue
+            if isinstance(out[i], int) and out[i] == 1:
+                out[i] = n
+            elif n != out[i]:
+                raise ShapeError("shape mismatch: objects cannot be broadcast to a single shape: "
+                                 + " and ".join(str(tuple(t)) for t in shapes), "shape-mismatch")
+    return tuple(out)
+
+
+def broadcast_arrays(*arrays):
+    arrays = [asarray(a) for a in arrays]
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(_core.broadcast(a, shape) for a in arrays)
+
+
+def atleast_1d(*arrays):
+    out = [a if a.ndim else a[None] for a in map(asarray, arrays)]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def atleast_2d(*arrays):
+    out = [a if a.ndim > 1 else atleast_1d(a)[None] for a in map(asarray, arrays)]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def atleast_3d(*arrays):
+    out = [a if a.ndim > 2 else a[:, :, None] if a.ndim == 2 else atleast_1d(a)[None, :, None]
+           for a in map(asarray, arrays)]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def rot90(x, k=1, axes=(0, 1)):
+    a, b = take_axes(tuple(axes), x.ndim)
+    k %= 4
+    if k == 2:
+        return flip(x, axis=(a, b))
+    if k == 1:
+        return swapaxes(flip(x, axis=b), a, b)
+    return flip(swapaxes(x, a, b), axis=b) if k else x
+
+
+# ---- joins ----------------------------------------------------------------------------------------
+
+
+def _same_dtype(arrays):
+    from ._dtypes import result_type
+
+    arrays = [asarray(a) for a in arrays]
+    if not arrays:
+        raise ValueError("need at least one array")
+    dtype = result_type(*arrays)
+    return [a.astype(dtype, copy=False) for a in arrays]
+
+
+def concat(arrays, /, *, axis=0, dtype=None):
+    """The arrays one after the other along an axis; None: their elements."""
+    arrays = _same_dtype(arrays)
+    if axis is None:
+        arrays, axis = [ravel(a) for a in arrays], 0
+    if any(a.ndim != arrays[0].ndim for a in arrays):
+        raise ShapeError("concat: the arrays must have the same number of axes", "shape-mismatch")
+    axis = take_axis(axis, arrays[0].ndim)
+    r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
+    return r if dtype is None else r.astype(dtype)
+
+
+def stack(arrays, /, *, axis=0):
+    """The arrays along a new axis."""
+    arrays = _same_dtype(arrays)
+    if any(a.shape != arrays[0].shape for a in arrays):
+        raise ShapeError("stack: all arrays must have the same shape", "shape-mismatch")
+    return concat([expand_dims(a, axis=axis) for a in arrays],
+                  axis=take_axis(axis, arrays[0].ndim + 1))
+
+
+def hstack(arrays):
+    arrays = [atleast_1d(a) for a in arrays]
+    return concat(arrays, axis=0 if arrays[0].ndim == 1 else 1)
+
+
+def vstack(arrays):
+    return concat([atleast_2d(a) for a in arrays], axis=0)
+
+
+def dstack(arrays):
+    return concat([atleast_3d(a) for a in arrays], axis=2)
+
+
+def column_stack(arrays):
+    return concat([a if asarray(a).ndim > 1 else asarray(a)[:, None] for a in arrays], axis=1)
+
+
+def unstack(x, /, *, axis=0):
+    """A tuple of the parts along an axis, without that axis."""
+    x = moveaxis(asarray(x), axis, 0)
+    return tuple(x[i] for i in range(operator.index(x.shape[0])))
+
+
+def split(x, sections, axis=0):
+    x = asarray(x)
+    axis = take_axis(axis, x.ndim)
+    n = operator.index(x.shape[axis])
+    if isinstance(sections, int):
+        if n % sections:
+            raise ValueError("array split does not result in an equal division")
+        sections = [n // sections * i for i in range(1, sections)]
+    bounds = [0, *sections, n]
+    key = (slice(None),) * axis
+    return [x[key + (slice(a, b),)] for a, b in zip(bounds, bounds[1:])]
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """Each element several times."""
+    x = asarray(x)
+    if isinstance(repeats, Array) and repeats.ndim == 0 and _core.tracing() is None:
+        repeats = int(repeats)
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise ValueError("repeats may not contain negative values.")
+        if axis is None:
+            x, axis = ravel(x), 0
+        axis = take_axis(axis, x.ndim)
+        s = x.shape
+        wide = expand_dims(x, axis=axis + 1)
+        wide = _core.broadcast(wide, s[: axis + 1] + (repeats,) + s[axis + 1:])
+        return _core.reshape(wide, s[:axis] + (s[axis] * repeats,) + s[axis + 1:])
+    return _host.call("repeat", use_numpy().repeat, x, repeats, axis=axis)
+
+
+def tile(x, repetitions, /):
+    """The array several times along its axes."""
+    x = asarray(x)
+    reps = shape_tuple(repetitions)
+    reps = (1,) * (x.ndim - len(reps)) + tuple(reps)
+    s = (1,) * (len(reps) - x.ndim) + x.shape
+    apart, wide, shape = [], [], []
+    for r, n in zip(reps, s):
+        apart += [1, n]
+        wide += [r, n]
+        shape.append(n * r)
+    return _core.reshape(_core.broadcast(_core.reshape(x, tuple(apart)), tuple(wide)), tuple(shape))
+
+
+def roll(x, /, shift, *, axis=None):
+    """The elements moved along axes; what leaves at one end comes in at the other."""
+    return _host.call("roll", use_numpy().roll, asarray(x), shift, axis=axis)
+
+
+def pad(x, pad_width, mode="constant", **kwargs):
+    return _host.call("pad", use_numpy().pad, asarray(x), pad_width, mode, **kwargs)

@@ -1,0 +1,204 @@
+/* fx.h - what the files of the Python extension share.
+ *
+ * The extension `fusec._core` is written against the limited API of CPython 3.11 and the public C
+ * API of the library. It has what must be quick: arrays with their operators and functions
+ * (array.c, op.c), traces and programs (trace.c), calls of compiled functions (jit.c), memory
+ * (memory.c). Everything else is Python, in frontend/python/fusec.
+ *
+ * An array is either a value of its own (lazy.c: a fusec_lazy) or a value of a trace, which is a
+ * function that is being compiled: a fusec_value of the trace's graph. While a thread traces, every
+ * array that an operation meets becomes an input of the trace.
+ *
+ * Invariants: all functions are called with the GIL held, and release it around calls of the
+ * library that compile, wait or move much memory. */
+#ifndef FUSEC_PYTHON_FX_H
+#define FUSEC_PYTHON_FX_H
+
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <fusec/fusec.h>
+#include <stdbool.h>
+
+enum { FX_MAX_RANK = 16, FX_DTYPES = 13, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
+
+/* What operands a row takes and what it gives; the rules of ir/ops.h. */
+typedef enum fx_rule {
+    FX_RULE_ARITH,
+    FX_RULE_FLOAT,
+    FX_RULE_ANY,
+    FX_RULE_COMPARE,
+    FX_RULE_TEST,
+    FX_RULE_LOGIC,
+    FX_RULE_BITS,
+    FX_RULE_SELECT,
+    FX_RULE_SUM,
+    FX_RULE_KEEP,
+    FX_RULE_BOOL,
+    FX_RULE_INDEX,
+    FX_RULE_MEAN,
+    FX_RULE_OTHER
+} fx_rule;
+
+/* A row of ir/ops.def, made by `fusec_gen python`. */
+typedef struct fx_row {
+    const char *name;
+    int arity; /* 0: a reduction */
+    fx_rule rule;
+    const char *doc;
+} fx_row;
+
+#define FX_ROW(name, arity, rule, doc) FX_ROW_##name,
+enum {
+#include <fx_rows.h>
+    FX_ROWS
+};
+#undef FX_ROW
+
+extern const fx_row fx_rows[FX_ROWS];
+
+/* An input of a trace: what an argument of a call must be. */
+typedef struct fx_input {
+    uint8_t dtype, rank;
+    char number;                 /* a Python number: 'b', 'i', 'f'; 0: an array */
+    int64_t size[FX_MAX_RANK];   /* of each axis, where symbol is -1 */
+    int16_t symbol[FX_MAX_RANK]; /* number of the axis's symbol, or -1 */
+} fx_input;
+
+/* The inputs of a trace and of the program made of it. Distinct symbols are distinct sizes. */
+typedef struct fx_inputs {
+    fx_input *at;
+    int n, room, nsymbols;
+    int64_t symbol[64]; /* the sizes when it was traced */
+} fx_inputs;
+
+/* A graph that is being built from Python code. */
+typedef struct fx_trace {
+    PyObject_HEAD fusec_graph *graph;
+    fx_inputs inputs;
+    PyObject *captured; /* list of (object, Array of the trace): what the function met */
+    bool is_static;     /* sizes are numbers */
+} fx_trace;
+
+typedef struct fx_array {
+    PyObject_HEAD uint8_t dtype, rank;
+    uint8_t weak;    /* a Python number that is an argument of the trace: 'b', 'i', 'f' */
+    fx_trace *trace; /* NULL: a value of its own */
+    fusec_value value;
+    fusec_lazy *lazy;
+} fx_array;
+
+typedef struct fx_dim {
+    PyObject_HEAD fx_trace *trace;
+    fusec_dim dim;
+} fx_dim;
+
+/* The state of the module, filled by init functions. */
+typedef struct fx_state {
+    fusec_context *ctx;
+    PyTypeObject *array, *trace, *dim, *program, *jit;
+    PyObject *error;        /* Python: (status name, message) -> exception to raise */
+    PyObject *as_operand;   /* Python: any object -> Array, or NotImplemented */
+    PyObject *mixed;        /* Python: (row name, operands) for what the extension leaves to it */
+    PyObject *size_needed;  /* exception: the number behind a Dim is asked for */
+    PyObject *value_needed; /* exception: the number behind a traced value is asked for */
+} fx_state;
+extern fx_state fx;
+
+/* The trace of this thread, NULL if it traces nothing. */
+extern _Thread_local fx_trace *fx_tracing;
+
+/* ---- error.c ----------------------------------------------------------------------------------
+ */
+PyObject *fx_raise(fusec_status s); /* fusec_message as an exception; NULL */
+PyObject *fx_raise_text(const char *slug, const char *text); /* NULL */
+fusec_context *fx_context(void);                             /* NULL with an exception */
+
+/* ---- array.c ----------------------------------------------------------------------------------
+ */
+static inline bool fx_is_array(PyObject *o) {
+    return Py_TYPE(o) == fx.array;
+}
+PyObject *fx_traced(fx_trace *t, fusec_value v); /* new array; NULL with an exception */
+PyObject *fx_shape_of(const fx_array *a);        /* tuple of int and Dim */
+int fx_init_array(PyObject *module);
+
+/* An operand: an array or a Python number. */
+typedef struct fx_operand {
+    enum { FX_ARRAY, FX_BOOL, FX_INT, FX_FLOAT } kind;
+    fx_array *a; /* owned */
+    int64_t i;
+    double f;
+} fx_operand;
+
+/* ---- build.c: one place that knows of traces and values of their own ---------------------------
+ */
+fx_array *fx_build_row(fx_trace *t, int row, int n, const fx_operand *ops, uint8_t dtype);
+fx_array *fx_build_cast(fx_array *a, uint8_t dtype);
+
+/* ---- op.c -------------------------------------------------------------------------------------
+ */
+uint8_t fx_promote(uint8_t a, uint8_t b); /* NumPy's table */
+PyObject *fx_row_op(int row, int n, PyObject *const *args);
+int fx_init_ops(PyObject *module);
+extern const PyType_Slot fx_number_slots[];
+
+/* ---- view.c -----------------------------------------------------------------------------------
+ */
+int fx_init_views(PyObject *module);
+
+/* ---- trace.c ----------------------------------------------------------------------------------
+ */
+fx_array *fx_capture(fx_trace *t, fx_array *a); /* as an input of the trace; new reference */
+/* A tuple of ints and Dims. Negative sizes are passed on only to Python. */
+bool fx_take_dims(fx_trace *t, PyObject *shape, int *rank, fusec_dim *dims);
+PyObject *fx_dim_object(fx_trace *t, fusec_dim d);                   /* int or Dim */
+PyObject *fx_new_program(fusec_program *p, const fx_inputs *inputs); /* takes both over */
+int fx_init_trace(PyObject *module);
+
+/* ---- memory.c ---------------------------------------------------------------------------------
+ */
+
+/* The memory of an argument of a call. */
+typedef struct fx_memory {
+    void *data;
+    int64_t shape[FX_MAX_RANK], strides[FX_MAX_RANK]; /* elements */
+    uint8_t dtype;
+    int rank;
+    bool dense, writable;
+    enum { FX_FROM_NUMPY, FX_FROM_ARRAY, FX_FROM_BUFFER } from;
+} fx_memory;
+
+/* 1: filled; 0: not an array this function knows; -1: an exception. `view` is released by the
+ * caller if from is FX_FROM_BUFFER. */
+int fx_memory_of(PyObject *o, fx_memory *m, Py_buffer *view);
+PyObject *fx_new_numpy(uint8_t dtype, int rank, const int64_t *shape, void **data);
+PyObject *fx_numpy_result(PyObject *array); /* a scalar for one without axes; takes the reference */
+int fx_kind_of(PyObject *o);                /* 1: NumPy's array, 2: ours */
+size_t fx_dtype_bytes(uint8_t t);
+int fx_get_buffer(PyObject *self, Py_buffer *v, int flags);
+void fx_release_buffer(PyObject *self, Py_buffer *v);
+int fx_init_memory(PyObject *module);
+
+/* ---- lazy.c: values of their own ---------------------------------------------------------------
+ */
+fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype);
+fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype);
+fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims);
+fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape);
+fx_array *fx_lazy_transpose(fx_array *a, const int *axes);
+fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int64_t step);
+fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape);
+fx_array *fx_lazy_arange(PyObject *size);
+PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data);
+int fx_lazy_shape(const fx_array *a, int64_t *shape); /* -1 with an exception */
+int fx_lazy_memory(fx_array *a, fx_memory *m);        /* as fx_memory_of, computing it */
+void fx_lazy_drop(fx_array *a);
+int fx_init_lazy(PyObject *module);
+
+/* ---- jit.c ------------------------------------------------------------------------------------
+ */
+int fx_init_jit(PyObject *module);
+
+#endif

@@ -1,0 +1,581 @@
+/* jit.c - compiled functions: programs with what their arguments must be, and the object that a
+ * decorated function becomes, which finds the program for a call.
+ *
+ * A call goes: each argument's memory is looked up, compared with what the program takes, results
+ * are allocated (or are the caller's), and the library runs. Whatever does not fit goes to Python,
+ * which traces. A Jit keeps its programs for calls of arrays and numbers alone; other calls
+ * (keywords, nested arguments) are taken apart in Python and come to Program.run. */
+#include "frontend/python/src/fx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fx_program {
+    PyObject_HEAD fusec_program *program;
+    fx_inputs inputs;
+    int noutputs, nsizes;
+    uint8_t *dtypes, *ranks; /* of the outputs */
+    int64_t *sizes;          /* of all outputs, at the last call */
+    int64_t last[64];        /* the symbols of that call */
+    bool has_last;
+} fx_program;
+
+enum { MAX_BYTES_WITH_GIL = 1 << 16 };
+
+/* ---- making one ---------------------------------------------------------------------------------
+ */
+
+static void program_dealloc(fx_program *p) {
+    PyTypeObject *type = Py_TYPE((PyObject *)p);
+    fusec_program_free(p->program);
+    free(p->inputs.at);
+    free(p->dtypes);
+    free(p->sizes);
+    PyObject_Free(p);
+    Py_DECREF(type);
+}
+
+PyObject *fx_new_program(fusec_program *program, const fx_inputs *inputs) {
+    fx_program *p = PyObject_New(fx_program, fx.program);
+    if (!p) {
+        fusec_program_free(program);
+        free(inputs->at);
+        return NULL;
+    }
+    p->program = program;
+    p->inputs = *inputs;
+    p->noutputs = fusec_output_count(program);
+    p->nsizes = 0;
+    p->has_last = false;
+    p->dtypes = malloc((size_t)p->noutputs * 2 + 1);
+    p->ranks = p->dtypes + p->noutputs;
+    for (int i = 0; p->dtypes && i < p->noutputs; i++) {
+        p->dtypes[i] = (uint8_t)fusec_output_dtype(program, i);
+        p->ranks[i] = (uint8_t)fusec_output_rank(program, i);
+        p->nsizes += p->ranks[i];
+    }
+    p->sizes = malloc(((size_t)p->nsizes + 1) * sizeof *p->sizes);
+    if (p->dtypes && p->sizes) return (PyObject *)p;
+    Py_DECREF((PyObject *)p);
+    return PyErr_NoMemory();
+}
+
+/* ---- a call -------------------------------------------------------------------------------------
+ */
+
+typedef union number {
+    double f;
+    int64_t i;
+    uint8_t b;
+} number;
+
+/* What stands behind an argument or a result. */
+typedef struct slot {
+    fx_memory memory;
+    number number;
+    Py_buffer view;
+    bool has_view;
+} slot;
+
+enum { FEW = 6 }; /* arguments and results together, without an allocation */
+
+typedef struct call {
+    fusec_tensor few_tensors[FEW], *in, *out;
+    slot few_slots[FEW], *args, *results;
+    int nargs, nresults; /* slots that are filled */
+    int64_t symbols[64], moved;
+} call;
+
+static bool begin(fx_program *p, call *c) {
+    const int n = p->inputs.n + p->noutputs;
+    c->in = n > FEW ? malloc((size_t)n * sizeof *c->in) : c->few_tensors;
+    c->args = n > FEW ? malloc((size_t)n * sizeof *c->args) : c->few_slots;
+    c->nargs = c->nresults = 0;
+    c->moved = 0;
+    if (!c->in || !c->args) {
+        if (n > FEW) free(c->in), free(c->args);
+        PyErr_NoMemory();
+        return false;
+    }
+    c->out = c->in + p->inputs.n;
+    c->results = c->args + p->inputs.n;
+    return true;
+}
+
+static void end(call *c) {
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].has_view) PyBuffer_Release(&c->args[i].view);
+    for (int i = 0; i < c->nresults; i++)
+        if (c->results[i].has_view) PyBuffer_Release(&c->results[i].view);
+    if (c->in != c->few_tensors) {
+        free(c->in);
+        free(c->args);
+    }
+}
+
+/* 1: it fits; 0: it does not; -1: an exception. */
+static int take_number(PyObject *o, char kind, number *n) {
+    switch (kind) {
+    case 'f':
+        if (!PyFloat_CheckExact(o)) return 0;
+        n->f = PyFloat_AsDouble(o);
+        return 1;
+    case 'i': {
+        int overflow;
+        if (!PyLong_CheckExact(o)) return 0;
+        n->i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        return !overflow;
+    }
+    default:
+        if (!PyBool_Check(o)) return 0;
+        n->b = o == Py_True;
+        return 1;
+    }
+}
+
+static bool sizes_fit(const fx_input *in, const fx_memory *m, int64_t *symbols, int *seen) {
+    for (int k = 0; k < in->rank; k++) {
+        const int s = in->symbol[k];
+        if (s < 0 ? m->shape[k] != in->size[k] : s < *seen && symbols[s] != m->shape[k])
+            return false;
+        if (s < 0 || s < *seen) continue; /* symbols are numbered as they are met */
+        for (int j = 0; j < *seen; j++)
+            if (symbols[j] == m->shape[k]) return false;
+        if (m->shape[k] == 1) return false;
+        symbols[(*seen)++] = m->shape[k];
+    }
+    return true;
+}
+
+static int64_t tensor_of(const fx_memory *m, fusec_tensor *t) {
+    *t = (fusec_tensor){.data = m->data,
+                        .shape = m->shape,
+                        .strides = m->dense ? NULL : m->strides,
+                        .rank = m->rank,
+                        .dtype = m->dtype};
+    int64_t n = (int64_t)fx_dtype_bytes(m->dtype);
+    for (int i = 0; i < m->rank; i++) n *= m->shape[i];
+    return n;
+}
+
+static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
+    int seen = 0;
+    for (int i = 0; i < p->inputs.n; i++) {
+        const fx_input *in = &p->inputs.at[i];
+        slot *s = &c->args[i];
+        s->has_view = false;
+        if (in->number) {
+            const int ok = take_number(args[i], in->number, &s->number);
+            if (ok <= 0) return ok;
+            c->in[i] = (fusec_tensor){.data = &s->number, .dtype = in->dtype};
+        } else {
+            const int ok = fx_memory_of(args[i], &s->memory, &s->view);
+            if (ok <= 0) return ok;
+            s->has_view = s->memory.from == FX_FROM_BUFFER;
+        }
+        c->nargs = i + 1;
+        if (in->number) continue;
+        if (!s->memory.dense || s->memory.dtype != in->dtype || s->memory.rank != in->rank ||
+            !sizes_fit(in, &s->memory, c->symbols, &seen))
+            return 0;
+        c->moved += tensor_of(&s->memory, &c->in[i]);
+    }
+    return 1;
+}
+
+/* The shapes of the results: those of the last call if the sizes are the same. */
+static int result_sizes(fx_program *p, call *c) {
+    const size_t bytes = (size_t)p->inputs.nsymbols * sizeof *p->last;
+    if (p->has_last && !memcmp(p->last, c->symbols, bytes)) return 0;
+    const fusec_status s = fusec_output_shapes(p->program, p->inputs.n, c->in, p->sizes, p->nsizes);
+    p->has_last = !s;
+    if (s) return fx_raise(s), -1;
+    memcpy(p->last, c->symbols, bytes);
+    return 0;
+}
+
+static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, call *c) {
+    slot *to = &c->results[i];
+    fx_memory *m = &to->memory;
+    const int ok = fx_is_array(o) ? 0 : fx_memory_of(o, m, &to->view);
+    if (ok < 0) return -1;
+    to->has_view = ok && m->from == FX_FROM_BUFFER;
+    c->nresults = i + 1;
+    if (!ok || !m->writable) {
+        PyErr_SetString(PyExc_ValueError,
+                        ok ? "out is read-only" : "out is no array that can be written");
+        return -1;
+    }
+    if (m->dtype != p->dtypes[i]) {
+        fx_raise_text("result-dtype", "out has another dtype than the result");
+        return -1;
+    }
+    if (m->rank != p->ranks[i] || memcmp(m->shape, sizes, (size_t)m->rank * sizeof *sizes)) {
+        fx_raise_text("result-shape", "out has another shape than the result");
+        return -1;
+    }
+    c->moved += tensor_of(m, &c->out[i]);
+    return 0;
+}
+
+/* Fills c->out; results[i] is a new reference to what the call gives. */
+static int take_results(fx_program *p, PyObject *const *outs, int kind, PyObject **results,
+                        call *c) {
+    if (result_sizes(p, c)) return -1;
+    const int64_t *sizes = p->sizes;
+    for (int i = 0; i < p->noutputs; sizes += p->ranks[i++]) {
+        if (outs && outs[i] != Py_None) {
+            if (take_result(p, i, sizes, outs[i], c)) return -1;
+            results[i] = Py_NewRef(outs[i]);
+            continue;
+        }
+        fx_memory *m = &c->results[i].memory;
+        c->results[i].has_view = false;
+        c->nresults = i + 1;
+        m->dtype = p->dtypes[i];
+        m->rank = p->ranks[i];
+        m->dense = true;
+        memcpy(m->shape, sizes, (size_t)m->rank * sizeof *sizes);
+        results[i] = kind == 1 ? fx_new_numpy(m->dtype, m->rank, m->shape, &m->data)
+                               : fx_lazy_empty(m->dtype, m->rank, m->shape, &m->data);
+        if (!results[i]) return -1;
+        c->moved += tensor_of(m, &c->out[i]);
+    }
+    return 0;
+}
+
+static fusec_status run(fx_program *p, call *c) {
+    fusec_status s;
+    if (p->has_last && c->moved <= MAX_BYTES_WITH_GIL && p->inputs.n &&
+        fusec_compile_count(p->program))
+        return fusec_run(p->program, p->inputs.n, c->in, p->noutputs, c->out);
+    Py_BEGIN_ALLOW_THREADS s = fusec_run(p->program, p->inputs.n, c->in, p->noutputs, c->out);
+    Py_END_ALLOW_THREADS return s;
+}
+
+/* 1: done, results are new references; 0: the arguments do not fit; -1: an exception. */
+static int call_program(fx_program *p, PyObject *const *args, PyObject *const *outs, int kind,
+                        PyObject **results) {
+    call c;
+    for (int i = 0; i < p->noutputs; i++) results[i] = NULL;
+    if (!begin(p, &c)) return -1;
+    int ok = take_inputs(p, args, &c);
+    if (ok == 1 && take_results(p, outs, kind, results, &c)) ok = -1;
+    if (ok == 1) {
+        const fusec_status s = run(p, &c);
+        if (s) ok = -1, fx_raise(s);
+    }
+    end(&c);
+    for (int i = 0; i < p->noutputs && ok == 1; i++) {
+        if (outs && outs[i] != Py_None) continue;
+        if (kind == 1 && !p->ranks[i]) results[i] = fx_numpy_result(results[i]);
+        if (!results[i]) ok = -1;
+    }
+    for (int i = 0; i < p->noutputs && ok != 1; i++) Py_CLEAR(results[i]);
+    return ok;
+}
+
+/* ---- Program ------------------------------------------------------------------------------------
+ */
+
+static PyObject *list_of(PyObject **results, int n) {
+    PyObject *list = PyList_New(n);
+    for (int i = 0; i < n; i++) {
+        if (list)
+            PyList_SetItem(list, i, results[i]);
+        else
+            Py_DECREF(results[i]);
+    }
+    return list;
+}
+
+/* run(args, outs or None, kind): a list of results, or None where the arguments do not fit. */
+static PyObject *program_run(PyObject *self, PyObject *args) {
+    fx_program *p = (fx_program *)self;
+    PyObject *in, *out, *r = NULL;
+    int kind;
+    if (!PyArg_ParseTuple(args, "O!Oi", &PyTuple_Type, &in, &out, &kind)) return NULL;
+    const Py_ssize_t n = PyTuple_Size(in);
+    if (n != p->inputs.n || (out != Py_None && PyTuple_Size(out) != p->noutputs)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
+        return NULL;
+    }
+    PyObject **at = PyMem_Malloc(((size_t)n + 2 * (size_t)p->noutputs + 1) * sizeof *at);
+    if (!at) return PyErr_NoMemory();
+    PyObject **outs = at + n, **results = outs + p->noutputs;
+    for (Py_ssize_t i = 0; i < n; i++) at[i] = PyTuple_GetItem(in, i);
+    for (int i = 0; i < p->noutputs && out != Py_None; i++) outs[i] = PyTuple_GetItem(out, i);
+    const int ok = call_program(p, at, out == Py_None ? NULL : outs, kind, results);
+    if (ok >= 0) r = ok ? list_of(results, p->noutputs) : Py_NewRef(Py_None);
+    PyMem_Free(at);
+    return r;
+}
+
+/* fits(args): does the program take them? */
+static PyObject *program_fits(PyObject *self, PyObject *in) {
+    fx_program *p = (fx_program *)self;
+    call c;
+    const Py_ssize_t n = PyTuple_Size(in);
+    if (n < 0 || n != p->inputs.n) return n < 0 ? NULL : Py_NewRef(Py_False);
+    PyObject **at = PyMem_Malloc(((size_t)n + 1) * sizeof *at);
+    if (!at) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < n; i++) at[i] = PyTuple_GetItem(in, i);
+    int ok = begin(p, &c) ? 1 : -1;
+    if (ok == 1) {
+        ok = take_inputs(p, at, &c);
+        end(&c);
+    }
+    PyMem_Free(at);
+    return ok < 0 ? NULL : PyBool_FromLong(ok);
+}
+
+static PyObject *program_kernels(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLong(fusec_kernel_count(((fx_program *)self)->program));
+}
+static PyObject *program_compiles(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(fusec_compile_count(((fx_program *)self)->program));
+}
+static PyObject *program_outputs(PyObject *self, void *unused) {
+    fx_program *p = (fx_program *)self;
+    PyObject *list = PyList_New(0);
+    (void)unused;
+    for (int i = 0; list && i < p->noutputs; i++) {
+        PyObject *pair = Py_BuildValue("ii", p->dtypes[i], p->ranks[i]);
+        if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyMethodDef program_methods[] = {{"run", program_run, METH_VARARGS, NULL},
+                                        {"fits", program_fits, METH_O, NULL},
+                                        {NULL, NULL, 0, NULL}};
+static PyGetSetDef program_members[] = {{"kernels", program_kernels, NULL, NULL, NULL},
+                                        {"compiles", program_compiles, NULL, NULL, NULL},
+                                        {"outputs", program_outputs, NULL, NULL, NULL},
+                                        {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot program_slots[] = {{Py_tp_dealloc, program_dealloc},
+                                      {Py_tp_methods, program_methods},
+                                      {Py_tp_getset, program_members},
+                                      {0, NULL}};
+static PyType_Spec program_spec = {"fusec._core.Program", sizeof(fx_program), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                   program_slots};
+
+/* ---- Jit ----------------------------------------------------------------------------------------
+ */
+
+/* A program for calls of positional arrays and numbers. `guards` are (dict or cell, name or None,
+ * object): places outside the function and what was found there when it was traced; an object whose
+ * input is not negative is an argument of the program. */
+typedef struct entry {
+    struct entry *next;
+    fx_program *program;
+    PyObject *guards; /* tuple of (place, name, object, input number) */
+    int nargs;
+    bool is_tuple;
+} entry;
+
+typedef struct fx_jit {
+    PyObject_HEAD entry *first, *forgotten; /* a call may still use one that was forgotten */
+    PyObject *slow;                         /* (self, args, kwargs) -> result */
+} fx_jit;
+
+/* What is now where `guard` says; borrowed, NULL without exception if nothing. */
+static PyObject *guarded(PyObject *guard) {
+    PyObject *place = PyTuple_GetItem(guard, 0), *name = PyTuple_GetItem(guard, 1);
+    if (name != Py_None) return PyDict_GetItemWithError(place, name);
+    PyObject *o = PyObject_GetAttrString(place, "cell_contents");
+    Py_XDECREF(o); /* the cell holds it */
+    return o;
+}
+
+/* Fills the inputs that come from outside. 1: all as it was. */
+static int check_guards(PyObject *guards, PyObject **args) {
+    const Py_ssize_t n = guards ? PyTuple_Size(guards) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *g = PyTuple_GetItem(guards, i), *o;
+        const long input = PyLong_AsLong(PyTuple_GetItem(g, 3));
+        if (PyTuple_GetItem(g, 0) == Py_None)
+            o = PyTuple_GetItem(g, 2); /* found nowhere: the object itself */
+        else
+            o = guarded(g);
+        if (!o) {
+            PyErr_Clear();
+            return 0;
+        }
+        if (input >= 0)
+            args[input] = o;
+        else if (o != PyTuple_GetItem(g, 2))
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *finish(const entry *e, PyObject **results) {
+    if (!e->is_tuple) return results[0];
+    PyObject *t = PyTuple_New(e->program->noutputs);
+    for (int i = 0; i < e->program->noutputs; i++) {
+        if (t)
+            PyTuple_SetItem(t, i, results[i]);
+        else
+            Py_DECREF(results[i]);
+    }
+    return t;
+}
+
+/* 1: *result is there; 0: another way; -1: an exception. */
+static int try_entry(const entry *e, PyObject *const *args, int n, PyObject *out, int kind,
+                     PyObject **result) {
+    PyObject *all[FX_MAX_ARGS], *results[FX_MAX_ARGS];
+    if (e->nargs != n || (out && e->program->noutputs != 1)) return 0;
+    for (int i = 0; i < n; i++) all[i] = args[i];
+    if (!check_guards(e->guards, all)) return 0;
+    const int inputs = e->program->inputs.n;
+    for (int i = n; i < inputs; i++) Py_INCREF(all[i]); /* other threads may drop them meanwhile */
+    const int ok = call_program(e->program, all, out ? &out : NULL, kind, results);
+    if (ok == 1) *result = finish(e, results);
+    for (int i = n; i < inputs; i++) Py_DECREF(all[i]);
+    return ok == 1 && !*result ? -1 : ok;
+}
+
+/* Which kind the results are: NumPy's arrays if there is one, ours if there is none. -1: Python. */
+static int kind_of(PyObject *const *args, int n) {
+    int kind = 0;
+    for (int i = 0; i < n; i++) {
+        const int k = fx_kind_of(args[i]);
+        if (k == 2 && ((fx_array *)args[i])->trace) return -1;
+        if (k)
+            kind = kind && kind != k ? -1 : k;
+        else if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i]) &&
+                 !PyBool_Check(args[i]))
+            return -1;
+        if (kind < 0) return -1;
+    }
+    return kind;
+}
+
+static PyObject *jit_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    fx_jit *j = (fx_jit *)self;
+    PyObject *at[FX_MAX_ARGS], *out = NULL, *result = NULL;
+    const Py_ssize_t n = PyTuple_Size(args);
+    bool quick = n <= FX_MAX_ARGS && !fx_tracing;
+    if (kwargs && quick) {
+        const Py_ssize_t nkw = PyDict_Size(kwargs);
+        out = nkw == 1 ? PyDict_GetItemString(kwargs, "out") : NULL;
+        quick = !nkw || (out && out != Py_None);
+    }
+    for (Py_ssize_t i = 0; quick && i < n; i++) at[i] = PyTuple_GetItem(args, i);
+    const int kind = quick ? kind_of(at, (int)n) : -1;
+    for (entry *e = kind > 0 ? j->first : NULL; e; e = e->next) {
+        const int ok = try_entry(e, at, (int)n, out, kind, &result);
+        if (ok == 1) return result;
+        if (ok < 0) {
+            if (!PyErr_ExceptionMatches(PyExc_ValueError) &&
+                !PyErr_ExceptionMatches(PyExc_IndexError))
+                return NULL;
+            PyErr_Clear(); /* sizes that this program does not take: Python says what is wrong */
+            break;
+        }
+    }
+    return PyObject_CallFunctionObjArgs(j->slow, self, args, kwargs ? kwargs : Py_None, NULL);
+}
+
+/* _remember(program, nargs, guards, is_tuple) */
+static PyObject *jit_remember(PyObject *self, PyObject *args) {
+    fx_jit *j = (fx_jit *)self;
+    PyObject *program, *guards;
+    int nargs, is_tuple;
+    if (!PyArg_ParseTuple(args, "O!iO!p", fx.program, &program, &nargs, &PyTuple_Type, &guards,
+                          &is_tuple))
+        return NULL;
+    if (((fx_program *)program)->inputs.n > FX_MAX_ARGS ||
+        ((fx_program *)program)->noutputs > FX_MAX_ARGS)
+        Py_RETURN_NONE;
+    entry *e = calloc(1, sizeof *e);
+    if (!e) return PyErr_NoMemory();
+    *e = (entry){.next = j->first,
+                 .program = (fx_program *)Py_NewRef(program),
+                 .guards = PyTuple_Size(guards) ? Py_NewRef(guards) : NULL,
+                 .nargs = nargs,
+                 .is_tuple = is_tuple};
+    j->first = e;
+    Py_RETURN_NONE;
+}
+
+static void drop_entries(entry **first) {
+    while (*first) {
+        entry *e = *first;
+        *first = e->next;
+        Py_DECREF((PyObject *)e->program);
+        Py_XDECREF(e->guards);
+        free(e);
+    }
+}
+
+static PyObject *jit_forget(PyObject *self, PyObject *none) {
+    fx_jit *j = (fx_jit *)self;
+    (void)none;
+    entry **end_of = &j->forgotten;
+    while (*end_of) end_of = &(*end_of)->next;
+    *end_of = j->first;
+    j->first = NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *slow;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O", &slow)) return NULL;
+    fx_jit *j = (fx_jit *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (j) j->slow = Py_NewRef(slow);
+    return (PyObject *)j;
+}
+
+static int jit_traverse(PyObject *self, visitproc visit, void *arg) {
+    fx_jit *j = (fx_jit *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(j->slow);
+    for (entry *e = j->first; e; e = e->next) Py_VISIT(e->guards);
+    return 0;
+}
+
+static int jit_clear(PyObject *self) {
+    fx_jit *j = (fx_jit *)self;
+    Py_CLEAR(j->slow);
+    drop_entries(&j->first);
+    drop_entries(&j->forgotten);
+    return 0;
+}
+
+static void jit_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    jit_clear(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef jit_methods[] = {{"_remember", jit_remember, METH_VARARGS, NULL},
+                                    {"_forget", jit_forget, METH_NOARGS, NULL},
+                                    {NULL, NULL, 0, NULL}};
+static PyType_Slot jit_slots[] = {{Py_tp_new, jit_new},
+                                  {Py_tp_dealloc, jit_dealloc},
+                                  {Py_tp_traverse, jit_traverse},
+                                  {Py_tp_clear, jit_clear},
+                                  {Py_tp_call, jit_call},
+                                  {Py_tp_methods, jit_methods},
+                                  {0, NULL}};
+static PyType_Spec jit_spec = {"fusec._core.Jit", sizeof(fx_jit), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                               jit_slots};
+
+int fx_init_jit(PyObject *module) {
+    fx.program = (PyTypeObject *)PyType_FromSpec(&program_spec);
+    fx.jit = (PyTypeObject *)PyType_FromSpec(&jit_spec);
+    if (!fx.program || !fx.jit || PyModule_AddObjectRef(module, "Program", (PyObject *)fx.program))
+        return -1;
+    return PyModule_AddObjectRef(module, "Jit", (PyObject *)fx.jit);
+}

@@ -1,0 +1,516 @@
+/* lazy.c - values of their own: arrays over fusec_lazy, their memory, what was borrowed.
+ *
+ * Ownership. An fx_array holds one reference of its fusec_lazy. Memory made here is one block that
+ * the library frees through release_block; memory of Python objects is given back through a list
+ * (`returned`), because the library may release it on any thread: the next call with the GIL drops
+ * the references. */
+#include "frontend/python/src/fx.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEPEST = 2000 }; /* pending operations behind a value, after which it is computed */
+
+static int op_of_row[FX_ROWS], op_cast, op_broadcast, op_reshape, op_permute, op_slice, op_iota;
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+typedef struct borrowed {
+    struct borrowed *next;
+    PyObject *owner;
+    Py_buffer view;
+    bool has_view;
+} borrowed;
+
+static _Atomic(borrowed *) returned;
+
+static void give_back(void *user) {
+    borrowed *b = user;
+    b->next = atomic_load(&returned);
+    while (!atomic_compare_exchange_weak(&returned, &b->next, b)) {
+    }
+}
+
+static void drop_returned(void) {
+    if (!atomic_load_explicit(&returned, memory_order_relaxed)) return;
+    borrowed *b = atomic_exchange(&returned, NULL);
+    while (b) {
+        borrowed *next = b->next;
+        if (b->has_view) PyBuffer_Release(&b->view);
+        Py_XDECREF(b->owner);
+        free(b);
+        b = next;
+    }
+}
+
+static void release_block(void *user) {
+    free(user);
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------
+ */
+
+static fusec_status compute(fusec_lazy *v) {
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&v, 1, NULL, NULL);
+    Py_END_ALLOW_THREADS return s;
+}
+
+/* An array that takes the reference over; NULL with an exception, also for a status. */
+static fx_array *array_of(fusec_status s, fusec_lazy *v) {
+    if (!s && fusec_lazy_depth(v) > DEEPEST && (s = compute(v))) fusec_lazy_release(v);
+    if (s) return (fx_array *)fx_raise(s);
+    fx_array *a = PyObject_New(fx_array, fx.array);
+    if (!a) {
+        fusec_lazy_release(v);
+        return NULL;
+    }
+    a->trace = NULL;
+    a->lazy = v;
+    a->value = (fusec_value){0};
+    a->weak = 0;
+    a->dtype = (uint8_t)fusec_lazy_dtype(v);
+    a->rank = (uint8_t)fusec_lazy_rank(v);
+    return a;
+}
+
+void fx_lazy_drop(fx_array *a) {
+    if (a->lazy) fusec_lazy_release(a->lazy);
+    drop_returned();
+}
+
+int fx_lazy_shape(const fx_array *a, int64_t *shape) {
+    memcpy(shape, fusec_lazy_shape(a->lazy), a->rank * sizeof *shape);
+    return 0;
+}
+
+int fx_lazy_memory(fx_array *a, fx_memory *m) {
+    fusec_tensor t;
+    fusec_status s;
+    if (a->trace) {
+        PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
+        return -1;
+    }
+    if (fusec_lazy_depth(a->lazy) && (s = compute(a->lazy))) return fx_raise(s), -1;
+    s = fusec_lazy_tensor(a->lazy, &t);
+    if (s) return fx_raise(s), -1;
+    m->data = t.data;
+    m->dtype = a->dtype;
+    m->rank = a->rank;
+    m->writable = false;
+    m->dense = !t.strides;
+    m->from = FX_FROM_ARRAY;
+    for (int i = 0; i < m->rank; i++) {
+        m->shape[i] = t.shape[i];
+        if (t.strides) m->strides[i] = t.strides[i];
+    }
+    return 1;
+}
+
+/* A block of 64-byte aligned memory; at least one byte, so that it has an address. */
+static void *new_block(uint8_t dtype, int rank, const int64_t *shape) {
+    uint64_t bytes = fx_dtype_bytes(dtype);
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes)) return NULL;
+    if (bytes > PTRDIFF_MAX - 64) return NULL;
+    return aligned_alloc(64, (bytes + 64) & ~(uint64_t)63);
+}
+
+static fx_array *of_block(uint8_t dtype, int rank, const int64_t *shape, void *data) {
+    fusec_lazy *v = NULL;
+    const fusec_tensor t = {.data = data, .shape = shape, .rank = rank, .dtype = dtype};
+    const fusec_status s = fusec_lazy_from(fx_context(), &t, release_block, data, &v);
+    if (s) free(data);
+    return array_of(s, v);
+}
+
+PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data) {
+    drop_returned();
+    if (!fx_context()) return NULL;
+    *data = new_block(dtype, rank, shape);
+    return *data ? (PyObject *)of_block(dtype, rank, shape, *data) : PyErr_NoMemory();
+}
+
+/* ---- operations ---------------------------------------------------------------------------------
+ */
+
+static fx_array *op(int number, int n, fusec_lazy *const *v, const fusec_attr *attr) {
+    fusec_lazy *r = NULL;
+    const fusec_status s = fusec_lazy_op(fx.ctx, number, n, v, attr, &r);
+    return array_of(s, r);
+}
+
+static fusec_status number_of(const fx_operand *p, uint8_t dtype, fusec_lazy **v) {
+    if (p->kind == FX_FLOAT) return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, p->f, v);
+    return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, p->i, v);
+}
+
+static bool fits(const fx_operand *p, uint8_t t) {
+    const int bits = (int)fx_dtype_bytes(t) * 8;
+    if (p->kind != FX_INT || t >= FUSEC_F16 || t == FUSEC_BOOL) return true;
+    if (t >= FUSEC_U8) return p->i >= 0 && (bits == 64 || p->i >> bits == 0);
+    return bits == 64 || (p->i >= -((int64_t)1 << (bits - 1)) && p->i < (int64_t)1 << (bits - 1));
+}
+
+fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
+    fusec_lazy *v[3], *made[3] = {NULL, NULL, NULL};
+    fusec_status s = FUSEC_OK;
+    fx_array *r = NULL;
+    if (!fx_context()) return NULL;
+    const bool select = fx_rows[row].rule == FX_RULE_SELECT;
+    for (int i = 0; i < n && !s; i++) {
+        const uint8_t t = select && i == 0 ? FUSEC_BOOL : dtype;
+        if (p[i].kind == FX_ARRAY) {
+            v[i] = p[i].a->lazy;
+            continue;
+        }
+        if (!fits(&p[i], t)) {
+            fx_raise_text("literal-range",
+                          "Python integer out of bounds for the dtype of the array");
+            s = FUSEC_LITERAL_RANGE;
+        } else
+            s = number_of(&p[i], t, &made[i]);
+        v[i] = made[i];
+    }
+    if (!s)
+        r = op(op_of_row[row], n, v, NULL);
+    else
+        fx_raise(s);
+    for (int i = 0; i < n; i++)
+        if (made[i]) fusec_lazy_release(made[i]);
+    return r;
+}
+
+fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    attr.dtype = dtype;
+    return op(op_cast, 1, &a->lazy, &attr);
+}
+
+fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t wide[FX_MAX_RANK + 1];
+    for (int i = 0; i < naxes; i++) wide[i] = axes[i];
+    attr.keepdims = (uint32_t)keepdims;
+    attr.naxes = naxes;
+    attr.axes = wide;
+    return op(op_of_row[row], 1, &a->lazy, &attr);
+}
+
+static int take_shape(PyObject *shape, int64_t *sizes) {
+    const Py_ssize_t n = PyTuple_Size(shape);
+    if (n > FX_MAX_RANK)
+        PyErr_Format(PyExc_ValueError, "an array of %zd axes: %d is the limit", n, FX_MAX_RANK);
+    for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++) {
+        PyObject *k = PyNumber_Index(PyTuple_GetItem(shape, i));
+        sizes[i] = k ? PyLong_AsLongLong(k) : -1;
+        Py_XDECREF(k);
+        if (!PyErr_Occurred() && sizes[i] < 0)
+            PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
+    }
+    return PyErr_Occurred() ? -1 : (int)n;
+}
+
+fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t sizes[FX_MAX_RANK + 1];
+    attr.rank = take_shape(shape, sizes);
+    attr.shape = sizes;
+    return attr.rank < 0 ? NULL : op(reshape ? op_reshape : op_broadcast, 1, &a->lazy, &attr);
+}
+
+fx_array *fx_lazy_transpose(fx_array *a, const int *axes) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t wide[FX_MAX_RANK + 1];
+    for (int i = 0; i < a->rank; i++) wide[i] = axes[i];
+    attr.naxes = a->rank;
+    attr.axes = wide;
+    return op(op_permute, 1, &a->lazy, &attr);
+}
+
+fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int64_t step) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t sizes[FX_MAX_RANK + 1], starts[FX_MAX_RANK + 1], steps[FX_MAX_RANK + 1];
+    fx_lazy_shape(a, sizes);
+    for (int i = 0; i < a->rank; i++) starts[i] = 0, steps[i] = 1;
+    const int64_t n = sizes[axis];
+    if (start == FUSEC_END) start = step > 0 ? 0 : n - 1;
+    if (stop == FUSEC_END) stop = step > 0 ? n : -1;
+    const int64_t span = step > 0 ? stop - start : start - stop, by = step > 0 ? step : -step;
+    sizes[axis] = span <= 0 ? 0 : (span - 1) / by + 1;
+    starts[axis] = sizes[axis] ? start : 0;
+    steps[axis] = sizes[axis] ? step : 1;
+    attr.rank = a->rank;
+    attr.shape = sizes;
+    attr.start = starts;
+    attr.step = steps;
+    return op(op_slice, 1, &a->lazy, &attr);
+}
+
+/* ---- leaves -------------------------------------------------------------------------------------
+ */
+
+/* A Python number as a value of this dtype; integers that need 64 bits exactly. */
+static fusec_status scalar_of(uint8_t dtype, PyObject *number, fusec_lazy **v) {
+    if (PyLong_Check(number) && dtype < FUSEC_F16) {
+        int over;
+        const int64_t i = PyLong_AsLongLongAndOverflow(number, &over);
+        const uint64_t u = over > 0 ? PyLong_AsUnsignedLongLong(number) : (uint64_t)i;
+        const fx_operand p = {.kind = FX_INT, .i = (int64_t)u};
+        if (!PyErr_Occurred() && (over < 0 || (over ? dtype != FUSEC_U64 : !fits(&p, dtype))))
+            PyErr_SetString(PyExc_OverflowError, "Python integer out of bounds for the dtype");
+        if (PyErr_Occurred()) return FUSEC_LITERAL_RANGE;
+        return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, (int64_t)u, v);
+    }
+    const double d = PyFloat_AsDouble(number);
+    if (PyErr_Occurred()) return FUSEC_INVALID;
+    return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, d, v);
+}
+
+fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t sizes[FX_MAX_RANK + 1];
+    fusec_lazy *v = NULL;
+    if (!fx_context()) return NULL;
+    attr.rank = take_shape(shape, sizes);
+    attr.shape = sizes;
+    if (attr.rank < 0) return NULL;
+    const fusec_status s = scalar_of(dtype, number, &v);
+    if (s) return (fx_array *)fx_raise(s);
+    if (!attr.rank) return array_of(s, v);
+    fx_array *r = op(op_broadcast, 1, &v, &attr);
+    fusec_lazy_release(v);
+    return r;
+}
+
+fx_array *fx_lazy_arange(PyObject *size) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t n;
+    PyObject *shape = fx_context() ? PyTuple_Pack(1, size) : NULL;
+    const int rank = shape ? take_shape(shape, &n) : -1;
+    Py_XDECREF(shape);
+    attr.rank = rank;
+    attr.shape = &n;
+    return rank < 0 ? NULL : op(op_iota, 0, NULL, &attr);
+}
+
+/* ---- what comes from outside --------------------------------------------------------------------
+ */
+
+static void copy_elements(char *to, const fx_memory *m, int axis, const char *from, size_t size) {
+    if (axis == m->rank) {
+        memcpy(to, from, size);
+        return;
+    }
+    size_t inner = size;
+    for (int i = axis + 1; i < m->rank; i++) inner *= (size_t)m->shape[i];
+    for (int64_t i = 0; i < m->shape[axis]; i++)
+        copy_elements(to + (size_t)i * inner, m, axis + 1,
+                      from + i * m->strides[axis] * (int64_t)size, size);
+}
+
+/* copy(object): an array with a copy of the elements; None for memory that is not understood. */
+static PyObject *copy(PyObject *module, PyObject *o) {
+    fx_memory m;
+    Py_buffer view;
+    void *data;
+    (void)module;
+    const int ok = fx_memory_of(o, &m, &view);
+    if (ok < 0) return NULL;
+    if (!ok) Py_RETURN_NONE;
+    PyObject *r = fx_lazy_empty(m.dtype, m.rank, m.shape, &data);
+    size_t bytes = fx_dtype_bytes(m.dtype);
+    for (int i = 0; i < m.rank; i++) bytes *= (size_t)m.shape[i];
+    if (r && m.dense && bytes) memcpy(data, m.data, bytes);
+    if (r && !m.dense && bytes) copy_elements(data, &m, 0, m.data, fx_dtype_bytes(m.dtype));
+    if (m.from == FX_FROM_BUFFER) PyBuffer_Release(&view);
+    return r;
+}
+
+static PyObject *borrow_memory(const fx_memory *m, PyObject *owner, Py_buffer *view) {
+    borrowed *b = calloc(1, sizeof *b);
+    fusec_lazy *v = NULL;
+    if (!b || !fx_context()) {
+        if (view) PyBuffer_Release(view);
+        free(b);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    b->owner = Py_NewRef(owner);
+    b->has_view = view != NULL;
+    if (view) b->view = *view;
+    const fusec_tensor t = {.data = m->data,
+                            .shape = m->shape,
+                            .strides = m->dense ? NULL : m->strides,
+                            .rank = m->rank,
+                            .dtype = m->dtype};
+    const fusec_status s = fusec_lazy_from(fx.ctx, &t, give_back, b, &v);
+    if (s) give_back(b);
+    return (PyObject *)array_of(s, v);
+}
+
+/* borrow(object): an array over its memory; None for memory that is not understood. */
+static PyObject *borrow(PyObject *module, PyObject *o) {
+    fx_memory m;
+    Py_buffer view;
+    (void)module;
+    drop_returned();
+    const int ok = fx_memory_of(o, &m, &view);
+    if (ok < 0) return NULL;
+    if (!ok) Py_RETURN_NONE;
+    return borrow_memory(&m, o, m.from == FX_FROM_BUFFER ? &view : NULL);
+}
+
+/* pointer(address, dtype, shape, strides or None, owner): an array over memory that owner keeps. */
+static PyObject *from_pointer(PyObject *module, PyObject *args) {
+    fx_memory m = {0};
+    unsigned long long address;
+    int dtype;
+    PyObject *shape, *strides, *owner;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "KiO!OO", &address, &dtype, &PyTuple_Type, &shape, &strides,
+                          &owner))
+        return NULL;
+    m.rank = take_shape(shape, m.shape);
+    if (m.rank < 0 || dtype < 0 || dtype >= FX_DTYPES) return NULL;
+    m.data = (void *)(uintptr_t)address;
+    m.dtype = (uint8_t)dtype;
+    m.dense = strides == Py_None;
+    for (int i = 0; i < m.rank && !m.dense; i++)
+        m.strides[i] = PyLong_AsLongLong(PyTuple_GetItem(strides, i));
+    return PyErr_Occurred() ? NULL : borrow_memory(&m, owner, NULL);
+}
+
+/* memory(array): (address, strides in elements or None), computing it. */
+static PyObject *memory(PyObject *module, PyObject *o) {
+    fx_memory m;
+    (void)module;
+    if (!fx_is_array(o)) return PyErr_Format(PyExc_TypeError, "not an fx.Array");
+    if (fx_lazy_memory((fx_array *)o, &m) <= 0) return NULL;
+    PyObject *strides = m.dense ? Py_NewRef(Py_None) : PyTuple_New(m.rank);
+    for (int i = 0; strides && !m.dense && i < m.rank; i++)
+        PyTuple_SetItem(strides, i, PyLong_FromLongLong(m.strides[i]));
+    return strides ? Py_BuildValue("KN", (unsigned long long)(uintptr_t)m.data, strides) : NULL;
+}
+
+/* ---- computing ----------------------------------------------------------------------------------
+ */
+
+/* evaluate(arrays): in one plan. */
+static PyObject *evaluate(PyObject *module, PyObject *arrays) {
+    const Py_ssize_t n = PyTuple_Size(arrays);
+    (void)module;
+    if (n < 0) return NULL;
+    fusec_lazy **v = PyMem_Malloc(((size_t)n + 1) * sizeof *v);
+    if (!v) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = PyTuple_GetItem(arrays, i);
+        if (!fx_is_array(o) || ((fx_array *)o)->trace) {
+            PyMem_Free(v);
+            if (fx_is_array(o))
+                PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
+            else
+                PyErr_SetString(PyExc_TypeError, "not an fx.Array");
+            return NULL;
+        }
+        v[i] = ((fx_array *)o)->lazy;
+    }
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s = n ? fusec_lazy_eval(v, (int)n, NULL, NULL) : FUSEC_OK;
+    Py_END_ALLOW_THREADS PyMem_Free(v);
+    drop_returned();
+    return s ? fx_raise(s) : Py_NewRef(Py_None);
+}
+
+/* into(array, object): computes into the memory of a writable array of this shape and dtype. */
+static PyObject *into(PyObject *module, PyObject *args) {
+    PyObject *from, *to;
+    fx_memory m;
+    Py_buffer view;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &from, &to)) return NULL;
+    if (!fx_is_array(from) || ((fx_array *)from)->trace || fx_is_array(to))
+        return PyErr_Format(PyExc_TypeError, "out must be an array that can be written");
+    fx_array *a = (fx_array *)from;
+    const int ok = fx_memory_of(to, &m, &view);
+    if (ok < 0) return NULL;
+    const bool same = ok && m.rank == a->rank && m.dtype == a->dtype && m.writable &&
+                      !memcmp(m.shape, fusec_lazy_shape(a->lazy), a->rank * sizeof *m.shape);
+    fusec_status s = FUSEC_OK;
+    if (same) {
+        const fusec_tensor t = {.data = m.data,
+                                .shape = m.shape,
+                                .strides = m.dense ? NULL : m.strides,
+                                .rank = m.rank,
+                                .dtype = m.dtype};
+        Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&a->lazy, 1, &t, NULL);
+        Py_END_ALLOW_THREADS
+    }
+    if (ok && m.from == FX_FROM_BUFFER) PyBuffer_Release(&view);
+    if (s) return fx_raise(s);
+    return PyBool_FromLong(same);
+}
+
+/* same(array): another object with the same value. */
+static PyObject *same(PyObject *module, PyObject *o) {
+    (void)module;
+    if (!fx_is_array(o)) return PyErr_Format(PyExc_TypeError, "not an fx.Array");
+    fx_array *a = (fx_array *)o;
+    if (!a->trace) {
+        fusec_lazy_retain(a->lazy);
+        return (PyObject *)array_of(FUSEC_OK, a->lazy);
+    }
+    fx_array *r = (fx_array *)fx_traced(a->trace, a->value);
+    if (r) r->weak = a->weak;
+    return (PyObject *)r;
+}
+
+/* replace(array, other): the object gets the value of the other. */
+static PyObject *replace(PyObject *module, PyObject *args) {
+    PyObject *to, *from;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &to, &from)) return NULL;
+    if (!fx_is_array(to) || !fx_is_array(from))
+        return PyErr_Format(PyExc_TypeError, "not an fx.Array");
+    fx_array *a = (fx_array *)to, *b = (fx_array *)from, old = *a;
+    if (b->lazy) fusec_lazy_retain(b->lazy);
+    a->trace = (fx_trace *)Py_XNewRef((PyObject *)b->trace);
+    a->lazy = b->lazy;
+    a->value = b->value;
+    a->dtype = b->dtype;
+    a->rank = b->rank;
+    a->weak = b->weak;
+    if (old.lazy) fusec_lazy_release(old.lazy);
+    Py_XDECREF((PyObject *)old.trace);
+    Py_RETURN_NONE;
+}
+
+static PyObject *depth(PyObject *module, PyObject *o) {
+    (void)module;
+    if (!fx_is_array(o) || ((fx_array *)o)->trace) return PyLong_FromLong(0);
+    return PyLong_FromLongLong(fusec_lazy_depth(((fx_array *)o)->lazy));
+}
+
+static PyMethodDef functions[] = {{"copy", copy, METH_O, NULL},
+                                  {"borrow", borrow, METH_O, NULL},
+                                  {"pointer", from_pointer, METH_VARARGS, NULL},
+                                  {"memory", memory, METH_O, NULL},
+                                  {"evaluate", evaluate, METH_O, NULL},
+                                  {"into", into, METH_VARARGS, NULL},
+                                  {"depth", depth, METH_O, NULL},
+                                  {"same", same, METH_O, NULL},
+                                  {"replace", replace, METH_VARARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};
+
+int fx_init_lazy(PyObject *module) {
+    const struct {
+        const char *name;
+        int *number;
+    } ops[] = {{"cast", &op_cast},       {"broadcast", &op_broadcast}, {"reshape", &op_reshape},
+               {"permute", &op_permute}, {"slice", &op_slice},         {"iota", &op_iota}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        *ops[i].number = fusec_op_find(ops[i].name);
+    for (int i = 0; i < FX_ROWS; i++) op_of_row[i] = fusec_op_find(fx_rows[i].name);
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,109 @@
+/* module.c - the module `fusec._core`: its state, the context, exceptions. */
+#include "frontend/python/src/fx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+fx_state fx;
+
+#define FX_ROW(name, arity, rule, doc) {#name, arity, FX_RULE_##rule, doc},
+const fx_row fx_rows[FX_ROWS] = {
+#include <fx_rows.h>
+};
+#undef FX_ROW
+
+/* ---- exceptions ---------------------------------------------------------------------------------
+ */
+
+PyObject *fx_raise_text(const char *slug, const char *text) {
+    PyObject *e = fx.error ? PyObject_CallFunction(fx.error, "ss", slug, text) : NULL;
+    if (e) {
+        PyErr_SetObject((PyObject *)Py_TYPE(e), e);
+        Py_DECREF(e);
+    } else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, text);
+    return NULL;
+}
+
+PyObject *fx_raise(fusec_status s) {
+    if (PyErr_Occurred()) return NULL; /* of something that the call asked Python for */
+    return fx_raise_text(fusec_status_name(s), fusec_message(fx.ctx));
+}
+
+/* ---- the context --------------------------------------------------------------------------------
+ */
+
+/* One for the process, on the CPU: arrays of Python are memory of the host. */
+fusec_context *fx_context(void) {
+    if (fx.ctx) return fx.ctx;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    const char *device = getenv("FUSEC_DEVICE");
+    o.device = device && !strcmp(device, "interp") ? "interp" : "cpu";
+    fusec_status s = fusec_context_new(&o, &fx.ctx);
+    if (s) fx_raise(s);
+    return s ? NULL : fx.ctx;
+}
+
+static PyObject *configure(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject **to[] = {&fx.error, &fx.as_operand, &fx.mixed, &fx.size_needed, &fx.value_needed};
+    PyObject *from[5];
+    if (!PyArg_ParseTuple(args, "OOOOO", &from[0], &from[1], &from[2], &from[3], &from[4]))
+        return NULL;
+    for (int i = 0; i < 5; i++) {
+        Py_XDECREF(*to[i]);
+        *to[i] = Py_NewRef(from[i]);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *version(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyUnicode_FromString(fusec_version());
+}
+
+static PyObject *device(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    const char *name, *notice;
+    fusec_context *ctx = fx_context();
+    if (!ctx) return NULL;
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s = fusec_device(ctx, &name, &notice);
+    Py_END_ALLOW_THREADS return s ? fx_raise(s) : Py_BuildValue("ss", name, notice);
+}
+
+static PyObject *counters(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    fusec_context *ctx = fx_context();
+    if (!ctx) return NULL;
+    fusec_counters c = FUSEC_COUNTERS_INIT;
+    fusec_get_counters(ctx, &c);
+    return Py_BuildValue("{sKsKsKsK}", "compiles", c.compiles, "disk_hits", c.disk_hits,
+                         "memory_hits", c.memory_hits, "plans", c.plans);
+}
+
+static PyMethodDef functions[] = {
+    {"configure", configure, METH_VARARGS, "The Python side hands its parts to the extension."},
+    {"version", version, METH_NOARGS, "Version of the library."},
+    {"device", device, METH_NOARGS, "Name of the device, and what was passed over."},
+    {"counters", counters, METH_NOARGS, "Kernels compiled, found on disk, found in memory, plans."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "fusec._core",
+                                        "The part of fusec that is written in C.",
+                                        -1,
+                                        functions,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) {
+    PyObject *m = PyModule_Create(&definition);
+    if (!m || fx_init_array(m) || fx_init_trace(m) || fx_init_ops(m) || fx_init_views(m) ||
+        fx_init_memory(m) || fx_init_lazy(m) || fx_init_jit(m))
+        Py_CLEAR(m);
+    return m;
+}

@@ -1,0 +1,5 @@
+"""Settings of all tests: kernels of this run only."""
+
+import os
+
+os.environ.setdefault("FUSEC_CACHE_DIR", "")
