@@ -18,18 +18,23 @@
  * - red0_peek(a, x), red0_better(a, b), of argmin and argmax: takes in the value only; whether b,
  *   which covers later elements and may have no place, has anything better.
  *
- * In: ir/expand.h, which writes them with rows of the op table. */
+ * In: ir/red_program.h, the parts in rows of the op table. */
 #include "codegen/cuda/cuda.h"
+#include "ir/red_program.h"
 
-enum { ARG_A = 0, ARG_B = 3, ARG_X = 6, ARG_I = 7, ARG_N = 8, ARG_Y = 9 };
-static const char *const arg_names[] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1",
-                                        "b.c2", "x",    "i",    "n",    "y"};
-/* of the step of a reduction that counts its elements */
-static const char *const counted_names[] = {"a.c0", "a.c1", "t", "b.c0", "b.c1",
-                                            "b.c2", "x",    "i", "n",    "y"};
-/* of a join of parts that have the same number of elements */
-static const char *const even_names[] = {"a.c0", "a.c1", "n", "b.c0", "b.c1",
-                                         "n",    "x",    "i", "n",    "y"};
+/* What a body is of: a part of ir/red_program.h, or JOIN of parts with as many elements each. */
+enum { EVEN = FC_RED_PARTS, BODIES };
+
+/* The operands' names. A step knows by `t` how many elements an accumulator counts. */
+static const char *const arg_names[BODIES][FC_RED_ARGS] = {
+    [FC_RED_STEP] = {"a.c0", "a.c1", "a.c2", "x", "i", "y"},
+    [FC_RED_JOIN] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1", "b.c2"},
+    [FC_RED_FINISH] = {"a.c0", "a.c1", "a.c2", "n"},
+    [EVEN] = {"a.c0", "a.c1", "n", "b.c0", "b.c1", "n"}};
+static const char *const counted_step[FC_RED_ARGS] = {"a.c0", "a.c1", "t", "x", "i", "y"};
+/* How reductions that count divide: what the divisors are is known. */
+static const char *const divisions[BODIES] = {
+    [FC_RED_STEP] = "fc_share($b)", [FC_RED_JOIN] = "fc_part($a, $b)", [EVEN] = "fc_half($b)"};
 
 typedef struct red {
     fc_op op;
@@ -80,80 +85,43 @@ size_t fc_cuda_red_bytes(const fc_reduction *r) {
 
 /* ---- bodies: code in, lines out ------------------------------------------------------------- */
 
-typedef enum part { START, STEP, JOIN, FINISH, EVEN } part;
-
-static void build(const red *d, part p, fc_code *c, fc_val out[FC_MAX_COMPONENTS]) {
-    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS];
-    const bool pair = fc_ops[d->op].arity == 2;
-    for (int n = 0; n < d->components; n++) {
-        fusec_dtype type = fc_component_dtype(d->op, d->dtype, n);
-        a[n] = p == START ? FC_NOVAL : fc_val_arg(c, (unsigned)(ARG_A + n), type, FC_POINT);
-        b[n] = p == JOIN || p == EVEN ? fc_val_arg(c, (unsigned)(ARG_B + n), type, FC_POINT)
-                                      : FC_NOVAL;
-    }
-    if (p == START) fc_red_init(c, d->op, d->dtype, out);
-    if (p == STEP)
-        fc_red_step(c, d->op, d->dtype, a, fc_val_arg(c, ARG_X, d->dtype, FC_POINT),
-                    pair ? fc_val_arg(c, ARG_Y, d->dtype, FC_POINT) : FC_NOVAL,
-                    fc_val_arg(c, ARG_I, FUSEC_I64, FC_POINT), out);
-    if (p == JOIN || p == EVEN) fc_red_combine(c, d->op, d->dtype, a, b, out);
-    if (p == FINISH)
-        out[0] = fc_red_finish(c, d->op, d->dtype, a, fc_val_arg(c, ARG_N, FUSEC_I64, FC_POINT));
-}
-
-static void render(fc_cuda_text *t, const red *d, part p, const fc_val *out, int n) {
+static void render(fc_cuda_text *t, const red *d, int p, const fc_red_program *prog) {
     for (fc_val v = 0; v < t->code->ins.len; v++)
         if (t->need[v]) fc_cuda_instr(t, v);
-    const char *result = p == STEP ? "a" : "r";
-    const bool makes = p == START || p == JOIN || p == EVEN;
+    const char *result = p == FC_RED_STEP ? "a" : "r";
+    const bool makes = p != FC_RED_STEP && p != FC_RED_FINISH;
     if (makes) fc_cuda_line(t, "red%u r;", (unsigned)d->number);
-    for (int i = 0; i < n; i++) {
-        fc_str_printf(t->out, p == FINISH ? "    return " : "    %s.c%d = ", result, i);
-        fc_cuda_operand(t, out[i]);
+    for (unsigned i = 0; i < prog->nout; i++) {
+        fc_str_printf(t->out, p == FC_RED_FINISH ? "    return " : "    %s.c%u = ", result, i);
+        fc_cuda_operand(t, prog->out[i]);
         fc_str_add(t->out, ";\n");
     }
     if (makes) fc_cuda_line(t, "return r;");
 }
 
-static fusec_status body(fc_cuda_gen *g, const red *d, part p, fc_error *e) {
+static fusec_status body(fc_cuda_gen *g, const red *d, int p, fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
-    fc_code c, legal;
-    fc_code_init(&c, alloc);
-    fc_code_init(&legal, alloc);
-    fc_val out[FC_MAX_COMPONENTS] = {0}, *map = NULL;
-    uint8_t *marks = NULL;
-    int n = p == FINISH ? 1 : d->components;
-    bool counts = fc_cuda_counts(d->op), counted = p == STEP && counts;
-    build(d, p, &c, out);
-    fusec_status s = c.status;
-    if (s == FUSEC_OK && !(map = fc_calloc(alloc, c.ins.len + 1, sizeof *map)))
-        s = FUSEC_OUT_OF_MEMORY;
-    if (s == FUSEC_OK) s = fc_legalize(&c, FC_TARGET_CUDA, &legal, map);
-    if (s == FUSEC_OK && !(marks = fc_calloc(alloc, legal.ins.len + 1, 3))) s = FUSEC_OUT_OF_MEMORY;
-    if (s == FUSEC_OK) {
-        size_t len = legal.ins.len;
-        fc_cuda_text t = {.code = &legal,
+    const bool counts = fc_cuda_counts(d->op);
+    fc_red_program prog;
+    FC_TRY(fc_red_program_make(&prog, alloc, FC_TARGET_CUDA, NULL, d->op, d->dtype,
+                               p == EVEN ? FC_RED_JOIN : (fc_red_part)p, e));
+    const size_t len = prog.code.ins.len;
+    uint8_t *marks = fc_calloc(alloc, len + 1, 2);
+    if (marks) {
+        fc_cuda_text t = {.code = &prog.code,
                           .out = g->t.out,
                           .depth = 1,
-                          .args = counted     ? counted_names
-                                  : p == EVEN ? even_names
-                                              : arg_names,
-                          .division = !counts || p == FINISH ? NULL
-                                      : p == STEP            ? "fc_share($b)"
-                                      : p == EVEN            ? "fc_half($b)"
-                                                             : "fc_part($a, $b)",
-                          .need = marks,
-                          .done = marks + len,
-                          .local = marks + 2 * len};
-        for (int i = 0; i < n; i++) out[i] = map[out[i]];
-        fc_kernel_slice(&legal, out, (size_t)n, marks);
-        render(&t, d, p, out, n);
+                          .args = counts && p == FC_RED_STEP ? counted_step : arg_names[p],
+                          .division = counts ? divisions[p] : NULL,
+                          .need = prog.needed,
+                          .done = marks,
+                          .local = marks + len};
+        render(&t, d, p, &prog);
     }
+    const bool made = marks != NULL;
     fc_free(alloc, marks);
-    fc_free(alloc, map);
-    fc_code_free(&c);
-    fc_code_free(&legal);
-    return s == FUSEC_OK ? s : fc_fail(e, s, "a reduction could not be written as CUDA C");
+    fc_red_program_free(&prog);
+    return made ? FUSEC_OK : fc_oom(e);
 }
 
 /* ---- the functions -------------------------------------------------------------------------- */
@@ -225,7 +193,7 @@ static fusec_status seek(fc_cuda_gen *g, const red *d, fc_error *e) {
     red value = {max ? FC_OP_max : FC_OP_min, d->dtype, 1, d->number};
     fc_cuda_line(t, "FC_INLINE void red%u_peek(red%u &a, const %s x) {", n, n,
                  fc_cuda_type(d->dtype));
-    FC_TRY(body(g, &value, STEP, e));
+    FC_TRY(body(g, &value, FC_RED_STEP, e));
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "FC_INLINE bool red%u_better(const red%u &a, const red%u &b) {", n, n, n);
     fc_cuda_line(t, "return a.c1 < 0 || (a.c0 == a.c0 && !(b.c0 %s a.c0));", max ? "<=" : ">=");
@@ -241,17 +209,17 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
                *result = fc_cuda_type(fc_red_dtype(d.op, d.dtype));
     const bool pair = g->k->reductions.at[r].other != FC_NOVAL;
     type_and_shuffles(t, &d);
-    for (part p = START; p <= FINISH; p++) {
-        if (p == START) fc_cuda_line(t, "FC_INLINE red%u red%u_start() {", n, n);
-        if (p == STEP)
+    for (int p = 0; p < FC_RED_PARTS; p++) {
+        if (p == FC_RED_START) fc_cuda_line(t, "FC_INLINE red%u red%u_start() {", n, n);
+        if (p == FC_RED_STEP)
             fc_cuda_line(t,
                          "FC_INLINE void red%u_step(red%u &a, const %s x,%s%s%s const long long i, "
                          "const long long t) {",
                          n, n, element, pair ? " const " : "", pair ? element : "",
                          pair ? " y," : "");
-        if (p == JOIN)
+        if (p == FC_RED_JOIN)
             fc_cuda_line(t, "FC_INLINE red%u fc_join(const red%u &a, const red%u &b) {", n, n, n);
-        if (p == FINISH)
+        if (p == FC_RED_FINISH)
             fc_cuda_line(t, "FC_INLINE %s red%u_finish(const red%u &a, const long long n) {",
                          result, n, n);
         FC_TRY(body(g, &d, p, e));

@@ -155,9 +155,9 @@ static void program_free(const fc_alloc *alloc, fc_program *p) {
 }
 
 /* An operand that is a result as it is: copied, so that results never lie in an operand's slot. */
-static fusec_status copy_operands(layout *l, fc_program *p, const fc_val *out, int nout,
+static fusec_status copy_operands(layout *l, fc_program *p, const fc_val *out, unsigned nout,
                                   fc_error *e) {
-    for (int i = 0; i < nout; i++) {
+    for (unsigned i = 0; i < nout; i++) {
         const fc_instr *in = &l->code->ins.at[out[i]];
         p->out[i] = l->slot[out[i]];
         if (in->op != FC_OP_ARG) continue;
@@ -168,83 +168,37 @@ static fusec_status copy_operands(layout *l, fc_program *p, const fc_val *out, i
     return FUSEC_OK;
 }
 
-static fusec_status lay_program(const fc_alloc *alloc, const fc_code *code, const fc_val *out,
-                                int nout, fc_program *p, fc_error *e) {
+static fusec_status lay_program(const fc_alloc *alloc, const fc_red_program *from, fc_program *p,
+                                fc_error *e) {
+    const fc_code *code = &from->code;
     layout l;
     fc_phase phase = {0};
     fusec_status s = layout_init(&l, alloc, code, true, e);
-    l.next = FC_PROGRAM_ARGS;
+    l.next = FC_RED_ARGS;
     if (s == FUSEC_OK) {
         for (size_t i = 0; i < code->ins.len; i++)
             if (code->ins.at[i].op == FC_OP_ARG) l.slot[i] = (uint32_t)code->ins.at[i].imm;
-        fc_kernel_slice(code, out, (size_t)nout, l.needed);
+        fc_kernel_slice(code, from->out, from->nout, l.needed);
         s = emit_once(&l, &p->once, e);
     }
     l.first = l.next;
-    if (s == FUSEC_OK) s = emit_phase(&l, out, (size_t)nout, &phase, e);
+    if (s == FUSEC_OK) s = emit_phase(&l, from->out, from->nout, &phase, e);
     p->body = phase.point;
-    if (s == FUSEC_OK) s = copy_operands(&l, p, out, nout, e);
+    if (s == FUSEC_OK) s = copy_operands(&l, p, from->out, from->nout, e);
     p->nslots = l.high;
     layout_free(&l);
     return s;
 }
 
-/* Legalises what was written into `from` and lays it out. */
-static fusec_status finish_program(const fc_alloc *alloc, const fc_code *from, const fc_val *out,
-                                   int nout, fc_program *p, fc_error *e) {
-    fc_code legal;
-    fc_val now[FC_MAX_COMPONENTS];
-    if (from->status != FUSEC_OK) return fc_fail(e, from->status, "a reduction has no code");
-    fc_val *map = fc_malloc(alloc, (from->ins.len + 1) * sizeof *map);
-    if (!map) return fc_oom(e);
-    fc_code_init(&legal, alloc);
-    fusec_status s = fc_legalize(from, FC_TARGET_INTERP, &legal, map);
-    for (int i = 0; i < nout && s == FUSEC_OK; i++) now[i] = map[out[i]];
-    if (s != FUSEC_OK)
-        fc_fail(e, s, "a reduction could not be expanded for the interpreter");
-    else
-        s = lay_program(alloc, &legal, now, nout, p, e);
-    fc_code_free(&legal);
-    fc_free(alloc, map);
+static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, fc_red_part part,
+                                 fc_program *p, bool *indexed, fc_error *e) {
+    fc_red_program from;
+    FC_TRY(fc_red_program_make(&from, alloc, FC_TARGET_INTERP, NULL, (fc_op)r->op,
+                               (fusec_dtype)r->dtype, part, e));
+    *indexed |= from.uses_index;
+    const fusec_status s = lay_program(alloc, &from, p, e);
+    fc_red_program_free(&from);
     return s;
-}
-
-typedef enum which { INIT, STEP, COMBINE, FINISH } which;
-
-static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, which w,
-                                 fc_program *p, fc_error *e) {
-    fc_op op = (fc_op)r->op;
-    fusec_dtype t = (fusec_dtype)r->dtype;
-    int n = fc_ops[op].components;
-    fc_code c;
-    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS] = {0};
-    fc_code_init(&c, alloc);
-    for (int i = 0; i < n && w != INIT; i++) {
-        fusec_dtype ct = fc_component_dtype(op, t, i);
-        a[i] = fc_val_arg(&c, (unsigned)i, ct, FC_POINT);
-        if (w == COMBINE) b[i] = fc_val_arg(&c, (unsigned)(FC_ARG_LATER + i), ct, FC_POINT);
-    }
-    if (w == INIT) fc_red_init(&c, op, t, out);
-    if (w == STEP)
-        fc_red_step(&c, op, t, a, fc_val_arg(&c, FC_ARG_ELEMENT, t, FC_POINT),
-                    fc_ops[op].arity == 2 ? fc_val_arg(&c, FC_ARG_OTHER, t, FC_POINT) : FC_NOVAL,
-                    fc_val_arg(&c, FC_ARG_INDEX, FUSEC_I64, FC_POINT), out);
-    if (w == COMBINE) fc_red_combine(&c, op, t, a, b, out);
-    if (w == FINISH) {
-        out[0] = fc_red_finish(&c, op, t, a, fc_val_arg(&c, FC_ARG_COUNT, FUSEC_I64, FC_POINT));
-        n = 1;
-    }
-    fusec_status s = finish_program(alloc, &c, out, n, p, e);
-    fc_code_free(&c);
-    return s;
-}
-
-static bool reads_slot(const fc_tape *tape, uint32_t slot) {
-    for (size_t i = 0; i < tape->steps.len; i++) {
-        const fc_step *s = &tape->steps.at[i];
-        if (s->a == slot || s->b == slot || s->c == slot) return true;
-    }
-    return false;
 }
 
 static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_interp_reduction *to,
@@ -257,11 +211,9 @@ static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_inte
         to->size[i] = (uint8_t)fc_eval_size(fc_component_dtype(op, t, i));
     to->value_size = (uint8_t)fc_eval_size(t);
     to->result_size = (uint8_t)fc_eval_size(fc_red_dtype(op, t));
-    FC_TRY(make_program(ip->alloc, r, INIT, &to->init, e));
-    FC_TRY(make_program(ip->alloc, r, STEP, &to->step, e));
-    FC_TRY(make_program(ip->alloc, r, COMBINE, &to->combine, e));
-    FC_TRY(make_program(ip->alloc, r, FINISH, &to->finish, e));
-    to->indexed = reads_slot(&to->step.body, FC_ARG_INDEX);
+    fc_program *const parts[FC_RED_PARTS] = {&to->init, &to->step, &to->combine, &to->finish};
+    for (int i = 0; i < FC_RED_PARTS; i++)
+        FC_TRY(make_program(ip->alloc, r, (fc_red_part)i, parts[i], &to->indexed, e));
     to->paired = r->other != FC_NOVAL;
     return FUSEC_OK;
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "codegen/interp/interp.h"
+#include "ir/red_program.h"
 
 enum { FC_SLOT_BYTES = FC_LANES * 8 };
 
@@ -29,23 +30,12 @@ typedef struct fc_phase {
     fc_tape row, point;
 } fc_phase;
 
-/* One of the four small programs of a reduction. Its operands are in slots 0.. of its own frame. */
+/* A part of a reduction (ir/red_program.h). Its operands are in slots 0.. of its own frame. */
 typedef struct fc_program {
     fc_tape once, body;
     uint32_t nslots;
     uint32_t out[FC_MAX_COMPONENTS]; /* never an operand's slot */
 } fc_program;
-
-enum {
-    /* operands of step: accumulators, element, index; of combine: two accumulators; of finish: one,
-       count */
-    FC_ARG_ELEMENT = FC_MAX_COMPONENTS,
-    FC_ARG_INDEX,
-    FC_ARG_OTHER, /* element of the right operand */
-    FC_ARG_LATER = FC_MAX_COMPONENTS,
-    FC_ARG_COUNT = FC_MAX_COMPONENTS,
-    FC_PROGRAM_ARGS = 2 * FC_MAX_COMPONENTS
-};
 
 typedef struct fc_interp_reduction {
     uint8_t stage, ncomponents;

@@ -221,7 +221,7 @@ static void step_vectors(fc_ll *f, const fc_ll_stage *st, const char *first, con
 /* Whether two accumulators are joined by one instruction: then all levels are done for any number
  * of elements, which takes less code and hardly more time than to find out which are needed. */
 static bool joins_quickly(const fc_ll *f, const fc_ll_stage *st) {
-    const fc_ll_prog *p = &f->red[st->first].combine;
+    const fc_red_program *p = &f->red[st->first].combine;
     unsigned n = 0;
     for (fc_val i = 0; i < p->code.ins.len; i++)
         n += p->needed[i] && p->code.ins.at[i].op != FC_OP_ARG;

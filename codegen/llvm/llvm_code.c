@@ -160,7 +160,7 @@ unsigned fc_ll_length(const fc_ll *f, fc_val i) {
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
+void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out) {
     const char **name = fc_ll_names(f, p->code.ins.len);
     for (fc_val i = 0; i < p->code.ins.len; i++) {

@@ -57,7 +57,7 @@ static const char *formula(fc_ll *f, fc_op op, fusec_dtype t, unsigned W) {
         arg[i] = fc_val_arg(&f->scratch, i, t, FC_POINT);
     const fc_val out = fc_val_op(&f->scratch, op, arg[0], arg[1], FC_NOVAL);
     if (f->scratch.status != FUSEC_OK) fc_ll_fail(f, f->scratch.status);
-    fc_ll_prog p = {.code = f->scratch, .out = {out}};
+    fc_red_program p = {.code = f->scratch, .out = {out}};
     p.needed = fc_ll_alloc(f, p.code.ins.len);
     fc_kernel_slice(&p.code, &out, 1, p.needed);
     const char *result;

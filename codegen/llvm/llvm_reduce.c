@@ -8,77 +8,31 @@
 
 /* ---- programs ---------------------------------------------------------------------------- */
 
-static void legalise(fc_ll *f, fc_code *from, const fc_val *out, unsigned nout, fc_ll_prog *p) {
-    if (from->status != FUSEC_OK) fc_ll_fail(f, from->status);
-    fc_code_init(&p->code, f->alloc);
-    p->code.rewrite = f->math;
-    fc_val *map = fc_ll_alloc(f, from->ins.len * sizeof *map);
-    fusec_status st = fc_legalize(from, FC_TARGET_LLVM, &p->code, map);
+static void make(fc_ll *f, const fc_ll_red *r, fc_red_part part, fc_red_program *p) {
+    const fusec_status st =
+        fc_red_program_make(p, f->alloc, FC_TARGET_LLVM, f->math, r->op, r->t, part, NULL);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
-    for (unsigned i = 0; i < nout; i++) p->out[i] = map[out[i]];
-    p->needed = fc_ll_alloc(f, p->code.ins.len);
-    fc_kernel_slice(&p->code, p->out, nout, p->needed);
 }
 
-static void add_args(fc_code *c, const fc_ll_red *r, unsigned first, fc_val *out) {
-    for (unsigned i = 0; i < r->components; i++)
-        out[i] = fc_val_arg(c, first + i, r->comp[i], FC_POINT);
-}
-
-static void build_start(fc_ll *f, fc_code *c, fc_ll_red *r) {
-    fc_val out[FC_MAX_COMPONENTS];
-    fc_red_init(c, r->op, r->t, out);
-    if (c->status != FUSEC_OK) fc_ll_fail(f, c->status);
+static void make_start(fc_ll *f, fc_ll_red *r) {
+    make(f, r, FC_RED_START, &r->start);
     for (unsigned i = 0; i < r->components; i++) {
-        if (c->ins.at[out[i]].op != FC_OP_CONST) fc_ll_fail(f, FUSEC_INTERNAL);
-        r->init[i] = c->ins.at[out[i]].imm;
+        const fc_instr *start = &r->start.code.ins.at[r->start.out[i]];
+        if (start->op != FC_OP_CONST) fc_ll_fail(f, FUSEC_INTERNAL);
+        r->init[i] = start->imm;
     }
-}
-
-static void build_step(fc_ll *f, fc_code *c, fc_ll_red *r) {
-    fc_val acc[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
-    add_args(c, r, 0, acc);
-    fc_val x = fc_val_arg(c, FC_LL_ARG_X, r->t, FC_POINT);
-    const bool pair = fc_ops[r->op].arity == 2;
-    fc_val y = pair ? fc_val_arg(c, FC_LL_ARG_Y, r->t, FC_POINT) : FC_NOVAL;
-    fc_val i = fc_val_arg(c, FC_LL_ARG_I, FUSEC_I64, FC_POINT);
-    fc_red_step(c, r->op, r->t, acc, x, y, i, out);
-    legalise(f, c, out, r->components, &r->step);
-    for (fc_val v = 0; v < r->step.code.ins.len; v++) {
-        const fc_instr *ins = &r->step.code.ins.at[v];
-        if (r->step.needed[v] && ins->op == FC_OP_ARG && ins->imm == FC_LL_ARG_I)
-            r->uses_index = true;
-    }
-}
-
-static void build_combine(fc_ll *f, fc_code *c, fc_ll_red *r) {
-    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
-    add_args(c, r, 0, a);
-    add_args(c, r, FC_LL_ARG_B, b);
-    fc_red_combine(c, r->op, r->t, a, b, out);
-    legalise(f, c, out, r->components, &r->combine);
-}
-
-static void build_finish(fc_ll *f, fc_code *c, fc_ll_red *r) {
-    fc_val acc[FC_MAX_COMPONENTS], out;
-    add_args(c, r, 0, acc);
-    out = fc_red_finish(c, r->op, r->t, acc, fc_val_arg(c, FC_LL_ARG_COUNT, FUSEC_I64, FC_ROW));
-    legalise(f, c, &out, 1, &r->finish);
 }
 
 static void build(fc_ll *f, const fc_reduction *from, fc_ll_red *r) {
-    static void (*const parts[])(fc_ll *, fc_code *, fc_ll_red *) = {build_start, build_step,
-                                                                     build_combine, build_finish};
     r->op = (fc_op)from->op;
     r->t = (fusec_dtype)from->dtype;
     r->components = fc_ops[r->op].components;
     for (unsigned i = 0; i < r->components; i++)
         r->comp[i] = fc_component_dtype(r->op, r->t, (int)i);
-    for (size_t i = 0; i < FC_COUNT(parts); i++) {
-        fc_code_init(&f->scratch, f->alloc);
-        parts[i](f, &f->scratch, r);
-        fc_code_free(&f->scratch);
-    }
+    make_start(f, r);
+    make(f, r, FC_RED_STEP, &r->step);
+    make(f, r, FC_RED_JOIN, &r->combine);
+    make(f, r, FC_RED_FINISH, &r->finish);
 }
 
 static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
@@ -91,7 +45,7 @@ static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
         if (st->count == 0) st->first = i;
         r->slot = st->nslots;
         for (unsigned c = 0; c < r->components; c++) slot[st->nslots++] = r->comp[c];
-        st->uses_index |= r->uses_index;
+        st->uses_index |= r->step.uses_index;
         st->count++;
         nroots += fc_red_values(&f->k->reductions.at[i], f->map, roots + nroots);
     }
@@ -112,7 +66,7 @@ static fc_ll_stage part_of(fc_ll *f, const fc_ll_stage *st, uint32_t first) {
     for (uint32_t i = first; i < st->first + st->count; i++) {
         if (i > first && (stands_alone(f, i) || stands_alone(f, first))) break;
         part.nslots += f->red[i].components;
-        part.uses_index |= f->red[i].uses_index;
+        part.uses_index |= f->red[i].step.uses_index;
         part.count++;
         nroots += fc_red_values(&f->k->reductions.at[i], f->map, roots + nroots);
     }
@@ -144,9 +98,10 @@ void fc_ll_reductions(fc_ll *f) {
 void fc_ll_reductions_free(fc_ll *f) {
     if (f->scratch.alloc) fc_code_free(&f->scratch);
     for (size_t i = 0; f->red && i < f->k->reductions.len; i++) {
-        fc_ll_prog *p[] = {&f->red[i].step, &f->red[i].combine, &f->red[i].finish};
-        for (size_t j = 0; j < FC_COUNT(p); j++)
-            if (p[j]->code.alloc) fc_code_free(&p[j]->code);
+        fc_red_program_free(&f->red[i].start);
+        fc_red_program_free(&f->red[i].step);
+        fc_red_program_free(&f->red[i].combine);
+        fc_red_program_free(&f->red[i].finish);
     }
 }
 
@@ -173,12 +128,12 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
     const char **out = fc_ll_names(f, st->nslots);
     for (uint32_t i = st->first; i < st->first + st->count; i++) {
         const fc_ll_red *r = &f->red[i];
-        const char *args[FC_LL_ARGS] = {NULL};
+        const char *args[FC_RED_ARGS] = {NULL};
         for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot - st->base + c];
-        args[FC_LL_ARG_X] = fc_ll_value(f, f->k->reductions.at[i].value, W);
+        args[FC_ARG_ELEMENT] = fc_ll_value(f, f->k->reductions.at[i].value, W);
         if (f->k->reductions.at[i].other != FC_NOVAL)
-            args[FC_LL_ARG_Y] = fc_ll_value(f, f->k->reductions.at[i].other, W);
-        args[FC_LL_ARG_I] = index;
+            args[FC_ARG_OTHER] = fc_ll_value(f, f->k->reductions.at[i].other, W);
+        args[FC_ARG_INDEX] = index;
         /* the step of var divides by the number of elements */
         const bool counted = f->nth && W > 1 && r->components == 3;
         const char *share = counted ? fc_ll_share(f, r->t, f->nth) : NULL;
@@ -195,11 +150,11 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
     const char **out = fc_ll_names(f, st->nslots);
     for (uint32_t i = st->first; i < st->first + st->count; i++) {
         const fc_ll_red *r = &f->red[i];
-        const char *args[FC_LL_ARGS] = {NULL};
+        const char *args[FC_RED_ARGS] = {NULL};
         const unsigned at = r->slot - st->base;
         for (unsigned c = 0; c < r->components; c++) {
             args[c] = a[at + c];
-            args[FC_LL_ARG_B + c] = b[at + c];
+            args[FC_ARG_LATER + c] = b[at + c];
         }
         fc_ll_run(f, &r->combine, W, args, NULL, r->components, out + at);
     }
@@ -216,10 +171,10 @@ unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st) {
 
 const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc) {
     const fc_ll_red *r = &f->red[red];
-    const char *args[FC_LL_ARGS] = {NULL}, *out;
+    const char *args[FC_RED_ARGS] = {NULL}, *out;
     for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
-    args[FC_LL_ARG_COUNT] = W == 1 ? count : fc_ll_splat(f, "i64", count);
+    args[FC_ARG_COUNT] = W == 1 ? count : fc_ll_splat(f, "i64", count);
     fc_ll_run(f, &r->finish, W, args, NULL, 1, &out);
     return out;
 }

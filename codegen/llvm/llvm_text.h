@@ -21,6 +21,7 @@
 #include <setjmp.h>
 
 #include "codegen/target.h"
+#include "ir/red_program.h"
 
 /* Elements of rows whose values may be kept: FC_LL_KEEP_SHORT, FC_LL_KEEP_LONG. */
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
@@ -44,23 +45,6 @@ enum { FC_LL_LEVELS = 48 };
 enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
 enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 
-/* Code of a reduction's step, combine or finish, legalised; operands are FC_OP_ARG. */
-typedef struct fc_ll_prog {
-    fc_code code;
-    fc_val out[FC_MAX_COMPONENTS];
-    uint8_t *needed; /* instructions that `out` depends on */
-} fc_ll_prog;
-
-/* Numbers of the FC_OP_ARG of programs: accumulators (of earlier elements) first. */
-enum {
-    FC_LL_ARG_B = 3,
-    FC_LL_ARG_X = 3,
-    FC_LL_ARG_I = 4,
-    FC_LL_ARG_Y = 5,
-    FC_LL_ARG_COUNT = 3,
-    FC_LL_ARGS = 6
-};
-
 typedef struct fc_ll_red {
     fc_op op;
     fusec_dtype t;       /* accumulated dtype */
@@ -68,8 +52,7 @@ typedef struct fc_ll_red {
     unsigned slot;       /* within its stage */
     fusec_dtype comp[FC_MAX_COMPONENTS];
     uint64_t init[FC_MAX_COMPONENTS]; /* storage bits of the start values */
-    bool uses_index;
-    fc_ll_prog step, combine, finish;
+    fc_red_program start, step, combine, finish;
     const char *result; /* width 1: the finished value of the current row */
     const char *vector; /* dot: width V: those of the current rows; else NULL */
     const char *memory; /* outer: stack array with the finished values of a column block */
@@ -431,7 +414,7 @@ void fc_ll_forget(fc_ll *f);
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W); /* v of k->code */
 void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
 /* Runs a program: args by number, results to out. Its quotient is `share` when that is given. */
-void fc_ll_run(fc_ll *f, const fc_ll_prog *p, unsigned W, const char *const *args,
+void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out);
 /* How many instructions one of f->code is written as, about. */
 unsigned fc_ll_length(const fc_ll *f, fc_val i);
