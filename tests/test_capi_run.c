@@ -203,24 +203,101 @@ FC_TEST(capi_run, other_structures_are_other_plans) {
     END();
 }
 
+/* Expression number i; *times what it makes of x. */
+static fusec_value numbered(fusec_value x, int i, float *times) {
+    fusec_value y = x;
+    *times = 1;
+    for (int bit = 0; bit < 9; bit++) {
+        y = i >> bit & 1 ? fusec_add(y, x) : fusec_sub(y, x);
+        *times += i >> bit & 1 ? 1 : -1;
+    }
+    return y;
+}
+
 FC_TEST(capi_run, the_plan_cache_is_bounded) {
     START();
-    float in[2] = {1, 2}, out[2];
+    float in[2] = {1, 2}, out[2], times;
     for (int i = 0; i < 300; i++) {
         fusec_graph_reset(g);
-        FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(i)), out, 8),
+        FC_ASSERT_OK_TEXT(fusec_read(numbered(bind(g, 2, in), i, &times), out, 8),
                           fusec_message(ctx));
-        FC_ASSERT_EQ_F64(out[1], 2.0f + (float)i);
+        FC_ASSERT_EQ_F64(out[1], 2.0f * times);
     }
     FC_EXPECT_EQ_U64(plans(ctx), 300);
     fusec_graph_reset(g);
-    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(299)), out, 8),
+    FC_ASSERT_OK_TEXT(fusec_read(numbered(bind(g, 2, in), 299, &times), out, 8),
                       fusec_message(ctx));
     FC_EXPECT_EQ_U64(plans(ctx), 300); /* recent: still there */
-    FC_ASSERT_OK_TEXT(fusec_read(fusec_add(bind(g, 2, in), fusec_num(0)), out, 8),
-                      fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_read(numbered(bind(g, 2, in), 0, &times), out, 8), fusec_message(ctx));
     FC_EXPECT_EQ_U64(plans(ctx), 301); /* the oldest went */
     END();
+}
+
+FC_TEST(capi_run, other_numbers_need_no_other_code) {
+    START();
+    float in[2] = {1, 2}, out[2];
+    for (int i = 0; i < 50; i++) {
+        const float k = (float)i + 3.25f;
+        fusec_graph_reset(g);
+        fusec_value x = bind(g, 2, in);
+        fusec_value y = fusec_add(fusec_mul(fusec_abs(x), fusec_num(k)), fusec_num(i + 0.125));
+        FC_ASSERT_OK_TEXT(fusec_read(fusec_pow(y, fusec_num(3)), out, 8), fusec_message(ctx));
+        const float want = 2 * k + (float)i + 0.125f;
+        FC_EXPECT_NEAR(out[1], want * want * want, 1e-6 * want * want * want);
+    }
+    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    /* another exponent, and an array of the number, which is a scalar as it is */
+    fusec_graph_reset(g);
+    fusec_value x = bind(g, 2, in);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_pow(x, fusec_num(5)), out, 8), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 32);
+    fusec_dim n = fusec_size(g, 2);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_full(g, FUSEC_F32, 3.75, 1, &n), out, 8),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 3.75);
+    FC_ASSERT_OK_TEXT(fusec_read(fusec_full(g, FUSEC_F32, 4.75, 1, &n), out, 8),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[0], 4.75);
+    FC_EXPECT_EQ_U64(plans(ctx), 3);
+    /* more of them than a kernel takes as arguments */
+    fusec_value y = x;
+    for (int i = 0; i < 300; i++) y = fusec_add(fusec_abs(y), fusec_num(i + 3.5));
+    FC_ASSERT_OK_TEXT(fusec_read(y, out, 8), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[0], 1 + 300 * 3.5f + 299 * 150);
+    END();
+}
+
+FC_TEST(capi_run, the_default_float) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = NULL;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "interp";
+    o.default_float = FUSEC_I32;
+    FC_EXPECT_EQ_I64(fusec_context_new(&o, &ctx), FUSEC_INVALID);
+    o.default_float = FUSEC_F64;
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
+    FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    const int32_t in[2] = {1, 3};
+    const int64_t two = 2;
+    double out[2], mean;
+    fusec_value x = fusec_array(g, FUSEC_I32, 1, &two, in);
+    FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_div(x, fusec_int(2))), FUSEC_F64);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_div(x, fusec_int(2)), out, 16), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], 1.5);
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_mean(x, 0, NULL, 0), &mean, 8), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(mean, 2);
+    fusec_lazy *v = NULL, *m = NULL;
+    fusec_tensor t = {.data = (void *)(uintptr_t)in, .shape = &two, .rank = 1, .dtype = FUSEC_I32};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(ctx, &t, NULL, NULL, &v), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(ctx, fusec_op_find("mean"), 1, &v, NULL, &m),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_lazy_dtype(m), FUSEC_F64);
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(m, &mean, 8), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(mean, 2);
+    fusec_lazy_release(v);
+    fusec_lazy_release(m);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
 }
 
 FC_TEST(capi_run, long_chains_do_not_overflow_the_stack) {

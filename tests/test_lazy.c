@@ -149,6 +149,27 @@ FC_TEST(lazy, a_slice_of_one_element_broadcasts) {
     fusec_context_free(c);
 }
 
+FC_TEST(lazy, products_and_indices) {
+    fusec_context *c = capi_device("interp");
+    const int64_t shape[2] = {2, 3}, turned[2] = {3, 2}, two = 2;
+    const float a[6] = {1, 2, 3, 4, 5, 6};
+    const int64_t index[2] = {-1, 0};
+    float out[4];
+    fusec_lazy *y =
+        op(c, "matmul", NULL, 2, from(c, FUSEC_F32, 2, shape, a), from(c, FUSEC_F32, 2, turned, a));
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+    FC_EXPECT_TRUE(out[0] == 22 && out[3] == 64);
+    fusec_lazy_release(y);
+    fusec_attr at = FUSEC_ATTR_INIT;
+    int64_t axis = -1;
+    at.naxes = 1;
+    at.axes = &axis;
+    y = op(c, "take", &at, 2, from(c, FUSEC_F32, 2, shape, a), from(c, FUSEC_I64, 1, &two, index));
+    FC_EXPECT_TRUE(fusec_lazy_rank(y) == 2 && fusec_lazy_shape(y)[1] == 2);
+    fusec_lazy_release(y);
+    fusec_context_free(c);
+}
+
 static void count(void *user) {
     atomic_fetch_add((atomic_int *)user, 1);
 }

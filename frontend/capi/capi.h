@@ -130,6 +130,8 @@ struct fusec_graph {
     FC_VEC(fc_known) dims;      /* by dim; as long as needed */
     /* scratch of extract.c, by id: (round << 32) | new id */
     FC_VEC(uint64_t) node_map;
+    FC_VEC(uint64_t) fixed; /* constants that are no arguments */
+    uint32_t narguments;    /* constants that are */
     FC_VEC(uint64_t) dim_map;
     FC_VEC(uint64_t) sym_map;
     FC_VEC(uint64_t) list_map[3]; /* of lists as they are, of sizes, of slices */

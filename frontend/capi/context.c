@@ -25,6 +25,10 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
                               "fusec_context_new: options.mode has unknown bits (0x%x)", o->mode);
     if (o->tiers > FUSEC_TIERS_BOTH)
         return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.tiers is %u", o->tiers);
+    if (o->default_float && o->default_float != FUSEC_F32 && o->default_float != FUSEC_F64)
+        return fc_report_text(FUSEC_INVALID,
+                              "fusec_context_new: options.default_float is %u, not f32 or f64",
+                              o->default_float);
     return FUSEC_OK;
 }
 
@@ -69,7 +73,7 @@ fusec_status fusec_context_new(const fusec_options *options, fusec_context **out
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->plans.lock, NULL);
     pthread_mutex_init(&c->lazy.lock, NULL);
-    c->default_float = FUSEC_F32;
+    c->default_float = o.default_float ? (fusec_dtype)o.default_float : FUSEC_F32;
     atomic_init(&c->stamps, 0);
     fc_config config;
     if (configure(c, &o, &config, &e) || fc_context_new(&config, &c->runtime, &e)) {

@@ -22,14 +22,15 @@ static bool reserve(fusec_graph *g, void **at, size_t *len, size_t *cap, size_t 
 bool fc_extract_next_round(fusec_graph *g) {
     bool ok = true;
     if (++g->round == 0) { /* after 2^32 of them old marks would look new */
-        g->node_map.len = g->dim_map.len = g->sym_map.len = 0;
+        g->node_map.len = g->dim_map.len = g->sym_map.len = g->fixed.len = 0;
         for (size_t i = 0; i < FC_COUNT(g->list_map); i++) g->list_map[i].len = 0;
         g->round = 1;
     }
     for (size_t i = 0; i < FC_COUNT(g->list_map); i++)
         ok = ok && RESERVE(g, g->list_map[i], g->ir.lists.len);
+    g->narguments = 0;
     return ok && RESERVE(g, g->node_map, g->ir.nodes.len) &&
-           RESERVE(g, g->dim_map, g->ir.dims.forms.len) &&
+           RESERVE(g, g->fixed, g->ir.nodes.len) && RESERVE(g, g->dim_map, g->ir.dims.forms.len) &&
            RESERVE(g, g->sym_map, g->ir.dims.syms.len);
 }
 
@@ -135,11 +136,23 @@ static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list sha
     fc_dim dims[FC_MAX_RANK];
     uint32_t rank = fc_list_len(&x->graph, shape);
     for (uint32_t i = 0; i < rank; i++) dims[i] = (fc_dim)fc_list_at(&x->graph, shape)[i];
+    g->narguments += fc_at(&g->ir, old)->op == FC_OP_CONST;
     if (!fc_push(g->ir.alloc, &x->inputs, old)) {
         fc_oom(e);
         return FC_NONODE;
     }
     return fc_build_input(&x->graph, "array", (fusec_dtype)fc_at(&g->ir, old)->dtype, rank, dims);
+}
+
+/* A constant fits any shape; as an argument it has to be spread. */
+static fc_node as_operand(fc_extract *x, const fc_ninfo *user, const fc_ninfo *old, fc_node made) {
+    fc_dim dims[FC_MAX_RANK];
+    const uint32_t rank = fc_list_len(&x->graph, user->shape);
+    if (old->op != FC_OP_CONST || !rank || made == FC_NONODE || !fc_is_elementwise(user->op) ||
+        fc_at(&x->graph, made)->op != FC_OP_INPUT)
+        return made;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = (fc_dim)fc_list_at(&x->graph, user->shape)[i];
+    return fc_build_broadcast(&x->graph, made, rank, dims);
 }
 
 static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e) {
@@ -158,7 +171,8 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
         return e->code ? FC_NONODE : fc_build_dim(&x->graph, d);
     }
     n.shape = shape;
-    for (int i = 0; i < n.nops; i++) n.src[i] = FC_NEW_ID(g->node_map, n.src[i]);
+    for (int i = 0; i < n.nops; i++)
+        n.src[i] = as_operand(x, &n, fc_at(&g->ir, n.src[i]), FC_NEW_ID(g->node_map, n.src[i]));
     n.words = 0; /* words are the user's graph's */
     if (n.op == FC_OP_SLICE || n.op == FC_OP_VIEW)
         n.attr = map_dims(g, x, (fc_list)n.attr, n.op, e);
@@ -183,7 +197,8 @@ static inline uint64_t hash_of(const fusec_graph *g, fc_node n) {
     const uint64_t *hash = g->hashes.at;
     uint64_t h = (uint64_t)i->op << 40 | (uint64_t)i->dtype << 32 | i->flags;
     if (i->op == FC_OP_INPUT) return leaf_hash(g, n);
-    if (i->op == FC_OP_CONST) return fc_mix(h, i->attr);
+    if (i->op == FC_OP_CONST)
+        return fc_mix(h, fc_number_simplifies((fusec_dtype)i->dtype, i->attr) ? i->attr : 9);
     switch (i->nops) {
     case 0: return fc_mix(h, fc_rank(&g->ir, n));
     case 1: return fc_mix(h, hash[i->src[0]]);
@@ -232,6 +247,8 @@ fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, f
     memset(x, 0, sizeof *x);
     fc_graph_init(&x->graph, g->ir.alloc, &g->ctx->runtime->config.limits);
     x->graph.limits.nodes = g->ir.limits.nodes;
+    x->graph.limits.inputs += FC_MOST_ARGUMENTS;
+    x->graph.default_float = g->ir.default_float;
     if (!fc_extract_hashes(g, roots, n) || !fc_extract_next_round(g)) return fc_oom(e);
     for (uint32_t i = 0; i < n; i++) {
         char name[12] = "r";

@@ -25,6 +25,7 @@ fusec_status fusec_graph_new(fusec_context *ctx, fusec_graph **out) {
     g->ctx = ctx;
     g->stamp = next_stamp(ctx);
     fc_graph_init(&g->ir, &ctx->alloc, &limits);
+    g->ir.default_float = ctx->default_float;
     if (g->ir.error.code) {
         fusec_status s = fc_report(&g->ir.error);
         fusec_graph_free(g);
@@ -45,6 +46,7 @@ void fusec_graph_free(fusec_graph *g) {
     fc_vec_free(a, &g->syms);
     fc_vec_free(a, &g->dims);
     fc_vec_free(a, &g->node_map);
+    fc_vec_free(a, &g->fixed);
     fc_vec_free(a, &g->dim_map);
     fc_vec_free(a, &g->sym_map);
     for (size_t i = 0; i < FC_COUNT(g->list_map); i++) fc_vec_free(a, &g->list_map[i]);

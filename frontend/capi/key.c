@@ -118,6 +118,7 @@ static bool leaf(fusec_graph *g, fc_key *k, fc_node n, uint32_t shape) {
     if (i->op == FC_OP_INPUT && !g->leaves.at[i->attr].bound) return false;
     add(k, REC_LEAF | (uint32_t)i->dtype << 16);
     add(k, shape);
+    g->narguments += i->op == FC_OP_CONST;
     return fc_push(k->alloc, &k->inputs, n);
 }
 

@@ -36,8 +36,37 @@ void fc_extract_is_stored(fusec_graph *g, fc_node n); /* from now on; it has a h
 /* Push what must be done before, on g->stack; true when there is nothing. */
 bool fc_extract_dim_ready(fusec_graph *g, fc_dim d, bool *ok);
 
+/* ---- numbers (numbers.c) --------------------------------------------------------------------- */
+
+enum { FC_MOST_ARGUMENTS = 128 }; /* numbers of an expression; those after them are constants */
+
+/* A number of an expression is an argument of its kernel, so that other numbers need no other code;
+ * but not one that simplifies (0, 1, -1, 2, 0.5, a truth value), */
+bool fc_number_simplifies(fusec_dtype t, uint64_t bits);
+/* nor as this operand: a whole exponent, the divisor of integers, what is no arithmetic. */
+bool fc_number_is_structure(fc_op op, int operand, fusec_dtype t, uint64_t bits);
+
+/* Whether a constant of the graph is an argument in this round. */
+static inline bool fc_extract_is_argument(const fusec_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(&g->ir, n);
+    return i->op == FC_OP_CONST && !FC_MAPPED(g, g->fixed, n) &&
+           g->narguments < FC_MOST_ARGUMENTS &&
+           !fc_number_simplifies((fusec_dtype)i->dtype, i->attr);
+}
+
 static inline bool fc_extract_is_leaf(const fusec_graph *g, fc_node n) {
-    return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n);
+    return fc_at(&g->ir, n)->op == FC_OP_INPUT || fc_result_of(g, n) ||
+           fc_extract_is_argument(g, n);
+}
+
+/* Constants that are what they are because of this user. */
+static inline void fc_extract_fix(fusec_graph *g, const fc_ninfo *user) {
+    for (int k = 0; k < user->nops; k++) {
+        const fc_ninfo *i = fc_at(&g->ir, user->src[k]);
+        if (i->op == FC_OP_CONST &&
+            fc_number_is_structure((fc_op)user->op, k, (fusec_dtype)i->dtype, i->attr))
+            FC_SET(g, g->fixed, user->src[k], 1);
+    }
 }
 
 /* The operands are visited in order; those of a commutative operation stand in order of ids, which
@@ -48,6 +77,7 @@ static inline bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool *oo
     const size_t before = g->stack.len;
     fc_node first = i->src[0], second = i->src[1];
     if (!i->nops || fc_extract_is_leaf(g, n)) return true;
+    fc_extract_fix(g, i);
     if (i->nops == 2 && g->hashes.at[second] < g->hashes.at[first] &&
         (fc_ops[i->op].flags & FC_F_COMMUTES)) {
         first = i->src[1];

@@ -60,6 +60,11 @@ static fusec_status input_of(fusec_graph *g, fc_node n, fc_arena *arena, fc_tens
     if (!shape) return fc_oom(e);
     FC_TRY(fc_known_shape(g, n, shape, NULL, e));
     *t = (fc_tensor){.dtype = (fusec_dtype)fc_at(&g->ir, n)->dtype, .rank = rank, .shape = shape};
+    if (fc_at(&g->ir, n)->op == FC_OP_CONST && !i) { /* a number that is an argument */
+        if (!(t->data = fc_arena_alloc(arena, sizeof(uint64_t)))) return fc_oom(e);
+        memcpy(t->data, &fc_at(&g->ir, n)->attr, sizeof(uint64_t));
+        return FUSEC_OK;
+    }
     fc_stored *r = i ? &g->stored.at[i - 1] : NULL;
     const fc_leaf *leaf = r ? NULL : &g->leaves.at[fc_at(&g->ir, n)->attr];
     t->data = r ? r->data : (void *)(uintptr_t)leaf->data;

@@ -27,7 +27,13 @@ typedef struct fc_held {
 } fc_held;
 
 /* Operations that are no nodes of a graph but several. */
-enum { FC_OP_LOGSUMEXP = FC_OP_COUNT_, FC_OPS_WITH_COMPOSITES };
+enum {
+    FC_OP_LOGSUMEXP = FC_OP_COUNT_,
+    FC_OP_MATMUL,
+    FC_OP_TAKE_AXIS,
+    FC_OP_TAKE_ALONG,
+    FC_OPS_WITH_COMPOSITES
+};
 
 struct fusec_lazy {
     atomic_uint refs;

@@ -19,6 +19,9 @@ static const special specials[] = {
     {FC_OP_RESHAPE, 1, "reshape", "the same elements in C order in another shape"},
     {FC_OP_MATERIALIZE, 1, "materialize", "the value is stored: nothing fuses across"},
     {FC_OP_LOGSUMEXP, 1, "logsumexp", "log(sum(exp(x))) without overflow"},
+    {FC_OP_MATMUL, 2, "matmul", "the product of matrices, and of stacks of them"},
+    {FC_OP_TAKE_AXIS, 2, "take", "the axes of the indices in place of axes[0]; checked"},
+    {FC_OP_TAKE_ALONG, 2, "take_along_axis", "elements along axes[0], indices as large; checked"},
 };
 
 static const special *special_of(int op) {
@@ -28,11 +31,12 @@ static const special *special_of(int op) {
 }
 
 static bool is_row(int op) {
-    return (fc_is_elementwise(op) || fc_is_reduction(op)) && !(fc_ops[op].flags & FC_F_HIDDEN);
+    const bool kind = fc_is_elementwise(op) || (fc_is_reduction(op) && fc_ops[op].arity == 1);
+    return kind && !(fc_ops[op].flags & FC_F_HIDDEN);
 }
 
 int fc_lazy_arity(int op) {
-    if (is_row(op)) return fc_is_reduction(op) ? 1 : fc_ops[op].arity;
+    if (is_row(op)) return fc_ops[op].arity;
     const special *s = special_of(op);
     return s ? s->arity : -1;
 }
@@ -110,6 +114,32 @@ static fc_node iota(fusec_graph *g, const fusec_attr *a, const fc_dim *dims) {
     return FC_NONODE;
 }
 
+/* Negative indices count from the end; others outside fail the call. */
+static fc_node take(fusec_graph *g, int op, const fusec_attr *a, const fc_node *src) {
+    fc_graph *ir = &g->ir;
+    const int64_t rank = fc_rank(&g->ir, src[0]);
+    int64_t axis = a->axes && a->naxes == 1 ? a->axes[0] : rank;
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) {
+        fc_fail(&ir->error, FUSEC_BAD_AXIS, "%s: attributes with one axis below %lld are needed",
+                fusec_op_name(op), (long long)rank);
+        return FC_NONODE;
+    }
+    if (!fc_is_int((fusec_dtype)fc_at(ir, src[1])->dtype)) {
+        fc_fail(&ir->error, FUSEC_DTYPE_MISMATCH, "%s: indices are integers, not %s",
+                fusec_op_name(op), fc_dtypes[fc_at(ir, src[1])->dtype].name);
+        return FC_NONODE;
+    }
+    const fc_dim n = fc_axis(ir, src[0], (uint32_t)axis);
+    fc_node i = fc_build_cast(ir, src[1], FUSEC_I64);
+    const fc_node zero = fc_build_const(ir, FUSEC_I64, 0),
+                  back = fc_build_op(ir, FC_OP_add, i, fc_build_dim(ir, n), FC_NONODE);
+    i = fc_build_op(ir, FC_OP_where, fc_build_op(ir, FC_OP_lt, i, zero, FC_NONODE), back, i);
+    i = fc_build_check(ir, i, n);
+    if (op == FC_OP_TAKE_ALONG) return fc_build_take(ir, src[0], i, (uint32_t)axis);
+    return fc_build_gather(ir, src[0], i, (uint32_t)axis, false);
+}
+
 static bool takes_shape(int op) {
     return op == FC_OP_BROADCAST || op == FC_OP_RESHAPE || op == FC_OP_SLICE || op == FC_OP_IOTA;
 }
@@ -149,6 +179,9 @@ fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const 
     case FC_OP_PERMUTE: return permute(g, src[0], a);
     case FC_OP_SLICE: return slice(g, src[0], a);
     case FC_OP_MATERIALIZE: return fc_build_materialize(ir, src[0]);
+    case FC_OP_MATMUL: return fc_build_matmul(ir, src[0], src[1]);
+    case FC_OP_TAKE_AXIS:
+    case FC_OP_TAKE_ALONG: return take(g, op, a, src);
     case FC_OP_LOGSUMEXP:
         return fc_build_logsumexp(ir, src[0], (uint32_t)a->naxes, a->axes, a->keepdims != 0);
     default:

@@ -15,7 +15,6 @@ enum { REC_LEAF = 0x9001, REC_ROOT };
 #define REC_NODE     (UINT32_C(1) << 31)
 #define REC_NUMBER   (UINT32_C(1) << 30)
 #define REC_ARGUMENT (UINT32_C(3) << 30)
-enum { MOST_ARGUMENTS = 128 }; /* numbers; more of them are constants */
 
 /* What an evaluation works with; kept by the context for the next one. */
 typedef struct fc_lazy_work {
@@ -116,20 +115,10 @@ static bool sizes(fc_key *k, uint32_t n, const int64_t *v) {
     return ok;
 }
 
-/* Numbers that the passes or the compilers make something of. */
-static bool stays_constant(const fusec_lazy *user, int operand, const fusec_lazy *v) {
-    const fusec_dtype t = (fusec_dtype)v->dtype;
-    const double x = fc_const_value(t, v->bits);
-    if (t == FUSEC_BOOL || x == 0 || x == 1 || x == -1 || x == 2 || x == 0.5) return true;
-    if (operand != 1) return !fc_is_elementwise(user->op);
-    if (user->op == FC_OP_pow) return x >= -64 && x <= 64 && x == (double)(int)x;
-    const bool divides =
-        user->op == FC_OP_floordiv || user->op == FC_OP_mod || user->op == FC_OP_fmod;
-    return divides && !fc_is_float(t);
-}
-
 static bool is_argument(const work *w, const fusec_lazy *user, int operand, const fusec_lazy *v) {
-    return w->narguments < MOST_ARGUMENTS && !stays_constant(user, operand, v);
+    const fusec_dtype t = (fusec_dtype)v->dtype;
+    return w->narguments < FC_MOST_ARGUMENTS && !fc_number_simplifies(t, v->bits) &&
+           !fc_number_is_structure((fc_op)user->op, operand, t, v->bits);
 }
 
 static inline fc_held *held(const fusec_lazy *v) {

@@ -173,6 +173,7 @@ static uint32_t attr_words(int op, const fusec_attr *a, const fc_lazy_type *t,
                            const fusec_lazy *x) {
     if (op == FC_OP_SLICE) return 2 * t->rank;
     if (op == FC_OP_PERMUTE) return t->rank;
+    if (op == FC_OP_TAKE_AXIS || op == FC_OP_TAKE_ALONG) return (uint32_t)a->naxes;
     if (fusec_op_is_reduction(op)) return a->axes ? (uint32_t)a->naxes : x->rank;
     return 0;
 }

@@ -105,6 +105,9 @@ typedef struct fusec_options {
      * FUSEC_OUT_OF_MEMORY. The default, and "": in this process. */
     const char *compiler;
     unsigned tiers; /* FUSEC_TIERS_* */
+    /* What integers become where a fraction is needed (int / int, the mean of ints, a fraction next
+     * to integers): FUSEC_F32, the default, or FUSEC_F64. */
+    unsigned default_float;
 } fusec_options;
 FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()
@@ -338,8 +341,10 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
 
 /* Operations have numbers in a process, found by name: the functions of <fusec/ops.h> ("sin",
  * "add", "sum", "logsumexp", ...) and "cast", "bitcast", "materialize", "broadcast", "reshape",
- * "permute", "slice", "iota". -1: there is none. Names and numbers from 0 to fusec_op_count() - 1;
- * the name of a number without operation is NULL. */
+ * "permute", "slice", "iota", "matmul", "take" (negative
+ * indices count from the end, others outside fail the call), "take_along_axis". -1: there is none.
+ * Names and numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL.
+ */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);
 FUSEC_API const char *fusec_op_name(int op);
@@ -350,13 +355,14 @@ FUSEC_API int fusec_op_is_reduction(int op);
 /* What an operation has to be told besides its operands. Set it up with FUSEC_ATTR_INIT; fields
  * that an operation does not name are not looked at. */
 typedef struct fusec_attr {
-    size_t size;          /* sizeof(fusec_attr) */
-    uint32_t dtype;       /* cast, bitcast: of the result */
-    uint32_t keepdims;    /* reductions: reduced axes stay with length 1 */
-    int32_t naxes;        /* of `axes` */
-    int32_t rank;         /* of `shape`, `start` and `step` */
-    const int64_t *axes;  /* reductions: NULL means all; permute: result axis i is axes[i] of the
-                             operand, NULL reverses. Negative ones count from the end */
+    size_t size;       /* sizeof(fusec_attr) */
+    uint32_t dtype;    /* cast, bitcast: of the result */
+    uint32_t keepdims; /* reductions: reduced axes stay with length 1 */
+    int32_t naxes;     /* of `axes` */
+    int32_t rank;      /* of `shape`, `start` and `step` */
+    const int64_t
+        *axes; /* reductions: NULL means all; take: one axis; permute: result axis i is axes[i] of
+                  the operand, NULL reverses. Negative ones count from the end */
     const int64_t *shape; /* of the result: broadcast, reshape, slice; iota: one length */
     const int64_t *start; /* slice: element i of the result's axis is start + i * step of the */
     const int64_t *step;  /* operand's, all inside; step NULL: 1 */
