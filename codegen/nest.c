@@ -13,40 +13,49 @@ static fusec_status too_large(fc_error *e) {
                    "the sizes give an array or a loop of more than 2^63 elements");
 }
 
-/* Index range of one axis of an access: inside [0, size) for every value of the loop. */
-static bool inside(int64_t start, int64_t step, int64_t extent, int64_t size) {
-    int64_t last;
-    if (!fc_mul_ok(step, extent - 1, &last) || !fc_add_ok(start, last, &last)) return false;
-    return start >= 0 && start < size && last >= 0 && last < size;
+/* Lowest and highest index of one axis of an access, with all its terms, of loops that are not
+ * empty. */
+static bool reach(const fc_map *m, const int64_t *values, const int64_t *extent, int64_t *low,
+                  int64_t *high) {
+    *low = *high = values[m->start];
+    for (const fc_map *t = m; t; t = t->next) {
+        int64_t span, *to = t->step > 0 ? high : low;
+        if (t->axis < 0 || extent[t->axis] <= 0) continue;
+        if (!fc_mul_ok(t->step, extent[t->axis] - 1, &span) || !fc_add_ok(*to, span, to))
+            return false;
+    }
+    return true;
 }
 
-static fusec_status bind_index(const fc_map *m, const int64_t *values, int64_t *offset,
-                               int64_t *stride) {
-    *offset = values[m->start];
-    if (m->axis >= 0) stride[m->axis] = m->step;
-    return FUSEC_OK;
+/* Adds what an axis of an access does to offset and strides. `dense`: the stride of the axis. */
+static bool add_axis(const fc_map *m, const int64_t *values, int64_t dense, int64_t *offset,
+                     int64_t *stride) {
+    int64_t moved, by;
+    if (!fc_mul_ok(values[m->start], dense, &moved) || !fc_add_ok(*offset, moved, offset))
+        return false;
+    for (; m; m = m->next) {
+        if (m->axis < 0) continue;
+        if (!fc_mul_ok(m->step, dense, &by) || !fc_add_ok(stride[m->axis], by, &stride[m->axis]))
+            return false;
+    }
+    return true;
 }
 
 static fusec_status bind_access(const fc_access *a, const int64_t *values, const int64_t *given,
                                 const int64_t *extent, int64_t *offset, int64_t *stride,
                                 fc_error *e) {
-    if (a->buffer == FC_NO_BUFFER) return bind_index(&a->map[0], values, offset, stride);
     int64_t dense = 1; /* stride of the axis in the array behind the argument */
     for (uint32_t i = a->rank; i-- > 0;) {
         const fc_map *m = &a->map[i];
-        int64_t start = values[m->start], step = m->axis < 0 ? 0 : m->step,
-                size = values[a->shape[i]];
-        int64_t n = m->axis < 0 ? 1 : extent[m->axis], moved, by;
+        const int64_t size = a->shape ? values[a->shape[i]] : 1;
+        int64_t low, high;
         if (size < 0) return fc_fail(e, FUSEC_INPUT_SHAPE, "an axis of size %lld", (long long)size);
-        if (n > 0 && !inside(start, step, n, size))
+        if (!reach(m, values, extent, &low, &high)) return too_large(e);
+        if (a->buffer != FC_NO_BUFFER && (low < 0 || high >= size))
             return fc_fail(e, FUSEC_INTERNAL,
-                           "a kernel indexes an axis of size %lld from %lld, %lld times by %lld",
-                           (long long)size, (long long)start, (long long)n, (long long)step);
-        const int64_t one = given ? given[i] : dense;
-        if (!fc_mul_ok(start, one, &moved) || !fc_add_ok(*offset, moved, offset) ||
-            !fc_mul_ok(step, one, &by) ||
-            (m->axis >= 0 && !fc_add_ok(stride[m->axis], by, &stride[m->axis])))
-            return too_large(e);
+                           "a kernel indexes an axis of size %lld from %lld to %lld",
+                           (long long)size, (long long)low, (long long)high);
+        if (!add_axis(m, values, given ? given[i] : dense, offset, stride)) return too_large(e);
         if (!fc_mul_ok(dense, size, &dense)) return too_large(e);
     }
     return FUSEC_OK;
@@ -282,6 +291,22 @@ fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *aren
     }
     out->move = move;
     return FUSEC_OK;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------
+ */
+
+static void raise_to(uint64_t *word, uint64_t v) {
+    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (old < v &&
+           !__atomic_compare_exchange_n(word, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+void fc_report_outside(uint64_t *report, uint32_t check, int64_t position, int64_t value) {
+    const uint64_t key = ~(uint64_t)position;
+    raise_to(report + 2 * (size_t)check, key);
+    raise_to(report + 2 * (size_t)check + 1, key << 32 | (uint32_t)fc_report_value(value));
 }
 
 /* ---- the parameter block --------------------------------------------------------------------- */

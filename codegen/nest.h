@@ -56,7 +56,11 @@ fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *aren
  *                [naccess * (1 + np + nr)]  offset and strides of each access, in elements
  *                [nparams]            scalar parameters, storage bits in the low bytes
  *                [FC_PB_EXTRA]        rows, count, spans, span length, workspace, tickets,
- *                                     2 spare words */
+ *                                     a spare word, where checks report
+ *
+ * A report has two words for each check of the kernel, 0 before the launch. An index outside puts
+ * ~position into the first and ~position << 32 | value (in 32 bits, saturated) into the second, if
+ * that is more than what is there: so the smallest position stays, with its value. */
 enum {
     FC_PB_ROWS,
     FC_PB_COUNT,
@@ -65,9 +69,14 @@ enum {
     FC_PB_WORKSPACE,
     FC_PB_TICKETS,
     FC_PB_SPARE0,
-    FC_PB_SPARE1,
+    FC_PB_REPORT,
     FC_PB_EXTRA
 };
+
+static inline int32_t fc_report_value(int64_t v) {
+    return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
+}
+void fc_report_outside(uint64_t *report, uint32_t check, int64_t position, int64_t value);
 
 typedef struct fc_layout {
     uint32_t args, extents, accesses, params, extra, words; /* first word of each part; total */

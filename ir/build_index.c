@@ -214,13 +214,17 @@ fc_node fc_build_check(fc_graph *g, fc_node index, fc_dim size) {
     }
     index = fc_build_cast(g, index, FUSEC_I64);
     if (index == FC_NONODE) return FC_NONODE;
-    if (fc_at(g, index)->op == FC_OP_CHECK && fc_at(g, index)->attr == size) return index;
+    const fc_ninfo *i = fc_at(g, index);
+    if (i->op == FC_OP_CHECK && fc_check_size(g, i) == size) return index;
+    int64_t attr[1 + FC_MAX_RANK] = {size};
+    const uint32_t rank = fc_rank(g, index);
+    for (uint32_t k = 0; k < rank; k++) attr[1 + k] = fc_axis(g, index, k);
     fc_ninfo n = {.op = FC_OP_CHECK,
                   .dtype = FUSEC_I64,
                   .nops = 1,
                   .shape = fc_at(g, index)->shape,
                   .src = {index, FC_NONODE, FC_NONODE},
-                  .attr = size};
+                  .attr = fc_intern_list(g, attr, 1 + rank)};
     return fc_graph_node(g, n);
 }
 

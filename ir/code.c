@@ -22,7 +22,14 @@ void fc_code_free(fc_code *c) {
 
 int fc_instr_arity(const fc_instr *i) {
     if (fc_is_elementwise(i->op)) return fc_ops[i->op].arity;
-    return i->op == FC_OP_CAST || i->op == FC_OP_BITCAST || i->op == FC_OP_CVT ? 1 : 0;
+    switch (i->op) {
+    case FC_OP_CAST:
+    case FC_OP_BITCAST:
+    case FC_OP_CVT: return 1;
+    case FC_OP_LOAD_AT: return 2;
+    case FC_OP_INSIDE: return 3;
+    default: return 0;
+    }
 }
 
 static fc_val fail(fc_code *c, fusec_status s) {
@@ -248,7 +255,7 @@ void fc_code_print(const fc_code *c, fc_str *out) {
         if (i->op == FC_OP_CONST) {
             fc_str_char(out, ' ');
             print_const(out, (fusec_dtype)i->dtype, i->imm);
-        } else if (arity == 0) {
+        } else if (arity == 0 || i->op == FC_OP_LOAD_AT || i->op == FC_OP_INSIDE) {
             fc_str_printf(out, " #%llu", (unsigned long long)i->imm);
         } else if (fc_is_elementwise(i->op) && i->imm) {
             fc_str_printf(out, " for %s", fc_dtypes[i->imm].name);

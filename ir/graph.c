@@ -403,7 +403,7 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         break;
     case FC_OP_CHECK:
         fc_str_add(out, " in ");
-        fc_dim_print(&g->dims, (fc_dim)n->attr, out);
+        fc_dim_print(&g->dims, fc_check_size(g, n), out);
         break;
     case FC_OP_PERMUTE:
     default:

@@ -153,6 +153,9 @@ static inline uint32_t fc_list_len(const fc_graph *g, fc_list l) {
 static inline const int64_t *fc_list_at(const fc_graph *g, fc_list l) {
     return g->list_data.at + (g->lists.at[l] >> 32);
 }
+static inline fc_dim fc_check_size(const fc_graph *g, const fc_ninfo *check) {
+    return (fc_dim)fc_list_at(g, (fc_list)check->attr)[0];
+}
 static inline uint32_t fc_rank(const fc_graph *g, fc_node n) {
     return fc_list_len(g, g->nodes.at[n].shape);
 }

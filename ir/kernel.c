@@ -19,6 +19,7 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->stores);
     fc_vec_free(alloc, &k->params);
     fc_vec_free(alloc, &k->args);
+    fc_vec_free(alloc, &k->checks);
     fc_code_free(&k->code);
     fc_arena_free(&k->arena);
 }
@@ -46,12 +47,30 @@ uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t sour
     return (uint32_t)k->params.len - 1;
 }
 
+static bool same_map(const fc_map *a, const fc_map *b) {
+    if (a->start != b->start) return false;
+    for (; a && b; a = a->next, b = b->next)
+        if (a->axis != b->axis || a->step != b->step) return false;
+    return !a && !b;
+}
+
 static bool same_access(const fc_access *x, const fc_access *y) {
-    if (x->buffer != y->buffer || x->rank != y->rank) return false;
+    if (x->buffer != y->buffer || x->rank != y->rank || !x->shape != !y->shape) return false;
     for (uint32_t i = 0; i < x->rank; i++) {
-        const fc_map *a = &x->map[i], *b = &y->map[i];
-        if (a->axis != b->axis || a->step != b->step || a->start != b->start) return false;
-        if (x->buffer != FC_NO_BUFFER && x->shape[i] != y->shape[i]) return false;
+        if (!same_map(&x->map[i], &y->map[i])) return false;
+        if (x->shape && x->shape[i] != y->shape[i]) return false;
+    }
+    return true;
+}
+
+/* The further terms of a map, copied. */
+static bool copy_terms(fc_kernel *k, fc_map *m) {
+    for (const fc_map *t = m->next; t; t = t->next) {
+        fc_map *copy = fc_arena_alloc(&k->arena, sizeof *copy);
+        if (!copy) return false;
+        *copy = *t;
+        m->next = copy;
+        m = copy;
     }
     return true;
 }
@@ -60,11 +79,12 @@ uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc
                           const fc_map *map) {
     bool index = buffer == FC_NO_BUFFER;
     if (!index && buffer >= k->args.len) return UINT32_MAX;
-    fc_access acc = {.buffer = buffer, .rank = rank, .shape = index ? NULL : shape, .map = map};
+    fc_access acc = {.buffer = buffer, .rank = rank, .shape = shape, .map = map};
     acc.dtype = index ? (uint8_t)FUSEC_I64 : k->args.at[buffer].dtype;
     acc.level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW;
     for (uint32_t i = 0; i < rank; i++)
-        if (map[i].axis >= (int32_t)k->np) acc.level = FC_POINT;
+        for (const fc_map *m = &map[i]; m; m = m->next)
+            if (m->axis >= (int32_t)k->np) acc.level = FC_POINT;
     for (size_t i = 0; i < k->accesses.len; i++)
         if (same_access(&k->accesses.at[i], &acc)) return (uint32_t)i;
 
@@ -73,10 +93,11 @@ uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc
     if (!maps || !dims) return out_of_memory(k);
     for (uint32_t i = 0; i < rank; i++) {
         maps[i] = map[i];
-        if (!index) dims[i] = shape[i];
+        if (!copy_terms(k, &maps[i])) return out_of_memory(k);
+        if (shape) dims[i] = shape[i];
     }
     acc.map = maps;
-    acc.shape = index ? NULL : dims;
+    acc.shape = shape ? dims : NULL;
     if (!fc_push(k->code.alloc, &k->accesses, acc)) return out_of_memory(k);
     return (uint32_t)k->accesses.len - 1;
 }
@@ -97,6 +118,31 @@ fc_val fc_kernel_load(fc_kernel *k, uint32_t access) {
     const fc_access *a = &k->accesses.at[access];
     return leaf(k, a->buffer == FC_NO_BUFFER ? FC_OP_INDEX : FC_OP_LOAD, (fusec_dtype)a->dtype,
                 (fc_level)a->level, access);
+}
+
+fc_val fc_kernel_load_at(fc_kernel *k, uint32_t arg, fc_val element, fc_val when) {
+    if (arg >= k->args.len) return FC_NOVAL;
+    fc_instr i = {.op = FC_OP_LOAD_AT,
+                  .dtype = k->args.at[arg].dtype,
+                  .level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW,
+                  .a = element,
+                  .b = when == FC_NOVAL ? fc_val_bits(&k->code, FUSEC_BOOL, 1) : when,
+                  .c = FC_NOVAL,
+                  .imm = arg};
+    return fc_code_add(&k->code, i);
+}
+
+fc_val fc_kernel_inside(fc_kernel *k, fc_val index, fc_val size, fc_val position,
+                        fc_check_site check) {
+    fc_instr i = {.op = FC_OP_INSIDE,
+                  .dtype = FUSEC_BOOL,
+                  .level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW,
+                  .a = index,
+                  .b = size,
+                  .c = position,
+                  .imm = k->checks.len};
+    if (!fc_push(k->code.alloc, &k->checks, check)) return out_of_memory(k);
+    return fc_code_add(&k->code, i);
 }
 
 fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param) {
@@ -210,8 +256,10 @@ static void print_map(const fc_map *m, const fc_dimtab *dims, fc_str *out) {
         fc_dim_print(dims, m->start, out);
         return;
     }
-    fc_str_printf(out, "i%d", (int)m->axis);
-    if (m->step != 1) fc_str_printf(out, "*%lld", (long long)m->step);
+    for (const fc_map *t = m; t; t = t->next) {
+        fc_str_printf(out, "%si%d", t == m ? "" : " + ", (int)t->axis);
+        if (t->step != 1) fc_str_printf(out, "*%lld", (long long)t->step);
+    }
     if (plain && start == 0) return;
     fc_str_add(out, " + ");
     fc_dim_print(dims, m->start, out);
@@ -230,7 +278,7 @@ static void print_access(const fc_kernel *k, const fc_access *a, const fc_dimtab
         print_map(&a->map[i], dims, out);
     }
     if (a->rank) fc_str_char(out, ']');
-    if (a->buffer == FC_NO_BUFFER) return;
+    if (!a->shape) return;
     fc_str_add(out, " of [");
     for (uint32_t i = 0; i < a->rank; i++) {
         if (i) fc_str_add(out, ", ");

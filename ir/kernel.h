@@ -54,16 +54,24 @@ typedef enum fc_schedule {
 
 #define FC_MAX_AXES 32 /* kept + reduced */
 
-/* How one axis of a buffer is indexed: start + step * (index of kernel axis). */
+/* How one axis of a buffer is indexed: start + step * (index of kernel axis), and further terms. */
 typedef struct fc_map {
     int32_t
         axis; /* kernel axis: 0..np-1 kept, np..np+nr-1 reduced; -1: none, the index is `start` */
     int64_t step;
     fc_dim start;
+    const struct fc_map *next; /* a further term, of a higher axis (its start counts for nothing),
+                                  or NULL */
 } fc_map;
 
 /* A load, a store, or (buffer == FC_NO_BUFFER) the value of an affine index, used by FC_OP_INDEX:
- * dtype i64, rank 1, shape NULL, and the value is start + step * (index of its axis). */
+ * dtype i64, and the value is the number of the element in a dense array of this shape. With rank 1
+ * and shape NULL it is the index itself. It is not checked to be inside.
+ *
+ * FC_OP_LOAD_AT reads element `a` of an argument, which is made from such values and others: there
+ * is no access for it, and what nest and class say of accesses does not hold for it. Emitters read
+ * only where `b` holds, and only for elements that the nest has. FC_OP_INSIDE reports only for
+ * these, too. */
 #define FC_NO_BUFFER UINT32_MAX
 typedef struct fc_access {
     uint32_t buffer; /* kernel argument */
@@ -100,6 +108,13 @@ typedef struct fc_arg {
     uint32_t buffer; /* number of the buffer in the plan (passes/plan.h) */
 } fc_arg;
 
+/* What FC_OP_INSIDE reports of, with two words of the launch's report for each (codegen/nest.h). */
+typedef struct fc_check_site {
+    fc_dim size;
+    uint32_t words; /* fc_graph.words + 1, or 0 */
+    uint32_t node;  /* the index, for faces that look for its array */
+} fc_check_site;
+
 typedef struct fc_kernel {
     fc_schedule schedule;
     uint32_t np, nr;
@@ -112,7 +127,8 @@ typedef struct fc_kernel {
     FC_VEC(fc_store) stores;
     FC_VEC(fc_scalar) params;
     FC_VEC(fc_arg) args;
-    fc_arena arena; /* maps and shapes */
+    FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
+    fc_arena arena;               /* maps and shapes */
 } fc_kernel;
 
 void fc_kernel_init(fc_kernel *k, const fc_alloc *alloc);
@@ -130,6 +146,11 @@ uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc
                           const fc_map *map);
 fc_val fc_kernel_load(fc_kernel *k,
                       uint32_t access); /* FC_OP_LOAD, or FC_OP_INDEX of an index access */
+/* FC_OP_LOAD_AT of an argument that is read; `when` FC_NOVAL: everywhere. */
+fc_val fc_kernel_load_at(fc_kernel *k, uint32_t arg, fc_val element, fc_val when);
+/* FC_OP_INSIDE: whether `index` is in [0, size); reported for `position` where that is >= 0. */
+fc_val fc_kernel_inside(fc_kernel *k, fc_val index, fc_val size, fc_val position,
+                        fc_check_site check);
 fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
 /* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
  * ascend. */

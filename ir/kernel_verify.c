@@ -28,17 +28,21 @@ static fusec_status verify_access(const fc_kernel *k, size_t n, fc_error *e) {
     bool index = a->buffer == FC_NO_BUFFER;
     if (!index && a->buffer >= k->args.len) BAD("access %zu: no such argument", n);
     if (a->rank > FC_MAX_RANK) BAD("access %zu: rank %u", n, (unsigned)a->rank);
-    if (index && (a->rank != 1 || a->shape || a->dtype != FUSEC_I64))
-        BAD("access %zu: an index has rank 1 and dtype i64", n);
+    if (index && ((!a->shape && a->rank != 1) || a->dtype != FUSEC_I64))
+        BAD("access %zu: an index has a shape or rank 1, and dtype i64", n);
     if (!index && a->dtype != k->args.at[a->buffer].dtype) BAD("access %zu: dtype", n);
     uint8_t level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW;
     for (uint32_t i = 0; i < a->rank; i++) {
         const fc_map *m = &a->map[i];
-        if (m->axis < -1 || m->axis >= (int32_t)(k->np + k->nr))
-            BAD("access %zu: axis %d", n, (int)m->axis);
+        for (const fc_map *t = m; t; t = t->next) {
+            if (t->axis < (t == m ? -1 : 0) || t->axis >= (int32_t)(k->np + k->nr))
+                BAD("access %zu: axis %d", n, (int)t->axis);
+            if (t->next && (t->axis < 0 || t->next->axis <= t->axis))
+                BAD("access %zu: its terms do not ascend", n);
+            if (t->axis >= (int32_t)k->np) level = FC_POINT;
+        }
         if (m->start == FC_DIM_NONE) BAD("access %zu: no start", n);
-        if (!index && a->shape[i] == FC_DIM_NONE) BAD("access %zu: no shape", n);
-        if (m->axis >= (int32_t)k->np) level = FC_POINT;
+        if (a->shape && a->shape[i] == FC_DIM_NONE) BAD("access %zu: no shape", n);
     }
     if (a->level != level) BAD("access %zu: level", n);
     return FUSEC_OK;
@@ -86,13 +90,38 @@ static fusec_status verify_computed(const fc_kernel *k, size_t n, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* A load at a computed element, or a check of an index. */
+static fusec_status verify_computed_read(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_instr *in = &k->code.ins.at[n];
+    const fc_val src[3] = {in->a, in->b, in->c};
+    const bool load = in->op == FC_OP_LOAD_AT;
+    for (int j = 0; j < fc_instr_arity(in); j++) {
+        if (src[j] >= n) BAD("%%%zu: an operand comes after it", n);
+        const fc_instr *s = &k->code.ins.at[src[j]];
+        if (s->level > in->level) BAD("%%%zu: a row value from a point value", n);
+        if (s->dtype != (load && j == 1 ? FUSEC_BOOL : FUSEC_I64)) BAD("%%%zu: dtype", n);
+    }
+    if (!load) {
+        if (in->dtype != FUSEC_BOOL) BAD("%%%zu: dtype", n);
+        if (in->imm >= k->checks.len) BAD("%%%zu: no such check", n);
+        return FUSEC_OK;
+    }
+    if (in->imm >= k->args.len) BAD("%%%zu: no such argument", n);
+    if (k->args.at[in->imm].written) BAD("%%%zu: reads an argument that is written", n);
+    if (in->dtype != k->args.at[in->imm].dtype) BAD("%%%zu: not as its argument", n);
+    return FUSEC_OK;
+}
+
 static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
         if (in->dtype >= FC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
         bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
                         in->op == FC_OP_BITCAST;
-        FC_TRY(computed ? verify_computed(k, i, e) : verify_leaf(k, i, e));
+        const bool read = in->op == FC_OP_LOAD_AT || in->op == FC_OP_INSIDE;
+        FC_TRY(computed ? verify_computed(k, i, e)
+               : read   ? verify_computed_read(k, i, e)
+                        : verify_leaf(k, i, e));
     }
     return FUSEC_OK;
 }

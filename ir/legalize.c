@@ -42,6 +42,14 @@ static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) 
     case FC_OP_CAST: return fc_val_cast(to, a, t);
     case FC_OP_CVT: return fc_val_cvt(to, a, t);
     case FC_OP_BITCAST: return fc_val_bitcast(to, a, t);
+    case FC_OP_LOAD_AT:
+    case FC_OP_INSIDE: {
+        fc_instr same = *i;
+        same.a = a;
+        same.b = b;
+        same.c = c;
+        return fc_code_add(to, same);
+    }
     default: return fc_code_add(to, *i); /* loads, parameters, constants: leaves */
     }
 }

@@ -26,22 +26,24 @@ typedef enum fc_op {
     FC_OP_VIEW,      /* attr -> fc_view_axis for each operand axis, flat: ir/graph.h */
     FC_OP_RESHAPE,   /* to the node's shape; the same number of elements in C order */
     /* reading at computed places */
-    FC_OP_TAKE,  /* operands array, i64 index; attr = axis k: out[p] = array[p with p_k = index[p]] */
-    FC_OP_CHECK, /* of an i64 index: the index; attr = size: one outside [0, size) is reported */
+    FC_OP_TAKE,  /* operands array, i64 index; attr = axis k: out[p] = array[p with p_k = index[p]]
+                  */
+    FC_OP_CHECK, /* of an i64 index: the index; one outside [0, size) is reported. attr -> list:
+                  size, and the shape that messages count by */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
     /* kernel code only (ir/code.h) */
-    FC_OP_LOAD,  /* imm = access number */
+    FC_OP_LOAD,    /* imm = access number */
     FC_OP_LOAD_AT, /* imm = argument; element a (i64) of it where b (bool) holds, else 0 */
     FC_OP_INSIDE,  /* whether a (i64) is in [0, b); if not and c (i64) >= 0, it is reported for
                       position c of check imm */
-    FC_OP_PARAM, /* imm = scalar parameter number */
-    FC_OP_INDEX, /* i64 value of an affine index; imm = access number of an index access */
-    FC_OP_ACC,   /* finished result of a reduction; imm = reduction number (ir/kernel.h) */
-    FC_OP_COUNT, /* i64: number of elements of the reduction of this kernel */
-    FC_OP_ARG,   /* operand of a step or combine program; imm = its number */
-    FC_OP_CVT,   /* raw conversion: float to int only in range; the dtype of operand a is
-                    the source */
+    FC_OP_PARAM,   /* imm = scalar parameter number */
+    FC_OP_INDEX,   /* i64 value of an affine index; imm = access number of an index access */
+    FC_OP_ACC,     /* finished result of a reduction; imm = reduction number (ir/kernel.h) */
+    FC_OP_COUNT,   /* i64: number of elements of the reduction of this kernel */
+    FC_OP_ARG,     /* operand of a step or combine program; imm = its number */
+    FC_OP_CVT,     /* raw conversion: float to int only in range; the dtype of operand a is
+                      the source */
 
     FC_OP_FIRST_ELEMENTWISE,
     FC_OP_BEFORE_ELEMENTWISE_ =

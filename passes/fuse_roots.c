@@ -155,6 +155,25 @@ static bool repeats(const fc_graph *g, fc_node b) {
     return false;
 }
 
+/* The same of a general view: a window, or an axis of the result that no index uses. */
+static bool view_repeats(const fc_graph *g, fc_node v) {
+    const uint32_t ra = fc_rank(g, fc_at(g, v)->src[0]), rn = fc_rank(g, v);
+    const int64_t *list = fc_list_at(g, (fc_list)fc_at(g, v)->attr) + 1;
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < ra; i++, list += 2 + rn) {
+        uint32_t terms = 0;
+        for (uint32_t k = 0; k < rn; k++) {
+            if (!list[2 + k]) continue;
+            used |= UINT64_C(1) << k;
+            terms++;
+        }
+        if (terms > 1) return true;
+    }
+    for (uint32_t k = 0; k < rn; k++)
+        if (!(used >> k & 1) && !fc_axis_is_one(g, v, k)) return true;
+    return false;
+}
+
 static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node b) {
     fc_node p = behind_views(g, fc_at(g, b)->src[0]);
     if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) return;
@@ -188,8 +207,9 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
             /* of a constant or an input there is nothing to store but the array itself */
             if (fc_at(g, a)->op != FC_OP_INPUT || fc_rank(g, a) == 0) f->is_root[a] = 1;
         }
-        if (i->op == FC_OP_BROADCAST && !o->unfused && repeats(g, n))
-            cut_replication(g, f, work, n);
+        const bool again = (i->op == FC_OP_BROADCAST && repeats(g, n)) ||
+                           (i->op == FC_OP_VIEW && view_repeats(g, n)) || i->op == FC_OP_TAKE;
+        if (again && !o->unfused) cut_replication(g, f, work, n);
         if (i->op == FC_OP_dot && i->axis_kind == FC_TREE_DOT && !o->unfused)
             cut_product(g, f, work, n);
         ok = cut_size(g, o, f, work, n);

@@ -99,6 +99,8 @@ void fc_walk_free(const fc_alloc *a, fc_walk *w) {
     fc_free(a, w->slots);
 }
 
+enum { VIEW_OPS = 4 }; /* arithmetic of a mode, about */
+
 /* ---- what a walk finds ----------------------------------------------------------------------- */
 
 fc_visit *fc_visit_begin(fc_fusion *f) {
@@ -129,9 +131,18 @@ static const fc_root *find_root(const fc_region *r, fc_node n) {
     return NULL;
 }
 
+/* What code and words it takes to read at `map`: an access; for what is not affine one for each
+ * index as well, and sizes. */
+static void count_read(const fc_graph *g, fc_node n, fc_list map, fc_visit *v) {
+    const uint32_t rank = fc_rank(g, n);
+    v->accesses++;
+    if (rank > fc_list_len(g, map) || fc_map_is_affine(g, map, rank)) return;
+    v->accesses += rank;
+    v->params += 2 * rank;
+}
+
 static bool add_leaf(fc_fusion *f, const fc_region *r, fc_visit *v, fc_node n, uint32_t *from) {
     bool fresh;
-    v->accesses++;
     *from |= FC_FROM_LEAF;
     if (find_seen(r, leaf_key(n))) {
         v->shares_leaf = true;
@@ -155,13 +166,17 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
     if (n->op == FC_OP_DIM || (n->op == FC_OP_INPUT && fc_rank(g, t.node) == 0))
         return v->params++, true;
     if (n->op == FC_OP_IOTA) return v->accesses++, true;
-    if (n->op == FC_OP_INPUT) return add_leaf(f, r, v, t.node, from);
+    if (n->op == FC_OP_INPUT) {
+        count_read(g, t.node, t.map, v);
+        return add_leaf(f, r, v, t.node, from);
+    }
     /* `start` is the value being placed, or the operand of a reduction, which may have its place */
     if (f->is_root[t.node] && (!start || f->home[t.node] != FC_NOREGION)) {
         const fc_root *own = find_root(r, t.node);
         if (!own) {
             if (f->home[t.node] != FC_NOREGION && !add_dep(f->alloc, v, f->home[t.node]))
                 return false;
+            count_read(g, t.node, t.map, v);
             return add_leaf(f, r, v, t.node, from);
         }
         if (n->op == FC_OP_MATERIALIZE)
@@ -185,12 +200,24 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
                 return v->why = "a reshape needs its operand in memory", false;
             if (!add_dep(f->alloc, v, f->home[a])) return false;
         }
+        count_read(g, t.node, t.map, v);
         return add_leaf(f, r, v, a, from);
     }
     if (fc_is_view(n->op)) {
         fc_list m = fc_map_view(g, t.node, t.map);
         if (m == FC_NOMAP) return false;
-        return push(f, n->src[0], m);
+        if (n->op == FC_OP_VIEW) v->ops += VIEW_OPS;
+        return push(f, fc_at(g, t.node)->src[0], m);
+    }
+    if (n->op == FC_OP_TAKE) {
+        fc_list m = fc_map_take(g, t.node, t.map);
+        v->ops++;
+        return m != FC_NOMAP && push(f, fc_at(g, t.node)->src[0], m) &&
+               push(f, fc_at(g, t.node)->src[1], t.map);
+    }
+    if (n->op == FC_OP_CHECK) { /* its position has an access, its size is a parameter */
+        v->accesses++;
+        v->params += 1 + fc_rank(g, t.node);
     }
     v->ops++;
     if (fc_ops[n->op].flags & FC_F_TRANSCENDENTAL) v->transcendental++;

@@ -187,7 +187,13 @@ static reason check_check(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
     if (a->dtype != FUSEC_I64 || n->dtype != FUSEC_I64) return "an index is not i64";
-    if (n->attr >= g->dims.forms.len) return "it checks against a size that does not exist";
+    if (n->attr >= g->lists.len || !fc_list_len(g, (fc_list)n->attr))
+        return "it checks against no size";
+    for (uint32_t i = 0; i < fc_list_len(g, (fc_list)n->attr); i++) {
+        const int64_t d = fc_list_at(g, (fc_list)n->attr)[i];
+        if (d < 0 || (uint64_t)d >= g->dims.forms.len)
+            return "it checks against a size that does not exist";
+    }
     if (n->words > g->words.len) return "its words do not exist";
     return check_pointwise_shapes(g, n);
 }

@@ -2,53 +2,164 @@
 #include "passes/index_map.h"
 #include "ir/plant.h"
 
+#include <stdlib.h>
+
 static bool dim_is_one(const fc_graph *g, fc_dim d) {
     int64_t v;
     return fc_dim_is_const(&g->dims, d, &v) && v == 1;
 }
 
-static void set(int64_t *m, uint32_t i, int64_t axis, int64_t step, fc_dim start) {
-    m[3 * i] = axis;
-    m[3 * i + 1] = step;
-    m[3 * i + 2] = start;
+/* ---- indices -----------------------------------------------------------------------------------
+ */
+
+/* An index while it is made: terms in any order, each at most once. */
+typedef struct sum {
+    fc_dim start;
+    uint32_t n;
+    fc_index_term term[FC_MAX_TERMS];
+} sum;
+
+static fc_list too_large(fc_graph *g) {
+    if (!g->error.code) fc_fail(&g->error, FUSEC_LIMIT, "an index has too many terms");
+    return FC_NOMAP;
 }
 
-static fc_list finish(fc_graph *g, const int64_t *m, uint32_t rank) {
-    fc_list l = fc_intern_list(g, m, 3 * rank);
+static bool add_term(fc_graph *g, sum *s, fc_index_term t) {
+    uint32_t i = 0;
+    if (t.step == 0) return true;
+    while (i < s->n && (s->term[i].what != t.what || s->term[i].which != t.which)) i++;
+    if (i < s->n) {
+        if (!fc_add_ok(s->term[i].step, t.step, &s->term[i].step)) return false;
+        if (s->term[i].step == 0) s->term[i] = s->term[--s->n];
+        return true;
+    }
+    if (s->n == FC_MAX_TERMS) return too_large(g), false;
+    s->term[s->n++] = t;
+    return true;
+}
+
+/* s += step * index */
+static bool add_index(fc_graph *g, sum *s, fc_list index, int64_t step) {
+    fc_index_term part[FC_MAX_TERMS];
+    const fc_index_term *t;
+    const fc_dim start = fc_index_start(g, index);
+    const uint32_t n = fc_index_terms(g, index, &t);
+    memcpy(part, t, n * sizeof *part);
+    s->start =
+        fc_dim_add(&g->dims, s->start, fc_dim_mul(&g->dims, start, fc_dim_const(&g->dims, step)));
+    if (s->start == FC_DIM_NONE) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fc_mul_ok(part[i].step, step, &part[i].step) || !add_term(g, s, part[i])) return false;
+    }
+    return true;
+}
+
+static int by_term(const void *a, const void *b) {
+    const fc_index_term *x = a, *y = b;
+    if (x->what != y->what) return x->what < y->what ? -1 : 1;
+    return x->which < y->which ? -1 : x->which > y->which;
+}
+
+static fc_list intern(fc_graph *g, sum *s) {
+    int64_t v[1 + 3 * FC_MAX_TERMS];
+    if (s->n > 1) qsort(s->term, s->n, sizeof *s->term, by_term);
+    v[0] = s->start;
+    for (uint32_t i = 0; i < s->n; i++) {
+        v[1 + 3 * i] = s->term[i].what;
+        v[2 + 3 * i] = s->term[i].which;
+        v[3 + 3 * i] = s->term[i].step;
+    }
+    return fc_intern_list(g, v, 1 + 3 * s->n);
+}
+
+/* Only a start, or an axis, a value or a continued index as it is. */
+static fc_list index_of_start(fc_graph *g, fc_dim start) {
+    const int64_t v[] = {start};
+    return fc_intern_list(g, v, 1);
+}
+static fc_list index_of_term(fc_graph *g, int64_t what, int64_t which) {
+    const int64_t v[] = {fc_dim_const(&g->dims, 0), what, which, 1};
+    return fc_intern_list(g, v, 4);
+}
+
+static int64_t both(uint32_t first, uint32_t second) {
+    return (int64_t)((uint64_t)first << 32 | second);
+}
+
+/* ---- maps --------------------------------------------------------------------------------------
+ */
+
+/* A map while it is made. */
+typedef struct making {
+    uint32_t rank, n; /* n: numbers of the guards */
+    int64_t at[FC_MAX_RANK + 3 * FC_MAX_TERMS];
+} making;
+
+static fc_list finish(fc_graph *g, const making *m) {
+    fc_list l = fc_intern_list(g, m->at, m->rank + m->n);
     if (g->dims.oom) fc_oom(&g->error); /* a start that could not be made */
     return g->error.code ? FC_NOMAP : l;
 }
 
-fc_list fc_map_identity(fc_graph *g, fc_list shape) {
-    int64_t m[3 * FC_MAX_RANK];
-    fc_dim zero = fc_dim_const(&g->dims, 0);
-    uint32_t rank = fc_list_len(g, shape);
+static void copy_guards(const fc_graph *g, fc_list map, uint32_t rank, making *m) {
+    m->n = fc_list_len(g, map) - rank;
+    if (m->n) memcpy(m->at + m->rank, fc_list_at(g, map) + rank, m->n * sizeof *m->at);
+}
+
+/* A guard that is there already is not added. */
+static bool add_guard(fc_graph *g, making *m, int64_t what, int64_t which, fc_dim size) {
+    int64_t *to = m->at + m->rank;
+    for (uint32_t i = 0; i < m->n; i += 3)
+        if (to[i] == what && to[i + 1] == which && to[i + 2] == size) return true;
+    if (m->n + 3 > 3 * FC_MAX_TERMS) return too_large(g), false;
+    to[m->n++] = what;
+    to[m->n++] = which;
+    to[m->n++] = size;
+    return true;
+}
+
+bool fc_map_is_affine(const fc_graph *g, fc_list map, uint32_t rank) {
+    if (fc_list_len(g, map) != rank) return false;
     for (uint32_t i = 0; i < rank; i++) {
-        bool one = dim_is_one(g, (fc_dim)fc_list_at(g, shape)[i]);
-        set(m, i, one ? -1 : (int64_t)i, one ? 0 : 1, zero);
+        const fc_index_term *t;
+        const uint32_t n = fc_index_terms(g, fc_map_index(g, map, i), &t);
+        if (n && t[n - 1].what != FC_TERM_AXIS) return false; /* they ascend */
     }
-    return finish(g, m, rank);
+    return true;
+}
+
+fc_list fc_map_identity(fc_graph *g, fc_list shape) {
+    making m = {.rank = fc_list_len(g, shape)};
+    const fc_dim zero = fc_dim_const(&g->dims, 0);
+    for (uint32_t i = 0; i < m.rank; i++) {
+        const bool one = dim_is_one(g, (fc_dim)fc_list_at(g, shape)[i]);
+        m.at[i] = one ? index_of_start(g, zero) : index_of_term(g, FC_TERM_AXIS, i);
+    }
+    return finish(g, &m);
 }
 
 fc_list fc_map_match(fc_graph *g, fc_list shape, fc_list domain, uint64_t mask) {
-    int64_t m[3 * FC_MAX_RANK];
-    fc_dim zero = fc_dim_const(&g->dims, 0);
-    uint32_t rank = fc_list_len(g, shape), drank = fc_list_len(g, domain), d = 0;
-    for (uint32_t i = 0; i < rank; i++) {
+    making m = {.rank = fc_list_len(g, shape)};
+    const fc_dim zero = fc_dim_const(&g->dims, 0);
+    uint32_t drank = fc_list_len(g, domain), d = 0;
+    for (uint32_t i = 0; i < m.rank; i++) {
         fc_dim size = (fc_dim)fc_list_at(g, shape)[i];
         if (dim_is_one(g, size)) {
-            set(m, i, -1, 0, zero);
+            m.at[i] = index_of_start(g, zero);
             continue;
         }
         while (d < drank && (!(mask >> d & 1) || dim_is_one(g, (fc_dim)fc_list_at(g, domain)[d])))
             d++;
         if (d == drank || (fc_dim)fc_list_at(g, domain)[d] != size) return FC_NOMAP;
-        set(m, i, d++, 1, zero);
+        m.at[i] = index_of_term(g, FC_TERM_AXIS, d++);
     }
     for (; d < drank; d++) /* every axis that takes part must have been used */
         if ((mask >> d & 1) && !dim_is_one(g, (fc_dim)fc_list_at(g, domain)[d])) return FC_NOMAP;
-    return finish(g, m, rank);
+    return finish(g, &m);
 }
+
+/* ---- views -------------------------------------------------------------------------------------
+ */
 
 /* The operand axis of each result axis that is not of literal size 1, or false. */
 static bool reshape_axes(fc_graph *g, fc_node n, int32_t *operand_to_result) {
@@ -71,53 +182,86 @@ bool fc_reshape_is_free(fc_graph *g, fc_node n) {
     return reshape_axes(g, n, axes);
 }
 
+/* start + step * index, for a slice. */
+static bool slice_axis(fc_graph *g, fc_dim start, int64_t step, fc_list index, int64_t *to) {
+    sum s = {.start = fc_dim_const(&g->dims, 0)};
+    if (!add_index(g, &s, index, step)) return false;
+    if (FC_PLANTED(slice_step) && s.n) s.term[0].step = step;
+    if (!FC_PLANTED(slice_start))
+        s.start = fc_dim_add(&g->dims, s.start, start);
+    else
+        s.start = start;
+    if (s.start == FC_DIM_NONE) return false;
+    *to = intern(g, &s);
+    return true;
+}
+
+/* Axis i of a general view's operand. `v`: its part of the node's list. */
+static bool view_axis(fc_graph *g, fc_node n, uint32_t i, fc_list map, making *m) {
+    const uint32_t rn = fc_rank(g, n), at = 1 + i * (2 + rn);
+    const fc_dim size = fc_axis(g, fc_at(g, n)->src[0], i);
+    const fc_list list = (fc_list)fc_at(g, n)->attr;
+    const int64_t mode = fc_list_at(g, list)[at + 1];
+    sum s = {.start = (fc_dim)fc_list_at(g, list)[at]};
+    for (uint32_t k = 0; k < rn; k++) {
+        const int64_t step = fc_list_at(g, list)[at + 2 + k];
+        if (step && !add_index(g, &s, fc_map_index(g, map, k), step)) return false;
+    }
+    const fc_list index = intern(g, &s);
+    m->at[i] = index;
+    if (mode == FC_EDGE_ZERO)
+        return FC_PLANTED(lost_guard) || add_guard(g, m, FC_GUARD_INDEX, both(index, 0), size);
+    if (mode != FC_EDGE_NONE) m->at[i] = index_of_term(g, FC_TERM_EDGE + mode, both(index, size));
+    return !g->error.code;
+}
+
 fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
     const fc_ninfo *v = fc_at(g, n);
-    fc_node a = v->src[0];
-    uint32_t ra = fc_rank(g, a), rn = fc_rank(g, n);
-    int64_t in[3 * FC_MAX_RANK], m[3 * FC_MAX_RANK];
+    const uint32_t rn = fc_rank(g, n);
+    const fc_op op = (fc_op)v->op;
+    const fc_list attr = (fc_list)v->attr;
+    making m = {.rank = fc_rank(g, v->src[0])};
     int32_t axes[FC_MAX_RANK];
-    fc_dim zero = fc_dim_const(&g->dims, 0);
+    const fc_node a = v->src[0];
+    const fc_dim zero = fc_dim_const(&g->dims, 0);
     if (map == FC_NOMAP) return FC_NOMAP;
-    if (rn) memcpy(in, fc_list_at(g, map), 3 * rn * sizeof *in);
-    switch (v->op) {
-    case FC_OP_BROADCAST:
-        for (uint32_t i = 0; i < ra; i++) {
-            if (fc_axis_is_one(g, a, i))
-                set(m, i, -1, 0, zero);
-            else
-                memcpy(m + 3 * i, in + 3 * FC_PLANT(broadcast_axis, i, rn - ra + i), 3 * sizeof *m);
-        }
-        break;
-    case FC_OP_PERMUTE:
-        for (uint32_t i = 0; i < rn; i++) {
-            int64_t axis = fc_list_at(g, (fc_list)v->attr)[i];
-            int64_t to = FC_PLANT(permute_inverse, i, axis);
-            memcpy(m + 3 * to, in + 3 * (to == axis ? i : axis), 3 * sizeof *m);
-        }
-        break;
-    case FC_OP_SLICE:
-        for (uint32_t i = 0; i < rn; i++) {
-            const int64_t *s = fc_list_at(g, (fc_list)fc_at(g, n)->attr) + 3 * i;
-            fc_dim start = (fc_dim)s[0];
-            int64_t step = s[1], k;
-            if (!fc_mul_ok(step, in[3 * i + 1], &k)) return FC_NOMAP;
-            if (FC_PLANTED(slice_step)) k = step;
-            fc_dim moved =
-                fc_dim_mul(&g->dims, (fc_dim)in[3 * i + 2], fc_dim_const(&g->dims, step));
-            if (!FC_PLANTED(slice_start)) start = fc_dim_add(&g->dims, start, moved);
-            if (start == FC_DIM_NONE) return FC_NOMAP;
-            set(m, i, in[3 * i], k, start);
-        }
-        break;
-    default: /* FC_OP_RESHAPE */
-        if (!reshape_axes(g, n, axes)) return FC_NOMAP;
-        for (uint32_t i = 0; i < ra; i++) {
-            if (axes[i] < 0)
-                set(m, i, -1, 0, zero);
-            else
-                memcpy(m + 3 * i, in + 3 * axes[i], 3 * sizeof *m);
+    copy_guards(g, map, rn, &m);
+    if (op == FC_OP_RESHAPE && !reshape_axes(g, n, axes)) return FC_NOMAP;
+    for (uint32_t i = 0; i < m.rank; i++) {
+        if (op == FC_OP_BROADCAST) {
+            const uint32_t from = FC_PLANT(broadcast_axis, i, rn - m.rank + i);
+            m.at[i] =
+                fc_axis_is_one(g, a, i) ? index_of_start(g, zero) : fc_map_index(g, map, from);
+        } else if (op == FC_OP_PERMUTE) {
+            const int64_t axis = fc_list_at(g, attr)[i], to = FC_PLANT(permute_inverse, i, axis);
+            m.at[to] = fc_map_index(g, map, to == axis ? i : (uint32_t)axis);
+        } else if (op == FC_OP_SLICE) {
+            const int64_t *s = fc_list_at(g, attr) + 3 * i;
+            if (!slice_axis(g, (fc_dim)s[0], s[1], fc_map_index(g, map, i), &m.at[i]))
+                return FC_NOMAP;
+        } else if (op == FC_OP_VIEW) {
+            if (!view_axis(g, n, i, map, &m)) return FC_NOMAP;
+        } else {
+            m.at[i] =
+                axes[i] < 0 ? index_of_start(g, zero) : fc_map_index(g, map, (uint32_t)axes[i]);
         }
     }
-    return finish(g, m, ra);
+    return finish(g, &m);
+}
+
+fc_list fc_map_take(fc_graph *g, fc_node n, fc_list map) {
+    const fc_ninfo t = *fc_at(g, n);
+    const int64_t which = both(t.src[1], map);
+    making m = {.rank = fc_rank(g, n)};
+    if (map == FC_NOMAP) return FC_NOMAP;
+    copy_guards(g, map, m.rank, &m);
+    for (uint32_t i = 0; i < m.rank; i++)
+        m.at[i] = fc_axis_is_one(g, t.src[0], i) && i != t.attr
+                      ? index_of_start(g, fc_dim_const(&g->dims, 0))
+                      : fc_map_index(g, map, i);
+    m.at[t.attr] = index_of_term(g, FC_TERM_VALUE, which);
+    if (!(t.flags & FC_NODE_INSIDE) && !FC_PLANTED(lost_guard) &&
+        !add_guard(g, &m, FC_GUARD_VALUE, which, fc_axis(g, t.src[0], (uint32_t)t.attr)))
+        return FC_NOMAP;
+    return finish(g, &m);
 }

@@ -1,35 +1,10 @@
 /* lower.c - see lower.h. Walks from the roots of a region to its leaves with an explicit stack and
  * makes the kernel's code; a value is known by its node and its index map, so equal reads are made
  * once. */
-#include "passes/lower.h"
+#include "passes/lower_impl.h"
 
 #include "ir/expand.h"
 #include "ir/plant.h"
-
-typedef struct fc_entry {
-    uint64_t key; /* node << 32 | map, plus 1; 0 = free */
-    fc_val val;
-} fc_entry;
-
-typedef struct fc_todo {
-    fc_node node;
-    fc_list map;
-} fc_todo;
-
-typedef struct lower {
-    fc_graph *g;
-    const fc_fusion *f;
-    const fc_region *r;
-    const fc_plan *plan;
-    const uint32_t *buffer;
-    fc_kernel *k;
-    const fc_alloc *alloc;
-    int32_t axis[FC_MAX_RANK]; /* domain axis -> kernel axis */
-    fc_entry *slots;
-    uint32_t nslots, nused;
-    FC_VEC(fc_todo) todo;
-    bool oom, wide16;
-} lower;
 
 /* ---- values made so far ------------------------------------------------------------------ */
 
@@ -37,23 +12,23 @@ static inline uint64_t key_of(fc_node n, fc_list map) {
     return ((uint64_t)n << 32 | map) + 1;
 }
 
-static fc_entry *slot_of(const lower *l, uint64_t key) {
+static fc_lower_entry *slot_of(const fc_lowering *l, uint64_t key) {
     uint64_t h = (key * 0x9e3779b97f4a7c15u) >> 32; /* the node is in the upper half */
     while (l->slots[h & (l->nslots - 1)].key && l->slots[h & (l->nslots - 1)].key != key) h++;
     return &l->slots[h & (l->nslots - 1)];
 }
 
-static bool known(const lower *l, fc_node n, fc_list map, fc_val *out) {
+bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out) {
     if (!l->nslots) return false;
-    fc_entry *s = slot_of(l, key_of(n, map));
+    fc_lower_entry *s = slot_of(l, key_of(n, map));
     if (!s->key) return false;
     *out = s->val;
     return true;
 }
 
-static void remember(lower *l, fc_node n, fc_list map, fc_val v) {
+static void remember(fc_lowering *l, fc_node n, fc_list map, fc_val v) {
     if (l->nused * 2 >= l->nslots) {
-        fc_entry *old = l->slots;
+        fc_lower_entry *old = l->slots;
         uint32_t nold = l->nslots;
         l->nslots = nold ? nold * 2 : 128;
         l->slots = fc_calloc(l->alloc, l->nslots, sizeof *l->slots);
@@ -67,52 +42,54 @@ static void remember(lower *l, fc_node n, fc_list map, fc_val v) {
             if (old[i].key) *slot_of(l, old[i].key) = old[i];
         fc_free(l->alloc, old);
     }
-    fc_entry *s = slot_of(l, key_of(n, map));
+    fc_lower_entry *s = slot_of(l, key_of(n, map));
     if (!s->key) l->nused++;
-    *s = (fc_entry){key_of(n, map), v};
+    *s = (fc_lower_entry){key_of(n, map), v};
 }
 
-static void push(lower *l, fc_node n, fc_list map) {
-    fc_todo t = {n, map};
+static void push(fc_lowering *l, fc_node n, fc_list map) {
+    fc_lower_todo t = {n, map};
     if (!fc_push(l->alloc, &l->todo, t)) l->oom = true;
 }
 
 /* ---- leaves ------------------------------------------------------------------------------ */
 
-static uint32_t arg_for(lower *l, uint32_t buffer, fusec_dtype t, bool written) {
+static uint32_t arg_for(fc_lowering *l, uint32_t buffer, fusec_dtype t, bool written) {
     for (size_t i = 0; i < l->k->args.len; i++)
         if (l->k->args.at[i].buffer == buffer) return (uint32_t)i;
     return fc_kernel_arg(l->k, t, written, buffer);
 }
 
-/* Kernel form of an interned map. */
-static void to_map(const lower *l, fc_list map, uint32_t rank, fc_map *out) {
-    const int64_t *m = fc_list_at(l->g, map);
-    for (uint32_t i = 0; i < rank; i++)
-        out[i] = (fc_map){.axis = m[3 * i] < 0 ? -1 : l->axis[m[3 * i]],
-                          .step = m[3 * i + 1],
-                          .start = (fc_dim)m[3 * i + 2]};
-}
-
-static uint32_t access_for(lower *l, uint32_t arg, fc_list shape, fc_list map) {
-    uint32_t rank = fc_list_len(l->g, shape);
+static uint32_t access_for(fc_lowering *l, uint32_t arg, fc_list shape, fc_list map) {
+    const uint32_t rank = fc_list_len(l->g, shape);
     fc_dim dims[FC_MAX_RANK];
     fc_map m[FC_MAX_RANK];
-    for (uint32_t i = 0; i < rank; i++) dims[i] = (fc_dim)fc_list_at(l->g, shape)[i];
-    to_map(l, map, rank, m);
-    return fc_kernel_access(l->k, arg, rank, dims, m);
+    fc_map *room = fc_malloc(l->alloc, ((size_t)rank + 1) * FC_MAX_AXES * sizeof *room);
+    if (!room) return l->oom = true, UINT32_MAX;
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = (fc_dim)fc_list_at(l->g, shape)[i];
+        fc_lower_affine(l, fc_map_index(l->g, map, i), &m[i], room + (size_t)i * FC_MAX_AXES);
+    }
+    const uint32_t access = fc_kernel_access(l->k, arg, rank, dims, m);
+    fc_free(l->alloc, room);
+    return access;
 }
 
-static fc_val load(lower *l, fc_node n, fc_list shape, fc_list map) {
-    fusec_dtype t = (fusec_dtype)fc_at(l->g, n)->dtype;
-    return fc_kernel_load(l->k, access_for(l, arg_for(l, l->buffer[n], t, false), shape, map));
+static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map) {
+    const fusec_dtype t = (fusec_dtype)fc_at(l->g, n)->dtype;
+    const uint32_t arg = arg_for(l, l->buffer[n], t, false), rank = fc_list_len(l->g, shape);
+    if (fc_map_is_affine(l->g, map, rank))
+        return fc_kernel_load(l->k, access_for(l, arg, shape, map));
+    const fc_val when = fc_lower_guards(l, map, rank, 0);
+    return fc_kernel_load_at(l->k, arg, fc_lower_element(l, map, shape), when);
 }
 
-static fc_val index_value(lower *l, fc_node n, fc_list map) {
-    fc_map all[FC_MAX_RANK];
-    uint32_t axis = (uint32_t)fc_at(l->g, n)->attr;
-    to_map(l, map, fc_rank(l->g, n), all);
-    return fc_kernel_load(l->k, fc_kernel_access(l->k, FC_NO_BUFFER, 1, NULL, &all[axis]));
+static fc_val index_value(fc_lowering *l, fc_node n, fc_list map) {
+    const fc_list index = fc_map_index(l->g, map, (uint32_t)fc_at(l->g, n)->attr);
+    fc_map m, room[FC_MAX_AXES];
+    if (!fc_map_is_affine(l->g, map, fc_rank(l->g, n))) return fc_lower_index(l, index);
+    fc_lower_affine(l, index, &m, room);
+    return fc_kernel_load(l->k, fc_kernel_access(l->k, FC_NO_BUFFER, 1, NULL, &m));
 }
 
 /* ---- one node ---------------------------------------------------------------------------- */
@@ -125,21 +102,26 @@ static bool is_number(const fc_graph *g, fc_node n) {
 }
 
 /* The operands of node n under `map` that its value is made from; 0 when it is a leaf. */
-static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
+static int operands(fc_lowering *l, fc_node n, fc_list map, fc_lower_todo out[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
     if (fc_is_view(i->op)) {
-        out[0] = (fc_todo){i->src[0], fc_map_view(l->g, n, map)};
+        out[0] = (fc_lower_todo){i->src[0], fc_map_view(l->g, n, map)};
         return 1;
+    }
+    if (i->op == FC_OP_TAKE) { /* the array is read where the index says, which is known then */
+        out[0] = (fc_lower_todo){i->src[1], map};
+        out[1] = (fc_lower_todo){i->src[0], fc_map_take(l->g, n, map)};
+        return 2;
     }
     for (int k = 0; k < i->nops; k++) {
         bool scalar = fc_rank(l->g, i->src[k]) == 0 && fc_rank(l->g, n) != 0;
-        out[k] = (fc_todo){i->src[k], scalar ? 0 : map};
+        out[k] = (fc_lower_todo){i->src[k], scalar ? 0 : map};
     }
     /* a number comes last: which of two nodes is the older depends on what else uses it, and
      * kernels that compute the same should be the same */
     if (i->nops == 2 && (fc_ops[i->op].flags & FC_F_COMMUTES) && is_number(l->g, i->src[0]) &&
         !is_number(l->g, i->src[1])) {
-        const fc_todo first = out[0];
+        const fc_lower_todo first = out[0];
         out[0] = out[1];
         out[1] = first;
     }
@@ -147,18 +129,18 @@ static int operands(lower *l, fc_node n, fc_list map, fc_todo out[3]) {
 }
 
 /* Whether another kernel stores the value. */
-static bool made_elsewhere(const lower *l, fc_node n) {
+static bool made_elsewhere(const fc_lowering *l, fc_node n) {
     return l->f->home[n] != FC_NOREGION && &l->f->regions.at[l->f->home[n]] != l->r;
 }
 
-static bool is_leaf(const lower *l, fc_node n) {
+static bool is_leaf(const fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
     if (i->nops == 0 || made_elsewhere(l, n)) return true;
     if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
     return fc_is_reduction(i->op);
 }
 
-static fc_val leaf(lower *l, fc_node n, fc_list map) {
+static fc_val leaf(fc_lowering *l, fc_node n, fc_list map) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
     if (i->nops && made_elsewhere(l, n)) return load(l, n, i->shape, map);
@@ -184,12 +166,29 @@ static fc_val leaf(lower *l, fc_node n, fc_list map) {
 /* Arithmetic on f16 and bf16 rounds at every node. Under wide16 such a value stays in f32 inside
  * the kernel: it is narrowed where its bits are looked at and where it is stored. Its functions
  * need not be more accurate than such a dtype asks for; the code says which they are. */
-static fc_val wide(const lower *l, fc_val v) {
+static fc_val wide(const fc_lowering *l, fc_val v) {
     bool half = v != FC_NOVAL && l->wide16 && fc_is_half(fc_val_dtype(&l->k->code, v));
     return half ? fc_val_cast(&l->k->code, v, FUSEC_F32) : v;
 }
 
-static fc_val compute(lower *l, fc_node n, fc_val in[3]) {
+/* Outside, a view with the mode zero and what is taken are 0, whatever is computed there. What is
+ * read as it is is 0 anyway, and a call with a checked index outside has no result. */
+static fc_val read_value(fc_lowering *l, fc_node n, fc_list map, fc_val v) {
+    const fc_ninfo *i = fc_at(l->g, n);
+    const fc_guard *g;
+    fc_code *c = &l->k->code;
+    if (v == FC_NOVAL || (i->op != FC_OP_VIEW && i->op != FC_OP_TAKE)) return v;
+    if (i->op == FC_OP_TAKE && fc_at(l->g, i->src[1])->op == FC_OP_CHECK) return v;
+    if (c->ins.at[v].op == FC_OP_LOAD_AT) return v;
+    const uint32_t before = fc_map_guards(l->g, map, fc_rank(l->g, n), &g);
+    const fc_list inner =
+        i->op == FC_OP_TAKE ? fc_map_take(l->g, n, map) : fc_map_view(l->g, n, map);
+    const fc_val when = fc_lower_guards(l, inner, fc_rank(l->g, fc_at(l->g, n)->src[0]), before);
+    if (when == FC_NOVAL) return v;
+    return fc_val_op(c, FC_OP_where, when, v, fc_val_bits(c, fc_val_dtype(c, v), 0));
+}
+
+static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
     for (int k = 0; k < i->nops; k++) in[k] = wide(l, in[k]);
@@ -199,8 +198,10 @@ static fc_val compute(lower *l, fc_node n, fc_val in[3]) {
         in[0] = fc_val_cast(c, in[0], (fusec_dtype)fc_at(l->g, i->src[0])->dtype);
         return fc_val_bitcast(c, in[0], (fusec_dtype)i->dtype);
     case FC_OP_MATERIALIZE: return in[0];
+    case FC_OP_TAKE: return read_value(l, n, map, in[1]);
+    case FC_OP_CHECK: return fc_lower_check(l, n, map, in[0]);
     default:
-        if (fc_is_view(i->op)) return in[0];
+        if (fc_is_view(i->op)) return read_value(l, n, map, in[0]);
         break;
     }
     c->node16 = l->wide16 && fc_is_half((fusec_dtype)i->dtype) ? i->dtype : 0;
@@ -209,14 +210,14 @@ static fc_val compute(lower *l, fc_node n, fc_val in[3]) {
     return r;
 }
 
-static fc_val value_of(lower *l, fc_node root, fc_list root_map) {
+static fc_val value_of(fc_lowering *l, fc_node root, fc_list root_map) {
     fc_val v = FC_NOVAL;
     push(l, root, root_map);
     while (l->todo.len && !l->oom) {
-        fc_todo t = l->todo.at[l->todo.len - 1];
+        fc_lower_todo t = l->todo.at[l->todo.len - 1];
         l->oom = t.map == FC_NOMAP;
         if (l->oom) break;
-        if (known(l, t.node, t.map, &v)) {
+        if (fc_lower_known(l, t.node, t.map, &v)) {
             l->todo.len--;
             continue;
         }
@@ -224,16 +225,16 @@ static fc_val value_of(lower *l, fc_node root, fc_list root_map) {
             remember(l, t.node, t.map, leaf(l, t.node, t.map));
             continue;
         }
-        fc_todo ops[3];
+        fc_lower_todo ops[3];
         fc_val in[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL};
         int n = operands(l, t.node, t.map, ops);
         bool ready = true;
         for (int k = n; k-- > 0;)
-            if (!known(l, ops[k].node, ops[k].map, &in[k])) {
+            if (!fc_lower_known(l, ops[k].node, ops[k].map, &in[k])) {
                 push(l, ops[k].node, ops[k].map);
                 ready = false;
             }
-        if (ready) remember(l, t.node, t.map, compute(l, t.node, in));
+        if (ready) remember(l, t.node, t.map, compute(l, t.node, t.map, in));
     }
     l->todo.len = 0;
     return l->oom ? FC_NOVAL : v;
@@ -241,7 +242,7 @@ static fc_val value_of(lower *l, fc_node root, fc_list root_map) {
 
 /* ---- the kernel -------------------------------------------------------------------------- */
 
-static void set_axes(lower *l) {
+static void set_axes(fc_lowering *l) {
     fc_kernel *k = l->k;
     const fc_region *r = l->r;
     uint32_t rank = fc_list_len(l->g, r->domain);
@@ -260,7 +261,7 @@ static void set_axes(lower *l) {
         }
 }
 
-static void store_to(lower *l, const fc_root *root, uint32_t buffer, fc_val v) {
+static void store_to(fc_lowering *l, const fc_root *root, uint32_t buffer, fc_val v) {
     const fc_ninfo *n = fc_at(l->g, root->node);
     const uint32_t arg = arg_for(l, buffer, (fusec_dtype)n->dtype, true);
     fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map), v);
@@ -268,7 +269,7 @@ static void store_to(lower *l, const fc_root *root, uint32_t buffer, fc_val v) {
 
 /* Every place the root is written to: one temporary, or all outputs that are this node. They follow
  * the inputs. */
-static void store_root(lower *l, const fc_root *root, fc_val v) {
+static void store_root(fc_lowering *l, const fc_root *root, fc_val v) {
     const uint32_t one = l->buffer[root->node], first = (uint32_t)l->g->inputs.len;
     if (l->plan->buffers.at[one].kind == FC_BUF_TEMP) {
         store_to(l, root, one, v);
@@ -279,7 +280,7 @@ static void store_root(lower *l, const fc_root *root, fc_val v) {
 }
 
 /* Reductions stage by stage: what a stage reads of earlier ones is then known to value_of. */
-static void build(lower *l) {
+static void build(fc_lowering *l) {
     const fc_region *r = l->r;
     for (uint32_t stage = 0; stage < r->stages; stage++)
         for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
@@ -311,7 +312,8 @@ static void build(lower *l) {
 fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f, uint32_t region,
                       const fc_plan *plan, const uint32_t *buffer, fc_kernel *k, fc_error *e) {
     fc_kernel_init(k, g->alloc);
-    lower l = {.g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
+    fc_lowering l = {
+        .g = g, .f = f, .r = &f->regions.at[region], .plan = plan, .buffer = buffer, .k = k};
     l.alloc = g->alloc;
     l.wide16 = FC_PLANTED(lost_rounding) || (o->mode & FC_MODE_WIDE16) != 0;
     set_axes(&l);

@@ -1,4 +1,5 @@
 /* bind.c - see bind.h. */
+#include "runtime/outside.h"
 #include "runtime/alike.h"
 
 #include "ir/float_state.h"
@@ -108,7 +109,10 @@ static void place_all(fc_placing *x) {
         }
     for (size_t i = 0; i < x->p->plan->steps.len; i++)
         b->steps[i].workspace = b->steps[i].tickets = SIZE_MAX;
+    const size_t report = x->p->device->host_memory ? fc_outside_bytes(x->p->plan) : 0;
+    x->tickets = report; /* the first of the part, so it is aligned */
     for (size_t i = 0; i < b->nlaunches; i++) place_launch(x, i);
+    b->report = report ? x->top : SIZE_MAX;
     b->tickets_begin = x->top;
     b->tickets_bytes = x->tickets;
     b->scratch = x->top + x->tickets;

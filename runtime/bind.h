@@ -47,6 +47,8 @@ struct fc_bound {
     size_t *place;           /* of each temporary buffer in the scratch block */
     size_t scratch;          /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
+    size_t
+        report; /* in that part: the words of its checks; SIZE_MAX: none, or not in the scratch */
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
     uint32_t nlaunches;

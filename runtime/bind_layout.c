@@ -53,6 +53,15 @@ bool fc_bound_same_layouts(const fc_program *p, const fc_bound *b, const fc_layo
     return true;
 }
 
+/* Whether elements of the array are read at computed places, which strides say nothing of. */
+static bool is_read_at(const fc_kernel *k, uint32_t buffer) {
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        if (in->op == FC_OP_LOAD_AT && k->args.at[in->imm].buffer == buffer) return true;
+    }
+    return false;
+}
+
 /* The strides of each access of a kernel; *out is NULL when all its arrays are dense. An array may
  * be read under another shape than its own, which not all strides allow. */
 fusec_status fc_bound_strides(fc_program *p, fc_bound *b, const fc_kernel *k,
@@ -62,6 +71,12 @@ fusec_status fc_bound_strides(fc_program *p, fc_bound *b, const fc_kernel *k,
     if (!b->strides) return FUSEC_OK;
     const int64_t **table = fc_arena_alloc(&b->arena, (k->accesses.len + 1) * sizeof *table);
     if (!table) return fc_oom(e);
+    for (size_t a = 0; a < k->args.len; a++) {
+        const uint32_t buffer = k->args.at[a].buffer;
+        if (buffer >= b->nargs || !b->strides[buffer] || !is_read_at(k, buffer)) continue;
+        *blocked = buffer;
+        return fc_fail(e, FUSEC_NOT_YET, "an array with strides is read at computed places");
+    }
     for (size_t a = 0; a < k->accesses.len; a++) {
         const fc_access *acc = &k->accesses.at[a];
         const uint32_t buffer =
@@ -97,6 +112,7 @@ static bool reads(const fc_kernel *k, uint32_t buffer) {
 /* Whether the kernel takes each element of input `in` where it puts that of its one result. */
 static bool same_places(const fc_kernel *k, const fc_nest *n, uint32_t in) {
     const uint32_t axes = n->np + n->nr, to = k->stores.at[0].access;
+    if (is_read_at(k, in)) return false;
     for (uint32_t a = 0; a < k->accesses.len; a++) {
         const uint32_t arg = k->accesses.at[a].buffer;
         if (arg == FC_NO_BUFFER || k->args.at[arg].buffer != in) continue;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime/apart.h"
+#include "runtime/outside.h"
 #include "runtime/ready.h"
 #include "runtime/stage.h"
 #include "runtime/strides.h"
@@ -51,6 +52,7 @@ void fc_program_free(fc_program *p) {
         p->bound = b->next;
         fc_bound_free(p, b);
     }
+    fc_outside_free(p);
     fc_plan_free(p->plan);
     pthread_mutex_destroy(&p->lock);
     fc_free(p->alloc, p);
@@ -202,6 +204,7 @@ static void fill(const fc_call *c, const fc_bound_launch *l, int64_t *words) {
     if (s->tickets != SIZE_MAX)
         words[s->layout.extra + FC_PB_TICKETS] =
             (int64_t)(uintptr_t)((char *)c->scratch + s->tickets);
+    words[s->layout.extra + FC_PB_REPORT] = fc_outside_address(c->p, c->b, l->steps[0], c->scratch);
 }
 
 static fusec_status launch(const fc_call *c, const fc_bound_launch *l, int64_t *words, int repeats,
@@ -254,11 +257,15 @@ static fusec_status collect(fc_call *c, fc_error *e) {
 
 /* The caller may use its host arrays again when the call is over, whatever became of it: none of
  * them is still being copied. A call on device arrays alone does not wait. */
-static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
-    fc_device *d = c->p->device;
+static bool any_copied(const fc_call *c) {
     bool copied = false;
     for (uint32_t i = 0; i < c->nin + c->nout; i++) copied |= c->borrowed[i] != NULL;
-    return copied ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
+    return copied;
+}
+
+static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
+    fc_device *d = c->p->device;
+    return any_copied(c) ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
 }
 
 /* What is measured is full code. What is recorded on a stream runs whenever it is replayed, so its
@@ -298,6 +305,7 @@ static fusec_status bind(fc_call *c, uint32_t ndims, const fc_dim_value *dims,
 }
 
 static fusec_status run(fc_call *c, double *seconds, fc_error *e) {
+    FC_TRY(fc_outside_make(c->p, e));
     void *small[2 * 32] = {0};
     size_t n = c->p->plan->buffers.len;
     void **table = n <= 32 ? small : fc_calloc(c->p->alloc, 2 * n, sizeof *table);
@@ -309,6 +317,9 @@ static fusec_status run(fc_call *c, double *seconds, fc_error *e) {
     if (!s) s = collect(c, e);
     fusec_status waited = wait_for_copies(c, s ? NULL : e);
     if (!s) s = waited;
+    if (!s && c->b->report != SIZE_MAX)
+        s = fc_outside_look(c->p, c->b, (uint64_t *)(void *)((char *)c->scratch + c->b->report), e);
+    if (!s && any_copied(c)) s = fc_outside_wait(c->p, c->b, c->stream, e);
     release_all(c);
     if (table != small) fc_free(c->p->alloc, table);
     return s;

@@ -27,6 +27,8 @@ typedef struct fc_program {
     bool graph;           /* repeated calls of several kernels are one launch, on CUDA */
     _Atomic(fc_ready *) ready[FC_READY_PLACES]; /* calls that can be repeated at once (ready.h) */
     _Atomic uint32_t nready; /* in their places or in use: never more than there are places */
+    void
+        *report; /* of its checks, on a device with memory of its own (outside.h); NULL: none yet */
     _Atomic uint32_t misses; /* calls that found nothing ready when there was no place left */
 } fc_program;
 

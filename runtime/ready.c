@@ -2,6 +2,7 @@
 #include "runtime/ready.h"
 
 #include "runtime/apart.h"
+#include "runtime/outside.h"
 
 #include <stdatomic.h>
 
@@ -142,6 +143,9 @@ static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, c
     if (!status)
         status = r->graph ? d->ops->graph_run(d, s, r->graph, r->launches, r->nlaunches, e)
                           : d->ops->launch_all(d, s, r->launches, r->nlaunches, e);
+    if (!status && scratch && r->b->report != SIZE_MAX)
+        status = fc_outside_look(
+            p, r->b, (const uint64_t *)(const void *)((char *)scratch + r->b->report), e);
     if (scratch) d->ops->free(d, s, scratch);
     return status;
 }
@@ -284,9 +288,15 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
     memcpy(words, l->words, l->nwords * sizeof *words);
     for (uint32_t i = 0; i < l->n; i++)
         add_step(p, r, l->steps[i], fc_launch_layout(s, l, i), words);
-    const size_t extra[2] = {s->workspace, s->tickets};
-    const int word[2] = {FC_PB_WORKSPACE, FC_PB_TICKETS};
-    for (int i = 0; i < 2; i++) {
+    const bool reports =
+        r->b->report != SIZE_MAX && p->plan->steps.at[l->steps[0]]->kernel.checks.len;
+    const size_t report =
+        r->b->report + 2 * sizeof(uint64_t) * fc_outside_before(p->plan, l->steps[0]);
+    const size_t extra[3] = {s->workspace, s->tickets, reports ? report : SIZE_MAX};
+    const int word[3] = {FC_PB_WORKSPACE, FC_PB_TICKETS, FC_PB_REPORT};
+    if (p->report)
+        words[s->layout.extra + FC_PB_REPORT] = fc_outside_address(p, r->b, l->steps[0], NULL);
+    for (int i = 0; i < 3; i++) {
         if (extra[i] == SIZE_MAX) continue;
         r->offsets[r->nscratch] = extra[i];
         r->in_scratch[r->nscratch++] =
@@ -296,7 +306,7 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
 
 static bool add_launches(fc_program *p, fc_ready *r) {
     const fc_bound *b = r->b;
-    size_t npatches = 0, nscratch = 2 * b->nlaunches, words = 0;
+    size_t npatches = 0, nscratch = 3 * b->nlaunches, words = 0;
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         const fc_kernel *k = &p->plan->steps.at[i]->kernel;
         npatches += k->args.len + k->params.len;

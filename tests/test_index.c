@@ -2,8 +2,11 @@
  */
 #include "tests/support/test.h"
 
-#include "ir/graph.h"
+#include <stdio.h>
+
 #include "passes/plan.h"
+#include "tests/support/gb.h"
+#include "tests/support/program_fixture.h"
 
 typedef struct box {
     fc_graph g;
@@ -148,10 +151,207 @@ FC_TEST(index, verify_finds_broken_reads) {
     b.g.nodes.at[t].src[1] = b.x;
     expect_broken(&b, "not i64");
     b.g.nodes.at[t] = take;
-    b.g.nodes.at[k].attr = 1000;
+    b.g.nodes.at[k].attr = 0;
+    expect_broken(&b, "no size");
+    list[0] = 1000;
+    b.g.nodes.at[k].attr = fc_intern_list(&b.g, list, 1);
     expect_broken(&b, "size that does not exist");
     b.g.nodes.at[k] = check;
     b.g.nodes.at[k].words = 7;
     expect_broken(&b, "words");
     fc_graph_free(&b.g);
+}
+
+/* ---- indices outside ---------------------------------------------------------------------------
+ */
+
+static const char *const device_names[] = {"interp", "cpu", "cuda"};
+
+#define EACH_DEVICE(f)                                                                             \
+    for (size_t dev_ = 0; dev_ < FC_COUNT(device_names); dev_++)                                   \
+        if (fc_fixture_open(&(f), device_names[dev_]))
+
+/* t[k] * 2 with t[n, 4], k[m, 3] */
+static void build_lookup(fc_graph *g, bool words) {
+    fc_node t = gbin(g, "t", FUSEC_F32, 2, gbd(g, "n"), fc_dim_const(&g->dims, 4), 0);
+    fc_node k = gbin(g, "k", FUSEC_I32, 2, gbd(g, "m"), fc_dim_const(&g->dims, 3), 0);
+    fc_node c = fc_build_check(g, k, gbd(g, "n"));
+    if (words) fc_check_words(g, c, &(fc_words){"t[k]", "k", "axis 0 of t", "lookup.fuse:6:17"});
+    fc_node r = fc_build_gather(g, t, c, 0, false);
+    fc_build_output(g, "y", gb2(g, FC_OP_mul, r, gbn(g, r, 2)));
+}
+
+typedef struct lookup {
+    float t[10 * 4], y[37 * 3 * 4];
+    int32_t k[37 * 3];
+} lookup;
+
+static fusec_status run_lookup(fc_fixture *f, fc_program *p, lookup *d, int64_t m) {
+    const int64_t st[] = {10, 4}, sk[] = {m, 3}, sy[] = {m, 3, 4};
+    const fc_tensor in[] = {{.dtype = FUSEC_F32, .rank = 2, .shape = st, .data = d->t},
+                            {.dtype = FUSEC_I32, .rank = 2, .shape = sk, .data = d->k}};
+    fc_tensor out = {.dtype = FUSEC_F32, .rank = 3, .shape = sy, .data = d->y};
+    memset(&f->e, 0, sizeof f->e);
+    return fc_program_run(p, NULL, 2, in, 0, NULL, 1, &out, &f->e);
+}
+
+static void fill_lookup(lookup *d) {
+    for (int i = 0; i < 40; i++) d->t[i] = (float)i;
+    for (int i = 0; i < 37 * 3; i++) d->k[i] = (i * 7) % 10;
+}
+
+FC_TEST(index, one_bad_index_at_every_place_is_found) {
+    static const int32_t bad[] = {10, -1, INT32_MAX, INT32_MIN, 1000};
+    static lookup d;
+    fc_fixture f;
+    EACH_DEVICE(f) {
+        build_lookup(&f.g, true);
+        fc_program *p = fc_fixture_compile(&f);
+        fill_lookup(&d);
+        FC_EXPECT_OK(run_lookup(&f, p, &d, 37), &f.e);
+        for (int i = 0; i < 37 * 12; i++) FC_EXPECT_EQ_F64(d.y[i], 2 * d.t[d.k[i / 4] * 4 + i % 4]);
+        for (int i = 0; i < 37 * 3; i++) {
+            char text[160];
+            const int32_t old = d.k[i], v = bad[i % 5];
+            d.k[i] = v;
+            if (i % 2) d.k[36 * 3 + 2] = 77; /* another one behind it */
+            FC_EXPECT_STATUS(run_lookup(&f, p, &d, 37), FUSEC_INDEX_OUT_OF_RANGE, &f.e);
+            snprintf(text, sizeof text,
+                     "lookup.fuse:6:17: an index of `t[k]` is outside: k[%d, %d] is %d%s, axis 0 "
+                     "of t has 10 elements",
+                     i / 3, i % 3, (int)v,
+                     v == INT32_MAX   ? " or more"
+                     : v == INT32_MIN ? " or less"
+                                      : "");
+            if (i < 36 * 3 + 2) FC_EXPECT_STREQ(f.e.message, text);
+            d.k[36 * 3 + 2] = 1;
+            d.k[i] = old;
+        }
+        FC_EXPECT_OK(run_lookup(&f, p, &d, 37), &f.e); /* nothing of it stays */
+        fc_fixture_close(&f, p);
+    }
+}
+
+FC_TEST(index, what_is_not_named_is_told_in_general_words) {
+    static lookup d;
+    fc_fixture f;
+    EACH_DEVICE(f) {
+        build_lookup(&f.g, false);
+        fc_program *p = fc_fixture_compile(&f);
+        fill_lookup(&d);
+        d.k[5] = 12;
+        FC_EXPECT_STATUS(run_lookup(&f, p, &d, 5), FUSEC_INDEX_OUT_OF_RANGE, &f.e);
+        FC_EXPECT_STREQ(f.e.message, "an index is outside: the index at [1, 2] is 12, the axis it "
+                                     "is for has 10 elements");
+        fc_fixture_close(&f, p);
+    }
+}
+
+/* The table is every second column of a larger one: a computed element does not walk its strides.
+ */
+FC_TEST(index, tables_with_strides) {
+    static lookup d;
+    static float large[10 * 8];
+    fc_fixture f;
+    EACH_DEVICE(f) {
+        build_lookup(&f.g, false);
+        fc_program *p = fc_fixture_compile(&f);
+        fill_lookup(&d);
+        for (int i = 0; i < 80; i++) large[i] = i % 2 ? -1.0f : d.t[i / 2];
+        const int64_t st[] = {10, 4}, sk[] = {37, 3}, sy[] = {37, 3, 4}, by[] = {8, 2};
+        const fc_tensor in[] = {
+            {.dtype = FUSEC_F32, .rank = 2, .shape = st, .data = large, .strides = by},
+            {.dtype = FUSEC_I32, .rank = 2, .shape = sk, .data = d.k}};
+        fc_tensor out = {.dtype = FUSEC_F32, .rank = 3, .shape = sy, .data = d.y};
+        FC_EXPECT_OK(fc_program_run(p, NULL, 2, in, 0, NULL, 1, &out, &f.e), &f.e);
+        for (int i = 0; i < 37 * 12; i++) FC_EXPECT_EQ_F64(d.y[i], 2 * d.t[d.k[i / 4] * 4 + i % 4]);
+        fc_fixture_close(&f, p);
+    }
+}
+
+/* A result may lie on an input only if each element is read where it is written. */
+FC_TEST(index, turned_in_place) {
+    float x[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const int64_t shape[] = {8}, one[] = {1};
+    fc_fixture f;
+    EACH_DEVICE(f) {
+        fc_node in = gbin(&f.g, "x", FUSEC_F32, 1, gbd(&f.g, "n"), 0, 0);
+        const fc_view_axis axes[] = {{fc_dim_const(&f.g.dims, -3), FC_EDGE_WRAP, one}};
+        const fc_dim n = gbd(&f.g, "n");
+        fc_build_output(&f.g, "y", fc_build_view(&f.g, in, 1, &n, axes));
+        fc_program *p = fc_fixture_compile(&f);
+        for (int i = 0; i < 8; i++) x[i] = (float)i;
+        const fc_tensor a = {.dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = x};
+        fc_tensor out = a;
+        FC_EXPECT_OK(fc_program_run(p, NULL, 1, &a, 0, NULL, 1, &out, &f.e), &f.e);
+        for (int i = 0; i < 8; i++) FC_EXPECT_EQ_F64(x[i], (i + 5) % 8);
+        fc_fixture_close(&f, p);
+    }
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+static size_t kernels_of(fc_graph *g) {
+    fc_pass_options o = {.verify = true};
+    fc_plan *p = NULL;
+    fc_error e = {0};
+    FC_EXPECT_STATUS(g->error.code, FUSEC_OK, &g->error);
+    FC_EXPECT_OK(fc_plan_build(g, &o, &p, &e), &e);
+    const size_t n = p ? p->steps.len : 0;
+    fc_plan_free(p);
+    fc_graph_free(g);
+    return n;
+}
+
+static fc_node shifted(box *b, fc_node x, int64_t by, fc_edge edge) {
+    const int64_t i[] = {1, 0}, j[] = {0, 1};
+    const fc_view_axis axes[] = {{c(b, by), edge, i}, {c(b, 0), FC_EDGE_NONE, j}};
+    return fc_build_view(&b->g, x, 2, (fc_dim[]){b->n, b->m}, axes);
+}
+
+FC_TEST(index, reads_fuse) {
+    box b;
+    open_box(&b); /* t[k] * scale + bias */
+    fc_node k = fc_build_input(&b.g, "k", FUSEC_I32, 1, (fc_dim[]){fc_dim_named(&b.g.dims, "p")});
+    fc_node s = fc_build_input(&b.g, "s", FUSEC_F32, 1, &b.m);
+    fc_node t = fc_build_gather(&b.g, b.x, fc_build_check(&b.g, k, b.n), 0, false);
+    fc_build_output(&b.g, "y", gb2(&b.g, FC_OP_mul, t, s));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+
+    open_box(&b); /* b[i - 1] - 2*b[i] + b[i + 1], mode wrap */
+    fc_node sides =
+        gb2(&b.g, FC_OP_add, shifted(&b, b.x, -1, FC_EDGE_WRAP), shifted(&b, b.x, 1, FC_EDGE_WRAP));
+    fc_build_output(&b.g, "y", gb2(&b.g, FC_OP_sub, sides, b.x));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+
+    open_box(&b); /* pad(exp(x), mode reflect) */
+    const int64_t i[] = {1, 0}, j[] = {0, 1};
+    const fc_view_axis pad[] = {{c(&b, -1), FC_EDGE_REFLECT, i}, {c(&b, -1), FC_EDGE_REFLECT, j}};
+    const fc_dim two = c(&b, 2), one = c(&b, 1);
+    const fc_dim larger[] = {fc_dim_add(&b.g.dims, b.n, two), fc_dim_add(&b.g.dims, b.m, two)};
+    fc_build_output(&b.g, "y", fc_build_view(&b.g, gb1(&b.g, FC_OP_exp, b.x), 2, larger, pad));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+
+    open_box(&b); /* take_along(x, argmax(x, axis=1, keepdims=true), axis=1) */
+    fc_node most = gbred(&b.g, FC_OP_argmax, b.x, 1, true);
+    fc_build_output(&b.g, "y", fc_build_take(&b.g, b.x, fc_build_check(&b.g, most, b.m), 1));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+
+    open_box(&b); /* the rows of a costly table are made once */
+    fc_node p = fc_build_input(&b.g, "k", FUSEC_I32, 1, (fc_dim[]){fc_dim_named(&b.g.dims, "p")});
+    fc_node costly = gb1(&b.g, FC_OP_sin, gb1(&b.g, FC_OP_exp, b.x));
+    fc_build_output(&b.g, "y",
+                    fc_build_gather(&b.g, costly, fc_build_check(&b.g, p, b.n), 0, false));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 2);
+
+    open_box(&b); /* sum over a window of rows */
+    const int64_t both[] = {1, 0, 1}, column[] = {0, 1, 0};
+    const fc_view_axis window[] = {{c(&b, 0), FC_EDGE_NONE, both},
+                                   {c(&b, 0), FC_EDGE_NONE, column}};
+    const fc_dim rows = fc_dim_sub(&b.g.dims, b.n, two);
+    fc_node w =
+        fc_build_view(&b.g, b.x, 3, (fc_dim[]){rows, b.m, fc_dim_add(&b.g.dims, two, one)}, window);
+    fc_build_output(&b.g, "y", gbred(&b.g, FC_OP_sum, w, 2, false));
+    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
 }

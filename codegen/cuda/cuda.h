@@ -149,6 +149,9 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v);
 /* Whether v is a quotient in f32 whose divisor is the same for all elements of a row. */
 bool fc_cuda_divides_by_row(const fc_cuda_text *t, fc_val v);
 /* Defines v from an expression of its storage type. */
+/* FC_OP_LOAD_AT and FC_OP_INSIDE; `there` is what must hold for the element to be one of the nest, or
+ * NULL; `report`: the word with the address for reports. */
+void fc_cuda_computed(fc_cuda_text *t, fc_val v, const char *there, unsigned report);
 void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
 /* Appends the value in its storage type. */
 void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);

@@ -5,6 +5,8 @@
  * operations that are not rows: constants, conversions, reinterpretations. f16 and bf16 values are
  * floats with the bits of the narrow type; where the 16 bits themselves are known they are kept as
  * h*, so that a store needs no second conversion and a NaN keeps its payload. */
+#include <stdio.h>
+
 #include "codegen/cuda/cuda.h"
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -115,8 +117,9 @@ static const char *half_name(fusec_dtype t) {
 
 /* Whether the line that defines v also defines its bits h*. */
 static bool has_bits(const fc_instr *i) {
-    return fc_is_half((fusec_dtype)i->dtype) && (i->op == FC_OP_LOAD || i->op == FC_OP_CVT ||
-                                                 i->op == FC_OP_BITCAST || i->op == FC_OP_PARAM);
+    return fc_is_half((fusec_dtype)i->dtype) &&
+           (i->op == FC_OP_LOAD || i->op == FC_OP_LOAD_AT || i->op == FC_OP_CVT ||
+            i->op == FC_OP_BITCAST || i->op == FC_OP_PARAM);
 }
 
 /* The 16 bits of a value of dtype f16 or bf16. */
@@ -181,6 +184,56 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v) {
     }
     if (type == FUSEC_BOOL) fc_str_add(t->out, "(unsigned char)");
     fc_cuda_operand(t, v);
+}
+
+/* ---- reads at computed elements ------------------------------------------------------------- */
+
+/* A load of an element where its condition holds, else 0. */
+static void load_at(fc_cuda_text *t, fc_val v, const char *there) {
+    const fc_instr *i = instr(t, v), *when = instr(t, i->b);
+    const char *type = fc_dtypes[i->dtype].cuda;
+    const bool always = when->op == FC_OP_CONST && when->imm;
+    char expr[24];
+    snprintf(expr, sizeof expr, "e%u", (unsigned)v);
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "const %s %s = ", type, expr);
+    if (there) fc_str_add(t->out, there);
+    if (there && !always) fc_str_add(t->out, " && ");
+    if (!always) fc_cuda_operand(t, i->b);
+    if (there || !always) fc_str_add(t->out, " ? ");
+    fc_str_printf(t->out, "a%u[", (unsigned)i->imm);
+    fc_cuda_operand(t, i->a);
+    fc_str_add(t->out, "]");
+    if (there || !always) fc_str_printf(t->out, " : (%s)0", type);
+    fc_str_add(t->out, ";\n");
+    fc_cuda_from_storage(t, v, expr);
+}
+
+static void check(fc_cuda_text *t, fc_val v, const char *there, unsigned report) {
+    const fc_instr *i = instr(t, v);
+    begin(t, v);
+    fc_str_add(t->out, "(unsigned long long)");
+    fc_cuda_operand(t, i->a);
+    fc_str_add(t->out, " < (unsigned long long)");
+    fc_cuda_operand(t, i->b);
+    fc_str_add(t->out, ";\n");
+    fc_cuda_indent(t);
+    fc_str_printf(t->out, "if (!v%u && %s%s", (unsigned)v, there ? there : "", there ? " && " : "");
+    fc_cuda_operand(t, i->c);
+    fc_str_printf(t->out, " >= 0) fc_outside((unsigned long long *)p.w[%u] + %llu, ", report,
+                  2 * (unsigned long long)i->imm);
+    fc_cuda_operand(t, i->c);
+    fc_str_add(t->out, ", ");
+    fc_cuda_operand(t, i->a);
+    fc_str_add(t->out, ");\n");
+}
+
+void fc_cuda_computed(fc_cuda_text *t, fc_val v, const char *there, unsigned report) {
+    if (instr(t, v)->op == FC_OP_LOAD_AT)
+        load_at(t, v, there);
+    else
+        check(t, v, there, report);
+    t->local[v] = 1;
 }
 
 /* ---- conversions ---------------------------------------------------------------------------- */
@@ -283,7 +336,8 @@ static bool varies(const fc_cuda_text *t, fc_val v, unsigned depth) {
     const fc_instr *i = instr(t, v);
     bool real = fc_is_float((fusec_dtype)i->dtype), function = !(fc_ops[i->op].flags & FC_F_EXACT);
     switch (i->op) {
-    case FC_OP_LOAD: return i->dtype != FUSEC_BOOL;
+    case FC_OP_LOAD:
+    case FC_OP_LOAD_AT: return i->dtype != FUSEC_BOOL;
     case FC_OP_ARG: return true;
     case FC_OP_PARAM:
     case FC_OP_ACC: return real;

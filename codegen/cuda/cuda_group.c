@@ -337,6 +337,16 @@ static void hold(fc_cuda_gen *g, const fc_cuda_group *gr) {
     }
 }
 
+/* What is computed at an element that the nest lacks is nobody's: nothing is read or reported
+ * there. */
+static void at_element(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
+    char there[64] = "";
+    if (gr->limit)
+        snprintf(there, sizeof there, "%s < %s", g->vary[v] ? tested_number(gr).text : gr->number,
+                 gr->limit);
+    fc_cuda_computed(&g->t, v, there[0] ? there : NULL, g->l.extra + FC_PB_REPORT);
+}
+
 static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         if (!g->need[v] || g->done[v] || g->local[v] || (g->vary[v] != 0) != varying) continue;
@@ -347,6 +357,8 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
             loaded(g, gr, v);
         else if (op == FC_OP_INDEX)
             index_value(g, gr, v);
+        else if (op == FC_OP_LOAD_AT || op == FC_OP_INSIDE)
+            at_element(g, gr, v);
         else
             fc_cuda_instr(&g->t, v);
     }

@@ -71,6 +71,7 @@ static bool of_known_sign(const fc_cuda_text *t, fc_val v) {
         i = instr(t, i->a);
     switch (i->op) {
     case FC_OP_LOAD:
+    case FC_OP_LOAD_AT:
     case FC_OP_PARAM:
     case FC_OP_ARG:
     case FC_OP_ACC:

@@ -49,6 +49,9 @@ static bool loads_last(const fc_cuda_gen *g) {
 static bool loads_once(const fc_cuda_gen *g) {
     return any_access(g, fc_cuda_once);
 }
+static bool checks(const fc_cuda_gen *g) {
+    return uses_op(g, FC_OP_INSIDE);
+}
 static bool reduces(const fc_cuda_gen *g) {
     return g->k->reductions.len > 0;
 }
@@ -186,6 +189,7 @@ static const struct {
     {FC_CUH_index32, index32, NULL},
     {FC_CUH_load_last, loads_last, NULL},
     {FC_CUH_load_once, loads_once, NULL},
+    {FC_CUH_outside, checks, NULL},
     {FC_CUH_trees, reduces, NULL},
     {FC_CUH_apart, lanes_apart, NULL},
     {FC_CUH_gang, is_gang, NULL},

@@ -39,6 +39,7 @@ static void find_readers(fc_cuda_gen *g) {
 static bool is_fixed(const fc_cuda_gen *g, const fc_instr *i) {
     switch (i->op) {
     case FC_OP_LOAD:
+    case FC_OP_LOAD_AT:
     case FC_OP_PARAM:
     case FC_OP_ARG:
     case FC_OP_CONST:

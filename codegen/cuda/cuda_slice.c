@@ -65,6 +65,8 @@ void fc_cuda_row(fc_cuda_gen *g) {
             fc_str_free(&place);
         } else if (i->op == FC_OP_INDEX) {
             fc_cuda_line(&g->t, "const long long v%u = b%u;", (unsigned)v, (unsigned)i->imm);
+        } else if (i->op == FC_OP_LOAD_AT || i->op == FC_OP_INSIDE) {
+            fc_cuda_computed(&g->t, v, NULL, g->l.extra + FC_PB_REPORT);
         } else {
             fc_cuda_instr(&g->t, v);
         }

@@ -36,6 +36,7 @@ static int operands(const fc_instr *in, fc_val src[3]) {
 static bool is_uniform(const layout *l, const fc_instr *in) {
     fc_val src[3];
     int arity = operands(in, src);
+    if (in->op == FC_OP_LOAD_AT || in->op == FC_OP_INSIDE) return false; /* of an element */
     if (arity == 0) return in->op == FC_OP_CONST || in->op == FC_OP_PARAM || in->op == FC_OP_COUNT;
     for (int i = 0; i < arity; i++)
         if (!l->uniform[src[i]]) return false;

@@ -134,6 +134,34 @@ static void move_block(const run_state *r, uint32_t access, direction d, size_t 
                  block);
 }
 
+/* Elements of an argument wherever `when` holds, else 0. */
+static void load_at(const run_state *r, const fc_step *s, const char *element, const char *when,
+                    size_t n, char *block) {
+    const fusec_dtype t = (fusec_dtype)s->to;
+    const char *array = (const char *)(intptr_t)r->words[r->at.args + s->imm];
+    const size_t size = fc_eval_size(t);
+    memset(block, 0, n * size);
+    for (size_t i = 0; i < n; i++) {
+        int64_t at;
+        memcpy(&at, element + i * sizeof at, sizeof at);
+        if (!when[i]) continue;
+        fc_eval_load(t, 1, array + at * fc_dtypes[t].bytes, 0, block + i * size);
+    }
+}
+
+static void check_inside(const run_state *r, const fc_step *s, const char *frame, size_t n,
+                         char *block) {
+    uint64_t *report = (uint64_t *)(intptr_t)r->words[r->at.extra + FC_PB_REPORT];
+    for (size_t i = 0; i < n; i++) {
+        int64_t v[3];
+        memcpy(&v[0], frame + (size_t)s->a * FC_SLOT_BYTES + i * sizeof v[0], sizeof v[0]);
+        memcpy(&v[1], frame + (size_t)s->b * FC_SLOT_BYTES + i * sizeof v[0], sizeof v[0]);
+        memcpy(&v[2], frame + (size_t)s->c * FC_SLOT_BYTES + i * sizeof v[0], sizeof v[0]);
+        block[i] = v[0] >= 0 && v[0] < v[1];
+        if (!block[i] && v[2] >= 0 && report) fc_report_outside(report, (uint32_t)s->imm, v[2], v[0]);
+    }
+}
+
 /* ---- tapes ----------------------------------------------------------------------------------- */
 
 /* Repeats the first value of a block. */
@@ -150,6 +178,10 @@ static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n
     case FC_OP_COUNT: fc_eval_load(FUSEC_I64, n, &r->count, 0, dst); return;
     case FC_OP_LOAD: move_block(r, (uint32_t)s->imm, LOADING, n, dst); return;
     case FC_OP_INDEX: move_block(r, (uint32_t)s->imm, INDEXING, n, dst); return;
+    case FC_OP_LOAD_AT:
+        load_at(r, s, slot_at(frame, s->a), slot_at(frame, s->b), n, dst);
+        return;
+    case FC_OP_INSIDE: check_inside(r, s, frame, n, dst); return;
     case FC_OP_NONE: memcpy(dst, slot_at(frame, s->a), n * fc_eval_size(t)); return;
     default:
         fc_eval((fc_op)s->op, t, (fusec_dtype)s->to, n, slot_at(frame, s->a), slot_at(frame, s->b),

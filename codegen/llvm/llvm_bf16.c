@@ -19,6 +19,7 @@ static bool is_clean(const fc_ll *f, const uint8_t *clean, fc_val v) {
     if (!fc_is_float(t)) return true;
     switch (i->op) {
     case FC_OP_LOAD:
+    case FC_OP_LOAD_AT:
     case FC_OP_PARAM:
     case FC_OP_BITCAST: return t == FUSEC_BF16;
     case FC_OP_CONST: {

@@ -283,6 +283,10 @@ static const char *value(fc_ll *f, fc_val i, unsigned W) {
     return f->v[i];
 }
 
+const char *fc_ll_here(fc_ll *f, fc_val v, unsigned W) {
+    return value(f, v, W);
+}
+
 static const char *parameter(fc_ll *f, uint32_t n) {
     fusec_dtype t = (fusec_dtype)f->k->params.at[n].dtype;
     return fc_ll_unpack(f, t, 1, fc_ll_word(f, f->lay.params + n, fc_ll_stored(f, t, 1)));
@@ -303,6 +307,8 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     case FC_OP_ACC: return accumulated(f, ins, W);
     case FC_OP_LOAD:
     case FC_OP_INDEX: return fc_ll_load(f, (uint32_t)ins->imm, W);
+    case FC_OP_LOAD_AT: return fc_ll_load_at(f, i, W);
+    case FC_OP_INSIDE: return fc_ll_inside(f, i, W);
     default: break;
     }
     const char *a[3] = {NULL, NULL, NULL};

@@ -255,6 +255,11 @@ static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
     return fc_ll_ins(f, "add <%u x i64> %s, %s", W, first, by);
 }
 
+const char *fc_ll_first_index(fc_ll *f, uint32_t access) {
+    const place p = find(f, access);
+    return p.lanes || p.move != FC_MOVE_ONE ? NULL : p.first;
+}
+
 const char *fc_ll_load_as_stored(fc_ll *f, uint32_t access) {
     const place p = find(f, access);
     return load_vector(f, access, &p);

@@ -378,6 +378,13 @@ const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element); /* pt
 void fc_ll_follow(fc_ll *f, const char *element);
 void fc_ll_follow_on(fc_ll *f);
 void fc_ll_follow_end(fc_ll *f);
+/* llvm_at.c: loads at computed elements, checks of indices. */
+const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W);
+const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W);
+/* The value of an instruction of f->code that has been emitted. */
+const char *fc_ll_here(fc_ll *f, fc_val v, unsigned W);
+/* An index at lane 0, if it moves by one along the lanes; else NULL. */
+const char *fc_ll_first_index(fc_ll *f, uint32_t access);
 /* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
 const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes); /* brings lines near, soon */

@@ -177,7 +177,7 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
     if (n.op == FC_OP_SLICE || n.op == FC_OP_VIEW)
         n.attr = map_dims(g, x, (fc_list)n.attr, n.op, e);
     else if (n.op == FC_OP_CHECK)
-        n.attr = map_dim(g, x, (fc_dim)n.attr, e);
+        n.attr = map_dims(g, x, (fc_list)n.attr, FC_OP_NONE, e);
     else if (n.op == FC_OP_PERMUTE || fc_is_reduction(n.op)) {
         int64_t v[FC_MAX_RANK];
         uint32_t len = fc_list_len(&g->ir, (fc_list)n.attr);

@@ -132,7 +132,9 @@ static bool attribute(fusec_graph *g, fc_key *k, const fc_ninfo *i, uint64_t *at
         ok = list(g, k, (fc_list)i->attr, PLAIN, &number);
     else if (i->op == FC_OP_VIEW)
         ok = list(g, k, (fc_list)i->attr, VIEWS, &number);
-    else if (i->op == FC_OP_DIM || i->op == FC_OP_CHECK)
+    else if (i->op == FC_OP_CHECK)
+        ok = list(g, k, (fc_list)i->attr, DIMS, &number);
+    else if (i->op == FC_OP_DIM)
         ok = dim(g, k, (fc_dim)i->attr, &number);
     else
         return true;

@@ -403,7 +403,7 @@ static void print_call(printer *p, const fc_ninfo *i) {
 static void print_take(printer *p, const fc_ninfo *i) {
     const fc_ninfo *index = fc_at(p->g, i->src[1]);
     const bool checked = index->op == FC_OP_CHECK &&
-                         index->attr == (uint64_t)fc_axis(p->g, i->src[0], (uint32_t)i->attr);
+                         fc_check_size(p->g, index) == fc_axis(p->g, i->src[0], (uint32_t)i->attr);
     fc_str_add(p->out, "take_along(");
     print_node(p, i->src[0], false);
     fc_str_add(p->out, ", ");
@@ -459,7 +459,7 @@ static void print_body(printer *p, fc_node n, bool operand) {
         fc_str_add(p->out, "check(");
         print_node(p, i->src[0], false);
         fc_str_add(p->out, ", ");
-        print_dim(p, (fc_dim)i->attr, p->out);
+        print_dim(p, fc_check_size(p->g, i), p->out);
         fc_str_char(p->out, ')');
         break;
     default:

@@ -85,6 +85,13 @@ static inline void __threadfence_block() {}
 static inline unsigned atomicAdd(unsigned *p, unsigned v) {
     return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
+static inline unsigned long long atomicMax(unsigned long long *p, unsigned long long v) {
+    unsigned long long old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (old < v &&
+           !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
 #define FC_PAUSE() fc_emu->pause()
 static inline void fc_ahead(const void *) {}
 template <int N> static void fc_copy(void *to, const void *from) {

@@ -64,7 +64,7 @@ static uint64_t view_hash(const hasher *h, fc_list l) {
 
 static uint64_t attr_hash(const hasher *h, const fc_ninfo *n) {
     if (n->op == FC_OP_VIEW) return view_hash(h, (fc_list)n->attr);
-    if (n->op == FC_OP_CHECK) return h->dim[n->attr];
+    if (n->op == FC_OP_CHECK) return list_hash(h, (fc_list)n->attr, true, false);
     if (n->op == FC_OP_SLICE) return list_hash(h, (fc_list)n->attr, false, true);
     if (n->op == FC_OP_PERMUTE || fc_is_reduction(n->op))
         return list_hash(h, (fc_list)n->attr, false, false);

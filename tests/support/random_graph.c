@@ -368,6 +368,64 @@ static int make_slice(maker *m) {
     return add(m, &n);
 }
 
+/* An index of up to two terms for each axis of the operand; valid as rg_view_ok says. */
+static int make_view(maker *m) {
+    rg *r = m->r;
+    int a = any_node(m);
+    const rg_node *s = &r->node[a];
+    rg_node n = *s;
+    if (s->rank == 0) return -1;
+    n.kind = RG_VIEW;
+    n.src[0] = a;
+    n.rank = (int)(chance(m, 60) ? s->rank : pick(m, s->rank + 2));
+    if (n.rank > RG_RANK) return -1;
+    for (int k = 0; k < n.rank; k++)
+        n.shape[k] = k < s->rank && chance(m, 60) ? s->shape[k]
+                     : chance(m, 50)              ? constant(r, 1 + pick(m, 5))
+                                                  : 1 + (int)pick(m, RG_NAMES);
+    for (int k = 0; k < s->rank; k++) {
+        n.cut[k] = (rg_cut){.of = -1};
+        n.index[k].edge = (fc_edge)pick(m, FC_EDGE_COUNT);
+        for (int t = 0; t < 2; t++) {
+            n.index[k].axis[t] = n.rank && chance(m, t ? 30 : 90) ? (int)pick(m, n.rank) : -1;
+            n.index[k].step[t] = chance(m, 70) ? 1 : pick(m, 7) - 3;
+        }
+        if (n.rank > k && chance(m, 60)) n.index[k].axis[0] = k;
+        if (n.index[k].edge || chance(m, 20)) n.cut[k].from = pick(m, 7) - 3;
+    }
+    if (!rg_view_ok(r, &n)) {
+        if (chance(m, 30)) return -1;
+        for (int k = 0; k < s->rank; k++) /* a mode helps, but not on an empty axis */
+            if (!n.index[k].edge) n.index[k].edge = FC_EDGE_ZERO;
+        if (!rg_view_ok(r, &n)) return -1;
+    }
+    return add(m, &n);
+}
+
+/* Of an array and integers; indices outside are either made good or read 0. */
+static int make_take(maker *m) {
+    rg *r = m->r;
+    int a = any_node(m), index = -1;
+    rg_node n = r->node[a], like;
+    if (n.rank == 0) return -1;
+    const int axis = (int)pick(m, n.rank);
+    like = n;
+    like.kind = RG_NUMBER;
+    if (chance(m, 60)) like.shape[axis] = 1 + (int)pick(m, RG_NAMES);
+    for (int i = r->nnodes; i-- > 0 && index < 0;)
+        if (fc_is_int(r->node[i].t) && same_shape(&r->node[i], &like) && chance(m, 50)) index = i;
+    if (index < 0) index = make_input(m, (fusec_dtype)(FUSEC_I8 + pick(m, 8)), &like);
+    if (index < 0 || !fc_is_int(r->node[index].t)) return -1;
+    memcpy(n.shape, r->node[index].shape, sizeof n.shape);
+    n.kind = RG_TAKE;
+    n.src[0] = a;
+    n.src[1] = index;
+    n.axes[0] = axis;
+    n.keep = chance(m, 60);
+    if (!rg_take_ok(r, &n)) return -1;
+    return add(m, &n);
+}
+
 /* Merges axis k and the next. */
 static void merge(rg *r, rg_node *n, int k) {
     n->shape[k] = times(r, n->shape[k], n->shape[k + 1]);
@@ -538,9 +596,13 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_permute(&m);
         else if (how < 85)
             make_slice(&m);
-        else if (how < 90)
+        else if (how < 88)
             make_reshape(&m);
-        else if (how < 96)
+        else if (how < 90)
+            make_view(&m);
+        else if (how < 92)
+            make_take(&m);
+        else if (how < 97)
             make_reduction(&m);
         else
             make_dot(&m);

@@ -40,6 +40,8 @@ typedef enum rg_kind {
     RG_STORE,
     RG_REDUCE,
     RG_LOGSUMEXP,
+    RG_VIEW, /* edge, cut[].from, terms */
+    RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
     RG_DOT /* axes: the label of each axis of the second operand, that of an axis of the first is
               its number; bits: which labels are summed over */
 } rg_kind;
@@ -60,6 +62,11 @@ typedef struct rg_node {
     int naxes;
     bool keep;
     rg_cut cut[RG_RANK];
+    struct {
+        fc_edge edge;
+        int axis[2]; /* of the result; -1: none */
+        int64_t step[2];
+    } index[RG_RANK]; /* of each axis of the operand */
 } rg_node;
 
 typedef struct rg {
@@ -86,6 +93,10 @@ bool rg_dot_shape(const rg *r, const rg_node *n, int *rank, int *shape);
 bool rg_valid(rg *r);
 /* The recipe with its second set of sizes as the first; false if there is none that is valid. */
 bool rg_other(const rg *r, rg *out);
+/* Whether a view stays inside where it has no mode, and never continues an empty axis; whether a
+ * take has an axis to take from. */
+bool rg_view_ok(const rg *r, const rg_node *n);
+bool rg_take_ok(const rg *r, const rg_node *n);
 /* What a node gives, of operands of dtype t. */
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
 

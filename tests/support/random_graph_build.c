@@ -23,6 +23,32 @@ static bool slice_ok(const rg *r, const rg_node *n) {
     return true;
 }
 
+bool rg_view_ok(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]];
+    for (int k = 0; k < s->rank; k++) {
+        int64_t low = n->cut[k].from, high = low, size = value(r, s->shape[k]);
+        for (int t = 0; t < 2; t++) {
+            if (n->index[k].axis[t] < 0) continue;
+            if (n->index[k].axis[t] >= n->rank) return false;
+            int64_t span = n->index[k].step[t] * (value(r, n->shape[n->index[k].axis[t]]) - 1);
+            *(span > 0 ? &high : &low) += span;
+        }
+        if (n->index[k].edge == FC_EDGE_NONE && (low < 0 || high >= size)) return false;
+        if (n->index[k].edge > FC_EDGE_ZERO && size == 0) return false;
+    }
+    for (int k = 0; k < n->rank; k++) /* of an empty range the builder asks for more */
+        if (value(r, n->shape[k]) == 0) return false;
+    return true;
+}
+
+bool rg_take_ok(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]], *x = &r->node[n->src[1]];
+    if (!fc_is_int(x->t) || s->rank != x->rank || n->axes[0] >= s->rank) return false;
+    for (int k = 0; k < s->rank; k++)
+        if (k != n->axes[0] && s->shape[k] != x->shape[k]) return false;
+    return value(r, s->shape[n->axes[0]]) > 0;
+}
+
 static int64_t count(const rg *r, const rg_node *n) {
     int64_t c = 1;
     for (int k = 0; k < n->rank; k++) c *= value(r, n->shape[k]);
@@ -83,7 +109,7 @@ static fc_node build_dot(fc_graph *g, const rg *r, const rg_node *n, const fc_no
 static int operands(const rg_node *n) {
     if (n->kind == RG_DOT) return 2;
     if (n->kind == RG_OP) return fc_ops[n->op].arity;
-    return n->kind > RG_OP;
+    return n->kind == RG_TAKE ? 2 : n->kind > RG_OP;
 }
 
 /* What comes out of the dtypes of the operands is what the node says. */
@@ -129,6 +155,8 @@ bool rg_valid(rg *r) {
         const rg_node *n = &r->node[i];
         if (!typed(r, n)) return false;
         if (n->kind == RG_SLICE && !slice_ok(r, n)) return false;
+        if (n->kind == RG_VIEW && !rg_view_ok(r, n)) return false;
+        if (n->kind == RG_TAKE && !rg_take_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
         if (n->kind == RG_DOT && !dot_ok(r, n)) return false;
         if ((n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) && !reduction_ok(r, n)) return false;
@@ -189,6 +217,31 @@ static fc_node build_slice(builder *b, const rg_node *n) {
         s[k] = (fc_slice){start, c->step, b->dim[n->shape[k]]};
     }
     return fc_build_slice(b->g, b->node[n->src[0]], s);
+}
+
+static fc_node build_view(builder *b, const rg_node *n, const fc_dim *shape) {
+    fc_view_axis axes[RG_RANK];
+    int64_t step[RG_RANK][RG_RANK] = {{0}};
+    const int rank = b->r->node[n->src[0]].rank;
+    for (int k = 0; k < rank; k++) {
+        for (int t = 0; t < 2; t++)
+            if (n->index[k].axis[t] >= 0) step[k][n->index[k].axis[t]] += n->index[k].step[t];
+        axes[k] = (fc_view_axis){fc_dim_const(&b->g->dims, n->cut[k].from), n->index[k].edge, step[k]};
+    }
+    return fc_build_view(b->g, b->node[n->src[0]], (uint32_t)n->rank, shape, axes);
+}
+
+static fc_node build_take(builder *b, const rg_node *n) {
+    fc_graph *g = b->g;
+    const fc_node a = b->node[n->src[0]];
+    const uint32_t axis = (uint32_t)n->axes[0];
+    fc_node x = fc_build_cast(g, b->node[n->src[1]], FUSEC_I64);
+    if (n->keep && a != FC_NONODE) {
+        const fc_dim size = b->dim[b->r->node[n->src[0]].shape[axis]];
+        x = fc_build_op(g, FC_OP_mod, x, fc_build_dim(g, size), FC_NONODE);
+        x = fc_build_check(g, x, size);
+    }
+    return fc_build_take(g, a, x, axis);
 }
 
 /* ---- inputs as views of larger ones */
@@ -274,6 +327,8 @@ static fc_node build_node(builder *b, int i) {
     case RG_PERMUTE: return fc_build_permute(g, x[0], n->axes);
     case RG_SLICE: return build_slice(b, n);
     case RG_RESHAPE: return fc_build_reshape(g, x[0], (uint32_t)n->rank, shape);
+    case RG_VIEW: return build_view(b, n, shape);
+    case RG_TAKE: return build_take(b, n);
     case RG_STORE: return fc_build_materialize(g, x[0]);
     case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     case RG_DOT: return build_dot(g, b->r, n, x);

@@ -59,3 +59,13 @@ template <typename V> FC_INLINE V fc_load_once(const V *p) {
     return *p;
 #endif
 }
+
+//@ outside
+// Reports an index that is outside: the smallest position stays, with its value (codegen/nest.h).
+static __device__ void fc_outside(unsigned long long *words, long long position, long long value) {
+    const unsigned long long key = ~(unsigned long long)position;
+    const long long low = value < -2147483648ll ? -2147483648ll : value;
+    const long long in_32 = low > 2147483647ll ? 2147483647ll : low;
+    atomicMax(words, key);
+    atomicMax(words + 1, key << 32 | (unsigned int)in_32);
+}

@@ -1,0 +1,168 @@
+/* llvm_at.c - loads at computed elements, and checks of indices.
+ *
+ * In: an instruction and its operands. Out: its value. Where the element moves by one along the
+ * lanes, and everything else in it is the same for all of them, the load is that of a vector; else
+ * it gathers. Lanes that are not there, or where the condition does not hold, are not read and are
+ * 0. */
+#include "codegen/llvm/llvm_text.h"
+
+/* ---- the element -------------------------------------------------------------------------------
+ */
+
+/* The element of lane 0 as a scalar, if the other lanes follow it by one each; else NULL. `moving`
+ * counts the terms that do so. */
+static const char *first_of(fc_ll *f, fc_val v, unsigned *moving) {
+    const fc_instr *i = &f->code.ins.at[v];
+    if (f->uniform[v]) return fc_ll_here(f, v, 1);
+    if (i->op == FC_OP_INDEX) {
+        *moving += 1;
+        return fc_ll_first_index(f, (uint32_t)i->imm);
+    }
+    if (i->op != FC_OP_add) return NULL;
+    const char *a = first_of(f, i->a, moving);
+    const char *b = a ? first_of(f, i->b, moving) : NULL;
+    return b ? fc_ll_bin(f, "add", a, b) : NULL;
+}
+
+static const char *mask_with(fc_ll *f, const char *when) {
+    if (!f->mask) return when;
+    if (!when) return f->mask;
+    return fc_ll_ins(f, "and <%u x i1> %s, %s", f->V, f->mask, when);
+}
+
+/* ---- loads -------------------------------------------------------------------------------------
+ */
+
+typedef struct load {
+    uint32_t arg;
+    fusec_dtype t;
+    const char *first, *lanes; /* one of the two: element of lane 0, elements of all */
+} load;
+
+static const char *address(fc_ll *f, const load *l, unsigned W) {
+    const char *array = fc_ll_word(f, f->lay.args + l->arg, "ptr"),
+               *type = fc_ll_stored(f, l->t, 1);
+    if (l->first) return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, array, l->first);
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, <%u x i64> %s", type, array, W, l->lanes);
+}
+
+/* What is there; `mask` may be NULL. */
+static const char *read(fc_ll *f, const load *l, unsigned W, const char *mask) {
+    const char *type = fc_ll_stored(f, l->t, W), *at = address(f, l, W);
+    const char *sfx = W > 1 ? fc_ll_suffix(f, fc_ll_stored(f, l->t, 1), W) : NULL;
+    const unsigned bytes = fc_dtypes[l->t].bytes;
+    if (l->first && !mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+    if (l->first) {
+        fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type,
+                                   sfx, W, type));
+        return fc_ll_ins(
+            f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
+            type, sfx, at, bytes, W, mask, type);
+    }
+    if (!mask) mask = fc_ll_const(f, FUSEC_BOOL, 1, W);
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)",
+                               type, sfx, W, W, W, type));
+    return fc_ll_ins(f,
+                     "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %s, i32 %u, <%u x i1> %s, %s "
+                     "zeroinitializer)",
+                     type, sfx, W, W, at, bytes, W, mask, type);
+}
+
+/* A condition that is the same for all lanes is a branch. */
+static const char *read_when(fc_ll *f, const load *l, unsigned W, const char *cond) {
+    const char *type = fc_ll_stored(f, l->t, W);
+    fc_ll_if holds;
+    fc_ll_if_begin(f, &holds, cond);
+    const char *v = read(f, l, W, W > 1 ? f->mask : NULL), *from = f->block;
+    fc_ll_if_else(f, &holds);
+    const char *other = f->block;
+    fc_ll_if_end(f, &holds);
+    return fc_ll_phi(f, type, v, from, "zeroinitializer", other);
+}
+
+const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
+    const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
+    const bool always = when->op == FC_OP_CONST && when->imm;
+    load l = {.arg = (uint32_t)i->imm, .t = (fusec_dtype)i->dtype};
+    unsigned moving = 0;
+    if (W == 1) {
+        l.first = fc_ll_here(f, i->a, 1);
+    } else {
+        l.first = f->coord ? NULL : first_of(f, i->a, &moving);
+        if (moving != 1) l.first = NULL;
+        if (!l.first) l.lanes = fc_ll_here(f, i->a, W);
+    }
+    const char *stored;
+    if (!always && f->uniform[i->b])
+        stored = read_when(f, &l, W, fc_ll_here(f, i->b, 1));
+    else
+        stored =
+            read(f, &l, W, W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W)));
+    return fc_ll_unpack(f, l.t, W, stored);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------
+ */
+
+/* An internal function that reports one index, for a cold place. */
+static const char *reporter(fc_ll *f) {
+    const char *name = fc_ll_fmt(f, "%s.outside", f->name);
+    const char *start = fc_ll_fmt(f, "define internal void @%s(", name);
+    if (f->helpers.data && strstr(f->helpers.data, start)) return name;
+    fc_str_printf(&f->helpers, "\n%s", start);
+    fc_str_add(&f->helpers, "ptr %words, i64 %position, i64 %value) noinline cold {\n"
+                            "  %key = xor i64 %position, -1\n"
+                            "  %below = icmp slt i64 %value, -2147483648\n"
+                            "  %low = select i1 %below, i64 -2147483648, i64 %value\n"
+                            "  %above = icmp sgt i64 %low, 2147483647\n"
+                            "  %short = select i1 %above, i64 2147483647, i64 %low\n"
+                            "  %bits = and i64 %short, 4294967295\n"
+                            "  %high = shl i64 %key, 32\n"
+                            "  %second = or i64 %high, %bits\n"
+                            "  %there = getelementptr i64, ptr %words, i64 1\n"
+                            "  %a = atomicrmw umax ptr %words, i64 %key monotonic\n"
+                            "  %b = atomicrmw umax ptr %there, i64 %second monotonic\n"
+                            "  ret void\n}\n");
+    return name;
+}
+
+/* Reports lane e, if it fails. */
+static void report_lane(fc_ll *f, const char *words, unsigned W, unsigned e, const char *fails,
+                        const char *position, const char *value) {
+    const char *type = fc_ll_wide(f, "i64", W);
+    const char *bad = fails;
+    fc_ll_if one;
+    if (W > 1) bad = fc_ll_ins(f, "extractelement <%u x i1> %s, i32 %u", W, fails, e);
+    fc_ll_if_begin(f, &one, bad);
+    if (W > 1) position = fc_ll_ins(f, "extractelement %s %s, i32 %u", type, position, e);
+    if (W > 1) value = fc_ll_ins(f, "extractelement %s %s, i32 %u", type, value, e);
+    fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s)", reporter(f), words, position, value);
+    fc_ll_if_else(f, &one);
+    fc_ll_if_end(f, &one);
+}
+
+const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W) {
+    const fc_instr *i = &f->code.ins.at[v];
+    const char *type = fc_ll_type(f, FUSEC_I64, W), *flag = fc_ll_type(f, FUSEC_BOOL, W);
+    const char *index = fc_ll_here(f, i->a, W), *size = fc_ll_here(f, i->b, W);
+    const char *position = fc_ll_here(f, i->c, W);
+    const char *ok = fc_ll_ins(f, "icmp ult %s %s, %s", type, index, size);
+    const char *not_ok = fc_ll_ins(f, "xor %s %s, %s", flag, ok, fc_ll_const(f, FUSEC_BOOL, 1, W));
+    const char *counts =
+        fc_ll_ins(f, "icmp sge %s %s, %s", type, position, fc_ll_const(f, FUSEC_I64, 0, W));
+    const char *fails = fc_ll_ins(f, "and %s %s, %s", flag, not_ok, counts), *any = fails;
+    if (W > 1) {
+        fails = mask_with(f, fails);
+        const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, fails, W);
+        any = fc_ll_ins(f, "icmp ne i%u %s, 0", W, bits);
+    }
+    fc_ll_if cold;
+    fc_ll_if_begin(f, &cold, any);
+    const char *words = fc_ll_word(f, f->lay.extra + FC_PB_REPORT, "ptr");
+    words =
+        fc_ll_ins(f, "getelementptr i64, ptr %s, i64 %llu", words, 2 * (unsigned long long)i->imm);
+    for (unsigned e = 0; e < W; e++) report_lane(f, words, W, e, fails, position, index);
+    fc_ll_if_else(f, &cold);
+    fc_ll_if_end(f, &cold);
+    return ok;
+}

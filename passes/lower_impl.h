@@ -1,0 +1,52 @@
+/* lower_impl.h - between the files of fc_lower: its state, and the code of indices.
+ *
+ * Internal to passes/lower*.c. */
+#ifndef FUSEC_PASSES_LOWER_IMPL_H
+#define FUSEC_PASSES_LOWER_IMPL_H
+
+#include "passes/lower.h"
+
+typedef struct fc_lower_entry {
+    uint64_t key; /* node << 32 | map, plus 1; 0 = free */
+    fc_val val;
+} fc_lower_entry;
+
+typedef struct fc_lower_todo {
+    fc_node node;
+    fc_list map;
+} fc_lower_todo;
+
+typedef struct fc_lowering {
+    fc_graph *g;
+    const fc_fusion *f;
+    const fc_region *r;
+    const fc_plan *plan;
+    const uint32_t *buffer;
+    fc_kernel *k;
+    const fc_alloc *alloc;
+    int32_t axis[FC_MAX_RANK]; /* domain axis -> kernel axis */
+    fc_lower_entry *slots;
+    uint32_t nslots, nused;
+    FC_VEC(fc_lower_todo) todo;
+    bool oom, wide16;
+} fc_lowering;
+
+/* The value of a node under a map, if it is there. */
+bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
+
+/* ---- indices (lower_index.c) ------------------------------------------------------------------
+ *
+ * What they read of nodes (FC_TERM_VALUE) is known by then. */
+
+/* The value of an index, i64. */
+fc_val fc_lower_index(fc_lowering *l, fc_list index);
+/* The number of the element in a dense array of this shape that a map reads. */
+fc_val fc_lower_element(fc_lowering *l, fc_list map, fc_list shape);
+/* Whether all guards of a map from number `first` on hold; FC_NOVAL: there are none. */
+fc_val fc_lower_guards(fc_lowering *l, fc_list map, uint32_t rank, uint32_t first);
+/* The value of a FC_OP_CHECK under `map`; `index` is that of its operand. */
+fc_val fc_lower_check(fc_lowering *l, fc_node n, fc_list map, fc_val index);
+/* One axis of an affine map for the kernel. `room` has FC_MAX_TERMS entries for its terms. */
+void fc_lower_affine(const fc_lowering *l, fc_list index, fc_map *out, fc_map *room);
+
+#endif
