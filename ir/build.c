@@ -170,11 +170,55 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
     return fc_graph_node(g, n);
 }
 
-fc_node fc_build_stop_grad(fc_graph *g, fc_node a) {
+static fc_node marked_cast(fc_graph *g, fc_node a, uint64_t attr) {
     if (!usable(g, a)) return FC_NONODE;
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
-    n.attr = FC_CAST_STOP;
+    n.attr = attr;
     return fc_graph_node(g, n);
+}
+
+fc_node fc_build_stop_grad(fc_graph *g, fc_node a) {
+    return marked_cast(g, a, FC_CAST_ATTR(FC_CAST_STOP, 0, 0));
+}
+
+fc_node fc_build_seed(fc_graph *g, fc_node y) {
+    return marked_cast(g, y, FC_CAST_ATTR(FC_CAST_SEED, 0, g->nseeds++));
+}
+
+static fc_node *copy_nodes(fc_graph *g, uint32_t n, const fc_node *from) {
+    fc_node *to = fc_arena_alloc(&g->arena, (n + 1) * sizeof *to);
+    if (!to) return fc_oom(&g->error), NULL;
+    if (n) memcpy(to, from, n * sizeof *to);
+    return to;
+}
+
+/* A share has dtype and shape of its argument. */
+static bool fits_argument(fc_graph *g, fc_node arg, fc_node *dx) {
+    if (*dx == FC_NONODE) return true;
+    if (*dx >= g->nodes.len || arg >= g->nodes.len) return false;
+    if (fc_at(g, *dx)->dtype != fc_at(g, arg)->dtype)
+        return fail_type(g, FUSEC_DTYPE_MISMATCH, FC_OP_CAST, *dx, arg,
+                         "a derivative has the dtype of what it is by"),
+               false;
+    if (fc_at(g, *dx)->op == FC_OP_CONST) return true;
+    fc_dim shape[FC_MAX_RANK];
+    for (uint32_t i = 0; i < fc_rank(g, arg); i++) shape[i] = fc_axis(g, arg, i);
+    *dx = fc_build_broadcast(g, *dx, fc_rank(g, arg), shape);
+    return *dx != FC_NONODE;
+}
+
+bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_node *seed,
+                     uint32_t nargs, const fc_node *arg, const fc_node *dx, fc_node *out) {
+    const uint32_t number = (uint32_t)g->customs.len;
+    fc_node *shares = copy_nodes(g, nargs, dx), *results = copy_nodes(g, nresults, y);
+    for (uint32_t i = 0; i < nargs && shares && !g->error.code; i++)
+        if (!fits_argument(g, arg[i], &shares[i])) return false;
+    for (uint32_t i = 0; i < nresults && results && !g->error.code; i++)
+        results[i] = out[i] = marked_cast(g, y[i], FC_CAST_ATTR(FC_CAST_CUSTOM, i, number));
+    const fc_custom r = {
+        nresults, nargs, results, copy_nodes(g, nresults, seed), copy_nodes(g, nargs, arg), shares};
+    if (!g->error.code && !fc_push(g->alloc, &g->customs, r)) fc_oom(&g->error);
+    return !g->error.code;
 }
 
 fc_node fc_build_materialize(fc_graph *g, fc_node a) {

@@ -24,6 +24,7 @@ void fc_graph_free(fc_graph *g) {
     fc_vec_free(g->alloc, &g->inputs);
     fc_vec_free(g->alloc, &g->outputs);
     fc_vec_free(g->alloc, &g->conditions);
+    fc_vec_free(g->alloc, &g->customs);
     fc_vec_free(g->alloc, &g->words);
     fc_vec_free(g->alloc, &g->list_data);
     fc_vec_free(g->alloc, &g->lists);
@@ -51,6 +52,7 @@ void fc_graph_clear(fc_graph *g) {
     }
     if (g->node_slots) memset(g->node_slots, 0, g->nnode_slots * sizeof *g->node_slots);
     if (g->list_slots) memset(g->list_slots, 0, g->nlist_slots * sizeof *g->list_slots);
+    g->customs.len = g->nseeds = 0;
     g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->words.len =
         g->list_data.len = g->lists.len = 0;
     fc_dimtab_free(&g->dims);
@@ -382,7 +384,9 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         break;
     case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[n->attr].name); break;
     case FC_OP_CAST:
-        if (n->attr == FC_CAST_STOP) fc_str_add(out, " stop");
+        if (FC_CAST_KIND(n->attr) == FC_CAST_STOP) fc_str_add(out, " stop");
+        if (FC_CAST_KIND(n->attr) == FC_CAST_SEED) fc_str_add(out, " seed");
+        if (FC_CAST_KIND(n->attr) == FC_CAST_CUSTOM) fc_str_add(out, " custom");
         break;
     case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
     case FC_OP_SLICE: {

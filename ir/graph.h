@@ -39,7 +39,14 @@ enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
     FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
 };
-enum { FC_CAST_STOP = 1 }; /* attr of a cast to its own dtype: derivatives end here */
+/* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
+ * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */
+enum { FC_CAST_STOP = 1, FC_CAST_SEED, FC_CAST_CUSTOM };
+#define FC_CAST_ATTR(kind, result, number)                                                         \
+    ((uint64_t)(number) << 32 | (uint64_t)(result) << 8 | (kind))
+#define FC_CAST_KIND(attr)   ((unsigned)((attr)&255))
+#define FC_CAST_RESULT(attr) ((uint32_t)((attr) >> 8 & 0xffffff))
+#define FC_CAST_NUMBER(attr) ((uint32_t)((attr) >> 32))
 
 /* Which order a reduction sums in (docs/semantics.md): by runs down columns; in lanes along rows;
  * the chains of a contraction with axes of its own on either side (FC_OP_dot only). */
@@ -113,6 +120,13 @@ typedef struct fc_limits {
 extern const fc_limits fc_default_limits; /* 65,536; 32; 256; 256 */
 #define FC_MAX_RANK 32
 
+/* Values with a derivative of their own: for each argument a node that is made of the seeds, which
+ * stand for the cotangents of the results. FC_NONODE: none. */
+typedef struct fc_custom {
+    uint32_t nresults, nargs;
+    const fc_node *result, *seed, *arg, *dx;
+} fc_custom;
+
 typedef struct fc_graph {
     const fc_alloc *alloc;
     fc_arena arena;
@@ -124,6 +138,8 @@ typedef struct fc_graph {
     FC_VEC(fc_input) inputs;
     FC_VEC(fc_output) outputs;
     FC_VEC(fc_condition) conditions;
+    FC_VEC(fc_custom) customs;
+    uint32_t nseeds;
     FC_VEC(fc_words) words;
     uint64_t *node_slots; /* interning, see graph.c */
     uint32_t nnode_slots;
@@ -189,6 +205,12 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_materialize(fc_graph *g, fc_node a);
 /* The value itself, for derivatives a constant. */
 fc_node fc_build_stop_grad(fc_graph *g, fc_node a);
+/* Stands for the cotangent of y while a rule is built. */
+fc_node fc_build_seed(fc_graph *g, fc_node y);
+/* The values themselves as out[i], whose derivative by arg[k] is dx[k], made of seed[i] of each
+ * result i and linear in them; FC_NONODE: none. dx[k] has dtype and shape of arg[k]. */
+bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_node *seed,
+                     uint32_t nargs, const fc_node *arg, const fc_node *dx, fc_node *out);
 
 /* Elementwise: broadcasts the operands, checks the rule. Mixed dtypes are FUSEC_DTYPE_MISMATCH;
  * FLOAT rows cast integers to the default float. */

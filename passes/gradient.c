@@ -150,8 +150,19 @@ typedef struct walk {
     fc_node *value;  /* cotangent or tangent; FC_NONODE: 0 */
 } walk;
 
-static bool is_stopped(const fc_ninfo *i) {
-    return i->op == FC_OP_CAST && i->attr == FC_CAST_STOP;
+static unsigned cast_kind(const fc_ninfo *i) {
+    return i->op == FC_OP_CAST ? FC_CAST_KIND(i->attr) : 0;
+}
+
+static const fc_custom *custom_of(const fc_graph *g, const fc_ninfo *i) {
+    return cast_kind(i) == FC_CAST_CUSTOM ? &g->customs.at[FC_CAST_NUMBER(i->attr)] : NULL;
+}
+
+/* Whether a node before y that is needed stands in the list. */
+static bool any_needed(const walk *w, uint32_t n, const fc_node *list) {
+    bool any = false;
+    for (uint32_t k = 0; k < n; k++) any |= list[k] <= w->y && w->needed[list[k]];
+    return any;
 }
 
 static void find_needed(walk *w, uint32_t n, const fc_node *x) {
@@ -160,8 +171,11 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
         if (x[k] <= w->y) w->needed[x[k]] = 1;
     for (fc_node id = 0; id <= w->y; id++) {
         const fc_ninfo *i = fc_at(g, id);
-        if (!fc_is_float((fusec_dtype)i->dtype) || is_stopped(i)) continue;
-        for (int k = 0; k < i->nops; k++) w->needed[id] |= w->needed[i->src[k]];
+        const unsigned kind = cast_kind(i);
+        if (!fc_is_float((fusec_dtype)i->dtype) || kind == FC_CAST_STOP || kind == FC_CAST_SEED)
+            continue;
+        const fc_custom *r = custom_of(g, i);
+        w->needed[id] |= r ? any_needed(w, r->nargs, r->arg) : any_needed(w, i->nops, i->src);
     }
 }
 
@@ -196,6 +210,10 @@ static void add_share(walk *w, fc_node n, fc_node v, bool marked) {
         w->value[n] == FC_NONODE ? v : fc_build_op(w->c.g, FC_OP_add, w->value[n], v, FC_NONODE);
 }
 
+static fc_node zero_like(fc_graph *g, fc_node n) {
+    return fc_build_number(g, (fusec_dtype)fc_at(g, n)->dtype, 0);
+}
+
 /* ---- reverse --------------------------------------------------------------------------------- */
 
 /* What arrives at the one operand of a node that is no row. */
@@ -223,9 +241,40 @@ static void reverse_dot(walk *w, fc_node n) {
     }
 }
 
+/* All results at once, when the first is met: every user of the others comes behind it. */
+static void reverse_custom(walk *w, fc_node n, fc_custom r) {
+    fc_graph *g = w->c.g;
+    if (n != fc_g_custom_first(g, &r)) return;
+    fc_node *arrives = fc_malloc(g->alloc, (r.nresults + r.nargs + 1) * sizeof *arrives);
+    if (!arrives) {
+        fc_oom(&g->error);
+        return;
+    }
+    fc_node *share = arrives + r.nresults;
+    bool any = false, marked = false;
+    for (uint32_t i = 0; i < r.nresults; i++) {
+        fc_dim shape[FC_MAX_RANK];
+        const fc_node y = r.result[i];
+        const fc_node v = y <= w->y ? w->value[y] : FC_NONODE;
+        const uint32_t rank = fc_g_shape(g, y, shape);
+        any |= v != FC_NONODE;
+        marked |= y <= w->y && w->marked[y];
+        arrives[i] = fc_g_spread(&w->c, v == FC_NONODE ? zero_like(g, y) : v, rank, shape);
+    }
+    if (any) fc_g_custom_reverse(&w->c, n, &r, arrives, share);
+    for (uint32_t k = 0; any && k < r.nargs && !g->error.code; k++)
+        if (r.arg[k] <= w->y && w->needed[r.arg[k]]) add_share(w, r.arg[k], share[k], marked);
+    fc_free(g->alloc, arrives);
+}
+
 static void reverse_step(walk *w, fc_node n) {
     const fc_ninfo i = *fc_at(w->c.g, n);
     const fc_node a = w->value[n];
+    const fc_custom *r = custom_of(w->c.g, &i);
+    if (r) {
+        reverse_custom(w, n, *r);
+        return;
+    }
     if (i.op == FC_OP_dot) {
         reverse_dot(w, n);
         return;
@@ -239,15 +288,13 @@ static void reverse_step(walk *w, fc_node n) {
     }
 }
 
-static fc_node zero_like(fc_graph *g, fc_node n) {
-    return fc_build_number(g, (fusec_dtype)fc_at(g, n)->dtype, 0);
-}
-
 static bool reverse(walk *w, uint32_t n, const fc_node *x, fc_node *dx) {
     fc_graph *g = w->c.g;
     fc_dim shape[FC_MAX_RANK];
-    for (fc_node id = w->y + 1; id-- > 0 && !g->error.code;)
-        if (w->value[id] != FC_NONODE && w->needed[id]) reverse_step(w, id);
+    for (fc_node id = w->y + 1; id-- > 0 && !g->error.code;) {
+        const bool first = custom_of(g, fc_at(g, id)) != NULL; /* another result may have arrived */
+        if ((w->value[id] != FC_NONODE || first) && w->needed[id]) reverse_step(w, id);
+    }
     for (uint32_t k = 0; k < n && !g->error.code; k++) {
         const fc_node v = x[k] <= w->y ? w->value[x[k]] : FC_NONODE;
         const uint32_t rank = fc_g_shape(g, x[k], shape);
@@ -282,8 +329,26 @@ static fc_node forward_where(walk *w, const fc_ninfo *i) {
     return fc_build_op(g, FC_OP_where, i->src[0], t[0], t[1]);
 }
 
+static void forward_custom(walk *w, fc_node n, fc_custom r) {
+    fc_graph *g = w->c.g;
+    fc_node *t = fc_malloc(g->alloc, (r.nargs + 1) * sizeof *t);
+    if (!t) {
+        fc_oom(&g->error);
+        return;
+    }
+    for (uint32_t k = 0; k < r.nargs; k++) t[k] = r.arg[k] <= w->y ? w->value[r.arg[k]] : FC_NONODE;
+    const fc_node v = fc_g_custom_forward(&w->c, &r, FC_CAST_RESULT(fc_at(g, n)->attr), t);
+    add_share(w, n, v, false);
+    fc_free(g->alloc, t);
+}
+
 static void forward_step(walk *w, fc_node n) {
     const fc_ninfo i = *fc_at(w->c.g, n);
+    const fc_custom *r = custom_of(w->c.g, &i);
+    if (r) {
+        forward_custom(w, n, *r);
+        return;
+    }
     if (i.op == FC_OP_where) {
         add_share(w, n, forward_where(w, &i), true);
         return;

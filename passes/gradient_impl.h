@@ -48,4 +48,11 @@ fc_node fc_g_dot_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool guard
 /* `t` is the tangent of that node. No leading axes. */
 fc_node fc_g_dot_forward(fc_grad_ctx *c, fc_node n, int k, fc_node t);
 
+/* ---- gradient_custom.c: values with a rule of their own ---- */
+/* The first result that is no constant; the others come behind it. */
+fc_node fc_g_custom_first(const fc_graph *g, const fc_custom *r);
+void fc_g_custom_reverse(fc_grad_ctx *c, fc_node n, const fc_custom *r, const fc_node *arrives,
+                         fc_node *share);
+fc_node fc_g_custom_forward(fc_grad_ctx *c, const fc_custom *r, uint32_t i, const fc_node *t);
+
 #endif

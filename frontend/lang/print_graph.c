@@ -372,7 +372,7 @@ static void print_dot(printer *p, fc_node n) {
 }
 
 static void print_call(printer *p, const fc_ninfo *i) {
-    const bool stop = i->op == FC_OP_CAST && i->attr == FC_CAST_STOP;
+    const bool stop = i->op == FC_OP_CAST && FC_CAST_KIND(i->attr) == FC_CAST_STOP;
     const char *name = stop                       ? "stop_grad"
                        : i->op == FC_OP_CAST      ? fc_dtypes[i->dtype].name
                        : i->op == FC_OP_BITCAST   ? "bitcast"

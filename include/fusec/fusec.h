@@ -272,6 +272,28 @@ FUSEC_API fusec_value fusec_matmul(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_dot(fusec_value a, fusec_value b);
 FUSEC_API fusec_value fusec_einsum(const char *text, int n, const fusec_value *operands);
 
+/* Derivatives (docs/gradients.md): expressions like all others, in the same graph. What is derived,
+ * and what it is derived by, are float arrays or scalars. An error, FUSEC_NO_GRADIENT where
+ * something has no derivative, sticks to the graph and is returned; the values given are then
+ * empty.
+ *
+ * vjp, reverse mode: dx[i] becomes the derivative of sum(y*dy) by x[i], in its dtype and shape. dy
+ * has dtype and shape of y, or is a number. grad is vjp of a scalar for dy = 1. jvp, forward mode:
+ * how y moves when each x[i] moves along dx[i]. jacobian: dy/dx, the axes of y, then those of x. */
+FUSEC_API fusec_status fusec_grad(fusec_value loss, int n, const fusec_value *x, fusec_value *dx);
+FUSEC_API fusec_status fusec_vjp(fusec_value y, fusec_value dy, int n, const fusec_value *x,
+                                 fusec_value *dx);
+FUSEC_API fusec_value fusec_jvp(fusec_value y, int n, const fusec_value *x, const fusec_value *dx);
+FUSEC_API fusec_value fusec_jacobian(fusec_value y, fusec_value x);
+/* The value itself, for derivatives a constant. */
+FUSEC_API fusec_value fusec_stop_grad(fusec_value v);
+/* A value with a derivative of its own. fusec_cotangent stands for what will arrive at y; from it
+ * the derivative dx[i] by each x[i] is made, linear in it, of dtype and shape of x[i] (or a
+ * number). fusec_custom_grad gives y with that rule: use what it gives in place of y. */
+FUSEC_API fusec_value fusec_cotangent(fusec_value y);
+FUSEC_API fusec_value fusec_custom_grad(fusec_value y, fusec_value dy, int n, const fusec_value *x,
+                                        const fusec_value *dx);
+
 /* Views: they cost index arithmetic, not memory. */
 FUSEC_API fusec_value fusec_broadcast(fusec_value v, int rank, const fusec_dim *shape);
 FUSEC_API fusec_value fusec_reshape(fusec_value v, int rank, const fusec_dim *shape);
