@@ -543,6 +543,7 @@ fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t
     fc_node h =
         fc_build_op(g, FC_OP_where, fc_build_op(g, FC_OP_isfinite, top, FC_NONODE, FC_NONODE), top,
                     fc_build_number(g, w, 0));
+    h = fc_build_stop_grad(g, h); /* the result does not depend on it */
     fc_node e =
         fc_build_op(g, FC_OP_exp, fc_build_op(g, FC_OP_sub, x, h, FC_NONODE), FC_NONODE, FC_NONODE);
     fc_node s = fc_build_reduce(g, FC_OP_sum, e, naxes, axes, true);

@@ -74,7 +74,9 @@ fc_node fc_g_dot_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool guard
     for (uint32_t i = 0; i < c->nlead; i++) arrives[i] = out[i] = (uint8_t)(FIRST_LEAD + i);
     for (uint32_t i = 0; i < nkept; i++) arrives[c->nlead + i] = kept[i];
     for (uint32_t i = 0; i < nx; i++) out[c->nlead + i] = x.label[i];
-    return fc_build_dot(g, a, arrives, y.n, y.label, c->nlead + nx, out);
+    /* the operand that comes first has the first axes of what is made */
+    return k ? fc_build_dot(g, y.n, y.label, a, arrives, c->nlead + nx, out)
+             : fc_build_dot(g, a, arrives, y.n, y.label, c->nlead + nx, out);
 }
 
 /* `t` is the tangent of operand k before it was spread. */
