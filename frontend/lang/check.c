@@ -254,6 +254,8 @@ static void finish(fc_checker *c, fc_call *f, bool good) {
             make_outputs(c, f);
         else
             v = results_value(c, f);
+        if (f->rule) v = fc_c_apply_rule(c, f, v);
+        if (c->calls.len > 1 && fc_c_begin_rule(c, f, &v)) return;
     }
     fc_c_drop(c);
     if (!c->f) return;

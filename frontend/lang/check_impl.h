@@ -100,8 +100,9 @@ typedef struct fc_call {
     fc_dim rest[FC_MAX_RANK];
     uint8_t letters[26]; /* dtype variables: fusec_dtype + 1, 0 = not bound */
 
-    fc_value *args; /* of the parameters */
-    bool *given;    /* false: the default */
+    struct fc_own_rule *rule; /* the call gives the derivative of another one (check_rule.c) */
+    fc_value *args;           /* of the parameters */
+    bool *given;              /* false: the default */
     uint32_t next_default;
     const fc_param *default_of;
 
@@ -352,6 +353,12 @@ bool fc_c_gradient_call(fc_checker *c, fc_call *f, const fc_expr *e, const char 
                         fc_value *out);
 bool fc_c_is_gradient_name(const char *name);
 extern const char *const fc_c_gradient_names[];
+
+/* ---- check_rule.c ---- */
+typedef struct fc_own_rule fc_own_rule;
+const fc_attr *fc_c_gradient_attr(const fc_item *def);
+bool fc_c_begin_rule(fc_checker *c, fc_call *f, const fc_value *v);
+fc_value fc_c_apply_rule(fc_checker *c, fc_call *f, fc_value given);
 
 /* ---- check_sig.c ---- */
 typedef enum fc_type_class {

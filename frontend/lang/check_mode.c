@@ -44,6 +44,7 @@ unsigned fc_c_float_mode(fc_checker *c, const fc_item *def) {
     bool any = false;
     for (const fc_attr *a = def->attrs; a; a = a->next) {
         const char *n = a->name.text;
+        if (strcmp(n, "gradient") == 0) continue;
         any = true;
         if (strcmp(n, "fast") == 0)
             mode |= a->count ? fast_list(c, a) : (unsigned)FUSEC_MODE_FAST;
@@ -75,7 +76,10 @@ static const char *licences(fc_checker *c, unsigned mode) {
 bool fc_c_mode_fits(fc_checker *c, const fc_expr *call, const fc_def *entry) {
     const fc_item *top = c->out->item, *def = entry->item;
     const fc_ast *ast = c->scopes.at[entry->scope].ast;
-    if (!def->attrs) return true;
+    bool any = false;
+    for (const fc_attr *a = def->attrs; a; a = a->next)
+        any |= strcmp(a->name.text, "gradient") != 0;
+    if (!any) return true;
     unsigned own = fc_c_float_mode(c, def), more = c->out->mode & ~own;
     if (!more) return true;
     fc_range at = def->attrs->at;
