@@ -353,6 +353,7 @@ static inline bool plain_op(const fc_graph *g, fc_op op, fc_node a, fc_node b, f
 static fc_node widen(fc_graph *g, fc_node a, fc_list shape) {
     const fc_ninfo *i = fc_at(g, a);
     if (i->shape == shape) return a;
+    if (i->op == FC_OP_BROADCAST) a = i->src[0]; /* one does for several */
     fc_ninfo n = {.op = FC_OP_BROADCAST,
                   .dtype = i->dtype,
                   .nops = 1,

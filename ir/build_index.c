@@ -107,7 +107,11 @@ static fc_node build_plain(fc_graph *g, const view *v, const int32_t *axis) {
     fc_dim spread[FC_MAX_RANK];
     const fc_dim one = fc_dim_const(&g->dims, 1);
     uint32_t n = 0, first = v->rank;
+    int32_t last = -1;
+    bool turned = false; /* only the axes that stay have an order */
     for (uint32_t i = 0; i < v->ra; i++) {
+        turned |= axis[i] >= 0 && axis[i] < last;
+        if (axis[i] >= 0) last = axis[i];
         slices[i] = (fc_slice){v->start[i], 1, one};
         if (axis[i] >= 0)
             slices[i] = (fc_slice){v->start[i], v->step[(size_t)i * v->rank + (uint32_t)axis[i]],
@@ -124,7 +128,8 @@ static fc_node build_plain(fc_graph *g, const view *v, const int32_t *axis) {
             if (k < first) first = k;
         }
     }
-    const fc_node x = fc_build_permute(g, fc_build_slice(g, v->a, slices), perm);
+    const fc_node cut = fc_build_slice(g, v->a, slices);
+    const fc_node x = turned ? fc_build_permute(g, cut, perm) : cut;
     const fc_node r = fc_build_reshape(g, x, v->rank - first, spread + first);
     return fc_build_broadcast(g, r, v->rank, v->shape);
 }

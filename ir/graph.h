@@ -259,6 +259,24 @@ fc_node fc_build_take_inside(fc_graph *g, fc_node a, fc_node index, uint32_t axi
 /* The axes of `index` in place of axis `axis` of `a`: out[.., i.., ..] = a[.., index[i..], ..].
  * `inside`: as fc_build_take_inside. */
 fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bool inside);
+/* Moving and joining (ir/build_join.c): views, takes and choices, no nodes of their own. Sizes that
+ * do not fit are an error, or a condition of the call where that is not known. */
+/* More elements before and after those of each axis, continued by `edge`, or with mode zero and a
+ * scalar `value` (FC_NONODE: 0) of the array's dtype that value. */
+fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim *after,
+                     fc_edge edge, fc_node value);
+fc_node fc_build_roll(fc_graph *g, fc_node a, uint32_t axis, fc_dim shift);
+/* The whole array `times` over along each axis, aligned from the right. */
+fc_node fc_build_tile(fc_graph *g, fc_node a, uint32_t n, const fc_dim *times);
+/* Each element `times` over. */
+fc_node fc_build_repeat(fc_graph *g, fc_node a, uint32_t axis, fc_dim times);
+/* The windows of `width` elements that begin every `step` elements of an axis: one more axis, the
+ * last, of that width. */
+fc_node fc_build_window(fc_graph *g, fc_node a, uint32_t axis, fc_dim width, int64_t step);
+/* One after the other along an axis; the others are equal. */
+fc_node fc_build_concat(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t axis);
+/* Along a new axis. */
+fc_node fc_build_stack(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t axis);
 /* The shape two operands broadcast to; false (and g->error) when they do not. */
 bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
                          fc_dim *shape);

@@ -77,6 +77,17 @@ FC_TEST(capi_null, values) {
     fusec_transpose(none, NULL);
     fusec_slice(none, 0, 0, 0, 1);
     fusec_squeeze(none, 0);
+    fusec_view(none, 1, NULL, NULL, NULL, NULL);
+    fusec_pad(none, NULL, NULL, FUSEC_EDGE_ZERO, none);
+    fusec_roll(none, 1, 0);
+    fusec_tile(none, 1, NULL);
+    fusec_repeat(none, 2, 0);
+    fusec_window(none, 2, 0, 1);
+    fusec_concat(0, NULL, 0);
+    fusec_concat(1, &none, 0);
+    fusec_stack(1, &none, 0);
+    fusec_take(none, none, 0);
+    fusec_take_along(none, none, 0);
     fusec_add(none, none);
     fusec_where(none, fusec_num(1), none);
     fusec_sum(none, 0, NULL, 0);

@@ -123,10 +123,17 @@ static void check_link(const char *page, const char *text, const char *link, siz
     free(other);
 }
 
+/* Whether a place of the text stands between backquotes of its line. */
+static bool in_code(const char *text, const char *p) {
+    bool code = false;
+    for (const char *q = p; q > text && q[-1] != '\n'; q--) code ^= q[-1] == '`';
+    return code;
+}
+
 static void check_links(const char *page, const char *text) {
     for (const char *p = text; (p = strstr(p, "](")) != NULL; p += 2) {
         size_t len = strcspn(p + 2, ") \n");
-        if (p[2 + len] == ')') check_link(page, text, p + 2, len);
+        if (p[2 + len] == ')' && !in_code(text, p)) check_link(page, text, p + 2, len);
     }
 }
 

@@ -82,12 +82,13 @@ static const struct {
 } programs[] = {
     {"black_scholes.fuse", "black_scholes(S: f32[n], K: f32[n], T: f32[n], r: f32, sigma: f32) -> "
                            "(call: f32[n], put: f32[n])\ncall: f32[n]\nput: f32[n]\n"},
-    {"blur.fuse", NULL},
+    {"blur.fuse", "blur(img: f32[h, w]) -> f32[h, w]\nout: f32[h, w]\n"},
     {"corners.fuse", "corners(x: f32[n, m], t: f32[m, n]) -> f32[n, m]\nout: f32[n, m]\n"},
     {"dense_gelu.fuse",
      "dense_gelu(x: f32[n, k], w: f32[k, m], b: f32[m]) -> f32[n, m]\nout: f32[n, m]\n"},
     {"expsincos.fuse", "expsincos(x: f32[...]) -> f32[...]\nout: f32[...]\n"},
-    {"gather.fuse", NULL},
+    {"gather.fuse",
+     "gather(x: f32[n, m], t: f32[v, m], idx: i32[n]) -> f32[n, m]\nout: f32[n, m]\n"},
     {"heat.fuse", NULL},
     {"logreg.fuse", NULL},
     {"logsumexp.fuse", "logsumexp(x: f32[..., m]) -> f32[...]\nout: f32[...]\n"},
@@ -103,7 +104,7 @@ static const struct {
                    "rmsnorm(x: f32[..., d], gamma: f32[d], eps: f32) -> f32[..., d]\n"
                    "out: f32[..., d]\n"},
     {"pdist.fuse", "pdist(a: f32[n, d], b: f32[m, d]) -> f32[n, m]\nout: f32[n, m]\n"},
-    {"pdist_index.fuse", NULL},
+    {"pdist_index.fuse", "pdist_index(a: f32[n, d], b: f32[m, d]) -> f32[n, m]\nout: f32[n, m]\n"},
     {"softmax.fuse", "softmax(x: f32[..., m]) -> f32[..., m]\nout: f32[..., m]\n"},
     {"standardise.fuse", "standardise(x: f32[n, d]) -> (z: f32[n, d], mean: f32[d], std: f32[d])\n"
                          "z: f32[n, d]\nmean: f32[d]\nstd: f32[d]\n"},

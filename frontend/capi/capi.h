@@ -134,7 +134,7 @@ struct fusec_graph {
     uint32_t narguments;    /* constants that are */
     FC_VEC(uint64_t) dim_map;
     FC_VEC(uint64_t) sym_map;
-    FC_VEC(uint64_t) list_map[3]; /* of lists as they are, of sizes, of slices */
+    FC_VEC(uint64_t) list_map[4]; /* of lists as they are, of sizes, of slices, of views */
     FC_VEC(uint64_t) hashes;      /* by node, as far as they are needed (key.h) */
     FC_VEC(uint32_t) stack;
     uint32_t round;

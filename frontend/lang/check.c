@@ -105,6 +105,9 @@ static void call_free(fc_checker *c, fc_call *f) {
     fc_namemap_free(c->alloc, &f->map);
     fc_free(c->alloc, f->args);
     fc_free(c->alloc, f->given);
+    fc_vec_free(c->alloc, &f->left);
+    fc_vec_free(c->alloc, &f->binders);
+    fc_free(c->alloc, f->masks);
     fc_free(c->alloc, f->vals);
     fc_free(c->alloc, f->roles);
     fc_free(c->alloc, f);
@@ -144,9 +147,11 @@ void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root) {
     if (n > f->room) {
         fc_free(c->alloc, f->vals);
         fc_free(c->alloc, f->roles);
+        fc_free(c->alloc, f->masks);
         f->vals = fc_malloc(c->alloc, n * sizeof *f->vals);
         f->roles = fc_malloc(c->alloc, n);
-        f->room = f->vals && f->roles ? n : 0;
+        f->masks = fc_malloc(c->alloc, n * sizeof *f->masks);
+        f->room = f->vals && f->roles && f->masks ? n : 0;
         if (!f->room) {
             fc_c_oom(c);
             return;
@@ -157,6 +162,7 @@ void fc_c_begin(fc_checker *c, fc_call *f, const fc_expr *root) {
     f->root = root;
     f->at = root->first;
     fc_c_mark_roles(c, f);
+    fc_c_find_indices(c, f);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -327,17 +333,9 @@ static void bind_unknown(fc_checker *c, const fc_stmt *s) {
                                   .quiet = true});
 }
 
-/* Loops and index definitions: one message, and what they would bind is unknown. */
+/* Loops: one message, and what they would bind is unknown. */
 static void later_statement(fc_checker *c, fc_call *f, const fc_stmt *s) {
     f->stmt = s->next;
-    if (s->kind == FC_ST_DEFINE) {
-        fc_range at = {s->targets[0].at.begin, s->at.end};
-        at.end = s->value->outer.begin;
-        while (at.end > at.begin && f->ast->src->text[at.end - 1] != ']') at.end--;
-        fc_c_not_yet(c, f->ast, at, fc_c_quote(c, at));
-        bind_unknown(c, s);
-        return;
-    }
     fc_c_not_yet(c, f->ast, s->word, "for");
     FC_VEC(const fc_stmt *) open = {0};
     const fc_stmt *p = s->body;
@@ -368,6 +366,13 @@ static void deliver(fc_checker *c, fc_call *f) {
         if (!f->given[f->next_default - 1]) f->args[f->next_default - 1] = v;
     } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
         bind_targets(c, f, f->stmt, v);
+    } else if (f->stmt && f->stmt->kind == FC_ST_DEFINE && root != f->stmt->value) {
+        f->root = root;
+        fc_c_take_range(c, f, root);
+        f->root = NULL;
+    } else if (f->stmt && f->stmt->kind == FC_ST_DEFINE) {
+        c->cur = root;
+        bind_targets(c, f, f->stmt, fc_c_defined_array(c, f, root, &v));
     } else {
         if (!fc_push(c->alloc, &f->results, v) || !fc_push(c->alloc, &f->result_exprs, root)) {
             fc_c_oom(c);
@@ -436,6 +441,8 @@ static void advance(fc_checker *c, fc_call *f) {
         no_result(c, f);
     } else if (f->stmt->kind == FC_ST_BIND) {
         fc_c_begin(c, f, f->stmt->value);
+    } else if (f->stmt->kind == FC_ST_DEFINE) {
+        fc_c_next_of_define(c, f);
     } else if (f->stmt->kind == FC_ST_RETURN || f->stmt->kind == FC_ST_RESULT) {
         f->value = f->stmt->value;
     } else {
@@ -464,11 +471,22 @@ static void limit_sizes(fc_checker *c) {
     c->stop = true;
 }
 
+/* Whether the pass that the frame is in leaves a node out. */
+static bool left_out(const fc_call *f) {
+    const bool arrays = f->masks[f->at - f->root->first] == 0;
+    return f->pass != FC_ONE_PASS && arrays != (f->pass == FC_PASS_ARRAYS);
+}
+
 /* True when the value of the root is there. */
 static bool evaluate(fc_checker *c, fc_call *f) {
-    while (f->at <= f->root->id) {
+    while (f->at <= f->root->id || f->pass == FC_PASS_ARRAYS) {
+        if (f->at > f->root->id) {
+            f->pass = FC_PASS_ELEMENTS;
+            f->at = f->root->first;
+            if (!fc_c_find_ranges(c, f)) return !c->stop; /* the root is unknown */
+        }
         const fc_expr *e = f->ast->exprs.at[f->at];
-        if (f->roles[f->at - f->root->first] != FC_R_SKIP) {
+        if (f->roles[f->at - f->root->first] != FC_R_SKIP && !left_out(f)) {
             c->cur = e;
             if (++c->steps > STEP_LIMIT) {
                 fc_c_error(c, FUSEC_LIMIT, e->at,

@@ -195,7 +195,7 @@ bool fc_c_convert_argument(fc_checker *c, fc_call *f, const fc_param *p, uint32_
     }
     fc_node n = fc_c_node(c, e, v, t);
     c->f = own;
-    *v = fc_v_node(n);
+    *v = fc_v_like(n, v);
     if (n == FC_NONODE) return false;
     if (f->given[i] || !p->type->brackets) return true;
     if (!fc_c_declared_shape(c, f, p->type, &rank, shape)) return false;

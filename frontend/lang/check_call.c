@@ -8,8 +8,7 @@
 
 /* ---- which names there are ------------------------------------------------------------------- */
 
-static const char *const later[] = {"boundary", "concat", "cumsum", "normal",  "repeat",
-                                    "roll",     "stack",  "take",   "uniform", "bits"};
+static const char *const later[] = {"cumsum", "normal", "uniform", "bits"};
 
 bool fc_c_later(const char *name) {
     for (size_t i = 0; i < FC_COUNT(later); i++)
@@ -30,7 +29,7 @@ bool fc_c_is_builtin(const char *name) {
     return row_by_name(name) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
            strcmp(name, "bitcast") == 0 || strcmp(name, "materialize") == 0 ||
            fc_c_is_dot_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name) ||
-           fc_c_is_gradient_name(name);
+           fc_c_is_join_name(name) || fc_c_is_gradient_name(name);
 }
 
 void fc_c_suggest_builtins(fc_suggest *s) {
@@ -40,6 +39,7 @@ void fc_c_suggest_builtins(fc_suggest *s) {
     for (size_t i = 0; fc_c_shape_names[i]; i++) fc_suggest_try(s, fc_c_shape_names[i]);
     for (size_t i = 0; fc_c_make_names[i]; i++) fc_suggest_try(s, fc_c_make_names[i]);
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
+    for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
     for (size_t i = 0; i < FC_COUNT(later); i++) fc_suggest_try(s, later[i]);
     fc_suggest_try(s, "dot");
     fc_suggest_try(s, "matmul");
@@ -158,7 +158,9 @@ static fc_value elementwise(fc_checker *c, fc_call *f, const fc_expr *e, fc_op o
 
 static fc_value cast_value(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtype t) {
     fc_node n;
-    if (v->kind == FC_V_INT && t != FUSEC_BOOL && (!fc_is_float(t) || v->i <= INT64_MAX))
+    if (fc_v_element(v))
+        n = fc_build_cast(c->g, v->kind == FC_V_NODE ? v->node : fc_c_index_node(c, v), t);
+    else if (v->kind == FC_V_INT && t != FUSEC_BOOL && (!fc_is_float(t) || v->i <= INT64_MAX))
         n = fc_build_const(c->g, t, fc_const_int(t, (int64_t)(uint64_t)v->i));
     else if (v->kind == FC_V_INT && t == FUSEC_BOOL)
         n = fc_build_const(c->g, t, v->i != 0);
@@ -170,7 +172,7 @@ static fc_value cast_value(fc_checker *c, const fc_expr *e, const fc_value *v, f
         n = fc_build_cast(c->g, v->node, t);
     else
         n = fc_build_cast(c->g, fc_c_strong(c, e, v), t);
-    return fc_v_node(fc_c_built(c, n));
+    return fc_v_like(fc_c_built(c, n), v);
 }
 
 static fc_value cast(fc_checker *c, fc_call *f, const fc_expr *e, fusec_dtype t) {
@@ -196,7 +198,7 @@ static fc_value bitcast(fc_checker *c, fc_call *f, const fc_expr *e) {
         fc_c_fact(c, d, p[0], v);
         return FC_UNKNOWN;
     }
-    return fc_v_node(fc_c_built(c, fc_build_bitcast(c->g, fc_c_strong(c, p[0], v), t)));
+    return fc_v_like(fc_c_built(c, fc_build_bitcast(c->g, fc_c_strong(c, p[0], v), t)), v);
 }
 
 static fc_value materialize(fc_checker *c, fc_call *f, const fc_expr *e) {
@@ -204,7 +206,7 @@ static fc_value materialize(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *x;
     if (!fc_c_args(c, e, &spec, &x, NULL) || !fc_c_operand(c, x, fc_c_val(f, x))) return FC_UNKNOWN;
     fc_node n = fc_c_strong(c, x, fc_c_val(f, x));
-    return fc_v_node(fc_c_built(c, fc_build_materialize(c->g, n)));
+    return fc_v_like(fc_c_built(c, fc_build_materialize(c->g, n)), fc_c_val(f, x));
 }
 
 /* ---- all calls ------------------------------------------------------------------------------- */
@@ -216,9 +218,8 @@ static fc_value odd_callee(fc_checker *c, fc_call *f, const fc_expr *e) {
         fc_c_no_member(c, module, callee, true);
     } else if (callee->kind == FC_EX_MEMBER) {
         fc_c_bad_member(c, e);
-    } else if (callee->kind == FC_EX_SUBSCRIPT && callee->a->kind == FC_EX_NAME &&
-               fc_is_reduction(row_by_name(callee->a->text))) {
-        fc_c_not_yet(c, f->ast, callee->at, fc_c_quote(c, callee->at));
+    } else if (fc_c_is_index_reduction(c, f, e)) {
+        return fc_c_index_reduction(c, f, e);
     } else {
         fc_c_error(c, FUSEC_UNKNOWN_NAME, callee->at, "%s is no function",
                    fc_c_quote(c, callee->at));
@@ -243,16 +244,19 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         r = cast(c, f, e, t);
     else if (fc_is_elementwise(op))
         r = elementwise(c, f, e, op);
-    else if (fc_is_reduction(op) || strcmp(name, "logsumexp") == 0)
-        r = reduction(c, f, e, op);
     else if (strcmp(name, "bitcast") == 0)
         r = bitcast(c, f, e);
     else if (strcmp(name, "materialize") == 0)
         r = materialize(c, f, e);
+    else if (fc_c_is_builtin(name) && !fc_c_no_elements(c, f, e))
+        r = FC_UNKNOWN;
+    else if (fc_is_reduction(op) || strcmp(name, "logsumexp") == 0)
+        r = reduction(c, f, e, op);
     else if (fc_c_later(name))
         fc_c_not_yet(c, f->ast, callee->at, name);
     else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
-             !fc_c_make_call(c, f, e, name, &r) && !fc_c_gradient_call(c, f, e, name, &r))
+             !fc_c_make_call(c, f, e, name, &r) && !fc_c_join_call(c, f, e, name, &r) &&
+             !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

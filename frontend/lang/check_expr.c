@@ -17,11 +17,23 @@ static void skip_parts(fc_call *f, const fc_expr *e) {
     memset(f->roles + (e->first - f->root->first), FC_R_SKIP, e->id - e->first);
 }
 
+/* name[k in a..b](...): only the ranges are values. */
+static void mark_index_reduction(fc_call *f, const fc_expr *callee) {
+    skip(f, callee->a);
+    f->roles[callee->id - f->root->first] = FC_R_SKIP;
+    for (const fc_expr *s = callee->list; s; s = s->next)
+        f->roles[s->id - f->root->first] = FC_R_SKIP;
+}
+
 static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *callee = e->callee;
     if (callee->kind != FC_EX_NAME) {
         fusec_dtype t;
         uint32_t module;
+        if (fc_c_is_index_reduction(c, f, e)) {
+            mark_index_reduction(f, callee);
+            return;
+        }
         skip(f, callee);
         if (callee->kind == FC_EX_MEMBER && fc_c_module(c, f, callee, &module)) return;
         if (callee->kind == FC_EX_SUBSCRIPT) skip_parts(f, e);
@@ -41,18 +53,11 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
 }
 
-static bool has_index(const fc_expr *e) {
-    for (const fc_expr *s = e->list; s; s = s->next)
-        if (s->kind == FC_EX_INDEX) return true;
-    return false;
-}
-
 void fc_c_mark_roles(fc_checker *c, fc_call *f) {
     for (uint32_t i = f->root->id + 1; i-- > f->root->first && !c->stop;) {
         const fc_expr *e = f->ast->exprs.at[i];
         if (f->roles[i - f->root->first] == FC_R_SKIP) continue;
         if (e->kind == FC_EX_CALL) mark_call(c, f, e);
-        if (e->kind == FC_EX_SUBSCRIPT && has_index(e)) skip_parts(f, e);
         uint32_t module;
         if (e->kind == FC_EX_MEMBER &&
             (strcmp(e->member->text, "T") != 0 || fc_c_module(c, f, e, &module)))
@@ -104,7 +109,10 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
     uint32_t i;
     double v;
     bool axis = f->roles[e->id - f->root->first] == FC_R_AXIS;
-    if (b) {
+    const fc_binder *index = fc_c_binder(f, e);
+    if (index) {
+        *out = fc_c_index_value(c, index);
+    } else if (b) {
         b->used = true;
         *out = b->value;
     } else if ((d = fc_c_dim(f, e->text)) != NULL) {
@@ -118,6 +126,8 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
         *out = fc_v_float(v);
     } else if (axis) {
         *out = FC_UNKNOWN; /* the name of a dim; the call says if it is none */
+    } else if (fc_c_free_index(c, f, e)) {
+        *out = FC_UNKNOWN;
     } else if (!f->def && f->phase == FC_PH_BODY && !fc_c_is_builtin(e->text) &&
                !fc_c_def(c, f->scope, e->text)) {
         fc_c_snippet_missing(c, f, e);
@@ -362,8 +372,12 @@ fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, ui
         node[i] = fc_c_node(c, e[i], &v[i], i < from ? FUSEC_BOOL : t);
         if (node[i] == FC_NONODE) return FC_UNKNOWN;
     }
+    bool element = fc_c_line_up(c, n, v, node);
+    if (element && !fc_c_no_arrays(c, n, e, v)) return FC_UNKNOWN;
     fc_node r = fc_c_built(c, fc_build_op(c->g, op, node[0], node[1], node[2]));
-    return weak ? fc_v_weak_node(c, r) : fc_v_node(r);
+    fc_value out = weak ? fc_v_weak_node(c, r) : fc_v_node(r);
+    out.element = element && out.kind == FC_V_NODE;
+    return out;
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */

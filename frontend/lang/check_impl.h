@@ -25,6 +25,7 @@ typedef enum fc_vkind {
     FC_V_FLOAT,
     FC_V_BOOL,
     FC_V_DIM,   /* a size, not constant; weak integer */
+    FC_V_INDEX, /* dim + sum of terms: an index of an index definition; weak integer */
     FC_V_TUPLE, /* several results, or ( , ) */
     FC_V_LIST,
     FC_V_STRING
@@ -33,10 +34,20 @@ typedef enum fc_vkind {
 /* How weak operands rank among each other. */
 typedef enum fc_weakness { FC_W_STRONG, FC_W_BOOL, FC_W_INT, FC_W_FLOAT } fc_weakness;
 
+/* Part of an index: `coef` times the number of the element along axis `axis` of the definition. */
+typedef struct fc_index_term {
+    uint32_t axis;
+    int64_t coef;
+    fc_dim size; /* of that axis */
+} fc_index_term;
+
 typedef struct fc_value {
-    uint8_t kind; /* fc_vkind */
-    uint8_t weak; /* of a NODE: fc_weakness */
-    uint32_t count;
+    uint8_t kind;   /* fc_vkind */
+    uint8_t weak;   /* of a NODE: fc_weakness */
+    bool element;   /* a NODE in an index definition: one scalar for each element. The axes of the
+                       node are those of the definition, from the first on; 1 where it is the same
+                       for all */
+    uint32_t count; /* of items or terms */
     union {
         fc_node node;
         fc_dim dim;
@@ -45,7 +56,11 @@ typedef struct fc_value {
         struct fc_value *items; /* TUPLE and LIST */
     };
     fc_wide i;
-    const char *const *names; /* of a TUPLE of results, may be NULL */
+    union {
+        const char *const *names;   /* of a TUPLE of results, may be NULL */
+        const fc_index_term *terms; /* of an INDEX */
+    };
+    const uint8_t *edges; /* of a NODE: the fc_edge of each axis for index definitions, or NULL */
 } fc_value;
 
 #define FC_UNKNOWN ((fc_value){.kind = FC_V_UNKNOWN})
@@ -76,6 +91,26 @@ typedef struct fc_dim_binding {
     int64_t size; /* at the top: what an input says, -1 if none does */
     uint32_t from_input;
 } fc_dim_binding;
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+#define FC_INDEX_LIMIT 60 /* indices of one statement */
+
+/* An index and where it is known: nodes first .. last of an expression. */
+typedef struct fc_binder {
+    const char *name;
+    fc_range at;
+    uint32_t first, last;
+    uint32_t axis;     /* of the definition */
+    bool given, known; /* has a range, written or found */
+    const fc_expr *range;
+    fc_dim low, size;
+    const fc_expr *from; /* the access that gave it */
+} fc_binder;
+
+/* The expressions of a statement with indices are evaluated in two passes: first what needs no
+ * index, so that accesses can give ranges, then the rest. */
+typedef enum fc_pass { FC_ONE_PASS, FC_PASS_ARRAYS, FC_PASS_ELEMENTS } fc_pass;
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
@@ -119,6 +154,13 @@ typedef struct fc_call {
     uint8_t *roles;             /* fc_role_kind of the same nodes */
     size_t room;                /* of both */
     const fc_expr *member_root; /* the expression whose members were reported */
+
+    FC_VEC(fc_binder) left;    /* the indices on the left of the statement */
+    const fc_expr *next_range; /* of an index there, to be evaluated */
+    FC_VEC(fc_binder) binders; /* of the expression */
+    uint64_t *masks;           /* of its nodes: which binders they need; bit 63: a reduction */
+    fc_pass pass;
+    uint32_t base; /* axes of the definition that the call stands in */
 } fc_call;
 
 typedef enum fc_role_kind { FC_R_VALUE, FC_R_SKIP, FC_R_AXIS } fc_role_kind;
@@ -211,9 +253,13 @@ void fc_c_suggest_names(fc_suggest *s, const fc_namemap *m);
 /* ---- check_value.c ---- */
 static inline bool fc_v_weak(const fc_value *v) {
     return v->kind == FC_V_NODE ? v->weak != FC_W_STRONG
-                                : v->kind >= FC_V_INT && v->kind <= FC_V_DIM;
+                                : v->kind >= FC_V_INT && v->kind <= FC_V_INDEX;
 }
-fc_value fc_v_node(fc_node n); /* FC_NONODE gives FC_UNKNOWN */
+static inline bool fc_v_element(const fc_value *v) {
+    return v->kind == FC_V_INDEX || (v->kind == FC_V_NODE && v->element);
+}
+fc_value fc_v_node(fc_node n);                    /* FC_NONODE gives FC_UNKNOWN */
+fc_value fc_v_like(fc_node n, const fc_value *v); /* an element if `v` is one */
 fc_value fc_v_int(fc_wide i);
 fc_value fc_v_float(double f);
 fc_value fc_v_bool(bool b);
@@ -301,6 +347,55 @@ void fc_c_suggest_builtins(fc_suggest *s);
 /* A dtype, or a dtype variable bound here. */
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t);
 
+/* ---- check_index.c: index definitions, reductions over indices ---- */
+/* Finds the indices of the expression that a frame begins with. */
+void fc_c_find_indices(fc_checker *c, fc_call *f);
+/* name[k](...) with the name of a reduction. */
+bool fc_c_is_index_reduction(const fc_checker *c, const fc_call *f, const fc_expr *call);
+fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e);
+/* The index of that name that is known at a node; NULL: there is none. */
+const fc_binder *fc_c_binder(const fc_call *f, const fc_expr *name);
+fc_value fc_c_index_value(fc_checker *c, const fc_binder *b);
+/* Between the passes: ranges from accesses. False after a report. */
+bool fc_c_find_ranges(fc_checker *c, fc_call *f);
+/* The statement NAME[...] = value: its next range, then its value; and what it binds. */
+void fc_c_next_of_define(fc_checker *c, fc_call *f);
+void fc_c_take_range(fc_checker *c, fc_call *f, const fc_expr *range);
+fc_value fc_c_defined_array(fc_checker *c, fc_call *f, const fc_expr *e, const fc_value *v);
+/* A name that is nothing else and stands alone in a subscript: true after a report. */
+bool fc_c_free_index(fc_checker *c, fc_call *f, const fc_expr *name);
+/* How many axes the definition has at a node. */
+uint32_t fc_c_axes_at(const fc_call *f, const fc_expr *e);
+
+/* ---- check_element.c: elements as operands ---- */
+/* The node of an index, i64. */
+fc_node fc_c_index_node(fc_checker *c, const fc_value *v);
+/* Gives nodes of elements equally many axes; true if one is an element. */
+bool fc_c_line_up(fc_checker *c, uint32_t n, const fc_value *v, fc_node *node);
+fc_node fc_c_with_axes(fc_checker *c, fc_node n, uint32_t rank);
+/* False after a report that an array stands beside elements. */
+bool fc_c_no_arrays(fc_checker *c, uint32_t n, const fc_expr *const *e, const fc_value *v);
+/* False after a report that `what` takes arrays and one of the arguments is an element. */
+bool fc_c_no_elements(fc_checker *c, fc_call *f, const fc_expr *call);
+/* a + b, a - b, a * b, -a of indices as an index again; UNKNOWN: it is none. */
+fc_value fc_c_index_arith(fc_checker *c, fc_oper op, const fc_value *a, const fc_value *b);
+
+/* ---- check_access.c ---- */
+/* array[i, j]: one element for each of the definition. */
+fc_value fc_c_access(fc_checker *c, fc_call *f, const fc_expr *e);
+/* Reports that an access has not one index for each axis. */
+void fc_c_bad_count(fc_checker *c, const fc_expr *access, const fc_value *v);
+/* "t[idx]", "axis 0 of t", ... for a check of an index. */
+fc_node fc_c_checked(fc_checker *c, fc_call *f, const fc_expr *access, const fc_expr *index,
+                     uint32_t axis, fc_node n, fc_dim size);
+/* An index that an edge mode brings inside [0, size). */
+fc_node fc_c_folded(fc_checker *c, fc_edge edge, fc_node n, fc_dim size);
+
+/* ---- check_join.c ---- */
+bool fc_c_join_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+bool fc_c_is_join_name(const char *name);
+extern const char *const fc_c_join_names[];
+
 /* ---- check_args.c ---- */
 /* Named and plain arguments of a builtin; NULL for what is not there. */
 typedef struct fc_arg_spec {
@@ -330,8 +425,10 @@ bool fc_c_is_dot_name(const char *name);
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
 bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);
 
-/* ---- check_shape.c ---- */
+/* ---- check_subscript.c ---- */
 fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
+
+/* ---- check_shape.c ---- */
 /* Conditions that sizes are not negative, where that is not known. */
 bool fc_c_require_sizes(fc_checker *c, uint32_t rank, const fc_dim *shape);
 /* Functions on shapes and makers of arrays; false: no such function. */

@@ -131,7 +131,7 @@ static bool check_result(fc_checker *c, fc_call *f, const fc_type *t, const fc_e
                        fc_c_text(c, "%s() promises %s", f->def->name.text, promised));
     c->cur = e;
     if (!fc_c_fine(c)) return false;
-    if (w) *v = fc_v_node(fc_c_node(c, e, v, want));
+    if (w) *v = fc_v_like(fc_c_node(c, e, v, want), v);
     return v->kind != FC_V_UNKNOWN;
 }
 

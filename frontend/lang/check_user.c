@@ -114,6 +114,8 @@ bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
     c->f = f; /* messages are about the call */
     to->site = e;
     to->site_ast = f->ast;
+    for (const fc_expr *a = e->list; a; a = a->next)
+        if (fc_v_element(fc_c_val(f, a))) to->base = fc_c_axes_at(f, e);
     bool good = place_arguments(c, to, f, e);
     c->f = to;
     if (good) return false;

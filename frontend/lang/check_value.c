@@ -13,6 +13,11 @@
 fc_value fc_v_node(fc_node n) {
     return n == FC_NONODE ? FC_UNKNOWN : (fc_value){.kind = FC_V_NODE, .node = n};
 }
+fc_value fc_v_like(fc_node n, const fc_value *v) {
+    fc_value r = fc_v_node(n);
+    r.element = r.kind == FC_V_NODE && fc_v_element(v);
+    return r;
+}
 fc_value fc_v_int(fc_wide i) {
     return (fc_value){.kind = FC_V_INT, .i = i};
 }
@@ -121,7 +126,7 @@ fusec_dtype fc_v_dtype(const fc_checker *c, const fc_value *v) {
 }
 
 uint32_t fc_v_rank(const fc_checker *c, const fc_value *v) {
-    return v->kind == FC_V_NODE ? fc_rank(c->g, v->node) : 0;
+    return v->kind == FC_V_NODE && !v->element ? fc_rank(c->g, v->node) : 0;
 }
 
 uint32_t fc_v_shape(const fc_checker *c, const fc_value *v, fc_dim *shape) {
@@ -198,6 +203,7 @@ fc_node fc_c_node(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtyp
     case FC_V_FLOAT: return fc_c_built(c, fc_build_number(c->g, t, v->f));
     case FC_V_BOOL: return fc_c_built(c, fc_build_number(c->g, t, v->truth));
     case FC_V_DIM: return fc_c_built(c, fc_build_cast(c->g, fc_build_dim(c->g, v->dim), t));
+    case FC_V_INDEX: return fc_c_built(c, fc_build_cast(c->g, fc_c_index_node(c, v), t));
     default: return fc_c_built(c, fc_build_cast(c->g, v->node, t));
     }
 }

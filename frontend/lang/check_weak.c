@@ -130,7 +130,11 @@ static fc_value through_graph(fc_checker *c, const fc_expr *e, fc_op row, uint32
         node[i] = fc_c_node(c, e, &v[i], t);
         if (node[i] == FC_NONODE) return FC_UNKNOWN;
     }
-    return fc_v_weak_node(c, fc_c_built(c, fc_build_op(c->g, row, node[0], node[1], FC_NONODE)));
+    bool element = fc_c_line_up(c, n, v, node);
+    fc_value r =
+        fc_v_weak_node(c, fc_c_built(c, fc_build_op(c->g, row, node[0], node[1], FC_NONODE)));
+    r.element = element && r.kind == FC_V_NODE;
+    return r;
 }
 
 static fusec_dtype common(const fc_value *a, const fc_value *b) {
@@ -145,6 +149,10 @@ fc_value fc_c_weak_unary(fc_checker *c, const fc_expr *e, fc_oper op, const fc_v
     if (op == FC_OPER_NEG && a->kind == FC_V_FLOAT) return fc_v_float(-a->f);
     if (op == FC_OPER_NEG && a->kind == FC_V_DIM)
         return fc_v_dim(c, fc_dim_mul(&c->g->dims, a->dim, fc_dim_const(&c->g->dims, -1)));
+    if (op == FC_OPER_NEG && a->kind == FC_V_INDEX) {
+        fc_value minus = fc_v_int(-1), r = fc_c_index_arith(c, FC_OPER_MUL, a, &minus);
+        if (r.kind != FC_V_UNKNOWN) return r;
+    }
     if (op == FC_OPER_BIT_NOT && a->kind == FC_V_INT)
         return -a->i - 1 < INT_LOW ? out_of_range(c, e) : fc_v_int(-a->i - 1);
     return through_graph(c, e, fc_c_row_of(op), 1, a, common(a, a));
@@ -167,6 +175,10 @@ fc_value fc_c_weak_binary(fc_checker *c, const fc_expr *e, fc_oper op, const fc_
     if (integer(a) && integer(b)) {
         fc_dim d = size_op(c, op, a, b);
         if (d != FC_DIM_NONE) return fc_v_dim(c, d);
+    }
+    if (a->kind == FC_V_INDEX || b->kind == FC_V_INDEX) {
+        fc_value r = fc_c_index_arith(c, op, a, b);
+        if (r.kind != FC_V_UNKNOWN) return r;
     }
     fusec_dtype t = common(a, b);
     if (op == FC_OPER_DIV) t = FUSEC_F64;

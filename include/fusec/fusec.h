@@ -310,6 +310,49 @@ FUSEC_API fusec_value fusec_squeeze(fusec_value v, int axis);
 FUSEC_API fusec_value fusec_slice(fusec_value v, int axis, int64_t start, int64_t stop,
                                   int64_t step);
 
+/* Reading outside an array. `x` of a b c continued to both sides:
+ *     NONE: not at all, it is an error of the call;     ZERO: 0 0 | a b c | 0 0
+ *     EDGE: a a | a b c | c c                           WRAP: b c | a b c | a b
+ *     REFLECT: c b | a b c | b a                        SYMMETRIC: b a | a b c | c b
+ * Any integer is an index of these; an empty axis has nothing to continue except by ZERO. */
+typedef enum fusec_edge {
+    FUSEC_EDGE_NONE = 0,
+    FUSEC_EDGE_ZERO = 1,
+    FUSEC_EDGE_EDGE = 2,
+    FUSEC_EDGE_WRAP = 3,
+    FUSEC_EDGE_REFLECT = 4,
+    FUSEC_EDGE_SYMMETRIC = 5
+} fusec_edge;
+
+/* The general view: axis i of `v` is read at starts[i] + sum over k of steps[i*rank + k] * (index k
+ * of the result), continued by edges[i]. NULL: starts 0, edges NONE, steps 0. */
+FUSEC_API fusec_value fusec_view(fusec_value v, int rank, const fusec_dim *shape,
+                                 const fusec_dim *starts, const fusec_edge *edges,
+                                 const int64_t *steps);
+/* Moving and joining; nothing is copied that the kernel which uses it can read where it is.
+ * Negative axes count from the end. */
+/* before[i] and after[i] more elements at the ends of axis i (NULL: none). With the mode ZERO they
+ * are `value`, a number or a scalar; with an empty value ((fusec_value){0}) they are 0. */
+FUSEC_API fusec_value fusec_pad(fusec_value v, const int64_t *before, const int64_t *after,
+                                fusec_edge mode, fusec_value value);
+FUSEC_API fusec_value fusec_roll(fusec_value v, int64_t shift, int axis);
+/* The whole array times[i] times over along each axis, aligned from the right. */
+FUSEC_API fusec_value fusec_tile(fusec_value v, int rank, const int64_t *times);
+/* Every element `times` times over along an axis. */
+FUSEC_API fusec_value fusec_repeat(fusec_value v, int64_t times, int axis);
+/* The windows of `width` elements that begin every `step` elements of an axis: that axis counts
+ * them, and a new last axis of that width is their elements. */
+FUSEC_API fusec_value fusec_window(fusec_value v, int64_t width, int axis, int64_t step);
+/* One after the other along an axis, and along a new axis; one dtype, and the other axes equal. */
+FUSEC_API fusec_value fusec_concat(int n, const fusec_value *parts, int axis);
+FUSEC_API fusec_value fusec_stack(int n, const fusec_value *parts, int axis);
+/* The axes of `index` (any integer dtype) in place of an axis: out[.., i.., ..] = v[.., index[i..],
+ * ..]. take_along: both have one rank and broadcast but for the axis, out[.., i, ..] =
+ * v[.., index[.., i, ..], ..]. An index below 0 or beyond the end fails the call with
+ * FUSEC_INDEX_OUT_OF_RANGE. */
+FUSEC_API fusec_value fusec_take(fusec_value v, fusec_value index, int axis);
+FUSEC_API fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis);
+
 /* Elementwise operations and reductions, one function for each row of the operation table. */
 #include <fusec/ops.h>
 

@@ -105,8 +105,34 @@ static fusec_value reduction(machine *m) {
     return fns[f](value(m), n, n ? axes : NULL, how / 4 % 2);
 }
 
+static fusec_value moved(machine *m) {
+    const unsigned how = byte(m) % 9;
+    const fusec_value none = {0}, v = value(m), w = value(m), parts[3] = {v, w, v};
+    const int axis = (int)(byte(m) % 7) - 3, rank = (int)(byte(m) % 5);
+    const int64_t k = (int64_t)byte(m) % 9 - 2, step = (int64_t)byte(m) % 4;
+    int64_t many[16];
+    fusec_dim dims[4] = {dim(m), dim(m), dim(m), dim(m)};
+    fusec_edge edges[4];
+    for (int i = 0; i < 16; i++) many[i] = (int64_t)byte(m) % 5 - 1;
+    for (int i = 0; i < 4; i++) edges[i] = (fusec_edge)(byte(m) % 7);
+    switch (how) {
+    case 0: return fusec_pad(v, many, many + 4, edges[0], byte(m) % 2 ? none : w);
+    case 1: return fusec_roll(v, k, axis);
+    case 2: return fusec_tile(v, rank, many);
+    case 3: return fusec_repeat(v, k, axis);
+    case 4: return fusec_window(v, k, axis, step);
+    case 5: return fusec_concat(1 + (int)(byte(m) % 3), parts, axis);
+    case 6: return fusec_stack(1 + (int)(byte(m) % 3), parts, axis);
+    case 7: return byte(m) % 2 ? fusec_take(v, w, axis) : fusec_take_along(v, w, axis);
+    default:
+        if (fusec_rank(v) > 4) return v;
+        return fusec_view(v, rank < 4 ? rank : 4, dims, byte(m) % 2 ? dims : NULL, edges, many);
+    }
+}
+
 static fusec_value view(machine *m) {
-    unsigned how = byte(m) % 7;
+    unsigned how = byte(m) % 8;
+    if (how == 7) return moved(m);
     fusec_value v = value(m);
     fusec_dim shape[4] = {dim(m), dim(m), dim(m), dim(m)};
     int axes[4], rank = (int)(byte(m) % 5), axis = (int)(byte(m) % 7) - 3;

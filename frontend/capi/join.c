@@ -1,0 +1,178 @@
+/* join.c - reading at indices, moving and joining: arguments as C has them, for ir/build_index.c
+ * and ir/build_join.c. */
+#include "frontend/capi/capi.h"
+
+_Static_assert((int)FUSEC_EDGE_ZERO == FC_EDGE_ZERO && (int)FUSEC_EDGE_EDGE == FC_EDGE_EDGE &&
+                   (int)FUSEC_EDGE_WRAP == FC_EDGE_WRAP &&
+                   (int)FUSEC_EDGE_REFLECT == FC_EDGE_REFLECT &&
+                   (int)FUSEC_EDGE_SYMMETRIC == FC_EDGE_SYMMETRIC &&
+                   (int)FUSEC_EDGE_NONE == FC_EDGE_NONE,
+               "edge modes are numbered alike");
+
+static fusec_value failed_in(fusec_graph *g, fusec_status s, const char *what, const char *why) {
+    fc_fail(&g->ir.error, s, "%s: %s", what, why);
+    return fc_value(g, FC_NONODE);
+}
+
+/* An axis counted from either end of `rank` axes. */
+static bool to_axis(fusec_graph *g, const char *what, uint32_t rank, int axis, uint32_t *out) {
+    const int r = (int)rank, at = axis < 0 ? axis + r : axis;
+    *out = (uint32_t)at;
+    if (at >= 0 && at < r) return true;
+    fc_fail(&g->ir.error, FUSEC_BAD_AXIS, "%s: axis %d does not exist, the rank is %d", what, axis,
+            r);
+    return false;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+fusec_value fusec_view(fusec_value v, int rank, const fusec_dim *shape, const fusec_dim *starts,
+                       const fusec_edge *edges, const int64_t *steps) {
+    const char *what = "fusec_view";
+    fc_dim dims[FC_MAX_RANK], from[FC_MAX_RANK];
+    fc_view_axis axes[FC_MAX_RANK];
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph(what, v, &failed);
+    if (!g) return failed;
+    const int own = (int)fc_rank(&g->ir, v.node);
+    if (!fc_take_shape(g, what, rank, shape, dims)) return fc_value(g, FC_NONODE);
+    if (starts && !fc_take_shape(g, what, own, starts, from)) return fc_value(g, FC_NONODE);
+    for (int i = 0; i < own; i++)
+        axes[i] = (fc_view_axis){starts ? from[i] : fc_dim_const(&g->ir.dims, 0),
+                                 edges ? (fc_edge)edges[i] : FC_EDGE_NONE,
+                                 steps ? steps + (size_t)i * (size_t)rank : NULL};
+    return fc_value(g, fc_build_view(&g->ir, v.node, (uint32_t)rank, dims, axes));
+}
+
+fusec_value fusec_pad(fusec_value v, const int64_t *before, const int64_t *after, fusec_edge mode,
+                      fusec_value value) {
+    const char *what = "fusec_pad";
+    fc_dim low[FC_MAX_RANK], high[FC_MAX_RANK];
+    fusec_value both[2] = {v, value}, failed;
+    fusec_graph *g = fc_node_graph(what, v, &failed);
+    if (!g) return failed;
+    const bool chosen = value.kind != FC_EMPTY || value.graph || value.bits;
+    if (chosen && mode != FUSEC_EDGE_ZERO)
+        return failed_in(g, FUSEC_INVALID, what, "a value is for the mode FUSEC_EDGE_ZERO");
+    if (chosen && fc_common_graph(what, both, 2) != g) return fc_value(g, FC_NONODE);
+    if (g->ir.error.code) return fc_value(g, FC_NONODE);
+    fc_node src[2] = {v.node, FC_NONODE};
+    if (chosen && !fc_adapt(g, FC_OP_maximum, both, 2, src)) return fc_value(g, FC_NONODE);
+    if (src[0] != v.node)
+        return failed_in(g, FUSEC_DTYPE_MISMATCH, what, "the value has another dtype");
+    for (uint32_t i = 0; i < fc_rank(&g->ir, v.node); i++) {
+        low[i] = fc_dim_const(&g->ir.dims, before ? before[i] : 0);
+        high[i] = fc_dim_const(&g->ir.dims, after ? after[i] : 0);
+    }
+    return fc_value(g, fc_build_pad(&g->ir, v.node, low, high, (fc_edge)mode, src[1]));
+}
+
+fusec_value fusec_roll(fusec_value v, int64_t shift, int axis) {
+    uint32_t at;
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph("fusec_roll", v, &failed);
+    if (!g) return failed;
+    if (!to_axis(g, "fusec_roll", fc_rank(&g->ir, v.node), axis, &at))
+        return fc_value(g, FC_NONODE);
+    return fc_value(g, fc_build_roll(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, shift)));
+}
+
+fusec_value fusec_tile(fusec_value v, int rank, const int64_t *times) {
+    fc_dim dims[FC_MAX_RANK];
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph("fusec_tile", v, &failed);
+    if (!g) return failed;
+    if (rank < 0 || rank > FC_MAX_RANK || (rank && !times))
+        return failed_in(g, FUSEC_INVALID, "fusec_tile", "the counts are for 0 to 32 axes");
+    for (int i = 0; i < rank; i++) dims[i] = fc_dim_const(&g->ir.dims, times[i]);
+    return fc_value(g, fc_build_tile(&g->ir, v.node, (uint32_t)rank, dims));
+}
+
+fusec_value fusec_repeat(fusec_value v, int64_t times, int axis) {
+    uint32_t at;
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph("fusec_repeat", v, &failed);
+    if (!g) return failed;
+    if (!to_axis(g, "fusec_repeat", fc_rank(&g->ir, v.node), axis, &at))
+        return fc_value(g, FC_NONODE);
+    return fc_value(g, fc_build_repeat(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, times)));
+}
+
+fusec_value fusec_window(fusec_value v, int64_t width, int axis, int64_t step) {
+    uint32_t at;
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph("fusec_window", v, &failed);
+    if (!g) return failed;
+    if (!to_axis(g, "fusec_window", fc_rank(&g->ir, v.node), axis, &at))
+        return fc_value(g, FC_NONODE);
+    return fc_value(g, fc_build_window(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, width), step));
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static fusec_value join(const char *what, int n, const fusec_value *parts, int axis, bool stack) {
+    uint32_t at;
+    fusec_value failed;
+    if (n < 1 || !parts) return fc_failed(FUSEC_INVALID);
+    fusec_graph *g = fc_node_graph(what, parts[0], &failed);
+    if (!g) return failed;
+    if (fc_common_graph(what, parts, n) != g || g->ir.error.code) return fc_value(g, FC_NONODE);
+    for (int i = 0; i < n; i++)
+        if (fc_is_number(&parts[i]))
+            return failed_in(g, FUSEC_INVALID, what, "a number is no array; use fusec_const");
+    const uint32_t rank = fc_rank(&g->ir, parts[0].node);
+    if (!to_axis(g, what, rank + stack, axis, &at)) return fc_value(g, FC_NONODE);
+    fc_node *nodes = fc_malloc(g->ir.alloc, (size_t)n * sizeof *nodes);
+    if (!nodes) return fc_oom(&g->ir.error), fc_value(g, FC_NONODE);
+    for (int i = 0; i < n; i++) nodes[i] = parts[i].node;
+    const fc_node r = stack ? fc_build_stack(&g->ir, (uint32_t)n, nodes, at)
+                            : fc_build_concat(&g->ir, (uint32_t)n, nodes, at);
+    fc_free(g->ir.alloc, nodes);
+    return fc_value(g, r);
+}
+
+fusec_value fusec_concat(int n, const fusec_value *parts, int axis) {
+    return join("fusec_concat", n, parts, axis, false);
+}
+
+fusec_value fusec_stack(int n, const fusec_value *parts, int axis) {
+    return join("fusec_stack", n, parts, axis, true);
+}
+
+/* ---- computed indices ------------------------------------------------------------------------ */
+
+static fusec_graph *two_nodes(const char *what, fusec_value v, fusec_value index,
+                              fusec_value *failed) {
+    fusec_value both[2] = {v, index};
+    fusec_graph *g = fc_node_graph(what, v, failed);
+    if (!g) return NULL;
+    if (fc_common_graph(what, both, 2) != g || g->ir.error.code || fc_is_number(&index)) {
+        if (fc_is_number(&index))
+            fc_fail(&g->ir.error, FUSEC_INVALID, "%s: a number is no array; use fusec_const", what);
+        *failed = fc_value(g, FC_NONODE);
+        return NULL;
+    }
+    return g;
+}
+
+fusec_value fusec_take(fusec_value v, fusec_value index, int axis) {
+    uint32_t at;
+    fusec_value failed;
+    fusec_graph *g = two_nodes("fusec_take", v, index, &failed);
+    if (!g) return failed;
+    if (!to_axis(g, "fusec_take", fc_rank(&g->ir, v.node), axis, &at))
+        return fc_value(g, FC_NONODE);
+    const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
+    return fc_value(g, fc_build_gather(&g->ir, v.node, i, at, false));
+}
+
+fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis) {
+    uint32_t at;
+    fusec_value failed;
+    fusec_graph *g = two_nodes("fusec_take_along", v, index, &failed);
+    if (!g) return failed;
+    if (!to_axis(g, "fusec_take_along", fc_rank(&g->ir, v.node), axis, &at))
+        return fc_value(g, FC_NONODE);
+    const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
+    return fc_value(g, fc_build_take(&g->ir, v.node, i, at));
+}

@@ -1,0 +1,247 @@
+/* test_lang_index.c - index definitions, gathers, and the functions that move and join arrays:
+ * their values on every device, the graphs that they share with other spellings, and their kernels.
+ *
+ * The expected values were computed from the definitions of NumPy (pad, roll, tile, repeat,
+ * concatenate, stack, sliding_window_view, take, take_along_axis, and indexing) by plain loops. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/langbox.h"
+#include "tests/support/shell.h"
+#include "tests/support/test.h"
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name, *text, *json;
+} rows[] = {
+#define ROW(name, text, json) {name, text, json},
+#include "tests/lang/index_rows.def"
+#undef ROW
+};
+
+static const char make_inputs[] =
+    "fusec -q -d interp -e 'k = arange(5); f32(k*k - 3*k)' -o x.npy && "
+    "fusec -q -d interp -e 'f32(10*arange(3)[:, None] + arange(4))' -o A.npy && "
+    "fusec -q -d interp -e 'k = arange(4); i32(k == 1 ? 0 : k == 3 ? 1 : 2)' -o i.npy && "
+    "fusec -q -d interp -e 'k = arange(6); k = k == 0 ? 1 : k == 2 ? 0 : k == 3 ? 2 : 3; "
+    "reshape(k, [3, 2])' -o J.npy";
+
+/* All rows as the statements of one snippet, and what is to be printed. */
+static void write_rows(shell *sh, char *want) {
+    char *text = calloc(1, 100000);
+    size_t at = 0, w = 0;
+    if (!text) return;
+    for (size_t i = 0; i < FC_COUNT(rows); i++)
+        at += (size_t)sprintf(text + at, "%s%s\n", rows[i].name, rows[i].text);
+    for (size_t i = 0; i < FC_COUNT(rows); i++) {
+        at += (size_t)sprintf(text + at, "%s%s", i ? ", " : "", rows[i].name);
+        w += (size_t)sprintf(want + w, "%s\"%s\":%s", i ? "," : "{", rows[i].name, rows[i].json);
+    }
+    sprintf(want + w, "}\n");
+    shell_write(sh, "rows.txt", text);
+    free(text);
+}
+
+/* The first value that is not as it should be. */
+static void compare(const char *out, const char *want) {
+    size_t i = 0, row = 0;
+    for (; out[i] == want[i] && want[i]; i++)
+        if (want[i] == '"') row = i;
+    if (out[i] != want[i])
+        FC_FAIL("near %.20s\n  got:    %.60s\n  wanted: %.60s", want + row, out + i, want + i);
+}
+
+static void values_on(void *arg) {
+    const char *device = arg;
+    char *want = calloc(1, 100000);
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "%s", make_inputs);
+    if (want) write_rows(&sh, want);
+    shell_run(&sh,
+              "fusec -q -e \"$(cat rows.txt)\" x=x.npy A=A.npy J=J.npy i=i.npy r0=2 -d %s "
+              "--format json",
+              device);
+    const bool absent = sh.code == 5 && strstr(sh.err, "--device");
+    if (!absent) {
+        FC_EXPECT_STREQ(sh.err, "");
+        if (want) compare(sh.out, want);
+    }
+    shell_close(&sh);
+    free(want);
+    if (absent) FC_SKIP("there is no %s here", device);
+}
+
+FC_REGISTER(index_values) {
+    static const char *const devices[] = {"interp", "cpu", "cuda"};
+    for (size_t i = 0; i < FC_COUNT(devices); i++)
+        FC_ADD_TEST("index_values", devices[i], values_on, devices[i]);
+}
+
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
+
+/* What the index form and the array form share is one node. */
+FC_TEST(lang_index, one_node_with_the_array_form) {
+    static const char *const pairs[][2] = {
+        {"C[i, j] = x[j, i]", "C = x.T"},
+        {"C[i] = x[i, 2]", "C = x[:, 2]"},
+        {"C[i in 0..4, j] = x[3 - i, j]", "C = x[::-1]"},
+        {"C[i in 0..2, j] = x[2*i, j]", "C = x[::2]"},
+        {"C[i, j] = x[i, j] + y[j]", "C = x + y"},
+        {"C[i] = sum[k](x[i, k])", "C = sum(x, axis=1)"},
+        {"C[i] = max[k](x[i, k] * y[k])", "C = max(x * y, axis=1)"},
+        {"C[i] = logsumexp[k](x[i, k])", "C = logsumexp(x, axis=1)"},
+        {"C = sum[i, j](x[i, j])", "C = sum(x)"},
+        {"C[i, j in 0..3] = x[i, j]", "C = x[:, :3]"},
+        {"C[i, j] = y[j] * f32(2)", "C = y * f32(2)"},
+        {"C[i, j] = f32(i >= j ? x[i, j] : 0)",
+         "C = where(arange(4)[:, None] >= arange(6)[None], x, 0)"},
+        {"C = x[k]", "C = take(x, k, axis=0)"},
+        {"C = boundary(x, mode=\"edge\") + 1", "C = x + 1"},
+        {"b = boundary(x, mode=\"wrap\"); C[i in 0..4, j in 0..6] = b[i - 1, j]",
+         "C = roll(x, 1, axis=0)"},
+        {"b = boundary(y, mode=\"reflect\"); C[j in -1..8] = b[j]",
+         "C = pad(y, [1, 2], mode=\"reflect\")"},
+        {"C[i in 0..5, k in 0..2] = y[i + k]", "C = window(y, 2)"},
+        {"C = concat([x])", "C = x"},
+        {"C = tile(x, [1, 1])", "C = x"},
+        {"C = roll(y, 0)", "C = y"},
+    };
+    for (size_t i = 0; i < FC_COUNT(pairs); i++) {
+        char text[400];
+        unsigned a = 0, b = 1;
+        snprintf(text, sizeof text, "%s; P = C; %s; Q = C; P, Q, x, y, k", pairs[i][0],
+                 pairs[i][1]);
+        const bool row = strstr(pairs[i][0], "y[j] * f32") != NULL;
+        if (row) snprintf(text, sizeof text, "C[j] = y[j]*f32(2); P = C; Q = y*f32(2); P, Q, x, k");
+        langbox box = langbox_snippet(text, "x: f32[4, 6], y: f32[6], k: i32[3]");
+        FC_TRACE("%s", text);
+        FC_EXPECT_STREQ(box.text, "");
+        const char *out = strstr(box.graph, "output P");
+        if (out) sscanf(out, "output P = %%%u\noutput Q = %%%u", &a, &b);
+        if (a != b) FC_FAIL("two nodes:\n%s", box.graph);
+        FC_UNTRACE();
+        langbox_free(&box);
+    }
+}
+
+/* What they print reads back to the same graph. */
+FC_TEST(lang_index, printed_graphs_read_back) {
+    static const char *const texts[] = {
+        "C[i, j] = sum[k](A[i, k] * A[j, k]); C",
+        "b = boundary(A, mode=\"reflect\"); C[i in 0..3, j in 0..6] = b[i - 1, j] + b[i + 1, 5 - "
+        "j]; C",
+        "C[j in 0..3] = A[j, j + 1]; C",
+        "x[i], A[:, J], A[i, 3 - i]",
+        "take_along(A, J, axis=1), take_along(A, J, axis=1, bounds=\"zero\")",
+        "take(x, i, bounds=\"clamp\"), take(x, i, bounds=\"inside\")",
+        "concat([x, x[:2], x[1:]]), stack([x, 2*x], axis=1), repeat(A, 3, axis=1)",
+        "pad(A, [[1, 2], [3, 4]], value=5), tile(A, [2, 3]), window(x, 2), window(x, 2, step=2)",
+        "C[k in 0..4] = boundary(A, mode=\"zero\")[2*i[k], i[k] - 1]; C",
+        "C[r, s in 0..2] = A[J[r, s] // 2, s]; C",
+    };
+    for (size_t i = 0; i < FC_COUNT(texts); i++) {
+        char text[300];
+        snprintf(text, sizeof text, "%s, x, A, i, J", texts[i]);
+        langbox b = langbox_snippet(text, "x: f32[5], A: f32[3, 4], i: i32[4], J: i64[3, 2]");
+        FC_TRACE("%s", texts[i]);
+        FC_EXPECT_STREQ(b.text, "");
+        langbox_round_trip(&b);
+        FC_UNTRACE();
+        langbox_free(&b);
+    }
+}
+
+/* With sizes that have names: what must hold at the call, in the words of the source. */
+FC_TEST(lang_index, conditions_on_sizes) {
+    static const char text[] = "def f(a: f32[n], m: dim) -> f32[m] {\n"
+                               "    y[i in 0..m] = a[i + 2] - a[i]\n"
+                               "    return y\n}\n";
+    langbox b = langbox_program("p.fuse", text, strlen(text), NULL);
+    FC_EXPECT_STREQ(b.text, "");
+    FC_EXPECT_CONTAINS(b.graph, "require n - 1 >= m + 1\n");
+    langbox_free(&b);
+    OPEN(sh);
+    shell_write(&sh, "p.fuse", text);
+    EXPECT_RUN(sh, 4, "fusec run p.fuse a=iota:f32:5 m=4 -d interp");
+    FC_EXPECT_CONTAINS(sh.err, "`i + 2` reaches outside a in `a[i + 2]` (p.fuse:2:22)");
+    EXPECT_RUN(sh, 0, "fusec run p.fuse a=iota:f32:5 m=3 -d interp");
+    FC_EXPECT_STREQ(sh.out, "[2. 2. 2.]\n");
+    shell_close(&sh);
+}
+
+/* An index from the data that is outside: the access, the position and the value. */
+FC_TEST(lang_index, data_outside) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 4, "fusec -e 'y[r] = t[3*i[r], 1]; y' t=iota:f32:4x2 i=iota:i32:5 -d interp");
+    FC_EXPECT_CONTAINS(sh.err, "<expr>:1:8: an index of `t[3*i[r], 1]` is outside: "
+                               "3*i[r][2] is 6, axis 0 of t has 4 elements [index-out-of-range]");
+    EXPECT_RUN(sh, 4, "fusec -e 't[i - 1]' t=iota:f32:4 i=iota:i32:4 -d interp");
+    FC_EXPECT_CONTAINS(sh.err, "is -1, axis 0 of t has 4 elements [index-out-of-range]");
+    shell_close(&sh);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------
+ */
+
+static int kernels(shell *sh, const char *arguments) {
+    int n = 0;
+    shell_run(sh, "fusec explain %s -d none --json", arguments);
+    FC_EXPECT_STREQ(sh->err, "");
+    for (const char *p = sh->out; (p = strstr(p, "\"name\":\"k")) != NULL; p++) n++;
+    return n;
+}
+
+FC_TEST(lang_index, kernel_counts) {
+    static const struct {
+        int n;
+        const char *arguments;
+    } counts[] = {
+        {1, "-e 'C[i, j] = sum[k](A[i, k] * B[k, j]); C' A=f32:64x32 B=f32:32x48"},
+        {1, "-e 't[idx] * scale + bias' t=f32:100x64 idx=i32:20 scale=f32:64 bias=f32:64"},
+        {1, "-e 'b = boundary(x, mode=\"wrap\"); y[i] = b[i-1] - 2*b[i] + b[i+1]; y' x=f32:100"},
+        {1, "-e 'pad(exp(x), [[1, 1], [1, 1]], mode=\"reflect\")' x=f32:100x64"},
+        {1, "-e 'sum(concat([a, b], axis=0)**2)' a=f32:100 b=f32:50"},
+        {1, "-e 'concat([exp(a), b], axis=1)' a=f32:100x40 b=f32:100x50"},
+        {1, "-e 'take_along(x, argmax(x, axis=1, keepdims=true), axis=1)' x=f32:100x64"},
+        {1, "-e 'roll(x, 1, axis=0) - 2*x + roll(x, -1, axis=0)' x=f32:100x64"},
+        {1, "-e 'repeat(x, 3, axis=0)*2 + 1' x=f32:100x64"},
+        {1, "-e 'mean(window(x, 5), axis=1)' x=f32:100"},
+        {1, "-e 'stack([exp(x), sin(x)], axis=1)' x=f32:100"},
+    };
+    OPEN(sh);
+    for (size_t i = 0; i < FC_COUNT(counts); i++) {
+        FC_TRACE("%s", counts[i].arguments);
+        FC_EXPECT_EQ_I64(kernels(&sh, counts[i].arguments), counts[i].n);
+        FC_UNTRACE();
+    }
+    shell_close(&sh);
+}
+
+/* The text of the kernel, without the two lines that name it. */
+static char *kernel_text(shell *sh, const char *file, const char *level) {
+    shell_run(sh,
+              "fusec explain '" FUSEC_SOURCE_DIR "/tests/lang/programs/%s.fuse' -d none "
+              "--emit %s --arch %s | grep -v 'made by fusec' | grep -v ' makes ' | sed 's/%s/D/g'",
+              file, level, strcmp(level, "cuda") ? "x86-64-v3" : "sm_90", file);
+    FC_EXPECT_STREQ(sh->err, "");
+    return strdup(sh->out);
+}
+
+/* The array form and the index form are one kernel, to the byte. */
+FC_TEST(lang_index, one_kernel_text_with_the_array_form) {
+    OPEN(sh);
+    for (int k = 0; k < 2; k++) {
+        const char *level = k ? "llvm" : "cuda";
+        char *array = kernel_text(&sh, "pdist", level);
+        char *index = kernel_text(&sh, "pdist_index", level);
+        FC_EXPECT_TRUE(strlen(array) > 1000);
+        FC_EXPECT_STREQ(index, array);
+        free(array);
+        free(index);
+    }
+    shell_close(&sh);
+}
