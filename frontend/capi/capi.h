@@ -23,6 +23,7 @@
 
 fusec_status fc_report(const fc_error *e); /* keeps the message for fusec_message; gives the code */
 fusec_status fc_report_text(fusec_status s, const char *fmt, ...) FC_PRINTF(2, 3);
+void fc_report_place(int line, int column); /* of the message that comes next */
 
 /* ---- plans of expressions seen before -------------------------------------------------------- */
 

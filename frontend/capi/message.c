@@ -6,9 +6,15 @@
 #include "frontend/capi/capi.h"
 
 static _Thread_local fc_error last;
+static _Thread_local struct {
+    int line, column;
+    bool fresh; /* the message it belongs to has not come yet */
+} place;
 
 fusec_status fc_report(const fc_error *e) {
     if (e != &last) memcpy(&last, e, sizeof last);
+    if (!place.fresh) place.line = place.column = 0;
+    place.fresh = false;
     return e->code;
 }
 
@@ -16,9 +22,21 @@ fusec_status fc_report_text(fusec_status s, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     last.code = FUSEC_OK;
+    place.line = place.column = 0;
     fc_vfail(&last, s, fmt, ap);
     va_end(ap);
     return s;
+}
+
+void fc_report_place(int line, int column) {
+    place.line = line;
+    place.column = column;
+    place.fresh = true;
+}
+
+void fusec_message_place(int *line, int *column) {
+    if (line) *line = place.line;
+    if (column) *column = place.column;
 }
 
 const char *fusec_message(const fusec_context *ctx) {

@@ -1,13 +1,8 @@
 /* program.c - compiled graphs: arguments as C has them, checked and handed to the runtime. */
-#include "frontend/capi/capi.h"
+#include "frontend/capi/program.h"
 
 #include "runtime/ready.h"
 #include "runtime/strides.h"
-
-struct fusec_program {
-    fusec_context *ctx;
-    fc_program *p;
-};
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -28,28 +23,32 @@ static fusec_status check_sizes(const fc_graph *g, fc_error *e) {
     return FUSEC_OK;
 }
 
-static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out, fc_error *e) {
+fusec_status fc_new_program(fusec_context *c, const fc_graph *g, unsigned flags, unsigned mode,
+                            const char *name, fusec_program **out, fc_error *e) {
     fc_device *d;
+    FC_TRY(check_sizes(g, e));
+    FC_TRY(fc_open_device(c, &d, e));
+    fusec_program *p = fc_calloc(&c->alloc, 1, sizeof *p);
+    if (!p) return fc_oom(e);
+    p->ctx = c;
+    fc_program_options o = {
+        .device = d, .mode = mode, .graph = (flags & FUSEC_PROGRAM_GRAPH) != 0, .name = name};
+    if (fc_program_new(c->runtime, g, &o, &p->p, e)) {
+        fc_free(&c->alloc, p);
+        return e->code;
+    }
+    *out = p;
+    return FUSEC_OK;
+}
+
+static fusec_status compile(fusec_graph *g, unsigned flags, fusec_program **out, fc_error *e) {
     if (g->ir.error.code) return *e = g->ir.error, e->code;
     if (!g->ir.outputs.len)
         return fc_fail(e, FUSEC_INVALID, "the graph has no outputs: name one with fusec_output");
     if (g->leaves.len != g->ninputs)
         return fc_fail(e, FUSEC_INVALID,
                        "a program's arrays come with the call: use fusec_input, not fusec_array");
-    FC_TRY(check_sizes(&g->ir, e));
-    FC_TRY(fc_open_device(g->ctx, &d, e));
-    fusec_program *p = fc_calloc(&g->ctx->alloc, 1, sizeof *p);
-    if (!p) return fc_oom(e);
-    p->ctx = g->ctx;
-    fc_program_options o = {.device = d,
-                            .mode = g->ctx->runtime->config.mode,
-                            .graph = (flags & FUSEC_PROGRAM_GRAPH) != 0};
-    if (fc_program_new(g->ctx->runtime, &g->ir, &o, &p->p, e)) {
-        fc_free(&g->ctx->alloc, p);
-        return e->code;
-    }
-    *out = p;
-    return FUSEC_OK;
+    return fc_new_program(g->ctx, &g->ir, flags, g->ctx->runtime->config.mode, NULL, out, e);
 }
 
 static fusec_status compile_for(const char *what, fusec_graph *g, unsigned flags,

@@ -18,6 +18,9 @@ bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name) {
     if (in->kind == FC_LANG_SCALAR) {
         v = fc_v_number(&in->number);
         out.type = "number";
+    } else if (in->kind == FC_LANG_NODE) {
+        v = fc_v_node(in->node);
+        out.type = fc_c_value_type(c, &v);
     } else if (in->rank > FC_MAX_RANK) {
         fc_c_error(c, FUSEC_LIMIT, name->at, "%s has more than %d axes", in->name, FC_MAX_RANK);
     } else {
@@ -75,7 +78,7 @@ void fc_c_snippet_missing(fc_checker *c, fc_call *f, const fc_expr *name) {
 
 void fc_c_snippet_unused(fc_checker *c) {
     for (size_t i = 0; i < c->rq->input_count; i++)
-        if (!c->input_used[i])
+        if (!c->input_used[i] && !c->rq->inputs[i].may_be_unused)
             fc_c_input_error(
                 c, FUSEC_UNKNOWN_INPUT,
                 fc_c_text(c, "the expression does not use `%s`", c->rq->inputs[i].name));

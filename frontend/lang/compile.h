@@ -1,8 +1,8 @@
 /* compile.h - from a tree to a graph: names, types, shapes, and the nodes.
  *
  * In: a program (a file, with its imports read: modules.h), or a snippet (the text of -e) with or
- * without a program whose definitions it uses; what the command line says about inputs and consts. Out: the graph, what its inputs and
- * results are, and every mistake in `ds`.
+ * without a program whose definitions it uses; what the command line says about inputs and consts.
+ * Out: the graph, what its inputs and results are, and every mistake in `ds`.
  *
  * A definition whose parameters have types becomes a graph with the sizes named as written. One
  * axis named "..." stands for leading axes as long as no input says how many there are. A parameter
@@ -33,9 +33,10 @@ typedef struct fc_lang_number {
 } fc_lang_number;
 
 typedef enum fc_lang_input_kind {
-    FC_LANG_ARRAY, /* a file, or made up: dtype and shape count */
-    FC_LANG_TYPE,  /* the same without data */
-    FC_LANG_SCALAR /* a weak value */
+    FC_LANG_ARRAY,  /* a file, or made up: dtype and shape count */
+    FC_LANG_TYPE,   /* the same without data */
+    FC_LANG_SCALAR, /* a weak value */
+    FC_LANG_NODE    /* of a snippet: `node` of the graph that is built on */
 } fc_lang_input_kind;
 
 #define FC_LANG_ANY_SIZE (-1) /* of an axis whose length is given by a name elsewhere */
@@ -48,6 +49,8 @@ typedef struct fc_lang_input {
     uint32_t rank;
     const int64_t *shape; /* rank entries, each a size or FC_LANG_ANY_SIZE */
     fc_lang_number number;
+    fc_node node;
+    bool may_be_unused; /* by a snippet */
     const char *origin; /* as messages show it: "a.npy"; NULL: "NAME=..." */
 } fc_lang_input;
 

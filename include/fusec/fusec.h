@@ -151,6 +151,9 @@ FUSEC_API void fusec_context_free(fusec_context *ctx);
  * next call. `ctx` may be NULL, also when making the context failed. */
 FUSEC_API const char *fusec_message(const fusec_context *ctx);
 FUSEC_API const char *fusec_status_name(fusec_status s); /* "shape-mismatch" */
+/* Where the text of the language is wrong that the message is about, counted from 1; 0 and 0: it is
+ * about no text. */
+FUSEC_API void fusec_message_place(int *line, int *column);
 
 /* Opens the context's device if that has not happened yet: "cuda:0", "cpu" or "interp". `notice`
  * (may be NULL) gets one line when a better device was passed over, "" otherwise; both live as long
@@ -508,6 +511,36 @@ FUSEC_API int fusec_output_rank(const fusec_program *p, int i);
 FUSEC_API int fusec_kernel_count(const fusec_program *p); /* launches of one call */
 /* Kernels compiled for it so far: once per shape class, whatever the sizes. */
 FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
+
+/* ---- the language ------------------------------------------------------------------------------
+ *
+ * docs/language.md. Messages show the line that is wrong and what is wrong with it. */
+
+/* A text of definitions. `name` is how messages call it (NULL: "<text>"). It may be used by several
+ * threads at once. Nothing can be imported. */
+typedef struct fusec_module fusec_module;
+FUSEC_API fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
+                                   fusec_module **out);
+FUSEC_API void fusec_module_free(fusec_module *m);
+FUSEC_API int fusec_module_count(const fusec_module *m);               /* of its definitions */
+FUSEC_API const char *fusec_module_name(const fusec_module *m, int i); /* NULL: there is none */
+/* A definition as a program, its parameters the inputs; NULL: the only exported one, or the only
+ * one. `flags` as of fusec_compile_with. */
+FUSEC_API fusec_status fusec_module_compile(const fusec_module *m, const char *def, unsigned flags,
+                                            fusec_program **out);
+
+/* An expression, as after `fusec run -e`: its names are values of the graph, or numbers. As in all
+ * building, the first error sticks to the graph and the value is empty:
+ *
+ *     const char *names[] = {"x", "a"};
+ *     fusec_value v[] = {x, fusec_num(0.5)};
+ *     fusec_value y = fusec_expr(g, "x > 0 ? x : a*expm1(x)", 2, names, v); */
+FUSEC_API fusec_value fusec_expr(fusec_graph *g, const char *text, int n, const char *const *names,
+                                 const fusec_value *values);
+/* The same with the definitions of a module (may be NULL) and `nresults` results, 64 at most. */
+FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, const char *text,
+                                         int n, const char *const *names, const fusec_value *values,
+                                         int nresults, fusec_value *results);
 
 /* ---- memory of the context's device ------------------------------------------------------
  *

@@ -1,0 +1,263 @@
+/* language.c - the language from C: texts of definitions, programs of them, expressions on values.
+ *
+ * An expression is compiled into the user's graph: its names are inputs that are nodes already. A
+ * mistake is reported with the line and column of the text; as in all of building it sticks to the
+ * graph. */
+#include "frontend/capi/program.h"
+
+#include "frontend/lang/compile.h"
+#include "frontend/lang/modules.h"
+#include "frontend/lang/parse.h"
+
+struct fusec_module {
+    fusec_context *ctx;
+    fc_source source;
+    fc_ast ast;
+    fc_modules modules;
+};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* What was found wrong, as an error: the text, and the place of the first mistake. */
+static fusec_status failed(const fc_diags *ds, const fc_alloc *a, fusec_status s, fc_error *e) {
+    fc_str text;
+    fc_str_init(&text, a);
+    fc_diags_errors_only((fc_diags *)(uintptr_t)ds);
+    fc_diags_text(ds, false, &text);
+    while (text.len && text.data[text.len - 1] == '\n') text.data[--text.len] = 0;
+    if (text.oom || ds->oom)
+        s = fc_oom(e);
+    else
+        fc_fail(e, s, "%s", text.data);
+    for (uint32_t i = 0; i < ds->len; i++)
+        if (ds->at[i]->severity == FC_ERROR && ds->at[i]->begin.line) {
+            fc_report_place((int)ds->at[i]->begin.line, (int)ds->at[i]->begin.col);
+            break;
+        }
+    fc_str_free(&text);
+    return s;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+void fusec_module_free(fusec_module *m) {
+    if (!m) return;
+    const fc_alloc *a = &m->ctx->alloc;
+    fc_modules_free(&m->modules);
+    fc_ast_free(&m->ast);
+    fc_source_free(&m->source);
+    fc_free(a, m);
+}
+
+static fusec_status parse(fusec_module *m, const char *name, const char *text, fc_diags *ds,
+                          fc_error *e) {
+    FC_TRY(fc_source_init(&m->source, &m->ctx->alloc, name, text, strlen(text), e));
+    fusec_status s = fc_parse_program(&m->source, ds, &m->ast);
+    if (!s) s = fc_modules_load(&m->modules, &m->ast, NULL, &m->ctx->alloc, ds);
+    return s ? failed(ds, &m->ctx->alloc, s, e) : FUSEC_OK;
+}
+
+fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
+                         fusec_module **out) {
+    fc_error e = {0};
+    fc_diags ds;
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_parse: the result pointer is NULL");
+    *out = NULL;
+    if (!ctx || !text)
+        return fc_report_text(FUSEC_INVALID, "fusec_parse: the %s is NULL",
+                              ctx ? "text" : "context");
+    fusec_module *m = fc_calloc(&ctx->alloc, 1, sizeof *m);
+    if (!m) return fc_report_text(FUSEC_OUT_OF_MEMORY, "out of memory");
+    m->ctx = ctx;
+    m->modules.alloc = &ctx->alloc;
+    fc_diags_init(&ds, &ctx->alloc);
+    const fusec_status s = parse(m, name ? name : "<text>", text, &ds, &e);
+    fc_diags_free(&ds);
+    if (s) {
+        fusec_module_free(m);
+        return fc_report(&e);
+    }
+    *out = m;
+    return FUSEC_OK;
+}
+
+static const fc_item *definition(const fusec_module *m, int i) {
+    const fc_item *d = m ? m->ast.items : NULL;
+    for (; d; d = d->next) {
+        if (d->kind != FC_IT_DEF) continue;
+        if (i-- == 0) return d;
+    }
+    return NULL;
+}
+
+const char *fusec_module_name(const fusec_module *m, int i) {
+    const fc_item *d = i < 0 ? NULL : definition(m, i);
+    return d ? d->name.text : NULL;
+}
+
+int fusec_module_count(const fusec_module *m) {
+    int n = 0;
+    while (definition(m, n)) n++;
+    return n;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static fusec_status compile(const fusec_module *m, const char *def, unsigned flags,
+                            fusec_program **out, fc_error *e) {
+    fc_graph g;
+    fc_diags ds;
+    fc_lang_program p;
+    fusec_context *c = m->ctx;
+    fc_lang_request rq = {.program = &m->ast,
+                          .def = def,
+                          .default_float = c->default_float,
+                          .mode = c->runtime->config.mode};
+    fc_diags_init(&ds, &c->alloc);
+    fc_graph_init(&g, &c->alloc, &c->runtime->config.limits);
+    fusec_status s = fc_lang_compile(&rq, &g, &p, &ds);
+    if (s) s = failed(&ds, &c->alloc, s, e);
+    if (!s) s = fc_new_program(c, &g, flags, p.mode, p.name, out, e);
+    fc_lang_program_free(&p);
+    fc_graph_free(&g);
+    fc_diags_free(&ds);
+    return s;
+}
+
+fusec_status fusec_module_compile(const fusec_module *m, const char *def, unsigned flags,
+                                  fusec_program **out) {
+    fc_error e = {0};
+    if (!out)
+        return fc_report_text(FUSEC_INVALID, "fusec_module_compile: the result pointer is NULL");
+    *out = NULL;
+    if (!m) return fc_report_text(FUSEC_INVALID, "fusec_module_compile: the module is NULL");
+    if (flags & ~(unsigned)FUSEC_PROGRAM_GRAPH)
+        return fc_report_text(FUSEC_INVALID, "fusec_module_compile: unknown flags 0x%x", flags);
+    return compile(m, def, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static fc_lang_number number_of(const fusec_value *v) {
+    fc_lang_number n = {.kind = v->kind == FC_INT    ? FC_LANG_INT
+                                : v->kind == FC_BOOL ? FC_LANG_BOOL
+                                                     : FC_LANG_FLOAT};
+    const int64_t i = (int64_t)v->bits;
+    n.negative = v->kind == FC_INT && i < 0;
+    n.magnitude = n.negative ? 0 - (uint64_t)i : (uint64_t)i;
+    if (v->kind == FC_FLOAT) memcpy(&n.value, &v->bits, sizeof n.value);
+    return n;
+}
+
+/* The snippet's results are outputs; those that the graph has stand aside. */
+static fusec_status compile_text(fusec_graph *g, const fc_lang_request *rq, int n, fc_node *out,
+                                 fc_diags *ds) {
+    fc_lang_program p;
+    const fusec_dtype own = g->ir.default_float;
+    const bool written = g->ir.dims.written;
+    struct {
+        char bytes[sizeof g->ir.outputs];
+    } aside;
+    memcpy(&aside, &g->ir.outputs, sizeof aside);
+    memset(&g->ir.outputs, 0, sizeof g->ir.outputs);
+    fusec_status s = fc_lang_compile(rq, &g->ir, &p, ds);
+    if (!s && g->ir.outputs.len != (size_t)n) {
+        fc_diag_error(ds, FUSEC_ARGUMENT_COUNT, NULL, (fc_range){0, 0},
+                      "the expression has %zu results, but %d are asked for", g->ir.outputs.len, n);
+        s = FUSEC_ARGUMENT_COUNT;
+    }
+    for (int i = 0; !s && i < n; i++) out[i] = g->ir.outputs.at[i].node;
+    fc_lang_program_free(&p);
+    fc_vec_free(g->ir.alloc, &g->ir.outputs);
+    memcpy(&g->ir.outputs, &aside, sizeof aside);
+    g->ir.default_float = own;
+    g->ir.dims.written = written;
+    return s;
+}
+
+enum { FEW = 16, MOST_RESULTS = 64 };
+
+static fusec_status bind_names(fusec_graph *g, int n, const char *const *names,
+                               const fusec_value *values, fc_lang_input *in, fc_error *e) {
+    for (int i = 0; i < n; i++) {
+        if (!names[i]) return fc_fail(e, FUSEC_INVALID, "fusec_expr: name %d is NULL", i + 1);
+        in[i] = (fc_lang_input){.name = names[i], .may_be_unused = true};
+        if (fc_is_number(&values[i])) {
+            in[i].kind = FC_LANG_SCALAR;
+            in[i].number = number_of(&values[i]);
+            continue;
+        }
+        if (values[i].graph != g || !fc_is_node(&values[i]))
+            return fc_fail(e, FUSEC_INVALID, "fusec_expr: %.100s is not a value of this graph",
+                           names[i]);
+        in[i].kind = FC_LANG_NODE;
+        in[i].node = values[i].node;
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status compile_expr(fusec_graph *g, const fusec_module *m, const char *text,
+                                 const fc_lang_input *in, int n, int nresults, fc_node *out,
+                                 fc_error *e) {
+    fc_source source;
+    fc_ast ast = {0};
+    fc_diags ds;
+    fc_diags_init(&ds, g->ir.alloc);
+    fusec_status s = fc_source_init(&source, g->ir.alloc, "<expr>", text, strlen(text), e);
+    const bool read = !s;
+    if (!s) {
+        fc_lang_request rq = {.program = m ? &m->ast : NULL,
+                              .snippet = &ast,
+                              .inputs = in,
+                              .input_count = (size_t)n,
+                              .complete = true,
+                              .default_float = g->ir.default_float,
+                              .mode = g->ctx->runtime->config.mode};
+        s = fc_parse_snippet(&source, &ds, &ast);
+        if (!s) s = compile_text(g, &rq, nresults, out, &ds);
+        if (s) s = failed(&ds, g->ir.alloc, s, e);
+    }
+    fc_ast_free(&ast);
+    if (read) fc_source_free(&source);
+    fc_diags_free(&ds);
+    return s;
+}
+
+static fusec_status expr(fusec_graph *g, const fusec_module *m, const char *text, int n,
+                         const char *const *names, const fusec_value *values, int nresults,
+                         fc_node *out, fc_error *e) {
+    fc_lang_input few[FEW], *in = few;
+    if (g->ir.error.code) return *e = g->ir.error, e->code;
+    if (!text || n < 0 || (n && (!names || !values)))
+        return fc_fail(e, FUSEC_INVALID, "fusec_expr: %s",
+                       text ? "names or values are NULL" : "the text is NULL");
+    if (m && m->ctx != g->ctx)
+        return fc_fail(e, FUSEC_INVALID, "fusec_expr: the module belongs to another context");
+    if (n > FEW && !(in = fc_malloc(g->ir.alloc, (size_t)n * sizeof *in))) return fc_oom(e);
+    fusec_status s = bind_names(g, n, names, values, in, e);
+    if (!s) s = compile_expr(g, m, text, in, n, nresults, out, e);
+    if (in != few) fc_free(g->ir.alloc, in);
+    return s;
+}
+
+fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, const char *text, int n,
+                               const char *const *names, const fusec_value *values, int nresults,
+                               fusec_value *results) {
+    fc_error e = {0};
+    fc_node out[MOST_RESULTS];
+    if (!g) return fc_report_text(FUSEC_INVALID, "fusec_expr: the graph is NULL");
+    if (nresults < 0 || nresults > MOST_RESULTS || (nresults && !results))
+        return fc_report_text(FUSEC_INVALID, "fusec_expr: %d results", nresults);
+    for (int i = 0; i < nresults; i++) results[i] = fc_value(g, FC_NONODE);
+    const fusec_status s = expr(g, m, text, n, names, values, nresults, out, &e);
+    if (s && !g->ir.error.code) g->ir.error = e;
+    for (int i = 0; !s && i < nresults; i++) results[i] = fc_value(g, out[i]);
+    return s ? fc_report(&e) : fusec_graph_status(g);
+}
+
+fusec_value fusec_expr(fusec_graph *g, const char *text, int n, const char *const *names,
+                       const fusec_value *values) {
+    fusec_value v = fc_failed(FUSEC_INVALID);
+    if (g) fusec_module_expr(NULL, g, text, n, names, values, 1, &v);
+    return v;
+}

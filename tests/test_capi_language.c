@@ -1,0 +1,151 @@
+/* test_capi_language.c - the language from C: definitions, expressions on values, places of
+ * mistakes. */
+#include <math.h>
+
+#include "tests/support/capi.h"
+#include "tests/support/test.h"
+
+static const char text[] = "# two definitions\n"
+                           "def scale(x: f32[...], k: f32) = x*k\n"
+                           "export def softmax(x: f32[n, m]) -> f32[n, m] {\n"
+                           "    e = exp(x - max(x, axis=1, keepdims=true))\n"
+                           "    return e / sum(e, axis=1, keepdims=true)\n"
+                           "}\n";
+
+FC_TEST(capi_language, definitions_are_programs) {
+    fusec_context *ctx = capi_device("interp");
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    FC_ASSERT_OK_TEXT(fusec_parse(ctx, "two.fuse", text, &m), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_module_count(m), 2);
+    FC_EXPECT_STREQ(fusec_module_name(m, 0), "scale");
+    FC_EXPECT_STREQ(fusec_module_name(m, 1), "softmax");
+    FC_EXPECT_TRUE(fusec_module_name(m, 2) == NULL && fusec_module_name(m, -1) == NULL);
+    FC_ASSERT_OK_TEXT(fusec_module_compile(m, NULL, 0, &p), fusec_message(ctx));
+    FC_EXPECT_STREQ(fusec_input_name(p, 0), "x");
+    const float x[4] = {0, 0, 1, 3};
+    float y[4];
+    const int64_t shape[2] = {2, 2};
+    fusec_tensor in = {.data = (void *)(uintptr_t)x, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+    fusec_tensor out = in;
+    out.data = y;
+    FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &out), fusec_message(ctx));
+    FC_EXPECT_TRUE(y[0] == 0.5f && fabsf(y[2] + y[3] - 1) < 1e-6f);
+    fusec_program_free(p);
+    FC_EXPECT_EQ_I64(fusec_module_compile(m, "nosuch", 0, &p), FUSEC_UNKNOWN_NAME);
+    FC_EXPECT_TRUE(p == NULL);
+    fusec_module_free(m);
+    fusec_context_free(ctx);
+}
+
+FC_TEST(capi_language, expressions_on_values) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = capi_start(NULL, &ctx);
+    fusec_module *m = NULL;
+    FC_ASSERT_OK_TEXT(fusec_parse(ctx, NULL, text, &m), fusec_message(ctx));
+    const float in[3] = {-1, 0, 2};
+    const int64_t n = 3;
+    float out[3];
+    const char *names[] = {"x", "a", "b"};
+    fusec_value v[] = {fusec_array(g, FUSEC_F32, 1, &n, in), fusec_num(0.5), fusec_int(2)};
+    fusec_value y = fusec_expr(g, "x > 0 ? x : a*expm1(x)", 3, names, v);
+    FC_EXPECT_OK_TEXT(fusec_read(y, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_TRUE(out[2] == 2 && out[1] == 0 && fabsf(out[0] - 0.5f * expm1f(-1)) < 1e-6f);
+    /* its result goes on, with the definitions of a module, and into two results */
+    fusec_value two[2], more[] = {y, fusec_num(3)};
+    const char *short_names[] = {"y", "k"};
+    FC_EXPECT_OK_TEXT(
+        fusec_module_expr(m, g, "s = scale(y, f32(k)); s, sum(s)", 2, short_names, more, 2, two),
+        fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(two[0], out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_TRUE(out[2] == 6);
+    float sum;
+    FC_EXPECT_OK_TEXT(fusec_read(two[1], &sum, 4), fusec_message(ctx));
+    FC_EXPECT_TRUE(fabsf(sum - (6 + 1.5f * expm1f(-1))) < 1e-5f);
+    fusec_module_free(m);
+    capi_end(ctx, g);
+}
+
+FC_TEST(capi_language, sizes_by_name) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = capi_start(NULL, &ctx);
+    fusec_program *p = NULL;
+    fusec_dim n = fusec_sym(g, "n");
+    const char *names[] = {"x"};
+    fusec_value x = fusec_input(g, "x", FUSEC_F64, 1, &n);
+    fusec_output(g, "y", fusec_expr(g, "x[1:] - x[:-1]", 1, names, &x));
+    FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    for (int64_t size = 2; size < 5; size++) {
+        const double in[4] = {1, 2, 4, 8};
+        double out[3];
+        const int64_t less = size - 1;
+        fusec_tensor a = {
+            .data = (void *)(uintptr_t)in, .shape = &size, .rank = 1, .dtype = FUSEC_F64};
+        fusec_tensor b = {.data = out, .shape = &less, .rank = 1, .dtype = FUSEC_F64};
+        FC_EXPECT_OK_TEXT(fusec_run(p, 1, &a, 1, &b), fusec_message(ctx));
+        FC_EXPECT_EQ_F64(out[less - 1], (double)(1 << (less - 1)));
+    }
+    fusec_program_free(p);
+    capi_end(ctx, g);
+}
+
+FC_TEST(capi_language, mistakes_have_places) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = capi_start(NULL, &ctx);
+    fusec_module *m = NULL;
+    int line = -1, column = -1;
+    FC_EXPECT_EQ_I64(fusec_parse(ctx, "a.fuse", "def f(x: f32[n]) = x +\n\ndef g(x) = ?", &m),
+                     FUSEC_SYNTAX);
+    FC_EXPECT_TRUE(m == NULL);
+    fusec_message_place(&line, &column);
+    FC_EXPECT_TRUE(line >= 1 && line <= 3 && column > 0);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "a.fuse:");
+    FC_ASSERT_OK_TEXT(fusec_parse(ctx, "b.fuse", "def f(x: f32[n]) =\n    x + nosuch(x)", &m),
+                      fusec_message(ctx));
+    fusec_program *p = NULL;
+    FC_EXPECT_EQ_I64(fusec_module_compile(m, "f", 0, &p), FUSEC_UNKNOWN_NAME);
+    fusec_message_place(&line, &column);
+    FC_EXPECT_EQ_I64(line, 2);
+    FC_EXPECT_EQ_I64(column, 9);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "nosuch");
+    fusec_module_free(m);
+    /* in expressions they stick to the graph */
+    const int64_t three = 3, four = 4;
+    const float in[4] = {0};
+    const char *names[] = {"x", "y", NULL};
+    fusec_value v[] = {fusec_array(g, FUSEC_F32, 1, &three, in),
+                       fusec_array(g, FUSEC_F32, 1, &four, in), fusec_num(1)};
+    FC_EXPECT_EQ_I64(fusec_rank(fusec_expr(g, "x + y", 2, names, v)), -1);
+    FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_SHAPE_MISMATCH);
+    fusec_graph_reset(g);
+    v[0] = fusec_array(g, FUSEC_F32, 1, &three, in);
+    FC_EXPECT_EQ_I64(fusec_rank(fusec_expr(g, "x +", 1, names, v)), -1);
+    FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_SYNTAX);
+    FC_EXPECT_EQ_I64(fusec_rank(fusec_expr(g, "x", 1, names, v)), -1);
+    fusec_graph_reset(g);
+    v[0] = fusec_array(g, FUSEC_F32, 1, &three, in);
+    FC_EXPECT_EQ_I64(fusec_rank(fusec_expr(g, "x + z", 1, names, v)), -1);
+    FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_MISSING_INPUT);
+    fusec_graph_reset(g);
+    fusec_value two[2];
+    v[0] = fusec_array(g, FUSEC_F32, 1, &three, in);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, g, "x", 1, names, v, 2, two), FUSEC_ARGUMENT_COUNT);
+    fusec_graph_reset(g);
+    v[0] = fusec_array(g, FUSEC_F32, 1, &three, in);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, g, "x", 3, names, v, 1, two), FUSEC_INVALID);
+    fusec_graph_reset(g);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, g, "x", 1, names, v, 1, two), FUSEC_INVALID);
+    fusec_graph_reset(g);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, g, NULL, 0, NULL, NULL, 1, two), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, NULL, "x", 1, names, v, 1, two), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_module_expr(NULL, g, "x", 1, names, v, -1, two), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse(ctx, NULL, NULL, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse(NULL, NULL, "x", &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse(ctx, NULL, "x", NULL), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_module_compile(NULL, NULL, 0, &p), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_module_count(NULL), 0);
+    fusec_message_place(&line, &column);
+    FC_EXPECT_TRUE(line == 0 && column == 0);
+    fusec_module_free(NULL);
+    capi_end(ctx, g);
+}
