@@ -8,6 +8,7 @@
  * running are not. */
 #include <stdio.h>
 
+#include "frontend/capi/explain.h"
 #include "frontend/capi/lazy.h"
 
 enum { REC_LEAF = 0x9001, REC_ROOT };
@@ -374,16 +375,21 @@ static fusec_status take_outputs(fusec_context *c, work *w, const fusec_tensor *
     return FUSEC_OK;
 }
 
+static fusec_status take_sizes(fusec_context *c, work *w, const fc_planned *p, fc_error *e) {
+    if (!fc_reserve(&c->alloc, &w->sizes, p->nfree + 1)) return fc_oom(e);
+    for (uint32_t i = 0; i < p->nfree; i++)
+        w->sizes.at[i] =
+            (fc_dim_value){.sym = p->free[i].sym, .value = w->key.sizes.at[p->free[i].named]};
+    return FUSEC_OK;
+}
+
 static fusec_status run(fusec_context *c, work *w, const fc_planned *p, const fusec_tensor *into,
                         void *stream, fc_error *e) {
     bool from_host = false;
     fc_device *d = c->device;
     FC_TRY(take_inputs(c, w, stream, &from_host, e));
     FC_TRY(take_outputs(c, w, into, stream, e));
-    if (!fc_reserve(&c->alloc, &w->sizes, p->nfree + 1)) return fc_oom(e);
-    for (uint32_t i = 0; i < p->nfree; i++)
-        w->sizes.at[i] =
-            (fc_dim_value){.sym = p->free[i].sym, .value = w->key.sizes.at[p->free[i].named]};
+    FC_TRY(take_sizes(c, w, p, e));
     FC_TRY(fc_program_run(p->program, stream, (uint32_t)w->inputs.len, w->in.at, p->nfree,
                           w->sizes.at, (uint32_t)w->roots.len, w->out.at, e));
     /* arrays of the caller may change or go when we return */
@@ -404,12 +410,11 @@ static void keep_results(fusec_context *c, work *w) {
     unlock(c);
 }
 
-static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into, void *stream,
-                            fc_error *e) {
+/* The plan of what has to be computed: found by its key, or made. Inputs are held from then on. */
+static fusec_status plan(fusec_context *c, work *w, fc_planned **out, fc_error *e) {
     fc_planned *p = NULL;
     fusec_graph *g = NULL;
     fusec_status s = FUSEC_OK;
-    if (!fc_reserve(&c->alloc, &w->gone, 3 * w->roots.len)) return fc_oom(e);
     lock(c);
     if (!make_key(c, w)) s = fc_oom(e);
     if (!s) p = fc_plans_find(c, &w->key);
@@ -423,6 +428,15 @@ static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into,
     if (!s && !p) s = name_sizes(g, w, e);
     if (!s && !p) s = fc_plans_make(c, &w->key, &g->ir, (uint32_t)w->sizes.len, w->sizes.at, &p, e);
     fc_lazy_give_graph(c, g);
+    *out = p;
+    return s;
+}
+
+static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into, void *stream,
+                            fc_error *e) {
+    fc_planned *p = NULL;
+    if (!fc_reserve(&c->alloc, &w->gone, 3 * w->roots.len)) return fc_oom(e);
+    fusec_status s = plan(c, w, &p, e);
     if (!s) s = run(c, w, p, into, stream, e);
     if (!s && !into) keep_results(c, w);
     fc_plans_release(c, p);
@@ -477,17 +491,59 @@ static fusec_status eval(fusec_lazy *const *v, int n, const fusec_tensor *into, 
     return s;
 }
 
+static fusec_status check_values(const char *what, fusec_lazy *const *v, int n) {
+    if (n < 0 || (n > 0 && !v))
+        return fc_report_text(FUSEC_INVALID, "%s: %d values at %p", what, n, (const void *)v);
+    for (int i = 0; i < n; i++)
+        if (!v[i] || v[i]->ctx != v[0]->ctx)
+            return fc_report_text(FUSEC_INVALID, "%s: value %d %s", what, i + 1,
+                                  v[i] ? "belongs to another context" : "is NULL");
+    return FUSEC_OK;
+}
+
 fusec_status fusec_lazy_eval(fusec_lazy *const *v, int n, const fusec_tensor *into, void *stream) {
     fc_error e;
     e.code = FUSEC_OK;
-    if (n < 0 || (n > 0 && !v))
-        return fc_report_text(FUSEC_INVALID, "fusec_lazy_eval: %d values at %p", n,
-                              (const void *)v);
-    for (int i = 0; i < n; i++)
-        if (!v[i] || v[i]->ctx != v[0]->ctx)
-            return fc_report_text(FUSEC_INVALID, "fusec_lazy_eval: value %d %s", i + 1,
-                                  v[i] ? "belongs to another context" : "is NULL");
+    FC_TRY(check_values("fusec_lazy_eval", v, n));
     return n && eval(v, n, into, stream, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+static fusec_status explain(fusec_lazy *const *v, int n, unsigned flags, char **out, fc_error *e) {
+    fc_device *d;
+    fc_planned *p = NULL;
+    bool from_host = false;
+    fusec_context *c = v[0]->ctx;
+    FC_TRY(fc_open_device(c, &d, e));
+    work *w = take_work(c);
+    if (!w) return fc_oom(e);
+    /* with `into` what is there already counts, too: there is always something to explain */
+    fusec_status s = find_roots(c, w, v, n, true) ? FUSEC_OK : fc_oom(e);
+    if (!s) s = plan(c, w, &p, e);
+    if (!s) s = take_inputs(c, w, NULL, &from_host, e);
+    if (!s) s = take_sizes(c, w, p, e);
+    if (!s) {
+        fc_plan_query q = {.sized = true,
+                           .nin = (uint32_t)w->inputs.len,
+                           .in = w->in.at,
+                           .ndims = p->nfree,
+                           .dims = w->sizes.at};
+        s = fc_explain(c, p->program, &q, flags, out, e);
+    }
+    fc_plans_release(c, p);
+    give_work(c, w);
+    return s;
+}
+
+fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, char **out) {
+    fc_error e = {0};
+    if (!out)
+        return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: the result pointer is NULL");
+    *out = NULL;
+    if (n < 1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: %d values", n);
+    FC_TRY(check_values("fusec_lazy_explain", v, n));
+    if (flags & ~(unsigned)(FUSEC_EXPLAIN_JSON | FUSEC_EXPLAIN_COMPILE))
+        return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: unknown flags 0x%x", flags);
+    return explain(v, n, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
 
 fusec_status fusec_lazy_tensor(fusec_lazy *v, fusec_tensor *out) {

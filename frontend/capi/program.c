@@ -82,14 +82,6 @@ static const fc_graph *graph_of(const fusec_program *p) {
     return &p->p->plan->graph;
 }
 
-enum { FEW = 256 }; /* 8 KiB of stack */
-
-/* The arrays of a call as the runtime takes them; in `few` as long as they fit. */
-typedef struct args {
-    fc_tensor few[FEW], *at;
-    const fc_alloc *alloc;
-} args;
-
 static const int64_t *strides_of(const fusec_tensor *t) {
     if (!t->strides || fc_strides_dense((uint32_t)t->rank, t->shape, t->strides)) return NULL;
     return t->strides;
@@ -142,8 +134,8 @@ static const char *name_at(const fusec_program *p, bool inputs, int i) {
     return inputs ? graph_of(p)->inputs.at[i].name : graph_of(p)->outputs.at[i].name;
 }
 
-static fusec_status take_arrays(const fusec_program *p, bool inputs, int n, const fusec_tensor *t,
-                                bool need_data, args *a, fc_error *e) {
+fusec_status fc_take_arrays(const fusec_program *p, bool inputs, int n, const fusec_tensor *t,
+                            bool need_data, fc_arrays_taken *a, fc_error *e) {
     const char *kind = inputs ? "input" : "output";
     size_t want = inputs ? graph_of(p)->inputs.len : graph_of(p)->outputs.len;
     a->at = a->few;
@@ -151,14 +143,15 @@ static fusec_status take_arrays(const fusec_program *p, bool inputs, int n, cons
         return fc_fail(e, FUSEC_ARGUMENT_COUNT, "the program has %zu %ss, but %d were given", want,
                        kind, n);
     if (n && !t) return fc_fail(e, FUSEC_INVALID, "the array of %ss is NULL", kind);
-    if (n > FEW && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at))) return fc_oom(e);
+    if (n > FC_FEW_ARRAYS && !(a->at = fc_malloc(a->alloc, (size_t)n * sizeof *a->at)))
+        return fc_oom(e);
     for (int i = 0; i < n; i++)
         FC_TRY(fc_take_tensor(p->p->device, kind, name_at(p, inputs, i), &t[i], need_data,
                               &a->at[i], e));
     return FUSEC_OK;
 }
 
-static void free_arrays(args *a) {
+void fc_free_arrays(fc_arrays_taken *a) {
     if (a->at != a->few) fc_free(a->alloc, a->at);
 }
 
@@ -167,7 +160,7 @@ static void free_arrays(args *a) {
 /* Arguments as they are, for a call like one before: what is compared with a call that was
  * checked needs no checks of its own. False: something makes that impossible. */
 static bool take_unchecked(size_t want, int n, const fusec_tensor *t, fc_tensor *out) {
-    if (n < 0 || (size_t)n != want || n > FEW || (n && !t)) return false;
+    if (n < 0 || (size_t)n != want || n > FC_FEW_ARRAYS || (n && !t)) return false;
     for (int i = 0; i < n; i++) {
         if ((uint32_t)t[i].rank > FC_MAX_RANK || (t[i].rank && !t[i].shape) ||
             (unsigned)t[i].place > FUSEC_DEVICE)
@@ -186,7 +179,7 @@ static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, cons
                         int nout, const fusec_tensor *out, fc_error *e) {
     const fc_alloc *alloc = &p->ctx->alloc;
     fc_device *d = p->p->device;
-    args a, b;
+    fc_arrays_taken a, b;
     fusec_status again;
     if (take_unchecked(graph_of(p)->inputs.len, nin, in, a.few) &&
         take_unchecked(graph_of(p)->outputs.len, nout, out, b.few) &&
@@ -194,12 +187,12 @@ static fusec_status run(fusec_program *p, void *stream, bool wait, int nin, cons
         return !again && wait && !d->host_memory ? d->ops->sync(d, stream, e) : again;
     a.alloc = b.alloc = alloc;
     b.at = b.few;
-    fusec_status s = take_arrays(p, true, nin, in, true, &a, e);
-    if (!s) s = take_arrays(p, false, nout, out, true, &b, e);
+    fusec_status s = fc_take_arrays(p, true, nin, in, true, &a, e);
+    if (!s) s = fc_take_arrays(p, false, nout, out, true, &b, e);
     if (!s) s = fc_program_run(p->p, stream, (uint32_t)nin, a.at, 0, NULL, (uint32_t)nout, b.at, e);
     if (!s && wait && !d->host_memory) s = d->ops->sync(d, stream, e);
-    free_arrays(&a);
-    free_arrays(&b);
+    fc_free_arrays(&a);
+    fc_free_arrays(&b);
     return s;
 }
 
@@ -230,11 +223,11 @@ fusec_status fusec_output_shapes(fusec_program *p, int ninputs, const fusec_tens
             FUSEC_INVALID, "fusec_output_shapes: the outputs have %zu sizes, there is room for %d",
             need, room);
     if (need && !sizes) return fc_report_text(FUSEC_INVALID, "fusec_output_shapes: sizes is NULL");
-    args a;
+    fc_arrays_taken a;
     a.alloc = &p->ctx->alloc;
-    fusec_status s = take_arrays(p, true, ninputs, inputs, false, &a, &e);
+    fusec_status s = fc_take_arrays(p, true, ninputs, inputs, false, &a, &e);
     if (!s) s = fc_program_shapes(p->p, (uint32_t)ninputs, a.at, 0, NULL, sizes, &e);
-    free_arrays(&a);
+    fc_free_arrays(&a);
     return s ? fc_report(&e) : FUSEC_OK;
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "frontend/cli/plan_view.h"
+#include "frontend/cli/job.h"
 #include "frontend/cli/progress.h"
 
 enum { LEAST_RUNS = 10, MOST_RUNS = 10000 };
@@ -117,13 +117,15 @@ static fusec_status sample(call *c, entry *out, fc_error *e) {
 
 static fusec_status measure_on(fc_job *s, fc_device *d, fc_program *p, entry *out, fc_error *e) {
     fc_plan_view v;
+    fc_plan_query q;
     bool copy = !d->host_memory;
     uint64_t compiled = s->ctx->compiles, from_disk = s->ctx->disk_hits;
     size_t steps = p->plan->steps.len;
     call c = {.s = s, .p = p};
     FC_TRY(fc_job_results(s, p, e));
     double start = fc_seconds_now();
-    FC_TRY(fc_plan_view_make(s, p, true, &v, e));
+    FC_TRY(fc_job_query(s, &q, e));
+    FC_TRY(fc_plan_view_make(&q, p, true, &v, e));
     out->compile = fc_seconds_now() - start;
     out->compiled = s->ctx->compiles - compiled;
     out->from_disk = s->ctx->disk_hits - from_disk;

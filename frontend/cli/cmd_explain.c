@@ -1,6 +1,5 @@
 /* cmd_explain.c - `fusec explain`: the plan, its cost, and any level of its code. */
 #include "frontend/cli/emit.h"
-#include "frontend/cli/plan_view.h"
 
 /* ---- emit ------------------------------------------------------------------------------------ */
 
@@ -71,21 +70,24 @@ static fusec_status allow(fc_plan_view *u, fusec_status st, bool too_large, cons
                           fc_error *e) {
     if (!st) return FUSEC_OK;
     if (!too_large) return fc_fail(e, st, "%s", why->message);
-    u->refused = fc_arena_strdup(&u->s->arena, why->message, strlen(why->message));
+    u->refused = fc_arena_strdup(u->s->arena, why->message, strlen(why->message));
     return u->refused ? FUSEC_OK : fc_oom(e);
 }
 
-static fusec_status compare(fc_job *s, fc_program *unfused, fc_plan_view *u, fc_error *e) {
+static fusec_status compare(const fc_plan_query *q, fc_program *unfused, fc_plan_view *u,
+                            fc_error *e) {
     fc_error why = {0};
-    fusec_status st = fc_plan_view_make(s, unfused, false, u, &why);
+    fusec_status st = fc_plan_view_make(q, unfused, false, u, &why);
     return allow(u, st, st == FUSEC_LIMIT || st == FUSEC_INPUT_SHAPE, &why, e);
 }
 
-static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_error *e) {
+static fusec_status measure(fc_job *s, fc_plan_query *q, fc_plan_view *v, fc_plan_view *u,
+                            fc_error *e) {
     fc_error why = {0};
     if (!s->sized) return no_sizes(s, e);
     FC_TRY(fc_job_results(s, v->p, e));
     FC_TRY(fc_job_data(s, true, e));
+    FC_TRY(fc_job_query(s, q, e));
     FC_TRY(fc_plan_view_time(v, e));
     if (u->refused) return FUSEC_OK;
     fusec_status st = fc_plan_view_time(u, &why);
@@ -94,11 +96,13 @@ static fusec_status measure(fc_job *s, fc_plan_view *v, fc_plan_view *u, fc_erro
 
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
     fc_plan_view v, u;
+    fc_plan_query q;
     bool json = fc_cli_on(s->cli, FC_FLAG_JSON), runs = p->device->host_memory || s->ctx->cuda[0];
     bool time = fc_cli_on(s->cli, FC_FLAG_TIME);
-    FC_TRY(fc_plan_view_make(s, p, (json || time) && runs, &v, e));
-    FC_TRY(compare(s, unfused, &u, e));
-    if (time) FC_TRY(measure(s, &v, &u, e));
+    FC_TRY(fc_job_query(s, &q, e));
+    FC_TRY(fc_plan_view_make(&q, p, (json || time) && runs, &v, e));
+    FC_TRY(compare(&q, unfused, &u, e));
+    if (time) FC_TRY(measure(s, &q, &v, &u, e));
     if (json)
         fc_plan_json(&v, &u, &s->cli->out);
     else if (fc_cli_on(s->cli, FC_FLAG_DOT))

@@ -6,6 +6,7 @@
 #ifndef FUSEC_FRONTEND_CLI_COMMAND_H
 #define FUSEC_FRONTEND_CLI_COMMAND_H
 
+#include "frontend/explain/words.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/report.h"
 #include "frontend/io/outfile.h"
@@ -91,8 +92,6 @@ fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, si
 
 /* ---- small texts ---- */
 
-void fc_json_text(fc_str *out, const char *text); /* a JSON string */
-void fc_json_number(fc_str *out, double v);       /* null if not finite */
-double fc_seconds_now(void);                      /* a monotonic clock */
+double fc_seconds_now(void); /* a monotonic clock */
 
 #endif

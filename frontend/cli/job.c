@@ -396,3 +396,22 @@ void fc_job_title(const fc_job *s, fc_str *out) {
     }
     if (list) fc_str_char(out, ')');
 }
+
+fusec_status fc_job_query(fc_job *s, fc_plan_query *out, fc_error *e) {
+    fc_str title;
+    fc_str_init(&title, s->alloc);
+    fc_job_title(s, &title);
+    *out = (fc_plan_query){.alloc = s->alloc,
+                           .arena = &s->arena,
+                           .name = fc_job_name(s),
+                           .title = fc_arena_strdup(&s->arena, title.data, title.len),
+                           .sized = s->sized,
+                           .nin = s->nin,
+                           .ndims = s->ndims,
+                           .nout = s->nout,
+                           .in = s->in,
+                           .dims = s->dims,
+                           .out = s->out};
+    fc_str_free(&title);
+    return out->title ? FUSEC_OK : fc_oom(e);
+}

@@ -13,6 +13,7 @@
 
 #include "frontend/cli/command.h"
 #include "frontend/cli/input.h"
+#include "frontend/explain/plan_view.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "runtime/program.h"
@@ -69,6 +70,8 @@ const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a sni
 /* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs
  * say them. */
 void fc_job_title(const fc_job *s, fc_str *out);
+/* The job as it is now, as what a plan's view is asked about. */
+fusec_status fc_job_query(fc_job *s, fc_plan_query *out, fc_error *e);
 /* The type of a value of the graph, in the same way: "f32[5, m]". */
 void fc_job_type(const fc_job *s, fc_node n, fc_str *out);
 /* What the graph's input is in the program; NULL: it is none of its parameters. */

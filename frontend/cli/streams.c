@@ -122,34 +122,6 @@ fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e) {
 
 /* ---- small texts ----------------------------------------------------------------------------- */
 
-void fc_json_text(fc_str *out, const char *text) {
-    const char *end = text + strlen(text);
-    fc_str_char(out, '"');
-    while (text < end) {
-        uint32_t cp = 0;
-        size_t n = fc_utf8_next(text, end, &cp);
-        if (!n)
-            fc_str_add(out, "\\ufffd");
-        else if (cp == '"' || cp == '\\')
-            fc_str_printf(out, "\\%c", (int)cp);
-        else if (cp == '\n')
-            fc_str_add(out, "\\n");
-        else if (cp < 0x20 || cp == 0x7f)
-            fc_str_printf(out, "\\u%04x", cp);
-        else
-            fc_str_addn(out, text, n);
-        text += n ? n : 1;
-    }
-    fc_str_char(out, '"');
-}
-
-void fc_json_number(fc_str *out, double v) {
-    if (isfinite(v))
-        fc_str_double(out, v, false);
-    else
-        fc_str_add(out, "null");
-}
-
 double fc_seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -512,6 +512,31 @@ FUSEC_API int fusec_kernel_count(const fusec_program *p); /* launches of one cal
 /* Kernels compiled for it so far: once per shape class, whatever the sizes. */
 FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
 
+/* ---- looking into programs --------------------------------------------------------------------
+ *
+ * Texts belong to the caller, who gives them to fusec_text_free. */
+
+FUSEC_API void fusec_text_free(fusec_context *ctx, char *text); /* NULL is fine */
+
+enum {
+    FUSEC_EXPLAIN_JSON = 1,   /* one JSON object, with the same names as `fusec explain --json` */
+    FUSEC_EXPLAIN_COMPILE = 2 /* compiles what is missing, so that registers are known */
+};
+/* The plan: its kernels, what each makes, reads and writes, why they are several. For these inputs
+ * (their data is not looked at); with `ninputs` 0 of a program that has inputs, for any. */
+FUSEC_API fusec_status fusec_explain(fusec_program *p, int ninputs, const fusec_tensor *inputs,
+                                     unsigned flags, char **out);
+/* The plan that computing these values takes. */
+FUSEC_API fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, char **out);
+/* The text of a kernel for these inputs: CUDA C, LLVM IR, or the interpreter's listing. */
+FUSEC_API fusec_status fusec_source(fusec_program *p, int kernel, int ninputs,
+                                    const fusec_tensor *inputs, char **out);
+/* Runs as fusec_run and measures: seconds of a launch of each kernel. `room` counts `seconds`, of
+ * which fusec_kernel_count are needed. */
+FUSEC_API fusec_status fusec_times(fusec_program *p, int ninputs, const fusec_tensor *inputs,
+                                   int noutputs, const fusec_tensor *outputs, double *seconds,
+                                   int room);
+
 /* ---- the language ------------------------------------------------------------------------------
  *
  * docs/language.md. Messages show the line that is wrong and what is wrong with it. */

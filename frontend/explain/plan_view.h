@@ -1,8 +1,22 @@
-/* plan_view.h - a plan for people and programs: what explain and bench say about kernels. */
-#ifndef FUSEC_FRONTEND_CLI_PLAN_VIEW_H
-#define FUSEC_FRONTEND_CLI_PLAN_VIEW_H
+/* plan_view.h - a plan for people and programs: what explain and bench say about kernels, and the
+ * C functions that explain. */
+#ifndef FUSEC_FRONTEND_EXPLAIN_PLAN_VIEW_H
+#define FUSEC_FRONTEND_EXPLAIN_PLAN_VIEW_H
 
-#include "frontend/cli/job.h"
+#include "frontend/explain/words.h"
+#include "runtime/program.h"
+
+/* What is asked about. Without `sized` the arrays are not known, and sizes keep their names. */
+typedef struct fc_plan_query {
+    const fc_alloc *alloc;
+    fc_arena *arena;          /* what a view has lives there */
+    const char *name, *title; /* "f", "f(x: f32[n]) -> f32[n]" */
+    bool sized;
+    uint32_t nin, ndims, nout;
+    const fc_tensor *in;
+    const fc_dim_value *dims;
+    fc_tensor *out; /* for times alone */
+} fc_plan_query;
 
 /* One kernel; the numbers are there when the sizes are known. */
 typedef struct fc_kernel_view {
@@ -12,7 +26,7 @@ typedef struct fc_kernel_view {
 } fc_kernel_view;
 
 typedef struct fc_plan_view {
-    fc_job *s;
+    const fc_plan_query *s;
     fc_program *p;
     uint32_t count;
     fc_kernel_view *kernels;
@@ -24,9 +38,10 @@ typedef struct fc_plan_view {
     const char *refused; /* why it can't run with these sizes, or NULL */
 } fc_plan_view;
 
-/* `load`: also compiles. The view lives as long as job and program. */
-fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view *out, fc_error *e);
-/* Measures each kernel; the job has data and results. */
+/* `load`: also compiles. The view lives as long as query and program. */
+fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load, fc_plan_view *out,
+                               fc_error *e);
+/* Measures each kernel; the arrays have data. */
 fusec_status fc_plan_view_time(fc_plan_view *v, fc_error *e);
 
 const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
@@ -34,6 +49,7 @@ const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
 void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out);
 void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out);
 
+/* `unfused` may be NULL. */
 void fc_plan_text(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);
 void fc_plan_plain(const fc_plan_view *v, fc_str *out);
 void fc_plan_json(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);

@@ -2,7 +2,7 @@
  * plan_view.h. */
 #include <stdio.h>
 
-#include "frontend/cli/plan_view.h"
+#include "frontend/explain/plan_view.h"
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -158,11 +158,12 @@ static void spill_lines(const fc_plan_view *v, fc_str *out) {
 
 static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     char bytes[32], us[32];
-    int64_t ours = v->traffic, theirs = u->traffic;
+    int64_t ours = v->traffic, theirs = u ? u->traffic : 0;
     bool again = ours < v->read + v->written;
     if (v->bytes)
         fc_str_printf(out, "traffic   %s%s\n", fc_show_bytes(bytes, ours),
                       again ? ": every array of a kernel once; its loops read some again" : "");
+    if (!u) return;
     fc_str_printf(out, "unfused   %u kernel%s", u->count, u->count == 1 ? "" : "s");
     if (u->bytes) fc_str_printf(out, ", %s of traffic", fc_show_bytes(bytes, theirs));
     if (u->bytes && ours > 0) fc_str_printf(out, " (%.1fx)", (double)theirs / (double)ours);
@@ -177,7 +178,7 @@ static void unfused_line(const fc_plan_view *v, const fc_plan_view *u, fc_str *o
 void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     const fc_device *d = v->p->device;
     widths w = measure(v);
-    fc_job_title(v->s, out);
+    fc_str_add(out, v->s->title);
     fc_str_printf(out, "\non %s%s%s\n\n", d->name, *d->text ? ": " : "", d->text);
     fc_str_printf(out, "%-6s  %-*s  %-8s  %*s  %*s  %7s%s%s\n", "kernel", w.what, "makes",
                   "schedule", w.read, "read", w.written, "written", "flop",

@@ -1,5 +1,5 @@
 /* plan_view.c - the numbers behind a plan. See plan_view.h. */
-#include "frontend/cli/plan_view.h"
+#include "frontend/explain/plan_view.h"
 
 #include "runtime/bind.h"
 
@@ -23,10 +23,10 @@ void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out) {
 
 /* What the bound sizes say beyond the runtime's report. */
 static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
-    fc_job *s = v->s;
+    const fc_plan_query *s = v->s;
     fc_bound *b;
     size_t n = v->p->plan->buffers.len;
-    v->bytes = fc_arena_alloc(&s->arena, (n + 1) * sizeof *v->bytes);
+    v->bytes = fc_arena_alloc(s->arena, (n + 1) * sizeof *v->bytes);
     if (!v->bytes) return fc_oom(e);
     FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, FC_NO_CODE, &b, e));
     memcpy(v->bytes, b->bytes, n * sizeof *v->bytes);
@@ -36,12 +36,12 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view *out,
+fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load, fc_plan_view *out,
                                fc_error *e) {
     fc_plan_view *v = out;
     *v = (fc_plan_view){.s = s, .p = p, .count = (uint32_t)p->plan->steps.len};
-    v->kernels = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *v->kernels);
-    fc_step_report *r = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *r);
+    v->kernels = fc_arena_alloc(s->arena, (v->count + 1) * sizeof *v->kernels);
+    fc_step_report *r = fc_arena_alloc(s->arena, (v->count + 1) * sizeof *r);
     if (!v->kernels || !r) return fc_oom(e);
     if (s->sized) {
         FC_TRY(fc_program_report(p, s->nin, s->in, s->ndims, s->dims, !load, r, e));
@@ -63,8 +63,8 @@ fusec_status fc_plan_view_make(fc_job *s, fc_program *p, bool load, fc_plan_view
 }
 
 fusec_status fc_plan_view_time(fc_plan_view *v, fc_error *e) {
-    fc_job *s = v->s;
-    double *seconds = fc_arena_alloc(&s->arena, (v->count + 1) * sizeof *seconds);
+    const fc_plan_query *s = v->s;
+    double *seconds = fc_arena_alloc(s->arena, (v->count + 1) * sizeof *seconds);
     if (!seconds) return fc_oom(e);
     FC_TRY(fc_program_time(v->p, s->nin, s->in, s->ndims, s->dims, s->nout, s->out, seconds, e));
     v->seconds = 0;

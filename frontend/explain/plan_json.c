@@ -1,5 +1,5 @@
 /* plan_json.c - a plan for programs: JSON, and dot for Graphviz. See plan_view.h. */
-#include "frontend/cli/plan_view.h"
+#include "frontend/explain/plan_view.h"
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -76,18 +76,20 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
 }
 
 void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
-    fc_str title;
-    fc_str_init(&title, v->s->alloc);
-    fc_job_title(v->s, &title);
     fc_str_add(out, "{\"program\":");
-    fc_json_text(out, fc_job_name(v->s));
+    fc_json_text(out, v->s->name);
     fc_str_add(out, ",\"signature\":");
-    fc_json_text(out, title.data);
+    fc_json_text(out, v->s->title);
     fc_str_printf(out, ",\"device\":\"%s\",\"device_text\":", v->p->device->name);
     fc_json_text(out, v->p->device->text);
     fc_str_printf(out, ",\"compiles\":%llu,\"kernels\":[", (unsigned long long)v->p->compiles);
     for (uint32_t i = 0; i < v->count; i++) json_kernel(v, i, out);
-    fc_str_printf(out, "],\"unfused\":{\"kernels\":%u", u->count);
+    fc_str_char(out, ']');
+    if (!u) {
+        fc_str_add(out, "}\n");
+        return;
+    }
+    fc_str_printf(out, ",\"unfused\":{\"kernels\":%u", u->count);
     json_int(out, "bytes", u->bytes != NULL, u->traffic);
     json_predicted(out, u->predicted > 0, u->predicted);
     if (u->seconds > 0) {
@@ -99,7 +101,6 @@ void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
         fc_json_text(out, u->refused);
     }
     fc_str_add(out, "}}\n");
-    fc_str_free(&title);
 }
 
 /* ---- dot ------------------------------------------------------------------------------------- */

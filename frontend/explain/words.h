@@ -1,0 +1,14 @@
+/* words.h - small texts: sizes and times for people, JSON for programs. */
+#ifndef FUSEC_FRONTEND_EXPLAIN_WORDS_H
+#define FUSEC_FRONTEND_EXPLAIN_WORDS_H
+
+#include "ir/base.h"
+
+/* "12.3 GiB", "340 ms": for people. Return buf. */
+const char *fc_show_bytes(char buf[32], int64_t bytes);
+const char *fc_show_seconds(char buf[32], double seconds);
+
+void fc_json_text(fc_str *out, const char *text); /* a JSON string */
+void fc_json_number(fc_str *out, double v);       /* null if not finite */
+
+#endif
