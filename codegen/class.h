@@ -68,7 +68,7 @@ typedef enum fc_cuda_split {
     X(roomy)        /* registers need not do for other blocks of the SM */                         \
     X(large)        /* its arrays are more than the L2 holds */
 
-/* ---- CPU: bits of llvm_schedule.c and llvm_columns.c ----------------------------------------- */
+/* ---- CPU ------------------------------------------------------------------------------------- */
 
 /* Of `keep`: rows have at most so many elements, of which values may be kept on the stack. */
 enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };

@@ -194,7 +194,7 @@ FC_TEST(failures, case_9_a_reduction_of_many_arrays_keeps_few_of_them_in_flight)
     FC_EXPECT_EQ_U64(s.kernels, 1);
     FC_EXPECT_STREQ(s.step[0].schedule, "outer");
     FC_EXPECT_EQ_I64(s.bytes, 8 * 64 MIB + 4096 * 4);
-    /* 8 arrays of 4 elements each are 128 bytes a thread: what a batch may have (cuda_columns.c) */
+    /* 8 arrays of 4 elements each are 128 bytes a thread: what a batch may have (cuda_facts.c) */
     FC_EXPECT_CONTAINS(s.step[0].cls, " v4 ");
     fc_free(&fc_libc_alloc, text);
 }

@@ -1,6 +1,8 @@
 /* test_layers.c - reads the source tree and keeps the rules that no compiler checks: a file
  * includes its own layer and lower ones only, and the library never aborts, prints or exits. */
-#define _XOPEN_SOURCE 700 /* nftw */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* nftw, memmem */
+#endif
 #include "tests/support/test.h"
 
 #include <ftw.h>
@@ -73,6 +75,19 @@ static int line_of(const char *text, const char *at) {
     return line;
 }
 
+/* A schedule (sizes to class) and the text of a class know nothing of each other: a file in
+ * codegen/TARGET/schedule/ includes of its target what is there and the facts, and only the
+ * target's own table, TARGET_target.c, includes what is there. */
+static bool breaks_the_wall(const char *path, const char *name, size_t n) {
+    static const char wall[] = "/schedule/";
+    const char *dir = strstr(path, wall), *slash = memchr(name, '/', n);
+    if (strncmp(path, "codegen/", 8) != 0 || strncmp(name, "codegen/", 8) != 0) return false;
+    const bool to_schedule = memmem(name, n, wall, sizeof wall - 1) != NULL,
+               facts = n > 8 && strncmp(name + n - 8, "_facts.h", 8) == 0;
+    if (!dir) return to_schedule && !ends_with(path, "_target.c");
+    return memchr(slash + 1, '/', n - (size_t)(slash + 1 - name)) && !to_schedule && !facts;
+}
+
 /* ---- the rules: each gets a file's path from the root and its text, and reports through `report`
  * ---- */
 
@@ -90,6 +105,9 @@ static void check_include(const char *path, int line, const char *name, char clo
     } else if (to > from) {
         snprintf(what, sizeof what, "%s includes \"%.*s\" from the higher layer %s", layers[from],
                  (int)n, name, layers[to]);
+    } else if (breaks_the_wall(path, name, n)) {
+        snprintf(what, sizeof what, "\"%.*s\" is behind the wall between schedules and text",
+                 (int)n, name);
     } else {
         return;
     }
@@ -189,6 +207,12 @@ FC_TEST(layers, the_rules_catch_breaches) {
         {"codegen/a.c", "#include \"runtime/compile/b.h\"\n", 1},
         {"runtime/compile/a.c", "#include \"codegen/b.h\"\n#include \"runtime/b.h\"\n", 1},
         {"runtime/cuda/a.c", "#include \"runtime/b.h\"\n#include \"runtime/compile/b.h\"\n", 0},
+        {"codegen/t/schedule/a.c",
+         "#include \"codegen/b.h\"\n#include \"codegen/t/t_facts.h\"\n"
+         "#include \"codegen/t/schedule/b.h\"\n#include \"codegen/t/t.h\"\n",
+         1},
+        {"codegen/t/a.c", "#include \"codegen/t/schedule/b.h\"\n#include \"codegen/t/t.h\"\n", 1},
+        {"codegen/t/t_target.c", "#include \"codegen/t/schedule/b.h\"\n", 0},
         {"ir/a.c", "int x;\n  # include \"passes/b.h\"\n", 1},
         {"ir/a.c", "#include \"b.h\"\n#include \"tests/b.h\"\n", 2},
         {"frontend/lang/a.c", "#include \"runtime/b.h\"\n#include \"frontend/capi/c.h\"", 0},

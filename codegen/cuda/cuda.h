@@ -1,10 +1,10 @@
-/* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_schedule.c (sizes -> class
- * and launch) with cuda_columns.c and cuda_bounds.c, cuda_emit.c (the frame of every text),
- * cuda_prelude.c (what stands above it: prelude/), cuda_code.c (one
- * instruction), cuda_red.c (a reduction as small functions), cuda_slice.c (what a phase needs),
- * cuda_group.c with cuda_load.c (loads, code and stores of a few elements), cuda_hold.c, then one
- * file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with cuda_team.c and cuda_divide.c,
- * cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c, cuda_rect.c, cuda_outer.c.
+/* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_facts.h (what follows from a
+ * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
+ * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
+ * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
+ * elements), cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with
+ * cuda_team.c and cuda_divide.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c,
+ * cuda_rect.c, cuda_outer.c. Which of them a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -13,75 +13,7 @@
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_H
 #define FUSEC_CODEGEN_CUDA_CUDA_H
 
-#include "codegen/target.h"
-
-/* ---- what follows from a class --------------------------------------------------------------- */
-
-enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
-enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
-
-/* Whether parts of rows come to shared memory by bulk copies. */
-static inline bool fc_cuda_has_places(const fc_class *cls) {
-    return cls->cuda.kind == FC_CUDA_RING || cls->cuda.kind == FC_CUDA_CLUSTER;
-}
-
-/* Of `once` with two kept axes: how many of the repetitions go along the inner one. */
-static inline int fc_cuda_repeat_across(const fc_class *cls) {
-    return cls->cuda.repeat >= 16 ? 4 : cls->cuda.repeat >= 4 ? 2 : 1;
-}
-
-/* How far the four elements of a thread's group are apart. Where rows are not aligned, loads and
- * stores of single elements are cheapest side by side; it takes four times as many exchanges
- * between lanes, so there must be something to reduce in each first. */
-static inline unsigned fc_cuda_apart(const fc_class *cls) {
-    const bool side_by_side = cls->cuda.kind == FC_CUDA_ONE && cls->cuda.iterations >= 4;
-    return !cls->aligned && (fc_cuda_has_places(cls) || side_by_side) ? 32 : 1;
-}
-
-/* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
- * free again when its last warp is done, so where a thread keeps much of a row (FC_CUDA_ONE) a
- * block is one row; shorter rows come in fours, or nothing would hide how long a block takes to
- * start. */
-static inline unsigned fc_cuda_block(const fc_class *cls) {
-    const unsigned team = cls->cuda.team;
-    if (cls->cuda.own && (team > 32 || cls->cuda.iterations == 8)) return team;
-    if (cls->cuda.own && cls->cuda.iterations == 4) return 4 * team;
-    return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
-}
-
-/* ---- small facts ----------------------------------------------------------------------------- */
-
-enum { FC_CUDA_SM_REGISTERS = 65536 };
-enum { FC_CUDA_ENOUGH_BLOCKS = 16 }; /* of an SM: a grid of fewer ends with many SMs idle */
-
-static inline int64_t fc_cuda_pow2_up(int64_t v) {
-    int64_t p = 1;
-    while (p < v) p *= 2;
-    return p;
-}
-
-static inline unsigned fc_cuda_log2(int64_t p) {
-    unsigned n = 0;
-    for (; p > 1; p /= 2) n++;
-    return n;
-}
-
-/* Of an access: bytes of its element; whether it touches memory, not only an index; whether a store
- * goes through it; whether it is a load. */
-static inline unsigned fc_cuda_bytes(const fc_kernel *k, uint32_t a) {
-    return fc_dtypes[k->accesses.at[a].dtype].bytes;
-}
-static inline bool fc_cuda_is_memory(const fc_kernel *k, uint32_t a) {
-    return k->accesses.at[a].buffer != FC_NO_BUFFER;
-}
-static inline bool fc_cuda_is_store(const fc_kernel *k, uint32_t a) {
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->stores.at[s].access == a) return true;
-    return false;
-}
-static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
-    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
-}
+#include "codegen/cuda/cuda_facts.h"
 
 /* ---- text under construction ---------------------------------------------------------------- */
 
@@ -158,14 +90,6 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
-/* Whether its last component is the number of elements (var, std). */
-static inline bool fc_cuda_counts(unsigned op) {
-    return fc_ops[op].components == 3;
-}
-/* Whether it asks for the place of an element, which no order of joins changes. */
-static inline bool fc_cuda_places(unsigned op) {
-    return op == FC_OP_argmin || op == FC_OP_argmax;
-}
 /* The same where chunks that have nothing better are passed over (cuda_loop.c). */
 static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
     return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
@@ -174,9 +98,8 @@ static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
 /* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
 bool fc_cuda_any_order(const fc_reduction *r);
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
-bool fc_cuda_evens(const fc_cuda_gen *g);        /* fc_join_even exists */
-unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
-void fc_cuda_prelude(fc_cuda_gen *g);            /* what the kernel needs of it */
+bool fc_cuda_evens(const fc_cuda_gen *g); /* fc_join_even exists */
+void fc_cuda_prelude(fc_cuda_gen *g);     /* what the kernel needs of it */
 
 /* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
 void fc_cuda_find_signs(fc_cuda_gen *g);
@@ -193,16 +116,10 @@ const char *fc_cuda_guard_row(const fc_cuda_text *t, const fc_instr *i);
 bool fc_cuda_guard_constant(const fc_cuda_text *t, const fc_instr *i, fc_val v);
 
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
-size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
-/* Words of 32 bits that it takes where blocks tell each other. */
-static inline unsigned fc_cuda_red_words(const fc_reduction *r) {
-    return (unsigned)(fc_cuda_red_bytes(r) + 3) / 4;
-}
 /* z*: where the partials of a split are. Reduction after reduction, `spans` times `rows` of each,
  * rounded up to a multiple of 8 of them so that the next one is aligned. `offset` says where this
  * thread's row begins. */
 void fc_cuda_partials(fc_cuda_gen *g, const char *offset);
-size_t fc_cuda_partial_bytes(const fc_kernel *k, int64_t rows, int64_t spans);
 
 void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage); /* f* */
 void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r);       /* g*, one for each turn */
@@ -280,8 +197,6 @@ void fc_cuda_now_held(fc_cuda_gen *g); /* after the text of a phase */
 
 /* ---- rows shared by several blocks that wait for each other: see cuda_gang.c ----------------- */
 
-uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
-                              int64_t parts);
 void fc_cuda_gang_place(fc_cuda_gen *g);
 void fc_cuda_gang_begin(fc_cuda_gen *g);
 void fc_cuda_gang_end(fc_cuda_gen *g);
@@ -291,30 +206,6 @@ void fc_cuda_gang_rooms(fc_cuda_gen *g);
 void fc_cuda_gang_ahead(fc_cuda_gen *g, const char *ahead);
 void fc_cuda_gang_arrived(fc_cuda_gen *g, uint32_t access);    /* q* from r* */
 bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
-bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four elements */
-/* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
-unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
-
-/* ---- rows that stream through shared memory: see cuda_ring.c --------------------------------- */
-
-/* Which loads come to the ring. */
-fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
-                                fc_error *e);
-unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls); /* of a block */
-/* `chosen`: whether rows of this nest have a ring; else the class is as it was. `comes` has room
- * for a byte for each access. */
-fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                   uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
-                                   fc_error *e);
-
-/* ---- rows in the shared memory of a cluster: see cuda_cluster.c ------------------------------ */
-
-enum { FC_CUDA_MOST_SHARED = 227 << 10 }; /* of a block, on any device so far */
-
-/* As fc_cuda_ring_schedule. */
-fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                      uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
-                                      fc_error *e);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
@@ -322,68 +213,9 @@ void fc_cuda_emit_map(fc_cuda_gen *g);
 void fc_cuda_emit_tile(fc_cuda_gen *g);
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_emit_rect(fc_cuda_gen *g);
-/* False: rows of this nest have no rectangles, and nothing is changed. */
-bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                           uint32_t align, fc_class *cls, fc_launch *l);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
-/* How many spans blocks of an outer kernel with y threads a row join at once: a power of two and a
- * multiple of y. */
-static inline int fc_cuda_outer_group(int y) {
-    return y >= 32 ? y : y < 4 ? 8 * y : 32;
-}
-fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                    uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
-/* Bytes of the widest dtype that is read or written. */
-unsigned fc_cuda_widest(const fc_kernel *k);
-/* How many elements of a run an outer kernel loads before it uses the first. */
-int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
-bool fc_cuda_has_point_stores(const fc_kernel *k);
-unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
-/* How many blocks of an SM there should be room for, 0 for any number; not of gangs, nor of what
- * counts its registers. */
-unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
-/* Whether the blocks of an SM follow from the registers that a thread should get (cuda_emit.c). */
-static inline bool fc_cuda_counts_registers(const fc_class *cls) {
-    return cls->cuda.own && !cls->cuda.roomy;
-}
-/* fc_target.quicker: a thread's elements one after the other instead of vectors of them. */
-bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
-                         fc_class *cls);
-void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
-                          fc_class *cls, fc_launch *l);
-/* The launch of a map of vectors, `turns` a thread. */
-void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
-                         unsigned turns);
-bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
-                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
-                     fc_launch *l);
-/* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
- * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
-fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
-                           fc_error *e);
-/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes)
- * at once. */
-bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
-                         uint32_t axis, unsigned n, uint32_t align);
-/* Leaves the class as it is (variant 0) if no load needs to be turned. */
-fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
-                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
-/* In how many phases each access is loaded; `phases` comes as 0. */
-fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e);
-/* Bytes that a thread may keep, with `team` threads a row. */
-unsigned fc_cuda_cache_limit(unsigned team);
-/* Whether code for so many elements may stand in a text, with so many functions at most: compile
- * time stays bounded. */
-enum { FC_CUDA_FUNCTIONS = 64, FC_CUDA_MAP_FUNCTIONS = 16 };
-bool fc_cuda_text_fits(const fc_kernel *k, unsigned elements, unsigned functions);
-/* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
- * to `most`. */
-int fc_cuda_unroll(const fc_kernel *k, int most, int per);
 
-fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                              uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
-                              fc_error *e);
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);
 

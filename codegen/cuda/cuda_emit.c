@@ -72,20 +72,7 @@ static unsigned blocks_of_one(const fc_cuda_gen *g, unsigned threads) {
     return blocks < BLOCKS_OF_SM ? blocks : (unsigned)BLOCKS_OF_SM;
 }
 
-/* How many blocks of an SM there should be room for, 0 for any number: what the compiler takes as
- * leave to use registers, so that all loads of a batch are under way before the first is used. */
-unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
-    const unsigned threads = fc_cuda_block_threads(k, cls);
-    if (cls->cuda.roomy) return 0;
-    if (cls->cuda.kind == FC_CUDA_OUTER)
-        return cls->cuda.transposed ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
-    if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
-    if (cls->cuda.kind == FC_CUDA_LOOP && k->accesses.len <= 6 && threads <= 512)
-        return threads == 512 ? 2 : 4;
-    return 0;
-}
-
-enum { FEW_FUNCTIONS = 3, FEW_OPERATIONS = 48 };
+enum { FEW_FUNCTIONS = 3 };
 
 /* What NVRTC makes of a map over one axis that waits for memory is as fast when it optimises
  * little, and takes it a fifth less time. More functions keep the processor busy, several axes make
@@ -96,14 +83,7 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
     for (size_t i = 0; i < g->code.ins.len; i++)
         if (g->code.ins.at[i].dtype == FUSEC_F64) return false;
     return g->k->schedule == FC_SCHED_MAP && g->np == 1 && functions <= FEW_FUNCTIONS &&
-           ops <= FEW_OPERATIONS;
-}
-
-/* A map without functions is straight code, and NVRTC's own start is all it costs. */
-static bool long_to_compile(const fc_kernel *k) {
-    uint32_t ops, functions;
-    fc_kernel_cost(k, &ops, &functions);
-    return k->schedule != FC_SCHED_MAP || functions || ops > FEW_OPERATIONS;
+           ops <= FC_CUDA_FEW_OPERATIONS;
 }
 
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
@@ -217,11 +197,6 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
 }
 
-static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
-    if (fc_cuda_has_places(cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
-    return cls->cuda.kind == FC_CUDA_ONE ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
-}
-
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e) {
     (void)m; /* what a text may depend on is in the class */
@@ -239,22 +214,3 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_code_free(&g.code);
     return s;
 }
-
-/* Whatever leaves the grid's second direction alone and needs nothing that is kept for a launch. */
-static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *launch) {
-    const fc_layout l = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr,
-                                     cls->naccess, (uint32_t)k->params.len);
-    const uint32_t each = fc_alike_layout(l, 1).args - fc_alike_layout(l, 0).args;
-    if (cls->cuda.split || launch->grid[1] != 1 || launch->workspace_bytes || launch->tickets)
-        return 1;
-    return each && l.words < FC_ALIKE_WORDS ? (FC_ALIKE_WORDS - l.words) / each : 1;
-}
-
-const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
-                                  .schedule = fc_cuda_schedule,
-                                  .emit = fc_cuda_emit,
-                                  .smaller = fc_cuda_smaller,
-                                  .alike = alike,
-                                  .long_to_compile = long_to_compile,
-                                  .quicker = fc_cuda_map_quicker,
-                                  .kept = kept};

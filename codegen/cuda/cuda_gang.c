@@ -10,9 +10,9 @@
  * so that a word is there as soon as its number is, without fences. Exchanges use sets of slots in
  * turn. Two are enough where a block waits for exchange n before it publishes n + 1: whoever
  * publishes n + 2 has seen all n + 1, and so nobody still reads n. The phases of a ring are several
- * rows apart; sets_of says how many sets it takes. The slots lie in the tickets; they are zero
- * before the first exchange (numbers start at 1), and the last block of a gang to leave makes them
- * zero again.
+ * rows apart; fc_cuda_gang_sets says how many sets it takes. The slots lie in the tickets; they are
+ * zero before the first exchange (numbers start at 1), and the last block of a gang to leave makes
+ * them zero again.
  *
  * While a gang works on a row, its next one is on the way: with `ahead` to shared memory,
  * where every thread finds what it asked for itself, else to the L2. */
@@ -22,34 +22,10 @@
 
 enum { SLOT = 96 }; /* characters of an expression */
 
-static unsigned words_of(const fc_kernel *k, size_t r) {
-    return fc_cuda_red_words(&k->reductions.at[r]);
-}
-
-static unsigned all_words(const fc_kernel *k) {
-    unsigned n = 0;
-    for (size_t r = 0; r < k->reductions.len; r++) n += words_of(k, r);
-    return n;
-}
-
-/* Sets of slots, a power of two. In a ring one block may be publishing for the last row of its ring
- * while another one's stores still look at results of a ring before that. */
-static unsigned sets_of(const fc_class *cls) {
-    unsigned sets = 2;
-    while (cls->cuda.kind == FC_CUDA_RING && sets < 2u * cls->cuda.buffers) sets *= 2;
-    return sets;
-}
-
-/* Sets of slots of 64 bits, a counter of blocks that have left, and room to align them. */
-uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
-                              int64_t parts) {
-    return (uint32_t)(gangs * parts * all_words(k) * 2 * sets_of(cls) + gangs + 2);
-}
-
 /* This block's gang and part. */
 void fc_cuda_gang_place(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
-    unsigned words = all_words(g->k);
+    unsigned words = fc_cuda_all_words(g->k);
     fc_cuda_line(t, "const ix parts = (ix)p.w[%u];", (unsigned)g->l.extra + FC_PB_SPANS);
     fc_cuda_line(t, "const ix gang = fc_quotient((ix)blockIdx.x, parts);");
     fc_cuda_line(t, "const ix gangs = fc_quotient((ix)gridDim.x, parts);");
@@ -58,7 +34,7 @@ void fc_cuda_gang_place(fc_cuda_gen *g) {
         t,
         "unsigned long long *const slots = (unsigned long long *)((p.w[%u] + 7) / 8 * 8) + "
         "gang * parts * %u;",
-        (unsigned)g->l.extra + FC_PB_TICKETS, sets_of(g->cls) * words);
+        (unsigned)g->l.extra + FC_PB_TICKETS, fc_cuda_gang_sets(g->cls) * words);
     fc_cuda_line(t, "unsigned int exchange = 0;");
 }
 
@@ -71,7 +47,7 @@ void fc_cuda_gang_begin(fc_cuda_gen *g) {
 /* Leaves the slots as they were found. */
 void fc_cuda_gang_end(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
-    unsigned words = sets_of(g->cls) * all_words(g->k);
+    unsigned words = fc_cuda_gang_sets(g->cls) * fc_cuda_all_words(g->k);
     fc_cuda_line(
         t,
         "unsigned int *const left = (unsigned int *)(slots + (gangs - gang) * parts * %u) + "
@@ -95,7 +71,7 @@ static const char *thread_of(const fc_cuda_gen *g) {
 /* The set of slots of the exchange under way. */
 static void slots_now(fc_cuda_gen *g, unsigned stage) {
     fc_cuda_line(&g->t, "unsigned long long *const now%u = slots + (exchange & %u) * parts * %u;",
-                 stage, sets_of(g->cls) - 1, all_words(g->k));
+                 stage, fc_cuda_gang_sets(g->cls) - 1, fc_cuda_all_words(g->k));
 }
 
 /* The slot of reduction r and part `part`, as an expression. In a ring those of all parts lie side
@@ -104,11 +80,13 @@ static void slots_now(fc_cuda_gen *g, unsigned stage) {
 static void slot_of(const fc_cuda_gen *g, unsigned stage, unsigned r, const char *part,
                     char out[SLOT]) {
     unsigned at = 0;
-    for (unsigned before = 0; before < r; before++) at += words_of(g->k, before);
+    for (unsigned before = 0; before < r; before++)
+        at += fc_cuda_red_words(&g->k->reductions.at[before]);
     if (g->cls->cuda.kind == FC_CUDA_RING)
-        snprintf(out, SLOT, "now%u + parts * %u + %s * %u", stage, at, part, words_of(g->k, r));
+        snprintf(out, SLOT, "now%u + parts * %u + %s * %u", stage, at, part,
+                 fc_cuda_red_words(&g->k->reductions.at[r]));
     else
-        snprintf(out, SLOT, "now%u + %s * %u + %u", stage, part, all_words(g->k), at);
+        snprintf(out, SLOT, "now%u + %s * %u + %u", stage, part, fc_cuda_all_words(g->k), at);
 }
 
 /* x* of the block goes to the others of the gang. A ring counts rows; it has slots of its own for
@@ -141,10 +119,6 @@ void fc_cuda_gang_await(fc_cuda_gen *g, unsigned stage) {
 }
 
 /* ---- the next row --------------------------------------------------------------------------- */
-
-bool fc_cuda_gang_quads(const fc_class *cls) {
-    return cls->aligned && cls->cuda.whole;
-}
 
 static unsigned quad_bytes(const fc_kernel *k, uint32_t a) {
     return 4u * fc_dtypes[k->accesses.at[a].dtype].bytes;

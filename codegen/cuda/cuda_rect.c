@@ -10,70 +10,12 @@
 
 #include "codegen/cuda/cuda.h"
 
-enum { OUTER, INNER, ELEMENT, AXES }; /* axes of a nest that has rectangles */
-enum { ROWS = 8, WIDE = 16 };         /* rows of a rectangle at most; bytes of an access */
-
-/* An array of elements that differs between neighbours. */
-static bool of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
-    return fc_cuda_is_load(k, a) && k->accesses.at[a].level == FC_POINT &&
-           fc_class_move(cls, a, INNER) != FC_MOVE_ZERO;
-}
-
-/* ---- choice --------------------------------------------------------------------------------- */
-
-/* How many results fill an access; 0 if some store can't take so many at once. */
-static unsigned neighbours_of(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
-                              uint32_t align) {
-    unsigned widest = 1;
-    for (size_t s = 0; s < k->stores.len; s++) {
-        const uint32_t a = k->stores.at[s].access;
-        if (k->accesses.at[a].level != FC_ROW || fc_class_move(cls, a, INNER) != FC_MOVE_ONE)
-            return 0;
-        if (fc_cuda_bytes(k, a) > widest) widest = fc_cuda_bytes(k, a);
-    }
-    const unsigned v = WIDE / widest;
-    for (size_t s = 0; s < k->stores.len; s++) {
-        const uint32_t a = k->stores.at[s].access;
-        if (n->offset[a] % v || n->stride[(size_t)a * AXES + OUTER] % v) return 0;
-    }
-    return align % WIDE == 0 && n->extent[INNER] % v == 0 ? v : 0;
-}
-
-/* Whether the elements of v neighbours are whole vectors, one after the other. */
-static bool side_by_side(const fc_kernel *k, const fc_nest *n, const fc_class *cls, unsigned v) {
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        const int64_t *stride = n->stride + (size_t)a * AXES, each = WIDE / fc_cuda_bytes(k, a);
-        if (!of_neighbours(k, cls, a)) continue;
-        if (stride[OUTER] || stride[INNER] != n->count || stride[ELEMENT] != 1) return false;
-        if (n->offset[a] % each || v * n->count % each) return false;
-    }
-    return true;
-}
-
-bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                           uint32_t align, fc_class *cls, fc_launch *l) {
-    if (n->np != 2 || n->nr != 1 || k->nstages != 1) return false;
-    const unsigned v = neighbours_of(k, n, cls, align);
-    if (v < 2) return false;
-    const int64_t across = fc_ceil_div(n->extent[INNER] / v, FC_CUDA_MAP_THREADS);
-    int64_t rows = fc_cuda_unroll(k, ROWS * (int)v, (int)n->count) / (int)v;
-    if (rows < 1) return false;
-    while (rows > 1 &&
-           n->extent[OUTER] / rows * across < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
-        rows /= 2;
-    cls->cuda.kind = FC_CUDA_RECT;
-    cls->cuda.rect_columns = (uint16_t)v;
-    cls->cuda.rect_rows = (uint16_t)rows;
-    cls->aligned = side_by_side(k, n, cls, v);
-    l->block[0] = FC_CUDA_MAP_THREADS;
-    l->grid[0] = (uint64_t)(fc_ceil_div(n->extent[OUTER], rows) * across);
-    return true;
-}
+enum { WIDE = 16 }; /* bytes of an access */
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
 static void place(fc_cuda_gen *g) {
-    const unsigned width = (unsigned)g->l.extents + INNER;
+    const unsigned width = (unsigned)g->l.extents + FC_RECT_INNER;
     fc_cuda_line(&g->t, "const ix across = ((ix)p.w[%u] / %d + %d) / %d;", width,
                  g->cls->cuda.rect_columns, FC_CUDA_MAP_THREADS - 1, FC_CUDA_MAP_THREADS);
     fc_cuda_line(&g->t, "const ix down = fc_quotient((ix)blockIdx.x, across);");
@@ -161,18 +103,18 @@ static void each_store(fc_cuda_gen *g, bool declare) {
 }
 
 void fc_cuda_emit_rect(fc_cuda_gen *g) {
-    const unsigned height = (unsigned)g->l.extents + OUTER;
+    const unsigned height = (unsigned)g->l.extents + FC_RECT_OUTER;
     const fc_cuda_group gr = {.n = g->cls->vector,
                               .step = 1,
-                              .first = ELEMENT,
-                              .end = AXES,
+                              .first = FC_RECT_ELEMENT,
+                              .end = FC_RECT_AXES,
                               .number = "k",
                               .slot = "",
                               .kept = "[v]",
                               .lanes = true,
                               .taken = "0"};
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        g->cached[a] = g->cls->aligned && of_neighbours(g->k, g->cls, a);
+        g->cached[a] = g->cls->aligned && fc_cuda_of_neighbours(g->k, g->cls, a);
     place(g);
     fc_cuda_slice(g, 0, FC_POINT);
     load_neighbours(g, &gr);

@@ -66,23 +66,6 @@ bool fc_cuda_evens(const fc_cuda_gen *g) {
     return counts && (g->k->schedule == FC_SCHED_OUTER || g->cls->cuda.kind == FC_CUDA_LOOP);
 }
 
-unsigned fc_cuda_components(const fc_kernel *k) {
-    unsigned n = 0;
-    for (size_t r = 0; r < k->reductions.len; r++)
-        n += (unsigned)fc_ops[k->reductions.at[r].op].components;
-    return n;
-}
-
-size_t fc_cuda_red_bytes(const fc_reduction *r) {
-    size_t bytes = 0, align = 1;
-    for (int c = 0; c < fc_ops[r->op].components; c++) {
-        size_t size = fc_dtypes[fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c)].bytes;
-        bytes = (bytes + size - 1) / size * size + size;
-        if (size > align) align = size;
-    }
-    return (bytes + align - 1) / align * align;
-}
-
 /* ---- bodies: code in, lines out ------------------------------------------------------------- */
 
 static void render(fc_cuda_text *t, const red *d, int p, const fc_red_program *prog) {
@@ -255,10 +238,4 @@ void fc_cuda_partials(fc_cuda_gen *g, const char *offset) {
                      (unsigned)g->l.extra + FC_PB_WORKSPACE, bytes, offset);
         bytes += (unsigned)fc_cuda_red_bytes(&g->k->reductions.at[r]);
     }
-}
-
-size_t fc_cuda_partial_bytes(const fc_kernel *k, int64_t rows, int64_t spans) {
-    size_t bytes = 0;
-    for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
-    return (size_t)((rows * spans + 7) / 8 * 8) * bytes;
 }

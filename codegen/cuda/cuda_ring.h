@@ -1,7 +1,6 @@
-/* cuda_ring.h - what the files of rings share: cuda_ring_schedule.c (who has one, and what a place
- * has room for), cuda_ring_place.c (elements in a place), cuda_ring.c (the phases). A block of a
- * cluster (cuda_cluster.c, cuda_cluster_schedule.c) has one place, and its warps take the chunks of
- * it in turn. */
+/* cuda_ring.h - what the files of rings share: cuda_ring_place.c (elements in a place), cuda_ring.c
+ * (the phases). A block of a cluster (cuda_cluster.c) has one place, and its warps take the chunks
+ * of it in turn. What a place has room for: cuda_facts.h. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_RING_H
 #define FUSEC_CODEGEN_CUDA_CUDA_RING_H
 
@@ -25,16 +24,6 @@ typedef struct fc_ring {
     int batch;
     void (*after)(const struct fc_ring *); /* text after each chunk, in its loop; may be NULL */
 } fc_ring;
-
-/* Whether loads that phases have in common can come to shared memory; then `phases`, which has how
- * many need each, says which do. */
-bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases);
-/* Elements of a part. */
-unsigned fc_ring_part(const fc_class *cls);
-/* Bytes of a place for parts of `part` elements, to which `comes` says what comes, before the room
- * of access `a`; of the place. */
-unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a);
-unsigned fc_ring_place_bytes(const fc_kernel *k, unsigned part, const uint8_t *comes);
 
 fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e);
 void fc_ring_close(fc_ring *o);

@@ -12,7 +12,7 @@
 
 #include "codegen/cuda/cuda.h"
 
-enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128, MOST_SHARED = 36 << 10, LEAST_EXTENT = 16 };
+enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128 };
 
 typedef struct tile {
     fc_cuda_gen *g;
@@ -25,84 +25,6 @@ typedef struct tile {
 typedef struct name {
     char text[16];
 } name;
-
-/* Elements from one line of the square to the next. */
-static int pitch_of(const fc_kernel *k, uint32_t a, int side) {
-    return side + (fc_cuda_bytes(k, a) < 4 ? 4 / (int)fc_cuda_bytes(k, a) : 1);
-}
-
-/* ---- choice --------------------------------------------------------------------------------- */
-
-static bool turns(const fc_kernel *k, const fc_nest *n, uint32_t a, uint32_t axis) {
-    const int64_t *stride = n->stride + (size_t)a * n->np;
-    int64_t inner = stride[n->np - 1];
-    return fc_cuda_is_load(k, a) && stride[axis] == 1 && inner != 0 && inner != 1;
-}
-
-/* The axis along which most bytes of loads are turned; `last` if there is none. */
-static uint32_t turned_axis(const fc_kernel *k, const fc_nest *n) {
-    uint32_t last = n->np - 1, best = last;
-    unsigned most = 0;
-    for (uint32_t x = 0; x < last; x++) {
-        unsigned bytes = 0;
-        for (uint32_t a = 0; a < n->naccess && n->extent[x] >= LEAST_EXTENT; a++)
-            if (turns(k, n, a, x)) bytes += fc_cuda_bytes(k, a);
-        if (bytes > most) best = x;
-        if (bytes > most) most = bytes;
-    }
-    return n->extent[last] >= LEAST_EXTENT ? best : last;
-}
-
-static int shared_bytes(const fc_kernel *k, const fc_nest *n, uint32_t axis, int side) {
-    int bytes = 0;
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (turns(k, n, a, axis)) bytes += side * pitch_of(k, a, side) * (int)fc_cuda_bytes(k, a);
-    return bytes;
-}
-
-/* Of the accesses that have neighbours along one of the two axes. */
-static unsigned widest(const fc_kernel *k, const fc_class *cls, uint32_t along) {
-    unsigned bytes = 1;
-    for (uint32_t a = 0; a < cls->naccess; a++) {
-        bool one = fc_class_move(cls, a, along) == FC_MOVE_ONE ||
-                   fc_class_move(cls, a, cls->np - 1u) == FC_MOVE_ONE;
-        if (one && fc_cuda_is_memory(k, a) && fc_cuda_bytes(k, a) > bytes)
-            bytes = fc_cuda_bytes(k, a);
-    }
-    return bytes;
-}
-
-fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
-                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
-    uint32_t last = n->np - 1, along = turned_axis(k, n);
-    int side = 64;
-    if (along == last) return FUSEC_OK;
-    if (shared_bytes(k, n, along, side) > MOST_SHARED) side = 32;
-    if (shared_bytes(k, n, along, side) > MOST_SHARED) return FUSEC_OK;
-    size_t moves = (size_t)n->naccess * n->np;
-    uint8_t *move = fc_arena_alloc(arena, moves);
-    if (!move) return fc_oom(e);
-    memcpy(move, cls->move, moves);
-    for (uint32_t a = 0; a < n->naccess; a++)
-        if (turns(k, n, a, along)) move[(size_t)a * n->np + along] = FC_MOVE_ONE;
-    cls->move = move;
-    unsigned v = 16 / widest(k, cls, along);
-    while (v > 1 &&
-           (n->extent[last] % v || n->extent[along] % v || (int)v * THREADS > side * side ||
-            !fc_cuda_text_fits(k, v, FC_CUDA_MAP_FUNCTIONS) ||
-            !fc_cuda_can_be_wide(k, n, cls, last, v, align) ||
-            !fc_cuda_can_be_wide(k, n, cls, along, v, align)))
-        v /= 2;
-    cls->cuda.kind = FC_CUDA_TILE;
-    cls->cuda.tile_axis = (uint16_t)along;
-    cls->vector = (uint8_t)v;
-    cls->aligned = v > 1;
-    cls->cuda.tile_side = (uint16_t)side;
-    int64_t x = fc_ceil_div(n->extent[last], side), y = fc_ceil_div(n->extent[along], side);
-    l->block[0] = THREADS;
-    l->grid[0] = (uint64_t)(n->rows / n->extent[last] / n->extent[along] * x * y);
-    return FUSEC_OK;
-}
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
@@ -161,7 +83,7 @@ static void declare_shared(const tile *t) {
         if (t->g->cached[a])
             fc_cuda_line(&t->g->t, "__shared__ %s t%u[%d];",
                          fc_dtypes[k->accesses.at[a].dtype].cuda, (unsigned)a,
-                         t->side * pitch_of(k, a, t->side));
+                         t->side * fc_cuda_tile_pitch(k, a, t->side));
 }
 
 static bool is_turned(const tile *t, uint32_t a) {
@@ -191,7 +113,7 @@ static void fill(const tile *t) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_turned(t, a))
             fc_cuda_line(&g->t, "t%u[line * %d + piece + e] = q%u[u].e[e];", (unsigned)a,
-                         pitch_of(g->k, a, t->side), (unsigned)a);
+                         fc_cuda_tile_pitch(g->k, a, t->side), (unsigned)a);
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "}");
@@ -204,7 +126,7 @@ static void pick(const tile *t) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (is_turned(t, a))
             fc_cuda_line(&g->t, "q%u.e[e] = t%u[(piece + e) * %d + line];", (unsigned)a,
-                         (unsigned)a, pitch_of(g->k, a, t->side));
+                         (unsigned)a, fc_cuda_tile_pitch(g->k, a, t->side));
     fc_cuda_line(&g->t, "}");
 }
 
@@ -256,7 +178,7 @@ void fc_cuda_emit_tile(fc_cuda_gen *g) {
     name of_last, of_along;
     t.side = g->cls->cuda.tile_side;
     t.v = g->cls->vector;
-    t.lanes = segment(g, t.along) / (t.v * (int)widest(g->k, g->cls, t.along));
+    t.lanes = segment(g, t.along) / (t.v * (int)fc_cuda_tile_widest(g->k, g->cls, t.along));
     if (t.lanes > 32) t.lanes = 32;
     if (t.lanes > t.side / t.v) t.lanes = t.side / t.v;
     t.passes = t.side * t.side / (t.v * THREADS);

@@ -3,18 +3,20 @@
  * In: a nest and the machine. Out: the class (cuda.h says how it is read) and the launch.
  * Everything follows from sizes and machine facts by fixed rules; the tree of a reduction never
  * depends on the choice. */
-#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
-unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
-    switch (cls->cuda.kind) {
-    case FC_CUDA_MAP:
-    case FC_CUDA_RECT: return FC_CUDA_MAP_THREADS;
-    case FC_CUDA_RING: return fc_cuda_ring_threads(k, cls);
-    case FC_CUDA_CLUSTER: return 32u * cls->cuda.warps;
-    case FC_CUDA_ONE:
-    case FC_CUDA_LOOP: return fc_cuda_block(cls);
-    default: return FC_CUDA_THREADS;
+bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
+                         uint32_t axis, unsigned n, uint32_t align) {
+    uint32_t axes = nest->np + nest->nr;
+    for (uint32_t a = 0; a < nest->naccess; a++) {
+        if (!fc_cuda_is_memory(k, a) || fc_class_move(cls, a, axis) != FC_MOVE_ONE) continue;
+        unsigned bytes = n * fc_cuda_bytes(k, a), unit = bytes < 16 ? bytes : 16;
+        int64_t elements = unit / fc_cuda_bytes(k, a);
+        if (align % unit || nest->offset[a] % elements) return false;
+        for (uint32_t x = 0; x < axes; x++)
+            if (x != axis && nest->stride[(size_t)a * axes + x] % elements) return false;
     }
+    return true;
 }
 
 /* ---- inner reductions ----------------------------------------------------------------------- */
@@ -133,15 +135,6 @@ static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
 
 enum { GANG_MOST = 512, GANG_LEAST = 256 }; /* threads of a block */
 enum { GANG_SHARED = 4096 };                /* what it needs for exchanges and the driver */
-
-/* A thread that keeps at most 32 registers' worth of a row gets along with 64 registers, so that
- * 1024 threads run on an SM with its 65536 registers; else it gets 128. */
-unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached) {
-    unsigned bytes = 0;
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (cached[a]) bytes += fc_cuda_bytes(k, a) * FC_CHUNK / 32;
-    return bytes <= 128 ? 1024 : 512;
-}
 
 /* Blocks of `team` threads, each with `span` elements of a row. */
 static bool gang_fits(const fc_machine *m, const fc_kernel *k, const fc_nest *n,

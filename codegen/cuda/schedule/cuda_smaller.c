@@ -3,7 +3,7 @@
  * In: a class and what the compiler gave a thread of it. Out: the next smaller class with its
  * launch, or none. Results never differ: only how many elements a thread has under way, and how
  * many blocks share an SM. Each step makes one of these smaller, so there are few of them. */
-#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
 enum { THREAD_MOST = 255, UNIT = 8 }; /* registers come in units */
 enum { FEW_BYTES = 64 }; /* of spills: they stay in the L1 and cost less than smaller code */

@@ -3,38 +3,15 @@
  * In: a nest and the machine. Out: threads of a block along x, the rows of each, how many spans the
  * reduced axes are cut into and what the blocks that join them need. The tree of a row follows from
  * its length alone (codegen/nest.h): whatever is chosen here gives the same bits. */
-#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
-enum { OUTER_BYTES = 128, OUTER_SHARED = 32 << 10 };
 /* Of a block, bytes along x where rows are aligned, and threads where they are not: fewer lines are
  * cut in two. */
 enum { OUTER_WIDTH = 256, OUTER_ACROSS = 128 };
-/* Bytes of the longest rows that are turned, and of shared memory of a block that turns: 48 KiB can
- * be declared. */
-enum { OUTER_TURNED = 32, TURNED_SHARED = 32 << 10 };
+enum { OUTER_TURNED = 32 }; /* bytes of the longest rows that are turned */
+enum { OUTER_SHARED = 32 << 10 };
 /* Levels of a thread's counter that may be registers, and bytes that they may take. */
 enum { NEAR_LEVELS = 6, NEAR_BYTES = 80 };
-
-unsigned fc_cuda_widest(const fc_kernel *k) {
-    unsigned most = 1;
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (fc_cuda_bytes(k, a) > most) most = fc_cuda_bytes(k, a);
-    return most;
-}
-
-int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls) {
-    unsigned bytes = 0;
-    int batch = fc_cuda_unroll(k, FC_RUN, cls->vector);
-    for (uint32_t a = 0; a < k->accesses.len; a++)
-        if (fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT)
-            bytes += fc_cuda_bytes(k, a) * cls->vector;
-    while (batch > 4 && (unsigned)batch * bytes > OUTER_BYTES) batch /= 2;
-    if (!cls->cuda.transposed) return batch;
-    /* its loads pass through shared memory, one access at a time */
-    const unsigned each = cls->vector * fc_cuda_widest(k) * FC_CUDA_THREADS;
-    while (batch > 1 && (unsigned)batch * each > TURNED_SHARED) batch /= 2;
-    return batch;
-}
 
 /* Whether something that elements need is worked out once a row and differs between rows. */
 static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool *differs,

@@ -1,54 +1,9 @@
 /* cuda_ring_schedule.c - which rows stream through shared memory (cuda_ring.c), and how.
  *
  * In: a nest and the machine. Out: the class and the launch of a ring, or neither. */
-#include "codegen/cuda/cuda_ring.h"
-
-unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls) {
-    return (k->nstages + 1u) * cls->cuda.team + 32;
-}
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
 /* ---- what a place has room for --------------------------------------------------------------- */
-
-unsigned fc_ring_part(const fc_class *cls) {
-    return cls->cuda.team / 32u * cls->cuda.warp_chunks * FC_CHUNK;
-}
-
-/* A part keeps its distance from the line before it, as bulk copies of whole lines are the fastest:
- * so each has a line more than it fills. */
-unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a) {
-    unsigned at = 0;
-    for (uint32_t before = 0; before < a; before++)
-        if (comes[before]) at += part * fc_cuda_bytes(k, before) + FC_CUDA_LINE;
-    return at;
-}
-
-unsigned fc_ring_place_bytes(const fc_kernel *k, unsigned part, const uint8_t *comes) {
-    return fc_ring_room(k, part, comes, (uint32_t)k->accesses.len);
-}
-
-/* Those that stay the same from row to row are read where they are, and so is what one phase only
- * reads across rows. */
-bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases) {
-    bool any = false;
-    for (uint32_t a = 0; a < k->accesses.len; a++) {
-        bool moves = false, neighbours = fc_class_move(cls, a, cls->np) == FC_MOVE_ONE;
-        for (uint32_t x = 0; x < cls->np; x++)
-            if (fc_class_move(cls, a, x) != FC_MOVE_ZERO) moves = true;
-        if (!fc_cuda_is_memory(k, a) || !moves) phases[a] = 0;
-        if (phases[a] > 1 && !neighbours) return false;
-        if (!neighbours) phases[a] = 0;
-        if (phases[a]) any = true;
-    }
-    return any;
-}
-
-fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
-                                fc_error *e) {
-    FC_TRY(fc_cuda_count_phases(k, comes, e));
-    return fc_ring_find_loads(k, cls, comes)
-               ? FUSEC_OK
-               : fc_fail(e, FUSEC_INTERNAL, "a kernel that streams has no load that does");
-}
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * (cuda_cluster.c), and how.
  *
  * In: a nest and the machine. Out: the class and the launch, or neither. */
-#include "codegen/cuda/cuda_ring.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
 
 /* Blocks of a cluster; chunks of a row, for whose results every block has slots. Blocks of an SM:
  * while some compute, others have rows on their way. Where rows have one stage, a gang waits only

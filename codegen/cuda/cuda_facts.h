@@ -1,0 +1,184 @@
+/* cuda_facts.h - what schedules and texts of the CUDA target both ask of a kernel and a class:
+ * numbers, and no text. A schedule (schedule/) includes this and never asks an emitter; emitters
+ * never ask a schedule. */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_FACTS_H
+#define FUSEC_CODEGEN_CUDA_CUDA_FACTS_H
+
+#include "codegen/target.h"
+
+/* ---- what follows from a class --------------------------------------------------------------- */
+
+enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
+enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
+
+/* Whether parts of rows come to shared memory by bulk copies. */
+static inline bool fc_cuda_has_places(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_RING || cls->cuda.kind == FC_CUDA_CLUSTER;
+}
+
+/* Of `once` with two kept axes: how many of the repetitions go along the inner one. */
+static inline int fc_cuda_repeat_across(const fc_class *cls) {
+    return cls->cuda.repeat >= 16 ? 4 : cls->cuda.repeat >= 4 ? 2 : 1;
+}
+
+/* How far the four elements of a thread's group are apart. Where rows are not aligned, loads and
+ * stores of single elements are cheapest side by side; it takes four times as many exchanges
+ * between lanes, so there must be something to reduce in each first. */
+static inline unsigned fc_cuda_apart(const fc_class *cls) {
+    const bool side_by_side = cls->cuda.kind == FC_CUDA_ONE && cls->cuda.iterations >= 4;
+    return !cls->aligned && (fc_cuda_has_places(cls) || side_by_side) ? 32 : 1;
+}
+
+/* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
+ * free again when its last warp is done, so where a thread keeps much of a row (FC_CUDA_ONE) a
+ * block is one row; shorter rows come in fours, or nothing would hide how long a block takes to
+ * start. */
+static inline unsigned fc_cuda_block(const fc_class *cls) {
+    const unsigned team = cls->cuda.team;
+    if (cls->cuda.own && (team > 32 || cls->cuda.iterations == 8)) return team;
+    if (cls->cuda.own && cls->cuda.iterations == 4) return 4 * team;
+    return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
+}
+
+/* ---- small facts ----------------------------------------------------------------------------- */
+
+enum { FC_CUDA_SM_REGISTERS = 65536 };
+enum { FC_CUDA_ENOUGH_BLOCKS = 16 }; /* of an SM: a grid of fewer ends with many SMs idle */
+
+static inline int64_t fc_cuda_pow2_up(int64_t v) {
+    int64_t p = 1;
+    while (p < v) p *= 2;
+    return p;
+}
+
+static inline unsigned fc_cuda_log2(int64_t p) {
+    unsigned n = 0;
+    for (; p > 1; p /= 2) n++;
+    return n;
+}
+
+/* Of an access: bytes of its element; whether it touches memory, not only an index; whether a store
+ * goes through it; whether it is a load. */
+static inline unsigned fc_cuda_bytes(const fc_kernel *k, uint32_t a) {
+    return fc_dtypes[k->accesses.at[a].dtype].bytes;
+}
+static inline bool fc_cuda_is_memory(const fc_kernel *k, uint32_t a) {
+    return k->accesses.at[a].buffer != FC_NO_BUFFER;
+}
+static inline bool fc_cuda_is_store(const fc_kernel *k, uint32_t a) {
+    for (size_t s = 0; s < k->stores.len; s++)
+        if (k->stores.at[s].access == a) return true;
+    return false;
+}
+static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
+    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
+}
+
+/* ---- reductions ----------------------------------------------------------------------------- */
+
+/* Whether its last component is the number of elements (var, std). */
+static inline bool fc_cuda_counts(unsigned op) {
+    return fc_ops[op].components == 3;
+}
+/* Whether it asks for the place of an element, which no order of joins changes. */
+static inline bool fc_cuda_places(unsigned op) {
+    return op == FC_OP_argmin || op == FC_OP_argmax;
+}
+unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
+size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
+/* Words of 32 bits that it takes where blocks tell each other. */
+static inline unsigned fc_cuda_red_words(const fc_reduction *r) {
+    return (unsigned)(fc_cuda_red_bytes(r) + 3) / 4;
+}
+/* Of the workspace of a split, see fc_cuda_partials. */
+size_t fc_cuda_partial_bytes(const fc_kernel *k, int64_t rows, int64_t spans);
+
+/* ---- bounds on text and registers ------------------------------------------------------------ */
+
+/* Operations of a map that is straight code: it waits for memory, and NVRTC's own start is all that
+ * its text costs. */
+enum { FC_CUDA_FEW_OPERATIONS = 48 };
+/* Whether code for so many elements may stand in a text, with so many functions at most: compile
+ * time stays bounded. */
+enum { FC_CUDA_FUNCTIONS = 64, FC_CUDA_MAP_FUNCTIONS = 16 };
+bool fc_cuda_text_fits(const fc_kernel *k, unsigned elements, unsigned functions);
+/* How many times code for `per` elements may stand in the text of one loop turn: a power of two up
+ * to `most`. */
+int fc_cuda_unroll(const fc_kernel *k, int most, int per);
+/* In how many phases each access is loaded; `phases` comes as 0. */
+fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error *e);
+/* Bytes that a thread may keep, with `team` threads a row. */
+unsigned fc_cuda_cache_limit(unsigned team);
+/* Which loads FC_CUDA_ONE keeps: those that at least two phases use, as far as registers allow.
+ * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
+fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
+                           fc_error *e);
+bool fc_cuda_has_point_stores(const fc_kernel *k);
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls);
+/* How many blocks of an SM there should be room for, 0 for any number; not of gangs, nor of what
+ * counts its registers. */
+unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls);
+/* Whether the blocks of an SM follow from the registers that a thread should get (cuda_emit.c). */
+static inline bool fc_cuda_counts_registers(const fc_class *cls) {
+    return cls->cuda.own && !cls->cuda.roomy;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* How many spans blocks of an outer kernel with y threads a row join at once: a power of two and a
+ * multiple of y. */
+static inline int fc_cuda_outer_group(int y) {
+    return y >= 32 ? y : y < 4 ? 8 * y : 32;
+}
+/* Bytes of the widest dtype that is read or written. */
+unsigned fc_cuda_widest(const fc_kernel *k);
+/* How many elements of a run an outer kernel loads before it uses the first. */
+int fc_cuda_outer_batch(const fc_kernel *k, const fc_class *cls);
+
+/* ---- rows that several blocks share ---------------------------------------------------------- */
+
+enum { FC_CUDA_MOST_SHARED = 227 << 10 }; /* of a block, on any device so far */
+/* Words of an accumulator of each reduction together; sets of slots of a gang, a power of two. */
+unsigned fc_cuda_all_words(const fc_kernel *k);
+unsigned fc_cuda_gang_sets(const fc_class *cls);
+uint32_t fc_cuda_gang_tickets(const fc_kernel *k, const fc_class *cls, int64_t gangs,
+                              int64_t parts);
+bool fc_cuda_gang_quads(const fc_class *cls); /* what comes ahead comes by four elements */
+/* How many threads of an SM have enough registers for a gang's kernel that keeps `cached`. */
+unsigned fc_cuda_gang_threads(const fc_kernel *k, const uint8_t *cached);
+unsigned fc_cuda_ring_threads(const fc_kernel *k, const fc_class *cls); /* of a block */
+/* Which loads come to the ring. */
+fusec_status fc_cuda_ring_loads(const fc_kernel *k, const fc_class *cls, uint8_t *comes,
+                                fc_error *e);
+/* Whether loads that phases have in common can come to shared memory; then `phases`, which has how
+ * many need each, says which do. */
+bool fc_ring_find_loads(const fc_kernel *k, const fc_class *cls, uint8_t *phases);
+/* Elements of a part. */
+unsigned fc_ring_part(const fc_class *cls);
+/* Bytes of a place for parts of `part` elements, to which `comes` says what comes, before the room
+ * of access `a`; of the place. */
+unsigned fc_ring_room(const fc_kernel *k, unsigned part, const uint8_t *comes, uint32_t a);
+unsigned fc_ring_place_bytes(const fc_kernel *k, unsigned part, const uint8_t *comes);
+
+/* ---- transposed loads, rectangles ------------------------------------------------------------ */
+
+/* Bytes of the widest access that has neighbours along one of the two axes of a tile. */
+unsigned fc_cuda_tile_widest(const fc_kernel *k, const fc_class *cls, uint32_t along);
+/* Elements from one line of a tile in shared memory to the next: longer than the tile by one bank.
+ */
+static inline int fc_cuda_tile_pitch(const fc_kernel *k, uint32_t a, int side) {
+    return side + (fc_cuda_bytes(k, a) < 4 ? 4 / (int)fc_cuda_bytes(k, a) : 1);
+}
+
+/* Axes of a nest that has rectangles. */
+enum { FC_RECT_OUTER, FC_RECT_INNER, FC_RECT_ELEMENT, FC_RECT_AXES };
+/* An array of elements that differs between neighbours of a rectangle. */
+static inline bool fc_cuda_of_neighbours(const fc_kernel *k, const fc_class *cls, uint32_t a) {
+    return fc_cuda_is_load(k, a) && k->accesses.at[a].level == FC_POINT &&
+           fc_class_move(cls, a, FC_RECT_INNER) != FC_MOVE_ZERO;
+}
+
+#endif

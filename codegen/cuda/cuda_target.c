@@ -1,0 +1,34 @@
+/* cuda_target.c - the CUDA target: the one file that knows both its schedules and its emitter. */
+#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/schedule/cuda_schedule.h"
+
+/* A map without functions is straight code, and NVRTC's own start is all it costs. */
+static bool long_to_compile(const fc_kernel *k) {
+    uint32_t ops, functions;
+    fc_kernel_cost(k, &ops, &functions);
+    return k->schedule != FC_SCHED_MAP || functions || ops > FC_CUDA_FEW_OPERATIONS;
+}
+
+static fusec_status kept(const fc_kernel *k, const fc_class *cls, uint8_t *accesses, fc_error *e) {
+    if (fc_cuda_has_places(cls)) return fc_cuda_ring_loads(k, cls, accesses, e);
+    return cls->cuda.kind == FC_CUDA_ONE ? fc_cuda_cache(k, cls, accesses, NULL, e) : FUSEC_OK;
+}
+
+/* Whatever leaves the grid's second direction alone and needs nothing that is kept for a launch. */
+static uint32_t alike(const fc_kernel *k, const fc_class *cls, const fc_launch *launch) {
+    const fc_layout l = fc_layout_of((uint32_t)k->args.len, (uint32_t)cls->np + cls->nr,
+                                     cls->naccess, (uint32_t)k->params.len);
+    const uint32_t each = fc_alike_layout(l, 1).args - fc_alike_layout(l, 0).args;
+    if (cls->cuda.split || launch->grid[1] != 1 || launch->workspace_bytes || launch->tickets)
+        return 1;
+    return each && l.words < FC_ALIKE_WORDS ? (FC_ALIKE_WORDS - l.words) / each : 1;
+}
+
+const fc_target fc_cuda_target = {.kind = FC_TARGET_CUDA,
+                                  .schedule = fc_cuda_schedule,
+                                  .emit = fc_cuda_emit,
+                                  .smaller = fc_cuda_smaller,
+                                  .alike = alike,
+                                  .long_to_compile = long_to_compile,
+                                  .quicker = fc_cuda_map_quicker,
+                                  .kept = kept};

@@ -1,0 +1,112 @@
+/* cuda_map_schedule.c - how a map is launched (cuda_map.c): vectors or elements of a thread. */
+#include "codegen/cuda/schedule/cuda_schedule.h"
+
+static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
+                           uint32_t align) {
+    uint32_t inner = n->np - 1;
+    unsigned widest = 0;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (fc_cuda_is_memory(k, a) && fc_class_move(cls, a, inner) == FC_MOVE_ONE &&
+            fc_cuda_bytes(k, a) > widest)
+            widest = fc_cuda_bytes(k, a);
+    if (!widest) return 1;
+    unsigned v = 16 / widest;
+    while (v > 1 && (!fc_cuda_text_fits(k, v, FC_CUDA_MAP_FUNCTIONS) || n->extent[inner] < v ||
+                     !fc_cuda_can_be_wide(k, n, cls, inner, v, align)))
+        v /= 2;
+    return v;
+}
+
+/* Functions of f64 have three times the instructions of f32: several vectors of them are more than
+ * the SM's cache of instructions has room for. */
+static bool has_long_functions(const fc_kernel *k) {
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        if (i->dtype == FUSEC_F64 && (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL)) return true;
+    }
+    return false;
+}
+
+/* Whether most of what a thread does is not the wait for its loads: it has several functions to
+ * compute, or nothing that it reads is as large as what it writes. Then it takes several vectors,
+ * so that loads are on the way while others compute, and blocks are not too short to be worth their
+ * start. */
+static unsigned map_repeat(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           const fc_class *cls, unsigned v) {
+    uint32_t ops, heavy;
+    bool streams = false;
+    unsigned repeat = 1;
+    fc_kernel_cost(k, &ops, &heavy);
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        bool all = fc_cuda_is_load(k, a);
+        for (uint32_t x = 0; x < n->np; x++)
+            if (fc_class_move(cls, a, x) == FC_MOVE_ZERO) all = false;
+        streams |= all;
+    }
+    if (heavy >= 2 && !has_long_functions(k)) repeat = 2;
+    if (!streams) repeat = 4;
+    while (repeat > 1 && (fc_cuda_unroll(k, (int)repeat, (int)v) < (int)repeat ||
+                          n->rows / v / repeat < (int64_t)m->sm_count * m->max_threads_per_sm))
+        repeat /= 2;
+    return repeat;
+}
+
+/* Blocks of a row are the grid's first direction where they fill it well and there are enough of
+ * them to be worth it; else all vectors have one number. */
+static bool rows_fit_grid(const fc_machine *m, const fc_nest *n, int64_t pieces, int64_t blocks,
+                          unsigned repeat) {
+    const int64_t outer = n->rows / n->extent[n->np - 1];
+    return n->np > 1 && outer <= 65535 &&
+           outer * blocks >= (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS &&
+           pieces * 8 >= blocks * repeat * FC_CUDA_MAP_THREADS * 7;
+}
+
+void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
+                         unsigned repeat) {
+    const int64_t inner = n->extent[n->np - 1], v = cls->vector, pieces = fc_ceil_div(inner, v),
+                  each = (int64_t)repeat * FC_CUDA_MAP_THREADS;
+    cls->cuda.repeat = (uint16_t)repeat;
+    cls->cuda.whole = inner % v == 0;
+    cls->cuda.rows_of_grid = false;
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)fc_ceil_div(n->rows / inner * pieces, each);
+    l->grid[1] = 1;
+    if (!rows_fit_grid(m, n, pieces, fc_ceil_div(pieces, each), repeat)) return;
+    cls->cuda.rows_of_grid = true;
+    l->grid[0] = (uint64_t)fc_ceil_div(pieces, each);
+    l->grid[1] = (uint64_t)(n->rows / inner);
+}
+
+void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                          fc_class *cls, fc_launch *l) {
+    unsigned v = map_vector(k, n, cls, align);
+    cls->vector = (uint8_t)v;
+    cls->aligned = v > 1;
+    if (v > 1) {
+        fc_cuda_map_vectors(m, n, cls, l, map_repeat(m, k, n, cls, v));
+        return;
+    }
+    unsigned each = 4; /* elements of a thread, as long as there are threads for everybody */
+    while (each > 1 && (!fc_cuda_text_fits(k, each, FC_CUDA_MAP_FUNCTIONS) ||
+                        n->rows / each < (int64_t)m->sm_count * m->max_threads_per_sm))
+        each /= 2;
+    cls->cuda.apart = (uint16_t)each;
+    l->block[0] = FC_CUDA_MAP_THREADS;
+    l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
+}
+
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                         fc_class *cls) {
+    (void)m, (void)k;
+    (void)l;
+    const int elements = (cls->vector > 1 ? cls->vector : cls->cuda.apart) * cls->cuda.repeat;
+    if (cls->cuda.kind != FC_CUDA_MAP || elements <= 1 || elements > UINT8_MAX ||
+        cls->cuda.rows_of_grid)
+        return false;
+    cls->vector = 1;
+    cls->cuda.whole = false;
+    cls->cuda.apart = 1;
+    cls->cuda.repeat = (uint16_t)elements;
+    cls->aligned = false;
+    return true;
+}

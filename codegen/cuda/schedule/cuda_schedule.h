@@ -1,0 +1,51 @@
+/* cuda_schedule.h - sizes to class and launch: cuda_schedule.c is the entry and does rows,
+ * cuda_map_schedule.c with cuda_tile_schedule.c maps, cuda_columns.c columns. Rows of special
+ * shapes have files of their own: cuda_rect_schedule.c, cuda_ring_schedule.c,
+ * cuda_cluster_schedule.c. cuda_smaller.c has classes that take fewer registers. */
+#ifndef FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
+#define FUSEC_CODEGEN_CUDA_SCHEDULE_CUDA_SCHEDULE_H
+
+#include "codegen/cuda/cuda_facts.h"
+
+/* ---- fc_target ------------------------------------------------------------------------------- */
+
+fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                              uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                              fc_error *e);
+bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                     uint32_t registers, uint32_t spill_bytes, fc_arena *arena, fc_class *cls,
+                     fc_launch *l);
+/* fc_target.quicker: a thread's elements one after the other instead of vectors of them. */
+bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
+                         fc_class *cls);
+
+/* ---- the choices ----------------------------------------------------------------------------- */
+
+/* Whether every access that moves by one along `axis` can take n elements (up to 16 bytes)
+ * at once. */
+bool fc_cuda_can_be_wide(const fc_kernel *k, const fc_nest *nest, const fc_class *cls,
+                         uint32_t axis, unsigned n, uint32_t align);
+void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                          fc_class *cls, fc_launch *l);
+/* The launch of a map of vectors, `repeat` a thread. */
+void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, fc_launch *l,
+                         unsigned repeat);
+/* Leaves the class as it is if no load needs to be turned. */
+fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_t align,
+                                   fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
+/* False: rows of this nest have no rectangles, and nothing is changed. */
+bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l);
+fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                    uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
+/* `chosen`: whether rows of this nest have a ring; else the class is as it was. `comes` has room
+ * for a byte for each access. */
+fusec_status fc_cuda_ring_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                   uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
+                                   fc_error *e);
+/* As fc_cuda_ring_schedule. */
+fusec_status fc_cuda_cluster_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                      uint8_t *comes, fc_class *cls, fc_launch *l, bool *chosen,
+                                      fc_error *e);
+
+#endif
