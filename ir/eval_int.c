@@ -3,6 +3,7 @@
 #include "ir/eval_rows.h"
 
 #include "ir/eval.h"
+#include "ir/philox.h"
 
 uint64_t fc_gcd(uint64_t a, uint64_t b) {
     while (b != 0) {

@@ -171,3 +171,31 @@ fc_val fc_x_lcm(fc_code *s, const fc_x *x, const fc_x *y) {
     const fc_x *times = IDIV_RAW(a, WHERE(EQ(d, N(0)), N(1), d));
     return BUILD(CVT(MUL(times, b), dtype_of(s, x)));
 }
+
+/* ---- products of twice the bits ----------------------------------------------------------------
+ */
+
+/* Of u64: by halves, none of whose sums overflows. */
+static fc_val mulhi_u64(fc_code *s, const fc_x *x, const fc_x *y) {
+    const fusec_dtype TYPE = FUSEC_U64;
+    const fc_x *half = N(32), *mask = CONSTANT(TYPE, UINT32_MAX);
+    const fc_x *xl = LET(BIT_AND(x, mask)), *xh = LET(SHR_RAW(x, half));
+    const fc_x *yl = LET(BIT_AND(y, mask)), *yh = LET(SHR_RAW(y, half));
+    const fc_x *low = LET(SHR_RAW(MUL(xl, yl), half));
+    const fc_x *a = LET(ADD(MUL(xh, yl), low)), *b = LET(ADD(MUL(xl, yh), BIT_AND(a, mask)));
+    return BUILD(ADD(MUL(xh, yh), ADD(SHR_RAW(a, half), SHR_RAW(b, half))));
+}
+
+fc_val fc_x_mulhi(fc_code *s, const fc_x *x, const fc_x *y) {
+    const fusec_dtype TYPE = dtype_of(s, x);
+    const int bits = fc_dtypes[TYPE].bits;
+    if (bits < 64) {
+        const fusec_dtype wide = fc_is_signed(TYPE) ? FUSEC_I64 : FUSEC_U64;
+        const fc_x *all = LET(MUL(CVT(x, wide), CVT(y, wide)));
+        return BUILD(CVT(SHR_RAW(all, CONSTANT(wide, (uint64_t)bits)), TYPE));
+    }
+    const fc_x *high = LEAF(mulhi_u64(s, LET(BITCAST(x, FUSEC_U64)), LET(BITCAST(y, FUSEC_U64))));
+    if (!fc_is_signed(TYPE)) return high->v;
+    const fc_x *less = ADD(WHERE(LT(x, N(0)), y, N(0)), WHERE(LT(y, N(0)), x, N(0)));
+    return BUILD(SUB(BITCAST(high, TYPE), less));
+}

@@ -422,7 +422,7 @@ FC_REGISTER(function_widths) {
     for (int op = 0; op < FC_OP_COUNT_; op++) {
         all[op] = (fc_op)op;
         if (!fc_is_elementwise(op) || (fc_ops[op].flags & FC_F_HIDDEN)) continue;
-        if (fc_ops[op].flags & FC_F_TRANSCENDENTAL)
+        if (fc_ops[op].flags & FC_F_TRANSCENDENTAL && !(fc_ops[op].flags & FC_F_EXACT))
             FC_ADD_TEST("function_widths", fc_ops[op].name, check_widths, &all[op]);
     }
 }

@@ -110,6 +110,9 @@ static bool uses_neg(const fc_cuda_gen *g) {
 static bool uses_angles(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_sin) || uses_op(g, FC_OP_cos) || uses_op(g, FC_OP_tan);
 }
+static bool uses_philox(const fc_cuda_gen *g) {
+    return uses_op(g, FC_OP_philox_raw);
+}
 static bool uses_gcd(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_gcd_raw);
 }
@@ -205,6 +208,7 @@ static const struct {
     {FC_CUH_minmax, uses_minmax, NULL},
     {FC_CUH_neg, uses_neg, NULL},
     {FC_CUH_gcd, uses_gcd, NULL},
+    {FC_CUH_philox, uses_philox, NULL},
     {FC_CUH_angles, uses_angles, NULL},
     {FC_CUH_lgamma, uses_lgamma, NULL},
     {FC_CUH_erfc, uses_erfc, NULL},

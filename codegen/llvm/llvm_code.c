@@ -8,7 +8,7 @@
  *
  * The columns of ops.def: "fadd" an instruction, "?olt" a comparison, "@llvm.sqrt" an intrinsic,
  * "#sin" a function of libm, "!fc_far_sin" one of ir/far.h, and the spellings neg, not, select,
- * scale. */
+ * scale, philox. */
 #include "codegen/llvm/llvm_text.h"
 #include "codegen/llvm/llvm_math.h"
 #include "ir/expand.h"
@@ -121,6 +121,7 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     if (!strcmp(text, "not"))
         return fc_ll_ins(f, "xor %s %s, %s", type, a[0], fc_ll_const(f, t, UINT64_MAX, W));
     if (!strcmp(text, "scale")) return fc_ll_scale(f, t, W, a[0], a[1]);
+    if (!strcmp(text, "philox")) return fc_ll_philox(f, W, a);
     if (nargs == 1) return fc_ll_ins(f, "%s %s %s", text, type, a[0]);
     const char *b =
         op == FC_OP_idiv_raw || op == FC_OP_irem_raw ? safe_divisor(f, t, W, a[1]) : a[1];

@@ -462,6 +462,11 @@ const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *
 /* x 2^n: the row scale_raw. */
 const char *fc_ll_scale(fc_ll *f, fusec_dtype t, unsigned W, const char *x, const char *n);
 
+/* ---- llvm_philox.c ----------------------------------------------------------------------- */
+
+/* Random draws of 64 bits: a[] are the numbers of the draws, seeds and streams. */
+const char *fc_ll_philox(fc_ll *f, unsigned W, const char *const *a);
+
 /* ---- llvm_remainder.c -------------------------------------------------------------------- */
 
 bool fc_ll_has_remainder(const fc_ll *f, fusec_dtype t); /* fmod by other means than libm alone */

@@ -3,35 +3,17 @@
 
 #include <math.h>
 
+#include "ir/philox.h"
+
 const char *const fc_maker_names[FC_MAKER_COUNT] = {"rand", "randn", "zeros", "ones", "iota"};
 
 /* Words are made a piece at a time, so that they stay in the first cache until they are used. */
 #define PIECE 4096
 
-static inline void philox_block(uint32_t c[4], uint32_t k0, uint32_t k1) {
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = (uint64_t)c[0] * 0xD2511F53u, b = (uint64_t)c[2] * 0xCD9E8D57u;
-        c[0] = (uint32_t)(b >> 32) ^ c[1] ^ k0;
-        c[1] = (uint32_t)b;
-        c[2] = (uint32_t)(a >> 32) ^ c[3] ^ k1;
-        c[3] = (uint32_t)a;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-}
-
-void fc_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
-    memcpy(out, counter, 16);
-    philox_block(out, key[0], key[1]);
-}
-
 /* `words` gets blocks first, first + 1, ... */
 static void words_from(uint64_t seed, uint64_t first, size_t blocks, uint32_t *words) {
     for (size_t i = 0; i < blocks; i++) {
-        uint64_t n = first + i;
-        uint32_t c[4] = {(uint32_t)n, (uint32_t)(n >> 32), 0, 0};
-        philox_block(c, (uint32_t)seed, (uint32_t)(seed >> 32));
-        memcpy(words + 4 * i, c, sizeof c);
+        fc_philox_block(first + i, seed, 0, words + 4 * i);
     }
 }
 

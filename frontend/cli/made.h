@@ -32,8 +32,6 @@ typedef enum fc_maker {
 
 extern const char *const fc_maker_names[FC_MAKER_COUNT];
 
-void fc_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-
 /* Fills `count` elements. randn of an integer or bool dtype is refused. */
 fusec_status fc_make(fc_maker maker, fusec_dtype dtype, uint64_t seed, int64_t count, void *out,
                      fc_error *e);

@@ -33,6 +33,7 @@ FUSEC_API fusec_value fusec_square(fusec_value x);                              
 FUSEC_API fusec_value fusec_copysign(fusec_value x, fusec_value y);                      /* the magnitude of x with the sign of y */
 FUSEC_API fusec_value fusec_fma(fusec_value x, fusec_value y, fusec_value z);            /* x*y + z with one rounding */
 FUSEC_API fusec_value fusec_lerp(fusec_value x, fusec_value y, fusec_value z);           /* x + z*(y - x) */
+FUSEC_API fusec_value fusec_mulhi(fusec_value x, fusec_value y);                         /* the upper half of x*y, which has twice the bits */
 FUSEC_API fusec_value fusec_gcd(fusec_value x, fusec_value y);                           /* greatest common divisor, not negative; gcd(0, 0) is 0 */
 FUSEC_API fusec_value fusec_lcm(fusec_value x, fusec_value y);                           /* least common multiple, not negative as long as it does not wrap; lcm(0, x) is 0 */
 
@@ -123,6 +124,10 @@ FUSEC_API fusec_value fusec_shl(fusec_value x, fusec_value y);                  
 FUSEC_API fusec_value fusec_shr(fusec_value x, fusec_value y);                           /* x >> y; the sign when y is negative or at least the width */
 FUSEC_API fusec_value fusec_bitwise_count(fusec_value x);                                /* number of ones in the absolute value of x */
 
+/* random numbers; see uniform, normal, bits, randint and bernoulli, which are made of them */
+FUSEC_API fusec_value fusec_philox(fusec_value x, fusec_value y, fusec_value z);         /* draw x of 64 bits of Philox4x32-10 with seed y and stream z, cut to the dtype */
+FUSEC_API fusec_value fusec_box_muller(fusec_value x, fusec_value y);                    /* sqrt(-2 log(x)) * cos(2 pi y), the same bits everywhere */
+
 /* choice */
 FUSEC_API fusec_value fusec_where(fusec_value x, fusec_value y, fusec_value z);          /* y where x is true, else z */
 
@@ -142,8 +147,8 @@ FUSEC_API fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes,
 
 /* The names with 1, 2 and 3 operands and the reductions, for tables and bindings: X(name) for each. */
 #define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(positive) X(reciprocal) X(square) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) X(mantissa) X(exponent) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(deg2rad) X(rad2deg) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(sinc) X(isnan) X(isinf) X(isfinite) X(signbit) X(logical_not) X(bit_not) X(bitwise_count)
-#define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(gcd) X(lcm) X(minimum) X(maximum) X(fmin) X(fmax) X(heaviside) X(pow) X(float_power) X(logaddexp) X(logaddexp2) X(ldexp) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr)
-#define FUSEC_OPS_TERNARY(X) X(fma) X(lerp) X(clip) X(where)
+#define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(mulhi) X(gcd) X(lcm) X(minimum) X(maximum) X(fmin) X(fmax) X(heaviside) X(pow) X(float_power) X(logaddexp) X(logaddexp2) X(ldexp) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr) X(box_muller)
+#define FUSEC_OPS_TERNARY(X) X(fma) X(lerp) X(clip) X(philox) X(where)
 #define FUSEC_OPS_REDUCTIONS(X) X(sum) X(prod) X(min) X(max) X(any) X(all) X(argmin) X(argmax) X(mean) X(var) X(std)
 /* clang-format on */
 

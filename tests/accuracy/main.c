@@ -98,7 +98,7 @@ static bool open_devices(const options *o, fc_acc_setup *s) {
 static bool is_function(fc_op op) {
     const fc_op_info *row = &fc_ops[op];
     if (!fc_is_elementwise(op) || (row->flags & FC_F_HIDDEN)) return false;
-    return op == FC_OP_rsqrt || (row->flags & FC_F_TRANSCENDENTAL);
+    return op == FC_OP_rsqrt || ((row->flags & FC_F_TRANSCENDENTAL) && !(row->flags & FC_F_EXACT));
 }
 
 /* Of two operands, with a result of their dtype. */

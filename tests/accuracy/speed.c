@@ -96,7 +96,7 @@ void fc_accuracy_speed(const char *only) {
     for (int op = 0; op < FC_OP_COUNT_; op++) {
         const fc_op_info *row = &fc_ops[op];
         const bool asked = op == FC_OP_rsqrt || op == FC_OP_mod || op == FC_OP_fmod ||
-                           (row->flags & FC_F_TRANSCENDENTAL);
+                           ((row->flags & FC_F_TRANSCENDENTAL) && !(row->flags & FC_F_EXACT));
         if (!fc_is_elementwise((uint16_t)op) || !asked || (row->flags & FC_F_HIDDEN)) continue;
         if (!only || !strcmp(only, row->name)) line(row->name, (fc_op)op, NULL);
     }

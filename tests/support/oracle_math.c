@@ -107,6 +107,12 @@ static double softplus(double a) {
     return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a));
 }
 
+/* cos 2 pi b by its distance from a quarter turn, which is exact. */
+static double box_muller(double a, double b) {
+    const double d = 0.25 - fabs(b - rint(b));
+    return sqrt(-2 * log(a)) * sin(6.28318530717958647693 * d);
+}
+
 static double logaddexp(double a, double b) {
     if (a == b) return a + 0.693147180559945309417;
     return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b) + log1p(exp(-fabs(a - b)));
@@ -190,6 +196,25 @@ static int softplus_wide(mpfr_ptr y, mpfr_srcptr a) {
     }
     mpfr_clear(e);
     return inexact;
+}
+
+static int box_muller_wide(mpfr_ptr y, mpfr_srcptr a, mpfr_srcptr b) {
+    mpfr_t c;
+    mpfr_init2(c, 200);
+    mpfr_rint(c, b, MPFR_RNDN); /* half to even */
+    mpfr_sub(c, b, c, MPFR_RNDN);
+    mpfr_abs(c, c, MPFR_RNDN);
+    mpfr_d_sub(c, 0.25, c, MPFR_RNDN);
+    mpfr_const_pi(y, MPFR_RNDN);
+    mpfr_mul(c, c, y, MPFR_RNDN);
+    mpfr_mul_2si(c, c, 1, MPFR_RNDN);
+    mpfr_sin(c, c, MPFR_RNDN);
+    mpfr_log(y, a, MPFR_RNDN);
+    mpfr_mul_si(y, y, -2, MPFR_RNDN);
+    mpfr_sqrt(y, y, MPFR_RNDN);
+    mpfr_mul(y, y, c, MPFR_RNDN);
+    mpfr_clear(c);
+    return !mpfr_zero_p(y);
 }
 
 /* log_b(b^a + b^c) of base e or 2. 400 bits, as what is left may be small. */

@@ -162,6 +162,31 @@ static uint64_t divisor(uint64_t a, uint64_t b) {
     return a | b;
 }
 
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
+static uint64_t upper_half(fusec_dtype t, uint64_t a, uint64_t b) {
+    if (fc_is_signed(t)) return (uint64_t)((int128)(int64_t)a * (int128)(int64_t)b >> width(t));
+    return (uint64_t)((uint128)a * b >> width(t));
+}
+
+/* Philox4x32-10 as its authors write it (Salmon et al., 2011): ten rounds of two products, the key
+ * raised between them. Two draws are the four words of a block. */
+static uint64_t draw(uint64_t i, uint64_t seed, uint64_t stream) {
+    uint32_t r0 = (uint32_t)(i >> 1), l0 = (uint32_t)(i >> 33);
+    uint32_t r1 = (uint32_t)stream, l1 = (uint32_t)(stream >> 32);
+    for (uint32_t round = 0; round < 10; round++) {
+        const uint128 p0 = (uint128)r0 * 3528531795u, p1 = (uint128)r1 * 3449720151u;
+        const uint32_t k0 = (uint32_t)seed + round * 2654435769u;
+        const uint32_t k1 = (uint32_t)(seed >> 32) + round * 3144134277u;
+        r0 = (uint32_t)(p1 >> 32) ^ l0 ^ k0;
+        l0 = (uint32_t)p1;
+        r1 = (uint32_t)(p0 >> 32) ^ l1 ^ k1;
+        l1 = (uint32_t)p0;
+    }
+    return i & 1 ? r1 | (uint64_t)l1 << 32 : r0 | (uint64_t)l0 << 32;
+}
+
 static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t c, bool *known) {
     uint64_t m;
     bool minus = fc_is_signed(t) && (int64_t)a < 0;
@@ -191,6 +216,8 @@ static uint64_t int_op(fc_op op, fusec_dtype t, uint64_t a, uint64_t b, uint64_t
         for (m = 0, a = wrap(t, minus ? 0 - a : a); a; a &= a - 1) m++;
         return m;
     case FC_OP_signbit: return minus;
+    case FC_OP_mulhi: return upper_half(t, a, b);
+    case FC_OP_philox: return draw(a, b, c);
     case FC_OP_logical_xor: return a != b;
     case FC_OP_pow: return power(t, a, b);
     case FC_OP_eq: return a == b;

@@ -99,3 +99,22 @@ FC_INLINE unsigned long long fc_gcd(unsigned long long a, unsigned long long b) 
     }
     return a;
 }
+
+//@ philox
+// Draw i of 64 bits of Philox4x32-10 (ir/philox.h).
+FC_INLINE unsigned long long fc_philox(unsigned long long i, unsigned long long seed, unsigned long long stream) {
+    unsigned int c0 = (unsigned int)(i >> 1), c1 = (unsigned int)(i >> 33);
+    unsigned int c2 = (unsigned int)stream, c3 = (unsigned int)(stream >> 32);
+    unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
+#pragma unroll
+    for (int round = 0; round < 10; round++) {
+        const unsigned long long a = (unsigned long long)c0 * 0xD2511F53u, b = (unsigned long long)c2 * 0xCD9E8D57u;
+        c0 = (unsigned int)(b >> 32) ^ c1 ^ k0;
+        c1 = (unsigned int)b;
+        c2 = (unsigned int)(a >> 32) ^ c3 ^ k1;
+        c3 = (unsigned int)a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return i & 1 ? c2 | (unsigned long long)c3 << 32 : c0 | (unsigned long long)c1 << 32;
+}
