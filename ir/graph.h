@@ -200,6 +200,20 @@ fc_node fc_build_dim(fc_graph *g, fc_dim d); /* i64, rank 0 */
 fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_iota(fc_graph *g, fc_dim n); /* i64 [n] */
 
+/* Random numbers (build_random.c). Seed and stream are scalars of u64. bits: u32 or u64; uniform and
+ * normal: floats; randint: lo and hi are scalars of i64, and so is the result; bernoulli: p a float
+ * that broadcasts to the shape, the result bool. */
+typedef struct fc_draw {
+    uint32_t rank;
+    const fc_dim *shape;
+    fc_node seed, stream;
+} fc_draw;
+fc_node fc_build_bits(fc_graph *g, const fc_draw *d, fusec_dtype t);
+fc_node fc_build_uniform(fc_graph *g, const fc_draw *d, fusec_dtype t);
+fc_node fc_build_normal(fc_graph *g, const fc_draw *d, fusec_dtype t);
+fc_node fc_build_randint(fc_graph *g, const fc_draw *d, fc_node lo, fc_node hi);
+fc_node fc_build_bernoulli(fc_graph *g, const fc_draw *d, fc_node p);
+
 fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_build_materialize(fc_graph *g, fc_node a);

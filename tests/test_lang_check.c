@@ -93,7 +93,7 @@ static const struct {
     {"logreg.fuse", NULL},
     {"logsumexp.fuse", "logsumexp(x: f32[..., m]) -> f32[...]\nout: f32[...]\n"},
     {"mandelbrot.fuse", NULL},
-    {"mc_pi.fuse", NULL},
+    {"mc_pi.fuse", "mc_pi(n: dim, seed: u64) -> f64\nout: f64\n"},
     {"midpoints.fuse", "midpoints(x: f32[..., n]) -> (mid: f32[..., n - 1], slope: f32[..., n - 1])"
                        "\nmid: f32[..., n - 1]\nslope: f32[..., n - 1]\n"},
     {"nbody.fuse", "nbody_step(pos: f32[n, 3], vel: f32[n, 3], mass: f32[n], dt: f32, soft: f32) "

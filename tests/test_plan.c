@@ -77,6 +77,31 @@ FC_TEST(plan, logsumexp) {
     expect_kernels(&g, 1);
 }
 
+/* Random numbers are made where they are used: pi by Monte Carlo, and dropout. */
+FC_TEST(plan, random_numbers) {
+    fc_graph g = graph_of();
+    const fc_dim n = gbd(&g, "n");
+    fc_node u[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const fc_draw d = {1, &n, fc_build_const(&g, FUSEC_U64, 7),
+                           fc_build_const(&g, FUSEC_U64, i)};
+        const fc_node x = fc_build_uniform(&g, &d, FUSEC_F32);
+        u[i] = gb2(&g, FC_OP_mul, x, x);
+    }
+    fc_node sum = gb2(&g, FC_OP_add, u[0], u[1]);
+    fc_node in = fc_build_cast(&g, gb2(&g, FC_OP_lt, sum, gbn(&g, sum, 1)), FUSEC_F64);
+    fc_build_output(&g, "pi", gball(&g, FC_OP_mean, in));
+    expect_kernels(&g, 1);
+    g = graph_of();
+    const fc_dim m = gbd(&g, "m"), shape[2] = {gbd(&g, "n"), m};
+    const fc_draw d = {2, shape, fc_build_const(&g, FUSEC_U64, 7),
+                       fc_build_const(&g, FUSEC_U64, 0)};
+    fc_node x = gbin(&g, "x", FUSEC_F32, 2, shape[0], m, 0);
+    fc_node kept = fc_build_bernoulli(&g, &d, fc_build_number(&g, FUSEC_F32, .9));
+    fc_build_output(&g, "y", fc_build_op(&g, FC_OP_where, kept, x, gbn(&g, x, 0)));
+    expect_kernels(&g, 1);
+}
+
 FC_TEST(plan, statistics_of_one_tensor) {
     static const fc_op ops[] = {FC_OP_mean, FC_OP_var, FC_OP_min, FC_OP_max};
     static const char *const names[] = {"mean", "var", "min", "max"};

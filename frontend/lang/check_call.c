@@ -8,7 +8,7 @@
 
 /* ---- which names there are ------------------------------------------------------------------- */
 
-static const char *const later[] = {"cumsum", "normal", "uniform", "bits"};
+static const char *const later[] = {"cumsum"};
 
 bool fc_c_later(const char *name) {
     for (size_t i = 0; i < FC_COUNT(later); i++)
@@ -29,7 +29,7 @@ bool fc_c_is_builtin(const char *name) {
     return row_by_name(name) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
            strcmp(name, "bitcast") == 0 || strcmp(name, "materialize") == 0 ||
            fc_c_is_dot_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name) ||
-           fc_c_is_join_name(name) || fc_c_is_gradient_name(name);
+           fc_c_is_join_name(name) || fc_c_is_random_name(name) || fc_c_is_gradient_name(name);
 }
 
 void fc_c_suggest_builtins(fc_suggest *s) {
@@ -38,6 +38,7 @@ void fc_c_suggest_builtins(fc_suggest *s) {
             fc_suggest_try(s, fc_ops[op].name);
     for (size_t i = 0; fc_c_shape_names[i]; i++) fc_suggest_try(s, fc_c_shape_names[i]);
     for (size_t i = 0; fc_c_make_names[i]; i++) fc_suggest_try(s, fc_c_make_names[i]);
+    for (size_t i = 0; fc_c_random_names[i]; i++) fc_suggest_try(s, fc_c_random_names[i]);
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
     for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
     for (size_t i = 0; i < FC_COUNT(later); i++) fc_suggest_try(s, later[i]);
@@ -256,6 +257,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         fc_c_not_yet(c, f->ast, callee->at, name);
     else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
              !fc_c_make_call(c, f, e, name, &r) && !fc_c_join_call(c, f, e, name, &r) &&
+             !fc_c_random_call(c, f, e, name, &r) &&
              !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;

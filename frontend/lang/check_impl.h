@@ -192,6 +192,14 @@ typedef struct fc_place {
     fc_range at;
 } fc_place;
 
+/* A random draw: what it depends on, and where it was made. */
+typedef struct fc_seen_draw {
+    fc_list shape;
+    fc_node seed, stream;
+    const fc_source *src;
+    fc_range at;
+} fc_seen_draw;
+
 typedef struct fc_checker {
     const fc_lang_request *rq;
     const fc_alloc *alloc;
@@ -203,6 +211,7 @@ typedef struct fc_checker {
     fc_call *f;         /* the innermost */
     const fc_expr *cur; /* the expression being evaluated */
     FC_VEC(fc_place) places;
+    FC_VEC(fc_seen_draw) draws;
     FC_VEC(fc_scope) scopes; /* of the program, 0, and of what it imports */
     FC_VEC(fc_const_entry) consts;
     FC_VEC(fc_def) defs;
@@ -436,6 +445,11 @@ bool fc_c_shape_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *na
 fc_value fc_c_transpose2(fc_checker *c, fc_call *f, const fc_expr *e); /* x.T */
 bool fc_c_shape_arg(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t *rank, fc_dim *shape,
                     int *open_axis);
+
+/* ---- check_random.c ---- */
+extern const char *const fc_c_random_names[];
+bool fc_c_is_random_name(const char *name);
+bool fc_c_random_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 
 /* ---- check_make.c ---- */
 bool fc_c_make_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);

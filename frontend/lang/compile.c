@@ -202,6 +202,7 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     if (g->dims.oom || g->error.code == FUSEC_OUT_OF_MEMORY) fc_c_oom(&c);
     fc_vec_free(c.alloc, &c.calls);
     fc_vec_free(c.alloc, &c.places);
+    fc_vec_free(c.alloc, &c.draws);
     fc_c_free_scopes(&c);
     fc_vec_free(c.alloc, &c.params);
     fc_arena_free(&c.arena);

@@ -254,6 +254,24 @@ FUSEC_API fusec_value fusec_full(fusec_graph *g, fusec_dtype t, double v, int ra
                                  const fusec_dim *shape);
 FUSEC_API fusec_value fusec_arange(fusec_graph *g, fusec_dim n); /* i64: 0, 1, ..., n-1 */
 
+/* Random numbers of Philox4x32-10: each depends on seed, stream and the number of its element (in C
+ * order of the shape) alone, and is the same on every device, to the bit (docs/semantics.md, 11).
+ * Seed and stream are integers: numbers, or scalars that a call gives. fusec_bits: words, u32 or u64.
+ * fusec_uniform: floats in [0, 1). fusec_normal: floats, mean 0, variance 1. fusec_randint: i64 from
+ * lo up to hi - 1. fusec_bernoulli: true with probability p, a number or an array that broadcasts.
+ * Draws with equal seed and stream are equal: give each its own stream. */
+FUSEC_API fusec_value fusec_bits(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
+                                 fusec_value seed, fusec_value stream);
+FUSEC_API fusec_value fusec_uniform(fusec_graph *g, fusec_dtype t, int rank,
+                                    const fusec_dim *shape, fusec_value seed, fusec_value stream);
+FUSEC_API fusec_value fusec_normal(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
+                                   fusec_value seed, fusec_value stream);
+FUSEC_API fusec_value fusec_randint(fusec_graph *g, fusec_value lo, fusec_value hi, int rank,
+                                    const fusec_dim *shape, fusec_value seed, fusec_value stream);
+FUSEC_API fusec_value fusec_bernoulli(fusec_graph *g, fusec_value p, int rank,
+                                      const fusec_dim *shape, fusec_value seed,
+                                      fusec_value stream);
+
 FUSEC_API fusec_dtype fusec_dtype_of(fusec_value v); /* FUSEC_NO_DTYPE: a number, or empty */
 FUSEC_API int fusec_rank(fusec_value v);             /* -1: empty */
 FUSEC_API size_t fusec_dtype_bytes(fusec_dtype t);

@@ -124,7 +124,7 @@ FUSEC_API fusec_value fusec_shl(fusec_value x, fusec_value y);                  
 FUSEC_API fusec_value fusec_shr(fusec_value x, fusec_value y);                           /* x >> y; the sign when y is negative or at least the width */
 FUSEC_API fusec_value fusec_bitwise_count(fusec_value x);                                /* number of ones in the absolute value of x */
 
-/* random numbers; see uniform, normal, bits, randint and bernoulli, which are made of them */
+/* what random numbers are made of */
 FUSEC_API fusec_value fusec_philox(fusec_value x, fusec_value y, fusec_value z);         /* draw x of 64 bits of Philox4x32-10 with seed y and stream z, cut to the dtype */
 FUSEC_API fusec_value fusec_box_muller(fusec_value x, fusec_value y);                    /* sqrt(-2 log(x)) * cos(2 pi y), the same bits everywhere */
 
