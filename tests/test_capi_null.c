@@ -66,6 +66,7 @@ FC_TEST(capi_null, values) {
     fusec_full(NULL, FUSEC_F32, 0, 0, NULL);
     fusec_arange(NULL, no_dim);
     fusec_dim_value(no_dim);
+    FC_EXPECT_EQ_I64(fusec_dim_known(no_dim, NULL), 0);
     fusec_dim_of(none, 0);
     fusec_dim_add(no_dim, no_dim);
     fusec_dim_mul(fusec_size(NULL, 1), fusec_sym(NULL, "n"));

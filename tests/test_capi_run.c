@@ -539,6 +539,16 @@ FC_TEST(capi_run, the_best_device_agrees) {
     capi_end(best, h);
 }
 
+FC_TEST(capi_run, lengths_that_are_numbers) {
+    START();
+    int64_t n;
+    fusec_dim a = fusec_sym(g, "n");
+    FC_EXPECT_EQ_I64(fusec_dim_known(a, &n), 0);
+    FC_EXPECT_TRUE(fusec_dim_known(fusec_dim_sub(fusec_dim_add(a, fusec_size(g, 7)), a), &n) &&
+                   n == 7);
+    END();
+}
+
 typedef struct worker {
     fusec_context *ctx;
     fusec_program *p;

@@ -227,7 +227,7 @@ FUSEC_API fusec_dim fusec_dim_mul(fusec_dim a, fusec_dim b);
 FUSEC_API fusec_dim fusec_dim_of(fusec_value v, int axis); /* negative counts from the end */
 /* 1, and the length in *n, if it is a number and depends on no name. */
 FUSEC_API int fusec_dim_known(fusec_dim d, int64_t *n);
-FUSEC_API fusec_value fusec_dim_value(fusec_dim d);        /* as an i64 scalar */
+FUSEC_API fusec_value fusec_dim_value(fusec_dim d); /* as an i64 scalar */
 
 /* A named input, bound when the program is called. Rank 0 with shape NULL is a scalar. */
 FUSEC_API fusec_value fusec_input(fusec_graph *g, const char *name, fusec_dtype t, int rank,

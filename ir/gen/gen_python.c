@@ -25,17 +25,14 @@ static const char *operands(int op) {
     return fc_is_reduction(op) ? "x" : names[fc_ops[op].arity];
 }
 
-/* What an example passes: elements that every dtype of the rule has. */
+/* What an example passes as operand i: elements that every dtype of the rule has. */
 static const char *example(int op, int i) {
-    static const char *const floats[] = {"[0.25, 0.5]", "[0.5, 0.75]", "[0.5, 0.25]"};
-    static const char *const ints[] = {"[6, 5]", "[2, 1]", "[3, 3]"};
-    static const char *const bools[] = {"[True, False]", "[True, True]", "[False, True]"};
     switch (fc_ops[op].rule) {
     case FC_RULE_LOGIC:
-    case FC_RULE_BOOL: return bools[i];
-    case FC_RULE_BITS: return ints[i];
-    case FC_RULE_SELECT: return i == 0 ? bools[0] : floats[i];
-    default: return floats[i];
+    case FC_RULE_BOOL: return i == 0 ? "[True, False]" : "[True, True]";
+    case FC_RULE_BITS: return i == 0 ? "[6, 5]" : "[2, 1]";
+    case FC_RULE_SELECT: return i == 0 ? "[True, False]" : "[0.5, 0.25]";
+    default: return i == 0 ? "[0.25, 0.5]" : "[0.5, 0.75]";
     }
 }
 

@@ -29,7 +29,7 @@ from ._linear import *  # noqa: F401,F403
 from ._search import *  # noqa: F401,F403
 from ._namespace import VERSION as __array_api_version__
 from ._namespace import __array_namespace_info__
-from ._jit import Jit, eval, jit
+from ._jit import Jit, eval, explain, jit
 from ._expression import evaluate
 from ._functions import pow, round  # noqa: F401
 from ._create import use_numpy_if_loaded as _use_numpy

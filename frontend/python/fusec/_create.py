@@ -65,8 +65,8 @@ def _plain_numpy(a):
                         f"{', '.join(_dtypes.NAMES)}")
     if not a.dtype.isnative:
         a = a.astype(a.dtype.newbyteorder("="))
-    if not a.flags.c_contiguous or not a.flags.aligned:
-        a = a.copy(order="C")
+    if not a.flags.aligned or any(s % a.itemsize for s in a.strides):
+        a = a.copy()
     if a.ndim > 16:
         raise ValueError(f"an array of {a.ndim} axes: 16 is the limit")
     return a
@@ -93,13 +93,35 @@ def _has_arrays(x):
     return isinstance(x, Array) or isinstance(x, (list, tuple)) and any(_has_arrays(k) for k in x)
 
 
+def _of_list(x):
+    """Nested lists of numbers, without NumPy."""
+    from array import array as buffer
+
+    shape, flat = [], [x]
+    while flat and isinstance(flat[0], (list, tuple)):
+        n = len(flat[0])
+        if any(not isinstance(k, (list, tuple)) or len(k) != n for k in flat):
+            raise ValueError("this list can't become an array: its parts have different lengths")
+        shape.append(n)
+        flat = [k for part in flat for k in part]
+    if any(not isinstance(k, (bool, int, float)) for k in flat):
+        raise TypeError("a list of something else than numbers can't become an array")
+    whole = bool(flat) and all(isinstance(k, int) for k in flat)
+    r = _core.copy(memoryview(buffer("q" if whole else "d", flat)))
+    r = astype(r, DTYPES[BOOL]) if whole and all(isinstance(k, bool) for k in flat) else r
+    return _core.reshape(r, tuple(shape))
+
+
 def _of_object(x):
     if isinstance(x, (list, tuple)):
         if _has_arrays(x):
             from ._shape import stack
 
             return stack([asarray(k) for k in x])
-        np = use_numpy()
+        try:
+            np = use_numpy()
+        except ImportError:
+            return _of_list(x)
         try:
             return _of_numpy(np.array(x))
         except ValueError as e:

@@ -11,7 +11,6 @@ numbers and strings are compared, and the function is traced again when they are
 
 import array
 import functools
-import inspect
 import sys
 import threading
 import types
@@ -321,19 +320,22 @@ class Jit(_core.Jit):
         if not callable(f):
             raise TypeError("fx.jit takes a function")
         functools.update_wrapper(self, f)
-        self._static = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
         nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
-        try:
+        self._static = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+        self._signature, names = None, ()
+        if self._static or nums:
+            import inspect  # takes as long as all of fusec
+
             self._signature = inspect.signature(f)
-        except (TypeError, ValueError):
-            self._signature = None
-        names = list(self._signature.parameters) if self._signature else []
+            names = list(self._signature.parameters)
         self._static |= {names[i] for i in nums}
         for name in self._static:
             if self._signature and name not in names and not any(
                     p.kind == p.VAR_KEYWORD for p in self._signature.parameters.values()):
                 raise ValueError(f"static_argnames: the function has no argument {name!r}")
-        self._has_out = "out" in names
+        code = getattr(f, "__code__", None)
+        self._has_out = code is not None and "out" in code.co_varnames[
+            : code.co_argcount + code.co_kwonlyargcount]
         self._programs = {}
         self._ints_static = set()
         self._lock = threading.RLock()
@@ -374,8 +376,7 @@ class Jit(_core.Jit):
 
             def rebuild(leaves):
                 it = iter(leaves)
-                b = inspect.BoundArguments(self._signature, {
-                    n: unflatten(s, it) for n, s in structure})
+                b = type(bound)(self._signature, {n: unflatten(s, it) for n, s in structure})
                 return b.args, b.kwargs
         else:
             structure = flatten((args, kwargs), flat)
@@ -400,7 +401,7 @@ class Jit(_core.Jit):
             out = kwargs.pop("out")
         key, leaves, rebuild = self._find(args, kwargs)
         outs = None if out is None else _out_tuple(out)
-        fresh = outs is not None and _overlaps(outs, leaves.values)
+        fresh = outs is not None and not all(o is None or is_numpy(o) for o in outs)
         kind = OURS if leaves.kind == TORCH else leaves.kind
         for entry in list(self._programs.get(key, ())):
             inputs = entry.inputs(leaves.values)
@@ -465,14 +466,25 @@ class Jit(_core.Jit):
         for entry in self._programs[key]:
             inputs = entry.inputs(leaves.values)
             if inputs is not None and entry.program.fits(inputs):
-                return entry.program
+                return entry.program, inputs
         raise Error("there is no program for these arguments", "internal")
 
     def explain(self, *args, **kwargs):
-        """What becomes of a call with these arguments: kernels, traffic, and why there are cuts."""
+        """What becomes of a call with these arguments: kernels, traffic, and why there are several.
+
+        >>> f = fx.jit(lambda x: fx.sin(x*2 + 1))
+        >>> len(f.explain(fx.zeros(100)).kernels)
+        1
+        """
         from ._explain import Explanation
 
-        return Explanation(self._program_for(args, kwargs))
+        program, inputs = self._program_for(args, kwargs)
+        return Explanation(lambda as_json: program.explain(inputs, as_json),
+                           lambda i: program.source(i, inputs))
+
+    def source(self, *args, **kwargs):
+        """The code of the kernels of such a call."""
+        return self.explain(*args, **kwargs).source
 
     def cache_clear(self):
         """Forgets all programs."""
@@ -489,22 +501,6 @@ def _out_tuple(out):
     if isinstance(out, (list, tuple)):
         return tuple(out)
     return (out,)
-
-
-def _overlaps(outs, values):
-    """Does a result share memory with an argument? Then it is computed elsewhere first."""
-    if not any(is_numpy(o) for o in outs):
-        return any(o is not None for o in outs)
-    np = sys.modules["numpy"]
-    arrays = [v for v in values if not isinstance(v, (bool, int, float))]
-    for o in outs:
-        if not is_numpy(o):
-            return True
-        for v in arrays:
-            a = v if is_numpy(v) else None
-            if a is None or np.may_share_memory(a, o):
-                return True
-    return any(np.may_share_memory(a, b) for i, a in enumerate(outs) for b in outs[:i])
 
 
 def _run(entry, inputs, outs, kind, fresh):
@@ -568,3 +564,15 @@ def eval(*arrays):
     flatten(arrays, leaves)
     _core.evaluate(tuple(a for a in leaves if isinstance(a, Array)))
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def explain(x):
+    """What will be computed for an array: kernels, traffic, reasons for several. Computes nothing.
+
+    >>> len(fx.explain(fx.sin(fx.zeros(100)) * 2).kernels)
+    1
+    """
+    from ._explain import Explanation
+
+    x = asarray(x)
+    return Explanation(lambda as_json: _core.explain(x, as_json))

@@ -1,6 +1,5 @@
 """How arrays look: NumPy's text. Of a large array only the printed corners are computed."""
 
-from . import _core
 from ._dtypes import BF16, float32
 
 CORNER, LARGE = 3, 1000
@@ -14,7 +13,10 @@ def _body(x, prefix):
     from ._create import use_numpy
     from ._interop import to_numpy
 
-    np = use_numpy()
+    try:
+        np = use_numpy()
+    except ImportError:
+        return str(x.tolist())
     if x._code == BF16:
         x = x.astype(float32)
     if x.size <= LARGE or not x.ndim:
@@ -56,7 +58,7 @@ def str_of(x):
         return str(x.item())
     if x.size > LARGE or x._code == BF16:
         return _body(x, "").replace(",", "")
-    return str(use_numpy().asarray(to_numpy(x)))
-
-
-_core  # the extension is loaded before
+    try:
+        return str(use_numpy().asarray(to_numpy(x)))
+    except ImportError:
+        return str(x.tolist())

@@ -175,7 +175,7 @@ static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
         }
         c->nargs = i + 1;
         if (in->number) continue;
-        if (!s->memory.dense || s->memory.dtype != in->dtype || s->memory.rank != in->rank ||
+        if (s->memory.dtype != in->dtype || s->memory.rank != in->rank ||
             !sizes_fit(in, &s->memory, c->symbols, &seen))
             return 0;
         c->moved += tensor_of(&s->memory, &c->in[i]);
@@ -329,6 +329,58 @@ static PyObject *program_fits(PyObject *self, PyObject *in) {
     return ok < 0 ? NULL : PyBool_FromLong(ok);
 }
 
+/* The tensors of arguments that fit, for what is asked about a call without making it. */
+static bool borrow_inputs(fx_program *p, PyObject *in, call *c) {
+    const Py_ssize_t n = PyTuple_Size(in);
+    if (n < 0 || n != p->inputs.n || !begin(p, c)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
+        return false;
+    }
+    PyObject **at = PyMem_Malloc(((size_t)n + 1) * sizeof *at);
+    for (Py_ssize_t i = 0; at && i < n; i++) at[i] = PyTuple_GetItem(in, i);
+    const int ok = at ? take_inputs(p, at, c) : -1;
+    PyMem_Free(at);
+    if (ok == 1) return true;
+    end(c);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the arguments do not fit");
+    return false;
+}
+
+static PyObject *text_object(fusec_status s, char *text) {
+    PyObject *r = s ? fx_raise(s) : PyUnicode_FromString(text);
+    if (!s) fusec_text_free(fx.ctx, text);
+    return r;
+}
+
+/* explain(args, json): what such a call does. */
+static PyObject *program_explain(PyObject *self, PyObject *args) {
+    fx_program *p = (fx_program *)self;
+    int json;
+    PyObject *in;
+    call c;
+    char *text = NULL;
+    if (!PyArg_ParseTuple(args, "O!p", &PyTuple_Type, &in, &json) || !borrow_inputs(p, in, &c))
+        return NULL;
+    const fusec_status s =
+        fusec_explain(p->program, p->inputs.n, c.in, json ? FUSEC_EXPLAIN_JSON : 0, &text);
+    end(&c);
+    return text_object(s, text);
+}
+
+/* source(which, args): the text of a kernel. */
+static PyObject *program_source(PyObject *self, PyObject *args) {
+    fx_program *p = (fx_program *)self;
+    int which;
+    PyObject *in;
+    call c;
+    char *text = NULL;
+    if (!PyArg_ParseTuple(args, "iO!", &which, &PyTuple_Type, &in) || !borrow_inputs(p, in, &c))
+        return NULL;
+    const fusec_status s = fusec_source(p->program, which, p->inputs.n, c.in, &text);
+    end(&c);
+    return text_object(s, text);
+}
+
 static PyObject *program_kernels(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong(fusec_kernel_count(((fx_program *)self)->program));
@@ -351,6 +403,8 @@ static PyObject *program_outputs(PyObject *self, void *unused) {
 
 static PyMethodDef program_methods[] = {{"run", program_run, METH_VARARGS, NULL},
                                         {"fits", program_fits, METH_O, NULL},
+                                        {"explain", program_explain, METH_VARARGS, NULL},
+                                        {"source", program_source, METH_VARARGS, NULL},
                                         {NULL, NULL, 0, NULL}};
 static PyGetSetDef program_members[] = {{"kernels", program_kernels, NULL, NULL, NULL},
                                         {"compiles", program_compiles, NULL, NULL, NULL},

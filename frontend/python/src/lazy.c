@@ -423,6 +423,23 @@ static PyObject *evaluate(PyObject *module, PyObject *arrays) {
     return s ? fx_raise(s) : Py_NewRef(Py_None);
 }
 
+/* explain(array, json): the plan that computing it takes. */
+static PyObject *explain(PyObject *module, PyObject *args) {
+    PyObject *o;
+    int json;
+    char *text = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Op", &o, &json)) return NULL;
+    if (!fx_is_array(o) || ((fx_array *)o)->trace)
+        return PyErr_Format(PyExc_TypeError, "not an fx.Array outside of a compiled function");
+    const fusec_status s =
+        fusec_lazy_explain(&((fx_array *)o)->lazy, 1, json ? FUSEC_EXPLAIN_JSON : 0, &text);
+    if (s) return fx_raise(s);
+    PyObject *r = PyUnicode_FromString(text);
+    fusec_text_free(fx.ctx, text);
+    return r;
+}
+
 /* into(array, object): computes into the memory of a writable array of this shape and dtype. */
 static PyObject *into(PyObject *module, PyObject *args) {
     PyObject *from, *to;
@@ -496,6 +513,7 @@ static PyMethodDef functions[] = {{"copy", copy, METH_O, NULL},
                                   {"borrow", borrow, METH_O, NULL},
                                   {"pointer", from_pointer, METH_VARARGS, NULL},
                                   {"memory", memory, METH_O, NULL},
+                                  {"explain", explain, METH_VARARGS, NULL},
                                   {"evaluate", evaluate, METH_O, NULL},
                                   {"into", into, METH_VARARGS, NULL},
                                   {"depth", depth, METH_O, NULL},

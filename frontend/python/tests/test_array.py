@@ -230,6 +230,8 @@ def test_interchange(dtype):
     same(fx.from_dlpack(x), x)
     same(fx.asarray(x[:, ::2]), x[:, ::2])
     same(fx.asarray(x.T), x.T)
+    same(fx.borrow(x.T), x.T)
+    same(fx.borrow(x[::-1, ::2]) != fx.borrow(x[:, 1::2]), x[::-1, ::2] != x[:, 1::2])
     same(fx.asarray(x.astype(x.dtype.newbyteorder(">"))), x)
     same(pickle.loads(pickle.dumps(y)), x)
     same(pickle.loads(pickle.dumps(y, protocol=2)), x)

@@ -299,5 +299,28 @@ def test_nothing_is_kept():
 
 
 def test_explain():
-    text = str(module_function.explain(np.ones(100)))
-    assert "kernel" in text
+    e = module_function.explain(np.ones(100))
+    assert len(e.kernels) == 1 and e.bytes == 1600 == e.floor and not e.reasons
+    assert "traffic" in str(e) and e._repr_html_().count("<tr>") == 2
+    z = fx.sin(fx.asarray(np.ones(100)) * 2 + 1)
+    assert len(fx.explain(z).kernels) == 1 and fx._core.depth(z) > 0
+    assert len(module_function.source(np.ones(100))) > 100
+
+
+def test_results_on_arguments_of_all_kinds():
+    f = fx.jit(lambda x, y: x[::-1] + y)
+    x, y = np.arange(5.0), np.ones(5)
+    want = x[::-1] + y
+    assert f(x, y, out=x) is x
+    np.testing.assert_array_equal(x, want)
+    a = np.zeros((4, 6))
+    module_function(np.ones((4, 3)), out=a[:, ::2])
+    np.testing.assert_array_equal(a, [[3, 0] * 3] * 4)
+    b = fx.zeros(5)
+    assert f(fx.asarray(y), y, out=b) is b and b.tolist() == [2.0] * 5
+    both = fx.jit(lambda x: (x + 1, x + 2))
+    p = np.zeros(5)
+    both(y, out=(p, None))
+    np.testing.assert_array_equal(p, [2.0] * 5)
+    with pytest.raises(ValueError):
+        both(y, out=(p, p))
