@@ -23,7 +23,8 @@ typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
     X(LOOP, "loop")       /* every warp of a team walks over a span of chunks */                   \
     X(RING, "ring")       /* parts of rows stream through shared memory, each phase has warps */   \
     X(CLUSTER, "cluster") /* a row lies in the shared memory of a cluster of blocks */             \
-    X(OUTER, "outer")     /* threads own neighbouring columns */
+    X(OUTER, "outer")     /* threads own neighbouring columns */                                   \
+    X(DOT, "dot")         /* a block makes a tile of the results of a contraction */
 
 typedef enum fc_cuda_kind {
 #define X(name, text) FC_CUDA_##name,
@@ -65,6 +66,8 @@ typedef enum fc_cuda_split {
     X(across)       /* outer: threads of a block along x, of `vector` columns each */              \
     X(runs)         /* outer: of a thread at most, if `full` exactly; 0: any number */             \
     X(transposed)   /* outer: loads of a warp pass through shared memory */                        \
+    X(dot_axis)     /* dot: of the rows of a tile */                                               \
+    X(dot_tile)     /* dot: rows and columns of a thread: 4 or 8 */                                \
     X(roomy)        /* registers need not do for other blocks of the SM */                         \
     X(large)        /* its arrays are more than the L2 holds */
 

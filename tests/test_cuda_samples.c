@@ -106,6 +106,17 @@ static void add_sizes(jobs *js, const fc_sample *s, const fc_machine *m, uint32_
     }
 }
 
+/* Of contractions: around tiles and chunks; machines of few SMs take the larger tiles. */
+static void add_products(jobs *js, const fc_sample *s) {
+    static const int64_t sizes[][FC_SAMPLE_SIZES] = {
+        {130, 140, 300}, {129, 65, 513}, {64, 200, 16}, {2, 129, 257}};
+    for (size_t i = 0; i < FC_COUNT(sizes) && !strncmp(s->name, "product", 7); i++)
+        for (int m = 0; m < 2; m++) {
+            job j = {s, sizes[i], m ? &fc_cuda_big : &fc_cuda_small, 64, i == 3, 0};
+            add_job(js, &j);
+        }
+}
+
 /* ---- schedules that only some sizes have ------------------------------------------------------
  */
 
@@ -232,6 +243,7 @@ static void launch(const fc_cuda_host *host, const job *j, fc_sample_run *run, c
     const fc_layout lay = fc_layout_of(run->nargs, run->nest.np + run->nest.nr, run->nest.naccess,
                                        (uint32_t)run->kernel.params.len);
     void *workspace = malloc(l->workspace_bytes + 1);
+    memset(workspace, 0xff, l->workspace_bytes);
     uint32_t *tickets = calloc(l->tickets + 1, sizeof *tickets);
     words[lay.extra + FC_PB_SPANS] = l->spans;
     words[lay.extra + FC_PB_SPAN] = l->span;
@@ -272,6 +284,7 @@ static void run_sample(const fc_sample *s, size_t i, uint32_t other_align) {
     add_sizes(&js, s, &fc_cuda_small, 64, i % 2 != 0, 0, 2);
     add_sizes(&js, s, &fc_cuda_small, other_align, i % 2 == 0, 1, 2);
     add_chosen(&js, s, i);
+    add_products(&js, s);
     bool built = fc_cuda_host_build(&js.host);
     FC_EXPECT_TRUE(built);
     for (size_t k = 0; built && k < js.all.len; k++) run_job(&js.host, &js.all.at[k]);

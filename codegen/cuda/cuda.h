@@ -4,7 +4,7 @@
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
  * elements), cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with
  * cuda_team.c and cuda_divide.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c,
- * cuda_rect.c, cuda_outer.c. Which of them a kernel has is chosen in schedule/.
+ * cuda_rect.c, cuda_outer.c, cuda_dot.c. Which of them a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -81,8 +81,8 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v);
 /* Whether v is a quotient in f32 whose divisor is the same for all elements of a row. */
 bool fc_cuda_divides_by_row(const fc_cuda_text *t, fc_val v);
 /* Defines v from an expression of its storage type. */
-/* FC_OP_LOAD_AT and FC_OP_INSIDE; `there` is what must hold for the element to be one of the nest, or
- * NULL; `report`: the word with the address for reports. */
+/* FC_OP_LOAD_AT and FC_OP_INSIDE; `there` is what must hold for the element to be one of the nest,
+ * or NULL; `report`: the word with the address for reports. */
 void fc_cuda_computed(fc_cuda_text *t, fc_val v, const char *there, unsigned report);
 void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
 /* Appends the value in its storage type. */
@@ -215,6 +215,7 @@ fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_emit_rect(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 void fc_cuda_emit_outer(fc_cuda_gen *g);
+void fc_cuda_emit_dot(fc_cuda_gen *g);
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);

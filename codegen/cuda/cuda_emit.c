@@ -113,6 +113,8 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
         if (g->cls->cuda.kind == FC_CUDA_RECT)
             fc_cuda_emit_rect(g);
+        else if (g->cls->cuda.kind == FC_CUDA_DOT)
+            fc_cuda_emit_dot(g);
         else if (g->k->schedule == FC_SCHED_INNER)
             FC_TRY(fc_cuda_emit_inner(g, e));
         else

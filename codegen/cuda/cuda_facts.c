@@ -93,6 +93,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->cuda.roomy) return 0;
+    if (cls->cuda.kind == FC_CUDA_DOT) return cls->cuda.dot_tile == 8 ? 2 : 3;
     if (cls->cuda.kind == FC_CUDA_OUTER)
         return cls->cuda.transposed ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
     if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;

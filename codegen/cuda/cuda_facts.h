@@ -40,6 +40,10 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
 }
 
+/* A block of a contraction has FC_CUDA_DOT_GRID squared threads with dot_tile squared results each.
+ */
+enum { FC_CUDA_DOT_GRID = 16 };
+
 /* ---- small facts ----------------------------------------------------------------------------- */
 
 enum { FC_CUDA_SM_REGISTERS = 65536 };

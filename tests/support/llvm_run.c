@@ -135,10 +135,17 @@ static fusec_status launch(const fc_kernel *k, const fc_nest *n, const fc_launch
     fc_layout lay =
         fc_layout_of((uint32_t)k->args.len, n->np + n->nr, n->naccess, (uint32_t)k->params.len);
     void *workspace = malloc(l->workspace_bytes + 1);
-    if (!workspace) return fc_oom(e);
+    uint32_t *tickets = calloc(l->tickets + 1, sizeof *tickets);
+    if (!workspace || !tickets) {
+        free(workspace);
+        free(tickets);
+        return fc_oom(e);
+    }
+    memset(workspace, 0xff, l->workspace_bytes); /* nan: nobody counts on zeros */
     words[lay.extra + FC_PB_SPANS] = l->spans;
     words[lay.extra + FC_PB_SPAN] = l->span;
     words[lay.extra + FC_PB_WORKSPACE] = (int64_t)(intptr_t)workspace;
+    words[lay.extra + FC_PB_TICKETS] = (int64_t)(intptr_t)tickets;
     for (int64_t t = l->tasks; t-- > 0;) {
         int64_t end = (t + 1) * l->unit;
         v->run(words, t * l->unit, end < l->units ? end : l->units);
@@ -147,8 +154,11 @@ static fusec_status launch(const fc_kernel *k, const fc_nest *n, const fc_launch
         v->finish(words, n->rows / 2, n->rows);
         v->finish(words, 0, n->rows / 2);
     }
+    bool left = false;
+    for (uint32_t t = 0; t < l->tickets; t++) left |= tickets[t] != 0;
     free(workspace);
-    return FUSEC_OK;
+    free(tickets);
+    return left ? fc_fail(e, FUSEC_INTERNAL, "a ticket is not zero afterwards") : FUSEC_OK;
 }
 
 fusec_status fc_llvm_run_kernel(fc_llvm_run *r, const fc_kernel *k, const fc_nest *n,

@@ -1,6 +1,7 @@
 /* sample_kernels.c - the samples themselves; see sample_kernels.h. Arrays and comparing:
  * sample_run.c. */
 #include "tests/support/sample_build.h"
+#include "tests/support/sample_dot.h"
 #include "tests/support/sample_reduce.h"
 
 #include <math.h>
@@ -546,6 +547,9 @@ const fc_sample fc_samples[] = {
     {"shares",             2, true,  false, 0,  build_shares, ref_shares},
     {"normalize_inner",    2, false, false, 0, build_normalize_inner, ref_normalize_inner},
     {"normalize_outer",    2, false, false, 0, build_normalize_outer, ref_normalize_outer},
+    {"product_layer",      3, false, false, 0, fc_dot_layer, fc_dot_layer_ref},
+    {"product_batch",      3, false, false, 0, fc_dot_batch, fc_dot_batch_ref},
+    {"product_bytes",      3, false, false, 0, fc_dot_bytes, fc_dot_bytes_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);

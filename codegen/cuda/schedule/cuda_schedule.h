@@ -36,6 +36,11 @@ fusec_status fc_cuda_tile_schedule(const fc_kernel *k, const fc_nest *n, uint32_
 /* False: rows of this nest have no rectangles, and nothing is changed. */
 bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            uint32_t align, fc_class *cls, fc_launch *l);
+/* The kind stays as it is where a contraction has no tiles. */
+fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                  fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
+bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                         fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                     uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
 /* `chosen`: whether rows of this nest have a ring; else the class is as it was. `comes` has room

@@ -1,0 +1,111 @@
+/* sample_dot.c - contractions as samples (sample_kernels.h): with work before and behind, of
+ * several dtypes, with turned operands and batches. The order is spelled out once, for doubles and
+ * floats. */
+#include "tests/support/sample_dot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CHUNK = 256, LEVELS = 40 };
+
+/* Chunks of a chain of fma each, pairwise: chunk c meets the levels of its trailing ones. */
+static double in_order(bool wide, const double *x, const double *y, int64_t n) {
+    double level[LEVELS] = {0}, a = 0;
+    uint64_t chunks = 0;
+    for (int64_t i = 0; i < n || i == 0; i += CHUNK) {
+        a = 0;
+        for (int64_t k = i; k < n && k < i + CHUNK; k++)
+            a = wide ? fma(x[k], y[k], a) : (double)fmaf((float)x[k], (float)y[k], (float)a);
+        int l = 0;
+        for (; chunks >> l & 1; l++) a = wide ? level[l] + a : (double)((float)level[l] + (float)a);
+        level[l] = a;
+        chunks++;
+    }
+    bool any = false;
+    for (int l = 0; chunks >> l; l++) {
+        if (!(chunks >> l & 1)) continue;
+        a = !any ? level[l] : wide ? level[l] + a : (double)((float)level[l] + (float)a);
+        any = true;
+    }
+    return a + 0.0;
+}
+
+static double *room(int64_t n) {
+    double *p = calloc((size_t)n + 1, sizeof *p);
+    if (!p) abort();
+    return p;
+}
+
+/* maximum((x[i,k] * s[i]) @ w[k,j] + b[j], 0), and the sum behind it alone */
+void fc_dot_layer(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_F32, 2, DIMS(s[0], s[2]), AXES(0, 2));
+    fc_val w = input(k, t, FUSEC_F32, 2, DIMS(s[2], s[1]), AXES(2, 1));
+    fc_val scale = input(k, t, FUSEC_F32, 1, DIMS(s[0]), AXES(0));
+    fc_val bias = input(k, t, FUSEC_F32, 1, DIMS(s[1]), AXES(1));
+    fc_val sum = fc_kernel_contract(k, op2(k, FC_OP_mul, x, scale), w, 0);
+    fc_val y = op2(k, FC_OP_maximum, op2(k, FC_OP_add, sum, bias), f32(k, 0));
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1), sum);
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1), y);
+}
+void fc_dot_layer_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const float *x = arg[0], *w = arg[1], *scale = arg[2], *bias = arg[3];
+    float *sum = arg[4], *y = arg[5];
+    double *a = room(s[2]), *b = room(s[2]);
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            for (int64_t k = 0; k < s[2]; k++) {
+                float scaled = x[i * s[2] + k] * scale[i];
+                a[k] = scaled;
+                b[k] = w[k * s[1] + j];
+            }
+            float r = (float)in_order(false, a, b, s[2]), z = r + bias[j];
+            sum[i * s[1] + j] = r;
+            y[i * s[1] + j] = z > 0 ? z : 0;
+        }
+    free(a);
+    free(b);
+}
+
+/* x[b,i,k] @ y[b,j,k].T in f64, for two b */
+void fc_dot_batch(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    const fc_dim two = fc_dim_const(t, 2);
+    space(k, FC_SCHED_DOT, 3, 1, DIMS(two, s[0], s[1], s[2]));
+    fc_val x = input(k, t, FUSEC_F64, 3, DIMS(two, s[0], s[2]), AXES(0, 1, 3)),
+           y = input(k, t, FUSEC_F64, 3, DIMS(two, s[1], s[2]), AXES(0, 2, 3));
+    output(k, t, FUSEC_F64, 3, DIMS(two, s[0], s[1]), AXES(0, 1, 2),
+           fc_kernel_contract(k, x, y, 0));
+}
+void fc_dot_batch_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const double *x = arg[0], *y = arg[1];
+    double *r = arg[2];
+    for (int64_t b = 0; b < 2; b++)
+        for (int64_t i = 0; i < s[0]; i++)
+            for (int64_t j = 0; j < s[1]; j++)
+                r[(b * s[0] + i) * s[1] + j] =
+                    in_order(true, x + (b * s[0] + i) * s[2], y + (b * s[1] + j) * s[2], s[2]);
+}
+
+/* q[k,i].T @ r[j,k].T of bytes, in 64 bits, over two axes of k */
+void fc_dot_bytes(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 2, DIMS(s[0], s[1], s[2], fc_dim_const(t, 3)));
+    const fc_dim three = fc_dim_const(t, 3);
+    fc_val q = input(k, t, FUSEC_I8, 3, DIMS(three, s[2], s[0]), AXES(3, 2, 0)),
+           r = input(k, t, FUSEC_I8, 3, DIMS(s[1], s[2], three), AXES(1, 2, 3));
+    output(k, t, FUSEC_I64, 2, DIMS(s[0], s[1]), AXES(0, 1), fc_kernel_contract(k, q, r, 0));
+}
+void fc_dot_bytes_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const int8_t *q = arg[0], *r = arg[1];
+    int64_t *y = arg[2];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            int64_t sum = 0;
+            for (int64_t k = 0; k < s[2]; k++)
+                for (int64_t c = 0; c < 3; c++)
+                    sum += q[(c * s[2] + k) * s[0] + i] * r[(j * s[2] + k) * 3 + c];
+            y[i * s[1] + j] = sum;
+        }
+}
