@@ -44,6 +44,7 @@ typedef struct dot {
     const char *left, *right, *counter, *tile;
     const char *k;    /* of the row of the right operand that is copied, from 0 */
     const char *row;  /* i64: first element of the row of a panel, or of a tile */
+    bool turned[2];   /* some load of the operand lies across its vectors */
     const char *from; /* i64: column of its first element */
 } dot;
 
@@ -180,6 +181,20 @@ static const char *at(const dot *d, const char *p, const char *element) {
     return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
 }
 
+/* Whether a load of an operand is scattered along its vectors and lies along the other axis. */
+static bool lies_across(const dot *d, uint32_t a, bool left) {
+    const fc_ll *f = d->f;
+    const unsigned k = f->cls->np, lanes = left ? k : d->n_axis, rows = left ? d->m_axis : k;
+    if (f->k->accesses.at[a].buffer == FC_NO_BUFFER || fc_ll_is_stored(f->k, a)) return false;
+    for (fc_val v = 0; v < f->code.ins.len; v++) {
+        const fc_instr *i = &f->code.ins.at[v];
+        if (d->need[!left][v] && i->op == FC_OP_LOAD && i->imm == a && i->level == FC_POINT)
+            return fc_class_move(f->cls, a, lanes) == FC_MOVE_ANY &&
+                   fc_class_move(f->cls, a, rows) == FC_MOVE_ONE;
+    }
+    return false;
+}
+
 /* ---- panels ---------------------------------------------------------------------------------- */
 
 static void copy_right(fc_ll *f, void *user) {
@@ -214,18 +229,72 @@ static void fill_last_panel(dot *d) {
     fc_ll_if_end(f, &half);
 }
 
+/* The row of the right operand at element `k` of the chunk, columns [from, to). */
+static void right_row(dot *d, const char *k, const char *from, const char *to) {
+    fc_ll *f = d->f;
+    f->element = plus(f, d->k0, k);
+    d->row = times(f, k, d->p.width);
+    fc_ll_vectors(f, from, to, 1, copy_right, d);
+    f->element = NULL;
+}
+
+/* Where an operand lies across its vectors, V by V elements of it are transposed in registers
+ * first, and its code reads them from the stack (llvm_tiles.c). */
+static void begin_tiles(const dot *d, bool left) {
+    fc_ll *f = d->f;
+    f->tile = fc_ll_names(f, f->cls->naccess);
+    for (uint32_t a = 0; a < f->cls->naccess; a++)
+        if (lies_across(d, a, left))
+            f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * f->V,
+                                    fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
+}
+
+/* The vectors at `x`, of which `lanes` are there, of `n` rows from `first` on, which an element of
+ * the base is of already. */
+static void fill_tiles(dot *d, const char *x, const char *lanes, const char *first, const char *n,
+                       bool left) {
+    fc_ll *f = d->f;
+    const unsigned axis = left ? d->m_axis : f->cls->np;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (!f->tile[a]) continue;
+        const char *at = fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, f->lane_axis));
+        at = plus(f, at, fc_ll_bin(f, "mul", first, fc_ll_stride(f, a, axis)));
+        fc_ll_move_tile(f, a, false, plus(f, f->base[a], at), minus(f, lanes, "1"), n, f->tile[a],
+                        f->V, "0");
+    }
+}
+
+static void right_by_tiles(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop columns, rows, within;
+    const char *V = fc_ll_fmt(f, "%u", f->V);
+    begin_tiles(d, false);
+    const char *x = fc_ll_for(f, &columns, d->n0, d->n1);
+    const char *end = fc_ll_min(f, plus(f, x, V), d->n1);
+    const char *k = fc_ll_for(f, &rows, "0", d->kn);
+    const char *last = fc_ll_min(f, plus(f, k, V), d->kn);
+    fill_tiles(d, x, minus(f, d->n1, x), plus(f, d->k0, k), minus(f, last, k), false);
+    const char *row = fc_ll_for(f, &within, k, last);
+    f->tile_row = minus(f, times(f, minus(f, row, k), f->V), x);
+    right_row(d, row, x, end);
+    fc_ll_for_end(f, &within, "1");
+    fc_ll_for_end(f, &rows, V);
+    fc_ll_for_end(f, &columns, V);
+    f->tile = NULL;
+}
+
 static void make_right(dot *d) {
     fc_ll *f = d->f;
     fc_ll_loop l;
     fc_ll_look_along(f, d->n_axis, false);
     d->idx[d->m_axis] = "0";
     fc_ll_set_base(f, d->idx, d->n_axis);
-    d->k = fc_ll_for(f, &l, "0", d->kn);
-    f->element = plus(f, d->k0, d->k);
-    d->row = times(f, d->k, d->p.width);
-    fc_ll_vectors(f, d->n0, d->n1, 1, copy_right, d);
-    f->element = NULL;
-    fc_ll_for_end(f, &l, "1");
+    if (d->turned[1]) {
+        right_by_tiles(d);
+    } else {
+        right_row(d, fc_ll_for(f, &l, "0", d->kn), d->n0, d->n1);
+        fc_ll_for_end(f, &l, "1");
+    }
     fill_last_panel(d);
 }
 
@@ -237,18 +306,53 @@ static void copy_left(fc_ll *f, void *user) {
     fc_ll_spill(f, d->t, f->V, d->left, plus(f, d->row, minus(f, f->x, d->k0)), v);
 }
 
+/* Row `m` of the left operand to row `i` of the panel, elements [from, to). */
+static void left_row(dot *d, const char *m, const char *i, const char *from, const char *to) {
+    fc_ll *f = d->f;
+    d->idx[d->m_axis] = m;
+    fc_ll_forget(f);
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    fc_ll_emit_rows(f, d->need[0]);
+    d->row = times(f, i, d->p.step);
+    fc_ll_vectors(f, from, to, 1, copy_left, d);
+}
+
+static void left_by_tiles(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop rows, columns, within;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *k1 = plus(f, d->k0, d->kn);
+    const char *last = minus(f, d->m1, "1");
+    begin_tiles(d, true);
+    const char *i = fc_ll_for(f, &rows, "0", d->rows);
+    const char *end = fc_ll_min(f, plus(f, i, V), d->rows), *first = plus(f, d->m0, i);
+    first = fc_ll_min(f, first, last);
+    const char *n = fc_ll_min(f, minus(f, d->m1, first), V);
+    const char *x = fc_ll_for(f, &columns, d->k0, k1);
+    d->idx[d->m_axis] = "0";
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    fill_tiles(d, x, minus(f, k1, x), first, n, true);
+    const char *row = fc_ll_for(f, &within, i, end);
+    const char *m = fc_ll_min(f, plus(f, d->m0, row), last);
+    f->tile_row = minus(f, times(f, minus(f, m, first), f->V), x);
+    left_row(d, m, row, x, fc_ll_min(f, plus(f, x, V), k1));
+    fc_ll_for_end(f, &within, "1");
+    fc_ll_for_end(f, &columns, V);
+    fc_ll_for_end(f, &rows, V);
+    f->tile = NULL;
+}
+
 /* Rows past the end are the last one again. */
 static void make_left(dot *d) {
     fc_ll *f = d->f;
     fc_ll_loop l;
     fc_ll_look_along(f, f->cls->np, true);
+    if (d->turned[0]) {
+        left_by_tiles(d);
+        return;
+    }
     const char *i = fc_ll_for(f, &l, "0", d->rows);
-    d->idx[d->m_axis] = fc_ll_min(f, plus(f, d->m0, i), minus(f, d->m1, "1"));
-    fc_ll_forget(f);
-    fc_ll_set_base(f, d->idx, d->n_axis);
-    fc_ll_emit_rows(f, d->need[0]);
-    d->row = times(f, i, d->p.step);
-    fc_ll_vectors(f, d->k0, plus(f, d->k0, d->kn), 1, copy_left, d);
+    const char *m = fc_ll_min(f, plus(f, d->m0, i), minus(f, d->m1, "1"));
+    left_row(d, m, i, d->k0, plus(f, d->k0, d->kn));
     fc_ll_for_end(f, &l, "1");
 }
 
@@ -425,6 +529,7 @@ void fc_ll_dot(fc_ll *f) {
     for (int i = 0; i < 2; i++) {
         d.need[i] = fc_ll_alloc(f, f->code.ins.len);
         fc_kernel_slice(&f->code, &f->map[d.value[i]], 1, d.need[i]);
+        for (uint32_t a = 0; a < f->cls->naccess; a++) d.turned[i] |= lies_across(&d, a, i == 0);
     }
     tile_functions(&d);
     fc_ll_begin(f);

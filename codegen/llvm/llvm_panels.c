@@ -26,7 +26,9 @@ fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena 
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         move[(size_t)a * axes + across] = (uint8_t)fc_ll_move_by(s[across]);
-        if (of.left[a]) move[(size_t)a * axes + n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
+        if (of.left[a]) move[(size_t)a * axes + of.down] = (uint8_t)fc_ll_move_by(s[of.down]);
+        if (of.left[a] || of.right[a])
+            move[(size_t)a * axes + n->np] = (uint8_t)fc_ll_move_by(s[n->np]);
         cls->wide |= n->wide && (fc_ll_move_by(s[across]) == FC_MOVE_ANY ||
                                  fc_ll_move_by(s[n->np]) == FC_MOVE_ANY);
     }
