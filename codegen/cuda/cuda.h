@@ -139,6 +139,8 @@ enum { FC_CUDA_STORES = UINT8_MAX }; /* the phase after the last stage */
 bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level);
 /* The row code of the slice: values that later scopes find by name. */
 void fc_cuda_row(fc_cuda_gen *g);
+/* All of the slice, for one element in a scope of its own. */
+void fc_cuda_element(fc_cuda_gen *g);
 void fc_cuda_row_stores(fc_cuda_gen *g);
 /* Offsets b* of all accesses with the axes [0, end) in, whose indices have names. */
 void fc_cuda_bases(fc_cuda_gen *g, uint32_t end);

@@ -17,8 +17,6 @@
  * Elements of k past the end are zero in both operands, rows and columns past the end are the last
  * ones again, and nobody stores them. One name an accumulator and rolled loops: that is what NVRTC
  * compiles soon. */
-#include <stdio.h>
-
 #include "codegen/cuda/cuda.h"
 
 enum { DEPTH = 16, PAD = 4, GRID = FC_CUDA_DOT_GRID };
@@ -94,22 +92,7 @@ static void load_operand(const dot *d, bool left) {
     fc_cuda_line(t, "const ix element = depth < count ? depth : count - 1;");
     fc_cuda_indices(g, g->np, g->axes, "element");
     fc_cuda_bases(g, g->axes);
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v] || g->done[v]) continue;
-        if (i->op == FC_OP_LOAD) {
-            char from[48];
-            snprintf(from, sizeof from, "a%u[b%u]", (unsigned)g->k->accesses.at[i->imm].buffer,
-                     (unsigned)i->imm);
-            fc_cuda_from_storage(t, v, from);
-        } else if (i->op == FC_OP_INDEX) {
-            fc_cuda_line(t, "const long long v%u = b%u;", (unsigned)v, (unsigned)i->imm);
-        } else {
-            fc_cuda_instr(t, v);
-        }
-        g->local[v] = 1;
-    }
-    memset(g->local, 0, g->code.ins.len);
+    fc_cuda_element(g);
     fc_cuda_indent(t);
     fc_str_printf(t->out, "%s[u] = depth < count ? ", left ? "left" : "right");
     fc_cuda_operand(t, value);

@@ -50,11 +50,12 @@ bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     return n > 0;
 }
 
-void fc_cuda_row(fc_cuda_gen *g) {
+/* The code of the slice where b* are the places of all accesses: of row values, or all. */
+static void values(fc_cuda_gen *g, bool all) {
     memset(g->local, 0, g->code.ins.len);
     for (fc_val v = 0; v < g->code.ins.len; v++) {
         const fc_instr *i = &g->code.ins.at[v];
-        if (!g->need[v] || g->done[v] || g->local[v] || i->level != FC_ROW) continue;
+        if (!g->need[v] || g->done[v] || g->local[v] || !(all || i->level == FC_ROW)) continue;
         if (i->op == FC_OP_LOAD) {
             fc_str place;
             fc_str_init(&place, g->code.alloc);
@@ -72,6 +73,15 @@ void fc_cuda_row(fc_cuda_gen *g) {
         }
         g->local[v] = 1;
     }
+}
+
+void fc_cuda_element(fc_cuda_gen *g) {
+    values(g, true);
+    memset(g->local, 0, g->code.ins.len);
+}
+
+void fc_cuda_row(fc_cuda_gen *g) {
+    values(g, false);
     for (fc_val v = 0; v < g->code.ins.len; v++) g->done[v] |= g->local[v];
     memset(g->local, 0, g->code.ins.len);
     mark_used(g);
