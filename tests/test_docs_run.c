@@ -138,7 +138,7 @@ static void build_and_run(char *program) {
 #ifdef FUSEC_TEST_CC
     OPEN(sh);
     shell_write(&sh, "first.c", program);
-    shell_run(&sh, "command -v %s && test -e '%s/lib/libfusec_static.a'", FUSEC_TEST_CC,
+    shell_run(&sh, "command -v %s && test -e '%s/lib/libfusec.a'", FUSEC_TEST_CC,
               FUSEC_BINARY_DIR);
     if (sh.code != 0) {
         free(program);
@@ -147,7 +147,7 @@ static void build_and_run(char *program) {
     }
     EXPECT_RUN(sh, 0,
                "%s %s -std=c99 -Wall -Wextra -Wpedantic -Werror -I '%s/include' first.c "
-               "'%s/lib/libfusec_static.a' -lm -ldl -lpthread -o first && FUSEC_DEVICE=interp "
+               "'%s/lib/libfusec.a' -lm -ldl -lpthread -o first && FUSEC_DEVICE=interp "
                "./first",
                FUSEC_TEST_CC, FUSEC_TEST_CFLAGS, FUSEC_SOURCE_DIR, FUSEC_BINARY_DIR);
     FC_EXPECT_STREQ(sh.out, "0.841471\n0.14112\n-0.958924\n0.656987\n"); /* sin of 1, 3, 5, 7 */
