@@ -224,6 +224,7 @@ enum { MAX_SHRINK = 3 };
 
 static fusec_status load_all(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     bool smaller = true;
+    FC_TRY(fc_device_poll(p->device, e));
     for (int tries = 0; smaller; tries++) {
         FC_TRY(get_code(p, b, quick_first, e));
         smaller = false;

@@ -103,18 +103,27 @@ void fc_log(fc_context *c, int level, const char *fmt, ...) {
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
+static void set_poll(const fc_context *c, fc_device *d) {
+    d->poll = c->config.poll;
+    d->poll_user = c->config.poll_user;
+}
+
 static fusec_status open_cuda(fc_context *c, int n, fc_device **out, fc_error *e) {
     if (n < 0 || n >= FC_MAX_CUDA) return fc_fail(e, FUSEC_NO_GPU, "there is no cuda:%d", n);
     fusec_status s =
-        c->cuda[n] ? FUSEC_OK : fc_device_open_cuda(&c->config.alloc, n, &c->cuda[n], e);
+        c->cuda[n] ? FUSEC_OK
+                   : fc_device_open_cuda(&c->config.alloc, n, c->config.nvrtc_path, &c->cuda[n], e);
     *out = c->cuda[n];
+    if (!s) set_poll(c, *out);
     return s;
 }
 
 static fusec_status open_cpu(fc_context *c, fc_device **out, fc_error *e) {
-    fusec_status s =
-        c->cpu ? FUSEC_OK : fc_device_open_cpu(&c->config.alloc, c->config.threads, &c->cpu, e);
+    fusec_status s = c->cpu ? FUSEC_OK
+                            : fc_device_open_cpu(&c->config.alloc, c->config.threads,
+                                                 c->config.llvm_path, &c->cpu, e);
     *out = c->cpu;
+    if (!s) set_poll(c, *out);
     return s;
 }
 
@@ -123,6 +132,7 @@ static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
         c->interp ? FUSEC_OK
                   : fc_device_open_interp(&c->config.alloc, c->config.threads, &c->interp, e);
     *out = c->interp;
+    if (!s) set_poll(c, *out);
     return s;
 }
 

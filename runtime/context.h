@@ -30,6 +30,10 @@ typedef struct fc_config {
     int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */
     void *log_user;
+    const char *llvm_path,
+        *nvrtc_path;         /* where compilers are looked for first, ':' between places */
+    int (*poll)(void *user); /* whether to stop; NULL: never */
+    void *poll_user;
 } fc_config;
 
 enum { FC_MAX_THREADS = 99999 };

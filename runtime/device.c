@@ -30,6 +30,11 @@ fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e) {
                    bytes <= have ? ", but not to this process" : "");
 }
 
+fusec_status fc_device_poll(const fc_device *d, fc_error *e) {
+    if (!d->poll || !d->poll(d->poll_user)) return FUSEC_OK;
+    return fc_fail(e, FUSEC_CANCELLED, "the caller's poll function asked to stop");
+}
+
 fusec_status fc_device_alive(fc_device *d, fc_error *e) {
     return d->hooks->alive ? d->hooks->alive(d, e) : FUSEC_OK;
 }

@@ -100,6 +100,9 @@ struct fc_device {
      * time; for more it is faster to wait for the full one. 0: there is no quick code. */
     _Atomic double quick_work;
     const fc_alloc *alloc;
+    const char *places;      /* of its compiler; NULL: the usual ones */
+    int (*poll)(void *user); /* fc_config.poll */
+    void *poll_user;
     struct fc_helper
         *helper;      /* compiles in a process of its own (runtime/compile/helper.h); NULL: here */
     char name[80];    /* "cuda:0", "cpu", "interp" */
@@ -110,13 +113,20 @@ struct fc_device {
 };
 
 /* Devices are made by the context on first need. A failure says what was looked for. */
-fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out, fc_error *e);
-fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out, fc_error *e);
+/* `places` (may be NULL; it must outlive the device): where the compiler is looked for first
+ * (runtime/compile/dynlib.h). */
+fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, const char *places,
+                                 fc_device **out, fc_error *e);
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places, fc_device **out,
+                                fc_error *e);
 fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **out, fc_error *e);
 /* A device that is not there: compiles for compute capability `cc` (90) and runs nothing. For
  * `fusec build`, explain and tests on machines without a GPU. */
 fusec_status fc_device_open_cuda_offline(const fc_alloc *a, int cc, fc_device **out, fc_error *e);
 void fc_device_close(fc_device *d); /* NULL is fine */
+
+/* Asks the caller whether to go on: FUSEC_CANCELLED if not. */
+fusec_status fc_device_poll(const fc_device *d, fc_error *e);
 
 /* What compiling needs besides the device itself: NVRTC for cuda. */
 fusec_status fc_device_ready(fc_device *d, fc_error *e);

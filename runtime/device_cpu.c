@@ -42,7 +42,8 @@ static void salt(fc_device *d, uint32_t mode, fc_str *out) {
 
 static fusec_status need_llvm(cpu_device *c, fc_error *e) {
     pthread_mutex_lock(&c->lock);
-    fusec_status s = c->llvm ? FUSEC_OK : fc_llvm_open(c->host.base.alloc, &c->llvm, e);
+    fusec_status s =
+        c->llvm ? FUSEC_OK : fc_llvm_open_in(c->host.base.alloc, c->host.base.places, &c->llvm, e);
     pthread_mutex_unlock(&c->lock);
     return s;
 }
@@ -150,12 +151,13 @@ static void close_device(fc_device *d) {
 }
 static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory};
 
-fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out, fc_error *e) {
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places, fc_device **out,
+                                fc_error *e) {
     char path[512];
-    if (!fc_llvm_find(path, sizeof path)) {
+    if (!fc_llvm_find(places, path, sizeof path)) {
         /* the open says what was looked for */
         fc_llvm *l = NULL;
-        fusec_status s = fc_llvm_open(a, &l, e);
+        fusec_status s = fc_llvm_open_in(a, places, &l, e);
         fc_llvm_close(l);
         return s ? s : fc_fail(e, FUSEC_NO_LLVM, "no usable LLVM library was found");
     }
@@ -171,6 +173,7 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, fc_device **out,
     if (!stat(path, &st)) c->llvm_size = (long long)st.st_size;
     pthread_mutex_init(&c->lock, NULL);
     fc_device *d = &c->host.base;
+    d->places = places;
     d->ops = &ops;
     d->hooks = &hooks;
     d->target = &fc_llvm_target;

@@ -105,16 +105,34 @@ typedef struct fc_host_job {
     fc_host_fn fn;
     void *arg;
     int64_t units, unit;
+    const fc_device *device; /* NULL: it has no poll function */
+    pthread_t caller;
+    struct timespec asked; /* the caller's alone */
     atomic_int failed;
     fc_error error; /* of the task that failed first */
 } fc_host_job;
+
+enum { POLL_MS = 50 };
+
+static fusec_status ask(fc_host_job *j, fc_error *e) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t ms =
+        (int64_t)(now.tv_sec - j->asked.tv_sec) * 1000 + (now.tv_nsec - j->asked.tv_nsec) / 1000000;
+    if (ms < POLL_MS) return FUSEC_OK;
+    j->asked = now;
+    return fc_device_poll(j->device, e);
+}
 
 static void run_tasks(void *arg, int64_t begin, int64_t end) {
     fc_host_job *j = arg;
     const int64_t last = (end - 1) * j->unit;
     fc_error e = {0};
-    fusec_status s =
-        j->fn(j->arg, begin * j->unit, j->units - last < j->unit ? j->units : last + j->unit, &e);
+    if (j->device && atomic_load_explicit(&j->failed, memory_order_relaxed)) return;
+    fusec_status s = j->device && pthread_equal(j->caller, pthread_self()) ? ask(j, &e) : FUSEC_OK;
+    if (!s)
+        s = j->fn(j->arg, begin * j->unit, j->units - last < j->unit ? j->units : last + j->unit,
+                  &e);
     if (s && !atomic_exchange(&j->failed, 1)) {
         j->error = e;
         j->error.code = s;
@@ -130,6 +148,9 @@ fusec_status fc_host_run(fc_host_device *h, int64_t units, int64_t unit, bool br
     j.arg = arg;
     j.units = units;
     j.unit = unit;
+    j.device = h->base.poll ? &h->base : NULL;
+    j.caller = pthread_self();
+    if (j.device) clock_gettime(CLOCK_MONOTONIC, &j.asked);
     atomic_init(&j.failed, 0);
     fc_pool_run(h->pool, (units - 1) / unit + 1, brief, run_tasks, &j);
     return atomic_load(&j.failed) ? fc_fail(e, j.error.code, "%s", j.error.message) : FUSEC_OK;

@@ -1,5 +1,10 @@
 /* test_capi_run.c - the public functions that compute: evaluation on demand and its plan cache,
  * programs, memory, threads. */
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "runtime/compile/llvm_api.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -596,4 +601,78 @@ FC_TEST(capi_run, threads_share_a_context_and_a_program) {
     }
     fusec_program_free(p);
     END();
+}
+
+/* ---- stopping, and where compilers are ------------------------------------------------------- */
+
+typedef struct asker {
+    atomic_int asked, stop_at;
+} asker;
+
+static int ask(void *user) {
+    asker *a = user;
+    return atomic_fetch_add(&a->asked, 1) + 1 >= atomic_load(&a->stop_at);
+}
+
+FC_TEST(capi_run, the_caller_may_stop_a_call) {
+    enum { N = 400000 };
+    fusec_context *ctx = NULL;
+    asker a;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    float *x = calloc(N, sizeof *x);
+    const int64_t n = N;
+    fusec_lazy *v = NULL, *y = NULL;
+    atomic_init(&a.asked, 0);
+    atomic_init(&a.stop_at, 1);
+    o.device = "interp";
+    o.threads = 2;
+    o.poll = ask;
+    o.poll_user = &a;
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
+    fusec_tensor t = {.data = x, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(ctx, &t, NULL, NULL, &v), fusec_message(ctx));
+    for (int i = 0; i < 60; i++) { /* long enough to be asked */
+        FC_ASSERT_OK_TEXT(fusec_lazy_op(ctx, fusec_op_find("sin"), 1, &v, NULL, &y),
+                          fusec_message(ctx));
+        fusec_lazy_release(v);
+        v = y;
+    }
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(&v, 1, NULL, NULL), FUSEC_CANCELLED); /* before compiling */
+    atomic_store(&a.stop_at, 3);
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(&v, 1, NULL, NULL), FUSEC_CANCELLED); /* while it runs */
+    FC_EXPECT_TRUE(fusec_lazy_depth(v) == 60);
+    atomic_store(&a.stop_at, INT_MAX);
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&v, 1, NULL, NULL), fusec_message(ctx));
+    fusec_lazy_release(v);
+    fusec_context_free(ctx);
+    free(x);
+}
+
+FC_TEST(capi_run, places_of_compilers) {
+    char path[512], again[512];
+    if (!fc_llvm_find(NULL, path, sizeof path) || fc_env("FUSEC_LIBLLVM_PATH")) FC_SKIP("no LLVM");
+    FC_EXPECT_TRUE(fc_llvm_find("/nowhere:/etc/hostname:/", again, sizeof again));
+    FC_EXPECT_STREQ(again, "/etc/hostname"); /* what is named comes first, whatever it is */
+    FC_EXPECT_TRUE(fc_llvm_find("/nowhere:/etc", again, sizeof again));
+    FC_EXPECT_STREQ(again, path);
+    fusec_context *ctx = NULL;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "cpu";
+    o.cache_dir = "";
+    o.llvm_path = "/etc/hostname"; /* no library: the usual places follow */
+    o.nvrtc_path = "/nowhere";
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &ctx), fusec_message(NULL));
+    fusec_lazy *v = NULL, *y = NULL;
+    const float x[2] = {1, 2};
+    float out[2];
+    const int64_t n = 2;
+    fusec_tensor t = {.data = (void *)(uintptr_t)x, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(ctx, &t, NULL, NULL, &v), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(ctx, fusec_op_find("neg"), 1, &v, NULL, &y),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out[1], -2);
+    fusec_lazy_release(v);
+    fusec_lazy_release(y);
+    fusec_context_free(ctx);
 }

@@ -58,8 +58,8 @@ typedef struct fc_plans {
 struct fusec_context {
     fc_alloc alloc;
     fc_context *runtime;
-    char *device_name, *cache_dir,
-        *compiler;        /* owned; the runtime's configuration points to them */
+    char *device_name, *cache_dir, *compiler, *llvm_path,
+        *nvrtc_path;      /* owned; the runtime's configuration points to them */
     pthread_mutex_t lock; /* of the device */
     fc_device *device;    /* NULL until it is needed */
     char *notice;

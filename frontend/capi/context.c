@@ -52,6 +52,13 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
         config->limits.nodes = o->max_nodes < FC_NONODE ? o->max_nodes : FC_NONODE - 1;
     if (o->max_inputs) config->limits.inputs = o->max_inputs;
     if (o->max_outputs) config->limits.outputs = o->max_outputs;
+    if (o->llvm_path && !(config->llvm_path = c->llvm_path = fc_strdup(&c->alloc, o->llvm_path)))
+        return fc_oom(e);
+    if (o->nvrtc_path &&
+        !(config->nvrtc_path = c->nvrtc_path = fc_strdup(&c->alloc, o->nvrtc_path)))
+        return fc_oom(e);
+    config->poll = o->poll;
+    config->poll_user = o->poll_user;
     config->log = o->log;
     config->log_user = o->log_user;
     return FUSEC_OK;
@@ -94,6 +101,8 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c->device_name);
     fc_free(&alloc, c->cache_dir);
     fc_free(&alloc, c->compiler);
+    fc_free(&alloc, c->llvm_path);
+    fc_free(&alloc, c->nvrtc_path);
     pthread_mutex_destroy(&c->plans.lock);
     pthread_mutex_destroy(&c->lazy.lock);
     pthread_mutex_destroy(&c->lock);

@@ -108,6 +108,15 @@ typedef struct fusec_options {
     /* What integers become where a fraction is needed (int / int, the mean of ints, a fraction next
      * to integers): FUSEC_F32, the default, or FUSEC_F64. */
     unsigned default_float;
+    /* Where LLVM and NVRTC are looked for before the usual places: files and folders, with ':'
+     * between them. FUSEC_LIBLLVM_PATH and FUSEC_NVRTC_PATH in the environment come first, and with
+     * `compiler` only they count. */
+    const char *llvm_path, *nvrtc_path;
+    /* Called by the thread that called the library, about every 50 ms while it waits for the CPU or
+     * the interpreter, and before it compiles. Not 0: the call stops with FUSEC_CANCELLED, and
+     * what its results hold is not defined. */
+    int (*poll)(void *user);
+    void *poll_user;
 } fusec_options;
 FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()

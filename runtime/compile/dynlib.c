@@ -67,10 +67,34 @@ static bool visit_dir(const char *dir, const char *name, visit_fn visit, void *u
     return done;
 }
 
+/* A file, or the best name in a directory. */
+static bool visit_place(const fc_dynsearch *s, const char *place, visit_fn visit, void *user) {
+    struct stat st;
+    if (stat(place, &st) != 0) return false;
+    if (!S_ISDIR(st.st_mode)) return visit(user, place);
+    for (const char *const *name = s->names; *name; name++)
+        if (visit_file(place, *name, visit, user)) return true;
+    return false;
+}
+
+static bool visit_first(const fc_dynsearch *s, visit_fn visit, void *user) {
+    const char *p = s->first;
+    for (size_t n; p && *p; p += n + (p[n] != 0)) {
+        char place[512];
+        n = strcspn(p, ":");
+        if (!n || n >= sizeof place) continue;
+        memcpy(place, p, n);
+        place[n] = 0;
+        if (visit_place(s, place, visit, user)) return true;
+    }
+    return false;
+}
+
 static bool walk(const fc_dynsearch *s, visit_fn visit, void *user) {
     const char *fixed = s->env_name ? fc_env(s->env_name) : NULL;
     struct stat st;
     if (fixed && (stat(fixed, &st) != 0 || !S_ISDIR(st.st_mode))) return visit(user, fixed);
+    if (!fixed && visit_first(s, visit, user)) return true;
     for (const char *const *name = s->names; *name; name++) {
         if (fixed) {
             if (visit_file(fixed, *name, visit, user)) return true;
@@ -133,6 +157,7 @@ static void explain(const fc_dynsearch *s, fc_str *why) {
         fc_str_printf(why, " (%s is %s, so nothing else was searched)", s->env_name, fixed);
         return;
     }
+    if (s->first) fc_str_printf(why, " in %s,", s->first);
     bool linker_only = s->dirs[0] && !s->dirs[0][0] && !s->dirs[1];
     if (linker_only) return;
     for (const char *const *dir = s->dirs; *dir; dir++)

@@ -36,6 +36,8 @@ typedef struct fc_dynlib {
 typedef struct fc_dynsearch {
     const char *env_name; /* "FUSEC_LIBCUDA_PATH": a file or a directory; when it is set, nothing
                              else is searched */
+    const char *first; /* files and directories, with ':' between them, that come before all others;
+                          NULL: none */
     const char *const *names; /* file names from best to worst, NULL at the end */
     const char *const *dirs;  /* directories or glob patterns; "" is the search of the dynamic
                                  linker;  NULL at the end. Every place is tried for the first name,

@@ -43,8 +43,9 @@ static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size)
     return false;
 }
 
-static fc_dynsearch make_search(fc_llvm *l) {
+static fc_dynsearch make_search(const char *places, fc_llvm *l) {
     fc_dynsearch s = {.env_name = "FUSEC_LIBLLVM_PATH",
+                      .first = places,
                       .names = names,
                       .dirs = dirs,
                       .syms = symbols,
@@ -54,8 +55,8 @@ static fc_dynsearch make_search(fc_llvm *l) {
     return s;
 }
 
-bool fc_llvm_find(char *path, size_t size) {
-    fc_dynsearch s = make_search(NULL);
+bool fc_llvm_find(const char *places, char *path, size_t size) {
+    fc_dynsearch s = make_search(places, NULL);
     return fc_dynlib_find(&s, path, size);
 }
 
@@ -107,11 +108,16 @@ static void register_target(const fc_llvm *l) {
 }
 
 fusec_status fc_llvm_open(const fc_alloc *alloc, fc_llvm **out, fc_error *e) {
+    return fc_llvm_open_in(alloc, NULL, out, e);
+}
+
+fusec_status fc_llvm_open_in(const fc_alloc *alloc, const char *places, fc_llvm **out,
+                             fc_error *e) {
     *out = NULL;
     fc_llvm *l = fc_calloc(alloc, 1, sizeof *l);
     if (!l) return fc_oom(e);
     l->alloc = alloc;
-    fc_dynsearch s = make_search(l);
+    fc_dynsearch s = make_search(places, l);
     fc_str why;
     fc_str_init(&why, alloc);
     fusec_status st = FUSEC_OK;

@@ -99,12 +99,14 @@ typedef struct fc_llvm {
 
 /* FUSEC_NO_LLVM with a list of what was looked for when there is none. */
 fusec_status fc_llvm_open(const fc_alloc *alloc, fc_llvm **out, fc_error *e);
+/* The same with places that come first (fc_dynsearch.first). */
+fusec_status fc_llvm_open_in(const fc_alloc *alloc, const char *places, fc_llvm **out, fc_error *e);
 void fc_llvm_close(fc_llvm *l); /* NULL is fine */
 /* Switches the arithmetic of halves off in LLVM's list of features: nothing is computed in halves,
  * and where vectors of them have registers a streamed store loses its nontemporal mark. */
 void fc_llvm_without_halves(char *features);
 
 /* The file that fc_llvm_open would load, without loading it (the name holds the version). */
-bool fc_llvm_find(char *path, size_t size);
+bool fc_llvm_find(const char *places, char *path, size_t size);
 
 #endif

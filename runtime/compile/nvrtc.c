@@ -116,17 +116,24 @@ static fc_dynsearch make_search(const fc_dyndirs *dirs, fc_nvrtc *n) {
     return s;
 }
 
-bool fc_nvrtc_find(char *path, size_t size) {
+bool fc_nvrtc_find(const char *places, char *path, size_t size) {
     fc_dyndirs chosen, usual;
     chosen_dirs(&chosen);
     usual_dirs(&usual);
     fc_dynsearch s = make_search(&chosen, NULL);
-    if (chosen.n && fc_dynlib_find(&s, path, size)) return true;
+    s.first = places;
+    if ((chosen.n || places) && fc_dynlib_find(&s, path, size)) return true;
+    s.first = NULL;
     s.dirs = usual.at;
     return fc_dynlib_find(&s, path, size);
 }
 
 fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
+    return fc_nvrtc_open_in(alloc, NULL, out, e);
+}
+
+fusec_status fc_nvrtc_open_in(const fc_alloc *alloc, const char *places, fc_nvrtc **out,
+                              fc_error *e) {
     *out = NULL;
     fc_nvrtc *n = fc_calloc(alloc, 1, sizeof *n);
     if (!n) return fc_oom(e);
@@ -138,9 +145,12 @@ fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e) {
     fc_str why;
     fc_str_init(&why, alloc);
     bool told = fc_env(s.env_name) != NULL; /* then the places do not count */
-    bool found = chosen.n && !told && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
+    s.first = places;
+    bool found =
+        (chosen.n || places) && !told && fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
     if (!found) {
         if (why.len) fc_str_add(&why, "; ");
+        s.first = NULL;
         s.dirs = usual.at;
         found = fc_dynlib_open(&s, &n->fn, sizeof n->fn, &n->lib, &why);
     }

@@ -57,6 +57,9 @@ typedef struct fc_nvrtc_options {
 
 /* FUSEC_NVRTC_SETUP with a list of what was looked for when there is none. */
 fusec_status fc_nvrtc_open(const fc_alloc *alloc, fc_nvrtc **out, fc_error *e);
+/* The same with places that come first (fc_dynsearch.first). */
+fusec_status fc_nvrtc_open_in(const fc_alloc *alloc, const char *places, fc_nvrtc **out,
+                              fc_error *e);
 /* The same around a table that a test made. */
 fusec_status fc_nvrtc_open_with(const fc_alloc *alloc, const fc_nvrtc_fns *fn, fc_nvrtc **out,
                                 fc_error *e);
@@ -76,6 +79,6 @@ bool fc_nvrtc_best_arch(const fc_nvrtc *n, int cc, char arch[16], fc_nvrtc_kind 
 void fc_nvrtc_describe(const fc_nvrtc_options *o, fc_str *out);
 
 /* The file that fc_nvrtc_open would load, without loading it (the name holds the version). */
-bool fc_nvrtc_find(char *path, size_t size);
+bool fc_nvrtc_find(const char *places, char *path, size_t size);
 
 #endif

@@ -115,7 +115,8 @@ static fusec_status open_on(fc_gpu *c, int ordinal, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out, fc_error *e) {
+fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, const char *places,
+                                 fc_device **out, fc_error *e) {
     fc_gpu *c = make(a, 0);
     if (!c) return fc_oom(e);
     fusec_status s = open_on(c, ordinal, e);
@@ -123,6 +124,7 @@ fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, fc_device **out
         close_device(&c->base);
         return s;
     }
+    c->base.places = places;
     *out = &c->base;
     return FUSEC_OK;
 }

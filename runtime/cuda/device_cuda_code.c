@@ -24,7 +24,7 @@ static fusec_status need_nvrtc(fc_gpu *c, fc_error *e) {
     pthread_mutex_lock(&c->lock);
     fusec_status s = FUSEC_OK;
     if (!c->nvrtc) {
-        s = fc_nvrtc_open(c->base.alloc, &c->nvrtc, e);
+        s = fc_nvrtc_open_in(c->base.alloc, c->base.places, &c->nvrtc, e);
         if (!s && !fc_nvrtc_best_arch(c->nvrtc, c->cc, c->arch, &c->kind)) {
             s = fc_fail(e, FUSEC_NVRTC_SETUP, "NVRTC %d.%d knows no architecture as old as sm_%d",
                         c->nvrtc->major, c->nvrtc->minor, c->cc);
@@ -48,7 +48,8 @@ static bool find_nvrtc(fc_gpu *c) {
     if (!c->nvrtc_path[0] && !c->searched) {
         struct stat st;
         c->searched = true;
-        if (!fc_nvrtc_find(c->nvrtc_path, sizeof c->nvrtc_path)) c->nvrtc_path[0] = 0;
+        if (!fc_nvrtc_find(c->base.places, c->nvrtc_path, sizeof c->nvrtc_path))
+            c->nvrtc_path[0] = 0;
         if (c->nvrtc_path[0] && !stat(c->nvrtc_path, &st)) c->nvrtc_size = (long long)st.st_size;
     }
     pthread_mutex_unlock(&c->lock);
