@@ -3,8 +3,10 @@
 #include "tests/support/test.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "tests/support/capi.h"
@@ -292,4 +294,106 @@ FC_TEST(lazy, errors_harm_nothing) {
     fusec_lazy_release(z);
     fusec_context_free(other);
     fusec_context_free(c);
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+typedef struct heap {
+    atomic_llong live;
+} heap;
+
+/* Blocks know their size, so that what is alive can be counted. */
+static void *counted(void *user, void *p, size_t size) {
+    heap *h = user;
+    max_align_t *was = p ? (max_align_t *)p - 1 : NULL;
+    if (was) atomic_fetch_sub(&h->live, *(long long *)was);
+    if (!size) {
+        free(was);
+        return NULL;
+    }
+    max_align_t *now = realloc(was, size + sizeof *now);
+    if (!now) return NULL;
+    *(long long *)now = (long long)size;
+    atomic_fetch_add(&h->live, (long long)size);
+    return now + 1;
+}
+
+/* x = x*k + k at each step, one value held: memory does not grow. And a chain that is never
+ * computed goes away whatever its length. */
+FC_TEST(lazy, memory_is_flat) {
+    heap h;
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *c = NULL;
+    const int64_t n = 8;
+    const double in[8] = {1, 2, 3};
+    long long after = 0;
+    atomic_init(&h.live, 0);
+    o.device = "interp";
+    o.cache_dir = "";
+    o.threads = 1;
+    o.alloc = counted;
+    o.alloc_user = &h;
+    FC_ASSERT_OK_TEXT(fusec_context_new(&o, &c), fusec_message(NULL));
+    fusec_lazy *x = from(c, FUSEC_F64, 1, &n, in);
+    for (int i = 0; i < 5000; i++) {
+        fusec_lazy *k = number(c, FUSEC_F64, 1.0 / (i + 3));
+        fusec_lazy_retain(k);
+        x = op(c, "add", NULL, 2, op(c, "mul", NULL, 2, x, k), k);
+        FC_EXPECT_OK_TEXT(fusec_lazy_eval(&x, 1, NULL, NULL), fusec_message(c));
+        if (i == 100) after = atomic_load(&h.live);
+    }
+    FC_EXPECT_LE_I64(atomic_load(&h.live), after + 1024);
+    for (int i = 0; i < 200000; i++) x = op(c, "neg", NULL, 1, x);
+    FC_EXPECT_EQ_I64(fusec_lazy_depth(x), 200000);
+    FC_EXPECT_EQ_I64(fusec_lazy_eval(&x, 1, NULL, NULL), FUSEC_LIMIT);
+    fusec_lazy_release(x);
+    fusec_context_free(c);
+    FC_EXPECT_EQ_I64(atomic_load(&h.live), 0);
+}
+
+enum { THREADS = 4, TURNS = 200 };
+
+typedef struct crowd {
+    fusec_context *c;
+    fusec_lazy *shared; /* all evaluate it, and build on it */
+    atomic_int wrong;
+} crowd;
+
+static void *one_of_many(void *arg) {
+    crowd *w = arg;
+    float out[4];
+    for (int i = 0; i < TURNS; i++) {
+        fusec_lazy *k = NULL, *y = NULL, *src[2];
+        if (fusec_lazy_number(w->c, FUSEC_F32, i + 3, &k)) atomic_fetch_add(&w->wrong, 1);
+        src[0] = w->shared;
+        src[1] = k;
+        if (fusec_lazy_op(w->c, fusec_op_find("mul"), 2, src, NULL, &y) ||
+            (i % 3 == 0 && fusec_lazy_eval(&w->shared, 1, NULL, NULL)) ||
+            fusec_lazy_read(y, out, sizeof out) || out[3] != 8 * (float)(i + 3))
+            atomic_fetch_add(&w->wrong, 1);
+        fusec_lazy_release(k);
+        fusec_lazy_release(y);
+    }
+    return NULL;
+}
+
+FC_TEST(lazy, threads_share_values) {
+    crowd w = {.c = capi_device("interp")};
+    pthread_t t[THREADS];
+    atomic_int released;
+    const int64_t n = 4;
+    float in[4] = {1, 2, 3, 4};
+    fusec_tensor a = {.data = in, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+    fusec_lazy *x = NULL;
+    atomic_init(&w.wrong, 0);
+    atomic_init(&released, 0);
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(w.c, &a, count, &released, &x), fusec_message(w.c));
+    fusec_lazy_retain(x);
+    w.shared = op(w.c, "add", NULL, 2, x, x);
+    for (int i = 0; i < THREADS; i++) FC_ASSERT_TRUE(!pthread_create(&t[i], NULL, one_of_many, &w));
+    for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+    FC_EXPECT_EQ_I64(atomic_load(&w.wrong), 0);
+    FC_EXPECT_EQ_I64(atomic_load(&released), 1);
+    fusec_lazy_release(w.shared);
+    fusec_context_free(w.c);
 }

@@ -147,6 +147,7 @@ static fc_node add_input(fusec_graph *g, fc_extract *x, fc_node old, fc_list sha
 /* A constant fits any shape; as an argument it has to be spread. */
 static fc_node as_operand(fc_extract *x, const fc_ninfo *user, const fc_ninfo *old, fc_node made) {
     fc_dim dims[FC_MAX_RANK];
+    if (x->graph.error.code) return FC_NONODE;
     const uint32_t rank = fc_list_len(&x->graph, user->shape);
     if (old->op != FC_OP_CONST || !rank || made == FC_NONODE || !fc_is_elementwise(user->op) ||
         fc_at(&x->graph, made)->op != FC_OP_INPUT)
@@ -246,6 +247,7 @@ fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, f
                              fc_error *e) {
     memset(x, 0, sizeof *x);
     fc_graph_init(&x->graph, g->ir.alloc, &g->ctx->runtime->config.limits);
+    if (x->graph.error.code) return *e = x->graph.error, e->code;
     x->graph.limits.nodes = g->ir.limits.nodes;
     x->graph.limits.inputs += FC_MOST_ARGUMENTS;
     x->graph.default_float = g->ir.default_float;
