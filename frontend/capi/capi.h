@@ -2,7 +2,8 @@
  *
  * Read in this order: context.c, graph.c (arrays, inputs, sizes), value.c and ops.c (expressions),
  * view.c, then lazy.c with key.c (was it evaluated before?), plans.c and extract.c (evaluating on
- * demand), program.c, memory.c, message.c.
+ * demand), program.c, memory.c, message.c. Values of no graph: lazy.h, lazy_value.c, lazy_shape.c,
+ * lazy_build.c, lazy_eval.c. language.c: texts; explain.c: what became of them.
  *
  * A graph whose leaves are the caller's arrays is symbolic like every other: each distinct extent
  * above 1 is a symbol of that graph whose value is known (sizes.c). So an expression looks the same
