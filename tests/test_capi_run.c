@@ -615,7 +615,7 @@ static int ask(void *user) {
 }
 
 FC_TEST(capi_run, the_caller_may_stop_a_call) {
-    enum { N = 400000 };
+    enum { N = 8000000 };
     fusec_context *ctx = NULL;
     asker a;
     fusec_options o = FUSEC_OPTIONS_INIT;
@@ -641,8 +641,15 @@ FC_TEST(capi_run, the_caller_may_stop_a_call) {
     atomic_store(&a.stop_at, 3);
     FC_EXPECT_EQ_I64(fusec_lazy_eval(&v, 1, NULL, NULL), FUSEC_CANCELLED); /* while it runs */
     FC_EXPECT_TRUE(fusec_lazy_depth(v) == 60);
-    atomic_store(&a.stop_at, INT_MAX);
-    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&v, 1, NULL, NULL), fusec_message(ctx));
+    atomic_store(&a.stop_at, INT_MAX); /* and the context is as good as before */
+    fusec_lazy_release(v);
+    FC_ASSERT_OK_TEXT(fusec_lazy_number(ctx, FUSEC_F32, 3.5, &v), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(ctx, fusec_op_find("neg"), 1, &v, NULL, &y),
+                      fusec_message(ctx));
+    float out;
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, &out, 4), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(out, -3.5);
+    fusec_lazy_release(y);
     fusec_lazy_release(v);
     fusec_context_free(ctx);
     free(x);

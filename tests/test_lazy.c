@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "tests/support/capi.h"
+#include "tests/support/fake_machine.h"
 
 static fusec_lazy *from(fusec_context *c, fusec_dtype t, int rank, const int64_t *shape,
                         const void *data) {
@@ -396,4 +397,66 @@ FC_TEST(lazy, threads_share_values) {
     FC_EXPECT_EQ_I64(atomic_load(&released), 1);
     fusec_lazy_release(w.shared);
     fusec_context_free(w.c);
+}
+
+/* ---- on a GPU -------------------------------------------------------------------------------- */
+
+/* Host and device memory, strides, results that are scalars of what follows, a caller's stream, and
+ * memory that is given back. */
+FC_TEST(lazy, a_fake_gpu) {
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    fusec_context *c = capi_device("cuda");
+    FC_ASSERT_TRUE(c != NULL);
+    const int64_t n = 40, two = 2, half = 20;
+    double in[40], out[40], mean;
+    void *device = NULL;
+    for (int i = 0; i < 40; i++) in[i] = i;
+    FC_ASSERT_OK_TEXT(fusec_device_alloc(c, sizeof in, &device), fusec_message(c));
+    FC_ASSERT_OK_TEXT(fusec_upload(c, device, in, sizeof in), fusec_message(c));
+    fusec_lazy *there = NULL, *here = from(c, FUSEC_F64, 1, &n, in), *every = NULL;
+    fusec_tensor t = {
+        .data = device, .shape = &n, .rank = 1, .dtype = FUSEC_F64, .place = FUSEC_CUDA};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(c, &t, NULL, NULL, &there), fusec_message(c));
+    t.device_id = 1;
+    FC_EXPECT_EQ_I64(fusec_lazy_from(c, &t, NULL, NULL, &every), FUSEC_INVALID);
+    FC_EXPECT_CONTAINS(fusec_message(c), "cuda:1");
+    t = (fusec_tensor){.data = in, .shape = &half, .strides = &two, .rank = 1, .dtype = FUSEC_F64};
+    FC_ASSERT_OK_TEXT(fusec_lazy_from(c, &t, NULL, NULL, &every), fusec_message(c));
+    fusec_lazy_retain(there);
+    fusec_lazy_retain(here);
+    fusec_lazy *mid = op(c, "mean", NULL, 1, there);
+    fusec_lazy_retain(mid);
+    fusec_lazy *y = op(c, "sub", NULL, 2, op(c, "add", NULL, 2, there, here), mid);
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&mid, 1, NULL, NULL), fusec_message(c)); /* a scalar of y */
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
+    FC_EXPECT_EQ_F64(out[7], 14 - 19.5);
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(mid, &mean, 8), fusec_message(c));
+    FC_EXPECT_EQ_F64(mean, 19.5);
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(every, out, 20 * 8), fusec_message(c));
+    FC_EXPECT_EQ_F64(out[19], 38);
+    FC_EXPECT_OK_TEXT(fusec_lazy_tensor(y, &t), fusec_message(c));
+    FC_EXPECT_TRUE(t.place == FUSEC_CUDA && t.device_id == 0 && t.data != NULL);
+    /* into memory of the device, and into strides of the host */
+    fusec_lazy *z = op(c, "neg", NULL, 1, every);
+    const int64_t back = -1;
+    fusec_tensor to = {
+        .data = out + 19, .shape = &half, .strides = &back, .rank = 1, .dtype = FUSEC_F64};
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&z, 1, &to, NULL), fusec_message(c));
+    FC_EXPECT_TRUE(out[19] == 0 && out[0] == -38);
+    to = (fusec_tensor){
+        .data = device, .shape = &half, .rank = 1, .dtype = FUSEC_F64, .place = FUSEC_DEVICE};
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&z, 1, &to, NULL), fusec_message(c));
+    FC_EXPECT_OK_TEXT(fusec_download(c, out, device, 20 * 8), fusec_message(c));
+    FC_EXPECT_EQ_F64(out[3], -6);
+    fusec_lazy_release(here);
+    fusec_lazy_release(y);
+    fusec_lazy_release(z);
+    fusec_lazy_release(mid);
+    fusec_device_free(c, device);
+    fusec_context_free(c);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
 }
