@@ -66,6 +66,12 @@ static fc_node reduce(fc_graph *g, fc_op op, fc_node x) {
     return gb2(g, FC_OP_add, gbred(g, op, gb2(g, FC_OP_mul, x, x), 0, false),
                gbred(g, op, x, 0, false));
 }
+static fc_node slope(fc_graph *g, fc_node y, fc_node x) {
+    fc_node d = FC_NONODE;
+    fc_grad(g, gball(g, FC_OP_sum, y), 1, &x, &d);
+    return d;
+}
+
 #define REDUCTION(op)                                                                              \
     static fc_node f_##op(fc_graph *g, fc_node x) {                                                \
         return reduce(g, FC_OP_##op, x);                                                           \
@@ -75,6 +81,9 @@ static fc_node reduce(fc_graph *g, fc_op op, fc_node x) {
     }                                                                                              \
     static fc_node inner_##op(fc_graph *g, fc_node x) {                                            \
         return gb2(g, FC_OP_mul, x, gbred(g, FC_OP_##op, x, -1, true));                            \
+    }                                                                                              \
+    static fc_node slope_##op(fc_graph *g, fc_node x) {                                            \
+        return slope(g, inner_##op(g, x), x);                                                      \
     }
 REDUCTION(sum)
 REDUCTION(prod)
@@ -88,7 +97,8 @@ FC_TEST(gradient, of_reductions) {
 #define CHECK(op)                                                                                  \
     check(#op, f_##op, 4, 3, 0);                                                                   \
     check(#op " of all", all_##op, 5, 2, 0);                                                       \
-    check(#op " of rows", inner_##op, 3, 4, 0);
+    check(#op " of rows", inner_##op, 3, 4, 0);                                                    \
+    check("second derivative of " #op, slope_##op, 3, 4, 0);
     CHECK(sum)
     CHECK(prod)
     CHECK(min)

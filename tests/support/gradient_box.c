@@ -48,7 +48,8 @@ void gx_run(gx *x) {
 double gx_at(const gx *x, fc_node n, int64_t i) {
     const fc_oval *v = &x->o.node[n].at[x->o.node[n].count == 1 ? 0 : i];
     if (v->r.exact) return v->r.lo;
-    return v->r.nan ? NAN : v->r.lo + (v->r.hi - v->r.lo) / 2;
+    const double width = v->r.hi - v->r.lo, middle = v->r.lo + width / 2;
+    return v->r.nan || !(width <= 1e-10 * (1 + fabs(middle))) ? NAN : middle;
 }
 
 int64_t gx_count(const gx *x, fc_node n) {

@@ -25,7 +25,7 @@ void gx_free(gx *x);
 fc_node gx_in(gx *x, int64_t a, int64_t b, int64_t c, const double *data, uint64_t seed);
 /* Computes the outputs of the graph again. */
 void gx_run(gx *x);
-/* Element i of a node that an output needs: the middle of its range. */
+/* Element i of a node that an output needs: the middle of its range, nan if that is wide. */
 double gx_at(const gx *x, fc_node n, int64_t i);
 int64_t gx_count(const gx *x, fc_node n);
 
