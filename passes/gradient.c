@@ -145,7 +145,7 @@ static fc_node row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives,
 typedef struct walk {
     fc_grad_ctx c;
     fc_node y;
-    uint8_t *needed; /* by node up to y: depends on an x through floats */
+    uint8_t *needed; /* by node up to y: y is made of it, and it depends on an x through floats */
     uint8_t *marked; /* its value came through a choice */
     fc_node *value;  /* cotangent or tangent; FC_NONODE: 0 */
 } walk;
@@ -179,6 +179,21 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
     }
 }
 
+/* Of those, the ones that y is made of. `marked` is scratch so far. */
+static void drop_unused(walk *w) {
+    const fc_graph *g = w->c.g;
+    uint8_t *used = w->marked;
+    used[w->y] = 1;
+    for (fc_node id = w->y + 1; id-- > 0;) {
+        const fc_ninfo *i = fc_at(g, id);
+        const fc_custom *r = custom_of(g, i);
+        for (int k = 0; used[id] && k < i->nops; k++) used[i->src[k]] = 1;
+        for (uint32_t k = 0; used[id] && r && k < r->nargs; k++) used[r->arg[k]] = 1;
+        w->needed[id] &= used[id];
+        used[id] = 0;
+    }
+}
+
 static void walk_free(walk *w) {
     fc_free(w->c.g->alloc, w->needed);
     fc_free(w->c.g->alloc, w->marked);
@@ -198,6 +213,7 @@ static bool walk_begin(walk *w, fc_graph *g, fc_node y, uint32_t n, const fc_nod
     }
     memset(w->value, 0xff, len * sizeof *w->value); /* FC_NONODE */
     find_needed(w, n, x);
+    drop_unused(w);
     return true;
 }
 
