@@ -74,6 +74,7 @@ void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
     fc_str t;
     fc_str_init(&t, c->g->alloc);
     fc_type_print(c->g, n, &t);
+    if (t.oom) fc_oom(&c->g->error);
     fc_fail(&c->g->error, FUSEC_NO_GRADIENT,
             "%s, which gives %s, has no derivative: %s; stop_grad() of it is taken as a constant",
             fc_ops[fc_at(c->g, n)->op].name, t.data, why);
@@ -440,6 +441,7 @@ bool fc_grad(fc_graph *g, fc_node loss, uint32_t n, const fc_node *x, fc_node *d
         fc_str t;
         fc_str_init(&t, g->alloc);
         fc_type_print(g, loss, &t);
+        if (t.oom) fc_oom(&g->error);
         fc_fail(&g->error, FUSEC_NO_GRADIENT,
                 "grad of %s: the gradient is that of a scalar; take sum() or mean(), or vjp",
                 t.data);

@@ -32,6 +32,14 @@ static const char program_text[] =
 static const char wrong_text[] =
     "export def f(x: f32[n], y: f32[m, n]) -> f32[n] {\n    return x + y[1:] * nope + sinn(x)\n}\n";
 
+static const char gradient_text[] =
+    "def rule(x: f32[n], dy: f32[n]) -> f32[n] = dy\n"
+    "@gradient(rule)\ndef steps(x: f32[n]) -> f32[n] = round(x)\n"
+    "export def f(x: f32[n], w: f32[n, n]) -> (a: f32[n], b: f32[n, n], c: f32, d: f32[n, n]) {\n"
+    "    y = sum(std(w @ steps(x)) * x[1:]) + logsumexp(x) + prod(x[::2])\n"
+    "    a, b = grad(y, x, w)\n"
+    "    return a, b, jvp(y, x, stop_grad(a)), jacobian(x * x + max(x), x)\n}\n";
+
 typedef struct lang_state {
     fc_source src;
     fc_ast ast;
@@ -481,6 +489,8 @@ static const fault_scene scenes[] = {
     {"parse", NULL, sizeof(lang_state), NULL, act_parse, NULL, NULL, false},
     {"parse_wrong", wrong_text, sizeof(lang_state), NULL, act_parse, NULL, NULL, false},
     {"check", NULL, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast, false},
+    {"check_gradient", gradient_text, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast,
+     false},
     {"check_wrong", wrong_text, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast, false},
     {"format", NULL, sizeof(lang_state), ready_ast, act_format, NULL, clear_ast, false},
     {"npy_write", NULL, sizeof(file_state), ready_file, act_npy_write, check_file, clear_file,

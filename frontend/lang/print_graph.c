@@ -570,8 +570,8 @@ static void print_def(printer *p, const char *name) {
     bool function = name && is_name(name) && !fc_c_is_builtin(name) && !fc_c_later(name);
     fusec_dtype t;
     if (function && fc_dtype_by_name(name, strlen(name), &t)) function = false;
-    fc_namemap_put(g->alloc, &p->taken, "inf", 0);
-    fc_namemap_put(g->alloc, &p->taken, "nan", 0);
+    p->oom |= !fc_namemap_put(g->alloc, &p->taken, "inf", 0);
+    p->oom |= !fc_namemap_put(g->alloc, &p->taken, "nan", 0);
     name_params(p);
     fc_str_printf(p->out, "export def %s(", function ? name : "graph");
     print_params(p);
