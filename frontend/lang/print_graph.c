@@ -198,7 +198,7 @@ static void print_const(printer *p, fusec_dtype t, uint64_t bits) {
         fc_str_printf(&s, "%lld", (long long)v);
     } else {
         fc_str_double(&s, v, t != FUSEC_F64);
-        if (v == v && !reads_back(t, bits, s.data)) {
+        if (v == v && !s.oom && !reads_back(t, bits, s.data)) {
             fc_str_clear(&s);
             fc_str_double(&s, v, false);
         }
