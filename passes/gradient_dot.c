@@ -20,7 +20,7 @@ static labelled operand(const fc_graph *g, fc_node n, int k) {
     labelled x;
     const fc_node spread = fc_at(g, n)->src[k];
     x.n = fc_dot_operand(g, n, k, x.label);
-    bool plain = is_contraction(g, n);
+    bool plain = is_contraction(g, n) && fc_rank(g, x.n); /* a number has nothing to go by */
     for (uint32_t i = 0; i < fc_rank(g, x.n); i++)
         plain &= fc_axis(g, x.n, i) == fc_axis(g, spread, x.label[i]);
     if (plain) return x;

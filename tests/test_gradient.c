@@ -258,7 +258,14 @@ static fc_node f_batched(fc_graph *g, fc_node x) {
     return fc_build_matmul(g, x, fc_build_permute(g, gb1(g, FC_OP_sin, x), perm));
 }
 
+/* With a matrix that is one number. */
+static fc_node f_of_twos(fc_graph *g, fc_node x) {
+    const fc_dim shape[2] = {fc_dim_const(&g->dims, 3), fc_dim_const(&g->dims, 2)};
+    return fc_build_matmul(g, fc_build_full(g, gbn(g, x, 2), 2, shape), gb1(g, FC_OP_sin, x));
+}
+
 FC_TEST(gradient, of_contractions) {
+    check("a matrix of one number", f_of_twos, 2, 4, 0);
     check("matrices", f_matmul, 3, 4, 0);
     check("from the left", f_from_left, 2, 4, 0);
     check("matrix by vector", f_matrix_vector, 5, 0, 0);
