@@ -2,12 +2,6 @@
  * text or chooses anything. */
 #include "codegen/cuda/cuda_facts.h"
 
-bool fc_cuda_has_point_stores(const fc_kernel *k) {
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->accesses.at[k->stores.at[s].access].level == FC_POINT) return true;
-    return false;
-}
-
 /* ---- bounds on text ------------------------------------------------------------------------- */
 
 enum { MOST_OPERATIONS = 2000 };
@@ -95,7 +89,7 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     if (cls->cuda.roomy) return 0;
     if (cls->cuda.kind == FC_CUDA_DOT) return cls->cuda.dot_tile == 8 ? 2 : 3;
     if (cls->cuda.kind == FC_CUDA_OUTER)
-        return cls->cuda.transposed ? 2 : fc_cuda_components(k) < 4 ? 4 : 3;
+        return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
     if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
     if (cls->cuda.kind == FC_CUDA_LOOP && k->accesses.len <= 6 && threads <= 512)
         return threads == 512 ? 2 : 4;
@@ -103,13 +97,6 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
 }
 
 /* ---- accumulators ---------------------------------------------------------------------------- */
-
-unsigned fc_cuda_components(const fc_kernel *k) {
-    unsigned n = 0;
-    for (size_t r = 0; r < k->reductions.len; r++)
-        n += (unsigned)fc_ops[k->reductions.at[r].op].components;
-    return n;
-}
 
 size_t fc_cuda_red_bytes(const fc_reduction *r) {
     size_t bytes = 0, align = 1;

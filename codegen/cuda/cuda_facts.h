@@ -4,6 +4,7 @@
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_FACTS_H
 #define FUSEC_CODEGEN_CUDA_CUDA_FACTS_H
 
+#include "codegen/facts.h"
 #include "codegen/target.h"
 
 /* ---- what follows from a class --------------------------------------------------------------- */
@@ -61,21 +62,16 @@ static inline unsigned fc_cuda_log2(int64_t p) {
     return n;
 }
 
-/* Of an access: bytes of its element; whether it touches memory, not only an index; whether a store
- * goes through it; whether it is a load. */
+/* Of an access: bytes of its element; whether it touches memory, not only an index; whether it is a
+ * load. */
 static inline unsigned fc_cuda_bytes(const fc_kernel *k, uint32_t a) {
     return fc_dtypes[k->accesses.at[a].dtype].bytes;
 }
 static inline bool fc_cuda_is_memory(const fc_kernel *k, uint32_t a) {
     return k->accesses.at[a].buffer != FC_NO_BUFFER;
 }
-static inline bool fc_cuda_is_store(const fc_kernel *k, uint32_t a) {
-    for (size_t s = 0; s < k->stores.len; s++)
-        if (k->stores.at[s].access == a) return true;
-    return false;
-}
 static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
-    return fc_cuda_is_memory(k, a) && !fc_cuda_is_store(k, a);
+    return fc_cuda_is_memory(k, a) && !fc_is_stored(k, a);
 }
 
 /* ---- reductions ----------------------------------------------------------------------------- */
@@ -88,7 +84,6 @@ static inline bool fc_cuda_counts(unsigned op) {
 static inline bool fc_cuda_places(unsigned op) {
     return op == FC_OP_argmin || op == FC_OP_argmax;
 }
-unsigned fc_cuda_components(const fc_kernel *k); /* of all reductions together */
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
 /* Words of 32 bits that it takes where blocks tell each other. */
 static inline unsigned fc_cuda_red_words(const fc_reduction *r) {
@@ -117,7 +112,6 @@ unsigned fc_cuda_cache_limit(unsigned team);
  * Marks them in `cached`; `all` (may be NULL): whether nothing that two phases use was left out. */
 fusec_status fc_cuda_cache(const fc_kernel *k, const fc_class *cls, uint8_t *cached, bool *all,
                            fc_error *e);
-bool fc_cuda_has_point_stores(const fc_kernel *k);
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 

@@ -212,7 +212,7 @@ static void chunk_stores(const fc_cuda_inner *in) {
  * subtree. Several are on their way at a time: one after the other each would be waited for. */
 static void read_partials(const fc_cuda_inner *in) {
     fc_cuda_gen *g = in->g;
-    const int several = fc_cuda_components(g->k) > 3 ? 4 : 8;
+    const int several = fc_components(g->k) > 3 ? 4 : 8;
     fc_cuda_line(&g->t, "int per = 1;");
     fc_cuda_line(&g->t, "while ((ix)per * %u < spans) per *= 2;", fc_cuda_block(g->cls));
     FC_EACH_REDUCTION(g, 0, "red%u s%u[32];", r, r);

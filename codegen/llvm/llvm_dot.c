@@ -48,15 +48,6 @@ typedef struct dot {
     const char *from; /* i64: column of its first element */
 } dot;
 
-fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t) {
-    const unsigned width = m->vector_bytes >= 64 ? 64 : m->vector_bytes >= 32 ? 32 : 16;
-    fc_ll_panels p = {.lanes = width / fc_dtypes[t].bytes};
-    p.height = width == 64 ? 14 : 6;
-    p.width = 2 * p.lanes;
-    p.step = FC_DOT_CHUNK + 64 / fc_dtypes[t].bytes; /* rows must not share their cache sets */
-    return p;
-}
-
 /* Heights of tiles: that of most, and for the last rows the least that does. */
 static const unsigned heights[] = {2, 4, 8};
 
@@ -185,7 +176,7 @@ static const char *at(const dot *d, const char *p, const char *element) {
 static bool lies_across(const dot *d, uint32_t a, bool left) {
     const fc_ll *f = d->f;
     const unsigned k = f->cls->np, lanes = left ? k : d->n_axis, rows = left ? d->m_axis : k;
-    if (f->k->accesses.at[a].buffer == FC_NO_BUFFER || fc_ll_is_stored(f->k, a)) return false;
+    if (f->k->accesses.at[a].buffer == FC_NO_BUFFER || fc_is_stored(f->k, a)) return false;
     for (fc_val v = 0; v < f->code.ins.len; v++) {
         const fc_instr *i = &f->code.ins.at[v];
         if (d->need[!left][v] && i->op == FC_OP_LOAD && i->imm == a && i->level == FC_POINT)

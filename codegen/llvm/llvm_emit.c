@@ -76,8 +76,8 @@ static fusec_status write_module(fc_ll *f) {
     return f->head.oom || f->body.oom ? FUSEC_OUT_OF_MEMORY : FUSEC_OK;
 }
 
-static fusec_status emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
-                         const char *name, fc_str *out, fc_error *e) {
+fusec_status fc_ll_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                        const char *name, fc_str *out, fc_error *e) {
     fc_ll *f = fc_malloc(out->alloc, sizeof *f);
     if (!f) return fc_oom(e);
     fc_ll_init(f, m, k, cls, name, out->alloc);
@@ -97,6 +97,3 @@ static fusec_status emit(const fc_machine *m, const fc_kernel *k, const fc_class
                        "a kernel can't be written as LLVM IR: it breaks the rules of kernels");
     return FUSEC_OK;
 }
-
-const fc_target fc_llvm_target = {
-    .kind = FC_TARGET_LLVM, .schedule = fc_ll_schedule, .emit = emit, .quicker = fc_ll_quicker};

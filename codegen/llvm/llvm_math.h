@@ -15,13 +15,11 @@
 
 #include <math.h>
 
-#include "codegen/target.h"
+#include "codegen/llvm/llvm_facts.h"
 #include "ir/formula.h"
 
 /* For fc_code.rewrite; NULL when the machine has no fma. */
 fc_rewrite fc_math_rewrite(const fc_machine *m);
-/* Whether there is vector code for a row. */
-bool fc_math_has(fc_op op, fusec_dtype t);
 /* The function of a row on f32 or f64; FC_NOVAL when there is no vector code for it. */
 fc_val fc_math_row(fc_code *s, fc_op op, const fc_val v[3]);
 

@@ -34,7 +34,7 @@ typedef struct block {
 
 static bool is_shared(const fc_ll *f, uint32_t a) {
     return f->cls->llvm.shared && f->k->accesses.at[a].level == FC_POINT &&
-           f->k->accesses.at[a].buffer != FC_NO_BUFFER && !fc_ll_is_stored(f->k, a) &&
+           f->k->accesses.at[a].buffer != FC_NO_BUFFER && !fc_is_stored(f->k, a) &&
            fc_class_move(f->cls, a, f->cls->np - 1u) == FC_MOVE_ANY &&
            fc_class_move(f->cls, a, f->cls->np - 2u) == FC_MOVE_ZERO;
 }
@@ -59,7 +59,7 @@ static void all_tiles(fc_ll *f, bool out, bool shared, const char *count) {
     uint32_t any = 0;
     const char *r = NULL;
     for (uint32_t a = 0; a < f->cls->naccess; a++) {
-        if (!fc_ll_is_tiled(f, a) || fc_ll_is_stored(f->k, a) != out || is_shared(f, a) != shared)
+        if (!fc_ll_is_tiled(f, a) || fc_is_stored(f->k, a) != out || is_shared(f, a) != shared)
             continue;
         if (!any++) r = fc_ll_for(f, &l, "0", count);
         move_tile(f, a, out, r, fc_ll_bin(f, "sub", count, r));

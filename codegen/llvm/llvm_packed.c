@@ -24,26 +24,6 @@ static void join(fc_ll *f, const fc_ll_stage *st, pending *p, unsigned number, c
     p->at[p->n++] = v;
 }
 
-bool fc_ll_can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    const uint32_t axes = n->np + n->nr;
-    if (m->vector_bytes < 32 || k->nstages != 1 || k->reductions.len != 1 || !fc_ll_is_light(k) ||
-        fc_ops[k->reductions.at[0].op].components != 1)
-        return false;
-    for (uint32_t a = 0; a < n->naccess; a++) {
-        const int64_t *s = n->stride + (size_t)a * axes;
-        const fc_access *acc = &k->accesses.at[a];
-        if (fc_ll_is_stored(k, a)) {
-            if (acc->level == FC_POINT) return false;
-            continue;
-        }
-        /* masked loads of single bytes are instructions of AVX-512 only */
-        if (acc->buffer == FC_NO_BUFFER || acc->level != FC_POINT || s[n->np] != 1 ||
-            s[n->np - 1] == 0 || (m->vector_bytes < 64 && fc_dtypes[acc->dtype].bytes < 4))
-            return false;
-    }
-    return true;
-}
-
 fc_ll_masks fc_ll_row_masks(fc_ll *f) {
     fc_ll_masks m = {fc_ll_names(f, MOST), fc_ll_names(f, MOST)};
     for (unsigned v = f->cls->llvm.row_vectors / 2; v < f->cls->llvm.row_vectors; v++) {

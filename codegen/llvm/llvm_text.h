@@ -5,7 +5,7 @@
  * (calls), llvm_divide.c, llvm_scale.c, llvm_remainder.c, llvm_reduce.c (accumulators and the
  * trees), llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
  * llvm_map.c, llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c
- * (schedules), llvm_emit.c (entry), llvm_schedule.c, llvm_columns.c.
+ * (schedules), llvm_emit.c (entry).
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -20,11 +20,8 @@
 
 #include <setjmp.h>
 
-#include "codegen/target.h"
+#include "codegen/llvm/llvm_facts.h"
 #include "ir/red_program.h"
-
-/* Elements of rows whose values may be kept: FC_LL_KEEP_SHORT, FC_LL_KEEP_LONG. */
-enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
 
 /* How far: not at all; a fixed distance; twice that; the next row, if rows are short enough; the
  * next band of tiles; the next run of columns; rows of few columns, as many as have twice that. */
@@ -37,13 +34,6 @@ typedef enum fc_ll_ahead {
     FC_LL_NEXT_RUN,
     FC_LL_NEXT_ROWS
 } fc_ll_ahead;
-
-/* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
-enum { FC_LL_LEVELS = 48 };
-/* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
- * blocks, and of few columns. */
-enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
-enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
 
 typedef struct fc_ll_red {
     fc_op op;
@@ -290,13 +280,6 @@ void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r);
 
 /* ---- llvm_extreme.c ---------------------------------------------------------------------- */
 
-/* Vectors that are done together: a comparison, a selection and what is looked at besides; four
- * hide how long each takes. */
-enum { FC_LL_BAND = 4 };
-
-static inline bool fc_ll_is_min_max(unsigned op) {
-    return op == FC_OP_min || op == FC_OP_max;
-}
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
@@ -516,15 +499,13 @@ const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const
 void fc_ll_map(fc_ll *f);
 void fc_ll_tiles(fc_ll *f);
 void fc_ll_narrow(fc_ll *f);
-/* llvm_packed.c: whether rows can be done so; masks of the vectors of a row, NULL for whole ones;
- * the accumulators of the V rows at f->x. */
+/* llvm_packed.c: masks of the vectors of a row, NULL for whole ones; the accumulators of the V rows
+ * at f->x. */
 typedef struct fc_ll_masks {
     const char **mask, **active;
 } fc_ll_masks;
-bool fc_ll_can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n);
 fc_ll_masks fc_ll_row_masks(fc_ll *f);
 const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m);
-enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
 /* Splits `n` into the number of a block of FC_LL_TILE along `axis`, whose ends are given, and the
  * rest. */
@@ -539,31 +520,12 @@ void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, c
 void fc_ll_inner(fc_ll *f);
 void fc_ll_inner_finish(fc_ll *f);
 void fc_ll_outer(fc_ll *f);
-/* llvm_dot.c; how tiles are cut: rows and columns of one, lanes of a register, elements from a row
- * of a panel of the left operand to the next. */
-typedef struct fc_ll_panels {
-    unsigned height, width, lanes, step;
-} fc_ll_panels;
-fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 void fc_ll_dot(fc_ll *f);
 void fc_ll_outer_finish(fc_ll *f);
 
-/* llvm_schedule.c */
-unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
-bool fc_ll_is_stored(const fc_kernel *k, uint32_t access);
-unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register */
-bool fc_ll_is_light(const fc_kernel *k);    /* memory-bound: worth unrolling */
-bool fc_ll_is_sum(const fc_kernel *k);      /* and reads its arrays once, to store little */
-/* Narrow: no row has more elements than that; those that are gathered are shorter. */
-static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
-    return c->llvm.tiles ? FC_LANES : c->vector / 2u;
-}
+/* ---- llvm_emit.c ------------------------------------------------------------------------- */
 
-/* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie
- * side by side one after the other; accumulators with numbers of elements joined in one way. */
-bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
-fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                            uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
-                            fc_error *e);
+fusec_status fc_ll_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
+                        const char *name, fc_str *out, fc_error *e);
 
 #endif

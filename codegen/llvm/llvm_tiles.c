@@ -197,7 +197,7 @@ void fc_ll_tiles(fc_ll *f) {
     fc_ll_begin(f);
     f->tile = fc_ll_names(f, f->cls->naccess);
     for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (fc_ll_is_tiled(f, a) && !fc_ll_is_stored(f->k, a))
+        if (fc_ll_is_tiled(f, a) && !fc_is_stored(f->k, a))
             f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LL_TILE,
                                     fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
     const char *n = fc_ll_for(f, &units, "%begin", "%end");

@@ -48,7 +48,7 @@ static unsigned widest_across(const fc_kernel *k, const fc_nest *n, const fc_cla
 static unsigned outer_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,
                              uint32_t align) {
     uint32_t axis = n->np - 1;
-    unsigned widest = widest_across(k, n, cls), most = 1, components = fc_cuda_components(k);
+    unsigned widest = widest_across(k, n, cls), most = 1, components = fc_components(k);
     for (size_t r = 0; r < k->reductions.len; r++) {
         unsigned bytes = (unsigned)fc_cuda_red_bytes(&k->reductions.at[r]);
         if (bytes > most) most = bytes;
@@ -163,7 +163,7 @@ static uint32_t outer_tickets(int64_t spans, const cut *c) {
 
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                     uint32_t align, fc_class *cls, fc_launch *l, fc_error *e) {
-    bool can_split = k->nstages == 1 && !fc_cuda_has_point_stores(k), differs = false;
+    bool can_split = k->nstages == 1 && !fc_stores_points(k), differs = false;
     FC_TRY(differs_by_row(k, cls, &differs, e));
     cls->vector = (uint8_t)(can_split && !differs ? outer_vector(k, n, cls, align) : 1);
     cls->cuda.kind = FC_CUDA_OUTER;

@@ -98,12 +98,12 @@ static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls)
         if (fc_cuda_is_memory(k, a) && k->accesses.at[a].level == FC_POINT &&
             fc_class_move(cls, a, n->np + n->nr - 1) != FC_MOVE_ZERO)
             bytes += fc_cuda_bytes(k, a);
-    return n->count < SPLIT_BYTES / (bytes ? bytes : 1) / (fc_cuda_components(k) + heavy);
+    return n->count < SPLIT_BYTES / (bytes ? bytes : 1) / (fc_components(k) + heavy);
 }
 
 static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     int64_t each = SPLIT_BLOCKS_PER_SM;
-    if (fc_cuda_places(k->reductions.at[0].op) || fc_cuda_components(k) > SPLIT_COMPONENTS)
+    if (fc_cuda_places(k->reductions.at[0].op) || fc_components(k) > SPLIT_COMPONENTS)
         each = SPLIT_BLOCKS_PER_SM / 2;
     else if (n->rows > 1)
         each = SPLIT_BLOCKS_PER_SM / 8;
@@ -114,8 +114,8 @@ static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_ne
 static bool split_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                            fc_launch *l) {
     int64_t chunks = fc_ceil_div(n->count, FC_CHUNK), blocks = split_blocks(m, k, n);
-    if (k->nstages != 1 || fc_cuda_has_point_stores(k) || n->rows >= 2 * m->sm_count ||
-        chunks < 32 || short_row(k, n, cls))
+    if (k->nstages != 1 || fc_stores_points(k) || n->rows >= 2 * m->sm_count || chunks < 32 ||
+        short_row(k, n, cls))
         return false;
     int64_t span = SPLIT_WARPS;
     while (span < chunks && fc_ceil_div(chunks, 2 * span) * n->rows >= blocks) span *= 2;
@@ -235,7 +235,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
         if (split_schedule(m, k, n, cls, l)) return FUSEC_OK;
         team = 32 * fc_cuda_pow2_up(chunks);
     }
-    bool several = k->nstages + (unsigned)fc_cuda_has_point_stores(k) > 1, all,
+    bool several = k->nstages + (unsigned)fc_stores_points(k) > 1, all,
          whole = n->count > 0 && n->count % 4 == 0;
     cls->cuda = (fc_cuda_class){.kind = FC_CUDA_ONE,
                                 .repeat = 1,
@@ -280,7 +280,7 @@ static fusec_status inner_schedule(const fc_machine *m, const fc_kernel *k, cons
 static bool reads_once(const fc_kernel *k, const fc_class *cls) {
     bool maps = cls->cuda.kind == FC_CUDA_MAP && cls->vector > 1,
          keeps = cls->cuda.own && cls->aligned;
-    return (maps || keeps || fc_cuda_has_places(cls)) && fc_cuda_has_point_stores(k);
+    return (maps || keeps || fc_cuda_has_places(cls)) && fc_stores_points(k);
 }
 
 /* Whether the arrays of a nest are more than the L2 holds; a broadcast element counts once. */

@@ -3,12 +3,10 @@
  *
  * Few columns are one vector. Many of them that come from memory are wide blocks, so that whole
  * pages are read. The others are blocks of some registers. */
-#include "codegen/llvm/llvm_schedule.h"
+#include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
     OUTER_SPAN = FC_LL_SPAN, /* elements; a power of two of runs */
-    WIDE_BYTES = 40 << 10,   /* of the stack, for a wide block of columns, */
-    WIDE_FROM = 128,         /* rows have as many columns at least, */
     LEAST_SPAN = 64,         /* elements of its span at least; a power of two of runs */
     MOST_SLOTS = 3,          /* accumulators of a column at most */
     FEW_REGISTERS = 8,       /* for the accumulators of a row that is one vector, */
@@ -17,33 +15,6 @@ enum {
 };
 
 /* ---- blocks ------------------------------------------------------------------------------ */
-
-/* Bytes of the accumulators of a column. */
-static unsigned slot_bytes(const fc_kernel *k) {
-    unsigned bytes = 0;
-    for (size_t i = 0; i < k->reductions.len; i++) {
-        const fc_reduction *r = &k->reductions.at[i];
-        for (int c = 0; c < fc_ops[r->op].components; c++) {
-            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
-            bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
-        }
-    }
-    return bytes;
-}
-
-/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
-static unsigned wide_columns(const fc_kernel *k) {
-    return WIDE_BYTES / FC_LL_WIDE_LEVELS / slot_bytes(k) / WIDE_FROM * WIDE_FROM;
-}
-
-/* Levels of the counter times columns lie on the stack, for each accumulator. */
-unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
-    const unsigned V = cls->vector, slots = fc_ll_slots(k);
-    if (cls->llvm.wide) return wide_columns(k);
-    if (cls->llvm.few) return V;
-    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
-    return V * (V < 8 ? 2 * vectors : vectors);
-}
 
 /* Whether a load of some lanes of a vector is one instruction, and not a branch for each of them.
  */
@@ -56,7 +27,7 @@ static bool has_masks(const fc_machine *m, unsigned bytes) {
 static unsigned lanes_of_few(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const uint32_t axes = n->np + n->nr;
     const int64_t width = n->extent[n->np - 1];
-    const unsigned most = FEW_REGISTERS * m->vector_bytes / slot_bytes(k);
+    const unsigned most = FEW_REGISTERS * m->vector_bytes / fc_ll_slot_bytes(k);
     if (width > (most < MOST_LANES ? most : MOST_LANES)) return 0;
     unsigned V = 4;
     while (V < width) V *= 2;
@@ -79,8 +50,8 @@ bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n) {
 /* Columns from memory: blocks of whole rows, or of some pages of each, so that the prefetcher of
  * the hardware comes to something, and spans of rows for the other threads. */
 static bool is_wide(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    if (!fc_ll_can_split(k) || n->nr != 1 || fc_ll_slots(k) > MOST_SLOTS ||
-        n->extent[n->np - 1] < WIDE_FROM || n->count < 2 * LEAST_SPAN)
+    if (!fc_can_split(k) || n->nr != 1 || fc_components(k) > MOST_SLOTS ||
+        n->extent[n->np - 1] < FC_LL_WIDE_FROM || n->count < 2 * LEAST_SPAN)
         return false;
     return fc_ll_exceeds_cache(m, k, n);
 }
@@ -130,7 +101,7 @@ void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, f
     int64_t span = n->count;
     if (cls->llvm.wide)
         span = wide_span(blocks, n->count);
-    else if (fc_ll_can_split(k) && blocks < FC_LL_FEW_UNITS && n->count >= 4 * OUTER_SPAN)
+    else if (fc_can_split(k) && blocks < FC_LL_FEW_UNITS && n->count >= 4 * OUTER_SPAN)
         span = outer_span(cls, blocks, width, n->count);
     if (span >= n->count) {
         fc_ll_cut(k, l, blocks, n->count * wide);

@@ -1,7 +1,7 @@
 /* llvm_panels.c - which contractions go through panels (llvm_dot.c), and how they are cut into
  * blocks. The order of a result does not depend on it. */
 #include "codegen/dot.h"
-#include "codegen/llvm/llvm_schedule.h"
+#include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
     MOST_HEIGHTS =

@@ -13,8 +13,7 @@
  * Units of outer are blocks of columns; split: all blocks for span 0, then for span 1, ...
  *
  * split needs workspace_bytes, and NAME_finish over the rows afterwards. */
-#include "codegen/llvm/llvm_schedule.h"
-#include "codegen/llvm/llvm_math.h"
+#include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
     FINEST = 16,        /* a task is cut in as many at most, so that there is one for each of */
@@ -31,12 +30,6 @@ enum {
     SHARED_BYTES = 64 << 10, /* of the stack, for what they share */
     TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
-
-bool fc_ll_is_light(const fc_kernel *k) {
-    uint32_t ops, transcendental;
-    fc_kernel_cost(k, &ops, &transcendental);
-    return ops <= 16 && transcendental == 0;
-}
 
 /* Functions of which there is no vector code. */
 static uint32_t calls_of_libm(const fc_kernel *k) {
@@ -60,33 +53,7 @@ static int64_t task_elements(const fc_kernel *k) {
     return n < 1024 ? 1024 : n & ~(int64_t)1023;
 }
 
-static bool stores_points(const fc_kernel *k) {
-    for (size_t i = 0; i < k->stores.len; i++)
-        if (k->accesses.at[k->stores.at[i].access].level == FC_POINT) return true;
-    return false;
-}
-
-bool fc_ll_can_split(const fc_kernel *k) {
-    return k->nstages == 1 && !stores_points(k);
-}
-
-unsigned fc_ll_slots(const fc_kernel *k) {
-    unsigned n = 0;
-    for (size_t i = 0; i < k->reductions.len; i++) n += fc_ops[k->reductions.at[i].op].components;
-    return n;
-}
-
-bool fc_ll_is_sum(const fc_kernel *k) {
-    return fc_ll_is_light(k) && fc_ll_can_split(k);
-}
-
 /* ---- classes ----------------------------------------------------------------------------- */
-
-bool fc_ll_is_stored(const fc_kernel *k, uint32_t access) {
-    for (size_t i = 0; i < k->stores.len; i++)
-        if (k->stores.at[i].access == access) return true;
-    return false;
-}
 
 /* Bytes of an array that an access touches: one element for each place it can be at. */
 static double touched(const fc_kernel *k, const fc_nest *n, uint32_t a) {
@@ -109,7 +76,7 @@ static bool seen_before(const fc_kernel *k, uint32_t a) {
 static double memory_of(const fc_kernel *k, const fc_nest *n, bool loaded) {
     double all = 0;
     for (uint32_t a = 0; a < n->naccess; a++)
-        if (!seen_before(k, a) && !(loaded && fc_ll_is_stored(k, a))) all += touched(k, n, a);
+        if (!seen_before(k, a) && !(loaded && fc_is_stored(k, a))) all += touched(k, n, a);
     return all;
 }
 
@@ -140,7 +107,7 @@ static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest
     const double all = memory_of(k, n, false);
     double stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        if (!fc_ll_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
+        if (!fc_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
         const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
         stored += touched(k, n, a);
@@ -173,7 +140,7 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
         uint32_t count = 0;
         for (uint32_t a = 0; a < n->naccess; a++) {
             const int64_t *s = n->stride + (size_t)a * axes, by = s[lanes];
-            if (fc_ll_is_stored(k, a) || k->accesses.at[a].buffer == FC_NO_BUFFER) continue;
+            if (fc_is_stored(k, a) || k->accesses.at[a].buffer == FC_NO_BUFFER) continue;
             count += by != 0 && by != 1 && s[axis] == 1;
         }
         if (count <= most || n->extent[axis] < V) continue;
@@ -181,10 +148,6 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
         *across = axis;
     }
     return most > 0 && n->extent[lanes] >= V / 2 && tiles_fit(k, n, V, lanes, *across, FC_LL_TILE);
-}
-
-unsigned fc_ll_widest(const fc_machine *m) {
-    return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
@@ -234,13 +197,32 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
     return cls->llvm.brief;
 }
 
+/* Whether short rows can be reduced by vectors along them (llvm_packed.c). */
+static bool can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr;
+    if (m->vector_bytes < 32 || k->nstages != 1 || k->reductions.len != 1 || !fc_ll_is_light(k) ||
+        fc_ops[k->reductions.at[0].op].components != 1)
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        const fc_access *acc = &k->accesses.at[a];
+        if (fc_is_stored(k, a)) {
+            if (acc->level == FC_POINT) return false;
+            continue;
+        }
+        /* masked loads of single bytes are instructions of AVX-512 only */
+        if (acc->buffer == FC_NO_BUFFER || acc->level != FC_POINT || s[n->np] != 1 ||
+            s[n->np - 1] == 0 || (m->vector_bytes < 64 && fc_dtypes[acc->dtype].bytes < 4))
+            return false;
+    }
+    return true;
+}
 /* Rows that leave most lanes of a vector along them idle, or most of the work to joining them. */
 static bool is_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const unsigned V = fc_ll_widest(m);
     if (n->nr != 1 || n->count <= 0 || n->count >= FC_LANES || n->extent[n->np - 1] < V)
         return false;
-    return n->count < V / 2 || fc_ll_can_pack(m, k, n) ||
-           tiles_fit(k, n, V, n->np - 1, n->np, FC_LANES);
+    return n->count < V / 2 || can_pack(m, k, n) || tiles_fit(k, n, V, n->np - 1, n->np, FC_LANES);
 }
 
 /* A power of two. */
@@ -254,7 +236,7 @@ static uint8_t vectors_of_row(int64_t count, unsigned V) {
 static bool keeps(const fc_kernel *k, const fc_nest *n) {
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    return stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
+    return fc_stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
 }
 
 /* Whether a largest or smallest element of each row is looked for. */
@@ -273,7 +255,7 @@ static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;
         const fc_access *acc = &k->accesses.at[a];
-        if (acc->buffer == FC_NO_BUFFER || fc_ll_is_stored(k, a)) continue;
+        if (acc->buffer == FC_NO_BUFFER || fc_is_stored(k, a)) continue;
         if (acc->level == FC_POINT && s[n->np - 2] == 0 &&
             fc_ll_move_by(s[n->np - 1]) == FC_MOVE_ANY)
             bytes += FC_LL_TILE * elements * fc_dtypes[acc->dtype].bytes;
@@ -287,7 +269,7 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     const uint32_t axes = n->np + n->nr;
     const bool gathered = n->count < cls->vector / 2;
     cls->llvm.narrow = true;
-    if (!gathered && fc_ll_can_pack(m, k, n)) {
+    if (!gathered && can_pack(m, k, n)) {
         cls->llvm.packed = true;
         cls->llvm.row_vectors = vectors_of_row(n->count, cls->vector);
     } else if (!gathered) {
@@ -392,7 +374,7 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
     l->finish = true;
     l->span = span;
     l->spans = fc_ceil_div(n->count, span);
-    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * fc_ll_slots(k) * 8;
+    l->workspace_bytes = (size_t)n->rows * (size_t)l->spans * fc_components(k) * 8;
 }
 
 static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
@@ -407,7 +389,7 @@ static void launch_inner(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc
         fc_ll_cut(k, l, rows * blocks, each);
         return;
     }
-    if (fc_ll_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
+    if (fc_can_split(k) && n->rows < FC_LL_FEW_UNITS && n->count >= 2 * INNER_SPAN) {
         int64_t span = INNER_SPAN;
         while (span > SHORT_SPAN && n->rows * fc_ceil_div(n->count, span) < PARTS) span /= 2;
         fc_ll_launch_split(k, n, span, cls, l);

@@ -1,9 +1,9 @@
-/* llvm_schedule.h - what the choices of llvm_schedule.c and llvm_columns.c have in common: how
- * accesses move, what arrays take, and how work is cut. */
+/* llvm_schedule.h - sizes to class and launch: llvm_schedule.c is the entry, llvm_columns.c does
+ * reductions that keep the innermost axis, llvm_panels.c contractions. */
 #ifndef FUSEC_CODEGEN_LLVM_LLVM_SCHEDULE_H
 #define FUSEC_CODEGEN_LLVM_LLVM_SCHEDULE_H
 
-#include "codegen/llvm/llvm_text.h"
+#include "codegen/llvm/llvm_facts.h"
 
 enum {
     FC_LL_TASK = 65536,   /* elements of cheap code that make a task worth handing over: 10 us */
@@ -17,8 +17,6 @@ static inline fc_move fc_ll_move_by(int64_t stride) {
     return stride == 0 ? FC_MOVE_ZERO : stride == 1 ? FC_MOVE_ONE : FC_MOVE_ANY;
 }
 
-unsigned fc_ll_slots(const fc_kernel *k); /* accumulators of a row */
-bool fc_ll_can_split(const fc_kernel *k);
 /* Whether all arrays together are more than the process may count on. */
 bool fc_ll_exceeds_cache(const fc_machine *m, const fc_kernel *k, const fc_nest *n);
 
@@ -34,6 +32,8 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls);
 /* Whether rows of few columns have more lines than the hardware follows side by side. */
 bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n);
+void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l);
+
 /* ---- llvm_panels.c: contractions ---------------------------------------------------------- */
 
 /* Makes the class one with panels where the nest allows it. */
@@ -42,6 +42,13 @@ fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena 
 void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                          const fc_class *cls, fc_launch *l);
 
-void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l);
+/* ---- fc_target ---------------------------------------------------------------------------- */
+
+/* fc_target.quicker: a map with one register for a vector instead of several; rows that would lie
+ * side by side one after the other; accumulators with numbers of elements joined in one way. */
+bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, fc_class *cls);
+fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                            uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
+                            fc_error *e);
 
 #endif

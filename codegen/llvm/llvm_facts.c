@@ -1,0 +1,59 @@
+/* llvm_facts.c - see llvm_facts.h. */
+#include "codegen/llvm/llvm_facts.h"
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+bool fc_ll_is_light(const fc_kernel *k) {
+    uint32_t ops, transcendental;
+    fc_kernel_cost(k, &ops, &transcendental);
+    return ops <= 16 && transcendental == 0;
+}
+
+bool fc_ll_is_sum(const fc_kernel *k) {
+    return fc_ll_is_light(k) && fc_can_split(k);
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+enum { WIDE_BYTES = 40 << 10 }; /* of the stack, for a wide block of columns */
+
+unsigned fc_ll_slot_bytes(const fc_kernel *k) {
+    unsigned bytes = 0;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_reduction *r = &k->reductions.at[i];
+        for (int c = 0; c < fc_ops[r->op].components; c++) {
+            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
+            bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
+        }
+    }
+    return bytes;
+}
+
+/* As many as leave the levels of all accumulators within WIDE_BYTES of the stack. */
+static unsigned wide_columns(const fc_kernel *k) {
+    return WIDE_BYTES / FC_LL_WIDE_LEVELS / fc_ll_slot_bytes(k) / FC_LL_WIDE_FROM * FC_LL_WIDE_FROM;
+}
+
+/* Levels of the counter times columns lie on the stack, for each accumulator. */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
+    const unsigned V = cls->vector, slots = fc_components(k);
+    if (cls->llvm.wide) return wide_columns(k);
+    if (cls->llvm.few) return V;
+    unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
+    return V * (V < 8 ? 2 * vectors : vectors);
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+unsigned fc_ll_widest(const fc_machine *m) {
+    return m->vector_bytes >= 64 ? 16 : m->vector_bytes >= 32 ? 8 : 4;
+}
+
+fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t) {
+    const unsigned width = m->vector_bytes >= 64 ? 64 : m->vector_bytes >= 32 ? 32 : 16;
+    fc_ll_panels p = {.lanes = width / fc_dtypes[t].bytes};
+    p.height = width == 64 ? 14 : 6;
+    p.width = 2 * p.lanes;
+    p.step = FC_DOT_CHUNK + 64 / fc_dtypes[t].bytes; /* rows must not share their cache sets */
+    return p;
+}

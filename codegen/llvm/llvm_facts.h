@@ -1,0 +1,55 @@
+/* llvm_facts.h - what schedules and texts of the CPU target both ask of a kernel, a class and a
+ * machine: numbers, and no text. A schedule (schedule/) includes this and never asks an emitter;
+ * emitters never ask a schedule. */
+#ifndef FUSEC_CODEGEN_LLVM_LLVM_FACTS_H
+#define FUSEC_CODEGEN_LLVM_LLVM_FACTS_H
+
+#include "codegen/facts.h"
+#include "codegen/target.h"
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+bool fc_ll_is_light(const fc_kernel *k); /* memory-bound: worth unrolling */
+bool fc_ll_is_sum(const fc_kernel *k);   /* and reads its arrays once, to store little */
+static inline bool fc_ll_is_min_max(unsigned op) {
+    return op == FC_OP_min || op == FC_OP_max;
+}
+/* Whether there is vector code for a row (llvm_math.c). */
+bool fc_math_has(fc_op op, fusec_dtype t);
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Elements of rows whose values may be kept: FC_LL_KEEP_SHORT, FC_LL_KEEP_LONG. */
+enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
+/* Vectors that are done together: a comparison, a selection and what is looked at besides; four
+ * hide how long each takes. */
+enum { FC_LL_BAND = 4 };
+enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
+/* Narrow: no row has more elements than that; those that are gathered are shorter. */
+static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
+    return c->llvm.tiles ? FC_LANES : c->vector / 2u;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */
+enum { FC_LL_LEVELS = 48 };
+/* Elements of a span of outer at most, and levels of the counter of its runs; the same in wide
+ * blocks, and of few columns. */
+enum { FC_LL_SPAN = 1024, FC_LL_SPAN_LEVELS = 7, FC_LL_WIDE_SPAN = 256, FC_LL_WIDE_LEVELS = 5 };
+enum { FC_LL_FEW_SPAN = 16384, FC_LL_FEW_LEVELS = 11 };
+enum { FC_LL_WIDE_FROM = 128 };                /* columns of a wide block at least */
+unsigned fc_ll_slot_bytes(const fc_kernel *k); /* of the accumulators of a column */
+unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls); /* of a block of outer */
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+unsigned fc_ll_widest(const fc_machine *m); /* lanes of f32 of a vector register */
+/* How tiles of a contraction are cut: rows and columns of one, lanes of a register, elements from a
+ * row of a panel of the left operand to the next. */
+typedef struct fc_ll_panels {
+    unsigned height, width, lanes, step;
+} fc_ll_panels;
+fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
+
+#endif
