@@ -49,8 +49,7 @@ static fusec_value ternary(fc_op op, fusec_value x, fusec_value y, fusec_value z
     return slow(op, (fusec_value[]){x, y, z}, 3);
 }
 
-/* The axes as the builder takes them; false: the graph has an error. */
-static bool take_axes(fusec_graph *g, const char *what, int n, const int *axes, int64_t *out) {
+bool fc_take_axes(fusec_graph *g, const char *what, int n, const int *axes, int64_t *out) {
     if (n < 0 || (n > 0 && !axes))
         fc_fail(&g->ir.error, FUSEC_INVALID, "%s: %d axes%s", what, n, n > 0 ? " at NULL" : "");
     else if (n > FC_MAX_RANK)
@@ -65,7 +64,7 @@ static fusec_value reduction(fc_op op, fusec_value x, int naxes, const int *axes
     fusec_value failed;
     fusec_graph *g = fc_node_graph(fc_ops[op].name, x, &failed);
     if (!g) return failed;
-    if (!take_axes(g, fc_ops[op].name, naxes, axes, list)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axes(g, fc_ops[op].name, naxes, axes, list)) return fc_value(g, FC_NONODE);
     return fc_value(
         g, fc_build_reduce(&g->ir, op, x.node, (uint32_t)naxes, axes ? list : NULL, keepdims != 0));
 }
@@ -75,7 +74,7 @@ fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepd
     fusec_value failed;
     fusec_graph *g = fc_node_graph("logsumexp", x, &failed);
     if (!g) return failed;
-    if (!take_axes(g, "logsumexp", naxes, axes, list)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axes(g, "logsumexp", naxes, axes, list)) return fc_value(g, FC_NONODE);
     return fc_value(
         g, fc_build_logsumexp(&g->ir, x.node, (uint32_t)naxes, axes ? list : NULL, keepdims != 0));
 }

@@ -5,6 +5,7 @@
 #include "frontend/lang/check_impl.h"
 
 #include "ir/code.h"
+#include "ir/composites.h"
 
 /* ---- which names there are ------------------------------------------------------------------- */
 
@@ -26,10 +27,11 @@ static fc_op row_by_name(const char *name) {
 }
 
 bool fc_c_is_builtin(const char *name) {
-    return row_by_name(name) != FC_OP_NONE || strcmp(name, "logsumexp") == 0 ||
-           strcmp(name, "bitcast") == 0 || strcmp(name, "materialize") == 0 ||
-           fc_c_is_dot_name(name) || fc_c_is_shape_name(name) || fc_c_is_make_name(name) ||
-           fc_c_is_join_name(name) || fc_c_is_random_name(name) || fc_c_is_gradient_name(name);
+    return row_by_name(name) != FC_OP_NONE || fc_c_is_composite_name(name) ||
+           strcmp(name, "logsumexp") == 0 || strcmp(name, "bitcast") == 0 ||
+           strcmp(name, "materialize") == 0 || fc_c_is_dot_name(name) || fc_c_is_shape_name(name) ||
+           fc_c_is_make_name(name) || fc_c_is_join_name(name) || fc_c_is_random_name(name) ||
+           fc_c_is_gradient_name(name);
 }
 
 void fc_c_suggest_builtins(fc_suggest *s) {
@@ -42,6 +44,8 @@ void fc_c_suggest_builtins(fc_suggest *s) {
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
     for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
     for (size_t i = 0; i < FC_COUNT(later); i++) fc_suggest_try(s, later[i]);
+    for (size_t i = 0; fc_c_array_names[i]; i++) fc_suggest_try(s, fc_c_array_names[i]);
+    for (size_t i = 0; i < fc_composite_count; i++) fc_suggest_try(s, fc_composites[i].name);
     fc_suggest_try(s, "dot");
     fc_suggest_try(s, "matmul");
     fc_suggest_try(s, "einsum");
@@ -88,7 +92,7 @@ static void two_arguments(fc_checker *c, const fc_expr *e, fc_op op, uint32_t n)
         fc_diag_help(d, "%-*s  along one axis", (int)w, along);
 }
 
-static bool flag_arg(fc_checker *c, fc_call *f, const fc_expr *e, bool *out) {
+bool fc_c_flag_arg(fc_checker *c, fc_call *f, const fc_expr *e, bool *out) {
     *out = false;
     if (!e) return true;
     const fc_value *v = fc_c_val(f, e);
@@ -135,7 +139,7 @@ static fc_value reduction(fc_checker *c, fc_call *f, const fc_expr *e, fc_op op)
     if (!fc_c_operand(c, array[0], v)) return FC_UNKNOWN;
     fc_value x = fc_v_node(fc_c_strong(c, array[0], v));
     if (x.kind == FC_V_UNKNOWN) return x;
-    if (!fc_c_axes(c, f, array[0], &x, kw[0], axes, &count) || !flag_arg(c, f, kw[1], &keep))
+    if (!fc_c_axes(c, f, array[0], &x, kw[0], axes, &count) || !fc_c_flag_arg(c, f, kw[1], &keep))
         return FC_UNKNOWN;
     if (!not_empty(c, e, op, array[0], &x, axes, count)) return FC_UNKNOWN;
     const int64_t *list = kw[0] ? axes : NULL;
@@ -243,6 +247,8 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_op op = row_by_name(name);
     if (fc_c_dtype_name(f, name, strlen(name), &t))
         r = cast(c, f, e, t);
+    else if (fc_c_composite_call(c, f, e, name, &r))
+        ;
     else if (fc_is_elementwise(op))
         r = elementwise(c, f, e, op);
     else if (strcmp(name, "bitcast") == 0)
@@ -257,8 +263,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         fc_c_not_yet(c, f->ast, callee->at, name);
     else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
              !fc_c_make_call(c, f, e, name, &r) && !fc_c_join_call(c, f, e, name, &r) &&
-             !fc_c_random_call(c, f, e, name, &r) &&
-             !fc_c_gradient_call(c, f, e, name, &r))
+             !fc_c_random_call(c, f, e, name, &r) && !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

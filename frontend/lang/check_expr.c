@@ -348,35 +348,44 @@ static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, 
     return false;
 }
 
-fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
-                  const fc_expr *const *e, const fc_value *v) {
-    bool good = true, weak;
+fc_row_operands fc_c_row_operands(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at,
+                                  uint32_t n, const fc_expr *const *e, const fc_value *v) {
+    bool good = true;
     fusec_dtype t;
     uint32_t from = op == FC_OP_where ? 1 : 0;
-    fc_node node[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+    fc_row_operands r = {.node = {FC_NONODE, FC_NONODE, FC_NONODE}};
     for (uint32_t i = 0; i < n; i++) good &= fc_c_operand(c, e[i], &v[i]);
     if (good && from) good = check_bools(c, 1, e, v);
     if (good && fc_ops[op].rule == FC_RULE_LOGIC) good = check_bools(c, n, e, v);
-    good = good && meet(c, op, op_at, n - from, e + from, v + from, &t, &weak) &&
+    good = good && meet(c, op, op_at, n - from, e + from, v + from, &t, &r.weak) &&
            accepts(c, op, at, op_at, n, e, v, t) && broadcasts(c, at, op_at, n, e, v);
-    if (!good) return FC_UNKNOWN;
-    if (from && weak && v[0].kind == FC_V_BOOL) { /* a choice between weak values is made now */
+    if (!good) return r;
+    if (from && r.weak && v[0].kind == FC_V_BOOL) { /* a choice between weak values is made now */
         const fc_value *arm = v[0].truth ? &v[1] : &v[2];
-        if (fc_v_weakness(&v[1]) == fc_v_weakness(&v[2])) return *arm;
+        if (fc_v_weakness(&v[1]) == fc_v_weakness(&v[2])) r.chosen = arm;
+        if (r.chosen) return r;
     }
-    if (from && weak && !fc_v_weak(&v[0])) { /* an array of weak arms needs a dtype */
-        weak = false;
+    if (from && r.weak && !fc_v_weak(&v[0])) { /* an array of weak arms needs a dtype */
+        r.weak = false;
         if (t == FUSEC_F64) t = c->g->default_float;
     }
     for (uint32_t i = 0; i < n; i++) {
-        node[i] = fc_c_node(c, e[i], &v[i], i < from ? FUSEC_BOOL : t);
-        if (node[i] == FC_NONODE) return FC_UNKNOWN;
+        r.node[i] = fc_c_node(c, e[i], &v[i], i < from ? FUSEC_BOOL : t);
+        if (r.node[i] == FC_NONODE) return r;
     }
-    bool element = fc_c_line_up(c, n, v, node);
-    if (element && !fc_c_no_arrays(c, n, e, v)) return FC_UNKNOWN;
-    fc_node r = fc_c_built(c, fc_build_op(c->g, op, node[0], node[1], node[2]));
-    fc_value out = weak ? fc_v_weak_node(c, r) : fc_v_node(r);
-    out.element = element && out.kind == FC_V_NODE;
+    r.element = fc_c_line_up(c, n, v, r.node);
+    r.good = !r.element || fc_c_no_arrays(c, n, e, v);
+    return r;
+}
+
+fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
+                  const fc_expr *const *e, const fc_value *v) {
+    const fc_row_operands o = fc_c_row_operands(c, op, at, op_at, n, e, v);
+    if (o.chosen) return *o.chosen;
+    if (!o.good) return FC_UNKNOWN;
+    fc_node r = fc_c_built(c, fc_build_op(c->g, op, o.node[0], o.node[1], o.node[2]));
+    fc_value out = o.weak ? fc_v_weak_node(c, r) : fc_v_node(r);
+    out.element = o.element && out.kind == FC_V_NODE;
     return out;
 }
 

@@ -331,6 +331,15 @@ bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e);
 static inline fc_value *fc_c_val(fc_call *f, const fc_expr *e) {
     return &f->vals[e->id - f->root->first];
 }
+/* The operands of an elementwise row on values, of one dtype and of shapes that broadcast. */
+typedef struct fc_row_operands {
+    bool good, weak;        /* good: all nodes are there; weak: of untyped numbers */
+    bool element;           /* of an index definition */
+    const fc_value *chosen; /* a choice between numbers that is made already */
+    fc_node node[3];
+} fc_row_operands;
+fc_row_operands fc_c_row_operands(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at,
+                                  uint32_t n, const fc_expr *const *parts, const fc_value *v);
 /* An elementwise row on values: combines, converts, checks the shapes. `parts` are the operands'
  * expressions, `op_at` what to point at. */
 fc_value fc_c_row(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
@@ -445,6 +454,14 @@ bool fc_c_shape_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *na
 fc_value fc_c_transpose2(fc_checker *c, fc_call *f, const fc_expr *e); /* x.T */
 bool fc_c_shape_arg(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t *rank, fc_dim *shape,
                     int *open_axis);
+
+/* ---- check_composite.c ---- */
+extern const char *const fc_c_array_names[];
+bool fc_c_is_composite_name(const char *name);
+bool fc_c_composite_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name,
+                         fc_value *out);
+/* True or false, written; absent is false. False after a report. */
+bool fc_c_flag_arg(fc_checker *c, fc_call *f, const fc_expr *e, bool *out);
 
 /* ---- check_random.c ---- */
 extern const char *const fc_c_random_names[];

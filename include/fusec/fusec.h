@@ -262,6 +262,16 @@ FUSEC_API fusec_value fusec_const_u64(fusec_graph *g, fusec_dtype t, uint64_t v)
 FUSEC_API fusec_value fusec_full(fusec_graph *g, fusec_dtype t, double v, int rank,
                                  const fusec_dim *shape);
 FUSEC_API fusec_value fusec_arange(fusec_graph *g, fusec_dim n); /* i64: 0, 1, ..., n-1 */
+/* n numbers from a to b, both among them, computed in f64; one alone is a. */
+FUSEC_API fusec_value fusec_linspace(fusec_graph *g, fusec_dtype t, double a, double b,
+                                     fusec_dim n);
+/* The lower or upper triangle of the last two axes, 0 elsewhere; k shifts the diagonal. */
+FUSEC_API fusec_value fusec_tril(fusec_value x, int64_t k);
+FUSEC_API fusec_value fusec_triu(fusec_value x, int64_t k);
+/* x[1:] - x[:-1] along an axis; of bools where they change. */
+FUSEC_API fusec_value fusec_diff(fusec_value x, int axis);
+/* Rounded half to even to so many decimal digits: round(x * 10^digits) / 10^digits. */
+FUSEC_API fusec_value fusec_round_to(fusec_value x, int digits);
 
 /* Random numbers of Philox4x32-10: each depends on seed, stream and the number of its element (in C
  * order of the shape) alone, and is the same on every device, to the bit (docs/semantics.md, 11).

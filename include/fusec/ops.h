@@ -145,6 +145,24 @@ FUSEC_API fusec_value fusec_var(fusec_value x, int naxes, const int *axes, int k
 FUSEC_API fusec_value fusec_std(fusec_value x, int naxes, const int *axes, int keepdims); /* standard deviation, divided by n */
 FUSEC_API fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepdims); /* log(sum(exp(x))) without overflow */
 
+/* made of several operations; results after the operands */
+FUSEC_API void fusec_divmod(fusec_value x, fusec_value y, fusec_value *first, fusec_value *second); /* x // y and x % y */
+FUSEC_API void fusec_modf(fusec_value x, fusec_value *first, fusec_value *second); /* fraction and whole part, both with the sign of x */
+FUSEC_API void fusec_frexp(fusec_value x, fusec_value *first, fusec_value *second); /* m and e of x = m * 2**e with |m| in [0.5, 1); e is i32, and 0 for zeros, infinities and nan */
+FUSEC_API fusec_value fusec_nextafter(fusec_value x, fusec_value y);                     /* the number of the dtype next to x on the way to y */
+FUSEC_API fusec_value fusec_spacing(fusec_value x);                                      /* distance from x to the next number away from 0, with the sign of x; nan at infinities */
+FUSEC_API fusec_value fusec_count_nonzero(fusec_value x, int naxes, const int *axes, int keepdims); /* number of elements that are not 0, i64; nan counts */
+FUSEC_API fusec_value fusec_norm(fusec_value x, double ord, int naxes, const int *axes, int keepdims); /* vector norm: sum(abs(x)**ord)**(1/ord); inf and -inf the largest and smallest size, 0 how many are not 0 */
+FUSEC_API fusec_value fusec_variance(fusec_value x, double correction, int naxes, const int *axes, int keepdims); /* squared deviations from the mean, divided by n - correction, or nan and inf where that is not positive */
+FUSEC_API fusec_value fusec_deviation(fusec_value x, double correction, int naxes, const int *axes, int keepdims); /* square root of variance */
+FUSEC_API fusec_value fusec_nansum(fusec_value x, int naxes, const int *axes, int keepdims); /* sum without nans */
+FUSEC_API fusec_value fusec_nanprod(fusec_value x, int naxes, const int *axes, int keepdims); /* product without nans */
+FUSEC_API fusec_value fusec_nanmin(fusec_value x, int naxes, const int *axes, int keepdims); /* smallest element that is no nan; nan if there is none */
+FUSEC_API fusec_value fusec_nanmax(fusec_value x, int naxes, const int *axes, int keepdims); /* largest element that is no nan; nan if there is none */
+FUSEC_API fusec_value fusec_nanmean(fusec_value x, int naxes, const int *axes, int keepdims); /* mean of the elements that are no nan; nan if there is none */
+FUSEC_API fusec_value fusec_nanvar(fusec_value x, double correction, int naxes, const int *axes, int keepdims); /* variance of the elements that are no nan */
+FUSEC_API fusec_value fusec_nanstd(fusec_value x, double correction, int naxes, const int *axes, int keepdims); /* deviation of the elements that are no nan */
+
 /* The names with 1, 2 and 3 operands and the reductions, for tables and bindings: X(name) for each. */
 #define FUSEC_OPS_UNARY(X) X(neg) X(abs) X(sign) X(positive) X(reciprocal) X(square) X(relu) X(floor) X(ceil) X(trunc) X(round) X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) X(mantissa) X(exponent) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(deg2rad) X(rad2deg) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma) X(sigmoid) X(softplus) X(sinc) X(isnan) X(isinf) X(isfinite) X(signbit) X(logical_not) X(bit_not) X(bitwise_count)
 #define FUSEC_OPS_BINARY(X) X(add) X(sub) X(mul) X(div) X(floordiv) X(mod) X(fmod) X(copysign) X(mulhi) X(gcd) X(lcm) X(minimum) X(maximum) X(fmin) X(fmax) X(heaviside) X(pow) X(float_power) X(logaddexp) X(logaddexp2) X(ldexp) X(hypot) X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bit_and) X(bit_or) X(bit_xor) X(shl) X(shr) X(box_muller)

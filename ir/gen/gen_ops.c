@@ -26,6 +26,19 @@ static const entry entries[] = {
 #include "ir/ops.def"
 };
 
+/* The rows of composites.def; fold: no operands. */
+typedef struct row_of_composites {
+    const char *name, *doc, *parameter;
+    int operands, results;
+} row_of_composites;
+
+static const row_of_composites composites[] = {
+#define MAP(name, operands, results, like, doc) {#name, doc, NULL, operands, results},
+#define FOLD(name, parameter, value, doc)                                                          \
+    {#name, doc, sizeof #parameter > 2 ? #parameter : NULL, 0, 1},
+#include "ir/composites.def"
+};
+
 static bool is_shown(const entry *e) {
     return e->group == NULL && !(fc_ops[e->op].flags & FC_F_HIDDEN);
 }
@@ -124,6 +137,20 @@ static void operations(FILE *out) {
         title = NULL;
         row(out, entries[k].op);
     }
+    fputs("\n## Made of several operations\n\n"
+          "From `ir/composites.def`. Where two things are named, there are two results.\n\n| | "
+          "|\n|---|---|\n",
+          out);
+    for (size_t k = 0; k < FC_COUNT(composites); k++) {
+        const row_of_composites *c = &composites[k];
+        fprintf(out, "| `%s(%s%s%s)` |", c->name,
+                c->operands == 2 ? "x, y"
+                : c->operands    ? "x"
+                                 : "x, axis",
+                c->parameter ? ", " : "", c->parameter ? c->parameter : "");
+        cell(out, c->doc);
+        fputs("\n", out);
+    }
 }
 
 /* ---- include/fusec/ops.h ---------------------------------------------------------------- */
@@ -179,6 +206,24 @@ static void list(FILE *out, const char *which, int arity) {
     fputs("\n", out);
 }
 
+static void composite(FILE *out, const row_of_composites *c) {
+    static const char *const operands[] = {
+        "fusec_value x, int naxes, const int *axes, int keepdims", "fusec_value x",
+        "fusec_value x, fusec_value y"};
+    char text[200];
+    if (c->results == 2)
+        fprintf(out,
+                "FUSEC_API void fusec_%s(%s, fusec_value *first, fusec_value *second); /* %s */\n",
+                c->name, operands[c->operands], c->doc);
+    else if (c->parameter) {
+        snprintf(text, sizeof text,
+                 "fusec_value x, double %s, int naxes, const int *axes, int keepdims",
+                 c->parameter);
+        prototype(out, c->name, text, c->doc);
+    } else
+        prototype(out, c->name, operands[c->operands], c->doc);
+}
+
 static void header(FILE *out) {
     static const char *const elementwise[] = {"", "fusec_value x", "fusec_value x, fusec_value y",
                                               "fusec_value x, fusec_value y, fusec_value z"};
@@ -195,6 +240,8 @@ static void header(FILE *out) {
                   fc_is_reduction(op) ? reduction : elementwise[fc_ops[op].arity], fc_ops[op].doc);
     }
     prototype(out, "logsumexp", reduction, "log(sum(exp(x))) without overflow");
+    fputs("\n/* made of several operations; results after the operands */\n", out);
+    for (size_t k = 0; k < FC_COUNT(composites); k++) composite(out, &composites[k]);
     fputs(lists_intro, out);
     list(out, "UNARY", 1);
     list(out, "BINARY", 2);
@@ -208,7 +255,10 @@ static void header(FILE *out) {
 static const struct {
     const char *name;
     void (*write)(FILE *out);
-} kinds[] = {{"operations", operations}, {"header", header}, {"python", fc_gen_python}, {"stubs", fc_gen_stubs}};
+} kinds[] = {{"operations", operations},
+             {"header", header},
+             {"python", fc_gen_python},
+             {"stubs", fc_gen_stubs}};
 
 int main(int argc, char **argv) {
     for (size_t k = 0; argc == 3 && k < FC_COUNT(kinds); k++) {
