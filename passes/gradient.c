@@ -242,9 +242,7 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, a, (fusec_dtype)fc_at(g, i.src[0])->dtype);
     case FC_OP_MATERIALIZE: return a;
-    case FC_OP_TAKE:
-        fc_g_fail(c, n, "a read at computed places has one only in forward mode (jvp)");
-        return FC_NONODE;
+    case FC_OP_TAKE: *chooses = true; return fc_g_take_reverse(c, n, a);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
 }

@@ -38,6 +38,7 @@ fc_node fc_g_view_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
 /* ---- gradient_index.c: slices, general views, takes ---- */
 fc_node fc_g_index_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
+fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
 /* No leading axes. */
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 

@@ -380,6 +380,50 @@ fc_node fc_g_index_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     return sum_rest(&v, sum);
 }
 
+/* ---- reads at computed places
+ * ---------------------------------------------------------------------- */
+
+enum { MOST_TAKEN = 8 };
+
+/* Element `at` of axis `axis` counted behind `lead` others. */
+static fc_node one_of(fc_graph *g, fc_node n, uint32_t lead, uint32_t axis, int64_t at) {
+    fc_slice s[FC_MAX_RANK];
+    for (uint32_t i = 0; i < fc_rank(g, n); i++)
+        s[i] = (fc_slice){fc_dim_const(&g->dims, 0), 1, fc_axis(g, n, i)};
+    s[lead + axis] = (fc_slice){fc_dim_const(&g->dims, at), 1, fc_dim_const(&g->dims, 1)};
+    return fc_build_slice(g, n, s);
+}
+
+/* Where few elements are taken along the axis, one for each row most often, each element of the
+ * array compares its place with theirs, and nothing has to be written to computed places. */
+fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
+    fc_graph *g = c->g;
+    const fc_ninfo i = *fc_at(g, n);
+    const uint32_t axis = (uint32_t)i.attr, rank = fc_rank(g, n);
+    fc_dim shape[FC_MAX_RANK], line[FC_MAX_RANK];
+    int64_t count;
+    fc_node sum = FC_NONODE;
+    if (!fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &count) || count > MOST_TAKEN || !count) {
+        fc_g_fail(c, n,
+                  "of more than 8 elements read at computed places it takes writes to computed "
+                  "places, which are not there; in forward mode (jvp) it has one");
+        return FC_NONODE;
+    }
+    fc_g_shape(g, n, shape);
+    a = fc_g_spread(c, a, rank, shape);
+    for (uint32_t k = 0; k < rank; k++) line[k] = fc_dim_const(&g->dims, 1);
+    fc_g_shape(g, i.src[0], shape);
+    line[axis] = shape[axis];
+    const fc_node place = fc_build_reshape(g, fc_build_iota(g, shape[axis]), rank, line);
+    for (int64_t k = 0; k < count; k++) {
+        const fc_node at = one_of(g, i.src[1], 0, axis, k);
+        const fc_node here = fc_build_op(g, FC_OP_eq, place, at, FC_NONODE);
+        const fc_node v = keep_where(g, here, one_of(g, a, c->nlead, axis, k));
+        sum = k ? fc_build_op(g, FC_OP_add, sum, v, FC_NONODE) : v;
+    }
+    return sum;
+}
+
 /* ---- forward: the same read of the tangent
  * -------------------------------------------------------- */
 

@@ -207,7 +207,15 @@ VIEW(wide_window, 7, 3, S(1, 1), S(0, 0), -1, 0, FC_EDGE_REFLECT)
 VIEW(strided_edge, 4, 3, S(2, 1), S(0, 0), -1, 0, FC_EDGE_EDGE)
 VIEW(turned_wrap, 7, 0, S(-1, 0), S(0, 0), 6, 0, FC_EDGE_WRAP)
 
+/* Two elements of each column at computed places, of which one is outside. */
+static fc_node f_taken(fc_graph *g, fc_node x) {
+    const fc_dim two[2] = {fc_dim_const(&g->dims, 2), fc_dim_const(&g->dims, 3)};
+    const fc_node six = fc_build_iota(g, fc_dim_const(&g->dims, 6));
+    return gb1(g, FC_OP_exp, fc_build_take(g, x, fc_build_reshape(g, six, 2, two), 0));
+}
+
 FC_TEST(gradient, of_reads_at_indices) {
+    check("taken", f_taken, 4, 3, 0);
     check("slice", slice_part, 7, 3, 0);
     check("every second", slice_steps, 7, 3, 0);
     check("backwards", slice_back, 7, 3, 0);

@@ -110,3 +110,23 @@ FC_TEST(gradient_plan, of_a_network) {
     outputs(&g, 3, d);
     expect_kernels(&g, 6);
 }
+
+/* The logit of each row's label is read by index; backward compares places with it. */
+FC_TEST(gradient_plan, of_cross_entropy_with_index_labels) {
+    fc_graph g;
+    const int64_t axis = -1;
+    fc_node d = FC_NONODE;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    const fc_dim shape[2] = {gbd(&g, "n"), fc_dim_const(&g.dims, 1)};
+    const fc_node x = gbin(&g, "x", FUSEC_F32, 2, shape[0], gbd(&g, "m"), 0);
+    const fc_node label = gbin(&g, "label", FUSEC_I32, 1, shape[0], 0, 0);
+    const fc_node checked = fc_build_check(&g, label, fc_axis(&g, x, 1));
+    const fc_node picked = fc_build_take(&g, x, fc_build_reshape(&g, checked, 2, shape), 1);
+    const fc_node rows = gb2(&g, FC_OP_sub, fc_build_logsumexp(&g, x, 1, &axis, false),
+                             fc_build_reshape(&g, picked, 1, shape));
+    const fc_node loss = gball(&g, FC_OP_mean, rows);
+    FC_EXPECT_TRUE(fc_grad(&g, loss, 1, &x, &d));
+    fc_build_output(&g, "loss", loss);
+    outputs(&g, 1, &d);
+    expect_kernels(&g, 2);
+}
