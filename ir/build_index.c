@@ -324,23 +324,26 @@ fc_node fc_build_take_inside(fc_graph *g, fc_node a, fc_node index, uint32_t axi
     return take(g, a, index, axis, FC_NODE_INSIDE);
 }
 
-/* The indexed axes become one, and the index is repeated along the others of the array. */
+/* The array gets axes of size 1 after `axis`, so that it has one for each of the index, and the
+ * index such axes for those of the array. An index without axes has one of size 1, which goes. */
 fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bool inside) {
     if (!usable(g, a) || !usable(g, index)) return FC_NONODE;
-    const uint32_t ra = fc_rank(g, a), ri = fc_rank(g, index);
-    fc_dim shape[2 * FC_MAX_RANK], flat[FC_MAX_RANK], count = fc_dim_const(&g->dims, 1);
-    const fc_dim one = count;
+    const uint32_t ra = fc_rank(g, a), ri = fc_rank(g, index), own = ri ? ri : 1;
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    fc_dim array[2 * FC_MAX_RANK], where[2 * FC_MAX_RANK], result[2 * FC_MAX_RANK];
+    uint32_t n = 0, m = 0;
     if (axis >= ra) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "take: there is no axis %u", (unsigned)axis);
         return FC_NONODE;
     }
-    for (uint32_t i = 0; i < ri; i++) count = fc_dim_mul(&g->dims, count, fc_axis(g, index, i));
-    for (uint32_t i = 0; i < ra; i++) flat[i] = i == axis ? count : one;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < axis; i++) shape[n++] = fc_axis(g, a, i);
-    for (uint32_t i = 0; i < ri; i++) shape[n++] = fc_axis(g, index, i);
-    for (uint32_t i = axis + 1; i < ra; i++) shape[n++] = fc_axis(g, a, i);
-    const fc_node one_axis = fc_build_reshape(g, index, ra, flat);
-    const fc_node r = take(g, a, one_axis, axis, inside ? FC_NODE_INSIDE : 0);
-    return fc_build_reshape(g, r, n, shape);
+    for (uint32_t i = 0; i < ra; i++) {
+        for (uint32_t k = 0; k < (i == axis ? own : 1); k++, n++) {
+            array[n] = k == 0 ? fc_axis(g, a, i) : one;
+            where[n] = i == axis && ri ? fc_axis(g, index, k) : one;
+        }
+        if (i != axis) result[m++] = fc_axis(g, a, i);
+    }
+    const fc_node r = take(g, fc_build_reshape(g, a, n, array),
+                           fc_build_reshape(g, index, n, where), axis, inside ? FC_NODE_INSIDE : 0);
+    return ri ? r : fc_build_reshape(g, r, m, result);
 }

@@ -34,6 +34,12 @@ static const struct {
     {"softmax_interp",
      "build/bin/fusec run examples/softmax.fuse x=logits.npy -o p.npy --device interp",
      "test -s p.npy", NULL},
+    {"gaussian",
+     "build/bin/fusec run examples/gaussian.fuse -D SIGMA=6 img=examples/data/portrait.npy -o "
+     "soft.png",
+     "build/bin/fusec -q -d interp -e 'abs(mean(f32(x)) - mean(f32(y))) < 1' x=soft.png "
+     "y=examples/data/portrait.npy | grep True",
+     NULL},
     {"check", "build/bin/fusec check examples/softmax.fuse", NULL,
      "softmax(x: T[..., n]) -> T[..., n]\n    needs T to be a float\n"},
     {"explain", "build/bin/fusec explain examples/softmax.fuse x=rand:f32:4096x1024", NULL,

@@ -211,6 +211,8 @@ FC_TEST(lang_index, kernel_counts) {
         {1, "-e 'repeat(x, 3, axis=0)*2 + 1' x=f32:100x64"},
         {1, "-e 'mean(window(x, 5), axis=1)' x=f32:100"},
         {1, "-e 'stack([exp(x), sin(x)], axis=1)' x=f32:100"},
+        {1, "'" FUSEC_SOURCE_DIR "/examples/embedding.fuse'"},
+        {4, "'" FUSEC_SOURCE_DIR "/examples/gaussian.fuse'"},
     };
     OPEN(sh);
     for (size_t i = 0; i < FC_COUNT(counts); i++) {
