@@ -92,7 +92,8 @@ static const struct {
     {"heat.fuse", NULL},
     {"logreg.fuse", NULL},
     {"logsumexp.fuse", "logsumexp(x: f32[..., m]) -> f32[...]\nout: f32[...]\n"},
-    {"mandelbrot.fuse", NULL},
+    {"mandelbrot.fuse", "mandelbrot(h: dim, w: dim, cx: f32, cy: f32, scale: f32) -> i32[h, w]\n"
+                        "out: i32[h, w]\n"},
     {"mc_pi.fuse", "mc_pi(n: dim, seed: u64) -> f64\nout: f64\n"},
     {"midpoints.fuse", "midpoints(x: f32[..., n]) -> (mid: f32[..., n - 1], slope: f32[..., n - 1])"
                        "\nmid: f32[..., n - 1]\nslope: f32[..., n - 1]\n"},

@@ -184,6 +184,40 @@ FC_TEST(lang_index, data_outside) {
     shell_close(&sh);
 }
 
+/* ---- loops -------------------------------------------------------------------------------------
+ */
+
+/* A loop is its body, written out. */
+FC_TEST(lang_loop, one_node_with_the_written_rounds) {
+    static const char *const pairs[][2] = {
+        {"y = x; for k in 0..3 { y = y*y + k }", "y = ((x*x)*(x*x) + 1)"},
+        {"y = x; for k in 2..4 { t = y + k; y = t*t }", "t = x + 2; t = t*t + 3; y = t*t"},
+        {"y = x; for k in 0..0 { y = y + 1 }", "y = x"},
+        {"y = x; for k in 0..2 { for k in 3..5 { y = y*k } }", "y = x*3*4*3*4"},
+        {"s = 0.0; for k in 0..3 { s = s + x[k] }; y = s", "y = f32(0) + x[0] + x[1] + x[2]"},
+        {"y = x; for k in 0..2 while y < 2 { y = y + 1 }",
+         "a = x < 2; u = where(a, x + 1, x); b = a and u < 2; y = where(b, u + 1, u)"},
+        {"y = x; for k in 0..9 while k < 2 { y = y + k }", "y = x + 0 + 1"},
+    };
+    for (size_t i = 0; i < FC_COUNT(pairs); i++) {
+        char text[400];
+        unsigned a = 0, b = 1;
+        snprintf(text, sizeof text, "%s; P = y; %s; Q = y; P, Q, x", pairs[i][0], pairs[i][1]);
+        if (i == 0)
+            snprintf(text, sizeof text,
+                     "y = x; for k in 0..2 { y = y*y + k }; P = y; "
+                     "u = x*x + 0; Q = u*u + 1; P, Q, x");
+        langbox box = langbox_snippet(text, "x: f32[6]");
+        FC_TRACE("%s", text);
+        FC_EXPECT_STREQ(box.text, "");
+        const char *out = strstr(box.graph, "output P");
+        if (out) sscanf(out, "output P = %%%u\noutput Q = %%%u", &a, &b);
+        if (a != b) FC_FAIL("two nodes:\n%s", box.graph);
+        FC_UNTRACE();
+        langbox_free(&box);
+    }
+}
+
 /* ---- kernels ----------------------------------------------------------------------------------
  */
 

@@ -67,7 +67,7 @@ void fc_namemap_free(const fc_alloc *a, fc_namemap *m) {
 
 fc_binding *fc_c_find(fc_call *f, const char *name) {
     uint32_t i;
-    return fc_namemap_get(&f->map, name, &i) ? &f->names.at[i] : NULL;
+    return fc_namemap_get(&f->map, name, &i) && !f->names.at[i].gone ? &f->names.at[i] : NULL;
 }
 
 void fc_c_bind(fc_checker *c, fc_binding b) {
@@ -105,6 +105,7 @@ static void call_free(fc_checker *c, fc_call *f) {
     fc_namemap_free(c->alloc, &f->map);
     fc_free(c->alloc, f->args);
     fc_free(c->alloc, f->given);
+    fc_c_free_loops(c, f);
     fc_vec_free(c->alloc, &f->left);
     fc_vec_free(c->alloc, &f->binders);
     fc_free(c->alloc, f->masks);
@@ -325,36 +326,6 @@ static void bind_targets(fc_checker *c, fc_call *f, const fc_stmt *s, fc_value v
     f->stmt = s->next;
 }
 
-static void bind_unknown(fc_checker *c, const fc_stmt *s) {
-    for (uint32_t i = 0; i < s->target_count; i++)
-        fc_c_bind(c, (fc_binding){.name = s->targets[i].text,
-                                  .value = FC_UNKNOWN,
-                                  .at = s->targets[i].at,
-                                  .quiet = true});
-}
-
-/* Loops: one message, and what they would bind is unknown. */
-static void later_statement(fc_checker *c, fc_call *f, const fc_stmt *s) {
-    f->stmt = s->next;
-    fc_c_not_yet(c, f->ast, s->word, "for");
-    FC_VEC(const fc_stmt *) open = {0};
-    const fc_stmt *p = s->body;
-    while ((p || open.len) && !c->stop) {
-        if (!p) {
-            p = open.at[--open.len];
-            continue;
-        }
-        const fc_stmt *next = p->next;
-        if (p->kind == FC_ST_BIND || p->kind == FC_ST_DEFINE) bind_unknown(c, p);
-        if (p->kind == FC_ST_LOOP && p->body) {
-            if (next && !fc_push(c->alloc, &open, next)) fc_c_oom(c);
-            next = p->body;
-        }
-        p = next;
-    }
-    fc_vec_free(c->alloc, &open);
-}
-
 static void deliver(fc_checker *c, fc_call *f) {
     fc_value v = *fc_c_val(f, f->root);
     const fc_expr *root = f->root;
@@ -364,6 +335,8 @@ static void deliver(fc_checker *c, fc_call *f) {
         fc_c_finish_const(c, f, v);
     } else if (f->phase == FC_PH_DEFAULTS) {
         if (!f->given[f->next_default - 1]) f->args[f->next_default - 1] = v;
+    } else if (f->loops.len && f->loops.at[f->loops.len - 1].phase != FC_LP_BODY) {
+        fc_c_take_loop(c, f, &v);
     } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
         bind_targets(c, f, f->stmt, v);
     } else if (f->stmt && f->stmt->kind == FC_ST_DEFINE && root != f->stmt->value) {
@@ -437,6 +410,8 @@ static void advance(fc_checker *c, fc_call *f) {
         finish(c, f, true);
     } else if (f->value) {
         fc_c_begin(c, f, f->value);
+    } else if (!f->stmt && f->loops.len) {
+        fc_c_end_round(c, f);
     } else if (!f->stmt) {
         no_result(c, f);
     } else if (f->stmt->kind == FC_ST_BIND) {
@@ -444,9 +419,15 @@ static void advance(fc_checker *c, fc_call *f) {
     } else if (f->stmt->kind == FC_ST_DEFINE) {
         fc_c_next_of_define(c, f);
     } else if (f->stmt->kind == FC_ST_RETURN || f->stmt->kind == FC_ST_RESULT) {
+        if (f->loops.len) {
+            fc_c_error(c, FUSEC_SYNTAX, f->stmt->word,
+                       "`return` stands at the end of a definition, not in a loop");
+            finish(c, f, false);
+            return;
+        }
         f->value = f->stmt->value;
     } else {
-        later_statement(c, f, f->stmt);
+        fc_c_begin_loop(c, f);
     }
 }
 

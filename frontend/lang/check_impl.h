@@ -82,6 +82,7 @@ typedef struct fc_binding {
     const fc_type *type; /* of a parameter that has one */
     bool quiet;          /* no warning when it is never used */
     bool used;
+    bool gone; /* it was local to a round of a loop */
 } fc_binding;
 
 typedef struct fc_dim_binding {
@@ -111,6 +112,28 @@ typedef struct fc_binder {
 /* The expressions of a statement with indices are evaluated in two passes: first what needs no
  * index, so that accesses can give ranges, then the rest. */
 typedef enum fc_pass { FC_ONE_PASS, FC_PASS_ARRAYS, FC_PASS_ELEMENTS } fc_pass;
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+typedef struct fc_carried {
+    const char *name;
+    fc_range at;
+    fc_value value; /* at the beginning of the round */
+} fc_carried;
+
+typedef enum fc_loop_phase { FC_LP_LOW, FC_LP_HIGH, FC_LP_CONDITION, FC_LP_BODY } fc_loop_phase;
+
+typedef struct fc_loop {
+    const fc_stmt *stmt;
+    fc_loop_phase phase; /* what is being evaluated */
+    fc_wide at, end;     /* the next round, and the one behind the last */
+    fc_node mask;        /* of the elements that go on; FC_NONODE: all */
+    bool has_outer;
+    fc_value outer; /* what the name of the counter was before */
+    FC_VEC(fc_carried) carried;
+    FC_VEC(const char *) local;
+    uint32_t errors; /* that there were before */
+} fc_loop;
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
@@ -155,6 +178,7 @@ typedef struct fc_call {
     size_t room;                /* of both */
     const fc_expr *member_root; /* the expression whose members were reported */
 
+    FC_VEC(fc_loop) loops;     /* that the statement is in */
     FC_VEC(fc_binder) left;    /* the indices on the left of the statement */
     const fc_expr *next_range; /* of an index there, to be evaluated */
     FC_VEC(fc_binder) binders; /* of the expression */
@@ -384,6 +408,15 @@ fc_value fc_c_defined_array(fc_checker *c, fc_call *f, const fc_expr *e, const f
 bool fc_c_free_index(fc_checker *c, fc_call *f, const fc_expr *name);
 /* How many axes the definition has at a node. */
 uint32_t fc_c_axes_at(const fc_call *f, const fc_expr *e);
+
+/* ---- check_loop.c ---- */
+/* The statement is a loop: its bounds are evaluated first. */
+void fc_c_begin_loop(fc_checker *c, fc_call *f);
+/* A bound or the condition of the innermost loop has its value. */
+void fc_c_take_loop(fc_checker *c, fc_call *f, const fc_value *v);
+/* The body has ended: on to the next round, or to what follows. */
+void fc_c_end_round(fc_checker *c, fc_call *f);
+void fc_c_free_loops(fc_checker *c, fc_call *f);
 
 /* ---- check_element.c: elements as operands ---- */
 /* The node of an index, i64. */

@@ -222,7 +222,8 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name) {
     }
     fc_suggest s;
     fc_suggest_start(&s, name->text, name->len);
-    for (size_t i = 0; i < c->f->names.len; i++) fc_suggest_try(&s, c->f->names.at[i].name);
+    for (size_t i = 0; i < c->f->names.len; i++)
+        if (fc_c_find(c->f, c->f->names.at[i].name)) fc_suggest_try(&s, c->f->names.at[i].name);
     for (size_t i = 0; i < c->f->dims.len; i++) fc_suggest_try(&s, c->f->dims.at[i].name);
     fc_c_suggest_names(&s, &c->scopes.at[c->f->scope].consts);
     for (size_t i = 0; i < FC_COUNT(constants); i++)

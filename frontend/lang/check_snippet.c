@@ -67,7 +67,8 @@ void fc_c_snippet_missing(fc_checker *c, fc_call *f, const fc_expr *name) {
     fc_suggest g;
     fc_suggest_start(&g, name->text, name->len);
     suggest_inputs(c, &g);
-    for (size_t i = 0; i < f->names.len; i++) fc_suggest_try(&g, f->names.at[i].name);
+    for (size_t i = 0; i < f->names.len; i++)
+        if (fc_c_find(f, f->names.at[i].name)) fc_suggest_try(&g, f->names.at[i].name);
     fc_c_suggest_names(&g, &c->scopes.at[f->scope].consts);
     if (g.count)
         fc_suggest_help(&g, d);
