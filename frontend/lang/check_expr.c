@@ -406,6 +406,14 @@ static fc_value binary(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_oper op = (fc_oper)e->op;
     const fc_expr *parts[2] = {e->a, e->b};
     fc_value v[2] = {*fc_c_val(f, e->a), *fc_c_val(f, e->b)};
+    for (int i = 0; i < 2 && op == FC_OPER_MATMUL; i++) {
+        if (!fc_v_element(&v[i])) continue;
+        fc_diag *d =
+            fc_c_error(c, FUSEC_SHAPE_MISMATCH, e->op_at, "`@` takes arrays, and %s is one element",
+                       fc_c_quote(c, parts[i]->at));
+        fc_diag_help(d, "over an index: sum[k](... * ...)");
+        return FC_UNKNOWN;
+    }
     if (op == FC_OPER_MATMUL) {
         return fc_c_matmul(c, e->op_at, parts, v, NULL);
     }

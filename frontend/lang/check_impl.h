@@ -132,6 +132,7 @@ typedef struct fc_loop {
     fc_value outer; /* what the name of the counter was before */
     FC_VEC(fc_carried) carried;
     FC_VEC(const char *) local;
+    fc_namemap seen; /* the names of both */
     uint32_t errors; /* that there were before */
 } fc_loop;
 

@@ -17,7 +17,10 @@ static void carry(fc_checker *c, fc_loop *l, const char *name, fc_range at, fc_v
 static bool value_before(fc_checker *c, fc_call *f, const char *name, fc_value *out) {
     fc_binding *b = fc_c_find(f, name);
     const fc_dim_binding *d = b ? NULL : fc_c_dim(f, name);
-    for (size_t i = 0; !b && !d && !f->def && i < f->ast->exprs.len; i++) {
+    bool given = false; /* to a snippet */
+    for (uint32_t i = 0; !b && !d && !f->def && i < c->rq->input_count && !given; i++)
+        given = strcmp(c->rq->inputs[i].name, name) == 0;
+    for (size_t i = 0; given && i < f->ast->exprs.len; i++) {
         const fc_expr *e = f->ast->exprs.at[i];
         if (e->kind != FC_EX_NAME || strcmp(e->text, name) != 0) continue;
         if (fc_c_snippet_input(c, f, e)) b = fc_c_find(f, name);
@@ -28,15 +31,15 @@ static bool value_before(fc_checker *c, fc_call *f, const char *name, fc_value *
     return b || d;
 }
 
-static bool is_known(const fc_loop *l, const char *name) {
-    for (size_t i = 0; i < l->carried.len; i++)
-        if (strcmp(l->carried.at[i].name, name) == 0) return true;
-    for (size_t i = 0; i < l->local.len; i++)
-        if (strcmp(l->local.at[i], name) == 0) return true;
-    return false;
-}
-
+/* Takes the place of what the name stands for, if anything. */
 static void rebind(fc_checker *c, const char *name, fc_range at, fc_value v) {
+    fc_binding *b = fc_c_find(c->f, name);
+    if (b && b->quiet && b->used && !b->type) {
+        b->value = v;
+        b->at = at;
+        b->origin = NULL;
+        return;
+    }
     fc_c_bind(c, (fc_binding){.name = name, .value = v, .at = at, .quiet = true, .used = true});
 }
 
@@ -47,7 +50,9 @@ static void sort_names(fc_checker *c, fc_call *f, fc_loop *l, const fc_stmt *bod
         for (uint32_t i = 0; i < s->target_count && binds; i++) {
             const char *name = s->targets[i].text;
             fc_value v;
-            if (is_known(l, name)) continue;
+            uint32_t before;
+            if (fc_namemap_get(&l->seen, name, &before)) continue;
+            if (!fc_namemap_put(c->alloc, &l->seen, name, 0)) fc_c_oom(c);
             if (!value_before(c, f, name, &v)) {
                 if (!fc_push(c->alloc, &l->local, name)) fc_c_oom(c);
                 continue;
@@ -79,6 +84,7 @@ static void drop(fc_checker *c, fc_call *f) {
     fc_loop *l = &f->loops.at[--f->loops.len];
     fc_vec_free(c->alloc, &l->carried);
     fc_vec_free(c->alloc, &l->local);
+    fc_namemap_free(c->alloc, &l->seen);
 }
 
 void fc_c_free_loops(fc_checker *c, fc_call *f) {
