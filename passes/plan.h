@@ -32,7 +32,10 @@ enum {
     FC_MODE_NINF = 16,
     FC_MODE_NSZ = 32,
     FC_MODE_APPROX = 64,
-    FC_MODE_WIDE16 = 128
+    FC_MODE_WIDE16 = 128,
+    /* no licences: what becomes of an index outside (passes/ranges.c) */
+    FC_MODE_CLAMP = 256,
+    FC_MODE_UNCHECKED = 512
 };
 
 typedef struct fc_pass_options {

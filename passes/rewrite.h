@@ -43,4 +43,8 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
  * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
 
+
+/* Whether a graph reads at computed indices, without which fc_pass_ranges has nothing to do. */
+bool fc_reads_indices(const fc_graph *g);
+
 #endif

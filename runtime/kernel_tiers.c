@@ -30,7 +30,7 @@ static size_t processors(const fc_context *c) {
 /* In strict mode alone: what a licence allows is used by one optimisation and not by another. */
 static bool are_allowed(const fc_making *x) {
     return x->quick_first && x->c->config.tiers == FC_TIERS_BOTH && !x->d->helper &&
-           !(x->mode & ~(uint32_t)FC_MODE_WIDE16);
+           !(x->mode & ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
 }
 
 /* Two processors may be one core, and two compilations there take as long as one after the other.

@@ -157,7 +157,10 @@ fusec_status fc_stage_replace(fc_stage *s, uint32_t i, fc_error *e) {
     size_t bytes;
     if (!s->args) FC_TRY(make_room(s, e));
     /* what is wrong with it is for the call to say */
-    if (is_huge(t, &bytes) || !bytes || !t->data) return FUSEC_OK;
+    if (is_huge(t, &bytes) || !bytes || !t->data) {
+        s->args[i].strides = NULL; /* of no element they say nothing */
+        return FUSEC_OK;
+    }
     if (!d->host_memory && !t->on_device) {
         if (!(s->memory[i] = fc_malloc(s->p->alloc, bytes))) return fc_oom(e);
     } else {

@@ -136,6 +136,7 @@ FC_TEST(abi, layouts) {
     FIELD(fusec_options, nvrtc_path)
     FIELD(fusec_options, poll)
     FIELD(fusec_options, poll_user)
+    FIELD(fusec_options, bounds)
     STRUCT(fusec_counters)
     FIELD(fusec_counters, size)
     FIELD(fusec_counters, compiles)

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include <fusec/fusec.h>
+
 #include "passes/plan.h"
 #include "tests/support/gb.h"
 #include "tests/support/program_fixture.h"
@@ -304,6 +306,82 @@ static size_t kernels_of(fc_graph *g) {
     return n;
 }
 
+/* Checks that are left in the plan of y = t[index] with t f32[n, m], or of another table. */
+static size_t checks_of(box *b, fc_node t, fc_node index, uint32_t mode, bool *inside) {
+    fc_pass_options o = {.verify = true, .mode = mode};
+    fc_plan *p = NULL;
+    fc_error e = {0};
+    size_t n = 0;
+    fc_node c = fc_build_check(&b->g, index, fc_axis(&b->g, t, 0));
+    fc_build_output(&b->g, "y", fc_build_gather(&b->g, t, c, 0, false));
+    FC_EXPECT_STATUS(b->g.error.code, FUSEC_OK, &b->g.error);
+    FC_EXPECT_OK(fc_plan_build(&b->g, &o, &p, &e), &e);
+    *inside = false;
+    for (size_t i = 0; p && i < p->steps.len; i++) n += p->steps.at[i]->kernel.checks.len;
+    for (fc_node k = 0; p && k < p->graph.nodes.len; k++)
+        *inside |=
+            fc_at(&p->graph, k)->op == FC_OP_TAKE && (fc_at(&p->graph, k)->flags & FC_NODE_INSIDE);
+    fc_plan_free(p);
+    fc_graph_free(&b->g);
+    return n;
+}
+
+#define EXPECT_CHECKS(made, table, number)                                                         \
+    do {                                                                                           \
+        bool inside;                                                                               \
+        open_box(&b);                                                                              \
+        fc_node table_ = (table), index_ = (made);                                                 \
+        FC_EXPECT_EQ_I64((int64_t)checks_of(&b, table_, index_, 0, &inside), number);              \
+        FC_EXPECT_TRUE(inside == !(number));                                                       \
+    } while (0)
+
+static fc_node bytes(box *b) {
+    return fc_build_input(&b->g, "k", FUSEC_U8, 1, (fc_dim[]){fc_dim_named(&b->g.dims, "p")});
+}
+static fc_node words_of(box *b) {
+    return fc_build_input(&b->g, "k", FUSEC_I64, 1, (fc_dim[]){fc_dim_named(&b->g.dims, "p")});
+}
+static fc_node table(box *b, int64_t n) {
+    return fc_build_input(&b->g, "t", FUSEC_F32, 1, (fc_dim[]){c(b, n)});
+}
+static fc_node num(box *b, int64_t v) {
+    return fc_build_const(&b->g, FUSEC_I64, (uint64_t)v);
+}
+
+FC_TEST(index, checks_that_are_proved_go) {
+    box b;
+    fc_graph *g = &b.g;
+    EXPECT_CHECKS(words_of(&b), b.x, 1);
+    EXPECT_CHECKS(bytes(&b), table(&b, 256), 0);
+    EXPECT_CHECKS(bytes(&b), table(&b, 255), 1);
+    EXPECT_CHECKS(fc_build_iota(g, b.n), b.x, 0);
+    EXPECT_CHECKS(fc_build_iota(g, fc_dim_add(&g->dims, b.n, c(&b, 1))), b.x, 1);
+    EXPECT_CHECKS(gb2(g, FC_OP_sub, fc_build_iota(g, b.n), num(&b, 1)), b.x, 1);
+    /* repeat: i // 3 with 3*n of them */
+    EXPECT_CHECKS(
+        gb2(g, FC_OP_floordiv, fc_build_iota(g, fc_dim_mul(&g->dims, b.n, c(&b, 3))), num(&b, 3)),
+        b.x, 0);
+    EXPECT_CHECKS(gb2(g, FC_OP_mod, words_of(&b), num(&b, 10)), table(&b, 10), 0);
+    EXPECT_CHECKS(gb2(g, FC_OP_mod, words_of(&b), num(&b, 11)), table(&b, 10), 1);
+    /* of an empty table x % n is outside, too */
+    EXPECT_CHECKS(gb2(g, FC_OP_mod, words_of(&b), fc_build_dim(g, b.n)), b.x, 1);
+    EXPECT_CHECKS(gb3(g, FC_OP_clip, words_of(&b), num(&b, 0), num(&b, 9)), table(&b, 10), 0);
+    EXPECT_CHECKS(gb3(g, FC_OP_clip, words_of(&b), num(&b, 0), num(&b, 10)), table(&b, 10), 1);
+    EXPECT_CHECKS(gbred(g, FC_OP_argmax, b.x, 0, false), b.x, 0);
+    EXPECT_CHECKS(gbred(g, FC_OP_argmax, b.x, 1, false), b.x, 1);
+}
+
+FC_TEST(index, policies) {
+    bool inside;
+    box b;
+    open_box(&b);
+    FC_EXPECT_EQ_I64((int64_t)checks_of(&b, b.x, words_of(&b), FC_MODE_CLAMP, &inside), 0);
+    FC_EXPECT_FALSE(inside); /* an empty table has no nearest index */
+    open_box(&b);
+    FC_EXPECT_EQ_I64((int64_t)checks_of(&b, b.x, words_of(&b), FC_MODE_UNCHECKED, &inside), 0);
+    FC_EXPECT_TRUE(inside);
+}
+
 static fc_node shifted(box *b, fc_node x, int64_t by, fc_edge edge) {
     const int64_t i[] = {1, 0}, j[] = {0, 1};
     const fc_view_axis axes[] = {{c(b, by), edge, i}, {c(b, 0), FC_EDGE_NONE, j}};
@@ -354,4 +432,46 @@ FC_TEST(index, reads_fuse) {
         fc_build_view(&b.g, b.x, 3, (fc_dim[]){rows, b.m, fc_dim_add(&b.g.dims, two, one)}, window);
     fc_build_output(&b.g, "y", gbred(&b.g, FC_OP_sum, w, 2, false));
     FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+}
+
+/* ---- C -----------------------------------------------------------------------------------------
+ */
+
+FC_TEST(index, from_c) {
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    fusec_context *ctx = NULL;
+    fusec_graph *g = NULL;
+    const float t[] = {10, 11, 12, 13, 14, 15};
+    const int32_t k[] = {2, 0, 1};
+    const uint8_t along[] = {1, 0, 1};
+    float y[6], w[12];
+    o.device = "interp";
+    o.cache_dir = "";
+    FC_EXPECT_EQ_I64(fusec_context_new(&o, &ctx), FUSEC_OK);
+    FC_EXPECT_EQ_I64(fusec_graph_new(ctx, &g), FUSEC_OK);
+    const int64_t st[] = {3, 2}, sk[] = {3}, sa[] = {3, 1};
+    fusec_value x = fusec_array(g, FUSEC_F32, 2, st, t), i = fusec_array(g, FUSEC_I32, 1, sk, k);
+    fusec_value a = fusec_array(g, FUSEC_U8, 2, sa, along);
+    const float rows[] = {14, 15, 10, 11, 12, 13}, picked[] = {11, 12, 15};
+    FC_EXPECT_EQ_I64(fusec_read(fusec_take(x, i, 0), y, sizeof y), FUSEC_OK);
+    FC_EXPECT_MEMEQ(y, rows, sizeof rows);
+    FC_EXPECT_EQ_I64(fusec_read(fusec_take_along(x, a, -1), y, 3 * sizeof *y), FUSEC_OK);
+    FC_EXPECT_MEMEQ(y, picked, sizeof picked);
+    /* each row with one more element on both sides, mirrored */
+    const fusec_dim shape[] = {fusec_size(g, 3), fusec_size(g, 4)},
+                    starts[] = {fusec_size(g, 0), fusec_size(g, -1)};
+    const int64_t steps[] = {1, 0, 0, 1};
+    const fusec_edge modes[] = {FUSEC_EDGE_NONE, FUSEC_EDGE_SYMMETRIC};
+    const float wide[] = {10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
+    FC_EXPECT_EQ_I64(fusec_read(fusec_view(x, 2, shape, starts, modes, steps), w, sizeof w),
+                     FUSEC_OK);
+    FC_EXPECT_MEMEQ(w, wide, sizeof wide);
+    const int32_t bad[] = {0, 3, 1};
+    fusec_value out = fusec_take(x, fusec_array(g, FUSEC_I32, 1, sk, bad), 0);
+    FC_EXPECT_EQ_I64(fusec_read(out, y, sizeof y), FUSEC_INDEX_OUT_OF_RANGE);
+    FC_EXPECT_CONTAINS(fusec_message(ctx),
+                       "the index at [1] is 3, the axis it is for has 3 elements");
+    FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_OK);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
 }

@@ -23,6 +23,8 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
     if (o->mode & ~(unsigned)(FUSEC_MODE_FAST | FUSEC_MODE_WIDE16))
         return fc_report_text(FUSEC_INVALID,
                               "fusec_context_new: options.mode has unknown bits (0x%x)", o->mode);
+    if (o->bounds > FUSEC_BOUNDS_OFF)
+        return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.bounds is %u", o->bounds);
     if (o->tiers > FUSEC_TIERS_BOTH)
         return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.tiers is %u", o->tiers);
     if (o->default_float && o->default_float != FUSEC_F32 && o->default_float != FUSEC_F64)
@@ -47,6 +49,8 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
         return fc_oom(e);
     if (o->threads) config->threads = o->threads;
     config->mode |= o->mode;
+    if (o->bounds == FUSEC_BOUNDS_CLAMP) config->mode |= FC_MODE_CLAMP;
+    if (o->bounds == FUSEC_BOUNDS_OFF) config->mode |= FC_MODE_UNCHECKED;
     if (o->tiers) config->tiers = o->tiers == FUSEC_TIERS_BOTH ? FC_TIERS_BOTH : FC_TIERS_FULL;
     if (o->max_nodes)
         config->limits.nodes = o->max_nodes < FC_NONODE ? o->max_nodes : FC_NONODE - 1;

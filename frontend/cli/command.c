@@ -113,6 +113,9 @@ static fusec_status configure(fc_cli *c, fc_error *e) {
         return fc_fail(e, FUSEC_USAGE, "--strict, --contract and --fast exclude each other");
     if (contract) f->mode |= FC_MODE_CONTRACT;
     if (fc_cli_on(c, FC_FLAG_FAST)) FC_TRY(fast_mode(c->o.text[FC_FLAG_FAST], &f->mode, e));
+    const char *bounds = fc_cli_on(c, FC_FLAG_BOUNDS) ? c->o.text[FC_FLAG_BOUNDS] : "check";
+    if (!strcmp(bounds, "clamp")) f->mode |= FC_MODE_CLAMP;
+    if (!strcmp(bounds, "off")) f->mode |= FC_MODE_UNCHECKED;
     f->log = log_line;
     if (c->verbose && f->debug < 2) f->debug = 2;
     return FUSEC_OK;

@@ -117,6 +117,7 @@ typedef struct fusec_options {
      * what its results hold is not defined. */
     int (*poll)(void *user);
     void *poll_user;
+    unsigned bounds; /* FUSEC_BOUNDS_* */
 } fusec_options;
 FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()
@@ -134,6 +135,13 @@ enum {
                                 tests, `quick`: quick code only) */
     FUSEC_TIERS_FULL = 1,    /* full code only: every call is as fast as the next */
     FUSEC_TIERS_BOTH = 2
+};
+
+/* What becomes of an index from an array that is outside its axis (fusec_take and its like). */
+enum {
+    FUSEC_BOUNDS_CHECK = 0, /* the call fails with FUSEC_INDEX_OUT_OF_RANGE */
+    FUSEC_BOUNDS_CLAMP = 1, /* it counts as the nearest inside; of an empty axis 0 is read */
+    FUSEC_BOUNDS_OFF = 2    /* nobody looks: the program promises that there is none */
 };
 
 /* Float modes, docs/semantics.md. Strict (none) rounds every operation as written. */
@@ -275,21 +283,20 @@ FUSEC_API fusec_value fusec_round_to(fusec_value x, int digits);
 
 /* Random numbers of Philox4x32-10: each depends on seed, stream and the number of its element (in C
  * order of the shape) alone, and is the same on every device, to the bit (docs/semantics.md, 11).
- * Seed and stream are integers: numbers, or scalars that a call gives. fusec_bits: words, u32 or u64.
- * fusec_uniform: floats in [0, 1). fusec_normal: floats, mean 0, variance 1. fusec_randint: i64 from
- * lo up to hi - 1. fusec_bernoulli: true with probability p, a number or an array that broadcasts.
- * Draws with equal seed and stream are equal: give each its own stream. */
+ * Seed and stream are integers: numbers, or scalars that a call gives. fusec_bits: words, u32 or
+ * u64. fusec_uniform: floats in [0, 1). fusec_normal: floats, mean 0, variance 1. fusec_randint:
+ * i64 from lo up to hi - 1. fusec_bernoulli: true with probability p, a number or an array that
+ * broadcasts. Draws with equal seed and stream are equal: give each its own stream. */
 FUSEC_API fusec_value fusec_bits(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
                                  fusec_value seed, fusec_value stream);
-FUSEC_API fusec_value fusec_uniform(fusec_graph *g, fusec_dtype t, int rank,
-                                    const fusec_dim *shape, fusec_value seed, fusec_value stream);
+FUSEC_API fusec_value fusec_uniform(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
+                                    fusec_value seed, fusec_value stream);
 FUSEC_API fusec_value fusec_normal(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
                                    fusec_value seed, fusec_value stream);
 FUSEC_API fusec_value fusec_randint(fusec_graph *g, fusec_value lo, fusec_value hi, int rank,
                                     const fusec_dim *shape, fusec_value seed, fusec_value stream);
 FUSEC_API fusec_value fusec_bernoulli(fusec_graph *g, fusec_value p, int rank,
-                                      const fusec_dim *shape, fusec_value seed,
-                                      fusec_value stream);
+                                      const fusec_dim *shape, fusec_value seed, fusec_value stream);
 
 FUSEC_API fusec_dtype fusec_dtype_of(fusec_value v); /* FUSEC_NO_DTYPE: a number, or empty */
 FUSEC_API int fusec_rank(fusec_value v);             /* -1: empty */

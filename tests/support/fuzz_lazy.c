@@ -50,7 +50,7 @@ static const char *name_of(const rg_node *n) {
 
 static int operands(const rg_node *n) {
     if (n->kind == RG_OP) return fc_ops[n->op].arity;
-    return n->kind > RG_OP;
+    return n->kind == RG_TAKE || n->kind == RG_DOT ? 2 : n->kind > RG_OP;
 }
 
 static fusec_status make_op(maker *m, const rg_node *n, fusec_lazy **out) {

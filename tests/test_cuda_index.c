@@ -1,0 +1,184 @@
+/* test_cuda_index.c - random graphs that read at indices: their CUDA C, run on the host through
+ * tests/support/cuda_emu.h, gives what the oracle wants. And a check that fails reports as the
+ * other targets do. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codegen/cuda/cuda.h"
+#include "tests/support/cuda_host.h"
+#include "tests/support/cuda_machines.h"
+#include "tests/support/gb.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/test.h"
+
+enum { GRAPHS = 60, STEPS = 24 };
+
+typedef struct step {
+    fc_nest nest;
+    fc_class cls;
+    fc_launch launch;
+    unsigned text;
+} step;
+
+/* One graph with everything for a run. */
+typedef struct job {
+    rg r;
+    fc_graph g;
+    fc_plan *plan;
+    fc_oracle o;
+    fc_arrays in, out;
+    fc_arena arena;
+    int64_t syms[256], *values;
+    step steps[STEPS];
+} job;
+
+static bool reads_at_indices(const fc_graph *g) {
+    for (fc_node n = 0; n < g->nodes.len; n++)
+        if (fc_at(g, n)->op == FC_OP_VIEW || fc_at(g, n)->op == FC_OP_TAKE) return true;
+    return false;
+}
+
+static void close_job(job *j) {
+    fc_plan_free(j->plan);
+    if (j->in.t) fc_arrays_free(&j->in);
+    if (j->out.t) fc_arrays_free(&j->out);
+    if (j->o.g) fc_oracle_free(&j->o);
+    fc_graph_free(&j->g);
+    fc_arena_free(&j->arena);
+    free(j);
+}
+
+/* Text of every step, added to the host. */
+static bool add_texts(job *j, fc_cuda_host *host) {
+    fc_error e = {0};
+    for (size_t i = 0; i < j->plan->steps.len; i++) {
+        const fc_kernel *k = &j->plan->steps.at[i]->kernel;
+        step *s = &j->steps[i];
+        fc_str text;
+        char name[16];
+        if (fc_nest_bind(k, j->values, &j->arena, &s->nest, &e))
+            return FC_FAIL("%s", e.message), false;
+        if (s->nest.empty) continue;
+        if (fc_cuda_target.schedule(&fc_cuda_big, k, &s->nest, 64, &j->arena, &s->cls, &s->launch,
+                                    &e))
+            return FC_FAIL("%s", e.message), false;
+        snprintf(name, sizeof name, "k%u", host->count);
+        fc_str_init(&text, &fc_libc_alloc);
+        const fusec_status st = fc_cuda_target.emit(&fc_cuda_big, k, &s->cls, name, &text, &e);
+        s->text = host->count;
+        if (!st) fc_cuda_host_add(host, text.data);
+        fc_str_free(&text);
+        if (st) return FC_FAIL("%s", e.message), false;
+    }
+    return true;
+}
+
+static job *open_job(uint64_t seed, fc_cuda_host *host) {
+    job *j = calloc(1, sizeof *j);
+    fc_rng rng = {seed};
+    int input[RG_NODES];
+    fc_error e = {0};
+    fc_dim bad;
+    const rg_options o = {.nodes = 7, .elements = 3000, .exact = true};
+    fc_arena_init(&j->arena, &fc_libc_alloc);
+    rg_make(&j->r, &rng, &o);
+    rg_build(&j->r, RG_SYMBOLIC, &j->g, input, j->syms);
+    if (j->g.error.code || !reads_at_indices(&j->g)) return close_job(j), NULL;
+    fc_pass_options po = {.verify = true};
+    if (fc_plan_build(&j->g, &po, &j->plan, &e))
+        return FC_FAIL("%s", e.message), close_job(j), NULL;
+    const fc_dimtab *t = &j->plan->graph.dims;
+    j->values = fc_arena_alloc(&j->arena, (t->forms.len + 1) * sizeof *j->values);
+    if (j->plan->steps.len > STEPS || !fc_dims_eval(t, j->syms, j->values, &bad))
+        return close_job(j), NULL;
+    fc_oracle sizes;
+    fc_oracle_sizes(&sizes, &j->g, j->syms);
+    fc_arrays_for(&j->in, &j->g, &sizes, false);
+    fc_arrays_for(&j->out, &j->g, &sizes, true);
+    fc_oracle_free(&sizes);
+    const void *data[256];
+    for (uint32_t i = 0; i < j->in.n; i++) {
+        rg_fill(j->r.node[input[i]].bits, &j->in.t[i]);
+        data[i] = j->in.t[i].data;
+    }
+    fc_oracle_run(&j->o, &j->g, j->syms, data);
+    if (!add_texts(j, host)) return close_job(j), NULL;
+    return j;
+}
+
+static void *zeroed(size_t bytes) {
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p) abort();
+    memset(p, 0, (bytes + 127) / 64 * 64);
+    return p;
+}
+
+/* Runs one step; `at` has the memory of each buffer. */
+static void run_step(const job *j, size_t i, fc_cuda_host *host, void *const *at,
+                     uint64_t *report) {
+    const fc_kernel *k = &j->plan->steps.at[i]->kernel;
+    const step *s = &j->steps[i];
+    const fc_layout l = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
+                                     (uint32_t)k->accesses.len, (uint32_t)k->params.len);
+    int64_t *words = zeroed(l.words * sizeof *words);
+    void *args[256];
+    uint64_t scalars[256] = {0};
+    void *work = zeroed(s->launch.workspace_bytes), *tickets = zeroed(4 * s->launch.tickets);
+    for (size_t a = 0; a < k->args.len; a++) args[a] = at[k->args.at[a].buffer];
+    for (size_t a = 0; a < k->params.len; a++)
+        if (!k->params.at[a].is_dim)
+            memcpy(&scalars[a], at[k->params.at[a].source], fc_dtypes[k->params.at[a].dtype].bytes);
+    fc_nest_fill(k, &s->nest, j->values, args, scalars, words);
+    words[l.extra + FC_PB_SPANS] = s->launch.spans;
+    words[l.extra + FC_PB_SPAN] = s->launch.span;
+    words[l.extra + FC_PB_WORKSPACE] = (int64_t)(intptr_t)work;
+    words[l.extra + FC_PB_TICKETS] = (int64_t)(intptr_t)tickets;
+    words[l.extra + FC_PB_REPORT] = (int64_t)(intptr_t)report;
+    FC_EXPECT_TRUE(fc_cuda_host_run(host, s->text, &s->launch, words));
+    free(work);
+    free(tickets);
+    free(words);
+}
+
+static void run_job(job *j, fc_cuda_host *host) {
+    const fc_graph *g = &j->plan->graph;
+    void *at[512] = {0};
+    uint64_t report[2 * 64] = {0};
+    fc_str why;
+    fc_str_init(&why, &fc_libc_alloc);
+    for (size_t b = 0; b < j->plan->buffers.len && b < FC_COUNT(at); b++) {
+        const fc_node n = j->plan->buffers.at[b].node;
+        size_t bytes = fc_dtypes[fc_at(g, n)->dtype].bytes;
+        for (uint32_t k = 0; k < fc_rank(g, n); k++) bytes *= (size_t)j->values[fc_axis(g, n, k)];
+        at[b] = zeroed(bytes);
+        if (b < j->in.n) memcpy(at[b], j->in.t[b].data, bytes);
+    }
+    for (size_t i = 0; i < j->plan->steps.len; i++)
+        if (!j->steps[i].nest.empty) run_step(j, i, host, at, report);
+    for (uint32_t o = 0; o < j->out.n; o++)
+        memcpy(j->out.t[o].data, at[j->in.n + o],
+               (size_t)fc_array_count(&j->out.t[o]) * fc_dtypes[j->out.t[o].dtype].bytes);
+    if (fc_judge(&j->g, &j->o, &j->out, &why)) FC_FAIL("%s", why.data);
+    for (size_t i = 0; i < FC_COUNT(report); i++) FC_EXPECT_EQ_U64(report[i], 0);
+    for (size_t b = 0; b < FC_COUNT(at); b++) free(at[b]);
+    fc_str_free(&why);
+}
+
+FC_TEST(cuda_index, random_graphs_on_the_host) {
+    fc_cuda_host host;
+    static job *jobs[GRAPHS];
+    static uint64_t seeds[GRAPHS];
+    size_t n = 0;
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (uint64_t seed = 1; n < GRAPHS && seed < 40000; seed++)
+        if ((jobs[n] = open_job(seed, &host))) seeds[n++] = seed;
+    const bool built = fc_cuda_host_build(&host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < n; i++) {
+        FC_TRACE("seed %llu", (unsigned long long)seeds[i]);
+        if (built) run_job(jobs[i], &host);
+        FC_UNTRACE();
+        close_job(jobs[i]);
+    }
+    fc_cuda_host_close(&host);
+}
