@@ -48,8 +48,9 @@ typedef struct dot {
     const char *from; /* i64: column of its first element */
 } dot;
 
-/* Heights of tiles: that of most, and for the last rows the least that does. */
-static const unsigned heights[] = {2, 4, 8};
+/* The last rows go in tiles of so many, if they are not too many for that: the shortest whose
+ * chains keep the processor busy. */
+enum { LOW = 4 };
 
 /* ---- the chain of fma ------------------------------------------------------------------------ */
 
@@ -146,8 +147,7 @@ static void tile_functions(dot *d) {
                                    d->lanes));
     fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
     fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
-    for (size_t i = 0; i < FC_COUNT(heights); i++)
-        if (heights[i] < d->p.height) tile_function(d, heights[i]);
+    tile_function(d, LOW);
     tile_function(d, d->p.height);
 }
 
@@ -184,6 +184,21 @@ static bool lies_across(const dot *d, uint32_t a, bool left) {
                    fc_class_move(f->cls, a, rows) == FC_MOVE_ONE;
     }
     return false;
+}
+
+/* Rows that low tiles do. */
+static unsigned most_low(const dot *d) {
+    return (d->p.height - 1) / LOW * LOW;
+}
+
+/* Rows of a panel of so many rows: whole tiles, and what is left in low ones. */
+static const char *padded(const dot *d, const char *rows) {
+    fc_ll *f = d->f;
+    const char *height = fc_ll_fmt(f, "%u", d->p.height);
+    const char *rest = fc_ll_bin(f, "urem", rows, height), *whole = minus(f, rows, rest);
+    const char *low = times(f, up(f, rest, LOW), LOW);
+    const char *is_low = fc_ll_ins(f, "icmp ule i64 %s, %u", rest, most_low(d));
+    return plus(f, whole, fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_low, low, height));
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
@@ -381,19 +396,19 @@ static void call_tile(const dot *d, unsigned height, const char *a, const char *
                d->f->name, height, d->kn, a, b, d->mask, levels, to);
 }
 
-/* The least height that has all rows that are left. */
+/* A whole tile, or low ones for the rows that are left. */
 static void any_tile(const dot *d, const char *left, const char *a, const char *b,
                      const char *levels, const char *to) {
     fc_ll *f = d->f;
-    fc_ll_if fits[FC_COUNT(heights)];
-    unsigned n = 0;
-    for (; n < FC_COUNT(heights) && heights[n] < d->p.height; n++) {
-        fc_ll_if_begin(f, &fits[n], fc_ll_ins(f, "icmp ule i64 %s, %u", left, heights[n]));
-        call_tile(d, heights[n], a, b, levels, to);
-        fc_ll_if_else(f, &fits[n]);
-    }
+    fc_ll_if low;
+    fc_ll_loop l;
+    fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", left, most_low(d)));
+    const char *r = fc_ll_for(f, &l, "0", left), *down = times(f, r, d->p.width);
+    call_tile(d, LOW, at(d, a, times(f, r, d->p.step)), b, at(d, levels, down), at(d, to, down));
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", LOW));
+    fc_ll_if_else(f, &low);
     call_tile(d, d->p.height, a, b, levels, to);
-    while (n-- > 0) fc_ll_if_end(f, &fits[n]);
+    fc_ll_if_end(f, &low);
 }
 
 static void one_tile(dot *d, const char *panel, const char *i) {
@@ -465,8 +480,7 @@ static void block(dot *d) {
         fc_ll_bin(f, "and", d->chunk, fc_ll_bin(f, "xor", plus(f, d->chunk, "1"), "-1"));
     d->mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", d->last, d->chunk, ones);
     make_right(d);
-    /* the height of the last tile rounds up to an even number at least */
-    d->rows = times(f, up(f, minus(f, d->m1, d->m0), d->p.height), d->p.height);
+    d->rows = padded(d, minus(f, d->m1, d->m0));
     make_left(d);
     d->rows = whole;
     tiles(d);

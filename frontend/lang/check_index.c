@@ -369,7 +369,13 @@ fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e) {
         axes[n] = from + n;
         sizes[n++] = b->size;
     }
-    fc_node x = fc_c_strong(c, e->list, v);
+    fc_node x = op == FC_OP_sum ? fc_c_sum_of_product(c, f, e->list, from, n) : FC_NONODE;
+    if (x != FC_NONODE) {
+        fc_value sum = fc_v_node(fc_c_built(c, x));
+        sum.element = sum.kind == FC_V_NODE && from > 0;
+        return sum;
+    }
+    x = fc_c_strong(c, e->list, v);
     if (x != FC_NONODE) x = spread(c, x, from, from + n, sizes);
     if (x == FC_NONODE) return FC_UNKNOWN;
     fc_node r = op == FC_OP_NONE ? fc_build_logsumexp(c->g, x, n, axes, false)
