@@ -37,6 +37,7 @@ TARGETS = {
     "stats": ("one-pass statistics", 1.00, 0.95),
     "standardise": ("standardise columns", 0.62, None),
     "distance": ("squared distance", 0.75, None),
+    "product": ("matrix products, f32", None, None),
     "small": ("launch-bound", None, None),
     "sweep": ("sizes", None, None),
 }
@@ -414,6 +415,22 @@ def f(a, b):
             o[i, j] = x*x + y*y + z*z
     return o
 """)
+for n in (64, 256, 1024, 2048):
+    W(f"product_{n}", "product", {"a": "T[n, k]", "b": "T[k, m]"}, {"out": "T[n, m]"}, dict(n=n, m=n, k=n),
+      dict(n=n, m=n, k=n), tol=1e-3, fusec="return a @ b", np="a @ b", torch="a @ b", npo="np.matmul(a, b, out=o[0])")
+W("product_turned", "product", {"a": "T[n, k]", "b": "T[m, k]"}, {"out": "T[n, m]"}, dict(n=1024, m=1024, k=1024),
+  dict(n=1024, m=1024, k=1024), tol=1e-3, fusec="return a @ b.T", np="a @ b.T", torch="a @ b.T",
+  npo="np.matmul(a, b.T, out=o[0])")
+W("product_flat", "product", {"a": "T[n, k]", "b": "T[k, m]"}, {"out": "T[n, m]"}, dict(n=16, m=4096, k=4096),
+  dict(n=16, m=4096, k=4096), tol=1e-3, fusec="return a @ b", np="a @ b", torch="a @ b",
+  npo="np.matmul(a, b, out=o[0])")
+for n in (8, 16, 64):
+    W(f"products_{n}", "product", {"a": "T[p, n, n]", "b": "T[p, n, n]"}, {"out": "T[p, n, n]"}, dict(p=4096, n=n),
+      dict(p=1000, n=n), tol=1e-3, fusec="return a @ b", np="a @ b", torch="a @ b", npo="np.matmul(a, b, out=o[0])")
+W("product_relu", "product", {"a": "T[n, k]", "b": "T[k, m]", "c": "T[m]"}, {"out": "T[n, m]"},
+  dict(n=1024, m=1024, k=1024), dict(n=1024, m=1024, k=1024), tol=1e-3, fusec="return maximum(a @ b + c, 0)",
+  np="np.maximum(a @ b + c, 0)", torch="torch.relu(a @ b + c)",
+  npo="np.matmul(a, b, out=o[0]); np.add(o[0], c, out=o[0]); np.maximum(o[0], 0, out=o[0])")
 MANY = [f"p{i}" for i in range(200)]
 W("updates_200", "small", {p: "T[n]" for p in MANY}, {f"q{p}": "T[n]" for p in MANY}, dict(n=4096), dict(n=256),
   fusec="return " + ", ".join(f"{p}*0.99 + 0.01" for p in MANY), np="return [p*0.99 + 0.01 for p in args]",

@@ -4,8 +4,7 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
-    MOST_HEIGHTS =
-        24, /* of a block of rows: the panel of the right operand is copied once for them */
+    MOST_HEIGHTS = 12,    /* of a block of rows: they share the panel of the right operand */
     MOST_WIDTHS = 16,     /* of a block of columns: a chunk of it stays in the second-level cache */
     TASKS = 3,            /* for each thread at least, if there are tiles enough */
     TASK_STEPS = 1 << 20, /* fma of a task at least */
