@@ -18,6 +18,7 @@
  * ones again, and nobody stores them. One name an accumulator and rolled loops: that is what NVRTC
  * compiles soon. */
 #include "codegen/cuda/cuda.h"
+#include "ir/plant.h"
 
 enum { DEPTH = 16, PAD = 4, GRID = FC_CUDA_DOT_GRID };
 
@@ -121,8 +122,8 @@ static unsigned accumulators(const dot *d) {
 static void chain(const dot *d) {
     fc_cuda_text *t = &d->g->t;
     const unsigned quads = d->tile / 4;
-    fc_cuda_line(t, "const unsigned int from = ((unsigned int)step + 1 & 1) * %u;",
-                 DEPTH * row_of(d));
+    fc_cuda_line(t, "const unsigned int from = ((unsigned int)step + %d & 1) * %u;",
+                 FC_PLANT(dot_stage, 0, 1), DEPTH * row_of(d));
     fc_cuda_line(t, "#pragma unroll 2");
     fc_cuda_line(t, "for (unsigned int q = 0; q < %d; q++) {", DEPTH);
     for (unsigned h = 0; h < quads; h++) {

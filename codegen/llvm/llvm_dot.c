@@ -23,6 +23,7 @@
  * in the tickets, as functions do not know which thread they run in. The upper half of FC_PB_SPAN
  * is the number of slots. */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/plant.h"
 
 typedef struct dot {
     fc_ll *f;
@@ -386,7 +387,7 @@ static void store_tile(dot *d, const char *i) {
     fc_ll_set_base(f, d->idx, d->n_axis);
     d->row = times(f, r, d->p.width);
     const char *end = fc_ll_min(f, plus(f, d->from, fc_ll_fmt(f, "%u", d->p.width)), d->n1);
-    fc_ll_vectors(f, d->from, end, 1, store_vector, d);
+    fc_ll_vectors(f, d->from, FC_PLANT(dot_edge, minus(f, end, "1"), end), 1, store_vector, d);
     fc_ll_for_end(f, &l, "1");
 }
 
@@ -462,7 +463,7 @@ static void place(dot *d, const char *unit) {
     for (unsigned axis = d->n_axis; axis-- > 0;) {
         if (axis == d->m_axis) continue;
         const char *size = fc_ll_extent(f, axis), *rest = fc_ll_bin(f, "udiv", o, size);
-        d->idx[axis] = minus(f, o, fc_ll_bin(f, "mul", rest, size));
+        d->idx[axis] = FC_PLANT(dot_batch, "0", minus(f, o, fc_ll_bin(f, "mul", rest, size)));
         o = rest;
     }
 }
@@ -474,6 +475,7 @@ static void block(dot *d) {
     const char *whole = d->rows;
     d->k0 = fc_ll_for(f, &l, "0", count);
     d->kn = fc_ll_min(f, minus(f, count, d->k0), size);
+    if (FC_PLANTED(dot_tail)) d->kn = minus(f, d->kn, "1");
     d->chunk = fc_ll_bin(f, "udiv", d->k0, size);
     d->last = fc_ll_ins(f, "icmp uge i64 %s, %s", plus(f, d->k0, size), count);
     const char *ones =
