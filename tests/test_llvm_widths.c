@@ -397,3 +397,25 @@ FC_TEST(llvm_widths, chunks_joined_in_one_way) {
         width_run_check(&c);
     }
 }
+
+/* Products through panels: operands as they lie and across, whole and low tiles, several chunks. */
+FC_TEST(llvm_widths, products) {
+    static const char *const texts[] = {"a @ b", "(a*2) @ b + 1", "a.T @ b.T", "a @ b @ c.T"};
+    const int64_t sizes[][3] = {{1, 1, 1}, {17, 33, 5}, {30, 9, 300}, {13, 70, 520}, {41, 16, 64}};
+    const fusec_dtype products[] = {FUSEC_F32, FUSEC_F64, FUSEC_I8, FUSEC_BF16};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(products); i++) {
+        const int64_t *s = sizes[i % FC_COUNT(sizes)];
+        const fusec_dtype t = products[i / FC_COUNT(texts)];
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", t, 2, {s[0], s[2]}};
+        c.in[1] = (width_input){"b", t, 2, {s[2], s[1]}};
+        c.in[2] = (width_input){"c", t, 2, {7, s[1]}};
+        if (strstr(c.text, "a.T")) {
+            c.in[0] = (width_input){"a", t, 2, {s[2], s[0]}};
+            c.in[1] = (width_input){"b", t, 2, {s[1], s[2]}};
+        }
+        if (strstr(c.text, "c.T")) c.n = 3;
+        if (c.n == 3 && t == FUSEC_I8) c.text = "a @ b @ i64(c.T)";
+        width_run_check(&c);
+    }
+}
