@@ -42,7 +42,7 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 
-_LAZY = ("linalg", "fft", "numexpr")
+_LAZY = ("linalg", "fft", "numexpr", "torch")
 
 
 def __getattr__(name):

@@ -409,8 +409,8 @@ class Jit(_core.Jit):
                 continue
             try:
                 r = _run(entry, inputs, outs, kind, fresh)
-            except Error:
-                if entry.is_static:
+            except Error as e:
+                if entry.is_static or e.slug in ("result-shape", "result-dtype"):
                     raise
                 continue  # sizes that this program does not take: traced for them
             if r is not None:
@@ -435,7 +435,7 @@ class Jit(_core.Jit):
             except TraceError:
                 raise
             except Exception as e:
-                if is_static:
+                if is_static or getattr(e, "slug", "") in ("result-shape", "result-dtype"):
                     raise
                 error = e
                 if not isinstance(e, (SizeNeeded, Error, TypeError, ValueError, IndexError)):

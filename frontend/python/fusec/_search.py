@@ -73,7 +73,8 @@ def unique_inverse(x, /):
 
 
 def unique_values(x, /):
-    return _np("unique_values", asarray(x))
+    """The distinct elements in order."""
+    return _np("unique", asarray(x).ravel())
 
 
 def isin(x1, x2, /, *, invert=False):

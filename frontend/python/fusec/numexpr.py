@@ -440,13 +440,12 @@ _last = threading.local()
 
 
 def _compiled(ex, sanitize):
-    key = (ex, sanitize)
-    c = _cache.get(key)
+    c = _cache.get(ex)
     if c is None:
         c = _Expression(ex, sanitize)
         if len(_cache) > 1000:
             _cache.clear()
-        _cache[key] = c
+        _cache[ex] = c
     return c
 
 
@@ -491,7 +490,7 @@ def getExprNames(text, context, sanitize=True):
 def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="same_kind",
              sanitize=None, _frame_depth=3, disable_cache=False, **kwargs):
     """The value of an expression; names are variables of the caller."""
-    c = _compiled(ex, _sanitized(sanitize))
+    c = _cache.get(ex) or _compiled(ex, _sanitized(sanitize))
     args = _arguments(c.names, local_dict, global_dict, sys._getframe(max(_frame_depth - 2, 1)))
     if not disable_cache:
         _last.value = (c, casting, None if out is None else weakref.ref(out))

@@ -325,8 +325,10 @@ static PyObject *trace_enter(PyObject *self, PyObject *none) {
     return before;
 }
 
+/* What was met keeps values of the trace, which keep the trace: let go here. */
 static PyObject *trace_leave(PyObject *self, PyObject *before) {
-    (void)self;
+    PyObject *captured = ((fx_trace *)self)->captured;
+    if (PyList_SetSlice(captured, 0, PyList_Size(captured), NULL)) return NULL;
     Py_XDECREF((PyObject *)fx_tracing);
     fx_tracing = before == Py_None ? NULL : (fx_trace *)Py_NewRef(before);
     Py_RETURN_NONE;

@@ -298,6 +298,24 @@ def test_nothing_is_kept():
     assert all(abs(x - y) < 20 for x, y in zip(counts, now)), (counts, now)
 
 
+def test_traces_are_given_back():
+    w = fx.asarray(np.ones(1000))
+
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * 4
+
+    def work(n):
+        for _ in range(n):
+            fx.jit(lambda x: x * w)(np.ones(3000)[:1000])
+
+    work(100)
+    gc.collect()
+    before = resident()
+    work(300)
+    gc.collect()
+    assert resident() - before < 3000
+
+
 def test_explain():
     e = module_function.explain(np.ones(100))
     assert len(e.kernels) == 1 and e.bytes == 1600 == e.floor and not e.reasons

@@ -1,0 +1,51 @@
+from collections.abc import Callable
+from typing import Any, overload
+
+from ._ops import *
+from ._types import Array as Array, DType as DType, Operand as Operand
+
+__version__: str
+__array_api_version__: str
+
+bool: DType
+int8: DType
+int16: DType
+int32: DType
+int64: DType
+uint8: DType
+uint16: DType
+uint32: DType
+uint64: DType
+float16: DType
+bfloat16: DType
+float32: DType
+float64: DType
+
+class Explanation:
+    text: str
+    kernels: list[dict[str, Any]]
+    bytes: int
+    floor: int
+    reasons: list[str]
+    source: str
+
+class Jit:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation: ...
+    def source(self, *args: Any, **kwargs: Any) -> str: ...
+    def cache_clear(self) -> None: ...
+
+@overload
+def jit(f: Callable[..., Any], *, static_argnames: str | tuple[str, ...] = ...,
+        static_argnums: int | tuple[int, ...] = ...) -> Jit: ...
+@overload
+def jit(f: None = ..., *, static_argnames: str | tuple[str, ...] = ...,
+        static_argnums: int | tuple[int, ...] = ...) -> Callable[[Callable[..., Any]], Jit]: ...
+def eval(*arrays: Any) -> Any: ...
+def explain(x: Operand) -> Explanation: ...
+def evaluate(expression: str, local_dict: dict[str, Any] | None = ..., global_dict: dict[str, Any] | None = ...,
+             out: Any = ...) -> Any: ...
+def asarray(x: Any, /, dtype: Any = ..., *, device: Any = ..., copy: Any = ..., order: Any = ...) -> Array: ...
+def array(x: Any, dtype: Any = ..., *, copy: Any = ..., device: Any = ..., order: Any = ..., ndmin: int = ...) -> Array: ...
+def borrow(x: Any, /) -> Array: ...
+def __getattr__(name: str) -> Any: ...

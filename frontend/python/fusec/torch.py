@@ -1,0 +1,441 @@
+"""torch.compile(model, backend="fusec"): the maps, reductions and views of a model as fused kernels.
+
+AOTAutograd gives graphs of ATen operations, forward and backward. Connected operations that fusec
+has become a part, compiled as fx.jit compiles a function, with lengths as names; the rest stays torch's.
+`report()` says what became of the graphs so far.
+
+Only on the CPU: graphs with tensors elsewhere stay torch's as they are.
+"""
+
+import operator
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from . import _core, _create
+from ._array import Array, SizeNeeded
+from ._dtypes import DTYPES, as_code
+from ._interop import torch_codes, torch_memory
+
+__all__ = ["backend", "report"]
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+# ---- ATen operations as operations of arrays --------------------------------------------------------
+
+
+def _fx():
+    import fusec
+
+    return fusec
+
+
+def _row(name):
+    f = _core.rows[name][3]
+    return lambda *args: f(*args)
+
+
+def _alpha(op):
+    def f(x, y, alpha=1):
+        return op(x, y if alpha == 1 else y * alpha)
+
+    return f
+
+
+def _dtype(t):
+    return DTYPES[torch_codes()[t]]
+
+
+def _axes(dim, x, keep=False):
+    if dim is None or isinstance(dim, (list, tuple)) and not dim:
+        return None
+    return tuple(dim) if isinstance(dim, (list, tuple)) else dim
+
+
+def _sum(x, dim=None, keepdim=False, dtype=None):
+    return _fx().sum(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
+
+
+def _mean(x, dim=None, keepdim=False, dtype=None):
+    return _fx().mean(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
+
+
+def _extreme(name):
+    def f(x, dim=None, keepdim=False):
+        return getattr(_fx(), name)(x, axis=_axes(dim, x), keepdims=keepdim)
+
+    return f
+
+
+def _var(x, dim=None, correction=1, keepdim=False):
+    return _fx().var(x, axis=_axes(dim, x), correction=1 if correction is None else correction,
+                     keepdims=keepdim)
+
+
+def _var_mean(x, dim=None, correction=1, keepdim=False):
+    return _var(x, dim, correction, keepdim), _mean(x, dim, keepdim)
+
+
+def _view(x, shape):
+    return _fx().reshape(x, tuple(shape))
+
+
+def _expand(x, shape, implicit=False):
+    known = x.shape
+    lead = len(shape) - len(known)
+    shape = tuple(known[i - lead] if isinstance(n, int) and n == -1 else n for i, n in enumerate(shape))
+    return _core.broadcast(x, shape)
+
+
+def _slice(x, dim=0, start=None, end=None, step=1):
+    if end is not None and isinstance(end, int) and end > 2**62:
+        end = None
+    key = [slice(None)] * x.ndim
+    key[dim] = slice(start, end, step)
+    return x[tuple(key)]
+
+
+def _select(x, dim, index):
+    key = [slice(None)] * x.ndim
+    key[dim] = index
+    return x[tuple(key)]
+
+
+def _cast(x, *args, **kwargs):
+    dtype = kwargs.get("dtype") or next((a for a in args if isinstance(a, torch.dtype)), None)
+    return x if dtype is None else x.astype(_dtype(dtype), copy=False)
+
+
+def _full(shape, value, dtype=None, **kwargs):
+    return _fx().full(tuple(shape), value, dtype=None if dtype is None else _dtype(dtype))
+
+
+def _full_like(x, value, dtype=None, **kwargs):
+    return _fx().full(x.shape, value, dtype=x.dtype if dtype is None else _dtype(dtype))
+
+
+def _clamp(x, low=None, high=None):
+    return _fx().clip(x, low, high)
+
+
+def _div(x, y, rounding_mode=None):
+    if rounding_mode is None:
+        return x / y
+    return x // y if rounding_mode == "floor" else _fx().trunc(x / y)
+
+
+def _pow(x, y):
+    return x**y
+
+
+def _gelu(x, approximate="none"):
+    fx = _fx()
+    if approximate == "tanh":
+        return 0.5 * x * (1 + fx.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+    return 0.5 * x * (1 + fx.erf(x * 0.7071067811865476))
+
+
+def _softmax(x, dim, half=False):
+    fx = _fx()
+    e = fx.exp(x - fx.max(x, axis=dim, keepdims=True))
+    return e / fx.sum(e, axis=dim, keepdims=True)
+
+
+def _log_softmax(x, dim, half=False):
+    fx = _fx()
+    y = x - fx.max(x, axis=dim, keepdims=True)
+    return y - fx.log(fx.sum(fx.exp(y), axis=dim, keepdims=True))
+
+
+def _where(c, x, y):
+    return _fx().where(c, x, y)
+
+
+def _unsqueeze(x, dim):
+    return _fx().expand_dims(x, axis=dim)
+
+
+def _squeeze(x, dim=None):
+    axes = range(x.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
+    axes = tuple(a for a in axes if isinstance(x.shape[a], int) and x.shape[a] == 1)
+    return _fx().squeeze(x, axis=axes) if axes else x
+
+
+_OPS = {
+    aten.add.Tensor: _alpha(operator.add), aten.sub.Tensor: _alpha(operator.sub),
+    aten.add.Scalar: _alpha(operator.add), aten.sub.Scalar: _alpha(operator.sub),
+    aten.rsub.Scalar: lambda x, y, alpha=1: y - x * alpha,
+    aten.mul.Tensor: operator.mul, aten.mul.Scalar: operator.mul,
+    aten.div.Tensor: _div, aten.div.Scalar: _div, aten.div.Tensor_mode: _div,
+    aten.neg.default: operator.neg, aten.pow.Tensor_Scalar: _pow, aten.pow.Tensor_Tensor: _pow,
+    aten.abs.default: abs, aten.sign.default: _row("sign"), aten.reciprocal.default: lambda x: 1 / x,
+    aten.square.default: lambda x: x * x,
+    aten.relu.default: lambda x: _fx().maximum(x, 0), aten.clamp.default: _clamp,
+    aten.clamp_min.default: lambda x, low: _clamp(x, low),
+    aten.clamp_max.default: lambda x, high: _clamp(x, None, high),
+    aten.hardtanh.default: lambda x, low=-1.0, high=1.0: _clamp(x, low, high),
+    aten.gelu.default: _gelu, aten.silu.default: lambda x: x * _fx().sigmoid(x),
+    aten.leaky_relu.default: lambda x, s=0.01: _where(x > 0, x, x * s),
+    aten.hardswish.default: lambda x: x * _clamp(x + 3, 0, 6) / 6,
+    aten.hardsigmoid.default: lambda x: _clamp(x + 3, 0, 6) / 6,
+    aten._softmax.default: _softmax, aten._log_softmax.default: _log_softmax,
+    aten.where.self: _where, aten.where.ScalarOther: _where, aten.where.ScalarSelf: _where,
+    aten.where.Scalar: _where,
+    aten.logical_not.default: lambda x: ~(x if x._code == 0 else x != 0),
+    aten.logical_and.default: _row("logical_and"), aten.logical_or.default: _row("logical_or"),
+    aten.bitwise_not.default: operator.invert, aten.bitwise_and.Tensor: operator.and_,
+    aten.bitwise_or.Tensor: operator.or_,
+    aten.maximum.default: _row("maximum"), aten.minimum.default: _row("minimum"),
+    aten.atan2.default: _row("atan2"), aten.fmod.Scalar: _row("fmod"), aten.fmod.Tensor: _row("fmod"),
+    aten.sum.default: _sum, aten.sum.dim_IntList: _sum, aten.mean.default: _mean, aten.mean.dim: _mean,
+    aten.amax.default: _extreme("max"), aten.amin.default: _extreme("min"),
+    aten.any.default: lambda x: x.any(), aten.any.dim: _extreme("any"), aten.all.default: lambda x: x.all(),
+    aten.var.correction: _var, aten.var_mean.correction: _var_mean,
+    aten.argmax.default: _extreme("argmax"), aten.argmin.default: _extreme("argmin"),
+    aten.view.default: _view, aten.reshape.default: _view, aten._unsafe_view.default: _view,
+    aten.permute.default: lambda x, dims: _fx().permute_dims(x, tuple(dims)),
+    aten.transpose.int: lambda x, a, b: _fx().swapaxes(x, a, b), aten.t.default: lambda x: x.T,
+    aten.expand.default: _expand, aten.unsqueeze.default: _unsqueeze,
+    aten.squeeze.default: _squeeze, aten.squeeze.dim: _squeeze, aten.squeeze.dims: _squeeze,
+    aten.slice.Tensor: _slice, aten.select.int: _select, aten.alias.default: lambda x: x,
+    aten.flip.default: lambda x, dims: _fx().flip(x, axis=tuple(dims)),
+    aten.clone.default: lambda x, **k: x, aten.detach.default: lambda x: x,
+    aten.full.default: _full, aten.full_like.default: _full_like,
+    aten.zeros_like.default: lambda x, **k: _full_like(x, 0, k.get("dtype")),
+    aten.ones_like.default: lambda x, **k: _full_like(x, 1, k.get("dtype")),
+    aten._to_copy.default: _cast, prims.convert_element_type.default: _cast,
+    aten.threshold_backward.default: lambda g, x, t: _where(x <= t, 0.0, g),
+    aten.sigmoid_backward.default: lambda g, y: g * (y * (1 - y)),
+    aten.tanh_backward.default: lambda g, y: g * (1 - y * y),
+    operator.getitem: lambda x, i: x[i],
+}
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
+              "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
+              "sigmoid", "floor", "ceil", "trunc", "round", "isnan", "isinf"):
+    if hasattr(aten, _name) and _name in _core.rows:
+        _OPS[getattr(aten, _name).default] = _row(_name)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for _overload in ("Scalar", "Tensor"):
+        _OPS[getattr(getattr(aten, _name), _overload)] = _row(_name)
+
+_VIEWS = {aten.view.default, aten.reshape.default, aten._unsafe_view.default, aten.permute.default,
+          aten.transpose.int, aten.t.default, aten.expand.default, aten.unsqueeze.default,
+          aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor, aten.select.int,
+          aten.alias.default, aten.detach.default, operator.getitem}
+_CREATES = {aten.full.default}
+# Their order of sums, or their rounding of integers, differs from torch's promotion rules: floats only.
+_INT_SENSITIVE = {aten.div.Tensor, aten.div.Scalar, aten.mean.default, aten.mean.dim,
+                  aten.reciprocal.default, aten.div.Tensor_mode}
+
+
+# ---- parts ------------------------------------------------------------------------------------------
+
+
+def _tensors(node):
+    v = node.meta.get("val")
+    return [v] if isinstance(v, torch.Tensor) else [t for t in v if isinstance(t, torch.Tensor)] if isinstance(
+        v, (tuple, list)) else []
+
+
+def _is_ours(t):
+    return t.device.type == "cpu" and t.dtype in torch_codes() and t.layout == torch.strided and t.ndim <= 16
+
+
+class Supported(OperatorSupportBase):
+    """Operations that fusec has, on tensors that it takes."""
+
+    def is_node_supported(self, submodules, node):
+        if node.op != "call_function" or node.target not in _OPS:
+            return False
+        if node.target is operator.getitem:
+            return node.args[0].op == "call_function" and node.args[0].target in _OPS and \
+                self.is_node_supported(submodules, node.args[0])
+        tensors = _tensors(node) + [t for n in node.all_input_nodes for t in _tensors(n)]
+        if not tensors or not all(_is_ours(t) for t in tensors):
+            return False
+        if any(not isinstance(n.meta.get("val"), torch.Tensor) for n in node.all_input_nodes
+               if n.target is not operator.getitem and not _tensors(n)):
+            return False  # sizes that are computed
+        if node.target in _INT_SENSITIVE and not all(t.dtype.is_floating_point for t in tensors):
+            return False
+        out = _tensors(node)
+        # f16 and bf16 round after each operation in torch, as here; sums of them differ in the last place
+        return all(t.dtype not in (torch.float16,) for t in out)
+
+
+def _worthwhile(nodes):
+    """Parts that compute: views and creations alone stay torch's."""
+    return sum(1 for n in nodes if n.target not in _VIEWS and n.target not in _CREATES) > 0
+
+
+def _trim(nodes):
+    """Views at the edges of a part stay torch's: there they cost nothing, and here a copy."""
+    part = set(nodes)
+    changed = True
+    while changed:
+        changed = False
+        for n in list(part):
+            if n.target in _VIEWS and n.target is not operator.getitem:
+                before = any(k in part for k in n.all_input_nodes)
+                after = any(u in part for u in n.users)
+                if not before or not after:
+                    part.discard(n)
+                    changed = True
+    return part
+
+
+class Part(torch.nn.Module):
+    """A part of a graph as a compiled function."""
+
+    def __init__(self, graph):
+        super().__init__()
+        self.graph = graph
+        self.programs, self.eager = {}, torch.fx.GraphModule(torch.nn.Module(), graph)
+        self.operations = [n for n in graph.nodes if n.op == "call_function"]
+        self.refused = None
+        out = next(n for n in graph.nodes if n.op == "output").args[0]
+        self.single = not isinstance(out, (tuple, list))
+        self.outputs = [out] if self.single else list(out)
+
+    def _trace(self, tensors):
+        for is_static in (False, True):
+            trace = _core.Trace(is_static)
+            before = trace.enter()
+            try:
+                values, inputs = {}, iter(tensors)
+                for n in self.graph.nodes:
+                    if n.op == "placeholder":
+                        t = next(inputs)
+                        values[n] = trace.input(torch_codes()[t.dtype], tuple(t.shape))
+                    elif n.op == "call_function":
+                        args = torch.fx.map_arg(n.args, values.__getitem__)
+                        kwargs = torch.fx.map_arg(n.kwargs, values.__getitem__)
+                        r = _OPS[n.target](*args, **{k: v for k, v in kwargs.items()
+                                                     if k not in ("memory_format", "layout", "device",
+                                                                  "pin_memory", "non_blocking")})
+                        values[n] = self._as_promised(n, r)
+                return trace.compile(tuple(values[n] for n in self.outputs)), list(trace.captured)
+            except SizeNeeded:
+                if is_static:
+                    raise
+            finally:
+                trace.leave(before)
+
+    @staticmethod
+    def _as_promised(n, r):
+        """The dtype that torch's rules give."""
+        t = n.meta.get("val")
+        if not isinstance(t, torch.Tensor) or not isinstance(r, Array):
+            return r
+        code = torch_codes()[t.dtype]
+        return r if r._code == code else r.astype(DTYPES[code])
+
+    def forward(self, *tensors):
+        if self.refused is None:
+            try:
+                return self._run(tensors)
+            except (NotImplementedError, TypeError, ValueError, IndexError, SizeNeeded) as error:
+                self.refused = f"{type(error).__name__}: {error}"
+        r = self.eager(*tensors)
+        return r
+
+    def _run(self, tensors):
+        arrays = tuple(torch_memory(t.detach()) for t in tensors)
+        key = tuple((t.dtype, t.ndim) for t in tensors)
+        for program, captured in self.programs.get(key, ()):
+            r = program.run(arrays + captured, None, 2)
+            if r is not None:
+                return self._give(r, tensors)
+        program, captured = self._trace(tensors)
+        captured = tuple(o for o, _ in captured)
+        self.programs.setdefault(key, []).insert(0, (program, captured))
+        return self._give(program.run(arrays + captured, None, 2), tensors)
+
+    def _give(self, arrays, tensors):
+        from ._interop import to_torch
+
+        out = [_strided(to_torch(a), n.meta.get("val")) for a, n in zip(arrays, self.outputs)]
+        return out[0] if self.single else tuple(out)
+
+
+def _strided(t, promised):
+    """With the order of axes that the graph promises (channels last)."""
+    if not isinstance(promised, torch.Tensor) or t.ndim < 2:
+        return t
+    want = promised.stride()
+    if all(isinstance(s, int) for s in want) and t.stride() != want and t.numel():
+        if tuple(t.shape) == tuple(promised.shape):
+            r = torch.empty_strided(t.shape, want, dtype=t.dtype)
+            return r.copy_(t)
+    return t
+
+
+_seen = []
+
+
+def _compile_graph(gm, example_inputs):
+    partitioner = CapabilityBasedPartitioner(gm, Supported(), allows_single_node_partition=True)
+    count, operations = 0, sum(1 for n in gm.graph.nodes if n.op == "call_function")
+    partitions = []
+    for p in partitioner.propose_partitions():
+        nodes = _trim(p.nodes)
+        computing = [n for n in nodes if n.target not in _VIEWS and n.target not in _CREATES]
+        if len(computing) >= 2:
+            p.nodes = dict.fromkeys(nodes) if isinstance(p.nodes, dict) else nodes
+            partitions.append(p)
+    fused = partitioner.fuse_partitions(partitions)
+    parts = []
+    for name, module in list(fused.named_children()):
+        if name.startswith("fused_"):
+            part = Part(module.graph)
+            setattr(fused, name, part)
+            parts.append(part)
+            count += len(part.operations)
+    fused.recompile()
+    _seen.append((operations, count, parts))
+    from functorch.compile import make_boxed_func
+
+    return make_boxed_func(fused.forward)
+
+
+def _decompositions():
+    from torch._inductor.decomposition import select_decomp_table
+
+    return select_decomp_table()
+
+
+def _partition(*args, **kwargs):
+    from functorch.compile import min_cut_rematerialization_partition
+
+    return min_cut_rematerialization_partition(*args, **kwargs)
+
+
+_backend = None
+
+
+def backend(gm, example_inputs, **kwargs):
+    """The backend of torch.compile: torch.compile(model, backend="fusec")."""
+    global _backend
+    if _backend is None:
+        _create.use_numpy()
+        _backend = aot_autograd(fw_compiler=_compile_graph, bw_compiler=_compile_graph,
+                                decompositions=_decompositions(), partition_fn=_partition)
+    return _backend(gm, example_inputs)
+
+
+def report():
+    """For each graph compiled so far: operations, how many fusec took, parts, kernels, refusals."""
+    return [{"operations": n, "taken": k, "parts": len(parts),
+             "kernels": sum(p.kernels for part in parts for ps in part.programs.values() for p, _ in ps),
+             "refused": [part.refused for part in parts if part.refused]} for n, k, parts in _seen]
+
+
+def reset():
+    """Forgets what report() tells."""
+    _seen.clear()
+
+
+as_code
