@@ -466,6 +466,11 @@ static void command_scene(void *arg) {
 static const command commands[] = {
     {"run_expr", {"-e", "exp(x) / sum(exp(x))", "x=rand:f32:3x4"}},
     {"run_file", {"run", "p.fuse", "x=rand:f32:3x4", "y=ones:f32:3x4", "-o", "a=a.npy"}},
+    {"run_index",
+     {"-e",
+      "b = boundary(x, mode=\"wrap\"); C[i in 0..3] = max[k](b[i - 1, k] + k); "
+      "for j in 0..2 while C < 9 { t = 2*C; C = t + j }; concat([C, C[y], take(C, y)])",
+      "x=rand:f32:3x4", "y=zeros:i32:2"}},
     {"run_json", {"-e", "x > 0.5", "x=rand:f32:3x4", "--format", "json"}},
     {"run_npz", {"run", "p.fuse", "x=rand:f32:3x4", "y=ones:f32:3x4", "-o", "o.npz"}},
     {"run_png", {"-e", "x", "x=rand:f32:3x4", "-o", "o.png"}},

@@ -181,17 +181,9 @@ static void functions_page(fc_str *out, const char *text) {
     }
     fc_str_add(out, "\nReading at indices, moving, joining:\n");
     static const char *const rows[][2] = {
-        {"take(x, i, axis=)", "x[.., i, ..]; bounds= is check, clamp, zero or inside"},
-        {"take_along(x, i, axis=)", "one index for each element, as argmax and argsort give them"},
-        {"boundary(x, mode=)", "x with an answer to any index of an index definition"},
-        {"pad(x, [[a, b], ...])",
-         "more elements around; mode= zero, edge, wrap, reflect, symmetric; value="},
-        {"roll(x, k, axis=)", "elements moved by k places, around the end"},
-        {"tile(x, [a, b])", "the whole array a times and b times over"},
-        {"repeat(x, k, axis=)", "every element k times over"},
-        {"window(x, k, axis=)", "all runs of k elements, as a new last axis; step="},
-        {"concat([a, b], axis=)", "one after the other"},
-        {"stack([a, b], axis=)", "side by side along a new axis"},
+#define JOIN(call, doc) {call, doc},
+#include "ir/joins.def"
+#undef JOIN
     };
     for (size_t i = 0; i < FC_COUNT(rows); i++) entry(out, rows[i][0], rows[i][1], 28);
 }

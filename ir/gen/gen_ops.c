@@ -26,6 +26,14 @@ static const entry entries[] = {
 #include "ir/ops.def"
 };
 
+static const struct {
+    const char *call, *doc;
+} joins[] = {
+#define JOIN(call, doc) {call, doc},
+#include "ir/joins.def"
+#undef JOIN
+};
+
 /* The rows of composites.def; fold: no operands. */
 typedef struct row_of_composites {
     const char *name, *doc, *parameter;
@@ -149,6 +157,15 @@ static void operations(FILE *out) {
                                  : "x, axis",
                 c->parameter ? ", " : "", c->parameter ? c->parameter : "");
         cell(out, c->doc);
+        fputs("\n", out);
+    }
+    fputs("\n## Reading at indices, moving, joining\n\n"
+          "From `ir/joins.def`. They are views and reads at computed places, and fuse like "
+          "them.\n\n| | |\n|---|---|\n",
+          out);
+    for (size_t k = 0; k < FC_COUNT(joins); k++) {
+        fprintf(out, "| `%s` |", joins[k].call);
+        cell(out, joins[k].doc);
         fputs("\n", out);
     }
 }
