@@ -80,6 +80,36 @@ static const char *read_when(fc_ll *f, const load *l, unsigned W, const char *co
     return fc_ll_phi(f, type, v, from, "zeroinitializer", other);
 }
 
+/* Whether the element depends on data that differs between lanes: then neighbours are chance. */
+static bool from_data(const fc_ll *f, fc_val v, unsigned depth) {
+    const fc_instr *i = &f->code.ins.at[v];
+    if (f->uniform[v]) return false;
+    if (i->op == FC_OP_LOAD || i->op == FC_OP_LOAD_AT || !depth) return true;
+    for (int n = 0; n < fc_instr_arity(i); n++)
+        if (from_data(f, fc_instr_operand(i, n), depth - 1)) return true;
+    return false;
+}
+
+/* What is continued at an edge is a run of neighbours nearly everywhere: one vector then. */
+static const char *read_run(fc_ll *f, const load *l, unsigned W, const char *mask) {
+    const char *type = fc_ll_stored(f, l->t, W);
+    load run = *l;
+    fc_ll_if is_run;
+    run.first = fc_ll_ins(f, "extractelement <%u x i64> %s, i32 0", W, l->lanes);
+    const char *next = fc_ll_ins(f, "add <%u x i64> %s, %s", W, fc_ll_splat(f, "i64", run.first),
+                                 fc_ll_iota(f, 64));
+    const char *same = fc_ll_ins(f, "icmp eq <%u x i64> %s, %s", W, l->lanes, next);
+    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, same, W);
+    fc_ll_if_begin(f, &is_run, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+    const char *a = read(f, &run, W, mask), *from = f->block;
+    fc_ll_if_else(f, &is_run);
+    const char *b = read(f, l, W, mask), *other = f->block;
+    fc_ll_if_end(f, &is_run);
+    return fc_ll_phi(f, type, a, from, b, other);
+}
+
+enum { LOOK = 12 }; /* instructions below an element */
+
 const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
     const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
     const bool always = when->op == FC_OP_CONST && when->imm;
@@ -93,11 +123,13 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
         if (!l.first) l.lanes = fc_ll_here(f, i->a, W);
     }
     const char *stored;
-    if (!always && f->uniform[i->b])
+    if (!always && f->uniform[i->b]) {
         stored = read_when(f, &l, W, fc_ll_here(f, i->b, 1));
-    else
+    } else {
+        const char *mask = W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W));
         stored =
-            read(f, &l, W, W == 1 ? NULL : mask_with(f, always ? NULL : fc_ll_here(f, i->b, W)));
+            l.lanes && !from_data(f, i->a, LOOK) ? read_run(f, &l, W, mask) : read(f, &l, W, mask);
+    }
     return fc_ll_unpack(f, l.t, W, stored);
 }
 
