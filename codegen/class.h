@@ -24,6 +24,7 @@ typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
     X(RING, "ring")       /* parts of rows stream through shared memory, each phase has warps */   \
     X(CLUSTER, "cluster") /* a row lies in the shared memory of a cluster of blocks */             \
     X(OUTER, "outer")     /* threads own neighbouring columns */                                   \
+    X(SCAN, "scan")       /* prefixes: a thread has a run of each row, or a row */                 \
     X(DOT, "dot")         /* a block makes a tile of the results of a contraction */
 
 typedef enum fc_cuda_kind {
@@ -66,6 +67,7 @@ typedef enum fc_cuda_split {
     X(across)       /* outer: threads of a block along x, of `vector` columns each */              \
     X(runs)         /* outer: of a thread at most, if `full` exactly; 0: any number */             \
     X(transposed)   /* outer: loads of a warp pass through shared memory */                        \
+    X(block_rows)   /* scan: a block has a row; else a thread */                                   \
     X(dot_axis)     /* dot: of the rows of a tile */                                               \
     X(dot_tile)     /* dot: rows and columns of a thread: 4 or 8 */                                \
     X(roomy)        /* registers need not do for other blocks of the SM */                         \

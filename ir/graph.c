@@ -409,6 +409,12 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_str_add(out, " in ");
         fc_dim_print(&g->dims, fc_check_size(g, n), out);
         break;
+    case FC_OP_SCAN: {
+        const fc_scan s = fc_scan_of(n);
+        fc_str_printf(out, " %s axis %u%s", fc_ops[s.op].name, s.axis,
+                      s.exclusive ? " exclusive" : "");
+        break;
+    }
     case FC_OP_PERMUTE:
     default:
         if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;

@@ -86,6 +86,24 @@ static inline bool fc_view_is_dim(const int64_t *list, uint32_t i) {
     return i > 0 && (i - 1) % (2 + (uint32_t)list[0]) == 0;
 }
 
+/* The attr of an FC_OP_SCAN: element i of the result is the reduction `op` of elements 0 .. i along
+ * `axis`, exclusive of 0 .. i - 1. The order is docs/semantics.md 6.5. */
+typedef struct fc_scan {
+    fc_op op; /* a row for which fc_can_scan holds */
+    uint32_t axis;
+    bool exclusive;
+} fc_scan;
+static inline uint64_t fc_scan_attr(fc_scan s) {
+    return (uint64_t)s.op | (uint64_t)s.axis << 16 | (uint64_t)s.exclusive << 32;
+}
+static inline fc_scan fc_scan_of(const fc_ninfo *n) {
+    return (fc_scan){(fc_op)(n->attr & 0xffff), (uint32_t)(n->attr >> 16) & 0xffff,
+                     (n->attr >> 32 & 1) != 0};
+}
+/* Whether the results of a reduction's prefixes are wanted by anybody: the rows whose accumulator is
+ * the result. */
+bool fc_can_scan(fc_op op);
+
 /* How messages call an index that is checked; each may be NULL. Kept beside the graph, so that
  * equal checks are one node, with the words of the first. */
 typedef struct fc_words {
@@ -291,6 +309,10 @@ fc_node fc_build_window(fc_graph *g, fc_node a, uint32_t axis, fc_dim width, int
 fc_node fc_build_concat(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t axis);
 /* Along a new axis. */
 fc_node fc_build_stack(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t axis);
+/* Prefixes along an axis (negative counts from the end): cumsum for FC_OP_sum. The dtype is that of
+ * the reduction. `reverse`: suffixes, element i from the last one down to i. */
+fc_node fc_build_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclusive, bool reverse);
+fc_node fc_build_flip(fc_graph *g, fc_node a, uint32_t axis); /* a slice */
 /* The shape two operands broadcast to; false (and g->error) when they do not. */
 bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
                          fc_dim *shape);

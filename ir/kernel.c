@@ -150,11 +150,17 @@ fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param) {
     return leaf(k, FC_OP_PARAM, (fusec_dtype)k->params.at[param].dtype, FC_ROW, param);
 }
 
-static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage) {
+static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage,
+                            bool exclusive, fc_level level) {
     if (value == FC_NOVAL) return FC_NOVAL;
     fusec_dtype t = fc_acc_dtype(red, fc_val_dtype(&k->code, value));
-    fc_reduction r = {
-        .op = (uint16_t)red, .dtype = (uint8_t)t, .stage = (uint8_t)stage, .other = FC_NOVAL};
+    fc_reduction r;
+    memset(&r, 0, sizeof r); /* compared by its bytes */
+    r.op = (uint16_t)red;
+    r.dtype = (uint8_t)t;
+    r.stage = (uint8_t)stage;
+    r.exclusive = exclusive;
+    r.other = FC_NOVAL;
     r.value = fc_val_cast(&k->code, value, t);
     if (r.value == FC_NOVAL) return FC_NOVAL;
     if (other != FC_NOVAL && (r.other = fc_val_cast(&k->code, other, t)) == FC_NOVAL)
@@ -165,19 +171,27 @@ static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other,
     if (number == k->reductions.len && !fc_push(k->code.alloc, &k->reductions, r))
         return out_of_memory(k);
     if (k->nstages <= stage) k->nstages = stage + 1;
-    return leaf(k, FC_OP_ACC, fc_red_dtype(red, t), FC_ROW, number);
+    return leaf(k, FC_OP_ACC, fc_red_dtype(red, t), level, number);
 }
 
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
-    return add_reduction(k, red, value, FC_NOVAL, stage);
+    return add_reduction(k, red, value, FC_NOVAL, stage, false, FC_ROW);
+}
+
+fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive) {
+    return add_reduction(k, red, value, FC_NOVAL, 0, exclusive, FC_POINT);
 }
 
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage) {
-    return right == FC_NOVAL ? right : add_reduction(k, FC_OP_dot, left, right, stage);
+    return right == FC_NOVAL ? right
+                             : add_reduction(k, FC_OP_dot, left, right, stage, false, FC_ROW);
 }
 
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
     fc_store s = {.access = access, .value = value};
+    /* along an axis of literal size 1 there is one point, and no index of it in the access */
+    if (access < k->accesses.len && k->schedule == FC_SCHED_SCAN)
+        k->accesses.at[access].level = FC_POINT;
     if (access == UINT32_MAX || value == FC_NOVAL || !fc_push(k->code.alloc, &k->stores, s))
         out_of_memory(k);
 }
@@ -239,6 +253,11 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
+
+const char *fc_schedule_name(fc_schedule s) {
+    static const char *const names[FC_SCHED_COUNT] = {"map", "inner", "outer", "dot", "scan"};
+    return names[s];
+}
 
 static void print_extents(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     for (uint32_t i = 0; i < k->np + k->nr; i++) {
@@ -309,8 +328,8 @@ static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *o
 }
 
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
-    static const char *const names[] = {"map", "inner", "outer", "dot"};
-    fc_str_printf(out, "kernel %s p%u r%u", names[k->schedule], (unsigned)k->np, (unsigned)k->nr);
+    fc_str_printf(out, "kernel %s p%u r%u", fc_schedule_name(k->schedule), (unsigned)k->np,
+                  (unsigned)k->nr);
     if (dims) print_extents(k, dims, out);
     fc_str_char(out, '\n');
     print_arguments(k, dims, out);
@@ -320,7 +339,7 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
         fc_str_printf(out, "reduce%u = stage %u %s %s %%%u", (unsigned)i, (unsigned)r->stage,
                       fc_ops[r->op].name, fc_dtypes[r->dtype].name, (unsigned)r->value);
         if (r->other != FC_NOVAL) fc_str_printf(out, " %%%u", (unsigned)r->other);
-        fc_str_char(out, '\n');
+        fc_str_add(out, r->exclusive ? " exclusive\n" : "\n");
     }
     for (size_t i = 0; i < k->stores.len; i++)
         fc_str_printf(out, "store access%u %%%u\n", (unsigned)k->stores.at[i].access,

@@ -25,6 +25,12 @@
  * reduction. The element index that fc_red_step gets counts over all reduced axes in C order. A
  * reduction of no elements (count == 0) is finish(init).
  *
+ * A scan has one reduced axis and one stage. FC_OP_ACC is then a FC_POINT value, the finished result
+ * of the elements up to this one (`exclusive`: before it), and all stores are made in the loop over
+ * the elements, right after the step:
+ *
+ *     for r in R { point code of the stage; step; point code of the stores; stores }
+ *
  * Levels: in a reduction kernel LOAD and INDEX have the level of their access. In a map levels say
  * nothing: everything belongs to the point (constants and what is made from them may still be
  * marked FC_ROW).
@@ -49,8 +55,11 @@ typedef enum fc_schedule {
                        rows */
     FC_SCHED_DOT, /* a contraction with axes of its own on either side: the outer tree with runs of
                      FC_DOT_CHUNK */
+    FC_SCHED_SCAN,  /* one axis is scanned: what is made of the prefixes is made at every point */
     FC_SCHED_COUNT
 } fc_schedule;
+
+const char *fc_schedule_name(fc_schedule s); /* "map" */
 
 #define FC_MAX_AXES 32 /* kept + reduced */
 
@@ -86,6 +95,7 @@ typedef struct fc_reduction {
     uint16_t op;   /* reduction row */
     uint8_t dtype; /* the dtype accumulated in (fc_acc_dtype); `value` has this dtype */
     uint8_t stage;
+    bool exclusive; /* of a scan: FC_OP_ACC is what is there before the element */
     fc_val value; /* element, FC_POINT (or FC_ROW: the same at every element) */
     fc_val other; /* of a contraction the element of its right operand; else FC_NOVAL */
 } fc_reduction;
@@ -157,6 +167,8 @@ fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);
 /* The same of a contraction. */
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage);
+/* The same in a scan: its FC_OP_ACC has level FC_POINT. */
+fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive);
 /* Stores `value`, which has the dtype of the access. */
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
 

@@ -15,6 +15,8 @@ static fusec_status verify_shape(const fc_kernel *k, fc_error *e) {
     if (reduces == (k->schedule == FC_SCHED_MAP)) BAD("the schedule does not fit the reductions");
     if (k->schedule == FC_SCHED_MAP && (k->nr || k->nstages))
         BAD("a map with reduced axes or stages");
+    if (k->schedule == FC_SCHED_SCAN && (k->nr != 1 || k->nstages != 1))
+        BAD("a scan of %u axes, %u stages", (unsigned)k->nr, (unsigned)k->nstages);
     if (k->stores.len == 0) BAD("it stores nothing");
     for (uint32_t i = 0; i < k->np + k->nr; i++)
         if (k->extent[i] == FC_DIM_NONE) BAD("axis %u has no extent", (unsigned)i);
@@ -44,6 +46,7 @@ static fusec_status verify_access(const fc_kernel *k, size_t n, fc_error *e) {
         if (m->start == FC_DIM_NONE) BAD("access %zu: no start", n);
         if (a->shape && a->shape[i] == FC_DIM_NONE) BAD("access %zu: no shape", n);
     }
+    if (k->schedule == FC_SCHED_SCAN && !index && k->args.at[a->buffer].written) level = FC_POINT;
     if (a->level != level) BAD("access %zu: level", n);
     return FUSEC_OK;
 }
@@ -70,6 +73,7 @@ static fusec_status verify_leaf(const fc_kernel *k, size_t n, fc_error *e) {
         if (in->imm >= k->reductions.len) BAD("%%%zu: no such reduction", n);
         const fc_reduction *r = &k->reductions.at[in->imm];
         if (in->dtype != fc_red_dtype((fc_op)r->op, (fusec_dtype)r->dtype)) BAD("%%%zu: dtype", n);
+        if (in->level != (k->schedule == FC_SCHED_SCAN ? FC_POINT : FC_ROW)) BAD("%%%zu: level", n);
         return FUSEC_OK;
     default: BAD("%%%zu: operation %u has no place in a kernel", n, (unsigned)in->op);
     }

@@ -36,6 +36,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(RESHAPE, "reshape"),
     STRUCT(TAKE, "take"),
     STRUCT(CHECK, "check"),
+    STRUCT(SCAN, "scan"),
     STRUCT(MATERIALIZE, "materialize"),
     STRUCT(LOAD, "load"),
     STRUCT(LOAD_AT, "load_at"),

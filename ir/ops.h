@@ -30,6 +30,7 @@ typedef enum fc_op {
                   */
     FC_OP_CHECK, /* of an i64 index: the index; one outside [0, size) is reported. attr -> list:
                   size, and the shape that messages count by */
+    FC_OP_SCAN,  /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
     /* kernel code only (ir/code.h) */
@@ -39,7 +40,8 @@ typedef enum fc_op {
                       position c of check imm */
     FC_OP_PARAM,   /* imm = scalar parameter number */
     FC_OP_INDEX,   /* i64 value of an affine index; imm = access number of an index access */
-    FC_OP_ACC,     /* finished result of a reduction; imm = reduction number (ir/kernel.h) */
+    FC_OP_ACC,     /* finished result of a reduction, in a scan of its prefix; imm = reduction
+                      number (ir/kernel.h) */
     FC_OP_COUNT,   /* i64: number of elements of the reduction of this kernel */
     FC_OP_ARG,     /* operand of a step or combine program; imm = its number */
     FC_OP_CVT,     /* raw conversion: float to int only in range; the dtype of operand a is

@@ -98,6 +98,7 @@ static bool has_kept_axis(const fc_graph *g, fc_list domain, uint64_t reduced) {
 
 static uint64_t axes_mask(const fc_graph *g, fc_node n) {
     uint64_t m = 0;
+    if (fc_at(g, n)->op == FC_OP_SCAN) return (uint64_t)1 << fc_scan_of(fc_at(g, n)).axis;
     fc_list l = (fc_list)fc_at(g, n)->attr;
     for (uint32_t i = 0; i < fc_list_len(g, l); i++) m |= (uint64_t)1 << fc_list_at(g, l)[i];
     return m;
@@ -114,17 +115,33 @@ static fc_schedule schedule_of(const fc_ninfo *reduction) {
     return by_tree[reduction->axis_kind];
 }
 
+static const char *fits_scan(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
+    const fc_ninfo *i = fc_at(g, n);
+    if (i->shape != r->domain) return "it scans an array of another shape";
+    if (r->schedule != FC_SCHED_MAP && r->schedule != FC_SCHED_SCAN)
+        return "a scan does not share a kernel with a reduction";
+    if (r->schedule == FC_SCHED_SCAN && r->reduced != axes_mask(g, n))
+        return "it scans along another axis";
+    j->convert = r->schedule == FC_SCHED_MAP;
+    j->role = FC_ROLE_SCAN;
+    j->from = i->src[0];
+    j->map = j->from_map = fc_map_identity(g, i->shape);
+    return j->map == FC_NOMAP ? "there is no memory" : NULL;
+}
+
 /* How root `n` would sit in region `r`; NULL and a reason otherwise. */
 static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
     const fc_ninfo *i = fc_at(g, n);
     *j = (fc_join){.from = n, .other = FC_NONODE};
     uint64_t all = all_axes(g, r->domain);
+    if (i->op == FC_OP_SCAN) return fits_scan(g, r, n, j);
     if (fc_is_reduction(i->op)) {
         fc_list shape = fc_at(g, i->src[0])->shape;
         uint64_t mask = axes_mask(g, n);
         fc_schedule s = schedule_of(i);
         if (shape != r->domain) return "it reduces an array of another shape";
         if (s == FC_SCHED_DOT && r->roots.len) return "a product has a kernel of its own";
+        if (r->schedule == FC_SCHED_SCAN) return "a scan does not share a kernel with a reduction";
         if (r->schedule == FC_SCHED_MAP) {
             if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
                 return "a reduction that is split over blocks does not store its elements";
@@ -147,11 +164,12 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     }
     j->role = FC_ROLE_ROW;
     j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all & ~r->reduced);
-    if (j->map != FC_NOMAP) return NULL;
+    if (j->map != FC_NOMAP && r->schedule != FC_SCHED_SCAN) return NULL;
     j->role = FC_ROLE_POINT;
     j->map = j->from_map = fc_map_match(g, i->shape, r->domain, all);
     if (j->map == FC_NOMAP) return "it has another shape than the reduction before it";
     if (r->schedule == FC_SCHED_DOT) return "a result of a product is finished before it is spread";
+    if (r->schedule == FC_SCHED_SCAN) return NULL;
     if (r->schedule == FC_SCHED_OUTER)
         return "a reduction over an outer axis is finished before its result is spread over that "
                "axis again";
@@ -176,17 +194,21 @@ static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const
     return NULL;
 }
 
+static bool makes_accumulator(fc_role role) {
+    return role == FC_ROLE_REDUCE || role == FC_ROLE_SCAN;
+}
+
 static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const fc_join *j,
                    fc_visit *v) {
     fc_region *r = &f->regions.at[region];
     const fc_alloc *a = f->alloc;
     if (j->convert) {
-        r->schedule = FC_SCHED_INNER;
+        r->schedule = j->role == FC_ROLE_SCAN ? FC_SCHED_SCAN : FC_SCHED_INNER;
         r->reduced = axes_mask(g, n);
         for (size_t i = 0; i < r->roots.len; i++) r->roots.at[i].role = FC_ROLE_POINT;
     }
     fc_root root = {.node = n, .map = j->map, .role = (uint8_t)j->role, .stage = (int8_t)v->stage};
-    if (j->role == FC_ROLE_REDUCE) {
+    if (makes_accumulator(j->role)) {
         root.stage = (int8_t)(v->stage + 1);
         r->reductions++;
         if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
@@ -219,13 +241,15 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     const char *why = fits(g, r, n, &j);
     if (why) return why;
     fc_visit *v = fc_visit_begin(f);
-    bool reduction = j.role == FC_ROLE_REDUCE;
+    bool reduction = makes_accumulator(j.role);
     if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
         return "the kernel would pass the limit of reductions";
     if (!fc_fuse_trace(g, f, r, j.from, j.other, j.from_map, !reduction, v))
         why = v->why ? v->why : "out of memory";
     else if (reduction && r->schedule == FC_SCHED_OUTER && v->stage >= 0)
         why = "a column reduction does not wait for another one in the same kernel";
+    else if (j.role == FC_ROLE_SCAN && v->stage >= 0)
+        why = "a scan does not wait for another one in the same kernel";
     else if (reduction && v->stage >= 0 && !has_kept_axis(g, r->domain, r->reduced))
         why = "a reduction of the whole array is finished before the next one that needs it";
     else if (!v->reads_root && !(v->shares_leaf && j.role != FC_ROLE_ROW))
@@ -268,7 +292,10 @@ static void start_region(const fc_graph *g, fc_node n, fc_region *out) {
     out->why = "";
     out->schedule = FC_SCHED_MAP;
     out->domain = i->shape;
-    if (fc_is_reduction(i->op)) {
+    if (i->op == FC_OP_SCAN) {
+        out->schedule = FC_SCHED_SCAN;
+        out->reduced = axes_mask(g, n);
+    } else if (fc_is_reduction(i->op)) {
         out->schedule = schedule_of(i);
         out->domain = fc_at(g, i->src[0])->shape;
         out->reduced = axes_mask(g, n);
@@ -280,10 +307,9 @@ static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, 
                         fc_visit *v) {
     start_region(g, n, fresh);
     const char *why = fits(g, fresh, n, j);
-    if (!why && fc_at(g, n)->op != FC_OP_INPUT && j->role != FC_ROLE_REDUCE) j->role = FC_ROLE_MAP;
-    if (!why &&
-        fc_fuse_trace(g, f, fresh, j->from, j->other, j->from_map, j->role != FC_ROLE_REDUCE, v))
-        return true;
+    const bool starts = why || !makes_accumulator(j->role);
+    if (!why && fc_at(g, n)->op != FC_OP_INPUT && starts) j->role = FC_ROLE_MAP;
+    if (!why && fc_fuse_trace(g, f, fresh, j->from, j->other, j->from_map, starts, v)) return true;
     fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n, why ? why : v->why);
     return false;
 }

@@ -15,7 +15,8 @@ typedef enum fc_role {
     FC_ROLE_MAP,    /* stored at every point of a map */
     FC_ROLE_REDUCE, /* a reduction over the region's reduced axes */
     FC_ROLE_ROW,    /* elementwise on the kept axes, after the reductions */
-    FC_ROLE_POINT   /* elementwise on the whole domain, after the reductions */
+    FC_ROLE_POINT,  /* elementwise on the whole domain, after the reductions */
+    FC_ROLE_SCAN    /* the prefixes of a reduction, at every point of the domain */
 } fc_role;
 
 typedef struct fc_root {

@@ -199,7 +199,7 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
         const fc_ninfo *i = fc_at(g, n);
         bool compute =
             !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA && !fc_is_view(i->op);
-        if (fc_is_reduction(i->op) || i->op == FC_OP_MATERIALIZE || (o->unfused && compute))
+        if (fc_is_reduction(i->op) || i->op == FC_OP_SCAN || i->op == FC_OP_MATERIALIZE || (o->unfused && compute))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
             fc_node a = i->src[0];

@@ -214,6 +214,16 @@ static reason check_take(const fc_graph *g, const fc_ninfo *n) {
     return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
 }
 
+static reason check_scan(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 1) return "it has the wrong number of operands";
+    const fc_ninfo *a = fc_at(g, n->src[0]);
+    const fc_scan s = fc_scan_of(n);
+    if (n->attr != fc_scan_attr(s) || !fc_can_scan(s.op)) return "it scans by no reduction";
+    if (a->shape != n->shape) return "a scan changes the shape";
+    if (s.axis >= fc_list_len(g, n->shape)) return "it scans along an axis it lacks";
+    return n->dtype == fc_red_dtype(s.op, (fusec_dtype)a->dtype) ? NULL : "its dtype is wrong";
+}
+
 static reason check_view(const fc_graph *g, const fc_ninfo *n) {
     const fc_ninfo *a = fc_at(g, n->src[0]);
     if (n->nops != 1) return "it has the wrong number of operands";
@@ -294,6 +304,7 @@ static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
         return check_conversion(g, n);
     if (n->op == FC_OP_TAKE) return check_take(g, n);
     if (n->op == FC_OP_CHECK) return check_check(g, n);
+    if (n->op == FC_OP_SCAN) return check_scan(g, n);
     return "it is an operation of kernels";
 }
 

@@ -137,7 +137,7 @@ static bool is_leaf(const fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
     if (i->nops == 0 || made_elsewhere(l, n)) return true;
     if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
-    return fc_is_reduction(i->op);
+    return fc_is_reduction(i->op) || i->op == FC_OP_SCAN;
 }
 
 static fc_val leaf(fc_lowering *l, fc_node n, fc_list map) {
@@ -285,11 +285,15 @@ static void build(fc_lowering *l) {
     for (uint32_t stage = 0; stage < r->stages; stage++)
         for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
             const fc_root *root = &r->roots.at[i];
-            if (root->role != FC_ROLE_REDUCE || root->stage != (int8_t)stage) continue;
+            const bool scans = root->role == FC_ROLE_SCAN;
+            if ((root->role != FC_ROLE_REDUCE && !scans) || root->stage != (int8_t)stage) continue;
             const fc_ninfo *n = fc_at(l->g, root->node);
             fc_val v = value_of(l, n->src[0], fc_map_identity(l->g, fc_at(l->g, n->src[0])->shape));
             fc_val acc;
-            if (n->nops == 2) {
+            const fc_scan s = fc_scan_of(n);
+            if (scans) {
+                acc = fc_kernel_scan(l->k, s.op, v, s.exclusive);
+            } else if (n->nops == 2) {
                 const fc_list map = fc_map_identity(l->g, fc_at(l->g, n->src[1])->shape);
                 const fc_val w = v == FC_NOVAL ? v : value_of(l, n->src[1], map);
                 acc = fc_kernel_contract(l->k, v, w, stage);

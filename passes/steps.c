@@ -70,6 +70,17 @@ static bool is_in_order(const fc_fusion *f, const uint32_t *order, uint32_t *pla
     return true;
 }
 
+static void describe_root(fc_str *out, const fc_graph *g, const fc_root *root) {
+    const fc_ninfo *n = fc_at(g, root->node);
+    if (root->role == FC_ROLE_REDUCE)
+        fc_str_add(out, fc_ops[n->op].name);
+    else if (root->role == FC_ROLE_SCAN)
+        fc_str_printf(out, "cum%s", fc_ops[fc_scan_of(n).op].name);
+    else
+        fc_str_char(out, 't');
+    fc_str_printf(out, "%u", root->node);
+}
+
 /* "max, sum -> p": what a kernel makes, in the names of the program. */
 static const char *describe(fc_plan *p, const fc_region *r) {
     fc_str s;
@@ -79,15 +90,13 @@ static const char *describe(fc_plan *p, const fc_region *r) {
         const char *name = NULL;
         for (size_t k = 0; k < p->graph.outputs.len && !name; k++)
             if (p->graph.outputs.at[k].node == root->node) name = p->graph.outputs.at[k].name;
-        if (!name && !root->stored && root->role != FC_ROLE_REDUCE) continue;
+        if (!name && !root->stored && root->role != FC_ROLE_REDUCE && root->role != FC_ROLE_SCAN)
+            continue;
         if (s.len) fc_str_add(&s, ", ");
         if (name)
             fc_str_add(&s, name);
         else
-            fc_str_printf(
-                &s, "%s%u",
-                root->role == FC_ROLE_REDUCE ? fc_ops[fc_at(&p->graph, root->node)->op].name : "t",
-                root->node);
+            describe_root(&s, &p->graph, root);
     }
     const char *text = s.oom ? NULL : fc_arena_strdup(&p->arena, s.data, s.len);
     fc_str_free(&s);

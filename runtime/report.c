@@ -104,7 +104,6 @@ static double instructions_of(const fc_step *s, const fc_nest *n) {
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                                const fc_dim_value *dims, bool dry, fc_step_report *out,
                                fc_error *e) {
-    static const char *const schedules[] = {"map", "inner", "outer", "dot"};
     fc_bound *b;
     FC_TRY(fc_bound_get(p, nin, in, ndims, dims, 64, dry ? FC_NO_CODE : FC_FULL_CODE, &b, e));
     fusec_status s = FUSEC_OK;
@@ -113,7 +112,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         fc_str cls;
         memset(&out[i], 0, sizeof out[i]);
         out[i].step = (uint32_t)i;
-        out[i].schedule = schedules[st->kernel.schedule];
+        out[i].schedule = fc_schedule_name(st->kernel.schedule);
         out[i].ops = st->ops;
         const fc_variant *code = b->steps[b->leader[i]].variant;
         if (code) {

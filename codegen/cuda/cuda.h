@@ -216,6 +216,7 @@ void fc_cuda_emit_tile(fc_cuda_gen *g);
 fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_emit_rect(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
+void fc_cuda_emit_scan(fc_cuda_gen *g);
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 void fc_cuda_emit_dot(fc_cuda_gen *g);
 

@@ -117,6 +117,8 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
             fc_cuda_emit_dot(g);
         else if (g->k->schedule == FC_SCHED_INNER)
             FC_TRY(fc_cuda_emit_inner(g, e));
+        else if (g->k->schedule == FC_SCHED_SCAN)
+            fc_cuda_emit_scan(g);
         else
             fc_cuda_emit_outer(g);
     }

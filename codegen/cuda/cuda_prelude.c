@@ -73,6 +73,9 @@ static bool fetches_last(const fc_cuda_gen *g) {
 static bool takes_lines(const fc_cuda_gen *g) {
     return g->cls->cuda.kind == FC_CUDA_RING && g->cls->aligned;
 }
+static bool scans(const fc_cuda_gen *g) {
+    return g->k->schedule == FC_SCHED_SCAN;
+}
 static bool is_cluster(const fc_cuda_gen *g) {
     return g->cls->cuda.kind == FC_CUDA_CLUSTER;
 }
@@ -194,6 +197,7 @@ static const struct {
     {FC_CUH_load_once, loads_once, NULL},
     {FC_CUH_outside, checks, NULL},
     {FC_CUH_trees, reduces, NULL},
+    {FC_CUH_scan, scans, NULL},
     {FC_CUH_apart, lanes_apart, NULL},
     {FC_CUH_gang, is_gang, NULL},
     {FC_CUH_ring, has_places, NULL},

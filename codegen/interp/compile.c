@@ -215,6 +215,7 @@ static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_inte
     fc_program *const parts[FC_RED_PARTS] = {&to->init, &to->step, &to->combine, &to->finish};
     for (int i = 0; i < FC_RED_PARTS; i++)
         FC_TRY(make_program(ip->alloc, r, (fc_red_part)i, parts[i], &to->indexed, e));
+    to->exclusive = r->exclusive;
     to->paired = r->other != FC_NOVAL;
     return FUSEC_OK;
 }
@@ -307,6 +308,7 @@ static fusec_status lay_kernel(layout *l, const fc_kernel *k, const fc_val *map,
         if (!fc_push(ip->alloc, &ip->phases, phase)) return fc_oom(e);
         FC_TRY(emit_phase(l, roots, roots_of(k, map, s, roots), &ip->phases.at[s], e));
         note_slots(l, k, map, s, ip);
+        if (k->schedule == FC_SCHED_SCAN) l->first = l->high; /* both phases run at every element */
     }
     ip->nslots = l->high;
     return FUSEC_OK;

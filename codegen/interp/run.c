@@ -15,6 +15,7 @@ enum { MAX_LEVELS = 64 };
 typedef struct partials {
     char *init, *step, *combine, *finish; /* frames of the programs */
     char *stack;                          /* [levels][FC_MAX_COMPONENTS] blocks */
+    char *prefix;                         /* of a scan: accumulators of all runs so far */
     uint64_t pushed;                      /* bit k: level k is taken */
 } partials;
 
@@ -281,11 +282,10 @@ static void push_partial(const run_state *r, uint32_t red, size_t n) {
     p->pushed += 1;
 }
 
-/* Combines what waits, from the latest elements to the earliest, and makes the result of
- * n lanes. */
-static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t width) {
+/* Combines what waits into the accumulators, from the latest elements to the earliest. */
+static void fold_partials(const run_state *r, uint32_t red, size_t n) {
     const fc_interp_reduction *d = &r->ip->reductions.at[red];
-    partials *p = &r->partial[red];
+    const partials *p = &r->partial[red];
     bool any = false;
     start_partial(r, red);
     for (unsigned level = 0; level < MAX_LEVELS; level++) {
@@ -295,13 +295,26 @@ static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t 
             memcpy(slot_at(p->step, i), level_at(p, level, (int)i), d->size[i] * n);
         any = true;
     }
-    for (uint32_t i = 0; i < d->ncomponents; i++)
-        memcpy(slot_at(p->finish, i), slot_at(p->step, i), d->size[i] * n);
+}
+
+/* The result of n lanes from what stands in the finish frame. */
+static void finish_lanes(const run_state *r, uint32_t red, size_t n, size_t width) {
+    const fc_interp_reduction *d = &r->ip->reductions.at[red];
+    const partials *p = &r->partial[red];
     fc_eval_load(FUSEC_I64, n, &r->count, 0, slot_at(p->finish, FC_ARG_COUNT));
     run_tape(r, &d->finish.body, p->finish, n);
     char *result = slot_at(r->frame, d->result);
     memcpy(result, slot_at(p->finish, d->finish.out[0]), d->result_size * n);
     if (width > n) splat(result, d->result_size, width);
+}
+
+static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t width) {
+    const fc_interp_reduction *d = &r->ip->reductions.at[red];
+    partials *p = &r->partial[red];
+    fold_partials(r, red, n);
+    for (uint32_t i = 0; i < d->ncomponents; i++)
+        memcpy(slot_at(p->finish, i), slot_at(p->step, i), d->size[i] * n);
+    finish_lanes(r, red, n, width);
     p->pushed = 0;
 }
 
@@ -398,6 +411,69 @@ static void outer_rows(run_state *r, int64_t row, size_t n) {
     }
 }
 
+/* ---- scan: as outer, with a result at every element -------------------------------------------- */
+
+/* The elements of all runs so far, for the lanes; what a run adds comes behind it. */
+static void keep_prefix(const run_state *r, uint32_t red, size_t n) {
+    const fc_interp_reduction *d = &r->ip->reductions.at[red];
+    const partials *p = &r->partial[red];
+    fold_partials(r, red, n);
+    for (uint32_t i = 0; i < d->ncomponents; i++)
+        memcpy(slot_at(p->prefix, i), slot_at(p->step, i), d->size[i] * n);
+    start_partial(r, red);
+}
+
+/* The result of the prefix that ends where the run stands. */
+static void scan_result(const run_state *r, uint32_t red, size_t n) {
+    const fc_interp_reduction *d = &r->ip->reductions.at[red];
+    const partials *p = &r->partial[red];
+    const bool first = !p->pushed;
+    for (uint32_t i = 0; i < d->ncomponents; i++) {
+        memcpy(slot_at(p->combine, i), slot_at(p->prefix, i), d->size[i] * n);
+        memcpy(slot_at(p->combine, FC_ARG_LATER + i), slot_at(p->step, i), d->size[i] * n);
+    }
+    if (!first) run_tape(r, &d->combine.body, p->combine, n);
+    for (uint32_t i = 0; i < d->ncomponents; i++)
+        memcpy(slot_at(p->finish, i),
+               first ? slot_at(p->step, i) : slot_at(p->combine, d->combine.out[i]),
+               d->size[i] * n);
+    finish_lanes(r, red, n, n);
+}
+
+static void scan_element(run_state *r, int64_t at, size_t n) {
+    stand_at(r, at);
+    run_tape(r, &r->ip->phases.at[0].point, r->frame, n);
+    for (uint32_t i = 0; i < r->ip->reductions.len; i++) {
+        const bool before = FC_PLANT(exclusive_scan, !r->ip->reductions.at[i].exclusive,
+                                     r->ip->reductions.at[i].exclusive);
+        if (before) scan_result(r, i, n);
+        step_partial(r, i, at, 0, n);
+        if (!before) scan_result(r, i, n);
+    }
+    run_tape(r, &r->ip->phases.at[1].point, r->frame, n);
+    store_block(r, n, FC_POINT);
+}
+
+static void scan_rows(run_state *r, int64_t row, size_t n) {
+    const fc_interp *ip = r->ip;
+    const int64_t run = FC_PLANT(run_length, FC_RUN / 2, FC_RUN);
+    lanes_from(r, row);
+    stand_at(r, 0);
+    for (uint32_t s = 0; s <= ip->nstages; s++) run_tape(r, &ip->phases.at[s].row, r->frame, n);
+    for (int64_t from = 0; from < r->count; from += run) {
+        FOR_STAGE(r, 0, i) {
+            keep_prefix(r, i, n);
+        }
+        for (int64_t at = from; at < smaller(r->count, from + run); at++) scan_element(r, at, n);
+        FOR_STAGE(r, 0, i) {
+            if (!FC_PLANTED(scan_runs) || from / run % 2 == 0) push_partial(r, i, n);
+        }
+    }
+    FOR_STAGE(r, 0, i) {
+        r->partial[i].pushed = 0;
+    }
+}
+
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static unsigned levels_of(const run_state *r) {
@@ -421,13 +497,15 @@ static size_t place(run_state *r, char *memory) {
                combine = step + program_bytes(&d->step);
         size_t finish = combine + program_bytes(&d->combine),
                stack = finish + program_bytes(&d->finish);
-        at = stack + (size_t)levels_of(r) * FC_MAX_COMPONENTS * FC_SLOT_BYTES;
+        size_t prefix = stack + (size_t)levels_of(r) * FC_MAX_COMPONENTS * FC_SLOT_BYTES;
+        at = prefix + (size_t)FC_MAX_COMPONENTS * FC_SLOT_BYTES;
         if (!memory) continue;
         r->partial[i] = (partials){.init = memory + init,
                                    .step = memory + step,
                                    .combine = memory + combine,
                                    .finish = memory + finish,
-                                   .stack = memory + stack};
+                                   .stack = memory + stack,
+                                   .prefix = memory + prefix};
     }
     return at;
 }
@@ -453,6 +531,8 @@ static void run_range(run_state *r, int64_t begin, int64_t end) {
         size_t n = (size_t)smaller(end - i, FC_LANES);
         if (schedule == FC_SCHED_INNER) {
             inner_row(r, i);
+        } else if (schedule == FC_SCHED_SCAN) {
+            scan_rows(r, i, n);
         } else if (schedule == FC_SCHED_OUTER || schedule == FC_SCHED_DOT) {
             outer_rows(r, i, n);
         } else {

@@ -40,6 +40,7 @@ typedef struct fc_program {
 typedef struct fc_interp_reduction {
     uint8_t stage, ncomponents;
     bool indexed, paired;            /* the step reads the index, a second element */
+    bool exclusive;                  /* of a scan: the result is that before the element */
     uint8_t size[FC_MAX_COMPONENTS]; /* bytes of a component in a block */
     uint8_t value_size, result_size;
     uint32_t value, other, result; /* slots of the kernel's frame */

@@ -295,6 +295,7 @@ static const char *parameter(fc_ll *f, uint32_t n) {
 
 static const char *accumulated(fc_ll *f, const fc_instr *ins, unsigned W) {
     const fc_ll_red *r = &f->red[ins->imm];
+    if (r->scanned) return r->scanned;
     if (W == 1) return r->result;
     if (r->vector) return r->vector;
     return fc_ll_fill(f, (fusec_dtype)ins->dtype, W, r->memory, f->column);

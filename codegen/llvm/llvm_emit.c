@@ -52,6 +52,7 @@ static void write_functions(fc_ll *f) {
         fc_ll_inner(f);
         if (f->cls->llvm.split) fc_ll_inner_finish(f);
         break;
+    case FC_SCHED_SCAN: fc_ll_outer(f); break;
     case FC_SCHED_DOT:
         if (f->cls->llvm.panels) {
             fc_ll_dot(f);

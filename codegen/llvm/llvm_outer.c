@@ -1,4 +1,4 @@
-/* llvm_outer.c - reductions whose innermost axis is kept: the lanes of a vector are neighbouring
+/* llvm_outer.c - reductions whose innermost axis is kept, and scans: the lanes of a vector are neighbouring
  * rows, which this file calls columns.
  *
  * A unit is a block of fc_ll_columns columns, numbered along the innermost kept axis first, then
@@ -180,6 +180,47 @@ static void store_run(fc_ll *f, void *user) {
     f->element = NULL;
 }
 
+/* ---- scans ------------------------------------------------------------------------------- */
+
+/* What FC_OP_ACC is at this element: what the prefix before the run and the run so far make
+ * together. */
+static void set_scanned(fc_ll *f, const block *b, const char *const *prefix,
+                        const char *const *before, const char *const *after) {
+    const fc_ll_stage *st = b->st;
+    const char **now = fc_ll_names(f, st->nslots);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        for (unsigned c = 0; c < f->red[i].components; c++) {
+            const unsigned slot = f->red[i].slot + c;
+            now[slot] = f->k->reductions.at[i].exclusive ? before[slot] : after[slot];
+        }
+    const char **all = fc_ll_combine(f, st, f->V, prefix, now);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        f->red[i].scanned = fc_ll_finish(f, i, f->V, all);
+}
+
+/* Every element is a step and, with what it has made of it, the stores. */
+static void scan_run(fc_ll *f, void *user) {
+    const block *b = user;
+    const fc_ll_stage *st = b->st;
+    fc_ll_loop l;
+    begin_columns(f, b, st->needed);
+    fc_ll_emit_rows(f, f->point_needed);
+    const char **prefix = fc_ll_fold(f, st, f->V, b->columns, f->column, b->run);
+    fc_ll_loop_begin(f, &l, st->nslots + 1, fc_ll_slot_types(f, st, f->V, 1),
+                     fc_ll_join(f, st, b->run0, NULL, fc_ll_inits(f, st, f->V)));
+    f->element = l.carry[0];
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, b->run1));
+    fc_ll_emit_points(f, st->needed);
+    const char **next = fc_ll_step(f, st, f->V, l.carry + 1, NULL);
+    set_scanned(f, b, prefix, l.carry + 1, next);
+    fc_ll_emit_points(f, f->point_needed);
+    fc_ll_run_stores(f, FC_POINT, f->V);
+    fc_ll_forget_points(f);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, fc_ll_bin(f, "add", f->element, "1"), NULL, next));
+    f->element = NULL;
+    fc_ll_push(f, st, f->V, b->columns, f->column, b->run, 0, l.carry + 1);
+}
+
 /* ---- results ----------------------------------------------------------------------------- */
 
 static const char *row_of(fc_ll *f, const block *b) {
@@ -279,11 +320,15 @@ void fc_ll_outer(fc_ll *f) {
     place(f, &b, fc_ll_for(f, &l, "%begin", "%end"));
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         b.st = &f->stage[s];
+        if (f->k->schedule == FC_SCHED_SCAN) {
+            for_runs(f, &b, scan_run);
+            break;
+        }
         for_runs(f, &b, reduce_run);
         for_vectors(f, &b, fold_columns);
     }
     if (f->any_row_store && !f->cls->llvm.split) for_vectors(f, &b, store_columns);
-    if (f->any_point_store) for_runs(f, &b, store_run);
+    if (f->any_point_store && f->k->schedule != FC_SCHED_SCAN) for_runs(f, &b, store_run);
     fc_ll_for_end(f, &l, "1");
     fc_ll_end(f, "");
 }

@@ -46,6 +46,7 @@ typedef struct fc_ll_red {
     const char *result; /* width 1: the finished value of the current row */
     const char *vector; /* dot: width V: those of the current rows; else NULL */
     const char *memory; /* outer: stack array with the finished values of a column block */
+    const char *scanned; /* scan: the value of FC_OP_ACC at the current element */
 } fc_ll_red;
 
 /* The reductions [first, first + count) of one stage; their components, in order, are the slots. */

@@ -47,11 +47,10 @@ fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load,
         FC_TRY(fc_program_report(p, s->nin, s->in, s->ndims, s->dims, !load, r, e));
         FC_TRY(take_sizes(v, e));
     }
-    static const char *const schedules[] = {"map", "inner", "outer", "dot"};
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_step *st = p->plan->steps.at[i];
         v->kernels[i].report = r[i];
-        v->kernels[i].report.schedule = schedules[st->kernel.schedule];
+        v->kernels[i].report.schedule = fc_schedule_name(st->kernel.schedule);
         v->kernels[i].report.ops = st->ops;
         v->read = fc_add_most(v->read, r[i].bytes_read);
         v->written = fc_add_most(v->written, r[i].bytes_written);

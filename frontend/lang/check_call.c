@@ -9,14 +9,6 @@
 
 /* ---- which names there are ------------------------------------------------------------------- */
 
-static const char *const later[] = {"cumsum"};
-
-bool fc_c_later(const char *name) {
-    for (size_t i = 0; i < FC_COUNT(later); i++)
-        if (strcmp(later[i], name) == 0) return true;
-    return false;
-}
-
 static bool callable(fc_op op) {
     return op != FC_OP_NONE && (!(fc_ops[op].flags & FC_F_OPERATOR) || op == FC_OP_pow);
 }
@@ -29,12 +21,12 @@ static fc_op row_by_name(const char *name) {
 bool fc_c_is_builtin(const char *name) {
     return row_by_name(name) != FC_OP_NONE || fc_c_is_composite_name(name) ||
            strcmp(name, "logsumexp") == 0 || strcmp(name, "bitcast") == 0 ||
-           strcmp(name, "materialize") == 0 || fc_c_is_dot_name(name) || fc_c_is_shape_name(name) ||
-           fc_c_is_make_name(name) || fc_c_is_join_name(name) || fc_c_is_random_name(name) ||
-           fc_c_is_gradient_name(name);
+           strcmp(name, "materialize") == 0 || fc_c_is_dot_name(name) || fc_c_is_scan_name(name) ||
+           fc_c_is_shape_name(name) || fc_c_is_make_name(name) || fc_c_is_join_name(name) ||
+           fc_c_is_random_name(name) || fc_c_is_gradient_name(name);
 }
 
-void fc_c_suggest_builtins(fc_suggest *s) {
+void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_COUNT_; op++)
         if (callable((fc_op)op) && !(fc_ops[op].flags & FC_F_HIDDEN))
             fc_suggest_try(s, fc_ops[op].name);
@@ -43,7 +35,7 @@ void fc_c_suggest_builtins(fc_suggest *s) {
     for (size_t i = 0; fc_c_random_names[i]; i++) fc_suggest_try(s, fc_c_random_names[i]);
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
     for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
-    for (size_t i = 0; i < FC_COUNT(later); i++) fc_suggest_try(s, later[i]);
+    fc_c_suggest_scans(c, s);
     for (size_t i = 0; fc_c_array_names[i]; i++) fc_suggest_try(s, fc_c_array_names[i]);
     for (size_t i = 0; i < fc_composite_count; i++) fc_suggest_try(s, fc_composites[i].name);
     fc_suggest_try(s, "dot");
@@ -259,11 +251,10 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         r = FC_UNKNOWN;
     else if (fc_is_reduction(op) || strcmp(name, "logsumexp") == 0)
         r = reduction(c, f, e, op);
-    else if (fc_c_later(name))
-        fc_c_not_yet(c, f->ast, callee->at, name);
-    else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_shape_call(c, f, e, name, &r) &&
-             !fc_c_make_call(c, f, e, name, &r) && !fc_c_join_call(c, f, e, name, &r) &&
-             !fc_c_random_call(c, f, e, name, &r) && !fc_c_gradient_call(c, f, e, name, &r))
+    else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_scan_call(c, f, e, name, &r) &&
+             !fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r) &&
+             !fc_c_join_call(c, f, e, name, &r) && !fc_c_random_call(c, f, e, name, &r) &&
+             !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

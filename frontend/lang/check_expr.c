@@ -43,7 +43,6 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
     skip(f, callee);
     if (fc_c_def(c, f->scope, callee->text)) return;
-    if (fc_c_later(callee->text)) skip_parts(f, e);
     uint32_t n = 0;
     for (const fc_expr *a = e->list; a; a = a->next, n++) {
         if (a->label && strcmp(a->label->text, "dtype") == 0) skip(f, a);

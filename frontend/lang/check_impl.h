@@ -383,10 +383,9 @@ fc_op fc_c_row_of(fc_oper op);
 
 /* ---- check_call.c ---- */
 bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e); /* as fc_c_step */
-bool fc_c_later(const char *name);
 bool fc_c_is_builtin(const char *name);
 /* Hands every callable builtin to `s`. */
-void fc_c_suggest_builtins(fc_suggest *s);
+void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s);
 /* A dtype, or a dtype variable bound here. */
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t);
 
@@ -470,6 +469,12 @@ bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
 /* a @ b; `dtype` is what was asked for, or NULL. */
 fc_value fc_c_matmul(fc_checker *c, fc_range at, const fc_expr *const e[2], const fc_value v[2],
                      const fc_expr *dtype);
+/* check_scan.c; the names are words of the checker */
+bool fc_c_is_scan_name(const char *name);
+void fc_c_suggest_scans(fc_checker *c, fc_suggest *s);
+bool fc_c_scan_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+bool fc_c_flag(fc_checker *c, fc_call *f, const fc_expr *e,
+               bool *out); /* true or false; NULL: false */
 bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 bool fc_c_is_dot_name(const char *name);
 /* The sum of an element that is written as a product over the axes [from, from + n), as a

@@ -202,7 +202,7 @@ void fc_c_unknown_function(fc_checker *c, const fc_expr *name) {
     fc_suggest s;
     fc_suggest_start(&s, name->text, name->len);
     fc_c_suggest_names(&s, &c->scopes.at[c->f->scope].defs);
-    fc_c_suggest_builtins(&s);
+    fc_c_suggest_builtins(c, &s);
     if (s.count)
         fc_suggest_help(&s, d);
     else if (!value)

@@ -454,6 +454,13 @@ static void print_body(printer *p, fc_node n, bool operand) {
         break;
     case FC_OP_SLICE: print_slices(p, i); break;
     case FC_OP_VIEW: print_view(p, i); break;
+    case FC_OP_SCAN: {
+        const fc_scan s = fc_scan_of(i);
+        fc_str_printf(p->out, "cum%s(", fc_ops[s.op].name);
+        print_node(p, i->src[0], false);
+        fc_str_printf(p->out, ", axis=%u%s)", s.axis, s.exclusive ? ", exclusive=true" : "");
+        break;
+    }
     case FC_OP_TAKE: print_take(p, i); break;
     case FC_OP_CHECK:
         fc_str_add(p->out, "check(");
@@ -567,7 +574,7 @@ static void print_results(printer *p) {
 
 static void print_def(printer *p, const char *name) {
     const fc_graph *g = p->g;
-    bool function = name && is_name(name) && !fc_c_is_builtin(name) && !fc_c_later(name);
+    bool function = name && is_name(name) && !fc_c_is_builtin(name);
     fusec_dtype t;
     if (function && fc_dtype_by_name(name, strlen(name), &t)) function = false;
     p->oom |= !fc_namemap_put(g->alloc, &p->taken, "inf", 0);

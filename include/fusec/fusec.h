@@ -341,6 +341,19 @@ FUSEC_API fusec_value fusec_cotangent(fusec_value y);
 FUSEC_API fusec_value fusec_custom_grad(fusec_value y, fusec_value dy, int n, const fusec_value *x,
                                         const fusec_value *dx);
 
+/* Prefixes along an axis (negative counts from the end): element i is the sum, product, smallest,
+ * largest of elements 0 to i, whether any or all of them are true. The shape stays, the dtype is
+ * that of the reduction (integers add up in i64 or u64). EXCLUSIVE: of elements 0 to i - 1, for i =
+ * 0 what the reduction has for no elements; REVERSE: from the last element down. The order of float
+ * sums is fixed (docs/semantics.md, section 6): equal bits on all devices. */
+enum { FUSEC_SCAN_EXCLUSIVE = 1, FUSEC_SCAN_REVERSE = 2 };
+FUSEC_API fusec_value fusec_cumsum(fusec_value v, int axis, unsigned flags);
+FUSEC_API fusec_value fusec_cumprod(fusec_value v, int axis, unsigned flags);
+FUSEC_API fusec_value fusec_cummin(fusec_value v, int axis, unsigned flags);
+FUSEC_API fusec_value fusec_cummax(fusec_value v, int axis, unsigned flags);
+FUSEC_API fusec_value fusec_cumany(fusec_value v, int axis, unsigned flags);
+FUSEC_API fusec_value fusec_cumall(fusec_value v, int axis, unsigned flags);
+
 /* Views: they cost index arithmetic, not memory. */
 FUSEC_API fusec_value fusec_broadcast(fusec_value v, int rank, const fusec_dim *shape);
 FUSEC_API fusec_value fusec_reshape(fusec_value v, int rank, const fusec_dim *shape);

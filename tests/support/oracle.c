@@ -281,6 +281,26 @@ static void compute_reduction(fc_oracle *o, fc_node id) {
     free(y);
 }
 
+/* Every prefix along the axis anew. */
+static void compute_scan(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_scan scan = fc_scan_of(n);
+    const fc_oarray *a = &o->node[id], *s = &o->node[n->src[0]];
+    int64_t at[FC_MAX_RANK];
+    fc_oval *x = take((size_t)s->shape[scan.axis], sizeof *x);
+    for (int64_t i = 0; i < a->count; i++) {
+        index_of(a, i, at);
+        const int64_t len = at[scan.axis] + !scan.exclusive;
+        for (int64_t j = 0; j < len; j++) {
+            at[scan.axis] = j;
+            x[j] = s->at[place_of(s, at)];
+        }
+        fc_oval v = fc_o_scan(scan.op, s->dtype, scan.exclusive, x, len);
+        a->at[i] = fc_is_float(a->dtype) ? from_range(a->dtype, v.r) : v;
+    }
+    free(x);
+}
+
 static void compute(fc_oracle *o, fc_node id, const void *const *data) {
     const fc_ninfo *n = fc_at(o->g, id);
     fc_oarray *a = &o->node[id];
@@ -299,6 +319,10 @@ static void compute(fc_oracle *o, fc_node id, const void *const *data) {
     }
     if (n->op == FC_OP_VIEW) {
         compute_general_view(o, id);
+        return;
+    }
+    if (n->op == FC_OP_SCAN) {
+        compute_scan(o, id);
         return;
     }
     if (n->op == FC_OP_TAKE) {

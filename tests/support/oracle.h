@@ -109,6 +109,8 @@ fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc
 
 /* oracle_reduce.c: one result from n elements, by the trees of semantics.md */
 bool fc_o_reduce_defines(fc_op op);
+/* The prefix of n elements of a scan; exclusive: that before element n. */
+fc_oval fc_o_scan(fc_op op, fusec_dtype t, bool exclusive, const fc_oval *x, int64_t n);
 fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64_t n);
 /* A contraction of n pairs; the tree as in ir/graph.h: 0 outer, 1 inner, 2 its own. */
 fc_oval fc_o_dot(fusec_dtype t, unsigned tree, const fc_oval *x, const fc_oval *y, int64_t n);

@@ -246,6 +246,46 @@ static fc_interval extreme(bool max, const fc_oval *x, int64_t n) {
     return r;
 }
 
+/* What a prefix without elements holds. */
+static fc_oval start_value(fc_op op, fusec_dtype t) {
+    const bool least = op == FC_OP_max, most = op == FC_OP_min;
+    if (fc_is_float(t) && (least || most)) {
+        fc_oval v = {.r = fc_o_point(least ? -(double)INFINITY : (double)INFINITY)};
+        v.bits = fc_o_bits(t, v.r.lo);
+        return v;
+    }
+    if (t == FUSEC_BOOL || !(least || most))
+        return exact_bits(op == FC_OP_prod || op == FC_OP_all || most);
+    const int bits = fc_dtypes[t].bits;
+    if (fc_is_unsigned(t)) return exact_bits(most ? UINT64_MAX >> (64 - bits) : 0);
+    const uint64_t top = UINT64_C(1) << (bits - 1);
+    return exact_bits(fc_o_cast(FUSEC_I64, t, most ? top - 1 : ~(top - 1)));
+}
+
+fc_oval fc_o_scan(fc_op op, fusec_dtype t, bool exclusive, const fc_oval *x, int64_t n) {
+    const reducer *r = reducer_of(op);
+    if (!n && (!r || !fc_is_float(t))) return start_value(op, t);
+    if (!r || !fc_is_float(t)) return fc_o_reduce(op, t, false, x, n);
+    /* the runs before that of the element by the tree of them alone, nested from the latest to the
+     * earliest power of two; then the elements of its own run in order */
+    const bool w = t == FUSEC_F64;
+    const int64_t whole_runs = exclusive ? n / RUN : (n - 1) / RUN;
+    acc last = run(r, w, x + whole_runs * RUN, n - whole_runs * RUN), before = start(r);
+    bool any = false;
+    for (int64_t size = 1, end = whole_runs; size <= whole_runs; size *= 2) {
+        if (!(whole_runs & size)) continue;
+        acc part = tree(r, w, false, x + (end - size) * RUN, size * RUN);
+        end -= size;
+        if (any) r->join(w, &part, &before);
+        before = part;
+        any = true;
+    }
+    if (any) r->join(w, &before, &last);
+    fc_oval v = {.r = fc_o_to(t, any ? before.v : last.v)};
+    if (v.r.exact) v.bits = fc_o_bits(t, v.r.lo);
+    return v;
+}
+
 bool fc_o_reduce_defines(fc_op op) {
     switch (op) {
     case FC_OP_min:

@@ -512,6 +512,20 @@ static int make_reduction(maker *m) {
     return add(m, &n);
 }
 
+static int make_scan(maker *m) {
+    static const fc_op rows[] = {FC_OP_sum, FC_OP_prod, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};
+    const int a = any_node(m);
+    rg_node n = m->r->node[a];
+    if (n.rank == 0) return -1;
+    n.kind = RG_SCAN;
+    n.op = rows[pick(m, FC_COUNT(rows))];
+    n.src[0] = a;
+    n.axes[0] = pick(m, n.rank);
+    n.bits = (uint64_t)pick(m, 4);
+    n.t = rg_result(&n, m->r->node[a].t);
+    return add(m, &n);
+}
+
 /* ---- contractions ---------------------------------------------------------------------------- */
 
 /* The second operand: an input with some axes of the first and some of its own, in any order. */
@@ -602,8 +616,10 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_view(&m);
         else if (how < 92)
             make_take(&m);
-        else if (how < 97)
+        else if (how < 95)
             make_reduction(&m);
+        else if (how < 97)
+            make_scan(&m);
         else
             make_dot(&m);
     }

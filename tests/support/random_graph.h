@@ -42,6 +42,7 @@ typedef enum rg_kind {
     RG_LOGSUMEXP,
     RG_VIEW, /* edge, cut[].from, terms */
     RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
+    RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse */
     RG_DOT /* axes: the label of each axis of the second operand, that of an axis of the first is
               its number; bits: which labels are summed over */
 } rg_kind;

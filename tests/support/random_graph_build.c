@@ -125,6 +125,7 @@ static bool typed(const rg *r, const rg_node *n) {
         return fc_dtypes[n->t].bytes == fc_dtypes[s->t].bytes && n->t != FUSEC_BOOL &&
                s->t != FUSEC_BOOL;
     case RG_REDUCE:
+    case RG_SCAN:
     case RG_DOT:
     case RG_LOGSUMEXP: return n->t == rg_result(n, s->t);
     case RG_OP: break;
@@ -331,6 +332,8 @@ static fc_node build_node(builder *b, int i) {
     case RG_TAKE: return build_take(b, n);
     case RG_STORE: return fc_build_materialize(g, x[0]);
     case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
+    case RG_SCAN:
+        return fc_build_scan(g, n->op, x[0], n->axes[0], (n->bits & 1) != 0, (n->bits & 2) != 0);
     case RG_DOT: return build_dot(g, b->r, n, x);
     default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     }
@@ -519,7 +522,7 @@ static bool change_dtype(shrinker *s, fusec_dtype from, fusec_dtype to) {
             if (n->kind == RG_NUMBER) n->bits = fc_o_cast(from, to, n->bits);
             n->t = to;
         } else if (n->kind == RG_OP || n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP ||
-                   n->kind == RG_DOT) {
+                   n->kind == RG_DOT || n->kind == RG_SCAN) {
             n->t = rg_result(n, r.node[n->src[select]].t);
         } else if (operands(n) && n->kind != RG_CAST && n->kind != RG_BITCAST) {
             n->t = r.node[n->src[0]].t;

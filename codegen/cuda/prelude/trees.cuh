@@ -96,6 +96,28 @@ FC_INLINE R fc_filled(const R (&near)[N], unsigned int n, R x) {
     return fc_near(near, n, x, any);
 }
 
+//@ scan
+// The tree over the N threads of a block, level by level in shared memory: tree[0..N) the leaves, then their pairs.
+template <int N, typename R> FC_INLINE void fc_grow(R *tree, const R &leaf) {
+    tree[threadIdx.x] = leaf;
+    __syncthreads();
+    for (unsigned int n = N / 2, from = 0; n; from += 2 * n, n /= 2) {
+        if (threadIdx.x < n)
+            tree[from + 2 * n + threadIdx.x] = fc_join(tree[from + 2 * threadIdx.x], tree[from + 2 * threadIdx.x + 1]);
+        __syncthreads();
+    }
+}
+/* what is left of this thread, nested from the latest to the earliest subtree */
+template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
+    bool any = false;
+    for (unsigned int t = threadIdx.x, n = N, from = 0; t; from += n, n /= 2, t /= 2) {
+        if (!(t & 1)) continue;
+        start = any ? fc_join(tree[from + t - 1], start) : tree[from + t - 1];
+        any = true;
+    }
+    return start;
+}
+
 //@ apart
 // Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after two steps each
 // has one of the four, so that it takes 8 exchanges, not 20.

@@ -322,7 +322,7 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
-    } else if (!fc_is_by_column(k)) {
+    } else if (!fc_is_by_column(k) && k->schedule != FC_SCHED_SCAN) {
         cls->llvm.stream = should_stream(m, k, n, lanes, false);
     }
     bool scattered = cls->llvm.tiles;
@@ -424,6 +424,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             break;
         }
         /* fallthrough */
+    case FC_SCHED_SCAN:
     case FC_SCHED_OUTER: fc_ll_launch_columns(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }

@@ -1,0 +1,23 @@
+/* scan.c - prefixes: fusec_cumsum and its like. The builder (ir/build_scan.c) checks the axis. */
+#include "frontend/capi/capi.h"
+
+static fusec_value scan(const char *what, fc_op op, fusec_value v, int axis, unsigned flags) {
+    fusec_value failed;
+    fusec_graph *g = fc_node_graph(what, v, &failed);
+    if (!g) return failed;
+    if (flags & ~(unsigned)(FUSEC_SCAN_EXCLUSIVE | FUSEC_SCAN_REVERSE))
+        fc_fail(&g->ir.error, FUSEC_INVALID, "%s: unknown flags 0x%x", what, flags);
+    return fc_value(g, fc_build_scan(&g->ir, op, v.node, axis, flags & FUSEC_SCAN_EXCLUSIVE,
+                                     flags & FUSEC_SCAN_REVERSE));
+}
+
+#define SCAN(row)                                                                                  \
+    fusec_value fusec_cum##row(fusec_value v, int axis, unsigned flags) {                          \
+        return scan("fusec_cum" #row, FC_OP_##row, v, axis, flags);                                \
+    }
+SCAN(sum)
+SCAN(prod)
+SCAN(min)
+SCAN(max)
+SCAN(any)
+SCAN(all)

@@ -1,0 +1,200 @@
+/* test_scan.c - prefixes along an axis: the order of docs/semantics.md 6.5 on every device, what
+ * shares a kernel with a scan, and what the builders refuse. */
+#include <stdio.h>
+
+#include "ir/expand.h"
+#include "passes/plan.h"
+#include "tests/support/fake_machine.h"
+#include "tests/support/program_fixture.h"
+#include "tests/support/gb.h"
+#include "tests/support/oracle_run.h"
+#include "tests/support/test.h"
+
+static const char *const devices[] = {"interp", "cpu", "cuda"};
+static const int thread_counts[] = {1, 3};
+
+static void fill(fc_arrays *in, bool tame) {
+    fc_rng r = {7};
+    for (uint32_t a = 0; a < in->n; a++)
+        for (int64_t i = 0; i < fc_array_count(&in->t[a]); i++)
+            fc_oracle_store(in->t[a].dtype, in->t[a].data, i,
+                            fc_random_value(in->t[a].dtype, &r, tame));
+}
+
+static void judge_everywhere(fc_graph *g, const int64_t *syms, bool tame) {
+    fc_oracle sizes, o;
+    fc_arrays in;
+    fc_oracle_sizes(&sizes, g, syms);
+    fc_arrays_for(&in, g, &sizes, false);
+    fill(&in, tame);
+    fc_oracle_run(&o, g, syms, (const void *const[]){in.t[0].data});
+    for (size_t d = 0; d < FC_COUNT(devices); d++)
+        for (size_t n = 0; n < FC_COUNT(thread_counts); n++) {
+            fc_arrays out;
+            fc_error e = {0};
+            fc_str why;
+            fc_how how = {.runs = 1};
+            how.ctx = fc_rig(devices[d], thread_counts[n], &how.device);
+            if (!how.ctx) continue;
+            fc_str_init(&why, &fc_libc_alloc);
+            FC_TRACE("%s, %d threads", devices[d], thread_counts[n]);
+            FC_EXPECT_OK(fc_rig_run(&how, g, syms, &in, &out, &e), &e);
+            if (!e.code && fc_judge(g, &o, &out, &why)) FC_FAIL("%s", why.data);
+            FC_UNTRACE();
+            fc_str_free(&why);
+            fc_arrays_free(&out);
+        }
+    fc_arrays_free(&in);
+    fc_oracle_free(&o);
+    fc_oracle_free(&sizes);
+    fc_graph_free(g);
+}
+
+/* ---- every row, dtype and direction ---------------------------------------------------------- */
+
+static const fc_op rows[] = {FC_OP_sum, FC_OP_prod, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};
+
+static void run_dtype(void *arg) {
+    const fusec_dtype t = (fusec_dtype)(uintptr_t)arg;
+    static const int64_t shapes[][2] = {{3, 37}, {37, 3}, {1, 300}, {0, 5}, {5, 0}};
+    for (size_t s = 0; s < FC_COUNT(shapes); s++) {
+        fc_graph g;
+        fc_graph_init(&g, &fc_libc_alloc, NULL);
+        fc_node x = gbin(&g, "x", t, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+        for (size_t i = 0; i < FC_COUNT(rows); i++)
+            for (int way = 0; way < 4; way++) {
+                char name[32];
+                snprintf(name, sizeof name, "%s%d", fc_ops[rows[i]].name, way);
+                fc_build_output(&g, fc_arena_strdup(&g.arena, name, strlen(name)),
+                                fc_build_scan(&g, rows[i], x, way & 1, way & 2, way == 3));
+            }
+        FC_TRACE("[%lld, %lld]", (long long)shapes[s][0], (long long)shapes[s][1]);
+        judge_everywhere(&g, shapes[s], false);
+        FC_UNTRACE();
+    }
+}
+
+FC_REGISTER(scan_dtypes) {
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+        if (fc_dtypes[t].name)
+            FC_ADD_TEST("scan_dtypes", fc_dtypes[t].name, run_dtype, (uintptr_t)t);
+    }
+}
+
+/* ---- sizes around the constants of the tree -------------------------------------------------- */
+
+FC_TEST(scan, sizes) {
+    static const int64_t shapes[][2] = {{1, 1},   {1, 15},  {1, 16},  {1, 17},   {2, 31},
+                                        {2, 33},  {1, 255}, {1, 257}, {1, 512},  {1, 513},
+                                        {17, 70}, {40, 16}, {70, 17}, {1, 1025}, {300, 2}};
+    for (size_t s = 0; s < FC_COUNT(shapes); s++) {
+        fc_graph g;
+        fc_graph_init(&g, &fc_libc_alloc, NULL);
+        fc_node x = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+        fc_build_output(&g, "rows", fc_build_scan(&g, FC_OP_sum, x, -1, false, false));
+        fc_build_output(&g, "columns", fc_build_scan(&g, FC_OP_sum, x, 0, false, false));
+        FC_TRACE("[%lld, %lld]", (long long)shapes[s][0], (long long)shapes[s][1]);
+        judge_everywhere(&g, shapes[s], true);
+        FC_UNTRACE();
+    }
+}
+
+/* ---- CUDA text on the host, by the driver of the tests --------------------------------------- */
+
+static void judge_cuda(fc_fixture *f, const int64_t *syms, bool tame) {
+    fc_oracle sizes, o;
+    fc_arrays in, out;
+    fc_str why;
+    fc_how how = {.ctx = f->ctx, .device = f->device, .runs = 1};
+    fc_str_init(&why, &fc_libc_alloc);
+    fc_oracle_sizes(&sizes, &f->g, syms);
+    fc_arrays_for(&in, &f->g, &sizes, false);
+    fill(&in, tame);
+    fc_oracle_run(&o, &f->g, syms, (const void *const[]){in.t[0].data});
+    FC_EXPECT_OK(fc_rig_run(&how, &f->g, syms, &in, &out, &f->e), &f->e);
+    if (!f->e.code && fc_judge(&f->g, &o, &out, &why)) FC_FAIL("%s", why.data);
+    fc_str_free(&why);
+    fc_arrays_free(&out);
+    fc_arrays_free(&in);
+    fc_oracle_free(&o);
+    fc_oracle_free(&sizes);
+    fc_graph_clear(&f->g);
+}
+
+FC_TEST(scan, cuda_on_the_host) {
+    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},   {2, 129},
+                                        {1, 4096}, {2, 4097}, {1, 12300}};
+    fake_machine m;
+    fc_fixture f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
+    for (size_t s = 0; s < FC_COUNT(shapes); s++) {
+        fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+        fc_node c = fc_build_scan(&f.g, FC_OP_sum, gb2(&f.g, FC_OP_mul, x, gbn(&f.g, x, 3)), -1,
+                                  false, false);
+        fc_build_output(&f.g, "rows", gb2(&f.g, FC_OP_add, c, x));
+        fc_build_output(&f.g, "before", fc_build_scan(&f.g, FC_OP_prod, x, -1, true, false));
+        fc_build_output(&f.g, "columns", fc_build_scan(&f.g, FC_OP_max, x, 0, false, true));
+        FC_TRACE("[%lld, %lld]", (long long)shapes[s][0], (long long)shapes[s][1]);
+        judge_cuda(&f, shapes[s], true);
+        FC_UNTRACE();
+    }
+    fc_fixture_close(&f, NULL);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* ---- what shares a kernel -------------------------------------------------------------------- */
+
+static void expect_kernels(fc_graph *g, size_t kernels) {
+    fc_error e = {0};
+    fc_plan *p = NULL;
+    fc_pass_options o = {.verify = true};
+    FC_EXPECT_OK(fc_plan_build(g, &o, &p, &e), &e);
+    if (p) FC_EXPECT_EQ_U64(p->steps.len, kernels);
+    fc_plan_free(p);
+}
+
+FC_TEST(scan, kernels) {
+    fc_graph g;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_node x = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+    fc_node e = gb1(&g, FC_OP_exp, x), c = fc_build_scan(&g, FC_OP_sum, e, -1, false, false);
+    fc_build_output(&g, "y", gb2(&g, FC_OP_mul, c, gbn(&g, x, 0.5)));
+    fc_build_output(&g, "e", e);
+    fc_build_output(&g, "top", fc_build_scan(&g, FC_OP_max, x, -1, true, false));
+    expect_kernels(&g, 1);
+    judge_everywhere(&g, (const int64_t[]){5, 77}, true);
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    c = fc_build_scan(&g, FC_OP_sum, x, 0, false, false);
+    fc_build_output(&g, "y", gb2(&g, FC_OP_div, c, gball(&g, FC_OP_sum, x)));
+    expect_kernels(&g, 2);
+    judge_everywhere(&g, (const int64_t[]){100}, true);
+    fc_graph_init(&g, &fc_libc_alloc, NULL); /* scans of scans, and of what a reduction made */
+    x = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "m"), 0);
+    c = fc_build_scan(&g, FC_OP_sum, fc_build_scan(&g, FC_OP_max, x, 1, false, false), 0, false,
+                      true);
+    fc_build_output(&g, "y", c);
+    fc_build_output(
+        &g, "z", fc_build_scan(&g, FC_OP_sum, gbred(&g, FC_OP_max, x, 0, false), 0, false, false));
+    judge_everywhere(&g, (const int64_t[]){33, 18}, true);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+FC_TEST(scan, refused) {
+    fc_graph g;
+    fc_graph_init(&g, &fc_libc_alloc, NULL);
+    fc_node x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    FC_EXPECT_EQ_U64(fc_build_scan(&g, FC_OP_sum, x, 1, false, false), FC_NONODE);
+    FC_EXPECT_EQ_I64(g.error.code, FUSEC_BAD_AXIS);
+    FC_EXPECT_CONTAINS(g.error.message, "axis 1 does not exist");
+    fc_graph_clear(&g);
+    x = gbin(&g, "x", FUSEC_F32, 1, gbd(&g, "n"), 0, 0);
+    FC_EXPECT_EQ_U64(fc_build_scan(&g, FC_OP_var, x, 0, false, false), FC_NONODE);
+    FC_EXPECT_EQ_I64(g.error.code, FUSEC_INVALID);
+    fc_graph_free(&g);
+}
