@@ -560,6 +560,9 @@ def jit(f=None, *, static_argnames=(), static_argnums=()):
 
 def eval(*arrays):
     """Computes arrays (and those in lists, tuples, dicts) together, in one plan."""
+    if len(arrays) == 1 and type(arrays[0]) is Array:
+        _core.evaluate(arrays)
+        return arrays[0]
     leaves = []
     flatten(arrays, leaves)
     _core.evaluate(tuple(a for a in leaves if isinstance(a, Array)))

@@ -1,5 +1,5 @@
-"""Products of matrices. On the host NumPy's BLAS computes them; inside a compiled function they are
-sums of products, which need no memory in between but are no competitor of a BLAS."""
+"""Products of matrices: of values NumPy's BLAS computes them on the host; inside a compiled function
+they are the library's contractions, and what is around them fuses."""
 
 from . import _core, _host
 from ._array import Array
@@ -10,23 +10,12 @@ from ._errors import ShapeError
 __all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot", "vecdot", "kron", "einsum", "cross"]
 
 
-def _sum(x, axis):
-    r = x.sum(axis=axis)
-    return r
-
-
 def _traced_matmul(x, y):
     if not x.ndim or not y.ndim:
         raise ShapeError("matmul of arrays without axes: multiply by *", "shape-mismatch")
     dtype = result_type(x, y)
-    a = x if x.ndim > 1 else x[None, :]
-    b = y if y.ndim > 1 else y[:, None]
-    r = (a[..., :, :, None] * b[..., None, :, :]).sum(axis=-2).astype(dtype)
-    if x.ndim == 1:
-        r = r[..., 0, :]
-    if y.ndim == 1:
-        r = r[..., 0]
-    return r
+    r = _core.traced("matmul", (x.astype(dtype, copy=False), y.astype(dtype, copy=False)), 0, 0)
+    return r.astype(dtype, copy=False)
 
 
 def matmul(x, y, /):

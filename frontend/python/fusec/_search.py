@@ -53,11 +53,30 @@ def nonzero(x, /):
 
 def take(x, indices, /, *, axis=None):
     """The elements at indices along an axis."""
-    return _np("take", asarray(x), asarray(indices), axis=axis)
+    x, indices = asarray(x), asarray(indices)
+    if _core.tracing() is None:
+        return _np("take", x, indices, axis=axis)
+    from ._shape import ravel, take_axis
+
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = take_axis(axis, x.ndim)
+    return _core.traced("take", (x, _from_end(indices, x.shape[axis])), 0, axis)
+
+
+def _from_end(indices, n):
+    """Negative indices count from the end."""
+    return _core.rows["where"][3](indices < 0, indices + n, indices)
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    return _np("take_along_axis", asarray(x), asarray(indices), axis=axis)
+    x, indices = asarray(x), asarray(indices)
+    if _core.tracing() is None:
+        return _np("take_along_axis", x, indices, axis=axis)
+    from ._shape import take_axis
+
+    axis = take_axis(axis, x.ndim)
+    return _core.traced("take_along", (x, _from_end(indices, x.shape[axis])), 0, axis)
 
 
 def unique_all(x, /):

@@ -256,14 +256,17 @@ def concat(arrays, /, *, axis=0, dtype=None):
     if any(a.ndim != arrays[0].ndim for a in arrays):
         raise ShapeError("concat: the arrays must have the same number of axes", "shape-mismatch")
     axis = take_axis(axis, arrays[0].ndim)
-    r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
+    if _core.tracing() is not None and len(arrays) <= 64:
+        r = _core.traced("concat", tuple(arrays), 0, axis)
+    else:
+        r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
     return r if dtype is None else r.astype(dtype)
 
 
 def stack(arrays, /, *, axis=0):
     """The arrays along a new axis."""
     arrays = _same_dtype(arrays)
-    if any(a.shape != arrays[0].shape for a in arrays):
+    if any(a.ndim != arrays[0].ndim or a.shape != arrays[0].shape for a in arrays):
         raise ShapeError("stack: all arrays must have the same shape", "shape-mismatch")
     return concat([expand_dims(a, axis=axis) for a in arrays],
                   axis=take_axis(axis, arrays[0].ndim + 1))
@@ -339,7 +342,16 @@ def tile(x, repetitions, /):
 
 def roll(x, /, shift, *, axis=None):
     """The elements moved along axes; what leaves at one end comes in at the other."""
-    return _host.call("roll", use_numpy().roll, asarray(x), shift, axis=axis)
+    x = asarray(x)
+    if _core.tracing() is None:
+        return _host.call("roll", use_numpy().roll, x, shift, axis=axis)
+    if axis is None:
+        return reshape(roll(ravel(x), shift, axis=0), x.shape)
+    shifts, axes = shape_tuple(shift), shape_tuple(axis)
+    for a in axes if len(axes) >= len(shifts) else axes * len(shifts):
+        k = shifts[axes.index(a)] if len(shifts) == len(axes) else shifts[0]
+        x = _core.traced("roll", (x,), operator.index(k), take_axis(a, x.ndim))
+    return x
 
 
 def pad(x, pad_width, mode="constant", **kwargs):

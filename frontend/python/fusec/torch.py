@@ -210,6 +210,8 @@ _OPS = {
     aten.threshold_backward.default: lambda g, x, t: _where(x <= t, 0.0, g),
     aten.sigmoid_backward.default: lambda g, y: g * (y * (1 - y)),
     aten.tanh_backward.default: lambda g, y: g * (1 - y * y),
+    aten.cat.default: lambda xs, dim=0: _fx().concat(list(xs), axis=dim),
+    aten.stack.default: lambda xs, dim=0: _fx().stack(list(xs), axis=dim),
     operator.getitem: lambda x, i: x[i],
 }
 for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",

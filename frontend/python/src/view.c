@@ -2,6 +2,8 @@
  * has checked and completed the arguments; sizes are ints, and Dims in a trace. */
 #include "frontend/python/src/fx.h"
 
+#include <string.h>
+
 static fx_array *array_arg(PyObject *o) {
     if (fx_is_array(o)) return (fx_array *)o;
     PyErr_SetString(PyExc_TypeError, "not an fx.Array");
@@ -130,6 +132,52 @@ static PyObject *slice(PyObject *module, PyObject *args) {
     return r;
 }
 
+/* ---- joins and reads at indices, in a trace
+ * ------------------------------------------------------ */
+
+/* The arrays of a tuple as values of this thread's trace; -1 with an exception. `kept` are
+ * references. */
+static int trace_values(PyObject *tuple, fusec_value *v, fx_array **kept, int room) {
+    const Py_ssize_t n = PyTuple_Size(tuple);
+    if (n < 0) return -1;
+    if (!fx_tracing || n > room) {
+        PyErr_SetString(PyExc_ValueError, fx_tracing ? "too many arrays" : "outside of a trace");
+        return -1;
+    }
+    for (int i = 0; i < (int)n; i++) {
+        kept[i] = current(PyTuple_GetItem(tuple, i));
+        if (!kept[i]) {
+            while (i--) Py_DECREF((PyObject *)kept[i]);
+            return -1;
+        }
+        v[i] = kept[i]->value;
+    }
+    return (int)n;
+}
+
+/* traced(what, arrays, number, axis): concat, take, take_along, roll, matmul of values of the
+ * trace. */
+static PyObject *traced(PyObject *module, PyObject *args) {
+    enum { ROOM = 64 };
+    fusec_value v[ROOM], r = {0};
+    fx_array *kept[ROOM];
+    const char *what;
+    PyObject *tuple;
+    long long number;
+    int axis;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sO!Li", &what, &PyTuple_Type, &tuple, &number, &axis)) return NULL;
+    const int n = trace_values(tuple, v, kept, ROOM);
+    if (n < 0) return NULL;
+    if (!strcmp(what, "concat")) r = fusec_concat(n, v, axis);
+    if (!strcmp(what, "roll") && n == 1) r = fusec_roll(v[0], number, axis);
+    if (!strcmp(what, "take") && n == 2) r = fusec_take(v[0], v[1], axis);
+    if (!strcmp(what, "take_along") && n == 2) r = fusec_take_along(v[0], v[1], axis);
+    if (!strcmp(what, "matmul") && n == 2) r = fusec_matmul(v[0], v[1]);
+    for (int i = 0; i < n; i++) Py_DECREF((PyObject *)kept[i]);
+    return fx_traced(fx_tracing, r);
+}
+
 /* ---- leaves -------------------------------------------------------------------------------------
  */
 
@@ -161,15 +209,12 @@ static PyObject *arange(PyObject *module, PyObject *size) {
     return r;
 }
 
-static PyMethodDef functions[] = {{"cast", cast, METH_VARARGS, NULL},
-                                  {"reduce", reduce, METH_VARARGS, NULL},
-                                  {"reshape", reshape, METH_VARARGS, NULL},
-                                  {"broadcast", broadcast, METH_VARARGS, NULL},
-                                  {"transpose", transpose, METH_VARARGS, NULL},
-                                  {"slice", slice, METH_VARARGS, NULL},
-                                  {"full", full, METH_VARARGS, NULL},
-                                  {"arange", arange, METH_O, NULL},
-                                  {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {
+    {"cast", cast, METH_VARARGS, NULL},           {"reduce", reduce, METH_VARARGS, NULL},
+    {"reshape", reshape, METH_VARARGS, NULL},     {"broadcast", broadcast, METH_VARARGS, NULL},
+    {"transpose", transpose, METH_VARARGS, NULL}, {"slice", slice, METH_VARARGS, NULL},
+    {"full", full, METH_VARARGS, NULL},           {"arange", arange, METH_O, NULL},
+    {"traced", traced, METH_VARARGS, NULL},       {NULL, NULL, 0, NULL}};
 
 int fx_init_views(PyObject *module) {
     return PyModule_AddFunctions(module, functions);

@@ -298,6 +298,17 @@ def test_nothing_is_kept():
     assert all(abs(x - y) < 20 for x, y in zip(counts, now)), (counts, now)
 
 
+def test_joins_and_reads_at_indices():
+    x, i = np.arange(12.0).reshape(3, 4), np.array([2, 0, -1])
+    for f in (lambda x, i, m: m.concatenate([x, x * 2], axis=1) if m is np else m.concat([x, x * 2], axis=1),
+              lambda x, i, m: m.stack([x, x + 1], axis=-1), lambda x, i, m: m.roll(x, 1, axis=1) + x,
+              lambda x, i, m: m.roll(x, 2), lambda x, i, m: m.take(x, i, axis=1) * 2,
+              lambda x, i, m: x @ m.swapaxes(x, 0, 1) + 1):
+        np.testing.assert_array_equal(fx.jit(lambda x, i: f(x, i, fx))(x, i), f(x, i, np))
+    with pytest.raises(IndexError):
+        fx.jit(lambda x, i: fx.take(x, i, axis=0))(x, np.array([7]))
+
+
 def test_traces_are_given_back():
     w = fx.asarray(np.ones(1000))
 
