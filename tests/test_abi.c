@@ -170,6 +170,7 @@ FC_TEST(abi, layouts) {
     FIELD(fusec_attr, shape)
     FIELD(fusec_attr, start)
     FIELD(fusec_attr, step)
+    FIELD(fusec_attr, mode)
     NUMBER(FUSEC_HOST)
     NUMBER(FUSEC_DEVICE)
     NUMBER(FUSEC_CUDA)

@@ -152,24 +152,82 @@ FC_TEST(lazy, a_slice_of_one_element_broadcasts) {
     fusec_context_free(c);
 }
 
-FC_TEST(lazy, products_and_indices) {
+FC_TEST(lazy, products) {
     fusec_context *c = capi_device("interp");
-    const int64_t shape[2] = {2, 3}, turned[2] = {3, 2}, two = 2;
+    const int64_t shape[2] = {2, 3}, turned[2] = {3, 2};
     const float a[6] = {1, 2, 3, 4, 5, 6};
-    const int64_t index[2] = {-1, 0};
     float out[4];
     fusec_lazy *y =
         op(c, "matmul", NULL, 2, from(c, FUSEC_F32, 2, shape, a), from(c, FUSEC_F32, 2, turned, a));
     FC_EXPECT_OK_TEXT(fusec_lazy_read(y, out, sizeof out), fusec_message(c));
     FC_EXPECT_TRUE(out[0] == 22 && out[3] == 64);
     fusec_lazy_release(y);
-    fusec_attr at = FUSEC_ATTR_INIT;
-    int64_t axis = -1;
-    at.naxes = 1;
-    at.axes = &axis;
-    y = op(c, "take", &at, 2, from(c, FUSEC_F32, 2, shape, a), from(c, FUSEC_I64, 1, &two, index));
-    FC_EXPECT_TRUE(fusec_lazy_rank(y) == 2 && fusec_lazy_shape(y)[1] == 2);
+    fusec_context_free(c);
+}
+
+/* Values that are several nodes of a graph, with their attributes. */
+static bool is(fusec_context *c, fusec_lazy *v, int n, const double *want) {
+    double out[32];
+    int64_t all = 1;
+    for (int i = 0; i < fusec_lazy_rank(v); i++) all *= fusec_lazy_shape(v)[i];
+    FC_EXPECT_EQ_I64(all, n);
+    FC_EXPECT_OK_TEXT(fusec_lazy_read(v, out, (size_t)n * sizeof *out), fusec_message(c));
+    bool same = all == n;
+    for (int i = 0; same && i < n; i++) same = out[i] == want[i];
+    fusec_lazy_release(v);
+    return same;
+}
+
+FC_TEST(lazy, moving_and_joining) {
+    fusec_context *c = capi_device("interp");
+    const int64_t three = 3, index[2] = {2, 0}, two = 2;
+    const double in[3] = {1, 2, 3};
+    int64_t axis = 0, start = 1, step = 2;
+    fusec_lazy *x = from(c, FUSEC_F64, 1, &three, in), *y = NULL;
+    fusec_attr a = FUSEC_ATTR_INIT;
+    a.rank = 1;
+    a.start = &start;
+    a.step = &step;
+    for (int i = 0; i < 7; i++) fusec_lazy_retain(x);
+    FC_EXPECT_TRUE(is(c, op(c, "pad", &a, 1, x), 6, (double[]){0, 1, 2, 3, 0, 0}));
+    a.mode = FUSEC_EDGE_EDGE;
+    FC_EXPECT_TRUE(is(c, op(c, "pad", &a, 1, x), 6, (double[]){1, 1, 2, 3, 3, 3}));
+    a.naxes = 1;
+    a.axes = &axis;
+    FC_EXPECT_TRUE(is(c, op(c, "roll", &a, 1, x), 3, (double[]){3, 1, 2}));
+    start = 2;
+    FC_EXPECT_TRUE(is(c, op(c, "repeat", &a, 1, x), 6, (double[]){1, 1, 2, 2, 3, 3}));
+    FC_EXPECT_TRUE(is(c, op(c, "tile", &a, 1, x), 6, (double[]){1, 2, 3, 1, 2, 3}));
+    step = 1;
+    FC_EXPECT_TRUE(is(c, op(c, "window", &a, 1, x), 4, (double[]){1, 2, 2, 3}));
+    y = op(c, "take", &a, 2, x, from(c, FUSEC_I64, 1, &two, index));
+    FC_EXPECT_TRUE(is(c, y, 2, (double[]){3, 1}));
+    /* five parts, one of them computed, along an old axis and a new one */
+    fusec_lazy *z = op(c, "neg", NULL, 1, x), *parts[5] = {z, z, z, z, z}, *sum = NULL;
+    fusec_lazy *xs = from(c, FUSEC_F64, 1, &three, in);
+    parts[1] = parts[4] = xs;
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(c, fusec_op_find("concat"), 5, parts, &a, &y),
+                      fusec_message(c));
+    FC_EXPECT_TRUE(is(c, y, 15, (double[]){-1, -2, -3, 1, 2, 3, -1, -2, -3, -1, -2, -3, 1, 2, 3}));
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(c, fusec_op_find("stack"), 5, parts, &a, &y), fusec_message(c));
+    FC_EXPECT_EQ_I64(fusec_lazy_shape(y)[0], 5);
+    FC_ASSERT_OK_TEXT(fusec_lazy_op(c, fusec_op_find("sum"), 1, &y, &a, &sum), fusec_message(c));
+    FC_EXPECT_OK_TEXT(fusec_lazy_eval(&y, 1, NULL, NULL), fusec_message(c));
+    FC_EXPECT_TRUE(is(c, sum, 3, (double[]){-1, -2, -3}));
     fusec_lazy_release(y);
+    /* what is wrong */
+    axis = 7;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("concat"), 5, parts, &a, &y), FUSEC_BAD_AXIS);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("concat"), 5, parts, NULL, &y), FUSEC_BAD_AXIS);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("concat"), 0, parts, &a, &y),
+                     FUSEC_ARGUMENT_COUNT);
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("roll"), 1, parts, NULL, &y), FUSEC_BAD_AXIS);
+    a.rank = 33;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("pad"), 1, parts, &a, &y), FUSEC_INVALID);
+    a.rank = 0;
+    FC_EXPECT_EQ_I64(fusec_lazy_op(c, fusec_op_find("pad"), 1, parts, &a, &y), FUSEC_INVALID);
+    fusec_lazy_release(z);
+    fusec_lazy_release(xs);
     fusec_context_free(c);
 }
 

@@ -26,23 +26,37 @@ typedef struct fc_held {
     uint64_t scalar; /* the element of a rank-0 result on the host, once it was asked for */
 } fc_held;
 
-/* Operations that are no nodes of a graph but several. */
+/* Operations that are no nodes of a graph but several. Their attributes are kept as they were
+ * given: axes, then start, then step. */
 enum {
-    FC_OP_LOGSUMEXP = FC_OP_COUNT_,
-    FC_OP_MATMUL,
+    FC_OP_LOGSUMEXP = FC_OP_COUNT_, /* as a reduction */
+    FC_FIRST_COMPOSITE,
+    FC_OP_MATMUL = FC_FIRST_COMPOSITE,
     FC_OP_TAKE_AXIS,
     FC_OP_TAKE_ALONG,
+    FC_OP_PAD,
+    FC_OP_ROLL,
+    FC_OP_TILE,
+    FC_OP_REPEAT,
+    FC_OP_WINDOW,
+    FC_OP_CONCAT,
+    FC_OP_STACK,
     FC_OPS_WITH_COMPOSITES
 };
+static inline bool fc_lazy_is_composite(int op) {
+    return op >= FC_FIRST_COMPOSITE && op < FC_OPS_WITH_COMPOSITES;
+}
 
 struct fusec_lazy {
     atomic_uint refs;
     uint16_t op;
     uint8_t dtype, rank;
-    uint8_t nops;
+    uint16_t nops, most_ops; /* operands; before it was computed */
     bool keepdims, strided;
-    uint8_t nattr;  /* words behind the shape */
-    uint32_t depth; /* operations behind it, one after the other; 0: none */
+    uint8_t mode;         /* fusec_attr.mode */
+    uint8_t naxes, nlist; /* of a composite: lengths of the lists in its words */
+    uint8_t nattr;        /* words behind the shape */
+    uint32_t depth;       /* operations behind it, one after the other; 0: none */
     uint32_t number;
     union {
         uint64_t round;   /* of the walk that met it last, which gave it its number */
@@ -50,9 +64,9 @@ struct fusec_lazy {
     };
     fusec_context *ctx;
     _Atomic(fc_held *) held;
-    fusec_lazy *src[3];
-    uint64_t bits;   /* of a number */
-    int64_t words[]; /* the shape; then strides, axes, or start and step of each axis */
+    fusec_lazy **src, *few[3]; /* operands: `few`, or memory of its own */
+    uint64_t bits;             /* of a number */
+    int64_t words[];           /* the shape; then strides, axes, or start and step of each axis */
 };
 
 static inline const int64_t *fc_lazy_attr(const fusec_lazy *v) {
@@ -65,7 +79,9 @@ fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const 
 /* The attributes of a value, pointing into it. */
 fusec_attr fc_lazy_attributes(const fusec_lazy *v);
 
-/* Number of operands an operation takes; -1: there is no such operation. */
+/* Number of operands an operation takes; -1: there is no such operation; FC_ANY_ARITY: one or
+ * more. */
+enum { FC_ANY_ARITY = -2, FC_MOST_OPERANDS = 1024 };
 int fc_lazy_arity(int op);
 
 /* What a result will be. False: the short way does not know; fc_lazy_infer asks the builders, whose

@@ -20,8 +20,15 @@ static const special specials[] = {
     {FC_OP_MATERIALIZE, 1, "materialize", "the value is stored: nothing fuses across"},
     {FC_OP_LOGSUMEXP, 1, "logsumexp", "log(sum(exp(x))) without overflow"},
     {FC_OP_MATMUL, 2, "matmul", "the product of matrices, and of stacks of them"},
-    {FC_OP_TAKE_AXIS, 2, "take", "the axes of the indices in place of axes[0]; checked"},
-    {FC_OP_TAKE_ALONG, 2, "take_along_axis", "elements along axes[0], indices as large; checked"},
+    {FC_OP_TAKE_AXIS, 2, "take", "the axes of the indices in place of axes[0]"},
+    {FC_OP_TAKE_ALONG, 2, "take_along", "elements along axes[0] at indices as large"},
+    {FC_OP_PAD, 1, "pad", "start[i] elements before and step[i] behind axis i, by the mode"},
+    {FC_OP_ROLL, 1, "roll", "start[0] places further along axes[0], and round"},
+    {FC_OP_TILE, 1, "tile", "start[i] times over along axis i, aligned from the right"},
+    {FC_OP_REPEAT, 1, "repeat", "every element start[0] times over along axes[0]"},
+    {FC_OP_WINDOW, 1, "window", "windows of start[0] elements every step[0] along axes[0]"},
+    {FC_OP_CONCAT, FC_ANY_ARITY, "concat", "one after the other along axes[0]"},
+    {FC_OP_STACK, FC_ANY_ARITY, "stack", "one after the other along a new axis axes[0]"},
 };
 
 static const special *special_of(int op) {
@@ -54,7 +61,7 @@ int fusec_op_count(void) {
 }
 
 int fusec_op_arity(int op) {
-    return fc_lazy_arity(op);
+    return fc_lazy_arity(op); /* the public header says -2, too */
 }
 
 int fusec_op_is_reduction(int op) {
@@ -114,30 +121,42 @@ static fc_node iota(fusec_graph *g, const fusec_attr *a, const fc_dim *dims) {
     return FC_NONODE;
 }
 
-/* Negative indices count from the end; others outside fail the call. */
-static fc_node take(fusec_graph *g, int op, const fusec_attr *a, const fc_node *src) {
-    fc_graph *ir = &g->ir;
-    const int64_t rank = fc_rank(&g->ir, src[0]);
-    int64_t axis = a->axes && a->naxes == 1 ? a->axes[0] : rank;
-    if (axis < 0) axis += rank;
-    if (axis < 0 || axis >= rank) {
-        fc_fail(&ir->error, FUSEC_BAD_AXIS, "%s: attributes with one axis below %lld are needed",
-                fusec_op_name(op), (long long)rank);
-        return FC_NONODE;
+/* By the functions for values of a graph, which check their arguments. */
+static fc_node composite(fusec_graph *g, int op, const fusec_attr *a, int n, const fc_node *src) {
+    const bool lists = op != FC_OP_MATMUL && op != FC_OP_TILE && op != FC_OP_PAD;
+    const char *name = fusec_op_name(op);
+    if (lists &&
+        (!a->axes || a->naxes != 1 || a->axes[0] < -FC_MAX_RANK || a->axes[0] > FC_MAX_RANK))
+        fc_fail(&g->ir.error, FUSEC_BAD_AXIS, "%s: attributes with one axis are needed", name);
+    const bool amount = op >= FC_OP_PAD && op <= FC_OP_WINDOW;
+    const int need = op == FC_OP_PAD ? (int)fc_rank(&g->ir, src[0]) : op == FC_OP_TILE ? 0 : 1;
+    if (amount && (a->rank < need || a->rank > FC_MAX_RANK || (a->rank && !a->start)))
+        fc_fail(&g->ir.error, FUSEC_INVALID, "%s: attributes with start are needed", name);
+    if (op == FC_OP_WINDOW && !g->ir.error.code && !a->step)
+        fc_fail(&g->ir.error, FUSEC_INVALID, "%s: attributes with step are needed", name);
+    fusec_value few[4], *v = few, r = {0};
+    if (!g->ir.error.code && n > 4 && !(v = fc_malloc(g->ir.alloc, (size_t)n * sizeof *v)))
+        fc_oom(&g->ir.error);
+    if (g->ir.error.code) return FC_NONODE;
+    const int axis = lists ? (int)a->axes[0] : 0;
+    for (int i = 0; i < n; i++) v[i] = fc_value(g, src[i]);
+    switch (op) {
+    case FC_OP_MATMUL: r = fusec_matmul(v[0], v[1]); break;
+    case FC_OP_TAKE_AXIS: r = fusec_take(v[0], v[1], axis); break;
+    case FC_OP_TAKE_ALONG: r = fusec_take_along(v[0], v[1], axis); break;
+    case FC_OP_PAD:
+        r = fusec_pad(v[0], a->start, a->step, a->mode ? (fusec_edge)a->mode : FUSEC_EDGE_ZERO,
+                      (fusec_value){0});
+        break;
+    case FC_OP_ROLL: r = fusec_roll(v[0], a->start[0], axis); break;
+    case FC_OP_TILE: r = fusec_tile(v[0], a->rank, a->start); break;
+    case FC_OP_REPEAT: r = fusec_repeat(v[0], a->start[0], axis); break;
+    case FC_OP_WINDOW: r = fusec_window(v[0], a->start[0], axis, a->step[0]); break;
+    case FC_OP_CONCAT: r = fusec_concat(n, v, axis); break;
+    default: r = fusec_stack(n, v, axis); break;
     }
-    if (!fc_is_int((fusec_dtype)fc_at(ir, src[1])->dtype)) {
-        fc_fail(&ir->error, FUSEC_DTYPE_MISMATCH, "%s: indices are integers, not %s",
-                fusec_op_name(op), fc_dtypes[fc_at(ir, src[1])->dtype].name);
-        return FC_NONODE;
-    }
-    const fc_dim n = fc_axis(ir, src[0], (uint32_t)axis);
-    fc_node i = fc_build_cast(ir, src[1], FUSEC_I64);
-    const fc_node zero = fc_build_const(ir, FUSEC_I64, 0),
-                  back = fc_build_op(ir, FC_OP_add, i, fc_build_dim(ir, n), FC_NONODE);
-    i = fc_build_op(ir, FC_OP_where, fc_build_op(ir, FC_OP_lt, i, zero, FC_NONODE), back, i);
-    i = fc_build_check(ir, i, n);
-    if (op == FC_OP_TAKE_ALONG) return fc_build_take(ir, src[0], i, (uint32_t)axis);
-    return fc_build_gather(ir, src[0], i, (uint32_t)axis, false);
+    if (v != few) fc_free(g->ir.alloc, v);
+    return fc_is_node(&r) ? r.node : FC_NONODE;
 }
 
 static bool takes_shape(int op) {
@@ -170,6 +189,7 @@ fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const 
     if (ir->error.code || !check(g, op, a)) return FC_NONODE;
     const uint32_t rank = takes_shape(op) ? (uint32_t)a->rank : 0;
     if (op != FC_OP_SLICE && !extents(g, rank, a->shape, dims)) return FC_NONODE;
+    if (fc_lazy_is_composite(op)) return composite(g, op, a, n, src);
     switch (op) {
     case FC_OP_IOTA: return iota(g, a, dims);
     case FC_OP_CAST: return fc_build_cast(ir, src[0], (fusec_dtype)a->dtype);
@@ -179,9 +199,6 @@ fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const 
     case FC_OP_PERMUTE: return permute(g, src[0], a);
     case FC_OP_SLICE: return slice(g, src[0], a);
     case FC_OP_MATERIALIZE: return fc_build_materialize(ir, src[0]);
-    case FC_OP_MATMUL: return fc_build_matmul(ir, src[0], src[1]);
-    case FC_OP_TAKE_AXIS:
-    case FC_OP_TAKE_ALONG: return take(g, op, a, src);
     case FC_OP_LOGSUMEXP:
         return fc_build_logsumexp(ir, src[0], (uint32_t)a->naxes, a->axes, a->keepdims != 0);
     default:
@@ -200,7 +217,14 @@ fusec_attr fc_lazy_attributes(const fusec_lazy *v) {
     a.keepdims = v->keepdims;
     a.rank = v->rank;
     a.shape = v->words;
-    if (v->op == FC_OP_SLICE) {
+    if (fc_lazy_is_composite(v->op)) {
+        a.mode = v->mode;
+        a.rank = v->nlist;
+        a.naxes = v->naxes;
+        a.axes = v->naxes ? words : NULL;
+        a.start = words + v->naxes;
+        a.step = a.start + v->nlist;
+    } else if (v->op == FC_OP_SLICE) {
         a.start = words;
         a.step = words + v->rank;
     } else {

@@ -162,10 +162,11 @@ static inline bool has_shape(int op) {
 static bool record(work *w, fusec_lazy *v) {
     fc_key *k = &w->key;
     const int64_t *a = fc_lazy_attr(v);
-    if (!room(k, 16)) return false;
+    if (!room(k, 16 + 4 * (size_t)v->nops)) return false;
     if (held(v)) return leaf(w, v);
     add(k,
-        v->op | (uint32_t)v->dtype << 16 | (uint32_t)v->nops << 24 | (uint32_t)v->keepdims << 28);
+        v->op | (uint32_t)v->dtype << 16 | (uint32_t)v->mode << 24 | (uint32_t)v->keepdims << 28);
+    add(k, v->nops);
     for (int i = 0; i < v->nops; i++)
         if (!operand(w, v, i, v->src[i])) return false;
     if (has_shape(v->op)) {
@@ -238,8 +239,10 @@ static fc_node build_input(fusec_graph *g, const fusec_lazy *v) {
 }
 
 static fc_node build_node(fusec_graph *g, work *w, const fusec_lazy *v, const fc_node *nodes) {
-    fc_node src[3];
+    fc_node few[3], *src = few;
     if (held(v)) return build_input(g, v);
+    if (v->nops > 3 && !(src = fc_malloc(g->ir.alloc, v->nops * sizeof *src)))
+        return fc_oom(&g->ir.error), FC_NONODE;
     for (int i = 0; i < v->nops; i++) {
         const fusec_lazy *x = v->src[i];
         if (x->op != FC_OP_CONST) {
@@ -252,7 +255,9 @@ static fc_node build_node(fusec_graph *g, work *w, const fusec_lazy *v, const fc
         }
     }
     const fusec_attr a = fc_lazy_attributes(v);
-    return fc_lazy_build(g, v->op, &a, v->nops, src);
+    const fc_node made = fc_lazy_build(g, v->op, &a, v->nops, src);
+    if (src != few) fc_free(g->ir.alloc, src);
+    return made;
 }
 
 /* As the key was made: inputs are numbered in the same order. No condition is left: what it says
@@ -435,7 +440,9 @@ static fusec_status plan(fusec_context *c, work *w, fc_planned **out, fc_error *
 static fusec_status compute(fusec_context *c, work *w, const fusec_tensor *into, void *stream,
                             fc_error *e) {
     fc_planned *p = NULL;
-    if (!fc_reserve(&c->alloc, &w->gone, 3 * w->roots.len)) return fc_oom(e);
+    size_t operands = 0; /* that may go when the values are computed */
+    for (size_t i = 0; i < w->roots.len; i++) operands += w->roots.at[i]->most_ops;
+    if (!fc_reserve(&c->alloc, &w->gone, operands)) return fc_oom(e);
     fusec_status s = plan(c, w, &p, e);
     if (!s) s = run(c, w, p, into, stream, e);
     if (!s && !into) keep_results(c, w);

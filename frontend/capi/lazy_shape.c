@@ -188,9 +188,11 @@ static fc_node operand(fusec_graph *g, const fusec_lazy *v) {
 
 static fusec_status ask(fusec_graph *g, int op, const fusec_attr *a, int n, fusec_lazy *const *src,
                         fc_lazy_type *out, fc_error *e) {
-    fc_node in[3];
+    fc_node few[3], *in = few;
+    if (n > 3 && !(in = fc_malloc(g->ir.alloc, (size_t)n * sizeof *in))) return fc_oom(e);
     for (int i = 0; i < n; i++) in[i] = operand(g, src[i]);
     const fc_node made = fc_lazy_build(g, op, a, n, in);
+    if (in != few) fc_free(g->ir.alloc, in);
     fc_test_conditions(g);
     if (g->ir.error.code) return *e = g->ir.error, e->code;
     if (made == FC_NONODE) return fc_oom(e);

@@ -47,6 +47,7 @@ void fusec_lazy_release(fusec_lazy *v) {
             todo = v->src[i];
         }
         fc_held_release(atomic_load_explicit(&v->held, memory_order_relaxed));
+        if (v->src != v->few) fc_free(&v->ctx->alloc, v->src);
         fc_free(&v->ctx->alloc, v);
         v = todo;
     }
@@ -62,8 +63,10 @@ static fusec_lazy *new_value(fusec_context *c, int op, fusec_dtype t, uint32_t r
     v->op = (uint16_t)op;
     v->dtype = (uint8_t)t;
     v->rank = (uint8_t)rank;
-    v->nops = 0;
+    v->nops = v->most_ops = 0;
+    v->src = v->few;
     v->keepdims = v->strided = false;
+    v->mode = v->naxes = v->nlist = 0;
     v->nattr = (uint8_t)nattr;
     v->depth = 0;
     v->round = v->number = 0;
@@ -156,10 +159,10 @@ fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *elem
 
 static fusec_status check_operands(const fusec_context *c, int op, int n, fusec_lazy *const *src) {
     const int want = fc_lazy_arity(op);
-    if (want < 0) return fc_report_text(FUSEC_INVALID, "fusec_lazy_op: %d is no operation", op);
-    if (n != want)
+    if (want == -1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_op: %d is no operation", op);
+    if (want == FC_ANY_ARITY ? n < 1 || n > FC_MOST_OPERANDS : n != want)
         return fc_report_text(FUSEC_ARGUMENT_COUNT, "%s takes %d operands, but %d were given",
-                              fusec_op_name(op), want, n);
+                              fusec_op_name(op), want == FC_ANY_ARITY ? 1 : want, n);
     if (n && !src) return fc_report_text(FUSEC_INVALID, "fusec_lazy_op: the operands are NULL");
     for (int i = 0; i < n; i++)
         if (!src[i] || src[i]->ctx != c)
@@ -173,7 +176,8 @@ static uint32_t attr_words(int op, const fusec_attr *a, const fc_lazy_type *t,
                            const fusec_lazy *x) {
     if (op == FC_OP_SLICE) return 2 * t->rank;
     if (op == FC_OP_PERMUTE) return t->rank;
-    if (op == FC_OP_TAKE_AXIS || op == FC_OP_TAKE_ALONG) return (uint32_t)a->naxes;
+    if (fc_lazy_is_composite(op))
+        return (a->axes ? (uint32_t)a->naxes : 0) + (a->start ? 2 * (uint32_t)a->rank : 0);
     if (fusec_op_is_reduction(op)) return a->axes ? (uint32_t)a->naxes : x->rank;
     return 0;
 }
@@ -186,6 +190,17 @@ static void keep_attr(fusec_lazy *v, const fusec_attr *a, const fusec_lazy *x) {
         for (uint32_t i = 0; i < v->rank; i++) {
             w[i] = v->words[i] ? a->start[i] : 0;
             w[v->rank + i] = v->words[i] > 1 && a->step ? a->step[i] : 1;
+        }
+        return;
+    }
+    if (fc_lazy_is_composite(v->op)) {
+        v->mode = (uint8_t)a->mode;
+        v->naxes = (uint8_t)(a->axes ? a->naxes : 0);
+        v->nlist = (uint8_t)(a->start ? a->rank : 0);
+        for (uint32_t i = 0; i < v->naxes; i++) w[i] = a->axes[i];
+        for (uint32_t i = 0; i < v->nlist; i++) {
+            w[v->naxes + i] = a->start[i];
+            w[v->naxes + v->nlist + i] = a->step ? a->step[i] : 0;
         }
         return;
     }
@@ -207,12 +222,20 @@ fusec_status fusec_lazy_op(fusec_context *c, int op, int n, fusec_lazy *const *s
         return fc_report_text(FUSEC_INVALID, "%s: set attributes up with FUSEC_ATTR_INIT",
                               fusec_op_name(op));
     if (attr) memcpy(&a, attr, attr->size < sizeof a ? attr->size : sizeof a);
+    if (fc_lazy_is_composite(op) &&
+        (a.naxes < 0 || a.naxes > 1 || a.rank < 0 || a.rank > FC_MAX_RANK))
+        return fc_report_text(FUSEC_INVALID, "%s: attributes with %d axes and lists of %d",
+                              fusec_op_name(op), (int)a.naxes, (int)a.rank);
     FC_TRY(fc_lazy_infer(c, op, &a, n, src, &t));
     const uint32_t nattr = attr_words(op, &a, &t, n ? src[0] : NULL);
     fusec_lazy *v = new_value(c, op, t.dtype, t.rank, t.shape, nattr);
     if (!v) return no_memory();
     if (nattr) keep_attr(v, &a, src[0]);
-    v->nops = (uint8_t)n;
+    if (n > 3 && !(v->src = fc_malloc(&c->alloc, (size_t)n * sizeof *v->src))) {
+        fc_free(&c->alloc, v);
+        return no_memory();
+    }
+    v->nops = v->most_ops = (uint16_t)n;
     for (int i = 0; i < n; i++) {
         fusec_lazy_retain(src[i]);
         v->src[i] = src[i];
