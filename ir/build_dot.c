@@ -158,7 +158,7 @@ static bool one_dtype(product *p) {
 /* The operand with its axes in the order of `to`, of which it lacks some. */
 static fc_node spread(const product *p, const side *s) {
     fc_graph *g = p->g;
-    int64_t own[FC_MAX_RANK], perm[FC_MAX_RANK];
+    int64_t own[FC_MAX_RANK] = {0}, perm[FC_MAX_RANK];
     fc_dim shape[FC_MAX_RANK];
     uint32_t nown = 0, lacking = 0, at_own = 0, at_lacking = 0;
     for (uint32_t i = 0; i < p->rank; i++) {

@@ -84,7 +84,7 @@ static fusec_status copy(fc_stage *s, const fc_tensor *from, const fc_tensor *to
                         from->data, from->strides);
         return FUSEC_OK;
     }
-    fc_program *p;
+    fc_program *p = NULL;
     fc_tensor x = *from, y = *to;
     x.dtype = y.dtype = t;
     FC_TRY(copier(s->p->ctx, s->p->device, t, from->rank, &p, e));

@@ -150,7 +150,8 @@ fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *elem
     uint64_t bits = 0;
     FC_TRY(start("fusec_lazy_scalar", c, out));
     FC_TRY(check_dtype("fusec_lazy_scalar", t));
-    if (!element) return fc_report_text(FUSEC_INVALID, "fusec_lazy_scalar: the element is NULL");
+    if (!element || (unsigned)t >= FC_DTYPE_COUNT)
+        return fc_report_text(FUSEC_INVALID, "fusec_lazy_scalar: the element is NULL");
     memcpy(&bits, element, fc_dtypes[t].bytes);
     return number("fusec_lazy_scalar", c, t, t == FUSEC_BOOL ? bits != 0 : bits, out);
 }
