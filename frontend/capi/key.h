@@ -45,6 +45,12 @@ enum { FC_MOST_ARGUMENTS = 128 }; /* numbers of an expression; those after them 
 bool fc_number_simplifies(fusec_dtype t, uint64_t bits);
 /* nor as this operand: a whole exponent, the divisor of integers, what is no arithmetic. */
 bool fc_number_is_structure(fc_op op, int operand, fusec_dtype t, uint64_t bits);
+/* Whether there are such operands of an operation; asked for every node of every evaluation. */
+static inline bool fc_number_has_structure(fc_op op) {
+    if (!fc_is_elementwise((int)op)) return op != FC_OP_BROADCAST;
+    return op == FC_OP_pow || op == FC_OP_float_power || op == FC_OP_floordiv || op == FC_OP_mod ||
+           op == FC_OP_fmod;
+}
 
 /* Whether a constant of the graph is an argument in this round. */
 static inline bool fc_extract_is_argument(const fusec_graph *g, fc_node n) {
@@ -77,7 +83,7 @@ static inline bool fc_extract_operands_ready(fusec_graph *g, fc_node n, bool *oo
     const size_t before = g->stack.len;
     fc_node first = i->src[0], second = i->src[1];
     if (!i->nops || fc_extract_is_leaf(g, n)) return true;
-    fc_extract_fix(g, i);
+    if (fc_number_has_structure((fc_op)i->op)) fc_extract_fix(g, i);
     if (i->nops == 2 && g->hashes.at[second] < g->hashes.at[first] &&
         (fc_ops[i->op].flags & FC_F_COMMUTES)) {
         first = i->src[1];
