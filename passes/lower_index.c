@@ -47,7 +47,14 @@ static fc_val continued(fc_lowering *l, fc_edge mode, fc_val i, fc_dim size) {
         const fc_val last = size_of(l, fc_dim_sub(t, size, one));
         return op2(l, FC_OP_maximum, op2(l, FC_OP_minimum, i, last), zero);
     }
-    if (mode == FC_EDGE_WRAP) return op2(l, FC_OP_mod, i, n);
+    if (mode == FC_EDGE_WRAP) { /* one period away needs no division, which targets see */
+        fc_code *c = &l->k->code;
+        const fc_val up =
+            fc_val_op(c, FC_OP_where, op2(l, FC_OP_lt, i, zero), op2(l, FC_OP_add, i, n), i);
+        const fc_val down = op2(l, FC_OP_sub, up, n);
+        const fc_val near = fc_val_op(c, FC_OP_where, op2(l, FC_OP_ge, up, n), down, up);
+        return op2(l, FC_OP_mod, near, n);
+    }
     /* there and back again: a period of 2*size, or without the two ends twice 2*size - 2 */
     const fc_dim twice = fc_dim_mul(t, size, fc_dim_const(t, 2));
     if (mode == FC_EDGE_SYMMETRIC) {

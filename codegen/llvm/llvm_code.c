@@ -104,6 +104,25 @@ static const char *safe_divisor(fc_ll *f, fusec_dtype t, unsigned W, const char 
                      fc_ll_const(f, t, 1, W));
 }
 
+/* Vectors of i64 are divided lane by lane. Indices that are continued periodically are below their
+ * period nearly everywhere, and then there is nothing to divide. */
+static const char *divide_if(fc_ll *f, const char *text, bool rest, unsigned W, const char *a,
+                             const char *b) {
+    const char *type = fc_ll_type(f, FUSEC_I64, W);
+    const char *below = fc_ll_ins(f, "icmp ult %s %s, %s", type, a, b);
+    const char *positive =
+        fc_ll_ins(f, "icmp sgt %s %s, %s", type, b, fc_ll_const(f, FUSEC_I64, 0, W));
+    const char *both = fc_ll_ins(f, "and <%u x i1> %s, %s", W, below, positive);
+    const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, both, W);
+    fc_ll_if all;
+    fc_ll_if_begin(f, &all, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+    const char *from = f->block;
+    fc_ll_if_else(f, &all);
+    const char *r = fc_ll_ins(f, "%s %s %s, %s", text, type, a, b), *other = f->block;
+    fc_ll_if_end(f, &all);
+    return fc_ll_phi(f, type, rest ? a : "zeroinitializer", from, r, other);
+}
+
 static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, unsigned W,
                              const char *const *a) {
     const char *text = column(op, t), *type = fc_ll_type(f, t, W);
@@ -125,6 +144,8 @@ static const char *by_column(fc_ll *f, fc_op op, unsigned nargs, fusec_dtype t, 
     if (nargs == 1) return fc_ll_ins(f, "%s %s %s", text, type, a[0]);
     const char *b =
         op == FC_OP_idiv_raw || op == FC_OP_irem_raw ? safe_divisor(f, t, W, a[1]) : a[1];
+    if ((op == FC_OP_idiv_raw || op == FC_OP_irem_raw) && t == FUSEC_I64 && W > 1)
+        return divide_if(f, text, op == FC_OP_irem_raw, W, a[0], b);
     return fc_ll_ins(f, "%s %s %s, %s", text, type, a[0], b);
 }
 
