@@ -242,6 +242,7 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, a, (fusec_dtype)fc_at(g, i.src[0])->dtype);
     case FC_OP_MATERIALIZE: return a;
+    case FC_OP_SCAN: return fc_g_scan(c, n, a, true);
     case FC_OP_TAKE: *chooses = true; return fc_g_take_reverse(c, n, a);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }
@@ -328,6 +329,7 @@ static fc_node forward_one(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, t, (fusec_dtype)i.dtype);
     case FC_OP_MATERIALIZE: return t;
+    case FC_OP_SCAN: return fc_g_scan(c, n, t, false);
     case FC_OP_TAKE: return fc_g_index_forward(c, n, t);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
     }

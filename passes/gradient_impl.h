@@ -42,6 +42,10 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
 /* No leading axes. */
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
+/* ---- gradient_scan.c: prefixes ---- */
+/* What arrives at scan n, v, at its operand; or the tangent of n of one of its operand. */
+fc_node fc_g_scan(fc_grad_ctx *c, fc_node n, fc_node v, bool reverse);
+
 /* ---- gradient_dot.c: contractions ---- */
 /* The node that operand k of a dot is before it was spread, which its shares are of. */
 fc_node fc_g_dot_target(const fc_graph *g, fc_node n, int k);

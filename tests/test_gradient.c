@@ -113,6 +113,14 @@ static fc_node f_logsumexp(fc_graph *g, fc_node x) {
     return fc_build_logsumexp(g, x, 1, &axis, false);
 }
 
+static fc_node f_cumsum(fc_graph *g, fc_node x) {
+    return gb1(g, FC_OP_exp, fc_build_scan(g, FC_OP_sum, x, 1, false, false));
+}
+
+static fc_node f_cumsum_back(fc_graph *g, fc_node x) {
+    return gb1(g, FC_OP_exp, fc_build_scan(g, FC_OP_sum, x, 0, true, true));
+}
+
 static fc_node f_softmax(fc_graph *g, fc_node x) {
     const fc_node e = gb1(g, FC_OP_exp, gb2(g, FC_OP_sub, x, gbred(g, FC_OP_max, x, -1, true)));
     return gb2(g, FC_OP_div, e, gbred(g, FC_OP_sum, e, -1, true));
@@ -149,6 +157,8 @@ static fc_node f_casts(fc_graph *g, fc_node x) {
 FC_TEST(gradient, of_views_and_composites) {
     check("logsumexp", f_logsumexp, 3, 4, 0);
     check("softmax", f_softmax, 3, 4, 0);
+    check("cumsum", f_cumsum, 3, 4, 0);
+    check("cumsum_back", f_cumsum_back, 3, 4, 0);
     check("transpose", f_transpose, 2, 3, 2);
     check("reshape", f_reshape, 3, 4, 0);
     check("broadcast", f_broadcast, 4, 1, 0);
