@@ -174,6 +174,31 @@ static void fails(const char *text, const char *inputs, fusec_status status) {
     langbox_free(&b);
 }
 
+/* Sums over an index that are written as a product with indices of its own on either side are
+ * contractions, others are sums of what is computed. */
+FC_TEST(lang_check, sums_of_products_are_contractions) {
+    static const struct {
+        const char *text;
+        bool dot;
+    } cases[] = {
+        {"C[i, j] = sum[k](x[i, k] * y[k, j]); C", true},
+        {"C[i, j] = sum[k](2 * x[i, k] * y[k, j] * x[i, k]); C", true},
+        {"C[i, j] = sum[k, l](x[i, k] * y[k, l] * x[j, l]); C", true},
+        {"x @ y", true},
+        {"C[i, j] = sum[k](x[i, k] + y[k, j]); C", false},
+        {"C[i] = sum[k](x[i, k] * x[i, k]); C + sum(y)", false},
+        {"C[i, j] = max[k](x[i, k] * y[k, j]); C", false},
+    };
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        langbox b = langbox_snippet(cases[i].text, "x: f32[6, 6]\ny: f32[6, 6]");
+        FC_TRACE("%s", cases[i].text);
+        FC_EXPECT_STREQ(b.text, "");
+        FC_EXPECT_EQ_I64(strstr(b.graph, "= dot ") != NULL, cases[i].dot);
+        FC_UNTRACE();
+        langbox_free(&b);
+    }
+}
+
 FC_TEST(lang_check, promotion) {
     static const char *const names[] = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
                                         "u32",  "u64", "f16", "bf16", "f32", "f64"};
