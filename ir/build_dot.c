@@ -155,8 +155,16 @@ static bool one_dtype(product *p) {
     return !p->g->error.code;
 }
 
-/* The operand with its axes in the order of `to`, of which it lacks some. */
-static fc_node spread(const product *p, const side *s) {
+/* Of both operands, if both have it: by a condition of the call the sizes are equal. */
+static fc_dim size_of(const product *p, uint8_t label) {
+    const int first = axis_of(&p->x[0], label);
+    return first >= 0 ? fc_axis(p->g, p->x[0].n, (uint32_t)first)
+                      : fc_axis(p->g, p->x[1].n, (uint32_t)axis_of(&p->x[1], label));
+}
+
+/* The operand with the axes of the domain, of which it lacks some. `spreads`, if a contraction
+ * wants to know: whether a node did that, one of its own even if the operand is a broadcast. */
+static fc_node spread(const product *p, const side *s, bool *spreads) {
     fc_graph *g = p->g;
     int64_t own[FC_MAX_RANK] = {0}, perm[FC_MAX_RANK];
     fc_dim shape[FC_MAX_RANK];
@@ -169,15 +177,16 @@ static fc_node spread(const product *p, const side *s) {
             lacking++;
     }
     fc_node n = fc_build_permute(g, s->n, own);
-    if (!lacking || !usable(g, n)) return n;
+    if (!usable(g, n)) return n;
     for (uint32_t i = 0; i < p->rank; i++) {
-        const int axis = axis_of(s, p->domain[i]), other = axis_of(&p->x[s == p->x], p->domain[i]);
-        const uint32_t at = axis >= 0 ? lacking + at_own++ : at_lacking++;
-        perm[i] = at;
-        shape[at] = axis >= 0 ? fc_axis(g, s->n, (uint32_t)axis)
-                              : fc_axis(g, p->x[s == p->x].n, (uint32_t)other);
+        const bool has = axis_of(s, p->domain[i]) >= 0;
+        perm[i] = has ? lacking + at_own++ : at_lacking++;
+        shape[perm[i]] = size_of(p, p->domain[i]);
     }
-    return fc_build_permute(g, fc_build_broadcast(g, n, p->rank, shape), perm);
+    const fc_node wide = spreads ? fc_build_spread(g, n, p->rank, shape)
+                                 : fc_build_broadcast(g, n, p->rank, shape);
+    if (spreads) *spreads = wide != n;
+    return fc_build_permute(g, wide, perm);
 }
 
 /* ---- the domain ------------------------------------------------------------------------------ */
@@ -220,8 +229,8 @@ static fc_node in_order(const product *p, fc_node n) {
 /* Nothing is summed: a product, element by element, of the dtype that sums have. */
 static fc_node outer_product(const product *p) {
     const fusec_dtype t = fc_red_dtype(FC_OP_dot, (fusec_dtype)fc_at(p->g, p->x[0].n)->dtype);
-    fc_node a = fc_build_cast(p->g, spread(p, &p->x[0]), t),
-            b = fc_build_cast(p->g, spread(p, &p->x[1]), t);
+    fc_node a = fc_build_cast(p->g, spread(p, &p->x[0], NULL), t),
+            b = fc_build_cast(p->g, spread(p, &p->x[1], NULL), t);
     return in_order(p, fc_build_op(p->g, FC_OP_mul, a, b, FC_NONODE));
 }
 
@@ -234,18 +243,15 @@ static fc_node make(product *p) {
         if (summed(p, p->domain[i])) axes[nred++] = i;
     }
     if (!nred) return outer_product(p);
-    fc_node a = spread(p, &p->x[0]), b = spread(p, &p->x[1]);
+    bool spreads[2] = {false, false};
+    const bool own = tree == FC_TREE_DOT;
+    fc_node a = spread(p, &p->x[0], own ? &spreads[0] : NULL),
+            b = spread(p, &p->x[1], own ? &spreads[1] : NULL);
     if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
     for (uint32_t i = 0; i < p->rank; i++)
         if (kept(p, p->domain[i])) shape[nkept++] = fc_axis(g, a, i);
     fc_ninfo n = {.op = FC_OP_dot, .nops = 2, .src = {a, b, FC_NONODE}, .axis_kind = tree};
-    /* sizes that are equal by a condition of the call: one of the two stands for both */
-    if (fc_at(g, a)->shape != fc_at(g, b)->shape) {
-        fc_dim dims[FC_MAX_RANK];
-        for (uint32_t i = 0; i < p->rank; i++) dims[i] = fc_axis(g, a, i);
-        n.src[1] = fc_build_broadcast(g, b, p->rank, dims);
-        if (!usable(g, n.src[1])) return FC_NONODE;
-    }
+    n.flags = (spreads[0] ? FC_NODE_SPREAD : 0u) | (spreads[1] ? FC_NODE_SPREAD << 1 : 0u);
     n.dtype = (uint8_t)fc_red_dtype(FC_OP_dot, (fusec_dtype)fc_at(g, a)->dtype);
     n.attr = fc_intern_list(g, axes, nred);
     n.shape = fc_intern_list(g, shape, nkept);
@@ -516,7 +522,7 @@ fc_node fc_dot_operand(const fc_graph *g, fc_node dot, int k, uint8_t *labels) {
     fc_node n = d->src[k];
     uint32_t rank = fc_rank(g, n), skip = 0;
     const int64_t *perm = NULL;
-    if (d->axis_kind == FC_TREE_DOT) {
+    if (d->axis_kind == FC_TREE_DOT && d->flags & FC_NODE_SPREAD << k) {
         fc_node b = n;
         if (fc_at(g, b)->op == FC_OP_PERMUTE) b = fc_at(g, b)->src[0];
         if (fc_at(g, b)->op == FC_OP_BROADCAST) {

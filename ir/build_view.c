@@ -94,8 +94,13 @@ static bool rank_ok(fc_graph *g, uint32_t rank, const fc_dim *shape) {
 }
 
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
-    if (!usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
+    if (!usable(g, a)) return FC_NONODE;
     while (fc_at(g, a)->op == FC_OP_BROADCAST) a = fc_at(g, a)->src[0]; /* one does for several */
+    return fc_build_spread(g, a, rank, shape);
+}
+
+fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
+    if (!usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
     uint32_t ra = fc_rank(g, a);
     if (ra > rank)
         return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,

@@ -37,6 +37,7 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
 
 enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
+    FC_NODE_SPREAD = 2,   /* operand 0 of a dot is spread by its builder; operand 1: the next bit */
     FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
@@ -269,6 +270,8 @@ fc_node fc_dot_operand(const fc_graph *g, fc_node dot, int k, uint8_t *labels);
 
 void fc_bad_axis(fc_graph *g, uint32_t axis); /* fails: the size of this axis was not made */
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
+/* The same, but a broadcast of a broadcast stays two nodes. */
+fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm); /* rank entries */
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes);  /* rank entries */
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);

@@ -262,7 +262,7 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
         const fc_ninfo *b = fc_at(g, n->src[1]);
         if (a->shape != b->shape) return "its operands have several shapes";
         if (a->dtype != b->dtype) return "its operands have several dtypes";
-        if (n->flags) return "a contraction with flags";
+        if (n->flags & ~(uint32_t)(3 * FC_NODE_SPREAD)) return "a contraction with flags";
     }
     uint64_t mask;
     reason why = check_reduced_axes(g, n, a->shape, &mask);
