@@ -205,7 +205,7 @@ static const char header_end[] = "/* clang-format on */\n"
                                  "#endif\n";
 
 static void prototype(FILE *out, const char *name, const char *operands, const char *doc) {
-    char text[160];
+    char text[400];
     snprintf(text, sizeof text, "fusec_%s(%s);", name, operands);
     fprintf(out, "FUSEC_API fusec_value %-66s /* %s */\n", text, doc);
 }
