@@ -195,6 +195,12 @@ FC_TEST(lazy, moving_and_joining) {
     a.naxes = 1;
     a.axes = &axis;
     FC_EXPECT_TRUE(is(c, op(c, "roll", &a, 1, x), 3, (double[]){3, 1, 2}));
+    a.mode = 0;
+    fusec_lazy_retain(x);
+    FC_EXPECT_TRUE(is(c, op(c, "cumsum", &a, 1, x), 3, (double[]){1, 3, 6}));
+    a.mode = FUSEC_SCAN_EXCLUSIVE | FUSEC_SCAN_REVERSE;
+    fusec_lazy_retain(x);
+    FC_EXPECT_TRUE(is(c, op(c, "cumprod", &a, 1, x), 3, (double[]){6, 3, 1}));
     start = 2;
     FC_EXPECT_TRUE(is(c, op(c, "repeat", &a, 1, x), 6, (double[]){1, 1, 2, 2, 3, 3}));
     FC_EXPECT_TRUE(is(c, op(c, "tile", &a, 1, x), 6, (double[]){1, 2, 3, 1, 2, 3}));

@@ -41,6 +41,12 @@ enum {
     FC_OP_WINDOW,
     FC_OP_CONCAT,
     FC_OP_STACK,
+    FC_OP_CUMSUM,
+    FC_OP_CUMPROD,
+    FC_OP_CUMMIN,
+    FC_OP_CUMMAX,
+    FC_OP_CUMANY,
+    FC_OP_CUMALL,
     FC_OPS_WITH_COMPOSITES
 };
 static inline bool fc_lazy_is_composite(int op) {

@@ -29,6 +29,12 @@ static const special specials[] = {
     {FC_OP_WINDOW, 1, "window", "windows of start[0] elements every step[0] along axes[0]"},
     {FC_OP_CONCAT, FC_ANY_ARITY, "concat", "one after the other along axes[0]"},
     {FC_OP_STACK, FC_ANY_ARITY, "stack", "one after the other along a new axis axes[0]"},
+    {FC_OP_CUMSUM, 1, "cumsum", "sums of the elements so far along axes[0]; mode: FUSEC_SCAN_*"},
+    {FC_OP_CUMPROD, 1, "cumprod", "products so far along axes[0]; mode: FUSEC_SCAN_*"},
+    {FC_OP_CUMMIN, 1, "cummin", "the smallest so far along axes[0]; mode: FUSEC_SCAN_*"},
+    {FC_OP_CUMMAX, 1, "cummax", "the largest so far along axes[0]; mode: FUSEC_SCAN_*"},
+    {FC_OP_CUMANY, 1, "cumany", "any so far along axes[0]; mode: FUSEC_SCAN_*"},
+    {FC_OP_CUMALL, 1, "cumall", "all so far along axes[0]; mode: FUSEC_SCAN_*"},
 };
 
 static const special *special_of(int op) {
@@ -153,6 +159,12 @@ static fc_node composite(fusec_graph *g, int op, const fusec_attr *a, int n, con
     case FC_OP_REPEAT: r = fusec_repeat(v[0], a->start[0], axis); break;
     case FC_OP_WINDOW: r = fusec_window(v[0], a->start[0], axis, a->step[0]); break;
     case FC_OP_CONCAT: r = fusec_concat(n, v, axis); break;
+    case FC_OP_CUMSUM: r = fusec_cumsum(v[0], axis, a->mode); break;
+    case FC_OP_CUMPROD: r = fusec_cumprod(v[0], axis, a->mode); break;
+    case FC_OP_CUMMIN: r = fusec_cummin(v[0], axis, a->mode); break;
+    case FC_OP_CUMMAX: r = fusec_cummax(v[0], axis, a->mode); break;
+    case FC_OP_CUMANY: r = fusec_cumany(v[0], axis, a->mode); break;
+    case FC_OP_CUMALL: r = fusec_cumall(v[0], axis, a->mode); break;
     default: r = fusec_stack(n, v, axis); break;
     }
     if (v != few) fc_free(g->ir.alloc, v);

@@ -467,8 +467,9 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
 /* Operations have numbers in a process, found by name: the functions of <fusec/ops.h> ("sin",
  * "add", "sum", "logsumexp", ...) and "cast", "bitcast", "materialize", "broadcast", "reshape",
  * "permute", "slice", "iota", "matmul", "take", "take_along", "pad", "roll", "tile", "repeat",
- * "window", "concat", "stack", whose attributes fusec_op_doc says. -1: there is none. Names and
- * numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL. */
+ * "window", "concat", "stack", "cumsum" and its like, whose attributes fusec_op_doc says. -1: there
+ * is none. Names and numbers from 0 to fusec_op_count() - 1; the name of a number without operation
+ * is NULL. */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);
 FUSEC_API const char *fusec_op_name(int op);
@@ -490,7 +491,7 @@ typedef struct fusec_attr {
     const int64_t *shape; /* of the result: broadcast, reshape, slice; iota: one length */
     const int64_t *start; /* slice: element i of the result's axis is start + i * step of the */
     const int64_t *step;  /* operand's, all inside; step NULL: 1 */
-    uint32_t mode;        /* pad: fusec_edge; 0: zeros */
+    uint32_t mode;        /* pad: fusec_edge, 0 zeros; cumsum and its like: FUSEC_SCAN_* */
     uint32_t reserved;
 } fusec_attr;
 FUSEC_INIT_FUNCTION(fusec_attr)

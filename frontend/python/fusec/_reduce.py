@@ -1,10 +1,10 @@
 """Reductions, with NumPy's arguments."""
 
 from . import _core, _dtypes, _host
-from ._create import asarray, astype, use_numpy
+from ._create import asarray, astype, full, use_numpy
 from ._dtypes import BOOL, DTYPES, F16, F64, as_code
 from ._into import into
-from ._shape import take_axes, take_axis
+from ._shape import concat, reshape, take_axes, take_axis
 
 __all__ = [
     "all", "any", "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
@@ -213,7 +213,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord is None else ord)
 
 
-def _cumulative(numpy_name, x, axis, dtype, include_initial):
+def _cumulative(name, x, axis, dtype, include_initial):
     x = asarray(x)
     if axis is None:
         if x.ndim > 1:
@@ -223,19 +223,13 @@ def _cumulative(numpy_name, x, axis, dtype, include_initial):
     if dtype is None:
         kind = DTYPES[x._code].kind
         dtype = _dtypes.int64 if kind in "bi" else _dtypes.uint64 if kind == "u" else x.dtype
-    np = use_numpy()
-
-    def compute(a):
-        r = getattr(np, numpy_name)(a, axis=axis, dtype=_dtypes.numpy_dtype(as_code(dtype)))
-        if include_initial:
-            first = np.full_like(np.take(r, [], axis=axis), 0)
-            shape = list(r.shape)
-            shape[axis] = 1
-            first = np.full(shape, 0 if numpy_name == "cumsum" else 1, r.dtype)
-            r = np.concatenate([first, r], axis=axis)
-        return r
-
-    return _host.call(numpy_name, compute, x)
+    if x.ndim == 0:
+        x = reshape(x, (1,))
+    r = _core.joined(name, (x.astype(dtype, copy=False),), 0, axis).astype(dtype, copy=False)
+    if include_initial:
+        first = full(r.shape[:axis] + (1,) + r.shape[axis + 1:], int(name == "cumprod"), dtype=dtype)
+        r = concat([first, r], axis=axis)
+    return r
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):

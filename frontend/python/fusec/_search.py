@@ -61,7 +61,7 @@ def take(x, indices, /, *, axis=None):
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
-    return _core.traced("take", (x, _from_end(indices, x.shape[axis])), 0, axis)
+    return _core.joined("take", (x, _from_end(indices, x.shape[axis])), 0, axis)
 
 
 def _from_end(indices, n):
@@ -76,7 +76,7 @@ def take_along_axis(x, indices, /, *, axis=-1):
     from ._shape import take_axis
 
     axis = take_axis(axis, x.ndim)
-    return _core.traced("take_along", (x, _from_end(indices, x.shape[axis])), 0, axis)
+    return _core.joined("take_along", (x, _from_end(indices, x.shape[axis])), 0, axis)
 
 
 def unique_all(x, /):

@@ -1,4 +1,4 @@
-"""Functions that move elements and compute nothing: views, and joins through NumPy."""
+"""Functions that move elements and compute nothing: views and joins."""
 
 import operator
 
@@ -14,6 +14,9 @@ __all__ = [
     "stack", "swapaxes", "tile", "transpose", "unstack", "vstack", "pad", "ndim", "shape", "size",
     "column_stack", "dstack",
 ]
+
+
+MOST_FUSED = 4  # arrays that a concat outside of jit reads inside one kernel; NumPy copies more
 
 
 def take_axis(axis, rank):
@@ -256,8 +259,8 @@ def concat(arrays, /, *, axis=0, dtype=None):
     if any(a.ndim != arrays[0].ndim for a in arrays):
         raise ShapeError("concat: the arrays must have the same number of axes", "shape-mismatch")
     axis = take_axis(axis, arrays[0].ndim)
-    if _core.tracing() is not None and len(arrays) <= 64:
-        r = _core.traced("concat", tuple(arrays), 0, axis)
+    if len(arrays) <= (64 if _core.tracing() is not None else MOST_FUSED):
+        r = _core.joined("concat", tuple(arrays), 0, axis)
     else:
         r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
     return r if dtype is None else r.astype(dtype)
@@ -343,14 +346,12 @@ def tile(x, repetitions, /):
 def roll(x, /, shift, *, axis=None):
     """The elements moved along axes; what leaves at one end comes in at the other."""
     x = asarray(x)
-    if _core.tracing() is None:
-        return _host.call("roll", use_numpy().roll, x, shift, axis=axis)
     if axis is None:
         return reshape(roll(ravel(x), shift, axis=0), x.shape)
     shifts, axes = shape_tuple(shift), shape_tuple(axis)
     for a in axes if len(axes) >= len(shifts) else axes * len(shifts):
         k = shifts[axes.index(a)] if len(shifts) == len(axes) else shifts[0]
-        x = _core.traced("roll", (x,), operator.index(k), take_axis(a, x.ndim))
+        x = _core.joined("roll", (x,), operator.index(k), take_axis(a, x.ndim))
     return x
 
 

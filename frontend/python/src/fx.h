@@ -189,6 +189,9 @@ fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int k
 fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape);
 fx_array *fx_lazy_transpose(fx_array *a, const int *axes);
 fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int64_t step);
+/* concat, roll, take, take_along, matmul, cumsum, cumprod, of arrays outside of traces. */
+enum { FX_MOST_JOINED = 64 };
+fx_array *fx_lazy_joined(int what, int n, fx_array *const *a, int64_t number, int axis);
 fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape);
 fx_array *fx_lazy_arange(PyObject *size);
 PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data);

@@ -249,6 +249,20 @@ fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int6
     return op(op_slice, 1, &a->lazy, &attr);
 }
 
+fx_array *fx_lazy_joined(int what, int n, fx_array *const *a, int64_t number, int axis) {
+    fusec_lazy *v[FX_MOST_JOINED];
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    const int64_t at = axis, step = 0;
+    for (int i = 0; i < n; i++) v[i] = a[i]->lazy;
+    attr.naxes = 1;
+    attr.axes = &at;
+    attr.rank = 1;
+    attr.start = &number;
+    attr.step = &step;
+    attr.mode = (uint32_t)number; /* of scans; the others do not look at it */
+    return op(what, n, v, &attr);
+}
+
 /* ---- leaves -------------------------------------------------------------------------------------
  */
 

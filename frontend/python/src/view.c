@@ -132,50 +132,59 @@ static PyObject *slice(PyObject *module, PyObject *args) {
     return r;
 }
 
-/* ---- joins and reads at indices, in a trace
- * ------------------------------------------------------ */
+/* ---- joins, reads at indices, prefixes ----------------------------------------------------------
+ */
 
-/* The arrays of a tuple as values of this thread's trace; -1 with an exception. `kept` are
- * references. */
-static int trace_values(PyObject *tuple, fusec_value *v, fx_array **kept, int room) {
-    const Py_ssize_t n = PyTuple_Size(tuple);
-    if (n < 0) return -1;
-    if (!fx_tracing || n > room) {
-        PyErr_SetString(PyExc_ValueError, fx_tracing ? "too many arrays" : "outside of a trace");
-        return -1;
-    }
-    for (int i = 0; i < (int)n; i++) {
-        kept[i] = current(PyTuple_GetItem(tuple, i));
-        if (!kept[i]) {
-            while (i--) Py_DECREF((PyObject *)kept[i]);
-            return -1;
-        }
-        v[i] = kept[i]->value;
-    }
-    return (int)n;
+static fusec_value joined_in_trace(const char *what, int n, fx_array *const *a, int64_t number,
+                                   int axis) {
+    fusec_value v[FX_MOST_JOINED];
+    for (int i = 0; i < n; i++) v[i] = a[i]->value;
+    if (!strcmp(what, "concat")) return fusec_concat(n, v, axis);
+    if (!strcmp(what, "roll")) return fusec_roll(v[0], number, axis);
+    if (!strcmp(what, "take")) return fusec_take(v[0], v[1], axis);
+    if (!strcmp(what, "take_along")) return fusec_take_along(v[0], v[1], axis);
+    if (!strcmp(what, "cumsum")) return fusec_cumsum(v[0], axis, (unsigned)number);
+    if (!strcmp(what, "cumprod")) return fusec_cumprod(v[0], axis, (unsigned)number);
+    return fusec_matmul(v[0], v[1]);
 }
 
-/* traced(what, arrays, number, axis): concat, take, take_along, roll, matmul of values of the
- * trace. */
-static PyObject *traced(PyObject *module, PyObject *args) {
-    enum { ROOM = 64 };
-    fusec_value v[ROOM], r = {0};
-    fx_array *kept[ROOM];
+/* The arrays of a tuple, of this thread's trace if there is one; -1 with an exception. They are
+ * references. */
+static int joined_arrays(PyObject *tuple, fx_array **a) {
+    const Py_ssize_t n = PyTuple_Size(tuple);
+    if (n < 0) return -1;
+    if (n > FX_MOST_JOINED) PyErr_SetString(PyExc_ValueError, "too many arrays");
+    for (int i = 0; i < (int)n && !PyErr_Occurred(); i++) {
+        a[i] = current(PyTuple_GetItem(tuple, i));
+        if (a[i] && (fx_tracing || !a[i]->trace)) continue;
+        if (a[i]) PyErr_SetString(PyExc_ValueError, "a traced array is used outside of its trace");
+        for (Py_XDECREF((PyObject *)a[i]); i--;) Py_DECREF((PyObject *)a[i]);
+    }
+    return PyErr_Occurred() ? -1 : (int)n;
+}
+
+/* joined(what, arrays, number, axis): concat, take, take_along, roll (number: by how much), matmul,
+ * cumsum and cumprod (number: FUSEC_SCAN_*). */
+static PyObject *joined(PyObject *module, PyObject *args) {
+    fx_array *a[FX_MOST_JOINED];
     const char *what;
-    PyObject *tuple;
+    PyObject *tuple, *r;
     long long number;
     int axis;
     (void)module;
     if (!PyArg_ParseTuple(args, "sO!Li", &what, &PyTuple_Type, &tuple, &number, &axis)) return NULL;
-    const int n = trace_values(tuple, v, kept, ROOM);
+    const int n = joined_arrays(tuple, a);
     if (n < 0) return NULL;
-    if (!strcmp(what, "concat")) r = fusec_concat(n, v, axis);
-    if (!strcmp(what, "roll") && n == 1) r = fusec_roll(v[0], number, axis);
-    if (!strcmp(what, "take") && n == 2) r = fusec_take(v[0], v[1], axis);
-    if (!strcmp(what, "take_along") && n == 2) r = fusec_take_along(v[0], v[1], axis);
-    if (!strcmp(what, "matmul") && n == 2) r = fusec_matmul(v[0], v[1]);
-    for (int i = 0; i < n; i++) Py_DECREF((PyObject *)kept[i]);
-    return fx_traced(fx_tracing, r);
+    const int op = fusec_op_find(what);
+    const int arity = op < 0 ? -1 : fusec_op_arity(op);
+    if (n == 0 || (arity != -2 && arity != n))
+        r = PyErr_Format(PyExc_ValueError, "%s of %d arrays", what, n);
+    else if (fx_tracing)
+        r = fx_traced(fx_tracing, joined_in_trace(what, n, a, number, axis));
+    else
+        r = (PyObject *)fx_lazy_joined(op, n, a, number, axis);
+    for (int i = 0; i < n; i++) Py_DECREF((PyObject *)a[i]);
+    return r;
 }
 
 /* ---- leaves -------------------------------------------------------------------------------------
@@ -214,7 +223,7 @@ static PyMethodDef functions[] = {
     {"reshape", reshape, METH_VARARGS, NULL},     {"broadcast", broadcast, METH_VARARGS, NULL},
     {"transpose", transpose, METH_VARARGS, NULL}, {"slice", slice, METH_VARARGS, NULL},
     {"full", full, METH_VARARGS, NULL},           {"arange", arange, METH_O, NULL},
-    {"traced", traced, METH_VARARGS, NULL},       {NULL, NULL, 0, NULL}};
+    {"joined", joined, METH_VARARGS, NULL},       {NULL, NULL, 0, NULL}};
 
 int fx_init_views(PyObject *module) {
     return PyModule_AddFunctions(module, functions);

@@ -303,10 +303,24 @@ def test_joins_and_reads_at_indices():
     for f in (lambda x, i, m: m.concatenate([x, x * 2], axis=1) if m is np else m.concat([x, x * 2], axis=1),
               lambda x, i, m: m.stack([x, x + 1], axis=-1), lambda x, i, m: m.roll(x, 1, axis=1) + x,
               lambda x, i, m: m.roll(x, 2), lambda x, i, m: m.take(x, i, axis=1) * 2,
+              lambda x, i, m: m.cumsum(x, axis=1) * 2, lambda x, i, m: m.cumprod(x > 0, axis=0) + x,
               lambda x, i, m: x @ m.swapaxes(x, 0, 1) + 1):
         np.testing.assert_array_equal(fx.jit(lambda x, i: f(x, i, fx))(x, i), f(x, i, np))
     with pytest.raises(IndexError):
         fx.jit(lambda x, i: fx.take(x, i, axis=0))(x, np.array([7]))
+
+
+def test_joins_and_prefixes_fuse_outside_of_jit():
+    x = np.arange(12.0).reshape(3, 4)
+    a = fx.asarray(x)
+    for f in (lambda x, m: m.cumsum(m.exp(x), axis=0) * 2, lambda x, m: m.roll(m.exp(x), -5, axis=1) + x,
+              lambda x, m: m.stack([m.exp(x), x], axis=1) - 1):
+        y = f(a, fx)
+        assert len(fx.explain(y).kernels) == 1
+        np.testing.assert_allclose(np.asarray(y), f(x, np), rtol=1e-14)
+    for axis in (2, -3):
+        with pytest.raises(fx.AxisError):
+            fx.cumsum(a, axis=axis)
 
 
 def test_traces_are_given_back():
