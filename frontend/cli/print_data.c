@@ -44,6 +44,7 @@ void fc_print_csv(fc_str *out, const fc_array *a) {
     if (count) fc_str_char(out, '\n');
 }
 
+/* JSON has no numbers for nan and infinities: they are the texts "nan", "inf" and "-inf". */
 static void json_element(fc_str *out, const fc_array *a, int64_t index) {
     char word[FC_WORD];
     fc_decimal d;
@@ -52,10 +53,10 @@ static void json_element(fc_str *out, const fc_array *a, int64_t index) {
         return;
     }
     size_t n = element_word(a, index, &d, word);
-    if (d.kind == FC_DECIMAL_FINITE)
-        fc_str_addn(out, word, n);
-    else
-        fc_str_add(out, "null");
+    const char *quote = d.kind == FC_DECIMAL_FINITE ? "" : "\"";
+    fc_str_add(out, quote);
+    fc_str_addn(out, word, n);
+    fc_str_add(out, quote);
 }
 
 /* Lists of an array without elements: those axes are written that lead to the first empty one.
