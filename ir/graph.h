@@ -38,7 +38,7 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
 enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
     FC_NODE_SPREAD = 2,   /* operand 0 of a dot is spread by its builder; operand 1: the next bit */
-    FC_NODE_INSIDE = 2,   /* TAKE: every index is known to be inside */
+    FC_NODE_INSIDE = 8,   /* TAKE: every index is known to be inside */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
  * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */

@@ -130,7 +130,7 @@ static outcome whole(session *s) {
     fusec_program *p = NULL;
     outcome o = {0};
     for (int round = 0; round < 2; round++) {
-        fusec_status st = ctx ? FUSEC_OK : capi_open("cuda", 1, &ctx);
+        fusec_status st = ctx ? FUSEC_OK : capi_open_full("cuda", 1, &ctx);
         if (!st) st = fusec_device(ctx, NULL, NULL);
         if (!st && !g) st = fusec_graph_new(ctx, &g);
         if (!st && !p && !(st = build(g))) st = fusec_compile_with(g, FUSEC_PROGRAM_GRAPH, &p);

@@ -406,7 +406,7 @@ FC_TEST(index, reads_fuse) {
     open_box(&b); /* pad(exp(x), mode reflect) */
     const int64_t i[] = {1, 0}, j[] = {0, 1};
     const fc_view_axis pad[] = {{c(&b, -1), FC_EDGE_REFLECT, i}, {c(&b, -1), FC_EDGE_REFLECT, j}};
-    const fc_dim two = c(&b, 2), one = c(&b, 1);
+    const fc_dim two = c(&b, 2);
     const fc_dim larger[] = {fc_dim_add(&b.g.dims, b.n, two), fc_dim_add(&b.g.dims, b.m, two)};
     fc_build_output(&b.g, "y", fc_build_view(&b.g, gb1(&b.g, FC_OP_exp, b.x), 2, larger, pad));
     FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
@@ -427,9 +427,8 @@ FC_TEST(index, reads_fuse) {
     const int64_t both[] = {1, 0, 1}, column[] = {0, 1, 0};
     const fc_view_axis window[] = {{c(&b, 0), FC_EDGE_NONE, both},
                                    {c(&b, 0), FC_EDGE_NONE, column}};
-    const fc_dim rows = fc_dim_sub(&b.g.dims, b.n, two);
-    fc_node w =
-        fc_build_view(&b.g, b.x, 3, (fc_dim[]){rows, b.m, fc_dim_add(&b.g.dims, two, one)}, window);
+    const fc_dim rows = fc_dim_sub(&b.g.dims, b.n, c(&b, 2));
+    fc_node w = fc_build_view(&b.g, b.x, 3, (fc_dim[]){rows, b.m, c(&b, 3)}, window);
     fc_build_output(&b.g, "y", gbred(&b.g, FC_OP_sum, w, 2, false));
     FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
 }

@@ -18,6 +18,10 @@ fusec_status capi_open(const char *device, int threads, fusec_context **ctx) {
     return context(device, threads, FUSEC_TIERS_DEFAULT, ctx);
 }
 
+fusec_status capi_open_full(const char *device, int threads, fusec_context **ctx) {
+    return context(device, threads, FUSEC_TIERS_FULL, ctx);
+}
+
 fusec_context *capi_device(const char *device) {
     fusec_context *ctx = NULL;
     const unsigned tiers = getenv("FUSEC_TIERS") ? FUSEC_TIERS_DEFAULT : FUSEC_TIERS_FULL;

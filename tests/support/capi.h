@@ -10,6 +10,8 @@ extern "C" {
 
 /* A context without a disk cache; 0 threads: as many as it likes. */
 fusec_status capi_open(const char *device, int threads, fusec_context **ctx);
+/* The same without quick code: what a call does is not a matter of time. */
+fusec_status capi_open_full(const char *device, int threads, fusec_context **ctx);
 /* The same with the device open, and with full code only, unless FUSEC_TIERS in the environment
  * says otherwise; NULL where the machine has no such device. */
 fusec_context *capi_device(const char *device);
