@@ -67,7 +67,9 @@ FC_REGISTER(refused) {
 FC_TEST(cli_bad_input, few_open_files) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'arange(4)*1.0' -o x.npy");
-    EXPECT_RUN(sh, 4, "(ulimit -n 4; fusec -q --no-cache -d cpu -e 'x + 1' x=x.npy)");
+    EXPECT_RUN(sh, 4,
+               "(exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4;"
+               " fusec -q --no-cache -d cpu -e 'x + 1' x=x.npy)");
     FC_EXPECT_CONTAINS(sh.err, "[io]");
     shell_close(&sh);
 }
