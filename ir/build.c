@@ -10,8 +10,8 @@
 #include "ir/expand.h"
 #include "ir/float_state.h"
 
-static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_node b,
-                         const char *why) {
+fc_node fc_fail_types(fc_graph *g, fusec_status s, const char *what, fc_node a, fc_node b,
+                      const char *why) {
     if (g->error.code) return FC_NONODE;
     fc_str t;
     fc_str_init(&t, g->alloc);
@@ -20,9 +20,14 @@ static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_no
         fc_str_add(&t, " and ");
         fc_type_print(g, b, &t);
     }
-    fc_fail(&g->error, s, "%s of %s: %s", fc_ops[op].name, t.data, why);
+    fc_fail(&g->error, s, "%s of %s: %s", what, t.data, why);
     fc_str_free(&t);
     return FC_NONODE;
+}
+
+static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_node b,
+                         const char *why) {
+    return fc_fail_types(g, s, fc_ops[op].name, a, b, why);
 }
 
 static inline bool usable(const fc_graph *g, fc_node n) {

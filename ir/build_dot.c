@@ -54,21 +54,6 @@ static bool summed(const product *p, uint8_t label) {
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-static fc_node fail(fc_graph *g, fusec_status s, const char *what, fc_node a, fc_node b,
-                    const char *why) {
-    if (g->error.code) return FC_NONODE;
-    fc_str t;
-    fc_str_init(&t, g->alloc);
-    fc_type_print(g, a, &t);
-    if (b != FC_NONODE) {
-        fc_str_add(&t, " and ");
-        fc_type_print(g, b, &t);
-    }
-    fc_fail(&g->error, s, "%s of %s: %s", what, t.data, why);
-    fc_str_free(&t);
-    return FC_NONODE;
-}
-
 /* Axes that are summed together, or kept side by side, with different sizes. */
 static fc_node fail_axes(fc_graph *g, const char *what, const fc_node n[2], const int axis[2],
                          const fc_dim size[2]) {
@@ -78,11 +63,11 @@ static fc_node fail_axes(fc_graph *g, const char *what, const fc_node n[2], cons
         fc_str_printf(&s, i ? " and axis %d of the right one, " : "axis %d of the left operand, ",
                       axis[i]);
         fc_dim_print(&g->dims, size[i], &s);
-        fc_str_add(&s, i ? "," : ",");
+        fc_str_char(&s, ',');
     }
     fc_str_add(&s, " go together");
     fc_node r = s.oom ? (fc_oom(&g->error), FC_NONODE)
-                      : fail(g, FUSEC_SHAPE_MISMATCH, what, n[0], n[1], s.data);
+                      : fc_fail_types(g, FUSEC_SHAPE_MISMATCH, what, n[0], n[1], s.data);
     fc_str_free(&s);
     return r;
 }
@@ -262,7 +247,7 @@ static bool labels_fine(product *p, const char *what) {
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; i < p->x[k].rank; i++)
             if (find(p->x[k].label, i, p->x[k].label[i]) >= 0)
-                return fail(p->g, FUSEC_SHAPE_MISMATCH, what, p->x[k].n, FC_NONODE,
+                return fc_fail_types(p->g, FUSEC_SHAPE_MISMATCH, what, p->x[k].n, FC_NONODE,
                             "two axes have one label; a diagonal can't be taken"),
                        false;
     return true;
@@ -272,7 +257,7 @@ static fc_node build(fc_graph *g, const char *what, fc_node x, const uint8_t *xl
                      const uint8_t *yl, uint32_t nout, const uint8_t *out) {
     if (!usable(g, x) || !usable(g, y)) return FC_NONODE;
     if (fc_at(g, x)->dtype != fc_at(g, y)->dtype)
-        return fail(g, FUSEC_DTYPE_MISMATCH, what, x, y,
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, what, x, y,
                     "an operation takes one dtype; cast one of them");
     product p = {.g = g, .nout = nout, .out = out};
     p.x[0] = (side){.n = x, .rank = fc_rank(g, x)};
@@ -282,7 +267,7 @@ static fc_node build(fc_graph *g, const char *what, fc_node x, const uint8_t *xl
     uint32_t all = p.x[0].rank;
     for (uint32_t i = 0; i < p.x[1].rank; i++) all += axis_of(&p.x[0], p.x[1].label[i]) < 0;
     if (all > g->limits.rank || all > FC_MAX_RANK)
-        return fail(g, FUSEC_LIMIT, what, x, y, "together they have too many axes");
+        return fc_fail_types(g, FUSEC_LIMIT, what, x, y, "together they have too many axes");
     if (!labels_fine(&p, what) || !match_axes(&p, what)) return FC_NONODE;
     sum_alone(&p, 0);
     sum_alone(&p, 1);
@@ -302,7 +287,7 @@ fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b) {
     if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
     const uint32_t ra = fc_rank(g, a), rb = fc_rank(g, b);
     if (!ra || !rb)
-        return fail(g, FUSEC_SHAPE_MISMATCH, "matmul", a, b,
+        return fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "matmul", a, b,
                     "a number has no axis to sum over; multiply with *");
     uint8_t la[FC_MAX_RANK], lb[FC_MAX_RANK], out[FC_MAX_RANK + 2];
     const uint32_t ba = ra > 1 ? ra - 2 : 0, bb = rb > 1 ? rb - 2 : 0, nb = ba > bb ? ba : bb;

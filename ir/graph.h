@@ -268,6 +268,9 @@ fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node
  * domain. */
 fc_node fc_dot_operand(const fc_graph *g, fc_node dot, int k, uint8_t *labels);
 
+/* Fails: "what of <type of a> and <type of b>: why"; b may be FC_NONODE. Gives FC_NONODE. */
+fc_node fc_fail_types(fc_graph *g, fusec_status s, const char *what, fc_node a, fc_node b,
+                      const char *why);
 void fc_bad_axis(fc_graph *g, uint32_t axis); /* fails: the size of this axis was not made */
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape);
 /* The same, but a broadcast of a broadcast stays two nodes. */

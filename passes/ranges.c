@@ -212,8 +212,9 @@ bool fc_reads_indices(const fc_graph *g) {
     return false;
 }
 
-static bool walk(const fc_graph *src, fc_graph *dst, uint32_t mode, const uint8_t *live,
-                 fc_node *map) {
+static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                 const void *options) {
+    const uint32_t mode = ((const fc_pass_options *)options)->mode;
     FC_VEC(range) of = {0};
     bool ok = true;
     ranges r = {.g = dst};
@@ -232,17 +233,6 @@ static bool walk(const fc_graph *src, fc_graph *dst, uint32_t mode, const uint8_
 
 fusec_status fc_pass_ranges(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                             fc_error *e) {
-    uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
-    fc_node *map = fc_calloc(src->alloc, src->nodes.len + 1, sizeof *map);
-    bool ok = live && map && fc_rewrite_begin(src, dst) == FUSEC_OK;
-    if (!live || !map) fc_graph_init(dst, src->alloc, NULL);
-    if (ok) {
-        fc_rewrite_live(src, live);
-        ok = walk(src, dst, o->mode, live, map);
-    }
-    if (!ok && !dst->error.code) fc_oom(&dst->error);
-    fusec_status s = fc_rewrite_end(src, dst, live ? map : NULL, e);
-    fc_free(src->alloc, live);
-    fc_free(src->alloc, map);
+    const fusec_status s = fc_rewrite_by(src, dst, walk, o, e);
     return s ? s : fc_rewrite_sweep(dst, e);
 }

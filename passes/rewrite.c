@@ -44,7 +44,7 @@ static bool copy_words(const fc_graph *src, fc_graph *dst) {
     return true;
 }
 
-fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
+static fusec_status begin(const fc_graph *src, fc_graph *dst) {
     fc_limits limits = src->limits;
     limits.nodes =
         FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
@@ -78,8 +78,8 @@ fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_
     return fc_graph_node(dst, fc_rewrite_info(src, n, map));
 }
 
-fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e) {
-    for (size_t i = 0; map && !dst->error.code && i < src->outputs.len; i++) {
+static fusec_status finish(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e) {
+    for (size_t i = 0; !dst->error.code && i < src->outputs.len; i++) {
         const fc_output *o = &src->outputs.at[i];
         fc_output copy = {.name = fc_arena_strdup(&dst->arena, o->name, strlen(o->name)),
                           .node = map[o->node]};
@@ -88,27 +88,38 @@ fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *m
         else if (!copy.name || !fc_push(dst->alloc, &dst->outputs, copy))
             fc_oom(&dst->error);
     }
-    if (!map) fc_oom(&dst->error);
     if (!dst->error.code) return FUSEC_OK;
     fusec_status s = fc_fail(e, dst->error.code, "%s", dst->error.message);
     fc_graph_free(dst);
     return s;
 }
 
-fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e) {
+fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
+                        fc_error *e) {
     uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
-    fc_node *map = fc_calloc(src->alloc, src->nodes.len + 1, sizeof *map);
-    bool ok = live && map && fc_rewrite_begin(src, dst) == FUSEC_OK;
-    if (!live || !map) fc_graph_init(dst, src->alloc, NULL);
-    if (ok) {
+    fc_node *map = fc_malloc(src->alloc, src->nodes.len * sizeof *map);
+    bool ok = live && map;
+    if (begin(src, dst) == FUSEC_OK && ok) {
         fc_rewrite_live(src, live);
-        for (fc_node n = 0; n < src->nodes.len; n++)
-            map[n] = live[n] ? fc_rewrite_node(src, dst, n, map) : FC_NONODE;
+        ok = walk(src, dst, live, map, user);
     }
-    fusec_status s = fc_rewrite_end(src, dst, live ? map : NULL, e);
+    if (!ok && !dst->error.code) fc_oom(&dst->error);
+    const fusec_status s = finish(src, dst, map, e);
     fc_free(src->alloc, live);
     fc_free(src->alloc, map);
     return s;
+}
+
+static bool copy_nodes(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                       const void *user) {
+    (void)user;
+    for (fc_node n = 0; n < src->nodes.len; n++)
+        map[n] = live[n] ? fc_rewrite_node(src, dst, n, map) : FC_NONODE;
+    return true;
+}
+
+fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e) {
+    return fc_rewrite_by(src, dst, copy_nodes, NULL, e);
 }
 
 fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e) {

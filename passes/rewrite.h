@@ -5,10 +5,10 @@
  * fc_graph_node; map[old id] is the new id. Since operands come before their users, their new ids
  * are known. Nodes that no output needs are skipped, and that is all of dead code elimination.
  *
- *     FC_TRY(fc_rewrite_begin(src, dst));    (and look at fc_rewrite_live, fc_rewrite_node)
- *     for (n = 0; n < src->nodes.len; n++)
- *         if (live[n]) map[n] = ...;
- *     return fc_rewrite_end(src, dst, map, e);
+ *     static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map, ...)
+ *         for (n = 0; n < src->nodes.len && !dst->error.code; n++)
+ *             if (live[n]) map[n] = ...;
+ *     return fc_rewrite_by(src, dst, walk, user, e);
  *
  * A pass that fails leaves nothing in `dst` to free. */
 #ifndef FUSEC_PASSES_REWRITE_H
@@ -16,10 +16,16 @@
 
 #include "ir/graph.h"
 
-/* An empty graph with the allocator, dims, lists and inputs of the source under the same numbers
- * (dead inputs too, they belong to the program), its conditions, and no limit on nodes. On failure
- * dst->error is set; `dst` is to be freed by fc_graph_free or fc_rewrite_end. */
-fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
+/* Builds the nodes of `dst`: live[n] is 1 for every node that an output depends on, else 0; of each
+ * output's node, map[n] has to be set. False without an error in dst->error: out of memory. */
+typedef bool (*fc_rewrite_fn)(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                              const void *user);
+
+/* Makes `dst`: an empty graph with the allocator, dims, lists and inputs of the source under the same
+ * numbers (dead inputs too, they belong to the program), its conditions, and no limit on nodes; what
+ * `walk` builds; the outputs. Frees `dst` when it fails. */
+fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
+                        fc_error *e);
 
 /* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for
  * each node. */
@@ -28,10 +34,6 @@ void fc_rewrite_live(const fc_graph *src, uint8_t *live);
 /* A source node with its operands mapped, ready for fc_graph_node; the same for a whole node. */
 fc_ninfo fc_rewrite_info(const fc_graph *src, fc_node n, const fc_node *map);
 fc_node fc_rewrite_node(const fc_graph *src, fc_graph *dst, fc_node n, const fc_node *map);
-
-/* The outputs. `map` may be NULL after an error. Frees `dst` and reports when anything
- * went wrong. */
-fusec_status fc_rewrite_end(const fc_graph *src, fc_graph *dst, const fc_node *map, fc_error *e);
 
 /* The same graph without its dead nodes. */
 fusec_status fc_rewrite_copy(const fc_graph *src, fc_graph *dst, fc_error *e);
@@ -42,7 +44,6 @@ fusec_status fc_rewrite_sweep(fc_graph *g, fc_error *e);
  * slices and reshapes of their own kind become one, those that change nothing vanish, and a view of
  * one broadcast value is that value broadcast. */
 fc_node fc_rewrite_view(fc_graph *g, fc_ninfo view);
-
 
 /* Whether a graph reads at computed indices, without which fc_pass_ranges has nothing to do. */
 bool fc_reads_indices(const fc_graph *g);

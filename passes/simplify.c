@@ -176,22 +176,18 @@ static fc_node simplify_node(simplifier *s, const fc_graph *src, fc_node id, con
     return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : fc_rewrite_node(src, s->g, id, map);
 }
 
+static bool simplify_nodes(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                           const void *rules) {
+    simplifier s = {.g = dst, .rules = rules};
+    for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++)
+        map[n] = live[n] ? simplify_node(&s, src, n, map) : FC_NONODE;
+    return true;
+}
+
 fusec_status fc_simplify_with(const fc_graph *src, const fc_ruleset *rules, fc_graph *dst,
                               fc_error *e) {
-    const fc_alloc *a = src->alloc;
-    uint8_t *live = fc_malloc(a, src->nodes.len);
-    fc_node *map = fc_malloc(a, src->nodes.len * sizeof *map);
-    simplifier s = {.g = dst, .rules = rules};
-    fc_rewrite_begin(src, dst);
-    if (live && map) {
-        fc_rewrite_live(src, live);
-        for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++)
-            map[n] = live[n] ? simplify_node(&s, src, n, map) : FC_NONODE;
-    }
-    fusec_status status = fc_rewrite_end(src, dst, live ? map : NULL, e);
-    fc_free(a, live);
-    fc_free(a, map);
-    return status ? status : fc_rewrite_sweep(dst, e);
+    const fusec_status s = fc_rewrite_by(src, dst, simplify_nodes, rules, e);
+    return s ? s : fc_rewrite_sweep(dst, e);
 }
 
 /* Applies the rules of rules.def that hold in every mode or that o->mode licenses, and composes

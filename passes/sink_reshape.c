@@ -332,23 +332,21 @@ static void run_pass(sink *s, const uint8_t *live, fc_node *map) {
     }
 }
 
+static bool sink_all(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
+                     const void *user) {
+    (void)user;
+    sink s = {.src = src, .dst = dst};
+    s.values = fc_calloc(src->alloc, src->nodes.len + 1, sizeof *s.values);
+    if (s.values) run_pass(&s, live, map);
+    const bool ok = s.values != NULL;
+    fc_free(src->alloc, s.values);
+    return ok;
+}
+
 /* Moves reshapes down to where they cost nothing: inputs, reductions, stored values. */
 fusec_status fc_pass_sink_reshape(const fc_graph *src, const fc_pass_options *o, fc_graph *dst,
                                   fc_error *e) {
     (void)o;
-    const fc_alloc *a = src->alloc;
-    uint8_t *live = fc_malloc(a, src->nodes.len);
-    fc_node *map = fc_malloc(a, src->nodes.len * sizeof *map);
-    value *values = fc_calloc(a, src->nodes.len + 1, sizeof *values);
-    bool ok = live && map && values;
-    if (fc_rewrite_begin(src, dst) == FUSEC_OK && ok) {
-        sink s = {.src = src, .dst = dst, .values = values};
-        fc_rewrite_live(src, live);
-        run_pass(&s, live, map);
-    }
-    fusec_status status = fc_rewrite_end(src, dst, ok ? map : NULL, e);
-    fc_free(a, values);
-    fc_free(a, map);
-    fc_free(a, live);
-    return status ? status : fc_rewrite_sweep(dst, e);
+    const fusec_status s = fc_rewrite_by(src, dst, sink_all, NULL, e);
+    return s ? s : fc_rewrite_sweep(dst, e);
 }

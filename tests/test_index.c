@@ -8,6 +8,7 @@
 
 #include "passes/plan.h"
 #include "tests/support/gb.h"
+#include "tests/support/kernels.h"
 #include "tests/support/program_fixture.h"
 
 typedef struct box {
@@ -294,18 +295,6 @@ FC_TEST(index, turned_in_place) {
 /* ---- kernels -----------------------------------------------------------------------------------
  */
 
-static size_t kernels_of(fc_graph *g) {
-    fc_pass_options o = {.verify = true};
-    fc_plan *p = NULL;
-    fc_error e = {0};
-    FC_EXPECT_STATUS(g->error.code, FUSEC_OK, &g->error);
-    FC_EXPECT_OK(fc_plan_build(g, &o, &p, &e), &e);
-    const size_t n = p ? p->steps.len : 0;
-    fc_plan_free(p);
-    fc_graph_free(g);
-    return n;
-}
-
 /* Checks that are left in the plan of y = t[index] with t f32[n, m], or of another table. */
 static size_t checks_of(box *b, fc_node t, fc_node index, uint32_t mode, bool *inside) {
     fc_pass_options o = {.verify = true, .mode = mode};
@@ -395,13 +384,13 @@ FC_TEST(index, reads_fuse) {
     fc_node s = fc_build_input(&b.g, "s", FUSEC_F32, 1, &b.m);
     fc_node t = fc_build_gather(&b.g, b.x, fc_build_check(&b.g, k, b.n), 0, false);
     fc_build_output(&b.g, "y", gb2(&b.g, FC_OP_mul, t, s));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+    expect_kernels(&b.g, 1);
 
     open_box(&b); /* b[i - 1] - 2*b[i] + b[i + 1], mode wrap */
     fc_node sides =
         gb2(&b.g, FC_OP_add, shifted(&b, b.x, -1, FC_EDGE_WRAP), shifted(&b, b.x, 1, FC_EDGE_WRAP));
     fc_build_output(&b.g, "y", gb2(&b.g, FC_OP_sub, sides, b.x));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+    expect_kernels(&b.g, 1);
 
     open_box(&b); /* pad(exp(x), mode reflect) */
     const int64_t i[] = {1, 0}, j[] = {0, 1};
@@ -409,19 +398,19 @@ FC_TEST(index, reads_fuse) {
     const fc_dim two = c(&b, 2);
     const fc_dim larger[] = {fc_dim_add(&b.g.dims, b.n, two), fc_dim_add(&b.g.dims, b.m, two)};
     fc_build_output(&b.g, "y", fc_build_view(&b.g, gb1(&b.g, FC_OP_exp, b.x), 2, larger, pad));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+    expect_kernels(&b.g, 1);
 
     open_box(&b); /* take_along(x, argmax(x, axis=1, keepdims=true), axis=1) */
     fc_node most = gbred(&b.g, FC_OP_argmax, b.x, 1, true);
     fc_build_output(&b.g, "y", fc_build_take(&b.g, b.x, fc_build_check(&b.g, most, b.m), 1));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+    expect_kernels(&b.g, 1);
 
     open_box(&b); /* the rows of a costly table are made once */
     fc_node p = fc_build_input(&b.g, "k", FUSEC_I32, 1, (fc_dim[]){fc_dim_named(&b.g.dims, "p")});
     fc_node costly = gb1(&b.g, FC_OP_sin, gb1(&b.g, FC_OP_exp, b.x));
     fc_build_output(&b.g, "y",
                     fc_build_gather(&b.g, costly, fc_build_check(&b.g, p, b.n), 0, false));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 2);
+    expect_kernels(&b.g, 2);
 
     open_box(&b); /* sum over a window of rows */
     const int64_t both[] = {1, 0, 1}, column[] = {0, 1, 0};
@@ -430,7 +419,7 @@ FC_TEST(index, reads_fuse) {
     const fc_dim rows = fc_dim_sub(&b.g.dims, b.n, c(&b, 2));
     fc_node w = fc_build_view(&b.g, b.x, 3, (fc_dim[]){rows, b.m, c(&b, 3)}, window);
     fc_build_output(&b.g, "y", gbred(&b.g, FC_OP_sum, w, 2, false));
-    FC_EXPECT_EQ_I64((int64_t)kernels_of(&b.g), 1);
+    expect_kernels(&b.g, 1);
 }
 
 /* ---- C -----------------------------------------------------------------------------------------

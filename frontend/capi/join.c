@@ -67,14 +67,18 @@ fusec_value fusec_pad(fusec_value v, const int64_t *before, const int64_t *after
     return fc_value(g, fc_build_pad(&g->ir, v.node, low, high, (fc_edge)mode, src[1]));
 }
 
-fusec_value fusec_roll(fusec_value v, int64_t shift, int axis) {
+static fusec_value by_size(const char *what, fusec_value v, int64_t size, int axis,
+                           fc_node build(fc_graph *, fc_node, uint32_t, fc_dim)) {
     uint32_t at;
     fusec_value failed;
-    fusec_graph *g = fc_node_graph("fusec_roll", v, &failed);
+    fusec_graph *g = fc_node_graph(what, v, &failed);
     if (!g) return failed;
-    if (!to_axis(g, "fusec_roll", fc_rank(&g->ir, v.node), axis, &at))
-        return fc_value(g, FC_NONODE);
-    return fc_value(g, fc_build_roll(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, shift)));
+    if (!to_axis(g, what, fc_rank(&g->ir, v.node), axis, &at)) return fc_value(g, FC_NONODE);
+    return fc_value(g, build(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, size)));
+}
+
+fusec_value fusec_roll(fusec_value v, int64_t shift, int axis) {
+    return by_size("fusec_roll", v, shift, axis, fc_build_roll);
 }
 
 fusec_value fusec_tile(fusec_value v, int rank, const int64_t *times) {
@@ -89,13 +93,7 @@ fusec_value fusec_tile(fusec_value v, int rank, const int64_t *times) {
 }
 
 fusec_value fusec_repeat(fusec_value v, int64_t times, int axis) {
-    uint32_t at;
-    fusec_value failed;
-    fusec_graph *g = fc_node_graph("fusec_repeat", v, &failed);
-    if (!g) return failed;
-    if (!to_axis(g, "fusec_repeat", fc_rank(&g->ir, v.node), axis, &at))
-        return fc_value(g, FC_NONODE);
-    return fc_value(g, fc_build_repeat(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, times)));
+    return by_size("fusec_repeat", v, times, axis, fc_build_repeat);
 }
 
 fusec_value fusec_window(fusec_value v, int64_t width, int axis, int64_t step) {

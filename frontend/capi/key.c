@@ -14,17 +14,6 @@ enum { REC_FORM = 0x8001, REC_SYMBOL, REC_LIST, REC_ROOT, REC_LEAF };
 /* Room for the longest record of fixed length. */
 #define ROOM 16
 
-static inline bool room(fc_key *k, size_t n) {
-    return k->words.len + n <= k->words.cap || fc_reserve(k->alloc, &k->words, k->words.len + n);
-}
-static inline void add(fc_key *k, uint32_t w) {
-    k->words.at[k->words.len++] = w;
-}
-static inline void add64(fc_key *k, uint64_t w) {
-    add(k, (uint32_t)w);
-    add(k, (uint32_t)(w >> 32));
-}
-
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Records a symbol whose operands have their numbers, if it is new. */
@@ -32,12 +21,12 @@ static bool symbol(fusec_graph *g, fc_key *k, uint32_t sym) {
     const fc_sym *s = &g->ir.dims.syms.at[sym];
     if (FC_MAPPED(g, g->sym_map, sym)) return true;
     FC_SET(g, g->sym_map, sym, k->nsymbols++);
-    if (!room(k, ROOM)) return false;
-    add(k, REC_SYMBOL);
-    add(k, (uint32_t)s->kind);
+    if (!fc_key_room(k, ROOM)) return false;
+    fc_key_add(k, REC_SYMBOL);
+    fc_key_add(k, (uint32_t)s->kind);
     if (s->kind != FC_SYM_NAMED) {
-        add(k, FC_NEW_ID(g->dim_map, s->a));
-        add(k, FC_NEW_ID(g->dim_map, s->b));
+        fc_key_add(k, FC_NEW_ID(g->dim_map, s->a));
+        fc_key_add(k, FC_NEW_ID(g->dim_map, s->b));
         return true;
     }
     if (sym >= g->syms.len || !g->syms.at[sym].known) return false;
@@ -48,13 +37,13 @@ static bool form(fusec_graph *g, fc_key *k, fc_dim d) {
     const fc_form *f = &g->ir.dims.forms.at[d];
     for (uint32_t i = 0; i < f->nterms; i++)
         if (!symbol(g, k, f->terms[i].sym)) return false;
-    if (!room(k, ROOM + 3 * f->nterms)) return false;
-    add(k, REC_FORM);
-    add(k, f->nterms);
-    add64(k, (uint64_t)f->c);
+    if (!fc_key_room(k, ROOM + 3 * f->nterms)) return false;
+    fc_key_add(k, REC_FORM);
+    fc_key_add(k, f->nterms);
+    fc_key_add64(k, (uint64_t)f->c);
     for (uint32_t i = 0; i < f->nterms; i++) {
-        add(k, FC_NEW_ID(g->sym_map, f->terms[i].sym));
-        add64(k, (uint64_t)f->terms[i].coef);
+        fc_key_add(k, FC_NEW_ID(g->sym_map, f->terms[i].sym));
+        fc_key_add64(k, (uint64_t)f->terms[i].coef);
     }
     FC_SET(g, g->dim_map, d, k->ndims++);
     return true;
@@ -96,10 +85,10 @@ static bool new_list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint3
         if (!dim(g, k, (fc_dim)v[i], &d)) return false;
         v[i] = d;
     }
-    if (!room(k, ROOM + 2 * n)) return false;
-    add(k, REC_LIST);
-    add(k, n);
-    for (uint32_t i = 0; i < n; i++) add64(k, (uint64_t)v[i]);
+    if (!fc_key_room(k, ROOM + 2 * n)) return false;
+    fc_key_add(k, REC_LIST);
+    fc_key_add(k, n);
+    for (uint32_t i = 0; i < n; i++) fc_key_add64(k, (uint64_t)v[i]);
     *number = k->nlists++;
     FC_SET(g, g->list_map[kind], l, *number);
     return true;
@@ -116,8 +105,8 @@ static inline bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, ui
 static bool leaf(fusec_graph *g, fc_key *k, fc_node n, uint32_t shape) {
     const fc_ninfo *i = fc_at(&g->ir, n);
     if (i->op == FC_OP_INPUT && !g->leaves.at[i->attr].bound) return false;
-    add(k, REC_LEAF | (uint32_t)i->dtype << 16);
-    add(k, shape);
+    fc_key_add(k, REC_LEAF | (uint32_t)i->dtype << 16);
+    fc_key_add(k, shape);
     g->narguments += i->op == FC_OP_CONST;
     return fc_push(k->alloc, &k->inputs, n);
 }
@@ -146,24 +135,24 @@ static bool node(fusec_graph *g, fc_key *k, fc_node n) {
     const fc_ninfo *i = fc_at(&g->ir, n);
     uint32_t shape;
     uint64_t attr;
-    if (!list(g, k, i->shape, DIMS, &shape) || !room(k, ROOM)) return false;
+    if (!list(g, k, i->shape, DIMS, &shape) || !fc_key_room(k, ROOM)) return false;
     if (fc_extract_is_leaf(g, n)) return leaf(g, k, n, shape);
-    if (!attribute(g, k, i, &attr) || !room(k, ROOM)) return false;
+    if (!attribute(g, k, i, &attr) || !fc_key_room(k, ROOM)) return false;
     const bool has_attr = attr || i->flags || i->axis_kind;
-    add(k, i->op | (uint32_t)i->dtype << 16 | (uint32_t)i->nops << 24 | (uint32_t)has_attr << 31);
-    add(k, shape);
+    fc_key_add(k, i->op | (uint32_t)i->dtype << 16 | (uint32_t)i->nops << 24 | (uint32_t)has_attr << 31);
+    fc_key_add(k, shape);
     if (has_attr) {
-        add64(k, attr);
-        add(k, i->flags << 2 | i->axis_kind);
+        fc_key_add64(k, attr);
+        fc_key_add(k, i->flags << 2 | i->axis_kind);
     }
     if (i->nops == 2) {
         const uint32_t a = FC_NEW_ID(g->node_map, i->src[0]), b = FC_NEW_ID(g->node_map, i->src[1]);
         const bool swap = b < a && (fc_ops[i->op].flags & FC_F_COMMUTES);
-        add(k, swap ? b : a);
-        add(k, swap ? a : b);
+        fc_key_add(k, swap ? b : a);
+        fc_key_add(k, swap ? a : b);
         return true;
     }
-    for (int s = 0; s < i->nops; s++) add(k, FC_NEW_ID(g->node_map, i->src[s]));
+    for (int s = 0; s < i->nops; s++) fc_key_add(k, FC_NEW_ID(g->node_map, i->src[s]));
     return true;
 }
 
@@ -203,9 +192,9 @@ bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k) {
     if (!fc_extract_hashes(g, roots, n) || !fc_extract_next_round(g)) return false;
     g->stack.len = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (!walk(g, k, roots[i]) || !room(k, 2)) return false;
-        add(k, REC_ROOT);
-        add(k, FC_NEW_ID(g->node_map, roots[i]));
+        if (!walk(g, k, roots[i]) || !fc_key_room(k, 2)) return false;
+        fc_key_add(k, REC_ROOT);
+        fc_key_add(k, FC_NEW_ID(g->node_map, roots[i]));
     }
     k->hash = fc_key_hash(k->words.at, k->words.len);
     return true;

@@ -19,6 +19,18 @@ bool fc_key_make(fusec_graph *g, const fc_node *roots, uint32_t n, fc_key *k);
 void fc_key_free(fc_key *k);
 uint64_t fc_key_hash(const uint32_t *words, size_t n);
 
+/* Words at the end, for which there is room. */
+static inline bool fc_key_room(fc_key *k, size_t n) {
+    return k->words.len + n <= k->words.cap || fc_reserve(k->alloc, &k->words, k->words.len + n);
+}
+static inline void fc_key_add(fc_key *k, uint32_t w) {
+    k->words.at[k->words.len++] = w;
+}
+static inline void fc_key_add64(fc_key *k, uint64_t w) {
+    fc_key_add(k, (uint32_t)w);
+    fc_key_add(k, (uint32_t)(w >> 32));
+}
+
 /* ---- maps by id of the user's graph, marked with a round: (round << 32) | new id ------------- */
 
 #define FC_MAPPED(g, map, id) ((map).at[id] >> 32 == (g)->round)

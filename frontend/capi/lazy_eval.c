@@ -85,16 +85,6 @@ void fc_lazy_give_graph(fusec_context *c, fusec_graph *g) {
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-static inline bool room(fc_key *k, size_t n) {
-    return k->words.len + n <= k->words.cap || fc_reserve(k->alloc, &k->words, k->words.len + n);
-}
-static inline void add(fc_key *k, uint32_t w) {
-    k->words.at[k->words.len++] = w;
-}
-static inline void add64(fc_key *k, uint64_t w) {
-    add(k, (uint32_t)w);
-    add(k, (uint32_t)(w >> 32));
-}
 
 /* 0, 1, or 2 + the number of the size among the different ones. */
 static inline bool size(fc_key *k, int64_t n) {
@@ -106,12 +96,12 @@ static inline bool size(fc_key *k, int64_t n) {
     } else {
         i = (uint32_t)n;
     }
-    add(k, i);
+    fc_key_add(k, i);
     return true;
 }
 
 static bool sizes(fc_key *k, uint32_t n, const int64_t *v) {
-    bool ok = room(k, n + 1);
+    bool ok = fc_key_room(k, n + 1);
     for (uint32_t i = 0; ok && i < n; i++) ok = size(k, v[i]);
     return ok;
 }
@@ -135,22 +125,22 @@ static bool add_input(work *w, fusec_lazy *v) {
 static bool operand(work *w, const fusec_lazy *user, int i, fusec_lazy *v) {
     fc_key *k = &w->key;
     if (v->op != FC_OP_CONST) {
-        add(k, REC_NODE | v->number);
+        fc_key_add(k, REC_NODE | v->number);
         return true;
     }
     if (is_argument(w, user, i, v)) {
         w->narguments++;
-        add(k, REC_ARGUMENT | v->dtype);
+        fc_key_add(k, REC_ARGUMENT | v->dtype);
         return add_input(w, v);
     }
-    add(k, REC_NUMBER | v->dtype);
-    add64(k, v->bits);
+    fc_key_add(k, REC_NUMBER | v->dtype);
+    fc_key_add64(k, v->bits);
     return true;
 }
 
 static bool leaf(work *w, fusec_lazy *v) {
     fc_key *k = &w->key;
-    add(k, REC_LEAF | (uint32_t)v->dtype << 16 | (uint32_t)v->rank << 24);
+    fc_key_add(k, REC_LEAF | (uint32_t)v->dtype << 16 | (uint32_t)v->rank << 24);
     return sizes(k, v->rank, v->words) && add_input(w, v);
 }
 
@@ -162,15 +152,15 @@ static inline bool has_shape(int op) {
 static bool record(work *w, fusec_lazy *v) {
     fc_key *k = &w->key;
     const int64_t *a = fc_lazy_attr(v);
-    if (!room(k, 16 + 4 * (size_t)v->nops)) return false;
+    if (!fc_key_room(k, 16 + 4 * (size_t)v->nops)) return false;
     if (held(v)) return leaf(w, v);
-    add(k,
+    fc_key_add(k,
         v->op | (uint32_t)v->dtype << 16 | (uint32_t)v->mode << 24 | (uint32_t)v->keepdims << 28);
-    add(k, v->nops);
+    fc_key_add(k, v->nops);
     for (int i = 0; i < v->nops; i++)
         if (!operand(w, v, i, v->src[i])) return false;
     if (has_shape(v->op)) {
-        add(k, v->rank);
+        fc_key_add(k, v->rank);
         if (!sizes(k, v->rank, v->words)) return false;
     }
     if (!v->nattr) return true;
@@ -179,9 +169,9 @@ static bool record(work *w, fusec_lazy *v) {
         plain = v->rank;
         if (!sizes(k, v->rank, a)) return false;
     }
-    if (!room(k, 2 * (size_t)v->nattr + 1)) return false;
-    add(k, v->nattr);
-    for (uint32_t i = plain; i < v->nattr; i++) add64(k, (uint64_t)a[i]);
+    if (!fc_key_room(k, 2 * (size_t)v->nattr + 1)) return false;
+    fc_key_add(k, v->nattr);
+    for (uint32_t i = plain; i < v->nattr; i++) fc_key_add64(k, (uint64_t)a[i]);
     return true;
 }
 
@@ -216,14 +206,14 @@ static bool make_key(fusec_context *c, work *w) {
     c->lazy.round++;
     for (size_t i = 0; i < w->roots.len; i++) {
         fusec_lazy *v = w->roots.at[i];
-        if (!walk(c, w, v) || !room(&w->key, 4)) return false;
-        add(&w->key, REC_ROOT);
+        if (!walk(c, w, v) || !fc_key_room(&w->key, 4)) return false;
+        fc_key_add(&w->key, REC_ROOT);
         if (v->op == FC_OP_CONST) {
             /* an argument, whatever it is */
-            add(&w->key, REC_ARGUMENT | v->dtype);
+            fc_key_add(&w->key, REC_ARGUMENT | v->dtype);
             if (!add_input(w, v)) return false;
         } else {
-            add(&w->key, REC_NODE | v->number);
+            fc_key_add(&w->key, REC_NODE | v->number);
         }
     }
     w->key.hash = fc_key_hash(w->key.words.at, w->key.words.len);

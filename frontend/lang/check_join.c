@@ -183,24 +183,24 @@ static bool moved(fc_checker *c, fc_call *f, const fc_expr *e, const char *secon
 
 static const char *const axis_key[] = {"axis", NULL};
 
-static fc_value roll(fc_checker *c, fc_call *f, const fc_expr *e) {
+/* By a size along an axis. */
+static fc_value by_size(fc_checker *c, fc_call *f, const fc_expr *e, const char *name,
+                        fc_node build(fc_graph *, fc_node, uint32_t, fc_dim)) {
     const fc_expr *p[2], *kw[1];
     uint32_t axis;
-    fc_dim shift;
+    fc_dim size;
     fc_value x;
-    if (!moved(c, f, e, "shift", axis_key, p, kw, &x, &axis) || !size_arg(c, f, p[1], &shift))
+    if (!moved(c, f, e, name, axis_key, p, kw, &x, &axis) || !size_arg(c, f, p[1], &size))
         return FC_UNKNOWN;
-    return fc_v_node(fc_c_built(c, fc_build_roll(c->g, x.node, axis, shift)));
+    return fc_v_node(fc_c_built(c, build(c->g, x.node, axis, size)));
+}
+
+static fc_value roll(fc_checker *c, fc_call *f, const fc_expr *e) {
+    return by_size(c, f, e, "shift", fc_build_roll);
 }
 
 static fc_value repeat(fc_checker *c, fc_call *f, const fc_expr *e) {
-    const fc_expr *p[2], *kw[1];
-    uint32_t axis;
-    fc_dim times;
-    fc_value x;
-    if (!moved(c, f, e, "times", axis_key, p, kw, &x, &axis) || !size_arg(c, f, p[1], &times))
-        return FC_UNKNOWN;
-    return fc_v_node(fc_c_built(c, fc_build_repeat(c->g, x.node, axis, times)));
+    return by_size(c, f, e, "times", fc_build_repeat);
 }
 
 static fc_value window(fc_checker *c, fc_call *f, const fc_expr *e) {
