@@ -277,7 +277,7 @@ static void do_build(calls *c) {
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 /* From building the expression to the first launch returned, of expressions not seen before; and
- * the second call, which waits for the full code. */
+ * the second call. */
 static double new_ms(calls *c, const arrays *a, bool rows, int variant, double *second) {
     double start = bench_now();
     fusec_graph *g = new_graph(c);

@@ -268,7 +268,7 @@ static void first_call(run *r, const char *text, FILE *f) {
     if (r->gpu) bench_gpu_sync(r->gpu);
     double done = bench_now();
     r->next = 0;
-    call(r); /* waits for the full code, where the first call ran quick code */
+    call(r); /* once more, warm */
     if (r->gpu) bench_gpu_sync(r->gpu);
     double second = bench_now();
     r->next = 0;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { OPTIONS = 20000, ROUNDS = 12 };
 

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { FLOWERS = 100, SIZES = 4, MOST_STEPS = 4000 };
 

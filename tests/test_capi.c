@@ -11,12 +11,6 @@
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
 
-#define START()                                                                                    \
-    fusec_context *ctx;                                                                            \
-    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
-    FC_ASSERT_TRUE(g != NULL)
-#define END() capi_end(ctx, g)
-
 static fusec_value vector(fusec_graph *g, const char *name, fusec_dtype t) {
     fusec_dim n = fusec_sym(g, "n");
     return fusec_input(g, name, t, 1, &n);
@@ -145,7 +139,7 @@ FC_TEST(capi, allocations_come_back_and_may_fail) {
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 FC_TEST(capi, numbers_take_the_dtype_they_meet) {
-    START();
+    CAPI_START();
     fusec_value h = vector(g, "h", FUSEC_F16), i = vector(g, "i", FUSEC_I32),
                 b = vector(g, "b", FUSEC_BOOL), u = vector(g, "u", FUSEC_U8);
     FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_add(h, fusec_num(0.1))), FUSEC_F16);
@@ -163,11 +157,11 @@ FC_TEST(capi, numbers_take_the_dtype_they_meet) {
     FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_OK);
     FC_EXPECT_EQ_I64(fusec_rank(fusec_num(1)), 0);
     FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_num(1)), FUSEC_NO_DTYPE);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, numbers_that_do_not_fit) {
-    START();
+    CAPI_START();
     fusec_add(vector(g, "u", FUSEC_U8), fusec_int(256));
     EXPECT_ERROR(FUSEC_LITERAL_RANGE, "the number 256 does not fit u8");
     fusec_add(vector(g, "u", FUSEC_U64), fusec_int(-1));
@@ -178,7 +172,7 @@ FC_TEST(capi, numbers_that_do_not_fit) {
     EXPECT_ERROR(FUSEC_LITERAL_RANGE, "f16");
     fusec_value fine = fusec_add(vector(g, "i", FUSEC_I8), fusec_int(-128));
     FC_EXPECT_EQ_I64(fusec_rank(fine), 1);
-    END();
+    CAPI_END();
 }
 
 /* f(numbers) must be the constant `want` of the default dtype when it meets an f64 scalar. */
@@ -193,7 +187,7 @@ static void expect_number(int line, fusec_graph *g, fusec_value v, double want) 
 }
 
 FC_TEST(capi, numbers_among_themselves) {
-    START();
+    CAPI_START();
     expect_number(__LINE__, g, fusec_add(fusec_num(1), fusec_num(2)), 3);
     expect_number(__LINE__, g, fusec_div(fusec_int(1), fusec_int(4)), 0.25);
     expect_number(__LINE__, g, fusec_floordiv(fusec_int(-7), fusec_int(2)), -4);
@@ -213,13 +207,13 @@ FC_TEST(capi, numbers_among_themselves) {
     EXPECT_ERROR(FUSEC_DTYPE_MISMATCH, "operand 2");
     FC_EXPECT_EQ_I64(fusec_read(fusec_num(1), NULL, 0), FUSEC_INVALID);
     FC_EXPECT_CONTAINS(fusec_message(NULL), "fusec_const");
-    END();
+    CAPI_END();
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 FC_TEST(capi, the_first_error_stays) {
-    START();
+    CAPI_START();
     fusec_dim n = fusec_sym(g, "n"), m = fusec_sym(g, "m");
     fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n),
                 y = fusec_input(g, "y", FUSEC_F32, 1, &m);
@@ -235,11 +229,11 @@ FC_TEST(capi, the_first_error_stays) {
     FC_EXPECT_CONTAINS(fusec_message(ctx), "axis 0 is n on the left and m on the right");
     FC_EXPECT_EQ_I64(fusec_eval(&worse, 1), FUSEC_SHAPE_MISMATCH);
     EXPECT_ERROR(FUSEC_SHAPE_MISMATCH, "add of");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, errors_of_dtypes_and_axes) {
-    START();
+    CAPI_START();
     fusec_add(vector(g, "x", FUSEC_F32), vector(g, "y", FUSEC_I32));
     EXPECT_ERROR(FUSEC_DTYPE_MISMATCH, "f32[n] and i32[n]");
     fusec_where(vector(g, "x", FUSEC_F32), fusec_num(1), fusec_num(2));
@@ -260,11 +254,11 @@ FC_TEST(capi, errors_of_dtypes_and_axes) {
     EXPECT_ERROR(FUSEC_DTYPE_MISMATCH, "widths");
     fusec_pow(vector(g, "x", FUSEC_I32), fusec_int(-1));
     EXPECT_ERROR(FUSEC_LITERAL_RANGE, "negative power");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, errors_of_views) {
-    START();
+    CAPI_START();
     fusec_flip(vector(g, "x", FUSEC_F32), 1);
     EXPECT_ERROR(FUSEC_BAD_AXIS, "rank is 1");
     fusec_transpose(vector(g, "x", FUSEC_F32), (int[]){1});
@@ -291,11 +285,11 @@ FC_TEST(capi, errors_of_views) {
     EXPECT_ERROR(FUSEC_INVALID, "without a shape");
     fusec_reshape(vector(g, "x", FUSEC_F32), 100, two);
     EXPECT_ERROR(FUSEC_LIMIT, "rank 100");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, errors_of_bound_arrays_come_at_once) {
-    START();
+    CAPI_START();
     float a[5] = {0}, b[4] = {0};
     fusec_value x = fusec_array(g, FUSEC_F32, 1, (int64_t[]){5}, a);
     fusec_value y = fusec_array(g, FUSEC_F32, 1, (int64_t[]){4}, b);
@@ -324,11 +318,11 @@ FC_TEST(capi, errors_of_bound_arrays_come_at_once) {
     EXPECT_ERROR(FUSEC_INVALID, "without a shape");
     fusec_array(g, (fusec_dtype)-3, 0, NULL, a);
     EXPECT_ERROR(FUSEC_INVALID, "dtype");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, errors_of_names) {
-    START();
+    CAPI_START();
     fusec_output(g, "y", fusec_input(g, "x", FUSEC_F32, 0, NULL));
     fusec_output(g, "y", fusec_num(1));
     EXPECT_ERROR(FUSEC_DUPLICATE_NAME, "y");
@@ -343,7 +337,7 @@ FC_TEST(capi, errors_of_names) {
     EXPECT_ERROR(FUSEC_INVALID, "\"5\"");
     fusec_sym(g, NULL);
     EXPECT_ERROR(FUSEC_INVALID, "NULL");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, limits) {
@@ -365,13 +359,13 @@ FC_TEST(capi, limits) {
     fusec_output(g, "a", vector(g, "x", FUSEC_F32));
     fusec_output(g, "b", vector(g, "y", FUSEC_F32));
     EXPECT_ERROR(FUSEC_LIMIT, "1 outputs");
-    END();
+    CAPI_END();
 }
 
 /* ---- hostile use ----------------------------------------------------------------------------- */
 
 FC_TEST(capi, values_where_they_do_not_belong) {
-    START();
+    CAPI_START();
     fusec_graph *other = NULL;
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &other), fusec_message(ctx));
     fusec_add(vector(g, "x", FUSEC_F32), vector(other, "x", FUSEC_F32));
@@ -403,7 +397,7 @@ FC_TEST(capi, values_where_they_do_not_belong) {
     fusec_dim_of(vector(g, "x", FUSEC_F32), 1);
     EXPECT_ERROR(FUSEC_BAD_AXIS, "axis 1");
     fusec_graph_free(other);
-    END();
+    CAPI_END();
 }
 
 /* ---- all operations -------------------------------------------------------------------------- */
@@ -431,7 +425,7 @@ static fusec_value call(const function *f, fusec_value c, fusec_value a) {
 }
 
 FC_TEST(capi, every_row_has_its_function) {
-    START();
+    CAPI_START();
     bool seen[FC_OP_COUNT_] = {false};
     fusec_value f = vector(g, "f", FUSEC_F32), i = vector(g, "i", FUSEC_I32),
                 b = vector(g, "b", FUSEC_BOOL);
@@ -453,11 +447,11 @@ FC_TEST(capi, every_row_has_its_function) {
     FC_EXPECT_EQ_I64(fusec_rank(fusec_logsumexp(f, 1, (int[]){-1}, 1)), 1);
     FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_sum(i, 0, NULL, 0)), FUSEC_I64);
     FC_EXPECT_EQ_I64(fusec_dtype_of(fusec_std(i, 0, NULL, 0)), FUSEC_F32);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, equal_expressions_are_one_node) {
-    START();
+    CAPI_START();
     fusec_value x = vector(g, "x", FUSEC_F32), y = vector(g, "y", FUSEC_F32);
     FC_EXPECT_EQ_I64(fusec_add(x, y).node, fusec_add(y, x).node);
     FC_EXPECT_EQ_I64(fusec_mul(x, fusec_num(2)).node, fusec_mul(fusec_num(2), x).node);
@@ -465,18 +459,18 @@ FC_TEST(capi, equal_expressions_are_one_node) {
     FC_EXPECT_EQ_I64(fusec_squeeze(fusec_expand_dims(x, 0), 0).kind, x.kind);
     fusec_dim n = fusec_dim_of(x, 0), m = fusec_dim_sub(fusec_dim_add(n, n), n);
     FC_EXPECT_EQ_I64(n.id, m.id);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, from_cxx) {
-    START();
+    CAPI_START();
     FC_EXPECT_EQ_I64(capi_from_cxx(g), 0);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi, messages_do_not_depend_on_the_locale) {
     const char *found = setlocale(LC_ALL, "de_DE.UTF-8");
-    START();
+    CAPI_START();
     float a[2] = {1.5f, 2.5f}, out[2];
     fusec_value x = fusec_array(g, FUSEC_F32, 1, (int64_t[]){2}, a);
     FC_EXPECT_OK_TEXT(fusec_read(fusec_mul(x, fusec_num(0.5)), out, sizeof out),
@@ -485,7 +479,7 @@ FC_TEST(capi, messages_do_not_depend_on_the_locale) {
     fusec_slice(x, 0, 0, 1000000, 1);
     FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_SLICE_RANGE);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "1 is smaller than 999999");
-    END();
+    CAPI_END();
     if (found) setlocale(LC_ALL, "C");
 }
 

@@ -4,12 +4,6 @@
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
 
-#define START()                                                                                    \
-    fusec_context *ctx;                                                                            \
-    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
-    FC_ASSERT_TRUE(g != NULL)
-#define END() capi_end(ctx, g)
-
 static const int64_t shape[2] = {2, 3};
 static const float data[6] = {1, 2, 3, 4, 5, 6};
 static const fusec_value none = {0};
@@ -24,7 +18,7 @@ static double digits(fusec_context *ctx, fusec_value v, int n) {
 }
 
 FC_TEST(capi_join, moved) {
-    START();
+    CAPI_START();
     const fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, data);
     const int64_t before[2] = {0, 1}, after[2] = {1, 0}, twice[2] = {1, 2};
     FC_EXPECT_EQ_F64(digits(ctx, fusec_pad(x, before, after, FUSEC_EDGE_ZERO, none), 12),
@@ -37,11 +31,11 @@ FC_TEST(capi_join, moved) {
     FC_EXPECT_EQ_F64(digits(ctx, fusec_tile(x, 2, twice), 12), 123123456456.0);
     FC_EXPECT_EQ_F64(digits(ctx, fusec_repeat(x, 2, 0), 12), 123123456456.0);
     FC_EXPECT_EQ_F64(digits(ctx, fusec_window(x, 2, 1, 1), 8), 12234556.0);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_join, joined) {
-    START();
+    CAPI_START();
     const fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, data);
     const fusec_value parts[2] = {x, fusec_slice(x, 1, 0, 1, 1)}, same[2] = {x, fusec_neg(x)};
     FC_EXPECT_EQ_F64(digits(ctx, fusec_concat(2, parts, 1), 8), 12314564.0);
@@ -50,11 +44,11 @@ FC_TEST(capi_join, joined) {
     float out[8];
     FC_EXPECT_EQ_I64(fusec_rank(bad), -1);
     FC_EXPECT_STATUS(fusec_read(bad, out, sizeof out), FUSEC_INPUT_SHAPE, NULL);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_join, indices) {
-    START();
+    CAPI_START();
     const int64_t three = 3, wide[2] = {2, 1}, two = 2;
     const int32_t index[3] = {2, 0, 2};
     const uint8_t column[2] = {1, 2};
@@ -73,11 +67,11 @@ FC_TEST(capi_join, indices) {
     fusec_status s = fusec_read(fusec_take(x, i, 0), out, sizeof out);
     FC_EXPECT_STATUS(s, FUSEC_INDEX_OUT_OF_RANGE, NULL);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "is 2");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_join, refused) {
-    START();
+    CAPI_START();
     const int64_t minus[2] = {-1, 0};
     static const char *const wanted[] = {
         "no negative size", "no edge mode", "a value is for the mode", "does not exist",
@@ -101,5 +95,5 @@ FC_TEST(capi_join, refused) {
         FC_EXPECT_CONTAINS(fusec_message(ctx), wanted[k]);
         fusec_graph_reset(g);
     }
-    END();
+    CAPI_END();
 }

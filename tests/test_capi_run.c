@@ -1,45 +1,25 @@
 /* test_capi_run.c - the public functions that compute: evaluation on demand and its plan cache,
  * programs, memory, threads. */
 #include <limits.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-
-#include "runtime/compile/llvm_api.h"
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/base.h"
+#include "runtime/compile/llvm_api.h"
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
-
-#define START()                                                                                    \
-    fusec_context *ctx;                                                                            \
-    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
-    FC_ASSERT_TRUE(g != NULL)
-#define END() capi_end(ctx, g)
 
 static fusec_value bind(fusec_graph *g, int64_t n, const float *data) {
     return fusec_array(g, FUSEC_F32, 1, &n, data);
 }
 
-static uint64_t plans(const fusec_context *ctx) {
-    fusec_counters c = FUSEC_COUNTERS_INIT;
-    fusec_get_counters(ctx, &c);
-    return c.plans;
-}
-
-static uint64_t compiles(const fusec_context *ctx) {
-    fusec_counters c = FUSEC_COUNTERS_INIT;
-    fusec_get_counters(ctx, &c);
-    return c.compiles;
-}
-
 /* ---- on demand ------------------------------------------------------------------------------- */
 
 FC_TEST(capi_run, views_and_operations) {
-    START();
+    CAPI_START();
     float in[6] = {1, 2, 3, 4, 5, 6}, out[6] = {0};
     int64_t shape[2] = {2, 3}, got[2];
     fusec_value x = fusec_array(g, FUSEC_F32, 2, shape, in);
@@ -62,11 +42,11 @@ FC_TEST(capi_run, views_and_operations) {
     fusec_value d = fusec_mul(x, fusec_cast(fusec_dim_value(fusec_dim_of(x, 1)), FUSEC_F32));
     FC_ASSERT_OK_TEXT(fusec_read(d, out, sizeof out), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[0], 3);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, slices_as_in_python) {
-    START();
+    CAPI_START();
     float in[7] = {0, 1, 2, 3, 4, 5, 6}, out[7];
     static const struct {
         int64_t start, stop, step;
@@ -98,11 +78,11 @@ FC_TEST(capi_run, slices_as_in_python) {
         FC_UNTRACE();
         fusec_graph_reset(g);
     }
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, leaves_constants_and_empty_arrays_can_be_read) {
-    START();
+    CAPI_START();
     float in[3] = {1, 2, 3}, out[3] = {0};
     double d = 0;
     int64_t i = 0;
@@ -128,28 +108,28 @@ FC_TEST(capi_run, leaves_constants_and_empty_arrays_can_be_read) {
     FC_EXPECT_EQ_I64(fusec_read(bind(g, 3, in), out, 8), FUSEC_INVALID);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "12 bytes");
     FC_EXPECT_EQ_I64(fusec_read(bind(g, 3, in), NULL, 12), FUSEC_INVALID);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, results_stay_with_their_values) {
-    START();
+    CAPI_START();
     float in[4] = {1, 2, 3, 4}, out[4];
     const void *first, *again;
     fusec_value x = bind(g, 4, in), y = fusec_mul(x, x), s = fusec_sum(y, 0, NULL, 0);
     fusec_value pair[4] = {y, s, y, x};
     FC_ASSERT_OK_TEXT(fusec_eval(pair, 4), fusec_message(ctx));
-    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 1);
     FC_ASSERT_OK_TEXT(fusec_data(y, &first), fusec_message(ctx));
     memset(in, 0, sizeof in); /* the results do not need the array any more */
     FC_ASSERT_OK_TEXT(fusec_read(y, out, sizeof out), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[3], 16);
     FC_ASSERT_OK_TEXT(fusec_data(y, &again), fusec_message(ctx));
     FC_EXPECT_EQ_PTR(first, again);
-    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 1);
     fusec_value z = fusec_div(y, s); /* from the stored y and the stored scalar */
     FC_ASSERT_OK_TEXT(fusec_read(z, out, sizeof out), fusec_message(ctx));
     FC_EXPECT_NEAR(out[3], 16.0 / 30, 1e-6);
-    END();
+    CAPI_END();
 }
 
 /* One step of a loop: an expression with several sizes, views and a reduction. */
@@ -163,12 +143,12 @@ static fusec_status step(fusec_graph *g, int64_t n, const float *a, const float 
 }
 
 FC_TEST(capi_run, a_loop_plans_and_compiles_once) {
-    START();
+    CAPI_START();
     static float a[3 * 64], b[64], out[3 * 64], want[3 * 64];
     for (int i = 0; i < 3 * 64; i++) a[i] = (float)(i % 17) * 0.1f;
     for (int i = 0; i < 64; i++) b[i] = (float)i;
     FC_ASSERT_OK_TEXT(step(g, 64, a, b, want), fusec_message(ctx));
-    uint64_t compiled = compiles(ctx);
+    uint64_t compiled = capi_compiles(ctx);
     FC_EXPECT_GE_I64((int64_t)compiled, 1);
     for (int i = 0; i < 5; i++) { /* the same graph, going on */
         FC_ASSERT_OK_TEXT(step(g, 64, a, b, out), fusec_message(ctx));
@@ -184,28 +164,28 @@ FC_TEST(capi_run, a_loop_plans_and_compiles_once) {
         FC_ASSERT_OK_TEXT(step(fresh, 20 + 4 * i, a, b, out), fusec_message(ctx));
         fusec_graph_free(fresh);
     }
-    FC_EXPECT_EQ_U64(plans(ctx), 1);
-    FC_EXPECT_EQ_U64(compiles(ctx), compiled);
-    END();
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 1);
+    FC_EXPECT_EQ_U64(capi_compiles(ctx), compiled);
+    CAPI_END();
 }
 
 FC_TEST(capi_run, other_structures_are_other_plans) {
-    START();
+    CAPI_START();
     float in[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, out[9];
     int64_t square[2] = {3, 3};
     fusec_value x = bind(g, 3, in), y = fusec_array(g, FUSEC_F32, 2, square, in);
     FC_ASSERT_OK_TEXT(fusec_read(fusec_add(x, fusec_num(1)), out, 12), fusec_message(ctx));
     FC_ASSERT_OK_TEXT(fusec_read(fusec_add(x, fusec_num(2)), out, 12), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[0], 3);
-    FC_EXPECT_EQ_U64(plans(ctx), 2);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 2);
     FC_ASSERT_OK_TEXT(fusec_read(fusec_add(y, fusec_num(2)), out, 36), fusec_message(ctx));
-    FC_EXPECT_EQ_U64(plans(ctx), 3);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 3);
     FC_ASSERT_OK_TEXT(fusec_read(fusec_sub(x, y), out, 36), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[3], -3);
     FC_ASSERT_OK_TEXT(fusec_read(fusec_sub(y, x), out, 36), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[3], 3);
-    FC_EXPECT_EQ_U64(plans(ctx), 5);
-    END();
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 5);
+    CAPI_END();
 }
 
 /* Expression number i; *times what it makes of x. */
@@ -220,7 +200,7 @@ static fusec_value numbered(fusec_value x, int i, float *times) {
 }
 
 FC_TEST(capi_run, the_plan_cache_is_bounded) {
-    START();
+    CAPI_START();
     float in[2] = {1, 2}, out[2], times;
     for (int i = 0; i < 300; i++) {
         fusec_graph_reset(g);
@@ -228,18 +208,18 @@ FC_TEST(capi_run, the_plan_cache_is_bounded) {
                           fusec_message(ctx));
         FC_ASSERT_EQ_F64(out[1], 2.0f * times);
     }
-    FC_EXPECT_EQ_U64(plans(ctx), 300);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 300);
     fusec_graph_reset(g);
     FC_ASSERT_OK_TEXT(fusec_read(numbered(bind(g, 2, in), 299, &times), out, 8),
                       fusec_message(ctx));
-    FC_EXPECT_EQ_U64(plans(ctx), 300); /* recent: still there */
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 300); /* recent: still there */
     FC_ASSERT_OK_TEXT(fusec_read(numbered(bind(g, 2, in), 0, &times), out, 8), fusec_message(ctx));
-    FC_EXPECT_EQ_U64(plans(ctx), 301); /* the oldest went */
-    END();
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 301); /* the oldest went */
+    CAPI_END();
 }
 
 FC_TEST(capi_run, other_numbers_need_no_other_code) {
-    START();
+    CAPI_START();
     float in[2] = {1, 2}, out[2];
     for (int i = 0; i < 50; i++) {
         const float k = (float)i + 3.25f;
@@ -250,7 +230,7 @@ FC_TEST(capi_run, other_numbers_need_no_other_code) {
         const float want = 2 * k + (float)i + 0.125f;
         FC_EXPECT_NEAR(out[1], want * want * want, 1e-6 * want * want * want);
     }
-    FC_EXPECT_EQ_U64(plans(ctx), 1);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 1);
     /* another exponent, and an array of the number, which is a scalar as it is */
     fusec_graph_reset(g);
     fusec_value x = bind(g, 2, in);
@@ -263,13 +243,13 @@ FC_TEST(capi_run, other_numbers_need_no_other_code) {
     FC_ASSERT_OK_TEXT(fusec_read(fusec_full(g, FUSEC_F32, 4.75, 1, &n), out, 8),
                       fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[0], 4.75);
-    FC_EXPECT_EQ_U64(plans(ctx), 3);
+    FC_EXPECT_EQ_U64(capi_plans(ctx), 3);
     /* more of them than a kernel takes as arguments */
     fusec_value y = x;
     for (int i = 0; i < 300; i++) y = fusec_add(fusec_abs(y), fusec_num(i + 3.5));
     FC_ASSERT_OK_TEXT(fusec_read(y, out, 8), fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[0], 1 + 300 * 3.5f + 299 * 150);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, the_default_float) {
@@ -306,7 +286,7 @@ FC_TEST(capi_run, the_default_float) {
 }
 
 FC_TEST(capi_run, long_chains_do_not_overflow_the_stack) {
-    START();
+    CAPI_START();
     float in[2] = {0, 1}, out[2];
     fusec_value x = bind(g, 2, in), y = x;
     for (int i = 0; i < 20000; i++) y = fusec_add(y, x);
@@ -319,11 +299,11 @@ FC_TEST(capi_run, long_chains_do_not_overflow_the_stack) {
         fusec_read(fusec_mul(x, fusec_cast(fusec_dim_value(n), FUSEC_F32)), out, sizeof out),
         fusec_message(ctx));
     FC_EXPECT_EQ_F64(out[1], 2);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, what_has_no_data_is_refused) {
-    START();
+    CAPI_START();
     float in[2] = {0, 1}, out[2];
     fusec_dim n = fusec_sym(g, "n");
     fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n);
@@ -337,7 +317,7 @@ FC_TEST(capi_run, what_has_no_data_is_refused) {
     fusec_output(g, "y", y);
     FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_INVALID);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "fusec_input");
-    END();
+    CAPI_END();
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */
@@ -366,7 +346,7 @@ static void check_softmax(const float *x, const float *p, int64_t m, int64_t n) 
 }
 
 FC_TEST(capi_run, one_program_many_sizes) {
-    START();
+    CAPI_START();
     static float x[40 * 50], y[40 * 50], rows[50];
     static const int64_t shapes[][2] = {{3, 5}, {1, 1}, {40, 50}, {7, 8}, {2, 33}, {0, 5}};
     for (int i = 0; i < 40 * 50; i++) x[i] = (float)(i % 13) * 0.25f;
@@ -400,11 +380,11 @@ FC_TEST(capi_run, one_program_many_sizes) {
     FC_ASSERT_OK_TEXT(fusec_run_on(p, NULL, 1, &in, 2, out), fusec_message(ctx));
     FC_EXPECT_EQ_U64(fusec_compile_count(p), compiled);
     fusec_program_free(p);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, wrong_calls) {
-    START();
+    CAPI_START();
     float x[6] = {0}, y[6], rows[2];
     int64_t s23[2] = {2, 3}, s32[2] = {3, 2}, minus[2] = {-2, 3}, huge[2] = {INT64_MAX, 3};
     const int64_t zeros[2] = {0, 0}, far[2] = {INT64_MAX / 2, 1};
@@ -449,11 +429,11 @@ FC_TEST(capi_run, wrong_calls) {
     FC_EXPECT_EQ_I64(fusec_output_shapes(p, 1, &in, NULL, 3), FUSEC_INVALID);
     FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 2, out), fusec_message(ctx));
     fusec_program_free(p);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, sizes_that_must_fit_together) {
-    START();
+    CAPI_START();
     float a[6] = {1, 2, 3, 4, 5, 6}, y[6];
     fusec_dim n = fusec_sym(g, "n"), less = fusec_dim_sub(n, fusec_size(g, 1));
     fusec_value u = fusec_input(g, "u", FUSEC_F32, 1, &n),
@@ -471,22 +451,22 @@ FC_TEST(capi_run, sizes_that_must_fit_together) {
     FC_EXPECT_EQ_I64(fusec_run(p, 2, in, 1, &out), FUSEC_INPUT_SHAPE);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "n - 1");
     fusec_program_free(p);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, programs_that_can_not_be) {
-    START();
+    CAPI_START();
     fusec_program *p;
     FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_INVALID);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "no outputs");
     fusec_output(g, "i", fusec_arange(g, fusec_sym(g, "n")));
     FC_EXPECT_EQ_I64(fusec_compile(g, &p), FUSEC_UNKNOWN_DIM);
     FC_EXPECT_CONTAINS(fusec_message(ctx), "length n");
-    END();
+    CAPI_END();
 }
 
 FC_TEST(capi_run, scalars_in_and_out) {
-    START();
+    CAPI_START();
     double a = 3, y = 0;
     fusec_value x = fusec_input(g, "x", FUSEC_F64, 0, NULL);
     fusec_program *p = NULL;
@@ -500,13 +480,13 @@ FC_TEST(capi_run, scalars_in_and_out) {
     FC_EXPECT_EQ_F64(y, 6);
     FC_EXPECT_EQ_F64(two, 2);
     fusec_program_free(p);
-    END();
+    CAPI_END();
 }
 
 /* ---- memory, devices, threads ---------------------------------------------------------------- */
 
 FC_TEST(capi_run, device_memory) {
-    START();
+    CAPI_START();
     float in[4] = {1, 2, 3, 4}, out[4] = {0};
     void *p = NULL;
     int64_t four = 4;
@@ -526,7 +506,7 @@ FC_TEST(capi_run, device_memory) {
     FC_EXPECT_TRUE(p == NULL);
     FC_EXPECT_OK_TEXT(fusec_device_alloc(ctx, 0, &p), fusec_message(ctx));
     fusec_device_free(ctx, p);
-    END();
+    CAPI_END();
 }
 
 /* Whatever "auto" finds gives the same as the interpreter. */
@@ -545,13 +525,13 @@ FC_TEST(capi_run, the_best_device_agrees) {
 }
 
 FC_TEST(capi_run, lengths_that_are_numbers) {
-    START();
+    CAPI_START();
     int64_t n;
     fusec_dim a = fusec_sym(g, "n");
     FC_EXPECT_EQ_I64(fusec_dim_known(a, &n), 0);
     FC_EXPECT_TRUE(fusec_dim_known(fusec_dim_sub(fusec_dim_add(a, fusec_size(g, 7)), a), &n) &&
                    n == 7);
-    END();
+    CAPI_END();
 }
 
 typedef struct worker {
@@ -586,7 +566,7 @@ static void *work(void *arg) {
 }
 
 FC_TEST(capi_run, threads_share_a_context_and_a_program) {
-    START();
+    CAPI_START();
     fusec_program *p = softmax_program(ctx);
     FC_ASSERT_TRUE(p != NULL);
     worker w[4];
@@ -600,7 +580,7 @@ FC_TEST(capi_run, threads_share_a_context_and_a_program) {
         FC_EXPECT_EQ_I64(w[i].failures, 0);
     }
     fusec_program_free(p);
-    END();
+    CAPI_END();
 }
 
 /* ---- stopping, and where compilers are ------------------------------------------------------- */

@@ -44,7 +44,10 @@ static void check_maps(void *arg) {
     static int32_t e[PAIRS];
     const int64_t n = PAIRS;
     fusec_context *ctx = NULL;
-    if (capi_open(arg, 2, &ctx)) FC_SKIP("no device");
+    if (capi_open(arg, 2, &ctx) || fusec_device(ctx, NULL, NULL)) {
+        fusec_context_free(ctx);
+        FC_SKIP("there is no device %s", (const char *)arg);
+    }
     fusec_graph *g = NULL;
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     for (size_t i = 0; i < PAIRS; i++) {
@@ -208,7 +211,10 @@ static void check_folds(void *arg) {
     const int last = -1;
     fusec_context *ctx = NULL;
     fusec_graph *g = NULL;
-    if (capi_open(arg, 2, &ctx)) FC_SKIP("no device");
+    if (capi_open(arg, 2, &ctx) || fusec_device(ctx, NULL, NULL)) {
+        fusec_context_free(ctx);
+        FC_SKIP("there is no device %s", (const char *)arg);
+    }
     FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
     fill(x);
     const fusec_value v = fusec_array(g, FUSEC_F64, 2, shape, x);

@@ -1,6 +1,5 @@
 /* test_cuda_index.c - random graphs that read at indices: their CUDA C, run on the host through
- * tests/support/cuda_emu.h, gives what the oracle wants. And a check that fails reports as the
- * other targets do. */
+ * tests/support/cuda_emu.h, gives what the oracle wants. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -172,6 +171,7 @@ FC_TEST(cuda_index, random_graphs_on_the_host) {
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (uint64_t seed = 1; n < GRAPHS && seed < 40000; seed++)
         if ((jobs[n] = open_job(seed, &host))) seeds[n++] = seed;
+    FC_EXPECT_EQ_U64(n, GRAPHS);
     const bool built = fc_cuda_host_build(&host);
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; i < n; i++) {

@@ -120,27 +120,23 @@ static void add_products(jobs *js, const fc_sample *s) {
 /* ---- schedules that only some sizes have ------------------------------------------------------
  */
 
-static bool is_gang(const fc_sample_run *run, const fc_class *cls) {
-    (void)run;
+static bool is_gang(const fc_class *cls) {
     return cls->cuda.split == FC_CUDA_GANG;
 }
-static bool is_ring(const fc_sample_run *run, const fc_class *cls) {
-    (void)run;
+static bool is_ring(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_RING;
 }
-static bool is_cluster(const fc_sample_run *run, const fc_class *cls) {
-    (void)run;
+static bool is_cluster(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_CLUSTER;
 }
-static bool is_full_column(const fc_sample_run *run, const fc_class *cls) {
-    (void)run;
+static bool is_full_column(const fc_class *cls) {
     return cls->cuda.kind == FC_CUDA_OUTER && cls->cuda.full;
 }
 
 /* Of the sizes each sample takes `taken`, beginning with another one than the sample before. */
 typedef struct choice {
     const char *name;
-    bool (*is)(const fc_sample_run *, const fc_class *);
+    bool (*is)(const fc_class *);
     bool others;  /* those that have another schedule run too */
     size_t least; /* jobs of it that all samples make together */
     size_t taken, sizes;
@@ -202,7 +198,7 @@ static bool choose(const choice *c, const fc_sample *s, size_t i, size_t k, job 
                c->align[k % 2],
                (i + k / 2) % 2 == 0,
                0};
-    const bool is = prepare(j, &run, &cls, &l) && c->is(&run, &cls);
+    const bool is = prepare(j, &run, &cls, &l) && c->is(&cls);
     fc_sample_close(&run);
     return is;
 }

@@ -17,7 +17,6 @@ typedef struct lazy_state {
     atomic_int released;
     fusec_module *module;
     fusec_program *p;
-    int kept; /* results that stayed although the act failed */
 } lazy_state;
 
 static void count(void *user) {

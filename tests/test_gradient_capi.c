@@ -5,12 +5,6 @@
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
 
-#define START()                                                                                    \
-    fusec_context *ctx;                                                                            \
-    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
-    FC_ASSERT_TRUE(g != NULL)
-#define END() capi_end(ctx, g)
-
 static fusec_value bind(fusec_graph *g, int64_t n, const double *data) {
     return fusec_array(g, FUSEC_F64, 1, &n, data);
 }
@@ -28,7 +22,7 @@ static double read_one(fusec_context *ctx, fusec_value v, int i) {
 }
 
 FC_TEST(gradient_capi, reverse_and_forward) {
-    START();
+    CAPI_START();
     const double a[3] = {.5, -1, 2}, b[3] = {3, .25, -2};
     fusec_value x = bind(g, 3, a), y = bind(g, 3, b), both[2] = {x, y}, d[2];
     fusec_value z = fusec_mul(fusec_sin(x), y);
@@ -51,7 +45,7 @@ FC_TEST(gradient_capi, reverse_and_forward) {
     fusec_value stopped = fusec_mul(fusec_stop_grad(x), x);
     FC_ASSERT_OK_TEXT(fusec_grad(total(stopped), 1, &x, d), fusec_message(ctx));
     FC_EXPECT_EQ_F64(read_one(ctx, d[0], 2), 2);
-    END();
+    CAPI_END();
 }
 
 /* round(x) whose derivative is that of x. */
@@ -61,7 +55,7 @@ static fusec_value straight(fusec_value x) {
 }
 
 FC_TEST(gradient_capi, a_rule_of_its_own) {
-    START();
+    CAPI_START();
     const double a[3] = {.25, -1.75, 2.5}, rounded[3] = {0, -2, 2};
     fusec_value x = bind(g, 3, a), y = straight(x), d;
     FC_EXPECT_EQ_F64(read_one(ctx, y, 1), -2);
@@ -72,12 +66,12 @@ FC_TEST(gradient_capi, a_rule_of_its_own) {
     /* the rule's own derivative: d2 of y*y is 2 */
     FC_ASSERT_OK_TEXT(fusec_grad(total(d), 1, &x, &d), fusec_message(ctx));
     FC_EXPECT_EQ_F64(read_one(ctx, d, 0), 2);
-    END();
+    CAPI_END();
 }
 
 /* A rule that uses a value with a rule: sin(x) derived as straight(cos(x)). */
 FC_TEST(gradient_capi, a_rule_within_a_rule) {
-    START();
+    CAPI_START();
     const double a[2] = {.25, 2.5};
     fusec_value x = bind(g, 2, a), y = fusec_sin(x), dy = fusec_cotangent(y), d, again;
     fusec_value dx = fusec_mul(straight(fusec_mul(dy, fusec_num(3))), fusec_cos(x));
@@ -89,12 +83,12 @@ FC_TEST(gradient_capi, a_rule_within_a_rule) {
     /* by w, through the copy of the inner rule: 3 cos(x) */
     FC_ASSERT_OK_TEXT(fusec_grad(total(d), 1, &w, &again), fusec_message(ctx));
     FC_EXPECT_TRUE(fabs(read_one(ctx, again, 1) - 3 * cos(2.5)) < 1e-14);
-    END();
+    CAPI_END();
 }
 
 /* The same step with other data and another graph is found again. */
 FC_TEST(gradient_capi, a_step_is_planned_once) {
-    START();
+    CAPI_START();
     double w[4] = {0, 0, 0, 0};
     const double t[4] = {1, 2, 3, 4};
     uint64_t first = 0;
@@ -113,11 +107,11 @@ FC_TEST(gradient_capi, a_step_is_planned_once) {
         fusec_graph_reset(g);
     }
     FC_EXPECT_TRUE(fabs(w[3] - 4) < 1e-9);
-    END();
+    CAPI_END();
 }
 
 FC_TEST(gradient_capi, errors_stick_and_say_what) {
-    START();
+    CAPI_START();
     const double a[2] = {1, 2};
     fusec_value x = bind(g, 2, a), d = {0}, none = {0};
     FC_EXPECT_EQ_I64(fusec_grad(x, 1, &x, &d), FUSEC_NO_GRADIENT);
@@ -153,5 +147,5 @@ FC_TEST(gradient_capi, errors_stick_and_say_what) {
     FC_EXPECT_EQ_I64(fusec_jacobian(none, none).kind + fusec_stop_grad(none).kind +
                          fusec_cotangent(none).kind,
                      0);
-    END();
+    CAPI_END();
 }

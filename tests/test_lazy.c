@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "tests/support/capi.h"
 #include "tests/support/fake_machine.h"
+#include "tests/support/faults.h"
 
 static fusec_lazy *from(fusec_context *c, fusec_dtype t, int rank, const int64_t *shape,
                         const void *data) {
@@ -36,18 +36,6 @@ static fusec_lazy *op(fusec_context *c, const char *name, const fusec_attr *a, i
     FC_EXPECT_OK_TEXT(fusec_lazy_op(c, fusec_op_find(name), n, src, a, &v), fusec_message(c));
     for (int i = 0; i < n; i++) fusec_lazy_release(src[i]);
     return v;
-}
-
-static uint64_t compiles(fusec_context *c) {
-    fusec_counters n = FUSEC_COUNTERS_INIT;
-    fusec_get_counters(c, &n);
-    return n.compiles;
-}
-
-static uint64_t plans(fusec_context *c) {
-    fusec_counters n = FUSEC_COUNTERS_INIT;
-    fusec_get_counters(c, &n);
-    return n.plans;
 }
 
 FC_TEST(lazy, an_expression) {
@@ -82,8 +70,8 @@ FC_TEST(lazy, numbers_are_arguments) {
         FC_EXPECT_TRUE(fabs(out[2] - sin(3 * (k + 0.25))) < 1e-12);
         fusec_lazy_release(y);
     }
-    FC_EXPECT_EQ_U64(plans(c), 1);
-    FC_EXPECT_EQ_U64(compiles(c), 1);
+    FC_EXPECT_EQ_U64(capi_plans(c), 1);
+    FC_EXPECT_EQ_U64(capi_compiles(c), 1);
     /* what simplifies stays: another plan each */
     const double special[] = {0, 1, -1, 2, 0.5};
     for (int i = 0; i < 5; i++) {
@@ -93,7 +81,7 @@ FC_TEST(lazy, numbers_are_arguments) {
         FC_EXPECT_TRUE(out[2] == 3 * special[i]);
         fusec_lazy_release(y);
     }
-    FC_EXPECT_EQ_U64(plans(c), 6);
+    FC_EXPECT_EQ_U64(capi_plans(c), 6);
     fusec_context_free(c);
 }
 
@@ -127,7 +115,7 @@ FC_TEST(lazy, views_and_reductions_for_other_sizes) {
             }
         fusec_lazy_release(z);
     }
-    FC_EXPECT_TRUE(plans(c) <= 2);
+    FC_EXPECT_TRUE(capi_plans(c) <= 2);
     fusec_context_free(c);
 }
 
@@ -363,40 +351,20 @@ FC_TEST(lazy, errors_harm_nothing) {
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-typedef struct heap {
-    atomic_llong live;
-} heap;
-
-/* Blocks know their size, so that what is alive can be counted. */
-static void *counted(void *user, void *p, size_t size) {
-    heap *h = user;
-    max_align_t *was = p ? (max_align_t *)p - 1 : NULL;
-    if (was) atomic_fetch_sub(&h->live, *(long long *)was);
-    if (!size) {
-        free(was);
-        return NULL;
-    }
-    max_align_t *now = realloc(was, size + sizeof *now);
-    if (!now) return NULL;
-    *(long long *)now = (long long)size;
-    atomic_fetch_add(&h->live, (long long)size);
-    return now + 1;
-}
-
 /* x = x*k + k at each step, one value held: memory does not grow. And a chain that is never
  * computed goes away whatever its length. */
 FC_TEST(lazy, memory_is_flat) {
-    heap h;
+    fault_heap h;
     fusec_options o = FUSEC_OPTIONS_INIT;
     fusec_context *c = NULL;
     const int64_t n = 8;
     const double in[8] = {1, 2, 3};
     long long after = 0;
-    atomic_init(&h.live, 0);
+    fault_heap_init(&h);
     o.device = "interp";
     o.cache_dir = "";
     o.threads = 1;
-    o.alloc = counted;
+    o.alloc = fault_realloc;
     o.alloc_user = &h;
     FC_ASSERT_OK_TEXT(fusec_context_new(&o, &c), fusec_message(NULL));
     fusec_lazy *x = from(c, FUSEC_F64, 1, &n, in);
@@ -405,15 +373,16 @@ FC_TEST(lazy, memory_is_flat) {
         fusec_lazy_retain(k);
         x = op(c, "add", NULL, 2, op(c, "mul", NULL, 2, x, k), k);
         FC_EXPECT_OK_TEXT(fusec_lazy_eval(&x, 1, NULL, NULL), fusec_message(c));
-        if (i == 100) after = atomic_load(&h.live);
+        if (i == 100) after = atomic_load(&h.bytes);
     }
-    FC_EXPECT_LE_I64(atomic_load(&h.live), after + 1024);
+    FC_EXPECT_LE_I64(atomic_load(&h.bytes), after + 1024);
     for (int i = 0; i < 200000; i++) x = op(c, "neg", NULL, 1, x);
     FC_EXPECT_EQ_I64(fusec_lazy_depth(x), 200000);
     FC_EXPECT_EQ_I64(fusec_lazy_eval(&x, 1, NULL, NULL), FUSEC_LIMIT);
     fusec_lazy_release(x);
     fusec_context_free(c);
     FC_EXPECT_EQ_I64(atomic_load(&h.live), 0);
+    FC_EXPECT_EQ_I64(atomic_load(&h.bytes), 0);
 }
 
 enum { THREADS = 4, TURNS = 200 };

@@ -42,3 +42,15 @@ void capi_end(fusec_context *ctx, fusec_graph *g) {
     fusec_graph_free(g);
     fusec_context_free(ctx);
 }
+
+uint64_t capi_plans(const fusec_context *ctx) {
+    fusec_counters c = FUSEC_COUNTERS_INIT;
+    fusec_get_counters(ctx, &c);
+    return c.plans;
+}
+
+uint64_t capi_compiles(const fusec_context *ctx) {
+    fusec_counters c = FUSEC_COUNTERS_INIT;
+    fusec_get_counters(ctx, &c);
+    return c.compiles;
+}

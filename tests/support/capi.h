@@ -20,6 +20,17 @@ fusec_context *capi_device(const char *device);
 fusec_graph *capi_start(const char *device, fusec_context **ctx);
 void capi_end(fusec_context *ctx, fusec_graph *g);
 
+/* Around a test on the interpreter: `ctx` and `g`. */
+#define CAPI_START()                                                                               \
+    fusec_context *ctx;                                                                            \
+    fusec_graph *g = capi_start(NULL, &ctx);                                                       \
+    FC_ASSERT_TRUE(g != NULL)
+#define CAPI_END() capi_end(ctx, g)
+
+/* Counters of the context. */
+uint64_t capi_plans(const fusec_context *ctx);
+uint64_t capi_compiles(const fusec_context *ctx);
+
 /* The interface used from C++ (capi_cxx.cc): 0 when everything went well. */
 int capi_from_cxx(fusec_graph *g);
 

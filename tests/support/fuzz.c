@@ -211,7 +211,7 @@ static fuzz_verdict run_ways(binding *b, binding *other, const fuzz_ways *w, fc_
         v = other_graph(b, RG_SYMBOLIC | RG_STRIDED, w->device, "strided inputs", why);
     if (!v && w->compare && b->r->exact)
         v = another_way(b, plain, "interp", 1, "on the interpreter", why);
-    const fuzz_case c = {b->r, &b->g, b->syms, b->input, &b->o, &b->in, &b->out};
+    const fuzz_case c = {b->r, &b->g, b->syms, &b->o, &b->in, &b->out};
     if (!v && w->views) v = named(fuzz_views(&c, w->device, why), "arguments with strides", why);
     if (!v && w->lazy) v = named(fuzz_lazy(&c, w->device, why), "values of no graph", why);
     if (!v && w->text && !fuzz_text_agrees(&b->g, why)) v = named(FUZZ_FAILED, "as text", why);

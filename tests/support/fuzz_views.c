@@ -41,7 +41,7 @@ static int64_t place_of(const view *v, int64_t i) {
     return at;
 }
 
-static bool open_view(view *v, const fc_tensor *like, fc_rng *rng, bool host) {
+static bool open_view(view *v, const fc_tensor *like, fc_rng *rng) {
     const size_t element = fc_dtypes[like->dtype].bytes;
     const uint64_t how = fc_below(rng, 6);
     int64_t first = 0, span = 1;
@@ -53,8 +53,7 @@ static bool open_view(view *v, const fc_tensor *like, fc_rng *rng, bool host) {
     } else {
         for (uint32_t k = like->rank; k-- > 0; span *= like->shape[k]) v->strides[k] = span;
     }
-    const size_t odd =
-        host && fc_below(rng, 6) == 0 ? 1 + fc_below(rng, 7) : fc_below(rng, 3) * element;
+    const size_t odd = fc_below(rng, 6) == 0 ? 1 + fc_below(rng, 7) : fc_below(rng, 3) * element;
     v->bytes = (size_t)(span + 8) * element + 16;
     v->memory = malloc(v->bytes);
     v->before = malloc(v->bytes);
@@ -158,12 +157,12 @@ static fuzz_verdict call(const fuzz_case *c, fc_program *p, view *in, view *out,
     fc_dim_value dims[256];
     fc_error e = {0};
     for (uint32_t i = 0; i < c->in->n; i++) {
-        if (!open_view(&in[i], &c->in->t[i], rng, true)) return FUZZ_FAILED;
+        if (!open_view(&in[i], &c->in->t[i], rng)) return FUZZ_FAILED;
         for (int64_t k = 0; k < in[i].count; k++)
             store_at(&in[i], k, fc_oracle_load(in[i].t.dtype, c->in->t[i].data, k));
     }
     for (uint32_t i = 0; i < c->out->n; i++) {
-        if (!open_view(&out[i], &c->out->t[i], rng, true)) return FUZZ_FAILED;
+        if (!open_view(&out[i], &c->out->t[i], rng)) return FUZZ_FAILED;
         if (c->out->n == 1) put_on_input(&out[i], in, c->in->n, rng);
         to[i] = out[i].t;
     }

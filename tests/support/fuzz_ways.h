@@ -9,7 +9,6 @@ typedef struct fuzz_case {
     const rg *r;
     const fc_graph *g;
     const int64_t *syms;
-    const int *input; /* node of the recipe behind each input */
     const fc_oracle *o;
     const fc_arrays *in, *out;
 } fuzz_case;
@@ -20,6 +19,5 @@ typedef struct fuzz_case {
 fuzz_verdict fuzz_views(const fuzz_case *c, const char *device, fc_str *why);
 /* The recipe as values of no graph (fusec_lazy). */
 fuzz_verdict fuzz_lazy(const fuzz_case *c, const char *device, fc_str *why);
-void fuzz_lazy_done(void); /* frees the contexts */
 
 #endif

@@ -33,7 +33,8 @@ fc_node gx_in(gx *x, int64_t a, int64_t b, int64_t c, const double *data, uint64
     snprintf(name, sizeof name, "x%d", x->n);
     for (int64_t i = 0; i < count; i++)
         x->data[x->n][i] = data ? data[i] : from_seed(seed, (uint64_t)i);
-    return x->in[x->n++] = fc_build_input(&x->g, name, FUSEC_F64, rank, shape);
+    x->n++;
+    return fc_build_input(&x->g, name, FUSEC_F64, rank, shape);
 }
 
 void gx_run(gx *x) {

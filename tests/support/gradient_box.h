@@ -12,7 +12,6 @@ enum { GX_INPUTS = 8, GX_ELEMENTS = 4096 };
 typedef struct gx {
     fc_graph g;
     int n; /* inputs */
-    fc_node in[GX_INPUTS];
     double data[GX_INPUTS][GX_ELEMENTS];
     fc_oracle o;
     bool ran;
