@@ -349,8 +349,8 @@ static const char *struct_name(int op) {
     return op < (int)FC_COUNT(names) && names[op] ? names[op] : fc_ops[op].name;
 }
 
-static const char *const edge_names[FC_EDGE_COUNT] = {"",     "zero",    "edge",
-                                                      "wrap", "reflect", "symmetric"};
+const char *const fc_edge_names[FC_EDGE_COUNT] = {"none", "zero",    "edge",
+                                                  "wrap", "reflect", "symmetric"};
 
 /* "[1 + i0 - 2*i2 wrap, i1]" */
 static void print_view(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
@@ -361,7 +361,7 @@ static void print_view(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_dim_print(&g->dims, (fc_dim)v[0], out);
         for (uint32_t k = 0; k < rn; k++)
             if (v[2 + k]) fc_str_printf(out, " + %lld*i%u", (long long)v[2 + k], (unsigned)k);
-        if (v[1]) fc_str_printf(out, " %s", edge_names[v[1]]);
+        if (v[1]) fc_str_printf(out, " %s", fc_edge_names[v[1]]);
     }
     fc_str_add(out, ra ? "]" : "");
 }

@@ -73,6 +73,7 @@ typedef enum fc_edge {
     FC_EDGE_SYMMETRIC,
     FC_EDGE_COUNT
 } fc_edge;
+extern const char *const fc_edge_names[FC_EDGE_COUNT]; /* "none", "zero", ... */
 
 /* One axis of the operand of an FC_OP_VIEW: it is read at start + sum of step[i] * (result index
  * i), continued by `edge`. `step` has an entry for each axis of the result; NULL: all 0. The node's

@@ -68,22 +68,14 @@ static fusec_status read_choice(const fc_cli *c, choice *out, fc_error *e) {
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static bool uses_letters(const fc_item *d) {
-    for (const fc_param *p = d->params; p; p = p->next)
-        if (p->type && p->type->name.len == 1 && p->type->name.text[0] >= 'A' &&
-            p->type->name.text[0] <= 'Z')
-            return true;
-    return false;
-}
-
 static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes, unsigned levels,
                               fc_error *e) {
-    size_t count = uses_letters(d) ? dtypes->len : 1;
+    size_t count = fc_job_letters(d) ? dtypes->len : 1;
     for (size_t i = 0; i < count; i++) {
         fc_lang_dtype letters[26];
         fc_job s;
         fc_str stem;
-        for (int k = 0; k < 26; k++) letters[k] = (fc_lang_dtype){(char)('A' + k), dtypes->at[i]};
+        fc_job_all_letters(letters, dtypes->at[i]);
         fc_job_request rq = {.file = c->o.files.at[0],
                              .def = d->name.text,
                              .no_inputs = true,

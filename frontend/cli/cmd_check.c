@@ -43,16 +43,9 @@ static uint32_t dtypes_that(bool (*test)(fusec_dtype)) {
     return set;
 }
 
-static bool is_a_float(fusec_dtype t) {
-    return fc_is_float(t);
-}
-static bool is_an_integer(fusec_dtype t) {
-    return fc_is_int(t);
-}
-
 /* "    needs T to be a float" */
 static void letter_text(const letter *l, fc_str *out) {
-    const uint32_t f = dtypes_that(is_a_float), i = dtypes_that(is_an_integer);
+    const uint32_t f = dtypes_that(fc_is_float), i = dtypes_that(fc_is_int);
     const uint32_t b = 1u << FUSEC_BOOL;
     if (!l->name || l->good == ALL_DTYPES) return;
     fc_str_printf(out, "    needs %c to be ", l->name);
@@ -187,28 +180,13 @@ static void drop_repeated(fc_diags *ds, uint32_t from) {
 
 /* ---- dtype variables ------------------------------------------------------------------------- */
 
-/* The dtype variables of a signature, as a bit set. */
-static uint32_t letters_of(const fc_item *def) {
-    uint32_t set = 0;
-    for (const fc_param *p = def ? def->params : NULL; p; p = p->next) {
-        const char *n = p->type ? p->type->name.text : "";
-        if (*n >= 'A' && *n <= 'Z' && !n[1]) set |= 1u << (*n - 'A');
-    }
-    return set;
-}
-
-/* All dtype variables of a program as `t`. */
-static void all_as(fc_lang_dtype *list, fusec_dtype t) {
-    for (int i = 0; i < 26; i++) list[i] = (fc_lang_dtype){(char)('A' + i), t};
-}
-
 /* Whether the request compiles with every dtype variable as `t`; says nothing. */
 static bool compiles(fc_cli *c, fc_job_request rq, fusec_dtype t) {
     fc_job s;
     fc_error e = {0};
     fc_lang_dtype list[26];
     fc_diags shown = c->ds;
-    all_as(list, t);
+    fc_job_all_letters(list, t);
     rq.dtypes = list;
     rq.dtype_count = FC_COUNT(list);
     fc_diags_init(&c->ds, c->alloc);
@@ -229,7 +207,7 @@ static fusec_status open_job(checker *k, const fc_job_request *rq, fc_job *s, le
     fc_lang_dtype list[26];
     uint32_t len = c->ds.len, errors = c->ds.errors, dropped = c->ds.dropped, good = 0;
     fusec_status before = c->ds.first, st = fc_job_open(s, c, rq, e);
-    const uint32_t letters = letters_of(s->lang.item);
+    const uint32_t letters = fc_job_letters(s->lang.item);
     if (!letters || s->input_count || e->code) return st;
     for (int t = 0; t < FC_DTYPE_COUNT; t++)
         good |= (uint32_t)compiles(c, *rq, (fusec_dtype)t) << t;
@@ -240,7 +218,7 @@ static fusec_status open_job(checker *k, const fc_job_request *rq, fc_job *s, le
     c->ds.len = len, c->ds.errors = errors, c->ds.dropped = dropped, c->ds.first = before;
     fc_job_close(s);
     fc_job_request other = *rq;
-    all_as(list, (fusec_dtype)__builtin_ctz(good));
+    fc_job_all_letters(list, (fusec_dtype)__builtin_ctz(good));
     other.dtypes = list;
     other.dtype_count = FC_COUNT(list);
     return fc_job_open(s, c, &other, e);

@@ -254,6 +254,19 @@ fc_job_request fc_job_words(const fc_cli *c, bool complete) {
     };
 }
 
+uint32_t fc_job_letters(const fc_item *def) {
+    uint32_t set = 0;
+    for (const fc_param *p = def ? def->params : NULL; p; p = p->next) {
+        const char *n = p->type ? p->type->name.text : "";
+        if (*n >= 'A' && *n <= 'Z' && !n[1]) set |= 1u << (*n - 'A');
+    }
+    return set;
+}
+
+void fc_job_all_letters(fc_lang_dtype list[26], fusec_dtype t) {
+    for (int i = 0; i < 26; i++) list[i] = (fc_lang_dtype){(char)('A' + i), t};
+}
+
 fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_error *e) {
     memset(s, 0, sizeof *s);
     s->cli = c;

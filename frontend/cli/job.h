@@ -66,6 +66,11 @@ fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_erro
 fc_job_request fc_job_words(const fc_cli *c, bool complete);
 void fc_job_close(fc_job *s);
 
+/* The dtype variables of a signature, as a bit set; of none for NULL. */
+uint32_t fc_job_letters(const fc_item *def);
+/* All dtype variables of a program as `t`, for a request. */
+void fc_job_all_letters(fc_lang_dtype list[26], fusec_dtype t);
+
 const char *fc_job_name(const fc_job *s); /* of the definition, "expr" for a snippet */
 /* "softmax(x: f32[n, m]) -> f32[n, m]"; with the sizes in place of the names where inputs
  * say them. */

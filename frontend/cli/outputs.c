@@ -249,6 +249,7 @@ static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
 }
 
 static void tell(const fc_job *s, const out_job *o, double seconds) {
+    if (s->cli->quiet) return; /* the elements of an image are counted for what is said */
     char n[FC_COMMAS], time[32], shown[200];
     fc_array a = fc_tensor_array(&s->out[o->which]);
     bool npz = ends_with(o->file, ".npz"), png = ends_with(o->file, ".png");

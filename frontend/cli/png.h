@@ -16,10 +16,11 @@ fusec_status fc_png_read(const fc_alloc *alloc, const char *path, const fc_array
 /* Whether an array can be written: [h, w], [h, w, 3] or [h, w, 4], not empty, u8, bool or float. */
 fusec_status fc_png_check(const fc_array *a, const char *path, fc_error *e);
 
-/* Writes u8 as it is, bool as 0 and 255, floats from 0 to 1 clamped and rounded, nan as 0. The
- * caller commits the output. */
 /* How many of its floats are not from 0 to 1, so that they are cut off. */
 int64_t fc_png_clipped(const fc_array *a);
+
+/* Writes u8 as it is, bool as 0 and 255, floats from 0 to 1 clamped and rounded, nan as 0. The
+ * caller commits the output. */
 fusec_status fc_png_write(const fc_alloc *alloc, fc_outfile *out, const fc_array *a, fc_error *e);
 
 #endif

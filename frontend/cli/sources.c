@@ -53,8 +53,8 @@ fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **o
 
 /* ---- imports --------------------------------------------------------------------------------- */
 
-/* `path` as it is seen from the folder that the first `n` bytes of `folder` name; false: there is
- * no such file. */
+/* `path` as it is seen from the folder that the first `n` bytes of `folder` name; *out stays NULL:
+ * there is no such file. */
 static fusec_status look(fc_cli *c, const char *folder, size_t n, const char *path,
                          const fc_source **out, fc_str *tried, fc_error *e) {
     struct stat st;

@@ -6,7 +6,6 @@
 #include "frontend/cli/streams.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

@@ -105,16 +105,12 @@ static bool read_index(access *a, const fc_expr *p, uint32_t axis) {
     return true;
 }
 
-static bool literal_negative(const fc_expr *e) {
-    return e->kind == FC_EX_UNARY && e->op == FC_OPER_NEG && e->a->kind == FC_EX_NUMBER;
-}
-
 /* Where an index that is no data begins. */
 static fc_dim start_of(access *a, uint32_t axis) {
     fc_dim d = a->v[axis]->dim;
     fc_dimtab *t = &a->c->g->dims;
     if (a->v[axis]->kind != FC_V_INDEX && !fc_c_size(a->c, a->v[axis], &d)) return FC_DIM_NONE;
-    if (literal_negative(a->parts[axis]) && edge_of(a, axis) == FC_EDGE_NONE)
+    if (fc_c_literal_negative(a->parts[axis]) && edge_of(a, axis) == FC_EDGE_NONE)
         d = fc_dim_add(t, fc_axis(a->c->g, a->array, axis), d);
     return d;
 }
@@ -285,7 +281,5 @@ fc_value fc_c_access(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
     for (const fc_expr *p = e->list; p; p = p->next)
         if (!read_index(&a, p, axis++)) return FC_UNKNOWN;
-    fc_value r = fc_v_node(a.ncomputed ? computed(&a) : view_of(&a, 0));
-    r.element = r.kind == FC_V_NODE;
-    return r;
+    return fc_v_element_if(a.ncomputed ? computed(&a) : view_of(&a, 0), true);
 }

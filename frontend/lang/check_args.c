@@ -75,6 +75,13 @@ bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t) {
     return false;
 }
 
+bool fc_c_array_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
+    const fc_value *v = fc_c_val(f, e);
+    if (!fc_c_operand(c, e, v)) return false;
+    *out = fc_v_node(fc_c_strong(c, e, v));
+    return out->kind != FC_V_UNKNOWN;
+}
+
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 static const char *axes_text(fc_checker *c, uint32_t rank) {

@@ -121,19 +121,16 @@ static fc_value reduction(fc_checker *c, fc_call *f, const fc_expr *e, fc_op op)
     int64_t axes[FC_MAX_RANK];
     uint32_t n = 0, count;
     bool keep;
+    fc_value x;
     for (const fc_expr *a = e->list; a; a = a->next) n += a->label == NULL;
     if (n != 1) {
         two_arguments(c, e, op, n);
         return FC_UNKNOWN;
     }
-    if (!fc_c_args(c, e, &spec, array, kw)) return FC_UNKNOWN;
-    fc_value *v = fc_c_val(f, array[0]);
-    if (!fc_c_operand(c, array[0], v)) return FC_UNKNOWN;
-    fc_value x = fc_v_node(fc_c_strong(c, array[0], v));
-    if (x.kind == FC_V_UNKNOWN) return x;
-    if (!fc_c_axes(c, f, array[0], &x, kw[0], axes, &count) || !fc_c_flag_arg(c, f, kw[1], &keep))
+    if (!fc_c_args(c, e, &spec, array, kw) || !fc_c_array_arg(c, f, array[0], &x) ||
+        !fc_c_axes(c, f, array[0], &x, kw[0], axes, &count) || !fc_c_flag_arg(c, f, kw[1], &keep) ||
+        !not_empty(c, e, op, array[0], &x, axes, count))
         return FC_UNKNOWN;
-    if (!not_empty(c, e, op, array[0], &x, axes, count)) return FC_UNKNOWN;
     const int64_t *list = kw[0] ? axes : NULL;
     fc_node r = op == FC_OP_NONE ? fc_build_logsumexp(c->g, x.node, kw[0] ? count : 0, list, keep)
                                  : fc_build_reduce(c->g, op, x.node, kw[0] ? count : 0, list, keep);

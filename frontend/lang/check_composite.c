@@ -1,5 +1,5 @@
-/* check_composite.c - calls of functions that are several nodes: the rows of ir/composites.def, and
- * var and std with correction=. */
+/* check_composite.c - calls of functions that are several nodes: the rows of ir/composites.def, var
+ * and std with correction=, linspace, tril, triu, diff, and round with digits. */
 #include "frontend/lang/check_impl.h"
 #include "ir/composites.h"
 
@@ -14,18 +14,13 @@ static fc_value map(fc_checker *c, fc_call *f, const fc_expr *e, const fc_compos
     const fc_row_operands o = fc_c_row_operands(c, row->like, e, e->at, spec.positions, parts, v);
     if (!o.good) return FC_UNKNOWN;
     row->map(c->g, o.node, out);
-    if (row->results == 1) {
-        fc_value one = fc_v_node(fc_c_built(c, out[0]));
-        one.element = o.element && one.kind == FC_V_NODE;
-        return one;
-    }
+    if (row->results == 1) return fc_v_element_if(fc_c_built(c, out[0]), o.element);
     fc_value r = {.kind = FC_V_TUPLE, .count = row->results};
     r.items = fc_c_alloc(c, row->results * sizeof *r.items);
     if (!r.items) return FC_UNKNOWN;
     for (uint32_t i = 0; i < r.count; i++) {
-        r.items[i] = fc_v_node(fc_c_built(c, out[i]));
+        r.items[i] = fc_v_element_if(fc_c_built(c, out[i]), o.element);
         if (r.items[i].kind == FC_V_UNKNOWN) return FC_UNKNOWN;
-        r.items[i].element = o.element;
     }
     return r;
 }
@@ -33,10 +28,7 @@ static fc_value map(fc_checker *c, fc_call *f, const fc_expr *e, const fc_compos
 static bool number(fc_checker *c, fc_call *f, const fc_expr *e, double *out) {
     if (!e) return true;
     const fc_value *v = fc_c_val(f, e);
-    if (v->kind == FC_V_INT || v->kind == FC_V_FLOAT) {
-        *out = v->kind == FC_V_INT ? (double)v->i : v->f;
-        return true;
-    }
+    if (fc_v_real(v, out)) return true;
     if (v->kind != FC_V_UNKNOWN)
         fc_c_error(c, FUSEC_INVALID, e->at, "%s is a number that is known before the call",
                    e->label->text);
@@ -51,11 +43,9 @@ static fc_value fold(fc_checker *c, fc_call *f, const fc_expr *e, const fc_compo
     uint32_t count;
     double parameter = row->otherwise;
     fc_axes a = {.n = 0};
-    if (!fc_c_args(c, e, &spec, array, kw)) return FC_UNKNOWN;
-    const fc_value *v = fc_c_val(f, array[0]);
-    if (!fc_c_operand(c, array[0], v)) return FC_UNKNOWN;
-    const fc_value x = fc_v_node(fc_c_strong(c, array[0], v));
-    if (x.kind == FC_V_UNKNOWN || !fc_c_axes(c, f, array[0], &x, kw[0], list, &count) ||
+    fc_value x;
+    if (!fc_c_args(c, e, &spec, array, kw) || !fc_c_array_arg(c, f, array[0], &x) ||
+        !fc_c_axes(c, f, array[0], &x, kw[0], list, &count) ||
         !fc_c_flag_arg(c, f, kw[1], &a.keepdims) || !number(c, f, kw[2], &parameter))
         return FC_UNKNOWN;
     if (kw[0]) a.n = count, a.at = list;
@@ -87,13 +77,11 @@ static fc_value linspace(fc_checker *c, fc_call *f, const fc_expr *e) {
     if (!fc_c_args(c, e, &spec, p, &kw) || (kw && !fc_c_dtype_arg(c, kw, &t))) return FC_UNKNOWN;
     for (int i = 0; i < 2; i++) {
         const fc_value *v = fc_c_val(f, p[i]);
-        if (v->kind != FC_V_INT && v->kind != FC_V_FLOAT) {
-            if (v->kind != FC_V_UNKNOWN)
-                fc_c_error(c, FUSEC_INVALID, p[i]->at,
-                           "the ends of linspace() are numbers that are known before the call");
-            return FC_UNKNOWN;
-        }
-        end[i] = v->kind == FC_V_INT ? (double)v->i : v->f;
+        if (fc_v_real(v, &end[i])) continue;
+        if (v->kind != FC_V_UNKNOWN)
+            fc_c_error(c, FUSEC_INVALID, p[i]->at,
+                       "the ends of linspace() are numbers that are known before the call");
+        return FC_UNKNOWN;
     }
     if (!fc_c_size(c, fc_c_val(f, p[2]), &n)) {
         fc_c_error(c, FUSEC_SHAPE_MISMATCH, p[2]->at, "how many numbers there are is a size");
@@ -109,26 +97,23 @@ static fc_value of_integer(fc_checker *c, fc_call *f, const fc_expr *e, const ch
     const fc_arg_spec spec = {names, 2, 1, NULL};
     const fc_expr *p[2];
     int64_t k = diff ? -1 : 0;
-    if (!fc_c_args(c, e, &spec, p, NULL) || !whole(c, f, p[1], names[1], &k)) return FC_UNKNOWN;
-    const fc_value *v = fc_c_val(f, p[0]);
-    if (!fc_c_operand(c, p[0], v)) return FC_UNKNOWN;
-    const fc_node x = fc_c_strong(c, p[0], v);
-    if (x == FC_NONODE) return FC_UNKNOWN;
-    return fc_v_node(fc_c_built(c, diff ? fc_build_diff(c->g, x, k)
-                                   : digits
-                                       ? fc_build_round_to(c->g, x,
-                                                           k < -400  ? -400
-                                                           : k > 400 ? 400
-                                                                     : (int)k)
-                                       : fc_build_triangle(c->g, x, k, strcmp(name, "triu") == 0)));
+    fc_value x;
+    if (!fc_c_args(c, e, &spec, p, NULL) || !whole(c, f, p[1], names[1], &k) ||
+        !fc_c_array_arg(c, f, p[0], &x))
+        return FC_UNKNOWN;
+    return fc_v_node(
+        fc_c_built(c, diff     ? fc_build_diff(c->g, x.node, k)
+                      : digits ? fc_build_round_to(c->g, x.node,
+                                                   k < -400  ? -400
+                                                   : k > 400 ? 400
+                                                             : (int)k)
+                               : fc_build_triangle(c->g, x.node, k, strcmp(name, "triu") == 0)));
 }
 
 const char *const fc_c_array_names[] = {"linspace", "tril", "triu", "diff", NULL};
 
 bool fc_c_is_composite_name(const char *name) {
-    for (size_t i = 0; fc_c_array_names[i]; i++)
-        if (strcmp(fc_c_array_names[i], name) == 0) return true;
-    return fc_composite_by_name(name) != NULL;
+    return fc_c_listed(fc_c_array_names, name) || fc_composite_by_name(name) != NULL;
 }
 
 /* round(x) is a row. */

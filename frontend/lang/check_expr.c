@@ -1,8 +1,7 @@
 /* check_expr.c - one node of an expression: literals, names, operators, conditions.
  *
  * In: the values of the operands. Out: the value of the node. Before an expression is evaluated a
- * walk from the root down marks what is no value: names that are called, dtypes, parts of later
- * versions of the language. */
+ * walk from the root down marks what is no value: names that are called, dtypes, modules. */
 #include "frontend/lang/check_impl.h"
 
 #include <math.h>

@@ -9,9 +9,7 @@
 const char *const fc_c_gradient_names[] = {"grad", "vjp", "jvp", "jacobian", "stop_grad", NULL};
 
 bool fc_c_is_gradient_name(const char *name) {
-    for (size_t i = 0; fc_c_gradient_names[i]; i++)
-        if (strcmp(fc_c_gradient_names[i], name) == 0) return true;
-    return false;
+    return fc_c_listed(fc_c_gradient_names, name);
 }
 
 /* ---- arguments
@@ -83,13 +81,11 @@ static bool take_along(fc_checker *c, fc_call *f, const fc_expr *e, fc_node of, 
     return *out != FC_NONODE;
 }
 
-static void warn_zero(fc_checker *c, fc_call *f, const derivation *d, uint32_t y, uint32_t x,
-                      fc_node by) {
+static void warn_zero(fc_checker *c, fc_call *f, const derivation *d, uint32_t x, fc_node by) {
     if (c->ds->errors || fc_depends(c->g, d->y, by)) return;
-    fc_diag *w = fc_diag_warning(c->ds, "zero-derivative", f->ast->src, d->args[x]->at,
-                                 "%s does not depend on %s: the derivative is 0",
-                                 fc_c_quote(c, d->args[y]->at), fc_c_quote(c, d->args[x]->at));
-    (void)w;
+    fc_diag_warning(c->ds, "zero-derivative", f->ast->src, d->args[x]->at,
+                    "%s does not depend on %s: the derivative is 0", fc_c_quote(c, d->args[0]->at),
+                    fc_c_quote(c, d->args[x]->at));
 }
 
 /* One value, or several results. */
@@ -123,7 +119,7 @@ static fc_value grad(fc_checker *c, fc_call *f, const fc_expr *e, derivation *d)
     for (uint32_t i = 0; i < d->n; i++)
         if (!take_named(c, f, d->what, d->args[i + 1], &d->x[i])) return FC_UNKNOWN;
     if (fc_rank(c->g, d->y)) return not_scalar(c, f, e, d);
-    for (uint32_t i = 0; i < d->n; i++) warn_zero(c, f, d, 0, i + 1, d->x[i]);
+    for (uint32_t i = 0; i < d->n; i++) warn_zero(c, f, d, i + 1, d->x[i]);
     fc_grad(c->g, d->y, d->n, d->x, d->dx);
     return values(c, d->dx, d->n);
 }
@@ -136,7 +132,7 @@ static fc_value vjp(fc_checker *c, fc_call *f, const fc_expr *e, derivation *d) 
     for (uint32_t i = 0; i < d->n; i++)
         if (!take_named(c, f, d->what, d->args[i + 1], &d->x[i])) return FC_UNKNOWN;
     if (!take_along(c, f, d->args[d->count - 1], d->y, &dy)) return FC_UNKNOWN;
-    for (uint32_t i = 0; i < d->n; i++) warn_zero(c, f, d, 0, i + 1, d->x[i]);
+    for (uint32_t i = 0; i < d->n; i++) warn_zero(c, f, d, i + 1, d->x[i]);
     fc_vjp(c->g, d->y, dy, d->n, d->x, d->dx);
     return values(c, d->dx, d->n);
 }
@@ -156,7 +152,7 @@ static fc_value jvp(fc_checker *c, fc_call *f, const fc_expr *e, derivation *d) 
         if (!take_named(c, f, d->what, d->args[2 * i + 1], &d->x[i]) ||
             !take_along(c, f, d->args[2 * i + 2], d->x[i], &d->dx[i]))
             return FC_UNKNOWN;
-        warn_zero(c, f, d, 0, 2 * i + 1, d->x[i]);
+        warn_zero(c, f, d, 2 * i + 1, d->x[i]);
     }
     return fc_v_node(fc_c_built(c, fc_jvp(c->g, d->y, d->n, d->x, d->dx)));
 }
@@ -167,7 +163,7 @@ static fc_value jacobian(fc_checker *c, fc_call *f, const fc_expr *e, derivation
     if (d->count > 2) return fc_c_count_error(c, e, 2, 2, d->count), FC_UNKNOWN;
     if (!take_float(c, f, d->args[0], &d->y) || !take_named(c, f, d->what, d->args[1], &d->x[0]))
         return FC_UNKNOWN;
-    warn_zero(c, f, d, 0, 1, d->x[0]);
+    warn_zero(c, f, d, 1, d->x[0]);
     return fc_v_node(fc_c_built(c, fc_jacobian(c->g, d->y, d->x[0])));
 }
 

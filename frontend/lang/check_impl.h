@@ -67,6 +67,13 @@ typedef struct fc_value {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Whether a name stands in a list that ends with NULL. */
+static inline bool fc_c_listed(const char *const *names, const char *name) {
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0) return true;
+    return false;
+}
+
 /* From names to numbers; the strings must stay. */
 typedef struct fc_namemap {
     const char **keys;
@@ -163,7 +170,6 @@ typedef struct fc_call {
     fc_value *args;           /* of the parameters */
     bool *given;              /* false: the default */
     uint32_t next_default;
-    const fc_param *default_of;
 
     const fc_stmt *stmt;  /* being evaluated, or next */
     const fc_expr *value; /* of a return or result: the next one of the list */
@@ -176,7 +182,7 @@ typedef struct fc_call {
     uint32_t at;                /* number of the next node */
     fc_value *vals;             /* of nodes root->first .. root->id */
     uint8_t *roles;             /* fc_role_kind of the same nodes */
-    size_t room;                /* of both */
+    size_t room;                /* of vals, roles and masks */
     const fc_expr *member_root; /* the expression whose members were reported */
 
     FC_VEC(fc_loop) loops;     /* that the statement is in */
@@ -217,12 +223,10 @@ typedef struct fc_place {
     fc_range at;
 } fc_place;
 
-/* A random draw: what it depends on, and where it was made. */
+/* What a random draw depends on. */
 typedef struct fc_seen_draw {
     fc_list shape;
     fc_node seed, stream;
-    const fc_source *src;
-    fc_range at;
 } fc_seen_draw;
 
 typedef struct fc_checker {
@@ -277,11 +281,12 @@ bool fc_c_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t 
 bool fc_c_module(const fc_checker *c, const fc_call *f, const fc_expr *member, uint32_t *scope);
 /* What is called: a name, or one of a module. NULL: no definition. */
 fc_def *fc_c_callee(const fc_checker *c, const fc_call *f, const fc_expr *callee);
+/* A const that the file defines itself: nothing is seen through it. */
 bool fc_c_module_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out);
 /* A member of a module that is no function, or no value. */
 void fc_c_no_member(fc_checker *c, uint32_t scope, const fc_expr *member, bool called);
-/* A value may not be called like a module: false after a report. */
-bool fc_c_value_name(fc_checker *c, const fc_call *f, const char *name, fc_range at);
+/* Reports a value that is called like a module. */
+void fc_c_value_name(fc_checker *c, const fc_call *f, const char *name, fc_range at);
 void fc_c_suggest_names(fc_suggest *s, const fc_namemap *m);
 
 /* ---- check_value.c ---- */
@@ -292,13 +297,19 @@ static inline bool fc_v_weak(const fc_value *v) {
 static inline bool fc_v_element(const fc_value *v) {
     return v->kind == FC_V_INDEX || (v->kind == FC_V_NODE && v->element);
 }
+/* A list, or a tuple that is not several results. */
+static inline bool fc_v_is_list(const fc_value *v) {
+    return v->kind == FC_V_LIST || (v->kind == FC_V_TUPLE && !v->names);
+}
 fc_value fc_v_node(fc_node n);                    /* FC_NONODE gives FC_UNKNOWN */
 fc_value fc_v_like(fc_node n, const fc_value *v); /* an element if `v` is one */
+fc_value fc_v_element_if(fc_node n, bool element);
 fc_value fc_v_int(fc_wide i);
 fc_value fc_v_float(double f);
 fc_value fc_v_bool(bool b);
 fc_value fc_v_dim(fc_checker *c, fc_dim d);
 fc_value fc_v_number(const fc_lang_number *n);
+bool fc_v_real(const fc_value *v, double *out); /* a constant number; false: it is none */
 fc_weakness fc_v_weakness(const fc_value *v);
 /* A weak node, or the constant it folded to. */
 fc_value fc_v_weak_node(fc_checker *c, fc_node n);
@@ -388,6 +399,8 @@ bool fc_c_is_builtin(const char *name);
 void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s);
 /* A dtype, or a dtype variable bound here. */
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t);
+/* True or false, written; absent is false. False after a report. */
+bool fc_c_flag_arg(fc_checker *c, fc_call *f, const fc_expr *e, bool *out);
 
 /* ---- check_index.c: index definitions, reductions over indices ---- */
 /* Finds the indices of the expression that a frame begins with. */
@@ -426,7 +439,7 @@ bool fc_c_line_up(fc_checker *c, uint32_t n, const fc_value *v, fc_node *node);
 fc_node fc_c_with_axes(fc_checker *c, fc_node n, uint32_t rank);
 /* False after a report that an array stands beside elements. */
 bool fc_c_no_arrays(fc_checker *c, uint32_t n, const fc_expr *const *e, const fc_value *v);
-/* False after a report that `what` takes arrays and one of the arguments is an element. */
+/* False after a report that the call takes arrays and one of the arguments is an element. */
 bool fc_c_no_elements(fc_checker *c, fc_call *f, const fc_expr *call);
 /* a + b, a - b, a * b, -a of indices as an index again; UNKNOWN: it is none. */
 fc_value fc_c_index_arith(fc_checker *c, fc_oper op, const fc_value *a, const fc_value *b);
@@ -464,28 +477,31 @@ bool fc_c_given_twice(fc_checker *c, const fc_expr *a, const char *name);
 bool fc_c_axes(fc_checker *c, fc_call *f, const fc_expr *array, const fc_value *v,
                const fc_expr *axis, int64_t *axes, uint32_t *count);
 bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t);
+/* The array of an argument, with its axes. False after a report. */
+bool fc_c_array_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out);
 
 /* ---- check_dot.c ---- */
 /* a @ b; `dtype` is what was asked for, or NULL. */
 fc_value fc_c_matmul(fc_checker *c, fc_range at, const fc_expr *const e[2], const fc_value v[2],
                      const fc_expr *dtype);
-/* check_scan.c; the names are words of the checker */
-bool fc_c_is_scan_name(const char *name);
-void fc_c_suggest_scans(fc_checker *c, fc_suggest *s);
-bool fc_c_scan_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
-bool fc_c_flag(fc_checker *c, fc_call *f, const fc_expr *e,
-               bool *out); /* true or false; NULL: false */
 bool fc_c_dot_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 bool fc_c_is_dot_name(const char *name);
 /* The sum of an element that is written as a product over the axes [from, from + n), as a
  * contraction; FC_NONODE: it is none, or something was found wrong. */
 fc_node fc_c_sum_of_product(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t from, uint32_t n);
 
+/* ---- check_scan.c; the names are words of the checker ---- */
+bool fc_c_is_scan_name(const char *name);
+void fc_c_suggest_scans(fc_checker *c, fc_suggest *s);
+bool fc_c_scan_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+
 /* ---- check_user.c ---- */
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
 bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);
 
 /* ---- check_subscript.c ---- */
+/* -1, written: it counts from the end of an axis. */
+bool fc_c_literal_negative(const fc_expr *e);
 fc_value fc_c_subscript(fc_checker *c, fc_call *f, const fc_expr *e);
 
 /* ---- check_shape.c ---- */
@@ -502,8 +518,6 @@ extern const char *const fc_c_array_names[];
 bool fc_c_is_composite_name(const char *name);
 bool fc_c_composite_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name,
                          fc_value *out);
-/* True or false, written; absent is false. False after a report. */
-bool fc_c_flag_arg(fc_checker *c, fc_call *f, const fc_expr *e, bool *out);
 
 /* ---- check_random.c ---- */
 extern const char *const fc_c_random_names[];
@@ -526,7 +540,6 @@ extern const char *const fc_c_gradient_names[];
 
 /* ---- check_rule.c ---- */
 typedef struct fc_own_rule fc_own_rule;
-const fc_attr *fc_c_gradient_attr(const fc_item *def);
 bool fc_c_begin_rule(fc_checker *c, fc_call *f, const fc_value *v);
 fc_value fc_c_apply_rule(fc_checker *c, fc_call *f, fc_value given);
 

@@ -370,11 +370,7 @@ fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e) {
         sizes[n++] = b->size;
     }
     fc_node x = op == FC_OP_sum ? fc_c_sum_of_product(c, f, e->list, from, n) : FC_NONODE;
-    if (x != FC_NONODE) {
-        fc_value sum = fc_v_node(fc_c_built(c, x));
-        sum.element = sum.kind == FC_V_NODE && from > 0;
-        return sum;
-    }
+    if (x != FC_NONODE) return fc_v_element_if(fc_c_built(c, x), from > 0);
     x = fc_c_strong(c, e->list, v);
     if (x != FC_NONODE) x = spread(c, x, from, from + n, sizes);
     if (x == FC_NONODE) return FC_UNKNOWN;
@@ -382,9 +378,7 @@ fc_value fc_c_index_reduction(fc_checker *c, fc_call *f, const fc_expr *e) {
                                  : fc_build_reduce(c->g, op, x, n, axes, false);
     if ((op == FC_OP_argmin || op == FC_OP_argmax) && n == 1) /* the index, not its number */
         r = fc_build_op(c->g, FC_OP_add, r, fc_build_dim(c->g, low), FC_NONODE);
-    fc_value out = fc_v_node(fc_c_built(c, r));
-    out.element = out.kind == FC_V_NODE && from > 0;
-    return out;
+    return fc_v_element_if(fc_c_built(c, r), from > 0);
 }
 
 /* ---- the statement ------------------------------------------------------------------------------

@@ -7,9 +7,6 @@
  *     take(t, idx, axis=)   take_along(t, idx, axis=)   check(idx, n)   view(x, shape, axes) */
 #include "frontend/lang/check_impl.h"
 
-static const char *const modes[FC_EDGE_COUNT] = {"none", "zero",    "edge",
-                                                 "wrap", "reflect", "symmetric"};
-
 /* ---- arguments ----------------------------------------------------------------------------------
  */
 
@@ -17,12 +14,12 @@ static const char *const modes[FC_EDGE_COUNT] = {"none", "zero",    "edge",
 static bool mode_arg(fc_checker *c, const fc_expr *e, bool none, fc_edge *out) {
     if (!e) return true;
     for (int i = none ? 0 : 1; i < FC_EDGE_COUNT && e->kind == FC_EX_STRING; i++)
-        if (strcmp(e->text, modes[i]) == 0) return *out = (fc_edge)i, true;
+        if (strcmp(e->text, fc_edge_names[i]) == 0) return *out = (fc_edge)i, true;
     fc_diag *d = fc_c_error(c, FUSEC_BAD_SLICE, e->at, "there is no mode %s", fc_c_quote(c, e->at));
     fc_suggest s;
     if (e->kind == FC_EX_STRING) {
         fc_suggest_start(&s, e->text, e->len);
-        for (int i = 1; i < FC_EDGE_COUNT; i++) fc_suggest_try(&s, modes[i]);
+        for (int i = 1; i < FC_EDGE_COUNT; i++) fc_suggest_try(&s, fc_edge_names[i]);
         if (strcmp(e->text, "constant") == 0 || strcmp(e->text, "clamp") == 0)
             fc_diag_help(d, "did you mean \"%s\"?",
                          *e->text == 'c' && e->text[1] == 'o' ? "zero" : "edge");
@@ -31,14 +28,6 @@ static bool mode_arg(fc_checker *c, const fc_expr *e, bool none, fc_edge *out) {
     }
     fc_diag_help(d, "\"zero\", \"edge\", \"wrap\", \"reflect\" or \"symmetric\"");
     return false;
-}
-
-/* The array of an argument, with its axes. */
-static bool array_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
-    const fc_value *v = fc_c_val(f, e);
-    if (!fc_c_operand(c, e, v)) return false;
-    *out = fc_v_node(fc_c_strong(c, e, v));
-    return out->kind != FC_V_UNKNOWN;
 }
 
 /* axis=: one; without it the only one, or `none` if that is not negative. */
@@ -78,10 +67,6 @@ static bool size_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_dim *out) {
     return size_value(c, e, fc_c_val(f, e), out);
 }
 
-static bool is_list(const fc_value *v) {
-    return v->kind == FC_V_LIST || (v->kind == FC_V_TUPLE && !v->names);
-}
-
 /* ---- pad, boundary ------------------------------------------------------------------------------
  */
 
@@ -90,12 +75,12 @@ static bool pad_widths(fc_checker *c, fc_call *f, const fc_expr *e, const fc_val
                        fc_dim *before, fc_dim *after) {
     const fc_value *v = fc_c_val(f, e);
     const uint32_t rank = fc_v_rank(c, x);
-    const bool list = is_list(v), pairs = list && v->count && is_list(&v->items[0]);
+    const bool list = fc_v_is_list(v), pairs = list && v->count && fc_v_is_list(&v->items[0]);
     if (v->kind == FC_V_UNKNOWN) return false;
     bool good = !list || (pairs ? v->count == rank : v->count == 2);
     for (uint32_t i = 0; i < rank && good; i++) {
         const fc_value *p = pairs ? &v->items[i] : v;
-        good = !list || (is_list(p) && p->count == 2);
+        good = !list || (fc_v_is_list(p) && p->count == 2);
         if (!good) break;
         if (!size_value(c, e, list ? &p->items[0] : p, &before[i]) ||
             !size_value(c, e, list ? &p->items[1] : p, &after[i]))
@@ -117,7 +102,7 @@ static fc_value pad(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_edge mode = FC_EDGE_ZERO;
     fc_node value = FC_NONODE;
     fc_value x;
-    if (!fc_c_args(c, e, &spec, p, kw) || !array_arg(c, f, p[0], &x) ||
+    if (!fc_c_args(c, e, &spec, p, kw) || !fc_c_array_arg(c, f, p[0], &x) ||
         !mode_arg(c, kw[0], false, &mode) || !pad_widths(c, f, p[1], &x, before, after))
         return FC_UNKNOWN;
     if (kw[1] && mode != FC_EDGE_ZERO) {
@@ -151,7 +136,7 @@ static fc_value boundary(fc_checker *c, fc_call *f, const fc_expr *e) {
     uint32_t n;
     fc_edge mode = FC_EDGE_ZERO;
     fc_value v;
-    if (!fc_c_args(c, e, &spec, &x, kw) || !array_arg(c, f, x, &v)) return FC_UNKNOWN;
+    if (!fc_c_args(c, e, &spec, &x, kw) || !fc_c_array_arg(c, f, x, &v)) return FC_UNKNOWN;
     if (!kw[0]) {
         fc_diag *d = fc_c_error(c, FUSEC_ARGUMENT_COUNT, e->at, "boundary() needs mode=");
         fc_diag_help(d, "\"zero\", \"edge\", \"wrap\", \"reflect\" or \"symmetric\"");
@@ -177,7 +162,7 @@ static bool moved(fc_checker *c, fc_call *f, const fc_expr *e, const char *secon
                   uint32_t *axis) {
     const char *const names[] = {NULL, second};
     const fc_arg_spec spec = {names, 2, 2, keys};
-    return fc_c_args(c, e, &spec, p, kw) && array_arg(c, f, p[0], x) &&
+    return fc_c_args(c, e, &spec, p, kw) && fc_c_array_arg(c, f, p[0], x) &&
            axis_arg(c, f, e, p[0], x, kw[0], -1, axis);
 }
 
@@ -232,7 +217,7 @@ static fc_value tile(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_dim times[FC_MAX_RANK];
     uint32_t n;
     fc_value x;
-    if (!fc_c_args(c, e, &spec, p, NULL) || !array_arg(c, f, p[0], &x) ||
+    if (!fc_c_args(c, e, &spec, p, NULL) || !fc_c_array_arg(c, f, p[0], &x) ||
         !fc_c_shape_arg(c, f, p[1], &n, times, NULL))
         return FC_UNKNOWN;
     return fc_v_node(fc_c_built(c, fc_build_tile(c->g, x.node, n, times)));
@@ -246,7 +231,7 @@ static fc_node *list_nodes(fc_checker *c, fc_call *f, const fc_expr *call, const
                            uint32_t *count) {
     const fc_value *list = fc_c_val(f, e);
     if (list->kind == FC_V_UNKNOWN) return NULL;
-    if (!is_list(list) || !list->count) {
+    if (!fc_v_is_list(list) || !list->count) {
         fc_diag *d = fc_c_error(c, FUSEC_ARGUMENT_COUNT, e->at, "%s() takes a list of arrays",
                                 fc_c_quote(c, call->callee->at));
         fc_diag_help(d, "%s([a, b], axis=0)", fc_c_quote(c, call->callee->at));
@@ -347,7 +332,7 @@ static fc_value stack(fc_checker *c, fc_call *f, const fc_expr *e) {
  */
 
 static bool index_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
-    if (!array_arg(c, f, e, out)) return false;
+    if (!fc_c_array_arg(c, f, e, out)) return false;
     if (fc_is_int(fc_v_dtype(c, out))) return true;
     fc_diag *d = fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->at, "%s is %s, and indices are integers",
                             fc_c_quote(c, e->at), fc_c_value_type(c, out));
@@ -361,7 +346,7 @@ static fc_value take_at(fc_checker *c, fc_call *f, const fc_expr *e, bool along)
     const fc_expr *p[2], *kw[2];
     uint32_t axis;
     fc_value x, i;
-    if (!fc_c_args(c, e, &spec, p, kw) || !array_arg(c, f, p[0], &x) ||
+    if (!fc_c_args(c, e, &spec, p, kw) || !fc_c_array_arg(c, f, p[0], &x) ||
         !index_arg(c, f, p[1], &i) || !axis_arg(c, f, e, p[0], &x, kw[0], -1, &axis))
         return FC_UNKNOWN;
     const char *bounds = !kw[1] ? "check" : kw[1]->kind == FC_EX_STRING ? kw[1]->text : "";
@@ -444,7 +429,7 @@ static fc_value view(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_view_axis axes[FC_MAX_RANK];
     uint32_t rank, i = 0;
     fc_value x;
-    if (!fc_c_args(c, e, &spec, p, NULL) || !array_arg(c, f, p[0], &x) ||
+    if (!fc_c_args(c, e, &spec, p, NULL) || !fc_c_array_arg(c, f, p[0], &x) ||
         !fc_c_shape_arg(c, f, p[1], &rank, shape, NULL))
         return FC_UNKNOWN;
     const uint32_t own = fc_v_rank(c, &x);
@@ -470,9 +455,7 @@ const char *const fc_c_join_names[] = {"boundary", "check",  "concat", "pad",   
                                        "view",     "window", NULL};
 
 bool fc_c_is_join_name(const char *name) {
-    for (size_t i = 0; fc_c_join_names[i]; i++)
-        if (strcmp(fc_c_join_names[i], name) == 0) return true;
-    return false;
+    return fc_c_listed(fc_c_join_names, name);
 }
 
 bool fc_c_join_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out) {

@@ -6,9 +6,7 @@
 const char *const fc_c_make_names[] = {"arange", "zeros", "ones", "full", "eye", NULL};
 
 bool fc_c_is_make_name(const char *name) {
-    for (size_t i = 0; fc_c_make_names[i]; i++)
-        if (strcmp(fc_c_make_names[i], name) == 0) return true;
-    return false;
+    return fc_c_listed(fc_c_make_names, name);
 }
 
 static const char *const keys[] = {"dtype", NULL};
@@ -63,15 +61,9 @@ static fc_value integer_range(fc_checker *c, const fc_expr *e, const fc_value *v
     return fc_v_node(fc_c_built(c, fc_build_cast(c->g, r.node, t)));
 }
 
-static bool float_of(const fc_value *v, double *out) {
-    if (v->kind == FC_V_INT) *out = (double)v->i;
-    if (v->kind == FC_V_FLOAT) *out = v->f;
-    return v->kind == FC_V_INT || v->kind == FC_V_FLOAT;
-}
-
 static fc_value float_range(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtype t) {
     double from, to, step;
-    if (!float_of(&v[0], &from) || !float_of(&v[1], &to) || !float_of(&v[2], &step)) {
+    if (!fc_v_real(&v[0], &from) || !fc_v_real(&v[1], &to) || !fc_v_real(&v[2], &step)) {
         not_a_range(c, e, "the length has to be known from sizes and constants");
         return FC_UNKNOWN;
     }

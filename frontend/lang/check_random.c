@@ -7,9 +7,7 @@
 const char *const fc_c_random_names[] = {"uniform", "normal", "bits", "randint", "bernoulli", NULL};
 
 bool fc_c_is_random_name(const char *name) {
-    for (size_t i = 0; fc_c_random_names[i]; i++)
-        if (strcmp(fc_c_random_names[i], name) == 0) return true;
-    return false;
+    return fc_c_listed(fc_c_random_names, name);
 }
 
 /* A scalar integer of dtype t, written or computed. */
@@ -32,17 +30,14 @@ static bool integer(fc_checker *c, fc_call *f, const fc_expr *e, const char *wha
 static void warn_same(fc_checker *c, fc_call *f, const fc_expr *e, const fc_draw *d) {
     int64_t shape[FC_MAX_RANK];
     for (uint32_t i = 0; i < d->rank; i++) shape[i] = d->shape[i];
-    const fc_seen_draw key = {.shape = fc_intern_list(c->g, shape, d->rank),
-                              .seed = d->seed,
-                              .stream = d->stream,
-                              .src = f->ast->src,
-                              .at = e->at};
+    const fc_seen_draw key = {
+        .shape = fc_intern_list(c->g, shape, d->rank), .seed = d->seed, .stream = d->stream};
     for (size_t i = 0; i < c->draws.len; i++) {
         const fc_seen_draw *s = &c->draws.at[i];
         if (s->shape != key.shape || s->seed != key.seed || s->stream != key.stream) continue;
         for (uint32_t k = 0; k < c->ds->len; k++)
-            if (c->ds->at[k]->src == key.src && c->ds->at[k]->at.begin == key.at.begin) return;
-        fc_diag *w = fc_diag_warning(c->ds, "same-draw", key.src, key.at,
+            if (c->ds->at[k]->src == f->ast->src && c->ds->at[k]->at.begin == e->at.begin) return;
+        fc_diag *w = fc_diag_warning(c->ds, "same-draw", f->ast->src, e->at,
                                      "another draw has the same seed, stream and shape: equal "
                                      "numbers, or made of the same words");
         fc_diag_help(w, "give one of them a stream of its own: stream=1");
@@ -97,18 +92,15 @@ bool fc_c_random_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *n
                       fc_value *out) {
     static const char *const keys[] = {"seed", "stream", "dtype", NULL};
     static const char *const keys_of_bool[] = {"seed", "stream", NULL};
-    static const char *const names[] = {"shape", NULL, NULL};
     static const char *const names_of_range[] = {"shape", "lo", "hi"};
-    static const char *const names_of_chance[] = {"shape", "p", NULL};
+    static const char *const names_of_chance[] = {"shape", "p"};
     int kind = 0;
     if (!fc_c_is_random_name(name)) return false;
     *out = FC_UNKNOWN;
     while (strcmp(fc_c_random_names[kind], name) != 0) kind++;
     const uint32_t n = kind == RANDINT ? 3 : kind == BERNOULLI ? 2 : 1;
-    const fc_arg_spec spec = {kind == RANDINT     ? names_of_range
-                              : kind == BERNOULLI ? names_of_chance
-                                                  : names,
-                              n, n, kind == BERNOULLI ? keys_of_bool : keys};
+    const fc_arg_spec spec = {kind == BERNOULLI ? names_of_chance : names_of_range, n, n,
+                              kind == BERNOULLI ? keys_of_bool : keys};
     const fc_expr *p[3], *kw[3] = {NULL, NULL, NULL};
     fc_dim shape[FC_MAX_RANK];
     fc_draw d = {.shape = shape};

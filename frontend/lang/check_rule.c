@@ -13,7 +13,7 @@ struct fc_own_rule {
     fc_node *seeds, *seeded; /* cotangents, and the results they belong to */
 };
 
-const fc_attr *fc_c_gradient_attr(const fc_item *def) {
+static const fc_attr *gradient_attr(const fc_item *def) {
     for (const fc_attr *a = def ? def->attrs : NULL; a; a = a->next)
         if (strcmp(a->name.text, "gradient") == 0) return a;
     return NULL;
@@ -24,7 +24,7 @@ static bool derives(fc_checker *c, const fc_value *v) {
 }
 
 static fc_def *rule_of(fc_checker *c, const fc_call *f) {
-    const fc_attr *a = fc_c_gradient_attr(f->def);
+    const fc_attr *a = gradient_attr(f->def);
     const fc_expr *e = a ? a->args : NULL;
     if (!a) return NULL;
     fc_def *g = a->count == 1 && e->kind == FC_EX_NAME && !e->label ? fc_c_callee(c, f, e) : NULL;
@@ -75,7 +75,7 @@ bool fc_c_begin_rule(fc_checker *c, fc_call *f, const fc_value *v) {
     fc_own_rule *r = new_rule(c, f, v);
     if (!r || !r->nseeds || !fc_c_check_signature(c, g)) return false;
     if (g->item->param_count != r->nargs + r->nseeds) {
-        fc_c_error_in(c, f->ast, FUSEC_ARGUMENT_COUNT, fc_c_gradient_attr(f->def)->at,
+        fc_c_error_in(c, f->ast, FUSEC_ARGUMENT_COUNT, gradient_attr(f->def)->at,
                       "%s() takes %u arguments; as the derivative of %s() it gets its %u and %u "
                       "cotangent%s",
                       g->item->name.text, g->item->param_count, f->def->name.text, r->nargs,

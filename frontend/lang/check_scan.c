@@ -45,14 +45,12 @@ bool fc_c_scan_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *nam
     const fc_op op = row_of(name);
     int64_t axis;
     bool exclusive, reverse;
+    fc_value x;
     if (op == FC_OP_NONE) return false;
     *out = FC_UNKNOWN;
-    if (!fc_c_args(c, e, &spec, array, kw)) return true;
-    fc_value *v = fc_c_val(f, array[0]);
-    if (!fc_c_operand(c, array[0], v)) return true;
-    fc_value x = fc_v_node(fc_c_strong(c, array[0], v));
-    if (x.kind == FC_V_UNKNOWN || !the_axis(c, f, e, array[0], &x, kw[0], &axis) ||
-        !fc_c_flag_arg(c, f, kw[1], &exclusive) || !fc_c_flag_arg(c, f, kw[2], &reverse))
+    if (!fc_c_args(c, e, &spec, array, kw) || !fc_c_array_arg(c, f, array[0], &x) ||
+        !the_axis(c, f, e, array[0], &x, kw[0], &axis) || !fc_c_flag_arg(c, f, kw[1], &exclusive) ||
+        !fc_c_flag_arg(c, f, kw[2], &reverse))
         return true;
     *out = fc_v_node(fc_c_built(c, fc_build_scan(c->g, op, x.node, axis, exclusive, reverse)));
     return true;

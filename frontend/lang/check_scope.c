@@ -104,10 +104,6 @@ static fc_def *own_def(const fc_checker *c, uint32_t scope, const char *name) {
     return d && d->scope == scope ? d : NULL;
 }
 
-static bool own_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *i) {
-    return fc_c_const(c, scope, name, i) && c->consts.at[*i].scope == scope;
-}
-
 /* from "nn.fuse" import NAME: a definition or a const of that file. */
 static void add_from(fc_checker *c, uint32_t scope, const fc_item *it) {
     uint32_t from = scope_of(c, it->module);
@@ -119,7 +115,7 @@ static void add_from(fc_checker *c, uint32_t scope, const fc_item *it) {
             add_def(c, scope, name->text, name->at, (uint32_t)(def - c->defs.at));
             continue;
         }
-        if (own_const(c, from, name->text, &i)) {
+        if (fc_c_module_const(c, from, name->text, &i)) {
             add_const(c, scope, name->text, name->at, i);
             continue;
         }
@@ -191,7 +187,7 @@ fc_def *fc_c_callee(const fc_checker *c, const fc_call *f, const fc_expr *callee
 }
 
 bool fc_c_module_const(const fc_checker *c, uint32_t scope, const char *name, uint32_t *out) {
-    return own_const(c, scope, name, out);
+    return fc_c_const(c, scope, name, out) && c->consts.at[*out].scope == scope;
 }
 
 void fc_c_suggest_names(fc_suggest *s, const fc_namemap *m) {
@@ -204,7 +200,7 @@ void fc_c_no_member(fc_checker *c, uint32_t scope, const fc_expr *member, bool c
     const fc_name *name = member->member;
     uint32_t i;
     bool def = own_def(c, scope, name->text) != NULL;
-    bool value = own_const(c, scope, name->text, &i);
+    bool value = fc_c_module_const(c, scope, name->text, &i);
     const char *file = s->ast->src->name;
     if (def && !called) {
         fc_diag *d = fc_c_error(c, FUSEC_UNKNOWN_NAME, member->at,
@@ -222,11 +218,10 @@ void fc_c_no_member(fc_checker *c, uint32_t scope, const fc_expr *member, bool c
     fc_suggest_help(&g, d);
 }
 
-bool fc_c_value_name(fc_checker *c, const fc_call *f, const char *name, fc_range at) {
+void fc_c_value_name(fc_checker *c, const fc_call *f, const char *name, fc_range at) {
     uint32_t scope;
-    if (!fc_namemap_get(&c->scopes.at[f->scope].modules, name, &scope)) return true;
+    if (!fc_namemap_get(&c->scopes.at[f->scope].modules, name, &scope)) return;
     fc_diag *d = fc_c_error_in(c, f->ast, FUSEC_DUPLICATE_NAME, at, "`%s` is a module here", name);
     fc_diag_help(d, "call the value otherwise, or import %s under another name",
                  c->scopes.at[scope].ast->src->name);
-    return false;
 }

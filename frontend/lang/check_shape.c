@@ -5,9 +5,7 @@ const char *const fc_c_shape_names[] = {"reshape",   "transpose", "squeeze", "fl
                                         "broadcast", "size",      NULL};
 
 bool fc_c_is_shape_name(const char *name) {
-    for (size_t i = 0; fc_c_shape_names[i]; i++)
-        if (strcmp(fc_c_shape_names[i], name) == 0) return true;
-    return false;
+    return fc_c_listed(fc_c_shape_names, name);
 }
 
 static fc_dim constant(fc_checker *c, int64_t v) {
@@ -213,9 +211,8 @@ static bool array_and_axis(fc_checker *c, fc_call *f, const fc_expr *e, const fc
                            fc_value *v, const fc_expr **axis, int64_t *axes, uint32_t *n) {
     static const char *const keys[] = {"axis", NULL};
     const fc_arg_spec spec = {NULL, 1, 1, keys};
-    if (!fc_c_args(c, e, &spec, x, axis) || !fc_c_operand(c, *x, fc_c_val(f, *x))) return false;
-    *v = fc_v_node(fc_c_strong(c, *x, fc_c_val(f, *x)));
-    return v->kind != FC_V_UNKNOWN && fc_c_axes(c, f, *x, v, *axis, axes, n);
+    return fc_c_args(c, e, &spec, x, axis) && fc_c_array_arg(c, f, *x, v) &&
+           fc_c_axes(c, f, *x, v, *axis, axes, n);
 }
 
 static fc_value squeeze(fc_checker *c, fc_call *f, const fc_expr *e) {

@@ -286,10 +286,8 @@ bool fc_c_check_signature(fc_checker *c, fc_def *entry) {
         for (const fc_result *r = def->results; r; r = r->next) check_result_type(&s, r->type);
         check_results_names(&s);
     }
-    fc_free(c->alloc, s.dims.keys);
-    fc_free(c->alloc, s.dims.values);
-    fc_free(c->alloc, s.params.keys);
-    fc_free(c->alloc, s.params.values);
+    fc_namemap_free(c->alloc, &s.dims);
+    fc_namemap_free(c->alloc, &s.params);
     entry->state = s.good ? 1 : 2;
     return s.good;
 }

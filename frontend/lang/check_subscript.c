@@ -26,7 +26,7 @@ typedef struct subscript {
     uint32_t array_axis[FC_MAX_RANK], array_out[FC_MAX_RANK];
 } subscript;
 
-static bool literal_negative(const fc_expr *e) {
+bool fc_c_literal_negative(const fc_expr *e) {
     return e->kind == FC_EX_UNARY && e->op == FC_OPER_NEG && e->a->kind == FC_EX_NUMBER;
 }
 
@@ -55,7 +55,7 @@ static bool bound(subscript *s, const fc_expr *e, fc_dim size, fc_dim *out) {
                              "sizes",
                              text));
     }
-    if (literal_negative(e)) *out = fc_dim_add(&c->g->dims, size, *out);
+    if (fc_c_literal_negative(e)) *out = fc_dim_add(&c->g->dims, size, *out);
     return true;
 }
 

@@ -105,8 +105,7 @@ bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
     }
     for (const fc_expr *a = e->list; a; a = a->next) {
         const fc_value *v = fc_c_val(f, a);
-        bool shape = v->kind == FC_V_LIST || (v->kind == FC_V_TUPLE && !v->names);
-        if (v->kind >= FC_V_TUPLE && !shape && !fc_c_operand(c, a, v)) return true;
+        if (v->kind >= FC_V_TUPLE && !fc_v_is_list(v) && !fc_c_operand(c, a, v)) return true;
     }
     if (!fc_c_check_signature(c, def) || !fc_c_mode_fits(c, e, def)) return true;
     fc_call *to = fc_c_push(c, def->scope, def->item);

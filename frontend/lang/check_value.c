@@ -13,10 +13,13 @@
 fc_value fc_v_node(fc_node n) {
     return n == FC_NONODE ? FC_UNKNOWN : (fc_value){.kind = FC_V_NODE, .node = n};
 }
-fc_value fc_v_like(fc_node n, const fc_value *v) {
+fc_value fc_v_element_if(fc_node n, bool element) {
     fc_value r = fc_v_node(n);
-    r.element = r.kind == FC_V_NODE && fc_v_element(v);
+    r.element = element && r.kind == FC_V_NODE;
     return r;
+}
+fc_value fc_v_like(fc_node n, const fc_value *v) {
+    return fc_v_element_if(n, fc_v_element(v));
 }
 fc_value fc_v_int(fc_wide i) {
     return (fc_value){.kind = FC_V_INT, .i = i};
@@ -45,6 +48,12 @@ fc_value fc_v_number(const fc_lang_number *n) {
     if (n->kind == FC_LANG_BOOL) return fc_v_bool(n->magnitude != 0);
     if (n->kind == FC_LANG_FLOAT) return fc_v_float(n->value);
     return fc_v_int(n->negative ? -(fc_wide)n->magnitude : (fc_wide)n->magnitude);
+}
+
+bool fc_v_real(const fc_value *v, double *out) {
+    if (v->kind == FC_V_INT) *out = (double)v->i;
+    if (v->kind == FC_V_FLOAT) *out = v->f;
+    return v->kind == FC_V_INT || v->kind == FC_V_FLOAT;
 }
 
 fc_weakness fc_v_weakness(const fc_value *v) {

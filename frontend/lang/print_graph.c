@@ -9,27 +9,9 @@
  * the order in which reading makes them (parameters, names, then what is written in place, then
  * sizes and constants), and terms of sizes in the order of the parameters. So printing what was
  * read gives the same text. */
-#include "frontend/lang/check_impl.h"
-
-#include "ir/code.h"
+#include "frontend/lang/print_graph_impl.h"
 
 #define INLINE_DEPTH 4 /* operations inside each other in one expression */
-
-typedef struct printer {
-    const fc_graph *g;
-    fc_dimtab dims; /* a copy, which has room for the bounds of slices */
-    fc_str *out;
-    uint32_t *uses;      /* of a node; 0: not needed */
-    uint8_t *depth;      /* of what is written in place */
-    const char **names;  /* of nodes; NULL: written in place */
-    const char **syms;   /* of named sizes */
-    uint32_t *sym_order; /* place among the parameters, UINT32_MAX: not a parameter yet */
-    uint32_t sym_count;
-    fc_arena arena;
-    fc_namemap taken;
-    uint32_t next_value;
-    bool oom;
-} printer;
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -44,7 +26,7 @@ static bool is_name(const char *s) {
 }
 
 /* The name itself, or with a number behind it, or `base` with a number. */
-static const char *free_name(printer *p, const char *name, const char *base, uint32_t *next) {
+static const char *free_name(fc_printer *p, const char *name, const char *base, uint32_t *next) {
     uint32_t n = 0, unused;
     bool good = name && is_name(name);
     char text[FC_NAME_LIMIT + 1];
@@ -66,155 +48,6 @@ static const char *free_name(printer *p, const char *name, const char *base, uin
     return "";
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-static void print_dim(printer *p, fc_dim d, fc_str *out);
-
-static void print_factor(printer *p, fc_dim d, fc_str *out) {
-    int64_t v;
-    bool simple = (fc_dim_is_const(&p->dims, d, &v) && v != INT64_MIN) ||
-                  (fc_dim_is_sym(&p->dims, d, NULL) &&
-                   p->dims.syms.at[p->dims.forms.at[d].terms[0].sym].kind == FC_SYM_NAMED);
-    if (!simple) fc_str_char(out, '(');
-    print_dim(p, d, out);
-    if (!simple) fc_str_char(out, ')');
-}
-
-/* The recursion is FC_DIM_DEPTH deep at most. */
-static void print_sym(printer *p, uint32_t sym, fc_str *out) {
-    const fc_sym *s = &p->dims.syms.at[sym];
-    if (s->kind == FC_SYM_NAMED) {
-        fc_str_add(out, p->syms[sym] ? p->syms[sym] : "");
-        return;
-    }
-    fc_str a, b;
-    fc_str_init(&a, p->g->alloc);
-    fc_str_init(&b, p->g->alloc);
-    print_factor(p, s->a, &a);
-    print_factor(p, s->b, &b);
-    bool swap = s->kind == FC_SYM_MUL && strcmp(a.data, b.data) > 0;
-    fc_str_printf(out, "%s%s%s", swap ? b.data : a.data,
-                  s->kind == FC_SYM_MUL   ? "*"
-                  : s->kind == FC_SYM_MOD ? " % "
-                                          : "//",
-                  swap ? a.data : b.data);
-    out->oom |= a.oom | b.oom;
-    fc_str_free(&a);
-    fc_str_free(&b);
-}
-
-typedef struct term {
-    uint32_t order; /* of a parameter; others come after these, by text */
-    int64_t coef;
-    const char *text;
-} term;
-
-static bool before(const term *a, const term *b) {
-    return a->order != b->order ? a->order < b->order : strcmp(a->text, b->text) < 0;
-}
-
-/* `k` times `text`, or `k` alone, behind other terms unless it is the first. Numbers of sizes are
- * read before their sign, so that -2^63 is written in two. */
-static void add_term(fc_str *out, bool first, int64_t k, const char *text) {
-    int64_t rest = k == INT64_MIN ? -1 : 0;
-    k -= rest;
-    fc_str_add(out, first ? (k < 0 ? "-" : "") : k < 0 ? " - " : " + ");
-    if (k < 0) k = -k;
-    if (k != 1 || !text) fc_str_printf(out, text ? "%lld*" : "%lld", (long long)k);
-    if (text) fc_str_add(out, text);
-    if (rest) add_term(out, false, rest, text);
-}
-
-static void print_dim(printer *p, fc_dim d, fc_str *out) {
-    const fc_form *f = &p->dims.forms.at[d];
-    if (!f->nterms) {
-        add_term(out, true, f->c, NULL);
-        return;
-    }
-    term *terms = fc_arena_alloc(&p->arena, f->nterms * sizeof *terms);
-    if (!terms) {
-        p->oom = true;
-        return;
-    }
-    for (uint32_t i = 0; i < f->nterms; i++) {
-        uint32_t sym = f->terms[i].sym;
-        bool named = p->dims.syms.at[sym].kind == FC_SYM_NAMED;
-        fc_str s;
-        fc_str_init(&s, p->g->alloc);
-        print_sym(p, sym, &s);
-        bool factor = !named && f->terms[i].coef != 1;
-        fc_str t;
-        fc_str_init(&t, p->g->alloc);
-        fc_str_printf(&t, factor ? "(%s)" : "%s", s.data);
-        term x = {named ? p->sym_order[sym] : UINT32_MAX, f->terms[i].coef,
-                  fc_arena_strdup(&p->arena, t.data, t.len)};
-        p->oom |= s.oom || t.oom || !x.text;
-        fc_str_free(&s);
-        fc_str_free(&t);
-        if (p->oom) return;
-        uint32_t k = i;
-        for (; k > 0 && before(&x, &terms[k - 1]); k--) terms[k] = terms[k - 1];
-        terms[k] = x;
-    }
-    for (uint32_t i = 0; i < f->nterms; i++) add_term(out, i == 0, terms[i].coef, terms[i].text);
-    if (f->c) add_term(out, false, f->c, NULL);
-}
-
-static void print_shape(printer *p, uint32_t rank, const int64_t *shape) {
-    for (uint32_t i = 0; i < rank; i++) {
-        fc_str_add(p->out, i ? ", " : "");
-        print_dim(p, (fc_dim)shape[i], p->out);
-    }
-}
-
-static void print_type(printer *p, fc_node n) {
-    uint32_t rank = fc_rank(p->g, n);
-    fc_str_add(p->out, fc_dtypes[fc_at(p->g, n)->dtype].name);
-    if (!rank) return;
-    fc_str_char(p->out, '[');
-    print_shape(p, rank, fc_list_at(p->g, fc_at(p->g, n)->shape));
-    fc_str_char(p->out, ']');
-}
-
-/* ---- constants ------------------------------------------------------------------------------- */
-
-static bool reads_back(fusec_dtype t, uint64_t bits, const char *text) {
-    const char *end;
-    double v;
-    return fc_parse_double(text, &end, &v) && !*end && fc_const_bits(t, v) == bits;
-}
-
-static void print_const(printer *p, fusec_dtype t, uint64_t bits) {
-    fc_str s;
-    double v = fc_const_value(t, bits);
-    fc_str_init(&s, p->g->alloc);
-    if (t == FUSEC_BOOL) {
-        fc_str_add(&s, bits ? "true" : "false");
-    } else if (t == FUSEC_U64) {
-        fc_str_printf(&s, "%llu", (unsigned long long)bits);
-    } else if (t == FUSEC_I64) {
-        fc_str_printf(&s, "%lld", (long long)bits);
-    } else if (!fc_is_float(t)) {
-        fc_str_printf(&s, "%lld", (long long)v);
-    } else {
-        fc_str_double(&s, v, t != FUSEC_F64);
-        if (v == v && !s.oom && !reads_back(t, bits, s.data)) {
-            fc_str_clear(&s);
-            fc_str_double(&s, v, false);
-        }
-        bool whole = s.data[strspn(s.data, "-0123456789")] == '\0';
-        bool negative_zero = v == 0 && s.data[0] == '-';
-        if (whole && (negative_zero || v > 1e15 || v < -1e15)) fc_str_add(&s, ".0");
-        if (v != v) {
-            fc_str_clear(&s);
-            fc_str_add(&s, "nan");
-        }
-    }
-    fc_str_printf(p->out, "%s(%s)", fc_dtypes[t].name, s.data);
-    p->oom |= s.oom;
-    fc_str_free(&s);
-}
-
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 static const char *infix(int op) {
@@ -230,11 +63,11 @@ static const char *prefix(int op) {
                                      : NULL;
 }
 
-static void print_node(printer *p, fc_node n, bool operand);
+static void print_node(fc_printer *p, fc_node n, bool operand);
 
 enum operand_class { PARAMETER, NAMED, IN_PLACE, SIZE, CONSTANT }; /* how it is written */
 
-static enum operand_class operand_class(const printer *p, fc_node n) {
+static enum operand_class operand_class(const fc_printer *p, fc_node n) {
     switch (fc_at(p->g, n)->op) {
     case FC_OP_INPUT: return PARAMETER;
     case FC_OP_CONST: return CONSTANT;
@@ -244,12 +77,12 @@ static enum operand_class operand_class(const printer *p, fc_node n) {
 }
 
 /* Sizes are made anew wherever they are written, so their text is what orders them. */
-static bool size_after(printer *p, fc_dim a, fc_dim b) {
+static bool size_after(fc_printer *p, fc_dim a, fc_dim b) {
     fc_str x, y;
     fc_str_init(&x, p->g->alloc);
     fc_str_init(&y, p->g->alloc);
-    print_dim(p, a, &x);
-    print_dim(p, b, &y);
+    fc_print_dim(p, a, &x);
+    fc_print_dim(p, b, &y);
     bool after = strcmp(x.data, y.data) > 0;
     p->oom |= x.oom || y.oom;
     fc_str_free(&x);
@@ -257,7 +90,7 @@ static bool size_after(printer *p, fc_dim a, fc_dim b) {
     return after;
 }
 
-static bool swapped(printer *p, const fc_ninfo *i) {
+static bool swapped(fc_printer *p, const fc_ninfo *i) {
     if (!(fc_ops[i->op].flags & FC_F_COMMUTES) || i->nops != 2) return false;
     enum operand_class a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
     const fc_ninfo *x = fc_at(p->g, i->src[0]), *y = fc_at(p->g, i->src[1]);
@@ -266,7 +99,7 @@ static bool swapped(printer *p, const fc_ninfo *i) {
     return a == CONSTANT && x->attr > y->attr;
 }
 
-static void print_row(printer *p, const fc_ninfo *i, bool operand) {
+static void print_row(fc_printer *p, const fc_ninfo *i, bool operand) {
     const char *in = infix(i->op), *pre = prefix(i->op);
     fc_node src[3] = {i->src[0], i->src[1], i->src[2]};
     if (swapped(p, i)) src[0] = i->src[1], src[1] = i->src[0];
@@ -290,18 +123,18 @@ static void print_row(printer *p, const fc_ninfo *i, bool operand) {
 }
 
 /* A literal negative bound would count from the end. */
-static void print_bound(printer *p, fc_dim d) {
+static void print_bound(fc_printer *p, fc_dim d) {
     int64_t v;
     if (fc_dim_is_const(&p->dims, d, &v) && v < 0) {
         fc_str_char(p->out, '0');
-        add_term(p->out, false, v, NULL);
+        fc_print_term(p->out, false, v, NULL);
     } else {
-        print_dim(p, d, p->out);
+        fc_print_dim(p, d, p->out);
     }
 }
 
 /* start:stop:step, so that reading finds the same size. */
-static void print_slice(printer *p, fc_dim axis, fc_dim start, int64_t step, fc_dim size) {
+static void print_slice(fc_printer *p, fc_dim axis, fc_dim start, int64_t step, fc_dim size) {
     fc_dimtab *t = &p->dims;
     fc_dim end = fc_dim_add(t, start, fc_dim_mul(t, size, fc_dim_const(t, step)));
     fc_dim stop = fc_dim_add(t, end, fc_dim_const(t, step > 0 ? 1 - step : -1 - step));
@@ -318,7 +151,7 @@ static void print_slice(printer *p, fc_dim axis, fc_dim start, int64_t step, fc_
     if (step != 1) fc_str_printf(p->out, ":%lld", (long long)step);
 }
 
-static void print_slices(printer *p, const fc_ninfo *i) {
+static void print_slices(fc_printer *p, const fc_ninfo *i) {
     uint32_t rank = fc_list_len(p->g, (fc_list)i->attr) / 3;
     print_node(p, i->src[0], true);
     fc_str_char(p->out, '[');
@@ -334,7 +167,7 @@ static char label(uint8_t axis) {
     return (char)(axis < 26 ? 'a' + axis : 'A' + axis - 26);
 }
 
-static void print_axes(printer *p, const fc_ninfo *i) {
+static void print_axes(fc_printer *p, const fc_ninfo *i) {
     const int64_t *v = fc_list_at(p->g, (fc_list)i->attr);
     uint32_t n = fc_list_len(p->g, (fc_list)i->attr);
     if (n == 1) {
@@ -348,7 +181,7 @@ static void print_axes(printer *p, const fc_ninfo *i) {
 }
 
 /* einsum("ac,cb->ab", x, y): the letters are axes of the domain. */
-static void print_dot(printer *p, fc_node n) {
+static void print_dot(fc_printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
     fc_node x[2];
     uint8_t labels[FC_MAX_RANK];
@@ -371,7 +204,7 @@ static void print_dot(printer *p, fc_node n) {
     fc_str_char(p->out, ')');
 }
 
-static void print_call(printer *p, const fc_ninfo *i) {
+static void print_call(fc_printer *p, const fc_ninfo *i) {
     const bool stop = i->op == FC_OP_CAST && FC_CAST_KIND(i->attr) == FC_CAST_STOP;
     const char *name = stop                       ? "stop_grad"
                        : i->op == FC_OP_CAST      ? fc_dtypes[i->dtype].name
@@ -386,7 +219,7 @@ static void print_call(printer *p, const fc_ninfo *i) {
     if (i->op == FC_OP_BITCAST) fc_str_printf(p->out, ", %s", fc_dtypes[i->dtype].name);
     if (i->op == FC_OP_BROADCAST || i->op == FC_OP_RESHAPE) {
         fc_str_add(p->out, ", [");
-        print_shape(p, fc_list_len(p->g, i->shape), fc_list_at(p->g, i->shape));
+        fc_print_shape(p, fc_list_len(p->g, i->shape), fc_list_at(p->g, i->shape));
         fc_str_char(p->out, ']');
     }
     if (i->op == FC_OP_PERMUTE) {
@@ -400,7 +233,7 @@ static void print_call(printer *p, const fc_ninfo *i) {
 }
 
 /* An index with a check has it written into the call that reads there. */
-static void print_take(printer *p, const fc_ninfo *i) {
+static void print_take(fc_printer *p, const fc_ninfo *i) {
     const fc_ninfo *index = fc_at(p->g, i->src[1]);
     const bool checked = index->op == FC_OP_CHECK &&
                          fc_check_size(p->g, index) == fc_axis(p->g, i->src[0], (uint32_t)i->attr);
@@ -418,38 +251,36 @@ static void print_take(printer *p, const fc_ninfo *i) {
 
 /* view(a, [n, 3], [[1, "none", 1, 2], [0, "wrap", 0, 1]]): shape; start, mode and steps of each
  * axis of the operand. */
-static void print_view(printer *p, const fc_ninfo *i) {
-    static const char *const modes[FC_EDGE_COUNT] = {"none", "zero",    "edge",
-                                                     "wrap", "reflect", "symmetric"};
+static void print_view(fc_printer *p, const fc_ninfo *i) {
     const uint32_t rank = fc_list_len(p->g, i->shape), n = fc_rank(p->g, i->src[0]);
     fc_str_add(p->out, "view(");
     print_node(p, i->src[0], false);
     fc_str_add(p->out, ", [");
-    print_shape(p, rank, fc_list_at(p->g, i->shape));
+    fc_print_shape(p, rank, fc_list_at(p->g, i->shape));
     fc_str_add(p->out, "], [");
     for (uint32_t k = 0; k < n; k++) {
         const int64_t *v = fc_list_at(p->g, (fc_list)i->attr) + 1 + (size_t)k * (2 + rank);
         fc_str_add(p->out, k ? ", [" : "[");
-        print_dim(p, (fc_dim)v[0], p->out);
-        fc_str_printf(p->out, ", \"%s\"", modes[v[1]]);
+        fc_print_dim(p, (fc_dim)v[0], p->out);
+        fc_str_printf(p->out, ", \"%s\"", fc_edge_names[v[1]]);
         for (uint32_t a = 0; a < rank; a++) fc_str_printf(p->out, ", %lld", (long long)v[2 + a]);
         fc_str_char(p->out, ']');
     }
     fc_str_add(p->out, "])");
 }
 
-static void print_body(printer *p, fc_node n, bool operand) {
+static void print_body(fc_printer *p, fc_node n, bool operand) {
     const fc_ninfo *i = fc_at(p->g, n);
     switch (i->op) {
-    case FC_OP_CONST: print_const(p, (fusec_dtype)i->dtype, i->attr); break;
+    case FC_OP_CONST: fc_print_const(p, (fusec_dtype)i->dtype, i->attr); break;
     case FC_OP_DIM:
         fc_str_add(p->out, "i64(");
-        print_dim(p, (fc_dim)i->attr, p->out);
+        fc_print_dim(p, (fc_dim)i->attr, p->out);
         fc_str_char(p->out, ')');
         break;
     case FC_OP_IOTA:
         fc_str_add(p->out, "arange(");
-        print_shape(p, 1, fc_list_at(p->g, i->shape));
+        fc_print_shape(p, 1, fc_list_at(p->g, i->shape));
         fc_str_char(p->out, ')');
         break;
     case FC_OP_SLICE: print_slices(p, i); break;
@@ -466,7 +297,7 @@ static void print_body(printer *p, fc_node n, bool operand) {
         fc_str_add(p->out, "check(");
         print_node(p, i->src[0], false);
         fc_str_add(p->out, ", ");
-        print_dim(p, fc_check_size(p->g, i), p->out);
+        fc_print_dim(p, fc_check_size(p->g, i), p->out);
         fc_str_char(p->out, ')');
         break;
     default:
@@ -480,7 +311,7 @@ static void print_body(printer *p, fc_node n, bool operand) {
 }
 
 /* What is written in place is at most INLINE_DEPTH deep. */
-static void print_node(printer *p, fc_node n, bool operand) {
+static void print_node(fc_printer *p, fc_node n, bool operand) {
     if (p->names[n])
         fc_str_add(p->out, p->names[n]);
     else
@@ -490,13 +321,13 @@ static void print_node(printer *p, fc_node n, bool operand) {
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Operand k as it is written: einsum() spreads its operands itself. */
-static fc_node written(const printer *p, fc_node n, int k) {
+static fc_node written(const fc_printer *p, fc_node n, int k) {
     uint8_t labels[FC_MAX_RANK];
     const fc_ninfo *i = fc_at(p->g, n);
     return i->op == FC_OP_dot ? fc_dot_operand(p->g, n, k, labels) : i->src[k];
 }
 
-static void count_uses(printer *p) {
+static void count_uses(fc_printer *p) {
     const fc_graph *g = p->g;
     for (size_t i = 0; i < g->outputs.len; i++) p->uses[g->outputs.at[i].node]++;
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
@@ -506,7 +337,7 @@ static void count_uses(printer *p) {
 }
 
 /* Whether a node gets a name; sets its depth. */
-static bool wants_name(printer *p, fc_node n) {
+static bool wants_name(fc_printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
     if (i->op == FC_OP_CONST || i->op == FC_OP_DIM) return false;
     uint8_t depth = 1;
@@ -518,14 +349,14 @@ static bool wants_name(printer *p, fc_node n) {
     return p->uses[n] > 1 || depth > INLINE_DEPTH;
 }
 
-static void name_sym(printer *p, uint32_t sym) {
+static void name_sym(fc_printer *p, uint32_t sym) {
     uint32_t next = 0;
     if (p->syms[sym]) return;
     p->syms[sym] = free_name(p, p->dims.syms.at[sym].name, "d", &next);
     p->sym_order[sym] = p->sym_count++;
 }
 
-static void name_params(printer *p) {
+static void name_params(fc_printer *p) {
     const fc_graph *g = p->g;
     uint32_t sym, next = 0;
     for (size_t i = 0; i < g->inputs.len; i++) {
@@ -539,7 +370,7 @@ static void name_params(printer *p) {
         p->names[g->inputs.at[i].node] = free_name(p, g->inputs.at[i].name, "x", &next);
 }
 
-static void print_params(printer *p) {
+static void print_params(fc_printer *p) {
     const fc_graph *g = p->g;
     uint32_t bound = p->sym_count, n = 0;
     for (uint32_t s = 0; s < g->dims.syms.len; s++)
@@ -547,14 +378,14 @@ static void print_params(printer *p) {
     for (size_t i = 0; i < g->inputs.len; i++, n++) {
         fc_node x = g->inputs.at[i].node;
         fc_str_printf(p->out, "%s%s: ", n ? ", " : "", p->names[x]);
-        print_type(p, x);
+        fc_print_type(p, x);
     }
     for (uint32_t s = 0; s < g->dims.syms.len; s++)
         if (p->syms[s] && p->sym_order[s] >= bound)
             fc_str_printf(p->out, "%s%s: dim", n++ ? ", " : "", p->syms[s]);
 }
 
-static void print_results(printer *p) {
+static void print_results(fc_printer *p) {
     const fc_graph *g = p->g;
     bool one = g->outputs.len == 1 && strcmp(g->outputs.at[0].name, "out") == 0;
     fc_namemap params = p->taken; /* results have names of their own */
@@ -564,15 +395,14 @@ static void print_results(printer *p) {
     for (size_t i = 0; i < g->outputs.len; i++) {
         if (i) fc_str_add(p->out, ", ");
         if (!one) fc_str_printf(p->out, "%s: ", free_name(p, g->outputs.at[i].name, "out", &next));
-        print_type(p, g->outputs.at[i].node);
+        fc_print_type(p, g->outputs.at[i].node);
     }
     if (!one) fc_str_char(p->out, ')');
-    fc_free(g->alloc, p->taken.keys);
-    fc_free(g->alloc, p->taken.values);
+    fc_namemap_free(g->alloc, &p->taken);
     p->taken = params;
 }
 
-static void print_def(printer *p, const char *name) {
+static void print_def(fc_printer *p, const char *name) {
     const fc_graph *g = p->g;
     bool function = name && is_name(name) && !fc_c_is_builtin(name);
     fusec_dtype t;
@@ -603,7 +433,7 @@ static void print_def(printer *p, const char *name) {
 
 void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     size_t n = g->nodes.len + 1, s = g->dims.syms.len + 1;
-    printer p = {.g = g, .out = out};
+    fc_printer p = {.g = g, .out = out};
     fc_arena_init(&p.arena, g->alloc);
     fc_dimtab_init(&p.dims, g->alloc);
     p.oom = !fc_dimtab_copy(&p.dims, &g->dims);
@@ -624,8 +454,7 @@ void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     fc_free(g->alloc, p.names);
     fc_free(g->alloc, p.syms);
     fc_free(g->alloc, p.sym_order);
-    fc_free(g->alloc, p.taken.keys);
-    fc_free(g->alloc, p.taken.values);
+    fc_namemap_free(g->alloc, &p.taken);
     fc_arena_free(&p.arena);
     fc_dimtab_free(&p.dims);
 }

@@ -1,0 +1,31 @@
+/* print_graph_impl.h - what the files that print a graph as a program share. */
+#ifndef FUSEC_FRONTEND_LANG_PRINT_GRAPH_IMPL_H
+#define FUSEC_FRONTEND_LANG_PRINT_GRAPH_IMPL_H
+
+#include "frontend/lang/check_impl.h"
+
+typedef struct fc_printer {
+    const fc_graph *g;
+    fc_dimtab dims; /* a copy, which has room for the bounds of slices */
+    fc_str *out;
+    uint32_t *uses;      /* of a node; 0: not needed */
+    uint8_t *depth;      /* of what is written in place */
+    const char **names;  /* of nodes; NULL: written in place */
+    const char **syms;   /* of named sizes */
+    uint32_t *sym_order; /* place among the parameters, UINT32_MAX: not a parameter yet */
+    uint32_t sym_count;
+    fc_arena arena;
+    fc_namemap taken;
+    uint32_t next_value;
+    bool oom;
+} fc_printer;
+
+/* ---- print_size.c ---- */
+void fc_print_dim(fc_printer *p, fc_dim d, fc_str *out);
+/* `k` times `text`, or `k` alone, behind other terms unless it is the first. */
+void fc_print_term(fc_str *out, bool first, int64_t k, const char *text);
+void fc_print_shape(fc_printer *p, uint32_t rank, const int64_t *shape); /* "n, m" */
+void fc_print_type(fc_printer *p, fc_node n);                            /* "f32[n, m]" */
+void fc_print_const(fc_printer *p, fusec_dtype t, uint64_t bits);        /* "f32(0.5)" */
+
+#endif
