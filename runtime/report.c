@@ -18,7 +18,7 @@ fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in,
 typedef struct traffic {
     const fc_bound *b;
     const fc_kernel *k;
-    fc_val *roots;   /* [reductions + stores] of the loop under way */
+    fc_val *roots;   /* [2 * reductions + stores] of the loop under way */
     uint8_t *needed; /* [ins] by the roots */
     uint8_t *seen;   /* [args] read by the loop under way */
     uint8_t *kept;   /* [accesses] loaded once for all loops */
@@ -71,7 +71,7 @@ static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t s
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
     traffic t = {.b = b, .k = k};
-    t.roots = fc_arena_alloc(&arena, (k->reductions.len + k->stores.len + 1) * sizeof *t.roots);
+    t.roots = fc_arena_alloc(&arena, (2 * k->reductions.len + k->stores.len + 1) * sizeof *t.roots);
     t.needed = fc_arena_alloc(&arena, k->code.ins.len + 1);
     t.seen = fc_arena_alloc(&arena, k->args.len + 1);
     t.kept = fc_arena_alloc(&arena, k->accesses.len + 1);

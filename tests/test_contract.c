@@ -4,6 +4,7 @@
 #include "passes/plan.h"
 #include "tests/support/gb.h"
 #include "tests/support/oracle_run.h"
+#include "tests/support/program_fixture.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -115,6 +116,41 @@ FC_TEST(contract, without_axes_on_one_side_the_usual_trees_serve) {
     x = begin(FUSEC_F32);
     v = gbin(&x.g, "v", FUSEC_F32, 1, x.k, 0, 0);
     expect_plan(&x, fc_build_matmul(&x.g, v, v), "i");
+}
+
+/* Of each contraction both elements are read. */
+FC_TEST(contract, reports_of_several_in_one_kernel_count_all_arrays) {
+    enum { DOTS = 8 };
+    fc_fixture f;
+    fc_node y = FC_NONODE, x0 = y;
+    fc_tensor in[2 * DOTS];
+    const int64_t n = 100;
+    if (!fc_fixture_open(&f, "interp")) FC_SKIP("there is no interpreter");
+    for (int i = 0; i < 2 * DOTS; i++)
+        in[i] = (fc_tensor){.dtype = FUSEC_F32, .rank = 1, .shape = &n};
+    for (int i = 0; i < DOTS; i++) {
+        char left[16], right[16];
+        snprintf(left, sizeof left, "a%d", i);
+        snprintf(right, sizeof right, "b%d", i);
+        const fc_dim k = gbd(&f.g, "k");
+        fc_node a = gbin(&f.g, left, FUSEC_F32, 1, k, 0, 0);
+        if (i)
+            a = gb2(&f.g, FC_OP_add, a, x0);
+        else
+            x0 = a;
+        const fc_node d = fc_build_matmul(&f.g, a, gbin(&f.g, right, FUSEC_F32, 1, k, 0, 0));
+        y = i ? gb2(&f.g, FC_OP_add, y, d) : d;
+    }
+    fc_build_output(&f.g, "y", y);
+    fc_program *p = fc_fixture_compile(&f);
+    if (!p) return;
+    fc_step_report r[2 * DOTS];
+    FC_EXPECT_EQ_U64(p->plan->steps.len, 1);
+    FC_EXPECT_EQ_U64(p->plan->steps.at[0]->kernel.reductions.len, DOTS);
+    FC_EXPECT_OK(fc_program_report(p, 2 * DOTS, in, 0, NULL, true, r, &f.e), &f.e);
+    FC_EXPECT_EQ_I64(r[0].bytes_read, 2 * DOTS * n * 4);
+    FC_EXPECT_EQ_I64(r[0].bytes_floor, 2 * DOTS * n * 4 + 4);
+    fc_fixture_close(&f, p);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
