@@ -99,10 +99,6 @@ static void turn_axis(fc_nest *n, uint32_t axis) {
     }
 }
 
-static int64_t magnitude(int64_t v) {
-    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
 /* A map whose result is not dense walks it in the order of memory: what is written has its
  * neighbours along the innermost axis, upwards, as it has in a dense one. */
 static void follow_result(const fc_kernel *k, fc_nest *n) {
@@ -110,7 +106,7 @@ static void follow_result(const fc_kernel *k, fc_nest *n) {
     for (uint32_t i = 0; i < n->np; i++)
         if (by[i] < 0 && n->extent[i] > 1) turn_axis(n, i);
     for (uint32_t i = 1; i < n->np; i++)
-        for (uint32_t at = i; at > 0 && magnitude(by[at - 1]) < magnitude(by[at]); at--)
+        for (uint32_t at = i; at > 0 && fc_magnitude(by[at - 1]) < fc_magnitude(by[at]); at--)
             swap_axes(n, at - 1, at);
 }
 
@@ -192,10 +188,10 @@ static bool needs_wide(const fc_nest *n) {
     if (n->rows > FC_NARROW_MAX || n->count > FC_NARROW_MAX) return true;
     uint32_t axes = n->np + n->nr;
     for (uint32_t a = 0; a < n->naccess; a++) {
-        int64_t reach = magnitude(n->offset[a]);
+        int64_t reach = fc_magnitude(n->offset[a]);
         for (uint32_t i = 0; i < axes; i++) {
             int64_t span, steps = n->extent[i] > 0 ? n->extent[i] - 1 : 0;
-            if (!fc_mul_ok(magnitude(n->stride[(size_t)a * axes + i]), steps, &span) ||
+            if (!fc_mul_ok(fc_magnitude(n->stride[(size_t)a * axes + i]), steps, &span) ||
                 !fc_add_ok(reach, span, &reach))
                 return true;
         }

@@ -126,6 +126,9 @@ static inline bool fc_mul_ok(int64_t a, int64_t b, int64_t *out) {
 static inline bool fc_add_ok(int64_t a, int64_t b, int64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
+static inline int64_t fc_magnitude(int64_t v) { /* of the smallest number, the largest */
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
 /* Of numbers that are not negative, for counts that are only shown: the largest, where 64 bits end.
  */
 static inline int64_t fc_mul_most(int64_t a, int64_t b) {

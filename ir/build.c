@@ -30,10 +30,6 @@ static fc_node fail_type(fc_graph *g, fusec_status s, fc_op op, fc_node a, fc_no
     return fc_fail_types(g, s, fc_ops[op].name, a, b, why);
 }
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 static fc_ninfo node_like(const fc_graph *g, fc_op op, fc_node a) {
     const fc_ninfo *s = fc_at(g, a);
     return (fc_ninfo){.op = (uint16_t)op,
@@ -100,7 +96,7 @@ fc_node fc_build_input(fc_graph *g, const char *name, fusec_dtype t, uint32_t ra
 }
 
 void fc_build_output(fc_graph *g, const char *name, fc_node n) {
-    if (!usable(g, n)) return;
+    if (!fc_usable(g, n)) return;
     if (g->outputs.len >= g->limits.outputs) {
         fc_fail(&g->error, FUSEC_LIMIT, "more than %u outputs", g->limits.outputs);
         return;
@@ -152,7 +148,7 @@ fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *
 /* ---- conversions ------------------------------------------------------------------------- */
 
 fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     if (fc_at(g, a)->dtype == t) return a;
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
     n.dtype = (uint8_t)t;
@@ -160,7 +156,7 @@ fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t) {
 }
 
 fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     fusec_dtype from = (fusec_dtype)fc_at(g, a)->dtype;
     if (from == t) return a;
     bool of_bool = from == FUSEC_BOOL || t == FUSEC_BOOL;
@@ -176,7 +172,7 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
 }
 
 static fc_node marked_cast(fc_graph *g, fc_node a, uint64_t attr) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
     n.attr = attr;
     return fc_graph_node(g, n);
@@ -227,7 +223,7 @@ bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_
 }
 
 fc_node fc_build_materialize(fc_graph *g, fc_node a) {
-    return usable(g, a) ? fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a)) : FC_NONODE;
+    return fc_usable(g, a) ? fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a)) : FC_NONODE;
 }
 
 /* ---- elementwise ------------------------------------------------------------------------- */
@@ -495,7 +491,7 @@ static fc_node reduce_operand(fc_graph *g, fc_op op, fc_node a) {
 
 fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
                         bool keepdims) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     uint64_t mask;
     if (!axis_mask(g, op, a, naxes, axes, &mask)) return FC_NONODE;
     fc_dim one = fc_dim_const(&g->dims, 1);
@@ -539,7 +535,7 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
  * stay -inf. On f16 and bf16 all steps run in f32 and the result rounds once. */
 fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
                            bool keepdims) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
     if (!fc_is_float(t)) t = g->default_float;
     fc_node x = fc_build_cast(g, a, fc_is_half(t) ? FUSEC_F32 : t);

@@ -33,10 +33,6 @@ typedef struct product {
     uint8_t domain[FC_MAX_RANK];
 } product;
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 static int find(const uint8_t *labels, uint32_t n, uint8_t label) {
     for (uint32_t i = 0; i < n; i++)
         if (labels[i] == label) return (int)i;
@@ -74,11 +70,6 @@ static fc_node fail_axes(fc_graph *g, const char *what, const fc_node n[2], cons
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static bool is_one(const fc_graph *g, fc_dim d) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == 1;
-}
-
 static void take_out(side *s, uint32_t axis) {
     s->rank--;
     memmove(s->label + axis, s->label + axis + 1, s->rank - axis);
@@ -105,7 +96,7 @@ static bool match_axes(product *p, const char *what) {
         if (j < 0) continue;
         const int axis[2] = {(int)i, j};
         const fc_dim size[2] = {fc_axis(g, given[0], i), fc_axis(g, given[1], (uint32_t)j)};
-        const bool one[2] = {is_one(g, size[0]), is_one(g, size[1])};
+        const bool one[2] = {fc_dim_is(&g->dims, size[0], 1), fc_dim_is(&g->dims, size[1], 1)};
         if (one[0] != one[1] && kept(p, label)) {
             side *s = &p->x[one[1]];
             drop_axis(g, s, (uint32_t)axis_of(s, label));
@@ -131,7 +122,7 @@ static void sum_alone(product *p, int k) {
 /* Sums of integers are wider than their elements; a cast of the other operand changes nothing. */
 static bool one_dtype(product *p) {
     fusec_dtype t;
-    if (!usable(p->g, p->x[0].n) || !usable(p->g, p->x[1].n)) return false;
+    if (!fc_usable(p->g, p->x[0].n) || !fc_usable(p->g, p->x[1].n)) return false;
     const fusec_dtype a = (fusec_dtype)fc_at(p->g, p->x[0].n)->dtype,
                       b = (fusec_dtype)fc_at(p->g, p->x[1].n)->dtype;
     if (a == b) return true;
@@ -162,14 +153,14 @@ static fc_node spread(const product *p, const side *s, bool *spreads) {
             lacking++;
     }
     fc_node n = fc_build_permute(g, s->n, own);
-    if (!usable(g, n)) return n;
+    if (!fc_usable(g, n)) return n;
     for (uint32_t i = 0; i < p->rank; i++) {
         const bool has = axis_of(s, p->domain[i]) >= 0;
         perm[i] = has ? lacking + at_own++ : at_lacking++;
         shape[perm[i]] = size_of(p, p->domain[i]);
     }
-    const fc_node wide = spreads ? fc_build_spread(g, n, p->rank, shape)
-                                 : fc_build_broadcast(g, n, p->rank, shape);
+    const fc_node wide =
+        spreads ? fc_build_spread(g, n, p->rank, shape) : fc_build_broadcast(g, n, p->rank, shape);
     if (spreads) *spreads = wide != n;
     return fc_build_permute(g, wide, perm);
 }
@@ -202,7 +193,7 @@ static uint32_t choose_domain(product *p) {
 /* The axes of the result, which are the kept ones of the domain, in the order asked for. */
 static fc_node in_order(const product *p, fc_node n) {
     int64_t perm[FC_MAX_RANK];
-    if (!usable(p->g, n)) return FC_NONODE;
+    if (!fc_usable(p->g, n)) return FC_NONODE;
     for (uint32_t i = 0; i < p->nout; i++) {
         uint32_t at = 0;
         for (uint32_t k = 0; p->domain[k] != p->out[i]; k++) at += kept(p, p->domain[k]);
@@ -232,7 +223,7 @@ static fc_node make(product *p) {
     const bool own = tree == FC_TREE_DOT;
     fc_node a = spread(p, &p->x[0], own ? &spreads[0] : NULL),
             b = spread(p, &p->x[1], own ? &spreads[1] : NULL);
-    if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, b)) return FC_NONODE;
     for (uint32_t i = 0; i < p->rank; i++)
         if (kept(p, p->domain[i])) shape[nkept++] = fc_axis(g, a, i);
     fc_ninfo n = {.op = FC_OP_dot, .nops = 2, .src = {a, b, FC_NONODE}, .axis_kind = tree};
@@ -248,17 +239,17 @@ static bool labels_fine(product *p, const char *what) {
         for (uint32_t i = 0; i < p->x[k].rank; i++)
             if (find(p->x[k].label, i, p->x[k].label[i]) >= 0)
                 return fc_fail_types(p->g, FUSEC_SHAPE_MISMATCH, what, p->x[k].n, FC_NONODE,
-                            "two axes have one label; a diagonal can't be taken"),
+                                     "two axes have one label; a diagonal can't be taken"),
                        false;
     return true;
 }
 
 static fc_node build(fc_graph *g, const char *what, fc_node x, const uint8_t *xl, fc_node y,
                      const uint8_t *yl, uint32_t nout, const uint8_t *out) {
-    if (!usable(g, x) || !usable(g, y)) return FC_NONODE;
+    if (!fc_usable(g, x) || !fc_usable(g, y)) return FC_NONODE;
     if (fc_at(g, x)->dtype != fc_at(g, y)->dtype)
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, what, x, y,
-                    "an operation takes one dtype; cast one of them");
+                             "an operation takes one dtype; cast one of them");
     product p = {.g = g, .nout = nout, .out = out};
     p.x[0] = (side){.n = x, .rank = fc_rank(g, x)};
     p.x[1] = (side){.n = y, .rank = fc_rank(g, y)};
@@ -284,11 +275,11 @@ fc_node fc_build_dot(fc_graph *g, fc_node x, const uint8_t *xl, fc_node y, const
 enum { LABEL_M = 60, LABEL_K, LABEL_N };
 
 fc_node fc_build_matmul(fc_graph *g, fc_node a, fc_node b) {
-    if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, b)) return FC_NONODE;
     const uint32_t ra = fc_rank(g, a), rb = fc_rank(g, b);
     if (!ra || !rb)
         return fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "matmul", a, b,
-                    "a number has no axis to sum over; multiply with *");
+                             "a number has no axis to sum over; multiply with *");
     uint8_t la[FC_MAX_RANK], lb[FC_MAX_RANK], out[FC_MAX_RANK + 2];
     const uint32_t ba = ra > 1 ? ra - 2 : 0, bb = rb > 1 ? rb - 2 : 0, nb = ba > bb ? ba : bb;
     uint32_t nout = 0;
@@ -444,7 +435,7 @@ static fc_node of_one(fc_graph *g, fc_node x, term *t, const term *out) {
     p.x[1] = (side){.n = x};
     if (!labels_fine(&p, "einsum")) return FC_NONODE;
     sum_alone(&p, 0);
-    if (!usable(g, p.x[0].n)) return FC_NONODE;
+    if (!fc_usable(g, p.x[0].n)) return FC_NONODE;
     p.rank = p.x[0].rank;
     memcpy(p.domain, p.x[0].label, p.rank);
     return in_order(&p, p.x[0].n);
@@ -469,7 +460,7 @@ static void still_wanted(const term *a, const term *b, const term *later, uint32
 fc_node fc_build_einsum(fc_graph *g, const char *text, uint32_t n, const fc_node *x) {
     term t[MAX_OPERANDS], out, now;
     for (uint32_t i = 0; i < n; i++)
-        if (!usable(g, x[i])) return FC_NONODE;
+        if (!fc_usable(g, x[i])) return FC_NONODE;
     if (n == 0 || n > MAX_OPERANDS)
         return bad_text(g, FUSEC_LIMIT, text, "it takes one to %u operands", MAX_OPERANDS, 0);
     if (!read_text(g, text, n, x, t, &out)) {

@@ -5,15 +5,6 @@
  * are equal nodes however they are written. */
 #include "ir/graph.h"
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
-static bool is_constant(const fc_graph *g, fc_dim d, int64_t want) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == want;
-}
-
 /* ---- the general view --------------------------------------------------------------------------
  */
 
@@ -54,7 +45,7 @@ static bool empties(const fc_graph *g, const view *v, fc_dim size) {
     const fc_form *s = &g->dims.forms.at[size];
     for (uint32_t k = 0; k < v->rank; k++) {
         const fc_form *f = &g->dims.forms.at[v->shape[k]];
-        if (is_constant(g, v->shape[k], 0) || v->shape[k] == size) return true;
+        if (fc_dim_is(&g->dims, v->shape[k], 0) || v->shape[k] == size) return true;
         if (s->nterms == 1 && !s->c && f->nterms == 1 && !f->c &&
             f->terms[0].sym == s->terms[0].sym && f->terms[0].coef % s->terms[0].coef == 0)
             return true;
@@ -172,7 +163,7 @@ static bool take_axes(fc_graph *g, const fc_view_axis *axes, view *v) {
             if (step > FC_MAX_STEP || step < -FC_MAX_STEP)
                 return fc_fail(&g->error, FUSEC_LIMIT, "the step of an index is 2^48 at most"),
                        false;
-            v->step[(size_t)i * v->rank + k] = is_constant(g, v->shape[k], 1) ? 0 : step;
+            v->step[(size_t)i * v->rank + k] = fc_dim_is(&g->dims, v->shape[k], 1) ? 0 : step;
         }
     }
     return true;
@@ -180,7 +171,7 @@ static bool take_axes(fc_graph *g, const fc_view_axis *axes, view *v) {
 
 fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape,
                       const fc_view_axis *axes) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     if (rank > g->limits.rank || rank > FC_MAX_RANK) {
         fc_fail(&g->error, FUSEC_LIMIT, "rank %u is above the limit of %u", rank, g->limits.rank);
         return FC_NONODE;
@@ -210,7 +201,7 @@ fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape
  */
 
 fc_node fc_build_check(fc_graph *g, fc_node index, fc_dim size) {
-    if (!usable(g, index)) return FC_NONODE;
+    if (!fc_usable(g, index)) return FC_NONODE;
     if (size == FC_DIM_NONE) return fc_dim_fail(&g->dims, &g->error, "a size"), FC_NONODE;
     if (!fc_is_int((fusec_dtype)fc_at(g, index)->dtype)) {
         fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
@@ -240,7 +231,8 @@ static const char *copy_text(fc_graph *g, const char *text) {
 }
 
 void fc_check_words(fc_graph *g, fc_node check, const fc_words *words) {
-    if (!usable(g, check) || fc_at(g, check)->op != FC_OP_CHECK || fc_at(g, check)->words) return;
+    if (!fc_usable(g, check) || fc_at(g, check)->op != FC_OP_CHECK || fc_at(g, check)->words)
+        return;
     fc_words s = {copy_text(g, words->access), copy_text(g, words->index),
                   copy_text(g, words->axis), copy_text(g, words->place)};
     if (!fc_push(g->alloc, &g->words, s))
@@ -258,9 +250,9 @@ static bool join_shapes(fc_graph *g, fc_node a, fc_node index, uint32_t axis, fc
         array[i] = x;
         result[i] = y;
         if (i == axis || x == y) continue;
-        if (is_constant(g, y, 1)) {
+        if (fc_dim_is(&g->dims, y, 1)) {
             result[i] = x;
-        } else if (is_constant(g, x, 1)) {
+        } else if (fc_dim_is(&g->dims, x, 1)) {
             array[i] = y;
         } else {
             int64_t diff;
@@ -285,7 +277,7 @@ static bool join_shapes(fc_graph *g, fc_node a, fc_node index, uint32_t axis, fc
 
 static fc_node take(fc_graph *g, fc_node a, fc_node index, uint32_t axis, uint32_t flags) {
     fc_dim array[FC_MAX_RANK], result[FC_MAX_RANK];
-    if (!usable(g, a) || !usable(g, index)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, index)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
     if (axis >= rank) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "take: there is no axis %u", (unsigned)axis);
@@ -327,7 +319,7 @@ fc_node fc_build_take_inside(fc_graph *g, fc_node a, fc_node index, uint32_t axi
 /* The array gets axes of size 1 after `axis`, so that it has one for each of the index, and the
  * index such axes for those of the array. An index without axes has one of size 1, which goes. */
 fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bool inside) {
-    if (!usable(g, a) || !usable(g, index)) return FC_NONODE;
+    if (!fc_usable(g, a) || !fc_usable(g, index)) return FC_NONODE;
     const uint32_t ra = fc_rank(g, a), ri = fc_rank(g, index), own = ri ? ri : 1;
     const fc_dim one = fc_dim_const(&g->dims, 1);
     fc_dim array[2 * FC_MAX_RANK], where[2 * FC_MAX_RANK], result[2 * FC_MAX_RANK];

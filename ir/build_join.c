@@ -6,17 +6,8 @@
  * own. Axes are counted from 0 and checked by the callers' names for them; sizes are dims. */
 #include "ir/graph.h"
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 static fc_dim constant(fc_graph *g, int64_t v) {
     return fc_dim_const(&g->dims, v);
-}
-
-static bool is_constant(const fc_graph *g, fc_dim d, int64_t want) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == want;
 }
 
 static bool has_axis(fc_graph *g, const char *what, fc_node a, uint32_t axis) {
@@ -60,7 +51,7 @@ static fc_node inside(fc_graph *g, uint32_t rank, uint32_t axis, fc_dim count, f
     for (uint32_t i = axis; i < rank; i++) shape[i - axis] = i == axis ? count : one;
     const fc_node index = fc_build_reshape(g, fc_build_iota(g, count), rank - axis, shape);
     fc_node low = FC_NONODE, high = FC_NONODE;
-    if (!is_constant(g, from, 0))
+    if (!fc_dim_is(&g->dims, from, 0))
         low = fc_build_op(g, FC_OP_ge, index, fc_build_dim(g, from), FC_NONODE);
     if (end != count) high = fc_build_op(g, FC_OP_lt, index, fc_build_dim(g, end), FC_NONODE);
     if (low == FC_NONODE || high == FC_NONODE) return low == FC_NONODE ? high : low;
@@ -69,7 +60,7 @@ static fc_node inside(fc_graph *g, uint32_t rank, uint32_t axis, fc_dim count, f
 
 fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim *after,
                      fc_edge edge, fc_node value) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
     fc_dimtab *t = &g->dims;
     fc_dim shape[FC_MAX_RANK], start[FC_MAX_RANK];
@@ -86,8 +77,8 @@ fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim 
         edges[i] = edge;
     }
     const bool chosen = value != FC_NONODE;
-    if (chosen &&
-        (!usable(g, value) || fc_rank(g, value) || fc_at(g, value)->dtype != fc_at(g, a)->dtype)) {
+    if (chosen && (!fc_usable(g, value) || fc_rank(g, value) ||
+                   fc_at(g, value)->dtype != fc_at(g, a)->dtype)) {
         fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "pad: the value is a scalar of the array's dtype");
         return FC_NONODE;
     }
@@ -102,7 +93,7 @@ fc_node fc_build_pad(fc_graph *g, fc_node a, const fc_dim *before, const fc_dim 
 }
 
 fc_node fc_build_roll(fc_graph *g, fc_node a, uint32_t axis, fc_dim shift) {
-    if (!usable(g, a) || !has_axis(g, "roll", a, axis)) return FC_NONODE;
+    if (!fc_usable(g, a) || !has_axis(g, "roll", a, axis)) return FC_NONODE;
     if (shift == FC_DIM_NONE) return fc_dim_fail(&g->dims, &g->error, "a shift"), FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
     fc_dim shape[FC_MAX_RANK], start[FC_MAX_RANK];
@@ -116,7 +107,7 @@ fc_node fc_build_roll(fc_graph *g, fc_node a, uint32_t axis, fc_dim shift) {
 }
 
 fc_node fc_build_tile(fc_graph *g, fc_node a, uint32_t n, const fc_dim *times) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, a), all = n > rank ? n : rank;
     fc_dim shape[FC_MAX_RANK], start[FC_MAX_RANK];
     fc_edge edges[FC_MAX_RANK];
@@ -131,13 +122,13 @@ fc_node fc_build_tile(fc_graph *g, fc_node a, uint32_t n, const fc_dim *times) {
         shape[i] = i + rank < all ? k : fc_dim_mul(&g->dims, fc_axis(g, a, own), k);
         if (i + rank < all) continue;
         start[own] = constant(g, 0);
-        edges[own] = is_constant(g, k, 1) ? FC_EDGE_NONE : FC_EDGE_WRAP;
+        edges[own] = fc_dim_is(&g->dims, k, 1) ? FC_EDGE_NONE : FC_EDGE_WRAP;
     }
     return shifted(g, a, all - rank, shape, start, edges);
 }
 
 fc_node fc_build_window(fc_graph *g, fc_node a, uint32_t axis, fc_dim width, int64_t step) {
-    if (!usable(g, a) || !has_axis(g, "window", a, axis)) return FC_NONODE;
+    if (!fc_usable(g, a) || !has_axis(g, "window", a, axis)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
     fc_dimtab *t = &g->dims;
     fc_dim shape[FC_MAX_RANK + 1];
@@ -177,7 +168,7 @@ fc_node fc_build_window(fc_graph *g, fc_node a, uint32_t axis, fc_dim width, int
  */
 
 fc_node fc_build_repeat(fc_graph *g, fc_node a, uint32_t axis, fc_dim times) {
-    if (!usable(g, a) || !has_axis(g, "repeat", a, axis) ||
+    if (!fc_usable(g, a) || !has_axis(g, "repeat", a, axis) ||
         !size_from(g, "repeat: an element is repeated 0 times or more", times, 0))
         return FC_NONODE;
     const uint32_t rank = fc_rank(g, a);
@@ -200,7 +191,7 @@ static bool parts_fit(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t ax
         return false;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (!usable(g, parts[i])) return false;
+        if (!fc_usable(g, parts[i])) return false;
     if (!has_axis(g, "concat", parts[0], axis)) return false;
     const uint32_t rank = fc_rank(g, parts[0]);
     for (uint32_t i = 1; i < n; i++) {
@@ -288,17 +279,17 @@ fc_node fc_build_stack(fc_graph *g, uint32_t n, const fc_node *parts, uint32_t a
     fc_dim shape[FC_MAX_RANK + 1];
     if (!tall) return fc_oom(&g->error), FC_NONODE;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t rank = usable(g, parts[i]) ? fc_rank(g, parts[i]) : 0, at = 0;
+        uint32_t rank = fc_usable(g, parts[i]) ? fc_rank(g, parts[i]) : 0, at = 0;
         tall[i] = FC_NONODE;
         if (axis > rank) {
-            if (usable(g, parts[i]))
+            if (fc_usable(g, parts[i]))
                 fc_fail(&g->error, FUSEC_BAD_AXIS, "stack: there is no place %u for the new axis",
                         (unsigned)axis);
             continue;
         }
         for (uint32_t k = 0; k <= rank; k++)
             shape[k] = k == axis ? constant(g, 1) : fc_axis(g, parts[i], at++);
-        if (usable(g, parts[i])) tall[i] = fc_build_reshape(g, parts[i], rank + 1, shape);
+        if (fc_usable(g, parts[i])) tall[i] = fc_build_reshape(g, parts[i], rank + 1, shape);
     }
     const fc_node r = fc_build_concat(g, n, tall, axis);
     fc_free(g->alloc, tall);

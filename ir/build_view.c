@@ -2,10 +2,6 @@
  * only. */
 #include "ir/graph.h"
 
-static inline bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
-
 static fc_node fail_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, const char *fmt,
                            uint32_t axis, fc_dim x, fc_dim y) {
     if (g->error.code) return FC_NONODE;
@@ -32,11 +28,6 @@ static fc_node fail_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, const ch
     return FC_NONODE;
 }
 
-static bool is_one(const fc_graph *g, fc_dim d) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == 1;
-}
-
 /* Equal, or equal by a condition tested at the call. Two different names, or a difference that is
  * known, are a mismatch at once. */
 bool fc_same_size(fc_graph *g, fc_dim a, fc_dim b) {
@@ -55,7 +46,7 @@ bool fc_same_size(fc_graph *g, fc_dim a, fc_dim b) {
 
 bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *rank,
                          fc_dim *shape) {
-    if (!usable(g, a) || !usable(g, b)) return false;
+    if (!fc_usable(g, a) || !fc_usable(g, b)) return false;
     uint32_t ra = fc_rank(g, a), rb = fc_rank(g, b), r = ra > rb ? ra : rb;
     *rank = r;
     for (uint32_t i = 0; i < r; i++) {
@@ -63,9 +54,9 @@ bool fc_broadcast_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, uint32_t *
         fc_dim db = i + rb >= r ? fc_axis(g, b, i + rb - r) : FC_DIM_NONE;
         if (da == FC_DIM_NONE || db == FC_DIM_NONE)
             shape[i] = da == FC_DIM_NONE ? db : da;
-        else if (is_one(g, da))
+        else if (fc_dim_is(&g->dims, da, 1))
             shape[i] = db;
-        else if (is_one(g, db) || fc_same_size(g, da, db))
+        else if (fc_dim_is(&g->dims, db, 1) || fc_same_size(g, da, db))
             shape[i] = da;
         else
             return fail_shapes(
@@ -94,13 +85,13 @@ static bool rank_ok(fc_graph *g, uint32_t rank, const fc_dim *shape) {
 }
 
 fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     while (fc_at(g, a)->op == FC_OP_BROADCAST) a = fc_at(g, a)->src[0]; /* one does for several */
     return fc_build_spread(g, a, rank, shape);
 }
 
 fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
-    if (!usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
+    if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
     uint32_t ra = fc_rank(g, a);
     if (ra > rank)
         return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,
@@ -108,7 +99,7 @@ fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sha
                            FC_DIM_NONE);
     for (uint32_t i = 0; i < ra; i++) {
         fc_dim from = fc_axis(g, a, i), to = shape[rank - ra + i];
-        if (!is_one(g, from) && !fc_same_size(g, from, to))
+        if (!fc_dim_is(&g->dims, from, 1) && !fc_same_size(g, from, to))
             return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,
                                "axis %u is %s and can't become %s", i, from, to);
     }
@@ -119,7 +110,7 @@ fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sha
 }
 
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     uint32_t rank = fc_rank(g, a), seen = 0;
     fc_dim shape[FC_MAX_RANK];
     bool identity = true;
@@ -168,7 +159,7 @@ static fc_slice plain_slice(fc_dimtab *t, fc_slice s) {
 }
 
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     uint32_t rank = fc_rank(g, a);
     fc_dim shape[FC_MAX_RANK];
     int64_t attr[3 * FC_MAX_RANK];
@@ -227,7 +218,7 @@ static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim
 }
 
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
-    if (!usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
+    if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
     fc_dim sa[FC_MAX_RANK], sb[FC_MAX_RANK];
     uint32_t ra = fc_rank(g, a);
     for (uint32_t i = 0; i < ra; i++) sa[i] = fc_axis(g, a, i);

@@ -40,14 +40,11 @@ static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
 static fc_node where(fc_graph *g, fc_node c, fc_node a, fc_node b) {
     return fc_build_op(g, FC_OP_where, c, a, b);
 }
-static bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
 static fusec_dtype dtype_of(const fc_graph *g, fc_node n) {
     return (fusec_dtype)fc_at(g, n)->dtype;
 }
 static fc_node like(fc_graph *g, fc_node x, double v) { /* a number of the dtype of x */
-    return usable(g, x) ? fc_build_number(g, dtype_of(g, x), v) : FC_NONODE;
+    return fc_usable(g, x) ? fc_build_number(g, dtype_of(g, x), v) : FC_NONODE;
 }
 static fc_node fold(fc_graph *g, fc_op row, fc_node x, const fc_axes *a) {
     return fc_build_reduce(g, row, x, a->n, a->at, a->keepdims);
@@ -57,7 +54,7 @@ static fc_node fold(fc_graph *g, fc_op row, fc_node x, const fc_axes *a) {
  */
 
 static fc_node in_float(fc_graph *g, fc_node x) {
-    if (!usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     return fc_is_float(dtype_of(g, x)) ? x : fc_build_cast(g, x, g->default_float);
 }
 
@@ -88,7 +85,7 @@ static fusec_dtype bits_of(fusec_dtype t) {
 void fc_build_nextafter(fc_graph *g, const fc_node *x, fc_node *out) {
     const fc_node a = in_float(g, x[0]), b = in_float(g, x[1]);
     out[0] = FC_NONODE;
-    if (!usable(g, a) || !usable(g, b)) return;
+    if (!fc_usable(g, a) || !fc_usable(g, b)) return;
     const fusec_dtype t = dtype_of(g, a), i = bits_of(t);
     const fc_node zero = like(g, a, 0), one = fc_build_const(g, i, 1);
     const fc_node away = op2(g, FC_OP_eq, op2(g, FC_OP_lt, a, b), op2(g, FC_OP_gt, a, zero));
@@ -106,7 +103,7 @@ void fc_build_nextafter(fc_graph *g, const fc_node *x, fc_node *out) {
 void fc_build_spacing(fc_graph *g, const fc_node *x, fc_node *out) {
     const fc_node a = in_float(g, x[0]);
     out[0] = FC_NONODE;
-    if (!usable(g, a)) return;
+    if (!fc_usable(g, a)) return;
     const fc_node size = op1(g, FC_OP_abs, a);
     fc_node up, down;
     fc_build_nextafter(g, (fc_node[]){size, like(g, a, (double)INFINITY)}, &up);
@@ -124,14 +121,14 @@ void fc_build_spacing(fc_graph *g, const fc_node *x, fc_node *out) {
 static fc_node wide(fc_graph *g, fc_node x, fusec_dtype *t) {
     *t = FUSEC_F32;
     const fc_node a = in_float(g, x);
-    if (!usable(g, a)) return FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
     *t = dtype_of(g, a);
     return fc_build_cast(g, a, fc_is_half(*t) ? FUSEC_F32 : *t);
 }
 
 fc_node fc_build_count_nonzero(fc_graph *g, fc_node x, const fc_axes *a, double p) {
     (void)p;
-    if (!usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const fc_node is = dtype_of(g, x) == FUSEC_BOOL ? x : op2(g, FC_OP_ne, x, like(g, x, 0));
     return fold(g, FC_OP_sum, is, a);
 }
@@ -152,12 +149,12 @@ fc_node fc_build_norm(fc_graph *g, fc_node x, const fc_axes *a, double ord) {
         const fc_node powers = op2(g, FC_OP_pow, size, like(g, v, ord));
         r = op2(g, FC_OP_pow, fold(g, FC_OP_sum, powers, a), like(g, v, 1 / ord));
     }
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 /* n - correction as a divisor, not below 0. `n` is an i64. */
 static fc_node less_correction(fc_graph *g, fc_node n, fc_node v, double correction) {
-    if (!usable(g, v)) return FC_NONODE;
+    if (!fc_usable(g, v)) return FC_NONODE;
     const fc_node count = fc_build_cast(g, n, dtype_of(g, v));
     const fc_node left = op2(g, FC_OP_sub, count, like(g, v, correction));
     return op2(g, FC_OP_maximum, left, like(g, v, 0));
@@ -167,7 +164,7 @@ static fc_node less_correction(fc_graph *g, fc_node n, fc_node v, double correct
  */
 static fc_node count_of(fc_graph *g, fc_node v, const fc_axes *a) {
     fc_node n = fc_build_const(g, FUSEC_I64, 1);
-    if (!usable(g, v)) return FC_NONODE;
+    if (!fc_usable(g, v)) return FC_NONODE;
     const int64_t rank = fc_rank(g, v);
     const int64_t axes = a->at ? (int64_t)a->n : rank;
     for (int64_t k = 0; k < axes; k++) {
@@ -181,22 +178,22 @@ static fc_node count_of(fc_graph *g, fc_node v, const fc_axes *a) {
 
 static fc_node root(fc_graph *g, fc_node var, fusec_dtype t) {
     const fc_node r = op1(g, FC_OP_sqrt, var);
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 /* var, which divides by n and is one reduction, times n/(n - correction). */
 static fc_node variance(fc_graph *g, fc_node v, const fc_axes *a, double correction) {
     const fc_node var = fold(g, FC_OP_var, v, a);
-    if (correction == 0 || !usable(g, var)) return var;
+    if (correction == 0 || !fc_usable(g, var)) return var;
     const fc_node n = count_of(g, v, a), left = less_correction(g, n, v, correction);
-    if (!usable(g, left)) return FC_NONODE;
+    if (!fc_usable(g, left)) return FC_NONODE;
     return op2(g, FC_OP_div, op2(g, FC_OP_mul, var, fc_build_cast(g, n, dtype_of(g, v))), left);
 }
 
 fc_node fc_build_variance(fc_graph *g, fc_node x, const fc_axes *a, double correction) {
     fusec_dtype t;
     const fc_node v = wide(g, x, &t), r = variance(g, v, a, correction);
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 fc_node fc_build_deviation(fc_graph *g, fc_node x, const fc_axes *a, double correction) {
@@ -209,7 +206,7 @@ fc_node fc_build_deviation(fc_graph *g, fc_node x, const fc_axes *a, double corr
  * ---------------------------------------- */
 
 static fc_node without_nan(fc_graph *g, fc_node x, double v) {
-    if (!usable(g, x) || !fc_is_float(dtype_of(g, x))) return x;
+    if (!fc_usable(g, x) || !fc_is_float(dtype_of(g, x))) return x;
     return where(g, op1(g, FC_OP_isnan, x), like(g, x, v), x);
 }
 
@@ -226,7 +223,7 @@ fc_node fc_build_nanprod(fc_graph *g, fc_node x, const fc_axes *a, double p) {
 static fc_node extreme(fc_graph *g, fc_op row, fc_node x, const fc_axes *a) {
     const double end = row == FC_OP_min ? (double)INFINITY : -(double)INFINITY;
     const fc_node r = fold(g, row, without_nan(g, x, end), a);
-    if (!usable(g, r) || !fc_is_float(dtype_of(g, x))) return r;
+    if (!fc_usable(g, r) || !fc_is_float(dtype_of(g, x))) return r;
     return where(g, fold(g, FC_OP_all, op1(g, FC_OP_isnan, x), a), like(g, r, (double)NAN), r);
 }
 
@@ -243,12 +240,12 @@ fc_node fc_build_nanmax(fc_graph *g, fc_node x, const fc_axes *a, double p) {
 /* How many are no nan, as i64. */
 static fc_node numbers(fc_graph *g, fc_node v, const fc_axes *a) {
     const fc_node is = op2(g, FC_OP_eq, v, v);
-    return usable(g, is) ? fold(g, FC_OP_sum, is, a) : FC_NONODE;
+    return fc_usable(g, is) ? fold(g, FC_OP_sum, is, a) : FC_NONODE;
 }
 
 static fc_node mean(fc_graph *g, fc_node v, const fc_axes *a) {
     const fc_node n = numbers(g, v, a);
-    if (!usable(g, n)) return FC_NONODE;
+    if (!fc_usable(g, n)) return FC_NONODE;
     return op2(g, FC_OP_div, fold(g, FC_OP_sum, without_nan(g, v, 0), a),
                fc_build_cast(g, n, dtype_of(g, v)));
 }
@@ -257,14 +254,14 @@ fc_node fc_build_nanmean(fc_graph *g, fc_node x, const fc_axes *a, double p) {
     fusec_dtype t;
     const fc_node v = wide(g, x, &t), r = mean(g, v, a);
     (void)p;
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 static fc_node nan_variance(fc_graph *g, fc_node v, const fc_axes *a, double correction) {
     const fc_axes all = {a->n, a->at, true};
     const fc_node d = without_nan(g, op2(g, FC_OP_sub, v, mean(g, v, &all)), 0);
     const fc_node n = numbers(g, v, a);
-    if (!usable(g, d) || !usable(g, n)) return FC_NONODE;
+    if (!fc_usable(g, d) || !fc_usable(g, n)) return FC_NONODE;
     return op2(g, FC_OP_div, fold(g, FC_OP_sum, op2(g, FC_OP_mul, d, d), a),
                less_correction(g, n, v, correction));
 }
@@ -272,7 +269,7 @@ static fc_node nan_variance(fc_graph *g, fc_node v, const fc_axes *a, double cor
 fc_node fc_build_nanvar(fc_graph *g, fc_node x, const fc_axes *a, double correction) {
     fusec_dtype t;
     const fc_node v = wide(g, x, &t), r = nan_variance(g, v, a, correction);
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 fc_node fc_build_nanstd(fc_graph *g, fc_node x, const fc_axes *a, double correction) {

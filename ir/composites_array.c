@@ -10,9 +10,6 @@
 static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
     return fc_build_op(g, row, a, b, FC_NONODE);
 }
-static bool usable(const fc_graph *g, fc_node n) {
-    return !g->error.code && n < g->nodes.len;
-}
 static fc_node i64(fc_graph *g, int64_t v) {
     return fc_build_const(g, FUSEC_I64, (uint64_t)v);
 }
@@ -20,7 +17,7 @@ static fc_node i64(fc_graph *g, int64_t v) {
 /* In f64, rounded once; the last is b itself. */
 fc_node fc_build_linspace(fc_graph *g, fusec_dtype t, double a, double b, fc_dim n) {
     const fc_node i = fc_build_iota(g, n), count = fc_build_dim(g, n);
-    if (!usable(g, i) || !usable(g, count)) return FC_NONODE;
+    if (!fc_usable(g, i) || !fc_usable(g, count)) return FC_NONODE;
     const fc_node last = op2(g, FC_OP_sub, count, i64(g, 1));
     const fc_node steps = fc_build_cast(g, op2(g, FC_OP_maximum, last, i64(g, 1)), FUSEC_F64);
     const fc_node step = op2(g, FC_OP_div, fc_build_number(g, FUSEC_F64, b - a), steps);
@@ -29,11 +26,11 @@ fc_node fc_build_linspace(fc_graph *g, fusec_dtype t, double a, double b, fc_dim
     const fc_node end =
         op2(g, FC_OP_logical_and, op2(g, FC_OP_eq, i, last), op2(g, FC_OP_gt, i, i64(g, 0)));
     const fc_node r = fc_build_op(g, FC_OP_where, end, fc_build_number(g, FUSEC_F64, b), v);
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }
 
 fc_node fc_build_triangle(fc_graph *g, fc_node x, int64_t k, bool upper) {
-    if (!usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, x);
     if (rank < 2) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "%s takes arrays of two axes or more",
@@ -53,7 +50,7 @@ fc_node fc_build_triangle(fc_graph *g, fc_node x, int64_t k, bool upper) {
 /* Of bools: where they change. */
 fc_node fc_build_diff(fc_graph *g, fc_node x, int64_t axis) {
     fc_slice low[FC_MAX_RANK], high[FC_MAX_RANK];
-    if (!usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const int64_t rank = fc_rank(g, x);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) {
@@ -84,7 +81,7 @@ static fc_node round_integer(fc_graph *g, fc_node x, double p) {
 
 /* round(x * 10^digits) / 10^digits, as NumPy has it: the scaling rounds, too. */
 fc_node fc_build_round_to(fc_graph *g, fc_node x, int digits) {
-    if (!usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
     const double p = pow(10, abs(digits));
     if (!fc_is_float(t)) {
@@ -94,10 +91,11 @@ fc_node fc_build_round_to(fc_graph *g, fc_node x, int digits) {
         return round_integer(g, x, p);
     }
     const fc_node v = fc_build_cast(g, x, fc_is_half(t) ? FUSEC_F32 : t);
-    if (digits == 0 || !usable(g, v)) return fc_build_op(g, FC_OP_round, x, FC_NONODE, FC_NONODE);
+    if (digits == 0 || !fc_usable(g, v))
+        return fc_build_op(g, FC_OP_round, x, FC_NONODE, FC_NONODE);
     const fc_node by = fc_build_number(g, (fusec_dtype)fc_at(g, v)->dtype, p);
     const fc_node scaled = op2(g, digits > 0 ? FC_OP_mul : FC_OP_div, v, by);
     const fc_node whole = fc_build_op(g, FC_OP_round, scaled, FC_NONODE, FC_NONODE);
     const fc_node r = op2(g, digits > 0 ? FC_OP_div : FC_OP_mul, whole, by);
-    return usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
+    return fc_usable(g, r) ? fc_build_cast(g, r, t) : FC_NONODE;
 }

@@ -69,6 +69,10 @@ fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b); /* b != 0 */
 fc_dim fc_dim_mod(fc_dimtab *t, fc_dim a, fc_dim b);
 
 bool fc_dim_is_const(const fc_dimtab *t, fc_dim d, int64_t *value); /* `value` may be NULL */
+static inline bool fc_dim_is(const fc_dimtab *t, fc_dim d, int64_t want) {
+    int64_t v;
+    return fc_dim_is_const(t, d, &v) && v == want;
+}
 bool fc_dim_is_sym(const fc_dimtab *t, fc_dim d,
                    uint32_t *sym); /* just one symbol, coefficient 1 */
 /* True when a - b is a constant, which is then known whatever the symbols are. */

@@ -68,7 +68,6 @@ fc_val fc_x_build(fc_code *s, const fc_x *x);
 #define ATAN(x)             ROW1(atan, x)
 #define TANH(x)             ROW1(tanh, x)
 #define POW(x, y)           ROW2(pow, x, y)
-#define LOG2(x)             ROW1(log2, x)
 #define EXP2(x)             ROW1(exp2, x)
 #define LGAMMA_RAW(x)       ROW1(lgamma_raw, x)
 #define EQ(x, y)            ROW2(eq, x, y)

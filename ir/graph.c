@@ -329,26 +329,6 @@ void fc_type_print(const fc_graph *g, fc_node n, fc_str *out) {
     if (rank) fc_str_char(out, ']');
 }
 
-static const char *struct_name(int op) {
-    static const char *const names[] = {
-        [FC_OP_INPUT] = "input",
-        [FC_OP_CONST] = "const",
-        [FC_OP_DIM] = "dim",
-        [FC_OP_IOTA] = "iota",
-        [FC_OP_CAST] = "cast",
-        [FC_OP_BITCAST] = "bitcast",
-        [FC_OP_BROADCAST] = "broadcast",
-        [FC_OP_PERMUTE] = "permute",
-        [FC_OP_SLICE] = "slice",
-        [FC_OP_VIEW] = "view",
-        [FC_OP_RESHAPE] = "reshape",
-        [FC_OP_TAKE] = "take",
-        [FC_OP_CHECK] = "check",
-        [FC_OP_MATERIALIZE] = "materialize",
-    };
-    return op < (int)FC_COUNT(names) && names[op] ? names[op] : fc_ops[op].name;
-}
-
 const char *const fc_edge_names[FC_EDGE_COUNT] = {"none", "zero",    "edge",
                                                   "wrap", "reflect", "symmetric"};
 
@@ -432,7 +412,7 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
 void fc_graph_print(const fc_graph *g, fc_str *out) {
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);
-        fc_str_printf(out, "%%%u = %s", id, struct_name(n->op));
+        fc_str_printf(out, "%%%u = %s", id, fc_ops[n->op].name);
         for (int i = 0; i < n->nops; i++) fc_str_printf(out, "%s%%%u", i ? ", " : " ", n->src[i]);
         print_attr(g, n, out);
         fc_str_add(out, " : ");

@@ -26,7 +26,7 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
     uint16_t op;
     uint8_t dtype;
     uint8_t nops;
-    uint32_t shape;     /* interned list of dims, fc_graph_shape */
+    uint32_t shape;     /* interned list of dims: fc_rank, fc_axis */
     fc_node src[3];     /* unused ones are FC_NONODE */
     uint32_t flags;     /* FC_NODE_* */
     uint64_t attr;      /* see enum fc_op; for reductions an fc_list of axes, ascending */
@@ -102,8 +102,8 @@ static inline fc_scan fc_scan_of(const fc_ninfo *n) {
     return (fc_scan){(fc_op)(n->attr & 0xffff), (uint32_t)(n->attr >> 16) & 0xffff,
                      (n->attr >> 32 & 1) != 0};
 }
-/* Whether the results of a reduction's prefixes are wanted by anybody: the rows whose accumulator is
- * the result. */
+/* Whether the results of a reduction's prefixes are wanted by anybody: the rows whose accumulator
+ * is the result. */
 bool fc_can_scan(fc_op op);
 
 /* How messages call an index that is checked; each may be NULL. Kept beside the graph, so that
@@ -181,6 +181,10 @@ void fc_graph_clear(fc_graph *g); /* empty again; keeps its memory */
 static inline const fc_ninfo *fc_at(const fc_graph *g, fc_node n) {
     return &g->nodes.at[n];
 }
+/* Whether something can be built of n: it is a node, and the graph has no error yet. */
+static inline bool fc_usable(const fc_graph *g, fc_node n) {
+    return !g->error.code && n < g->nodes.len;
+}
 /* Shape lists hold fc_dim values as int64. The pointers stay good until the next list is
  * interned. */
 static inline uint32_t fc_list_len(const fc_graph *g, fc_list l) {
@@ -220,9 +224,9 @@ fc_node fc_build_dim(fc_graph *g, fc_dim d); /* i64, rank 0 */
 fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *shape);
 fc_node fc_build_iota(fc_graph *g, fc_dim n); /* i64 [n] */
 
-/* Random numbers (build_random.c). Seed and stream are scalars of u64. bits: u32 or u64; uniform and
- * normal: floats; randint: lo and hi are scalars of i64, and so is the result; bernoulli: p a float
- * that broadcasts to the shape, the result bool. */
+/* Random numbers (build_random.c). Seed and stream are scalars of u64. bits: u32 or u64; uniform
+ * and normal: floats; randint: lo and hi are scalars of i64, and so is the result; bernoulli: p a
+ * float that broadcasts to the shape, the result bool. */
 typedef struct fc_draw {
     uint32_t rank;
     const fc_dim *shape;

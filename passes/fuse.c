@@ -194,10 +194,6 @@ static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const
     return NULL;
 }
 
-static bool makes_accumulator(fc_role role) {
-    return role == FC_ROLE_REDUCE || role == FC_ROLE_SCAN;
-}
-
 static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const fc_join *j,
                    fc_visit *v) {
     fc_region *r = &f->regions.at[region];
@@ -208,7 +204,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
         for (size_t i = 0; i < r->roots.len; i++) r->roots.at[i].role = FC_ROLE_POINT;
     }
     fc_root root = {.node = n, .map = j->map, .role = (uint8_t)j->role, .stage = (int8_t)v->stage};
-    if (makes_accumulator(j->role)) {
+    if (fc_makes_accumulator(j->role)) {
         root.stage = (int8_t)(v->stage + 1);
         r->reductions++;
         if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
@@ -241,7 +237,7 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
     const char *why = fits(g, r, n, &j);
     if (why) return why;
     fc_visit *v = fc_visit_begin(f);
-    bool reduction = makes_accumulator(j.role);
+    bool reduction = fc_makes_accumulator(j.role);
     if (reduction && r->reductions >= FC_MAX_REDUCTIONS)
         return "the kernel would pass the limit of reductions";
     if (!fc_fuse_trace(g, f, r, j.from, j.other, j.from_map, !reduction, v))
@@ -307,7 +303,7 @@ static bool trace_alone(fc_graph *g, fc_fusion *f, fc_node n, fc_region *fresh, 
                         fc_visit *v) {
     start_region(g, n, fresh);
     const char *why = fits(g, fresh, n, j);
-    const bool starts = why || !makes_accumulator(j->role);
+    const bool starts = why || !fc_makes_accumulator(j->role);
     if (!why && fc_at(g, n)->op != FC_OP_INPUT && starts) j->role = FC_ROLE_MAP;
     if (!why && fc_fuse_trace(g, f, fresh, j->from, j->other, j->from_map, starts, v)) return true;
     fc_fail(&g->error, FUSEC_INTERNAL, "no kernel for node %u: %s", n, why ? why : v->why);

@@ -19,6 +19,10 @@ typedef enum fc_role {
     FC_ROLE_SCAN    /* the prefixes of a reduction, at every point of the domain */
 } fc_role;
 
+static inline bool fc_makes_accumulator(int role) {
+    return role == FC_ROLE_REDUCE || role == FC_ROLE_SCAN;
+}
+
 typedef struct fc_root {
     fc_node node;
     fc_list map; /* index map of the node over the region's domain */

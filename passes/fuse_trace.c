@@ -182,7 +182,7 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
         if (n->op == FC_OP_MATERIALIZE)
             return v->why = "materialize() asks for it to be stored", false;
         if (own->map != t.map)
-            return v->why = own->role == FC_ROLE_REDUCE || own->role == FC_ROLE_SCAN
+            return v->why = fc_makes_accumulator(own->role)
                                 ? "a reduction is needed at other points than where it is made"
                                 : "it is read at shifted or transposed points",
                    false;

@@ -4,11 +4,6 @@
 
 #include <stdlib.h>
 
-static bool dim_is_one(const fc_graph *g, fc_dim d) {
-    int64_t v;
-    return fc_dim_is_const(&g->dims, d, &v) && v == 1;
-}
-
 /* ---- indices -----------------------------------------------------------------------------------
  */
 
@@ -132,7 +127,7 @@ fc_list fc_map_identity(fc_graph *g, fc_list shape) {
     making m = {.rank = fc_list_len(g, shape)};
     const fc_dim zero = fc_dim_const(&g->dims, 0);
     for (uint32_t i = 0; i < m.rank; i++) {
-        const bool one = dim_is_one(g, (fc_dim)fc_list_at(g, shape)[i]);
+        const bool one = fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, shape)[i], 1);
         m.at[i] = one ? index_of_start(g, zero) : index_of_term(g, FC_TERM_AXIS, i);
     }
     return finish(g, &m);
@@ -144,17 +139,19 @@ fc_list fc_map_match(fc_graph *g, fc_list shape, fc_list domain, uint64_t mask) 
     uint32_t drank = fc_list_len(g, domain), d = 0;
     for (uint32_t i = 0; i < m.rank; i++) {
         fc_dim size = (fc_dim)fc_list_at(g, shape)[i];
-        if (dim_is_one(g, size)) {
+        if (fc_dim_is(&g->dims, size, 1)) {
             m.at[i] = index_of_start(g, zero);
             continue;
         }
-        while (d < drank && (!(mask >> d & 1) || dim_is_one(g, (fc_dim)fc_list_at(g, domain)[d])))
+        while (d < drank &&
+               (!(mask >> d & 1) || fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, domain)[d], 1)))
             d++;
         if (d == drank || (fc_dim)fc_list_at(g, domain)[d] != size) return FC_NOMAP;
         m.at[i] = index_of_term(g, FC_TERM_AXIS, d++);
     }
     for (; d < drank; d++) /* every axis that takes part must have been used */
-        if ((mask >> d & 1) && !dim_is_one(g, (fc_dim)fc_list_at(g, domain)[d])) return FC_NOMAP;
+        if ((mask >> d & 1) && !fc_dim_is(&g->dims, (fc_dim)fc_list_at(g, domain)[d], 1))
+            return FC_NOMAP;
     return finish(g, &m);
 }
 

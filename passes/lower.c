@@ -286,7 +286,7 @@ static void build(fc_lowering *l) {
         for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
             const fc_root *root = &r->roots.at[i];
             const bool scans = root->role == FC_ROLE_SCAN;
-            if ((root->role != FC_ROLE_REDUCE && !scans) || root->stage != (int8_t)stage) continue;
+            if (!fc_makes_accumulator(root->role) || root->stage != (int8_t)stage) continue;
             const fc_ninfo *n = fc_at(l->g, root->node);
             fc_val v = value_of(l, n->src[0], fc_map_identity(l->g, fc_at(l->g, n->src[0])->shape));
             fc_val acc;

@@ -90,8 +90,7 @@ static const char *describe(fc_plan *p, const fc_region *r) {
         const char *name = NULL;
         for (size_t k = 0; k < p->graph.outputs.len && !name; k++)
             if (p->graph.outputs.at[k].node == root->node) name = p->graph.outputs.at[k].name;
-        if (!name && !root->stored && root->role != FC_ROLE_REDUCE && root->role != FC_ROLE_SCAN)
-            continue;
+        if (!name && !root->stored && !fc_makes_accumulator(root->role)) continue;
         if (s.len) fc_str_add(&s, ", ");
         if (name)
             fc_str_add(&s, name);

@@ -103,18 +103,12 @@ void fc_log(fc_context *c, int level, const char *fmt, ...) {
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-static void set_poll(const fc_context *c, fc_device *d) {
-    d->poll = c->config.poll;
-    d->poll_user = c->config.poll_user;
-}
-
 static fusec_status open_cuda(fc_context *c, int n, fc_device **out, fc_error *e) {
     if (n < 0 || n >= FC_MAX_CUDA) return fc_fail(e, FUSEC_NO_GPU, "there is no cuda:%d", n);
     fusec_status s =
         c->cuda[n] ? FUSEC_OK
                    : fc_device_open_cuda(&c->config.alloc, n, c->config.nvrtc_path, &c->cuda[n], e);
     *out = c->cuda[n];
-    if (!s) set_poll(c, *out);
     return s;
 }
 
@@ -123,7 +117,6 @@ static fusec_status open_cpu(fc_context *c, fc_device **out, fc_error *e) {
                             : fc_device_open_cpu(&c->config.alloc, c->config.threads,
                                                  c->config.llvm_path, &c->cpu, e);
     *out = c->cpu;
-    if (!s) set_poll(c, *out);
     return s;
 }
 
@@ -132,7 +125,6 @@ static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
         c->interp ? FUSEC_OK
                   : fc_device_open_interp(&c->config.alloc, c->config.threads, &c->interp, e);
     *out = c->interp;
-    if (!s) set_poll(c, *out);
     return s;
 }
 
@@ -183,7 +175,11 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
         s = open_interp(c, out, e);
     else
         s = open_cuda(c, cuda_number(name), out, e);
-    if (!s) (*out)->helper = c->helper;
+    if (!s) {
+        (*out)->helper = c->helper;
+        (*out)->poll = c->config.poll;
+        (*out)->poll_user = c->config.poll_user;
+    }
     pthread_mutex_unlock(&c->lock);
     if (!s) fc_log(c, 1, "device %s: %s", (*out)->name, (*out)->text);
     return s;

@@ -8,10 +8,9 @@ uint32_t fc_outside_before(const fc_plan *plan, size_t step) {
 }
 
 int64_t fc_outside_address(const fc_program *p, const fc_bound *b, uint32_t step, void *scratch) {
-    const size_t at = (size_t)fc_outside_before(p->plan, step) * 2 * sizeof(uint64_t);
     char *words = b->report != SIZE_MAX ? (char *)scratch + b->report : p->report;
     if (!p->plan->steps.at[step]->kernel.checks.len || !words) return 0;
-    return (int64_t)(uintptr_t)(words + at);
+    return (int64_t)(uintptr_t)(words + fc_outside_offset(p->plan, step));
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */
@@ -75,10 +74,11 @@ fusec_status fc_outside_look(const fc_program *p, const fc_bound *b, const uint6
 /* ---- on a device with memory of its own ------------------------------------------------------ */
 
 fusec_status fc_outside_make(fc_program *p, fc_error *e) {
-    const size_t bytes = fc_outside_bytes(p->plan);
     fc_device *d = p->device;
     fusec_status s = FUSEC_OK;
-    if (!bytes || d->host_memory) return FUSEC_OK;
+    if (d->host_memory) return FUSEC_OK;
+    const size_t bytes = fc_outside_bytes(p->plan);
+    if (!bytes) return FUSEC_OK;
     pthread_mutex_lock(&p->lock);
     if (!p->report) {
         s = d->ops->alloc(d, NULL, bytes, &p->report, e);
@@ -96,9 +96,9 @@ void fc_outside_free(fc_program *p) {
 }
 
 fusec_status fc_outside_wait(fc_program *p, fc_bound *b, fc_stream s, fc_error *e) {
+    if (!p->report) return FUSEC_OK;
     const size_t bytes = fc_outside_bytes(p->plan);
     fc_device *d = p->device;
-    if (!p->report) return FUSEC_OK;
     uint64_t *words = fc_malloc(p->alloc, bytes);
     if (!words) return fc_oom(e);
     fusec_status r = d->ops->download(d, s, words, p->report, bytes, e);

@@ -10,8 +10,12 @@
 
 /* Number of checks before step `step`; with the number of steps: all. */
 uint32_t fc_outside_before(const fc_plan *plan, size_t step);
+/* Where the words of a step begin among all words, in bytes. */
+static inline size_t fc_outside_offset(const fc_plan *plan, size_t step) {
+    return (size_t)fc_outside_before(plan, step) * 2 * sizeof(uint64_t);
+}
 static inline size_t fc_outside_bytes(const fc_plan *plan) {
-    return (size_t)fc_outside_before(plan, plan->steps.len) * 2 * sizeof(uint64_t);
+    return fc_outside_offset(plan, plan->steps.len);
 }
 
 /* FUSEC_INDEX_OUT_OF_RANGE if some word is not 0: which access, at which place, what it was. The

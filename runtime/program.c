@@ -255,14 +255,14 @@ static fusec_status collect(fc_call *c, fc_error *e) {
     return FUSEC_OK;
 }
 
-/* The caller may use its host arrays again when the call is over, whatever became of it: none of
- * them is still being copied. A call on device arrays alone does not wait. */
 static bool any_copied(const fc_call *c) {
     bool copied = false;
     for (uint32_t i = 0; i < c->nin + c->nout; i++) copied |= c->borrowed[i] != NULL;
     return copied;
 }
 
+/* The caller may use its host arrays again when the call is over, whatever became of it: none of
+ * them is still being copied. A call on device arrays alone does not wait. */
 static fusec_status wait_for_copies(const fc_call *c, fc_error *e) {
     fc_device *d = c->p->device;
     return any_copied(c) ? d->ops->sync(d, c->stream, e) : FUSEC_OK;
@@ -293,7 +293,6 @@ static fusec_status bind(fc_call *c, uint32_t ndims, const fc_dim_value *dims,
     for (uint32_t i = 0; strided && i < c->nin; i++) c->strides[i] = c->in[i].strides;
     for (uint32_t i = 0; strided && i < c->nout; i++) c->strides[c->nin + i] = c->out[i].strides;
     l.strides = strided ? c->strides : NULL;
-    FC_TRY(check_counts(c, e)); /* the table of strides has an entry for each */
     fusec_status s =
         fc_bound_get_for(c->p, c->nin, c->in, ndims, dims, &l, code_for(c, seconds), &c->b, e);
     if (s == FUSEC_NOT_YET && l.blocked != UINT32_MAX) {

@@ -291,8 +291,8 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
     const bool reports =
         r->b->report != SIZE_MAX && p->plan->steps.at[l->steps[0]]->kernel.checks.len;
     const size_t report =
-        r->b->report + 2 * sizeof(uint64_t) * fc_outside_before(p->plan, l->steps[0]);
-    const size_t extra[3] = {s->workspace, s->tickets, reports ? report : SIZE_MAX};
+        reports ? r->b->report + fc_outside_offset(p->plan, l->steps[0]) : SIZE_MAX;
+    const size_t extra[3] = {s->workspace, s->tickets, report};
     const int word[3] = {FC_PB_WORKSPACE, FC_PB_TICKETS, FC_PB_REPORT};
     if (p->report)
         words[s->layout.extra + FC_PB_REPORT] = fc_outside_address(p, r->b, l->steps[0], NULL);

@@ -38,10 +38,6 @@ bool fc_strides_span(uint32_t rank, const int64_t *shape, const int64_t *strides
     return true;
 }
 
-static int64_t magnitude(int64_t v) {
-    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
 /* Axes from the smallest stride up: each has to step over all that the smaller ones reach. */
 bool fc_strides_apart(uint32_t rank, const int64_t *shape, const int64_t *strides) {
     uint32_t done = 0;
@@ -50,12 +46,14 @@ bool fc_strides_apart(uint32_t rank, const int64_t *shape, const int64_t *stride
     for (uint32_t n = 0; n < rank; n++) {
         uint32_t at = rank;
         for (uint32_t i = 0; i < rank; i++)
-            if (!(done >> i & 1) && (at == rank || magnitude(strides[i]) < magnitude(strides[at])))
+            if (!(done >> i & 1) &&
+                (at == rank || fc_magnitude(strides[i]) < fc_magnitude(strides[at])))
                 at = i;
         done |= 1u << at;
         if (shape[at] == 1) continue;
-        if (magnitude(strides[at]) <= reach) return false;
-        if (!fc_mul_ok(magnitude(strides[at]), shape[at] - 1, &by) || !fc_add_ok(reach, by, &reach))
+        if (fc_magnitude(strides[at]) <= reach) return false;
+        if (!fc_mul_ok(fc_magnitude(strides[at]), shape[at] - 1, &by) ||
+            !fc_add_ok(reach, by, &reach))
             return false;
     }
     return true;
