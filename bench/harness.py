@@ -193,7 +193,7 @@ def timing_words(rq):
 def run_fusec(a, row, mode, rq, threads, cpus, log):
     text = os.path.join(a.scratch, "program.fuse")
     with open(text, "w") as f:
-        f.write(workloads.fusec_text(row["row"]))
+        f.write(workloads.fusec_text(row["row"], a.where))
     cmd = [os.path.join(a.build, "bin", "bench", "bench_run"), "--program", text, "--device",
            "cuda" if a.where == "gpu" else "cpu", "--mode", mode, "--bytes", str(row["bytes"]), "--save", a.scratch]
     if a.where == "cpu":

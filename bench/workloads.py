@@ -11,11 +11,14 @@ A row is made by W(). Its programs:
   cub     the name of the hand-written version in peers/cub.cu
 
 A program is an expression, or statements with a return. Inputs are named arrays: "T[n, m]" with T the
-row's dtype and an optional distribution: "u:LOW:HIGH" (default u:-1:1) or "n". Sizes: `gpu`, `cpu`.
+row's dtype and an optional distribution: "u:LOW:HIGH" (default u:-1:1), "n", or, of indices, "p" (a permutation of
+as many, a power of two) and "s" (rising, of four times as many); a bound may be a size. Sizes: `gpu`, `cpu`; fusec's
+program has them as $n, for what no input has. `by`: "moments" compares mean and rms only, where peers draw other numbers.
 
 Classes, with the fraction of a copy's bandwidth to reach on the GPU (docs/performance.md)
 and on the CPU, are in TARGETS.
 """
+import re
 
 # class: (what it is, fraction on the GPU, fraction on the CPU); None: only the peers count
 TARGETS = {
@@ -37,7 +40,14 @@ TARGETS = {
     "stats": ("one-pass statistics", 1.00, 0.95),
     "standardise": ("standardise columns", 0.62, None),
     "distance": ("squared distance", 0.75, None),
-    "product": ("matrix products, f32", None, None),
+    "product": ("matrix products", None, None),
+    "thin": ("a matrix and a vector", 1.00, None),
+    "gather": ("reads at indices", None, None),
+    "stencil": ("neighbours, and what is beyond the edge", 0.95, None),
+    "scan": ("prefixes", 0.90, None),
+    "draw": ("random numbers", 0.95, None),
+    "gradient": ("derivatives", 0.95, None),
+    "program": ("programs of several kernels", None, None),
     "small": ("launch-bound", None, None),
     "sweep": ("sizes", None, None),
 }
@@ -47,7 +57,7 @@ MAPS = ("map", "heavy", "sin", "bs", "bs64", "map16", "sweep")
 WORKLOADS = []
 
 
-def W(name, cls, inputs, out, gpu=None, cpu=None, dtypes=("f32",), classes=None, tol=None, **programs):
+def W(name, cls, inputs, out, gpu=None, cpu=None, dtypes=("f32",), classes=None, tol=None, by=None, **programs):
     """One row for each dtype; `classes` maps a dtype to another class."""
     for t in dtypes:
         row = {
@@ -58,6 +68,7 @@ def W(name, cls, inputs, out, gpu=None, cpu=None, dtypes=("f32",), classes=None,
             "out": [(k, v.replace("T[", t + "[")) for k, v in out.items()],
             "sizes": {"gpu": gpu, "cpu": cpu},
             "tol": tol,
+            "by": by,
             "programs": programs,
         }
         for k, v in inputs.items():
@@ -431,6 +442,190 @@ W("product_relu", "product", {"a": "T[n, k]", "b": "T[k, m]", "c": "T[m]"}, {"ou
   dict(n=1024, m=1024, k=1024), dict(n=1024, m=1024, k=1024), tol=1e-3, fusec="return maximum(a @ b + c, 0)",
   np="np.maximum(a @ b + c, 0)", torch="torch.relu(a @ b + c)",
   npo="np.matmul(a, b, out=o[0]); np.add(o[0], c, out=o[0]); np.maximum(o[0], 0, out=o[0])")
+PRODUCT_IN, PRODUCT_OUT = {"a": "T[n, k]", "b": "T[k, m]"}, {"out": "T[n, m]"}
+PRODUCT = dict(fusec="return a @ b", np="a @ b", torch="a @ b", npo="np.matmul(a, b, out=o[0])")
+GELU = dict(
+    fusec="y = a @ b + c; return 0.5*y*(1 + erf(y*0.7071067811865476))",
+    np="y = a @ b + c; return y*0.5*erfc(y*-0.7071067811865476)", jax="jax.nn.gelu(a @ b + c, approximate=False)",
+    torch="torch.nn.functional.gelu(a @ b + c)")
+W("product_4096", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=4096, m=4096, k=4096), None, ("f32", "bf16", "f16"), tol=1e-3, **PRODUCT)
+W("product_8192_bf16", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=8192, m=8192, k=8192), None, ("bf16",), **PRODUCT)
+W("product_1024_bf16", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=1024, m=1024, k=1024), None, ("bf16",), **PRODUCT)
+W("product_turned_bf16", "product", {"a": "T[n, k]", "b": "T[m, k]"}, PRODUCT_OUT, dict(n=4096, m=4096, k=4096), None, ("bf16",),
+  fusec="return a @ b.T", np="a @ b.T", torch="a @ b.T")
+W("product_flat_bf16", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=16, m=8192, k=8192), None, ("bf16",), **PRODUCT)
+W("dense_gelu", "product", {**PRODUCT_IN, "c": "T[m]"}, PRODUCT_OUT, dict(n=8192, m=4096, k=1024), dict(n=512, m=1024, k=256),
+  ("f32", "bf16"), tol=1e-3, **GELU)
+W("einsum_heads", "product", {"q": "T[b, h, n, d]", "k": "T[b, h, m, d]"}, {"out": "T[b, h, n, m]"},
+  dict(b=8, h=16, n=1024, m=1024, d=64), dict(b=2, h=4, n=256, m=256, d=64), tol=1e-3,
+  fusec='return einsum("bhqd,bhkd->bhqk", q, k)', np="np.einsum('bhqd,bhkd->bhqk', q, k, optimize=True)",
+  jax="np.einsum('bhqd,bhkd->bhqk', q, k)", torch="torch.einsum('bhqd,bhkd->bhqk', q, k)")
+W("matrix_vector", "thin", {"a": "T[n, k]", "x": "T[k]"}, {"out": "T[n]"}, dict(n=16384, k=16384), dict(n=4096, k=4096), tol=1e-3,
+  fusec="return a @ x", np="a @ x", torch="a @ x", npo="np.matmul(a, x, out=o[0])")
+W("vector_matrix", "thin", {"x": "T[k]", "a": "T[k, m]"}, {"out": "T[m]"}, dict(m=16384, k=16384), dict(m=4096, k=4096), tol=1e-3,
+  fusec="return x @ a", np="x @ a", torch="x @ a", npo="np.matmul(x, a, out=o[0])")
+
+# ---- reads at indices, neighbours, prefixes, random numbers ---------------------------------------------------
+
+AT = dict(fusec="return t[i]", np="t[i]", torch="t[i]", npo="np.take(t, i, out=o[0], mode='clip')", nb="""
+def f(t, i):
+    o = np.empty(i.size, t.dtype)
+    for j in prange(i.size): o[j] = t[i[j]]
+    return o
+""")
+W("gather_permuted", "gather", {"t": "T[n]", "i": ("i32[n]", "p")}, {"out": "T[n]"}, dict(n=N26), dict(n=N22), **AT)
+W("gather_rising", "gather", {"t": "T[v]", "i": ("i32[n]", "s")}, {"out": "T[n]"}, dict(n=N26, v=N28), dict(n=N22, v=N24), **AT)
+W("embedding", "gather", {"t": "T[v, m]", "i": ("i32[n]", "u:0:v"), "p": "T[m]"}, {"out": "T[n, m]"}, dict(v=50257, n=131072, m=1024),
+  dict(v=50257, n=8192, m=256), fusec="return t[i] + p", np="t[i] + p", torch="t[i] + p",
+  npo="np.take(t, i, axis=0, out=o[0], mode='clip'); np.add(o[0], p, out=o[0])")
+CROSS = """return u + 0.1*(p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4*u)"""
+W("stencil_5", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=16384), dict(h=4096, w=4096),
+  fusec="""c = boundary(u, mode="edge")
+    v[i in 0..h, j in 0..w] = c[i, j] + 0.1*(c[i-1, j] + c[i+1, j] + c[i, j-1] + c[i, j+1] - 4*c[i, j])
+    return v""", np="p = np.pad(u, 1, mode='edge'); " + CROSS, nb="""
+def f(u):
+    o = np.empty_like(u); h, w = u.shape
+    for i in prange(h):
+        a = max(i - 1, 0); b = min(i + 1, h - 1)
+        for j in range(w):
+            l = max(j - 1, 0); r = min(j + 1, w - 1)
+            o[i, j] = u[i, j] + np.float32(0.1)*(u[a, j] + u[b, j] + u[i, l] + u[i, r] - np.float32(4)*u[i, j])
+    return o
+""", torch="p = torch.nn.functional.pad(u[None, None], (1, 1, 1, 1), mode='replicate')[0, 0]; " + CROSS)
+W("heat_10", "program", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=4096, w=4096), dict(h=1024, w=1024),
+  fusec="""for s in 0..10 {
+        c = boundary(u, mode="edge")
+        v[i in 0..h, j in 0..w] = c[i, j] + 0.1*(c[i-1, j] + c[i+1, j] + c[i, j-1] + c[i, j+1] - 4*c[i, j])
+        u = v
+    }
+    return u""",
+  np="for s in range(10):\n p = np.pad(u, 1, mode='edge'); " + CROSS.replace("return u", "u = u") + "\nreturn u",
+  torch="for s in range(10):\n p = torch.nn.functional.pad(u[None, None], (1, 1, 1, 1), mode='replicate')[0, 0]; "
+        + CROSS.replace("return u", "u = u") + "\nreturn u")
+SIDES = """x = p[:-2, 2:] + 2*p[1:-1, 2:] + p[2:, 2:] - p[:-2, :-2] - 2*p[1:-1, :-2] - p[2:, :-2]
+y = p[2:, :-2] + 2*p[2:, 1:-1] + p[2:, 2:] - p[:-2, :-2] - 2*p[:-2, 1:-1] - p[:-2, 2:]
+"""
+W("sobel", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=16384), dict(h=4096, w=4096),
+  fusec="""c = boundary(u, mode="reflect")
+    x[i in 0..h, j in 0..w] = c[i-1, j+1] + 2*c[i, j+1] + c[i+1, j+1] - c[i-1, j-1] - 2*c[i, j-1] - c[i+1, j-1]
+    y[i in 0..h, j in 0..w] = c[i+1, j-1] + 2*c[i+1, j] + c[i+1, j+1] - c[i-1, j-1] - 2*c[i-1, j] - c[i-1, j+1]
+    return sqrt(x*x + y*y)""", np="p = np.pad(u, 1, mode='reflect')\n" + SIDES + "return np.sqrt(x*x + y*y)",
+  torch="p = torch.nn.functional.pad(u[None, None], (1, 1, 1, 1), mode='reflect')[0, 0]\n" + SIDES + "return torch.sqrt(x*x + y*y)")
+W("gaussian_7", "program", {"u": "T[h, w]", "g": ("T[k]", "u:0.1:0.2")}, {"out": "T[h, w]"}, dict(h=16384, w=16384, k=7), dict(h=2048, w=2048, k=7),
+  fusec="""a = boundary(u, mode="edge")
+    t[y in 0..h, x in 0..w] = sum[i in -3..4](g[i + 3]*a[y, x + i])
+    b = boundary(t, mode="edge")
+    v[y in 0..h, x in 0..w] = sum[i in -3..4](g[i + 3]*b[y + i, x])
+    return v""",
+  np="h, w = u.shape; p = np.pad(u, ((0, 0), (3, 3)), mode='edge'); t = sum(g[i]*p[:, i:i + w] for i in range(7)); "
+     "q = np.pad(t, ((3, 3), (0, 0)), mode='edge'); return sum(g[i]*q[i:i + h] for i in range(7))",
+  torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
+        "t = conv(pad(u[None, None], (3, 3, 0, 0), mode='replicate'), g[None, None, None, :]); "
+        "return conv(pad(t, (0, 0, 3, 3), mode='replicate'), g[None, None, :, None])[0, 0]")
+
+
+def prefixes(name, shape, axis, gpu, cpu):
+    W(name, "scan", {"x": shape}, {"out": shape}, gpu, cpu, tol=1e-3, fusec=f"return cumsum(x, axis={axis})",
+      np=f"np.cumsum(x, axis={axis})", torch=f"torch.cumsum(x, dim={axis})", npo=f"np.cumsum(x, axis={axis}, out=o[0])")
+
+
+prefixes("cumsum", "T[n]", 0, dict(n=N28), dict(n=N24))
+prefixes("cumsum_rows_1024", "T[n, m]", 1, dict(n=262144, m=1024), dict(n=16384, m=1024))
+prefixes("cumsum_rows_16384", "T[n, m]", 1, dict(n=16384, m=16384), dict(n=1024, m=16384))
+prefixes("cumsum_columns", "T[n, m]", 0, dict(n=16384, m=16384), dict(n=4096, m=4096))
+SEED = {"s": ("i32[]", "u:0:1000")}
+W("draw_uniform", "draw", SEED, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
+  fusec="return uniform([$n], seed=s)", np="f32(np.random.random(n))", jax="jax.random.uniform(jax.random.key(s), (n,))",
+  torch="torch.rand(n, device=s.device)")
+W("draw_normal", "draw", SEED, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
+  fusec="return normal([$n], seed=s)", np="f32(np.random.standard_normal(n))", jax="jax.random.normal(jax.random.key(s), (n,))",
+  torch="torch.randn(n, device=s.device)")
+W("draw_noise", "draw", {"x": "T[n]", **SEED}, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
+  fusec="return x + 0.1*normal([n], seed=s)", np="x + 0.1*f32(np.random.standard_normal(x.size))",
+  jax="x + 0.1*jax.random.normal(jax.random.key(s), x.shape)", torch="x + 0.1*torch.randn_like(x)")
+W("draw_pi", "draw", SEED, {"out": "T[]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
+  fusec="x = uniform([$n], seed=s, stream=0); y = uniform([$n], seed=s, stream=1); return 4*mean(f32(x*x + y*y < 1))",
+  np="x = np.random.random(n); y = np.random.random(n); return f32(4*np.mean(x*x + y*y < 1))",
+  jax="a, b = jax.random.split(jax.random.key(s)); x = jax.random.uniform(a, (n,)); y = jax.random.uniform(b, (n,)); "
+      "return 4*np.mean(f32(x*x + y*y < 1))",
+  torch="x = torch.rand(n, device=s.device); y = torch.rand(n, device=s.device); return 4*torch.mean(f32(x*x + y*y < 1))")
+
+# ---- derivatives ------------------------------------------------------------------------------------------------
+
+W("grad_expsincos", "gradient", {"x": ("T[n]", "n")}, {"out": "T[n]"}, dict(n=N28), dict(n=N24),
+  fusec="return grad(sum(exp(sin(x)*cos(x))), x)", np="return np.exp(np.sin(x)*np.cos(x))*np.cos(2*x)",
+  jax="jax.grad(lambda x: np.sum(np.exp(np.sin(x)*np.cos(x))))(x)",
+  torch="torch.func.grad(lambda x: torch.sum(torch.exp(torch.sin(x)*torch.cos(x))))(x)")
+W("grad_cross_entropy", "gradient", {"x": ("T[n, m]", "n"), "l": ("i32[n]", "u:0:m")}, {"out": "T[n, m]"}, dict(n=8192, m=32768),
+  dict(n=512, m=16384), tol=1e-4, fusec="""e[i] = logsumexp(x, axis=-1)[i] - x[i, l[i]]
+    return grad(mean(e), x)""",
+  np="e = np.exp(x - np.max(x, axis=-1, keepdims=True)); e /= np.sum(e, axis=-1, keepdims=True); "
+     "e[np.arange(len(l)), l] -= 1; return e/len(l)",
+  jax="r = np.arange(len(l)); return jax.grad(lambda x: np.mean(jax.nn.logsumexp(x, axis=-1) - x[r, l]))(x)",
+  torch="torch.func.grad(lambda x: torch.nn.functional.cross_entropy(x, l.long()))(x)")
+W("grad_layernorm", "gradient", {**LN_IN, "d": "T[n, m]"}, {"dx": "T[n, m]", "dw": "T[m]", "db": "T[m]"}, dict(n=32768, m=4096),
+  dict(n=2048, m=4096), tol=1e-3, fusec="""c = x - mean(x, axis=-1, keepdims=true)
+    y = c*rsqrt(mean(c*c, axis=-1, keepdims=true) + 1e-5)*w + b
+    dx, dw, db = vjp(y, x, w, b, d)
+    return dx, dw, db""",
+  np="c = x - np.mean(x, axis=-1, keepdims=True); r = 1/np.sqrt(np.mean(c*c, axis=-1, keepdims=True) + 1e-5); h = c*r; g = d*w; "
+     "return r*(g - np.mean(g, axis=-1, keepdims=True) - h*np.mean(g*h, axis=-1, keepdims=True)), np.sum(d*h, axis=0), np.sum(d, axis=0)",
+  jax="""def y(x, w, b):
+ c = x - np.mean(x, axis=-1, keepdims=True)
+ return c*jax.lax.rsqrt(np.mean(c*c, axis=-1, keepdims=True) + 1e-5)*w + b
+return jax.vjp(y, x, w, b)[1](d)""",
+  torch="torch.func.vjp(lambda x, w, b: torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b, 1e-5), x, w, b)[1](d)")
+W("grad_logistic", "program", {"w": "T[m]", "b": "T[]", "x": "T[n, m]", "y": ("T[n]", "u:0:1")}, {"loss": "T[]", "dw": "T[m]", "db": "T[]"},
+  dict(n=N20, m=128), dict(n=N20 // 16, m=128), tol=1e-3, fusec="""z = x @ w + b
+    loss = mean(softplus(z) - y*z)
+    dw, db = grad(loss, w, b)
+    return loss, dw, db""",
+  np="z = x @ w + b; s = 1/(1 + np.exp(-z)) - y; return np.mean(np.log1p(np.exp(z)) - y*z), s @ x/len(y), np.mean(s)",
+  jax="""def loss(w, b):
+ z = x @ w + b
+ return np.mean(jax.nn.softplus(z) - y*z)
+v, (dw, db) = jax.value_and_grad(loss, (0, 1))(w, b)
+return v, dw, db""",
+  torch="""def loss(w, b):
+ z = x @ w + b
+ return torch.mean(torch.nn.functional.softplus(z) - y*z)
+(dw, db), v = torch.func.grad_and_value(loss, (0, 1))(w, b)
+return v, dw, db""")
+
+# ---- programs ----------------------------------------------------------------------------------------------------
+
+W("logsumexp", "sum", {"x": ("T[n, m]", "n")}, {"out": "T[n]"}, dict(n=16384, m=16384), dict(n=1024, m=16384), tol=1e-4,
+  fusec="return logsumexp(x, axis=-1)", torch="torch.logsumexp(x, dim=-1)", jax="jax.nn.logsumexp(x, axis=-1)",
+  np="m = np.max(x, axis=-1, keepdims=True); return m[:, 0] + np.log(np.sum(np.exp(x - m), axis=-1))")
+NBODY = """d = p[None, :, :] - p[:, None, :]
+r = {m}.sum(d*d, axis=-1) + 1e-4
+a = {m}.sum(d*(m[None, :]*r**-1.5)[:, :, None], axis=1)
+u = v + 0.01*a
+return p + 0.01*u, u"""
+W("nbody_step", "program", {"p": "T[n, 3]", "v": "T[n, 3]", "m": ("T[n]", "u:0:1")}, {"p1": "T[n, 3]", "v1": "T[n, 3]"}, dict(n=8192),
+  dict(n=1024), tol=1e-3, fusec="""d = p[None, :, :] - p[:, None, :]
+    r = sum(d*d, axis=-1) + 1e-4
+    a = sum(d*(m[None, :]*r**-1.5)[:, :, None], axis=1)
+    u = v + 0.01*a
+    return p + 0.01*u, u""", np=NBODY.format(m="np"), torch=NBODY.format(m="torch").replace("axis", "dim"))
+ESCAPE = """x = ({a}(w)/w*2.5 - 2)[None, :]
+y = ({a}(h)/h*2.5 - 1.25)[:, None]
+r = {z}; i = {z}; n = {z}
+for k in range(64):
+ go = r*r + i*i <= 4; s = r*r - i*i + x; i = {m}.where(go, 2*r*i + y, i); r = {m}.where(go, s, r); n = n + f32(go)
+return n"""
+W("escape_64", "program", {"t": "T[]"}, {"out": "T[h, w]"}, dict(h=4096, w=4096), dict(h=512, w=512), by="moments", tol=2e-3,
+  fusec="""x = (f32(arange($w))/$w*2.5 - 2)[None, :]
+    y = (f32(arange($h))/$h*2.5 - 1.25)[:, None]
+    r = zeros([$h, $w]); i = zeros([$h, $w]); n = zeros([$h, $w])
+    for k in 0..64 while r*r + i*i <= 4 {
+        s = r*r - i*i + x
+        i = 2*r*i + y
+        r = s
+        n = n + 1
+    }
+    return n""", np=ESCAPE.format(m="np", a="np.arange", z="f32(np.zeros((h, w)))"),
+  torch=ESCAPE.format(m="torch", a="(lambda n: torch.arange(n, device=t.device))", z="torch.zeros((h, w), device=t.device)"))
 MANY = [f"p{i}" for i in range(200)]
 W("updates_200", "small", {p: "T[n]" for p in MANY}, {f"q{p}": "T[n]" for p in MANY}, dict(n=4096), dict(n=256),
   fusec="return " + ", ".join(f"{p}*0.99 + 0.01" for p in MANY), np="return [p*0.99 + 0.01 for p in args]",
@@ -447,7 +642,7 @@ for k in range(8, 27, 2):
 
 # ---- what follows from a row ---------------------------------------------------------------------------------
 
-BYTES = {"f64": 8, "i64": 8, "f32": 4, "bf16": 2, "f16": 2}
+BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2}
 MODES = {"strict": {"f32", "f64", "bf16", "f16"}, "wide16": {"bf16", "f16"}}
 
 
@@ -455,6 +650,11 @@ def shape_of(text, sizes):
     """("f32[n, 1]", {"n": 4}) -> ("f32", (4, 1))"""
     dtype, dims = text[:-1].split("[")
     return dtype, tuple(sizes[d] if d in sizes else int(d) for d in dims.replace(" ", "").split(",") if d)
+
+
+def bounds_of(dist, sizes):
+    kind, *bounds = dist.split(":")
+    return ":".join([kind, *[str(sizes.get(b, b)) for b in bounds]])
 
 
 def count(shape):
@@ -470,7 +670,8 @@ def sized(row, where):
     if not sizes:
         return None
     r = dict(row)
-    r["inputs"] = [(k, *shape_of(t, sizes), d) for k, t, d in row["inputs"]]
+    r["inputs"] = [(k, *shape_of(t, sizes), bounds_of(d, sizes)) for k, t, d in row["inputs"]]
+    r["numbers"] = sizes
     r["out"] = [(k, *shape_of(t, sizes)) for k, t in row["out"]]
     r["bytes"] = sum(BYTES[a[1]] * count(a[2]) for a in r["inputs"] + r["out"])
     r["read_only"] = sum(BYTES[a[1]] * count(a[2]) for a in r["out"]) * 64 < r["bytes"]
@@ -483,15 +684,22 @@ def elementwise(row):
     return row["class"] in MAPS and len({a[2] for a in row["inputs"] + row["out"]}) == 1
 
 
-def fusec_text(row):
-    """The program: sizes stay names, so that nothing is specialised."""
-    params = ", ".join(f"{k}: {t}" for k, t, _ in row["inputs"])
+def fusec_text(row, where):
+    """The program: sizes stay names, so that nothing is specialised, but those that no input has."""
+    params = ", ".join(f"{k}: {t.replace('[]', '')}" for k, t, _ in row["inputs"])
     outs = ", ".join(f"{k}: {t.replace('[]', '')}" for k, t in row["out"])
-    return f"export def workload({params}) -> ({outs}) {{\n    {row['programs']['fusec']}\n}}\n"
+    body = row["programs"]["fusec"]
+    for name, n in row["sizes"][where].items():
+        body = body.replace(f"${name}", str(n))
+        if not any(re.search(rf"\b{name}\b", t.split("[")[1]) for _, t, _ in row["inputs"]):
+            outs = re.sub(rf"(?<=[\[ ]){name}(?=[,\]])", str(n), outs)
+    return f"export def workload({params}) -> ({outs}) {{\n    {body}\n}}\n"
 
 
 def modes(row):
     """How fusec is run: strict, and wide16 too where 16-bit floats are computed with."""
+    if row["class"] == "product":  # the sum is in f32 anyway
+        return ["strict"]
     narrow = any("16[" in t for _, t, _ in row["inputs"]) and any("16[" in t for _, t in row["out"])
     return ["strict", "wide16"] if narrow else ["strict"]
 

@@ -18,6 +18,15 @@ def mix(h, shr):
     return h ^ shr(h, 16)
 
 
+def permuted(i, n, seed, shr):
+    """A permutation of the numbers below n, a power of two."""
+    half = (n.bit_length() - 1) // 2
+    h = (i + (seed * 0x9E3779B9 & MASK)) & (n - 1)
+    for by in (0x85EBCA6B, 0xC2B2AE35):
+        h = ((h ^ shr(h, half)) * by) & (n - 1)
+    return h ^ shr(h, half)
+
+
 class TorchData:
     """On one device of torch."""
 
@@ -25,7 +34,7 @@ class TorchData:
         import torch
         self.torch, self.device = torch, device
         self.types = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
-                      "i64": torch.int64}
+                      "i64": torch.int64, "i32": torch.int32}
 
     def make(self, dtype, shape, dist, seed):
         t = self.torch
@@ -34,7 +43,11 @@ class TorchData:
         word = mix((t.arange(n, dtype=t.int64, device=self.device) + (seed * 0x9E3779B9 & MASK)) & MASK, shr)
         wide = t.float64 if dtype == "f64" else t.float32
         kind, *bounds = dist.split(":")
-        if kind == "n":
+        if kind == "p":
+            x = permuted(t.arange(n, dtype=t.int64, device=self.device), n, seed, shr)
+        elif kind == "s":
+            x = t.arange(n, dtype=t.int64, device=self.device)*4 + (word >> 30)
+        elif kind == "n":
             other = mix((word + 0x9E3779B9) & MASK, shr)
             s = (word & 0xFFFF) + (word >> 16) + (other & 0xFFFF) + (other >> 16) - 131070
             x = s.to(wide) * t.tensor(1 / 37837, dtype=wide, device=self.device)
@@ -72,9 +85,9 @@ class TorchData:
 
     def reference(self, row):
         """The results in float64 of the row's first set of inputs."""
-        f = function(row["programs"]["torch"], row, torch_names(self.torch, wide=True))
-        inputs = [self.make(t, s, d, i + 1).double() for i, (_, t, s, d) in enumerate(row["inputs"])]
-        return results(f(*inputs))
+        f = function(row["programs"]["torch"], row, torch_names(self.torch, row, wide=True))
+        inputs = [self.make(t, s, d, i + 1) for i, (_, t, s, d) in enumerate(row["inputs"])]
+        return results(f(*[x.double() if x.is_floating_point() else x for x in inputs]))
 
 
 class NumpyData:
@@ -87,7 +100,7 @@ class NumpyData:
         self.np = numpy
         self.pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
         self.scratch = os.environ.get("FUSEC_BENCH_SCRATCH", "")
-        self.types = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "bf16": "u2"}
+        self.types = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "i32": "i4", "bf16": "u2"}
 
     def pieces(self, n, f):
         """f(begin, end) for all numbers below n; the results in order."""
@@ -118,14 +131,14 @@ class NumpyData:
         x = self.np.empty(n, "f4" if dtype == "bf16" else self.types[dtype])
 
         def fill(begin, end):
-            x[begin:end] = self.some_numbers(begin, end, dtype, dist, seed)
+            x[begin:end] = self.some_numbers(begin, end, n, dtype, dist, seed)
         self.pieces(n, fill)
         return x
 
     def zeros(self, dtype, shape):
         return self.np.zeros(shape, "f4" if dtype == "bf16" else self.types[dtype])
 
-    def some_numbers(self, begin, end, dtype, dist, seed):
+    def some_numbers(self, begin, end, n, dtype, dist, seed):
         np = self.np
         u32 = np.uint32
         with np.errstate(over="ignore"):
@@ -136,7 +149,11 @@ class NumpyData:
             word = blend(np.arange(begin, end, dtype=u32) + u32(seed * 0x9E3779B9 & MASK))
             wide = np.float64 if dtype == "f64" else np.float32
             kind, *bounds = dist.split(":")
-            if kind == "n":
+            if kind == "p":
+                x = permuted(np.arange(begin, end), n, seed, lambda h, by: h >> by)
+            elif kind == "s":
+                x = np.arange(begin, end)*4 + (word >> u32(30))
+            elif kind == "n":
                 other = blend(word + u32(0x9E3779B9))
                 s = (word & u32(0xFFFF)) + (word >> u32(16)) + (other & u32(0xFFFF)) + (other >> u32(16))
                 x = (s.astype(np.int32) - np.int32(131070)).astype(wide) * wide(1 / 37837)
@@ -184,10 +201,10 @@ class NumpyData:
 
     def wide_results(self, row):
         np = self.np
-        f = function(row["programs"]["np"], row, numpy_names(np, wide=True))
+        f = function(row["programs"]["np"], row, numpy_names(np, row, wide=True))
         inputs = [self.make(t, s, d, i + 1) for i, (_, t, s, d) in enumerate(row["inputs"])]
         if not workloads.elementwise(row):
-            return results(f(*[x.astype(np.float64) for x in inputs]))
+            return results(f(*[x.astype(np.float64) if x.dtype.kind == "f" else x for x in inputs]))
         shape = row["out"][0][2]
         out = [np.empty(shape) for _ in row["out"]]
 
@@ -227,20 +244,27 @@ def function(text, row, names):
     params = [k for k, *_ in row["inputs"]]
     if "return" not in text:
         text = f"return {text}"
-    lines = [p.strip() for line in text.split("\n") for p in line.split(";")]
+    lines = [" " * (len(line) - len(line.lstrip())) + p.strip() for line in text.split("\n") for p in line.split(";")]
     # `args` is all of them, for rows with too many to name
     body = [f"def workload({', '.join(params)}):"]
     if "args" in text:
         body.append(f"    args = [{', '.join(params)}]")
     scope = dict(names)
-    exec("\n".join(body + ["    " + line for line in lines if line]), scope)
+    exec("\n".join(body + ["    " + line for line in lines if line.strip()]), scope)
     return scope["workload"]
 
 
-def torch_names(torch, wide=False):
-    return {"torch": torch, "erfc": torch.special.erfc, "f32": lambda x: x.double() if wide else x.float()}
+def torch_names(torch, row, wide=False):
+    return {**row["numbers"], "torch": torch, "erfc": torch.special.erfc, "f32": lambda x: x.double() if wide else x.float()}
 
 
-def numpy_names(np, wide=False):
+def numpy_names(np, row, wide=False):
     import scipy.special
-    return {"np": np, "erfc": scipy.special.erfc, "f32": lambda x: x.astype(np.float64 if wide else np.float32)}
+    to = np.float64 if wide else np.float32
+    return {**row["numbers"], "np": np, "erfc": scipy.special.erfc, "f32": lambda x: np.asarray(x).astype(to)}
+
+
+def moments(x):
+    """Its mean, and the root of the mean of its squares, in float64."""
+    mean = lambda x: float((x.double() if hasattr(x, "double") else x.astype("f8")).mean())  # noqa: E731
+    return mean(x), mean(x * x) ** 0.5

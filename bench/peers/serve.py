@@ -19,7 +19,7 @@ import traceback
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 
 import workloads  # noqa: E402
-from data import NumpyData, TorchData, aligned, function, numpy_names, results, torch_names  # noqa: E402
+from data import NumpyData, TorchData, aligned, function, moments, numpy_names, results, torch_names  # noqa: E402
 
 
 class NotHere(Exception):
@@ -99,7 +99,7 @@ class Torch(Peer):
 
     def prepare(self, row):
         p = row["programs"]
-        return function(p.get("eager", p["torch"]), row, torch_names(self.torch))
+        return function(p.get("eager", p["torch"]), row, torch_names(self.torch, row))
 
     def wait(self, out):
         if self.where == "gpu":
@@ -129,7 +129,7 @@ class TorchCompile(Torch):
 
     def prepare(self, row):
         self.torch._dynamo.reset()
-        return self.torch.compile(function(row["programs"]["torch"], row, torch_names(self.torch)), dynamic=False)
+        return self.torch.compile(function(row["programs"]["torch"], row, torch_names(self.torch, row)), dynamic=False)
 
 
 class Jax(Peer):
@@ -142,6 +142,7 @@ class Jax(Peer):
         import jax.numpy as np
         self.jax, self.np = jax, np
         self.version = jax.__version__
+        jax.config.update("jax_default_matmul_precision", "highest")  # of f32; the default is tf32
 
     def start(self, row):
         self.jax.config.update("jax_enable_x64", row["dtype"] == "f64")
@@ -160,7 +161,7 @@ class Jax(Peer):
 
     def prepare(self, row):
         np = self.np
-        names = {"np": np, "jax": self.jax, "erfc": self.jax.scipy.special.erfc, "f32": lambda x: x.astype(np.float32),
+        names = {**row["numbers"], "np": np, "jax": self.jax, "erfc": self.jax.scipy.special.erfc, "f32": lambda x: x.astype(np.float32),
                  "wide": lambda x: np.promote_types(x.dtype, np.float32)}
         p = row["programs"]
         return self.jax.jit(function(p.get("jax", p["np"]), row, names))
@@ -195,7 +196,7 @@ class Cupy(Peer):
     def prepare(self, row):
         cp = self.cp
         return function(row["programs"]["np"], row,
-                        {"np": cp, "erfc": self.special.erfc, "f32": lambda x: x.astype(cp.float32)})
+                        {**row["numbers"], "np": cp, "erfc": self.special.erfc, "f32": lambda x: x.astype(cp.float32)})
 
     def wait(self, out):
         self.cp.cuda.get_current_stream().synchronize()
@@ -221,7 +222,7 @@ class Numpy(Peer):
         return x
 
     def prepare(self, row):
-        return function(row["programs"]["np"], row, numpy_names(self.np))
+        return function(row["programs"]["np"], row, numpy_names(self.np, row))
 
 
 class NumpyOut(Numpy):
@@ -234,7 +235,7 @@ class NumpyOut(Numpy):
         all_o = [[aligned(np, types[t], s) for _, t, s in row["out"]] for _ in range(self.sets)]
         shape = row["out"][0][2] or row["inputs"][0][2]
         t, o, turn = [aligned(np, types[row["dtype"]], shape)], list(all_o[0]), itertools.cycle(all_o)
-        f = function(row["programs"]["npo"] + "; return o", row, {**numpy_names(np), "o": o, "t": t})
+        f = function(row["programs"]["npo"] + "; return o", row, {**numpy_names(np, row), "o": o, "t": t})
         if self.sets == 1:
             return f
 
@@ -305,11 +306,13 @@ def errors(peer, row, got):
     want = peer.data.reference(row)
     if len(got) != len(want):
         return float("inf")
+    if row["by"] == "moments":
+        return max(abs(a - b) / moments(w)[1] for g, w in zip(got, want) for a, b in zip(moments(g), moments(w)))
     return max(peer.data.error(g, w) for g, w in zip(got, want))
 
 
 def verdict(row, error, peer=True):
-    most = 0 if row["out"][0][1] == "i64" else workloads.tolerance(row, peer)
+    most = 0 if row["out"][0][1][0] == "i" else workloads.tolerance(row, peer)
     return {"error_found": error, "right": error <= most}
 
 

@@ -22,13 +22,14 @@ double bench_now(void); /* seconds, monotonic */
 /* ---- one input, as the command line has it ---------------------------------------------------
  *
  * NAME:DTYPE:SIZES:KIND[:LOW:HIGH] with SIZES 4096x1024 or empty for rank 0. KIND is u (uniform in
- * [LOW, HIGH)) or n (about normal). */
+ * [LOW, HIGH)), n (about normal), or, of indices, p (a permutation of as many numbers, a power of
+ * two) or s (rising, of four times as many). */
 typedef struct bench_input {
     char name[32];
     fusec_dtype dtype;
     int rank;
     int64_t shape[BENCH_RANK];
-    bool normal;
+    char kind; /* its letter */
     double low, high;
 } bench_input;
 
@@ -44,7 +45,10 @@ size_t bench_bytes(fusec_dtype t, int rank, const int64_t *shape);
  *     u  f64     word * 2^-32 * (high - low) + low
  *     u  others  (word >> 8) * 2^-24 * (high - low) + low in f32, then converted
  *     n  others  (sum of the four 16-bit halves of word and mix(word + 0x9e3779b9)
- *                - 131070) / 37837 */
+ *                - 131070) / 37837
+ *     s          4 * i + (word >> 30)
+ *     p          h = i + seed * 0x9e3779b9; twice: h ^= h >> half, h *= one of the factors of mix;
+ *                h ^= h >> half; all below n, with half the bits of n in `half` */
 void bench_fill(fusec_context *ctx, const bench_input *in, uint32_t seed, void *device);
 
 /* ---- programs from text ---------------------------------------------------------------------- */

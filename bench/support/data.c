@@ -41,9 +41,9 @@ void bench_input_parse(const char *word, bench_input *out) {
     strcpy(out->name, part[0]);
     out->dtype = dtype_named(part[1]);
     parse_sizes(out, part[2], word);
-    out->normal = !strcmp(part[3], "n");
-    if (!out->normal && strcmp(part[3], "u") != 0)
-        bench_fail("%s: the kind is neither u nor n", word);
+    out->kind = part[3][0];
+    if (strlen(part[3]) != 1 || !strchr("unps", out->kind))
+        bench_fail("%s: the kind is none of u, n, p and s", word);
     if (n == 6) {
         out->low = atof(part[4]);
         out->high = atof(part[5]);
@@ -77,13 +77,33 @@ static fusec_value halves(fusec_graph *g, fusec_value h) {
     return fusec_cast(fusec_add(low, high), FUSEC_I32);
 }
 
+static fusec_value below(fusec_graph *g, fusec_value h, int64_t n) {
+    return fusec_bit_and(h, word32(g, (uint32_t)(n - 1)));
+}
+
+static fusec_value permuted(fusec_graph *g, fusec_value h, int64_t n) {
+    unsigned half = 0;
+    while ((int64_t)1 << (2 * half + 2) <= n) half++;
+    if (n & (n - 1) || n > (int64_t)1 << 31) bench_fail("%lld is no power of two", (long long)n);
+    h = below(g, h, n);
+    h = fusec_mul(fusec_bit_xor(h, fusec_shr(h, word32(g, half))), word32(g, 0x85ebca6bu));
+    h = below(g, h, n);
+    h = fusec_mul(fusec_bit_xor(h, fusec_shr(h, word32(g, half))), word32(g, 0xc2b2ae35u));
+    h = below(g, h, n);
+    return fusec_bit_xor(h, fusec_shr(h, word32(g, half)));
+}
+
 /* The seed is an argument of the call, so that one kernel makes all inputs of a kind. */
 static fusec_value numbers(fusec_graph *g, const bench_input *in, int64_t n) {
     fusec_value seed = fusec_input(g, "seed", FUSEC_U32, 0, NULL);
     fusec_value i = fusec_cast(fusec_arange(g, fusec_size(g, n)), FUSEC_U32);
-    fusec_value h = mix(g, fusec_add(i, fusec_mul(seed, word32(g, 0x9e3779b9u))));
+    fusec_value first = fusec_add(i, fusec_mul(seed, word32(g, 0x9e3779b9u))), h = mix(g, first);
     fusec_dtype wide = in->dtype == FUSEC_F64 ? FUSEC_F64 : FUSEC_F32;
-    if (in->normal) {
+    if (in->kind == 'p') return fusec_cast(permuted(g, first, n), in->dtype);
+    if (in->kind == 's')
+        return fusec_cast(fusec_add(fusec_mul(i, word32(g, 4)), fusec_shr(h, word32(g, 30))),
+                          in->dtype);
+    if (in->kind == 'n') {
         fusec_value other = mix(g, fusec_add(h, word32(g, 0x9e3779b9u)));
         fusec_value sum = fusec_add(halves(g, h), halves(g, other));
         fusec_value x = fusec_cast(fusec_sub(sum, fusec_int(131070)), wide);
