@@ -31,7 +31,7 @@ if(PKG_CONFIG_FOUND)
   pkg_check_modules(MPFR IMPORTED_TARGET mpfr)
 endif()
 file(GLOB judge_sources CONFIGURE_DEPENDS tests/support/oracle*.c tests/support/random_graph*.c
-  tests/support/fuzz*.c tests/support/row_*.c tests/support/llvm_run.c tests/support/ulp.c)
+  tests/support/fuzz*.c tests/support/row_*.c tests/support/graph_hash.c tests/support/llvm_run.c tests/support/ulp.c)
 add_library(test_judges STATIC ${judge_sources})
 fusec_flags(test_judges)
 target_include_directories(test_judges PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})

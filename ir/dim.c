@@ -150,6 +150,14 @@ fc_dim fc_dim_const(fc_dimtab *t, int64_t c) {
     return intern(t, c, NULL, 0);
 }
 
+fc_dim fc_dim_form(fc_dimtab *t, int64_t c, const fc_term *terms, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!terms[i].coef || terms[i].sym >= t->syms.len ||
+            (i && terms[i].sym <= terms[i - 1].sym))
+            return FC_DIM_NONE;
+    return intern(t, c, terms, n);
+}
+
 bool fc_dim_is_const(const fc_dimtab *t, fc_dim d, int64_t *value) {
     if (d == FC_DIM_NONE || t->forms.at[d].nterms) return false;
     if (value) *value = t->forms.at[d].c;

@@ -68,6 +68,10 @@ fc_dim fc_dim_mul(fc_dimtab *t, fc_dim a, fc_dim b);
 fc_dim fc_dim_floordiv(fc_dimtab *t, fc_dim a, fc_dim b); /* b != 0 */
 fc_dim fc_dim_mod(fc_dimtab *t, fc_dim a, fc_dim b);
 
+/* c + the terms, which have ascending symbols of the table and coefficients that are not 0; else
+ * FC_DIM_NONE. */
+fc_dim fc_dim_form(fc_dimtab *t, int64_t c, const fc_term *terms, uint32_t n);
+
 bool fc_dim_is_const(const fc_dimtab *t, fc_dim d, int64_t *value); /* `value` may be NULL */
 static inline bool fc_dim_is(const fc_dimtab *t, fc_dim d, int64_t want) {
     int64_t v;

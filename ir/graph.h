@@ -88,6 +88,12 @@ static inline bool fc_view_is_dim(const int64_t *list, uint32_t i) {
     return i > 0 && (i - 1) % (2 + (uint32_t)list[0]) == 0;
 }
 
+/* Whether entry i of the list that an attr of this kind is, is a dim. */
+static inline bool fc_attr_is_dim(fc_attr_kind kind, const int64_t *list, uint32_t i) {
+    return kind == FC_ATTR_DIMS || (kind == FC_ATTR_SLICES && i % 3 != 1) ||
+           (kind == FC_ATTR_VIEWS && fc_view_is_dim(list, i));
+}
+
 /* The attr of an FC_OP_SCAN: element i of the result is the reduction `op` of elements 0 .. i along
  * `axis`, exclusive of 0 .. i - 1. The order is docs/semantics.md 6.5. */
 typedef struct fc_scan {

@@ -19,34 +19,37 @@ enum {
     E = FC_F_EMPTY_IS_ERROR
 };
 
-#define STRUCT(op, text) [FC_OP_##op] = {.name = (text), .doc = "", .rule = FC_RULE_STRUCT}
+#define STRUCT(op, text, kind)                                                                     \
+    [FC_OP_##op] = {.name = (text), .doc = "", .rule = FC_RULE_STRUCT, .attr = FC_ATTR_##kind}
 
 const fc_op_info fc_ops[FC_OP_COUNT_] = {
-    STRUCT(NONE, "none"),
-    STRUCT(INPUT, "input"),
-    STRUCT(CONST, "const"),
-    STRUCT(DIM, "dim"),
-    STRUCT(IOTA, "iota"),
-    STRUCT(CAST, "cast"),
-    STRUCT(BITCAST, "bitcast"),
-    STRUCT(BROADCAST, "broadcast"),
-    STRUCT(PERMUTE, "permute"),
-    STRUCT(SLICE, "slice"),
-    STRUCT(VIEW, "view"),
-    STRUCT(RESHAPE, "reshape"),
-    STRUCT(TAKE, "take"),
-    STRUCT(CHECK, "check"),
-    STRUCT(SCAN, "scan"),
-    STRUCT(MATERIALIZE, "materialize"),
-    STRUCT(LOAD, "load"),
-    STRUCT(LOAD_AT, "load_at"),
-    STRUCT(INSIDE, "inside"),
-    STRUCT(PARAM, "param"),
-    STRUCT(INDEX, "index"),
-    STRUCT(ACC, "acc"),
-    STRUCT(COUNT, "count"),
-    STRUCT(ARG, "arg"),
-    STRUCT(CVT, "cvt"),
+    /* clang-format off */
+    STRUCT(NONE, "none", NONE),
+    STRUCT(INPUT, "input", INPUT),
+    STRUCT(CONST, "const", NUMBER),
+    STRUCT(DIM, "dim", DIM),
+    STRUCT(IOTA, "iota", NUMBER),
+    STRUCT(CAST, "cast", CAST),
+    STRUCT(BITCAST, "bitcast", NONE),
+    STRUCT(BROADCAST, "broadcast", NONE),
+    STRUCT(PERMUTE, "permute", LIST),
+    STRUCT(SLICE, "slice", SLICES),
+    STRUCT(VIEW, "view", VIEWS),
+    STRUCT(RESHAPE, "reshape", NONE),
+    STRUCT(TAKE, "take", NUMBER),
+    STRUCT(CHECK, "check", DIMS),
+    STRUCT(SCAN, "scan", ROW),
+    STRUCT(MATERIALIZE, "materialize", NONE),
+    STRUCT(LOAD, "load", NONE),
+    STRUCT(LOAD_AT, "load_at", NONE),
+    STRUCT(INSIDE, "inside", NONE),
+    STRUCT(PARAM, "param", NONE),
+    STRUCT(INDEX, "index", NONE),
+    STRUCT(ACC, "acc", NONE),
+    STRUCT(COUNT, "count", NONE),
+    STRUCT(ARG, "arg", NONE),
+    STRUCT(CVT, "cvt", NONE),
+/* clang-format on */
 
 #define OP(op, operands, type_rule, letters, columns, text)                                        \
     [FC_OP_##op] = {columns.name = #op, .doc = (text), .rule = FC_RULE_##type_rule,                \
@@ -61,6 +64,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     [FC_OP_##op] = {.name = #op,                                                                   \
                     .doc = (text),                                                                 \
                     .rule = FC_RULE_##type_rule,                                                   \
+                    .attr = FC_ATTR_LIST,                                                          \
                     .arity = 1,                                                                    \
                     .flags = (letters),                                                            \
                     .components = (parts)},
@@ -68,6 +72,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     [FC_OP_##op] = {.name = #op,                                                                   \
                     .doc = (text),                                                                 \
                     .rule = FC_RULE_##type_rule,                                                   \
+                    .attr = FC_ATTR_LIST,                                                          \
                     .arity = 2,                                                                    \
                     .flags = (letters),                                                            \
                     .components = (parts)},

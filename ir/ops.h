@@ -88,10 +88,25 @@ enum {
     FC_F_EMPTY_IS_ERROR = 32, /* a reduction that has no result for no elements */
 };
 
+/* What the attr of a node is: what of it other graphs number in another way. */
+typedef enum fc_attr_kind {
+    FC_ATTR_NONE,   /* 0 */
+    FC_ATTR_NUMBER, /* itself */
+    FC_ATTR_INPUT,  /* the number of an input */
+    FC_ATTR_DIM,    /* an fc_dim */
+    FC_ATTR_CAST,   /* FC_CAST_ATTR, or 0 */
+    FC_ATTR_ROW,    /* an fc_op in its low 16 bits */
+    FC_ATTR_LIST,   /* an fc_list of numbers, */
+    FC_ATTR_DIMS,   /* of dims, */
+    FC_ATTR_SLICES, /* of fc_slice, */
+    FC_ATTR_VIEWS,  /* of fc_view_axis after the rank of the result */
+} fc_attr_kind;
+
 typedef struct fc_op_info {
     const char *name;
     const char *doc;
     fc_rule rule;
+    uint8_t attr; /* fc_attr_kind */
     uint8_t arity;
     uint8_t flags;
     uint8_t components; /* of a reduction's accumulator */

@@ -286,7 +286,7 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static reason check_node(const fc_graph *g, fc_node id, const fc_ninfo *n) {
+const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
     if (why) return why;
     if (n->dtype >= FC_DTYPE_COUNT) return "its dtype does not exist";
@@ -314,7 +314,7 @@ fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
     if (why) return fc_fail(e, FUSEC_INTERNAL, "broken graph: %s", why);
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);
-        why = check_node(g, id, n);
+        why = fc_node_fault(g, id, n);
         if (why)
             return fc_fail(e, FUSEC_INTERNAL, "broken graph: %%%u = %s: %s", id,
                            n->op < FC_OP_COUNT_ ? fc_ops[n->op].name : "?", why);

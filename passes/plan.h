@@ -87,5 +87,7 @@ extern const uint32_t fc_pass_count;
 
 /* Structural checks of a graph: operand order, shapes, dtypes of every node. */
 fusec_status fc_graph_verify(const fc_graph *g, fc_error *e);
+/* What is wrong with what is, or is to be, node `id`; NULL: nothing. */
+const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n);
 
 #endif

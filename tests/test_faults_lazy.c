@@ -178,6 +178,36 @@ static fusec_status act_explain(fault_run *r) {
     return fault(r, st);
 }
 
+/* Saved in both forms, read, and compiled. */
+static fusec_status act_saved(fault_run *r) {
+    lazy_state *s = r->state;
+    fusec_graph *g = NULL, *back = NULL;
+    fusec_program *p = NULL;
+    fusec_status st = fusec_graph_new(s->ctx, &g);
+    if (!st) {
+        const fusec_dim n = fusec_sym(g, "n");
+        fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n);
+        fusec_value i = fusec_input(g, "i", FUSEC_I64, 1, &n);
+        fusec_output(g, "y", fusec_slice(fusec_take(x, i, 0), 0, 1, FUSEC_END, 1));
+        st = fusec_graph_status(g);
+    }
+    for (unsigned form = 0; !st && form < 2; form++) {
+        char *bytes = NULL;
+        size_t size = 0;
+        st = fusec_graph_bytes(g, form, &bytes, &size);
+        if (!st) st = fusec_graph_from_bytes(s->ctx, NULL, bytes, size, &back);
+        FC_EXPECT_TRUE(!st == (back != NULL));
+        if (!st) st = fusec_compile(back, &p);
+        fusec_program_free(p);
+        fusec_graph_free(back);
+        fusec_text_free(s->ctx, bytes);
+        p = NULL;
+        back = NULL;
+    }
+    fusec_graph_free(g);
+    return fault(r, st);
+}
+
 /* Calls may go without what makes the next one quick, and messages without some of their words. */
 #define SCENE(text, fn, may)                                                                       \
     {                                                                                              \
@@ -188,6 +218,7 @@ static fusec_status act_explain(fault_run *r) {
 static const fault_scene scenes[] = {
     SCENE("lazy values", act_lazy, true),   SCENE("a wrong operation", act_errors, true),
     SCENE("strides", act_strides, true),    SCENE("the language", act_language, true),
+    SCENE("saved graphs", act_saved, true),
     SCENE("a mistake", act_mistake, false), SCENE("plans as text", act_explain, true),
 };
 

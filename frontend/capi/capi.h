@@ -3,7 +3,7 @@
  * Read in this order: context.c, graph.c (arrays, inputs, sizes), value.c and ops.c (expressions),
  * view.c, then lazy.c with key.c (was it evaluated before?), plans.c and extract.c (evaluating on
  * demand), program.c, memory.c, message.c. Values of no graph: lazy.h, lazy_value.c, lazy_shape.c,
- * lazy_build.c, lazy_eval.c. language.c: texts; explain.c: what became of them.
+ * lazy_build.c, lazy_eval.c. language.c: texts; saved.c: graphs as files; explain.c: what became of them.
  *
  * A graph whose leaves are the caller's arrays is symbolic like every other: each distinct extent
  * above 1 is a symbol of that graph whose value is known (sizes.c). So an expression looks the same
@@ -136,7 +136,7 @@ struct fusec_graph {
     uint32_t narguments;    /* constants that are */
     FC_VEC(uint64_t) dim_map;
     FC_VEC(uint64_t) sym_map;
-    FC_VEC(uint64_t) list_map[4]; /* of lists as they are, of sizes, of slices, of views */
+    FC_VEC(uint64_t) list_map[4]; /* by fc_attr_kind, from FC_ATTR_LIST */
     FC_VEC(uint64_t) hashes;      /* by node, as far as they are needed (key.h) */
     FC_VEC(uint32_t) stack;
     uint32_t round;

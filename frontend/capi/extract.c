@@ -118,15 +118,12 @@ static fc_dim map_dim(fusec_graph *g, fc_extract *x, fc_dim d, fc_error *e) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A list of which every entry is a dim, or those that the operation says. */
-static fc_list map_dims(fusec_graph *g, fc_extract *x, fc_list l, uint16_t op, fc_error *e) {
+static fc_list map_list(fusec_graph *g, fc_extract *x, fc_list l, fc_attr_kind kind, fc_error *e) {
     int64_t v[1 + FC_MAX_RANK * (2 + FC_MAX_RANK)];
     uint32_t n = fc_list_len(&g->ir, l);
     for (uint32_t i = 0; i < n; i++) {
         const int64_t *list = fc_list_at(&g->ir, l);
-        bool is_dim = op == FC_OP_SLICE  ? i % 3 != 1
-                      : op == FC_OP_VIEW ? fc_view_is_dim(list, i)
-                                         : true;
+        const bool is_dim = fc_attr_is_dim(kind, list, i);
         v[i] = is_dim ? map_dim(g, x, (fc_dim)list[i], e) : list[i];
     }
     return fc_intern_list(&x->graph, v, n);
@@ -158,7 +155,7 @@ static fc_node as_operand(fc_extract *x, const fc_ninfo *user, const fc_ninfo *o
 
 static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e) {
     fc_ninfo n = *fc_at(&g->ir, old);
-    fc_list shape = map_dims(g, x, n.shape, FC_OP_NONE, e);
+    fc_list shape = map_list(g, x, n.shape, FC_ATTR_DIMS, e);
     if (e->code) return FC_NONODE;
     if (n.op == FC_OP_INPUT && !g->leaves.at[n.attr].bound) {
         fc_fail(e, FUSEC_MISSING_INPUT,
@@ -175,16 +172,8 @@ static fc_node map_node(fusec_graph *g, fc_extract *x, fc_node old, fc_error *e)
     for (int i = 0; i < n.nops; i++)
         n.src[i] = as_operand(x, &n, fc_at(&g->ir, n.src[i]), FC_NEW_ID(g->node_map, n.src[i]));
     n.words = 0; /* words are the user's graph's */
-    if (n.op == FC_OP_SLICE || n.op == FC_OP_VIEW)
-        n.attr = map_dims(g, x, (fc_list)n.attr, n.op, e);
-    else if (n.op == FC_OP_CHECK)
-        n.attr = map_dims(g, x, (fc_list)n.attr, FC_OP_NONE, e);
-    else if (n.op == FC_OP_PERMUTE || fc_is_reduction(n.op)) {
-        int64_t v[FC_MAX_RANK];
-        uint32_t len = fc_list_len(&g->ir, (fc_list)n.attr);
-        if (len) memcpy(v, fc_list_at(&g->ir, (fc_list)n.attr), len * sizeof *v);
-        n.attr = fc_intern_list(&x->graph, v, len);
-    }
+    const fc_attr_kind kind = (fc_attr_kind)fc_ops[n.op].attr;
+    if (kind >= FC_ATTR_LIST) n.attr = map_list(g, x, (fc_list)n.attr, kind, e);
     return e->code ? FC_NONODE : fc_graph_node(&x->graph, n);
 }
 

@@ -71,17 +71,14 @@ static bool dim(fusec_graph *g, fc_key *k, fc_dim d, uint32_t *number) {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* What the entries of a list are. The same list may be met as several kinds, which are apart. */
-typedef enum list_kind { PLAIN, DIMS, SLICES, VIEWS } list_kind;
-
-static bool new_list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
+/* The same list may be met as several kinds (FC_ATTR_LIST and after), which are apart. */
+static bool new_list(fusec_graph *g, fc_key *k, fc_list l, fc_attr_kind kind, uint32_t *number) {
     const uint32_t n = fc_list_len(&g->ir, l);
     int64_t v[1 + FC_MAX_RANK * (2 + FC_MAX_RANK)];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t d;
         v[i] = fc_list_at(&g->ir, l)[i];
-        if (kind == PLAIN || (kind == SLICES && i % 3 == 1)) continue;
-        if (kind == VIEWS && !fc_view_is_dim(fc_list_at(&g->ir, l), i)) continue;
+        if (!fc_attr_is_dim(kind, fc_list_at(&g->ir, l), i)) continue;
         if (!dim(g, k, (fc_dim)v[i], &d)) return false;
         v[i] = d;
     }
@@ -90,13 +87,13 @@ static bool new_list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint3
     fc_key_add(k, n);
     for (uint32_t i = 0; i < n; i++) fc_key_add64(k, (uint64_t)v[i]);
     *number = k->nlists++;
-    FC_SET(g, g->list_map[kind], l, *number);
+    FC_SET(g, g->list_map[kind - FC_ATTR_LIST], l, *number);
     return true;
 }
 
-static inline bool list(fusec_graph *g, fc_key *k, fc_list l, list_kind kind, uint32_t *number) {
-    if (!FC_MAPPED(g, g->list_map[kind], l)) return new_list(g, k, l, kind, number);
-    *number = FC_NEW_ID(g->list_map[kind], l);
+static inline bool list(fusec_graph *g, fc_key *k, fc_list l, fc_attr_kind kind, uint32_t *number) {
+    if (!FC_MAPPED(g, g->list_map[kind - FC_ATTR_LIST], l)) return new_list(g, k, l, kind, number);
+    *number = FC_NEW_ID(g->list_map[kind - FC_ATTR_LIST], l);
     return true;
 }
 
@@ -115,15 +112,10 @@ static bool attribute(fusec_graph *g, fc_key *k, const fc_ninfo *i, uint64_t *at
     uint32_t number = 0;
     bool ok = true;
     *attr = i->attr;
-    if (i->op == FC_OP_SLICE)
-        ok = list(g, k, (fc_list)i->attr, SLICES, &number);
-    else if (i->op == FC_OP_PERMUTE || fc_is_reduction(i->op))
-        ok = list(g, k, (fc_list)i->attr, PLAIN, &number);
-    else if (i->op == FC_OP_VIEW)
-        ok = list(g, k, (fc_list)i->attr, VIEWS, &number);
-    else if (i->op == FC_OP_CHECK)
-        ok = list(g, k, (fc_list)i->attr, DIMS, &number);
-    else if (i->op == FC_OP_DIM)
+    const fc_attr_kind kind = (fc_attr_kind)fc_ops[i->op].attr;
+    if (kind >= FC_ATTR_LIST)
+        ok = list(g, k, (fc_list)i->attr, kind, &number);
+    else if (kind == FC_ATTR_DIM)
         ok = dim(g, k, (fc_dim)i->attr, &number);
     else
         return true;
@@ -135,11 +127,12 @@ static bool node(fusec_graph *g, fc_key *k, fc_node n) {
     const fc_ninfo *i = fc_at(&g->ir, n);
     uint32_t shape;
     uint64_t attr;
-    if (!list(g, k, i->shape, DIMS, &shape) || !fc_key_room(k, ROOM)) return false;
+    if (!list(g, k, i->shape, FC_ATTR_DIMS, &shape) || !fc_key_room(k, ROOM)) return false;
     if (fc_extract_is_leaf(g, n)) return leaf(g, k, n, shape);
     if (!attribute(g, k, i, &attr) || !fc_key_room(k, ROOM)) return false;
     const bool has_attr = attr || i->flags || i->axis_kind;
-    fc_key_add(k, i->op | (uint32_t)i->dtype << 16 | (uint32_t)i->nops << 24 | (uint32_t)has_attr << 31);
+    fc_key_add(k, i->op | (uint32_t)i->dtype << 16 | (uint32_t)i->nops << 24 |
+                      (uint32_t)has_attr << 31);
     fc_key_add(k, shape);
     if (has_attr) {
         fc_key_add64(k, attr);

@@ -3,8 +3,9 @@
  * An expression is compiled into the user's graph: its names are inputs that are nodes already. A
  * mistake is reported with the line and column of the text; as in all of building it sticks to the
  * graph. */
-#include "frontend/capi/program.h"
+#include "frontend/capi/language.h"
 
+#include "frontend/capi/program.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/modules.h"
 #include "frontend/lang/parse.h"
@@ -18,11 +19,10 @@ struct fusec_module {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* What was found wrong, as an error: the text, and the place of the first mistake. */
-static fusec_status failed(const fc_diags *ds, const fc_alloc *a, fusec_status s, fc_error *e) {
+fusec_status fc_language_failed(fc_diags *ds, const fc_alloc *a, fusec_status s, fc_error *e) {
     fc_str text;
     fc_str_init(&text, a);
-    fc_diags_errors_only((fc_diags *)(uintptr_t)ds);
+    fc_diags_errors_only(ds);
     fc_diags_text(ds, false, &text);
     while (text.len && text.data[text.len - 1] == '\n') text.data[--text.len] = 0;
     if (text.oom || ds->oom)
@@ -54,7 +54,7 @@ static fusec_status parse(fusec_module *m, const char *name, const char *text, f
     FC_TRY(fc_source_init(&m->source, &m->ctx->alloc, name, text, strlen(text), e));
     fusec_status s = fc_parse_program(&m->source, ds, &m->ast);
     if (!s) s = fc_modules_load(&m->modules, &m->ast, NULL, &m->ctx->alloc, ds);
-    return s ? failed(ds, &m->ctx->alloc, s, e) : FUSEC_OK;
+    return s ? fc_language_failed(ds, &m->ctx->alloc, s, e) : FUSEC_OK;
 }
 
 fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
@@ -116,7 +116,7 @@ static fusec_status compile(const fusec_module *m, const char *def, unsigned fla
     fc_diags_init(&ds, &c->alloc);
     fc_graph_init(&g, &c->alloc, &c->runtime->config.limits);
     fusec_status s = fc_lang_compile(&rq, &g, &p, &ds);
-    if (s) s = failed(&ds, &c->alloc, s, e);
+    if (s) s = fc_language_failed(&ds, &c->alloc, s, e);
     if (!s) s = fc_new_program(c, &g, flags, p.mode, p.name, out, e);
     fc_lang_program_free(&p);
     fc_graph_free(&g);
@@ -215,7 +215,7 @@ static fusec_status compile_expr(fusec_graph *g, const fusec_module *m, const ch
                               .mode = g->ctx->runtime->config.mode};
         s = fc_parse_snippet(&source, &ds, &ast);
         if (!s) s = compile_text(g, &rq, nresults, out, &ds);
-        if (s) s = failed(&ds, g->ir.alloc, s, e);
+        if (s) s = fc_language_failed(&ds, g->ir.alloc, s, e);
     }
     fc_ast_free(&ast);
     if (read) fc_source_free(&source);

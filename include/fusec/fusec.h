@@ -626,6 +626,34 @@ FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, 
                                          int n, const char *const *names, const fusec_value *values,
                                          int nresults, fusec_value *results);
 
+/* ---- saved graphs ------------------------------------------------------------------------------
+ *
+ * A graph with named inputs and outputs, written by one process and compiled by another, which finds
+ * the code of the first one in the cache. What no output needs is left out. TEXT is a program of
+ * the language, as the compiler reads it; BINARY is smaller, is read in microseconds and keeps all: it
+ * is written for one version of the form and read by every fusec that has its operations. */
+enum { FUSEC_TEXT = 0, FUSEC_BINARY = 1 };
+/* The file appears whole or not at all. FUSEC_INVALID: no outputs, or arrays (fusec_array) in it. */
+FUSEC_API fusec_status fusec_graph_save(const fusec_graph *g, const char *path, unsigned form);
+/* The bytes, which the caller gives to fusec_text_free; those of TEXT end with a 0 that *size does
+ * not count. */
+FUSEC_API fusec_status fusec_graph_bytes(const fusec_graph *g, unsigned form, char **out,
+                                         size_t *size);
+/* Of either form. Bytes of any kind are taken: what makes no graph is FUSEC_IO, or of a text the
+ * error that it has. Indices that a program says are inside are believed to be. */
+FUSEC_API fusec_status fusec_graph_load(fusec_context *ctx, const char *path, fusec_graph **out);
+/* `name`: how messages call it (NULL: "<graph>"). */
+FUSEC_API fusec_status fusec_graph_from_bytes(fusec_context *ctx, const char *name,
+                                              const void *data, size_t size, fusec_graph **out);
+/* The named inputs and the outputs of a graph, in the order they were declared, to compile or to go
+ * on building with. Names live as long as the graph; NULL, and an empty value: there is none. */
+FUSEC_API int fusec_graph_input_count(const fusec_graph *g);
+FUSEC_API int fusec_graph_output_count(const fusec_graph *g);
+FUSEC_API const char *fusec_graph_input_name(const fusec_graph *g, int i);
+FUSEC_API const char *fusec_graph_output_name(const fusec_graph *g, int i);
+FUSEC_API fusec_value fusec_graph_input(fusec_graph *g, int i);
+FUSEC_API fusec_value fusec_graph_output(fusec_graph *g, int i);
+
 /* ---- memory of the context's device ------------------------------------------------------
  *
  * Plain host memory on cpu and interp. Copies are complete when they return. fusec_device_free and

@@ -3,6 +3,8 @@
 
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
+#include "frontend/saved/saved.h"
+#include "tests/support/graph_hash.h"
 
 void fuzz_text_print(const fc_graph *g, fc_str *out) {
     fc_lang_print_graph(g, "f", out);
@@ -33,13 +35,37 @@ bool fuzz_text_read(const char *name, const char *text, fc_graph *g, fc_str *why
     return good;
 }
 
+bool fuzz_saved_agrees(const fc_graph *g, fc_str *why) {
+    fc_graph read;
+    fc_error e = {0};
+    fc_str first, second;
+    fc_str_init(&first, &fc_libc_alloc);
+    fc_str_init(&second, &fc_libc_alloc);
+    fc_graph_init(&read, &fc_libc_alloc, NULL);
+    bool good = !fc_saved_write(g, &first, &e) &&
+                !fc_saved_read(first.data, first.len, &read, &e) &&
+                !fc_saved_write(&read, &second, &e);
+    if (!good) fc_str_printf(why, "saving and reading: %s", e.message);
+    if (good && (first.len != second.len || memcmp(first.data, second.data, first.len) != 0 ||
+                 fc_graph_hash(g) != fc_graph_hash(&read))) {
+        fc_str_add(why, "the saved graph is another one:\n");
+        fc_graph_print(g, why);
+        fc_graph_print(&read, why);
+        good = false;
+    }
+    fc_graph_free(&read);
+    fc_str_free(&first);
+    fc_str_free(&second);
+    return good;
+}
+
 bool fuzz_text_agrees(const fc_graph *g, fc_str *why) {
     fc_graph read;
     fc_str first, second;
     fc_str_init(&first, &fc_libc_alloc);
     fc_str_init(&second, &fc_libc_alloc);
     fuzz_text_print(g, &first);
-    bool good = fuzz_text_read("f.fuse", first.data, &read, why);
+    bool good = fuzz_text_read("f.fuse", first.data, &read, why) && fuzz_saved_agrees(g, why);
     if (good) fuzz_text_print(&read, &second);
     if (good && strcmp(first.data, second.data) != 0) {
         fc_str_printf(why, "the printed graph reads as another one:\n%s\n%s", first.data,

@@ -6,7 +6,10 @@
 #include "ir/graph.h"
 
 void fuzz_text_print(const fc_graph *g, fc_str *out);
-/* Whether the printed graph reads, and prints as the same text again; `why` says what is wrong. */
+/* Whether the graph, saved as bytes, is read as the same one. */
+bool fuzz_saved_agrees(const fc_graph *g, fc_str *why);
+/* Whether the printed graph reads, and prints as the same text again, and the same of its bytes;
+ * `why` says what is wrong. */
 bool fuzz_text_agrees(const fc_graph *g, fc_str *why);
 /* The graph of a program; `g` is to be freed in any case. */
 bool fuzz_text_read(const char *name, const char *text, fc_graph *g, fc_str *why);

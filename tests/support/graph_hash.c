@@ -14,7 +14,8 @@ static uint64_t named_hash(const fc_graph *g, uint32_t sym) {
             if (fc_dim_is_sym(&g->dims, fc_axis(g, g->inputs.at[i].node, a), &s) && s == sym)
                 return fc_mix(fc_mix(1, i), a);
         }
-    return fc_mix(2, sym);
+    const char *name = g->dims.syms.at[sym].name;
+    return fc_mix(2, fc_hash_bytes(name, strlen(name)));
 }
 
 /* An opaque symbol's operands are dims with smaller ids than the dims that use it, so symbols are
