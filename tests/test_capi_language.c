@@ -1,6 +1,9 @@
 /* test_capi_language.c - the language from C: definitions, expressions on values, places of
  * mistakes. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tests/support/capi.h"
 #include "tests/support/test.h"
@@ -64,6 +67,64 @@ FC_TEST(capi_language, expressions_on_values) {
     FC_EXPECT_TRUE(fabsf(sum - (6 + 1.5f * expm1f(-1))) < 1e-5f);
     fusec_module_free(m);
     capi_end(ctx, g);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void write_file(const char *folder, const char *name, const char *content) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    FC_ASSERT_TRUE(f != NULL);
+    fputs(content, f);
+    fclose(f);
+}
+
+FC_TEST(capi_language, files_and_what_they_import) {
+    char dir[] = "/tmp/fusec-parse-XXXXXX", path[100], lib[100];
+    FC_ASSERT_TRUE(mkdtemp(dir) != NULL);
+    snprintf(lib, sizeof lib, "%s/lib", dir);
+    FC_ASSERT_EQ_I64(mkdir(lib, 0700), 0);
+    write_file(lib, "nn.fuse", "const EPS = 0.25\nexport def shift(x: f32[n]) = x + EPS\n");
+    write_file(dir, "top.fuse",
+               "import \"nn.fuse\" as nn\nconst K = nn.EPS*2\n"
+               "export def f(x: f32[n]) -> f32[n] = nn.shift(x)*K\n");
+    write_file(dir, "wrong.fuse", "import \"nowhere.fuse\" as n\nexport def f(x: f32[n]) = x\n");
+    CAPI_START();
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    const char *folders[] = {dir, lib, NULL};
+    snprintf(path, sizeof path, "%s/top.fuse", dir);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, 0, NULL, &m), FUSEC_IO);
+    FC_EXPECT_TRUE(m == NULL && strstr(fusec_message(ctx), "there is no file \"nn.fuse\""));
+    FC_ASSERT_OK_TEXT(fusec_parse_file(ctx, path, 2, folders, &m), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_module_compile(m, "f", 0, &p), fusec_message(ctx));
+    float x = 1, y = 0, k = 0;
+    const int64_t n = 1;
+    fusec_tensor in = {.data = &x, .shape = &n, .rank = 1, .dtype = FUSEC_F32}, out = in;
+    out.data = &y;
+    FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &out), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(y, 0.625);
+    fusec_value c;
+    FC_EXPECT_OK_TEXT(fusec_module_expr(m, g, "f32(K + nn.EPS)", 0, NULL, NULL, 1, &c),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(c, &k, sizeof k), fusec_message(ctx));
+    FC_EXPECT_EQ_F64(k, 0.75);
+    fusec_program_free(p);
+    fusec_module_free(m);
+    snprintf(path, sizeof path, "%s/wrong.fuse", dir);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, 2, folders, &m), FUSEC_IO);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, "/nosuch.fuse", 0, NULL, &m), FUSEC_IO);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, NULL, 0, NULL, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse_file(NULL, path, 0, NULL, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, -1, NULL, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, 1, NULL, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, 3, folders, &m), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_parse_file(ctx, path, 0, NULL, NULL), FUSEC_INVALID);
+    CAPI_END();
+    char command[140];
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    FC_EXPECT_EQ_I64(system(command), 0);
 }
 
 FC_TEST(capi_language, sizes_by_name) {

@@ -494,11 +494,11 @@ FC_TEST(cli, fault_report) {
     const fc_source *src;
     fc_error e = {0};
     OPEN(sh);
-    fc_cli c = {.alloc = &fc_libc_alloc};
+    fc_cli c = {.alloc = &fc_libc_alloc, .files.alloc = &fc_libc_alloc};
     c.o.command = FC_CMD_RUN;
     c.config.cache_dir = sh.folder;
     static const char text[] = "export def odd(x: f32[n]) -> f32[n] = x\n";
-    FC_EXPECT_OK(fc_cli_source(&c, "some/odd.fuse", text, sizeof text - 1, &src, &e), &e);
+    FC_EXPECT_OK(fc_files_add(&c.files, "some/odd.fuse", text, sizeof text - 1, &src, &e), &e);
     fc_fail(&e, FUSEC_NVRTC, "NVRTC rejected the kernel");
     fc_fault_report(&c, &e);
     FC_EXPECT_CONTAINS(e.message, "\n  This is a fault in fusec, not in the program. To report it, "
@@ -507,9 +507,7 @@ FC_TEST(cli, fault_report) {
                        "/      odd.fuse  message.txt  version.txt\n  help: --device cpu");
     EXPECT_RUN(sh, 0, "cat reports/odd-*/odd.fuse");
     FC_EXPECT_STREQ(sh.out, text);
-    fc_source_free(c.sources.at[0]);
-    fc_free(c.alloc, c.sources.at[0]);
-    fc_vec_free(c.alloc, &c.sources);
+    fc_files_free(&c.files);
     shell_close(&sh);
 }
 

@@ -7,12 +7,12 @@
 
 #include "frontend/capi/program.h"
 #include "frontend/lang/compile.h"
-#include "frontend/lang/modules.h"
+#include "frontend/lang/files.h"
 #include "frontend/lang/parse.h"
 
 struct fusec_module {
     fusec_context *ctx;
-    fc_source source;
+    fc_files files; /* the text, and what it imports */
     fc_ast ast;
     fc_modules modules;
 };
@@ -45,33 +45,44 @@ void fusec_module_free(fusec_module *m) {
     const fc_alloc *a = &m->ctx->alloc;
     fc_modules_free(&m->modules);
     fc_ast_free(&m->ast);
-    fc_source_free(&m->source);
+    fc_files_free(&m->files);
     fc_free(a, m);
 }
 
-static fusec_status parse(fusec_module *m, const char *name, const char *text, fc_diags *ds,
-                          fc_error *e) {
-    FC_TRY(fc_source_init(&m->source, &m->ctx->alloc, name, text, strlen(text), e));
-    fusec_status s = fc_parse_program(&m->source, ds, &m->ast);
-    if (!s) s = fc_modules_load(&m->modules, &m->ast, NULL, &m->ctx->alloc, ds);
-    return s ? fc_language_failed(ds, &m->ctx->alloc, s, e) : FUSEC_OK;
+/* A text, or what is in a file. */
+typedef struct wanted {
+    const char *name, *text;
+    int n;
+    const char *const *folders;
+} wanted;
+
+static const char *folder(const void *ctx, size_t i) {
+    const wanted *w = ctx;
+    return i < (size_t)w->n ? w->folders[i] : NULL;
 }
 
-fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
-                         fusec_module **out) {
+static fusec_status parse(fusec_module *m, const wanted *w, fc_diags *ds, fc_error *e) {
+    const fc_source *source = NULL;
+    if (w->text)
+        FC_TRY(fc_files_add(&m->files, w->name, w->text, strlen(w->text), &source, e));
+    else
+        FC_TRY(fc_files_read(&m->files, w->name, &source, e));
+    fusec_status s = fc_parse_program(source, ds, &m->ast);
+    if (!s && w->text) s = fc_modules_load(&m->modules, &m->ast, NULL, m->files.alloc, ds);
+    if (!s && !w->text) s = fc_files_modules(&m->files, &m->ast, ds, &m->modules);
+    return s ? fc_language_failed(ds, m->files.alloc, s, e) : FUSEC_OK;
+}
+
+static fusec_status make(fusec_context *ctx, const wanted *w, fusec_module **out) {
     fc_error e = {0};
     fc_diags ds;
-    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_parse: the result pointer is NULL");
-    *out = NULL;
-    if (!ctx || !text)
-        return fc_report_text(FUSEC_INVALID, "fusec_parse: the %s is NULL",
-                              ctx ? "text" : "context");
     fusec_module *m = fc_calloc(&ctx->alloc, 1, sizeof *m);
     if (!m) return fc_report_text(FUSEC_OUT_OF_MEMORY, "out of memory");
     m->ctx = ctx;
     m->modules.alloc = &ctx->alloc;
+    m->files = (fc_files){.alloc = &ctx->alloc, .folder = folder, .ctx = w};
     fc_diags_init(&ds, &ctx->alloc);
-    const fusec_status s = parse(m, name ? name : "<text>", text, &ds, &e);
+    const fusec_status s = parse(m, w, &ds, &e);
     fc_diags_free(&ds);
     if (s) {
         fusec_module_free(m);
@@ -79,6 +90,32 @@ fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
     }
     *out = m;
     return FUSEC_OK;
+}
+
+fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
+                         fusec_module **out) {
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_parse: the result pointer is NULL");
+    *out = NULL;
+    if (!ctx || !text)
+        return fc_report_text(FUSEC_INVALID, "fusec_parse: the %s is NULL",
+                              ctx ? "text" : "context");
+    return make(ctx, &(wanted){.name = name ? name : "<text>", .text = text}, out);
+}
+
+fusec_status fusec_parse_file(fusec_context *ctx, const char *path, int n,
+                              const char *const *folders, fusec_module **out) {
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_parse_file: the result pointer is NULL");
+    *out = NULL;
+    if (!ctx || !path || n < 0 || (n && !folders))
+        return fc_report_text(FUSEC_INVALID, "fusec_parse_file: %s",
+                              !ctx    ? "the context is NULL"
+                              : !path ? "the path is NULL"
+                              : n < 0 ? "fewer than no folders"
+                                      : "the folders are NULL");
+    for (int i = 0; i < n; i++)
+        if (!folders[i])
+            return fc_report_text(FUSEC_INVALID, "fusec_parse_file: folder %d is NULL", i + 1);
+    return make(ctx, &(wanted){.name = path, .n = n, .folders = folders}, out);
 }
 
 static const fc_item *definition(const fusec_module *m, int i) {

@@ -183,7 +183,7 @@ fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
                        c->o.files.at[0]);
     FC_TRY(fc_levels_parse(c->o.text[FC_FLAG_EMIT] ? c->o.text[FC_FLAG_EMIT] : "cuda,llvm", &levels,
                            e));
-    FC_TRY(fc_cli_source_file(c, c->o.files.at[0], &src, e));
+    FC_TRY(fc_files_read(&c->files, c->o.files.at[0], &src, e));
     fusec_status s = fc_parse_program(src, &c->ds, &ast);
     if (!s) s = build_all(c, &ast, levels, e);
     fc_ast_free(&ast);

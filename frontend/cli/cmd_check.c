@@ -270,9 +270,9 @@ static fusec_status check_file(checker *k, const char *path, fc_error *e) {
     const fc_source *src;
     fc_ast ast;
     fc_modules modules = {0};
-    FC_TRY(fc_cli_source_file(k->c, path, &src, e));
+    FC_TRY(fc_files_read(&k->c->files, path, &src, e));
     fusec_status first = fc_parse_program(src, &k->c->ds, &ast);
-    if (!first) first = fc_cli_modules(k->c, &ast, &modules);
+    if (!first) first = fc_files_modules(&k->c->files, &ast, &k->c->ds, &modules);
     fc_modules_free(&modules);
     uint32_t items = 1;
     for (const fc_item *d = ast.items; d; d = d->next) items++;

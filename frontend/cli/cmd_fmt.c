@@ -21,7 +21,7 @@ static fusec_status put(fc_cli *c, const char *path, const fc_source *src, const
 static fusec_status format_one(fc_cli *c, const char *path, fc_error *e) {
     const fc_source *src;
     fc_str text;
-    FC_TRY(fc_cli_source_file(c, path, &src, e));
+    FC_TRY(fc_files_read(&c->files, path, &src, e));
     fc_str_init(&text, c->alloc);
     fusec_status s = fc_format(src, false, &c->ds, &text);
     if (!s) s = text.oom ? fc_oom(e) : put(c, path, src, &text, e);

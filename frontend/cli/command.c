@@ -175,9 +175,18 @@ static int finish(fc_cli *c, fusec_status s, fc_error *e) {
     return fc_status_exit(e->code);
 }
 
+/* -I: where imports are looked for. */
+static const char *include_folder(const void *ctx, size_t i) {
+    const fc_cli *c = ctx;
+    for (size_t k = 0; k < c->o.many.len; k++)
+        if (c->o.many.at[k].flag == FC_FLAG_INCLUDE && i-- == 0) return c->o.many.at[k].text;
+    return NULL;
+}
+
 static int run(int argc, char **argv, const fc_alloc *alloc, const char *self) {
     fc_cli c = {.alloc = alloc, .self = self};
     fc_error e = {0};
+    c.files = (fc_files){.alloc = alloc, .folder = include_folder, .ctx = &c};
     fc_streams_start();
     fc_diags_init(&c.ds, c.alloc);
     fc_str_init(&c.out, c.alloc);
@@ -189,7 +198,7 @@ static int run(int argc, char **argv, const fc_alloc *alloc, const char *self) {
     int code = finish(&c, s, &e);
     fc_str_free(&c.out);
     fc_diags_free(&c.ds);
-    fc_cli_free_sources(&c);
+    fc_files_free(&c.files);
     for (size_t i = 0; i < c.attachments.len; i++) {
         fc_free(c.alloc, c.attachments.at[i].name);
         fc_free(c.alloc, c.attachments.at[i].text);

@@ -10,7 +10,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/report.h"
 #include "frontend/io/outfile.h"
-#include "frontend/lang/modules.h"
+#include "frontend/lang/files.h"
 #include "runtime/context.h"
 
 #define FC_LANGUAGE_VERSION 1
@@ -20,19 +20,12 @@ typedef struct fc_attachment {
     char *name, *text;
 } fc_attachment;
 
-/* A file that has been read. */
-typedef struct fc_known_file {
-    uint64_t device, number;
-    const fc_source *src;
-} fc_known_file;
-
 typedef struct fc_cli {
     fc_options o;
     const fc_alloc *alloc;
-    fc_config config;            /* the environment and the flags */
-    fc_diags ds;                 /* what there is to say about program texts */
-    FC_VEC(fc_source *) sources; /* live until the records are shown */
-    FC_VEC(fc_known_file) files;
+    fc_config config; /* the environment and the flags */
+    fc_diags ds;      /* what there is to say about program texts */
+    fc_files files;   /* live until the records are shown */
     FC_VEC(fc_attachment) attachments;
     fc_str out;
     bool color, quiet, verbose;
@@ -69,17 +62,6 @@ void fc_cli_note(fc_cli *c, const char *slug, const char *fmt, ...) FC_PRINTF(3,
 void fc_cli_say(const fc_cli *c, const char *fmt, ...) FC_PRINTF(2, 3);
 
 /* ---- files ---- */
-
-/* Reads a text of at most the size a program may have. "-" is standard input. */
-fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e);
-/* A text as a source that lives as long as the command. */
-fusec_status fc_cli_source(fc_cli *c, const char *name, const char *text, size_t len,
-                           const fc_source **out, fc_error *e);
-/* The text of a file, which is read once. */
-fusec_status fc_cli_source_file(fc_cli *c, const char *path, const fc_source **out, fc_error *e);
-/* Reads what a program imports: from its own folder, and from those of -I. */
-fusec_status fc_cli_modules(fc_cli *c, fc_ast *program, fc_modules *m);
-void fc_cli_free_sources(fc_cli *c);
 
 /* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. A
  * few hundred at a time. */

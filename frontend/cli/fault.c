@@ -80,8 +80,8 @@ static void versions(const fc_cli *c, fc_str *out) {
 
 static void write_all(fc_cli *c, const char *folder, const fc_error *e, fc_str *list) {
     fc_str text;
-    for (size_t i = 0; i < c->sources.len; i++) {
-        const fc_source *src = c->sources.at[i];
+    for (size_t i = 0; i < c->files.sources.len; i++) {
+        const fc_source *src = c->files.sources.at[i];
         if (!src->text) continue;
         put(c, folder, src->name[0] == '<' ? "expr.txt" : last_part(src->name), src->text, list);
     }
@@ -101,8 +101,8 @@ void fc_fault_report(fc_cli *c, fc_error *e) {
     fc_str_init(&folder, c->alloc);
     fc_str_init(&name, c->alloc);
     fc_str_init(&list, c->alloc);
-    for (size_t i = 0; i < c->sources.len; i++) {
-        const fc_source *src = c->sources.at[i];
+    for (size_t i = 0; i < c->files.sources.len; i++) {
+        const fc_source *src = c->files.sources.at[i];
         hash = fc_mix(hash, src->text ? fc_hash_bytes(src->text, src->len) : 0);
         if (src->name && src->name[0] != '<') program = last_part(src->name);
     }

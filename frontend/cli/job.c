@@ -33,13 +33,13 @@ static fusec_status read_texts(fc_job *s, const fc_job_request *rq, fc_error *e)
             s->path = rq->file;
         else
             FC_TRY(split_def(s, rq->file, e));
-        FC_TRY(fc_cli_source_file(c, s->path, &src, e));
+        FC_TRY(fc_files_read(&c->files, s->path, &src, e));
         s->has_program = true;
         FC_TRY(fc_parse_program(src, &c->ds, &s->program));
-        FC_TRY(fc_cli_modules(c, &s->program, &s->modules));
+        FC_TRY(fc_files_modules(&c->files, &s->program, &c->ds, &s->modules));
     }
     if (rq->expr) {
-        FC_TRY(fc_cli_source(c, "<expr>", rq->expr, strlen(rq->expr), &src, e));
+        FC_TRY(fc_files_add(&c->files, "<expr>", rq->expr, strlen(rq->expr), &src, e));
         s->has_snippet = true;
         FC_TRY(fc_parse_snippet(src, &c->ds, &s->snippet));
     }

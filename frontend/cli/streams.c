@@ -103,22 +103,6 @@ fusec_status fc_cli_write_text(fc_cli *c, const char *path, const char *text, si
     return fc_cli_out_commit(&f, e);
 }
 
-fusec_status fc_cli_read_text(const char *path, fc_str *out, fc_error *e) {
-    fc_reader r;
-    char piece[8192];
-    fusec_status s = FUSEC_OK;
-    if (!strcmp(path, "-"))
-        fc_reader_fd(&r, STDIN_FILENO, "standard input");
-    else
-        FC_TRY(fc_reader_open(&r, path, e));
-    for (size_t got = sizeof piece; !s && got == sizeof piece && out->len <= FC_SOURCE_LIMIT;) {
-        s = fc_reader_fill(&r, piece, sizeof piece, &got, e);
-        if (!s) fc_str_addn(out, piece, got);
-    }
-    fc_reader_close(&r);
-    return !s && out->oom ? fc_oom(e) : s;
-}
-
 /* ---- small texts ----------------------------------------------------------------------------- */
 
 double fc_seconds_now(void) {

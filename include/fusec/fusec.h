@@ -605,6 +605,10 @@ FUSEC_API fusec_status fusec_times(fusec_program *p, int ninputs, const fusec_te
 typedef struct fusec_module fusec_module;
 FUSEC_API fusec_status fusec_parse(fusec_context *ctx, const char *name, const char *text,
                                    fusec_module **out);
+/* The same of a file and of what it imports, which is looked for in the folder of the importing
+ * file, then in these `n` folders in order. All is read here. FUSEC_IO: there is no such file. */
+FUSEC_API fusec_status fusec_parse_file(fusec_context *ctx, const char *path, int n,
+                                        const char *const *folders, fusec_module **out);
 FUSEC_API void fusec_module_free(fusec_module *m);
 FUSEC_API int fusec_module_count(const fusec_module *m);               /* of its definitions */
 FUSEC_API const char *fusec_module_name(const fusec_module *m, int i); /* NULL: there is none */
@@ -621,19 +625,22 @@ FUSEC_API fusec_status fusec_module_compile(const fusec_module *m, const char *d
  *     fusec_value y = fusec_expr(g, "x > 0 ? x : a*expm1(x)", 2, names, v); */
 FUSEC_API fusec_value fusec_expr(fusec_graph *g, const char *text, int n, const char *const *names,
                                  const fusec_value *values);
-/* The same with the definitions of a module (may be NULL) and `nresults` results, 64 at most. */
+/* The same with the definitions and constants of a module (may be NULL) and `nresults` results, 64
+ * at most: "EPS" gives the constant of this name, "nn.EPS" that of a file imported as nn. */
 FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, const char *text,
                                          int n, const char *const *names, const fusec_value *values,
                                          int nresults, fusec_value *results);
 
 /* ---- saved graphs ------------------------------------------------------------------------------
  *
- * A graph with named inputs and outputs, written by one process and compiled by another, which finds
- * the code of the first one in the cache. What no output needs is left out. TEXT is a program of
- * the language, as the compiler reads it; BINARY is smaller, is read in microseconds and keeps all: it
- * is written for one version of the form and read by every fusec that has its operations. */
+ * A graph with named inputs and outputs, written by one process and compiled by another, which
+ * finds the code of the first one in the cache. What no output needs is left out. TEXT is a program
+ * of the language, as the compiler reads it; BINARY is smaller, is read in microseconds and keeps
+ * all: it is written for one version of the form and read by every fusec that has its operations.
+ */
 enum { FUSEC_TEXT = 0, FUSEC_BINARY = 1 };
-/* The file appears whole or not at all. FUSEC_INVALID: no outputs, or arrays (fusec_array) in it. */
+/* The file appears whole or not at all. FUSEC_INVALID: no outputs, or arrays (fusec_array) in it.
+ */
 FUSEC_API fusec_status fusec_graph_save(const fusec_graph *g, const char *path, unsigned form);
 /* The bytes, which the caller gives to fusec_text_free; those of TEXT end with a 0 that *size does
  * not count. */
