@@ -31,7 +31,7 @@ from ._namespace import VERSION as __array_api_version__
 from ._namespace import __array_namespace_info__
 from ._jit import Jit, eval, explain, jit
 from ._expression import evaluate
-from ._functions import pow, round  # noqa: F401
+from . import _methods  # noqa: F401
 from ._create import use_numpy_if_loaded as _use_numpy
 
 __version__ = _core.version()

@@ -21,6 +21,14 @@ def check_device(device):
         raise ValueError(f"the device {device!r} is not there: arrays of Python are on the cpu")
 
 
+def to_device(x, device, /, *, stream=None):
+    """The array on another device; there is only "cpu"."""
+    check_device(device)
+    if stream is not None:
+        raise ValueError("stream must be None on the CPU")
+    return x
+
+
 def shape_tuple(shape):
     if isinstance(shape, (tuple, list)):
         return tuple(shape)
@@ -188,7 +196,7 @@ def ascontiguousarray(x, dtype=None):
     return asarray(x, dtype)
 
 
-def copy(x):
+def copy(x, order="C"):
     """Another array object with the same value."""
     return asarray(x, copy=True)
 
@@ -388,22 +396,23 @@ def tri(n, m=None, k=0, dtype=float):
     return astype(j - i <= k, dtype)
 
 
-def tril(x, /, *, k=0):
-    """The matrix with zeros above the k-th diagonal."""
+def _triangle(x, keep):
+    """The elements of matrices for which keep(column - row) is true, zeros elsewhere."""
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError("tril and triu take arrays of two axes or more")
     i, j = _grid(*x.shape[-2:])
-    return _core.rows["where"][3](j - i <= k, x, zeros_like(x))
+    return _core.rows["where"][3](keep(j - i), x, zeros_like(x))
+
+
+def tril(x, /, *, k=0):
+    """The matrix with zeros above the k-th diagonal."""
+    return _triangle(x, lambda d: d <= k)
 
 
 def triu(x, /, *, k=0):
     """The matrix with zeros below the k-th diagonal."""
-    x = asarray(x)
-    if x.ndim < 2:
-        raise ValueError("tril and triu take arrays of two axes or more")
-    i, j = _grid(*x.shape[-2:])
-    return _core.rows["where"][3](j - i >= k, x, zeros_like(x))
+    return _triangle(x, lambda d: d >= k)
 
 
 def meshgrid(*arrays, indexing="xy"):

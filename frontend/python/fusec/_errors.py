@@ -92,6 +92,18 @@ class TraceError(Error, TypeError):
     slug = "trace"
 
 
+class ValueNeeded(TraceError):
+    """Inside a trace: the elements of a traced array are asked for."""
+
+
+class IndexNeeded(ValueNeeded):
+    """A whole number that is an argument is used as an index, an axis or a length."""
+
+
+class SizeNeeded(Exception):
+    """Inside a trace: the length of an axis decides something, so it can't stay a name."""
+
+
 class PerformanceWarning(UserWarning):
     """Something is missing that would make fusec faster."""
 

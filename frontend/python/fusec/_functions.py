@@ -5,9 +5,12 @@ import sys
 
 from . import _core, _dtypes, _host
 from ._array import Array
-from ._create import asarray, astype
-from ._dtypes import BF16, BOOL, DTYPES, F16, F32, F64, I64, U64
+from ._create import asarray, astype, use_numpy
+from ._dtypes import BF16, BOOL, DTYPES, F16, F64, I8, I32, U8, U64
 from ._errors import DtypeError
+from ._into import into
+from ._search import nonzero
+from ._shape import concat, take_axis
 
 _rows = _core.rows
 _where = _rows["where"][3]
@@ -18,9 +21,10 @@ ALIASES = {
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bit_and",
     "bitwise_invert": "bit_not", "bitwise_left_shift": "shl", "bitwise_not": "bit_not",
     "bitwise_or": "bit_or", "bitwise_right_shift": "shr", "bitwise_xor": "bit_xor",
-    "divide": "div", "equal": "eq", "floor_divide": "floordiv", "gamma": "tgamma", "greater": "gt",
+    "degrees": "rad2deg", "divide": "div", "equal": "eq", "floor_divide": "floordiv", "gamma": "tgamma", "greater": "gt",
     "greater_equal": "ge", "invert": "bit_not", "left_shift": "shl", "less": "lt", "less_equal": "le",
-    "multiply": "mul", "negative": "neg", "not_equal": "ne", "power": "pow", "remainder": "mod",
+    "multiply": "mul", "negative": "neg", "not_equal": "ne", "pow": "pow", "power": "pow",
+    "radians": "deg2rad", "remainder": "mod",
     "right_shift": "shr", "subtract": "sub", "true_divide": "div",
 }
 
@@ -44,7 +48,6 @@ def _rows_as_functions():
 
 
 _rows_as_functions()
-_add, _mul, _sub = _rows["add"][3], _rows["mul"][3], _rows["sub"][3]
 
 
 # ---- what the extension leaves to Python ----------------------------------------------------------
@@ -104,8 +107,6 @@ def where(condition, x=None, y=None, /):
     [1, 2]
     """
     if x is None and y is None:
-        from ._search import nonzero
-
         return nonzero(asarray(condition))
     return _where(condition, x, y)
 
@@ -113,8 +114,6 @@ def where(condition, x=None, y=None, /):
 @_public
 def clip(x, /, min=None, max=None, out=None, *, a_min=None, a_max=None):
     """The elements, bounded."""
-    from ._into import into
-
     x = asarray(x)
     low, high = a_min if min is None else min, a_max if max is None else max
     for bound, row in ((low, "maximum"), (high, "minimum")):
@@ -131,133 +130,35 @@ def clip(x, /, min=None, max=None, out=None, *, a_min=None, a_max=None):
 @_public
 def round(x, /, decimals=0, out=None):
     """The nearest whole number, half to even; of 10**-decimals."""
-    from ._into import into
-
     x = asarray(x)
     if decimals == 0 or x._code < F16 and decimals > 0:
         r = _rows["round"][3](x)
     elif x._code < F16:
         r = astype(round(astype(x, DTYPES[F64]), decimals), x.dtype)
     else:
-        scale = 10.0 ** abs_(decimals)
+        scale = 10.0 ** (decimals if decimals > 0 else -decimals)
         r = _rows["round"][3](x * scale) / scale if decimals > 0 else _rows["round"][3](x / scale) * scale
     return into(r, out)
-
-
-def abs_(x):
-    return x if x >= 0 else -x
 
 
 around = round
 __all__.append("around")
 
 
+def _float_of(x):
+    """Integers in the float dtype that NumPy's functions give for them."""
+    x = asarray(x)
+    return x if x._code >= F16 else _core.cast(x, _core.promote(x._code, F16))
+
+
 @_public
 def rint(x, /):
-    x = asarray(x)
-    return _rows["round"][3](x if x._code >= F16 else _add(x, 0.0))
+    """The nearest whole number, half to even, as a float."""
+    return _rows["round"][3](_float_of(x))
 
 
 fix = _rows["trunc"][3]
 __all__.append("fix")
-
-
-def _missing(name):
-    """Defines a function unless the table has a row of this name."""
-
-    def define(f):
-        if name not in _rows:
-            setattr(sys.modules[__name__], name, f)
-            __all__.append(name)
-        return f
-
-    return define
-
-
-@_missing("square")
-def square(x, /):
-    """x * x."""
-    return _mul(x, x)
-
-
-@_missing("reciprocal")
-def reciprocal(x, /):
-    """1 / x."""
-    x = asarray(x)
-    return _rows["div"][3](1, x) if x._code >= F16 else _rows["floordiv"][3](1, x)
-
-
-@_missing("positive")
-def positive(x, /):
-    """x."""
-    return asarray(x)
-
-
-@_missing("signbit")
-def signbit(x, /):
-    """Is the sign bit set: of negative numbers, of -0, of nans with a sign?"""
-    x = asarray(x)
-    if x._code < F16:
-        return x < 0
-    return _rows["copysign"][3](ones_of(x), x) < 0
-
-
-def ones_of(x):
-    return _core.full(x._code, 1, ())
-
-
-@_missing("logaddexp")
-def logaddexp(x, y, /):
-    """log(exp(x) + exp(y)) without overflow."""
-    r = _sub(x, y)  # promotes, and is 0 / nan where both are the same infinity
-    high = _rows["maximum"][3](x, y)
-    same = _rows["eq"][3](x, y)
-    rest = _rows["log1p"][3](_rows["exp"][3](-_rows["abs"][3](r)))
-    return _where(same, high + 0.6931471805599453, high + rest)
-
-
-@_missing("logaddexp2")
-def logaddexp2(x, y, /):
-    """log2(2**x + 2**y) without overflow."""
-    return logaddexp(_mul(x, 0.6931471805599453), _mul(y, 0.6931471805599453)) * 1.4426950408889634
-
-
-@_missing("logical_xor")
-def logical_xor(x, y, /):
-    """Exactly one."""
-    not_ = _rows["logical_not"][3]
-    return _rows["ne"][3](not_(x), not_(y))
-
-
-@_missing("heaviside")
-def heaviside(x, h, /):
-    """0 below 0, h at 0, 1 above."""
-    x = asarray(x)
-    x = x if x._code >= F16 else _add(x, 0.0)
-    return _where(x == 0, h, _where(x != x, x, astype(x > 0, x.dtype)))
-
-
-@_missing("deg2rad")
-def deg2rad(x, /):
-    """Degrees in radians."""
-    return _mul(x, 0.017453292519943295)
-
-
-@_missing("rad2deg")
-def rad2deg(x, /):
-    """Radians in degrees."""
-    return _mul(x, 57.29577951308232)
-
-
-radians, degrees = deg2rad, rad2deg
-if "radians" not in _rows:
-    __all__ += ["radians", "degrees"]
-
-
-@_public
-def float_power(x, y, /):
-    """x to the power y in float64."""
-    return _rows["pow"][3](astype(asarray(x), DTYPES[F64]), y)
 
 
 @_public
@@ -266,11 +167,49 @@ def divmod(x, y, /):
     return _rows["floordiv"][3](x, y), _rows["mod"][3](x, y)
 
 
+# Rows whose dtypes NumPy has otherwise.
+
+
+@_public
+def reciprocal(x, /):
+    """1 / x; of integers the whole part."""
+    x = asarray(x)
+    if x._code >= F16:
+        return _rows["reciprocal"][3](x)
+    x = _core.cast(x, I8) if x._code == BOOL else x
+    return _where((x == 1) | (x == -1), x, 0)
+
+
+@_public
+def float_power(x, y, /):
+    """x to the power y in float64."""
+    return _rows["float_power"][3](astype(asarray(x), DTYPES[F64], copy=False), y)
+
+
+@_public
+def bitwise_count(x, /):
+    """The number of ones in the absolute value, as uint8."""
+    return _core.cast(_rows["bitwise_count"][3](x), U8)
+
+
+@_public
+def ldexp(x, y, /):
+    """x * 2**y, rounded once, in the float dtype of x."""
+    x, y = _float_of(x), asarray(y)
+    return _rows["ldexp"][3](x, y if y._code >= F16 else _core.cast(y, x._code))
+
+
+@_public
+def frexp(x, /):
+    """(m, e) with x = m * 2**e: |m| in [0.5, 1), e of int32."""
+    x = _float_of(x)
+    return _rows["mantissa"][3](x), _core.cast(_rows["exponent"][3](x), I32)
+
+
 @_public
 def modf(x, /):
     """Fraction and whole part, both with the sign of x."""
-    x = asarray(x)
-    x = x if x._code >= F16 else _add(x, 0.0)
+    x = _float_of(x)
     whole = _rows["trunc"][3](x)
     part = _where(_rows["isinf"][3](x), 0.0, x - whole)
     return _rows["copysign"][3](part, x), whole
@@ -358,8 +297,6 @@ def angle(x, /):
 @_public
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     """Differences of neighbours along an axis."""
-    from ._shape import concat, take_axis
-
     x = asarray(x)
     axis = take_axis(axis, x.ndim)
     parts = [k for k in (prepend, x, append) if k is not None]
@@ -376,25 +313,17 @@ def _by_numpy(name, arity):
     """An elementwise function of NumPy that has no row yet."""
 
     def f(*args):
-        from ._create import use_numpy
-
         if len(args) != arity:
             raise TypeError(f"{name}() takes {arity} positional arguments but {len(args)} were given")
         if any(isinstance(k, Array) and k._code == BF16 for k in args):
             raise DtypeError(f"{name} of bfloat16", "dtype-mismatch")
-        np = use_numpy()
         numbers = [asarray(k) if not isinstance(k, (bool, int, float)) else k for k in args]
-        return _host.call(name, getattr(np, name), *numbers)
+        return _host.call(name, getattr(use_numpy(), name), *numbers)
 
     f.__name__, f.__doc__ = name, f"As NumPy's {name}; computed by NumPy on the host."
     return f
 
 
-for _name, _arity in (("nextafter", 2), ("gcd", 2), ("lcm", 2), ("bitwise_count", 1), ("ldexp", 2),
-                      ("frexp", 1), ("spacing", 1), ("i0", 1)):
-    if _name not in _rows:
-        setattr(sys.modules[__name__], _name, _by_numpy(_name, _arity))
-        __all__.append(_name)
-
-# hypot and atan2 of the table are NumPy's; so are these names of the Array API.
-pow = _rows["pow"][3]
+for _name, _arity in (("nextafter", 2), ("spacing", 1), ("i0", 1)):
+    setattr(sys.modules[__name__], _name, _by_numpy(_name, _arity))
+    __all__.append(_name)

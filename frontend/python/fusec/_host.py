@@ -7,7 +7,9 @@ has the list; a function that gets a kernel leaves it.
 from . import _core
 from ._array import Array
 from ._create import asarray, borrow, use_numpy
+from ._dtypes import DType
 from ._errors import NotYetError
+from ._interop import to_numpy
 
 
 def check(name):
@@ -18,15 +20,11 @@ def check(name):
 
 def to_host(x):
     if isinstance(x, Array):
-        from ._interop import to_numpy
-
         return to_numpy(x)
     if isinstance(x, (list, tuple)):
         return type(x)(to_host(k) for k in x)
     if isinstance(x, dict):
         return {k: to_host(v) for k, v in x.items()}
-    from ._dtypes import DType
-
     return x.dtype if isinstance(x, DType) else x
 
 

@@ -9,7 +9,7 @@ import operator
 from . import _core, _host
 from ._array import Array
 from ._create import asarray, is_numpy
-from ._errors import IndexRangeError
+from ._errors import IndexRangeError, TraceError
 
 
 def _is_mask_or_indices(k):
@@ -128,8 +128,6 @@ def _region(shape, keys):
 def setitem(x, key, value):
     """The value of x with some elements replaced."""
     if _core.tracing() is not None and x._trace is not _core.tracing():
-        from ._errors import TraceError
-
         raise TraceError("a compiled function writes to an array from outside: return the new value")
     keys = key if isinstance(key, tuple) else (key,)
     where = _core.rows["where"][3]
@@ -153,12 +151,17 @@ def setitem(x, key, value):
             0].shape == x.shape:
         return where(keys[0], v, x)
 
-    def assign(a, k, b):
+    def write(a, k, b):
         a = a.copy()
         a[k] = b
         return a
 
-    return _host.call("assignment of several elements", assign, x, key, value)
+    return _host.call("assignment of several elements", write, x, key, value)
+
+
+def assign(x, key, value):
+    """x[key] = value: this one object gets a new value."""
+    _core.replace(x, setitem(x, key, value))
 
 
 def _fits_loosely(value, x):

@@ -1,9 +1,11 @@
 """Arrays of other libraries: NumPy's interfaces, DLPack, torch, pickle."""
 
+import pickle
+
 from . import _core, _dtypes
 from ._create import asarray, use_numpy
 from ._dtypes import BF16, DTYPES
-from ._array import ValueNeeded
+from ._errors import ValueNeeded
 
 
 def _no_trace(x):
@@ -21,6 +23,16 @@ def to_numpy(x):
     address, strides = _core.memory(x)
     a = np.asarray(_Memory(x, address, strides, "<u2", True))
     return a.view(_dtypes.numpy_dtype(BF16))
+
+
+def to_array(x, dtype=None, copy=None):
+    """NumPy's array, read-only unless it is a copy."""
+    a = to_numpy(x)
+    if dtype is not None and a.dtype != dtype:
+        if copy is False:
+            raise ValueError("another dtype needs a copy")
+        return a.astype(dtype)
+    return a.copy() if copy else a
 
 
 class _Memory:
@@ -51,7 +63,7 @@ def writable_numpy(x):
     return np.asarray(_Memory(x, address, strides, kind, False))
 
 
-def to_dlpack(x, stream, max_version, dl_device, copy):
+def to_dlpack(x, *, stream=None, max_version=None, dl_device=None, copy=None):
     """A capsule. Memory of ours is read-only; consumers of DLPack before 1.0 are not told."""
     _no_trace(x)
     if x._code == BF16:
@@ -117,8 +129,6 @@ def reduce_array(x, protocol):
     _no_trace(x)
     a = use_numpy().ascontiguousarray(writable_numpy(x))
     if protocol >= 5:
-        import pickle
-
         data = pickle.PickleBuffer(a)
         return rebuild, (data, x._code, x.shape)
     return rebuild, (a.tobytes(), x._code, x.shape)

@@ -2,7 +2,9 @@
 
 from . import _core
 from ._array import Array
+from ._create import is_numpy, use_numpy
 from ._dtypes import DTYPES, as_code, can_cast
+from ._interop import to_numpy
 
 
 def into(r, out, casting="same_kind"):
@@ -16,8 +18,6 @@ def into(r, out, casting="same_kind"):
             raise ValueError(f"out has the shape {out.shape}, the result {r.shape}")
         _core.replace(out, _cast(r, out._code, casting))
         return out
-    from ._create import is_numpy, use_numpy
-
     if not is_numpy(out):
         out_memory = memoryview(out)
         if out_memory.readonly:
@@ -31,8 +31,6 @@ def into(r, out, casting="same_kind"):
         raise ValueError(f"out has the shape {out.shape}, the result {r.shape}")
     r = _cast(r, as_code(out.dtype), casting)
     if not _core.into(r, out):
-        from ._interop import to_numpy
-
         out[...] = to_numpy(r)
     return out
 

@@ -11,23 +11,23 @@ numbers and strings are compared, and the function is traced again when they are
 
 import array
 import functools
+import pickle
 import sys
 import threading
 import types
 
 from . import _core, _create
-from ._array import Array, SizeNeeded, ValueNeeded
+from ._array import Array
 from ._create import asarray, is_numpy
 from ._dtypes import as_code
-from ._errors import Error, TraceError
+from ._errors import Error, IndexNeeded, SizeNeeded, TraceError, ValueNeeded
+from ._explain import Explanation
+from ._interop import to_torch, torch_memory
+from ._into import into
 from ._tree import flatten, unflatten
 
 NUMPY, OURS, TORCH = 1, 2, 3
 MOST_PROGRAMS = 256  # of one function for one structure of arguments
-
-
-class IndexNeeded(ValueNeeded):
-    """A whole number that is an argument is used as an index, an axis or a length."""
 
 
 # ---- leaves ---------------------------------------------------------------------------------------
@@ -94,8 +94,6 @@ class Leaves:
 
 def _torch_argument(x):
     import torch
-
-    from ._interop import torch_memory
 
     if x.requires_grad and torch.is_grad_enabled():
         raise TypeError("a tensor that requires gradients: fx.jit does not record them; use "
@@ -352,8 +350,6 @@ class Jit(_core.Jit):
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not self:
-            import pickle
-
             raise pickle.PicklingError(f"{self!r} can't be found as {module}.{name}: only functions of "
                                        "modules can be pickled")
         return name
@@ -476,8 +472,6 @@ class Jit(_core.Jit):
         >>> len(f.explain(fx.zeros(100)).kernels)
         1
         """
-        from ._explain import Explanation
-
         program, inputs = self._program_for(args, kwargs)
         return Explanation(lambda as_json: program.explain(inputs, as_json),
                            lambda i: program.source(i, inputs))
@@ -512,8 +506,6 @@ def _run(entry, inputs, outs, kind, fresh):
                 raise ValueError("out is read-only")
     if outs is None or not fresh:
         return entry.program.run(inputs, outs, kind)
-    from ._into import into
-
     r = entry.program.run(inputs, None, OURS)
     if r is None:
         return None
@@ -522,16 +514,12 @@ def _run(entry, inputs, outs, kind, fresh):
 
 
 def _torch_into(a, o):
-    from ._interop import to_torch
-
     o.copy_(to_torch(a))
     return True
 
 
 def _finish(entry, results, kind, out):
     if kind == TORCH:
-        from ._interop import to_torch
-
         results = [to_torch(r) if isinstance(r, Array) else r for r in results]
     if out is not None and entry.noutputs == len(entry.constants) == 1:
         return results[0]
@@ -575,7 +563,5 @@ def explain(x):
     >>> len(fx.explain(fx.sin(fx.zeros(100)) * 2).kernels)
     1
     """
-    from ._explain import Explanation
-
     x = asarray(x)
     return Explanation(lambda as_json: _core.explain(x, as_json))

@@ -6,6 +6,7 @@ from ._array import Array
 from ._create import as_operand, asarray, use_numpy
 from ._dtypes import BOOL, result_type
 from ._errors import ShapeError
+from ._shape import moveaxis
 
 __all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot", "vecdot", "kron", "einsum", "cross"]
 
@@ -40,8 +41,6 @@ def vecdot(x, y, /, *, axis=-1):
     if not -rank <= axis < 0:
         if not (0 <= axis < rank and x.ndim == y.ndim):
             raise ValueError("vecdot: the axis must count from the end")
-    from ._shape import moveaxis
-
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError("vecdot: the axes have different lengths", "shape-mismatch")

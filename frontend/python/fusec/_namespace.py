@@ -8,7 +8,9 @@ VERSION = "2025.12"
 _KNOWN = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
 
 
-def check(version):
+def namespace(x, /, *, api_version=None):
+    """The module of the Array API standard: fusec."""
+    version = api_version
     if version is not None and version not in _KNOWN:
         raise ValueError(f"version {version!r} of the Array API standard is not known")
     return sys.modules["fusec"]

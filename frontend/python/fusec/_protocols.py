@@ -3,8 +3,8 @@ on the memory of the arrays, without a copy, and the result is an fx.Array."""
 
 import sys
 
-from . import _core, _host
-from ._array import Array
+from . import _host
+from ._create import asarray
 from ._into import into
 
 _UFUNCS = {
@@ -69,13 +69,11 @@ def _call(ufunc, name, args, kwargs):
     if isinstance(r, tuple):
         return tuple(a if o is None else into(a, o, casting) for a, o in zip(r, out))
     if where is not True:
-        from ._create import asarray
-
         r = _fx().where(where, r, asarray(out[0]))
     return into(r, out, casting)
 
 
-def array_ufunc(ufunc, method, args, kwargs):
+def array_ufunc(x, ufunc, method, *args, **kwargs):
     name = _name(ufunc)
     if any(isinstance(a, (str, bytes, type(None))) for a in args):
         return NotImplemented
@@ -90,7 +88,7 @@ def array_ufunc(ufunc, method, args, kwargs):
     return _by_numpy(ufunc, method, args, kwargs)
 
 
-def array_function(func, args, kwargs):
+def array_function(x, func, types, args, kwargs):
     if func.__module__ in ("numpy", "numpy.linalg", "numpy.fft"):
         space = _fx()
         for part in func.__module__.split(".")[1:]:
@@ -108,5 +106,3 @@ def array_function(func, args, kwargs):
 def _implementation(func):
     return getattr(func, "_implementation", func)
 
-
-_core, Array  # the extension is loaded before

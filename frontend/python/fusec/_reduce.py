@@ -4,7 +4,7 @@ from . import _core, _dtypes, _host
 from ._create import asarray, astype, full, use_numpy
 from ._dtypes import BOOL, DTYPES, F16, F64, as_code
 from ._into import into
-from ._shape import concat, reshape, take_axes, take_axis
+from ._shape import concat, ravel, reshape, take_axes, take_axis
 
 __all__ = [
     "all", "any", "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
@@ -82,8 +82,6 @@ def _arg(name, x, axis, keepdims, out):
     x = asarray(x)
     if axis is None:
         rank = x.ndim
-        from ._shape import ravel
-
         r = _core.reduce(_core.rows[name][0], ravel(x), (0,), False)
         return into(_core.reshape(r, (1,) * rank) if keepdims else r, out)
     return _reduced(name, x, take_axis(axis, x.ndim), keepdims, out)

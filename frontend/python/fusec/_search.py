@@ -2,6 +2,7 @@
 
 from . import _core, _host
 from ._create import asarray, use_numpy
+from ._shape import flip, ravel, take_axis
 
 __all__ = [
     "argsort", "argwhere", "bincount", "choose", "compress", "diag", "diagonal", "digitize",
@@ -18,8 +19,6 @@ def _np(name, *args, **kwargs):
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
     """The elements in order along an axis; nans last."""
-    from ._shape import flip
-
     r = _np("sort", asarray(x), axis=axis, kind="stable")
     return flip(r, axis=axis) if descending else r
 
@@ -56,8 +55,6 @@ def take(x, indices, /, *, axis=None):
     x, indices = asarray(x), asarray(indices)
     if _core.tracing() is None:
         return _np("take", x, indices, axis=axis)
-    from ._shape import ravel, take_axis
-
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
@@ -73,8 +70,6 @@ def take_along_axis(x, indices, /, *, axis=-1):
     x, indices = asarray(x), asarray(indices)
     if _core.tracing() is None:
         return _np("take_along_axis", x, indices, axis=axis)
-    from ._shape import take_axis
-
     axis = take_axis(axis, x.ndim)
     return _core.joined("take_along", (x, _from_end(indices, x.shape[axis])), 0, axis)
 

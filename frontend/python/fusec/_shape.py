@@ -5,6 +5,7 @@ import operator
 from . import _core, _host
 from ._array import Array
 from ._create import asarray, shape_tuple, use_numpy
+from ._dtypes import result_type
 from ._errors import AxisError, ShapeError
 
 __all__ = [
@@ -242,8 +243,6 @@ def rot90(x, k=1, axes=(0, 1)):
 
 
 def _same_dtype(arrays):
-    from ._dtypes import result_type
-
     arrays = [asarray(a) for a in arrays]
     if not arrays:
         raise ValueError("need at least one array")

@@ -1,6 +1,8 @@
 """How arrays look: NumPy's text. Of a large array only the printed corners are computed."""
 
+from ._create import use_numpy
 from ._dtypes import BF16, float32
+from ._interop import to_numpy
 
 CORNER, LARGE = 3, 1000
 
@@ -9,10 +11,7 @@ def _traced(x):
     return f"<traced fx.Array, dtype={x.dtype.name}, {x.ndim} axes>"
 
 
-def _body(x, prefix):
-    from ._create import use_numpy
-    from ._interop import to_numpy
-
+def _body(x, prefix="", separator=", "):
     try:
         np = use_numpy()
     except ImportError:
@@ -20,7 +19,7 @@ def _body(x, prefix):
     if x._code == BF16:
         x = x.astype(float32)
     if x.size <= LARGE or not x.ndim:
-        return np.array2string(to_numpy(x), separator=", ", prefix=prefix)
+        return np.array2string(to_numpy(x), separator=separator, prefix=prefix)
     keys = [[slice(None)] if n <= 2 * CORNER else [slice(0, CORNER), slice(n - CORNER, n)]
             for n in x.shape]
     # The corners in place of the whole: NumPy leaves out the middle of an array that seems longer.
@@ -38,7 +37,7 @@ def _body(x, prefix):
     corners[...] = 0
     fill(0, [], [])
     with np.printoptions(threshold=1, edgeitems=CORNER):
-        return np.array2string(corners, separator=", ", prefix=prefix, threshold=1)
+        return np.array2string(corners, separator=separator, prefix=prefix, threshold=1)
 
 
 def text_of(x):
@@ -49,16 +48,4 @@ def text_of(x):
 
 
 def str_of(x):
-    if x._trace is not None:
-        return _traced(x)
-    from ._create import use_numpy
-    from ._interop import to_numpy
-
-    if not x.ndim:
-        return str(x.item())
-    if x.size > LARGE or x._code == BF16:
-        return _body(x, "").replace(",", "")
-    try:
-        return str(use_numpy().asarray(to_numpy(x)))
-    except ImportError:
-        return str(x.tolist())
+    return _traced(x) if x._trace is not None else _body(x, separator=" ")

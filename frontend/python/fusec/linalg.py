@@ -3,7 +3,7 @@
 from . import _host
 from ._create import asarray, use_numpy
 from ._linear import matmul, tensordot, vecdot
-from ._shape import matrix_transpose, moveaxis, take_axes
+from ._shape import matrix_transpose, take_axes
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
@@ -65,5 +65,3 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         return (a != 0).sum(axis=axes, keepdims=keepdims).astype(a.dtype)
     return (a**ord).sum(axis=axes, keepdims=keepdims) ** (1.0 / ord)
 
-
-moveaxis

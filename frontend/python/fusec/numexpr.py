@@ -5,7 +5,6 @@ Dtypes are numexpr's: small integers become int32, unsigned 32 bits int64; a flo
 float32 array float64; functions of integers are float64. Strings and complex numbers are not there.
 """
 
-import operator
 import os
 import sys
 import threading
@@ -16,7 +15,7 @@ import numpy as _np
 
 from . import _core, _dtypes
 from ._array import Array
-from ._create import asarray, astype
+from ._create import astype
 from ._expression import _OPERATORS, Node, parse
 from ._jit import Jit
 
@@ -427,14 +426,6 @@ def _read(ex, sanitize=True):
         raise
 
 
-class _Expression:
-    __slots__ = ("numexpr", "names")
-
-    def __init__(self, ex, sanitize):
-        self.numexpr = NumExpr(ex, sanitize=sanitize)
-        self.names = self.numexpr.input_names
-
-
 _cache = {}
 _last = threading.local()
 
@@ -442,7 +433,7 @@ _last = threading.local()
 def _compiled(ex, sanitize):
     c = _cache.get(ex)
     if c is None:
-        c = _Expression(ex, sanitize)
+        c = NumExpr(ex, sanitize=sanitize)
         if len(_cache) > 1000:
             _cache.clear()
         _cache[ex] = c
@@ -491,10 +482,10 @@ def evaluate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
              sanitize=None, _frame_depth=3, disable_cache=False, **kwargs):
     """The value of an expression; names are variables of the caller."""
     c = _cache.get(ex) or _compiled(ex, _sanitized(sanitize))
-    args = _arguments(c.names, local_dict, global_dict, sys._getframe(max(_frame_depth - 2, 1)))
+    args = _arguments(c.input_names, local_dict, global_dict, sys._getframe(max(_frame_depth - 2, 1)))
     if not disable_cache:
         _last.value = (c, casting, None if out is None else weakref.ref(out))
-    return c.numexpr.run(*args, out=out, casting=casting)
+    return c.run(*args, out=out, casting=casting)
 
 
 def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting="safe",
@@ -502,7 +493,7 @@ def validate(ex, local_dict=None, global_dict=None, out=None, order="K", casting
     """None if the expression can be evaluated, else the exception."""
     try:
         c = _compiled(ex, _sanitized(sanitize))
-        _arguments(c.names, local_dict, global_dict, sys._getframe(max(_frame_depth - 1, 1)))
+        _arguments(c.input_names, local_dict, global_dict, sys._getframe(max(_frame_depth - 1, 1)))
         _last.value = (c, casting, None if out is None else weakref.ref(out))
     except Exception as error:
         return error
@@ -516,9 +507,9 @@ def re_evaluate(local_dict=None, global_dict=None, _frame_depth=2):
         raise RuntimeError("A previous evaluate() execution was not found, please call `validate` or "
                            "`evaluate` once before `re_evaluate`")
     c, casting, out = last
-    args = _arguments(c.names, local_dict, global_dict, sys._getframe(max(_frame_depth - 1, 1)))
+    args = _arguments(c.input_names, local_dict, global_dict, sys._getframe(max(_frame_depth - 1, 1)))
     out = None if out is None else out()
-    return c.numexpr.run(*args, out=out, casting=casting)
+    return c.run(*args, out=out, casting=casting)
 
 
 def disassemble(nex):
@@ -625,5 +616,3 @@ def install():
         sys.modules["numexpr." + m.__name__.rpartition(".")[2]] = m
     return this
 
-
-operator, asarray

@@ -9,15 +9,17 @@ Only on the CPU: graphs with tensors elsewhere stay torch's as they are.
 
 import operator
 
+import fusec as fx
 import torch
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from . import _core, _create
-from ._array import Array, SizeNeeded
-from ._dtypes import DTYPES, as_code
-from ._interop import torch_codes, torch_memory
+from ._array import Array
+from ._dtypes import DTYPES
+from ._errors import SizeNeeded
+from ._interop import to_torch, torch_codes, torch_memory
 
 __all__ = ["backend", "report"]
 
@@ -27,15 +29,8 @@ prims = torch.ops.prims
 # ---- ATen operations as operations of arrays --------------------------------------------------------
 
 
-def _fx():
-    import fusec
-
-    return fusec
-
-
 def _row(name):
-    f = _core.rows[name][3]
-    return lambda *args: f(*args)
+    return _core.rows[name][3]
 
 
 def _alpha(op):
@@ -56,22 +51,22 @@ def _axes(dim, x, keep=False):
 
 
 def _sum(x, dim=None, keepdim=False, dtype=None):
-    return _fx().sum(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
+    return fx.sum(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
 
 
 def _mean(x, dim=None, keepdim=False, dtype=None):
-    return _fx().mean(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
+    return fx.mean(x, axis=_axes(dim, x), keepdims=keepdim, dtype=None if dtype is None else _dtype(dtype))
 
 
 def _extreme(name):
     def f(x, dim=None, keepdim=False):
-        return getattr(_fx(), name)(x, axis=_axes(dim, x), keepdims=keepdim)
+        return getattr(fx, name)(x, axis=_axes(dim, x), keepdims=keepdim)
 
     return f
 
 
 def _var(x, dim=None, correction=1, keepdim=False):
-    return _fx().var(x, axis=_axes(dim, x), correction=1 if correction is None else correction,
+    return fx.var(x, axis=_axes(dim, x), correction=1 if correction is None else correction,
                      keepdims=keepdim)
 
 
@@ -80,7 +75,7 @@ def _var_mean(x, dim=None, correction=1, keepdim=False):
 
 
 def _view(x, shape):
-    return _fx().reshape(x, tuple(shape))
+    return fx.reshape(x, tuple(shape))
 
 
 def _expand(x, shape, implicit=False):
@@ -110,21 +105,21 @@ def _cast(x, *args, **kwargs):
 
 
 def _full(shape, value, dtype=None, **kwargs):
-    return _fx().full(tuple(shape), value, dtype=None if dtype is None else _dtype(dtype))
+    return fx.full(tuple(shape), value, dtype=None if dtype is None else _dtype(dtype))
 
 
 def _full_like(x, value, dtype=None, **kwargs):
-    return _fx().full(x.shape, value, dtype=x.dtype if dtype is None else _dtype(dtype))
+    return fx.full(x.shape, value, dtype=x.dtype if dtype is None else _dtype(dtype))
 
 
 def _clamp(x, low=None, high=None):
-    return _fx().clip(x, low, high)
+    return fx.clip(x, low, high)
 
 
 def _div(x, y, rounding_mode=None):
     if rounding_mode is None:
         return x / y
-    return x // y if rounding_mode == "floor" else _fx().trunc(x / y)
+    return x // y if rounding_mode == "floor" else fx.trunc(x / y)
 
 
 def _pow(x, y):
@@ -132,36 +127,33 @@ def _pow(x, y):
 
 
 def _gelu(x, approximate="none"):
-    fx = _fx()
     if approximate == "tanh":
         return 0.5 * x * (1 + fx.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
     return 0.5 * x * (1 + fx.erf(x * 0.7071067811865476))
 
 
 def _softmax(x, dim, half=False):
-    fx = _fx()
     e = fx.exp(x - fx.max(x, axis=dim, keepdims=True))
     return e / fx.sum(e, axis=dim, keepdims=True)
 
 
 def _log_softmax(x, dim, half=False):
-    fx = _fx()
     y = x - fx.max(x, axis=dim, keepdims=True)
     return y - fx.log(fx.sum(fx.exp(y), axis=dim, keepdims=True))
 
 
 def _where(c, x, y):
-    return _fx().where(c, x, y)
+    return fx.where(c, x, y)
 
 
 def _unsqueeze(x, dim):
-    return _fx().expand_dims(x, axis=dim)
+    return fx.expand_dims(x, axis=dim)
 
 
 def _squeeze(x, dim=None):
     axes = range(x.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else (dim,)
     axes = tuple(a for a in axes if isinstance(x.shape[a], int) and x.shape[a] == 1)
-    return _fx().squeeze(x, axis=axes) if axes else x
+    return fx.squeeze(x, axis=axes) if axes else x
 
 
 _OPS = {
@@ -173,11 +165,11 @@ _OPS = {
     aten.neg.default: operator.neg, aten.pow.Tensor_Scalar: _pow, aten.pow.Tensor_Tensor: _pow,
     aten.abs.default: abs, aten.sign.default: _row("sign"), aten.reciprocal.default: lambda x: 1 / x,
     aten.square.default: lambda x: x * x,
-    aten.relu.default: lambda x: _fx().maximum(x, 0), aten.clamp.default: _clamp,
+    aten.relu.default: lambda x: fx.maximum(x, 0), aten.clamp.default: _clamp,
     aten.clamp_min.default: lambda x, low: _clamp(x, low),
     aten.clamp_max.default: lambda x, high: _clamp(x, None, high),
     aten.hardtanh.default: lambda x, low=-1.0, high=1.0: _clamp(x, low, high),
-    aten.gelu.default: _gelu, aten.silu.default: lambda x: x * _fx().sigmoid(x),
+    aten.gelu.default: _gelu, aten.silu.default: lambda x: x * fx.sigmoid(x),
     aten.leaky_relu.default: lambda x, s=0.01: _where(x > 0, x, x * s),
     aten.hardswish.default: lambda x: x * _clamp(x + 3, 0, 6) / 6,
     aten.hardsigmoid.default: lambda x: _clamp(x + 3, 0, 6) / 6,
@@ -196,12 +188,12 @@ _OPS = {
     aten.var.correction: _var, aten.var_mean.correction: _var_mean,
     aten.argmax.default: _extreme("argmax"), aten.argmin.default: _extreme("argmin"),
     aten.view.default: _view, aten.reshape.default: _view, aten._unsafe_view.default: _view,
-    aten.permute.default: lambda x, dims: _fx().permute_dims(x, tuple(dims)),
-    aten.transpose.int: lambda x, a, b: _fx().swapaxes(x, a, b), aten.t.default: lambda x: x.T,
+    aten.permute.default: lambda x, dims: fx.permute_dims(x, tuple(dims)),
+    aten.transpose.int: lambda x, a, b: fx.swapaxes(x, a, b), aten.t.default: lambda x: x.T,
     aten.expand.default: _expand, aten.unsqueeze.default: _unsqueeze,
     aten.squeeze.default: _squeeze, aten.squeeze.dim: _squeeze, aten.squeeze.dims: _squeeze,
     aten.slice.Tensor: _slice, aten.select.int: _select, aten.alias.default: lambda x: x,
-    aten.flip.default: lambda x, dims: _fx().flip(x, axis=tuple(dims)),
+    aten.flip.default: lambda x, dims: fx.flip(x, axis=tuple(dims)),
     aten.clone.default: lambda x, **k: x, aten.detach.default: lambda x: x,
     aten.full.default: _full, aten.full_like.default: _full_like,
     aten.zeros_like.default: lambda x, **k: _full_like(x, 0, k.get("dtype")),
@@ -210,8 +202,8 @@ _OPS = {
     aten.threshold_backward.default: lambda g, x, t: _where(x <= t, 0.0, g),
     aten.sigmoid_backward.default: lambda g, y: g * (y * (1 - y)),
     aten.tanh_backward.default: lambda g, y: g * (1 - y * y),
-    aten.cat.default: lambda xs, dim=0: _fx().concat(list(xs), axis=dim),
-    aten.stack.default: lambda xs, dim=0: _fx().stack(list(xs), axis=dim),
+    aten.cat.default: lambda xs, dim=0: fx.concat(list(xs), axis=dim),
+    aten.stack.default: lambda xs, dim=0: fx.stack(list(xs), axis=dim),
     operator.getitem: lambda x, i: x[i],
 }
 for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan",
@@ -266,11 +258,6 @@ class Supported(OperatorSupportBase):
         out = _tensors(node)
         # f16 and bf16 round after each operation in torch, as here; sums of them differ in the last place
         return all(t.dtype not in (torch.float16,) for t in out)
-
-
-def _worthwhile(nodes):
-    """Parts that compute: views and creations alone stay torch's."""
-    return sum(1 for n in nodes if n.target not in _VIEWS and n.target not in _CREATES) > 0
 
 
 def _trim(nodes):
@@ -341,8 +328,7 @@ class Part(torch.nn.Module):
                 return self._run(tensors)
             except (NotImplementedError, TypeError, ValueError, IndexError, SizeNeeded) as error:
                 self.refused = f"{type(error).__name__}: {error}"
-        r = self.eager(*tensors)
-        return r
+        return self.eager(*tensors)
 
     def _run(self, tensors):
         arrays = tuple(torch_memory(t.detach()) for t in tensors)
@@ -357,8 +343,6 @@ class Part(torch.nn.Module):
         return self._give(program.run(arrays + captured, None, 2), tensors)
 
     def _give(self, arrays, tensors):
-        from ._interop import to_torch
-
         out = [_strided(to_torch(a), n.meta.get("val")) for a, n in zip(arrays, self.outputs)]
         return out[0] if self.single else tuple(out)
 
@@ -438,6 +422,3 @@ def report():
 def reset():
     """Forgets what report() tells."""
     _seen.clear()
-
-
-as_code

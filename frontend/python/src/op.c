@@ -180,9 +180,9 @@ static bool ints_fit(const fx_operand *p, int n, uint8_t t) {
 
 /* What becomes of bools where the library has no such operation: NumPy's choice. */
 static uint8_t dtype_of_bools(int row) {
-    static const int small[] = {FX_ROW_floordiv, FX_ROW_mod, FX_ROW_fmod,
-                                FX_ROW_pow,      FX_ROW_shl, FX_ROW_shr};
-    return is_row_of(row, small, 6) ? I8 : B1;
+    static const int small[] = {FX_ROW_floordiv, FX_ROW_mod,    FX_ROW_fmod,         FX_ROW_pow,
+                                FX_ROW_shl,      FX_ROW_square, FX_ROW_bitwise_count, FX_ROW_shr};
+    return is_row_of(row, small, 8) ? I8 : B1;
 }
 
 static bool unsigned_meets_signed(const fx_operand *p) {

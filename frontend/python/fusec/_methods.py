@@ -1,0 +1,74 @@
+"""The methods of arrays that are functions of the package, and what the extension calls in Python.
+Last of the package's imports: everything is there."""
+
+from . import _core, _create, _dtypes, _errors, _functions, _index, _interop, _linear, _namespace
+from . import _protocols, _reduce, _search, _shape, _text
+from ._array import Array, add_methods
+
+
+class Methods:
+    to_device = _create.to_device
+    copy = _create.copy
+    __array_namespace__ = _namespace.namespace
+
+    __repr__, __str__ = _text.text_of, _text.str_of
+    __getitem__, __setitem__ = _index.getitem, _index.assign
+
+    # ---- interchange ----------------------------------------------------------------------------
+
+    __array__ = _interop.to_array
+    __array_interface__ = property(_interop.interface)
+    __array_ufunc__ = _protocols.array_ufunc
+    __array_function__ = _protocols.array_function
+    __dlpack__ = _interop.to_dlpack
+    __reduce_ex__ = _interop.reduce_array
+
+    # ---- conversions and views ------------------------------------------------------------------
+
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
+        """The elements in another dtype."""
+        if not _dtypes.can_cast(self, dtype, casting):
+            raise TypeError(f"Cannot cast array data from {self.dtype.name} to "
+                            f"{_dtypes.DTYPES[_dtypes.as_code(dtype)].name} according to the rule "
+                            f"{casting!r}")
+        return _create.astype(self, dtype, copy=copy)
+
+    def reshape(self, *shape, order="C", copy=None):
+        """The same elements in another shape; one length may be -1."""
+        return _shape.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def transpose(self, *axes):
+        """The axes in another order, by default reversed."""
+        return _shape.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+
+    T = property(_shape.transpose, doc="The axes in reverse order.")
+    mT = property(_shape.matrix_transpose)
+    imag = property(_create.zeros_like, doc="Zeros.")
+    flatten = _shape.ravel
+
+    # ---- operators that are no rows -------------------------------------------------------------
+
+    def __matmul__(self, other):
+        return _linear.matmul_operator(self, other, False)
+
+    def __rmatmul__(self, other):
+        return _linear.matmul_operator(self, other, True)
+
+    def __round__(self, digits=0):
+        return _functions.round(self, decimals=digits)
+
+    dot = _linear.dot
+
+
+for _module, _names in (
+        (_reduce, "sum prod min max mean std var any all argmin argmax cumsum cumprod ptp logsumexp"),
+        (_shape, "squeeze swapaxes repeat ravel"),
+        (_search, "sort argsort take nonzero searchsorted diagonal trace"),
+        (_functions, "clip round")):
+    for _name in _names.split():
+        setattr(Methods, _name, getattr(_module, _name))
+add_methods(Methods)
+assert Array.sum is _reduce.sum
+
+_core.configure(_errors.make, _create.as_operand, _functions.mixed, _errors.SizeNeeded,
+                _errors.ValueNeeded)
