@@ -171,6 +171,8 @@ FC_TEST(abi, layouts) {
     FIELD(fusec_attr, start)
     FIELD(fusec_attr, step)
     FIELD(fusec_attr, mode)
+    FIELD(fusec_attr, dims)
+    FIELD(fusec_attr, text)
     NUMBER(FUSEC_HOST)
     NUMBER(FUSEC_DEVICE)
     NUMBER(FUSEC_CUDA)

@@ -186,6 +186,9 @@ fusec_graph *fc_common_graph(const char *what, const fusec_value *v, int n);
 fusec_graph *fc_node_graph(const char *what, fusec_value v, fusec_value *failed);
 /* A value as a node of `g`; a number becomes a constant of the dtype it has by itself. */
 fc_node fc_as_node(fusec_graph *g, fusec_value v);
+/* An axis of a node, counted from either end, `extra` more being allowed at the end; false: the
+ * graph has an error. */
+bool fc_take_axis(fusec_graph *g, const char *what, fc_node n, int axis, int extra, uint32_t *out);
 /* The axes of a reduction as the builders take them; false: the graph has an error. */
 bool fc_take_axes(fusec_graph *g, const char *what, int n, const int *axes, int64_t *out);
 

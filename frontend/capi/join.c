@@ -14,16 +14,6 @@ static fusec_value failed_in(fusec_graph *g, fusec_status s, const char *what, c
     return fc_value(g, FC_NONODE);
 }
 
-/* An axis counted from either end of `rank` axes. */
-static bool to_axis(fusec_graph *g, const char *what, uint32_t rank, int axis, uint32_t *out) {
-    const int r = (int)rank, at = axis < 0 ? axis + r : axis;
-    *out = (uint32_t)at;
-    if (at >= 0 && at < r) return true;
-    fc_fail(&g->ir.error, FUSEC_BAD_AXIS, "%s: axis %d does not exist, the rank is %d", what, axis,
-            r);
-    return false;
-}
-
 /* ---- views ----------------------------------------------------------------------------------- */
 
 fusec_value fusec_view(fusec_value v, int rank, const fusec_dim *shape, const fusec_dim *starts,
@@ -73,7 +63,7 @@ static fusec_value by_size(const char *what, fusec_value v, int64_t size, int ax
     fusec_value failed;
     fusec_graph *g = fc_node_graph(what, v, &failed);
     if (!g) return failed;
-    if (!to_axis(g, what, fc_rank(&g->ir, v.node), axis, &at)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, what, v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     return fc_value(g, build(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, size)));
 }
 
@@ -101,8 +91,7 @@ fusec_value fusec_window(fusec_value v, int64_t width, int axis, int64_t step) {
     fusec_value failed;
     fusec_graph *g = fc_node_graph("fusec_window", v, &failed);
     if (!g) return failed;
-    if (!to_axis(g, "fusec_window", fc_rank(&g->ir, v.node), axis, &at))
-        return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, "fusec_window", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     return fc_value(g, fc_build_window(&g->ir, v.node, at, fc_dim_const(&g->ir.dims, width), step));
 }
 
@@ -118,8 +107,7 @@ static fusec_value join(const char *what, int n, const fusec_value *parts, int a
     for (int i = 0; i < n; i++)
         if (fc_is_number(&parts[i]))
             return failed_in(g, FUSEC_INVALID, what, "a number is no array; use fusec_const");
-    const uint32_t rank = fc_rank(&g->ir, parts[0].node);
-    if (!to_axis(g, what, rank + stack, axis, &at)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, what, parts[0].node, axis, stack, &at)) return fc_value(g, FC_NONODE);
     fc_node *nodes = fc_malloc(g->ir.alloc, (size_t)n * sizeof *nodes);
     if (!nodes) return fc_oom(&g->ir.error), fc_value(g, FC_NONODE);
     for (int i = 0; i < n; i++) nodes[i] = parts[i].node;
@@ -158,8 +146,7 @@ fusec_value fusec_take(fusec_value v, fusec_value index, int axis) {
     fusec_value failed;
     fusec_graph *g = two_nodes("fusec_take", v, index, &failed);
     if (!g) return failed;
-    if (!to_axis(g, "fusec_take", fc_rank(&g->ir, v.node), axis, &at))
-        return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, "fusec_take", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
     return fc_value(g, fc_build_gather(&g->ir, v.node, i, at, false));
 }
@@ -169,8 +156,7 @@ fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis) {
     fusec_value failed;
     fusec_graph *g = two_nodes("fusec_take_along", v, index, &failed);
     if (!g) return failed;
-    if (!to_axis(g, "fusec_take_along", fc_rank(&g->ir, v.node), axis, &at))
-        return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, "fusec_take_along", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
     return fc_value(g, fc_build_take(&g->ir, v.node, i, at));
 }

@@ -32,6 +32,7 @@ enum {
     FC_OP_LOGSUMEXP = FC_OP_COUNT_, /* as a reduction */
     FC_FIRST_COMPOSITE,
     FC_OP_MATMUL = FC_FIRST_COMPOSITE,
+    FC_OP_EINSUM,
     FC_OP_TAKE_AXIS,
     FC_OP_TAKE_ALONG,
     FC_OP_PAD,
@@ -47,11 +48,59 @@ enum {
     FC_OP_CUMMAX,
     FC_OP_CUMANY,
     FC_OP_CUMALL,
-    FC_OPS_WITH_COMPOSITES
+    FC_FIRST_DRAW,
+    FC_OP_BITS = FC_FIRST_DRAW,
+    FC_OP_UNIFORM,
+    FC_OP_NORMAL,
+    FC_OP_RANDINT,
+    FC_OP_BERNOULLI,
+    FC_OPS_WITH_COMPOSITES,
+    FC_AFTER_DRAWS = FC_OPS_WITH_COMPOSITES
 };
 static inline bool fc_lazy_is_composite(int op) {
     return op >= FC_FIRST_COMPOSITE && op < FC_OPS_WITH_COMPOSITES;
 }
+static inline bool fc_lazy_is_draw(int op) {
+    return op >= FC_FIRST_DRAW && op < FC_AFTER_DRAWS;
+}
+/* Their shapes do not follow from the operands. */
+static inline bool fc_lazy_takes_shape(int op) {
+    return op == FC_OP_BROADCAST || op == FC_OP_RESHAPE || op == FC_OP_SLICE || op == FC_OP_IOTA ||
+           fc_lazy_is_draw(op);
+}
+
+/* An operation to be built: what it works on, and its attributes in the forms builders take. */
+typedef struct fc_lazy_call {
+    fusec_graph *g;
+    const fusec_attr *a;
+    int n;
+    const fusec_value *v;
+    bool extents; /* sizes are those of arrays (fc_extent_of), else numbers */
+    int axis;
+    int rank; /* of the shape */
+    fusec_dim shape[FC_MAX_RANK];
+} fc_lazy_call;
+
+/* What the attributes of a row must have: a dtype, one axis, a start, a step, a start for each axis
+ * of the operand, starts of any number, a text. */
+enum {
+    FC_LAZY_DTYPE = 1,
+    FC_LAZY_AXIS = 2,
+    FC_LAZY_START = 4,
+    FC_LAZY_STEP = 8,
+    FC_LAZY_EACH = 16,
+    FC_LAZY_LIST = 32,
+    FC_LAZY_TEXT = 64
+};
+enum { FC_LAZY_MOST_TEXT = 255 };
+
+typedef struct fc_lazy_row {
+    fusec_value (*build)(const fc_lazy_call *c);
+    int arity;
+    unsigned needs;
+    const char *name, *doc;
+} fc_lazy_row;
+const fc_lazy_row *fc_lazy_row_of(int op); /* NULL: a row of ir/ops.def, or nothing */
 
 struct fusec_lazy {
     atomic_uint refs;
@@ -59,10 +108,10 @@ struct fusec_lazy {
     uint8_t dtype, rank;
     uint16_t nops, most_ops; /* operands; before it was computed */
     bool keepdims, strided;
-    uint8_t mode;         /* fusec_attr.mode */
-    uint8_t naxes, nlist; /* of a composite: lengths of the lists in its words */
-    uint8_t nattr;        /* words behind the shape */
-    uint32_t depth;       /* operations behind it, one after the other; 0: none */
+    uint8_t mode;                /* fusec_attr.mode */
+    uint8_t naxes, nlist, ntext; /* of a composite: lengths of the lists in its words */
+    uint8_t nattr;               /* words behind the shape */
+    uint32_t depth;              /* operations behind it, one after the other; 0: none */
     uint32_t number;
     union {
         uint64_t round;   /* of the walk that met it last, which gave it its number */
@@ -85,10 +134,7 @@ fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const 
 /* The attributes of a value, pointing into it. */
 fusec_attr fc_lazy_attributes(const fusec_lazy *v);
 
-/* Number of operands an operation takes; -1: there is no such operation; FC_ANY_ARITY: one or
- * more. */
-enum { FC_ANY_ARITY = -2, FC_MOST_OPERANDS = 1024 };
-int fc_lazy_arity(int op);
+enum { FC_ANY_ARITY = -2, FC_MOST_OPERANDS = 1024 }; /* see fusec_op_arity */
 
 /* What a result will be. False: the short way does not know; fc_lazy_infer asks the builders, whose
  * errors are the user's. */
@@ -103,10 +149,6 @@ fusec_status fc_lazy_infer(fusec_context *c, int op, const fusec_attr *a, int n,
                            fusec_lazy *const *src, fc_lazy_type *out);
 
 void fc_held_release(fc_held *h);
-static inline fc_held *fc_held_retain(fc_held *h) {
-    atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
-    return h;
-}
 fc_held *fc_held_new(fusec_context *c);
 
 /* What evaluations of a context keep for the next. */

@@ -85,7 +85,6 @@ void fc_lazy_give_graph(fusec_context *c, fusec_graph *g) {
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-
 /* 0, 1, or 2 + the number of the size among the different ones. */
 static inline bool size(fc_key *k, int64_t n) {
     uint32_t i = 0;
@@ -108,7 +107,9 @@ static bool sizes(fc_key *k, uint32_t n, const int64_t *v) {
 
 static bool is_argument(const work *w, const fusec_lazy *user, int operand, const fusec_lazy *v) {
     const fusec_dtype t = (fusec_dtype)v->dtype;
-    return w->narguments < FC_MOST_ARGUMENTS && !fc_number_simplifies(t, v->bits) &&
+    if (w->narguments >= FC_MOST_ARGUMENTS) return false;
+    if (fc_lazy_is_draw(user->op)) return true; /* seeds and bounds */
+    return !fc_number_simplifies(t, v->bits) &&
            !fc_number_is_structure((fc_op)user->op, operand, t, v->bits);
 }
 
@@ -144,22 +145,17 @@ static bool leaf(work *w, fusec_lazy *v) {
     return sizes(k, v->rank, v->words) && add_input(w, v);
 }
 
-/* Shapes that do not follow from the operands. */
-static inline bool has_shape(int op) {
-    return op == FC_OP_BROADCAST || op == FC_OP_RESHAPE || op == FC_OP_SLICE || op == FC_OP_IOTA;
-}
-
 static bool record(work *w, fusec_lazy *v) {
     fc_key *k = &w->key;
     const int64_t *a = fc_lazy_attr(v);
     if (!fc_key_room(k, 16 + 4 * (size_t)v->nops)) return false;
     if (held(v)) return leaf(w, v);
-    fc_key_add(k,
-        v->op | (uint32_t)v->dtype << 16 | (uint32_t)v->mode << 24 | (uint32_t)v->keepdims << 28);
+    fc_key_add(k, v->op | (uint32_t)v->dtype << 16 | (uint32_t)v->mode << 24 |
+                      (uint32_t)v->keepdims << 28);
     fc_key_add(k, v->nops);
     for (int i = 0; i < v->nops; i++)
         if (!operand(w, v, i, v->src[i])) return false;
-    if (has_shape(v->op)) {
+    if (fc_lazy_takes_shape(v->op)) {
         fc_key_add(k, v->rank);
         if (!sizes(k, v->rank, v->words)) return false;
     }
@@ -391,7 +387,7 @@ static fusec_status run(fusec_context *c, work *w, const fc_planned *p, const fu
     return from_host && !d->host_memory ? d->ops->sync(d, stream, e) : FUSEC_OK;
 }
 
-/* Under the lock: results become the values', unless another thread was first. */
+/* Results become the values', unless another thread was first; their operands may go. */
 static void keep_results(fusec_context *c, work *w) {
     lock(c);
     for (size_t i = 0; i < w->results.len; i++) {

@@ -66,7 +66,7 @@ static fusec_lazy *new_value(fusec_context *c, int op, fusec_dtype t, uint32_t r
     v->nops = v->most_ops = 0;
     v->src = v->few;
     v->keepdims = v->strided = false;
-    v->mode = v->naxes = v->nlist = 0;
+    v->mode = v->naxes = v->nlist = v->ntext = 0;
     v->nattr = (uint8_t)nattr;
     v->depth = 0;
     v->round = v->number = 0;
@@ -159,7 +159,7 @@ fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *elem
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static fusec_status check_operands(const fusec_context *c, int op, int n, fusec_lazy *const *src) {
-    const int want = fc_lazy_arity(op);
+    const int want = fusec_op_arity(op);
     if (want == -1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_op: %d is no operation", op);
     if (want == FC_ANY_ARITY ? n < 1 || n > FC_MOST_OPERANDS : n != want)
         return fc_report_text(FUSEC_ARGUMENT_COUNT, "%s takes %d operands, but %d were given",
@@ -172,13 +172,22 @@ static fusec_status check_operands(const fusec_context *c, int op, int n, fusec_
     return FUSEC_OK;
 }
 
+static uint32_t axes_of(const fusec_attr *a) {
+    return a->axes ? (uint32_t)a->naxes : 0;
+}
+static uint32_t list_of(int op, const fusec_attr *a) {
+    return a->start && !fc_lazy_takes_shape(op) ? (uint32_t)a->rank : 0;
+}
+static uint32_t text_words(const fusec_attr *a) {
+    return a->text ? (uint32_t)(strlen(a->text) / sizeof(int64_t) + 1) : 0;
+}
+
 /* The words an operation's attributes take behind the shape. */
 static uint32_t attr_words(int op, const fusec_attr *a, const fc_lazy_type *t,
                            const fusec_lazy *x) {
     if (op == FC_OP_SLICE) return 2 * t->rank;
     if (op == FC_OP_PERMUTE) return t->rank;
-    if (fc_lazy_is_composite(op))
-        return (a->axes ? (uint32_t)a->naxes : 0) + (a->start ? 2 * (uint32_t)a->rank : 0);
+    if (fc_lazy_is_composite(op)) return axes_of(a) + 2 * list_of(op, a) + text_words(a);
     if (fusec_op_is_reduction(op)) return a->axes ? (uint32_t)a->naxes : x->rank;
     return 0;
 }
@@ -196,12 +205,18 @@ static void keep_attr(fusec_lazy *v, const fusec_attr *a, const fusec_lazy *x) {
     }
     if (fc_lazy_is_composite(v->op)) {
         v->mode = (uint8_t)a->mode;
-        v->naxes = (uint8_t)(a->axes ? a->naxes : 0);
-        v->nlist = (uint8_t)(a->start ? a->rank : 0);
+        v->naxes = (uint8_t)axes_of(a);
+        v->nlist = (uint8_t)list_of(v->op, a);
+        v->ntext = (uint8_t)text_words(a);
         for (uint32_t i = 0; i < v->naxes; i++) w[i] = a->axes[i];
         for (uint32_t i = 0; i < v->nlist; i++) {
             w[v->naxes + i] = a->start[i];
             w[v->naxes + v->nlist + i] = a->step ? a->step[i] : 0;
+        }
+        if (v->ntext) {
+            w += v->naxes + 2 * v->nlist;
+            memset(w, 0, v->ntext * sizeof *w);
+            memcpy(w, a->text, strlen(a->text));
         }
         return;
     }
@@ -227,6 +242,9 @@ fusec_status fusec_lazy_op(fusec_context *c, int op, int n, fusec_lazy *const *s
         (a.naxes < 0 || a.naxes > 1 || a.rank < 0 || a.rank > FC_MAX_RANK))
         return fc_report_text(FUSEC_INVALID, "%s: attributes with %d axes and lists of %d",
                               fusec_op_name(op), (int)a.naxes, (int)a.rank);
+    const fc_lazy_row *row = fc_lazy_row_of(op);
+    if (!row || !(row->needs & FC_LAZY_TEXT)) a.text = NULL;
+    a.dims = NULL; /* sizes of a graph */
     FC_TRY(fc_lazy_infer(c, op, &a, n, src, &t));
     const uint32_t nattr = attr_words(op, &a, &t, n ? src[0] : NULL);
     fusec_lazy *v = new_value(c, op, t.dtype, t.rank, t.shape, nattr);

@@ -19,10 +19,7 @@ fusec_value fusec_reshape(fusec_value v, int rank, const fusec_dim *shape) {
     return to_shape("fusec_reshape", v, rank, shape, fc_build_reshape);
 }
 
-/* An axis counted from either end; the error says what there is. `extra` more axes are allowed at
- * the end. */
-static bool take_axis(fusec_graph *g, const char *what, fc_node n, int axis, int extra,
-                      uint32_t *out) {
+bool fc_take_axis(fusec_graph *g, const char *what, fc_node n, int axis, int extra, uint32_t *out) {
     int rank = (int)fc_rank(&g->ir, n) + extra, at = axis < 0 ? axis + rank : axis;
     *out = (uint32_t)at;
     if (at >= 0 && at < rank) return true;
@@ -38,7 +35,7 @@ fusec_value fusec_transpose(fusec_value v, const int *axes) {
     if (!g) return failed;
     uint32_t rank = fc_rank(&g->ir, v.node), at;
     for (uint32_t i = 0; i < rank; i++) {
-        if (axes && !take_axis(g, "fusec_transpose", v.node, axes[i], 0, &at))
+        if (axes && !fc_take_axis(g, "fusec_transpose", v.node, axes[i], 0, &at))
             return fc_value(g, FC_NONODE);
         perm[i] = axes ? at : rank - 1 - i;
     }
@@ -52,7 +49,7 @@ static fusec_value change_rank(const char *what, fusec_value v, int axis, bool d
     uint32_t at, n = 0;
     fusec_graph *g = fc_node_graph(what, v, &failed);
     if (!g) return failed;
-    if (!take_axis(g, what, v.node, axis, drop ? 0 : 1, &at)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, what, v.node, axis, drop ? 0 : 1, &at)) return fc_value(g, FC_NONODE);
     if (drop && !fc_axis_is_one(&g->ir, v.node, at)) {
         fc_fail(&g->ir.error, FUSEC_BAD_AXIS, "%s: axis %d has not the constant length 1", what,
                 axis);
@@ -100,7 +97,7 @@ fusec_value fusec_slice(fusec_value v, int axis, int64_t start, int64_t stop, in
     uint32_t at;
     fusec_graph *g = fc_node_graph("fusec_slice", v, &failed);
     if (!g) return failed;
-    if (!take_axis(g, "fusec_slice", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
+    if (!fc_take_axis(g, "fusec_slice", v.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
     if (step == 0 || step == INT64_MIN) {
         fc_fail(&g->ir.error, FUSEC_BAD_SLICE, "fusec_slice: the step can't be %lld",
                 (long long)step);

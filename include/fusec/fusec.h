@@ -467,9 +467,9 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
 /* Operations have numbers in a process, found by name: the functions of <fusec/ops.h> ("sin",
  * "add", "sum", "logsumexp", ...) and "cast", "bitcast", "materialize", "broadcast", "reshape",
  * "permute", "slice", "iota", "matmul", "take", "take_along", "pad", "roll", "tile", "repeat",
- * "window", "concat", "stack", "cumsum" and its like, whose attributes fusec_op_doc says. -1: there
- * is none. Names and numbers from 0 to fusec_op_count() - 1; the name of a number without operation
- * is NULL. */
+ * "window", "concat", "stack", "cumsum" and its like, "einsum", "bits", "uniform", "normal",
+ * "randint", "bernoulli", whose operands and attributes fusec_op_doc says. -1: there is none. Names
+ * and numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL. */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);
 FUSEC_API const char *fusec_op_name(int op);
@@ -481,18 +481,21 @@ FUSEC_API int fusec_op_is_reduction(int op);
  * that an operation does not name are not looked at. */
 typedef struct fusec_attr {
     size_t size;       /* sizeof(fusec_attr) */
-    uint32_t dtype;    /* cast, bitcast: of the result */
+    uint32_t dtype;    /* cast, bitcast, bits, uniform, normal: of the result */
     uint32_t keepdims; /* reductions: reduced axes stay with length 1 */
     int32_t naxes;     /* of `axes` */
     int32_t rank;      /* of `shape`, `start` and `step` */
     const int64_t
         *axes; /* reductions: NULL means all; take: one axis; permute: result axis i is axes[i] of
                   the operand, NULL reverses. Negative ones count from the end */
-    const int64_t *shape; /* of the result: broadcast, reshape, slice; iota: one length */
+    const int64_t *shape; /* of the result: broadcast, reshape, slice, random numbers; iota: one
+                             length */
     const int64_t *start; /* slice: element i of the result's axis is start + i * step of the */
     const int64_t *step;  /* operand's, all inside; step NULL: 1 */
     uint32_t mode;        /* pad: fusec_edge, 0 zeros; cumsum and its like: FUSEC_SCAN_* */
     uint32_t reserved;
+    const fusec_dim *dims; /* fusec_op: sizes of its graph in place of `shape`, if not NULL */
+    const char *text;      /* einsum: "ik,kj->ij", up to 255 characters */
 } fusec_attr;
 FUSEC_INIT_FUNCTION(fusec_attr)
 #define FUSEC_ATTR_INIT fusec_attr_init()
@@ -501,6 +504,11 @@ FUSEC_INIT_FUNCTION(fusec_attr)
  * be given back at once. */
 FUSEC_API fusec_status fusec_lazy_op(fusec_context *ctx, int op, int n, fusec_lazy *const *operands,
                                      const fusec_attr *attr, fusec_lazy **out);
+
+/* The same operation on values of a graph. Numbers adapt to the arrays they meet where it is
+ * elementwise, and are scalars of their own dtype elsewhere. */
+FUSEC_API fusec_value fusec_op(fusec_graph *g, int op, int n, const fusec_value *operands,
+                               const fusec_attr *attr);
 
 FUSEC_API void fusec_lazy_retain(fusec_lazy *v);
 FUSEC_API void fusec_lazy_release(fusec_lazy *v); /* NULL is fine */

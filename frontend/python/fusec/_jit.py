@@ -382,7 +382,7 @@ class Jit(_core.Jit):
         return flat, static, structure, rebuild
 
     def _find(self, args, kwargs):
-        """(entry, inputs, leaves): the program for these arguments, traced if there is none."""
+        """(key of the programs for these arguments, the arguments as leaves, how they are put together)"""
         flat, static, structure, rebuild = self._leaves(args, kwargs)
         leaves = Leaves(flat, static, structure in self._ints_static)
         key = (structure, tuple(leaves.kinds))

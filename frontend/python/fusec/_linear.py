@@ -15,7 +15,7 @@ def _traced_matmul(x, y):
     if not x.ndim or not y.ndim:
         raise ShapeError("matmul of arrays without axes: multiply by *", "shape-mismatch")
     dtype = result_type(x, y)
-    r = _core.joined("matmul", (x.astype(dtype, copy=False), y.astype(dtype, copy=False)), 0, 0)
+    r = _core.op("matmul", (x.astype(dtype, copy=False), y.astype(dtype, copy=False)))
     return r.astype(dtype, copy=False)
 
 

@@ -223,7 +223,7 @@ def _cumulative(name, x, axis, dtype, include_initial):
         dtype = _dtypes.int64 if kind in "bi" else _dtypes.uint64 if kind == "u" else x.dtype
     if x.ndim == 0:
         x = reshape(x, (1,))
-    r = _core.joined(name, (x.astype(dtype, copy=False),), 0, axis).astype(dtype, copy=False)
+    r = _core.op(name, (x.astype(dtype, copy=False),), (axis,)).astype(dtype, copy=False)
     if include_initial:
         first = full(r.shape[:axis] + (1,) + r.shape[axis + 1:], int(name == "cumprod"), dtype=dtype)
         r = concat([first, r], axis=axis)

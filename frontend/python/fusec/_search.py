@@ -58,7 +58,7 @@ def take(x, indices, /, *, axis=None):
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
-    return _core.joined("take", (x, _from_end(indices, x.shape[axis])), 0, axis)
+    return _core.op("take", (x, _from_end(indices, x.shape[axis])), (axis,))
 
 
 def _from_end(indices, n):
@@ -71,7 +71,7 @@ def take_along_axis(x, indices, /, *, axis=-1):
     if _core.tracing() is None:
         return _np("take_along_axis", x, indices, axis=axis)
     axis = take_axis(axis, x.ndim)
-    return _core.joined("take_along", (x, _from_end(indices, x.shape[axis])), 0, axis)
+    return _core.op("take_along", (x, _from_end(indices, x.shape[axis])), (axis,))
 
 
 def unique_all(x, /):

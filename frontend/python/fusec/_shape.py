@@ -259,7 +259,7 @@ def concat(arrays, /, *, axis=0, dtype=None):
         raise ShapeError("concat: the arrays must have the same number of axes", "shape-mismatch")
     axis = take_axis(axis, arrays[0].ndim)
     if len(arrays) <= (64 if _core.tracing() is not None else MOST_FUSED):
-        r = _core.joined("concat", tuple(arrays), 0, axis)
+        r = _core.op("concat", tuple(arrays), (axis,))
     else:
         r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
     return r if dtype is None else r.astype(dtype)
@@ -350,7 +350,7 @@ def roll(x, /, shift, *, axis=None):
     shifts, axes = shape_tuple(shift), shape_tuple(axis)
     for a in axes if len(axes) >= len(shifts) else axes * len(shifts):
         k = shifts[axes.index(a)] if len(shifts) == len(axes) else shifts[0]
-        x = _core.joined("roll", (x,), operator.index(k), take_axis(a, x.ndim))
+        x = _core.op("roll", (x,), (take_axis(a, x.ndim),), (operator.index(k),))
     return x
 
 

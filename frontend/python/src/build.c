@@ -5,13 +5,6 @@
 /* ---- in a trace ---------------------------------------------------------------------------------
  */
 
-#define X(name) [FX_ROW_##name] = fusec_##name,
-static fusec_value (*const unary[FX_ROWS])(fusec_value) = {FUSEC_OPS_UNARY(X)};
-static fusec_value (*const binary[FX_ROWS])(fusec_value, fusec_value) = {FUSEC_OPS_BINARY(X)};
-static fusec_value (*const ternary[FX_ROWS])(fusec_value, fusec_value,
-                                             fusec_value) = {FUSEC_OPS_TERNARY(X)};
-#undef X
-
 static bool has_array(int n, const fx_operand *p) {
     for (int i = 0; i < n; i++)
         if (p[i].kind == FX_ARRAY) return true;
@@ -20,10 +13,12 @@ static bool has_array(int n, const fx_operand *p) {
 
 /* Numbers take the dtype of the arrays; among themselves they are constants of it. */
 static fusec_value value_of(const fx_trace *t, const fx_operand *p, uint8_t dtype, bool alone) {
-    const double f = p->kind == FX_FLOAT ? p->f : (double)p->i;
     if (p->kind == FX_ARRAY) return p->a->value;
-    if (alone || p->kind == FX_BOOL) return fusec_const(t->graph, (fusec_dtype)dtype, f);
-    return dtype >= FUSEC_F16 ? fusec_num(f) : fusec_int(p->i);
+    if (alone || p->kind == FX_BOOL)
+        return p->kind == FX_FLOAT ? fusec_const(t->graph, (fusec_dtype)dtype, p->f)
+                                   : fusec_const_i64(t->graph, (fusec_dtype)dtype, p->i);
+    if (dtype >= FUSEC_F16) return fusec_num(p->kind == FX_FLOAT ? p->f : (double)p->i);
+    return fusec_int(p->i);
 }
 
 static fx_array *traced_row(fx_trace *t, int row, int n, const fx_operand *p, uint8_t dtype) {
@@ -33,9 +28,7 @@ static fx_array *traced_row(fx_trace *t, int row, int n, const fx_operand *p, ui
     for (int i = 0; i < n; i++)
         v[i] = value_of(t, &p[i], i < first ? FUSEC_BOOL : dtype,
                         alone || (first && (i == 0 || !has_array(n - 1, p + 1))));
-    return (fx_array *)fx_traced(t, n == 1   ? unary[row](v[0])
-                                    : n == 2 ? binary[row](v[0], v[1])
-                                             : ternary[row](v[0], v[1], v[2]));
+    return (fx_array *)fx_traced(t, fusec_op(t->graph, fx_op_of_row[row], n, v, NULL));
 }
 
 /* ---- either -------------------------------------------------------------------------------------

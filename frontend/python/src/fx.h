@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 enum { FX_MAX_RANK = 16, FX_DTYPES = 13, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
+enum { FX_MOST_OPERANDS = 64 };
 
 /* What operands a row takes and what it gives; the rules of ir/ops.h. */
 typedef enum fx_rule {
@@ -109,7 +110,7 @@ extern fx_state fx;
 /* The trace of this thread, NULL if it traces nothing. */
 extern _Thread_local fx_trace *fx_tracing;
 
-/* ---- error.c ----------------------------------------------------------------------------------
+/* ---- module.c ---------------------------------------------------------------------------------
  */
 PyObject *fx_raise(fusec_status s); /* fusec_message as an exception; NULL */
 PyObject *fx_raise_text(const char *slug, const char *text); /* NULL */
@@ -140,6 +141,7 @@ fx_array *fx_build_cast(fx_array *a, uint8_t dtype);
 /* ---- op.c -------------------------------------------------------------------------------------
  */
 uint8_t fx_promote(uint8_t a, uint8_t b); /* NumPy's table */
+bool fx_int_fits(uint8_t t, int64_t v);
 PyObject *fx_row_op(int row, int n, PyObject *const *args);
 int fx_init_ops(PyObject *module);
 extern const PyType_Slot fx_number_slots[];
@@ -170,6 +172,14 @@ typedef struct fx_memory {
     enum { FX_FROM_NUMPY, FX_FROM_ARRAY, FX_FROM_BUFFER } from;
 } fx_memory;
 
+static inline fusec_tensor fx_tensor_of(const fx_memory *m) {
+    return (fusec_tensor){.data = m->data,
+                          .shape = m->shape,
+                          .strides = m->dense ? NULL : m->strides,
+                          .rank = m->rank,
+                          .dtype = m->dtype};
+}
+
 /* 1: filled; 0: not an array this function knows; -1: an exception. `view` is released by the
  * caller if from is FX_FROM_BUFFER. */
 int fx_memory_of(PyObject *o, fx_memory *m, Py_buffer *view);
@@ -183,15 +193,15 @@ int fx_init_memory(PyObject *module);
 
 /* ---- lazy.c: values of their own ---------------------------------------------------------------
  */
+extern int fx_op_of_row[FX_ROWS]; /* numbers of the library */
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype);
 fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype);
 fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims);
+int fx_take_shape(PyObject *shape, int64_t *sizes); /* rank, or -1 with an exception */
 fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape);
 fx_array *fx_lazy_transpose(fx_array *a, const int *axes);
 fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int64_t step);
-/* concat, roll, take, take_along, matmul, cumsum, cumprod, of arrays outside of traces. */
-enum { FX_MOST_JOINED = 64 };
-fx_array *fx_lazy_joined(int what, int n, fx_array *const *a, int64_t number, int axis);
+fx_array *fx_lazy_op(int op, int n, fx_array *const *a, const fusec_attr *attr);
 fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape);
 fx_array *fx_lazy_arange(PyObject *size);
 PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data);

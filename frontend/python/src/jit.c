@@ -148,11 +148,7 @@ static bool sizes_fit(const fx_input *in, const fx_memory *m, int64_t *symbols, 
 }
 
 static int64_t tensor_of(const fx_memory *m, fusec_tensor *t) {
-    *t = (fusec_tensor){.data = m->data,
-                        .shape = m->shape,
-                        .strides = m->dense ? NULL : m->strides,
-                        .rank = m->rank,
-                        .dtype = m->dtype};
+    *t = fx_tensor_of(m);
     int64_t n = (int64_t)fx_dtype_bytes(m->dtype);
     for (int i = 0; i < m->rank; i++) n *= m->shape[i];
     return n;
@@ -385,30 +381,12 @@ static PyObject *program_kernels(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong(fusec_kernel_count(((fx_program *)self)->program));
 }
-static PyObject *program_compiles(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromUnsignedLongLong(fusec_compile_count(((fx_program *)self)->program));
-}
-static PyObject *program_outputs(PyObject *self, void *unused) {
-    fx_program *p = (fx_program *)self;
-    PyObject *list = PyList_New(0);
-    (void)unused;
-    for (int i = 0; list && i < p->noutputs; i++) {
-        PyObject *pair = Py_BuildValue("ii", p->dtypes[i], p->ranks[i]);
-        if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
-        Py_XDECREF(pair);
-    }
-    return list;
-}
-
 static PyMethodDef program_methods[] = {{"run", program_run, METH_VARARGS, NULL},
                                         {"fits", program_fits, METH_O, NULL},
                                         {"explain", program_explain, METH_VARARGS, NULL},
                                         {"source", program_source, METH_VARARGS, NULL},
                                         {NULL, NULL, 0, NULL}};
 static PyGetSetDef program_members[] = {{"kernels", program_kernels, NULL, NULL, NULL},
-                                        {"compiles", program_compiles, NULL, NULL, NULL},
-                                        {"outputs", program_outputs, NULL, NULL, NULL},
                                         {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot program_slots[] = {{Py_tp_dealloc, program_dealloc},
                                       {Py_tp_methods, program_methods},

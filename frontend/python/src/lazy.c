@@ -12,7 +12,8 @@
 
 enum { DEEPEST = 2000 }; /* pending operations behind a value, after which it is computed */
 
-static int op_of_row[FX_ROWS], op_cast, op_broadcast, op_reshape, op_permute, op_slice, op_iota;
+int fx_op_of_row[FX_ROWS];
+static int op_cast, op_broadcast, op_reshape, op_permute, op_slice, op_iota;
 
 /* ---- memory -------------------------------------------------------------------------------------
  */
@@ -147,13 +148,6 @@ static fusec_status number_of(const fx_operand *p, uint8_t dtype, fusec_lazy **v
     return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, p->i, v);
 }
 
-static bool fits(const fx_operand *p, uint8_t t) {
-    const int bits = (int)fx_dtype_bytes(t) * 8;
-    if (p->kind != FX_INT || t >= FUSEC_F16 || t == FUSEC_BOOL) return true;
-    if (t >= FUSEC_U8) return p->i >= 0 && (bits == 64 || p->i >> bits == 0);
-    return bits == 64 || (p->i >= -((int64_t)1 << (bits - 1)) && p->i < (int64_t)1 << (bits - 1));
-}
-
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
     fusec_lazy *v[3], *made[3] = {NULL, NULL, NULL};
     fusec_status s = FUSEC_OK;
@@ -166,7 +160,7 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
             v[i] = p[i].a->lazy;
             continue;
         }
-        if (!fits(&p[i], t)) {
+        if (p[i].kind == FX_INT && t != FUSEC_BOOL && !fx_int_fits(t, p[i].i)) {
             fx_raise_text("literal-range",
                           "Python integer out of bounds for the dtype of the array");
             s = FUSEC_LITERAL_RANGE;
@@ -175,7 +169,7 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
         v[i] = made[i];
     }
     if (!s)
-        r = op(op_of_row[row], n, v, NULL);
+        r = op(fx_op_of_row[row], n, v, NULL);
     else
         fx_raise(s);
     for (int i = 0; i < n; i++)
@@ -196,10 +190,10 @@ fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int k
     attr.keepdims = (uint32_t)keepdims;
     attr.naxes = naxes;
     attr.axes = wide;
-    return op(op_of_row[row], 1, &a->lazy, &attr);
+    return op(fx_op_of_row[row], 1, &a->lazy, &attr);
 }
 
-static int take_shape(PyObject *shape, int64_t *sizes) {
+int fx_take_shape(PyObject *shape, int64_t *sizes) {
     const Py_ssize_t n = PyTuple_Size(shape);
     if (n > FX_MAX_RANK)
         PyErr_Format(PyExc_ValueError, "an array of %zd axes: %d is the limit", n, FX_MAX_RANK);
@@ -216,7 +210,7 @@ static int take_shape(PyObject *shape, int64_t *sizes) {
 fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape) {
     fusec_attr attr = FUSEC_ATTR_INIT;
     int64_t sizes[FX_MAX_RANK + 1];
-    attr.rank = take_shape(shape, sizes);
+    attr.rank = fx_take_shape(shape, sizes);
     attr.shape = sizes;
     return attr.rank < 0 ? NULL : op(reshape ? op_reshape : op_broadcast, 1, &a->lazy, &attr);
 }
@@ -249,18 +243,10 @@ fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int6
     return op(op_slice, 1, &a->lazy, &attr);
 }
 
-fx_array *fx_lazy_joined(int what, int n, fx_array *const *a, int64_t number, int axis) {
-    fusec_lazy *v[FX_MOST_JOINED];
-    fusec_attr attr = FUSEC_ATTR_INIT;
-    const int64_t at = axis, step = 0;
+fx_array *fx_lazy_op(int number, int n, fx_array *const *a, const fusec_attr *attr) {
+    fusec_lazy *v[FX_MOST_OPERANDS];
     for (int i = 0; i < n; i++) v[i] = a[i]->lazy;
-    attr.naxes = 1;
-    attr.axes = &at;
-    attr.rank = 1;
-    attr.start = &number;
-    attr.step = &step;
-    attr.mode = (uint32_t)number; /* of scans; the others do not look at it */
-    return op(what, n, v, &attr);
+    return op(number, n, v, attr);
 }
 
 /* ---- leaves -------------------------------------------------------------------------------------
@@ -272,8 +258,8 @@ static fusec_status scalar_of(uint8_t dtype, PyObject *number, fusec_lazy **v) {
         int over;
         const int64_t i = PyLong_AsLongLongAndOverflow(number, &over);
         const uint64_t u = over > 0 ? PyLong_AsUnsignedLongLong(number) : (uint64_t)i;
-        const fx_operand p = {.kind = FX_INT, .i = (int64_t)u};
-        if (!PyErr_Occurred() && (over < 0 || (over ? dtype != FUSEC_U64 : !fits(&p, dtype))))
+        if (!PyErr_Occurred() &&
+            (over < 0 || (over ? dtype != FUSEC_U64 : dtype && !fx_int_fits(dtype, i))))
             PyErr_SetString(PyExc_OverflowError, "Python integer out of bounds for the dtype");
         if (PyErr_Occurred()) return FUSEC_LITERAL_RANGE;
         return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, (int64_t)u, v);
@@ -288,7 +274,7 @@ fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape) {
     int64_t sizes[FX_MAX_RANK + 1];
     fusec_lazy *v = NULL;
     if (!fx_context()) return NULL;
-    attr.rank = take_shape(shape, sizes);
+    attr.rank = fx_take_shape(shape, sizes);
     attr.shape = sizes;
     if (attr.rank < 0) return NULL;
     const fusec_status s = scalar_of(dtype, number, &v);
@@ -303,7 +289,7 @@ fx_array *fx_lazy_arange(PyObject *size) {
     fusec_attr attr = FUSEC_ATTR_INIT;
     int64_t n;
     PyObject *shape = fx_context() ? PyTuple_Pack(1, size) : NULL;
-    const int rank = shape ? take_shape(shape, &n) : -1;
+    const int rank = shape ? fx_take_shape(shape, &n) : -1;
     Py_XDECREF(shape);
     attr.rank = rank;
     attr.shape = &n;
@@ -354,11 +340,7 @@ static PyObject *borrow_memory(const fx_memory *m, PyObject *owner, Py_buffer *v
     b->owner = Py_NewRef(owner);
     b->has_view = view != NULL;
     if (view) b->view = *view;
-    const fusec_tensor t = {.data = m->data,
-                            .shape = m->shape,
-                            .strides = m->dense ? NULL : m->strides,
-                            .rank = m->rank,
-                            .dtype = m->dtype};
+    const fusec_tensor t = fx_tensor_of(m);
     const fusec_status s = fusec_lazy_from(fx.ctx, &t, give_back, b, &v);
     if (s) give_back(b);
     return (PyObject *)array_of(s, v);
@@ -386,8 +368,11 @@ static PyObject *from_pointer(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "KiO!OO", &address, &dtype, &PyTuple_Type, &shape, &strides,
                           &owner))
         return NULL;
-    m.rank = take_shape(shape, m.shape);
-    if (m.rank < 0 || dtype < 0 || dtype >= FX_DTYPES) return NULL;
+    m.rank = fx_take_shape(shape, m.shape);
+    if (m.rank < 0) return NULL;
+    if (dtype < 0 || dtype >= FX_DTYPES) return PyErr_Format(PyExc_TypeError, "not a dtype");
+    if (strides != Py_None && (!PyTuple_Check(strides) || PyTuple_Size(strides) != m.rank))
+        return PyErr_Format(PyExc_ValueError, "the strides are not those of %d axes", m.rank);
     m.data = (void *)(uintptr_t)address;
     m.dtype = (uint8_t)dtype;
     m.dense = strides == Py_None;
@@ -470,11 +455,7 @@ static PyObject *into(PyObject *module, PyObject *args) {
                       !memcmp(m.shape, fusec_lazy_shape(a->lazy), a->rank * sizeof *m.shape);
     fusec_status s = FUSEC_OK;
     if (same) {
-        const fusec_tensor t = {.data = m.data,
-                                .shape = m.shape,
-                                .strides = m.dense ? NULL : m.strides,
-                                .rank = m.rank,
-                                .dtype = m.dtype};
+        const fusec_tensor t = fx_tensor_of(&m);
         Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&a->lazy, 1, &t, NULL);
         Py_END_ALLOW_THREADS
     }
@@ -543,6 +524,6 @@ int fx_init_lazy(PyObject *module) {
                {"permute", &op_permute}, {"slice", &op_slice},         {"iota", &op_iota}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         *ops[i].number = fusec_op_find(ops[i].name);
-    for (int i = 0; i < FX_ROWS; i++) op_of_row[i] = fusec_op_find(fx_rows[i].name);
+    for (int i = 0; i < FX_ROWS; i++) fx_op_of_row[i] = fusec_op_find(fx_rows[i].name);
     return PyModule_AddFunctions(module, functions);
 }

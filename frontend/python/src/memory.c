@@ -70,7 +70,7 @@ static int of_numpy(PyObject *o, fx_memory *m) {
 }
 #endif
 
-/* numpy(module, bfloat16's dtype or None): NumPy is there. */
+/* use_numpy(numpy.empty, dtypes by number, type number of bfloat16 or -1): NumPy is there. */
 static PyObject *use_numpy(PyObject *module, PyObject *args) {
     PyObject *empty, *dtypes;
     int bf16;

@@ -52,7 +52,7 @@ uint8_t fx_promote(uint8_t a, uint8_t b) {
     return least < f ? f : least;
 }
 
-static bool int_fits(uint8_t t, int64_t v) {
+bool fx_int_fits(uint8_t t, int64_t v) {
     if (is_float(t)) return true;
     if (t == B1) return v == 0 || v == 1;
     const int bits = 8 << log_width(t);
@@ -174,13 +174,13 @@ static bool is_row_of(int row, const int *rows, int n) {
 
 static bool ints_fit(const fx_operand *p, int n, uint8_t t) {
     for (int i = 0; i < n; i++)
-        if (p[i].kind == FX_INT && !int_fits(t, p[i].i)) return false;
+        if (p[i].kind == FX_INT && !fx_int_fits(t, p[i].i)) return false;
     return true;
 }
 
 /* What becomes of bools where the library has no such operation: NumPy's choice. */
 static uint8_t dtype_of_bools(int row) {
-    static const int small[] = {FX_ROW_floordiv, FX_ROW_mod,    FX_ROW_fmod,         FX_ROW_pow,
+    static const int small[] = {FX_ROW_floordiv, FX_ROW_mod,    FX_ROW_fmod,          FX_ROW_pow,
                                 FX_ROW_shl,      FX_ROW_square, FX_ROW_bitwise_count, FX_ROW_shr};
     return is_row_of(row, small, 8) ? I8 : B1;
 }

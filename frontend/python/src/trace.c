@@ -339,12 +339,6 @@ static PyObject *tracing(PyObject *module, PyObject *none) {
     return Py_NewRef(fx_tracing ? (PyObject *)fx_tracing : Py_None);
 }
 
-static PyObject *trace_dim(PyObject *self, PyObject *size) {
-    fusec_dim d;
-    if (!take_dim((fx_trace *)self, size, &d)) return NULL;
-    return fx_dim_object((fx_trace *)self, d);
-}
-
 static PyObject *trace_get(PyObject *self, void *what) {
     (void)what;
     return Py_NewRef(((fx_trace *)self)->captured);
@@ -379,7 +373,6 @@ static PyMethodDef trace_methods[] = {
     {"capture", trace_capture, METH_VARARGS, "capture(object, dtype, shape): memory that was met."},
     {"enter", trace_enter, METH_NOARGS, NULL},
     {"leave", trace_leave, METH_O, NULL},
-    {"dim", trace_dim, METH_O, NULL},
     {"compile", trace_compile, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef trace_members[] = {{"captured", trace_get, NULL, NULL, NULL},

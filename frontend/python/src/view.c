@@ -32,18 +32,22 @@ static PyObject *cast(PyObject *module, PyObject *args) {
 /* ---- reductions ---------------------------------------------------------------------------------
  */
 
-static fusec_value (*const reductions[FX_ROWS])(fusec_value, int, const int *, int) = {
-#define X(name) [FX_ROW_##name] = fusec_##name,
-    FUSEC_OPS_REDUCTIONS(X) X(logsumexp)
-#undef X
-};
-
 static int take_axes(PyObject *tuple, int *axes) {
     const Py_ssize_t n = PyTuple_Size(tuple);
     for (Py_ssize_t i = 0; i < n && i < FX_MAX_RANK; i++)
         axes[i] = (int)PyLong_AsLong(PyTuple_GetItem(tuple, i));
     if (n > FX_MAX_RANK) PyErr_SetString(PyExc_ValueError, "too many axes");
     return PyErr_Occurred() ? -1 : (int)n;
+}
+
+static PyObject *traced_reduce(int row, fx_array *a, int naxes, const int *axes, int keep) {
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    int64_t wide[FX_MAX_RANK + 1];
+    for (int i = 0; i < naxes; i++) wide[i] = axes[i];
+    attr.keepdims = (uint32_t)keep;
+    attr.naxes = naxes;
+    attr.axes = wide;
+    return fx_traced(a->trace, fusec_op(a->trace->graph, fx_op_of_row[row], 1, &a->value, &attr));
 }
 
 /* reduce(row, x, axes, keepdims): no axes mean none. */
@@ -53,10 +57,12 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "iOO!p", &row, &o, &PyTuple_Type, &tuple, &keep)) return NULL;
     const int n = take_axes(tuple, axes);
-    if (n < 0 || row < 0 || row >= FX_ROWS || fx_rows[row].arity) return NULL;
+    if (n < 0) return NULL;
+    if (row < 0 || row >= FX_ROWS || fx_rows[row].arity)
+        return PyErr_Format(PyExc_ValueError, "row %d is no reduction", row);
     fx_array *a = current(o);
     if (!a) return NULL;
-    PyObject *r = a->trace ? fx_traced(a->trace, reductions[row](a->value, n, axes, keep))
+    PyObject *r = a->trace ? traced_reduce(row, a, n, axes, keep)
                            : (PyObject *)fx_lazy_reduce(row, a, n, axes, keep);
     Py_DECREF((PyObject *)a);
     return r;
@@ -132,28 +138,15 @@ static PyObject *slice(PyObject *module, PyObject *args) {
     return r;
 }
 
-/* ---- joins, reads at indices, prefixes ----------------------------------------------------------
+/* ---- operations by name -------------------------------------------------------------------------
  */
-
-static fusec_value joined_in_trace(const char *what, int n, fx_array *const *a, int64_t number,
-                                   int axis) {
-    fusec_value v[FX_MOST_JOINED];
-    for (int i = 0; i < n; i++) v[i] = a[i]->value;
-    if (!strcmp(what, "concat")) return fusec_concat(n, v, axis);
-    if (!strcmp(what, "roll")) return fusec_roll(v[0], number, axis);
-    if (!strcmp(what, "take")) return fusec_take(v[0], v[1], axis);
-    if (!strcmp(what, "take_along")) return fusec_take_along(v[0], v[1], axis);
-    if (!strcmp(what, "cumsum")) return fusec_cumsum(v[0], axis, (unsigned)number);
-    if (!strcmp(what, "cumprod")) return fusec_cumprod(v[0], axis, (unsigned)number);
-    return fusec_matmul(v[0], v[1]);
-}
 
 /* The arrays of a tuple, of this thread's trace if there is one; -1 with an exception. They are
  * references. */
-static int joined_arrays(PyObject *tuple, fx_array **a) {
+static int take_arrays(PyObject *tuple, fx_array **a) {
     const Py_ssize_t n = PyTuple_Size(tuple);
     if (n < 0) return -1;
-    if (n > FX_MOST_JOINED) PyErr_SetString(PyExc_ValueError, "too many arrays");
+    if (n > FX_MOST_OPERANDS) PyErr_SetString(PyExc_ValueError, "too many arrays");
     for (int i = 0; i < (int)n && !PyErr_Occurred(); i++) {
         a[i] = current(PyTuple_GetItem(tuple, i));
         if (a[i] && (fx_tracing || !a[i]->trace)) continue;
@@ -163,32 +156,87 @@ static int joined_arrays(PyObject *tuple, fx_array **a) {
     return PyErr_Occurred() ? -1 : (int)n;
 }
 
-/* joined(what, arrays, number, axis): concat, take, take_along, roll (number: by how much), matmul,
- * cumsum and cumprod (number: FUSEC_SCAN_*). */
-static PyObject *joined(PyObject *module, PyObject *args) {
-    fx_array *a[FX_MOST_JOINED];
-    const char *what;
-    PyObject *tuple, *r;
-    long long number;
-    int axis;
+/* The lists of an operation's attributes. */
+typedef struct lists {
+    int64_t axes[FX_MAX_RANK], start[FX_MAX_RANK], step[FX_MAX_RANK], shape[FX_MAX_RANK];
+    fusec_dim dims[FX_MAX_RANK];
+} lists;
+
+static bool take_list(PyObject *o, int64_t *at, const int64_t **list, int32_t *n) {
+    if (!o || o == Py_None) return true;
+    const Py_ssize_t count = PyTuple_Size(o);
+    if (count > FX_MAX_RANK) PyErr_SetString(PyExc_ValueError, "too many axes");
+    for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
+        at[i] = PyLong_AsLongLong(PyTuple_GetItem(o, i));
+    *list = at;
+    *n = (int32_t)count;
+    return !PyErr_Occurred();
+}
+
+static bool take_sizes(PyObject *o, lists *l, fusec_attr *a) {
+    int rank = 0;
+    if (!o || o == Py_None) return true;
+    if (fx_tracing ? !fx_take_dims(fx_tracing, o, &rank, l->dims)
+                   : (rank = fx_take_shape(o, l->shape)) < 0)
+        return false;
+    a->rank = rank;
+    a->shape = l->shape;
+    a->dims = fx_tracing ? l->dims : NULL;
+    return true;
+}
+
+/* op(name, arrays, axes=None, start=None, step=None, shape=None, mode=0, dtype=0, text=None): any
+ * operation of the library on arrays of the dtypes it takes. */
+static PyObject *op(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"name",  "arrays", "axes",  "start", "step",
+                            "shape", "mode",   "dtype", "text",  NULL};
+    const char *name;
+    PyObject *tuple, *axes = NULL, *start = NULL, *step = NULL, *shape = NULL, *r = NULL;
+    fx_array *a[FX_MOST_OPERANDS];
+    fusec_value v[FX_MOST_OPERANDS];
+    fusec_attr attr = FUSEC_ATTR_INIT;
+    lists l;
+    int mode = 0, dtype = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "sO!Li", &what, &PyTuple_Type, &tuple, &number, &axis)) return NULL;
-    const int n = joined_arrays(tuple, a);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sO!|OOOOiiz", names, &name, &PyTuple_Type,
+                                     &tuple, &axes, &start, &step, &shape, &mode, &dtype,
+                                     &attr.text))
+        return NULL;
+    attr.mode = (uint32_t)mode;
+    attr.dtype = (uint32_t)dtype;
+    if (!take_list(axes, l.axes, &attr.axes, &attr.naxes) ||
+        !take_list(start, l.start, &attr.start, &attr.rank) ||
+        !take_list(step, l.step, &attr.step, &attr.rank) || !take_sizes(shape, &l, &attr) ||
+        (!fx_tracing && !fx_context()))
+        return NULL;
+    const int number = fusec_op_find(name), n = take_arrays(tuple, a);
     if (n < 0) return NULL;
-    const int op = fusec_op_find(what);
-    const int arity = op < 0 ? -1 : fusec_op_arity(op);
-    if (n == 0 || (arity != -2 && arity != n))
-        r = PyErr_Format(PyExc_ValueError, "%s of %d arrays", what, n);
-    else if (fx_tracing)
-        r = fx_traced(fx_tracing, joined_in_trace(what, n, a, number, axis));
-    else
-        r = (PyObject *)fx_lazy_joined(op, n, a, number, axis);
+    if (fx_tracing) {
+        for (int i = 0; i < n; i++) v[i] = a[i]->value;
+        r = fx_traced(fx_tracing, fusec_op(fx_tracing->graph, number, n, v, &attr));
+    } else {
+        r = (PyObject *)fx_lazy_op(number, n, a, &attr);
+    }
     for (int i = 0; i < n; i++) Py_DECREF((PyObject *)a[i]);
     return r;
 }
 
 /* ---- leaves -------------------------------------------------------------------------------------
  */
+
+/* A Python number as a constant of a trace, integers of 64 bits exactly. */
+static bool constant(fx_trace *t, fusec_dtype dtype, PyObject *number, fusec_value *v) {
+    int over;
+    if (!PyLong_Check(number) || dtype >= FUSEC_F16) {
+        *v = fusec_const(t->graph, dtype, PyFloat_AsDouble(number));
+        return !PyErr_Occurred();
+    }
+    const int64_t i = PyLong_AsLongLongAndOverflow(number, &over);
+    *v = over > 0 ? fusec_const_u64(t->graph, dtype, PyLong_AsUnsignedLongLong(number))
+                  : fusec_const_i64(t->graph, dtype, i);
+    if (over < 0) PyErr_SetString(PyExc_OverflowError, "Python integer out of bounds for int64");
+    return !PyErr_Occurred();
+}
 
 /* full(dtype, number, shape), in the trace of this thread or not. */
 static PyObject *full(PyObject *module, PyObject *args) {
@@ -199,9 +247,11 @@ static PyObject *full(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "iOO!", &dtype, &number, &PyTuple_Type, &shape)) return NULL;
     if (dtype < 0 || dtype >= FX_DTYPES) return PyErr_Format(PyExc_TypeError, "not a dtype");
     if (!fx_tracing) return (PyObject *)fx_lazy_full((uint8_t)dtype, number, shape);
-    const double v = PyFloat_AsDouble(number);
-    if (PyErr_Occurred() || !fx_take_dims(fx_tracing, shape, &rank, dims)) return NULL;
-    return fx_traced(fx_tracing, fusec_full(fx_tracing->graph, (fusec_dtype)dtype, v, rank, dims));
+    fusec_value v;
+    if (!constant(fx_tracing, (fusec_dtype)dtype, number, &v) ||
+        !fx_take_dims(fx_tracing, shape, &rank, dims))
+        return NULL;
+    return fx_traced(fx_tracing, rank ? fusec_broadcast(v, rank, dims) : v);
 }
 
 /* arange(n): i64 0, 1, ... n - 1. */
@@ -219,11 +269,16 @@ static PyObject *arange(PyObject *module, PyObject *size) {
 }
 
 static PyMethodDef functions[] = {
-    {"cast", cast, METH_VARARGS, NULL},           {"reduce", reduce, METH_VARARGS, NULL},
-    {"reshape", reshape, METH_VARARGS, NULL},     {"broadcast", broadcast, METH_VARARGS, NULL},
-    {"transpose", transpose, METH_VARARGS, NULL}, {"slice", slice, METH_VARARGS, NULL},
-    {"full", full, METH_VARARGS, NULL},           {"arange", arange, METH_O, NULL},
-    {"joined", joined, METH_VARARGS, NULL},       {NULL, NULL, 0, NULL}};
+    {"cast", cast, METH_VARARGS, NULL},
+    {"reduce", reduce, METH_VARARGS, NULL},
+    {"reshape", reshape, METH_VARARGS, NULL},
+    {"broadcast", broadcast, METH_VARARGS, NULL},
+    {"transpose", transpose, METH_VARARGS, NULL},
+    {"slice", slice, METH_VARARGS, NULL},
+    {"full", full, METH_VARARGS, NULL},
+    {"arange", arange, METH_O, NULL},
+    {"op", (PyCFunction)(void (*)(void))op, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 int fx_init_views(PyObject *module) {
     return PyModule_AddFunctions(module, functions);
