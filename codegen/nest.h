@@ -121,6 +121,10 @@ void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, v
  * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
  * group of 2^k chunks (runs) is a subtree, whoever computes it. */
 enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256 };
+/* Elements of a leaf of a reduction's tree: of the smallest part that others can be joined to. */
+static inline int64_t fc_tree_leaf(fc_tree t) {
+    return t == FC_TREE_INNER ? FC_CHUNK : t == FC_TREE_OUTER ? FC_RUN : FC_DOT_CHUNK;
+}
 
 /* Elements of a run of a kernel by columns. */
 static inline int fc_run_of(const fc_kernel *k) {

@@ -44,7 +44,7 @@ static bool copy_words(const fc_graph *src, fc_graph *dst) {
     return true;
 }
 
-static fusec_status begin(const fc_graph *src, fc_graph *dst) {
+fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
     fc_limits limits = src->limits;
     limits.nodes =
         FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
@@ -95,11 +95,11 @@ static fusec_status finish(const fc_graph *src, fc_graph *dst, const fc_node *ma
 }
 
 fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
-                        fc_error *e) {
+                           fc_error *e) {
     uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
     fc_node *map = fc_malloc(src->alloc, src->nodes.len * sizeof *map);
     bool ok = live && map;
-    if (begin(src, dst) == FUSEC_OK && ok) {
+    if (fc_rewrite_begin(src, dst) == FUSEC_OK && ok) {
         fc_rewrite_live(src, live);
         ok = walk(src, dst, live, map, user);
     }

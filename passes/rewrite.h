@@ -21,11 +21,15 @@
 typedef bool (*fc_rewrite_fn)(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_node *map,
                               const void *user);
 
-/* Makes `dst`: an empty graph with the allocator, dims, lists and inputs of the source under the same
- * numbers (dead inputs too, they belong to the program), its conditions, and no limit on nodes; what
- * `walk` builds; the outputs. Frees `dst` when it fails. */
+/* The beginning of one: an empty graph with the allocator, dims, lists, inputs and conditions of
+ * the source. When it fails, dst->error says why and `dst` has to be freed. */
+fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
+
+/* Makes `dst`: an empty graph with the allocator, dims, lists and inputs of the source under the
+ * same numbers (dead inputs too, they belong to the program), its conditions, and no limit on
+ * nodes; what `walk` builds; the outputs. Frees `dst` when it fails. */
 fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
-                        fc_error *e);
+                           fc_error *e);
 
 /* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for
  * each node. */

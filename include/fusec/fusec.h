@@ -579,6 +579,77 @@ FUSEC_API int fusec_kernel_count(const fusec_program *p); /* launches of one cal
 /* Kernels compiled for it so far: once per shape class, whatever the sizes. */
 FUSEC_API uint64_t fusec_compile_count(const fusec_program *p);
 
+/* ---- programs in pieces -------------------------------------------------------------------------
+ *
+ * A program cut along a size is computed from pieces of its arrays: of a file larger than memory,
+ * by several processes or machines, in any order. The results are those of one call, bit for bit,
+ * as the order of reductions is fixed (docs/semantics.md, section 6) and any cut keeps it.
+ *
+ *     fusec_program_cut(p, "n", &cut);
+ *     for (int sweep = 0; sweep < fusec_cut_sweeps(cut); sweep++)
+ *         each piece, in any order: fusec_run_piece(cut, NULL, sweep, &piece, ..., acc, acc);
+ *     fusec_run_finish(cut, NULL, total, ..., acc);
+ *
+ * What is elementwise along the size needs one sweep; what is made of a reduction over it, and lies
+ * along it again, one more: x / sum(x) two, a softmax three. Every piece of a sweep comes before
+ * any of the next. */
+typedef struct fusec_cut fusec_cut;
+typedef struct fusec_partial fusec_partial;
+
+/* Positions [begin, end) of the size, which is `total` in the whole arrays. */
+typedef struct fusec_piece {
+    size_t size; /* sizeof(fusec_piece) */
+    int64_t begin, end, total;
+} fusec_piece;
+FUSEC_INIT_FUNCTION(fusec_piece)
+#define FUSEC_PIECE_INIT fusec_piece_init()
+
+/* `dim` names a size of the program. FUSEC_INVALID, with the operation that is in the way: it can't
+ * be cut there (what reads at other places along it, as slices and scans do). The program has to
+ * live as long as the cut. */
+FUSEC_API fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **out);
+FUSEC_API void fusec_cut_free(fusec_cut *c);
+FUSEC_API int fusec_cut_sweeps(const fusec_cut *c);
+/* The axis of an input or output that lies along the cut; -1: it is whole, the same for all
+ * pieces. */
+FUSEC_API int fusec_cut_input_axis(const fusec_cut *c, int i);
+FUSEC_API int fusec_cut_output_axis(const fusec_cut *c, int i);
+/* The sweep that makes an output; -1: fusec_run_finish does. */
+FUSEC_API int fusec_cut_output_sweep(const fusec_cut *c, int i);
+/* Pieces begin at multiples of so many positions, and end there or where the array does. A power of
+ * two, 1024 at most, for the sizes of these inputs (their data is not looked at). */
+FUSEC_API fusec_status fusec_cut_grain(fusec_cut *c, int ninputs, const fusec_tensor *inputs,
+                                       int64_t *grain);
+
+/* Runs a sweep over a piece, as fusec_run_on. Inputs and outputs that lie along the cut are the
+ * piece's part of them; outputs of another sweep are not touched, and their data may be NULL. What
+ * the sweep finds out of reductions goes into `into`; `before` has it of all pieces of the sweeps
+ * before. They may be the same; NULL where there is nothing of the kind. A piece whose elements are
+ * in `into` already is FUSEC_INVALID. */
+FUSEC_API fusec_status fusec_run_piece(fusec_cut *c, void *stream, int sweep,
+                                       const fusec_piece *where, int ninputs,
+                                       const fusec_tensor *inputs, int noutputs,
+                                       const fusec_tensor *outputs, fusec_partial *before,
+                                       fusec_partial *into);
+/* The outputs that are whole. Of inputs that lie along the cut data is not looked at. */
+FUSEC_API fusec_status fusec_run_finish(fusec_cut *c, void *stream, int64_t total, int ninputs,
+                                        const fusec_tensor *inputs, int noutputs,
+                                        const fusec_tensor *outputs, fusec_partial *all);
+
+/* What is known of a cut's reductions from some pieces: a few accumulators for each, whatever
+ * the number of pieces. One thread at a time. The cut has to live as long. */
+FUSEC_API fusec_status fusec_partial_new(fusec_cut *c, fusec_partial **out);
+FUSEC_API void fusec_partial_free(fusec_partial *p);
+/* Puts what `from` knows into `into`: of other pieces, in any order. FUSEC_INVALID, and nothing
+ * done: they have elements in common, or are of other programs or sizes. */
+FUSEC_API fusec_status fusec_partial_merge(fusec_partial *into, const fusec_partial *from);
+/* As bytes, for another process with the same program and version of the library. *need gets their
+ * number; with room for fewer nothing is written. What is read may be anything: FUSEC_INVALID. */
+FUSEC_API fusec_status fusec_partial_bytes(const fusec_partial *p, void *bytes, size_t room,
+                                           size_t *need);
+FUSEC_API fusec_status fusec_partial_from(fusec_cut *c, const void *bytes, size_t n,
+                                          fusec_partial **out);
+
 /* ---- looking into programs --------------------------------------------------------------------
  *
  * Texts belong to the caller, who gives them to fusec_text_free. */

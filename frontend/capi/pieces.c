@@ -1,0 +1,164 @@
+/* pieces.c - programs in pieces: fusec_cut and fusec_partial, in front of runtime/cut.h and
+ * runtime/partial.h. */
+#include "frontend/capi/program.h"
+#include "runtime/partial.h"
+
+struct fusec_cut {
+    fusec_program *program;
+    fc_cut *cut;
+};
+
+/* ---- cuts ------------------------------------------------------------------------------------ */
+
+fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **out) {
+    fc_error e = {0};
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_program_cut: the result pointer is NULL");
+    *out = NULL;
+    if (!p || !dim)
+        return fc_report_text(FUSEC_INVALID, "fusec_program_cut: the %s is NULL",
+                              p ? "name" : "program");
+    fusec_cut *c = fc_calloc(&p->ctx->alloc, 1, sizeof *c);
+    if (!c) return fc_oom(&e), fc_report(&e);
+    c->program = p;
+    if (fc_cut_new(p->p, dim, &c->cut, &e)) {
+        fc_free(&p->ctx->alloc, c);
+        return fc_report(&e);
+    }
+    *out = c;
+    return FUSEC_OK;
+}
+
+void fusec_cut_free(fusec_cut *c) {
+    if (!c) return;
+    fc_cut_free(c->cut);
+    fc_free(&c->program->ctx->alloc, c);
+}
+
+int fusec_cut_sweeps(const fusec_cut *c) {
+    return c ? (int)c->cut->pieces.nsweeps : 0;
+}
+
+static bool is_output(const fusec_cut *c, int i) {
+    return c && i >= 0 && (size_t)i < c->cut->pieces.graph->outputs.len;
+}
+
+int fusec_cut_input_axis(const fusec_cut *c, int i) {
+    if (!c || i < 0 || (size_t)i >= c->cut->pieces.graph->inputs.len) return -1;
+    return c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node];
+}
+
+int fusec_cut_output_axis(const fusec_cut *c, int i) {
+    return is_output(c, i) ? c->cut->pieces.along[c->cut->pieces.graph->outputs.at[i].node] : -1;
+}
+
+int fusec_cut_output_sweep(const fusec_cut *c, int i) {
+    if (fusec_cut_output_axis(c, i) < 0) return -1;
+    return c->cut->pieces.sweep[c->cut->pieces.graph->outputs.at[i].node];
+}
+
+fusec_status fusec_cut_grain(fusec_cut *c, int nin, const fusec_tensor *in, int64_t *grain) {
+    fc_error e = {0};
+    fc_arrays_taken a;
+    if (!c || !grain)
+        return fc_report_text(FUSEC_INVALID, "fusec_cut_grain: the %s is NULL",
+                              c ? "result pointer" : "cut");
+    a.alloc = &c->program->ctx->alloc;
+    fusec_status s = fc_take_arrays(c->program, true, nin, in, false, &a, &e);
+    if (!s) s = fc_cut_grain(c->cut, (uint32_t)nin, a.at, grain, &e);
+    fc_free_arrays(&a);
+    return s ? fc_report(&e) : FUSEC_OK;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static fusec_status run(fusec_cut *c, void *stream, int sweep, const fc_piece *piece, int nin,
+                        const fusec_tensor *in, int nout, const fusec_tensor *out,
+                        fc_partial *before, fc_partial *into, fc_error *e) {
+    fc_arrays_taken a, b;
+    a.alloc = b.alloc = &c->program->ctx->alloc;
+    b.at = b.few;
+    fusec_status s = fc_take_arrays(c->program, true, nin, in, false, &a, e);
+    if (!s) s = fc_take_arrays(c->program, false, nout, out, false, &b, e);
+    if (!s && sweep >= 0)
+        s = fc_cut_run(c->cut, stream, (uint32_t)sweep, piece, (uint32_t)nin, a.at, (uint32_t)nout,
+                       b.at, before, into, e);
+    else if (!s)
+        s = fc_cut_finish(c->cut, stream, piece->total, (uint32_t)nin, a.at, (uint32_t)nout, b.at,
+                          before, e);
+    fc_free_arrays(&a);
+    fc_free_arrays(&b);
+    return s;
+}
+
+fusec_status fusec_run_piece(fusec_cut *c, void *stream, int sweep, const fusec_piece *where,
+                             int nin, const fusec_tensor *in, int nout, const fusec_tensor *out,
+                             fusec_partial *before, fusec_partial *into) {
+    fc_error e = {0};
+    if (!c || !where)
+        return fc_report_text(FUSEC_INVALID, "fusec_run_piece: the %s is NULL",
+                              c ? "piece" : "cut");
+    if (where->size < sizeof *where)
+        return fc_report_text(FUSEC_INVALID, "fusec_run_piece: the piece has no size: use "
+                                             "FUSEC_PIECE_INIT");
+    if (sweep < 0)
+        return fc_report_text(FUSEC_INVALID, "fusec_run_piece: there is no sweep %d", sweep);
+    const fc_piece piece = {where->begin, where->end, where->total};
+    return run(c, stream, sweep, &piece, nin, in, nout, out, (fc_partial *)before,
+               (fc_partial *)into, &e)
+               ? fc_report(&e)
+               : FUSEC_OK;
+}
+
+fusec_status fusec_run_finish(fusec_cut *c, void *stream, int64_t total, int nin,
+                              const fusec_tensor *in, int nout, const fusec_tensor *out,
+                              fusec_partial *all) {
+    fc_error e = {0};
+    if (!c) return fc_report_text(FUSEC_INVALID, "fusec_run_finish: the cut is NULL");
+    const fc_piece piece = {0, 0, total};
+    return run(c, stream, -1, &piece, nin, in, nout, out, (fc_partial *)all, NULL, &e)
+               ? fc_report(&e)
+               : FUSEC_OK;
+}
+
+/* ---- partials -------------------------------------------------------------------------------- */
+
+fusec_status fusec_partial_new(fusec_cut *c, fusec_partial **out) {
+    fc_error e = {0};
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_partial_new: the result pointer is NULL");
+    *out = NULL;
+    if (!c) return fc_report_text(FUSEC_INVALID, "fusec_partial_new: the cut is NULL");
+    return fc_partial_new(c->cut, (fc_partial **)out, &e) ? fc_report(&e) : FUSEC_OK;
+}
+
+void fusec_partial_free(fusec_partial *p) {
+    fc_partial_free((fc_partial *)p);
+}
+
+fusec_status fusec_partial_merge(fusec_partial *into, const fusec_partial *from) {
+    fc_error e = {0};
+    if (!into || !from)
+        return fc_report_text(FUSEC_INVALID, "fusec_partial_merge: a partial is NULL");
+    return fc_partial_merge((fc_partial *)into, (const fc_partial *)from, &e) ? fc_report(&e)
+                                                                              : FUSEC_OK;
+}
+
+fusec_status fusec_partial_bytes(const fusec_partial *p, void *bytes, size_t room, size_t *need) {
+    if (!p || !need)
+        return fc_report_text(FUSEC_INVALID, "fusec_partial_bytes: the %s is NULL",
+                              p ? "result pointer" : "partial");
+    *need = fc_partial_size((const fc_partial *)p);
+    if (!bytes || room < *need) return FUSEC_OK;
+    fc_partial_write((const fc_partial *)p, bytes);
+    return FUSEC_OK;
+}
+
+fusec_status fusec_partial_from(fusec_cut *c, const void *bytes, size_t n, fusec_partial **out) {
+    fc_error e = {0};
+    if (!out)
+        return fc_report_text(FUSEC_INVALID, "fusec_partial_from: the result pointer is NULL");
+    *out = NULL;
+    if (!c || (!bytes && n))
+        return fc_report_text(FUSEC_INVALID, "fusec_partial_from: the %s",
+                              c ? "bytes are NULL" : "cut is NULL");
+    return fc_partial_read(c->cut, bytes, n, (fc_partial **)out, &e) ? fc_report(&e) : FUSEC_OK;
+}

@@ -1,0 +1,309 @@
+/* pieces.c - see pieces.h: which axis of which node lies along the cut, and which sweep it is of.
+ */
+#include "passes/pieces.h"
+
+#include "passes/rewrite.h"
+
+typedef struct finder {
+    const fc_graph *g;
+    fc_pieces *p;
+    const uint8_t *live;
+    fc_error *e;
+} finder;
+
+bool fc_dim_has(const fc_dimtab *t, fc_dim d, uint32_t sym) {
+    const fc_form *f = &t->forms.at[d];
+    for (uint32_t i = 0; i < f->nterms; i++) {
+        const fc_sym *s = &t->syms.at[f->terms[i].sym];
+        if (f->terms[i].sym == sym) return true;
+        if (s->kind != FC_SYM_NAMED && (fc_dim_has(t, s->a, sym) || fc_dim_has(t, s->b, sym)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_cut(const finder *f, fc_dim d) {
+    uint32_t sym;
+    return fc_dim_is_sym(&f->g->dims, d, &sym) && sym == f->p->sym;
+}
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static bool refuse(finder *f, fc_node n, const char *why) {
+    fc_str type;
+    const char *name = f->g->dims.syms.at[f->p->sym].name;
+    fc_str_init(&type, f->g->alloc);
+    fc_type_print(f->g, n, &type);
+    fc_fail(f->e, FUSEC_INVALID, "it can't be cut along %.60s: %s of type %.200s %s", name,
+            fc_ops[fc_at(f->g, n)->op].name, type.data ? type.data : "?", why);
+    fc_str_free(&type);
+    return false;
+}
+
+static const char elsewhere[] = "reads at other places along it";
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+/* The axis of the node's shape that is the cut size; false: there are two, or a multiple. */
+static bool axis_by_size(finder *f, fc_node n, int *axis) {
+    *axis = -1;
+    for (uint32_t i = 0; i < fc_rank(f->g, n); i++) {
+        const fc_dim d = fc_axis(f->g, n, i);
+        if (!fc_dim_has(&f->g->dims, d, f->p->sym)) continue;
+        if (!is_cut(f, d)) return refuse(f, n, "has an axis whose length depends on it");
+        if (*axis >= 0) return refuse(f, n, "has two axes of this length");
+        *axis = (int)i;
+    }
+    return true;
+}
+
+/* The result's axis for the operand's, of a view that does not move elements along it; -1: it
+ * does. */
+static int through_broadcast(const finder *f, fc_node n, int axis) {
+    return axis + (int)fc_rank(f->g, n) - (int)fc_rank(f->g, fc_at(f->g, n)->src[0]);
+}
+
+static int through_permute(const finder *f, fc_node n, int axis) {
+    const fc_list perm = (fc_list)fc_at(f->g, n)->attr;
+    for (uint32_t i = 0; i < fc_list_len(f->g, perm); i++)
+        if (fc_list_at(f->g, perm)[i] == axis) return (int)i;
+    return -1;
+}
+
+static int through_slice(const finder *f, fc_node n, int axis) {
+    const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis;
+    return fc_dim_is(&f->g->dims, (fc_dim)v[0], 0) && v[1] == 1 && is_cut(f, (fc_dim)v[2]) ? axis
+                                                                                           : -1;
+}
+
+/* Element i of the operand's axis is element i of one of the result's, and of that nothing else. */
+static int through_view(const finder *f, fc_node n, int axis) {
+    const fc_list list = (fc_list)fc_at(f->g, n)->attr;
+    const int64_t *v = fc_list_at(f->g, list);
+    const uint32_t rank = (uint32_t)v[0], operands = (fc_list_len(f->g, list) - 1) / (2 + rank);
+    int found = -1;
+    const int64_t *own = v + 1 + (size_t)axis * (2 + rank);
+    if (!fc_dim_is(&f->g->dims, (fc_dim)own[0], 0)) return -1;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (!own[2 + i]) continue;
+        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i))) return -1;
+        found = (int)i;
+    }
+    for (uint32_t a = 0; a < operands && found >= 0; a++)
+        if ((int)a != axis && v[1 + (size_t)a * (2 + rank) + 2 + (uint32_t)found]) return -1;
+    return found;
+}
+
+/* The axes before it are as many elements in both. */
+static int through_reshape(const finder *f, fc_node n, int axis) {
+    const fc_node x = fc_at(f->g, n)->src[0];
+    uint32_t to = 0, from = 0;
+    while (to < fc_rank(f->g, n) && !is_cut(f, fc_axis(f->g, n, to))) to++;
+    if (to == fc_rank(f->g, n)) return -1;
+    for (uint32_t i = 0; i < to || from < (uint32_t)axis;) { /* the same sizes but for ones */
+        if (i < to && fc_axis_is_one(f->g, n, i)) {
+            i++;
+        } else if (from < (uint32_t)axis && fc_axis_is_one(f->g, x, from)) {
+            from++;
+        } else {
+            if (i >= to || from >= (uint32_t)axis || fc_axis(f->g, n, i) != fc_axis(f->g, x, from))
+                return -1;
+            i++, from++;
+        }
+    }
+    return (int)to;
+}
+
+static bool of_view(finder *f, fc_node n, int *axis) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    const int from = f->p->along[i->src[0]];
+    int own;
+    if (!axis_by_size(f, n, &own)) return false;
+    if (from < 0) {
+        *axis = own;
+        return own < 0 || i->op == FC_OP_BROADCAST || refuse(f, n, elsewhere);
+    }
+    *axis = i->op == FC_OP_BROADCAST ? through_broadcast(f, n, from)
+            : i->op == FC_OP_PERMUTE ? through_permute(f, n, from)
+            : i->op == FC_OP_SLICE   ? through_slice(f, n, from)
+            : i->op == FC_OP_VIEW    ? through_view(f, n, from)
+                                     : through_reshape(f, n, from);
+    return *axis >= 0 && *axis == own ? true : refuse(f, n, elsewhere);
+}
+
+/* All operands with axes have the node's shape, and lie along the same one. */
+static bool of_operands(finder *f, fc_node n, int *axis) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    *axis = -1;
+    for (int k = 0; k < i->nops; k++) {
+        const int own = f->p->along[i->src[k]];
+        if (own >= 0 && *axis >= 0 && own != *axis)
+            return refuse(f, n, "has operands that lie along it on different axes");
+        if (own >= 0) *axis = own;
+    }
+    return true;
+}
+
+static bool of_scan(finder *f, fc_node n, int *axis) {
+    if (!of_operands(f, n, axis)) return false;
+    return *axis != (int)fc_scan_of(fc_at(f->g, n)).axis || refuse(f, n, "runs along it");
+}
+
+/* The array may not lie along the cut on the axis of the indices. */
+static bool of_take(finder *f, fc_node n, int *axis) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    if (f->p->along[i->src[0]] == (int)i->attr) return refuse(f, n, elsewhere);
+    return of_operands(f, n, axis);
+}
+
+static bool of_check(finder *f, fc_node n, int *axis) {
+    if (fc_dim_has(&f->g->dims, fc_check_size(f->g, fc_at(f->g, n)), f->p->sym))
+        return refuse(f, n, "reads at computed places along it");
+    return of_operands(f, n, axis);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* The rows whose results are the components of an accumulator, up to the number of elements. */
+static unsigned rows_of(fc_op red, fc_op row[FC_MAX_COMPONENTS]) {
+    row[0] = red;
+    switch (red) {
+    case FC_OP_mean: row[0] = FC_OP_sum; return 1;
+    case FC_OP_argmin: row[0] = FC_OP_min, row[1] = FC_OP_argmin; return 2;
+    case FC_OP_argmax: row[0] = FC_OP_max, row[1] = FC_OP_argmax; return 2;
+    default: return fc_ops[red].components == 1 ? 1 : 0;
+    }
+}
+
+static bool add_part(finder *f, fc_node n, int axis) {
+    const fc_graph *g = f->g;
+    const fc_ninfo *i = fc_at(g, n);
+    fc_part *part = &f->p->parts[f->p->nparts];
+    int64_t inner[FC_MAX_RANK], kept[FC_MAX_RANK];
+    uint32_t ninner = 0, nkept = 0, at = 0;
+    const fc_list axes = (fc_list)i->attr;
+    for (uint32_t a = 0; a < fc_rank(g, i->src[0]); a++) {
+        const bool reduced = at < fc_list_len(g, axes) && fc_list_at(g, axes)[at] == a;
+        const fc_dim d = fc_axis(g, i->src[0], a);
+        if (reduced && (int)a < axis && !fc_axis_is_one(g, i->src[0], a))
+            return refuse(f, n, "reduces an axis outside it too");
+        if (!reduced) kept[nkept++] = d;
+        if (reduced && (int)a != axis) inner[ninner++] = d;
+        at += reduced;
+    }
+    *part = (fc_part){.node = n, .sweep = f->p->sweep[n], .tree = (fc_tree)i->axis_kind};
+    part->narrays = rows_of((fc_op)i->op, part->row);
+    if (!part->narrays) return refuse(f, n, "has no parts that could be joined later");
+    part->dtype = fc_acc_dtype((fc_op)i->op, (fusec_dtype)fc_at(g, i->src[0])->dtype);
+    int64_t *sizes = fc_arena_alloc(&f->p->arena, (nkept + ninner + 1) * sizeof *sizes);
+    if (!sizes) return fc_oom(f->e), false;
+    memcpy(sizes, kept, nkept * sizeof *kept);
+    memcpy(sizes + nkept, inner, ninner * sizeof *inner);
+    part->kept = sizes, part->nkept = nkept;
+    part->inner = sizes + nkept, part->ninner = ninner;
+    f->p->nparts++;
+    return true;
+}
+
+static bool of_reduction(finder *f, fc_node n, int *axis) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    const fc_list axes = (fc_list)i->attr;
+    int from;
+    if (!of_operands(f, n, &from)) return false;
+    *axis = from;
+    if (from < 0) return true;
+    for (uint32_t k = 0; k < fc_list_len(f->g, axes); k++) {
+        const int64_t reduced = fc_list_at(f->g, axes)[k];
+        if (reduced == from) return *axis = -1, add_part(f, n, from);
+        if (reduced < from && !(i->flags & FC_NODE_KEEPDIMS)) --*axis;
+    }
+    return true;
+}
+
+/* ---- all nodes ------------------------------------------------------------------------------- */
+
+static bool place(finder *f, fc_node n, int *axis) {
+    const int op = fc_at(f->g, n)->op;
+    *axis = -1;
+    switch (op) {
+    case FC_OP_CONST:
+    case FC_OP_DIM: return true;
+    case FC_OP_INPUT: return axis_by_size(f, n, axis);
+    case FC_OP_IOTA: return axis_by_size(f, n, axis);
+    case FC_OP_CAST:
+    case FC_OP_BITCAST:
+    case FC_OP_MATERIALIZE: return of_operands(f, n, axis);
+    case FC_OP_SCAN: return of_scan(f, n, axis);
+    case FC_OP_TAKE: return of_take(f, n, axis);
+    case FC_OP_CHECK: return of_check(f, n, axis);
+    default:
+        if (fc_is_view(op)) return of_view(f, n, axis);
+        if (fc_is_reduction(op)) return of_reduction(f, n, axis);
+        if (fc_is_elementwise(op)) return of_operands(f, n, axis);
+        return refuse(f, n, "does not know how");
+    }
+}
+
+static bool is_part(const fc_pieces *p, fc_node n) {
+    return p->nparts && p->parts[p->nparts - 1].node == n;
+}
+
+static bool walk(finder *f) {
+    fc_pieces *p = f->p;
+    for (fc_node n = 0; n < f->g->nodes.len; n++) {
+        const fc_ninfo *i = fc_at(f->g, n);
+        int axis;
+        p->along[n] = -1;
+        p->sweep[n] = 0;
+        if (!f->live[n]) continue;
+        for (int k = 0; k < i->nops; k++)
+            if (p->sweep[i->src[k]] > p->sweep[n]) p->sweep[n] = p->sweep[i->src[k]];
+        if (!place(f, n, &axis)) return false;
+        p->along[n] = (int8_t)axis;
+        if (is_part(p, n)) p->sweep[n]++;
+        if (i->op == FC_OP_DIM && fc_dim_has(&f->g->dims, (fc_dim)i->attr, p->sym))
+            p->totals[p->ntotals++] = (fc_dim)i->attr;
+    }
+    return true;
+}
+
+static void count_sweeps(fc_pieces *p) {
+    const fc_graph *g = p->graph;
+    p->nsweeps = 0;
+    for (uint32_t i = 0; i < p->nparts; i++)
+        if (p->parts[i].sweep >= p->nsweeps) p->nsweeps = p->parts[i].sweep + 1;
+    for (size_t i = 0; i < g->outputs.len; i++) {
+        const fc_node n = g->outputs.at[i].node;
+        if (p->along[n] >= 0 && p->sweep[n] >= p->nsweeps) p->nsweeps = p->sweep[n] + 1u;
+    }
+}
+
+fusec_status fc_pieces_find(const fc_graph *g, uint32_t sym, fc_pieces *out, fc_error *e) {
+    *out = (fc_pieces){.graph = g, .sym = sym};
+    fc_arena_init(&out->arena, g->alloc);
+    const size_t n = g->nodes.len + 1;
+    finder f = {g, out, NULL, e};
+    uint8_t *live = fc_arena_alloc(&out->arena, n);
+    out->along = fc_arena_alloc(&out->arena, n);
+    out->sweep = fc_arena_alloc(&out->arena, n * sizeof *out->sweep);
+    out->parts = fc_arena_alloc(&out->arena, n * sizeof *out->parts);
+    out->totals = fc_arena_alloc(&out->arena, n * sizeof *out->totals);
+    if (!live || !out->along || !out->sweep || !out->parts || !out->totals) {
+        fc_pieces_free(out);
+        return fc_oom(e);
+    }
+    fc_rewrite_live(g, live);
+    for (size_t i = 0; i < g->inputs.len; i++) live[g->inputs.at[i].node] = 1;
+    f.live = live;
+    if (!walk(&f)) {
+        fc_pieces_free(out);
+        return e->code;
+    }
+    count_sweeps(out);
+    return FUSEC_OK;
+}
+
+void fc_pieces_free(fc_pieces *p) {
+    fc_arena_free(&p->arena);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,81 @@
+/* pieces.h - a graph cut along a size, so that it is computed from pieces of its arrays: of a file
+ * larger than memory, by several processes, in any order.
+ *
+ * What makes this exact is the order of reductions (docs/semantics.md, section 6): an aligned group
+ * of 2^k leaves of a tree is a subtree, whose accumulator does not depend on who computes the rest.
+ * A leaf is a chunk of the inner tree, a run of the outer one, a chunk of a contraction.
+ *
+ * Every node is whole (the same for all pieces) or lies along the cut: element i of one of its axes
+ * belongs to position i of the cut size. A reduction over that axis is partial: pieces give
+ * accumulators of subtrees, and what is made of the finished result comes a sweep later. So
+ *
+ *     sweep s     a graph for a piece: accumulators of the partial reductions of that sweep, then
+ *                 the outputs along the cut that need no later one
+ *     join        a graph for a partial reduction: two accumulators to one
+ *     finish      a graph: from finished accumulators the outputs that are whole
+ *
+ * All inputs of the source are inputs of the derived graphs under the same numbers (not of join).
+ * Behind them: the position where the piece begins (i64; of sweeps), the sizes in `totals` (i64),
+ * and of each partial reduction of an earlier sweep (of finish: of every one) its accumulator and
+ * the number of its elements (i64).
+ *
+ * Refused, with the node in the message: what reads at other places along the cut (slices, scans,
+ * rolls, reshapes across it), an array that has the size twice or in a multiple, a reduction in
+ * which an axis outside the cut one is reduced too. */
+#ifndef FUSEC_PASSES_PIECES_H
+#define FUSEC_PASSES_PIECES_H
+
+#include "ir/expand.h"
+#include "ir/graph.h"
+
+/* A reduction over the axis of the cut. Its accumulators are arrays of the shape `kept`. */
+typedef struct fc_part {
+    fc_node node;
+    uint32_t sweep;      /* in which its accumulators are made */
+    const int64_t *kept; /* [nkept] the sizes of the result without those of reduced axes */
+    fc_tree tree;
+    const int64_t *inner; /* [ninner] the sizes of its other reduced axes */
+    uint32_t nkept, ninner;
+    unsigned narrays;             /* that an accumulator has (the number of elements is none) */
+    fusec_dtype dtype;            /* accumulated in */
+    fc_op row[FC_MAX_COMPONENTS]; /* whose result each of them is */
+} fc_part;
+
+typedef struct fc_pieces {
+    const fc_graph *graph;
+    uint32_t sym; /* the size that is cut */
+    uint32_t nsweeps;
+    int8_t *along;   /* [nodes] the axis of the cut, -1: whole */
+    uint16_t *sweep; /* [nodes] the first sweep in which it can be computed */
+    fc_part *parts;  /* ascending by node */
+    uint32_t nparts;
+    fc_dim *totals; /* sizes that are wanted as numbers, of the whole arrays */
+    uint32_t ntotals;
+    fc_arena arena;
+} fc_pieces;
+
+/* Analyses `g`, which has to live as long as the result. FUSEC_INVALID with the reason: it can't be
+ * cut there. */
+fusec_status fc_pieces_find(const fc_graph *g, uint32_t sym, fc_pieces *out, fc_error *e);
+void fc_pieces_free(fc_pieces *p);
+
+/* Whether the size depends on the symbol. */
+bool fc_dim_has(const fc_dimtab *t, fc_dim d, uint32_t sym);
+
+/* Make a graph (empty when they fail). Of a sweep outputs[i] is the number of the source's output
+ * that follows the accumulators as number i; room for all, *noutputs of them.
+ *
+ * The accumulator of a piece is one of a subtree where the piece is an aligned group of leaves.
+ * Where positions and leaves do not fall together there is no such piece, and `leaves` is for it:
+ * each reduction gives the accumulators of all whole leaves of the piece, an axis in front, and
+ * that of the elements behind them. Not for sweeps with a contraction. leaves[tree] are the
+ * elements of one; NULL: one accumulator. */
+fusec_status fc_pieces_sweep(const fc_pieces *p, uint32_t sweep, const int64_t *leaves,
+                             fc_graph *out, uint32_t *outputs, uint32_t *noutputs, fc_error *e);
+fusec_status fc_pieces_finish(const fc_pieces *p, fc_graph *out, uint32_t *outputs,
+                              uint32_t *noutputs, fc_error *e);
+/* Inputs: the arrays of the earlier accumulator, flat, those of the later one, and the numbers of
+ * elements of either (i64). Outputs: the arrays of the joined one. */
+fusec_status fc_pieces_join(const fc_pieces *p, uint32_t part, fc_graph *out, fc_error *e);
+
+#endif

@@ -1,0 +1,363 @@
+/* pieces_graph.c - the graphs that a cut one is computed with: see pieces.h. */
+#include "passes/pieces.h"
+#include "passes/rewrite.h"
+
+#include <stdio.h>
+
+typedef struct maker {
+    const fc_pieces *p;
+    fc_graph *g;
+    fc_node *map;       /* [nodes of the source]; FC_NONODE: not in this graph */
+    const fc_node *acc; /* [parts][FC_MAX_COMPONENTS + 1] of parts that are joined: their
+                           accumulators and numbers of elements */
+    fc_node begin;      /* where the piece begins */
+    const fc_node *totals;
+    uint32_t sweep;
+    const int64_t *leaves; /* see fc_pieces_sweep */
+    bool whole;            /* the finish: nothing along the cut */
+} maker;
+
+/* ---- code as nodes --------------------------------------------------------------------------- */
+
+/* The nodes of values of `c`, whose operands (FC_OP_ARG) are args[]. */
+static bool inline_code(fc_graph *g, const fc_code *c, const fc_node *args, const fc_val *v,
+                        unsigned n, fc_node *out) {
+    fc_node *made = fc_malloc(g->alloc, (c->ins.len + 1) * sizeof *made);
+    if (!made || c->status) return fc_free(g->alloc, made), false;
+    for (fc_val k = 0; k < c->ins.len; k++) {
+        const fc_instr *i = &c->ins.at[k];
+        fc_node x[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+        for (int a = 0; a < fc_instr_arity(i); a++) x[a] = made[fc_instr_operand(i, a)];
+        switch (i->op) {
+        case FC_OP_ARG: made[k] = args[i->imm]; break;
+        case FC_OP_CONST: made[k] = fc_build_const(g, (fusec_dtype)i->dtype, i->imm); break;
+        case FC_OP_CVT:
+        case FC_OP_CAST: made[k] = fc_build_cast(g, x[0], (fusec_dtype)i->dtype); break;
+        case FC_OP_BITCAST: made[k] = fc_build_bitcast(g, x[0], (fusec_dtype)i->dtype); break;
+        default: made[k] = fc_build_op(g, (fc_op)i->op, x[0], x[1], x[2]); break;
+        }
+    }
+    for (unsigned i = 0; i < n; i++) out[i] = made[v[i]];
+    fc_free(g->alloc, made);
+    return !g->error.code;
+}
+
+enum { EARLIER = 0, LATER = FC_MAX_COMPONENTS, COUNT = 2 * FC_MAX_COMPONENTS };
+
+static void accumulator(fc_code *c, const fc_pieces *p, const fc_part *part, unsigned from,
+                        fc_val out[]) {
+    const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
+    for (unsigned k = 0; k < fc_ops[red].components; k++)
+        out[k] = fc_val_arg(c, from + k, fc_component_dtype(red, part->dtype, (int)k), FC_ROW);
+}
+
+/* The result of a partial reduction, in its own shape and dtype. */
+static fc_node finished(const maker *m, const fc_part *part, const fc_node *acc) {
+    fc_graph *g = m->g;
+    const fc_ninfo *i = fc_at(m->p->graph, part->node);
+    fc_node args[COUNT + 1] = {0}, r = FC_NONODE;
+    fc_dim shape[FC_MAX_RANK];
+    fc_val a[FC_MAX_COMPONENTS];
+    fc_code c;
+    fc_code_init(&c, g->alloc);
+    accumulator(&c, m->p, part, EARLIER, a);
+    memcpy(args, acc, FC_MAX_COMPONENTS * sizeof *acc);
+    args[COUNT] = acc[FC_MAX_COMPONENTS];
+    const fc_val count = fc_val_arg(&c, COUNT, FUSEC_I64, FC_ROW);
+    const fc_val v = fc_red_finish(&c, (fc_op)i->op, part->dtype, a, count);
+    if (!inline_code(g, &c, args, &v, 1, &r) && !g->error.code) fc_oom(&g->error);
+    fc_code_free(&c);
+    const uint32_t rank = fc_list_len(m->p->graph, i->shape);
+    for (uint32_t k = 0; k < rank; k++) shape[k] = fc_axis(m->p->graph, part->node, k);
+    return fc_build_reshape(g, fc_build_cast(g, r, (fusec_dtype)i->dtype), rank, shape);
+}
+
+/* ---- accumulators of a piece ----------------------------------------------------------------- */
+
+static fc_node elements_before(const maker *m, const fc_part *part) {
+    fc_node n = m->begin;
+    for (uint32_t k = 0; k < part->ninner; k++)
+        n = fc_build_op(m->g, FC_OP_mul, n, fc_build_dim(m->g, (fc_dim)part->inner[k]), FC_NONODE);
+    return n;
+}
+
+static fc_node component(const maker *m, const fc_part *part, unsigned k) {
+    fc_graph *g = m->g;
+    const fc_graph *src = m->p->graph;
+    fc_ninfo i = fc_rewrite_info(src, part->node, m->map);
+    if (part->row[k] == FC_OP_dot) {
+        i.dtype = (uint8_t)part->dtype;
+        return fc_graph_node(g, i);
+    }
+    const fc_list axes = (fc_list)i.attr;
+    const fc_node x = fc_build_cast(g, i.src[0], part->dtype);
+    const fc_node r =
+        fc_build_reduce(g, part->row[k], x, fc_list_len(src, axes), fc_list_at(src, axes), false);
+    if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return r;
+    return fc_build_op(g, FC_OP_add, r, elements_before(m, part), FC_NONODE);
+}
+
+/* ---- accumulators of its leaves -------------------------------------------------------------- */
+
+/* The elements of a reduction as one axis, in their order: the last one of the inner tree, the
+ * first one of the outer tree. */
+static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
+    fc_graph *g = m->g;
+    const fc_ninfo *i = fc_at(m->p->graph, part->node);
+    const fc_list axes = (fc_list)i->attr;
+    const uint32_t rank = fc_rank(g, x), nred = fc_list_len(m->p->graph, axes);
+    const uint32_t first = part->tree == FC_TREE_INNER ? rank - nred : 0;
+    int64_t perm[FC_MAX_RANK];
+    fc_dim shape[FC_MAX_RANK];
+    uint32_t reduced = 0, kept = 0;
+    *n = fc_dim_const(&g->dims, 1);
+    for (uint32_t a = 0; a < rank; a++) {
+        const bool is = reduced < nred && fc_list_at(m->p->graph, axes)[reduced] == a;
+        perm[is ? first + reduced++ : (first ? 0 : nred) + kept++] = a;
+        if (is) *n = fc_dim_mul(&g->dims, *n, fc_axis(g, x, a));
+    }
+    const uint32_t at = first ? kept : 0;
+    for (uint32_t k = 0; k < kept; k++) shape[first ? k : k + 1] = (fc_dim)part->kept[k];
+    shape[at] = *n;
+    if (*n == FC_DIM_NONE) return fc_fail(&g->error, FUSEC_LIMIT, "a size is too large"), FC_NONODE;
+    return fc_build_reshape(g, fc_build_permute(g, x, perm), kept + 1, shape);
+}
+
+/* Elements [from, from + n) of an axis. */
+static fc_node range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_dim n) {
+    fc_slice s[FC_MAX_RANK];
+    if (!fc_usable(g, x)) return FC_NONODE;
+    for (uint32_t k = 0; k < fc_rank(g, x); k++)
+        s[k] = (fc_slice){fc_dim_const(&g->dims, 0), 1, fc_axis(g, x, k)};
+    s[axis].start = from, s[axis].size = n;
+    return fc_build_slice(g, x, s);
+}
+
+/* The indices of a result, which begin anew in each part: more by `first`, and on each of the axis
+ * in front by `step`. */
+static fc_node placed(const maker *m, const fc_part *part, fc_node r, fc_node first, fc_dim parts,
+                      int64_t step) {
+    fc_graph *g = m->g;
+    r = fc_build_op(g, FC_OP_add, r, first, FC_NONODE);
+    if (!step) return r;
+    fc_node by = fc_build_op(g, FC_OP_mul, fc_build_iota(g, parts),
+                             fc_build_const(g, FUSEC_I64, (uint64_t)step), FC_NONODE);
+    fc_dim shape[FC_MAX_RANK];
+    shape[0] = parts;
+    for (uint32_t k = 0; k < part->nkept; k++) shape[k + 1] = fc_dim_const(&g->dims, 1);
+    return fc_build_op(g, FC_OP_add, r, fc_build_reshape(g, by, part->nkept + 1, shape), FC_NONODE);
+}
+
+/* Array k of the accumulators of all whole leaves, [leaves, kept...], and that of the rest. */
+static void components(const maker *m, const fc_part *part, unsigned k, fc_node out[2]) {
+    fc_graph *g = m->g;
+    fc_dimtab *t = &g->dims;
+    const fc_ninfo i = fc_rewrite_info(m->p->graph, part->node, m->map);
+    const int64_t leaf = m->leaves[part->tree];
+    const uint32_t at = part->tree == FC_TREE_INNER ? part->nkept : 0;
+    fc_dim n, shape[FC_MAX_RANK];
+    const fc_node x = flat(m, part, fc_build_cast(g, i.src[0], part->dtype), &n);
+    if (!fc_usable(g, x)) return;
+    const fc_dim size = fc_dim_const(t, leaf), full = fc_dim_floordiv(t, n, size);
+    const fc_dim end = fc_dim_mul(t, full, size);
+    for (uint32_t d = 0; d < part->nkept; d++) shape[at ? d : d + 2] = (fc_dim)part->kept[d];
+    shape[at] = full, shape[at + 1] = size;
+    fc_node r =
+        fc_build_reshape(g, range_of(g, x, at, fc_dim_const(t, 0), end), part->nkept + 2, shape);
+    r = fc_build_reduce(g, part->row[k], r, 1, (const int64_t[]){at + 1}, false);
+    int64_t perm[FC_MAX_RANK] = {at};
+    for (uint32_t d = 0; d < part->nkept; d++) perm[d + 1] = at ? d : d + 1;
+    out[0] = fc_build_permute(g, r, perm);
+    r = range_of(g, x, at, end, fc_dim_sub(t, n, end));
+    out[1] = fc_build_reduce(g, part->row[k], r, 1, (const int64_t[]){at}, false);
+    if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return;
+    const fc_node first = elements_before(m, part);
+    out[0] = placed(m, part, out[0], first, full, leaf);
+    out[1] = placed(m, part, out[1],
+                    fc_build_op(g, FC_OP_add, first, fc_build_dim(g, end), FC_NONODE), 0, 0);
+}
+
+/* ---- the source's nodes ---------------------------------------------------------------------- */
+
+static const fc_part *part_of(const fc_pieces *p, fc_node n) {
+    for (uint32_t i = 0; i < p->nparts; i++)
+        if (p->parts[i].node == n) return &p->parts[i];
+    return NULL;
+}
+
+static fc_node copy(const maker *m, fc_node n) {
+    const fc_pieces *p = m->p;
+    const fc_ninfo *i = fc_at(p->graph, n);
+    const fc_part *part = part_of(p, n);
+    if (i->op == FC_OP_INPUT) return m->g->inputs.at[i->attr].node;
+    if (part && (m->whole || part->sweep < m->sweep))
+        return finished(m, part, m->acc + (size_t)(part - p->parts) * (FC_MAX_COMPONENTS + 1));
+    if (part || (m->whole ? p->along[n] >= 0 : p->sweep[n] > m->sweep)) return FC_NONODE;
+    for (int k = 0; k < i->nops; k++)
+        if (m->map[i->src[k]] == FC_NONODE) return FC_NONODE;
+    if (i->op == FC_OP_DIM)
+        for (uint32_t k = 0; k < p->ntotals; k++)
+            if (p->totals[k] == (fc_dim)i->attr) return m->totals[k];
+    const fc_node same = fc_rewrite_node(p->graph, m->g, n, m->map);
+    if (i->op != FC_OP_IOTA || p->along[n] != (int)i->attr) return same;
+    return fc_build_op(m->g, FC_OP_add, same, m->begin, FC_NONODE);
+}
+
+static void copy_nodes(maker *m) {
+    const fc_graph *src = m->p->graph;
+    uint8_t *live = fc_malloc(src->alloc, src->nodes.len + 1);
+    if (!live) fc_oom(&m->g->error);
+    if (live) fc_rewrite_live(src, live);
+    for (fc_node n = 0; n < src->nodes.len && !m->g->error.code; n++)
+        m->map[n] = live[n] ? copy(m, n) : FC_NONODE;
+    fc_free(src->alloc, live);
+}
+
+/* ---- a graph --------------------------------------------------------------------------------- */
+
+/* A piece's sizes are not those that the conditions speak of: who cuts has tested them. */
+static void drop_conditions(const fc_pieces *p, fc_graph *g) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->conditions.len; i++) {
+        const fc_condition c = g->conditions.at[i];
+        if (!fc_dim_has(&g->dims, c.a, p->sym) && !fc_dim_has(&g->dims, c.b, p->sym))
+            g->conditions.at[n++] = c;
+    }
+    g->conditions.len = n;
+}
+
+static fc_node scalar(fc_graph *g, const char *what, unsigned k) {
+    char name[32];
+    snprintf(name, sizeof name, "%s.%u", what, k);
+    return fc_build_input(g, name, FUSEC_I64, 0, NULL);
+}
+
+static void inputs_of_part(const maker *m, uint32_t k, fc_node *acc) {
+    const fc_part *part = &m->p->parts[k];
+    const fc_op red = (fc_op)fc_at(m->p->graph, part->node)->op;
+    fc_dim shape[FC_MAX_RANK];
+    char name[32];
+    for (uint32_t i = 0; i < part->nkept; i++) shape[i] = (fc_dim)part->kept[i];
+    for (unsigned a = 0; a < part->narrays; a++) {
+        snprintf(name, sizeof name, "part%u.%u", k, a);
+        acc[a] = fc_build_input(m->g, name, fc_component_dtype(red, part->dtype, (int)a),
+                                part->nkept, shape);
+    }
+    acc[FC_MAX_COMPONENTS] = scalar(m->g, "count", k);
+}
+
+static bool begin(maker *m, fc_node *totals, fc_node *acc) {
+    fc_graph *g = m->g;
+    const fc_pieces *p = m->p;
+    if (fc_rewrite_begin(p->graph, g)) return false;
+    g->limits.inputs = g->limits.outputs = FC_NONODE - 1;
+    drop_conditions(p, g);
+    if (!m->whole) m->begin = scalar(g, "begin", 0);
+    for (uint32_t i = 0; i < p->ntotals; i++) totals[i] = scalar(g, "total", i);
+    for (uint32_t i = 0; i < p->nparts; i++)
+        if (m->whole || p->parts[i].sweep < m->sweep)
+            inputs_of_part(m, i, acc + (size_t)i * (FC_MAX_COMPONENTS + 1));
+    m->totals = totals;
+    m->acc = acc;
+    return !g->error.code;
+}
+
+static void output_of_part(const maker *m, uint32_t part, unsigned k) {
+    char name[32];
+    fc_node n[2] = {FC_NONODE, FC_NONODE};
+    snprintf(name, sizeof name, "part%u.%u", part, k);
+    if (m->leaves)
+        components(m, &m->p->parts[part], k, n);
+    else
+        n[0] = component(m, &m->p->parts[part], k);
+    fc_build_output(m->g, name, n[0]);
+    snprintf(name, sizeof name, "rest%u.%u", part, k);
+    if (m->leaves) fc_build_output(m->g, name, n[1]);
+}
+
+static void outputs_of_parts(const maker *m) {
+    const size_t conditions = m->g->conditions.len;
+    for (uint32_t i = 0; i < m->p->nparts; i++)
+        for (unsigned k = 0; m->p->parts[i].sweep == m->sweep && k < m->p->parts[i].narrays; k++)
+            output_of_part(m, i, k);
+    m->g->conditions.len = conditions; /* where there is no rest, its accumulator is not used */
+}
+
+static void outputs_of_source(const maker *m, uint32_t *outputs, uint32_t *n) {
+    const fc_pieces *p = m->p;
+    *n = 0;
+    for (uint32_t i = 0; i < p->graph->outputs.len; i++) {
+        const fc_output *o = &p->graph->outputs.at[i];
+        const bool here = m->whole ? p->along[o->node] < 0
+                                   : p->along[o->node] >= 0 && p->sweep[o->node] == m->sweep;
+        if (!here) continue;
+        fc_build_output(m->g, o->name, m->map[o->node]);
+        outputs[(*n)++] = i;
+    }
+}
+
+static fusec_status end(maker *m, fc_error *e) {
+    fc_graph *g = m->g;
+    if (!g->error.code) return FUSEC_OK;
+    const fusec_status s = fc_fail(e, g->error.code, "%s", g->error.message);
+    fc_graph_free(g);
+    memset(g, 0, sizeof *g);
+    return s;
+}
+
+static fusec_status make(maker *m, uint32_t *outputs, uint32_t *noutputs, fc_error *e) {
+    const fc_pieces *p = m->p;
+    const size_t nodes = p->graph->nodes.len, accs = (size_t)p->nparts * (FC_MAX_COMPONENTS + 1);
+    fc_node *room = fc_malloc(p->graph->alloc, (nodes + p->ntotals + accs + 1) * sizeof *room);
+    if (!room) return fc_oom(e);
+    m->map = room;
+    if (begin(m, room + nodes, room + nodes + p->ntotals)) {
+        copy_nodes(m);
+        if (!m->whole) outputs_of_parts(m);
+        outputs_of_source(m, outputs, noutputs);
+    }
+    fc_free(p->graph->alloc, room);
+    return end(m, e);
+}
+
+fusec_status fc_pieces_sweep(const fc_pieces *p, uint32_t sweep, const int64_t *leaves,
+                             fc_graph *out, uint32_t *outputs, uint32_t *noutputs, fc_error *e) {
+    maker m = {.p = p, .g = out, .sweep = sweep, .leaves = leaves};
+    return make(&m, outputs, noutputs, e);
+}
+
+fusec_status fc_pieces_finish(const fc_pieces *p, fc_graph *out, uint32_t *outputs,
+                              uint32_t *noutputs, fc_error *e) {
+    maker m = {.p = p, .g = out, .whole = true};
+    return make(&m, outputs, noutputs, e);
+}
+
+fusec_status fc_pieces_join(const fc_pieces *p, uint32_t number, fc_graph *out, fc_error *e) {
+    const fc_part *part = &p->parts[number];
+    const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
+    maker m = {.p = p, .g = out};
+    fc_val a[FC_MAX_COMPONENTS], b[FC_MAX_COMPONENTS], r[FC_MAX_COMPONENTS];
+    fc_node args[COUNT + 1] = {0}, made[FC_MAX_COMPONENTS];
+    fc_code c;
+    char name[32];
+    fc_graph_init(out, p->graph->alloc, NULL);
+    const fc_dim n = fc_dim_named(&out->dims, "n");
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned k = 0; k < part->narrays; k++) {
+            snprintf(name, sizeof name, "%s.%u", side ? "later" : "earlier", k);
+            args[(side ? LATER : EARLIER) + k] =
+                fc_build_input(out, name, fc_component_dtype(red, part->dtype, (int)k), 1, &n);
+        }
+    fc_code_init(&c, p->graph->alloc);
+    accumulator(&c, p, part, EARLIER, a);
+    accumulator(&c, p, part, LATER, b);
+    fc_red_combine(&c, red, part->dtype, a, b, r);
+    if (!inline_code(out, &c, args, r, part->narrays, made) && !out->error.code)
+        fc_oom(&out->error);
+    fc_code_free(&c);
+    for (unsigned k = 0; k < part->narrays && !out->error.code; k++) {
+        snprintf(name, sizeof name, "joined.%u", k);
+        fc_build_output(out, name, made[k]);
+    }
+    return end(&m, e);
+}

@@ -1,0 +1,130 @@
+/* cut.c - see cut.h: making the programs, and sizes. */
+#include "runtime/cut.h"
+
+#include "codegen/nest.h"
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void free_sweep(const fc_cut *c, fc_sweep *s) {
+    fc_program_free(s->program);
+    fc_program_free(s->by_leaf);
+    fc_free(c->alloc, s->outputs);
+}
+
+void fc_cut_free(fc_cut *c) {
+    if (!c) return;
+    for (uint32_t i = 0; c->sweeps && i < c->pieces.nsweeps; i++) free_sweep(c, &c->sweeps[i]);
+    for (uint32_t i = 0; c->joins && i < c->pieces.nparts; i++) fc_program_free(c->joins[i]);
+    free_sweep(c, &c->finish);
+    fc_free(c->alloc, c->sweeps);
+    fc_free(c->alloc, c->joins);
+    if (c->pieces.graph) fc_pieces_free(&c->pieces);
+    fc_free(c->alloc, c);
+}
+
+static fusec_status find_size(const fc_graph *g, const char *dim, uint32_t *sym, fc_error *e) {
+    for (uint32_t s = 0; s < g->dims.syms.len; s++) {
+        const fc_sym *at = &g->dims.syms.at[s];
+        if (at->kind != FC_SYM_NAMED || strcmp(at->name, dim) != 0) continue;
+        return *sym = s, FUSEC_OK;
+    }
+    return fc_fail(e, FUSEC_UNKNOWN_DIM, "the program has no size %.60s", dim);
+}
+
+/* What partials of two processes must have in common. */
+static fusec_status name_it(fc_cut *c, const char *dim, fc_error *e) {
+    fc_str s;
+    fc_sha256 h;
+    fc_str_init(&s, c->alloc);
+    fc_graph_print(c->pieces.graph, &s);
+    fc_sha256_init(&h);
+    fc_sha256_add_part(&h, dim, strlen(dim));
+    fc_sha256_add_part(&h, &c->whole->mode, sizeof c->whole->mode);
+    fc_sha256_add_part(&h, s.data ? s.data : "", s.len);
+    fc_sha256_end(&h, c->hash);
+    const bool oom = s.oom;
+    fc_str_free(&s);
+    return oom ? fc_oom(e) : FUSEC_OK;
+}
+
+static fusec_status compile(fc_cut *c, fc_graph *g, const fc_program_options *o, fc_program **out,
+                            fc_error *e) {
+    const fusec_status s = fc_program_new(c->ctx, g, o, out, e);
+    fc_graph_free(g);
+    return s;
+}
+
+static fusec_status make_sweep(fc_cut *c, uint32_t number, bool finish, const fc_program_options *o,
+                               fc_sweep *s, fc_error *e) {
+    const fc_pieces *p = &c->pieces;
+    fc_graph g;
+    s->outputs = fc_calloc(c->alloc, p->graph->outputs.len + 1, sizeof *s->outputs);
+    if (!s->outputs) return fc_oom(e);
+    if (finish)
+        FC_TRY(fc_pieces_finish(p, &g, s->outputs, &s->noutputs, e));
+    else
+        FC_TRY(fc_pieces_sweep(p, number, NULL, &g, s->outputs, &s->noutputs, e));
+    for (uint32_t i = 0; i < p->nparts && !finish; i++) s->nparts += p->parts[i].sweep == number;
+    if (g.outputs.len) return compile(c, &g, o, &s->program, e);
+    fc_graph_free(&g);
+    return FUSEC_OK;
+}
+
+static fusec_status make_by_leaf(fc_cut *c, uint32_t number, const fc_program_options *o,
+                                 fc_sweep *s, fc_error *e) {
+    static const int64_t leaves[] = {[FC_TREE_OUTER] = FC_RUN, [FC_TREE_INNER] = FC_CHUNK};
+    const fc_pieces *p = &c->pieces;
+    fc_graph g;
+    bool can = s->nparts > 0;
+    for (uint32_t i = 0; i < p->nparts; i++)
+        can &= p->parts[i].sweep != number || p->parts[i].tree != FC_TREE_DOT;
+    if (!can) return FUSEC_OK;
+    FC_TRY(fc_pieces_sweep(p, number, leaves, &g, s->outputs, &s->noutputs, e));
+    return compile(c, &g, o, &s->by_leaf, e);
+}
+
+/* Joining is little work on arrays of the host. */
+static fusec_status make_joins(fc_cut *c, const fc_program_options *o, fc_error *e) {
+    fc_program_options own = *o;
+    fc_graph g;
+    if (!own.device->host_memory) FC_TRY(fc_context_device(c->ctx, "interp", &own.device, NULL, e));
+    for (uint32_t i = 0; i < c->pieces.nparts; i++) {
+        FC_TRY(fc_pieces_join(&c->pieces, i, &g, e));
+        FC_TRY(compile(c, &g, &own, &c->joins[i], e));
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status make(fc_cut *c, const char *dim, fc_error *e) {
+    const fc_program_options o = {
+        .device = c->whole->device, .mode = c->whole->mode, .name = c->whole->name};
+    uint32_t sym;
+    FC_TRY(find_size(&c->whole->plan->graph, dim, &sym, e));
+    FC_TRY(fc_pieces_find(&c->whole->plan->graph, sym, &c->pieces, e));
+    FC_TRY(name_it(c, dim, e));
+    c->sweeps = fc_calloc(c->alloc, c->pieces.nsweeps + 1, sizeof *c->sweeps);
+    c->joins = fc_calloc(c->alloc, c->pieces.nparts + 1, sizeof *c->joins);
+    if (!c->sweeps || !c->joins) return fc_oom(e);
+    for (uint32_t i = 0; i < c->pieces.nsweeps; i++)
+        FC_TRY(make_sweep(c, i, false, &o, &c->sweeps[i], e));
+    for (uint32_t i = 0; i < c->pieces.nsweeps; i++)
+        FC_TRY(make_by_leaf(c, i, &o, &c->sweeps[i], e));
+    FC_TRY(make_sweep(c, 0, true, &o, &c->finish, e));
+    return make_joins(c, &o, e);
+}
+
+fusec_status fc_cut_new(fc_program *whole, const char *dim, fc_cut **out, fc_error *e) {
+    *out = NULL;
+    fc_cut *c = fc_calloc(whole->alloc, 1, sizeof *c);
+    if (!c) return fc_oom(e);
+    c->ctx = whole->ctx;
+    c->alloc = whole->alloc;
+    c->whole = whole;
+    const fusec_status s = make(c, dim, e);
+    if (s) {
+        fc_cut_free(c);
+        return s;
+    }
+    *out = c;
+    return FUSEC_OK;
+}

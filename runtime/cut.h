@@ -1,0 +1,57 @@
+/* cut.h - a program cut along a size, run on pieces of its arrays: see passes/pieces.h for what
+ * a cut is, runtime/partial.h for what becomes of reductions over it. */
+#ifndef FUSEC_RUNTIME_CUT_H
+#define FUSEC_RUNTIME_CUT_H
+
+#include "passes/pieces.h"
+#include "runtime/program.h"
+#include "runtime/sha256.h"
+
+struct fc_partial;
+
+typedef struct fc_sweep {
+    fc_program *program;
+    fc_program *by_leaf; /* the same for pieces that are no subtrees; NULL: there is none */
+    uint32_t *outputs;   /* numbers of the source's outputs behind the accumulators */
+    uint32_t noutputs, nparts;
+} fc_sweep;
+
+typedef struct fc_cut {
+    fc_context *ctx;
+    const fc_alloc *alloc;
+    fc_program *whole; /* of the whole arrays: for sizes and their checks; the caller's */
+    fc_pieces pieces;  /* of its graph */
+    fc_sweep *sweeps;  /* [pieces.nsweeps] */
+    fc_sweep finish;
+    fc_program **joins;           /* [pieces.nparts]; on a device with host memory */
+    uint8_t hash[FC_SHA256_SIZE]; /* of the graph and the size */
+} fc_cut;
+
+/* The program, which has to live as long, cut along the size of this name. FUSEC_UNKNOWN_DIM,
+ * FUSEC_INVALID with the reason: it can't be cut there. */
+fusec_status fc_cut_new(fc_program *whole, const char *dim, fc_cut **out, fc_error *e);
+void fc_cut_free(fc_cut *c);
+
+typedef struct fc_piece {
+    int64_t begin, end, total;
+} fc_piece;
+
+/* Pieces begin at multiples of so many positions, and end there or at the end. For the sizes of
+ * these inputs, whole or of a piece. */
+fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, int64_t *grain,
+                          fc_error *e);
+
+/* A sweep over a piece. Inputs and outputs that lie along the cut are the piece's part of them, the
+ * others whole; of outputs that are whole, or of another sweep, data is not looked at. `before` has
+ * all pieces of the sweeps before this one; what this one finds out goes to `into` (it may be the
+ * same, either may be NULL where there is nothing of the kind). */
+fusec_status fc_cut_run(fc_cut *c, fc_stream stream, uint32_t sweep, const fc_piece *piece,
+                        uint32_t nin, const fc_tensor *in, uint32_t nout, const fc_tensor *out,
+                        struct fc_partial *before, struct fc_partial *into, fc_error *e);
+/* The outputs that are whole, for arrays of `total` positions. Inputs as for a piece; data of those
+ * along the cut is not looked at. */
+fusec_status fc_cut_finish(fc_cut *c, fc_stream stream, int64_t total, uint32_t nin,
+                           const fc_tensor *in, uint32_t nout, const fc_tensor *out,
+                           struct fc_partial *all, fc_error *e);
+
+#endif

@@ -1,0 +1,402 @@
+/* cut_run.c - see cut.h: a sweep over a piece, and the finish.
+ *
+ * A piece is computed in blocks: aligned groups of leaves of all reductions of the sweep, so that
+ * the accumulator of a block is that of a subtree. At the end of the array what is left is one
+ * block where nothing comes behind it. Blocks are views of the caller's arrays. */
+#include "codegen/nest.h"
+#include "ir/plant.h"
+#include "runtime/bind.h"
+#include "runtime/partial.h"
+
+typedef struct run {
+    fc_cut *c;
+    const fc_sweep *sweep;
+    uint32_t number; /* of the sweep; nsweeps: the finish */
+    bool by_leaf;    /* its accumulators are those of all leaves */
+    fc_stream stream;
+    fc_piece piece;
+    uint32_t nin, nout;
+    const fc_tensor *in, *out;
+    fc_partial *before, *into;
+    fc_arena arena;
+    int64_t *values; /* of the dims of the whole arrays */
+    fc_error *e;
+} run;
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static int along_input(const fc_cut *c, uint32_t i) {
+    return c->pieces.along[c->pieces.graph->inputs.at[i].node];
+}
+static int along_output(const fc_cut *c, uint32_t i) {
+    return c->pieces.along[c->pieces.graph->outputs.at[i].node];
+}
+
+/* A tensor whose axis has another size; the shape is copied. */
+static bool resized(fc_arena *arena, const fc_tensor *t, int axis, int64_t size, fc_tensor *out) {
+    int64_t *shape = fc_arena_alloc(arena, (t->rank + 1) * sizeof *shape);
+    if (!shape) return false;
+    for (uint32_t k = 0; k < t->rank; k++) shape[k] = (int)k == axis ? size : t->shape[k];
+    *out = *t;
+    out->shape = shape;
+    return true;
+}
+
+static fusec_status bind_whole(const fc_cut *c, fc_arena *arena, uint32_t nin, const fc_tensor *in,
+                               int64_t total, int64_t **values, fc_error *e) {
+    const fc_graph *g = c->pieces.graph;
+    fc_tensor *whole = fc_arena_alloc(arena, (nin + 1) * sizeof *whole);
+    int64_t *symbols = fc_arena_alloc(arena, (g->dims.syms.len + 1) * sizeof *symbols);
+    *values = fc_arena_alloc(arena, (g->dims.forms.len + 1) * sizeof **values);
+    if (!whole || !symbols || !*values) return fc_oom(e);
+    for (uint32_t i = 0; i < nin && i < g->inputs.len; i++) {
+        whole[i] = in[i];
+        const int axis = along_input(c, i);
+        if (axis >= 0 && axis < (int)in[i].rank && total >= 0 &&
+            !resized(arena, &in[i], axis, total, &whole[i]))
+            return fc_oom(e);
+    }
+    return fc_bind_sizes(c->whole, nin, whole, 0, NULL, symbols, *values, e);
+}
+
+static bool product(const int64_t *dims, uint32_t n, const int64_t *values, int64_t *out) {
+    *out = 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (!fc_mul_ok(*out, values[dims[i]], out)) return false;
+    return true;
+}
+
+/* Whether an aligned group of leaves is a range of positions. */
+static bool fall_together(const fc_part *p, int64_t inner) {
+    const int64_t leaf = fc_tree_leaf(p->tree), leaves = inner / leaf;
+    if (inner <= leaf) return inner <= 0 || leaf % inner == 0;
+    return inner % leaf == 0 && (leaves & (leaves - 1)) == 0;
+}
+
+/* The fewest positions that are whole leaves: a power of two, as leaves are. */
+static int64_t positions_of_leaves(const fc_part *p, int64_t inner) {
+    int64_t n = fc_tree_leaf(p->tree);
+    while (n > 1 && inner % 2 == 0) n /= 2, inner /= 2;
+    return n;
+}
+
+/* Of a sweep, or of all (UINT32_MAX). */
+static fusec_status grain_of(const fc_cut *c, uint32_t sweep, const int64_t *values, int64_t *grain,
+                             bool *by_leaf, fc_error *e) {
+    *grain = 1;
+    *by_leaf = false;
+    for (uint32_t i = 0; i < c->pieces.nparts; i++) {
+        const fc_part *p = &c->pieces.parts[i];
+        int64_t inner;
+        if (sweep != UINT32_MAX && p->sweep != sweep) continue;
+        if (!product(p->inner, p->ninner, values, &inner))
+            return fc_fail(e, FUSEC_INPUT_SHAPE, "there are more than 2^63 elements");
+        const int64_t own = inner > 0 ? positions_of_leaves(p, inner) : 1;
+        if (own > *grain) *grain = own;
+        if (fall_together(p, inner)) continue;
+        *by_leaf = true;
+        if (!c->sweeps[p->sweep].by_leaf)
+            return fc_fail(e, FUSEC_INPUT_SHAPE,
+                           "a contraction that also sums %lld elements at each position can be cut "
+                           "only where that is a power of two",
+                           (long long)inner);
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, int64_t *grain,
+                          fc_error *e) {
+    fc_arena arena;
+    int64_t *values;
+    fc_arena_init(&arena, c->alloc);
+    bool by_leaf;
+    fusec_status s = bind_whole(c, &arena, nin, in, -1, &values, e);
+    if (!s) s = grain_of(c, UINT32_MAX, values, grain, &by_leaf, e);
+    fc_arena_free(&arena);
+    return s;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* The part [from, from + n) of an array along an axis, counted from where the array begins. */
+static bool part_of_array(run *r, const fc_tensor *t, int axis, int64_t from, int64_t n,
+                          fc_tensor *out) {
+    int64_t *strides = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *strides);
+    if (!strides || !resized(&r->arena, t, axis, n, out)) return false;
+    int64_t step = 1;
+    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
+        strides[k] = t->strides ? t->strides[k] : step;
+    out->strides = strides;
+    if (out->data && n)
+        out->data = (char *)out->data + from * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+    return true;
+}
+
+static fc_tensor number(const int64_t *v) {
+    return (fc_tensor){.dtype = FUSEC_I64, .data = (void *)(uintptr_t)v};
+}
+
+/* What the program takes behind the inputs of the source: see passes/pieces.h. */
+static fusec_status take_joined(run *r, fc_tensor *in, uint32_t *n) {
+    const fc_pieces *p = &r->c->pieces;
+    for (uint32_t i = 0; i < p->nparts; i++) {
+        const fc_part *part = &p->parts[i];
+        const char *data;
+        if (part->sweep >= r->number) continue;
+        if (!r->before)
+            return fc_fail(r->e, FUSEC_INVALID, "what earlier sweeps found out is missing");
+        const struct fc_partial_set *set = &r->before->set[i];
+        int64_t *shape = fc_arena_alloc(&r->arena, (part->nkept + 1u) * sizeof *shape);
+        int64_t *count = fc_arena_alloc(&r->arena, sizeof *count);
+        if (!shape || !count) return fc_oom(r->e);
+        FC_TRY(fc_partial_all(r->before, i, &data, r->e));
+        for (uint32_t k = 0; k < part->nkept; k++) shape[k] = r->values[part->kept[k]];
+        *count = r->before->total * set->inner;
+        for (unsigned k = 0; k < part->narrays; k++) {
+            const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
+            in[(*n)++] = (fc_tensor){.dtype = fc_component_dtype(red, part->dtype, (int)k),
+                                     .rank = part->nkept,
+                                     .shape = shape,
+                                     .data = (void *)(uintptr_t)data};
+            data += fc_part_array_bytes(r->c, i, k, set->width);
+        }
+        in[(*n)++] = number(count);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status take_inputs(run *r, int64_t begin, int64_t n, fc_tensor **in, uint32_t *nin) {
+    const fc_pieces *p = &r->c->pieces;
+    const bool finish = r->number == p->nsweeps;
+    const size_t room = r->nin + 1 + p->ntotals + p->nparts * (FC_MAX_COMPONENTS + 1u);
+    int64_t *at = fc_arena_alloc(&r->arena, sizeof *at);
+    *in = fc_arena_alloc(&r->arena, room * sizeof **in);
+    *nin = 0;
+    if (!at || !*in) return fc_oom(r->e);
+    *at = FC_PLANT(piece_begin, r->piece.begin, begin);
+    for (uint32_t i = 0; i < r->nin; i++) {
+        const int axis = along_input(r->c, i);
+        fc_tensor *t = &(*in)[(*nin)++];
+        *t = r->in[i];
+        if (axis >= 0 && !part_of_array(r, &r->in[i], axis, begin - r->piece.begin, n, t))
+            return fc_oom(r->e);
+    }
+    if (!finish) (*in)[(*nin)++] = number(at);
+    for (uint32_t i = 0; i < p->ntotals; i++) (*in)[(*nin)++] = number(&r->values[p->totals[i]]);
+    return take_joined(r, *in, nin);
+}
+
+/* Memory for the arrays of `leaves` accumulators of a reduction, or for one (-1). */
+static fusec_status take_accumulators(run *r, uint32_t number, unsigned k, int64_t leaves,
+                                      fc_tensor *out) {
+    const fc_part *part = &r->c->pieces.parts[number];
+    const fc_op red = (fc_op)fc_at(r->c->pieces.graph, part->node)->op;
+    const uint32_t front = leaves >= 0;
+    int64_t width, *shape = fc_arena_alloc(&r->arena, (part->nkept + 2u) * sizeof *shape);
+    if (!shape) return fc_oom(r->e);
+    if (front) shape[0] = leaves;
+    for (uint32_t d = 0; d < part->nkept; d++) shape[front + d] = r->values[part->kept[d]];
+    product(part->kept, part->nkept, r->values, &width);
+    if (front) width *= leaves;
+    *out = (fc_tensor){.dtype = fc_component_dtype(red, part->dtype, (int)k),
+                       .rank = part->nkept + front,
+                       .shape = shape};
+    out->data = fc_arena_alloc(&r->arena, fc_part_array_bytes(r->c, number, k, width) + 1);
+    return out->data ? FUSEC_OK : fc_oom(r->e);
+}
+
+static int64_t elements_at_position(const run *r, const fc_part *part) {
+    int64_t n;
+    product(part->inner, part->ninner, r->values, &n);
+    return n;
+}
+
+/* Memory for the accumulators, then the caller's results. */
+static fusec_status take_outputs(run *r, int64_t begin, int64_t n, fc_tensor **out,
+                                 uint32_t *nout) {
+    const fc_pieces *p = &r->c->pieces;
+    *out = fc_arena_alloc(&r->arena,
+                          (r->nout + 2u * p->nparts * FC_MAX_COMPONENTS + 1u) * sizeof **out);
+    *nout = 0;
+    if (!*out) return fc_oom(r->e);
+    for (uint32_t i = 0; i < p->nparts; i++) {
+        const fc_part *part = &p->parts[i];
+        if (part->sweep != r->number) continue;
+        const int64_t leaves = n * elements_at_position(r, part) / fc_tree_leaf(part->tree);
+        for (unsigned k = 0; k < part->narrays; k++) {
+            FC_TRY(take_accumulators(r, i, k, r->by_leaf ? leaves : -1, &(*out)[(*nout)++]));
+            if (r->by_leaf) FC_TRY(take_accumulators(r, i, k, -1, &(*out)[(*nout)++]));
+        }
+    }
+    for (uint32_t i = 0; i < r->sweep->noutputs; i++) {
+        const uint32_t which = r->sweep->outputs[i];
+        const int axis = along_output(r->c, which);
+        fc_tensor *t = &(*out)[(*nout)++];
+        *t = r->out[which];
+        if (axis >= 0 && !part_of_array(r, &r->out[which], axis, begin - r->piece.begin, n, t))
+            return fc_oom(r->e);
+    }
+    return FUSEC_OK;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* How many positions the block at `at` has: the largest aligned group of leaves that fits; or all
+ * that are left, where they are the last ones and no more than such a group. */
+static int64_t block_at(const run *r, int64_t at, int64_t grain) {
+    const int64_t left = r->piece.end - at;
+    int64_t n = grain;
+    if (!r->sweep->nparts || r->by_leaf) return left;
+    while (n < left && at % (2 * n) == 0 && (2 * n <= left || r->piece.end == r->piece.total))
+        n *= 2;
+    return n < left ? n : left;
+}
+
+static unsigned level_of(int64_t leaves) { /* of the smallest group of so many */
+    unsigned level = 0;
+    while ((INT64_C(1) << level) < leaves) level++;
+    return level;
+}
+
+/* The accumulator of a block: a subtree of so many positions, some of which may be missing. */
+static fusec_status put_subtree(run *r, uint32_t i, int64_t at, int64_t n, int64_t size,
+                                const fc_tensor *out) {
+    const fc_part *part = &r->c->pieces.parts[i];
+    const char *arrays[FC_MAX_COMPONENTS];
+    const int64_t inner = elements_at_position(r, part), leaf = fc_tree_leaf(part->tree);
+    const int64_t leaves = size * inner / leaf;
+    const unsigned level = level_of(leaves > 0 ? leaves : 1);
+    for (unsigned k = 0; k < part->narrays; k++) arrays[k] = out[k].data;
+    return fc_partial_put(r->into, i, level, (at * inner / leaf) >> level, 1, n * inner, arrays,
+                          r->e);
+}
+
+static fusec_status put_leaves(run *r, uint32_t i, int64_t at, int64_t n, const fc_tensor *out) {
+    const fc_part *part = &r->c->pieces.parts[i];
+    const char *full[FC_MAX_COMPONENTS], *rest[FC_MAX_COMPONENTS];
+    const int64_t inner = elements_at_position(r, part), leaf = fc_tree_leaf(part->tree);
+    const int64_t first = at * inner / leaf, leaves = n * inner / leaf;
+    for (unsigned k = 0; k < part->narrays; k++)
+        full[k] = out[2 * k].data, rest[k] = out[2 * k + 1].data;
+    FC_TRY(fc_partial_put(r->into, i, 0, first, leaves, leaves * leaf, full, r->e));
+    return fc_partial_put(r->into, i, 0, first + leaves, 1, n * inner % leaf, rest, r->e);
+}
+
+static fusec_status put_block(run *r, int64_t at, int64_t n, int64_t size, const fc_tensor *out) {
+    const fc_pieces *p = &r->c->pieces;
+    for (uint32_t i = 0; i < p->nparts; i++) {
+        const fc_part *part = &p->parts[i];
+        int64_t width;
+        if (part->sweep != r->number) continue;
+        if (!r->into) return fc_fail(r->e, FUSEC_INVALID, "the sweep needs a partial to fill");
+        product(part->kept, part->nkept, r->values, &width);
+        FC_TRY(fc_partial_sizes(r->into, i, r->piece.total, width, elements_at_position(r, part),
+                                r->e));
+        FC_TRY(r->by_leaf ? put_leaves(r, i, at, n, out) : put_subtree(r, i, at, n, size, out));
+        out += (r->by_leaf ? 2 : 1) * part->narrays;
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status run_block(run *r, int64_t at, int64_t n, int64_t size) {
+    fc_tensor *in, *out;
+    uint32_t nin, nout;
+    fc_program *p = r->by_leaf ? r->sweep->by_leaf : r->sweep->program;
+    if (!p) return FUSEC_OK;
+    FC_TRY(take_outputs(r, at, n, &out, &nout));
+    FC_TRY(take_inputs(r, at, n, &in, &nin));
+    FC_TRY(fc_program_run(p, r->stream, nin, in, 0, NULL, nout, out, r->e));
+    return r->number < r->c->pieces.nsweeps ? put_block(r, at, n, size, out) : FUSEC_OK;
+}
+
+static fusec_status run_piece(run *r) {
+    int64_t grain;
+    FC_TRY(grain_of(r->c, r->number, r->values, &grain, &r->by_leaf, r->e));
+    if (r->piece.begin % grain || (r->piece.end % grain && r->piece.end != r->piece.total))
+        return fc_fail(r->e, FUSEC_INVALID,
+                       "a piece has to begin and end at multiples of %lld, or end with the array",
+                       (long long)grain);
+    int64_t at = r->piece.begin;
+    do {
+        const int64_t n = block_at(r, at, grain);
+        int64_t size = grain;
+        while (size < n) size *= 2;
+        FC_TRY(run_block(r, at, n, size));
+        at += n;
+    } while (at < r->piece.end);
+    return FUSEC_OK;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static fusec_status check(const run *r) {
+    const fc_graph *g = r->c->pieces.graph;
+    const fc_piece *p = &r->piece;
+    if (p->begin < 0 || p->begin > p->end || p->end > p->total)
+        return fc_fail(r->e, FUSEC_INVALID, "there is no piece [%lld, %lld) of %lld",
+                       (long long)p->begin, (long long)p->end, (long long)p->total);
+    if (r->nin != g->inputs.len || r->nout != g->outputs.len)
+        return fc_fail(r->e, FUSEC_ARGUMENT_COUNT,
+                       "the program has %zu inputs and %zu outputs, but %u and %u were given",
+                       g->inputs.len, g->outputs.len, r->nin, r->nout);
+    if ((r->before && r->before->cut != r->c) || (r->into && r->into->cut != r->c))
+        return fc_fail(r->e, FUSEC_INVALID, "the partial is of another cut");
+    for (uint32_t i = 0; i < r->nin; i++) {
+        const int axis = along_input(r->c, i);
+        if (r->number == r->c->pieces.nsweeps || axis < 0 || axis >= (int)r->in[i].rank ||
+            r->in[i].shape[axis] == p->end - p->begin)
+            continue;
+        return fc_fail(r->e, FUSEC_INPUT_SHAPE,
+                       "input %s has %lld elements along axis %d, the piece %lld",
+                       g->inputs.at[i].name, (long long)r->in[i].shape[axis], axis,
+                       (long long)(p->end - p->begin));
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status call(run *r) {
+    fc_arena_init(&r->arena, r->c->alloc);
+    fusec_status s = check(r);
+    if (!s) s = bind_whole(r->c, &r->arena, r->nin, r->in, r->piece.total, &r->values, r->e);
+    if (!s) s = r->number < r->c->pieces.nsweeps ? run_piece(r) : run_block(r, 0, 0, 0);
+    fc_arena_free(&r->arena);
+    return s;
+}
+
+fusec_status fc_cut_run(fc_cut *c, fc_stream stream, uint32_t sweep, const fc_piece *piece,
+                        uint32_t nin, const fc_tensor *in, uint32_t nout, const fc_tensor *out,
+                        fc_partial *before, fc_partial *into, fc_error *e) {
+    if (sweep >= c->pieces.nsweeps)
+        return fc_fail(e, FUSEC_INVALID, "there is no sweep %u: the program has %u", sweep,
+                       c->pieces.nsweeps);
+    run r = {.c = c,
+             .sweep = &c->sweeps[sweep],
+             .number = sweep,
+             .stream = stream,
+             .piece = *piece,
+             .nin = nin,
+             .nout = nout,
+             .in = in,
+             .out = out,
+             .before = before,
+             .into = into,
+             .e = e};
+    return call(&r);
+}
+
+fusec_status fc_cut_finish(fc_cut *c, fc_stream stream, int64_t total, uint32_t nin,
+                           const fc_tensor *in, uint32_t nout, const fc_tensor *out,
+                           fc_partial *all, fc_error *e) {
+    run r = {.c = c,
+             .sweep = &c->finish,
+             .number = c->pieces.nsweeps,
+             .stream = stream,
+             .piece = {0, 0, total},
+             .nin = nin,
+             .nout = nout,
+             .in = in,
+             .out = out,
+             .before = all,
+             .e = e};
+    return call(&r);
+}

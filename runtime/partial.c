@@ -1,0 +1,306 @@
+/* partial.c - see partial.h. */
+#include "runtime/partial.h"
+
+#include "codegen/nest.h"
+#include "ir/plant.h"
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static fusec_dtype dtype_of(const fc_cut *cut, uint32_t part, unsigned array) {
+    const fc_part *p = &cut->pieces.parts[part];
+    const fc_op red = (fc_op)fc_at(cut->pieces.graph, p->node)->op;
+    return fc_component_dtype(red, p->dtype, (int)array);
+}
+
+size_t fc_part_array_bytes(const fc_cut *cut, uint32_t part, unsigned array, int64_t width) {
+    return fc_dtypes[dtype_of(cut, part, array)].bytes * (size_t)width;
+}
+
+size_t fc_part_bytes(const fc_cut *cut, uint32_t part, int64_t width) {
+    size_t bytes = 0;
+    for (unsigned k = 0; k < cut->pieces.parts[part].narrays; k++)
+        bytes += fc_part_array_bytes(cut, part, k, width);
+    return bytes;
+}
+
+static int64_t leaf_of(const fc_partial *p, uint32_t part) {
+    return fc_tree_leaf(p->cut->pieces.parts[part].tree);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+fusec_status fc_partial_new(const fc_cut *cut, fc_partial **out, fc_error *e) {
+    const uint32_t n = cut->pieces.nparts;
+    *out = NULL;
+    fc_partial *p = fc_calloc(cut->alloc, 1, sizeof *p);
+    if (p) p->set = fc_calloc(cut->alloc, n + 1, sizeof *p->set);
+    if (!p || !p->set) {
+        fc_free(cut->alloc, p);
+        return fc_oom(e);
+    }
+    p->cut = cut;
+    p->alloc = cut->alloc;
+    p->total = -1;
+    for (uint32_t i = 0; i < n; i++) p->set[i].width = p->set[i].inner = -1;
+    *out = p;
+    return FUSEC_OK;
+}
+
+void fc_partial_free(fc_partial *p) {
+    if (!p) return;
+    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
+        for (size_t k = 0; k < p->set[i].at.len; k++) fc_free(p->alloc, p->set[i].at.at[k].data);
+        fc_vec_free(p->alloc, &p->set[i].at);
+        fc_free(p->alloc, p->set[i].all);
+    }
+    fc_free(p->alloc, p->set);
+    fc_free(p->alloc, p);
+}
+
+fusec_status fc_partial_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width,
+                              int64_t inner, fc_error *e) {
+    struct fc_partial_set *s = &p->set[part];
+    if ((p->total >= 0 && p->total != total) || (s->width >= 0 && s->width != width) ||
+        (s->inner >= 0 && s->inner != inner))
+        return fc_fail(e, FUSEC_INVALID, "the pieces are of arrays of other sizes");
+    p->total = total;
+    s->width = width;
+    s->inner = inner;
+    return FUSEC_OK;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+/* `n` pairs: arrays of accumulators of `a` with those of `b`, which are `stride` accumulators
+ * apart each, to dense ones. */
+static fusec_status join(const fc_partial *p, uint32_t part, int64_t n, int64_t stride,
+                         const char *const *a, const char *const *b, char *const *to, fc_error *e) {
+    const int64_t width = p->set[part].width, flat = n * width;
+    const unsigned narrays = p->cut->pieces.parts[part].narrays;
+    /* one axis is joined as one, a pair of axes row by row */
+    for (int64_t row = 0, rows = stride == 1 || width == 1 ? 1 : n; row < rows; row++) {
+        const int64_t size = rows == 1 ? flat : width, step = width == 1 ? stride : 1;
+        fc_tensor in[2 * FC_MAX_COMPONENTS], out[FC_MAX_COMPONENTS];
+        for (unsigned k = 0; k < narrays; k++) {
+            const fusec_dtype t = dtype_of(p->cut, part, k);
+            const size_t bytes = fc_dtypes[t].bytes, from = bytes * (size_t)(row * stride * width);
+            in[k] = (fc_tensor){.dtype = t, .rank = 1, .shape = &size, .strides = &step};
+            in[narrays + k] = out[k] = in[k];
+            in[k].data = (void *)(uintptr_t)(a[k] + from);
+            in[narrays + k].data = (void *)(uintptr_t)(b[k] + from);
+            out[k].data = to[k] + bytes * (size_t)(row * width);
+            out[k].strides = NULL;
+        }
+        FC_TRY(
+            fc_program_run(p->cut->joins[part], NULL, 2 * narrays, in, 0, NULL, narrays, out, e));
+    }
+    return FUSEC_OK;
+}
+
+static void split(const fc_partial *p, uint32_t part, char *data, int64_t n, char **arrays) {
+    for (unsigned k = 0; k < p->cut->pieces.parts[part].narrays; k++) {
+        arrays[k] = data;
+        data += fc_part_array_bytes(p->cut, part, k, n * p->set[part].width);
+    }
+}
+
+/* ---- putting --------------------------------------------------------------------------------- */
+
+static int64_t first_leaf(const fc_subtree *s) {
+    return s->index << s->level;
+}
+static int64_t end_leaf(const fc_partial *p, uint32_t part, const fc_subtree *s) {
+    const int64_t leaf = leaf_of(p, part);
+    return first_leaf(s) + s->count / leaf + (s->count % leaf != 0);
+}
+
+static bool overlaps(const fc_partial *p, uint32_t part, const fc_subtree *s) {
+    for (size_t i = 0; i < p->set[part].at.len; i++) {
+        const fc_subtree *o = &p->set[part].at.at[i];
+        if (first_leaf(s) < end_leaf(p, part, o) && first_leaf(o) < end_leaf(p, part, s))
+            return true;
+    }
+    return false;
+}
+
+/* Takes the sibling of a subtree out of the set; NULL: it is not there. */
+static bool take_sibling(struct fc_partial_set *set, const fc_subtree *s, fc_subtree *out) {
+    for (size_t i = 0; i < set->at.len; i++) {
+        const int64_t sibling = FC_PLANT(piece_siblings, s->index + 1, s->index ^ 1);
+        if (set->at.at[i].level != s->level || set->at.at[i].index != sibling) continue;
+        *out = set->at.at[i];
+        set->at.at[i] = set->at.at[--set->at.len];
+        return true;
+    }
+    return false;
+}
+
+/* Joins two accumulators to a new one; NULL when that fails. */
+static char *joined(const fc_partial *p, uint32_t part, char *earlier, char *later, fc_error *e) {
+    char *a[FC_MAX_COMPONENTS], *b[FC_MAX_COMPONENTS], *to[FC_MAX_COMPONENTS];
+    char *data = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, p->set[part].width) + 1);
+    if (!data) return fc_oom(e), NULL;
+    split(p, part, earlier, 1, a);
+    split(p, part, later, 1, b);
+    split(p, part, data, 1, to);
+    if (!join(p, part, 1, 1, (const char *const *)a, (const char *const *)b, to, e)) return data;
+    fc_free(p->alloc, data);
+    return NULL;
+}
+
+/* Puts one, whose data it owns from now on, and what it makes with its siblings. */
+static fusec_status put_one(fc_partial *p, uint32_t part, fc_subtree s, fc_error *e) {
+    struct fc_partial_set *set = &p->set[part];
+    fc_subtree o;
+    while (take_sibling(set, &s, &o)) {
+        const bool later = s.index & 1;
+        char *data = joined(p, part, later ? o.data : s.data, later ? s.data : o.data, e);
+        fc_free(p->alloc, s.data);
+        fc_free(p->alloc, o.data);
+        if (!data) return e->code;
+        s = (fc_subtree){s.level + 1, s.index >> 1, s.count + o.count, data};
+    }
+    if (fc_push(p->alloc, &set->at, s)) return FUSEC_OK;
+    fc_free(p->alloc, s.data);
+    return fc_oom(e);
+}
+
+static fusec_status put_copy(fc_partial *p, uint32_t part, fc_subtree s, int64_t at,
+                             const char *const *arrays, fc_error *e) {
+    char *own[FC_MAX_COMPONENTS];
+    s.data = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, p->set[part].width) + 1);
+    if (!s.data) return fc_oom(e);
+    split(p, part, s.data, 1, own);
+    for (unsigned k = 0; k < p->cut->pieces.parts[part].narrays; k++) {
+        const size_t bytes = fc_part_array_bytes(p->cut, part, k, p->set[part].width);
+        memcpy(own[k], arrays[k] + bytes * (size_t)at, bytes);
+    }
+    return put_one(p, part, s, e);
+}
+
+/* Pairs of a level at once, then the next level. `tail`: elements that the last one lacks. */
+static fusec_status put_many(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
+                             int64_t tail, const char *const *arrays, fc_error *e) {
+    const int64_t full = leaf_of(p, part) << level, width = p->set[part].width;
+    const unsigned narrays = p->cut->pieces.parts[part].narrays;
+    int64_t at = 0;
+    if (n && (index & 1 || n == 1)) {
+        const fc_subtree s = {level, index, full - (n == 1 ? tail : 0), NULL};
+        FC_TRY(put_copy(p, part, s, at++, arrays, e));
+    }
+    const int64_t pairs = (n - at) / 2;
+    if ((n - at) % 2) {
+        const fc_subtree s = {level, index + n - 1, full - tail, NULL};
+        FC_TRY(put_copy(p, part, s, n - 1, arrays, e));
+        tail = 0;
+    }
+    if (!pairs) return FUSEC_OK;
+    char *to[FC_MAX_COMPONENTS],
+        *data = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, pairs * width));
+    const char *a[FC_MAX_COMPONENTS], *b[FC_MAX_COMPONENTS];
+    if (!data) return fc_oom(e);
+    split(p, part, data, pairs, to);
+    for (unsigned k = 0; k < narrays; k++) {
+        const size_t bytes = fc_part_array_bytes(p->cut, part, k, width);
+        a[k] = arrays[k] + bytes * (size_t)at;
+        b[k] = a[k] + bytes;
+    }
+    fusec_status s = join(p, part, pairs, 2, a, b, to, e);
+    if (!s)
+        s = put_many(p, part, level + 1, (index + at) / 2, pairs, tail, (const char *const *)to, e);
+    fc_free(p->alloc, data);
+    return s;
+}
+
+/* Of no elements there is the start value alone. */
+static fusec_status put_nothing(fc_partial *p, uint32_t part, const char *const *arrays,
+                                fc_error *e) {
+    char *own[FC_MAX_COMPONENTS], **all = &p->set[part].all;
+    if (!*all) *all = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, p->set[part].width) + 1);
+    if (!*all) return fc_oom(e);
+    split(p, part, *all, 1, own);
+    for (unsigned k = 0; k < p->cut->pieces.parts[part].narrays; k++)
+        memcpy(own[k], arrays[k], fc_part_array_bytes(p->cut, part, k, p->set[part].width));
+    return FUSEC_OK;
+}
+
+fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
+                            int64_t count, const char *const *arrays, fc_error *e) {
+    const fc_subtree all = {level, index, count, NULL};
+    if (!n || (!count && p->total)) return FUSEC_OK;
+    if (!count) return put_nothing(p, part, arrays, e);
+    if (!FC_PLANTED(piece_twice) && overlaps(p, part, &all))
+        return fc_fail(e, FUSEC_INVALID, "a part of the elements was given before");
+    fc_free(p->alloc, p->set[part].all);
+    p->set[part].all = NULL;
+    return put_many(p, part, level, index, n, (leaf_of(p, part) << level) * n - count, arrays, e);
+}
+
+/* ---- everything ------------------------------------------------------------------------------ */
+
+static fusec_status check_complete(const fc_partial *p, uint32_t part, fc_error *e) {
+    const struct fc_partial_set *set = &p->set[part];
+    int64_t have = 0;
+    for (size_t i = 0; i < set->at.len; i++) have += set->at.at[i].count;
+    if (p->total < 0) return fc_fail(e, FUSEC_INVALID, "no piece was computed yet");
+    if (have == p->total * set->inner) return FUSEC_OK;
+    return fc_fail(e, FUSEC_INVALID, "of %lld elements only %lld were in the pieces so far",
+                   (long long)(p->total * set->inner), (long long)have);
+}
+
+/* The one that begins last of those before leaf `end`. */
+static const fc_subtree *last_before(const struct fc_partial_set *set, int64_t end) {
+    const fc_subtree *best = NULL;
+    for (size_t i = 0; i < set->at.len; i++) {
+        const fc_subtree *s = &set->at.at[i];
+        if (first_leaf(s) < end && (!best || first_leaf(s) > first_leaf(best))) best = s;
+    }
+    return best;
+}
+
+fusec_status fc_partial_all(fc_partial *p, uint32_t part, const char **out, fc_error *e) {
+    struct fc_partial_set *set = &p->set[part];
+    *out = set->all;
+    if (set->all) return FUSEC_OK;
+    FC_TRY(check_complete(p, part, e));
+    const size_t bytes = fc_part_bytes(p->cut, part, set->width);
+    const fc_subtree *s = last_before(set, INT64_MAX);
+    if (!s) return fc_fail(e, FUSEC_INVALID, "no piece was computed yet");
+    char *all = fc_malloc(p->alloc, bytes + 1);
+    if (!all) return fc_oom(e);
+    memcpy(all, s->data, bytes);
+    while ((s = last_before(set, first_leaf(s)))) {
+        char *more = joined(p, part, s->data, all, e);
+        fc_free(p->alloc, all);
+        if (!more) return e->code;
+        all = more;
+    }
+    *out = set->all = all;
+    return FUSEC_OK;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+fusec_status fc_partial_merge(fc_partial *p, const fc_partial *from, fc_error *e) {
+    if (p == from || memcmp(p->cut->hash, from->cut->hash, FC_SHA256_SIZE) != 0)
+        return fc_fail(e, FUSEC_INVALID,
+                       p == from ? "a partial can't be merged into itself"
+                                 : "the partials are of other programs");
+    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
+        const struct fc_partial_set *s = &from->set[i];
+        if (s->width < 0) continue;
+        FC_TRY(fc_partial_sizes(p, i, from->total, s->width, s->inner, e));
+        for (size_t k = 0; k < s->at.len; k++)
+            if (overlaps(p, i, &s->at.at[k]))
+                return fc_fail(e, FUSEC_INVALID, "a part of the elements is in both");
+    }
+    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++)
+        for (size_t k = 0; k < from->set[i].at.len; k++) {
+            const fc_subtree *s = &from->set[i].at.at[k];
+            char *arrays[FC_MAX_COMPONENTS];
+            split(from, i, s->data, 1, arrays);
+            FC_TRY(fc_partial_put(p, i, s->level, s->index, 1, s->count,
+                                  (const char *const *)arrays, e));
+        }
+    return FUSEC_OK;
+}

@@ -1,0 +1,61 @@
+/* partial.h - what is known of a cut program's reductions from some pieces: accumulators of
+ * finished subtrees, for each reduction over the cut (passes/pieces.h) a set of them.
+ *
+ * Two siblings are joined at once to their parent, so what is kept of a contiguous range are at
+ * most two subtrees a level, whatever the pieces were. When all is there, the subtrees that remain
+ * are joined from the right, which is what the tree does with missing right parts
+ * (docs/semantics.md, section 6): the result is that of a single call, to the bit. */
+#ifndef FUSEC_RUNTIME_PARTIAL_H
+#define FUSEC_RUNTIME_PARTIAL_H
+
+#include "runtime/cut.h"
+
+typedef struct fc_subtree {
+    unsigned level; /* 2^level leaves */
+    int64_t index;  /* it begins at leaf index * 2^level */
+    int64_t count;  /* elements, fewer than that many leaves have at the end of the array */
+    char *data;     /* the arrays of the accumulator, one after the other */
+} fc_subtree;
+
+typedef struct fc_partial {
+    const fc_cut *cut;
+    const fc_alloc *alloc;
+    int64_t total; /* the cut size; -1: no piece came yet */
+    struct fc_partial_set {
+        FC_VEC(fc_subtree) at;
+        int64_t width, inner; /* elements of an array of an accumulator; of the reduction at a
+                                 position of the cut; -1: no piece came yet */
+        char *all;            /* the accumulator of everything, once it was asked for */
+    } * set;                  /* [parts] */
+} fc_partial;
+
+fusec_status fc_partial_new(const fc_cut *cut, fc_partial **out, fc_error *e);
+void fc_partial_free(fc_partial *p);
+
+/* The sizes that a set is for; FUSEC_INVALID if it is for others already. */
+fusec_status fc_partial_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width,
+                              int64_t inner, fc_error *e);
+/* Adds `n` subtrees of a level, from `index` on, that have `count` elements in all; arrays[k] has
+ * theirs one after the other. FUSEC_INVALID if some of their elements are there already. */
+fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
+                            int64_t count, const char *const *arrays, fc_error *e);
+/* The accumulator of all elements, its arrays one after the other; FUSEC_INVALID while some are
+ * missing. It belongs to `p`. */
+fusec_status fc_partial_all(fc_partial *p, uint32_t part, const char **out, fc_error *e);
+
+/* Puts everything of `from` into `p`. FUSEC_INVALID: they do not go together, and nothing was
+ * done. */
+fusec_status fc_partial_merge(fc_partial *p, const fc_partial *from, fc_error *e);
+
+/* As bytes, and from them: for other processes of the same kind of machine. What is read may be
+ * anything; FUSEC_BAD_INPUT says what is wrong with it. */
+size_t fc_partial_size(const fc_partial *p);
+void fc_partial_write(const fc_partial *p, void *out);
+fusec_status fc_partial_read(const fc_cut *cut, const void *bytes, size_t n, fc_partial **out,
+                             fc_error *e);
+
+/* Bytes of the arrays of an accumulator of `width`; of one of them. */
+size_t fc_part_bytes(const fc_cut *cut, uint32_t part, int64_t width);
+size_t fc_part_array_bytes(const fc_cut *cut, uint32_t part, unsigned array, int64_t width);
+
+#endif

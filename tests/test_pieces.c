@@ -1,0 +1,404 @@
+/* test_pieces.c - programs in pieces: any cut, any order, any way of joining gives the bits of one
+ * call. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/capi.h"
+#include "tests/support/faults.h"
+#include "tests/support/test.h"
+#include "tests/support/oracle_run.h"
+
+enum { MOST = 4, PARTIALS = 3 };
+
+/* Arrays of a program, with memory of their own. */
+typedef struct arrays {
+    int n;
+    fusec_tensor t[MOST];
+    int64_t shape[MOST][8];
+} arrays;
+
+typedef struct box {
+    fusec_context *ctx;
+    fusec_module *m;
+    fusec_program *p;
+    fusec_cut *cut;
+    arrays in, want, got;
+    fc_rng rng;
+    int64_t total;
+} box;
+
+static size_t bytes_of(const fusec_tensor *t) {
+    size_t n = fc_dtypes[t->dtype].bytes;
+    for (int i = 0; i < t->rank; i++) n *= (size_t)t->shape[i];
+    return n;
+}
+
+static void make_array(arrays *a, uint32_t dtype, int rank, const int64_t *shape) {
+    fusec_tensor *t = &a->t[a->n];
+    memcpy(a->shape[a->n], shape, (size_t)rank * sizeof *shape);
+    *t = (fusec_tensor){.shape = a->shape[a->n], .rank = rank, .dtype = dtype};
+    t->data = calloc(1, bytes_of(t) + 64);
+    a->n++;
+}
+
+static void free_arrays(arrays *a) {
+    for (int i = 0; i < a->n; i++) free(a->t[i].data);
+    a->n = 0;
+}
+
+static void fill(box *b, fusec_tensor *t) {
+    const size_t n = bytes_of(t) / fc_dtypes[t->dtype].bytes;
+    for (size_t i = 0; i < n; i++) {
+        const double v = (double)(int64_t)fc_below(&b->rng, 2001) / 100 - 10;
+        const uint64_t bits = fc_const_bits((fusec_dtype)t->dtype, v);
+        memcpy((char *)t->data + i * fc_dtypes[t->dtype].bytes, &bits, fc_dtypes[t->dtype].bytes);
+    }
+}
+
+/* The program of a text; the inputs have the dtypes and shapes given, filled at random. */
+static bool open_box(box *b, fusec_context *ctx, const char *text, uint64_t seed) {
+    memset(b, 0, sizeof *b);
+    b->rng = (fc_rng){seed};
+    b->ctx = ctx;
+    FC_EXPECT_OK_TEXT(fusec_parse(ctx, NULL, text, &b->m), fusec_message(ctx));
+    if (b->m) FC_EXPECT_OK_TEXT(fusec_module_compile(b->m, NULL, 0, &b->p), fusec_message(ctx));
+    if (b->p) FC_EXPECT_OK_TEXT(fusec_program_cut(b->p, "n", &b->cut), fusec_message(ctx));
+    return b->cut != NULL;
+}
+
+static void close_box(box *b) {
+    free_arrays(&b->in), free_arrays(&b->want), free_arrays(&b->got);
+    fusec_cut_free(b->cut);
+    fusec_program_free(b->p);
+    fusec_module_free(b->m);
+}
+
+/* One call, and as many arrays for what the pieces give. */
+static void run_whole(box *b) {
+    int64_t sizes[MOST * 8], *s = sizes;
+    FC_EXPECT_OK_TEXT(fusec_output_shapes(b->p, b->in.n, b->in.t, sizes, MOST * 8),
+                      fusec_message(b->ctx));
+    for (int i = 0; i < fusec_output_count(b->p); i++) {
+        make_array(&b->want, fusec_output_dtype(b->p, i), fusec_output_rank(b->p, i), s);
+        make_array(&b->got, fusec_output_dtype(b->p, i), fusec_output_rank(b->p, i), s);
+        s += fusec_output_rank(b->p, i);
+    }
+    FC_EXPECT_OK_TEXT(fusec_run(b->p, b->in.n, b->in.t, b->want.n, b->want.t),
+                      fusec_message(b->ctx));
+}
+
+/* The part of an array that a piece has; strides make it a view. */
+static void view(const fusec_tensor *t, int axis, const fusec_piece *w, fusec_tensor *out,
+                 int64_t shape[8], int64_t strides[8]) {
+    int64_t step = 1;
+    *out = *t;
+    if (axis < 0) return;
+    for (int k = t->rank; k-- > 0; step *= t->shape[k]) strides[k] = step, shape[k] = t->shape[k];
+    shape[axis] = w->end - w->begin;
+    out->shape = shape;
+    out->strides = strides;
+    out->data = (char *)t->data + w->begin * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+}
+
+static fusec_status run_piece(box *b, int sweep, int64_t begin, int64_t end, fusec_partial *before,
+                              fusec_partial *into) {
+    fusec_piece w = FUSEC_PIECE_INIT;
+    fusec_tensor in[MOST], out[MOST];
+    int64_t shape[2 * MOST][8], strides[2 * MOST][8];
+    w.begin = begin, w.end = end, w.total = b->total;
+    for (int i = 0; i < b->in.n; i++)
+        view(&b->in.t[i], fusec_cut_input_axis(b->cut, i), &w, &in[i], shape[i], strides[i]);
+    for (int i = 0; i < b->got.n; i++)
+        view(&b->got.t[i], fusec_cut_output_axis(b->cut, i), &w, &out[i], shape[MOST + i],
+             strides[MOST + i]);
+    return fusec_run_piece(b->cut, NULL, sweep, &w, b->in.n, in, b->got.n, out, before, into);
+}
+
+/* Through bytes and back. */
+static fusec_partial *sent(box *b, fusec_partial *p) {
+    size_t n = 0, again = 0;
+    fusec_partial *q = NULL;
+    FC_EXPECT_OK_TEXT(fusec_partial_bytes(p, NULL, 0, &n), "");
+    char *bytes = malloc(n);
+    FC_EXPECT_OK_TEXT(fusec_partial_bytes(p, bytes, n, &again), "");
+    FC_EXPECT_EQ_U64(again, n);
+    FC_EXPECT_OK_TEXT(fusec_partial_from(b->cut, bytes, n, &q), fusec_message(b->ctx));
+    free(bytes);
+    fusec_partial_free(p);
+    return q;
+}
+
+/* A sweep in random pieces in random order, each into one of a few partials; joined. */
+static fusec_partial *sweep(box *b, int number, int64_t grain, fusec_partial *before) {
+    enum { PIECES = 9 };
+    int64_t at[PIECES + 1] = {0}, n = 0;
+    fusec_partial *p[PARTIALS];
+    int order[PIECES];
+    for (int i = 0; i < PARTIALS; i++)
+        FC_EXPECT_OK_TEXT(fusec_partial_new(b->cut, &p[i]), fusec_message(b->ctx));
+    const int64_t most = b->total / grain + 1;
+    while (n < PIECES - 1 && at[n] < b->total) {
+        at[n + 1] =
+            at[n] + grain * (int64_t)(1 + fc_below(&b->rng, (uint64_t)(most < 3 ? 1 : most / 3)));
+        if (at[n + 1] > b->total) at[n + 1] = b->total;
+        n++;
+    }
+    if (!n || at[n] < b->total) at[++n] = b->total;
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = (int)n; i-- > 1;) {
+        const int k = (int)fc_below(&b->rng, (uint64_t)i + 1), o = order[i];
+        order[i] = order[k], order[k] = o;
+    }
+    for (int i = 0; i < n; i++)
+        FC_EXPECT_OK_TEXT(run_piece(b, number, at[order[i]], at[order[i] + 1], before,
+                                    p[fc_below(&b->rng, PARTIALS)]),
+                          fusec_message(b->ctx));
+    for (int i = 1; i < PARTIALS; i++) {
+        p[i] = sent(b, p[i]);
+        FC_EXPECT_OK_TEXT(fusec_partial_merge(p[0], p[i]), fusec_message(b->ctx));
+        fusec_partial_free(p[i]);
+    }
+    return p[0];
+}
+
+static void expect_equal(box *b, const char *what) {
+    for (int i = 0; i < b->want.n; i++) {
+        FC_TRACE("output %d of %s, %lld positions", i, what, (long long)b->total);
+        FC_EXPECT_MEMEQ(b->got.t[i].data, b->want.t[i].data, bytes_of(&b->want.t[i]));
+        FC_UNTRACE();
+    }
+}
+
+typedef struct program {
+    const char *text;
+    int sweeps, rank, axis; /* of x, and where n is */
+} program;
+
+static const program programs[] = {
+    {"def f(x: f32[n]) { return sin(x*2 + 1) }", 1, 1, 0},
+    {"def f(x: f32[n]) { return sum(x) }", 1, 1, 0},
+    {"def f(x: f32[n]) { return x / sum(x) }", 2, 1, 0},
+    {"def f(x: f32[n]) {\n e = exp(x - max(x))\n return e / sum(e)\n}", 3, 1, 0},
+    {"def f(x: f16[n]) { return sum(x) }", 1, 1, 0},
+    {"def f(x: bf16[n]) { return mean(exp(x*0.25)) }", 1, 1, 0},
+    {"def f(x: i32[n]) { return argmax(x % 7) }", 1, 1, 0},
+    {"def f(x: f32[n]) { return argmin(abs(round(x))) }", 1, 1, 0},
+    {"def f(x: f32[n, m]) { return sum(x, axis=0) }", 1, 2, 0},
+    {"def f(x: f32[n, m]) { return sum(x) }", 1, 2, 0},
+    {"def f(x: f64[n, m]) { return (x - mean(x, axis=0)) * 2 }", 2, 2, 0},
+    {"def f(x: f32[n, m]) { return x / sum(x, axis=1, keepdims=true) }", 1, 2, 0},
+    {"def f(x: f32[m, n]) { return max(x, axis=1) }", 1, 2, 1},
+    {"def f(x: f32[m, n]) { return x.T * 2 }", 1, 2, 1},
+    {"def f(x: f32[n, m]) { return x.T @ x }", 1, 2, 0},
+    {"def f(x: f32[n]) { return sum(where(arange(n) % 3 == 0, x, 0)) / n }", 1, 1, 0},
+    {"def f(x: f32[n]) { return any(x > 9.9), all(x < 10), x + min(x), max(x) }", 2, 1, 0},
+};
+
+static void cut_and_compare(box *b, const program *p) {
+    int64_t grain = 0;
+    FC_EXPECT_EQ_I64(fusec_cut_sweeps(b->cut), p->sweeps);
+    FC_EXPECT_OK_TEXT(fusec_cut_grain(b->cut, b->in.n, b->in.t, &grain), fusec_message(b->ctx));
+    fusec_partial *all = NULL;
+    FC_EXPECT_OK_TEXT(fusec_partial_new(b->cut, &all), fusec_message(b->ctx));
+    for (int s = 0; s < p->sweeps && grain; s++) {
+        fusec_partial *one = sweep(b, s, grain, all);
+        FC_EXPECT_OK_TEXT(fusec_partial_merge(all, one), fusec_message(b->ctx));
+        fusec_partial_free(one);
+    }
+    FC_EXPECT_OK_TEXT(
+        fusec_run_finish(b->cut, NULL, b->total, b->in.n, b->in.t, b->got.n, b->got.t, all),
+        fusec_message(b->ctx));
+    fusec_partial_free(all);
+    expect_equal(b, p->text);
+}
+
+/* With the sizes of a line of `sizes`: n and m. */
+static void one(box *b, const program *p, int64_t n, int64_t m) {
+    static const char *const names[] = {"f16", "bf16", "f64", "i32", "f32"};
+    static const uint32_t dtypes[] = {FUSEC_F16, FUSEC_BF16, FUSEC_F64, FUSEC_I32, FUSEC_F32};
+    int k = 0;
+    while (strncmp(strchr(p->text, ':') + 2, names[k], strlen(names[k])) != 0) k++;
+    if (strchr(p->text, '@') && m > 8) m = 8; /* that is much work for the interpreter */
+    const int64_t shape[2] = {p->axis ? m : n, p->axis ? n : m};
+    make_array(&b->in, dtypes[k], p->rank, shape);
+    fill(b, &b->in.t[0]);
+    b->total = n;
+    run_whole(b);
+    cut_and_compare(b, p);
+    free_arrays(&b->in), free_arrays(&b->want), free_arrays(&b->got);
+}
+
+static void all_programs(const char *device) {
+    static const int64_t totals[] = {1, 15, 17, 1023, 1024, 4096, 5000, 70001};
+    static const int64_t widths[] = {8, 3, 1, 1025, 4, 100, 7};
+    fusec_context *ctx = capi_device(device);
+    if (!ctx) FC_SKIP("there is no device %s", device);
+    for (size_t i = 0; i < FC_COUNT(programs); i++) {
+        box b;
+        if (open_box(&b, ctx, programs[i].text, i))
+            for (size_t t = 0; t < FC_COUNT(totals); t++)
+                one(&b, &programs[i], totals[t], widths[t % FC_COUNT(widths)]);
+        close_box(&b);
+    }
+    fusec_context_free(ctx);
+}
+
+FC_TEST(pieces, interp) {
+    all_programs("interp");
+}
+
+FC_TEST(pieces, cpu) {
+    all_programs("cpu");
+}
+
+/* ---- what can't be cut ----------------------------------------------------------------------- */
+
+FC_TEST(pieces, refused) {
+    static const char *const texts[][2] = {
+        {"def f(x: f32[n]) { return x[::-1] }", "slice of type f32[n] reads at other places"},
+        {"def f(x: f32[n]) { return cumsum(x, axis=0) }", "scan of type f32[n] runs along it"},
+        {"def f(x: f32[n, n]) { return x * 2 }", "has two axes of this length"},
+        {"def f(x: f32[m, n]) { return sum(x) }", "reduces an axis outside it too"},
+        {"def f(x: f32[n], i: i32[m]) { return x[i] }", "at computed places along it"},
+        {"def f(x: f32[n, m]) { return reshape(x, [m, n]) }", "reads at other places"},
+        {"def f(x: f32[m]) { return x }", "no size n"},
+    };
+    fusec_context *ctx = capi_device("interp");
+    for (size_t i = 0; i < FC_COUNT(texts); i++) {
+        fusec_module *m = NULL;
+        fusec_program *p = NULL;
+        fusec_cut *cut = NULL;
+        FC_EXPECT_OK_TEXT(fusec_parse(ctx, NULL, texts[i][0], &m), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_module_compile(m, NULL, 0, &p), fusec_message(ctx));
+        FC_EXPECT_NE_I64(fusec_program_cut(p, "n", &cut), FUSEC_OK);
+        FC_EXPECT_CONTAINS(fusec_message(ctx), texts[i][1]);
+        FC_EXPECT_EQ_PTR(cut, NULL);
+        fusec_program_free(p);
+        fusec_module_free(m);
+    }
+    fusec_context_free(ctx);
+}
+
+/* ---- misuse ---------------------------------------------------------------------------------- */
+
+static const program mean_of = {"def f(x: f32[n]) { return x - mean(x) }", 2, 1, 0};
+
+static bool open_mean(box *b, int64_t n) {
+    const int64_t shape[1] = {n};
+    if (!open_box(b, capi_device("interp"), mean_of.text, 1)) return false;
+    make_array(&b->in, FUSEC_F32, 1, shape);
+    fill(b, &b->in.t[0]);
+    b->total = n;
+    run_whole(b);
+    return true;
+}
+
+static void close_mean(box *b) {
+    fusec_context *ctx = b->ctx;
+    close_box(b);
+    fusec_context_free(ctx);
+}
+
+#define EXPECT_REFUSED(call, text)                                                                 \
+    do {                                                                                           \
+        FC_EXPECT_NE_I64((call), FUSEC_OK);                                                        \
+        FC_EXPECT_CONTAINS(fusec_message(b.ctx), text);                                            \
+    } while (0)
+
+FC_TEST(pieces, misuse) {
+    box b;
+    fusec_partial *p = NULL, *q = NULL;
+    fusec_piece w = FUSEC_PIECE_INIT;
+    FC_ASSERT_TRUE(open_mean(&b, 5000));
+    FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &p), "");
+    FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &q), "");
+    EXPECT_REFUSED(run_piece(&b, 0, 0, 1000, NULL, p), "multiples of 1024");
+    EXPECT_REFUSED(run_piece(&b, 0, 1, 1024, NULL, p), "multiples of 1024");
+    EXPECT_REFUSED(run_piece(&b, 0, 4096, 6144, NULL, p), "there is no piece");
+    EXPECT_REFUSED(run_piece(&b, 2, 0, 1024, p, p), "no sweep 2");
+    EXPECT_REFUSED(run_piece(&b, -1, 0, 1024, p, p), "no sweep -1");
+    EXPECT_REFUSED(run_piece(&b, 0, 0, 1024, NULL, NULL), "needs a partial");
+    FC_EXPECT_OK_TEXT(run_piece(&b, 0, 0, 2048, NULL, p), fusec_message(b.ctx));
+    EXPECT_REFUSED(run_piece(&b, 0, 1024, 4096, NULL, p), "was given before");
+    EXPECT_REFUSED(run_piece(&b, 1, 0, 1024, p, p), "of 5000 elements only 2048 were");
+    EXPECT_REFUSED(run_piece(&b, 1, 0, 1024, NULL, p), "earlier sweeps");
+    FC_EXPECT_OK_TEXT(run_piece(&b, 0, 1024, 2048, NULL, q), fusec_message(b.ctx));
+    EXPECT_REFUSED(fusec_partial_merge(p, q), "is in both");
+    EXPECT_REFUSED(fusec_partial_merge(p, p), "into itself");
+    b.total = 6000;
+    EXPECT_REFUSED(run_piece(&b, 0, 2048, 3072, NULL, p), "other sizes");
+    b.total = 5000;
+    w.size = 0;
+    EXPECT_REFUSED(fusec_run_piece(b.cut, NULL, 0, &w, 1, b.in.t, 1, b.got.t, NULL, p),
+                   "FUSEC_PIECE_INIT");
+    FC_EXPECT_OK_TEXT(run_piece(&b, 0, 2048, 5000, NULL, p), fusec_message(b.ctx));
+    FC_EXPECT_OK_TEXT(run_piece(&b, 1, 0, 5000, p, NULL), fusec_message(b.ctx));
+    expect_equal(&b, mean_of.text);
+    fusec_partial_free(p);
+    fusec_partial_free(q);
+    close_mean(&b);
+}
+
+/* Every byte changed, every length: refused, and nothing read beside it. */
+FC_TEST(pieces, damaged_bytes) {
+    box b;
+    fusec_partial *p = NULL, *q = NULL;
+    size_t n = 0;
+    FC_ASSERT_TRUE(open_mean(&b, 5000));
+    FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &p), "");
+    FC_EXPECT_OK_TEXT(run_piece(&b, 0, 0, 3072, NULL, p), fusec_message(b.ctx));
+    FC_EXPECT_OK_TEXT(fusec_partial_bytes(p, NULL, 0, &n), "");
+    FC_EXPECT_LE_I64((int64_t)n, 200);
+    char *bytes = malloc(n);
+    FC_EXPECT_OK_TEXT(fusec_partial_bytes(p, bytes, n, &n), "");
+    for (size_t i = 0; i < n; i++) {
+        bytes[i] ^= 0x40;
+        EXPECT_REFUSED(fusec_partial_from(b.cut, bytes, n, &q), "damaged");
+        bytes[i] ^= 0x40;
+        EXPECT_REFUSED(fusec_partial_from(b.cut, bytes, i, &q), "damaged");
+    }
+    free(bytes);
+    fusec_partial_free(p);
+    close_mean(&b);
+}
+
+FC_TEST(pieces, allocations_may_fail) {
+    box b;
+    fault_heap h;
+    fault_heap_init(&h);
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    o.device = "interp", o.cache_dir = "", o.alloc = fault_realloc, o.alloc_user = &h,
+    o.threads = 1;
+    fusec_context *ctx = NULL;
+    FC_ASSERT_TRUE(fusec_context_new(&o, &ctx) == FUSEC_OK);
+    FC_ASSERT_TRUE(open_box(&b, ctx, mean_of.text, 1));
+    const int64_t shape[1] = {5000};
+    make_array(&b.in, FUSEC_F32, 1, shape);
+    fill(&b, &b.in.t[0]);
+    b.total = 5000;
+    run_whole(&b);
+    fusec_cut_free(b.cut);
+    bool done = false;
+    for (long long k = 1; !done && k < 5000; k++) {
+        fusec_partial *p = NULL;
+        const long long live = h.live;
+        fault_arm(&h, k, false);
+        fusec_status s = fusec_program_cut(b.p, "n", &b.cut);
+        if (!s) s = fusec_partial_new(b.cut, &p);
+        if (!s) s = run_piece(&b, 0, 0, 1024, NULL, p);
+        if (!s) s = run_piece(&b, 0, 1024, 5000, NULL, p);
+        if (!s) s = run_piece(&b, 1, 0, 5000, p, NULL);
+        done = !h.failed;
+        fault_disarm(&h);
+        FC_EXPECT_TRUE(s == FUSEC_OUT_OF_MEMORY || s == FUSEC_OK);
+        if (!s) expect_equal(&b, mean_of.text);
+        fusec_partial_free(p);
+        fusec_cut_free(b.cut);
+        b.cut = NULL;
+        if (s) FC_EXPECT_LE_I64(h.live, live + 64); /* kernels stay in their cache */
+    }
+    FC_EXPECT_TRUE(done);
+    close_box(&b);
+    fusec_context_free(ctx);
+    FC_EXPECT_EQ_I64(h.live, 0);
+}
