@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "runtime/compile/dynlib.h"
 #include "runtime/compile/helper.h"
 #include "runtime/kernel_cache.h"
+#include "runtime/pack.h"
 
 void fc_config_init(fc_config *c) {
     memset(c, 0, sizeof *c);
@@ -42,6 +44,13 @@ static fusec_status tiers_from_env(fc_tiers *t, fc_error *e) {
     return FUSEC_OK;
 }
 
+static fusec_status compile_from_env(bool *never, fc_error *e) {
+    const char *s = getenv("FUSEC_COMPILE");
+    *never = s && !strcmp(s, "never");
+    if (!s || !*s || *never || !strcmp(s, "auto")) return FUSEC_OK;
+    return fc_fail(e, FUSEC_INVALID, "FUSEC_COMPILE=%.60s: it is auto or never", s);
+}
+
 fusec_status fc_config_from_env(fc_config *c, fc_error *e) {
     fc_config_init(c);
     c->device = getenv("FUSEC_DEVICE");
@@ -49,10 +58,45 @@ fusec_status fc_config_from_env(fc_config *c, fc_error *e) {
     c->xdg_cache_home = getenv("XDG_CACHE_HOME");
     c->home = getenv("HOME");
     c->compiler = fc_env("FUSEC_COMPILER"); /* a program that is started: not in set-user-id ones */
+    c->packs = fc_env("FUSEC_PACKS");       /* code: not in set-user-id programs either */
+    c->cpu = getenv("FUSEC_CPU");
+    FC_TRY(compile_from_env(&c->never_compile, e));
     FC_TRY(fc_device_name_check(c->device, e));
     FC_TRY(tiers_from_env(&c->tiers, e));
     FC_TRY(number_from_env("FUSEC_THREADS", FC_MAX_THREADS, &c->threads, e));
     return number_from_env("FUSEC_DEBUG", 9, &c->debug, e);
+}
+
+static fusec_status open_packs(fc_context *c, fc_error *e) {
+    const char *at = c->config.packs;
+    while (at && *at) {
+        char path[1024];
+        const size_t n = strcspn(at, ":");
+        if (n >= sizeof path || c->npacks == FC_MAX_PACKS)
+            return fc_fail(e, FUSEC_LIMIT,
+                           n < sizeof path ? "more than %d packs"
+                                           : "the path of a pack has more than %d bytes",
+                           n < sizeof path ? FC_MAX_PACKS : (int)sizeof path - 1);
+        memcpy(path, at, n);
+        path[n] = 0;
+        if (n) FC_TRY(fc_pack_open(&c->config.alloc, path, &c->packs[c->npacks], e));
+        c->npacks += n > 0;
+        at += n + (at[n] == ':');
+    }
+    return FUSEC_OK;
+}
+
+/* The level that code of the CPU is for: asked for, or that of the packs. */
+static const char *cpu_level(const fc_context *c) {
+    if (c->config.cpu && *c->config.cpu) return c->config.cpu;
+    return c->npacks ? fc_pack_level(c->packs[0]) : NULL;
+}
+
+bool fc_context_packed(const fc_context *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,
+                       fc_bytes *out) {
+    for (int i = 0; i < c->npacks; i++)
+        if (fc_pack_get(c->packs[i], key, kind, out)) return true;
+    return false;
 }
 
 fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error *e) {
@@ -70,6 +114,11 @@ fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error 
             return fc_oom(e);
         }
     }
+    const fusec_status s = open_packs(c, e);
+    if (s) {
+        fc_context_free(c);
+        return s;
+    }
     *out = c;
     return FUSEC_OK;
 }
@@ -82,6 +131,7 @@ void fc_context_free(fc_context *c) {
     fc_device_close(c->cpu);
     fc_device_close(c->interp);
     fc_diskcache_close(c->disk);
+    for (int i = 0; i < c->npacks; i++) fc_pack_close(c->packs[i]);
     fc_helper_free(c->helper);
     fc_str_free(&c->notice);
     pthread_mutex_destroy(&c->lock);
@@ -115,7 +165,7 @@ static fusec_status open_cuda(fc_context *c, int n, fc_device **out, fc_error *e
 static fusec_status open_cpu(fc_context *c, fc_device **out, fc_error *e) {
     fusec_status s = c->cpu ? FUSEC_OK
                             : fc_device_open_cpu(&c->config.alloc, c->config.threads,
-                                                 c->config.llvm_path, &c->cpu, e);
+                                                 c->config.llvm_path, cpu_level(c), &c->cpu, e);
     *out = c->cpu;
     return s;
 }
@@ -131,7 +181,8 @@ static fusec_status open_interp(fc_context *c, fc_device **out, fc_error *e) {
 static fusec_status open_auto(fc_context *c, fc_device **out, fc_str *notice, fc_error *e) {
     fc_error gpu = {0}, cpu = {0};
     if (!open_cuda(c, 0, out, &gpu) && !fc_device_ready(*out, &gpu)) return FUSEC_OK;
-    if (!open_cpu(c, out, &cpu)) {
+    const bool here = c->npacks || c->config.never_compile; /* nothing need be compiled */
+    if (!open_cpu(c, out, &cpu) && (here || !fc_device_ready(*out, &cpu))) {
         if (notice)
             fc_str_printf(notice, "%s; running on the CPU, %d thread%s", gpu.message,
                           (*out)->machine.threads, (*out)->machine.threads == 1 ? "" : "s");

@@ -32,6 +32,10 @@ typedef struct fc_config {
     void *log_user;
     const char *llvm_path,
         *nvrtc_path;         /* where compilers are looked for first, ':' between places */
+    const char *packs;       /* FUSEC_PACKS: files of compiled kernels, ':' between them */
+    const char *cpu;         /* FUSEC_CPU: a level of x86-64; NULL, "": that of the first pack, or
+                                this processor */
+    bool never_compile;      /* FUSEC_COMPILE=never: code that is not there is an error */
     int (*poll)(void *user); /* whether to stop; NULL: never */
     void *poll_user;
 } fc_config;
@@ -45,6 +49,7 @@ fusec_status fc_config_from_env(fc_config *c, fc_error *e);
 fusec_status fc_device_name_check(const char *name, fc_error *e);
 
 #define FC_MAX_CUDA 16
+enum { FC_MAX_PACKS = 16 };
 
 typedef struct fc_context {
     fc_config config;
@@ -52,6 +57,8 @@ typedef struct fc_context {
     fc_device *cuda[FC_MAX_CUDA], *cpu, *interp;
     fc_diskcache *disk; /* NULL: off */
     bool disk_tried;
+    struct fc_pack *packs[FC_MAX_PACKS];
+    int npacks;
     struct fc_helper *helper;  /* NULL: compilers run in this process */
     fc_str notice;             /* why the automatic choice passed over a better device */
     struct fc_copier *copiers; /* programs that copy strided arrays (runtime/stage.c) */
@@ -73,6 +80,9 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
 fusec_status fc_context_memory(fc_context *c, fc_device *d, fc_stream s, size_t bytes, void **out,
                                fc_error *e);
 fc_diskcache *fc_context_disk(fc_context *c); /* NULL when there is none */
+/* The code by this key from the packs, in order. */
+bool fc_context_packed(const fc_context *c, const uint8_t key[FC_CACHE_KEY], uint32_t kind,
+                       fc_bytes *out);
 void fc_log(fc_context *c, int level, const char *fmt, ...) FC_PRINTF(3, 4);
 
 #endif

@@ -86,6 +86,27 @@ static void detect(fc_cpuinfo *c) {
 
 #endif
 
+bool fc_cpu_level(const char *name, int *vector_bytes, unsigned *features) {
+    enum {
+        V2 = FC_CPU_SSE42,
+        V3 = V2 | FC_CPU_AVX | FC_CPU_AVX2 | FC_CPU_FMA | FC_CPU_F16C | FC_CPU_BMI2,
+        V4 = V3 | FC_CPU_AVX512F | FC_CPU_AVX512BW | FC_CPU_AVX512DQ | FC_CPU_AVX512VL
+    };
+    static const struct {
+        const char *name;
+        int vector_bytes;
+        unsigned features;
+    } levels[] = {
+        {"x86-64", 16, 0}, {"x86-64-v2", 16, V2}, {"x86-64-v3", 32, V3}, {"x86-64-v4", 64, V4}};
+    for (size_t i = 0; i < FC_COUNT(levels); i++) {
+        if (strcmp(levels[i].name, name) != 0) continue;
+        *vector_bytes = levels[i].vector_bytes;
+        *features = levels[i].features;
+        return true;
+    }
+    return false;
+}
+
 void fc_cpuinfo_features(const fc_cpuinfo *c, fc_str *out) {
     static const struct {
         unsigned bit;

@@ -20,6 +20,10 @@ typedef struct fc_cpuinfo {
 
 void fc_cpuinfo_get(fc_cpuinfo *out);
 
+/* The vectors of a level of x86-64 ("x86-64-v3"), and the FC_CPU_ bits that it is made of; false:
+ * there is no such level. */
+bool fc_cpu_level(const char *name, int *vector_bytes, unsigned *features);
+
 /* Where the limits of control groups are read: the list of the process's groups, and the roots of
  * the hierarchies of both versions. */
 typedef struct fc_cpu_files {

@@ -56,8 +56,12 @@ typedef struct fc_device_ops {
     bool (*stream_id)(fc_device *d, fc_stream s, uint64_t *id);
     /* Frees what any stream may still use: waits for all of them. NULL as above. */
     void (*free_used)(fc_device *d, void *p);
-    /* Everything outside the text that the binary depends on: versions, architecture, options. */
+    /* Everything outside the text that the binary depends on, but for the compiler: architecture,
+     * options. */
     void (*salt)(fc_device *d, uint32_t mode, fc_str *out);
+    /* The compiler that is here: its version, whatever its path; nothing if there is none. What
+     * another one made is not taken from the disk cache. */
+    void (*maker)(fc_device *d, fc_str *out);
     /* text -> binary (the bytes kept on disk) -> loaded code. The interpreter has no
      * binary: NULL. */
     fusec_status (*compile)(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
@@ -117,8 +121,11 @@ struct fc_device {
  * (runtime/compile/dynlib.h). */
 fusec_status fc_device_open_cuda(const fc_alloc *a, int ordinal, const char *places,
                                  fc_device **out, fc_error *e);
-fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places, fc_device **out,
-                                fc_error *e);
+/* `level`: code for every processor of a level of x86-64 (fc_cpu_level) in place of this one; NULL,
+ * "": none. FUSEC_INVALID: this processor is below it. LLVM is not needed before something must be
+ * compiled. */
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places,
+                                const char *level, fc_device **out, fc_error *e);
 fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **out, fc_error *e);
 /* A device that is not there: compiles for compute capability `cc` (90) and runs nothing. For
  * `fusec build`, explain and tests on machines without a GPU. */

@@ -17,7 +17,7 @@ typedef void (*kernel_fn)(const int64_t *params, int64_t begin, int64_t end);
 
 typedef struct cpu_device {
     fc_host_device host;
-    char llvm_path[512]; /* what fc_llvm_open will load */
+    char llvm_path[512]; /* what fc_llvm_open will load; "": nothing is there */
     long long llvm_size; /* of that file: an update behind the same name differs in it */
     pthread_mutex_t lock;
     fc_llvm *llvm;
@@ -31,13 +31,20 @@ typedef struct cpu_code {
 static const fc_llvm_options compile_options = {.passes = FC_LLVM_EARLY_CSE, .level = 2},
                              quick_options = {.passes = FC_LLVM_NO_PASSES, .level = 0};
 
-/* The processor's raw identification and the library's file: exact without loading LLVM. */
+/* The processor's raw identification, or the level that the code is for. */
 static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     const cpu_device *c = (const cpu_device *)d;
-    fc_str_printf(out, "cpu %s llvm %s %lld passes %d level %d vector %d for %s mode %u",
-                  c->host.cpu.key, c->llvm_path, c->llvm_size, (int)compile_options.passes,
-                  compile_options.level, d->machine.vector_bytes,
-                  d->machine.cpu ? d->machine.cpu : "host", mode);
+    fc_str_printf(out, "cpu %s passes %d level %d vector %d mode %u",
+                  d->machine.cpu ? d->machine.cpu : c->host.cpu.key, (int)compile_options.passes,
+                  compile_options.level, d->machine.vector_bytes, mode);
+}
+
+/* The library's file, whose name holds the version: exact without loading LLVM. */
+static void maker(fc_device *d, fc_str *out) {
+    const cpu_device *c = (const cpu_device *)d;
+    const char *slash = strrchr(c->llvm_path, '/');
+    if (*c->llvm_path)
+        fc_str_printf(out, "%s %lld", slash ? slash + 1 : c->llvm_path, c->llvm_size);
 }
 
 static fusec_status need_llvm(cpu_device *c, fc_error *e) {
@@ -135,6 +142,7 @@ static const fc_device_ops ops = {
     .zero = fc_host_zero,
     .sync = fc_host_sync,
     .salt = salt,
+    .maker = maker,
     .compile = compile,
     .load = load,
     .unload = unload,
@@ -149,18 +157,33 @@ static void close_device(fc_device *d) {
     pthread_mutex_destroy(&c->lock);
     fc_host_close(&c->host);
 }
-static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory};
 
-fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places, fc_device **out,
-                                fc_error *e) {
-    char path[512];
-    if (!fc_llvm_find(places, path, sizeof path)) {
-        /* the open says what was looked for */
-        fc_llvm *l = NULL;
-        fusec_status s = fc_llvm_open_in(a, places, &l, e);
-        fc_llvm_close(l);
-        return s ? s : fc_fail(e, FUSEC_NO_LLVM, "no usable LLVM library was found");
-    }
+static fusec_status ready(fc_device *d, fc_error *e) {
+    cpu_device *c = (cpu_device *)d;
+    return *c->llvm_path ? FUSEC_OK : need_llvm(c, e);
+}
+static const struct fc_device_hooks hooks = {
+    .close = close_device, .memory = fc_host_memory, .ready = ready};
+
+/* Caches of a level are those of a usual server, so that every machine makes the same kernels. */
+static fusec_status take_level(fc_device *d, const char *level, fc_error *e) {
+    static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    unsigned needs = 0;
+    if (!fc_cpu_level(level, &d->machine.vector_bytes, &needs))
+        return fc_fail(e, FUSEC_INVALID,
+                       "%.60s is no level of the CPU: x86-64, x86-64-v2, x86-64-v3 or x86-64-v4",
+                       level);
+    if ((d->machine.host_features & needs) != needs)
+        return fc_fail(e, FUSEC_INVALID, "this processor lacks what %s has", level);
+    for (size_t i = 0; i < FC_COUNT(names); i++)
+        if (!strcmp(names[i], level)) d->machine.cpu = names[i];
+    d->machine.cache = (size_t)32 << 20;
+    d->machine.far_cache = false;
+    return FUSEC_OK;
+}
+
+fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *places,
+                                const char *level, fc_device **out, fc_error *e) {
     cpu_device *c = fc_calloc(a, 1, sizeof *c);
     if (!c) return fc_oom(e);
     fusec_status s = fc_host_open(&c->host, a, threads, e);
@@ -168,9 +191,9 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *plac
         fc_free(a, c);
         return s;
     }
-    memcpy(c->llvm_path, path, sizeof path);
     struct stat st;
-    if (!stat(path, &st)) c->llvm_size = (long long)st.st_size;
+    if (!fc_llvm_find(places, c->llvm_path, sizeof c->llvm_path)) c->llvm_path[0] = 0;
+    if (*c->llvm_path && !stat(c->llvm_path, &st)) c->llvm_size = (long long)st.st_size;
     pthread_mutex_init(&c->lock, NULL);
     fc_device *d = &c->host.base;
     d->places = places;
@@ -181,6 +204,10 @@ fusec_status fc_device_open_cpu(const fc_alloc *a, int threads, const char *plac
     d->kind = FC_DEV_CPU;
     d->quick_work = QUICK_WORK * (double)d->machine.threads;
     memcpy(d->name, "cpu", 4);
+    if (level && *level && (s = take_level(d, level, e)) != FUSEC_OK) {
+        close_device(d);
+        return s;
+    }
     *out = d;
     return FUSEC_OK;
 }

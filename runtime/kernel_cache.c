@@ -134,7 +134,7 @@ static bool insert(fc_context *c, struct fc_kcache *k, fc_variant *v) {
 }
 
 static void make_key(const fc_device *d, const fc_str *text, const fc_str *salt, uint8_t key[32]) {
-    static const char build_id[] = "fusec " FC_VERSION " format 1";
+    static const char build_id[] = "fusec " FC_VERSION " format 2";
     fc_sha256 h;
     fc_sha256_init(&h);
     fc_sha256_add_part(&h, build_id, sizeof build_id);

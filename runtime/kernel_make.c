@@ -51,6 +51,63 @@ static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binar
     return FUSEC_OK;
 }
 
+/* ---- what is kept ------------------------------------------------------------------------------
+ *
+ * The compiler that made it, its length in front, then the code. It is no part of the key, so code
+ * is found where there is no compiler; another compiler's counts as missing, and is replaced. */
+
+static void maker_of(const fc_device *d, char out[FC_MAKER]) {
+    fc_str s;
+    fc_str_init(&s, d->alloc);
+    if (d->ops->maker) d->ops->maker((fc_device *)(uintptr_t)d, &s);
+    snprintf(out, FC_MAKER, "%s", s.data);
+    fc_str_free(&s);
+}
+
+static bool is_group(const fc_bytes *b) {
+    return b->len == sizeof(group_entry) && !memcmp(b->data, group_mark, sizeof group_mark);
+}
+
+/* Leaves the code alone. */
+static bool unwrap(const char *maker, fc_bytes *b) {
+    const size_t n = b->len ? b->data[0] : 0;
+    if (n >= FC_MAKER || b->len < n + 1) return false;
+    if (*maker && (strlen(maker) != n || memcmp(maker, b->data + 1, n) != 0)) return false;
+    b->len -= n + 1;
+    memmove(b->data, b->data + n + 1, b->len + 1);
+    return true;
+}
+
+static bool keep(fc_diskcache *disk, const fc_device *d, const uint8_t key[32], const char *label,
+                 const fc_bytes *binary) {
+    char maker[FC_MAKER];
+    maker_of(d, maker);
+    const size_t n = strlen(maker);
+    uint8_t *data = disk ? fc_malloc(d->alloc, binary->len + n + 1) : NULL;
+    if (!data) return false;
+    data[0] = (uint8_t)n;
+    memcpy(data + 1, maker, n);
+    if (binary->len) memcpy(data + 1 + n, binary->data, binary->len);
+    const bool kept =
+        fc_diskcache_put(disk, key, (uint32_t)d->kind, label, data, binary->len + n + 1);
+    fc_free(d->alloc, data);
+    return kept;
+}
+
+/* From the packs, whoever made it, or from disk. */
+static bool find_kept(const fc_making *x, fc_diskcache *disk, const uint8_t key[32],
+                      fc_bytes *out) {
+    const uint32_t kind = (uint32_t)x->d->kind;
+    if (fc_context_packed(x->c, key, kind, out)) {
+        if (is_group(out) || unwrap("", out)) return true;
+        fc_bytes_free(&x->c->config.alloc, out);
+    }
+    if (!fc_diskcache_get(disk, key, kind, out)) return false;
+    if (is_group(out) || unwrap(x->maker, out)) return true;
+    fc_bytes_free(&x->c->config.alloc, out);
+    return false;
+}
+
 /* ---- from disk ------------------------------------------------------------------------------- */
 
 static bool same_binary(const fc_item *a, const fc_item *b) {
@@ -66,13 +123,12 @@ static void note_group(fc_item *t, const group_entry *g) {
 
 /* Finds the others of the plan that are in the same binary as item `first`. */
 static void note_others(fc_making *x, fc_diskcache *disk, size_t first, const group_entry *like) {
-    const uint32_t kind = (uint32_t)x->d->kind;
     for (size_t k = first + 1; k < x->n; k++) {
         fc_item *o = &x->items[k];
         fc_bytes b = {0};
         group_entry g;
-        if (!o->v || o->loaded || !fc_diskcache_get(disk, o->key, kind, &b)) continue;
-        if (b.len == sizeof g && !memcmp(b.data, like, offsetof(group_entry, index))) {
+        if (!o->v || o->loaded || !find_kept(x, disk, o->key, &b)) continue;
+        if (is_group(&b) && !memcmp(b.data, like, offsetof(group_entry, index))) {
             memcpy(&g, b.data, sizeof g);
             note_group(o, &g);
         }
@@ -86,7 +142,7 @@ static void load_from_group(fc_making *x, fc_diskcache *disk, size_t i, const gr
     fc_bytes b = {0};
     note_group(&x->items[i], g);
     note_others(x, disk, i, g);
-    if (fc_diskcache_get(disk, x->items[i].binary, (uint32_t)x->d->kind, &b))
+    if (find_kept(x, disk, x->items[i].binary, &b))
         (void)load_group(x, i, &b, true, same_binary, NULL);
     fc_bytes_free(&x->c->config.alloc, &b);
     for (size_t k = i; k < x->n; k++)
@@ -98,10 +154,9 @@ static void try_disk(fc_making *x, fc_diskcache *disk, size_t i) {
     const fc_item *t = &x->items[i];
     fc_bytes b = {0};
     group_entry g;
-    if (!t->v || t->loaded || !fc_diskcache_get(disk, t->key, (uint32_t)x->d->kind, &b)) return;
+    if (!t->v || t->loaded || !find_kept(x, disk, t->key, &b)) return;
     const size_t before = x->loaded;
-    if (x->d->kernels_together && b.len == sizeof g &&
-        !memcmp(b.data, group_mark, sizeof group_mark)) {
+    if (x->d->kernels_together && is_group(&b)) {
         memcpy(&g, b.data, sizeof g);
         load_from_group(x, disk, i, &g);
     } else {
@@ -187,7 +242,7 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
     group_entry g;
     char shown[2 * FC_CACHE_LABEL];
     if (n == 1) {
-        fc_diskcache_put(disk, parts->key, kind, parts->label, binary->data, binary->len);
+        keep(disk, d, parts->key, parts->label, binary);
         return;
     }
     memset(&g, 0, sizeof g);
@@ -196,7 +251,7 @@ void fc_parts_store(fc_context *c, const fc_device *d, const fc_part *parts, siz
     for (size_t i = 0; i < n; i++) fc_sha256_add_part(&h, parts[i].key, sizeof parts[i].key);
     fc_sha256_end(&h, g.binary);
     snprintf(shown, sizeof shown, "code of %zu kernels: %s, ...", n, parts->label);
-    if (!fc_diskcache_put(disk, g.binary, kind, shown, binary->data, binary->len)) return;
+    if (!keep(disk, d, g.binary, shown, binary)) return;
     for (size_t i = 0; i < n; i++) {
         g.index = parts[i].index;
         fc_diskcache_put(disk, parts[i].key, kind, parts[i].label, (const uint8_t *)&g, sizeof g);
@@ -311,10 +366,22 @@ static fusec_status interpret(fc_making *x, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* FUSEC_COMPILE=never: the first that is missing. */
+static fusec_status not_there(const fc_making *x, fc_error *e) {
+    const fc_item *t = x->items;
+    while (!t->v || t->loaded) t++;
+    return fc_fail(e, FUSEC_NO_CODE,
+                   "there is no code for the kernel \"%s\" in the packs and the cache, and none "
+                   "may be compiled",
+                   t->w->label);
+}
+
 fusec_status fc_kernels_make(fc_making *x, size_t missing, fc_error *e) {
     if (x->d->kind == FC_DEV_INTERP) return interpret(x, e);
     fc_diskcache *disk = x->c->config.tiers == FC_TIERS_QUICK ? NULL : fc_context_disk(x->c);
-    for (size_t i = 0; i < x->n && disk; i++) try_disk(x, disk, i);
+    maker_of(x->d, x->maker);
+    for (size_t i = 0; i < x->n && (disk || x->c->npacks); i++) try_disk(x, disk, i);
     missing -= x->loaded;
-    return missing ? compile_missing(x, missing, e) : FUSEC_OK;
+    if (!missing) return FUSEC_OK;
+    return x->c->config.never_compile ? not_there(x, e) : compile_missing(x, missing, e);
 }

@@ -18,6 +18,8 @@ typedef struct fc_item {
     fc_effort effort; /* that its code was compiled with */
 } fc_item;
 
+enum { FC_MAKER = 128 }; /* what fc_device_ops.maker says, cut */
+
 typedef struct fc_making {
     fc_context *c;
     fc_device *d;
@@ -26,6 +28,7 @@ typedef struct fc_making {
     size_t n, loaded; /* items; those with code */
     uint64_t compiled;
     bool quick_first; /* see fc_kcache_get */
+    char maker[FC_MAKER];
 } fc_making;
 
 /* A kernel of a compiled text. */

@@ -165,7 +165,7 @@ static void each_case(const char *what, fc_target_kind t) {
     config.cache_dir = "";
     FC_ASSERT_OK(fc_context_new(&config, &ctx, &e), &e);
     fusec_status s = t == FC_TARGET_CUDA ? fc_device_open_cuda_offline(&fc_libc_alloc, 90, &d, &e)
-                                         : fc_device_open_cpu(&fc_libc_alloc, 4, NULL, &d, &e);
+                                         : fc_device_open_cpu(&fc_libc_alloc, 4, NULL, NULL, &d, &e);
     if (s) {
         fc_context_free(ctx);
         FC_SKIP("no such compiler here");

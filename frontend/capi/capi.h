@@ -3,7 +3,8 @@
  * Read in this order: context.c, graph.c (arrays, inputs, sizes), value.c and ops.c (expressions),
  * view.c, then lazy.c with key.c (was it evaluated before?), plans.c and extract.c (evaluating on
  * demand), program.c, memory.c, message.c. Values of no graph: lazy.h, lazy_value.c, lazy_shape.c,
- * lazy_build.c, lazy_eval.c. language.c: texts; saved.c: graphs as files; explain.c: what became of them.
+ * lazy_build.c, lazy_eval.c. language.c: texts; saved.c: graphs as files; explain.c: what became of
+ * them.
  *
  * A graph whose leaves are the caller's arrays is symbolic like every other: each distinct extent
  * above 1 is a symbol of that graph whose value is known (sizes.c). So an expression looks the same
@@ -59,8 +60,8 @@ typedef struct fc_plans {
 struct fusec_context {
     fc_alloc alloc;
     fc_context *runtime;
-    char *device_name, *cache_dir, *compiler, *llvm_path,
-        *nvrtc_path;      /* owned; the runtime's configuration points to them */
+    char *device_name, *cache_dir, *compiler, *llvm_path, *nvrtc_path, *packs,
+        *cpu;             /* owned; the runtime's configuration points to them */
     pthread_mutex_t lock; /* of the device */
     fc_device *device;    /* NULL until it is needed */
     char *notice;

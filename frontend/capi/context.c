@@ -61,6 +61,10 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
     if (o->nvrtc_path &&
         !(config->nvrtc_path = c->nvrtc_path = fc_strdup(&c->alloc, o->nvrtc_path)))
         return fc_oom(e);
+    if (o->packs && !(config->packs = c->packs = fc_strdup(&c->alloc, o->packs))) return fc_oom(e);
+    const char *cpu = o->cpu ? o->cpu : config->cpu;
+    if (cpu && !(config->cpu = c->cpu = fc_strdup(&c->alloc, cpu))) return fc_oom(e);
+    config->never_compile |= o->never_compile != 0;
     config->poll = o->poll;
     config->poll_user = o->poll_user;
     config->log = o->log;
@@ -107,6 +111,8 @@ void fusec_context_free(fusec_context *c) {
     fc_free(&alloc, c->compiler);
     fc_free(&alloc, c->llvm_path);
     fc_free(&alloc, c->nvrtc_path);
+    fc_free(&alloc, c->packs);
+    fc_free(&alloc, c->cpu);
     pthread_mutex_destroy(&c->plans.lock);
     pthread_mutex_destroy(&c->lazy.lock);
     pthread_mutex_destroy(&c->lock);

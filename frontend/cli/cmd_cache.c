@@ -1,7 +1,8 @@
-/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is, and
- * clearing it. */
+/* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is,
+ * clearing it, and making one file of it. */
 #include "frontend/cli/command.h"
 #include "frontend/io/array.h"
+#include "runtime/pack.h"
 
 #include <stdio.h>
 
@@ -145,10 +146,66 @@ static fusec_status clear(fc_cli *c, fc_diskcache *disk, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* ---- packs ----------------------------------------------------------------------------------- */
+
+typedef struct packing {
+    const fc_alloc *alloc;
+    FC_VEC(fc_packed) entries;
+    bool oom;
+} packing;
+
+static void pack_one(void *user, const fc_diskcache_entry *x) {
+    packing *p = user;
+    fc_packed one = {.kind = x->kind};
+    memcpy(one.key, x->key, sizeof one.key);
+    memcpy(one.label, x->label, sizeof one.label);
+    p->oom |= !fc_push(p->alloc, &p->entries, one);
+}
+
+/* What is gone or damaged by now is left out. */
+static void read_all(packing *p, fc_diskcache *disk) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->entries.len; i++) {
+        fc_packed x = p->entries.at[i];
+        fc_bytes b = {0};
+        if (!fc_diskcache_get(disk, x.key, x.kind, &b)) continue;
+        x.data = b.data;
+        x.len = b.len;
+        p->entries.at[kept++] = x;
+    }
+    p->entries.len = kept;
+}
+
+static fusec_status pack(fc_cli *c, fc_diskcache *disk, fc_error *e) {
+    const char *path = c->o.text[FC_FLAG_PACK];
+    packing p = {.alloc = c->alloc};
+    char n[FC_COMMAS], size[32];
+    fc_str file;
+    fc_str_init(&file, c->alloc);
+    if (disk) fc_diskcache_list(disk, pack_one, &p);
+    fusec_status s = p.oom ? fc_oom(e) : FUSEC_OK;
+    if (s) p.entries.len = 0;
+    read_all(&p, disk);
+    const size_t count = p.entries.len;
+    if (!s) s = fc_pack_write(c->config.cpu ? c->config.cpu : "", p.entries.at, count, &file, e);
+    if (!s) s = fc_cli_write_text(c, path, file.data, file.len, e);
+    if (!s && fc_cli_on(c, FC_FLAG_JSON))
+        fc_str_printf(&c->out, "{\"entries\":%zu,\"bytes\":%zu}\n", count, file.len);
+    else if (!s)
+        fc_str_printf(&c->out, "%s: %s kernel%s, %s\n", path, fc_commas(n, (int64_t)count),
+                      count == 1 ? "" : "s", fc_show_bytes(size, (int64_t)file.len));
+    for (size_t i = 0; i < count; i++) fc_free(c->alloc, (void *)(uintptr_t)p.entries.at[i].data);
+    fc_vec_free(c->alloc, &p.entries);
+    fc_str_free(&file);
+    return s;
+}
+
 fusec_status fc_cmd_cache(fc_cli *c, fc_error *e) {
     fc_context *ctx;
     if (fc_cli_on(c, FC_FLAG_LIST) && fc_cli_on(c, FC_FLAG_CLEAR))
         return fc_fail(e, FUSEC_USAGE, "--list and --clear exclude each other");
+    if (fc_cli_on(c, FC_FLAG_PACK) && (fc_cli_on(c, FC_FLAG_LIST) || fc_cli_on(c, FC_FLAG_CLEAR)))
+        return fc_fail(e, FUSEC_USAGE, "--pack goes with neither --list nor --clear");
     if (fc_cli_on(c, FC_FLAG_OLDER) && !fc_cli_on(c, FC_FLAG_CLEAR))
         return fc_fail(e, FUSEC_USAGE, "--older belongs to --clear");
     FC_TRY(fc_context_new(&c->config, &ctx, e));
@@ -156,6 +213,8 @@ fusec_status fc_cmd_cache(fc_cli *c, fc_error *e) {
     fusec_status s = FUSEC_OK;
     if (fc_cli_on(c, FC_FLAG_CLEAR))
         s = clear(c, disk, e);
+    else if (fc_cli_on(c, FC_FLAG_PACK))
+        s = pack(c, disk, e);
     else
         summary(c, disk);
     fc_context_free(ctx);

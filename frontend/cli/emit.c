@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "runtime/cpuinfo.h"
 #include "runtime/compile/nvrtc.h"
 #include "runtime/compile/helper.h"
 #include "frontend/io/array.h"
@@ -147,18 +148,12 @@ static fusec_status need_cuda(fc_emitter *m, fc_error *e) {
     return fc_job_program(m->s, m->offline, false, &m->cuda, e);
 }
 
-static int vector_bytes(const char *cpu, int here) {
-    if (!strcmp(cpu, "x86-64") || !strcmp(cpu, "x86-64-v2")) return 16;
-    if (!strcmp(cpu, "x86-64-v3")) return 32;
-    if (!strcmp(cpu, "x86-64-v4")) return 64;
-    return here;
-}
-
 static fusec_status need_llvm(fc_emitter *m, fc_error *e) {
     fc_device *d;
     if (m->llvm) return FUSEC_OK;
     FC_TRY(fc_job_device(m->s, "cpu", &d, e));
-    if (m->cpu) d->machine.vector_bytes = vector_bytes(m->cpu, d->machine.vector_bytes);
+    unsigned features;
+    if (m->cpu) (void)fc_cpu_level(m->cpu, &d->machine.vector_bytes, &features);
     return fc_job_program(m->s, d, false, &m->llvm, e);
 }
 

@@ -118,6 +118,14 @@ typedef struct fusec_options {
     int (*poll)(void *user);
     void *poll_user;
     unsigned bounds; /* FUSEC_BOUNDS_* */
+    /* Files of compiled kernels (`fusec cache --pack`), with ':' between them, looked into before
+     * the cache, whatever compiler made them. A file that is no pack, or that others own or may
+     * write to, is FUSEC_IO. */
+    const char *packs;
+    /* The level of x86-64 that code of the CPU is for, "x86-64-v3": so it runs on other processors,
+     * too. The default is that of the first pack, or this processor. */
+    const char *cpu;
+    int never_compile; /* not 0: code that is not there is FUSEC_NO_CODE */
 } fusec_options;
 FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()
@@ -159,8 +167,8 @@ enum {
 };
 
 /* `options` may be NULL. What they leave out comes from the environment (FUSEC_DEVICE,
- * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_TIERS, FUSEC_DEBUG), which is read here and
- * never again. */
+ * FUSEC_CACHE_DIR, FUSEC_THREADS, FUSEC_COMPILER, FUSEC_TIERS, FUSEC_PACKS, FUSEC_CPU,
+ * FUSEC_COMPILE, FUSEC_DEBUG), which is read here and never again. */
 FUSEC_API fusec_status fusec_context_new(const fusec_options *options, fusec_context **out);
 FUSEC_API void fusec_context_free(fusec_context *ctx);
 

@@ -62,11 +62,17 @@ static void salt(fc_device *d, uint32_t mode, fc_str *out) {
     fc_nvrtc_options o = {
         .arch = "sm_0", .kind = FC_NVRTC_CUBIN, .fmad = (mode & FC_MODE_CONTRACT) != 0};
     fc_str_printf(out, "cuda sm_%d mode %u ", c->cc, mode);
-    if (find_nvrtc(c))
-        fc_str_printf(out, "nvrtc %s %lld", c->nvrtc_path, c->nvrtc_size);
-    else if (!need_nvrtc(c, NULL))
-        fc_str_printf(out, "nvrtc %d.%d", c->nvrtc->major, c->nvrtc->minor);
     fc_nvrtc_describe(&o, out);
+}
+
+static void maker(fc_device *d, fc_str *out) {
+    fc_gpu *c = fc_gpu_of(d);
+    if (find_nvrtc(c)) {
+        const char *slash = strrchr(c->nvrtc_path, '/');
+        fc_str_printf(out, "%s %lld", slash ? slash + 1 : c->nvrtc_path, c->nvrtc_size);
+    } else if (!need_nvrtc(c, NULL)) {
+        fc_str_printf(out, "nvrtc %d.%d", c->nvrtc->major, c->nvrtc->minor);
+    }
 }
 
 static fusec_status compile(fc_device *d, uint32_t mode, fc_effort effort, const char *text,
@@ -317,6 +323,7 @@ fusec_status fc_gpu_ready(fc_device *d, fc_error *e) {
 
 void fc_gpu_code_ops(fc_device_ops *ops) {
     ops->salt = salt;
+    ops->maker = maker;
     ops->compile = compile;
     ops->load = load;
     ops->load_more = load_more;

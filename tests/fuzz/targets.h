@@ -19,9 +19,10 @@ fuzz_target_fn fuzz_png;       /* an image */
 fuzz_target_fn fuzz_cache;     /* the file of a cache entry */
 fuzz_target_fn fuzz_object;    /* machine code as the cache gives it to the loader */
 fuzz_target_fn fuzz_saved;     /* a saved graph, and the body of one */
+fuzz_target_fn fuzz_pack;      /* a file of compiled kernels */
 fuzz_target_fn fuzz_arguments; /* words of the command line */
 
-#define FUZZ_TARGETS(X) X(language) X(capi) X(npy) X(npz) X(png) X(cache) X(object) X(saved) X(arguments)
+#define FUZZ_TARGETS(X) X(language) X(capi) X(npy) X(npz) X(png) X(cache) X(object) X(saved) X(pack) X(arguments)
 
 /* Ends the process if a promise does not hold. */
 void fuzz_require(int holds, const char *what);
