@@ -41,6 +41,13 @@ static bool add_axis(const fc_map *m, const int64_t *values, int64_t dense, int6
     return true;
 }
 
+/* From pairs to their parts. */
+static bool in_parts(int64_t part, int64_t *offset, int64_t *stride) {
+    for (uint32_t i = 0; i < FC_MAX_AXES; i++)
+        if (!fc_mul_ok(stride[i], 2, &stride[i])) return false;
+    return fc_mul_ok(*offset, 2, offset) && fc_add_ok(*offset, part, offset);
+}
+
 static fusec_status bind_access(const fc_access *a, const int64_t *values, const int64_t *given,
                                 const int64_t *extent, int64_t *offset, int64_t *stride,
                                 fc_error *e) {
@@ -58,7 +65,7 @@ static fusec_status bind_access(const fc_access *a, const int64_t *values, const
         if (!add_axis(m, values, given ? given[i] : dense, offset, stride)) return too_large(e);
         if (!fc_mul_ok(dense, size, &dense)) return too_large(e);
     }
-    return FUSEC_OK;
+    return a->pair && !in_parts(a->pair - 1, offset, stride) ? too_large(e) : FUSEC_OK;
 }
 
 /* Whether the nest touches any element: an access of an empty loop is never made and is not

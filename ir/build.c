@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "ir/code.h"
+#include "ir/complex.h"
 #include "ir/expand.h"
 #include "ir/float_state.h"
 
@@ -111,10 +112,12 @@ void fc_build_output(fc_graph *g, const char *name, fc_node n) {
 }
 
 fc_node fc_build_const(fc_graph *g, fusec_dtype t, uint64_t bits) {
+    if (fc_is_complex(t)) return fc_complex_const(g, t, (uint64_t[]){bits, 0});
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_CONST, .dtype = (uint8_t)t, .attr = bits});
 }
 
 fc_node fc_build_number(fc_graph *g, fusec_dtype t, double v) {
+    if (fc_is_complex(t)) return fc_build_cast(g, fc_build_number(g, fc_part_dtype(t), v), t);
     const uint64_t state = fc_float_enter();
     const uint64_t bits = fc_const_bits(t, v);
     fc_float_leave(state);
@@ -150,6 +153,7 @@ fc_node fc_build_full(fc_graph *g, fc_node scalar, uint32_t rank, const fc_dim *
 fc_node fc_build_cast(fc_graph *g, fc_node a, fusec_dtype t) {
     if (!fc_usable(g, a)) return FC_NONODE;
     if (fc_at(g, a)->dtype == t) return a;
+    if (fc_is_complex(t) || fc_has_parts(g, a)) return fc_complex_cast(g, a, t);
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
     n.dtype = (uint8_t)t;
     return fc_graph_node(g, n);
@@ -160,6 +164,9 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
     fusec_dtype from = (fusec_dtype)fc_at(g, a)->dtype;
     if (from == t) return a;
     bool of_bool = from == FUSEC_BOOL || t == FUSEC_BOOL;
+    if (fc_is_complex(from) || fc_is_complex(t))
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "bitcast", a, FC_NONODE,
+                             "complex numbers have two parts; take real() and imag()");
     if (fc_dtypes[from].bytes != fc_dtypes[t].bytes || of_bool) {
         fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "bitcast from %s to %s: %s", fc_dtypes[from].name,
                 fc_dtypes[t].name,
@@ -173,12 +180,20 @@ fc_node fc_build_bitcast(fc_graph *g, fc_node a, fusec_dtype t) {
 
 static fc_node marked_cast(fc_graph *g, fc_node a, uint64_t attr) {
     if (!fc_usable(g, a)) return FC_NONODE;
+    if (fc_has_parts(g, a))
+        return fc_fail_types(g, FUSEC_NO_GRADIENT, "a derivative of its own", a, FC_NONODE,
+                             "rules are for real numbers; write one for each part");
     fc_ninfo n = node_like(g, FC_OP_CAST, a);
     n.attr = attr;
     return fc_graph_node(g, n);
 }
 
 fc_node fc_build_stop_grad(fc_graph *g, fc_node a) {
+    if (fc_usable(g, a) && fc_has_parts(g, a)) {
+        fc_parts p = fc_complex_parts(g, a);
+        p.re = fc_build_stop_grad(g, p.re);
+        return fc_build_pair(g, p.re, fc_build_stop_grad(g, p.im));
+    }
     return marked_cast(g, a, FC_CAST_ATTR(FC_CAST_STOP, 0, 0));
 }
 
@@ -223,17 +238,27 @@ bool fc_build_custom(fc_graph *g, uint32_t nresults, const fc_node *y, const fc_
 }
 
 fc_node fc_build_materialize(fc_graph *g, fc_node a) {
-    return fc_usable(g, a) ? fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a)) : FC_NONODE;
+    if (!fc_usable(g, a)) return FC_NONODE;
+    if (!fc_has_parts(g, a)) return fc_graph_node(g, node_like(g, FC_OP_MATERIALIZE, a));
+    fc_parts p = fc_full_parts(g, a);
+    p.re = fc_build_materialize(g, p.re);
+    return fc_build_pair(g, p.re, fc_build_materialize(g, p.im));
 }
 
 /* ---- elementwise ------------------------------------------------------------------------- */
 
 /* How two dtypes combine: the wider of a kind; signed with unsigned the smallest signed that holds
- * both; integer with float that float; bool with a number the number. */
+ * both; integer with float that float; bool with a number the number; complex with a float the
+ * complex number that holds both, with an integer itself. */
 bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out) {
     if (a == b) return *out = a, true;
     if (a == FUSEC_BOOL) return *out = b, true;
     if (b == FUSEC_BOOL) return *out = a, true;
+    if (fc_is_complex(a) || fc_is_complex(b)) {
+        const fusec_dtype real = fc_is_complex(a) ? b : a;
+        const bool wide = a == FUSEC_C128 || b == FUSEC_C128 || real == FUSEC_F64;
+        return *out = wide ? FUSEC_C128 : FUSEC_C64, true;
+    }
     if (fc_is_float(a) && fc_is_float(b)) {
         if (fc_is_half(a) && fc_is_half(b)) return *out = FUSEC_F32, true;
         return *out = fc_dtypes[a].bytes > fc_dtypes[b].bytes ? a : b, true;
@@ -266,6 +291,7 @@ static fc_op bool_form(fc_op op) {
 }
 
 bool fc_op_takes(fc_op op, fusec_dtype t) {
+    if (fc_is_complex(t)) return fc_complex_takes(op);
     switch (fc_ops[op].rule) {
     case FC_RULE_LOGIC: return t == FUSEC_BOOL;
     case FC_RULE_BITS: return !fc_is_float(t) && (t != FUSEC_BOOL || bool_form(op) != FC_OP_NONE);
@@ -435,6 +461,8 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
         return fc_graph_add(g, &plain);
     for (int i = 0; i < n; i++)
         if (src[i] >= g->nodes.len) return FC_NONODE;
+    for (int i = 0; i < n; i++)
+        if (fc_has_parts(g, src[i])) return fc_complex_op(g, op, src);
     if (!check_operands(g, &op, src, n)) return FC_NONODE;
     fusec_dtype t = (fusec_dtype)fc_at(g, src[op == FC_OP_where ? 1 : 0])->dtype;
     if (is_rounding(op) && !fc_is_float(t)) return src[0];
@@ -494,6 +522,7 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
     if (!fc_usable(g, a)) return FC_NONODE;
     uint64_t mask;
     if (!axis_mask(g, op, a, naxes, axes, &mask)) return FC_NONODE;
+    if (fc_has_parts(g, a)) return fc_complex_reduce(g, op, a, naxes, axes, keepdims);
     fc_dim one = fc_dim_const(&g->dims, 1);
     uint32_t rank = fc_rank(g, a);
     a = reduce_operand(g, op, a);
@@ -537,6 +566,7 @@ fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t
                            bool keepdims) {
     if (!fc_usable(g, a)) return FC_NONODE;
     fusec_dtype t = (fusec_dtype)fc_at(g, a)->dtype;
+    if (fc_is_complex(t)) return fc_complex_refuse(g, FC_OP_max, a);
     if (!fc_is_float(t)) t = g->default_float;
     fc_node x = fc_build_cast(g, a, fc_is_half(t) ? FUSEC_F32 : t);
     if (x == FC_NONODE) return x;

@@ -14,8 +14,7 @@
  *
  * An operand that lacks axes of the domain is spread by a broadcast to leading axes and a permute,
  * and in no other way: so the printer finds the labels again (fc_dot_operand). */
-#include "ir/graph.h"
-
+#include "ir/complex.h"
 #include "ir/expand.h"
 
 typedef struct side {
@@ -245,11 +244,35 @@ static bool labels_fine(product *p, const char *what) {
 }
 
 static fc_node build(fc_graph *g, const char *what, fc_node x, const uint8_t *xl, fc_node y,
+                     const uint8_t *yl, uint32_t nout, const uint8_t *out);
+
+/* Four products of parts; two where an operand is real. */
+static fc_node of_parts(fc_graph *g, const char *what, fc_node x, const uint8_t *xl, fc_node y,
+                        const uint8_t *yl, uint32_t nout, const uint8_t *out) {
+    const bool real[2] = {fc_is_real_pair(g, fc_complex_parts(g, x)),
+                          fc_is_real_pair(g, fc_complex_parts(g, y))};
+    const fc_parts a = fc_full_parts(g, x), b = fc_full_parts(g, y);
+    fc_node re = build(g, what, a.re, xl, b.re, yl, nout, out), im = FC_NONODE;
+    if (!real[0] && !real[1]) {
+        const fc_node less = build(g, what, a.im, xl, b.im, yl, nout, out);
+        re = fc_build_op(g, FC_OP_sub, re, less, FC_NONODE);
+    }
+    if (!real[1]) im = build(g, what, a.re, xl, b.im, yl, nout, out);
+    if (!real[0]) {
+        const fc_node more = build(g, what, a.im, xl, b.re, yl, nout, out);
+        im = im == FC_NONODE ? more : fc_build_op(g, FC_OP_add, im, more, FC_NONODE);
+    }
+    if (real[0] && real[1]) im = fc_complex_parts(g, x).im;
+    return fc_build_pair(g, re, im);
+}
+
+static fc_node build(fc_graph *g, const char *what, fc_node x, const uint8_t *xl, fc_node y,
                      const uint8_t *yl, uint32_t nout, const uint8_t *out) {
     if (!fc_usable(g, x) || !fc_usable(g, y)) return FC_NONODE;
     if (fc_at(g, x)->dtype != fc_at(g, y)->dtype)
         return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, what, x, y,
                              "an operation takes one dtype; cast one of them");
+    if (fc_has_parts(g, x)) return of_parts(g, what, x, xl, y, yl, nout, out);
     product p = {.g = g, .nout = nout, .out = out};
     p.x[0] = (side){.n = x, .rank = fc_rank(g, x)};
     p.x[1] = (side){.n = y, .rank = fc_rank(g, y)};

@@ -3,7 +3,7 @@
  * In: what an index notation or a function of the language says. Out: nodes in their one form: a
  * view that is made of slices, permutations and broadcasts is built of these, so that equal reads
  * are equal nodes however they are written. */
-#include "ir/graph.h"
+#include "ir/complex.h"
 
 /* ---- the general view --------------------------------------------------------------------------
  */
@@ -172,6 +172,12 @@ static bool take_axes(fc_graph *g, const fc_view_axis *axes, view *v) {
 fc_node fc_build_view(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape,
                       const fc_view_axis *axes) {
     if (!fc_usable(g, a)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = fc_build_view(g, p.re, rank, shape, axes);
+        if (!fc_is_real_pair(g, p)) p.im = fc_build_view(g, p.im, rank, shape, axes);
+        return fc_build_pair(g, p.re, p.im);
+    }
     if (rank > g->limits.rank || rank > FC_MAX_RANK) {
         fc_fail(&g->error, FUSEC_LIMIT, "rank %u is above the limit of %u", rank, g->limits.rank);
         return FC_NONODE;
@@ -278,6 +284,12 @@ static bool join_shapes(fc_graph *g, fc_node a, fc_node index, uint32_t axis, fc
 static fc_node take(fc_graph *g, fc_node a, fc_node index, uint32_t axis, uint32_t flags) {
     fc_dim array[FC_MAX_RANK], result[FC_MAX_RANK];
     if (!fc_usable(g, a) || !fc_usable(g, index)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = take(g, p.re, index, axis, flags);
+        if (!fc_is_real_pair(g, p)) p.im = take(g, p.im, index, axis, flags);
+        return fc_build_pair(g, p.re, p.im);
+    }
     const uint32_t rank = fc_rank(g, a);
     if (axis >= rank) {
         fc_fail(&g->error, FUSEC_BAD_AXIS, "take: there is no axis %u", (unsigned)axis);

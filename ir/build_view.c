@@ -1,6 +1,6 @@
 /* build_view.c - builders of views: broadcast, permute, slice, reshape. Views cost index arithmetic
  * only. */
-#include "ir/graph.h"
+#include "ir/complex.h"
 
 static fc_node fail_shapes(fc_graph *g, fc_op op, fc_node a, fc_node b, const char *fmt,
                            uint32_t axis, fc_dim x, fc_dim y) {
@@ -92,6 +92,12 @@ fc_node fc_build_broadcast(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *
 
 fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
     if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = fc_build_spread(g, p.re, rank, shape);
+        if (!fc_is_real_pair(g, p)) p.im = fc_build_spread(g, p.im, rank, shape);
+        return fc_build_pair(g, p.re, p.im);
+    }
     uint32_t ra = fc_rank(g, a);
     if (ra > rank)
         return fail_shapes(g, FC_OP_BROADCAST, a, FC_NONODE,
@@ -111,6 +117,12 @@ fc_node fc_build_spread(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *sha
 
 fc_node fc_build_permute(fc_graph *g, fc_node a, const int64_t *perm) {
     if (!fc_usable(g, a)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = fc_build_permute(g, p.re, perm);
+        if (!fc_is_real_pair(g, p)) p.im = fc_build_permute(g, p.im, perm);
+        return fc_build_pair(g, p.re, p.im);
+    }
     uint32_t rank = fc_rank(g, a), seen = 0;
     fc_dim shape[FC_MAX_RANK];
     bool identity = true;
@@ -160,6 +172,12 @@ static fc_slice plain_slice(fc_dimtab *t, fc_slice s) {
 
 fc_node fc_build_slice(fc_graph *g, fc_node a, const fc_slice *axes) {
     if (!fc_usable(g, a)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = fc_build_slice(g, p.re, axes);
+        if (!fc_is_real_pair(g, p)) p.im = fc_build_slice(g, p.im, axes);
+        return fc_build_pair(g, p.re, p.im);
+    }
     uint32_t rank = fc_rank(g, a);
     fc_dim shape[FC_MAX_RANK];
     int64_t attr[3 * FC_MAX_RANK];
@@ -219,6 +237,12 @@ static bool same_count(fc_graph *g, uint32_t ra, fc_dim *sa, uint32_t rb, fc_dim
 
 fc_node fc_build_reshape(fc_graph *g, fc_node a, uint32_t rank, const fc_dim *shape) {
     if (!fc_usable(g, a) || !rank_ok(g, rank, shape)) return FC_NONODE;
+    if (fc_has_parts(g, a)) {
+        fc_parts p = fc_view_parts(g, a);
+        p.re = fc_build_reshape(g, p.re, rank, shape);
+        if (!fc_is_real_pair(g, p)) p.im = fc_build_reshape(g, p.im, rank, shape);
+        return fc_build_pair(g, p.re, p.im);
+    }
     fc_dim sa[FC_MAX_RANK], sb[FC_MAX_RANK];
     uint32_t ra = fc_rank(g, a);
     for (uint32_t i = 0; i < ra; i++) sa[i] = fc_axis(g, a, i);

@@ -5,7 +5,7 @@
  * not depend on the rounding or flush-to-zero mode of the thread. */
 #include "ir/dtype.h"
 
-const fc_dtype_info fc_dtypes[FC_DTYPE_COUNT] = {
+const fc_dtype_info fc_dtypes[FC_DTYPE_ALL] = {
 #define DTYPE(number, id, name, numpy, npy, kind, bytes, bits, compute, cuda, llvm, c)             \
     [FUSEC_##id] = {name, numpy, npy, FC_KIND_##kind, bytes, bits, FUSEC_##compute, cuda, llvm, c},
 #include "ir/dtypes.def"
@@ -14,7 +14,7 @@ const fc_dtype_info fc_dtypes[FC_DTYPE_COUNT] = {
 
 /* The public header says the same numbers. */
 #define DTYPE(number, id, ...)                                                                     \
-    _Static_assert(FUSEC_##id == (number) && (number) < FC_DTYPE_COUNT, #id);
+    _Static_assert(FUSEC_##id == (number) && (number) < FC_DTYPE_ALL, #id);
 #include "ir/dtypes.def"
 #undef DTYPE
 
@@ -23,7 +23,7 @@ static bool is_name(const char *name, size_t len, const char *of) {
 }
 
 bool fc_dtype_by_name(const char *name, size_t len, fusec_dtype *out) {
-    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_ALL; t++) {
         const fc_dtype_info *d = &fc_dtypes[t];
         if (!is_name(name, len, d->name) && !is_name(name, len, d->long_name)) continue;
         *out = (fusec_dtype)t;

@@ -37,14 +37,23 @@ uint32_t fc_kernel_arg(fc_kernel *k, fusec_dtype t, bool written, uint32_t buffe
     return (uint32_t)k->args.len - 1;
 }
 
-uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t source) {
+static uint32_t add_param(fc_kernel *k, fc_scalar param) {
     for (size_t i = 0; i < k->params.len; i++) {
         const fc_scalar *p = &k->params.at[i];
-        if (p->dtype == t && p->is_dim == is_dim && p->source == source) return (uint32_t)i;
+        if (p->dtype == param.dtype && p->is_dim == param.is_dim && p->part == param.part &&
+            p->source == param.source)
+            return (uint32_t)i;
     }
-    fc_scalar param = {.dtype = (uint8_t)t, .is_dim = is_dim, .source = source};
     if (!fc_push(k->code.alloc, &k->params, param)) return out_of_memory(k);
     return (uint32_t)k->params.len - 1;
+}
+
+uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t source) {
+    return add_param(k, (fc_scalar){.dtype = (uint8_t)t, .is_dim = is_dim, .source = source});
+}
+
+uint32_t fc_kernel_param_part(fc_kernel *k, fusec_dtype t, uint32_t source, unsigned part) {
+    return add_param(k, (fc_scalar){.dtype = (uint8_t)t, .part = (uint8_t)part, .source = source});
 }
 
 static bool same_map(const fc_map *a, const fc_map *b) {
@@ -56,6 +65,7 @@ static bool same_map(const fc_map *a, const fc_map *b) {
 
 static bool same_access(const fc_access *x, const fc_access *y) {
     if (x->buffer != y->buffer || x->rank != y->rank || !x->shape != !y->shape) return false;
+    if (x->pair != y->pair) return false;
     for (uint32_t i = 0; i < x->rank; i++) {
         if (!same_map(&x->map[i], &y->map[i])) return false;
         if (x->shape && x->shape[i] != y->shape[i]) return false;
@@ -77,10 +87,16 @@ static bool copy_terms(fc_kernel *k, fc_map *m) {
 
 uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
                           const fc_map *map) {
+    return fc_kernel_access_pair(k, buffer, rank, shape, map, 0);
+}
+
+uint32_t fc_kernel_access_pair(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
+                               const fc_map *map, unsigned pair) {
     bool index = buffer == FC_NO_BUFFER;
     if (!index && buffer >= k->args.len) return UINT32_MAX;
     fc_access acc = {.buffer = buffer, .rank = rank, .shape = shape, .map = map};
     acc.dtype = index ? (uint8_t)FUSEC_I64 : k->args.at[buffer].dtype;
+    acc.pair = (uint8_t)pair;
     acc.level = k->schedule == FC_SCHED_MAP ? FC_POINT : FC_ROW;
     for (uint32_t i = 0; i < rank; i++)
         for (const fc_map *m = &map[i]; m; m = m->next)
@@ -297,6 +313,7 @@ static void print_access(const fc_kernel *k, const fc_access *a, const fc_dimtab
         print_map(&a->map[i], dims, out);
     }
     if (a->rank) fc_str_char(out, ']');
+    if (a->pair) fc_str_printf(out, " part %d", a->pair - 1);
     if (!a->shape) return;
     fc_str_add(out, " of [");
     for (uint32_t i = 0; i < a->rank; i++) {
@@ -314,6 +331,7 @@ static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *o
         const fc_scalar *p = &k->params.at[i];
         fc_str_printf(out, "param%u = %s", (unsigned)i, fc_dtypes[p->dtype].name);
         if (dims && !p->is_dim) fc_str_printf(out, " input %u", (unsigned)p->source);
+        if (dims && p->part) fc_str_printf(out, " part %u", (unsigned)p->part);
         if (dims && p->is_dim) {
             fc_str_add(out, " size ");
             fc_dim_print(dims, p->source, out);

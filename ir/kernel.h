@@ -86,6 +86,8 @@ typedef struct fc_access {
     uint32_t buffer; /* kernel argument */
     uint8_t dtype;   /* storage dtype */
     uint8_t level;   /* FC_ROW if no reduced axis is used; in a map FC_POINT */
+    uint8_t pair;    /* 0; of an array of pairs, whose shape and map this is, which part is meant:
+                        1 the first, 2 the second. The nest doubles the strides */
     uint32_t rank;
     const fc_dim *shape; /* of the dense row-major array behind the argument */
     const fc_map *map;   /* one for each axis of it */
@@ -109,6 +111,7 @@ typedef struct fc_store {
 typedef struct fc_scalar {
     uint8_t dtype;
     bool is_dim;
+    uint8_t part; /* of an input that is a pair: how many parts stand before it */
     uint32_t source; /* fc_dim, or number of the program input */
 } fc_scalar;
 
@@ -150,10 +153,15 @@ void fc_kernel_free(fc_kernel *k);
 
 uint32_t fc_kernel_arg(fc_kernel *k, fusec_dtype t, bool written, uint32_t buffer);
 uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t source);
+/* A part (0, 1) of a pair that comes as a scalar. */
+uint32_t fc_kernel_param_part(fc_kernel *k, fusec_dtype t, uint32_t source, unsigned part);
 /* `shape` and `map` have `rank` entries; works out the level. buffer FC_NO_BUFFER: `map` alone. The
  * same access twice is one access. */
 uint32_t fc_kernel_access(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
                           const fc_map *map);
+/* The same of part `pair` (1 or 2) of the pairs in an argument whose dtype is that of a part. */
+uint32_t fc_kernel_access_pair(fc_kernel *k, uint32_t buffer, uint32_t rank, const fc_dim *shape,
+                               const fc_map *map, unsigned pair);
 fc_val fc_kernel_load(fc_kernel *k,
                       uint32_t access); /* FC_OP_LOAD, or FC_OP_INDEX of an index access */
 /* FC_OP_LOAD_AT of an argument that is read; `when` FC_NOVAL: everywhere. */

@@ -47,6 +47,7 @@ static fusec_status verify_access(const fc_kernel *k, size_t n, fc_error *e) {
         if (a->shape && a->shape[i] == FC_DIM_NONE) BAD("access %zu: no shape", n);
     }
     if (k->schedule == FC_SCHED_SCAN && !index && k->args.at[a->buffer].written) level = FC_POINT;
+    if (a->pair > 2 || (index && a->pair)) BAD("access %zu: part %u", n, (unsigned)a->pair);
     if (a->level != level) BAD("access %zu: level", n);
     return FUSEC_OK;
 }

@@ -31,6 +31,8 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(IOTA, "iota", NUMBER),
     STRUCT(CAST, "cast", CAST),
     STRUCT(BITCAST, "bitcast", NONE),
+    STRUCT(PART, "part", NUMBER),
+    STRUCT(PAIR, "complex", NONE),
     STRUCT(BROADCAST, "broadcast", NONE),
     STRUCT(PERMUTE, "permute", LIST),
     STRUCT(SLICE, "slice", SLICES),

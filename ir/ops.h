@@ -19,6 +19,9 @@ typedef enum fc_op {
     FC_OP_CAST,    /* docs/semantics.md: saturating, one rounding. To its own dtype it is the value
                       itself, and attr says what derivatives make of it (FC_CAST_*, ir/graph.h) */
     FC_OP_BITCAST, /* the same bits in another dtype of the same width */
+    /* complex numbers (ir/build_complex.c) */
+    FC_OP_PART, /* of an array of pairs in memory: the real part, or with attr 1 the imaginary one */
+    FC_OP_PAIR, /* two floats as a complex number */
     /* views: cost index arithmetic, not memory */
     FC_OP_BROADCAST, /* to the node's shape, axes aligned from the right */
     FC_OP_PERMUTE,   /* attr -> fc_list of axes: result axis i is operand axis list[i] */

@@ -11,6 +11,7 @@
 #include "passes/gradient_impl.h"
 
 #include "ir/code.h"
+#include "ir/complex.h"
 #include "passes/match.h"
 
 /* ---- what the rules are made of -------------------------------------------------------------- */
@@ -173,7 +174,8 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
     for (fc_node id = 0; id <= w->y; id++) {
         const fc_ninfo *i = fc_at(g, id);
         const unsigned kind = cast_kind(i);
-        if (!fc_is_float((fusec_dtype)i->dtype) || kind == FC_CAST_STOP || kind == FC_CAST_SEED)
+        if ((!fc_is_float((fusec_dtype)i->dtype) && i->op != FC_OP_PAIR) || kind == FC_CAST_STOP ||
+            kind == FC_CAST_SEED)
             continue;
         const fc_custom *r = custom_of(g, i);
         w->needed[id] |= r ? any_needed(w, r->nargs, r->arg) : any_needed(w, i->nops, i->src);
@@ -298,8 +300,10 @@ static void reverse_step(walk *w, fc_node n) {
     for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
         if (!w->needed[i.src[k]]) continue;
         bool marked = w->marked[n];
-        const fc_node v = fc_is_elementwise(i.op) ? row_share(&w->c, n, k, a, w->marked[n], &marked)
-                                                  : reverse_one(&w->c, n, a, w->marked[n], &marked);
+        const fc_node v = i.op == FC_OP_PAIR ? fc_build_part(w->c.g, a, k)
+                          : fc_is_elementwise(i.op)
+                              ? row_share(&w->c, n, k, a, w->marked[n], &marked)
+                              : reverse_one(&w->c, n, a, w->marked[n], &marked);
         add_share(w, i.src[k], v, marked);
     }
 }
@@ -370,6 +374,15 @@ static void forward_step(walk *w, fc_node n) {
         add_share(w, n, forward_where(w, &i), true);
         return;
     }
+    if (i.op == FC_OP_PAIR) {
+        fc_node t[2];
+        for (int k = 0; k < 2; k++) {
+            t[k] = w->value[i.src[k]];
+            if (t[k] == FC_NONODE) t[k] = zero_like(w->c.g, i.src[k]);
+        }
+        add_share(w, n, fc_build_pair(w->c.g, t[0], t[1]), true);
+        return;
+    }
     for (int k = 0; i.op == FC_OP_dot && k < 2 && !w->c.g->error.code; k++) {
         const fc_node x = fc_g_dot_target(w->c.g, n, k), t = w->value[x];
         if (t != FC_NONODE) add_share(w, n, fc_g_dot_forward(&w->c, n, k, t), w->marked[x]);
@@ -390,7 +403,7 @@ static void forward_step(walk *w, fc_node n) {
 static bool check_float(fc_graph *g, fc_node n, const char *what) {
     if (g->error.code || n >= g->nodes.len) return false;
     const fusec_dtype t = (fusec_dtype)fc_at(g, n)->dtype;
-    if (fc_is_float(t)) return true;
+    if (fc_is_float(t) || fc_is_complex(t)) return true;
     fc_fail(&g->error, FUSEC_NO_GRADIENT, "%s is %s; derivatives are of floats, by floats", what,
             fc_dtypes[t].name);
     return false;
@@ -409,14 +422,6 @@ static fc_node check_belongs(fc_graph *g, fc_node v, fc_node n, const char *what
     return fc_g_is_const(g, v) ? v : fc_build_broadcast(g, v, rank, shape);
 }
 
-bool fc_depends(fc_graph *g, fc_node y, fc_node x) {
-    walk w;
-    if (y >= g->nodes.len || !walk_begin(&w, g, y, 1, &x)) return false;
-    const bool needed = w.needed[y];
-    walk_free(&w);
-    return needed;
-}
-
 static bool check_all(fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
     if (!check_float(g, y, "what is derived")) return false;
     for (uint32_t k = 0; k < n; k++)
@@ -424,19 +429,88 @@ static bool check_all(fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
     return true;
 }
 
+/* ---- complex numbers: derivatives are by their parts, which are real ------------------------- */
+
+/* What it is derived by with the parts of complex numbers in their place. */
+typedef struct real_list {
+    uint32_t n;
+    fc_node *x, *dx;
+} real_list;
+
+static bool real_begin(fc_graph *g, uint32_t n, const fc_node *x, real_list *r) {
+    r->n = 0;
+    r->x = fc_malloc(g->alloc, ((size_t)n + 1) * 4 * sizeof *r->x);
+    r->dx = r->x ? r->x + 2 * ((size_t)n + 1) : NULL;
+    if (!r->x) return fc_oom(&g->error), false;
+    for (uint32_t k = 0; k < n && !g->error.code; k++) {
+        if (!fc_has_parts(g, x[k])) {
+            r->x[r->n++] = x[k];
+            continue;
+        }
+        const fc_parts p = fc_complex_parts(g, x[k]);
+        r->x[r->n++] = p.re;
+        r->x[r->n++] = p.im;
+        if (fc_g_is_const(g, p.re) || fc_g_is_const(g, p.im))
+            fc_fail(&g->error, FUSEC_NO_GRADIENT,
+                    "what it is derived by is %s with a part that is a constant; derive by the "
+                    "other part, or make it an input",
+                    fc_dtypes[fc_at(g, x[k])->dtype].name);
+    }
+    if (g->error.code) fc_free(g->alloc, r->x);
+    return !g->error.code;
+}
+
+/* A complex result as one of parts, which an input is not. */
+static fc_node as_pair(fc_graph *g, fc_node y) {
+    if (!fc_has_parts(g, y) || fc_at(g, y)->op == FC_OP_PAIR) return y;
+    const fc_parts p = fc_complex_parts(g, y);
+    return fc_build_pair(g, p.re, p.im);
+}
+
+bool fc_depends(fc_graph *g, fc_node y, fc_node x) {
+    walk w;
+    real_list by;
+    if (!fc_usable(g, x) || !fc_usable(g, y)) return false;
+    y = as_pair(g, y);
+    if (y == FC_NONODE || !real_begin(g, 1, &x, &by)) return false;
+    const bool ok = walk_begin(&w, g, y, by.n, by.x), needed = ok && w.needed[y];
+    if (ok) walk_free(&w);
+    fc_free(g->alloc, by.x);
+    return needed;
+}
+
 bool fc_vjp(fc_graph *g, fc_node y, fc_node dy, uint32_t n, const fc_node *x, fc_node *dx) {
     walk w;
+    real_list by;
     if (!check_all(g, y, n, x)) return false;
+    y = as_pair(g, y);
     dy = check_belongs(g, dy, y, "the cotangent");
-    if (dy == FC_NONODE || !walk_begin(&w, g, y, n, x)) return false;
-    w.value[y] = dy;
-    const bool ok = reverse(&w, n, x, dx);
-    walk_free(&w);
-    return ok;
+    if (dy == FC_NONODE || !real_begin(g, n, x, &by)) return false;
+    bool ok = walk_begin(&w, g, y, by.n, by.x);
+    if (ok) {
+        w.value[y] = dy;
+        ok = reverse(&w, by.n, by.x, by.dx);
+        walk_free(&w);
+    }
+    /* dL/dRe + i dL/dIm: against it L descends */
+    for (uint32_t k = 0, at = 0; ok && k < n; k++, at++) {
+        dx[k] = by.dx[at];
+        if (!fc_has_parts(g, x[k])) continue;
+        dx[k] = fc_build_pair(g, by.dx[at], by.dx[at + 1]);
+        at++;
+    }
+    fc_free(g->alloc, by.x);
+    return ok && !g->error.code;
 }
 
 bool fc_grad(fc_graph *g, fc_node loss, uint32_t n, const fc_node *x, fc_node *dx) {
     if (!check_all(g, loss, n, x)) return false;
+    if (fc_has_parts(g, loss)) {
+        fc_fail(&g->error, FUSEC_NO_GRADIENT,
+                "grad of %s: the gradient is that of a real number; take real() or abs(), or vjp",
+                fc_dtypes[fc_at(g, loss)->dtype].name);
+        return false;
+    }
     if (fc_rank(g, loss) != 0) {
         fc_str t;
         fc_str_init(&t, g->alloc);
@@ -454,12 +528,25 @@ bool fc_grad(fc_graph *g, fc_node loss, uint32_t n, const fc_node *x, fc_node *d
 fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_node *dx) {
     walk w;
     fc_node r = FC_NONODE;
+    real_list by;
     fc_dim shape[FC_MAX_RANK];
-    if (!check_all(g, y, n, x) || !walk_begin(&w, g, y, n, x)) return r;
-    for (uint32_t k = 0; k < n; k++) {
+    if (!check_all(g, y, n, x) || !real_begin(g, n, x, &by)) return r;
+    y = as_pair(g, y);
+    for (uint32_t k = 0, at = 0; k < n; k++) {
         const fc_node t = check_belongs(g, dx[k], x[k], "the tangent");
-        if (x[k] <= y && t != FC_NONODE) w.value[x[k]] = t;
+        const bool two = fc_has_parts(g, x[k]);
+        const fc_parts p =
+            two && t != FC_NONODE ? fc_complex_parts(g, t) : (fc_parts){t, FC_NONODE};
+        by.dx[at++] = p.re;
+        if (two) by.dx[at++] = p.im;
     }
+    if (g->error.code || !walk_begin(&w, g, y, by.n, by.x)) {
+        fc_free(g->alloc, by.x);
+        return r;
+    }
+    for (uint32_t k = 0; k < by.n; k++)
+        if (by.x[k] <= y && by.dx[k] != FC_NONODE) w.value[by.x[k]] = by.dx[k];
+    fc_free(g->alloc, by.x);
     /* an x that depends on another one moves as it is told */
     for (fc_node id = 0; id <= y && !g->error.code; id++)
         if (w.needed[id] && w.value[id] == FC_NONODE) forward_step(&w, id);
@@ -494,6 +581,11 @@ fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x) {
     walk w;
     fc_node r = FC_NONODE;
     if (!check_all(g, y, 1, &x)) return r;
+    if (fc_has_parts(g, x) || fc_has_parts(g, y)) {
+        fc_fail(&g->error, FUSEC_NO_GRADIENT,
+                "jacobian of complex numbers: take it of real() and imag(), by real numbers");
+        return r;
+    }
     if (fc_rank(g, y) * 2 > FC_MAX_RANK) {
         fc_fail(&g->error, FUSEC_LIMIT, "jacobian of rank %u; the limit is %u", fc_rank(g, y),
                 (unsigned)FC_MAX_RANK / 2);

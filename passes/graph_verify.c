@@ -105,6 +105,19 @@ static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
     return check_pointwise_shapes(g, n);
 }
 
+static reason check_complex(const fc_graph *g, const fc_ninfo *n) {
+    const bool pair = n->op == FC_OP_PAIR;
+    if (n->nops != (pair ? 2 : 1)) return "it has the wrong number of operands";
+    const fc_ninfo *a = fc_at(g, n->src[0]);
+    const fusec_dtype whole = (fusec_dtype)(pair ? n->dtype : a->dtype);
+    if (!fc_is_complex(whole)) return "it is of no complex number";
+    if (!pair && a->op == FC_OP_PAIR) return "a part of a pair is known";
+    for (int k = 0; k < n->nops; k++)
+        if ((pair ? fc_at(g, n->src[k])->dtype : n->dtype) != fc_part_dtype(whole))
+            return "its dtype is not that of a part";
+    return check_pointwise_shapes(g, n);
+}
+
 /* ---- views ----------------------------------------------------------------------------------- */
 
 /* Sizes that differ only by something that is known not to hold. */
@@ -289,7 +302,10 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
 const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
     if (why) return why;
-    if (n->dtype >= FC_DTYPE_COUNT) return "its dtype does not exist";
+    if (n->dtype >= FC_DTYPE_ALL) return "its dtype does not exist";
+    if (n->dtype >= FC_DTYPE_COUNT && n->op != FC_OP_INPUT && n->op != FC_OP_PAIR &&
+        n->op != FC_OP_RESHAPE)
+        return "a complex number that is no pair";
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)
         if (n->src[k] >= id) return "an operand comes after it";
@@ -302,6 +318,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (fc_is_view(n->op)) return check_view(g, n);
     if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE)
         return check_conversion(g, n);
+    if (n->op == FC_OP_PART || n->op == FC_OP_PAIR) return check_complex(g, n);
     if (n->op == FC_OP_TAKE) return check_take(g, n);
     if (n->op == FC_OP_CHECK) return check_check(g, n);
     if (n->op == FC_OP_SCAN) return check_scan(g, n);

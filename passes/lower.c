@@ -60,7 +60,14 @@ static uint32_t arg_for(fc_lowering *l, uint32_t buffer, fusec_dtype t, bool wri
     return fc_kernel_arg(l->k, t, written, buffer);
 }
 
-static uint32_t access_for(fc_lowering *l, uint32_t arg, fc_list shape, fc_list map) {
+/* What an array is made of in memory as kernels see it: a pair of two f32 is a word of 64 bits, a
+ * pair of two f64 two elements. */
+static fusec_dtype in_memory(fusec_dtype t) {
+    return t == FUSEC_C64 ? FUSEC_U64 : t == FUSEC_C128 ? FUSEC_F64 : t;
+}
+
+static uint32_t access_for(fc_lowering *l, uint32_t arg, fc_list shape, fc_list map,
+                           unsigned pair) {
     const uint32_t rank = fc_list_len(l->g, shape);
     fc_dim dims[FC_MAX_RANK];
     fc_map m[FC_MAX_RANK];
@@ -70,18 +77,25 @@ static uint32_t access_for(fc_lowering *l, uint32_t arg, fc_list shape, fc_list 
         dims[i] = (fc_dim)fc_list_at(l->g, shape)[i];
         fc_lower_affine(l, fc_map_index(l->g, map, i), &m[i], room + (size_t)i * FC_MAX_AXES);
     }
-    const uint32_t access = fc_kernel_access(l->k, arg, rank, dims, m);
+    const uint32_t access = fc_kernel_access_pair(l->k, arg, rank, dims, m, pair);
     fc_free(l->alloc, room);
     return access;
 }
 
-static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map) {
-    const fusec_dtype t = (fusec_dtype)fc_at(l->g, n)->dtype;
+/* `pair`: which part of pairs of f64, from 1; else 0. */
+static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map, unsigned pair) {
+    const fusec_dtype t = in_memory((fusec_dtype)fc_at(l->g, n)->dtype);
     const uint32_t arg = arg_for(l, l->buffer[n], t, false), rank = fc_list_len(l->g, shape);
+    fc_code *c = &l->k->code;
     if (fc_map_is_affine(l->g, map, rank))
-        return fc_kernel_load(l->k, access_for(l, arg, shape, map));
+        return fc_kernel_load(l->k, access_for(l, arg, shape, map, pair));
     const fc_val when = fc_lower_guards(l, map, rank, 0);
-    return fc_kernel_load_at(l->k, arg, fc_lower_element(l, map, shape), when);
+    fc_val at = fc_lower_element(l, map, shape);
+    if (pair && at != FC_NOVAL) {
+        at = fc_val_op(c, FC_OP_add, at, at, FC_NOVAL);
+        at = fc_val_op(c, FC_OP_add, at, fc_val_i64(c, (int64_t)pair - 1), FC_NOVAL);
+    }
+    return fc_kernel_load_at(l->k, arg, at, when);
 }
 
 static fc_val index_value(fc_lowering *l, fc_node n, fc_list map) {
@@ -135,16 +149,43 @@ static bool made_elsewhere(const fc_lowering *l, fc_node n) {
 
 static bool is_leaf(const fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
-    if (i->nops == 0 || made_elsewhere(l, n)) return true;
+    if (i->nops == 0 || i->op == FC_OP_PART || made_elsewhere(l, n)) return true;
     if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
     return fc_is_reduction(i->op) || i->op == FC_OP_SCAN;
+}
+
+/* The parts of a word, and the word of two parts: the first one in the lower half. */
+static fc_val part_of_word(fc_code *c, fc_val word, bool second) {
+    if (second) word = fc_val_op(c, FC_OP_shr_raw, word, fc_val_bits(c, FUSEC_U64, 32), FC_NOVAL);
+    return fc_val_bitcast(c, fc_val_cast(c, word, FUSEC_U32), FUSEC_F32);
+}
+
+static fc_val word_of_parts(fc_code *c, fc_val re, fc_val im) {
+    re = fc_val_cast(c, fc_val_bitcast(c, re, FUSEC_U32), FUSEC_U64);
+    im = fc_val_cast(c, fc_val_bitcast(c, im, FUSEC_U32), FUSEC_U64);
+    im = fc_val_op(c, FC_OP_shl_raw, im, fc_val_bits(c, FUSEC_U64, 32), FC_NOVAL);
+    return fc_val_op(c, FC_OP_bit_or, re, im, FC_NOVAL);
+}
+
+/* A part of an array of pairs: `n` is an input, or a reshape of one. */
+static fc_val load_part(fc_lowering *l, fc_node n, fc_list map, bool second) {
+    const fc_list shape = fc_at(l->g, n)->shape;
+    while (fc_at(l->g, n)->op == FC_OP_RESHAPE) n = fc_at(l->g, n)->src[0];
+    const fc_ninfo *i = fc_at(l->g, n);
+    if (i->op == FC_OP_INPUT && fc_rank(l->g, n) == 0)
+        return fc_kernel_param_value(
+            l->k, fc_kernel_param_part(l->k, fc_part_dtype((fusec_dtype)i->dtype),
+                                       (uint32_t)i->attr, second));
+    if (i->dtype == FUSEC_C64) return part_of_word(&l->k->code, load(l, n, shape, map, 0), second);
+    return load(l, n, shape, map, second ? 2 : 1);
 }
 
 static fc_val leaf(fc_lowering *l, fc_node n, fc_list map) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
-    if (i->nops && made_elsewhere(l, n)) return load(l, n, i->shape, map);
+    if (i->nops && made_elsewhere(l, n)) return load(l, n, i->shape, map, 0);
     switch (i->op) {
+    case FC_OP_PART: return load_part(l, i->src[0], map, i->attr != 0);
     case FC_OP_CONST: return fc_val_bits(c, (fusec_dtype)i->dtype, i->attr);
     case FC_OP_DIM:
         return fc_kernel_param_value(l->k,
@@ -153,12 +194,12 @@ static fc_val leaf(fc_lowering *l, fc_node n, fc_list map) {
         if (fc_rank(l->g, n) == 0)
             return fc_kernel_param_value(
                 l->k, fc_kernel_param(l->k, (fusec_dtype)i->dtype, false, (uint32_t)i->attr));
-        return load(l, n, i->shape, map);
+        return load(l, n, i->shape, map, 0);
     case FC_OP_IOTA: return index_value(l, n, map);
     default: { /* a reshape of an array in memory: read under the new shape */
         fc_node a = i->src[0];
         while (fc_at(l->g, a)->op == FC_OP_RESHAPE) a = fc_at(l->g, a)->src[0];
-        return load(l, a, i->shape, map);
+        return load(l, a, i->shape, map, 0);
     }
     }
 }
@@ -261,22 +302,43 @@ static void set_axes(fc_lowering *l) {
         }
 }
 
-static void store_to(fc_lowering *l, const fc_root *root, uint32_t buffer, fc_val v) {
+static void store_to(fc_lowering *l, const fc_root *root, uint32_t buffer, fc_val v,
+                     unsigned pair) {
     const fc_ninfo *n = fc_at(l->g, root->node);
-    const uint32_t arg = arg_for(l, buffer, (fusec_dtype)n->dtype, true);
-    fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map), v);
+    const uint32_t arg = arg_for(l, buffer, in_memory((fusec_dtype)n->dtype), true);
+    fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map, pair), v);
 }
 
 /* Every place the root is written to: one temporary, or all outputs that are this node. They follow
  * the inputs. */
-static void store_root(fc_lowering *l, const fc_root *root, fc_val v) {
+static void store_root(fc_lowering *l, const fc_root *root, fc_val v, unsigned pair) {
     const uint32_t one = l->buffer[root->node], first = (uint32_t)l->g->inputs.len;
     if (l->plan->buffers.at[one].kind == FC_BUF_TEMP) {
-        store_to(l, root, one, v);
+        store_to(l, root, one, v, pair);
         return;
     }
     for (uint32_t b = first; b < first + l->g->outputs.len; b++)
-        if (l->plan->buffers.at[b].node == root->node) store_to(l, root, b, v);
+        if (l->plan->buffers.at[b].node == root->node) store_to(l, root, b, v, pair);
+}
+
+/* A part of a root of pairs: of a pair, or of an input that is a result as it is. */
+static fc_val part_value(fc_lowering *l, const fc_root *root, bool second) {
+    const fc_ninfo *i = fc_at(l->g, root->node);
+    if (i->op != FC_OP_PAIR) return load_part(l, root->node, root->map, second);
+    const fc_node part = i->src[second];
+    const bool scalar = fc_rank(l->g, part) == 0 && fc_rank(l->g, root->node) != 0;
+    return value_of(l, part, scalar ? 0 : root->map);
+}
+
+static void store_complex(fc_lowering *l, const fc_root *root) {
+    const fc_val re = part_value(l, root, false), im = part_value(l, root, true);
+    if (re == FC_NOVAL || im == FC_NOVAL) return;
+    if (fc_at(l->g, root->node)->dtype == FUSEC_C64) {
+        store_root(l, root, word_of_parts(&l->k->code, re, im), 0);
+        return;
+    }
+    store_root(l, root, re, 1);
+    store_root(l, root, im, 2);
 }
 
 /* Reductions stage by stage: what a stage reads of earlier ones is then known to value_of. */
@@ -306,10 +368,13 @@ static void build(fc_lowering *l) {
     for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
         const fc_root *root = &r->roots.at[i];
         if (!root->stored) continue;
+        const fusec_dtype t = (fusec_dtype)fc_at(l->g, root->node)->dtype;
+        if (fc_is_complex(t)) {
+            store_complex(l, root);
+            continue;
+        }
         fc_val v = value_of(l, root->node, root->map);
-        if (v != FC_NOVAL)
-            store_root(l, root,
-                       fc_val_cast(&l->k->code, v, (fusec_dtype)fc_at(l->g, root->node)->dtype));
+        if (v != FC_NOVAL) store_root(l, root, fc_val_cast(&l->k->code, v, t), 0);
     }
 }
 

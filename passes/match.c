@@ -8,6 +8,7 @@ uint32_t fc_for_dtype(fusec_dtype t) {
     case FC_KIND_BOOL: return FC_FOR_BOOL;
     case FC_KIND_SIGNED: return FC_FOR_SIGNED;
     case FC_KIND_UNSIGNED: return FC_FOR_UNSIGNED;
+    case FC_KIND_COMPLEX: return 0; /* rules are for its parts */
     case FC_KIND_FLOAT: break;
     }
     return fc_is_half(t) ? FC_FOR_HALF : FC_FOR_WIDE;

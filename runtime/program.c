@@ -188,7 +188,8 @@ static void fill_step(const fc_call *c, uint32_t step, fc_layout at, int64_t *wo
         const fc_scalar *prm = &k->params.at[x];
         if (prm->is_dim) continue;
         int64_t bits = 0;
-        memcpy(&bits, c->in[prm->source].data, fc_dtypes[prm->dtype].bytes);
+        const size_t bytes = fc_dtypes[prm->dtype].bytes;
+        memcpy(&bits, (const char *)c->in[prm->source].data + prm->part * bytes, bytes);
         words[at.params + x] = bits;
     }
 }

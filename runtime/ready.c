@@ -16,7 +16,8 @@ enum {
 typedef struct patch {
     int64_t *word;
     uint32_t from;  /* argument: inputs, then outputs */
-    uint32_t bytes; /* of a scalar that is read; 0: the pointer itself */
+    uint16_t bytes; /* of a scalar that is read; 0: the pointer itself */
+    uint16_t skip;  /* bytes of the argument before it */
     uint32_t launch;
 } patch;
 
@@ -128,7 +129,7 @@ static fusec_status run(fc_program *p, fc_ready *r, fc_stream s, uint32_t nin, c
         int64_t value = (int64_t)(uintptr_t)data;
         if (x->bytes) {
             value = 0;
-            memcpy(&value, data, x->bytes);
+            memcpy(&value, (const char *)data + x->skip, x->bytes);
         }
         set_word(r, x, value);
     }
@@ -241,7 +242,7 @@ static bool take_shapes(fc_ready *r, uint32_t nin, const fc_tensor *in, uint32_t
                              .size = size,
                              .strides = b->strides ? b->strides[i] : NULL,
                              .bytes = b->bytes[i],
-                             .odd = i < nin && !t->rank ? 0 : fc_dtypes[t->dtype].bytes - 1u};
+                             .odd = i < nin && !t->rank ? 0 : fc_dtype_align(t->dtype) - 1u};
     }
     return true;
 }
@@ -274,6 +275,7 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
         r->patches[r->npatches++] = (patch){.word = words + at.params + i,
                                             .from = v->source,
                                             .bytes = fc_dtypes[v->dtype].bytes,
+                                            .skip = v->part * fc_dtypes[v->dtype].bytes,
                                             .launch = launch};
     }
 }

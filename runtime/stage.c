@@ -73,6 +73,7 @@ static fusec_dtype same_width(fusec_dtype t) {
     case 1: return FUSEC_U8;
     case 2: return FUSEC_U16;
     case 4: return FUSEC_U32;
+    case 16: return FUSEC_C128;
     default: return FUSEC_U64;
     }
 }
@@ -115,11 +116,11 @@ fusec_status fc_stage_start(fc_stage *s, fc_error *e) {
     const bool host = s->p->device->host_memory;
     for (uint32_t i = 0; i < s->nin + s->nout; i++) {
         const fc_tensor *t = argument(s, i);
-        const bool odd = ((uintptr_t)t->data & (fc_dtypes[t->dtype].bytes - 1u)) != 0;
+        const bool odd = ((uintptr_t)t->data & (fc_dtype_align(t->dtype) - 1u)) != 0;
         if (i < s->nin && !t->rank && on_host(s, t)) continue; /* read byte by byte */
         if (odd && !on_host(s, t))
             return fc_fail(e, FUSEC_INVALID, "%s is not aligned to its elements of %u bytes",
-                           name_of(s, i), fc_dtypes[t->dtype].bytes);
+                           name_of(s, i), fc_dtype_align(t->dtype));
         if (host ? odd : t->strides && !t->on_device) FC_TRY(fc_stage_replace(s, i, e));
     }
     return FUSEC_OK;

@@ -75,11 +75,11 @@ FC_TEST(cli_modules, check_tries_every_dtype) {
                 "def user(x: f32[n]) -> f32[n] = helper(x)\n"
                 "def alone(x, k = 2) = k*x\n");
     EXPECT_RUN(sh, 0, "fusec check p.fuse");
-    FC_EXPECT_STREQ(sh.out, "half(x: T[n]) -> T[n]\n    needs T to be a float\n"
+    FC_EXPECT_STREQ(sh.out, "half(x: T[n]) -> T[n]\n    needs T to be a float or complex\n"
                             "odd(x: T[n]) -> T[n]\n    needs T to be an integer\n"
                             "same(x: T[n]) -> T[n]\n"
-                            "twice(x: T[n]) -> T[n]\n    needs T to be an integer or a float\n"
-                            "wide(x: T[n]) -> f64[n]\n"
+                            "twice(x: T[n]) -> T[n]\n    needs T to be a number\n"
+                            "wide(x: T[n]) -> f64[n]\n    needs T to be an integer, a float or bool\n"
                             "two(x: T[n], y: S[n]) -> f32[n]\n"
                             "small(x: T[n]) -> i32[n]\n"
                             "    needs T to be bool, i8, i16, i32, u8 or u16\n"

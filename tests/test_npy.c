@@ -128,7 +128,7 @@ FC_TEST(npy, headers_that_are_refused) {
         {"{'descr': '|O', 'fortran_order': False, 'shape': ()}", "dtype '|O' (Python objects)"},
         {"{'descr': '|S5', 'fortran_order': False, 'shape': ()}", "dtype '|S5' (byte strings)"},
         {"{'descr': '<U5', 'fortran_order': False, 'shape': ()}", "dtype '<U5' (text)"},
-        {"{'descr': '<c8', 'fortran_order': False, 'shape': ()}", "(complex numbers)"},
+        {"{'descr': '<c32', 'fortran_order': False, 'shape': ()}", "complex numbers of an unusual size"},
         {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': ()}", "'<M8[ns]' (dates)"},
         {"{'descr': '<m8[s]', 'fortran_order': False, 'shape': ()}", "(time differences)"},
         {"{'descr': '|V2', 'fortran_order': False, 'shape': ()}", "bfloat16"},

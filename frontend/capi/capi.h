@@ -104,7 +104,7 @@ typedef struct fc_leaf {
 /* A computed result: memory of the device, owned by the graph. */
 typedef struct fc_stored {
     void *data;
-    uint64_t scalar; /* the element of a rank-0 result on the host, once it was asked for */
+    uint64_t scalar[2]; /* the element of a rank-0 result on the host, once it was asked for */
     bool has_scalar;
 } fc_stored;
 

@@ -70,7 +70,7 @@ static fusec_status input_of(fusec_graph *g, fc_node n, fc_arena *arena, fc_tens
     t->data = r ? r->data : (void *)(uintptr_t)leaf->data;
     t->on_device = r || leaf->on_device;
     if (rank || !t->on_device || g->ctx->device->host_memory) return FUSEC_OK;
-    uint64_t *word = r ? &r->scalar : fc_arena_alloc(arena, sizeof *word);
+    uint64_t *word = r ? r->scalar : fc_arena_alloc(arena, 2 * sizeof *word);
     if (!word) return fc_oom(e);
     if (!r || !r->has_scalar) FC_TRY(scalar_to_host(g, n, t->data, word, e));
     if (r) r->has_scalar = true;

@@ -23,13 +23,18 @@ typedef struct fc_held {
     bool on_device; /* memory of the device */
     void *stream;   /* the caller's stream that computes it; NULL: the device's own, or done */
     bool has_scalar;
-    uint64_t scalar; /* the element of a rank-0 result on the host, once it was asked for */
+    uint64_t scalar[2]; /* the element of a rank-0 result on the host, once it was asked for */
 } fc_held;
 
 /* Operations that are no nodes of a graph but several. Their attributes are kept as they were
  * given: axes, then start, then step. */
 enum {
     FC_OP_LOGSUMEXP = FC_OP_COUNT_, /* as a reduction */
+    FC_OP_REAL, /* maps of ir/composites.def */
+    FC_OP_IMAG,
+    FC_OP_CONJ,
+    FC_OP_ANGLE,
+    FC_OP_COMPLEX,
     FC_FIRST_COMPOSITE,
     FC_OP_MATMUL = FC_FIRST_COMPOSITE,
     FC_OP_EINSUM,
@@ -120,7 +125,7 @@ struct fusec_lazy {
     fusec_context *ctx;
     _Atomic(fc_held *) held;
     fusec_lazy **src, *few[3]; /* operands: `few`, or memory of its own */
-    uint64_t bits;             /* of a number */
+    uint64_t bits, more;       /* of a number; `more`: the second word of a c128 */
     int64_t words[];           /* the shape; then strides, axes, or start and step of each axis */
 };
 
@@ -131,6 +136,7 @@ static inline const int64_t *fc_lazy_attr(const fusec_lazy *v) {
 /* The operation on nodes of a graph; sizes become extents of the graph (fc_extent_of). The one
  * place where an operation says how it is built. */
 fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const fc_node *src);
+fc_node fc_lazy_number(fusec_graph *g, const fusec_lazy *v);
 /* The attributes of a value, pointing into it. */
 fusec_attr fc_lazy_attributes(const fusec_lazy *v);
 

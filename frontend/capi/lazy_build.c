@@ -4,6 +4,8 @@
  * themselves; what is no row stands in a table of its own (lazy_rows.c). */
 #include "frontend/capi/lazy.h"
 
+#include "ir/complex.h"
+
 static bool is_row(int op) {
     const bool kind = fc_is_elementwise(op) || (fc_is_reduction(op) && fc_ops[op].arity == 1);
     return kind && !(fc_ops[op].flags & FC_F_HIDDEN);
@@ -80,7 +82,7 @@ static bool check(const fc_lazy_call *c, int op, const fc_lazy_row *r) {
     if (a->axes && (a->naxes < 0 || a->naxes > FC_MAX_RANK))
         fc_fail(e, FUSEC_BAD_AXIS, "%s: %d axes", fusec_op_name(op), (int)a->naxes);
     if (e->code || !r) return !e->code;
-    if ((r->needs & FC_LAZY_DTYPE) && a->dtype >= FC_DTYPE_COUNT)
+    if ((r->needs & FC_LAZY_DTYPE) && a->dtype >= FC_DTYPE_ALL)
         return fc_fail(e, FUSEC_INVALID, "%s: %u is not a dtype", r->name, a->dtype), false;
     if (fc_lazy_takes_shape(op)) return check_shape(e, r->name, a);
     return check_lists(e, r, a, c->n ? fusec_rank(c->v[0]) : 0);
@@ -117,6 +119,13 @@ static fusec_value build(fc_lazy_call *c, int op) {
     return fc_value(g, fc_build_op(&g->ir, (fc_op)op, c->v[0].node,
                                    c->n > 1 ? c->v[1].node : FC_NONODE,
                                    c->n > 2 ? c->v[2].node : FC_NONODE));
+}
+
+fc_node fc_lazy_number(fusec_graph *g, const fusec_lazy *v) {
+    const uint64_t bits[2] = {v->bits, v->more};
+    if (fc_is_complex((fusec_dtype)v->dtype))
+        return fc_complex_const(&g->ir, (fusec_dtype)v->dtype, bits);
+    return fc_build_const(&g->ir, (fusec_dtype)v->dtype, v->bits);
 }
 
 fc_node fc_lazy_build(fusec_graph *g, int op, const fusec_attr *a, int n, const fc_node *src) {

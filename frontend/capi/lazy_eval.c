@@ -107,7 +107,7 @@ static bool sizes(fc_key *k, uint32_t n, const int64_t *v) {
 
 static bool is_argument(const work *w, const fusec_lazy *user, int operand, const fusec_lazy *v) {
     const fusec_dtype t = (fusec_dtype)v->dtype;
-    if (w->narguments >= FC_MOST_ARGUMENTS) return false;
+    if (w->narguments >= FC_MOST_ARGUMENTS || fc_is_complex(t)) return false;
     if (fc_lazy_is_draw(user->op)) return true; /* seeds and bounds */
     return !fc_number_simplifies(t, v->bits) &&
            !fc_number_is_structure((fc_op)user->op, operand, t, v->bits);
@@ -136,6 +136,7 @@ static bool operand(work *w, const fusec_lazy *user, int i, fusec_lazy *v) {
     }
     fc_key_add(k, REC_NUMBER | v->dtype);
     fc_key_add64(k, v->bits);
+    if (v->dtype == FUSEC_C128) fc_key_add64(k, v->more);
     return true;
 }
 
@@ -237,7 +238,7 @@ static fc_node build_node(fusec_graph *g, work *w, const fusec_lazy *v, const fc
             w->narguments++;
             src[i] = build_input(g, x);
         } else {
-            src[i] = fc_build_const(&g->ir, (fusec_dtype)x->dtype, x->bits);
+            src[i] = fc_lazy_number(g, x);
         }
     }
     const fusec_attr a = fc_lazy_attributes(v);
@@ -287,15 +288,15 @@ static fusec_status name_sizes(fusec_graph *g, work *w, fc_error *e) {
 static fusec_status scalar_to_host(fusec_context *c, fc_held *h, fusec_dtype t, void *stream,
                                    fc_error *e) {
     fc_device *d = c->device;
-    uint64_t word = 0;
+    uint64_t word[2] = {0};
     lock(c);
     const bool there = h->has_scalar;
     unlock(c);
     if (there) return FUSEC_OK;
-    FC_TRY(d->ops->download(d, stream, &word, h->data, fc_dtypes[t].bytes, e));
+    FC_TRY(d->ops->download(d, stream, word, h->data, fc_dtypes[t].bytes, e));
     FC_TRY(d->ops->sync(d, stream, e));
     lock(c);
-    h->scalar = word;
+    memcpy(h->scalar, word, sizeof word);
     h->has_scalar = true;
     unlock(c);
     return FUSEC_OK;
@@ -322,7 +323,7 @@ static fusec_status take_inputs(fusec_context *c, work *w, void *stream, bool *f
         *from_host |= !t->on_device;
         if (t->rank || !t->on_device || d->host_memory) continue;
         FC_TRY(scalar_to_host(c, h, t->dtype, h->stream ? h->stream : NULL, e));
-        t->data = &h->scalar;
+        t->data = h->scalar;
         t->on_device = false;
     }
     /* results that the device's own stream computes, used on another one */
@@ -566,7 +567,8 @@ fusec_status fusec_lazy_read(fusec_lazy *v, void *out, size_t bytes) {
                               have, bytes);
     if (bytes && !out) return fc_report_text(FUSEC_INVALID, "fusec_lazy_read: the memory is NULL");
     if (v->op == FC_OP_CONST) {
-        memcpy(out, &v->bits, bytes);
+        const uint64_t words[2] = {v->bits, v->more};
+        memcpy(out, words, bytes);
         return FUSEC_OK;
     }
     fc_error e = {0};

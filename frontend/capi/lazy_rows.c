@@ -71,6 +71,19 @@ static fusec_value logsumexp(const fc_lazy_call *c) {
                                              c->a->axes, c->a->keepdims != 0));
 }
 
+#define OF_COMPLEX(fn)                                                                             \
+    static fusec_value fn##_of(const fc_lazy_call *c) {                                            \
+        return fusec_##fn(c->v[0]);                                                                \
+    }
+OF_COMPLEX(real)
+OF_COMPLEX(imag)
+OF_COMPLEX(conj)
+OF_COMPLEX(angle)
+
+static fusec_value complex_of(const fc_lazy_call *c) {
+    return fusec_complex(c->v[0], c->v[1]);
+}
+
 static fusec_value matmul(const fc_lazy_call *c) {
     return fusec_matmul(c->v[0], c->v[1]);
 }
@@ -169,6 +182,11 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
     [FC_OP_MATERIALIZE] = {materialize, 1, 0, "materialize",
                            "the value is stored: nothing fuses across"},
     [FC_OP_LOGSUMEXP] = {logsumexp, 1, 0, "logsumexp", "log(sum(exp(x))) without overflow"},
+    [FC_OP_REAL] = {real_of, 1, 0, "real", "the real part; a real number as it is"},
+    [FC_OP_IMAG] = {imag_of, 1, 0, "imag", "the imaginary part; of a real number 0"},
+    [FC_OP_CONJ] = {conj_of, 1, 0, "conj", "the number with the opposite imaginary part"},
+    [FC_OP_ANGLE] = {angle_of, 1, 0, "angle", "atan2(imag, real)"},
+    [FC_OP_COMPLEX] = {complex_of, 2, 0, "complex", "x + iy of two real numbers"},
     [FC_OP_MATMUL] = {matmul, 2, 0, "matmul", "the product of matrices, and of stacks of them"},
     [FC_OP_EINSUM] = {einsum, FC_ANY_ARITY, TEXT, "einsum",
                       "sums of products by letters of axes: text \"ik,kj->ij\""},

@@ -158,6 +158,9 @@ static bool permute(const fusec_attr *a, const fusec_lazy *x, fc_lazy_type *out)
 
 bool fc_lazy_infer_short(fusec_context *c, int op, const fusec_attr *a, int n,
                          fusec_lazy *const *src, fc_lazy_type *out) {
+    bool complex = op == FC_OP_CAST && a->dtype < FC_DTYPE_ALL && fc_is_complex(a->dtype);
+    for (int i = 0; i < n; i++) complex |= fc_is_complex((fusec_dtype)src[i]->dtype);
+    if (complex && !fc_is_view(op)) return false; /* the builders know */
     if (fc_is_elementwise(op)) return elementwise(c, op, n, src, out);
     if (n != 1) return false;
     const fusec_lazy *x = src[0];
@@ -167,7 +170,7 @@ bool fc_lazy_infer_short(fusec_context *c, int op, const fusec_attr *a, int n,
     case FC_OP_CAST:
         out->dtype = (fusec_dtype)a->dtype;
         take_shape(out, x->rank, x->words);
-        return a->dtype < FC_DTYPE_COUNT;
+        return a->dtype < FC_DTYPE_ALL;
     case FC_OP_BROADCAST: return broadcast(a, x, out);
     case FC_OP_RESHAPE: return reshape(a, x, out);
     case FC_OP_PERMUTE: return permute(a, x, out);
@@ -180,7 +183,7 @@ bool fc_lazy_infer_short(fusec_context *c, int op, const fusec_attr *a, int n,
 
 static fc_node operand(fusec_graph *g, const fusec_lazy *v) {
     fc_dim dims[FC_MAX_RANK];
-    if (v->op == FC_OP_CONST) return fc_build_const(&g->ir, (fusec_dtype)v->dtype, v->bits);
+    if (v->op == FC_OP_CONST) return fc_lazy_number(g, v);
     for (uint32_t i = 0; i < v->rank; i++)
         if ((dims[i] = fc_extent_of(g, v->words[i])) == FC_DIM_NONE) return FC_NONODE;
     return fc_build_input(&g->ir, "array", (fusec_dtype)v->dtype, v->rank, dims);

@@ -72,7 +72,7 @@ static fusec_lazy *new_value(fusec_context *c, int op, fusec_dtype t, uint32_t r
     v->round = v->number = 0;
     v->ctx = c;
     atomic_init(&v->held, NULL);
-    v->bits = 0;
+    v->bits = v->more = 0;
     for (uint32_t i = 0; i < rank; i++) v->words[i] = shape[i];
     return v;
 }
@@ -125,14 +125,15 @@ static fusec_status number(const char *what, fusec_context *c, fusec_dtype t, ui
 }
 
 static fusec_status check_dtype(const char *what, fusec_dtype t) {
-    if ((unsigned)t < FC_DTYPE_COUNT) return FUSEC_OK;
+    if ((unsigned)t < FC_DTYPE_ALL) return FUSEC_OK;
     return fc_report_text(FUSEC_INVALID, "%s: %d is not a dtype", what, (int)t);
 }
 
 fusec_status fusec_lazy_number(fusec_context *c, fusec_dtype t, double v, fusec_lazy **out) {
     FC_TRY(start("fusec_lazy_number", c, out));
     FC_TRY(check_dtype("fusec_lazy_number", t));
-    const uint64_t state = fc_float_enter(), bits = fc_const_bits(t, v);
+    const fusec_dtype real = fc_is_complex(t) ? fc_part_dtype(t) : t;
+    const uint64_t state = fc_float_enter(), bits = fc_const_bits(real, v);
     fc_float_leave(state);
     return number("fusec_lazy_number", c, t, bits, out);
 }
@@ -140,20 +141,23 @@ fusec_status fusec_lazy_number(fusec_context *c, fusec_dtype t, double v, fusec_
 fusec_status fusec_lazy_integer(fusec_context *c, fusec_dtype t, int64_t v, fusec_lazy **out) {
     FC_TRY(start("fusec_lazy_integer", c, out));
     FC_TRY(check_dtype("fusec_lazy_integer", t));
-    const uint64_t state = fc_float_enter(), bits = fc_const_int(t, v);
+    const fusec_dtype real = fc_is_complex(t) ? fc_part_dtype(t) : t;
+    const uint64_t state = fc_float_enter(), bits = fc_const_int(real, v);
     fc_float_leave(state);
     return number("fusec_lazy_integer", c, t, bits, out);
 }
 
 fusec_status fusec_lazy_scalar(fusec_context *c, fusec_dtype t, const void *element,
                                fusec_lazy **out) {
-    uint64_t bits = 0;
+    uint64_t bits[2] = {0};
     FC_TRY(start("fusec_lazy_scalar", c, out));
     FC_TRY(check_dtype("fusec_lazy_scalar", t));
-    if (!element || (unsigned)t >= FC_DTYPE_COUNT)
+    if (!element || (unsigned)t >= FC_DTYPE_ALL)
         return fc_report_text(FUSEC_INVALID, "fusec_lazy_scalar: the element is NULL");
-    memcpy(&bits, element, fc_dtypes[t].bytes);
-    return number("fusec_lazy_scalar", c, t, t == FUSEC_BOOL ? bits != 0 : bits, out);
+    memcpy(bits, element, fc_dtypes[t].bytes);
+    FC_TRY(number("fusec_lazy_scalar", c, t, t == FUSEC_BOOL ? bits[0] != 0 : bits[0], out));
+    (*out)->more = bits[1];
+    return FUSEC_OK;
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

@@ -97,7 +97,7 @@ fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *na
                             const fusec_tensor *t, bool need_data, fc_tensor *out, fc_error *e) {
     size_t bytes, from;
     bool on_device;
-    if ((unsigned)t->dtype >= FC_DTYPE_COUNT)
+    if ((unsigned)t->dtype >= FC_DTYPE_ALL)
         return fc_fail(e, FUSEC_INVALID, "%s %s: %d is not a dtype", kind, name, (int)t->dtype);
     if (t->rank < 0 || t->rank > FC_MAX_RANK || (t->rank && !t->shape))
         return fc_fail(e, FUSEC_INVALID, "%s %s: rank %d%s", kind, name, (int)t->rank,

@@ -87,7 +87,7 @@ fusec_status fc_check_value(const char *what, fusec_value v) {
 
 bool fc_dtype_ok(fusec_graph *g, const char *what, fusec_dtype t) {
     if (g->ir.error.code) return false;
-    if ((unsigned)t < FC_DTYPE_COUNT) return true;
+    if ((unsigned)t < FC_DTYPE_ALL) return true;
     fc_fail(&g->ir.error, FUSEC_INVALID, "%s: %d is not a dtype", what, (int)t);
     return false;
 }
@@ -108,6 +108,7 @@ static bool fits(fusec_dtype t, int64_t v) {
 static fc_node constant(fusec_graph *g, const fusec_value *v, fusec_dtype t) {
     if (v->kind == FC_FLOAT) return fc_build_number(&g->ir, t, fc_const_value(FUSEC_F64, v->bits));
     int64_t i = (int64_t)v->bits;
+    if (fc_is_complex(t)) return fc_build_cast(&g->ir, constant(g, v, fc_part_dtype(t)), t);
     if (fits(t, i)) return fc_build_const(&g->ir, t, fc_const_int(t, i));
     fc_fail(&g->ir.error, FUSEC_LITERAL_RANGE, "the number %lld does not fit %s", (long long)i,
             fc_dtypes[t].name);
@@ -131,6 +132,7 @@ static fusec_dtype common_dtype(const fusec_graph *g, const fusec_value *v, int 
         if (v[i].kind == FC_NODE && !array)
             t = (fusec_dtype)fc_at(&g->ir, v[i].node)->dtype, array = true;
     }
+    if (fc_is_complex(t)) return t;
     if (fraction && !fc_is_float(t)) return g->ir.default_float;
     return integer && t == FUSEC_BOOL ? FUSEC_I64 : t;
 }
@@ -147,7 +149,8 @@ bool fc_adapt(fusec_graph *g, fc_op op, const fusec_value *v, int n, fc_node *sr
             continue;
         }
         fusec_dtype is = (fusec_dtype)fc_at(&g->ir, v[i].node)->dtype;
-        bool yields = numbers && (fc_is_float(t) ? !fc_is_float(is) : is == FUSEC_BOOL);
+        bool yields =
+            numbers && !fc_is_complex(is) && (fc_is_float(t) ? !fc_is_float(is) : is == FUSEC_BOOL);
         src[i] = yields ? fc_build_cast(&g->ir, v[i].node, t) : v[i].node;
     }
     return !g->ir.error.code;
@@ -225,6 +228,8 @@ fusec_value fusec_const(fusec_graph *g, fusec_dtype t, double v) {
 fusec_value fusec_const_i64(fusec_graph *g, fusec_dtype t, int64_t v) {
     if (!g) return fc_failed(FUSEC_INVALID);
     if (!fc_dtype_ok(g, "fusec_const_i64", t)) return fc_value(g, FC_NONODE);
+    if (fc_is_complex(t)) /* the real part */
+        return fusec_cast(fusec_const_i64(g, fc_part_dtype(t), v), t);
     const uint64_t state = fc_float_enter(), bits = fc_const_int(t, v);
     fc_float_leave(state);
     return fc_value(g, fc_build_const(&g->ir, t, bits));
@@ -241,6 +246,8 @@ static uint64_t large_bits(fusec_dtype t, uint64_t v) {
 fusec_value fusec_const_u64(fusec_graph *g, fusec_dtype t, uint64_t v) {
     if (!g) return fc_failed(FUSEC_INVALID);
     if (!fc_dtype_ok(g, "fusec_const_u64", t)) return fc_value(g, FC_NONODE);
+    if (fc_is_complex(t)) /* the real part */
+        return fusec_cast(fusec_const_u64(g, fc_part_dtype(t), v), t);
     if (v <= INT64_MAX) return fusec_const_i64(g, t, (int64_t)v);
     const uint64_t state = fc_float_enter(), bits = large_bits(t, v);
     fc_float_leave(state);
@@ -271,11 +278,11 @@ int fusec_rank(fusec_value v) {
 }
 
 size_t fusec_dtype_bytes(fusec_dtype t) {
-    return (unsigned)t < FC_DTYPE_COUNT ? fc_dtypes[t].bytes : 0;
+    return (unsigned)t < FC_DTYPE_ALL ? fc_dtypes[t].bytes : 0;
 }
 
 const char *fusec_dtype_name(fusec_dtype t) {
-    return (unsigned)t < FC_DTYPE_COUNT ? fc_dtypes[t].name : "none";
+    return (unsigned)t < FC_DTYPE_ALL ? fc_dtypes[t].name : "none";
 }
 
 /* ---- conversions ----------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static fusec_status write_all(fc_job *s, const char *stem, unsigned levels, fc_e
 
 /* The dtypes that a variable is built for: --dtype T=f32,f16, else the default float. */
 typedef struct choice {
-    fusec_dtype at[FC_DTYPE_COUNT];
+    fusec_dtype at[FC_DTYPE_ALL];
     size_t len;
 } choice;
 

@@ -35,28 +35,38 @@ typedef struct letter {
     uint32_t good; /* bit set of dtypes */
 } letter;
 
-#define ALL_DTYPES ((1u << FC_DTYPE_COUNT) - 1)
+#define ALL_DTYPES ((1u << FC_DTYPE_ALL) - 1)
 
 static uint32_t dtypes_that(bool (*test)(fusec_dtype)) {
     uint32_t set = 0;
-    for (int t = 0; t < FC_DTYPE_COUNT; t++) set |= (uint32_t)test((fusec_dtype)t) << t;
+    for (int t = 0; t < FC_DTYPE_ALL; t++) set |= (uint32_t)test((fusec_dtype)t) << t;
     return set;
 }
 
 /* "    needs T to be a float" */
 static void letter_text(const letter *l, fc_str *out) {
     const uint32_t f = dtypes_that(fc_is_float), i = dtypes_that(fc_is_int);
-    const uint32_t b = 1u << FUSEC_BOOL;
+    const uint32_t b = 1u << FUSEC_BOOL, z = dtypes_that(fc_is_complex);
+    const struct {
+        uint32_t set;
+        const char *text;
+    } names[] = {{f, "a float"},
+                 {i, "an integer"},
+                 {i | b, "an integer or bool"},
+                 {f | i, "an integer or a float"},
+                 {f | z, "a float or complex"},
+                 {z, "complex"},
+                 {f | i | z, "a number"},
+                 {f | i | b, "an integer, a float or bool"}};
     if (!l->name || l->good == ALL_DTYPES) return;
     fc_str_printf(out, "    needs %c to be ", l->name);
-    if (l->good == f || l->good == i || l->good == (f | i) || l->good == (i | b)) {
-        fc_str_add(out, l->good == f         ? "a float"
-                        : l->good == i       ? "an integer"
-                        : l->good == (i | b) ? "an integer or bool"
-                                             : "an integer or a float");
+    size_t k = 0;
+    while (k < FC_COUNT(names) && names[k].set != l->good) k++;
+    if (k < FC_COUNT(names)) {
+        fc_str_add(out, names[k].text);
     } else {
         uint32_t left = l->good;
-        for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+        for (int t = 0; t < FC_DTYPE_ALL; t++) {
             if (!(left >> t & 1)) continue;
             left &= ~(1u << t);
             fc_str_printf(out, "%s%s", fc_dtypes[t].name,
@@ -71,7 +81,7 @@ static void letter_text(const letter *l, fc_str *out) {
 static void letter_json(const letter *l, fc_str *out) {
     if (!l->name) return;
     fc_str_printf(out, ",\"dtypes\":{\"%c\":[", l->name);
-    for (int t = 0, n = 0; t < FC_DTYPE_COUNT; t++)
+    for (int t = 0, n = 0; t < FC_DTYPE_ALL; t++)
         if (l->good >> t & 1) fc_str_printf(out, "%s\"%s\"", n++ ? "," : "", fc_dtypes[t].name);
     fc_str_add(out, "]}");
 }
@@ -209,8 +219,7 @@ static fusec_status open_job(checker *k, const fc_job_request *rq, fc_job *s, le
     fusec_status before = c->ds.first, st = fc_job_open(s, c, rq, e);
     const uint32_t letters = fc_job_letters(s->lang.item);
     if (!letters || s->input_count || e->code) return st;
-    for (int t = 0; t < FC_DTYPE_COUNT; t++)
-        good |= (uint32_t)compiles(c, *rq, (fusec_dtype)t) << t;
+    for (int t = 0; t < FC_DTYPE_ALL; t++) good |= (uint32_t)compiles(c, *rq, (fusec_dtype)t) << t;
     if (c->ds.oom) return FUSEC_OUT_OF_MEMORY;
     if (!(letters & (letters - 1))) l->name = (char)('A' + __builtin_ctz(letters));
     l->good = good;

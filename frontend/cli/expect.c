@@ -177,6 +177,7 @@ static fusec_status compare_one(fc_job *s, const char *word, const tolerance *t,
     }
     int64_t count = 1;
     verdict v = {0};
+    if (fc_is_complex(a.dtype)) a = fc_array_parts(&a), b = fc_array_parts(&b);
     for (int k = 0; k < a.rank; k++) count *= a.shape[k];
     if (fc_is_float(a.dtype))
         compare_floats(&a, &b, t, count, &v);

@@ -12,6 +12,11 @@
 
 static int64_t first_bad(const fc_array *a) {
     int64_t count = 1;
+    if (fc_is_complex(a->dtype)) {
+        const fc_array parts = fc_array_parts(a);
+        const int64_t i = first_bad(&parts);
+        return i < 0 ? i : i / 2;
+    }
     for (int k = 0; k < a->rank; k++) count *= a->shape[k];
     for (int64_t i = 0; fc_is_float(a->dtype) && i < count; i++)
         if (!isfinite(fc_float_at(a, i))) return i;

@@ -171,9 +171,24 @@ static void make_piece(fc_maker maker, fusec_dtype t, uint64_t seed, uint64_t at
     }
 }
 
+/* Complex numbers: random parts one after the other; what is counted is real. */
+static fusec_status make_parts(fc_maker maker, fusec_dtype t, uint64_t seed, int64_t count,
+                               void *out, fc_error *e) {
+    const bool counted = maker == FC_MAKE_IOTA || maker == FC_MAKE_ONES;
+    if (!counted) return fc_make(maker, fc_part_dtype(t), seed, 2 * count, out, e);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t v = maker == FC_MAKE_IOTA ? (uint64_t)i : 1;
+        char *at = (char *)out + (size_t)i * fc_dtypes[t].bytes;
+        memset(at, 0, fc_dtypes[t].bytes);
+        store_counted(fc_part_dtype(t), v, 0, 1, at);
+    }
+    return FUSEC_OK;
+}
+
 fusec_status fc_make(fc_maker maker, fusec_dtype dtype, uint64_t seed, int64_t count, void *out,
                      fc_error *e) {
     size_t size = fc_dtypes[dtype].bytes;
+    if (fc_is_complex(dtype)) return make_parts(maker, dtype, seed, count, out, e);
     if (maker == FC_MAKE_RANDN && !fc_is_float(dtype))
         return fc_fail(e, FUSEC_INPUT_DTYPE,
                        "randn makes floats, not %s\n  help: rand makes integers from 0 to 99",

@@ -1,4 +1,6 @@
 /* print_data.c - arrays as csv and json, and single elements. */
+#include <math.h>
+
 #include "frontend/cli/print.h"
 #include "frontend/cli/print_number.h"
 
@@ -9,9 +11,24 @@ static size_t element_word(const fc_array *a, int64_t index, fc_decimal *d, char
     return fc_float_word(d, fc_float_at(a, index), word);
 }
 
+/* "(1.0-2.0j)", as NumPy shows a scalar. */
+static void complex_element(fc_str *out, const fc_array *a, int64_t index) {
+    const fc_array parts = fc_array_parts(a);
+    fc_str_char(out, '(');
+    fc_print_element(out, &parts, 2 * index);
+    if (!signbit(fc_float_at(&parts, 2 * index + 1)) || isnan(fc_float_at(&parts, 2 * index + 1)))
+        fc_str_char(out, '+');
+    fc_print_element(out, &parts, 2 * index + 1);
+    fc_str_add(out, "j)");
+}
+
 void fc_print_element(fc_str *out, const fc_array *a, int64_t index) {
     char word[FC_WORD];
     fc_decimal d;
+    if (fc_is_complex(a->dtype)) {
+        complex_element(out, a, index);
+        return;
+    }
     fc_str_addn(out, word, element_word(a, index, &d, word));
 }
 
@@ -48,6 +65,15 @@ void fc_print_csv(fc_str *out, const fc_array *a) {
 static void json_element(fc_str *out, const fc_array *a, int64_t index) {
     char word[FC_WORD];
     fc_decimal d;
+    if (fc_is_complex(a->dtype)) { /* a list of the two parts */
+        const fc_array parts = fc_array_parts(a);
+        fc_str_char(out, '[');
+        json_element(out, &parts, 2 * index);
+        fc_str_add(out, ", ");
+        json_element(out, &parts, 2 * index + 1);
+        fc_str_char(out, ']');
+        return;
+    }
     if (a->dtype == FUSEC_BOOL) {
         fc_str_add(out, ((const uint8_t *)a->data)[index] ? "true" : "false");
         return;

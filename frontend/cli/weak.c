@@ -134,6 +134,10 @@ fusec_status fc_weak_store(const fc_weak *w, const char *name, fusec_dtype dtype
         *(uint8_t *)out = w->magnitude != 0;
         return FUSEC_OK;
     }
+    if (fc_is_complex(dtype)) {
+        memset(out, 0, fc_dtypes[dtype].bytes);
+        dtype = fc_part_dtype(dtype);
+    }
     if (fc_is_float(dtype)) {
         store_float(w->number, dtype, out);
         return FUSEC_OK;

@@ -21,6 +21,14 @@ bool fc_shape_bytes(int rank, const int64_t *shape, size_t itemsize, int64_t *co
     return true;
 }
 
+fc_array fc_array_parts(const fc_array *a) {
+    fc_array r = *a;
+    r.dtype = fc_part_dtype(a->dtype);
+    if (!r.rank) r.shape[r.rank++] = 1;
+    r.shape[r.rank - 1] *= 2;
+    return r;
+}
+
 const char *fc_type_text(char *buf, size_t size, fusec_dtype dtype, int rank,
                          const int64_t *shape) {
     size_t n = (size_t)snprintf(buf, size, "%s", fc_dtypes[dtype].name);

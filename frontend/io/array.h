@@ -16,6 +16,10 @@ typedef struct fc_array {
     void *data;
 } fc_array;
 
+/* A complex array as one of its parts: twice the elements along the last axis; one element has two.
+ */
+fc_array fc_array_parts(const fc_array *a);
+
 /* Number of elements and of bytes of a shape. False when a size is negative or the bytes do not fit
  * into an int64_t; a zero among the sizes does not hide an overflow of the others. */
 bool fc_shape_bytes(int rank, const int64_t *shape, size_t itemsize, int64_t *count,

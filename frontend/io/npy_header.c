@@ -94,9 +94,7 @@ static const struct {
     {'S', "byte strings", NULL},
     {'a', "byte strings", NULL},
     {'U', "text", NULL},
-    {'c', "complex numbers", "save array.real and array.imag"},
-    {'F', "complex numbers", "save array.real and array.imag"},
-    {'D', "complex numbers", "save array.real and array.imag"},
+    {'c', "complex numbers of an unusual size", "save array.astype('c8')"},
     {'M', "dates", "save array.astype('i8')"},
     {'m', "time differences", "save array.astype('i8')"},
     {'f', "floats of an unusual size", "save array.astype('f8')"},
@@ -170,9 +168,9 @@ static fusec_status read_descr(scan *s, fc_npy *h) {
         n--;
     }
     if (n == 1 && code[0] == '?') code = "b1", n = 2;
-    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+    for (int t = 0; t < FC_DTYPE_ALL; t++) {
         const char *npy = fc_dtypes[t].npy;
-        if (!npy || n != 2 || memcmp(npy + 1, code, 2) != 0) continue;
+        if (!npy || n != strlen(npy + 1) || memcmp(npy + 1, code, n) != 0) continue;
         h->dtype = (fusec_dtype)t;
         /* "|" says that byte order does not apply. */
         if (order == '|' && fc_dtypes[t].bytes > 1) break;

@@ -36,7 +36,8 @@ static void make_native(unsigned char *p, size_t n, const fc_npy *h) {
     if (h->dtype == FUSEC_BOOL) {
         for (size_t i = 0; i < n; i++) p[i] = p[i] != 0;
     } else if (h->swap) {
-        swap_bytes(p, n, fc_dtypes[h->dtype].bytes);
+        swap_bytes(p, n,
+                   fc_dtypes[fc_is_complex(h->dtype) ? fc_part_dtype(h->dtype) : h->dtype].bytes);
     }
 }
 
@@ -58,7 +59,8 @@ static void transpose_plane(char *dst, int64_t dst_row, const char *src, int64_t
                     case 1: *d = *s; break;
                     case 2: memcpy(d, s, 2); break;
                     case 4: memcpy(d, s, 4); break;
-                    default: memcpy(d, s, 8); break;
+                    case 8: memcpy(d, s, 8); break;
+                    default: memcpy(d, s, 16); break;
                     }
                 }
             }

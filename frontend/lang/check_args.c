@@ -70,7 +70,7 @@ bool fc_c_dtype_arg(fc_checker *c, const fc_expr *e, fusec_dtype *t) {
     fc_suggest s;
     if (e->kind != FC_EX_NAME) return false;
     fc_suggest_start(&s, e->text, e->len);
-    for (int i = 0; i < FC_DTYPE_COUNT; i++) fc_suggest_try(&s, fc_dtypes[i].name);
+    for (int i = 0; i < FC_DTYPE_ALL; i++) fc_suggest_try(&s, fc_dtypes[i].name);
     fc_suggest_help(&s, d);
     return false;
 }

@@ -44,7 +44,7 @@ void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     fc_suggest_try(s, "logsumexp");
     fc_suggest_try(s, "bitcast");
     fc_suggest_try(s, "materialize");
-    for (int t = 0; t < FC_DTYPE_COUNT; t++) fc_suggest_try(s, fc_dtypes[t].name);
+    for (int t = 0; t < FC_DTYPE_ALL; t++) fc_suggest_try(s, fc_dtypes[t].name);
 }
 
 bool fc_c_dtype_name(const fc_call *f, const char *name, size_t len, fusec_dtype *t) {
@@ -154,6 +154,8 @@ static fc_value cast_value(fc_checker *c, const fc_expr *e, const fc_value *v, f
     fc_node n;
     if (fc_v_element(v))
         n = fc_build_cast(c->g, v->kind == FC_V_NODE ? v->node : fc_c_index_node(c, v), t);
+    else if (v->kind == FC_V_INT && fc_is_complex(t))
+        n = fc_build_number(c->g, t, (double)v->i);
     else if (v->kind == FC_V_INT && t != FUSEC_BOOL && (!fc_is_float(t) || v->i <= INT64_MAX))
         n = fc_build_const(c->g, t, fc_const_int(t, (int64_t)(uint64_t)v->i));
     else if (v->kind == FC_V_INT && t == FUSEC_BOOL)

@@ -3,6 +3,7 @@
  * In: the values of the operands. Out: the value of the node. Before an expression is evaluated a
  * walk from the root down marks what is no value: names that are called, dtypes, modules. */
 #include "frontend/lang/check_impl.h"
+#include "ir/complex.h"
 
 #include <math.h>
 
@@ -282,7 +283,7 @@ static bool meet(fc_checker *c, fc_op op, fc_range op_at, uint32_t n, const fc_e
         if (fc_v_weak(&v[i])) continue;
         fusec_dtype ti = fc_v_dtype(c, &v[i]);
         *weak = false;
-        if (!fc_is_float(ti)) continue;
+        if (!fc_is_float(ti) && !fc_is_complex(ti)) continue;
         if (any)
             fc_promote(*t, ti, t);
         else
@@ -308,6 +309,16 @@ static bool check_bools(fc_checker *c, uint32_t n, const fc_expr *const *e, cons
     return good;
 }
 
+static bool no_complex(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
+                       const fc_expr *const *e, const fc_value *v, fusec_dtype t) {
+    const char *what = at->kind == FC_EX_CALL ? fc_c_text(c, "%s()", fc_c_quote(c, at->callee->at))
+                                              : fc_c_text(c, "`%s`", fc_c_quote(c, op_at));
+    fc_diag *d = fc_c_error(c, FUSEC_DTYPE_MISMATCH, op_at, "%s of %s: %s", what, fc_dtypes[t].name,
+                            fc_complex_reason(op));
+    for (uint32_t i = 0; i < n; i++) fc_c_fact(c, d, e[i], &v[i]);
+    return false;
+}
+
 /* What the rules say about bool and floats, in words of the source. */
 static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, uint32_t n,
                     const fc_expr *const *e, const fc_value *v, fusec_dtype t) {
@@ -319,6 +330,7 @@ static bool accepts(fc_checker *c, fc_op op, const fc_expr *at, fc_range op_at, 
         fc_diag_help(d, "cast to a float first: f32(%s)", fc_c_quote(c, e[0]->at));
         return false;
     }
+    if (fc_is_complex(t) && !fc_complex_takes(op)) return no_complex(c, op, at, op_at, n, e, v, t);
     bool bits = rule == FC_RULE_BITS && fc_is_float(t);
     bool no_bool = t == FUSEC_BOOL && (rule == FC_RULE_ARITH || rule == FC_RULE_BITS) &&
                    op != FC_OP_add && op != FC_OP_mul && op != FC_OP_fmin && op != FC_OP_fmax &&

@@ -47,7 +47,8 @@ static bool take_float(fc_checker *c, fc_call *f, const fc_expr *e, fc_node *out
     const fc_value *v = fc_c_val(f, e);
     *out = FC_NONODE;
     if (!fc_c_operand(c, e, v)) return false;
-    if (v->kind == FC_V_NODE && !v->weak && fc_is_float(fc_v_dtype(c, v))) {
+    if (v->kind == FC_V_NODE && !v->weak &&
+        (fc_is_float(fc_v_dtype(c, v)) || fc_is_complex(fc_v_dtype(c, v)))) {
         *out = v->node;
         return true;
     }

@@ -86,8 +86,6 @@ static void bad_type(sig *s, const fc_type *t) {
         ambiguous(s, t, "is a name of C; dtypes give their bits", "f64");
     } else if (strcmp(n, "half") == 0) {
         ambiguous(s, t, "does not say which 16 bits", "f16 or bf16");
-    } else if (strcmp(n, "c64") == 0 || strcmp(n, "c128") == 0) {
-        fc_c_not_yet(s->c, s->ast, t->name.at, n);
     } else if (strcmp(n, "dim") == 0) {
         fc_c_error_in(s->c, s->ast, FUSEC_AMBIGUOUS_TYPE, t->at, "a dim is one size, not an array");
     } else {
@@ -95,7 +93,7 @@ static void bad_type(sig *s, const fc_type *t) {
                                    "there is no dtype `%s`", n);
         fc_suggest g;
         fc_suggest_start(&g, n, t->name.len);
-        for (int i = 0; i < FC_DTYPE_COUNT; i++) {
+        for (int i = 0; i < FC_DTYPE_ALL; i++) {
             fc_suggest_try(&g, fc_dtypes[i].name);
             fc_suggest_try(&g, fc_dtypes[i].long_name);
         }

@@ -180,7 +180,8 @@ static const char *range_text(fc_checker *c, fusec_dtype t) {
                      fc_c_wide_text(c, end - 1));
 }
 
-static fc_node integer_node(fc_checker *c, const fc_expr *e, fc_wide i, fusec_dtype t) {
+static fc_node integer_node(fc_checker *c, const fc_expr *e, fc_wide i, fusec_dtype of) {
+    const fusec_dtype t = fc_is_complex(of) ? fc_part_dtype(of) : of;
     if (!fits(i, t)) {
         fc_diag *d = fc_c_error(c, FUSEC_LITERAL_RANGE, e->at, "%s does not fit %s: %s",
                                 fc_c_wide_text(c, i), fc_dtypes[t].name, range_text(c, t));
@@ -192,7 +193,7 @@ static fc_node integer_node(fc_checker *c, const fc_expr *e, fc_wide i, fusec_dt
     uint64_t bits = i >= INT64_MIN && i <= INT64_MAX ? fc_const_int(t, (int64_t)i)
                     : fc_is_float(t)                 ? fc_const_bits(t, (double)i)
                                                      : (uint64_t)i;
-    return fc_c_built(c, fc_build_const(c->g, t, bits));
+    return fc_c_built(c, fc_build_cast(c->g, fc_build_const(c->g, t, bits), of));
 }
 
 static fc_node not_of_dtype(fc_checker *c, const fc_expr *e, const char *what, fusec_dtype t) {
@@ -206,7 +207,8 @@ fc_node fc_c_node(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtyp
     fc_weakness w = fc_v_weakness(v);
     if (v->kind == FC_V_UNKNOWN || v->kind >= FC_V_TUPLE) return FC_NONODE;
     if (w == FC_W_INT && t == FUSEC_BOOL) return not_of_dtype(c, e, "a number", t);
-    if (w == FC_W_FLOAT && !fc_is_float(t)) return not_of_dtype(c, e, "a float", t);
+    if (w == FC_W_FLOAT && !fc_is_float(t) && !fc_is_complex(t))
+        return not_of_dtype(c, e, "a float", t);
     switch (v->kind) {
     case FC_V_INT: return integer_node(c, e, v->i, t);
     case FC_V_FLOAT: return fc_c_built(c, fc_build_number(c->g, t, v->f));
@@ -270,7 +272,7 @@ bool fc_c_combine(fc_checker *c, fc_range op_at, uint32_t n, const fc_expr *cons
     *weak = first == n;
     if (*weak)
         *t = w == FC_W_BOOL ? FUSEC_BOOL : w == FC_W_INT ? FUSEC_I64 : FUSEC_F64;
-    else if (w == FC_W_FLOAT && !fc_is_float(*t))
+    else if (w == FC_W_FLOAT && !fc_is_float(*t) && !fc_is_complex(*t))
         *t = c->g->default_float;
     else if (w == FC_W_INT && *t == FUSEC_BOOL)
         *t = FUSEC_I64;

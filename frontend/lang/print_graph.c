@@ -209,6 +209,8 @@ static void print_call(fc_printer *p, const fc_ninfo *i) {
     const char *name = stop                       ? "stop_grad"
                        : i->op == FC_OP_CAST      ? fc_dtypes[i->dtype].name
                        : i->op == FC_OP_BITCAST   ? "bitcast"
+                       : i->op == FC_OP_PAIR      ? "complex"
+                       : i->op == FC_OP_PART      ? i->attr ? "imag" : "real"
                        : i->op == FC_OP_BROADCAST ? "broadcast"
                        : i->op == FC_OP_RESHAPE   ? "reshape"
                        : i->op == FC_OP_PERMUTE   ? "transpose"
@@ -216,6 +218,10 @@ static void print_call(fc_printer *p, const fc_ninfo *i) {
                                                   : "materialize";
     fc_str_printf(p->out, "%s(", name);
     print_node(p, i->src[0], false);
+    if (i->op == FC_OP_PAIR) {
+        fc_str_add(p->out, ", ");
+        print_node(p, i->src[1], false);
+    }
     if (i->op == FC_OP_BITCAST) fc_str_printf(p->out, ", %s", fc_dtypes[i->dtype].name);
     if (i->op == FC_OP_BROADCAST || i->op == FC_OP_RESHAPE) {
         fc_str_add(p->out, ", [");

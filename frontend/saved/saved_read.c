@@ -363,7 +363,7 @@ static void read_customs(loader *l) {
 
 static void read_body(loader *l) {
     read_ops(l);
-    const uint32_t t = get_below(l, FC_DTYPE_COUNT, "a dtype that there is not");
+    const uint32_t t = get_below(l, FC_DTYPE_ALL, "a dtype that there is not");
     if (!l->wrong && !fc_is_float((fusec_dtype)t)) wrong(l, "the default float is none");
     l->g->default_float = (fusec_dtype)t;
     if (!stopped(l)) read_inputs(l);

@@ -17,6 +17,8 @@ typedef enum fusec_dtype {
     FUSEC_BF16 = 10, /* upper half of an IEEE 754 binary32 */
     FUSEC_F32 = 11,
     FUSEC_F64 = 12,
+    FUSEC_C64 = 13, /* two F32, real and imaginary part: float complex of C99, complex64 of NumPy */
+    FUSEC_C128 = 14,     /* two F64 */
     FUSEC_NO_DTYPE = 255 /* none: a number without dtype, an empty value */
 } fusec_dtype;
 
