@@ -1,8 +1,8 @@
 /* test_golden.c - what the compiler makes of small programs, kept as files a person can read: the
- * graph after each pass with the kernels (NAME.plan.txt), CUDA C (NAME.cu.txt) and LLVM IR
- * (NAME.ll.txt) in tests/golden. After an intended change, look at the difference and run
- * fusec_tests --bless. The CUDA text of all of them, and of the sample programs of the language,
- * also goes through NVRTC for sm_90 where it is found. */
+ * graph after each pass with the kernels (NAME.plan.txt), CUDA C (NAME.cu.txt) and the loop forms
+ * on a processor (NAME.loops.txt) in tests/golden. After an intended change, look at the difference
+ * and run fusec_tests --bless. The CUDA text of all of them, and of the sample programs of the
+ * language, also goes through NVRTC for sm_90 where it is found. */
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "runtime/program.h"
@@ -15,7 +15,7 @@ typedef struct golden_input {
     const char *name;
     fusec_dtype dtype;
     uint32_t rank;
-    int64_t shape[3];
+    int64_t shape[4];
 } golden_input;
 
 typedef struct golden_case {
@@ -49,6 +49,22 @@ static const golden_case cases[] = {
      {{"a", FUSEC_I32, 1, {777}}, {"b", FUSEC_I32, 1, {777}}}},
     {"stencil", "x[1:-1] - (x[:-2] + x[2:]) / 2", {{"x", FUSEC_F32, 1, {4098}}}},
     {"two_kernels", "(x - mean(x)) / std(x)", {{"x", FUSEC_F32, 1, {100000}}}},
+};
+
+/* One for each other schedule of a processor. */
+static const golden_case loop_cases[] = {
+    {"loops_gathered", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 3}}}},
+    {"loops_packed", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 20}}}},
+    {"loops_transposed",
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_F32, 2, {5000, 20}}}},
+    {"loops_shared",
+     "sum((a[:, None, :] - b[None, :, :])**2, axis=-1)",
+     {{"a", FUSEC_F32, 2, {500, 20}}, {"b", FUSEC_F32, 2, {700, 20}}}},
+    {"loops_few", "sum(x, axis=0)", {{"x", FUSEC_F32, 2, {50000, 8}}}},
+    {"loops_two_axes", "sum(x, axis=(0, 2))", {{"x", FUSEC_F32, 4, {50, 30, 7, 90}}}},
+    {"loops_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {500, 700}}}},
+    {"loops_row_sums", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {64, 300000}}}},
 };
 
 /* ---- from text to a program ------------------------------------------------------------------ */
@@ -113,6 +129,19 @@ static void all_sources(fc_program *p, fc_str *out, fc_error *e) {
         FC_EXPECT_OK(fc_program_source(p, i, n, in, 0, NULL, out, e), e);
 }
 
+/* The loop forms, which stand above each text as comments. */
+static void take_forms(fc_str *text) {
+    fc_str forms;
+    fc_str_init(&forms, text->alloc);
+    for (const char *line = text->data, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (!end) break;
+        if (!strncmp(line, "; ", 2)) fc_str_addn(&forms, line + 2, (size_t)(end + 1 - line) - 2);
+    }
+    fc_str_free(text);
+    *text = forms;
+}
+
 static void check_text(const char *name, const char *what, const char *text) {
     char file[96];
     snprintf(file, sizeof file, "%s.%s.txt", name, what);
@@ -147,6 +176,7 @@ static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, con
     FC_EXPECT_OK(fc_program_new(ctx, &g, &o, &p, &e), &e);
     if (p) {
         all_sources(p, &text, &e);
+        if (!strcmp(what, "loops")) take_forms(&text);
         check_text(c->name, what, text.data);
         if (!strcmp(what, "cu")) check_text(c->name, "plan", dump.data);
     }
@@ -156,7 +186,7 @@ static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, con
     fc_graph_free(&g);
 }
 
-static void each_case(const char *what, fc_target_kind t) {
+static void each_case(const char *what, fc_target_kind t, const golden_case *all, size_t count) {
     fc_config config;
     fc_context *ctx = NULL;
     fc_device *d = NULL;
@@ -172,16 +202,17 @@ static void each_case(const char *what, fc_target_kind t) {
         return;
     }
     d->machine = machine_for(t);
-    for (size_t i = 0; i < FC_COUNT(cases); i++) golden_text(&cases[i], ctx, d, what);
+    for (size_t i = 0; i < count; i++) golden_text(&all[i], ctx, d, what);
     fc_context_free(ctx);
     fc_device_close(d);
 }
 
 FC_TEST(golden, plans_and_cuda_text) {
-    each_case("cu", FC_TARGET_CUDA);
+    each_case("cu", FC_TARGET_CUDA, cases, FC_COUNT(cases));
 }
-FC_TEST(golden, llvm_text) {
-    each_case("ll", FC_TARGET_LLVM);
+FC_TEST(golden, loop_forms) {
+    each_case("loops", FC_TARGET_LLVM, cases, FC_COUNT(cases));
+    each_case("loops", FC_TARGET_LLVM, loop_cases, FC_COUNT(loop_cases));
 }
 
 /* ---- NVRTC takes all of it ------------------------------------------------------------------- */

@@ -42,29 +42,19 @@ static void prepare(fc_ll *f) {
 }
 
 static void write_functions(fc_ll *f) {
-    switch (f->k->schedule) {
-    case FC_SCHED_MAP: fc_ll_map(f); break;
-    case FC_SCHED_INNER:
-        if (f->cls->llvm.narrow) {
-            fc_ll_narrow(f);
-            break;
-        }
-        fc_ll_inner(f);
-        if (f->cls->llvm.split) fc_ll_inner_finish(f);
-        break;
-    case FC_SCHED_SCAN: fc_ll_outer(f); break;
-    case FC_SCHED_DOT:
-        if (f->cls->llvm.panels) {
-            fc_ll_dot(f);
-            break;
-        }
-        /* fallthrough */
-    case FC_SCHED_OUTER:
-        fc_ll_outer(f);
-        if (f->cls->llvm.split) fc_ll_outer_finish(f);
-        break;
-    case FC_SCHED_COUNT: fc_ll_fail(f, FUSEC_INTERNAL);
+    if (f->cls->llvm.panels) {
+        fc_ll_dot(f);
+        return;
     }
+    fc_ll_schedule_loops(f);
+    if (f->loops.oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
+    const fusec_status st = fc_loops_verify(&f->loops, f->k, f->cls, f->error);
+    if (st != FUSEC_OK) fc_ll_fail(f, st);
+    fc_str_add(&f->decls, "; ");
+    fc_class_print(f->cls, &f->decls);
+    fc_str_char(&f->decls, '\n');
+    fc_loops_print(&f->loops, "; ", &f->decls);
+    fc_ll_walk(f);
 }
 
 static fusec_status write_module(fc_ll *f) {
@@ -82,6 +72,7 @@ fusec_status fc_ll_emit(const fc_machine *m, const fc_kernel *k, const fc_class 
     fc_ll *f = fc_malloc(out->alloc, sizeof *f);
     if (!f) return fc_oom(e);
     fc_ll_init(f, m, k, cls, name, out->alloc);
+    f->error = e;
     fusec_status st = write_module(f);
     if (st == FUSEC_OK) {
         fc_str_add(out, f->decls.data);

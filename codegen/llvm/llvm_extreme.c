@@ -248,7 +248,7 @@ static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const 
     return l.carry[2];
 }
 
-/* ---- used by llvm_inner.c ---------------------------------------------------------------- */
+/* ---- a range ---------------------------------------------------------------------------- */
 
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
     if (fc_ll_is_of_halves(f, st)) return fc_ll_extreme_half(f, st, lo, hi);

@@ -30,6 +30,8 @@ static inline unsigned fc_ll_narrow_elements(const fc_class *c) {
     return c->llvm.tiles ? FC_LANES : c->vector / 2u;
 }
 
+enum { FC_LL_NARROW_LEVELS = 8 }; /* of the counter of their elements */
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Levels of a tree's binary counter: enough for FC_RUN << 48 elements. */

@@ -154,8 +154,8 @@ static const char *load_tile(fc_ll *f, uint32_t a) {
  * It is less than a run of columns, a band of tiles or a long row, and lines that pass through it
  * come no faster. */
 static bool asks_into_first(const fc_ll *f) {
-    if (f->ahead == FC_LL_NEXT_ROW) return f->cls->llvm.one_chunk;
-    return f->ahead == FC_LL_SOON && f->k->schedule == FC_SCHED_MAP;
+    if (f->ahead == FC_LOOP_NEXT_ROW) return f->cls->llvm.one_chunk;
+    return f->ahead == FC_LOOP_SOON && f->k->schedule == FC_SCHED_MAP;
 }
 
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes) {
@@ -186,18 +186,18 @@ static const char *next_run(fc_ll *f, uint32_t a, unsigned bytes) {
  * the array. */
 static void ask_ahead(fc_ll *f, uint32_t a, const char *element) {
     const unsigned bytes = fc_dtypes[f->k->accesses.at[a].dtype].bytes;
-    const char *by = fc_ll_fmt(f, "%d", f->ahead == FC_LL_LATER ? 2 * AHEAD_BYTES : AHEAD_BYTES);
-    if (f->ahead == FC_LL_NEXT_ROW) {
+    const char *by = fc_ll_fmt(f, "%d", f->ahead == FC_LOOP_LATER ? 2 * AHEAD_BYTES : AHEAD_BYTES);
+    if (f->ahead == FC_LOOP_NEXT_ROW) {
         const char *row =
             fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np - 1u), fc_ll_fmt(f, "%u", bytes));
         const char *is_short = fc_ll_ins(f, "icmp ule i64 %s, %d", row, AHEAD_ROW);
         by = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_short, row, by);
     }
-    if (f->ahead == FC_LL_NEXT_BAND)
+    if (f->ahead == FC_LOOP_NEXT_BAND)
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->llvm.tile_axis),
                        fc_ll_fmt(f, "%u", f->V * bytes));
-    if (f->ahead == FC_LL_NEXT_RUN) by = next_run(f, a, bytes);
-    if (f->ahead == FC_LL_NEXT_ROWS)
+    if (f->ahead == FC_LOOP_NEXT_RUN) by = next_run(f, a, bytes);
+    if (f->ahead == FC_LOOP_NEXT_ROWS)
         by = fc_ll_bin(f, "mul", fc_ll_stride(f, a, f->cls->np),
                        fc_ll_fmt(f, "%u", 2 * AHEAD_BYTES / f->V));
     fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %s", pointer(f, a, element), by),

@@ -1,8 +1,8 @@
 /* llvm_packed.c - reductions of short rows that lie side by side in memory, without tiles: vectors
  * along the rows, joined across them.
  *
- * In: V neighbouring rows of at most FC_LANES elements (llvm_narrow.c says where), and a class with
- * the number of vectors of a row, a power of two (fc_class.teams). Out: one vector of accumulators,
+ * In: V neighbouring rows of at most FC_LANES elements, and a class with the number of vectors of a
+ * row, a power of two (row_vectors). Out: one vector of accumulators,
  * a lane for each row. Every element has a lane of its own in the tree of codegen/nest.h, and lanes
  * combine pairwise; so the vectors of a row are joined to one, and then those of neighbouring rows:
  * each level halves what a row takes of a vector, until it is one lane. That is two shuffles for
@@ -36,7 +36,8 @@ fc_ll_masks fc_ll_row_masks(fc_ll *f) {
 }
 
 /* A row in one vector. */
-static const char **row(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+static const char **row(fc_ll *f, const fc_ll_stage *st) {
+    const fc_ll_masks *m = &f->masks;
     pending p = {.n = 0};
     for (unsigned v = 0; v < f->cls->llvm.row_vectors; v++) {
         f->mask = m->mask[v];
@@ -57,16 +58,16 @@ static void next_row(fc_ll *f) {
         f->base[a] = fc_ll_bin(f, "add", f->base[a], fc_ll_stride(f, a, f->cls->np - 1u));
 }
 
-static const char **in_registers(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+static const char **in_registers(fc_ll *f, const fc_ll_stage *st) {
     pending p = {.n = 0};
     for (unsigned i = 0; i < f->V; i++) {
         if (i) next_row(f);
-        join(f, st, &p, i, row(f, st, m));
+        join(f, st, &p, i, row(f, st));
     }
     return p.at[0];
 }
 
-static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st) {
     fc_ll_loop l;
     pending p = {.n = 0};
     const unsigned n = f->cls->naccess;
@@ -79,7 +80,7 @@ static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks
     fc_ll_loop_begin(f, &l, n + 1, types, init);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %u", l.carry[0], f->V * f->V));
     memcpy(f->base, l.carry + 1, n * sizeof *f->base);
-    fc_ll_spill_all(f, st, f->V, st->lanes, l.carry[0], row(f, st, m));
+    fc_ll_spill_all(f, st, f->V, st->lanes, l.carry[0], row(f, st));
     next_row(f);
     next[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%u", f->V));
     memcpy(next + 1, f->base, n * sizeof *next);
@@ -89,7 +90,7 @@ static const char **in_a_loop(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks
     return p.at[0];
 }
 
-const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m) {
+const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st) {
     const unsigned n = f->cls->naccess;
     const char **base = f->base, *x = f->x;
     const uint32_t lane_axis = f->lane_axis;
@@ -98,9 +99,7 @@ const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m)
         f->base[a] =
             fc_ll_bin(f, "add", base[a], fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, lane_axis)));
     f->lane_axis = f->cls->np;
-    if (f->cls->llvm.ahead) f->ahead = FC_LL_LATER;
-    const char **acc = f->cls->llvm.row_vectors == 1 ? in_registers(f, st, m) : in_a_loop(f, st, m);
-    f->ahead = FC_LL_NOT_AHEAD;
+    const char **acc = f->cls->llvm.row_vectors == 1 ? in_registers(f, st) : in_a_loop(f, st);
     f->base = base;
     f->x = x;
     f->lane_axis = lane_axis;

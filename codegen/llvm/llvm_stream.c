@@ -154,7 +154,6 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
                   void *user) {
     size_t first = 0;
     while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
-    if (f->cls->llvm.ahead && f->k->schedule == FC_SCHED_MAP) f->ahead = FC_LL_SOON;
     if (unroll == 1) {
         points_in_one(f, first, from, to, body, user);
         return;

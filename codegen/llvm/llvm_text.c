@@ -35,6 +35,7 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     f->math = fc_math_rewrite(m);
     fc_arena_init(&f->arena, alloc);
     fc_code_init(&f->code, alloc);
+    fc_loops_init(&f->loops, alloc);
     fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
                       &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_init(text[i], alloc);
@@ -47,6 +48,7 @@ void fc_ll_free(fc_ll *f) {
                       &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_free(text[i]);
     fc_code_free(&f->code);
+    fc_loops_free(&f->loops);
     fc_arena_free(&f->arena);
 }
 

@@ -4,8 +4,8 @@
  * raw conversions), llvm_mem.c (loads and stores), llvm_code.c (instructions), llvm_function.c
  * (calls), llvm_divide.c, llvm_scale.c, llvm_remainder.c, llvm_reduce.c (accumulators and the
  * trees), llvm_extreme.c (min and max), llvm_keep.c, llvm_stream.c (stores that pass by the cache),
- * llvm_map.c, llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c, llvm_narrow.c, llvm_outer.c
- * (schedules), llvm_emit.c (entry).
+ * llvm_tiles.c, llvm_chunk.c, llvm_inner.c, llvm_packed.c (parts of reductions), llvm_loops.c (the
+ * loop form of each schedule), llvm_walk.c (its text), llvm_dot.c, llvm_emit.c (entry).
  *
  * The text is plain SSA: every value is a name or a literal held as a string of the arena, mutable
  * state is in phis of loops, and larger state (lanes, levels of a tree) in stack arrays of the
@@ -21,19 +21,8 @@
 #include <setjmp.h>
 
 #include "codegen/llvm/llvm_facts.h"
+#include "codegen/loop.h"
 #include "ir/red_program.h"
-
-/* How far: not at all; a fixed distance; twice that; the next row, if rows are short enough; the
- * next band of tiles; the next run of columns; rows of few columns, as many as have twice that. */
-typedef enum fc_ll_ahead {
-    FC_LL_NOT_AHEAD,
-    FC_LL_SOON,
-    FC_LL_LATER,
-    FC_LL_NEXT_ROW,
-    FC_LL_NEXT_BAND,
-    FC_LL_NEXT_RUN,
-    FC_LL_NEXT_ROWS
-} fc_ll_ahead;
 
 typedef struct fc_ll_red {
     fc_op op;
@@ -43,9 +32,9 @@ typedef struct fc_ll_red {
     fusec_dtype comp[FC_MAX_COMPONENTS];
     uint64_t init[FC_MAX_COMPONENTS]; /* storage bits of the start values */
     fc_red_program start, step, combine, finish;
-    const char *result; /* width 1: the finished value of the current row */
-    const char *vector; /* dot: width V: those of the current rows; else NULL */
-    const char *memory; /* outer: stack array with the finished values of a column block */
+    const char *result;  /* width 1: the finished value of the current row */
+    const char *vector;  /* dot: width V: those of the current rows; else NULL */
+    const char *memory;  /* outer: stack array with the finished values of a column block */
     const char *scanned; /* scan: the value of FC_OP_ACC at the current element */
 } fc_ll_red;
 
@@ -86,6 +75,11 @@ typedef struct fc_ll_divisor {
     const char *halfway;   /* of quotients that become bf16: a mask, see the file; f32 only */
 } fc_ll_divisor;
 
+/* llvm_packed.c: masks of the vectors of a row, NULL for whole ones. */
+typedef struct fc_ll_masks {
+    const char **mask, **active;
+} fc_ll_masks;
+
 typedef struct fc_ll {
     const fc_alloc *alloc;
     const fc_machine *m;
@@ -93,6 +87,7 @@ typedef struct fc_ll {
     const fc_class *cls;
     const char *name;
     fusec_status status; /* why fc_ll_fail left */
+    fc_error *error;     /* a message for that, if there is one */
     jmp_buf leave;
     fc_arena arena;
     unsigned V;
@@ -129,6 +124,8 @@ typedef struct fc_ll {
     uint8_t *row_needed, *point_needed; /* slices of the stores */
     bool any_row_store, any_point_store;
 
+    fc_loops loops; /* how it runs */
+    fc_ll_masks masks;
     fc_ll_red *red;
     fc_ll_stage *stage;
     const char **kept; /* stack arrays of values that the stores get from a stage; may be NULL */
@@ -151,8 +148,9 @@ typedef struct fc_ll {
     const char *aligned;  /* i1: whether they are; NULL: yes */
     unsigned turn, turns; /* the body's number in an unrolled loop, and of how many */
     const char **line;    /* results that wait for the others of their line (llvm_stream.c) */
-    fc_ll_ahead ahead;    /* how far ahead of contiguous loads memory is asked for */
-    const char **tile;    /* maps with tiles: stack array of an access, NULL if it has none */
+    uint8_t ahead;        /* fc_loop_ahead: how far ahead of contiguous loads memory is asked for */
+    const char **array;   /* of the stage buffers of `loops` */
+    const char **tile;    /* the part of it for these lanes, by access; NULL if it has none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
     const char *mask; /* <V x i1>, NULL: all lanes are there */
@@ -257,7 +255,11 @@ void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v);
 
 /* ---- llvm_chunk.c, llvm_inner.c ---------------------------------------------------------- */
 
-/* The accumulators, at width 1, of the n elements of a chunk; in the way that always works. */
+/* The accumulators, at width 1, of elements [lo, hi) of a row; `chunk`: how many of them make the
+ * chunk at lo, NULL if all do. */
+const char **fc_ll_reduce_range(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi,
+                                const char *chunk);
+/* Of the n elements of a chunk; in the way that always works. */
 const char **fc_ll_reduce_chunk(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n);
 const char **fc_ll_chunk_by_steps(fc_ll *f, const fc_ll_stage *st, const char *first,
                                   const char *n);
@@ -495,34 +497,25 @@ void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *
 /* Combines the partials of all spans; uses st->levels (FC_LL_LEVELS * W elements). */
 const char **fc_ll_join_spans(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *row);
 
-/* ---- schedules --------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------- */
 
-void fc_ll_map(fc_ll *f);
-void fc_ll_tiles(fc_ll *f);
-void fc_ll_narrow(fc_ll *f);
-/* llvm_packed.c: masks of the vectors of a row, NULL for whole ones; the accumulators of the V rows
- * at f->x. */
-typedef struct fc_ll_masks {
-    const char **mask, **active;
-} fc_ll_masks;
+/* llvm_loops.c: f->loops, as the class says. llvm_walk.c: its functions. */
+void fc_ll_schedule_loops(fc_ll *f);
+void fc_ll_walk(fc_ll *f);
+/* llvm_packed.c: the masks of a row; the accumulators of the V rows at f->x. */
 fc_ll_masks fc_ll_row_masks(fc_ll *f);
-const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st, const fc_ll_masks *m);
+const char **fc_ll_packed(fc_ll *f, const fc_ll_stage *st);
+/* llvm_tiles.c: whether an access lies along the tiles' axis, and not along the lanes; whether it
+ * is loaded once for a block of rows. */
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t access);
-/* Splits `n` into the number of a block of FC_LL_TILE along `axis`, whose ends are given, and the
- * rest. */
-const char *fc_ll_take_tile(fc_ll *f, const char *n, unsigned axis, const char **first,
-                            const char **end);
+bool fc_ll_is_shared(const fc_ll *f, uint32_t access);
 /* Moves a tile of V by V between an access, from element `element` on (V rows or fewer, `last` is
  * the number of the last one, the lane axis apart; `n` elements of each), and a stack array whose
  * rows are `step` elements apart: rows become columns. Out: all V rows are there. A class that asks
  * ahead asks for what lies `ahead` elements further. */
 void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, const char *last,
                      const char *n, const char *array, unsigned step, const char *ahead);
-void fc_ll_inner(fc_ll *f);
-void fc_ll_inner_finish(fc_ll *f);
-void fc_ll_outer(fc_ll *f);
 void fc_ll_dot(fc_ll *f);
-void fc_ll_outer_finish(fc_ll *f);
 
 /* ---- llvm_emit.c ------------------------------------------------------------------------- */
 

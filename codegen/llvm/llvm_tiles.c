@@ -1,31 +1,27 @@
-/* llvm_tiles.c - maps that read an array across: the lanes lie along one axis, neighbours in memory
+/* llvm_tiles.c - arrays that are read across: the lanes lie along one axis, neighbours in memory
  * along another one.
  *
- * A unit is a block of FC_LL_TILE by FC_LL_TILE elements along axis `teams` of the class and the
- * innermost one; units count through the blocks of the innermost axis first. A block is done in
- * bands of V rows. For each access that lies across (fc_ll_is_tiled), V vectors are loaded as they
- * lie in memory, one for each lane, transposed in registers and put into a stack array; then the
- * rows of the band are computed as those of any map, and read it from there.
- * (A result that lies across, next to another one that does not, is scattered.) A class that asks
- * ahead asks for the next band's memory while it does one.
+ * V vectors are loaded as they lie in memory, one for each lane, transposed in registers and put
+ * into a stack buffer, from where code reads them as those of any array; results take the same way
+ * back. (A result of a map that lies across, next to another one that does not, is scattered.)
  *
- * At the edges a lane beyond the last column loads the last column, and rows beyond the last one
- * are masked off: nothing outside the array is touched. */
+ * At the edges a lane beyond the last one loads the last one, and elements beyond the last one are
+ * masked off: nothing outside the array is touched. */
 #include "codegen/llvm/llvm_text.h"
 
 #include <stdio.h>
-
-typedef struct tiles {
-    unsigned across;     /* axis */
-    const char *x0, *x1; /* columns of the block */
-    const char *y0, *y1; /* rows of the band */
-    const char *idx[FC_MAX_AXES];
-} tiles;
 
 bool fc_ll_is_tiled(const fc_ll *f, uint32_t a) {
     if (!f->cls->llvm.tiles || f->k->accesses.at[a].buffer == FC_NO_BUFFER) return false;
     return fc_class_move(f->cls, a, f->lane_axis) == FC_MOVE_ANY &&
            fc_class_move(f->cls, a, f->cls->llvm.tile_axis) == FC_MOVE_ONE;
+}
+
+bool fc_ll_is_shared(const fc_ll *f, uint32_t a) {
+    return f->cls->llvm.shared && f->k->accesses.at[a].level == FC_POINT &&
+           f->k->accesses.at[a].buffer != FC_NO_BUFFER && !fc_is_stored(f->k, a) &&
+           fc_class_move(f->cls, a, f->cls->np - 1u) == FC_MOVE_ANY &&
+           fc_class_move(f->cls, a, f->cls->np - 2u) == FC_MOVE_ZERO;
 }
 
 /* ---- tiles ------------------------------------------------------------------------------- */
@@ -114,102 +110,4 @@ void fc_ll_move_tile(fc_ll *f, uint32_t a, bool out, const char *element, const 
     fc_ll_line(f, "call void @%s(ptr %s, i64 %s, i64 %s, i64 %s, ptr %s, i64 %u, i64 %s)", name,
                fc_ll_element(f, a, element), stride, last, n, array, step * fc_dtypes[t].bytes,
                fc_ll_bin(f, "mul", ahead, fc_ll_fmt(f, "%u", fc_dtypes[t].bytes)));
-}
-
-/* The tile whose first column is at x. */
-static void fill_tile(fc_ll *f, const tiles *t, uint32_t a, const char *x) {
-    const char *beyond = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), x);
-    const char *from = fc_ll_bin(f, "mul", x, fc_ll_stride(f, a, f->lane_axis));
-    const char *to = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
-                               fc_ll_stored(f, f->k->accesses.at[a].dtype, 1), f->tile[a],
-                               fc_ll_bin(f, "sub", x, t->x0));
-    fc_ll_move_tile(f, a, false, fc_ll_bin(f, "add", f->base[a], from),
-                    fc_ll_bin(f, "sub", beyond, "1"), fc_ll_bin(f, "sub", t->y1, t->y0), to,
-                    FC_LL_TILE, fc_ll_fmt(f, "%u", f->V));
-}
-
-static void fill_tiles(fc_ll *f, tiles *t) {
-    fc_ll_loop l;
-    const char *x = fc_ll_for(f, &l, t->x0, t->x1);
-    for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (f->tile[a]) fill_tile(f, t, a, x);
-    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", f->V));
-}
-
-/* ---- a band ------------------------------------------------------------------------------ */
-
-static void points(fc_ll *f, void *user) {
-    (void)user;
-    fc_ll_forget_points(f);
-    fc_ll_emit_points(f, f->point_needed);
-    fc_ll_run_stores(f, FC_POINT, f->V);
-}
-
-static void row(fc_ll *f, tiles *t, const char *y) {
-    const char *number = fc_ll_bin(f, "sub", y, t->y0);
-    f->tile_row =
-        fc_ll_bin(f, "sub", fc_ll_bin(f, "mul", number, fc_ll_fmt(f, "%d", FC_LL_TILE)), t->x0);
-    t->idx[t->across] = y;
-    if (f->cls->llvm.ahead) f->ahead = FC_LL_NEXT_BAND;
-    fc_ll_set_base(f, t->idx, f->lane_axis);
-    fc_ll_forget(f);
-    fc_ll_emit_rows(f, f->point_needed);
-    fc_ll_lines(f, t->x0, t->x1, 1, points, NULL);
-    f->ahead = FC_LL_NOT_AHEAD;
-}
-
-static void band(fc_ll *f, tiles *t) {
-    fc_ll_loop rows;
-    t->idx[t->across] = t->y0;
-    fc_ll_set_base(f, t->idx, f->lane_axis);
-    fill_tiles(f, t);
-    row(f, t, fc_ll_for(f, &rows, t->y0, t->y1));
-    fc_ll_for_end(f, &rows, "1");
-}
-
-/* ---- a block ----------------------------------------------------------------------------- */
-
-const char *fc_ll_take_tile(fc_ll *f, const char *n, unsigned axis, const char **first,
-                            const char **end) {
-    const char *size = fc_ll_fmt(f, "%d", FC_LL_TILE), *extent = fc_ll_extent(f, axis);
-    const char *more = fc_ll_bin(f, "add", extent, fc_ll_fmt(f, "%d", FC_LL_TILE - 1));
-    const char *blocks = fc_ll_bin(f, "udiv", more, size), *rest = fc_ll_bin(f, "udiv", n, blocks);
-    const char *number = fc_ll_bin(f, "sub", n, fc_ll_bin(f, "mul", rest, blocks));
-    *first = fc_ll_bin(f, "mul", number, size);
-    *end = fc_ll_min(f, fc_ll_bin(f, "add", *first, size), extent);
-    return rest;
-}
-
-static void other_axes(fc_ll *f, tiles *t, const char *n) {
-    for (unsigned axis = f->lane_axis; axis-- > 0;) {
-        if (axis == t->across) continue;
-        const char *q = fc_ll_bin(f, "udiv", n, fc_ll_extent(f, axis));
-        t->idx[axis] = fc_ll_bin(f, "sub", n, fc_ll_bin(f, "mul", q, fc_ll_extent(f, axis)));
-        n = q;
-    }
-}
-
-void fc_ll_tiles(fc_ll *f) {
-    tiles t = {.across = f->cls->llvm.tile_axis};
-    fc_ll_loop units, bands;
-    const char *first, *end, *V = fc_ll_fmt(f, "%u", f->V);
-    f->lane_axis = f->cls->np - 1u;
-    fc_ll_begin(f);
-    f->tile = fc_ll_names(f, f->cls->naccess);
-    for (uint32_t a = 0; a < f->cls->naccess; a++)
-        if (fc_ll_is_tiled(f, a) && !fc_is_stored(f->k, a))
-            f->tile[a] = fc_ll_head(f, "alloca [%u x %s], align 64", f->V * FC_LL_TILE,
-                                    fc_ll_stored(f, f->k->accesses.at[a].dtype, 1));
-    const char *n = fc_ll_for(f, &units, "%begin", "%end");
-    n = fc_ll_take_tile(f, n, f->lane_axis, &t.x0, &t.x1);
-    n = fc_ll_take_tile(f, n, t.across, &first, &end);
-    other_axes(f, &t, n);
-    t.y0 = fc_ll_for(f, &bands, first, end);
-    t.y1 = fc_ll_min(f, fc_ll_bin(f, "add", t.y0, V), end);
-    band(f, &t);
-    fc_ll_for_end(f, &bands, V);
-    fc_ll_for_end(f, &units, "1");
-    f->tile = NULL;
-    fc_ll_end_stream(f);
-    fc_ll_end(f, "");
 }

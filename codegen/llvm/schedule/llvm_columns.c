@@ -1,4 +1,4 @@
-/* llvm_columns.c - how many columns a block of llvm_outer.c has, how wide its vectors are, and into
+/* llvm_columns.c - how many columns a block has, how wide its vectors are, and into
  * how many spans its rows are cut.
  *
  * Few columns are one vector. Many of them that come from memory are wide blocks, so that whole

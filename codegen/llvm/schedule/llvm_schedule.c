@@ -152,7 +152,7 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
  * with functions go through them several vectors at a time. Where there are registers for it, and
- * rows long enough, four: llvm_map.c makes two of them unless the chains are very long. */
+ * rows long enough, four: llvm_loops.c makes two of them unless the chains are very long. */
 static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     enum { LONG = 512 };
     uint32_t ops, transcendental;

@@ -1,0 +1,692 @@
+/* llvm_walk.c - a loop form (codegen/loop.h) as LLVM IR.
+ *
+ * In: f->loops. Out: its functions, of the form that llvm_emit.c describes. A walk over the tree
+ * knows the range of each axis and where the row is; at a leaf the files for memory, code and
+ * accumulators write what is done there. */
+#include "codegen/llvm/llvm_text.h"
+
+typedef struct range {
+    const char *lo, *hi; /* i64; lo is NULL: all of the axis */
+} range;
+
+/* A turn of the innermost loop over elements: where it begins, the end of the loop, and which turn
+ * it is. */
+typedef struct turn {
+    const char *at, *to, *number;
+    uint32_t step;
+} turn;
+
+typedef struct walk {
+    fc_ll *f;
+    const fc_loop *vector; /* the loop whose body is written */
+    range of[FC_MAX_AXES]; /* by the first of the axes that are numbered together */
+    const char *idx[FC_MAX_AXES];
+    unsigned rows;    /* kept axes but the lanes */
+    const char *rest; /* where whole turns ended */
+    const char *span; /* number of the span */
+    const char *flat; /* number of the row, the lanes' axis apart; NULL: there is one */
+    turn turn;
+    bool carries;        /* steps go on from `acc` */
+    const char **acc;    /* of the stage under way */
+    const char **before; /* scan: before the last step */
+    const char **prefix; /* scan: of the runs before this one */
+    unsigned columns;    /* for which accumulators and results are kept side by side */
+} walk;
+
+static void list(walk *w, uint32_t at);
+
+static const fc_ll_stage *stage_of(const walk *w, const fc_loop *n) {
+    return &w->f->stage[n->phase];
+}
+
+static const char *number(fc_ll *f, uint64_t n) {
+    return fc_ll_fmt(f, "%llu", (unsigned long long)n);
+}
+
+static const char *plus(fc_ll *f, const char *a, unsigned n) {
+    if (!strcmp(a, "0") || !n) return n ? number(f, n) : a;
+    return fc_ll_bin(f, "add", a, number(f, n));
+}
+
+static const char *minus(fc_ll *f, const char *a, const char *b) {
+    return strcmp(b, "0") ? fc_ll_bin(f, "sub", a, b) : a;
+}
+
+static const char *extent(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    if (n->first >= f->cls->np) return fc_ll_extra(f, FC_PB_COUNT);
+    const char *all = fc_ll_extent(f, n->first);
+    for (unsigned a = n->first + 1u; a < n->end; a++)
+        all = fc_ll_bin(f, "mul", all, fc_ll_extent(f, a));
+    return all;
+}
+
+static range range_of(walk *w, const fc_loop *n) {
+    if (w->of[n->first].lo) return w->of[n->first];
+    return (range){"0", extent(w, n)};
+}
+
+/* Of the row. */
+static range elements_of(walk *w) {
+    return range_of(w, &(fc_loop){.first = w->f->cls->np});
+}
+
+/* ---- where things are ------------------------------------------------------------------------ */
+
+static void set_base(walk *w) {
+    for (unsigned a = 0; a < w->rows; a++)
+        if (!w->idx[a]) return;
+    fc_ll_set_base(w->f, w->idx, w->rows);
+    if (fc_ll_along_row(w->f)) fc_ll_ask_for_edges(w->f, fc_ll_extra(w->f, FC_PB_COUNT));
+}
+
+static bool begins_row(const walk *w, const fc_loop *n) {
+    for (uint32_t at = n->body; at; at = w->f->loops.node.at[at].next)
+        if (w->f->loops.node.at[at].kind == FC_LEAF_ROW) return true;
+    return false;
+}
+
+/* Names of a turn are of no use in the next one, or behind the loop. */
+static void body(walk *w, const fc_loop *n) {
+    void (*const forget)(fc_ll *) = begins_row(w, n) ? fc_ll_forget : fc_ll_forget_points;
+    forget(w->f);
+    list(w, n->body);
+    forget(w->f);
+}
+
+/* Of stage buffers whose rows are elements: where the current one is, less the lanes' position. */
+static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const char *at) {
+    fc_ll *f = w->f;
+    for (size_t i = 0; i < f->loops.buffer.len; i++) {
+        const fc_stage_buffer *b = &f->loops.buffer.at[i];
+        if (b->along != n->first) continue;
+        const unsigned lanes = w->vector ? f->V : b->lanes;
+        if (n->first < f->cls->np) at = minus(f, at, from);
+        const char *row = fc_ll_bin(f, "mul", at, number(f, lanes));
+        f->tile_row = minus(f, row, w->vector ? f->x : w->of[f->lane_axis].lo);
+        return;
+    }
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* Splits `rest` into the number of a task loop's turn, which becomes its range, and what is for the
+ * loops around it. */
+static const char *take_digit(walk *w, const fc_loop *n, const char *rest, bool last) {
+    fc_ll *f = w->f;
+    const char *digit = rest, *to = extent(w, n);
+    if (!last) {
+        const char *parts = to;
+        if (n->step == FC_STEP_SPAN)
+            parts = fc_ll_extra(f, FC_PB_SPANS);
+        else if (n->step > 1)
+            parts = fc_ll_bin(f, "udiv", plus(f, to, n->step - 1), number(f, n->step));
+        rest = fc_ll_bin(f, "udiv", digit, parts);
+        digit = fc_ll_bin(f, "sub", digit, fc_ll_bin(f, "mul", rest, parts));
+    }
+    if (n->step == 1) {
+        fc_ll_decompose(f, digit, n->first, n->end, w->idx);
+        if (n->first == 0) w->flat = digit;
+        return rest;
+    }
+    const bool spans = n->step == FC_STEP_SPAN;
+    const char *size = spans ? fc_ll_extra(f, FC_PB_SPAN) : number(f, n->step);
+    range *r = &w->of[n->first];
+    r->lo = fc_ll_bin(f, "mul", digit, size);
+    r->hi = fc_ll_min(f, fc_ll_bin(f, "add", r->lo, size), to);
+    if (n->first >= f->cls->np) w->span = digit;
+    return rest;
+}
+
+/* One number for all task loops inside each other. */
+static void each_unit(walk *w, const fc_loop *const *task, unsigned n) {
+    fc_ll_loop l;
+    const char *unit = fc_ll_for(w->f, &l, "%begin", "%end");
+    for (unsigned i = n; i-- > 0;) unit = take_digit(w, task[i], unit, i == 0);
+    set_base(w);
+    body(w, task[n - 1]);
+    fc_ll_for_end(w->f, &l, "1");
+}
+
+/* The last axis takes all neighbours that a task has, up to the end of the axis. */
+static void each_stretch(walk *w, const fc_loop *outer, const fc_loop *last) {
+    static const char *const i64[] = {"i64"}, *const begin[] = {"%begin"};
+    fc_ll *f = w->f;
+    fc_ll_loop l;
+    range *r = &w->of[last->first];
+    fc_ll_loop_begin(f, &l, 1, i64, begin);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%end", l.carry[0]));
+    const char *width = extent(w, last);
+    w->flat = fc_ll_bin(f, "udiv", l.carry[0], width);
+    const char *first = fc_ll_bin(f, "mul", w->flat, width);
+    fc_ll_decompose(f, w->flat, outer->first, outer->end, w->idx);
+    r->lo = fc_ll_bin(f, "sub", l.carry[0], first);
+    r->hi = fc_ll_min(f, fc_ll_bin(f, "sub", "%end", first), width);
+    set_base(w);
+    body(w, last);
+    const char *next = fc_ll_bin(f, "add", first, r->hi);
+    fc_ll_loop_end(f, &l, &next);
+}
+
+static void tasks(walk *w, const fc_loop *n) {
+    const fc_loop *task[FC_LOOP_DEPTH];
+    unsigned count = 0;
+    for (; n->kind == FC_LOOP_TASK; n = &w->f->loops.node.at[n->body]) task[count++] = n;
+    const fc_loop *last = task[count - 1];
+    if (last->step != FC_STEP_TASK) {
+        each_unit(w, task, count);
+    } else if (count > 1) {
+        each_stretch(w, task[0], last);
+    } else {
+        w->of[last->first] = (range){"%begin", "%end"};
+        set_base(w);
+        body(w, last);
+    }
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* What the reduced axes add to the offset of each access, for all elements of a run. */
+static void fill_table(walk *w, const range *r) {
+    fc_ll *f = w->f;
+    fc_ll_loop l;
+    const char *idx[FC_MAX_AXES];
+    const unsigned np = f->cls->np, end = np + f->cls->nr;
+    const char *n = fc_ll_for(f, &l, r->lo, r->hi), *at = fc_ll_bin(f, "sub", n, r->lo);
+    f->run = r->lo;
+    fc_ll_decompose(f, n, np, end, idx);
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        if (f->k->accesses.at[a].level != FC_POINT) continue;
+        const char *sum = "0";
+        for (unsigned axis = np; axis < end; axis++)
+            sum =
+                fc_ll_bin(f, "add", sum, fc_ll_bin(f, "mul", idx[axis], fc_ll_stride(f, a, axis)));
+        fc_ll_spill(f, FUSEC_I64, 1, f->table, plus(f, at, a * (unsigned)fc_run_of(f->k)), sum);
+    }
+    fc_ll_for_end(f, &l, "1");
+}
+
+/* The place of a turn that begins at `at`. */
+static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *at) {
+    fc_ll *f = w->f;
+    range *r = &w->of[n->first];
+    *r = (range){at, all->hi};
+    if (n->step > 1) r->hi = fc_ll_min(f, plus(f, at, n->step), all->hi);
+    if (n->first < f->cls->np) {
+        w->idx[n->first] = at;
+        set_base(w);
+    } else {
+        const char *number_of = minus(f, at, all->lo);
+        if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, number(f, n->step));
+        w->turn = (turn){at, all->hi, number_of, n->step};
+        if (n->step == 1) f->element = at;
+        if (n->step > 1 && f->table) fill_table(w, r);
+    }
+    if (n->step == 1) find_in_buffers(w, n, all->lo, at);
+}
+
+static void serial(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const turn outer = w->turn;
+    const range before = w->of[n->first];
+    range all = range_of(w, n);
+    fc_ll_loop l;
+    if (n->way == FC_LOOP_REST) all.lo = w->rest;
+    if (n->way == FC_LOOP_WHOLE)
+        w->rest = all.hi = fc_ll_bin(f, "and", all.hi, fc_ll_fmt(f, "-%u", (unsigned)n->step));
+    begin_turn(w, n, &all, fc_ll_for(f, &l, all.lo, all.hi));
+    body(w, n);
+    fc_ll_for_end(f, &l, number(f, n->step));
+    f->element = NULL;
+    w->of[n->first] = before;
+    w->turn = outer;
+}
+
+static const char *const *carried_types(walk *w, const fc_loop *n) {
+    return fc_ll_slot_types(w->f, stage_of(w, n), w->f->V, 1);
+}
+
+static void carry_in_loop(walk *w, const fc_loop *n, const range *r) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    fc_ll_loop l;
+    fc_ll_loop_begin(f, &l, st->nslots + 1, carried_types(w, n),
+                     fc_ll_join(f, st, r->lo, NULL, fc_ll_inits(f, st, f->V)));
+    f->element = l.carry[0];
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", f->element, r->hi));
+    f->ahead = n->ahead;
+    f->nth = fc_ll_bin(f, "sub", f->element, r->lo);
+    w->acc = l.carry + 1;
+    body(w, n);
+    fc_ll_loop_end(f, &l, fc_ll_join(f, st, plus(f, f->element, 1), NULL, w->acc));
+    w->acc = l.carry + 1;
+}
+
+/* Turns in which a load of few columns goes through one line: each line is asked for at least
+ * once. */
+static unsigned turns_of_line(const fc_ll *f) {
+    unsigned bytes = 1;
+    for (uint32_t a = 0; a < f->cls->naccess; a++) {
+        const fc_access *acc = &f->k->accesses.at[a];
+        if (acc->level == FC_POINT && fc_dtypes[acc->dtype].bytes > bytes)
+            bytes = fc_dtypes[acc->dtype].bytes;
+    }
+    return f->V * bytes < 64 ? 64 / (f->V * bytes) : 1;
+}
+
+/* Nothing has to be foreseen until a whole run goes to the counter, so a processor is at the next
+ * runs before it has finished this one. */
+static void carry_written_out(walk *w, const fc_loop *n, const range *r) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    const unsigned each = n->ahead == FC_LOOP_NEXT_ROWS ? turns_of_line(f) : 1;
+    w->acc = fc_ll_inits(f, st, f->V);
+    fc_ll_follow(f, r->lo);
+    for (unsigned i = 0; i < n->count; i++) {
+        f->element = st->uses_index ? plus(f, r->lo, i) : r->lo;
+        f->nth = number(f, i);
+        f->ahead = i % each ? FC_LOOP_NOT_AHEAD : n->ahead;
+        body(w, n);
+        if (i + 1 < n->count) fc_ll_follow_on(f);
+    }
+    fc_ll_follow_end(f);
+}
+
+/* Masked columns take no other way for whole runs, unless all are masked. */
+static void carry(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const range r = range_of(w, n);
+    const fc_ll_stage *st = stage_of(w, n);
+    w->carries = true;
+    if (n->kind == FC_LOOP_SERIAL || (f->mask && !f->cls->llvm.few)) {
+        carry_in_loop(w, n, &r);
+    } else {
+        fc_ll_if whole;
+        const char *all = fc_ll_bin(f, "sub", r.hi, r.lo), **acc = fc_ll_names(f, st->nslots);
+        fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %u", all, (unsigned)n->count));
+        carry_written_out(w, n, &r);
+        const char **a = w->acc, *from = f->block;
+        fc_ll_if_else(f, &whole);
+        carry_in_loop(w, n, &r);
+        const char *other = f->block;
+        fc_ll_if_end(f, &whole);
+        for (unsigned i = 0; i < st->nslots; i++)
+            acc[i] = fc_ll_phi(f, carried_types(w, n)[1 + i], a[i], from, w->acc[i], other);
+        w->acc = acc;
+    }
+    w->carries = false;
+    f->element = f->nth = NULL;
+    f->ahead = FC_LOOP_NOT_AHEAD;
+}
+
+/* Turn `i` of those whose accumulators are joined pairwise. */
+static void one_of_pairs(walk *w, const fc_loop *n, const range *r, const char *at) {
+    begin_turn(w, n, r, at);
+    body(w, n);
+    w->f->element = NULL;
+}
+
+static void pairs(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    const range before = w->of[n->first], r = range_of(w, n);
+    const turn outer = w->turn;
+    const char **part[8], **kept = NULL; /* so many levels */
+    unsigned held = 0;
+    if (n->kind == FC_LOOP_SERIAL) {
+        fc_ll_loop l;
+        kept = fc_ll_arrays(f, st, n->count * f->V);
+        const char *i = fc_ll_for(f, &l, "0", number(f, n->count));
+        one_of_pairs(w, n, &r, fc_ll_bin(f, "add", r.lo, i));
+        fc_ll_spill_all(f, st, f->V, kept, fc_ll_bin(f, "mul", i, number(f, f->V)), w->acc);
+        fc_ll_for_end(f, &l, "1");
+    }
+    for (unsigned i = 0; i < n->count; i++) {
+        if (!kept) one_of_pairs(w, n, &r, plus(f, r.lo, i));
+        part[held++] = kept ? fc_ll_fill_all(f, st, f->V, kept, number(f, i * f->V)) : w->acc;
+        for (unsigned bits = i; bits & 1; bits /= 2, held--)
+            part[held - 2] = fc_ll_combine(f, st, f->V, part[held - 2], part[held - 1]);
+    }
+    for (w->acc = part[--held]; held > 0; held--)
+        w->acc = fc_ll_combine(f, st, f->V, part[held - 1], w->acc);
+    w->of[n->first] = before;
+    w->turn = outer;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void lanes(fc_ll *f, void *user) {
+    walk *w = user;
+    body(w, w->vector);
+    (void)f;
+}
+
+static void vector(fc_ll *f, void *user) {
+    walk *w = user;
+    if (fc_ll_along_row(f)) {
+        fc_ll_at_vector(f, lanes, w);
+        return;
+    }
+    f->column = w->columns > f->V ? minus(f, f->x, w->of[f->lane_axis].lo) : "0";
+    lanes(f, w);
+}
+
+static void one_masked(walk *w, const range *r) {
+    fc_ll *f = w->f;
+    fc_ll_set_mask(f, fc_ll_bin(f, "sub", r->hi, r->lo));
+    f->x = r->lo;
+    vector(f, w);
+    fc_ll_set_mask(f, NULL);
+}
+
+/* What is the same for the rows of a block lies on the stack, vector after vector of lanes. */
+static void find_shared(walk *w, const char *x, const char *x0) {
+    fc_ll *f = w->f;
+    for (size_t i = 0; i < f->loops.buffer.len; i++) {
+        const fc_stage_buffer *b = &f->loops.buffer.at[i];
+        if (b->lanes == f->V) continue;
+        const char *at = fc_ll_bin(f, "mul", minus(f, x, x0), fc_ll_extra(f, FC_PB_COUNT));
+        f->tile[b->access] =
+            fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s",
+                      fc_ll_stored(f, f->k->accesses.at[b->access].dtype, 1), f->array[i], at);
+    }
+}
+
+static void moved_back(walk *w, const fc_loop *n, const range *r) {
+    fc_ll *f = w->f;
+    fc_ll_loop l;
+    const char *x = fc_ll_for(f, &l, r->lo, r->hi);
+    const char *last = fc_ll_bin(f, "sub", extent(w, n), number(f, f->V));
+    f->x = fc_ll_min(f, x, last);
+    find_shared(w, x, r->lo);
+    vector(f, w);
+    fc_ll_for_end(f, &l, number(f, f->V));
+}
+
+static void vectors(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const range r = range_of(w, n);
+    w->vector = n;
+    w->of[n->first] = r;
+    f->ahead = n->ahead;
+    switch (n->way) {
+    case FC_LOOP_ALIGNED: fc_ll_points(f, r.lo, r.hi, n->count, vector, w); break;
+    case FC_LOOP_LINES: fc_ll_lines(f, r.lo, r.hi, n->count, vector, w); break;
+    case FC_LOOP_MASKED: one_masked(w, &r); break;
+    case FC_LOOP_BACK: moved_back(w, n, &r); break;
+    default: fc_ll_vectors(f, r.lo, r.hi, n->count, vector, w);
+    }
+    f->ahead = FC_LOOP_NOT_AHEAD;
+    w->vector = NULL;
+}
+
+/* ---- leaves: code and accumulators ----------------------------------------------------------- */
+
+static const uint8_t *needed_by(const walk *w, unsigned phase) {
+    if (phase == FC_PHASE_RESULTS) return w->f->row_needed;
+    return phase == FC_PHASE_ELEMENTS ? w->f->point_needed : w->f->stage[phase].needed;
+}
+
+/* Where values of the point are kept for the stores (llvm_keep.c). */
+static const char *kept_at(fc_ll *f) {
+    if (!f->kept) return NULL;
+    return fc_ll_along_row(f) ? f->x : fc_ll_bin(f, "mul", f->element, number(f, f->V));
+}
+
+static void point(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    if (n->phase == FC_PHASE_ELEMENTS) fc_ll_bring(f, kept_at(f));
+    fc_ll_emit_points(f, needed_by(w, n->phase));
+    if (n->phase < FC_PHASE_ELEMENTS) fc_ll_keep(f, stage_of(w, n), kept_at(f));
+}
+
+static void step(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    const char *index = st->uses_index ? fc_ll_splat(f, "i64", f->element) : NULL;
+    w->before = w->carries ? w->acc : fc_ll_inits(f, st, f->V);
+    w->acc = fc_ll_step(f, st, f->V, w->before, index);
+}
+
+static unsigned width(const fc_ll *f) {
+    return fc_ll_along_row(f) ? 1 : f->V;
+}
+
+/* Accumulators of the elements under way, by the quickest way. */
+static void reduce_lanes(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    f->ahead = n->ahead;
+    if (f->cls->llvm.packed) {
+        w->acc = fc_ll_packed(f, st);
+    } else {
+        const range r = elements_of(w);
+        const char *chunk = NULL;
+        if (w->turn.at)
+            chunk = fc_ll_min(f, minus(f, w->turn.to, w->turn.at), number(f, w->turn.step));
+        w->acc = fc_ll_reduce_range(f, st, r.lo, r.hi, chunk);
+    }
+    f->ahead = FC_LOOP_NOT_AHEAD;
+}
+
+static void push(walk *w, const fc_loop *n) {
+    fc_ll_push(w->f, stage_of(w, n), width(w->f), w->columns, w->f->column, w->turn.number,
+               n->level, w->acc);
+}
+
+static void fold(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const range r = elements_of(w);
+    const char *all = minus(f, r.hi, r.lo);
+    if (n->step > 1) all = fc_ll_bin(f, "udiv", plus(f, all, n->step - 1), number(f, n->step));
+    w->acc = fc_ll_fold(f, stage_of(w, n), width(f), w->columns, f->column, all);
+}
+
+static void scanned(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    const char **now = fc_ll_names(f, st->nslots);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        for (unsigned c = f->red[i].slot; c < f->red[i].slot + f->red[i].components; c++)
+            now[c] = f->k->reductions.at[i].exclusive ? w->before[c] : w->acc[c];
+    const char **all = fc_ll_combine(f, st, f->V, w->prefix, now);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
+        f->red[i].scanned = fc_ll_finish(f, i, f->V, all);
+}
+
+static void finish(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    const fc_ll_stage *st = stage_of(w, n);
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        fc_ll_red *r = &f->red[i];
+        r->result = fc_ll_finish(f, i, width(f), w->acc);
+        if (!fc_ll_along_row(f))
+            fc_ll_spill(f, fc_red_dtype(r->op, r->t), f->V, r->memory, f->column, r->result);
+    }
+}
+
+/* The number of the row, or of that of lane 0. */
+static const char *flat_row(walk *w) {
+    fc_ll *f = w->f;
+    if (fc_ll_along_row(f)) return w->flat;
+    if (!w->flat) return f->x;
+    return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", w->flat, fc_ll_extent(f, f->lane_axis)), f->x);
+}
+
+/* ---- leaves: stage buffers ------------------------------------------------------------------- */
+
+static void move_tile(walk *w, const fc_stage_buffer *b, bool out, const char *r, const char *n) {
+    fc_ll *f = w->f;
+    const fusec_dtype t = f->k->accesses.at[b->access].dtype;
+    const char *stride = fc_ll_stride(f, b->access, f->lane_axis);
+    const char *by = fc_ll_bin(f, "mul", f->x, stride), *last = number(f, f->V - 1);
+    const char *element = fc_ll_bin(f, "add", f->base[b->access], by), *ahead = number(f, f->V);
+    const char *to = "0";
+    if (w->vector) {
+        element = fc_ll_bin(f, "add", element, r);
+        to = fc_ll_bin(f, "mul", r, number(f, f->V));
+        ahead = fc_ll_bin(f, "mul", stride, ahead);
+    } else {
+        last = fc_ll_bin(f, "sub", fc_ll_extent(f, f->lane_axis), f->x);
+        last = fc_ll_bin(f, "sub", last, "1");
+        to = fc_ll_bin(f, "sub", f->x, w->of[f->lane_axis].lo);
+    }
+    const char *array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, t, 1),
+                                  f->tile[b->access], to);
+    fc_ll_move_tile(f, b->access, out, element, last, n, array, w->vector ? f->V : b->lanes, ahead);
+}
+
+static void gather(walk *w, const fc_stage_buffer *b) {
+    fc_ll *f = w->f;
+    fc_ll_loop l;
+    const char *tile = f->tile[b->access];
+    const char *at = fc_ll_for(f, &l, "0", fc_ll_extra(f, FC_PB_COUNT));
+    f->element = at;
+    f->tile[b->access] = NULL;
+    const char *v = fc_ll_load(f, b->access, f->V);
+    f->tile[b->access] = tile;
+    f->tile_row = minus(f, fc_ll_bin(f, "mul", at, number(f, f->V)), f->x);
+    fc_ll_store(f, b->access, f->V, v);
+    f->element = NULL;
+    fc_ll_for_end(f, &l, "1");
+}
+
+/* All buffers of the set: of the lanes at x, elements after elements; or of all lanes of the range,
+ * and the elements of a band. */
+static void move(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    fc_ll_loop l;
+    const char *at = NULL, *end = NULL;
+    for (unsigned a = 0; a < w->rows; a++) {
+        if (w->idx[a]) continue;
+        w->idx[a] = w->of[a].lo; /* for a block of rows: at the first one */
+        set_base(w);
+    }
+    for (size_t i = 0; i < f->loops.buffer.len; i++) {
+        const fc_stage_buffer *b = &f->loops.buffer.at[i];
+        if (b->set != n->phase) continue;
+        if (!b->transposed) {
+            gather(w, b);
+            continue;
+        }
+        const range r = w->vector ? elements_of(w) : w->of[f->lane_axis];
+        if (!at) at = fc_ll_for(f, &l, r.lo, r.hi);
+        end = w->vector ? r.hi : minus(f, w->of[b->along].hi, w->of[b->along].lo);
+        if (!w->vector) f->x = at;
+        move_tile(w, b, n->kind == FC_LEAF_FLUSH, at,
+                  w->vector ? fc_ll_bin(f, "sub", end, at) : end);
+    }
+    if (at) fc_ll_for_end(f, &l, number(f, f->V));
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static void node(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    switch (n->kind) {
+    case FC_LOOP_TASK: tasks(w, n); break;
+    case FC_LOOP_VECTOR: vectors(w, n); break;
+    case FC_LOOP_SERIAL:
+    case FC_LOOP_UNROLL:
+        (n->way == FC_LOOP_CARRY ? carry : n->way == FC_LOOP_PAIRS ? pairs : serial)(w, n);
+        break;
+    case FC_LEAF_FILL:
+    case FC_LEAF_FLUSH: move(w, n); break;
+    case FC_LEAF_ROW: fc_ll_emit_rows(f, needed_by(w, n->phase)); break;
+    case FC_LEAF_POINT: point(w, n); break;
+    case FC_LEAF_STORE:
+        if (n->phase == FC_PHASE_RESULTS)
+            fc_ll_run_stores(f, FC_ROW, width(f));
+        else
+            fc_ll_run_stores(f, FC_POINT, f->V);
+        break;
+    case FC_LEAF_STEP: step(w, n); break;
+    case FC_LEAF_LANES: reduce_lanes(w, n); break;
+    case FC_LEAF_PUSH: push(w, n); break;
+    case FC_LEAF_FOLD: fold(w, n); break;
+    case FC_LEAF_PREFIX:
+        w->prefix = fc_ll_fold(f, stage_of(w, n), f->V, w->columns, f->column, w->turn.number);
+        break;
+    case FC_LEAF_SCANNED: scanned(w, n); break;
+    case FC_LEAF_PUT:
+        fc_ll_put_partial(f, stage_of(w, n), width(f), w->span, flat_row(w), w->acc);
+        break;
+    case FC_LEAF_GET: w->acc = fc_ll_join_spans(f, stage_of(w, n), width(f), flat_row(w)); break;
+    case FC_LEAF_FINISH: finish(w, n); break;
+    default: fc_ll_fail(f, FUSEC_INTERNAL);
+    }
+}
+
+static void list(walk *w, uint32_t at) {
+    for (; at; at = w->f->loops.node.at[at].next) node(w, &w->f->loops.node.at[at]);
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* Levels of the counter for the partials that there may be. */
+static unsigned levels(const fc_ll *f) {
+    const fc_llvm_class *c = &f->cls->llvm;
+    if (c->narrow) return FC_LL_NARROW_LEVELS;
+    if (c->wide) return FC_LL_WIDE_LEVELS;
+    if (!c->split || fc_ll_along_row(f)) return FC_LL_LEVELS;
+    return c->few ? FC_LL_FEW_LEVELS : FC_LL_SPAN_LEVELS;
+}
+
+static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
+    for (uint32_t s = 0; s < f->k->nstages; s++) {
+        fc_ll_stage *st = &f->stage[s];
+        if (f->cls->llvm.packed || fc_ll_along_row(f))
+            st->lanes = fc_ll_arrays(f, st, f->cls->llvm.packed ? f->V * f->V : FC_LANES);
+        for (unsigned p = 0; p < st->nparts; p++) st->part[p].lanes = st->lanes + st->part[p].base;
+        if (!f->cls->llvm.packed && !f->cls->llvm.one_chunk)
+            st->levels = fc_ll_arrays(f, st, nlevels * columns);
+    }
+    if (fc_ll_along_row(f)) return;
+    for (uint32_t i = 0; i < f->k->reductions.len; i++)
+        f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), columns);
+}
+
+static void buffers(fc_ll *f) {
+    if (!f->loops.buffer.len) return;
+    f->tile = fc_ll_names(f, f->cls->naccess);
+    f->array = fc_ll_names(f, f->loops.buffer.len);
+    for (size_t i = 0; i < f->loops.buffer.len; i++) {
+        const fc_stage_buffer *b = &f->loops.buffer.at[i];
+        f->array[i] =
+            fc_ll_head(f, "alloca [%u x %s], align 64", (unsigned)(b->lanes * b->elements),
+                       fc_ll_stored(f, f->k->accesses.at[b->access].dtype, 1));
+        f->tile[b->access] = f->array[i];
+    }
+}
+
+static void function(fc_ll *f, unsigned which) {
+    walk w = {.f = f, .columns = fc_ll_along_row(f) ? 1 : f->V};
+    const bool counts =
+        which == 0 && f->k->schedule != FC_SCHED_MAP && f->k->schedule != FC_SCHED_INNER;
+    if (counts) w.columns = fc_ll_columns(f->k, f->cls);
+    w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u;
+    f->column = "0";
+    fc_ll_begin(f);
+    accumulators(f, which ? FC_LL_LEVELS : levels(f), w.columns);
+    if (which == 0) {
+        buffers(f);
+        if (f->cls->llvm.packed) f->masks = fc_ll_row_masks(f);
+        if (f->cls->llvm.narrow)
+            fc_ll_choose_kept(f, f->V * FC_LANES);
+        else
+            fc_ll_choose_kept(f,
+                              f->cls->llvm.keep == FC_LL_KEEP_LONG ? FC_LL_KEPT_LONG : FC_LL_KEPT);
+        if (counts && f->cls->nr > 1)
+            f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * (unsigned)fc_run_of(f->k));
+    }
+    list(&w, f->loops.function[which]);
+    f->table = NULL;
+    f->tile = NULL;
+    fc_ll_end_stream(f);
+    fc_ll_end(f, which ? "_finish" : "");
+}
+
+void fc_ll_walk(fc_ll *f) {
+    for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++)
+        if (f->loops.function[i]) function(f, i);
+}

@@ -1,0 +1,251 @@
+/* loop_verify.c - whether a loop form does what its kernel asks for.
+ *
+ * In: a form, its kernel and class. Out: FUSEC_OK, or FUSEC_INTERNAL with the first rule it breaks:
+ *
+ *     kinds       grid and task loops stand outside, one right inside the other; vectors are not
+ *                 inside vectors; a target has loops of its kinds only
+ *     ranges      a loop runs over whole axes, or over what a loop around it with a larger step
+ * left of just these; kept axes and reduced ones are not numbered as one places      code runs
+ * where all its axes have a number or are the lanes; what is once for a row, outside of the loops
+ * over its elements the tree    a partial of a counter is a subtree of the order of codegen/nest.h,
+ * and is made before it is pushed order       a phase runs when the results of all stages before it
+ * are there stores      each level of stores that the kernel has stands once buffers     each is
+ * filled or flushed, and lies as it says */
+#include "codegen/loop.h"
+#include "codegen/facts.h"
+#include "codegen/nest.h"
+
+#define BAD(...) return fc_fail(v->e, FUSEC_INTERNAL, "loop form: " __VA_ARGS__)
+
+enum { WHOLE_AXIS = 0 };
+enum { NOBODY = 255 };
+
+typedef struct verifier {
+    const fc_loops *l;
+    const fc_kernel *k;
+    const fc_class *cls;
+    fc_error *e;
+    uint32_t range[FC_MAX_AXES]; /* WHOLE_AXIS, or the step of the loop around; 1 along lanes */
+    bool in_vector, in_code;     /* inside of a loop that is no task */
+    uint8_t made;                /* stage whose accumulators are there */
+    uint8_t carried;             /* by a loop around */
+    uint32_t turn; /* elements of one turn of the innermost reduced loop with a step */
+    uint32_t finished, prefixed; /* sets of stages */
+    unsigned stores[2];          /* leaves: of results, of elements */
+} verifier;
+
+static fusec_status list(verifier *v, uint32_t at);
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static bool is_outside(unsigned kind) {
+    return kind == FC_LOOP_TASK || kind == FC_LOOP_GRID;
+}
+
+static bool is_of_target(const verifier *v, unsigned kind) {
+    const bool both = kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL;
+    const bool cpu = kind == FC_LOOP_TASK || kind == FC_LOOP_VECTOR;
+    return both || cpu == (v->cls->target == FC_TARGET_LLVM);
+}
+
+static fusec_status check_loop(verifier *v, const fc_loop *n) {
+    const unsigned np = v->cls->np, axes = np + v->cls->nr;
+    if (n->first >= n->end || n->end > axes) BAD("there are no axes %u to %u", n->first, n->end);
+    if (n->first < np && n->end > np) BAD("kept and reduced axes are numbered as one");
+    if (!is_of_target(v, n->kind)) BAD("a loop of another target");
+    if (is_outside(n->kind) && v->in_code) BAD("a unit inside of a unit");
+    if (n->kind == FC_LOOP_VECTOR && v->in_vector) BAD("a vector inside of a vector");
+    if (!n->body) BAD("a loop without a body");
+    if (!n->step) BAD("a loop without a step");
+    for (unsigned a = n->first; a < n->end; a++) {
+        const uint32_t least = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
+        if (v->range[a] != v->range[n->first]) BAD("axes of different ranges numbered as one");
+        if (v->range[a] != WHOLE_AXIS && v->range[a] <= least)
+            BAD("axis %u has its place already", a);
+    }
+    return FUSEC_OK;
+}
+
+/* What a loop leaves for those inside: its range and that of one turn. */
+static fusec_status inside(verifier *v, const fc_loop *n) {
+    const verifier before = *v;
+    for (unsigned a = n->first; a < n->end; a++)
+        v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
+    v->in_vector |= n->kind == FC_LOOP_VECTOR;
+    v->in_code |= !is_outside(n->kind);
+    if (n->first >= v->cls->np) v->turn = n->step;
+    if (n->way == FC_LOOP_CARRY) v->carried = n->phase;
+    FC_TRY(list(v, n->body));
+    memcpy(v->range, before.range, sizeof v->range);
+    v->in_vector = before.in_vector;
+    v->in_code = before.in_code;
+    v->turn = before.turn;
+    v->carried = before.carried;
+    return FUSEC_OK;
+}
+
+static fusec_status loop(verifier *v, const fc_loop *n) {
+    const bool joins = fc_is_joining(n);
+    FC_TRY(check_loop(v, n));
+    if (joins) v->made = NOBODY;
+    FC_TRY(inside(v, n));
+    if (joins && v->made != n->phase) BAD("a loop that steps nothing of stage %u", n->phase);
+    if (is_outside(n->kind) && n->next) BAD("something beside the loop over units");
+    return FUSEC_OK;
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static bool has_place(const verifier *v, unsigned first, unsigned end) {
+    for (unsigned a = first; a < end; a++)
+        if (v->range[a] != 1) return false;
+    return true;
+}
+
+/* A whole subtree of the order of codegen/nest.h: a run in order, a chunk, or a power of two of
+ * elements that have a lane each. */
+static bool is_subtree(const verifier *v, const fc_loop *n) {
+    if (v->k->schedule == FC_SCHED_INNER)
+        return v->turn == FC_CHUNK || v->turn == UINT32_C(1) << n->level;
+    return v->turn == (uint32_t)fc_run_of(v->k) && n->level == 0;
+}
+
+static fusec_status at_point(verifier *v) {
+    if (!has_place(v, v->cls->np, (unsigned)v->cls->np + v->cls->nr))
+        BAD("code of a point where no element is");
+    return FUSEC_OK;
+}
+
+static fusec_status once_a_row(verifier *v) {
+    if (v->cls->nr && v->range[v->cls->np] == 1) BAD("what is once a row, at each element");
+    return FUSEC_OK;
+}
+
+static fusec_status needs(verifier *v, unsigned stage) {
+    if (v->made != stage) BAD("accumulators of stage %u that nothing made", stage);
+    return FUSEC_OK;
+}
+
+/* Whether all stages before a phase are finished. */
+static fusec_status check_order(verifier *v, unsigned phase) {
+    const uint32_t before = phase < v->k->nstages ? phase : v->k->nstages;
+    const bool scan = v->k->schedule == FC_SCHED_SCAN && phase >= FC_PHASE_ELEMENTS;
+    const uint32_t all = (UINT32_C(1) << before) - 1;
+    if (phase < FC_PHASE_ELEMENTS && phase >= v->k->nstages) BAD("there is no stage %u", phase);
+    if (!scan && (v->finished & all) != all) BAD("a phase before the results that it needs");
+    return FUSEC_OK;
+}
+
+static fusec_status store(verifier *v, const fc_loop *n) {
+    v->stores[n->phase == FC_PHASE_ELEMENTS]++;
+    if (n->phase < FC_PHASE_ELEMENTS) BAD("a store of stage %u", n->phase);
+    FC_TRY(check_order(v, n->phase));
+    return n->phase == FC_PHASE_ELEMENTS ? at_point(v) : once_a_row(v);
+}
+
+static fusec_status push(verifier *v, const fc_loop *n) {
+    if (!is_subtree(v, n)) BAD("a partial that is no part of the tree");
+    return needs(v, n->phase);
+}
+
+static fusec_status fold(verifier *v, const fc_loop *n) {
+    if (n->kind == FC_LEAF_PREFIX)
+        v->prefixed |= UINT32_C(1) << n->phase;
+    else
+        v->made = n->phase;
+    return once_a_row(v);
+}
+
+static fusec_status finish(verifier *v, const fc_loop *n) {
+    FC_TRY(needs(v, n->phase));
+    if (n->kind == FC_LEAF_FINISH) v->finished |= UINT32_C(1) << n->phase;
+    return once_a_row(v);
+}
+
+static fusec_status step(verifier *v, const fc_loop *n) {
+    if (v->carried != NOBODY && v->carried != n->phase) BAD("a step of another stage");
+    v->made = n->phase;
+    return at_point(v);
+}
+
+static fusec_status scanned(verifier *v, const fc_loop *n) {
+    if (!(v->prefixed & UINT32_C(1) << n->phase)) BAD("elements of a scan without a prefix");
+    FC_TRY(needs(v, n->phase));
+    return at_point(v);
+}
+
+static fusec_status move(verifier *v, const fc_loop *n) {
+    for (size_t i = 0; i < v->l->buffer.len; i++)
+        if (v->l->buffer.at[i].set == n->phase) return FUSEC_OK;
+    BAD("there is no stage buffer %u", n->phase);
+}
+
+static fusec_status leaf(verifier *v, const fc_loop *n) {
+    const bool moves = n->kind == FC_LEAF_FILL || n->kind == FC_LEAF_FLUSH;
+    v->in_code = true;
+    if (n->body) BAD("a leaf with a body");
+    if (moves) return move(v, n);
+    const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
+    if (!has_place(v, 0, v->cls->np - of_map)) BAD("code where no row is");
+    FC_TRY(check_order(v, n->kind == FC_LEAF_SCANNED ? 0 : n->phase));
+    switch (n->kind) {
+    case FC_LEAF_ROW: return once_a_row(v);
+    case FC_LEAF_POINT: return at_point(v);
+    case FC_LEAF_STORE: return store(v, n);
+    case FC_LEAF_STEP: return step(v, n);
+    case FC_LEAF_SCANNED: return scanned(v, n);
+    case FC_LEAF_PUSH: return push(v, n);
+    case FC_LEAF_PUT:
+    case FC_LEAF_FINISH: return finish(v, n);
+    default: return fold(v, n); /* LANES, FOLD, PREFIX, GET: accumulators from something else */
+    }
+}
+
+static fusec_status list(verifier *v, uint32_t at) {
+    for (; at; at = v->l->node.at[at].next) {
+        const fc_loop *n = &v->l->node.at[at];
+        FC_TRY(fc_is_loop(n->kind) ? loop(v, n) : leaf(v, n));
+    }
+    return FUSEC_OK;
+}
+
+/* ---- the whole form -------------------------------------------------------------------------- */
+
+static bool has_leaf(const fc_loops *l, unsigned set) {
+    for (size_t i = 1; i < l->node.len; i++) {
+        const fc_loop *n = &l->node.at[i];
+        if ((n->kind == FC_LEAF_FILL || n->kind == FC_LEAF_FLUSH) && n->phase == set) return true;
+    }
+    return false;
+}
+
+static fusec_status check_buffers(verifier *v) {
+    for (size_t i = 0; i < v->l->buffer.len; i++) {
+        const fc_stage_buffer *b = &v->l->buffer.at[i];
+        if (b->access >= v->cls->naccess || b->along >= v->cls->np + v->cls->nr)
+            BAD("a stage buffer of no access");
+        if (b->transposed && fc_class_move(v->cls, b->access, b->along) != FC_MOVE_ONE)
+            BAD("access %u does not lie along axis %u", (unsigned)b->access, b->along);
+        if (!has_leaf(v->l, b->set)) BAD("nobody moves stage buffer %u", b->set);
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
+                             fc_error *e) {
+    verifier all = {.l = l, .k = k, .cls = cls, .e = e}, *v = &all;
+    bool any[2] = {false, false};
+    for (size_t i = 0; i < k->stores.len; i++)
+        any[k->schedule == FC_SCHED_MAP || k->accesses.at[k->stores.at[i].access].level] = true;
+    for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
+        memset(v->range, 0, sizeof v->range);
+        v->in_vector = v->in_code = false;
+        v->made = v->carried = NOBODY;
+        v->turn = 0;
+        FC_TRY(list(v, l->function[i]));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (v->stores[i] != any[i])
+            BAD("%s are stored %u times", i ? "elements" : "results", v->stores[i]);
+    return check_buffers(v);
+}
