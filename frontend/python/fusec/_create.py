@@ -75,8 +75,8 @@ def _plain_numpy(a):
         a = a.astype(a.dtype.newbyteorder("="))
     if not a.flags.aligned or any(s % a.itemsize for s in a.strides):
         a = a.copy()
-    if a.ndim > 16:
-        raise ValueError(f"an array of {a.ndim} axes: 16 is the limit")
+    if a.ndim > 32:
+        raise ValueError(f"an array of {a.ndim} axes: 32 is the limit")
     return a
 
 

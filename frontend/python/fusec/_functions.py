@@ -309,21 +309,29 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     return x
 
 
-def _by_numpy(name, arity):
-    """An elementwise function of NumPy that has no row yet."""
-
-    def f(*args):
-        if len(args) != arity:
-            raise TypeError(f"{name}() takes {arity} positional arguments but {len(args)} were given")
-        if any(isinstance(k, Array) and k._code == BF16 for k in args):
-            raise DtypeError(f"{name} of bfloat16", "dtype-mismatch")
-        numbers = [asarray(k) if not isinstance(k, (bool, int, float)) else k for k in args]
-        return _host.call(name, getattr(use_numpy(), name), *numbers)
-
-    f.__name__, f.__doc__ = name, f"As NumPy's {name}; computed by NumPy on the host."
-    return f
+# Computed by NumPy: elementwise functions that have no row yet.
 
 
-for _name, _arity in (("nextafter", 2), ("spacing", 1), ("i0", 1)):
-    setattr(sys.modules[__name__], _name, _by_numpy(_name, _arity))
-    __all__.append(_name)
+def _np(name, *args):
+    if any(isinstance(k, Array) and k._code == BF16 for k in args):
+        raise DtypeError(f"{name} of bfloat16", "dtype-mismatch")
+    numbers = [asarray(k) if not isinstance(k, (bool, int, float)) else k for k in args]
+    return _host.call(name, getattr(use_numpy(), name), *numbers)
+
+
+@_public
+def nextafter(x, y, /):
+    """The float next to x on the way to y; computed by NumPy on the host."""
+    return _np("nextafter", x, y)
+
+
+@_public
+def spacing(x, /):
+    """The distance to the next float; computed by NumPy on the host."""
+    return _np("spacing", x)
+
+
+@_public
+def i0(x, /):
+    """The modified Bessel function of order 0; computed by NumPy on the host."""
+    return _np("i0", x)

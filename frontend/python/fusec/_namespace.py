@@ -20,13 +20,13 @@ class Info:
     """Devices, dtypes and capabilities, as the standard words them."""
 
     def capabilities(self):
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
         return "cpu"
 
     def devices(self):
-        return ["cpu"]
+        return ("cpu",)
 
     def default_dtypes(self, *, device=None):
         return {"real floating": _dtypes.float64, "complex floating": None,

@@ -203,7 +203,8 @@ def median(x, axis=None, keepdims=False):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    from .linalg import vector_norm, matrix_norm
+    """A norm of vectors along an axis, or of matrices along two."""
+    from .linalg import matrix_norm, vector_norm  # which most programs never import
 
     x = asarray(x)
     if isinstance(axis, tuple) and len(axis) == 2 or axis is None and x.ndim == 2 and ord is not None:

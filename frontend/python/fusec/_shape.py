@@ -144,11 +144,9 @@ def rollaxis(x, axis, start=0):
     return moveaxis(x, axis, start - (take_axis(axis, x.ndim) < start))
 
 
-def expand_dims(x, /, *args, axis=0):
-    """A new axis of length 1."""
+def expand_dims(x, /, axis=0):
+    """A new axis of length 1, or several."""
     x = asarray(x)
-    if args:
-        (axis,) = args
     axes = axis if isinstance(axis, tuple) else (axis,)
     rank = x.ndim + len(axes)
     axes = take_axes(axes, rank)

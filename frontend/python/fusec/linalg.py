@@ -2,7 +2,8 @@
 
 from . import _host
 from ._create import asarray, use_numpy
-from ._linear import matmul, tensordot, vecdot
+from ._linear import matmul, outer, tensordot, vecdot
+from ._reduce import norm
 from ._shape import matrix_transpose, take_axes
 
 __all__ = [
@@ -12,39 +13,84 @@ __all__ = [
 ]
 
 
-def _delegated(name):
-    def f(x, /, *args, **kwargs):
-        return _host.call(f"linalg.{name}", getattr(use_numpy().linalg, name), asarray(x), *args, **kwargs)
+def _np(name, *args, **kwargs):
+    return _host.call(f"linalg.{name}", getattr(use_numpy().linalg, name), *args, **kwargs)
 
-    f.__name__ = name
+
+def _of_a_matrix(name):
+    def f(x, /):
+        return _np(name, asarray(x))
+
+    f.__name__ = f.__qualname__ = name
     f.__doc__ = f"As numpy.linalg.{name}; computed by NumPy on the host."
     return f
 
 
-for _name in __all__:
-    if _name not in globals():
-        globals()[_name] = _delegated(_name)
+for _name in ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals"):
+    globals()[_name] = _of_a_matrix(_name)
+
+
+def cholesky(x, /, *, upper=False):
+    """The lower (or upper) triangle whose product with its transpose is x."""
+    return _np("cholesky", asarray(x), upper=upper)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    """A norm of each matrix: by its elements, or by its singular values."""
+    return _np("matrix_norm", asarray(x), keepdims=keepdims, ord=ord)
+
+
+def matrix_power(x, n, /):
+    """x @ x @ ..., n times; the inverse for negative n."""
+    return _np("matrix_power", asarray(x), n)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    """How many singular values are above rtol times the largest."""
+    return _np("matrix_rank", asarray(x), rtol=rtol)
+
+
+def pinv(x, /, *, rtol=None):
+    """The pseudo-inverse; singular values up to rtol times the largest count as 0."""
+    return _np("pinv", asarray(x), rtol=rtol)
+
+
+def qr(x, /, *, mode="reduced"):
+    """(Q, R): orthonormal columns, and a triangle."""
+    return _np("qr", asarray(x), mode=mode)
+
+
+def svd(x, /, *, full_matrices=True):
+    """(U, S, Vh) with x = U * S @ Vh."""
+    return _np("svd", asarray(x), full_matrices=full_matrices)
+
+
+def diagonal(x, /, *, offset=0):
+    """The diagonal of each matrix."""
+    return _np("diagonal", asarray(x), offset=offset)
 
 
 def solve(x1, x2, /):
     """x1 @ result = x2."""
-    return _host.call("linalg.solve", use_numpy().linalg.solve, asarray(x1), asarray(x2))
+    return _np("solve", asarray(x1), asarray(x2))
+
+
+def lstsq(x1, x2, /, rcond=None):
+    """The x with the least squares of x1 @ x - x2, and what NumPy gives with it."""
+    return _np("lstsq", asarray(x1), asarray(x2), rcond)
 
 
 def cross(x1, x2, /, *, axis=-1):
-    return _host.call("linalg.cross", use_numpy().linalg.cross, asarray(x1), asarray(x2), axis=axis)
-
-
-def outer(x1, x2, /):
-    return _host.call("linalg.outer", use_numpy().linalg.outer, asarray(x1), asarray(x2))
+    """The vector product, of vectors of 3."""
+    return _np("cross", asarray(x1), asarray(x2), axis=axis)
 
 
 def trace(x, /, *, offset=0, dtype=None):
+    """The sum of the diagonal of each matrix."""
     x = asarray(x)
     if dtype is None and x.dtype.kind in "iu":
         dtype = "int64" if x.dtype.kind == "i" else "uint64"
-    return _host.call("linalg.trace", use_numpy().linalg.trace, x, offset=offset,
-                      dtype=dtype if dtype is None else use_numpy().dtype(dtype))
+    return _np("trace", x, offset=offset, dtype=dtype if dtype is None else use_numpy().dtype(dtype))
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):

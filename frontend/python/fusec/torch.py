@@ -235,7 +235,7 @@ def _tensors(node):
 
 
 def _is_ours(t):
-    return t.device.type == "cpu" and t.dtype in torch_codes() and t.layout == torch.strided and t.ndim <= 16
+    return t.device.type == "cpu" and t.dtype in torch_codes() and t.layout == torch.strided and t.ndim <= 32
 
 
 class Supported(OperatorSupportBase):

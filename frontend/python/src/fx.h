@@ -21,7 +21,7 @@
 #include <fusec/fusec.h>
 #include <stdbool.h>
 
-enum { FX_MAX_RANK = 16, FX_DTYPES = 13, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
+enum { FX_MAX_RANK = 32, FX_DTYPES = 13, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
 enum { FX_MOST_OPERANDS = 64 };
 
 /* What operands a row takes and what it gives; the rules of ir/ops.h. */
