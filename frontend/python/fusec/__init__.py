@@ -29,6 +29,7 @@ from ._linear import *  # noqa: F401,F403
 from ._search import *  # noqa: F401,F403
 from ._namespace import VERSION as __array_api_version__
 from ._namespace import __array_namespace_info__
+from ._grad import *  # noqa: F401,F403
 from ._jit import Jit, eval, explain, jit
 from ._expression import evaluate
 from . import _methods  # noqa: F401
@@ -42,7 +43,7 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 
-_LAZY = ("linalg", "fft", "numexpr", "torch")
+_LAZY = ("linalg", "fft", "numexpr", "random", "torch")
 
 
 def __getattr__(name):

@@ -16,7 +16,7 @@ NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
          "float16", "bfloat16", "float32", "float64")
 SIZES = (1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8)
 KINDS = "biiiiuuuuffff"
-BOOL, I8, I32, I64, U8, U64, F16, BF16, F32, F64 = 0, 1, 3, 4, 5, 8, 9, 10, 11, 12
+BOOL, I8, I32, I64, U8, U32, U64, F16, BF16, F32, F64 = 0, 1, 3, 4, 5, 7, 8, 9, 10, 11, 12
 
 
 class DType:

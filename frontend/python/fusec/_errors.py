@@ -4,7 +4,7 @@
 """
 
 __all__ = [
-    "AxisError", "CompilerError", "DeviceError", "DtypeError", "Error", "IndexRangeError",
+    "AxisError", "CompilerError", "DeviceError", "DtypeError", "Error", "GradientError", "IndexRangeError",
     "InternalError", "NotYetError", "OutOfMemoryError", "PerformanceWarning", "ShapeError",
     "TraceError",
 ]
@@ -92,6 +92,10 @@ class TraceError(Error, TypeError):
     slug = "trace"
 
 
+class GradientError(Error, TypeError):
+    """Something that has no derivative."""
+
+
 class ValueNeeded(TraceError):
     """Inside a trace: the elements of a traced array are asked for."""
 
@@ -118,7 +122,7 @@ _CLASSES = {
     "out-of-memory": OutOfMemoryError, "io": FileError, "no-gpu": DeviceError,
     "no-llvm": DeviceError, "no-code": DeviceError, "nvrtc-setup": DeviceError, "driver": DeviceError,
     "llvm": InternalError, "nvrtc": InternalError, "compiler": InternalError,
-    "internal": InternalError, "trace": TraceError, "invalid": ValueProblem, "limit": ValueProblem,
+    "internal": InternalError, "no-gradient": GradientError, "trace": TraceError, "invalid": ValueProblem, "limit": ValueProblem,
 }
 
 _HELP = {

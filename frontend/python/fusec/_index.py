@@ -1,7 +1,8 @@
 """x[key] and x[key] = value.
 
-Slices, integers, None and ... are views and fuse. Masks and arrays of indices go through NumPy on
-the host; so does an assignment of several different elements.
+Slices, integers, None, ... and arrays of indices fuse with what is around them; so do assignments to
+slices. Masks, whose results have as many elements as are true, and assignments to indices go through
+NumPy on the host.
 """
 
 import operator
@@ -10,6 +11,8 @@ from . import _core, _host
 from ._array import Array
 from ._create import asarray, is_numpy
 from ._errors import IndexRangeError, TraceError
+from ._search import from_end
+from ._shape import broadcast_arrays, permute_dims
 
 
 def _is_mask_or_indices(k):
@@ -89,11 +92,40 @@ def _basic(x, key):
     return x if len(out) == len(shape) and None not in key else _core.reshape(x, tuple(out))
 
 
+def _is_mask(k):
+    return isinstance(k, bool) or getattr(k, "dtype", None) == bool or isinstance(k, list) and asarray(
+        k)._code == 0
+
+
+def _by_indices(x, keys):
+    """Arrays of indices among slices. The first reads along its axis; each further one reads, at the
+    place of the first, along its own."""
+    where = [a for a, k in enumerate(keys) if not isinstance(k, slice)]
+    rest = [k if isinstance(k, slice) else slice(None) for k in keys]
+    x = _basic(x, rest) if any(k != slice(None) for k in rest) else x
+    at = [from_end(asarray(keys[a]), x.shape[a]) for a in where]
+    if where != list(range(where[0], where[0] + len(where))):  # apart: NumPy puts them first
+        x = permute_dims(x, (*where, *(a for a in range(x.ndim) if a not in where)))
+        where = list(range(len(where)))
+    if len(at) > 1:
+        at = broadcast_arrays(*at)
+    x = _core.op("take", (x, at[0]), (where[0],))
+    axis = where[0] + at[0].ndim
+    for i in at[1:]:
+        i = _core.reshape(i, (1,) * where[0] + i.shape + (1,) * (x.ndim - axis))
+        x = _core.op("take_along", (x, i), (axis,))
+        x = _core.reshape(x, x.shape[:axis] + x.shape[axis + 1:])
+    return x
+
+
 def getitem(x, key):
+    """The elements at a key; see the module."""
     keys = key if isinstance(key, tuple) else (key,)
-    if any(_is_mask_or_indices(k) for k in keys):
-        return _host.call("indexing with an array", operator.getitem, x, key)
-    return _basic(x, _expand(key, x.ndim))
+    if not any(_is_mask_or_indices(k) for k in keys):
+        return _basic(x, _expand(key, x.ndim))
+    if any(k is None or _is_mask(k) for k in keys):
+        return _host.call("indexing with a mask", operator.getitem, x, key)
+    return _by_indices(x, _expand(key, x.ndim))
 
 
 # ---- assignment -----------------------------------------------------------------------------------
@@ -125,6 +157,42 @@ def _region(shape, keys):
     return mask
 
 
+def _places(k, n):
+    """(how many elements a slice names, for each index of the axis which of them it is; None: itself)"""
+    start, stop, step = k.indices(n)
+    count = len(range(start, stop, step))
+    if (start, step, count) == (0, 1, n) or not count:
+        return count, None
+    at = (_core.arange(n) - start) // step
+    return count, _core.rows["minimum"][3](_core.rows["maximum"][3](at, 0), count - 1)
+
+
+def _assign_slices(x, keys, v):
+    """Values that broadcast to the elements that slices and integers name: each place of x reads the
+    value that comes there, or x."""
+    mask = _region(x.shape, keys)
+    sizes = iter(x.shape)
+    named, aligned, at = [], [], []  # lengths of x[key]; the same with 1 for integers; by axis
+    for k in keys:
+        n = 1 if k is None else operator.index(next(sizes))
+        count, places = _places(k, n) if isinstance(k, slice) else (1, None)
+        if k is None or isinstance(k, slice):
+            named.append(count)
+        if k is not None:
+            aligned.append(count)
+            at.append(places)
+    while v.ndim > len(named) and v.shape[0] == 1:
+        v = _core.reshape(v, v.shape[1:])
+    v = _core.reshape(_core.broadcast(v, tuple(named)), tuple(aligned))
+    if 0 in named:
+        return x
+    for axis, places in enumerate(at):
+        if places is not None:
+            v = _core.op("take", (v, places), (axis,))
+    v = _core.broadcast(v, x.shape)
+    return v if mask is None else _core.rows["where"][3](mask, v, x)
+
+
 def setitem(x, key, value):
     """The value of x with some elements replaced."""
     if _core.tracing() is not None and x._trace is not _core.tracing():
@@ -141,6 +209,8 @@ def setitem(x, key, value):
     elif number:
         v = asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype)
     masks = [k for k in keys if _is_mask_or_indices(k)]
+    if not masks and not single:
+        return _assign_slices(x, _expand(key, x.ndim), v.astype(x.dtype, copy=False))
     if single and not masks:
         keys = _expand(key, x.ndim)
         mask = _region(x.shape, keys)

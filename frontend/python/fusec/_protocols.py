@@ -32,6 +32,8 @@ _UFUNCS = {
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max",
                "logical_and": "all", "logical_or": "any"}
 
+_ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod", "minimum": "cummin", "maximum": "cummax"}
+
 
 def _fx():
     return sys.modules["fusec"]
@@ -85,6 +87,8 @@ def array_ufunc(x, ufunc, method, *args, **kwargs):
         if kwargs.get("dtype", 0) is None or name not in ("add", "multiply"):
             kwargs.pop("dtype", None)
         return getattr(_fx(), _REDUCTIONS[name])(*args, **kwargs)
+    if method == "accumulate" and name in _ACCUMULATIONS and len(args) == 1 and set(kwargs) <= {"axis"}:
+        return getattr(_fx(), _ACCUMULATIONS[name])(*args, axis=kwargs.get("axis", 0))
     return _by_numpy(ufunc, method, args, kwargs)
 
 

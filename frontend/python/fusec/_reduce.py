@@ -4,15 +4,15 @@ from . import _core, _dtypes, _host
 from ._create import asarray, astype, full, use_numpy
 from ._dtypes import BOOL, DTYPES, F16, F64, as_code
 from ._into import into
-from ._shape import concat, ravel, reshape, take_axes, take_axis
+from ._shape import broadcast_to, concat, ravel, reshape, take_axes, take_axis
 
 __all__ = [
-    "all", "any", "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
+    "all", "any", "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cummax", "cummin", "cumprod", "cumsum",
     "cumulative_prod", "cumulative_sum", "logsumexp", "max", "mean", "median", "min", "norm", "prod",
     "ptp", "std", "sum", "var",
 ]
 
-_max, _min = max, min
+_max, any_ = max, any
 
 
 def _reduced(name, x, axis, keepdims, out=None):
@@ -54,11 +54,31 @@ def prod(x, /, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
     return _sum("prod", x, axis, dtype, keepdims, out, initial, where, 1)
 
 
+def _least(name, x):
+    """What min and max give for no elements: the other end of the dtype."""
+    d = DTYPES[x._code]
+    if d.kind == "f":
+        return float("inf") if name == "min" else float("-inf")
+    if d.kind == "b":
+        return name == "min"
+    info = _dtypes.iinfo(d)
+    return info.max if name == "min" else info.min
+
+
 def _extreme(name, x, axis, keepdims, out, initial, where):
     x = asarray(x)
-    if initial is not None or (where is not True and where is not None):
-        return into(_host.call(name, getattr(use_numpy(), name), x, axis=axis, keepdims=keepdims,
-                               **({} if initial is None else {"initial": initial}), where=where), out)
+    if where is not True and where is not None:
+        if initial is None:
+            raise ValueError(f"reduction operation '{name}imum' does not have an identity, so to use a "
+                             "where mask one has to specify 'initial'")
+        x = _core.rows["where"][3](where, x, full((), _least(name, x), dtype=x.dtype))
+    if initial is not None:  # as one more element, so that there may be none
+        shape, axes = list(x.shape), take_axes(axis, x.ndim)
+        r = _core.rows["minimum" if name == "min" else "maximum"][3]
+        if not any_(isinstance(n, int) and n == 0 for n in shape):
+            return into(r(_extreme(name, x, axis, keepdims, None, None, True), initial), out)
+        kept = tuple(1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes)
+        return into(full(kept, initial, dtype=x.dtype), out)
     if not x.ndim:
         take_axes(axis, 0)
         return into(x, out)
@@ -122,14 +142,17 @@ def _floats(x, dtype):
     return x if x._code >= F16 else _core.cast(x, F64)
 
 
-def _where_host(name, x, where, **kwargs):
-    return _host.call(name, getattr(use_numpy(), name), asarray(x), where=where, **kwargs)
+def _mean_where(x, axis, keepdims, where, less=0):
+    """Sums of the elements at `where`, divided by their number less `less`."""
+    where = broadcast_to(asarray(where), x.shape)
+    n = sum(where, axis=axis, keepdims=keepdims).astype(x.dtype)
+    return sum(x, axis=axis, keepdims=keepdims, where=where) / _core.rows["maximum"][3](n - less, 0)
 
 
 def mean(x, /, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """Arithmetic mean; of integers in float64."""
     if where is not True:
-        return into(_where_host("mean", x, where, axis=axis, dtype=dtype, keepdims=keepdims), out)
+        return into(_mean_where(_floats(x, dtype), axis, keepdims, where), out)
     x = asarray(x)
     code = x._code if dtype is None else as_code(dtype)
     if code < F16:  # an integer dtype was asked for: the mean is one of integers
@@ -146,11 +169,12 @@ def _count(x, axis):
 
 
 def _spread(name, x, axis, dtype, out, ddof, keepdims, correction, where):
-    if where is not True:
-        return into(_where_host(name, x, where, axis=axis, dtype=dtype, keepdims=keepdims,
-                                ddof=ddof or correction or 0), out)
     x = _floats(x, dtype)
     c = correction if correction is not None else ddof
+    if where is not True:
+        away = x - _mean_where(x, axis, True, where)
+        v = _mean_where(away * away, axis, keepdims, where, c)
+        return into(_core.rows["sqrt"][3](v) if name == "std" else v, out)
     if c == 0:
         return _reduced(name, x, axis, keepdims, out)
     v = _reduced("var", x, axis, keepdims)
@@ -194,8 +218,13 @@ def count_nonzero(x, /, *, axis=None, keepdims=False):
 def average(x, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return mean(x, axis, keepdims=keepdims)
-    return _host.call("average", use_numpy().average, asarray(x), axis=axis, weights=weights,
-                      keepdims=keepdims)
+    x, weights = asarray(x), asarray(weights)
+    if weights.ndim != x.ndim and weights.ndim == 1 and isinstance(axis, int):
+        weights = reshape(weights, tuple(-1 if a == take_axis(axis, x.ndim) else 1 for a in range(x.ndim)))
+    p = x * weights
+    p = p if p._code >= F16 else _core.cast(p, F64)
+    weights = broadcast_to(weights, x.shape).astype(p.dtype, copy=False)
+    return sum(p, axis=axis, keepdims=keepdims) / sum(weights, axis=axis, keepdims=keepdims)
 
 
 def median(x, axis=None, keepdims=False):
@@ -239,6 +268,23 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Products of the elements so far, along an axis."""
     return _cumulative("cumprod", x, axis, dtype, include_initial)
+
+
+def _running(name, x, axis):
+    x = asarray(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    return _core.op(name, (x,), (take_axis(axis, x.ndim),))
+
+
+def cummin(x, axis=None):
+    """The smallest of the elements so far, along an axis."""
+    return _running("cummin", x, axis)
+
+
+def cummax(x, axis=None):
+    """The largest of the elements so far, along an axis."""
+    return _running("cummax", x, axis)
 
 
 def cumsum(x, axis=None, dtype=None, out=None):

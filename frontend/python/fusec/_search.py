@@ -1,8 +1,11 @@
-"""Sorting, searching, sets, indices: computed by NumPy on the host."""
+"""Elements at indices and diagonals; sorting, searching and sets, which NumPy computes on the host."""
 
-from . import _core, _host
-from ._create import asarray, use_numpy
-from ._shape import flip, ravel, take_axis
+import operator
+
+from . import _core, _host, _reduce
+from ._create import asarray, use_numpy, zeros
+from ._dtypes import DTYPES, I64
+from ._shape import concat, flip, moveaxis, ravel, reshape, take_axis
 
 __all__ = [
     "argsort", "argwhere", "bincount", "choose", "compress", "diag", "diagonal", "digitize",
@@ -51,27 +54,39 @@ def nonzero(x, /):
 
 
 def take(x, indices, /, *, axis=None):
-    """The elements at indices along an axis."""
+    """The elements at indices along an axis; negative ones count from the end. An index outside is an
+    IndexError when the elements are computed.
+
+    >>> fx.take(fx.asarray([1, 2, 3]), fx.asarray([2, 0])).tolist()
+    [3, 1]
+    """
     x, indices = asarray(x), asarray(indices)
-    if _core.tracing() is None:
-        return _np("take", x, indices, axis=axis)
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
-    return _core.op("take", (x, _from_end(indices, x.shape[axis])), (axis,))
+    return _core.op("take", (x, from_end(indices, x.shape[axis])), (axis,))
 
 
-def _from_end(indices, n):
-    """Negative indices count from the end."""
+def from_end(indices, n):
+    """Whole numbers, of which negative ones count from the end."""
+    kind = DTYPES[indices._code].kind
+    if kind == "u":
+        return indices
+    if kind != "i":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    indices = _core.cast(indices, I64)
     return _core.rows["where"][3](indices < 0, indices + n, indices)
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
+    """Elements along an axis at indices that are an array of the same rank."""
     x, indices = asarray(x), asarray(indices)
-    if _core.tracing() is None:
-        return _np("take_along_axis", x, indices, axis=axis)
+    if axis is None:
+        x, axis = ravel(x), 0
+    if x.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     axis = take_axis(axis, x.ndim)
-    return _core.op("take_along", (x, _from_end(indices, x.shape[axis])), (axis,))
+    return _core.op("take_along", (x, from_end(indices, x.shape[axis])), (axis,))
 
 
 def unique_all(x, /):
@@ -110,15 +125,94 @@ def top_k(x, k, /, *, axis=-1, mode="largest"):
 
 
 def diagonal(x, offset=0, axis1=0, axis2=1):
-    return _np("diagonal", asarray(x), offset, axis1, axis2)
+    """The elements with column - row = offset, of the matrices of two axes, as the last axis."""
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    x = moveaxis(x, (axis1, axis2), (-2, -1))
+    rows, columns = (operator.index(n) for n in x.shape[-2:])
+    count = max(0, min(rows, rows + offset, columns, columns - offset))
+    at = _core.arange(count)
+    flat = reshape(x, (*x.shape[:-2], rows * columns))
+    first = offset if offset >= 0 else -offset * columns
+    return _core.op("take", (flat, at * (columns + 1) + first), (flat.ndim - 1,))
 
 
 def trace(x, offset=0, axis1=0, axis2=1, dtype=None):
-    return _np("trace", asarray(x), offset, axis1, axis2, dtype=dtype)
+    """The sum of a diagonal."""
+    return diagonal(x, offset, axis1, axis2).sum(axis=-1, dtype=dtype)
 
 
 def diag(x, k=0):
-    return _np("diag", asarray(x), k)
+    """The diagonal of a matrix, or the matrix with this diagonal."""
+    x = asarray(x)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = operator.index(x.shape[0]) + abs(k)
+    row, column = _core.arange(n)[:, None], _core.arange(n)[None, :]
+    more = [zeros((abs(k),), x.dtype)]
+    wide = concat([*more, x] if k > 0 else [x, *more])
+    return _core.rows["where"][3](column - row == k, wide[None, :], zeros((), x.dtype))
+
+
+def _skipping(name, neutral, doc):
+    def f(x, axis=None, keepdims=False):
+        x = asarray(x)
+        x = _core.rows["where"][3](x != x, neutral, x) if DTYPES[x._code].kind == "f" else x
+        return getattr(_reduce, name)(x, axis=axis, keepdims=keepdims)
+
+    f.__name__ = f.__qualname__ = "nan" + name
+    f.__doc__ = doc
+    return f
+
+
+nansum = _skipping("sum", 0, "The sum, without nans.")
+nanprod = _skipping("prod", 1, "The product, without nans.")
+
+
+def _extreme_of_numbers(name, neutral):
+    def f(x, axis=None, keepdims=False):
+        x = asarray(x)
+        plain = getattr(_reduce, name)
+        if DTYPES[x._code].kind != "f":
+            return plain(x, axis=axis, keepdims=keepdims)
+        r = plain(_core.rows["where"][3](x != x, neutral, x), axis=axis, keepdims=keepdims)
+        none = _reduce.all(x != x, axis=axis, keepdims=keepdims)
+        return _core.rows["where"][3](none, float("nan"), r)
+
+    f.__name__ = f.__qualname__ = "nan" + name
+    f.__doc__ = f"The {'small' if name == 'min' else 'larg'}est element that is no nan."
+    return f
+
+
+nanmin = _extreme_of_numbers("min", float("inf"))
+nanmax = _extreme_of_numbers("max", float("-inf"))
+
+
+def nanmean(x, axis=None, keepdims=False):
+    """The mean of what is no nan."""
+    x = asarray(x)
+    if DTYPES[x._code].kind != "f":
+        return _reduce.mean(x, axis=axis, keepdims=keepdims)
+    n = _reduce.sum(x == x, axis=axis, keepdims=keepdims)
+    return nansum(x, axis, keepdims) / n.astype(x.dtype)
+
+
+def nanvar(x, axis=None, ddof=0, keepdims=False, *, correction=None):
+    """The variance of what is no nan."""
+    x = asarray(x)
+    if DTYPES[x._code].kind != "f":
+        return _reduce.var(x, axis=axis, keepdims=keepdims, ddof=ddof, correction=correction)
+    away = x - nanmean(x, axis, True)
+    n = _reduce.sum(x == x, axis=axis, keepdims=keepdims).astype(x.dtype)
+    return nansum(away * away, axis, keepdims) / (n - (ddof if correction is None else correction))
+
+
+def nanstd(x, axis=None, ddof=0, keepdims=False, *, correction=None):
+    """The standard deviation of what is no nan."""
+    return nanvar(x, axis, ddof, keepdims, correction=correction) ** 0.5
 
 
 def _delegated(name):

@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-MOST_FUSED = 4  # arrays that a concat outside of jit reads inside one kernel; NumPy copies more
+MOST_FUSED = 16  # arrays that a concat outside of jit reads inside one kernel; NumPy copies more
 
 
 def take_axis(axis, rank):
@@ -352,5 +352,43 @@ def roll(x, /, shift, *, axis=None):
     return x
 
 
-def pad(x, pad_width, mode="constant", **kwargs):
-    return _host.call("pad", use_numpy().pad, asarray(x), pad_width, mode, **kwargs)
+_EDGES = {"edge": 2, "wrap": 3, "reflect": 4, "symmetric": 5}  # fusec_edge
+
+
+def _widths(pad_width, rank):
+    """(before, behind) of each axis, as NumPy reads its argument."""
+    if isinstance(pad_width, int):
+        return [(pad_width, pad_width)] * rank
+    pairs = [tuple(k) if isinstance(k, (tuple, list)) else k for k in pad_width]
+    if all(isinstance(k, int) for k in pairs):
+        pairs = [tuple(pairs) if len(pairs) == 2 else (pairs[0], pairs[0])]
+    pairs = [k if isinstance(k, tuple) else (k, k) for k in pairs]
+    pairs = [k if len(k) == 2 else (k[0], k[0]) for k in pairs]
+    if len(pairs) not in (1, rank):
+        raise ValueError(f"pad: {len(pairs)} pairs of widths for {rank} axes")
+    return pairs if len(pairs) == rank else pairs * rank
+
+
+def pad(x, pad_width, mode="constant", *, constant_values=0, **kwargs):
+    """More elements at the ends of the axes: `constant_values`, the nearest ("edge"), or those of the
+    array again ("wrap", "reflect", "symmetric"). Other modes are computed by NumPy on the host.
+
+    >>> fx.pad(fx.asarray([1, 2]), 1, mode="edge").tolist()
+    [1, 1, 2, 2]
+    """
+    x = asarray(x)
+    try:
+        widths = _widths(pad_width, x.ndim)
+    except TypeError:
+        widths = None
+    number = isinstance(constant_values, (bool, int, float))
+    if widths is None or kwargs or mode not in _EDGES and (mode != "constant" or not number) or any(
+            k < 0 for w in widths for k in w):
+        more = {"constant_values": constant_values} if mode == "constant" else {}
+        return _host.call("pad", use_numpy().pad, x, pad_width, mode, **more, **kwargs)
+    before, behind = (tuple(w[i] for w in widths) for i in (0, 1))
+    if mode != "constant" or constant_values == 0:
+        return _core.op("pad", (x,), None, before, behind, mode=_EDGES.get(mode, 1))
+    inside = _core.op("pad", (_core.full(0, True, x.shape),), None, before, behind, mode=1)
+    wide = _core.op("pad", (x,), None, before, behind, mode=1)
+    return _core.rows["where"][3](inside, wide, asarray(constant_values, x.dtype))

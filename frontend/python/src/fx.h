@@ -159,6 +159,10 @@ PyObject *fx_dim_object(fx_trace *t, fusec_dim d);                   /* int or D
 PyObject *fx_new_program(fusec_program *p, const fx_inputs *inputs); /* takes both over */
 int fx_init_trace(PyObject *module);
 
+/* ---- grad.c -----------------------------------------------------------------------------------
+ */
+int fx_init_grad(PyObject *module);
+
 /* ---- memory.c ---------------------------------------------------------------------------------
  */
 
