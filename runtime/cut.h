@@ -25,6 +25,8 @@ typedef struct fc_cut {
     fc_sweep finish;
     fc_program **joins;           /* [pieces.nparts]; on a device with host memory */
     uint8_t hash[FC_SHA256_SIZE]; /* of the graph and the size */
+    uint32_t ndims;               /* sizes that no input binds: set before the first call */
+    const fc_dim_value *dims;
 } fc_cut;
 
 /* The program, which has to live as long, cut along the size of this name. FUSEC_UNKNOWN_DIM,

@@ -56,7 +56,7 @@ static fusec_status bind_whole(const fc_cut *c, fc_arena *arena, uint32_t nin, c
             !resized(arena, &in[i], axis, total, &whole[i]))
             return fc_oom(e);
     }
-    return fc_bind_sizes(c->whole, nin, whole, 0, NULL, symbols, *values, e);
+    return fc_bind_sizes(c->whole, nin, whole, c->ndims, c->dims, symbols, *values, e);
 }
 
 static bool product(const int64_t *dims, uint32_t n, const int64_t *values, int64_t *out) {
@@ -305,7 +305,7 @@ static fusec_status run_block(run *r, int64_t at, int64_t n, int64_t size) {
     if (!p) return FUSEC_OK;
     FC_TRY(take_outputs(r, at, n, &out, &nout));
     FC_TRY(take_inputs(r, at, n, &in, &nin));
-    FC_TRY(fc_program_run(p, r->stream, nin, in, 0, NULL, nout, out, r->e));
+    FC_TRY(fc_program_run(p, r->stream, nin, in, r->c->ndims, r->c->dims, nout, out, r->e));
     return r->number < r->c->pieces.nsweeps ? put_block(r, at, n, size, out) : FUSEC_OK;
 }
 

@@ -77,7 +77,7 @@ FC_TEST(cli_options, wrong_command_lines) {
         {"run|f.fuse|-Z", "unknown option -Z"},
         {"run|f.fuse|-D|N", "-D takes NAME=VALUE, not `N`"},
         {"build|f.fuse|x=1", "fusec build takes no inputs, and here is x=1"},
-        {"run|f.fuse|--split|n=4", "this version of fusec does not have --split yet"},
+        {"bench|f.fuse|--warm", "this version of fusec does not have --warm yet"},
         {"-q", "there is no command\n  help: fusec --help lists them"},
     };
     for (size_t i = 0; i < FC_COUNT(bad); i++) {

@@ -1,8 +1,11 @@
 /* cmd_run.c - `fusec run`: program and inputs to results. */
+#include <stdio.h>
+
 #include "frontend/cli/emit.h"
 #include "frontend/cli/fault.h"
 #include "frontend/cli/outputs.h"
 #include "frontend/cli/progress.h"
+#include "frontend/cli/split.h"
 
 /* Compiles what is missing, so that what is measured later is the computation. */
 static fusec_status compile(fc_job *s, fc_program *p, fc_error *e) {
@@ -35,7 +38,7 @@ static fusec_status compute(fc_job *s, fc_program *p, double *seconds, fc_error 
     return st;
 }
 
-static fusec_status run(fc_job *s, fc_error *e) {
+static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
     fc_device *d;
     fc_program *p = NULL;
     double seconds = 0;
@@ -43,7 +46,7 @@ static fusec_status run(fc_job *s, fc_error *e) {
     FC_TRY(fc_expect_check(s, e));
     FC_TRY(fc_job_device(s, NULL, &d, e));
     FC_TRY(fc_job_program(s, d, false, &p, e));
-    fusec_status st = compute(s, p, &seconds, e);
+    fusec_status st = in_pieces ? fc_split_run(s, p, &seconds, e) : compute(s, p, &seconds, e);
     if (!st && fc_cli_on(s->cli, FC_FLAG_KEEP))
         st = fc_emit_keep(s, p, s->cli->o.text[FC_FLAG_KEEP], e);
     if (st && fc_status_exit(st) == 70) fc_fault_kernels(s, p);
@@ -53,11 +56,39 @@ static fusec_status run(fc_job *s, fc_error *e) {
     return st ? st : fc_outputs_write(s, seconds, e);
 }
 
-fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
+static fusec_status open_and_run(fc_cli *c, bool in_pieces, fc_error *e) {
     fc_job s;
     fc_job_request rq = fc_job_words(c, true);
+    rq.cut = in_pieces;
     fusec_status st = fc_job_open(&s, c, &rq, e);
-    if (!st) st = run(&s, e);
+    if (!st) st = run(&s, in_pieces, e);
+    fc_split_close(&s);
     fc_job_close(&s);
+    return st;
+}
+
+/* Results that are compared or looked at are in memory, so that what is computed then in pieces are
+ * only the inputs; and standard input is gone when it was read once. */
+static bool may_split(const fc_cli *c) {
+    const char *flag = c->o.text[FC_FLAG_SPLIT];
+    if (flag && !strcmp(flag, "never")) return false;
+    for (size_t i = 0; i < c->o.inputs.len; i++) {
+        const char *equal = strchr(c->o.inputs.at[i], '=');
+        if (equal && !strcmp(equal, "=-")) return false;
+    }
+    return true;
+}
+
+fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
+    const char *flag = c->o.text[FC_FLAG_SPLIT];
+    if (flag && strcmp(flag, "auto") && strcmp(flag, "never")) return open_and_run(c, true, e);
+    const fusec_status st = open_and_run(c, false, e);
+    if (st != FUSEC_OUT_OF_MEMORY || !may_split(c)) return st;
+    fc_error own = {0};
+    if (!open_and_run(c, true, &own)) return e->code = FUSEC_OK, FUSEC_OK;
+    if (own.code != FUSEC_INVALID) return *e = own, own.code;
+    const size_t n = strlen(e->message);
+    snprintf(e->message + n, sizeof e->message - n, "\n  in pieces it can't be computed: %s",
+             own.message);
     return st;
 }

@@ -124,8 +124,39 @@ static fusec_dtype default_float(const fc_cli *c) {
     return text && !strcmp(text, "f64") ? FUSEC_F64 : FUSEC_F32;
 }
 
+/* The length of the first axis of the largest file; -1: there is none. */
+static int64_t longest_axis(const fc_job *s) {
+    int64_t most = 0, size = -1;
+    for (size_t i = 0; i < s->input_count; i++) {
+        const fc_cli_input *in = &s->inputs[i];
+        int64_t bytes = in->has_dtype ? (int64_t)fc_dtypes[in->dtype].bytes : 0;
+        if (in->kind != FC_INPUT_NPY && in->kind != FC_INPUT_RAW && in->kind != FC_INPUT_STDIN)
+            continue;
+        for (int k = 0; k < in->rank; k++) bytes = fc_mul_most(bytes, in->dims[k].size);
+        if (in->rank && !in->dims[0].name && bytes > most) most = bytes, size = in->dims[0].size;
+    }
+    return size;
+}
+
+/* The names of an input's sizes where the program is cut: the first of its axes that is as long as
+ * the one that is cut. */
+static fusec_status name_cut(fc_job *s, fc_lang_input *g, fc_error *e) {
+    const int64_t size = longest_axis(s);
+    const char **names = fc_arena_alloc(&s->arena, FC_IO_RANK * sizeof *names);
+    if (!names) return fc_oom(e);
+    memset(names, 0, FC_IO_RANK * sizeof *names);
+    for (uint32_t k = 0; k < g->rank && size > 1; k++) {
+        if (g->shape[k] != size) continue;
+        names[k] = "n";
+        break;
+    }
+    g->names = names;
+    return FUSEC_OK;
+}
+
 /* What the checker is told about one input. */
-static fusec_status describe(fc_job *s, const fc_cli_input *in, fc_lang_input *g, fc_error *e) {
+static fusec_status describe(fc_job *s, const fc_cli_input *in, bool cut, fc_lang_input *g,
+                             fc_error *e) {
     char shown[256];
     int64_t *shape = fc_arena_alloc(&s->arena, FC_IO_RANK * sizeof *shape);
     g->name = fc_arena_strdup(&s->arena, in->name, in->name_len);
@@ -147,10 +178,11 @@ static fusec_status describe(fc_job *s, const fc_cli_input *in, fc_lang_input *g
     for (int k = 0; k < in->rank; k++) shape[k] = size_by_number(s, &in->dims[k]);
     fc_input_shown(in, shown, sizeof shown);
     g->origin = fc_arena_strdup(&s->arena, shown, strlen(shown));
-    return g->origin ? FUSEC_OK : fc_oom(e);
+    if (!g->origin) return fc_oom(e);
+    return cut ? name_cut(s, g, e) : FUSEC_OK;
 }
 
-static fusec_status open_inputs(fc_job *s, fc_error *e) {
+static fusec_status open_inputs(fc_job *s, bool cut, fc_error *e) {
     const fc_options *o = &s->cli->o;
     const fc_item *def = NULL;
     s->inputs = fc_arena_alloc(&s->arena, (o->inputs.len + 1) * sizeof *s->inputs);
@@ -170,7 +202,7 @@ static fusec_status open_inputs(fc_job *s, fc_error *e) {
     for (size_t i = 0; i < s->input_count; i++) {
         if (is_only_a_size(s, def, &s->inputs[i])) continue;
         s->given_from[s->given_count] = (uint32_t)i;
-        FC_TRY(describe(s, &s->inputs[i], &s->given[s->given_count++], e));
+        FC_TRY(describe(s, &s->inputs[i], cut, &s->given[s->given_count++], e));
     }
     return FUSEC_OK;
 }
@@ -278,7 +310,7 @@ fusec_status fc_job_open(fc_job *s, fc_cli *c, const fc_job_request *rq, fc_erro
                        "  help: fusec %s FILE, or fusec %s -e 'x*2' x=a.npy",
                        fc_commands[c->o.command].name, fc_commands[c->o.command].name);
     FC_TRY(read_texts(s, rq, e));
-    if (!rq->no_inputs) FC_TRY(open_inputs(s, e));
+    if (!rq->no_inputs) FC_TRY(open_inputs(s, rq->cut, e));
     FC_TRY(compile(s, rq, e));
     return fc_job_sizes(s, rq->complete, e);
 }

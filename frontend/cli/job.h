@@ -25,6 +25,8 @@ typedef struct fc_job_request {
     bool complete;    /* it will be run: all inputs and sizes must be known */
     bool no_inputs;   /* leave the inputs of the command line alone */
     bool check;       /* nothing will be run: fc_lang_request.check */
+    bool cut;         /* it will be computed in pieces: the first axis of the largest file gets a
+                         name for its size where it has none */
     const fc_lang_dtype *dtypes; /* of dtype variables that no input decides */
     size_t dtype_count;
 } fc_job_request;
@@ -54,6 +56,10 @@ typedef struct fc_job {
     bool *known;     /* and which of them are known */
     fc_tensor *out;
     size_t scratch; /* bytes of what is stored between kernels */
+    /* computed in pieces (split.h): inputs that are read a part at a time, [nin], and the files of
+     * results that have their data already, [nout]; NULL: none */
+    bool *streamed;
+    fc_outfile **written;
     FC_VEC(void *) blocks;
     fc_context *ctx;
     fc_device *device;  /* that the results are for */
@@ -101,7 +107,9 @@ fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e);
 
 /* Reads the inputs. Types without data are made up if `fill`, else an error. */
 fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e);
-/* Refuses what the device has no room for; then gets host memory for the results. */
+/* The shapes of the results. */
+fusec_status fc_job_shapes(fc_job *s, fc_program *p, fc_error *e);
+/* fc_job_shapes; refuses what the device has no room for; then gets host memory for the results. */
 fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e);
 void *fc_job_memory(fc_job *s, int64_t bytes); /* 64-byte aligned; lives with the job */
 fusec_status fc_job_run(fc_job *s, fc_program *p, double *seconds, fc_error *e);

@@ -185,7 +185,7 @@ static fusec_status make_input(fc_job *s, uint32_t i, fc_error *e) {
 fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e) {
     for (uint32_t i = 0; i < s->nin; i++) {
         const fc_lang_param *p = fc_job_param(s, i);
-        if (s->in[i].data) continue;
+        if (s->in[i].data || (s->streamed && s->streamed[i])) continue;
         if (p && p->given != FC_LANG_NONE)
             FC_TRY(read_input(s, &s->inputs[s->given_from[p->given]], &s->in[i], fill, e));
         else if (fill)
@@ -199,7 +199,7 @@ fusec_status fc_job_data(fc_job *s, bool fill, fc_error *e) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
+fusec_status fc_job_shapes(fc_job *s, fc_program *p, fc_error *e) {
     const fc_graph *g = &s->graph;
     size_t room = 1;
     s->nout = (uint32_t)g->outputs.len;
@@ -214,6 +214,11 @@ fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
             .dtype = (fusec_dtype)fc_at(g, n)->dtype, .rank = fc_rank(g, n), .shape = shapes};
         shapes += s->out[i].rank;
     }
+    return FUSEC_OK;
+}
+
+fusec_status fc_job_results(fc_job *s, fc_program *p, fc_error *e) {
+    FC_TRY(fc_job_shapes(s, p, e));
     FC_TRY(check_room(s, p, e));
     for (uint32_t i = 0; i < s->nout; i++) {
         s->out[i].data = fc_job_memory(s, tensor_bytes(&s->out[i]));

@@ -230,6 +230,12 @@ static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
     char what[280] = "writing ";
     fusec_status st;
     fc_array a = fc_tensor_array(&s->out[o->which]);
+    if (s->written && s->written[o->which]) { /* in pieces, while they were computed */
+        o->f = *s->written[o->which];
+        s->written[o->which] = NULL;
+        o->bytes = o->f.at;
+        return FUSEC_OK;
+    }
     fc_shown_name(what + strlen(what), 200, o->file);
     if (ends_with(o->file, ".png")) FC_TRY(fc_png_check(&a, o->file, e));
     FC_TRY(fc_cli_out_open(s->cli, &o->f, o->file, e));
@@ -357,6 +363,19 @@ static fusec_status write_files(fc_job *s, out_job *jobs, size_t n, double secon
     for (size_t i = committed; i < written; i++) fc_cli_out_abandon(&jobs[i].f);
     for (size_t i = 0; !st && i < n; i++) tell(s, &jobs[i], seconds);
     return st;
+}
+
+const char *fc_output_file(fc_job *s, uint32_t which, fc_error *e) {
+    size_t n, words = 0;
+    const char *file = NULL;
+    out_job *jobs = fc_arena_alloc(&s->arena, (s->cli->o.many.len + 1) * sizeof *jobs);
+    if (!jobs || list_jobs(s, false, jobs, &n, e)) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        words += jobs[i].all || jobs[i].which == which;
+        if (!jobs[i].all && jobs[i].which == which && ends_with(jobs[i].file, ".npy"))
+            file = jobs[i].file;
+    }
+    return words == 1 ? file : NULL;
 }
 
 fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e) {

@@ -10,6 +10,9 @@ fusec_status fc_outputs_check(fc_job *s, fc_error *e);
 /* Writes or prints all results. */
 fusec_status fc_outputs_write(fc_job *s, double seconds, fc_error *e);
 
+/* The .npy file that a result goes to; NULL: none, or not to it alone. */
+const char *fc_output_file(fc_job *s, uint32_t which, fc_error *e);
+
 /* Compares results with the files of --expect; cli->answer becomes 1 on a difference. */
 fusec_status fc_expect_check(fc_job *s, fc_error *e); /* before the run: names only */
 fusec_status fc_expect_compare(fc_job *s, fc_error *e);

@@ -39,6 +39,12 @@ fusec_status fc_npy_read_header(fc_reader *in, fc_npy *h, fc_error *e);
 fusec_status fc_npy_read_data(fc_reader *in, const fc_npy *h, const fc_alloc *alloc, void *dst,
                               fc_error *e);
 
+/* The same in parts, of data in C order: the next `n` bytes, `done` were read before; what reading
+ * all says at its end. */
+fusec_status fc_npy_read_part(fc_reader *in, const fc_npy *h, int64_t done, size_t n, void *dst,
+                              fc_error *e);
+fusec_status fc_npy_read_end(fc_reader *in, const fc_npy *h, fc_error *e);
+
 /* Reads bytes that have no header, in native order, into a dense array: exactly `bytes` of them. */
 fusec_status fc_raw_read(fc_reader *in, fusec_dtype dtype, int rank, const int64_t *shape,
                          void *dst, fc_error *e);

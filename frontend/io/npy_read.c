@@ -126,24 +126,33 @@ static fusec_status expect_end(fc_reader *in, fc_error *e, fusec_status code, in
                    fc_commas(want, bytes));
 }
 
-fusec_status fc_npy_read_data(fc_reader *in, const fc_npy *h, const fc_alloc *alloc, void *dst,
+fusec_status fc_npy_read_part(fc_reader *in, const fc_npy *h, int64_t done, size_t n, void *dst,
                               fc_error *e) {
     enum { PIECE = 1 << 20 };
-    unsigned char *to = dst;
-    bool turn = h->fortran && h->rank > 1 && h->count > 0;
-    if (turn && !(to = fc_malloc(alloc, (size_t)h->bytes))) return fc_oom(e);
-    fusec_status s = FUSEC_OK;
-    for (int64_t done = 0; s == FUSEC_OK && done < h->bytes;) {
-        size_t want = h->bytes - done < PIECE ? (size_t)(h->bytes - done) : PIECE, got;
-        s = fc_reader_fill(in, to + done, want, &got, e);
-        if (s != FUSEC_OK) break;
-        make_native(to + done, got, h);
-        done += (int64_t)got;
-        if (got < want) s = shrunk(in, h, done, e);
+    for (size_t at = 0; at < n;) {
+        const size_t want = n - at < PIECE ? n - at : PIECE;
+        size_t got;
+        FC_TRY(fc_reader_fill(in, (char *)dst + at, want, &got, e));
+        make_native((unsigned char *)dst + at, got, h);
+        at += got;
+        if (got < want) return shrunk(in, h, done + (int64_t)at, e);
     }
-    if (s == FUSEC_OK) s = expect_end(in, e, FUSEC_NPY_FORMAT, h->bytes);
+    return FUSEC_OK;
+}
+
+fusec_status fc_npy_read_end(fc_reader *in, const fc_npy *h, fc_error *e) {
+    return expect_end(in, e, FUSEC_NPY_FORMAT, h->bytes);
+}
+
+fusec_status fc_npy_read_data(fc_reader *in, const fc_npy *h, const fc_alloc *alloc, void *dst,
+                              fc_error *e) {
+    const bool turn = h->fortran && h->rank > 1 && h->count > 0;
+    void *to = dst;
+    if (turn && !(to = fc_malloc(alloc, (size_t)h->bytes))) return fc_oom(e);
+    fusec_status s = fc_npy_read_part(in, h, 0, (size_t)h->bytes, to, e);
+    if (!s) s = fc_npy_read_end(in, h, e);
     if (turn) {
-        if (s == FUSEC_OK) fortran_to_c(dst, to, h);
+        if (!s) fortran_to_c(dst, to, h);
         fc_free(alloc, to);
     }
     return s;

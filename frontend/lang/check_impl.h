@@ -593,6 +593,7 @@ const char *fc_c_input_origin(fc_checker *c, uint32_t input);
 fc_diag *fc_c_input_error(fc_checker *c, fusec_status s, const char *text);
 /* "net(x: f32[n, k])      mlp.fuse:4:12" */
 void fc_c_signature_line(fc_checker *c, const fc_call *f, fc_diag *d);
+fc_dim fc_c_input_size(fc_checker *c, const fc_lang_input *in, uint32_t axis); /* undeclared */
 bool fc_c_inputs_twice(fc_checker *c); /* true after a report */
 
 /* ---- check_fit.c ---- */

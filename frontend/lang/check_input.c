@@ -28,6 +28,12 @@ void fc_c_signature_line(fc_checker *c, const fc_call *f, fc_diag *d) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+fc_dim fc_c_input_size(fc_checker *c, const fc_lang_input *in, uint32_t axis) {
+    fc_dimtab *t = &c->g->dims;
+    if (in->names && in->names[axis]) return fc_dim_named(t, in->names[axis]);
+    return in->shape[axis] < 0 ? fc_dim_fresh(t, "_") : fc_dim_const(t, in->shape[axis]);
+}
+
 bool fc_c_inputs_twice(fc_checker *c) {
     bool twice = false;
     for (size_t i = 0; i < c->rq->input_count; i++)

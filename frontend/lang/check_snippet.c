@@ -25,8 +25,7 @@ bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name) {
         fc_c_error(c, FUSEC_LIMIT, name->at, "%s has more than %d axes", in->name, FC_MAX_RANK);
     } else {
         for (uint32_t a = 0; a < in->rank; a++)
-            shape[a] = in->shape[a] < 0 ? fc_dim_fresh(&c->g->dims, "_")
-                                        : fc_dim_const(&c->g->dims, in->shape[a]);
+            shape[a] = fc_c_input_size(c, in, a);
         out.dtype = in->has_dtype ? in->dtype : c->g->default_float;
         out.rank = in->rank;
         v = fc_v_node(fc_c_built(c, fc_build_input(c->g, in->name, out.dtype, in->rank, shape)));

@@ -85,8 +85,7 @@ static bool untyped_param(fc_checker *c, fc_call *f, const fc_param *p, uint32_t
         return false;
     }
     for (uint32_t a = 0; a < in->rank; a++)
-        shape[a] = in->shape[a] < 0 ? fc_dim_fresh(&c->g->dims, "_")
-                                    : fc_dim_const(&c->g->dims, in->shape[a]);
+        shape[a] = fc_c_input_size(c, in, a);
     fusec_dtype t = in->has_dtype ? in->dtype : c->g->default_float;
     if (!make_input(c, f, p, i, t, in->rank, shape, out)) return false;
     out->type = fc_c_value_type(c, &f->args[i]);

@@ -47,7 +47,9 @@ typedef struct fc_lang_input {
     bool has_dtype; /* false: the declared one */
     fusec_dtype dtype;
     uint32_t rank;
-    const int64_t *shape; /* rank entries, each a size or FC_LANG_ANY_SIZE */
+    const int64_t *shape;     /* rank entries, each a size or FC_LANG_ANY_SIZE */
+    const char *const *names; /* what a size that no declaration names is called, so that it is no
+                                 constant; rank entries, NULL: a constant; or NULL for all */
     fc_lang_number number;
     fc_node node;
     bool may_be_unused; /* by a snippet */

@@ -1,0 +1,361 @@
+/* split.c - see split.h. */
+#include "frontend/cli/split.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "frontend/cli/outputs.h"
+#include "frontend/cli/progress.h"
+#include "runtime/partial.h"
+
+enum { PIECE_BYTES = 8 << 20 }; /* of all that is read: stays near on a CPU */
+
+/* An input that is read, or a result that is written, a piece at a time. */
+typedef struct stream {
+    uint32_t number;
+    int64_t row; /* bytes of a position */
+    fc_cli_input *in;
+    fc_npy header;
+    char *buffer[2]; /* of an input: one is read while the other is computed with */
+} stream;
+
+typedef struct split {
+    fc_job *s;
+    fc_program *p;
+    fc_cut *cut;
+    fc_partial *acc;
+    int64_t total, step;
+    stream *in, *out;
+    uint32_t nin, nout;
+    /* what the reader does */
+    int64_t from, count;
+    int which;
+    fusec_status read;
+    fc_error read_error;
+} split;
+
+/* ---- the size -------------------------------------------------------------------------------- */
+
+/* "n=1000", "n" */
+static fusec_status named_by_flag(const split *c, char name[64], int64_t *step, fc_error *e) {
+    const char *text = c->s->cli->o.text[FC_FLAG_SPLIT], *equal = strchr(text, '=');
+    const size_t n = equal ? (size_t)(equal - text) : strlen(text);
+    fc_weak w;
+    if (!n || n >= 64) return fc_fail(e, FUSEC_USAGE, "--split %.60s: NAME or NAME=N", text);
+    memcpy(name, text, n);
+    name[n] = 0;
+    if (!equal) return FUSEC_OK;
+    if (!fc_weak_parse(equal + 1, &w) || w.kind != FC_WEAK_INT || w.negative || !w.magnitude ||
+        w.magnitude > INT64_MAX)
+        return fc_fail(e, FUSEC_USAGE, "--split %.60s: the number of positions is from 1", text);
+    *step = (int64_t)w.magnitude;
+    return FUSEC_OK;
+}
+
+/* The size of the first axis of the input with most bytes. */
+static fusec_status largest(const split *c, char name[64], fc_error *e) {
+    const fc_graph *g = &c->s->graph;
+    int64_t most = -1;
+    name[0] = 0;
+    for (uint32_t i = 0; i < c->s->nin; i++) {
+        const fc_tensor *t = &c->s->in[i];
+        int64_t count, bytes;
+        uint32_t sym;
+        if (!t->rank ||
+            !fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
+            bytes <= most)
+            continue;
+        most = bytes;
+        const fc_dim d = fc_axis(g, g->inputs.at[i].node, 0);
+        name[0] = 0;
+        if (fc_dim_is_sym(&g->dims, d, &sym)) snprintf(name, 64, "%s", g->dims.syms.at[sym].name);
+    }
+    return *name ? FUSEC_OK
+                 : fc_fail(e, FUSEC_INVALID, "no input can be read in pieces along its first axis");
+}
+
+static fusec_status find_cut(split *c, fc_error *e) {
+    const char *flag = c->s->cli->o.text[FC_FLAG_SPLIT];
+    char name[64];
+    if (flag && strcmp(flag, "auto"))
+        FC_TRY(named_by_flag(c, name, &c->step, e));
+    else
+        FC_TRY(largest(c, name, e));
+    FC_TRY(fc_cut_new(c->p, name, &c->cut, e));
+    c->cut->ndims = c->s->ndims, c->cut->dims = c->s->dims;
+    for (uint32_t i = 0; i < c->s->nin; i++) {
+        const int axis = c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node];
+        if (axis >= 0) c->total = c->s->in[i].shape[axis];
+    }
+    return c->cut->pieces.nsweeps ? FUSEC_OK
+                                  : fc_fail(e, FUSEC_INVALID, "no result depends on %s", name);
+}
+
+/* ---- what is read and written in pieces ------------------------------------------------------ */
+
+static int64_t row_bytes(const fc_tensor *t) {
+    int64_t bytes = (int64_t)fc_dtypes[t->dtype].bytes;
+    for (uint32_t k = 1; k < t->rank; k++) bytes = fc_mul_most(bytes, t->shape[k]);
+    return bytes;
+}
+
+/* Whether the input's data can be read in the order of its first axis, as often as there are
+ * sweeps. */
+static bool can_stream(const split *c, const fc_cli_input *in, const fc_tensor *t) {
+    const bool npy = in->kind == FC_INPUT_NPY || in->kind == FC_INPUT_STDIN;
+    if (in->has_dtype && in->dtype != t->dtype) return false;
+    if (in->kind == FC_INPUT_STDIN && c->cut->pieces.nsweeps > 1) return false;
+    return (npy && (!in->header.fortran || t->rank < 2)) || in->kind == FC_INPUT_RAW;
+}
+
+static fusec_status find_inputs(split *c, fc_error *e) {
+    fc_job *s = c->s;
+    c->in = fc_arena_alloc(&s->arena, (s->nin + 1) * sizeof *c->in);
+    s->streamed = fc_arena_alloc(&s->arena, s->nin + 1);
+    if (!c->in || !s->streamed) return fc_oom(e);
+    memset(s->streamed, 0, s->nin + 1);
+    for (uint32_t i = 0; i < s->nin; i++) {
+        const fc_lang_param *p = fc_job_param(s, i);
+        const fc_tensor *t = &s->in[i];
+        if (c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node] != 0) continue;
+        if (!p || p->given == FC_LANG_NONE) continue;
+        fc_cli_input *in = &s->inputs[s->given_from[p->given]];
+        if (!can_stream(c, in, t)) continue;
+        s->streamed[i] = true;
+        stream *x = &c->in[c->nin++];
+        *x = (stream){.number = i, .row = row_bytes(t), .in = in, .header = in->header};
+        if (in->kind == FC_INPUT_RAW) {
+            x->header = (fc_npy){.dtype = t->dtype, .rank = (int)t->rank};
+            memcpy(x->header.shape, t->shape, t->rank * sizeof *t->shape);
+        }
+        fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &x->header.count,
+                       &x->header.bytes);
+        if (in->kind == FC_INPUT_RAW && in->reader.size >= 0 && in->reader.size != x->header.bytes)
+            return fc_raw_read(&in->reader, t->dtype, (int)t->rank, t->shape, NULL, e);
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status find_outputs(split *c, fc_error *e) {
+    fc_job *s = c->s;
+    FC_TRY(fc_job_shapes(s, c->p, e));
+    c->out = fc_arena_alloc(&s->arena, (s->nout + 1) * sizeof *c->out);
+    s->written = fc_arena_alloc(&s->arena, (s->nout + 1) * sizeof *s->written);
+    if (!c->out || !s->written) return fc_oom(e);
+    memset(s->written, 0, (s->nout + 1) * sizeof *s->written);
+    for (uint32_t i = 0; i < s->nout; i++) {
+        fc_tensor *t = &s->out[i];
+        const char *file = fc_output_file(s, i, e);
+        int64_t count, bytes;
+        if (c->cut->pieces.along[c->cut->pieces.graph->outputs.at[i].node] == 0 && file &&
+            t->dtype != FUSEC_BF16) {
+            char header[FC_NPY_HEADER_ROOM];
+            c->out[c->nout++] = (stream){.number = i, .row = row_bytes(t)};
+            fc_outfile *f = fc_arena_alloc(&s->arena, sizeof *f);
+            if (!f) return fc_oom(e);
+            FC_TRY(fc_cli_out_open(s->cli, f, file, e));
+            s->written[i] = f;
+            FC_TRY(fc_outfile_write(f, header,
+                                    fc_npy_header(header, t->dtype, (int)t->rank, t->shape), e));
+            continue;
+        }
+        if (!fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
+            !(t->data = fc_job_memory(s, bytes)))
+            return fc_fail(
+                e, FUSEC_OUT_OF_MEMORY,
+                "the result %s does not fit into memory\n  help: -o %s=FILE.npy writes it as it "
+                "is computed",
+                s->graph.outputs.at[i].name, s->graph.outputs.at[i].name);
+    }
+    return FUSEC_OK;
+}
+
+/* As many positions as PIECE_BYTES hold, a power of two, so that a piece is one subtree. */
+static fusec_status find_step(split *c, fc_error *e) {
+    int64_t grain, row = 1;
+    FC_TRY(fc_cut_grain(c->cut, c->s->nin, c->s->in, &grain, e));
+    for (uint32_t i = 0; i < c->nin; i++) row = fc_add_most(row, c->in[i].row);
+    for (uint32_t i = 0; i < c->nout; i++) row = fc_add_most(row, c->out[i].row);
+    if (!c->step)
+        for (c->step = grain; c->step <= PIECE_BYTES / 2 / row;) c->step *= 2;
+    if (c->step % grain) c->step += grain - c->step % grain;
+    if (c->step > c->total) c->step = c->total ? c->total : 1;
+    return FUSEC_OK;
+}
+
+static fusec_status make_buffers(split *c, fc_error *e) {
+    for (uint32_t i = 0; i < c->nin; i++)
+        for (int k = 0; k < 2; k++)
+            if (!(c->in[i].buffer[k] = fc_job_memory(c->s, fc_mul_most(c->step, c->in[i].row))))
+                return fc_oom(e);
+    for (uint32_t i = 0; i < c->nout; i++)
+        if (!(c->out[i].buffer[0] = fc_job_memory(c->s, fc_mul_most(c->step, c->out[i].row))))
+            return fc_oom(e);
+    return FUSEC_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static void *read_piece(void *user) {
+    split *c = user;
+    c->read = FUSEC_OK;
+    for (uint32_t i = 0; i < c->nin && !c->read; i++) {
+        stream *x = &c->in[i];
+        c->read =
+            fc_npy_read_part(&x->in->reader, &x->header, c->from * x->row,
+                             (size_t)(c->count * x->row), x->buffer[c->which], &c->read_error);
+        if (!c->read && c->from + c->count == c->total)
+            c->read = fc_npy_read_end(&x->in->reader, &x->header, &c->read_error);
+    }
+    return NULL;
+}
+
+/* Files from their beginning, for one more sweep. */
+static fusec_status again(split *c, fc_error *e) {
+    for (uint32_t i = 0; i < c->nin; i++) {
+        fc_reader *r = &c->in[i].in->reader;
+        fc_reader_close(r);
+        c->in[i].in->open = false;
+        FC_TRY(fc_reader_open(r, c->in[i].in->path, e));
+        c->in[i].in->open = true;
+        fc_npy h;
+        if (c->in[i].in->kind == FC_INPUT_RAW) continue;
+        FC_TRY(fc_npy_read_header(r, &h, e));
+        if (h.count != c->in[i].header.count || h.dtype != c->in[i].header.dtype)
+            return fc_fail(e, FUSEC_NPY_FORMAT, "%s changed while it was read", r->name);
+    }
+    return FUSEC_OK;
+}
+
+/* ---- a sweep --------------------------------------------------------------------------------- */
+
+/* The part of an array that is whole in memory, along its axis of the cut. */
+static fusec_status part_of(split *c, const fc_tensor *t, int axis, int64_t from, int64_t n,
+                            fc_arena *arena, fc_tensor *out, fc_error *e) {
+    int64_t *shape = fc_arena_alloc(arena, 2 * (t->rank + 1) * sizeof *shape), step = 1;
+    (void)c;
+    if (!shape) return fc_oom(e);
+    int64_t *strides = shape + t->rank + 1;
+    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k]) strides[k] = step;
+    memcpy(shape, t->shape, t->rank * sizeof *shape);
+    *out = *t;
+    out->shape = shape, out->strides = strides;
+    shape[axis] = n;
+    if (t->data)
+        out->data = (char *)t->data + from * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+    return FUSEC_OK;
+}
+
+static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, int which,
+                            fc_error *e) {
+    fc_job *s = c->s;
+    const fc_pieces *p = &c->cut->pieces;
+    fc_arena arena;
+    fusec_status st = FUSEC_OK;
+    fc_arena_init(&arena, s->alloc);
+    fc_tensor *in = fc_arena_alloc(&arena, (s->nin + s->nout + 1) * sizeof *in), *out = in + s->nin;
+    if (!in) st = fc_oom(e);
+    for (uint32_t i = 0; i < s->nin && !st; i++) {
+        const int axis = p->along[p->graph->inputs.at[i].node];
+        in[i] = s->in[i];
+        if (axis >= 0)
+            st = part_of(c, &s->in[i], axis, s->streamed[i] ? 0 : from, n, &arena, &in[i], e);
+    }
+    for (uint32_t i = 0; i < s->nout && !st; i++) {
+        const int axis = p->along[p->graph->outputs.at[i].node];
+        out[i] = s->out[i];
+        if (axis >= 0)
+            st = part_of(c, &s->out[i], axis, s->written[i] ? 0 : from, n, &arena, &out[i], e);
+    }
+    for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[which];
+    for (uint32_t i = 0; i < c->nout && !st; i++) out[c->out[i].number].data = c->out[i].buffer[0];
+    const fc_piece piece = {from, from + n, c->total};
+    if (!st)
+        st = fc_cut_run(c->cut, NULL, sweep, &piece, s->nin, in, s->nout, out, c->acc, c->acc, e);
+    for (uint32_t i = 0; i < c->nout && !st; i++) {
+        const fc_node o = p->graph->outputs.at[c->out[i].number].node;
+        if (p->sweep[o] == sweep)
+            st = fc_outfile_write(s->written[c->out[i].number], c->out[i].buffer[0],
+                                  (size_t)(n * c->out[i].row), e);
+    }
+    fc_arena_free(&arena);
+    return st;
+}
+
+static int64_t count_at(const split *c, int64_t from) {
+    return c->total - from < c->step ? c->total - from : c->step;
+}
+
+static fusec_status run_sweep(split *c, uint32_t sweep, fc_progress *progress, fc_error *e) {
+    fusec_status st = FUSEC_OK;
+    c->from = 0, c->count = count_at(c, 0), c->which = 0;
+    read_piece(c);
+    for (int64_t at = 0; !st;) {
+        const int64_t n = c->count;
+        const int which = c->which;
+        pthread_t reader;
+        if (c->read) return fc_fail(e, c->read, "%s", c->read_error.message);
+        const bool more = at + n < c->total;
+        c->from = at + n, c->count = count_at(c, at + n), c->which = !which;
+        const bool apart = more && !pthread_create(&reader, NULL, read_piece, c);
+        st = compute(c, sweep, at, n, which, e);
+        if (apart)
+            pthread_join(reader, NULL);
+        else if (more && !st)
+            read_piece(c);
+        at += n;
+        fc_progress_step(progress, at + (int64_t)sweep * c->total,
+                         c->total * (int64_t)c->cut->pieces.nsweeps);
+        if (!more) break;
+    }
+    return st;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static fusec_status prepare(split *c, fc_error *e) {
+    FC_TRY(find_cut(c, e));
+    FC_TRY(find_inputs(c, e));
+    FC_TRY(find_outputs(c, e));
+    FC_TRY(find_step(c, e));
+    FC_TRY(make_buffers(c, e));
+    FC_TRY(fc_partial_new(c->cut, &c->acc, e));
+    return fc_job_data(c->s, false, e);
+}
+
+static fusec_status run_all(split *c, fc_error *e) {
+    fc_job *s = c->s;
+    fc_progress progress;
+    fusec_status st = FUSEC_OK;
+    const fc_pieces *p = &c->cut->pieces;
+    fc_cli_note(s->cli, "split", "computed along %s in pieces of %lld of %lld%s",
+                p->graph->dims.syms.at[p->sym].name, (long long)c->step, (long long)c->total,
+                p->nsweeps > 1 ? ", which are read more than once" : "");
+    fc_progress_start(&progress, "computing in pieces", false, s->cli->quiet, s->cli->verbose);
+    for (uint32_t k = 0; k < p->nsweeps && !st; k++) {
+        if (k) st = again(c, e);
+        if (!st) st = run_sweep(c, k, &progress, e);
+    }
+    fc_progress_end(&progress);
+    if (!st) st = fc_cut_finish(c->cut, NULL, c->total, s->nin, s->in, s->nout, s->out, c->acc, e);
+    for (uint32_t i = 0; i < c->nout && !st; i++)
+        st = fc_outfile_finish(s->written[c->out[i].number], e);
+    return st;
+}
+
+fusec_status fc_split_run(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+    split c = {.s = s, .p = p};
+    const double start = fc_seconds_now();
+    fusec_status st = prepare(&c, e);
+    if (!st) st = run_all(&c, e);
+    fc_partial_free(c.acc);
+    fc_cut_free(c.cut);
+    *seconds = fc_seconds_now() - start;
+    return st;
+}
+
+void fc_split_close(fc_job *s) {
+    for (uint32_t i = 0; s->written && i < s->nout; i++)
+        if (s->written[i]) fc_cli_out_abandon(s->written[i]);
+    s->written = NULL;
+}

@@ -1,0 +1,125 @@
+/* test_cli_split.c - `fusec run --split`: results in pieces are the results, what does not fit into
+ * memory is computed so by itself, and what goes wrong leaves no file. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tests/support/shell.h"
+#include "tests/support/test.h"
+
+static const char *const equal[] = {
+    "'mean(x), max(x)' x=x.npy",
+    "'x / sum(x)' x=x.npy",
+    "'sin(x*2 + y)' x=x.npy y=x.npy",
+    "'sum(m), mean(m, axis=0), m @ w' m=m.npy w=rand:f32:7x3",
+    "'x[:, None]*2 + sum(m, axis=1)[:, None]' x=x.npy m=m.npy",
+    "'where(x > 0.5, 1, 0)' x=x.npy",
+};
+
+static void run_equal(void *arg) {
+    const char *words = equal[(size_t)(uintptr_t)arg];
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:5000 -o x.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:5000x7 -o m.npy");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e %s -o a.npz", words);
+    EXPECT_RUN(sh, 0, "fusec -d interp -e %s -o b.npz --split n=1024", words);
+    FC_EXPECT_CONTAINS(sh.err, "computed along n in pieces of 1024 of 5000");
+    EXPECT_RUN(sh, 0, "cmp a.npz b.npz");
+    shell_close(&sh);
+}
+
+FC_REGISTER(equal) {
+    for (size_t i = 0; i < sizeof equal / sizeof equal[0]; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "equal%zu", i);
+        FC_ADD_TEST("cli_split", name, run_equal, i);
+    }
+}
+
+FC_TEST(cli_split, files_are_written_as_they_come) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:300000 -o x.npy");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp -e 'x - mean(x), max(x)' x=x.npy -o out1=a.npy -o out2=b.npy");
+    EXPECT_RUN(
+        sh, 0,
+        "fusec -d interp -e 'x - mean(x), max(x)' x=x.npy -o out1=c.npy -o out2=d.npy --split n");
+    FC_EXPECT_CONTAINS(sh.err, "which are read more than once");
+    FC_EXPECT_CONTAINS(sh.err, "c.npy: f32[300000], 1,200,128 bytes");
+    EXPECT_RUN(sh, 0, "cmp a.npy c.npy && cmp b.npy d.npy");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp -e 'x*2' x=- --split n=4096 -o - <x.npy >e.npy && "
+               "fusec -q -d interp -e 'x*2' x=x.npy --expect e.npy");
+    shell_close(&sh);
+}
+
+FC_TEST(cli_split, a_definition_and_bytes_without_a_header) {
+    OPEN(sh);
+    shell_write(&sh, "f.fuse",
+                "export def f(x: f32[k, 4], scale: f32) -> f32[4] {\n"
+                "    return sum(x, axis=0) * scale\n}\n");
+    EXPECT_RUN(sh, 0, "head -c 160000 /dev/zero | tr '\\0' '@' >x.bin");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp run f.fuse x=raw:f32:10000x4:x.bin scale=0.5 -o a.npy");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -d interp run f.fuse x=raw:f32:10000x4:x.bin scale=0.5 -o b.npy "
+               "--split k=512 && cmp a.npy b.npy");
+    EXPECT_RUN(sh, 4, "fusec -q -d interp run f.fuse x=raw:f32:9999x4:x.bin scale=0.5 --split k");
+    shell_close(&sh);
+}
+
+/* Memory for one of the arrays at most: by itself, and with the bits that more memory gives. */
+FC_TEST(cli_split, what_does_not_fit_into_memory) {
+#if defined(__SANITIZE_ADDRESS__)
+    FC_SKIP("AddressSanitizer takes the address space");
+#endif
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=iota:f32:20000000 -o x.npy");
+    EXPECT_RUN(sh, 0, "ulimit -v 150000; fusec -d interp -e 'x*2' x=x.npy -o y.npy");
+    FC_EXPECT_CONTAINS(sh.err, "computed along n in pieces of");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'x*2' x=x.npy --expect y.npy");
+    EXPECT_RUN(sh, 5, "ulimit -v 150000; fusec -d interp -e 'x*2' x=x.npy -o z.npy --split never");
+    EXPECT_RUN(sh, 5, "ulimit -v 100000; fusec -d interp -e 'x[::-1]' x=x.npy -o z.npy");
+    FC_EXPECT_CONTAINS(sh.err, "in pieces it can't be computed: it can't be cut along n: slice");
+    EXPECT_RUN(sh, 2, "ls z.npy");
+    shell_close(&sh);
+}
+
+static const struct {
+    const char *name, *words;
+    int code;
+    const char *err;
+} bad[] = {
+    {"no_size", "-e 'x*2' x=x.npy --split q", 3, "the program has no size q [unknown-dim]"},
+    {"no_number", "-e 'x*2' x=x.npy --split n=", 2, "the number of positions is from 1"},
+    {"zero", "-e 'x*2' x=x.npy --split n=0", 2, "the number of positions is from 1"},
+    {"along_it", "-e 'cumsum(x, axis=0)' x=x.npy --split n", 2, "runs along it"},
+    {"disk_full", "-e 'x*2' x=x.npy --split n=1024 -o y.npy", 4, "y.npy"},
+};
+
+static void run_bad(void *arg) {
+    const size_t i = (size_t)(uintptr_t)arg;
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:5000 -o x.npy");
+    shell_run(&sh, "%s fusec -q -d interp %s",
+              i + 1 == sizeof bad / sizeof bad[0] ? "ulimit -f 8;" : "", bad[i].words);
+    FC_EXPECT_EQ_I64(sh.code, bad[i].code);
+    FC_EXPECT_CONTAINS(sh.err, bad[i].err);
+    EXPECT_RUN(sh, 0, "test \"$(ls | grep -c ^y)\" = 0");
+    shell_close(&sh);
+}
+
+FC_REGISTER(bad) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        FC_ADD_TEST("cli_split", bad[i].name, run_bad, i);
+}
+
+/* A file that loses its end while it is read: no result. */
+FC_TEST(cli_split, a_file_that_shrinks) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e x x=rand:f32:300000 -o x.npy");
+    EXPECT_RUN(sh, 0, "mkfifo p; (head -c 600000 x.npy >p &) ; true");
+    shell_run(&sh, "fusec -q -d interp -e 'x*2' x=p --split n=1024 -o y.npy");
+    FC_EXPECT_NE_I64(sh.code, 0);
+    FC_EXPECT_CONTAINS(sh.err, "is cut short");
+    EXPECT_RUN(sh, 2, "ls y.npy");
+    shell_close(&sh);
+}
