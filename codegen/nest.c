@@ -235,9 +235,8 @@ fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *a
     return fc_nest_bind_strided(k, values, NULL, arena, out, e);
 }
 
-fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
-                                  const int64_t *const *strides, fc_arena *arena, fc_nest *out,
-                                  fc_error *e) {
+static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_t *const *strides,
+                         bool plain, fc_arena *arena, fc_nest *out, fc_error *e) {
     memset(out, 0, sizeof *out);
     out->np = k->np;
     out->nr = k->nr;
@@ -249,8 +248,10 @@ fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
     FC_TRY(bind_extents(k, values, out, e));
     FC_TRY(bind_accesses(k, values, strides, out, e));
     if (strides && k->schedule == FC_SCHED_MAP && k->stores.len) follow_result(k, out);
-    FC_TRY(simplify(out, out->np, &out->nr, e));
-    FC_TRY(simplify(out, 0, &out->np, e));
+    if (!plain) {
+        FC_TRY(simplify(out, out->np, &out->nr, e));
+        FC_TRY(simplify(out, 0, &out->np, e));
+    }
     if (out->np == 0) {
         if (out->nr == FC_MAX_AXES)
             return fc_fail(e, FUSEC_LIMIT, "more than %d axes", FC_MAX_AXES - 1);
@@ -269,6 +270,17 @@ fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
     out->empty = out->rows == 0;
     out->wide = needs_wide(out);
     return FUSEC_OK;
+}
+
+fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
+                                  const int64_t *const *strides, fc_arena *arena, fc_nest *out,
+                                  fc_error *e) {
+    return bind(k, values, strides, false, arena, out, e);
+}
+
+fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
+                                fc_nest *out, fc_error *e) {
+    return bind(k, values, NULL, true, arena, out, e);
 }
 
 /* ---- the class ------------------------------------------------------------------------------- */

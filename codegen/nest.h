@@ -44,6 +44,11 @@ fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
                                   const int64_t *const *strides, fc_arena *arena, fc_nest *out,
                                   fc_error *e);
 
+/* The same with the kernel's own axes: none is dropped, none are merged, so that the nests of all
+ * sizes have the same. */
+fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
+                                fc_nest *out, fc_error *e);
+
 /* Fills what follows from the nest alone: np, nr, wide, naccess, move; not aligned, vector is 1,
  * and the target has chosen nothing. */
 fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *arena, fc_class *out,

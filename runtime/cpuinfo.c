@@ -2,6 +2,8 @@
  * use, at each call. */
 #include "runtime/cpuinfo.h"
 
+#include "runtime/cpu_bits.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +15,6 @@
 /* ---- features ------------------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
-
-static uint64_t xcr0(void) {
-    uint32_t lo, hi;
-    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-    return (uint64_t)hi << 32 | lo;
-}
 
 static void brand(fc_cpuinfo *c) {
     unsigned r[12];
@@ -38,27 +34,13 @@ static void brand(fc_cpuinfo *c) {
 }
 
 static void detect(fc_cpuinfo *c) {
-    enum { XCR0_AVX = 0x6, XCR0_AVX512 = 0xe6 };
-    static const struct {
-        unsigned leaf7, bit, feature;
-        bool avx512;
-    } bits[] = {{0, 20, FC_CPU_SSE42, false},   {0, 28, FC_CPU_AVX, false},
-                {0, 12, FC_CPU_FMA, false},     {0, 29, FC_CPU_F16C, false},
-                {1, 5, FC_CPU_AVX2, false},     {1, 8, FC_CPU_BMI2, false},
-                {1, 16, FC_CPU_AVX512F, true},  {1, 30, FC_CPU_AVX512BW, true},
-                {1, 17, FC_CPU_AVX512DQ, true}, {1, 31, FC_CPU_AVX512VL, true}};
     unsigned id = 0, ebx = 0, ecx = 0, edx = 0, b7 = 0, c7 = 0, d7 = 0, a7 = 0, a71 = 0, x = 0;
     brand(c);
     __get_cpuid(1, &id, &ebx, &ecx, &edx);
     __get_cpuid_count(7, 0, &a7, &b7, &c7, &d7);
     if (a7 >= 1) __get_cpuid_count(7, 1, &a71, &x, &x, &x);
-    uint64_t saved = ecx >> 27 & 1 ? xcr0() : 0;
-    bool avx = (saved & XCR0_AVX) == XCR0_AVX, avx512 = (saved & XCR0_AVX512) == XCR0_AVX512;
-    for (size_t i = 0; i < FC_COUNT(bits); i++) {
-        unsigned word = bits[i].leaf7 ? b7 : ecx;
-        bool state = bits[i].avx512 ? avx512 : avx || bits[i].feature == FC_CPU_SSE42;
-        if (state && word >> bits[i].bit & 1) c->features |= bits[i].feature;
-    }
+    const uint64_t saved = fc_cpu_saved_registers();
+    c->features = fc_cpu_bits();
     const unsigned full = FC_CPU_AVX512F | FC_CPU_AVX512BW | FC_CPU_AVX512DQ | FC_CPU_AVX512VL;
     c->vector_bytes = (c->features & full) == full ? 64 : c->features & FC_CPU_AVX2 ? 32 : 16;
     snprintf(c->key, sizeof c->key, "x86-64 %08x %08x %08x %08x %08x %08x %08x %llx %.40s", id, ecx,
@@ -73,7 +55,7 @@ void fc_read_line(const char *path, char *out, size_t size);
  * enough. */
 static void detect(fc_cpuinfo *c) {
 #if defined(__aarch64__)
-    c->features = FC_CPU_NEON;
+    c->features = fc_cpu_bits();
     snprintf(c->name, sizeof c->name, "aarch64");
 #else
     snprintf(c->name, sizeof c->name, "unknown");

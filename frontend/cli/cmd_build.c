@@ -1,6 +1,13 @@
-/* cmd_build.c - `fusec build`: one file for each kernel of every exported definition. Needs
- * no GPU. */
+/* cmd_build.c - `fusec build`: every exported definition as functions of an object with a header
+ * (aot.h), or as one file for each kernel (emit.h). Needs no GPU. */
+#include "frontend/cli/aot.h"
 #include "frontend/cli/emit.h"
+
+/* What --emit lists: levels of emit.h, and FC_AOT_ bits with the object that they need. */
+typedef struct wanted_files {
+    unsigned levels, aot;
+    fc_aot *object;
+} wanted_files;
 
 static const unsigned one_file = 1u << FC_LEVEL_FUSE | 1u << FC_LEVEL_GRAPH;
 
@@ -68,8 +75,8 @@ static fusec_status read_choice(const fc_cli *c, choice *out, fc_error *e) {
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes, unsigned levels,
-                              fc_error *e) {
+static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes,
+                              const wanted_files *w, fc_error *e) {
     size_t count = fc_job_letters(d) ? dtypes->len : 1;
     for (size_t i = 0; i < count; i++) {
         fc_lang_dtype letters[26];
@@ -86,7 +93,9 @@ static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes,
         fc_str_addn(&stem, d->name.text, d->name.len);
         if (count > 1) fc_str_printf(&stem, "_%s", fc_dtypes[dtypes->at[i]].name);
         fusec_status st = fc_job_open(&s, c, &rq, e);
-        if (!st) st = write_all(&s, stem.data, levels, e);
+        if (!st && w->levels) st = write_all(&s, stem.data, w->levels, e);
+        const char *dtype = fc_job_letters(d) ? fc_dtypes[dtypes->at[i]].name : NULL;
+        if (!st && w->aot) st = fc_aot_add(w->object, &s, d, dtype, e);
         fc_job_close(&s);
         fc_str_free(&stem);
         if (st) return st;
@@ -154,7 +163,7 @@ static fusec_status check_names(const fc_cli *c, const fc_ast *ast, fc_error *e)
     return FUSEC_OK;
 }
 
-static fusec_status build_all(fc_cli *c, const fc_ast *ast, unsigned levels, fc_error *e) {
+static fusec_status build_all(fc_cli *c, const fc_ast *ast, const wanted_files *w, fc_error *e) {
     choice dtypes;
     size_t built = 0;
     FC_TRY(read_choice(c, &dtypes, e));
@@ -163,17 +172,50 @@ static fusec_status build_all(fc_cli *c, const fc_ast *ast, unsigned levels, fc_
     for (const fc_item *d = ast->items; d; d = d->next) {
         if (!wanted(c, d)) continue;
         built++;
-        FC_TRY(build_def(c, d, &dtypes, levels, e));
+        FC_TRY(build_def(c, d, &dtypes, w, e));
     }
-    if (built) return FUSEC_OK;
+    if (built)
+        return w->aot ? fc_aot_write(w->object, c->o.text[FC_FLAG_OUTPUT], w->aot, e) : FUSEC_OK;
     return fc_fail(e, FUSEC_USAGE,
                    "%.200s has no export def\n  help: export def marks what is built, "
                    "--entry NAME names a definition",
                    c->o.files.at[0]);
 }
 
+/* "header,obj,cuda": those of the object, and the others. */
+static fusec_status read_emit(fc_cli *c, const char *list, wanted_files *w, fc_error *e) {
+    static const char *const names[] = {"header", "obj", "json"};
+    fc_str rest;
+    fusec_status s = FUSEC_OK;
+    fc_str_init(&rest, c->alloc);
+    for (const char *p = list; *p;) {
+        const size_t n = strcspn(p, ",");
+        unsigned bit = 0;
+        for (unsigned i = 0; i < FC_COUNT(names); i++)
+            if (strlen(names[i]) == n && !memcmp(names[i], p, n)) bit = 1u << i;
+        w->aot |= bit;
+        if (!bit) fc_str_printf(&rest, "%s%.*s", rest.len ? "," : "", (int)n, p);
+        p += n + (p[n] == ',');
+    }
+    if (rest.oom) s = fc_oom(e);
+    if (!s && (rest.len || !w->aot)) s = fc_levels_parse(rest.data, &w->levels, e);
+    fc_str_free(&rest);
+    return s;
+}
+
+static fusec_status build(fc_cli *c, const fc_ast *ast, wanted_files *w, fc_error *e) {
+    fc_aot object;
+    if (!w->aot) return build_all(c, ast, w, e);
+    w->object = &object;
+    fusec_status s = fc_aot_open(&object, c, c->o.files.at[0], c->o.text[FC_FLAG_PREFIX],
+                                 c->o.text[FC_FLAG_ARCH], e);
+    if (!s) s = build_all(c, ast, w, e);
+    fc_aot_close(&object);
+    return s;
+}
+
 fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
-    unsigned levels;
+    wanted_files w = {0};
     const fc_source *src;
     fc_ast ast;
     if (!c->o.files.len)
@@ -181,11 +223,11 @@ fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
     if (!c->o.text[FC_FLAG_OUTPUT])
         return fc_fail(e, FUSEC_USAGE, "where to?\n  help: fusec build %.200s -o DIR",
                        c->o.files.at[0]);
-    FC_TRY(fc_levels_parse(c->o.text[FC_FLAG_EMIT] ? c->o.text[FC_FLAG_EMIT] : "cuda,llvm", &levels,
-                           e));
+    const char *list = c->o.text[FC_FLAG_EMIT];
+    FC_TRY(read_emit(c, list ? list : "header,obj,json", &w, e));
     FC_TRY(fc_files_read(&c->files, c->o.files.at[0], &src, e));
     fusec_status s = fc_parse_program(src, &c->ds, &ast);
-    if (!s) s = build_all(c, &ast, levels, e);
+    if (!s) s = build(c, &ast, &w, e);
     fc_ast_free(&ast);
     return s;
 }

@@ -28,7 +28,6 @@ const char *fc_emit_suffix(fc_emit_level l) {
 }
 
 fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
-    static const char *const later[] = {"header", "obj", "json", "lib", "so", "c"};
     const char *names[FC_LEVEL_COUNT + 1] = {0};
     for (int l = 0; l < FC_LEVEL_COUNT; l++) names[l] = levels[l].name;
     *out = 0;
@@ -37,17 +36,10 @@ fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
         unsigned bit = 0;
         for (int l = 0; l < FC_LEVEL_COUNT; l++)
             if (strlen(names[l]) == n && !memcmp(names[l], p, n)) bit = 1u << l;
-        for (size_t i = 0; i < FC_COUNT(later); i++)
-            if (strlen(later[i]) == n && !memcmp(later[i], p, n))
-                return fc_fail(
-                    e, FUSEC_NOT_YET,
-                    "--emit %s is designed, but this version of fusec does not write it; it writes "
-                    "fuse, graph, ir, cuda, ptx, cubin, llvm and asm",
-                    later[i]);
         if (!bit) {
             fusec_status s =
                 fc_fail(e, FUSEC_USAGE,
-                        "--emit knows fuse, graph, ir, cuda, ptx, cubin, llvm and asm, "
+                        "--emit knows header, obj, json (of build), fuse, graph, ir, cuda, ptx, cubin, llvm and asm, "
                         "not `%.*s`",
                         n > 60 ? 60 : (int)n, p);
             fc_add_suggestion(e, p, n, names, "");

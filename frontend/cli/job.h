@@ -100,6 +100,8 @@ fusec_status fc_job_sizes(fc_job *s, bool complete, fc_error *e);
 /* Whether the known sizes decide a condition; the first of those that does not hold. */
 bool fc_job_decides(const fc_job *s, const fc_condition *x);
 fusec_status fc_job_conditions(const fc_job *s, fc_error *e);
+/* --static NAME=SIZE; false: not given. */
+bool fc_job_static(const fc_job *s, const char *name, int64_t *out);
 /* Gives every size that is not known an example, after --static; `note` says which ("n = 4096"). */
 fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e);
 

@@ -176,7 +176,7 @@ fusec_status fc_job_conditions(const fc_job *s, fc_error *e) {
 }
 
 /* --static n=64 */
-static bool static_size(const fc_job *s, const char *name, int64_t *out) {
+bool fc_job_static(const fc_job *s, const char *name, int64_t *out) {
     const fc_options *o = &s->cli->o;
     for (size_t i = 0; i < o->many.len; i++) {
         size_t n;
@@ -207,7 +207,7 @@ fusec_status fc_job_examples(fc_job *s, fc_str *note, fc_error *e) {
         if (sym->kind != FC_SYM_NAMED || z.known[i]) continue;
         z.known[i] = true;
         z.symbols[i] = example;
-        static_size(s, sym->name, &z.symbols[i]);
+        fc_job_static(s, sym->name, &z.symbols[i]);
         fc_str_printf(note, "%s%s = %lld", said++ ? ", " : "", sym->name, (long long)z.symbols[i]);
         s->dims[s->ndims++] = (fc_dim_value){(uint32_t)i, z.symbols[i]};
     }

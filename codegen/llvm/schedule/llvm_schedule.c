@@ -430,3 +430,42 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
     }
     return FUSEC_OK;
 }
+
+/* Whether an access moves along a kernel axis for some sizes. */
+static bool may_move(const fc_access *a, int32_t axis) {
+    for (uint32_t i = 0; i < a->rank; i++)
+        for (const fc_map *m = &a->map[i]; m; m = m->next)
+            if (m->axis == axis && m->step) return true;
+    return false;
+}
+
+fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                  fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e) {
+    const uint32_t axes = n->np + n->nr;
+    const bool inner = k->schedule == FC_SCHED_INNER;
+    const uint32_t lanes = inner ? axes - 1 : n->np - 1;
+    const int32_t axis = (int32_t)(inner ? k->np + k->nr : k->np) - 1; /* -1: there is none */
+    memset(l, 0, sizeof *l);
+    l->spans = 1;
+    FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
+    uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
+    if (!move) return fc_oom(e);
+    memset(move, 0, (size_t)n->naccess * axes);
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (axis >= 0 && may_move(&k->accesses.at[a], axis))
+            move[(size_t)a * axes + lanes] = FC_MOVE_ANY;
+    cls->move = move;
+    cls->wide = true;
+    cls->vector = (uint8_t)fc_ll_widest(m);
+    if (n->empty) return FUSEC_OK;
+    const int64_t width = fc_ll_at_least_one(n->extent[n->np - 1]);
+    const int64_t columns = fc_ll_columns(k, cls);
+    if (k->schedule == FC_SCHED_MAP)
+        launch_map(k, n, l);
+    else if (inner)
+        fc_ll_cut(k, l, n->rows, n->count);
+    else
+        fc_ll_cut(k, l, n->rows / width * fc_ceil_div(width, columns),
+                  n->count * (columns < width ? columns : width));
+    return FUSEC_OK;
+}

@@ -51,4 +51,10 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
                             uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                             fc_error *e);
 
+/* The class that takes any sizes, of a nest with the kernel's own axes (fc_nest_bind_plain): lanes
+ * lie anywhere, indices have 64 bits, nothing is split. It depends on the kernel and the machine
+ * alone. */
+fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                  fc_arena *arena, fc_class *cls, fc_launch *launch, fc_error *e);
+
 #endif

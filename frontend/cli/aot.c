@@ -1,0 +1,179 @@
+/* aot.c - see aot.h: names, levels, and one definition after the other. */
+#include "frontend/cli/aot.h"
+
+#include "runtime/cpuinfo.h"
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* A word of C from the name of a file. */
+static char *word_of(const fc_alloc *alloc, const char *text, size_t n, bool upper) {
+    char *s = fc_malloc(alloc, n + 2);
+    if (!s) return NULL;
+    size_t at = 0;
+    if (!n || (text[0] >= '0' && text[0] <= '9')) s[at++] = '_';
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        const bool small = c >= 'a' && c <= 'z', big = c >= 'A' && c <= 'Z';
+        if (!small && !big && (c < '0' || c > '9')) c = '_';
+        s[at++] = upper && small ? (char)(c - 'a' + 'A') : c;
+    }
+    s[at] = 0;
+    return s;
+}
+
+static fusec_status add_level(fc_aot *a, const char *name, fc_error *e) {
+    static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    fc_aot_target t = {0};
+    for (size_t i = 0; i < FC_COUNT(names); i++)
+        if (!strcmp(names[i], name)) t.cpu = names[i];
+    if (!t.cpu || !fc_cpu_level(name, &t.vector_bytes, &t.features) || a->nlevels == FC_AOT_LEVELS)
+        return fc_fail(
+            e, FUSEC_NOT_YET,
+            "an object has code for levels of x86-64, not for %.40s: --arch takes x86-64, "
+            "x86-64-v2, x86-64-v3 and x86-64-v4 here",
+            name);
+    int at = a->nlevels++;
+    for (; at > 0 && a->levels[at - 1].features < t.features; at--)
+        a->levels[at] = a->levels[at - 1];
+    a->levels[at] = t;
+    return FUSEC_OK;
+}
+
+static fusec_status read_levels(fc_aot *a, const char *list, fc_error *e) {
+    for (const char *p = list; *p;) {
+        char name[40];
+        const size_t n = strcspn(p, ",");
+        if (n >= sizeof name) return fc_fail(e, FUSEC_USAGE, "--arch %.60s", p);
+        memcpy(name, p, n);
+        name[n] = 0;
+        FC_TRY(add_level(a, name, e));
+        p += n + (p[n] == ',');
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *prefix,
+                         const char *arch, fc_error *e) {
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    memset(a, 0, sizeof *a);
+    a->cli = c;
+    a->alloc = c->alloc;
+    a->file = base;
+    fc_arena_init(&a->arena, c->alloc);
+    fc_image_init(&a->image, c->alloc);
+    fc_str *texts[] = {&a->functions, &a->declarations, &a->header, &a->json};
+    for (size_t i = 0; i < FC_COUNT(texts); i++) fc_str_init(texts[i], c->alloc);
+    const char *from = prefix ? prefix : base;
+    const size_t n = prefix ? strlen(prefix) : strcspn(base, ".");
+    a->prefix = word_of(c->alloc, from, n, false);
+    a->upper = word_of(c->alloc, from, n, true);
+    if (!a->prefix || !a->upper) return fc_oom(e);
+    FC_TRY(read_levels(a, arch ? arch : "x86-64-v3,x86-64", e));
+    return fc_context_new(&c->config, &a->ctx, e);
+}
+
+void fc_aot_close(fc_aot *a) {
+    for (size_t i = 0; i < a->objects.len; i++) fc_bytes_free(a->alloc, &a->objects.at[i]);
+    fc_vec_free(a->alloc, &a->objects);
+    for (size_t i = 0; i < a->names.len; i++) fc_free(a->alloc, a->names.at[i]);
+    fc_vec_free(a->alloc, &a->names);
+    fc_str *texts[] = {&a->functions, &a->declarations, &a->header, &a->json};
+    for (size_t i = 0; i < FC_COUNT(texts); i++) fc_str_free(texts[i]);
+    fc_image_free(&a->image);
+    fc_free(a->alloc, a->prefix);
+    fc_free(a->alloc, a->upper);
+    fc_llvm_close(a->lib);
+    fc_context_free(a->ctx);
+    fc_arena_free(&a->arena);
+}
+
+/* ---- definitions ----------------------------------------------------------------------------- */
+
+static fusec_status add(fc_aot *a, fc_job *s, const fc_plan *p, const fc_item *def,
+                        const char *dtype, fc_error *e) {
+    uint32_t code[FC_AOT_LEVELS];
+    fc_str name;
+    fc_str_init(&name, a->alloc);
+    fc_str_printf(&name, "%s_%s_%s", a->prefix, fc_job_name(s), dtype ? dtype : "");
+    fusec_status st = name.oom ? fc_oom(e) : FUSEC_OK;
+    for (int i = 0; !st && i < a->nlevels; i++)
+        st = fc_aot_code_block(a, s, p, i, name.data, &code[i], e);
+    fc_str_free(&name);
+    if (st) return st;
+    const uint32_t block = fc_aot_def_block(a, s, p, code);
+    if (a->image.oom) return fc_oom(e);
+    return fc_aot_function(a, s, def, dtype, block, e);
+}
+
+fusec_status fc_aot_add(fc_aot *a, fc_job *s, const fc_item *def, const char *dtype, fc_error *e) {
+    fc_plan *plan = NULL;
+    fc_pass_options o = {.mode = s->lang.mode};
+    FC_TRY(fc_plan_build(&s->graph, &o, &plan, e));
+    const fusec_status st = add(a, s, plan, def, dtype, e);
+    fc_plan_free(plan);
+    return st;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static fusec_status write_text(fc_aot *a, const char *folder, const char *suffix,
+                               const fc_str *text, fc_error *e) {
+    fc_str path;
+    char shown[64];
+    fc_str_init(&path, a->alloc);
+    fc_str_printf(&path, "%s/%s%s", folder, a->prefix, suffix);
+    fusec_status s = path.oom || text->oom ? fc_oom(e) : FUSEC_OK;
+    if (!s) s = fc_cli_write_text(a->cli, path.data, text->data, text->len, e);
+    if (!s) fc_cli_say(a->cli, "%s: %s", path.data, fc_show_bytes(shown, (int64_t)text->len));
+    fc_str_free(&path);
+    return s;
+}
+
+static fusec_status write_header(fc_aot *a, const char *folder, fc_error *e) {
+    fc_str text;
+    fc_str_init(&text, a->alloc);
+    fc_aot_header_text(a, &text);
+    const fusec_status s = write_text(a, folder, ".h", &text, e);
+    fc_str_free(&text);
+    return s;
+}
+
+static fusec_status write_json(fc_aot *a, const char *folder, fc_error *e) {
+    fc_str text;
+    fc_str_init(&text, a->alloc);
+    fc_str_add(&text, "{\"file\":");
+    fc_json_text(&text, a->file);
+    fc_str_printf(&text, ",\"prefix\":\"%s\",\"levels\":[", a->prefix);
+    for (int i = 0; i < a->nlevels; i++)
+        fc_str_printf(&text, "%s\"%s\"", i ? "," : "", a->levels[i].cpu);
+    fc_str_printf(&text, "],\"functions\":[%s]}\n", a->json.data);
+    text.oom |= a->json.oom;
+    const fusec_status s = write_text(a, folder, ".json", &text, e);
+    fc_str_free(&text);
+    return s;
+}
+
+static fusec_status write_object(fc_aot *a, const char *folder, fc_error *e) {
+    fc_str path, text;
+    fc_str_init(&path, a->alloc);
+    fc_str_init(&text, a->alloc);
+    fc_str_add(&text, "@fc_libc_alloc = external constant i8\n"
+                      "declare i32 @fusec_aot_call(ptr, ptr, ptr, ptr)\n");
+    fc_str_addn(&text, a->declarations.data, a->declarations.len);
+    fc_image_write(&a->image, &text);
+    fc_str_addn(&text, a->functions.data, a->functions.len);
+    text.oom |= a->declarations.oom | a->functions.oom;
+    fc_str_printf(&path, "%s/%s.o", folder, a->prefix);
+    fusec_status s = path.oom ? fc_oom(e) : fc_aot_compile(a, &text, "x86-64", e);
+    if (!s) s = fc_aot_link(a, path.data, e);
+    if (!s) fc_cli_say(a->cli, "%s: %u function%s", path.data, a->count, a->count == 1 ? "" : "s");
+    fc_str_free(&path);
+    fc_str_free(&text);
+    return s;
+}
+
+fusec_status fc_aot_write(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
+    if (what & FC_AOT_HEADER) FC_TRY(write_header(a, folder, e));
+    if (what & FC_AOT_JSON) FC_TRY(write_json(a, folder, e));
+    return what & FC_AOT_OBJECT ? write_object(a, folder, e) : FUSEC_OK;
+}

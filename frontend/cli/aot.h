@@ -1,0 +1,80 @@
+/* aot.h - definitions as functions of an object with a header: `fusec build --emit
+ * header,obj,json`.
+ *
+ *     fc_aot_open     names and levels
+ *     fc_aot_add      a definition, in one choice of dtypes: its code, its constant, its function
+ *     fc_aot_write    DIR/nn.h, DIR/nn.o, DIR/nn.json
+ *     fc_aot_close
+ *
+ * The object is put together by `ld -r` and `objcopy` of binutils from what LLVM makes of the code
+ * and of the constants (aot_image.h), and from the run time (runtime/aot), which the command has
+ * inside. All names but those of the header are local. */
+#ifndef FUSEC_FRONTEND_CLI_AOT_H
+#define FUSEC_FRONTEND_CLI_AOT_H
+
+#include "frontend/cli/aot_image.h"
+#include "frontend/cli/job.h"
+#include "runtime/aot/aot.h"
+#include "runtime/compile/llvm_compile.h"
+
+enum {
+    FC_AOT_HEADER = 1,
+    FC_AOT_OBJECT = 2,
+    FC_AOT_JSON = 4,
+    FC_AOT_LEVELS = 4,
+    FC_AOT_CLASSES = 12 /* of a kernel, for each level */
+};
+
+typedef struct fc_aot_target {
+    const char *cpu; /* "x86-64-v3" */
+    int vector_bytes;
+    unsigned features;
+} fc_aot_target;
+
+typedef struct fc_aot {
+    fc_cli *cli;
+    const fc_alloc *alloc;
+    fc_arena arena;
+    fc_context *ctx;     /* for its compiler process */
+    struct fc_llvm *lib; /* without one */
+    char *prefix, *upper;
+    const char *file;
+    fc_aot_target levels[FC_AOT_LEVELS];
+    int nlevels;
+    fc_image image;
+    fc_str functions;    /* of the glue, LLVM IR */
+    fc_str declarations; /* of kernels, LLVM IR */
+    fc_str header, json;
+    FC_VEC(fc_bytes) objects;
+    FC_VEC(char *) names; /* that stay global */
+    uint32_t count;       /* of the functions */
+} fc_aot;
+
+/* `prefix`: what names begin with; `arch` as --arch, NULL: x86-64-v3 and x86-64. */
+fusec_status fc_aot_open(fc_aot *a, fc_cli *c, const char *file, const char *prefix,
+                         const char *arch, fc_error *e);
+fusec_status fc_aot_add(fc_aot *a, fc_job *s, const fc_item *def, const char *dtype, fc_error *e);
+fusec_status fc_aot_write(fc_aot *a, const char *folder, unsigned what, fc_error *e);
+void fc_aot_close(fc_aot *a);
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Everything of a plan but the code, as a block of the image: aot_def.c. `code`: a block of
+ * fc_aot_code for each level. */
+uint32_t fc_aot_def_block(fc_aot *a, const fc_job *s, const fc_plan *p, const uint32_t *code);
+/* Sizes that are arguments, in their order: the named symbols but for those of --static. */
+uint32_t fc_aot_sizes(const fc_job *s, uint32_t *sym, uint32_t room);
+/* The code of a plan's kernels for a level; *block: an fc_aot_code for each: aot_code.c. */
+fusec_status fc_aot_code_block(fc_aot *a, const fc_job *s, const fc_plan *p, int level,
+                               const char *name, uint32_t *block, fc_error *e);
+fusec_status fc_aot_compile(fc_aot *a, const fc_str *text, const char *cpu, fc_error *e);
+/* The prototype, the words above it, and what the glue does: aot_header.c. */
+fusec_status fc_aot_function(fc_aot *a, const fc_job *s, const fc_item *def, const char *dtype,
+                             uint32_t block, fc_error *e);
+void fc_aot_header_text(const fc_aot *a, fc_str *out);
+/* The objects and the run time as one file at `path`: aot_link.c. */
+fusec_status fc_aot_link(fc_aot *a, const char *path, fc_error *e);
+/* The archive of the run time, which is part of the command (aot_runtime.c). */
+void fc_aot_runtime(const unsigned char **data, size_t *size);
+
+#endif

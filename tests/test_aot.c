@@ -1,0 +1,141 @@
+/* test_aot.c - `fusec build`: the header in C99 and in C++, the object next to the library, what it
+ * needs of others, and mistakes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/cpu_bits.h"
+#include "runtime/cpuinfo.h"
+#include "tests/support/shell.h"
+#include "tests/support/test.h"
+
+#define CC FUSEC_TEST_CC " " FUSEC_TEST_CFLAGS
+
+/* A folder with the object of tests/aot/program.fuse; false: something is missing here. */
+static bool build(shell *sh, const char *environment, const char *options) {
+    if (!shell_run(sh, "ld --version >ld.txt && objcopy --version >objcopy.txt") || sh->code)
+        return false;
+    shell_run(sh,
+              "cp '%s/tests/aot/program.fuse' '%s/tests/aot/driver.c' . && %s fusec build "
+              "program.fuse -o . %s",
+              FUSEC_SOURCE_DIR, FUSEC_SOURCE_DIR, environment, options);
+    if (sh->code == 5 && strstr(sh->err, "[no-llvm]")) return false;
+    if (sh->code) FC_FAIL("exit code %d\n%s", sh->code, sh->err);
+    return sh->code == 0;
+}
+
+static bool has_level(const char *name) {
+    int bytes;
+    unsigned needs;
+    return fc_cpu_level(name, &bytes, &needs) && !(needs & ~fc_cpu_bits());
+}
+
+static void drive(shell *sh, const char *level) {
+    EXPECT_RUN(
+        (*sh), 0,
+        CC " -std=c99 -O1 -D_POSIX_C_SOURCE=200809L -I'%s/include' driver.c program.o -o driver "
+           "-L'%s/lib' -Wl,-rpath,'%s/lib' -lfusec -lm -lpthread",
+        FUSEC_SOURCE_DIR, FUSEC_BINARY_DIR, FUSEC_BINARY_DIR);
+    EXPECT_RUN((*sh), 0, "./driver program.fuse %s >out.txt || { cat out.txt >&2; exit 1; }",
+               level);
+    EXPECT_RUN((*sh), 0, "cat out.txt");
+    FC_EXPECT_TRUE(strstr(sh->out, " calls, 0 wrong") != NULL);
+}
+
+/* Each level alone, so that it is the one that runs. */
+static void next_to_the_library(const char *environment, size_t n) {
+    static const char *const levels[] = {"x86-64-v3", "x86-64"};
+    for (size_t i = 0; i < n; i++) {
+        char options[40];
+        if (!has_level(levels[i])) continue;
+        OPEN(sh);
+        FC_TRACE("%s", levels[i]);
+        snprintf(options, sizeof options, "--arch %s", levels[i]);
+        if (build(&sh, environment, options)) drive(&sh, levels[i]);
+        FC_UNTRACE();
+        shell_close(&sh);
+    }
+}
+
+FC_TEST(aot, calls_give_the_bits_of_the_library) {
+    next_to_the_library("", 2);
+}
+
+/* The code that takes any sizes, for all of them. */
+FC_TEST(aot, plain_code_gives_the_bits_of_the_library) {
+    next_to_the_library("FUSEC_AOT_CLASSES=0", 1);
+}
+
+FC_TEST(aot, the_header_is_c99_and_cxx) {
+    OPEN(sh);
+    if (build(&sh, "", "--emit header,json")) {
+        EXPECT_RUN(sh, 0,
+                   "echo '#include \"program.h\"' >a.c && echo '#include \"program.h\"' >>a.c");
+        EXPECT_RUN(sh, 0, CC " -std=c99 -Wall -Wextra -Wpedantic -Werror -c a.c");
+        EXPECT_RUN(sh, 0, CC " -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -c a.c");
+        EXPECT_RUN(sh, 0, "cat program.h");
+        FC_EXPECT_CONTAINS(sh.out,
+                           "int program_soft(const program_env *env, int64_t outer, int64_t n, "
+                           "const float *x, float *out);");
+        FC_EXPECT_CONTAINS(sh.out, "const float *x, float int_, float *mean, float *x_out);");
+        FC_EXPECT_CONTAINS(sh.out, "int program_turned_f32(");
+        EXPECT_RUN(sh, 0, "cat program.json");
+        FC_EXPECT_CONTAINS(sh.out, "{\"function\":\"program_whole\",\"definition\":\"whole\"");
+        EXPECT_RUN(sh, 1, "test -e program.o");
+    }
+    shell_close(&sh);
+}
+
+/* Nothing of fusec or of a compiler: what is not there is of libc and libm. */
+FC_TEST(aot, the_object_needs_libc_and_libm_alone) {
+    OPEN(sh);
+    if (build(&sh, "", "")) {
+        EXPECT_RUN(sh, 0, "nm -u program.o | grep -E 'fusec|fc_|LLVM|__cpu|nvrtc' ; test $? = 1");
+        EXPECT_RUN(sh, 0, "nm program.o | grep -E ' [TDBRC] ' | grep -v ' program_' ; test $? = 1");
+        EXPECT_RUN(sh, 0,
+                   "echo 'void *f(void); int main(void) { return 0; }' >m.c && " CC
+                   " -Wl,--no-undefined -shared program.o -o program.so -lm");
+    }
+    shell_close(&sh);
+}
+
+FC_TEST(aot, softmax_is_small) {
+    OPEN(sh);
+    if (build(&sh, "", "--entry soft --prefix small")) {
+        EXPECT_RUN(sh, 0, "test $(stat -c %%s small.o) -le 256000");
+    }
+    shell_close(&sh);
+}
+
+/* Two objects, of which each has all it needs, in one program; a size that is fixed. */
+FC_TEST(aot, objects_do_not_meet) {
+    OPEN(sh);
+    if (build(&sh, "", "") && build(&sh, "", "--prefix other --static n=4 --entry soft")) {
+        EXPECT_RUN(
+            sh, 0,
+            "cat >m.c <<'X'\n"
+            "#include \"program.h\"\n#include \"other.h\"\n#include <string.h>\n"
+            "int main(void) {\n"
+            "    float x[8] = {1, 2, 3, 4, 4, 3, 2, 1}, y[8], z[8];\n"
+            "    if (program_soft(NULL, 2, 4, x, y) || other_soft(NULL, 2, x, z)) return 1;\n"
+            "    return memcmp(y, z, sizeof y) != 0;\n}\nX\n" CC
+            " -include stddef.h m.c program.o other.o -o m -lm && ./m");
+    }
+    shell_close(&sh);
+}
+
+FC_TEST(aot, mistakes) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "cp '%s/tests/aot/program.fuse' .", FUSEC_SOURCE_DIR);
+    EXPECT_RUN(sh, 2, "fusec build program.fuse -o out --emit header,nosuch");
+    EXPECT_RUN(sh, 3, "fusec build program.fuse -o out --arch sm_90");
+    FC_EXPECT_CONTAINS(sh.err, "an object has code for levels of x86-64, not for sm_90");
+    EXPECT_RUN(sh, 2, "fusec build program.fuse -o out --entry nosuch");
+    if (build(&sh, "", "--emit header")) {
+        EXPECT_RUN(
+            sh, 4,
+            "PATH=$(dirname $(command -v fusec)) fusec build program.fuse -o out --emit obj");
+        FC_EXPECT_CONTAINS(sh.err, "ld of binutils is needed");
+    }
+    shell_close(&sh);
+}
