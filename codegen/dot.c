@@ -16,33 +16,37 @@ static fusec_status mark(const fc_kernel *k, fc_val value, uint8_t *uses, fc_err
     return FUSEC_OK;
 }
 
-/* Whether none of the accesses moves along an axis. */
-static bool stands(const fc_nest *n, const uint8_t *uses, uint32_t axis) {
+bool fc_dot_stands(const fc_nest *n, const uint8_t *uses, uint32_t axis) {
     for (uint32_t a = 0; a < n->naccess; a++)
         if (uses[a] && n->stride[(size_t)a * (n->np + n->nr) + axis]) return false;
     return true;
 }
 
-fusec_status fc_dot_find_axes(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
-                              fc_dot_axes *out, fc_error *e) {
-    const uint32_t across = n->np - 1;
+fusec_status fc_dot_find_accesses(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
+                                  fc_dot_axes *out, fc_error *e) {
     *out = (fc_dot_axes){.left = fc_arena_alloc(arena, n->naccess + 1),
                          .right = fc_arena_alloc(arena, n->naccess + 1)};
     if (!out->left || !out->right) return fc_oom(e);
     memset(out->left, 0, n->naccess);
     memset(out->right, 0, n->naccess);
     FC_TRY(mark(k, k->reductions.at[0].value, out->left, e));
-    FC_TRY(mark(k, k->reductions.at[0].other, out->right, e));
-    if (!stands(n, out->left, across)) return FUSEC_OK;
+    return mark(k, k->reductions.at[0].other, out->right, e);
+}
+
+fusec_status fc_dot_find_axes(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
+                              fc_dot_axes *out, fc_error *e) {
+    const uint32_t across = n->np - 1;
+    FC_TRY(fc_dot_find_accesses(k, n, arena, out, e));
+    if (!fc_dot_stands(n, out->left, across)) return FUSEC_OK;
     for (uint32_t axis = across; axis-- > 0 && !out->found;) {
-        out->found = stands(n, out->right, axis) && !stands(n, out->left, axis);
+        out->found = fc_dot_stands(n, out->right, axis) && !fc_dot_stands(n, out->left, axis);
         out->down = axis;
     }
     return FUSEC_OK;
 }
 
-unsigned fc_dot_levels(int64_t count) {
+unsigned fc_dot_levels(int64_t count, int64_t chunk) {
     unsigned levels = 0;
-    while (((int64_t)FC_DOT_CHUNK << levels) < count) levels++;
+    while (chunk << levels < count) levels++;
     return levels;
 }

@@ -15,7 +15,12 @@ typedef struct fc_dot_axes {
 fusec_status fc_dot_find_axes(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
                               fc_dot_axes *out, fc_error *e);
 
+/* The first part: `left` and `right` alone. Whether none of such accesses moves along an axis. */
+fusec_status fc_dot_find_accesses(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
+                                  fc_dot_axes *out, fc_error *e);
+bool fc_dot_stands(const fc_nest *n, const uint8_t *uses, uint32_t axis);
+
 /* Levels that the binary counter of a result needs: chunks before the last one wait there. */
-unsigned fc_dot_levels(int64_t count);
+unsigned fc_dot_levels(int64_t count, int64_t chunk);
 
 #endif

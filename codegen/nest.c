@@ -188,10 +188,7 @@ static fusec_status product(const int64_t *v, uint32_t n, int64_t *out, fc_error
     return FUSEC_OK;
 }
 
-/* Whether any index of the nest needs more than 32 bits. */
-static bool needs_wide(const fc_nest *n) {
-    int64_t total;
-    if (!fc_mul_ok(n->rows, n->count, &total) || total > FC_NARROW_MAX) return true;
+static bool is_far(const fc_nest *n) {
     if (n->rows > FC_NARROW_MAX || n->count > FC_NARROW_MAX) return true;
     uint32_t axes = n->np + n->nr;
     for (uint32_t a = 0; a < n->naccess; a++) {
@@ -268,7 +265,9 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     FC_TRY(product(out->extent, out->np, &out->rows, e));
     FC_TRY(product(out->extent + out->np, out->nr, &out->count, e));
     out->empty = out->rows == 0;
-    out->wide = needs_wide(out);
+    int64_t total;
+    out->far = is_far(out);
+    out->wide = out->far || !fc_mul_ok(out->rows, out->count, &total) || total > FC_NARROW_MAX;
     return FUSEC_OK;
 }
 

@@ -28,7 +28,8 @@ typedef struct fc_nest {
     int64_t *offset;             /* [naccess] in elements */
     int64_t *stride;             /* [naccess][np + nr] in elements */
     bool empty;                  /* rows == 0: nothing to do */
-    bool wide; /* some index or rows * count passes FC_NARROW_MAX: 64-bit indices */
+    bool far;                    /* some row, element of a row or offset passes FC_NARROW_MAX */
+    bool wide;                   /* or rows * count does: 64-bit indices */
 } fc_nest;
 
 /* `values` are the values of all dims (fc_dims_eval), indexed by fc_dim. The arrays are allocated
@@ -122,13 +123,15 @@ void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, v
  * inner: elements 0.. in chunks of FC_CHUNK; within a chunk lane l = index % FC_LANES takes its
  * elements in order; lanes, then chunks, are combined pairwise: (0,1) (2,3) ... level by level.
  * outer: runs of FC_RUN consecutive elements in order; runs are combined pairwise.
- * dot: the same with runs of FC_DOT_CHUNK.
+ * dot: the same with runs of FC_DOT_CHUNK; on tensor cores, of FC_DOT_CHUNK16.
  * Missing lanes, chunks and runs hold the start value, which combines as a no-op. So any aligned
  * group of 2^k chunks (runs) is a subtree, whoever computes it. */
-enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256 };
-/* Elements of a leaf of a reduction's tree: of the smallest part that others can be joined to. */
-static inline int64_t fc_tree_leaf(fc_tree t) {
-    return t == FC_TREE_INNER ? FC_CHUNK : t == FC_TREE_OUTER ? FC_RUN : FC_DOT_CHUNK;
+enum { FC_LANES = 128, FC_CHUNK = 1024, FC_RUN = 16, FC_DOT_CHUNK = 256, FC_DOT_CHUNK16 = 4096 };
+/* Elements of a leaf of a reduction's tree: of the smallest part that others can be joined to.
+ * `half`: of 16-bit elements, which a device with tensor cores takes in longer chunks. */
+static inline int64_t fc_tree_leaf(fc_tree t, bool half) {
+    if (t == FC_TREE_DOT) return half ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
+    return t == FC_TREE_INNER ? FC_CHUNK : FC_RUN;
 }
 
 /* Elements of a run of a kernel by columns. */

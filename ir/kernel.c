@@ -174,13 +174,18 @@ static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other,
     memset(&r, 0, sizeof r); /* compared by its bytes */
     r.op = (uint16_t)red;
     r.dtype = (uint8_t)t;
+    r.half = FUSEC_BOOL;
     r.stage = (uint8_t)stage;
     r.exclusive = exclusive;
     r.other = FC_NOVAL;
     r.value = fc_val_cast(&k->code, value, t);
     if (r.value == FC_NOVAL) return FC_NOVAL;
-    if (other != FC_NOVAL && (r.other = fc_val_cast(&k->code, other, t)) == FC_NOVAL)
-        return FC_NOVAL;
+    if (other != FC_NOVAL) {
+        const fusec_dtype from = fc_val_dtype(&k->code, value);
+        if (fc_is_half(from) && fc_val_dtype(&k->code, other) == from) r.half = (uint8_t)from;
+        r.other = fc_val_cast(&k->code, other, t);
+        if (r.other == FC_NOVAL) return FC_NOVAL;
+    }
     uint32_t number = 0;
     while (number < k->reductions.len && memcmp(&k->reductions.at[number], &r, sizeof r) != 0)
         number++;
@@ -357,6 +362,7 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
         fc_str_printf(out, "reduce%u = stage %u %s %s %%%u", (unsigned)i, (unsigned)r->stage,
                       fc_ops[r->op].name, fc_dtypes[r->dtype].name, (unsigned)r->value);
         if (r->other != FC_NOVAL) fc_str_printf(out, " %%%u", (unsigned)r->other);
+        if (r->half != FUSEC_BOOL) fc_str_printf(out, " of %s", fc_dtypes[r->half].name);
         fc_str_add(out, r->exclusive ? " exclusive\n" : "\n");
     }
     for (size_t i = 0; i < k->stores.len; i++)

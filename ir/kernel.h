@@ -25,9 +25,9 @@
  * reduction. The element index that fc_red_step gets counts over all reduced axes in C order. A
  * reduction of no elements (count == 0) is finish(init).
  *
- * A scan has one reduced axis and one stage. FC_OP_ACC is then a FC_POINT value, the finished result
- * of the elements up to this one (`exclusive`: before it), and all stores are made in the loop over
- * the elements, right after the step:
+ * A scan has one reduced axis and one stage. FC_OP_ACC is then a FC_POINT value, the finished
+ * result of the elements up to this one (`exclusive`: before it), and all stores are made in the
+ * loop over the elements, right after the step:
  *
  *     for r in R { point code of the stage; step; point code of the stores; stores }
  *
@@ -53,9 +53,9 @@ typedef enum fc_schedule {
     FC_SCHED_INNER, /* the innermost logical axis is reduced: inner tree; a team shares a row */
     FC_SCHED_OUTER, /* the innermost logical axis is kept: outer tree; neighbours own neighbouring
                        rows */
-    FC_SCHED_DOT, /* a contraction with axes of its own on either side: the outer tree with runs of
-                     FC_DOT_CHUNK */
-    FC_SCHED_SCAN,  /* one axis is scanned: what is made of the prefixes is made at every point */
+    FC_SCHED_DOT,  /* a contraction with axes of its own on either side: the outer tree with runs of
+                      FC_DOT_CHUNK */
+    FC_SCHED_SCAN, /* one axis is scanned: what is made of the prefixes is made at every point */
     FC_SCHED_COUNT
 } fc_schedule;
 
@@ -98,8 +98,10 @@ typedef struct fc_reduction {
     uint8_t dtype; /* the dtype accumulated in (fc_acc_dtype); `value` has this dtype */
     uint8_t stage;
     bool exclusive; /* of a scan: FC_OP_ACC is what is there before the element */
-    fc_val value; /* element, FC_POINT (or FC_ROW: the same at every element) */
-    fc_val other; /* of a contraction the element of its right operand; else FC_NOVAL */
+    uint8_t half;   /* of a contraction: the 16-bit dtype that both elements were cast from, or
+                       bool: then the order of its sum is the device's (docs/semantics.md) */
+    fc_val value;   /* element, FC_POINT (or FC_ROW: the same at every element) */
+    fc_val other;   /* of a contraction the element of its right operand; else FC_NOVAL */
 } fc_reduction;
 
 typedef struct fc_store {

@@ -191,10 +191,12 @@ static bool add_part(finder *f, fc_node n, int axis) {
         if (reduced && (int)a != axis) inner[ninner++] = d;
         at += reduced;
     }
-    *part = (fc_part){.node = n, .sweep = f->p->sweep[n], .tree = (fc_tree)i->axis_kind};
+    const fusec_dtype t = (fusec_dtype)fc_at(g, i->src[0])->dtype;
+    *part = (fc_part){
+        .node = n, .sweep = f->p->sweep[n], .tree = (fc_tree)i->axis_kind, .half = fc_is_half(t)};
     part->narrays = rows_of((fc_op)i->op, part->row);
     if (!part->narrays) return refuse(f, n, "has no parts that could be joined later");
-    part->dtype = fc_acc_dtype((fc_op)i->op, (fusec_dtype)fc_at(g, i->src[0])->dtype);
+    part->dtype = fc_acc_dtype((fc_op)i->op, t);
     int64_t *sizes = fc_arena_alloc(&f->p->arena, (nkept + ninner + 1) * sizeof *sizes);
     if (!sizes) return fc_oom(f->e), false;
     memcpy(sizes, kept, nkept * sizeof *kept);

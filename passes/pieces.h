@@ -34,6 +34,7 @@ typedef struct fc_part {
     uint32_t sweep;      /* in which its accumulators are made */
     const int64_t *kept; /* [nkept] the sizes of the result without those of reduced axes */
     fc_tree tree;
+    bool half; /* its elements have 16 bits */
     const int64_t *inner; /* [ninner] the sizes of its other reduced axes */
     uint32_t nkept, ninner;
     unsigned narrays;             /* that an accumulator has (the number of elements is none) */

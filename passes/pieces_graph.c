@@ -105,6 +105,7 @@ static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
     fc_graph *g = m->g;
     const fc_ninfo *i = fc_at(m->p->graph, part->node);
     const fc_list axes = (fc_list)i->attr;
+    if (!fc_usable(g, x)) return FC_NONODE;
     const uint32_t rank = fc_rank(g, x), nred = fc_list_len(m->p->graph, axes);
     const uint32_t first = part->tree == FC_TREE_INNER ? rank - nred : 0;
     int64_t perm[FC_MAX_RANK];

@@ -68,14 +68,14 @@ static bool product(const int64_t *dims, uint32_t n, const int64_t *values, int6
 
 /* Whether an aligned group of leaves is a range of positions. */
 static bool fall_together(const fc_part *p, int64_t inner) {
-    const int64_t leaf = fc_tree_leaf(p->tree), leaves = inner / leaf;
+    const int64_t leaf = fc_tree_leaf(p->tree, p->half), leaves = inner / leaf;
     if (inner <= leaf) return inner <= 0 || leaf % inner == 0;
     return inner % leaf == 0 && (leaves & (leaves - 1)) == 0;
 }
 
 /* The fewest positions that are whole leaves: a power of two, as leaves are. */
 static int64_t positions_of_leaves(const fc_part *p, int64_t inner) {
-    int64_t n = fc_tree_leaf(p->tree);
+    int64_t n = fc_tree_leaf(p->tree, p->half);
     while (n > 1 && inner % 2 == 0) n /= 2, inner /= 2;
     return n;
 }
@@ -222,7 +222,8 @@ static fusec_status take_outputs(run *r, int64_t begin, int64_t n, fc_tensor **o
     for (uint32_t i = 0; i < p->nparts; i++) {
         const fc_part *part = &p->parts[i];
         if (part->sweep != r->number) continue;
-        const int64_t leaves = n * elements_at_position(r, part) / fc_tree_leaf(part->tree);
+        const int64_t leaves =
+            n * elements_at_position(r, part) / fc_tree_leaf(part->tree, part->half);
         for (unsigned k = 0; k < part->narrays; k++) {
             FC_TRY(take_accumulators(r, i, k, r->by_leaf ? leaves : -1, &(*out)[(*nout)++]));
             if (r->by_leaf) FC_TRY(take_accumulators(r, i, k, -1, &(*out)[(*nout)++]));
@@ -263,7 +264,8 @@ static fusec_status put_subtree(run *r, uint32_t i, int64_t at, int64_t n, int64
                                 const fc_tensor *out) {
     const fc_part *part = &r->c->pieces.parts[i];
     const char *arrays[FC_MAX_COMPONENTS];
-    const int64_t inner = elements_at_position(r, part), leaf = fc_tree_leaf(part->tree);
+    const int64_t inner = elements_at_position(r, part),
+                  leaf = fc_tree_leaf(part->tree, part->half);
     const int64_t leaves = size * inner / leaf;
     const unsigned level = level_of(leaves > 0 ? leaves : 1);
     for (unsigned k = 0; k < part->narrays; k++) arrays[k] = out[k].data;
@@ -274,7 +276,8 @@ static fusec_status put_subtree(run *r, uint32_t i, int64_t at, int64_t n, int64
 static fusec_status put_leaves(run *r, uint32_t i, int64_t at, int64_t n, const fc_tensor *out) {
     const fc_part *part = &r->c->pieces.parts[i];
     const char *full[FC_MAX_COMPONENTS], *rest[FC_MAX_COMPONENTS];
-    const int64_t inner = elements_at_position(r, part), leaf = fc_tree_leaf(part->tree);
+    const int64_t inner = elements_at_position(r, part),
+                  leaf = fc_tree_leaf(part->tree, part->half);
     const int64_t first = at * inner / leaf, leaves = n * inner / leaf;
     for (unsigned k = 0; k < part->narrays; k++)
         full[k] = out[2 * k].data, rest[k] = out[2 * k + 1].data;

@@ -24,7 +24,8 @@ size_t fc_part_bytes(const fc_cut *cut, uint32_t part, int64_t width) {
 }
 
 static int64_t leaf_of(const fc_partial *p, uint32_t part) {
-    return fc_tree_leaf(p->cut->pieces.parts[part].tree);
+    const fc_part *x = &p->cut->pieces.parts[part];
+    return fc_tree_leaf(x->tree, x->half);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -319,6 +319,35 @@ static void build_sin_cos(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
                     fc_val_op(&k->code, FC_OP_exp, product, FC_NOVAL, FC_NOVAL));
 }
 
+/* At every size, or a row of a product alone would have other bits than among others. */
+FC_TEST(cuda_emit, products_of_16_bits_are_for_tensor_cores) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        const char *choice;
+    } want[] = {
+        {{1, 1, 1}, "mma dot_axis dot_tile=2 dot_across dot_stages=3"},
+        {{1, 512, 512}, "mma dot_axis dot_tile=2 dot_stages=3 dot_left dot_right=2"},
+        {{512, 1, 512}, "mma dot_axis dot_tile=2 dot_swapped dot_stages=3 dot_left dot_right"},
+        {{16, 512, 512}, "mma dot_tile=2 dot_across dot_stages=3 dot_left dot_right=2"},
+        {{512, 512, 512}, "mma dot_tile dot_across dot_stages=2 dot_left dot_right=2"},
+        {{2048, 2048, 511}, "mma dot_across dot_stages=2 dot_right=2"},
+        {{4096, 4096, 4096}, "mma dot_across dot_stages=2 dot_left dot_right=2"},
+    };
+    fc_machine old = fc_cuda_big;
+    plan p;
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        if (plan_open(&p, fc_sample_find("product_halves")->build, want[i].size)) {
+            expect_choice(&p.cls, want[i].choice);
+            FC_EXPECT_FALSE(p.cls.wide);
+        }
+        plan_close(&p);
+    }
+    old.sm_major = 7;
+    if (plan_on(&p, &old, fc_sample_find("product_halves")->build, want[4].size))
+        expect_choice(&p.cls, "dot dot_tile=4");
+    plan_close(&p);
+}
+
 FC_TEST(cuda_emit, sin_and_cos_of_one_operand_are_one_call) {
     static const int64_t size[FC_SAMPLE_SIZES] = {1 << 20};
     plan p;

@@ -4,7 +4,7 @@
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
  * elements), cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with
  * cuda_team.c and cuda_divide.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c,
- * cuda_rect.c, cuda_outer.c, cuda_dot.c. Which of them a kernel has is chosen in schedule/.
+ * cuda_rect.c, cuda_outer.c, cuda_dot.c, cuda_mma.c. Which of them a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -219,6 +219,14 @@ fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cache
 void fc_cuda_emit_scan(fc_cuda_gen *g);
 void fc_cuda_emit_outer(fc_cuda_gen *g);
 void fc_cuda_emit_dot(fc_cuda_gen *g);
+void fc_cuda_emit_mma(fc_cuda_gen *g);
+
+/* cuda_dot.c: marks in g->need and g->used what one value needs, all of it at a point; whether
+ * neighbours along k of what it reads then lie side by side. */
+void fc_cuda_value_slice(fc_cuda_gen *g, fc_val root);
+bool fc_cuda_reads_along_k(const fc_cuda_gen *g);
+/* The accumulators c0 to c(n-1) meet the levels of chunk `chunk`; `here`: others follow. */
+void fc_cuda_meet_levels(fc_cuda_text *t, const char *type, unsigned n);
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);

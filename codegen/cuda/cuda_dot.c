@@ -39,8 +39,7 @@ static unsigned row_of(const dot *d) { /* elements, of a row in shared memory */
 
 /* ---- elements of the operands ---------------------------------------------------------------- */
 
-/* What one value needs, all of it at a point. */
-static void slice_of(fc_cuda_gen *g, fc_val root) {
+void fc_cuda_value_slice(fc_cuda_gen *g, fc_val root) {
     memset(g->need, 0, g->code.ins.len);
     fc_kernel_slice(&g->code, &root, 1, g->need);
     memset(g->used, 0, g->k->accesses.len);
@@ -52,8 +51,7 @@ static void slice_of(fc_cuda_gen *g, fc_val root) {
     }
 }
 
-/* Whether neighbours along k lie side by side. */
-static bool along_k(const fc_cuda_gen *g) {
+bool fc_cuda_reads_along_k(const fc_cuda_gen *g) {
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (g->used[a] & FC_CUDA_LOADS && fc_class_move(g->cls, a, g->axes - 1) == FC_MOVE_ONE)
             return true;
@@ -82,10 +80,10 @@ static void load_operand(const dot *d, bool left) {
     fc_cuda_text *t = &g->t;
     const unsigned axis = left ? d->down : d->across, other = left ? d->across : d->down;
     const fc_val value = left ? g->red_value[0] : g->red_other[0];
-    slice_of(g, value);
+    fc_cuda_value_slice(g, value);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d));
-    element_place(d, along_k(g));
+    element_place(d, fc_cuda_reads_along_k(g));
     fc_cuda_line(t, "const ix place = %s + (ix)at, depth = step * %d + (ix)deep;",
                  left ? "m0" : "n0", DEPTH);
     fc_cuda_line(t, "const ix size = (ix)p.w[%u];", g->l.extents + axis);
@@ -103,10 +101,10 @@ static void load_operand(const dot *d, bool left) {
 
 static void put_operand(const dot *d, bool left) {
     fc_cuda_gen *g = d->g;
-    slice_of(g, left ? g->red_value[0] : g->red_other[0]);
+    fc_cuda_value_slice(g, left ? g->red_value[0] : g->red_other[0]);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++) {", loads_of(d));
-    element_place(d, along_k(g));
+    element_place(d, fc_cuda_reads_along_k(g));
     fc_cuda_line(&g->t, "%s[((unsigned int)step & 1) * %u + deep * %u + at] = %s[u];",
                  left ? "stage_left" : "stage_right", DEPTH * row_of(d), row_of(d),
                  left ? "left" : "right");
@@ -142,25 +140,21 @@ static void chain(const dot *d) {
 }
 
 /* Takes in the levels of the chunk's trailing ones, after the last chunk all that are there. */
-static void meet_levels(const dot *d) {
-    fc_cuda_text *t = &d->g->t;
-    const unsigned n = accumulators(d);
-    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)((step - 1) / %d);",
-                 FC_DOT_CHUNK / DEPTH);
+void fc_cuda_meet_levels(fc_cuda_text *t, const char *type, unsigned n) {
     fc_cuda_line(t, "const unsigned int full = here ? chunk & ~(chunk + 1) : chunk;");
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (unsigned int l = 0; full >> l; l++) {");
     fc_cuda_line(t, "if (!(full >> l & 1)) continue;");
-    fc_cuda_line(t, "const %s *const held = levels + l * %u;", d->type, n * FC_CUDA_THREADS);
+    fc_cuda_line(t, "const %s *const held = levels + l * %u;", type, n * FC_CUDA_THREADS);
     for (unsigned i = 0; i < n; i++)
         fc_cuda_line(t, "c%u = dot_join(held[%u], c%u);", i, i * FC_CUDA_THREADS, i);
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "if (here) {");
     fc_cuda_line(t, "unsigned int l = 0;");
     fc_cuda_line(t, "while (chunk >> l & 1) l++;");
-    fc_cuda_line(t, "%s *const held = levels + l * %u;", d->type, n * FC_CUDA_THREADS);
+    fc_cuda_line(t, "%s *const held = levels + l * %u;", type, n * FC_CUDA_THREADS);
     for (unsigned i = 0; i < n; i++)
-        fc_cuda_line(t, "held[%u] = c%u, c%u = (%s)0;", i * FC_CUDA_THREADS, i, i, d->type);
+        fc_cuda_line(t, "held[%u] = c%u, c%u = (%s)0;", i * FC_CUDA_THREADS, i, i, type);
     fc_cuda_line(t, "}");
 }
 
@@ -177,7 +171,9 @@ static void steps(const dot *d) {
     fc_cuda_line(t, "if (step > 0) {");
     chain(d);
     fc_cuda_line(t, "if (!here || step %% %d == 0) {", FC_DOT_CHUNK / DEPTH);
-    meet_levels(d);
+    fc_cuda_line(t, "const unsigned int chunk = (unsigned int)((step - 1) / %d);",
+                 FC_DOT_CHUNK / DEPTH);
+    fc_cuda_meet_levels(t, d->type, accumulators(d));
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "if (!here) break;");

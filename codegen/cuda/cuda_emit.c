@@ -115,6 +115,8 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
             fc_cuda_emit_rect(g);
         else if (g->cls->cuda.kind == FC_CUDA_DOT)
             fc_cuda_emit_dot(g);
+        else if (g->cls->cuda.kind == FC_CUDA_MMA)
+            fc_cuda_emit_mma(g);
         else if (g->k->schedule == FC_SCHED_INNER)
             FC_TRY(fc_cuda_emit_inner(g, e));
         else if (g->k->schedule == FC_SCHED_SCAN)

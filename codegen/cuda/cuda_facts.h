@@ -45,6 +45,38 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
  */
 enum { FC_CUDA_DOT_GRID = 16 };
 
+/* Tiles of a contraction on tensor cores: the warps of a block, down and across; pieces of 16 rows
+ * and of 8 columns of each; elements of k of a step, and how many steps are in shared memory if it
+ * has room. */
+typedef struct fc_cuda_tile {
+    uint8_t down, across, high, wide, depth, stages;
+} fc_cuda_tile;
+enum { FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL, FC_CUDA_TILE_FLAT, FC_CUDA_TILES };
+extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
+static inline unsigned fc_cuda_tile_rows(const fc_cuda_tile *t) {
+    return 16u * t->down * t->high;
+}
+static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
+    return 8u * t->across * t->wide;
+}
+/* How an operand is read: by single elements, computed by the kernel's own code; or, where it is a
+ * bare array, by eight neighbours along k or along the rows (columns) of the tile. */
+typedef enum fc_cuda_reads {
+    FC_CUDA_BY_ONE,
+    FC_CUDA_BY_K,
+    FC_CUDA_BY_PLACE,
+} fc_cuda_reads;
+/* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it:
+ * lines are along k or across it. Eight lines side by side meet all banks once. */
+static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, bool by_k) {
+    return 8u + (by_k ? t->depth : side);
+}
+static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
+    return fc_cuda_tile_line(t, side, by_k) * (by_k ? side : t->depth);
+}
+/* The array that an operand is, without any work on it, or UINT32_MAX. */
+uint32_t fc_cuda_bare(const fc_code *c, fc_val operand);
+
 /* ---- small facts ----------------------------------------------------------------------------- */
 
 enum { FC_CUDA_SM_REGISTERS = 65536 };

@@ -125,11 +125,17 @@ static bool uses_lgamma(const fc_cuda_gen *g) {
 static bool uses_erfc(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_erfc);
 }
+static bool contracts(const fc_cuda_gen *g, fusec_dtype half) {
+    return g->cls->cuda.kind == FC_CUDA_MMA && g->k->reductions.at[0].half == half;
+}
+static bool is_mma(const fc_cuda_gen *g) {
+    return g->cls->cuda.kind == FC_CUDA_MMA;
+}
 static bool uses_f16(const fc_cuda_gen *g) {
-    return uses_dtype(g, FUSEC_F16);
+    return uses_dtype(g, FUSEC_F16) || contracts(g, FUSEC_F16);
 }
 static bool uses_bf16(const fc_cuda_gen *g) {
-    return uses_dtype(g, FUSEC_BF16);
+    return uses_dtype(g, FUSEC_BF16) || contracts(g, FUSEC_BF16);
 }
 
 /* Of instructions of which somebody can tell a NaN's sign (cuda_sign.c): negations, values of f16,
@@ -226,6 +232,7 @@ static const struct {
     {FC_CUH_byte, computes_bytes, NULL},
     {FC_CUH_half, uses_half_functions, NULL},
     {FC_CUH_sine, uses_sine, NULL},
+    {FC_CUH_tensor, is_mma, NULL},
 };
 
 void fc_cuda_prelude(fc_cuda_gen *g) {

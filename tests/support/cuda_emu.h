@@ -193,6 +193,83 @@ static inline double fc_emu_log10(double v) {
 }
 #define log10 fc_emu_log10
 
+static inline float fc_f16_value(unsigned short h);
+
+/* ---- tensor cores: pieces of lines in shared memory, and their products --------------------- */
+
+/* What the lanes of a warp show each other, instead of one word at a time. */
+struct fc_emu_shown {
+    const unsigned short *line;
+    unsigned short row[2][4], column[4]; /* 2k, 2k + 1, 2k + 8, 2k + 9; row[1]: 8 rows below */
+};
+static thread_local fc_emu_shown fc_emu_board[32][32];
+static inline unsigned fc_emu_pair(const unsigned short *first, const unsigned short *second) {
+    return *first | (unsigned)*second << 16;
+}
+template <int N>
+static void fc_emu_pieces(unsigned (&r)[N], const unsigned short *line, bool turned) {
+    const unsigned lane = fc_emu_linear() % 32;
+    fc_emu_shown *board = fc_emu_board[fc_emu_linear() / 32];
+    board[lane].line = line;
+    __syncwarp();
+    for (unsigned piece = 0; piece < N; piece++) {
+        const fc_emu_shown *lines = board + piece * 8;
+        const unsigned at = lane / 4, pair = lane % 4 * 2;
+        r[piece] = turned ? fc_emu_pair(lines[pair].line + at, lines[pair + 1].line + at)
+                          : fc_emu_pair(lines[at].line + pair, lines[at].line + pair + 1);
+    }
+    __syncwarp();
+}
+template <int N> static void fc_pieces(unsigned (&r)[N], const unsigned short *line) {
+    fc_emu_pieces(r, line, false);
+}
+template <int N> static void fc_pieces_turned(unsigned (&r)[N], const unsigned short *line) {
+    fc_emu_pieces(r, line, true);
+}
+/* Sixteen exact products, added without rounding but for the last. */
+template <typename F>
+static void fc_emu_product(float &c0, float &c1, float &c2, float &c3, const unsigned (&x)[4],
+                           unsigned y0, unsigned y1, F value) {
+    const unsigned lane = fc_emu_linear() % 32;
+    fc_emu_shown *board = fc_emu_board[fc_emu_linear() / 32];
+    double sum[4] = {c0, c1, c2, c3};
+    for (unsigned half = 0; half < 2; half++) {
+        memcpy(board[lane].row[half], &x[half], 4);
+        memcpy(board[lane].row[half] + 2, &x[half + 2], 4);
+    }
+    memcpy(board[lane].column, &y0, 4);
+    memcpy(board[lane].column + 2, &y1, 4);
+    __syncwarp();
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned k = 0; k < 16; k++) {
+            const fc_emu_shown *left = &board[lane / 4 * 4 + k / 4],
+                               *right = &board[(lane % 4 * 2 + c % 2) * 4 + k / 4];
+            sum[c] += (double)value(left->row[c / 2][k % 4]) * (double)value(right->column[k % 4]);
+        }
+    __syncwarp();
+    c0 = (float)sum[0], c1 = (float)sum[1], c2 = (float)sum[2], c3 = (float)sum[3];
+}
+static inline void fc_product_f16(float &c0, float &c1, float &c2, float &c3,
+                                  const unsigned (&x)[4], unsigned y0, unsigned y1) {
+    fc_emu_product(c0, c1, c2, c3, x, y0, y1, fc_f16_value);
+}
+static inline void fc_product_bf16(float &c0, float &c1, float &c2, float &c3,
+                                   const unsigned (&x)[4], unsigned y0, unsigned y1) {
+    fc_emu_product(c0, c1, c2, c3, x, y0, y1,
+                   [](unsigned short h) { return __uint_as_float((unsigned)h << 16); });
+}
+static inline unsigned fc_settled(unsigned v) {
+    return v;
+}
+static inline void fc_bring(void *to, const void *from, bool there) {
+    if (there)
+        memcpy(to, from, 16);
+    else
+        memset(to, 0, 16);
+}
+static inline void fc_bring_set() {}
+template <int N> static void fc_brought() {}
+
 static inline float fc_f16_value(unsigned short h) {
     unsigned exponent = h >> 10 & 31u, fraction = h & 1023u, sign = (h & 0x8000u) << 16;
     if (exponent == 0)

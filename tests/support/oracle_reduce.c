@@ -190,6 +190,29 @@ static fc_interval dot_real(bool wide, unsigned tree, const fc_oval *x, const fc
     return r;
 }
 
+/* Of 16-bit elements in the tree of its own, in the device's order (docs/semantics.md): as far from
+ * the f32 order as the bounds of both allow; where sums might overflow, anything. */
+static fc_interval dot_of_halves(const fc_oval *x, const fc_oval *y, int64_t n) {
+    const double chunk = 4096, terms = (double)n < chunk ? (double)n : chunk;
+    fc_interval r = dot_real(false, 2, x, y, n);
+    double sum = 0;
+    bool infinite = false;
+    for (int64_t i = 0; i < n; i++) {
+        const double a = fmax(fabs(x[i].r.lo), fabs(x[i].r.hi)),
+                     b = fmax(fabs(y[i].r.lo), fabs(y[i].r.hi));
+        const bool finite = isfinite(x[i].r.lo + x[i].r.hi + y[i].r.lo + y[i].r.hi);
+        infinite |= !finite;
+        if (finite) sum += a * b;
+    }
+    if (sum == 0 && !infinite) return r;
+    const bool special = r.exact && !isfinite(r.lo);
+    if (sum >= 0x1p126 || infinite != special) return fc_o_anything(false);
+    if (special) return r;
+    const double levels = n > 4096 ? ceil(log2((double)n / chunk)) : 0,
+                 most = (terms / 8 + levels + 8 + 256 + 2) * 0x1p-23 * sum + (double)n * 0x1p-126;
+    return (fc_interval){.lo = r.lo - most, .hi = r.hi + most, .nan = r.nan, .taint = r.taint};
+}
+
 /* ---- reductions that no order can change ----------------------------------------------------- */
 
 static fc_oval exact_bits(uint64_t bits) {
@@ -312,7 +335,8 @@ fc_oval fc_o_reduce(fc_op op, fusec_dtype t, bool inner, const fc_oval *x, int64
 fc_oval fc_o_dot(fusec_dtype t, unsigned tree, const fc_oval *x, const fc_oval *y, int64_t n) {
     if (fc_is_float(t)) {
         fc_oval v = {.bits = 0};
-        v.r = fc_o_to(t, dot_real(t == FUSEC_F64, tree, x, y, n));
+        v.r = fc_o_to(t, tree == 2 && fc_is_half(t) ? dot_of_halves(x, y, n)
+                                                    : dot_real(t == FUSEC_F64, tree, x, y, n));
         return v;
     }
     const fusec_dtype wide = fc_is_unsigned(t) ? FUSEC_U64 : FUSEC_I64;

@@ -534,7 +534,7 @@ static int make_dot(maker *m) {
     const int a = any_node(m);
     const rg_node x = r->node[a];
     rg_node n = {.kind = RG_DOT, .op = FC_OP_dot, .src = {a}}, y = {.kind = RG_INPUT};
-    if (x.rank == 0 || x.rank > RG_RANK - 2) return -1;
+    if (x.rank == 0 || x.rank > RG_RANK - 2 || (m->o->exact && fc_is_half(x.t))) return -1;
     int64_t domain = 1;
     for (int k = 0; k < x.rank; k++) {
         domain *= value(r, x.shape[k]);
@@ -579,10 +579,12 @@ static void make_outputs(maker *m) {
         if (!used[i] || chance(m, 8)) r->output[r->noutputs++] = i;
 }
 
-static bool transcendental(const rg *r) {
+/* Whether some values are fixed within bounds only. */
+static bool bounded(const rg *r) {
     for (int i = 0; i < r->nnodes; i++) {
         const rg_node *n = &r->node[i];
         if (n->kind == RG_LOGSUMEXP) return true;
+        if (n->kind == RG_DOT && fc_is_half(n->t)) return true;
         if (n->kind == RG_OP && !(fc_ops[n->op].flags & FC_F_EXACT) &&
             !(n->op == FC_OP_pow && !fc_is_float(n->t)))
             return true;
@@ -625,5 +627,5 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
     }
     make_outputs(&m);
     make_other_sizes(&m);
-    r->exact = !transcendental(r);
+    r->exact = !bounded(r);
 }

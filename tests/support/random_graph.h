@@ -43,8 +43,8 @@ typedef enum rg_kind {
     RG_VIEW, /* edge, cut[].from, terms */
     RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
     RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse */
-    RG_DOT /* axes: the label of each axis of the second operand, that of an axis of the first is
-              its number; bits: which labels are summed over */
+    RG_DOT   /* axes: the label of each axis of the second operand, that of an axis of the first is
+                its number; bits: which labels are summed over */
 } rg_kind;
 
 typedef struct rg_cut { /* of an axis: start is `from` plus size `of` (or nothing: -1) */
@@ -78,7 +78,7 @@ typedef struct rg {
     int64_t other[RG_NAMES]; /* a second set of them, if has_other */
     int nsizes, nnodes, noutputs;
     bool has_other;
-    bool exact; /* no transcendental function */
+    bool exact; /* no transcendental function, no product of 16-bit floats */
 } rg;
 
 typedef struct rg_options {

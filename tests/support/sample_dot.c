@@ -109,3 +109,62 @@ void fc_dot_bytes_ref(const int64_t *s, void *const *arg, const uint64_t *scalar
             y[i * s[1] + j] = sum;
         }
 }
+
+static double whole(uint16_t bf16) {
+    const uint32_t bits = (uint32_t)bf16 << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
+/* maximum(x[i,k] @ y[k,j], z[j]) of bf16, and the sum alone in f32 */
+void fc_dot_halves(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_DOT, 2, 1, s);
+    fc_val x = input(k, t, FUSEC_BF16, 2, DIMS(s[0], s[2]), AXES(0, 2)),
+           y = input(k, t, FUSEC_BF16, 2, DIMS(s[2], s[1]), AXES(2, 1)),
+           z = input(k, t, FUSEC_BF16, 1, DIMS(s[1]), AXES(1));
+    fc_val sum = fc_kernel_contract(k, x, y, 0);
+    fc_val most = op2(k, FC_OP_maximum, sum, fc_val_cast(&k->code, z, FUSEC_F32));
+    output(k, t, FUSEC_F32, 2, DIMS(s[0], s[1]), AXES(0, 1), sum);
+    output(k, t, FUSEC_BF16, 2, DIMS(s[0], s[1]), AXES(0, 1),
+           fc_val_cast(&k->code, most, FUSEC_BF16));
+}
+void fc_dot_halves_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const uint16_t *x = arg[0], *y = arg[1], *z = arg[2];
+    float *r = arg[3];
+    uint16_t *most = arg[4];
+    for (int64_t i = 0; i < s[0]; i++)
+        for (int64_t j = 0; j < s[1]; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s[2]; k++)
+                sum += whole(x[i * s[2] + k]) * whole(y[k * s[1] + j]);
+            r[i * s[1] + j] = (float)sum;
+            most[i * s[1] + j] = fc_sample_bf16(sum > whole(z[j]) ? sum : whole(z[j]));
+        }
+}
+
+/* (x[b,k,i] * 2).T @ y[b,j,k].T of bf16, for two b, whose rows are along the innermost axis */
+void fc_dot_halves_turned(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    const fc_dim two = fc_dim_const(t, 2);
+    space(k, FC_SCHED_DOT, 3, 1, DIMS(two, s[1], s[0], s[2]));
+    fc_val x = input(k, t, FUSEC_BF16, 3, DIMS(two, s[2], s[0]), AXES(0, 3, 2)),
+           y = input(k, t, FUSEC_BF16, 3, DIMS(two, s[1], s[2]), AXES(0, 1, 3));
+    fc_val twice = op2(k, FC_OP_mul, fc_val_cast(&k->code, x, FUSEC_F32), f32(k, 2));
+    output(k, t, FUSEC_F32, 3, DIMS(two, s[1], s[0]), AXES(0, 1, 2),
+           fc_kernel_contract(k, fc_val_cast(&k->code, twice, FUSEC_BF16), y, 0));
+}
+void fc_dot_halves_turned_ref(const int64_t *s, void *const *arg, const uint64_t *scalar) {
+    (void)scalar;
+    const uint16_t *x = arg[0], *y = arg[1];
+    float *r = arg[2];
+    for (int64_t b = 0; b < 2; b++)
+        for (int64_t j = 0; j < s[1]; j++)
+            for (int64_t i = 0; i < s[0]; i++) {
+                double sum = 0;
+                for (int64_t k = 0; k < s[2]; k++)
+                    sum += 2 * whole(x[(b * s[2] + k) * s[0] + i]) *
+                           whole(y[(b * s[1] + j) * s[2] + k]);
+                r[(b * s[1] + j) * s[0] + i] = (float)sum;
+            }
+}

@@ -11,5 +11,7 @@
 FC_DOT_SAMPLE(layer);
 FC_DOT_SAMPLE(batch);
 FC_DOT_SAMPLE(bytes);
+FC_DOT_SAMPLE(halves);
+FC_DOT_SAMPLE(halves_turned);
 
 #endif

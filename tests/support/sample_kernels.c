@@ -550,6 +550,8 @@ const fc_sample fc_samples[] = {
     {"product_layer",      3, false, false, 0, fc_dot_layer, fc_dot_layer_ref},
     {"product_batch",      3, false, false, 0, fc_dot_batch, fc_dot_batch_ref},
     {"product_bytes",      3, false, false, 0, fc_dot_bytes, fc_dot_bytes_ref},
+    {"product_halves",     3, false, false, 0, fc_dot_halves, fc_dot_halves_ref},
+    {"product_halves_turned", 3, false, false, 0, fc_dot_halves_turned, fc_dot_halves_turned_ref},
 };
 /* clang-format on */
 const size_t fc_nsamples = FC_COUNT(fc_samples);

@@ -53,6 +53,8 @@ fusec_status fc_sample_bind(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZ
 /* The same, and makes the arrays. */
 fusec_status fc_sample_open(const fc_sample *s, const int64_t size[FC_SAMPLE_SIZES],
                             fc_sample_run *run, fc_error *e);
+/* To nearest even; of numbers. */
+uint16_t fc_sample_bf16(double v);
 void fc_sample_run_reference(fc_sample_run *run); /* fills `want`; fc_sample_check does it itself */
 /* Runs the reference and compares all outputs; FUSEC_INTERNAL with the first difference. */
 fusec_status fc_sample_check(fc_sample_run *run, fc_error *e);

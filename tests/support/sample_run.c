@@ -34,10 +34,20 @@ static void fill(fusec_dtype t, uint64_t arg, size_t n, bool specials, void *dat
         case FUSEC_F16:
             ((uint16_t *)data)[i] = fc_double_to_half((double)(float)real_value(h, specials));
             break;
+        case FUSEC_BF16: /* small whole numbers: sums of their products are exact in any order */
+            ((uint16_t *)data)[i] = fc_sample_bf16((double)(h % 17) - 8);
+            break;
         case FUSEC_BOOL: ((uint8_t *)data)[i] = h % 3 != 0; break;
         default: memcpy((char *)data + i * fc_dtypes[t].bytes, &h, fc_dtypes[t].bytes);
         }
     }
+}
+
+uint16_t fc_sample_bf16(double v) {
+    const float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
     cls->cuda.dot_tile = (uint16_t)tile;
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
-    l->spans = fc_dot_levels(n->count);
+    l->spans = fc_dot_levels(n->count, FC_DOT_CHUNK);
     l->span = tiles;
     l->workspace_bytes =
         (size_t)l->grid[0] * (size_t)l->spans * tile * tile * FC_CUDA_THREADS * bytes;
@@ -34,6 +34,7 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.kind = FC_CUDA_DOT;
     cls->cuda.dot_axis = (uint16_t)of.down;
     cls->vector = 1;
+    cls->wide = n->far;
     launch_of(m, k, n, bytes == 4 && tiles >= m->sm_count ? 8 : 4, cls, l);
     return FUSEC_OK;
 }

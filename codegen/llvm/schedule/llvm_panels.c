@@ -54,7 +54,7 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
         else
             high = fc_ceil_div(high / 2, p.height) * p.height;
     }
-    const int64_t levels = fc_dot_levels(n->count);
+    const int64_t levels = fc_dot_levels(n->count, FC_DOT_CHUNK);
     l->units = others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide);
     const int64_t steps = fc_ll_at_least_one((high < rows ? high : rows) *
                                              (wide < columns ? wide : columns) * n->count);

@@ -1,0 +1,44 @@
+// tensor.cuh - products of pieces of matrices of 16-bit floats, by the 32 threads of a warp. A piece of 16 rows by 16
+// of k is four registers of a thread, one of 16 of k by 8 columns two; a register has two neighbours along k. Results are
+// 16 by 8 floats, four of a thread: rows lane / 4 and 8 below, columns lane % 4 * 2 and the next.
+
+//@ tensor
+#ifndef FC_EMULATE
+// 8 x 8 elements for each register; lane l says where line l % 8 of piece l / 8 begins. `turned`: lines are across k.
+#define FC_PIECES(name, how) \
+    FC_INLINE void name(unsigned int (&r)[4], const unsigned short *line) { \
+        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line); \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4" how ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory"); \
+    } \
+    FC_INLINE void name(unsigned int (&r)[2], const unsigned short *line) { \
+        const unsigned int at = (unsigned int)__cvta_generic_to_shared(line); \
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2" how ".shared.b16 {%0, %1}, [%2];" \
+                     : "=r"(r[0]), "=r"(r[1]) : "r"(at) : "memory"); \
+    }
+FC_PIECES(fc_pieces, "")
+FC_PIECES(fc_pieces_turned, ".trans")
+#undef FC_PIECES
+#define FC_PRODUCT(name, type) \
+    FC_INLINE void name(float &c0, float &c1, float &c2, float &c3, const unsigned int (&x)[4], unsigned int y0, \
+                        unsigned int y1) { \
+        asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
+            "{%0, %1, %2, %3};" : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) \
+            : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1)); \
+    }
+FC_PRODUCT(fc_product_f16, "f16")
+FC_PRODUCT(fc_product_bf16, "bf16")
+#undef FC_PRODUCT
+// The same number, which no compiler works out anew.
+FC_INLINE unsigned int fc_settled(unsigned int v) {
+    asm volatile("" : "+r"(v));
+    return v;
+}
+// 16 bytes to shared memory, zeros if they are not `there`; what was asked for so far is a set; waits until all sets but the last N are there.
+FC_INLINE void fc_bring(void *to, const void *from, bool there) {
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
+}
+FC_INLINE void fc_bring_set() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N> FC_INLINE void fc_brought() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+#endif
