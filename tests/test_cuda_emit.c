@@ -3,7 +3,7 @@
 #include "runtime/compile/nvrtc.h"
 #include "codegen/target.h"
 #include "tests/support/cuda_machines.h"
-#include "tests/support/sample_kernels.h"
+#include "tests/support/sample_build.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -317,6 +317,35 @@ static void build_sin_cos(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
     fc_val product = fc_val_op(&k->code, FC_OP_mul, s, c, FC_NOVAL);
     fc_kernel_store(k, fc_kernel_access(k, out, 1, size, &map),
                     fc_val_op(&k->code, FC_OP_exp, product, FC_NOVAL, FC_NOVAL));
+}
+
+/* Random words of its elements, a matrix of them. */
+static void build_words(fc_kernel *k, fc_dimtab *t, const fc_dim *s) {
+    space(k, FC_SCHED_MAP, 2, 0, s);
+    const fc_map map[2] = {{.axis = 0, .step = 1, .start = fc_dim_const(t, 0)},
+                           {.axis = 1, .step = 1, .start = fc_dim_const(t, 0)}};
+    fc_val number = fc_kernel_load(k, fc_kernel_access(k, FC_NO_BUFFER, 2, s, map)),
+           key = fc_val_const(&k->code, FUSEC_I64, 7);
+    fc_val words = fc_val_op(&k->code, FC_OP_philox, number, key, key);
+    fc_val x = input(k, t, FUSEC_U32, 1, DIMS(s[1]), AXES(1));
+    words = fc_val_cast(&k->code, words, FUSEC_U32);
+    output(k, t, FUSEC_U32, 2, s, AXES(0, 1), op2(k, FC_OP_add, words, x));
+}
+
+FC_TEST(cuda_emit, random_words_of_neighbours_are_one_block) {
+    static const struct {
+        int64_t size[FC_SAMPLE_SIZES];
+        bool fours;
+    } want[] = {{{4096, 1024, 1}, true}, {{4096, 1022, 1}, false}, {{1, 1022, 1}, true}};
+    plan p;
+    for (size_t i = 0; i < FC_COUNT(want); i++) {
+        if (plan_open(&p, build_words, want[i].size)) {
+            FC_EXPECT_EQ_I64(p.cls.cuda.fours, want[i].fours);
+            FC_EXPECT_TRUE(!strstr(p.text.data, "& -4ll") || want[i].fours);
+            if (i == 0) FC_EXPECT_TRUE(strstr(p.text.data, "& -4ll") != NULL);
+        }
+        plan_close(&p);
+    }
 }
 
 /* At every size, or a row of a product alone would have other bits than among others. */

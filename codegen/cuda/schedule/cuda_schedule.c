@@ -296,6 +296,27 @@ static bool is_large(const fc_machine *m, const fc_kernel *k, const fc_nest *n) 
     return m->cache && bytes > (double)m->cache;
 }
 
+static bool draws(const fc_kernel *k) {
+    for (size_t i = 0; i < k->code.ins.len; i++)
+        if (k->code.ins.at[i].op == FC_OP_philox || k->code.ins.at[i].op == FC_OP_philox_raw)
+            return true;
+    return false;
+}
+
+/* Whether all element numbers that advance along the innermost axis do so from multiples of four.
+ */
+static bool numbers_in_fours(const fc_kernel *k, const fc_nest *n) {
+    const uint32_t axes = n->np + n->nr, inner = k->schedule == FC_SCHED_MAP ? n->np : axes;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *stride = n->stride + (size_t)a * axes;
+        if (fc_cuda_is_memory(k, a) || !inner || stride[inner - 1] != 1) continue;
+        if (n->offset[a] % 4) return false;
+        for (uint32_t x = 0; x < axes; x++)
+            if (x != inner - 1 && stride[x] % 4) return false;
+    }
+    return true;
+}
+
 /* ---- entry ---------------------------------------------------------------------------------- */
 
 fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -325,6 +346,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;
     }
     cls->cuda.large = reads_once(k, cls) && is_large(m, k, n);
+    cls->cuda.fours = draws(k) && numbers_in_fours(k, n);
     /* spans are rounded up to powers of two: their ends must fit an index too */
     int64_t reach;
     if (!fc_mul_ok(launch->spans + 1, launch->span, &reach) || reach > FC_NARROW_MAX)
