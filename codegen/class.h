@@ -99,7 +99,6 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(row_vectors)  /* so many for each */                                                         \
     X(shared)       /* narrow: rows in blocks, as loads are the same for all of a block */         \
     X(keep)         /* inner: FC_LL_KEEP_SHORT, ... */                                             \
-    X(bands)        /* inner, not narrow: rows of an extreme have FC_LL_BAND vectors */            \
     X(one_chunk)    /* inner, not narrow: no row has more than one chunk, and none is empty */     \
     X(by_row)       /* inner, not narrow: the units of narrow, whose rows come in turn */          \
     X(few)          /* outer: all columns are in one vector, of one or several registers */        \

@@ -39,33 +39,13 @@ typedef struct load {
     const char *first, *lanes; /* one of the two: element of lane 0, elements of all */
 } load;
 
-static const char *address(fc_ll *f, const load *l, unsigned W) {
-    const char *array = fc_ll_word(f, f->lay.args + l->arg, "ptr"),
-               *type = fc_ll_stored(f, l->t, 1);
-    if (l->first) return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, array, l->first);
-    return fc_ll_ins(f, "getelementptr %s, ptr %s, <%u x i64> %s", type, array, W, l->lanes);
-}
-
 /* What is there; `mask` may be NULL. */
 static const char *read(fc_ll *f, const load *l, unsigned W, const char *mask) {
-    const char *type = fc_ll_stored(f, l->t, W), *at = address(f, l, W);
-    const char *sfx = W > 1 ? fc_ll_suffix(f, fc_ll_stored(f, l->t, 1), W) : NULL;
-    const unsigned bytes = fc_dtypes[l->t].bytes;
-    if (l->first && !mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
-    if (l->first) {
-        fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type,
-                                   sfx, W, type));
-        return fc_ll_ins(
-            f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
-            type, sfx, at, bytes, W, mask, type);
-    }
-    if (!mask) mask = fc_ll_const(f, FUSEC_BOOL, 1, W);
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)",
-                               type, sfx, W, W, W, type));
-    return fc_ll_ins(f,
-                     "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %s, i32 %u, <%u x i1> %s, %s "
-                     "zeroinitializer)",
-                     type, sfx, W, W, at, bytes, W, mask, type);
+    const char *array = fc_ll_word(f, f->lay.args + l->arg, "ptr");
+    const char *type = fc_ll_stored(f, l->t, 1), *at = l->first ? l->first : l->lanes;
+    at = fc_ll_ins(f, "getelementptr %s, ptr %s, %s %s", type, array,
+                   l->first ? "i64" : fc_ll_wide(f, "i64", W), at);
+    return fc_ll_read(f, l->t, W, at, !l->first, mask);
 }
 
 /* A condition that is the same for all lanes is a branch. */

@@ -78,7 +78,8 @@ static void step_in_memory(fc_ll *f, void *user) {
 }
 
 /* Lane l of n elements has taken (n + FC_LANES - 1 - l) / FC_LANES. */
-static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n, const char *lanes) {
+static void put_numbers(fc_ll *f, const fc_ll_stage *st, const char *n) {
+    const char *lanes = fc_ll_fmt(f, "%d", FC_LANES);
     for (unsigned i = 0; i < st->nslots; i++) {
         fc_ll_loop l;
         if (!is_number(f, st, i)) continue;
@@ -154,15 +155,6 @@ static const char **join_vectors(fc_ll *f, const fc_ll_stage *st, const char **a
     return join_lanes(f, st, acc);
 }
 
-/* Number of vectors of lanes that take part: a power of two. */
-static const char *vectors_in_use(fc_ll *f, const char *n) {
-    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
-    const char *last = fc_ll_bin(f, "udiv", fc_ll_bin(f, "sub", n, "1"), fc_ll_fmt(f, "%u", f->V));
-    const char *zeros = fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", last);
-    const char *power = fc_ll_bin(f, "sub", "64", zeros);
-    return fc_ll_min(f, fc_ll_bin(f, "shl", "1", power), fc_ll_fmt(f, "%u", FC_LANES / f->V));
-}
-
 static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a,
                            const char *from_a, const char *const *b, const char *from_b) {
     const char **out = fc_ll_names(f, st->nslots);
@@ -171,12 +163,12 @@ static const char **either(fc_ll *f, const fc_ll_stage *st, const char *const *a
     return out;
 }
 
-/* The levels one by one, `used` vectors at first. */
-static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st, const char *used) {
+/* The levels one by one. */
+static const char **join_in_memory(fc_ll *f, const fc_ll_stage *st) {
     fc_ll_loop level, pair;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *j;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *j, *all = fc_ll_fmt(f, "%u", FC_LANES / f->V);
     static const char *const i64[] = {"i64"};
-    fc_ll_loop_begin(f, &level, 1, i64, &used);
+    fc_ll_loop_begin(f, &level, 1, i64, &all);
     fc_ll_loop_test(f, &level, fc_ll_ins(f, "icmp ugt i64 %s, 1", level.carry[0]));
     const char *half = fc_ll_bin(f, "lshr", level.carry[0], "1");
     j = fc_ll_for(f, &pair, "0", fc_ll_bin(f, "mul", half, V));
@@ -218,8 +210,8 @@ static void step_vectors(fc_ll *f, const fc_ll_stage *st, const char *first, con
         fc_ll_vectors(f, first, end, 1, placed_step, (void *)(uintptr_t)st);
 }
 
-/* Whether two accumulators are joined by one instruction: then all levels are done for any number
- * of elements, which takes less code and hardly more time than to find out which are needed. */
+/* Whether two accumulators are joined by one instruction: then joining them in registers is no more
+ * text than a loop over their levels. */
 static bool joins_quickly(const fc_ll *f, const fc_ll_stage *st) {
     const fc_red_program *p = &f->red[st->first].combine;
     unsigned n = 0;
@@ -228,36 +220,23 @@ static bool joins_quickly(const fc_ll *f, const fc_ll_stage *st) {
     return n == 1;
 }
 
-static const char **chunk_at_once(fc_ll *f, const fc_ll_stage *st, const char *first,
-                                  const char *n) {
+static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
+                             bool may_be_whole) {
     const char **start = fc_ll_inits(f, st, f->V);
     for (unsigned lane = 0; lane < FC_LANES; lane += f->V)
         fc_ll_spill_all(f, st, f->V, st->lanes, fc_ll_fmt(f, "%u", lane), start);
     step_vectors(f, st, first, n);
-    return join_whole(f, st);
-}
-
-static const char **by_steps(fc_ll *f, const fc_ll_stage *st, const char *first, const char *n,
-                             bool may_be_whole) {
-    if (st->nslots == 1 && joins_quickly(f, st)) return chunk_at_once(f, st, first, n);
-    fc_ll_loop start;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *used = vectors_in_use(f, n);
-    const char *lanes = fc_ll_bin(f, "mul", used, V), *j = fc_ll_for(f, &start, "0", lanes);
-    fc_ll_spill_all(f, st, f->V, st->lanes, j, fc_ll_inits(f, st, f->V));
-    fc_ll_for_end(f, &start, V);
-
-    step_vectors(f, st, first, n);
-
+    if (st->nslots == 1 && joins_quickly(f, st)) return join_whole(f, st);
     if (!may_be_whole || !has_numbers(f, st)) {
-        put_numbers(f, st, n, lanes);
-        return join_in_memory(f, st, used);
+        put_numbers(f, st, n);
+        return join_in_memory(f, st);
     }
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, fc_ll_ins(f, "icmp eq i64 %s, %d", n, FC_CHUNK));
     const char **a = join_whole(f, st), *from_a = f->block;
     fc_ll_if_else(f, &whole);
-    put_numbers(f, st, n, lanes);
-    const char **b = join_in_memory(f, st, used), *from_b = f->block;
+    put_numbers(f, st, n);
+    const char **b = join_in_memory(f, st), *from_b = f->block;
     fc_ll_if_end(f, &whole);
     return either(f, st, a, from_a, b, from_b);
 }

@@ -241,7 +241,7 @@ void fc_ll_classify(fc_ll *f) {
         f->at_row[i] = once_a_row(f, ins, f->uniform[i]);
     }
     fc_ll_find_narrowing(f);
-    fc_ll_find_known(f);
+    fc_ll_find_coarse(f);
 }
 
 void fc_ll_look_along(fc_ll *f, uint32_t axis, bool along_row) {
@@ -339,8 +339,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     if (by && by->b && W > 1 && f->coarse[i])
         return fc_ll_divide_coarsely(f, value(f, ins->a, W), by, (fc_ll_coarse)f->coarse[i]);
     if (by && by->b && W > 1)
-        return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by, f->share[i]);
-    if (f->as_it_is[i]) return value(f, ins->c, W);
+        return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by);
     for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, fc_instr_operand(ins, n), W);
     return compute(f, &f->code, i, W, a);
 }

@@ -13,9 +13,6 @@
  * the remainders; what a*z loses is a 32nd of a place. A vector with any other element, zero
  * included, is divided as usual.
  *
- * Of a share of a sum, which is neither negative nor above it, only the least is in question, and 0
- * is as good as any: then a and r are 0, and q0 is. So one addition and one comparison watch it.
- *
  * Where both are values of bf16, 8 bits long, and so is what becomes of the quotient, a*y is enough
  * for every a. A quotient of 9 bits or more is never halfway between two bf16 (a multiple of such a
  * number is longer than 8 bits), nor nearer to it than 2^-17 of itself, and a*y is off by 2^-23. A
@@ -27,6 +24,7 @@
  * Where they are any numbers, and bf16 is what becomes of the quotient, a*y is enough unless it is
  * next to halfway: it is within 1.5 places of a/b, or 2 of what that is rounded to (and above all
  * numbers where that may be the largest of them). Such vectors are divided as usual. */
+#include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/llvm_text.h"
 
 static bool is_f64(fusec_dtype t) {
@@ -80,13 +78,12 @@ fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b) {
     const char *z = fc_ll_ins(f, "fmul %s %s, %s", type, fused(f, t, 1, minus, y, one), y);
     const char *usual = is_usual(f, t, b);
     const int64_t least = power(t, is_f64(t) ? -800 : -98), far = is_f64(t) ? INT64_MIN : INT32_MIN;
-    /* seen from 2^31 (2^63) all elements are too far, nothing is above -1, and no bit in no mask */
+    /* seen from 2^31 (2^63) all elements are too far, and no bit is in no mask */
     return (fc_ll_divisor){.usual = usual,
                            .b = fc_ll_splat(f, type, b),
                            .y = fc_ll_splat(f, type, y),
                            .z = fc_ll_splat(f, type, z),
                            .low = limit(f, t, usual, least, far),
-                           .smallest = limit(f, t, usual, least - 2, -1),
                            .halfway = is_f64(t) ? NULL : limit(f, t, usual, 0xfff8, 0)};
 }
 
@@ -111,14 +108,6 @@ const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n) {
 static const char *all_lanes(fc_ll *f, const char *mask) {
     const char *v = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", f->V, mask, f->V);
     return fc_ll_ins(f, "icmp eq i%u %s, -1", f->V, v);
-}
-
-/* Less one, the bits of 0 are above all others. */
-static const char *none_is_small(fc_ll *f, fusec_dtype t, const char *a, const char *limit) {
-    const char *bits = ints(f, t, f->V);
-    const char *v = fc_ll_ins(f, "bitcast %s %s to %s", fc_ll_type(f, t, f->V), a, bits);
-    v = fc_ll_ins(f, "add %s %s, %s", bits, v, fc_ll_int(f, is_f64(t) ? 64 : 32, -1, f->V));
-    return all_lanes(f, fc_ll_ins(f, "icmp ugt %s %s, %s", bits, v, limit));
 }
 
 /* Whether no lower half of a float is within 2 of the middle (or 3 above it). */
@@ -152,12 +141,10 @@ static const char *checked(fc_ll *f, fusec_dtype t, fc_ll_if *usual, const char 
     return fc_ll_phi(f, type, q, from, other, otherwise);
 }
 
-const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by,
-                         bool share) {
+const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by) {
     const char *type = fc_ll_type(f, t, f->V);
     fc_ll_if usual;
-    fc_ll_if_begin(f, &usual,
-                   share ? none_is_small(f, t, a, by->smallest) : all_in_range(f, t, a, by->low));
+    fc_ll_if_begin(f, &usual, all_in_range(f, t, a, by->low));
     const char *minus = fc_ll_ins(f, "fneg %s %s", type, by->b);
     const char *q = fc_ll_ins(f, "fmul %s %s, %s", type, a, by->z);
     q = fused(f, t, f->V, a, by->y, q);
@@ -173,4 +160,39 @@ const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *
     fc_ll_if_begin(f, &branch,
                    how == FC_LL_OF_BF16 ? by->usual : none_is_halfway(f, q, by->halfway));
     return checked(f, t, &branch, q, a, by);
+}
+
+/* ---- which quotients are nothing but a bf16 -------------------------------------------------- */
+
+static const fc_instr *at(const fc_code *c, fc_val v) {
+    return &c->ins.at[v];
+}
+
+static bool narrows(const fc_instr *i) {
+    return (i->op == FC_OP_CVT || i->op == FC_OP_CAST) && i->dtype == FUSEC_BF16;
+}
+
+/* A quotient that is used as anything but a bf16, too, is not coarse: also by what rows are made of
+ * in f->code, where equal quotients are one. Of numbers that may have any nan, another look at all
+ * of them takes as long as it saves. */
+void fc_ll_find_coarse(fc_ll *f) {
+    const fc_code *c = &f->k->code;
+    f->coarse = fc_ll_alloc(f, f->code.ins.len);
+    for (fc_val v = 0; v < c->ins.len; v++) {
+        const fc_instr *i = at(c, v);
+        if (narrows(i) && at(c, i->a)->op == FC_OP_div && fc_val_dtype(c, i->a) == FUSEC_F32)
+            f->coarse[f->map[i->a]] = fc_math_of_bf16(c, i->a) ? FC_LL_OF_BF16
+                                      : f->narrowing[f->map[v]] == FC_LL_NARROW_CLEAN
+                                          ? FC_LL_TO_BF16
+                                          : FC_LL_FINE;
+    }
+    for (fc_val v = 0; v < f->code.ins.len; v++) {
+        const fc_instr *i = at(&f->code, v);
+        for (int n = 0; !narrows(i) && n < fc_instr_arity(i); n++)
+            f->coarse[fc_instr_operand(i, n)] = FC_LL_FINE;
+    }
+    for (size_t i = 0; i < f->k->stores.len; i++)
+        f->coarse[f->map[f->k->stores.at[i].value]] = FC_LL_FINE;
+    for (size_t i = 0; i < f->k->reductions.len; i++)
+        f->coarse[f->map[f->k->reductions.at[i].value]] = FC_LL_FINE;
 }

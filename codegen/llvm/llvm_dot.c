@@ -53,105 +53,6 @@ typedef struct dot {
  * chains keep the processor busy. */
 enum { LOW = 4 };
 
-/* ---- the chain of fma ------------------------------------------------------------------------ */
-
-static void step(fc_str *s, const dot *d, unsigned r, unsigned v) {
-    if (fc_is_float(d->t)) {
-        fc_str_printf(s, "  %%d%u_%u = call %s @llvm.fma.%s(%s %%x%u, %s %%b%u, %s %%c%u_%u)\n", r,
-                      v, d->lanes, fc_ll_suffix(d->f, d->type, d->p.lanes), d->lanes, r, d->lanes,
-                      v, d->lanes, r, v);
-        return;
-    }
-    fc_str_printf(s, "  %%p%u_%u = mul %s %%x%u, %%b%u\n", r, v, d->lanes, r, v);
-    fc_str_printf(s, "  %%d%u_%u = add %s %%c%u_%u, %%p%u_%u\n", r, v, d->lanes, r, v, r, v);
-}
-
-/* for each k: registers of the right row, and each element of the left column */
-static void chain(fc_str *s, const dot *d, unsigned height) {
-    fc_str_add(s, "k:\n  %i = phi i64 [ 0, %entry ], [ %i1, %k ]\n");
-    for (unsigned r = 0; r < height; r++)
-        for (unsigned v = 0; v < 2; v++)
-            fc_str_printf(s,
-                          "  %%c%u_%u = phi %s [ zeroinitializer, %%entry ], [ %%d%u_%u, %%k ]\n",
-                          r, v, d->lanes, r, v);
-    fc_str_printf(s, "  %%pa = getelementptr %s, ptr %%a, i64 %%i\n", d->type);
-    fc_str_printf(s, "  %%j = mul i64 %%i, %u\n", d->p.width);
-    fc_str_printf(s, "  %%pb = getelementptr %s, ptr %%b, i64 %%j\n", d->type);
-    for (unsigned v = 0; v < 2; v++) {
-        fc_str_printf(s, "  %%pb%u = getelementptr %s, ptr %%pb, i64 %u\n", v, d->type,
-                      v * d->p.lanes);
-        fc_str_printf(s, "  %%b%u = load %s, ptr %%pb%u, align %u\n", v, d->lanes, v, d->bytes);
-    }
-    for (unsigned r = 0; r < height; r++) {
-        fc_str_printf(s, "  %%pa%u = getelementptr %s, ptr %%pa, i64 %u\n", r, d->type,
-                      r * d->p.step);
-        fc_str_printf(s, "  %%a%u = load %s, ptr %%pa%u, align %u\n", r, d->type, r, d->bytes);
-        fc_str_printf(s, "  %%i%u_ = insertelement %s poison, %s %%a%u, i64 0\n", r, d->lanes,
-                      d->type, r);
-        fc_str_printf(s,
-                      "  %%x%u = shufflevector %s %%i%u_, %s poison, <%u x i32> zeroinitializer\n",
-                      r, d->lanes, r, d->lanes, d->p.lanes);
-        for (unsigned v = 0; v < 2; v++) step(s, d, r, v);
-    }
-    fc_str_add(s, "  %i1 = add i64 %i, 1\n  %more = icmp ult i64 %i1, %n\n"
-                  "  br i1 %more, label %k, label %full\n");
-}
-
-/* Adds the levels of `mask`, the lowest first, which cover the latest elements. */
-static void add_levels(fc_str *s, const dot *d, unsigned height) {
-    fc_str_add(s, "full:\n  %m = phi i64 [ %mask, %k ], [ %m1, %add ]\n");
-    for (unsigned r = 0; r < height; r++)
-        for (unsigned v = 0; v < 2; v++)
-            fc_str_printf(s, "  %%e%u_%u = phi %s [ %%d%u_%u, %%k ], [ %%s%u_%u, %%add ]\n", r, v,
-                          d->lanes, r, v, r, v);
-    fc_str_add(s, "  %none = icmp eq i64 %m, 0\n  br i1 %none, label %done, label %add\n"
-                  "add:\n  %l = call i64 @llvm.cttz.i64(i64 %m, i1 true)\n"
-                  "  %below = sub i64 %m, 1\n  %m1 = and i64 %m, %below\n");
-    fc_str_printf(s, "  %%o = mul i64 %%l, %u\n", d->p.height * d->p.width);
-    fc_str_printf(s, "  %%pl = getelementptr %s, ptr %%levels, i64 %%o\n", d->type);
-    for (unsigned r = 0; r < height; r++)
-        for (unsigned v = 0; v < 2; v++) {
-            fc_str_printf(s, "  %%q%u_%u = getelementptr %s, ptr %%pl, i64 %u\n", r, v, d->type,
-                          r * d->p.width + v * d->p.lanes);
-            fc_str_printf(s, "  %%h%u_%u = load %s, ptr %%q%u_%u, align %u\n", r, v, d->lanes, r, v,
-                          d->bytes);
-            fc_str_printf(s, "  %%s%u_%u = %s %s %%h%u_%u, %%e%u_%u\n", r, v,
-                          fc_is_float(d->t) ? "fadd" : "add", d->lanes, r, v, r, v);
-        }
-    fc_str_add(s, "  br label %full\ndone:\n");
-}
-
-static void tile_function(dot *d, unsigned height) {
-    fc_ll *f = d->f;
-    fc_str *s = &f->helpers;
-    fc_str_printf(s,
-                  "\ndefine internal void @%s_tile%u(i64 %%n, ptr %%a, ptr %%b, i64 %%mask, "
-                  "ptr %%levels, ptr %%to) {\nentry:\n  br label %%k\n",
-                  f->name, height);
-    chain(s, d, height);
-    add_levels(s, d, height);
-    for (unsigned r = 0; r < height; r++)
-        for (unsigned v = 0; v < 2; v++) {
-            fc_str_printf(s, "  %%t%u_%u = getelementptr %s, ptr %%to, i64 %u\n", r, v, d->type,
-                          r * d->p.width + v * d->p.lanes);
-            fc_str_printf(s, "  store %s %%e%u_%u, ptr %%t%u_%u, align %u\n", d->lanes, r, v, r, v,
-                          d->bytes);
-        }
-    fc_str_add(s, "  ret void\n}\n");
-}
-
-static void tile_functions(dot *d) {
-    fc_ll *f = d->f;
-    if (fc_is_float(d->t))
-        fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.fma.%s(%s, %s, %s)", d->lanes,
-                                   fc_ll_suffix(f, d->type, d->p.lanes), d->lanes, d->lanes,
-                                   d->lanes));
-    fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
-    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
-    tile_function(d, LOW);
-    tile_function(d, d->p.height);
-}
-
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static const char *times(fc_ll *f, const char *a, unsigned b) {
@@ -172,6 +73,91 @@ static const char *parts(fc_ll *f, const char *a, const char *b) {
 static const char *at(const dot *d, const char *p, const char *element) {
     return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
 }
+
+/* ---- the chain of fma ------------------------------------------------------------------------ */
+
+/* c + a*b, in registers of a tile. */
+static const char *step(const dot *d, const char *a, const char *b, const char *c) {
+    fc_ll *f = d->f;
+    const char *args[] = {a, b, c};
+    if (fc_is_float(d->t)) return fc_ll_intrinsic(f, "@llvm.fma", 3, d->t, d->p.lanes, args);
+    return fc_ll_ins(f, "add %s %s, %s", d->lanes, c,
+                     fc_ll_ins(f, "mul %s %s, %s", d->lanes, a, b));
+}
+
+static const char *in_register(const dot *d, const char *p, unsigned element) {
+    const char *at = fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %u", d->type, p, element);
+    return fc_ll_read(d->f, d->t, d->p.lanes, at, false, NULL);
+}
+
+/* Element `element` from p on in all lanes. */
+static const char *in_all_lanes(const dot *d, const char *p, unsigned element) {
+    fc_ll *f = d->f;
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", d->type, p, element);
+    const char *one = fc_ll_ins(f, "insertelement %s poison, %s %s, i64 0", d->lanes, d->type,
+                                fc_ll_read(f, d->t, 1, at, false, NULL));
+    return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> zeroinitializer", d->lanes, one,
+                     d->lanes, d->p.lanes);
+}
+
+/* for each k: registers of the right row, and each element of the left column */
+static void chain(const dot *d, unsigned height, fc_ll_loop *l, const char *const *types,
+                  const char **acc) {
+    fc_ll *f = d->f;
+    fc_ll_loop_begin(f, l, 2 * height + 1, types, acc);
+    fc_ll_loop_test(f, l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l->carry[0]));
+    const char *a = at(d, "%a", l->carry[0]);
+    const char *b = at(d, "%b", times(f, l->carry[0], d->p.width));
+    const char *right[] = {in_register(d, b, 0), in_register(d, b, d->p.lanes)};
+    acc[0] = fc_ll_bin(f, "add", l->carry[0], "1");
+    for (unsigned i = 0, r = 0; r < height; r++) {
+        const char *left = in_all_lanes(d, a, r * d->p.step);
+        for (unsigned v = 0; v < 2; v++, i++) acc[1 + i] = step(d, left, right[v], l->carry[1 + i]);
+    }
+    fc_ll_loop_end(f, l, acc);
+}
+
+/* Adds the levels of `mask`, the lowest first, which cover the latest elements. */
+static void add_levels(const dot *d, unsigned height, fc_ll_loop *l, const char *const *types,
+                       const char **acc) {
+    fc_ll *f = d->f;
+    fc_ll_loop_begin(f, l, 2 * height + 1, types, acc);
+    fc_ll_loop_test(f, l, fc_ll_ins(f, "icmp ne i64 %s, 0", l->carry[0]));
+    const char *level = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 true)", l->carry[0]);
+    const char *held = at(d, "%levels", times(f, level, d->p.height * d->p.width));
+    acc[0] = fc_ll_bin(f, "and", l->carry[0], minus(f, l->carry[0], "1"));
+    for (unsigned i = 0; i < 2 * height; i++)
+        acc[1 + i] = fc_ll_ins(f, "%s %s %s, %s", fc_is_float(d->t) ? "fadd" : "add", d->lanes,
+                               in_register(d, held, i * d->p.lanes), l->carry[1 + i]);
+    fc_ll_loop_end(f, l, acc);
+}
+
+static void tile_function(dot *d, unsigned height) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    const unsigned n = 2 * height + 1;
+    const char **types = fc_ll_names(f, n), **acc = fc_ll_names(f, n);
+    for (unsigned i = 0; i < n; i++) {
+        types[i] = i ? d->lanes : "i64";
+        acc[i] = i ? "zeroinitializer" : "0";
+    }
+    fc_ll_aside_begin(f);
+    chain(d, height, &l, types, acc);
+    memcpy(acc, l.carry, n * sizeof *acc);
+    acc[0] = "%mask";
+    add_levels(d, height, &l, types, acc);
+    for (unsigned i = 0; i + 1 < n; i++) {
+        const char *to = at(d, "%to", fc_ll_fmt(f, "%u", i * d->p.lanes));
+        fc_ll_write(f, d->t, d->p.lanes, to, false, NULL, l.carry[1 + i]);
+    }
+    fc_ll_line(f, "ret void");
+    fc_ll_aside_end(f, fc_ll_fmt(f,
+                                 "void @%s_tile%u(i64 %%n, ptr %%a, ptr %%b, i64 %%mask, ptr "
+                                 "%%levels, ptr %%to)",
+                                 f->name, height));
+}
+
+/* ---- panels ---------------------------------------------------------------------------------- */
 
 /* Whether a load of an operand is scattered along its vectors and lies along the other axis. */
 static bool lies_across(const dot *d, uint32_t a, bool left) {
@@ -201,8 +187,6 @@ static const char *padded(const dot *d, const char *rows) {
     const char *is_low = fc_ll_ins(f, "icmp ule i64 %s, %u", rest, most_low(d));
     return plus(f, whole, fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_low, low, height));
 }
-
-/* ---- panels ---------------------------------------------------------------------------------- */
 
 static void copy_right(fc_ll *f, void *user) {
     const dot *d = user;
@@ -538,8 +522,11 @@ void fc_ll_dot(fc_ll *f) {
         fc_kernel_slice(&f->code, &f->map[d.value[i]], 1, d.need[i]);
         for (uint32_t a = 0; a < f->cls->naccess; a++) d.turned[i] |= lies_across(&d, a, i == 0);
     }
-    tile_functions(&d);
+    fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
+    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
     fc_ll_begin(f);
+    tile_function(&d, LOW);
+    tile_function(&d, d.p.height);
     const char *span = fc_ll_extra(f, FC_PB_SPAN), *count = fc_ll_extra(f, FC_PB_COUNT);
     d.rows = fc_ll_bin(f, "and", span, "4294967295");
     d.columns = fc_ll_extra(f, FC_PB_SPANS);

@@ -65,7 +65,9 @@ static const char *join_signs(fc_ll *f, const extreme *e, const char *signs, con
 
 /* ---- a chunk ----------------------------------------------------------------------------- */
 
-enum { BAND = FC_LL_BAND };
+/* Vectors that are done together: a comparison, a selection and what is looked at besides; four
+ * hide how long each takes. */
+enum { BAND = 4 };
 
 /* What a loop over bands carries: the position, an extreme for each vector of a band, whether a nan
  * was seen, and the signs. */
@@ -134,29 +136,9 @@ static void left_over(fc_ll *f, const extreme *e, carried *c, const char *hi) {
     memcpy(c->all, l.carry, c->n * sizeof *c->all);
 }
 
-/* The last band ends with the row and has elements of the one before it, or of the span before this
- * one: to see an element twice makes no difference. */
-static void overlapping(fc_ll *f, const extreme *e, carried *c, const char *hi) {
-    fc_ll_loop l;
-    const char *carry[BAND + 3];
-    const char *last = fc_ll_bin(f, "sub", hi, fc_ll_fmt(f, "%u", BAND * f->V));
-    fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
-    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], hi));
-    memcpy(carry, l.carry, c->n * sizeof *carry);
-    carry[0] = fc_ll_min(f, l.carry[0], last);
-    band(f, e, c, carry);
-    c->all[0] = fc_ll_bin(f, "add", l.carry[0], fc_ll_fmt(f, "%u", BAND * f->V));
-    fc_ll_loop_end(f, &l, c->all);
-    memcpy(c->all, l.carry, c->n * sizeof *c->all);
-}
-
 /* All of n elements; what the loops carry is left in c->all. */
 static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, const char *n) {
     fc_ll_loop l;
-    if (f->cls->llvm.bands && !e->place) {
-        overlapping(f, e, c, fc_ll_bin(f, "add", first, n));
-        return;
-    }
     const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(BAND * f->V)));
     const char *end = fc_ll_bin(f, "add", first, whole);
     fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
@@ -251,7 +233,6 @@ static const char *best_chunk(fc_ll *f, const extreme *e, const char *lo, const 
 /* ---- a range ---------------------------------------------------------------------------- */
 
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi) {
-    if (fc_ll_is_of_halves(f, st)) return fc_ll_extreme_half(f, st, lo, hi);
     extreme e = {.st = st, .r = &f->red[st->first]};
     e.t = e.r->comp[0];
     e.max = e.r->op == FC_OP_max || e.r->op == FC_OP_argmax;

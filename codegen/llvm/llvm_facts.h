@@ -21,9 +21,6 @@ bool fc_math_has(fc_op op, fusec_dtype t);
 
 /* Elements of rows whose values may be kept: FC_LL_KEEP_SHORT, FC_LL_KEEP_LONG. */
 enum { FC_LL_KEPT = 8192, FC_LL_KEPT_LONG = 16384 };
-/* Vectors that are done together: a comparison, a selection and what is looked at besides; four
- * hide how long each takes. */
-enum { FC_LL_BAND = 4 };
 enum { FC_LL_TILE = 64 }; /* elements of a block of tiles along each of its two axes */
 /* Narrow: no row has more elements than that; those that are gathered are shorter. */
 static inline unsigned fc_ll_narrow_elements(const fc_class *c) {

@@ -117,23 +117,26 @@ static const char *pointers(fc_ll *f, uint32_t a, const place *p) {
                      from, f->V, index_type(f), by);
 }
 
-static const char *mask_of(fc_ll *f) {
-    return f->mask ? f->mask : fc_ll_const(f, FUSEC_BOOL, 1, f->V);
-}
-
 /* ---- loads ------------------------------------------------------------------------------- */
 
-const char *fc_ll_load_stored(fc_ll *f, uint32_t a, const char *element, const char *mask) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    const char *type = fc_ll_stored(f, t, f->V), *at = pointer(f, a, element);
-    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
-    unsigned bytes = fc_dtypes[t].bytes;
-    if (!mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
-                               f->V, type));
+const char *fc_ll_read(fc_ll *f, fusec_dtype t, unsigned W, const char *at, bool gathers,
+                       const char *mask) {
+    const char *type = fc_ll_stored(f, t, W), *how = gathers ? "gather" : "load";
+    const unsigned bytes = fc_dtypes[t].bytes;
+    if (!gathers && !mask) return fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+    if (!mask) mask = fc_ll_const(f, FUSEC_BOOL, 1, W);
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), W);
+    const char *from = gathers ? fc_ll_fmt(f, "v%up0", W) : "p0";
+    const char *ptr = gathers ? fc_ll_wide(f, "ptr", W) : "ptr";
+    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.%s.%s.%s(%s, i32, <%u x i1>, %s)", type, how,
+                               sfx, from, ptr, W, type));
     return fc_ll_ins(
-        f, "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s zeroinitializer)",
-        type, sfx, at, bytes, f->V, mask, type);
+        f, "call %s @llvm.masked.%s.%s.%s(%s %s, i32 %u, <%u x i1> %s, %s zeroinitializer)", type,
+        how, sfx, from, ptr, at, bytes, W, mask, type);
+}
+
+static const char *load_stored(fc_ll *f, uint32_t a, const char *element, const char *mask) {
+    return fc_ll_read(f, f->k->accesses.at[a].dtype, f->V, pointer(f, a, element), false, mask);
 }
 
 /* The row's part of a tile; see llvm_tiles.c. */
@@ -144,10 +147,8 @@ static const char *in_tile(fc_ll *f, uint32_t a) {
 }
 
 static const char *load_tile(fc_ll *f, uint32_t a) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    return fc_ll_unpack(f, t, f->V,
-                        fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_stored(f, t, f->V),
-                                  in_tile(f, a), fc_dtypes[t].bytes));
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    return fc_ll_unpack(f, t, f->V, fc_ll_read(f, t, f->V, in_tile(f, a), false, NULL));
 }
 
 /* The first-level cache holds a map's lines until they are needed, and a short row that is next.
@@ -214,31 +215,20 @@ static const char *load_either(fc_ll *f, uint32_t a, const place *p, const char 
     fc_ll_if whole;
     fc_ll_if_begin(f, &whole, f->whole);
     if (f->ahead) ask_ahead(f, a, p->first);
-    const char *all = fc_ll_load_stored(f, a, p->first, NULL), *from = f->block;
+    const char *all = load_stored(f, a, p->first, NULL), *from = f->block;
     fc_ll_if_else(f, &whole);
-    const char *part = fc_ll_load_stored(f, a, p->first, fc_ll_mask_here(f)), *other = f->block;
+    const char *part = load_stored(f, a, p->first, fc_ll_mask_here(f)), *other = f->block;
     fc_ll_if_end(f, &whole);
     return fc_ll_phi(f, type, all, from, part, other);
 }
 
 static const char *load_vector(fc_ll *f, uint32_t a, const place *p) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    const char *type = fc_ll_stored(f, t, f->V),
-               *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
-    unsigned bytes = fc_dtypes[t].bytes;
-    if (p->lanes || p->move == FC_MOVE_ANY) {
-        fc_ll_declare(
-            f, fc_ll_fmt(f, "%s @llvm.masked.gather.%s.v%up0(<%u x ptr>, i32, <%u x i1>, %s)", type,
-                         sfx, f->V, f->V, f->V, type));
-        return fc_ll_ins(
-            f,
-            "call %s @llvm.masked.gather.%s.v%up0(<%u x ptr> %s, i32 %u, <%u x i1> %s, %s "
-            "zeroinitializer)",
-            type, sfx, f->V, f->V, pointers(f, a, p), bytes, f->V, mask_of(f), type);
-    }
-    if (f->whole) return load_either(f, a, p, type);
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    if (p->lanes || p->move == FC_MOVE_ANY)
+        return fc_ll_read(f, t, f->V, pointers(f, a, p), true, f->mask);
+    if (f->whole) return load_either(f, a, p, fc_ll_stored(f, t, f->V));
     if (f->ahead) ask_ahead(f, a, p->first);
-    return fc_ll_load_stored(f, a, p->first, f->mask);
+    return load_stored(f, a, p->first, f->mask);
 }
 
 static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
@@ -283,27 +273,33 @@ const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
 
 /* ---- stores ------------------------------------------------------------------------------ */
 
-static void store_scalar(fc_ll *f, uint32_t a, const char *element, const char *value) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    const char *stored = fc_ll_pack(f, t, 1, value);
-    fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_stored(f, t, 1), stored,
-               pointer(f, a, element), fc_dtypes[t].bytes);
-}
-
-void fc_ll_store_stored(fc_ll *f, uint32_t a, const char *element, const char *mask,
-                        const char *value) {
-    fusec_dtype t = f->k->accesses.at[a].dtype;
-    const char *type = fc_ll_stored(f, t, f->V), *at = pointer(f, a, element);
-    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V);
-    unsigned bytes = fc_dtypes[t].bytes;
-    if (!mask) {
+void fc_ll_write(fc_ll *f, fusec_dtype t, unsigned W, const char *at, bool scatters,
+                 const char *mask, const char *value) {
+    const char *type = fc_ll_stored(f, t, W), *how = scatters ? "scatter" : "store";
+    const unsigned bytes = fc_dtypes[t].bytes;
+    if (!scatters && !mask) {
         fc_ll_line(f, "store %s %s, ptr %s, align %u", type, value, at, bytes);
         return;
     }
-    fc_ll_declare(
-        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, f->V));
-    fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)", sfx,
-               type, value, at, bytes, f->V, mask);
+    if (!mask) mask = fc_ll_const(f, FUSEC_BOOL, 1, W);
+    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), W);
+    const char *to = scatters ? fc_ll_fmt(f, "v%up0", W) : "p0";
+    const char *ptr = scatters ? fc_ll_wide(f, "ptr", W) : "ptr";
+    fc_ll_declare(f, fc_ll_fmt(f, "void @llvm.masked.%s.%s.%s(%s, %s, i32, <%u x i1>)", how, sfx,
+                               to, type, ptr, W));
+    fc_ll_line(f, "call void @llvm.masked.%s.%s.%s(%s %s, %s %s, i32 %u, <%u x i1> %s)", how, sfx,
+               to, type, value, ptr, at, bytes, W, mask);
+}
+
+static void store_scalar(fc_ll *f, uint32_t a, const char *element, const char *value) {
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    fc_ll_write(f, t, 1, pointer(f, a, element), false, NULL, fc_ll_pack(f, t, 1, value));
+}
+
+static void store_stored(fc_ll *f, uint32_t a, const char *element, const char *mask,
+                         const char *value) {
+    const fusec_dtype t = f->k->accesses.at[a].dtype;
+    fc_ll_write(f, t, f->V, pointer(f, a, element), false, mask, value);
 }
 
 /* What is whole, or not aligned, may be masked as well. */
@@ -316,9 +312,9 @@ static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value
     if (past)
         fc_ll_store_past(f, a, p->first, value);
     else
-        fc_ll_store_stored(f, a, p->first, NULL, value);
+        store_stored(f, a, p->first, NULL, value);
     fc_ll_if_else(f, &whole);
-    fc_ll_store_stored(f, a, p->first, fc_ll_mask_here(f), value);
+    store_stored(f, a, p->first, fc_ll_mask_here(f), value);
     fc_ll_if_end(f, &whole);
 }
 
@@ -329,9 +325,7 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
         return;
     }
     if (f->tile && f->tile[access]) {
-        const char *packed = fc_ll_pack(f, t, W, value);
-        fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_stored(f, t, W), packed,
-                   in_tile(f, access), fc_dtypes[t].bytes);
+        fc_ll_write(f, t, W, in_tile(f, access), false, NULL, fc_ll_pack(f, t, W, value));
         return;
     }
     place p = find(f, access);
@@ -340,18 +334,9 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
         store_scalar(f, access, p.first, one);
         return;
     }
-    const char *stored = fc_ll_pack(f, t, W, value), *type = fc_ll_stored(f, t, W);
-    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), W);
-    unsigned bytes = fc_dtypes[t].bytes;
+    const char *stored = fc_ll_pack(f, t, W, value);
     if (p.lanes || p.move == FC_MOVE_ANY) {
-        fc_ll_declare(
-            f, fc_ll_fmt(f, "void @llvm.masked.scatter.%s.v%up0(%s, <%u x ptr>, i32, <%u x i1>)",
-                         sfx, W, type, W, W));
-        const char *to = pointers(f, access, &p);
-        fc_ll_line(
-            f,
-            "call void @llvm.masked.scatter.%s.v%up0(%s %s, <%u x ptr> %s, i32 %u, <%u x i1> %s)",
-            sfx, W, type, stored, W, to, bytes, W, mask_of(f));
+        fc_ll_write(f, t, W, pointers(f, access, &p), true, f->mask, stored);
         return;
     }
     if (f->whole)
@@ -359,7 +344,7 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     else if (f->streaming && !f->mask && p.move == FC_MOVE_ONE)
         fc_ll_store_past(f, access, p.first, stored);
     else
-        fc_ll_store_stored(f, access, p.first, f->mask, stored);
+        store_stored(f, access, p.first, f->mask, stored);
 }
 
 const char *fc_ll_element(fc_ll *f, uint32_t access, const char *element) {
@@ -373,31 +358,39 @@ const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x) {
 
 /* ---- stack arrays ------------------------------------------------------------------------ */
 
-static const char *spilled(fusec_dtype t) {
-    return fc_is_half(t) ? "float" : fc_dtypes[t].llvm; /* bool as i8 */
-}
-
-static unsigned spilled_bytes(fusec_dtype t) {
-    return fc_is_half(t) ? 4 : fc_dtypes[t].bytes;
+/* 16-bit floats lie there as what they are computed in, bool as a byte. */
+static fusec_dtype spilled(fusec_dtype t) {
+    return fc_is_half(t) ? FUSEC_F32 : t;
 }
 
 const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count) {
-    return fc_ll_head(f, "alloca [%u x %s], align 64", count, spilled(t));
+    return fc_ll_head(f, "alloca [%u x %s], align 64", count, fc_ll_stored(f, spilled(t), 1));
+}
+
+static const char *in_array(fc_ll *f, fusec_dtype t, const char *array, const char *at) {
+    return fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, spilled(t), 1), array,
+                     at);
+}
+
+void fc_ll_spill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
+                        const char *mask, const char *value) {
+    if (t == FUSEC_BOOL) value = fc_ll_pack(f, t, W, value);
+    fc_ll_write(f, spilled(t), W, in_array(f, t, array, at), false, mask, value);
 }
 
 void fc_ll_spill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
                  const char *value) {
-    if (t == FUSEC_BOOL) value = fc_ll_pack(f, t, W, value);
-    const char *p = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", spilled(t), array, at);
-    fc_ll_line(f, "store %s %s, ptr %s, align %u", fc_ll_wide(f, spilled(t), W), value, p,
-               spilled_bytes(t));
+    fc_ll_spill_masked(f, t, W, array, at, NULL, value);
+}
+
+const char *fc_ll_fill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *array,
+                              const char *at, const char *mask) {
+    const char *v = fc_ll_read(f, spilled(t), W, in_array(f, t, array, at), false, mask);
+    return t == FUSEC_BOOL ? fc_ll_unpack(f, t, W, v) : v;
 }
 
 const char *fc_ll_fill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at) {
-    const char *p = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", spilled(t), array, at);
-    const char *v = fc_ll_ins(f, "load %s, ptr %s, align %u", fc_ll_wide(f, spilled(t), W), p,
-                              spilled_bytes(t));
-    return t == FUSEC_BOOL ? fc_ll_unpack(f, t, W, v) : v;
+    return fc_ll_fill_masked(f, t, W, array, at, NULL);
 }
 
 /* ---- coordinates ------------------------------------------------------------------------- */

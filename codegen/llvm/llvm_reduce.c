@@ -270,46 +270,20 @@ static const char *partial_element(fc_ll *f, const char *span, const char *row) 
     return fc_ll_bin(f, "add", fc_ll_bin(f, "mul", span, fc_ll_extra(f, FC_PB_ROWS)), row);
 }
 
-/* Lanes that are masked off must not be written: they belong to other rows. */
-static void put_masked(fc_ll *f, fusec_dtype t, const char *array, const char *at, const char *v) {
-    fc_ll_loop l;
-    const char *spare = fc_ll_array(f, t, f->V);
-    fc_ll_spill(f, t, f->V, spare, "0", v);
-    const char *i = fc_ll_for(f, &l, "0", f->active);
-    fc_ll_spill(f, t, 1, array, fc_ll_bin(f, "add", at, i), fc_ll_fill(f, t, 1, spare, i));
-    fc_ll_for_end(f, &l, "1");
-}
-
+/* Lanes that are masked off belong to other rows. */
 void fc_ll_put_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
                        const char *row, const char *const *acc) {
-    const char *at = partial_element(f, span, row);
-    for (unsigned i = 0; i < st->nslots; i++) {
-        const char *array = partial_array(f, i);
-        if (W > 1 && f->mask)
-            put_masked(f, st->slot[i], array, at, acc[i]);
-        else
-            fc_ll_spill(f, st->slot[i], W, array, at, acc[i]);
-    }
-}
-
-static const char *get_masked(fc_ll *f, fusec_dtype t, const char *array, const char *at) {
-    fc_ll_loop l;
-    const char *spare = fc_ll_array(f, t, f->V);
-    fc_ll_spill(f, t, f->V, spare, "0", fc_ll_const(f, t, 0, f->V));
-    const char *i = fc_ll_for(f, &l, "0", f->active);
-    fc_ll_spill(f, t, 1, spare, i, fc_ll_fill(f, t, 1, array, fc_ll_bin(f, "add", at, i)));
-    fc_ll_for_end(f, &l, "1");
-    return fc_ll_fill(f, t, f->V, spare, "0");
+    const char *at = partial_element(f, span, row), *mask = W > 1 ? f->mask : NULL;
+    for (unsigned i = 0; i < st->nslots; i++)
+        fc_ll_spill_masked(f, st->slot[i], W, partial_array(f, i), at, mask, acc[i]);
 }
 
 static const char **get_partial(fc_ll *f, const fc_ll_stage *st, unsigned W, const char *span,
                                 const char *row) {
-    const char **out = fc_ll_names(f, st->nslots), *at = partial_element(f, span, row);
-    for (unsigned i = 0; i < st->nslots; i++) {
-        const char *array = partial_array(f, i);
-        out[i] = W > 1 && f->mask ? get_masked(f, st->slot[i], array, at)
-                                  : fc_ll_fill(f, st->slot[i], W, array, at);
-    }
+    const char **out = fc_ll_names(f, st->nslots), *mask = W > 1 ? f->mask : NULL;
+    const char *at = partial_element(f, span, row);
+    for (unsigned i = 0; i < st->nslots; i++)
+        out[i] = fc_ll_fill_masked(f, st->slot[i], W, partial_array(f, i), at, mask);
     return out;
 }
 

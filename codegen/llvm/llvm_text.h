@@ -71,7 +71,6 @@ typedef struct fc_ll_divisor {
     const char *usual;     /* i1: whether it may be one */
     const char *b, *y, *z; /* vectors: itself, 1/b, what is missing in that */
     const char *low;       /* bits of the least magnitude it may divide */
-    const char *smallest;  /* of shares: those bits, less two */
     const char *halfway;   /* of quotients that become bf16: a mask, see the file; f32 only */
 } fc_ll_divisor;
 
@@ -117,7 +116,7 @@ typedef struct fc_ll {
     const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
     fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
     uint8_t *s_point, *v_point;         /* the name dies with the point */
-    uint8_t *coarse, *share, *as_it_is; /* see llvm_known.c */
+    uint8_t *coarse;                    /* fc_ll_coarse of quotients */
     uint8_t *narrowing;                 /* see llvm_bf16.c */
     uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
     bool in_point;                      /* which is where text is being written */
@@ -287,12 +286,6 @@ bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
 
-/* ---- llvm_halves.c ----------------------------------------------------------------------- */
-
-bool fc_ll_is_of_halves(const fc_ll *f, const fc_ll_stage *st);
-/* What fc_ll_extreme gives, of f16 or bf16 that lie in memory. */
-const char **fc_ll_extreme_half(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
-
 /* ---- llvm_keep.c ------------------------------------------------------------------------- */
 
 /* In the entry block, for rows of at most `elements` values in vectors. */
@@ -371,17 +364,23 @@ const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W);
 const char *fc_ll_here(fc_ll *f, fc_val v, unsigned W);
 /* An index at lane 0, if it moves by one along the lanes; else NULL. */
 const char *fc_ll_first_index(fc_ll *f, uint32_t access);
-/* Vectors in their stored form from anywhere: element of the access's array; `mask` may be NULL. */
-const char *fc_ll_load_stored(fc_ll *f, uint32_t access, const char *element, const char *mask);
+/* W elements in their stored form, from or to a pointer or (`gathers`, `scatters`) W of them;
+ * `mask` may be NULL. */
+const char *fc_ll_read(fc_ll *f, fusec_dtype t, unsigned W, const char *at, bool gathers,
+                       const char *mask);
+void fc_ll_write(fc_ll *f, fusec_dtype t, unsigned W, const char *at, bool scatters,
+                 const char *mask, const char *value);
 void fc_ll_ask(fc_ll *f, const char *at, unsigned bytes); /* brings lines near, soon */
-void fc_ll_store_stored(fc_ll *f, uint32_t access, const char *element, const char *mask,
-                        const char *value);
-/* Stack arrays of `count` values; spill and fill move W values at element `at`. Masks do not
- * matter. */
+/* Stack arrays of `count` values; spill and fill move W values at element `at`, of the lanes of
+ * `mask` or all. */
 const char *fc_ll_array(fc_ll *f, fusec_dtype t, unsigned count);
 void fc_ll_spill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
                  const char *value);
 const char *fc_ll_fill(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at);
+void fc_ll_spill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *array, const char *at,
+                        const char *mask, const char *value);
+const char *fc_ll_fill_masked(fc_ll *f, fusec_dtype t, unsigned W, const char *array,
+                              const char *at, const char *mask);
 /* idx[lo..hi) of a flat index over axes lo..hi-1 */
 void fc_ll_decompose(fc_ll *f, const char *flat, unsigned lo, unsigned hi, const char **idx);
 /* base[] of all accesses for kept axes [0, hi) at idx */
@@ -424,10 +423,6 @@ const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dt
 fc_rewrite fc_ll_functions(fc_ll *f);
 const char *fc_ll_call(fc_ll *f, fc_op op, fusec_dtype t, unsigned W, const char *const *a);
 
-/* ---- llvm_known.c ------------------------------------------------------------------------ */
-
-void fc_ll_find_known(fc_ll *f);
-
 /* ---- llvm_divide.c ----------------------------------------------------------------------- */
 
 enum { FC_LL_DIVIDER = 10 }; /* instructions that the processor does during one division */
@@ -435,9 +430,8 @@ bool fc_ll_divides(const fc_ll *f, fusec_dtype t); /* by other means than fdiv *
 fc_ll_divisor fc_ll_divisor_of(fc_ll *f, fusec_dtype t, const char *b);
 /* 1 / (n + 1) in all lanes, for n from 0 to FC_RUN - 1 */
 const char *fc_ll_share(fc_ll *f, fusec_dtype t, const char *n);
-/* `share`: a is not negative and not above b by more than rounding. */
-const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by,
-                         bool share);
+const char *fc_ll_divide(fc_ll *f, fusec_dtype t, const char *a, const fc_ll_divisor *by);
+void fc_ll_find_coarse(fc_ll *f); /* f->coarse */
 /* In f32, near enough to round to the same bf16. */
 typedef enum fc_ll_coarse { FC_LL_FINE, FC_LL_OF_BF16, FC_LL_TO_BF16 } fc_ll_coarse;
 const char *fc_ll_divide_coarsely(fc_ll *f, const char *a, const fc_ll_divisor *by,

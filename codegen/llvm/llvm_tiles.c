@@ -60,38 +60,26 @@ static const char *memory_row(fc_ll *f, unsigned i) {
     return at_byte(f, "%memory", fc_ll_min(f, fc_ll_fmt(f, "%u", i), "%last"), "%stride");
 }
 
+static const char *tile_row(fc_ll *f, unsigned i) {
+    return at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step");
+}
+
 /* The code of a tile's way is long: it stands in an internal function, once for each dtype. */
 static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
-    const char *type = fc_ll_stored(f, t, f->V);
-    const char *sfx = fc_ll_suffix(f, fc_ll_stored(f, t, 1), f->V), **v = fc_ll_names(f, f->V);
-    const unsigned bytes = fc_dtypes[t].bytes;
+    const char *type = fc_ll_stored(f, t, f->V), **v = fc_ll_names(f, f->V);
     fc_ll_aside_begin(f);
     fc_ll_set_mask(f, "%n");
-    fc_ll_declare(f, fc_ll_fmt(f, "%s @llvm.masked.load.%s.p0(ptr, i32, <%u x i1>, %s)", type, sfx,
-                               f->V, type));
-    fc_ll_declare(
-        f, fc_ll_fmt(f, "void @llvm.masked.store.%s.p0(%s, ptr, i32, <%u x i1>)", sfx, type, f->V));
     for (unsigned i = 0; i < f->V; i++) {
-        const char *at =
-            out ? at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step") : memory_row(f, i);
+        const char *at = out ? tile_row(f, i) : memory_row(f, i);
         if (!out && f->cls->llvm.ahead)
-            fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at), f->V * bytes);
-        v[i] = out ? fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes)
-                   : fc_ll_ins(f,
-                               "call %s @llvm.masked.load.%s.p0(ptr %s, i32 %u, <%u x i1> %s, %s "
-                               "zeroinitializer)",
-                               type, sfx, at, bytes, f->V, f->mask, type);
+            fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead", at),
+                      f->V * fc_dtypes[t].bytes);
+        v[i] = fc_ll_read(f, t, f->V, at, false, out ? NULL : f->mask);
     }
     transpose(f, type, v);
-    for (unsigned i = 0; i < f->V; i++) {
-        const char *at =
-            out ? memory_row(f, i) : at_byte(f, "%tile", fc_ll_fmt(f, "%u", i), "%step");
-        if (out)
-            fc_ll_line(f, "call void @llvm.masked.store.%s.p0(%s %s, ptr %s, i32 %u, <%u x i1> %s)",
-                       sfx, type, v[i], at, bytes, f->V, f->mask);
-        else
-            fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v[i], at, bytes);
-    }
+    for (unsigned i = 0; i < f->V; i++)
+        fc_ll_write(f, t, f->V, out ? memory_row(f, i) : tile_row(f, i), false,
+                    out ? f->mask : NULL, v[i]);
     fc_ll_line(f, "ret void");
     fc_ll_aside_end(f, fc_ll_fmt(f,
                                  "void @%s(ptr %%memory, i64 %%stride, i64 %%last, i64 %%n, ptr "

@@ -239,13 +239,6 @@ static bool keeps(const fc_kernel *k, const fc_nest *n) {
     return fc_stores_points(k) && transcendental && n->count <= FC_LL_KEPT_LONG;
 }
 
-/* Whether a largest or smallest element of each row is looked for. */
-static bool has_extreme(const fc_kernel *k) {
-    for (size_t i = 0; i < k->reductions.len; i++)
-        if (fc_ll_is_min_max(k->reductions.at[i].op)) return true;
-    return false;
-}
-
 /* Whether a load that is gathered or transposed is the same for all rows of a block, there are rows
  * enough, and such loads, of at most `elements` of each row, have room on the stack. */
 static bool shares(const fc_kernel *k, const fc_nest *n, unsigned elements) {
@@ -310,8 +303,6 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     if (cls->llvm.panels) return FUSEC_OK;
     if (inner && keeps(k, n))
         cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
-    if (inner && !narrow && has_extreme(k) && n->count >= FC_LL_BAND * fc_ll_widest(m))
-        cls->llvm.bands = true;
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
