@@ -71,18 +71,22 @@ static fusec_value logsumexp(const fc_lazy_call *c) {
                                              c->a->axes, c->a->keepdims != 0));
 }
 
-#define OF_COMPLEX(fn)                                                                             \
+/* The maps of ir/composites.def that have one result. */
+#define MAP1(fn)                                                                                   \
     static fusec_value fn##_of(const fc_lazy_call *c) {                                            \
         return fusec_##fn(c->v[0]);                                                                \
     }
-OF_COMPLEX(real)
-OF_COMPLEX(imag)
-OF_COMPLEX(conj)
-OF_COMPLEX(angle)
-
-static fusec_value complex_of(const fc_lazy_call *c) {
-    return fusec_complex(c->v[0], c->v[1]);
-}
+MAP1(real)
+MAP1(imag)
+MAP1(conj)
+MAP1(angle)
+MAP1(spacing)
+#define MAP2(fn)                                                                                   \
+    static fusec_value fn##_of(const fc_lazy_call *c) {                                            \
+        return fusec_##fn(c->v[0], c->v[1]);                                                       \
+    }
+MAP2(complex)
+MAP2(nextafter)
 
 static fusec_value matmul(const fc_lazy_call *c) {
     return fusec_matmul(c->v[0], c->v[1]);
@@ -186,6 +190,8 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
     [FC_OP_IMAG] = {imag_of, 1, 0, "imag", "the imaginary part; of a real number 0"},
     [FC_OP_CONJ] = {conj_of, 1, 0, "conj", "the number with the opposite imaginary part"},
     [FC_OP_ANGLE] = {angle_of, 1, 0, "angle", "atan2(imag, real)"},
+    [FC_OP_NEXTAFTER] = {nextafter_of, 2, 0, "nextafter", "the float next to x on the way to y"},
+    [FC_OP_SPACING] = {spacing_of, 1, 0, "spacing", "the distance to the next float"},
     [FC_OP_COMPLEX] = {complex_of, 2, 0, "complex", "x + iy of two real numbers"},
     [FC_OP_MATMUL] = {matmul, 2, 0, "matmul", "the product of matrices, and of stacks of them"},
     [FC_OP_EINSUM] = {einsum, FC_ANY_ARITY, TEXT, "einsum",

@@ -20,6 +20,7 @@ Names are NumPy's and those of the Array API standard.
 from . import _core  # noqa: F401  (the extension)
 from ._errors import *  # noqa: F401,F403
 from ._array import Array
+from ._config import config
 from ._dtypes import *  # noqa: F401,F403
 from ._create import *  # noqa: F401,F403
 from ._functions import *  # noqa: F401,F403

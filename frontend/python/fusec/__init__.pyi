@@ -20,6 +20,8 @@ float16: DType
 bfloat16: DType
 float32: DType
 float64: DType
+complex64: DType
+complex128: DType
 
 class Explanation:
     text: str

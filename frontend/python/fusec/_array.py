@@ -78,6 +78,8 @@ class Methods:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         if x._code in _NO_LIST:
             x = x.astype(_dtypes.float32)
+        if x._code >= _dtypes.C64:
+            return complex(x.real.item(), x.imag.item())
         value = memoryview(x).tolist()
         while isinstance(value, list):
             value = value[0]
@@ -87,6 +89,8 @@ class Methods:
         """The elements as nested lists of Python numbers."""
         if self._trace is not None or not self.ndim:
             return self.item()
+        if self._code >= _dtypes.C64:  # which memoryview does not know either
+            return [k.tolist() for k in self]
         x = self.astype(_dtypes.float32) if self._code in _NO_LIST else self
         return memoryview(x).tolist()
 
@@ -97,9 +101,11 @@ class Methods:
         return bool(self.item())
 
     def __float__(self):
+        self._real("float")
         return float(self._one("float").item())
 
     def __int__(self):
+        self._real("int")
         return int(self._one("int").item())
 
     def __complex__(self):
@@ -111,6 +117,10 @@ class Methods:
         if self._weak:
             raise IndexNeeded("a number is used as an index, an axis or a length")
         return self.item()
+
+    def _real(self, what):
+        if self._code >= _dtypes.C64:
+            raise TypeError(f"a complex number has no {what}: take x.real or abs(x)")
 
     def _one(self, what):
         if self._trace is None and self.size != 1:
@@ -144,17 +154,8 @@ class Methods:
         return other // self, other % self
 
     @property
-    def real(self):
-        return self
-
-    @property
     def flat(self):
         return iter(self.ravel())
-
-    def conj(self):
-        return self
-
-    conjugate = conj
 
     def fill(self, value):
         """Gives all elements one value."""

@@ -6,7 +6,7 @@ import sys
 
 from . import _core, _dtypes
 from ._array import Array
-from ._dtypes import BOOL, DTYPES, F16, F64, I64, as_code, result_code
+from ._dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, as_code, result_code
 from ._errors import DtypeError
 
 __all__ = [
@@ -65,8 +65,6 @@ def _plain_numpy(a):
     """A NumPy array that the extension can read: aligned, of this machine's byte order."""
     np = use_numpy()
     a = np.asarray(a)
-    if a.dtype.kind == "c":
-        raise DtypeError(f"complex arrays ({a.dtype}) are not supported yet", "not-yet")
     if a.dtype.name not in _dtypes._BY_NAME:
         what = "of Python objects, perhaps ragged lists," if a.dtype == object else ""
         raise TypeError(f"an array {what} of dtype {a.dtype} can't be taken: fusec has "
@@ -88,10 +86,17 @@ def _of_numpy(a, share=False):
     return (_core.borrow if share else _core.copy)(a)
 
 
+def _kind(x):
+    return "b" if isinstance(x, bool) else "i" if isinstance(x, int) else "c" if isinstance(
+        x, complex) else "f"
+
+
 def _of_number(x, code):
-    kind = "b" if isinstance(x, bool) else "i" if isinstance(x, int) else "f"
+    kind = _kind(x)
     if code is None:
         code = result_code((), kind)
+    if kind == "c" and code < C64:
+        raise TypeError(f"a complex number can't become {DTYPES[code].name}")
     if kind == "f" and code < F16:
         x = bool(x) if code == BOOL else int(x)
     return _core.full(code, bool(x) if code == BOOL else x, ())
@@ -161,12 +166,10 @@ def asarray(x, /, dtype=None, *, device=None, copy=None, order=None):
         r = x
         if copy:
             r = _core.same(x)
-    elif isinstance(x, (bool, int, float)) and not is_numpy(x):
+    elif isinstance(x, (bool, int, float, complex)) and not is_numpy(x):
         if copy is False:
             raise ValueError("a number has no memory to share")
         return _of_number(x, code)
-    elif isinstance(x, complex) and not is_numpy(x):
-        raise DtypeError("complex numbers are not supported yet", "not-yet")
     elif copy is False:
         r = borrow(x)
     else:
@@ -246,8 +249,8 @@ def as_operand(x):
                 return _core.full(_dtypes.U64 if x >= 2**63 else I64, int(x), ())
             raise OverflowError(f"Python integer {x} out of bounds for int64 and uint64")
         return _of_number(float(x) if isinstance(x, float) else x, None)
-    if isinstance(x, complex):
-        raise DtypeError("complex numbers are not supported yet", "not-yet")
+    if isinstance(x, complex) and not is_numpy(x):
+        return _of_number(x, None)
     if x is None or isinstance(x, (str, bytes, dict, set)):
         return NotImplemented
     if is_numpy(x) or isinstance(x, (list, tuple)) or hasattr(x, "__dlpack__") or hasattr(
@@ -264,7 +267,9 @@ def astype(x, dtype, /, *, copy=True, device=None):
         return _core.same(x) if copy else x
     if code == BOOL:
         return x != 0
-    return _core.cast(x, code)
+    if x._code >= C64 and code < C64:  # NumPy's cast: the real part
+        x = _core.op("real", (x,))
+    return x if x._code == code else _core.cast(x, code)
 
 
 # ---- from shapes ----------------------------------------------------------------------------------
@@ -277,9 +282,7 @@ def full(shape, fill_value, *, dtype=None, device=None, order="C"):
     if isinstance(fill_value, Array) or is_numpy(fill_value):
         x = asarray(fill_value, dtype)
         return _core.broadcast(x, shape)
-    if isinstance(fill_value, complex):
-        raise DtypeError("complex numbers are not supported yet", "not-yet")
-    kind = "b" if isinstance(fill_value, bool) else "i" if isinstance(fill_value, int) else "f"
+    kind = _kind(fill_value)
     code = result_code((), kind) if dtype is None else as_code(dtype)
     if code == BOOL:
         fill_value = bool(fill_value)
@@ -360,6 +363,10 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     code = F64 if dtype is None else as_code(dtype)
     div = num - 1 if endpoint else num
     i = _core.arange(num)
+    if isinstance(start, complex) or isinstance(stop, complex):
+        parts = [linspace(f(start), f(stop), num, endpoint=endpoint)
+                 for f in (lambda z: complex(z).real, lambda z: complex(z).imag)]
+        return astype(_core.op("complex", tuple(parts)), DTYPES[C128 if dtype is None else code], copy=False)
     start, stop = float(start), float(stop)
     r = _core.cast(i, F64)
     if div > 0:

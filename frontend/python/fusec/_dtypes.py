@@ -6,17 +6,17 @@ from . import _core
 
 __all__ = [
     "DType", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "bfloat16", "float32", "float64", "can_cast", "finfo", "iinfo", "isdtype",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "can_cast", "finfo", "iinfo", "isdtype",
     "result_type", "promote_types",
 ]
 
-_bool, _int, _float = bool, int, float
+_bool, _int, _float, _complex = bool, int, float, complex
 
 NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-         "float16", "bfloat16", "float32", "float64")
-SIZES = (1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8)
-KINDS = "biiiiuuuuffff"
-BOOL, I8, I32, I64, U8, U32, U64, F16, BF16, F32, F64 = 0, 1, 3, 4, 5, 7, 8, 9, 10, 11, 12
+         "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+SIZES = (1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16)
+KINDS = "biiiiuuuuffffcc"
+BOOL, I8, I32, I64, U8, U32, U64, F16, BF16, F32, F64, C64, C128 = 0, 1, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14
 
 
 class DType:
@@ -86,13 +86,14 @@ def _of_code(code):
 
 DTYPES = tuple(DType(code) for code in range(len(NAMES)))
 (_b, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
- float64) = DTYPES
+ float64, complex64, complex128) = DTYPES
 _BY_NAME = {name: code for code, name in enumerate(NAMES)}
 _BY_NAME.update({"?": 0, "f2": F16, "f4": F32, "f8": F64, "e": F16, "f": F32, "d": F64, "float": F64,
                  "double": F64, "single": F32, "half": F16, "int": I64, "i1": 1, "i2": 2, "i4": 3,
                  "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8, "f32": F32, "f64": F64, "f16": F16,
-                 "bf16": BF16, "i64": 4, "i32": 3, "i16": 2, "u64": 8, "u32": 7, "u16": 6})
-_BY_TYPE = {_bool: BOOL, _int: I64, _float: F64}
+                 "bf16": BF16, "c8": C64, "c16": C128, "c64": C64, "c128": C128, "F": C64, "D": C128,
+                 "complex": C128, "i64": 4, "i32": 3, "i16": 2, "u64": 8, "u32": 7, "u16": 6})
+_BY_TYPE = {_bool: BOOL, _int: I64, _float: F64, _complex: C128}
 
 
 def as_code(dtype):
@@ -151,8 +152,8 @@ def _operand_code(x):
         return None, "i"
     if type(x) is _float:
         return None, "f"
-    if type(x) is complex:
-        raise TypeError("fusec has no complex dtypes yet")
+    if type(x) is _complex:
+        return None, "c"
     if hasattr(x, "dtype") and not isinstance(x, (type, DType)):
         return as_code(x.dtype), ""
     return as_code(x), ""
@@ -162,6 +163,8 @@ def result_code(codes, weak=""):
     code = None
     for c in codes:
         code = c if code is None else _core.promote(code, c)
+    if "c" in weak and (code is None or code <= F64):
+        return C64 if code in (F16, BF16, F32) else C128
     if "f" in weak and (code is None or code < F16):
         return F64
     if "i" in weak and code in (None, BOOL):
@@ -197,12 +200,12 @@ def can_cast(from_, to, casting="safe"):
         return a == b
     if casting == "unsafe" or _core.promote(a, b) == b:
         return True
-    return casting == "same_kind" and "biuf".index(KINDS[a]) <= "biuf".index(KINDS[b])
+    return casting == "same_kind" and "biufc".index(KINDS[a]) <= "biufc".index(KINDS[b])
 
 
 _KIND_NAMES = {
     "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
-    "real floating": "f", "complex floating": "", "numeric": "iuf",
+    "real floating": "f", "complex floating": "c", "numeric": "iufc",
 }
 
 
@@ -240,6 +243,8 @@ class finfo:
 
     def __init__(self, dtype):
         d = DTYPES[dtype._code if isinstance(dtype, _core.Array) else as_code(dtype)]
+        if d.kind == "c":
+            d = DTYPES[d.code - 2]  # of its parts
         if d.kind != "f":
             raise ValueError(f"{d.name} is not a float dtype")
         mantissa, exponent = _FLOATS[d.code]

@@ -92,6 +92,10 @@ class TraceError(Error, TypeError):
     slug = "trace"
 
 
+class CancelledError(Error, RuntimeError):
+    """The computation was stopped."""
+
+
 class GradientError(Error, TypeError):
     """Something that has no derivative."""
 
@@ -122,7 +126,7 @@ _CLASSES = {
     "out-of-memory": OutOfMemoryError, "io": FileError, "no-gpu": DeviceError,
     "no-llvm": DeviceError, "no-code": DeviceError, "nvrtc-setup": DeviceError, "driver": DeviceError,
     "llvm": InternalError, "nvrtc": InternalError, "compiler": InternalError,
-    "internal": InternalError, "no-gradient": GradientError, "trace": TraceError, "invalid": ValueProblem, "limit": ValueProblem,
+    "internal": InternalError, "cancelled": CancelledError, "no-gradient": GradientError, "trace": TraceError, "invalid": ValueProblem, "limit": ValueProblem,
 }
 
 _HELP = {

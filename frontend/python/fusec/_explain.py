@@ -1,7 +1,5 @@
 """What the compiler makes of a function or a value, in words and as data."""
 
-import json
-
 
 class Explanation:
     """What is computed, and how. `print` it, or look at its parts: `kernels`, a list of dicts (name,
@@ -9,6 +7,8 @@ class Explanation:
     moved; `floor`, the least that has to be; `reasons` for several kernels; `source`, the code."""
 
     def __init__(self, explain, source=None):
+        import json  # which most programs never need
+
         self.text, self.data = explain(False), json.loads(explain(True))
         self.kernels = self.data["kernels"]
         self._source = source
@@ -38,10 +38,10 @@ class Explanation:
     def _repr_html_(self):
         columns = ("name", "makes", "schedule", "bytes_read", "bytes_written", "ops", "why")
         head = "".join(f"<th>{c}</th>" for c in columns)
-        rows = "".join("<tr>" + "".join(f"<td>{_escape(k[c])}</td>" for c in columns) + "</tr>"
+        rows = "".join("<tr>" + "".join(f"<td>{escape(k[c])}</td>" for c in columns) + "</tr>"
                        for k in self.kernels)
         return f"<table><tr>{head}</tr>{rows}</table>"
 
 
-def _escape(x):
+def escape(x):
     return str(x).replace("&", "&amp;").replace("<", "&lt;")

@@ -6,7 +6,7 @@ import sys
 from . import _core, _dtypes, _host
 from ._array import Array
 from ._create import asarray, astype, use_numpy
-from ._dtypes import BF16, BOOL, DTYPES, F16, F64, I8, I32, U8, U64
+from ._dtypes import BOOL, C64, DTYPES, F16, F64, I8, I32, U8, U64
 from ._errors import DtypeError
 from ._into import into
 from ._search import nonzero
@@ -171,6 +171,15 @@ def divmod(x, y, /):
 
 
 @_public
+def sign(x, /):
+    """-1, 0 or 1; of complex numbers x / abs(x)."""
+    x = asarray(x)
+    if x._code < C64:
+        return _rows["sign"][3](x)
+    return _where(x == 0, x, x / _rows["abs"][3](x))
+
+
+@_public
 def reciprocal(x, /):
     """1 / x; of integers the whole part."""
     x = asarray(x)
@@ -260,27 +269,36 @@ def isposinf(x, /):
 
 @_public
 def isreal(x, /):
-    return _core.full(BOOL, True, asarray(x).shape)
+    """Is the imaginary part 0?"""
+    return imag(x) == 0
 
 
 @_public
 def iscomplex(x, /):
-    return _core.full(BOOL, False, asarray(x).shape)
+    """Is the imaginary part another than 0?"""
+    return imag(x) != 0
 
 
 @_public
 def real(x, /):
-    return asarray(x)
+    """The real part of complex numbers; other numbers as they are."""
+    x = asarray(x)
+    return _core.op("real", (x,)) if x._code >= C64 else x
 
 
 @_public
 def imag(x, /):
-    return asarray(x).imag
+    """The imaginary part; zeros of other numbers."""
+    x = asarray(x)
+    return _core.op("imag", (x,)) if x._code >= C64 else _core.full(x._code, False if x._code == BOOL else 0,
+                                                                   x.shape)
 
 
 @_public
 def conj(x, /):
-    return asarray(x)
+    """The numbers with the opposite imaginary part."""
+    x = asarray(x)
+    return _core.op("conj", (x,)) if x._code >= C64 else x
 
 
 conjugate = conj
@@ -289,9 +307,8 @@ __all__.append("conjugate")
 
 @_public
 def angle(x, /):
-    x = asarray(x)
-    zero = astype(x, DTYPES[F64]) * 0 if x._code < F16 else x * 0
-    return _where(x < 0, 3.141592653589793, zero)
+    """The angle of complex numbers, in [-pi, pi]."""
+    return _core.op("angle", (_float_of(x),))
 
 
 @_public
@@ -309,29 +326,21 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     return x
 
 
-# Computed by NumPy: elementwise functions that have no row yet.
-
-
-def _np(name, *args):
-    if any(isinstance(k, Array) and k._code == BF16 for k in args):
-        raise DtypeError(f"{name} of bfloat16", "dtype-mismatch")
-    numbers = [asarray(k) if not isinstance(k, (bool, int, float)) else k for k in args]
-    return _host.call(name, getattr(use_numpy(), name), *numbers)
-
-
 @_public
 def nextafter(x, y, /):
-    """The float next to x on the way to y; computed by NumPy on the host."""
-    return _np("nextafter", x, y)
+    """The float next to x on the way to y."""
+    dtype = _dtypes.result_type(*(_float_of(k) if not isinstance(k, (bool, int, float)) else k for k in (x, y)))
+    x, y = (astype(asarray(k), dtype, copy=False) for k in (x, y))
+    return _core.op("nextafter", (x, y))
 
 
 @_public
 def spacing(x, /):
-    """The distance to the next float; computed by NumPy on the host."""
-    return _np("spacing", x)
+    """The distance to the next float away from 0."""
+    return _core.op("spacing", (_float_of(x),))
 
 
 @_public
 def i0(x, /):
     """The modified Bessel function of order 0; computed by NumPy on the host."""
-    return _np("i0", x)
+    return _host.call("i0", use_numpy().i0, asarray(x))

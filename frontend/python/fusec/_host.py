@@ -34,7 +34,7 @@ def from_host(x):
         try:
             return borrow(x) if x.flags.owndata else asarray(x)
         except TypeError:
-            return x  # complex numbers, strings: NumPy's own
+            return x  # strings, objects: NumPy's own
     if isinstance(x, np.generic):
         try:
             return asarray(x)

@@ -49,6 +49,7 @@ class _Memory:
 def interface(x):
     """__array_interface__, computing x."""
     _no_trace(x)
+    _core.raise_again(x)
     if x._code == BF16:
         raise AttributeError("NumPy has no bfloat16 of its own")
     address, strides = _core.memory(x)

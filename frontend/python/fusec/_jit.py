@@ -74,7 +74,8 @@ class Leaves:
                 a = _torch_argument(x)
                 self._array(a, a._code, a.ndim)
             elif isinstance(x, complex):
-                raise TypeError("complex numbers are not supported yet")
+                a = asarray(x)
+                self._array(a, a._code, 0)
             elif isinstance(x, (memoryview, array.array)) or hasattr(x, "__dlpack__") or hasattr(
                     x, "__array_interface__"):
                 a = _create.borrow(x)

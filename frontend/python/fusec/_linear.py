@@ -4,7 +4,7 @@ they are the library's contractions, and what is around them fuses."""
 from . import _core, _host
 from ._array import Array
 from ._create import as_operand, asarray, shape_tuple, use_numpy
-from ._dtypes import BOOL, result_type
+from ._dtypes import BOOL, C64, result_type
 from ._errors import ShapeError
 from ._into import into
 from ._shape import moveaxis, reshape, stack, take_axes
@@ -46,7 +46,7 @@ def vecdot(x, y, /, *, axis=-1):
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError("vecdot: the axes have different lengths", "shape-mismatch")
     dtype = result_type(x, y)
-    p = x * y
+    p = (_core.op("conj", (x,)) if x._code >= C64 else x) * y
     return p.any(axis=-1) if dtype.code == BOOL else p.sum(axis=-1).astype(dtype)
 
 

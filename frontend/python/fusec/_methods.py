@@ -1,7 +1,7 @@
 """The methods of arrays that are functions of the package, and what the extension calls in Python.
 Last of the package's imports: everything is there."""
 
-from . import _core, _create, _dtypes, _errors, _functions, _index, _interop, _linear, _namespace
+from . import _config, _core, _create, _dtypes, _errors, _functions, _index, _interop, _linear, _namespace
 from . import _protocols, _reduce, _search, _shape, _text
 from ._array import Array, add_methods
 
@@ -11,7 +11,7 @@ class Methods:
     copy = _create.copy
     __array_namespace__ = _namespace.namespace
 
-    __repr__, __str__ = _text.text_of, _text.str_of
+    __repr__, __str__, _repr_html_ = _text.text_of, _text.str_of, _text.html_of
     __getitem__, __setitem__ = _index.getitem, _index.assign
 
     # ---- interchange ----------------------------------------------------------------------------
@@ -43,7 +43,8 @@ class Methods:
 
     T = property(_shape.transpose, doc="The axes in reverse order.")
     mT = property(_shape.matrix_transpose)
-    imag = property(_create.zeros_like, doc="Zeros.")
+    real, imag = property(_functions.real), property(_functions.imag)
+    conj = conjugate = _functions.conj
     flatten = _shape.ravel
 
     # ---- operators that are no rows -------------------------------------------------------------
@@ -71,4 +72,4 @@ add_methods(Methods)
 assert Array.sum is _reduce.sum
 
 _core.configure(_errors.make, _create.as_operand, _functions.mixed, _errors.SizeNeeded,
-                _errors.ValueNeeded)
+                _errors.ValueNeeded, _config.options)

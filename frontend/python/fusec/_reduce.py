@@ -2,7 +2,7 @@
 
 from . import _core, _dtypes, _host
 from ._create import asarray, astype, full, use_numpy
-from ._dtypes import BOOL, DTYPES, F16, F64, as_code
+from ._dtypes import BOOL, C64, DTYPES, F16, F64, as_code
 from ._into import into
 from ._shape import broadcast_to, concat, ravel, reshape, take_axes, take_axis
 
@@ -31,7 +31,10 @@ def _sum(name, x, axis, dtype, keepdims, out, initial, where, neutral):
         x = _core.rows["where"][3](where, x, asarray(neutral).astype(x.dtype))
     if dtype is not None:
         x = astype(x, dtype, copy=False)
-    r = _reduced(name, x, axis, keepdims)
+    if name == "prod" and x._code >= C64:  # the library has no products of complex numbers
+        r = _host.call(name, use_numpy().prod, x, axis=axis, keepdims=keepdims)
+    else:
+        r = _reduced(name, x, axis, keepdims)
     if dtype is not None and r._code != as_code(dtype):
         r = astype(r, dtype)
     if initial is not None:
@@ -253,7 +256,11 @@ def _cumulative(name, x, axis, dtype, include_initial):
         dtype = _dtypes.int64 if kind in "bi" else _dtypes.uint64 if kind == "u" else x.dtype
     if x.ndim == 0:
         x = reshape(x, (1,))
-    r = _core.op(name, (x.astype(dtype, copy=False),), (axis,)).astype(dtype, copy=False)
+    x = x.astype(dtype, copy=False)
+    if x._code >= C64 and name == "cumprod":
+        r = _host.call(name, use_numpy().cumprod, x, axis=axis)
+    else:
+        r = _core.op(name, (x,), (axis,)).astype(dtype, copy=False)
     if include_initial:
         first = full(r.shape[:axis] + (1,) + r.shape[axis + 1:], int(name == "cumprod"), dtype=dtype)
         r = concat([first, r], axis=axis)

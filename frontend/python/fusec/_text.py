@@ -1,7 +1,9 @@
 """How arrays look: NumPy's text. Of a large array only the printed corners are computed."""
 
+from . import _core
 from ._create import use_numpy
 from ._dtypes import BF16, float32
+from ._explain import escape
 from ._interop import to_numpy
 
 CORNER, LARGE = 3, 1000
@@ -45,6 +47,17 @@ def text_of(x):
         return _traced(x)
     prefix = "fx.Array("
     return f"{prefix}{_body(x, prefix)}, dtype={x.dtype.name})"
+
+
+def html_of(x):
+    """For notebooks: what it is, whether it is computed, and the elements; looking computes the
+    elements that are shown, not the whole of a large array."""
+    if x._trace is not None:
+        return f"<pre>{escape(_traced(x))}</pre>"
+    waiting = _core.depth(x)
+    state = f", not computed: {waiting} operations deep" if waiting else ""
+    head = f"fx.Array, {x.dtype.name}, shape {x.shape}, {x.nbytes} bytes{state}"
+    return f"<div>{escape(head)}<pre>{escape(_body(x))}</pre></div>"
 
 
 def str_of(x):

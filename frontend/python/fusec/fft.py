@@ -1,5 +1,4 @@
-"""Fourier transforms by the names of the Array API; NumPy computes them on the host. Complex results
-are NumPy's arrays: fusec has no complex dtypes yet."""
+"""Fourier transforms by the names of the Array API; NumPy computes them on the host."""
 
 from . import _host
 from ._create import asarray, check_device, use_numpy
@@ -9,9 +8,7 @@ __all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "iffts
 
 
 def _np(name, x, *args, **kwargs):
-    is_complex = getattr(getattr(x, "dtype", None), "kind", "") == "c"
-    return _host.call(f"fft.{name}", getattr(use_numpy().fft, name), x if is_complex else asarray(x), *args,
-                      **kwargs)
+    return _host.call(f"fft.{name}", getattr(use_numpy().fft, name), asarray(x), *args, **kwargs)
 
 
 def _along_an_axis(name):

@@ -235,7 +235,7 @@ def _tensors(node):
 
 
 def _is_ours(t):
-    return t.device.type == "cpu" and t.dtype in torch_codes() and t.layout == torch.strided and t.ndim <= 32
+    return t.device.type == "cpu" and t.dtype in torch_codes() and not t.dtype.is_complex and t.layout == torch.strided and t.ndim <= 32
 
 
 class Supported(OperatorSupportBase):
@@ -388,6 +388,7 @@ def _compile_graph(gm, example_inputs):
 
 
 def _decompositions():
+    import torch._inductor.lowering  # noqa: F401  (decompositions look things up there)
     from torch._inductor.decomposition import select_decomp_table
 
     return select_decomp_table()

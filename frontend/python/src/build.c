@@ -11,12 +11,20 @@ static bool has_array(int n, const fx_operand *p) {
     return false;
 }
 
+fusec_value fx_complex_constant(fx_trace *t, uint8_t dtype, double re, double im) {
+    const fusec_dtype part = dtype == FUSEC_C64 ? FUSEC_F32 : FUSEC_F64;
+    return fusec_complex(fusec_const(t->graph, part, re), fusec_const(t->graph, part, im));
+}
+
 /* Numbers take the dtype of the arrays; among themselves they are constants of it. */
-static fusec_value value_of(const fx_trace *t, const fx_operand *p, uint8_t dtype, bool alone) {
+static fusec_value value_of(fx_trace *t, const fx_operand *p, uint8_t dtype, bool alone) {
     if (p->kind == FX_ARRAY) return p->a->value;
+    if (p->kind == FX_COMPLEX) return fx_complex_constant(t, dtype, p->f, p->im);
     if (alone || p->kind == FX_BOOL)
         return p->kind == FX_FLOAT ? fusec_const(t->graph, (fusec_dtype)dtype, p->f)
                                    : fusec_const_i64(t->graph, (fusec_dtype)dtype, p->i);
+    if (dtype > FUSEC_F64)
+        return fx_complex_constant(t, dtype, p->kind == FX_FLOAT ? p->f : (double)p->i, 0);
     if (dtype >= FUSEC_F16) return fusec_num(p->kind == FX_FLOAT ? p->f : (double)p->i);
     return fusec_int(p->i);
 }

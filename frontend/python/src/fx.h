@@ -21,7 +21,7 @@
 #include <fusec/fusec.h>
 #include <stdbool.h>
 
-enum { FX_MAX_RANK = 32, FX_DTYPES = 13, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
+enum { FX_MAX_RANK = 32, FX_DTYPES = 15, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
 enum { FX_MOST_OPERANDS = 64 };
 
 /* What operands a row takes and what it gives; the rules of ir/ops.h. */
@@ -104,6 +104,7 @@ typedef struct fx_state {
     PyObject *mixed;        /* Python: (row name, operands) for what the extension leaves to it */
     PyObject *size_needed;  /* exception: the number behind a Dim is asked for */
     PyObject *value_needed; /* exception: the number behind a traced value is asked for */
+    PyObject *options;      /* Python: () -> dict of what the context is made with */
 } fx_state;
 extern fx_state fx;
 
@@ -127,16 +128,17 @@ int fx_init_array(PyObject *module);
 
 /* An operand: an array or a Python number. */
 typedef struct fx_operand {
-    enum { FX_ARRAY, FX_BOOL, FX_INT, FX_FLOAT } kind;
+    enum { FX_ARRAY, FX_BOOL, FX_INT, FX_FLOAT, FX_COMPLEX } kind;
     fx_array *a; /* owned */
     int64_t i;
-    double f;
+    double f, im; /* im: of a complex number, whose real part is f */
 } fx_operand;
 
 /* ---- build.c: one place that knows of traces and values of their own ---------------------------
  */
 fx_array *fx_build_row(fx_trace *t, int row, int n, const fx_operand *ops, uint8_t dtype);
 fx_array *fx_build_cast(fx_array *a, uint8_t dtype);
+fusec_value fx_complex_constant(fx_trace *t, uint8_t dtype, double re, double im);
 
 /* ---- op.c -------------------------------------------------------------------------------------
  */
@@ -198,6 +200,7 @@ int fx_init_memory(PyObject *module);
 /* ---- lazy.c: values of their own ---------------------------------------------------------------
  */
 extern int fx_op_of_row[FX_ROWS]; /* numbers of the library */
+fusec_status fx_complex_number(uint8_t dtype, double re, double im, fusec_lazy **v);
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype);
 fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype);
 fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims);

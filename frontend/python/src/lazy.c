@@ -143,7 +143,15 @@ static fx_array *op(int number, int n, fusec_lazy *const *v, const fusec_attr *a
     return array_of(s, r);
 }
 
+fusec_status fx_complex_number(uint8_t dtype, double re, double im, fusec_lazy **v) {
+    const double wide[2] = {re, im};
+    const float narrow[2] = {(float)re, (float)im};
+    return fusec_lazy_scalar(fx.ctx, (fusec_dtype)dtype,
+                             dtype == FUSEC_C64 ? (const void *)narrow : (const void *)wide, v);
+}
+
 static fusec_status number_of(const fx_operand *p, uint8_t dtype, fusec_lazy **v) {
+    if (p->kind == FX_COMPLEX) return fx_complex_number(dtype, p->f, p->im, v);
     if (p->kind == FX_FLOAT) return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, p->f, v);
     return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, p->i, v);
 }
@@ -264,6 +272,9 @@ static fusec_status scalar_of(uint8_t dtype, PyObject *number, fusec_lazy **v) {
         if (PyErr_Occurred()) return FUSEC_LITERAL_RANGE;
         return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, (int64_t)u, v);
     }
+    if (PyComplex_Check(number) && dtype > FUSEC_F64)
+        return fx_complex_number(dtype, PyComplex_RealAsDouble(number),
+                                 PyComplex_ImagAsDouble(number), v);
     const double d = PyFloat_AsDouble(number);
     if (PyErr_Occurred()) return FUSEC_INVALID;
     return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, d, v);

@@ -13,7 +13,7 @@
 #include <numpy/arrayobject.h>
 #endif
 
-static const uint8_t bytes_of[FX_DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+static const uint8_t bytes_of[FX_DTYPES] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
 
 size_t fx_dtype_bytes(uint8_t t) {
     return bytes_of[t];
@@ -45,6 +45,8 @@ static uint8_t dtype_of_numpy(int type) {
     case NPY_HALF: return FUSEC_F16;
     case NPY_FLOAT: return FUSEC_F32;
     case NPY_DOUBLE: return FUSEC_F64;
+    case NPY_CFLOAT: return FUSEC_C64;
+    case NPY_CDOUBLE: return FUSEC_C128;
     default: return type == numpy_bf16 ? FUSEC_BF16 : FX_NO_DTYPE;
     }
 }
@@ -66,7 +68,7 @@ static int of_numpy(PyObject *o, fx_memory *m) {
         if (PyArray_STRIDE(a, i) % size) return 0;
         m->strides[i] = PyArray_STRIDE(a, i) / size;
     }
-    return (uintptr_t)m->data % (uintptr_t)size ? 0 : 1;
+    return (uintptr_t)m->data % (uintptr_t)(t > FUSEC_F64 ? size / 2 : size) ? 0 : 1;
 }
 #endif
 
@@ -103,9 +105,9 @@ PyObject *fx_new_numpy(uint8_t dtype, int rank, const int64_t *shape, void **dat
     PyObject *r = NULL;
     if (!numpy_there) return PyErr_Format(PyExc_RuntimeError, "NumPy is not loaded");
 #ifdef FX_NUMPY
-    static const int types[FX_DTYPES] = {NPY_BOOL,  NPY_INT8,   NPY_INT16,  NPY_INT32,  NPY_INT64,
-                                         NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64, NPY_HALF,
-                                         -1,        NPY_FLOAT,  NPY_DOUBLE};
+    static const int types[FX_DTYPES] = {
+        NPY_BOOL,   NPY_INT8, NPY_INT16, NPY_INT32, NPY_INT64,  NPY_UINT8,  NPY_UINT16, NPY_UINT32,
+        NPY_UINT64, NPY_HALF, -1,        NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
     if (types[dtype] >= 0) {
         npy_intp dims[FX_MAX_RANK + 1];
         for (int i = 0; i < rank; i++) dims[i] = (npy_intp)shape[i];
@@ -152,6 +154,8 @@ PyObject *fx_numpy_result(PyObject *a) {
 static uint8_t dtype_of_format(const char *f, Py_ssize_t size) {
     if (!f) return FUSEC_U8;
     if (*f == '@' || *f == '=' || *f == '<' || *f == '|') f++; /* the machine is little-endian */
+    if (!strcmp(f, "Zf")) return FUSEC_C64;
+    if (!strcmp(f, "Zd")) return FUSEC_C128;
     if (!f[0] || f[1]) return FX_NO_DTYPE;
     const int width = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4;
     if (width == 4) return FX_NO_DTYPE;
@@ -168,7 +172,7 @@ static int of_buffer(PyObject *o, fx_memory *m, Py_buffer *v) {
     }
     const uint8_t t = dtype_of_format(v->format, v->itemsize);
     int ok = t != FX_NO_DTYPE && v->ndim <= FX_MAX_RANK && !v->suboffsets &&
-             (uintptr_t)v->buf % bytes_of[t < FX_DTYPES ? t : 0] == 0;
+             (uintptr_t)v->buf % (t < FX_DTYPES && t <= FUSEC_F64 ? bytes_of[t] : 4) == 0;
     m->dtype = t;
     m->rank = v->ndim;
     m->data = v->buf;
@@ -200,19 +204,33 @@ int fx_kind_of(PyObject *o) {
 /* ---- a buffer for Python: formats and strides in bytes
  * ------------------------------------------- */
 
+/* NumPy asks for the buffer first, drops whatever exception that raises, and tries another way,
+ * which would compute everything a second time: an interrupt is raised there again. */
+static const PyObject *interrupted;
+
+static PyObject *raise_again(PyObject *module, PyObject *o) {
+    (void)module;
+    const bool again = interrupted == o;
+    interrupted = NULL;
+    if (!again) Py_RETURN_NONE;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
+}
+
 typedef struct exported {
     fx_memory memory;
     Py_ssize_t shape[FX_MAX_RANK], strides[FX_MAX_RANK];
 } exported;
 
 int fx_get_buffer(PyObject *self, Py_buffer *v, int flags) {
-    static const char *const formats[FX_DTYPES] = {"?", "b", "h", "i",  "q", "B", "H",
-                                                   "I", "Q", "e", NULL, "f", "d"};
+    static const char *const formats[FX_DTYPES] = {"?", "b", "h",  "i", "q", "B",  "H", "I",
+                                                   "Q", "e", NULL, "f", "d", "Zf", "Zd"};
     v->obj = NULL;
     exported *x = PyMem_Malloc(sizeof *x);
     if (!x) return PyErr_NoMemory(), -1;
     fx_array *a = (fx_array *)self;
     const int got = fx_lazy_memory(a, &x->memory);
+    interrupted = got < 0 && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) ? self : NULL;
     if (got <= 0 || !formats[a->dtype] || (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
         PyMem_Free(x);
         if (!PyErr_Occurred())
@@ -253,6 +271,7 @@ void fx_release_buffer(PyObject *self, Py_buffer *v) {
 }
 
 static PyMethodDef functions[] = {{"use_numpy", use_numpy, METH_VARARGS, NULL},
+                                  {"raise_again", raise_again, METH_O, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 int fx_init_memory(PyObject *module) {

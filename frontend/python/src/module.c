@@ -1,9 +1,6 @@
 /* module.c - the module `fusec._core`: its state, the context, exceptions. */
 #include "frontend/python/src/fx.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 fx_state fx;
 
 #define FX_ROW(name, arity, rule, doc) {#name, arity, FX_RULE_##rule, doc},
@@ -33,24 +30,77 @@ PyObject *fx_raise(fusec_status s) {
 /* ---- the context --------------------------------------------------------------------------------
  */
 
+/* While the library works, the calling thread looks for signals: an exception of a handler, as that
+ * of Ctrl-C, stops the call and is raised when it returns. */
+static int poll_signals(void *user) {
+    (void)user;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const int stop = PyErr_CheckSignals();
+    PyGILState_Release(state);
+    return stop;
+}
+
+/* A text of the options; false: an exception. `keep` gets a reference. */
+static bool text_option(PyObject *d, const char *name, const char **to, PyObject **keep) {
+    PyObject *o = PyDict_GetItemString(d, name);
+    if (!o || o == Py_None) return true;
+    *keep = PyUnicode_AsUTF8String(o);
+    *to = *keep ? PyBytes_AsString(*keep) : NULL;
+    return *to != NULL;
+}
+
+static bool number_option(PyObject *d, const char *name, unsigned *to) {
+    PyObject *o = PyDict_GetItemString(d, name);
+    if (o && o != Py_None) *to = (unsigned)PyLong_AsUnsignedLong(o);
+    return !PyErr_Occurred();
+}
+
+static fusec_status start(PyObject *d) {
+    enum { TEXTS = 4 };
+    PyObject *keep[TEXTS] = {NULL};
+    fusec_options o = FUSEC_OPTIONS_INIT;
+    unsigned threads = 0;
+    fusec_status s = FUSEC_INVALID;
+    o.poll = poll_signals;
+    if (text_option(d, "device", &o.device, &keep[0]) &&
+        text_option(d, "cache_dir", &o.cache_dir, &keep[1]) &&
+        text_option(d, "llvm_path", &o.llvm_path, &keep[2]) &&
+        text_option(d, "nvrtc_path", &o.nvrtc_path, &keep[3]) &&
+        number_option(d, "threads", &threads) && number_option(d, "mode", &o.mode) &&
+        number_option(d, "tiers", &o.tiers)) {
+        o.threads = (int)threads;
+        s = fusec_context_new(&o, &fx.ctx);
+    }
+    for (int i = 0; i < TEXTS; i++) Py_XDECREF(keep[i]);
+    return s;
+}
+
 /* One for the process, on the CPU: arrays of Python are memory of the host. */
 fusec_context *fx_context(void) {
     if (fx.ctx) return fx.ctx;
-    fusec_options o = FUSEC_OPTIONS_INIT;
-    const char *device = getenv("FUSEC_DEVICE");
-    o.device = device && !strcmp(device, "interp") ? "interp" : "cpu";
-    fusec_status s = fusec_context_new(&o, &fx.ctx);
+    PyObject *d = PyObject_CallFunctionObjArgs(fx.options, NULL);
+    if (!d) return NULL;
+    const fusec_status s = start(d);
+    Py_DECREF(d);
     if (s) fx_raise(s);
     return s ? NULL : fx.ctx;
 }
 
+static PyObject *started(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyBool_FromLong(fx.ctx != NULL);
+}
+
 static PyObject *configure(PyObject *module, PyObject *args) {
     (void)module;
-    PyObject **to[] = {&fx.error, &fx.as_operand, &fx.mixed, &fx.size_needed, &fx.value_needed};
-    PyObject *from[5];
-    if (!PyArg_ParseTuple(args, "OOOOO", &from[0], &from[1], &from[2], &from[3], &from[4]))
+    enum { PARTS = 6 };
+    PyObject **to[PARTS] = {&fx.error,       &fx.as_operand,   &fx.mixed,
+                            &fx.size_needed, &fx.value_needed, &fx.options};
+    PyObject *from[PARTS];
+    if (!PyArg_ParseTuple(args, "OOOOOO", &from[0], &from[1], &from[2], &from[3], &from[4],
+                          &from[5]))
         return NULL;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < PARTS; i++) {
         Py_XDECREF(*to[i]);
         *to[i] = Py_NewRef(from[i]);
     }
@@ -84,6 +134,7 @@ static PyObject *counters(PyObject *module, PyObject *none) {
 
 static PyMethodDef functions[] = {
     {"configure", configure, METH_VARARGS, "The Python side hands its parts to the extension."},
+    {"started", started, METH_NOARGS, "Whether the library has its context."},
     {"version", version, METH_NOARGS, "Version of the library."},
     {"device", device, METH_NOARGS, "Name of the device, and what was passed over."},
     {"counters", counters, METH_NOARGS, "Kernels compiled, found on disk, found in memory, plans."},

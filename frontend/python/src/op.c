@@ -9,12 +9,16 @@
 
 enum { B1 = FUSEC_BOOL, I8 = FUSEC_I8, I64 = FUSEC_I64, U8 = FUSEC_U8, U64 = FUSEC_U64 };
 enum { F16 = FUSEC_F16, BF16 = FUSEC_BF16, F32 = FUSEC_F32, F64 = FUSEC_F64, NONE = FX_NO_DTYPE };
+enum { C64 = FUSEC_C64, C128 = FUSEC_C128 };
 
 /* ---- dtypes -------------------------------------------------------------------------------------
  */
 
 static bool is_float(uint8_t t) {
     return t >= F16 && t <= F64;
+}
+static bool is_complex(uint8_t t) {
+    return t == C64 || t == C128;
 }
 static bool is_unsigned(uint8_t t) {
     return t >= U8 && t <= U64;
@@ -39,9 +43,17 @@ static uint8_t float_for(uint8_t t, uint8_t narrow) {
     return log_width(t) == 1 ? F32 : F64;
 }
 
+static uint8_t promote_complex(uint8_t a, uint8_t b) {
+    if (is_complex(a) && is_complex(b)) return a > b ? a : b;
+    const uint8_t c = is_complex(a) ? a : b, r = is_complex(a) ? b : a;
+    const uint8_t least = is_float(r) ? r : float_for(r, F32);
+    return least == F64 ? C128 : c;
+}
+
 uint8_t fx_promote(uint8_t a, uint8_t b) {
     if (a == b || b == NONE || b == B1) return a == NONE ? b : a;
     if (a == NONE || a == B1) return b;
+    if (is_complex(a) || is_complex(b)) return promote_complex(a, b);
     if (!is_float(a) && !is_float(b)) return promote_ints(a, b);
     if (is_float(a) && is_float(b))
         return a < F32 && b < F32 ? F32
@@ -53,7 +65,7 @@ uint8_t fx_promote(uint8_t a, uint8_t b) {
 }
 
 bool fx_int_fits(uint8_t t, int64_t v) {
-    if (is_float(t)) return true;
+    if (is_float(t) || is_complex(t)) return true;
     if (t == B1) return v == 0 || v == 1;
     const int bits = 8 << log_width(t);
     if (is_unsigned(t)) return v >= 0 && (bits == 64 || v >> bits == 0);
@@ -79,6 +91,12 @@ static int take(PyObject *o, fx_operand *p) {
     if (PyFloat_CheckExact(o)) {
         p->kind = FX_FLOAT;
         p->f = PyFloat_AsDouble(o);
+        return 1;
+    }
+    if (PyComplex_CheckExact(o)) {
+        p->kind = FX_COMPLEX;
+        p->f = PyComplex_RealAsDouble(o);
+        p->im = PyComplex_ImagAsDouble(o);
         return 1;
     }
     if (PyBool_Check(o) || PyLong_CheckExact(o)) {
@@ -116,8 +134,12 @@ static int into_trace(fx_trace *t, fx_operand *p, int n) {
 }
 
 static char weak_kind(const fx_operand *p) {
-    static const char kinds[] = {0, 'b', 'i', 'f'};
+    static const char kinds[] = {0, 'b', 'i', 'f', 'c'};
     return p->kind == FX_ARRAY ? (char)p->a->weak : kinds[p->kind];
+}
+
+static int strength(char weak) {
+    return weak == 'c' ? 4 : weak == 'f' ? 3 : weak == 'i' ? 2 : weak == 'b';
 }
 
 /* The dtype of operands together; numbers have none of their own. */
@@ -128,9 +150,12 @@ static uint8_t common(const fx_operand *p, int n) {
         const char k = weak_kind(&p[i]);
         if (!k)
             t = fx_promote(t, p[i].a->dtype);
-        else if (k == 'f' || (k == 'i' && weak != 'f') || !weak)
+        else if (strength(k) > strength(weak))
             weak = k;
     }
+    if (weak == 'c' && (t == NONE || !is_complex(t)))
+        return t != NONE && is_float(t) && t != F64 ? C64 : C128;
+    if (t != NONE && is_complex(t)) return t;
     if (weak == 'f' && (t == NONE || !is_float(t))) return F64;
     if (weak == 'i' && (t == NONE || t == B1)) return I64;
     return t == NONE ? B1 : t;
@@ -150,7 +175,9 @@ static int cast_to(fx_operand *p, int n, uint8_t t) {
 static int to_bool(fx_trace *trace, fx_operand *p, int n) {
     for (int i = 0; i < n; i++) {
         if (p[i].kind != FX_ARRAY) {
-            p[i].i = p[i].kind == FX_FLOAT ? p[i].f != 0 : p[i].i != 0;
+            p[i].i = p[i].kind == FX_COMPLEX ? p[i].f != 0 || p[i].im != 0
+                     : p[i].kind == FX_FLOAT ? p[i].f != 0
+                                             : p[i].i != 0;
             p[i].kind = FX_BOOL;
         } else if (p[i].a->dtype != B1) {
             const fx_operand pair[2] = {p[i], {.kind = FX_INT}};
@@ -196,7 +223,7 @@ static uint8_t dtype_for(int row, int n, const fx_operand *p) {
     const uint8_t t = common(p, n);
     switch (fx_rows[row].rule) {
     case FX_RULE_FLOAT:
-        if (is_float(t)) return t;
+        if (is_float(t) || is_complex(t)) return t;
         return row == FX_ROW_div ? F64 : float_for(t, F16);
     case FX_RULE_COMPARE: return unsigned_meets_signed(p) || !ints_fit(p, n, t) ? NONE : t;
     case FX_RULE_ARITH: {
@@ -211,7 +238,8 @@ static uint8_t dtype_for(int row, int n, const fx_operand *p) {
 }
 
 static int negative_power(int row, const fx_operand *p, uint8_t t) {
-    if (row != FX_ROW_pow || is_float(t) || p[1].kind != FX_INT || p[1].i >= 0) return 0;
+    if (row != FX_ROW_pow || is_float(t) || is_complex(t) || p[1].kind != FX_INT || p[1].i >= 0)
+        return 0;
     PyErr_SetString(PyExc_ValueError, "Integers to negative integer powers are not allowed.");
     return -1;
 }
@@ -237,10 +265,11 @@ static PyObject *by_python(int row, int n, const fx_operand *p) {
     PyTuple_SetItem(args, 0, PyUnicode_FromString(fx_rows[row].name));
     for (int i = 0; i < n; i++)
         PyTuple_SetItem(args, i + 1,
-                        p[i].kind == FX_ARRAY   ? Py_NewRef((PyObject *)p[i].a)
-                        : p[i].kind == FX_FLOAT ? PyFloat_FromDouble(p[i].f)
-                        : p[i].kind == FX_BOOL  ? PyBool_FromLong((long)p[i].i)
-                                                : PyLong_FromLongLong(p[i].i));
+                        p[i].kind == FX_ARRAY     ? Py_NewRef((PyObject *)p[i].a)
+                        : p[i].kind == FX_FLOAT   ? PyFloat_FromDouble(p[i].f)
+                        : p[i].kind == FX_COMPLEX ? PyComplex_FromDoubles(p[i].f, p[i].im)
+                        : p[i].kind == FX_BOOL    ? PyBool_FromLong((long)p[i].i)
+                                                  : PyLong_FromLongLong(p[i].i));
     PyObject *r = PyErr_Occurred() ? NULL : PyObject_Call(fx.mixed, args, NULL);
     Py_DECREF(args);
     return r;
@@ -251,7 +280,7 @@ static uint8_t weak_result(int row, int n, const fx_operand *p, uint8_t t) {
     if (fx_rows[row].rule != FX_RULE_ARITH && row != FX_ROW_div) return 0;
     for (int i = 0; i < n; i++)
         if (!weak_kind(&p[i])) return 0;
-    return is_float(t) ? 'f' : t == B1 ? 'b' : 'i';
+    return is_complex(t) ? 0 : is_float(t) ? 'f' : t == B1 ? 'b' : 'i';
 }
 
 static PyObject *compute(int row, int n, fx_operand *p) {
@@ -354,7 +383,8 @@ static PyObject *call_row(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!fx_is_array(args[i]) && !PyFloat_Check(args[i]) && !PyLong_Check(args[i])) {
+        if (!fx_is_array(args[i]) && !PyFloat_Check(args[i]) && !PyLong_Check(args[i]) &&
+            !PyComplex_Check(args[i])) {
             PyObject *name = PyType_GetName(Py_TYPE(args[i]));
             PyErr_Format(PyExc_TypeError, "%s() of %U: not an array", fx_rows[row].name, name);
             Py_XDECREF(name);

@@ -227,6 +227,11 @@ static PyObject *op(PyObject *module, PyObject *args, PyObject *kwargs) {
 /* A Python number as a constant of a trace, integers of 64 bits exactly. */
 static bool constant(fx_trace *t, fusec_dtype dtype, PyObject *number, fusec_value *v) {
     int over;
+    if (dtype > FUSEC_F64 && PyComplex_Check(number)) {
+        *v = fx_complex_constant(t, (uint8_t)dtype, PyComplex_RealAsDouble(number),
+                                 PyComplex_ImagAsDouble(number));
+        return true;
+    }
     if (!PyLong_Check(number) || dtype >= FUSEC_F16) {
         *v = fusec_const(t->graph, dtype, PyFloat_AsDouble(number));
         return !PyErr_Occurred();

@@ -64,7 +64,7 @@ def test_rows_that_are_functions_of_numpy(name, dtype):
 
 
 def test_no_row_is_hidden_by_a_function_of_that_name():
-    wrapped = {"where", "clip", "round", "reciprocal", "float_power", "bitwise_count", "ldexp"}
+    wrapped = {"where", "clip", "round", "sign", "reciprocal", "float_power", "bitwise_count", "ldexp"}
     for name, (_, arity, _, f) in fx._core.rows.items():
         if arity and name not in wrapped:
             assert getattr(fx, name) is f, name
@@ -309,7 +309,7 @@ def test_numbers_out_of_arrays():
 
 def test_bad_input():
     x = fx.asarray([1.0, 2.0])
-    for bad in ([[1, 2], [3]], np.array([object()]), np.array(["a"]), np.array([1j]), "abc", object(),
+    for bad in ([[1, 2], [3]], np.array([object()]), np.array(["a"]), "abc", object(),
                 np.array(["2020"], "M8[D]"), {1: 2}):
         with pytest.raises((TypeError, ValueError)):
             fx.asarray(bad)

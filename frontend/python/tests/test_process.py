@@ -1,0 +1,147 @@
+"""The process around the package: settings, interrupts, forks, threads, pickles, notebooks."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fusec as fx
+
+
+def run(code, **env):
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                       env={**os.environ, **env})
+    assert r.returncode == 0, r.stderr
+    return r.stdout.split()
+
+
+def test_settings():
+    out = run("""
+import fusec as fx
+fx.config(device="interp", threads=1, mode="strict", tiers="full", cache_dir="")
+print(fx.device()[0].split()[0], fx.zeros(3).sum().item())
+try:
+    fx.config.threads = 7
+except RuntimeError:
+    print("refused")
+fx.config.threads = 1
+""")
+    assert out[0].startswith("interp") and out[1:] == ["0.0", "refused"]
+
+
+def test_settings_are_checked():
+    out = run("""
+import fusec as fx
+for name, value in (("threads", 0), ("mode", "quick"), ("tiers", 3), ("device", "tpu"), ("color", 1)):
+    try:
+        setattr(fx.config, name, value)
+    except (ValueError, AttributeError) as e:
+        print(type(e).__name__)
+""")
+    assert out == ["ValueError"] * 4 + ["AttributeError"]
+
+
+LONG = """
+import os, signal, threading, time
+import numpy as np
+import fusec as fx
+x = fx.asarray(np.ones((3000, 3000)))
+def work():
+    %s
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.time()
+try:
+    while time.time() - start < 60:
+        work()
+except KeyboardInterrupt:
+    print("interrupted", time.time() - start < 10)
+print(fx.ones(3).sum().item())
+"""
+
+
+@pytest.mark.parametrize("work", ["np.asarray(fx.einsum('ij,jk->ik', x, x + 1))",
+                                  "fx.jit(lambda x: fx.einsum('ij,jk->ik', x, x + 1))(x)",
+                                  "fx.einsum('ij,jk->ik', x, x + 1).sum().item()"])
+def test_ctrl_c_ends_a_long_evaluation(work):
+    assert run(LONG % work) == ["interrupted", "True", "3.0"]
+
+
+def test_fork():
+    x = fx.asarray(np.arange(1e6))
+    want = np.asarray(fx.sin(x).sum())
+    pid = os.fork()
+    if pid == 0:
+        ok = np.asarray(fx.sin(x).sum()) == want and fx.jit(lambda a: a + 1)(np.ones(3)).sum() == 6
+        os._exit(0 if ok else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_threads_share_arrays_and_functions():
+    x, f, wrong = fx.asarray(np.arange(1000.0)), fx.jit(lambda a, k: a * k + 1), []
+
+    def work(k):
+        for _ in range(50):
+            if not np.array_equal(np.asarray(fx.sin(x) * k), np.sin(np.arange(1000.0)) * k) and not np.allclose(
+                    np.asarray(fx.sin(x) * k), np.sin(np.arange(1000.0)) * k, rtol=1e-14):
+                wrong.append(k)
+            if not np.array_equal(f(np.ones(10), float(k)), np.full(10, k + 1.0)):
+                wrong.append(-k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 9)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@fx.jit
+def compiled(x):
+    return x * 2
+
+
+def test_pickles():
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        for a in (np.arange(6.0).reshape(2, 3), np.array([1j, 2]), np.zeros((0, 3), "i4")):
+            b = pickle.loads(pickle.dumps(fx.asarray(a), protocol))
+            assert b.dtype == a.dtype and np.array_equal(np.asarray(b), a)
+    assert pickle.loads(pickle.dumps(compiled)) is compiled
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(fx.jit(lambda x: x))
+
+
+def test_notebooks():
+    x = fx.asarray(np.arange(3.0))
+    y = fx.sin(x) * 2
+    text = y._repr_html_()
+    assert "float64" in text and "3" in text and "not computed" in text
+    np.asarray(y)
+    assert "not computed" not in y._repr_html_()
+    assert fx.explain(fx.sin(x))._repr_html_().startswith("<table>")
+
+
+def test_memory_stays():
+    import resource
+
+    x = fx.asarray(np.ones(100))
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for i in range(20_000):
+            x = fx.sin(x) + 1.0
+            if i % 100 == 0:
+                x = x * 0.5
+        np.asarray(x)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # KiB
+
+
+def test_import_is_quick(tmp_path):
+    times = []
+    for _ in range(4):
+        out = run("import numpy, time; t = time.process_time(); import fusec; print(time.process_time() - t)",
+                  PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
+        times.append(float(out[0]))
+    assert min(times) < 0.06, times
