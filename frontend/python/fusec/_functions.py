@@ -176,7 +176,7 @@ def sign(x, /):
     x = asarray(x)
     if x._code < C64:
         return _rows["sign"][3](x)
-    return _where(x == 0, x, x / _rows["abs"][3](x))
+    return _where(x == 0, 0, x / _rows["abs"][3](x))
 
 
 @_public

@@ -1,7 +1,10 @@
 """Linear algebra by the names of the Array API; NumPy's LAPACK computes it on the host."""
 
+from collections import namedtuple
+
 from . import _host
 from ._create import asarray, use_numpy
+from ._dtypes import C64, C128, DTYPES, F32
 from ._linear import matmul, outer, tensordot, vecdot
 from ._reduce import norm
 from ._shape import matrix_transpose, take_axes
@@ -11,6 +14,9 @@ __all__ = [
     "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet",
     "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm", "lstsq", "norm",
 ]
+
+
+EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 
 
 def _np(name, *args, **kwargs):
@@ -26,7 +32,22 @@ def _of_a_matrix(name):
     return f
 
 
-for _name in ("det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "svdvals"):
+def _complex(x):
+    return x if x._code >= C64 else x.astype(DTYPES[C64 if x._code == F32 else C128])
+
+
+def eig(x, /):
+    """(eigenvalues, eigenvectors), complex also where all are real."""
+    values, vectors = _np("eig", asarray(x))
+    return EigResult(_complex(values), _complex(vectors))
+
+
+def eigvals(x, /):
+    """The eigenvalues, complex also where all are real."""
+    return _complex(_np("eigvals", asarray(x)))
+
+
+for _name in ("det", "eigh", "eigvalsh", "inv", "slogdet", "svdvals"):
     globals()[_name] = _of_a_matrix(_name)
 
 
