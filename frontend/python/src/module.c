@@ -62,6 +62,7 @@ static fusec_status start(PyObject *d) {
     unsigned threads = 0;
     fusec_status s = FUSEC_INVALID;
     o.poll = poll_signals;
+    o.max_inputs = o.max_outputs = 4096; /* parts of torch's graphs have many */
     if (text_option(d, "device", &o.device, &keep[0]) &&
         text_option(d, "cache_dir", &o.cache_dir, &keep[1]) &&
         text_option(d, "llvm_path", &o.llvm_path, &keep[2]) &&
