@@ -2,7 +2,8 @@
 which `import numexpr` is this module for pandas, xarray and others.
 
 Dtypes are numexpr's: small integers become int32, unsigned 32 bits int64; a float of Python makes a
-float32 array float64; functions of integers are float64. Strings and complex numbers are not there.
+float32 array float64; functions of integers are float64; complex numbers are complex128. Strings are
+not there.
 """
 
 import os
@@ -18,6 +19,7 @@ from ._array import Array
 from ._create import astype
 from ._expression import _OPERATORS, Node, parse
 from ._jit import Jit
+from ._shape import broadcast_shapes
 
 __version__ = "2.14.2"
 MAX_THREADS = 64
@@ -28,14 +30,14 @@ is_cpu_amd_intel = False
 # ---- kinds ----------------------------------------------------------------------------------------
 
 int_, long_, double = _np.int32, _np.int64, _np.double
-KINDS = ("bool", "int", "long", "float", "double")
-_CODES = {"bool": 0, "int": 3, "long": 4, "float": 11, "double": 12}
+KINDS = ("bool", "int", "long", "float", "double", "complex")
+_CODES = {"bool": 0, "int": 3, "long": 4, "float": 11, "double": 12, "complex": 14}
 _KIND_OF_CODE = {0: "bool", 1: "int", 2: "int", 3: "int", 4: "long", 5: "int", 6: "int", 7: "long",
-                 8: "long", 9: "float", 10: "float", 11: "float", 12: "double"}
+                 8: "long", 9: "float", 10: "float", 11: "float", 12: "double", 13: "complex", 14: "complex"}
 
 
 def getType(a):
-    """numexpr's type of an array: bool, int32, int64, float (32 bits) or double."""
+    """numexpr's type of an array: bool, int32, int64, float (32 bits), double or complex."""
     kind, size = a.dtype.kind, a.dtype.itemsize
     if kind == "b":
         return bool
@@ -43,7 +45,9 @@ def getType(a):
         return long_ if size > 4 or kind == "u" and size == 4 else int_
     if kind == "f":
         return double if size > 4 else float
-    if kind in "cSU":
+    if kind == "c":
+        return complex
+    if kind in "SU":
         raise NotImplementedError(f"arrays of dtype {a.dtype} are not supported by fusec.numexpr")
     raise ValueError(f"unknown type {a.dtype.name}")
 
@@ -60,7 +64,7 @@ def _constant_kind(x):
     if isinstance(x, (float, _np.floating)):
         return "double"
     if isinstance(x, (complex, _np.complexfloating)):
-        raise NotImplementedError("complex numbers are not supported by fusec.numexpr")
+        return "complex"
     if isinstance(x, (str, bytes)):
         raise NotImplementedError("strings are not supported by fusec.numexpr")
     raise TypeError(f"{x!r} is no operand")
@@ -80,7 +84,7 @@ class _Value:
         code = _CODES[kind]
         if self.array is None:
             c = self.constant
-            value = bool(c) if code == 0 else int(c) if code < 9 else float(c)
+            value = bool(c) if code == 0 else int(c) if code < 9 else float(c) if code < 13 else complex(c)
             return _core.full(code, value, ())
         return self.array if self.array._code == code and not self.array._weak else (
             astype(self.array, _dtypes.DTYPES[code]) if code == 0 else _core.cast(self.array, code))
@@ -107,6 +111,8 @@ def _arith(name, a, b):
         raise NotImplementedError(f"couldn't find matching opcode for '{name}_bbb'")
     if name in ("shl", "shr", "bit_and", "bit_or", "bit_xor") and kind in ("float", "double"):
         raise NotImplementedError(f"couldn't find matching opcode for '{name}_{kind[0] * 3}'")
+    if kind == "complex" and name not in ("add", "sub", "mul", "div"):
+        raise NotImplementedError(f"couldn't find matching opcode for '{name}_ccc'")
     return _Value(_row(name, a.to(kind), b.to(kind)), kind=kind)
 
 
@@ -118,11 +124,15 @@ def _power(a, b):
         raise NotImplementedError("couldn't find matching opcode for 'pow_bbb'")
     if b.array is None and kind in ("float", "double"):  # known powers are products and roots
         return _Value(a.to(kind) ** float(b.constant), kind=kind)
+    if b.array is None and kind == "complex" and b.kind != "complex":
+        return _Value(a.to(kind) ** b.constant, kind=kind)
     return _Value(_row("pow", a.to(kind), b.to(kind)), kind=kind)
 
 
 def _compare(name, a, b):
     kind = _common((a, b))
+    if kind == "complex" and name not in ("eq", "ne"):
+        raise NotImplementedError(f"couldn't find matching opcode for '{name}_bcc'")
     return _Value(_row(name, a.to(kind), b.to(kind)), kind="bool")
 
 
@@ -143,7 +153,7 @@ def _operator(name, args):
         return args[0]
     if name == "invert":
         (a,) = args
-        if a.kind in ("float", "double"):
+        if a.kind in ("float", "double", "complex"):
             raise NotImplementedError("couldn't find matching opcode for 'invert_dd'")
         return _Value(_row("bit_not", a.array), kind=a.kind)
     if name == "neg":
@@ -173,7 +183,7 @@ _TESTS = {"isnan": "isnan", "isfinite": "isfinite", "isinf": "isinf", "signbit":
 _REDUCE = ("sum", "prod", "min", "max", "mean", "any", "all", "std", "var")
 functions = {**dict.fromkeys((*_FLOAT, *_KEEP, *_TESTS, *_REDUCE)), "where": None, "imag": None,
              "complex": None, "contains": None}
-_ARITY = {"fmod": 2, "arctan2": 2, "hypot": 2, "copysign": 2, "nextafter": 2, "maximum": 2,
+_ARITY = {"complex": 2, "fmod": 2, "arctan2": 2, "hypot": 2, "copysign": 2, "nextafter": 2, "maximum": 2,
           "minimum": 2}
 
 
@@ -182,7 +192,7 @@ def _fx(name):
 
 
 def _function(name, args, keywords):
-    if name in ("complex", "contains"):
+    if name == "contains":
         raise NotImplementedError(f"{name}() is not supported by fusec.numexpr")
     if name in _REDUCE:
         return _reduction(name, args, keywords)
@@ -192,10 +202,14 @@ def _function(name, args, keywords):
         raise TypeError(f"{name}() got {len(args)} arguments")
     if name == "where":
         return _where(*args)
+    if name == "complex":
+        return _complex(*args)
     if all(v.array is None for v in args):
         f = {"conj": _np.conj, "copy": lambda x: x}.get(name) or getattr(_np, name)
         return _Value(constant=f(*(v.constant for v in args)))
     kind = _common(args)
+    if kind == "complex":
+        return _of_complex(name, args)
     if name in _TESTS:
         return _Value(_fx(name)(args[0].array), kind="bool")
     if name in _FLOAT:
@@ -204,11 +218,42 @@ def _function(name, args, keywords):
         return _Value(_fx(_FLOAT[name][0])(*(v.to(kind) for v in args)), kind=kind)
     if name == "imag":
         return _Value(_core.broadcast(_core.full(12, 0.0, ()), args[0].array.shape), kind="double")
-    if name in ("real", "conj") and kind != "float":
+    if name == "conj":
+        return _Value(args[0].to("complex"), kind="complex")
+    if name == "real":
         kind = "double"
     if kind == "bool" and name in ("abs", "sign", "round"):
         raise NotImplementedError(f"couldn't find matching opcode for '{name}_bb'")
     return _Value(_fx(_KEEP[name])(*(v.to(kind) for v in args)), kind=kind)
+
+
+def _complex(a, b):
+    if a.array is None and b.array is None:
+        return _Value(constant=complex(a.constant, b.constant))
+    return _Value(_core.op("complex", tuple(_core.broadcast(v.to("double"), s) for v, s in zip(
+        (a, b), 2 * (broadcast_shapes(a.to("double").shape, b.to("double").shape),)))), kind="complex")
+
+
+_NOT_OF_COMPLEX = {"fmod", "arctan2", "ceil", "floor", "trunc", "hypot", "copysign", "nextafter", "maximum",
+                   "minimum", "signbit"}
+
+
+def _of_complex(name, args):
+    """Functions of complex numbers; those that give real ones give them as complex, but for real and imag."""
+    if name in _NOT_OF_COMPLEX:
+        raise NotImplementedError(f"couldn't find matching opcode for '{name}_cc'")
+    (z,) = args
+    if name in _TESTS:
+        return _Value(_fx(name)(z.array), kind="bool")
+    if name in ("real", "imag"):
+        return _Value(_fx(name)(z.array), kind="double")
+    if name == "round":
+        parts = [_row("round", _fx(f)(z.array)) for f in ("real", "imag")]
+        return _Value(_core.op("complex", tuple(parts)), kind="complex")
+    if name == "conj":
+        return _Value(_fx("conj")(z.array), kind="complex")
+    r = _fx(_FLOAT[name][0] if name in _FLOAT else _KEEP[name])(z.array)
+    return _Value(_Value(r, kind="double").to("complex"), kind="complex")
 
 
 def _where(c, a, b):
@@ -237,6 +282,8 @@ def _reduction(name, args, keywords):
         raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(args))!r}")
     if a.array is None:
         return a
+    if a.kind == "complex" and name in ("min", "max", "any", "all", "prod"):
+        raise NotImplementedError(f"couldn't find matching opcode for '{name}_cc'")
     r = _fx(name)(a.array, axis=axis)
     return _Value(r, kind=_KIND_OF_CODE[r._code])
 
@@ -377,7 +424,8 @@ class NumExpr:
 
 
 _TYPE_KINDS = {bool: "bool", int: "int", _np.int32: "int", _np.int64: "long", float: "float",
-               _np.float32: "float", _np.double: "double", "bool": "bool", "int": "int",
+               _np.float32: "float", _np.double: "double", complex: "complex",
+               _np.complex128: "complex", "complex": "complex", "bool": "bool", "int": "int",
                "long": "long", "float": "float", "double": "double"}
 
 
@@ -447,9 +495,9 @@ def _sanitized(sanitize):
 
 
 def _argument(a):
-    if isinstance(a, (_np.ndarray, float, int, Array)):
+    if isinstance(a, (_np.ndarray, float, int, complex, Array)):
         if isinstance(a, _np.ndarray):
-            if a.dtype.kind in "cSU":
+            if a.dtype.kind in "SU":
                 getType(a)
             return a if type(a) is _np.ndarray else _np.asarray(a)
         return a

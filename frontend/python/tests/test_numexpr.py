@@ -21,8 +21,7 @@ EXPECTED = {
             "add_numeric_array", "add_string_array", "compare_array", "compare_constant",
             "compare_copy", "compare_prefix", "compare_variable", "empty_string1", "empty_string2",
             "null_chars"))],
-    "complex numbers": [f"test_evaluate::test_{n}" for n in (
-        "bool_funcs", "complex_expr", "complex_tan", "sanitize", "sign_round")],
+    "strings, among others": ["test_evaluate::test_sanitize"],
     "instructions of numexpr's machine": [
         "test_numexpr::test_r0_reuse", "test_numexpr2::test_r0_reuse", "test_numexpr::test_reductions",
         "test_numexpr2::test_reductions", "test_evaluate::test_disassemble"],
@@ -55,7 +54,7 @@ def test_its_own_suite(tmp_path):
     counts = {k: int(n) for n, k in re.findall(r"(\d+) (passed|failed|skipped)", r.stdout)}
     print(counts)
     assert failed <= expected, sorted(failed - expected)
-    assert counts["passed"] >= 5000, r.stdout[-2000:]
+    assert counts["passed"] >= 6000, r.stdout[-2000:]
 
 
 def test_dtypes_are_numexprs():
@@ -75,7 +74,7 @@ def test_names_and_errors():
                        ("[a]", TypeError), ("a[0]", ValueError), ("f(a)", TypeError), ("a @ a", TypeError),
                        ("__import__('os')", ValueError), ("a +", SyntaxError), ("(" * 1000, Exception),
                        ("a" + "+a" * 5000, ValueError), ("sin(a, a)", TypeError), ("~a", NotImplementedError),
-                       ("1j * a", NotImplementedError), ("a == 'x'", NotImplementedError)):
+                       ("1j * a > a", NotImplementedError), ("a == 'x'", NotImplementedError)):
         with pytest.raises(error):
             ne.evaluate(bad)
     out = np.zeros(4, np.int32)
