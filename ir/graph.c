@@ -3,6 +3,7 @@
 #include "ir/graph.h"
 
 #include "ir/eval.h"
+#include "ir/loop.h"
 #include "ir/plant.h"
 
 const fc_limits fc_default_limits = {.nodes = 65536, .rank = 32, .inputs = 256, .outputs = 256};
@@ -52,7 +53,7 @@ void fc_graph_clear(fc_graph *g) {
     }
     if (g->node_slots) memset(g->node_slots, 0, g->nnode_slots * sizeof *g->node_slots);
     if (g->list_slots) memset(g->list_slots, 0, g->nlist_slots * sizeof *g->list_slots);
-    g->customs.len = g->nseeds = 0;
+    g->customs.len = g->nseeds = g->nholes = 0;
     g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->words.len =
         g->list_data.len = g->lists.len = 0;
     fc_dimtab_free(&g->dims);
@@ -369,6 +370,8 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         if (FC_CAST_KIND(n->attr) == FC_CAST_SEED) fc_str_add(out, " seed");
         if (FC_CAST_KIND(n->attr) == FC_CAST_CUSTOM) fc_str_add(out, " custom");
         break;
+    case FC_OP_HOLE:
+    case FC_OP_RESULT: fc_print_body_attr(n, out); break;
     case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
     case FC_OP_SLICE: {
         const int64_t *v = fc_list_at(g, (fc_list)n->attr);

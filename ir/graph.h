@@ -166,6 +166,7 @@ typedef struct fc_graph {
     FC_VEC(fc_condition) conditions;
     FC_VEC(fc_custom) customs;
     uint32_t nseeds;
+    uint32_t nholes; /* bound variables of bodies that are being built (ir/loop.h) */
     FC_VEC(fc_words) words;
     uint64_t *node_slots; /* interning, see graph.c */
     uint32_t nnode_slots;

@@ -36,6 +36,12 @@ typedef enum fc_op {
     FC_OP_SCAN,  /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
+    /* steps that are not kernels, and bodies: ir/loop.h */
+    FC_OP_LIST,   /* operands value and rest (a LIST; missing at the end): no value of its own */
+    FC_OP_HOLE,   /* a bound variable of a body; attr: fc_hole_attr */
+    FC_OP_LOOP,   /* operands LIST (first, end, starts), LIST (condition, nexts, collected); attr:
+                     fc_loop_attr. A tuple */
+    FC_OP_RESULT, /* value number attr of the tuple that is its operand */
     /* kernel code only (ir/code.h) */
     FC_OP_LOAD,    /* imm = access number */
     FC_OP_LOAD_AT, /* imm = argument; element a (i64) of it where b (bool) holds, else 0 */
@@ -129,6 +135,14 @@ static inline bool fc_is_elementwise(int op) {
 }
 static inline bool fc_is_reduction(int op) {
     return op >= FC_OP_FIRST_REDUCTION && op < FC_OP_COUNT_;
+}
+/* Steps of a plan that are no kernels: their results are read by FC_OP_RESULT. */
+static inline bool fc_is_step(int op) {
+    return op == FC_OP_LOOP;
+}
+/* Parts of such steps, which have no elements: a step itself, or a list of its operands. */
+static inline bool fc_is_part(int op) {
+    return op == FC_OP_LIST || fc_is_step(op);
 }
 static inline bool fc_is_view(int op) {
     return op >= FC_OP_BROADCAST && op <= FC_OP_RESHAPE;

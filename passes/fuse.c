@@ -51,8 +51,7 @@ static bool depend_on(fc_fusion *f, const uint32_t *from, size_t nfrom, uint32_t
  * that grow one after the other, the rest is not told. */
 enum { STEPS = 1 << 20, MORE_STEPS = 64 };
 
-/* `region` has taken the root n, the newest of all: for it and all that need it. */
-static bool note_latest(fc_fusion *f, uint32_t region, fc_node n) {
+bool fc_fuse_note_latest(fc_fusion *f, uint32_t region, fc_node n) {
     FC_VEC(uint32_t) stack = {0};
     f->regions.at[region].latest = n;
     f->steps += MORE_STEPS;
@@ -133,6 +132,7 @@ static const char *fits_scan(fc_graph *g, const fc_region *r, fc_node n, fc_join
 static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
     const fc_ninfo *i = fc_at(g, n);
     *j = (fc_join){.from = n, .other = FC_NONODE};
+    if (r->is_step) return "what it reads is made by a step that is no kernel";
     uint64_t all = all_axes(g, r->domain);
     if (i->op == FC_OP_SCAN) return fits_scan(g, r, n, j);
     if (fc_is_reduction(i->op)) {
@@ -209,7 +209,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
         r->reductions++;
         if ((uint32_t)root.stage + 1 > r->stages) r->stages = (uint32_t)root.stage + 1;
     }
-    bool ok = fc_push(a, &r->roots, root) && note_latest(f, region, n);
+    bool ok = fc_push(a, &r->roots, root) && fc_fuse_note_latest(f, region, n);
     for (size_t i = 0; ok && i < v->added.len; i++)
         ok = fc_region_enter(a, r, v->added.at[i].key, v->added.at[i].from);
     for (size_t i = 0; ok && i < v->leaves.len; i++)
@@ -424,7 +424,12 @@ static bool group(fc_graph *g, const fc_pass_options *o, fc_fusion *f, const uin
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
         if (!live[n]) continue;
         ok = fc_reads_add(g, f, &reads, n);
-        if (ok && f->is_root[n]) ok = place(g, o, f, readers, reads.of[n], n);
+        if (ok && fc_is_step(fc_at(g, n)->op))
+            ok = fc_fuse_place_step(g, f, n);
+        else if (ok && fc_at(g, n)->op == FC_OP_RESULT)
+            ok = fc_fuse_place_result(g, f, n);
+        else if (ok && f->is_root[n])
+            ok = place(g, o, f, readers, reads.of[n], n);
     }
     fc_reads_free(f->alloc, &reads);
     fc_free(f->alloc, readers);

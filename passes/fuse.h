@@ -70,6 +70,8 @@ typedef struct fc_region {
     uint32_t nseen, nslots;
     uint32_t mark; /* of the last walk over dependencies that met it */
     uint32_t ops, transcendental, accesses, params, reductions, stages;
+    bool is_step; /* `step` alone, no kernel; its roots are that node's results */
+    fc_node step;
     const char *why; /* why its producers are in other regions */
 } fc_region;
 
@@ -168,6 +170,13 @@ static inline uint64_t fc_work_slots(const fc_work *w) {
 }
 /* Exact: counts each value below `n` once. Stops counting at `cap` operations. */
 bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);
+
+/* The region of a step that is no kernel, and a result of it (fuse_step.c). */
+/* `region` has taken the root n, the newest of all: for it and all that need it. */
+bool fc_fuse_note_latest(fc_fusion *f, uint32_t region, fc_node n);
+bool fc_fuse_step_roots(fc_graph *g, fc_fusion *f); /* results, and the arrays that steps read */
+bool fc_fuse_place_step(fc_graph *g, fc_fusion *f, fc_node step);
+bool fc_fuse_place_result(fc_graph *g, fc_fusion *f, fc_node result);
 
 /* Makes roots of values that several regions would compute again (fuse_shared.c). */
 bool fc_fuse_shared(fc_graph *g, fc_fusion *f, bool *changed);

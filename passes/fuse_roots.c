@@ -194,12 +194,14 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
     fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
     if (!work) return fc_oom(e);
     for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
-    bool ok = true;
+    bool ok = fc_fuse_step_roots(g, f);
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
         const fc_ninfo *i = fc_at(g, n);
+        if (fc_is_part(i->op) || i->op == FC_OP_RESULT) continue; /* no work of a kernel */
         bool compute =
             !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA && !fc_is_view(i->op);
-        if (fc_is_reduction(i->op) || i->op == FC_OP_SCAN || i->op == FC_OP_MATERIALIZE || (o->unfused && compute))
+        if (fc_is_reduction(i->op) || i->op == FC_OP_SCAN || i->op == FC_OP_MATERIALIZE ||
+            (o->unfused && compute))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
             fc_node a = i->src[0];

@@ -6,6 +6,7 @@
 #include "passes/plan.h"
 
 #include "ir/expand.h"
+#include "ir/loop.h"
 
 typedef const char *reason; /* NULL: fine */
 
@@ -45,6 +46,11 @@ static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
         if (n->shape) return "a constant has a shape";
         return bits < 64 && n->attr >> bits ? "a constant has bits its dtype lacks" : NULL;
     }
+    case FC_OP_HOLE:
+        if (fc_hole_level(n) > FC_MAX_LOOP_LEVEL) return "a hole of a level that does not exist";
+        return !fc_hole_level(n) && fc_hole_number(n) >= g->nholes
+                   ? "an open hole that was not made"
+                   : NULL;
     case FC_OP_DIM:
         if (n->shape || n->dtype != FUSEC_I64) return "a size is not an i64 scalar";
         return n->attr >= g->dims.forms.len ? "the size does not exist" : NULL;
@@ -297,6 +303,64 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
     return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
 }
 
+/* ---- steps and bodies --------------------------------------------------------------------------
+ */
+
+static reason check_list(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops > 2 || n->shape || n->attr) return "a list with more than a value and a rest";
+    if (fc_is_part(fc_at(g, n->src[0])->op)) return "a list of what has no elements";
+    return n->nops == 2 && fc_at(g, n->src[1])->op != FC_OP_LIST ? "the rest of a list is none"
+                                                                 : NULL;
+}
+
+static bool same_type(const fc_graph *g, fc_node a, fc_node b) {
+    bool same = fc_at(g, a)->dtype == fc_at(g, b)->dtype && fc_rank(g, a) == fc_rank(g, b);
+    for (uint32_t i = 0; same && i < fc_rank(g, a); i++)
+        same = may_be_equal(g, (int64_t)fc_axis(g, a, i), (int64_t)fc_axis(g, b, i));
+    return same;
+}
+
+static reason check_loop(const fc_graph *g, const fc_ninfo *n) {
+    const fc_loop_shape l = fc_loop_of(n);
+    fc_loop_view v;
+    if (n->shape) return "a loop has a shape";
+    if (!n->nops || fc_at(g, n->src[0])->op != FC_OP_LIST) return "its first operand is no list";
+    if (fc_loop_is_planned(n)) return n->nops == 1 ? NULL : "a planned loop has a body";
+    if (n->nops != 2 || fc_at(g, n->src[1])->op != FC_OP_LIST)
+        return "its second operand is no list";
+    if (!l.level || l.level > FC_MAX_LOOP_LEVEL || l.carried + l.collected > FC_MAX_LOOP_VALUES)
+        return "it passes a limit";
+    if (fc_value_list(g, n->src[0], NULL, 0) != 2 + l.carried ||
+        fc_value_list(g, n->src[1], NULL, 0) != l.condition + l.carried + l.collected)
+        return "it has the wrong number of values";
+    fc_loop_look(g, (fc_node)(n - g->nodes.at), &v);
+    if (fc_at(g, v.first)->dtype != FUSEC_I64 || fc_at(g, v.end)->dtype != FUSEC_I64 ||
+        fc_rank(g, v.first) || fc_rank(g, v.end))
+        return "its rounds are not counted by scalars of i64";
+    if (l.condition && (fc_at(g, v.condition)->dtype != FUSEC_BOOL || fc_rank(g, v.condition)))
+        return "its condition is no scalar bool";
+    for (uint32_t i = 0; i < l.carried; i++)
+        if (!same_type(g, v.start[i], v.next[i])) return "a carried value changes its type";
+    return NULL;
+}
+
+static reason check_result(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 1 || !fc_is_step(fc_at(g, n->src[0])->op)) return "it is the result of no step";
+    const fc_ninfo *s = fc_at(g, n->src[0]);
+    fc_loop_view v;
+    if (s->op != FC_OP_LOOP || fc_loop_is_planned(s)) return NULL;
+    fc_loop_look(g, n->src[0], &v);
+    if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";
+    if (n->attr < v.loop.carried)
+        return same_type(g, (fc_node)(n - g->nodes.at), v.start[n->attr])
+                   ? NULL
+                   : "its type is another one";
+    const fc_ninfo *c = fc_at(g, v.collected[n->attr - v.loop.carried]);
+    return n->dtype == c->dtype && fc_list_len(g, n->shape) == fc_list_len(g, c->shape) + 1
+               ? NULL
+               : "its type is another one";
+}
+
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
@@ -309,8 +373,12 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)
         if (n->src[k] >= id) return "an operand comes after it";
-    bool leaf =
-        n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM || n->op == FC_OP_IOTA;
+    bool leaf = n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM ||
+                n->op == FC_OP_IOTA || n->op == FC_OP_HOLE;
+    for (int k = 0; k < n->nops; k++) /* values have elements */
+        if (fc_is_part(fc_at(g, n->src[k])->op) !=
+            (fc_is_part(n->op) ? k || n->op != FC_OP_LIST : n->op == FC_OP_RESULT))
+            return "an operand has elements or has none";
     if (leaf != (n->nops == 0)) return "it has the wrong number of operands";
     if (leaf) return check_leaf(g, id, n);
     if (fc_is_elementwise(n->op)) return check_elementwise(g, n);
@@ -322,6 +390,9 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_TAKE) return check_take(g, n);
     if (n->op == FC_OP_CHECK) return check_check(g, n);
     if (n->op == FC_OP_SCAN) return check_scan(g, n);
+    if (n->op == FC_OP_LIST) return check_list(g, n);
+    if (n->op == FC_OP_LOOP) return check_loop(g, n);
+    if (n->op == FC_OP_RESULT) return check_result(g, n);
     return "it is an operation of kernels";
 }
 

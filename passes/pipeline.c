@@ -10,6 +10,7 @@
 #include "passes/plan.h"
 
 #include "ir/float_state.h"
+#include "passes/bodies.h"
 #include "passes/fuse.h"
 #include "passes/rewrite.h"
 
@@ -59,6 +60,7 @@ static fusec_status build(const fc_graph *g, const fc_pass_options *o, fc_plan *
     if (!g->outputs.len) return fc_fail(e, FUSEC_INVALID, "the graph has no output");
     FC_TRY(fc_rewrite_copy(g, &p->graph, e));
     if (o->verify) FC_TRY(fc_graph_verify(&p->graph, e));
+    FC_TRY(fc_plan_bodies(p, o, e));
     for (uint32_t k = 0; k < fc_pass_count; k++) FC_TRY(run(k, p, o, e));
     return FUSEC_OK;
 }
@@ -86,6 +88,7 @@ fusec_status fc_plan_build(const fc_graph *g, const fc_pass_options *o, fc_plan 
 void fc_plan_free(fc_plan *p) {
     if (!p) return;
     for (size_t i = 0; i < p->steps.len; i++) fc_kernel_free(&p->steps.at[i]->kernel);
+    fc_plan_free_bodies(p);
     fc_vec_free(p->alloc, &p->steps);
     fc_vec_free(p->alloc, &p->buffers);
     if (p->graph.alloc) fc_graph_free(&p->graph);

@@ -15,12 +15,39 @@ typedef struct fc_buffer {
     fc_node node;    /* of plan->graph */
 } fc_buffer;
 
+/* What a step is. Of one that is no kernel `kernel` holds the arrays that it reads and writes, and
+ * nothing else: it has no code. */
+typedef enum fc_step_kind { FC_STEP_KERNEL, FC_STEP_LOOP } fc_step_kind;
+
+/* What such a step reads: an array, or a scalar that the host computes from those of the call. */
+typedef struct fc_step_input {
+    fc_node node;
+    uint32_t buffer; /* FC_ON_HOST: the scalar is computed on the host */
+} fc_step_input;
+#define FC_ON_HOST UINT32_MAX
+
+/* Where value `number` of its tuple goes. The first of a number is where it is made, the others are
+ * copies. */
+typedef struct fc_step_output {
+    uint32_t number, buffer;
+} fc_step_output;
+
 typedef struct fc_step {
+    fc_step_kind kind;
     fc_kernel kernel;
     const char *what; /* "softmax-like" description: the results it makes, for explain */
     const char *why;  /* why it is not one kernel with its neighbours; "" if it has none */
     uint32_t ops, transcendental; /* per point */
+    /* of steps that are no kernels */
+    fc_node node;  /* of plan->graph */
+    uint32_t body; /* of a loop: its number in plan->bodies */
+    fc_step_input *in;
+    fc_step_output *out; /* those that somebody reads, by number */
+    uint32_t nin, nout, nscalars;
+    fc_node *scalars; /* what the host computes for the inputs, operands first */
 } fc_step;
+
+struct fc_plan_body;
 
 /* Float modes: licences that a graph was compiled with (docs/semantics.md). Part of every cache
  * key. */
@@ -55,7 +82,8 @@ typedef struct fc_plan {
     fc_graph
         graph; /* after simplification; the dims and inputs have the numbers of the user's graph */
     FC_VEC(fc_step *) steps;
-    FC_VEC(fc_buffer) buffers; /* inputs first, then outputs, then temporaries */
+    FC_VEC(fc_buffer) buffers;            /* inputs first, then outputs, then temporaries */
+    FC_VEC(struct fc_plan_body *) bodies; /* of its loops (passes/bodies.h) */
     uint32_t ntemps;
     struct fc_fusion *fusion; /* between fuse and the end of the pipeline (passes/fuse.h) */
 } fc_plan;
@@ -63,6 +91,8 @@ typedef struct fc_plan {
 /* Runs the pipeline on a copy of `g`; the graph itself is not changed. */
 fusec_status fc_plan_build(const fc_graph *g, const fc_pass_options *o, fc_plan **out, fc_error *e);
 void fc_plan_free(fc_plan *p);
+/* Kernels of the plan and of the bodies of its loops. */
+uint32_t fc_plan_kernels(const fc_plan *p);
 
 /* ---- the pipeline table ------------------------------------------------------------------ */
 

@@ -44,16 +44,20 @@ static bool copy_words(const fc_graph *src, fc_graph *dst) {
     return true;
 }
 
+bool fc_rewrite_context(const fc_graph *src, fc_graph *dst) {
+    return fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) && copy_words(src, dst);
+}
+
 fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst) {
     fc_limits limits = src->limits;
     limits.nodes =
         FC_NONODE - 1; /* the user's graph passed the limit; what a pass adds is not theirs */
     fc_graph_init(dst, src->alloc, &limits);
     dst->default_float = src->default_float;
+    dst->nholes = src->nholes;
     if (src->error.code) return fc_fail(&dst->error, src->error.code, "%s", src->error.message);
     if (!dst->error.code &&
-        !(fc_dimtab_copy(&dst->dims, &src->dims) && copy_lists(src, dst) && copy_inputs(src, dst) &&
-          copy_conditions(src, dst) && copy_words(src, dst)))
+        !(fc_rewrite_context(src, dst) && copy_inputs(src, dst) && copy_conditions(src, dst)))
         fc_oom(&dst->error);
     return dst->error.code;
 }

@@ -31,6 +31,10 @@ fusec_status fc_rewrite_begin(const fc_graph *src, fc_graph *dst);
 fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
                            fc_error *e);
 
+/* Dims, lists and words of `src` under the same numbers, for an empty graph; false: out of memory.
+ */
+bool fc_rewrite_context(const fc_graph *src, fc_graph *dst);
+
 /* live[n] = 1 for every node that an output depends on, else 0; `live` has an entry for
  * each node. */
 void fc_rewrite_live(const fc_graph *src, uint8_t *live);

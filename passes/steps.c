@@ -1,5 +1,6 @@
 /* steps.c - the last pass: the regions of the fused graph become kernels in the order they run, and
  * what they store gets buffers. */
+#include "passes/bodies.h"
 #include "passes/lower.h"
 
 /* ---- buffers ----------------------------------------------------------------------------- */
@@ -102,8 +103,110 @@ static const char *describe(fc_plan *p, const fc_region *r) {
     return text;
 }
 
+/* ---- steps that are no kernels -----------------------------------------------------------------
+ */
+
+static bool add_arg(fc_step *s, const fc_graph *g, fc_node n, bool written, uint32_t buffer) {
+    const fc_kernel *k = &s->kernel;
+    for (size_t i = 0; i < k->args.len; i++)
+        if (k->args.at[i].buffer == buffer && k->args.at[i].written == written) return true;
+    return fc_kernel_arg(&s->kernel, (fusec_dtype)fc_at(g, n)->dtype, written, buffer) !=
+           UINT32_MAX;
+}
+
+static bool add_inputs(fc_plan *p, fc_step *s, const uint32_t *buffer, const uint8_t *host) {
+    const fc_graph *g = &p->graph;
+    const fc_node list = fc_at(g, s->node)->src[0];
+    s->nin = fc_value_list(g, list, NULL, 0);
+    fc_node *v = fc_malloc(p->alloc, s->nin * sizeof *v);
+    s->in = fc_arena_alloc(&p->arena, s->nin * sizeof *s->in);
+    bool ok = v && s->in;
+    if (ok) fc_value_list(g, list, v, s->nin);
+    for (uint32_t i = 0; ok && i < s->nin; i++) {
+        const bool by_value = host[v[i]] && !fc_rank(g, v[i]);
+        s->in[i] = (fc_step_input){v[i], by_value ? FC_ON_HOST : buffer[v[i]]};
+        if (!by_value) ok = add_arg(s, g, v[i], false, buffer[v[i]]);
+    }
+    fc_free(p->alloc, v);
+    return ok;
+}
+
+/* What the host computes, with the operands. */
+static bool add_scalars(fc_plan *p, fc_step *s) {
+    const fc_graph *g = &p->graph;
+    uint8_t *need = fc_calloc(p->alloc, g->nodes.len, 1);
+    if (!need) return false;
+    for (uint32_t i = 0; i < s->nin; i++) need[s->in[i].node] = s->in[i].buffer == FC_ON_HOST;
+    for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
+        if (!need[n]) continue;
+        s->nscalars++;
+        for (int k = 0; k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    }
+    s->scalars = fc_arena_alloc(&p->arena, (s->nscalars + 1) * sizeof *s->scalars);
+    uint32_t at = 0;
+    for (fc_node n = 0; s->scalars && n < g->nodes.len; n++)
+        if (need[n]) s->scalars[at++] = n;
+    fc_free(p->alloc, need);
+    return s->scalars != NULL;
+}
+
+/* Where the results go; an output that is the same value as another one is a copy. */
+static bool add_outputs(fc_plan *p, const fc_region *r, fc_step *s, const uint32_t *buffer) {
+    const fc_graph *g = &p->graph;
+    s->out = fc_arena_alloc(&p->arena, (r->roots.len + g->outputs.len + 1) * sizeof *s->out);
+    bool ok = s->out != NULL;
+    for (size_t i = 0; ok && i < r->roots.len; i++) {
+        const fc_node n = r->roots.at[i].node;
+        const uint32_t number = (uint32_t)fc_at(g, n)->attr, one = buffer[n];
+        if (!r->roots.at[i].stored) continue;
+        s->out[s->nout++] = (fc_step_output){number, one};
+        ok = add_arg(s, g, n, true, one);
+        for (uint32_t k = 0; ok && k < g->outputs.len; k++) {
+            const uint32_t b = (uint32_t)g->inputs.len + k;
+            if (g->outputs.at[k].node != n || b == one) continue;
+            s->out[s->nout++] = (fc_step_output){number, b};
+            ok = add_arg(s, g, n, true, b);
+        }
+    }
+    return ok;
+}
+
+static const char *describe_step(fc_plan *p, const fc_region *r, const fc_step *s) {
+    const char *results = describe(p, r);
+    fc_str t;
+    if (!results) return NULL;
+    fc_str_init(&t, p->alloc);
+    fc_str_printf(&t, "%s%s%s", fc_ops[fc_at(&p->graph, s->node)->op].name,
+                  *results ? ": " : "", results);
+    const char *text = t.oom ? NULL : fc_arena_strdup(&p->arena, t.data, t.len);
+    fc_str_free(&t);
+    return text;
+}
+
+static fusec_status make_other_step(fc_plan *p, const fc_pass_options *o, const fc_region *r,
+                                    const uint32_t *buffer, fc_error *e) {
+    fc_step *s = fc_arena_alloc(&p->arena, sizeof *s);
+    uint8_t *host = fc_malloc(p->alloc, p->graph.nodes.len);
+    bool ok = s && host && fc_push(p->alloc, &p->steps, s);
+    if (ok) {
+        fc_kernel_init(&s->kernel, p->alloc);
+        fc_plan_host_scalars(&p->graph, host);
+        s->kind = FC_STEP_LOOP;
+        s->node = r->step;
+        s->body = (uint32_t)fc_at(&p->graph, r->step)->attr;
+        s->why = r->why;
+        ok = add_inputs(p, s, buffer, host) && add_scalars(p, s) && add_outputs(p, r, s, buffer) &&
+             (s->what = describe_step(p, r, s)) != NULL;
+    }
+    fc_free(p->alloc, host);
+    if (ok && o->dump) fc_str_printf(o->dump, "# step %zu: %s\n", p->steps.len - 1, s->what);
+    return ok ? FUSEC_OK : fc_oom(e);
+}
+
 static fusec_status make_step(fc_plan *p, const fc_pass_options *o, const fc_fusion *f,
                               uint32_t region, const uint32_t *buffer, fc_error *e) {
+    if (f->regions.at[region].is_step)
+        return make_other_step(p, o, &f->regions.at[region], buffer, e);
     fc_step *s = fc_arena_alloc(&p->arena, sizeof *s);
     if (!s || !fc_push(p->alloc, &p->steps, s)) return fc_oom(e);
     FC_TRY(fc_lower(&p->graph, o, f, region, p, buffer, &s->kernel, e));

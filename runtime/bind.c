@@ -1,6 +1,7 @@
 /* bind.c - see bind.h. */
 #include "runtime/outside.h"
 #include "runtime/alike.h"
+#include "runtime/step.h"
 
 #include "ir/float_state.h"
 #include "ir/plant.h"
@@ -149,6 +150,7 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     fc_bound_step *s = &b->steps[i];
     const int64_t *const *strides;
     FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
+    if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return fc_step_bind(p, b, (uint32_t)i, e);
     FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
     s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
                              (uint32_t)k->accesses.len, (uint32_t)k->params.len);

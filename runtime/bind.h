@@ -14,8 +14,9 @@ typedef struct fc_bound_step {
     fc_variant *variant; /* NULL: not loaded (dry) or nothing to do */
     int64_t *words;      /* the parameter block without pointers and scalar inputs */
     fc_layout layout;
-    size_t workspace, tickets; /* offsets in the scratch block; SIZE_MAX = none */
-    uint32_t sharing;          /* steps that its launch does */
+    size_t workspace, tickets;  /* offsets in the scratch block; SIZE_MAX = none */
+    uint32_t sharing;           /* steps that its launch does */
+    struct fc_loop_bound *loop; /* of a loop (step_loop.c); it has no kernel */
 } fc_bound_step;
 
 /* One launch of a call: a step, or several steps alike (alike.h), the first of which leads. */

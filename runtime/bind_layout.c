@@ -73,7 +73,9 @@ fusec_status fc_bound_strides(fc_program *p, fc_bound *b, const fc_kernel *k,
     if (!table) return fc_oom(e);
     for (size_t a = 0; a < k->args.len; a++) {
         const uint32_t buffer = k->args.at[a].buffer;
-        if (buffer >= b->nargs || !b->strides[buffer] || !is_read_at(k, buffer)) continue;
+        const bool whole = !k->accesses.len; /* a step that is no kernel */
+        if (buffer >= b->nargs || !b->strides[buffer]) continue;
+        if (!whole && !is_read_at(k, buffer)) continue;
         *blocked = buffer;
         return fc_fail(e, FUSEC_NOT_YET, "an array with strides is read at computed places");
     }

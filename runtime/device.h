@@ -48,6 +48,9 @@ typedef struct fc_device_ops {
                            fc_error *e);
     fusec_status (*download)(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
                              fc_error *e);
+    /* Inside the device's memory. */
+    fusec_status (*copy)(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                         fc_error *e);
     fusec_status (*zero)(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e);
     fusec_status (*sync)(fc_device *d, fc_stream s, fc_error *e);
     /* A number that is this stream's alone as long as the process lives, or 0: nothing tells.

@@ -52,6 +52,7 @@ static const fc_device_ops ops = {
     .free = fc_host_free,
     .upload = fc_host_copy,
     .download = fc_host_copy,
+    .copy = fc_host_copy,
     .zero = fc_host_zero,
     .sync = fc_host_sync,
     .salt = salt,

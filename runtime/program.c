@@ -4,26 +4,51 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "passes/bodies.h"
 #include "runtime/apart.h"
 #include "runtime/outside.h"
 #include "runtime/ready.h"
 #include "runtime/stage.h"
+#include "runtime/step.h"
 #include "runtime/strides.h"
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_options *o,
-                            fc_program **out, fc_error *e) {
-    *out = NULL;
+static fc_program *new_program(fc_context *c, const fc_program_options *o) {
     fc_program *p = fc_calloc(&c->config.alloc, 1, sizeof *p);
-    if (!p) return fc_oom(e);
+    if (!p) return NULL;
     p->ctx = c;
     p->alloc = &c->config.alloc;
     p->device = o->device;
     p->mode = o->mode;
     snprintf(p->name, sizeof p->name, "%s", o->name ? o->name : "");
     p->graph = o->graph;
+    p->max_rounds = o->max_rounds;
     pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+/* The bodies of its loops as programs; they are at most FC_MAX_LOOP_LEVEL deep. */
+static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_error *e) {
+    const size_t n = p->plan->bodies.len;
+    if (!n) return FUSEC_OK;
+    p->bodies = fc_calloc(p->alloc, n, sizeof(fc_program *));
+    if (!p->bodies) return fc_oom(e);
+    for (size_t i = 0; i < n; i++) {
+        fc_program *body = p->bodies[i] = new_program(p->ctx, o);
+        if (!body) return fc_oom(e);
+        body->plan = p->plan->bodies.at[i]->plan;
+        body->is_body = true;
+        FC_TRY(make_bodies(body, o, e));
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_options *o,
+                            fc_program **out, fc_error *e) {
+    *out = NULL;
+    fc_program *p = new_program(c, o);
+    if (!p) return fc_oom(e);
     fc_pass_options po = {
         .mode = o->mode, .unfused = o->unfused, .max_ops = o->max_ops, .dump = o->dump};
 #ifndef NDEBUG
@@ -34,6 +59,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     fusec_status s = fc_plan_build(g, &po, &p->plan, e);
     clock_gettime(CLOCK_MONOTONIC, &b);
     p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
+    if (!s) s = make_bodies(p, o, e);
     if (s) {
         fc_program_free(p);
         return s;
@@ -46,6 +72,8 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
 
 void fc_program_free(fc_program *p) {
     if (!p) return;
+    for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
+    fc_free(p->alloc, p->bodies);
     fc_ready_free_all(p);
     while (p->bound) {
         fc_bound *b = p->bound;
@@ -53,7 +81,7 @@ void fc_program_free(fc_program *p) {
         fc_bound_free(p, b);
     }
     fc_outside_free(p);
-    fc_plan_free(p->plan);
+    if (!p->is_body) fc_plan_free(p->plan);
     pthread_mutex_destroy(&p->lock);
     fc_free(p->alloc, p);
 }
@@ -208,10 +236,36 @@ static void fill(const fc_call *c, const fc_bound_launch *l, int64_t *words) {
     words[s->layout.extra + FC_PB_REPORT] = fc_outside_address(c->p, c->b, l->steps[0], c->scratch);
 }
 
+static bool is_kernel(const fc_program *p, uint32_t step) {
+    return p->plan->steps.at[step]->kind == FC_STEP_KERNEL;
+}
+
+static fusec_status run_step(const fc_call *c, uint32_t step, double *seconds, fc_error *e) {
+    struct timespec a, b;
+    fc_device *d = c->p->device;
+    const size_t at = c->b->steps[step].workspace;
+    const fc_step_call s = {.p = c->p,
+                            .stream = c->stream,
+                            .b = c->b,
+                            .step = step,
+                            .at = c->at,
+                            .in = c->in,
+                            .workspace = at == SIZE_MAX ? NULL : (char *)c->scratch + at};
+    if (!seconds) return fc_step_run(&s, e);
+    FC_TRY(d->ops->sync(d, c->stream, e));
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    FC_TRY(fc_step_run(&s, e));
+    FC_TRY(d->ops->sync(d, c->stream, e));
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    *seconds = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+    return FUSEC_OK;
+}
+
 static fusec_status launch(const fc_call *c, const fc_bound_launch *l, int64_t *words, int repeats,
                            double *seconds, fc_error *e) {
     const fc_bound_step *s = &c->b->steps[l->steps[0]];
     fc_device *d = c->p->device;
+    if (!is_kernel(c->p, l->steps[0])) return run_step(c, l->steps[0], seconds, e);
     if (s->nest.empty) return FUSEC_OK;
     fill(c, l, words);
     if (!seconds)
@@ -226,6 +280,7 @@ static fusec_status time_launch(const fc_call *c, const fc_bound_launch *l, int6
                                 double *seconds, fc_error *e) {
     double once = 0, each = 0;
     FC_TRY(launch(c, l, words, 1, &once, e)); /* also warms up */
+    if (!is_kernel(c->p, l->steps[0])) return launch(c, l, words, 1, &seconds[l->steps[0]], e);
     int repeats = once > 0.02 ? 3 : once > 1e-4 ? 20 : 100;
     FC_TRY(launch(c, l, words, repeats, &each, e));
     for (uint32_t i = 0; i < l->n; i++) seconds[l->steps[i]] = each / l->n;
@@ -348,7 +403,7 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
     }
     if (!s) s = run(&c, seconds, e);
     if (!s) s = fc_stage_finish(&stage, e);
-    if (!s && !seconds && !stage.args && !c.b->quick)
+    if (!s && !seconds && !stage.args && !c.b->quick && !p->bodies)
         fc_ready_keep(p, stream, c.b, nin, in, ndims, dims, nout, out);
     if (c.b) fc_bound_release(p, c.b);
     fc_stage_close(&stage);

@@ -89,8 +89,13 @@ static const struct {
     {"expsincos.fuse", "expsincos(x: f32[...]) -> f32[...]\nout: f32[...]\n"},
     {"gather.fuse",
      "gather(x: f32[n, m], t: f32[v, m], idx: i32[n]) -> f32[n, m]\nout: f32[n, m]\n"},
-    {"heat.fuse", NULL},
-    {"logreg.fuse", NULL},
+    {"heat.fuse", "heat(u: f32[h, w], k: f32, steps: i32) -> f32[h, w]\nout: f32[h, w]\n"},
+    {"logreg.fuse",
+     "logreg(w: f32[d], b: f32, X: f32[n, d], y: f32[n]) -> (loss: f32, dw: f32[d], db: f32)\n"
+     "loss: f32\ndw: f32[d]\ndb: f32\n"
+     "train(w: f32[d], b: f32, X: f32[n, d], y: f32[n], lr: f32, steps: i32) -> (w: f32[d], b: "
+     "f32)\n"
+     "w: f32[d]\nb: f32\n"},
     {"logsumexp.fuse", "logsumexp(x: f32[..., m]) -> f32[...]\nout: f32[...]\n"},
     {"mandelbrot.fuse", "mandelbrot(h: dim, w: dim, cx: f32, cy: f32, scale: f32) -> i32[h, w]\n"
                         "out: i32[h, w]\n"},

@@ -43,7 +43,9 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
     const fc_step *st = v->p->plan->steps.at[i];
     const fc_kernel_view *k = &v->kernels[i];
     bool known = v->bytes != NULL;
-    fc_str_printf(out, "%s{\"name\":\"k%u\",\"makes\":", i ? "," : "", i);
+    char name[16];
+    fc_str_printf(out, "%s{\"name\":\"%s\",\"makes\":", i ? "," : "",
+                  fc_step_name(name, v->p->plan, i));
     fc_json_text(out, st->what);
     fc_str_printf(out, ",\"schedule\":\"%s\",\"target\":\"%s\",\"inputs\":", k->report.schedule,
                   fc_target_name(v->p->device));
@@ -64,6 +66,7 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
         fc_str_add(out, "null");
     fc_str_add(out, ",\"why\":");
     fc_json_text(out, st->why);
+    fc_plan_loop_json(v->p->plan, i, out);
     json_predicted(out, v->predicted > 0, k->report.predicted);
     if (v->seconds > 0) {
         double bytes = (double)k->report.bytes_floor;
@@ -129,7 +132,8 @@ void fc_plan_dot(const fc_plan_view *v, fc_str *out) {
     }
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_step *st = p->steps.at[i];
-        fc_str_printf(out, "    k%u [shape=box, label=\"k%u %s\\n", i, i,
+        char name[16];
+        fc_str_printf(out, "    k%u [shape=box, label=\"%s %s\\n", i, fc_step_name(name, p, i),
                       v->kernels[i].report.schedule);
         dot_text(out, st->what);
         fc_str_add(out, "\"];\n");

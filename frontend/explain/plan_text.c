@@ -102,7 +102,7 @@ static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out
     fc_str_init(&written, v->s->alloc);
     bytes_cell(v, i, false, &read);
     bytes_cell(v, i, true, &written);
-    snprintf(name, sizeof name, "k%u", i);
+    fc_step_name(name, v->p->plan, i);
     if (v->bytes)
         count_text(flop, k->elements * (int64_t)st->ops);
     else
@@ -127,7 +127,7 @@ static void total_line(const fc_plan_view *v, widths w, fc_str *out) {
 /* Every array between kernels, who stores it and why. */
 static void stored_lines(const fc_plan_view *v, fc_str *out) {
     const fc_plan *p = v->p->plan;
-    char shown[32];
+    char shown[32], name[16];
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_step *st = p->steps.at[i];
         bool said = false;
@@ -139,10 +139,12 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
             fc_str_add(out, ": ");
             fc_buffer_type(p, b, out);
             if (v->bytes) fc_str_printf(out, ", %s", fc_show_bytes(shown, (int64_t)v->bytes[b]));
-            fc_str_printf(out, ", by k%u%s%s\n", i, *st->why ? ": " : "", st->why);
+            fc_str_printf(out, ", by %s%s%s\n", fc_step_name(name, p, i), *st->why ? ": " : "",
+                          st->why);
             said = true;
         }
-        if (!said && *st->why) fc_str_printf(out, "apart     k%u: %s\n", i, st->why);
+        if (!said && *st->why)
+            fc_str_printf(out, "apart     %s: %s\n", fc_step_name(name, p, i), st->why);
     }
 }
 
@@ -189,16 +191,19 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     if (!v->bytes && v->count) fc_str_add(out, "* operations per element\n");
     fc_str_char(out, '\n');
     stored_lines(v, out);
+    fc_plan_loops_text(v->p->plan, 0, out);
     spill_lines(v, out);
     unfused_line(v, u, out);
 }
 
 void fc_plan_plain(const fc_plan_view *v, fc_str *out) {
+    char name[16];
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_kernel_view *k = &v->kernels[i];
         const fc_step *st = v->p->plan->steps.at[i];
-        fc_str_printf(out, "k%u\t%s\t%s\t%lld\t%lld\t%lld\t%s", i, st->what, k->report.schedule,
-                      (long long)k->report.bytes_read, (long long)k->report.bytes_written,
+        fc_str_printf(out, "%s\t%s\t%s\t%lld\t%lld\t%lld\t%s", fc_step_name(name, v->p->plan, i),
+                      st->what, k->report.schedule, (long long)k->report.bytes_read,
+                      (long long)k->report.bytes_written,
                       (long long)(k->elements * (int64_t)st->ops), k->report.cls);
         fc_str_char(out, '\t');
         if (v->predicted > 0) fc_str_double(out, k->report.predicted * 1e6, false);

@@ -1,6 +1,8 @@
 /* plan_view.c - the numbers behind a plan. See plan_view.h. */
 #include "frontend/explain/plan_view.h"
 
+#include <stdio.h>
+
 #include "runtime/bind.h"
 
 const char *fc_target_name(const fc_device *d) {
@@ -19,6 +21,15 @@ void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out) {
 
 void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out) {
     fc_type_print(&p->graph, p->buffers.at[buffer].node, out);
+}
+
+const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i) {
+    snprintf(buf, 16, "%c%u", p->steps.at[i]->kind == FC_STEP_LOOP ? 'l' : 'k', i);
+    return buf;
+}
+
+const char *fc_step_schedule(const fc_step *s) {
+    return s->kind == FC_STEP_LOOP ? "loop" : fc_schedule_name(s->kernel.schedule);
 }
 
 /* What the bound sizes say beyond the runtime's report. */
@@ -50,7 +61,7 @@ fusec_status fc_plan_view_make(const fc_plan_query *s, fc_program *p, bool load,
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_step *st = p->plan->steps.at[i];
         v->kernels[i].report = r[i];
-        v->kernels[i].report.schedule = fc_schedule_name(st->kernel.schedule);
+        v->kernels[i].report.schedule = fc_step_schedule(st);
         v->kernels[i].report.ops = st->ops;
         v->read = fc_add_most(v->read, r[i].bytes_read);
         v->written = fc_add_most(v->written, r[i].bytes_written);

@@ -49,6 +49,15 @@ const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
 void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out);
 void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out);
 
+/* "k0", a kernel; "l0", a loop of launches. */
+const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i);
+/* "map", "loop" */
+const char *fc_step_schedule(const fc_step *s);
+
+/* ---- plan_loop.c: the loops of launches of a plan, with the kernels of their bodies */
+void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out);
+void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out);
+
 /* `unfused` may be NULL. */
 void fc_plan_text(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);
 void fc_plan_plain(const fc_plan_view *v, fc_str *out);

@@ -339,6 +339,8 @@ static void deliver(fc_checker *c, fc_call *f) {
         fc_c_take_loop(c, f, &v);
     } else if (f->stmt && f->stmt->kind == FC_ST_BIND) {
         bind_targets(c, f, f->stmt, v);
+    } else if (f->stmt && fc_c_collects(f, f->stmt)) {
+        fc_c_collect(c, f, v);
     } else if (f->stmt && f->stmt->kind == FC_ST_DEFINE && root != f->stmt->value) {
         f->root = root;
         fc_c_take_range(c, f, root);
@@ -414,7 +416,7 @@ static void advance(fc_checker *c, fc_call *f) {
         fc_c_end_round(c, f);
     } else if (!f->stmt) {
         no_result(c, f);
-    } else if (f->stmt->kind == FC_ST_BIND) {
+    } else if (f->stmt->kind == FC_ST_BIND || fc_c_collects(f, f->stmt)) {
         fc_c_begin(c, f, f->stmt->value);
     } else if (f->stmt->kind == FC_ST_DEFINE) {
         fc_c_next_of_define(c, f);

@@ -126,7 +126,16 @@ typedef struct fc_carried {
     const char *name;
     fc_range at;
     fc_value value; /* at the beginning of the round */
+    fc_value start; /* of the loop */
+    fc_node hole;   /* of a launch */
 } fc_carried;
+
+/* path[k] = v in a loop over k. */
+typedef struct fc_collected {
+    const char *name;
+    fc_range at;
+    fc_value value;
+} fc_collected;
 
 typedef enum fc_loop_phase { FC_LP_LOW, FC_LP_HIGH, FC_LP_CONDITION, FC_LP_BODY } fc_loop_phase;
 
@@ -136,7 +145,17 @@ typedef struct fc_loop {
     fc_wide at, end;     /* the next round, and the one behind the last */
     fc_node mask;        /* of the elements that go on; FC_NONODE: all */
     bool has_outer;
-    fc_value outer; /* what the name of the counter was before */
+    fc_value outer;      /* what the name of the counter was before */
+    bool launch;         /* the body stands once, made of holes (check_launch.c) */
+    bool tried;          /* that, and it did not work out: rounds are put in */
+    bool open;           /* a bound is no constant */
+    fc_wide from;        /* the first round */
+    fc_node first, last; /* of a launch: the bounds, i64 */
+    fc_node counter, condition;
+    fc_node mask_hole, mask_start;  /* of the elements that go on, FC_NONODE: all do */
+    uint32_t draws, diags, dropped; /* what there was before the first round */
+    fusec_status first_error;
+    FC_VEC(fc_collected) collected;
     FC_VEC(fc_carried) carried;
     FC_VEC(const char *) local;
     fc_namemap seen; /* the names of both */
@@ -430,6 +449,27 @@ void fc_c_take_loop(fc_checker *c, fc_call *f, const fc_value *v);
 /* The body has ended: on to the next round, or to what follows. */
 void fc_c_end_round(fc_checker *c, fc_call *f);
 void fc_c_free_loops(fc_checker *c, fc_call *f);
+/* Takes the place of what the name stands for, if anything. */
+void fc_c_rebind(fc_checker *c, const char *name, fc_range at, fc_value v);
+/* A bound of a loop as a node of i64; FC_NONODE after a report. */
+fc_node fc_c_loop_bound(fc_checker *c, const fc_expr *e, const fc_value *v);
+/* Whether a carried value came out with the type it had; reports if not. */
+bool fc_c_same_carried(fc_checker *c, const fc_carried *k, const fc_value *v);
+void fc_c_end_loop(fc_checker *c, fc_call *f, bool known);
+void fc_c_next_round(fc_checker *c, fc_call *f);
+
+/* ---- check_launch.c: loops whose body stands in the graph once ---- */
+/* The names of the body that are carried become holes, and so does the counter. */
+void fc_c_launch(fc_checker *c, fc_call *f, fc_loop *l);
+void fc_c_launch_condition(fc_checker *c, fc_call *f, fc_loop *l, const fc_value *v);
+void fc_c_end_launch(fc_checker *c, fc_call *f, fc_loop *l);
+/* After the first of many rounds: whether the loop is rather one of launches. */
+bool fc_c_wants_launch(fc_checker *c, const fc_loop *l);
+/* From the first round again, as one or the other. */
+void fc_c_try_launch(fc_checker *c, fc_call *f, fc_loop *l, bool launch);
+/* name[k] = value with the counter of the innermost loop. */
+bool fc_c_collects(const fc_call *f, const fc_stmt *s);
+void fc_c_collect(fc_checker *c, fc_call *f, fc_value v);
 
 /* ---- check_element.c: elements as operands ---- */
 /* The node of an index, i64. */

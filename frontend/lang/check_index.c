@@ -115,7 +115,7 @@ static void set_masks(fc_checker *c, fc_call *f) {
 
 void fc_c_find_indices(fc_checker *c, fc_call *f) {
     const bool define = f->phase == FC_PH_BODY && f->stmt && f->stmt->kind == FC_ST_DEFINE &&
-                        f->root == f->stmt->value;
+                        f->root == f->stmt->value && !fc_c_collects(f, f->stmt);
     f->binders.len = 0;
     f->pass = FC_ONE_PASS;
     for (size_t i = 0; define && i < f->left.len; i++) {
@@ -445,7 +445,8 @@ static void where_it_runs(fc_checker *c, fc_call *f, const fc_expr *name, fc_dia
 }
 
 bool fc_c_free_index(fc_checker *c, fc_call *f, const fc_expr *name) {
-    const bool define = f->stmt && f->stmt->kind == FC_ST_DEFINE && f->root == f->stmt->value;
+    const bool define = f->stmt && f->stmt->kind == FC_ST_DEFINE && f->root == f->stmt->value &&
+                        !fc_c_collects(f, f->stmt);
     const fc_stmt *s = f->stmt;
     if (define && strcmp(s->targets->text, name->text) == 0) {
         fc_diag *d = fc_c_error(c, FUSEC_RECURSION, name->at,

@@ -207,7 +207,9 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     fc_vec_free(c.alloc, &c.params);
     fc_arena_free(&c.arena);
     if (ds->oom) return FUSEC_OUT_OF_MEMORY;
-    return ds->errors == before ? FUSEC_OK : ds->first;
+    /* what was reported for another definition of the file is not counted again */
+    const bool lost = ds->errors && !g->outputs.len;
+    return ds->errors == before && !lost ? FUSEC_OK : ds->first;
 }
 
 void fc_lang_program_free(fc_lang_program *p) {

@@ -11,6 +11,8 @@
  * read gives the same text. */
 #include "frontend/lang/print_graph_impl.h"
 
+#include "ir/loop.h"
+
 #define INLINE_DEPTH 4 /* operations inside each other in one expression */
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -345,7 +347,8 @@ static void count_uses(fc_printer *p) {
 /* Whether a node gets a name; sets its depth. */
 static bool wants_name(fc_printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
-    if (i->op == FC_OP_CONST || i->op == FC_OP_DIM) return false;
+    if (i->op == FC_OP_CONST || i->op == FC_OP_DIM || fc_is_part(i->op)) return false;
+    if (i->op == FC_OP_RESULT || i->op == FC_OP_HOLE) return false; /* their loop names them */
     uint8_t depth = 1;
     for (int k = 0; k < i->nops; k++) {
         const fc_node s = written(p, n, k);
@@ -408,6 +411,33 @@ static void print_results(fc_printer *p) {
     p->taken = params;
 }
 
+const char *fc_print_new_name(fc_printer *p) {
+    return free_name(p, NULL, "t", &p->next_value);
+}
+
+void fc_print_node(fc_printer *p, fc_node n) {
+    print_node(p, n, false);
+}
+
+/* The innermost of the loops whose holes a node is made of: the one with the lowest level. */
+static uint32_t scope_of(const fc_printer *p, fc_node n) {
+    return p->levels[n] ? (uint32_t)__builtin_ctzll(p->levels[n]) : 0;
+}
+
+void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t indent) {
+    const fc_graph *g = p->g;
+    for (fc_node n = 0; n < g->nodes.len && !p->oom; n++) {
+        if (!need[n] || scope_of(p, n) != level) continue;
+        if (fc_at(g, n)->op == FC_OP_LOOP) fc_print_loop(p, n, indent);
+        if (p->names[n] || !wants_name(p, n)) continue;
+        const char *own = fc_print_new_name(p);
+        fc_str_printf(p->out, "%*s%s = ", (int)indent, "", own);
+        print_body(p, n, false);
+        fc_str_char(p->out, '\n');
+        p->names[n] = own;
+    }
+}
+
 static void print_def(fc_printer *p, const char *name) {
     const fc_graph *g = p->g;
     bool function = name && is_name(name) && !fc_c_is_builtin(name);
@@ -421,14 +451,11 @@ static void print_def(fc_printer *p, const char *name) {
     fc_str_add(p->out, ") -> ");
     print_results(p);
     fc_str_add(p->out, " {\n");
-    for (fc_node n = 0; n < g->nodes.len; n++) {
-        if (!p->uses[n] || p->names[n] || !wants_name(p, n)) continue;
-        const char *own = free_name(p, NULL, "t", &p->next_value);
-        fc_str_printf(p->out, "    %s = ", own);
-        print_body(p, n, false);
-        fc_str_char(p->out, '\n');
-        p->names[n] = own;
-    }
+    uint8_t *used = fc_malloc(g->alloc, g->nodes.len + 1);
+    for (fc_node n = 0; used && n < g->nodes.len; n++) used[n] = p->uses[n] != 0;
+    if (used) fc_print_scope(p, used, 0, 4);
+    p->oom |= !used;
+    fc_free(g->alloc, used);
     fc_str_add(p->out, "    return ");
     for (size_t i = 0; i < g->outputs.len; i++) {
         fc_str_add(p->out, i ? ", " : "");
@@ -448,7 +475,9 @@ void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     p.names = fc_calloc(g->alloc, n, sizeof *p.names);
     p.syms = fc_calloc(g->alloc, s, sizeof *p.syms);
     p.sym_order = fc_calloc(g->alloc, s, sizeof *p.sym_order);
-    if (!p.oom && p.uses && p.depth && p.names && p.syms && p.sym_order) {
+    p.levels = fc_malloc(g->alloc, n * sizeof *p.levels);
+    if (p.levels) fc_body_levels(g, p.levels);
+    if (!p.oom && p.levels && p.uses && p.depth && p.names && p.syms && p.sym_order) {
         count_uses(&p);
         print_def(&p, name);
     } else {
@@ -460,6 +489,7 @@ void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     fc_free(g->alloc, p.names);
     fc_free(g->alloc, p.syms);
     fc_free(g->alloc, p.sym_order);
+    fc_free(g->alloc, p.levels);
     fc_namemap_free(g->alloc, &p.taken);
     fc_arena_free(&p.arena);
     fc_dimtab_free(&p.dims);

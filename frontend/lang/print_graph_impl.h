@@ -16,9 +16,19 @@ typedef struct fc_printer {
     uint32_t sym_count;
     fc_arena arena;
     fc_namemap taken;
+    uint64_t *levels; /* of nodes: the loops whose bodies they are in (ir/loop.h) */
     uint32_t next_value;
     bool oom;
 } fc_printer;
+
+/* ---- print_graph.c ---- */
+const char *fc_print_new_name(fc_printer *p);
+void fc_print_node(fc_printer *p, fc_node n); /* in place, or its name */
+/* The lines of what `need` marks and stands in the scope `level`: 0, or the body of a loop. */
+void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t indent);
+
+/* ---- print_loop.c ---- */
+void fc_print_loop(fc_printer *p, fc_node loop, uint32_t indent);
 
 /* ---- print_size.c ---- */
 void fc_print_dim(fc_printer *p, fc_dim d, fc_str *out);

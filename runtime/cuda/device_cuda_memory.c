@@ -120,6 +120,17 @@ static fusec_status download(fc_device *d, fc_stream s, void *dst, const void *s
     return copy(d, s, false, dst, src, bytes, e);
 }
 
+static fusec_status copy_inside(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,
+                                fc_error *e) {
+    fc_gpu *c = fc_gpu_of(d);
+    if (!bytes || dst == src) return FUSEC_OK;
+    FC_TRY(fc_gpu_enter(c, e));
+    fusec_status r = fc_cuda_d2d_async(c->cuda, (fc_cu_ptr)(uintptr_t)dst,
+                                       (fc_cu_ptr)(uintptr_t)src, bytes, fc_gpu_stream(c, s), e);
+    fc_gpu_leave(c);
+    return r;
+}
+
 static fusec_status zero(fc_device *d, fc_stream s, void *dst, size_t bytes, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     if (!bytes) return FUSEC_OK;
@@ -167,6 +178,7 @@ void fc_gpu_memory_ops(fc_device_ops *ops) {
     ops->free = mem_free;
     ops->upload = upload;
     ops->download = download;
+    ops->copy = copy_inside;
     ops->zero = zero;
     ops->sync = sync;
     ops->stream_id = stream_id;

@@ -434,6 +434,12 @@ fusec_status fc_cuda_d2h_async(fc_cuda *c, void *to, fc_cu_ptr from, size_t byte
     CALL("cuMemcpyDtoHAsync", copy_d2h_async(to, from, bytes, s));
 }
 
+fusec_status fc_cuda_d2d_async(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes,
+                               fc_cu_stream s, fc_error *e) {
+    if (bytes == 0) return FUSEC_OK;
+    CALL("cuMemcpyDtoDAsync", copy_d2d_async(to, from, bytes, s));
+}
+
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e) {
     if (n == 0) return FUSEC_OK;

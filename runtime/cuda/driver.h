@@ -212,6 +212,8 @@ fusec_status fc_cuda_h2d_async(fc_cuda *c, fc_cu_ptr to, const void *from, size_
                                fc_cu_stream s, fc_error *e);
 fusec_status fc_cuda_d2h_async(fc_cuda *c, void *to, fc_cu_ptr from, size_t bytes, fc_cu_stream s,
                                fc_error *e);
+fusec_status fc_cuda_d2d_async(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t bytes,
+                               fc_cu_stream s, fc_error *e);
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e);
 

@@ -1,6 +1,8 @@
 /* oracle.c - walks a graph node by node: sizes, views, and the elements of every node. */
 #include "tests/support/oracle.h"
 
+#include "ir/loop.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -301,10 +303,13 @@ static void compute_scan(fc_oracle *o, fc_node id) {
     free(x);
 }
 
-static void compute(fc_oracle *o, fc_node id, const void *const *data) {
+void fc_o_compute(fc_oracle *o, fc_node id) {
     const fc_ninfo *n = fc_at(o->g, id);
     fc_oarray *a = &o->node[id];
     int64_t at[FC_MAX_RANK];
+    if (n->op == FC_OP_LOOP) fc_o_loop(o, id);
+    if (fc_is_part(n->op) || n->op == FC_OP_HOLE) return;
+    free(a->at);
     a->dtype = (fusec_dtype)n->dtype;
     a->rank = fc_rank(o->g, id);
     a->count = 1;
@@ -315,6 +320,10 @@ static void compute(fc_oracle *o, fc_node id, const void *const *data) {
     a->at = take((size_t)a->count, sizeof *a->at);
     if (fc_is_reduction(n->op)) {
         compute_reduction(o, id);
+        return;
+    }
+    if (n->op == FC_OP_RESULT) {
+        fc_o_result(o, id);
         return;
     }
     if (n->op == FC_OP_VIEW) {
@@ -339,7 +348,7 @@ static void compute(fc_oracle *o, fc_node id, const void *const *data) {
     }
     for (int64_t i = 0; i < a->count; i++) {
         if (n->op == FC_OP_INPUT)
-            a->at[i] = from_bits(a->dtype, fc_oracle_load(a->dtype, data[n->attr], i));
+            a->at[i] = from_bits(a->dtype, fc_oracle_load(a->dtype, o->data[n->attr], i));
         else if (n->op == FC_OP_CONST)
             a->at[i] = from_bits(a->dtype, n->attr);
         else if (n->op == FC_OP_DIM)
@@ -360,18 +369,25 @@ void fc_oracle_run(fc_oracle *o, const fc_graph *g, const int64_t *syms, const v
     size_t n = g->nodes.len;
     fc_oracle_sizes(o, g, syms);
     o->node = take(n, sizeof *o->node);
+    o->levels = take(n, sizeof *o->levels);
+    o->tuple = take(n, sizeof(fc_oarray *));
+    o->data = data;
+    fc_body_levels(g, o->levels);
     bool *live = take(n, sizeof *live);
     for (size_t i = 0; i < g->outputs.len; i++) live[g->outputs.at[i].node] = true;
     for (size_t i = n; i-- > 0;)
         for (int k = 0; live[i] && k < fc_at(g, (fc_node)i)->nops; k++)
             live[fc_at(g, (fc_node)i)->src[k]] = true;
     for (size_t i = 0; i < n; i++)
-        if (live[i]) compute(o, (fc_node)i, data);
+        if (live[i] && !o->levels[i]) fc_o_compute(o, (fc_node)i);
     free(live);
 }
 
 void fc_oracle_free(fc_oracle *o) {
     for (size_t i = 0; o->node && i < o->g->nodes.len; i++) free(o->node[i].at);
+    if (o->tuple) fc_o_free_tuples(o);
+    free(o->tuple);
+    free(o->levels);
     free(o->node);
     free(o->sizes);
     memset(o, 0, sizeof *o);

@@ -40,6 +40,9 @@ typedef struct fc_oracle {
     const fc_graph *g;
     int64_t *sizes;  /* of all dims */
     fc_oarray *node; /* of all nodes; only those that outputs need have values */
+    const void *const *data;
+    uint64_t *levels;  /* of all nodes: which holes they depend on */
+    fc_oarray **tuple; /* of loops: their values */
 } fc_oracle;
 
 /* `syms`: values of the named symbols, by symbol number. `data`: C-order arrays of the inputs. */
@@ -55,6 +58,12 @@ bool fc_oracle_same(fusec_dtype t, uint64_t a, uint64_t b);
 uint64_t fc_oracle_load(fusec_dtype t, const void *data, int64_t i);
 void fc_oracle_store(fusec_dtype t, void *data, int64_t i, uint64_t bits);
 void fc_oracle_print(fusec_dtype t, const fc_oval *want, fc_str *out);
+
+/* One node, from its operands; a loop with its body (oracle_loop.c). */
+void fc_o_compute(fc_oracle *o, fc_node id);
+void fc_o_loop(fc_oracle *o, fc_node id);
+void fc_o_result(fc_oracle *o, fc_node id);
+void fc_o_free_tuples(fc_oracle *o);
 
 /* ---- the parts ------------------------------------------------------------------------------ */
 

@@ -526,6 +526,29 @@ static int make_scan(maker *m) {
     return add(m, &n);
 }
 
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static int make_loop(maker *m) {
+    static const fc_op rows[] = {FC_OP_add, FC_OP_maximum, FC_OP_sub, FC_OP_minimum};
+    rg *r = m->r;
+    const int a = any_node(m);
+    rg_node n = r->node[a];
+    n.kind = RG_LOOP;
+    n.src[0] = n.src[1] = a;
+    for (int tries = 0; tries < 4; tries++) {
+        const int b = any_node(m);
+        const rg_node *z = &r->node[b];
+        if (z->t == n.t && z->rank == n.rank &&
+            !memcmp(z->shape, n.shape, (size_t)n.rank * sizeof n.shape[0]))
+            n.src[1] = b;
+    }
+    n.op = n.t == FUSEC_BOOL ? FC_OP_logical_and : rows[pick(m, FC_COUNT(rows))];
+    n.bits = (uint64_t)pick(m, 1 << 12);
+    for (int k = 0; k < n.rank; k++)
+        if (value(r, n.shape[k]) == 0) n.bits &= ~(uint64_t)RG_LOOP_REDUCES;
+    return add(m, &n);
+}
+
 /* ---- contractions ---------------------------------------------------------------------------- */
 
 /* The second operand: an input with some axes of the first and some of its own, in any order. */
@@ -622,6 +645,8 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_reduction(&m);
         else if (how < 97)
             make_scan(&m);
+        else if (how < 98)
+            make_loop(&m);
         else
             make_dot(&m);
     }

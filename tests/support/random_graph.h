@@ -43,6 +43,7 @@ typedef enum rg_kind {
     RG_VIEW, /* edge, cut[].from, terms */
     RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
     RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse */
+    RG_LOOP, /* carries src[0]; op, src[1] of the same type; bits: random_graph_loop.c */
     RG_DOT   /* axes: the label of each axis of the second operand, that of an axis of the first is
                 its number; bits: which labels are summed over */
 } rg_kind;
@@ -112,6 +113,10 @@ void rg_build(const rg *r, int form, fc_graph *g, int *input, int64_t *syms);
 void rg_fill(uint64_t seed, fc_tensor *t);
 /* The values of an input as they lie in the larger one of RG_STRIDED. */
 void rg_spread(const rg *r, int node, const fc_tensor *from, fc_tensor *to);
+
+enum { RG_LOOP_REDUCES = 64 }; /* along the last axis, which is not empty then */
+/* A loop that carries `y`, of `z` of the same type (random_graph_loop.c). */
+fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z);
 
 /* Makes r smaller while `fails` says it still fails; at most `tries` calls. */
 typedef bool rg_fails(const rg *r, void *arg);

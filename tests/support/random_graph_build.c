@@ -109,7 +109,7 @@ static fc_node build_dot(fc_graph *g, const rg *r, const rg_node *n, const fc_no
 static int operands(const rg_node *n) {
     if (n->kind == RG_DOT) return 2;
     if (n->kind == RG_OP) return fc_ops[n->op].arity;
-    return n->kind == RG_TAKE ? 2 : n->kind > RG_OP;
+    return n->kind == RG_TAKE || n->kind == RG_LOOP ? 2 : n->kind > RG_OP;
 }
 
 /* What comes out of the dtypes of the operands is what the node says. */
@@ -128,6 +128,11 @@ static bool typed(const rg *r, const rg_node *n) {
     case RG_SCAN:
     case RG_DOT:
     case RG_LOGSUMEXP: return n->t == rg_result(n, s->t);
+    case RG_LOOP: {
+        const rg_node *z = &r->node[n->src[1]];
+        return n->t == s->t && z->t == s->t && z->rank == s->rank && fc_op_takes(n->op, s->t) &&
+               !memcmp(z->shape, s->shape, (size_t)s->rank * sizeof s->shape[0]);
+    }
     case RG_OP: break;
     default: return n->t == s->t;
     }
@@ -160,6 +165,7 @@ bool rg_valid(rg *r) {
         if (n->kind == RG_TAKE && !rg_take_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
         if (n->kind == RG_DOT && !dot_ok(r, n)) return false;
+        if (n->kind == RG_LOOP && n->bits & RG_LOOP_REDUCES && !count(r, n)) return false;
         if ((n->kind == RG_REDUCE || n->kind == RG_LOGSUMEXP) && !reduction_ok(r, n)) return false;
     }
     return true;
@@ -227,7 +233,8 @@ static fc_node build_view(builder *b, const rg_node *n, const fc_dim *shape) {
     for (int k = 0; k < rank; k++) {
         for (int t = 0; t < 2; t++)
             if (n->index[k].axis[t] >= 0) step[k][n->index[k].axis[t]] += n->index[k].step[t];
-        axes[k] = (fc_view_axis){fc_dim_const(&b->g->dims, n->cut[k].from), n->index[k].edge, step[k]};
+        axes[k] =
+            (fc_view_axis){fc_dim_const(&b->g->dims, n->cut[k].from), n->index[k].edge, step[k]};
     }
     return fc_build_view(b->g, b->node[n->src[0]], (uint32_t)n->rank, shape, axes);
 }
@@ -335,6 +342,7 @@ static fc_node build_node(builder *b, int i) {
     case RG_SCAN:
         return fc_build_scan(g, n->op, x[0], n->axes[0], (n->bits & 1) != 0, (n->bits & 2) != 0);
     case RG_DOT: return build_dot(g, b->r, n, x);
+    case RG_LOOP: return rg_build_loop(g, n, x[0], x[1]);
     default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     }
 }

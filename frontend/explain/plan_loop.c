@@ -1,0 +1,56 @@
+/* plan_loop.c - what explain says of loops of launches. See plan_view.h.
+ *
+ *     rounds    l0: 1 kernel each, as the body has view
+ *               l0.k0  r0  map
+ */
+#include "frontend/explain/plan_view.h"
+#include "passes/bodies.h"
+
+static void why_text(const fc_plan_body *b, fc_str *out) {
+    if (*b->why)
+        fc_str_printf(out, ", as the body has %s", b->why);
+    else
+        fc_str_add(out, ", as the number of rounds is not a constant of at most 1,024");
+    if (b->loop.condition) fc_str_add(out, "; the condition is read after each");
+}
+
+/* Bodies are at most FC_MAX_LOOP_LEVEL deep. */
+void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out) {
+    char name[16], inner[16];
+    for (uint32_t i = 0; i < p->steps.len; i++) {
+        const fc_step *s = p->steps.at[i];
+        if (s->kind != FC_STEP_LOOP) continue;
+        const fc_plan_body *b = p->bodies.at[s->body];
+        const uint32_t n = (uint32_t)b->plan->steps.len;
+        fc_step_name(name, p, i);
+        fc_str_printf(out, "%*s%s%s: %u step%s a round", (int)indent, "",
+                      indent ? "" : "rounds    ", name, n, n == 1 ? "" : "s");
+        why_text(b, out);
+        fc_str_char(out, '\n');
+        for (uint32_t k = 0; k < n; k++)
+            fc_str_printf(out, "%*s%s.%s  %s  %s\n", (int)(indent ? indent + 4 : 10), "", name,
+                          fc_step_name(inner, b->plan, k), fc_step_schedule(b->plan->steps.at[k]),
+                          b->plan->steps.at[k]->what);
+        fc_plan_loops_text(b->plan, indent ? indent + 4 : 14, out);
+    }
+}
+
+void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out) {
+    const fc_step *s = p->steps.at[step];
+    char name[16];
+    if (s->kind != FC_STEP_LOOP) return;
+    const fc_plan_body *b = p->bodies.at[s->body];
+    fc_str_add(out, ",\"body\":{\"why\":");
+    fc_json_text(out, b->why);
+    fc_str_printf(out, ",\"condition\":%s,\"kernels\":[", b->loop.condition ? "true" : "false");
+    for (uint32_t k = 0; k < b->plan->steps.len; k++) {
+        const fc_step *x = b->plan->steps.at[k];
+        fc_str_printf(out, "%s{\"name\":\"%s\",\"makes\":", k ? "," : "",
+                      fc_step_name(name, b->plan, k));
+        fc_json_text(out, x->what);
+        fc_str_printf(out, ",\"schedule\":\"%s\"", fc_step_schedule(x));
+        fc_plan_loop_json(b->plan, k, out);
+        fc_str_char(out, '}');
+    }
+    fc_str_add(out, "]}");
+}

@@ -1,0 +1,284 @@
+/* step_loop.c - a loop of launches: the rounds of a body.
+ *
+ * In: first and end of the rounds, the condition of the first, starts, what the body captures. Out:
+ * the carried values after the last round and what was collected. */
+#include "runtime/step.h"
+
+#include "passes/bodies.h"
+#include "runtime/outside.h"
+
+#include <time.h>
+
+enum { PLACE_ALIGN = 256 };
+enum { POLL_MS = 50 };
+
+struct fc_loop_bound {
+    fc_program *body;
+    fc_tensor *in, *out; /* of a call of the body, without the data */
+    size_t *bytes;       /* of each output */
+    size_t *spare;       /* of each carried value: its other place in the workspace */
+    size_t *own;         /* of each output: its place there if it is in no buffer of the plan */
+    uint32_t *buffer;    /* of each output: the buffer of the plan, or UINT32_MAX */
+    fc_dim_value *dims;
+    uint32_t ndims;
+    size_t workspace;
+};
+typedef struct fc_loop_bound loop_bound;
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static size_t room(loop_bound *l, size_t bytes) {
+    const size_t at = l->workspace;
+    l->workspace += (bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
+    return at;
+}
+
+static fusec_status tensor_of(const fc_program *body, const int64_t *values, fc_node n,
+                              fc_arena *arena, fc_tensor *t, size_t *bytes, fc_error *e) {
+    const fc_graph *g = &body->plan->graph;
+    const uint32_t rank = fc_rank(g, n);
+    int64_t *shape = fc_arena_alloc(arena, (rank + 1) * sizeof *shape), total;
+    if (!shape) return fc_oom(e);
+    total = fc_dtypes[fc_at(g, n)->dtype].bytes;
+    bool ok = true, zero = false;
+    for (uint32_t i = 0; i < rank; i++) {
+        shape[i] = values[fc_axis(g, n, i)];
+        zero |= shape[i] <= 0;
+        ok = ok && fc_mul_ok(total, shape[i] ? shape[i] : 1, &total);
+    }
+    if (!ok) return fc_fail(e, FUSEC_INPUT_SHAPE, "an array has more bytes than 64 bits can count");
+    *t = (fc_tensor){
+        .dtype = (fusec_dtype)fc_at(g, n)->dtype, .rank = rank, .shape = shape, .on_device = true};
+    *bytes = zero ? 0 : (size_t)total;
+    return FUSEC_OK;
+}
+
+static fusec_status bind_arrays(loop_bound *l, fc_bound *b, const int64_t *values, fc_error *e) {
+    const fc_graph *g = &l->body->plan->graph;
+    const size_t nin = g->inputs.len, nout = g->outputs.len;
+    size_t unused;
+    l->in = fc_arena_alloc(&b->arena, (nin + 1) * sizeof *l->in);
+    l->out = fc_arena_alloc(&b->arena, (nout + 1) * sizeof *l->out);
+    l->bytes = fc_arena_alloc(&b->arena, (nout + 1) * sizeof *l->bytes);
+    l->spare = fc_arena_alloc(&b->arena, (nout + 1) * sizeof *l->spare);
+    l->own = fc_arena_alloc(&b->arena, (nout + 1) * sizeof *l->own);
+    l->buffer = fc_arena_alloc(&b->arena, (nout + 1) * sizeof *l->buffer);
+    if (!l->in || !l->out || !l->bytes || !l->spare || !l->own || !l->buffer) return fc_oom(e);
+    for (size_t i = 0; i < nin; i++)
+        FC_TRY(tensor_of(l->body, values, g->inputs.at[i].node, &b->arena, &l->in[i], &unused, e));
+    for (size_t i = 0; i < nout; i++)
+        FC_TRY(tensor_of(l->body, values, g->outputs.at[i].node, &b->arena, &l->out[i],
+                         &l->bytes[i], e));
+    return FUSEC_OK;
+}
+
+static void place(loop_bound *l, const fc_step *s, fc_loop_shape shape) {
+    const uint32_t nout = (uint32_t)l->body->plan->graph.outputs.len;
+    for (uint32_t i = 0; i < nout; i++) {
+        l->buffer[i] = UINT32_MAX;
+        for (uint32_t k = s->nout; k-- > 0;)
+            if (i >= shape.condition && s->out[k].number == i - shape.condition)
+                l->buffer[i] = s->out[k].buffer;
+        if (l->buffer[i] == UINT32_MAX) l->own[i] = room(l, l->bytes[i]);
+        if (i >= shape.condition && i < shape.condition + shape.carried)
+            l->spare[i] = room(l, l->bytes[i]);
+    }
+}
+
+fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
+    const fc_step *s = p->plan->steps.at[step];
+    const fc_plan_body *body = p->plan->bodies.at[s->body];
+    loop_bound *l = fc_arena_alloc(&b->arena, sizeof *l);
+    if (!l) return fc_oom(e);
+    l->body = p->bodies[s->body];
+    const fc_dimtab *t = &l->body->plan->graph.dims;
+    int64_t *values = fc_malloc(p->alloc, (t->forms.len + 1) * sizeof *values);
+    l->dims = fc_arena_alloc(&b->arena, (t->syms.len + 1) * sizeof *l->dims);
+    fc_dim bad;
+    fusec_status r = values && l->dims ? FUSEC_OK : fc_oom(e);
+    for (uint32_t i = 0; !r && i < t->syms.len; i++)
+        if (t->syms.at[i].kind == FC_SYM_NAMED)
+            l->dims[l->ndims++] = (fc_dim_value){i, b->symbols[i]};
+    if (!r && !fc_dims_eval(t, b->symbols, values, &bad))
+        r = fc_fail(e, FUSEC_INPUT_SHAPE, "a size does not fit into 64 bits for these inputs");
+    if (!r) r = bind_arrays(l, b, values, e);
+    fc_free(p->alloc, values);
+    if (r) return r;
+    place(l, s, body->loop);
+    b->steps[step].launch.workspace_bytes = l->workspace;
+    b->steps[step].loop = l;
+    return FUSEC_OK;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+typedef struct rounds {
+    const fc_step_call *c;
+    const fc_step *s;
+    const fc_plan_body *body;
+    const loop_bound *l;
+    fc_tensor *in, *out;
+    void **now;        /* where each carried value is */
+    int64_t first;     /* number of the first round */
+    uint64_t n, done;  /* rounds that may be made, and were */
+    int64_t counter;   /* of the round that is made */
+    uint64_t *scalars; /* captured scalars, by the body's input */
+    struct timespec asked;
+} rounds;
+
+static void *main_place(const rounds *x, uint32_t output) {
+    const loop_bound *l = x->l;
+    return l->buffer[output] == UINT32_MAX ? (void *)(x->c->workspace + l->own[output])
+                                           : x->c->at[l->buffer[output]];
+}
+
+/* The last round of a known number writes where the result is wanted. */
+static void *place_of(const rounds *x, uint32_t output) {
+    const uint64_t left = x->body->loop.condition ? x->done : x->n - 1 - x->done;
+    return left & 1 ? (void *)(x->c->workspace + x->l->spare[output]) : main_place(x, output);
+}
+
+/* A scalar that is captured is read by the host. */
+static fusec_status set_inputs(rounds *x, fc_error *e) {
+    const fc_step *s = x->s;
+    for (uint32_t i = 0; i < x->body->nin; i++) {
+        const fc_body_input *in = &x->body->in[i];
+        x->in[i] = x->l->in[i];
+        if (in->role == FC_BODY_COUNTER) x->in[i].data = &x->counter;
+        if (in->role != FC_BODY_CAPTURED) continue;
+        if (s->in[in->number].buffer != FC_ON_HOST) {
+            x->in[i].data = x->c->at[s->in[in->number].buffer];
+            continue;
+        }
+        FC_TRY(fc_step_scalar(x->c, in->number, &x->scalars[i], e));
+        x->in[i].data = &x->scalars[i];
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status count_rounds(rounds *x, fc_error *e) {
+    uint64_t first, end;
+    FC_TRY(fc_step_scalar(x->c, 0, &first, e));
+    FC_TRY(fc_step_scalar(x->c, 1, &end, e));
+    x->first = (int64_t)first;
+    if ((int64_t)end < x->first)
+        return fc_fail(e, FUSEC_SLICE_RANGE,
+                       "a loop runs from %lld to %lld: its end is before its begin",
+                       (long long)x->first, (long long)(int64_t)end);
+    x->n = end - first;
+    return FUSEC_OK;
+}
+
+static fusec_status poll(rounds *x, fc_error *e) {
+    struct timespec now;
+    if (!x->c->p->device->poll) return FUSEC_OK;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t ms =
+        (int64_t)(now.tv_sec - x->asked.tv_sec) * 1000 + (now.tv_nsec - x->asked.tv_nsec) / 1000000;
+    if (ms < POLL_MS) return FUSEC_OK;
+    x->asked = now;
+    return fc_device_poll(x->c->p->device, e);
+}
+
+static fusec_status round_of(rounds *x, fc_error *e) {
+    const fc_loop_shape shape = x->body->loop;
+    const loop_bound *l = x->l;
+    const uint32_t nout = (uint32_t)l->body->plan->graph.outputs.len, c = shape.condition;
+    x->counter = (int64_t)((uint64_t)x->first + x->done);
+    for (uint32_t i = 0; i < x->body->nin; i++)
+        if (x->body->in[i].role == FC_BODY_CARRIED) x->in[i].data = x->now[x->body->in[i].number];
+    for (uint32_t i = 0; i < nout; i++) {
+        x->out[i] = l->out[i];
+        x->out[i].data = i < c ? main_place(x, i) : i < c + shape.carried ? place_of(x, i) : NULL;
+        if (i < c + shape.carried) continue;
+        x->out[i].data = main_place(x, i);
+        if (l->buffer[i] != UINT32_MAX)
+            x->out[i].data = (char *)x->out[i].data + x->done * l->bytes[i];
+    }
+    FC_TRY(fc_program_run(l->body, x->c->stream, x->body->nin, x->in, l->ndims, l->dims, nout,
+                          x->out, e));
+    for (uint32_t i = 0; i < shape.carried; i++) x->now[i] = x->out[c + i].data;
+    x->done++;
+    return FUSEC_OK;
+}
+
+/* The condition that the round before has made. */
+static fusec_status goes_on(const rounds *x, bool *yes, fc_error *e) {
+    fc_device *d = x->c->p->device;
+    uint8_t word = 0;
+    uint64_t bits;
+    *yes = true;
+    if (!x->body->loop.condition) return FUSEC_OK;
+    if (!x->done) {
+        FC_TRY(fc_step_scalar(x->c, 2, &bits, e));
+        *yes = bits & 0xff;
+        return FUSEC_OK;
+    }
+    FC_TRY(d->ops->download(d, x->c->stream, &word, main_place(x, 0), 1, e));
+    if (!d->host_memory) FC_TRY(d->ops->sync(d, x->c->stream, e));
+    *yes = word != 0;
+    return FUSEC_OK;
+}
+
+static fusec_status all_rounds(rounds *x, fc_error *e) {
+    const uint64_t most = x->c->p->max_rounds;
+    while (x->done < x->n) {
+        bool yes;
+        FC_TRY(goes_on(x, &yes, e));
+        if (!yes) break;
+        if (most && x->body->loop.condition && x->done >= most)
+            return fc_fail(e, FUSEC_LIMIT, "a loop has not ended after %llu rounds",
+                           (unsigned long long)most);
+        FC_TRY(poll(x, e));
+        FC_TRY(round_of(x, e));
+    }
+    return FUSEC_OK;
+}
+
+/* What a loop without rounds, or one that ended early, has in another place than that of the
+ * result. */
+static fusec_status bring_home(const rounds *x, fc_error *e) {
+    fc_device *d = x->c->p->device;
+    const uint32_t c = x->body->loop.condition;
+    for (uint32_t i = 0; i < x->body->loop.carried; i++) {
+        void *home = main_place(x, c + i);
+        if (x->l->buffer[c + i] != UINT32_MAX && x->now[i] != home)
+            FC_TRY(d->ops->copy(d, x->c->stream, home, x->now[i], x->l->bytes[c + i], e));
+    }
+    return FUSEC_OK;
+}
+
+/* Indices outside, which a device with memory of its own has noted. */
+static fusec_status look_outside(const rounds *x, fc_error *e) {
+    fc_program *body = x->l->body;
+    fc_bound *b;
+    if (!body->report || !x->done) return FUSEC_OK;
+    FC_TRY(fc_bound_get(body, x->body->nin, x->in, x->l->ndims, x->l->dims, 64, FC_NO_CODE, &b, e));
+    const fusec_status s = fc_outside_wait(body, b, x->c->stream, e);
+    fc_bound_release(body, b);
+    return s;
+}
+
+fusec_status fc_loop_run(const fc_step_call *c, fc_error *e) {
+    const fc_step *s = c->p->plan->steps.at[c->step];
+    rounds x = {
+        .c = c, .s = s, .body = c->p->plan->bodies.at[s->body], .l = c->b->steps[c->step].loop};
+    const uint32_t nin = x.body->nin, nout = (uint32_t)x.l->body->plan->graph.outputs.len;
+    fc_arena arena;
+    fc_arena_init(&arena, c->p->alloc);
+    x.in = fc_arena_alloc(&arena, (nin + 1) * sizeof *x.in);
+    x.out = fc_arena_alloc(&arena, (nout + 1) * sizeof *x.out);
+    x.now = fc_arena_alloc(&arena, (nout + 1) * sizeof *x.now);
+    x.scalars = fc_arena_alloc(&arena, (nin + 1) * sizeof *x.scalars);
+    fusec_status r = x.in && x.out && x.now && x.scalars ? FUSEC_OK : fc_oom(e);
+    const uint32_t start = fc_loop_first_start(x.body->loop);
+    for (uint32_t i = 0; !r && i < x.body->loop.carried; i++)
+        x.now[i] = c->at[s->in[start + i].buffer];
+    if (!r) r = count_rounds(&x, e);
+    if (!r) r = set_inputs(&x, e);
+    if (!r) r = all_rounds(&x, e);
+    if (!r) r = bring_home(&x, e);
+    if (!r) r = look_outside(&x, e);
+    fc_arena_free(&arena);
+    return r;
+}

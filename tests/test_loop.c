@@ -1,0 +1,179 @@
+/* test_loop.c - loops of launches against the same text with the rounds written out: on the
+ * interpreter, the CPU and CUDA behind a fake driver, with the same bits. What plans they make, and
+ * what is wrong with some. */
+#include "tests/support/capi.h"
+#include "tests/support/fake_machine.h"
+#include "tests/support/langbox.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frontend/capi/program.h"
+#include "passes/bodies.h"
+#include "tests/support/shell.h"
+
+#include <fusec/fusec.h>
+
+enum { N = 6, M = 5 };
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+/* f(x: f32[n, m], k: i32) gives y: f32[n, m]; `loop` with rounds that only the call knows, `flat`
+ * the same without a loop for k = 3. */
+static const struct {
+    const char *name, *loop, *flat;
+} pairs[] = {
+    {"stencil",
+     "for s in 0..k { c = boundary(x, mode=\"edge\"); y[i in 0..n, j in 0..m] = c[i, j] + "
+     "f32(0.1)*(c[i-1, j] + c[i, j+1]); x = y }; y = x",
+     "for s in 0..3 { c = boundary(x, mode=\"edge\"); y[i in 0..n, j in 0..m] = c[i, j] + "
+     "f32(0.1)*(c[i-1, j] + c[i, j+1]); x = y }; y = x"},
+    {"counter", "for s in 2..k+2 { x = x*f32(s) + flip(x, axis=0) }; y = x",
+     "for s in 2..5 { x = x*f32(s) + flip(x, axis=0) }; y = x"},
+    {"swap", "z = 2*x; for s in 0..k { t = x; x = z + sum(z); z = t }; y = x - z",
+     "z = 2*x; for s in 0..3 { t = x; x = z + sum(z); z = t }; y = x - z"},
+    {"captured", "e = exp(x); q = sum(e); for s in 0..k { x = x*e - q*mean(x) }; y = x",
+     "e = exp(x); q = sum(e); for s in 0..3 { x = x*e - q*mean(x) }; y = x"},
+    {"scalars", "a = 0.0; b = sum(x); for s in 0..k { a = a + b; b = sqrt(abs(b)) }; y = x + a*b",
+     "a = 0.0; b = sum(x); for s in 0..3 { a = a + b; b = sqrt(abs(b)) }; y = x + a*b"},
+    {"while",
+     "r = 9.0; for s in 0..1000000 while r > f32(k) { x = cumsum(x, axis=1); r = r - 2 }; y = x",
+     "for s in 0..3 { x = cumsum(x, axis=1) }; y = x"},
+    {"mask", "for s in 0..2000 while abs(x) < 8 { x = 2*x + 1 }; y = x + k - 3",
+     "for s in 0..9 while abs(x) < 8 { x = 2*x + 1 }; y = x + k - 3"},
+    {"nested", "for s in 0..k { for r in 0..s { x = x - mean(x) + 1 }; x = x*s + max(x) }; y = x",
+     "for s in 0..3 { for r in 0..s { x = x - mean(x) + 1 }; x = x*s + max(x) }; y = x"},
+    {"collected", "for s in 0..n { p[s] = x*s; x = flip(x, axis=1)*2 }; y = sum(p, axis=0) + x*k",
+     "p = zeros([n, m]); for s in 0..6 { p = p + x*s; x = flip(x, axis=1)*2 }; y = p + x*k"},
+    {"two results of one value", "for s in 0..k { x = x + sum(x); z = x }; y = x + 0*x",
+     "for s in 0..3 { x = x + sum(x) }; y = x + 0*x"},
+    {"none", "for s in 3..k { x = x + sum(x) }; y = x", "y = x"},
+};
+
+static fusec_program *compile(fusec_context *ctx, const char *body, unsigned flags) {
+    char text[900];
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    snprintf(text, sizeof text,
+             "export def f(x: f32[n, m], k: i32) -> f32[n, m] {\n%s\nreturn y\n}\n", body);
+    for (char *c = text; *c; c++)
+        if (*c == ';') *c = '\n';
+    FC_EXPECT_OK_TEXT(fusec_parse(ctx, "f.fuse", text, &m), fusec_message(ctx));
+    if (m) FC_EXPECT_OK_TEXT(fusec_module_compile(m, "f", flags, &p), fusec_message(ctx));
+    fusec_module_free(m);
+    return p;
+}
+
+static fusec_status run(fusec_program *p, int32_t k, float *y) {
+    float x[N * M];
+    const int64_t shape[2] = {N, M};
+    for (int i = 0; i < N * M; i++) x[i] = (float)(i * 7 % 11) / 8 - 0.5f;
+    const fusec_tensor in[2] = {{.data = x, .shape = shape, .rank = 2, .dtype = FUSEC_F32},
+                                {.data = &k, .rank = 0, .dtype = FUSEC_I32}};
+    const fusec_tensor out = {.data = y, .shape = shape, .rank = 2, .dtype = FUSEC_F32};
+    return fusec_run(p, 2, in, 1, &out);
+}
+
+static void compare_on(const char *device, size_t first, size_t count) {
+    fusec_context *ctx = capi_device(device);
+    if (!ctx) return;
+    for (size_t i = first; i < first + count; i++) {
+        FC_TRACE("%s on %s", pairs[i].name, device);
+        float want[N * M] = {0}, got[N * M] = {1};
+        fusec_program *flat = compile(ctx, pairs[i].flat, 0);
+        FC_EXPECT_OK_TEXT(run(flat, 3, want), fusec_message(ctx));
+        for (unsigned flags = 0; flags <= FUSEC_PROGRAM_GRAPH; flags++) {
+            fusec_program *loop = compile(ctx, pairs[i].loop, flags);
+            for (int again = 0; again < 2 && loop; again++) {
+                memset(got, 1, sizeof got);
+                FC_EXPECT_OK_TEXT(run(loop, 3, got), fusec_message(ctx));
+                FC_EXPECT_MEMEQ(got, want, sizeof got);
+            }
+            fusec_program_free(loop);
+        }
+        fusec_program_free(flat);
+        FC_UNTRACE();
+    }
+    fusec_context_free(ctx);
+}
+
+FC_TEST(loop, as_written_out) {
+    compare_on("interp", 0, FC_COUNT(pairs));
+    compare_on("cpu", 0, FC_COUNT(pairs));
+}
+
+/* Each program behind the driver is compiled by a C++ compiler, so a few of them. */
+FC_TEST(loop, as_written_out_behind_a_fake_driver) {
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    compare_on("cuda", 0, FC_COUNT(pairs));
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* Rounds cost what their kernels cost: nothing is compiled or planned again. */
+FC_TEST(loop, many_rounds_compile_once) {
+    fusec_context *ctx = capi_device("cpu");
+    float y[N * M];
+    if (!ctx) FC_SKIP("no LLVM");
+    fusec_program *p = compile(ctx, "for s in 0..k { x = x + sum(x)*f32(1e-30) }; y = x", 0);
+    FC_EXPECT_OK_TEXT(run(p, 3, y), fusec_message(ctx));
+    const uint64_t before = p->p->bodies[0]->compiles;
+    FC_EXPECT_OK_TEXT(run(p, 500, y), fusec_message(ctx));
+    FC_EXPECT_EQ_U64(p->p->bodies[0]->compiles, before);
+    fusec_program_free(p);
+    fusec_context_free(ctx);
+}
+
+FC_TEST(loop, kernel_counts) {
+    static const struct {
+        const char *body;
+        uint32_t steps, kernels;
+    } plans[] = {
+        {"for s in 0..k { x = x + 0.1*(roll(x, 1, axis=0) - 2*x) }; y = x", 1, 1},
+        {"for s in 0..100 { x = x + 0.1*(roll(x, 1, axis=0) - 2*x) }; y = x", 1, 1},
+        {"for s in 0..100 { x = 0.5*(x + 2/x) }; y = x", 1, 1},
+        {"for s in 0..k while sum(x) > 1 { x = x/2 }; y = x", 2, 3},
+        {"for s in 0..k { x = x - mean(x) }; y = x*2", 2, 3},
+    };
+    fusec_context *ctx = capi_device("interp");
+    for (size_t i = 0; i < FC_COUNT(plans); i++) {
+        FC_TRACE("%s", plans[i].body);
+        fusec_program *p = compile(ctx, plans[i].body, 0);
+        if (p) {
+            FC_EXPECT_EQ_U64(p->p->plan->steps.len, plans[i].steps);
+            FC_EXPECT_EQ_U64(fc_plan_kernels(p->p->plan), plans[i].kernels);
+        }
+        fusec_program_free(p);
+        FC_UNTRACE();
+    }
+    fusec_context_free(ctx);
+}
+
+/* ---- mistakes -------------------------------------------------------------------------------- */
+
+FC_TEST(loop, an_end_before_the_begin) {
+    fusec_context *ctx = capi_device("interp");
+    float y[N * M];
+    fusec_program *p = compile(ctx, "for s in 0..k { x = x + sum(x) }; y = x", 0);
+    FC_EXPECT_EQ_I64(run(p, -4, y), FUSEC_SLICE_RANGE);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "from 0 to -4");
+    fusec_program_free(p);
+    fusec_context_free(ctx);
+}
+
+/* An index that is outside in some round, or in a round that is not made. */
+FC_TEST(loop, an_index_outside) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 4,
+               "fusec -e 'x = f32(arange(3)); for s in 0..k { x = x + x[s] }; x' k=5 -d interp");
+    EXPECT_RUN(sh, 0,
+               "fusec -e 'x = f32(arange(3)); for s in 0..k while s < 3 { x = x + x[s] }; x' k=5 "
+               "-d interp");
+    shell_close(&sh);
+}
