@@ -314,8 +314,9 @@ static fusec_status make(maker *m, uint32_t *outputs, uint32_t *noutputs, fc_err
     m->map = room;
     if (begin(m, room + nodes, room + nodes + p->ntotals)) {
         copy_nodes(m);
-        if (!m->whole) outputs_of_parts(m);
-        outputs_of_source(m, outputs, noutputs);
+        const bool made = !m->g->error.code; /* else the map is not full */
+        if (made && !m->whole) outputs_of_parts(m);
+        if (made) outputs_of_source(m, outputs, noutputs);
     }
     fc_free(p->graph->alloc, room);
     return end(m, e);
