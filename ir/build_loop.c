@@ -262,8 +262,7 @@ bool fc_build_loop(fc_graph *g, const fc_loop_parts *p, fc_node *out) {
     return ok;
 }
 
-void fc_loop_look(const fc_graph *g, fc_node loop, fc_loop_view *v) {
-    const fc_ninfo *n = fc_at(g, loop);
+void fc_loop_look_at(const fc_graph *g, const fc_ninfo *n, fc_loop_view *v) {
     fc_node all[FC_MAX_LOOP_VALUES + 2] = {FC_NONODE, FC_NONODE};
     v->loop = fc_loop_of(n);
     fc_value_list(g, n->src[0], all, FC_COUNT(all));

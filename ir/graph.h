@@ -346,6 +346,32 @@ fusec_status fc_require(fc_graph *g, fc_check kind, fc_dim a, fc_dim b, fusec_st
 /* The language's table of how two dtypes combine; false for a pair without common dtype. */
 bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out);
 
+/* Order (build_sort.c). That of numbers, -0 before +0 and nan last; equal elements keep their
+ * order, also downwards, where nan is last too. `axis` as in the language: -1 is the last. */
+fc_node fc_build_argsort(fc_graph *g, fc_node x, int64_t axis, bool down); /* i64 positions */
+fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down);
+/* The k largest along an axis, the largest first, and where they are. */
+bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]);
+/* How many elements of the sorted `a`, which has one axis, are less than each of v; `right`: less
+ * or equal. i64. */
+fc_node fc_build_searchsorted(fc_graph *g, fc_node a, fc_node v, bool right);
+/* Between the two elements that q (f64 scalar, 0 to 1) lies between, as in NumPy; nan if there is
+ * one.
+ */
+fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis);
+/* Of a mask with one axis: where it holds, `size` places, 0 behind them; out[1]: how many there
+ * are, also more than size. */
+bool fc_build_nonzero(fc_graph *g, fc_node mask, fc_dim size, fc_node out[2]);
+/* The rows of x along axis 0 where the mask holds, 0 behind them; the count as above. */
+bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_node out[2]);
+/* The elements of x in order, each once; the count as above. */
+bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]);
+/* The numbers 0 .. n-1 in an order that seed and stream fix. */
+fc_node fc_build_permutation(fc_graph *g, fc_dim n, fc_node seed, fc_node stream);
+/* out[0], out[1] = the keys and their positions, in order along the second of two axes, by compares
+ * and exchanges alone, for devices that have no sort of their own: the graph of a program. */
+bool fc_build_sort_network(fc_graph *g, fusec_dtype key);
+
 /* ---- text -------------------------------------------------------------------------------- */
 
 void fc_type_print(const fc_graph *g, fc_node n, fc_str *out); /* "f32[n, 2*m]" */

@@ -89,7 +89,10 @@ typedef struct fc_loop_view {
     fc_node first, end, condition;
     fc_node start[FC_MAX_LOOP_VALUES], next[FC_MAX_LOOP_VALUES], collected[FC_MAX_LOOP_VALUES];
 } fc_loop_view;
-void fc_loop_look(const fc_graph *g, fc_node loop, fc_loop_view *v);
+void fc_loop_look_at(const fc_graph *g, const fc_ninfo *loop, fc_loop_view *v);
+static inline void fc_loop_look(const fc_graph *g, fc_node loop, fc_loop_view *v) {
+    fc_loop_look_at(g, fc_at(g, loop), v);
+}
 
 /* " level 1 number 2", for dumps. */
 void fc_print_body_attr(const fc_ninfo *n, fc_str *out);

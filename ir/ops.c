@@ -45,6 +45,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(LIST, "list", NONE),
     STRUCT(HOLE, "hole", NUMBER),
     STRUCT(LOOP, "loop", NUMBER),
+    STRUCT(SORT, "sort", NONE),
     STRUCT(RESULT, "result", NUMBER),
     STRUCT(LOAD, "load", NONE),
     STRUCT(LOAD_AT, "load_at", NONE),

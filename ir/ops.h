@@ -20,7 +20,8 @@ typedef enum fc_op {
                       itself, and attr says what derivatives make of it (FC_CAST_*, ir/graph.h) */
     FC_OP_BITCAST, /* the same bits in another dtype of the same width */
     /* complex numbers (ir/build_complex.c) */
-    FC_OP_PART, /* of an array of pairs in memory: the real part, or with attr 1 the imaginary one */
+    FC_OP_PART, /* of an array of pairs in memory: the real part, or with attr 1 the imaginary one
+                 */
     FC_OP_PAIR, /* two floats as a complex number */
     /* views: cost index arithmetic, not memory */
     FC_OP_BROADCAST, /* to the node's shape, axes aligned from the right */
@@ -37,10 +38,12 @@ typedef enum fc_op {
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
     /* steps that are not kernels, and bodies: ir/loop.h */
-    FC_OP_LIST,   /* operands value and rest (a LIST; missing at the end): no value of its own */
-    FC_OP_HOLE,   /* a bound variable of a body; attr: fc_hole_attr */
-    FC_OP_LOOP,   /* operands LIST (first, end, starts), LIST (condition, nexts, collected); attr:
-                     fc_loop_attr. A tuple */
+    FC_OP_LIST, /* operands value and rest (a LIST; missing at the end): no value of its own */
+    FC_OP_HOLE, /* a bound variable of a body; attr: fc_hole_attr */
+    FC_OP_LOOP, /* operands LIST (first, end, starts), LIST (condition, nexts, collected); attr:
+                   fc_loop_attr. A tuple */
+    FC_OP_SORT, /* operand LIST (keys, unsigned integers): the order along the last axis, stable. A
+                   tuple of one: i64 positions */
     FC_OP_RESULT, /* value number attr of the tuple that is its operand */
     /* kernel code only (ir/code.h) */
     FC_OP_LOAD,    /* imm = access number */
@@ -138,7 +141,7 @@ static inline bool fc_is_reduction(int op) {
 }
 /* Steps of a plan that are no kernels: their results are read by FC_OP_RESULT. */
 static inline bool fc_is_step(int op) {
-    return op == FC_OP_LOOP;
+    return op == FC_OP_LOOP || op == FC_OP_SORT;
 }
 /* Parts of such steps, which have no elements: a step itself, or a list of its operands. */
 static inline bool fc_is_part(int op) {

@@ -108,10 +108,24 @@ static fc_node copy_node(taking *t, fc_graph *b, fc_node n, const fc_node *map) 
     return fc_graph_node(b, fc_rewrite_info(t->src, n, map));
 }
 
+/* A graph that was read may have holes that its loops lack. */
+static bool fits(const fc_graph *g, const fc_loop_view *v, const fc_ninfo *hole) {
+    const uint32_t number = fc_hole_number(hole);
+    if (!number) return hole->dtype == FUSEC_I64 && !hole->shape;
+    if (number > v->loop.carried) return false;
+    const fc_ninfo *start = fc_at(g, v->start[number - 1]);
+    return hole->dtype == start->dtype &&
+           fc_list_len(g, hole->shape) == fc_list_len(g, start->shape);
+}
+
 static fc_node body_node(taking *t, fc_graph *b, const fc_loop_view *v, fc_node n) {
     const fc_ninfo *i = fc_at(t->src, n);
     if (i->op == FC_OP_HOLE && fc_hole_level(i) == v->loop.level) {
         const uint32_t number = fc_hole_number(i);
+        if (!fits(t->src, v, i)) {
+            fc_fail(&b->error, FUSEC_INVALID, "a loop has no value %u of this type", number);
+            return FC_NONODE;
+        }
         if (number) return new_input(t, b, n, false, (fc_body_input){FC_BODY_CARRIED, number - 1});
         return new_input(t, b, n, true, (fc_body_input){FC_BODY_COUNTER, 0});
     }
@@ -285,11 +299,19 @@ static bool has_bodies(const fc_graph *g) {
     return false;
 }
 
+static fusec_status check_planned(const fc_graph *g, fc_error *e) {
+    for (fc_node n = 0; n < g->nodes.len; n++)
+        if (fc_at(g, n)->op == FC_OP_LOOP && fc_loop_is_planned(fc_at(g, n)))
+            return fc_fail(e, FUSEC_INVALID, "a loop without its body");
+    return FUSEC_OK;
+}
+
 fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     const size_t n = p->graph.nodes.len;
     fc_error own = {0};
     taking t = {.p = p, .o = o, .src = &p->graph, .e = e ? e : &own};
     if (!has_bodies(&p->graph)) return FUSEC_OK;
+    FC_TRY(check_planned(&p->graph, e));
     uint64_t *levels = fc_malloc(p->alloc, n * sizeof *levels);
     t.light = fc_malloc(p->alloc, n);
     t.need = fc_malloc(p->alloc, n);

@@ -313,10 +313,11 @@ static reason check_list(const fc_graph *g, const fc_ninfo *n) {
                                                                  : NULL;
 }
 
-static bool same_type(const fc_graph *g, fc_node a, fc_node b) {
-    bool same = fc_at(g, a)->dtype == fc_at(g, b)->dtype && fc_rank(g, a) == fc_rank(g, b);
-    for (uint32_t i = 0; same && i < fc_rank(g, a); i++)
-        same = may_be_equal(g, (int64_t)fc_axis(g, a, i), (int64_t)fc_axis(g, b, i));
+static bool same_type(const fc_graph *g, const fc_ninfo *a, const fc_ninfo *b) {
+    const uint32_t rank = fc_list_len(g, a->shape);
+    bool same = a->dtype == b->dtype && rank == fc_list_len(g, b->shape);
+    for (uint32_t i = 0; same && i < rank; i++)
+        same = may_be_equal(g, fc_list_at(g, a->shape)[i], fc_list_at(g, b->shape)[i]);
     return same;
 }
 
@@ -333,26 +334,41 @@ static reason check_loop(const fc_graph *g, const fc_ninfo *n) {
     if (fc_value_list(g, n->src[0], NULL, 0) != 2 + l.carried ||
         fc_value_list(g, n->src[1], NULL, 0) != l.condition + l.carried + l.collected)
         return "it has the wrong number of values";
-    fc_loop_look(g, (fc_node)(n - g->nodes.at), &v);
+    fc_loop_look_at(g, n, &v);
     if (fc_at(g, v.first)->dtype != FUSEC_I64 || fc_at(g, v.end)->dtype != FUSEC_I64 ||
         fc_rank(g, v.first) || fc_rank(g, v.end))
         return "its rounds are not counted by scalars of i64";
     if (l.condition && (fc_at(g, v.condition)->dtype != FUSEC_BOOL || fc_rank(g, v.condition)))
         return "its condition is no scalar bool";
     for (uint32_t i = 0; i < l.carried; i++)
-        if (!same_type(g, v.start[i], v.next[i])) return "a carried value changes its type";
+        if (!same_type(g, fc_at(g, v.start[i]), fc_at(g, v.next[i]))) return "a carried value changes its type";
     return NULL;
+}
+
+static reason check_sort(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 1 || fc_at(g, n->src[0])->op != FC_OP_LIST || fc_at(g, n->src[0])->nops != 1)
+        return "it does not sort one array";
+    const fc_ninfo *key = fc_at(g, fc_at(g, n->src[0])->src[0]);
+    if (!fc_is_int((fusec_dtype)key->dtype) || fc_is_signed((fusec_dtype)key->dtype) ||
+        key->dtype == FUSEC_BOOL)
+        return "its keys are no unsigned integers";
+    return key->shape ? NULL : "it sorts a scalar";
 }
 
 static reason check_result(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1 || !fc_is_step(fc_at(g, n->src[0])->op)) return "it is the result of no step";
     const fc_ninfo *s = fc_at(g, n->src[0]);
     fc_loop_view v;
-    if (s->op != FC_OP_LOOP || fc_loop_is_planned(s)) return NULL;
+    if (s->op == FC_OP_SORT)
+        return n->dtype == FUSEC_I64 && !n->attr &&
+                       n->shape == fc_at(g, fc_at(g, s->src[0])->src[0])->shape
+                   ? NULL
+                   : "positions of another type";
+    if (fc_loop_is_planned(s)) return NULL;
     fc_loop_look(g, n->src[0], &v);
     if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";
     if (n->attr < v.loop.carried)
-        return same_type(g, (fc_node)(n - g->nodes.at), v.start[n->attr])
+        return same_type(g, n, fc_at(g, v.start[n->attr]))
                    ? NULL
                    : "its type is another one";
     const fc_ninfo *c = fc_at(g, v.collected[n->attr - v.loop.carried]);
@@ -392,6 +408,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_SCAN) return check_scan(g, n);
     if (n->op == FC_OP_LIST) return check_list(g, n);
     if (n->op == FC_OP_LOOP) return check_loop(g, n);
+    if (n->op == FC_OP_SORT) return check_sort(g, n);
     if (n->op == FC_OP_RESULT) return check_result(g, n);
     return "it is an operation of kernels";
 }

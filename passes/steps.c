@@ -176,8 +176,8 @@ static const char *describe_step(fc_plan *p, const fc_region *r, const fc_step *
     fc_str t;
     if (!results) return NULL;
     fc_str_init(&t, p->alloc);
-    fc_str_printf(&t, "%s%s%s", fc_ops[fc_at(&p->graph, s->node)->op].name,
-                  *results ? ": " : "", results);
+    fc_str_printf(&t, "%s%s%s", fc_ops[fc_at(&p->graph, s->node)->op].name, *results ? ": " : "",
+                  results);
     const char *text = t.oom ? NULL : fc_arena_strdup(&p->arena, t.data, t.len);
     fc_str_free(&t);
     return text;
@@ -191,9 +191,10 @@ static fusec_status make_other_step(fc_plan *p, const fc_pass_options *o, const 
     if (ok) {
         fc_kernel_init(&s->kernel, p->alloc);
         fc_plan_host_scalars(&p->graph, host);
-        s->kind = FC_STEP_LOOP;
+        const fc_ninfo *n = fc_at(&p->graph, r->step);
+        s->kind = n->op == FC_OP_LOOP ? FC_STEP_LOOP : FC_STEP_SORT;
         s->node = r->step;
-        s->body = (uint32_t)fc_at(&p->graph, r->step)->attr;
+        s->body = (uint32_t)n->attr;
         s->why = r->why;
         ok = add_inputs(p, s, buffer, host) && add_scalars(p, s) && add_outputs(p, r, s, buffer) &&
              (s->what = describe_step(p, r, s)) != NULL;

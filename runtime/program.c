@@ -28,6 +28,12 @@ static fc_program *new_program(fc_context *c, const fc_program_options *o) {
     return p;
 }
 
+static fusec_status make_networks(fc_program *p, fc_error *e) {
+    for (uint32_t i = 0; i < p->plan->steps.len; i++)
+        if (p->plan->steps.at[i]->kind == FC_STEP_SORT) FC_TRY(fc_sort_make(p, i, e));
+    return FUSEC_OK;
+}
+
 /* The bodies of its loops as programs; they are at most FC_MAX_LOOP_LEVEL deep. */
 static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_error *e) {
     const size_t n = p->plan->bodies.len;
@@ -39,6 +45,7 @@ static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_e
         if (!body) return fc_oom(e);
         body->plan = p->plan->bodies.at[i]->plan;
         body->is_body = true;
+        FC_TRY(make_networks(body, e));
         FC_TRY(make_bodies(body, o, e));
     }
     return FUSEC_OK;
@@ -59,6 +66,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     fusec_status s = fc_plan_build(g, &po, &p->plan, e);
     clock_gettime(CLOCK_MONOTONIC, &b);
     p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
+    if (!s) s = make_networks(p, e);
     if (!s) s = make_bodies(p, o, e);
     if (s) {
         fc_program_free(p);
@@ -74,6 +82,7 @@ void fc_program_free(fc_program *p) {
     if (!p) return;
     for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
     fc_free(p->alloc, p->bodies);
+    for (size_t i = 0; i < FC_COUNT(p->networks); i++) fc_program_free(p->networks[i]);
     fc_ready_free_all(p);
     while (p->bound) {
         fc_bound *b = p->bound;
@@ -380,6 +389,13 @@ static fusec_status run(fc_call *c, double *seconds, fc_error *e) {
     return s;
 }
 
+/* Calls of others are not made ready. */
+static bool has_kernels_alone(const fc_program *p) {
+    for (size_t i = 0; i < p->plan->steps.len; i++)
+        if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return false;
+    return true;
+}
+
 static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc_tensor *in,
                          uint32_t ndims, const fc_dim_value *dims, uint32_t nout,
                          const fc_tensor *out, double *seconds, fc_error *e) {
@@ -403,7 +419,7 @@ static fusec_status call(fc_program *p, fc_stream stream, uint32_t nin, const fc
     }
     if (!s) s = run(&c, seconds, e);
     if (!s) s = fc_stage_finish(&stage, e);
-    if (!s && !seconds && !stage.args && !c.b->quick && !p->bodies)
+    if (!s && !seconds && !stage.args && !c.b->quick && has_kernels_alone(p))
         fc_ready_keep(p, stream, c.b, nin, in, ndims, dims, nout, out);
     if (c.b) fc_bound_release(p, c.b);
     fc_stage_close(&stage);

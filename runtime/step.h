@@ -32,4 +32,10 @@ fusec_status fc_step_scalar(const fc_step_call *c, uint32_t number, uint64_t *bi
 fusec_status fc_loop_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
 fusec_status fc_loop_run(const fc_step_call *c, fc_error *e);
 
+/* ---- order (step_sort.c) --------------------------------------------------------------------- */
+
+fusec_status fc_sort_run(const fc_step_call *c, fc_error *e);
+/* What the device needs to sort for step `step`, if it has no sort of its own. */
+fusec_status fc_sort_make(fc_program *p, uint32_t step, fc_error *e);
+
 #endif

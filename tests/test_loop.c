@@ -177,3 +177,55 @@ FC_TEST(loop, an_index_outside) {
                "-d interp");
     shell_close(&sh);
 }
+
+/* ---- in C ------------------------------------------------------------------------------------ */
+
+FC_TEST(loop, written_down_in_c) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = capi_start(NULL, &ctx);
+    const float x[3] = {1, 2, 4};
+    const int64_t n = 3;
+    fusec_value out[3], u, k;
+    fusec_loop *l = fusec_loop_begin(g, fusec_int(0), fusec_int(4));
+    u = fusec_carry(l, fusec_array(g, FUSEC_F32, 1, &n, x));
+    k = fusec_carry(l, fusec_sum(fusec_array(g, FUSEC_F32, 1, &n, x), 0, NULL, 0));
+    fusec_next(l, u, fusec_add(u, fusec_sum(u, 0, NULL, 0)));
+    fusec_next(l, k, fusec_add(k, fusec_cast(fusec_loop_counter(l), FUSEC_F32)));
+    fusec_collect(l, fusec_max(u, 0, NULL, 0));
+    FC_EXPECT_OK_TEXT(fusec_loop_end(l, 3, out), fusec_message(ctx));
+    float got[3], sum, path[4], want[3] = {1, 2, 4}, most[4];
+    for (int r = 0; r < 4; r++) {
+        const float s = want[0] + want[1] + want[2];
+        most[r] = want[2];
+        for (int i = 0; i < 3; i++) want[i] += s;
+    }
+    FC_EXPECT_OK_TEXT(fusec_read(out[0], got, sizeof got), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(out[1], &sum, sizeof sum), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(out[2], path, sizeof path), fusec_message(ctx));
+    FC_EXPECT_MEMEQ(got, want, sizeof got);
+    FC_EXPECT_MEMEQ(path, most, sizeof path);
+    FC_EXPECT_TRUE(sum == 13);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+}
+
+FC_TEST(loop, mistakes_in_c) {
+    fusec_context *ctx = NULL;
+    fusec_graph *g = capi_start(NULL, &ctx);
+    const float x[2] = {1, 2};
+    const int64_t n = 2;
+    float got[2];
+    fusec_value out[2];
+    fusec_loop *l = fusec_loop_begin(g, fusec_int(0), fusec_int(4));
+    fusec_value u = fusec_carry(l, fusec_array(g, FUSEC_F32, 1, &n, x)), inside = fusec_add(u, u);
+    fusec_next(l, u, inside);
+    FC_EXPECT_OK_TEXT(fusec_loop_end(l, 1, out), fusec_message(ctx));
+    FC_EXPECT_TRUE(fusec_read(inside, got, sizeof got) != FUSEC_OK);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "outside of it");
+    l = fusec_loop_begin(g, fusec_int(0), fusec_int(4));
+    u = fusec_carry(l, fusec_array(g, FUSEC_F32, 1, &n, x));
+    fusec_next(l, u, fusec_sum(u, 0, NULL, 0));
+    FC_EXPECT_EQ_I64(fusec_loop_end(l, 1, out), FUSEC_SHAPE_MISMATCH);
+    fusec_graph_free(g);
+    fusec_context_free(ctx);
+}

@@ -240,6 +240,7 @@ fusec_status fc_extract_make(fusec_graph *g, const fc_node *roots, uint32_t n, f
     x->graph.limits.nodes = g->ir.limits.nodes;
     x->graph.limits.inputs += FC_MOST_ARGUMENTS;
     x->graph.default_float = g->ir.default_float;
+    x->graph.nholes = g->ir.nholes;
     if (!fc_extract_hashes(g, roots, n) || !fc_extract_next_round(g)) return fc_oom(e);
     for (uint32_t i = 0; i < n; i++) {
         char name[12] = "r";

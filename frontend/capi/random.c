@@ -95,3 +95,12 @@ fusec_value fusec_bernoulli(fusec_graph *g, fusec_value p, int rank, const fusec
         n = fc_build_cast(&g->ir, n, g->ir.default_float);
     return fc_value(g, fc_build_bernoulli(&g->ir, &d, n));
 }
+
+fusec_value fusec_permutation(fusec_graph *g, fusec_dim n, fusec_value seed, fusec_value stream) {
+    fc_dim dims[FC_MAX_RANK];
+    fc_draw d;
+    if (!g) return fc_failed(FUSEC_INVALID);
+    if (!take_draw(g, "fusec_permutation", 1, &n, seed, stream, dims, &d))
+        return fc_value(g, FC_NONODE);
+    return fc_value(g, fc_build_permutation(&g->ir, dims[0], d.seed, d.stream));
+}

@@ -109,7 +109,13 @@ fusec_status fc_aot_add(fc_aot *a, fc_job *s, const fc_item *def, const char *dt
     fc_plan *plan = NULL;
     fc_pass_options o = {.mode = s->lang.mode};
     FC_TRY(fc_plan_build(&s->graph, &o, &plan, e));
-    const fusec_status st = add(a, s, plan, def, dtype, e);
+    fusec_status st = FUSEC_OK;
+    for (size_t i = 0; i < plan->steps.len && !st; i++)
+        if (plan->steps.at[i]->kind != FC_STEP_KERNEL)
+            st = fc_fail(e, FUSEC_NOT_YET,
+                         "an object can't have the step `%s` of %s yet: it is no kernel",
+                         plan->steps.at[i]->what, fc_job_name(s));
+    if (!st) st = add(a, s, plan, def, dtype, e);
     fc_plan_free(plan);
     return st;
 }

@@ -24,12 +24,16 @@ void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out) {
 }
 
 const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i) {
-    snprintf(buf, 16, "%c%u", p->steps.at[i]->kind == FC_STEP_LOOP ? 'l' : 'k', i);
+    static const char letter[] = {
+        [FC_STEP_KERNEL] = 'k', [FC_STEP_LOOP] = 'l', [FC_STEP_SORT] = 's'};
+    snprintf(buf, 16, "%c%u", letter[p->steps.at[i]->kind], i);
     return buf;
 }
 
 const char *fc_step_schedule(const fc_step *s) {
-    return s->kind == FC_STEP_LOOP ? "loop" : fc_schedule_name(s->kernel.schedule);
+    return s->kind == FC_STEP_LOOP   ? "loop"
+           : s->kind == FC_STEP_SORT ? "sort"
+                                     : fc_schedule_name(s->kernel.schedule);
 }
 
 /* What the bound sizes say beyond the runtime's report. */

@@ -49,7 +49,7 @@ const char *fc_target_name(const fc_device *d); /* "cuda", "llvm", "interp" */
 void fc_buffer_name(const fc_plan *p, uint32_t buffer, fc_str *out);
 void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out);
 
-/* "k0", a kernel; "l0", a loop of launches. */
+/* "k0", a kernel; "l0", a loop of launches; "s0", a sort. */
 const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i);
 /* "map", "loop" */
 const char *fc_step_schedule(const fc_step *s);

@@ -23,7 +23,7 @@ bool fc_c_is_builtin(const char *name) {
            strcmp(name, "logsumexp") == 0 || strcmp(name, "bitcast") == 0 ||
            strcmp(name, "materialize") == 0 || fc_c_is_dot_name(name) || fc_c_is_scan_name(name) ||
            fc_c_is_shape_name(name) || fc_c_is_make_name(name) || fc_c_is_join_name(name) ||
-           fc_c_is_random_name(name) || fc_c_is_gradient_name(name);
+           fc_c_is_random_name(name) || fc_c_is_gradient_name(name) || fc_c_is_sort_name(name);
 }
 
 void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
@@ -33,6 +33,7 @@ void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     for (size_t i = 0; fc_c_shape_names[i]; i++) fc_suggest_try(s, fc_c_shape_names[i]);
     for (size_t i = 0; fc_c_make_names[i]; i++) fc_suggest_try(s, fc_c_make_names[i]);
     for (size_t i = 0; fc_c_random_names[i]; i++) fc_suggest_try(s, fc_c_random_names[i]);
+    for (size_t i = 0; fc_c_sort_names[i]; i++) fc_suggest_try(s, fc_c_sort_names[i]);
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
     for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
     fc_c_suggest_scans(c, s);
@@ -253,7 +254,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     else if (!fc_c_dot_call(c, f, e, name, &r) && !fc_c_scan_call(c, f, e, name, &r) &&
              !fc_c_shape_call(c, f, e, name, &r) && !fc_c_make_call(c, f, e, name, &r) &&
              !fc_c_join_call(c, f, e, name, &r) && !fc_c_random_call(c, f, e, name, &r) &&
-             !fc_c_gradient_call(c, f, e, name, &r))
+             !fc_c_sort_call(c, f, e, name, &r) && !fc_c_gradient_call(c, f, e, name, &r))
         fc_c_unknown_function(c, callee);
     *fc_c_val(f, e) = r;
     return true;

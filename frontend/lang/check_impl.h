@@ -564,6 +564,11 @@ extern const char *const fc_c_random_names[];
 bool fc_c_is_random_name(const char *name);
 bool fc_c_random_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 
+/* ---- check_sort.c ---- */
+extern const char *const fc_c_sort_names[];
+bool fc_c_is_sort_name(const char *name);
+bool fc_c_sort_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+
 /* ---- check_make.c ---- */
 bool fc_c_make_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 bool fc_c_is_shape_name(const char *name);

@@ -291,6 +291,11 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
         fc_print_shape(p, 1, fc_list_at(p->g, i->shape));
         fc_str_char(p->out, ')');
         break;
+    case FC_OP_RESULT: /* of a sort: others have names */
+        fc_str_add(p->out, "argsort(");
+        print_node(p, fc_at(p->g, fc_at(p->g, i->src[0])->src[0])->src[0], false);
+        fc_str_char(p->out, ')');
+        break;
     case FC_OP_SLICE: print_slices(p, i); break;
     case FC_OP_VIEW: print_view(p, i); break;
     case FC_OP_SCAN: {
@@ -348,7 +353,9 @@ static void count_uses(fc_printer *p) {
 static bool wants_name(fc_printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
     if (i->op == FC_OP_CONST || i->op == FC_OP_DIM || fc_is_part(i->op)) return false;
-    if (i->op == FC_OP_RESULT || i->op == FC_OP_HOLE) return false; /* their loop names them */
+    const bool sorts = i->op == FC_OP_RESULT && fc_at(p->g, i->src[0])->op == FC_OP_SORT;
+    if ((i->op == FC_OP_RESULT && !sorts) || i->op == FC_OP_HOLE)
+        return false; /* their loop names them */
     uint8_t depth = 1;
     for (int k = 0; k < i->nops; k++) {
         const fc_node s = written(p, n, k);

@@ -289,12 +289,60 @@ FUSEC_API fusec_value fusec_diff(fusec_value x, int axis);
 /* Rounded half to even to so many decimal digits: round(x * 10^digits) / 10^digits. */
 FUSEC_API fusec_value fusec_round_to(fusec_value x, int digits);
 
+/* What stands in order, along an axis (negative counts from the end). The order is that of numbers, -0
+ * before +0 and nan last; equal elements keep theirs, also where `down` is not 0, which is from the
+ * largest on, nan last too. fusec_argsort gives positions, i64. fusec_topk: the k largest, and where
+ * they are. fusec_searchsorted: how many elements of `sorted`, which has one axis, are less than
+ * each of v (`right`: or equal), i64; one dtype. fusec_quantile: between the two elements that q, 0
+ * to 1, lies between, as in NumPy. */
+FUSEC_API fusec_value fusec_sort(fusec_value x, int axis, int down);
+FUSEC_API fusec_value fusec_argsort(fusec_value x, int axis, int down);
+FUSEC_API fusec_value fusec_topk(fusec_value x, fusec_dim k, int axis, fusec_value *positions);
+FUSEC_API fusec_value fusec_searchsorted(fusec_value sorted, fusec_value v, int right);
+FUSEC_API fusec_value fusec_quantile(fusec_value x, double q, int axis);
+/* What a mask (bool, one axis) holds, of which the number is data: `size` elements, 0 behind the last,
+ * and into *count (i64; NULL: not wanted) how many there are, also more than size. fusec_nonzero:
+ * positions; fusec_compress: rows of x along axis 0; fusec_unique: the elements of x in order, each
+ * once. */
+FUSEC_API fusec_value fusec_nonzero(fusec_value mask, fusec_dim size, fusec_value *count);
+FUSEC_API fusec_value fusec_compress(fusec_value mask, fusec_value x, fusec_dim size,
+                                     fusec_value *count);
+FUSEC_API fusec_value fusec_unique(fusec_value x, fusec_dim size, fusec_value *count);
+
+/* Loops. The body is written down once, between begin and end, with values that stand for those of a
+ * round; what it uses from outside does not change.
+ *
+ *     fusec_loop *l = fusec_loop_begin(g, fusec_int(0), steps);      rounds 0 .. steps - 1
+ *     fusec_value u = fusec_carry(l, u0);                            u at the begin of a round
+ *     fusec_next(l, u, fusec_add(u, fusec_mul(k, laplace(u))));      and at its end
+ *     fusec_value last;
+ *     fusec_loop_end(l, 1, &last);
+ *
+ * first and end are integers: numbers, or scalars of the graph. A carried value keeps dtype and shape.
+ * fusec_while: a scalar bool of the body; where it does not hold the round is not made, and none after
+ * it. fusec_collect: the result has the value of each round along a new first axis; then first and
+ * end are sizes (numbers or fusec_dim_value), and there is no condition. fusec_loop_end gives the
+ * values after the last round in the order of fusec_carry, then what was collected, and frees the
+ * loop, also when it fails. Values of the body are good inside of it alone. Loops may be inside each
+ * other, 8 deep, and have 64 values. An end before the begin fails the call (FUSEC_SLICE_RANGE). */
+typedef struct fusec_loop fusec_loop;
+FUSEC_API fusec_loop *fusec_loop_begin(fusec_graph *g, fusec_value first, fusec_value end);
+FUSEC_API fusec_value fusec_loop_counter(fusec_loop *l); /* i64 scalar */
+FUSEC_API fusec_value fusec_carry(fusec_loop *l, fusec_value start);
+FUSEC_API void fusec_next(fusec_loop *l, fusec_value carried, fusec_value next);
+FUSEC_API void fusec_while(fusec_loop *l, fusec_value condition);
+FUSEC_API void fusec_collect(fusec_loop *l, fusec_value v);
+FUSEC_API fusec_status fusec_loop_end(fusec_loop *l, int n, fusec_value *results);
+
 /* Random numbers of Philox4x32-10: each depends on seed, stream and the number of its element (in C
  * order of the shape) alone, and is the same on every device, to the bit (docs/semantics.md, 11).
  * Seed and stream are integers: numbers, or scalars that a call gives. fusec_bits: words, u32 or
  * u64. fusec_uniform: floats in [0, 1). fusec_normal: floats, mean 0, variance 1. fusec_randint:
  * i64 from lo up to hi - 1. fusec_bernoulli: true with probability p, a number or an array that
- * broadcasts. Draws with equal seed and stream are equal: give each its own stream. */
+ * broadcasts. Draws with equal seed and stream are equal: give each its own stream. fusec_permutation:
+ * 0 .. n - 1 in an order of their own, i64. */
+FUSEC_API fusec_value fusec_permutation(fusec_graph *g, fusec_dim n, fusec_value seed,
+                                        fusec_value stream);
 FUSEC_API fusec_value fusec_bits(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,
                                  fusec_value seed, fusec_value stream);
 FUSEC_API fusec_value fusec_uniform(fusec_graph *g, fusec_dtype t, int rank, const fusec_dim *shape,

@@ -1,4 +1,5 @@
-/* oracle_loop.c - a loop of the graph: its body is computed round by round, node by node. */
+/* oracle_loop.c - steps that are no kernels: a loop, whose body is computed round by round, node by
+ * node, and the order of keys. */
 #include "tests/support/oracle.h"
 
 #include <stdlib.h>
@@ -85,9 +86,36 @@ void fc_o_loop(fc_oracle *o, fc_node id) {
     o->tuple[id] = now;
 }
 
+/* The position of an element is how many of its row come before it. */
+static void sorted(fc_oracle *o, fc_node id) {
+    const fc_ninfo *sort = fc_at(o->g, fc_at(o->g, id)->src[0]);
+    const fc_oarray *key = &o->node[fc_at(o->g, sort->src[0])->src[0]];
+    fc_oarray *to = &o->node[id];
+    const int64_t n = key->shape[key->rank - 1];
+    for (int64_t row = 0; n && row < key->count; row += n) {
+        bool exact = true, taint = false;
+        for (int64_t i = row; i < row + n; i++) {
+            exact = exact && key->at[i].r.exact;
+            taint = taint || (!key->at[i].r.exact && key->at[i].r.taint);
+        }
+        for (int64_t i = 0; i < n; i++) to->at[row + i] = (fc_oval){.r = fc_o_anything(taint)};
+        for (int64_t i = 0; i < n && exact; i++) {
+            int64_t before = 0;
+            for (int64_t k = 0; k < n; k++)
+                before += key->at[row + k].bits < key->at[row + i].bits ||
+                          (k < i && key->at[row + k].bits == key->at[row + i].bits);
+            to->at[row + before] = (fc_oval){.bits = (uint64_t)i, .r = {.exact = true}};
+        }
+    }
+}
+
 /* A loop without rounds has collected nothing. */
 void fc_o_result(fc_oracle *o, fc_node id) {
     const fc_ninfo *n = fc_at(o->g, id);
+    if (fc_at(o->g, n->src[0])->op == FC_OP_SORT) {
+        sorted(o, id);
+        return;
+    }
     const fc_oarray *from = &o->tuple[n->src[0]][n->attr];
     fc_oarray *to = &o->node[id];
     if (from->at) memcpy(to->at, from->at, (size_t)to->count * sizeof *to->at);

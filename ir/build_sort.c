@@ -1,0 +1,306 @@
+/* build_sort.c - builders of what stands in order: sort, topk, quantile, searchsorted, unique.
+ *
+ * In: arrays. Out: nodes. What is ordered are keys: unsigned integers whose order is that of the
+ * elements, so one step sorts all dtypes and gives positions. Keys are made by the kernel before
+ * it, elements are read at the positions by whatever needs them. */
+#include "ir/graph.h"
+
+#include "ir/code.h"
+#include "ir/loop.h"
+
+/* ---- short forms ----------------------------------------------------------------------------- */
+
+static fc_node op(fc_graph *g, fc_op row, fc_node a, fc_node b) {
+    return fc_build_op(g, row, a, b, FC_NONODE);
+}
+static fc_node where(fc_graph *g, fc_node c, fc_node a, fc_node b) {
+    return fc_build_op(g, FC_OP_where, c, a, b);
+}
+static fc_node i64(fc_graph *g, int64_t v) {
+    return fc_build_const(g, FUSEC_I64, (uint64_t)v);
+}
+
+static uint32_t shape_of(const fc_graph *g, fc_node n, fc_dim *shape) {
+    for (uint32_t i = 0; i < fc_rank(g, n); i++) shape[i] = fc_axis(g, n, i);
+    return fc_rank(g, n);
+}
+
+static bool find_axis(fc_graph *g, fc_node x, int64_t *axis) {
+    if (g->error.code || x >= g->nodes.len) return false;
+    const int64_t rank = fc_rank(g, x), given = *axis;
+    if (*axis < 0) *axis += rank;
+    if (*axis >= 0 && *axis < rank) return true;
+    fc_fail(&g->error, FUSEC_BAD_AXIS, "axis %lld does not exist; the array has %lld",
+            (long long)given, (long long)rank);
+    return false;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static fusec_dtype key_dtype(fusec_dtype t) {
+    switch (fc_dtypes[t].bytes) {
+    case 1: return FUSEC_U8;
+    case 2: return FUSEC_U16;
+    case 4: return FUSEC_U32;
+    default: return FUSEC_U64;
+    }
+}
+
+/* Of a float the bits as they are with the sign changed, or if it is negative all changed. */
+static fc_node key_of(fc_graph *g, fc_node x, bool down) {
+    if (g->error.code || x >= g->nodes.len) return FC_NONODE;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype, k = key_dtype(t);
+    const uint64_t sign = UINT64_C(1) << (8 * fc_dtypes[t].bytes - 1), all = sign | (sign - 1);
+    if (fc_is_complex(t))
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "an order", x, FC_NONODE,
+                             "complex numbers have none");
+    fc_node key = t == FUSEC_BOOL ? fc_build_cast(g, x, k) : fc_build_bitcast(g, x, k);
+    const fc_node top = fc_build_const(g, k, sign);
+    if (fc_is_float(t)) {
+        const fc_node below = op(g, FC_OP_ge, key, top);
+        key = op(g, FC_OP_bit_xor, key, where(g, below, fc_build_const(g, k, all), top));
+    } else if (fc_is_signed(t)) {
+        key = op(g, FC_OP_bit_xor, key, top);
+    }
+    if (down) key = fc_build_op(g, FC_OP_bit_not, key, FC_NONODE, FC_NONODE);
+    if (fc_is_float(t))
+        key = where(g, fc_build_op(g, FC_OP_isnan, x, FC_NONODE, FC_NONODE),
+                    fc_build_const(g, k, all), key);
+    return key;
+}
+
+/* ---- sort ------------------------------------------------------------------------------------ */
+
+static fc_node last_axis(fc_graph *g, fc_node x, int64_t axis) {
+    int64_t perm[FC_MAX_RANK];
+    if (x == FC_NONODE) return x;
+    const uint32_t rank = fc_rank(g, x);
+    if (axis == rank - 1) return x;
+    for (uint32_t i = 0; i < rank; i++) perm[i] = i;
+    perm[axis] = rank - 1;
+    perm[rank - 1] = axis;
+    return fc_build_permute(g, x, perm); /* its own inverse */
+}
+
+fc_node fc_build_argsort(fc_graph *g, fc_node x, int64_t axis, bool down) {
+    if (!find_axis(g, x, &axis)) return FC_NONODE;
+    const fc_node key = last_axis(g, key_of(g, x, down), axis);
+    if (key == FC_NONODE) return key;
+    const fc_node list = fc_build_value_list(g, 1, &key);
+    const fc_node sort = fc_graph_node(g, (fc_ninfo){.op = FC_OP_SORT,
+                                                     .dtype = FUSEC_BOOL,
+                                                     .nops = 1,
+                                                     .src = {list, FC_NONODE, FC_NONODE}});
+    return last_axis(g, fc_build_result(g, sort, 0, FUSEC_I64, fc_at(g, key)->shape), axis);
+}
+
+fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
+    if (!find_axis(g, x, &axis)) return FC_NONODE;
+    return fc_build_take_inside(g, x, fc_build_argsort(g, x, axis, down), (uint32_t)axis);
+}
+
+static fc_node begin_of(fc_graph *g, fc_node x, int64_t axis, fc_dim size) {
+    fc_slice s[FC_MAX_RANK];
+    if (g->error.code || x == FC_NONODE) return FC_NONODE;
+    for (uint32_t i = 0; i < fc_rank(g, x); i++)
+        s[i] = (fc_slice){fc_dim_const(&g->dims, 0), 1, i == axis ? size : fc_axis(g, x, i)};
+    return fc_build_slice(g, x, s);
+}
+
+bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
+    if (!find_axis(g, x, &axis)) return false;
+    out[1] = begin_of(g, fc_build_argsort(g, x, axis, true), axis, k);
+    if (out[1] != FC_NONODE) out[0] = fc_build_take_inside(g, x, out[1], (uint32_t)axis);
+    return !g->error.code;
+}
+
+fc_node fc_build_permutation(fc_graph *g, fc_dim n, fc_node seed, fc_node stream) {
+    const fc_draw d = {.rank = 1, .shape = &n, .seed = seed, .stream = stream};
+    return fc_build_argsort(g, fc_build_bits(g, &d, FUSEC_U64), 0, false);
+}
+
+/* ---- searching ------------------------------------------------------------------------------- */
+
+enum { LARGEST = 32 }; /* log2 of what is searched */
+
+/* The powers of two, from the largest down, that leave less than v below them. */
+static fc_node search(fc_graph *g, fc_node a, fc_node v, bool right) {
+    fc_dim shape[FC_MAX_RANK];
+    const uint32_t rank = shape_of(g, v, shape);
+    const fc_dim n = fc_axis(g, a, 0);
+    const fc_node size = fc_build_dim(g, n);
+    if (fc_require(g, FC_CHECK_GE, fc_dim_const(&g->dims, INT64_C(1) << (LARGEST + 1)), n,
+                   FUSEC_LIMIT, "searchsorted() of 2^33 elements at most"))
+        return FC_NONODE;
+    fc_node at = fc_build_broadcast(g, i64(g, 0), rank, shape);
+    for (int k = LARGEST; k >= 0 && !g->error.code; k--) {
+        const fc_node next = op(g, FC_OP_add, at, i64(g, INT64_C(1) << k));
+        const fc_node place = op(g, FC_OP_sub, next, i64(g, 1));
+        const fc_node x = fc_build_gather(g, a, place, 0, false);
+        const fc_node below = op(g, right ? FC_OP_le : FC_OP_lt, x, v);
+        at = where(g, op(g, FC_OP_logical_and, op(g, FC_OP_le, next, size), below), next, at);
+    }
+    return at;
+}
+
+fc_node fc_build_searchsorted(fc_graph *g, fc_node a, fc_node v, bool right) {
+    if (g->error.code || a >= g->nodes.len || v >= g->nodes.len) return FC_NONODE;
+    if (fc_rank(g, a) != 1) {
+        fc_fail(&g->error, FUSEC_BAD_AXIS, "what is searched has one axis, not %u", fc_rank(g, a));
+        return FC_NONODE;
+    }
+    if (fc_at(g, a)->dtype != fc_at(g, v)->dtype)
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "searchsorted", a, v, "they have one dtype");
+    const fc_node keys = fc_build_materialize(g, key_of(g, a, false));
+    return g->error.code ? FC_NONODE : search(g, keys, key_of(g, v, false), right);
+}
+
+/* ---- quantiles ------------------------------------------------------------------------------- */
+
+/* Element number `at`, a scalar, along an axis. */
+static fc_node element(fc_graph *g, fc_node x, int64_t axis, fc_node at) {
+    return fc_build_gather(g, x, at, (uint32_t)axis, true);
+}
+
+fc_node fc_build_quantile(fc_graph *g, fc_node x, fc_node q, int64_t axis) {
+    if (!find_axis(g, x, &axis)) return FC_NONODE;
+    fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
+    if (!fc_is_float(t)) x = fc_build_cast(g, x, t = g->default_float);
+    const fc_node s = fc_build_sort(g, x, axis, false);
+    const fc_dim n = fc_axis(g, x, (uint32_t)axis);
+    if (g->error.code || fc_require(g, FC_CHECK_GE, n, fc_dim_const(&g->dims, 1),
+                                    FUSEC_EMPTY_REDUCTION, "a quantile of no elements"))
+        return FC_NONODE;
+    const fc_node last = op(g, FC_OP_sub, fc_build_dim(g, n), i64(g, 1));
+    const fc_node at = op(g, FC_OP_mul, q, fc_build_cast(g, last, FUSEC_F64));
+    const fc_node low = fc_build_op(g, FC_OP_floor, at, FC_NONODE, FC_NONODE);
+    const fc_node k = op(g, FC_OP_maximum,
+                         op(g, FC_OP_minimum, fc_build_cast(g, low, FUSEC_I64), last), i64(g, 0));
+    const fc_node a = element(g, s, axis, k);
+    const fc_node b =
+        element(g, s, axis, op(g, FC_OP_minimum, op(g, FC_OP_add, k, i64(g, 1)), last));
+    const fc_node part = fc_build_cast(g, op(g, FC_OP_sub, at, low), t);
+    fc_node r = op(g, FC_OP_add, a, op(g, FC_OP_mul, op(g, FC_OP_sub, b, a), part));
+    r = where(g, op(g, FC_OP_eq, a, b), a, r); /* infinities */
+    const fc_node most = element(g, s, axis, last);
+    return where(g, fc_build_op(g, FC_OP_isnan, most, FC_NONODE, FC_NONODE), most, r);
+}
+
+/* ---- what a mask holds ----------------------------------------------------------------------- */
+
+static bool is_mask(fc_graph *g, fc_node mask) {
+    if (g->error.code || mask >= g->nodes.len) return false;
+    if (fc_at(g, mask)->dtype == FUSEC_BOOL && fc_rank(g, mask) == 1) return true;
+    fc_fail_types(g, FUSEC_NOT_BOOL, "a mask", mask, FC_NONODE, "it is bool, with one axis");
+    return false;
+}
+
+bool fc_build_nonzero(fc_graph *g, fc_node mask, fc_dim size, fc_node out[2]) {
+    if (!is_mask(g, mask)) return false;
+    const fc_node before = fc_build_scan(g, FC_OP_sum, mask, 0, false, false);
+    const fc_node number = op(g, FC_OP_add, fc_build_iota(g, size), i64(g, 1));
+    if (g->error.code) return false;
+    const fc_node place = fc_build_searchsorted(g, before, number, false);
+    out[1] = fc_build_reduce(g, FC_OP_sum, mask, 0, NULL, false);
+    out[0] = where(g, op(g, FC_OP_le, number, out[1]), place, i64(g, 0));
+    return !g->error.code;
+}
+
+bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_node out[2]) {
+    fc_dim shape[FC_MAX_RANK];
+    fc_node at[2];
+    if (!fc_build_nonzero(g, mask, size, at) || x >= g->nodes.len) return false;
+    if (!fc_rank(g, x) || !fc_same_size(g, fc_axis(g, x, 0), fc_axis(g, mask, 0))) {
+        fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "compress", mask, x, "the mask is for axis 0");
+        return false;
+    }
+    const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
+    const fc_node rows = fc_build_gather(g, x, at[0], 0, false);
+    const fc_node there = op(g, FC_OP_lt, fc_build_iota(g, size), at[1]);
+    if (g->error.code) return false;
+    const uint32_t rank = shape_of(g, rows, shape);
+    fc_dim column[FC_MAX_RANK] = {size};
+    for (uint32_t i = 1; i < rank; i++) column[i] = fc_dim_const(&g->dims, 1);
+    const fc_node inside =
+        fc_build_broadcast(g, fc_build_reshape(g, there, rank, column), rank, shape);
+    out[0] = where(g, inside, rows, fc_build_number(g, t, 0));
+    out[1] = at[1];
+    return !g->error.code;
+}
+
+bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]) {
+    fc_dim n = fc_dim_const(&g->dims, 1), all[1];
+    if (g->error.code || x >= g->nodes.len) return false;
+    for (uint32_t i = 0; i < fc_rank(g, x); i++) n = fc_dim_mul(&g->dims, n, fc_axis(g, x, i));
+    all[0] = n;
+    const fc_node s = fc_build_sort(g, fc_build_reshape(g, x, 1, all), 0, false);
+    if (g->error.code || s == FC_NONODE) return false;
+    const fc_node key = key_of(g, s, false), i = fc_build_iota(g, n);
+    const fc_node before = fc_build_take(g, key, op(g, FC_OP_sub, i, i64(g, 1)), 0);
+    const fc_node first =
+        op(g, FC_OP_logical_or, op(g, FC_OP_eq, i, i64(g, 0)), op(g, FC_OP_ne, key, before));
+    return fc_build_compress(g, first, s, size, out);
+}
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+/* One exchange: each element with that at `partner`, the lower place gets what comes first. */
+static void exchange(fc_graph *g, fc_node number, fc_node partner, fc_node n, fc_node v[2]) {
+    fc_dim shape[2];
+    shape_of(g, v[0], shape);
+    const fc_node at = fc_build_broadcast(g, partner, 2, shape);
+    const fc_node key = fc_build_take(g, v[0], at, 1), place = fc_build_take(g, v[1], at, 1);
+    const fc_node less =
+        op(g, FC_OP_logical_or, op(g, FC_OP_lt, key, v[0]),
+           op(g, FC_OP_logical_and, op(g, FC_OP_eq, key, v[0]), op(g, FC_OP_lt, place, v[1])));
+    const fc_node lower = op(g, FC_OP_lt, number, partner), there = op(g, FC_OP_lt, partner, n);
+    const fc_node take = op(g, FC_OP_logical_and, there, op(g, FC_OP_eq, lower, less));
+    v[0] = where(g, take, key, v[0]);
+    v[1] = where(g, take, place, v[1]);
+}
+
+static bool network_loop(fc_graph *g, fc_node end, fc_node counter, const fc_node start[2],
+                         const fc_node hole[2], const fc_node next[2], fc_node out[2]) {
+    const fc_loop_parts p = {.first = i64(g, 0),
+                             .end = end,
+                             .counter = counter,
+                             .condition = FC_NONODE,
+                             .ncarried = 2,
+                             .start = start,
+                             .hole = hole,
+                             .next = next};
+    return fc_build_loop(g, &p, out);
+}
+
+static void two_holes(fc_graph *g, fusec_dtype key, const fc_dim *shape, fc_node hole[2]) {
+    hole[0] = fc_build_hole(g, key, 2, shape);
+    hole[1] = fc_build_hole(g, FUSEC_I64, 2, shape);
+}
+
+bool fc_build_sort_network(fc_graph *g, fusec_dtype key) {
+    const fc_dim shape[2] = {fc_dim_named(&g->dims, "m"), fc_dim_named(&g->dims, "n")};
+    const fc_node x = fc_build_input(g, "x", key, 2, shape), one = i64(g, 1);
+    const fc_node number = fc_build_broadcast(g, fc_build_iota(g, shape[1]), 2, shape);
+    const fc_node n = fc_build_dim(g, shape[1]);
+    const fc_node s = fc_build_hole(g, FUSEC_I64, 0, NULL),
+                  j = fc_build_hole(g, FUSEC_I64, 0, NULL);
+    fc_node stages = i64(g, 0), outer[2], inner[2], v[2], w[2], r[2];
+    for (int k = 0; k < 40; k++) /* how often n can be halved */
+        stages = op(g, FC_OP_add, stages,
+                    fc_build_cast(g, op(g, FC_OP_gt, n, i64(g, INT64_C(1) << k)), FUSEC_I64));
+    two_holes(g, key, shape, outer);
+    two_holes(g, key, shape, inner);
+    /* first the blocks of 2^(s + 1) against their mirror image, then halves of halves */
+    v[0] = outer[0], v[1] = outer[1];
+    const fc_node mirror = op(g, FC_OP_sub, op(g, FC_OP_shl, one, op(g, FC_OP_add, s, one)), one);
+    exchange(g, number, op(g, FC_OP_bit_xor, number, mirror), n, v);
+    w[0] = inner[0], w[1] = inner[1];
+    const fc_node half = op(g, FC_OP_shl, one, op(g, FC_OP_sub, op(g, FC_OP_sub, s, one), j));
+    exchange(g, number, op(g, FC_OP_bit_xor, number, half), n, w);
+    const fc_node start[2] = {x, number};
+    if (g->error.code || !network_loop(g, s, j, v, inner, w, r) ||
+        !network_loop(g, stages, s, start, outer, r, w))
+        return false;
+    fc_build_output(g, "position", w[1]);
+    return !g->error.code;
+}
