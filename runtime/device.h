@@ -154,7 +154,25 @@ fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e);
 #define FC_ENTRY "fusec_kernel"
 
 /* (implementations only) */
+/* What streams have besides order. Events are the device's. */
+struct fc_device_streams {
+    fusec_status (*event_new)(fc_device *d, void **out, fc_error *e);
+    void (*event_free)(fc_device *d, void *ev);
+    fusec_status (*event_record)(fc_device *d, void *ev, fc_stream s, fc_error *e);
+    /* What comes later on `s` comes after what the event was recorded behind. */
+    fusec_status (*event_wait)(fc_device *d, void *ev, fc_stream s, fc_error *e);
+    fusec_status (*event_sync)(fc_device *d, void *ev, fc_error *e);
+    fusec_status (*event_seconds)(fc_device *d, void *a, void *b, double *out, fc_error *e);
+    fusec_status (*host_alloc)(fc_device *d, size_t bytes, void **out, fc_error *e); /* page-locked */
+    void (*host_free)(fc_device *d, void *p);
+    fusec_status (*place_of)(fc_device *d, const void *p, bool *on_device, int *ordinal,
+                             fc_error *e);
+    /* Gives freed memory beyond `keep` bytes back. */
+    fusec_status (*trim)(fc_device *d, uint64_t keep, fc_error *e);
+};
+
 struct fc_device_hooks {
+    const struct fc_device_streams *streams; /* NULL: calls are done when they return */
     void (*close)(fc_device *d);
     bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
     /* Whether kernels can be compiled; NULL: nothing can be missing. */

@@ -810,6 +810,54 @@ FUSEC_API fusec_status fusec_download(fusec_context *ctx, void *host, const void
                                       size_t bytes);
 FUSEC_API fusec_status fusec_synchronize(fusec_context *ctx);
 
+/* Copies in the order of a stream, which do not wait on a GPU when the host's memory is
+ * page-locked: it must not change, or be read, before the stream comes to it. On cpu and interp
+ * they are done when they return. */
+FUSEC_API fusec_status fusec_upload_on(fusec_context *ctx, void *stream, void *device,
+                                       const void *host, size_t bytes);
+FUSEC_API fusec_status fusec_download_on(fusec_context *ctx, void *stream, void *host,
+                                         const void *device, size_t bytes);
+/* Page-locked memory of the host; plain memory on cpu and interp. */
+FUSEC_API fusec_status fusec_host_alloc(fusec_context *ctx, size_t bytes, void **out);
+FUSEC_API void fusec_host_free(fusec_context *ctx, void *p);
+/* Gives memory that was freed and is kept for reuse back to the driver, but for `keep` bytes. Waits
+ * for the device. */
+FUSEC_API fusec_status fusec_memory_trim(fusec_context *ctx, size_t keep);
+/* Whose memory it points to: FUSEC_HOST, or FUSEC_CUDA with the number of the GPU. What the driver
+ * does not know is the host's. `device_id` may be NULL. */
+FUSEC_API fusec_status fusec_place_of(fusec_context *ctx, const void *p, int32_t *place,
+                                      int32_t *device_id);
+
+/* A point in the work of a stream. A context must outlive its events; `stream` NULL is the device's
+ * own. On cpu and interp all that was called is done, and an event is the time of its recording. */
+typedef struct fusec_event fusec_event;
+FUSEC_API fusec_status fusec_event_new(fusec_context *ctx, fusec_event **out);
+FUSEC_API void fusec_event_free(fusec_event *v); /* NULL is fine */
+FUSEC_API fusec_status fusec_event_record(fusec_event *v, void *stream);
+/* What is given to `stream` from now on comes after it; nobody waits here. */
+FUSEC_API fusec_status fusec_event_wait(fusec_event *v, void *stream);
+FUSEC_API fusec_status fusec_event_synchronize(fusec_event *v);
+FUSEC_API fusec_status fusec_event_elapsed(fusec_event *from, fusec_event *to, double *seconds);
+/* What is given to `stream` from now on comes after what `other` has been given. */
+FUSEC_API fusec_status fusec_stream_wait(fusec_context *ctx, void *stream, void *other);
+
+/* What the context computes on; 0 and "" where a field does not apply, or is not known. */
+enum { FUSEC_DEVICE_INTERP = 0, FUSEC_DEVICE_CPU = 1, FUSEC_DEVICE_CUDA = 2 };
+typedef struct fusec_device_info {
+    size_t size; /* sizeof(fusec_device_info); use FUSEC_DEVICE_INFO_INIT */
+    int32_t kind, ordinal;
+    char name[16];  /* "cuda:0" */
+    char text[240]; /* for people */
+    uint64_t memory_free, memory_total;
+    uint64_t cache_bytes;          /* the L2 of a GPU; what the process may count on of a CPU's */
+    int32_t threads, vector_bytes; /* of a CPU */
+    int32_t major, minor, multiprocessors, threads_per_multiprocessor, shared_bytes_per_block;
+    int32_t reserved;
+} fusec_device_info;
+FUSEC_INIT_FUNCTION(fusec_device_info)
+#define FUSEC_DEVICE_INFO_INIT fusec_device_info_init()
+FUSEC_API fusec_status fusec_get_device_info(fusec_context *ctx, fusec_device_info *out);
+
 #ifdef __cplusplus
 }
 #endif

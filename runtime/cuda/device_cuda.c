@@ -44,6 +44,7 @@ static fusec_status alive(fc_device *d, fc_error *e) {
     return c->cuda ? fc_cuda_alive(c->cuda, e) : FUSEC_OK;
 }
 static const struct fc_device_hooks hooks = {
+    .streams = &fc_gpu_streams,
     .close = close_device, .memory = fc_gpu_memory, .ready = fc_gpu_ready, .alive = alive};
 
 static fc_gpu *make(const fc_alloc *a, int cc) {

@@ -49,6 +49,7 @@ static inline fc_cu_stream fc_gpu_stream(fc_gpu *c, fc_stream s) {
 }
 
 /* Their parts of fc_device_ops and of the hooks. */
+extern const struct fc_device_streams fc_gpu_streams;
 void fc_gpu_memory_ops(fc_device_ops *ops);
 void fc_gpu_code_ops(fc_device_ops *ops);
 bool fc_gpu_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);

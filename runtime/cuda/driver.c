@@ -490,6 +490,38 @@ fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc
     CALL("cuEventRecord", event_record(ev, s));
 }
 
+fusec_status fc_cuda_stream_wait(fc_cuda *c, fc_cu_stream s, fc_cu_event ev, fc_error *e) {
+    CALL("cuStreamWaitEvent", stream_wait(s, ev, 0));
+}
+
+fusec_status fc_cuda_host_alloc(fc_cuda *c, size_t bytes, void **out, fc_error *e) {
+    *out = NULL;
+    CALL("cuMemAllocHost", host_alloc(out, bytes));
+}
+
+void fc_cuda_host_free(fc_cuda *c, void *p) {
+    DROP("cuMemFreeHost", host_free(p));
+}
+
+fusec_status fc_cuda_pointer(fc_cuda *c, fc_cu_ptr p, bool *on_device, int *ordinal, fc_error *e) {
+    enum { MEMORY_TYPE = 2, DEVICE_ORDINAL = 9, OF_DEVICE = 2, NOT_KNOWN = 1 };
+    unsigned type = 0;
+    int number = 0;
+    *on_device = false;
+    *ordinal = 0;
+    if (!usable(c)) return refuse(c, e);
+    if (!c->fn.pointer_attribute) return FUSEC_OK;
+    int r = c->fn.pointer_attribute(&type, MEMORY_TYPE, p);
+    if (r == NOT_KNOWN) return FUSEC_OK;
+    FC_TRY(fc_cuda_result(c, r, "cuPointerGetAttribute", e));
+    if (type != OF_DEVICE) return FUSEC_OK;
+    r = c->fn.pointer_attribute(&number, DEVICE_ORDINAL, p);
+    FC_TRY(fc_cuda_result(c, r, "cuPointerGetAttribute", e));
+    *on_device = true;
+    *ordinal = number;
+    return FUSEC_OK;
+}
+
 fusec_status fc_cuda_event_sync(fc_cuda *c, fc_cu_event ev, fc_error *e) {
     CALL("cuEventSynchronize", event_sync(ev));
 }

@@ -84,6 +84,10 @@ typedef struct fc_cu_kernel_node {
     X(int, event_create, "cuEventCreate", (fc_cu_event *ev, unsigned flags), 1)                    \
     X(int, event_destroy, "cuEventDestroy_v2", (fc_cu_event ev), 1)                                \
     X(int, event_record, "cuEventRecord", (fc_cu_event ev, fc_cu_stream s), 1)                     \
+    X(int, stream_wait, "cuStreamWaitEvent", (fc_cu_stream s, fc_cu_event ev, unsigned flags), 1)  \
+    X(int, host_alloc, "cuMemAllocHost_v2", (void **p, size_t bytes), 1)                           \
+    X(int, host_free, "cuMemFreeHost", (void *p), 1)                                               \
+    X(int, pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, fc_cu_ptr p), 0) \
     X(int, event_sync, "cuEventSynchronize", (fc_cu_event ev), 1)                                  \
     X(int, event_elapsed, "cuEventElapsedTime", (float *ms, fc_cu_event a, fc_cu_event b), 1)      \
     X(int, graph_create, "cuGraphCreate", (fc_cu_graph *g, unsigned flags), 0)                     \
@@ -228,6 +232,11 @@ bool fc_cuda_stream_id(fc_cuda *c, fc_cu_stream s, uint64_t *id);
 fusec_status fc_cuda_event_create(fc_cuda *c, bool timing, fc_cu_event *out, fc_error *e);
 void fc_cuda_event_destroy(fc_cuda *c, fc_cu_event ev);
 fusec_status fc_cuda_event_record(fc_cuda *c, fc_cu_event ev, fc_cu_stream s, fc_error *e);
+fusec_status fc_cuda_stream_wait(fc_cuda *c, fc_cu_stream s, fc_cu_event ev, fc_error *e);
+fusec_status fc_cuda_host_alloc(fc_cuda *c, size_t bytes, void **out, fc_error *e);
+void fc_cuda_host_free(fc_cuda *c, void *p);
+/* Whether it is memory of a GPU, and of which; what CUDA does not know is the host's. */
+fusec_status fc_cuda_pointer(fc_cuda *c, fc_cu_ptr p, bool *on_device, int *ordinal, fc_error *e);
 fusec_status fc_cuda_event_sync(fc_cuda *c, fc_cu_event ev, fc_error *e);
 fusec_status fc_cuda_event_ms(fc_cuda *c, fc_cu_event from, fc_cu_event to, float *ms, fc_error *e);
 

@@ -35,6 +35,13 @@ FN(cuMemFreeHost, (void *p)) {
     free(p);
     return OK;
 }
+FN(cuPointerGetAttribute, (void *value, int attribute, address p)) {
+    NEED_CONTEXT("cuPointerGetAttribute");
+    HIT("cuPointerGetAttribute");
+    if (!fake_is_alive((void *)(uintptr_t)p, &fake_control.memory)) return INVALID;
+    *(int *)value = attribute == 2 ? 2 : 0;
+    return OK;
+}
 #ifndef FAKE_NO_POOLS
 static char pool;
 
