@@ -11,7 +11,7 @@ string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_/]+\\." suites "\n${listing}")
 # Seconds that the longest take: ctest starts them first, so that no core is left with one at the end.
 set(longest random_graphs=90 cuda_samples=60 sweep_cpu=45 sweep_reduce_cpu=40 llvm_widths=35
   llvm_math=35 fused_as_unfused=25 trees=22 fake_cuda_every_call=12 llvm_emit=18 llvm_ops=17 cuda_rows=16
-  llvm_reductions=14 wide=14 sweep_reduce_interp=13 repeat=13 sweep_constants_cpu=12 state=11 helper=10
+  llvm_reductions=14 wide=14 aot=12 sweep_reduce_interp=13 repeat=13 sweep_constants_cpu=12 state=11 helper=10
   rules_each=9 fake_cuda_every_call_of_a_gang=8 cli_typed=8 limits=6 cli=5 function_widths=5
   cuda_emit=5)
 set(text "")

@@ -177,7 +177,7 @@ static void *in_a_thread(void *arg) {
 }
 
 int main(int argc, char **argv) {
-    static const int64_t sizes[] = {0, 1, 3, 7, 16, 33, 129, 1025};
+    static const int64_t sizes[] = {0, 1, 3, 16, 33, 129, 1025};
     fusec_options o = FUSEC_OPTIONS_INIT;
     o.device = "cpu";
     o.cpu = argc > 2 ? argv[2] : NULL;
