@@ -9,6 +9,7 @@
  * A new kind of file is one function and one row of `kinds`. */
 #include <stdio.h>
 
+#include "ir/gen/gen_json.h"
 #include "ir/gen/gen_python.h"
 #include "ir/ops.h"
 
@@ -275,7 +276,8 @@ static const struct {
 } kinds[] = {{"operations", operations},
              {"header", header},
              {"python", fc_gen_python},
-             {"stubs", fc_gen_stubs}};
+             {"stubs", fc_gen_stubs},
+             {"json", fc_gen_json}};
 
 int main(int argc, char **argv) {
     for (size_t k = 0; argc == 3 && k < FC_COUNT(kinds); k++) {

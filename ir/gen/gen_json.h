@@ -1,0 +1,9 @@
+/* gen_json.h - the tables for other languages. */
+#ifndef FUSEC_IR_GEN_GEN_JSON_H
+#define FUSEC_IR_GEN_GEN_JSON_H
+
+#include "ir/gen/gen_python.h"
+
+void fc_gen_json(FILE *out);
+
+#endif
