@@ -255,40 +255,6 @@ static void fill_tiles(dot *d, const char *x, const char *lanes, const char *fir
     }
 }
 
-static void right_by_tiles(dot *d) {
-    fc_ll *f = d->f;
-    fc_ll_loop columns, rows, within;
-    const char *V = fc_ll_fmt(f, "%u", f->V);
-    begin_tiles(d, false);
-    const char *x = fc_ll_for(f, &columns, d->n0, d->n1);
-    const char *end = fc_ll_min(f, plus(f, x, V), d->n1);
-    const char *k = fc_ll_for(f, &rows, "0", d->kn);
-    const char *last = fc_ll_min(f, plus(f, k, V), d->kn);
-    fill_tiles(d, x, minus(f, d->n1, x), plus(f, d->k0, k), minus(f, last, k), false);
-    const char *row = fc_ll_for(f, &within, k, last);
-    f->tile_row = minus(f, times(f, minus(f, row, k), f->V), x);
-    right_row(d, row, x, end);
-    fc_ll_for_end(f, &within, "1");
-    fc_ll_for_end(f, &rows, V);
-    fc_ll_for_end(f, &columns, V);
-    f->tile = NULL;
-}
-
-static void make_right(dot *d) {
-    fc_ll *f = d->f;
-    fc_ll_loop l;
-    fc_ll_look_along(f, d->n_axis, false);
-    d->idx[d->m_axis] = "0";
-    fc_ll_set_base(f, d->idx, d->n_axis);
-    if (d->turned[1]) {
-        right_by_tiles(d);
-    } else {
-        right_row(d, fc_ll_for(f, &l, "0", d->kn), d->n0, d->n1);
-        fc_ll_for_end(f, &l, "1");
-    }
-    fill_last_panel(d);
-}
-
 static void copy_left(fc_ll *f, void *user) {
     const dot *d = user;
     fc_ll_forget_points(f);
@@ -308,28 +274,48 @@ static void left_row(dot *d, const char *m, const char *i, const char *from, con
     fc_ll_vectors(f, from, to, 1, copy_left, d);
 }
 
-static void left_by_tiles(dot *d) {
+/* Where an operand lies across its vectors: V of its rows at a time. */
+static void by_tiles(dot *d, bool left) {
     fc_ll *f = d->f;
     fc_ll_loop rows, columns, within;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *k1 = plus(f, d->k0, d->kn);
-    const char *last = minus(f, d->m1, "1");
-    begin_tiles(d, true);
-    const char *i = fc_ll_for(f, &rows, "0", d->rows);
-    const char *end = fc_ll_min(f, plus(f, i, V), d->rows), *first = plus(f, d->m0, i);
-    first = fc_ll_min(f, first, last);
-    const char *n = fc_ll_min(f, minus(f, d->m1, first), V);
-    const char *x = fc_ll_for(f, &columns, d->k0, k1);
+    const char *V = fc_ll_fmt(f, "%u", f->V), *last = minus(f, d->m1, "1");
+    const char *count = left ? d->rows : d->kn, *x0 = left ? d->k0 : d->n0;
+    const char *x1 = left ? plus(f, d->k0, d->kn) : d->n1;
+    begin_tiles(d, left);
+    const char *x = fc_ll_for(f, &columns, x0, x1), *to = fc_ll_min(f, plus(f, x, V), x1);
+    const char *i = fc_ll_for(f, &rows, "0", count);
+    const char *end = fc_ll_min(f, plus(f, i, V), count);
+    const char *first = left ? fc_ll_min(f, plus(f, d->m0, i), last) : plus(f, d->k0, i);
+    const char *n = left ? fc_ll_min(f, minus(f, d->m1, first), V) : minus(f, end, i);
     d->idx[d->m_axis] = "0";
     fc_ll_set_base(f, d->idx, d->n_axis);
-    fill_tiles(d, x, minus(f, k1, x), first, n, true);
+    fill_tiles(d, x, minus(f, x1, x), first, n, left);
     const char *row = fc_ll_for(f, &within, i, end);
-    const char *m = fc_ll_min(f, plus(f, d->m0, row), last);
+    const char *m = left ? fc_ll_min(f, plus(f, d->m0, row), last) : plus(f, d->k0, row);
     f->tile_row = minus(f, times(f, minus(f, m, first), f->V), x);
-    left_row(d, m, row, x, fc_ll_min(f, plus(f, x, V), k1));
+    if (left)
+        left_row(d, m, row, x, to);
+    else
+        right_row(d, row, x, to);
     fc_ll_for_end(f, &within, "1");
-    fc_ll_for_end(f, &columns, V);
     fc_ll_for_end(f, &rows, V);
+    fc_ll_for_end(f, &columns, V);
     f->tile = NULL;
+}
+
+static void make_right(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    fc_ll_look_along(f, d->n_axis, false);
+    d->idx[d->m_axis] = "0";
+    fc_ll_set_base(f, d->idx, d->n_axis);
+    if (d->turned[1]) {
+        by_tiles(d, false);
+    } else {
+        right_row(d, fc_ll_for(f, &l, "0", d->kn), d->n0, d->n1);
+        fc_ll_for_end(f, &l, "1");
+    }
+    fill_last_panel(d);
 }
 
 /* Rows past the end are the last one again. */
@@ -338,7 +324,7 @@ static void make_left(dot *d) {
     fc_ll_loop l;
     fc_ll_look_along(f, f->cls->np, true);
     if (d->turned[0]) {
-        left_by_tiles(d);
+        by_tiles(d, true);
         return;
     }
     const char *i = fc_ll_for(f, &l, "0", d->rows);
