@@ -47,7 +47,9 @@ set_target_properties(fusec_python PROPERTIES OUTPUT_NAME _core PREFIX "" SUFFIX
 target_include_directories(fusec_python PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${python_made})
 target_link_libraries(fusec_python PRIVATE fusec_static)
 # Nothing of the library is seen from outside: a program may use libfusec.so beside it.
-target_link_options(fusec_python PRIVATE -Wl,--exclude-libs,ALL)
+set(python_exports ${CMAKE_CURRENT_SOURCE_DIR}/packaging/exports.map)
+target_link_options(fusec_python PRIVATE -Wl,--version-script=${python_exports})
+set_target_properties(fusec_python PROPERTIES LINK_DEPENDS ${python_exports})
 if(status EQUAL 0)
   target_compile_definitions(fusec_python PRIVATE FX_NUMPY)
   target_include_directories(fusec_python SYSTEM PRIVATE ${FUSEC_NUMPY_INCLUDE})

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""12 usual models through torch.compile(backend="fusec"), next to eager: what was taken, and how far results are off.
+
+    PYTHONPATH=build/python PYTHON-WITH-TORCH bench/python_models.py [MODEL...] [--train] [--double] [--time]
+
+Needs torch, torchvision and transformers; weights are random. --train compares gradients, too; --double computes in
+float64, for models that are too badly conditioned to compare in float32 (batch normalisation of few samples).
+Prints a line of JSON for each model.
+"""
+
+import argparse
+import copy
+import json
+import time
+
+import torch
+
+
+def vision(name):
+    def make():
+        import torchvision
+
+        return getattr(torchvision.models, name)(weights=None), torch.randn(2, 3, 224, 224)
+
+    return make
+
+
+class Block(torch.nn.Module):
+    """Of an MLP-Mixer."""
+
+    def __init__(self, n, d):
+        super().__init__()
+        linear, gelu = torch.nn.Linear, torch.nn.GELU
+        self.a, self.b = torch.nn.LayerNorm(d), torch.nn.LayerNorm(d)
+        self.tokens = torch.nn.Sequential(linear(n, n // 2), gelu(), linear(n // 2, n))
+        self.channels = torch.nn.Sequential(linear(d, 4 * d), gelu(), linear(4 * d, d))
+
+    def forward(self, x):
+        x = x + self.tokens(self.a(x).transpose(1, 2)).transpose(1, 2)
+        return x + self.channels(self.b(x))
+
+
+class Mixer(torch.nn.Module):
+    def __init__(self, d=384, depth=6):
+        super().__init__()
+        self.stem, self.norm = torch.nn.Conv2d(3, d, 16, 16), torch.nn.LayerNorm(d)
+        self.head = torch.nn.Linear(d, 1000)
+        self.blocks = torch.nn.Sequential(*[Block(196, d) for _ in range(depth)])
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.stem(x).flatten(2).transpose(1, 2))).mean(1))
+
+
+def language(kind):
+    def make():
+        import transformers as t
+
+        ids, words = torch.randint(0, 1000, (2, 64)), {"vocab_size": 1000}
+        if kind == "bert":
+            return t.BertModel(t.BertConfig(num_hidden_layers=4, **words)), ids
+        if kind == "gpt2":
+            return t.GPT2Model(t.GPT2Config(n_layer=4, use_cache=False, **words)), ids
+        if kind == "llama":
+            return t.LlamaModel(t.LlamaConfig(hidden_size=256, intermediate_size=688, num_hidden_layers=4,
+                                              num_attention_heads=8, use_cache=False, **words)), ids
+        if kind == "t5":
+            return t.T5EncoderModel(t.T5Config(num_layers=4, d_model=256, d_ff=512, num_heads=8, d_kv=32,
+                                               **words)), ids
+        from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+        return WhisperEncoder(t.WhisperConfig(encoder_layers=4, d_model=256, encoder_attention_heads=4,
+                                              encoder_ffn_dim=1024, max_source_positions=200,
+                                              **words)), torch.randn(1, 80, 400)
+
+    return make
+
+
+MODELS = {"resnet50": vision("resnet50"), "convnext_t": vision("convnext_tiny"), "vit_b16": vision("vit_b_16"),
+          "mobilenet_v3": vision("mobilenet_v3_small"), "swin_t": vision("swin_t"),
+          "efficientnet_b0": vision("efficientnet_b0"),
+          "mixer": lambda: (Mixer(), torch.randn(2, 3, 224, 224)), "bert": language("bert"),
+          "gpt2": language("gpt2"), "llama": language("llama"), "t5": language("t5"), "whisper": language("whisper")}
+
+
+def tensor_of(y):
+    return y if isinstance(y, torch.Tensor) else y[0] if isinstance(y, tuple) else y.last_hidden_state
+
+
+def prepare(name, options):
+    model, x = MODELS[name]()
+    model = model.train() if options.train else model.eval()
+    for m in model.modules():
+        if isinstance(m, torch.nn.Dropout) or type(m).__name__ == "StochasticDepth":
+            m.p = 0.0
+        if isinstance(m, torch.nn.Linear) and not m.weight.any():
+            torch.nn.init.normal_(m.weight)  # a head that begins as zeros says nothing
+    if options.double:
+        model, x = model.double(), x.double() if x.is_floating_point() else x
+    return model, x
+
+
+def run(model, f, x, train):
+    if not train:
+        with torch.no_grad():
+            return tensor_of(f(x)), []
+    model.zero_grad()
+    y = tensor_of(f(x))
+    y.square().mean().backward()
+    return y.detach(), [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+
+def error(got, want):
+    return float((got - want).abs().max() / max(want.abs().max(), 1e-30))
+
+
+def quartile(f, n=9):
+    times = []
+    for _ in range(n):
+        t = time.perf_counter()
+        f()
+        times.append(time.perf_counter() - t)
+    return sorted(times)[n // 4]
+
+
+def judge(name, options, backend):
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    backend.reset()
+    model, x = prepare(name, options)
+    state = copy.deepcopy(model.state_dict())
+    want, gradients = run(model, model, x, options.train)
+    model.load_state_dict(state)
+    torch._dynamo.utils.counters.clear()
+    f = torch.compile(model, backend=backend.backend)
+    t = time.perf_counter()
+    got, found = run(model, f, x, options.train)
+    row = {"model": name, "first_s": round(time.perf_counter() - t, 2), "error": error(got, want)}
+    if found:
+        row["gradient_error"] = max(error(a, b) for a, b in zip(found, gradients) if b.abs().max() > 1e-6)
+    graphs = backend.report()
+    row.update({k: sum(g[k] for g in graphs) for k in ("operations", "taken", "parts", "kernels")})
+    row.update(graphs=len(graphs), breaks=sum(torch._dynamo.utils.counters["graph_break"].values()),
+               refused=[r for g in graphs for r in g["refused"]])
+    if options.time:
+        row["eager_ms"] = 1e3 * quartile(lambda: run(model, model, x, options.train))
+        row["fusec_ms"] = 1e3 * quartile(lambda: run(model, f, x, options.train))
+    return row
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
+    for name in ("train", "double", "time"):
+        p.add_argument(f"--{name}", action="store_true")
+    options = p.parse_args()
+    import fusec.torch
+
+    for name in options.models or MODELS:
+        try:
+            print(json.dumps(judge(name, options, fusec.torch)), flush=True)
+        except Exception as e:  # the next model may work
+            print(json.dumps({"model": name, "failed": f"{type(e).__name__}: {str(e)[:300]}"}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
