@@ -43,6 +43,7 @@ TARGETS = {
     "product": ("matrix products", None, None),
     "thin": ("a matrix and a vector", 1.00, None),
     "gather": ("reads at indices", None, None),
+    "scatter": ("stores at indices", None, None),
     "stencil": ("neighbours, and what is beyond the edge", 0.95, None),
     "scan": ("prefixes", 0.90, None),
     "draw": ("random numbers", 0.95, None),
@@ -478,6 +479,29 @@ W("gather_rising", "gather", {"t": "T[v]", "i": ("i32[n]", "s")}, {"out": "T[n]"
 W("embedding", "gather", {"t": "T[v, m]", "i": ("i32[n]", "u:0:v"), "p": "T[m]"}, {"out": "T[n, m]"}, dict(v=50257, n=131072, m=1024),
   dict(v=50257, n=8192, m=256), fusec="return t[i] + p", np="t[i] + p", torch="t[i] + p",
   npo="np.take(t, i, axis=0, out=o[0], mode='clip'); np.add(o[0], p, out=o[0])")
+W("histogram", "scatter", {"k": ("i32[n]", "u:0:256")}, {"out": "i64[256]"}, dict(n=N28), dict(n=N24), fusec="return histogram(k, 256)",
+  np="np.bincount(k, minlength=256)", jax="np.bincount(k, length=256)", torch="torch.bincount(k, minlength=256)", nb="""
+def f(k):
+    o = np.zeros(256, np.int64)
+    for j in range(k.size): o[k[j]] += 1
+    return o
+""")
+W("index_add", "scatter", {"h": "T[m]", "k": ("i32[n]", "u:0:m"), "v": "T[n]"}, {"out": "T[m]"}, dict(n=N26, m=N20), dict(n=N22, m=N20),
+  ("f32", "f64"), tol=1e-3, fusec="h[k[i]] += v[i]\n    return h", np="o = h.copy(); np.add.at(o, k, v); return o",
+  jax="h.at[k].add(v)", torch="h.index_add(0, k, v)", nb="""
+def f(h, k, v):
+    o = h.copy()
+    for j in range(k.size): o[k[j]] += v[j]
+    return o
+""")
+W("segment_max", "scatter", {"k": ("i32[n]", "u:0:m"), "v": "T[n]"}, {"out": "T[m]"}, dict(n=N26, m=1000), dict(n=N22, m=1000),
+  fusec='return segment(v, k, $m, op="max")',
+  np="o = np.full(m, -np.inf, v.dtype); np.maximum.at(o, k, v); return o", jax="np.full(m, -np.inf, v.dtype).at[k].max(v)",
+  torch="torch.full((m,), -float('inf'), dtype=v.dtype, device=v.device).scatter_reduce(0, k.long(), v, 'amax')")
+W("embedding_gradient", "scatter", {"i": ("i32[n]", "u:0:v"), "d": "T[n, m]"}, {"out": "T[v, m]"}, dict(v=50257, n=131072, m=1024),
+  dict(v=50257, n=8192, m=256), tol=1e-3, fusec="return segment(d, i, $v)",
+  np="o = np.zeros((v, d.shape[1]), d.dtype); np.add.at(o, i, d); return o", jax="np.zeros((v, d.shape[1]), d.dtype).at[i].add(d)",
+  torch="torch.zeros((v, d.shape[1]), dtype=d.dtype, device=d.device).index_add(0, i, d)")
 CROSS = """return u + 0.1*(p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4*u)"""
 W("stencil_5", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=16384), dict(h=4096, w=4096),
   fusec="""c = boundary(u, mode="edge")

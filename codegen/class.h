@@ -50,6 +50,7 @@ typedef enum fc_cuda_split {
     X(whole) /* map: inner extents are multiples of `vector`; rows fill whole groups of it */      \
     X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run */           \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
+    X(copied)       /* map: blocks update copies of arrays of at most so many elements */          \
     X(apart)        /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */       \
     X(fours) /* where random words are drawn: element numbers of rows begin at multiples of 4 */   \
     X(tile_axis)    /* tile: along which the loads that are transposed lie */                      \
@@ -91,6 +92,8 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(ahead)     /* loads come from beyond the cache: what is needed next is prefetched */         \
     X(panels)    /* dot: operands are copied to panels (codegen/llvm/llvm_dot.c) */                \
     X(down_axis) /* panels: the axis of the rows of a block */                                     \
+    X(alone)     /* map: one task does all, so that updates need not be atomic */                  \
+    X(copied)    /* map: a task updates copies of the arrays, which have at most so many elements */ \
     X(tiles)     /* loads that lie along `tile_axis` go through transposed tiles */                \
     X(tile_axis)                                                                                   \
     X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \

@@ -234,7 +234,7 @@ static fusec_status check_buffers(verifier *v) {
 fusec_status fc_loops_verify(const fc_loops *l, const fc_kernel *k, const fc_class *cls,
                              fc_error *e) {
     verifier all = {.l = l, .k = k, .cls = cls, .e = e}, *v = &all;
-    bool any[2] = {false, false};
+    bool any[2] = {false, k->updates.len > 0};
     for (size_t i = 0; i < k->stores.len; i++)
         any[k->schedule == FC_SCHED_MAP || k->accesses.at[k->stores.at[i].access].level] = true;
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {

@@ -264,6 +264,10 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     pack_strides(out);
     FC_TRY(product(out->extent, out->np, &out->rows, e));
     FC_TRY(product(out->extent + out->np, out->nr, &out->count, e));
+    for (size_t i = 0; i < k->updates.len; i++) {
+        const int64_t size = values[k->params.at[k->updates.at[i].size].source];
+        if (size > out->updated) out->updated = size;
+    }
     out->empty = out->rows == 0;
     int64_t total;
     out->far = is_far(out);

@@ -27,6 +27,7 @@ typedef struct fc_nest {
     int64_t rows, count;         /* products of the kept and of the reduced extents */
     int64_t *offset;             /* [naccess] in elements */
     int64_t *stride;             /* [naccess][np + nr] in elements */
+    int64_t updated;             /* elements of the largest array that is updated */
     bool empty;                  /* rows == 0: nothing to do */
     bool far;                    /* some row, element of a row or offset passes FC_NARROW_MAX */
     bool wide;                   /* or rows * count does: 64-bit indices */

@@ -97,6 +97,12 @@ static inline fc_val fc_instr_operand(const fc_instr *i, int n) {
     return n == 0 ? i->a : n == 1 ? i->b : i->c;
 }
 
+/* Whether it is done for an element that is computed: with its own number, and never once for
+ * several elements. */
+static inline bool fc_is_at_element(int op) {
+    return op == FC_OP_LOAD_AT || op == FC_OP_INSIDE || op == FC_OP_PUT_AT;
+}
+
 /* Readable form, one instruction a line: the dump format, also the canonical form that is
  * hashed. */
 void fc_code_print(const fc_code *c, fc_str *out);

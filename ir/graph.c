@@ -389,6 +389,13 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_str_printf(out, " axis %llu%s", (unsigned long long)n->attr,
                       n->flags & FC_NODE_INSIDE ? " inside" : "");
         break;
+    case FC_OP_SCATTER:
+    case FC_OP_UPDATE: {
+        const fc_scatter s = fc_scatter_of(n);
+        fc_str_printf(out, " %s axis %u%s%s", s.op ? fc_ops[s.op].name : "set", s.axis,
+                      s.unique ? " unique" : "", n->flags & FC_NODE_INSIDE ? " inside" : "");
+        break;
+    }
     case FC_OP_CHECK:
         fc_str_add(out, " in ");
         fc_dim_print(&g->dims, fc_check_size(g, n), out);

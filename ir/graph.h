@@ -38,7 +38,7 @@ typedef struct fc_ninfo { /* 40 bytes, no padding: interned by its bytes */
 enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
     FC_NODE_SPREAD = 2,   /* operand 0 of a dot is spread by its builder; operand 1: the next bit */
-    FC_NODE_INSIDE = 8,   /* TAKE: every index is known to be inside */
+    FC_NODE_INSIDE = 8,   /* TAKE, SCATTER: every index is known to be inside */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
  * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */
@@ -108,6 +108,27 @@ static inline fc_scan fc_scan_of(const fc_ninfo *n) {
     return (fc_scan){(fc_op)(n->attr & 0xffff), (uint32_t)(n->attr >> 16) & 0xffff,
                      (n->attr >> 32 & 1) != 0};
 }
+/* The attr of an FC_OP_SCATTER: how an element takes several values in. No order of them is told
+ * apart (docs/semantics.md 6.6). */
+typedef struct fc_scatter {
+    fc_op op; /* sum, min, max, any or all; FC_OP_NONE: it becomes the last one in C order */
+    uint32_t axis;
+    bool unique; /* no two of them go to one element */
+} fc_scatter;
+static inline uint64_t fc_scatter_attr(fc_scatter s) {
+    return (uint64_t)s.op | (uint64_t)s.axis << 16 | (uint64_t)s.unique << 32;
+}
+static inline fc_scatter fc_scatter_of(const fc_ninfo *n) {
+    return (fc_scatter){(fc_op)(n->attr & 0xffff), (uint32_t)(n->attr >> 16) & 0xffff,
+                        (n->attr >> 32 & 1) != 0};
+}
+/* Whether the elements of a dtype can take values in by this reduction. */
+bool fc_can_scatter(fc_op op, fusec_dtype t);
+/* The axis along which a TAKE reads or a SCATTER or UPDATE stores at computed places. */
+static inline uint32_t fc_computed_axis(const fc_ninfo *n) {
+    return n->op == FC_OP_TAKE ? (uint32_t)n->attr : fc_scatter_of(n).axis;
+}
+
 /* Whether the results of a reduction's prefixes are wanted by anybody: the rows whose accumulator
  * is the result. */
 bool fc_can_scan(fc_op op);
@@ -309,6 +330,24 @@ fc_node fc_build_take_inside(fc_graph *g, fc_node a, fc_node index, uint32_t axi
 /* The axes of `index` in place of axis `axis` of `a`: out[.., i.., ..] = a[.., index[i..], ..].
  * `inside`: as fc_build_take_inside. */
 fc_node fc_build_gather(fc_graph *g, fc_node a, fc_node index, uint32_t axis, bool inside);
+/* The other way (ir/build_scatter.c): `base` where element p of the value has been put into p with
+ * p_axis = index[p]. Index and value broadcast together, and but for `axis` to the base. The value
+ * has the dtype of the base. An index outside is dropped and not reported: that is for
+ * fc_build_check. */
+fc_node fc_build_scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s);
+/* The same where it is known that the indices are inside. */
+fc_node fc_build_scatter_inside(fc_graph *g, fc_node base, fc_node index, fc_node value,
+                                fc_scatter s);
+/* The transpose of fc_build_gather: the axes of `index` stand in the value in place of axis `axis`
+ * of the base. */
+fc_node fc_build_put(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s,
+                     bool inside);
+/* The number of each update of this shape among those that may go to one element, in C order: those
+ * along the first `lead` axes and along axis `axis` of the others. */
+fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint32_t lead,
+                           uint32_t axis);
+/* What an element starts from so that the first value it takes in is its result: 0, a limit. */
+fc_node fc_build_scatter_start(fc_graph *g, fc_op op, fusec_dtype t);
 /* Moving and joining (ir/build_join.c): views, takes and choices, no nodes of their own. Sizes that
  * do not fit are an error, or a condition of the call where that is not known. */
 /* More elements before and after those of each axis, continued by `edge`, or with mode zero and a

@@ -17,6 +17,7 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->accesses);
     fc_vec_free(alloc, &k->reductions);
     fc_vec_free(alloc, &k->stores);
+    fc_vec_free(alloc, &k->updates);
     fc_vec_free(alloc, &k->params);
     fc_vec_free(alloc, &k->args);
     fc_vec_free(alloc, &k->checks);
@@ -217,6 +218,28 @@ void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
         out_of_memory(k);
 }
 
+bool fc_can_update(fc_op op, fusec_dtype t) {
+    if (op == FC_OP_NONE) return true;
+    const bool whole = fc_is_int(t) && t != FUSEC_BOOL && fc_dtypes[t].bytes >= 4;
+    return whole && (op == FC_OP_sum || op == FC_OP_min || op == FC_OP_max);
+}
+
+void fc_kernel_update(fc_kernel *k, fc_update u, fc_val element, fc_val when, fc_val value) {
+    if (u.arg >= k->args.len || element == FC_NOVAL || value == FC_NOVAL) {
+        out_of_memory(k);
+        return;
+    }
+    fc_instr i = {.op = FC_OP_PUT_AT,
+                  .dtype = FUSEC_BOOL,
+                  .level = FC_POINT,
+                  .a = element,
+                  .b = when == FC_NOVAL ? fc_val_bits(&k->code, FUSEC_BOOL, 1) : when,
+                  .c = value,
+                  .imm = k->updates.len};
+    u.value = fc_code_add(&k->code, i);
+    if (u.value == FC_NOVAL || !fc_push(k->code.alloc, &k->updates, u)) out_of_memory(k);
+}
+
 /* ---- using ----------------------------------------------------------------------------------- */
 
 void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed) {
@@ -268,6 +291,10 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
         }
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
             fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, needed);
+        for (size_t i = 0; s == k->nstages && i < k->updates.len; i++) {
+            fc_kernel_slice(&k->code, &k->updates.at[i].value, 1, needed);
+            *ops += 1;
+        }
         count_needed(k, needed, ops, transcendental);
     }
     if (needed != small) fc_free(k->code.alloc, needed);
@@ -368,4 +395,10 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     for (size_t i = 0; i < k->stores.len; i++)
         fc_str_printf(out, "store access%u %%%u\n", (unsigned)k->stores.at[i].access,
                       (unsigned)k->stores.at[i].value);
+    for (size_t i = 0; i < k->updates.len; i++) {
+        const fc_update *u = &k->updates.at[i];
+        fc_str_printf(out, "update%u = %s arg%u of param%u %%%u\n", (unsigned)i,
+                      u->op ? fc_ops[u->op].name : "set", (unsigned)u->arg, (unsigned)u->size,
+                      (unsigned)u->value);
+    }
 }

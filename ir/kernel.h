@@ -39,6 +39,11 @@
  * FC_ROW: a result spread over the row), FC_ROW once a row (its value is then FC_ROW). An argument
  * is read or written, never both.
  *
+ * An update (FC_OP_PUT_AT) is a store at a computed element: the element takes a value in, whose
+ * order among others does not matter. Its argument is written, and nothing else of the kernel
+ * touches it; what is in it before comes from an earlier kernel. Only maps have updates. They are
+ * done at every point, as the stores are; a kernel may have either or both.
+ *
  * Everything is symbolic in the sizes: extents and index maps are dims of the graph; fc_nest_bind
  * (codegen/nest.h) turns them into numbers. */
 #ifndef FUSEC_IR_KERNEL_H
@@ -109,6 +114,13 @@ typedef struct fc_store {
     fc_val value; /* in the storage dtype; written at the level of the access */
 } fc_store;
 
+typedef struct fc_update {
+    uint32_t arg;
+    uint16_t op;  /* FC_OP_sum, _min, _max on 32- and 64-bit integers; FC_OP_NONE: it is set */
+    fc_val value; /* the FC_OP_PUT_AT */
+    uint32_t size; /* parameter: elements of the argument */
+} fc_update;
+
 /* A scalar argument: a rank-0 input of the program or the value of a dim. */
 typedef struct fc_scalar {
     uint8_t dtype;
@@ -140,6 +152,7 @@ typedef struct fc_kernel {
     FC_VEC(fc_access) accesses;
     FC_VEC(fc_reduction) reductions; /* ascending by stage */
     FC_VEC(fc_store) stores;
+    FC_VEC(fc_update) updates;
     FC_VEC(fc_scalar) params;
     FC_VEC(fc_arg) args;
     FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
@@ -182,11 +195,21 @@ fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive);
 /* Stores `value`, which has the dtype of the access. */
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
 
+/* Puts `value`, which has the dtype of argument u.arg, into its `element` where `when` holds
+ * (FC_NOVAL: everywhere). Fills u.value. */
+void fc_kernel_update(fc_kernel *k, fc_update u, fc_val element, fc_val when, fc_val value);
+/* Whether elements take values in this way. */
+bool fc_can_update(fc_op op, fusec_dtype t);
+
 /* ---- using ------------------------------------------------------------------------------- */
 
 /* Marks needed[i] (code.ins.len bytes, cleared by the caller) for everything the roots depend on.
  * Does not go through FC_OP_ACC: it is a leaf. */
 void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, uint8_t *needed);
+/* What the stores of a kernel are made from, updates among them: at most fc_kernel_ends. */
+static inline size_t fc_kernel_ends(const fc_kernel *k) {
+    return k->stores.len + k->updates.len;
+}
 /* The elements of a reduction: one, of a contraction two. `map` may be NULL. */
 static inline size_t fc_red_values(const fc_reduction *r, const fc_val *map, fc_val out[2]) {
     out[0] = map ? map[r->value] : r->value;

@@ -17,7 +17,8 @@ static fusec_status verify_shape(const fc_kernel *k, fc_error *e) {
         BAD("a map with reduced axes or stages");
     if (k->schedule == FC_SCHED_SCAN && (k->nr != 1 || k->nstages != 1))
         BAD("a scan of %u axes, %u stages", (unsigned)k->nr, (unsigned)k->nstages);
-    if (k->stores.len == 0) BAD("it stores nothing");
+    if (fc_kernel_ends(k) == 0) BAD("it stores nothing");
+    if (k->updates.len && k->schedule != FC_SCHED_MAP) BAD("an update in what is no map");
     for (uint32_t i = 0; i < k->np + k->nr; i++)
         if (k->extent[i] == FC_DIM_NONE) BAD("axis %u has no extent", (unsigned)i);
     for (size_t i = 0; i < k->args.len; i++)
@@ -95,11 +96,33 @@ static fusec_status verify_computed(const fc_kernel *k, size_t n, fc_error *e) {
     return FUSEC_OK;
 }
 
+static fusec_status verify_put(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_instr *in = &k->code.ins.at[n];
+    if (in->imm >= k->updates.len || k->updates.at[in->imm].value != n)
+        BAD("%%%zu: no such update", n);
+    if (in->a >= n || in->b >= n || in->c >= n) BAD("%%%zu: an operand comes after it", n);
+    const fc_update *u = &k->updates.at[in->imm];
+    if (u->arg >= k->args.len || !k->args.at[u->arg].written)
+        BAD("%%%zu: its argument is not an output", n);
+    if (u->size >= k->params.len) BAD("%%%zu: its argument has no size", n);
+    const fusec_dtype t = (fusec_dtype)k->args.at[u->arg].dtype;
+    if (k->code.ins.at[in->a].dtype != FUSEC_I64 || k->code.ins.at[in->b].dtype != FUSEC_BOOL ||
+        k->code.ins.at[in->c].dtype != t || in->dtype != FUSEC_BOOL || in->level != FC_POINT)
+        BAD("%%%zu: dtype or level", n);
+    if (!fc_can_update((fc_op)u->op, t)) BAD("%%%zu: it depends on the order", n);
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (i != in->imm && k->updates.at[i].arg == u->arg) BAD("%%%zu: written twice", n);
+    for (size_t i = 0; i < k->accesses.len; i++)
+        if (k->accesses.at[i].buffer == u->arg) BAD("%%%zu: its argument has an access", n);
+    return FUSEC_OK;
+}
+
 /* A load at a computed element, or a check of an index. */
 static fusec_status verify_computed_read(const fc_kernel *k, size_t n, fc_error *e) {
     const fc_instr *in = &k->code.ins.at[n];
     const fc_val src[3] = {in->a, in->b, in->c};
     const bool load = in->op == FC_OP_LOAD_AT;
+    if (in->op == FC_OP_PUT_AT) return verify_put(k, n, e);
     for (int j = 0; j < fc_instr_arity(in); j++) {
         if (src[j] >= n) BAD("%%%zu: an operand comes after it", n);
         const fc_instr *s = &k->code.ins.at[src[j]];
@@ -123,7 +146,7 @@ static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
         if (in->dtype >= FC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
         bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
                         in->op == FC_OP_BITCAST;
-        const bool read = in->op == FC_OP_LOAD_AT || in->op == FC_OP_INSIDE;
+        const bool read = fc_is_at_element(in->op);
         FC_TRY(computed ? verify_computed(k, i, e)
                : read   ? verify_computed_read(k, i, e)
                         : verify_leaf(k, i, e));

@@ -43,7 +43,8 @@ static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) 
     case FC_OP_CVT: return fc_val_cvt(to, a, t);
     case FC_OP_BITCAST: return fc_val_bitcast(to, a, t);
     case FC_OP_LOAD_AT:
-    case FC_OP_INSIDE: {
+    case FC_OP_INSIDE:
+    case FC_OP_PUT_AT: {
         fc_instr same = *i;
         same.a = a;
         same.b = b;

@@ -34,6 +34,11 @@ typedef enum fc_op {
                   */
     FC_OP_CHECK, /* of an i64 index: the index; one outside [0, size) is reported. attr -> list:
                   size, and the shape that messages count by */
+    /* storing at computed places */
+    FC_OP_SCATTER, /* operands base, i64 index, value; attr: fc_scatter. The base, where element p of
+                      the value has been put into p with p_axis = index[p] */
+    FC_OP_UPDATE,  /* the same in the memory of its base, which nothing else reads and every order
+                      of updates leaves the same (passes/scatter.c) */
     FC_OP_SCAN,  /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
@@ -50,6 +55,8 @@ typedef enum fc_op {
     FC_OP_LOAD_AT, /* imm = argument; element a (i64) of it where b (bool) holds, else 0 */
     FC_OP_INSIDE,  /* whether a (i64) is in [0, b); if not and c (i64) >= 0, it is reported for
                       position c of check imm */
+    FC_OP_PUT_AT,  /* imm = update number: element a (i64) of its argument takes c in where b (bool)
+                      holds. Its value is b */
     FC_OP_PARAM,   /* imm = scalar parameter number */
     FC_OP_INDEX,   /* i64 value of an affine index; imm = access number of an index access */
     FC_OP_ACC,     /* finished result of a reduction, in a scan of its prefix; imm = reduction

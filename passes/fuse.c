@@ -114,6 +114,12 @@ static fc_schedule schedule_of(const fc_ninfo *reduction) {
     return by_tree[reduction->axis_kind];
 }
 
+static bool updates(const fc_graph *g, const fc_region *r) {
+    for (size_t i = 0; i < r->roots.len; i++)
+        if (fc_at(g, r->roots.at[i].node)->op == FC_OP_UPDATE) return true;
+    return false;
+}
+
 static const char *fits_scan(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
     const fc_ninfo *i = fc_at(g, n);
     if (i->shape != r->domain) return "it scans an array of another shape";
@@ -121,10 +127,21 @@ static const char *fits_scan(fc_graph *g, const fc_region *r, fc_node n, fc_join
         return "a scan does not share a kernel with a reduction";
     if (r->schedule == FC_SCHED_SCAN && r->reduced != axes_mask(g, n))
         return "it scans along another axis";
+    if (updates(g, r)) return "an update does not share a kernel with a scan";
     j->convert = r->schedule == FC_SCHED_MAP;
     j->role = FC_ROLE_SCAN;
     j->from = i->src[0];
     j->map = j->from_map = fc_map_identity(g, i->shape);
+    return j->map == FC_NOMAP ? "there is no memory" : NULL;
+}
+
+/* Its updates are made at the points of a map. */
+static const char *fits_update(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) {
+    const fc_list shape = fc_at(g, fc_at(g, n)->src[1])->shape;
+    if (r->schedule != FC_SCHED_MAP) return "an update does not share a kernel with a reduction";
+    if (shape != r->domain) return "its updates have another shape";
+    j->role = FC_ROLE_MAP;
+    j->map = j->from_map = fc_map_identity(g, shape);
     return j->map == FC_NOMAP ? "there is no memory" : NULL;
 }
 
@@ -135,6 +152,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     if (r->is_step) return "what it reads is made by a step that is no kernel";
     uint64_t all = all_axes(g, r->domain);
     if (i->op == FC_OP_SCAN) return fits_scan(g, r, n, j);
+    if (i->op == FC_OP_UPDATE) return fits_update(g, r, n, j);
     if (fc_is_reduction(i->op)) {
         fc_list shape = fc_at(g, i->src[0])->shape;
         uint64_t mask = axes_mask(g, n);
@@ -143,6 +161,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         if (s == FC_SCHED_DOT && r->roots.len) return "a product has a kernel of its own";
         if (r->schedule == FC_SCHED_SCAN) return "a scan does not share a kernel with a reduction";
         if (r->schedule == FC_SCHED_MAP) {
+            if (updates(g, r)) return "an update does not share a kernel with a reduction";
             if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
                 return "a reduction that is split over blocks does not store its elements";
             j->convert = true;
@@ -229,6 +248,11 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
     return ok || (fc_oom(&g->error), false);
 }
 
+/* What an array starts from before it is updated. */
+static bool is_start(const fc_graph *g, fc_node n) {
+    return fc_at(g, n)->op == FC_OP_MATERIALIZE && fc_at(g, n)->attr;
+}
+
 /* Puts root `n` into `region` if the rules allow it. NULL: done. */
 static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f, uint32_t region,
                             fc_node n) {
@@ -248,7 +272,8 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
         why = "a scan does not wait for another one in the same kernel";
     else if (reduction && v->stage >= 0 && !has_kept_axis(g, r->domain, r->reduced))
         why = "a reduction of the whole array is finished before the next one that needs it";
-    else if (!v->reads_root && !(v->shares_leaf && j.role != FC_ROLE_ROW))
+    else if (!v->reads_root && !(v->shares_leaf && j.role != FC_ROLE_ROW) &&
+             !(is_start(g, n) && r->schedule == FC_SCHED_MAP))
         why = "they share no array";
     else
         why = over_limit(g, o, r, v);
@@ -291,6 +316,8 @@ static void start_region(const fc_graph *g, fc_node n, fc_region *out) {
     if (i->op == FC_OP_SCAN) {
         out->schedule = FC_SCHED_SCAN;
         out->reduced = axes_mask(g, n);
+    } else if (i->op == FC_OP_UPDATE) {
+        out->domain = fc_at(g, i->src[1])->shape;
     } else if (fc_is_reduction(i->op)) {
         out->schedule = schedule_of(i);
         out->domain = fc_at(g, i->src[0])->shape;
@@ -343,12 +370,25 @@ static size_t sharers(fc_fusion *f, const fc_readers *readers, fc_read_list leav
     return n;
 }
 
+/* Where nothing is read there is nothing to share, but several starts of one size are one launch:
+ * the latest region that makes one takes it. */
+static uint32_t join_starts(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_node n) {
+    for (fc_node m = n; m-- > 0;) {
+        if (!is_start(g, m) || f->home[m] == FC_NOREGION) continue;
+        const uint32_t r = f->home[m];
+        if (fc_at(g, m)->shape != fc_at(g, n)->shape || try_join(g, o, f, r, n)) return FC_NOREGION;
+        return r;
+    }
+    return FC_NOREGION;
+}
+
 /* A region for `n` among those that make or read what it reads; FC_NOREGION and the reason of the
  * first maker that refused. */
 static uint32_t find_region(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
                             const fc_readers *readers, fc_read_list leaves, fc_node n,
                             const char **why) {
     uint32_t deps[FC_MAX_LEAVES + MAX_CANDIDATES], cand[MAX_CANDIDATES];
+    if (is_start(g, n) && !leaves.n) return join_starts(g, o, f, n);
     const size_t ndeps = makers(f, leaves, deps, FC_COUNT(deps)),
                  first = ndeps < MAX_CANDIDATES ? ndeps : MAX_CANDIDATES;
     size_t nc = first;

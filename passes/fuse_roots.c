@@ -109,7 +109,8 @@ static bool too_big(const fc_graph *g, const fc_pass_options *o, fc_node n, cons
 }
 
 static bool can_be_root(const fc_graph *g, const fc_fusion *f, fc_node n) {
-    return !is_free(g, n) && fc_at(g, n)->op != FC_OP_INPUT && !f->is_root[n];
+    const int op = fc_at(g, n)->op; /* what is read nowhere needs no place */
+    return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && !f->is_root[n];
 }
 
 /* Views are followed to the value behind them: that is what gets stored. */
@@ -201,7 +202,7 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
         bool compute =
             !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA && !fc_is_view(i->op);
         if (fc_is_reduction(i->op) || i->op == FC_OP_SCAN || i->op == FC_OP_MATERIALIZE ||
-            (o->unfused && compute))
+            i->op == FC_OP_UPDATE || (o->unfused && compute))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
             fc_node a = i->src[0];

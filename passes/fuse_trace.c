@@ -179,6 +179,8 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
             count_read(g, t.node, t.map, v);
             return add_leaf(f, r, v, t.node, from);
         }
+        if (n->op == FC_OP_UPDATE)
+            return v->why = "all updates are done before an array is read", false;
         if (n->op == FC_OP_MATERIALIZE)
             return v->why = "materialize() asks for it to be stored", false;
         if (own->map != t.map)
@@ -214,6 +216,16 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
         v->ops++;
         return m != FC_NOMAP && push(f, fc_at(g, t.node)->src[0], m) &&
                push(f, fc_at(g, t.node)->src[1], t.map);
+    }
+    if (n->op == FC_OP_UPDATE) { /* the array that it is made in is not read, but there */
+        const uint32_t maker = f->home[n->src[0]];
+        if (&f->regions.at[maker] == r)
+            return v->why = "an array is there before it is updated", false;
+        v->accesses += 1 + fc_rank(g, t.node);
+        v->params += 2 + 2 * fc_rank(g, t.node);
+        v->ops += 2;
+        return add_dep(f->alloc, v, maker) && add_leaf(f, r, v, n->src[0], from) &&
+               push(f, n->src[2], t.map) && push(f, n->src[1], t.map);
     }
     if (n->op == FC_OP_CHECK) { /* its position has an access, its size is a parameter */
         v->accesses++;

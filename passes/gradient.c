@@ -300,10 +300,11 @@ static void reverse_step(walk *w, fc_node n) {
     for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
         if (!w->needed[i.src[k]]) continue;
         bool marked = w->marked[n];
-        const fc_node v = i.op == FC_OP_PAIR ? fc_build_part(w->c.g, a, k)
-                          : fc_is_elementwise(i.op)
-                              ? row_share(&w->c, n, k, a, w->marked[n], &marked)
-                              : reverse_one(&w->c, n, a, w->marked[n], &marked);
+        const fc_node v =
+            i.op == FC_OP_PAIR        ? fc_build_part(w->c.g, a, k)
+            : i.op == FC_OP_SCATTER   ? fc_g_scatter_reverse(&w->c, n, (int)k, a, &marked)
+            : fc_is_elementwise(i.op) ? row_share(&w->c, n, k, a, w->marked[n], &marked)
+                                      : reverse_one(&w->c, n, a, w->marked[n], &marked);
         add_share(w, i.src[k], v, marked);
     }
 }
@@ -381,6 +382,13 @@ static void forward_step(walk *w, fc_node n) {
             if (t[k] == FC_NONODE) t[k] = zero_like(w->c.g, i.src[k]);
         }
         add_share(w, n, fc_build_pair(w->c.g, t[0], t[1]), true);
+        return;
+    }
+    if (i.op == FC_OP_SCATTER) {
+        const bool any = w->value[i.src[0]] != FC_NONODE || w->value[i.src[2]] != FC_NONODE;
+        if (any)
+            add_share(w, n, fc_g_scatter_forward(&w->c, n, w->value[i.src[0]], w->value[i.src[2]]),
+                      w->marked[i.src[0]] | w->marked[i.src[2]]);
         return;
     }
     for (int k = 0; i.op == FC_OP_dot && k < 2 && !w->c.g->error.code; k++) {

@@ -42,6 +42,13 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
 /* No leading axes. */
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
+/* ---- gradient_scatter.c: stores at computed places ----
+ * What arrives at scatter n at its operand k, 0 or 2; the tangent of n, FC_NONODE is 0; what arrives
+ * at take n at its array. */
+fc_node fc_g_scatter_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool *chooses);
+fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node n, fc_node base, fc_node value);
+fc_node fc_g_take_to(fc_grad_ctx *c, fc_node n, fc_node a);
+
 /* ---- gradient_scan.c: prefixes ---- */
 /* What arrives at scan n, v, at its operand; or the tangent of n of one of its operand. */
 fc_node fc_g_scan(fc_grad_ctx *c, fc_node n, fc_node v, bool reverse);

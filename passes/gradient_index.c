@@ -395,7 +395,7 @@ static fc_node one_of(fc_graph *g, fc_node n, uint32_t lead, uint32_t axis, int6
 }
 
 /* Where few elements are taken along the axis, one for each row most often, each element of the
- * array compares its place with theirs, and nothing has to be written to computed places. */
+ * array compares its place with theirs, which fuses with what is around it. */
 fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     fc_graph *g = c->g;
     const fc_ninfo i = *fc_at(g, n);
@@ -403,12 +403,8 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a) {
     fc_dim shape[FC_MAX_RANK], line[FC_MAX_RANK];
     int64_t count;
     fc_node sum = FC_NONODE;
-    if (!fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &count) || count > MOST_TAKEN || !count) {
-        fc_g_fail(c, n,
-                  "of more than 8 elements read at computed places it takes writes to computed "
-                  "places, which are not there; in forward mode (jvp) it has one");
-        return FC_NONODE;
-    }
+    if (!fc_dim_is_const(&g->dims, fc_axis(g, n, axis), &count) || count > MOST_TAKEN || !count)
+        return fc_g_take_to(c, n, a);
     fc_g_shape(g, n, shape);
     a = fc_g_spread(c, a, rank, shape);
     for (uint32_t k = 0; k < rank; k++) line[k] = fc_dim_const(&g->dims, 1);

@@ -233,6 +233,30 @@ static reason check_take(const fc_graph *g, const fc_ninfo *n) {
     return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
 }
 
+static reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
+    if (n->nops != 3) return "it has the wrong number of operands";
+    const fc_ninfo *base = fc_at(g, n->src[0]), *index = fc_at(g, n->src[1]),
+                   *value = fc_at(g, n->src[2]);
+    const fc_scatter s = fc_scatter_of(n);
+    const uint32_t rb = fc_list_len(g, n->shape), rank = fc_list_len(g, index->shape);
+    if (base->dtype != n->dtype || value->dtype != n->dtype) return "a scatter changes the dtype";
+    if (base->shape != n->shape) return "a scatter changes the shape";
+    if (index->dtype != FUSEC_I64) return "an index is not i64";
+    if (index->shape != value->shape) return "index and value have several shapes";
+    if (rank < rb || s.axis >= rb) return "it puts along an axis it lacks";
+    for (uint32_t i = 0; i < rb; i++)
+        if (i != s.axis && !may_be_equal(g, fc_list_at(g, index->shape)[rank - rb + i],
+                                         fc_list_at(g, n->shape)[i]))
+            return "an axis has another size than that of the array";
+    if (n->attr != fc_scatter_attr(s) || !fc_can_scatter(s.op, (fusec_dtype)n->dtype))
+        return "it puts by no reduction";
+    if (n->op == FC_OP_UPDATE &&
+        (base->op != FC_OP_MATERIALIZE || !base->attr ||
+         !fc_can_update(s.op, (fusec_dtype)n->dtype)))
+        return "it is no update in place";
+    return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
+}
+
 static reason check_scan(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
@@ -404,6 +428,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
         return check_conversion(g, n);
     if (n->op == FC_OP_PART || n->op == FC_OP_PAIR) return check_complex(g, n);
     if (n->op == FC_OP_TAKE) return check_take(g, n);
+    if (n->op == FC_OP_SCATTER || n->op == FC_OP_UPDATE) return check_scatter(g, n);
     if (n->op == FC_OP_CHECK) return check_check(g, n);
     if (n->op == FC_OP_SCAN) return check_scan(g, n);
     if (n->op == FC_OP_LIST) return check_list(g, n);

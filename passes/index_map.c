@@ -246,6 +246,23 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map) {
     return finish(g, &m);
 }
 
+fc_list fc_map_put(fc_graph *g, fc_node n, fc_list map) {
+    const fc_ninfo t = *fc_at(g, n);
+    const uint32_t axis = fc_computed_axis(&t), lead = fc_rank(g, t.src[1]) - fc_rank(g, n);
+    const int64_t which = both(t.src[1], map);
+    making m = {.rank = fc_rank(g, n)};
+    if (map == FC_NOMAP) return FC_NOMAP;
+    for (uint32_t i = 0; i < m.rank; i++)
+        m.at[i] = fc_axis_is_one(g, n, i) && i != axis
+                      ? index_of_start(g, fc_dim_const(&g->dims, 0))
+                      : fc_map_index(g, map, lead + i);
+    m.at[axis] = index_of_term(g, FC_TERM_VALUE, which);
+    if (!(t.flags & FC_NODE_INSIDE) && !FC_PLANTED(lost_guard) &&
+        !add_guard(g, &m, FC_GUARD_VALUE, which, fc_axis(g, n, axis)))
+        return FC_NOMAP;
+    return finish(g, &m);
+}
+
 fc_list fc_map_take(fc_graph *g, fc_node n, fc_list map) {
     const fc_ninfo t = *fc_at(g, n);
     const int64_t which = both(t.src[1], map);

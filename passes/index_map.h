@@ -74,6 +74,10 @@ fc_list fc_map_view(fc_graph *g, fc_node n, fc_list map);
 /* The map of the array that the FC_OP_TAKE `n` reads. */
 fc_list fc_map_take(fc_graph *g, fc_node n, fc_list map);
 
+/* The map of the array that the FC_OP_UPDATE `n` puts values into, from that of its index and
+ * value. */
+fc_list fc_map_put(fc_graph *g, fc_node n, fc_list map);
+
 /* Whether a reshape only adds or drops axes of literal size 1. */
 bool fc_reshape_is_free(fc_graph *g, fc_node n);
 

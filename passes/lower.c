@@ -309,11 +309,34 @@ static void store_to(fc_lowering *l, const fc_root *root, uint32_t buffer, fc_va
     fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map, pair), v);
 }
 
+/* The index is known before the element that it is part of. */
+static void build_update(fc_lowering *l, const fc_root *root) {
+    const fc_ninfo n = *fc_at(l->g, root->node);
+    const fc_scatter how = fc_scatter_of(&n);
+    const fc_val index = value_of(l, n.src[1], root->map);
+    fc_val value = index == FC_NOVAL ? index : value_of(l, n.src[2], root->map);
+    const fc_list map = fc_map_put(l->g, root->node, root->map);
+    if (value == FC_NOVAL || map == FC_NOMAP) return;
+    value = fc_val_cast(&l->k->code, value, (fusec_dtype)n.dtype);
+    fc_update u = {.arg = arg_for(l, l->buffer[root->node], (fusec_dtype)n.dtype, true),
+                   .op = (uint16_t)how.op};
+    const fc_val when = fc_lower_guards(l, map, fc_list_len(l->g, n.shape), 0);
+    const fc_val element = fc_lower_element(l, map, n.shape);
+    fc_dim size = fc_dim_const(&l->g->dims, 1);
+    for (uint32_t i = 0; i < fc_list_len(l->g, n.shape); i++)
+        size = fc_dim_mul(&l->g->dims, size, (fc_dim)fc_list_at(l->g, n.shape)[i]);
+    l->oom |= size == FC_DIM_NONE;
+    if (l->oom) return;
+    u.size = fc_kernel_param(l->k, FUSEC_I64, true, size);
+    fc_kernel_update(l->k, u, element, when, value);
+}
+
 /* Every place the root is written to: one temporary, or all outputs that are this node. They follow
  * the inputs. */
 static void store_root(fc_lowering *l, const fc_root *root, fc_val v, unsigned pair) {
     const uint32_t one = l->buffer[root->node], first = (uint32_t)l->g->inputs.len;
-    if (l->plan->buffers.at[one].kind == FC_BUF_TEMP) {
+    if (l->plan->buffers.at[one].kind == FC_BUF_TEMP ||
+        l->plan->buffers.at[one].node != root->node) {
         store_to(l, root, one, v, pair);
         return;
     }
@@ -367,6 +390,10 @@ static void build(fc_lowering *l) {
         }
     for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
         const fc_root *root = &r->roots.at[i];
+        if (fc_at(l->g, root->node)->op == FC_OP_UPDATE) {
+            build_update(l, root);
+            continue;
+        }
         if (!root->stored) continue;
         const fusec_dtype t = (fusec_dtype)fc_at(l->g, root->node)->dtype;
         if (fc_is_complex(t)) {

@@ -1,8 +1,8 @@
 /* pipeline.c - the whole compiler between graph and kernels, on one screen; its rows are
  * passes.def.
  *
- *     user's graph -> simplify -> ranges -> reshape -> fuse -> lower -> plan (kernels in order,
- * buffers)
+ *     user's graph -> simplify -> ranges -> scatter -> short -> reshape -> fuse -> lower -> plan
+ * (kernels in order, buffers)
  *
  * Between passes the graph is verified (in debug builds, and when asked), timed and dumped. A pass
  * that rewrites makes a new graph and never changes its source; one that labels adds to the plan.
@@ -36,6 +36,8 @@ static fusec_status rewrite(const fc_pass *pass, fc_plan *p, const fc_pass_optio
                             fc_error *e) {
     fc_graph next;
     if (pass->rewrite == fc_pass_ranges && !fc_reads_indices(&p->graph)) return FUSEC_OK;
+    if (pass->rewrite == fc_pass_scatter && !fc_has_scatter(&p->graph)) return FUSEC_OK;
+    if (pass->rewrite == fc_pass_short && (o->unfused || !fc_has_short(&p->graph))) return FUSEC_OK;
     FC_TRY(pass->rewrite(&p->graph, o, &next, e));
     fc_graph_free(&p->graph);
     p->graph = next;

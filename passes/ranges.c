@@ -194,11 +194,11 @@ static fc_node rewritten(ranges *r, const fc_graph *src, fc_node n, const fc_nod
         if (mode & FC_MODE_UNCHECKED || is_inside(r, r->of[i.src[0]], size)) return i.src[0];
         if (mode & FC_MODE_CLAMP) return clamped(r->g, i.src[0], size);
     }
-    if (i.op == FC_OP_TAKE) {
+    if (i.op == FC_OP_TAKE || i.op == FC_OP_SCATTER) {
         const fc_ninfo *index = fc_at(src, fc_at(src, n)->src[1]);
         /* a check may stand below views of the index */
         while (fc_is_view(index->op) && index->op != FC_OP_VIEW) index = fc_at(src, index->src[0]);
-        const fc_dim size = fc_axis(src, fc_at(src, n)->src[0], (uint32_t)i.attr);
+        const fc_dim size = fc_axis(src, fc_at(src, n)->src[0], fc_computed_axis(&i));
         const bool off = mode & FC_MODE_UNCHECKED && index->op == FC_OP_CHECK;
         if (off || is_inside(r, r->of[i.src[1]], size)) i.flags |= FC_NODE_INSIDE;
     }
@@ -208,7 +208,9 @@ static fc_node rewritten(ranges *r, const fc_graph *src, fc_node n, const fc_nod
 
 bool fc_reads_indices(const fc_graph *g) {
     for (fc_node n = 0; n < g->nodes.len; n++)
-        if (fc_at(g, n)->op == FC_OP_CHECK || fc_at(g, n)->op == FC_OP_TAKE) return true;
+        if (fc_at(g, n)->op == FC_OP_CHECK || fc_at(g, n)->op == FC_OP_TAKE ||
+            fc_at(g, n)->op == FC_OP_SCATTER)
+            return true;
     return false;
 }
 

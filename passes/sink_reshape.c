@@ -148,7 +148,8 @@ static void describe(sink *s, fc_node id) {
             keep_of_reduction(g, n, n->nops == 2 ? a->keep | s->values[n->src[1]].keep : a->keep);
         v->cost = EXPENSIVE;
     } else if (n->op == FC_OP_PERMUTE || n->op == FC_OP_SLICE || n->op == FC_OP_IOTA ||
-               n->op == FC_OP_VIEW || n->op == FC_OP_TAKE || n->op == FC_OP_SCAN) {
+               n->op == FC_OP_VIEW || n->op == FC_OP_TAKE || n->op == FC_OP_SCAN ||
+               n->op == FC_OP_SCATTER) {
         v->keep = NEVER; /* not in memory in the order of its indices */
     }
     if (v->cost > EXPENSIVE) v->cost = EXPENSIVE;

@@ -5,6 +5,16 @@
 
 /* ---- buffers ----------------------------------------------------------------------------- */
 
+/* An array is updated where it was made. */
+static void share_with_updates(const fc_graph *g, uint32_t *buffer) {
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        if (i->op != FC_OP_UPDATE) continue;
+        if (buffer[n] == FC_NOBUFFER) buffer[n] = buffer[i->src[0]];
+        if (buffer[i->src[0]] == FC_NOBUFFER) buffer[i->src[0]] = buffer[n];
+    }
+}
+
 /* Inputs, outputs, then one temporary for every stored root that is not an output. `buffer` maps a
  * node to where its value is read from. */
 static bool make_buffers(fc_plan *p, const fc_fusion *f, uint32_t *buffer) {
@@ -21,14 +31,17 @@ static bool make_buffers(fc_plan *p, const fc_fusion *f, uint32_t *buffer) {
         ok = fc_push(p->alloc, &p->buffers, b);
         if (buffer[b.node] == FC_NOBUFFER) buffer[b.node] = (uint32_t)p->buffers.len - 1;
     }
+    share_with_updates(g, buffer);
     for (size_t r = 0; r < f->regions.len; r++)
         for (size_t i = 0; ok && i < f->regions.at[r].roots.len; i++) {
             const fc_root *root = &f->regions.at[r].roots.at[i];
             if (!root->stored || buffer[root->node] != FC_NOBUFFER) continue;
+            if (fc_at(g, root->node)->op == FC_OP_UPDATE) continue; /* its base has one */
             fc_buffer b = {.kind = FC_BUF_TEMP, .number = p->ntemps++, .node = root->node};
             ok = fc_push(p->alloc, &p->buffers, b);
             buffer[b.node] = (uint32_t)p->buffers.len - 1;
         }
+    share_with_updates(g, buffer);
     return ok;
 }
 

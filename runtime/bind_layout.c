@@ -53,12 +53,15 @@ bool fc_bound_same_layouts(const fc_program *p, const fc_bound *b, const fc_layo
     return true;
 }
 
-/* Whether elements of the array are read at computed places, which strides say nothing of. */
+/* Whether elements of the array are read or written at computed places, which strides say nothing
+ * of. */
 static bool is_read_at(const fc_kernel *k, uint32_t buffer) {
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
         if (in->op == FC_OP_LOAD_AT && k->args.at[in->imm].buffer == buffer) return true;
     }
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (k->args.at[k->updates.at[i].arg].buffer == buffer) return true;
     return false;
 }
 
@@ -77,7 +80,7 @@ fusec_status fc_bound_strides(fc_program *p, fc_bound *b, const fc_kernel *k,
         if (buffer >= b->nargs || !b->strides[buffer]) continue;
         if (!whole && !is_read_at(k, buffer)) continue;
         *blocked = buffer;
-        return fc_fail(e, FUSEC_NOT_YET, "an array with strides is read at computed places");
+        return fc_fail(e, FUSEC_NOT_YET, "an array with strides is used at computed places");
     }
     for (size_t a = 0; a < k->accesses.len; a++) {
         const fc_access *acc = &k->accesses.at[a];

@@ -56,6 +56,7 @@ static void add_loops(const traffic *t, fc_step_report *r) {
     }
     n = 0;
     for (size_t i = 0; i < k->stores.len; i++) t->roots[n++] = k->stores.at[i].value;
+    for (size_t i = 0; i < k->updates.len; i++) t->roots[n++] = k->updates.at[i].value;
     r->bytes_read = fc_add_most(r->bytes_read, read_bytes(t, n));
     for (size_t i = 0; i < k->args.len; i++) {
         int64_t bytes = (int64_t)t->b->bytes[k->args.at[i].buffer];
@@ -71,7 +72,7 @@ static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t s
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
     traffic t = {.b = b, .k = k};
-    t.roots = fc_arena_alloc(&arena, (2 * k->reductions.len + k->stores.len + 1) * sizeof *t.roots);
+    t.roots = fc_arena_alloc(&arena, (2 * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *t.roots);
     t.needed = fc_arena_alloc(&arena, k->code.ins.len + 1);
     t.seen = fc_arena_alloc(&arena, k->args.len + 1);
     t.kept = fc_arena_alloc(&arena, k->accesses.len + 1);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codegen/cuda/cuda.h"
+#include "passes/rewrite.h"
 #include "tests/support/cuda_host.h"
 #include "tests/support/cuda_machines.h"
 #include "tests/support/gb.h"
@@ -30,6 +31,8 @@ typedef struct job {
     int64_t syms[256], *values;
     step steps[STEPS];
 } job;
+
+typedef bool wanted(const fc_graph *g);
 
 static bool reads_at_indices(const fc_graph *g) {
     for (fc_node n = 0; n < g->nodes.len; n++)
@@ -72,7 +75,7 @@ static bool add_texts(job *j, fc_cuda_host *host) {
     return true;
 }
 
-static job *open_job(uint64_t seed, fc_cuda_host *host) {
+static job *open_job(uint64_t seed, wanted *is_wanted, fc_cuda_host *host) {
     job *j = calloc(1, sizeof *j);
     fc_rng rng = {seed};
     int input[RG_NODES];
@@ -82,7 +85,7 @@ static job *open_job(uint64_t seed, fc_cuda_host *host) {
     fc_arena_init(&j->arena, &fc_libc_alloc);
     rg_make(&j->r, &rng, &o);
     rg_build(&j->r, RG_SYMBOLIC, &j->g, input, j->syms);
-    if (j->g.error.code || !reads_at_indices(&j->g)) return close_job(j), NULL;
+    if (j->g.error.code || !is_wanted(&j->g)) return close_job(j), NULL;
     fc_pass_options po = {.verify = true};
     if (fc_plan_build(&j->g, &po, &j->plan, &e))
         return FC_FAIL("%s", e.message), close_job(j), NULL;
@@ -163,14 +166,14 @@ static void run_job(job *j, fc_cuda_host *host) {
     fc_str_free(&why);
 }
 
-FC_TEST(cuda_index, random_graphs_on_the_host) {
+static void run_graphs(wanted *is_wanted) {
     fc_cuda_host host;
     static job *jobs[GRAPHS];
     static uint64_t seeds[GRAPHS];
     size_t n = 0;
     if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     for (uint64_t seed = 1; n < GRAPHS && seed < 40000; seed++)
-        if ((jobs[n] = open_job(seed, &host))) seeds[n++] = seed;
+        if ((jobs[n] = open_job(seed, is_wanted, &host))) seeds[n++] = seed;
     FC_EXPECT_EQ_U64(n, GRAPHS);
     const bool built = fc_cuda_host_build(&host);
     FC_EXPECT_TRUE(built);
@@ -181,4 +184,12 @@ FC_TEST(cuda_index, random_graphs_on_the_host) {
         close_job(jobs[i]);
     }
     fc_cuda_host_close(&host);
+}
+
+FC_TEST(cuda_index, random_graphs_on_the_host) {
+    run_graphs(reads_at_indices);
+}
+
+FC_TEST(cuda_index, random_stores_on_the_host) {
+    run_graphs(fc_has_scatter);
 }

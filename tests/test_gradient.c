@@ -224,6 +224,45 @@ static fc_node f_taken(fc_graph *g, fc_node x) {
     return gb1(g, FC_OP_exp, fc_build_take(g, x, fc_build_reshape(g, six, 2, two), 0));
 }
 
+/* Twelve of each column, of which some are one element, others outside. */
+static fc_node many_taken(fc_graph *g, fc_node x) {
+    const fc_dim shape[2] = {fc_dim_const(&g->dims, 12), fc_dim_const(&g->dims, 3)};
+    const fc_node n = fc_build_iota(g, fc_dim_const(&g->dims, 36));
+    const fc_node k = gb2(g, FC_OP_mod, n, fc_build_const(g, FUSEC_I64, 7));
+    return gb1(g, FC_OP_exp, fc_build_take(g, x, fc_build_reshape(g, k, 2, shape), 0));
+}
+
+/* Two values for each element of x, at places that meet, into another array made of it. */
+static fc_node stored(fc_graph *g, fc_node x, fc_op op) {
+    const fc_dim shape[3] = {fc_dim_const(&g->dims, 2), fc_axis(g, x, 0), fc_axis(g, x, 1)};
+    const fc_node n =
+        fc_build_iota(g, fc_dim_mul(&g->dims, shape[0], fc_dim_mul(&g->dims, shape[1], shape[2])));
+    const fc_node k = gb2(g, FC_OP_mod, n, fc_build_const(g, FUSEC_I64, 5));
+    const fc_node both[2] = {gb2(g, FC_OP_mul, x, fc_build_number(g, FUSEC_F64, -3)),
+                             gb1(g, FC_OP_square, x)};
+    const fc_node base = gb2(g, FC_OP_add, x, fc_build_number(g, FUSEC_F64, 1));
+    const fc_scatter s = {op, 0, false};
+    return gb1(g, FC_OP_sin,
+               fc_build_scatter(g, base, fc_build_reshape(g, k, 3, shape),
+                                fc_build_stack(g, 2, both, 0), s));
+}
+static fc_node stored_sum(fc_graph *g, fc_node x) {
+    return stored(g, x, FC_OP_sum);
+}
+static fc_node stored_max(fc_graph *g, fc_node x) {
+    return stored(g, x, FC_OP_max);
+}
+static fc_node stored_last(fc_graph *g, fc_node x) {
+    return stored(g, x, FC_OP_NONE);
+}
+
+FC_TEST(gradient, of_stores) {
+    check("many taken", many_taken, 4, 3, 0);
+    check("sum", stored_sum, 4, 3, 0);
+    check("max", stored_max, 4, 3, 0);
+    check("last", stored_last, 4, 3, 0);
+}
+
 FC_TEST(gradient, of_reads_at_indices) {
     check("taken", f_taken, 4, 3, 0);
     check("slice", slice_part, 7, 3, 0);

@@ -240,6 +240,7 @@ FC_TEST(lang_index, kernel_counts) {
         {1, "-e 'roll(x, 1, axis=0) - 2*x + roll(x, -1, axis=0)' x=f32:100x64"},
         {1, "-e 'repeat(x, 3, axis=0)*2 + 1' x=f32:100x64"},
         {1, "-e 'mean(window(x, 5), axis=1)' x=f32:100"},
+        {1, "-e 'sum(exp(-sum((a[:, None] - b[None])**2, axis=2)), axis=1)' a=f32:90x3 b=f32:80x3"},
         {1, "-e 'stack([exp(x), sin(x)], axis=1)' x=f32:100"},
         {1, "'" FUSEC_SOURCE_DIR "/examples/embedding.fuse'"},
         {4, "'" FUSEC_SOURCE_DIR "/examples/gaussian.fuse'"},

@@ -45,6 +45,7 @@ typedef struct fc_cuda_gen {
     uint32_t np, axes;
     fc_code code;        /* legalised */
     fc_val *store_value; /* [stores] in `code` */
+    fc_val *put_value;   /* [updates] */
     fc_val *red_value;   /* [reductions] */
     fc_val *red_other;   /* [reductions] the right element of a contraction, or FC_NOVAL */
     fc_val *roots;       /* scratch */
@@ -85,6 +86,12 @@ bool fc_cuda_divides_by_row(const fc_cuda_text *t, fc_val v);
  * or NULL; `report`: the word with the address for reports. */
 void fc_cuda_computed(fc_cuda_text *t, fc_val v, const char *there, unsigned report);
 void fc_cuda_from_storage(fc_cuda_text *t, fc_val v, const char *expr);
+/* cuda_put.c: FC_OP_PUT_AT. */
+struct fc_cuda_gen;
+void fc_cuda_put(struct fc_cuda_gen *g, fc_val v, const char *there);
+/* Around the text of a map whose class has `copied`. */
+void fc_cuda_own_begin(struct fc_cuda_gen *g);
+void fc_cuda_own_end(struct fc_cuda_gen *g);
 /* Appends the value in its storage type. */
 void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 

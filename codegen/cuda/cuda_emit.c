@@ -148,7 +148,8 @@ static void find_narrow(fc_cuda_gen *g) {
 
 static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
                          fc_error *e) {
-    size_t len = k->code.ins.len, nstores = k->stores.len, nreds = k->reductions.len;
+    size_t len = k->code.ins.len, nstores = k->stores.len, nputs = k->updates.len,
+           nreds = k->reductions.len;
     const fc_alloc *alloc = out->alloc;
     memset(g, 0, sizeof *g);
     fc_code_init(&g->code, alloc);
@@ -162,12 +163,13 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     if (!map) return fc_oom(e);
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     size_t legal = g->code.ins.len;
-    g->store_value = fc_calloc(alloc, 2 * (nstores + 2 * nreds) + 2, sizeof *g->store_value);
+    g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + 2 * nreds) + 2, sizeof *g->store_value);
     g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->red_other = g->red_value + nreds;
-        g->roots = g->red_other + nreds;
+        g->put_value = g->red_other + nreds;
+        g->roots = g->put_value + nputs;
         g->done = g->need + legal;
         g->local = g->done + legal;
         g->vary = g->local + legal;
@@ -178,6 +180,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->used = g->share + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
+        for (size_t i = 0; i < nputs; i++) g->put_value[i] = map[k->updates.at[i].value];
         for (size_t i = 0; i < nreds; i++) {
             const fc_val other = k->reductions.at[i].other;
             g->red_value[i] = map[k->reductions.at[i].value];

@@ -35,6 +35,8 @@ fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error 
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
             if (k->accesses.at[k->stores.at[i].access].level == FC_POINT)
                 fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, need);
+        for (size_t i = 0; s == k->nstages && i < k->updates.len; i++)
+            fc_kernel_slice(&k->code, &k->updates.at[i].value, 1, need);
         for (size_t v = 0; v < n; v++) {
             const fc_instr *i = &k->code.ins.at[v];
             if (need[v] && i->op == FC_OP_LOAD && i->level == FC_POINT) phases[i->imm]++;

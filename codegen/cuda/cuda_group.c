@@ -290,7 +290,7 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = fc_cuda_moves(g, gr, (uint32_t)i->imm);
         for (int n = 0; n < fc_instr_arity(i); n++) g->vary[v] |= g->vary[fc_instr_operand(i, n)];
-        if (g->hold[v] == FC_CUDA_HELD) g->vary[v] = 1;
+        if (g->hold[v] == FC_CUDA_HELD || i->op == FC_OP_PUT_AT) g->vary[v] = 1;
     }
 }
 
@@ -358,7 +358,10 @@ static void at_element(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
     if (gr->limit)
         snprintf(there, sizeof there, "%s < %s", g->vary[v] ? tested_number(gr).text : gr->number,
                  gr->limit);
-    fc_cuda_computed(&g->t, v, there[0] ? there : NULL, g->l.extra + FC_PB_REPORT);
+    if (g->code.ins.at[v].op == FC_OP_PUT_AT)
+        fc_cuda_put(g, v, there[0] ? there : NULL);
+    else
+        fc_cuda_computed(&g->t, v, there[0] ? there : NULL, g->l.extra + FC_PB_REPORT);
 }
 
 static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
@@ -371,7 +374,7 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
             loaded(g, gr, v);
         else if (op == FC_OP_INDEX)
             index_value(g, gr, v);
-        else if (op == FC_OP_LOAD_AT || op == FC_OP_INSIDE)
+        else if (fc_is_at_element(op))
             at_element(g, gr, v);
         else
             fc_cuda_instr(&g->t, v);

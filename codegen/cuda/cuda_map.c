@@ -25,25 +25,31 @@ static void place(fc_cuda_gen *g) {
     }
 }
 
+/* The number of the part that is done: of its block, or one of many that a block does. */
+static const char *part(const fc_cuda_gen *g) {
+    return g->cls->cuda.copied ? "block" : "(ix)blockIdx.x";
+}
+
 /* i0.. of vector t, the last one pointing at its first element; opens an `if` for what exists. */
 static void begin_vector(fc_cuda_gen *g, int repeat) {
     unsigned last = g->np - 1u, v = g->cls->vector;
     if (repeat > 1) {
         fc_cuda_line(&g->t, "#pragma unroll");
         fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", repeat);
-        fc_cuda_line(&g->t, "const ix t = ((ix)blockIdx.x * %d + u) * %d + (ix)threadIdx.x;",
-                     repeat, FC_CUDA_MAP_THREADS);
+        fc_cuda_line(&g->t, "const ix t = (%s * %d + u) * %d + (ix)threadIdx.x;", part(g), repeat,
+                     FC_CUDA_MAP_THREADS);
     } else {
-        fc_cuda_line(&g->t, "const ix t = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+        fc_cuda_line(&g->t, "const ix t = %s * %d + (ix)threadIdx.x;", part(g),
                      FC_CUDA_MAP_THREADS);
     }
+    const bool branch = repeat > 1 || g->cls->cuda.copied;
     if (g->np == 1 || g->cls->cuda.rows_of_grid) {
         fc_cuda_line(&g->t, "const ix i%u = t * %u;", last, v);
-        fc_cuda_line(&g->t, repeat > 1 ? "if (i%u < inner) {" : "if (i%u >= inner) return;", last);
+        fc_cuda_line(&g->t, branch ? "if (i%u < inner) {" : "if (i%u >= inner) return;", last);
     } else {
         fc_cuda_line(&g->t, "const ix outer = fc_quotient(t, pieces);");
-        fc_cuda_line(&g->t, repeat > 1 ? "if (outer * inner < rows) {"
-                                       : "if (outer * inner >= rows) return;");
+        fc_cuda_line(&g->t,
+                     branch ? "if (outer * inner < rows) {" : "if (outer * inner >= rows) return;");
         fc_cuda_line(&g->t, "const ix i%u = (t - outer * pieces) * %u;", last, v);
         fc_cuda_indices(g, 0, last, "outer");
     }
@@ -51,9 +57,8 @@ static void begin_vector(fc_cuda_gen *g, int repeat) {
 }
 
 static void end_vector(fc_cuda_gen *g, int repeat) {
-    if (repeat == 1) return;
-    fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "}");
+    if (repeat > 1 || g->cls->cuda.copied) fc_cuda_line(&g->t, "}");
+    if (repeat > 1) fc_cuda_line(&g->t, "}");
 }
 
 /* Vectors of neighbours; all loads of a thread go before the first use. */
@@ -88,13 +93,13 @@ static void spaced(fc_cuda_gen *g) {
     if (repeat > 1) {
         fc_cuda_line(&g->t, "#pragma unroll 1");
         fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", repeat);
-        fc_cuda_line(&g->t, "const ix k = ((ix)blockIdx.x * %d + u) * %d + (ix)threadIdx.x;",
-                     repeat, n * FC_CUDA_MAP_THREADS);
+        fc_cuda_line(&g->t, "const ix k = (%s * %d + u) * %d + (ix)threadIdx.x;", part(g), repeat,
+                     n * FC_CUDA_MAP_THREADS);
     } else {
-        fc_cuda_line(&g->t, "const ix k = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
+        fc_cuda_line(&g->t, "const ix k = %s * %d + (ix)threadIdx.x;", part(g),
                      n * FC_CUDA_MAP_THREADS);
     }
-    fc_cuda_line(&g->t, "if (k >= rows) return;");
+    fc_cuda_line(&g->t, g->cls->cuda.copied ? "if (k < rows) {" : "if (k >= rows) return;");
     fc_cuda_bases(g, 0);
     fc_cuda_group gr = {.n = n,
                         .step = FC_CUDA_MAP_THREADS,
@@ -108,14 +113,17 @@ static void spaced(fc_cuda_gen *g) {
     fc_cuda_group_declare(g, &gr, 0, false);
     fc_cuda_group_load(g, &gr, false);
     fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+    if (g->cls->cuda.copied) fc_cuda_line(&g->t, "}");
     if (repeat > 1) fc_cuda_line(&g->t, "}");
 }
 
 void fc_cuda_emit_map(fc_cuda_gen *g) {
+    if (g->cls->cuda.copied) fc_cuda_own_begin(g);
     if (g->cls->cuda.kind == FC_CUDA_TILE)
         fc_cuda_emit_tile(g);
     else if (g->cls->vector > 1)
         neighbours(g);
     else
         spaced(g);
+    if (g->cls->cuda.copied) fc_cuda_own_end(g);
 }

@@ -73,6 +73,12 @@ static bool fetches_last(const fc_cuda_gen *g) {
 static bool takes_lines(const fc_cuda_gen *g) {
     return g->cls->cuda.kind == FC_CUDA_RING && g->cls->aligned;
 }
+static bool updates(const fc_cuda_gen *g) {
+    return g->k->updates.len > 0;
+}
+static bool has_own(const fc_cuda_gen *g) {
+    return g->cls->cuda.copied > 0;
+}
 static bool scans(const fc_cuda_gen *g) {
     return g->k->schedule == FC_SCHED_SCAN;
 }
@@ -201,6 +207,8 @@ static const struct {
     {FC_CUH_index32, index32, NULL},
     {FC_CUH_load_last, loads_last, NULL},
     {FC_CUH_load_once, loads_once, NULL},
+    {FC_CUH_put, updates, NULL},
+    {FC_CUH_put_words, has_own, NULL},
     {FC_CUH_outside, checks, NULL},
     {FC_CUH_trees, reduces, NULL},
     {FC_CUH_scan, scans, NULL},

@@ -18,6 +18,7 @@ static bool is_float(const fc_cuda_gen *g, fc_val v) {
 /* From users to what they use: who can tell. */
 static void find_readers(fc_cuda_gen *g) {
     for (size_t s = 0; s < g->k->stores.len; s++) g->sign[g->store_value[s]] = 1;
+    for (size_t u = 0; u < g->k->updates.len; u++) g->sign[g->code.ins.at[g->put_value[u]].c] = 1;
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
         const uint8_t read = g->sign[v] && is_float(g, v);

@@ -43,6 +43,8 @@ bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
         if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
             g->roots[n++] = g->store_value[s];
+    for (size_t u = 0; phase == FC_CUDA_STORES && level == FC_POINT && u < g->k->updates.len; u++)
+        g->roots[n++] = g->put_value[u];
     slice(g, n);
     memset(g->used, 0, g->k->accesses.len);
     mark_used(g);

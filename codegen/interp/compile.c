@@ -36,7 +36,7 @@ static int operands(const fc_instr *in, fc_val src[3]) {
 static bool is_uniform(const layout *l, const fc_instr *in) {
     fc_val src[3];
     int arity = operands(in, src);
-    if (in->op == FC_OP_LOAD_AT || in->op == FC_OP_INSIDE) return false; /* of an element */
+    if (fc_is_at_element(in->op)) return false; /* of an element */
     if (arity == 0) return in->op == FC_OP_CONST || in->op == FC_OP_PARAM || in->op == FC_OP_COUNT;
     for (int i = 0; i < arity; i++)
         if (!l->uniform[src[i]]) return false;
@@ -241,6 +241,7 @@ void fc_interp_free(fc_interp *ip) {
     fc_vec_free(alloc, &ip->accesses);
     fc_vec_free(alloc, &ip->reductions);
     fc_vec_free(alloc, &ip->stores);
+    fc_vec_free(alloc, &ip->updates);
     if (ip->spare) pthread_mutex_destroy(&ip->spare->turn);
     fc_free(alloc, ip->spare);
     fc_free(alloc, ip);
@@ -263,6 +264,11 @@ static fusec_status copy_parts(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     }
     for (size_t i = 0; i < k->stores.len; i++)
         if (!fc_push(ip->alloc, &ip->stores, k->stores.at[i])) return fc_oom(e);
+    for (size_t i = 0; i < k->updates.len; i++) {
+        const fc_update *u = &k->updates.at[i];
+        fc_interp_update to = {.arg = u->arg, .op = u->op, .dtype = k->args.at[u->arg].dtype};
+        if (!fc_push(ip->alloc, &ip->updates, to)) return fc_oom(e);
+    }
     return FUSEC_OK;
 }
 
@@ -274,6 +280,8 @@ static size_t roots_of(const fc_kernel *k, const fc_val *map, uint32_t stage, fc
             n += fc_red_values(&k->reductions.at[i], map, roots + n);
     for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
         roots[n++] = map[k->stores.at[i].value];
+    for (size_t i = 0; stage == k->nstages && i < k->updates.len; i++)
+        roots[n++] = map[k->updates.at[i].value];
     return n;
 }
 
@@ -321,7 +329,7 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     layout l = {.alloc = alloc};
     fc_code_init(&legal, alloc);
     fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
-    fc_val *roots = fc_malloc(alloc, (2 * k->reductions.len + k->stores.len + 1) * sizeof *roots);
+    fc_val *roots = fc_malloc(alloc, (2 * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *roots);
     fusec_status s =
         map && roots ? fc_legalize(&k->code, FC_TARGET_INTERP, &legal, map) : fc_oom(e);
     if (s != FUSEC_OK)

@@ -163,6 +163,50 @@ static void check_inside(const run_state *r, const fc_step *s, const char *frame
     }
 }
 
+#define TAKE_IN(T)                                                                                 \
+    do {                                                                                           \
+        T *to = (T *)(void *)p, x, old, now;                                                       \
+        memcpy(&x, v, sizeof x);                                                                   \
+        old = __atomic_load_n(to, __ATOMIC_RELAXED);                                               \
+        do {                                                                                       \
+            now = op == FC_OP_sum ? (T)((uint64_t)old + (uint64_t)x)                               \
+                  : (op == FC_OP_min ? x < old : x > old) ? x                                      \
+                                                          : old;                                   \
+        } while (now != old && !__atomic_compare_exchange_n(to, &old, now, true, __ATOMIC_RELAXED, \
+                                                            __ATOMIC_RELAXED));                    \
+    } while (0)
+
+/* An element takes a value in, while other threads do the same. */
+static void take_in(fc_op op, fusec_dtype t, char *p, const char *v) {
+    switch (t) {
+    case FUSEC_I32: TAKE_IN(int32_t); return;
+    case FUSEC_U32: TAKE_IN(uint32_t); return;
+    case FUSEC_I64: TAKE_IN(int64_t); return;
+    default: TAKE_IN(uint64_t); return;
+    }
+}
+
+static void put_at(const run_state *r, const fc_step *s, const char *frame, size_t n, char *block) {
+    const fc_interp_update *u = &r->ip->updates.at[s->imm];
+    const fusec_dtype t = (fusec_dtype)u->dtype;
+    const size_t size = fc_eval_size(t);
+    char *array = (char *)(intptr_t)r->words[r->at.args + u->arg];
+    const char *element = frame + (size_t)s->a * FC_SLOT_BYTES,
+               *when = frame + (size_t)s->b * FC_SLOT_BYTES,
+               *value = frame + (size_t)s->c * FC_SLOT_BYTES;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at;
+        memcpy(&at, element + i * sizeof at, sizeof at);
+        block[i] = when[i];
+        if (!when[i] || (FC_PLANTED(scatter_lane) && i + 1 == n)) continue;
+        char *p = array + at * fc_dtypes[t].bytes;
+        if (u->op == FC_OP_NONE)
+            fc_eval_store(t, 1, value + i * size, p, 0);
+        else
+            take_in((fc_op)u->op, t, p, value + i * size);
+    }
+}
+
 /* ---- tapes ----------------------------------------------------------------------------------- */
 
 /* Repeats the first value of a block. */
@@ -183,6 +227,7 @@ static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n
         load_at(r, s, slot_at(frame, s->a), slot_at(frame, s->b), n, dst);
         return;
     case FC_OP_INSIDE: check_inside(r, s, frame, n, dst); return;
+    case FC_OP_PUT_AT: put_at(r, s, frame, n, dst); return;
     case FC_OP_NONE: memcpy(dst, slot_at(frame, s->a), n * fc_eval_size(t)); return;
     default:
         fc_eval((fc_op)s->op, t, (fusec_dtype)s->to, n, slot_at(frame, s->a), slot_at(frame, s->b),

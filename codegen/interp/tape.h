@@ -52,6 +52,12 @@ typedef struct fc_interp_access {
     uint8_t dtype, level;
 } fc_interp_access;
 
+typedef struct fc_interp_update {
+    uint32_t arg;
+    uint16_t op;
+    uint8_t dtype;
+} fc_interp_update;
+
 /* Working memory, enough for all sizes, for runs that get no other: they take turns. So a launch
  * does not fail half-way, when a part of its results is written. */
 typedef struct fc_spare {
@@ -68,6 +74,7 @@ struct fc_interp {
     FC_VEC(fc_interp_access) accesses;
     FC_VEC(fc_interp_reduction) reductions;
     FC_VEC(fc_store) stores; /* `value` is a slot */
+    FC_VEC(fc_interp_update) updates;
     fc_spare *spare;
 };
 

@@ -209,6 +209,7 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     case FC_OP_PARAM:
     case FC_OP_COUNT: return true;
     case FC_OP_ACC: return fc_ll_along_row(f);
+    case FC_OP_PUT_AT: return false; /* done for each */
     case FC_OP_LOAD:
     case FC_OP_INDEX:
         if (fc_ll_along_row(f)) return ins->level == FC_ROW;
@@ -332,6 +333,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     case FC_OP_INDEX: return fc_ll_load(f, (uint32_t)ins->imm, W);
     case FC_OP_LOAD_AT: return fc_ll_load_at(f, i, W);
     case FC_OP_INSIDE: return fc_ll_inside(f, i, W);
+    case FC_OP_PUT_AT: return fc_ll_put_at(f, i, W);
     default: break;
     }
     const char *a[3] = {NULL, NULL, NULL};

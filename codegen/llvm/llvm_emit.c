@@ -17,11 +17,13 @@
 /* What the stores of one level depend on. */
 static uint8_t *slice_of_stores(fc_ll *f, fc_level level, bool *any) {
     uint8_t *needed = fc_ll_alloc(f, f->code.ins.len);
-    fc_val *roots = fc_ll_alloc(f, f->k->stores.len * sizeof *roots);
+    fc_val *roots = fc_ll_alloc(f, (fc_kernel_ends(f->k) + 1) * sizeof *roots);
     size_t n = 0;
     for (size_t i = 0; i < f->k->stores.len; i++)
         if (fc_ll_store_level(f, &f->k->stores.at[i]) == level)
             roots[n++] = f->map[f->k->stores.at[i].value];
+    for (size_t i = 0; level == FC_POINT && i < f->k->updates.len; i++)
+        roots[n++] = f->map[f->k->updates.at[i].value];
     fc_kernel_slice(&f->code, roots, n, needed);
     *any = n > 0;
     return needed;

@@ -150,6 +150,7 @@ typedef struct fc_ll {
     uint8_t ahead;        /* fc_loop_ahead: how far ahead of contiguous loads memory is asked for */
     const char **array;   /* of the stage buffers of `loops` */
     const char **tile;    /* the part of it for these lanes, by access; NULL if it has none */
+    const char **own;     /* copies of the arrays that are updated, by update; NULL: there are none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
     const char *mask; /* <V x i1>, NULL: all lanes are there */
@@ -360,6 +361,11 @@ void fc_ll_follow_end(fc_ll *f);
 /* llvm_at.c: loads at computed elements, checks of indices. */
 const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W);
 const char *fc_ll_inside(fc_ll *f, fc_val v, unsigned W);
+/* llvm_put.c: stores at computed elements. */
+const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W);
+/* Around a function whose class has `copied`. */
+void fc_ll_own_begin(fc_ll *f);
+void fc_ll_own_end(fc_ll *f);
 /* The value of an instruction of f->code that has been emitted. */
 const char *fc_ll_here(fc_ll *f, fc_val v, unsigned W);
 /* An index at lane 0, if it moves by one along the lanes; else NULL. */

@@ -679,7 +679,9 @@ static void function(fc_ll *f, unsigned which) {
         if (counts && f->cls->nr > 1)
             f->table = fc_ll_array(f, FUSEC_I64, f->cls->naccess * (unsigned)fc_run_of(f->k));
     }
+    if (f->cls->llvm.copied) fc_ll_own_begin(f);
     list(&w, f->loops.function[which]);
+    if (f->cls->llvm.copied) fc_ll_own_end(f);
     f->table = NULL;
     f->tile = NULL;
     fc_ll_end_stream(f);

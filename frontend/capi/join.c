@@ -160,3 +160,40 @@ fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis) {
     const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, v.node, at));
     return fc_value(g, fc_build_take(&g->ir, v.node, i, at));
 }
+
+static const fc_op put_rows[] = {FC_OP_NONE, FC_OP_sum, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};
+
+static fusec_value scatter(const char *what, fusec_value base, fusec_value index, fusec_value v,
+                           int axis, fusec_put op, unsigned flags, bool along) {
+    uint32_t at;
+    fusec_value failed, all[3] = {base, index, v};
+    fusec_graph *g = two_nodes(what, base, index, &failed);
+    if (!g) return failed;
+    if (fc_common_graph(what, all, 3) != g || g->ir.error.code) return fc_value(g, FC_NONODE);
+    if ((unsigned)op >= FC_COUNT(put_rows))
+        return failed_in(g, FUSEC_INVALID, what, "there is no such fusec_put");
+    if (flags & ~(unsigned)FUSEC_PUT_UNIQUE)
+        return failed_in(g, FUSEC_INVALID, what, "unknown flags");
+    if (!fc_take_axis(g, what, base.node, axis, 0, &at)) return fc_value(g, FC_NONODE);
+    const fusec_value both[2] = {base, v};
+    fc_node src[2] = {base.node, v.node};
+    if (fc_is_number(&v) && !fc_adapt(g, FC_OP_maximum, both, 2, src))
+        return fc_value(g, FC_NONODE);
+    if (src[0] != base.node)
+        return failed_in(g, FUSEC_DTYPE_MISMATCH, what, "the number has another dtype");
+    const fc_node value = src[1];
+    const fc_scatter s = {put_rows[op], at, (flags & FUSEC_PUT_UNIQUE) != 0};
+    const fc_node i = fc_build_check(&g->ir, index.node, fc_axis(&g->ir, base.node, at));
+    return fc_value(g, along ? fc_build_scatter(&g->ir, base.node, i, value, s)
+                             : fc_build_put(&g->ir, base.node, i, value, s, false));
+}
+
+fusec_value fusec_scatter(fusec_value base, fusec_value index, fusec_value v, int axis,
+                          fusec_put op, unsigned flags) {
+    return scatter("fusec_scatter", base, index, v, axis, op, flags, false);
+}
+
+fusec_value fusec_scatter_along(fusec_value base, fusec_value index, fusec_value v, int axis,
+                                fusec_put op, unsigned flags) {
+    return scatter("fusec_scatter_along", base, index, v, axis, op, flags, true);
+}

@@ -137,6 +137,7 @@ static uint32_t kernel_block(fc_image *m, const fc_kernel *k) {
     fc_image_point(m, b, offsetof(fc_kernel, accesses.at), accesses_block(m, k));
     fc_image_point(m, b, offsetof(fc_kernel, reductions.at), VEC(m, &k->reductions));
     fc_image_point(m, b, offsetof(fc_kernel, stores.at), VEC(m, &k->stores));
+    fc_image_point(m, b, offsetof(fc_kernel, updates.at), VEC(m, &k->updates));
     fc_image_point(m, b, offsetof(fc_kernel, params.at), VEC(m, &k->params));
     fc_image_point(m, b, offsetof(fc_kernel, args.at), VEC(m, &k->args));
     fc_image_point(m, b, offsetof(fc_kernel, checks.at), VEC(m, &k->checks));

@@ -124,6 +124,13 @@ static void total_line(const fc_plan_view *v, widths w, fc_str *out) {
     times(v, v->predicted, v->seconds, v->traffic, out);
 }
 
+/* It was stored by an earlier kernel. */
+static bool is_updated(const fc_kernel *k, uint32_t arg) {
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (k->updates.at[i].arg == arg) return true;
+    return false;
+}
+
 /* Every array between kernels, who stores it and why. */
 static void stored_lines(const fc_plan_view *v, fc_str *out) {
     const fc_plan *p = v->p->plan;
@@ -134,6 +141,7 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
         for (size_t a = 0; a < st->kernel.args.len; a++) {
             uint32_t b = st->kernel.args.at[a].buffer;
             if (!st->kernel.args.at[a].written || p->buffers.at[b].kind != FC_BUF_TEMP) continue;
+            if (is_updated(&st->kernel, (uint32_t)a)) continue;
             fc_str_add(out, "stored    ");
             fc_buffer_name(p, b, out);
             fc_str_add(out, ": ");

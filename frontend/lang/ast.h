@@ -41,7 +41,8 @@ typedef enum fc_expr_kind {
     FC_EX_ELLIPSIS, /* ... */
     FC_EX_NEWAXIS,  /* None */
     FC_EX_INDEX,    /* index in a .. b */
-    FC_EX_HOLE      /* _ in a type */
+    FC_EX_HOLE,     /* _ in a type */
+    FC_EX_PUT       /* a += b, the whole of a statement: a is a SUBSCRIPT of a name */
 } fc_expr_kind;
 
 typedef enum fc_oper {

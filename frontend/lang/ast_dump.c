@@ -23,7 +23,8 @@ static void name(fc_str *out, const fc_name *n) {
 static void dump_expr(fc_str *out, const fc_expr *e) {
     static const char *const kinds[] = {
         "number",    "string", "bool",  "name", "unary", "binary",   "compare", "cond",  "call",
-        "subscript", "member", "tuple", "list", "slice", "ellipsis", "newaxis", "index", "hole"};
+        "subscript", "member", "tuple", "list", "slice", "ellipsis", "newaxis", "index", "hole",
+        "put"};
     fc_str_printf(out, "%%%u = %s", e->id, kinds[e->kind]);
     switch ((fc_expr_kind)e->kind) {
     case FC_EX_NUMBER: fc_str_printf(out, " %s", e->number.digits); break;
@@ -46,6 +47,10 @@ static void dump_expr(fc_str *out, const fc_expr *e) {
         refs(out, e->list);
         for (uint32_t i = 0; i + 1 < e->count; i++)
             fc_str_printf(out, " %s", fc_oper_text(e->links[i].op));
+        break;
+    case FC_EX_PUT:
+        ref(out, e->a);
+        ref(out, e->b);
         break;
     case FC_EX_COND:
     case FC_EX_SLICE:

@@ -52,11 +52,19 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     }
 }
 
+/* h[k[i], j in a..b] += v: h, its indices and the ranges are values. */
+static void mark_put(fc_call *f, const fc_expr *target) {
+    f->roles[target->id - f->root->first] = FC_R_SKIP;
+    for (const fc_expr *s = target->list; s; s = s->next)
+        if (s->kind == FC_EX_INDEX) f->roles[s->id - f->root->first] = FC_R_SKIP;
+}
+
 void fc_c_mark_roles(fc_checker *c, fc_call *f) {
     for (uint32_t i = f->root->id + 1; i-- > f->root->first && !c->stop;) {
         const fc_expr *e = f->ast->exprs.at[i];
         if (f->roles[i - f->root->first] == FC_R_SKIP) continue;
         if (e->kind == FC_EX_CALL) mark_call(c, f, e);
+        if (e->kind == FC_EX_PUT) mark_put(f, e->a);
         uint32_t module;
         if (e->kind == FC_EX_MEMBER &&
             (strcmp(e->member->text, "T") != 0 || fc_c_module(c, f, e, &module)))
@@ -134,6 +142,14 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
         fc_c_unknown_name(c, e);
     }
     return true;
+}
+
+bool fc_c_names_value(fc_checker *c, fc_call *f, const fc_expr *e) {
+    uint32_t i;
+    double v;
+    const bool snippet = !f->def && f->phase == FC_PH_BODY;
+    return fc_c_find(f, e->text) || fc_c_dim(f, e->text) || fc_c_const(c, f->scope, e->text, &i) ||
+           predefined(e->text, &v) || (snippet && fc_c_snippet_input(c, f, e));
 }
 
 static fc_value number(fc_checker *c, const fc_expr *e) {
@@ -503,6 +519,7 @@ bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e) {
         break;
     }
     case FC_EX_CALL: return fc_c_call(c, f, e);
+    case FC_EX_PUT: r = fc_c_put(c, f, e); break;
     case FC_EX_SUBSCRIPT: r = fc_c_subscript(c, f, e); break;
     case FC_EX_MEMBER:
         if (!member(c, f, e, &r)) return false;

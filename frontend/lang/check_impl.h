@@ -381,6 +381,8 @@ void fc_c_unknown_name(fc_checker *c, const fc_expr *name);
 void fc_c_mark_roles(fc_checker *c, fc_call *f);
 /* The value of a const; false: it has to be evaluated first, and a frame was pushed for it. */
 bool fc_c_const_value(fc_checker *c, const fc_expr *e, uint32_t i, fc_value *out);
+/* Whether a name stands for a value that is there. */
+bool fc_c_names_value(fc_checker *c, fc_call *f, const fc_expr *e);
 /* Evaluates one node; false if a call was pushed and the node must wait for it. */
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e);
 static inline fc_value *fc_c_val(fc_call *f, const fc_expr *e) {
@@ -499,6 +501,28 @@ fc_node fc_c_folded(fc_checker *c, fc_edge edge, fc_node n, fc_dim size);
 bool fc_c_join_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 bool fc_c_is_join_name(const char *name);
 extern const char *const fc_c_join_names[];
+/* An array of integers; the one axis of a call, or `none` if that is not negative; a size; what
+ * becomes of an index outside, which `none` names if it is left out. False after a report. */
+bool fc_c_index_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out);
+bool fc_c_axis_arg(fc_checker *c, fc_call *f, const fc_expr *call, const fc_expr *array,
+                   const fc_value *v, const fc_expr *e, int none, uint32_t *out);
+bool fc_c_size_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_dim *out);
+typedef enum fc_bounds {
+    FC_BOUNDS_CHECK,
+    FC_BOUNDS_CLAMP,
+    FC_BOUNDS_NONE,
+    FC_BOUNDS_INSIDE,
+    FC_BOUNDS_BAD
+} fc_bounds;
+fc_bounds fc_c_bounds_arg(fc_checker *c, const fc_expr *e, const char *none);
+
+/* ---- check_scatter.c ---- */
+extern const char *const fc_c_scatter_names[];
+bool fc_c_is_scatter_name(const char *name);
+bool fc_c_scatter_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name,
+                       fc_value *out);
+/* NAME[indices] += value */
+fc_value fc_c_put(fc_checker *c, fc_call *f, const fc_expr *e);
 
 /* ---- check_args.c ---- */
 /* Named and plain arguments of a builtin; NULL for what is not there. */

@@ -113,6 +113,32 @@ static void set_masks(fc_checker *c, fc_call *f) {
     }
 }
 
+/* The indices of h[k[i], j in 0..n] += ...: names on the left that stand for nothing else. */
+static void add_put(fc_checker *c, fc_call *f, const fc_expr *target) {
+    uint32_t axis = 0;
+    for (uint32_t i = target->first; i < target->id && !c->stop; i++) {
+        const fc_expr *e = f->ast->exprs.at[i];
+        const bool named = e->kind == FC_EX_INDEX;
+        bool known = false;
+        if (e == target->a ||
+            (!named && (e->kind != FC_EX_NAME || f->roles[i - f->root->first] != FC_R_VALUE)))
+            continue;
+        fc_binder b = {.name = index_name(e), .at = index_at(e), .axis = axis};
+        b.first = f->root->first;
+        b.last = f->root->id;
+        b.range = named ? e : NULL;
+        for (size_t k = 0; k < f->binders.len; k++) {
+            if (strcmp(f->binders.at[k].name, b.name) != 0) continue;
+            known = true;
+            if (named && f->binders.at[k].range) twice(c, &b);
+            if (named) f->binders.at[k].range = e;
+        }
+        if (known || (!named && fc_c_names_value(c, f, e))) continue;
+        if (!add_binder(c, f, b)) return;
+        axis++;
+    }
+}
+
 void fc_c_find_indices(fc_checker *c, fc_call *f) {
     const bool define = f->phase == FC_PH_BODY && f->stmt && f->stmt->kind == FC_ST_DEFINE &&
                         f->root == f->stmt->value && !fc_c_collects(f, f->stmt);
@@ -124,6 +150,7 @@ void fc_c_find_indices(fc_checker *c, fc_call *f) {
         b.last = f->root->id;
         if (!add_binder(c, f, b)) return;
     }
+    if (f->root->kind == FC_EX_PUT) add_put(c, f, f->root->a);
     for (uint32_t i = f->root->id + 1; i-- > f->root->first && !c->stop;) {
         const fc_expr *e = f->ast->exprs.at[i];
         if (e->kind == FC_EX_CALL && fc_c_is_index_reduction(c, f, e)) add_reduction(c, f, e);
@@ -291,6 +318,10 @@ static bool no_range(fc_checker *c, fc_call *f, const fc_binder *b) {
     return false;
 }
 
+static bool is_put_to(const fc_call *f, const fc_expr *e) {
+    return f->root->kind == FC_EX_PUT && f->root->a == e;
+}
+
 bool fc_c_find_ranges(fc_checker *c, fc_call *f) {
     bool good = true;
     for (size_t i = 0; i < f->binders.len; i++) {
@@ -303,7 +334,8 @@ bool fc_c_find_ranges(fc_checker *c, fc_call *f) {
     }
     for (uint32_t i = f->root->first; i <= f->root->id && good; i++) {
         const fc_expr *e = f->ast->exprs.at[i];
-        if (e->kind == FC_EX_SUBSCRIPT && f->roles[i - f->root->first] == FC_R_VALUE)
+        if (e->kind == FC_EX_SUBSCRIPT &&
+            (f->roles[i - f->root->first] == FC_R_VALUE || is_put_to(f, e)))
             good = ranges_of_access(c, f, e);
     }
     bool unknown = false; /* an array that was reported may be what would give the range */

@@ -31,7 +31,7 @@ static bool mode_arg(fc_checker *c, const fc_expr *e, bool none, fc_edge *out) {
 }
 
 /* axis=: one; without it the only one, or `none` if that is not negative. */
-static bool axis_arg(fc_checker *c, fc_call *f, const fc_expr *call, const fc_expr *array,
+bool fc_c_axis_arg(fc_checker *c, fc_call *f, const fc_expr *call, const fc_expr *array,
                      const fc_value *v, const fc_expr *e, int none, uint32_t *out) {
     int64_t axes[FC_MAX_RANK];
     uint32_t n;
@@ -63,7 +63,7 @@ static bool size_value(fc_checker *c, const fc_expr *e, const fc_value *v, fc_di
     return false;
 }
 
-static bool size_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_dim *out) {
+bool fc_c_size_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_dim *out) {
     return size_value(c, e, fc_c_val(f, e), out);
 }
 
@@ -163,7 +163,7 @@ static bool moved(fc_checker *c, fc_call *f, const fc_expr *e, const char *secon
     const char *const names[] = {NULL, second};
     const fc_arg_spec spec = {names, 2, 2, keys};
     return fc_c_args(c, e, &spec, p, kw) && fc_c_array_arg(c, f, p[0], x) &&
-           axis_arg(c, f, e, p[0], x, kw[0], -1, axis);
+           fc_c_axis_arg(c, f, e, p[0], x, kw[0], -1, axis);
 }
 
 static const char *const axis_key[] = {"axis", NULL};
@@ -175,7 +175,7 @@ static fc_value by_size(fc_checker *c, fc_call *f, const fc_expr *e, const char 
     uint32_t axis;
     fc_dim size;
     fc_value x;
-    if (!moved(c, f, e, name, axis_key, p, kw, &x, &axis) || !size_arg(c, f, p[1], &size))
+    if (!moved(c, f, e, name, axis_key, p, kw, &x, &axis) || !fc_c_size_arg(c, f, p[1], &size))
         return FC_UNKNOWN;
     return fc_v_node(fc_c_built(c, build(c->g, x.node, axis, size)));
 }
@@ -195,7 +195,7 @@ static fc_value window(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_dim width;
     int64_t step = 1;
     fc_value x;
-    if (!moved(c, f, e, "width", keys, p, kw, &x, &axis) || !size_arg(c, f, p[1], &width))
+    if (!moved(c, f, e, "width", keys, p, kw, &x, &axis) || !fc_c_size_arg(c, f, p[1], &width))
         return FC_UNKNOWN;
     if (kw[1]) {
         const fc_value *v = fc_c_val(f, kw[1]);
@@ -312,7 +312,7 @@ static fc_value join(fc_checker *c, fc_call *f, const fc_expr *e, bool stack) {
             return FC_UNKNOWN;
         }
         axis = (uint32_t)at;
-    } else if (!axis_arg(c, f, e, first, &v, kw, 0, &axis)) {
+    } else if (!fc_c_axis_arg(c, f, e, first, &v, kw, 0, &axis)) {
         return FC_UNKNOWN;
     }
     if (!joins(c, f, e, x, n, nodes, stack ? -1 : (int)axis)) return FC_UNKNOWN;
@@ -331,13 +331,24 @@ static fc_value stack(fc_checker *c, fc_call *f, const fc_expr *e) {
 /* ---- computed indices ---------------------------------------------------------------------------
  */
 
-static bool index_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
+bool fc_c_index_arg(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
     if (!fc_c_array_arg(c, f, e, out)) return false;
     if (fc_is_int(fc_v_dtype(c, out))) return true;
     fc_diag *d = fc_c_error(c, FUSEC_DTYPE_MISMATCH, e->at, "%s is %s, and indices are integers",
                             fc_c_quote(c, e->at), fc_c_value_type(c, out));
     fc_c_fact(c, d, e, out);
     return false;
+}
+
+fc_bounds fc_c_bounds_arg(fc_checker *c, const fc_expr *e, const char *none) {
+    const char *const names[] = {"check", "clamp", none, "inside"};
+    const bool text = e && e->kind == FC_EX_STRING;
+    if (!e) return FC_BOUNDS_CHECK;
+    for (int i = 0; text && i < 4; i++)
+        if (strcmp(e->text, names[i]) == 0) return (fc_bounds)i;
+    fc_c_error(c, FUSEC_ARGUMENT_COUNT, e->at,
+               "bounds= is \"check\", \"clamp\", \"%s\" or \"inside\"", none);
+    return FC_BOUNDS_BAD;
 }
 
 static fc_value take_at(fc_checker *c, fc_call *f, const fc_expr *e, bool along) {
@@ -347,15 +358,11 @@ static fc_value take_at(fc_checker *c, fc_call *f, const fc_expr *e, bool along)
     uint32_t axis;
     fc_value x, i;
     if (!fc_c_args(c, e, &spec, p, kw) || !fc_c_array_arg(c, f, p[0], &x) ||
-        !index_arg(c, f, p[1], &i) || !axis_arg(c, f, e, p[0], &x, kw[0], -1, &axis))
+        !fc_c_index_arg(c, f, p[1], &i) || !fc_c_axis_arg(c, f, e, p[0], &x, kw[0], -1, &axis))
         return FC_UNKNOWN;
-    const char *bounds = !kw[1] ? "check" : kw[1]->kind == FC_EX_STRING ? kw[1]->text : "";
-    const bool inside = strcmp(bounds, "inside") == 0, zero = strcmp(bounds, "zero") == 0;
-    if (!inside && !zero && strcmp(bounds, "check") != 0 && strcmp(bounds, "clamp") != 0) {
-        fc_c_error(c, FUSEC_ARGUMENT_COUNT, kw[1]->at,
-                   "bounds= is \"check\", \"clamp\", \"zero\" or \"inside\"");
-        return FC_UNKNOWN;
-    }
+    const fc_bounds bounds = fc_c_bounds_arg(c, kw[1], "zero");
+    const bool inside = bounds == FC_BOUNDS_INSIDE;
+    if (bounds == FC_BOUNDS_BAD) return FC_UNKNOWN;
     if (along && fc_v_rank(c, &x) != fc_v_rank(c, &i)) {
         fc_diag *d = fc_c_error(c, FUSEC_SHAPE_MISMATCH, p[1]->at,
                                 "take_along() needs equally many axes: %s has %u, %s has %u",
@@ -367,8 +374,8 @@ static fc_value take_at(fc_checker *c, fc_call *f, const fc_expr *e, bool along)
     }
     fc_node n = i.node;
     const fc_dim size = fc_axis(c->g, x.node, axis);
-    if (strcmp(bounds, "check") == 0) n = fc_c_checked(c, f, e, p[1], axis, n, size);
-    if (strcmp(bounds, "clamp") == 0) n = fc_c_folded(c, FC_EDGE_EDGE, n, size);
+    if (bounds == FC_BOUNDS_CHECK) n = fc_c_checked(c, f, e, p[1], axis, n, size);
+    if (bounds == FC_BOUNDS_CLAMP) n = fc_c_folded(c, FC_EDGE_EDGE, n, size);
     if (n == FC_NONODE) return FC_UNKNOWN;
     fc_node r = !along   ? fc_build_gather(c->g, x.node, n, axis, inside)
                 : inside ? fc_build_take_inside(c->g, x.node, n, axis)
@@ -390,8 +397,8 @@ static fc_value check(fc_checker *c, fc_call *f, const fc_expr *e) {
     const fc_expr *p[2];
     fc_dim size;
     fc_value i;
-    if (!fc_c_args(c, e, &spec, p, NULL) || !index_arg(c, f, p[0], &i) ||
-        !size_arg(c, f, p[1], &size))
+    if (!fc_c_args(c, e, &spec, p, NULL) || !fc_c_index_arg(c, f, p[0], &i) ||
+        !fc_c_size_arg(c, f, p[1], &size))
         return FC_UNKNOWN;
     return fc_v_node(fc_c_built(c, fc_build_check(c->g, i.node, size)));
 }
@@ -408,7 +415,7 @@ static bool view_axis(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t rank
         fc_c_error(c, FUSEC_BAD_SLICE, e->at, "[start, mode, a step for each of %u axes]", rank);
         return false;
     }
-    if (!size_arg(c, f, p, &out->start) || !mode_arg(c, p->next, true, &out->edge)) return false;
+    if (!fc_c_size_arg(c, f, p, &out->start) || !mode_arg(c, p->next, true, &out->edge)) return false;
     p = p->next->next;
     for (uint32_t k = 0; k < rank; k++, p = p->next) {
         const fc_value *v = fc_c_val(f, p);

@@ -50,13 +50,41 @@ static bool targets(fc_parser *p, fc_stmt *s, const fc_expr *list, uint32_t coun
     return true;
 }
 
+/* NAME "[" ( expr | NAME "in" range ) { "," ... } "]" "+=" expr */
+static fc_stmt *parse_put(fc_parser *p, fc_stmt *s, uint32_t from, fc_expr *target,
+                          uint32_t count) {
+    const fc_range at = fc_tok_range(p, p->at);
+    const bool subscript = count == 1 && target->kind == FC_EX_SUBSCRIPT && !target->parens;
+    if (!subscript || target->a->kind != FC_EX_NAME || target->a->parens) {
+        const bool name = count == 1 && target->kind == FC_EX_NAME;
+        fc_diag *d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, at,
+                                   name ? "there is no `+=` of a whole value"
+                                        : "on the left of `+=` stands name[index, ...]");
+        if (name) fc_diag_help(d, "%s = %s + ...", target->text, target->text);
+        return NULL;
+    }
+    p->at++;
+    fc_expr *value = fc_parse_expr(p, FC_LV_EXPR);
+    s->targets = value ? fc_node(p, sizeof *s->targets) : NULL;
+    s->value = s->targets ? fc_expr_new(p, FC_EX_PUT, target, fc_since(p, from)) : NULL;
+    if (!s->value) return NULL;
+    s->value->op_at = at;
+    s->value->a = target;
+    s->value->b = value;
+    s->target_count = s->value_count = 1;
+    as_name(target->a, &s->targets[0]);
+    s->at = fc_since(p, from);
+    return s;
+}
+
 /* assign = NAME { "," NAME } "=" expr | NAME "[" index { "," index } "]" "=" expr ;
- * In a snippet also: exprs, the result. */
+ * and parse_put. In a snippet also: exprs, the result. */
 static fc_stmt *parse_assign(fc_parser *p, bool result) {
     uint32_t from = p->at, count;
     fc_stmt *s = new_stmt(p, FC_ST_BIND);
     fc_expr *list = s ? fc_parse_exprs(p, &count) : NULL;
     if (!list) return NULL;
+    if (fc_peek(p) == FC_TOK_PLUS_ASSIGN) return parse_put(p, s, from, list, count);
     if (fc_peek(p) == FC_TOK_ASSIGN) {
         p->toks[p->at++].role = FC_ROLE_BIND;
         if (!targets(p, s, list, count)) return NULL;

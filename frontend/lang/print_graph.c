@@ -257,6 +257,25 @@ static void print_take(fc_printer *p, const fc_ninfo *i) {
     fc_str_char(p->out, ')');
 }
 
+static void print_scatter(fc_printer *p, const fc_ninfo *i) {
+    const fc_ninfo *index = fc_at(p->g, i->src[1]);
+    const fc_scatter s = fc_scatter_of(i);
+    const bool checked = index->op == FC_OP_CHECK &&
+                         fc_check_size(p->g, index) == fc_axis(p->g, i->src[0], s.axis);
+    fc_str_add(p->out, "scatter_along(");
+    for (int k = 0; k < 3; k++) {
+        print_node(p, i->src[k], false);
+        fc_str_add(p->out, ", ");
+    }
+    fc_str_printf(p->out, "op=\"%s\", axis=%u%s", s.op ? fc_ops[s.op].name : "set", s.axis,
+                  s.unique ? ", unique=true" : "");
+    if (i->flags & FC_NODE_INSIDE)
+        fc_str_add(p->out, ", bounds=\"inside\"");
+    else if (!checked)
+        fc_str_add(p->out, ", bounds=\"drop\"");
+    fc_str_char(p->out, ')');
+}
+
 /* view(a, [n, 3], [[1, "none", 1, 2], [0, "wrap", 0, 1]]): shape; start, mode and steps of each
  * axis of the operand. */
 static void print_view(fc_printer *p, const fc_ninfo *i) {
@@ -306,6 +325,7 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
         break;
     }
     case FC_OP_TAKE: print_take(p, i); break;
+    case FC_OP_SCATTER: print_scatter(p, i); break;
     case FC_OP_CHECK:
         fc_str_add(p->out, "check(");
         print_node(p, i->src[0], false);

@@ -91,7 +91,8 @@ static void read_ops(loader *l) {
         const char *name = get_name(l);
         if (!name) return;
         l->op[i] = (uint16_t)op_of(name);
-        if (!l->op[i]) fc_fail(&l->g->error, FUSEC_IO, "this version has no operation %.60s", name);
+        if (!l->op[i] && strcmp(name, fc_ops[FC_OP_NONE].name) != 0)
+            fc_fail(&l->g->error, FUSEC_IO, "this version has no operation %.60s", name);
     }
 }
 
@@ -217,9 +218,10 @@ static uint64_t read_attr(loader *l, uint16_t op) {
 /* What fc_node_fault does not look at. */
 static const char *marks_fault(const fc_graph *g, const fc_ninfo *n) {
     const bool reduction = fc_is_reduction(n->op);
-    const uint32_t flags = reduction             ? FC_NODE_KEEPDIMS | 3 * FC_NODE_SPREAD
-                           : n->op == FC_OP_TAKE ? FC_NODE_INSIDE
-                                                 : 0;
+    const bool computed = n->op == FC_OP_TAKE || n->op == FC_OP_SCATTER;
+    const uint32_t flags = reduction  ? FC_NODE_KEEPDIMS | 3 * FC_NODE_SPREAD
+                           : computed ? FC_NODE_INSIDE
+                                      : 0;
     if (n->flags & ~flags) return "a node has flags that mean nothing";
     if (n->axis_kind && !reduction) return "a node that reduces nothing names a tree";
     if (n->words && n->op != FC_OP_CHECK) return "a node has words that is no check";
@@ -269,6 +271,8 @@ static fc_node read_node(loader *l, uint32_t id) {
     n.shape = read_list(l, FC_ATTR_DIMS);
     if (!stopped(l)) n.attr = read_attr(l, n.op);
     if (!stopped(l)) check_node(l, &n);
+    /* nobody's word is taken for where memory is written */
+    if (n.op == FC_OP_SCATTER) n.flags &= ~(uint32_t)FC_NODE_INSIDE;
     return stopped(l) ? FC_NONODE : fc_graph_node(l->g, n);
 }
 

@@ -469,6 +469,28 @@ FUSEC_API fusec_value fusec_stack(int n, const fusec_value *parts, int axis);
  * FUSEC_INDEX_OUT_OF_RANGE. */
 FUSEC_API fusec_value fusec_take(fusec_value v, fusec_value index, int axis);
 FUSEC_API fusec_value fusec_take_along(fusec_value v, fusec_value index, int axis);
+/* How an element takes values in, of which several may go to it. */
+typedef enum fusec_put {
+    FUSEC_PUT_SET, /* it becomes the last one, in the order of the indices */
+    FUSEC_PUT_SUM,
+    FUSEC_PUT_MIN,
+    FUSEC_PUT_MAX,
+    FUSEC_PUT_ANY, /* of bool */
+    FUSEC_PUT_ALL
+} fusec_put;
+/* No two values go to one element: with SET that saves work; where it does not hold any one of them
+ * stays. */
+#define FUSEC_PUT_UNIQUE 1u
+/* `base` with values put into it: element out[.., index[i..], ..] takes v[.., i.., ..] in, the other
+ * way round than fusec_take reads. `base` itself stays what it is. v has its dtype and broadcasts to
+ * the shape that fusec_take would have; a number is for all. scatter_along: index and v broadcast to
+ * one shape, whose last axes are those of `base`, of the same size but for `axis`; axes before them
+ * are further values. The result does not depend on the order in which they come: sums of floats are
+ * made on a grid and rounded once (docs/semantics.md). An index outside: as fusec_take. */
+FUSEC_API fusec_value fusec_scatter(fusec_value base, fusec_value index, fusec_value v, int axis,
+                                    fusec_put op, unsigned flags);
+FUSEC_API fusec_value fusec_scatter_along(fusec_value base, fusec_value index, fusec_value v,
+                                          int axis, fusec_put op, unsigned flags);
 
 /* Elementwise operations and reductions, one function for each row of the operation table. */
 #include <fusec/ops.h>

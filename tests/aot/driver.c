@@ -118,6 +118,13 @@ static void one(int64_t n, int64_t m) {
     r = program_pick(env, n, 5, m, in[0].data, in[1].data, out[0].data);
     if (n) compare("pick", r, 2, in, 1, out);
 
+    make(&in[0], 2, n, 2, FUSEC_F32, 8, 0);
+    make(&in[1], 1, m, 1, FUSEC_I64, 9, n);
+    make(&in[2], 2, m, 2, FUSEC_F32, 16, 0);
+    make(&out[0], 2, n, 2, FUSEC_F32, 0, 0);
+    r = program_stored(env, n, 2, m, in[0].data, in[1].data, in[2].data, out[0].data);
+    if (n) compare("stored", r, 3, in, 1, out);
+
     make(&in[0], 2, n, m, FUSEC_F32, 10, 0);
     make(&out[0], 2, n, m, FUSEC_F32, 0, 0);
     r = program_running(env, n, m, in[0].data, out[0].data);

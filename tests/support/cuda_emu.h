@@ -82,12 +82,19 @@ static inline void __syncwarp() {
 }
 static inline void __threadfence() {}
 static inline void __threadfence_block() {}
-static inline unsigned atomicAdd(unsigned *p, unsigned v) {
+template <class T> static inline T atomicAdd(T *p, T v) {
     return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
 }
-static inline unsigned long long atomicMax(unsigned long long *p, unsigned long long v) {
-    unsigned long long old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+template <class T> static inline T atomicMax(T *p, T v) {
+    T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
     while (old < v &&
+           !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+template <class T> static inline T atomicMin(T *p, T v) {
+    T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (v < old &&
            !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     }
     return old;

@@ -125,7 +125,8 @@ static bool eval_node(const fc_graph *g, fc_node id, uint64_t **v) {
     }
     if (fc_is_reduction(n->op)) return eval_reduction(g, id, v);
     if (n->op == FC_OP_VIEW || n->op == FC_OP_TAKE || n->op == FC_OP_CHECK || n->op == FC_OP_SCAN ||
-        fc_is_part(n->op) || n->op == FC_OP_HOLE || n->op == FC_OP_RESULT)
+        fc_is_part(n->op) || n->op == FC_OP_HOLE || n->op == FC_OP_RESULT ||
+        n->op == FC_OP_SCATTER)
         return false;
     if (!fc_is_view(n->op)) return eval_row(g, id, v);
     for (size_t i = 0; i < count; i++) v[id][i] = v[n->src[0]][operand_index(g, n, i)];

@@ -303,6 +303,96 @@ static void compute_scan(fc_oracle *o, fc_node id) {
     free(x);
 }
 
+/* An element and one more of the values that it takes in, of integers. */
+static uint64_t taken_in(fc_op op, fusec_dtype t, uint64_t a, uint64_t b) {
+    if (op == FC_OP_NONE) return b;
+    if (op == FC_OP_any || op == FC_OP_all) return op == FC_OP_any ? a | b : a & b;
+    if (op == FC_OP_sum) return fc_o_int_op(FC_OP_add, t, a, b, 0);
+    return fc_o_int_op(op == FC_OP_min ? FC_OP_minimum : FC_OP_maximum, t, a, b, 0);
+}
+
+/* Exact values as they are defined; ranges as far as any order and grid lets them be off. */
+static fc_oval summed(fusec_dtype t, const fc_oval *base, const fc_oval *x, int64_t count,
+                      int64_t all) {
+    bool exact = base->r.exact, taint = base->r.taint, finite = true;
+    double lo = base->r.lo, hi = base->r.hi, size = fabs(lo) + fabs(hi);
+    double *v = take((size_t)count, sizeof *v);
+    for (int64_t i = 0; i < count; i++) {
+        exact &= x[i].r.exact;
+        taint |= x[i].r.taint;
+        finite &= !x[i].r.nan && isfinite(x[i].r.lo) && isfinite(x[i].r.hi);
+        v[i] = x[i].r.lo;
+        lo += x[i].r.lo;
+        hi += x[i].r.hi;
+        size += fabs(x[i].r.lo) + fabs(x[i].r.hi);
+    }
+    const uint64_t bits = exact ? fc_o_grid_sum(t, base->bits, v, count, all) : 0;
+    free(v);
+    if (!count) return *base;
+    if (exact) return from_bits(t, bits);
+    if (!finite || base->r.nan || !isfinite(size)) return open_value(taint);
+    const double off = size * (double)(count + 2) * (t == FUSEC_F64 ? 0x1p-48 : 0x1p-36);
+    return from_range(t, fc_o_to(t, (fc_interval){.lo = lo - off, .hi = hi + off, .taint = taint}));
+}
+
+/* Element p of the values goes to p less its leading axes, with the index at the axis. Elements
+ * take their values in one after the other; for sums of floats they are collected first. */
+static void compute_scatter(fc_oracle *o, fc_node id) {
+    const fc_ninfo *n = fc_at(o->g, id);
+    const fc_scatter how = fc_scatter_of(n);
+    fc_oarray *a = &o->node[id];
+    const fc_oarray *base = &o->node[n->src[0]], *index = &o->node[n->src[1]],
+                    *value = &o->node[n->src[2]];
+    const uint32_t lead = value->rank - a->rank;
+    const bool collect = how.op == FC_OP_sum && fc_is_float(a->dtype);
+    int64_t at[FC_MAX_RANK], all = index->shape[lead + how.axis];
+    int64_t *to = take((size_t)value->count, sizeof *to);
+    fc_oval *x = take((size_t)value->count, sizeof *x);
+    bool open = false;
+    for (uint32_t k = 0; k < lead; k++) all *= index->shape[k];
+    for (int64_t i = 0; i < a->count; i++) {
+        index_of(a, i, at);
+        a->at[i] = base->at[place_of(base, at)];
+    }
+    for (int64_t p = 0; p < value->count; p++) {
+        index_of(value, p, at);
+        const fc_oval *w = &index->at[place_of(index, at)];
+        const int64_t where = (int64_t)w->bits;
+        open |= !w->r.exact;
+        to[p] = -1;
+        if (where < 0 || where >= a->shape[how.axis]) continue;
+        at[lead + how.axis] = where;
+        to[p] = place_of(a, at + lead);
+    }
+    for (int64_t p = 0; p < value->count && !open; p++) {
+        if (to[p] < 0) continue;
+        index_of(value, p, at);
+        const fc_oval v = value->at[place_of(value, at)];
+        fc_oval *e = &a->at[to[p]];
+        if (how.op == FC_OP_NONE)
+            *e = v;
+        else if (fc_is_float(a->dtype) && !collect)
+            *e = elementwise(how.op == FC_OP_min ? FC_OP_minimum : FC_OP_maximum, a->dtype,
+                             (fc_oval[3]){*e, v});
+        else if (!collect && (!v.r.exact || !e->r.exact))
+            *e = open_value(v.r.taint || e->r.taint);
+        else if (!collect)
+            *e = from_bits(a->dtype, taken_in(how.op, a->dtype, e->bits, v.bits));
+    }
+    for (int64_t i = 0; i < a->count && (open || collect); i++) {
+        int64_t count = 0;
+        if (open) a->at[i] = open_value(true);
+        for (int64_t p = 0; p < value->count && !open; p++) {
+            if (to[p] != i) continue;
+            index_of(value, p, at);
+            x[count++] = value->at[place_of(value, at)];
+        }
+        if (!open) a->at[i] = summed(a->dtype, &a->at[i], x, count, all);
+    }
+    free(x);
+    free(to);
+}
+
 void fc_o_compute(fc_oracle *o, fc_node id) {
     const fc_ninfo *n = fc_at(o->g, id);
     fc_oarray *a = &o->node[id];
@@ -332,6 +422,10 @@ void fc_o_compute(fc_oracle *o, fc_node id) {
     }
     if (n->op == FC_OP_SCAN) {
         compute_scan(o, id);
+        return;
+    }
+    if (n->op == FC_OP_SCATTER) {
+        compute_scatter(o, id);
         return;
     }
     if (n->op == FC_OP_TAKE) {

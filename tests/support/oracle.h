@@ -64,6 +64,8 @@ void fc_o_compute(fc_oracle *o, fc_node id);
 void fc_o_loop(fc_oracle *o, fc_node id);
 void fc_o_result(fc_oracle *o, fc_node id);
 void fc_o_free_tuples(fc_oracle *o);
+/* oracle_scatter.c: `base` after it took in count values x[], of n that might have gone to it. */
+uint64_t fc_o_grid_sum(fusec_dtype t, uint64_t base, const double *x, int64_t count, int64_t n);
 
 /* ---- the parts ------------------------------------------------------------------------------ */
 

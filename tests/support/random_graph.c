@@ -426,6 +426,42 @@ static int make_take(maker *m) {
     return add(m, &n);
 }
 
+/* A node like this one that is there already, or a new input. */
+static int find_or_make(maker *m, const rg_node *like, fusec_dtype t, bool ints) {
+    rg *r = m->r;
+    for (int i = r->nnodes; i-- > 0;)
+        if ((ints ? fc_is_int(r->node[i].t) : r->node[i].t == t) &&
+            same_shape(&r->node[i], like) && chance(m, 50))
+            return i;
+    return make_input(m, t, like);
+}
+
+/* The values are any node, the array has their last axes, one of them of another size. */
+static int make_scatter(maker *m) {
+    rg *r = m->r;
+    const int v = any_node(m);
+    rg_node n = r->node[v], like = r->node[v];
+    if (n.rank == 0 || n.rank + 1 >= RG_RANK) return -1;
+    const int lead = chance(m, 70) ? 0 : (int)pick(m, n.rank);
+    n.rank -= lead;
+    memmove(n.shape, n.shape + lead, (size_t)n.rank * sizeof n.shape[0]);
+    const int axis = (int)pick(m, n.rank);
+    if (chance(m, 60)) n.shape[axis] = 1 + (int)pick(m, RG_NAMES);
+    n.kind = RG_NUMBER;
+    const int index = find_or_make(m, &like, (fusec_dtype)(FUSEC_I8 + pick(m, 8)), true);
+    const int base = index < 0 ? index : find_or_make(m, &n, n.t, false);
+    if (base < 0 || !fc_is_int(r->node[index].t)) return -1;
+    n.kind = RG_SCATTER;
+    n.src[0] = base;
+    n.src[1] = index;
+    n.src[2] = v;
+    n.axes[0] = axis;
+    n.naxes = (int)pick(m, FC_COUNT(rg_scatters));
+    n.keep = chance(m, 80);
+    if (!rg_scatter_ok(r, &n)) return -1;
+    return add(m, &n);
+}
+
 /* Merges axis k and the next. */
 static void merge(rg *r, rg_node *n, int k) {
     n->shape[k] = times(r, n->shape[k], n->shape[k + 1]);
@@ -639,8 +675,10 @@ void rg_make(rg *r, fc_rng *rng, const rg_options *o) {
             make_reshape(&m);
         else if (how < 90)
             make_view(&m);
-        else if (how < 92)
+        else if (how < 91)
             make_take(&m);
+        else if (how < 92)
+            make_scatter(&m);
         else if (how < 95)
             make_reduction(&m);
         else if (how < 97)

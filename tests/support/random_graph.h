@@ -42,6 +42,7 @@ typedef enum rg_kind {
     RG_LOGSUMEXP,
     RG_VIEW, /* edge, cut[].from, terms */
     RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
+    RG_SCATTER, /* into src[0] at src[1] the src[2], along axes[0]; naxes: how; keep: as RG_TAKE */
     RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse */
     RG_LOOP, /* carries src[0]; op, src[1] of the same type; bits: random_graph_loop.c */
     RG_DOT   /* axes: the label of each axis of the second operand, that of an axis of the first is
@@ -99,6 +100,8 @@ bool rg_other(const rg *r, rg *out);
  * take has an axis to take from. */
 bool rg_view_ok(const rg *r, const rg_node *n);
 bool rg_take_ok(const rg *r, const rg_node *n);
+bool rg_scatter_ok(const rg *r, const rg_node *n);
+extern const fc_op rg_scatters[6];
 /* What a node gives, of operands of dtype t. */
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
 

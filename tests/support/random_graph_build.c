@@ -49,6 +49,24 @@ bool rg_take_ok(const rg *r, const rg_node *n) {
     return value(r, s->shape[n->axes[0]]) > 0;
 }
 
+const fc_op rg_scatters[6] = {FC_OP_NONE, FC_OP_sum, FC_OP_min, FC_OP_max, FC_OP_any, FC_OP_all};
+
+bool rg_scatter_ok(const rg *r, const rg_node *n) {
+    const rg_node *s = &r->node[n->src[0]], *x = &r->node[n->src[1]], *v = &r->node[n->src[2]];
+    const int lead = x->rank - s->rank;
+    if (!fc_is_int(x->t) || v->t != s->t || n->t != s->t || lead < 0 || v->rank != x->rank ||
+        n->rank != s->rank || n->axes[0] >= s->rank || x->rank >= RG_RANK)
+        return false;
+    if (!fc_can_scatter(rg_scatters[n->naxes], s->t)) return false;
+    for (int k = 0; k < x->rank; k++) {
+        if (v->shape[k] != x->shape[k]) return false;
+        if (k >= lead && k - lead != n->axes[0] && s->shape[k - lead] != x->shape[k]) return false;
+    }
+    for (int k = 0; k < s->rank; k++)
+        if (n->shape[k] != s->shape[k]) return false;
+    return value(r, s->shape[n->axes[0]]) > 0;
+}
+
 static int64_t count(const rg *r, const rg_node *n) {
     int64_t c = 1;
     for (int k = 0; k < n->rank; k++) c *= value(r, n->shape[k]);
@@ -109,6 +127,7 @@ static fc_node build_dot(fc_graph *g, const rg *r, const rg_node *n, const fc_no
 static int operands(const rg_node *n) {
     if (n->kind == RG_DOT) return 2;
     if (n->kind == RG_OP) return fc_ops[n->op].arity;
+    if (n->kind == RG_SCATTER) return 3;
     return n->kind == RG_TAKE || n->kind == RG_LOOP ? 2 : n->kind > RG_OP;
 }
 
@@ -163,6 +182,7 @@ bool rg_valid(rg *r) {
         if (n->kind == RG_SLICE && !slice_ok(r, n)) return false;
         if (n->kind == RG_VIEW && !rg_view_ok(r, n)) return false;
         if (n->kind == RG_TAKE && !rg_take_ok(r, n)) return false;
+        if (n->kind == RG_SCATTER && !rg_scatter_ok(r, n)) return false;
         if (n->kind == RG_RESHAPE && count(r, n) != count(r, &r->node[n->src[0]])) return false;
         if (n->kind == RG_DOT && !dot_ok(r, n)) return false;
         if (n->kind == RG_LOOP && n->bits & RG_LOOP_REDUCES && !count(r, n)) return false;
@@ -239,7 +259,8 @@ static fc_node build_view(builder *b, const rg_node *n, const fc_dim *shape) {
     return fc_build_view(b->g, b->node[n->src[0]], (uint32_t)n->rank, shape, axes);
 }
 
-static fc_node build_take(builder *b, const rg_node *n) {
+/* Indices that are all inside and said to be, or as they come. */
+static fc_node build_index(builder *b, const rg_node *n) {
     fc_graph *g = b->g;
     const fc_node a = b->node[n->src[0]];
     const uint32_t axis = (uint32_t)n->axes[0];
@@ -249,7 +270,16 @@ static fc_node build_take(builder *b, const rg_node *n) {
         x = fc_build_op(g, FC_OP_mod, x, fc_build_dim(g, size), FC_NONODE);
         x = fc_build_check(g, x, size);
     }
-    return fc_build_take(g, a, x, axis);
+    return x;
+}
+
+static fc_node build_take(builder *b, const rg_node *n) {
+    return fc_build_take(b->g, b->node[n->src[0]], build_index(b, n), (uint32_t)n->axes[0]);
+}
+
+static fc_node build_scatter(builder *b, const rg_node *n) {
+    const fc_scatter s = {rg_scatters[n->naxes], (uint32_t)n->axes[0], false};
+    return fc_build_scatter(b->g, b->node[n->src[0]], build_index(b, n), b->node[n->src[2]], s);
 }
 
 /* ---- inputs as views of larger ones */
@@ -337,6 +367,7 @@ static fc_node build_node(builder *b, int i) {
     case RG_RESHAPE: return fc_build_reshape(g, x[0], (uint32_t)n->rank, shape);
     case RG_VIEW: return build_view(b, n, shape);
     case RG_TAKE: return build_take(b, n);
+    case RG_SCATTER: return build_scatter(b, n);
     case RG_STORE: return fc_build_materialize(g, x[0]);
     case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
     case RG_SCAN:

@@ -60,6 +60,32 @@ template <typename V> FC_INLINE V fc_load_once(const V *p) {
 #endif
 }
 
+//@ put
+// An element of global or shared memory takes a value in, at the same time as others do.
+static __device__ inline void fc_put_sum(int *p, int v) { atomicAdd(p, v); }
+static __device__ inline void fc_put_sum(unsigned int *p, unsigned int v) { atomicAdd(p, v); }
+static __device__ inline void fc_put_sum(unsigned long long *p, unsigned long long v) {
+    atomicAdd(p, v);
+}
+static __device__ inline void fc_put_sum(long long *p, long long v) {
+    atomicAdd((unsigned long long *)p, (unsigned long long)v);
+}
+template <class T> static __device__ inline void fc_put_min(T *p, T v) {
+    if (v < *(volatile T *)p) atomicMin(p, v);
+}
+template <class T> static __device__ inline void fc_put_max(T *p, T v) {
+    if (v > *(volatile T *)p) atomicMax(p, v);
+}
+
+//@ put_words
+// A sum of 64 bits in shared memory, as words that are N apart.
+template <int N, class T> static __device__ inline void fc_put_words(unsigned int *p, T v) {
+    const unsigned int low = (unsigned int)v;
+    unsigned int high = (unsigned int)((unsigned long long)v >> 32);
+    if (low) high += atomicAdd(p, low) + low < low;
+    if (high) atomicAdd(p + N, high);
+}
+
 //@ outside
 // Reports an index that is outside: the smallest position stays, with its value (codegen/nest.h).
 static __device__ void fc_outside(unsigned long long *words, long long position, long long value) {

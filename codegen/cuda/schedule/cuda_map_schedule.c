@@ -77,8 +77,36 @@ void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, f
     l->grid[1] = (uint64_t)(n->rows / inner);
 }
 
-void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
-                          fc_class *cls, fc_launch *l) {
+/* Arrays of few elements that get many updates have a copy in each block, and there are as many
+ * blocks as run at a time. */
+static void choose_own(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                       fc_launch *l) {
+    enum { SHARED = 32 << 10, OFTEN = 64 }; /* bytes of a block; updates of an element */
+    unsigned own = 64, bytes = 0;
+    if (!n->updated || n->updated > SHARED || n->rows < OFTEN * n->updated) return;
+    while (own < n->updated) own *= 2;
+    for (size_t i = 0; i < k->updates.len; i++) {
+        if (!k->updates.at[i].op) return;
+        bytes += own * fc_dtypes[k->args.at[k->updates.at[i].arg].dtype].bytes;
+    }
+    if (bytes > SHARED) return;
+    const unsigned most = 8 * (4 << 10) / (bytes < (4u << 10) ? (4u << 10) : bytes);
+    const uint64_t blocks = (uint64_t)m->sm_count * (most ? most : 1);
+    if (cls->cuda.rows_of_grid) {
+        const int64_t inner = n->extent[n->np - 1], pieces = fc_ceil_div(inner, cls->vector);
+        cls->cuda.rows_of_grid = false;
+        l->grid[0] = (uint64_t)fc_ceil_div(n->rows / inner * pieces,
+                                           (int64_t)cls->cuda.repeat * FC_CUDA_MAP_THREADS);
+        l->grid[1] = 1;
+    }
+    cls->cuda.copied = (uint16_t)own;
+    l->spans = (int64_t)l->grid[0];
+    l->span = 1;
+    if (l->grid[0] > blocks) l->grid[0] = blocks;
+}
+
+static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                           uint32_t align, fc_class *cls, fc_launch *l) {
     unsigned v = map_vector(k, n, cls, align);
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
@@ -95,13 +123,19 @@ void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest
     l->grid[0] = (uint64_t)fc_ceil_div(fc_ceil_div(n->rows, each), FC_CUDA_MAP_THREADS);
 }
 
+void fc_cuda_map_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t align,
+                          fc_class *cls, fc_launch *l) {
+    choose_vectors(m, k, n, align, cls, l);
+    if (k->updates.len) choose_own(m, k, n, cls, l);
+}
+
 bool fc_cuda_map_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l,
                          fc_class *cls) {
     (void)m, (void)k;
     (void)l;
     const int elements = (cls->vector > 1 ? cls->vector : cls->cuda.apart) * cls->cuda.repeat;
     if (cls->cuda.kind != FC_CUDA_MAP || elements <= 1 || elements > UINT8_MAX ||
-        cls->cuda.rows_of_grid)
+        cls->cuda.rows_of_grid || cls->cuda.copied)
         return false;
     cls->vector = 1;
     cls->cuda.whole = false;

@@ -306,7 +306,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
-    } else if (k->schedule == FC_SCHED_MAP && find_across(k, n, cls->vector, &across)) {
+    } else if (k->schedule == FC_SCHED_MAP && !k->updates.len &&
+               find_across(k, n, cls->vector, &across)) {
         cls->llvm.tiles = true;
         cls->llvm.stream = should_stream(m, k, n, lanes, true);
         cls->llvm.tile_axis = (uint16_t)across;
@@ -359,6 +360,26 @@ static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
     fc_ll_cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
 }
 
+/* Updates of one task need not look out for others. */
+static void choose_update(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                          fc_launch *l) {
+    enum { OWN = 4096, OFTEN = 16 }; /* elements; updates of each for which copies are worth it */
+    if (m->threads == 1) {
+        l->unit = fc_ll_at_least_one(l->units);
+        l->tasks = fc_ceil_div(l->units, l->unit);
+    }
+    cls->llvm.alone = l->tasks <= 1;
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (!k->updates.at[i].op || k->updates.len > 4) return;
+    if (cls->llvm.alone || n->updated > OWN || n->updated < 1 || n->rows < OFTEN * n->updated)
+        return;
+    const int64_t each = n->np == 1 ? 1 : l->span;
+    cls->llvm.copied = 64;
+    while (cls->llvm.copied < n->updated) cls->llvm.copied = (uint16_t)(2 * cls->llvm.copied);
+    if (l->unit * each < OFTEN * n->updated) l->unit = fc_ceil_div(OFTEN * n->updated, each);
+    l->tasks = fc_ceil_div(l->units, l->unit);
+}
+
 void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_class *cls,
                         fc_launch *l) {
     cls->llvm.split = true;
@@ -407,6 +428,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
             launch_tiles(k, n, cls->llvm.tile_axis, launch);
         else
             launch_map(k, n, launch);
+        if (k->updates.len) choose_update(m, k, n, cls, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
     case FC_SCHED_DOT:

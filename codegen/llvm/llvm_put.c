@@ -1,0 +1,197 @@
+/* llvm_put.c - stores at computed elements.
+ *
+ * In: an FC_OP_PUT_AT. Out: one store for each lane, in turn: lanes may go to one element. What
+ * other tasks may do at the same time is an atomic of integers; a smallest or largest value looks
+ * at the element first, as most find that another one has been there.
+ *
+ * Of arrays with few elements a task has copies of its own on the stack, several of them so that
+ * neighbouring lanes do not wait for each other, and puts what has come together into the array at
+ * its end. */
+#include "codegen/llvm/llvm_text.h"
+
+enum { COPIES = 4, COPIED = 32 << 10 /* bytes of all of them */ };
+
+/* How many copies of an array a task has. */
+static unsigned copies(const fc_ll *f, fusec_dtype t) {
+    unsigned n = COPIES;
+    while (n > 1 && n * f->cls->llvm.copied * fc_dtypes[t].bytes > COPIED) n /= 2;
+    return n;
+}
+
+/* ---- one update ------------------------------------------------------------------------------ */
+
+typedef struct put {
+    const fc_update *u;
+    fusec_dtype t;
+    unsigned W;
+    const char *array, *element, *value;
+} put;
+
+static const char *lane(fc_ll *f, const put *p, const char *v, fusec_dtype t, unsigned e) {
+    if (p->W == 1) return v;
+    return fc_ll_ins(f, "extractelement %s %s, i32 %u", fc_ll_type(f, t, p->W), v, e);
+}
+
+/* The element takes the value in, if it is any better. */
+static void compared(fc_ll *f, const put *p, const char *at, const char *v, bool alone) {
+    const char *type = fc_ll_stored(f, p->t, 1), *sign = fc_is_unsigned(p->t) ? "u" : "s";
+    const unsigned bytes = fc_dtypes[p->t].bytes;
+    const bool least = p->u->op == FC_OP_min;
+    const char *old =
+        alone ? fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes)
+              : fc_ll_ins(f, "load atomic %s, ptr %s monotonic, align %u", type, at, bytes);
+    const char *better =
+        fc_ll_ins(f, "icmp %s%s %s %s, %s", sign, least ? "lt" : "gt", type, v, old);
+    if (alone) {
+        const char *now = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, v, type, old);
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, now, at, bytes);
+        return;
+    }
+    fc_ll_if takes;
+    fc_ll_if_begin(f, &takes, better);
+    fc_ll_ins(f, "atomicrmw %s%s ptr %s, %s %s monotonic", fc_is_unsigned(p->t) ? "u" : "",
+              least ? "min" : "max", at, type, v);
+    fc_ll_if_else(f, &takes);
+    fc_ll_if_end(f, &takes);
+}
+
+static void put_lane(fc_ll *f, const put *p, unsigned e) {
+    const char *type = fc_ll_stored(f, p->t, 1);
+    const unsigned bytes = fc_dtypes[p->t].bytes;
+    const bool own = f->cls->llvm.copied, alone = f->cls->llvm.alone || own;
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->array,
+                               lane(f, p, p->element, FUSEC_I64, e));
+    if (own && e % copies(f, p->t))
+        at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, at,
+                       e % copies(f, p->t) * f->cls->llvm.copied);
+    const char *v = fc_ll_pack(f, p->t, 1, lane(f, p, p->value, p->t, e));
+    if (p->u->op == FC_OP_NONE) {
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, v, at, bytes);
+    } else if (p->u->op != FC_OP_sum) {
+        compared(f, p, at, v, alone);
+    } else if (alone) {
+        const char *old = fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type,
+                   fc_ll_ins(f, "add %s %s, %s", type, old, v), at, bytes);
+    } else {
+        fc_ll_ins(f, "atomicrmw add ptr %s, %s %s monotonic", at, type, v);
+    }
+}
+
+static void put_lanes(fc_ll *f, const put *p, const char *mask) {
+    for (unsigned e = 0; e < p->W; e++) {
+        fc_ll_if there;
+        if (mask) {
+            const char *one =
+                p->W == 1 ? mask
+                          : fc_ll_ins(f, "extractelement <%u x i1> %s, i32 %u", p->W, mask, e);
+            fc_ll_if_begin(f, &there, one);
+        }
+        put_lane(f, p, e);
+        if (!mask) continue;
+        fc_ll_if_else(f, &there);
+        fc_ll_if_end(f, &there);
+    }
+}
+
+/* Nearly everywhere all lanes are stored, and nothing has to be asked of each. */
+const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W) {
+    const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
+    const bool always = when->op == FC_OP_CONST && when->imm;
+    const fc_update *u = &f->k->updates.at[i->imm];
+    const put p = {.u = u,
+                   .t = (fusec_dtype)f->k->args.at[u->arg].dtype,
+                   .W = W,
+                   .array = f->own ? f->own[i->imm] : fc_ll_word(f, f->lay.args + u->arg, "ptr"),
+                   .element = fc_ll_here(f, i->a, W),
+                   .value = fc_ll_here(f, i->c, W)};
+    const char *holds = fc_ll_here(f, i->b, W), *mask = always ? NULL : holds;
+    if (W > 1 && f->mask)
+        mask = mask ? fc_ll_ins(f, "and <%u x i1> %s, %s", W, f->mask, mask) : f->mask;
+    if (W > 1 && mask) {
+        fc_ll_if all;
+        const char *bits = fc_ll_ins(f, "bitcast <%u x i1> %s to i%u", W, mask, W);
+        fc_ll_if_begin(f, &all, fc_ll_ins(f, "icmp eq i%u %s, -1", W, bits));
+        put_lanes(f, &p, NULL);
+        fc_ll_if_else(f, &all);
+        put_lanes(f, &p, mask);
+        fc_ll_if_end(f, &all);
+    } else {
+        put_lanes(f, &p, mask);
+    }
+    return holds;
+}
+
+/* ---- copies of a task ------------------------------------------------------------------------ */
+
+static fusec_dtype dtype_of(const fc_ll *f, const fc_update *u) {
+    return (fusec_dtype)f->k->args.at[u->arg].dtype;
+}
+
+static const char *start_of(fc_ll *f, const fc_update *u) {
+    const fusec_dtype t = dtype_of(f, u);
+    const uint64_t start = u->op == FC_OP_sum   ? 0
+                           : u->op == FC_OP_min ? fc_const_max(t)
+                                                : fc_const_min(t);
+    return fc_ll_const(f, t, start, 1);
+}
+
+void fc_ll_own_begin(fc_ll *f) {
+    f->own = fc_ll_names(f, f->k->updates.len);
+    for (size_t i = 0; i < f->k->updates.len; i++) {
+        const fc_update *u = &f->k->updates.at[i];
+        const fusec_dtype t = dtype_of(f, u);
+        const char *type = fc_ll_stored(f, t, 1), *start = start_of(f, u);
+        const unsigned all = copies(f, t) * f->cls->llvm.copied;
+        fc_ll_loop l;
+        f->own[i] = fc_ll_array(f, t, all);
+        const char *n = fc_ll_for(f, &l, "0", fc_ll_fmt(f, "%u", all));
+        fc_ll_line(f, "store %s %s, ptr %s, align %u", type, start,
+                   fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, f->own[i], n),
+                   fc_dtypes[t].bytes);
+        fc_ll_for_end(f, &l, "1");
+    }
+}
+
+/* Two copies of an element together. */
+static const char *joined(fc_ll *f, const fc_update *u, const char *a, const char *b) {
+    const fusec_dtype t = dtype_of(f, u);
+    const char *type = fc_ll_stored(f, t, 1), *sign = fc_is_unsigned(t) ? "u" : "s";
+    if (u->op == FC_OP_sum) return fc_ll_ins(f, "add %s %s, %s", type, a, b);
+    const char *better =
+        fc_ll_ins(f, "icmp %s%s %s %s, %s", sign, u->op == FC_OP_min ? "lt" : "gt", type, b, a);
+    return fc_ll_ins(f, "select i1 %s, %s %s, %s %s", better, type, b, type, a);
+}
+
+void fc_ll_own_end(fc_ll *f) {
+    for (size_t i = 0; i < f->k->updates.len; i++) {
+        const fc_update *u = &f->k->updates.at[i];
+        const fusec_dtype t = dtype_of(f, u);
+        const char *type = fc_ll_stored(f, t, 1), *v = NULL;
+        const char *size = fc_ll_word(f, f->lay.params + u->size, "i64");
+        const unsigned bytes = fc_dtypes[t].bytes;
+        fc_ll_loop l;
+        fc_ll_if some;
+        const char *n = fc_ll_for(f, &l, "0", size);
+        for (unsigned c = 0; c < copies(f, t); c++) {
+            const char *at = fc_ll_bin(f, "add", n, fc_ll_fmt(f, "%u", c * f->cls->llvm.copied));
+            const char *one = fc_ll_ins(
+                f, "load %s, ptr %s, align %u", type,
+                fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, f->own[i], at), bytes);
+            v = v ? joined(f, u, v, one) : one;
+        }
+        fc_ll_if_begin(f, &some, fc_ll_ins(f, "icmp ne %s %s, %s", type, v, start_of(f, u)));
+        fc_ll_ins(f, "atomicrmw %s ptr %s, %s %s monotonic",
+                  u->op == FC_OP_sum   ? "add"
+                  : u->op == FC_OP_min ? fc_is_unsigned(t) ? "umin" : "min"
+                  : fc_is_unsigned(t)  ? "umax"
+                                       : "max",
+                  fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type,
+                            fc_ll_word(f, f->lay.args + u->arg, "ptr"), n),
+                  type, v);
+        fc_ll_if_else(f, &some);
+        fc_ll_if_end(f, &some);
+        fc_ll_for_end(f, &l, "1");
+    }
+    f->own = NULL;
+}

@@ -1,0 +1,190 @@
+/* build_scatter.c - builders of stores at computed places.
+ *
+ * In: an array, where values go along one of its axes, the values. Out: one node, the array with
+ * the values in it; the old one stays what it is. Index and value have one shape, that of the
+ * updates: its last axes are those of the array, what is before them goes wherever the index
+ * says. */
+#include "ir/complex.h"
+#include "ir/expand.h"
+#include "ir/graph.h"
+
+#include <math.h>
+
+static inline bool usable(const fc_graph *g, fc_node n) {
+    return !g->error.code && n < g->nodes.len;
+}
+
+bool fc_can_scatter(fc_op op, fusec_dtype t) {
+    switch (op) {
+    case FC_OP_NONE: return true;
+    case FC_OP_sum: return t != FUSEC_BOOL;
+    case FC_OP_min:
+    case FC_OP_max: return !fc_is_complex(t);
+    case FC_OP_any:
+    case FC_OP_all: return t == FUSEC_BOOL;
+    default: return false;
+    }
+}
+
+fc_node fc_build_scatter_start(fc_graph *g, fc_op op, fusec_dtype t) {
+    uint64_t bits = 0;
+    if (op == FC_OP_all) bits = 1;
+    if (op == FC_OP_min) bits = fc_is_float(t) ? fc_const_bits(t, INFINITY) : fc_const_max(t);
+    if (op == FC_OP_max) bits = fc_is_float(t) ? fc_const_bits(t, -INFINITY) : fc_const_min(t);
+    return fc_build_const(g, t, bits);
+}
+
+static fc_node fail(fc_graph *g, fusec_status s, const char *why) {
+    fc_fail(&g->error, s, "scatter: %s", why);
+    return FC_NONODE;
+}
+
+static bool is_one(const fc_graph *g, fc_dim d) {
+    int64_t v;
+    return fc_dim_is_const(&g->dims, d, &v) && v == 1;
+}
+
+/* The shape of the updates: index and value broadcast together, and where they meet axes of the
+ * base but for the computed one they are as long. */
+static bool join_shapes(fc_graph *g, fc_node base, fc_node index, fc_node value, uint32_t axis,
+                        uint32_t *rank, fc_dim *shape) {
+    const uint32_t rb = fc_rank(g, base);
+    if (!fc_broadcast_shapes(g, FC_OP_add, index, value, rank, shape)) return false;
+    if (*rank < rb) {
+        fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "scatter", base, value,
+                      "the values have fewer axes than the array");
+        return false;
+    }
+    for (uint32_t i = 0; i < rb; i++) {
+        fc_dim *d = &shape[*rank - rb + i];
+        const fc_dim own = fc_axis(g, base, i);
+        if (i == axis || *d == own) continue;
+        if (is_one(g, *d)) {
+            *d = own;
+        } else if (is_one(g, own)) {
+            fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "scatter", base, value,
+                          "the array has one element where the values have an axis");
+            return false;
+        } else if (!fc_same_size(g, *d, own)) {
+            if (!g->error.code)
+                fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "scatter", base, value,
+                              "an axis of the values is not as long as that of the array");
+            return false;
+        } else {
+            *d = own;
+        }
+    }
+    return true;
+}
+
+static fc_node scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s,
+                       uint32_t flags);
+
+/* A part of it for itself: which value is the last follows from the indices. */
+static fc_node of_parts(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s,
+                        uint32_t flags) {
+    const fc_parts b = fc_full_parts(g, base), v = fc_full_parts(g, value);
+    const fc_node re = scatter(g, b.re, index, v.re, s, flags);
+    return fc_build_pair(g, re, scatter(g, b.im, index, v.im, s, flags));
+}
+
+static fc_node scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s,
+                       uint32_t flags) {
+    fc_dim shape[FC_MAX_RANK];
+    uint32_t rank;
+    if (!usable(g, base) || !usable(g, index) || !usable(g, value)) return FC_NONODE;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, base)->dtype;
+    if (s.axis >= fc_rank(g, base)) {
+        fc_fail(&g->error, FUSEC_BAD_AXIS, "scatter: there is no axis %u", (unsigned)s.axis);
+        return FC_NONODE;
+    }
+    if (!fc_is_int((fusec_dtype)fc_at(g, index)->dtype)) {
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "an index has an integer dtype, not %s",
+                fc_dtypes[fc_at(g, index)->dtype].name);
+        return FC_NONODE;
+    }
+    if (fc_at(g, value)->dtype != t)
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "scatter", base, value,
+                             "the values have another dtype than the array");
+    if (!fc_can_scatter(s.op, t)) {
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "scatter: elements of dtype %s do not take in %s",
+                fc_dtypes[t].name,
+                fc_is_reduction(s.op) ? fc_ops[s.op].name : "what is no reduction");
+        return FC_NONODE;
+    }
+    if (fc_is_complex(t)) return of_parts(g, base, index, value, s, flags);
+    index = fc_build_cast(g, index, FUSEC_I64);
+    if (index == FC_NONODE || !join_shapes(g, base, index, value, s.axis, &rank, shape))
+        return FC_NONODE;
+    index = fc_build_broadcast(g, index, rank, shape);
+    value = fc_build_broadcast(g, value, rank, shape);
+    if (index == FC_NONODE || value == FC_NONODE) return FC_NONODE;
+    if (rank + 1 > FC_MAX_RANK) return fail(g, FUSEC_LIMIT, "too many axes");
+    fc_ninfo n = {.op = FC_OP_SCATTER,
+                  .dtype = (uint8_t)t,
+                  .nops = 3,
+                  .shape = fc_at(g, base)->shape,
+                  .src = {base, index, value},
+                  .flags = flags,
+                  .attr = fc_scatter_attr(s)};
+    return fc_graph_node(g, n);
+}
+
+fc_node fc_build_scatter(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s) {
+    return scatter(g, base, index, value, s, 0);
+}
+
+fc_node fc_build_scatter_inside(fc_graph *g, fc_node base, fc_node index, fc_node value,
+                                fc_scatter s) {
+    return scatter(g, base, index, value, s, FC_NODE_INSIDE);
+}
+
+/* The index's axes but the last stand in front of all others, where they meet no axis of the base;
+ * the last stands in place of the axis. An index without axes has one of size 1. */
+fc_node fc_build_put(fc_graph *g, fc_node base, fc_node index, fc_node value, fc_scatter s,
+                     bool inside) {
+    fc_dim where[2 * FC_MAX_RANK], shape[2 * FC_MAX_RANK];
+    int64_t perm[2 * FC_MAX_RANK];
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    if (!usable(g, base) || !usable(g, index) || !usable(g, value)) return FC_NONODE;
+    const uint32_t rb = fc_rank(g, base), ri = fc_rank(g, index), lead = ri ? ri - 1 : 0;
+    if (s.axis >= rb) return scatter(g, base, index, value, s, 0);
+    const uint32_t want = rb - 1 + ri, rank = lead + rb;
+    if (rank > g->limits.rank || rank > FC_MAX_RANK)
+        return fail(g, FUSEC_LIMIT, "the updates have too many axes");
+    if (fc_rank(g, value) > want)
+        return fc_fail_types(g, FUSEC_SHAPE_MISMATCH, "scatter", index, value,
+                             "the values have more axes than indices and array ask for");
+    /* the value's axes: before the axis, the index's, behind it; missing ones in front are 1 */
+    const uint32_t missing = want - fc_rank(g, value);
+    for (uint32_t i = 0, n = 0; i < rb - 1 + (ri ? ri : 1); i++) {
+        const bool added = !ri && i == s.axis;
+        shape[i] = added || n < missing ? one : fc_axis(g, value, n - missing);
+        n += !added;
+    }
+    for (uint32_t i = 0; i < lead; i++) perm[i] = s.axis + i;
+    for (uint32_t i = 0; i < rb; i++) perm[lead + i] = i < s.axis ? i : i + lead;
+    for (uint32_t i = 0; i < rank; i++) {
+        const bool own = i < lead || i == lead + s.axis;
+        where[i] = own && ri ? fc_axis(g, index, i < lead ? i : ri - 1) : one;
+    }
+    value = fc_build_permute(g, fc_build_reshape(g, value, rank, shape), perm);
+    return scatter(g, base, fc_build_reshape(g, index, rank, where), value, s,
+                   inside ? FC_NODE_INSIDE : 0);
+}
+
+fc_node fc_build_positions(fc_graph *g, uint32_t rank, const fc_dim *shape, uint32_t lead,
+                           uint32_t axis) {
+    fc_dim one[FC_MAX_RANK], stride = fc_dim_const(&g->dims, 1);
+    fc_node sum = FC_NONODE;
+    for (uint32_t i = rank; i-- > 0;) {
+        if (i >= lead && i != lead + axis) continue;
+        for (uint32_t k = 0; k < rank; k++) one[k] = k == i ? shape[i] : fc_dim_const(&g->dims, 1);
+        const fc_node at = fc_build_reshape(g, fc_build_iota(g, shape[i]), rank, one);
+        const fc_node by = fc_build_dim(g, stride);
+        const fc_node term = sum == FC_NONODE ? at : fc_build_op(g, FC_OP_mul, at, by, FC_NONODE);
+        sum = sum == FC_NONODE ? term : fc_build_op(g, FC_OP_add, sum, term, FC_NONODE);
+        stride = fc_dim_mul(&g->dims, stride, shape[i]);
+    }
+    return fc_build_broadcast(g, sum, rank, shape);
+}
