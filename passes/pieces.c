@@ -22,9 +22,17 @@ bool fc_dim_has(const fc_dimtab *t, fc_dim d, uint32_t sym) {
     return false;
 }
 
-static bool is_cut(const finder *f, fc_dim d) {
-    uint32_t sym;
-    return fc_dim_is_sym(&f->g->dims, d, &sym) && sym == f->p->sym;
+/* Whether a size is the cut one and a constant more (or less). */
+static bool is_cut(const finder *f, fc_dim d, int64_t *extra) {
+    const fc_form *form = &f->g->dims.forms.at[d];
+    *extra = form->c;
+    return form->nterms == 1 && form->terms[0].sym == f->p->sym && form->terms[0].coef == 1;
+}
+
+static int64_t extra_of(const finder *f, fc_node n) {
+    int64_t extra = 0;
+    if (f->p->along[n] >= 0) is_cut(f, fc_axis(f->g, n, (uint32_t)f->p->along[n]), &extra);
+    return extra;
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -49,8 +57,9 @@ static bool axis_by_size(finder *f, fc_node n, int *axis) {
     *axis = -1;
     for (uint32_t i = 0; i < fc_rank(f->g, n); i++) {
         const fc_dim d = fc_axis(f->g, n, i);
+        int64_t extra;
         if (!fc_dim_has(&f->g->dims, d, f->p->sym)) continue;
-        if (!is_cut(f, d)) return refuse(f, n, "has an axis whose length depends on it");
+        if (!is_cut(f, d, &extra)) return refuse(f, n, "has an axis whose length depends on it");
         if (*axis >= 0) return refuse(f, n, "has two axes of this length");
         *axis = (int)i;
     }
@@ -70,10 +79,15 @@ static int through_permute(const finder *f, fc_node n, int axis) {
     return -1;
 }
 
-static int through_slice(const finder *f, fc_node n, int axis) {
+/* Neighbours may be read: element i of the result is element i + a constant. */
+static bool shift_of(const finder *f, fc_node n, int axis, int64_t *shift) {
     const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis;
-    return fc_dim_is(&f->g->dims, (fc_dim)v[0], 0) && v[1] == 1 && is_cut(f, (fc_dim)v[2]) ? axis
-                                                                                           : -1;
+    return fc_dim_is_const(&f->g->dims, (fc_dim)v[0], shift) && v[1] == 1 && *shift <= INT32_MAX;
+}
+
+static int through_slice(const finder *f, fc_node n, int axis) {
+    int64_t shift;
+    return shift_of(f, n, axis, &shift) ? axis : -1;
 }
 
 /* Element i of the operand's axis is element i of one of the result's, and of that nothing else. */
@@ -86,7 +100,10 @@ static int through_view(const finder *f, fc_node n, int axis) {
     if (!fc_dim_is(&f->g->dims, (fc_dim)own[0], 0)) return -1;
     for (uint32_t i = 0; i < rank; i++) {
         if (!own[2 + i]) continue;
-        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i))) return -1;
+        int64_t extra;
+        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i), &extra) ||
+            extra != extra_of(f, fc_at(f->g, n)->src[0]))
+            return -1;
         found = (int)i;
     }
     for (uint32_t a = 0; a < operands && found >= 0; a++)
@@ -98,7 +115,7 @@ static int through_view(const finder *f, fc_node n, int axis) {
 static int through_reshape(const finder *f, fc_node n, int axis) {
     const fc_node x = fc_at(f->g, n)->src[0];
     uint32_t to = 0, from = 0;
-    while (to < fc_rank(f->g, n) && !is_cut(f, fc_axis(f->g, n, to))) to++;
+    while (to < fc_rank(f->g, n) && fc_axis(f->g, n, to) != fc_axis(f->g, x, (uint32_t)axis)) to++;
     if (to == fc_rank(f->g, n)) return -1;
     for (uint32_t i = 0; i < to || from < (uint32_t)axis;) { /* the same sizes but for ones */
         if (i < to && fc_axis_is_one(f->g, n, i)) {
@@ -246,6 +263,53 @@ static bool place(finder *f, fc_node n, int *axis) {
     }
 }
 
+/* What of its operands a node needs, from the last one back. */
+static void spread_needs(const finder *f, fc_piece_range *need) {
+    const fc_pieces *p = f->p;
+    for (fc_node n = (fc_node)f->g->nodes.len; n-- > 0;) {
+        const fc_ninfo *i = fc_at(f->g, n);
+        int64_t shift = 0;
+        if (!f->live[n] || p->along[n] < 0) continue;
+        if (i->op == FC_OP_SLICE && p->along[i->src[0]] >= 0) shift_of(f, n, p->along[n], &shift);
+        for (int k = 0; k < i->nops; k++) {
+            fc_piece_range *x = &need[i->src[k]];
+            const int64_t before = need[n].before - shift, after = need[n].after + shift;
+            if (before > x->before) x->before = before;
+            if (after > x->after) x->after = after;
+        }
+    }
+}
+
+static uint32_t number_of(fc_pieces *p, fc_piece_range r) {
+    uint32_t k = 0;
+    while (k < p->nranges && memcmp(&p->ranges[k], &r, sizeof r) != 0) k++;
+    if (k == p->nranges) p->ranges[p->nranges++] = r;
+    return k;
+}
+
+static bool find_ranges(finder *f) {
+    fc_pieces *p = f->p;
+    const size_t count = f->g->nodes.len;
+    fc_piece_range *need = fc_arena_alloc(&p->arena, (count + 1) * sizeof *need);
+    if (!need) return fc_oom(f->e), false;
+    for (fc_node n = 0; n < count; n++) need[n] = (fc_piece_range){.extra = extra_of(f, n)};
+    spread_needs(f, need);
+    number_of(p, (fc_piece_range){0});
+    for (fc_node n = 0; n < count; n++) {
+        const uint32_t k = p->along[n] >= 0 && f->live[n] ? number_of(p, need[n]) : 0;
+        if (k > 1000) return refuse(f, n, "has too many neighbours");
+        p->range[n] = (uint16_t)k;
+    }
+    for (size_t i = 0; i < f->g->outputs.len; i++)
+        p->own[i] = number_of(p, (fc_piece_range){.extra = extra_of(f, f->g->outputs.at[i].node)});
+    for (uint32_t i = 0; i < p->nparts; i++) {
+        const fc_piece_range r = {.extra = extra_of(f, fc_at(f->g, p->parts[i].node)->src[0])};
+        if (r.extra > 0) return refuse(f, p->parts[i].node, "is over more elements than that");
+        p->parts[i].range = number_of(p, r);
+    }
+    return true;
+}
+
 static bool is_part(const fc_pieces *p, fc_node n) {
     return p->nparts && p->parts[p->nparts - 1].node == n;
 }
@@ -266,7 +330,7 @@ static bool walk(finder *f) {
         if (i->op == FC_OP_DIM && fc_dim_has(&f->g->dims, (fc_dim)i->attr, p->sym))
             p->totals[p->ntotals++] = (fc_dim)i->attr;
     }
-    return true;
+    return find_ranges(f);
 }
 
 static void count_sweeps(fc_pieces *p) {
@@ -288,9 +352,13 @@ fusec_status fc_pieces_find(const fc_graph *g, uint32_t sym, fc_pieces *out, fc_
     uint8_t *live = fc_arena_alloc(&out->arena, n);
     out->along = fc_arena_alloc(&out->arena, n);
     out->sweep = fc_arena_alloc(&out->arena, n * sizeof *out->sweep);
+    out->range = fc_arena_alloc(&out->arena, n * sizeof *out->range);
+    out->ranges = fc_arena_alloc(&out->arena, (2 * n + g->outputs.len + 2) * sizeof *out->ranges);
+    out->own = fc_arena_alloc(&out->arena, (g->outputs.len + 1) * sizeof *out->own);
     out->parts = fc_arena_alloc(&out->arena, n * sizeof *out->parts);
     out->totals = fc_arena_alloc(&out->arena, n * sizeof *out->totals);
-    if (!live || !out->along || !out->sweep || !out->parts || !out->totals) {
+    if (!live || !out->along || !out->sweep || !out->range || !out->ranges || !out->own ||
+        !out->parts || !out->totals) {
         fc_pieces_free(out);
         return fc_oom(e);
     }

@@ -6,8 +6,10 @@
  * A leaf is a chunk of the inner tree, a run of the outer one, a chunk of a contraction.
  *
  * Every node is whole (the same for all pieces) or lies along the cut: element i of one of its axes
- * belongs to position i of the cut size. A reduction over that axis is partial: pieces give
- * accumulators of subtrees, and what is made of the finished result comes a sweep later. So
+ * belongs to position i of the cut size, and of that axis, n + extra elements long, a piece needs
+ * some more before and after its own, where a slice reads its neighbours (fc_piece_range). A
+ * reduction over that axis is partial: pieces give accumulators of subtrees, and what is made of
+ * the finished result comes a sweep later. So
  *
  *     sweep s     a graph for a piece: accumulators of the partial reductions of that sweep, then
  *                 the outputs along the cut that need no later one
@@ -19,14 +21,34 @@
  * and of each partial reduction of an earlier sweep (of finish: of every one) its accumulator and
  * the number of its elements (i64).
  *
- * Refused, with the node in the message: what reads at other places along the cut (slices, scans,
- * rolls, reshapes across it), an array that has the size twice or in a multiple, a reduction in
- * which an axis outside the cut one is reduced too. */
+ * Sizes of ranges are named sizes of the derived graphs, which the call gives.
+ *
+ * Refused, with the node in the message: what reads anywhere along the cut (steps, scans, edges,
+ * reshapes across it), an array that has the size twice or in a multiple, a reduction in which an
+ * axis outside the cut one is reduced too. */
 #ifndef FUSEC_PASSES_PIECES_H
 #define FUSEC_PASSES_PIECES_H
 
 #include "ir/expand.h"
 #include "ir/graph.h"
+
+/* Of an axis with n + extra elements a piece [begin, end) of n has those from begin - before up to
+ * end + after, as far as they are there; the last piece all to the end. */
+typedef struct fc_piece_range {
+    int64_t before, after, extra;
+} fc_piece_range;
+
+/* Its first element, and the one behind its last, for a piece of `total` positions. */
+static inline int64_t fc_piece_range_end(const fc_piece_range *r, int64_t end, int64_t total) {
+    const int64_t last = total + r->extra;
+    return end == total || end + r->after > last ? last : end + r->after;
+}
+static inline int64_t fc_piece_range_begin(const fc_piece_range *r, int64_t begin, int64_t end,
+                                           int64_t total) {
+    const int64_t first = begin < r->before ? 0 : begin - r->before;
+    const int64_t last = fc_piece_range_end(r, end, total);
+    return first < last ? first : last;
+}
 
 /* A reduction over the axis of the cut. Its accumulators are arrays of the shape `kept`. */
 typedef struct fc_part {
@@ -34,7 +56,8 @@ typedef struct fc_part {
     uint32_t sweep;      /* in which its accumulators are made */
     const int64_t *kept; /* [nkept] the sizes of the result without those of reduced axes */
     fc_tree tree;
-    bool half; /* its elements have 16 bits */
+    bool half;            /* its elements have 16 bits */
+    uint32_t range;       /* number in `ranges` of the elements that are reduced */
     const int64_t *inner; /* [ninner] the sizes of its other reduced axes */
     uint32_t nkept, ninner;
     unsigned narrays;             /* that an accumulator has (the number of elements is none) */
@@ -46,7 +69,11 @@ typedef struct fc_pieces {
     const fc_graph *graph;
     uint32_t sym; /* the size that is cut */
     uint32_t nsweeps;
-    int8_t *along;   /* [nodes] the axis of the cut, -1: whole */
+    int8_t *along;          /* [nodes] the axis of the cut, -1: whole */
+    uint16_t *range;        /* [nodes] which of `ranges`, of those along the cut */
+    fc_piece_range *ranges; /* the first is that of the piece itself */
+    uint32_t nranges;
+    uint32_t *own;   /* [outputs] the range that a piece gives of them */
     uint16_t *sweep; /* [nodes] the first sweep in which it can be computed */
     fc_part *parts;  /* ascending by node */
     uint32_t nparts;
@@ -62,6 +89,15 @@ void fc_pieces_free(fc_pieces *p);
 
 /* Whether the size depends on the symbol. */
 bool fc_dim_has(const fc_dimtab *t, fc_dim d, uint32_t sym);
+
+/* Symbols of the derived graphs for range k > 0: its length, and how many elements of it lie before
+ * the piece. */
+static inline uint32_t fc_range_length_sym(const fc_pieces *p, uint32_t k) {
+    return (uint32_t)p->graph->dims.syms.len + 2 * (k - 1);
+}
+static inline uint32_t fc_range_before_sym(const fc_pieces *p, uint32_t k) {
+    return fc_range_length_sym(p, k) + 1;
+}
 
 /* Make a graph (empty when they fail). Of a sweep outputs[i] is the number of the source's output
  * that follows the accumulators as number i; room for all, *noutputs of them.

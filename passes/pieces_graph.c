@@ -72,6 +72,91 @@ static fc_node finished(const maker *m, const fc_part *part, const fc_node *acc)
     return fc_build_reshape(g, fc_build_cast(g, r, (fusec_dtype)i->dtype), rank, shape);
 }
 
+/* Elements [from, from + n) of an axis. */
+static fc_node range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_dim n) {
+    fc_slice s[FC_MAX_RANK];
+    if (!fc_usable(g, x)) return FC_NONODE;
+    for (uint32_t k = 0; k < fc_rank(g, x); k++)
+        s[k] = (fc_slice){fc_dim_const(&g->dims, 0), 1, fc_axis(g, x, k)};
+    s[axis].start = from, s[axis].size = n;
+    return fc_build_slice(g, x, s);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+static fc_dim named(const maker *m, uint32_t sym) {
+    fc_dimtab *t = &m->g->dims;
+    const fc_dim d = sym < t->syms.len ? fc_dim_named(t, t->syms.at[sym].name) : FC_DIM_NONE;
+    if (d == FC_DIM_NONE) fc_oom(&m->g->error);
+    return d;
+}
+static fc_dim range_length(const maker *m, uint32_t k) {
+    if (m->whole) return fc_dim_const(&m->g->dims, 0);
+    return named(m, k ? fc_range_length_sym(m->p, k) : m->p->sym);
+}
+static fc_dim range_before(const maker *m, uint32_t k) {
+    return k ? named(m, fc_range_before_sym(m->p, k)) : fc_dim_const(&m->g->dims, 0);
+}
+
+static void name_ranges(const maker *m) {
+    char name[32];
+    for (uint32_t k = 1; k < m->p->nranges; k++) {
+        snprintf(name, sizeof name, "length.%u", k);
+        fc_dim_named(&m->g->dims, name);
+        snprintf(name, sizeof name, "before.%u", k);
+        fc_dim_named(&m->g->dims, name);
+    }
+    if (m->g->dims.oom) fc_oom(&m->g->error);
+}
+
+/* Where range `inner` begins in range `outer`. */
+static fc_dim offset_in(const maker *m, uint32_t outer, uint32_t inner) {
+    return fc_dim_sub(&m->g->dims, range_before(m, outer), range_before(m, inner));
+}
+
+/* Of a node that others need more of, the elements of range k. */
+static fc_node narrowed(const maker *m, fc_node x, uint32_t k) {
+    const fc_pieces *p = m->p;
+    if (p->along[x] < 0 || p->range[x] == k) return m->map[x];
+    return range_of(m->g, m->map[x], (uint32_t)p->along[x], offset_in(m, p->range[x], k),
+                    range_length(m, k));
+}
+
+/* The shape of a node, with the length that its range has in a piece. */
+static fc_list piece_shape(const maker *m, fc_node n) {
+    const fc_graph *src = m->p->graph;
+    int64_t shape[FC_MAX_RANK];
+    const uint32_t rank = fc_rank(src, n);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(src, n, i);
+    shape[m->p->along[n]] = range_length(m, m->p->range[n]);
+    return fc_intern_list(m->g, shape, rank);
+}
+
+static fc_list piece_slice(const maker *m, fc_node n) {
+    const fc_graph *src = m->p->graph;
+    const fc_list list = (fc_list)fc_at(src, n)->attr;
+    const fc_node x = fc_at(src, n)->src[0];
+    int64_t v[3 * FC_MAX_RANK];
+    memcpy(v, fc_list_at(src, list), fc_list_len(src, list) * sizeof *v);
+    int64_t *own = v + 3 * m->p->along[n];
+    own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], offset_in(m, m->p->range[x], m->p->range[n]));
+    own[2] = range_length(m, m->p->range[n]);
+    return fc_intern_list(m->g, v, fc_list_len(src, list));
+}
+
+/* The node as a piece has it, of operands that are there. */
+static fc_node in_piece(const maker *m, fc_node n) {
+    const fc_pieces *p = m->p;
+    fc_ninfo i = *fc_at(p->graph, n);
+    const bool slice = i.op == FC_OP_SLICE && p->along[i.src[0]] >= 0;
+    if (p->nranges == 1 || p->along[n] < 0) return fc_rewrite_node(p->graph, m->g, n, m->map);
+    for (int k = 0; k < i.nops; k++)
+        i.src[k] = slice ? m->map[i.src[k]] : narrowed(m, i.src[k], p->range[n]);
+    i.shape = piece_shape(m, n);
+    if (slice) i.attr = piece_slice(m, n);
+    return fc_graph_node(m->g, i);
+}
+
 /* ---- accumulators of a piece ----------------------------------------------------------------- */
 
 static fc_node elements_before(const maker *m, const fc_part *part) {
@@ -84,7 +169,8 @@ static fc_node elements_before(const maker *m, const fc_part *part) {
 static fc_node component(const maker *m, const fc_part *part, unsigned k) {
     fc_graph *g = m->g;
     const fc_graph *src = m->p->graph;
-    fc_ninfo i = fc_rewrite_info(src, part->node, m->map);
+    fc_ninfo i = *fc_at(src, part->node);
+    for (int a = 0; a < i.nops; a++) i.src[a] = narrowed(m, i.src[a], part->range);
     if (part->row[k] == FC_OP_dot) {
         i.dtype = (uint8_t)part->dtype;
         return fc_graph_node(g, i);
@@ -105,13 +191,13 @@ static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
     fc_graph *g = m->g;
     const fc_ninfo *i = fc_at(m->p->graph, part->node);
     const fc_list axes = (fc_list)i->attr;
-    if (!fc_usable(g, x)) return FC_NONODE;
-    const uint32_t rank = fc_rank(g, x), nred = fc_list_len(m->p->graph, axes);
+    const uint32_t rank = fc_rank(m->p->graph, i->src[0]), nred = fc_list_len(m->p->graph, axes);
     const uint32_t first = part->tree == FC_TREE_INNER ? rank - nred : 0;
     int64_t perm[FC_MAX_RANK];
     fc_dim shape[FC_MAX_RANK];
     uint32_t reduced = 0, kept = 0;
     *n = fc_dim_const(&g->dims, 1);
+    if (!fc_usable(g, x)) return FC_NONODE;
     for (uint32_t a = 0; a < rank; a++) {
         const bool is = reduced < nred && fc_list_at(m->p->graph, axes)[reduced] == a;
         perm[is ? first + reduced++ : (first ? 0 : nred) + kept++] = a;
@@ -122,16 +208,6 @@ static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
     shape[at] = *n;
     if (*n == FC_DIM_NONE) return fc_fail(&g->error, FUSEC_LIMIT, "a size is too large"), FC_NONODE;
     return fc_build_reshape(g, fc_build_permute(g, x, perm), kept + 1, shape);
-}
-
-/* Elements [from, from + n) of an axis. */
-static fc_node range_of(fc_graph *g, fc_node x, uint32_t axis, fc_dim from, fc_dim n) {
-    fc_slice s[FC_MAX_RANK];
-    if (!fc_usable(g, x)) return FC_NONODE;
-    for (uint32_t k = 0; k < fc_rank(g, x); k++)
-        s[k] = (fc_slice){fc_dim_const(&g->dims, 0), 1, fc_axis(g, x, k)};
-    s[axis].start = from, s[axis].size = n;
-    return fc_build_slice(g, x, s);
 }
 
 /* The indices of a result, which begin anew in each part: more by `first`, and on each of the axis
@@ -153,11 +229,11 @@ static fc_node placed(const maker *m, const fc_part *part, fc_node r, fc_node fi
 static void components(const maker *m, const fc_part *part, unsigned k, fc_node out[2]) {
     fc_graph *g = m->g;
     fc_dimtab *t = &g->dims;
-    const fc_ninfo i = fc_rewrite_info(m->p->graph, part->node, m->map);
+    const fc_node operand = narrowed(m, fc_at(m->p->graph, part->node)->src[0], part->range);
     const int64_t leaf = m->leaves[part->tree];
     const uint32_t at = part->tree == FC_TREE_INNER ? part->nkept : 0;
     fc_dim n, shape[FC_MAX_RANK];
-    const fc_node x = flat(m, part, fc_build_cast(g, i.src[0], part->dtype), &n);
+    const fc_node x = flat(m, part, fc_build_cast(g, operand, part->dtype), &n);
     if (!fc_usable(g, x)) return;
     const fc_dim size = fc_dim_const(t, leaf), full = fc_dim_floordiv(t, n, size);
     const fc_dim end = fc_dim_mul(t, full, size);
@@ -199,9 +275,11 @@ static fc_node copy(const maker *m, fc_node n) {
     if (i->op == FC_OP_DIM)
         for (uint32_t k = 0; k < p->ntotals; k++)
             if (p->totals[k] == (fc_dim)i->attr) return m->totals[k];
-    const fc_node same = fc_rewrite_node(p->graph, m->g, n, m->map);
+    const fc_node same = in_piece(m, n);
     if (i->op != FC_OP_IOTA || p->along[n] != (int)i->attr) return same;
-    return fc_build_op(m->g, FC_OP_add, same, m->begin, FC_NONODE);
+    const fc_node before = fc_build_dim(m->g, range_before(m, p->range[n]));
+    const fc_node first = fc_build_op(m->g, FC_OP_sub, m->begin, before, FC_NONODE);
+    return fc_build_op(m->g, FC_OP_add, same, first, FC_NONODE);
 }
 
 static void copy_nodes(maker *m) {
@@ -252,6 +330,11 @@ static bool begin(maker *m, fc_node *totals, fc_node *acc) {
     const fc_pieces *p = m->p;
     if (fc_rewrite_begin(p->graph, g)) return false;
     g->limits.inputs = g->limits.outputs = FC_NONODE - 1;
+    if (!m->whole) name_ranges(m);
+    for (uint32_t i = 0; i < p->graph->inputs.len && !g->error.code; i++) {
+        const fc_node n = p->graph->inputs.at[i].node; /* nothing is made of it yet */
+        if (p->along[n] >= 0) g->nodes.at[g->inputs.at[i].node].shape = piece_shape(m, n);
+    }
     drop_conditions(p, g);
     if (!m->whole) m->begin = scalar(g, "begin", 0);
     for (uint32_t i = 0; i < p->ntotals; i++) totals[i] = scalar(g, "total", i);
@@ -292,7 +375,8 @@ static void outputs_of_source(const maker *m, uint32_t *outputs, uint32_t *n) {
         const bool here = m->whole ? p->along[o->node] < 0
                                    : p->along[o->node] >= 0 && p->sweep[o->node] == m->sweep;
         if (!here) continue;
-        fc_build_output(m->g, o->name, m->map[o->node]);
+        fc_build_output(m->g, o->name,
+                        m->whole ? m->map[o->node] : narrowed(m, o->node, m->p->own[i]));
         outputs[(*n)++] = i;
     }
 }

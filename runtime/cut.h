@@ -43,6 +43,12 @@ typedef struct fc_piece {
 fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, int64_t *grain,
                           fc_error *e);
 
+/* The elements that a piece has of an input or an output along the cut. */
+void fc_cut_input_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
+                        int64_t *end);
+void fc_cut_output_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
+                         int64_t *end);
+
 /* A sweep over a piece. Inputs and outputs that lie along the cut are the piece's part of them, the
  * others whole; of outputs that are whole, or of another sweep, data is not looked at. `before` has
  * all pieces of the sweeps before this one; what this one finds out goes to `into` (it may be the

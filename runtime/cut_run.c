@@ -32,6 +32,28 @@ static int along_output(const fc_cut *c, uint32_t i) {
     return c->pieces.along[c->pieces.graph->outputs.at[i].node];
 }
 
+static const fc_piece_range *range_of_input(const fc_cut *c, uint32_t i) {
+    return &c->pieces.ranges[c->pieces.range[c->pieces.graph->inputs.at[i].node]];
+}
+static const fc_piece_range *range_of_output(const fc_cut *c, uint32_t i) {
+    return &c->pieces.ranges[c->pieces.own[i]];
+}
+
+static void find_range(const fc_piece_range *r, const fc_piece *p, int64_t *begin, int64_t *end) {
+    *begin = fc_piece_range_begin(r, p->begin, p->end, p->total);
+    *end = fc_piece_range_end(r, p->end, p->total);
+}
+
+void fc_cut_input_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
+                        int64_t *end) {
+    find_range(range_of_input(c, i), p, begin, end);
+}
+
+void fc_cut_output_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
+                         int64_t *end) {
+    find_range(range_of_output(c, i), p, begin, end);
+}
+
 /* A tensor whose axis has another size; the shape is copied. */
 static bool resized(fc_arena *arena, const fc_tensor *t, int axis, int64_t size, fc_tensor *out) {
     int64_t *shape = fc_arena_alloc(arena, (t->rank + 1) * sizeof *shape);
@@ -53,7 +75,7 @@ static fusec_status bind_whole(const fc_cut *c, fc_arena *arena, uint32_t nin, c
         whole[i] = in[i];
         const int axis = along_input(c, i);
         if (axis >= 0 && axis < (int)in[i].rank && total >= 0 &&
-            !resized(arena, &in[i], axis, total, &whole[i]))
+            !resized(arena, &in[i], axis, total + range_of_input(c, i)->extra, &whole[i]))
             return fc_oom(e);
     }
     return fc_bind_sizes(c->whole, nin, whole, c->ndims, c->dims, symbols, *values, e);
@@ -118,17 +140,21 @@ fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, in
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The part [from, from + n) of an array along an axis, counted from where the array begins. */
-static bool part_of_array(run *r, const fc_tensor *t, int axis, int64_t from, int64_t n,
-                          fc_tensor *out) {
+/* The part of an array of the piece that a block has, by the range. */
+static bool part_of_array(run *r, const fc_tensor *t, int axis, const fc_piece_range *range,
+                          const fc_piece *block, fc_tensor *out) {
+    int64_t begin, end, first, last, step = 1;
     int64_t *strides = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *strides);
-    if (!strides || !resized(&r->arena, t, axis, n, out)) return false;
-    int64_t step = 1;
+    find_range(range, block, &begin, &end);
+    find_range(range, &r->piece, &first, &last);
+    if (r->number == r->c->pieces.nsweeps) begin = end = first; /* nothing of it is needed */
+    if (!strides || !resized(&r->arena, t, axis, end - begin, out)) return false;
     for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
         strides[k] = t->strides ? t->strides[k] : step;
     out->strides = strides;
-    if (out->data && n)
-        out->data = (char *)out->data + from * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+    if (out->data && end > begin)
+        out->data = (char *)out->data +
+                    (begin - first) * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
     return true;
 }
 
@@ -165,7 +191,7 @@ static fusec_status take_joined(run *r, fc_tensor *in, uint32_t *n) {
     return FUSEC_OK;
 }
 
-static fusec_status take_inputs(run *r, int64_t begin, int64_t n, fc_tensor **in, uint32_t *nin) {
+static fusec_status take_inputs(run *r, const fc_piece *block, fc_tensor **in, uint32_t *nin) {
     const fc_pieces *p = &r->c->pieces;
     const bool finish = r->number == p->nsweeps;
     const size_t room = r->nin + 1 + p->ntotals + p->nparts * (FC_MAX_COMPONENTS + 1u);
@@ -173,12 +199,12 @@ static fusec_status take_inputs(run *r, int64_t begin, int64_t n, fc_tensor **in
     *in = fc_arena_alloc(&r->arena, room * sizeof **in);
     *nin = 0;
     if (!at || !*in) return fc_oom(r->e);
-    *at = FC_PLANT(piece_begin, r->piece.begin, begin);
+    *at = FC_PLANT(piece_begin, r->piece.begin, block->begin);
     for (uint32_t i = 0; i < r->nin; i++) {
         const int axis = along_input(r->c, i);
         fc_tensor *t = &(*in)[(*nin)++];
         *t = r->in[i];
-        if (axis >= 0 && !part_of_array(r, &r->in[i], axis, begin - r->piece.begin, n, t))
+        if (axis >= 0 && !part_of_array(r, &r->in[i], axis, range_of_input(r->c, i), block, t))
             return fc_oom(r->e);
     }
     if (!finish) (*in)[(*nin)++] = number(at);
@@ -205,6 +231,14 @@ static fusec_status take_accumulators(run *r, uint32_t number, unsigned k, int64
     return out->data ? FUSEC_OK : fc_oom(r->e);
 }
 
+/* Elements of a reduction in a block. */
+static int64_t elements_in(const run *r, const fc_part *part, const fc_piece *block) {
+    int64_t begin, end, inner;
+    find_range(&r->c->pieces.ranges[part->range], block, &begin, &end);
+    product(part->inner, part->ninner, r->values, &inner);
+    return (end - begin) * inner;
+}
+
 static int64_t elements_at_position(const run *r, const fc_part *part) {
     int64_t n;
     product(part->inner, part->ninner, r->values, &n);
@@ -212,8 +246,7 @@ static int64_t elements_at_position(const run *r, const fc_part *part) {
 }
 
 /* Memory for the accumulators, then the caller's results. */
-static fusec_status take_outputs(run *r, int64_t begin, int64_t n, fc_tensor **out,
-                                 uint32_t *nout) {
+static fusec_status take_outputs(run *r, const fc_piece *block, fc_tensor **out, uint32_t *nout) {
     const fc_pieces *p = &r->c->pieces;
     *out = fc_arena_alloc(&r->arena,
                           (r->nout + 2u * p->nparts * FC_MAX_COMPONENTS + 1u) * sizeof **out);
@@ -222,8 +255,7 @@ static fusec_status take_outputs(run *r, int64_t begin, int64_t n, fc_tensor **o
     for (uint32_t i = 0; i < p->nparts; i++) {
         const fc_part *part = &p->parts[i];
         if (part->sweep != r->number) continue;
-        const int64_t leaves =
-            n * elements_at_position(r, part) / fc_tree_leaf(part->tree, part->half);
+        const int64_t leaves = elements_in(r, part, block) / fc_tree_leaf(part->tree, part->half);
         for (unsigned k = 0; k < part->narrays; k++) {
             FC_TRY(take_accumulators(r, i, k, r->by_leaf ? leaves : -1, &(*out)[(*nout)++]));
             if (r->by_leaf) FC_TRY(take_accumulators(r, i, k, -1, &(*out)[(*nout)++]));
@@ -234,7 +266,8 @@ static fusec_status take_outputs(run *r, int64_t begin, int64_t n, fc_tensor **o
         const int axis = along_output(r->c, which);
         fc_tensor *t = &(*out)[(*nout)++];
         *t = r->out[which];
-        if (axis >= 0 && !part_of_array(r, &r->out[which], axis, begin - r->piece.begin, n, t))
+        if (axis >= 0 &&
+            !part_of_array(r, &r->out[which], axis, range_of_output(r->c, which), block, t))
             return fc_oom(r->e);
     }
     return FUSEC_OK;
@@ -260,7 +293,7 @@ static unsigned level_of(int64_t leaves) { /* of the smallest group of so many *
 }
 
 /* The accumulator of a block: a subtree of so many positions, some of which may be missing. */
-static fusec_status put_subtree(run *r, uint32_t i, int64_t at, int64_t n, int64_t size,
+static fusec_status put_subtree(run *r, uint32_t i, const fc_piece *block, int64_t size,
                                 const fc_tensor *out) {
     const fc_part *part = &r->c->pieces.parts[i];
     const char *arrays[FC_MAX_COMPONENTS];
@@ -269,23 +302,24 @@ static fusec_status put_subtree(run *r, uint32_t i, int64_t at, int64_t n, int64
     const int64_t leaves = size * inner / leaf;
     const unsigned level = level_of(leaves > 0 ? leaves : 1);
     for (unsigned k = 0; k < part->narrays; k++) arrays[k] = out[k].data;
-    return fc_partial_put(r->into, i, level, (at * inner / leaf) >> level, 1, n * inner, arrays,
-                          r->e);
+    return fc_partial_put(r->into, i, level, (block->begin * inner / leaf) >> level, 1,
+                          elements_in(r, part, block), arrays, r->e);
 }
 
-static fusec_status put_leaves(run *r, uint32_t i, int64_t at, int64_t n, const fc_tensor *out) {
+static fusec_status put_leaves(run *r, uint32_t i, const fc_piece *block, const fc_tensor *out) {
     const fc_part *part = &r->c->pieces.parts[i];
     const char *full[FC_MAX_COMPONENTS], *rest[FC_MAX_COMPONENTS];
     const int64_t inner = elements_at_position(r, part),
                   leaf = fc_tree_leaf(part->tree, part->half);
-    const int64_t first = at * inner / leaf, leaves = n * inner / leaf;
+    const int64_t n = elements_in(r, part, block), leaves = n / leaf;
+    const int64_t first = block->begin * inner / leaf;
     for (unsigned k = 0; k < part->narrays; k++)
         full[k] = out[2 * k].data, rest[k] = out[2 * k + 1].data;
     FC_TRY(fc_partial_put(r->into, i, 0, first, leaves, leaves * leaf, full, r->e));
-    return fc_partial_put(r->into, i, 0, first + leaves, 1, n * inner % leaf, rest, r->e);
+    return fc_partial_put(r->into, i, 0, first + leaves, 1, n % leaf, rest, r->e);
 }
 
-static fusec_status put_block(run *r, int64_t at, int64_t n, int64_t size, const fc_tensor *out) {
+static fusec_status put_block(run *r, const fc_piece *block, int64_t size, const fc_tensor *out) {
     const fc_pieces *p = &r->c->pieces;
     for (uint32_t i = 0; i < p->nparts; i++) {
         const fc_part *part = &p->parts[i];
@@ -295,21 +329,40 @@ static fusec_status put_block(run *r, int64_t at, int64_t n, int64_t size, const
         product(part->kept, part->nkept, r->values, &width);
         FC_TRY(fc_partial_sizes(r->into, i, r->piece.total, width, elements_at_position(r, part),
                                 r->e));
-        FC_TRY(r->by_leaf ? put_leaves(r, i, at, n, out) : put_subtree(r, i, at, n, size, out));
+        FC_TRY(r->by_leaf ? put_leaves(r, i, block, out) : put_subtree(r, i, block, size, out));
         out += (r->by_leaf ? 2 : 1) * part->narrays;
     }
     return FUSEC_OK;
 }
 
-static fusec_status run_block(run *r, int64_t at, int64_t n, int64_t size) {
+/* The sizes of a block: those of the call, the cut one, those of its ranges. */
+static fusec_status take_dims(run *r, const fc_piece *block, uint32_t *n, fc_dim_value **out) {
+    const fc_pieces *p = &r->c->pieces;
+    fc_dim_value *d = fc_arena_alloc(&r->arena, (r->c->ndims + 2 * p->nranges + 1) * sizeof *d);
+    if (!(*out = d)) return fc_oom(r->e);
+    *n = 0;
+    for (uint32_t i = 0; i < r->c->ndims; i++) d[(*n)++] = r->c->dims[i];
+    d[(*n)++] = (fc_dim_value){p->sym, block->end - block->begin};
+    for (uint32_t k = 1; k < p->nranges && r->number < p->nsweeps; k++) {
+        int64_t begin, end;
+        find_range(&p->ranges[k], block, &begin, &end);
+        d[(*n)++] = (fc_dim_value){fc_range_length_sym(p, k), end - begin};
+        d[(*n)++] = (fc_dim_value){fc_range_before_sym(p, k), block->begin - begin};
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status run_block(run *r, const fc_piece *block, int64_t size) {
     fc_tensor *in, *out;
-    uint32_t nin, nout;
+    fc_dim_value *dims;
+    uint32_t nin, nout, ndims;
     fc_program *p = r->by_leaf ? r->sweep->by_leaf : r->sweep->program;
     if (!p) return FUSEC_OK;
-    FC_TRY(take_outputs(r, at, n, &out, &nout));
-    FC_TRY(take_inputs(r, at, n, &in, &nin));
-    FC_TRY(fc_program_run(p, r->stream, nin, in, r->c->ndims, r->c->dims, nout, out, r->e));
-    return r->number < r->c->pieces.nsweeps ? put_block(r, at, n, size, out) : FUSEC_OK;
+    FC_TRY(take_outputs(r, block, &out, &nout));
+    FC_TRY(take_inputs(r, block, &in, &nin));
+    FC_TRY(take_dims(r, block, &ndims, &dims));
+    FC_TRY(fc_program_run(p, r->stream, nin, in, ndims, dims, nout, out, r->e));
+    return r->number < r->c->pieces.nsweeps ? put_block(r, block, size, out) : FUSEC_OK;
 }
 
 static fusec_status run_piece(run *r) {
@@ -324,7 +377,7 @@ static fusec_status run_piece(run *r) {
         const int64_t n = block_at(r, at, grain);
         int64_t size = grain;
         while (size < n) size *= 2;
-        FC_TRY(run_block(r, at, n, size));
+        FC_TRY(run_block(r, &(fc_piece){at, at + n, r->piece.total}, size));
         at += n;
     } while (at < r->piece.end);
     return FUSEC_OK;
@@ -344,15 +397,16 @@ static fusec_status check(const run *r) {
                        g->inputs.len, g->outputs.len, r->nin, r->nout);
     if ((r->before && r->before->cut != r->c) || (r->into && r->into->cut != r->c))
         return fc_fail(r->e, FUSEC_INVALID, "the partial is of another cut");
-    for (uint32_t i = 0; i < r->nin; i++) {
+    for (uint32_t i = 0; i < r->nin && r->number < r->c->pieces.nsweeps; i++) {
         const int axis = along_input(r->c, i);
-        if (r->number == r->c->pieces.nsweeps || axis < 0 || axis >= (int)r->in[i].rank ||
-            r->in[i].shape[axis] == p->end - p->begin)
-            continue;
+        int64_t begin, end;
+        if (axis < 0 || axis >= (int)r->in[i].rank) continue;
+        find_range(range_of_input(r->c, i), p, &begin, &end);
+        if (r->in[i].shape[axis] == end - begin) continue;
         return fc_fail(r->e, FUSEC_INPUT_SHAPE,
-                       "input %s has %lld elements along axis %d, the piece %lld",
+                       "input %s has %lld elements along axis %d, the piece [%lld, %lld)",
                        g->inputs.at[i].name, (long long)r->in[i].shape[axis], axis,
-                       (long long)(p->end - p->begin));
+                       (long long)begin, (long long)end);
     }
     return FUSEC_OK;
 }
@@ -361,7 +415,7 @@ static fusec_status call(run *r) {
     fc_arena_init(&r->arena, r->c->alloc);
     fusec_status s = check(r);
     if (!s) s = bind_whole(r->c, &r->arena, r->nin, r->in, r->piece.total, &r->values, r->e);
-    if (!s) s = r->number < r->c->pieces.nsweeps ? run_piece(r) : run_block(r, 0, 0, 0);
+    if (!s) s = r->number < r->c->pieces.nsweeps ? run_piece(r) : run_block(r, &r->piece, 0);
     fc_arena_free(&r->arena);
     return s;
 }

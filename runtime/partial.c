@@ -23,6 +23,18 @@ size_t fc_part_bytes(const fc_cut *cut, uint32_t part, int64_t width) {
     return bytes;
 }
 
+/* Positions that the reduction is over. */
+static int64_t positions(const fc_partial *p, uint32_t part) {
+    const fc_pieces *c = &p->cut->pieces;
+    const int64_t n = p->total + c->ranges[c->parts[part].range].extra;
+    return n > 0 ? n : 0;
+}
+
+int64_t fc_partial_elements(const fc_partial *p, uint32_t part) {
+    int64_t n;
+    return p->total >= 0 && fc_mul_ok(positions(p, part), p->set[part].inner, &n) ? n : -1;
+}
+
 static int64_t leaf_of(const fc_partial *p, uint32_t part) {
     const fc_part *x = &p->cut->pieces.parts[part];
     return fc_tree_leaf(x->tree, x->half);
@@ -228,7 +240,7 @@ static fusec_status put_nothing(fc_partial *p, uint32_t part, const char *const 
 fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
                             int64_t count, const char *const *arrays, fc_error *e) {
     const fc_subtree all = {level, index, count, NULL};
-    if (!n || (!count && p->total)) return FUSEC_OK;
+    if (!n || (!count && positions(p, part))) return FUSEC_OK;
     if (!count) return put_nothing(p, part, arrays, e);
     if (!FC_PLANTED(piece_twice) && overlaps(p, part, &all))
         return fc_fail(e, FUSEC_INVALID, "a part of the elements was given before");
@@ -244,9 +256,9 @@ static fusec_status check_complete(const fc_partial *p, uint32_t part, fc_error 
     int64_t have = 0;
     for (size_t i = 0; i < set->at.len; i++) have += set->at.at[i].count;
     if (p->total < 0) return fc_fail(e, FUSEC_INVALID, "no piece was computed yet");
-    if (have == p->total * set->inner) return FUSEC_OK;
+    if (have == fc_partial_elements(p, part)) return FUSEC_OK;
     return fc_fail(e, FUSEC_INVALID, "of %lld elements only %lld were in the pieces so far",
-                   (long long)(p->total * set->inner), (long long)have);
+                   (long long)fc_partial_elements(p, part), (long long)have);
 }
 
 /* The one that begins last of those before leaf `end`. */

@@ -35,6 +35,7 @@ void fc_partial_free(fc_partial *p);
 /* The sizes that a set is for; FUSEC_INVALID if it is for others already. */
 fusec_status fc_partial_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width,
                               int64_t inner, fc_error *e);
+int64_t fc_partial_elements(const fc_partial *p, uint32_t part); /* -1: not known yet */
 /* Adds `n` subtrees of a level, from `index` on, that have `count` elements in all; arrays[k] has
  * theirs one after the other. FUSEC_INVALID if some of their elements are there already. */
 fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,

@@ -85,11 +85,11 @@ static bool is_whole(const void *bytes, size_t n) {
 
 /* Whether there can be such a subtree of the array. */
 static bool fits(const fc_partial *p, uint32_t part, int64_t level, int64_t index, int64_t count) {
-    int64_t first, size, elements;
-    const fc_part *x = &p->cut->pieces.parts[part];
-    const int64_t leaf = fc_tree_leaf(x->tree, x->half);
+    int64_t first, size;
+    const int64_t elements = fc_partial_elements(p, part);
+    const int64_t leaf =
+        fc_tree_leaf(p->cut->pieces.parts[part].tree, p->cut->pieces.parts[part].half);
     if (level < 0 || level > 52 || index < 0 || count <= 0) return false;
-    if (!fc_mul_ok(p->total, p->set[part].inner, &elements)) return false;
     if (!fc_mul_ok(leaf, INT64_C(1) << level, &size) || !fc_mul_ok(index, size, &first))
         return false;
     if (count > size || first >= elements) return false;

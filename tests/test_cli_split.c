@@ -13,6 +13,7 @@ static const char *const equal[] = {
     "'sum(m), mean(m, axis=0), m @ w' m=m.npy w=rand:f32:7x3",
     "'x[:, None]*2 + sum(m, axis=1)[:, None]' x=x.npy m=m.npy",
     "'where(x > 0.5, 1, 0)' x=x.npy",
+    "'x[2:] - 2*x[1:-1] + x[:-2], max(m[3:] - m[:-3], axis=0)' x=x.npy m=m.npy",
 };
 
 static void run_equal(void *arg) {

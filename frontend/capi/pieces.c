@@ -56,6 +56,31 @@ int fusec_cut_output_sweep(const fusec_cut *c, int i) {
     return c->cut->pieces.sweep[c->cut->pieces.graph->outputs.at[i].node];
 }
 
+typedef void (*range_fn)(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
+                         int64_t *end);
+
+static fusec_status range(const char *what, const fusec_cut *c, int axis, range_fn find, int i,
+                          const fusec_piece *where, int64_t *begin, int64_t *end) {
+    if (axis < 0) return fc_report_text(FUSEC_INVALID, "%s: it does not lie along the cut", what);
+    if (!where || !begin || !end || where->begin < 0 || where->begin > where->end ||
+        where->end > where->total)
+        return fc_report_text(FUSEC_INVALID, "%s: there is no such piece", what);
+    find(c->cut, (uint32_t)i, &(fc_piece){where->begin, where->end, where->total}, begin, end);
+    return FUSEC_OK;
+}
+
+fusec_status fusec_cut_input_range(const fusec_cut *c, int i, const fusec_piece *where,
+                                   int64_t *begin, int64_t *end) {
+    return range("fusec_cut_input_range", c, fusec_cut_input_axis(c, i), fc_cut_input_range, i,
+                 where, begin, end);
+}
+
+fusec_status fusec_cut_output_range(const fusec_cut *c, int i, const fusec_piece *where,
+                                    int64_t *begin, int64_t *end) {
+    return range("fusec_cut_output_range", c, fusec_cut_output_axis(c, i), fc_cut_output_range, i,
+                 where, begin, end);
+}
+
 fusec_status fusec_cut_grain(fusec_cut *c, int nin, const fusec_tensor *in, int64_t *grain) {
     fc_error e = {0};
     fc_arrays_taken a;

@@ -16,7 +16,8 @@ typedef struct stream {
     int64_t row; /* bytes of a position */
     fc_cli_input *in;
     fc_npy header;
-    char *buffer[2]; /* of an input: one is read while the other is computed with */
+    char *buffer[2];       /* of an input: one is read while the other is computed with */
+    int64_t begin[2], end; /* the first position in either, and where reading has come */
 } stream;
 
 typedef struct split {
@@ -85,7 +86,9 @@ static fusec_status find_cut(split *c, fc_error *e) {
     c->cut->ndims = c->s->ndims, c->cut->dims = c->s->dims;
     for (uint32_t i = 0; i < c->s->nin; i++) {
         const int axis = c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node];
-        if (axis >= 0) c->total = c->s->in[i].shape[axis];
+        if (axis < 0) continue;
+        const fc_pieces *p = &c->cut->pieces;
+        c->total = c->s->in[i].shape[axis] - p->ranges[p->range[p->graph->inputs.at[i].node]].extra;
     }
     return c->cut->pieces.nsweeps ? FUSEC_OK
                                   : fc_fail(e, FUSEC_INVALID, "no result depends on %s", name);
@@ -170,6 +173,24 @@ static fusec_status find_outputs(split *c, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* The part of a stream that a piece has; it is never longer than a piece and what lies around it.
+ */
+static void range_of(const split *c, const stream *x, int64_t from, int64_t n, int64_t *begin,
+                     int64_t *end) {
+    const fc_piece piece = {from, from + n, c->total};
+    if (x->in)
+        fc_cut_input_range(c->cut, x->number, &piece, begin, end);
+    else
+        fc_cut_output_range(c->cut, x->number, &piece, begin, end);
+}
+
+static int64_t longest(const split *c, const stream *x) {
+    const fc_pieces *p = &c->cut->pieces;
+    const fc_piece_range *r =
+        &p->ranges[x->in ? p->range[p->graph->inputs.at[x->number].node] : p->own[x->number]];
+    return c->step + r->before + r->after + (r->extra > 0 ? r->extra : 0);
+}
+
 /* As many positions as PIECE_BYTES hold, a power of two, so that a piece is one subtree. */
 static fusec_status find_step(split *c, fc_error *e) {
     int64_t grain, row = 1;
@@ -186,27 +207,42 @@ static fusec_status find_step(split *c, fc_error *e) {
 static fusec_status make_buffers(split *c, fc_error *e) {
     for (uint32_t i = 0; i < c->nin; i++)
         for (int k = 0; k < 2; k++)
-            if (!(c->in[i].buffer[k] = fc_job_memory(c->s, fc_mul_most(c->step, c->in[i].row))))
+            if (!(c->in[i].buffer[k] =
+                      fc_job_memory(c->s, fc_mul_most(longest(c, &c->in[i]), c->in[i].row))))
                 return fc_oom(e);
     for (uint32_t i = 0; i < c->nout; i++)
-        if (!(c->out[i].buffer[0] = fc_job_memory(c->s, fc_mul_most(c->step, c->out[i].row))))
+        if (!(c->out[i].buffer[0] =
+                  fc_job_memory(c->s, fc_mul_most(longest(c, &c->out[i]), c->out[i].row))))
             return fc_oom(e);
     return FUSEC_OK;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* What of the piece the one before has, too, is not read again. */
+static fusec_status read_stream(const split *c, stream *x, fc_error *e) {
+    int64_t begin, end;
+    const int other = !c->which;
+    range_of(c, x, c->from, c->count, &begin, &end);
+    const int64_t known = x->end > begin ? x->end - begin : 0;
+    if (known)
+        memcpy(x->buffer[c->which], x->buffer[other] + (begin - x->begin[other]) * x->row,
+               (size_t)(known * x->row));
+    x->begin[c->which] = begin;
+    const int64_t from = begin + known, n = end > from ? end - from : 0;
+    FC_TRY(fc_npy_read_part(&x->in->reader, &x->header, from * x->row, (size_t)(n * x->row),
+                            x->buffer[c->which] + known * x->row, e));
+    x->end = from + n;
+    if (c->from + c->count < c->total) return FUSEC_OK;
+    x->end = 0; /* of the next sweep */
+    return fc_npy_read_end(&x->in->reader, &x->header, e);
+}
+
 static void *read_piece(void *user) {
     split *c = user;
     c->read = FUSEC_OK;
-    for (uint32_t i = 0; i < c->nin && !c->read; i++) {
-        stream *x = &c->in[i];
-        c->read =
-            fc_npy_read_part(&x->in->reader, &x->header, c->from * x->row,
-                             (size_t)(c->count * x->row), x->buffer[c->which], &c->read_error);
-        if (!c->read && c->from + c->count == c->total)
-            c->read = fc_npy_read_end(&x->in->reader, &x->header, &c->read_error);
-    }
+    for (uint32_t i = 0; i < c->nin && !c->read; i++)
+        c->read = read_stream(c, &c->in[i], &c->read_error);
     return NULL;
 }
 
@@ -229,11 +265,10 @@ static fusec_status again(split *c, fc_error *e) {
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
 
-/* The part of an array that is whole in memory, along its axis of the cut. */
-static fusec_status part_of(split *c, const fc_tensor *t, int axis, int64_t from, int64_t n,
-                            fc_arena *arena, fc_tensor *out, fc_error *e) {
+/* Elements [from, from + n) of an array along its axis of the cut. */
+static fusec_status part_of(const fc_tensor *t, int axis, int64_t from, int64_t n, fc_arena *arena,
+                            fc_tensor *out, fc_error *e) {
     int64_t *shape = fc_arena_alloc(arena, 2 * (t->rank + 1) * sizeof *shape), step = 1;
-    (void)c;
     if (!shape) return fc_oom(e);
     int64_t *strides = shape + t->rank + 1;
     for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k]) strides[k] = step;
@@ -255,28 +290,30 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, i
     fc_arena_init(&arena, s->alloc);
     fc_tensor *in = fc_arena_alloc(&arena, (s->nin + s->nout + 1) * sizeof *in), *out = in + s->nin;
     if (!in) st = fc_oom(e);
+    const fc_piece piece = {from, from + n, c->total};
+    int64_t begin, end;
     for (uint32_t i = 0; i < s->nin && !st; i++) {
         const int axis = p->along[p->graph->inputs.at[i].node];
         in[i] = s->in[i];
-        if (axis >= 0)
-            st = part_of(c, &s->in[i], axis, s->streamed[i] ? 0 : from, n, &arena, &in[i], e);
+        fc_cut_input_range(c->cut, i, &piece, &begin, &end);
+        if (axis >= 0) st = part_of(&s->in[i], axis, begin, end - begin, &arena, &in[i], e);
     }
     for (uint32_t i = 0; i < s->nout && !st; i++) {
         const int axis = p->along[p->graph->outputs.at[i].node];
         out[i] = s->out[i];
-        if (axis >= 0)
-            st = part_of(c, &s->out[i], axis, s->written[i] ? 0 : from, n, &arena, &out[i], e);
+        fc_cut_output_range(c->cut, i, &piece, &begin, &end);
+        if (axis >= 0) st = part_of(&s->out[i], axis, begin, end - begin, &arena, &out[i], e);
     }
     for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[which];
     for (uint32_t i = 0; i < c->nout && !st; i++) out[c->out[i].number].data = c->out[i].buffer[0];
-    const fc_piece piece = {from, from + n, c->total};
     if (!st)
         st = fc_cut_run(c->cut, NULL, sweep, &piece, s->nin, in, s->nout, out, c->acc, c->acc, e);
     for (uint32_t i = 0; i < c->nout && !st; i++) {
-        const fc_node o = p->graph->outputs.at[c->out[i].number].node;
-        if (p->sweep[o] == sweep)
-            st = fc_outfile_write(s->written[c->out[i].number], c->out[i].buffer[0],
-                                  (size_t)(n * c->out[i].row), e);
+        const stream *x = &c->out[i];
+        range_of(c, x, from, n, &begin, &end);
+        if (p->sweep[p->graph->outputs.at[x->number].node] == sweep)
+            st = fc_outfile_write(s->written[x->number], x->buffer[0],
+                                  (size_t)((end - begin) * x->row), e);
     }
     fc_arena_free(&arena);
     return st;

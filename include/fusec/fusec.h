@@ -684,8 +684,8 @@ FUSEC_INIT_FUNCTION(fusec_piece)
 #define FUSEC_PIECE_INIT fusec_piece_init()
 
 /* `dim` names a size of the program. FUSEC_INVALID, with the operation that is in the way: it can't
- * be cut there (what reads at other places along it, as slices and scans do). The program has to
- * live as long as the cut. */
+ * be cut there (what reads anywhere along it, as scans, reversals and indices do). The program has
+ * to live as long as the cut. */
 FUSEC_API fusec_status fusec_program_cut(fusec_program *p, const char *dim, fusec_cut **out);
 FUSEC_API void fusec_cut_free(fusec_cut *c);
 FUSEC_API int fusec_cut_sweeps(const fusec_cut *c);
@@ -693,6 +693,12 @@ FUSEC_API int fusec_cut_sweeps(const fusec_cut *c);
  * pieces. */
 FUSEC_API int fusec_cut_input_axis(const fusec_cut *c, int i);
 FUSEC_API int fusec_cut_output_axis(const fusec_cut *c, int i);
+/* The elements [begin, end) of that axis that a piece has: of what slices read with their
+ * neighbours, some before and behind its own positions, as far as they are there. */
+FUSEC_API fusec_status fusec_cut_input_range(const fusec_cut *c, int i, const fusec_piece *where,
+                                             int64_t *begin, int64_t *end);
+FUSEC_API fusec_status fusec_cut_output_range(const fusec_cut *c, int i, const fusec_piece *where,
+                                              int64_t *begin, int64_t *end);
 /* The sweep that makes an output; -1: fusec_run_finish does. */
 FUSEC_API int fusec_cut_output_sweep(const fusec_cut *c, int i);
 /* Pieces begin at multiples of so many positions, and end there or where the array does. A power of
@@ -701,10 +707,10 @@ FUSEC_API fusec_status fusec_cut_grain(fusec_cut *c, int ninputs, const fusec_te
                                        int64_t *grain);
 
 /* Runs a sweep over a piece, as fusec_run_on. Inputs and outputs that lie along the cut are the
- * piece's part of them; outputs of another sweep are not touched, and their data may be NULL. What
- * the sweep finds out of reductions goes into `into`; `before` has it of all pieces of the sweeps
- * before. They may be the same; NULL where there is nothing of the kind. A piece whose elements are
- * in `into` already is FUSEC_INVALID. */
+ * piece's part of them (fusec_cut_input_range); outputs of another sweep are not touched, and their
+ * data may be NULL. What the sweep finds out of reductions goes into `into`; `before` has it of all
+ * pieces of the sweeps before. They may be the same; NULL where there is nothing of the kind. A
+ * piece whose elements are in `into` already is FUSEC_INVALID. */
 FUSEC_API fusec_status fusec_run_piece(fusec_cut *c, void *stream, int sweep,
                                        const fusec_piece *where, int ninputs,
                                        const fusec_tensor *inputs, int noutputs,
