@@ -18,7 +18,8 @@ static fusec_attr attributes(int op) {
     static const int64_t length = N;
     const char *name = fusec_op_name(op);
     fusec_attr a = FUSEC_ATTR_INIT;
-    const bool is_slice = !strcmp(name, "slice"), is_iota = !strcmp(name, "iota");
+    const bool is_slice = !strcmp(name, "slice"),
+               is_iota = !strcmp(name, "iota") || !strcmp(name, "permutation");
     const bool turns = !strcmp(name, "permute");
     a.dtype = !strcmp(name, "bits") ? FUSEC_U32 : FUSEC_F64;
     a.naxes = turns ? 2 : 1;
@@ -56,11 +57,11 @@ static bool operands_of(fusec_context *c, int op, const fusec_attr *a, operands 
                                          {FUSEC_F64, FUSEC_I64, FUSEC_I64, FUSEC_I64}};
     static const double buffer[N] = {0};
     o->n = fusec_op_arity(op) == -2 ? 2 : fusec_op_arity(op);
-    for (size_t k = 0; k < FC_COUNT(try) * 2; k++) {
+    for (size_t k = 0; k < FC_COUNT(try) * 3; k++) {
         fusec_lazy *v[4] = {0}, *r = NULL;
         for (int i = 0; i < o->n; i++) {
-            o->t[i] = try[k / 2][i];
-            o->rank[i] = k % 2 ? 0 : 2;
+            o->t[i] = try[k / 3][i];
+            o->rank[i] = (int[]){2, 0, 1}[k % 3];
             const fusec_tensor t = {.data = (void *)(uintptr_t)buffer,
                                     .shape = shape,
                                     .rank = o->rank[i],

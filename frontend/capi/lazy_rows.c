@@ -149,6 +149,20 @@ SCAN(cumany)
 SCAN(cumall)
 #undef SCAN
 
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static fusec_value sort(const fc_lazy_call *c) {
+    return fusec_sort(c->v[0], c->axis, c->a->mode != 0);
+}
+
+static fusec_value argsort(const fc_lazy_call *c) {
+    return fusec_argsort(c->v[0], c->axis, c->a->mode != 0);
+}
+
+static fusec_value searchsorted(const fc_lazy_call *c) {
+    return fusec_searchsorted(c->v[0], c->v[1], c->a->mode != 0);
+}
+
 /* ---- random numbers: seed and stream are the last operands -------------------------------------
  */
 
@@ -167,6 +181,13 @@ static fusec_value randint(const fc_lazy_call *c) {
 
 static fusec_value bernoulli(const fc_lazy_call *c) {
     return fusec_bernoulli(c->g, c->v[0], c->rank, c->shape, c->v[1], c->v[2]);
+}
+
+static fusec_value permutation(const fc_lazy_call *c) {
+    if (c->rank == 1) return fusec_permutation(c->g, c->shape[0], c->v[0], c->v[1]);
+    fc_fail(&c->g->ir.error, FUSEC_INVALID, "permutation: the shape has one length, not %d",
+            c->rank);
+    return fc_value(c->g, FC_NONODE);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -222,6 +243,14 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
                       "the largest so far along axes[0]; mode: FUSEC_SCAN_*"},
     [FC_OP_CUMANY] = {cumany, 1, AXIS, "cumany", "any so far along axes[0]; mode: FUSEC_SCAN_*"},
     [FC_OP_CUMALL] = {cumall, 1, AXIS, "cumall", "all so far along axes[0]; mode: FUSEC_SCAN_*"},
+    [FC_OP_SORT_AXIS] = {sort, 1, AXIS, "sort",
+                         "in order along axes[0]; mode 1: from the largest on"},
+    [FC_OP_ARGSORT_AXIS] = {argsort, 1, AXIS, "argsort",
+                            "positions in order along axes[0]; mode 1: from the largest on"},
+    [FC_OP_SEARCH_SORTED] = {searchsorted, 2, 0, "searchsorted",
+                             "how many of a sorted array are less; mode 1: or equal"},
+    [FC_OP_PERMUTATION_OF] = {permutation, 2, 0, "permutation",
+                              "0 to n - 1 in an order by (seed, stream); the shape is n"},
     [FC_OP_BITS] = {bits, 2, DTYPE, "bits", "random u32 or u64 of a shape, by (seed, stream)"},
     [FC_OP_UNIFORM] = {uniform, 2, DTYPE, "uniform",
                        "uniform in [0, 1) of a shape, by (seed, stream)"},

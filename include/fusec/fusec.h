@@ -546,8 +546,9 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
 /* Operations have numbers in a process, found by name: the functions of <fusec/ops.h> ("sin",
  * "add", "sum", "logsumexp", ...) and "cast", "bitcast", "materialize", "broadcast", "reshape",
  * "permute", "slice", "iota", "matmul", "take", "take_along", "pad", "roll", "tile", "repeat",
- * "window", "concat", "stack", "cumsum" and its like, "einsum", "bits", "uniform", "normal",
- * "randint", "bernoulli", whose operands and attributes fusec_op_doc says. -1: there is none. Names
+ * "window", "concat", "stack", "cumsum" and its like, "sort", "argsort", "searchsorted", "einsum",
+ * "bits", "uniform", "normal", "randint", "bernoulli", "permutation", "real", "imag", "conj",
+ * "angle", "complex", "nextafter", "spacing", whose operands and attributes fusec_op_doc says. -1: there is none. Names
  * and numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL. */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);

@@ -4,7 +4,7 @@ import operator
 
 from . import _core, _host, _reduce
 from ._create import asarray, use_numpy, zeros
-from ._dtypes import DTYPES, I64
+from ._dtypes import DTYPES, I64, result_type
 from ._shape import concat, flip, moveaxis, ravel, reshape, take_axis
 
 __all__ = [
@@ -21,14 +21,24 @@ def _np(name, *args, **kwargs):
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
-    """The elements in order along an axis; nans last."""
-    r = _np("sort", asarray(x), axis=axis, kind="stable")
+    """The elements in order along an axis; nans last. Outside of compiled functions NumPy's, on the host."""
+    x = asarray(x)
+    if _core.tracing() is not None:
+        return _core.op("sort", (x,), (take_axis(axis, x.ndim),), mode=int(descending))
+    r = _np("sort", x, axis=axis, kind="stable")
     return flip(r, axis=axis) if descending else r
+
+
+def _one_zero(x):
+    """-0 as 0: for NumPy they are equal, for the library -0 is below."""
+    return x + 0.0 if DTYPES[x._code].kind == "f" else x
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
     """The indices that sort."""
     x = asarray(x)
+    if _core.tracing() is not None:
+        return _core.op("argsort", (_one_zero(x),), (take_axis(axis, x.ndim),), mode=int(descending))
     if not descending:
         return _np("argsort", x, axis=axis, kind="stable")
     np = use_numpy()
@@ -42,7 +52,15 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
-    return _np("searchsorted", asarray(x1), asarray(x2), side=side, sorter=sorter)
+    """How many elements of x1, which is sorted, are less than each of x2 (side="right": or equal)."""
+    if side not in ("left", "right"):
+        raise ValueError("side must be 'left' or 'right'")
+    x1, x2 = asarray(x1), asarray(x2)
+    if _core.tracing() is not None and sorter is None:
+        dtype = result_type(x1, x2)
+        arrays = tuple(_one_zero(x.astype(dtype, copy=False)) for x in (x1, x2))
+        return _core.op("searchsorted", arrays, mode=int(side == "right"))
+    return _np("searchsorted", x1, x2, side=side, sorter=sorter)
 
 
 def nonzero(x, /):

@@ -10,7 +10,7 @@ from ._create import asarray, astype, shape_tuple
 from ._dtypes import DTYPES, F16, F32, F64, I64, U32, U64, as_code
 from ._errors import DtypeError, TraceError
 
-__all__ = ["Generator", "bernoulli", "bits", "default_rng", "integers", "normal", "uniform"]
+__all__ = ["Generator", "bernoulli", "bits", "default_rng", "integers", "normal", "permutation", "uniform"]
 
 
 def _word(x):
@@ -82,6 +82,11 @@ def bernoulli(p=0.5, shape=(), *, seed, stream=0):
     p = asarray(p)
     p = p if p._code >= F16 else _core.cast(p, F64)
     return _core.op("bernoulli", (p, _word(seed), _word(stream)), shape=shape_tuple(shape))
+
+
+def permutation(n, *, seed, stream=0):
+    """0 to n - 1 in a random order."""
+    return _core.op("permutation", (_word(seed), _word(stream)), shape=(n,))
 
 
 class Generator:

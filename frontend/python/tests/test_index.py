@@ -176,3 +176,17 @@ def test_products():
         same(f(fx), np.asarray(f(np)))
     same(fx.jit(lambda a, b: fx.tensordot(a, b, axes=1))(a, b), a @ b)
     same(fx.jit(lambda a: fx.inner(a, a))(a), np.inner(a, a))
+
+
+def test_order_inside_compiled_functions():
+    a = np.random.default_rng(1).normal(size=(4, 50)).round(1)
+    a[0, :2] = 0.0, -0.0
+    for axis in (0, 1):
+        same(fx.jit(lambda x: fx.sort(x, axis=axis) * 2)(a), np.sort(a, axis=axis) * 2)
+        same(fx.jit(lambda x: fx.argsort(x, axis=axis))(a), np.argsort(a, axis=axis, kind="stable"))
+        same(fx.jit(lambda x: fx.sort(x, axis=axis, descending=True))(a), -np.sort(-a, axis=axis))
+    s = np.sort(a[0])
+    for side in ("left", "right"):
+        same(fx.jit(lambda s, v: fx.searchsorted(s, v, side=side))(s, a), np.searchsorted(s, a, side=side))
+    p = np.asarray(fx.random.permutation(100, seed=3))
+    assert sorted(p) == list(range(100)) and list(p) != list(range(100))
