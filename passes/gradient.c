@@ -12,6 +12,8 @@
 
 #include "ir/code.h"
 #include "ir/complex.h"
+#include "ir/composites.h"
+#include "ir/fft.h"
 #include "passes/match.h"
 
 /* ---- what the rules are made of -------------------------------------------------------------- */
@@ -118,6 +120,16 @@ static fc_node build_term(row_rule *r, unsigned i, fusec_dtype t) {
     return fc_build_op(g, (fc_op)p->op, kid[0], kid[1], kid[2]);
 }
 
+/* psi(x) is more than a row. */
+static fc_node gamma_share(fc_grad_ctx *c, fc_node n, fc_node arrives, bool guard) {
+    const fc_ninfo i = *fc_at(c->g, n);
+    fc_node psi;
+    fc_build_digamma(c->g, i.src, &psi);
+    if (i.op == FC_OP_tgamma) psi = fc_g_op(c, FC_OP_mul, psi, n);
+    const fc_node v = fc_g_op(c, FC_OP_mul, arrives, psi);
+    return guard ? fc_g_guard(c, arrives, v) : v;
+}
+
 /* The share that goes through operand k of row n when `arrives` arrives. FC_NONODE: none, or the
  * graph has an error. */
 static fc_node row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives, bool guard,
@@ -126,6 +138,7 @@ static fc_node row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives,
     const fc_ninfo i = *fc_at(g, n);
     const fc_formula *f;
     if (fc_gradient_formula(i.op, k, &f, &g->error)) return FC_NONODE;
+    if (i.op == FC_OP_lgamma || i.op == FC_OP_tgamma) return gamma_share(c, n, arrives, guard);
     if (!f->terms) {
         fc_g_fail(c, n, "there is no operation to write it with");
         return FC_NONODE;
@@ -174,6 +187,7 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
     for (fc_node id = 0; id <= w->y; id++) {
         const fc_ninfo *i = fc_at(g, id);
         const unsigned kind = cast_kind(i);
+        if (fc_is_dft(g, id)) w->needed[id] |= w->needed[fc_dft_operand(g, id)];
         if ((!fc_is_float((fusec_dtype)i->dtype) && i->op != FC_OP_PAIR) || kind == FC_CAST_STOP ||
             kind == FC_CAST_SEED)
             continue;
@@ -244,6 +258,10 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, a, (fusec_dtype)fc_at(g, i.src[0])->dtype);
     case FC_OP_MATERIALIZE: return a;
+    case FC_OP_PART: {
+        const fc_node zero = fc_build_number(g, (fusec_dtype)i.dtype, 0);
+        return i.attr ? fc_build_pair(g, zero, a) : fc_build_pair(g, a, zero);
+    }
     case FC_OP_SCAN: return fc_g_scan(c, n, a, true);
     case FC_OP_TAKE: *chooses = true; return fc_g_take_reverse(c, n, a);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
@@ -297,6 +315,11 @@ static void reverse_step(walk *w, fc_node n) {
         reverse_dot(w, n);
         return;
     }
+    if (fc_is_dft(w->c.g, n)) { /* the matrix of a transform is symmetric */
+        const bool back = !fc_dft_is_inverse(w->c.g, n);
+        add_share(w, fc_dft_operand(w->c.g, n), fc_build_dft(w->c.g, a, back), w->marked[n]);
+        return;
+    }
     for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
         if (!w->needed[i.src[k]]) continue;
         bool marked = w->marked[n];
@@ -334,6 +357,7 @@ static fc_node forward_one(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, boo
     switch (i.op) {
     case FC_OP_CAST: return fc_build_cast(g, t, (fusec_dtype)i.dtype);
     case FC_OP_MATERIALIZE: return t;
+    case FC_OP_PART: return fc_build_part(g, t, i.attr != 0);
     case FC_OP_SCAN: return fc_g_scan(c, n, t, false);
     case FC_OP_TAKE: return fc_g_index_forward(c, n, t);
     default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
@@ -373,6 +397,12 @@ static void forward_step(walk *w, fc_node n) {
     }
     if (i.op == FC_OP_where) {
         add_share(w, n, forward_where(w, &i), true);
+        return;
+    }
+    if (fc_is_dft(w->c.g, n)) {
+        const fc_node x = fc_dft_operand(w->c.g, n), t = w->value[x];
+        if (t != FC_NONODE)
+            add_share(w, n, fc_build_dft(w->c.g, t, fc_dft_is_inverse(w->c.g, n)), w->marked[x]);
         return;
     }
     if (i.op == FC_OP_PAIR) {

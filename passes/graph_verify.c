@@ -365,7 +365,8 @@ static reason check_loop(const fc_graph *g, const fc_ninfo *n) {
     if (l.condition && (fc_at(g, v.condition)->dtype != FUSEC_BOOL || fc_rank(g, v.condition)))
         return "its condition is no scalar bool";
     for (uint32_t i = 0; i < l.carried; i++)
-        if (!same_type(g, fc_at(g, v.start[i]), fc_at(g, v.next[i]))) return "a carried value changes its type";
+        if (!same_type(g, fc_at(g, v.start[i]), fc_at(g, v.next[i])))
+            return "a carried value changes its type";
     return NULL;
 }
 
@@ -379,10 +380,24 @@ static reason check_sort(const fc_graph *g, const fc_ninfo *n) {
     return key->shape ? NULL : "it sorts a scalar";
 }
 
+static reason check_fft(const fc_graph *g, const fc_ninfo *n) {
+    if (n->shape || n->nops != 1 || n->attr > 1) return "no transform looks like this";
+    if (fc_at(g, n->src[0])->op != FC_OP_LIST || fc_value_list(g, n->src[0], NULL, 0) != 1)
+        return "its operand is no list of one";
+    const fc_ninfo *v = fc_at(g, fc_at(g, n->src[0])->src[0]);
+    if (!fc_is_complex((fusec_dtype)v->dtype)) return "it transforms real numbers";
+    return fc_list_len(g, v->shape) ? NULL : "it transforms along no axis";
+}
+
 static reason check_result(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != 1 || !fc_is_step(fc_at(g, n->src[0])->op)) return "it is the result of no step";
     const fc_ninfo *s = fc_at(g, n->src[0]);
     fc_loop_view v;
+    if (s->op == FC_OP_FFT) {
+        const fc_ninfo *x = fc_at(g, fc_at(g, s->src[0])->src[0]);
+        return n->dtype == x->dtype && n->shape == x->shape && !n->attr ? NULL
+                                                                        : "its type is another one";
+    }
     if (s->op == FC_OP_SORT)
         return n->dtype == FUSEC_I64 && !n->attr &&
                        n->shape == fc_at(g, fc_at(g, s->src[0])->src[0])->shape
@@ -392,9 +407,7 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
     fc_loop_look(g, n->src[0], &v);
     if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";
     if (n->attr < v.loop.carried)
-        return same_type(g, n, fc_at(g, v.start[n->attr]))
-                   ? NULL
-                   : "its type is another one";
+        return same_type(g, n, fc_at(g, v.start[n->attr])) ? NULL : "its type is another one";
     const fc_ninfo *c = fc_at(g, v.collected[n->attr - v.loop.carried]);
     return n->dtype == c->dtype && fc_list_len(g, n->shape) == fc_list_len(g, c->shape) + 1
                ? NULL
@@ -408,7 +421,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (why) return why;
     if (n->dtype >= FC_DTYPE_ALL) return "its dtype does not exist";
     if (n->dtype >= FC_DTYPE_COUNT && n->op != FC_OP_INPUT && n->op != FC_OP_PAIR &&
-        n->op != FC_OP_RESHAPE)
+        n->op != FC_OP_RESHAPE && n->op != FC_OP_RESULT)
         return "a complex number that is no pair";
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)
@@ -434,6 +447,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_LIST) return check_list(g, n);
     if (n->op == FC_OP_LOOP) return check_loop(g, n);
     if (n->op == FC_OP_SORT) return check_sort(g, n);
+    if (n->op == FC_OP_FFT) return check_fft(g, n);
     if (n->op == FC_OP_RESULT) return check_result(g, n);
     return "it is an operation of kernels";
 }

@@ -168,10 +168,18 @@ static fc_node make(simplifier *s, fc_ninfo n) {
     return fit(s->g, fc_graph_node(s->g, n), shape);
 }
 
+/* Both parts of one array, in their places: the array. */
+static bool is_whole(const fc_graph *g, const fc_ninfo *pair) {
+    const fc_ninfo *re = fc_at(g, pair->src[0]), *im = fc_at(g, pair->src[1]);
+    return re->op == FC_OP_PART && im->op == FC_OP_PART && re->src[0] == im->src[0] && !re->attr &&
+           im->attr;
+}
+
 static fc_node simplify_node(simplifier *s, const fc_graph *src, fc_node id, const fc_node *map) {
     fc_ninfo n = fc_rewrite_info(src, id, map);
     s->fuel = FUEL;
     if (fc_is_elementwise(n.op) || n.op == FC_OP_CAST || n.op == FC_OP_BITCAST) return make(s, n);
+    if (n.op == FC_OP_PAIR && is_whole(s->g, &n)) return fc_at(s->g, n.src[0])->src[0];
     /* a view of a broadcast constant is one too */
     return fc_is_view(n.op) ? fc_rewrite_view(s->g, n) : fc_rewrite_node(src, s->g, id, map);
 }

@@ -113,7 +113,8 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         fc_str cls;
         memset(&out[i], 0, sizeof out[i]);
         out[i].step = (uint32_t)i;
-        out[i].schedule = st->kind == FC_STEP_LOOP ? "loop" : fc_schedule_name(st->kernel.schedule);
+        out[i].schedule = st->kind == FC_STEP_LOOP  ? "loop"
+                          : st->kind == FC_STEP_FFT ? "fft" : fc_schedule_name(st->kernel.schedule);
         out[i].ops = st->ops;
         const fc_variant *code = b->steps[b->leader[i]].variant;
         if (code) {

@@ -38,4 +38,9 @@ fusec_status fc_sort_run(const fc_step_call *c, fc_error *e);
 /* What the device needs to sort for step `step`, if it has no sort of its own. */
 fusec_status fc_sort_make(fc_program *p, uint32_t step, fc_error *e);
 
+/* ---- Fourier transforms (step_fft.c) --------------------------------------------------------- */
+
+fusec_status fc_fft_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
+fusec_status fc_fft_step(const fc_step_call *c, fc_error *e);
+
 #endif

@@ -282,3 +282,44 @@ FC_REGISTER(composites) {
         FC_ADD_TEST("composites_folds", devices[i], check_folds, (void *)(uintptr_t)devices[i]);
     }
 }
+
+/* ---- digamma -----------------------------------------------------------------------------------
+ */
+
+FC_TEST(composites, digamma_and_the_derivatives_of_gamma) {
+    CAPI_START();
+    static const double x[] = {1, 0.5, 10, -0.5, 1e-5, 100.5, 2.25, -3.75, 8, 1.4616321449683623};
+    static const double want[] = {-0.57721566490153286, -1.9635100260214235,
+                                  2.2517525890667211,   0.03648997397857652,
+                                  -100000.57719921568,  4.605174352581845,
+                                  0.5725464666237347,   -1.6923885983113294,
+                                  2.0156414779556098,   0};
+    enum { COUNT = FC_COUNT(x) };
+    const int64_t n = COUNT;
+    double out[COUNT], gamma[COUNT], log_gamma[COUNT];
+    const fusec_value v = fusec_array(g, FUSEC_F64, 1, &n, x);
+    fusec_value d;
+    FC_EXPECT_OK_TEXT(fusec_read(fusec_digamma(v), out, sizeof out), fusec_message(ctx));
+    for (int i = 0; i < COUNT; i++)
+        if (!(fabs(out[i] - want[i]) <= 4e-15 * (1 + fabs(want[i]))))
+            FC_FAIL("digamma(%g) is %.17g, wanted %.17g", x[i], out[i], want[i]);
+    FC_EXPECT_OK_TEXT(fusec_grad(fusec_sum(fusec_lgamma(v), 0, NULL, 0), 1, &v, &d),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(d, log_gamma, sizeof log_gamma), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_grad(fusec_sum(fusec_tgamma(v), 0, NULL, 0), 1, &v, &d),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(d, gamma, sizeof gamma), fusec_message(ctx));
+    for (int i = 0; i < COUNT; i++) {
+        FC_EXPECT_TRUE(log_gamma[i] == out[i]);
+        const double w = tgamma(x[i]) * want[i];
+        FC_EXPECT_TRUE(fabs(gamma[i] - w) <= 1e-13 * (1 + fabs(w)));
+    }
+    const double odd[] = {-1, (double)INFINITY, (double)NAN, 0};
+    const int64_t four = 4;
+    FC_EXPECT_OK_TEXT(
+        fusec_read(fusec_digamma(fusec_array(g, FUSEC_F64, 1, &four, odd)), out, 4 * sizeof *out),
+        fusec_message(ctx));
+    FC_EXPECT_TRUE(isnan(out[0]) && isinf(out[1]) && out[1] > 0 && isnan(out[2]));
+    FC_EXPECT_TRUE(isinf(out[3]) && out[3] < 0);
+    CAPI_END();
+}

@@ -554,6 +554,11 @@ bool fc_c_is_dot_name(const char *name);
  * contraction; FC_NONODE: it is none, or something was found wrong. */
 fc_node fc_c_sum_of_product(fc_checker *c, fc_call *f, const fc_expr *e, uint32_t from, uint32_t n);
 
+/* ---- check_fft.c */
+bool fc_c_is_fft_name(const char *name);
+void fc_c_suggest_ffts(fc_suggest *s);
+bool fc_c_fft_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
+
 /* ---- check_scan.c; the names are words of the checker ---- */
 bool fc_c_is_scan_name(const char *name);
 void fc_c_suggest_scans(fc_checker *c, fc_suggest *s);

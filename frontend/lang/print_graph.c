@@ -11,6 +11,7 @@
  * read gives the same text. */
 #include "frontend/lang/print_graph_impl.h"
 
+#include "ir/fft.h"
 #include "ir/loop.h"
 
 #define INLINE_DEPTH 4 /* operations inside each other in one expression */
@@ -310,7 +311,14 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
         fc_print_shape(p, 1, fc_list_at(p->g, i->shape));
         fc_str_char(p->out, ')');
         break;
-    case FC_OP_RESULT: /* of a sort: others have names */
+    case FC_OP_RESULT: /* of a sort or a transform: others have names */
+        if (fc_is_dft(p->g, n)) {
+            const bool inverse = fc_dft_is_inverse(p->g, n);
+            fc_str_add(p->out, inverse ? "ifft(" : "fft(");
+            print_node(p, fc_dft_operand(p->g, n), false);
+            fc_str_add(p->out, inverse ? ", norm=\"forward\")" : ")");
+            break;
+        }
         fc_str_add(p->out, "argsort(");
         print_node(p, fc_at(p->g, fc_at(p->g, i->src[0])->src[0])->src[0], false);
         fc_str_char(p->out, ')');
@@ -373,6 +381,7 @@ static void count_uses(fc_printer *p) {
 static bool wants_name(fc_printer *p, fc_node n) {
     const fc_ninfo *i = fc_at(p->g, n);
     if (i->op == FC_OP_CONST || i->op == FC_OP_DIM || fc_is_part(i->op)) return false;
+    if (fc_is_dft(p->g, n)) return p->depth[n] = 1, true; /* what is in it is not counted */
     const bool sorts = i->op == FC_OP_RESULT && fc_at(p->g, i->src[0])->op == FC_OP_SORT;
     if ((i->op == FC_OP_RESULT && !sorts) || i->op == FC_OP_HOLE)
         return false; /* their loop names them */

@@ -398,6 +398,15 @@ FUSEC_API fusec_value fusec_cotangent(fusec_value y);
 FUSEC_API fusec_value fusec_custom_grad(fusec_value y, fusec_value dy, int n, const fusec_value *x,
                                         const fusec_value *dx);
 
+/* Fourier transforms along an axis (negative counts from the end), as NumPy has them: of complex
+ * arrays, and of real ones, which become complex. ifft and irfft are divided by the length. rfft, of
+ * real arrays, gives elements 0 to n/2; irfft takes these, and gives n real ones (0: an even n, twice
+ * the elements less 2). The transform is a step of its own; what is before and behind it fuses. */
+FUSEC_API fusec_value fusec_fft(fusec_value x, int axis);
+FUSEC_API fusec_value fusec_ifft(fusec_value x, int axis);
+FUSEC_API fusec_value fusec_rfft(fusec_value x, int axis);
+FUSEC_API fusec_value fusec_irfft(fusec_value x, int64_t n, int axis);
+
 /* Prefixes along an axis (negative counts from the end): element i is the sum, product, smallest,
  * largest of elements 0 to i, whether any or all of them are true. The shape stays, the dtype is
  * that of the reduction (integers add up in i64 or u64). EXCLUSIVE: of elements 0 to i - 1, for i =

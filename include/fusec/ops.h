@@ -151,6 +151,7 @@ FUSEC_API fusec_value fusec_real(fusec_value x);                                
 FUSEC_API fusec_value fusec_imag(fusec_value x);                                         /* imaginary part; of a real number 0 */
 FUSEC_API fusec_value fusec_conj(fusec_value x);                                         /* the number with the opposite imaginary part; a real number as it is */
 FUSEC_API fusec_value fusec_angle(fusec_value x);                                        /* atan2(imag, real): the angle of a complex number, in [-pi, pi]; of a real number 0 or pi */
+FUSEC_API fusec_value fusec_digamma(fusec_value x);                                      /* derivative of lgamma; nan at negative integers */
 FUSEC_API void fusec_divmod(fusec_value x, fusec_value y, fusec_value *first, fusec_value *second); /* x // y and x % y */
 FUSEC_API void fusec_modf(fusec_value x, fusec_value *first, fusec_value *second); /* fraction and whole part, both with the sign of x */
 FUSEC_API void fusec_frexp(fusec_value x, fusec_value *first, fusec_value *second); /* m and e of x = m * 2**e with |m| in [0.5, 1); e is i32, and 0 for zeros, infinities and nan */
