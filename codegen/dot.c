@@ -29,8 +29,8 @@ fusec_status fc_dot_find_accesses(const fc_kernel *k, const fc_nest *n, fc_arena
     if (!out->left || !out->right) return fc_oom(e);
     memset(out->left, 0, n->naccess);
     memset(out->right, 0, n->naccess);
-    FC_TRY(mark(k, k->reductions.at[0].value, out->left, e));
-    return mark(k, k->reductions.at[0].other, out->right, e);
+    FC_TRY(mark(k, k->reductions.at[0].value[0], out->left, e));
+    return mark(k, k->reductions.at[0].value[1], out->right, e);
 }
 
 fusec_status fc_dot_find_axes(const fc_kernel *k, const fc_nest *n, fc_arena *arena,

@@ -28,7 +28,7 @@ static inline bool fc_can_split(const fc_kernel *k) {
 static inline unsigned fc_components(const fc_kernel *k) {
     unsigned n = 0;
     for (size_t r = 0; r < k->reductions.len; r++)
-        n += (unsigned)fc_ops[k->reductions.at[r].op].components;
+        n += fc_red_components(&k->reductions.at[r]);
     return n;
 }
 

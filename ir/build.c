@@ -484,9 +484,8 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
 
 /* ---- reductions -------------------------------------------------------------------------- */
 
-/* Axes as a bit mask; negative ones count from the end. */
-static bool axis_mask(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
-                      uint64_t *mask) {
+bool fc_axis_mask(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
+                  uint64_t *mask) {
     uint32_t rank = fc_rank(g, a);
     *mask = 0;
     if (!axes) return *mask = rank == 64 ? ~(uint64_t)0 : ((uint64_t)1 << rank) - 1, true;
@@ -521,7 +520,7 @@ fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const 
                         bool keepdims) {
     if (!fc_usable(g, a)) return FC_NONODE;
     uint64_t mask;
-    if (!axis_mask(g, op, a, naxes, axes, &mask)) return FC_NONODE;
+    if (!fc_axis_mask(g, op, a, naxes, axes, &mask)) return FC_NONODE;
     if (fc_has_parts(g, a)) return fc_complex_reduce(g, op, a, naxes, axes, keepdims);
     fc_dim one = fc_dim_const(&g->dims, 1);
     uint32_t rank = fc_rank(g, a);
@@ -584,7 +583,7 @@ fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t
     if (r == FC_NONODE) return r;
     if (!keepdims && fc_rank(g, r)) {
         uint64_t mask;
-        if (!axis_mask(g, FC_OP_max, x, naxes, axes, &mask)) return FC_NONODE;
+        if (!fc_axis_mask(g, FC_OP_max, x, naxes, axes, &mask)) return FC_NONODE;
         fc_dim shape[FC_MAX_RANK];
         uint32_t rank = 0;
         for (uint32_t i = 0; i < fc_rank(g, x); i++)

@@ -347,6 +347,16 @@ static void print_view(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
     fc_str_add(out, ra ? "]" : "");
 }
 
+/* " 1 scan axes 0x1 from 0x0, 0x3f800000": the result, then what all results share. */
+static void print_fold(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
+    static const char *const kinds[] = {" reduce", " scan", " exclusive scan"};
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    fc_str_printf(out, " %lld%s axes 0x%llx from", (long long)v[0], v[1] <= 2 ? kinds[v[1]] : " ?",
+                  (unsigned long long)v[2]);
+    for (uint32_t i = 3; i < fc_list_len(g, (fc_list)n->attr); i++)
+        fc_str_printf(out, "%s0x%llx", i > 3 ? ", " : " ", (unsigned long long)v[i]);
+}
+
 static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
     switch (n->op) {
     case FC_OP_CONST:
@@ -407,6 +417,8 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
                       s.exclusive ? " exclusive" : "");
         break;
     }
+    case FC_OP_SLOT: fc_str_printf(out, " %llu", (unsigned long long)n->attr); break;
+    case FC_OP_FOLD: print_fold(g, n, out); break;
     case FC_OP_PERMUTE:
     default:
         if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;

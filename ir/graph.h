@@ -39,6 +39,7 @@ enum {
     FC_NODE_KEEPDIMS = 1, /* reduction keeps its axes with the literal size 1 */
     FC_NODE_SPREAD = 2,   /* operand 0 of a dot is spread by its builder; operand 1: the next bit */
     FC_NODE_INSIDE = 8,   /* TAKE, SCATTER: every index is known to be inside */
+    FC_NODE_OWN = 16,     /* CONST: of a body, apart from equal ones outside (ir/fold.h) */
 };
 /* What derivatives make of a cast to its own dtype, in its attr: they end there; it stands for a
  * cotangent in a rule (fc_custom), by number; it is a result of fc_custom `number`. */
@@ -285,6 +286,9 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c);
 /* Reduction over `naxes` axes (negative counts from the end; naxes 0 with axes NULL = all). */
 fc_node fc_build_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
                         bool keepdims);
+/* Axes as a bit mask; negative ones count from the end; NULL: all. False: g->error says why. */
+bool fc_axis_mask(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
+                  uint64_t *mask);
 fc_node fc_build_logsumexp(fc_graph *g, fc_node a, uint32_t naxes, const int64_t *axes,
                            bool keepdims);
 

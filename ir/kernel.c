@@ -21,6 +21,8 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->params);
     fc_vec_free(alloc, &k->args);
     fc_vec_free(alloc, &k->checks);
+    for (size_t i = 0; i < k->records.len; i++) fc_code_free(&k->records.at[i]->code);
+    fc_vec_free(alloc, &k->records);
     fc_code_free(&k->code);
     fc_arena_free(&k->arena);
 }
@@ -167,46 +169,105 @@ fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param) {
     return leaf(k, FC_OP_PARAM, (fusec_dtype)k->params.at[param].dtype, FC_ROW, param);
 }
 
-static fc_val add_reduction(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage,
-                            bool exclusive, fc_level level) {
-    if (value == FC_NOVAL) return FC_NOVAL;
-    fusec_dtype t = fc_acc_dtype(red, fc_val_dtype(&k->code, value));
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+unsigned fc_red_components(const fc_reduction *r) {
+    return r->record ? r->record->n : fc_ops[r->op].components;
+}
+
+fusec_dtype fc_red_component(const fc_reduction *r, unsigned c) {
+    if (r->record) return (fusec_dtype)r->record->dtype[c];
+    return fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, (int)c);
+}
+
+unsigned fc_red_results(const fc_reduction *r) {
+    return r->record ? r->record->n : 1;
+}
+
+fusec_dtype fc_red_result(const fc_reduction *r, unsigned result) {
+    if (r->record) return (fusec_dtype)r->record->dtype[result];
+    return fc_red_dtype((fc_op)r->op, (fusec_dtype)r->dtype);
+}
+
+fusec_dtype fc_red_element(const fc_reduction *r, unsigned i) {
+    return (fusec_dtype)(r->record ? r->record->dtype[i] : r->dtype);
+}
+
+fc_record *fc_kernel_add_record(fc_kernel *k) {
+    fc_record *f = fc_arena_alloc(&k->arena, sizeof *f);
+    if (!f || !fc_push(k->code.alloc, &k->records, f)) return out_of_memory(k), NULL;
+    memset(f, 0, sizeof *f);
+    fc_code_init(&f->code, k->code.alloc);
+    return f;
+}
+
+/* Its number; an equal one is the same. `r` has no gaps that are not 0. */
+static uint32_t add_reduction(fc_kernel *k, const fc_reduction *r) {
+    uint32_t n = 0;
+    while (n < k->reductions.len && memcmp(&k->reductions.at[n], r, sizeof *r) != 0) n++;
+    if (n == k->reductions.len && !fc_push(k->code.alloc, &k->reductions, *r))
+        return out_of_memory(k), UINT32_MAX;
+    if (k->nstages <= r->stage) k->nstages = r->stage + 1u;
+    return n;
+}
+
+static void blank_reduction(fc_reduction *r, fc_op op, unsigned stage, bool exclusive) {
+    memset(r, 0, sizeof *r); /* compared by its bytes */
+    r->op = (uint16_t)op;
+    r->half = FUSEC_BOOL;
+    r->stage = (uint8_t)stage;
+    r->exclusive = exclusive;
+    for (unsigned i = 0; i < FC_MAX_COMPONENTS; i++) r->value[i] = FC_NOVAL;
+}
+
+static fc_val add_row(fc_kernel *k, fc_op red, fc_val value, fc_val other, unsigned stage,
+                      bool exclusive) {
     fc_reduction r;
-    memset(&r, 0, sizeof r); /* compared by its bytes */
-    r.op = (uint16_t)red;
-    r.dtype = (uint8_t)t;
-    r.half = FUSEC_BOOL;
-    r.stage = (uint8_t)stage;
-    r.exclusive = exclusive;
-    r.other = FC_NOVAL;
-    r.value = fc_val_cast(&k->code, value, t);
-    if (r.value == FC_NOVAL) return FC_NOVAL;
-    if (other != FC_NOVAL) {
-        const fusec_dtype from = fc_val_dtype(&k->code, value);
-        if (fc_is_half(from) && fc_val_dtype(&k->code, other) == from) r.half = (uint8_t)from;
-        r.other = fc_val_cast(&k->code, other, t);
-        if (r.other == FC_NOVAL) return FC_NOVAL;
+    const fc_val element[] = {value, other};
+    blank_reduction(&r, red, stage, exclusive);
+    if (value == FC_NOVAL) return FC_NOVAL;
+    r.dtype = (uint8_t)fc_acc_dtype(red, fc_val_dtype(&k->code, value));
+    r.nvalues = other == FC_NOVAL ? 1 : 2;
+    const fusec_dtype from = fc_val_dtype(&k->code, value);
+    if (r.nvalues == 2 && fc_is_half(from) && fc_val_dtype(&k->code, other) == from)
+        r.half = (uint8_t)from;
+    for (unsigned i = 0; i < r.nvalues; i++) {
+        r.value[i] = fc_val_cast(&k->code, element[i], (fusec_dtype)r.dtype);
+        if (r.value[i] == FC_NOVAL) return FC_NOVAL;
     }
-    uint32_t number = 0;
-    while (number < k->reductions.len && memcmp(&k->reductions.at[number], &r, sizeof r) != 0)
-        number++;
-    if (number == k->reductions.len && !fc_push(k->code.alloc, &k->reductions, r))
-        return out_of_memory(k);
-    if (k->nstages <= stage) k->nstages = stage + 1;
-    return leaf(k, FC_OP_ACC, fc_red_dtype(red, t), level, number);
+    return fc_kernel_acc(k, add_reduction(k, &r), 0);
+}
+
+uint32_t fc_kernel_fold(fc_kernel *k, const fc_record *record, const fc_val value[], unsigned stage,
+                        bool exclusive) {
+    fc_reduction r;
+    blank_reduction(&r, FC_OP_FOLD, stage, exclusive);
+    r.record = record;
+    r.nvalues = record->n;
+    for (unsigned i = 0; i < record->n; i++) {
+        if (value[i] == FC_NOVAL) return UINT32_MAX;
+        r.value[i] = value[i];
+    }
+    return add_reduction(k, &r);
+}
+
+fc_val fc_kernel_acc(fc_kernel *k, uint32_t reduction, unsigned result) {
+    if (reduction >= k->reductions.len) return FC_NOVAL;
+    const fc_level level = k->schedule == FC_SCHED_SCAN ? FC_POINT : FC_ROW;
+    return leaf(k, FC_OP_ACC, fc_red_result(&k->reductions.at[reduction], result), level,
+                fc_acc_imm(reduction, result));
 }
 
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage) {
-    return add_reduction(k, red, value, FC_NOVAL, stage, false, FC_ROW);
+    return add_row(k, red, value, FC_NOVAL, stage, false);
 }
 
 fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive) {
-    return add_reduction(k, red, value, FC_NOVAL, 0, exclusive, FC_POINT);
+    return add_row(k, red, value, FC_NOVAL, 0, exclusive);
 }
 
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage) {
-    return right == FC_NOVAL ? right
-                             : add_reduction(k, FC_OP_dot, left, right, stage, false, FC_ROW);
+    return right == FC_NOVAL ? right : add_row(k, FC_OP_dot, left, right, stage, false);
 }
 
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value) {
@@ -268,6 +329,16 @@ static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *op
     }
 }
 
+/* What a step by a fold takes beyond one operation. */
+static void count_fold(const fc_record *f, uint32_t *ops, uint32_t *trans) {
+    for (size_t i = 0; f && i < f->code.ins.len; i++) {
+        const uint16_t op = f->code.ins.at[i].op;
+        if (op == FC_OP_ARG || op == FC_OP_CONST) continue;
+        *ops += 1;
+        if (fc_is_elementwise(op) && (fc_ops[op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
+    }
+}
+
 void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental) {
     *ops = 0;
     *transcendental = 0;
@@ -284,10 +355,11 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
         memset(needed, 0, n);
         for (size_t i = 0; s < k->nstages && i < k->reductions.len; i++) {
             if (k->reductions.at[i].stage != s) continue;
-            fc_val values[2];
+            fc_val values[FC_MAX_COMPONENTS];
             fc_kernel_slice(&k->code, values, fc_red_values(&k->reductions.at[i], NULL, values),
                             needed);
             *ops += 1;
+            count_fold(k->reductions.at[i].record, ops, transcendental);
         }
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
             fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, needed);
@@ -377,6 +449,18 @@ static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *o
     }
 }
 
+/* Its starts, its code and which values of that are the new record. */
+static void print_fold(const fc_record *f, fc_str *out) {
+    for (unsigned c = 0; c < f->n; c++)
+        fc_str_printf(out, "%s%s 0x%llx", c ? ", " : "  start ", fc_dtypes[f->dtype[c]].name,
+                      (unsigned long long)f->start[c]);
+    fc_str_char(out, '\n');
+    fc_code_print(&f->code, out);
+    for (unsigned c = 0; c < f->n; c++)
+        fc_str_printf(out, "%s%%%u", c ? ", " : "  end ", (unsigned)f->out[c]);
+    fc_str_char(out, '\n');
+}
+
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     fc_str_printf(out, "kernel %s p%u r%u", fc_schedule_name(k->schedule), (unsigned)k->np,
                   (unsigned)k->nr);
@@ -386,11 +470,14 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     fc_code_print(&k->code, out);
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
-        fc_str_printf(out, "reduce%u = stage %u %s %s %%%u", (unsigned)i, (unsigned)r->stage,
-                      fc_ops[r->op].name, fc_dtypes[r->dtype].name, (unsigned)r->value);
-        if (r->other != FC_NOVAL) fc_str_printf(out, " %%%u", (unsigned)r->other);
+        fc_str_printf(out, "reduce%u = stage %u %s", (unsigned)i, (unsigned)r->stage,
+                      fc_ops[r->op].name);
+        if (!r->record) fc_str_printf(out, " %s", fc_dtypes[r->dtype].name);
+        for (unsigned v = 0; v < r->nvalues; v++)
+            fc_str_printf(out, " %%%u", (unsigned)r->value[v]);
         if (r->half != FUSEC_BOOL) fc_str_printf(out, " of %s", fc_dtypes[r->half].name);
         fc_str_add(out, r->exclusive ? " exclusive\n" : "\n");
+        if (r->record) print_fold(r->record, out);
     }
     for (size_t i = 0; i < k->stores.len; i++)
         fc_str_printf(out, "store access%u %%%u\n", (unsigned)k->stores.at[i].access,

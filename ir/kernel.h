@@ -19,11 +19,11 @@
  *               stage 1   sum of exp(x - ACC0)
  *               stores    exp(x - ACC0) / ACC1
  *
- * FC_OP_ACC: imm is the number of the reduction; its value is the FINISHED result (fc_red_finish),
- * of dtype fc_red_dtype(op, reduction's dtype), level FC_ROW. So a kernel never sees components:
- * emitters keep them between fc_red_init, _step, _combine and call fc_red_finish once a row and
- * reduction. The element index that fc_red_step gets counts over all reduced axes in C order. A
- * reduction of no elements (count == 0) is finish(init).
+ * FC_OP_ACC: imm is fc_acc_imm of a reduction and one of its results; its value is the FINISHED
+ * result, of dtype fc_red_result, level FC_ROW. So a kernel never sees components: emitters keep
+ * them between the parts of ir/red_program.h and run FC_RED_FINISH once a row and reduction. The
+ * element index that fc_red_step gets counts over all reduced axes in C order. A reduction of no
+ * elements (count == 0) is finish(init).
  *
  * A scan has one reduced axis and one stage. FC_OP_ACC is then a FC_POINT value, the finished
  * result of the elements up to this one (`exclusive`: before it), and all stores are made in the
@@ -51,6 +51,7 @@
 
 #include "ir/code.h"
 #include "ir/dim.h"
+#include "ir/expand.h"
 #include "ir/graph.h"
 
 typedef enum fc_schedule {
@@ -98,16 +99,53 @@ typedef struct fc_access {
     const fc_map *map;   /* one for each axis of it */
 } fc_access;
 
+/* A reduction of the user's: records of `n` values, which are accumulator, element and result
+ * alike, and the code that makes one of two. `code` has operands FC_OP_ARG: value c of the earlier
+ * record is number c, of the later one FC_MAX_COMPONENTS + c. */
+typedef struct fc_record {
+    uint8_t n;
+    uint8_t dtype[FC_MAX_COMPONENTS];
+    uint64_t start[FC_MAX_COMPONENTS]; /* bits: changes nothing that it is combined with */
+    fc_code code;
+    fc_val out[FC_MAX_COMPONENTS];
+} fc_record;
+
 typedef struct fc_reduction {
-    uint16_t op;   /* reduction row */
-    uint8_t dtype; /* the dtype accumulated in (fc_acc_dtype); `value` has this dtype */
+    uint16_t op;   /* reduction row, or FC_OP_FOLD */
+    uint8_t dtype; /* of a row the dtype accumulated in (fc_acc_dtype), which its elements have */
     uint8_t stage;
     bool exclusive; /* of a scan: FC_OP_ACC is what is there before the element */
-    uint8_t half;   /* of a contraction: the 16-bit dtype that both elements were cast from, or
-                       bool: then the order of its sum is the device's (docs/semantics.md) */
-    fc_val value;   /* element, FC_POINT (or FC_ROW: the same at every element) */
-    fc_val other;   /* of a contraction the element of its right operand; else FC_NOVAL */
+    uint8_t half; /* of a contraction: the 16-bit dtype that both elements were cast from, or bool:
+                     then the order of its sum is the device's (docs/semantics.md) */
+    uint8_t nvalues;
+    const fc_record *record; /* NULL of a row */
+    /* the element, FC_POINT (or FC_ROW: the same at every element); of a contraction the left and
+     * the right one, of a fold a record; then FC_NOVAL */
+    fc_val value[FC_MAX_COMPONENTS];
 } fc_reduction;
+
+/* What an accumulator is made of, and how many results there are: of a row one, of a fold its
+ * record. */
+unsigned fc_red_components(const fc_reduction *r);
+fusec_dtype fc_red_component(const fc_reduction *r, unsigned c);
+unsigned fc_red_results(const fc_reduction *r);
+fusec_dtype fc_red_result(const fc_reduction *r, unsigned result);
+/* Whether its last component is the number of elements (var, std). */
+static inline bool fc_red_counts(const fc_reduction *r) {
+    return !r->record && fc_ops[r->op].components == 3;
+}
+/* The dtype of element `i`. */
+fusec_dtype fc_red_element(const fc_reduction *r, unsigned i);
+
+static inline uint64_t fc_acc_imm(uint32_t reduction, unsigned result) {
+    return reduction | (uint64_t)result << 32;
+}
+static inline uint32_t fc_acc_reduction(const fc_instr *acc) {
+    return (uint32_t)acc->imm;
+}
+static inline unsigned fc_acc_result(const fc_instr *acc) {
+    return (unsigned)(acc->imm >> 32);
+}
 
 typedef struct fc_store {
     uint32_t access;
@@ -125,7 +163,7 @@ typedef struct fc_update {
 typedef struct fc_scalar {
     uint8_t dtype;
     bool is_dim;
-    uint8_t part; /* of an input that is a pair: how many parts stand before it */
+    uint8_t part;    /* of an input that is a pair: how many parts stand before it */
     uint32_t source; /* fc_dim, or number of the program input */
 } fc_scalar;
 
@@ -156,6 +194,7 @@ typedef struct fc_kernel {
     FC_VEC(fc_scalar) params;
     FC_VEC(fc_arg) args;
     FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
+    FC_VEC(fc_record *) records;  /* of folds */
     fc_arena arena;               /* maps and shapes */
 } fc_kernel;
 
@@ -192,6 +231,13 @@ fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);
 fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stage);
 /* The same in a scan: its FC_OP_ACC has level FC_POINT. */
 fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive);
+/* An empty record, which the kernel owns; NULL: out of memory. Fill it before it is used. */
+fc_record *fc_kernel_add_record(fc_kernel *k);
+/* Adds a reduction (in a kernel of that schedule a scan) of records by a fold; gives its number,
+ * UINT32_MAX when out of memory. fc_kernel_acc: one of its results. */
+uint32_t fc_kernel_fold(fc_kernel *k, const fc_record *record, const fc_val value[], unsigned stage,
+                        bool exclusive);
+fc_val fc_kernel_acc(fc_kernel *k, uint32_t reduction, unsigned result);
 /* Stores `value`, which has the dtype of the access. */
 void fc_kernel_store(fc_kernel *k, uint32_t access, fc_val value);
 
@@ -210,12 +256,10 @@ void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, ui
 static inline size_t fc_kernel_ends(const fc_kernel *k) {
     return k->stores.len + k->updates.len;
 }
-/* The elements of a reduction: one, of a contraction two. `map` may be NULL. */
-static inline size_t fc_red_values(const fc_reduction *r, const fc_val *map, fc_val out[2]) {
-    out[0] = map ? map[r->value] : r->value;
-    if (r->other == FC_NOVAL) return 1;
-    out[1] = map ? map[r->other] : r->other;
-    return 2;
+/* The elements of a reduction. `map` may be NULL; `out` has room for FC_MAX_COMPONENTS. */
+static inline size_t fc_red_values(const fc_reduction *r, const fc_val *map, fc_val out[]) {
+    for (unsigned i = 0; i < r->nvalues; i++) out[i] = map ? map[r->value[i]] : r->value[i];
+    return r->nvalues;
 }
 /* Lanes are neighbouring rows, and elements come one after the other. */
 static inline bool fc_is_by_column(const fc_kernel *k) {

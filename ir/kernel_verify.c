@@ -72,9 +72,10 @@ static fusec_status verify_leaf(const fc_kernel *k, size_t n, fc_error *e) {
         if (in->dtype != k->params.at[in->imm].dtype) BAD("%%%zu: not as its parameter", n);
         return FUSEC_OK;
     case FC_OP_ACC:
-        if (in->imm >= k->reductions.len) BAD("%%%zu: no such reduction", n);
-        const fc_reduction *r = &k->reductions.at[in->imm];
-        if (in->dtype != fc_red_dtype((fc_op)r->op, (fusec_dtype)r->dtype)) BAD("%%%zu: dtype", n);
+        if (fc_acc_reduction(in) >= k->reductions.len) BAD("%%%zu: no such reduction", n);
+        const fc_reduction *r = &k->reductions.at[fc_acc_reduction(in)];
+        if (fc_acc_result(in) >= fc_red_results(r)) BAD("%%%zu: no such result", n);
+        if (in->dtype != fc_red_result(r, fc_acc_result(in))) BAD("%%%zu: dtype", n);
         if (in->level != (k->schedule == FC_SCHED_SCAN ? FC_POINT : FC_ROW)) BAD("%%%zu: level", n);
         return FUSEC_OK;
     default: BAD("%%%zu: operation %u has no place in a kernel", n, (unsigned)in->op);
@@ -160,7 +161,8 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
         fc_val src[3] = {in->a, in->b, in->c};
-        stage[i] = in->op == FC_OP_ACC ? (uint8_t)(k->reductions.at[in->imm].stage + 1) : 0;
+        stage[i] =
+            in->op == FC_OP_ACC ? (uint8_t)(k->reductions.at[fc_acc_reduction(in)].stage + 1) : 0;
         for (int j = 0; j < fc_instr_arity(in); j++)
             if (stage[src[j]] > stage[i]) stage[i] = stage[src[j]];
     }
@@ -169,7 +171,7 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
         const fc_reduction *r = &k->reductions.at[i];
         if (r->stage != last && (i == 0 || r->stage != last + 1))
             BAD("reduction %zu: stages ascend by one", i);
-        fc_val value[2];
+        fc_val value[FC_MAX_COMPONENTS];
         for (size_t v = fc_red_values(r, NULL, value); v-- > 0;)
             if (stage[value[v]] > r->stage) BAD("reduction %zu reads its own or a later stage", i);
         last = r->stage;
@@ -178,21 +180,46 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
     return FUSEC_OK;
 }
 
+/* The code of a fold is made of its operands alone, and gives a record. */
+static fusec_status verify_fold(const fc_record *f, size_t n, fc_error *e) {
+    if (f->n < 1 || f->n > FC_MAX_COMPONENTS) BAD("reduction %zu: %u values", n, (unsigned)f->n);
+    if (f->code.status != FUSEC_OK) BAD("reduction %zu: its code was not built", n);
+    for (size_t i = 0; i < f->code.ins.len; i++) {
+        const fc_instr *in = &f->code.ins.at[i];
+        const bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST ||
+                              in->op == FC_OP_CVT || in->op == FC_OP_BITCAST;
+        if (!computed && in->op != FC_OP_CONST && in->op != FC_OP_ARG)
+            BAD("reduction %zu: %%%zu has no place in its code", n, i);
+        for (int j = 0; j < fc_instr_arity(in); j++)
+            if (fc_instr_operand(in, j) >= i) BAD("reduction %zu: %%%zu comes too early", n, i);
+        if (in->op != FC_OP_ARG) continue;
+        const unsigned c = (unsigned)(in->imm % FC_MAX_COMPONENTS);
+        if (in->imm >= 2 * FC_MAX_COMPONENTS || c >= f->n || in->dtype != f->dtype[c])
+            BAD("reduction %zu: %%%zu is no value of a record", n, i);
+    }
+    for (unsigned c = 0; c < f->n; c++)
+        if (f->out[c] >= f->code.ins.len || f->code.ins.at[f->out[c]].dtype != f->dtype[c])
+            BAD("reduction %zu: value %u of its record", n, c);
+    return FUSEC_OK;
+}
+
 static fusec_status verify_reductions(const fc_kernel *k, fc_error *e) {
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
-        if (!fc_is_reduction(r->op)) BAD("reduction %zu: operation %u", i, (unsigned)r->op);
-        fc_val value[2];
-        const size_t nvalues = fc_red_values(r, NULL, value);
-        if (nvalues != fc_ops[r->op].arity) BAD("reduction %zu: number of elements", i);
-        for (size_t v = 0; v < nvalues; v++) {
-            if (value[v] >= k->code.ins.len) BAD("reduction %zu: no value", i);
-            if (k->code.ins.at[value[v]].dtype != r->dtype)
+        if ((r->op == FC_OP_FOLD) != (r->record != NULL) || (!r->record && !fc_is_reduction(r->op)))
+            BAD("reduction %zu: operation %u", i, (unsigned)r->op);
+        if (r->record) FC_TRY(verify_fold(r->record, i, e));
+        if (r->nvalues != (r->record ? r->record->n : fc_ops[r->op].arity))
+            BAD("reduction %zu: number of elements", i);
+        for (unsigned v = 0; v < r->nvalues; v++) {
+            if (r->value[v] >= k->code.ins.len) BAD("reduction %zu: no value", i);
+            if (k->code.ins.at[r->value[v]].dtype != fc_red_element(r, v))
                 BAD("reduction %zu: dtype of the element", i);
         }
         if (k->schedule == FC_SCHED_DOT && (r->op != FC_OP_dot || r->stage))
             BAD("reduction %zu is not the contraction", i);
-        if (fc_is_half((fusec_dtype)r->dtype)) BAD("reduction %zu: accumulates in 16 bits", i);
+        for (unsigned c = 0; c < fc_red_components(r); c++)
+            if (fc_is_half(fc_red_component(r, c))) BAD("reduction %zu: accumulates in 16 bits", i);
     }
     return FUSEC_OK;
 }

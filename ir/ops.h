@@ -40,6 +40,11 @@ typedef enum fc_op {
     FC_OP_UPDATE,  /* the same in the memory of its base, which nothing else reads and every order
                       of updates leaves the same (passes/scatter.c) */
     FC_OP_SCAN,  /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
+    /* reductions and scans by code of the user's, see ir/fold.h */
+    FC_OP_SLOT,   /* a value of one of the two records that a body joins; attr: its number */
+    FC_OP_RECORD, /* two values and the rest (a RECORD), each but the first may be absent; no value
+                     of its own */
+    FC_OP_FOLD,   /* operands: RECORD of arrays, RECORD of what the body makes; attr -> fc_fold_spec */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
     /* steps that are not kernels, and bodies: ir/loop.h */
@@ -60,8 +65,8 @@ typedef enum fc_op {
                       holds. Its value is b */
     FC_OP_PARAM,   /* imm = scalar parameter number */
     FC_OP_INDEX,   /* i64 value of an affine index; imm = access number of an index access */
-    FC_OP_ACC,     /* finished result of a reduction, in a scan of its prefix; imm = reduction
-                      number (ir/kernel.h) */
+    FC_OP_ACC,     /* finished result of a reduction, in a scan of its prefix; imm: fc_acc_imm
+                      (ir/kernel.h) */
     FC_OP_COUNT,   /* i64: number of elements of the reduction of this kernel */
     FC_OP_ARG,     /* operand of a step or combine program; imm = its number */
     FC_OP_CVT,     /* raw conversion: float to int only in range; the dtype of operand a is

@@ -3,7 +3,7 @@
 #ifndef FUSEC_IR_RED_PROGRAM_H
 #define FUSEC_IR_RED_PROGRAM_H
 
-#include "ir/expand.h"
+#include "ir/kernel.h"
 
 typedef enum fc_red_part {
     FC_RED_START,  /* () -> the accumulator of no elements */
@@ -16,17 +16,16 @@ typedef enum fc_red_part {
 /* Numbers of a part's operands (FC_OP_ARG). All but START have the accumulator's components first:
  * operands 0 to FC_MAX_COMPONENTS - 1. */
 enum {
-    FC_ARG_ELEMENT = FC_MAX_COMPONENTS, /* of STEP, */
-    FC_ARG_INDEX,                       /* i64, */
-    FC_ARG_OTHER,                       /* and the element of a right operand */
-    FC_ARG_LATER = FC_MAX_COMPONENTS,   /* of JOIN: the components of the later accumulator */
-    FC_ARG_COUNT = FC_MAX_COMPONENTS,   /* of FINISH: i64 */
-    FC_RED_ARGS = 2 * FC_MAX_COMPONENTS /* room for the operands of any part */
+    FC_ARG_ELEMENT = FC_MAX_COMPONENTS,     /* of STEP: its elements */
+    FC_ARG_INDEX = 2 * FC_MAX_COMPONENTS,   /* and, of rows, the number of the element: i64 */
+    FC_ARG_LATER = FC_MAX_COMPONENTS,       /* of JOIN: the components of the later accumulator */
+    FC_ARG_COUNT = FC_MAX_COMPONENTS,       /* of FINISH: i64 */
+    FC_RED_ARGS = 2 * FC_MAX_COMPONENTS + 1 /* room for the operands of any part */
 };
 
 typedef struct fc_red_program {
     fc_code code;
-    fc_val out[FC_MAX_COMPONENTS]; /* a component each; of FINISH one */
+    fc_val out[FC_MAX_COMPONENTS]; /* a component each; of FINISH a result each */
     unsigned nout;
     uint8_t *needed; /* [instructions of code] those that `out` depends on */
     bool uses_index; /* STEP: reads FC_ARG_INDEX */
@@ -35,7 +34,7 @@ typedef struct fc_red_program {
 /* `rewrite` is what the target legalises with (fc_code.rewrite); may be NULL. After a failure *p is
  * empty. */
 fusec_status fc_red_program_make(fc_red_program *p, const fc_alloc *a, fc_target_kind target,
-                                 fc_rewrite rewrite, fc_op red, fusec_dtype t, fc_red_part part,
+                                 fc_rewrite rewrite, const fc_reduction *r, fc_red_part part,
                                  fc_error *e);
 void fc_red_program_free(fc_red_program *p); /* an empty one (all 0) is fine */
 

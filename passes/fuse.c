@@ -13,8 +13,9 @@
  *     the whole domain or a second stage, because they are split over blocks; neither does a
  *     reduction of everything
  * What does not fit starts a region of its own, and the reason is kept for explain. */
-#include "passes/fuse.h"
+#include "ir/fold.h"
 #include "ir/plant.h"
+#include "passes/fuse.h"
 #include "passes/rewrite.h"
 
 /* ---- order between regions --------------------------------------------------------------- */
@@ -95,14 +96,6 @@ static bool has_kept_axis(const fc_graph *g, fc_list domain, uint64_t reduced) {
     return false;
 }
 
-static uint64_t axes_mask(const fc_graph *g, fc_node n) {
-    uint64_t m = 0;
-    if (fc_at(g, n)->op == FC_OP_SCAN) return (uint64_t)1 << fc_scan_of(fc_at(g, n)).axis;
-    fc_list l = (fc_list)fc_at(g, n)->attr;
-    for (uint32_t i = 0; i < fc_list_len(g, l); i++) m |= (uint64_t)1 << fc_list_at(g, l)[i];
-    return m;
-}
-
 static uint64_t all_axes(const fc_graph *g, fc_list domain) {
     return ((uint64_t)1 << fc_list_len(g, domain)) - 1;
 }
@@ -125,7 +118,7 @@ static const char *fits_scan(fc_graph *g, const fc_region *r, fc_node n, fc_join
     if (i->shape != r->domain) return "it scans an array of another shape";
     if (r->schedule != FC_SCHED_MAP && r->schedule != FC_SCHED_SCAN)
         return "a scan does not share a kernel with a reduction";
-    if (r->schedule == FC_SCHED_SCAN && r->reduced != axes_mask(g, n))
+    if (r->schedule == FC_SCHED_SCAN && r->reduced != fc_reduced_axes(g, n))
         return "it scans along another axis";
     if (updates(g, r)) return "an update does not share a kernel with a scan";
     j->convert = r->schedule == FC_SCHED_MAP;
@@ -151,11 +144,11 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     *j = (fc_join){.from = n, .other = FC_NONODE};
     if (r->is_step) return "what it reads is made by a step that is no kernel";
     uint64_t all = all_axes(g, r->domain);
-    if (i->op == FC_OP_SCAN) return fits_scan(g, r, n, j);
+    if (fc_scans(g, n)) return fits_scan(g, r, n, j);
     if (i->op == FC_OP_UPDATE) return fits_update(g, r, n, j);
-    if (fc_is_reduction(i->op)) {
+    if (fc_reduces(g, n)) {
         fc_list shape = fc_at(g, i->src[0])->shape;
-        uint64_t mask = axes_mask(g, n);
+        uint64_t mask = fc_reduced_axes(g, n);
         fc_schedule s = schedule_of(i);
         if (shape != r->domain) return "it reduces an array of another shape";
         if (s == FC_SCHED_DOT && r->roots.len) return "a product has a kernel of its own";
@@ -171,7 +164,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         j->role = FC_ROLE_REDUCE;
         j->map = fc_map_match(g, i->shape, r->domain, all & ~mask);
         j->from = i->src[0];
-        if (i->nops == 2) j->other = i->src[1];
+        if (i->op == FC_OP_dot) j->other = i->src[1];
         j->from_map = fc_map_identity(g, shape);
         if (j->from_map == FC_NOMAP) return "there is no memory";
         return j->map == FC_NOMAP ? "its shape is not that of the kept axes" : NULL;
@@ -219,7 +212,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
     const fc_alloc *a = f->alloc;
     if (j->convert) {
         r->schedule = j->role == FC_ROLE_SCAN ? FC_SCHED_SCAN : FC_SCHED_INNER;
-        r->reduced = axes_mask(g, n);
+        r->reduced = fc_reduced_axes(g, n);
         for (size_t i = 0; i < r->roots.len; i++) r->roots.at[i].role = FC_ROLE_POINT;
     }
     fc_root root = {.node = n, .map = j->map, .role = (uint8_t)j->role, .stage = (int8_t)v->stage};
@@ -313,15 +306,15 @@ static void start_region(const fc_graph *g, fc_node n, fc_region *out) {
     out->why = "";
     out->schedule = FC_SCHED_MAP;
     out->domain = i->shape;
-    if (i->op == FC_OP_SCAN) {
+    if (fc_scans(g, n)) {
         out->schedule = FC_SCHED_SCAN;
-        out->reduced = axes_mask(g, n);
+        out->reduced = fc_reduced_axes(g, n);
     } else if (i->op == FC_OP_UPDATE) {
         out->domain = fc_at(g, i->src[1])->shape;
-    } else if (fc_is_reduction(i->op)) {
+    } else if (fc_reduces(g, n)) {
         out->schedule = schedule_of(i);
         out->domain = fc_at(g, i->src[0])->shape;
-        out->reduced = axes_mask(g, n);
+        out->reduced = fc_reduced_axes(g, n);
     }
 }
 

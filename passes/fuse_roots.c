@@ -9,6 +9,7 @@
  *      as it is computed again for every tile of the other operand.
  *   3. size: when the work below a node passes the limits of one kernel, its heaviest operands are
  *      stored. */
+#include "ir/fold.h"
 #include "passes/fuse.h"
 
 static inline uint32_t add_sat(uint32_t a, uint32_t b) {
@@ -17,7 +18,7 @@ static inline uint32_t add_sat(uint32_t a, uint32_t b) {
 
 static bool is_free(const fc_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(g, n);
-    return i->op == FC_OP_CONST || i->op == FC_OP_DIM ||
+    return i->op == FC_OP_CONST || i->op == FC_OP_DIM || i->op == FC_OP_SLOT ||
            (i->op == FC_OP_INPUT && fc_rank(g, n) == 0);
 }
 
@@ -110,7 +111,7 @@ static bool too_big(const fc_graph *g, const fc_pass_options *o, fc_node n, cons
 
 static bool can_be_root(const fc_graph *g, const fc_fusion *f, fc_node n) {
     const int op = fc_at(g, n)->op; /* what is read nowhere needs no place */
-    return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && !f->is_root[n];
+    return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && op != FC_OP_RECORD && !f->is_root[n];
 }
 
 /* Views are followed to the value behind them: that is what gets stored. */
@@ -191,18 +192,22 @@ static void cut_product(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node 
     }
 }
 
-fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
-    fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
-    if (!work) return fc_oom(e);
-    for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
+static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_work *work,
+                       const uint8_t *body) {
     bool ok = fc_fuse_step_roots(g, f);
+    for (size_t i = 0; i < g->outputs.len; i++) f->is_root[g->outputs.at[i].node] = 1;
     for (fc_node n = 0; ok && n < g->nodes.len; n++) {
         const fc_ninfo *i = fc_at(g, n);
         if (fc_is_part(i->op) || i->op == FC_OP_RESULT) continue; /* no work of a kernel */
-        bool compute =
-            !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA && !fc_is_view(i->op);
-        if (fc_is_reduction(i->op) || i->op == FC_OP_SCAN || i->op == FC_OP_MATERIALIZE ||
-            i->op == FC_OP_UPDATE || (o->unfused && compute))
+        if (body[n]) { /* runs inside of what it is the body of */
+            work[n] = bound(g, f, work, n, false);
+            continue;
+        }
+        bool compute = !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA &&
+                       i->op != FC_OP_RECORD && !fc_is_view(i->op);
+        if (fc_reduces(g, n) || fc_scans(g, n) || i->op == FC_OP_MATERIALIZE ||
+            i->op == FC_OP_UPDATE ||
+            (o->unfused && compute))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
             fc_node a = i->src[0];
@@ -217,6 +222,20 @@ fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, 
             cut_product(g, f, work, n);
         ok = cut_size(g, o, f, work, n);
     }
+    return ok;
+}
+
+fusec_status fc_fuse_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_error *e) {
+    fc_work *work = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *work);
+    uint8_t *body = fc_calloc(f->alloc, g->nodes.len + 1, 1);
+    bool ok = work && body;
+    if (ok) {
+        fc_find_bound(g, body);
+        ok = find_roots(g, o, f, work, body);
+    } else {
+        fc_oom(&g->error);
+    }
     fc_free(f->alloc, work);
+    fc_free(f->alloc, body);
     return ok ? FUSEC_OK : fc_fail(e, g->error.code, "%s", g->error.message);
 }

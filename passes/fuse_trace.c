@@ -231,7 +231,7 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
         v->accesses++;
         v->params += 1 + fc_rank(g, t.node);
     }
-    v->ops++;
+    v->ops += n->op != FC_OP_RECORD;
     if (fc_ops[n->op].flags & FC_F_TRANSCENDENTAL) v->transcendental++;
     for (int i = 0; i < n->nops; i++) {
         bool scalar = fc_rank(g, n->src[i]) == 0 && fc_rank(g, t.node) != 0;

@@ -5,7 +5,7 @@
  * made it. */
 #include "passes/plan.h"
 
-#include "ir/expand.h"
+#include "ir/fold.h"
 #include "ir/loop.h"
 
 typedef const char *reason; /* NULL: fine */
@@ -44,6 +44,7 @@ static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     case FC_OP_CONST: {
         unsigned bits = n->dtype == FUSEC_BOOL ? 1 : 8u * fc_dtypes[n->dtype].bytes;
         if (n->shape) return "a constant has a shape";
+        if (n->flags & ~(uint32_t)FC_NODE_OWN) return "a constant has flags that mean nothing";
         return bits < 64 && n->attr >> bits ? "a constant has bits its dtype lacks" : NULL;
     }
     case FC_OP_HOLE:
@@ -54,6 +55,7 @@ static reason check_leaf(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     case FC_OP_DIM:
         if (n->shape || n->dtype != FUSEC_I64) return "a size is not an i64 scalar";
         return n->attr >= g->dims.forms.len ? "the size does not exist" : NULL;
+    case FC_OP_SLOT: return n->shape || n->flags ? "a slot is no scalar" : NULL;
     default: /* FC_OP_IOTA */
         if (n->dtype != FUSEC_I64) return "iota is not i64";
         return n->attr >= fc_list_len(g, n->shape) ? "iota runs along an axis it lacks" : NULL;
@@ -297,10 +299,26 @@ static reason check_reduced_axes(const fc_graph *g, const fc_ninfo *n, fc_list f
     return NULL;
 }
 
+/* The shape of what is reduced, less the axes. */
+static reason check_shape_left(const fc_graph *g, const fc_ninfo *n, fc_list from, uint64_t mask) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < fc_list_len(g, from); i++) {
+        int64_t one;
+        bool reduced = mask >> i & 1;
+        if (reduced && !(n->flags & FC_NODE_KEEPDIMS)) continue;
+        if (at >= fc_list_len(g, n->shape)) return "its shape lacks an axis";
+        int64_t d = fc_list_at(g, n->shape)[at++];
+        if (reduced ? !fc_dim_is_const(&g->dims, (fc_dim)d, &one) || one != 1
+                    : d != fc_list_at(g, from)[i])
+            return "its shape is not what the reduction leaves";
+    }
+    return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
+}
+
 static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
     if (n->nops != fc_ops[n->op].arity) return "it has the wrong number of operands";
     const fc_ninfo *a = fc_at(g, n->src[0]);
-    uint32_t r = fc_list_len(g, a->shape), at = 0;
+    const uint32_t r = fc_list_len(g, a->shape);
     if (n->nops == 2) {
         const fc_ninfo *b = fc_at(g, n->src[1]);
         if (a->shape != b->shape) return "its operands have several shapes";
@@ -314,17 +332,53 @@ static reason check_reduction(const fc_graph *g, const fc_ninfo *n) {
         return "its dtype is not that of the row";
     const bool own = n->op == FC_OP_dot && n->axis_kind == FC_TREE_DOT;
     if (!own && n->axis_kind != (uint32_t)(mask >> (r - 1) & 1)) return "it names the wrong tree";
-    for (uint32_t i = 0; i < r; i++) {
-        int64_t one;
-        bool reduced = mask >> i & 1;
-        if (reduced && !(n->flags & FC_NODE_KEEPDIMS)) continue;
-        if (at >= fc_list_len(g, n->shape)) return "its shape lacks an axis";
-        int64_t d = fc_list_at(g, n->shape)[at++];
-        if (reduced ? !fc_dim_is_const(&g->dims, (fc_dim)d, &one) || one != 1
-                    : d != fc_list_at(g, a->shape)[i])
-            return "its shape is not what the reduction leaves";
+    return check_shape_left(g, n, a->shape, mask);
+}
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+static reason check_record(const fc_graph *g, const fc_ninfo *n) {
+    const fc_ninfo *first = fc_at(g, n->src[0]);
+    if (n->nops == 3 && fc_at(g, n->src[2])->op != FC_OP_RECORD) return "a record goes on as none";
+    return n->dtype != first->dtype || n->shape != first->shape ? "it is not as its first value"
+                                                                : NULL;
+}
+
+static reason check_fold(const fc_graph *g, const fc_ninfo *n) {
+    fc_node element[FC_MAX_RECORD], body[FC_MAX_RECORD];
+    if (n->nops != 2 || fc_at(g, n->src[0])->op != FC_OP_RECORD ||
+        fc_at(g, n->src[1])->op != FC_OP_RECORD)
+        return "it has no records as operands";
+    if (n->attr >= g->lists.len) return "it does not say what it is";
+    const uint32_t len = fc_list_len(g, (fc_list)n->attr),
+                   r = fc_list_len(g, fc_at(g, n->src[0])->shape);
+    if (len <= FC_FOLD_FIXED || len > FC_FOLD_FIXED + FC_MAX_RECORD)
+        return "it does not say what it is";
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    if (v[0] < 0 || v[0] >= (int64_t)len - FC_FOLD_FIXED || v[1] < 0 || v[1] > FC_FOLD_EXCLUSIVE)
+        return "it has no such result";
+    const fc_fold_spec s = fc_fold_of(g, n);
+    if (fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element) != s.n ||
+        fc_record_nodes(g, n->src[1], FC_MAX_RECORD, body) != s.n)
+        return "its records have several lengths";
+    if (!s.axes || (r < 64 && s.axes >> r)) return "it goes along axes it lacks";
+    if (s.kind != FC_FOLD_REDUCE && (s.axes & (s.axes - 1))) return "it scans several axes";
+    for (uint32_t k = 0; k < s.n; k++) {
+        const fc_ninfo *x = fc_at(g, element[k]);
+        if (x->dtype != fc_at(g, body[k])->dtype || fc_is_half((fusec_dtype)x->dtype))
+            return "its body makes records of other dtypes";
+        const unsigned bits = x->dtype == FUSEC_BOOL ? 1 : 8u * fc_dtypes[x->dtype].bytes;
+        if (bits < 64 && s.start[k] >> bits) return "a start has bits its dtype lacks";
+        if (fc_at(g, body[k])->shape) return "its body makes an array";
+        if (x->op != FC_OP_CONST && x->shape != fc_at(g, element[0])->shape)
+            return "its elements have several shapes";
     }
-    return at == fc_list_len(g, n->shape) ? NULL : "its shape has an axis too many";
+    if (n->dtype != fc_at(g, element[s.result])->dtype)
+        return "its dtype is not that of its result";
+    if (n->axis_kind != (s.kind == FC_FOLD_REDUCE ? (uint32_t)(s.axes >> (r - 1) & 1) : 0))
+        return "it names the wrong tree";
+    if (s.kind == FC_FOLD_REDUCE) return check_shape_left(g, n, fc_at(g, n->src[0])->shape, s.axes);
+    return n->shape == fc_at(g, element[0])->shape ? NULL : "a scan changes the shape";
 }
 
 /* ---- steps and bodies --------------------------------------------------------------------------
@@ -416,6 +470,66 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
+/* Which slots of a fold a value depends on: five bits for each number, its dtype + 1; and whether
+ * it depends on anything but slots and constants, or is not elementwise. */
+enum { SLOT_BITS = 5 };
+#define OUTSIDE (UINT64_C(1) << 63)
+#define SLOTS   (OUTSIDE - 1)
+
+static reason join_slots(uint64_t *to, uint64_t from) {
+    for (unsigned k = 0; k < 2 * FC_MAX_RECORD; k++) {
+        const uint64_t mask = UINT64_C(31) << k * SLOT_BITS, a = *to & mask, b = from & mask;
+        if (a && b && a != b) return "a body has one value in two dtypes";
+        *to |= b;
+    }
+    *to |= from & OUTSIDE;
+    return NULL;
+}
+
+/* The body has no values but those of two records of this fold. */
+static reason check_slots(const fc_graph *g, const fc_ninfo *n, uint64_t slots) {
+    fc_node element[FC_MAX_RECORD];
+    const uint32_t values = fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element);
+    if (slots & OUTSIDE) return "its body reads what is outside of it";
+    for (uint32_t k = 0; k < 2 * FC_MAX_RECORD; k++) {
+        const uint32_t c = k % FC_MAX_RECORD;
+        const uint64_t has = slots >> k * SLOT_BITS & 31;
+        if (has && (c >= values || has != fc_at(g, element[c])->dtype + 1u))
+            return "its body is one of other records";
+    }
+    return NULL;
+}
+
+/* Slots are scalars and so is what is made of them; no element and no output is. `slots` has room
+ * for all nodes. */
+static reason check_bodies(const fc_graph *g, uint64_t *slots) {
+    for (fc_node id = 0; id < g->nodes.len; id++) {
+        const fc_ninfo *n = fc_at(g, id);
+        const bool computes = fc_is_elementwise(n->op) || n->op == FC_OP_CAST ||
+                              n->op == FC_OP_BITCAST || n->op == FC_OP_RECORD;
+        slots[id] = computes || n->op == FC_OP_SLOT || n->op == FC_OP_CONST ? 0 : OUTSIDE;
+        if (n->op == FC_OP_SLOT) {
+            if (n->attr >= 2 * FC_MAX_RECORD) return "a slot that does not exist";
+            slots[id] = (uint64_t)(n->dtype + 1u) << n->attr * SLOT_BITS;
+        }
+        if (n->op == FC_OP_FOLD) {
+            reason why = check_slots(g, n, slots[n->src[1]]);
+            if (why || (slots[n->src[0]] & SLOTS)) return why ? why : "an element is bound";
+            continue;
+        }
+        for (int k = 0; k < n->nops; k++) {
+            reason why = join_slots(&slots[id], slots[n->src[k]]);
+            if (why) return why;
+        }
+        if ((slots[id] & SLOTS) && n->nops && (!computes || n->shape))
+            return "a body is not elementwise";
+    }
+    for (size_t i = 0; i < g->outputs.len; i++)
+        if (g->outputs.at[i].node < g->nodes.len && (slots[g->outputs.at[i].node] & SLOTS))
+            return "an output is bound";
+    return NULL;
+}
+
 const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
     if (why) return why;
@@ -427,7 +541,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     for (int k = 0; k < n->nops; k++)
         if (n->src[k] >= id) return "an operand comes after it";
     bool leaf = n->op == FC_OP_INPUT || n->op == FC_OP_CONST || n->op == FC_OP_DIM ||
-                n->op == FC_OP_IOTA || n->op == FC_OP_HOLE;
+                n->op == FC_OP_IOTA || n->op == FC_OP_HOLE || n->op == FC_OP_SLOT;
     for (int k = 0; k < n->nops; k++) /* values have elements */
         if (fc_is_part(fc_at(g, n->src[k])->op) !=
             (fc_is_part(n->op) ? k || n->op != FC_OP_LIST : n->op == FC_OP_RESULT))
@@ -449,6 +563,8 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_SORT) return check_sort(g, n);
     if (n->op == FC_OP_FFT) return check_fft(g, n);
     if (n->op == FC_OP_RESULT) return check_result(g, n);
+    if (n->op == FC_OP_RECORD) return check_record(g, n);
+    if (n->op == FC_OP_FOLD) return check_fold(g, n);
     return "it is an operation of kernels";
 }
 
@@ -463,6 +579,11 @@ fusec_status fc_graph_verify(const fc_graph *g, fc_error *e) {
             return fc_fail(e, FUSEC_INTERNAL, "broken graph: %%%u = %s: %s", id,
                            n->op < FC_OP_COUNT_ ? fc_ops[n->op].name : "?", why);
     }
+    uint64_t *slots = fc_malloc(g->alloc, (g->nodes.len + 1) * sizeof *slots);
+    if (!slots) return fc_oom(e);
+    why = check_bodies(g, slots);
+    fc_free(g->alloc, slots);
+    if (why) return fc_fail(e, FUSEC_INTERNAL, "broken graph: %s", why);
     for (size_t i = 0; i < g->inputs.len; i++) {
         fc_node n = g->inputs.at[i].node;
         if (n >= g->nodes.len || fc_at(g, n)->op != FC_OP_INPUT || fc_at(g, n)->attr != i)

@@ -4,6 +4,7 @@
 #include "passes/lower_impl.h"
 
 #include "ir/expand.h"
+#include "ir/fold.h"
 #include "ir/plant.h"
 
 /* ---- values made so far ------------------------------------------------------------------ */
@@ -151,7 +152,7 @@ static bool is_leaf(const fc_lowering *l, fc_node n) {
     const fc_ninfo *i = fc_at(l->g, n);
     if (i->nops == 0 || i->op == FC_OP_PART || made_elsewhere(l, n)) return true;
     if (i->op == FC_OP_RESHAPE) return !fc_reshape_is_free(l->g, n);
-    return fc_is_reduction(i->op) || i->op == FC_OP_SCAN;
+    return fc_reduces(l->g, n) || fc_scans(l->g, n);
 }
 
 /* The parts of a word, and the word of two parts: the first one in the lower half. */
@@ -364,27 +365,33 @@ static void store_complex(fc_lowering *l, const fc_root *root) {
     store_root(l, root, im, 2);
 }
 
+fc_val fc_lower_element_of(fc_lowering *l, fc_node n) {
+    return value_of(l, n, fc_map_identity(l->g, fc_at(l->g, n)->shape));
+}
+
+static fc_val accumulate(fc_lowering *l, fc_node root, unsigned stage) {
+    const fc_ninfo *n = fc_at(l->g, root);
+    if (n->op == FC_OP_FOLD) return fc_lower_fold(l, root, stage);
+    const fc_val v = fc_lower_element_of(l, n->src[0]);
+    if (v == FC_NOVAL) return v;
+    if (n->op == FC_OP_SCAN) {
+        const fc_scan s = fc_scan_of(n);
+        return fc_kernel_scan(l->k, s.op, v, s.exclusive);
+    }
+    if (n->op == FC_OP_dot)
+        return fc_kernel_contract(l->k, v, fc_lower_element_of(l, n->src[1]), stage);
+    return fc_kernel_reduce(l->k, (fc_op)n->op, v, stage);
+}
+
 /* Reductions stage by stage: what a stage reads of earlier ones is then known to value_of. */
 static void build(fc_lowering *l) {
     const fc_region *r = l->r;
     for (uint32_t stage = 0; stage < r->stages; stage++)
         for (size_t i = 0; i < r->roots.len && !l->oom; i++) {
             const fc_root *root = &r->roots.at[i];
-            const bool scans = root->role == FC_ROLE_SCAN;
             if (!fc_makes_accumulator(root->role) || root->stage != (int8_t)stage) continue;
             const fc_ninfo *n = fc_at(l->g, root->node);
-            fc_val v = value_of(l, n->src[0], fc_map_identity(l->g, fc_at(l->g, n->src[0])->shape));
-            fc_val acc;
-            const fc_scan s = fc_scan_of(n);
-            if (scans) {
-                acc = fc_kernel_scan(l->k, s.op, v, s.exclusive);
-            } else if (n->nops == 2) {
-                const fc_list map = fc_map_identity(l->g, fc_at(l->g, n->src[1])->shape);
-                const fc_val w = v == FC_NOVAL ? v : value_of(l, n->src[1], map);
-                acc = fc_kernel_contract(l->k, v, w, stage);
-            } else {
-                acc = fc_kernel_reduce(l->k, (fc_op)n->op, v, stage);
-            }
+            const fc_val acc = accumulate(l, root->node, stage);
             remember(l, root->node, root->map,
                      wide(l, fc_val_cast(&l->k->code, acc, (fusec_dtype)n->dtype)));
         }
@@ -416,6 +423,7 @@ fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f,
     build(&l);
     fc_free(l.alloc, l.slots);
     fc_vec_free(l.alloc, &l.todo);
+    fc_vec_free(l.alloc, &l.records);
     if (l.oom || k->code.status == FUSEC_OUT_OF_MEMORY || g->error.code == FUSEC_OUT_OF_MEMORY)
         return fc_oom(e);
     if (k->code.status) return fc_fail(e, k->code.status, "a kernel could not be built");

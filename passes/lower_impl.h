@@ -16,6 +16,12 @@ typedef struct fc_lower_todo {
     fc_list map;
 } fc_lower_todo;
 
+/* The record made of a body. */
+typedef struct fc_lower_record {
+    fc_node body;
+    fc_record *record;
+} fc_lower_record;
+
 typedef struct fc_lowering {
     fc_graph *g;
     const fc_fusion *f;
@@ -28,11 +34,17 @@ typedef struct fc_lowering {
     fc_lower_entry *slots;
     uint32_t nslots, nused;
     FC_VEC(fc_lower_todo) todo;
+    FC_VEC(fc_lower_record) records;
     bool oom, wide16;
 } fc_lowering;
 
 /* The value of a node under a map, if it is there. */
 bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
+
+/* A value at every point of the domain of its own shape. */
+fc_val fc_lower_element_of(fc_lowering *l, fc_node n);
+/* One result of a FC_OP_FOLD (lower_fold.c). */
+fc_val fc_lower_fold(fc_lowering *l, fc_node n, unsigned stage);
 
 /* ---- indices (lower_index.c) ------------------------------------------------------------------
  *

@@ -86,7 +86,9 @@ static bool is_in_order(const fc_fusion *f, const uint32_t *order, uint32_t *pla
 
 static void describe_root(fc_str *out, const fc_graph *g, const fc_root *root) {
     const fc_ninfo *n = fc_at(g, root->node);
-    if (root->role == FC_ROLE_REDUCE)
+    if (n->op == FC_OP_FOLD)
+        fc_str_add(out, root->role == FC_ROLE_SCAN ? "scan" : "reduce");
+    else if (root->role == FC_ROLE_REDUCE)
         fc_str_add(out, fc_ops[n->op].name);
     else if (root->role == FC_ROLE_SCAN)
         fc_str_printf(out, "cum%s", fc_ops[fc_scan_of(n).op].name);

@@ -72,7 +72,7 @@ static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t s
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
     traffic t = {.b = b, .k = k};
-    t.roots = fc_arena_alloc(&arena, (2 * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *t.roots);
+    t.roots = fc_arena_alloc(&arena, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *t.roots);
     t.needed = fc_arena_alloc(&arena, k->code.ins.len + 1);
     t.seen = fc_arena_alloc(&arena, k->args.len + 1);
     t.kept = fc_arena_alloc(&arena, k->accesses.len + 1);

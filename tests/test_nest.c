@@ -51,12 +51,12 @@ FC_TEST(kernel, slice_stops_at_results) {
     FC_ASSERT_TRUE(open_sample("softmax", 3, 4, 0, &run) == FUSEC_OK);
     const fc_code *c = &run.kernel.code;
     uint8_t needed[64] = {0};
-    fc_kernel_slice(c, &run.kernel.reductions.at[0].value, 1, needed);
+    fc_kernel_slice(c, &run.kernel.reductions.at[0].value[0], 1, needed);
     size_t n = 0;
     for (size_t i = 0; i < c->ins.len; i++) n += needed[i];
     FC_EXPECT_EQ_I64((int64_t)n, 1); /* the load */
     memset(needed, 0, sizeof needed);
-    fc_kernel_slice(c, &run.kernel.reductions.at[1].value, 1, needed);
+    fc_kernel_slice(c, &run.kernel.reductions.at[1].value[0], 1, needed);
     n = 0;
     for (size_t i = 0; i < c->ins.len; i++) n += needed[i];
     FC_EXPECT_EQ_I64((int64_t)n, 4); /* load, maximum, difference, exponential */

@@ -20,6 +20,7 @@
 /* Renders instructions of one fc_code. */
 typedef struct fc_cuda_text {
     const fc_code *code;
+    const fc_kernel *k; /* whose reductions FC_OP_ACC is of; NULL in the functions of reductions */
     fc_str *out;
     unsigned depth;
     const char *const *args; /* names of FC_OP_ARG */
@@ -44,10 +45,10 @@ typedef struct fc_cuda_gen {
     fc_layout l;
     uint32_t np, axes;
     fc_code code;        /* legalised */
+    fc_code *bodies;     /* [records] of folds, too */
     fc_val *store_value; /* [stores] in `code` */
     fc_val *put_value;   /* [updates] */
-    fc_val *red_value;   /* [reductions] */
-    fc_val *red_other;   /* [reductions] the right element of a contraction, or FC_NOVAL */
+    fc_val *red_value;   /* [reductions][FC_MAX_COMPONENTS] their elements, then FC_NOVAL */
     fc_val *roots;       /* scratch */
     uint8_t *need, *done, *local, *vary;
     uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
@@ -57,6 +58,10 @@ typedef struct fc_cuda_gen {
     uint8_t *sign;   /* [ins] see fc_cuda_text */
     uint8_t *share;  /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
+
+static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
+    return g->red_value + r * FC_MAX_COMPONENTS;
+}
 
 /* The word of the parameter block that the strides of an access follow: its offset. */
 static inline unsigned fc_cuda_word(const fc_cuda_gen *g, uint32_t a) {

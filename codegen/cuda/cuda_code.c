@@ -467,7 +467,10 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
         reinterpret(t, v);
     } else if (i->op == FC_OP_ACC) {
         begin(t, v);
-        fc_str_printf(t->out, "f%u;\n", (unsigned)i->imm);
+        fc_str_printf(t->out, "f%u", (unsigned)fc_acc_reduction(i));
+        if (t->k->reductions.at[fc_acc_reduction(i)].record)
+            fc_str_printf(t->out, ".c%u", fc_acc_result(i));
+        fc_str_add(t->out, ";\n");
     } else if (i->op == FC_OP_COUNT) {
         begin(t, v);
         fc_str_add(t->out, "count;\n");

@@ -44,8 +44,9 @@ void fc_cuda_find_shares(fc_cuda_gen *g) {
         if (i->op != FC_OP_div || g->code.ins.at[i->a].op != FC_OP_exp ||
             g->code.ins.at[i->b].op != FC_OP_ACC)
             continue;
-        const size_t r = (size_t)g->code.ins.at[i->b].imm;
-        g->share[v] = g->k->reductions.at[r].op == FC_OP_sum && g->red_value[r] == i->a;
+        const uint32_t r = fc_acc_reduction(&g->code.ins.at[i->b]);
+        g->share[v] =
+            g->k->reductions.at[r].op == FC_OP_sum && fc_cuda_red_value(g, r)[0] == i->a;
     }
 }
 

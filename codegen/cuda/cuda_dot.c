@@ -79,7 +79,7 @@ static void load_operand(const dot *d, bool left) {
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const unsigned axis = left ? d->down : d->across, other = left ? d->across : d->down;
-    const fc_val value = left ? g->red_value[0] : g->red_other[0];
+    const fc_val value = fc_cuda_red_value(g, 0)[left ? 0 : 1];
     fc_cuda_value_slice(g, value);
     fc_cuda_line(t, "#pragma unroll");
     fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d));
@@ -101,7 +101,7 @@ static void load_operand(const dot *d, bool left) {
 
 static void put_operand(const dot *d, bool left) {
     fc_cuda_gen *g = d->g;
-    fc_cuda_value_slice(g, left ? g->red_value[0] : g->red_other[0]);
+    fc_cuda_value_slice(g, fc_cuda_red_value(g, 0)[left ? 0 : 1]);
     fc_cuda_line(&g->t, "#pragma unroll");
     fc_cuda_line(&g->t, "for (int u = 0; u < %u; u++) {", loads_of(d));
     element_place(d, fc_cuda_reads_along_k(g));

@@ -132,7 +132,7 @@ enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
 
 /* Which values exist only to be rounded to one 16-bit dtype. */
 static void find_narrow(fc_cuda_gen *g) {
-    size_t roots = g->k->stores.len + 2 * g->k->reductions.len;
+    size_t roots = g->k->stores.len + FC_MAX_COMPONENTS * g->k->reductions.len;
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
         bool half = i->op == FC_OP_CVT && fc_is_half((fusec_dtype)i->dtype);
@@ -144,6 +144,22 @@ static void find_narrow(fc_cuda_gen *g) {
     }
     for (size_t r = 0; r < roots; r++)
         if (g->store_value[r] != FC_NOVAL) g->narrow[g->store_value[r]] = FUSEC_BOOL;
+}
+
+/* What the prelude has to bring for the functions of folds. */
+static fusec_status legalise_bodies(fc_cuda_gen *g, const fc_alloc *alloc) {
+    const fc_kernel *k = g->k;
+    fusec_status s = FUSEC_OK;
+    g->bodies = fc_calloc(alloc, k->records.len + 1, sizeof *g->bodies);
+    if (!g->bodies) return FUSEC_OUT_OF_MEMORY;
+    for (size_t i = 0; i < k->records.len; i++) fc_code_init(&g->bodies[i], alloc);
+    for (size_t i = 0; i < k->records.len && s == FUSEC_OK; i++) {
+        const fc_code *from = &k->records.at[i]->code;
+        fc_val *map = fc_calloc(alloc, from->ins.len + 1, sizeof *map);
+        s = map ? fc_legalize(from, FC_TARGET_CUDA, &g->bodies[i], map) : FUSEC_OUT_OF_MEMORY;
+        fc_free(alloc, map);
+    }
+    return s;
 }
 
 static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
@@ -162,13 +178,13 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     fc_val *map = fc_calloc(alloc, len + 1, sizeof *map);
     if (!map) return fc_oom(e);
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
+    if (s == FUSEC_OK) s = legalise_bodies(g, alloc);
     size_t legal = g->code.ins.len;
-    g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + 2 * nreds) + 2, sizeof *g->store_value);
+    g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + FC_MAX_COMPONENTS * nreds) + 2, sizeof *g->store_value);
     g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
-        g->red_other = g->red_value + nreds;
-        g->put_value = g->red_other + nreds;
+        g->put_value = g->red_value + nreds * FC_MAX_COMPONENTS;
         g->roots = g->put_value + nputs;
         g->done = g->need + legal;
         g->local = g->done + legal;
@@ -182,15 +198,16 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nputs; i++) g->put_value[i] = map[k->updates.at[i].value];
         for (size_t i = 0; i < nreds; i++) {
-            const fc_val other = k->reductions.at[i].other;
-            g->red_value[i] = map[k->reductions.at[i].value];
-            g->red_other[i] = other == FC_NOVAL ? other : map[other];
+            fc_val *value = g->red_value + i * FC_MAX_COMPONENTS;
+            for (unsigned v = 0; v < FC_MAX_COMPONENTS; v++) value[v] = FC_NOVAL;
+            fc_red_values(&k->reductions.at[i], map, value);
         }
         memset(g->narrow, UNUSED, legal);
         find_narrow(g);
         fc_cuda_find_signs(g);
         fc_cuda_find_shares(g);
         g->t = (fc_cuda_text){.code = &g->code,
+                              .k = k,
                               .out = out,
                               .need = g->need,
                               .done = g->done,
@@ -199,6 +216,8 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
                               .sign = g->sign,
                               .share = g->share,
                               .bytes = fc_cuda_computes_bytes(&g->code)};
+        for (size_t i = 0; i < k->records.len; i++)
+            g->t.bytes |= fc_cuda_computes_bytes(&g->bodies[i]);
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;
     }
@@ -220,6 +239,8 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);
     fc_free(out->alloc, g.store_value);
+    for (size_t i = 0; g.bodies && i < k->records.len; i++) fc_code_free(&g.bodies[i]);
+    fc_free(out->alloc, g.bodies);
     fc_code_free(&g.code);
     return s;
 }

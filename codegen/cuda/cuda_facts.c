@@ -28,7 +28,7 @@ fusec_status fc_cuda_count_phases(const fc_kernel *k, uint8_t *phases, fc_error 
         memset(need, 0, n);
         for (size_t r = 0; s < k->nstages && r < k->reductions.len; r++)
             if (k->reductions.at[r].stage == s) {
-                fc_val value[2];
+                fc_val value[FC_MAX_COMPONENTS];
                 const size_t values = fc_red_values(&k->reductions.at[r], NULL, value);
                 fc_kernel_slice(&k->code, value, values, need);
             }
@@ -120,8 +120,8 @@ uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {
 
 size_t fc_cuda_red_bytes(const fc_reduction *r) {
     size_t bytes = 0, align = 1;
-    for (int c = 0; c < fc_ops[r->op].components; c++) {
-        size_t size = fc_dtypes[fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c)].bytes;
+    for (unsigned c = 0; c < fc_red_components(r); c++) {
+        size_t size = fc_dtypes[fc_red_component(r, c)].bytes;
         bytes = (bytes + size - 1) / size * size + size;
         if (size > align) align = size;
     }

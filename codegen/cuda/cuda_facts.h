@@ -108,10 +108,6 @@ static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Whether its last component is the number of elements (var, std). */
-static inline bool fc_cuda_counts(unsigned op) {
-    return fc_ops[op].components == 3;
-}
 /* Whether it asks for the place of an element, which no order of joins changes. */
 static inline bool fc_cuda_places(unsigned op) {
     return op == FC_OP_argmin || op == FC_OP_argmax;

@@ -393,10 +393,9 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
                           gr->whole ? gr->number : tested_number(gr).text, gr->limit);
         fc_str_printf(g->t.out, "red%u_%s(", (unsigned)r, gr->peek ? "peek" : "step");
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
-        fc_cuda_operand(&g->t, g->red_value[r]);
-        if (g->red_other[r] != FC_NOVAL) {
-            fc_str_add(g->t.out, ", ");
-            fc_cuda_operand(&g->t, g->red_other[r]);
+        for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++) {
+            fc_str_add(g->t.out, v ? ", " : "");
+            fc_cuda_operand(&g->t, fc_cuda_red_value(g, r)[v]);
         }
         if (gr->peek) {
             fc_str_add(g->t.out, ");\n");

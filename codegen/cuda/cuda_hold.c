@@ -57,10 +57,9 @@ static void find_frontier(fc_cuda_gen *g, const phases *p) {
         if (p->first[v] == NEVER) continue;
         for (int n = 0; n < fc_instr_arity(i); n++) want(g, p, fc_instr_operand(i, n), p->first[v]);
     }
-    for (size_t r = 0; r < g->k->reductions.len; r++) {
-        want(g, p, g->red_value[r], g->k->reductions.at[r].stage);
-        if (g->red_other[r] != FC_NOVAL) want(g, p, g->red_other[r], g->k->reductions.at[r].stage);
-    }
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++)
+            want(g, p, fc_cuda_red_value(g, r)[v], g->k->reductions.at[r].stage);
     for (size_t s = 0; s < g->k->stores.len; s++)
         if (g->k->accesses.at[g->k->stores.at[s].access].level == FC_POINT)
             want(g, p, g->store_value[s], g->k->nstages);

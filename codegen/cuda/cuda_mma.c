@@ -338,7 +338,7 @@ static void results(const mma *d) {
 
 static operand operand_of(fc_cuda_gen *g, const fc_cuda_tile *tile, bool columns) {
     const bool right = columns != (bool)g->cls->cuda.dot_swapped;
-    operand x = {.value = right ? g->red_other[0] : g->red_value[0],
+    operand x = {.value = fc_cuda_red_value(g, 0)[right],
                  .axis = columns ? g->cls->cuda.dot_across : g->cls->cuda.dot_axis,
                  .side = columns ? fc_cuda_tile_columns(tile) : fc_cuda_tile_rows(tile),
                  .reads = columns ? g->cls->cuda.dot_right : g->cls->cuda.dot_left,

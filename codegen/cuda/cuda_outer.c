@@ -181,7 +181,7 @@ static void count_run(const outer *o, unsigned stage, bool whole) {
         fc_cuda_line(&g->t, "#pragma unroll");
         fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
         EACH_ROW(o, stage, "w%u[e] = fc_meet(w%u[e], fc_%s(w%u[e], m), (lane & m) != 0);", r, r,
-                 whole && fc_cuda_counts(g->k->reductions.at[r].op) ? "even" : "xor", r);
+                 whole && fc_red_counts(&g->k->reductions.at[r]) ? "even" : "xor", r);
         fc_cuda_line(&g->t, "}");
     }
     if (o->walks)

@@ -15,15 +15,24 @@ const fc_cuda_section fc_cuda_sections[FC_CUH_COUNT] = {
 
 /* ---- what a kernel uses ---------------------------------------------------------------------- */
 
+/* The kernel's code, then the bodies of its folds; NULL: there is no more. */
+static const fc_code *code_at(const fc_cuda_gen *g, size_t n) {
+    return n == 0 ? &g->code : n <= g->k->records.len ? &g->bodies[n - 1] : NULL;
+}
+
 static bool uses_op(const fc_cuda_gen *g, fc_op op) {
-    for (size_t i = 0; i < g->code.ins.len; i++)
-        if (g->code.ins.at[i].op == op) return true;
+    const fc_code *c;
+    for (size_t n = 0; (c = code_at(g, n)); n++)
+        for (size_t i = 0; i < c->ins.len; i++)
+            if (c->ins.at[i].op == op) return true;
     return false;
 }
 
 static bool uses_dtype(const fc_cuda_gen *g, fusec_dtype t) {
-    for (size_t i = 0; i < g->code.ins.len; i++)
-        if (g->code.ins.at[i].dtype == t) return true;
+    const fc_code *c;
+    for (size_t n = 0; (c = code_at(g, n)); n++)
+        for (size_t i = 0; i < c->ins.len; i++)
+            if (c->ins.at[i].dtype == t) return true;
     return false;
 }
 
@@ -95,7 +104,7 @@ static bool divides_by_row(const fc_cuda_gen *g) {
 
 static bool counts(const fc_cuda_gen *g) {
     for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (fc_cuda_counts(g->k->reductions.at[r].op)) return true;
+        if (fc_red_counts(&g->k->reductions.at[r])) return true;
     return false;
 }
 
@@ -108,11 +117,13 @@ static bool uses_minmax(const fc_cuda_gen *g) {
 }
 
 static bool uses_neg(const fc_cuda_gen *g) {
-    for (size_t i = 0; i < g->code.ins.len; i++) {
-        fusec_dtype t = (fusec_dtype)g->code.ins.at[i].dtype;
-        if (g->code.ins.at[i].op == FC_OP_neg && fc_is_int(t) && fc_dtypes[t].bytes == 2)
-            return true;
-    }
+    const fc_code *c;
+    for (size_t n = 0; (c = code_at(g, n)); n++)
+        for (size_t i = 0; i < c->ins.len; i++) {
+            fusec_dtype t = (fusec_dtype)c->ins.at[i].dtype;
+            if (c->ins.at[i].op == FC_OP_neg && fc_is_int(t) && fc_dtypes[t].bytes == 2)
+                return true;
+        }
     return false;
 }
 

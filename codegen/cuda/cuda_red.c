@@ -3,10 +3,10 @@
  *
  * - struct red0: the accumulator; it also lies in workspaces.
  * - red0_start(): of no elements.
- * - red0_step(a, x, i, t): takes in element x (of a contraction x, y) with number i, after t
- *   others: lanes and runs take
- *   their elements in order, so callers know t, mostly as a constant, and counts need no memory.
- * - red0_finish(a, n): the result over n elements.
+ * - red0_step(a, x, i, t): takes in element x (of a contraction x, y, of a fold a record) with
+ *   number i, after t others: lanes and runs take their elements in order, so callers know t,
+ * mostly as a constant, and counts need no memory.
+ * - red0_finish(a, n): the result over n elements; of a fold the record, a struct red0.
  * - fc_join(a, b): a covers earlier elements than b.
  * - fc_join_even(a, b, n), of columns (cuda_outer.c) and spans (cuda_loop.c) where some reduction
  *   counts: the same where each covers n elements. A number that is known leaves nothing of the
@@ -22,42 +22,38 @@
 #include "codegen/cuda/cuda.h"
 #include "ir/red_program.h"
 
+#include <stdio.h>
+
 /* What a body is of: a part of ir/red_program.h, or JOIN of parts with as many elements each. */
 enum { EVEN = FC_RED_PARTS, BODIES };
 
 /* The operands' names. A step knows by `t` how many elements an accumulator counts. */
+#define EARLIER "a.c0", "a.c1", "a.c2", "a.c3", "a.c4", "a.c5"
 static const char *const arg_names[BODIES][FC_RED_ARGS] = {
-    [FC_RED_STEP] = {"a.c0", "a.c1", "a.c2", "x", "i", "y"},
-    [FC_RED_JOIN] = {"a.c0", "a.c1", "a.c2", "b.c0", "b.c1", "b.c2"},
-    [FC_RED_FINISH] = {"a.c0", "a.c1", "a.c2", "n"},
-    [EVEN] = {"a.c0", "a.c1", "n", "b.c0", "b.c1", "n"}};
-static const char *const counted_step[FC_RED_ARGS] = {"a.c0", "a.c1", "t", "x", "i", "y"};
+    [FC_RED_STEP] = {EARLIER, "x", "y", "x2", "x3", "x4", "x5", "i"},
+    [FC_RED_JOIN] = {EARLIER, "b.c0", "b.c1", "b.c2", "b.c3", "b.c4", "b.c5"},
+    [FC_RED_FINISH] = {EARLIER, "n"},
+    [EVEN] = {"a.c0", "a.c1", "n", "", "", "", "b.c0", "b.c1", "n"}};
+static const char *const counted_step[FC_RED_ARGS] = {"a.c0", "a.c1", "t", "", "", "", "x",
+                                                      "",     "",     "",  "", "", "i"};
 /* How reductions that count divide: what the divisors are is known. */
 static const char *const divisions[BODIES] = {
     [FC_RED_STEP] = "fc_share($b)", [FC_RED_JOIN] = "fc_part($a, $b)", [EVEN] = "fc_half($b)"};
 
 typedef struct red {
-    fc_op op;
-    fusec_dtype dtype;
-    int components;
+    const fc_reduction *of;
     uint32_t number;
 } red;
 
-static red red_of(const fc_reduction *r, uint32_t number) {
-    red d = {(fc_op)r->op, (fusec_dtype)r->dtype, fc_ops[r->op].components, number};
-    return d;
-}
-
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage) {
     for (size_t r = 0; r < k->reductions.len; r++)
-        if (k->reductions.at[r].stage == stage && fc_cuda_counts(k->reductions.at[r].op))
-            return true;
+        if (k->reductions.at[r].stage == stage && fc_red_counts(&k->reductions.at[r])) return true;
     return false;
 }
 
 bool fc_cuda_any_order(const fc_reduction *r) {
     const bool exact = (fc_ops[r->op].flags & FC_F_EXACT) || !fc_is_float((fusec_dtype)r->dtype);
-    return exact && fc_ops[r->op].components == 1;
+    return !r->record && exact && fc_red_components(r) == 1;
 }
 
 bool fc_cuda_evens(const fc_cuda_gen *g) {
@@ -68,25 +64,30 @@ bool fc_cuda_evens(const fc_cuda_gen *g) {
 
 /* ---- bodies: code in, lines out ------------------------------------------------------------- */
 
+/* The record of a fold is its result, and a new one is complete before it replaces the old one. */
 static void render(fc_cuda_text *t, const red *d, int p, const fc_red_program *prog) {
+    const bool fold = d->of->record != NULL, makes = p != FC_RED_FINISH && (fold || p != FC_RED_STEP);
+    if (fold && p == FC_RED_FINISH) {
+        fc_cuda_line(t, "return a;");
+        return;
+    }
     for (fc_val v = 0; v < t->code->ins.len; v++)
         if (t->need[v]) fc_cuda_instr(t, v);
-    const char *result = p == FC_RED_STEP ? "a" : "r";
-    const bool makes = p != FC_RED_STEP && p != FC_RED_FINISH;
     if (makes) fc_cuda_line(t, "red%u r;", (unsigned)d->number);
     for (unsigned i = 0; i < prog->nout; i++) {
-        fc_str_printf(t->out, p == FC_RED_FINISH ? "    return " : "    %s.c%u = ", result, i);
+        fc_str_printf(t->out,
+                      p == FC_RED_FINISH ? "    return " : "    %s.c%u = ", makes ? "r" : "a", i);
         fc_cuda_operand(t, prog->out[i]);
         fc_str_add(t->out, ";\n");
     }
-    if (makes) fc_cuda_line(t, "return r;");
+    if (makes) fc_cuda_line(t, p == FC_RED_STEP ? "a = r;" : "return r;");
 }
 
 static fusec_status body(fc_cuda_gen *g, const red *d, int p, fc_error *e) {
     const fc_alloc *alloc = g->code.alloc;
-    const bool counts = fc_cuda_counts(d->op);
+    const bool counts = fc_red_counts(d->of);
     fc_red_program prog;
-    FC_TRY(fc_red_program_make(&prog, alloc, FC_TARGET_CUDA, NULL, d->op, d->dtype,
+    FC_TRY(fc_red_program_make(&prog, alloc, FC_TARGET_CUDA, NULL, d->of,
                                p == EVEN ? FC_RED_JOIN : (fc_red_part)p, e));
     const size_t len = prog.code.ins.len;
     uint8_t *marks = fc_calloc(alloc, len + 1, 2);
@@ -109,18 +110,26 @@ static fusec_status body(fc_cuda_gen *g, const red *d, int p, fc_error *e) {
 
 /* ---- the functions -------------------------------------------------------------------------- */
 
+/* The type of a result: of a fold the record. */
+static const char *result_type(const red *d, char text[16]) {
+    if (!d->of->record) return fc_cuda_type(fc_red_result(d->of, 0));
+    snprintf(text, 16, "red%u", (unsigned)d->number);
+    return text;
+}
+
 static void type_and_shuffles(fc_cuda_text *t, const red *d) {
     unsigned n = (unsigned)d->number;
     fc_cuda_line(t, "struct red%u {", n);
-    for (int c = 0; c < d->components; c++)
-        fc_cuda_line(t, "%s c%d;", fc_cuda_type(fc_component_dtype(d->op, d->dtype, c)), c);
+    const unsigned components = fc_red_components(d->of);
+    for (unsigned c = 0; c < components; c++)
+        fc_cuda_line(t, "%s c%u;", fc_cuda_type(fc_red_component(d->of, c)), c);
     fc_cuda_line(t, "};");
     static const char *const kinds[] = {"xor", "from", "even"};
-    for (int k = 0; k < (fc_cuda_counts(d->op) ? 3 : 2); k++) {
+    for (int k = 0; k < (fc_red_counts(d->of) ? 3 : 2); k++) {
         fc_cuda_line(t, "FC_INLINE red%u fc_%s(const red%u &a, int lane) {", n, kinds[k], n);
         fc_cuda_line(t, k == 2 ? "red%u r = a;" : "red%u r;", n);
-        for (int c = 0; c < (k == 2 ? 2 : d->components); c++)
-            fc_cuda_line(t, "r.c%d = fc_lane_%s(a.c%d, lane);", c, kinds[k % 2], c);
+        for (unsigned c = 0; c < (k == 2 ? 2 : components); c++)
+            fc_cuda_line(t, "r.c%u = fc_lane_%s(a.c%u, lane);", c, kinds[k % 2], c);
         fc_cuda_line(t, "return r;");
         fc_cuda_line(t, "}");
     }
@@ -131,7 +140,7 @@ static fusec_status join_even(fc_cuda_gen *g, const red *d, fc_error *e) {
     fc_cuda_line(
         &g->t, "FC_INLINE red%u fc_join_even(const red%u &a, const red%u &b, const long long n) {",
         n, n, n);
-    if (fc_cuda_counts(d->op))
+    if (fc_red_counts(d->of))
         FC_TRY(body(g, d, EVEN, e));
     else
         fc_cuda_line(&g->t, "return fc_join(a, b);");
@@ -145,8 +154,8 @@ static void pick(fc_cuda_text *t, const red *d) {
     fc_cuda_line(t, "FC_INLINE red%u fc_pick(const red%u &a, const red%u &b, bool second) {", n, n,
                  n);
     fc_cuda_line(t, "red%u r;", n);
-    for (int c = 0; c < d->components; c++)
-        fc_cuda_line(t, "r.c%d = second ? b.c%d : a.c%d;", c, c, c);
+    for (unsigned c = 0; c < fc_red_components(d->of); c++)
+        fc_cuda_line(t, "r.c%u = second ? b.c%u : a.c%u;", c, c, c);
     fc_cuda_line(t, "return r;");
     fc_cuda_line(t, "}");
 }
@@ -155,13 +164,13 @@ static void meet(fc_cuda_text *t, const red *d) {
     unsigned n = (unsigned)d->number;
     fc_cuda_line(t, "FC_INLINE red%u fc_meet(const red%u &a, const red%u &b, bool swap) {", n, n,
                  n);
-    if (d->components == 1) { /* commutes */
+    if (fc_red_components(d->of) == 1 && !d->of->record) { /* commutes */
         fc_cuda_line(t, "return fc_join(a, b);");
     } else {
         fc_cuda_line(t, "red%u x, y;", n);
-        for (int c = 0; c < d->components; c++) {
-            fc_cuda_line(t, "x.c%d = swap ? b.c%d : a.c%d;", c, c, c);
-            fc_cuda_line(t, "y.c%d = swap ? a.c%d : b.c%d;", c, c, c);
+        for (unsigned c = 0; c < fc_red_components(d->of); c++) {
+            fc_cuda_line(t, "x.c%u = swap ? b.c%u : a.c%u;", c, c, c);
+            fc_cuda_line(t, "y.c%u = swap ? a.c%u : b.c%u;", c, c, c);
         }
         fc_cuda_line(t, "return fc_join(x, y);");
     }
@@ -172,10 +181,12 @@ static void meet(fc_cuda_text *t, const red *d) {
 static fusec_status seek(fc_cuda_gen *g, const red *d, fc_error *e) {
     fc_cuda_text *t = &g->t;
     unsigned n = (unsigned)d->number;
-    bool max = d->op == FC_OP_argmax;
-    red value = {max ? FC_OP_max : FC_OP_min, d->dtype, 1, d->number};
+    bool max = d->of->op == FC_OP_argmax;
+    fc_reduction extreme = *d->of;
+    extreme.op = max ? FC_OP_max : FC_OP_min;
+    const red value = {&extreme, d->number};
     fc_cuda_line(t, "FC_INLINE void red%u_peek(red%u &a, const %s x) {", n, n,
-                 fc_cuda_type(d->dtype));
+                 fc_cuda_type((fusec_dtype)d->of->dtype));
     FC_TRY(body(g, &value, FC_RED_STEP, e));
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "FC_INLINE bool red%u_better(const red%u &a, const red%u &b) {", n, n, n);
@@ -184,49 +195,52 @@ static fusec_status seek(fc_cuda_gen *g, const red *d, fc_error *e) {
     return FUSEC_OK;
 }
 
+static void step_head(fc_cuda_text *t, const red *d) {
+    fc_str_printf(t->out, "FC_INLINE void red%u_step(red%u &a, ", (unsigned)d->number,
+                  (unsigned)d->number);
+    for (unsigned v = 0; v < d->of->nvalues; v++)
+        fc_str_printf(t->out, "const %s %s, ", fc_cuda_type(fc_red_element(d->of, v)),
+                      arg_names[FC_RED_STEP][FC_ARG_ELEMENT + v]);
+    fc_str_add(t->out, "const long long i, const long long t) {\n");
+    t->depth++;
+}
+
 fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
-    red d = red_of(&g->k->reductions.at[r], r);
+    const red d = {&g->k->reductions.at[r], r};
     fc_cuda_text *t = &g->t;
     unsigned n = (unsigned)r;
-    const char *element = fc_cuda_type(d.dtype),
-               *result = fc_cuda_type(fc_red_dtype(d.op, d.dtype));
-    const bool pair = g->k->reductions.at[r].other != FC_NOVAL;
+    char room[16];
     type_and_shuffles(t, &d);
     for (int p = 0; p < FC_RED_PARTS; p++) {
         if (p == FC_RED_START) fc_cuda_line(t, "FC_INLINE red%u red%u_start() {", n, n);
-        if (p == FC_RED_STEP)
-            fc_cuda_line(t,
-                         "FC_INLINE void red%u_step(red%u &a, const %s x,%s%s%s const long long i, "
-                         "const long long t) {",
-                         n, n, element, pair ? " const " : "", pair ? element : "",
-                         pair ? " y," : "");
+        if (p == FC_RED_STEP) step_head(t, &d);
         if (p == FC_RED_JOIN)
             fc_cuda_line(t, "FC_INLINE red%u fc_join(const red%u &a, const red%u &b) {", n, n, n);
         if (p == FC_RED_FINISH)
             fc_cuda_line(t, "FC_INLINE %s red%u_finish(const red%u &a, const long long n) {",
-                         result, n, n);
+                         result_type(&d, room), n, n);
         FC_TRY(body(g, &d, p, e));
         fc_cuda_line(t, "}");
     }
     if (fc_cuda_apart(g->cls) > 1) pick(t, &d);
     if (fc_cuda_evens(g)) FC_TRY(join_even(g, &d, e));
     meet(t, &d);
-    if (fc_cuda_seeks(g, d.op)) FC_TRY(seek(g, &d, e));
+    if (fc_cuda_seeks(g, d.of->op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;
 }
 
 void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage) {
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        red d = red_of(&g->k->reductions.at[r], r);
-        if (g->k->reductions.at[r].stage == stage)
-            fc_cuda_line(&g->t, "%s f%u;", fc_cuda_type(fc_red_dtype(d.op, d.dtype)), r);
+        const red d = {&g->k->reductions.at[r], r};
+        char room[16];
+        if (d.of->stage == stage) fc_cuda_line(&g->t, "%s f%u;", result_type(&d, room), r);
     }
 }
 
 void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r) {
-    red d = red_of(&g->k->reductions.at[r], r);
-    fc_cuda_line(&g->t, "%s g%u[%d];", fc_cuda_type(fc_red_dtype(d.op, d.dtype)), r,
-                 g->cls->cuda.repeat);
+    const red d = {&g->k->reductions.at[r], r};
+    char room[16];
+    fc_cuda_line(&g->t, "%s g%u[%d];", result_type(&d, room), r, g->cls->cuda.repeat);
 }
 
 void fc_cuda_partials(fc_cuda_gen *g, const char *offset) {

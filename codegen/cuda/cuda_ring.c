@@ -57,7 +57,7 @@ static void find_wanted(const fc_ring *o, unsigned phase) {
         fc_cuda_slice(g, o->phase, level ? FC_ROW : FC_POINT);
         for (fc_val v = 0; v < g->code.ins.len; v++) {
             const fc_instr *i = &g->code.ins.at[v];
-            if (g->need[v] && i->op == FC_OP_ACC) o->wanted[g->k->reductions.at[i->imm].stage] = 1;
+            if (g->need[v] && i->op == FC_OP_ACC) o->wanted[g->k->reductions.at[fc_acc_reduction(i)].stage] = 1;
         }
     }
 }

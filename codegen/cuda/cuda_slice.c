@@ -36,10 +36,9 @@ static void slice(fc_cuda_gen *g, size_t n) {
 bool fc_cuda_slice(fc_cuda_gen *g, unsigned phase, fc_level level) {
     size_t n = 0;
     for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].stage == phase) {
-            g->roots[n++] = g->red_value[r];
-            if (g->red_other[r] != FC_NOVAL) g->roots[n++] = g->red_other[r];
-        }
+        for (unsigned v = 0;
+             g->k->reductions.at[r].stage == phase && v < g->k->reductions.at[r].nvalues; v++)
+            g->roots[n++] = fc_cuda_red_value(g, r)[v];
     for (size_t s = 0; phase == FC_CUDA_STORES && s < g->k->stores.len; s++)
         if (g->k->accesses.at[g->k->stores.at[s].access].level == level)
             g->roots[n++] = g->store_value[s];

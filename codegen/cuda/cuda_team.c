@@ -27,7 +27,7 @@ void fc_inner_join_lanes(fc_cuda_gen *g, unsigned stage, int n) {
 void fc_inner_meet(const fc_cuda_inner *in, unsigned r, bool even) {
     fc_cuda_gen *g = in->g;
     const fc_reduction *red = &g->k->reductions.at[r];
-    const bool evens = even && fc_cuda_counts(red->op);
+    const bool evens = even && fc_red_counts(red);
     if (in->apart > 1 && !fc_cuda_any_order(red)) {
         fc_cuda_line(&g->t, "x%u = fc_apart<%s>(w%u);", r, evens ? "true" : "false", r);
         return;

@@ -194,8 +194,7 @@ static fusec_status lay_program(const fc_alloc *alloc, const fc_red_program *fro
 static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, fc_red_part part,
                                  fc_program *p, bool *indexed, fc_error *e) {
     fc_red_program from;
-    FC_TRY(fc_red_program_make(&from, alloc, FC_TARGET_INTERP, NULL, (fc_op)r->op,
-                               (fusec_dtype)r->dtype, part, e));
+    FC_TRY(fc_red_program_make(&from, alloc, FC_TARGET_INTERP, NULL, r, part, e));
     *indexed |= from.uses_index;
     const fusec_status s = lay_program(alloc, &from, p, e);
     fc_red_program_free(&from);
@@ -204,19 +203,20 @@ static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, f
 
 static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_interp_reduction *to,
                                    fc_error *e) {
-    fc_op op = (fc_op)r->op;
-    fusec_dtype t = (fusec_dtype)r->dtype;
     to->stage = r->stage;
-    to->ncomponents = fc_ops[op].components;
-    for (int i = 0; i < to->ncomponents; i++)
-        to->size[i] = (uint8_t)fc_eval_size(fc_component_dtype(op, t, i));
-    to->value_size = (uint8_t)fc_eval_size(t);
-    to->result_size = (uint8_t)fc_eval_size(fc_red_dtype(op, t));
+    to->ncomponents = (uint8_t)fc_red_components(r);
+    to->nresults = (uint8_t)fc_red_results(r);
+    to->nvalues = r->nvalues;
+    for (unsigned i = 0; i < to->ncomponents; i++)
+        to->size[i] = (uint8_t)fc_eval_size(fc_red_component(r, i));
+    for (unsigned i = 0; i < to->nvalues; i++)
+        to->value_size[i] = (uint8_t)fc_eval_size(fc_red_element(r, i));
+    for (unsigned i = 0; i < to->nresults; i++)
+        to->result_size[i] = (uint8_t)fc_eval_size(fc_red_result(r, i));
     fc_program *const parts[FC_RED_PARTS] = {&to->init, &to->step, &to->combine, &to->finish};
     for (int i = 0; i < FC_RED_PARTS; i++)
         FC_TRY(make_program(ip->alloc, r, (fc_red_part)i, parts[i], &to->indexed, e));
     to->exclusive = r->exclusive;
-    to->paired = r->other != FC_NOVAL;
     return FUSEC_OK;
 }
 
@@ -291,8 +291,8 @@ static void note_slots(const layout *l, const fc_kernel *k, const fc_val *map, u
     for (size_t i = 0; stage < k->nstages && i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
         if (r->stage != stage) continue;
-        ip->reductions.at[i].value = l->slot[map[r->value]];
-        if (r->other != FC_NOVAL) ip->reductions.at[i].other = l->slot[map[r->other]];
+        for (unsigned v = 0; v < r->nvalues; v++)
+            ip->reductions.at[i].value[v] = l->slot[map[r->value[v]]];
     }
     for (size_t i = 0; stage == k->nstages && i < k->stores.len; i++)
         ip->stores.at[i].value = l->slot[map[k->stores.at[i].value]];
@@ -303,13 +303,16 @@ static fusec_status lay_kernel(layout *l, const fc_kernel *k, const fc_val *map,
     for (uint32_t s = 0; s <= k->nstages; s++)
         fc_kernel_slice(l->code, roots, roots_of(k, map, s, roots), l->needed);
     FC_TRY(emit_once(l, &ip->once, e));
-    l->first = l->next + (uint32_t)k->reductions.len;
+    l->first = l->next;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        ip->reductions.at[i].result = l->first;
+        l->first += ip->reductions.at[i].nresults;
+    }
     l->high = l->first;
-    for (size_t i = 0; i < k->reductions.len; i++)
-        ip->reductions.at[i].result = l->next + (uint32_t)i;
     for (size_t i = 0; i < l->code->ins.len; i++) {
         const fc_instr *in = &l->code->ins.at[i];
-        if (in->op == FC_OP_ACC) l->slot[i] = ip->reductions.at[in->imm].result;
+        if (in->op == FC_OP_ACC)
+            l->slot[i] = ip->reductions.at[fc_acc_reduction(in)].result + fc_acc_result(in);
     }
     for (uint32_t s = 0; s <= k->nstages; s++) {
         fc_phase phase = {0};
@@ -329,7 +332,8 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     layout l = {.alloc = alloc};
     fc_code_init(&legal, alloc);
     fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
-    fc_val *roots = fc_malloc(alloc, (2 * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *roots);
+    fc_val *roots = fc_malloc(alloc, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) *
+                                         sizeof *roots);
     fusec_status s =
         map && roots ? fc_legalize(&k->code, FC_TARGET_INTERP, &legal, map) : fc_oom(e);
     if (s != FUSEC_OK)

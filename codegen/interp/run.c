@@ -14,9 +14,10 @@ enum { MAX_LEVELS = 64 };
 /* The frames and the counter of one reduction. */
 typedef struct partials {
     char *init, *step, *combine, *finish; /* frames of the programs */
-    char *stack;                          /* [levels][FC_MAX_COMPONENTS] blocks */
-    char *prefix;                         /* of a scan: accumulators of all runs so far */
-    uint64_t pushed;                      /* bit k: level k is taken */
+    char *stack;                          /* [levels][components] blocks */
+    uint32_t components;
+    char *prefix;    /* of a scan: accumulators of all runs so far */
+    uint64_t pushed; /* bit k: level k is taken */
 } partials;
 
 typedef struct run_state {
@@ -159,7 +160,8 @@ static void check_inside(const run_state *r, const fc_step *s, const char *frame
         memcpy(&v[1], frame + (size_t)s->b * FC_SLOT_BYTES + i * sizeof v[0], sizeof v[0]);
         memcpy(&v[2], frame + (size_t)s->c * FC_SLOT_BYTES + i * sizeof v[0], sizeof v[0]);
         block[i] = v[0] >= 0 && v[0] < v[1];
-        if (!block[i] && v[2] >= 0 && report) fc_report_outside(report, (uint32_t)s->imm, v[2], v[0]);
+        if (!block[i] && v[2] >= 0 && report)
+            fc_report_outside(report, (uint32_t)s->imm, v[2], v[0]);
     }
 }
 
@@ -223,9 +225,7 @@ static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n
     case FC_OP_COUNT: fc_eval_load(FUSEC_I64, n, &r->count, 0, dst); return;
     case FC_OP_LOAD: move_block(r, (uint32_t)s->imm, LOADING, n, dst); return;
     case FC_OP_INDEX: move_block(r, (uint32_t)s->imm, INDEXING, n, dst); return;
-    case FC_OP_LOAD_AT:
-        load_at(r, s, slot_at(frame, s->a), slot_at(frame, s->b), n, dst);
-        return;
+    case FC_OP_LOAD_AT: load_at(r, s, slot_at(frame, s->a), slot_at(frame, s->b), n, dst); return;
     case FC_OP_INSIDE: check_inside(r, s, frame, n, dst); return;
     case FC_OP_PUT_AT: put_at(r, s, frame, n, dst); return;
     case FC_OP_NONE: memcpy(dst, slot_at(frame, s->a), n * fc_eval_size(t)); return;
@@ -242,7 +242,7 @@ static void run_tape(const run_state *r, const fc_tape *tape, char *frame, size_
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 static char *level_at(const partials *p, unsigned level, int component) {
-    return p->stack + ((size_t)level * FC_MAX_COMPONENTS + (size_t)component) * FC_SLOT_BYTES;
+    return p->stack + ((size_t)level * p->components + (size_t)component) * FC_SLOT_BYTES;
 }
 
 /* Accumulators are operands 0.. of the step's frame. */
@@ -258,9 +258,9 @@ static void step_partial(const run_state *r, uint32_t red, int64_t index, int64_
                          size_t n) {
     const fc_interp_reduction *d = &r->ip->reductions.at[red];
     char *frame = r->partial[red].step;
-    memcpy(slot_at(frame, FC_ARG_ELEMENT), slot_at(r->frame, d->value), d->value_size * n);
-    if (d->paired)
-        memcpy(slot_at(frame, FC_ARG_OTHER), slot_at(r->frame, d->other), d->value_size * n);
+    for (uint32_t i = 0; i < d->nvalues; i++)
+        memcpy(slot_at(frame, FC_ARG_ELEMENT + i), slot_at(r->frame, d->value[i]),
+               d->value_size[i] * n);
     char *to = slot_at(frame, FC_ARG_INDEX);
     for (size_t i = 0; d->indexed && i < n; i++) {
         int64_t at = index + (int64_t)i * index_step;
@@ -348,9 +348,11 @@ static void finish_lanes(const run_state *r, uint32_t red, size_t n, size_t widt
     const partials *p = &r->partial[red];
     fc_eval_load(FUSEC_I64, n, &r->count, 0, slot_at(p->finish, FC_ARG_COUNT));
     run_tape(r, &d->finish.body, p->finish, n);
-    char *result = slot_at(r->frame, d->result);
-    memcpy(result, slot_at(p->finish, d->finish.out[0]), d->result_size * n);
-    if (width > n) splat(result, d->result_size, width);
+    for (uint32_t i = 0; i < d->nresults; i++) {
+        char *result = slot_at(r->frame, d->result + i);
+        memcpy(result, slot_at(p->finish, d->finish.out[i]), d->result_size[i] * n);
+        if (width > n) splat(result, d->result_size[i], width);
+    }
 }
 
 static void finish_reduction(const run_state *r, uint32_t red, size_t n, size_t width) {
@@ -456,7 +458,8 @@ static void outer_rows(run_state *r, int64_t row, size_t n) {
     }
 }
 
-/* ---- scan: as outer, with a result at every element -------------------------------------------- */
+/* ---- scan: as outer, with a result at every element --------------------------------------------
+ */
 
 /* The elements of all runs so far, for the lanes; what a run adds comes behind it. */
 static void keep_prefix(const run_state *r, uint32_t red, size_t n) {
@@ -542,14 +545,15 @@ static size_t place(run_state *r, char *memory) {
                combine = step + program_bytes(&d->step);
         size_t finish = combine + program_bytes(&d->combine),
                stack = finish + program_bytes(&d->finish);
-        size_t prefix = stack + (size_t)levels_of(r) * FC_MAX_COMPONENTS * FC_SLOT_BYTES;
-        at = prefix + (size_t)FC_MAX_COMPONENTS * FC_SLOT_BYTES;
+        size_t prefix = stack + (size_t)levels_of(r) * d->ncomponents * FC_SLOT_BYTES;
+        at = prefix + (size_t)d->ncomponents * FC_SLOT_BYTES;
         if (!memory) continue;
         r->partial[i] = (partials){.init = memory + init,
                                    .step = memory + step,
                                    .combine = memory + combine,
                                    .finish = memory + finish,
                                    .stack = memory + stack,
+                                   .components = d->ncomponents,
                                    .prefix = memory + prefix};
     }
     return at;

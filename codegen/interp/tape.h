@@ -38,12 +38,13 @@ typedef struct fc_program {
 } fc_program;
 
 typedef struct fc_interp_reduction {
-    uint8_t stage, ncomponents;
-    bool indexed, paired;            /* the step reads the index, a second element */
-    bool exclusive;                  /* of a scan: the result is that before the element */
-    uint8_t size[FC_MAX_COMPONENTS]; /* bytes of a component in a block */
-    uint8_t value_size, result_size;
-    uint32_t value, other, result; /* slots of the kernel's frame */
+    uint8_t stage, ncomponents, nvalues, nresults;
+    bool indexed;   /* the step reads the index */
+    bool exclusive; /* of a scan: the result is that before the element */
+    /* bytes in a block */
+    uint8_t size[FC_MAX_COMPONENTS], value_size[FC_MAX_COMPONENTS], result_size[FC_MAX_COMPONENTS];
+    uint32_t value[FC_MAX_COMPONENTS]; /* slots of the kernel's frame */
+    uint32_t result;                   /* the first one's; the others follow */
     fc_program init, step, combine, finish;
 } fc_interp_reduction;
 

@@ -26,7 +26,10 @@ static bool is_clean(const fc_ll *f, const uint8_t *clean, fc_val v) {
         const double value = fc_const_value(t, i->imm);
         return value == value;
     }
-    case FC_OP_ACC: return clean[f->k->reductions.at[i->imm].value];
+    case FC_OP_ACC: {
+        const fc_reduction *r = &f->k->reductions.at[fc_acc_reduction(i)];
+        return !r->record && clean[r->value[0]];
+    }
     case FC_OP_CVT:
     case FC_OP_CAST: return clean[i->a];
     default: break;

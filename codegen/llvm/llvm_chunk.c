@@ -39,7 +39,7 @@ static const char **step(fc_ll *f, const fc_ll_stage *st, const char *const *acc
  * from the lane. */
 static bool is_number(const fc_ll *f, const fc_ll_stage *st, unsigned slot) {
     for (uint32_t i = st->first; i < st->first + st->count; i++)
-        if (f->red[i].components == 3 && f->red[i].slot - st->base + 2 == slot) return true;
+        if (fc_red_counts(f->red[i].of) && f->red[i].slot - st->base + 2 == slot) return true;
     return false;
 }
 

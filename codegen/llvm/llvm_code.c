@@ -316,11 +316,12 @@ static const char *parameter(fc_ll *f, uint32_t n) {
 }
 
 static const char *accumulated(fc_ll *f, const fc_instr *ins, unsigned W) {
-    const fc_ll_red *r = &f->red[ins->imm];
-    if (r->scanned) return r->scanned;
-    if (W == 1) return r->result;
-    if (r->vector) return r->vector;
-    return fc_ll_fill(f, (fusec_dtype)ins->dtype, W, r->memory, f->column);
+    const fc_ll_red *r = &f->red[fc_acc_reduction(ins)];
+    const unsigned k = fc_acc_result(ins);
+    if (r->scanned) return r->scanned[k];
+    if (W == 1) return r->result[k];
+    if (r->vector) return r->vector[k];
+    return fc_ll_fill(f, (fusec_dtype)ins->dtype, W, r->memory[k], f->column);
 }
 
 static const char *emit(fc_ll *f, fc_val i, unsigned W) {

@@ -194,5 +194,6 @@ void fc_ll_find_coarse(fc_ll *f) {
     for (size_t i = 0; i < f->k->stores.len; i++)
         f->coarse[f->map[f->k->stores.at[i].value]] = FC_LL_FINE;
     for (size_t i = 0; i < f->k->reductions.len; i++)
-        f->coarse[f->map[f->k->reductions.at[i].value]] = FC_LL_FINE;
+        for (unsigned v = 0; v < f->k->reductions.at[i].nvalues; v++)
+            f->coarse[f->map[f->k->reductions.at[i].value[v]]] = FC_LL_FINE;
 }

@@ -51,7 +51,7 @@ static const char *better_of(fc_ll *f, const extreme *e, unsigned W, const char 
 static const char *element(fc_ll *f, const extreme *e) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, e->st->needed);
-    const char *x = fc_ll_value(f, f->k->reductions.at[e->st->first].value, f->V);
+    const char *x = fc_ll_value(f, f->k->reductions.at[e->st->first].value[0], f->V);
     if (!f->mask) return x;
     return fc_ll_ins(f, "select <%u x i1> %s, %s %s, %s %s", f->V, f->mask, e->type, x, e->type,
                      fc_ll_const(f, e->t, e->r->init[0], f->V));

@@ -21,8 +21,8 @@ unsigned fc_ll_slot_bytes(const fc_kernel *k) {
     unsigned bytes = 0;
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];
-        for (int c = 0; c < fc_ops[r->op].components; c++) {
-            const fusec_dtype t = fc_component_dtype((fc_op)r->op, (fusec_dtype)r->dtype, c);
+        for (unsigned c = 0; c < fc_red_components(r); c++) {
+            const fusec_dtype t = fc_red_component(r, c);
             bytes += fc_dtypes[t].bytes < 4 ? 4 : fc_dtypes[t].bytes;
         }
     }

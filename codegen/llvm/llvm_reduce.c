@@ -10,7 +10,7 @@
 
 static void make(fc_ll *f, const fc_ll_red *r, fc_red_part part, fc_red_program *p) {
     const fusec_status st =
-        fc_red_program_make(p, f->alloc, FC_TARGET_LLVM, f->math, r->op, r->t, part, NULL);
+        fc_red_program_make(p, f->alloc, FC_TARGET_LLVM, f->math, r->of, part, NULL);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
 }
 
@@ -24,11 +24,11 @@ static void make_start(fc_ll *f, fc_ll_red *r) {
 }
 
 static void build(fc_ll *f, const fc_reduction *from, fc_ll_red *r) {
+    r->of = from;
     r->op = (fc_op)from->op;
     r->t = (fusec_dtype)from->dtype;
-    r->components = fc_ops[r->op].components;
-    for (unsigned i = 0; i < r->components; i++)
-        r->comp[i] = fc_component_dtype(r->op, r->t, (int)i);
+    r->components = fc_red_components(from);
+    for (unsigned i = 0; i < r->components; i++) r->comp[i] = fc_red_component(from, i);
     make_start(f, r);
     make(f, r, FC_RED_STEP, &r->step);
     make(f, r, FC_RED_JOIN, &r->combine);
@@ -37,7 +37,7 @@ static void build(fc_ll *f, const fc_reduction *from, fc_ll_red *r) {
 
 static void lay_out(fc_ll *f, uint32_t number, fc_ll_stage *st) {
     fusec_dtype *slot = fc_ll_alloc(f, f->k->reductions.len * FC_MAX_COMPONENTS * sizeof *slot);
-    fc_val *roots = fc_ll_alloc(f, 2 * f->k->reductions.len * sizeof *roots);
+    fc_val *roots = fc_ll_alloc(f, FC_MAX_COMPONENTS * f->k->reductions.len * sizeof *roots);
     size_t nroots = 0;
     for (uint32_t i = 0; i < f->k->reductions.len; i++) {
         if (f->k->reductions.at[i].stage != number) continue;
@@ -61,7 +61,7 @@ static bool stands_alone(const fc_ll *f, uint32_t i) {
 
 static fc_ll_stage part_of(fc_ll *f, const fc_ll_stage *st, uint32_t first) {
     fc_ll_stage part = {.first = first, .base = f->red[first].slot};
-    fc_val *roots = fc_ll_alloc(f, 2 * st->count * sizeof *roots);
+    fc_val *roots = fc_ll_alloc(f, FC_MAX_COMPONENTS * st->count * sizeof *roots);
     size_t nroots = 0;
     for (uint32_t i = first; i < st->first + st->count; i++) {
         if (i > first && (stands_alone(f, i) || stands_alone(f, first))) break;
@@ -130,12 +130,11 @@ const char **fc_ll_step(fc_ll *f, const fc_ll_stage *st, unsigned W, const char 
         const fc_ll_red *r = &f->red[i];
         const char *args[FC_RED_ARGS] = {NULL};
         for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot - st->base + c];
-        args[FC_ARG_ELEMENT] = fc_ll_value(f, f->k->reductions.at[i].value, W);
-        if (f->k->reductions.at[i].other != FC_NOVAL)
-            args[FC_ARG_OTHER] = fc_ll_value(f, f->k->reductions.at[i].other, W);
+        for (unsigned v = 0; v < r->of->nvalues; v++)
+            args[FC_ARG_ELEMENT + v] = fc_ll_value(f, r->of->value[v], W);
         args[FC_ARG_INDEX] = index;
         /* the step of var divides by the number of elements */
-        const bool counted = f->nth && W > 1 && r->components == 3;
+        const bool counted = f->nth && W > 1 && fc_red_counts(r->of);
         const char *share = counted ? fc_ll_share(f, r->t, f->nth) : NULL;
         const unsigned at = r->slot - st->base;
         fc_ll_run(f, &r->step, W, args, share, r->components, out + at);
@@ -169,13 +168,14 @@ unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st) {
     return steps;
 }
 
-const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc) {
+const char **fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc) {
     const fc_ll_red *r = &f->red[red];
-    const char *args[FC_RED_ARGS] = {NULL}, *out;
+    const unsigned results = fc_red_results(r->of);
+    const char *args[FC_RED_ARGS] = {NULL}, **out = fc_ll_names(f, results);
     for (unsigned c = 0; c < r->components; c++) args[c] = acc[r->slot + c];
     const char *count = fc_ll_extra(f, FC_PB_COUNT);
     args[FC_ARG_COUNT] = W == 1 ? count : fc_ll_splat(f, "i64", count);
-    fc_ll_run(f, &r->finish, W, args, NULL, 1, &out);
+    fc_ll_run(f, &r->finish, W, args, NULL, results, out);
     return out;
 }
 

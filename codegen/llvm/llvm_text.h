@@ -25,17 +25,19 @@
 #include "ir/red_program.h"
 
 typedef struct fc_ll_red {
+    const fc_reduction *of;
     fc_op op;
-    fusec_dtype t;       /* accumulated dtype */
+    fusec_dtype t;       /* accumulated dtype; of a fold nothing */
     unsigned components; /* slots of the stage: [slot, slot + components) */
     unsigned slot;       /* within its stage */
     fusec_dtype comp[FC_MAX_COMPONENTS];
     uint64_t init[FC_MAX_COMPONENTS]; /* storage bits of the start values */
     fc_red_program start, step, combine, finish;
-    const char *result;  /* width 1: the finished value of the current row */
-    const char *vector;  /* dot: width V: those of the current rows; else NULL */
-    const char *memory;  /* outer: stack array with the finished values of a column block */
-    const char *scanned; /* scan: the value of FC_OP_ACC at the current element */
+    /* the finished values, one for each result */
+    const char **result;  /* width 1: of the current row */
+    const char **vector;  /* dot: width V: of the current rows; else NULL */
+    const char **memory;  /* outer: stack arrays with those of a column block */
+    const char **scanned; /* scan: at the current element */
 } fc_ll_red;
 
 /* The reductions [first, first + count) of one stage; their components, in order, are the slots. */
@@ -470,7 +472,8 @@ const char **fc_ll_combine(fc_ll *f, const fc_ll_stage *st, unsigned W, const ch
                            const char *const *b);
 /* Instructions for each element before the step, loads not counted. */
 unsigned fc_ll_steps(const fc_ll *f, const fc_ll_stage *st);
-const char *fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc);
+/* The results of a reduction. */
+const char **fc_ll_finish(fc_ll *f, uint32_t red, unsigned W, const char *const *acc);
 
 /* Types of `extra` i64 values and the slots; one or two names (`second` may be NULL) and
  * the slots. */

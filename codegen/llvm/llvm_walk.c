@@ -500,8 +500,8 @@ static void finish(walk *w, const fc_loop *n) {
     for (uint32_t i = st->first; i < st->first + st->count; i++) {
         fc_ll_red *r = &f->red[i];
         r->result = fc_ll_finish(f, i, width(f), w->acc);
-        if (!fc_ll_along_row(f))
-            fc_ll_spill(f, fc_red_dtype(r->op, r->t), f->V, r->memory, f->column, r->result);
+        for (unsigned k = 0; !fc_ll_along_row(f) && k < fc_red_results(r->of); k++)
+            fc_ll_spill(f, fc_red_result(r->of, k), f->V, r->memory[k], f->column, r->result[k]);
     }
 }
 
@@ -642,8 +642,12 @@ static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
             st->levels = fc_ll_arrays(f, st, nlevels * columns);
     }
     if (fc_ll_along_row(f)) return;
-    for (uint32_t i = 0; i < f->k->reductions.len; i++)
-        f->red[i].memory = fc_ll_array(f, fc_red_dtype(f->red[i].op, f->red[i].t), columns);
+    for (uint32_t i = 0; i < f->k->reductions.len; i++) {
+        fc_ll_red *r = &f->red[i];
+        r->memory = fc_ll_names(f, fc_red_results(r->of));
+        for (unsigned k = 0; k < fc_red_results(r->of); k++)
+            r->memory[k] = fc_ll_array(f, fc_red_result(r->of, k), columns);
+    }
 }
 
 static void buffers(fc_ll *f) {

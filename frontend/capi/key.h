@@ -67,7 +67,7 @@ static inline bool fc_number_has_structure(fc_op op) {
 /* Whether a constant of the graph is an argument in this round. */
 static inline bool fc_extract_is_argument(const fusec_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(&g->ir, n);
-    return i->op == FC_OP_CONST && !FC_MAPPED(g, g->fixed, n) &&
+    return i->op == FC_OP_CONST && !(i->flags & FC_NODE_OWN) && !FC_MAPPED(g, g->fixed, n) &&
            g->narguments < FC_MOST_ARGUMENTS &&
            !fc_number_simplifies((fusec_dtype)i->dtype, i->attr);
 }

@@ -261,6 +261,10 @@ static void finish(fc_checker *c, fc_call *f, bool good) {
             make_outputs(c, f);
         else
             v = results_value(c, f);
+        if (f->fold) {
+            fc_c_end_fold(c, f, &v);
+            return;
+        }
         if (f->rule) v = fc_c_apply_rule(c, f, v);
         if (c->calls.len > 1 && fc_c_begin_rule(c, f, &v)) return;
     }

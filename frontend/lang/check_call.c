@@ -25,7 +25,8 @@ bool fc_c_is_builtin(const char *name) {
            fc_c_is_fft_name(name) ||
            fc_c_is_shape_name(name) || fc_c_is_make_name(name) || fc_c_is_join_name(name) ||
            fc_c_is_scatter_name(name) ||
-           fc_c_is_random_name(name) || fc_c_is_gradient_name(name) || fc_c_is_sort_name(name);
+           fc_c_is_random_name(name) || fc_c_is_gradient_name(name) || fc_c_is_sort_name(name) ||
+           fc_c_is_fold_name(name);
 }
 
 void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
@@ -39,6 +40,7 @@ void fc_c_suggest_builtins(fc_checker *c, fc_suggest *s) {
     for (size_t i = 0; fc_c_gradient_names[i]; i++) fc_suggest_try(s, fc_c_gradient_names[i]);
     for (size_t i = 0; fc_c_join_names[i]; i++) fc_suggest_try(s, fc_c_join_names[i]);
     for (size_t i = 0; fc_c_scatter_names[i]; i++) fc_suggest_try(s, fc_c_scatter_names[i]);
+    for (size_t i = 0; fc_c_fold_names[i]; i++) fc_suggest_try(s, fc_c_fold_names[i]);
     fc_c_suggest_scans(c, s);
     fc_c_suggest_ffts(s);
     for (size_t i = 0; fc_c_array_names[i]; i++) fc_suggest_try(s, fc_c_array_names[i]);
@@ -240,6 +242,7 @@ bool fc_c_call(fc_checker *c, fc_call *f, const fc_expr *e) {
         return true;
     }
     const char *name = callee->text;
+    if (fc_c_is_fold_name(name)) return fc_c_fold_call(c, f, e, name);
     fc_op op = row_by_name(name);
     if (fc_c_dtype_name(f, name, strlen(name), &t))
         r = cast(c, f, e, t);

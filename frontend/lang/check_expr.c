@@ -46,6 +46,7 @@ static void mark_call(fc_checker *c, fc_call *f, const fc_expr *e) {
     uint32_t n = 0;
     for (const fc_expr *a = e->list; a; a = a->next, n++) {
         if (a->label && strcmp(a->label->text, "dtype") == 0) skip(f, a);
+        if (fc_c_names_definition(callee->text, a, n)) skip(f, a);
         if (!a->label && n == 1 && strcmp(callee->text, "bitcast") == 0) skip(f, a);
         if (a->label && strcmp(a->label->text, "axis") == 0 && a->kind == FC_EX_NAME)
             f->roles[a->id - f->root->first] = FC_R_AXIS;

@@ -185,6 +185,7 @@ typedef struct fc_call {
     fc_dim rest[FC_MAX_RANK];
     uint8_t letters[26]; /* dtype variables: fusec_dtype + 1, 0 = not bound */
 
+    struct fc_folding *fold;  /* it makes one record of two (check_fold.c) */
     struct fc_own_rule *rule; /* the call gives the derivative of another one (check_rule.c) */
     fc_value *args;           /* of the parameters */
     bool *given;              /* false: the default */
@@ -564,7 +565,22 @@ bool fc_c_is_scan_name(const char *name);
 void fc_c_suggest_scans(fc_checker *c, fc_suggest *s);
 bool fc_c_scan_call(fc_checker *c, fc_call *f, const fc_expr *e, const char *name, fc_value *out);
 
+/* The one axis of a scan: axis=, or the only one of the array. */
+bool fc_c_the_axis(fc_checker *c, fc_call *f, const fc_expr *e, const fc_expr *array,
+                   const fc_value *x, const fc_expr *given, int64_t *axis);
+
+/* ---- check_fold.c ---- */
+extern const char *const fc_c_fold_names[];
+bool fc_c_is_fold_name(const char *name);
+/* Whether argument `n` of a call of this builtin is the name of a definition, not a value. */
+bool fc_c_names_definition(const char *name, const fc_expr *a, uint32_t n);
+bool fc_c_fold_call(fc_checker *c, fc_call *f, const fc_expr *e,
+                    const char *name); /* as fc_c_call */
+void fc_c_end_fold(fc_checker *c, fc_call *f, const fc_value *v);
+
 /* ---- check_user.c ---- */
+/* Whether a definition may be called here; false after a report. */
+bool fc_c_may_call(fc_checker *c, const fc_expr *e, fc_def *def);
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
 bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);
 
@@ -614,6 +630,7 @@ extern const char *const fc_c_gradient_names[];
 
 /* ---- check_rule.c ---- */
 typedef struct fc_own_rule fc_own_rule;
+typedef struct fc_folding fc_folding;
 bool fc_c_begin_rule(fc_checker *c, fc_call *f, const fc_value *v);
 fc_value fc_c_apply_rule(fc_checker *c, fc_call *f, fc_value given);
 

@@ -96,18 +96,22 @@ static bool place_arguments(fc_checker *c, fc_call *to, fc_call *f, const fc_exp
     return complete;
 }
 
-bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
-    def->called = true;
+bool fc_c_may_call(fc_checker *c, const fc_expr *e, fc_def *def) {
     for (size_t i = 0; i < c->calls.len; i++) {
         if (c->calls.at[i]->def != def->item) continue;
         recursion(c, e, def->item);
-        return true;
+        return false;
     }
+    return fc_c_check_signature(c, def) && fc_c_mode_fits(c, e, def);
+}
+
+bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
+    def->called = true;
     for (const fc_expr *a = e->list; a; a = a->next) {
         const fc_value *v = fc_c_val(f, a);
         if (v->kind >= FC_V_TUPLE && !fc_v_is_list(v) && !fc_c_operand(c, a, v)) return true;
     }
-    if (!fc_c_check_signature(c, def) || !fc_c_mode_fits(c, e, def)) return true;
+    if (!fc_c_may_call(c, e, def)) return true;
     fc_call *to = fc_c_push(c, def->scope, def->item);
     if (!to) return false;
     c->f = f; /* messages are about the call */

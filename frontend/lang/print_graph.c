@@ -12,6 +12,7 @@
 #include "frontend/lang/print_graph_impl.h"
 
 #include "ir/fft.h"
+#include "ir/fold.h"
 #include "ir/loop.h"
 
 #define INLINE_DEPTH 4 /* operations inside each other in one expression */
@@ -72,7 +73,8 @@ enum operand_class { PARAMETER, NAMED, IN_PLACE, SIZE, CONSTANT }; /* how it is 
 
 static enum operand_class operand_class(const fc_printer *p, fc_node n) {
     switch (fc_at(p->g, n)->op) {
-    case FC_OP_INPUT: return PARAMETER;
+    case FC_OP_INPUT:
+    case FC_OP_SLOT: return PARAMETER;
     case FC_OP_CONST: return CONSTANT;
     case FC_OP_DIM: return SIZE;
     default: return p->names[n] ? NAMED : IN_PLACE;
@@ -93,11 +95,17 @@ static bool size_after(fc_printer *p, fc_dim a, fc_dim b) {
     return after;
 }
 
+/* Of parameters of a body: the order in which reading makes them. */
+static uint64_t slot_order(const fc_ninfo *slot) {
+    return slot->attr % FC_MAX_RECORD * 2 + slot->attr / FC_MAX_RECORD;
+}
+
 static bool swapped(fc_printer *p, const fc_ninfo *i) {
     if (!(fc_ops[i->op].flags & FC_F_COMMUTES) || i->nops != 2) return false;
     enum operand_class a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
     const fc_ninfo *x = fc_at(p->g, i->src[0]), *y = fc_at(p->g, i->src[1]);
     if (a != b) return a > b;
+    if (x->op == FC_OP_SLOT && y->op == FC_OP_SLOT) return slot_order(x) > slot_order(y);
     if (a == SIZE) return size_after(p, (fc_dim)x->attr, (fc_dim)y->attr);
     return a == CONSTANT && x->attr > y->attr;
 }
@@ -384,14 +392,16 @@ static bool wants_name(fc_printer *p, fc_node n) {
     if (fc_is_dft(p->g, n)) return p->depth[n] = 1, true; /* what is in it is not counted */
     const bool sorts = i->op == FC_OP_RESULT && fc_at(p->g, i->src[0])->op == FC_OP_SORT;
     if ((i->op == FC_OP_RESULT && !sorts) || i->op == FC_OP_HOLE)
-        return false; /* their loop names them */
-    uint8_t depth = 1;
+        return false;                      /* their loop names them */
+    uint8_t depth = i->op != FC_OP_RECORD; /* it is part of the call that it is for */
     for (int k = 0; k < i->nops; k++) {
         const fc_node s = written(p, n, k);
-        if (!p->names[s] && p->depth[s] >= depth) depth = (uint8_t)(p->depth[s] + 1);
+        if (!p->names[s] && p->depth[s] >= depth)
+            depth = (uint8_t)(p->depth[s] + (i->op != FC_OP_RECORD));
     }
     p->depth[n] = depth;
-    return p->uses[n] > 1 || depth > INLINE_DEPTH;
+    if (i->op == FC_OP_RECORD) return false;
+    return p->uses[n] > 1 || depth > INLINE_DEPTH || i->op == FC_OP_FOLD;
 }
 
 static void name_sym(fc_printer *p, uint32_t sym) {
@@ -455,6 +465,18 @@ void fc_print_node(fc_printer *p, fc_node n) {
     print_node(p, n, false);
 }
 
+void fc_print_body(fc_printer *p, fc_node n) {
+    print_body(p, n, false);
+}
+
+bool fc_print_wants_name(fc_printer *p, fc_node n) {
+    return wants_name(p, n);
+}
+
+const char *fc_print_free_name(fc_printer *p, const char *base, uint32_t *next) {
+    return free_name(p, NULL, base, next);
+}
+
 /* The innermost of the loops whose holes a node is made of: the one with the lowest level. */
 static uint32_t scope_of(const fc_printer *p, fc_node n) {
     return p->levels[n] ? (uint32_t)__builtin_ctzll(p->levels[n]) : 0;
@@ -463,9 +485,13 @@ static uint32_t scope_of(const fc_printer *p, fc_node n) {
 void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t indent) {
     const fc_graph *g = p->g;
     for (fc_node n = 0; n < g->nodes.len && !p->oom; n++) {
-        if (!need[n] || scope_of(p, n) != level) continue;
+        if (!need[n] || p->bound[n] || scope_of(p, n) != level) continue;
         if (fc_at(g, n)->op == FC_OP_LOOP) fc_print_loop(p, n, indent);
         if (p->names[n] || !wants_name(p, n)) continue;
+        if (fc_at(g, n)->op == FC_OP_FOLD) {
+            fc_print_fold(p, n, indent);
+            continue;
+        }
         const char *own = fc_print_new_name(p);
         fc_str_printf(p->out, "%*s%s = ", (int)indent, "", own);
         print_body(p, n, false);
@@ -481,6 +507,13 @@ static void print_def(fc_printer *p, const char *name) {
     if (function && fc_dtype_by_name(name, strlen(name), &t)) function = false;
     p->oom |= !fc_namemap_put(g->alloc, &p->taken, "inf", 0);
     p->oom |= !fc_namemap_put(g->alloc, &p->taken, "nan", 0);
+    p->bound = fc_arena_alloc(&p->arena, g->nodes.len + 1);
+    if (!p->bound) {
+        p->oom = true;
+        return;
+    }
+    fc_find_bound(g, p->bound);
+    fc_print_bodies(p, function ? name : "graph");
     name_params(p);
     fc_str_printf(p->out, "export def %s(", function ? name : "graph");
     print_params(p);

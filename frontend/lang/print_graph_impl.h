@@ -10,6 +10,7 @@ typedef struct fc_printer {
     fc_str *out;
     uint32_t *uses;      /* of a node; 0: not needed */
     uint8_t *depth;      /* of what is written in place */
+    uint8_t *bound;      /* whether a node belongs to the body of a fold */
     const char **names;  /* of nodes; NULL: written in place */
     const char **syms;   /* of named sizes */
     uint32_t *sym_order; /* place among the parameters, UINT32_MAX: not a parameter yet */
@@ -29,6 +30,18 @@ void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t
 
 /* ---- print_loop.c ---- */
 void fc_print_loop(fc_printer *p, fc_node loop, uint32_t indent);
+
+/* What a node is made of; whether it gets a name (and its depth, operands first); a name that is
+ * free, `base` and a number. */
+void fc_print_body(fc_printer *p, fc_node n);
+bool fc_print_wants_name(fc_printer *p, fc_node n);
+const char *fc_print_free_name(fc_printer *p, const char *base, uint32_t *next);
+
+/* ---- print_fold.c ---- */
+/* The definitions of all bodies; their names become those of the records that they make. */
+void fc_print_bodies(fc_printer *p, const char *program);
+/* The statement that has fold n as one of its results, if there was none yet. */
+void fc_print_fold(fc_printer *p, fc_node n, uint32_t indent);
 
 /* ---- print_size.c ---- */
 void fc_print_dim(fc_printer *p, fc_dim d, fc_str *out);

@@ -219,11 +219,13 @@ static uint64_t read_attr(loader *l, uint16_t op) {
 static const char *marks_fault(const fc_graph *g, const fc_ninfo *n) {
     const bool reduction = fc_is_reduction(n->op);
     const bool computed = n->op == FC_OP_TAKE || n->op == FC_OP_SCATTER;
-    const uint32_t flags = reduction  ? FC_NODE_KEEPDIMS | 3 * FC_NODE_SPREAD
-                           : computed ? FC_NODE_INSIDE
-                                      : 0;
+    const uint32_t flags = reduction              ? FC_NODE_KEEPDIMS | 3 * FC_NODE_SPREAD
+                           : computed               ? FC_NODE_INSIDE
+                           : n->op == FC_OP_CONST ? FC_NODE_OWN
+                           : n->op == FC_OP_FOLD  ? FC_NODE_KEEPDIMS
+                                                  : 0;
     if (n->flags & ~flags) return "a node has flags that mean nothing";
-    if (n->axis_kind && !reduction) return "a node that reduces nothing names a tree";
+    if (n->axis_kind && !reduction && n->op != FC_OP_FOLD) return "a node that reduces nothing names a tree";
     if (n->words && n->op != FC_OP_CHECK) return "a node has words that is no check";
     if (n->op == FC_OP_CAST && n->attr && n->dtype != fc_at(g, n->src[0])->dtype)
         return "a marked cast changes the dtype";

@@ -1,4 +1,5 @@
 /* oracle.c - walks a graph node by node: sizes, views, and the elements of every node. */
+#include "ir/fold.h"
 #include "tests/support/oracle.h"
 
 #include "ir/loop.h"
@@ -225,22 +226,28 @@ static void compute_view(fc_oracle *o, fc_node id) {
         o->node[id].at[i] = s->at[same ? i : source_of(o, id, i)];
 }
 
+fc_oval fc_o_exact(fusec_dtype t, uint64_t bits) {
+    return from_bits(t, bits);
+}
+
+fc_oval fc_o_element(const fc_graph *g, fc_node id, const fc_oval x[3]) {
+    const fc_ninfo *n = fc_at(g, id);
+    const fusec_dtype t = (fusec_dtype)fc_at(g, n->src[n->op == FC_OP_where ? 1 : 0])->dtype;
+    if (n->op == FC_OP_CHECK)
+        return x[0]; /* a call with an index outside fails, and has no values */
+    if (n->op == FC_OP_CAST) return cast(t, (fusec_dtype)n->dtype, x[0]);
+    if (n->op == FC_OP_BITCAST) return bitcast(t, (fusec_dtype)n->dtype, x[0]);
+    return elementwise((fc_op)n->op, t, x);
+}
+
 static void compute_elementwise(fc_oracle *o, fc_node id) {
     const fc_ninfo *n = fc_at(o->g, id);
     const fc_oarray *a = &o->node[id], *s[3] = {NULL, NULL, NULL};
-    fusec_dtype t = o->node[n->src[n->op == FC_OP_where ? 1 : 0]].dtype;
     for (int k = 0; k < n->nops; k++) s[k] = &o->node[n->src[k]];
     for (int64_t i = 0; i < a->count; i++) {
         fc_oval x[3] = {{.bits = 0}};
         for (int k = 0; k < n->nops; k++) x[k] = s[k]->at[s[k]->rank == 0 ? 0 : i];
-        if (n->op == FC_OP_CHECK)
-            a->at[i] = x[0]; /* a call with an index outside fails, and has no values */
-        else if (n->op == FC_OP_CAST)
-            a->at[i] = cast(t, a->dtype, x[0]);
-        else if (n->op == FC_OP_BITCAST)
-            a->at[i] = bitcast(t, a->dtype, x[0]);
-        else
-            a->at[i] = elementwise((fc_op)n->op, t, x);
+        a->at[i] = fc_o_element(o->g, id, x);
     }
 }
 
@@ -428,6 +435,10 @@ void fc_o_compute(fc_oracle *o, fc_node id) {
         compute_scatter(o, id);
         return;
     }
+    if (n->op == FC_OP_FOLD) {
+        fc_o_fold(o, id);
+        return;
+    }
     if (n->op == FC_OP_TAKE) {
         compute_take(o, id);
         return;
@@ -468,13 +479,17 @@ void fc_oracle_run(fc_oracle *o, const fc_graph *g, const int64_t *syms, const v
     o->data = data;
     fc_body_levels(g, o->levels);
     bool *live = take(n, sizeof *live);
+    uint8_t *bound = take(n, 1); /* what bodies are made of has no value */
+    fc_find_bound(g, bound);
     for (size_t i = 0; i < g->outputs.len; i++) live[g->outputs.at[i].node] = true;
     for (size_t i = n; i-- > 0;)
         for (int k = 0; live[i] && k < fc_at(g, (fc_node)i)->nops; k++)
             live[fc_at(g, (fc_node)i)->src[k]] = true;
     for (size_t i = 0; i < n; i++)
-        if (live[i] && !o->levels[i]) fc_o_compute(o, (fc_node)i);
+        if (live[i] && !o->levels[i] && !bound[i] && fc_at(g, (fc_node)i)->op != FC_OP_RECORD)
+            fc_o_compute(o, (fc_node)i);
     free(live);
+    free(bound);
 }
 
 void fc_oracle_free(fc_oracle *o) {

@@ -118,6 +118,14 @@ fc_interval fc_o_to(fusec_dtype t, fc_interval a); /* rounded */
  * is the point 0 or 1, or not exact. */
 fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc_interval c);
 
+/* oracle.c: a value that is known; an elementwise node (or a conversion) on one element each of its
+ * operands */
+fc_oval fc_o_exact(fusec_dtype t, uint64_t bits);
+fc_oval fc_o_element(const fc_graph *g, fc_node id, const fc_oval x[3]);
+
+/* oracle_fold.c: all elements of a FC_OP_FOLD */
+void fc_o_fold(fc_oracle *o, fc_node id);
+
 /* oracle_reduce.c: one result from n elements, by the trees of semantics.md */
 bool fc_o_reduce_defines(fc_op op);
 /* The prefix of n elements of a scan; exclusive: that before element n. */

@@ -20,7 +20,7 @@ static fusec_status differs_by_row(const fc_kernel *k, const fc_class *cls, bool
     uint8_t *need = fc_calloc(k->code.alloc, n + 1, 1);
     if (!need) return fc_oom(e);
     for (size_t r = 0; r < k->reductions.len; r++) {
-        fc_val value[2];
+        fc_val value[FC_MAX_COMPONENTS];
         fc_kernel_slice(&k->code, value, fc_red_values(&k->reductions.at[r], NULL, value), need);
     }
     *differs = false;
@@ -112,7 +112,7 @@ static bool is_near(const fc_kernel *k, const fc_class *cls, int64_t runs, bool 
     size_t bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++) {
         bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
-        if (full && fc_cuda_counts(k->reductions.at[r].op)) bytes -= sizeof(int64_t);
+        if (full && fc_red_counts(&k->reductions.at[r])) bytes -= sizeof(int64_t);
     }
     return levels <= NEAR_LEVELS && levels * bytes * cls->vector <= NEAR_BYTES;
 }

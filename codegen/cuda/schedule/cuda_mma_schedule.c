@@ -92,8 +92,8 @@ fusec_status fc_cuda_mma_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.dot_axis = (uint16_t)place[0];
     cls->cuda.dot_across = (uint16_t)place[1];
     cls->cuda.dot_swapped = swapped;
-    cls->cuda.dot_left = reads_of(k, n, swapped ? r->other : r->value, place[0], align);
-    cls->cuda.dot_right = reads_of(k, n, swapped ? r->value : r->other, place[1], align);
+    cls->cuda.dot_left = reads_of(k, n, swapped ? r->value[1] : r->value[0], place[0], align);
+    cls->cuda.dot_right = reads_of(k, n, swapped ? r->value[0] : r->value[1], place[1], align);
     cls->vector = 1;
     cls->wide = n->far;
     const bool flat = size_of(n, place[0]) <= FLAT_ROWS,

@@ -174,7 +174,7 @@ static bool is_sooner_by_row(const fc_machine *m, const fc_kernel *k, const fc_l
 /* Whether accumulators count their elements, as those of var do. */
 static bool counts_elements(const fc_kernel *k) {
     for (size_t i = 0; i < k->reductions.len; i++)
-        if (fc_ops[k->reductions.at[i].op].components > 2) return true;
+        if (fc_red_counts(&k->reductions.at[i])) return true;
     return false;
 }
 
@@ -201,7 +201,7 @@ bool fc_ll_quicker(const fc_machine *m, const fc_kernel *k, const fc_launch *l, 
 static bool can_pack(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     const uint32_t axes = n->np + n->nr;
     if (m->vector_bytes < 32 || k->nstages != 1 || k->reductions.len != 1 || !fc_ll_is_light(k) ||
-        fc_ops[k->reductions.at[0].op].components != 1)
+        fc_red_components(&k->reductions.at[0]) != 1 || k->reductions.at[0].record)
         return false;
     for (uint32_t a = 0; a < n->naccess; a++) {
         const int64_t *s = n->stride + (size_t)a * axes;

@@ -1,0 +1,415 @@
+/* build_fold.c - builders of reductions and scans by code of the user's, and what is made of them:
+ * linear recurrences, scans that start anew.
+ *
+ * In: arrays, starts, and what a body makes of two records of slots. Out: one FC_OP_FOLD for each
+ * value of a record. Constants of a body are nodes of its own (FC_NODE_OWN), as faces that make
+ * arguments of numbers must leave them. */
+#include "ir/fold.h"
+
+static bool usable(const fc_graph *g, fc_node n) {
+    return !g->error.code && n < g->nodes.len;
+}
+
+static fc_node op2(fc_graph *g, fc_op op, fc_node a, fc_node b) {
+    return fc_build_op(g, op, a, b, FC_NONODE);
+}
+
+/* ---- slots and records -------------------------------------------------------------------------
+ */
+
+fc_node fc_build_slot(fc_graph *g, fusec_dtype t, uint32_t number) {
+    if (g->error.code) return FC_NONODE;
+    fc_ninfo n = {.op = FC_OP_SLOT, .dtype = (uint8_t)t, .attr = number};
+    return fc_graph_node(g, n);
+}
+
+fc_node fc_build_record(fc_graph *g, uint32_t n, const fc_node *v) {
+    fc_node rest = FC_NONODE;
+    /* the last link has one or two values, the others two and the rest */
+    for (uint32_t at = (n - 1) / 2 * 2; !g->error.code; at -= 2) {
+        fc_ninfo link = {.op = FC_OP_RECORD, .nops = 1, .src = {v[at], FC_NONODE, FC_NONODE}};
+        if (!usable(g, v[at]) || (at + 1 < n && !usable(g, v[at + 1]))) return FC_NONODE;
+        if (at + 1 < n) link.src[link.nops++] = v[at + 1];
+        if (rest != FC_NONODE) link.src[link.nops++] = rest;
+        link.dtype = fc_at(g, v[at])->dtype;
+        link.shape = fc_at(g, v[at])->shape;
+        rest = fc_graph_node(g, link);
+        if (at == 0) return rest;
+    }
+    return FC_NONODE;
+}
+
+uint32_t fc_record_nodes(const fc_graph *g, fc_node list, uint32_t most, fc_node *out) {
+    uint32_t n = 0;
+    while (list != FC_NONODE) {
+        const fc_ninfo *i = fc_at(g, list);
+        for (int k = 0; k < i->nops && k < 2; k++, n++)
+            if (n < most) out[n] = i->src[k];
+        list = i->nops == 3 ? i->src[2] : FC_NONODE;
+    }
+    return n;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+fc_fold_spec fc_fold_of(const fc_graph *g, const fc_ninfo *n) {
+    const int64_t *v = fc_list_at(g, (fc_list)n->attr);
+    fc_fold_spec s = {.result = (uint32_t)v[0],
+                      .n = fc_list_len(g, (fc_list)n->attr) - FC_FOLD_FIXED,
+                      .kind = (fc_fold_kind)v[1],
+                      .axes = (uint64_t)v[2]};
+    for (uint32_t i = 0; i < s.n; i++) s.start[i] = (uint64_t)v[FC_FOLD_FIXED + i];
+    return s;
+}
+
+bool fc_scans(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    return i->op == FC_OP_SCAN ||
+           (i->op == FC_OP_FOLD && fc_list_at(g, (fc_list)i->attr)[1] != FC_FOLD_REDUCE);
+}
+
+bool fc_reduces(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    return fc_is_reduction(i->op) || (i->op == FC_OP_FOLD && !fc_scans(g, n));
+}
+
+uint64_t fc_reduced_axes(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    if (i->op == FC_OP_SCAN) return UINT64_C(1) << fc_scan_of(i).axis;
+    if (i->op == FC_OP_FOLD) return (uint64_t)fc_list_at(g, (fc_list)i->attr)[2];
+    uint64_t m = 0;
+    for (uint32_t k = 0; k < fc_list_len(g, (fc_list)i->attr); k++)
+        m |= UINT64_C(1) << fc_list_at(g, (fc_list)i->attr)[k];
+    return m;
+}
+
+void fc_find_bound(const fc_graph *g, uint8_t *bound) {
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        bound[n] = i->op == FC_OP_SLOT;
+        for (int k = 0; k < i->nops && i->op != FC_OP_FOLD; k++) bound[n] |= bound[i->src[k]];
+    }
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+static bool is_slot_of(const fc_fold_args *a, const fc_ninfo *n) {
+    return n->attr < 2 * FC_MAX_RECORD && n->attr % FC_MAX_RECORD < a->n;
+}
+
+/* Node n of a body has no place there; a reduction behind it says more than the view in front. */
+static bool refuse(fc_graph *g, const fc_fold_args *a, const uint8_t *need, fc_node n,
+                   fc_node last) {
+    for (fc_node r = n; r <= last; r++)
+        if (need[r] && fc_is_reduction(fc_at(g, r)->op)) n = r;
+    const fc_ninfo *i = fc_at(g, n);
+    if (i->op == FC_OP_INPUT)
+        fc_fail(&g->error, FUSEC_NOT_POINTWISE,
+                "%s: the definition reads %s; it is made of its arguments and of numbers only",
+                a->what, g->inputs.at[i->attr].name);
+    else
+        fc_fail(&g->error, FUSEC_NOT_POINTWISE,
+                "%s: the definition is not elementwise: it has `%s` in it", a->what,
+                fc_ops[i->op].name);
+    return false;
+}
+
+/* The body again with constants of its own; map[n] is the new node of n. Operands come before their
+ * users, so one look from the last node down says what is needed. */
+static bool own_body(fc_graph *g, const fc_fold_args *a, fc_node *map, uint8_t *need,
+                     fc_node *body) {
+    fc_node last = 0;
+    for (uint32_t c = 0; c < a->n; c++) {
+        need[a->body[c]] = 1;
+        if (a->body[c] > last) last = a->body[c];
+    }
+    for (fc_node n = last + 1; n-- > 0;)
+        for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++) need[fc_at(g, n)->src[k]] = 1;
+    for (fc_node n = 0; n <= last && !g->error.code; n++) {
+        fc_ninfo i = *fc_at(g, n);
+        if (!need[n]) continue;
+        const bool computes =
+            fc_is_elementwise(i.op) || i.op == FC_OP_CAST || i.op == FC_OP_BITCAST;
+        if (i.op == FC_OP_SLOT ? !is_slot_of(a, &i) : i.op != FC_OP_CONST && !computes)
+            return refuse(g, a, need, n, last);
+        if (i.op == FC_OP_CONST) i.flags |= FC_NODE_OWN;
+        if (i.op == FC_OP_CAST) i.attr = 0; /* what derivatives make of it is no matter here */
+        for (int k = 0; k < i.nops; k++) i.src[k] = map[i.src[k]];
+        map[n] = fc_graph_node(g, i);
+    }
+    for (uint32_t c = 0; c < a->n; c++) body[c] = map[a->body[c]];
+    return !g->error.code;
+}
+
+static bool make_body(fc_graph *g, const fc_fold_args *a, fc_node *body) {
+    fc_node *map = fc_malloc(g->alloc, g->nodes.len * sizeof *map);
+    uint8_t *need = fc_calloc(g->alloc, g->nodes.len, 1);
+    const bool ok = map && need ? own_body(g, a, map, need, body) : (fc_oom(&g->error), false);
+    fc_free(g->alloc, map);
+    fc_free(g->alloc, need);
+    return ok;
+}
+
+/* ---- folds ----------------------------------------------------------------------------------- */
+
+typedef struct folding {
+    uint32_t n;
+    fusec_dtype result[FC_MAX_RECORD]; /* dtypes */
+    fc_node element[FC_MAX_RECORD], start[FC_MAX_RECORD], body[FC_MAX_RECORD];
+} folding;
+
+/* All of one shape and in the dtypes of the record. */
+static bool take_elements(fc_graph *g, const fc_fold_args *a, folding *f) {
+    uint32_t rank = 0;
+    fc_dim shape[FC_MAX_RANK];
+    fc_node widest = FC_NONODE;
+    for (uint32_t c = 0; c < a->n; c++) {
+        if (!usable(g, a->element[c])) return false;
+        f->result[c] = (fusec_dtype)fc_at(g, a->element[c])->dtype;
+        if (fc_is_complex(f->result[c]))
+            return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, a->what, a->element[c], FC_NONODE,
+                                 "records are of real numbers: give it the parts"),
+                   false;
+        f->element[c] = fc_build_cast(g, a->element[c], fc_record_dtype(f->result[c]));
+        if (c == 0) widest = f->element[0];
+        if (c == 0) continue;
+        if (!fc_broadcast_shapes(g, FC_OP_FOLD, widest, f->element[c], &rank, shape)) return false;
+        widest = fc_build_broadcast(g, f->element[c], rank, shape);
+        if (!usable(g, widest)) return false;
+    }
+    rank = fc_rank(g, widest);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, widest, i);
+    for (uint32_t c = 0; c < a->n; c++) {
+        f->element[c] = fc_build_broadcast(g, f->element[c], rank, shape);
+        if (!usable(g, f->element[c])) return false;
+    }
+    return true;
+}
+
+/* A constant of the record's dtype. */
+static bool take_start(fc_graph *g, const fc_fold_args *a, folding *f, uint32_t c) {
+    const fusec_dtype t = fc_record_dtype(f->result[c]);
+    f->start[c] = a->start ? fc_build_cast(g, a->start[c], t) : fc_build_number(g, t, 0);
+    if (!usable(g, f->start[c])) return false;
+    if (fc_at(g, f->start[c])->op == FC_OP_CONST) return true;
+    fc_fail(&g->error, FUSEC_INVALID, "%s: start %u is no number", a->what, c + 1);
+    return false;
+}
+
+static bool check_body(fc_graph *g, const fc_fold_args *a, const folding *f, uint32_t c) {
+    const fusec_dtype t = fc_record_dtype(f->result[c]);
+    if (!usable(g, a->body[c])) return false;
+    const fc_ninfo *i = fc_at(g, a->body[c]);
+    if (i->dtype == t && !i->shape) return true;
+    if (i->dtype != t)
+        fc_fail(&g->error, FUSEC_RESULT_DTYPE,
+                "%s: the definition makes value %u of a record %s, where its elements are %s",
+                a->what, c + 1, fc_dtypes[i->dtype].name, fc_dtypes[t].name);
+    else
+        fc_fail(&g->error, FUSEC_NOT_POINTWISE,
+                "%s: the definition makes an array of value %u of a record", a->what, c + 1);
+    return false;
+}
+
+/* Without starts: one more value says whether there is an element at all. */
+static bool add_flag(fc_graph *g, folding *f) {
+    const uint32_t n = f->n;
+    const fc_node no = fc_build_const(g, FUSEC_BOOL, 0), yes = fc_build_const(g, FUSEC_BOOL, 1),
+                  a = fc_build_slot(g, FUSEC_BOOL, n),
+                  b = fc_build_slot(g, FUSEC_BOOL, FC_MAX_RECORD + n);
+    const uint32_t rank = fc_rank(g, f->element[0]);
+    fc_dim shape[FC_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, f->element[0], i);
+    f->element[n] = fc_build_full(g, yes, rank, shape);
+    f->start[n] = no;
+    f->result[n] = FUSEC_BOOL;
+    for (uint32_t c = 0; c < n; c++) {
+        const fusec_dtype t = fc_record_dtype(f->result[c]);
+        const fc_node earlier = fc_build_slot(g, t, c),
+                      later = fc_build_slot(g, t, FC_MAX_RECORD + c);
+        f->body[c] = fc_build_op(g, FC_OP_where, a,
+                                 fc_build_op(g, FC_OP_where, b, f->body[c], earlier), later);
+    }
+    f->body[n] = op2(g, FC_OP_logical_or, a, b);
+    f->n = n + 1;
+    return !g->error.code;
+}
+
+/* One value of the record. */
+static fc_node one_result(fc_graph *g, const fc_fold_args *a, const folding *f, fc_ninfo n,
+                          uint64_t axes, uint32_t result) {
+    int64_t attr[FC_FOLD_FIXED + FC_MAX_RECORD] = {result, FC_FOLD_REDUCE, (int64_t)axes};
+    if (a->scan) attr[1] = a->exclusive ? FC_FOLD_EXCLUSIVE : FC_FOLD_SCAN;
+    for (uint32_t c = 0; c < f->n; c++)
+        attr[FC_FOLD_FIXED + c] = (int64_t)fc_at(g, f->start[c])->attr;
+    n.dtype = fc_at(g, f->element[result])->dtype;
+    n.attr = fc_intern_list(g, attr, FC_FOLD_FIXED + f->n);
+    return fc_build_cast(g, fc_graph_node(g, n), f->result[result]);
+}
+
+/* The shape that is left; no elements are refused where there is no start. */
+static fc_list shape_left(fc_graph *g, const fc_fold_args *a, fc_node x, uint64_t axes) {
+    int64_t dims[FC_MAX_RANK];
+    uint32_t n = 0;
+    const fc_dim one = fc_dim_const(&g->dims, 1);
+    for (uint32_t i = 0; i < fc_rank(g, x); i++) {
+        const bool reduced = axes >> i & 1;
+        if (reduced && !a->start && !a->scan)
+            fc_require(g, FC_CHECK_GE, fc_axis(g, x, i), one, FUSEC_EMPTY_REDUCTION,
+                       "a reduction without a start, of no elements");
+        if (!reduced || a->scan)
+            dims[n++] = fc_axis(g, x, i);
+        else if (a->keepdims)
+            dims[n++] = one;
+    }
+    return fc_intern_list(g, dims, n);
+}
+
+static bool take_axes(fc_graph *g, const fc_fold_args *a, folding *f, uint64_t *axes) {
+    const fc_node x = f->element[0];
+    if (!fc_axis_mask(g, FC_OP_FOLD, x, a->naxes, a->axes, axes)) return false;
+    if (*axes && !(a->scan && (*axes & (*axes - 1)))) return true;
+    fc_fail(&g->error, FUSEC_BAD_AXIS,
+            a->scan ? "%s: it goes along one axis; here are %u of %u"
+                    : "%s: there are no axes; %u are named, the array has %u",
+            a->what, a->axes ? a->naxes : fc_rank(g, x), fc_rank(g, x));
+    return false;
+}
+
+static bool flip_elements(fc_graph *g, folding *f, uint64_t axes) {
+    uint32_t axis = 0;
+    while (!(axes >> axis & 1)) axis++;
+    for (uint32_t c = 0; c < f->n; c++) f->element[c] = fc_build_flip(g, f->element[c], axis);
+    return !g->error.code;
+}
+
+bool fc_build_fold(fc_graph *g, const fc_fold_args *a, fc_node *out) {
+    folding f = {.n = a->n};
+    uint64_t axes;
+    for (uint32_t c = 0; c < a->n; c++) out[c] = FC_NONODE;
+    if (g->error.code) return false;
+    if (a->n < 1 || a->n > FC_MAX_RECORD - !a->start) {
+        fc_fail(&g->error, FUSEC_LIMIT, "%s: %u values in a record; %d is the most%s", a->what,
+                a->n, FC_MAX_RECORD - !a->start, a->start ? "" : " without a start");
+        return false;
+    }
+    if (a->scan && a->exclusive && !a->start) {
+        fc_fail(&g->error, FUSEC_INVALID,
+                "%s: an exclusive scan begins with its start; here is none", a->what);
+        return false;
+    }
+    if (!take_elements(g, a, &f) || !take_axes(g, a, &f, &axes)) return false;
+    for (uint32_t c = 0; c < a->n; c++)
+        if (!take_start(g, a, &f, c) || !check_body(g, a, &f, c)) return false;
+    if (!make_body(g, a, f.body) || (!a->start && !add_flag(g, &f))) return false;
+    if (a->reverse && !flip_elements(g, &f, axes)) return false;
+    fc_ninfo n = {.op = FC_OP_FOLD, .nops = 2, .src = {FC_NONODE, FC_NONODE, FC_NONODE}};
+    const fc_node x = f.element[0];
+    n.src[0] = fc_build_record(g, f.n, f.element);
+    n.src[1] = fc_build_record(g, f.n, f.body);
+    n.shape = shape_left(g, a, x, axes);
+    n.flags = a->keepdims && !a->scan ? FC_NODE_KEEPDIMS : 0;
+    n.axis_kind = a->scan ? 0 : (uint32_t)(axes >> (fc_rank(g, x) - 1) & 1);
+    if (g->error.code) return false;
+    for (uint32_t c = 0; c < a->n; c++) {
+        out[c] = one_result(g, a, &f, n, axes, c);
+        for (uint32_t axis = 0; a->reverse && axis < 64; axis++)
+            if (axes >> axis & 1) out[c] = fc_build_flip(g, out[c], axis);
+    }
+    return !g->error.code;
+}
+
+/* ---- what is made of them -------------------------------------------------------------------- */
+
+/* (A1, B1), (A2, B2) -> (A1*A2, A2*B1 + B2) */
+fc_node fc_build_linrec(fc_graph *g, fc_node a, fc_node b, fc_node init, int64_t axis,
+                        bool reverse) {
+    fc_node out[2];
+    if (!usable(g, a) || !usable(g, b)) return FC_NONODE;
+    const fusec_dtype t = fc_record_dtype((fusec_dtype)fc_at(g, b)->dtype);
+    if (fc_at(g, a)->dtype != fc_at(g, b)->dtype)
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "linrec", a, b, "cast one of them");
+    if (t == FUSEC_BOOL)
+        return fc_fail_types(g, FUSEC_DTYPE_MISMATCH, "linrec", b, FC_NONODE, "it takes numbers");
+    const fc_node a1 = fc_build_slot(g, t, 0), b1 = fc_build_slot(g, t, 1),
+                  a2 = fc_build_slot(g, t, FC_MAX_RECORD),
+                  b2 = fc_build_slot(g, t, FC_MAX_RECORD + 1);
+    const fc_node body[2] = {op2(g, FC_OP_mul, a1, a2),
+                             op2(g, FC_OP_add, op2(g, FC_OP_mul, a2, b1), b2)};
+    const fc_node element[2] = {a, b},
+                  start[2] = {fc_build_number(g, t, 1), fc_build_number(g, t, 0)};
+    const fc_fold_args args = {.what = "linrec",
+                               .n = 2,
+                               .element = element,
+                               .start = start,
+                               .body = body,
+                               .naxes = 1,
+                               .axes = &axis,
+                               .scan = true,
+                               .reverse = reverse};
+    if (!fc_build_fold(g, &args, out) || init == FC_NONODE) return out[1];
+    return op2(g, FC_OP_add, op2(g, FC_OP_mul, out[0], init), out[1]);
+}
+
+static fc_op joining_row(fc_op red) {
+    switch (red) {
+    case FC_OP_sum: return FC_OP_add;
+    case FC_OP_prod: return FC_OP_mul;
+    case FC_OP_min: return FC_OP_minimum;
+    case FC_OP_max: return FC_OP_maximum;
+    case FC_OP_any: return FC_OP_logical_or;
+    default: return FC_OP_logical_and;
+    }
+}
+
+/* What the row has for no elements. */
+static fc_node start_of(fc_graph *g, fc_op red, fusec_dtype t) {
+    fc_val out[FC_MAX_COMPONENTS];
+    fc_code c;
+    fc_code_init(&c, g->alloc);
+    fc_red_init(&c, red, t, out);
+    const bool made = c.status == FUSEC_OK && out[0] < c.ins.len;
+    const fc_node n = made ? fc_build_const(g, t, c.ins.at[out[0]].imm) : FC_NONODE;
+    if (!made) fc_oom(&g->error);
+    fc_code_free(&c);
+    return n;
+}
+
+/* (new1, x1), (new2, x2) -> (new1 or new2, x2 if new2, else x1 and x2 joined) */
+fc_node fc_build_scan_reset(fc_graph *g, fc_op op, fc_node a, fc_node reset, int64_t axis,
+                            bool exclusive, bool reverse) {
+    fc_node out[2];
+    if (!usable(g, a) || !usable(g, reset)) return FC_NONODE;
+    if (!fc_can_scan(op)) {
+        fc_fail(&g->error, FUSEC_INVALID, "%s has no prefixes", fc_ops[op].name);
+        return FC_NONODE;
+    }
+    if (fc_at(g, reset)->dtype != FUSEC_BOOL)
+        return fc_fail_types(g, FUSEC_NOT_BOOL, "reset=", reset, FC_NONODE, "it must be bool");
+    if (fc_ops[op].rule == FC_RULE_BOOL) a = fc_build_cast(g, a, FUSEC_BOOL);
+    if (!usable(g, a)) return FC_NONODE;
+    const fusec_dtype of = (fusec_dtype)fc_at(g, a)->dtype, t = fc_acc_dtype(op, of);
+    if (!fc_is_half(of)) a = fc_build_cast(g, a, t);
+    const fc_node new1 = fc_build_slot(g, FUSEC_BOOL, 0),
+                  new2 = fc_build_slot(g, FUSEC_BOOL, FC_MAX_RECORD), x1 = fc_build_slot(g, t, 1),
+                  x2 = fc_build_slot(g, t, FC_MAX_RECORD + 1);
+    const fc_node both = op2(g, joining_row(op), x1, x2),
+                  body[2] = {op2(g, FC_OP_logical_or, new1, new2),
+                             fc_build_op(g, FC_OP_where, new2, x2, both)};
+    const fc_node element[2] = {reset, a},
+                  start[2] = {fc_build_const(g, FUSEC_BOOL, 0), start_of(g, op, t)};
+    const fc_fold_args args = {.what = "cum",
+                               .n = 2,
+                               .element = element,
+                               .start = start,
+                               .body = body,
+                               .naxes = 1,
+                               .axes = &axis,
+                               .scan = true,
+                               .exclusive = exclusive,
+                               .reverse = reverse};
+    if (!fc_build_fold(g, &args, out) || !exclusive) return out[1];
+    /* what is before the first element of a stretch belongs to the one before */
+    return fc_build_op(g, FC_OP_where, reset,
+                       fc_build_cast(g, start[1], (fusec_dtype)fc_at(g, out[1])->dtype), out[1]);
+}
