@@ -37,6 +37,7 @@ typedef enum fc_cuda_kind {
 #define FC_CUDA_SPLITS(X)                                                                          \
     X(WHOLE, "")      /* a row, or a column, is done by one block */                               \
     X(SPLIT, "split") /* by several, the last of which finishes it */                              \
+    X(BACK, "back")   /* scan: by blocks that look back at those that began before them */         \
     X(GANG, "gang")   /* by blocks that run at the same time and wait for each other */            \
     X(CLOSE, "close") /* by a cluster of blocks */
 

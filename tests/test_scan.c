@@ -1,6 +1,7 @@
 /* test_scan.c - prefixes along an axis: the order of docs/semantics.md 6.5 on every device, what
  * shares a kernel with a scan, and what the builders refuse. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ir/expand.h"
 #include "passes/plan.h"
@@ -122,7 +123,7 @@ static void judge_cuda(fc_fixture *f, const int64_t *syms, bool tame) {
 }
 
 FC_TEST(scan, cuda_on_the_host) {
-    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},   {2, 129},
+    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},    {2, 129},
                                         {1, 4096}, {2, 4097}, {1, 12300}};
     fake_machine m;
     fc_fixture f;
@@ -142,6 +143,58 @@ FC_TEST(scan, cuda_on_the_host) {
         FC_UNTRACE();
     }
     fc_fixture_close(&f, NULL);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* Prefixes of one line in the order of docs/semantics.md: runs, and a counter of their subtrees. */
+static void plain_sums(const float *x, float *y, int64_t n) {
+    float kept[40], run = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float before = 0;
+        bool any = false;
+        run = i % 16 ? run + x[i] : 0 + x[i];
+        for (int l = 0; i / 16 >> l; l++)
+            if (i / 16 >> l & 1) {
+                before = any ? kept[l] + before : kept[l];
+                any = true;
+            }
+        y[i] = any ? before + run : run;
+        if (i % 16 < 15) continue;
+        float total = run;
+        int l = 0;
+        for (; i / 16 >> l & 1; l++) total = kept[l] + total;
+        kept[l] = total;
+    }
+}
+
+/* Tiles that look back at each other, over two levels of groups of 32; and again, as the slots are
+ * zero when all have left. */
+FC_TEST(scan, cuda_looks_back) {
+    enum { N = 4096 * 37 + 5 };
+    fake_machine m;
+    fc_fixture f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
+    fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    fc_build_output(&f.g, "y", fc_build_scan(&f.g, FC_OP_sum, x, 1, false, false));
+    float *in = malloc(6 * N * sizeof *in), *out = in + 2 * N, *want = in + 4 * N;
+    fc_rng r = {5};
+    for (int64_t i = 0; i < 2 * N; i++) in[i] = (float)(int32_t)fc_random(&r) * 0x1p-31f;
+    fc_program *p = fc_fixture_compile(&f);
+    for (int64_t lines = 2; p && lines > 0; lines--) {
+        const int64_t shape[2] = {lines, N};
+        fc_tensor from = {.dtype = FUSEC_F32, .rank = 2, .shape = shape, .data = in}, to = from;
+        to.data = out;
+        memset(out, 0, 2 * N * sizeof *out);
+        FC_EXPECT_OK(fc_program_run(p, NULL, 1, &from, 0, NULL, 1, &to, &f.e), &f.e);
+        for (int64_t k = 0; k < lines; k++) plain_sums(in + k * N, want + k * N, N);
+        FC_EXPECT_TRUE(memcmp(out, want, (size_t)lines * N * sizeof *out) == 0);
+    }
+    free(in);
+    fc_fixture_close(&f, p);
     fake_check_balance(&m, false);
     fake_machine_close(&m);
 }

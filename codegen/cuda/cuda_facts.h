@@ -10,6 +10,9 @@
 /* ---- what follows from a class --------------------------------------------------------------- */
 
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
+enum {
+    FC_CUDA_SCAN_TILE = FC_CUDA_THREADS * FC_RUN
+};                           /* elements of a row that a block scans at once */
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */
 
 /* Whether parts of rows come to shared memory by bulk copies. */

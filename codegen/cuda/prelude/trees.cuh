@@ -118,6 +118,82 @@ template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
     return start;
 }
 
+//@ back
+// Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_scan.c). Level 0 has
+// the total of each tile, level L that of each 32^L tiles, which the last of them publishes. A tile needs of each level
+// those before it in its group of 32: at most four reads of a row of 32 words, whatever the number of tiles.
+#ifndef FC_EMULATE
+#define FC_PAUSE()
+#endif
+template <typename R>
+FC_INLINE void fc_publish(volatile unsigned long long *slot, const R &x) {
+    const int words = ((int)sizeof(R) + 3) / 4;
+    unsigned int w[words] = {0};
+    memcpy(w, &x, sizeof(R));
+#pragma unroll
+    for (int i = 0; i < words; i++) slot[i] = 1ull << 32 | w[i];
+}
+template <typename R> FC_INLINE R fc_await(const volatile unsigned long long *slot) {
+    const int words = ((int)sizeof(R) + 3) / 4;
+    unsigned int w[words];
+    R x;
+#pragma unroll
+    for (int i = 0; i < words; i++) {
+        unsigned long long v;
+        while (!((v = slot[i]) >> 32)) FC_PAUSE();
+        w[i] = (unsigned int)v;
+    }
+    memcpy(&x, w, sizeof(R));
+    return x;
+}
+/* Tiles of level L + 1 of n at level L. */
+FC_INLINE unsigned int fc_above(unsigned int n) { return (n + 31) / 32; }
+/* By a warp: publishes `total` of tile n of `tiles`, and gives the finished subtrees before it, far[l] of 2^l tiles
+   where bit l of n is set. `slot` is that of tile 0, `stride` words apart. */
+template <typename R>
+FC_INLINE void fc_look_back(volatile unsigned long long *slot, unsigned int stride, unsigned int tiles, unsigned int n,
+                            R total, R start, R *far) {
+    const int lane = (int)(threadIdx.x & 31);
+    bool whole = true;
+#pragma unroll 1
+    for (int l = 0; tiles > 1; l += 5, n /= 32) {
+        const unsigned int digit = n & 31;
+        if (whole && lane == 0) fc_publish(slot + (unsigned long long)n * stride, total);
+        R x = start;
+        if (lane < (int)digit) x = fc_await<R>(slot + (unsigned long long)(n - digit + lane) * stride);
+        if (lane == (int)digit) x = total;
+#pragma unroll
+        for (int k = 0; k < 5; k++) {
+            /* lane i has the 2^k from i / 2^k * 2^k on */
+            if (digit >> k & 1) {
+                const R part = fc_from(x, (int)(digit >> (k + 1) << (k + 1)));
+                if (lane == 0) far[l + k] = part;
+            }
+            const R other = fc_xor(x, 1 << k);
+            x = fc_meet(x, other, (lane >> k & 1) != 0);
+        }
+        total = x;
+        whole = whole && digit == 31;
+        slot += (unsigned long long)tiles * stride;
+        tiles = fc_above(tiles);
+    }
+}
+/* The last of each group to leave makes its slots zero again, and leaves the group of groups; the last of all
+   rows makes the ticket zero. `left` counts them. */
+FC_INLINE void fc_leave(unsigned long long *slot, unsigned int stride, unsigned int *left, unsigned int *ticket,
+                        unsigned int rows, unsigned int tiles, unsigned int n) {
+    for (; tiles > 1; n /= 32) {
+        const unsigned int group = n / 32, first = group * 32, size = tiles - first < 32 ? tiles - first : 32;
+        if (atomicAdd(left + group, 1u) + 1 < size) return;
+        left[group] = 0;
+        for (unsigned int i = 0; i < size * stride; i++) slot[(unsigned long long)first * stride + i] = 0;
+        slot += (unsigned long long)tiles * stride;
+        tiles = fc_above(tiles);
+        left += tiles;
+    }
+    if (atomicAdd(ticket + 1, 1u) + 1 == rows) ticket[0] = ticket[1] = 0;
+}
+
 //@ apart
 // Four lanes of a thread that are a warp apart. Threads exchange halves of what they have: after two steps each
 // has one of the four, so that it takes 8 exchanges, not 20.

@@ -1,8 +1,13 @@
-/* cuda_scan_schedule.c - who takes a row of a scan: a block, or a thread where rows are short or lie
- * side by side. */
+/* cuda_scan_schedule.c - who takes a row of a scan: a block, or a thread where rows are short or
+ * lie side by side. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
-enum { SHORT_ROW = 128 }; /* elements */
+enum { SHORT_ROW = 128 };       /* elements */
+enum { TREE_BYTES = 40 << 10 }; /* of shared memory */
+enum { LEAST_TILES = 4 };       /* of a row that blocks share, */
+enum { FEW_ROWS = 4 };          /* of an SM, where they do */
+enum { MOST_TILES = 1 << 30 };  /* of a launch */
+enum { MOST_TICKETS = 1 << 23 };
 
 /* Whether elements, not rows, are neighbours in most of what is moved. */
 static bool along_rows(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
@@ -15,9 +20,41 @@ static bool along_rows(const fc_kernel *k, const fc_nest *n, const fc_class *cls
     return along >= across;
 }
 
-void fc_cuda_scan_schedule(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l) {
+/* Whether the trees of a block have room in its shared memory. */
+static bool trees_fit(const fc_kernel *k) {
+    size_t bytes = 0;
+    for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
+    return bytes * 2 * FC_CUDA_THREADS <= TREE_BYTES;
+}
+
+/* 32-bit words that blocks looking back at each other take: the ticket, slots of 64 bits for totals
+ * of tiles and groups of them, counters of the groups (cuda_scan.c). */
+static uint64_t back_tickets(const fc_kernel *k, const fc_nest *n) {
+    uint64_t slots = 0, groups = 0;
+    for (uint64_t tiles = (uint64_t)fc_ceil_div(n->count, FC_CUDA_SCAN_TILE); tiles > 1;
+         tiles = (tiles + 31) / 32) {
+        slots += tiles;
+        groups += (tiles + 31) / 32;
+    }
+    return 4 + (uint64_t)n->rows * (2 * slots * fc_cuda_all_words(k) + groups);
+}
+
+/* Rows so long, and so few, that one block for each would leave most of the device idle. */
+static bool shares_rows(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    const int64_t tiles = fc_ceil_div(n->count, FC_CUDA_SCAN_TILE);
+    return n->rows < (int64_t)FEW_ROWS * m->sm_count && tiles >= LEAST_TILES &&
+           n->rows <= MOST_TILES / tiles && back_tickets(k, n) <= MOST_TICKETS;
+}
+
+void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
+                           fc_launch *l) {
     cls->cuda.kind = FC_CUDA_SCAN;
-    cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW;
+    cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW && trees_fit(k);
     l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = cls->cuda.block_rows ? (uint64_t)n->rows : (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
+    l->grid[0] =
+        cls->cuda.block_rows ? (uint64_t)n->rows : (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
+    if (!cls->cuda.block_rows || !shares_rows(m, k, n)) return;
+    cls->cuda.split = FC_CUDA_BACK;
+    l->grid[0] = (uint64_t)(n->rows * fc_ceil_div(n->count, FC_CUDA_SCAN_TILE));
+    l->tickets = (uint32_t)back_tickets(k, n);
 }
