@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ir/code.h"
+#include "ir/complex.h"
 
 static fc_node op2(fc_graph *g, fc_op row, fc_node a, fc_node b) {
     return fc_build_op(g, row, a, b, FC_NONODE);
@@ -83,6 +84,7 @@ static fc_node round_integer(fc_graph *g, fc_node x, double p) {
 fc_node fc_build_round_to(fc_graph *g, fc_node x, int digits) {
     if (!fc_usable(g, x)) return FC_NONODE;
     const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
+    if (fc_is_complex(t)) return fc_complex_refuse(g, FC_OP_round, x);
     const double p = pow(10, abs(digits));
     if (!fc_is_float(t)) {
         if (digits >= 0) return x;

@@ -252,9 +252,8 @@ static reason check_scatter(const fc_graph *g, const fc_ninfo *n) {
             return "an axis has another size than that of the array";
     if (n->attr != fc_scatter_attr(s) || !fc_can_scatter(s.op, (fusec_dtype)n->dtype))
         return "it puts by no reduction";
-    if (n->op == FC_OP_UPDATE &&
-        (base->op != FC_OP_MATERIALIZE || !base->attr ||
-         !fc_can_update(s.op, (fusec_dtype)n->dtype)))
+    if (n->op == FC_OP_UPDATE && (base->op != FC_OP_MATERIALIZE || !base->attr ||
+                                  !fc_can_update(s.op, (fusec_dtype)n->dtype)))
         return "it is no update in place";
     return n->flags & ~(uint32_t)FC_NODE_INSIDE ? "it has flags that mean nothing" : NULL;
 }
@@ -535,7 +534,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (why) return why;
     if (n->dtype >= FC_DTYPE_ALL) return "its dtype does not exist";
     if (n->dtype >= FC_DTYPE_COUNT && n->op != FC_OP_INPUT && n->op != FC_OP_PAIR &&
-        n->op != FC_OP_RESHAPE && n->op != FC_OP_RESULT)
+        n->op != FC_OP_RESHAPE && n->op != FC_OP_RESULT && n->op != FC_OP_HOLE)
         return "a complex number that is no pair";
     if (n->op >= FC_OP_COUNT_ || n->nops > 3) return "its operation does not exist";
     for (int k = 0; k < n->nops; k++)

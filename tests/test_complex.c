@@ -451,6 +451,9 @@ static fusec_value as_f32(fusec_value x) {
 static fusec_value bits(fusec_value x) {
     return fusec_bit_and(x, x);
 }
+static fusec_value to_two_digits(fusec_value x) {
+    return fusec_round_to(x, 2);
+}
 static fusec_value words_of(fusec_value x) {
     return fusec_bitcast(x, FUSEC_U64);
 }
@@ -460,6 +463,7 @@ FC_TEST(complex, what_has_no_meaning_is_refused) {
     refused(rest, "mod of c128: complex numbers are not rounded");
     refused(as_f32, "f32 of c128: a complex number has two parts");
     refused(bits, "not defined on complex numbers");
+    refused(to_two_digits, "round of c128: complex numbers are not rounded");
     refused(words_of, "complex numbers have two parts");
     refused(fusec_tgamma, "tgamma of c128: not defined on complex numbers");
 }

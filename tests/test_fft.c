@@ -255,3 +255,30 @@ FC_TEST(fft, what_is_refused) {
     FC_EXPECT_CONTAINS(fusec_message(ctx), "rfft of c128[20]: it transforms real numbers");
     CAPI_END();
 }
+
+/* The same by number, as bindings call them. */
+FC_TEST(fft, transforms_by_number) {
+    CAPI_START();
+    const int64_t n = N;
+    double _Complex w[N];
+    double back[N];
+    fill();
+    const int64_t axis = 0, length = N;
+    fusec_attr a = FUSEC_ATTR_INIT;
+    a.axes = &axis;
+    a.naxes = 1;
+    const fusec_value v = fusec_array(g, FUSEC_C128, 1, &n, z);
+    for (int i = 0; i < N; i++) w[i] = term(z, N, i, false);
+    const fusec_value forth = fusec_op(g, fusec_op_find("fft"), 1, &v, &a);
+    same(ctx, "fft", forth, w, N);
+    same(ctx, "ifft", fusec_op(g, fusec_op_find("ifft"), 1, &forth, &a), z, N);
+    const fusec_value r = fusec_array(g, FUSEC_F64, 1, &n, x);
+    const fusec_value half = fusec_op(g, fusec_op_find("rfft"), 1, &r, &a);
+    a.start = &length;
+    a.rank = 1;
+    FC_EXPECT_OK_TEXT(
+        fusec_read(fusec_op(g, fusec_op_find("irfft"), 1, &half, &a), back, sizeof back),
+        fusec_message(ctx));
+    for (int i = 0; i < N; i++) FC_EXPECT_TRUE(fabs(back[i] - x[i]) < 1e-14);
+    CAPI_END();
+}

@@ -88,6 +88,19 @@ MAP1(spacing)
 MAP2(complex)
 MAP2(nextafter)
 
+static fusec_value fft(const fc_lazy_call *c) {
+    return fusec_fft(c->v[0], c->axis);
+}
+static fusec_value ifft(const fc_lazy_call *c) {
+    return fusec_ifft(c->v[0], c->axis);
+}
+static fusec_value rfft(const fc_lazy_call *c) {
+    return fusec_rfft(c->v[0], c->axis);
+}
+static fusec_value irfft(const fc_lazy_call *c) {
+    return fusec_irfft(c->v[0], c->a->start[0], c->axis);
+}
+
 static fusec_value matmul(const fc_lazy_call *c) {
     return fusec_matmul(c->v[0], c->v[1]);
 }
@@ -243,6 +256,11 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
                       "the largest so far along axes[0]; mode: FUSEC_SCAN_*"},
     [FC_OP_CUMANY] = {cumany, 1, AXIS, "cumany", "any so far along axes[0]; mode: FUSEC_SCAN_*"},
     [FC_OP_CUMALL] = {cumall, 1, AXIS, "cumall", "all so far along axes[0]; mode: FUSEC_SCAN_*"},
+    [FC_OP_FOURIER] = {fft, 1, AXIS, "fft", "Fourier transform along axes[0]"},
+    [FC_OP_INVERSE_FOURIER] = {ifft, 1, AXIS, "ifft", "its inverse, divided by the length"},
+    [FC_OP_REAL_FOURIER] = {rfft, 1, AXIS, "rfft", "elements 0 to n/2 of the transform of reals"},
+    [FC_OP_INVERSE_REAL_FOURIER] = {irfft, 1, AXIS | START, "irfft",
+                                    "start[0] reals of elements 0 to n/2; 0: an even number"},
     [FC_OP_SORT_AXIS] = {sort, 1, AXIS, "sort",
                          "in order along axes[0]; mode 1: from the largest on"},
     [FC_OP_ARGSORT_AXIS] = {argsort, 1, AXIS, "argsort",
