@@ -176,6 +176,12 @@ static fusec_value searchsorted(const fc_lazy_call *c) {
     return fusec_searchsorted(c->v[0], c->v[1], c->a->mode != 0);
 }
 
+/* ---- stores at indices ----------------------------------------------------------------------- */
+
+static fusec_value scatter(const fc_lazy_call *c) {
+    return fusec_scatter(c->v[0], c->v[1], c->v[2], c->axis, (fusec_put)c->a->mode, 0);
+}
+
 /* ---- random numbers: seed and stream are the last operands -------------------------------------
  */
 
@@ -267,6 +273,8 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
                             "positions in order along axes[0]; mode 1: from the largest on"},
     [FC_OP_SEARCH_SORTED] = {searchsorted, 2, 0, "searchsorted",
                              "how many of a sorted array are less; mode 1: or equal"},
+    [FC_OP_SCATTER_TO] = {scatter, 3, AXIS, "scatter",
+                          "an array, indices of axes[0], values that go there; mode: fusec_put"},
     [FC_OP_PERMUTATION_OF] = {permutation, 2, 0, "permutation",
                               "0 to n - 1 in an order by (seed, stream); the shape is n"},
     [FC_OP_BITS] = {bits, 2, DTYPE, "bits", "random u32 or u64 of a shape, by (seed, stream)"},

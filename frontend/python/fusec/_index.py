@@ -193,6 +193,13 @@ def _assign_slices(x, keys, v):
     return v if mask is None else _core.rows["where"][3](mask, v, x)
 
 
+def _assign_indices(x, index, v, axis):
+    """Values at the indices of one axis; where an index comes twice, the last one stays."""
+    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
+    v = _core.broadcast(v, shape)
+    return _core.op("scatter", (x, from_end(index, x.shape[axis]), v), (axis,))
+
+
 def setitem(x, key, value):
     """The value of x with some elements replaced."""
     if _core.tracing() is not None and x._trace is not _core.tracing():
@@ -209,6 +216,11 @@ def setitem(x, key, value):
     elif number:
         v = asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype)
     masks = [k for k in keys if _is_mask_or_indices(k)]
+    if masks and not _is_mask(masks[0]) and len(masks) == 1:
+        expanded = _expand(key, x.ndim)
+        if all(k is masks[0] or isinstance(k, slice) and k == slice(None) for k in expanded):
+            axis = [k is masks[0] for k in expanded].index(True)
+            return _assign_indices(x, asarray(masks[0]), v.astype(x.dtype, copy=False), axis)
     if not masks and not single:
         return _assign_slices(x, _expand(key, x.ndim), v.astype(x.dtype, copy=False))
     if single and not masks:

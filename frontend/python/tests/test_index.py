@@ -190,3 +190,24 @@ def test_order_inside_compiled_functions():
         same(fx.jit(lambda s, v: fx.searchsorted(s, v, side=side))(s, a), np.searchsorted(s, a, side=side))
     p = np.asarray(fx.random.permutation(100, seed=3))
     assert sorted(p) == list(range(100)) and list(p) != list(range(100))
+
+
+@pytest.mark.parametrize("key", [(I,), (slice(None), J), (..., [4, 0, -2]), (np.array([1, 1, 1]),)])
+def test_assignment_to_indices(key):
+    for value in (np.arange(A[key].size, dtype="f4").reshape(A[key].shape), 7.5):
+        want, x = A.copy(), fx.asarray(A)
+        want[key] = value
+        x[key] = fx.asarray(value) if isinstance(value, np.ndarray) else value
+        same(x, want)
+
+        @fx.jit
+        def assign(a, v):
+            a = a + 0
+            a[key] = v
+            return a
+
+        same(assign(A, np.asarray(value, "f8")), want)
+    x = fx.asarray(A)
+    with pytest.raises(IndexError):
+        x[fx.asarray([7])] = 1.0
+        np.asarray(x)
