@@ -208,11 +208,31 @@ FC_TEST(draws, wrong_use) {
 
 /* Chi-square of the 256 top bits' values of uniform, and of normal numbers in 256 cells of equal
  * probability: 255 degrees of freedom, mean 255, deviation 22.6. */
+static int ascending(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Kolmogorov-Smirnov: the largest distance between what share of the numbers is below x and what
+ * should be, times the root of their number. It is above 2.2 for one sample in 8,000. */
+static double distance(float *x, int n, bool normal) {
+    double most = 0;
+    qsort(x, (size_t)n, sizeof *x, ascending);
+    for (int i = 0; i < n; i++) {
+        const double p = normal ? .5 * erfc((double)-x[i] * M_SQRT1_2) : x[i];
+        const double up = (i + 1.0) / n - p, down = p - (double)i / n;
+        if (up > most) most = up;
+        if (down > most) most = down;
+    }
+    return most * sqrt(n);
+}
+
 FC_TEST(draws, statistics) {
     enum { PIECE = 1 << 16, CELLS = 256 };
     static float u[PIECE], z[PIECE];
     static double count[2][CELLS];
     const char *wish = getenv("FUSEC_DRAWS");
+    double worst = 0;
     const int64_t pieces = (int64_t)1 << ((wish ? atoi(wish) : 20) - 16);
     fusec_context *ctx = capi_device("cpu");
     if (!ctx) FC_SKIP("there is no device cpu");
@@ -234,7 +254,13 @@ FC_TEST(draws, statistics) {
             count[1][cell < CELLS ? cell : CELLS - 1]++;
         }
         fusec_graph_free(g);
+        if (p % 16) continue;
+        const double of_uniform = distance(u, PIECE, false), of_normal = distance(z, PIECE, true);
+        if (of_uniform > worst) worst = of_uniform;
+        if (of_normal > worst) worst = of_normal;
     }
+    if (wish) printf("Kolmogorov-Smirnov, the worst: %.2f\n", worst);
+    FC_EXPECT_TRUE(worst > 0.2 && worst < (wish ? 3 : 2.2));
     for (int k = 0; k < 2; k++) {
         double chi = 0;
         const double each = (double)pieces * PIECE / CELLS;

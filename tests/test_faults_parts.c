@@ -40,6 +40,13 @@ static const char gradient_text[] =
     "    a, b = grad(y, x, w)\n"
     "    return a, b, jvp(y, x, stop_grad(a)), jacobian(x * x + max(x), x)\n}\n";
 
+static const char loop_text[] =
+    "export def f(x: f32[n], k: i32) -> (y: f32[n], p: f32[n, n], s: i64) {\n"
+    "    for i in 0..k while sum(x) < 9 {\n        for j in 0..i { x = x + max(x) }\n    }\n"
+    "    for i in 0..n { p[i] = x*i }\n"
+    "    for i in 0..20 while x < 3 { x = flip(x, axis=0) + 1 }\n"
+    "    v, s = unique(x, size=n)\n    return v, p, s\n}\n";
+
 typedef struct lang_state {
     fc_source src;
     fc_ast ast;
@@ -496,6 +503,7 @@ static const fault_scene scenes[] = {
     {"check", NULL, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast, false},
     {"check_gradient", gradient_text, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast,
      false},
+    {"check_loop", loop_text, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast, false},
     {"check_wrong", wrong_text, sizeof(lang_state), ready_ast, act_check, NULL, clear_ast, false},
     {"format", NULL, sizeof(lang_state), ready_ast, act_format, NULL, clear_ast, false},
     {"npy_write", NULL, sizeof(file_state), ready_file, act_npy_write, check_file, clear_file,

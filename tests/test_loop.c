@@ -178,6 +178,30 @@ FC_TEST(loop, an_index_outside) {
     shell_close(&sh);
 }
 
+FC_TEST(loop, may_be_bounded) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 3,
+               "fusec -e 'x = 1.0; for s in 0..k while x > 0 { x = x + 1 }; x' k=1000000 "
+               "--max-rounds 50 -d interp -o y.npy");
+    FC_EXPECT_CONTAINS(sh.err, "has not ended after 50 rounds");
+    EXPECT_RUN(sh, 0,
+               "fusec -e 'x = 1.0; for s in 0..k while x < 9 { x = x + 1 }; x' k=1000000 "
+               "--max-rounds 50 -d interp");
+    EXPECT_RUN(sh, 0, "test ! -e y.npy");
+    shell_close(&sh);
+}
+
+/* Ctrl-C: as if the program had not run. */
+FC_TEST(loop, may_be_interrupted) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 130,
+               "timeout --preserve-status -s INT 1 " FUSEC_COMMAND " -e 'x = ones([9]); "
+               "for s in 0..k while sum(x) > 0 { x = x + sum(x)*0 }; x' "
+               "k=1000000000000 -d interp -o y.npy");
+    EXPECT_RUN(sh, 0, "test -z \"$(ls -A | grep npy)\"");
+    shell_close(&sh);
+}
+
 /* ---- in C ------------------------------------------------------------------------------------ */
 
 FC_TEST(loop, written_down_in_c) {

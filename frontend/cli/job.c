@@ -385,6 +385,8 @@ fusec_status fc_job_device(fc_job *s, const char *name, fc_device **out, fc_erro
 fusec_status fc_job_program(fc_job *s, fc_device *d, bool unfused, fc_program **out, fc_error *e) {
     fc_program_options o = {
         .device = d, .mode = s->lang.mode, .unfused = unfused, .name = fc_job_name(s)};
+    if (fc_cli_on(s->cli, FC_FLAG_MAX_ROUNDS))
+        o.max_rounds = (uint64_t)s->cli->o.number[FC_FLAG_MAX_ROUNDS];
     return fc_program_new(s->ctx, &s->graph, &o, out, e);
 }
 

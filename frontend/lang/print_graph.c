@@ -307,6 +307,7 @@ static void print_view(fc_printer *p, const fc_ninfo *i) {
 
 static void print_body(fc_printer *p, fc_node n, bool operand) {
     const fc_ninfo *i = fc_at(p->g, n);
+    if (p->oom) return; /* without names what is written in place grows without bound */
     switch (i->op) {
     case FC_OP_CONST: fc_print_const(p, (fusec_dtype)i->dtype, i->attr); break;
     case FC_OP_DIM:

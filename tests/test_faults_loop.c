@@ -1,0 +1,78 @@
+/* test_faults_loop.c - programs of loops and a sort are planned and run while every allocation
+ * fails once. */
+#include "ir/loop.h"
+#include "runtime/program.h"
+#include "tests/support/faults.h"
+#include "tests/support/test.h"
+
+enum { N = 60 };
+
+typedef struct loop_state {
+    fc_context *ctx;
+    fc_device *device;
+    float x[N], y[N];
+} loop_state;
+
+static bool ready(fault_run *r) {
+    loop_state *s = r->state;
+    fc_config config;
+    fc_config_init(&config);
+    config.alloc = r->heap.alloc;
+    config.cache_dir = "";
+    config.threads = 1;
+    for (int i = 0; i < N; i++) s->x[i] = (float)(i * 7 % 13);
+    return !fc_context_new(&config, &s->ctx, &r->e) &&
+           !fc_context_device(s->ctx, "interp", &s->device, NULL, &r->e);
+}
+
+static void clear(fault_run *r) {
+    loop_state *s = r->state;
+    fc_context_free(s->ctx);
+}
+
+/* y = the elements of x in order, and three rounds of y = y + max(y) while the counter is below 9
+ */
+static void build(fc_graph *g) {
+    const fc_dim n = fc_dim_named(&g->dims, "n");
+    const fc_node x = fc_build_input(g, "x", FUSEC_F32, 1, &n);
+    const fc_node start = fc_build_sort(g, x, -1, false), hole = fc_build_hole(g, FUSEC_F32, 1, &n);
+    const fc_node most = fc_build_reduce(g, FC_OP_max, hole, 0, NULL, false);
+    const fc_node next = fc_build_op(g, FC_OP_add, hole, most, FC_NONODE);
+    fc_loop_parts p = {.first = fc_build_const(g, FUSEC_I64, 0),
+                       .end = fc_build_const(g, FUSEC_I64, 3),
+                       .counter = fc_build_hole(g, FUSEC_I64, 0, NULL),
+                       .ncarried = 1,
+                       .start = &start,
+                       .hole = &hole,
+                       .next = &next};
+    fc_node out[2];
+    p.condition = fc_build_op(g, FC_OP_lt, p.counter, fc_build_const(g, FUSEC_I64, 9), FC_NONODE);
+    if (fc_build_loop(g, &p, out)) fc_build_output(g, "y", out[0]);
+}
+
+static fusec_status act(fault_run *r) {
+    loop_state *s = r->state;
+    const int64_t shape[1] = {N};
+    const fc_tensor in = {.dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = s->x};
+    fc_tensor out = {.dtype = FUSEC_F32, .rank = 1, .shape = shape, .data = s->y};
+    const fc_program_options o = {.device = s->device};
+    fc_program *p = NULL;
+    fc_graph g;
+    fc_graph_init(&g, &r->heap.alloc, NULL);
+    build(&g);
+    fusec_status st = g.error.code ? (r->e = g.error, g.error.code) : FUSEC_OK;
+    if (!st) st = fc_program_new(s->ctx, &g, &o, &p, &r->e);
+    for (int i = 0; i < 2 && !st; i++)
+        st = fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, &r->e);
+    if (!st) FC_EXPECT_TRUE(s->y[0] == 12 * 7 && s->y[N - 1] == 12 * 8);
+    fc_program_free(p);
+    fc_graph_free(&g);
+    return st;
+}
+
+/* Lenient: a call that can't be made ready for the next one succeeds. */
+FC_TEST(faults_loop, planned_and_run) {
+    static const fault_scene scene = {"loop", NULL, sizeof(loop_state), ready, act, NULL,
+                                      clear,  true};
+    fault_scene_run(&scene);
+}
