@@ -67,7 +67,7 @@ static uint64_t attr_hash(const hasher *h, const fc_ninfo *n) {
     if (n->op == FC_OP_VIEW) return view_hash(h, (fc_list)n->attr);
     if (n->op == FC_OP_CHECK) return list_hash(h, (fc_list)n->attr, true, false);
     if (n->op == FC_OP_SLICE) return list_hash(h, (fc_list)n->attr, false, true);
-    if (n->op == FC_OP_PERMUTE || fc_is_reduction(n->op))
+    if (n->op == FC_OP_PERMUTE || n->op == FC_OP_FOLD || fc_is_reduction(n->op))
         return list_hash(h, (fc_list)n->attr, false, false);
     return n->op == FC_OP_DIM ? h->dim[n->attr] : n->attr;
 }

@@ -545,6 +545,7 @@ static int make_reduction(maker *m) {
     n.rank = kept;
     if (empty && (log || fc_ops[op].flags & FC_F_EMPTY_IS_ERROR)) return -1;
     n.t = rg_result(&n, r->node[a].t);
+    n.bits = chance(m, 30); /* by a body, where the row has one */
     return add(m, &n);
 }
 
@@ -557,7 +558,7 @@ static int make_scan(maker *m) {
     n.op = rows[pick(m, FC_COUNT(rows))];
     n.src[0] = a;
     n.axes[0] = pick(m, n.rank);
-    n.bits = (uint64_t)pick(m, 4);
+    n.bits = (uint64_t)pick(m, 4) | (chance(m, 40) ? 4u : chance(m, 20) ? 8u : 0);
     n.t = rg_result(&n, m->r->node[a].t);
     return add(m, &n);
 }

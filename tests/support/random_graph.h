@@ -43,7 +43,7 @@ typedef enum rg_kind {
     RG_VIEW, /* edge, cut[].from, terms */
     RG_TAKE, /* of src[0] at src[1] along axes[0]; keep: checked, taken by the size */
     RG_SCATTER, /* into src[0] at src[1] the src[2], along axes[0]; naxes: how; keep: as RG_TAKE */
-    RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse */
+    RG_SCAN, /* axes[0]; bits: 1 exclusive, 2 reverse, 4 in stretches, 8 as a recurrence */
     RG_LOOP, /* carries src[0]; op, src[1] of the same type; bits: random_graph_loop.c */
     RG_DOT   /* axes: the label of each axis of the second operand, that of an axis of the first is
                 its number; bits: which labels are summed over */

@@ -1,6 +1,10 @@
 /* random_graph_build.c - from a recipe to a graph, its input values, and to smaller recipes. */
 #include "tests/support/random_graph.h"
 
+#include "ir/code.h"
+#include "ir/expand.h"
+#include "ir/fold.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -342,6 +346,53 @@ void rg_spread(const rg *r, int node, const fc_tensor *from, fc_tensor *to) {
     }
 }
 
+/* The same reduction by a body of its own. */
+static fc_node build_fold(fc_graph *g, const rg_node *n, fc_node x) {
+    static const fc_op joins[] = {[FC_OP_sum - FC_OP_FIRST_REDUCTION] = FC_OP_add,
+                                  [FC_OP_prod - FC_OP_FIRST_REDUCTION] = FC_OP_mul,
+                                  [FC_OP_min - FC_OP_FIRST_REDUCTION] = FC_OP_minimum,
+                                  [FC_OP_max - FC_OP_FIRST_REDUCTION] = FC_OP_maximum,
+                                  [FC_OP_any - FC_OP_FIRST_REDUCTION] = FC_OP_logical_or,
+                                  [FC_OP_all - FC_OP_FIRST_REDUCTION] = FC_OP_logical_and};
+    if (x == FC_NONODE) return x;
+    const fusec_dtype from = (fusec_dtype)fc_at(g, x)->dtype, t = fc_acc_dtype(n->op, from);
+    if (!fc_is_half(from) || t == FUSEC_BOOL) x = fc_build_cast(g, x, t);
+    const bool least = n->op == FC_OP_min;
+    const fc_op join = joins[n->op - FC_OP_FIRST_REDUCTION];
+    uint64_t bits = fc_const_int(t, n->op == FC_OP_prod || n->op == FC_OP_all);
+    if (least || n->op == FC_OP_max)
+        bits = fc_is_float(t) ? fc_const_bits(t, least ? INFINITY : -INFINITY)
+               : least        ? fc_const_max(t)
+                              : fc_const_min(t);
+    const fc_node start = fc_build_const(g, t, bits),
+                  body = fc_build_op(g, join, fc_build_slot(g, t, 0),
+                                     fc_build_slot(g, t, FC_MAX_RECORD), FC_NONODE);
+    fc_node out = FC_NONODE;
+    const fc_fold_args args = {.what = "reduce",
+                               .n = 1,
+                               .element = &x,
+                               .start = &start,
+                               .body = &body,
+                               .naxes = (uint32_t)n->naxes,
+                               .axes = n->axes,
+                               .keepdims = n->keep};
+    fc_build_fold(g, &args, &out);
+    return out;
+}
+
+/* Where an element is above 1 (or true) a stretch begins; a recurrence is of x with itself. */
+static fc_node build_scan(fc_graph *g, const rg_node *n, fc_node x) {
+    const bool exclusive = n->bits & 1, reverse = n->bits & 2;
+    if (x == FC_NONODE) return x;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, x)->dtype;
+    if ((n->bits & 8) && t == n->t && t != FUSEC_BOOL)
+        return fc_build_linrec(g, x, x, FC_NONODE, n->axes[0], reverse);
+    if (!(n->bits & 4)) return fc_build_scan(g, n->op, x, n->axes[0], exclusive, reverse);
+    const fc_node when =
+        t == FUSEC_BOOL ? x : fc_build_op(g, FC_OP_gt, x, fc_build_number(g, t, 1), FC_NONODE);
+    return fc_build_scan_reset(g, n->op, x, when, n->axes[0], exclusive, reverse);
+}
+
 static fc_node build_node(builder *b, int i) {
     const rg_node *n = &b->r->node[i];
     fc_graph *g = b->g;
@@ -369,9 +420,10 @@ static fc_node build_node(builder *b, int i) {
     case RG_TAKE: return build_take(b, n);
     case RG_SCATTER: return build_scatter(b, n);
     case RG_STORE: return fc_build_materialize(g, x[0]);
-    case RG_REDUCE: return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
-    case RG_SCAN:
-        return fc_build_scan(g, n->op, x[0], n->axes[0], (n->bits & 1) != 0, (n->bits & 2) != 0);
+    case RG_REDUCE:
+        if ((n->bits & 1) && n->naxes && fc_can_scan(n->op)) return build_fold(g, n, x[0]);
+        return fc_build_reduce(g, n->op, x[0], (uint32_t)n->naxes, n->axes, n->keep);
+    case RG_SCAN: return build_scan(g, n, x[0]);
     case RG_DOT: return build_dot(g, b->r, n, x);
     case RG_LOOP: return rg_build_loop(g, n, x[0], x[1]);
     default: return fc_build_logsumexp(g, x[0], (uint32_t)n->naxes, n->axes, n->keep);
