@@ -126,7 +126,7 @@ static fc_op join_of(fc_op red) {
 static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
     const fc_op red = (fc_op)n->op, join = join_of(red);
     const fusec_dtype acc = fc_acc_dtype(red, (fusec_dtype)fc_at(g, n->src[0])->dtype);
-    fc_node x[MOST];
+    fc_node x[MOST] = {FC_NONODE};
     for (int64_t k = 0; k < count; k++) x[k] = fc_build_cast(g, element(g, n, k), acc);
     const bool sum = join == FC_OP_add && fc_is_float(acc);
     if (n->axis_kind == FC_TREE_OUTER) {

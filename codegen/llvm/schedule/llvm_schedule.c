@@ -360,23 +360,37 @@ static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
     fc_ll_cut(k, l, row ? n->rows / row * l->spans : 0, l->span);
 }
 
-/* Updates of one task need not look out for others. */
+/* Whether each task can have copies of the arrays: they are small, and get many updates. */
+static bool can_copy(const fc_kernel *k, const fc_nest *n) {
+    enum { COPIED = 4096, OFTEN = 16, ARRAYS = 4 };
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (!k->updates.at[i].op) return false;
+    return k->updates.len <= ARRAYS && n->updated >= 1 && n->updated <= COPIED &&
+           n->rows >= OFTEN * n->updated;
+}
+
+static bool has_sum(const fc_kernel *k) {
+    for (size_t i = 0; i < k->updates.len; i++)
+        if (k->updates.at[i].op == FC_OP_sum) return true;
+    return false;
+}
+
+/* Updates of one task need not look out for others, and an atomic sum takes four times as long as a
+ * plain one: a few threads are no faster than one. */
 static void choose_update(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                           fc_launch *l) {
-    enum { OWN = 4096, OFTEN = 16 }; /* elements; updates of each for which copies are worth it */
-    if (m->threads == 1) {
+    enum { FEW_THREADS = 4, LEAST = 16 /* updates of a task for each element of its copies */ };
+    const bool copied = m->threads > 1 && can_copy(k, n);
+    if (m->threads == 1 || (m->threads <= FEW_THREADS && !copied && has_sum(k))) {
         l->unit = fc_ll_at_least_one(l->units);
         l->tasks = fc_ceil_div(l->units, l->unit);
     }
     cls->llvm.alone = l->tasks <= 1;
-    for (size_t i = 0; i < k->updates.len; i++)
-        if (!k->updates.at[i].op || k->updates.len > 4) return;
-    if (cls->llvm.alone || n->updated > OWN || n->updated < 1 || n->rows < OFTEN * n->updated)
-        return;
+    if (cls->llvm.alone || !copied) return;
     const int64_t each = n->np == 1 ? 1 : l->span;
     cls->llvm.copied = 64;
     while (cls->llvm.copied < n->updated) cls->llvm.copied = (uint16_t)(2 * cls->llvm.copied);
-    if (l->unit * each < OFTEN * n->updated) l->unit = fc_ceil_div(OFTEN * n->updated, each);
+    if (l->unit * each < LEAST * n->updated) l->unit = fc_ceil_div(LEAST * n->updated, each);
     l->tasks = fc_ceil_div(l->units, l->unit);
 }
 
