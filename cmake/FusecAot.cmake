@@ -16,7 +16,7 @@ endforeach()
 add_library(fusec_aot STATIC ${aot_existing})
 set_target_properties(fusec_aot PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF C_VISIBILITY_PRESET hidden
   POSITION_INDEPENDENT_CODE ON ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-target_compile_definitions(fusec_aot PRIVATE FUSEC_AOT_OBJECT _GNU_SOURCE)
+target_compile_definitions(fusec_aot PRIVATE FUSEC_AOT_OBJECT "_GNU_SOURCE=")
 target_compile_options(fusec_aot PRIVATE -Os -g0 -fno-lto -ffunction-sections -fdata-sections -ffp-contract=off
   -fno-math-errno -fno-asynchronous-unwind-tables -fno-stack-protector)
 target_include_directories(fusec_aot PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/include)

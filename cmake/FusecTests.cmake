@@ -172,6 +172,24 @@ foreach(source ${example_sources})
   set_tests_properties(example.${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
+# Libraries of others among kernels: built, and run as tests, where the library is found.
+find_library(FUSEC_BLAS NAMES openblas blas)
+find_library(FUSEC_LAPACK NAMES openblas lapack)
+foreach(pair "blas_gelu;${FUSEC_BLAS}" "lapack_lstsq;${FUSEC_LAPACK}")
+  list(GET pair 0 name)
+  list(GET pair 1 vendor)
+  if(NOT vendor OR vendor MATCHES "NOTFOUND" OR FUSEC_FUZZERS)
+    continue()
+  endif()
+  add_executable(vendor_${name} examples/vendor/${name}.c)
+  fusec_flags(vendor_${name})
+  set_target_properties(vendor_${name} PROPERTIES OUTPUT_NAME ${name} C_STANDARD 99
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/examples)
+  target_link_libraries(vendor_${name} PRIVATE fusec m ${vendor})
+  add_test(NAME vendor.${name} COMMAND vendor_${name})
+  set_tests_properties(vendor.${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
 # ---- benchmarks: built with the tests so that they keep compiling; linked without shared objects of the
 # ---- product, so that they can be carried to another machine ---------------------------------------------
 

@@ -34,7 +34,7 @@ fusec_status fc_fail(fc_error *e, fusec_status code, const char *fmt, ...) FC_PR
 fusec_status fc_vfail(fc_error *e, fusec_status code, const char *fmt, va_list ap);
 fusec_status fc_oom(fc_error *e); /* out of memory on the host; needs no allocation */
 
-enum { FC_STATUS_COUNT = 49 };              /* above the numbers of all rows of errors.def */
+enum { FC_STATUS_COUNT = 50 };              /* above the numbers of all rows of errors.def */
 const char *fc_status_slug(fusec_status s); /* "shape-mismatch" */
 int fc_status_exit(fusec_status s);         /* the exit code of the command */
 const char *fc_status_text(fusec_status s); /* one sentence */

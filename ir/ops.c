@@ -52,6 +52,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(LOOP, "loop", NUMBER),
     STRUCT(SORT, "sort", NONE),
     STRUCT(FFT, "fft", NUMBER),
+    STRUCT(CALL, "call", NUMBER),
     STRUCT(RESULT, "result", NUMBER),
     STRUCT(LOAD, "load", NONE),
     STRUCT(LOAD_AT, "load_at", NONE),

@@ -55,6 +55,8 @@ typedef enum fc_op {
     FC_OP_SORT, /* operand LIST (keys, unsigned integers): the order along the last axis, stable. A
                    tuple of one: i64 positions */
     FC_OP_FFT,  /* operand LIST of one: a Fourier transform (ir/fft.h); attr 1: inverse */
+    FC_OP_CALL, /* of a user's function: one LIST; attr: its number in the context
+                   (runtime/call.h). A tuple */
     FC_OP_RESULT, /* value number attr of the tuple that is its operand */
     /* kernel code only (ir/code.h) */
     FC_OP_LOAD,    /* imm = access number */
@@ -154,7 +156,7 @@ static inline bool fc_is_reduction(int op) {
 }
 /* Steps of a plan that are no kernels: their results are read by FC_OP_RESULT. */
 static inline bool fc_is_step(int op) {
-    return op == FC_OP_LOOP || op == FC_OP_SORT || op == FC_OP_FFT;
+    return op == FC_OP_LOOP || op == FC_OP_SORT || op == FC_OP_FFT || op == FC_OP_CALL;
 }
 /* Parts of such steps, which have no elements: a step itself, or a list of its operands. */
 static inline bool fc_is_part(int op) {

@@ -180,6 +180,16 @@ static bool any_needed(const walk *w, uint32_t n, const fc_node *list) {
     return any;
 }
 
+/* A result of a function that reads what is needed: it has no rule, and says so. */
+static bool is_call_of_needed(const walk *w, const fc_ninfo *i) {
+    const fc_graph *g = w->c.g;
+    if (i->op != FC_OP_RESULT || fc_at(g, i->src[0])->op != FC_OP_CALL) return false;
+    for (fc_node list = fc_at(g, i->src[0])->src[0];; list = fc_at(g, list)->src[1]) {
+        if (w->needed[fc_at(g, list)->src[0]]) return true;
+        if (fc_at(g, list)->nops < 2) return false;
+    }
+}
+
 static void find_needed(walk *w, uint32_t n, const fc_node *x) {
     const fc_graph *g = w->c.g;
     for (uint32_t k = 0; k < n; k++)
@@ -188,6 +198,7 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
         const fc_ninfo *i = fc_at(g, id);
         const unsigned kind = cast_kind(i);
         if (fc_is_dft(g, id)) w->needed[id] |= w->needed[fc_dft_operand(g, id)];
+        if (is_call_of_needed(w, i)) w->needed[id] = w->needed[i->src[0]] = 1;
         if ((!fc_is_float((fusec_dtype)i->dtype) && i->op != FC_OP_PAIR) || kind == FC_CAST_STOP ||
             kind == FC_CAST_SEED)
             continue;

@@ -456,7 +456,7 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
                        n->shape == fc_at(g, fc_at(g, s->src[0])->src[0])->shape
                    ? NULL
                    : "positions of another type";
-    if (fc_loop_is_planned(s)) return NULL;
+    if (s->op != FC_OP_LOOP || fc_loop_is_planned(s)) return NULL;
     fc_loop_look(g, n->src[0], &v);
     if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";
     if (n->attr < v.loop.carried)
@@ -558,6 +558,10 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_CHECK) return check_check(g, n);
     if (n->op == FC_OP_SCAN) return check_scan(g, n);
     if (n->op == FC_OP_LIST) return check_list(g, n);
+    if (n->op == FC_OP_CALL)
+        return n->nops != 1 || n->shape || fc_at(g, n->src[0])->op != FC_OP_LIST
+                   ? "a call of something else than a list"
+                   : NULL;
     if (n->op == FC_OP_LOOP) return check_loop(g, n);
     if (n->op == FC_OP_SORT) return check_sort(g, n);
     if (n->op == FC_OP_FFT) return check_fft(g, n);

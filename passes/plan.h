@@ -17,7 +17,13 @@ typedef struct fc_buffer {
 
 /* What a step is. Of one that is no kernel `kernel` holds the arrays that it reads and writes, and
  * nothing else: it has no code. */
-typedef enum fc_step_kind { FC_STEP_KERNEL, FC_STEP_LOOP, FC_STEP_SORT, FC_STEP_FFT } fc_step_kind;
+typedef enum fc_step_kind {
+    FC_STEP_KERNEL,
+    FC_STEP_LOOP,
+    FC_STEP_SORT,
+    FC_STEP_FFT,
+    FC_STEP_CALL
+} fc_step_kind;
 
 /* What such a step reads: an array, or a scalar that the host computes from those of the call. */
 typedef struct fc_step_input {

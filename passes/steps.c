@@ -207,9 +207,10 @@ static fusec_status make_other_step(fc_plan *p, const fc_pass_options *o, const 
         fc_kernel_init(&s->kernel, p->alloc);
         fc_plan_host_scalars(&p->graph, host);
         const fc_ninfo *n = fc_at(&p->graph, r->step);
-        s->kind = n->op == FC_OP_LOOP  ? FC_STEP_LOOP
-                  : n->op == FC_OP_FFT ? FC_STEP_FFT
-                                       : FC_STEP_SORT;
+        s->kind = n->op == FC_OP_LOOP   ? FC_STEP_LOOP
+                  : n->op == FC_OP_FFT  ? FC_STEP_FFT
+                  : n->op == FC_OP_CALL ? FC_STEP_CALL
+                                        : FC_STEP_SORT;
         s->node = r->step;
         s->body = (uint32_t)n->attr;
         s->why = r->why;

@@ -72,7 +72,8 @@ static fusec_status count_bytes(const fc_program *p, const fc_bound *b, size_t s
     fc_arena arena;
     fc_arena_init(&arena, p->alloc);
     traffic t = {.b = b, .k = k};
-    t.roots = fc_arena_alloc(&arena, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *t.roots);
+    t.roots = fc_arena_alloc(
+        &arena, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *t.roots);
     t.needed = fc_arena_alloc(&arena, k->code.ins.len + 1);
     t.seen = fc_arena_alloc(&arena, k->args.len + 1);
     t.kept = fc_arena_alloc(&arena, k->accesses.len + 1);
@@ -113,8 +114,10 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         fc_str cls;
         memset(&out[i], 0, sizeof out[i]);
         out[i].step = (uint32_t)i;
-        out[i].schedule = st->kind == FC_STEP_LOOP  ? "loop"
-                          : st->kind == FC_STEP_FFT ? "fft" : fc_schedule_name(st->kernel.schedule);
+        out[i].schedule = st->kind == FC_STEP_LOOP   ? "loop"
+                          : st->kind == FC_STEP_FFT  ? "fft"
+                          : st->kind == FC_STEP_CALL ? "call"
+                                                     : fc_schedule_name(st->kernel.schedule);
         out[i].ops = st->ops;
         const fc_variant *code = b->steps[b->leader[i]].variant;
         if (code) {

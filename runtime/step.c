@@ -1,6 +1,8 @@
 /* step.c - see step.h: what all steps have in common. */
 #include "runtime/step.h"
 
+#include "runtime/call.h"
+
 #include "ir/code.h"
 #include "ir/eval.h"
 
@@ -11,8 +13,12 @@ fusec_status fc_step_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
     s->layout = fc_layout_of((uint32_t)k->args.len, 0, 0, 0);
     s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
     if (!s->words) return fc_oom(e);
-    if (p->plan->steps.at[step]->kind == FC_STEP_FFT) return fc_fft_bind(p, b, step, e);
-    return p->plan->steps.at[step]->kind == FC_STEP_LOOP ? fc_loop_bind(p, b, step, e) : FUSEC_OK;
+    switch (p->plan->steps.at[step]->kind) {
+    case FC_STEP_LOOP: return fc_loop_bind(p, b, step, e);
+    case FC_STEP_FFT: return fc_fft_bind(p, b, step, e);
+    case FC_STEP_CALL: return fc_call_bind(p, b, step, e);
+    default: return FUSEC_OK;
+    }
 }
 
 /* ---- scalars --------------------------------------------------------------------------------- */
@@ -75,9 +81,10 @@ fusec_status fc_step_scalar(const fc_step_call *c, uint32_t number, uint64_t *bi
 fusec_status fc_step_run(const fc_step_call *c, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
     fc_device *d = c->p->device;
-    FC_TRY(s->kind == FC_STEP_LOOP  ? fc_loop_run(c, e)
-           : s->kind == FC_STEP_FFT ? fc_fft_step(c, e)
-                                    : fc_sort_run(c, e));
+    FC_TRY(s->kind == FC_STEP_LOOP   ? fc_loop_run(c, e)
+           : s->kind == FC_STEP_FFT  ? fc_fft_step(c, e)
+           : s->kind == FC_STEP_CALL ? fc_call_run(c, e)
+                                     : fc_sort_run(c, e));
     for (uint32_t i = 1; i < s->nout; i++) {
         const fc_step_output *from = &s->out[i - 1], *to = &s->out[i];
         if (from->number == to->number)

@@ -208,6 +208,41 @@ static fusec_status act_saved(fault_run *r) {
     return fault(r, st);
 }
 
+static int negate(void *user, const fusec_call_args *a) {
+    (void)user;
+    for (int i = 0; i < N * M; i++)
+        ((float *)a->outputs[0].data)[i] = -((const float *)a->inputs[0].data)[i];
+    return 0;
+}
+
+/* A function of the caller between two kernels. */
+static fusec_status act_call(fault_run *r) {
+    static const fusec_dtype dtype = FUSEC_F32;
+    static const int rank = 2;
+    lazy_state *s = r->state;
+    fusec_graph *g = NULL;
+    float sum = 0;
+    fusec_status st = fusec_graph_new(s->ctx, &g);
+    if (!st) {
+        const fusec_value x = fusec_array(g, FUSEC_F32, 2, s->shape, s->x);
+        const fusec_value in = fusec_mul(x, fusec_num(2));
+        const fusec_dim shape[2] = {fusec_dim_of(x, 0), fusec_dim_of(x, 1)};
+        fusec_value out;
+        fusec_call_desc d = FUSEC_CALL_DESC_INIT;
+        d.name = "negate";
+        d.host = negate;
+        d.noutputs = 1;
+        d.dtypes = &dtype;
+        d.ranks = &rank;
+        d.shapes = shape;
+        st = fusec_call(g, &d, 1, &in, &out);
+        if (!st) st = fusec_read(fusec_sum(out, 0, NULL, 0), &sum, sizeof sum);
+        if (!st) FC_EXPECT_EQ_F64(sum, -N * M * (N * M - 1));
+    }
+    fusec_graph_free(g);
+    return fault(r, st);
+}
+
 /* Calls may go without what makes the next one quick, and messages without some of their words. */
 #define SCENE(text, fn, may)                                                                       \
     {                                                                                              \
@@ -218,7 +253,7 @@ static fusec_status act_saved(fault_run *r) {
 static const fault_scene scenes[] = {
     SCENE("lazy values", act_lazy, true),   SCENE("a wrong operation", act_errors, true),
     SCENE("strides", act_strides, true),    SCENE("the language", act_language, true),
-    SCENE("saved graphs", act_saved, true),
+    SCENE("saved graphs", act_saved, true), SCENE("calls of functions", act_call, true),
     SCENE("a mistake", act_mistake, false), SCENE("plans as text", act_explain, true),
 };
 

@@ -24,8 +24,11 @@ void fc_buffer_type(const fc_plan *p, uint32_t buffer, fc_str *out) {
 }
 
 const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i) {
-    static const char letter[] = {
-        [FC_STEP_KERNEL] = 'k', [FC_STEP_LOOP] = 'l', [FC_STEP_SORT] = 's', [FC_STEP_FFT] = 'f'};
+    static const char letter[] = {[FC_STEP_KERNEL] = 'k',
+                                  [FC_STEP_LOOP] = 'l',
+                                  [FC_STEP_SORT] = 's',
+                                  [FC_STEP_FFT] = 'f',
+                                  [FC_STEP_CALL] = 'c'};
     snprintf(buf, 16, "%c%u", letter[p->steps.at[i]->kind], i);
     return buf;
 }
@@ -34,6 +37,7 @@ const char *fc_step_schedule(const fc_step *s) {
     return s->kind == FC_STEP_LOOP   ? "loop"
            : s->kind == FC_STEP_SORT ? "sort"
            : s->kind == FC_STEP_FFT  ? "fft"
+           : s->kind == FC_STEP_CALL ? "call"
                                      : fc_schedule_name(s->kernel.schedule);
 }
 

@@ -91,6 +91,8 @@ static void read_ops(loader *l) {
         const char *name = get_name(l);
         if (!name) return;
         l->op[i] = (uint16_t)op_of(name);
+        if (l->op[i] == FC_OP_CALL) /* its number is one of this context */
+            fc_fail(&l->g->error, FUSEC_IO, "a saved graph with calls of functions");
         if (!l->op[i] && strcmp(name, fc_ops[FC_OP_NONE].name) != 0)
             fc_fail(&l->g->error, FUSEC_IO, "this version has no operation %.60s", name);
     }
@@ -255,7 +257,9 @@ static void check_node(loader *l, const fc_ninfo *n) {
         if (g->inputs.at[n->attr].node != FC_NONODE) wrong(l, "an input comes twice");
         g->inputs.at[n->attr].node = (fc_node)g->nodes.len;
     }
-    const char *why = fc_node_fault(g, (fc_node)g->nodes.len, n);
+    /* steps and their results are looked at with the whole graph: they are read back from it */
+    const bool later = fc_is_step(n->op) || n->op == FC_OP_RESULT;
+    const char *why = later ? NULL : fc_node_fault(g, (fc_node)g->nodes.len, n);
     if (!why) why = marks_fault(g, n);
     if (why) wrong(l, why);
 }

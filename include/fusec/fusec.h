@@ -842,6 +842,49 @@ FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, 
                                          int n, const char *const *names, const fusec_value *values,
                                          int nresults, fusec_value *results);
 
+/* ---- functions of the caller as steps ----------------------------------------------------------
+ *
+ * A function that fusec knows nothing of, of arrays to arrays: a library, or C. It does not fuse:
+ * what it reads is stored before, and what it gives is stored. The same inputs give the same
+ * results, and it is called in the order of the stream, once for each place where its results are
+ * needed. */
+
+/* What a function is called with: arrays are dense, scalars may be in host memory (their place says
+ * so). A result that nobody reads has no data. */
+typedef struct fusec_call_args {
+    size_t size;
+    void *stream; /* of the call; NULL: the device's own */
+    int32_t ninputs, noutputs;
+    const fusec_tensor *inputs, *outputs;
+    void *workspace; /* of the device, 64-byte aligned; what it holds is not defined */
+    size_t workspace_bytes;
+    char *message; /* room for what went wrong, with its 0 */
+    size_t message_room;
+} fusec_call_args;
+/* 0, or a number that becomes part of the message of FUSEC_CALL_FAILED. It must not call functions
+ * of the program that it is part of. */
+typedef int (*fusec_call_fn)(void *user, const fusec_call_args *args);
+
+typedef struct fusec_call_desc {
+    size_t size;              /* sizeof(fusec_call_desc); use FUSEC_CALL_DESC_INIT */
+    const char *name;         /* for messages and plans */
+    fusec_call_fn host, cuda; /* on cpu and interp; on cuda, where it launches on args->stream.
+                                 NULL: there is none */
+    void *user;
+    int noutputs;
+    const fusec_dtype *dtypes; /* of the results; */
+    const int *ranks;          /* their numbers of axes, */
+    const fusec_dim *shapes;   /* and all their axes, one result after the other */
+    fusec_dim workspace;       /* bytes; all zero: none */
+} fusec_call_desc;
+FUSEC_INIT_FUNCTION(fusec_call_desc)
+#define FUSEC_CALL_DESC_INIT fusec_call_desc_init()
+/* The results of calling it with these values, 64 at most of both. Calls with equal descriptions
+ * and inputs are one. FUSEC_CALL_FAILED comes from what runs the program. There is no derivative.
+ */
+FUSEC_API fusec_status fusec_call(fusec_graph *g, const fusec_call_desc *desc, int n,
+                                  const fusec_value *inputs, fusec_value *outputs);
+
 /* ---- saved graphs ------------------------------------------------------------------------------
  *
  * A graph with named inputs and outputs, written by one process and compiled by another, which
