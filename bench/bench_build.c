@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_build.c - what a node costs: builds many of them through the public functions, several
  * times in the same graph, and prints the best time per call: a graph of the default limits and one
  * of a million nodes, where memory counts.

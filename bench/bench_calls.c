@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_calls.c - what the library costs around the kernels: repeated calls, lazily built
  * expressions that were seen before, new expressions.
  *

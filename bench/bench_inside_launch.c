@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_inside_launch.c - what a launch costs by itself: kernels that do nothing, with a block of
  * parameters as ours have it, straight through the driver; one by one and as a CUDA graph. The
  * host's time of giving work to a stream; bench_calls cuda measures the same for whole programs. */

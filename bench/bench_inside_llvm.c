@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_inside_llvm.c - what LLVM takes for one text (FUSEC_DEBUG=4 prints them), by passes and
  * level of the code generator: best and median of several compilations, size of the object.
  *

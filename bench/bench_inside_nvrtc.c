@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_inside_nvrtc.c - what NVRTC takes for one text (FUSEC_DEBUG=4, explain --emit cuda), with
  * options of its own added: the best of several compilations and the size of the cubin.
  *

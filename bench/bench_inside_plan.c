@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_inside_plan.c - what planning costs: graphs of several kinds and sizes through
  * fc_plan_build, best of many; the time of each pass below it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_lazy.c - what values of no graph cost: building and evaluating, next to a graph that is
  * reset, and memory of a loop that holds one value.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_overhead.c - what fusec costs besides the kernels: calls, planning, compiling, the first
  * result.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench_run.c - one workload by fusec: a program's text on made-up inputs, timed through the public
  * C API, beside a plain copy of as many bytes in the same process.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """harness.py - runs fusec and its peers side by side over the rows of workloads.py, and writes the results.
 
 bench/gpu and bench/cpu call main(). The peers live in processes of their own (peers/serve.py) which are asked

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What calls from Python cost: fusec next to NumPy, numexpr and, where installed, numba, JAX, torch.
 
     PYTHONPATH=build/python build/venv/bin/python bench/python_calls.py [--large]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """12 usual models through torch.compile(backend="fusec"), next to eager: what was taken, and how far results are off.
 
     PYTHONPATH=build/python PYTHON-WITH-TORCH bench/python_models.py [MODEL...] [--train] [--double] [--time]

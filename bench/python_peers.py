@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions called from Python, on one processor: fusec.jit next to NumPy, numexpr, numba, JAX and
 torch.compile, each as its users write it. Prints a table in Markdown.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """report.py - results as lines, a Markdown page and an SVG picture. No dependencies.
 
     python3 bench/report.py RESULT.json          writes RESULT.md and RESULT.svg again

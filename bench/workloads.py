@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """workloads.py - the one table of what is measured, and against what.
 
 A row is made by W(). Its programs:

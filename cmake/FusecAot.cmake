@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecAot - the run time of the objects that `fusec build` makes: a part of the library, compiled to be small, as an
 # archive that the command has inside. What a definition does not need is left out when its object is linked.
 

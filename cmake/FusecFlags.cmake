@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecFlags - the language level, warnings and sanitizers of every target.
 #
 # -ffp-contract=off is part of the product's meaning: a*b+c rounds twice wherever it runs, so that

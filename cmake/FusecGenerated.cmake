@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecGenerated - fails when a committed file is not what fusec_gen makes now.
 #
 #   cmake -D GEN=... -D KIND=... -D FILE=... -D OUT=... -P FusecGenerated.cmake

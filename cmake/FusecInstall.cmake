@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecInstall - headers, libraries, fusecConfig.cmake (target fusec::fusec) and fusec.pc.
 include(CMakePackageConfigHelpers)
 

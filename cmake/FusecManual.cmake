@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecManual - man pages and completion scripts, printed by the command that was just built.
 set(manual ${CMAKE_BINARY_DIR}/manual)
 file(MAKE_DIRECTORY ${manual})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecPython - the Python package: the extension fusec._core, with the library inside, and the Python
 # files beside it, in ${CMAKE_BINARY_DIR}/python/fusec. `pip install .` builds the same through
 # scikit-build-core (pyproject.toml) and installs it.

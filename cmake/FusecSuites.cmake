@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecSuites - asks the test program for its suites and writes one add_test line for each.
 #
 #   cmake -D EXE=... -D OUT=... -D WORKDIR=... -P FusecSuites.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecTests - the test program, the header checks and the examples.
 
 # ---- every public header stands alone, in C99 and in C++11 ------------------------------------------

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sanitizers.c - linked into every program of a sanitizer build: what the sanitizers have to know
  * about this project, so that no environment variable is needed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* class.c - see class.h. */
 #include "codegen/class.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* class.h - the shape class: everything but the kernel that the text of a variant may depend on.
  *
  * A schedule makes it from sizes, an emitter reads it, and that is all that the two share. What a

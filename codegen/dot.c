@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dot.c - see dot.h. What counts is how accesses move, not what the program called the axes: a
  * batch of matrices times one matrix has merged into rows by now. */
 #include "codegen/dot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dot.h - which axes of a bound contraction a tile of results has: the rows are along an axis that
  * the right operand does not have, the columns along one that the left does not have. */
 #ifndef FUSEC_CODEGEN_DOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* facts.h - what schedules and texts of all targets ask of a kernel. */
 #ifndef FUSEC_CODEGEN_FACTS_H
 #define FUSEC_CODEGEN_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop.c - see loop.h: how a loop form is built and shown. */
 #include "codegen/loop.h"
 

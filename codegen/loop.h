@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop.h - the loop form: how a schedule runs a kernel, between the class and the text.
  *
  * A tree. Its inner nodes are loops of some kind over the numbers of some axes; its leaves say what

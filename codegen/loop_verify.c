@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop_verify.c - whether a loop form does what its kernel asks for.
  *
  * In: a form, its kernel and class. Out: FUSEC_OK, or FUSEC_INTERNAL with the first rule it breaks:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* nest.c - binds a kernel to sizes: numbers for extents and index maps, fewer axes, a shape class.
  *
  * In: a kernel and the values of all dims. Out: a fc_nest. Invariants of the result: no axis of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* nest.h - a kernel with numbers in it: extents, strides, and the shape class that selects its
  * code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target.h - what a backend gives the runtime: kernel + sizes -> class and launch; kernel + class
  * -> text.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* add_square.c - (a + b)^2 over a million elements as a program: compiled once, called with the
  * caller's memory. */
 #include <fusec/fusec.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* black_scholes.c - prices of call and put options: two results of one program, which share most of
  * the work. */
 #include <fusec/fusec.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* call.c - a function of C among kernels: a system of equations is solved between two of them.
  *
  * A library's function is called the same way: LAPACK's here, cuSOLVER's on a GPU. */

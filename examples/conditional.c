@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* conditional.c - a choice for each element: y = exp(sin(x)*cos(x)), then y > 0.5 ? y*2 : y/2. */
 #include <fusec/fusec.h>
 

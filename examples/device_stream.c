@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_stream.c - memory of the device and a stream: data stays there between calls, and on a GPU
  * nothing waits. On the CPU the same calls use plain memory. A caller with a CUstream or
  * cudaStream_t of its own passes it instead of NULL. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dot.c - the dot product of two vectors and the matrix-vector product: multiply, then sum over an
  * axis. The products are never stored. */
 #include <fusec/fusec.h>

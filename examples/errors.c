@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* errors.c - what a mistake looks like. Building does not stop at it: the first error stays with
  * the graph, with its cause in words, and whoever asks for a result gets it. */
 #include <fusec/fusec.h>

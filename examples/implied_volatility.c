@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* implied_volatility.c - at which volatility does an option cost what it costs? Newton's method on
  * the price of Black and Scholes, whose derivative comes from fusec_grad. The step is written down
  * again in every round; it is planned and compiled in the first one. */

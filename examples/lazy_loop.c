@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_loop.c - Newton's method, written down again in every step: the expression is planned and
  * compiled in the first one and found again by its structure in all others. */
 #include <fusec/fusec.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_values.c - values that are held and dropped one by one, as a language with garbage
  * collection has them: power iteration, with a rate that changes at every step and one kernel for
  * all of them. */

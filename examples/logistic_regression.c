@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* logistic_regression.c - tells two kinds of iris apart by the sizes of their leaves: logistic
  * regression on the measurements of examples/data/iris.txt, trained by its gradient until that is
  * small. With a file name as argument it also writes the loss of every step there as NPY;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces.c - mean and largest value of a file that is read in pieces, as one of any size is.
  *
  *     pieces [FILE of f32 values]      without one: 10,000,000 values are made and written first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* saved.c - a graph that one process builds and saves, and another one loads and runs.
  *
  *     saved [FILE]     default: softmax.graph in the folder for temporary files */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* softmax.c - sizes are arguments: one program, called with three shapes. What is compiled depends
  * on the kind of shape (how long rows are stored and read), not on each size. */
 #include <fusec/fusec.h>

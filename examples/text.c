@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* text.c - the language from C: a definition as a program, and an expression on values. */
 #include <fusec/fusec.h>
 

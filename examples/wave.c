@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wave.c - sin(x*2 + 1) over a 4000 x 4000 array: one kernel, one read, one write. */
 #include <fusec/fusec.h>
 

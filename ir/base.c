@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* base.c - allocator, errors, arena, text buffer, vectors, hashing, reading and writing of numbers.
  *
  * In: a fc_alloc and plain C values. Out: what base.h promises. Invariants: nothing here keeps

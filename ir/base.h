@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* base.h - what every layer uses: allocator, errors, arena, text buffer, vectors, hashing.
  *
  * Nothing in fusec aborts, prints or exits. A function that can fail returns a fusec_status and

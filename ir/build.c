@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build.c - typed builders for leaves, casts, elementwise operations and reductions.
  *
  * They check what the rows of ops.def say about dtypes, broadcast the operands, and hand a complete

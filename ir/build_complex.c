@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_complex.c - complex numbers as pairs of nodes: parts, casts, rows, reductions; see
  * complex.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_dot.c - contractions: the builder of the node dot, and what `@` and einsum mean by it.
  *
  * In: two operands whose axes carry labels, and the labels of the result. A label is batch (both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_fft.c - builders of Fourier transforms: see fft.h. */
 #include "ir/fft.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_fold.c - builders of reductions and scans by code of the user's, and what is made of them:
  * linear recurrences, scans that start anew.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_index.c - builders of reads at indices: the general view, checked indices, take.
  *
  * In: what an index notation or a function of the language says. Out: nodes in their one form: a

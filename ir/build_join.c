@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_join.c - builders that move and join arrays: pad, roll, tile, repeat, window, concat,
  * stack.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_loop.c - builders of loops: see loop.h.
  *
  * In: nodes made of open holes. Out: a LOOP whose body is made of closed ones, and its results. */

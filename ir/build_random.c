@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_random.c - arrays of random numbers, as expressions: number of the element -> draws of the
  * row philox -> numbers of a distribution. What the values are: docs/semantics.md, section 11.
  *

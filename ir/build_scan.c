@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_scan.c - builders of prefixes: cumsum and its like.
  *
  * In: an array, a reduction row, an axis. Out: one node; suffixes are prefixes of the flipped

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_scatter.c - builders of stores at computed places.
  *
  * In: an array, where values go along one of its axes, the values. Out: one node, the array with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_sort.c - builders of what stands in order: sort, topk, quantile, searchsorted, unique.
  *
  * In: arrays. Out: nodes. What is ordered are keys: unsigned integers whose order is that of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build_view.c - builders of views: broadcast, permute, slice, reshape. Views cost index arithmetic
  * only. */
 #include "ir/complex.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* code.c - building and printing straight-line scalar code.
  *
  * In: operations on values. Out: instructions, each distinct one once. The invariants: operands

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* code.h - straight-line scalar code: what a kernel computes for one point of its loop nest.
  *
  * Instructions are in one array, operands are indices of earlier instructions. The same form serves

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* complex.h - complex numbers: builders that make nodes of their parts.
  *
  * In the graph a complex number is two real nodes: FC_OP_PAIR joins them, for a result that is

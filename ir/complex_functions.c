@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* complex_functions.c - what the rows of complex.def compute of the parts.
  *
  * In: parts of one dtype. Out: parts. Special values are those of C99 Annex G, but for products and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites.c - functions that are several nodes: see composites.def. On f16 and bf16 folds
  * compute in f32 and round once. */
 #include "ir/composites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites.h - the functions of composites.def: their facts, and their nodes. */
 #ifndef FUSEC_IR_COMPOSITES_H
 #define FUSEC_IR_COMPOSITES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites_array.c - arrays made of indices, and what compares neighbours: linspace, tril and
  * triu, diff, rounding to digits. */
 #include "ir/composites.h"

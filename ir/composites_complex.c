@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites_complex.c - the functions of composites.def that take complex numbers apart and make
  * them. Of real numbers they are what they are of numbers with the imaginary part 0. */
 #include "ir/complex.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites_special.c - digamma, the derivative of lgamma, made of elementary operations in f64.
  */
 #include <math.h>

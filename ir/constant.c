@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* constant.c - one value of any dtype as bits of its storage format, and back.
  *
  * Bits are zero-extended to 64. The conversions are those of a cast (docs/semantics.md): saturating

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dim.c - interned linear forms over symbols: see dim.h. */
 #include "ir/dim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dim.h - sizes of axes: linear forms over names, interned, so equal sizes have equal ids.
  *
  * A dim is c0 + c1*s1 + c2*s2 + ... with integer coefficients; the s are symbols. A product of two

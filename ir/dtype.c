@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dtype.c - the table of element types and the conversions of the 16-bit floating-point formats.
  *
  * In: values and names. Out: rows of dtypes.def and storage bits. The conversions work on bits

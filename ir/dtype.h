@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dtype.h - everything about an element type, one row each in dtypes.def. */
 #ifndef FUSEC_IR_DTYPE_H
 #define FUSEC_IR_DTYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval.c - one instruction on a block of values, and constant folding with it.
  *
  * In: legal code of FC_TARGET_INTERP, an instruction at a time, with blocks in the compute

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval.h - computes one row on blocks of values: the interpreter's inner loops and constant
  * folding.
  *

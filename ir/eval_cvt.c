@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval_cvt.c - the raw conversions of FC_OP_CVT on blocks (fc_cvt_direct says which exist).
  *
  * Float to integer is in range by contract. f16 and bf16 blocks are floats: widening them is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval_float.c - rows on blocks of f32 and f64 values. */
 #include "ir/eval_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval_int.c - rows on blocks of integers and bools (as uint8_t 0 or 1). Arithmetic wraps and has
  * no undefined behaviour as long as the rows marked "raw" get operands in range. */
 #include "ir/eval_rows.h"

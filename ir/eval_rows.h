@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval_rows.h - between the parts of eval: rows on integers, rows on floats, conversions. The
  * caller has made sure that the row or conversion exists, and operands that a row lacks are not
  * NULL. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand.c - an elementwise row written with other rows: the EXPAND column of ops.def as code.
  *
  * In: a row and its operands. Out: instructions with the same result, bit for bit. A row on bool

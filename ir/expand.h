@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand.h - operations written with other operations.
  *
  * Two users: fc_legalize replaces rows that a target has no column for, and the emitters ask for

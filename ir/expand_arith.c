@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand_arith.c - arithmetic that takes more than a line: division, remainder, minimum, power,
  * shifts, common divisors.
  *

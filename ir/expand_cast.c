@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand_cast.c - casts written with the conversions that every target has (ir/code.h).
  *
  * The rules are those of docs/semantics.md: into integers saturating with nan as 0, between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand_float.c - rows that look into the bits of floats, and sums of exponentials. Operands are
  * f32 or f64: the 16-bit floats widen without loss before. */
 #include "ir/expand.h"

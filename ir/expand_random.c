@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand_random.c - random draws, and pairs of uniform numbers as normal ones. What is made here
  * are exact rows only, so that the bits are the same on every target. */
 #include "ir/expand.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expand_reduce.c - what a reduction does with its accumulators: the rows RED of ops.def as code.
  *
  * In: accumulators and elements. Out: new accumulators, in the dtype fc_acc_dtype gives. The order

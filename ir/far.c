@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* far.c - see far.h.
  *
  * x = m * 2^e. Of 2/pi only the bits from weight 2^(1-e) on matter: those before them give

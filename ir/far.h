@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* far.h - sine, cosine and tangent of angles far from 0, where reducing them takes more than a few
  * multiplications.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft.h - Fourier transforms: a step of the plan that is no kernel (ir/loop.h), and what is made of
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* float_state.c - see float_state.h. */
 #include "ir/float_state.h"
 

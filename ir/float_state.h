@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* float_state.h - the control register of floats.
  *
  * What fusec computes rounds to nearest and keeps subnormals, whatever the caller has set: kernels

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold.h - reductions and scans by code of the user's: records of several values, and a body that
  * makes one record of two.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* formula.h - how expansions are written: WHERE(LT(x, N(0)), NEG(x), x).
  *
  * A formula is a small tree of compound literals in the caller's frame; fc_x_build turns it into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph.c - the node array, its interning, and the text form. The typed builders are in
  * build*.c. */
 #include "ir/graph.h"

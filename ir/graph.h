@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph.h - what the user asked for: immutable, interned nodes in one array.
  *
  * Operands are indices, and an operand's id is smaller than its user's, so every pass is a loop

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel.c - making, printing and counting kernels (ir/kernel_verify.c checks them).
  *
  * In: parts, in the order arguments, accesses, code, reductions, stores. Out: a fc_kernel as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel.h - the second representation: a loop nest and its code, between the passes and a target's
  * text.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_verify.c - the structural rules of ir/kernel.h, checked.
  *
  * Any violation is a fault of a pass (FUSEC_INTERNAL) and names the part that breaks the rule. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* legalize.c - code as one target can run it.
  *
  * In: target-neutral code: rows, casts, loads. Out: the same values made of rows that have a column

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop.h - bodies: loops in the graph.
  *
  * A body is no second graph. Its bound variables are leaves (FC_OP_HOLE) of the same array of

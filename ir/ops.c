@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ops.c - the table of all operations, made from ops.def.
  *
  * Structural operations have a name (for dumps) and nothing else. A row of ops.def that lacks a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ops.h - the numbering and the facts of all operations; the facts themselves are in ops.def.
  *
  * One enum names every operation of the graph and every instruction of kernel code: first the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* philox.h - Philox4x32-10, the generator behind all random numbers of fusec (docs/semantics.md,
  * section 11): block n of a stream is four words that depend on seed, stream and n alone. */
 #ifndef FUSEC_IR_PHILOX_H

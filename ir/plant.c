@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plant.c - which bug is planted; empty in a product build. */
 #include "ir/plant.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plant.h - a switch for deliberate bugs: how good the tests are is measured by what they find.
  *
  * In a product build FC_PLANT(name, wrong, right) is `right` and FC_PLANTED(name) is false, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* red_program.c - see red_program.h. */
 #include "ir/red_program.h"
 

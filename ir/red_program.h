@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* red_program.h - a part of a reduction as a program that a target runs or writes: legal code,
  * where its results are, and which instructions they need. */
 #ifndef FUSEC_IR_RED_PROGRAM_H

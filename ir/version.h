@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* version.h - the version in include/fusec/fusec.h as text: "0.1.0". */
 #ifndef FUSEC_IR_VERSION_H
 #define FUSEC_IR_VERSION_H

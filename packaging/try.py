@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Does an installed package work? Run by packaging/wheel in a fresh environment."""
 
 import sys

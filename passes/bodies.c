@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bodies.c - see bodies.h.
  *
  * In: the graph of a plan, with loops. Out: the same graph with planned loops, and a plan for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bodies.h - loops of launches: each is a step of the plan, and its body a plan of its own.
  *
  * The body's graph has as inputs the counter of the rounds (a scalar), the carried values that it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compose_view.c - fc_rewrite_view: a view of a view as one view. */
 #include "passes/rewrite.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse.c - groups roots into regions, one kernel each. Deterministic: roots in the order of their
  * ids, the candidates of a root in a fixed order, integer limits only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse.h - which values share a kernel: labels on the graph, made by fc_pass_fuse, read by
  * fc_lower.
  *

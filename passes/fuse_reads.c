@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_reads.c - the arrays that each value is made from: inputs and roots, in the order in which a
  * walk from the value meets them. Lists are shared between nodes wherever they are the same, so a
  * pass over the graph makes all of them in about the time of one walk. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_roots.c - which values are roots whatever the grouping: outputs, reductions, operands of
  * reshapes that move data, barriers, and the cuts that keep a kernel within its limits.
  *

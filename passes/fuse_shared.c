@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_shared.c - values that several regions would compute again are stored if that is cheaper.
  *
  * In: regions with what their code holds. Out: more roots; the caller groups again. Values are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_step.c - steps that are no kernels among the regions: each is a region of its own, which
  * reads stored values and whose results are stored. */
 #include "passes/bodies.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_trace.c - what a region must compute and read to make one value: see fc_fuse_trace. */
 #include "passes/fuse.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient.c - reverse and forward mode over the nodes of a graph, and the rules of rows.
  *
  * In: a node, those it is derived by, and what arrives (the cotangent of the result, or the

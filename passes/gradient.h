@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient.h - derivatives: nodes appended to the graph they are taken of.
  *
  * What is appended is made of the same nodes as everything else, so it is fused, simplified and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_custom.c - values with a derivative of their own (fc_build_custom).
  *
  * The rule was built together with the value, for cotangents that were not known yet: each is

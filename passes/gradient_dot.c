@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_dot.c - the derivatives of contractions, which are contractions again.
  *
  * Of c = a[b, m, k] . b[b, k, n] with the labels batch, m, n, k: a gets what arrives contracted

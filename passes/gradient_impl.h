@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_impl.h - what the files of gradients share.
  *
  * A cotangent or tangent of a node has the node's dtype and shape, behind the axes `lead` of

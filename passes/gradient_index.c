@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_index.c - the derivatives of slices, general views and reads at computed places.
  *
  * A view reads its operand at q = start + sum of step[i] * p[i], p the place in the result. In

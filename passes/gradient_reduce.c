@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_reduce.c - the derivatives of reductions, both ways.
  *
  * A reduction r over n elements x moves by the sum of f(x) t(x) when its elements move by t(x). So

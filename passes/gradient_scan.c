@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_scan.c - derivatives of prefixes: those of a sum are sums from the other end. */
 #include "passes/gradient_impl.h"
 

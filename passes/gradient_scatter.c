@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_scatter.c - the derivatives of stores at computed places, which read there, and in
  * reverse of reads at many computed places, which store there.
  *

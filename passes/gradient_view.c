@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_view.c - the derivatives of views: a view moves elements, so does its transpose. Slices
  * and general views are in gradient_index.c. */
 #include "passes/gradient_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph_verify.c - checks that a graph is what ir/graph.h says it is.
  *
  * In: any graph, also a broken one. Out: FUSEC_OK, or FUSEC_INTERNAL with the first node that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* index_map.c - see index_map.h. */
 #include "passes/index_map.h"
 #include "ir/plant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* index_map.h - where in an array a point of a loop nest reads: index maps and how views change
  * them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower.c - see lower.h. Walks from the roots of a region to its leaves with an explicit stack and
  * makes the kernel's code; a value is known by its node and its index map, so equal reads are made
  * once. */

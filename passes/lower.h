@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower.h - each region of the fused graph becomes one kernel. */
 #ifndef FUSEC_PASSES_LOWER_H
 #define FUSEC_PASSES_LOWER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_fold.c - reductions and scans by code of the user's as parts of a kernel.
  *
  * In: FC_OP_FOLD nodes. Out: their records (fc_record: what the body does, as scalar code) and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_impl.h - between the files of fc_lower: its state, and the code of indices.
  *
  * Internal to passes/lower*.c. */

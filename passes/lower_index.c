@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_index.c - the code of indices that are more than a start and steps along axes.
  *
  * In: maps (passes/index_map.h). Out: instructions. An index is cut in two: what is affine in the

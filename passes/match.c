@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* match.c - finds the rule that fits a node: see match.h. */
 #include "passes/match.h"
 

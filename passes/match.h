@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* match.h - the simplification rules of rules.def, compiled for one run, and matching of patterns.
  *
  * A rule is two texts: a pattern, and the result that may stand for it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces.c - see pieces.h: which axis of which node lies along the cut, and which sweep it is of.
  */
 #include "passes/pieces.h"

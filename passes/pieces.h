@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces.h - a graph cut along a size, so that it is computed from pieces of its arrays: of a file
  * larger than memory, by several processes, in any order.
  *

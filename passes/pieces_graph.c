@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces_graph.c - the graphs that a cut one is computed with: see pieces.h. */
 #include "passes/pieces.h"
 #include "passes/rewrite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pipeline.c - the whole compiler between graph and kernels, on one screen; its rows are
  * passes.def.
  *

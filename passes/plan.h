@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan.h - what the passes make of a graph: kernels in the order they run, and the buffers between
  * them. */
 #ifndef FUSEC_PASSES_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ranges.c - checks of indices that need not be made.
  *
  * In: any graph. Out: the same values. A CHECK whose index is proved to be inside goes, and the

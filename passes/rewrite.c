@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rewrite.c - the frame of every graph pass: see rewrite.h. */
 #include "passes/rewrite.h"
 

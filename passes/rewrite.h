@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rewrite.h - how a pass makes a new graph from an old one.
  *
  * A pass never changes its source. It begins an empty graph that speaks of the same sizes and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rules.c - reads the texts of rewrite rules and of GRAD into terms: see match.h.
  *
  * In: a table of rules and the mode. Out: a fc_ruleset, whose variants are sorted by the operation

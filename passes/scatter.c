@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* scatter.c - stores at computed places, made of updates that every order leaves the same.
  *
  * In: any graph. Out: the same values without FC_OP_SCATTER. What is left are FC_OP_UPDATE: 32- and

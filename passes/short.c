@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* short.c - reductions over a few elements that nobody stores, written out.
  *
  * In: any graph. Out: the same values, to the bit. A reduction over axes of constant sizes, MOST

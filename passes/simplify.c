@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* simplify.c - makes a graph smaller without changing what it computes.
  *
  * In: any graph. Out: the same values, with the rules of rules.def applied wherever they fit,

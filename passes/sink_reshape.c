@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sink_reshape.c - reshapes move from results to operands, and views are composed.
  *
  * In: any graph. Out: the same values (exactly: only the shapes in which they are computed change).

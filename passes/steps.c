@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* steps.c - the last pass: the regions of the fused graph become kernels in the order they run, and
  * what they store gets buffers. */
 #include "passes/bodies.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* alike.c - see alike.h. Deterministic: steps in the order of the plan, the latest launch that
  * takes a step first, integer limits only. */
 #include "runtime/alike.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* alike.h - steps of a program that do the same with other arrays become one launch.
  *
  * 200 updates of 16 KiB are 200 launches of 2.7 us, or one. Steps are alike when they are kernels

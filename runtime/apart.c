@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* apart.c - see apart.h. Ascending runs are merged pair by pair; in the order of addresses each
  * extent has to begin behind all that was written before it, and a written one behind all. */
 #include "runtime/apart.h"

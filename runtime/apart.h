@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* apart.h - whether the results of a call share bytes with anything else. */
 #ifndef FUSEC_RUNTIME_APART_H
 #define FUSEC_RUNTIME_APART_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* background.c - see background.h. */
 #include "runtime/background.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* background.h - one text compiled by a thread of its own, while the caller goes on.
  *
  * A process that ends waits for these threads, as a compiler must not be taken apart under one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bind.c - see bind.h. */
 #include "runtime/outside.h"
 #include "runtime/alike.h"

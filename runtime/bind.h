@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bind.h - everything a call needs for one set of sizes: bound nests, loaded code, launches, places
  * of temporaries. */
 #ifndef FUSEC_RUNTIME_BIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bind_layout.c - where the elements of a call's arrays are: strides as each kernel meets them, the
  * bytes that arrays touch, which output may lie on which input. */
 #include "runtime/bind.h"

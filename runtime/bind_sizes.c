@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bind_sizes.c - sizes of a call: from the shapes of the inputs to the values of all dims, with the
  * checks whose messages the user sees. */
 #include "runtime/bind.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* call.c - see call.h. */
 #include "runtime/call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* call.h - steps that are calls of the user's functions: what is called, and calling it.
  *
  * In the graph a call is FC_OP_CALL: a list of the values that it reads, then FC_CALL_SIZES sizes,

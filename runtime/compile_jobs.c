@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile_jobs.c - see compile_jobs.h. Compilers take milliseconds, so threads are started for them
  * and end with them: the pool of the CPU device has other users, and there may be none. */
 #include "runtime/compile_jobs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile_jobs.h - several texts compiled at once, on as many threads as the process may use. */
 #ifndef FUSEC_RUNTIME_COMPILE_JOBS_H
 #define FUSEC_RUNTIME_COMPILE_JOBS_H

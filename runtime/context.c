@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* context.c - configuration, devices on first need, the disk cache. */
 #include "runtime/stage.h"
 #include "runtime/context.h"

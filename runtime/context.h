@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* context.h - everything a process shares between programs: devices, caches, counters,
  * configuration. */
 #ifndef FUSEC_RUNTIME_CONTEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpu_bits.c - see cpu_bits.h. */
 #include "runtime/cpu_bits.h"
 

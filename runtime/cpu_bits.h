@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpu_bits.h - what this processor has, without the rest of cpuinfo.h: one instruction or two, no
  * state. */
 #ifndef FUSEC_RUNTIME_CPU_BITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpucount.c - how many CPUs this process may use: those of its affinity mask, and no more than the
  * limits of its control groups (both versions) give it time for. Where a file is missing or says
  * what is not understood, there is no limit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpuinfo.c - see cpuinfo.h. What the processor is, is read once in a process; how many CPUs it may
  * use, at each call. */
 #include "runtime/cpuinfo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpuinfo.h - facts about this machine's processor, without any library: what the code generator
  * may use, and how the work is to be cut. A feature counts only when the operating system saves its
  * registers too. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cut.c - see cut.h: making the programs, and sizes. */
 #include "runtime/cut.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cut.h - a program cut along a size, run on pieces of its arrays: see passes/pieces.h for what
  * a cut is, runtime/partial.h for what becomes of reductions over it. */
 #ifndef FUSEC_RUNTIME_CUT_H

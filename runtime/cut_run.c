@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cut_run.c - see cut.h: a sweep over a piece, and the finish.
  *
  * A piece is computed in blocks: aligned groups of leaves of all reductions of the sweep, so that

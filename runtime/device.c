@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device.c - what all devices share. */
 #include "runtime/device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device.h - what can run kernels: a table of functions, three implementations (cuda, cpu, interp).
  *
  * A device belongs to a context and may be used from any thread. Memory of cpu and interp is host

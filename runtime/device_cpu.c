@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cpu.c - the CPU through LLVM. LLVM itself is loaded when something must be compiled: code
  * from the disk cache runs without it. */
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_host.c - see device_host.h. */
 #include "runtime/device_host.h"
 

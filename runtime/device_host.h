@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_host.h - what the cpu and interp devices share: host memory, threads, copies. */
 #ifndef FUSEC_RUNTIME_DEVICE_HOST_H
 #define FUSEC_RUNTIME_DEVICE_HOST_H

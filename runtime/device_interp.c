@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_interp.c - the interpreter as a device: needs nothing, runs everywhere. */
 #include "codegen/interp/interp.h"
 #include "runtime/device_host.h"

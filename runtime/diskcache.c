@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diskcache.c - the directory, and reading and writing of one entry. See diskcache.h. */
 #include "runtime/diskcache_scan.h"
 #include "runtime/sha256.h"

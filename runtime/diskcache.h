@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diskcache.h - compiled kernels on disk: a 32-byte key in, bytes out.
  *
  * One file per entry, named by the key, in one directory that must belong to the effective user and

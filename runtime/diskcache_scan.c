@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diskcache_scan.c - walks over the whole cache directory: eviction, statistics, listing, clearing.
  *
  * A name that is not 64 hexadecimal digits is never touched, except temporaries of crashed writers;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diskcache_scan.h - what the two halves of the disk cache share: entries (diskcache.c) and the
  * walks over the whole directory (diskcache_scan.c). */
 #ifndef FUSEC_RUNTIME_DISKCACHE_SCAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft.c - plans of transforms and how they walk through memory; see fft.h. What happens to a line
  * is in fft_passes.h. */
 #include "runtime/fft.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft.h - Fourier transforms of complex arrays in host memory, along the last axis.
  *
  *     X[k] = sum_j x[j] exp(-2 pi i j k / n)      inverse: exp(+2 pi i j k / n), not divided by n

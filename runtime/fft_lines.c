@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft_lines.c - the passes of fft_passes.h for each dtype and instruction set, and which one this
  * processor takes. No product and sum are contracted, so that all give the same bits. */
 #include <string.h>

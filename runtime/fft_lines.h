@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft_lines.h - between fft.c and fft_lines.c: transforms of a few lines at once in the cache. */
 #ifndef FUSEC_RUNTIME_FFT_LINES_H
 #define FUSEC_RUNTIME_FFT_LINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft_passes.h - the passes of a Fourier transform on many lines at once; included by fft_lines.c
  * for each dtype and each instruction set, with REAL, LANES, TARGET and FN(name) defined.
  *

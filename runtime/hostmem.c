@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* hostmem.c - see hostmem.h. A block has a header right before its aligned address. */
 #include "runtime/hostmem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* hostmem.h - aligned host memory that is kept for reuse: fresh pages cost more than the work on
  * them. */
 #ifndef FUSEC_RUNTIME_HOSTMEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_cache.c - see kernel_cache.h.
  *
  * The key is a hash of the generated text and of everything else the binary depends on

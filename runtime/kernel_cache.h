@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_cache.h - loaded kernels by what they are made of: text, target, versions, options. In
  * memory here, on disk behind it. Each is compiled once; failures are not kept. */
 #ifndef FUSEC_RUNTIME_KERNEL_CACHE_H

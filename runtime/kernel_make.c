@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_make.c - see kernel_make.h.
  *
  * Where the compiler takes long to start (fc_device.kernels_together) several kernels are one

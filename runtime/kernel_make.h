@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_make.h - code for kernels that are not loaded: from the disk cache or the compiler.
  * Between kernel_cache.c, which knows what there is, and kernel_make.c. */
 #ifndef FUSEC_RUNTIME_KERNEL_MAKE_H

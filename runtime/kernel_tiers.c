@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_tiers.c - see kernel_tiers.h. */
 #include "runtime/kernel_tiers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_tiers.h - tiered compilation: calls run quick code while the full code is compiled behind
  * them, and the full code once it is there.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outside.c - see outside.h. */
 #include "runtime/outside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outside.h - what checks of indices report, and the error that is made of it.
  *
  * Each check of a program has two words (codegen/nest.h). On the host they are a part of a call's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pack.c - see pack.h. */
 #include "runtime/pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pack.h - compiled kernels in one file that is only read: what a program takes along to machines
  * without a compiler.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* partial.c - see partial.h. */
 #include "runtime/partial.h"
 

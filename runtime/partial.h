@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* partial.h - what is known of a cut program's reductions from some pieces: accumulators of
  * finished subtrees, for each reduction over the cut (passes/pieces.h) a set of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* partial_bytes.c - partials as bytes, for other processes.
  *
  *     "FUSECPT" 1, SHA-256 of the graph and the size, total

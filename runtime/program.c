@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program.c - a call of a compiled program: bind, place arguments, launch the steps in order. */
 #include "runtime/program.h"
 

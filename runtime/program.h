@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program.h - a graph compiled for a device: called many times with any sizes.
  *
  * A call binds the sizes of its inputs to the dims, checks the graph's conditions, and has for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ready.c - see ready.h. */
 #include "runtime/ready.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ready.h - a call made before, kept so that it can be made again at once: loaded code and
  * parameter blocks in which only pointers and scalars change.
  *

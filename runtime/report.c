@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.c - what a program will do for given sizes: shapes of results, bytes, classes, generated
  * text. */
 #include "runtime/bind.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sha256.c - see sha256.h. */
 #include "runtime/sha256.h"
 

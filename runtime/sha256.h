@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sha256.h - SHA-256 (FIPS 180-4): names and checks the entries of the disk cache. */
 #ifndef FUSEC_RUNTIME_SHA256_H
 #define FUSEC_RUNTIME_SHA256_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stage.c - see stage.h. Host memory is copied by a loop, memory of a device by a program of one
  * kernel, y = x, which a context makes when it is first needed, one for each width and rank. */
 #include "runtime/stage.h"

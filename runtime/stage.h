@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stage.h - arguments of a call that the device or a kernel can't take as they are, replaced by
  * dense copies: strided arrays on the host of a GPU, data that is not aligned to its elements,
  * strides that a kernel can't walk, results that overlap what is read. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* step.c - see step.h: what all steps have in common. */
 #include "runtime/step.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* step.h - steps of a call that are no kernels: what they need for one set of sizes, and running
  * them.
  *

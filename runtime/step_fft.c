@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* step_fft.c - Fourier transforms as steps: by the device's library where it has one, else in host
  * memory (fft.h). */
 #include "runtime/device_host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* step_loop.c - a loop of launches: the rounds of a body.
  *
  * In: first and end of the rounds, the condition of the first, starts, what the body captures. Out:

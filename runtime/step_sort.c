@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* step_sort.c - the order of rows of keys.
  *
  * In: unsigned integers of 1 to 8 bytes, rows along the last axis. Out: the positions of each row

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* strides.c - see strides.h. */
 #include "runtime/strides.h"
 

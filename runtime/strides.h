@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* strides.h - arrays in memory that are not dense: where their elements are, and copies of them.
  *
  * Strides count elements, may be negative or 0; NULL is dense, row-major. Nothing here knows a

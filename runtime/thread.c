@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* thread.c - see thread.h. */
 #include "runtime/thread.h"
 

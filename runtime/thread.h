@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* thread.h - threads of the library's own. */
 #ifndef FUSEC_RUNTIME_THREAD_H
 #define FUSEC_RUNTIME_THREAD_H

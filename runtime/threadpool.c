@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* threadpool.c - see threadpool.h.
  *
  * One run at a time owns the pool (`busy`). It writes to each worker what its share is and offers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* threadpool.h - threads that wait for work. All participants of a run are in the float state of
  * ir/float_state.h while it lasts.
  *

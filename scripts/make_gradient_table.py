@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes tests/gradients: derivatives computed by JAX, and the program that compares ours with them.
 
     pip install jax numpy

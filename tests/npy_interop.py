@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random arrays from NumPy through fusec and back, and printed text against NumPy's.
 
 usage: npy_interop.py TEST_PROGRAM [COUNT]

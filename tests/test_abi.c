@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_abi.c - the binary interface: what libfusec.so exports, and how public structs and numbers
  * lie, next to the lists that are committed (tests/golden/abi.*). docs/abi.md says what may change.
  * Functions of rows (include/fusec/ops.h) come and go with the table of operations; that each is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_alike.c - steps of a program that do the same with other arrays are one launch: how many
  * launches there are, by a driver that counts them, and what they compute, on all devices; and the
  * test of a call's arrays for common bytes. */

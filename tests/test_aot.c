@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_aot.c - `fusec build`: the header in C99 and in C++, the object next to the library, what it
  * needs of others, and mistakes. */
 #include <stdio.h>

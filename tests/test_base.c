@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_base.c - errors, allocator, arena, text buffer, vectors, hashing, numbers as text. */
 #define _GNU_SOURCE /* mkdtemp, setenv */
 #include "tests/support/test.h"

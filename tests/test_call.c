@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_call.c - functions of the caller as steps: among kernels, of several results, with
  * workspace, on values that are evaluated on demand, in loops of calls; and what goes wrong. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_calls.c - the short ways: calls that are ready, expressions found again, kernels compiled
  * together, code that is lowered again because it spilled. What they give must be what the long
  * ways give. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi.c - the public functions that build expressions: contexts, sizes, numbers, views, and
  * what they say about mistakes. Evaluation is in test_capi_run.c. */
 #include <limits.h>

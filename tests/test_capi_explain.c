@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_explain.c - plans, sources and times through the public functions. */
 #include "tests/support/capi.h"
 #include "tests/support/test.h"

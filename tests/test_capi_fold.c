@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_fold.c - reductions and scans by a function of the caller's, linear recurrences and
  * scans in stretches, through the public functions. Their trees are test_fold.c's. */
 #include <math.h>

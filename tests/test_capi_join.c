@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_join.c - the public functions that read at indices, move and join arrays. Their values
  * over all modes and forms are in test_lang_index.c; here are the arguments of C. */
 #include "ir/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_language.c - the language from C: definitions, expressions on values, places of
  * mistakes. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_null.c - every public function with NULL, or with a value that is none: an error where
  * it can say one, and nothing else. */
 #include "tests/support/capi.h"

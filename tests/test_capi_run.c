@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_run.c - the public functions that compute: evaluation on demand and its plan cache,
  * programs, memory, threads. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_capi_streams.c - events, copies on streams, page-locked memory, what a pointer and a device
  * are: on the CPU, on the driver made for tests, and with arguments that are none. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cases.c - worked programs with known results, on every device there is.
  *
  * A file cases.txt holds one command line for each case. Those of tests/lang/expected run in

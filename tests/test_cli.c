@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli.c - the command as a user meets it: what it prints where, its exit codes, its files. */
 #include <signal.h>
 #include <stdio.h>

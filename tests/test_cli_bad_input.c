@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_bad_input.c - what the command does with words, variables and files that it can't take,
  * and with files that can't be written. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_modules.c - programs of several files on the command line, and what `check` looks at. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_options.c - command lines, and what the command says without running anything: mistakes,
  * pages of help. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_parts.c - parts of the command that need no program: values, made-up data, archives,
  * images, printing. */
 #define _POSIX_C_SOURCE 200809L

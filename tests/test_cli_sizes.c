@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_sizes.c - sizes on the command line: what `check` makes of them, sizes that overflow,
  * arrays that do not fit the memory. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_split.c - `fusec run --split`: results in pieces are the results, what does not fit into
  * memory is computed so by itself, and what goes wrong leaves no file. */
 #include <stdint.h>

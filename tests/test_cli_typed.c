@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cli_typed.c - the commands that a new user types, letter for letter, in a folder that looks
  * like a fresh checkout after a build: build/bin/fusec and examples/ are there. And the examples
  * that the command's own help shows, in the same folder. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_complex.c - complex numbers through the C interface: every row of ir/complex.def against the
  * C library in long double, special values of C99 Annex G, arithmetic against plain C, reductions,
  * views, products, kernels, derivatives and refusals. */

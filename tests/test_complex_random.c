@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_complex_random.c - random graphs whose floats come from and go to arrays of pairs: every
  * float input is a part of a complex one, every float result both parts of a complex one. The bits
  * have to be those of the graph of real arrays. */

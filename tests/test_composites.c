@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_composites.c - functions of several nodes (ir/composites.def) against plain C: special
  * values through the maps, rows with nans and without through the folds, on the interpreter and the
  * CPU. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_contract.c - contractions: what is one kernel, and the results of every device of this
  * machine against the oracle, to the bit: labels, layouts, dtypes, sizes around every tile,
  * threads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cpucount.c - how many CPUs the process may use: affinity masks of children, and files of
  * control groups as the kernel writes them. */
 #include "runtime/cpuinfo.h"

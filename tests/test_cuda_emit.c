@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_emit.c - generated CUDA C: what its text promises, and which schedules sizes get. There
  * are no arrays, so sizes may be large. What it computes: test_cuda_samples.c. */
 #include "runtime/compile/nvrtc.h"

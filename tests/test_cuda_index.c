@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_index.c - random graphs that read at indices: their CUDA C, run on the host through
  * tests/support/cuda_emu.h, gives what the oracle wants. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_prelude.c - the CUDA C that stands above kernels (codegen/cuda/prelude): NVRTC takes
  * all of it. */
 #include "codegen/cuda/prelude.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_rect.c - rows of at most 8 elements over two kept axes: every reduction and several
  * dtypes as CUDA text on the host, by the driver of the tests, against the interpreter. */
 #include <stdio.h>

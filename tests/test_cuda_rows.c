@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_rows.c - every elementwise row and every cast as CUDA C: NVRTC accepts it, and run on
  * the host (tests/support/cuda_emu.h) it gives the bits that fc_eval gives for the same expansions;
  * functions, which are the C library's there, agree within twice their bound. One kernel holds all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cuda_samples.c - generated CUDA C computes the samples bit for bit (ulps for those with
  * functions) at awkward sizes, run on the host through tests/support/cuda_emu.h. */
 #include "codegen/cuda/cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_diskcache.c - the disk cache against every fault that can be made in seconds. */
 #include "runtime/diskcache.h"
 #include "runtime/sha256.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_diskcache_faults.c - the disk cache when the system is against it: every kind of system call
  * fails, the disk is full, clocks are wrong, entries are foreign, and sixteen processes write,
  * evict, remove the folder and are killed. Damage of single entries is in test_diskcache.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_docs.c - the documentation keeps to the tree: links lead somewhere, source files and tests
  * that it names exist, and docs/command.md has every flag of the command. What it shows of programs
  * and commands is run in test_docs_run.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_docs_run.c - what the documentation shows is what happens: commands with their output,
  * command lines without it, and the C program that README.md and fusec.h open with. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_draws.c - random numbers: the vectors of Philox's authors, every distribution against the
  * oracle and with equal bits on every device, and simple statistics.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_dtype.c - the table of dtypes, and the conversions of f16 and bf16 against arithmetic that
  * shares nothing with them: a value is made with ldexp from its fields, and the nearest value is
  * found by comparing distances to neighbours. */

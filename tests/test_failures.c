@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_failures.c - fourteen ways in which users of other array compilers were let down by a plan,
  * each as a small program whose plan here has a shape: how many kernels, which schedule, how many
  * bytes. Planned for an sm_90 that need not be there; nothing is compiled or run. */

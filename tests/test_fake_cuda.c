@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fake_cuda.c - the CUDA path from the C API down, with a driver that fails on demand: every
  * call of it, at once or later; loss of the device; lack of memory. See tests/fake/fake_cuda.h. */
 #include "runtime/cuda/device_cuda.h"

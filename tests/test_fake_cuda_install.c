@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fake_cuda_install.c - what may be installed: drivers and compilers that are old, incomplete
  * or absent, as the command meets them. See tests/fake/fake_cuda.h. */
 #include "tests/support/fake_machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fake_cuda_memory.c - memory of the CUDA device: scratch on the caller's streams, and which
  * allocations come from where. With the driver of tests/fake. */
 #include "runtime/cuda/device_cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults.c - running out of memory in the C API: building, compiling, running, evaluating on
  * demand, for expressions that reach each pass and schedule. See tests/support/faults.h. */
 #include "tests/support/faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults_lazy.c - running out of memory with values of no graph, arrays with strides, texts of
  * the language, and plans as text. See tests/support/faults.h. */
 #include "tests/support/faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults_loop.c - programs of loops and a sort are planned and run while every allocation
  * fails once. */
 #include "ir/loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults_parts.c - running out of memory below and beside the C API: the language, files, the
  * text of kernels, caches, reports, and whole commands. See tests/support/faults.h. */
 #include "tests/support/faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fft.c - Fourier transforms: the engine at lengths of all kinds against the definition, the C
  * interface, what fuses around a transform, derivatives, text and back. */
 #include "tests/support/capi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fold.c - reductions and scans by code of the user's: records of several values in the trees
  * of docs/semantics.md on every device; linear recurrences and scans that start anew; what shares a
  * kernel; what is refused. */

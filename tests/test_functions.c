@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_functions.c - functions as a user calls them: NumPy's validation sets on every device found,
  * lgamma next to its zeros, far angles of several functions, the same bits at every vector width
  * and in tails, and nans of both kinds. */

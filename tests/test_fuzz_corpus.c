@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_fuzz_corpus.c - the committed corpora of the fuzz targets, and what can be made of each of
  * their files by cutting it short, by changing a byte and, of texts, by changing words. */
 #include <glob.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_golden.c - what the compiler makes of small programs, kept as files a person can read: the
  * graph after each pass with the kernels (NAME.plan.txt), CUDA C (NAME.cu.txt) and the loop forms
  * on a processor (NAME.loops.txt) in tests/golden. After an intended change, look at the difference

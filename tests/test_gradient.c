@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient.c - reverse and forward mode: rules of reductions and views, ties, what a choice
  * keeps away, errors, orders above the first. */
 #include <math.h>

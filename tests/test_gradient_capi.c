@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient_capi.c - the public functions that derive: values, rules of one's own, errors, and
  * that a step of training is planned once. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient_plan.c - how many kernels derivatives take. */
 #include "passes/gradient.h"
 #include "passes/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient_random.c - random programs: reverse and forward mode agree, and so do second
  * derivatives both ways round.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient_rows.c - the column GRAD of ops.def: every text is read, and is the derivative that
  * central differences see. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_gradient_table.c - 278 derivatives of 145 expressions, as JAX computes them: tests/gradients,
  * made by scripts/make_gradient_table.py. A result of the program there is how far one of them is
  * off. */

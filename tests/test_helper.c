@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_helper.c - compilers in processes of their own: right results, and every way to die. The
  * compilers that misbehave are LLVM and NVRTC as made in tests/fake, and programs that are no
  * compilers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_index.c - reads at indices: what the builders make of them, and that a broken one is found.
  */
 #include "tests/support/test.h"

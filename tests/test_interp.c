@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The interpreter on the sample kernels: equal bits with plain C at sizes around every block
  * length. */
 #include "codegen/interp/interp.h"

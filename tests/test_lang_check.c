@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_check.c - the checker: types, shapes, graphs and messages of the text language.
  *
  * Messages are in tests/lang/errors, one case per file (see test_lang_parse.c), where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_check_hostile.c - the checker on programs that parse and are mostly wrong, and without
  * memory. Whatever the text, it ends, and says something exactly if it fails. */
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_hostile.c - texts nobody meant: cut off, changed and random programs, and a reader that
  * runs out of memory. What is read ends, and says something exactly if it fails. */
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_index.c - index definitions, gathers, and the functions that move and join arrays:
  * their values on every device, the graphs that they share with other spellings, and their kernels.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_limits.c - the limits of the language, below, at and above each, and the stack that
  * deep programs take. */
 #include "tests/support/test.h"

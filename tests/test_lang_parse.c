@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lang_parse.c - lexer, parser, messages and formatter of the text language.
  *
  * Programs are in tests/lang/programs. Messages are in tests/lang/errors, one case per file:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_layers.c - reads the source tree and keeps the rules that no compiler checks: a file
  * includes its own layer and lower ones only, and the library never aborts, prints or exits. */
 #ifndef _GNU_SOURCE

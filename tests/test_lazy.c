@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lazy.c - values of no graph: every operation next to the same one of a graph, plans found
  * again, lives, errors, threads. */
 #include "tests/support/test.h"

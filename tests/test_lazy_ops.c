@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_lazy_ops.c - operations by number: each gives the same bits as a value of no graph and as a
  * value of a graph (fusec_op); random numbers, whose seeds compile nothing; what is refused. */
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_limits.c - very long, very wide, very large and empty graphs: they run and are right, or are
  * refused with a clear status; nothing overflows on the way. */
 #include "codegen/nest.h"

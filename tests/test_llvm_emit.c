@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* LLVM IR of the sample kernels: compiled for three vector widths, run at sizes around every length
  * of the trees, compared with plain C, and with each other bit for bit. */
 #include "codegen/llvm/llvm_math.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_known.c - exponentials less the largest of their row, and their quotients by their own
  * sum, have the bits that they have when the largest and the sum come from elsewhere and nothing is
  * known of them. */

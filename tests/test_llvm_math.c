@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_math.c - the vector functions of the LLVM backend against their bounds.
  *
  * Each f32 function is compiled and run on every 97th bit pattern (every 1,009th under a sanitizer;

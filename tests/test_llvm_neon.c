@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_neon.c - programs as AArch64 code, when its tools are here, against the interpreter.
  *
  * The text for NEON goes through llc and a cross compiler and runs under qemu: in.bin has the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every row of ops.def, every cast and every reduction through LLVM, on every dtype and at three
  * vector widths: equal bits with the same code computed by fc_eval (rows, casts; functions by the
  * formulas that the backend has for them) and by the interpreter (reductions). */

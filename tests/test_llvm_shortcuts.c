@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_shortcuts.c - what the CPU does in fewer instructions than it is written with has the
  * bits of what is written: sine times cosine, rounding to bf16, quotients that become bf16, the
  * largest and smallest of 16-bit floats.

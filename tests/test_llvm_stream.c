@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_stream.c - stores that pass by the cache (codegen/llvm/llvm_stream.c): that narrow
  * results are right wherever they begin and end, and that machine code keeps the mark. */
 #include "runtime/compile/llvm_compile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_text.c - how long the text of a kernel is for what it computes: LLVM's time and that of
  * the kernel's key follow it. The bounds are some tenths above what is written now. */
 #include "ir/kernel.h"

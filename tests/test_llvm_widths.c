@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_llvm_widths.c - whole programs at every vector width of the processor, against the
  * interpreter, to the bit: what the CPU engine does differently for some shapes (tiles, short rows,
  * stores that pass by the cache, extremes, divisions by one number, kept values). NEON is in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_loaders.c - libraries found at run time, and what is known of the processor. */
 #include "runtime/cpuinfo.h"
 #include "runtime/compile/dynlib.h"

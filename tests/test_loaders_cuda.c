@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_loaders_cuda.c - NVRTC and the CUDA driver: found, absent, old, failing. What needs one that
  * is not there is skipped; faulty ones are tables of functions made here. */
 #include "codegen/target.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_loaders_llvm.c - LLVM's text to an object, the object to a callable, with every version of
  * LLVM that is on this machine; objects that are damaged. */
 #include "runtime/compile/kernel_symbols.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_loop.c - loops of launches against the same text with the rounds written out: on the
  * interpreter, the CPU and CUDA behind a fake driver, with the same bits. What plans they make, and
  * what is wrong with some. */

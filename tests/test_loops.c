@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_loops.c - loop forms (codegen/loop.h): the print, and each rule of the verifier broken once.
  * Forms are written as they print and read by a small parser here. What schedules build is in
  * tests/golden/NAME.loops.txt. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_nan_signs.c - the sign of a NaN: what came from memory and is only negated, chosen,
  * converted or given another sign has the sign that semantics.md says, on every device and however
  * it is cut into kernels. A device that is emulated loses signs where a GPU does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels: verifying, slicing, counting, printing. Nests: binding, merging, classes, the parameter
  * block. */
 #include "codegen/nest.h"

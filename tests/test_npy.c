@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_npy.c - .npy files: what is read, what is refused and with which words, hostile headers,
  * output. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_ops.c - the rows of ops.def: the table itself, and what every row computes on integers.
  *
  * Each operation runs as the code of every target (expanded for it, then computed by fc_eval) and

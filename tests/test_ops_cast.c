@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_ops_cast.c - every cast between two dtypes on special and random values, against a reference
  * that rounds exact values once; bit casts; storage formats. */
 #include "ir/eval.h"

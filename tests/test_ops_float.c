@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_ops_float.c - the rows of ops.def on floats: the exact ones to the bit, on pairs of special
  * values and of random bits; the others against the double-precision library within their
  * bounds. */

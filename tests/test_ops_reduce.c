@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_ops_reduce.c - the reductions of ops.def: start, step, combine and finish against the
  * oracle.
  *

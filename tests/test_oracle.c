@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_oracle.c - that the oracle knows what it is asked. */
 #include "ir/ops.h"
 #include "tests/support/oracle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_pack.c - code without a compiler: packs, code that must not be compiled, levels of the CPU,
  * and what the cache keeps when the compiler is another one, at another place, or gone. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_pieces.c - programs in pieces: any cut, any order, any way of joining gives the bits of one
  * call. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_plan.c - kernel counts: what must become one kernel, and what must not. No device is
  * needed. */
 #include "passes/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_program.c - graphs compiled and called: sizes, caches, messages. Every test runs on all
  * devices found. */
 #include "runtime/program.h"

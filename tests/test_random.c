@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_random.c - random graphs in all the ways of tests/support/fuzz.h, on every device, for
  * seconds; bin/fusec_fuzz does the same for hours. And the programs of tests/regressions: graphs
  * that failed once.

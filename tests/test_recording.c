@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_recording.c - calls on a stream that its owner records into a CUDA graph
  * (cuStreamBeginCapture) and replays: the first call of a program or a later one, with scratch and
  * without, whatever the recording allows other calls of the thread. On a GPU; behind the fake

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_repeat.c - the same bits a hundred times: sums, a softmax and variances of numbers whose
  * sums depend on the order, on every device found, as single launches and as a CUDA graph. Sums
  * have the same bits on all devices. Without a GPU the kernels run behind the driver of

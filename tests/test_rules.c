@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_rules.c - the simplifier's rules: each is read, and computes the same on both sides. */
 #include "tests/support/test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_saved.c - saved graphs: every graph comes back as it was, damaged bytes are an error, and
  * what one process compiled the next one finds. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_scan.c - prefixes along an axis: the order of docs/semantics.md 6.5 on every device, what
  * shares a kernel with a scan, and what the builders refuse. */
 #include <stdio.h>

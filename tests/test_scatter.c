@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_scatter.c - stores at computed places: values on every device, independence of the order of
  * updates, kernels, messages, what prints reads back. Random graphs have them too. */
 #include <math.h>

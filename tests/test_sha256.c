@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sha256.c - the examples of the standard, and splitting. */
 #include "runtime/sha256.h"
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_simplify.c - the graph passes: simplify, sink_reshape, and what they stand on. */
 #include "tests/support/graph_hash.h"
 #include "tests/support/test.h"

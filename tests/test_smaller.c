@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_smaller.c - code that spills registers is lowered again smaller: on a driver that says which
  * code spills, and which classes there are below a first one. */
 #include <fusec/fusec.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sort.c - what stands in order, next to plain C: rows of all lengths on the interpreter, the
  * CPU and CUDA behind a fake driver, which sorts by exchanges; searching and masks; what plans they
  * make. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_stack.c - kernels of the CPU take a bounded part of the stack, however many arrays they
  * read: a thread of the caller may have little of it. */
 #include <fusec/fusec.h>

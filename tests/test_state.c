@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_state.c - what belongs to the caller is left as it was found: float control, locale, signal
  * handlers and masks, descriptors, the working folder; and what a fork does. On every device of
  * this machine. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_stream.c - when a call on a stream waits, and for what: on a device that does nothing before
  * it is waited for, so that whatever happens too late shows. */
 #include "runtime/program.h"

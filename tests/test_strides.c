@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_strides.c - arrays that are not dense, results on inputs, data that is not aligned: on the
  * interpreter, the CPU, and the fake GPU, which runs kernels on the host. (Random ones:
  * tests/support/fuzz_views.c.) */

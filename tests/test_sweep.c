@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sweep.c - every row of ops.def, on every dtype it takes and every device of this machine,
  * against the oracle: rank 0, contiguous, broadcast, reversed, stepped and transposed operands, and
  * empty arrays.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_threadpool.c - every task once, whatever runs at the same time; the float environment. */
 #include "runtime/threadpool.h"
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tiers.c - tiered compilation: which code runs when, what is kept, and what becomes of the
  * compilations behind the first call. The CPU device compiles; what it is asked for is counted. */
 #include "runtime/background.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tiers_cuda.c - quick code of CUDA: what NVRTC is asked for, and that maps compute the same
  * element by element, behind a driver that runs kernels on the host. */
 #include "runtime/compile/nvrtc.h"

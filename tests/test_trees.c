@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_trees.c - float reductions to the bit: the trees that docs/semantics.md fixes, on every
  * device, for any number of threads, whether a row is split or not and whatever the reduction is
  * fused with. And: sizes do not compile. */

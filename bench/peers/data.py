@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """data.py - the inputs of a row, bit for bit those of bench/support/data.c, and the comparison of results
 with float64. Arrays are torch's on a GPU and numpy's on a CPU. There making them takes longer than measuring, so
 that the processes of a row share them, and the reference, as files in $FUSEC_BENCH_SCRATCH: the first makes a file,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """overheads.py PEER WHERE first|all - what a peer costs around its kernels, as one line of JSON on what was stdout.
 
 `first` ends with the first result of the process: sin(x*2 + 1) of 1024 numbers of the host, back on the host. `all`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """serve.py PEER WHERE - a process that measures rows with one peer.
 
 Reads one request a line from stdin and answers each with one line of JSON on what was stdout; whatever libraries

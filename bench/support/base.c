@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* base.c - ending with a message, the clock, statistics, JSON. */
 #include "bench/support/bench.h"
 

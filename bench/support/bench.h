@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench.h - what the benchmark programs share: programs from text, inputs that every process makes
  * the same way, clocks of the device, statistics.
  *

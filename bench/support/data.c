@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* data.c - inputs: their description on the command line, and the numbers in them. The numbers are
  * made by the library itself on the device; a mistake there shows when results are compared with
  * those of inputs made elsewhere. */

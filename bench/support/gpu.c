@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gpu.c - a stream, events, copies and an empty kernel in the context that fusec uses too: the
  * device's primary one. */
 #include "bench/support/bench.h"

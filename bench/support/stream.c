@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stream.c - what the CPU's memory gives: a copy, a copy that stores past the cache, and a read, by
  * any number of threads. Each thread has a contiguous share of every block and touches it first. */
 #include "bench/support/bench.h"

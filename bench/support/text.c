@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* text.c - a program's text as a graph of the C API. The language has no function in the public
  * header yet, so the graph behind the public one is filled here as the command fills its own. */
 #include "bench/support/bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda.h - the CUDA emitter's own interface. Read in this order: cuda_facts.h (what follows from a
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
  * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),

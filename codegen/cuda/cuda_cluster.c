@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_cluster.c - FC_CUDA_CLUSTER: a row lies in the shared memory of a few blocks.
  *
  * In: a class of rows that no block holds well, shared by a cluster of `blocks` blocks, which run

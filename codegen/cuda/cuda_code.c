@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_code.c - one instruction of legalised code as CUDA C.
  *
  * In: instructions whose operands have names (or are constants, which stand where they are used).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_divide.c - quotients of many elements by one value of their row, without the tests that a
  * division has.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_dot.c - contractions: a block makes a tile of results, each thread `dot_tile` squared of
  * them in registers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_emit.c - the frame of every kernel: parameter block, entry point.
  *
  * In: a kernel and a class. Out: CUDA C that includes nothing and depends on nothing else. What a

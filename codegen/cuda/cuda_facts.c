@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_facts.c - what schedules and texts both ask of a kernel and a class. Nothing here writes
  * text or chooses anything. */
 #include "codegen/cuda/cuda_facts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_facts.h - what schedules and texts of the CUDA target both ask of a kernel and a class:
  * numbers, and no text. A schedule (schedule/) includes this and never asks an emitter; emitters
  * never ask a schedule. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_gang.c - a gang: the blocks that share a row and wait for each other's parts of it.
  *
  * In: a kernel of the inner schedule with cls->cuda.split == FC_CUDA_GANG. A launch has as many

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_group.c - the innermost part of every schedule: a few elements of one thread.
  *
  * In: a group (which elements, along which axes, up to where) and the slice in g->need. Out: all

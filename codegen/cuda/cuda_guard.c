@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_guard.c - what NVRTC 13.0 gets wrong, and the texts that it gets right.
  *
  * Each was found by random graphs on a GPU (tests/regressions), where the PTX or the machine code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_hold.c - which values FC_CUDA_ONE holds in registers from one phase to the next.
  *
  * In: the legalised code and what each phase needs. Out: g->hold, HOLD for values that a later

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_inner.c - the innermost axis is reduced: the inner tree of codegen/nest.h.
  *
  * A chunk of FC_CHUNK elements is one warp's work: in iteration u, thread t takes the elements

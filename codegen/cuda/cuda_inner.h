@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c,
  * cuda_ring.c and cuda_cluster.c with cuda_team.c and cuda_divide.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H

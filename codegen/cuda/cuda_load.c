@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_load.c - which loads of whole vectors say what caches should do with what they read; their
  * text is prelude/load.cuh. */
 #include "codegen/cuda/cuda.h"

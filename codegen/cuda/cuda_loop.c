@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_loop.c - FC_CUDA_LOOP: every warp of a team walks over a span of chunks.
  *
  * In: a stage or the stores at the end. Out: for a stage x0 = the span of the warp, then that of

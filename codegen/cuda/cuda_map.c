@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_map.c - no reduction: every thread computes a few points.
  *
  * vector > 1   neighbours along the inner axis. Where they lie follows from the linear thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_mma.c - contractions of 16-bit operands on tensor cores: a block makes a tile of results,
  * each of its warps `high` pieces of 16 rows by `wide` of 8 columns, in registers.
  *

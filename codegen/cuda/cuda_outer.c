@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_outer.c - the innermost axis is kept: the outer tree of codegen/nest.h.
  *
  * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_prelude.c - the functions and types that stand above a kernel: which sections of
  * codegen/cuda/prelude it needs, in the order of the text.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_put.c - stores at computed elements, which others of the launch store to as well.
  *
  * In: an FC_OP_PUT_AT. Out: an atomic of integers, whose order makes no difference, or a store of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_rect.c - rows of at most 8 elements over two kept axes, such as the distances between the
  * points of two sets.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_red.c - a reduction as small functions on a struct, so that schedules read like the tree
  * they walk.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_ring.c - FC_CUDA_RING: rows that no block can keep stream through a ring of places in shared
  * memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_ring.h - what the files of rings share: cuda_ring_place.c (elements in a place), cuda_ring.c
  * (the phases). A block of a cluster (cuda_cluster.c) has one place, and its warps take the chunks
  * of it in turn. What a place has room for: cuda_facts.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_ring_place.c - what lies in a place of a ring, and the text that works on a chunk of it.
  *
  * In: a phase and its slice. Out: the loads of a warp from the place, its code, and what it leaves

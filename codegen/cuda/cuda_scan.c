@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_scan.c - prefixes along an axis, in the order of codegen/nest.h.
  *
  * A run of FC_RUN elements is taken in order by one thread; in front of it stands the tree over all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_sign.c - where the sign of a NaN has to be kept.
  *
  * A device gives one NaN, the positive one, where it widens or narrows 16 bits and where it negates

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_slice.c - what of the code a phase needs, and what of that is computed once a row.
  *
  * In: a phase (a stage, or the stores) and a level. Out: g->need, back to what is held, and

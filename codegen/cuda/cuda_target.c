@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_target.c - the CUDA target: the one file that knows both its schedules and its emitter. */
 #include "codegen/cuda/cuda.h"
 #include "codegen/cuda/schedule/cuda_schedule.h"

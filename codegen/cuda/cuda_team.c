@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_team.c - what the schedules with threads for a row share: lanes, warps and gangs meet, rows
  * are dealt out, stores begin. See cuda_inner.h. */
 #include "codegen/cuda/cuda_inner.h"

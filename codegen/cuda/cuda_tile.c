@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_tile.c - a map whose operands lie in memory in different orders.
  *
  * Most accesses and all stores have their neighbours along the innermost axis (`last`); some loads,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* prelude.h - CUDA C that stands above kernels, as it is in codegen/cuda/prelude/.
  *
  * The files there are CUDA C that a person, a formatter and a compiler read; ir/gen/embed.c makes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.c - kernel to tapes.
  *
  * In: a verified kernel. Out: an fc_interp. The code is legalised once for the interpreter; each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp.h - the built-in backend: runs a kernel without any compiler, block by block.
  *
  * fc_interp_compile makes tapes from a kernel once; fc_interp_run runs a range of units of it:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* run.c - runs tapes over a range of a nest, FC_LANES neighbours at a time.
  *
  * In a map and in outer reductions the lanes are neighbouring elements (rows) of the kept axes; in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tape.h - what the interpreter runs: instructions on numbered slots, each slot a block of FC_LANES
  * values.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target.c - the interpreter as a row of codegen/target.h.
  *
  * A unit is an element of a map or a row of a reduction. Tapes depend on the kernel alone, so the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_at.c - loads at computed elements, and checks of indices.
  *
  * In: an instruction and its operands. Out: its value. Where the element moves by one along the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_bf16.c - values that become bf16: what is known of them, and how they are rounded.
  *
  * In: a float. Out: a float with the bits of a bf16, by operations on integers: AVX512_BF16 has an

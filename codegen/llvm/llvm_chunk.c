@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_chunk.c - one chunk of an inner reduction: FC_CHUNK elements of a row, or what is left of
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_code.c - straight-line code as text: the kernel's own, at width 1 or V, and programs of
  * reductions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_convert.c - conversions between dtypes, and between the stored and the computed form of a
  * value.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_divide.c - divisions of many elements by one number, without the divider.
  *
  * In: vectors a, and a divisor b that is the same in all lanes, with y = 1/b rounded to nearest and

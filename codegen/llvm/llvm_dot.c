@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_dot.c - contractions in panels: the operands of a block of results are copied, a chunk of k
  * at a time, to where the loop over k finds them side by side, and tiles of results stay in
  * registers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_emit.c - kernel and class in, the text of a module out.
  *
  *     void @NAME(ptr params, i64 begin, i64 end)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_extreme.c - the largest or smallest element of a row or a span of it, and the first place of
  * it, by the quickest way.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_facts.c - see llvm_facts.h. */
 #include "codegen/llvm/llvm_facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_facts.h - what schedules and texts of the CPU target both ask of a kernel, a class and a
  * machine: numbers, and no text. A schedule (schedule/) includes this and never asks an emitter;
  * emitters never ask a schedule. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_far.c - sine, cosine and tangent of angles far from 0 (ir/far.h).
  *
  * In: angles and what their formulas made of all lanes. Out: the same, or what the library makes of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_function.c - functions as calls, for kernels with many of them.
  *
  * In: a row with vector code (llvm_math.h) and its operands. Out: a call of an internal function

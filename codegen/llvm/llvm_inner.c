@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_inner.c - vectors whose lanes are neighbouring elements of a row.
  *
  * In: a range of a row. Out: where its vectors are, and the accumulators of the range by whichever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_keep.c - values of a row's points that a stage computes and the stores need again.
  *
  * In: the slices of a stage and of the point stores. Out: which values are kept in a stack array

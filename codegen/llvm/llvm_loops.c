@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_loops.c - the loop forms of a processor (codegen/loop.h), one function for each schedule.
  *
  * In: a kernel and a class, prepared. Out: f->loops.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_math.c - which functions have vector code, and what their formulas share; see
  * llvm_math.h. */
 #include "codegen/llvm/llvm_math.h"

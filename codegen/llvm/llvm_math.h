@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_math.h - functions as vector code: formulas of primitives in place of calls of libm.
  *
  * The rows stay rows; fc_legalize replaces them through fc_code.rewrite, so that the emitter sees

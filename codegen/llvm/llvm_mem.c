@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_mem.c - loads and stores of a kernel's accesses, and stack arrays.
  *
  * In: the place (base, x, mask and so on of fc_ll) and the class's moves. Out: values in their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_packed.c - reductions of short rows that lie side by side in memory, without tiles: vectors
  * along the rows, joined across them.
  *

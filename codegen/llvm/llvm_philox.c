@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_philox.c - random numbers: the row philox_raw on vectors (ir/philox.h).
  *
  * In: numbers of draws, seeds and streams, one for each lane. Out: the draws. Two draws come from

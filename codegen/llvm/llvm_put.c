@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_put.c - stores at computed elements.
  *
  * In: an FC_OP_PUT_AT. Out: one store for each lane, in turn: lanes may go to one element. What

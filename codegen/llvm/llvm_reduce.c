@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_reduce.c - accumulators: step, combine and finish code of each reduction, and the binary
  * counter that joins chunks or runs in the order of the tree.
  *

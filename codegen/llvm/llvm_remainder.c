@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_remainder.c - fmod by a division, for quotients of moderate size.
  *
  * In: vectors x and y. Out: the bits of fmod. With a = |x|, b = |y| and t = trunc(a/b rounded), t

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_scale.c - multiplication by a power of two that may not be a number of the dtype.
  *
  * In: x and a whole number n, both floats. Out: x 2^n, rounded once, also where it is subnormal or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_stream.c - stores that pass by the cache.
  *
  * In: a range of points whose stores are contiguous. Out: the loops over it, in which whole vectors

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_target.c - the CPU target: the one file that knows both its schedules and its emitter. */
 #include "codegen/llvm/llvm_text.h"
 #include "codegen/llvm/schedule/llvm_schedule.h"

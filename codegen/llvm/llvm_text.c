@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_text.c - names, types, literals, the parameter block and control flow of the emitted text.
  *
  * In: the requests of the other files. Out: lines in f->head and f->body, put together by

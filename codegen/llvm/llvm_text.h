@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_text.h - the state of one emission and the pieces that write LLVM IR text.
  *
  * Read in this order: llvm_text.c (names, types, literals, loops), llvm_convert.c (storage formats,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_tiles.c - arrays that are read across: the lanes lie along one axis, neighbours in memory
  * along another one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_walk.c - a loop form (codegen/loop.h) as LLVM IR.
  *
  * In: f->loops. Out: its functions, of the form that llvm_emit.c describes. A walk over the tree

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_arc.c - inverse trigonometric functions. */
 #include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_arc_data.h"

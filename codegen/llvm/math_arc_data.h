@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_arc_data.h - polynomials of the inverse trigonometric functions
  *
  * Made by scripts/math-coefficients; lowest power first. */

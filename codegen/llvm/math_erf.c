@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_erf.c - the error function and its complement. */
 #include "codegen/llvm/llvm_math.h"
 #include "codegen/llvm/math_erf_data.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_erf_data.h - polynomials of the error function
  *
  * Made by scripts/math-coefficients; lowest power first. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_exp.c - exponentials.
  *
  * e^x = 2^n e^r, where n is the whole number nearest to x / ln 2 and x - n ln 2 = r is at most

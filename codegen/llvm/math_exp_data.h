@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_exp_data.h - polynomials of the exponentials and hyperbolic functions
  *
  * Made by scripts/math-coefficients; lowest power first. */

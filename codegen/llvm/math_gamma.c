@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_gamma.c - the gamma function and its logarithm for f32, in f64.
  *
  * Stirling's series at an argument that is moved up first, with the product that moves it back:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_hyper.c - hyperbolic functions, their inverses and hypot in f64. (Those of f32 are in
  * math_exp.c and math_log.c.) */
 #include "codegen/llvm/llvm_math.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_hyper_data.h - polynomials of the hyperbolic functions in f64
  *
  * Made by scripts/math-coefficients; lowest power first. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_log.c - logarithms and what is made with them.
  *
  * x = 2^e m with m from sqrt(1/2) to sqrt(2), so that nothing cancels next to 1; log m is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_log_data.h - polynomials of the logarithms
  *
  * Made by scripts/math-coefficients; lowest power first. */

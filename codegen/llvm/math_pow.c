@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_pow.c - powers and the cube root.
  *
  * |x|^y = 2^(y log2 |x|). In f64 the logarithm is the sum of two numbers that together are good to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_pow_data.h - polynomials of powers and of the cube root
  *
  * Made by scripts/math-coefficients; lowest power first. */

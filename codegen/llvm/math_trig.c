@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_trig.c - sine, cosine and tangent.
  *
  * |x| = n pi/2 + r with the whole number n nearest to |x| 2/pi. pi/2 is taken in three parts. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_trig_data.h - polynomials of sine and cosine and the parts of pi/2
  *
  * Made by scripts/math-coefficients; lowest power first. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Values that are computed when somebody looks: Newton's square root, in flat memory."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that use numexpr use fusec after one line."""
 
 import fusec.numexpr

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiled function: traced once, for rows of any number and length."""
 
 import numpy as np

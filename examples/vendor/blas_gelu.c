@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* blas_gelu.c - gelu(x @ w + b) with the product of a BLAS: sgemm through fusec_call, what follows
  * in one kernel of fusec.
  *

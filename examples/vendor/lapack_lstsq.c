@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lapack_lstsq.c - least squares with LAPACK: columns are standardised by kernels, dgels solves,
  * and a kernel computes what is left. */
 #include <fusec/fusec.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* call.c - calls of the user's functions as values of a graph. */
 #include "frontend/capi/capi.h"
 #include "ir/loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* capi.h - what is behind the public types of <fusec/fusec.h>, shared by the files of this folder.
  *
  * Read in this order: context.c, graph.c (arrays, inputs, sizes), value.c and ops.c (expressions),

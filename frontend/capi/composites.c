@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* composites.c - one function for each row of ir/composites.def. */
 #include "frontend/capi/capi.h"
 #include "ir/composites.h"

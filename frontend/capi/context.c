@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* context.c - options, the device, counters.
  *
  * The configuration is the environment's with the options on top. The device is opened when it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dot.c - contractions: fusec_matmul, fusec_dot, fusec_einsum. The builders (ir/build_dot.c) check
  * shapes and dtypes. */
 #include "frontend/capi/capi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* explain.c - plans, sources and times as texts and numbers, for those who embed the library and
  * want to assert them. */
 #include "frontend/capi/explain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* explain.h - a plan's text for the C functions that explain. */
 #ifndef FUSEC_FRONTEND_CAPI_EXPLAIN_H
 #define FUSEC_FRONTEND_CAPI_EXPLAIN_H

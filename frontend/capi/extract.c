@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* extract.c - the part of a graph that some values depend on, as a graph of its own.
  *
  * In: nodes of the user's graph. Out: a graph whose inputs are the arrays and stored results that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fft.c - Fourier transforms; the builder (ir/build_fft.c) checks the axis. */
 #include "frontend/capi/capi.h"
 #include "ir/fft.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold.c - reductions and scans by a function of the caller's, linear recurrences: arguments
  * checked, and handed to ir/build_fold.c. */
 #include "frontend/capi/capi.h"

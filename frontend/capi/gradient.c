@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient.c - derivatives: arguments checked, and handed to passes/gradient.h. */
 #include "frontend/capi/capi.h"
 

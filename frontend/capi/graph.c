@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph.c - a graph's life, its sizes, inputs, arrays and outputs. */
 #include "frontend/capi/capi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* join.c - reading at indices, moving and joining: arguments as C has them, for ir/build_index.c
  * and ir/build_join.c. */
 #include "frontend/capi/capi.h"

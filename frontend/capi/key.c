@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* key.c - the structure of an expression as words: what finds the program of an expression that was
  * evaluated before.
  *

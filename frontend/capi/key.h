@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* key.h - the structure of an expression as words, and the walk it shares with extract.c. */
 #ifndef FUSEC_FRONTEND_CAPI_KEY_H
 #define FUSEC_FRONTEND_CAPI_KEY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* language.c - the language from C: texts of definitions, programs of them, expressions on values.
  *
  * An expression is compiled into the user's graph: its names are inputs that are nodes already. A

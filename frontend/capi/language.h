@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* language.h - what the functions that read texts of the language share. */
 #ifndef FUSEC_FRONTEND_CAPI_LANGUAGE_H
 #define FUSEC_FRONTEND_CAPI_LANGUAGE_H

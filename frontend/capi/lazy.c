@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy.c - values computed on demand: what is missing is extracted, planned or found, run, and kept
  * with its node. */
 #include "frontend/capi/key.h"

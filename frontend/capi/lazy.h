@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy.h - what is behind fusec_lazy: values of no graph, counted one by one.
  *
  * A value is an operation on other values (`held` is NULL: not computed), a number (op

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_build.c - operations by number: names and facts of all, and how one is built in a graph.
  *
  * In: an operation, its attributes, operands. Out: a node or a value. Rows of ir/ops.def come by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_eval.c - computing values of no graph: the part that is not computed is walked and written
  * as a key; a plan with this key is found, or made of a graph of this part; it runs.
  *

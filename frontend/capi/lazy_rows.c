@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_rows.c - the operations that are no rows of ir/ops.def: their names, what they must be told,
  * and how each is built. A new one is a number in lazy.h, a function here, and a line of the table.
  *

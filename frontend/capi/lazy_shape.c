@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_shape.c - dtype and shape of the result of an operation on values whose sizes are known.
  *
  * The short way computes with numbers. It knows no error: what it can't say is built in a graph of

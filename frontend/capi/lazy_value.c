@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy_value.c - values of no graph: making them, counting, facts. */
 #include "frontend/capi/lazy.h"
 

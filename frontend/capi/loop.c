@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* loop.c - loops written down in C: between begin and end the values are holes (ir/loop.h). The
  * first mistake stays with the graph, as with other builders. */
 #include "frontend/capi/capi.h"

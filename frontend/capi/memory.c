@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* memory.c - memory of the context's device; plain host memory on cpu and interp. */
 #include "frontend/capi/capi.h"
 

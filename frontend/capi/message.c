@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* message.c - the text of the last failure of a thread.
  *
  * It is thread-local because functions of one context are called by many threads, and every one

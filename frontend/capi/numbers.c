@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* numbers.c - which numbers of an expression are arguments of its kernel, and which are part of it.
  */
 #include "frontend/capi/key.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ops.c - one function for each row of ir/ops.def: operands in, a node out.
  *
  * The usual case, all operands nodes of one graph, goes straight to the builder. */

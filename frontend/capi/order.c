@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* order.c - sort and its like, and what a mask holds. The builders (ir/build_sort.c) check. */
 #include "frontend/capi/capi.h"
 

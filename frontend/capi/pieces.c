@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces.c - programs in pieces: fusec_cut and fusec_partial, in front of runtime/cut.h and
  * runtime/partial.h. */
 #include "frontend/capi/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plans.c - programs of expressions that were evaluated before, found by their structure.
  *
  * The key is the structure itself (key.c), word for word: a hash finds it, a comparison decides.

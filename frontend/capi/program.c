@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program.c - compiled graphs: arguments as C has them, checked and handed to the runtime. */
 #include "frontend/capi/program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program.h - what is behind fusec_program. */
 #ifndef FUSEC_FRONTEND_CAPI_PROGRAM_H
 #define FUSEC_FRONTEND_CAPI_PROGRAM_H

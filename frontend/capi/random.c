@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random.c - arrays of random numbers: shape, seed and stream in, a node out. */
 #include "frontend/capi/capi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* saved.c - graphs to files and back, and what a graph that was read has in it. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* scan.c - prefixes: fusec_cumsum and its like. The builder (ir/build_scan.c) checks the axis. */
 #include "frontend/capi/capi.h"
 #include "ir/fold.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sizes.c - sizes of arrays that exist: symbols with known values, tests of conditions, shapes.
  *
  * Values are computed once for each dim, in order of ids: an opaque symbol is used by larger ids

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* streams.c - events, copies that do not wait, page-locked memory, what a pointer and a device are.
  *
  * On cpu and interp a stream is the order of the calls: what was called is done, an event is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* value.c - values: numbers, how they adapt to the arrays they meet, constants, casts.
  *
  * A number has no graph and no dtype. With an array it becomes a constant of the array's dtype: an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* view.c - views: arguments as C has them, checked and turned into what ir/build_view.c takes. */
 #include "frontend/capi/capi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.c - see aot.h: names, levels, and one definition after the other. */
 #include "frontend/cli/aot.h"
 

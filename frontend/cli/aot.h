@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.h - definitions as functions of an object with a header: `fusec build --emit
  * header,obj,json`.
  *

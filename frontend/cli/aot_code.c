@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_code.c - which shape classes an object has code for, and the code.
  *
  * In: a kernel and the machine of a level. Out: the classes that the schedule chooses for a grid of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_def.c - a plan as constants of an object: dims, conditions, buffers, kernels.
  *
  * The structs are those that the functions of codegen/ work with, as they lie in this process; the

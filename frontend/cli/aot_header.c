@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_header.c - what C sees of a definition: its prototype and the words above it, the function of
  * the object behind it, its record in the description. */
 #include "frontend/cli/aot.h"

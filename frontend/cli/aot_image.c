@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_image.c - see aot_image.h. */
 #include "frontend/cli/aot_image.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_image.h - constants that point to each other, as LLVM IR: memory of this process laid down in
  * an object.
  *

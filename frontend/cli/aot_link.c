@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_link.c - many objects and the run time to one, in which all names are local but those of the
  * header: `ld -r` and `objcopy` of binutils, in a folder of their own for the time. */
 #include <errno.h>

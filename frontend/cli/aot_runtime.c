@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_runtime.c - the run time of objects, which is an archive made when the command is built
  * (cmake/FusecAot.cmake), as a part of the command. */
 #include "frontend/cli/aot.h"

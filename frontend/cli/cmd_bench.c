@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_bench.c - `fusec bench`: the time of a program, and of others beside it.
  *
  * One discarded run, then at least 10 and half a second of them, until the spread settles or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_build.c - `fusec build`: every exported definition as functions of an object with a header
  * (aot.h), or as one file for each kernel (emit.h). Needs no GPU. */
 #include "frontend/cli/aot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is,
  * clearing it, and making one file of it. */
 #include "frontend/cli/command.h"

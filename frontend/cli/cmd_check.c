@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_check.c - `fusec check`: types, shapes and warnings. Reads headers, compiles nothing.
  *
  * Without inputs a definition is shown as it was written, with the conditions on its sizes, and is

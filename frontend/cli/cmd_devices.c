@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_devices.c - `fusec devices`: what was looked for, what was found, and why not.
  *
  * Every row is a name, whether it can be used, and a text; the three output forms print

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_explain.c - `fusec explain`: the plan, its cost, and any level of its code. */
 #include "frontend/cli/emit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_fmt.c - `fusec fmt`: files in place, standard input to standard output, or --check. */
 #include "frontend/cli/command.h"
 #include "frontend/lang/fmt.h"

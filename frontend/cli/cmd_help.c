@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_help.c - `fusec help` and `fusec completion`. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/help.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_run.c - `fusec run`: program and inputs to results. */
 #include <stdio.h>
 

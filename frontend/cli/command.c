@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* command.c - from argv to an exit code: options, signals, the subcommand, its messages, stdout. */
 #include "frontend/cli/command.h"
 

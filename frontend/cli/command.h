@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* command.h - what the subcommands of `fusec` share: options, configuration, streams, messages.
  *
  * A subcommand fills `out` (standard output, written only when it succeeded, so that stdout is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* completion.c - scripts for bash, zsh and fish.
  *
  * Commands, flags and the words of choices come from cli.def. Definitions and their parameters are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* decimal.c - shortest decimals, fast where double arithmetic decides the question beyond doubt.
  *
  * The narrow types (f32, f16, bf16) are compared in double, which has bits to spare: a candidate

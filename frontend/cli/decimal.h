@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* decimal.h - the shortest decimal that reads back to the same element. */
 #ifndef FUSEC_FRONTEND_CLI_DECIMAL_H
 #define FUSEC_FRONTEND_CLI_DECIMAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* emit.c - levels of a program. See emit.h.
  *
  * CUDA text is made for a device that need not exist, LLVM IR for the CPU; PTX, cubins and assembly

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* emit.h - the levels of a program as text or code: --emit of explain and build, --keep of run. */
 #ifndef FUSEC_FRONTEND_CLI_EMIT_H
 #define FUSEC_FRONTEND_CLI_EMIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expect.c - --expect: results against files, exactly or within a tolerance. See outputs.h.
  *
  * Exact means the same bits, but any nan equals any nan. With tolerances an element passes when

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fault.c - reports of faults in fusec. See fault.h.
  *
  * The folder is reports/NAME-HASH beside the compiled kernels. It holds the programs, the generated

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fault.h - when fusec itself is wrong (exit code 70): a folder with all that a report needs. */
 #ifndef FUSEC_FRONTEND_CLI_FAULT_H
 #define FUSEC_FRONTEND_CLI_FAULT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* finite.c - --check-finite: the first nan or infinity of the results, and the operation that made
  * it. See outputs.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* help.c - pages for people, from the tables. */
 #include "frontend/cli/help.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* help.h - everything `fusec help` shows, man pages and completion scripts, made from cli.def,
  * errors.def and pages.def. All functions append text; the caller looks at out->oom. */
 #ifndef FUSEC_FRONTEND_CLI_HELP_H

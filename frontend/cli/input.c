@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* input.c - forms of `name=value`. See input.h. */
 #include "frontend/cli/input.h"
 

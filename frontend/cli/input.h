@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* input.h - what `name=value` on the command line means, and its data.
  *
  *     fc_input_parse   the text only: kind, dtype and sizes as far as they are written; touches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* job.c - texts, inputs as they are written, and the graph. See job.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* job.h - a program from the command line on its way to results.
  *
  *     fc_job_open     parses the texts, reads the headers of the inputs, makes the graph

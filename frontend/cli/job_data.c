@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* job_data.c - data of the inputs, memory for the results, and the call. See job.h. */
 #include "frontend/cli/job.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* job_sizes.c - the sizes of a program's arrays, as far as the command line says them. See job.h.
  *
  * In: the graph, whose sizes are forms over names, and the inputs. Out: which names are known and

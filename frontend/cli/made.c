@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* made.c - generators of input data; what each gives is written down in made.h. */
 #include "frontend/cli/made.h"
 

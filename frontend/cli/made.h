@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* made.h - arrays that are made up: rand, randn, zeros, ones, iota.
  *
  * The numbers depend on nothing but seed, dtype and index. Random words come from Philox4x32-10:

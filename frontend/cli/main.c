@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* main.c - the entry of `fusec`. Everything else is in command.c, so that tests can link it. */
 #include <unistd.h>
 

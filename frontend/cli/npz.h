@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npz.h - .npz archives: zip files whose entries are .npy files.
  *
  * Reading takes stored and deflated entries, also of zip64 archives, and checks their CRC. Writing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npz_read.c - one entry of a zip archive as a source of bytes.
  *
  * The central directory at the end of the file is the only authority about names and sizes; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npz_write.c - writes arrays as stored entries of a zip archive.
  *
  * Lengths are known before anything is written, so no entry needs to be patched afterwards and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* options.c - parses argv by the table cli.def. Which words belong together is decided here; what
  * they mean is the business of the commands. */
 #include "frontend/cli/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* options.h - the command line, parsed by the table cli.def.
  *
  * All strings point into argv, which must live as long as the options. */

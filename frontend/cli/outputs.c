@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outputs.c - results to files, to standard output, or as text. See outputs.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/outputs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outputs.h - where results go: -o, --format, --expect, --check-finite. */
 #ifndef FUSEC_FRONTEND_CLI_OUTPUTS_H
 #define FUSEC_FRONTEND_CLI_OUTPUTS_H

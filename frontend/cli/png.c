@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* png.c - PNG through libpng. libpng reports errors by a long jump; it never leaves this file: both
  * callbacks and jump targets are here, and nothing is allocated between them except by libpng. */
 #define _POSIX_C_SOURCE 200809L

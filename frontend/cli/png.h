@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* png.h - 8-bit PNG images as arrays u8[h, w], u8[h, w, 3] or u8[h, w, 4]. */
 #ifndef FUSEC_FRONTEND_CLI_PNG_H
 #define FUSEC_FRONTEND_CLI_PNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print.c - text of arrays: NumPy's layout. The layout of csv and json is in print_data.c.
  *
  * The elements shown are turned into decimals once; a first look over them settles the common

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print.h - arrays as text.
  *
  *     text   as NumPy's str() shows an array with floatmode="unique": the shortest digits that

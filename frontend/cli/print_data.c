@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_data.c - arrays as csv and json, and single elements. */
 #include <math.h>
 

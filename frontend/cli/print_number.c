@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_number.c - elements as words of equal width. The choices are NumPy's: scientific notation
  * when the largest magnitude is 1e8 or more, the smallest below 1e-4, or their ratio above 1000. */
 #include "frontend/cli/print_number.h"

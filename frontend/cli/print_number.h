@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_number.h - how the elements of one array look, all in the same width.
  *
  * Order of calls: start, add for each element shown, choose, fit for each decimal, end,

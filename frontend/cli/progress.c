@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* progress.c - see progress.h. A clock's thread holds the lock whenever it draws, and has ended
  * before the line is erased. */
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* progress.h - a line that says how far long work has come.
  *
  * One line on stderr that is rewritten, from the first second on, and erased at the end. Where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.c - turns the message of an fc_error into a record with facts and help. See report.h. */
 #include "frontend/cli/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.h - errors without a place in a program, on their way to the user.
  *
  * A message may have several lines: the first is the message, a line that begins with "  help: "

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* split.c - see split.h. */
 #include "frontend/cli/split.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* split.h - programs whose arrays do not fit into memory: computed in pieces along a size
  * (runtime/cut.h), which are read while the one before is computed, and written as they come.
  *

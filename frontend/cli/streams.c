@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* streams.c - descriptors, signals, whole files. See streams.h and command.h.
  *
  * A signal handler reaches nothing but what is static: the names of the temporary files. They are

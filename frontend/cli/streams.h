@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* streams.h - the process: its three standard descriptors and its signals. */
 #ifndef FUSEC_FRONTEND_CLI_STREAMS_H
 #define FUSEC_FRONTEND_CLI_STREAMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* term.c - terminals: colour. See term.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/term.h"

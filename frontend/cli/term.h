@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* term.h - what the command may do with a stream: colour.
  *
  * stdout and stderr are looked at separately. Colour never carries information alone. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* weak.c - numbers on the command line: 2.5, 100_000, 0xff, -1e-5, inf, true. */
 #include <inttypes.h>
 #include <math.h>

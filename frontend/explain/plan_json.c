@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan_json.c - a plan for programs: JSON, and dot for Graphviz. See plan_view.h. */
 #include "frontend/explain/plan_view.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan_loop.c - what explain says of loops of launches. See plan_view.h.
  *
  *     rounds    l0: 1 kernel each, as the body has view

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan_text.c - a plan as text: a table of its kernels, and why they are several. See
  * plan_view.h. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan_view.c - the numbers behind a plan. See plan_view.h. */
 #include "frontend/explain/plan_view.h"
 

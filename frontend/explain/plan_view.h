@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* plan_view.h - a plan for people and programs: what explain and bench say about kernels, and the
  * C functions that explain. */
 #ifndef FUSEC_FRONTEND_EXPLAIN_PLAN_VIEW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* words.c - see words.h. */
 #include "frontend/explain/words.h"
 

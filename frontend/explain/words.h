@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* words.h - small texts: sizes and times for people, JSON for programs. */
 #ifndef FUSEC_FRONTEND_EXPLAIN_WORDS_H
 #define FUSEC_FRONTEND_EXPLAIN_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* array.c - sizes and texts about arrays and files, used by all readers and writers. */
 #include "frontend/io/array.h"
 

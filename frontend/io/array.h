@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* array.h - a dense array in host memory as files, the printer and the command hand it around.
  *
  * Row-major, native byte order, no gaps. The struct does not own `data`. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy.h - NumPy's .npy format.
  *
  * Reading: versions 1.0 to 3.0, both byte orders, C and Fortran order; what arrives in memory is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy_header.c - the header of an .npy file.
  *
  * The header is the text of a Python dict with exactly the keys descr, fortran_order and shape. It

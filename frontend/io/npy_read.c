@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy_read.c - data of an .npy file: exact length, byte order, Fortran order. The header is in
  * npy_header.c. */
 #include "frontend/io/npy.h"

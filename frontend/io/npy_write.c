@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy_write.c - writing .npy: version 1.0, C order, data aligned to 64 bytes. */
 #include "frontend/io/npy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outfile.c - writing through a temporary name. See outfile.h. */
 #define _XOPEN_SOURCE 700
 #include "frontend/io/outfile.h"

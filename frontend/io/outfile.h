@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outfile.h - a file that appears whole or not at all.
  *
  * Bytes go to a temporary file in the directory of the target, which fc_outfile_commit renames over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* reader.c - sources of bytes: descriptors and memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/io/reader.h"

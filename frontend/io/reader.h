@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* reader.h - where bytes are read from: a file, standard input, memory, or an entry of an archive.
  *
  * Bytes are read in order and never mapped, so a file that shrinks meanwhile is a short read and

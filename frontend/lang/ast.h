@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast.h - a program or a snippet as a tree.
  *
  * Every node lives in the arena of its fc_ast and knows its range in the source. Names are

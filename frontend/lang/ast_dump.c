@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast_dump.c - a tree as text, for tests: everything but positions. No recursion; expressions are
  * listed by their number and refer to each other as %number. */
 #include "frontend/lang/ast.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check.c - the walk: frames of calls, statements, names.
  *
  * A frame evaluates one expression at a time, node by node (check_expr.c); a call pushes a frame

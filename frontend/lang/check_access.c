@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_access.c - array[i, j] in an index definition.
  *
  * Where all indices are sums of multiples of the definition's indices, the access is a view: proved

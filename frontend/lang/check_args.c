@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_args.c - the arguments of builtins: by position and by name, axes, dtypes. */
 #include "frontend/lang/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_bind.c - the arguments of a call to the parameters of its definition.
  *
  * In: the values of the arguments. Out: names, sizes and dtype variables of the new frame; equal

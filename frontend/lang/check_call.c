@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_call.c - calls of builtins: elementwise rows, casts, reductions; and which call is what.
  *
  * The builtins come from the rows of ops.def by name; a row that is spelled as an operator is no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_composite.c - calls of functions that are several nodes: the rows of ir/composites.def, var
  * and std with correction=, linspace, tril, triu, diff, and round with digits. */
 #include "frontend/lang/check_impl.h"

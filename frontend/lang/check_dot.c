@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_dot.c - contractions: `a @ b`, matmul, dot, einsum. Dtypes combine as in arithmetic; the
  * builders (ir/build_dot.c) check the shapes. */
 #include "frontend/lang/check_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_element.c - elements of index definitions as operands: their axes, and indices as numbers.
  */
 #include "frontend/lang/check_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_expr.c - one node of an expression: literals, names, operators, conditions.
  *
  * In: the values of the operands. Out: the value of the node. Before an expression is evaluated a

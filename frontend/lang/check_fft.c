@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_fft.c - fft, ifft, rfft and irfft along one axis, the last one unless another is named. */
 #include "frontend/lang/check_impl.h"
 #include "ir/fft.h"

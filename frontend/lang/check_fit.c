@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_fit.c - whether an input has the dtype and the sizes that its parameter declares. */
 #include "frontend/lang/check_impl.h"
 

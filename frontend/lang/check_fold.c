@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_fold.c - reduce(f, starts, arrays), scan(f, starts, arrays): reductions and prefixes by a
  * definition, which makes one record of two; and linrec.
  *

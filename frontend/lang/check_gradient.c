@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_gradient.c - derivatives: grad, vjp, jvp, jacobian, stop_grad.
  *
  * In: values that were computed already, and names of values they were computed from. Out: nodes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_impl.h - what the files of the checker share.
  *
  * The checker walks over the numbered expressions of a statement from the operands up and keeps a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_index.c - index definitions: C[i, j in 0..m] = value, and reductions over indices.
  *
  * Every index is an axis of one domain: those on the left in order, then those of reductions in the

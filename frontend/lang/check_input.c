@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_input.c - what was given on the command line against what the program takes: names.
  *
  * In: names, dtypes and sizes of the inputs; no data is looked at. Out: which parameter has which

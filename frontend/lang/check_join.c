@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_join.c - functions that read at indices, move and join arrays; their nodes are made by
  * ir/build_join.c and ir/build_index.c.
  *

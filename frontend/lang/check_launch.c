@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_launch.c - loops whose body stands in the graph once, made of holes (ir/loop.h): the number
  * of rounds is not known, or large, or something is collected.
  *

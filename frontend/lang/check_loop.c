@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_loop.c - for k in a..b while c { ... }. A body with a constant number of rounds is put in
  * as often as it runs; other loops, and those with many rounds whose body is not elementwise, stand
  * in the graph as loops (check_launch.c).

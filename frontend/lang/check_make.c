@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_make.c - functions that make arrays: arange, zeros, ones, full, eye. */
 #include "frontend/lang/check_impl.h"
 

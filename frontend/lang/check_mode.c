@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_mode.c - float modes: what attributes say, and that a program has one mode.
  *
  * Definitions are put in where they are called, and the graph has one mode for all of its nodes. A

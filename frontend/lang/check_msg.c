@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_msg.c - texts of messages: places, types as the source names them, and the mistakes that
  * people bring along from other languages. */
 #include "frontend/lang/check_impl.h"

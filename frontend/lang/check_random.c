@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_random.c - uniform, normal, bits, randint, bernoulli: arrays of random numbers.
  *
  * Two draws with the same seed, stream and shape are a warning: their numbers are the same, or made

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_result.c - what a definition returns against what it promises. */
 #include "frontend/lang/check_impl.h"
 

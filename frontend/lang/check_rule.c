@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_rule.c - @gradient(g) before a definition: its derivative is what g says.
  *
  * When a call of the definition has its results, g is called in the same place: with the arguments

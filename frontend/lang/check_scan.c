@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_scan.c - prefixes: cumsum, cumprod, cummin, cummax, cumany, cumall, which are "cum" before
  * the name of a reduction that has them. */
 #include "frontend/lang/check_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_scatter.c - stores at computed places; their nodes are made by ir/build_scatter.c.
  *
  *     scatter(h, idx, v, op=, axis=, unique=, bounds=)   scatter_along(...)

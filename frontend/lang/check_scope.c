@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_scope.c - the names of files: definitions, consts, and what imports bring.
  *
  * In: the program, with the files that it imports read (modules.h). Out: one scope for each file,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_shape.c - the functions on shapes: views of their operand. */
 #include "frontend/lang/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_sig.c - signatures: types, sizes, binding of arguments.
  *
  * A signature is checked once, before anything is bound. A call then binds its dtype variables and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_snippet.c - the inputs of a snippet: its free names. */
 #include "frontend/lang/check_impl.h"
 

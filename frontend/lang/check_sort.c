@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_sort.c - what stands in order: sort, argsort, topk, median, quantile, searchsorted, unique,
  * nonzero, compress, permutation. How many elements a mask holds is data, so size= says for how
  * many there is room, and the count is a second result. */

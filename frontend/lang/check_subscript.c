@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_subscript.c - array[...] outside of index definitions: slices, integers, arrays of indices.
  *
  * A subscript is a slice of every axis and then a reshape that takes axes of size 1 away or adds

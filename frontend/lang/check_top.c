@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_top.c - the definition that is compiled: its parameters become inputs of the graph.
  *
  * In: what check_input.c made of the command line. Out: the graph's inputs under the names of the

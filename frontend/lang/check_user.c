@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_user.c - calls of definitions: a frame for the body, and the arguments in the order of the
  * parameters. */
 #include "frontend/lang/check_impl.h"

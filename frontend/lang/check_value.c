@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_value.c - values of the checker: weak ones, how operands combine, and their nodes.
  *
  * Weak values become nodes when they meet a dtype, so a literal is exact until then. */

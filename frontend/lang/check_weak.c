@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_weak.c - operators on weak values only: exact integers, f64, sizes.
  *
  * Constant integers are computed here, exactly. Sizes stay linear forms where they can. All else

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.c - the entry of the checker: consts, and what is compiled.
  *
  * In: a request (compile.h). Out: the graph and its description. */

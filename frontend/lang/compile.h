@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.h - from a tree to a graph: names, types, shapes, and the nodes.
  *
  * In: a program (a file, with its imports read: modules.h), or a snippet (the text of -e) with or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag.c - collecting messages. See diag.h; diag_text.c and diag_json.c show them. */
 #include "frontend/lang/diag.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag.h - what is wrong, as records, and how it is shown.
  *
  * In: a status (its slug stands in the message), a range of a source or none, a message of one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag_json.c - messages for programs: one JSON object per line. See diag.h. */
 #include "frontend/lang/diag.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag_text.c - messages for people.
  *
  * Out, for each record: the first line that editors know, the source line with ^^^ and ~~~, labels

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* files.h - program texts from files: the file that was asked for, and those that it imports.
  *
  * One file is one source, however it is named, so that it is read once and its messages always

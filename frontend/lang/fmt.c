@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fmt.c - the formatter. See fmt.h.
  *
  * It works on the tokens, for which the parser has noted what it took them for, and on the

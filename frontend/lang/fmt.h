@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fmt.h - the formatter.
  *
  * In: a source. Out: the same program in the one style of the language. Only white space changes,

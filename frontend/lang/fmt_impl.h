@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fmt_impl.h - what the files of the formatter share. */
 #ifndef FUSEC_FRONTEND_LANG_FMT_IMPL_H
 #define FUSEC_FRONTEND_LANG_FMT_IMPL_H

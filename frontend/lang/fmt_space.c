@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fmt_space.c - what stands between two tokens of a line, and how a token is spelled. */
 #include "frontend/lang/fmt_impl.h"
 

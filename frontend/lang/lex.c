@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lex.c - from text to tokens. See lex.h.
  *
  * A stack of open brackets decides about newlines. It is kept sane in broken texts: a word that

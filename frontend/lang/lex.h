@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lex.h - from text to tokens.
  *
  * In: a source. Out: all its tokens, the last one FC_TOK_EOF, and its comments. Newlines that end a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* modules.c - reads imports, depth first, on a stack of its own. See modules.h. */
 #include "frontend/lang/modules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* modules.h - the files that a program imports.
  *
  * In: a parsed program, and somebody who can open files. Out: every imported file parsed, each

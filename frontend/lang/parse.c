@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse.c - entry points of the parser, and what all of its rules use. See parse.h. */
 #include "frontend/lang/parse_impl.h"
 

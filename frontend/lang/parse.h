@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse.h - from text to a tree.
  *
  * In: a source. Out: the tree of ast.h, and every mistake in `ds`, one message each. The return

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_bracket.c - lists, calls and subscripts: what their brackets hold. See parse_expr.h. */
 #include "frontend/lang/parse_expr.h"
 

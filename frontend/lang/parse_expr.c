@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_expr.c - expressions.
  *
  * expr       = or [ "?" expr ":" expr ] ;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_expr.h - what the files of the expression parser share.
  *
  * The rules of expressions are one loop over a stack of frames: an operator or bracket waits there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_frame.c - the stack of operators and brackets that wait for their right side, and the nodes
  * that they become. See parse_expr.h. */
 #include "frontend/lang/parse_expr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_impl.h - what the files of the parser share.
  *
  * A parser function returns NULL or false after it has reported a mistake (or met a FC_TOK_BAD,

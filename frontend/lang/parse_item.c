@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_item.c - what stands at the top of a file: imports, consts, defs with their signatures.
  *
  * After a mistake in a signature or a const the rest of that definition is skipped. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_node.c - making expression nodes, and what the tree offers to others. See ast.h. */
 #include "frontend/lang/parse_impl.h"
 

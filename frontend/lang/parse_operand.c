@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_operand.c - what may stand where an operand must: literals, names, prefix operators,
  * opening brackets, and the parts of arguments and subscripts. See parse_expr.h. */
 #include "frontend/lang/parse_expr.h"

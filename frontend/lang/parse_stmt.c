@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse_stmt.c - statements, blocks and snippets.
  *
  * Nested loops are kept on a stack of open blocks, so the depth of a program costs no C stack. A

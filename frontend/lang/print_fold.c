@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_fold.c - reductions and scans by code of the user's, in a printed program: a definition for
  * each body, and one statement for all values of a record.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_graph.c - a graph as a program of one export def.
  *
  * In: a graph with outputs. Out: text that reads back to the same nodes. Only what the outputs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_graph_impl.h - what the files that print a graph as a program share. */
 #ifndef FUSEC_FRONTEND_LANG_PRINT_GRAPH_IMPL_H
 #define FUSEC_FRONTEND_LANG_PRINT_GRAPH_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_loop.c - a loop of the graph as text.
  *
  *     t3 = START

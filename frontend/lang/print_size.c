@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print_size.c - sizes, shapes, types and constants of a graph that is printed as a program.
  *
  * The terms of a size are in the order of the parameters, then by their text. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* source.c - program texts, line tables and UTF-8. See source.h. */
 #include "frontend/lang/source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* source.h - one program text: its name, its bytes, and where its lines begin.
  *
  * In: any bytes up to the limit of 1 MiB. Out: positions for messages. Lines and columns count from

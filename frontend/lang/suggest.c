@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* suggest.c - names that are near, and names that are foreign. See suggest.h. */
 #include "frontend/lang/suggest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* suggest.h - "did you mean": the nearest names, and what other tools call our functions.
  *
  *     fc_suggest s;

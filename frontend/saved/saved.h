@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* saved.h - graphs as bytes, so that one process builds what another one runs.
  *
  * The form, all numbers LEB128 (signed ones zigzag), all texts with their length in front:

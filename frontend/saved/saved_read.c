@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* saved_read.c - bytes to a graph: see saved.h.
  *
  * In: bytes that anybody may have made. Out: a graph that fc_graph_verify takes, or FUSEC_IO. Every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* saved_write.c - a graph to bytes: see saved.h.
  *
  * In: any graph without an error. Out: its bytes. New numbers are handed out in the order of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dtype.h - the element types of arrays. The numbers are part of the binary interface: they never
  * change, a new dtype takes the next one. */
 #ifndef FUSEC_DTYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fusec.h - array expressions compiled into as few kernels as the mathematics allows, on CPU and
  * GPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ops.h - the elementwise operations and reductions, one function each. Part of fusec.h.
  *
  * Made from ir/ops.def by fusec_gen; change it there. Operands are broadcast to one shape (axes align

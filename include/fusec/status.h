@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* status.h - the result of every fusec function that can fail. FUSEC_OK is 0; the numbers of the
  * others stand in their rows (errors.def) and never change. */
 #ifndef FUSEC_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* embed.c - sections of text files as rows of a table, for the compiler of C.
  *
  *     fusec_embed OUT FILE...

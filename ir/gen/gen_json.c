@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_json.c - the tables as one JSON object, for those who make bindings: build/fusec.json. Part
  * of fusec_gen (gen_ops.c). */
 #include "ir/gen/gen_json.h"

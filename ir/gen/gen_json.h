@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_json.h - the tables for other languages. */
 #ifndef FUSEC_IR_GEN_GEN_JSON_H
 #define FUSEC_IR_GEN_GEN_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_ops.c - writes files made from the table of operations (ir/ops.def). A program of the build,
  * no part of the library.
  *
@@ -174,6 +175,7 @@ static void operations(FILE *out) {
 /* ---- include/fusec/ops.h ---------------------------------------------------------------- */
 
 static const char header_intro[] =
+    "/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */\n"
     "/* ops.h - the elementwise operations and reductions, one function each. Part of fusec.h.\n"
     " *\n"
     " * Made from ir/ops.def by fusec_gen; change it there. Operands are broadcast to one shape "

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_python.c - what the Python package has for each operation: rows for the extension, with
  * docstrings, and type stubs. Part of fusec_gen (gen_ops.c). */
 #include "ir/gen/gen_python.h"

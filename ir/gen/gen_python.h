@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_python.h - the parts of fusec_gen. */
 #ifndef FUSEC_IR_GEN_GEN_PYTHON_H
 #define FUSEC_IR_GEN_GEN_PYTHON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.c - see aot.h. */
 #include "runtime/aot/aot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.h - what `fusec build` puts into an object, and the function that runs it.
  *
  * A definition is a constant: the dims and conditions of its plan, its kernels as the passes made

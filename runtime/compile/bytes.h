@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bytes.h - an owned block of bytes: an object file, a cubin, PTX or assembly text. Empty is {NULL,
  * 0}. */
 #ifndef FUSEC_RUNTIME_COMPILE_BYTES_H

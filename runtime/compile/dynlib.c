@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dynlib.c - see dynlib.h. One walk over names x places serves both the loading and the mere
  * look-up. */
 #include "runtime/compile/dynlib.h"

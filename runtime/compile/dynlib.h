@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dynlib.h - libraries found at run time.
  *
  * In: file names from best to worst, the places to look, and a table of wanted functions. Out: an

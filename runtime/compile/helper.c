@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* helper.c - starting, asking and ending the processes that compile: see helper.h. */
 #include "runtime/compile/helper.h"
 

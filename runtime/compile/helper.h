@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* helper.h - LLVM and NVRTC in a process of their own.
  *
  * Both end the process they run in when memory runs out, and a fault in them would too. With a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* helper_serve.c - the process that compiles for another one: see helper.h.
  *
  * It limits itself before it loads a compiler. What the compilers print goes to the descriptors 1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernel_symbols.c - see kernel_symbols.h.
  *
  * A row of ops.def whose column LLVM is "#name" (or "!name") calls `name`, and `name` is what its

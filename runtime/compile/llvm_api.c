@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_api.c - see llvm_api.h. */
 #include "runtime/compile/llvm_api.h"
 

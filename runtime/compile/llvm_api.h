@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_api.h - libLLVM found at run time: its C functions as a table, its version, the host's
  * target.
  *

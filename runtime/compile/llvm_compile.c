@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_compile.c - see llvm_compile.h. */
 #include "runtime/compile/llvm_compile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_compile.h - textual LLVM IR in, a relocatable object or assembly text out.
  *
  * Each call has a context and a target machine to itself, so calls from several threads do not

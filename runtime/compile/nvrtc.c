@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* nvrtc.c - see nvrtc.h. */
 #include "runtime/compile/nvrtc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* nvrtc.h - CUDA C text in, cubin or PTX out, through NVRTC found at run time.
  *
  * An fc_nvrtc never changes after it is opened and NVRTC is thread-safe: any number of threads may

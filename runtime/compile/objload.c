@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* objload.c - see objload.h. In this order: check the headers, place the sections, count the stubs,
  * map, copy, relocate, protect. After `check_tables` every section header is known to lie inside
  * the file. */

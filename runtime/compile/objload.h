@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* objload.h - a relocatable ELF object in memory in, functions that can be called out; no LLVM
  * needed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* objreloc.c - see objreloc.h. The numbers are those of the two processor supplements of the ELF
  * ABI. */
 #include "runtime/compile/objreloc.h"

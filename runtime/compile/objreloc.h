@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* objreloc.h - applies one relocation of x86-64 or aarch64 to bytes in memory.
  *
  * Works for both architectures on both: nothing is executed here, which lets tests check it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda.c - a CUDA GPU through the driver and NVRTC, both found at run time.
  *
  * Every entry makes the device's primary context current and puts back what the caller had. Work is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda.h - what the parts of the CUDA device share: device_cuda.c opens and closes it,
  * device_cuda_memory.c is its memory, device_cuda_code.c what it compiles and launches. */
 #ifndef FUSEC_RUNTIME_CUDA_DEVICE_CUDA_H

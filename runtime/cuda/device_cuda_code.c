@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda_code.c - code of a CUDA device: NVRTC, modules and their kernels, launches one by one
  * and as graphs. */
 #include "runtime/compile/helper.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda_memory.c - memory of a CUDA device: allocation in the order of streams, copies.
  *
  * Memory comes from the driver's stream-ordered pool, which takes 5 ms to be made, as long as

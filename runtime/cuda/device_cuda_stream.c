@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda_stream.c - events, page-locked memory, what a pointer is, and giving memory back. */
 #include "runtime/cuda/device_cuda.h"
 

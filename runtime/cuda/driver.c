@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* driver.c - see driver.h. */
 #include "runtime/cuda/driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* driver.h - the CUDA driver, found at run time, as functions that give a fusec_status and a
  * message.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* driver_graph.c - kernels in a row as one CUDA graph: made of explicit nodes, so that a changed
  * pointer is a new parameter of its node and not a new graph. */
 #include "runtime/cuda/driver.h"

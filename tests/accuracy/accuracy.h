@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* accuracy.h - fusec_accuracy: how far the functions are off, and how long they take.
  *
  * A job is a function on one dtype: inputs by number (inputs.c), the exact results (double

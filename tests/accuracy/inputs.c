@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* inputs.c - the inputs of a job by their number. */
 #include "tests/accuracy/accuracy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* main.c - the command fusec_accuracy; see accuracy.h and scripts/accuracy. */
 #include "tests/accuracy/accuracy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* speed.c - nanoseconds an element of the CPU's vector functions, one thread, arrays in the second
  * cache: for each row, dtype and vector width the best of many runs. A processor with AVX-512 runs
  * the code for AVX2 and for 128 bits, too. */

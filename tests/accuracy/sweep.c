@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sweep.c - one job: threads take blocks of inputs, compute the exact results, and compare those of
  * each device. */
 #include "tests/accuracy/accuracy.h"

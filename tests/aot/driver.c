@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* driver.c - calls the functions of the object that test_aot.c builds, next to the library: for
  * many sizes the results have to be equal, bit for bit. Prints what differs, and how many calls
  * there were. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_code.c - code, launches and graphs of the fake driver: kernels run on the host or not at
  * all. "Code" is the text of a kernel behind a mark; with `execute` it is compiled for the host
  * behind tests/support/cuda_emu.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_cuda.h - what a test says to, and asks of, the CUDA driver and NVRTC made in the other
  * files.
  *

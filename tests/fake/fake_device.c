@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_device.c - devices, contexts, streams and events of the fake driver; see fake_cuda.h. */
 #include "tests/fake/fake_state.h"
 

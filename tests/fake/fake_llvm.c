@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_llvm.c - an LLVM that hands texts on as they are, or misbehaves: the functions of
  * runtime/compile/llvm_api.h, found by FUSEC_LIBLLVM_PATH as the real ones are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_memory.c - memory of the fake driver: the host's, with every range checked. */
 #include "tests/fake/fake_state.h"
 

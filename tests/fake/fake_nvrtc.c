@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_nvrtc.c - NVRTC that hands texts on as they are, with the macros it was given, or
  * misbehaves. */
 #include "tests/fake/fake_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_state.c - see fake_state.h. Work is done when it is ordered; only errors come late. The lock
  * makes it safe for threads; a test changes the controls while nobody calls. */
 #include "tests/fake/fake_state.h"

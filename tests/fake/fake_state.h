@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_state.h - what the files of the fake driver share: controls, errors on demand, things that
  * are alive, and how a function of the driver is written. */
 #ifndef FUSEC_TESTS_FAKE_STATE_H

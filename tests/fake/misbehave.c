@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* misbehave.c - see misbehave.h. */
 #include "tests/fake/misbehave.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_main.c - fusec_fuzz: random graphs for a given time, on as many cores as wanted.
  *
  *     fusec_fuzz DEVICE [--seconds S] [--count N] [--jobs J] [--seed N] [--out DIR] [--first]

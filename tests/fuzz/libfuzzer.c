@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libfuzzer.c - a target for libFuzzer; FUZZ_TARGET is its function. With FUZZ_WORDS half of the
  * new inputs are old ones with other words, half what libFuzzer makes of the bytes. */
 #include "tests/fuzz/mutate_words.h"

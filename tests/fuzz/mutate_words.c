@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* mutate_words.c - a text is a row of spans; a change is a splice of it. */
 #include "tests/fuzz/mutate_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* mutate_words.h - changes a text word by word, for libFuzzer targets that read text.
  *
  * Changed bytes seldom make another program that is right; words that change places do. */

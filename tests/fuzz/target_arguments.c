@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_arguments.c - words of the command line, each ended by a newline: options, and what
  * name=value says. Nothing is run and no file is opened. */
 #include <stdlib.h>

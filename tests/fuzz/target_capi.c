@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_capi.c - a sequence of calls of the C API from bytes.
  *
  * Each call takes a byte for its function and bytes for its arguments; values, dims and arrays come

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_files.c - files of arrays and images, cache entries, machine code. */
 #include <fcntl.h>
 #include <stdio.h>

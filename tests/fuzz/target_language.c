@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_language.c - programs and snippets through parser, checker, formatter, printer and passes.
  *
  * A text that begins with `!` is a snippet with the inputs x: f32[3, 4], y: f32[4], n: i32 and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_pack.c - a file of compiled kernels: opened, and every entry of it read. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target_saved.c - a saved graph. The first byte says whether the rest is the file as it is, or its
  * body, around which magic, length and checksum are put: the checksum keeps chance out. */
 #include <stdlib.h>

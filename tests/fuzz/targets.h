@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* targets.h - what takes bytes from outside, each as a function of bytes.
  *
  * The same functions are libFuzzer's targets (libfuzzer.c) and tests over the committed corpora

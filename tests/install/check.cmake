@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs into a fresh folder, then builds and runs the consumer with find_package and with pkg-config.
 #
 #   cmake -D BUILD=... -D SOURCE=... -D CC=... -P check.cmake

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Builds against the installed headers and starts with the installed library. */
 #include <fusec/dtype.h>
 #include <fusec/status.h>

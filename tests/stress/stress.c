@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stress.c - one context under many threads, and one under many graphs.
  *
  *     fusec_stress threads DEVICE SECONDS [SEED]   16 threads build, compile, run, read and evict;

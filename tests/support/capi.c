@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* capi.c - see capi.h. */
 #include "tests/support/capi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* capi.h - what the tests of the public functions share. */
 #ifndef FUSEC_TESTS_SUPPORT_CAPI_H
 #define FUSEC_TESTS_SUPPORT_CAPI_H

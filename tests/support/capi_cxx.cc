@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // capi_cxx.cc - the public headers as C++ sees them: included, called, linked.
 #include <fusec/fusec.h>
 

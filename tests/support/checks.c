@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* checks.c - the comparisons behind FC_EXPECT_ and FC_ASSERT_. Each reports once and tells whether
  * it held. */
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* codebox.c - runs straight-line code on arrays, one instruction after the other. */
 #include "tests/support/codebox.h"
 

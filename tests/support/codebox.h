@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* codebox.h - runs straight-line code (ir/code.h) on whole arrays: expands it for a target as an
  * emitter would and computes every instruction with fc_eval. */
 #ifndef FUSEC_TESTS_SUPPORT_CODEBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_emu.h - what generated CUDA C needs to be compiled for the host, for tests on machines
  * without a GPU. C++17.
  *

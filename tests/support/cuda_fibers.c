@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_fibers.c - see cuda_fibers.h. */
 #undef _FORTIFY_SOURCE /* its longjmp takes a change of stacks for an error */
 #include "tests/support/cuda_fibers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_fibers.h - the threads of CUDA blocks on the host: each is a fiber that runs until it
  * reaches a barrier or a shuffle, and chance decides which warps go on first. C and C++.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_host.c - see cuda_host.h. */
 #include "tests/support/cuda_host.h"
 #include "tests/support/cuda_fibers.h"

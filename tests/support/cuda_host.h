@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_host.h - generated CUDA C on the host: compiles texts with the C++ compiler behind
  * cuda_emu.h, loads them and launches their kernels. */
 #ifndef FUSEC_TESTS_SUPPORT_CUDA_HOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_machines.c - see cuda_machines.h. */
 #include "tests/support/cuda_machines.h"
 

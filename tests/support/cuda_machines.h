@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_machines.h - devices for tests of schedules; all are of sm_90. */
 #ifndef FUSEC_TESTS_SUPPORT_CUDA_MACHINES_H
 #define FUSEC_TESTS_SUPPORT_CUDA_MACHINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_samples.c - see cuda_samples.h. */
 #include "tests/support/cuda_samples.h"
 #include "tests/support/sample_build.h"

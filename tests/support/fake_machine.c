@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_machine.c - see fake_machine.h. */
 #include "tests/support/fake_machine.h"
 

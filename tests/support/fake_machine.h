@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_machine.h - the CUDA driver and NVRTC of tests/fake in this process, in place of those that
  * the machine may have. */
 #ifndef FUSEC_TESTS_SUPPORT_FAKE_MACHINE_H

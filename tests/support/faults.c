@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* faults.c - see faults.h. */
 #include "tests/support/faults.h"
 

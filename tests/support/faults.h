@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* faults.h - every allocation of a scenario fails once, and from every one on all of them fail.
  *
  * A scenario is an act on objects that were made before. In: the act and what must hold after it.

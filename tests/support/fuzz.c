@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz.c - see fuzz.h. */
 #include "tests/support/fuzz.h"
 

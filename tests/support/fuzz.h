@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz.h - one random graph put through all the ways of running it.
  *
  * In: a recipe (random_graph.h) and the ways. Out: nothing, or what differs. The first run is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_ahead.c - see fuzz.h. Programs of several graphs are planned and bound to their sizes, and
  * the code of all of them is made in one request, as the kernels of one plan are. It stays in the
  * context's cache, where the runs that follow find it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_file.c - a failing graph as a program to keep, and such programs run again.
  *
  * The comments say what the text leaves open:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_lazy.c - see fuzz_ways.h: a recipe as values of no graph. */
 #include <stdio.h>
 #include <stdlib.h>

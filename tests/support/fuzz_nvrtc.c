@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_nvrtc.c - see fuzz_nvrtc.h. */
 #include "tests/support/fuzz_nvrtc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_nvrtc.h - graphs compiled for a GPU that need not be there: all kernels of a graph, many
  * graphs in one call of NVRTC, each kernel in a namespace of its own. */
 #ifndef FUSEC_TESTS_SUPPORT_FUZZ_NVRTC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_text.c - see fuzz_text.h. */
 #include "tests/support/fuzz_text.h"
 

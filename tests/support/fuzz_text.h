@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_text.h - graphs as programs, for fuzz.c. Apart from it, because the oracle and the language
  * have types of the same name. */
 #ifndef FUSEC_TESTS_SUPPORT_FUZZ_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_views.c - see fuzz_ways.h: a program called with arrays that are not dense. */
 #include <stdio.h>
 #include <stdlib.h>

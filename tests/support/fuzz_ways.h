@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_ways.h - ways of running a random graph that are more than another program of it. */
 #ifndef FUSEC_TESTS_SUPPORT_FUZZ_WAYS_H
 #define FUSEC_TESTS_SUPPORT_FUZZ_WAYS_H

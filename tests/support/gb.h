@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gb.h - short names for building graphs in tests. */
 #ifndef FUSEC_TESTS_SUPPORT_GB_H
 #define FUSEC_TESTS_SUPPORT_GB_H

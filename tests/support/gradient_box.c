@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_box.c - see gradient_box.h. */
 #include "tests/support/gradient_box.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gradient_box.h - a graph whose inputs are small arrays of f64, computed by the oracle. */
 #ifndef FUSEC_TESTS_SUPPORT_GRADIENT_BOX_H
 #define FUSEC_TESTS_SUPPORT_GRADIENT_BOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph_eval.c - see graph_eval.h. */
 #include "tests/support/graph_eval.h"
 

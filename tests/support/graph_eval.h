@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph_eval.h - computes a small graph node by node, for comparing it before and after a pass.
  *
  * Rows fold one element at a time (fc_fold). What does not fold, transcendental functions, is a

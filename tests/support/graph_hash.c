@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph_hash.c - see graph_hash.h. A node's hash is made from those of its operands. */
 #include "tests/support/graph_hash.h"
 

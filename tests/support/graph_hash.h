@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* graph_hash.h - the structure of what a graph's outputs depend on, as one number.
  *
  * Neither dead nodes nor the order in which nodes were made count; nor do names. Inputs count by

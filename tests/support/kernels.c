@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernels.c - see kernels.h. */
 #include "tests/support/kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernels.h - how many kernels a graph takes. */
 #ifndef FUSEC_TESTS_SUPPORT_KERNELS_H
 #define FUSEC_TESTS_SUPPORT_KERNELS_H

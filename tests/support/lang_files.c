@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lang_files.c - reads the files of a folder in the order of their names. */
 #include "tests/support/lang_files.h"
 

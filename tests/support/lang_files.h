@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lang_files.h - the corpus of the text language, and what tests of readers share.
  *
  *     static void parses(const char *dir, const char *name, const char *text, size_t len) { ... }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* langbox.c - see langbox.h. */
 #include "tests/support/langbox.h"
 #include "tests/support/graph_hash.h"

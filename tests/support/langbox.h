@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* langbox.h - compiles a text of the language for a test.
  *
  *     langbox b = langbox_command("fusec -e 'x*2' x=a.npy", files, inputs)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_run.c - see llvm_run.h. */
 #include "tests/support/llvm_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_run.h - runs kernels through the LLVM backend in tests: schedule, emit, compile, load, all
  * tasks. */
 #ifndef FUSEC_TESTS_SUPPORT_LLVM_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle.c - walks a graph node by node: sizes, views, and the elements of every node. */
 #include "ir/fold.h"
 #include "tests/support/oracle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle.h - what a graph computes, by the letter of docs/semantics.md: the judge of all backends.
  *
  * In: a graph as the user built it, its sizes and its inputs. Out: for every element of every node

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_fold.c - reductions and scans by code of the user's: the trees of docs/semantics.md,
  * section 6, over records, and the body evaluated anew for each joining of two.
  *

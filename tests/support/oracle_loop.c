@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_loop.c - steps that are no kernels: a loop, whose body is computed round by round, node by
  * node, and the order of keys. */
 #include "tests/support/oracle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_math.c - the range that a function of exact arguments must lie in: the bounds of
  * docs/semantics.md, section 9, around a reference far more precise than the result's dtype. That
  * is MPFR for f64 and double-precision libm (off by some 2^-48 at most) for the narrower ones. What

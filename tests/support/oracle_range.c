@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_range.c - the oracle's arithmetic on ranges. Rounding is monotone, so an operation on the
  * ends gives the ends of the result wherever the exact operation is monotone; where it is not, or
  * a pole or an invalid operation may be inside, the result is anything. */

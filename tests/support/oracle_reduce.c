@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_reduce.c - reductions of the oracle, by the two fixed trees of docs/semantics.md,
  * section 6.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_run.c - see oracle_run.h. */
 #include "tests/support/oracle_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_run.h - runs graphs on the devices of this machine and has the oracle judge the
  * results. */
 #ifndef FUSEC_TESTS_SUPPORT_ORACLE_RUN_H

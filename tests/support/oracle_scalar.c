@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_scalar.c - exact scalars of the oracle: storage formats, casts, integer operations, and
  * the float operations whose result is fixed to the bit (docs/semantics.md, sections 3 to 5). */
 #include "tests/support/oracle.h"

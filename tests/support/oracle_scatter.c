@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* oracle_scatter.c - what an element becomes that takes several values in: docs/semantics.md 6.6,
  * written with integers of 128 bits and one rounding at the end. */
 #include "tests/support/oracle.h"

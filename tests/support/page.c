@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* page.c - see page.h. */
 #include "tests/support/page.h"
 

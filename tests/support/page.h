@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* page.h - files of the source tree as text, and the code blocks of a Markdown page. */
 #ifndef FUSEC_TESTS_SUPPORT_PAGE_H
 #define FUSEC_TESTS_SUPPORT_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parsebox.c - one parse with everything that can be asked of it. */
 #include "tests/support/parsebox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parsebox.h - parses and formats a text of the language for a test. */
 #ifndef FUSEC_TESTS_SUPPORT_PARSEBOX_H
 #define FUSEC_TESTS_SUPPORT_PARSEBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program_fixture.c - see program_fixture.h. */
 #include "tests/support/program_fixture.h"
 #include "tests/support/test.h"

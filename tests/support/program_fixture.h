@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program_fixture.h - a graph, a device of a context without a disk cache, and programs of them. */
 #ifndef FUSEC_TESTS_SUPPORT_PROGRAM_FIXTURE_H
 #define FUSEC_TESTS_SUPPORT_PROGRAM_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_graph.c - the generator: every step adds one node that is valid by construction. */
 #include "tests/support/random_graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_graph.h - random valid typed graphs as recipes: what to build, not what was built.
  *
  * A recipe can be built with symbolic or with constant sizes, and can be shrunk: every change

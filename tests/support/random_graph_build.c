@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_graph_build.c - from a recipe to a graph, its input values, and to smaller recipes. */
 #include "tests/support/random_graph.h"
 

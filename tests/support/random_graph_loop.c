@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_graph_loop.c - the loops of random graphs. Of the bits of their node the lowest three are
  * the number of rounds, the next two the first one; the others say what is in the body. */
 #include "tests/support/random_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* row_apply.c - see row_apply.h. */
 #include "tests/support/row_apply.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* row_apply.h - a row of ir/ops.def through the public functions. */
 #ifndef FUSEC_TESTS_SUPPORT_ROW_APPLY_H
 #define FUSEC_TESTS_SUPPORT_ROW_APPLY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* row_run.c - see row_run.h. */
 #include "tests/support/row_run.h"
 

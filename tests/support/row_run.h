@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* row_run.h - machine code of the LLVM backend that applies one row of ir/ops.def to arrays. */
 #ifndef FUSEC_TESTS_SUPPORT_ROW_RUN_H
 #define FUSEC_TESTS_SUPPORT_ROW_RUN_H

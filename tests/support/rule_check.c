@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rule_check.c - see rule_check.h. */
 #include "tests/support/rule_check.h"
 

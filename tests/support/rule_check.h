@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rule_check.h - tries a rewrite rule on values: both sides are computed, and have to agree.
  *
  * Both texts of the rule are computed as the interpreter computes code (ir/code.h, ir/eval.h), on

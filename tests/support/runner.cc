@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 // runner.cc - hands the C tests to GoogleTest and runs them.
 //
 // In: fc_test_add calls made by constructors before main. Out: registered tests, reports with the

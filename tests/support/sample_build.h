@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_build.h - shorthand for the samples: kernels of a few lines. The buffers of a sample are
  * its arguments. */
 #ifndef FUSEC_TESTS_SUPPORT_SAMPLE_BUILD_H

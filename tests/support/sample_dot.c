@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_dot.c - contractions as samples (sample_kernels.h): with work before and behind, of
  * several dtypes, with turned operands and batches. The order is spelled out once, for doubles and
  * floats. */

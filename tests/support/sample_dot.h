@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_dot.h - the samples that are contractions, for the table of sample_kernels.c. */
 #ifndef FUSEC_TESTS_SUPPORT_SAMPLE_DOT_H
 #define FUSEC_TESTS_SUPPORT_SAMPLE_DOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_kernels.c - the samples themselves; see sample_kernels.h. Arrays and comparing:
  * sample_run.c. */
 #include "tests/support/sample_build.h"

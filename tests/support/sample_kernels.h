@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_kernels.h - kernels built by hand, with inputs and plain C references, for tests of all
  * targets.
  *

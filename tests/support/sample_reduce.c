@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_reduce.c - see sample_reduce.h. Slow and literal on purpose. */
 #include "tests/support/sample_reduce.h"
 

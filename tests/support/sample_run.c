@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sample_run.c - arrays for a sample kernel: made, filled, compared. */
 #include "tests/support/sample_kernels.h"
 

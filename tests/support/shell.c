@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shell.c - see shell.h. */
 #include "tests/support/shell.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shell.h - runs the command `fusec` as a user would: in a shell, in an empty folder of its own.
  *
  *     OPEN(sh);                                     or ends the test, which has failed then

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test.h - tests in C, run by GoogleTest.
  *
  *     FC_TEST(arena, aligns) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ulp.c - see ulp.h. */
 #include "tests/support/ulp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ulp.h - the error of a float result. */
 #ifndef FUSEC_TESTS_SUPPORT_ULP_H
 #define FUSEC_TESTS_SUPPORT_ULP_H

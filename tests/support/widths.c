@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* widths.c - see widths.h. */
 #include "tests/support/widths.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* widths.h - whole programs at every vector width of the processor, and the data they get.
  *
  * A width_check is a program with its inputs. It runs on the interpreter, and on the CPU at each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_cluster_schedule.c - which rows a cluster of blocks keeps in its shared memory
  * (cuda_cluster.c), and how.
  *

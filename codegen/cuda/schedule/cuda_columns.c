@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_columns.c - how reductions that keep the innermost axis are launched (cuda_outer.c).
  *
  * In: a nest and the machine. Out: threads of a block along x, the rows of each, how many spans the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_dot_schedule.c - contractions: the larger tiles where there are enough of them for all SMs.
  * As many blocks as run at the same time walk over the tiles: each has its own levels in the
  * workspace. */

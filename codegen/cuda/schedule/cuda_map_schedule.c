@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_map_schedule.c - how a map is launched (cuda_map.c): vectors or elements of a thread. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_mma_schedule.c - contractions of 16-bit operands on tensor cores (cuda_mma.c).
  *
  * All of them, whatever their sizes: which bits a result has must not depend on how many others

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_rect_schedule.c - which short rows come in rectangles (cuda_rect.c). */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_ring_schedule.c - which rows stream through shared memory (cuda_ring.c), and how.
  *
  * In: a nest and the machine. Out: the class and the launch of a ring, or neither. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_scan_schedule.c - who takes a row of a scan: a block, or a thread where rows are short or
  * lie side by side. */
 #include "codegen/cuda/schedule/cuda_schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_schedule.c - which variant runs a nest, and how it is launched.
  *
  * In: a nest and the machine. Out: the class (cuda.h says how it is read) and the launch.

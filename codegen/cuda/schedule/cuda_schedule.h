@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_schedule.h - sizes to class and launch: cuda_schedule.c is the entry and does rows,
  * cuda_map_schedule.c with cuda_tile_schedule.c maps, cuda_columns.c columns. Rows of special
  * shapes have files of their own: cuda_rect_schedule.c, cuda_ring_schedule.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_smaller.c - classes that take fewer registers, for code that turned out to spill.
  *
  * In: a class and what the compiler gave a thread of it. Out: the next smaller class with its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_tile_schedule.c - which maps have loads that are transposed through shared memory
  * (cuda_tile.c). */
 #include "codegen/cuda/schedule/cuda_schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_columns.c - how many columns a block has, how wide its vectors are, and into
  * how many spans its rows are cut.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_panels.c - which contractions go through panels (llvm_dot.c), and how they are cut into
  * blocks. The order of a result does not depend on it. */
 #include "codegen/dot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_schedule.c - which variant runs for these sizes on a processor, and how the work is cut.
  *
  * In: a kernel and its nest. Out: the class, normalised to what the text depends on (so that few

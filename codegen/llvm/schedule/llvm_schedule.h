@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* llvm_schedule.h - sizes to class and launch: llvm_schedule.c is the entry, llvm_columns.c does
  * reductions that keep the innermost axis, llvm_panels.c contractions. */
 #ifndef FUSEC_CODEGEN_LLVM_LLVM_SCHEDULE_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fusec: array expressions compiled into as few kernels as the mathematics allows.
 
     import numpy as np, fusec as fx

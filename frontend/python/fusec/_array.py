@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fx.Array: a value that is computed when somebody looks at it."""
 
 import operator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fx.config: what the library is started with, at the first array or compiled function."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Making arrays: from other objects, from numbers, from shapes."""
 
 import math

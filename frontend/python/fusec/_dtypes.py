@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Element types. They compare equal to NumPy's of the same name, but NumPy is not needed."""
 
 import sys

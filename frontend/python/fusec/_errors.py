@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exceptions: one base class, and for each kind of failure a class that is also a built-in one.
 
 `e.slug` is the short name of the library (`fusec help SLUG` explains it), `e.help` one sentence.

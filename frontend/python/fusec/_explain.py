@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the compiler makes of a function or a value, in words and as data."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions as text: read by Python's own parser, checked against a list of what is allowed, and
 compiled as fx.jit compiles a function. Nothing is ever given to eval().
 

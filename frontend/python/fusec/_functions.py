@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Elementwise functions: one for each row of the table, NumPy's and the Array API's names for them,
 and what is written with several."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Derivatives of functions of arrays. The function and its derivative are one graph, compiled as by
 fx.jit; inside a compiled function they become part of it."""
 

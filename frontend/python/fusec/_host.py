@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What fusec has no kernels for: NumPy computes it on the host, from the memory of the arrays.
 
 Inside a trace nothing can be computed, so these functions raise NotYetError there. docs/python.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """x[key] and x[key] = value.
 
 Slices, integers, None, ... and arrays of indices fuse with what is around them; so do assignments to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays of other libraries: NumPy's interfaces, DLPack, torch, pickle."""
 
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Results into memory of the caller, `out=`."""
 
 from . import _core

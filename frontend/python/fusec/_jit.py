@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fx.jit: Python functions compiled as a whole, and fx.eval, fx.explain.
 
 A call's arguments are taken apart into leaves. Arrays and numbers become inputs of a trace, everything

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products of matrices: of values NumPy's BLAS computes them on the host; inside a compiled function
 they are the library's contractions, and what is around them fuses."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The methods of arrays that are functions of the package, and what the extension calls in Python.
 Last of the package's imports: everything is there."""
 

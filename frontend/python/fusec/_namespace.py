@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the Array API standard asks of the namespace besides functions."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """NumPy's functions on our arrays: np.sin(x) is fx.sin(x). What fusec has not is computed by NumPy
 on the memory of the arrays, without a copy, and the result is an fx.Array."""
 

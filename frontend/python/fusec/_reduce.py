@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reductions, with NumPy's arguments."""
 
 from . import _core, _dtypes, _host

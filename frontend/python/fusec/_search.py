@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Elements at indices and diagonals; sorting, searching and sets, which NumPy computes on the host."""
 
 import operator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that move elements and compute nothing: views and joins."""
 
 import operator

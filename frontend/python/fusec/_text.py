@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How arrays look: NumPy's text. Of a large array only the printed corners are computed."""
 
 from . import _core

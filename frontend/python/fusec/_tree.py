@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Nested tuples, lists and dicts of leaves, taken apart and put together again."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fourier transforms by the names of the Array API; NumPy computes them on the host."""
 
 from . import _host

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra by the names of the Array API; NumPy's LAPACK computes it on the host."""
 
 from collections import namedtuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """numexpr's module on fusec: `import fusec.numexpr as numexpr`, or `fusec.numexpr.install()`, after
 which `import numexpr` is this module for pandas, xarray and others.
 

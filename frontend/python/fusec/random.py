@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random numbers. They are functions of (seed, stream) and of the place in the array: the same on every
 device, whatever the threads, and part of the kernel that uses them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.compile(model, backend="fusec"): the maps, reductions and views of a model as fused kernels.
 
 AOTAutograd gives graphs of ATen operations, forward and backward. Connected operations that fusec

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* array.c - the type of arrays: what they are, not what is done with them. Python (_array.py) adds
  * its methods to this type: a class derived in Python would be tracked by the garbage collector,
  * and making an array would cost more. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build.c - operations on arrays that have the dtype they are computed in: in the graph of a trace,
  * or as values of their own. */
 #include "frontend/python/src/fx.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fx.h - what the files of the Python extension share.
  *
  * The extension `fusec._core` is written against the limited API of CPython 3.11 and the public C

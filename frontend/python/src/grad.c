@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* grad.c - derivatives of values of a trace: what fx.grad and its like are made of. */
 #include "frontend/python/src/fx.h"
 

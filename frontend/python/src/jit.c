@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit.c - compiled functions: programs with what their arguments must be, and the object that a
  * decorated function becomes, which finds the program for a call.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lazy.c - values of their own: arrays over fusec_lazy, their memory, what was borrowed.
  *
  * Ownership. An fx_array holds one reference of its fusec_lazy. Memory made here is one block that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* memory.c - the memory behind Python objects: NumPy's arrays by their C structure when NumPy's
  * headers were there at build time, our own arrays, and whatever has the buffer protocol.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* module.c - the module `fusec._core`: its state, the context, exceptions. */
 #include "frontend/python/src/fx.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* op.c - functions and operators of arrays: which dtype an operation computes in, by NumPy's rules
  * (NEP 50), and one Python function for each row of the table.
  *

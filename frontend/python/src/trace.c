@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* trace.c - a function that is being compiled: its inputs, the lengths of their axes, what it met
  * outside; sizes as Python sees them; the program in the end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* view.c - what is no row of the table: conversions, views, reductions, constants. The Python side
  * has checked and completed the arguments; sizes are ints, and Dims in a trace. */
 #include "frontend/python/src/fx.h"

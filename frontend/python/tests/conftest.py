@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Settings of all tests: kernels of this run only."""
 
 import os

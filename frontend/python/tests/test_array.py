@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fx.Array next to NumPy: dtypes, values, indexing, protocols, bad input."""
 
 import gc

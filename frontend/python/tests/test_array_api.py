@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions of the Array API standard next to array-api-strict, and the names it asks for."""
 
 import numpy as np

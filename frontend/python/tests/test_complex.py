@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Complex numbers next to NumPy: dtypes, functions, operators, interchange, compiled functions."""
 
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Elements at indices, assignments, pads, diagonals, prefixes and reductions that skip, next to NumPy:
 as values, and inside compiled functions."""
 

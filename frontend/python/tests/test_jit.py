@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fx.jit: what is compiled how often, kinds, arguments, what is read from outside, errors, threads."""
 
 import gc

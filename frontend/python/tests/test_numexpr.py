@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """numexpr's own tests, from its wheel, run against fusec.numexpr; and what they do not say."""
 
 import importlib.util

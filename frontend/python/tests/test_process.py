@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The process around the package: settings, interrupts, forks, threads, pickles, notebooks."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random programs: lazily, compiled, and called again, next to NumPy."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """torch.compile(backend="fusec") next to eager torch: forward, backward, sizes that change."""
 
 import pytest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rows.c - of objects that `fusec build` makes only: the functions that kernels call for each lane.
  *
  * "#log10" of ops.def calls what the row's column EVAL computes (runtime/compile/kernel_symbols.c),
