@@ -75,14 +75,26 @@ fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *sha
 
 void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
     if (c->g->error.code) return;
+    const fc_ninfo *i = fc_at(c->g, n);
+    const int op = i->op == FC_OP_RESULT ? fc_at(c->g, i->src[0])->op : i->op;
     fc_str t;
     fc_str_init(&t, c->g->alloc);
     fc_type_print(c->g, n, &t);
     if (t.oom) fc_oom(&c->g->error);
     fc_fail(&c->g->error, FUSEC_NO_GRADIENT,
             "%s, which gives %s, has no derivative: %s; stop_grad() of it is taken as a constant",
-            fc_ops[fc_at(c->g, n)->op].name, t.data, why);
+            fc_ops[op].name, t.data, why);
     fc_str_free(&t);
+}
+
+static fc_node no_rule(fc_grad_ctx *c, fc_node n) {
+    const fc_ninfo *i = fc_at(c->g, n);
+    const bool loop = i->op == FC_OP_RESULT && fc_at(c->g, i->src[0])->op == FC_OP_LOOP;
+    fc_g_fail(c, n,
+              loop ? "loops of launches have none yet (with up to 16 rounds, a constant, a loop is "
+                     "written out and has one)"
+                   : "it has no rule");
+    return FC_NONODE;
 }
 
 /* A share in the form that all have: a constant, or of the shape of its node. */
@@ -181,14 +193,29 @@ static bool any_needed(const walk *w, uint32_t n, const fc_node *list) {
     return any;
 }
 
-/* A result of a function that reads what is needed: it has no rule, and says so. */
-static bool is_call_of_needed(const walk *w, const fc_ninfo *i) {
+/* Whether a list, or a list in it, has a value that is needed. */
+static bool lists_needed(const walk *w, fc_node list) {
     const fc_graph *g = w->c.g;
-    if (i->op != FC_OP_RESULT || fc_at(g, i->src[0])->op != FC_OP_CALL) return false;
-    for (fc_node list = fc_at(g, i->src[0])->src[0];; list = fc_at(g, list)->src[1]) {
-        if (w->needed[fc_at(g, list)->src[0]]) return true;
-        if (fc_at(g, list)->nops < 2) return false;
+    for (;; list = fc_at(g, list)->src[1]) {
+        const fc_ninfo *i = fc_at(g, list);
+        if (i->op != FC_OP_LIST) return w->needed[list];
+        if (i->nops && (fc_at(g, i->src[0])->op == FC_OP_LIST ? lists_needed(w, i->src[0])
+                                                              : w->needed[i->src[0]]))
+            return true;
+        if (i->nops < 2) return false;
     }
+}
+
+/* A float result of a function, or of a loop of launches, that reads what is needed: it has no
+ * rule, and says so. */
+static bool is_step_of_needed(const walk *w, const fc_ninfo *i) {
+    const fc_graph *g = w->c.g;
+    if (i->op != FC_OP_RESULT || !fc_is_float((fusec_dtype)i->dtype)) return false;
+    const fc_ninfo *step = fc_at(g, i->src[0]);
+    bool any = false;
+    if (step->op != FC_OP_CALL && step->op != FC_OP_LOOP) return false;
+    for (unsigned k = 0; k < step->nops; k++) any |= lists_needed(w, step->src[k]);
+    return any;
 }
 
 static void find_needed(walk *w, uint32_t n, const fc_node *x) {
@@ -199,7 +226,7 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
         const fc_ninfo *i = fc_at(g, id);
         const unsigned kind = cast_kind(i);
         if (fc_is_dft(g, id)) w->needed[id] |= w->needed[fc_dft_operand(g, id)];
-        if (is_call_of_needed(w, i)) w->needed[id] = w->needed[i->src[0]] = 1;
+        if (is_step_of_needed(w, i)) w->needed[id] = w->needed[i->src[0]] = 1;
         if ((!fc_is_float((fusec_dtype)i->dtype) && i->op != FC_OP_PAIR) || kind == FC_CAST_STOP ||
             kind == FC_CAST_SEED)
             continue;
@@ -276,7 +303,7 @@ static fc_node reverse_one(fc_grad_ctx *c, fc_node n, fc_node a, bool guard, boo
     }
     case FC_OP_SCAN: return fc_g_scan(c, n, a, true);
     case FC_OP_TAKE: *chooses = true; return fc_g_take_reverse(c, n, a);
-    default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
+    default: return no_rule(c, n);
     }
 }
 
@@ -372,7 +399,7 @@ static fc_node forward_one(fc_grad_ctx *c, fc_node n, fc_node t, bool guard, boo
     case FC_OP_PART: return fc_build_part(g, t, i.attr != 0);
     case FC_OP_SCAN: return fc_g_scan(c, n, t, false);
     case FC_OP_TAKE: return fc_g_index_forward(c, n, t);
-    default: fc_g_fail(c, n, "it has no rule"); return FC_NONODE;
+    default: return no_rule(c, n);
     }
 }
 

@@ -297,7 +297,7 @@ FC_TEST(cuda_emit, older_devices_have_no_asynchronous_copies) {
         plan p;
         if (plan_on(&p, &m, fc_sample_find("softmax")->build, size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_EQ_U64(p.cls.cuda.split, 2);
+            FC_EXPECT_EQ_U64(p.cls.cuda.split, FC_CUDA_GANG);
             FC_EXPECT_TRUE((strstr(kernel, "fc_copy<") != NULL) == (major >= 8));
             FC_EXPECT_TRUE((strstr(kernel, "fc_ahead(") != NULL) == (major < 8));
         }

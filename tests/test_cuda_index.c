@@ -92,6 +92,8 @@ static job *open_job(uint64_t seed, wanted *is_wanted, fc_cuda_host *host) {
         return FC_FAIL("%s", e.message), close_job(j), NULL;
     const fc_dimtab *t = &j->plan->graph.dims;
     j->values = fc_arena_alloc(&j->arena, (t->forms.len + 1) * sizeof *j->values);
+    for (size_t i = 0; i < j->plan->steps.len; i++) /* loops and sorts are no texts */
+        if (j->plan->steps.at[i]->kind != FC_STEP_KERNEL) return close_job(j), NULL;
     if (j->plan->steps.len > STEPS || !fc_dims_eval(t, j->syms, j->values, &bad))
         return close_job(j), NULL;
     fc_oracle sizes;

@@ -36,11 +36,23 @@ static void pass(const scan *s, unsigned phase) {
     fc_cuda_line(&g->t, "}");
 }
 
+static bool has_records(const fc_cuda_gen *g) {
+    for (unsigned r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].record) return true;
+    return false;
+}
+
+/* With the start of a definition in front a first run may not be what it is: 0 times infinity. */
 static void results(const scan *s, bool exclusive) {
     fc_cuda_gen *g = s->g;
-    for (unsigned r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].exclusive == exclusive)
+    for (unsigned r = 0; r < g->k->reductions.len; r++) {
+        if (g->k->reductions.at[r].exclusive != exclusive) continue;
+        if (g->k->reductions.at[r].record)
+            fc_cuda_line(&g->t, "f%u = red%u_finish(first ? w%u : fc_join(before%u, w%u), count);",
+                         r, r, r, r, r);
+        else
             fc_cuda_line(&g->t, "f%u = red%u_finish(fc_join(before%u, w%u), count);", r, r, r, r);
+    }
 }
 
 /* Elements begin to end, each with its step and, `stored`, with the prefix that it ends. */
@@ -83,6 +95,7 @@ static void rows_of_threads(const scan *s) {
     fc_cuda_line(&g->t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN, FC_RUN);
     FC_EACH_REDUCTION(g, 0, "const red%u before%u = fc_sum(far%u, n, red%u_start());", r, r, r, r);
     FC_EACH_REDUCTION(g, 0, "red%u w%u;", r, r);
+    if (has_records(g)) fc_cuda_line(&g->t, "const bool first = n == 0;");
     run(s, true);
     FC_EACH_REDUCTION(g, 0, "fc_put(far%u, w%u, n);", r, r);
     fc_cuda_line(&g->t, "}");
@@ -105,6 +118,7 @@ static void scan_tile(const scan *s) {
                       "const red%u before%u = fc_sum(far%u, n, fc_left<%d>(tree%u, red%u_start()), "
                       "thread != 0);",
                       r, r, r, FC_CUDA_THREADS, r, r);
+    if (has_records(g)) fc_cuda_line(&g->t, "const bool first = n == 0 && thread == 0;");
     run(s, true);
 }
 

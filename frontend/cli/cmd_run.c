@@ -87,6 +87,7 @@ fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
     if (st != FUSEC_OUT_OF_MEMORY || !may_split(c)) return st;
     fc_error own = {0};
     if (!open_and_run(c, true, &own)) return e->code = FUSEC_OK, FUSEC_OK;
+    if (own.code == FUSEC_OUT_OF_MEMORY) return st;
     if (own.code != FUSEC_INVALID) return *e = own, own.code;
     const size_t n = strlen(e->message);
     snprintf(e->message + n, sizeof e->message - n, "\n  in pieces it can't be computed: %s",

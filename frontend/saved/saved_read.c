@@ -423,7 +423,9 @@ fusec_status fc_saved_read(const void *data, size_t size, fc_graph *g, fc_error 
     if (g->error.code) return *e = g->error, e->code;
     if (l.wrong) return fc_fail(e, FUSEC_IO, "a damaged saved graph: %s", l.wrong);
     fc_error broken = {0};
-    if (fc_graph_verify(g, &broken))
+    const fusec_status s = fc_graph_verify(g, &broken);
+    if (s == FUSEC_OUT_OF_MEMORY) return fc_oom(e);
+    if (s)
         return fc_fail(e, FUSEC_IO, "a damaged saved graph: %s", broken.message);
     return FUSEC_OK;
 }
