@@ -99,7 +99,7 @@ static fusec_status make_joins(fc_cut *c, const fc_program_options *o, fc_error 
 static fusec_status make(fc_cut *c, const char *dim, fc_error *e) {
     const fc_program_options o = {
         .device = c->whole->device, .mode = c->whole->mode, .name = c->whole->name};
-    uint32_t sym;
+    uint32_t sym = 0;
     FC_TRY(find_size(&c->whole->plan->graph, dim, &sym, e));
     FC_TRY(fc_pieces_find(&c->whole->plan->graph, sym, &c->pieces, e));
     FC_TRY(name_it(c, dim, e));

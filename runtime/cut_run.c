@@ -356,7 +356,7 @@ static fusec_status take_dims(run *r, const fc_piece *block, uint32_t *n, fc_dim
 static fusec_status run_block(run *r, const fc_piece *block, int64_t size) {
     fc_tensor *in, *out;
     fc_dim_value *dims;
-    uint32_t nin, nout, ndims;
+    uint32_t nin = 0, nout = 0, ndims = 0;
     fc_program *p = r->by_leaf ? r->sweep->by_leaf : r->sweep->program;
     if (!p) return FUSEC_OK;
     FC_TRY(take_outputs(r, block, &out, &nout));
