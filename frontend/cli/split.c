@@ -140,6 +140,14 @@ static fusec_status find_inputs(split *c, fc_error *e) {
     return FUSEC_OK;
 }
 
+/* Whether the host has so much; what it has not is not asked for. */
+static bool is_room(const split *c, int64_t bytes) {
+    fc_device *host;
+    uint64_t have, total;
+    return fc_context_device(c->s->ctx, "interp", &host, NULL, NULL) ||
+           !fc_device_memory(host, &have, &total) || (uint64_t)bytes <= have;
+}
+
 static fusec_status find_outputs(split *c, fc_error *e) {
     fc_job *s = c->s;
     FC_TRY(fc_job_shapes(s, c->p, e));
@@ -164,7 +172,7 @@ static fusec_status find_outputs(split *c, fc_error *e) {
             continue;
         }
         if (!fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
-            !(t->data = fc_job_memory(s, bytes)))
+            !is_room(c, bytes) || !(t->data = fc_job_memory(s, bytes)))
             return fc_fail(
                 e, FUSEC_OUT_OF_MEMORY,
                 "the result %s does not fit into memory\n  help: -o %s=FILE.npy writes it as it "

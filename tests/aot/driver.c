@@ -58,6 +58,11 @@ static fusec_tensor tensor(const array *a, int other) {
                           .dtype = (uint32_t)a->t};
 }
 
+static void release(int nin, array *in, int nout, array *out) {
+    for (int i = 0; i < nin; i++) free(in[i].data), free(in[i].other);
+    for (int i = 0; i < nout; i++) free(out[i].data), free(out[i].other);
+}
+
 /* What the library gives, compared with what the object gave, and its code. */
 static void compare(const char *def, int code, int nin, array *in, int nout, array *out) {
     fusec_tensor a[4], b[4];
@@ -82,8 +87,7 @@ static void compare(const char *def, int code, int nin, array *in, int nout, arr
     if (bad && wrong++ < 10)
         printf("%s of %lld, %lld: code %d, the library %s\n", def, (long long)in[0].shape[0],
                (long long)in[0].shape[1], code, s ? fusec_message(ctx) : "ok");
-    for (int i = 0; i < nin; i++) free(in[i].data), free(in[i].other);
-    for (int i = 0; i < nout; i++) free(out[i].data), free(out[i].other);
+    release(nin, in, nout, out);
 }
 
 static void one(int64_t n, int64_t m) {
@@ -91,7 +95,10 @@ static void one(int64_t n, int64_t m) {
     make(&in[0], 2, n, m, FUSEC_F32, 1, 0);
     make(&out[0], 2, n, m, FUSEC_F32, 0, 0);
     int r = program_soft(env, n, m, in[0].data, out[0].data);
-    if (m) compare("soft", r, 1, in, 1, out);
+    if (m)
+        compare("soft", r, 1, in, 1, out);
+    else
+        release(1, in, 1, out);
 
     make(&in[0], 2, n, m, FUSEC_F32, 2, 0);
     make(&in[1], 0, 1, 1, FUSEC_F32, 3, 0);
@@ -105,7 +112,10 @@ static void one(int64_t n, int64_t m) {
     make(&out[0], 0, 1, 1, FUSEC_F64, 0, 0);
     make(&out[1], 0, 1, 1, FUSEC_F64, 0, 0);
     r = program_whole(env, n * m, in[0].data, in[1].data, out[0].data, out[1].data);
-    if (n * m) compare("whole", r, 2, in, 2, out);
+    if (n * m)
+        compare("whole", r, 2, in, 2, out);
+    else
+        release(2, in, 2, out);
 
     make(&in[0], 2, n, 37, FUSEC_F32, 6, 0);
     make(&in[1], 2, 37, m, FUSEC_F32, 7, 0);
@@ -117,14 +127,20 @@ static void one(int64_t n, int64_t m) {
     make(&in[1], 1, m, 1, FUSEC_I64, 9, n);
     make(&out[0], 2, m, 5, FUSEC_F32, 0, 0);
     r = program_pick(env, n, 5, m, in[0].data, in[1].data, out[0].data);
-    if (n) compare("pick", r, 2, in, 1, out);
+    if (n)
+        compare("pick", r, 2, in, 1, out);
+    else
+        release(2, in, 1, out);
 
     make(&in[0], 2, n, 2, FUSEC_F32, 8, 0);
     make(&in[1], 1, m, 1, FUSEC_I64, 9, n);
     make(&in[2], 2, m, 2, FUSEC_F32, 16, 0);
     make(&out[0], 2, n, 2, FUSEC_F32, 0, 0);
     r = program_stored(env, n, 2, m, in[0].data, in[1].data, in[2].data, out[0].data);
-    if (n) compare("stored", r, 3, in, 1, out);
+    if (n)
+        compare("stored", r, 3, in, 1, out);
+    else
+        release(3, in, 1, out);
 
     make(&in[0], 2, n, m, FUSEC_F32, 10, 0);
     make(&out[0], 2, n, m, FUSEC_F32, 0, 0);
