@@ -21,8 +21,6 @@ typedef struct fx_program {
     bool has_last;
 } fx_program;
 
-enum { MAX_BYTES_WITH_GIL = 1 << 16 };
-
 /* ---- making one ---------------------------------------------------------------------------------
  */
 
@@ -84,7 +82,7 @@ typedef struct call {
     fusec_tensor few_tensors[FEW], *in, *out;
     slot few_slots[FEW], *args, *results;
     int nargs, nresults; /* slots that are filled */
-    int64_t symbols[64], moved;
+    int64_t symbols[64];
 } call;
 
 static bool begin(fx_program *p, call *c) {
@@ -92,7 +90,6 @@ static bool begin(fx_program *p, call *c) {
     c->in = n > FEW ? malloc((size_t)n * sizeof *c->in) : c->few_tensors;
     c->args = n > FEW ? malloc((size_t)n * sizeof *c->args) : c->few_slots;
     c->nargs = c->nresults = 0;
-    c->moved = 0;
     if (!c->in || !c->args) {
         if (n > FEW) free(c->in), free(c->args);
         PyErr_NoMemory();
@@ -148,13 +145,6 @@ static bool sizes_fit(const fx_input *in, const fx_memory *m, int64_t *symbols, 
     return true;
 }
 
-static int64_t tensor_of(const fx_memory *m, fusec_tensor *t) {
-    *t = fx_tensor_of(m);
-    int64_t n = (int64_t)fx_dtype_bytes(m->dtype);
-    for (int i = 0; i < m->rank; i++) n *= m->shape[i];
-    return n;
-}
-
 static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
     int seen = 0;
     for (int i = 0; i < p->inputs.n; i++) {
@@ -175,7 +165,7 @@ static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
         if (s->memory.dtype != in->dtype || s->memory.rank != in->rank ||
             !sizes_fit(in, &s->memory, c->symbols, &seen))
             return 0;
-        c->moved += tensor_of(&s->memory, &c->in[i]);
+        c->in[i] = fx_tensor_of(&s->memory);
     }
     return 1;
 }
@@ -211,7 +201,7 @@ static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, 
         fx_raise_text("result-shape", "out has another shape than the result");
         return -1;
     }
-    c->moved += tensor_of(m, &c->out[i]);
+    c->out[i] = fx_tensor_of(m);
     return 0;
 }
 
@@ -236,16 +226,15 @@ static int take_results(fx_program *p, PyObject *const *outs, int kind, PyObject
         results[i] = kind == 1 ? fx_new_numpy(m->dtype, m->rank, m->shape, &m->data)
                                : fx_lazy_empty(m->dtype, m->rank, m->shape, &m->data);
         if (!results[i]) return -1;
-        c->moved += tensor_of(m, &c->out[i]);
+        c->out[i] = fx_tensor_of(m);
     }
     return 0;
 }
 
+/* Never with the interpreter's lock: a thread that compiles holds the program's and looks for
+ * signals, for which it needs that of the interpreter. */
 static fusec_status run(fx_program *p, call *c) {
     fusec_status s;
-    if (p->has_last && c->moved <= MAX_BYTES_WITH_GIL && p->inputs.n &&
-        fusec_compile_count(p->program))
-        return fusec_run(p->program, p->inputs.n, c->in, p->noutputs, c->out);
     Py_BEGIN_ALLOW_THREADS s = fusec_run(p->program, p->inputs.n, c->in, p->noutputs, c->out);
     Py_END_ALLOW_THREADS return s;
 }
