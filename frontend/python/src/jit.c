@@ -174,7 +174,10 @@ static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
 static int result_sizes(fx_program *p, call *c) {
     const size_t bytes = (size_t)p->inputs.nsymbols * sizeof *p->last;
     if (p->has_last && !memcmp(p->last, c->symbols, bytes)) return 0;
-    const fusec_status s = fusec_output_shapes(p->program, p->inputs.n, c->in, p->sizes, p->nsizes);
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s =
+        fusec_output_shapes(p->program, p->inputs.n, c->in, p->sizes, p->nsizes);
+    Py_END_ALLOW_THREADS
     p->has_last = !s;
     if (s) return fx_raise(s), -1;
     memcpy(p->last, c->symbols, bytes);
