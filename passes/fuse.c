@@ -11,9 +11,9 @@
  *   - order: nothing it needs depends on the region from outside
  *   - limits of fuse.h
  *   - never a worse schedule: column reductions (outer tree) do not take elementwise values over
- *     the whole domain or a second stage, because they are split over blocks; neither does a
- *     reduction of everything
- * What does not fit starts a region of its own, and the reason is kept for explain. */
+ *     the whole domain or a second stage, because they are split over blocks, unless an axis is
+ * kept outside of theirs; neither does a reduction of everything What does not fit starts a region
+ * of its own, and the reason is kept for explain. */
 #include "ir/fold.h"
 #include "ir/plant.h"
 #include "passes/fuse.h"
@@ -97,6 +97,18 @@ static bool has_kept_axis(const fc_graph *g, fc_list domain, uint64_t reduced) {
     return false;
 }
 
+/* Whether columns lie in blocks: an axis is kept outside of those that are reduced. Then there are
+ * enough of them without a split, and what is made of them may wait for them. */
+static bool has_kept_axis_outside(const fc_graph *g, fc_list domain, uint64_t reduced) {
+    return has_kept_axis(g, domain, ~((reduced & (~reduced + 1)) - 1));
+}
+
+/* Whether a block keeps its rows to the end: what needs a reduction can follow in its kernel. */
+static bool keeps_rows(const fc_graph *g, fc_schedule s, fc_list domain, uint64_t reduced) {
+    if (s == FC_SCHED_OUTER) return has_kept_axis_outside(g, domain, reduced);
+    return s == FC_SCHED_INNER && has_kept_axis(g, domain, reduced);
+}
+
 static uint64_t all_axes(const fc_graph *g, fc_list domain) {
     return ((uint64_t)1 << fc_list_len(g, domain)) - 1;
 }
@@ -156,7 +168,7 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
         if (r->schedule == FC_SCHED_SCAN) return "a scan does not share a kernel with a reduction";
         if (r->schedule == FC_SCHED_MAP) {
             if (updates(g, r)) return "an update does not share a kernel with a reduction";
-            if (s != FC_SCHED_INNER || !has_kept_axis(g, shape, mask))
+            if (!keeps_rows(g, s, shape, mask))
                 return "a reduction that is split over blocks does not store its elements";
             j->convert = true;
         } else if (r->schedule != s || (r->reduced != mask && !FC_PLANTED(wrong_axis))) {
@@ -183,12 +195,11 @@ static const char *fits(fc_graph *g, const fc_region *r, fc_node n, fc_join *j) 
     if (j->map == FC_NOMAP) return "it has another shape than the reduction before it";
     if (r->schedule == FC_SCHED_DOT) return "a result of a product is finished before it is spread";
     if (r->schedule == FC_SCHED_SCAN) return NULL;
+    if (keeps_rows(g, r->schedule, r->domain, r->reduced)) return NULL;
     if (r->schedule == FC_SCHED_OUTER)
         return "a reduction over an outer axis is finished before its result is spread over that "
                "axis again";
-    if (!has_kept_axis(g, r->domain, r->reduced))
-        return "a reduction of the whole array is finished before its result is spread again";
-    return NULL;
+    return "a reduction of the whole array is finished before its result is spread again";
 }
 
 static const char *over_limit(const fc_graph *g, const fc_pass_options *o, const fc_region *r,
@@ -212,7 +223,7 @@ static bool commit(fc_graph *g, fc_fusion *f, uint32_t region, fc_node n, const 
     fc_region *r = &f->regions.at[region];
     const fc_alloc *a = f->alloc;
     if (j->convert) {
-        r->schedule = j->role == FC_ROLE_SCAN ? FC_SCHED_SCAN : FC_SCHED_INNER;
+        r->schedule = j->role == FC_ROLE_SCAN ? FC_SCHED_SCAN : schedule_of(fc_at(g, n));
         r->reduced = fc_reduced_axes(g, n);
         for (size_t i = 0; i < r->roots.len; i++) r->roots.at[i].role = FC_ROLE_POINT;
     }
@@ -260,7 +271,8 @@ static const char *try_join(fc_graph *g, const fc_pass_options *o, fc_fusion *f,
         return "the kernel would pass the limit of reductions";
     if (!fc_fuse_trace(g, f, r, j.from, j.other, j.from_map, !reduction, v))
         why = v->why ? v->why : "out of memory";
-    else if (reduction && r->schedule == FC_SCHED_OUTER && v->stage >= 0)
+    else if (reduction && r->schedule == FC_SCHED_OUTER && v->stage >= 0 &&
+             !keeps_rows(g, r->schedule, r->domain, r->reduced))
         why = "a column reduction does not wait for another one in the same kernel";
     else if (j.role == FC_ROLE_SCAN && v->stage >= 0)
         why = "a scan does not wait for another one in the same kernel";

@@ -128,6 +128,21 @@ FC_TEST(plan, pairwise_distance) {
     expect_kernels(&g, 1);
 }
 
+/* An axis in the middle: its columns lie in blocks, which need no split. */
+FC_TEST(plan, softmax_over_an_axis_in_the_middle) {
+    fc_graph g = graph_of();
+    fc_node x = gbin(&g, "x", FUSEC_F32, 3, gbd(&g, "a"), gbd(&g, "n"), gbd(&g, "c"));
+    fc_node e = gb1(&g, FC_OP_exp, gb2(&g, FC_OP_sub, x, gbred(&g, FC_OP_max, x, 1, true)));
+    fc_build_output(&g, "p", gb2(&g, FC_OP_div, e, gbred(&g, FC_OP_sum, e, 1, true)));
+    expect_kernels(&g, 1);
+    g = graph_of(); /* elements of a map that is there, too */
+    x = gbin(&g, "x", FUSEC_F32, 3, gbd(&g, "a"), gbd(&g, "n"), gbd(&g, "c"));
+    e = gb1(&g, FC_OP_exp, x);
+    fc_build_output(&g, "e", e);
+    fc_build_output(&g, "s", gbred(&g, FC_OP_sum, e, 1, false));
+    expect_kernels(&g, 1);
+}
+
 FC_TEST(plan, standardise_columns) {
     fc_graph g = graph_of();
     fc_node x = gbin(&g, "x", FUSEC_F32, 2, gbd(&g, "n"), gbd(&g, "d"), 0);
