@@ -82,7 +82,8 @@ enum { FC_PHASE_ELEMENTS = 254, FC_PHASE_RESULTS = 255 };
     X(MASKED, "masked")   /* vector: one, with a mask */                                           \
     X(BACK, "back")       /* vector: the last one ends with the range, some lanes a second time */ \
     X(ALIGNED, "aligned") /* vector: results that pass by the cache begin lines, */                \
-    X(LINES, "lines")     /* as the range does */
+    X(LINES, "lines")     /* as the range does */                                                  \
+    X(PARTS, "parts")     /* aligned; in two texts, see codegen/inside.h */
 
 typedef enum fc_loop_way {
 #define X(name, text) FC_LOOP_##name,

@@ -31,6 +31,53 @@ FC_TEST(llvm_widths, tiles) {
     width_run_check(&c);
 }
 
+/* Maps in two texts (llvm_inside.c): every mode and way of joining, rows that end anywhere, stores
+ * that pass by the cache. */
+FC_TEST(llvm_widths, edges) {
+    static const struct {
+        const char *text;
+        fusec_dtype dtype;
+        int64_t rows, x, y; /* lengths of rows; y: 0, there is no second input */
+        size_t cache;
+    } cases[] = {
+        {"b = boundary(x, mode=\"edge\"); b[i - 1, j] + b[i + 1, j] + b[i, j - 1]*2 + b[i, j + 3]",
+         FUSEC_F32, 5, 133, 0, 1},
+        {"b = boundary(x, mode=\"reflect\"); b[i - 1, j - 2] + b[i + 1, j + 1]", FUSEC_F32, 4, 70,
+         0, 0},
+        {"b = boundary(x, mode=\"symmetric\"); b[i - 1, j] + b[i, j + 50]", FUSEC_F64, 3, 41, 0, 1},
+        {"b = boundary(x, mode=\"wrap\"); b[i, j - 20] + b[i + 1, j + 140]", FUSEC_F32, 3, 67, 0,
+         1},
+        {"b = boundary(x, mode=\"zero\"); b[i, j - 9] + b[i + 1, j + 1]", FUSEC_BF16, 3, 150, 0, 1},
+        {"b = boundary(x, mode=\"edge\"); b[i, 2*j - 3] + b[i, 40 - j]", FUSEC_F32, 2, 67, 0, 0},
+        {"p = pad(x, [[0, 0], [1, 2]], mode=\"edge\"); (p[:, :131]*2, f64(p[:, 3:]))", FUSEC_F32, 4,
+         131, 0, 1},
+        {"concat([x, y + 1, x], axis=1)*2", FUSEC_I8, 3, 77, 150, 1},
+        {"roll(x, 5, axis=1) - pad(y, [[1, 0], [3, 17]], value=5)", FUSEC_F32, 3, 90, 70, 1},
+        {"tile(x, [1, 3])", FUSEC_I64, 2, 35, 0, 0},
+        {"where(arange(3)[:, None]*20 >= arange(70)[None], x, 0)", FUSEC_F32, 3, 70, 0, 0},
+    };
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        char text[300];
+        const bool indexed = strstr(cases[i].text, "b[i") != NULL;
+        const char *at = indexed ? strstr(cases[i].text, "; ") + 2 : cases[i].text;
+        if (indexed)
+            snprintf(text, sizeof text, "%.*su[i in 0..%d, j in 0..%d] = %s; u",
+                     (int)(at - cases[i].text), cases[i].text, (int)cases[i].rows, (int)cases[i].x,
+                     at);
+        else
+            snprintf(text, sizeof text, "%s", at);
+        width_check c = {.text = text,
+                         .n = cases[i].y ? 2 : 1,
+                         .fill = width_plain,
+                         .cache = cases[i].cache,
+                         .skew = {4, 8}};
+        c.in[0] = (width_input){"x", cases[i].dtype, 2, {cases[i].rows, cases[i].x}};
+        c.in[1] = (width_input){"y", cases[i].dtype, 2, {cases[i].rows, cases[i].y}};
+        if (strstr(text, "pad(")) c.in[1].shape[0]--;
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, short_rows) {
     static const char *const texts[] = {
         "sum(x, axis=1)", "(argmax(x, axis=1), max(x, axis=1))", "var(x, axis=1)",

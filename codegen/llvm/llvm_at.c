@@ -10,19 +10,40 @@
 /* ---- the element -------------------------------------------------------------------------------
  */
 
-/* The element of lane 0 as a scalar, if the other lanes follow it by one each; else NULL. `moving`
- * counts the terms that do so. */
-static const char *first_of(fc_ll *f, fc_val v, unsigned *moving) {
+static const char *first_of_choice(fc_ll *f, const fc_instr *i, int *moving) {
+    int left = 0, right = 0;
+    if (!f->uniform[i->a]) return NULL;
+    const char *a = fc_ll_first_of(f, i->b, &left);
+    const char *b = a ? fc_ll_first_of(f, i->c, &right) : NULL;
+    if (!b || left != right) return NULL;
+    *moving += left;
+    return fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", fc_ll_here(f, i->a, 1), a, b);
+}
+
+const char *fc_ll_first_of(fc_ll *f, fc_val v, int *moving) {
     const fc_instr *i = &f->code.ins.at[v];
     if (f->uniform[v]) return fc_ll_here(f, v, 1);
+    if (i->dtype != FUSEC_I64) return NULL;
     if (i->op == FC_OP_INDEX) {
         *moving += 1;
         return fc_ll_first_index(f, (uint32_t)i->imm);
     }
-    if (i->op != FC_OP_add) return NULL;
-    const char *a = first_of(f, i->a, moving);
-    const char *b = a ? first_of(f, i->b, moving) : NULL;
-    return b ? fc_ll_bin(f, "add", a, b) : NULL;
+    if (i->op == FC_OP_where) return first_of_choice(f, i, moving);
+    int left = 0, right = 0;
+    if (i->op != FC_OP_add && i->op != FC_OP_sub && i->op != FC_OP_mul) return NULL;
+    const char *a = fc_ll_first_of(f, i->a, &left);
+    const char *b = a ? fc_ll_first_of(f, i->b, &right) : NULL;
+    if (!b) return NULL;
+    if (i->op != FC_OP_mul) {
+        *moving += i->op == FC_OP_add ? left + right : left - right;
+        return fc_ll_bin(f, i->op == FC_OP_add ? "add" : "sub", a, b);
+    }
+    const bool by_left = f->code.ins.at[i->a].op == FC_OP_CONST;
+    const fc_instr *by = &f->code.ins.at[by_left ? i->a : i->b];
+    const int64_t n = (int64_t)by->imm;
+    if (by->op != FC_OP_CONST || n < -64 || n > 64) return NULL;
+    *moving += (by_left ? right : left) * (int)n;
+    return fc_ll_bin(f, "mul", a, b);
 }
 
 static const char *mask_with(fc_ll *f, const char *when) {
@@ -95,11 +116,11 @@ const char *fc_ll_load_at(fc_ll *f, fc_val v, unsigned W) {
     const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
     const bool always = when->op == FC_OP_CONST && when->imm;
     load l = {.arg = (uint32_t)i->imm, .t = (fusec_dtype)i->dtype};
-    unsigned moving = 0;
+    int moving = 0;
     if (W == 1) {
         l.first = fc_ll_here(f, i->a, 1);
     } else {
-        l.first = f->coord ? NULL : first_of(f, i->a, &moving);
+        l.first = f->coord ? NULL : fc_ll_first_of(f, i->a, &moving);
         if (moving != 1) l.first = NULL;
         if (!l.first) l.lanes = fc_ll_here(f, i->a, W);
     }

@@ -222,7 +222,17 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     return !fc_ll_along_row(f) || ins->level == FC_ROW;
 }
 
+/* Whether it is made from what is known of a part only. */
+static bool of_part(const fc_ll *f, const fc_instr *ins) {
+    for (int n = 0; n < fc_instr_arity(ins); n++) {
+        const fc_val v = fc_instr_operand(ins, n);
+        if (f->uniform[v] && !f->at_row[v]) return true;
+    }
+    return false;
+}
+
 static bool once_a_row(const fc_ll *f, const fc_instr *ins, bool uniform) {
+    if (f->of_part && of_part(f, ins)) return false;
     if (ins->op == FC_OP_CONST || ins->op == FC_OP_PARAM || ins->op == FC_OP_COUNT) return true;
     return f->k->schedule == FC_SCHED_MAP ? uniform : ins->level == FC_ROW;
 }
@@ -239,8 +249,9 @@ void fc_ll_classify(fc_ll *f) {
     f->divisor = fc_ll_alloc(f, n * sizeof *f->divisor);
     for (fc_val i = 0; i < n; i++) {
         const fc_instr *ins = &f->code.ins.at[i];
-        f->uniform[i] = same_in_lanes(f, ins);
-        f->at_row[i] = once_a_row(f, ins, f->uniform[i]);
+        const bool known = f->of_part && f->of_part[i];
+        f->uniform[i] = known || same_in_lanes(f, ins);
+        f->at_row[i] = !known && once_a_row(f, ins, f->uniform[i]);
     }
     fc_ll_find_narrowing(f);
     fc_ll_find_coarse(f);
@@ -407,7 +418,7 @@ void fc_ll_emit_points(fc_ll *f, const uint8_t *needed) {
     emit_level(f, needed, false);
 }
 
-void fc_ll_forget_points(fc_ll *f) {
+static void forget_points(fc_ll *f) {
     for (size_t i = 0; i < f->code.ins.len; i++) {
         if (f->s_point[i]) f->s[i] = NULL;
         if (f->v_point[i]) f->v[i] = NULL;
@@ -415,11 +426,27 @@ void fc_ll_forget_points(fc_ll *f) {
     f->in_point = false;
 }
 
-void fc_ll_forget(fc_ll *f) {
+void fc_ll_forget_points(fc_ll *f) {
+    forget_points(f);
+    if (!f->has_inside) return;
+    fc_ll_swap_text(f);
+    forget_points(f);
+    fc_ll_swap_text(f);
+}
+
+static void forget(fc_ll *f) {
     memset(f->s, 0, f->code.ins.len * sizeof *f->s);
     memset(f->v, 0, f->code.ins.len * sizeof *f->v);
     memset(f->divisor, 0, f->code.ins.len * sizeof *f->divisor);
     f->in_point = false;
+}
+
+void fc_ll_forget(fc_ll *f) {
+    forget(f);
+    if (!f->has_inside) return;
+    fc_ll_swap_text(f);
+    forget(f);
+    fc_ll_swap_text(f);
 }
 
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W) {

@@ -87,7 +87,10 @@ static void map(fc_ll *f) {
     task(f, 0, lanes, 1);
     task(f, lanes, lanes + 1, lanes ? FC_STEP_SPAN : FC_STEP_TASK);
     leaf(f, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
-    vectors(f, lanes, FC_LOOP_ALIGNED, fc_ll_is_light(f->k) && !f->k->updates.len ? 4 : 1)->ahead =
+    fc_ll_prepare_inside(f);
+    unsigned turns = fc_ll_is_light(f->k) && !f->k->updates.len ? 4 : 1;
+    if (f->has_inside) turns = fc_ll_inside_turns(f);
+    vectors(f, lanes, f->has_inside ? FC_LOOP_PARTS : FC_LOOP_ALIGNED, turns)->ahead =
         f->cls->llvm.ahead ? FC_LOOP_SOON : FC_LOOP_NOT_AHEAD;
     elements(f);
 }

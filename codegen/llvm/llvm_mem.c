@@ -303,6 +303,20 @@ static void store_stored(fc_ll *f, uint32_t a, const char *element, const char *
     fc_ll_write(f, t, f->V, pointer(f, a, element), false, mask, value);
 }
 
+/* A whole vector that passes by the cache, where it is aligned. */
+static void store_past(fc_ll *f, uint32_t a, const place *p, const char *value) {
+    fc_ll_if aligned;
+    if (!f->aligned) {
+        fc_ll_store_past(f, a, p->first, value);
+        return;
+    }
+    fc_ll_if_begin(f, &aligned, f->aligned);
+    fc_ll_store_past(f, a, p->first, value);
+    fc_ll_if_else(f, &aligned);
+    store_stored(f, a, p->first, NULL, value);
+    fc_ll_if_end(f, &aligned);
+}
+
 /* What is whole, or not aligned, may be masked as well. */
 static void store_either(fc_ll *f, uint32_t a, const place *p, const char *value) {
     const bool past = f->streaming && p->move == FC_MOVE_ONE;
@@ -343,7 +357,7 @@ void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value) {
     if (f->whole)
         store_either(f, access, &p, stored);
     else if (f->streaming && !f->mask && p.move == FC_MOVE_ONE)
-        fc_ll_store_past(f, access, p.first, stored);
+        store_past(f, access, &p, stored);
     else
         store_stored(f, access, p.first, f->mask, stored);
 }

@@ -135,6 +135,26 @@ static void points_in_one(fc_ll *f, size_t first, const char *from, const char *
     f->aligned = NULL;
 }
 
+unsigned fc_ll_most_joined(const fc_ll *f, unsigned turns) {
+    unsigned most = 1;
+    for (size_t i = 0; f->cls->llvm.stream && i < f->k->stores.len; i++) {
+        const fc_store *s = &f->k->stores.at[i];
+        const unsigned n = streams(f, s) ? vectors_of_store(f, s->access, turns) : 1;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+const char *fc_ll_before_aligned(fc_ll *f, const char *from, const char *to, unsigned turns,
+                                 const char **all) {
+    size_t first = 0;
+    while (first < f->k->stores.len && !streams(f, &f->k->stores.at[first])) first++;
+    if (!f->cls->llvm.stream || first == f->k->stores.len) return NULL;
+    const char *before = elements_before(f, f->k->stores.at[first].access, turns, from, to);
+    *all = all_aligned(f, first + 1, turns, fc_ll_bin(f, "add", from, before));
+    return before;
+}
+
 static void before_aligned(fc_ll *f, const char *from, const char *count, bool vectors,
                            fc_ll_body body, void *user) {
     if (vectors) {

@@ -36,6 +36,7 @@ void fc_ll_init(fc_ll *f, const fc_machine *m, const fc_kernel *k, const fc_clas
     f->math = fc_math_rewrite(m);
     fc_arena_init(&f->arena, alloc);
     fc_code_init(&f->code, alloc);
+    fc_code_init(&f->elsewhere.code, alloc);
     fc_loops_init(&f->loops, alloc);
     fc_str *text[] = {&f->head,  &f->body,       &f->module,    &f->helpers,
                       &f->decls, &f->aside.head, &f->aside.body};
@@ -49,6 +50,8 @@ void fc_ll_free(fc_ll *f) {
                       &f->decls, &f->aside.head, &f->aside.body};
     for (size_t i = 0; i < FC_COUNT(text); i++) fc_str_free(text[i]);
     fc_code_free(&f->code);
+    fc_code_free(&f->elsewhere.code);
+    fc_inside_free(&f->inside);
     fc_loops_free(&f->loops);
     fc_arena_free(&f->arena);
 }
@@ -377,8 +380,8 @@ void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v) {
     fc_ll_set_mask(f, fc_ll_min(f, n, fc_ll_fmt(f, "%u", f->V)));
 }
 
-static void whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
-                          fc_ll_body body, void *user) {
+void fc_ll_whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
+                         fc_ll_body body, void *user) {
     fc_ll_loop l;
     const char *at = fc_ll_for(f, &l, from, to);
     f->turns = unroll;
@@ -397,7 +400,7 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
     for (unsigned u = unroll; u > 0; u = u > 1 ? 1 : 0) {
         const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(u * f->V)));
         const char *end = fc_ll_bin(f, "add", from, whole);
-        whole_vectors(f, at, end, u, body, user);
+        fc_ll_whole_vectors(f, at, end, u, body, user);
         at = end;
     }
     const char *rest = fc_ll_bin(f, "sub", to, at);

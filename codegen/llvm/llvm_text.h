@@ -21,6 +21,7 @@
 
 #include <setjmp.h>
 
+#include "codegen/inside.h"
 #include "codegen/llvm/llvm_facts.h"
 #include "codegen/loop.h"
 #include "ir/red_program.h"
@@ -82,6 +83,24 @@ typedef struct fc_ll_masks {
     const char **mask, **active;
 } fc_ll_masks;
 
+/* The kernel's code for this target, and where its values are; see llvm_code.c. */
+#define FC_LL_TEXT                                                                                 \
+    fc_code code;                                                                                  \
+    fc_val *map; /* from k->code */                                                                \
+    uint8_t *uniform, *at_row;                                                                     \
+    const char **s, **v;        /* names at width 1 and V, NULL when not computed in the scope */  \
+    fc_ll_divisor *divisor;     /* of values at row level; b is NULL when not computed */          \
+    uint8_t *s_point, *v_point; /* the name dies with the point */                                 \
+    uint8_t *coarse;            /* fc_ll_coarse of quotients */                                    \
+    uint8_t *narrowing;         /* see llvm_bf16.c */                                              \
+    uint8_t *far_waits;         /* a row of ir/far.h that has not been needed yet */               \
+    uint8_t *row_needed, *point_needed; /* slices of the stores */                                 \
+    const uint8_t *of_part; /* bools that are known throughout a part; NULL: there are none */
+
+typedef struct fc_ll_text {
+    FC_LL_TEXT
+} fc_ll_text;
+
 typedef struct fc_ll {
     const fc_alloc *alloc;
     const fc_machine *m;
@@ -111,20 +130,19 @@ typedef struct fc_ll {
     const char **words; /* of the parameter block: name when read in this function, else NULL */
     fc_ll_constant *constants[FC_LL_CONSTANTS];
 
-    /* the kernel's code for this target, and where its values are; see llvm_code.c */
-    fc_code code;
-    fc_val *map;     /* from k->code */
+    union { /* by name, or all together */
+        fc_ll_text text;
+        struct {
+            FC_LL_TEXT
+        };
+    };
     fc_code scratch; /* being legalised; here so that it is freed after a failure */
-    uint8_t *uniform, *at_row;
-    const char **s, **v; /* names at width 1 and V, NULL when not computed in the current scope */
-    fc_ll_divisor *divisor;             /* of values at row level; b is NULL when not computed */
-    uint8_t *s_point, *v_point;         /* the name dies with the point */
-    uint8_t *coarse;                    /* fc_ll_coarse of quotients */
-    uint8_t *narrowing;                 /* see llvm_bf16.c */
-    uint8_t *far_waits;                 /* a row of ir/far.h that has not been needed yet */
-    bool in_point;                      /* which is where text is being written */
-    uint8_t *row_needed, *point_needed; /* slices of the stores */
+    bool in_point;   /* which is where text is being written */
     bool any_row_store, any_point_store;
+
+    fc_inside inside;     /* the code where no index meets an edge (llvm_inside.c) */
+    fc_ll_text elsewhere; /* its text while the other one is written, and the other way round */
+    bool has_inside;
 
     fc_loops loops; /* how it runs */
     fc_ll_masks masks;
@@ -153,7 +171,7 @@ typedef struct fc_ll {
     uint8_t ahead;        /* fc_loop_ahead: how far ahead of contiguous loads memory is asked for */
     const char **array;   /* of the stage buffers of `loops` */
     const char **tile;    /* the part of it for these lanes, by access; NULL if it has none */
-    const char **own;     /* copies of the arrays that are updated, by update; NULL: there are none */
+    const char **own; /* copies of the arrays that are updated, by update; NULL: there are none */
     const char *tile_row; /* i64: what f->x is added to for the element of a tile */
     const char *nth;  /* i64: elements that each lane of the accumulators has taken; may be NULL */
     const char *mask; /* <V x i1>, NULL: all lanes are there */
@@ -253,6 +271,9 @@ void fc_ll_vectors_in_one(fc_ll *f, const char *from, const char *to, const char
 /* The mask of such a body for the one place that it is needed in: written in another way than
  * `mask`, so that no optimisation makes it once in every turn. */
 const char *fc_ll_mask_here(fc_ll *f);
+/* Whole vectors of [from, to), which has whole turns of `unroll` of them. */
+void fc_ll_whole_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll,
+                         fc_ll_body body, void *user);
 /* The mask of vector v of a range with n elements, which may end before that vector. */
 void fc_ll_mask_part(fc_ll *f, const char *n, unsigned v);
 
@@ -299,6 +320,19 @@ void fc_ll_choose_kept(fc_ll *f, unsigned elements);
 void fc_ll_keep(fc_ll *f, const fc_ll_stage *st, const char *at);
 void fc_ll_bring(fc_ll *f, const char *at);
 
+/* ---- llvm_inside.c ----------------------------------------------------------------------- */
+
+/* After the kernel's own text is prepared: the other one, for the lanes' axis. */
+void fc_ll_prepare_inside(fc_ll *f);
+void fc_ll_swap_text(fc_ll *f);
+/* Where row code is: what parts are found by. */
+void fc_ll_emit_inside_rows(fc_ll *f);
+/* fc_ll_points in two texts: vectors of [from, to) inside of one part by the one, the others by the
+ * kernel's own. */
+void fc_ll_parts(fc_ll *f, const char *from, const char *to, fc_ll_body body, void *user);
+/* Whether the text at hand is worth unrolling: llvm_loops.c. */
+unsigned fc_ll_inside_turns(const fc_ll *f);
+
 /* ---- llvm_stream.c ----------------------------------------------------------------------- */
 
 /* fc_ll_vectors for a body with point stores: in a class that streams, whole vectors are
@@ -309,6 +343,12 @@ void fc_ll_points(fc_ll *f, const char *from, const char *to, unsigned unroll, f
  * to get there. */
 void fc_ll_lines(fc_ll *f, const char *from, const char *to, unsigned unroll, fc_ll_body body,
                  void *user);
+/* Elements of [from, to) before the first aligned one of what is streamed in turns of so many
+ * vectors; NULL: nothing is. *all: whether the results are aligned together there, NULL: they
+ * are. */
+const char *fc_ll_before_aligned(fc_ll *f, const char *from, const char *to, unsigned turns,
+                                 const char **all);
+unsigned fc_ll_most_joined(const fc_ll *f, unsigned turns); /* vectors of a store at most */
 /* At the start of a row of `count` points: lines that it shares with its neighbours are stored as
  * usual, behind which streamed stores would wait for memory; they are asked for at once. */
 void fc_ll_ask_for_edges(fc_ll *f, const char *count);
@@ -373,6 +413,8 @@ void fc_ll_own_end(fc_ll *f);
 const char *fc_ll_here(fc_ll *f, fc_val v, unsigned W);
 /* An index at lane 0, if it moves by one along the lanes; else NULL. */
 const char *fc_ll_first_index(fc_ll *f, uint32_t access);
+/* An element or index at lane 0, if the other lanes follow it by `*moving` each; else NULL. */
+const char *fc_ll_first_of(fc_ll *f, fc_val v, int *moving);
 /* W elements in their stored form, from or to a pointer or (`gathers`, `scatters`) W of them;
  * `mask` may be NULL. */
 const char *fc_ll_read(fc_ll *f, fusec_dtype t, unsigned W, const char *at, bool gathers,

@@ -412,6 +412,7 @@ static void vectors(walk *w, const fc_loop *n) {
     f->ahead = n->ahead;
     switch (n->way) {
     case FC_LOOP_ALIGNED: fc_ll_points(f, r.lo, r.hi, n->count, vector, w); break;
+    case FC_LOOP_PARTS: fc_ll_parts(f, r.lo, r.hi, vector, w); break;
     case FC_LOOP_LINES: fc_ll_lines(f, r.lo, r.hi, n->count, vector, w); break;
     case FC_LOOP_MASKED: one_masked(w, &r); break;
     case FC_LOOP_BACK: moved_back(w, n, &r); break;
@@ -483,19 +484,6 @@ static void fold(walk *w, const fc_loop *n) {
     w->acc = fc_ll_fold(f, stage_of(w, n), width(f), w->columns, f->column, all);
 }
 
-/* The first run stands alone: a start of the user's need not be neutral for every element (inf *
- * 0). */
-static void first_alone(const walk *w, const fc_ll_red *r, const char **now, const char **all) {
-    fc_ll *f = w->f;
-    if (!r->of->record) return;
-    const char *first = fc_ll_ins(f, "icmp eq i64 %s, 0", w->turn.number);
-    for (unsigned c = 0; c < r->components; c++) {
-        const char *type = fc_ll_type(f, fc_red_component(r->of, c), f->V);
-        const unsigned at = r->slot + c;
-        all[at] = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", first, type, now[at], type, all[at]);
-    }
-}
-
 static void scanned(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const fc_ll_stage *st = stage_of(w, n);
@@ -504,10 +492,8 @@ static void scanned(walk *w, const fc_loop *n) {
         for (unsigned c = f->red[i].slot; c < f->red[i].slot + f->red[i].components; c++)
             now[c] = f->k->reductions.at[i].exclusive ? w->before[c] : w->acc[c];
     const char **all = fc_ll_combine(f, st, f->V, w->prefix, now);
-    for (uint32_t i = st->first; i < st->first + st->count; i++) {
-        first_alone(w, &f->red[i], now, all);
+    for (uint32_t i = st->first; i < st->first + st->count; i++)
         f->red[i].scanned = fc_ll_finish(f, i, f->V, all);
-    }
 }
 
 static void finish(walk *w, const fc_loop *n) {
@@ -608,7 +594,10 @@ static void node(walk *w, const fc_loop *n) {
         break;
     case FC_LEAF_FILL:
     case FC_LEAF_FLUSH: move(w, n); break;
-    case FC_LEAF_ROW: fc_ll_emit_rows(f, needed_by(w, n->phase)); break;
+    case FC_LEAF_ROW:
+        fc_ll_emit_rows(f, needed_by(w, n->phase));
+        if (f->has_inside) fc_ll_emit_inside_rows(f);
+        break;
     case FC_LEAF_POINT: point(w, n); break;
     case FC_LEAF_STORE:
         if (n->phase == FC_PHASE_RESULTS)
