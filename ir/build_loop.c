@@ -4,6 +4,8 @@
  * In: nodes made of open holes. Out: a LOOP whose body is made of closed ones, and its results. */
 #include "ir/loop.h"
 
+#include "ir/substitute.h"
+
 static bool usable(const fc_graph *g, fc_node n) {
     return !g->error.code && n < g->nodes.len;
 }
@@ -130,7 +132,8 @@ typedef struct closing {
     uint32_t level;
     uint32_t len;  /* nodes there were before */
     uint8_t *need; /* of them: 1 needed by the body, 2 and depends on its holes */
-    fc_node *map;
+    fc_node made[FC_MAX_LOOP_VALUES + 1]; /* condition, nexts and collected of closed holes */
+    uint32_t nmade;
 } closing;
 
 static uint32_t hole_number(const closing *c, fc_node n) {
@@ -169,17 +172,25 @@ static bool find_body(closing *c) {
     return false;
 }
 
+/* The hole again, known by level and number alone. */
+static fc_node closed(closing *c, fc_node hole) {
+    fc_ninfo i = *fc_at(c->g, hole);
+    i.attr = fc_hole_attr(c->level, hole_number(c, hole));
+    return fc_graph_node(c->g, i);
+}
+
 static bool make_body(closing *c) {
-    fc_graph *g = c->g;
-    for (fc_node n = 0; n < c->len && !g->error.code; n++) {
-        c->map[n] = n;
-        if (c->need[n] != 2) continue;
-        fc_ninfo i = *fc_at(g, n);
-        if (i.op == FC_OP_HOLE) i.attr = fc_hole_attr(c->level, hole_number(c, n));
-        for (int k = 0; k < i.nops; k++) i.src[k] = c->map[i.src[k]];
-        c->map[n] = fc_graph_node(g, i);
-    }
-    return !g->error.code;
+    const fc_loop_parts *p = c->p;
+    fc_node from[FC_MAX_LOOP_VALUES + 1], to[FC_MAX_LOOP_VALUES + 1], root[FC_COUNT(c->made)];
+    uint32_t n = 0;
+    if (p->counter != FC_NONODE) from[n++] = p->counter;
+    for (uint32_t i = 0; i < p->ncarried; i++) from[n++] = p->hole[i];
+    for (uint32_t i = 0; i < n; i++) to[i] = closed(c, from[i]);
+    if (p->condition != FC_NONODE) root[c->nmade++] = p->condition;
+    for (uint32_t i = 0; i < p->ncarried; i++) root[c->nmade++] = p->next[i];
+    for (uint32_t i = 0; i < p->ncollected; i++) root[c->nmade++] = p->collected[i];
+    const fc_substitution s = {.n = n, .nroots = c->nmade, .from = from, .to = to, .root = root};
+    return fc_substitute(c->g, &s, c->made);
 }
 
 /* The number of rounds, for what is collected. */
@@ -219,11 +230,7 @@ static fc_node make_loop(closing *c) {
     fc_node v[FC_MAX_LOOP_VALUES + 2] = {p->first, p->end};
     for (uint32_t i = 0; i < p->ncarried; i++) v[2 + i] = p->start[i];
     const fc_node starts = fc_build_value_list(g, 2 + p->ncarried, v);
-    uint32_t n = 0;
-    if (p->condition != FC_NONODE) v[n++] = c->map[p->condition];
-    for (uint32_t i = 0; i < p->ncarried; i++) v[n++] = c->map[p->next[i]];
-    for (uint32_t i = 0; i < p->ncollected; i++) v[n++] = c->map[p->collected[i]];
-    const fc_node body = fc_build_value_list(g, n, v);
+    const fc_node body = fc_build_value_list(g, c->nmade, c->made);
     if (starts == FC_NONODE || body == FC_NONODE) return FC_NONODE;
     const fc_loop_shape l = {c->level, p->ncarried, p->ncollected, p->condition != FC_NONODE};
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_LOOP,
@@ -252,14 +259,12 @@ bool fc_build_loop(fc_graph *g, const fc_loop_parts *p, fc_node *out) {
     if (!check(g, p)) return false;
     closing c = {.g = g, .p = p, .len = (uint32_t)g->nodes.len};
     c.need = fc_calloc(g->alloc, c.len, 1);
-    c.map = fc_malloc(g->alloc, c.len * sizeof *c.map);
-    bool ok = c.need && c.map;
+    bool ok = c.need != NULL;
     if (!ok) fc_oom(&g->error);
     ok = ok && find_body(&c) && make_body(&c);
     const fc_node loop = ok ? make_loop(&c) : FC_NONODE;
     ok = ok && loop != FC_NONODE && make_results(&c, loop, out);
     fc_free(g->alloc, c.need);
-    fc_free(g->alloc, c.map);
     return ok;
 }
 
@@ -275,4 +280,95 @@ void fc_loop_look_at(const fc_graph *g, const fc_ninfo *n, fc_loop_view *v) {
     v->condition = c ? all[0] : FC_NONODE;
     memcpy(v->next, all + c, v->loop.carried * sizeof *v->next);
     memcpy(v->collected, all + c + v->loop.carried, v->loop.collected * sizeof *v->collected);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+typedef struct opening {
+    fc_graph *g;
+    fc_open_loop *o;
+    uint64_t *levels;
+    uint8_t *need;
+    uint32_t nroots, nfrom;
+    fc_node root[FC_MAX_LOOP_VALUES + 1], from[FC_MAX_LOOP_VALUES + 1], to[FC_MAX_LOOP_VALUES + 1];
+} opening;
+
+static bool is_inside(const opening *c, fc_node n) {
+    return c->levels[n] >> c->o->v.loop.level & 1;
+}
+
+/* The holes that the body has. */
+static void find_holes(opening *c) {
+    fc_graph *g = c->g;
+    fc_open_loop *o = c->o;
+    for (uint32_t i = 0; i < c->nroots; i++) c->need[c->root[i]] = 1;
+    for (fc_node n = (fc_node)g->nodes.len; n-- > 0;) {
+        if (!c->need[n] || !is_inside(c, n)) continue;
+        const fc_ninfo *i = fc_at(g, n);
+        for (int k = 0; k < i->nops; k++) c->need[i->src[k]] = 1;
+        if (i->op != FC_OP_HOLE || fc_hole_level(i) != o->v.loop.level) continue;
+        const uint32_t number = fc_hole_number(i);
+        if (number <= o->v.loop.carried && c->nfrom < FC_COUNT(c->from)) c->from[c->nfrom++] = n;
+    }
+}
+
+static fc_node open_like(fc_graph *g, fc_node n) {
+    fc_dim shape[FC_MAX_RANK];
+    if (!usable(g, n)) return FC_NONODE;
+    const uint32_t rank = fc_rank(g, n);
+    for (uint32_t i = 0; i < rank; i++) shape[i] = fc_axis(g, n, i);
+    return fc_build_hole(g, (fusec_dtype)fc_at(g, n)->dtype, rank, shape);
+}
+
+static bool open_holes(opening *c) {
+    fc_graph *g = c->g;
+    fc_open_loop *o = c->o;
+    o->counter = fc_build_hole(g, FUSEC_I64, 0, NULL);
+    for (uint32_t i = 0; i < o->v.loop.carried; i++) o->hole[i] = FC_NONODE;
+    for (uint32_t i = 0; i < c->nfrom; i++) {
+        const uint32_t number = fc_hole_number(fc_at(g, c->from[i]));
+        c->to[i] = number ? open_like(g, c->from[i]) : o->counter;
+        if (number) o->hole[number - 1] = c->to[i];
+    }
+    for (uint32_t i = 0; i < o->v.loop.carried; i++) /* those that the body does not read */
+        if (o->hole[i] == FC_NONODE) o->hole[i] = open_like(g, o->v.start[i]);
+    return !g->error.code;
+}
+
+static bool open_body(opening *c) {
+    fc_open_loop *o = c->o;
+    fc_node made[FC_MAX_LOOP_VALUES + 1];
+    uint32_t n = 0;
+    const fc_substitution s = {.n = c->nfrom,
+                               .nroots = c->nroots,
+                               .from = c->from,
+                               .to = c->to,
+                               .root = c->root,
+                               .levels = c->levels,
+                               .bit = UINT64_C(1) << o->v.loop.level};
+    if (!fc_substitute(c->g, &s, made)) return false;
+    o->condition = o->v.condition == FC_NONODE ? FC_NONODE : made[n++];
+    for (uint32_t i = 0; i < o->v.loop.carried; i++) o->next[i] = made[n++];
+    for (uint32_t i = 0; i < o->v.loop.collected; i++) o->collected[i] = made[n++];
+    return true;
+}
+
+bool fc_loop_open(fc_graph *g, fc_node loop, fc_open_loop *o) {
+    opening c = {.g = g, .o = o};
+    if (!usable(g, loop)) return false;
+    fc_loop_look(g, loop, &o->v);
+    if (o->v.condition != FC_NONODE) c.root[c.nroots++] = o->v.condition;
+    for (uint32_t i = 0; i < o->v.loop.carried; i++) c.root[c.nroots++] = o->v.next[i];
+    for (uint32_t i = 0; i < o->v.loop.collected; i++) c.root[c.nroots++] = o->v.collected[i];
+    c.levels = fc_malloc(g->alloc, g->nodes.len * sizeof *c.levels);
+    c.need = fc_calloc(g->alloc, g->nodes.len, 1);
+    bool ok = c.levels && c.need;
+    if (!ok) fc_oom(&g->error);
+    if (ok) fc_body_levels(g, c.levels);
+    if (ok) find_holes(&c);
+    ok = ok && open_holes(&c) && open_body(&c);
+    fc_free(g->alloc, c.levels);
+    fc_free(g->alloc, c.need);
+    return ok;
 }

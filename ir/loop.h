@@ -95,6 +95,15 @@ static inline void fc_loop_look(const fc_graph *g, fc_node loop, fc_loop_view *v
     fc_loop_look_at(g, fc_at(g, loop), v);
 }
 
+/* A loop whose body is made again, of open holes: what fc_build_loop was given. */
+typedef struct fc_open_loop {
+    fc_loop_view v; /* closed */
+    fc_node counter, condition;
+    fc_node hole[FC_MAX_LOOP_VALUES], next[FC_MAX_LOOP_VALUES], collected[FC_MAX_LOOP_VALUES];
+} fc_open_loop;
+/* False: g->error says why. */
+bool fc_loop_open(fc_graph *g, fc_node loop, fc_open_loop *o);
+
 /* " level 1 number 2", for dumps. */
 void fc_print_body_attr(const fc_ninfo *n, fc_str *out);
 

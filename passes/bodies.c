@@ -6,6 +6,7 @@
  * they are at most FC_MAX_LOOP_LEVEL deep. */
 #include "passes/bodies.h"
 
+#include "ir/fold.h"
 #include "passes/rewrite.h"
 
 /* ---- scalars of the host --------------------------------------------------------------------- */
@@ -41,10 +42,13 @@ typedef struct taking {
     fc_error *e;
 } taking;
 
-/* What costs next to nothing to make again in every round. */
+/* What costs next to nothing to make again in every round, and what definitions of folds are made
+ * of. */
 static void find_light(const fc_graph *g, uint8_t *light) {
+    fc_find_bound(g, light);
     for (fc_node n = 0; n < g->nodes.len; n++) {
         const fc_ninfo *i = fc_at(g, n);
+        if (light[n]) continue;
         light[n] = i->op == FC_OP_CONST || i->op == FC_OP_DIM || i->op == FC_OP_IOTA ||
                    (i->op == FC_OP_INPUT && !fc_rank(g, n));
         const bool cheap =
@@ -58,7 +62,8 @@ static void find_light(const fc_graph *g, uint8_t *light) {
 
 /* Whether a value from outside is made again inside: it is light, or a view. */
 static bool is_copied(const taking *t, fc_node n) {
-    return t->light[n] || fc_is_view(fc_at(t->src, n)->op) || fc_at(t->src, n)->op == FC_OP_LIST;
+    const fc_op op = (fc_op)fc_at(t->src, n)->op;
+    return t->light[n] || fc_is_view(op) || op == FC_OP_LIST || op == FC_OP_RECORD;
 }
 
 static bool begin_graph(const fc_graph *src, fc_graph *b) {

@@ -15,6 +15,8 @@
 #include "ir/complex.h"
 #include "ir/composites.h"
 #include "ir/fft.h"
+#include "ir/fold.h"
+#include "ir/loop.h"
 #include "passes/match.h"
 
 /* ---- what the rules are made of -------------------------------------------------------------- */
@@ -77,6 +79,12 @@ void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
     if (c->g->error.code) return;
     const fc_ninfo *i = fc_at(c->g, n);
     const int op = i->op == FC_OP_RESULT ? fc_at(c->g, i->src[0])->op : i->op;
+    if (i->op == FC_OP_LOOP) { /* gives several values */
+        fc_fail(&c->g->error, FUSEC_NO_GRADIENT,
+                "the loop has no derivative: %s; stop_grad() of its result is taken as a constant",
+                why);
+        return;
+    }
     fc_str t;
     fc_str_init(&t, c->g->alloc);
     fc_type_print(c->g, n, &t);
@@ -88,12 +96,7 @@ void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why) {
 }
 
 static fc_node no_rule(fc_grad_ctx *c, fc_node n) {
-    const fc_ninfo *i = fc_at(c->g, n);
-    const bool loop = i->op == FC_OP_RESULT && fc_at(c->g, i->src[0])->op == FC_OP_LOOP;
-    fc_g_fail(c, n,
-              loop ? "loops of launches have none yet (with up to 16 rounds, a constant, a loop is "
-                     "written out and has one)"
-                   : "it has no rule");
+    fc_g_fail(c, n, "it has no rule");
     return FC_NONODE;
 }
 
@@ -170,10 +173,14 @@ static fc_node row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives,
 /* ---- the nodes between ------------------------------------------------------------------------
  */
 
+enum { FC_AN_END = 2 };
+
 typedef struct walk {
     fc_grad_ctx c;
     fc_node y;
-    uint8_t *needed; /* by node up to y: y is made of it, and it depends on an x through floats */
+    uint8_t *needed; /* by node up to y: y is made of it, and it depends on an x through floats;
+                        FC_AN_END: it is one of x, and nothing behind it is looked at */
+    uint8_t *body;   /* made of the bound variables of a loop, which is looked at as a whole */
     uint8_t *marked; /* its value came through a choice */
     fc_node *value;  /* cotangent or tangent; FC_NONODE: 0 */
 } walk;
@@ -196,8 +203,13 @@ static bool any_needed(const walk *w, uint32_t n, const fc_node *list) {
 /* Whether a list, or a list in it, has a value that is needed. */
 static bool lists_needed(const walk *w, fc_node list) {
     const fc_graph *g = w->c.g;
-    for (;; list = fc_at(g, list)->src[1]) {
+    for (;; list = fc_at(g, list)->src[fc_at(g, list)->op == FC_OP_RECORD ? 2 : 1]) {
         const fc_ninfo *i = fc_at(g, list);
+        if (i->op == FC_OP_RECORD) {
+            const bool two = i->nops > 1 && w->needed[i->src[1]];
+            if (two || w->needed[i->src[0]] || i->nops < 3) return two || w->needed[i->src[0]];
+            continue;
+        }
         if (i->op != FC_OP_LIST) return w->needed[list];
         if (i->nops && (fc_at(g, i->src[0])->op == FC_OP_LIST ? lists_needed(w, i->src[0])
                                                               : w->needed[i->src[0]]))
@@ -206,29 +218,47 @@ static bool lists_needed(const walk *w, fc_node list) {
     }
 }
 
-/* A float result of a function, or of a loop of launches, that reads what is needed: it has no
- * rule, and says so. */
-static bool is_step_of_needed(const walk *w, const fc_ninfo *i) {
+static bool is_derived(fusec_dtype t) {
+    return fc_is_float(t) || fc_is_complex(t);
+}
+
+/* Whether a step, or a value of one, reads what is needed. */
+static bool step_needed(const walk *w, fc_node id) {
     const fc_graph *g = w->c.g;
-    if (i->op != FC_OP_RESULT || !fc_is_float((fusec_dtype)i->dtype)) return false;
-    const fc_ninfo *step = fc_at(g, i->src[0]);
+    const fc_ninfo *i = fc_at(g, id);
     bool any = false;
-    if (step->op != FC_OP_CALL && step->op != FC_OP_LOOP) return false;
-    for (unsigned k = 0; k < step->nops; k++) any |= lists_needed(w, step->src[k]);
+    if (i->op == FC_OP_RESULT) {
+        const fc_op step = (fc_op)fc_at(g, i->src[0])->op;
+        if (step != FC_OP_CALL && step != FC_OP_LOOP) return false;
+        return is_derived((fusec_dtype)i->dtype) && w->needed[i->src[0]];
+    }
+    if (i->op == FC_OP_FOLD) return lists_needed(w, i->src[0]);
+    if (i->op != FC_OP_CALL && i->op != FC_OP_LOOP) return false;
+    for (unsigned k = 0; k < i->nops; k++) any |= lists_needed(w, i->src[k]);
     return any;
 }
 
-static void find_needed(walk *w, uint32_t n, const fc_node *x) {
+/* A part of an input, or of a bound variable, which may be used as a whole, too. */
+static bool is_part_of_leaf(const fc_graph *g, fc_node n) {
+    const fc_ninfo *i = fc_at(g, n);
+    if (i->op != FC_OP_PART) return false;
+    return fc_at(g, i->src[0])->op == FC_OP_INPUT || fc_at(g, i->src[0])->op == FC_OP_HOLE;
+}
+
+static void find_needed(walk *w, uint32_t n, const fc_node *x, uint8_t how) {
     const fc_graph *g = w->c.g;
-    for (uint32_t k = 0; k < n; k++)
-        if (x[k] <= w->y) w->needed[x[k]] = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        if (x[k] > w->y) continue;
+        w->needed[x[k]] = is_part_of_leaf(g, x[k]) ? FC_AN_END : how;
+        if (is_part_of_leaf(g, x[k])) w->needed[fc_at(g, x[k])->src[0]] = FC_AN_END;
+    }
     for (fc_node id = 0; id <= w->y; id++) {
         const fc_ninfo *i = fc_at(g, id);
         const unsigned kind = cast_kind(i);
-        if (fc_is_dft(g, id)) w->needed[id] |= w->needed[fc_dft_operand(g, id)];
-        if (is_step_of_needed(w, i)) w->needed[id] = w->needed[i->src[0]] = 1;
+        if (fc_is_dft(g, id)) w->needed[id] |= w->needed[fc_dft_operand(g, id)] & 1;
+        if (step_needed(w, id)) w->needed[id] |= 1;
         if ((!fc_is_float((fusec_dtype)i->dtype) && i->op != FC_OP_PAIR) || kind == FC_CAST_STOP ||
-            kind == FC_CAST_SEED)
+            kind == FC_CAST_SEED || i->op == FC_OP_RECORD)
             continue;
         const fc_custom *r = custom_of(g, i);
         w->needed[id] |= r ? any_needed(w, r->nargs, r->arg) : any_needed(w, i->nops, i->src);
@@ -236,41 +266,65 @@ static void find_needed(walk *w, uint32_t n, const fc_node *x) {
 }
 
 /* Of those, the ones that y is made of. `marked` is scratch so far. */
-static void drop_unused(walk *w) {
+static void drop_unused(walk *w, uint32_t ny, const fc_node *y) {
     const fc_graph *g = w->c.g;
     uint8_t *used = w->marked;
-    used[w->y] = 1;
+    for (uint32_t k = 0; k < ny; k++) used[y[k]] = 1;
     for (fc_node id = w->y + 1; id-- > 0;) {
         const fc_ninfo *i = fc_at(g, id);
         const fc_custom *r = custom_of(g, i);
         for (int k = 0; used[id] && k < i->nops; k++) used[i->src[k]] = 1;
         for (uint32_t k = 0; used[id] && r && k < r->nargs; k++) used[r->arg[k]] = 1;
-        w->needed[id] &= used[id];
+        if (!used[id]) w->needed[id] = 0;
         used[id] = 0;
     }
 }
 
 static void walk_free(walk *w) {
-    fc_free(w->c.g->alloc, w->needed);
-    fc_free(w->c.g->alloc, w->marked);
-    fc_free(w->c.g->alloc, w->value);
+    const fc_alloc *a = w->c.g->alloc;
+    fc_free(a, w->needed);
+    fc_free(a, w->body);
+    fc_free(a, w->marked);
+    fc_free(a, w->value);
 }
 
-static bool walk_begin(walk *w, fc_graph *g, fc_node y, uint32_t n, const fc_node *x) {
-    const size_t len = (size_t)y + 1;
-    *w = (walk){.c.g = g, .y = y};
+/* Which nodes are of bodies that are closed. */
+static bool find_bodies(walk *w) {
+    const fc_graph *g = w->c.g;
+    fc_node first = 0;
+    while (first <= w->y && fc_at(g, first)->op != FC_OP_LOOP) first++;
+    if (first > w->y) return true;
+    uint64_t *levels = fc_malloc(g->alloc, g->nodes.len * sizeof *levels);
+    if (!levels) return false;
+    fc_body_levels(g, levels);
+    for (fc_node n = 0; n <= w->y; n++) w->body[n] = levels[n] > 1;
+    fc_free(g->alloc, levels);
+    return true;
+}
+
+static bool walk_begin(walk *w, fc_grad_ctx c, uint32_t ny, const fc_node *y, uint32_t n,
+                       const fc_node *x, uint8_t how) {
+    fc_graph *g = c.g;
+    *w = (walk){.c = c};
+    for (uint32_t k = 0; k < ny; k++) w->y = y[k] > w->y ? y[k] : w->y;
+    const size_t len = (size_t)w->y + 1;
     w->needed = fc_calloc(g->alloc, len, 1);
+    w->body = fc_calloc(g->alloc, len, 1);
     w->marked = fc_calloc(g->alloc, len, 1);
     w->value = fc_malloc(g->alloc, len * sizeof *w->value);
-    if (!w->needed || !w->marked || !w->value) {
+    if (!w->needed || !w->body || !w->marked || !w->value || !find_bodies(w)) {
         fc_oom(&g->error);
         walk_free(w);
         return false;
     }
     memset(w->value, 0xff, len * sizeof *w->value); /* FC_NONODE */
-    find_needed(w, n, x);
-    drop_unused(w);
+    find_needed(w, n, x, how);
+    drop_unused(w, ny, y);
     return true;
+}
+
+static bool is_walked(const walk *w, fc_node id) {
+    return w->needed[id] == 1 && !w->body[id];
 }
 
 /* Adds a share to what a node has. */
@@ -282,8 +336,11 @@ static void add_share(walk *w, fc_node n, fc_node v, bool marked) {
         w->value[n] == FC_NONODE ? v : fc_build_op(w->c.g, FC_OP_add, w->value[n], v, FC_NONODE);
 }
 
-static fc_node zero_like(fc_graph *g, fc_node n) {
-    return fc_build_number(g, (fusec_dtype)fc_at(g, n)->dtype, 0);
+fc_node fc_g_zero(fc_graph *g, fc_node n) {
+    const fusec_dtype t = (fusec_dtype)fc_at(g, n)->dtype;
+    if (!fc_is_complex(t)) return fc_build_number(g, t, 0);
+    const fc_node part = fc_build_number(g, fc_part_dtype(t), 0);
+    return fc_build_pair(g, part, part);
 }
 
 /* ---- reverse --------------------------------------------------------------------------------- */
@@ -334,12 +391,63 @@ static void reverse_custom(walk *w, fc_node n, fc_custom r) {
         const uint32_t rank = fc_g_shape(g, y, shape);
         any |= v != FC_NONODE;
         marked |= y <= w->y && w->marked[y];
-        arrives[i] = fc_g_spread(&w->c, v == FC_NONODE ? zero_like(g, y) : v, rank, shape);
+        arrives[i] = fc_g_spread(&w->c, v == FC_NONODE ? fc_g_zero(g, y) : v, rank, shape);
     }
     if (any) fc_g_custom_reverse(&w->c, n, &r, arrives, share);
     for (uint32_t k = 0; any && k < r.nargs && !g->error.code; k++)
         if (r.arg[k] <= w->y && w->needed[r.arg[k]]) add_share(w, r.arg[k], share[k], marked);
     fc_free(g->alloc, arrives);
+}
+
+static bool is_loop_value(const fc_graph *g, fc_node n) {
+    return fc_at(g, n)->op == FC_OP_RESULT && fc_at(g, fc_at(g, n)->src[0])->op == FC_OP_LOOP;
+}
+
+/* What has arrived at the values of a loop, or the tangents that they have. */
+static void values_of(const walk *w, fc_node loop, fc_node *at, bool *any, bool *marked) {
+    const fc_graph *g = w->c.g;
+    for (uint32_t i = 0; i < FC_MAX_LOOP_VALUES; i++) at[i] = FC_NONODE;
+    for (fc_node n = loop + 1; n <= w->y; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        if (i->op != FC_OP_RESULT || i->src[0] != loop || w->value[n] == FC_NONODE) continue;
+        at[i->attr] = w->value[n];
+        *any = true;
+        *marked |= w->marked[n];
+    }
+}
+
+void fc_g_share(fc_grad_ctx *c, fc_g_shares *s, fc_node to, fc_node value) {
+    const fc_alloc *a = c->g->alloc;
+    if (value == FC_NONODE || c->g->error.code) return;
+    if (!fc_push(a, &s->to, to) || !fc_push(a, &s->value, value)) fc_oom(&c->g->error);
+}
+
+static void add_shares(walk *w, fc_g_shares *s, bool marked) {
+    const fc_alloc *a = w->c.g->alloc;
+    for (size_t i = 0; i < s->value.len && !w->c.g->error.code; i++)
+        if (w->needed[s->to.at[i]]) add_share(w, s->to.at[i], s->value.at[i], marked);
+    fc_vec_free(a, &s->to);
+    fc_vec_free(a, &s->value);
+}
+
+static void reverse_loop(walk *w, fc_node loop) {
+    fc_node at[FC_MAX_LOOP_VALUES];
+    fc_g_shares s = {{0}, {0}};
+    bool any = false, marked = false;
+    values_of(w, loop, at, &any, &marked);
+    if (any) fc_g_loop_reverse(&w->c, loop, w->needed, at, marked, &s);
+    add_shares(w, &s, true);
+}
+
+/* A reduction or scan by a definition, or a scan by a row that is no sum. */
+static bool is_folded(const fc_ninfo *i) {
+    return i->op == FC_OP_FOLD || (i->op == FC_OP_SCAN && fc_scan_of(i).op != FC_OP_sum);
+}
+
+static void reverse_fold(walk *w, fc_node n) {
+    fc_g_shares s = {{0}, {0}};
+    fc_g_fold_reverse(&w->c, n, w->needed, w->value[n], w->marked[n], &s);
+    add_shares(w, &s, true);
 }
 
 static void reverse_step(walk *w, fc_node n) {
@@ -354,7 +462,16 @@ static void reverse_step(walk *w, fc_node n) {
         reverse_dot(w, n);
         return;
     }
-    if (fc_is_dft(w->c.g, n)) { /* the matrix of a transform is symmetric */
+    if (i.op == FC_OP_LOOP) {
+        reverse_loop(w, n);
+        return;
+    }
+    if (is_folded(&i)) {
+        reverse_fold(w, n);
+        return;
+    }
+    if (is_loop_value(w->c.g, n)) return; /* waits for the loop */
+    if (fc_is_dft(w->c.g, n)) {           /* the matrix of a transform is symmetric */
         const bool back = !fc_dft_is_inverse(w->c.g, n);
         add_share(w, fc_dft_operand(w->c.g, n), fc_build_dft(w->c.g, a, back), w->marked[n]);
         return;
@@ -371,17 +488,36 @@ static void reverse_step(walk *w, fc_node n) {
     }
 }
 
-static bool reverse(walk *w, uint32_t n, const fc_node *x, fc_node *dx) {
+/* What an array of pairs got as a whole goes to its parts, which it is derived by. */
+static void split_parts(walk *w, uint32_t n, const fc_node *x) {
     fc_graph *g = w->c.g;
-    fc_dim shape[FC_MAX_RANK];
+    for (uint32_t k = 0; k < n && !g->error.code; k++) {
+        if (x[k] > w->y || !is_part_of_leaf(g, x[k])) continue;
+        const fc_node v = w->value[fc_at(g, x[k])->src[0]];
+        if (v != FC_NONODE)
+            add_share(w, x[k], fc_build_part(g, v, fc_at(g, x[k])->attr != 0), true);
+    }
+}
+
+static bool reverse(walk *w, uint32_t n, const fc_node *x) {
+    fc_graph *g = w->c.g;
     for (fc_node id = w->y + 1; id-- > 0 && !g->error.code;) {
         const bool first = custom_of(g, fc_at(g, id)) != NULL; /* another result may have arrived */
-        if ((w->value[id] != FC_NONODE || first) && w->needed[id]) reverse_step(w, id);
+        const bool whole = fc_at(g, id)->op == FC_OP_LOOP;
+        if ((w->value[id] != FC_NONODE || first || whole) && is_walked(w, id)) reverse_step(w, id);
     }
+    split_parts(w, n, x);
+    return !g->error.code;
+}
+
+/* What has arrived at x, in its shape. */
+static bool take_shares(walk *w, uint32_t n, const fc_node *x, fc_node *dx) {
+    fc_graph *g = w->c.g;
+    fc_dim shape[FC_MAX_RANK];
     for (uint32_t k = 0; k < n && !g->error.code; k++) {
         const fc_node v = x[k] <= w->y ? w->value[x[k]] : FC_NONODE;
         const uint32_t rank = fc_g_shape(g, x[k], shape);
-        dx[k] = fc_g_spread(&w->c, v == FC_NONODE ? zero_like(g, x[k]) : v, rank, shape);
+        dx[k] = fc_g_spread(&w->c, v == FC_NONODE ? fc_g_zero(g, x[k]) : v, rank, shape);
     }
     return !g->error.code;
 }
@@ -427,6 +563,39 @@ static void forward_custom(walk *w, fc_node n, fc_custom r) {
     fc_free(g->alloc, t);
 }
 
+static void forward_loop(walk *w, fc_node loop) {
+    fc_node at[FC_MAX_LOOP_VALUES];
+    for (uint32_t i = 0; i < FC_MAX_LOOP_VALUES; i++) at[i] = FC_NONODE;
+    fc_g_loop_forward(&w->c, loop, w->needed, w->value, true, at);
+    for (fc_node n = loop + 1; n <= w->y && !w->c.g->error.code; n++)
+        if (w->needed[n] == 1 && is_loop_value(w->c.g, n) && fc_at(w->c.g, n)->src[0] == loop)
+            add_share(w, n, at[fc_at(w->c.g, n)->attr], true);
+}
+
+/* The tangents of x, and of arrays of pairs that they are parts of. */
+static void set_tangents(walk *w, uint32_t n, const fc_node *x, const fc_node *dx) {
+    fc_graph *g = w->c.g;
+    for (uint32_t k = 0; k < n; k++)
+        if (x[k] <= w->y && dx[k] != FC_NONODE) w->value[x[k]] = dx[k];
+    for (uint32_t k = 0; k < n && !g->error.code; k++) {
+        if (x[k] > w->y || !is_part_of_leaf(g, x[k]) || dx[k] == FC_NONODE) continue;
+        const fc_node z = fc_at(g, x[k])->src[0], none = fc_g_zero(g, x[k]);
+        const bool imaginary = fc_at(g, x[k])->attr != 0;
+        const fc_node v = fc_build_pair(g, imaginary ? none : dx[k], imaginary ? dx[k] : none);
+        add_share(w, z, v, false);
+    }
+}
+
+static void forward_step(walk *w, fc_node n);
+
+/* An x that depends on another one moves as it is told. */
+static bool forward(walk *w) {
+    fc_graph *g = w->c.g;
+    for (fc_node id = 0; id <= w->y && !g->error.code; id++)
+        if (is_walked(w, id) && w->value[id] == FC_NONODE) forward_step(w, id);
+    return !g->error.code;
+}
+
 static void forward_step(walk *w, fc_node n) {
     const fc_ninfo i = *fc_at(w->c.g, n);
     const fc_custom *r = custom_of(w->c.g, &i);
@@ -438,6 +607,15 @@ static void forward_step(walk *w, fc_node n) {
         add_share(w, n, forward_where(w, &i), true);
         return;
     }
+    if (i.op == FC_OP_LOOP) {
+        forward_loop(w, n);
+        return;
+    }
+    if (is_folded(&i)) {
+        add_share(w, n, fc_g_fold_forward(&w->c, n, w->value), true);
+        return;
+    }
+    if (is_loop_value(w->c.g, n)) return; /* has its tangent by now, or none */
     if (fc_is_dft(w->c.g, n)) {
         const fc_node x = fc_dft_operand(w->c.g, n), t = w->value[x];
         if (t != FC_NONODE)
@@ -448,7 +626,7 @@ static void forward_step(walk *w, fc_node n) {
         fc_node t[2];
         for (int k = 0; k < 2; k++) {
             t[k] = w->value[i.src[k]];
-            if (t[k] == FC_NONODE) t[k] = zero_like(w->c.g, i.src[k]);
+            if (t[k] == FC_NONODE) t[k] = fc_g_zero(w->c.g, i.src[k]);
         }
         add_share(w, n, fc_build_pair(w->c.g, t[0], t[1]), true);
         return;
@@ -473,6 +651,45 @@ static void forward_step(walk *w, fc_node n) {
                                                   : forward_one(&w->c, n, t, guard, &marked);
         add_share(w, n, v, marked);
     }
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+bool fc_g_function_reverse(fc_grad_ctx *c, const fc_g_function *f, const fc_node *dy, bool *marked,
+                           fc_node *dx) {
+    walk w;
+    if (!walk_begin(&w, *c, f->ny, f->y, f->nx, f->x, FC_AN_END)) return false;
+    for (uint32_t i = 0; i < f->ny; i++)
+        if (w.needed[f->y[i]]) add_share(&w, f->y[i], dy[i], *marked);
+    *marked = false;
+    const bool ok = reverse(&w, f->nx, f->x);
+    for (uint32_t k = 0; k < f->nx; k++) {
+        dx[k] = f->x[k] <= w.y ? w.value[f->x[k]] : FC_NONODE;
+        *marked |= f->x[k] <= w.y && w.marked[f->x[k]];
+    }
+    walk_free(&w);
+    return ok;
+}
+
+bool fc_g_function_forward(fc_grad_ctx *c, const fc_g_function *f, const fc_node *dx, bool *marked,
+                           fc_node *dy) {
+    walk w;
+    if (!walk_begin(&w, *c, f->ny, f->y, f->nx, f->x, FC_AN_END)) return false;
+    set_tangents(&w, f->nx, f->x, dx);
+    for (uint32_t k = 0; k < f->nx; k++)
+        if (f->x[k] <= w.y) w.marked[f->x[k]] = *marked;
+    const bool ok = forward(&w);
+    for (uint32_t i = 0; i < f->ny; i++) dy[i] = w.value[f->y[i]];
+    walk_free(&w);
+    return ok;
+}
+
+bool fc_g_function_depends(fc_grad_ctx *c, const fc_g_function *f, bool *depends) {
+    walk w;
+    if (!walk_begin(&w, *c, f->ny, f->y, f->nx, f->x, FC_AN_END)) return false;
+    for (uint32_t i = 0; i < f->ny; i++) depends[i] = w.needed[f->y[i]] != 0;
+    walk_free(&w);
+    return true;
 }
 
 /* ---- what callers ask for -------------------------------------------------------------------- */
@@ -550,7 +767,8 @@ bool fc_depends(fc_graph *g, fc_node y, fc_node x) {
     if (!fc_usable(g, x) || !fc_usable(g, y)) return false;
     y = as_pair(g, y);
     if (y == FC_NONODE || !real_begin(g, 1, &x, &by)) return false;
-    const bool ok = walk_begin(&w, g, y, by.n, by.x), needed = ok && w.needed[y];
+    const bool ok = walk_begin(&w, (fc_grad_ctx){.g = g}, 1, &y, by.n, by.x, 1);
+    const bool needed = ok && w.needed[y];
     if (ok) walk_free(&w);
     fc_free(g->alloc, by.x);
     return needed;
@@ -563,10 +781,10 @@ bool fc_vjp(fc_graph *g, fc_node y, fc_node dy, uint32_t n, const fc_node *x, fc
     y = as_pair(g, y);
     dy = check_belongs(g, dy, y, "the cotangent");
     if (dy == FC_NONODE || !real_begin(g, n, x, &by)) return false;
-    bool ok = walk_begin(&w, g, y, by.n, by.x);
+    bool ok = walk_begin(&w, (fc_grad_ctx){.g = g}, 1, &y, by.n, by.x, 1);
     if (ok) {
         w.value[y] = dy;
-        ok = reverse(&w, by.n, by.x, by.dx);
+        ok = reverse(&w, by.n, by.x) && take_shares(&w, by.n, by.x, by.dx);
         walk_free(&w);
     }
     /* dL/dRe + i dL/dIm: against it L descends */
@@ -617,19 +835,15 @@ fc_node fc_jvp(fc_graph *g, fc_node y, uint32_t n, const fc_node *x, const fc_no
         by.dx[at++] = p.re;
         if (two) by.dx[at++] = p.im;
     }
-    if (g->error.code || !walk_begin(&w, g, y, by.n, by.x)) {
+    if (g->error.code || !walk_begin(&w, (fc_grad_ctx){.g = g}, 1, &y, by.n, by.x, 1)) {
         fc_free(g->alloc, by.x);
         return r;
     }
-    for (uint32_t k = 0; k < by.n; k++)
-        if (by.x[k] <= y && by.dx[k] != FC_NONODE) w.value[by.x[k]] = by.dx[k];
+    set_tangents(&w, by.n, by.x, by.dx);
     fc_free(g->alloc, by.x);
-    /* an x that depends on another one moves as it is told */
-    for (fc_node id = 0; id <= y && !g->error.code; id++)
-        if (w.needed[id] && w.value[id] == FC_NONODE) forward_step(&w, id);
-    if (!g->error.code) {
+    if (forward(&w)) {
         const uint32_t rank = fc_g_shape(g, y, shape);
-        r = w.value[y] == FC_NONODE ? zero_like(g, y) : w.value[y];
+        r = w.value[y] == FC_NONODE ? fc_g_zero(g, y) : w.value[y];
         r = fc_g_spread(&w.c, r, rank, shape);
     }
     walk_free(&w);
@@ -669,11 +883,12 @@ fc_node fc_jacobian(fc_graph *g, fc_node y, fc_node x) {
         return r;
     }
     const fc_node unit = unit_cotangents(g, y);
-    if (unit == FC_NONODE || !walk_begin(&w, g, y, 1, &x)) return r;
-    w.c.nlead = fc_g_shape(g, y, w.c.lead);
+    fc_grad_ctx c = {.g = g};
+    c.nlead = fc_g_shape(g, y, c.lead);
+    if (unit == FC_NONODE || !walk_begin(&w, c, 1, &y, 1, &x, 1)) return r;
     w.value[y] = unit;
     w.marked[y] = 1;
-    if (!reverse(&w, 1, &x, &r)) r = FC_NONODE;
+    if (!reverse(&w, 1, &x) || !take_shares(&w, 1, &x, &r)) r = FC_NONODE;
     walk_free(&w);
     return r;
 }

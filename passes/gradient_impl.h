@@ -27,6 +27,40 @@ uint32_t fc_g_shape(const fc_graph *g, fc_node n, fc_dim *shape);
 fc_node fc_g_reshape(fc_grad_ctx *c, fc_node v, uint32_t rank, const fc_dim *shape);
 void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why);
 
+/* 0 of the dtype of n, which may be complex. */
+fc_node fc_g_zero(fc_graph *g, fc_node n);
+
+/* Values as functions of others, which nothing is looked at behind: bodies of loops and of
+ * reductions by a definition. */
+typedef struct fc_g_function {
+    uint32_t ny, nx;
+    const fc_node *y, *x;
+} fc_g_function;
+/* dx[k]: what arrives at x[k] when dy[i] arrives at y[i]; FC_NONODE is 0, there and here. *marked:
+ * whether what arrives came through a choice; then whether a share did. */
+bool fc_g_function_reverse(fc_grad_ctx *c, const fc_g_function *f, const fc_node *dy, bool *marked,
+                           fc_node *dx);
+/* dy[i]: the tangent of y[i] for the tangents dx of x. */
+bool fc_g_function_forward(fc_grad_ctx *c, const fc_g_function *f, const fc_node *dx, bool *marked,
+                           fc_node *dy);
+/* depends[i]: whether y[i] is made of one of x by a way that derivatives take. */
+bool fc_g_function_depends(fc_grad_ctx *c, const fc_g_function *f, bool *depends);
+
+/* Shares of nodes, in order. */
+typedef struct fc_g_shares {
+    FC_VEC(fc_node) to, value;
+} fc_g_shares;
+void fc_g_share(fc_grad_ctx *c, fc_g_shares *s, fc_node to, fc_node value);
+
+/* ---- gradient_loop.c: loops ----
+ * `at`: what arrives at each value of the loop, or what its tangents are; FC_NONODE: 0. needed[n]:
+ * whether node n, below the loop, is to get a share or may have a tangent. */
+void fc_g_loop_reverse(fc_grad_ctx *c, fc_node loop, const uint8_t *needed, const fc_node *at,
+                       bool marked, fc_g_shares *out);
+/* `value`: the tangents of the nodes below the loop. */
+void fc_g_loop_forward(fc_grad_ctx *c, fc_node loop, const uint8_t *needed, const fc_node *value,
+                       bool marked, fc_node *at);
+
 /* ---- gradient_reduce.c: reductions ----
  * `guard`: a 0 that arrives gives 0, whatever the elements are. *chooses is set where the rule
  * gives 0 to elements that it does not choose. */
@@ -50,9 +84,15 @@ fc_node fc_g_scatter_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool *
 fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node n, fc_node base, fc_node value);
 fc_node fc_g_take_to(fc_grad_ctx *c, fc_node n, fc_node a);
 
-/* ---- gradient_scan.c: prefixes ---- */
-/* What arrives at scan n, v, at its operand; or the tangent of n of one of its operand. */
+/* ---- gradient_scan.c: prefix sums ---- */
+/* What arrives at a cumsum n, v, at its operand; or the tangent of n of one of its operand. */
 fc_node fc_g_scan(fc_grad_ctx *c, fc_node n, fc_node v, bool reverse);
+
+/* ---- gradient_fold.c: reductions and scans by a definition, other scans ----
+ * `needed` and `value` as for loops. */
+void fc_g_fold_reverse(fc_grad_ctx *c, fc_node n, const uint8_t *needed, fc_node a, bool marked,
+                       fc_g_shares *out);
+fc_node fc_g_fold_forward(fc_grad_ctx *c, fc_node n, const fc_node *value);
 
 /* ---- gradient_dot.c: contractions ---- */
 /* The node that operand k of a dot is before it was spread, which its shares are of. */

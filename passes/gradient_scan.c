@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gradient_scan.c - derivatives of prefixes: those of a sum are sums from the other end. */
+/* gradient_scan.c - derivatives of prefix sums, which are sums from the other end. */
 #include "passes/gradient_impl.h"
 
 fc_node fc_g_scan(fc_grad_ctx *c, fc_node n, fc_node v, bool reverse) {
     const fc_scan s = fc_scan_of(fc_at(c->g, n));
     fc_dim shape[FC_MAX_RANK];
-    if (s.op != FC_OP_sum) {
-        fc_g_fail(c, n, "of scans only cumsum has a rule");
-        return FC_NONODE;
-    }
     const uint32_t rank = fc_g_shape(c->g, n, shape);
     if (fc_g_is_const(c->g, v)) v = fc_g_spread(c, v, rank, shape);
     if (v == FC_NONODE) return v;

@@ -13,6 +13,7 @@
 #include "ir/float_state.h"
 #include "passes/bodies.h"
 #include "passes/fuse.h"
+#include "passes/loops.h"
 #include "passes/rewrite.h"
 
 #include <time.h>
@@ -63,6 +64,7 @@ static fusec_status build(const fc_graph *g, const fc_pass_options *o, fc_plan *
     if (!g->outputs.len) return fc_fail(e, FUSEC_INVALID, "the graph has no output");
     FC_TRY(fc_rewrite_copy(g, &p->graph, e));
     if (o->verify) FC_TRY(fc_graph_verify(&p->graph, e));
+    FC_TRY(fc_merge_loops(&p->graph, e));
     FC_TRY(fc_plan_bodies(p, o, e));
     for (uint32_t k = 0; k < fc_pass_count; k++) FC_TRY(run(k, p, o, e));
     return FUSEC_OK;

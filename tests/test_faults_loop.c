@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults_loop.c - programs of loops and a sort are planned and run while every allocation
- * fails once. */
+ * fails once, and derivatives of loops and scans are made and planned. */
+#include "ir/fold.h"
 #include "ir/loop.h"
+#include "passes/gradient.h"
+#include "passes/plan.h"
 #include "runtime/program.h"
 #include "tests/support/faults.h"
 #include "tests/support/test.h"
@@ -75,5 +78,48 @@ static fusec_status act(fault_run *r) {
 FC_TEST(faults_loop, planned_and_run) {
     static const fault_scene scene = {"loop", NULL, sizeof(loop_state), ready, act, NULL,
                                       clear,  true};
+    fault_scene_run(&scene);
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+/* By x of the sum of what three rounds of y = linrec(sin(y), x) leave, and along x. */
+static void derive(fc_graph *g) {
+    const fc_dim n = fc_dim_named(&g->dims, "n");
+    const fc_node x = fc_build_input(g, "x", FUSEC_F32, 1, &n);
+    const fc_node hole = fc_build_hole(g, FUSEC_F32, 1, &n);
+    const fc_node turned = fc_build_op(g, FC_OP_sin, hole, FC_NONODE, FC_NONODE);
+    const fc_node next = fc_build_linrec(g, turned, x, FC_NONODE, 0, false);
+    const fc_loop_parts p = {.first = fc_build_const(g, FUSEC_I64, 0),
+                             .end = fc_build_const(g, FUSEC_I64, 3),
+                             .counter = fc_build_hole(g, FUSEC_I64, 0, NULL),
+                             .condition = FC_NONODE,
+                             .ncarried = 1,
+                             .start = &x,
+                             .hole = &hole,
+                             .next = &next};
+    fc_node out[1], dx;
+    if (!fc_build_loop(g, &p, out)) return;
+    const fc_node loss = fc_build_reduce(g, FC_OP_sum, out[0], 0, NULL, false);
+    if (fc_grad(g, loss, 1, &x, &dx)) fc_build_output(g, "dx", dx);
+    fc_build_output(g, "moved", fc_jvp(g, out[0], 1, &x, &x));
+}
+
+static fusec_status act_derive(fault_run *r) {
+    const fc_pass_options o = {.verify = true};
+    fc_plan *plan = NULL;
+    fc_graph g;
+    fc_graph_init(&g, &r->heap.alloc, NULL);
+    derive(&g);
+    fusec_status st = g.error.code ? (r->e = g.error, g.error.code) : FUSEC_OK;
+    if (!st) st = fc_plan_build(&g, &o, &plan, &r->e);
+    fc_plan_free(plan);
+    fc_graph_free(&g);
+    return st;
+}
+
+/* Lenient: a range of indices that there is no memory for is not known. */
+FC_TEST(faults_loop, derived) {
+    static const fault_scene scene = {.name = "derived", .act = act_derive, .lenient = true};
     fault_scene_run(&scene);
 }

@@ -3,62 +3,7 @@
  * keeps away, errors, orders above the first. */
 #include <math.h>
 
-#include "tests/support/gradient_box.h"
-
-/* A function of one input: its gradient is what central differences of its sum say. */
-typedef fc_node (*gx_function)(fc_graph *g, fc_node x);
-
-static double value_at(gx *x, fc_node y, int64_t i, double by) {
-    const double kept = x->data[0][i];
-    x->data[0][i] += by;
-    gx_run(x);
-    const double v = gx_at(x, y, 0);
-    x->data[0][i] = kept;
-    return v;
-}
-
-static fc_node weighted_sum(gx *x, fc_node y) {
-    fc_graph *g = &x->g;
-    fc_dim shape[FC_MAX_RANK];
-    for (uint32_t i = 0; i < fc_rank(g, y); i++) shape[i] = fc_axis(g, y, i);
-    int64_t n[3] = {0, 0, 0};
-    for (uint32_t i = 0; i < fc_rank(g, y); i++) fc_dim_is_const(&g->dims, shape[i], &n[i]);
-    const fc_node w = gx_in(x, n[0], n[1], n[2], NULL, 77);
-    return gball(g, FC_OP_sum, gb2(g, FC_OP_mul, y, w));
-}
-
-/* Reverse and forward against differences. The result has at most three axes. */
-static void check(const char *what, gx_function f, int64_t a, int64_t b, int64_t c) {
-    static gx x;
-    const double h = 0x1p-14;
-    gx_init(&x);
-    fc_graph *g = &x.g;
-    const fc_node in = gx_in(&x, a, b, c, NULL, 5), y = f(g, in), loss = weighted_sum(&x, y);
-    const fc_node t = gx_in(&x, a, b, c, NULL, 9);
-    fc_node d = FC_NONODE;
-    FC_EXPECT_TRUE(fc_grad(g, loss, 1, &in, &d));
-    const fc_node moved = fc_jvp(g, loss, 1, &in, &t);
-    if (g->error.code) FC_FAIL("%s: %s", what, g->error.message);
-    fc_build_output(g, "loss", loss);
-    fc_build_output(g, "d", d);
-    fc_build_output(g, "moved", moved);
-    gx_run(&x);
-    const int64_t n = gx_count(&x, d);
-    double dot = 0, got[64];
-    FC_ASSERT_TRUE(n <= 64);
-    for (int64_t i = 0; i < n; i++) {
-        got[i] = gx_at(&x, d, i);
-        dot += got[i] * x.data[x.n - 1][i];
-    }
-    if (!(fabs(dot - gx_at(&x, moved, 0)) <= 1e-10 * (1 + fabs(dot))))
-        FC_FAIL("%s: reverse says %.17g, forward %.17g", what, dot, gx_at(&x, moved, 0));
-    for (int64_t i = 0; i < n; i++) {
-        const double want = (value_at(&x, loss, i, h) - value_at(&x, loss, i, -h)) / (2 * h);
-        if (!(fabs(got[i] - want) <= 1e-6 * (1 + fabs(want))))
-            FC_FAIL("%s: element %d is %.17g, differences say %.17g", what, (int)i, got[i], want);
-    }
-    gx_free(&x);
-}
+#include "tests/support/gradient_check.h"
 
 /* ---- reductions and views -----------------------------------------------------------------------
  */
@@ -96,10 +41,10 @@ REDUCTION(std)
 
 FC_TEST(gradient, of_reductions) {
 #define CHECK(op)                                                                                  \
-    check(#op, f_##op, 4, 3, 0);                                                                   \
-    check(#op " of all", all_##op, 5, 2, 0);                                                       \
-    check(#op " of rows", inner_##op, 3, 4, 0);                                                    \
-    check("second derivative of " #op, slope_##op, 3, 4, 0);
+    gx_check(#op, f_##op, 4, 3, 0);                                                                \
+    gx_check(#op " of all", all_##op, 5, 2, 0);                                                    \
+    gx_check(#op " of rows", inner_##op, 3, 4, 0);                                                 \
+    gx_check("second derivative of " #op, slope_##op, 3, 4, 0);
     CHECK(sum)
     CHECK(prod)
     CHECK(min)
@@ -156,15 +101,15 @@ static fc_node f_casts(fc_graph *g, fc_node x) {
 }
 
 FC_TEST(gradient, of_views_and_composites) {
-    check("logsumexp", f_logsumexp, 3, 4, 0);
-    check("softmax", f_softmax, 3, 4, 0);
-    check("cumsum", f_cumsum, 3, 4, 0);
-    check("cumsum_back", f_cumsum_back, 3, 4, 0);
-    check("transpose", f_transpose, 2, 3, 2);
-    check("reshape", f_reshape, 3, 4, 0);
-    check("broadcast", f_broadcast, 4, 1, 0);
-    check("materialize", f_materialize, 5, 0, 0);
-    check("casts", f_casts, 7, 0, 0);
+    gx_check("logsumexp", f_logsumexp, 3, 4, 0);
+    gx_check("softmax", f_softmax, 3, 4, 0);
+    gx_check("cumsum", f_cumsum, 3, 4, 0);
+    gx_check("cumsum_back", f_cumsum_back, 3, 4, 0);
+    gx_check("transpose", f_transpose, 2, 3, 2);
+    gx_check("reshape", f_reshape, 3, 4, 0);
+    gx_check("broadcast", f_broadcast, 4, 1, 0);
+    gx_check("materialize", f_materialize, 5, 0, 0);
+    gx_check("casts", f_casts, 7, 0, 0);
 }
 
 /* ---- reads at indices ---------------------------------------------------------------------------
@@ -258,33 +203,33 @@ static fc_node stored_last(fc_graph *g, fc_node x) {
 }
 
 FC_TEST(gradient, of_stores) {
-    check("many taken", many_taken, 4, 3, 0);
-    check("sum", stored_sum, 4, 3, 0);
-    check("max", stored_max, 4, 3, 0);
-    check("last", stored_last, 4, 3, 0);
+    gx_check("many taken", many_taken, 4, 3, 0);
+    gx_check("sum", stored_sum, 4, 3, 0);
+    gx_check("max", stored_max, 4, 3, 0);
+    gx_check("last", stored_last, 4, 3, 0);
 }
 
 FC_TEST(gradient, of_reads_at_indices) {
-    check("taken", f_taken, 4, 3, 0);
-    check("slice", slice_part, 7, 3, 0);
-    check("every second", slice_steps, 7, 3, 0);
-    check("backwards", slice_back, 7, 3, 0);
-    check("backwards in steps", slice_back_steps, 7, 3, 0);
-    check("one row", slice_one, 7, 3, 0);
-    check("window", window, 7, 0, 0);
-    check("pool", pool, 7, 0, 0);
-    check("window backwards", backwards, 7, 0, 0);
-    check("diagonal", diagonal, 3, 4, 0);
-    check("fixed", fixed, 4, 3, 0);
-    check("skewed", skewed, 4, 3, 0);
-    check("zero", zero, 4, 3, 0);
-    check("edge", edge, 4, 3, 0);
-    check("wrap", wrap, 4, 3, 0);
-    check("reflect", reflect, 4, 3, 0);
-    check("symmetric", symmetric, 4, 3, 0);
-    check("windows over the edge", wide_window, 7, 0, 0);
-    check("steps over the edge", strided_edge, 7, 0, 0);
-    check("backwards and around", turned_wrap, 5, 0, 0);
+    gx_check("taken", f_taken, 4, 3, 0);
+    gx_check("slice", slice_part, 7, 3, 0);
+    gx_check("every second", slice_steps, 7, 3, 0);
+    gx_check("backwards", slice_back, 7, 3, 0);
+    gx_check("backwards in steps", slice_back_steps, 7, 3, 0);
+    gx_check("one row", slice_one, 7, 3, 0);
+    gx_check("window", window, 7, 0, 0);
+    gx_check("pool", pool, 7, 0, 0);
+    gx_check("window backwards", backwards, 7, 0, 0);
+    gx_check("diagonal", diagonal, 3, 4, 0);
+    gx_check("fixed", fixed, 4, 3, 0);
+    gx_check("skewed", skewed, 4, 3, 0);
+    gx_check("zero", zero, 4, 3, 0);
+    gx_check("edge", edge, 4, 3, 0);
+    gx_check("wrap", wrap, 4, 3, 0);
+    gx_check("reflect", reflect, 4, 3, 0);
+    gx_check("symmetric", symmetric, 4, 3, 0);
+    gx_check("windows over the edge", wide_window, 7, 0, 0);
+    gx_check("steps over the edge", strided_edge, 7, 0, 0);
+    gx_check("backwards and around", turned_wrap, 5, 0, 0);
 }
 
 #define FUNCTION(name, ...)                                                                        \
@@ -323,13 +268,13 @@ static fc_node f_of_twos(fc_graph *g, fc_node x) {
 }
 
 FC_TEST(gradient, of_contractions) {
-    check("a matrix of one number", f_of_twos, 2, 4, 0);
-    check("matrices", f_matmul, 3, 4, 0);
-    check("from the left", f_from_left, 2, 4, 0);
-    check("matrix by vector", f_matrix_vector, 5, 0, 0);
-    check("by a vector made of it", f_rows, 3, 4, 0);
-    check("both sides", f_gram, 3, 4, 0);
-    check("batches", f_batched, 2, 3, 2);
+    gx_check("a matrix of one number", f_of_twos, 2, 4, 0);
+    gx_check("matrices", f_matmul, 3, 4, 0);
+    gx_check("from the left", f_from_left, 2, 4, 0);
+    gx_check("matrix by vector", f_matrix_vector, 5, 0, 0);
+    gx_check("by a vector made of it", f_rows, 3, 4, 0);
+    gx_check("both sides", f_gram, 3, 4, 0);
+    gx_check("batches", f_batched, 2, 3, 2);
 }
 
 /* ---- values that are told ---------------------------------------------------------------------
