@@ -14,6 +14,8 @@ static const char *const equal[] = {
     "'sum(m), mean(m, axis=0), m @ w' m=m.npy w=rand:f32:7x3",
     "'x[:, None]*2 + sum(m, axis=1)[:, None]' x=x.npy m=m.npy",
     "'where(x > 0.5, 1, 0)' x=x.npy",
+    "'(x - mean(x)) / std(x), var(m, axis=0)' x=x.npy m=m.npy",
+    "'pad(x, [[2, 9]], mode=\"reflect\"), pad(m, [[1, 1], [0, 0]])' x=x.npy m=m.npy",
     "'x[2:] - 2*x[1:-1] + x[:-2], max(m[3:] - m[:-3], axis=0)' x=x.npy m=m.npy",
 };
 
@@ -123,5 +125,28 @@ FC_TEST(cli_split, a_file_that_shrinks) {
     FC_EXPECT_NE_I64(sh.code, 0);
     FC_EXPECT_CONTAINS(sh.err, "is cut short");
     EXPECT_RUN(sh, 2, "ls y.npy");
+    shell_close(&sh);
+}
+
+FC_TEST(cli_split, explained) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x / sum(x)' x=f32:10^11 --pieces n=auto");
+    FC_EXPECT_CONTAINS(sh.out, "in pieces of 524,288 of 100,000,000,000: 190,735 pieces, 2 sweeps");
+    FC_EXPECT_CONTAINS(sh.out,
+                       "sweep 1   reads x (372.5 GiB)\n          joins over its pieces sum of");
+    FC_EXPECT_CONTAINS(sh.out, "it needs the finished sum of f32[100000000000]");
+    EXPECT_RUN(sh, 0,
+               "fusec explain -d interp -e 'x[1:] - x[:-1], y' x=f32:4096 y=f32:3 --pieces n=64");
+    FC_EXPECT_CONTAINS(sh.out, "along axis 0 (256 bytes), with 0 before and 1 behind");
+    FC_EXPECT_CONTAINS(sh.out, "y         f32[3], whole");
+    EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x / sum(x)' x=f32:5000 --pieces n --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"because\": \"sum of f32[5000]\"");
+    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'cumsum(x)' x=f32:5000 --pieces n");
+    FC_EXPECT_CONTAINS(sh.err, "can't be cut along n: scan of type f32[n] runs along it");
+    EXPECT_RUN(sh, 3, "fusec explain -d interp -e 'x' x=f32:5000 --pieces k");
+    FC_EXPECT_CONTAINS(sh.err, "the program has no size k");
+    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x' x=f32:5000 --pieces n=0");
+    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x' x=f32:10^ --pieces n");
+    EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x' x=f32:10^30 --pieces n");
     shell_close(&sh);
 }

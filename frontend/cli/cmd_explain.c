@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_explain.c - `fusec explain`: the plan, its cost, and any level of its code. */
 #include "frontend/cli/emit.h"
+#include "frontend/cli/explain_pieces.h"
 
 /* ---- emit ------------------------------------------------------------------------------------ */
 
@@ -136,8 +137,13 @@ fusec_status fc_cmd_explain(fc_cli *c, fc_error *e) {
         return fc_fail(e, FUSEC_USAGE,
                        "a cubin is no text\n  help: fusec build writes it to a file");
     fc_job_request rq = fc_job_words(c, false);
+    const char *pieces = c->o.text[FC_FLAG_PIECES];
+    rq.cut = pieces != NULL;
     fusec_status st = fc_job_open(&s, c, &rq, e);
-    if (!st) st = levels ? emit_levels(&s, levels, e) : plan(&s, e);
+    if (!st && pieces)
+        st = fc_explain_pieces(&s, pieces, e);
+    else if (!st)
+        st = levels ? emit_levels(&s, levels, e) : plan(&s, e);
     fc_job_close(&s);
     return st;
 }

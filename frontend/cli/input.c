@@ -31,6 +31,21 @@ static fusec_status bad_value(const fc_cli_input *in, fc_error *e, const char *w
                    fc_shown_name(shown, sizeof shown, in->value), what);
 }
 
+static const char too_large[] = "a size does not fit into 64 bits";
+
+static fusec_status parse_number(fc_cli_input *in, const char *p, size_t n, int64_t *out,
+                                 fc_error *e) {
+    if (!n) return bad_value(in, e, "a size is neither a number nor a name");
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '_' && i) continue;
+        if (!digit(p[i])) return bad_value(in, e, "a size is neither a number nor a name");
+        if (!fc_mul_ok(*out, 10, out) || !fc_add_ok(*out, p[i] - '0', out))
+            return bad_value(in, e, too_large);
+    }
+    return FUSEC_OK;
+}
+
+/* A name, 1000, 1_000, or 10^3. */
 static fusec_status parse_dim(fc_cli_input *in, const char *p, size_t n, fc_error *e) {
     if (in->rank == FC_IO_RANK) return bad_value(in, e, "more than 32 sizes");
     fc_input_dim *d = &in->dims[in->rank++];
@@ -47,12 +62,13 @@ static fusec_status parse_dim(fc_cli_input *in, const char *p, size_t n, fc_erro
         return bad_value(in, e,
                          "a size is missing\n"
                          "  help: sizes are written 1000x64, or 1000,max_n if a name has an x");
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] == '_' && i) continue;
-        if (!digit(p[i])) return bad_value(in, e, "a size is neither a number nor a name");
-        if (!fc_mul_ok(d->size, 10, &d->size) || !fc_add_ok(d->size, p[i] - '0', &d->size))
-            return bad_value(in, e, "a size does not fit into 64 bits");
-    }
+    const char *power = memchr(p, '^', n);
+    FC_TRY(parse_number(in, p, power ? (size_t)(power - p) : n, &d->size, e));
+    if (!power) return FUSEC_OK;
+    int64_t exponent = 0, base = d->size;
+    FC_TRY(parse_number(in, power + 1, n - (size_t)(power + 1 - p), &exponent, e));
+    for (d->size = 1; exponent && base != 1 && d->size; exponent--)
+        if (!fc_mul_ok(d->size, base, &d->size)) return bad_value(in, e, too_large);
     return FUSEC_OK;
 }
 

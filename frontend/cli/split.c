@@ -2,14 +2,15 @@
 /* split.c - see split.h. */
 #include "frontend/cli/split.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
+#include "frontend/cli/ahead.h"
+#include "frontend/cli/explain_pieces.h"
 #include "frontend/cli/outputs.h"
 #include "frontend/cli/progress.h"
 #include "runtime/partial.h"
 
-enum { PIECE_BYTES = 8 << 20 }; /* of all that is read: stays near on a CPU */
+enum { SLOTS = 4 }; /* pieces that are read ahead */
 
 /* An input that is read, or a result that is written, a piece at a time. */
 typedef struct stream {
@@ -17,8 +18,8 @@ typedef struct stream {
     int64_t row; /* bytes of a position */
     fc_cli_input *in;
     fc_npy header;
-    char *buffer[2];       /* of an input: one is read while the other is computed with */
-    int64_t begin[2], end; /* the first position in either, and where reading has come */
+    char *buffer[SLOTS];       /* of a result the first only */
+    int64_t begin[SLOTS], end; /* the first position in each, and where reading has come */
 } stream;
 
 typedef struct split {
@@ -29,30 +30,9 @@ typedef struct split {
     int64_t total, step;
     stream *in, *out;
     uint32_t nin, nout;
-    /* what the reader does */
-    int64_t from, count;
-    int which;
-    fusec_status read;
-    fc_error read_error;
 } split;
 
 /* ---- the size -------------------------------------------------------------------------------- */
-
-/* "n=1000", "n" */
-static fusec_status named_by_flag(const split *c, char name[64], int64_t *step, fc_error *e) {
-    const char *text = c->s->cli->o.text[FC_FLAG_SPLIT], *equal = strchr(text, '=');
-    const size_t n = equal ? (size_t)(equal - text) : strlen(text);
-    fc_weak w;
-    if (!n || n >= 64) return fc_fail(e, FUSEC_USAGE, "--split %.60s: NAME or NAME=N", text);
-    memcpy(name, text, n);
-    name[n] = 0;
-    if (!equal) return FUSEC_OK;
-    if (!fc_weak_parse(equal + 1, &w) || w.kind != FC_WEAK_INT || w.negative || !w.magnitude ||
-        w.magnitude > INT64_MAX)
-        return fc_fail(e, FUSEC_USAGE, "--split %.60s: the number of positions is from 1", text);
-    *step = (int64_t)w.magnitude;
-    return FUSEC_OK;
-}
 
 /* The size of the first axis of the input with most bytes. */
 static fusec_status largest(const split *c, char name[64], fc_error *e) {
@@ -80,7 +60,7 @@ static fusec_status find_cut(split *c, fc_error *e) {
     const char *flag = c->s->cli->o.text[FC_FLAG_SPLIT];
     char name[64];
     if (flag && strcmp(flag, "auto"))
-        FC_TRY(named_by_flag(c, name, &c->step, e));
+        FC_TRY(fc_pieces_flag("--split", flag, name, &c->step, e));
     else
         FC_TRY(largest(c, name, e));
     FC_TRY(fc_cut_new(c->p, name, &c->cut, e));
@@ -200,14 +180,12 @@ static int64_t longest(const split *c, const stream *x) {
     return c->step + r->before + r->after + (r->extra > 0 ? r->extra : 0);
 }
 
-/* As many positions as PIECE_BYTES hold, a power of two, so that a piece is one subtree. */
 static fusec_status find_step(split *c, fc_error *e) {
     int64_t grain, row = 1;
     FC_TRY(fc_cut_grain(c->cut, c->s->nin, c->s->in, &grain, e));
     for (uint32_t i = 0; i < c->nin; i++) row = fc_add_most(row, c->in[i].row);
     for (uint32_t i = 0; i < c->nout; i++) row = fc_add_most(row, c->out[i].row);
-    if (!c->step)
-        for (c->step = grain; c->step <= PIECE_BYTES / 2 / row;) c->step *= 2;
+    if (!c->step) c->step = fc_pieces_step(grain, row);
     if (c->step % grain) c->step += grain - c->step % grain;
     if (c->step > c->total) c->step = c->total ? c->total : 1;
     return FUSEC_OK;
@@ -215,7 +193,7 @@ static fusec_status find_step(split *c, fc_error *e) {
 
 static fusec_status make_buffers(split *c, fc_error *e) {
     for (uint32_t i = 0; i < c->nin; i++)
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < SLOTS; k++)
             if (!(c->in[i].buffer[k] =
                       fc_job_memory(c->s, fc_mul_most(longest(c, &c->in[i]), c->in[i].row))))
                 return fc_oom(e);
@@ -228,31 +206,35 @@ static fusec_status make_buffers(split *c, fc_error *e) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static int64_t count_at(const split *c, int64_t from) {
+    return c->total - from < c->step ? c->total - from : c->step;
+}
+
 /* What of the piece the one before has, too, is not read again. */
-static fusec_status read_stream(const split *c, stream *x, fc_error *e) {
+static fusec_status read_stream(const split *c, stream *x, int64_t from, unsigned slot,
+                                fc_error *e) {
     int64_t begin, end;
-    const int other = !c->which;
-    range_of(c, x, c->from, c->count, &begin, &end);
+    const unsigned before = (slot + SLOTS - 1) % SLOTS;
+    const int64_t count = count_at(c, from);
+    range_of(c, x, from, count, &begin, &end);
     const int64_t known = x->end > begin ? x->end - begin : 0;
     if (known)
-        memcpy(x->buffer[c->which], x->buffer[other] + (begin - x->begin[other]) * x->row,
+        memcpy(x->buffer[slot], x->buffer[before] + (begin - x->begin[before]) * x->row,
                (size_t)(known * x->row));
-    x->begin[c->which] = begin;
-    const int64_t from = begin + known, n = end > from ? end - from : 0;
-    FC_TRY(fc_npy_read_part(&x->in->reader, &x->header, from * x->row, (size_t)(n * x->row),
-                            x->buffer[c->which] + known * x->row, e));
-    x->end = from + n;
-    if (c->from + c->count < c->total) return FUSEC_OK;
+    x->begin[slot] = begin;
+    const int64_t at = begin + known, n = end > at ? end - at : 0;
+    FC_TRY(fc_npy_read_part(&x->in->reader, &x->header, at * x->row, (size_t)(n * x->row),
+                            x->buffer[slot] + known * x->row, e));
+    x->end = at + n;
+    if (from + count < c->total) return FUSEC_OK;
     x->end = 0; /* of the next sweep */
     return fc_npy_read_end(&x->in->reader, &x->header, e);
 }
 
-static void *read_piece(void *user) {
+static fusec_status read_piece(void *user, int64_t k, unsigned slot, fc_error *e) {
     split *c = user;
-    c->read = FUSEC_OK;
-    for (uint32_t i = 0; i < c->nin && !c->read; i++)
-        c->read = read_stream(c, &c->in[i], &c->read_error);
-    return NULL;
+    for (uint32_t i = 0; i < c->nin; i++) FC_TRY(read_stream(c, &c->in[i], k * c->step, slot, e));
+    return FUSEC_OK;
 }
 
 /* Files from their beginning, for one more sweep. */
@@ -290,7 +272,7 @@ static fusec_status part_of(const fc_tensor *t, int axis, int64_t from, int64_t 
     return FUSEC_OK;
 }
 
-static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, int which,
+static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, unsigned slot,
                             fc_error *e) {
     fc_job *s = c->s;
     const fc_pieces *p = &c->cut->pieces;
@@ -313,7 +295,7 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, i
         fc_cut_output_range(c->cut, i, &piece, &begin, &end);
         if (axis >= 0) st = part_of(&s->out[i], axis, begin, end - begin, &arena, &out[i], e);
     }
-    for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[which];
+    for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[slot];
     for (uint32_t i = 0; i < c->nout && !st; i++) out[c->out[i].number].data = c->out[i].buffer[0];
     if (!st)
         st = fc_cut_run(c->cut, NULL, sweep, &piece, s->nin, in, s->nout, out, c->acc, c->acc, e);
@@ -328,32 +310,20 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, i
     return st;
 }
 
-static int64_t count_at(const split *c, int64_t from) {
-    return c->total - from < c->step ? c->total - from : c->step;
-}
-
 static fusec_status run_sweep(split *c, uint32_t sweep, fc_progress *progress, fc_error *e) {
+    const int64_t pieces = c->total ? (c->total - 1) / c->step + 1 : 1;
     fusec_status st = FUSEC_OK;
-    c->from = 0, c->count = count_at(c, 0), c->which = 0;
-    read_piece(c);
-    for (int64_t at = 0; !st;) {
-        const int64_t n = c->count;
-        const int which = c->which;
-        pthread_t reader;
-        if (c->read) return fc_fail(e, c->read, "%s", c->read_error.message);
-        const bool more = at + n < c->total;
-        c->from = at + n, c->count = count_at(c, at + n), c->which = !which;
-        const bool apart = more && !pthread_create(&reader, NULL, read_piece, c);
-        st = compute(c, sweep, at, n, which, e);
-        if (apart)
-            pthread_join(reader, NULL);
-        else if (more && !st)
-            read_piece(c);
-        at += n;
-        fc_progress_step(progress, at + (int64_t)sweep * c->total,
+    fc_ahead reader;
+    fc_ahead_start(&reader, SLOTS, pieces, read_piece, c);
+    for (int64_t k = 0; k < pieces && !st; k++) {
+        const int64_t from = k * c->step, n = count_at(c, from);
+        st = fc_ahead_wait(&reader, k, e);
+        if (!st) st = compute(c, sweep, from, n, (unsigned)(k % SLOTS), e);
+        fc_ahead_give_back(&reader);
+        fc_progress_step(progress, from + n + (int64_t)sweep * c->total,
                          c->total * (int64_t)c->cut->pieces.nsweeps);
-        if (!more) break;
     }
+    fc_ahead_end(&reader);
     return st;
 }
 
