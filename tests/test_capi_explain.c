@@ -50,8 +50,16 @@ FC_TEST(capi_explain, a_program) {
     in.data = x;
     FC_ASSERT_OK_TEXT(fusec_times(p, 1, &in, 1, &out, seconds, 4), fusec_message(ctx));
     FC_EXPECT_TRUE(seconds[0] > 0 && y[0] > 0.0099f && y[0] < 0.0101f);
+    FC_ASSERT_OK_TEXT(fusec_explain(p, 1, &in, FUSEC_EXPLAIN_HTML, &text), fusec_message(ctx));
+    FC_EXPECT_CONTAINS(text, "<section id=\"k0\">");
+    fusec_text_free(ctx, text);
+    FC_ASSERT_OK_TEXT(fusec_explain(p, 0, NULL, FUSEC_EXPLAIN_SVG, &text), fusec_message(ctx));
+    FC_EXPECT_TRUE(!strncmp(text, "<svg ", 5));
+    fusec_text_free(ctx, text);
     /* what is wrong */
     text = (char *)1;
+    FC_EXPECT_EQ_I64(fusec_explain(p, 0, NULL, FUSEC_EXPLAIN_HTML | FUSEC_EXPLAIN_SVG, &text),
+                     FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_explain(NULL, 0, NULL, 0, &text), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_explain(p, 0, NULL, 0, NULL), FUSEC_INVALID);
     FC_EXPECT_EQ_I64(fusec_explain(p, 0, NULL, 1 << 20, &text), FUSEC_INVALID);

@@ -167,14 +167,15 @@ static fusec_status act_mistake(fault_run *r) {
 
 static fusec_status act_explain(fault_run *r) {
     lazy_state *s = r->state;
-    char *text[3] = {0};
+    char *text[4] = {0};
     fusec_lazy *y = NULL;
     fusec_tensor in = {.data = s->x, .shape = s->shape, .rank = 2, .dtype = FUSEC_F32};
     fusec_status st = fusec_explain(s->p, 1, &in, FUSEC_EXPLAIN_COMPILE, &text[0]);
     if (!st) st = fusec_source(s->p, 0, 1, &in, &text[1]);
     if (!st) st = one(s->ctx, "exp", s->in, NULL, NULL, &y);
     if (!st) st = fusec_lazy_explain(&y, 1, FUSEC_EXPLAIN_JSON, &text[2]);
-    for (int i = 0; i < 3; i++) fusec_text_free(s->ctx, text[i]);
+    if (!st) st = fusec_explain(s->p, 1, &in, FUSEC_EXPLAIN_HTML, &text[3]);
+    for (int i = 0; i < 4; i++) fusec_text_free(s->ctx, text[i]);
     fusec_lazy_release(y);
     return fault(r, st);
 }

@@ -31,6 +31,24 @@ static void print_title(const fc_program *p, const char *name, fc_str *out) {
     fc_str_char(out, ')');
 }
 
+fusec_status fc_explain_flags(const char *what, unsigned flags) {
+    static const unsigned forms = FUSEC_EXPLAIN_JSON | FUSEC_EXPLAIN_HTML | FUSEC_EXPLAIN_SVG;
+    if (flags & ~(forms | FUSEC_EXPLAIN_COMPILE))
+        return fc_report_text(FUSEC_INVALID, "%s: unknown flags 0x%x", what, flags);
+    if ((flags & forms) & ((flags & forms) - 1))
+        return fc_report_text(FUSEC_INVALID, "%s: JSON, HTML and SVG exclude each other", what);
+    return FUSEC_OK;
+}
+
+static fusec_status write(const fc_plan_view *v, unsigned flags, fc_str *out, fc_error *e) {
+    if (flags & FUSEC_EXPLAIN_HTML) return fc_plan_html(v, NULL, NULL, 0, out, e);
+    if (flags & FUSEC_EXPLAIN_SVG)
+        fc_plan_svg(v, false, out);
+    else
+        (flags & FUSEC_EXPLAIN_JSON ? fc_plan_json : fc_plan_text)(v, NULL, out);
+    return FUSEC_OK;
+}
+
 fusec_status fc_explain(fusec_context *c, fc_program *p, fc_plan_query *q, unsigned flags,
                         char **out, fc_error *e) {
     fc_arena arena;
@@ -46,7 +64,7 @@ fusec_status fc_explain(fusec_context *c, fc_program *p, fc_plan_query *q, unsig
     q->title = title.data;
     fusec_status s = title.oom ? fc_oom(e) : FUSEC_OK;
     if (!s) s = fc_plan_view_make(q, p, (flags & FUSEC_EXPLAIN_COMPILE) != 0, &v, e);
-    if (!s) (flags & FUSEC_EXPLAIN_JSON ? fc_plan_json : fc_plan_text)(&v, NULL, &text);
+    if (!s) s = write(&v, flags, &text, e);
     if (!s) s = give(c, &text, out, e);
     fc_str_free(&text);
     fc_str_free(&title);
@@ -67,8 +85,7 @@ fusec_status fusec_explain(fusec_program *p, int ninputs, const fusec_tensor *in
     fc_error e = {0};
     FC_TRY(start("fusec_explain", p, out));
     *out = NULL;
-    if (flags & ~(unsigned)(FUSEC_EXPLAIN_JSON | FUSEC_EXPLAIN_COMPILE))
-        return fc_report_text(FUSEC_INVALID, "fusec_explain: unknown flags 0x%x", flags);
+    FC_TRY(fc_explain_flags("fusec_explain", flags));
     fc_arrays_taken a;
     a.alloc = &p->ctx->alloc;
     a.at = a.few;

@@ -10,4 +10,7 @@
 fusec_status fc_explain(fusec_context *c, fc_program *p, fc_plan_query *q, unsigned flags,
                         char **out, fc_error *e);
 
+/* FUSEC_INVALID for flags that there are not, or that exclude each other. */
+fusec_status fc_explain_flags(const char *what, unsigned flags);
+
 #endif

@@ -536,8 +536,7 @@ fusec_status fusec_lazy_explain(fusec_lazy *const *v, int n, unsigned flags, cha
     *out = NULL;
     if (n < 1) return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: %d values", n);
     FC_TRY(check_values("fusec_lazy_explain", v, n));
-    if (flags & ~(unsigned)(FUSEC_EXPLAIN_JSON | FUSEC_EXPLAIN_COMPILE))
-        return fc_report_text(FUSEC_INVALID, "fusec_lazy_explain: unknown flags 0x%x", flags);
+    FC_TRY(fc_explain_flags("fusec_lazy_explain", flags));
     return explain(v, n, flags, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
 

@@ -96,6 +96,46 @@ static fusec_status measure(fc_job *s, fc_plan_query *q, fc_plan_view *v, fc_pla
     return allow(u, st, st == FUSEC_OUT_OF_MEMORY && !u->p->device->host_memory, &why, e);
 }
 
+/* ---- pages and pictures -----------------------------------------------------------------------
+ */
+
+/* A file, or standard output for "-". */
+static fusec_status put(fc_job *s, const char *path, const fc_str *text, fc_error *e) {
+    char shown[200], bytes[32];
+    if (text->oom) return fc_oom(e);
+    if (!strcmp(path, "-")) {
+        fc_str_addn(&s->cli->out, text->data, text->len);
+        return FUSEC_OK;
+    }
+    FC_TRY(fc_cli_write_text(s->cli, path, text->data, text->len, e));
+    fc_cli_say(s->cli, "fusec: wrote %s: %s", fc_shown_name(shown, sizeof shown, path),
+               fc_show_bytes(bytes, (int64_t)text->len));
+    return FUSEC_OK;
+}
+
+static fusec_status write_page(fc_job *s, const fc_plan_view *v, const fc_plan_view *u,
+                               fc_error *e) {
+    fc_plan_program text[2];
+    size_t n = 0;
+    fc_str out;
+    fc_str_init(&out, s->alloc);
+    if (s->has_program) text[n++] = (fc_plan_program){s->program.src->name, s->program.src->text};
+    if (s->has_snippet) text[n++] = (fc_plan_program){"-e", s->snippet.src->text};
+    fusec_status st = fc_plan_html(v, u, text, n, &out, e);
+    if (!st) st = put(s, s->cli->o.text[FC_FLAG_HTML], &out, e);
+    fc_str_free(&out);
+    return st;
+}
+
+static fusec_status write_picture(fc_job *s, const fc_plan_view *v, fc_error *e) {
+    fc_str out;
+    fc_str_init(&out, s->alloc);
+    fc_plan_svg(v, false, &out);
+    const fusec_status st = put(s, s->cli->o.text[FC_FLAG_SVG], &out, e);
+    fc_str_free(&out);
+    return st;
+}
+
 static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error *e) {
     fc_plan_view v, u;
     fc_plan_query q;
@@ -105,6 +145,10 @@ static fusec_status show(fc_job *s, fc_program *p, fc_program *unfused, fc_error
     FC_TRY(fc_plan_view_make(&q, p, (json || time) && runs, &v, e));
     FC_TRY(compare(&q, unfused, &u, e));
     if (time) FC_TRY(measure(s, &q, &v, &u, e));
+    const bool page = fc_cli_on(s->cli, FC_FLAG_HTML), picture = fc_cli_on(s->cli, FC_FLAG_SVG);
+    if (page) FC_TRY(write_page(s, &v, &u, e));
+    if (picture) FC_TRY(write_picture(s, &v, e));
+    if (page || picture) return s->cli->out.oom ? fc_oom(e) : FUSEC_OK;
     if (json)
         fc_plan_json(&v, &u, &s->cli->out);
     else if (fc_cli_on(s->cli, FC_FLAG_DOT))

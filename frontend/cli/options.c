@@ -306,6 +306,18 @@ static fusec_status check_flags(parser *p) {
                        : !o->on[FC_FLAG_PLAIN] ? "--json and --dot"
                        : !o->on[FC_FLAG_JSON]  ? "--plain and --dot"
                                                : "--json, --plain and --dot");
+    for (int f = FC_FLAG_HTML; f <= FC_FLAG_SVG; f++) {
+        if (!o->on[f]) continue;
+        if (o->on[FC_FLAG_JSON] || o->on[FC_FLAG_PLAIN] || o->on[FC_FLAG_DOT] ||
+            o->on[FC_FLAG_EMIT])
+            return fc_fail(p->e, FUSEC_USAGE, "--%s excludes --json, --plain, --dot and --emit",
+                           fc_flags[f].name);
+        if (!*o->text[f])
+            return fc_fail(p->e, FUSEC_USAGE, "--%s: the file is missing", fc_flags[f].name);
+    }
+    if (o->on[FC_FLAG_HTML] && o->on[FC_FLAG_SVG] &&
+        !strcmp(o->text[FC_FLAG_HTML], o->text[FC_FLAG_SVG]))
+        return fc_fail(p->e, FUSEC_USAGE, "--html and --svg go to the same place");
     if (o->on[FC_FLAG_FILE] && !o->on[FC_FLAG_EXPR])
         return fc_fail(
             p->e, FUSEC_USAGE,

@@ -29,30 +29,13 @@ static void symbolic_bytes(const fc_plan *plan, const fc_kernel *k, bool written
         fc_dim_print(t, sum, out);
 }
 
-static void bytes_cell(const fc_plan_view *v, uint32_t i, bool written, fc_str *out) {
+void fc_plan_bytes(const fc_plan_view *v, uint32_t i, bool written, fc_str *out) {
     char shown[32];
     const fc_step_report *r = &v->kernels[i].report;
-    fc_str_clear(out);
     if (v->bytes)
         fc_str_add(out, fc_show_bytes(shown, written ? r->bytes_written : r->bytes_read));
     else
         symbolic_bytes(v->p->plan, &v->p->plan->steps.at[i]->kernel, written, out);
-}
-
-static void count_text(char buf[32], int64_t n) {
-    static const char *const unit[] = {"", " k", " M", " G", " T", " P"};
-    double x = (double)n;
-    size_t u = 0;
-    while (x >= 999.5 && u + 1 < FC_COUNT(unit)) x /= 1000, u++;
-    snprintf(buf, 32, u && x < 9.95 ? "%.1f%s" : "%.0f%s", x, unit[u]);
-}
-
-static void rate_text(char buf[32], double bytes, double seconds) {
-    double r = seconds > 0 ? bytes / seconds : 0;
-    if (r >= 1e12)
-        snprintf(buf, 32, "%.2f TB/s", r * 1e-12);
-    else
-        snprintf(buf, 32, "%.1f GB/s", r * 1e-9);
 }
 
 /* Column widths of the table: as wide as their widest cell. */
@@ -70,9 +53,11 @@ static widths measure(const fc_plan_view *v) {
     fc_str_init(&cell, v->s->alloc);
     for (uint32_t i = 0; i < v->count; i++) {
         w.what = widest(w.what, strlen(v->p->plan->steps.at[i]->what));
-        bytes_cell(v, i, false, &cell);
+        fc_str_clear(&cell);
+        fc_plan_bytes(v, i, false, &cell);
         w.read = widest(w.read, cell.len);
-        bytes_cell(v, i, true, &cell);
+        fc_str_clear(&cell);
+        fc_plan_bytes(v, i, true, &cell);
         w.written = widest(w.written, cell.len);
     }
     if (w.what > 44) w.what = 44;
@@ -88,7 +73,7 @@ static void times(const fc_plan_view *v, double predicted, double seconds, int64
     char us[32], rate[32];
     if (v->predicted > 0) fc_str_printf(out, "  %9s", fc_show_seconds(us, predicted));
     if (v->seconds > 0) {
-        rate_text(rate, (double)bytes, seconds);
+        fc_show_rate(rate, (double)bytes, seconds);
         fc_str_printf(out, "  %9s  %10s", fc_show_seconds(us, seconds), rate);
     }
     fc_str_char(out, '\n');
@@ -101,11 +86,11 @@ static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out
     fc_str read, written;
     fc_str_init(&read, v->s->alloc);
     fc_str_init(&written, v->s->alloc);
-    bytes_cell(v, i, false, &read);
-    bytes_cell(v, i, true, &written);
+    fc_plan_bytes(v, i, false, &read);
+    fc_plan_bytes(v, i, true, &written);
     fc_step_name(name, v->p->plan, i);
     if (v->bytes)
-        count_text(flop, k->elements * (int64_t)st->ops);
+        fc_show_count(flop, k->elements * (int64_t)st->ops);
     else
         snprintf(flop, sizeof flop, "%u*", st->ops);
     fc_str_printf(out, "%-6s  %-*.44s  %-8s  %*s  %*s  %7s", name, w.what, st->what,
@@ -118,7 +103,7 @@ static void kernel_line(const fc_plan_view *v, uint32_t i, widths w, fc_str *out
 static void total_line(const fc_plan_view *v, widths w, fc_str *out) {
     char read[32], written[32], flop[32];
     if (!v->bytes || v->count < 2) return;
-    count_text(flop, v->flop);
+    fc_show_count(flop, v->flop);
     fc_str_printf(out, "%-6s  %-*s  %-8s  %*s  %*s  %7s", "total", w.what, "", "", w.read,
                   fc_show_bytes(read, v->read), w.written, fc_show_bytes(written, v->written),
                   flop);
@@ -126,7 +111,7 @@ static void total_line(const fc_plan_view *v, widths w, fc_str *out) {
 }
 
 /* It was stored by an earlier kernel. */
-static bool is_updated(const fc_kernel *k, uint32_t arg) {
+bool fc_plan_updates(const fc_kernel *k, uint32_t arg) {
     for (size_t i = 0; i < k->updates.len; i++)
         if (k->updates.at[i].arg == arg) return true;
     return false;
@@ -142,7 +127,7 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
         for (size_t a = 0; a < st->kernel.args.len; a++) {
             uint32_t b = st->kernel.args.at[a].buffer;
             if (!st->kernel.args.at[a].written || p->buffers.at[b].kind != FC_BUF_TEMP) continue;
-            if (is_updated(&st->kernel, (uint32_t)a)) continue;
+            if (fc_plan_updates(&st->kernel, (uint32_t)a)) continue;
             fc_str_add(out, "stored    ");
             fc_buffer_name(p, b, out);
             fc_str_add(out, ": ");

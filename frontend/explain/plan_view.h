@@ -55,6 +55,11 @@ const char *fc_step_name(char buf[16], const fc_plan *p, uint32_t i);
 /* "map", "loop" */
 const char *fc_step_schedule(const fc_step *s);
 
+/* What kernel i reads or writes, as people read it: "128.0 MiB", or "4*n*m" without sizes. */
+void fc_plan_bytes(const fc_plan_view *v, uint32_t i, bool written, fc_str *out);
+/* Argument `arg`, which the kernel writes, was stored by an earlier kernel. */
+bool fc_plan_updates(const fc_kernel *k, uint32_t arg);
+
 /* ---- plan_loop.c: the loops of launches of a plan, with the kernels of their bodies */
 void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out);
 void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out);
@@ -64,5 +69,24 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *ou
 void fc_plan_plain(const fc_plan_view *v, fc_str *out);
 void fc_plan_json(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);
 void fc_plan_dot(const fc_plan_view *v, fc_str *out);
+
+/* ---- plan_svg.c, plan_html.c: the plan as a picture, and as a page. Neither has a script or
+ * refers to anything outside of itself. Both are well-formed XML, whatever the names in them are.
+ */
+
+/* Its arrays and kernels, an edge for each read and write. `links`: as part of a page, which has the
+ * style in its head, and where a kernel is a link to "#k0". */
+extern const char fc_plan_svg_style[];
+void fc_plan_svg(const fc_plan_view *v, bool links, fc_str *out);
+
+/* The text of a program; the page shows it with the numbers of its lines. */
+typedef struct fc_plan_program {
+    const char *name, *text;
+} fc_plan_program;
+/* `unfused` may be NULL. The code of kernels is left out where the page would become larger than
+ * FC_PAGE_BYTES. */
+enum { FC_PAGE_BYTES = 1900000 };
+fusec_status fc_plan_html(const fc_plan_view *v, const fc_plan_view *unfused,
+                          const fc_plan_program *programs, size_t count, fc_str *out, fc_error *e);
 
 #endif

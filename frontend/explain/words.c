@@ -36,6 +36,46 @@ const char *fc_show_seconds(char buf[32], double s) {
     return buf;
 }
 
+const char *fc_show_count(char buf[32], int64_t n) {
+    static const char *const unit[] = {"", " k", " M", " G", " T", " P"};
+    double x = (double)n;
+    size_t u = 0;
+    while (x >= 999.5 && u + 1 < FC_COUNT(unit)) x /= 1000, u++;
+    snprintf(buf, 32, u && x < 9.95 ? "%.1f%s" : "%.0f%s", x, unit[u]);
+    return buf;
+}
+
+const char *fc_show_rate(char buf[32], double bytes, double seconds) {
+    double r = seconds > 0 ? bytes / seconds : 0;
+    if (r >= 1e12)
+        snprintf(buf, 32, "%.2f TB/s", r * 1e-12);
+    else
+        snprintf(buf, 32, "%.1f GB/s", r * 1e-9);
+    return buf;
+}
+
+void fc_markup_text(fc_str *out, const char *text) {
+    const char *end = text + strlen(text);
+    while (text < end) {
+        uint32_t cp = 0;
+        size_t n = fc_utf8_next(text, end, &cp);
+        if (!n || (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0) ||
+            cp == 0xfffe || cp == 0xffff)
+            fc_str_add(out, "\xef\xbf\xbd"); /* not a character of XML */
+        else if (cp == '&')
+            fc_str_add(out, "&amp;");
+        else if (cp == '<')
+            fc_str_add(out, "&lt;");
+        else if (cp == '>')
+            fc_str_add(out, "&gt;");
+        else if (cp == '"')
+            fc_str_add(out, "&quot;");
+        else
+            fc_str_addn(out, text, n);
+        text += n ? n : 1;
+    }
+}
+
 void fc_json_text(fc_str *out, const char *text) {
     const char *end = text + strlen(text);
     fc_str_char(out, '"');

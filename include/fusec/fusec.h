@@ -790,8 +790,10 @@ FUSEC_API fusec_status fusec_partial_from(fusec_cut *c, const void *bytes, size_
 FUSEC_API void fusec_text_free(fusec_context *ctx, char *text); /* NULL is fine */
 
 enum {
-    FUSEC_EXPLAIN_JSON = 1,   /* one JSON object, with the same names as `fusec explain --json` */
-    FUSEC_EXPLAIN_COMPILE = 2 /* compiles what is missing, so that registers are known */
+    FUSEC_EXPLAIN_JSON = 1,    /* one JSON object, with the same names as `fusec explain --json` */
+    FUSEC_EXPLAIN_COMPILE = 2, /* compiles what is missing, so that registers are known */
+    FUSEC_EXPLAIN_HTML = 4,    /* a page: picture, kernels and their code; one file, no script */
+    FUSEC_EXPLAIN_SVG = 8      /* the picture alone. At most one of JSON, HTML and SVG */
 };
 /* The plan: its kernels, what each makes, reads and writes, why they are several. For these inputs
  * (their data is not looked at); with `ninputs` 0 of a program that has inputs, for any. */
