@@ -276,6 +276,12 @@ fusec_status fc_kernel_verify(const fc_kernel *k, fc_error *e);
  * come from): kernels with equal text of this kind, of one class, run the same code. */
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out);
 
+/* What it does, as a name for profilers: its schedule and the operations that tell most,
+ * "fusec_inner_max_sum_exp_sub". A function of what fc_kernel_print says without sizes, and a name
+ * in C and LLVM IR. */
+enum { FC_KERNEL_NAME = 56 };
+void fc_kernel_name(const fc_kernel *k, char out[FC_KERNEL_NAME]);
+
 /* Counts for explain and the cost model: operations per point over all stages and stores (a value
  * that two stages need counts twice), transcendental ones among them. */
 void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental);

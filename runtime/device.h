@@ -151,7 +151,7 @@ bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
  * one form of this message, whoever finds that the memory is not there. */
 fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e);
 
-/* Name of every kernel's entry point in generated text. */
+/* What compilers call a text in their messages; the entry point of a kernel is fc_kernel_name. */
 #define FC_ENTRY "fusec_kernel"
 
 /* (implementations only) */

@@ -21,11 +21,10 @@ typedef struct group_entry {
     uint32_t index;
 } group_entry;
 
-void fc_entry_name(char name[FC_ENTRY_NAME], bool grouped, uint32_t index) {
-    if (grouped)
-        snprintf(name, FC_ENTRY_NAME, FC_ENTRY "_%u", index);
-    else
-        memcpy(name, FC_ENTRY, sizeof FC_ENTRY);
+static void entry_name(const fc_item *t, char name[FC_ENTRY_NAME]) {
+    fc_kernel_name(t->w->kernel, name);
+    const size_t n = strlen(name);
+    if (t->grouped) snprintf(name + n, FC_ENTRY_NAME - n, "_%u", t->index);
 }
 
 typedef bool fc_same(const fc_item *a, const fc_item *b);
@@ -40,7 +39,7 @@ static fusec_status load_group(fc_making *x, size_t first, const fc_bytes *binar
         fc_item *t = &x->items[i];
         if (!t->v || t->loaded || (i != first && !same(&x->items[first], t))) continue;
         char name[FC_ENTRY_NAME];
-        fc_entry_name(name, t->grouped, t->index);
+        entry_name(t, name);
         FC_TRY(code ? ops->load_more(x->d, code, name, &t->v->code, e)
                     : ops->load(x->d, t->w->kernel, t->w->cls, name, binary, &t->v->code, e));
         code = t->v->code;
@@ -203,7 +202,7 @@ static fusec_status write_text(const fc_making *x, size_t j, fc_effort effort, f
         fc_class cls;
         if (!t->v || t->loaded || t->job != j) continue;
         (void)class_of(x, t, effort, &cls);
-        fc_entry_name(name, t->grouped, t->index);
+        entry_name(t, name);
         if (t->grouped) fc_str_printf(out, "namespace %s_space {\n", name);
         FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, &cls, name, out, e));
         if (t->grouped) fc_str_add(out, "}\n");
@@ -229,6 +228,7 @@ fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n) {
         if (!t->v || t->job != job) continue;
         memcpy(p[k].key, t->key, sizeof t->key);
         memcpy(p[k].label, t->w->label, sizeof t->w->label);
+        entry_name(t, p[k].name);
         p[k].v = t->v;
         p[k++].index = t->index;
     }

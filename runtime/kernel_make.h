@@ -32,16 +32,17 @@ typedef struct fc_making {
     char maker[FC_MAKER];
 } fc_making;
 
+/* The entry point of a kernel: its name, and in a text of several its number there. */
+enum { FC_ENTRY_NAME = FC_KERNEL_NAME + 12 };
+
 /* A kernel of a compiled text. */
 typedef struct fc_part {
     uint8_t key[32];
-    uint32_t index; /* in its name, when it is not alone */
+    char name[FC_ENTRY_NAME]; /* of its entry point */
+    uint32_t index;           /* in that name, when it is not alone */
     char label[FC_CACHE_LABEL];
     fc_variant *v; /* that gets its code */
 } fc_part;
-
-enum { FC_ENTRY_NAME = 32 };
-void fc_entry_name(char name[FC_ENTRY_NAME], bool grouped, uint32_t index);
 
 /* The new kernels of job `job`, *n of them; of the context's allocator. NULL: no memory. */
 fc_part *fc_parts_of(const fc_making *x, size_t job, size_t *n);

@@ -85,9 +85,8 @@ bool fc_tier_done(const fc_tier *t) {
 static fc_variant *load(fc_tier *t, size_t i, const fc_bytes *binary, void **code) {
     const fc_device_ops *ops = t->d->ops;
     fc_variant *v = fc_calloc(&t->c->config.alloc, 1, sizeof *v);
-    char name[FC_ENTRY_NAME];
+    const char *const name = t->parts[i].name;
     if (!v) return NULL;
-    fc_entry_name(name, t->n > 1, t->parts[i].index);
     if (*code ? ops->load_more(t->d, *code, name, &v->code, NULL)
               : ops->load(t->d, NULL, NULL, name, binary, &v->code, NULL)) {
         fc_free(&t->c->config.alloc, v);

@@ -149,9 +149,12 @@ fusec_status fc_program_source(fc_program *p, uint32_t step, uint32_t nin, const
     fusec_status s = FUSEC_OK;
     if (step >= p->plan->steps.len)
         s = fc_fail(e, FUSEC_INVALID, "the program has %zu kernels", p->plan->steps.len);
-    else if (!b->steps[step].nest.empty)
-        s = p->device->target->emit(&p->device->machine, &p->plan->steps.at[step]->kernel,
-                                    &b->steps[step].cls, FC_ENTRY, out, e);
+    else if (!b->steps[step].nest.empty) {
+        const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+        char name[FC_KERNEL_NAME];
+        fc_kernel_name(k, name);
+        s = p->device->target->emit(&p->device->machine, k, &b->steps[step].cls, name, out, e);
+    }
     fc_bound_release(p, b);
     return s;
 }

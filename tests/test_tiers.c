@@ -588,10 +588,10 @@ FC_TEST(tiers, a_text_of_several_kernels_has_a_quick_one) {
     settle();
     FC_EXPECT_EQ_U64(p->plan->steps.len, 2);
     for (int e = FC_FULL; e <= FC_QUICK; e++) {
-        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_kernel_0_space {"), 1);
-        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_kernel_1_space {"), 1);
-        FC_EXPECT_EQ_U64(times(texts[e], " fusec_kernel_0(const"), 1);
-        FC_EXPECT_EQ_U64(times(texts[e], " fusec_kernel_1(const"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_map_sin_exp_0_space {"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], "namespace fusec_inner_sum_exp_1_space {"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], " fusec_map_sin_exp_0(const"), 1);
+        FC_EXPECT_EQ_U64(times(texts[e], " fusec_inner_sum_exp_1(const"), 1);
         FC_EXPECT_EQ_U64(times(texts[e], one_by_one), e == FC_QUICK);
     }
     fc_fixture_close(&f, p);

@@ -13,7 +13,7 @@ enum { TEXTS = 4096, KERNELS = 16 };
 /* ---- code ------------------------------------------------------------------------------------ */
 
 typedef struct function { /* a kernel of a module; its address is the handle */
-    char name[32];
+    char name[80];
     const fc_fiber_kernel *kernel; /* with `execute` */
     bool spills;
     unsigned shared; /* what launches may add to what it declares: as if that were all there is */
@@ -31,21 +31,21 @@ static struct {
 
 /* The kernels of a text: one in the open, or several in name spaces of their own. */
 static void find_kernels(const char *text, module *m) {
-    static const char opening[] = "namespace fusec_kernel_";
+    static const char opening[] = "extern \"C\" __global__";
     m->n = 0;
-    for (const char *at = text; (at = strstr(at, opening)) && m->n < KERNELS; at++)
-        snprintf(m->fn[m->n++].name, sizeof m->fn[0].name, "fusec_kernel_%d",
-                 atoi(at + sizeof opening - 1));
-    if (m->n) return;
-    snprintf(m->fn[0].name, sizeof m->fn[0].name, "fusec_kernel");
-    m->n = 1;
+    for (const char *at = text; (at = strstr(at, opening)) && m->n < KERNELS; at++) {
+        const char *name = strstr(at, " fusec_");
+        if (name)
+            snprintf(m->fn[m->n++].name, sizeof m->fn[0].name, "%.*s", (int)strcspn(name + 1, "("),
+                     name + 1);
+    }
 }
 
 static void write_program(FILE *f, const char *text, const module *m) {
     fprintf(f, "#define FC_EMULATE 1\n#include \"tests/support/cuda_emu.h\"\n%s\n", text);
     for (int i = 0; i < m->n; i++) {
         const char *name = m->fn[i].name;
-        if (!strcmp(name, "fusec_kernel"))
+        if (m->n == 1)
             fprintf(f, "FC_KERNEL(host_%s, %s)\n", name, name);
         else
             fprintf(f, "namespace %s_space {\nFC_KERNEL(host_%s, %s)\n}\n", name, name, name);
@@ -54,7 +54,7 @@ static void write_program(FILE *f, const char *text, const module *m) {
 
 static bool find_symbols(void *so, module *m) {
     for (int i = 0; i < m->n; i++) {
-        char name[64];
+        char name[96];
         snprintf(name, sizeof name, "host_%s", m->fn[i].name);
         m->fn[i].kernel = fc_fibers_kernel(so, name);
         if (!m->fn[i].kernel) return false;

@@ -101,7 +101,8 @@ fuzz_verdict fuzz_nvrtc_flush(fc_str *why) {
 
 static fuzz_verdict add(const fc_str *text, fc_str *why) {
     uint64_t h = fc_hash_bytes(text->data, text->len);
-    char *entry = strstr(text->data, FC_ENTRY "(");
+    const char *entry = strstr(text->data, "extern \"C\" __global__");
+    if (entry) entry = strstr(entry, " fusec_");
     if (!text->len || (seen[h % SEEN] == h && !alone)) return FUZZ_GOOD;
     if (!entry) {
         fc_str_add(why, "the text has no entry point");
@@ -111,8 +112,9 @@ static fuzz_verdict add(const fc_str *text, fc_str *why) {
     seen[h % SEEN] = h;
     parts[waiting] = (struct part){batch.len, current};
     fc_str_printf(&batch, "namespace n%u {\n", waiting);
+    entry += strcspn(entry, "(");
     fc_str_addn(&batch, text->data, (size_t)(entry - text->data));
-    fc_str_printf(&batch, FC_ENTRY "%u%s}\n", waiting, entry + strlen(FC_ENTRY));
+    fc_str_printf(&batch, "%u%s}\n", waiting, entry);
     waiting++;
     return waiting == BATCH || batch.len > TEXT ? fuzz_nvrtc_flush(why) : FUZZ_GOOD;
 }
