@@ -82,8 +82,9 @@ static void put_word(const char *word, fc_str *out) {
 }
 
 static void print_step(uint32_t step, fc_str *out) {
-    if (step >= FC_STEP_TASK)
-        fc_str_add(out, step == FC_STEP_SPAN ? " by span" : " by task");
+    static const char *const open[] = {" by columns", " by rows", " by task", " by span"};
+    if (step >= FC_STEP_COLUMNS)
+        fc_str_add(out, open[step - FC_STEP_COLUMNS]);
     else if (step > 1)
         fc_str_printf(out, " by %u", (unsigned)step);
 }
@@ -129,10 +130,13 @@ static void print_list(const fc_loops *l, uint32_t at, unsigned depth, const cha
 void fc_loops_print(const fc_loops *l, const char *prefix, fc_str *out) {
     for (size_t i = 0; i < l->buffer.len; i++) {
         const fc_stage_buffer *b = &l->buffer.at[i];
-        fc_str_printf(out, "%sbuffer %u: access %u %s along %u, %u x %u in %s\n", prefix,
-                      (unsigned)b->set, (unsigned)b->access,
-                      b->transposed ? "transposed" : "gathered", (unsigned)b->along,
-                      (unsigned)b->lanes, (unsigned)b->elements, spaces[b->space]);
+        fc_str_printf(out, "%sbuffer %u: %s %u %s along %u, %u x %u in %s\n", prefix,
+                      (unsigned)b->set, b->packed ? "operand" : "access", (unsigned)b->access,
+                      b->packed       ? "packed"
+                      : b->transposed ? "transposed"
+                                      : "gathered",
+                      (unsigned)b->along, (unsigned)b->lanes, (unsigned)b->elements,
+                      spaces[b->space]);
     }
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
         if (i && l->function[i]) fc_str_printf(out, "%sfinish:\n", prefix);

@@ -37,6 +37,22 @@ typedef struct verifier {
 
 static fusec_status list(verifier *v, uint32_t at);
 
+/* ---- tiles -------------------------------------------------------------------------------------- */
+
+static bool in_tiles(const verifier *v) {
+    return v->cls->target == FC_TARGET_LLVM && (v->cls->llvm.panels || v->cls->llvm.direct);
+}
+
+/* Rows and columns of a tile are some of a number that the text has, all else is at its place. */
+static bool has_tile(const verifier *v) {
+    for (unsigned a = 0; a < v->cls->np; a++) {
+        const bool side = a == v->cls->llvm.down_axis || a + 1u == v->cls->np;
+        if (side ? v->range[a] == WHOLE_AXIS || v->range[a] >= FC_STEP_COLUMNS : v->range[a] != 1)
+            return false;
+    }
+    return true;
+}
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 static bool is_outside(unsigned kind) {
@@ -44,7 +60,8 @@ static bool is_outside(unsigned kind) {
 }
 
 static bool is_of_target(const verifier *v, unsigned kind) {
-    const bool both = kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL;
+    const bool both =
+        kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL || kind == FC_LOOP_LAST;
     const bool cpu = kind == FC_LOOP_TASK || kind == FC_LOOP_VECTOR;
     return both || cpu == (v->cls->target == FC_TARGET_LLVM);
 }
@@ -67,6 +84,14 @@ static fusec_status check_loop(verifier *v, const fc_loop *n) {
     return FUSEC_OK;
 }
 
+/* Nothing but a condition: a turn that some loop around it makes. */
+static fusec_status last_turn(verifier *v, const fc_loop *n) {
+    for (unsigned a = n->first; a < n->end; a++)
+        if (v->range[a] == WHOLE_AXIS) BAD("the last turn of no loop");
+    if (!n->body) BAD("a loop without a body");
+    return list(v, n->body);
+}
+
 /* What a loop leaves for those inside: its range and that of one turn. */
 static fusec_status inside(verifier *v, const fc_loop *n) {
     const verifier before = *v;
@@ -87,6 +112,7 @@ static fusec_status inside(verifier *v, const fc_loop *n) {
 
 static fusec_status loop(verifier *v, const fc_loop *n) {
     const bool joins = fc_is_joining(n);
+    if (n->kind == FC_LOOP_LAST) return last_turn(v, n);
     FC_TRY(check_loop(v, n));
     if (joins) v->made = NOBODY;
     FC_TRY(inside(v, n));
@@ -177,7 +203,11 @@ static fusec_status scanned(verifier *v, const fc_loop *n) {
 
 static fusec_status move(verifier *v, const fc_loop *n) {
     for (size_t i = 0; i < v->l->buffer.len; i++)
-        if (v->l->buffer.at[i].set == n->phase) return FUSEC_OK;
+        if (v->l->buffer.at[i].set == n->phase) {
+            if (v->l->buffer.at[i].packed && v->range[v->cls->np] != (uint32_t)fc_run_of(v->k))
+                BAD("a panel of more than a chunk");
+            return FUSEC_OK;
+        }
     BAD("there is no stage buffer %u", n->phase);
 }
 
@@ -187,7 +217,9 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     if (n->body) BAD("a leaf with a body");
     if (moves) return move(v, n);
     const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
-    if (!has_place(v, 0, v->cls->np - of_map)) BAD("code where no row is");
+    const bool of_tile = in_tiles(v) && n->kind != FC_LEAF_ROW &&
+                         (n->kind != FC_LEAF_STORE || v->cls->llvm.bare) && has_tile(v);
+    if (!of_tile && !has_place(v, 0, v->cls->np - of_map)) BAD("code where no row is");
     FC_TRY(check_order(v, n->kind == FC_LEAF_SCANNED ? 0 : n->phase));
     switch (n->kind) {
     case FC_LEAF_ROW: return once_a_row(v);

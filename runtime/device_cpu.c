@@ -180,6 +180,7 @@ static fusec_status take_level(fc_device *d, const char *level, fc_error *e) {
     for (size_t i = 0; i < FC_COUNT(names); i++)
         if (!strcmp(names[i], level)) d->machine.cpu = names[i];
     d->machine.cache = (size_t)32 << 20;
+    d->machine.near_cache = (size_t)1 << 20;
     d->machine.far_cache = false;
     return FUSEC_OK;
 }

@@ -12,6 +12,7 @@ fusec_status fc_host_open(fc_host_device *h, const fc_alloc *a, int threads, fc_
     h->base.host_memory = true;
     h->base.machine.vector_bytes = h->cpu.vector_bytes;
     h->base.machine.cache = h->cpu.cache;
+    h->base.machine.near_cache = h->cpu.l2;
     h->base.machine.far_cache = h->cpu.far_cache;
     h->base.machine.host_features = h->cpu.features;
     h->base.machine.threads = threads > 0 ? threads : h->cpu.cores;

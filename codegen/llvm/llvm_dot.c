@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* llvm_dot.c - contractions in panels: the operands of a block of results are copied, a chunk of k
- * at a time, to where the loop over k finds them side by side, and tiles of results stay in
- * registers.
+/* llvm_dot.c - contractions in tiles: what is done at the leaves of their loop form (llvm_loops.c).
  *
  * In: a kernel of FC_SCHED_DOT whose innermost kept axis (n) the left operand does not have and one
  * of whose other axes (m, class.llvm.down_axis) the right one does not have, with one reduced axis.
- * Other kept axes are walked outside. Out: the function of a unit: a block of FC_PB_SPAN rows by
- * FC_PB_SPANS columns, all of k.
  *
- *     for each chunk of FC_DOT_CHUNK
- *         right: for k, vectors along n     code of the operand     panel [n / NR][k][NR]
- *         left:  for m, vectors along k     code of the operand     panel [m][k], rows STEP apart
- *         for each tile of MR x NR results
- *             the chain of fma; plus the levels of the counter that are full; to a level,
- *             or after the last chunk to a tile on the stack, and from there through the
- *             code behind the product, a row of the tile at a time, to the results
+ *     fill    an operand of a block, a chunk of k: its code, vector by vector, to a panel
+ *                 right   vectors along n     [n / WIDTH][k][WIDTH]
+ *                 left    vectors along k     [m][k], rows `step` apart
+ *     lanes   HEIGHT x WIDTH results in registers, each the chain of fma of a chunk
+ *     push    plus the levels of the counter that are full; to a level, or, as this is all that a
+ *             fold does, after the last chunk to where it is finished: a tile on the stack, or the
+ *             result itself if that is the sum as it is (`bare`)
+ *
+ * In a class with `direct` the operands are read where they are: loads and nothing else, of few
+ * results, which stay in the first-level cache. Rows of a tile lie equally far apart; tiles of LOW
+ * rows take what is left of them, the last row as often as needed. Columns are masked.
  *
  * So the code of the operands and that behind the product are the kernel's own, written once, and
  * the chain knows nothing of them. Invariant: the order is that of docs/semantics.md whatever the
@@ -26,33 +26,26 @@
 #include "codegen/llvm/llvm_text.h"
 #include "ir/plant.h"
 
-typedef struct dot {
+typedef struct fc_ll_dot dot;
+struct fc_ll_dot {
     fc_ll *f;
     fc_ll_panels p;
     fusec_dtype t;
+    bool direct, bare;
     const char *type, *lanes; /* of an element; of a register */
-    unsigned bytes;
+    unsigned vectors;         /* of a row of a tile */
     fc_val value[2];
-    uint8_t *need[2]; /* code of the left and of the right operand */
+    uint8_t *need[2];    /* code of the left and of the right operand */
+    uint32_t operand[2]; /* direct: their accesses */
     unsigned n_axis, m_axis;
     const char *idx[FC_MAX_AXES];
-    /* i64 */
-    const char *rows, *columns; /* of a block, m rounded up to tiles */
-    const char *m0, *m1, *n0, *n1, *k0, *kn;
-    const char *levels; /* of the counter */
-    const char *chunk, *mask;
-    const char *last; /* i1 */
+    const fc_ll_box *b;
+    const char *levels, *slot, *rows; /* i64: of the counter; taken; of the left panel */
     /* ptr */
     const char *left, *right, *counter, *tile;
-    const char *k;    /* of the row of the right operand that is copied, from 0 */
-    const char *row;  /* i64: first element of the row of a panel, or of a tile */
-    bool turned[2];   /* some load of the operand lies across its vectors */
-    const char *from; /* i64: column of its first element */
-} dot;
-
-/* The last rows go in tiles of so many, if they are not too many for that: the shortest whose
- * chains keep the processor busy. */
-enum { LOW = 4 };
+    const char *row, *kn; /* i64: first element of the row of a panel that is filled; elements */
+    bool turned[2];            /* some load of the operand lies across its vectors */
+};
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -68,14 +61,11 @@ static const char *minus(fc_ll *f, const char *a, const char *b) {
 static const char *up(fc_ll *f, const char *a, unsigned b) { /* the number of parts of b */
     return fc_ll_bin(f, "udiv", plus(f, a, fc_ll_fmt(f, "%u", b - 1)), fc_ll_fmt(f, "%u", b));
 }
-static const char *parts(fc_ll *f, const char *a, const char *b) {
-    return fc_ll_bin(f, "udiv", plus(f, a, minus(f, b, "1")), b);
-}
 static const char *at(const dot *d, const char *p, const char *element) {
     return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
 }
 
-/* ---- the chain of fma ------------------------------------------------------------------------ */
+/* ---- tiles of registers: internal functions --------------------------------------------------- */
 
 /* c + a*b, in registers of a tile. */
 static const char *step(const dot *d, const char *a, const char *b, const char *c) {
@@ -86,76 +76,150 @@ static const char *step(const dot *d, const char *a, const char *b, const char *
                      fc_ll_ins(f, "mul %s %s, %s", d->lanes, a, b));
 }
 
-static const char *in_register(const dot *d, const char *p, unsigned element) {
-    const char *at = fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %u", d->type, p, element);
-    return fc_ll_read(d->f, d->t, d->p.lanes, at, false, NULL);
+static const char *sum(const dot *d, const char *a, const char *b) {
+    return fc_ll_ins(d->f, "%s %s %s, %s", fc_is_float(d->t) ? "fadd" : "add", d->lanes, a, b);
 }
 
-/* Element `element` from p on in all lanes. */
-static const char *in_all_lanes(const dot *d, const char *p, unsigned element) {
+static const char *in_register(const dot *d, const char *p, unsigned element, const char *mask) {
+    return fc_ll_read(d->f, d->t, d->p.lanes, at(d, p, fc_ll_fmt(d->f, "%u", element)), false,
+                      mask);
+}
+
+static const char *in_all_lanes(const dot *d, const char *p) {
     fc_ll *f = d->f;
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", d->type, p, element);
     const char *one = fc_ll_ins(f, "insertelement %s poison, %s %s, i64 0", d->lanes, d->type,
-                                fc_ll_read(f, d->t, 1, at, false, NULL));
+                                fc_ll_read(f, d->t, 1, p, false, NULL));
     return fc_ll_ins(f, "shufflevector %s %s, %s poison, <%u x i32> zeroinitializer", d->lanes, one,
                      d->lanes, d->p.lanes);
 }
 
-/* for each k: registers of the right row, and each element of the left column */
-static void chain(const dot *d, unsigned height, fc_ll_loop *l, const char *const *types,
-                  const char **acc) {
+/* The columns that are there, of each register; NULL: all, as far as this function knows. */
+static void masks(const dot *d, const char **mask) {
     fc_ll *f = d->f;
-    fc_ll_loop_begin(f, l, 2 * height + 1, types, acc);
-    fc_ll_loop_test(f, l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l->carry[0]));
-    const char *a = at(d, "%a", l->carry[0]);
-    const char *b = at(d, "%b", times(f, l->carry[0], d->p.width));
-    const char *right[] = {in_register(d, b, 0), in_register(d, b, d->p.lanes)};
-    acc[0] = fc_ll_bin(f, "add", l->carry[0], "1");
-    for (unsigned i = 0, r = 0; r < height; r++) {
-        const char *left = in_all_lanes(d, a, r * d->p.step);
-        for (unsigned v = 0; v < 2; v++, i++) acc[1 + i] = step(d, left, right[v], l->carry[1 + i]);
+    const unsigned n = d->p.lanes;
+    for (unsigned v = 0; v < d->vectors; v++) {
+        const char *iota = fc_ll_lanes(f, 32, n, v * n, 1, 2 * n);
+        const char *one = fc_ll_ins(f, "insertelement <%u x i32> poison, i32 %%there, i32 0", n);
+        const char *all = fc_ll_ins(f,
+                                    "shufflevector <%u x i32> %s, <%u x i32> poison, <%u x i32> "
+                                    "zeroinitializer",
+                                    n, one, n, n);
+        mask[v] = d->direct || d->bare
+                      ? fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", n, iota, all)
+                      : NULL;
     }
-    fc_ll_loop_end(f, l, acc);
+}
+
+/* Row `r` of `%rows`, the last one if it is none. */
+static const char *clamped(const dot *d, unsigned r) {
+    fc_ll *f = d->f;
+    return r ? fc_ll_min(f, fc_ll_fmt(f, "%u", r), "%lastrow") : "0";
+}
+
+/* direct: pointers that go along k, of every third row where all rows are there: the others have
+ * addresses with the distance of rows. */
+static unsigned pointers(const dot *d, unsigned height) {
+    return !d->direct ? 0 : height == FC_LL_LOW ? height : (height + 2) / 3;
+}
+
+static const char *left_at(const dot *d, unsigned height, unsigned r, const char *k,
+                           const char *const *pointer) {
+    fc_ll *f = d->f;
+    if (!d->direct) return at(d, at(d, "%a", k), fc_ll_fmt(f, "%u", r * d->p.step));
+    if (height == FC_LL_LOW) return pointer[r];
+    return r % 3 ? at(d, pointer[r / 3], r % 3 == 1 ? "%down" : "%down2") : pointer[r / 3];
+}
+
+/* for each k: registers of the right row, and each element of the left column */
+static void chain(const dot *d, unsigned height, const char *const *mask, const char **acc) {
+    fc_ll *f = d->f;
+    fc_ll_loop l;
+    const unsigned m = pointers(d, height), first = 1 + d->direct + m,
+                   n = first + d->vectors * height;
+    const char **types = fc_ll_names(f, n), **init = fc_ll_names(f, n), *right[2];
+    for (unsigned i = 0; i < n; i++) {
+        types[i] = i < 1 ? "i64" : i < first ? "ptr" : d->lanes;
+        init[i] = i ? "zeroinitializer" : "0";
+    }
+    if (d->direct) init[1] = "%b";
+    for (unsigned i = 0; i < m; i++)
+        init[2 + i] = at(d, "%a",
+                         height == FC_LL_LOW ? fc_ll_bin(f, "mul", "%down", clamped(d, i))
+                                             : times(f, "%down", 3 * i));
+    fc_ll_loop_begin(f, &l, n, types, init);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l.carry[0]));
+    const char *b = d->direct ? l.carry[1] : at(d, "%b", times(f, l.carry[0], d->p.width));
+    const char **next = init;
+    for (unsigned v = 0; v < d->vectors; v++)
+        right[v] = in_register(d, b, v * d->p.lanes, d->direct ? mask[v] : NULL);
+    next[0] = fc_ll_bin(f, "add", l.carry[0], "1");
+    if (d->direct) next[1] = at(d, b, "%next");
+    for (unsigned i = 0; i < m; i++) next[2 + i] = at(d, l.carry[2 + i], "%along");
+    for (unsigned i = first, r = 0; r < height; r++) {
+        const char *left = in_all_lanes(d, left_at(d, height, r, l.carry[0], l.carry + 2));
+        for (unsigned v = 0; v < d->vectors; v++, i++)
+            next[i] = step(d, left, right[v], l.carry[i]);
+    }
+    fc_ll_loop_end(f, &l, next);
+    memcpy(acc, l.carry + first, d->vectors * height * sizeof *acc);
 }
 
 /* Adds the levels of `mask`, the lowest first, which cover the latest elements. */
-static void add_levels(const dot *d, unsigned height, fc_ll_loop *l, const char *const *types,
-                       const char **acc) {
-    fc_ll *f = d->f;
-    fc_ll_loop_begin(f, l, 2 * height + 1, types, acc);
-    fc_ll_loop_test(f, l, fc_ll_ins(f, "icmp ne i64 %s, 0", l->carry[0]));
-    const char *level = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 true)", l->carry[0]);
-    const char *held = at(d, "%levels", times(f, level, d->p.height * d->p.width));
-    acc[0] = fc_ll_bin(f, "and", l->carry[0], minus(f, l->carry[0], "1"));
-    for (unsigned i = 0; i < 2 * height; i++)
-        acc[1 + i] = fc_ll_ins(f, "%s %s %s, %s", fc_is_float(d->t) ? "fadd" : "add", d->lanes,
-                               in_register(d, held, i * d->p.lanes), l->carry[1 + i]);
-    fc_ll_loop_end(f, l, acc);
-}
-
-static void tile_function(dot *d, unsigned height) {
+static void add_levels(const dot *d, unsigned height, const char **acc) {
     fc_ll *f = d->f;
     fc_ll_loop l;
-    const unsigned n = 2 * height + 1;
-    const char **types = fc_ll_names(f, n), **acc = fc_ll_names(f, n);
+    const unsigned n = d->vectors * height + 1;
+    const char **types = fc_ll_names(f, n), **next = fc_ll_names(f, n);
     for (unsigned i = 0; i < n; i++) {
         types[i] = i ? d->lanes : "i64";
-        acc[i] = i ? "zeroinitializer" : "0";
+        next[i] = i ? acc[i - 1] : "%mask";
     }
+    fc_ll_loop_begin(f, &l, n, types, next);
+    fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ne i64 %s, 0", l.carry[0]));
+    const char *level = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 true)", l.carry[0]);
+    const char *held = at(d, "%levels", times(f, level, d->p.height * d->p.width));
+    next[0] = fc_ll_bin(f, "and", l.carry[0], minus(f, l.carry[0], "1"));
+    for (unsigned i = 1; i < n; i++)
+        next[i] = sum(d, in_register(d, held, (i - 1) * d->p.lanes, NULL), l.carry[i]);
+    fc_ll_loop_end(f, &l, next);
+    memcpy(acc, l.carry + 1, (n - 1) * sizeof *acc);
+}
+
+/* From the last row to the first: those that are not there write where the last one does, before
+ * it. The sum of a part may be -0, what is finished never: + 0 changes no sum of parts. */
+static void write_tile(const dot *d, unsigned height, const char *const *mask,
+                       const char *const *acc) {
+    fc_ll *f = d->f;
+    for (unsigned r = height; r-- > 0;) {
+        const char *row = d->bare ? fc_ll_bin(f, "mul", clamped(d, r), "%step")
+                                  : fc_ll_fmt(f, "%u", r * d->p.width);
+        const char *to = at(d, "%to", row);
+        for (unsigned v = 0; v < d->vectors; v++) {
+            const char *p = at(d, to, fc_ll_fmt(f, "%u", v * d->p.lanes));
+            const char *value = acc[r * d->vectors + v];
+            if (d->bare && fc_is_float(d->t)) value = sum(d, "zeroinitializer", value);
+            fc_ll_write(f, d->t, d->p.lanes, p, false, mask[v], value);
+        }
+    }
+}
+
+#define SIGNATURE                                                                                  \
+    "i64 %%n, ptr %%a, ptr %%b, i64 %%mask, ptr %%levels, ptr %%to, i64 %%step, i64 %%rows, i64 "  \
+    "%%columns, i64 %%down, i64 %%along, i64 %%next"
+
+static void tile_function(const dot *d, unsigned height) {
+    fc_ll *f = d->f;
+    const char **acc = fc_ll_names(f, d->vectors * height), *mask[2];
     fc_ll_aside_begin(f);
-    chain(d, height, &l, types, acc);
-    memcpy(acc, l.carry, n * sizeof *acc);
-    acc[0] = "%mask";
-    add_levels(d, height, &l, types, acc);
-    for (unsigned i = 0; i + 1 < n; i++) {
-        const char *to = at(d, "%to", fc_ll_fmt(f, "%u", i * d->p.lanes));
-        fc_ll_write(f, d->t, d->p.lanes, to, false, NULL, l.carry[1 + i]);
-    }
+    fc_ll_line(f, "%%lastrow = sub i64 %%rows, 1");
+    fc_ll_line(f, "%%there = trunc i64 %%columns to i32");
+    fc_ll_line(f, "%%down2 = add i64 %%down, %%down");
+    masks(d, mask);
+    chain(d, height, mask, acc);
+    add_levels(d, height, acc);
+    write_tile(d, height, mask, acc);
     fc_ll_line(f, "ret void");
-    fc_ll_aside_end(f, fc_ll_fmt(f,
-                                 "void @%s_tile%u(i64 %%n, ptr %%a, ptr %%b, i64 %%mask, ptr "
-                                 "%%levels, ptr %%to)",
-                                 f->name, height));
+    fc_ll_aside_end(f, fc_ll_fmt(f, "void @%s_tile%u(" SIGNATURE ")", f->name, height));
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
@@ -174,9 +238,9 @@ static bool lies_across(const dot *d, uint32_t a, bool left) {
     return false;
 }
 
-/* Rows that low tiles do. */
+/* Rows that low tiles do at most. */
 static unsigned most_low(const dot *d) {
-    return (d->p.height - 1) / LOW * LOW;
+    return d->direct ? d->p.height - 1 : (d->p.height - 1) / FC_LL_LOW * FC_LL_LOW;
 }
 
 /* Rows of a panel of so many rows: whole tiles, and what is left in low ones. */
@@ -184,7 +248,7 @@ static const char *padded(const dot *d, const char *rows) {
     fc_ll *f = d->f;
     const char *height = fc_ll_fmt(f, "%u", d->p.height);
     const char *rest = fc_ll_bin(f, "urem", rows, height), *whole = minus(f, rows, rest);
-    const char *low = times(f, up(f, rest, LOW), LOW);
+    const char *low = times(f, up(f, rest, FC_LL_LOW), FC_LL_LOW);
     const char *is_low = fc_ll_ins(f, "icmp ule i64 %s, %u", rest, most_low(d));
     return plus(f, whole, fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_low, low, height));
 }
@@ -195,7 +259,7 @@ static void copy_right(fc_ll *f, void *user) {
     fc_ll_emit_rows(f, d->need[1]);
     fc_ll_emit_points(f, d->need[1]);
     const char *v = fc_ll_value(f, d->value[1], f->V);
-    const char *x = minus(f, f->x, d->n0), *width = fc_ll_fmt(f, "%u", d->p.width);
+    const char *x = minus(f, f->x, d->b->columns.lo), *width = fc_ll_fmt(f, "%u", d->p.width);
     const char *panel = fc_ll_bin(f, "udiv", x, width);
     const char *to = plus(f, times(f, panel, d->p.width * FC_DOT_CHUNK), d->row);
     to = plus(f, to, minus(f, x, fc_ll_bin(f, "mul", panel, width)));
@@ -208,7 +272,7 @@ static void fill_last_panel(dot *d) {
     fc_ll_if half;
     fc_ll_loop l;
     if (d->p.width == f->V) return;
-    const char *n = up(f, minus(f, d->n1, d->n0), f->V);
+    const char *n = up(f, minus(f, d->b->columns.hi, d->b->columns.lo), f->V);
     const char *odd = fc_ll_ins(f, "trunc i64 %s to i1", n);
     fc_ll_if_begin(f, &half, odd);
     const char *panel = fc_ll_bin(f, "lshr", n, "1");
@@ -224,7 +288,7 @@ static void fill_last_panel(dot *d) {
 /* The row of the right operand at element `k` of the chunk, columns [from, to). */
 static void right_row(dot *d, const char *k, const char *from, const char *to) {
     fc_ll *f = d->f;
-    f->element = plus(f, d->k0, k);
+    f->element = plus(f, d->b->k.lo, k);
     d->row = times(f, k, d->p.width);
     fc_ll_vectors(f, from, to, 1, copy_right, d);
     f->element = NULL;
@@ -261,7 +325,7 @@ static void copy_left(fc_ll *f, void *user) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, d->need[0]);
     const char *v = fc_ll_value(f, d->value[0], f->V);
-    fc_ll_spill(f, d->t, f->V, d->left, plus(f, d->row, minus(f, f->x, d->k0)), v);
+    fc_ll_spill(f, d->t, f->V, d->left, plus(f, d->row, minus(f, f->x, d->b->k.lo)), v);
 }
 
 /* Row `m` of the left operand to row `i` of the panel, elements [from, to). */
@@ -279,20 +343,20 @@ static void left_row(dot *d, const char *m, const char *i, const char *from, con
 static void by_tiles(dot *d, bool left) {
     fc_ll *f = d->f;
     fc_ll_loop rows, columns, within;
-    const char *V = fc_ll_fmt(f, "%u", f->V), *last = minus(f, d->m1, "1");
-    const char *count = left ? d->rows : d->kn, *x0 = left ? d->k0 : d->n0;
-    const char *x1 = left ? plus(f, d->k0, d->kn) : d->n1;
+    const char *V = fc_ll_fmt(f, "%u", f->V), *last = minus(f, d->b->rows.hi, "1");
+    const char *count = left ? d->rows : d->kn, *x0 = left ? d->b->k.lo : d->b->columns.lo;
+    const char *x1 = left ? plus(f, d->b->k.lo, d->kn) : d->b->columns.hi;
     begin_tiles(d, left);
     const char *x = fc_ll_for(f, &columns, x0, x1), *to = fc_ll_min(f, plus(f, x, V), x1);
     const char *i = fc_ll_for(f, &rows, "0", count);
     const char *end = fc_ll_min(f, plus(f, i, V), count);
-    const char *first = left ? fc_ll_min(f, plus(f, d->m0, i), last) : plus(f, d->k0, i);
-    const char *n = left ? fc_ll_min(f, minus(f, d->m1, first), V) : minus(f, end, i);
+    const char *first = left ? fc_ll_min(f, plus(f, d->b->rows.lo, i), last) : plus(f, d->b->k.lo, i);
+    const char *n = left ? fc_ll_min(f, minus(f, d->b->rows.hi, first), V) : minus(f, end, i);
     d->idx[d->m_axis] = "0";
     fc_ll_set_base(f, d->idx, d->n_axis);
     fill_tiles(d, x, minus(f, x1, x), first, n, left);
     const char *row = fc_ll_for(f, &within, i, end);
-    const char *m = left ? fc_ll_min(f, plus(f, d->m0, row), last) : plus(f, d->k0, row);
+    const char *m = left ? fc_ll_min(f, plus(f, d->b->rows.lo, row), last) : plus(f, d->b->k.lo, row);
     f->tile_row = minus(f, times(f, minus(f, m, first), f->V), x);
     if (left)
         left_row(d, m, row, x, to);
@@ -313,7 +377,7 @@ static void make_right(dot *d) {
     if (d->turned[1]) {
         by_tiles(d, false);
     } else {
-        right_row(d, fc_ll_for(f, &l, "0", d->kn), d->n0, d->n1);
+        right_row(d, fc_ll_for(f, &l, "0", d->kn), d->b->columns.lo, d->b->columns.hi);
         fc_ll_for_end(f, &l, "1");
     }
     fill_last_panel(d);
@@ -329,135 +393,133 @@ static void make_left(dot *d) {
         return;
     }
     const char *i = fc_ll_for(f, &l, "0", d->rows);
-    const char *m = fc_ll_min(f, plus(f, d->m0, i), minus(f, d->m1, "1"));
-    left_row(d, m, i, d->k0, plus(f, d->k0, d->kn));
+    const char *m = fc_ll_min(f, plus(f, d->b->rows.lo, i), minus(f, d->b->rows.hi, "1"));
+    left_row(d, m, i, d->b->k.lo, plus(f, d->b->k.lo, d->kn));
     fc_ll_for_end(f, &l, "1");
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static void store_vector(fc_ll *f, void *user) {
-    const dot *d = user;
+void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *const *idx) {
+    dot *d = f->dot;
+    d->b = b;
+    memcpy(d->idx, idx, sizeof d->idx);
+    d->kn = minus(f, b->k.hi, b->k.lo);
+    d->rows = padded(d, minus(f, b->rows.hi, b->rows.lo));
     fc_ll_forget(f);
-    const char *v = fc_ll_fill(f, d->t, f->V, d->tile, plus(f, d->row, minus(f, f->x, d->from)));
-    f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
-    fc_ll_emit_rows(f, f->row_needed);
-    fc_ll_run_stores(f, FC_ROW, f->V);
-    f->red[0].vector = NULL;
-}
-
-/* The tile at row `i` of the block, column d->from. */
-static void store_tile(dot *d, const char *i) {
-    fc_ll *f = d->f;
-    fc_ll_loop l;
+    (operand ? make_right : make_left)(d);
     fc_ll_look_along(f, d->n_axis, false);
-    const char *first = plus(f, d->m0, i), *high = fc_ll_fmt(f, "%u", d->p.height);
-    const char *rows = fc_ll_min(f, minus(f, d->m1, first), high);
-    const char *r = fc_ll_for(f, &l, "0", rows);
-    d->idx[d->m_axis] = plus(f, first, r);
-    fc_ll_set_base(f, d->idx, d->n_axis);
-    d->row = times(f, r, d->p.width);
-    const char *end = fc_ll_min(f, plus(f, d->from, fc_ll_fmt(f, "%u", d->p.width)), d->n1);
-    fc_ll_vectors(f, d->from, FC_PLANT(dot_edge, minus(f, end, "1"), end), 1, store_vector, d);
-    fc_ll_for_end(f, &l, "1");
+    fc_ll_forget(f);
 }
 
-static void call_tile(const dot *d, unsigned height, const char *a, const char *b,
-                      const char *levels, const char *to) {
-    fc_ll_line(d->f, "call void @%s_tile%u(i64 %s, ptr %s, ptr %s, i64 %s, ptr %s, ptr %s)",
-               d->f->name, height, d->kn, a, b, d->mask, levels, to);
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+typedef struct call { /* ptr a, b, levels, to; i64 the others: see tile_function */
+    const char *n, *a, *b, *mask, *levels, *to, *step, *rows, *columns, *down, *along, *next;
+} call;
+
+static void call_tile(const dot *d, unsigned height, const call *c) {
+    fc_ll_line(d->f,
+               "call void @%s_tile%u(i64 %s, ptr %s, ptr %s, i64 %s, ptr %s, ptr %s, i64 %s, i64 "
+               "%s, i64 %s, i64 %s, i64 %s, i64 %s)",
+               d->f->name, height, c->n, c->a, c->b, c->mask, c->levels, c->to, c->step, c->rows,
+               c->columns, c->down, c->along, c->next);
 }
 
 /* A whole tile, or low ones for the rows that are left. */
-static void any_tile(const dot *d, const char *left, const char *a, const char *b,
-                     const char *levels, const char *to) {
+static void any_tile(const dot *d, const call *c) {
     fc_ll *f = d->f;
     fc_ll_if low;
     fc_ll_loop l;
-    fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", left, most_low(d)));
-    const char *r = fc_ll_for(f, &l, "0", left), *down = times(f, r, d->p.width);
-    call_tile(d, LOW, at(d, a, times(f, r, d->p.step)), b, at(d, levels, down), at(d, to, down));
-    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", LOW));
+    if (d->p.height == FC_LL_LOW) {
+        call_tile(d, FC_LL_LOW, c);
+        return;
+    }
+    fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", c->rows, most_low(d)));
+    const char *r = fc_ll_for(f, &l, "0", c->rows), *held = times(f, r, d->p.width);
+    call some = *c;
+    some.a = at(d, c->a, fc_ll_bin(f, "mul", r, c->down));
+    some.levels = at(d, c->levels, held);
+    some.to = at(d, c->to, fc_ll_bin(f, "mul", r, c->step));
+    some.rows = minus(f, c->rows, r);
+    call_tile(d, FC_LL_LOW, &some);
+    fc_ll_for_end(f, &l, fc_ll_fmt(f, "%u", FC_LL_LOW));
     fc_ll_if_else(f, &low);
-    call_tile(d, d->p.height, a, b, levels, to);
+    call_tile(d, d->p.height, c);
     fc_ll_if_end(f, &low);
 }
 
-static void one_tile(dot *d, const char *panel, const char *i) {
+/* Where the operands of the tile begin. */
+static void find_operands(const dot *d, const fc_ll_box *b, call *c) {
     fc_ll *f = d->f;
-    fc_ll_if done;
-    const unsigned tile = d->p.height * d->p.width;
-    const char *a = at(d, d->left, times(f, i, d->p.step));
-    const char *b = at(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
-    const char *down = fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height));
-    const char *number = plus(
-        f, fc_ll_bin(f, "mul", panel, up(f, fc_ll_bin(f, "sub", d->m1, d->m0), d->p.height)), down);
-    const char *levels = at(d, d->counter, times(f, fc_ll_bin(f, "mul", number, d->levels), tile));
-    const char *next = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)",
-                                 fc_ll_bin(f, "xor", d->chunk, "-1"));
-    const char *to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", d->last, d->tile,
-                               at(d, levels, times(f, next, tile)));
-    any_tile(d, minus(f, minus(f, d->m1, d->m0), i), a, b, levels, to);
-    d->from = plus(f, d->n0, times(f, panel, d->p.width));
-    fc_ll_if_begin(f, &done, d->last);
-    store_tile(d, i);
-    fc_ll_if_else(f, &done);
-    fc_ll_if_end(f, &done);
-}
-
-static void tiles(dot *d) {
-    fc_ll *f = d->f;
-    fc_ll_loop across, down;
-    const char *n = up(f, minus(f, d->n1, d->n0), d->p.width);
-    const char *panel = fc_ll_for(f, &across, "0", n);
-    const char *i = fc_ll_for(f, &down, "0", minus(f, d->m1, d->m0));
-    one_tile(d, panel, i);
-    fc_ll_for_end(f, &down, fc_ll_fmt(f, "%u", d->p.height));
-    fc_ll_for_end(f, &across, "1");
-}
-
-/* ---- blocks ---------------------------------------------------------------------------------- */
-
-/* The block of a unit: rows fastest, then columns, then the other axes. */
-static void place(dot *d, const char *unit) {
-    fc_ll *f = d->f;
-    const char *m = fc_ll_extent(f, d->m_axis), *n = fc_ll_extent(f, d->n_axis);
-    const char *down = parts(f, m, d->rows), *across = parts(f, n, d->columns);
-    const char *q = fc_ll_bin(f, "udiv", unit, down),
-               *mb = minus(f, unit, fc_ll_bin(f, "mul", q, down));
-    const char *o = fc_ll_bin(f, "udiv", q, across),
-               *nb = minus(f, q, fc_ll_bin(f, "mul", o, across));
-    d->m0 = fc_ll_bin(f, "mul", mb, d->rows);
-    d->m1 = fc_ll_min(f, plus(f, d->m0, d->rows), m);
-    d->n0 = fc_ll_bin(f, "mul", nb, d->columns);
-    d->n1 = fc_ll_min(f, plus(f, d->n0, d->columns), n);
-    for (unsigned axis = d->n_axis; axis-- > 0;) {
-        if (axis == d->m_axis) continue;
-        const char *size = fc_ll_extent(f, axis), *rest = fc_ll_bin(f, "udiv", o, size);
-        d->idx[axis] = FC_PLANT(dot_batch, "0", minus(f, o, fc_ll_bin(f, "mul", rest, size)));
-        o = rest;
+    const unsigned k = f->cls->np;
+    if (d->direct) {
+        for (unsigned i = 0; i < 2; i++) {
+            const uint32_t a = d->operand[i];
+            const char *by = fc_ll_bin(f, "mul", b->k.lo, fc_ll_stride(f, a, k));
+            by = plus(f, by, f->base[a]);
+            if (i) by = plus(f, by, b->across.lo);
+            *(i ? &c->b : &c->a) = fc_ll_element(f, a, by);
+        }
+        c->down = fc_ll_stride(f, d->operand[0], d->m_axis);
+        c->along = fc_ll_stride(f, d->operand[0], k);
+        c->next = fc_ll_stride(f, d->operand[1], k);
+        c->levels = d->counter;
+        return;
     }
+    const char *i = minus(f, b->down.lo, b->rows.lo);
+    const char *panel = fc_ll_bin(f, "udiv", minus(f, b->across.lo, b->columns.lo),
+                                  fc_ll_fmt(f, "%u", d->p.width));
+    const char *high = up(f, minus(f, b->rows.hi, b->rows.lo), d->p.height);
+    const char *number = plus(f, fc_ll_bin(f, "mul", panel, high),
+                              fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height)));
+    c->a = at(d, d->left, times(f, i, d->p.step));
+    c->b = at(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
+    c->down = fc_ll_fmt(f, "%u", d->p.step);
+    c->along = c->next = "0";
+    c->levels = at(d, d->counter,
+                   times(f, fc_ll_bin(f, "mul", number, d->levels), d->p.height * d->p.width));
 }
 
-static void block(dot *d) {
+/* Where the results of the tile are finished, and how far its rows lie apart there. */
+static void find_end(const dot *d, const fc_ll_box *b, const char **to, const char **apart) {
     fc_ll *f = d->f;
-    fc_ll_loop l;
-    const char *count = fc_ll_extra(f, FC_PB_COUNT), *size = fc_ll_fmt(f, "%d", FC_DOT_CHUNK);
-    const char *whole = d->rows;
-    d->k0 = fc_ll_for(f, &l, "0", count);
-    d->kn = fc_ll_min(f, minus(f, count, d->k0), size);
-    if (FC_PLANTED(dot_tail)) d->kn = minus(f, d->kn, "1");
-    d->chunk = fc_ll_bin(f, "udiv", d->k0, size);
-    d->last = fc_ll_ins(f, "icmp uge i64 %s, %s", plus(f, d->k0, size), count);
+    const uint32_t a = f->k->stores.at[0].access;
+    *to = d->tile;
+    *apart = fc_ll_fmt(f, "%u", d->p.width);
+    if (!d->bare) return;
+    *to = fc_ll_element(f, a, plus(f, f->base[a], b->across.lo));
+    *apart = fc_ll_stride(f, a, d->m_axis);
+}
+
+void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
+    dot *d = f->dot;
+    const char *tile = fc_ll_fmt(f, "%u", d->p.height * d->p.width), *to, *apart;
+    const char *width = fc_ll_fmt(f, "%u", d->p.width);
+    const char *edge = FC_PLANT(dot_edge, minus(f, b->across.hi, "1"), b->across.hi);
+    call c = {.n = minus(f, b->k.hi, b->k.lo)};
+    find_operands(d, b, &c);
+    if (FC_PLANTED(dot_tail))
+        c.n = minus(f, c.n, fc_ll_ins(f, "zext i1 %s to i64", b->last));
+    const char *next = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)",
+                                 fc_ll_bin(f, "xor", b->chunk, "-1"));
+    const char *level = at(d, c.levels, fc_ll_bin(f, "mul", next, tile));
     const char *ones =
-        fc_ll_bin(f, "and", d->chunk, fc_ll_bin(f, "xor", plus(f, d->chunk, "1"), "-1"));
-    d->mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", d->last, d->chunk, ones);
-    make_right(d);
-    d->rows = padded(d, minus(f, d->m1, d->m0));
-    make_left(d);
-    d->rows = whole;
-    tiles(d);
-    fc_ll_for_end(f, &l, size);
+        fc_ll_bin(f, "and", b->chunk, fc_ll_bin(f, "xor", plus(f, b->chunk, "1"), "-1"));
+    find_end(d, b, &to, &apart);
+    c.mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, b->chunk, ones);
+    c.to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", b->last, to, level);
+    c.step = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, apart, width);
+    c.rows = minus(f, b->down.hi, b->down.lo);
+    c.columns = minus(f, d->bare ? edge : b->across.hi, b->across.lo);
+    any_tile(d, &c);
+}
+
+void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
+    dot *d = f->dot;
+    if (d->bare) return;
+    const char *row = times(f, minus(f, m, b->down.lo), d->p.width);
+    const char *v =
+        fc_ll_fill(f, d->t, f->V, d->tile, plus(f, row, minus(f, f->x, b->across.lo)));
+    f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -483,49 +545,66 @@ static const char *take_slot(fc_ll *f, const char *slots) {
     return l.carry[0];
 }
 
-static void place_panels(dot *d, const char *slot) {
+static void place_panels(dot *d) {
     fc_ll *f = d->f;
-    const char *rows = times(f, up(f, d->rows, d->p.height), d->p.height);
-    const char *right = times(f, d->columns, FC_DOT_CHUNK), *left = times(f, rows, d->p.step);
-    const char *levels = fc_ll_bin(f, "mul", fc_ll_bin(f, "mul", rows, d->columns), d->levels);
+    const char *columns = fc_ll_extra(f, FC_PB_SPANS);
+    const char *rows = times(f, up(f, fc_ll_dot_rows(f), d->p.height), d->p.height);
+    const char *right = times(f, columns, FC_DOT_CHUNK), *left = times(f, rows, d->p.step);
+    const char *chunks = up(f, fc_ll_extra(f, FC_PB_COUNT), FC_DOT_CHUNK);
+    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
+    d->levels = minus(
+        f, "64", fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", minus(f, chunks, "1")));
+    const char *levels = fc_ll_bin(f, "mul", fc_ll_bin(f, "mul", rows, columns), d->levels);
     const char *all = plus(f, plus(f, right, left), levels);
-    d->right = at(d, fc_ll_extra(f, FC_PB_WORKSPACE), fc_ll_bin(f, "mul", slot, all));
+    d->slot = take_slot(f, fc_ll_bin(f, "lshr", fc_ll_extra(f, FC_PB_SPAN), "32"));
+    d->right = at(d, fc_ll_extra(f, FC_PB_WORKSPACE), fc_ll_bin(f, "mul", d->slot, all));
     d->left = at(d, d->right, right);
     d->counter = at(d, d->left, left);
 }
 
-void fc_ll_dot(fc_ll *f) {
-    const fc_reduction *r = &f->k->reductions.at[0];
-    dot d = {.f = f, .t = (fusec_dtype)r->dtype, .n_axis = f->cls->np - 1u};
-    fc_ll_loop l;
-    d.p = fc_ll_panels_of(f->m, d.t);
-    d.m_axis = f->cls->llvm.down_axis;
-    d.type = fc_ll_type(f, d.t, 1);
-    d.lanes = fc_ll_type(f, d.t, d.p.lanes);
-    d.bytes = fc_dtypes[d.t].bytes;
-    fc_red_values(r, NULL, d.value);
+/* ---- the function ---------------------------------------------------------------------------- */
+
+const char *fc_ll_dot_rows(fc_ll *f) {
+    return fc_ll_bin(f, "and", fc_ll_extra(f, FC_PB_SPAN), "4294967295");
+}
+
+static void find_code(dot *d) {
+    fc_ll *f = d->f;
+    fc_red_values(&f->k->reductions.at[0], NULL, d->value);
     for (int i = 0; i < 2; i++) {
-        d.need[i] = fc_ll_alloc(f, f->code.ins.len);
-        fc_kernel_slice(&f->code, &f->map[d.value[i]], 1, d.need[i]);
-        for (uint32_t a = 0; a < f->cls->naccess; a++) d.turned[i] |= lies_across(&d, a, i == 0);
+        d->need[i] = fc_ll_alloc(f, f->code.ins.len);
+        fc_kernel_slice(&f->code, &f->map[d->value[i]], 1, d->need[i]);
+        for (uint32_t a = 0; a < f->cls->naccess; a++) d->turned[i] |= lies_across(d, a, i == 0);
+        d->operand[i] = (uint32_t)f->k->code.ins.at[d->value[i]].imm;
     }
+}
+
+void fc_ll_dot_begin(fc_ll *f) {
+    dot *d = f->dot = fc_ll_alloc(f, sizeof *d);
+    *d = (dot){.f = f,
+               .t = (fusec_dtype)f->k->reductions.at[0].dtype,
+               .direct = f->cls->llvm.direct,
+               .bare = f->cls->llvm.bare,
+               .n_axis = f->cls->np - 1u,
+               .m_axis = f->cls->llvm.down_axis};
+    d->p = fc_ll_tile_of(f->m, d->t, f->cls);
+    d->vectors = d->p.width / d->p.lanes;
+    d->type = fc_ll_type(f, d->t, 1);
+    d->lanes = fc_ll_type(f, d->t, d->p.lanes);
+    find_code(d);
     fc_ll_declare(f, "i64 @llvm.cttz.i64(i64, i1)");
-    fc_ll_declare(f, "i64 @llvm.ctlz.i64(i64, i1)");
-    fc_ll_begin(f);
-    tile_function(&d, LOW);
-    tile_function(&d, d.p.height);
-    const char *span = fc_ll_extra(f, FC_PB_SPAN), *count = fc_ll_extra(f, FC_PB_COUNT);
-    d.rows = fc_ll_bin(f, "and", span, "4294967295");
-    d.columns = fc_ll_extra(f, FC_PB_SPANS);
-    const char *chunks = up(f, count, FC_DOT_CHUNK);
-    d.levels = minus(
-        f, "64", fc_ll_ins(f, "call i64 @llvm.ctlz.i64(i64 %s, i1 false)", minus(f, chunks, "1")));
-    d.tile = fc_ll_array(f, d.t, d.p.height * d.p.width);
-    const char *slot = take_slot(f, fc_ll_bin(f, "lshr", span, "32"));
-    place_panels(&d, slot);
-    place(&d, fc_ll_for(f, &l, "%begin", "%end"));
-    block(&d);
-    fc_ll_for_end(f, &l, "1");
-    fc_ll_line(f, "store atomic i32 0, ptr %s release, align 4", slot_of(f, slot));
-    fc_ll_end(f, "");
+    tile_function(d, FC_LL_LOW);
+    if (d->p.height != FC_LL_LOW) tile_function(d, d->p.height);
+    const unsigned tile = d->p.height * d->p.width;
+    if (!d->bare) d->tile = fc_ll_array(f, d->t, tile + f->V);
+    if (d->direct)
+        d->counter = fc_ll_array(f, d->t, FC_LL_DIRECT_LEVELS * tile);
+    else
+        place_panels(d);
+}
+
+void fc_ll_dot_end(fc_ll *f) {
+    if (!f->dot->direct)
+        fc_ll_line(f, "store atomic i32 0, ptr %s release, align 4", slot_of(f, f->dot->slot));
+    f->dot = NULL;
 }

@@ -45,10 +45,6 @@ static void prepare(fc_ll *f) {
 }
 
 static void write_functions(fc_ll *f) {
-    if (f->cls->llvm.panels) {
-        fc_ll_dot(f);
-        return;
-    }
     fc_ll_schedule_loops(f);
     if (f->loops.oom) fc_ll_fail(f, FUSEC_OUT_OF_MEMORY);
     const fusec_status st = fc_loops_verify(&f->loops, f->k, f->cls, f->error);

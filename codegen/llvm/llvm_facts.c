@@ -58,3 +58,11 @@ fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t) {
     p.step = FC_DOT_CHUNK + 64 / fc_dtypes[t].bytes; /* rows must not share their cache sets */
     return p;
 }
+
+fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c) {
+    fc_ll_panels p = fc_ll_panels_of(m, t);
+    if (!c->llvm.direct) return p;
+    p.width = c->llvm.direct * p.lanes;
+    p.height = c->llvm.direct_rows;
+    return p;
+}

@@ -13,6 +13,8 @@
  *         elements does. Eight at a time are combined in registers, what is left over one by one.
  *         Arrays that lie along the rows are transposed on their way to the stack and back; what is
  *         the same for all rows of a block (`shared`) comes once for all of them.
+ * contraction  Tiles of results in registers (llvm_dot.c): chunk by chunk from panels of a block, or
+ *         each from operands where they are, of which a unit is a product of two matrices.
  * outer   The lanes are neighbouring rows, called columns. For each run of elements every vector of
  *         a block walks down the run and adds its result to a counter of each column: so a run of
  *         the block is read while it is in the cache. A scan stores on the way. */
@@ -348,6 +350,59 @@ static void outer(fc_ll *f) {
     elements(f);
 }
 
+/* ---- contractions in tiles ------------------------------------------------------------------- */
+
+/* A panel of each operand: a chunk of it for a block, `lanes` side by side. */
+static void panel_buffers(fc_ll *f, const fc_ll_panels *p) {
+    const unsigned k = f->cls->np;
+    for (unsigned i = 0; i < 2; i++)
+        fc_loops_buffer(&f->loops, (fc_stage_buffer){.set = (uint8_t)i,
+                                                     .space = FC_SPACE_WORKSPACE,
+                                                     .packed = true,
+                                                     .along = (uint8_t)k,
+                                                     .access = i,
+                                                     .lanes = i ? p->width : 1,
+                                                     .elements = FC_DOT_CHUNK});
+}
+
+/* After the last chunk. */
+static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count) {
+    loop(f, FC_LOOP_LAST, f->cls->np, f->cls->np + 1u, 1);
+    fold(f, 0, FC_DOT_CHUNK);
+    if (f->cls->llvm.bare) {
+        leaf(f, FC_LEAF_FINISH, 0);
+        leaf(f, FC_LEAF_STORE, FC_PHASE_RESULTS);
+        return;
+    }
+    loop(f, FC_LOOP_SERIAL, down, down + 1, 1);
+    vectors(f, across, f->m->vector_bytes >= 64 ? FC_LOOP_MASKED : FC_LOOP_PLAIN, count);
+    leaf(f, FC_LEAF_FINISH, 0);
+    results(f);
+}
+
+/* Chunks outermost, so that a panel serves all tiles of a block; or tile by tile. */
+static void contraction(fc_ll *f) {
+    const unsigned across = f->cls->np - 1u, down = f->cls->llvm.down_axis;
+    const fc_ll_panels p = fc_ll_tile_of(f->m, (fusec_dtype)f->k->reductions.at[0].dtype, f->cls);
+    const bool direct = f->cls->llvm.direct;
+    if (!direct) panel_buffers(f, &p);
+    task(f, 0, down, 1);
+    task(f, down + 1, across, 1);
+    if (!direct) {
+        task(f, across, across + 1, FC_STEP_COLUMNS);
+        task(f, down, down + 1, FC_STEP_ROWS);
+        over_elements(f, FC_LOOP_SERIAL, FC_DOT_CHUNK);
+        leaf(f, FC_LEAF_FILL, 1);
+        leaf(f, FC_LEAF_FILL, 0);
+    }
+    loop(f, FC_LOOP_SERIAL, across, across + 1, p.width);
+    loop(f, FC_LOOP_SERIAL, down, down + 1, p.height);
+    if (direct) over_elements(f, FC_LOOP_SERIAL, FC_DOT_CHUNK);
+    leaf(f, FC_LEAF_LANES, 0);
+    leaf(f, FC_LEAF_PUSH, 0);
+    finish_tile(f, down, across, (p.width + f->V - 1) / f->V);
+}
+
 /* ---- split reductions ------------------------------------------------------------------------ */
 
 /* Over the rows, when all spans are in the workspace. */
@@ -371,7 +426,10 @@ void fc_ll_schedule_loops(fc_ll *f) {
     const fc_llvm_class *c = &f->cls->llvm;
     const bool is_map = f->k->schedule == FC_SCHED_MAP, is_inner = f->k->schedule == FC_SCHED_INNER;
     if (is_map && f->V == FOUR_REGISTERS && !is_deep(f)) f->V /= 2;
-    (is_map ? c->tiles ? tiles : map : is_inner ? c->narrow ? narrow : inner : outer)(f);
+    if (c->panels || c->direct)
+        contraction(f);
+    else
+        (is_map ? c->tiles ? tiles : map : is_inner ? c->narrow ? narrow : inner : outer)(f);
     if (!c->split) return;
     fc_loops_function(&f->loops, 1);
     finish(f, is_inner);

@@ -42,6 +42,11 @@ typedef struct fc_ll_red {
     const char **scanned; /* scan: at the current element */
 } fc_ll_red;
 
+/* i64: [lo, hi); lo is NULL: all of the axis. */
+typedef struct fc_ll_range {
+    const char *lo, *hi;
+} fc_ll_range;
+
 /* The reductions [first, first + count) of one stage; their components, in order, are the slots. */
 typedef struct fc_ll_stage {
     uint32_t first, count;
@@ -150,6 +155,7 @@ typedef struct fc_ll {
     fc_ll_stage *stage;
     const char **kept; /* stack arrays of values that the stores get from a stage; may be NULL */
     const fc_ll_stage *kept_stage;
+    struct fc_ll_dot *dot; /* of a contraction in tiles (llvm_dot.c) */
 
     /* where the point code is; see llvm_mem.c */
     const char **base;  /* [naccess] element offset of the row; NULL: not used in this function */
@@ -310,6 +316,23 @@ void fc_ll_far_lanes(fc_ll *f, fusec_dtype t, unsigned W, fc_ll_far *r);
 bool fc_ll_is_extreme(const fc_ll *f, const fc_ll_stage *st);
 /* The accumulators, at width 1, of elements [lo, hi) of a row. */
 const char **fc_ll_extreme(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi);
+
+/* ---- llvm_dot.c -------------------------------------------------------------------------- */
+
+/* Where a contraction is: the rows and columns of its block, of its tile, and the chunk of k. */
+typedef struct fc_ll_box {
+    fc_ll_range rows, columns, down, across, k;
+    const char *chunk, *last; /* i64: its number; i1: whether it is the last one */
+} fc_ll_box;
+
+void fc_ll_dot_begin(fc_ll *f); /* in a function with such leaves; and its end */
+void fc_ll_dot_end(fc_ll *f);
+const char *fc_ll_dot_rows(fc_ll *f); /* of a block */
+void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *const *idx);
+/* Makes the accumulators of a tile, and a partial of them; after the last chunk what a fold is. */
+void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b);
+/* The results at the vector x of row `m`. */
+void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m);
 
 /* ---- llvm_keep.c ------------------------------------------------------------------------- */
 
@@ -561,7 +584,6 @@ bool fc_ll_is_shared(const fc_ll *f, uint32_t access);
  * ahead asks for what lies `ahead` elements further. */
 void fc_ll_move_tile(fc_ll *f, uint32_t access, bool out, const char *element, const char *last,
                      const char *n, const char *array, unsigned step, const char *ahead);
-void fc_ll_dot(fc_ll *f);
 
 /* ---- llvm_emit.c ------------------------------------------------------------------------- */
 

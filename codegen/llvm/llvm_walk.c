@@ -5,10 +5,9 @@
  * knows the range of each axis and where the row is; at a leaf the files for memory, code and
  * accumulators write what is done there. */
 #include "codegen/llvm/llvm_text.h"
+#include "ir/plant.h"
 
-typedef struct range {
-    const char *lo, *hi; /* i64; lo is NULL: all of the axis */
-} range;
+typedef fc_ll_range range;
 
 /* A turn of the innermost loop over elements: where it begins, the end of the loop, and which turn
  * it is. */
@@ -21,6 +20,8 @@ typedef struct walk {
     fc_ll *f;
     const fc_loop *vector; /* the loop whose body is written */
     range of[FC_MAX_AXES]; /* by the first of the axes that are numbered together */
+    range unit[FC_MAX_AXES]; /* what task loops left of them */
+    fc_ll_box box;           /* the last tile of a contraction */
     const char *idx[FC_MAX_AXES];
     unsigned rows;    /* kept axes but the lanes */
     const char *rest; /* where whole turns ended */
@@ -100,7 +101,7 @@ static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const c
     fc_ll *f = w->f;
     for (size_t i = 0; i < f->loops.buffer.len; i++) {
         const fc_stage_buffer *b = &f->loops.buffer.at[i];
-        if (b->along != n->first) continue;
+        if (b->along != n->first || b->packed) continue;
         const unsigned lanes = w->vector ? f->V : b->lanes;
         if (n->first < f->cls->np) at = minus(f, at, from);
         const char *row = fc_ll_bin(f, "mul", at, number(f, lanes));
@@ -110,6 +111,14 @@ static void find_in_buffers(walk *w, const fc_loop *n, const char *from, const c
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
+
+/* Elements that a turn has at most. */
+static const char *step_of(walk *w, const fc_loop *n) {
+    if (n->step == FC_STEP_SPAN) return fc_ll_extra(w->f, FC_PB_SPAN);
+    if (n->step == FC_STEP_ROWS) return fc_ll_dot_rows(w->f);
+    if (n->step == FC_STEP_COLUMNS) return fc_ll_extra(w->f, FC_PB_SPANS);
+    return number(w->f, n->step);
+}
 
 /* Splits `rest` into the number of a task loop's turn, which becomes its range, and what is for the
  * loops around it. */
@@ -121,20 +130,22 @@ static const char *take_digit(walk *w, const fc_loop *n, const char *rest, bool 
         if (n->step == FC_STEP_SPAN)
             parts = fc_ll_extra(f, FC_PB_SPANS);
         else if (n->step > 1)
-            parts = fc_ll_bin(f, "udiv", plus(f, to, n->step - 1), number(f, n->step));
+            parts = fc_ll_bin(
+                f, "udiv", fc_ll_bin(f, "add", to, minus(f, step_of(w, n), "1")), step_of(w, n));
         rest = fc_ll_bin(f, "udiv", digit, parts);
         digit = fc_ll_bin(f, "sub", digit, fc_ll_bin(f, "mul", rest, parts));
     }
     if (n->step == 1) {
         fc_ll_decompose(f, digit, n->first, n->end, w->idx);
+        if (f->dot) w->idx[n->first] = FC_PLANT(dot_batch, "0", w->idx[n->first]);
         if (n->first == 0) w->flat = digit;
         return rest;
     }
-    const bool spans = n->step == FC_STEP_SPAN;
-    const char *size = spans ? fc_ll_extra(f, FC_PB_SPAN) : number(f, n->step);
+    const char *size = step_of(w, n);
     range *r = &w->of[n->first];
     r->lo = fc_ll_bin(f, "mul", digit, size);
     r->hi = fc_ll_min(f, fc_ll_bin(f, "add", r->lo, size), to);
+    w->unit[n->first] = *r;
     if (n->first >= f->cls->np) w->span = digit;
     return rest;
 }
@@ -213,10 +224,10 @@ static void begin_turn(walk *w, const fc_loop *n, const range *all, const char *
     range *r = &w->of[n->first];
     *r = (range){at, all->hi};
     if (n->step > 1) r->hi = fc_ll_min(f, plus(f, at, n->step), all->hi);
-    if (n->first < f->cls->np) {
+    if (n->first < w->rows) {
         w->idx[n->first] = at;
         set_base(w);
-    } else {
+    } else if (n->first >= f->cls->np) {
         const char *number_of = minus(f, at, all->lo);
         if (n->step > 1) number_of = fc_ll_bin(f, "udiv", number_of, number(f, n->step));
         w->turn = (turn){at, all->hi, number_of, n->step};
@@ -354,6 +365,29 @@ static void pairs(walk *w, const fc_loop *n) {
     w->turn = outer;
 }
 
+/* ---- contractions in tiles ------------------------------------------------------------------- */
+
+static fc_ll_box box_of(walk *w) {
+    const unsigned across = w->f->cls->np - 1u, down = w->f->cls->llvm.down_axis;
+    const range all[] = {{"0", fc_ll_extent(w->f, down)}, {"0", fc_ll_extent(w->f, across)}};
+    const char *last = fc_ll_ins(w->f, "icmp eq i64 %s, %s", elements_of(w).hi, w->turn.to);
+    return (fc_ll_box){.rows = w->unit[down].lo ? w->unit[down] : all[0],
+                       .columns = w->unit[across].lo ? w->unit[across] : all[1],
+                       .down = w->of[down],
+                       .across = w->of[across],
+                       .k = elements_of(w),
+                       .chunk = w->turn.number,
+                       .last = last};
+}
+
+static void last_turn(walk *w, const fc_loop *n) {
+    fc_ll_if is_last;
+    fc_ll_if_begin(w->f, &is_last, w->box.last);
+    list(w, n->body);
+    fc_ll_if_else(w->f, &is_last);
+    fc_ll_if_end(w->f, &is_last);
+}
+
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 static void lanes(fc_ll *f, void *user) {
@@ -372,12 +406,14 @@ static void vector(fc_ll *f, void *user) {
     lanes(f, w);
 }
 
-static void one_masked(walk *w, const range *r) {
+static void masked(walk *w, const fc_loop *n, const range *r) {
     fc_ll *f = w->f;
-    fc_ll_set_mask(f, fc_ll_bin(f, "sub", r->hi, r->lo));
-    f->x = r->lo;
+    fc_ll_loop l;
+    f->x = n->count > 1 ? fc_ll_for(f, &l, r->lo, r->hi) : r->lo;
+    fc_ll_set_mask(f, fc_ll_bin(f, "sub", r->hi, f->x));
     vector(f, w);
     fc_ll_set_mask(f, NULL);
+    if (n->count > 1) fc_ll_for_end(f, &l, number(f, f->V));
 }
 
 /* What is the same for the rows of a block lies on the stack, vector after vector of lanes. */
@@ -414,7 +450,7 @@ static void vectors(walk *w, const fc_loop *n) {
     case FC_LOOP_ALIGNED: fc_ll_points(f, r.lo, r.hi, n->count, vector, w); break;
     case FC_LOOP_PARTS: fc_ll_parts(f, r.lo, r.hi, vector, w); break;
     case FC_LOOP_LINES: fc_ll_lines(f, r.lo, r.hi, n->count, vector, w); break;
-    case FC_LOOP_MASKED: one_masked(w, &r); break;
+    case FC_LOOP_MASKED: masked(w, n, &r); break;
     case FC_LOOP_BACK: moved_back(w, n, &r); break;
     default: fc_ll_vectors(f, r.lo, r.hi, n->count, vector, w);
     }
@@ -583,11 +619,26 @@ static void move(walk *w, const fc_loop *n) {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* What leaves are of a contraction: all but the code of a row and its stores. False: the usual. */
+static bool is_of_tile(walk *w, const fc_loop *n) {
+    fc_ll *f = w->f;
+    if (!f->dot) return false;
+    switch (n->kind) {
+    case FC_LEAF_FILL: w->box = box_of(w), fc_ll_dot_fill(f, n->phase, &w->box, w->idx); return true;
+    case FC_LEAF_PUSH: w->box = box_of(w), fc_ll_dot_push(f, &w->box); return true;
+    case FC_LEAF_FINISH: fc_ll_dot_finish(f, &w->box, w->idx[f->cls->llvm.down_axis]); return true;
+    case FC_LEAF_STORE: return f->cls->llvm.bare;
+    default: return n->kind == FC_LEAF_LANES || n->kind == FC_LEAF_FOLD;
+    }
+}
+
 static void node(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
+    if (is_of_tile(w, n)) return;
     switch (n->kind) {
     case FC_LOOP_TASK: tasks(w, n); break;
     case FC_LOOP_VECTOR: vectors(w, n); break;
+    case FC_LOOP_LAST: last_turn(w, n); break;
     case FC_LOOP_SERIAL:
     case FC_LOOP_UNROLL:
         (n->way == FC_LOOP_CARRY ? carry : n->way == FC_LOOP_PAIRS ? pairs : serial)(w, n);
@@ -656,7 +707,7 @@ static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
 }
 
 static void buffers(fc_ll *f) {
-    if (!f->loops.buffer.len) return;
+    if (!f->loops.buffer.len || f->dot) return;
     f->tile = fc_ll_names(f, f->cls->naccess);
     f->array = fc_ll_names(f, f->loops.buffer.len);
     for (size_t i = 0; i < f->loops.buffer.len; i++) {
@@ -675,8 +726,12 @@ static void function(fc_ll *f, unsigned which) {
     if (counts) w.columns = fc_ll_columns(f->k, f->cls);
     w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u;
     f->column = "0";
+    const bool tiles = f->cls->llvm.panels || f->cls->llvm.direct;
     fc_ll_begin(f);
-    accumulators(f, which ? FC_LL_LEVELS : levels(f), w.columns);
+    if (tiles)
+        fc_ll_dot_begin(f);
+    else
+        accumulators(f, which ? FC_LL_LEVELS : levels(f), w.columns);
     if (which == 0) {
         buffers(f);
         if (f->cls->llvm.packed) f->masks = fc_ll_row_masks(f);
@@ -691,6 +746,7 @@ static void function(fc_ll *f, unsigned which) {
     if (f->cls->llvm.copied) fc_ll_own_begin(f);
     list(&w, f->loops.function[which]);
     if (f->cls->llvm.copied) fc_ll_own_end(f);
+    if (tiles) fc_ll_dot_end(f);
     f->table = NULL;
     f->tile = NULL;
     fc_ll_end_stream(f);

@@ -5,13 +5,56 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
-    MOST_HEIGHTS = 12,    /* of a block of rows: they share the panel of the right operand */
-    MOST_WIDTHS = 16,     /* of a block of columns: a chunk of it stays in the second-level cache */
+    NEAR = 2 << 20,       /* bytes of the second-level cache, if nobody knows */
+    DIRECT_BYTES = 32 << 10, /* of a matrix that is read where it is */
     TASKS = 3,            /* for each thread at least, if there are tiles enough */
     TASK_STEPS = 1 << 20, /* fma of a task at least */
 };
 
-fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena *arena,
+/* Whether the sums are stored side by side as they are, and nothing else is. */
+static bool is_bare(const fc_kernel *k, const fc_nest *n) {
+    if (k->stores.len != 1 || k->updates.len || k->reductions.len != 1) return false;
+    const uint32_t a = k->stores.at[0].access;
+    const fc_instr *value = &k->code.ins.at[k->stores.at[0].value];
+    const int64_t *s = n->stride + (size_t)a * (n->np + n->nr);
+    return value->op == FC_OP_ACC && s[n->np - 1] == 1 &&
+           k->accesses.at[a].dtype == k->reductions.at[0].dtype &&
+           value->dtype == k->reductions.at[0].dtype;
+}
+
+/* Whether an operand is an array's elements as they are. */
+static bool is_plain(const fc_kernel *k, fc_val v, uint32_t *access) {
+    const fc_instr *in = &k->code.ins.at[v];
+    const fusec_dtype t = (fusec_dtype)k->reductions.at[0].dtype;
+    *access = (uint32_t)in->imm;
+    return in->op == FC_OP_LOAD && fc_is_float(t) && k->accesses.at[*access].dtype == t;
+}
+
+/* Few results, of operands that the first-level cache holds next to them, are made from where the
+ * operands are: the tile is as high as leaves the fewest rows idle. */
+static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                          const fc_dot_axes *of, fc_class *cls) {
+    const fusec_dtype t = (fusec_dtype)k->reductions.at[0].dtype;
+    const int64_t rows = n->extent[of->down], columns = n->extent[n->np - 1];
+    const fc_ll_panels p = fc_ll_panels_of(m, t);
+    uint32_t left, right;
+    fc_val value[2];
+    fc_red_values(&k->reductions.at[0], NULL, value);
+    if (m->vector_bytes < 32 || !is_plain(k, value[0], &left) || !is_plain(k, value[1], &right) ||
+        n->stride[(size_t)right * (n->np + n->nr) + n->np - 1] != 1 ||
+        columns * n->count * fc_dtypes[t].bytes > DIRECT_BYTES ||
+        rows * n->count * fc_dtypes[t].bytes > DIRECT_BYTES ||
+        n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
+        return;
+    const bool one = columns <= p.lanes;
+    const unsigned high = m->vector_bytes < 64 ? (one ? 8 : 6) : one ? 16 : 14;
+    cls->llvm.direct = one ? 1 : 2;
+    cls->llvm.direct_rows = (uint16_t)(rows <= FC_LL_LOW                             ? FC_LL_LOW
+                                       : rows <= 8 || (rows > high && rows <= 16) ? high < 8 ? 6 : 8
+                                                                                  : high);
+}
+
+fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_arena *arena,
                                  fc_class *cls, fc_error *e) {
     const uint32_t axes = n->np + n->nr, across = n->np - 1;
     fc_dot_axes of;
@@ -19,8 +62,10 @@ fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena 
     if (!of.found || n->nr != 1 || n->count < 1) return FUSEC_OK;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
-    cls->llvm.panels = true;
     cls->llvm.down_axis = (uint16_t)of.down;
+    cls->llvm.bare = is_bare(k, n);
+    choose_direct(m, k, n, &of, cls);
+    cls->llvm.panels = !cls->llvm.direct;
     memset(move, 0, (size_t)n->naccess * axes);
     cls->wide = false;
     for (uint32_t a = 0; a < n->naccess; a++) {
@@ -36,13 +81,30 @@ fusec_status fc_ll_choose_panels(const fc_kernel *k, const fc_nest *n, fc_arena 
     return FUSEC_OK;
 }
 
+/* The same parts for all, of whole tiles. */
+static int64_t even(int64_t all, int64_t part, int64_t tile) {
+    return fc_ceil_div(fc_ceil_div(all, fc_ceil_div(all, part)), tile) * tile;
+}
+
 void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                          const fc_class *cls, fc_launch *l) {
     const fusec_dtype t = (fusec_dtype)k->reductions.at[0].dtype;
     const fc_ll_panels p = fc_ll_panels_of(m, t);
     const int64_t rows = n->extent[cls->llvm.down_axis], columns = n->extent[n->np - 1];
     const int64_t others = n->rows / rows / columns, slots = m->threads + 1;
-    int64_t high = MOST_HEIGHTS * (int64_t)p.height, wide = MOST_WIDTHS * (int64_t)p.width;
+    if (cls->llvm.direct) {
+        const int64_t steps = fc_ll_at_least_one(rows * columns * n->count);
+        l->units = others;
+        l->unit = fc_ll_at_least_one(TASK_STEPS / steps);
+        l->tasks = fc_ceil_div(l->units, l->unit);
+        l->brief = (double)l->units * (double)steps < 3 * TASK_STEPS;
+        return;
+    }
+    const int64_t chunk = FC_DOT_CHUNK * (int64_t)fc_dtypes[t].bytes;
+    const int64_t near = m->near_cache ? (int64_t)m->near_cache : NEAR;
+    /* a chunk of the columns of a block fills half of the cache, one of the rows a quarter */
+    int64_t high = fc_ll_at_least_one(near / 4 / chunk / p.height) * p.height;
+    int64_t wide = fc_ll_at_least_one(near / 2 / chunk / p.width) * p.width;
     if (high > rows) high = fc_ceil_div(rows, p.height) * p.height;
     if (wide > columns) wide = fc_ceil_div(columns, p.width) * p.width;
     while ((high > p.height || wide > 2 * p.width) && m->threads > 1 &&
@@ -55,6 +117,8 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
         else
             high = fc_ceil_div(high / 2, p.height) * p.height;
     }
+    high = even(rows, high, p.height);
+    wide = even(columns, wide, p.width);
     const int64_t levels = fc_dot_levels(n->count, FC_DOT_CHUNK);
     l->units = others * fc_ceil_div(rows, high) * fc_ceil_div(columns, wide);
     const int64_t steps = fc_ll_at_least_one((high < rows ? high : rows) *

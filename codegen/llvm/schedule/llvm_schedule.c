@@ -300,8 +300,8 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->wide = n->wide && vector_indices;
     cls->vector = (uint8_t)fc_ll_widest(m);
     uint32_t across;
-    if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(k, n, arena, cls, e));
-    if (cls->llvm.panels) return FUSEC_OK;
+    if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(m, k, n, arena, cls, e));
+    if (cls->llvm.panels || cls->llvm.direct) return FUSEC_OK;
     if (inner && keeps(k, n))
         cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
@@ -447,7 +447,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
     case FC_SCHED_DOT:
-        if (cls->llvm.panels) {
+        if (cls->llvm.panels || cls->llvm.direct) {
             fc_ll_launch_panels(m, k, n, cls, launch);
             break;
         }
