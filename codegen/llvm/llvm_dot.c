@@ -80,9 +80,9 @@ static const char *sum(const dot *d, const char *a, const char *b) {
     return fc_ll_ins(d->f, "%s %s %s, %s", fc_is_float(d->t) ? "fadd" : "add", d->lanes, a, b);
 }
 
-static const char *in_register(const dot *d, const char *p, unsigned element, const char *mask) {
-    return fc_ll_read(d->f, d->t, d->p.lanes, at(d, p, fc_ll_fmt(d->f, "%u", element)), false,
-                      mask);
+static const char *in_register(const dot *d, const char *p, const char *element,
+                               const char *mask) {
+    return fc_ll_read(d->f, d->t, d->p.lanes, at(d, p, element), false, mask);
 }
 
 static const char *in_all_lanes(const dot *d, const char *p) {
@@ -93,7 +93,13 @@ static const char *in_all_lanes(const dot *d, const char *p) {
                      d->lanes, d->p.lanes);
 }
 
-/* The columns that are there, of each register; NULL: all, as far as this function knows. */
+/* Whether tiles of fewer columns than a row of one has are masked. Where an operand is read in
+ * place, of several registers the last ones end with the row, some columns a second time. */
+static bool is_masked(const dot *d) {
+    return d->direct ? d->vectors == 1 : d->bare;
+}
+
+/* The columns that are there, of each register; NULL: all. */
 static void masks(const dot *d, const char **mask) {
     fc_ll *f = d->f;
     const unsigned n = d->p.lanes;
@@ -104,9 +110,7 @@ static void masks(const dot *d, const char **mask) {
                                     "shufflevector <%u x i32> %s, <%u x i32> poison, <%u x i32> "
                                     "zeroinitializer",
                                     n, one, n, n);
-        mask[v] = d->direct || d->bare
-                      ? fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", n, iota, all)
-                      : NULL;
+        mask[v] = is_masked(d) ? fc_ll_ins(f, "icmp ult <%u x i32> %s, %s", n, iota, all) : NULL;
     }
 }
 
@@ -130,28 +134,38 @@ static const char *left_at(const dot *d, unsigned height, unsigned r, const char
     return r % 3 ? at(d, pointer[r / 3], r % 3 == 1 ? "%down" : "%down2") : pointer[r / 3];
 }
 
-/* for each k: registers of the right row, and each element of the left column */
+static const char *first_of(const dot *d, unsigned height, unsigned i) {
+    if (height != FC_LL_LOW) return times(d->f, "%down", 3 * i);
+    return fc_ll_bin(d->f, "mul", "%down", clamped(d, i));
+}
+
+/* (Frozen pointers are not known to be some distance from each other: seen as one that goes from
+ * row to row, each address would wait for the one before.)
+ * for each k: registers of the right row, and each element of the left column */
 static void chain(const dot *d, unsigned height, const char *const *mask, const char **acc) {
     fc_ll *f = d->f;
     fc_ll_loop l;
     const unsigned m = pointers(d, height), first = 1 + d->direct + m,
                    n = first + d->vectors * height;
-    const char **types = fc_ll_names(f, n), **init = fc_ll_names(f, n), *right[2];
+    const char **types = fc_ll_names(f, n), **init = fc_ll_names(f, n),
+               *right[FC_LL_ROW_VECTORS];
     for (unsigned i = 0; i < n; i++) {
         types[i] = i < 1 ? "i64" : i < first ? "ptr" : d->lanes;
         init[i] = i ? "zeroinitializer" : "0";
     }
     if (d->direct) init[1] = "%b";
     for (unsigned i = 0; i < m; i++)
-        init[2 + i] = at(d, "%a",
-                         height == FC_LL_LOW ? fc_ll_bin(f, "mul", "%down", clamped(d, i))
-                                             : times(f, "%down", 3 * i));
+        init[2 + i] =
+            fc_ll_ins(f, "freeze ptr %s", at(d, "%a", first_of(d, height, i)));
     fc_ll_loop_begin(f, &l, n, types, init);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l.carry[0]));
     const char *b = d->direct ? l.carry[1] : at(d, "%b", times(f, l.carry[0], d->p.width));
     const char **next = init;
     for (unsigned v = 0; v < d->vectors; v++)
-        right[v] = in_register(d, b, v * d->p.lanes, d->direct ? mask[v] : NULL);
+        right[v] = in_register(d, b,
+                               d->direct && v ? fc_ll_fmt(f, "%%load%u", v)
+                                              : fc_ll_fmt(f, "%u", v * d->p.lanes),
+                               d->direct ? mask[v] : NULL);
     next[0] = fc_ll_bin(f, "add", l.carry[0], "1");
     if (d->direct) next[1] = at(d, b, "%next");
     for (unsigned i = 0; i < m; i++) next[2 + i] = at(d, l.carry[2 + i], "%along");
@@ -180,7 +194,8 @@ static void add_levels(const dot *d, unsigned height, const char **acc) {
     const char *held = at(d, "%levels", times(f, level, d->p.height * d->p.width));
     next[0] = fc_ll_bin(f, "and", l.carry[0], minus(f, l.carry[0], "1"));
     for (unsigned i = 1; i < n; i++)
-        next[i] = sum(d, in_register(d, held, (i - 1) * d->p.lanes, NULL), l.carry[i]);
+        next[i] = sum(d, in_register(d, held, fc_ll_fmt(f, "%u", (i - 1) * d->p.lanes), NULL),
+                      l.carry[i]);
     fc_ll_loop_end(f, &l, next);
     memcpy(acc, l.carry + 1, (n - 1) * sizeof *acc);
 }
@@ -195,7 +210,7 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
                                   : fc_ll_fmt(f, "%u", r * d->p.width);
         const char *to = at(d, "%to", row);
         for (unsigned v = 0; v < d->vectors; v++) {
-            const char *p = at(d, to, fc_ll_fmt(f, "%u", v * d->p.lanes));
+            const char *p = v ? at(d, to, fc_ll_fmt(f, "%%store%u", v)) : to;
             const char *value = acc[r * d->vectors + v];
             if (d->bare && fc_is_float(d->t)) value = sum(d, "zeroinitializer", value);
             fc_ll_write(f, d->t, d->p.lanes, p, false, mask[v], value);
@@ -205,11 +220,12 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
 
 #define SIGNATURE                                                                                  \
     "i64 %%n, ptr %%a, ptr %%b, i64 %%mask, ptr %%levels, ptr %%to, i64 %%step, i64 %%rows, i64 "  \
-    "%%columns, i64 %%down, i64 %%along, i64 %%next"
+    "%%columns, i64 %%down, i64 %%along, i64 %%next, i64 %%load1, i64 %%load2, i64 %%load3, i64 "  \
+    "%%store1, i64 %%store2, i64 %%store3"
 
 static void tile_function(const dot *d, unsigned height) {
     fc_ll *f = d->f;
-    const char **acc = fc_ll_names(f, d->vectors * height), *mask[2];
+    const char **acc = fc_ll_names(f, d->vectors * height), *mask[FC_LL_ROW_VECTORS];
     fc_ll_aside_begin(f);
     fc_ll_line(f, "%%lastrow = sub i64 %%rows, 1");
     fc_ll_line(f, "%%there = trunc i64 %%columns to i32");
@@ -414,14 +430,16 @@ void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *
 
 typedef struct call { /* ptr a, b, levels, to; i64 the others: see tile_function */
     const char *n, *a, *b, *mask, *levels, *to, *step, *rows, *columns, *down, *along, *next;
+    const char *load[FC_LL_ROW_VECTORS], *store[FC_LL_ROW_VECTORS]; /* from the first register on */
 } call;
 
 static void call_tile(const dot *d, unsigned height, const call *c) {
     fc_ll_line(d->f,
                "call void @%s_tile%u(i64 %s, ptr %s, ptr %s, i64 %s, ptr %s, ptr %s, i64 %s, i64 "
-               "%s, i64 %s, i64 %s, i64 %s, i64 %s)",
+               "%s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s)",
                d->f->name, height, c->n, c->a, c->b, c->mask, c->levels, c->to, c->step, c->rows,
-               c->columns, c->down, c->along, c->next);
+               c->columns, c->down, c->along, c->next, c->load[1], c->load[2],
+               c->load[3], c->store[1], c->store[2], c->store[3]);
 }
 
 /* A whole tile, or low ones for the rows that are left. */
@@ -448,7 +466,7 @@ static void any_tile(const dot *d, const call *c) {
 }
 
 /* Where the operands of the tile begin. */
-static void find_operands(const dot *d, const fc_ll_box *b, call *c) {
+static void find_operands(const dot *d, const fc_ll_box *b, const char *first, call *c) {
     fc_ll *f = d->f;
     const unsigned k = f->cls->np;
     if (d->direct) {
@@ -456,7 +474,7 @@ static void find_operands(const dot *d, const fc_ll_box *b, call *c) {
             const uint32_t a = d->operand[i];
             const char *by = fc_ll_bin(f, "mul", b->k.lo, fc_ll_stride(f, a, k));
             by = plus(f, by, f->base[a]);
-            if (i) by = plus(f, by, b->across.lo);
+            if (i) by = plus(f, by, first);
             *(i ? &c->b : &c->a) = fc_ll_element(f, a, by);
         }
         c->down = fc_ll_stride(f, d->operand[0], d->m_axis);
@@ -479,24 +497,48 @@ static void find_operands(const dot *d, const fc_ll_box *b, call *c) {
                    times(f, fc_ll_bin(f, "mul", number, d->levels), d->p.height * d->p.width));
 }
 
-/* Where the results of the tile are finished, and how far its rows lie apart there. */
-static void find_end(const dot *d, const fc_ll_box *b, const char **to, const char **apart) {
+/* Where the results of the tile are finished, from column `first` on, and how far its rows lie apart
+ * there. */
+static void find_end(const dot *d, const fc_ll_box *b, const char *first, const char **to,
+                     const char **apart) {
     fc_ll *f = d->f;
     const uint32_t a = f->k->stores.at[0].access;
-    *to = d->tile;
-    *apart = fc_ll_fmt(f, "%u", d->p.width);
-    if (!d->bare) return;
-    *to = fc_ll_element(f, a, plus(f, f->base[a], b->across.lo));
-    *apart = fc_ll_stride(f, a, d->m_axis);
+    if (d->bare) {
+        *to = fc_ll_element(f, a, plus(f, f->base[a], first));
+        *apart = fc_ll_stride(f, a, d->m_axis);
+    } else {
+        *to = at(d, d->tile, minus(f, first, b->across.lo));
+        *apart = fc_ll_fmt(f, "%u", d->p.width);
+    }
+}
+
+/* The first column of a tile's row, and how far from it those of its other registers are. */
+static const char *find_columns(const dot *d, const fc_ll_box *b, call *c) {
+    fc_ll *f = d->f;
+    const char *first = b->across.lo, *end = first;
+    const bool moves = d->direct && !is_masked(d);
+    if (moves) {
+        end = minus(f, b->columns.hi, fc_ll_fmt(f, "%u", d->p.lanes));
+        first = fc_ll_min(f, first, end);
+    }
+    for (unsigned v = 1; v < FC_LL_ROW_VECTORS; v++) {
+        const char *by = fc_ll_fmt(f, "%u", v * d->p.lanes), *of = by;
+        if (moves && v < d->vectors)
+            of = minus(f, fc_ll_min(f, plus(f, b->across.lo, by), end), first);
+        c->load[v] = of;
+        if (v + 1 == d->vectors) of = FC_PLANT(dot_edge, minus(f, of, "1"), of);
+        c->store[v] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, of, by);
+    }
+    return first;
 }
 
 void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     dot *d = f->dot;
     const char *tile = fc_ll_fmt(f, "%u", d->p.height * d->p.width), *to, *apart;
     const char *width = fc_ll_fmt(f, "%u", d->p.width);
-    const char *edge = FC_PLANT(dot_edge, minus(f, b->across.hi, "1"), b->across.hi);
     call c = {.n = minus(f, b->k.hi, b->k.lo)};
-    find_operands(d, b, &c);
+    const char *first = find_columns(d, b, &c);
+    find_operands(d, b, first, &c);
     if (FC_PLANTED(dot_tail))
         c.n = minus(f, c.n, fc_ll_ins(f, "zext i1 %s to i64", b->last));
     const char *next = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)",
@@ -504,12 +546,13 @@ void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     const char *level = at(d, c.levels, fc_ll_bin(f, "mul", next, tile));
     const char *ones =
         fc_ll_bin(f, "and", b->chunk, fc_ll_bin(f, "xor", plus(f, b->chunk, "1"), "-1"));
-    find_end(d, b, &to, &apart);
+    find_end(d, b, first, &to, &apart);
     c.mask = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, b->chunk, ones);
     c.to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", b->last, to, level);
     c.step = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, apart, width);
     c.rows = minus(f, b->down.hi, b->down.lo);
-    c.columns = minus(f, d->bare ? edge : b->across.hi, b->across.lo);
+    c.columns = minus(f, FC_PLANT(dot_edge, minus(f, b->across.hi, "1"), b->across.hi),
+                      b->across.lo);
     any_tile(d, &c);
 }
 
@@ -596,7 +639,7 @@ void fc_ll_dot_begin(fc_ll *f) {
     tile_function(d, FC_LL_LOW);
     if (d->p.height != FC_LL_LOW) tile_function(d, d->p.height);
     const unsigned tile = d->p.height * d->p.width;
-    if (!d->bare) d->tile = fc_ll_array(f, d->t, tile + f->V);
+    if (!d->bare) d->tile = at(d, fc_ll_array(f, d->t, tile + 2 * f->V), fc_ll_fmt(f, "%u", f->V));
     if (d->direct)
         d->counter = fc_ll_array(f, d->t, FC_LL_DIRECT_LEVELS * tile);
     else

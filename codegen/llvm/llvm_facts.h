@@ -55,6 +55,6 @@ fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c);
 /* Rows of tiles that take what whole tiles leave; levels of the counter of those that are read
  * where they are. */
-enum { FC_LL_LOW = 4, FC_LL_DIRECT_LEVELS = 4 };
+enum { FC_LL_LOW = 4, FC_LL_DIRECT_LEVELS = 4, FC_LL_ROW_VECTORS = 4 };
 
 #endif

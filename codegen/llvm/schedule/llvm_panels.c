@@ -30,6 +30,44 @@ static bool is_plain(const fc_kernel *k, fc_val v, uint32_t *access) {
     return in->op == FC_OP_LOAD && fc_is_float(t) && k->accesses.at[*access].dtype == t;
 }
 
+/* Half cycles that a tile takes, about: two fma or two loads at a time, and no chain is quicker than
+ * one fma after the other. */
+static int64_t time_of_tile(int64_t count, int64_t high, int64_t vectors) {
+    enum { LATENCY = 8, BEGIN = 80 };
+    const int64_t fma = high * vectors, loads = high + vectors;
+    const int64_t step = fma > LATENCY ? fma > loads ? fma : loads : LATENCY;
+    return step * count + 4 * fma + BEGIN;
+}
+
+static int64_t time_of_tiles(const fc_nest *n, int64_t rows, unsigned lanes, unsigned high,
+                             unsigned vectors) {
+    const int64_t columns = n->extent[n->np - 1], low = time_of_tile(n->count, FC_LL_LOW, vectors);
+    int64_t time = fc_ceil_div(rows, FC_LL_LOW) * low;
+    if (high > FC_LL_LOW)
+        time = rows / high * time_of_tile(n->count, high, vectors) +
+               fc_ceil_div(rows % high, FC_LL_LOW) * low;
+    return time * fc_ceil_div(columns, (int64_t)vectors * lanes);
+}
+
+/* The tile that does all rows and columns soonest. */
+static void choose_tile(const fc_machine *m, const fc_nest *n, int64_t rows, unsigned lanes,
+                        fc_class *cls) {
+    static const unsigned heights[] = {16, 14, 12, 8, 6, FC_LL_LOW};
+    const unsigned registers = m->vector_bytes >= 64 ? 28 : 12; /* for results */
+    int64_t least = INT64_MAX;
+    for (unsigned v = 1; v <= FC_LL_ROW_VECTORS; v++)
+        for (size_t i = 0; i < FC_COUNT(heights); i++) {
+            const int64_t time = time_of_tiles(n, rows, lanes, heights[i], v);
+            const bool wider = v > 1 && n->extent[n->np - 1] <= (int64_t)(v - 1) * lanes;
+            if (heights[i] * v > registers || wider || time >= least) continue;
+            /* one register of columns is masked; of several none is, so that each is full */
+            if (v == 1 && n->extent[n->np - 1] > lanes) continue;
+            least = time;
+            cls->llvm.direct = (uint16_t)v;
+            cls->llvm.direct_rows = (uint16_t)heights[i];
+        }
+}
+
 /* Few results, of operands that the first-level cache holds next to them, are made from where the
  * operands are: the tile is as high as leaves the fewest rows idle. */
 static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
@@ -46,12 +84,7 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
         rows * n->count * fc_dtypes[t].bytes > DIRECT_BYTES ||
         n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
         return;
-    const bool one = columns <= p.lanes;
-    const unsigned high = m->vector_bytes < 64 ? (one ? 8 : 6) : one ? 16 : 14;
-    cls->llvm.direct = one ? 1 : 2;
-    cls->llvm.direct_rows = (uint16_t)(rows <= FC_LL_LOW                             ? FC_LL_LOW
-                                       : rows <= 8 || (rows > high && rows <= 16) ? high < 8 ? 6 : 8
-                                                                                  : high);
+    choose_tile(m, n, rows, p.lanes, cls);
 }
 
 fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_arena *arena,
