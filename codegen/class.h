@@ -89,17 +89,17 @@ typedef enum fc_cuda_split {
 enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
 
 #define FC_LLVM_CLASS(X)                                                                           \
-    X(split)     /* spans of a row, partials in the workspace, joined by a second function */      \
-    X(stream)    /* contiguous point stores are non-temporal: they pass by the cache */            \
-    X(ahead)     /* loads come from beyond the cache: what is needed next is prefetched */         \
-    X(panels)      /* dot, in tiles (llvm_dot.c): operands are copied to panels */                  \
+    X(split)       /* spans of a row, partials in the workspace, joined by a second function */    \
+    X(stream)      /* contiguous point stores are non-temporal: they pass by the cache */          \
+    X(ahead)       /* loads come from beyond the cache: what is needed next is prefetched */       \
+    X(panels)      /* dot, in tiles (llvm_dot.c): operands are copied to panels */                 \
     X(direct)      /* dot, in tiles: they are read where they are; vectors of a row of a tile, */  \
     X(direct_rows) /* and its rows */                                                              \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
-    X(alone)     /* map: one task does all, so that updates need not be atomic */                  \
-    X(copied)    /* map: a task updates copies of the arrays, which have at most so many elements */ \
-    X(tiles)     /* loads that lie along `tile_axis` go through transposed tiles */                \
+    X(alone)       /* map: one task does all, so that updates need not be atomic */                \
+    X(copied) /* map: a task updates copies of the arrays, which have at most so many elements */  \
+    X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
     X(tile_axis)                                                                                   \
     X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \
     X(row_elements) /* narrow: of each row, which are written out; 0: any number */                \

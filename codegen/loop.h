@@ -22,8 +22,8 @@
  * each other: their numbers together, the innermost fastest, are the unit of a launch. A vector
  * loop's body is done for all lanes at once, those that do not exist masked off.
  *
- * A contraction is done in tiles: where both axes of its results have narrow ranges, accumulators are
- * those of all results of the tile, each with the chain of its own.
+ * A contraction is done in tiles: where both axes of its results have narrow ranges, accumulators
+ * are those of all results of the tile, each with the chain of its own.
  *
  * How an address is computed, when memory is asked for, which instruction a row of ops.def becomes
  * is not in here: printers know. */
@@ -83,7 +83,7 @@ enum { FC_PHASE_ELEMENTS = 254, FC_PHASE_RESULTS = 255 };
     X(REST, "rest")       /* what those before it left */                                          \
     X(CARRY, "carry")     /* each turn steps the accumulators that the one before it left */       \
     X(PAIRS, "pairs")     /* unroll: turns make accumulators that are joined pairwise */           \
-    X(MASKED, "masked")   /* vector: `count` in turn, with masks */                                           \
+    X(MASKED, "masked")   /* vector: `count` in turn, with masks */                                \
     X(BACK, "back")       /* vector: the last one ends with the range, some lanes a second time */ \
     X(ALIGNED, "aligned") /* vector: results that pass by the cache begin lines, */                \
     X(LINES, "lines")     /* as the range does */                                                  \
@@ -114,11 +114,11 @@ typedef enum fc_loop_ahead {
 } fc_loop_ahead;
 
 /* Steps that are no constants: FC_PB_SPAN of the parameter block; of a task loop, all neighbours
- * that a task has; rows and columns of a block of a contraction, in the lower half of FC_PB_SPAN and
- * in FC_PB_SPANS. */
-#define FC_STEP_SPAN UINT32_MAX
-#define FC_STEP_TASK (UINT32_MAX - 1)
-#define FC_STEP_ROWS (UINT32_MAX - 2)
+ * that a task has; rows and columns of a block of a contraction, in the lower half of FC_PB_SPAN
+ * and in FC_PB_SPANS. */
+#define FC_STEP_SPAN    UINT32_MAX
+#define FC_STEP_TASK    (UINT32_MAX - 1)
+#define FC_STEP_ROWS    (UINT32_MAX - 2)
 #define FC_STEP_COLUMNS (UINT32_MAX - 3)
 
 typedef struct fc_loop {
@@ -153,8 +153,8 @@ typedef struct fc_stage_buffer {
     bool
         transposed; /* what lies along `along` in memory lies along the lanes here; else gathered */
     uint8_t along;  /* axis */
-    bool packed;     /* holds operand `access` of a contraction, as its code makes it */
-    uint32_t access; /* or an operand */
+    bool packed;    /* holds operand `access` of a contraction, as its code makes it */
+    uint32_t access;          /* or an operand */
     uint32_t lanes, elements; /* its size: lanes side by side, elements along `along` */
 } fc_stage_buffer;
 

@@ -37,7 +37,8 @@ typedef struct verifier {
 
 static fusec_status list(verifier *v, uint32_t at);
 
-/* ---- tiles -------------------------------------------------------------------------------------- */
+/* ---- tiles --------------------------------------------------------------------------------------
+ */
 
 static bool in_tiles(const verifier *v) {
     return v->cls->target == FC_TARGET_LLVM && (v->cls->llvm.panels || v->cls->llvm.direct);
@@ -60,8 +61,7 @@ static bool is_outside(unsigned kind) {
 }
 
 static bool is_of_target(const verifier *v, unsigned kind) {
-    const bool both =
-        kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL || kind == FC_LOOP_LAST;
+    const bool both = kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL || kind == FC_LOOP_LAST;
     const bool cpu = kind == FC_LOOP_TASK || kind == FC_LOOP_VECTOR;
     return both || cpu == (v->cls->target == FC_TARGET_LLVM);
 }

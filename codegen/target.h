@@ -30,7 +30,7 @@ typedef struct fc_machine {
     size_t cache; /* cuda: bytes of the L2; llvm: of the last cache that this process may count on;
                      0: does not matter */
     size_t near_cache; /* llvm: bytes of the second-level cache of a core; 0: not known */
-    bool far_cache; /* llvm: that is hardly nearer than memory, which is far, too */
+    bool far_cache;    /* llvm: that is hardly nearer than memory, which is far, too */
     /* cuda */
     int sm_major, sm_minor, sm_count, max_threads_per_sm, shared_per_block;
     bool together; /* it can launch a grid whose blocks all run at the same time */

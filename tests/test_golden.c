@@ -65,6 +65,12 @@ static const golden_case loop_cases[] = {
     {"loops_few", "sum(x, axis=0)", {{"x", FUSEC_F32, 2, {50000, 8}}}},
     {"loops_two_axes", "sum(x, axis=(0, 2))", {{"x", FUSEC_F32, 4, {50, 30, 7, 90}}}},
     {"loops_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {500, 700}}}},
+    {"loops_panels", "a @ b", {{"a", FUSEC_F32, 2, {500, 700}}, {"b", FUSEC_F32, 2, {700, 300}}}},
+    {"loops_small_products", /* a stack, and what follows */
+     "maximum(a @ b + c, 0)",
+     {{"a", FUSEC_F32, 3, {90, 20, 30}},
+      {"b", FUSEC_F32, 3, {90, 30, 40}},
+      {"c", FUSEC_F32, 1, {40}}}},
     {"loops_row_sums", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {64, 300000}}}},
 };
 
@@ -195,8 +201,9 @@ static void each_case(const char *what, fc_target_kind t, const golden_case *all
     fc_config_init(&config);
     config.cache_dir = "";
     FC_ASSERT_OK(fc_context_new(&config, &ctx, &e), &e);
-    fusec_status s = t == FC_TARGET_CUDA ? fc_device_open_cuda_offline(&fc_libc_alloc, 90, &d, &e)
-                                         : fc_device_open_cpu(&fc_libc_alloc, 4, NULL, NULL, &d, &e);
+    fusec_status s = t == FC_TARGET_CUDA
+                         ? fc_device_open_cuda_offline(&fc_libc_alloc, 90, &d, &e)
+                         : fc_device_open_cpu(&fc_libc_alloc, 4, NULL, NULL, &d, &e);
     if (s) {
         fc_context_free(ctx);
         FC_SKIP("no such compiler here");

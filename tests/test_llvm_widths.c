@@ -446,10 +446,13 @@ FC_TEST(llvm_widths, chunks_joined_in_one_way) {
     }
 }
 
-/* Products through panels: operands as they lie and across, whole and low tiles, several chunks. */
+/* Products: operands as they lie and across, from panels and from where they are, whole and low
+ * tiles, several chunks. */
 FC_TEST(llvm_widths, products) {
-    static const char *const texts[] = {"a @ b", "(a*2) @ b + 1", "a.T @ b.T", "a @ b @ c.T"};
-    const int64_t sizes[][3] = {{1, 1, 1}, {17, 33, 5}, {30, 9, 300}, {13, 70, 520}, {41, 16, 64}};
+    static const char *const texts[] = {"a @ b", "(a*2) @ b + 1", "a.T @ b.T", "a @ b @ c.T",
+                                        "a @ b + 1"};
+    const int64_t sizes[][3] = {{1, 1, 1},    {17, 33, 5},    {30, 9, 300}, {13, 70, 520},
+                                {41, 16, 64}, {40, 300, 270}, {6, 50, 40}};
     const fusec_dtype products[] = {FUSEC_F32, FUSEC_F64, FUSEC_I8, FUSEC_BF16};
     for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(products); i++) {
         const int64_t *s = sizes[i % FC_COUNT(sizes)];

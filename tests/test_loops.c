@@ -26,6 +26,8 @@ static unsigned find(const char *word, const char *const *words, size_t n) {
 static uint32_t read_step(const char *word) {
     if (!strcmp(word, "span")) return FC_STEP_SPAN;
     if (!strcmp(word, "task")) return FC_STEP_TASK;
+    if (!strcmp(word, "rows")) return FC_STEP_ROWS;
+    if (!strcmp(word, "columns")) return FC_STEP_COLUMNS;
     return (uint32_t)strtoul(word, NULL, 10);
 }
 
@@ -117,8 +119,23 @@ static const char map[] = "task 0 by span\n"
                           "    point elements\n"
                           "    store elements\n";
 
+static const char tiles[] = "task 1 by columns\n"
+                            "  task 0 by rows\n"
+                            "    serial 2 by 256\n"
+                            "      serial 1 by 32\n"
+                            "        serial 0 by 14\n"
+                            "          lanes 0\n"
+                            "          push 0\n"
+                            "          last 2\n"
+                            "            fold 0 by 256\n"
+                            "            serial 0\n"
+                            "              vector 1 by 16 x2 masked\n"
+                            "                finish 0\n"
+                            "                row results\n"
+                            "                store results\n";
+
 FC_TEST(loops, print_is_read_back) {
-    static const char *const texts[] = {sums, columns, map};
+    static const char *const texts[] = {sums, columns, map, tiles};
     for (size_t i = 0; i < FC_COUNT(texts); i++) {
         fc_loops l;
         fc_str text;
@@ -184,6 +201,19 @@ static const broken rules[] = {
     {"column_sum", columns, "          step 0", NULL, "a loop that steps nothing of stage 0"},
     {"column_sum", columns, "          step 0", "          step 0\n          scanned 0",
      "elements of a scan without a prefix"},
+    /* tiles */
+    {"product_layer", tiles, NULL, NULL, NULL},
+    {"product_layer", tiles, "        serial 0 by 14", "        serial 2 by 14",
+     "code where no row is"},
+    {"product_layer", tiles, "      serial 1 by 32", "      vector 1 by 32",
+     "a vector inside of a vector"},
+    {"product_layer", tiles, "            serial 0", "            serial 0 by 2",
+     "code where no row is"},
+    {"product_layer", tiles, "    serial 2 by 256", "    serial 2 by 128",
+     "a partial that is no part of the tree"},
+    {"product_layer", tiles, "          push 0", "          push 0\n          store results",
+     "code where no row is"},
+    {"square_error_rows", sums, "  fold 0 by 1024", "  last 1", "the last turn of no loop"},
     /* order */
     {"square_error_rows", sums, "  finish 0", NULL, "a phase before the results that it needs"},
     {"square_error_rows", sums, "  row 0", "  row 1", "there is no stage 1"},
@@ -217,6 +247,7 @@ static fusec_status verify(const char *sample, fc_loops *l, fc_error *e) {
     const int64_t sizes[FC_SAMPLE_SIZES] = {100, 70, 30};
     fusec_status s = fc_sample_bind(fc_sample_find(sample), sizes, &run, e);
     if (s == FUSEC_OK) s = fc_class_of(&run.nest, FC_TARGET_LLVM, &run.arena, &cls, e);
+    if (s == FUSEC_OK && run.kernel.schedule == FC_SCHED_DOT) cls.llvm.panels = true;
     if (s == FUSEC_OK) s = fc_loops_verify(l, &run.kernel, &cls, e);
     fc_sample_close(&run);
     return s;
@@ -256,6 +287,7 @@ FC_TEST(loops, buffers) {
         {{.set = 1}, "nobody moves stage buffer 1"},
         {{.access = 9}, "a stage buffer of no access"},
         {{.access = 0, .along = 0, .transposed = true}, "does not lie along axis 0"},
+        {{.access = 9, .packed = true}, "a stage buffer of no access"},
     };
     for (size_t i = 0; i < FC_COUNT(wrong); i++) {
         fc_loops l;

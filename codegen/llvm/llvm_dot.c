@@ -44,7 +44,7 @@ struct fc_ll_dot {
     /* ptr */
     const char *left, *right, *counter, *tile;
     const char *row, *kn; /* i64: first element of the row of a panel that is filled; elements */
-    bool turned[2];            /* some load of the operand lies across its vectors */
+    bool turned[2];       /* some load of the operand lies across its vectors */
 };
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -65,7 +65,8 @@ static const char *at(const dot *d, const char *p, const char *element) {
     return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
 }
 
-/* ---- tiles of registers: internal functions --------------------------------------------------- */
+/* ---- tiles of registers: internal functions ---------------------------------------------------
+ */
 
 /* c + a*b, in registers of a tile. */
 static const char *step(const dot *d, const char *a, const char *b, const char *c) {
@@ -80,8 +81,7 @@ static const char *sum(const dot *d, const char *a, const char *b) {
     return fc_ll_ins(d->f, "%s %s %s, %s", fc_is_float(d->t) ? "fadd" : "add", d->lanes, a, b);
 }
 
-static const char *in_register(const dot *d, const char *p, const char *element,
-                               const char *mask) {
+static const char *in_register(const dot *d, const char *p, const char *element, const char *mask) {
     return fc_ll_read(d->f, d->t, d->p.lanes, at(d, p, element), false, mask);
 }
 
@@ -139,36 +139,46 @@ static const char *first_of(const dot *d, unsigned height, unsigned i) {
     return fc_ll_bin(d->f, "mul", "%down", clamped(d, i));
 }
 
+/* Where operands come from beyond the cache, those of matrices to come are asked for: a line of the
+ * left one and a row of the right one with each k. */
+static unsigned asks_ahead(const dot *d, unsigned height) {
+    return d->direct && d->f->cls->llvm.ahead && height == d->p.height;
+}
+
 /* (Frozen pointers are not known to be some distance from each other: seen as one that goes from
  * row to row, each address would wait for the one before.)
  * for each k: registers of the right row, and each element of the left column */
 static void chain(const dot *d, unsigned height, const char *const *mask, const char **acc) {
     fc_ll *f = d->f;
     fc_ll_loop l;
-    const unsigned m = pointers(d, height), first = 1 + d->direct + m,
-                   n = first + d->vectors * height;
-    const char **types = fc_ll_names(f, n), **init = fc_ll_names(f, n),
-               *right[FC_LL_ROW_VECTORS];
+    const unsigned m = pointers(d, height), asks = asks_ahead(d, height);
+    const unsigned first = 1 + d->direct + m + asks, n = first + d->vectors * height;
+    const char **types = fc_ll_names(f, n), **init = fc_ll_names(f, n), *right[FC_LL_ROW_VECTORS];
     for (unsigned i = 0; i < n; i++) {
         types[i] = i < 1 ? "i64" : i < first ? "ptr" : d->lanes;
         init[i] = i ? "zeroinitializer" : "0";
     }
     if (d->direct) init[1] = "%b";
+    if (asks) init[first - 1] = fc_ll_ins(f, "getelementptr i8, ptr %%a, i64 %%ahead_a");
     for (unsigned i = 0; i < m; i++)
-        init[2 + i] =
-            fc_ll_ins(f, "freeze ptr %s", at(d, "%a", first_of(d, height, i)));
+        init[2 + i] = fc_ll_ins(f, "freeze ptr %s", at(d, "%a", first_of(d, height, i)));
     fc_ll_loop_begin(f, &l, n, types, init);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l.carry[0]));
     const char *b = d->direct ? l.carry[1] : at(d, "%b", times(f, l.carry[0], d->p.width));
     const char **next = init;
     for (unsigned v = 0; v < d->vectors; v++)
-        right[v] = in_register(d, b,
-                               d->direct && v ? fc_ll_fmt(f, "%%load%u", v)
-                                              : fc_ll_fmt(f, "%u", v * d->p.lanes),
-                               d->direct ? mask[v] : NULL);
+        right[v] = in_register(
+            d, b, d->direct && v ? fc_ll_fmt(f, "%%load%u", v) : fc_ll_fmt(f, "%u", v * d->p.lanes),
+            d->direct ? mask[v] : NULL);
     next[0] = fc_ll_bin(f, "add", l.carry[0], "1");
     if (d->direct) next[1] = at(d, b, "%next");
     for (unsigned i = 0; i < m; i++) next[2 + i] = at(d, l.carry[2 + i], "%along");
+    if (asks) {
+        fc_ll_ask(f, fc_ll_ins(f, "getelementptr i8, ptr %s, i64 %%ahead_b", b),
+                  d->p.width * fc_dtypes[d->t].bytes);
+        fc_ll_ask(f, l.carry[first - 1], 64);
+        next[first - 1] = fc_ll_ins(f, "getelementptr i8, ptr %s, i64 64", l.carry[first - 1]);
+    }
     for (unsigned i = first, r = 0; r < height; r++) {
         const char *left = in_all_lanes(d, left_at(d, height, r, l.carry[0], l.carry + 2));
         for (unsigned v = 0; v < d->vectors; v++, i++)
@@ -218,10 +228,23 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
     }
 }
 
-#define SIGNATURE                                                                                  \
-    "i64 %%n, ptr %%a, ptr %%b, i64 %%mask, ptr %%levels, ptr %%to, i64 %%step, i64 %%rows, i64 "  \
-    "%%columns, i64 %%down, i64 %%along, i64 %%next, i64 %%load1, i64 %%load2, i64 %%load3, i64 "  \
-    "%%store1, i64 %%store2, i64 %%store3"
+/* What such a function is given, besides `n` elements of k. Columns of the registers of a row:
+ * those of the right operand and of what is written, as distances from the first. */
+#define TILE_ARGS(X)                                                                               \
+    X(ptr, a)                                                                                      \
+    X(ptr, b) X(i64, down) X(i64, along) X(i64, next) /* from row to row of a, along k */          \
+        X(i64, load1) X(i64, load2) X(i64, load3) X(i64, mask)                                     \
+            X(ptr, levels)                                   /* full levels, the counter */        \
+        X(ptr, to) X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */       \
+        X(i64, store1) X(i64, store2) X(i64, store3) X(i64, ahead_a)                               \
+            X(i64, ahead_b) /* bytes to what is asked for */
+
+typedef struct call {
+    const char *n;
+#define X(type, name) const char *name;
+    TILE_ARGS(X)
+#undef X
+} call;
 
 static void tile_function(const dot *d, unsigned height) {
     fc_ll *f = d->f;
@@ -235,7 +258,9 @@ static void tile_function(const dot *d, unsigned height) {
     add_levels(d, height, acc);
     write_tile(d, height, mask, acc);
     fc_ll_line(f, "ret void");
-    fc_ll_aside_end(f, fc_ll_fmt(f, "void @%s_tile%u(" SIGNATURE ")", f->name, height));
+#define X(type, name) ", " #type " %%" #name
+    fc_ll_aside_end(f, fc_ll_fmt(f, "void @%s_tile%u(i64 %%n" TILE_ARGS(X) ")", f->name, height));
+#undef X
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
@@ -366,13 +391,15 @@ static void by_tiles(dot *d, bool left) {
     const char *x = fc_ll_for(f, &columns, x0, x1), *to = fc_ll_min(f, plus(f, x, V), x1);
     const char *i = fc_ll_for(f, &rows, "0", count);
     const char *end = fc_ll_min(f, plus(f, i, V), count);
-    const char *first = left ? fc_ll_min(f, plus(f, d->b->rows.lo, i), last) : plus(f, d->b->k.lo, i);
+    const char *first =
+        left ? fc_ll_min(f, plus(f, d->b->rows.lo, i), last) : plus(f, d->b->k.lo, i);
     const char *n = left ? fc_ll_min(f, minus(f, d->b->rows.hi, first), V) : minus(f, end, i);
     d->idx[d->m_axis] = "0";
     fc_ll_set_base(f, d->idx, d->n_axis);
     fill_tiles(d, x, minus(f, x1, x), first, n, left);
     const char *row = fc_ll_for(f, &within, i, end);
-    const char *m = left ? fc_ll_min(f, plus(f, d->b->rows.lo, row), last) : plus(f, d->b->k.lo, row);
+    const char *m =
+        left ? fc_ll_min(f, plus(f, d->b->rows.lo, row), last) : plus(f, d->b->k.lo, row);
     f->tile_row = minus(f, times(f, minus(f, m, first), f->V), x);
     if (left)
         left_row(d, m, row, x, to);
@@ -428,18 +455,13 @@ void fc_ll_dot_fill(fc_ll *f, unsigned operand, const fc_ll_box *b, const char *
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-typedef struct call { /* ptr a, b, levels, to; i64 the others: see tile_function */
-    const char *n, *a, *b, *mask, *levels, *to, *step, *rows, *columns, *down, *along, *next;
-    const char *load[FC_LL_ROW_VECTORS], *store[FC_LL_ROW_VECTORS]; /* from the first register on */
-} call;
-
 static void call_tile(const dot *d, unsigned height, const call *c) {
-    fc_ll_line(d->f,
-               "call void @%s_tile%u(i64 %s, ptr %s, ptr %s, i64 %s, ptr %s, ptr %s, i64 %s, i64 "
-               "%s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s, i64 %s)",
-               d->f->name, height, c->n, c->a, c->b, c->mask, c->levels, c->to, c->step, c->rows,
-               c->columns, c->down, c->along, c->next, c->load[1], c->load[2],
-               c->load[3], c->store[1], c->store[2], c->store[3]);
+#define X(type, name)   ", " #type " %s"
+#define ARG(type, name) , c->name
+    fc_ll_line(d->f, "call void @%s_tile%u(i64 %s" TILE_ARGS(X) ")", d->f->name, height,
+               c->n TILE_ARGS(ARG));
+#undef ARG
+#undef X
 }
 
 /* A whole tile, or low ones for the rows that are left. */
@@ -465,6 +487,17 @@ static void any_tile(const dot *d, const call *c) {
     fc_ll_if_end(f, &low);
 }
 
+/* From a matrix of a stack to the next one, or some way on, in bytes. */
+static const char *matrix_ahead(const dot *d, uint32_t access) {
+    enum { LEAST = 4096 };
+    fc_ll *f = d->f;
+    if (!f->cls->llvm.ahead) return "0";
+    const unsigned axis = d->m_axis + 1 == d->n_axis ? d->m_axis - 1 : d->n_axis - 1;
+    const char *by = times(f, fc_ll_stride(f, access, axis), fc_dtypes[d->t].bytes);
+    fc_ll_declare(f, "i64 @llvm.smax.i64(i64, i64)");
+    return fc_ll_ins(f, "call i64 @llvm.smax.i64(i64 %s, i64 %d)", by, LEAST);
+}
+
 /* Where the operands of the tile begin. */
 static void find_operands(const dot *d, const fc_ll_box *b, const char *first, call *c) {
     fc_ll *f = d->f;
@@ -476,6 +509,7 @@ static void find_operands(const dot *d, const fc_ll_box *b, const char *first, c
             by = plus(f, by, f->base[a]);
             if (i) by = plus(f, by, first);
             *(i ? &c->b : &c->a) = fc_ll_element(f, a, by);
+            *(i ? &c->ahead_b : &c->ahead_a) = matrix_ahead(d, a);
         }
         c->down = fc_ll_stride(f, d->operand[0], d->m_axis);
         c->along = fc_ll_stride(f, d->operand[0], k);
@@ -484,11 +518,12 @@ static void find_operands(const dot *d, const fc_ll_box *b, const char *first, c
         return;
     }
     const char *i = minus(f, b->down.lo, b->rows.lo);
-    const char *panel = fc_ll_bin(f, "udiv", minus(f, b->across.lo, b->columns.lo),
-                                  fc_ll_fmt(f, "%u", d->p.width));
+    const char *panel =
+        fc_ll_bin(f, "udiv", minus(f, b->across.lo, b->columns.lo), fc_ll_fmt(f, "%u", d->p.width));
     const char *high = up(f, minus(f, b->rows.hi, b->rows.lo), d->p.height);
     const char *number = plus(f, fc_ll_bin(f, "mul", panel, high),
                               fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height)));
+    c->ahead_a = c->ahead_b = "0";
     c->a = at(d, d->left, times(f, i, d->p.step));
     c->b = at(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
     c->down = fc_ll_fmt(f, "%u", d->p.step);
@@ -497,8 +532,8 @@ static void find_operands(const dot *d, const fc_ll_box *b, const char *first, c
                    times(f, fc_ll_bin(f, "mul", number, d->levels), d->p.height * d->p.width));
 }
 
-/* Where the results of the tile are finished, from column `first` on, and how far its rows lie apart
- * there. */
+/* Where the results of the tile are finished, from column `first` on, and how far its rows lie
+ * apart there. */
 static void find_end(const dot *d, const fc_ll_box *b, const char *first, const char **to,
                      const char **apart) {
     fc_ll *f = d->f;
@@ -517,6 +552,8 @@ static const char *find_columns(const dot *d, const fc_ll_box *b, call *c) {
     fc_ll *f = d->f;
     const char *first = b->across.lo, *end = first;
     const bool moves = d->direct && !is_masked(d);
+    const char **load[] = {NULL, &c->load1, &c->load2, &c->load3};
+    const char **store[] = {NULL, &c->store1, &c->store2, &c->store3};
     if (moves) {
         end = minus(f, b->columns.hi, fc_ll_fmt(f, "%u", d->p.lanes));
         first = fc_ll_min(f, first, end);
@@ -525,9 +562,9 @@ static const char *find_columns(const dot *d, const fc_ll_box *b, call *c) {
         const char *by = fc_ll_fmt(f, "%u", v * d->p.lanes), *of = by;
         if (moves && v < d->vectors)
             of = minus(f, fc_ll_min(f, plus(f, b->across.lo, by), end), first);
-        c->load[v] = of;
+        *load[v] = of;
         if (v + 1 == d->vectors) of = FC_PLANT(dot_edge, minus(f, of, "1"), of);
-        c->store[v] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, of, by);
+        *store[v] = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, of, by);
     }
     return first;
 }
@@ -539,8 +576,7 @@ void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     call c = {.n = minus(f, b->k.hi, b->k.lo)};
     const char *first = find_columns(d, b, &c);
     find_operands(d, b, first, &c);
-    if (FC_PLANTED(dot_tail))
-        c.n = minus(f, c.n, fc_ll_ins(f, "zext i1 %s to i64", b->last));
+    if (FC_PLANTED(dot_tail)) c.n = minus(f, c.n, fc_ll_ins(f, "zext i1 %s to i64", b->last));
     const char *next = fc_ll_ins(f, "call i64 @llvm.cttz.i64(i64 %s, i1 false)",
                                  fc_ll_bin(f, "xor", b->chunk, "-1"));
     const char *level = at(d, c.levels, fc_ll_bin(f, "mul", next, tile));
@@ -551,8 +587,8 @@ void fc_ll_dot_push(fc_ll *f, const fc_ll_box *b) {
     c.to = fc_ll_ins(f, "select i1 %s, ptr %s, ptr %s", b->last, to, level);
     c.step = fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", b->last, apart, width);
     c.rows = minus(f, b->down.hi, b->down.lo);
-    c.columns = minus(f, FC_PLANT(dot_edge, minus(f, b->across.hi, "1"), b->across.hi),
-                      b->across.lo);
+    c.columns =
+        minus(f, FC_PLANT(dot_edge, minus(f, b->across.hi, "1"), b->across.hi), b->across.lo);
     any_tile(d, &c);
 }
 
@@ -560,8 +596,7 @@ void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
     dot *d = f->dot;
     if (d->bare) return;
     const char *row = times(f, minus(f, m, b->down.lo), d->p.width);
-    const char *v =
-        fc_ll_fill(f, d->t, f->V, d->tile, plus(f, row, minus(f, f->x, b->across.lo)));
+    const char *v = fc_ll_fill(f, d->t, f->V, d->tile, plus(f, row, minus(f, f->x, b->across.lo)));
     f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
 }
 

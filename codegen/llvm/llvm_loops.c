@@ -13,11 +13,11 @@
  *         elements does. Eight at a time are combined in registers, what is left over one by one.
  *         Arrays that lie along the rows are transposed on their way to the stack and back; what is
  *         the same for all rows of a block (`shared`) comes once for all of them.
- * contraction  Tiles of results in registers (llvm_dot.c): chunk by chunk from panels of a block, or
- *         each from operands where they are, of which a unit is a product of two matrices.
- * outer   The lanes are neighbouring rows, called columns. For each run of elements every vector of
- *         a block walks down the run and adds its result to a counter of each column: so a run of
- *         the block is read while it is in the cache. A scan stores on the way. */
+ * contraction  Tiles of results in registers (llvm_dot.c): chunk by chunk from panels of a block,
+ * or each from operands where they are, of which a unit is a product of two matrices. outer   The
+ * lanes are neighbouring rows, called columns. For each run of elements every vector of a block
+ * walks down the run and adds its result to a counter of each column: so a run of the block is read
+ * while it is in the cache. A scan stores on the way. */
 #include "codegen/llvm/llvm_text.h"
 
 /* ---- maps ------------------------------------------------------------------------------------ */

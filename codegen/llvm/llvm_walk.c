@@ -18,8 +18,8 @@ typedef struct turn {
 
 typedef struct walk {
     fc_ll *f;
-    const fc_loop *vector; /* the loop whose body is written */
-    range of[FC_MAX_AXES]; /* by the first of the axes that are numbered together */
+    const fc_loop *vector;   /* the loop whose body is written */
+    range of[FC_MAX_AXES];   /* by the first of the axes that are numbered together */
     range unit[FC_MAX_AXES]; /* what task loops left of them */
     fc_ll_box box;           /* the last tile of a contraction */
     const char *idx[FC_MAX_AXES];
@@ -130,8 +130,8 @@ static const char *take_digit(walk *w, const fc_loop *n, const char *rest, bool 
         if (n->step == FC_STEP_SPAN)
             parts = fc_ll_extra(f, FC_PB_SPANS);
         else if (n->step > 1)
-            parts = fc_ll_bin(
-                f, "udiv", fc_ll_bin(f, "add", to, minus(f, step_of(w, n), "1")), step_of(w, n));
+            parts = fc_ll_bin(f, "udiv", fc_ll_bin(f, "add", to, minus(f, step_of(w, n), "1")),
+                              step_of(w, n));
         rest = fc_ll_bin(f, "udiv", digit, parts);
         digit = fc_ll_bin(f, "sub", digit, fc_ll_bin(f, "mul", rest, parts));
     }
@@ -624,7 +624,9 @@ static bool is_of_tile(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     if (!f->dot) return false;
     switch (n->kind) {
-    case FC_LEAF_FILL: w->box = box_of(w), fc_ll_dot_fill(f, n->phase, &w->box, w->idx); return true;
+    case FC_LEAF_FILL:
+        w->box = box_of(w), fc_ll_dot_fill(f, n->phase, &w->box, w->idx);
+        return true;
     case FC_LEAF_PUSH: w->box = box_of(w), fc_ll_dot_push(f, &w->box); return true;
     case FC_LEAF_FINISH: fc_ll_dot_finish(f, &w->box, w->idx[f->cls->llvm.down_axis]); return true;
     case FC_LEAF_STORE: return f->cls->llvm.bare;

@@ -5,10 +5,11 @@
 #include "codegen/llvm/schedule/llvm_schedule.h"
 
 enum {
-    NEAR = 2 << 20,       /* bytes of the second-level cache, if nobody knows */
+    NEAR = 2 << 20,          /* bytes of the second-level cache, if nobody knows */
+    AHEAD_BYTES = 16 << 10,  /* of a matrix and its product: the next one is asked for */
     DIRECT_BYTES = 32 << 10, /* of a matrix that is read where it is */
-    TASKS = 3,            /* for each thread at least, if there are tiles enough */
-    TASK_STEPS = 1 << 20, /* fma of a task at least */
+    TASKS = 3,               /* for each thread at least, if there are tiles enough */
+    TASK_STEPS = 1 << 20,    /* fma of a task at least */
 };
 
 /* Whether the sums are stored side by side as they are, and nothing else is. */
@@ -30,8 +31,12 @@ static bool is_plain(const fc_kernel *k, fc_val v, uint32_t *access) {
     return in->op == FC_OP_LOAD && fc_is_float(t) && k->accesses.at[*access].dtype == t;
 }
 
-/* Half cycles that a tile takes, about: two fma or two loads at a time, and no chain is quicker than
- * one fma after the other. */
+static int64_t near_of(const fc_machine *m) {
+    return m->near_cache ? (int64_t)m->near_cache : NEAR;
+}
+
+/* Half cycles that a tile takes, about: two fma or two loads at a time, and no chain is quicker
+ * than one fma after the other. */
 static int64_t time_of_tile(int64_t count, int64_t high, int64_t vectors) {
     enum { LATENCY = 8, BEGIN = 80 };
     const int64_t fma = high * vectors, loads = high + vectors;
@@ -85,10 +90,13 @@ static void choose_direct(const fc_machine *m, const fc_kernel *k, const fc_nest
         n->count > (int64_t)FC_DOT_CHUNK << FC_LL_DIRECT_LEVELS)
         return;
     choose_tile(m, n, rows, p.lanes, cls);
+    const int64_t each = rows * n->count + n->count * columns + rows * columns;
+    cls->llvm.ahead = each * fc_dtypes[t].bytes >= AHEAD_BYTES && n->rows > rows * columns &&
+                      n->rows / (rows * columns) * each * fc_dtypes[t].bytes > near_of(m) / 2;
 }
 
-fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_arena *arena,
-                                 fc_class *cls, fc_error *e) {
+fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 fc_arena *arena, fc_class *cls, fc_error *e) {
     const uint32_t axes = n->np + n->nr, across = n->np - 1;
     fc_dot_axes of;
     FC_TRY(fc_dot_find_axes(k, n, arena, &of, e));
@@ -134,7 +142,7 @@ void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest 
         return;
     }
     const int64_t chunk = FC_DOT_CHUNK * (int64_t)fc_dtypes[t].bytes;
-    const int64_t near = m->near_cache ? (int64_t)m->near_cache : NEAR;
+    const int64_t near = near_of(m);
     /* a chunk of the columns of a block fills half of the cache, one of the rows a quarter */
     int64_t high = fc_ll_at_least_one(near / 4 / chunk / p.height) * p.height;
     int64_t wide = fc_ll_at_least_one(near / 2 / chunk / p.width) * p.width;
