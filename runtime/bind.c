@@ -228,7 +228,6 @@ enum { MAX_SHRINK = 3 };
 
 static fusec_status load_all(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     bool smaller = true;
-    FC_TRY(fc_device_poll(p->device, e));
     for (int tries = 0; smaller; tries++) {
         FC_TRY(get_code(p, b, quick_first, e));
         smaller = false;
@@ -396,6 +395,31 @@ fusec_status fc_bound_get(fc_program *p, uint32_t nin, const fc_tensor *in, uint
     return fc_bound_get_for(p, nin, in, ndims, dims, &l, code, out, e);
 }
 
+/* The bound for these sizes, with code; it gets a user. Compiling may take long, so the caller's
+ * poll function is asked before, and without the lock: what it waits for may be waiting for the
+ * lock. */
+static fusec_status get_bound(fc_program *p, const int64_t *symbols, const int64_t *values,
+                              fc_layouts *l, fc_code_wanted code, fc_bound **out, fc_error *e) {
+    fusec_status s = FUSEC_OK;
+    pthread_mutex_lock(&p->lock);
+    fc_bound *b = find_recent(p, symbols, l);
+    bool there = b && !wants_code(p, b, code);
+    if (!there && code != FC_NO_CODE && p->device->poll) {
+        pthread_mutex_unlock(&p->lock);
+        s = fc_device_poll(p->device, e);
+        pthread_mutex_lock(&p->lock);
+        b = find_recent(p, symbols, l); /* another thread may have been here */
+        there = b && !wants_code(p, b, code);
+    }
+    if (!s && !there) s = prepare(p, symbols, values, l, code, &b, e);
+    if (!s) {
+        b->users++;
+        *out = b;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
 fusec_status fc_bound_get_for(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                               const fc_dim_value *dims, fc_layouts *l, fc_code_wanted code,
                               fc_bound **out, fc_error *e) {
@@ -407,16 +431,7 @@ fusec_status fc_bound_get_for(fc_program *p, uint32_t nin, const fc_tensor *in, 
     if (!symbols) return fc_oom(e);
     int64_t *values = symbols + t->syms.len;
     fusec_status s = fc_bind_sizes(p, nin, in, ndims, dims, symbols, values, e);
-    if (!s) {
-        pthread_mutex_lock(&p->lock);
-        fc_bound *b = find_recent(p, symbols, l);
-        if (!b || wants_code(p, b, code)) s = prepare(p, symbols, values, l, code, &b, e);
-        if (!s) {
-            b->users++;
-            *out = b;
-        }
-        pthread_mutex_unlock(&p->lock);
-    }
+    if (!s) s = get_bound(p, symbols, values, l, code, out, e);
     if (symbols != small) fc_free(p->alloc, symbols);
     return s;
 }

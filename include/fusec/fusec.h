@@ -114,7 +114,8 @@ typedef struct fusec_options {
      * `compiler` only they count. */
     const char *llvm_path, *nvrtc_path;
     /* Called by the thread that called the library, about every 50 ms while it waits for the CPU or
-     * the interpreter, and before it compiles. Not 0: the call stops with FUSEC_CANCELLED, and
+     * the interpreter, and before it compiles; under no lock of the library, so it may wait for other
+     * threads that call it. Not 0: the call stops with FUSEC_CANCELLED, and
      * what its results hold is not defined. */
     int (*poll)(void *user);
     void *poll_user;
