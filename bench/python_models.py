@@ -3,10 +3,12 @@
 """12 usual models through torch.compile(backend="fusec"), next to eager: what was taken, and how far results are off.
 
     PYTHONPATH=build/python PYTHON-WITH-TORCH bench/python_models.py [MODEL...] [--train] [--double] [--time]
+        [--inductor] [--device cuda]
 
-Needs torch, torchvision and transformers; weights are random. --train compares gradients, too; --double computes in
-float64, for models that are too badly conditioned to compare in float32 (batch normalisation of few samples).
-Prints a line of JSON for each model.
+Needs torch, torchvision and transformers; weights are random. --train compares gradients, too. Results and gradients
+are compared with those of eager in float64, next to eager's own in float32: models with batch normalisation of few
+samples are so badly conditioned that both are far off. --double computes all in float64. --inductor: torch's own
+compiler, too. Prints a line of JSON for each model.
 """
 
 import argparse
@@ -97,61 +99,117 @@ def prepare(name, options):
             torch.nn.init.normal_(m.weight)  # a head that begins as zeros says nothing
     if options.double:
         model, x = model.double(), x.double() if x.is_floating_point() else x
-    return model, x
+    return model.to(options.device), x.to(options.device)
+
+
+def wait(options):
+    if options.device != "cpu":
+        torch.cuda.synchronize()
 
 
 def run(model, f, x, train):
     if not train:
         with torch.no_grad():
-            return tensor_of(f(x)), []
+            return tensor_of(f(x)), {}
     model.zero_grad()
     y = tensor_of(f(x))
     y.square().mean().backward()
-    return y.detach(), [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    return y.detach(), {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
 
 
 def error(got, want):
+    got, want = got.double(), want.double()
     return float((got - want).abs().max() / max(want.abs().max(), 1e-30))
 
 
-def quartile(f, n=9):
+def quartile(f, options, n=9):
     times = []
     for _ in range(n):
+        wait(options)
         t = time.perf_counter()
         f()
+        wait(options)
         times.append(time.perf_counter() - t)
     return sorted(times)[n // 4]
 
 
-def judge(name, options, backend):
-    torch.manual_seed(0)
+def on_the_gpu(f):
+    """(milliseconds of all kernels of a call, those of the parts that were compiled, names)."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as p:
+        for _ in range(3):
+            f()
+        torch.cuda.synchronize()
+    kernels = [(e.key, e.self_device_time_total / 3e3) for e in p.key_averages() if e.self_device_time_total]
+    ours = [k for k in kernels if k[0].startswith(("fusec", "triton_"))]
+    return sum(t for _, t in kernels), sum(t for _, t in ours), len(ours)
+
+
+def compiled(name, model, x, backend, options):
+    """First call, result, gradients of the compiled model; its times."""
+    row, state = {}, copy.deepcopy(model.state_dict())
     torch._dynamo.reset()
-    backend.reset()
+    f = torch.compile(model, backend=backend)
+    wait(options)
+    t = time.perf_counter()
+    found = run(model, f, x, options.train)
+    wait(options)
+    row[f"{name}_first_s"] = round(time.perf_counter() - t, 2)
+    model.load_state_dict(state)
+    if options.time:
+        row[f"{name}_ms"] = 1e3 * quartile(lambda: run(model, f, x, options.train), options)
+        if options.device != "cpu":
+            for key, v in zip(("gpu_ms", "parts_ms", "kernels_run"), on_the_gpu(lambda: run(model, f, x, options.train))):
+                row[f"{name}_{key}"] = v
+        model.load_state_dict(state)
+    return found, row
+
+
+def off(found, exact):
+    """How far results and gradients are off: (of the result, the worst of the gradients, its name)."""
+    worst = max(((error(g, exact[1][n]), n) for n, g in found[1].items() if exact[1][n].abs().max() > 1e-9), default=(0.0, ""))
+    return error(found[0], exact[0]), *worst
+
+
+def judge(name, options, fusec):
+    torch.manual_seed(0)
+    fusec.reset()
     model, x = prepare(name, options)
     state = copy.deepcopy(model.state_dict())
-    want, gradients = run(model, model, x, options.train)
+    eager = run(model, model, x, options.train)
     model.load_state_dict(state)
+    exact = eager
+    if not options.double:  # the same in float64: what both are compared with
+        wide = copy.deepcopy(model).double()
+        exact = run(wide, wide, x.double() if x.is_floating_point() else x, options.train)
+        del wide
     torch._dynamo.utils.counters.clear()
-    f = torch.compile(model, backend=backend.backend)
-    t = time.perf_counter()
-    got, found = run(model, f, x, options.train)
-    row = {"model": name, "first_s": round(time.perf_counter() - t, 2), "error": error(got, want)}
-    if found:
-        row["gradient_error"] = max(error(a, b) for a, b in zip(found, gradients) if b.abs().max() > 1e-6)
-    graphs = backend.report()
+    found, row = compiled("fusec", model, x, fusec.backend, options)
+    row["breaks"] = sum(torch._dynamo.utils.counters["graph_break"].values())
+    row = {"model": name, **row}
+    for who, r in (("eager", eager), ("fusec", found)):
+        row[f"{who}_error"], row[f"{who}_gradient_error"], row[f"{who}_worst"] = off(r, exact)
+    graphs = fusec.report()
     row.update({k: sum(g[k] for g in graphs) for k in ("operations", "taken", "parts", "kernels")})
-    row.update(graphs=len(graphs), breaks=sum(torch._dynamo.utils.counters["graph_break"].values()),
-               refused=[r for g in graphs for r in g["refused"]])
+    row.update(graphs=len(graphs), refused=[r for g in graphs for r in g["refused"]])
     if options.time:
-        row["eager_ms"] = 1e3 * quartile(lambda: run(model, model, x, options.train))
-        row["fusec_ms"] = 1e3 * quartile(lambda: run(model, f, x, options.train))
+        row["eager_ms"] = 1e3 * quartile(lambda: run(model, model, x, options.train), options)
+        model.load_state_dict(state)
+    if options.inductor:
+        r, more = compiled("inductor", model, x, "inductor", options)
+        row.update(more)
+        row["inductor_error"], row["inductor_gradient_error"], row["inductor_worst"] = off(r, exact)
+    # as far from float64 as eager is, with room for another order of sums
+    row["good"] = all(row[f"fusec_{k}"] <= 4 * row[f"eager_{k}"] + 1e-5 for k in ("error", "gradient_error"))
     return row
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
-    for name in ("train", "double", "time"):
+    p.add_argument("--device", default="cpu")
+    for name in ("train", "double", "time", "inductor"):
         p.add_argument(f"--{name}", action="store_true")
     options = p.parse_args()
     import fusec.torch

@@ -125,7 +125,8 @@ FN(cuCtxSynchronize, (void)) {
 /* ---- streams and events ---------------------------------------------------------------------- */
 
 bool fake_stream_good(void *s, const char *where) {
-    if (!s || fake_is_alive(s, &fake_control.streams)) return true;
+    if ((uintptr_t)s <= 2) return true; /* the default ones: NULL, of CUDA, of the thread */
+    if (fake_is_alive(s, &fake_control.streams)) return true;
     fake_misuse(where);
     return false;
 }
@@ -148,7 +149,7 @@ FN(cuStreamGetId, (void *s, unsigned long long *id)) {
         fake_control.recordings_ended++;
         return 900;
     }
-    *id = *(unsigned long long *)s;
+    *id = (uintptr_t)s <= 2 ? (unsigned long long)(uintptr_t)s : *(unsigned long long *)s;
     return OK;
 }
 FN(cuStreamIsCapturing, (void *s, int *status)) {

@@ -22,6 +22,7 @@ from . import _core  # noqa: F401  (the extension)
 from ._errors import *  # noqa: F401,F403
 from ._array import Array
 from ._config import config
+from ._device import default_device, use_device
 from ._dtypes import *  # noqa: F401,F403
 from ._create import *  # noqa: F401,F403
 from ._functions import *  # noqa: F401,F403

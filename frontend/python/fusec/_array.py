@@ -51,11 +51,6 @@ class Methods:
         """Bytes of all elements."""
         return self.size * self.itemsize
 
-    @property
-    def device(self):
-        """Where it is: "cpu"."""
-        return "cpu"
-
     def __len__(self):
         if not self.ndim:
             raise TypeError("len() of unsized object")
@@ -81,7 +76,7 @@ class Methods:
             x = x.astype(_dtypes.float32)
         if x._code >= _dtypes.C64:
             return complex(x.real.item(), x.imag.item())
-        value = memoryview(x).tolist()
+        value = memoryview(x if not x._device else _core.to_device(x, 0)).tolist()
         while isinstance(value, list):
             value = value[0]
         return value
@@ -93,7 +88,7 @@ class Methods:
         if self._code >= _dtypes.C64:  # which memoryview does not know either
             return [k.tolist() for k in self]
         x = self.astype(_dtypes.float32) if self._code in _NO_LIST else self
-        return memoryview(x).tolist()
+        return memoryview(x if not x._device else _core.to_device(x, 0)).tolist()
 
     def __bool__(self):
         if self._trace is None and self.size != 1:
@@ -140,7 +135,7 @@ class Methods:
         return format(self.item(), spec) if spec else str(self)
 
     def __dlpack_device__(self):
-        return (1, 0)
+        return (2, self._device - 1) if self._device else (1, 0)
 
     def __copy__(self):
         return self.copy()

@@ -5,6 +5,7 @@ import os
 import sys
 
 from . import _core
+from ._device import CPU, name_of, number_of
 
 _MODES = {"strict": 0, "contract": 1, "reassoc": 2, "recip": 4, "nnan": 8, "ninf": 16, "nsz": 32, "approx": 64,
           "fast": 127, "wide16": 128}
@@ -25,7 +26,8 @@ class Config:
     """Settings, to be made before the first array. `fx.config(threads=4)` sets some and gives the
     object; an unset one is None and comes from the environment (FUSEC_THREADS and so on).
 
-    device: "cpu", or "interp", the interpreter. threads: of the CPU. cache_dir: for compiled kernels,
+    device: where new arrays are made: "cpu", "interp" (the interpreter in place of the CPU's compiler),
+    "cuda" or "cuda:1". threads: of the CPU. cache_dir: for compiled kernels,
     "" for none. mode: "strict", or a licence to round differently, or several of them ("fast" is all;
     docs/semantics.md). tiers: "full" to wait for the best code at the first call.
 
@@ -57,6 +59,8 @@ class Config:
         if value is not None:
             self._check(name, value)
         self._values[name] = value
+        if name == "device":
+            _core.default_device(CPU if value in (None, "interp") else number_of(value))
 
     @staticmethod
     def _check(name, value):
@@ -67,8 +71,8 @@ class Config:
                 raise ValueError(f"threads={value!r}: a number from 1")
         elif name == "tiers" and value not in _TIERS:
             raise ValueError(f"tiers={value!r}: {', '.join(_TIERS)}")
-        elif name == "device" and value not in ("cpu", "interp"):
-            raise ValueError(f"device={value!r}: arrays of Python are on the 'cpu', or 'interp'")
+        elif name == "device" and value != "interp":
+            number_of(value)
 
     def settings(self):
         """All of them, as a dict."""
@@ -88,11 +92,43 @@ def _llvm():
         "fusec_llvm" in p or any(f.startswith("libLLVM") for f in os.listdir(p)))) or None
 
 
-def options():
-    """For the extension: what the context is made with."""
+def _nvrtc():
+    """Where NVRTC may be besides the system's places: packages of NVIDIA anywhere on the path (they
+    need no activated environment), the prefix (conda), and where CUDA_HOME says."""
+    places = [os.path.join(p, "nvidia", sub, "lib") for p in sys.path if p
+              for sub in ("cu13", "cuda_nvrtc")]
+    places += [os.path.join(p, "lib") for p in (os.environ.get("CONDA_PREFIX"), sys.prefix) if p]
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            places += [os.path.join(os.environ[name], sub) for sub in ("lib64", "lib")]
+    found = []
+    for p in places:
+        try:
+            if p not in found and any(f.startswith("libnvrtc.so") for f in os.listdir(p)):
+                found.append(p)
+        except OSError:
+            continue
+    return ":".join(found) or None
+
+
+def _wanted():
+    return config.device or os.environ.get("FUSEC_DEVICE") or "cpu"
+
+
+def default_place():
+    """Tells the extension where new arrays are made."""
+    wanted = _wanted()
+    if wanted.startswith("cuda"):
+        _core.default_device(number_of(wanted))
+
+
+def options(number):
+    """For the extension: what the context of a device is made with."""
     v = config.settings()
-    device = v["device"] or ("interp" if os.environ.get("FUSEC_DEVICE") == "interp" else "cpu")
+    device = name_of(number)
+    if number == CPU and _wanted() == "interp":
+        device = "interp"
     return {"device": device, "threads": v["threads"], "cache_dir": v["cache_dir"],
             "mode": None if v["mode"] is None else _mode(v["mode"]),
-            "tiers": None if v["tiers"] is None else _TIERS[v["tiers"]], "llvm_path": _llvm(),
-            "nvrtc_path": None}
+            "tiers": None if v["tiers"] is None else _TIERS[v["tiers"]], "llvm_path": _llvm() if number == CPU else None,
+            "nvrtc_path": None if number == CPU else _nvrtc()}

@@ -8,7 +8,9 @@ import sys
 from . import _core, _dtypes
 from ._array import Array
 from ._dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, as_code, result_code
-from ._errors import DtypeError
+from ._device import CPU, beside, name_of, number_of, placed
+from ._errors import DeviceError, DtypeError, ValueNeeded
+from ._foreign import foreign_type, is_foreign
 
 __all__ = [
     "arange", "array", "asarray", "ascontiguousarray", "astype", "borrow", "empty", "empty_like",
@@ -17,17 +19,21 @@ __all__ = [
 ]
 
 
-def check_device(device):
-    if device is not None and str(device) not in ("cpu", "cpu:0"):
-        raise ValueError(f"the device {device!r} is not there: arrays of Python are on the cpu")
-
-
 def to_device(x, device, /, *, stream=None):
-    """The array on another device; there is only "cpu"."""
-    check_device(device)
+    """The array on another device: "cpu", "cuda", "cuda:1". A copy, unless it is there already; complete
+    when the call returns.
+
+    >>> fx.zeros(3).to_device("cpu").device
+    'cpu'
+    """
+    number = number_of(device)
     if stream is not None:
-        raise ValueError("stream must be None on the CPU")
-    return x
+        raise ValueError("stream must be None: copies between devices are complete when they return")
+    if x._device == number:
+        return x
+    if x._trace is not None:
+        raise ValueNeeded("a traced array can't be moved: a compiled function works on one device")
+    return _core.to_device(x, number)
 
 
 def shape_tuple(shape):
@@ -84,7 +90,12 @@ def _of_numpy(a, share=False):
     trace = _core.tracing()
     if trace is not None:
         return trace.capture(a, as_code(a.dtype), a.shape)
-    return (_core.borrow if share else _core.copy)(a)
+    number = _core.current_device()
+    if number == CPU:
+        return (_core.borrow if share else _core.copy)(a)
+    if share:
+        raise ValueError("memory of the host can't be shared with a GPU")
+    return _core.to_device(_core.borrow(a), number)
 
 
 def _kind(x):
@@ -107,6 +118,34 @@ def _has_arrays(x):
     return isinstance(x, Array) or isinstance(x, (list, tuple)) and any(_has_arrays(k) for k in x)
 
 
+def _placed_copy(buffer):
+    r = _core.copy(buffer)
+    number = _core.current_device()
+    return r if r is None or number == CPU else _core.to_device(r, number)
+
+
+def _of_foreign(x, share):
+    """An array of torch or CuPy; on the device where it is."""
+    trace = _core.tracing()
+    if trace is not None:
+        code, device = foreign_type(x)
+        if device != trace.device:
+            raise DeviceError(f"an array that the function meets is on {name_of(device)}, but the function "
+                              f"works on {name_of(trace.device)}", "device")
+        return trace.capture(x, code, tuple(x.shape))
+    r = _core.borrow(x)
+    if share:
+        return r
+    return _core.copy(r) if not r._device else copy_on_device(r)
+
+
+def copy_on_device(x):
+    """A value with memory of its own, computed at once."""
+    r = _core.op("materialize", (x,))
+    _core.evaluate((r,))
+    return r
+
+
 def _of_list(x):
     """Nested lists of numbers, without NumPy."""
     from array import array as buffer
@@ -121,7 +160,7 @@ def _of_list(x):
     if any(not isinstance(k, (bool, int, float)) for k in flat):
         raise TypeError("a list of something else than numbers can't become an array")
     whole = bool(flat) and all(isinstance(k, int) for k in flat)
-    r = _core.copy(memoryview(buffer("q" if whole else "d", flat)))
+    r = _placed_copy(memoryview(buffer("q" if whole else "d", flat)))
     r = astype(r, DTYPES[BOOL]) if whole and all(isinstance(k, bool) for k in flat) else r
     return _core.reshape(r, tuple(shape))
 
@@ -140,12 +179,14 @@ def _of_object(x):
             return _of_numpy(np.array(x))
         except ValueError as e:
             raise ValueError(f"this list can't become an array: {e}") from None
+    if not is_numpy(x) and is_foreign(x):
+        return _of_foreign(x, False)
     if hasattr(x, "__dlpack__") and not is_numpy(x):
         return from_dlpack(x)
     if is_numpy(x) or hasattr(x, "__array__") or hasattr(x, "__array_interface__"):
         return _of_numpy(x)
     try:
-        r = _core.copy(memoryview(x)) if not isinstance(x, (str, bytes)) else None
+        r = _placed_copy(memoryview(x)) if not isinstance(x, (str, bytes)) else None
     except TypeError:
         r = None
     if r is None:
@@ -156,12 +197,32 @@ def _of_object(x):
 def asarray(x, /, dtype=None, *, device=None, copy=None, order=None):
     """The object as an array. NumPy's arrays, buffers and lists are copied, so that the value stays
     when they change; `borrow` and copy=False share their memory. Arrays of fusec are returned as
-    they are.
+    they are. `device` is where the result is; without it arrays stay where they are, and what comes from
+    the host is on the default device.
 
     >>> fx.asarray([1, 2, 3]).dtype
     fusec.int64
     """
-    check_device(device)
+    if device is not None:
+        number = number_of(device)
+        r = _asarray(x, dtype, copy) if isinstance(x, Array) else _made_on(number, x, dtype, copy)
+        if r._device == number:
+            return r
+        if copy is False:
+            raise ValueError(f"the array is on {r.device}: another device needs a copy")
+        return to_device(r, device)
+    return _asarray(x, dtype, copy)
+
+
+def _made_on(number, x, dtype, copy):
+    before = _core.new_on(number)
+    try:
+        return _asarray(x, dtype, copy)
+    finally:
+        _core.new_on(before)
+
+
+def _asarray(x, dtype=None, copy=None):
     code = None if dtype is None else as_code(dtype)
     if isinstance(x, Array):
         r = x
@@ -211,8 +272,10 @@ def borrow(x, /):
     if isinstance(x, Array):
         return x
     use_numpy_if_loaded()
+    if not is_numpy(x) and is_foreign(x):
+        return _of_foreign(x, True)
     if not is_numpy(x) and hasattr(x, "__dlpack__"):
-        x = use_numpy().from_dlpack(x)
+        return from_dlpack(x, copy=False)
     if is_numpy(x):
         plain = _plain_numpy(x)
         if plain is not x and not use_numpy().shares_memory(plain, x):
@@ -225,21 +288,30 @@ def borrow(x, /):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array from another library's, by DLPack; a copy, unless copy is False."""
-    check_device(device)
+    """An array from another library's, by DLPack; a copy, unless copy is False. It is on the device of x,
+    or on `device`."""
     if isinstance(x, Array):
-        return asarray(x, copy=True) if copy else x
-    kind = x.__dlpack_device__()[0]
-    if int(kind) not in (1, 3, 13):
-        raise BufferError(f"the array is on another device ({int(kind)}): move it to the cpu first")
-    np = use_numpy()
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
-        from ._interop import torch_memory
+        r = asarray(x, copy=True) if copy else x
+    elif is_foreign(x):
+        r = _of_foreign(x, copy is False)
+    else:
+        kind, number = (int(k) for k in x.__dlpack_device__())
+        if kind not in (1, 2, 3, 13):
+            raise BufferError(f"the array is on another device ({kind}): move it to the cpu first")
+        r = _core.from_dlpack(_capsule(x, 1 if kind == 2 else None), 1 if kind == 2 else 0)
+        trace = _core.tracing()
+        if trace is not None:
+            return trace.capture(r, r._code, r.shape)
+        if copy is not False:
+            r = copy_on_device(r) if r._device else _core.copy(r)
+    return r if device is None else to_device(r, device)
 
-        return _core.copy(torch_memory(x)) if copy is not False else torch_memory(x)
-    a = np.from_dlpack(x)
-    return _of_numpy(a, share=copy is False)
+
+def _capsule(x, stream):
+    try:
+        return x.__dlpack__(max_version=(1, 1), **({} if stream is None else {"stream": stream}))
+    except TypeError:  # of a library that knows DLPack before 1.0
+        return x.__dlpack__(**({} if stream is None else {"stream": stream}))
 
 
 def as_operand(x):
@@ -255,15 +327,14 @@ def as_operand(x):
     if x is None or isinstance(x, (str, bytes, dict, set)):
         return NotImplemented
     if is_numpy(x) or isinstance(x, (list, tuple)) or hasattr(x, "__dlpack__") or hasattr(
-            x, "__array__"):
+            x, "__array__") or is_foreign(x):
         return asarray(x)
     return NotImplemented
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """The elements in another dtype; floats become integers by truncation, bounded by the dtype."""
-    check_device(device)
-    x, code = asarray(x), as_code(dtype)
+    x, code = asarray(x, device=device), as_code(dtype)
     if x._code == code:
         return _core.same(x) if copy else x
     if code == BOOL:
@@ -276,9 +347,9 @@ def astype(x, dtype, /, *, copy=True, device=None):
 # ---- from shapes ----------------------------------------------------------------------------------
 
 
+@placed
 def full(shape, fill_value, *, dtype=None, device=None, order="C"):
     """An array of this shape with one value in all places."""
-    check_device(device)
     shape = shape_tuple(shape)
     if isinstance(fill_value, Array) or is_numpy(fill_value):
         x = asarray(fill_value, dtype)
@@ -292,20 +363,23 @@ def full(shape, fill_value, *, dtype=None, device=None, order="C"):
     return _core.full(code, fill_value, shape)
 
 
+@placed
 def zeros(shape, dtype=float, *, device=None, order="C"):
     """Zeros. >>> fx.zeros((2, 3)).shape
     (2, 3)"""
-    return full(shape, 0, dtype=float if dtype is None else dtype, device=device)
+    return full(shape, 0, dtype=float if dtype is None else dtype)
 
 
+@placed
 def ones(shape, dtype=float, *, device=None, order="C"):
     """Ones."""
-    return full(shape, 1, dtype=float if dtype is None else dtype, device=device)
+    return full(shape, 1, dtype=float if dtype is None else dtype)
 
 
+@placed
 def empty(shape, dtype=float, *, device=None, order="C"):
     """As zeros: values are never written to, so there is nothing to leave out."""
-    return zeros(shape, dtype, device=device)
+    return zeros(shape, dtype)
 
 
 def _like(x, dtype, shape=None):
@@ -313,15 +387,24 @@ def _like(x, dtype, shape=None):
     return (x.shape if shape is None else shape), (x.dtype if dtype is None else dtype)
 
 
+@placed
 def full_like(x, /, fill_value, *, dtype=None, device=None, order="K", shape=None):
+    x = asarray(x)
     shape, dtype = _like(x, dtype, shape)
-    return full(shape, fill_value, dtype=dtype, device=device)
+    before = _core.new_on(x._device) if _core.current_device() != x._device and device is None else None
+    try:
+        return full(shape, fill_value, dtype=dtype)
+    finally:
+        if before is not None:
+            _core.new_on(before)
 
 
+@placed
 def zeros_like(x, /, *, dtype=None, device=None, order="K", shape=None):
     return full_like(x, 0, dtype=dtype, device=device, shape=shape)
 
 
+@placed
 def ones_like(x, /, *, dtype=None, device=None, order="K", shape=None):
     return full_like(x, 1, dtype=dtype, device=device, shape=shape)
 
@@ -329,13 +412,13 @@ def ones_like(x, /, *, dtype=None, device=None, order="K", shape=None):
 empty_like = zeros_like
 
 
+@placed
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """start, start + step, ... below stop.
 
     >>> fx.arange(3).tolist()
     [0, 1, 2]
     """
-    check_device(device)
     if stop is None:
         start, stop = 0, start
     if isinstance(stop, _core.Dim):
@@ -356,9 +439,9 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     return r if r._code == code else astype(r, DTYPES[code])
 
 
+@placed
 def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     """`num` numbers from start to stop in equal steps."""
-    check_device(device)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     code = F64 if dtype is None else as_code(dtype)
@@ -388,9 +471,9 @@ def _grid(n, m):
     return rows[:, None], columns[None, :]
 
 
+@placed
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=float, device=None, M=None):
     """Ones on the k-th diagonal, zeros elsewhere."""
-    check_device(device)
     i, j = _grid(n_rows, (n_rows if M is None else M) if n_cols is None else n_cols)
     return astype(j - i == k, float if dtype is None else dtype)
 
@@ -413,11 +496,13 @@ def _triangle(x, keep):
     return _core.rows["where"][3](keep(j - i), x, zeros_like(x))
 
 
+@beside
 def tril(x, /, *, k=0):
     """The matrix with zeros above the k-th diagonal."""
     return _triangle(x, lambda d: d <= k)
 
 
+@beside
 def triu(x, /, *, k=0):
     """The matrix with zeros below the k-th diagonal."""
     return _triangle(x, lambda d: d >= k)

@@ -65,6 +65,11 @@ class DType:
         return numpy_dtype(self.code)
 
     @property
+    def typestr(self):
+        """The name in NumPy's array interface: "<f4"."""
+        return f"{'|' if self.itemsize == 1 else '<'}{self.kind}{self.itemsize}"
+
+    @property
     def type(self):
         return numpy_dtype(self.code).type
 
@@ -118,6 +123,14 @@ def as_code(dtype):
     if name is None or name not in _BY_NAME:
         raise TypeError(f"{dtype!r} is no dtype that fusec has: {', '.join(NAMES)}")
     return _BY_NAME[name]
+
+
+def by_typestr(text):
+    """The dtype by its name in an array interface."""
+    for d in DTYPES:
+        if d.code != BF16 and d.typestr == text:
+            return d
+    raise TypeError(f"{text!r} is no dtype that fusec has")
 
 
 _numpy_dtypes = {}

@@ -124,7 +124,7 @@ _CLASSES = {
     "bad-slice": IndexRangeError, "slice-range": IndexRangeError,
     "index-out-of-range": IndexRangeError, "literal-range": RangeError,
     "unknown-name": UnknownNameError, "syntax": SyntaxProblem, "not-yet": NotYetError,
-    "out-of-memory": OutOfMemoryError, "io": FileError, "no-gpu": DeviceError,
+    "out-of-memory": OutOfMemoryError, "io": FileError, "no-gpu": DeviceError, "device": DeviceError,
     "no-llvm": DeviceError, "no-code": DeviceError, "call-failed": DeviceError, "nvrtc-setup": DeviceError, "driver": DeviceError,
     "llvm": InternalError, "nvrtc": InternalError, "compiler": InternalError,
     "internal": InternalError, "cancelled": CancelledError, "no-gradient": GradientError, "trace": TraceError, "invalid": ValueProblem, "limit": ValueProblem,

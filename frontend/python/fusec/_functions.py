@@ -6,6 +6,7 @@ import sys
 
 from . import _core, _dtypes, _host
 from ._array import Array
+from ._device import beside
 from ._create import asarray, astype, use_numpy
 from ._dtypes import BOOL, C64, DTYPES, F16, F64, I8, I32, U8, U64
 from ._errors import DtypeError
@@ -67,6 +68,11 @@ def _compare_wide(name, x, y):
     return ~below & r
 
 
+@beside
+def _truth(array, value):
+    return _core.full(BOOL, value, array.shape)
+
+
 def _compare_out_of_range(name, operands):
     """An integer that the dtype of the array does not have: the answer is the same everywhere."""
     x, y = operands
@@ -76,7 +82,7 @@ def _compare_out_of_range(name, operands):
     if number_first:
         name = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(name, name)
     answer = {"eq": False, "ne": True, "lt": above, "le": above, "gt": not above, "ge": not above}
-    return _core.full(BOOL, answer[name], array.shape)
+    return _truth(array, answer[name])
 
 
 def mixed(name, *operands):
@@ -237,6 +243,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 
 @_public
+@beside
 def isclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
     x, y = asarray(x), asarray(y)
     near = _rows["le"][3](abs(x - y), atol + rtol * abs(y)) & _rows["isfinite"][3](y)
@@ -288,6 +295,7 @@ def real(x, /):
 
 
 @_public
+@beside
 def imag(x, /):
     """The imaginary part; zeros of other numbers."""
     x = asarray(x)

@@ -21,6 +21,9 @@ def check(name):
 
 def to_host(x):
     if isinstance(x, Array):
+        if x._device:
+            raise NotYetError(f"NumPy computes this, on the host, and the array is on {x.device}: use "
+                              "x.to_device('cpu')", "not-yet")
         return to_numpy(x)
     if isinstance(x, (list, tuple)):
         return type(x)(to_host(k) for k in x)

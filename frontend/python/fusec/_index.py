@@ -10,6 +10,7 @@ import operator
 
 from . import _core, _host
 from ._array import Array
+from ._device import beside
 from ._create import asarray, is_numpy
 from ._errors import IndexRangeError, TraceError
 from ._search import from_end
@@ -119,6 +120,7 @@ def _by_indices(x, keys):
     return x
 
 
+@beside
 def getitem(x, key):
     """The elements at a key; see the module."""
     keys = key if isinstance(key, tuple) else (key,)
@@ -242,6 +244,7 @@ def setitem(x, key, value):
     return _host.call("assignment of several elements", write, x, key, value)
 
 
+@beside
 def assign(x, key, value):
     """x[key] = value: this one object gets a new value."""
     _core.replace(x, setitem(x, key, value))

@@ -5,6 +5,8 @@ from . import _core
 from ._array import Array
 from ._create import is_numpy, use_numpy
 from ._dtypes import DTYPES, as_code, can_cast
+from ._errors import DeviceError
+from ._foreign import foreign_type, is_foreign
 from ._interop import to_numpy
 
 
@@ -18,6 +20,13 @@ def into(r, out, casting="same_kind"):
         if out.shape != r.shape:
             raise ValueError(f"out has the shape {out.shape}, the result {r.shape}")
         _core.replace(out, _cast(r, out._code, casting))
+        return out
+    if not is_numpy(out) and is_foreign(out):
+        r = _cast(r, foreign_type(out)[0], casting)
+        if tuple(out.shape) != r.shape:
+            raise ValueError(f"out has the shape {tuple(out.shape)}, the result {r.shape}")
+        if not _core.into(r, out):
+            raise DeviceError(f"the result is on {r.device}, out is elsewhere", "device")
         return out
     if not is_numpy(out):
         out_memory = memoryview(out)

@@ -21,38 +21,36 @@ from . import _core, _create
 from ._array import Array
 from ._create import asarray, is_numpy
 from ._dtypes import as_code
-from ._errors import Error, IndexNeeded, SizeNeeded, TraceError, ValueNeeded
+from ._errors import DeviceError, Error, IndexNeeded, SizeNeeded, TraceError, ValueNeeded
 from ._explain import Explanation
-from ._interop import to_torch, torch_memory
+from ._device import name_of, number_of
+from ._foreign import foreign_type, is_foreign
 from ._into import into
 from ._tree import flatten, unflatten
 
-NUMPY, OURS, TORCH = 1, 2, 3
+NUMPY, OURS, FOREIGN = 1, 2, 3  # as the extension numbers them
 MOST_PROGRAMS = 256  # of one function for one structure of arguments
 
 
 # ---- leaves ---------------------------------------------------------------------------------------
 
 
-def _is_torch(x):
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
-
-
 class Leaves:
     """The arguments of a call: arrays and numbers as the program takes them, and what describes them."""
 
-    __slots__ = ("values", "kinds", "kind", "keep")
+    __slots__ = ("values", "kinds", "kind", "keep", "like", "device")
 
-    def __init__(self, leaves, static, ints_static):
-        self.values, self.kinds, self.kind, self.keep = [], [], 0, leaves
-        found = set()
+    def __init__(self, leaves, static, ints_static, device=None):
+        self.values, self.kinds, self.kind, self.keep, self.like = [], [], 0, leaves, None
+        found, self.device = set(), device
         for i, x in enumerate(leaves):
             t = type(x)
             if i in static:
                 self.kinds.append(("s", _hashable(x)))
             elif t is Array:
                 found.add(OURS)
+                if x.ndim or x._device:
+                    self._on(x._device)
                 self._array(x, x._code, x.ndim)
             elif is_numpy(x):
                 found.add(NUMPY)
@@ -70,20 +68,37 @@ class Leaves:
                 else:
                     a = asarray(x)
                     self._array(a, a._code, 0)
-            elif _is_torch(x):
-                found.add(TORCH)
-                a = _torch_argument(x)
-                self._array(a, a._code, a.ndim)
+            elif is_foreign(x):
+                found.add(FOREIGN)
+                code, device = foreign_type(x)
+                if self.like is None or device:
+                    self.like = x
+                if x.ndim or device:
+                    self._on(device)
+                self._array(x, code, x.ndim)
             elif isinstance(x, complex):
                 a = asarray(x)
                 self._array(a, a._code, 0)
             elif isinstance(x, (memoryview, array.array)) or hasattr(x, "__dlpack__") or hasattr(
                     x, "__array_interface__"):
                 a = _create.borrow(x)
+                self._on(a._device)
                 self._array(a, a._code, a.ndim)
             else:
                 self.kinds.append(("s", _hashable(x)))
-        self.kind = TORCH if TORCH in found else OURS if OURS in found or not found else NUMPY
+        self.kind = FOREIGN if FOREIGN in found else OURS if OURS in found or not found else NUMPY
+        if NUMPY in found and self.device and device is None and self.device != _core.current_device():
+            raise DeviceError(f"NumPy's arrays are on the cpu, others on {name_of(self.device)}: move them "
+                              "with fx.asarray(x, device=...)", "device")
+        if self.device is None:
+            self.device = _core.current_device()
+
+    def _on(self, device):
+        if self.device is None:
+            self.device = device
+        elif self.device != device:
+            raise DeviceError(f"arguments are on {name_of(self.device)} and on {name_of(device)}: move one "
+                              "with x.to_device(...)", "device")
 
     def _array(self, x, code, rank):
         self.values.append(x)
@@ -92,15 +107,6 @@ class Leaves:
     def _number(self, x, kind):
         self.values.append(x)
         self.kinds.append(("n", kind))
-
-
-def _torch_argument(x):
-    import torch
-
-    if x.requires_grad and torch.is_grad_enabled():
-        raise TypeError("a tensor that requires gradients: fx.jit does not record them; use "
-                        "torch.no_grad(), x.detach(), or torch.compile(f, backend='fusec')")
-    return torch_memory(x.detach())
 
 
 class _ById:
@@ -134,7 +140,7 @@ _PLAIN = (int, float, bool, str, bytes, type(None))
 
 
 def _is_guarded(x):
-    if isinstance(x, (*_PLAIN, Array)) or is_numpy(x) or _is_torch(x):
+    if isinstance(x, (*_PLAIN, Array)) or is_numpy(x) or is_foreign(x):
         return True
     return isinstance(x, (types.FunctionType, tuple))
 
@@ -214,8 +220,6 @@ class Entry:
 def _outside(x):
     if is_numpy(x):
         return _create._plain_numpy(x)
-    if _is_torch(x):
-        return _torch_argument(x)
     return x
 
 
@@ -237,7 +241,7 @@ def _trace_inputs(trace, leaves):
 def _as_outputs(leaves, trace):
     arrays, constants = [], []
     for x in leaves:
-        if isinstance(x, Array) or is_numpy(x) or _is_torch(x):
+        if isinstance(x, Array) or is_numpy(x) or is_foreign(x):
             x = asarray(x)
             if x._trace is not trace:
                 x = _core.broadcast(x, x.shape)  # an array from outside: as an input
@@ -255,7 +259,7 @@ def _as_outputs(leaves, trace):
 
 def trace_once(f, rebuild, leaves, is_static):
     """Runs f on a trace; an Entry."""
-    trace = _core.Trace(is_static)
+    trace = _core.Trace(is_static, leaves.device)
     before = trace.enter()
     try:
         args, kwargs = rebuild(_trace_inputs(trace, leaves))
@@ -290,7 +294,7 @@ def _guards(places, captured, first):
         guards.append((*place, o, number))
         used.add(id(o))
     for p, n, x in places:
-        if id(x) not in used and not isinstance(x, Array) and not is_numpy(x) and not _is_torch(x):
+        if id(x) not in used and not isinstance(x, Array) and not is_numpy(x) and not is_foreign(x):
             guards.append((p, n, x, -1))
     return tuple(guards)
 
@@ -313,13 +317,14 @@ def _with_place(text, error):
 class Jit(_core.Jit):
     """A compiled function; see fx.jit."""
 
-    def __new__(cls, f, static_argnames=(), static_argnums=()):
+    def __new__(cls, f, static_argnames=(), static_argnums=(), device=None):
         return super().__new__(cls, _slow)
 
-    def __init__(self, f, static_argnames=(), static_argnums=()):
+    def __init__(self, f, static_argnames=(), static_argnums=(), device=None):
         if not callable(f):
             raise TypeError("fx.jit takes a function")
         functools.update_wrapper(self, f)
+        self._device = None if device is None else number_of(device)
         nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
         self._static = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
         self._signature, names = None, ()
@@ -386,8 +391,8 @@ class Jit(_core.Jit):
     def _find(self, args, kwargs):
         """(key of the programs for these arguments, the arguments as leaves, how they are put together)"""
         flat, static, structure, rebuild = self._leaves(args, kwargs)
-        leaves = Leaves(flat, static, structure in self._ints_static)
-        key = (structure, tuple(leaves.kinds))
+        leaves = Leaves(flat, static, structure in self._ints_static, self._device)
+        key = (structure, tuple(leaves.kinds), leaves.device)
         return key, leaves, rebuild
 
     def _call(self, args, kwargs):
@@ -399,29 +404,28 @@ class Jit(_core.Jit):
             out = kwargs.pop("out")
         key, leaves, rebuild = self._find(args, kwargs)
         outs = None if out is None else _out_tuple(out)
-        fresh = outs is not None and not all(o is None or is_numpy(o) for o in outs)
-        kind = OURS if leaves.kind == TORCH else leaves.kind
+        fresh = outs is not None and not all(o is None or is_numpy(o) or is_foreign(o) for o in outs)
         for entry in list(self._programs.get(key, ())):
             inputs = entry.inputs(leaves.values)
             if inputs is None:
                 continue
             try:
-                r = _run(entry, inputs, outs, kind, fresh)
+                r = _run(entry, inputs, outs, leaves, fresh)
             except Error as e:
                 if entry.is_static or e.slug in ("result-shape", "result-dtype"):
                     raise
                 continue  # sizes that this program does not take: traced for them
             if r is not None:
-                return _finish(entry, r, leaves.kind, out)
-        return self._first(key, leaves, rebuild, args, kwargs, outs, kind, fresh, out)
+                return _finish(entry, r, out)
+        return self._first(key, leaves, rebuild, args, kwargs, outs, fresh, out)
 
-    def _first(self, key, leaves, rebuild, args, kwargs, outs, kind, fresh, out):
+    def _first(self, key, leaves, rebuild, args, kwargs, outs, fresh, out):
         error = None
         for is_static in (False, True):
             try:
                 entry = trace_once(self.__wrapped__, rebuild, leaves, is_static)
                 inputs = entry.inputs(leaves.values)
-                r = _run(entry, inputs, outs, kind, fresh)
+                r = _run(entry, inputs, outs, leaves, fresh)
                 if r is None:
                     raise Error("the arguments do not fit the program made for them", "internal")
             except IndexNeeded:
@@ -440,7 +444,7 @@ class Jit(_core.Jit):
                     raise
                 continue
             self._keep(key, entry, leaves, args, kwargs)
-            return _finish(entry, r, leaves.kind, out)
+            return _finish(entry, r, out)
         raise error
 
     def _keep(self, key, entry, leaves, args, kwargs):
@@ -452,8 +456,7 @@ class Jit(_core.Jit):
         single = entry.structure == "x"
         pair = entry.structure[0] == "t" and all(s == "x" for s in entry.structure[1:])
         if flat and (single or pair) and all(c is None for c in entry.constants) and \
-                leaves.kind != TORCH and all(k[0] != "s" for k in leaves.kinds) and \
-                not any(_is_torch(g[2]) for g in entry.guards):
+                all(k[0] != "s" for k in leaves.kinds):
             self._remember(entry.program, len(args), entry.guards, not single)
 
     # ---- looking at it ----
@@ -499,7 +502,7 @@ def _out_tuple(out):
     return (out,)
 
 
-def _run(entry, inputs, outs, kind, fresh):
+def _run(entry, inputs, outs, leaves, fresh):
     if outs is not None and len(outs) != entry.noutputs:
         raise ValueError(f"out has {len(outs)} arrays, the function gives {entry.noutputs}")
     for o in outs or ():
@@ -507,33 +510,26 @@ def _run(entry, inputs, outs, kind, fresh):
             if not o.flags.writeable:
                 raise ValueError("out is read-only")
     if outs is None or not fresh:
-        return entry.program.run(inputs, outs, kind)
+        return entry.program.run(inputs, outs, leaves.kind, leaves.like)
     r = entry.program.run(inputs, None, OURS)
     if r is None:
         return None
-    return [a if o is None else o if _is_torch(o) and _torch_into(a, o) else into(a, o)
-            for a, o in zip(r, outs)]
+    return [a if o is None else into(a, o) for a, o in zip(r, outs)]
 
 
-def _torch_into(a, o):
-    o.copy_(to_torch(a))
-    return True
-
-
-def _finish(entry, results, kind, out):
-    if kind == TORCH:
-        results = [to_torch(r) if isinstance(r, Array) else r for r in results]
+def _finish(entry, results, out):
     if out is not None and entry.noutputs == len(entry.constants) == 1:
         return results[0]
     return entry.results(results)
 
 
-def jit(f=None, *, static_argnames=(), static_argnums=()):
+def jit(f=None, *, static_argnames=(), static_argnums=(), device=None):
     """Compiles a function of arrays as a whole, in as few kernels as possible.
 
     It is traced once for a combination of dtypes, numbers of axes and pattern of lengths; other
     lengths compile nothing. NumPy's arrays give NumPy's, arrays of fusec theirs, torch's tensors
-    tensors. Arguments may be arrays, numbers, and tuples, lists and dicts of them; numbers are arguments
+    tensors, CuPy's arrays CuPy's. It runs where the arrays are, on the stream of torch or CuPy; NumPy's
+    arrays are copied to `device` and back if that is a GPU. Arguments may be arrays, numbers, and tuples, lists and dicts of them; numbers are arguments
     of the kernel. Everything else, and what static_argnames names, is part of what is compiled.
     `out=` writes to an array that is there.
 
@@ -544,8 +540,9 @@ def jit(f=None, *, static_argnames=(), static_argnums=()):
     (2,)
     """
     if f is None:
-        return functools.partial(jit, static_argnames=static_argnames, static_argnums=static_argnums)
-    return Jit(f, static_argnames, static_argnums)
+        return functools.partial(jit, static_argnames=static_argnames, static_argnums=static_argnums,
+                                 device=device)
+    return Jit(f, static_argnames, static_argnums, device)
 
 
 def eval(*arrays):

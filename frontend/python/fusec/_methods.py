@@ -2,7 +2,7 @@
 """The methods of arrays that are functions of the package, and what the extension calls in Python.
 Last of the package's imports: everything is there."""
 
-from . import _config, _core, _create, _dtypes, _errors, _functions, _index, _interop, _linear, _namespace
+from . import _config, _core, _create, _dtypes, _errors, _foreign, _functions, _index, _interop, _linear, _namespace
 from . import _protocols, _reduce, _search, _shape, _text
 from ._array import Array, add_methods
 
@@ -21,6 +21,7 @@ class Methods:
     __array_interface__ = property(_interop.interface)
     __array_ufunc__ = _protocols.array_ufunc
     __array_function__ = _protocols.array_function
+    __cuda_array_interface__ = property(_interop.cuda_interface)
     __dlpack__ = _interop.to_dlpack
     __reduce_ex__ = _interop.reduce_array
 
@@ -73,4 +74,5 @@ add_methods(Methods)
 assert Array.sum is _reduce.sum
 
 _core.configure(_errors.make, _create.as_operand, _functions.mixed, _errors.SizeNeeded,
-                _errors.ValueNeeded, _config.options)
+                _errors.ValueNeeded, _config.options, _foreign.FUNCTIONS)
+_config.default_place()

@@ -3,7 +3,7 @@
 
 import sys
 
-from . import _dtypes
+from . import _core, _device, _dtypes
 
 VERSION = "2025.12"
 _KNOWN = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
@@ -24,10 +24,10 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
-        return "cpu"
+        return _device.name_of(_core.current_device())
 
     def devices(self):
-        return ("cpu",)
+        return ("cpu", *_device.gpus())
 
     def default_dtypes(self, *, device=None):
         return {"real floating": _dtypes.float64, "complex floating": _dtypes.complex128,

@@ -4,6 +4,7 @@
 import operator
 
 from . import _core, _host, _reduce
+from ._device import beside
 from ._create import asarray, use_numpy, zeros
 from ._dtypes import DTYPES, I64, result_type
 from ._shape import concat, flip, moveaxis, ravel, reshape, take_axis
@@ -52,6 +53,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
     return _host.call("argsort", compute, x)
 
 
+@beside
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
     """How many elements of x1, which is sorted, are less than each of x2 (side="right": or equal)."""
     if side not in ("left", "right"):
@@ -72,6 +74,7 @@ def nonzero(x, /):
     return _np("nonzero", x)
 
 
+@beside
 def take(x, indices, /, *, axis=None):
     """The elements at indices along an axis; negative ones count from the end. An index outside is an
     IndexError when the elements are computed.
@@ -97,6 +100,7 @@ def from_end(indices, n):
     return _core.rows["where"][3](indices < 0, indices + n, indices)
 
 
+@beside
 def take_along_axis(x, indices, /, *, axis=-1):
     """Elements along an axis at indices that are an array of the same rank."""
     x, indices = asarray(x), asarray(indices)
@@ -143,6 +147,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest"):
     return _host.call("top_k", compute, asarray(x))
 
 
+@beside
 def diagonal(x, offset=0, axis1=0, axis2=1):
     """The elements with column - row = offset, of the matrices of two axes, as the last axis."""
     x = asarray(x)
@@ -162,6 +167,7 @@ def trace(x, offset=0, axis1=0, axis2=1, dtype=None):
     return diagonal(x, offset, axis1, axis2).sum(axis=-1, dtype=dtype)
 
 
+@beside
 def diag(x, k=0):
     """The diagonal of a matrix, or the matrix with this diagonal."""
     x = asarray(x)

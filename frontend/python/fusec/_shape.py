@@ -5,6 +5,7 @@ import operator
 
 from . import _core, _host
 from ._array import Array
+from ._device import beside
 from ._create import asarray, shape_tuple, use_numpy
 from ._dtypes import result_type
 from ._errors import AxisError, ShapeError
@@ -370,6 +371,7 @@ def _widths(pad_width, rank):
     return pairs if len(pairs) == rank else pairs * rank
 
 
+@beside
 def pad(x, pad_width, mode="constant", *, constant_values=0, **kwargs):
     """More elements at the ends of the axes: `constant_values`, the nearest ("edge"), or those of the
     array again ("wrap", "reflect", "symmetric"). Other modes are computed by NumPy on the host.

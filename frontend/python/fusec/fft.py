@@ -2,7 +2,7 @@
 """Fourier transforms by the names of the Array API; NumPy computes them on the host."""
 
 from . import _host
-from ._create import asarray, check_device, use_numpy
+from ._create import asarray, use_numpy
 
 __all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
            "irfftn", "rfft", "rfftfreq", "rfftn"]
@@ -46,13 +46,11 @@ for _make, _names in ((_along_an_axis, "fft ifft rfft irfft hfft ihfft"),
 
 def fftfreq(n, /, d=1.0, dtype=None, device=None):
     """The frequencies of the elements of fft(x) of n elements a distance d apart."""
-    check_device(device)
-    r = asarray(use_numpy().fft.fftfreq(n, d))
+    r = asarray(use_numpy().fft.fftfreq(n, d), device=device)
     return r if dtype is None else r.astype(dtype)
 
 
 def rfftfreq(n, /, d=1.0, dtype=None, device=None):
     """The frequencies of the elements of rfft(x)."""
-    check_device(device)
-    r = asarray(use_numpy().fft.rfftfreq(n, d))
+    r = asarray(use_numpy().fft.rfftfreq(n, d), device=device)
     return r if dtype is None else r.astype(dtype)

@@ -5,7 +5,7 @@ AOTAutograd gives graphs of ATen operations, forward and backward. Connected ope
 has become a part, compiled as fx.jit compiles a function, with lengths as names; the rest stays torch's.
 `report()` says what became of the graphs so far.
 
-Only on the CPU: graphs with tensors elsewhere stay torch's as they are.
+On a GPU the parts run on torch's current stream, in memory of torch's.
 """
 
 import operator
@@ -16,11 +16,11 @@ from torch._dynamo.backends.common import aot_autograd
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from . import _core, _create
+from . import _core
 from ._array import Array
 from ._dtypes import DTYPES
 from ._errors import SizeNeeded
-from ._interop import to_torch, torch_codes, torch_memory
+from ._foreign import torch_codes
 
 __all__ = ["backend", "report"]
 
@@ -236,7 +236,7 @@ def _tensors(node):
 
 
 def _is_ours(t):
-    return t.device.type == "cpu" and t.dtype in torch_codes() and not t.dtype.is_complex and t.layout == torch.strided and t.ndim <= 32
+    return t.device.type in ("cpu", "cuda") and t.dtype in torch_codes() and not t.dtype.is_complex and t.layout == torch.strided and t.ndim <= 32
 
 
 class Supported(OperatorSupportBase):
@@ -255,6 +255,8 @@ class Supported(OperatorSupportBase):
                if n.target is not operator.getitem and not _tensors(n)):
             return False  # sizes that are computed
         if node.target in _INT_SENSITIVE and not all(t.dtype.is_floating_point for t in tensors):
+            return False
+        if len({t.device for t in tensors if t.ndim or t.device.type != "cpu"}) > 1:
             return False
         out = _tensors(node)
         # f16 and bf16 round after each operation in torch, as here; sums of them differ in the last place
@@ -289,10 +291,11 @@ class Part(torch.nn.Module):
         out = next(n for n in graph.nodes if n.op == "output").args[0]
         self.single = not isinstance(out, (tuple, list))
         self.outputs = [out] if self.single else list(out)
+        self.promised = [_promise(n) for n in self.outputs]
 
-    def _trace(self, tensors):
+    def _trace(self, tensors, device):
         for is_static in (False, True):
-            trace = _core.Trace(is_static)
+            trace = _core.Trace(is_static, device)
             before = trace.enter()
             try:
                 values, inputs = {}, iter(tensors)
@@ -332,32 +335,36 @@ class Part(torch.nn.Module):
         return self.eager(*tensors)
 
     def _run(self, tensors):
-        arrays = tuple(torch_memory(t.detach()) for t in tensors)
-        key = tuple((t.dtype, t.ndim) for t in tensors)
+        tensors = tuple(t.detach() if t.requires_grad else t for t in tensors)
+        like = next((t for t in tensors if t.device.type != "cpu"), tensors[0] if tensors else None)
+        device = 1 + like.device.index if like is not None and like.device.type == "cuda" else 0
+        key = (device, tuple([(t.dtype, t.ndim) for t in tensors]))
+        outs = self._outs(like)
         for program, captured in self.programs.get(key, ()):
-            r = program.run(arrays + captured, None, 2)
+            r = program.run(tensors + captured, outs, 3, like)
             if r is not None:
-                return self._give(r, tensors)
-        program, captured = self._trace(tensors)
+                return r[0] if self.single else tuple(r)
+        program, captured = self._trace(tensors, device)
         captured = tuple(o for o, _ in captured)
         self.programs.setdefault(key, []).insert(0, (program, captured))
-        return self._give(program.run(arrays + captured, None, 2), tensors)
+        r = program.run(tensors + captured, outs, 3, like)
+        return r[0] if self.single else tuple(r)
 
-    def _give(self, arrays, tensors):
-        out = [_strided(to_torch(a), n.meta.get("val")) for a, n in zip(arrays, self.outputs)]
-        return out[0] if self.single else tuple(out)
+    def _outs(self, like):
+        """Tensors for results with the order of axes that the graph promises (channels last); None
+        for those that are dense."""
+        return tuple([None if p is None else torch.empty_strided(p[0], p[1], dtype=p[2], device=like.device)
+                      for p in self.promised]) if any(self.promised) else None
 
 
-def _strided(t, promised):
-    """With the order of axes that the graph promises (channels last)."""
-    if not isinstance(promised, torch.Tensor) or t.ndim < 2:
-        return t
-    want = promised.stride()
-    if all(isinstance(s, int) for s in want) and t.stride() != want and t.numel():
-        if tuple(t.shape) == tuple(promised.shape):
-            r = torch.empty_strided(t.shape, want, dtype=t.dtype)
-            return r.copy_(t)
-    return t
+def _promise(n):
+    """(shape, strides, dtype) of a result that is not dense in the order of its axes."""
+    t = n.meta.get("val")
+    if not isinstance(t, torch.Tensor) or t.ndim < 2 or t.is_contiguous():
+        return None
+    if not all(isinstance(k, int) for k in (*t.shape, *t.stride())) or not t.numel():
+        return None
+    return tuple(t.shape), t.stride(), t.dtype
 
 
 _seen = []
@@ -408,7 +415,7 @@ def backend(gm, example_inputs, **kwargs):
     """The backend of torch.compile: torch.compile(model, backend="fusec")."""
     global _backend
     if _backend is None:
-        _create.use_numpy()
+        _core.use_foreign(torch.Tensor)
         _backend = aot_autograd(fw_compiler=_compile_graph, bw_compiler=_compile_graph,
                                 decompositions=_decompositions(), partition_fn=_partition)
     return _backend(gm, example_inputs)

@@ -11,6 +11,7 @@ PyObject *fx_traced(fx_trace *t, fusec_value v) {
     if (!a) return NULL;
     a->trace = (fx_trace *)Py_NewRef((PyObject *)t);
     a->lazy = NULL;
+    a->device = t->device;
     a->value = v;
     a->weak = 0;
     a->dtype = (uint8_t)fusec_dtype_of(v);
@@ -61,12 +62,26 @@ static PyObject *get_trace(PyObject *self, void *unused) {
     return Py_NewRef(t ? t : Py_None);
 }
 
-static PyGetSetDef members[] = {{"shape", get_shape, NULL, "Lengths of the axes, a tuple.", NULL},
-                                {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-                                {"_code", get_code, NULL, NULL, NULL},
-                                {"_weak", get_weak, NULL, NULL, NULL},
-                                {"_trace", get_trace, NULL, NULL, NULL},
-                                {NULL, NULL, NULL, NULL, NULL}};
+static PyObject *get_device(PyObject *self, void *unused) {
+    char name[24];
+    (void)unused;
+    fx_device_name(((fx_array *)self)->device, name);
+    return PyUnicode_FromString(name);
+}
+static PyObject *get_device_number(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLong(((fx_array *)self)->device);
+}
+
+static PyGetSetDef members[] = {
+    {"shape", get_shape, NULL, "Lengths of the axes, a tuple.", NULL},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"device", get_device, NULL, "Where it is: cpu, cuda:0 and so on.", NULL},
+    {"_device", get_device_number, NULL, NULL, NULL},
+    {"_code", get_code, NULL, NULL, NULL},
+    {"_weak", get_weak, NULL, NULL, NULL},
+    {"_trace", get_trace, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 int fx_init_array(PyObject *module) {
     PyType_Slot slots[40] = {{Py_tp_dealloc, dealloc},

@@ -10,8 +10,14 @@
  * function that is being compiled: a fusec_value of the trace's graph. While a thread traces, every
  * array that an operation meets becomes an input of the trace.
  *
+ * A device has a number: 0 is the CPU (or the interpreter), 1 + n is cuda:n. Each has a context of
+ * its own, made when it is first needed; values and programs belong to one.
+ *
  * Invariants: all functions are called with the GIL held, and release it around calls of the
- * library that compile, wait or move much memory. */
+ * library that compile, wait or move much memory. The library calls back in two places: poll
+ * (module.c) takes the GIL, and the library holds no lock then (fusec.h); release functions take
+ * nothing. So no thread waits for the GIL with a lock of the library, and calls with the GIL held
+ * cannot wait for each other. */
 #ifndef FUSEC_PYTHON_FX_H
 #define FUSEC_PYTHON_FX_H
 
@@ -23,7 +29,7 @@
 #include <stdbool.h>
 
 enum { FX_MAX_RANK = 32, FX_DTYPES = 15, FX_NO_DTYPE = 255, FX_MAX_ARGS = 32 };
-enum { FX_MOST_OPERANDS = 64 };
+enum { FX_MOST_OPERANDS = 64, FX_CPU = 0, FX_DEVICES = 17 };
 
 /* What operands a row takes and what it gives; the rules of ir/ops.h. */
 typedef enum fx_rule {
@@ -81,11 +87,13 @@ typedef struct fx_trace {
     fx_inputs inputs;
     PyObject *captured; /* list of (object, Array of the trace): what the function met */
     bool is_static;     /* sizes are numbers */
+    uint8_t device;
 } fx_trace;
 
 typedef struct fx_array {
     PyObject_HEAD uint8_t dtype, rank;
     uint8_t weak;    /* a Python number that is an argument of the trace: 'b', 'i', 'f' */
+    uint8_t device;  /* its number */
     fx_trace *trace; /* NULL: a value of its own */
     fusec_value value;
     fusec_lazy *lazy;
@@ -98,14 +106,16 @@ typedef struct fx_dim {
 
 /* The state of the module, filled by init functions. */
 typedef struct fx_state {
-    fusec_context *ctx;
+    fusec_context *ctx[FX_DEVICES];
+    uint8_t device; /* where new values are, unless the thread says otherwise */
     PyTypeObject *array, *trace, *dim, *program, *jit;
     PyObject *error;        /* Python: (status name, message) -> exception to raise */
     PyObject *as_operand;   /* Python: any object -> Array, or NotImplemented */
     PyObject *mixed;        /* Python: (row name, operands) for what the extension leaves to it */
     PyObject *size_needed;  /* exception: the number behind a Dim is asked for */
     PyObject *value_needed; /* exception: the number behind a traced value is asked for */
-    PyObject *options;      /* Python: () -> dict of what the context is made with */
+    PyObject *options;      /* Python: device number -> dict of what its context is made with */
+    PyObject *foreign;      /* Python: object -> its memory as a tuple, or None (foreign.c) */
 } fx_state;
 extern fx_state fx;
 
@@ -116,7 +126,19 @@ extern _Thread_local fx_trace *fx_tracing;
  */
 PyObject *fx_raise(fusec_status s); /* fusec_message as an exception; NULL */
 PyObject *fx_raise_text(const char *slug, const char *text); /* NULL */
-fusec_context *fx_context(void);                             /* NULL with an exception */
+
+/* ---- device.c ---------------------------------------------------------------------------------
+ */
+int fx_new_on(void);                   /* where this thread makes new values */
+fusec_context *fx_context(int device); /* NULL with an exception */
+void fx_device_name(int device, char text[24]);
+PyObject *fx_wrong_device(int device, const char *what); /* NULL */
+/* The one device of the operands that are arrays; -1 with an exception: there are several. */
+int fx_device_of(int n, fx_array *const *a);
+/* The element of an array without axes as a value on another device. */
+fx_array *fx_scalar_on(int device, fx_array *a);
+void *fx_new_memory(int device, size_t bytes, void (**release)(void *), void **user);
+int fx_init_device(PyObject *module);
 
 /* ---- array.c ----------------------------------------------------------------------------------
  */
@@ -158,8 +180,9 @@ int fx_init_views(PyObject *module);
 fx_array *fx_capture(fx_trace *t, fx_array *a); /* as an input of the trace; new reference */
 /* A tuple of ints and Dims. Negative sizes are passed on only to Python. */
 bool fx_take_dims(fx_trace *t, PyObject *shape, int *rank, fusec_dim *dims);
-PyObject *fx_dim_object(fx_trace *t, fusec_dim d);                   /* int or Dim */
-PyObject *fx_new_program(fusec_program *p, const fx_inputs *inputs); /* takes both over */
+PyObject *fx_dim_object(fx_trace *t, fusec_dim d); /* int or Dim */
+/* takes both over */
+PyObject *fx_new_program(fusec_program *p, uint8_t device, const fx_inputs *inputs);
 int fx_init_trace(PyObject *module);
 
 /* ---- grad.c -----------------------------------------------------------------------------------
@@ -173,10 +196,11 @@ int fx_init_grad(PyObject *module);
 typedef struct fx_memory {
     void *data;
     int64_t shape[FX_MAX_RANK], strides[FX_MAX_RANK]; /* elements */
-    uint8_t dtype;
+    uint8_t dtype, device;
     int rank;
     bool dense, writable;
-    enum { FX_FROM_NUMPY, FX_FROM_ARRAY, FX_FROM_BUFFER } from;
+    fusec_lazy *held; /* FX_FROM_ARRAY: a reference, as the object may be given another value */
+    enum { FX_FROM_NUMPY, FX_FROM_ARRAY, FX_FROM_BUFFER, FX_FROM_FOREIGN } from;
 } fx_memory;
 
 static inline fusec_tensor fx_tensor_of(const fx_memory *m) {
@@ -184,24 +208,39 @@ static inline fusec_tensor fx_tensor_of(const fx_memory *m) {
                           .shape = m->shape,
                           .strides = m->dense ? NULL : m->strides,
                           .rank = m->rank,
-                          .dtype = m->dtype};
+                          .dtype = m->dtype,
+                          .place = m->device ? FUSEC_CUDA : FUSEC_HOST,
+                          .device_id = m->device ? m->device - 1 : 0};
 }
 
-/* 1: filled; 0: not an array this function knows; -1: an exception. `view` is released by the
- * caller if from is FX_FROM_BUFFER. */
+/* 1: filled, until fx_memory_done; 0: not an array this function knows; -1: an exception. */
 int fx_memory_of(PyObject *o, fx_memory *m, Py_buffer *view);
+void fx_memory_done(fx_memory *m, Py_buffer *view);
 PyObject *fx_new_numpy(uint8_t dtype, int rank, const int64_t *shape, void **data);
 PyObject *fx_numpy_result(PyObject *array); /* a scalar for one without axes; takes the reference */
-int fx_kind_of(PyObject *o);                /* 1: NumPy's array, 2: ours */
+int fx_kind_of(PyObject *o); /* 1: NumPy's array, 2: ours, 3: of others (foreign.c) */
 size_t fx_dtype_bytes(uint8_t t);
 int fx_get_buffer(PyObject *self, Py_buffer *v, int flags);
 void fx_release_buffer(PyObject *self, Py_buffer *v);
 int fx_init_memory(PyObject *module);
 
+/* ---- foreign.c --------------------------------------------------------------------------------
+ */
+bool fx_is_foreign(PyObject *o);
+int fx_foreign_memory(PyObject *o, fx_memory *m); /* as fx_memory_of */
+PyObject *fx_foreign_empty(PyObject *like, uint8_t dtype, int rank, const int64_t *shape);
+int fx_foreign_stream(PyObject *o, void **stream); /* -1 with an exception */
+int fx_init_foreign(PyObject *module);
+
+/* ---- dlpack.c ---------------------------------------------------------------------------------
+ */
+int fx_init_dlpack(PyObject *module);
+
 /* ---- lazy.c: values of their own ---------------------------------------------------------------
  */
 extern int fx_op_of_row[FX_ROWS]; /* numbers of the library */
-fusec_status fx_complex_number(uint8_t dtype, double re, double im, fusec_lazy **v);
+fusec_status fx_complex_number(fusec_context *ctx, uint8_t dtype, double re, double im,
+                               fusec_lazy **v);
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype);
 fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype);
 fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims);
@@ -212,9 +251,15 @@ fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int6
 fx_array *fx_lazy_op(int op, int n, fx_array *const *a, const fusec_attr *attr);
 fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape);
 fx_array *fx_lazy_arange(PyObject *size);
-PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data);
+PyObject *fx_lazy_empty(int device, uint8_t dtype, int rank, const int64_t *shape, void **data);
+fx_array *fx_lazy_object(int device, fusec_status s,
+                         fusec_lazy *v); /* takes v over; NULL: exception */
+fusec_status fx_lazy_compute(fusec_lazy *v);
 int fx_lazy_shape(const fx_array *a, int64_t *shape); /* -1 with an exception */
 int fx_lazy_memory(fx_array *a, fx_memory *m);        /* as fx_memory_of, computing it */
+int fx_host_memory(fx_array *a, fx_memory *m); /* the same; an array elsewhere is an exception */
+/* An array over memory that `owner` keeps, or the buffer. Takes both over. */
+PyObject *fx_lazy_over(const fx_memory *m, void *stream, PyObject *owner, const Py_buffer *view);
 void fx_lazy_drop(fx_array *a);
 int fx_init_lazy(PyObject *module);
 

@@ -14,6 +14,7 @@
 typedef struct fx_program {
     PyObject_HEAD fusec_program *program;
     fx_inputs inputs;
+    uint8_t device;
     int noutputs, nsizes;
     uint8_t *dtypes, *ranks; /* of the outputs */
     int64_t *sizes;          /* of all outputs, at the last call */
@@ -34,7 +35,7 @@ static void program_dealloc(fx_program *p) {
     Py_DECREF(type);
 }
 
-PyObject *fx_new_program(fusec_program *program, const fx_inputs *inputs) {
+PyObject *fx_new_program(fusec_program *program, uint8_t device, const fx_inputs *inputs) {
     fx_program *p = PyObject_New(fx_program, fx.program);
     if (!p) {
         fusec_program_free(program);
@@ -42,6 +43,7 @@ PyObject *fx_new_program(fusec_program *program, const fx_inputs *inputs) {
         return NULL;
     }
     p->program = program;
+    p->device = device;
     p->inputs = *inputs;
     p->noutputs = fusec_output_count(program);
     p->nsizes = 0;
@@ -73,7 +75,7 @@ typedef struct slot {
     fx_memory memory;
     number number;
     Py_buffer view;
-    bool has_view;
+    bool has_memory;
 } slot;
 
 enum { FEW = 6 }; /* arguments and results together, without an allocation */
@@ -82,16 +84,23 @@ typedef struct call {
     fusec_tensor few_tensors[FEW], *in, *out;
     slot few_slots[FEW], *args, *results;
     int nargs, nresults; /* slots that are filled */
+    PyObject *foreign;   /* the first array of another library on a GPU, whose stream is used */
+    bool ours;           /* arrays of ours are among the arguments */
     int64_t symbols[64];
+    int64_t few_sizes[4 * FEW], *sizes; /* of the results */
 } call;
 
 static bool begin(fx_program *p, call *c) {
     const int n = p->inputs.n + p->noutputs;
     c->in = n > FEW ? malloc((size_t)n * sizeof *c->in) : c->few_tensors;
     c->args = n > FEW ? malloc((size_t)n * sizeof *c->args) : c->few_slots;
+    c->sizes = p->nsizes > 4 * FEW ? malloc((size_t)p->nsizes * sizeof *c->sizes) : c->few_sizes;
     c->nargs = c->nresults = 0;
-    if (!c->in || !c->args) {
+    c->foreign = NULL;
+    c->ours = false;
+    if (!c->in || !c->args || !c->sizes) {
         if (n > FEW) free(c->in), free(c->args);
+        if (c->sizes != c->few_sizes) free(c->sizes);
         PyErr_NoMemory();
         return false;
     }
@@ -102,9 +111,10 @@ static bool begin(fx_program *p, call *c) {
 
 static void end(call *c) {
     for (int i = 0; i < c->nargs; i++)
-        if (c->args[i].has_view) PyBuffer_Release(&c->args[i].view);
+        if (c->args[i].has_memory) fx_memory_done(&c->args[i].memory, &c->args[i].view);
     for (int i = 0; i < c->nresults; i++)
-        if (c->results[i].has_view) PyBuffer_Release(&c->results[i].view);
+        if (c->results[i].has_memory) fx_memory_done(&c->results[i].memory, &c->results[i].view);
+    if (c->sizes != c->few_sizes) free(c->sizes);
     if (c->in != c->few_tensors) {
         free(c->in);
         free(c->args);
@@ -145,12 +155,32 @@ static bool sizes_fit(const fx_input *in, const fx_memory *m, int64_t *symbols, 
     return true;
 }
 
+/* Memory of the host is copied to a GPU, but arrays of ours that are there are a mistake. */
+static bool is_here(const fx_program *p, const fx_memory *m) {
+    return m->device == p->device ||
+           (m->device == FX_CPU &&
+            (!m->rank || m->from == FX_FROM_NUMPY || m->from == FX_FROM_BUFFER));
+}
+
+/* Arrays without axes are inputs with one (trace.c), as programs read those without from the host.
+ */
+static void on_gpu(const fx_input *in, PyObject *o, const fx_memory *m, fusec_tensor *t, call *c) {
+    static const int64_t one = 1;
+    if (!in->rank) {
+        t->rank = 1;
+        t->shape = &one;
+        t->strides = NULL;
+    }
+    if (m->from == FX_FROM_FOREIGN && m->device != FX_CPU && !c->foreign) c->foreign = o;
+    c->ours |= m->from == FX_FROM_ARRAY;
+}
+
 static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
     int seen = 0;
     for (int i = 0; i < p->inputs.n; i++) {
         const fx_input *in = &p->inputs.at[i];
         slot *s = &c->args[i];
-        s->has_view = false;
+        s->has_memory = false;
         if (in->number) {
             const int ok = take_number(args[i], in->number, &s->number);
             if (ok <= 0) return ok;
@@ -158,29 +188,35 @@ static int take_inputs(fx_program *p, PyObject *const *args, call *c) {
         } else {
             const int ok = fx_memory_of(args[i], &s->memory, &s->view);
             if (ok <= 0) return ok;
-            s->has_view = s->memory.from == FX_FROM_BUFFER;
+            s->has_memory = true;
         }
         c->nargs = i + 1;
         if (in->number) continue;
         if (s->memory.dtype != in->dtype || s->memory.rank != in->rank ||
-            !sizes_fit(in, &s->memory, c->symbols, &seen))
+            !sizes_fit(in, &s->memory, c->symbols, &seen) || !is_here(p, &s->memory))
             return 0;
         c->in[i] = fx_tensor_of(&s->memory);
+        if (p->device != FX_CPU) on_gpu(in, args[i], &s->memory, &c->in[i], c);
     }
     return 1;
 }
 
-/* The shapes of the results: those of the last call if the sizes are the same. */
+/* The shapes of the results: those of the last call if the sizes are the same. What the program
+ * keeps of it is read and written with the GIL held. */
 static int result_sizes(fx_program *p, call *c) {
-    const size_t bytes = (size_t)p->inputs.nsymbols * sizeof *p->last;
-    if (p->has_last && !memcmp(p->last, c->symbols, bytes)) return 0;
+    const size_t bytes = (size_t)p->inputs.nsymbols * sizeof *p->last,
+                 room = (size_t)p->nsizes * sizeof *c->sizes;
+    if (p->has_last && !memcmp(p->last, c->symbols, bytes)) {
+        memcpy(c->sizes, p->sizes, room);
+        return 0;
+    }
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s =
-        fusec_output_shapes(p->program, p->inputs.n, c->in, p->sizes, p->nsizes);
-    Py_END_ALLOW_THREADS
-    p->has_last = !s;
-    if (s) return fx_raise(s), -1;
+        fusec_output_shapes(p->program, p->inputs.n, c->in, c->sizes, p->nsizes);
+    Py_END_ALLOW_THREADS if (s) return fx_raise(s), -1;
+    memcpy(p->sizes, c->sizes, room);
     memcpy(p->last, c->symbols, bytes);
+    p->has_last = true;
     return 0;
 }
 
@@ -189,8 +225,13 @@ static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, 
     fx_memory *m = &to->memory;
     const int ok = fx_is_array(o) ? 0 : fx_memory_of(o, m, &to->view);
     if (ok < 0) return -1;
-    to->has_view = ok && m->from == FX_FROM_BUFFER;
+    to->has_memory = ok;
     c->nresults = i + 1;
+    if (ok && m->device != FX_CPU && m->from == FX_FROM_FOREIGN && !c->foreign) c->foreign = o;
+    if (ok && !is_here(p, m)) {
+        fx_wrong_device(m->device, "out");
+        return -1;
+    }
     if (!ok || !m->writable) {
         PyErr_SetString(PyExc_ValueError,
                         ok ? "out is read-only" : "out is no array that can be written");
@@ -209,10 +250,10 @@ static int take_result(fx_program *p, int i, const int64_t *sizes, PyObject *o, 
 }
 
 /* Fills c->out; results[i] is a new reference to what the call gives. */
-static int take_results(fx_program *p, PyObject *const *outs, int kind, PyObject **results,
-                        call *c) {
+static int take_results(fx_program *p, PyObject *const *outs, int kind, PyObject *like,
+                        PyObject **results, call *c) {
     if (result_sizes(p, c)) return -1;
-    const int64_t *sizes = p->sizes;
+    const int64_t *sizes = c->sizes;
     for (int i = 0; i < p->noutputs; sizes += p->ranks[i++]) {
         if (outs && outs[i] != Py_None) {
             if (take_result(p, i, sizes, outs[i], c)) return -1;
@@ -220,36 +261,57 @@ static int take_results(fx_program *p, PyObject *const *outs, int kind, PyObject
             continue;
         }
         fx_memory *m = &c->results[i].memory;
-        c->results[i].has_view = false;
+        c->results[i].has_memory = false;
         c->nresults = i + 1;
+        if (kind == 3) {
+            results[i] = fx_foreign_empty(like, p->dtypes[i], p->ranks[i], sizes);
+            if (!results[i] || fx_foreign_memory(results[i], m) < 0) return -1;
+            c->out[i] = fx_tensor_of(m);
+            continue;
+        }
         m->dtype = p->dtypes[i];
         m->rank = p->ranks[i];
         m->dense = true;
+        m->device = kind == 1 ? FX_CPU : p->device;
         memcpy(m->shape, sizes, (size_t)m->rank * sizeof *sizes);
         results[i] = kind == 1 ? fx_new_numpy(m->dtype, m->rank, m->shape, &m->data)
-                               : fx_lazy_empty(m->dtype, m->rank, m->shape, &m->data);
+                               : fx_lazy_empty(p->device, m->dtype, m->rank, m->shape, &m->data);
         if (!results[i]) return -1;
         c->out[i] = fx_tensor_of(m);
     }
     return 0;
 }
 
+/* On the stream of the other library if there is one, else on that of the context. Arrays of ours
+ * are made and given back on the latter. */
+static fusec_status run_on_gpu(fx_program *p, call *c) {
+    void *stream = NULL;
+    fusec_status s = FUSEC_OK;
+    fusec_context *ctx = fx.ctx[p->device];
+    if (c->foreign && fx_foreign_stream(c->foreign, &stream)) return FUSEC_INVALID;
+    Py_BEGIN_ALLOW_THREADS if (stream && c->ours) s = fusec_stream_wait(ctx, stream, NULL);
+    if (!s) s = fusec_run_on(p->program, stream, p->inputs.n, c->in, p->noutputs, c->out);
+    if (!s && stream && c->ours) s = fusec_stream_wait(ctx, NULL, stream);
+    Py_END_ALLOW_THREADS return s;
+}
+
 /* Never with the interpreter's lock: a thread that compiles holds the program's and looks for
  * signals, for which it needs that of the interpreter. */
 static fusec_status run(fx_program *p, call *c) {
     fusec_status s;
+    if (p->device != FX_CPU) return run_on_gpu(p, c);
     Py_BEGIN_ALLOW_THREADS s = fusec_run(p->program, p->inputs.n, c->in, p->noutputs, c->out);
     Py_END_ALLOW_THREADS return s;
 }
 
 /* 1: done, results are new references; 0: the arguments do not fit; -1: an exception. */
 static int call_program(fx_program *p, PyObject *const *args, PyObject *const *outs, int kind,
-                        PyObject **results) {
+                        PyObject *like, PyObject **results) {
     call c;
     for (int i = 0; i < p->noutputs; i++) results[i] = NULL;
     if (!begin(p, &c)) return -1;
     int ok = take_inputs(p, args, &c);
-    if (ok == 1 && take_results(p, outs, kind, results, &c)) ok = -1;
+    if (ok == 1 && take_results(p, outs, kind, like, results, &c)) ok = -1;
     if (ok == 1) {
         const fusec_status s = run(p, &c);
         if (s) ok = -1, fx_raise(s);
@@ -278,12 +340,13 @@ static PyObject *list_of(PyObject **results, int n) {
     return list;
 }
 
-/* run(args, outs or None, kind): a list of results, or None where the arguments do not fit. */
+/* run(args, outs or None, kind, like): a list of results, or None where the arguments do not fit.
+ * Kinds as fx_kind_of; like: an array of the kind. */
 static PyObject *program_run(PyObject *self, PyObject *args) {
     fx_program *p = (fx_program *)self;
-    PyObject *in, *out, *r = NULL;
+    PyObject *in, *out, *like = Py_None, *r = NULL;
     int kind;
-    if (!PyArg_ParseTuple(args, "O!Oi", &PyTuple_Type, &in, &out, &kind)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!Oi|O", &PyTuple_Type, &in, &out, &kind, &like)) return NULL;
     const Py_ssize_t n = PyTuple_Size(in);
     if (n != p->inputs.n || (out != Py_None && PyTuple_Size(out) != p->noutputs)) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
@@ -294,7 +357,7 @@ static PyObject *program_run(PyObject *self, PyObject *args) {
     PyObject **outs = at + n, **results = outs + p->noutputs;
     for (Py_ssize_t i = 0; i < n; i++) at[i] = PyTuple_GetItem(in, i);
     for (int i = 0; i < p->noutputs && out != Py_None; i++) outs[i] = PyTuple_GetItem(out, i);
-    const int ok = call_program(p, at, out == Py_None ? NULL : outs, kind, results);
+    const int ok = call_program(p, at, out == Py_None ? NULL : outs, kind, like, results);
     if (ok >= 0) r = ok ? list_of(results, p->noutputs) : Py_NewRef(Py_None);
     PyMem_Free(at);
     return r;
@@ -335,9 +398,9 @@ static bool borrow_inputs(fx_program *p, PyObject *in, call *c) {
     return false;
 }
 
-static PyObject *text_object(fusec_status s, char *text) {
+static PyObject *text_object(const fx_program *p, fusec_status s, char *text) {
     PyObject *r = s ? fx_raise(s) : PyUnicode_FromString(text);
-    if (!s) fusec_text_free(fx.ctx, text);
+    if (!s) fusec_text_free(fx.ctx[p->device], text);
     return r;
 }
 
@@ -350,10 +413,11 @@ static PyObject *program_explain(PyObject *self, PyObject *args) {
     char *text = NULL;
     if (!PyArg_ParseTuple(args, "O!p", &PyTuple_Type, &in, &json) || !borrow_inputs(p, in, &c))
         return NULL;
-    const fusec_status s =
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s =
         fusec_explain(p->program, p->inputs.n, c.in, json ? FUSEC_EXPLAIN_JSON : 0, &text);
-    end(&c);
-    return text_object(s, text);
+    Py_END_ALLOW_THREADS end(&c);
+    return text_object(p, s, text);
 }
 
 /* source(which, args): the text of a kernel. */
@@ -365,9 +429,10 @@ static PyObject *program_source(PyObject *self, PyObject *args) {
     char *text = NULL;
     if (!PyArg_ParseTuple(args, "iO!", &which, &PyTuple_Type, &in) || !borrow_inputs(p, in, &c))
         return NULL;
-    const fusec_status s = fusec_source(p->program, which, p->inputs.n, c.in, &text);
-    end(&c);
-    return text_object(s, text);
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s = fusec_source(p->program, which, p->inputs.n, c.in, &text);
+    Py_END_ALLOW_THREADS end(&c);
+    return text_object(p, s, text);
 }
 
 static PyObject *program_kernels(PyObject *self, void *unused) {
@@ -453,25 +518,26 @@ static PyObject *finish(const entry *e, PyObject **results) {
 
 /* 1: *result is there; 0: another way; -1: an exception. */
 static int try_entry(const entry *e, PyObject *const *args, int n, PyObject *out, int kind,
-                     PyObject **result) {
+                     PyObject *like, PyObject **result) {
     PyObject *all[FX_MAX_ARGS], *results[FX_MAX_ARGS];
     if (e->nargs != n || (out && e->program->noutputs != 1)) return 0;
     for (int i = 0; i < n; i++) all[i] = args[i];
     if (!check_guards(e->guards, all)) return 0;
     const int inputs = e->program->inputs.n;
     for (int i = n; i < inputs; i++) Py_INCREF(all[i]); /* other threads may drop them meanwhile */
-    const int ok = call_program(e->program, all, out ? &out : NULL, kind, results);
+    const int ok = call_program(e->program, all, out ? &out : NULL, kind, like, results);
     if (ok == 1) *result = finish(e, results);
     for (int i = n; i < inputs; i++) Py_DECREF(all[i]);
     return ok == 1 && !*result ? -1 : ok;
 }
 
-/* Which kind the results are: NumPy's arrays if there is one, ours if there is none. -1: Python. */
-static int kind_of(PyObject *const *args, int n) {
+/* Which kind the results are: that of all arrays. -1: Python decides. */
+static int kind_of(PyObject *const *args, int n, PyObject **like) {
     int kind = 0;
     for (int i = 0; i < n; i++) {
         const int k = fx_kind_of(args[i]);
         if (k == 2 && ((fx_array *)args[i])->trace) return -1;
+        if (k) *like = args[i];
         if (k)
             kind = kind && kind != k ? -1 : k;
         else if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i]) &&
@@ -493,9 +559,10 @@ static PyObject *jit_call(PyObject *self, PyObject *args, PyObject *kwargs) {
         quick = !nkw || (out && out != Py_None);
     }
     for (Py_ssize_t i = 0; quick && i < n; i++) at[i] = PyTuple_GetItem(args, i);
-    const int kind = quick ? kind_of(at, (int)n) : -1;
+    PyObject *like = NULL;
+    const int kind = quick ? kind_of(at, (int)n, &like) : -1;
     for (entry *e = kind > 0 ? j->first : NULL; e; e = e->next) {
-        const int ok = try_entry(e, at, (int)n, out, kind, &result);
+        const int ok = try_entry(e, at, (int)n, out, kind, like, &result);
         if (ok == 1) return result;
         if (ok < 0) {
             if (!PyErr_ExceptionMatches(PyExc_ValueError) &&

@@ -24,6 +24,8 @@ typedef struct borrowed {
     PyObject *owner;
     Py_buffer view;
     bool has_view;
+    int device;
+    void *stream; /* of a GPU: what the owner's memory is used on next */
 } borrowed;
 
 static _Atomic(borrowed *) returned;
@@ -35,11 +37,17 @@ static void give_back(void *user) {
     }
 }
 
+/* Work of ours on the memory comes before what its owner's stream does next. */
+static void before_others(const borrowed *b) {
+    if (b->device != FX_CPU) fusec_stream_wait(fx.ctx[b->device], b->stream, NULL);
+}
+
 static void drop_returned(void) {
     if (!atomic_load_explicit(&returned, memory_order_relaxed)) return;
     borrowed *b = atomic_exchange(&returned, NULL);
     while (b) {
         borrowed *next = b->next;
+        before_others(b);
         if (b->has_view) PyBuffer_Release(&b->view);
         Py_XDECREF(b->owner);
         free(b);
@@ -47,22 +55,18 @@ static void drop_returned(void) {
     }
 }
 
-static void release_block(void *user) {
-    free(user);
-}
-
 /* ---- arrays -------------------------------------------------------------------------------------
  */
 
-static fusec_status compute(fusec_lazy *v) {
+fusec_status fx_lazy_compute(fusec_lazy *v) {
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&v, 1, NULL, NULL);
     Py_END_ALLOW_THREADS return s;
 }
 
 /* An array that takes the reference over; NULL with an exception, also for a status. */
-static fx_array *array_of(fusec_status s, fusec_lazy *v) {
-    if (!s && fusec_lazy_depth(v) > DEEPEST && (s = compute(v))) fusec_lazy_release(v);
+fx_array *fx_lazy_object(int device, fusec_status s, fusec_lazy *v) {
+    if (!s && fusec_lazy_depth(v) > DEEPEST && (s = fx_lazy_compute(v))) fusec_lazy_release(v);
     if (s) return (fx_array *)fx_raise(s);
     fx_array *a = PyObject_New(fx_array, fx.array);
     if (!a) {
@@ -71,6 +75,7 @@ static fx_array *array_of(fusec_status s, fusec_lazy *v) {
     }
     a->trace = NULL;
     a->lazy = v;
+    a->device = (uint8_t)device;
     a->value = (fusec_value){0};
     a->weak = 0;
     a->dtype = (uint8_t)fusec_lazy_dtype(v);
@@ -95,11 +100,18 @@ int fx_lazy_memory(fx_array *a, fx_memory *m) {
         PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
         return -1;
     }
-    if (fusec_lazy_depth(a->lazy) && (s = compute(a->lazy))) return fx_raise(s), -1;
-    s = fusec_lazy_tensor(a->lazy, &t);
-    if (s) return fx_raise(s), -1;
+    fusec_lazy *v = a->lazy; /* other threads may give the object another value meanwhile */
+    fusec_lazy_retain(v);
+    s = fusec_lazy_depth(v) ? fx_lazy_compute(v) : FUSEC_OK;
+    if (!s) s = fusec_lazy_tensor(v, &t);
+    if (s) {
+        fusec_lazy_release(v);
+        return fx_raise(s), -1;
+    }
+    m->held = v;
     m->data = t.data;
     m->dtype = a->dtype;
+    m->device = t.place == FUSEC_HOST ? FX_CPU : a->device; /* a number is on the host */
     m->rank = a->rank;
     m->writable = false;
     m->dense = !t.strides;
@@ -111,60 +123,85 @@ int fx_lazy_memory(fx_array *a, fx_memory *m) {
     return 1;
 }
 
-/* A block of 64-byte aligned memory; at least one byte, so that it has an address. */
-static void *new_block(uint8_t dtype, int rank, const int64_t *shape) {
+int fx_host_memory(fx_array *a, fx_memory *m) {
+    if (!a->trace && a->device != FX_CPU)
+        return fx_wrong_device(a->device, "memory of the host is needed, and the array"), -1;
+    return fx_lazy_memory(a, m);
+}
+
+PyObject *fx_lazy_empty(int device, uint8_t dtype, int rank, const int64_t *shape, void **data) {
     uint64_t bytes = fx_dtype_bytes(dtype);
-    for (int i = 0; i < rank; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes)) return NULL;
-    if (bytes > PTRDIFF_MAX - 64) return NULL;
-    return aligned_alloc(64, (bytes + 64) & ~(uint64_t)63);
-}
-
-static fx_array *of_block(uint8_t dtype, int rank, const int64_t *shape, void *data) {
+    void (*release)(void *), *user;
     fusec_lazy *v = NULL;
-    const fusec_tensor t = {.data = data, .shape = shape, .rank = rank, .dtype = dtype};
-    const fusec_status s = fusec_lazy_from(fx_context(), &t, release_block, data, &v);
-    if (s) free(data);
-    return array_of(s, v);
-}
-
-PyObject *fx_lazy_empty(uint8_t dtype, int rank, const int64_t *shape, void **data) {
     drop_returned();
-    if (!fx_context()) return NULL;
-    *data = new_block(dtype, rank, shape);
-    return *data ? (PyObject *)of_block(dtype, rank, shape, *data) : PyErr_NoMemory();
+    if (!fx_context(device)) return NULL;
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes))
+            return PyErr_NoMemory();
+    if (bytes > PTRDIFF_MAX - 64) return PyErr_NoMemory();
+    *data = fx_new_memory(device, bytes, &release, &user);
+    if (!*data) return NULL;
+    const fusec_tensor t = {.data = *data,
+                            .shape = shape,
+                            .rank = rank,
+                            .dtype = dtype,
+                            .place = device ? FUSEC_CUDA : FUSEC_HOST,
+                            .device_id = device ? device - 1 : 0};
+    const fusec_status s = fusec_lazy_from(fx.ctx[device], &t, release, user, &v);
+    if (s) release(user);
+    return (PyObject *)fx_lazy_object(device, s, v);
 }
 
 /* ---- operations ---------------------------------------------------------------------------------
  */
 
-static fx_array *op(int number, int n, fusec_lazy *const *v, const fusec_attr *attr) {
+static fx_array *op(int device, int number, int n, fusec_lazy *const *v, const fusec_attr *attr) {
     fusec_lazy *r = NULL;
-    const fusec_status s = fusec_lazy_op(fx.ctx, number, n, v, attr, &r);
-    return array_of(s, r);
+    const fusec_status s = fusec_lazy_op(fx.ctx[device], number, n, v, attr, &r);
+    return fx_lazy_object(device, s, r);
 }
 
-fusec_status fx_complex_number(uint8_t dtype, double re, double im, fusec_lazy **v) {
+fusec_status fx_complex_number(fusec_context *ctx, uint8_t dtype, double re, double im,
+                               fusec_lazy **v) {
     const double wide[2] = {re, im};
     const float narrow[2] = {(float)re, (float)im};
-    return fusec_lazy_scalar(fx.ctx, (fusec_dtype)dtype,
+    return fusec_lazy_scalar(ctx, (fusec_dtype)dtype,
                              dtype == FUSEC_C64 ? (const void *)narrow : (const void *)wide, v);
 }
 
-static fusec_status number_of(const fx_operand *p, uint8_t dtype, fusec_lazy **v) {
-    if (p->kind == FX_COMPLEX) return fx_complex_number(dtype, p->f, p->im, v);
-    if (p->kind == FX_FLOAT) return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, p->f, v);
-    return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, p->i, v);
+static fusec_status number_of(fusec_context *ctx, const fx_operand *p, uint8_t dtype,
+                              fusec_lazy **v) {
+    if (p->kind == FX_COMPLEX) return fx_complex_number(ctx, dtype, p->f, p->im, v);
+    if (p->kind == FX_FLOAT) return fusec_lazy_number(ctx, (fusec_dtype)dtype, p->f, v);
+    return fusec_lazy_integer(ctx, (fusec_dtype)dtype, p->i, v);
+}
+
+/* The device that the operands are on; arrays without axes of the CPU go with the others. */
+static int device_of(int n, const fx_operand *p) {
+    fx_array *arrays[3];
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        if (p[i].kind == FX_ARRAY) arrays[count++] = p[i].a;
+    return count ? fx_device_of(count, arrays) : fx_new_on();
 }
 
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
     fusec_lazy *v[3], *made[3] = {NULL, NULL, NULL};
     fusec_status s = FUSEC_OK;
     fx_array *r = NULL;
-    if (!fx_context()) return NULL;
+    const int device = device_of(n, p);
+    fusec_context *ctx = device < 0 ? NULL : fx_context(device);
+    if (!ctx) return NULL;
     const bool select = fx_rows[row].rule == FX_RULE_SELECT;
     for (int i = 0; i < n && !s; i++) {
         const uint8_t t = select && i == 0 ? FUSEC_BOOL : dtype;
+        if (p[i].kind == FX_ARRAY && p[i].a->device != device) {
+            fx_array *there = fx_scalar_on(device, p[i].a);
+            if (!there) s = FUSEC_INVALID;
+            if (there) fusec_lazy_retain(made[i] = v[i] = there->lazy);
+            Py_XDECREF((PyObject *)there);
+            continue;
+        }
         if (p[i].kind == FX_ARRAY) {
             v[i] = p[i].a->lazy;
             continue;
@@ -174,11 +211,11 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
                           "Python integer out of bounds for the dtype of the array");
             s = FUSEC_LITERAL_RANGE;
         } else
-            s = number_of(&p[i], t, &made[i]);
+            s = number_of(ctx, &p[i], t, &made[i]);
         v[i] = made[i];
     }
     if (!s)
-        r = op(fx_op_of_row[row], n, v, NULL);
+        r = op(device, fx_op_of_row[row], n, v, NULL);
     else
         fx_raise(s);
     for (int i = 0; i < n; i++)
@@ -189,7 +226,7 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
 fx_array *fx_lazy_cast(fx_array *a, uint8_t dtype) {
     fusec_attr attr = FUSEC_ATTR_INIT;
     attr.dtype = dtype;
-    return op(op_cast, 1, &a->lazy, &attr);
+    return op(a->device, op_cast, 1, &a->lazy, &attr);
 }
 
 fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int keepdims) {
@@ -199,7 +236,7 @@ fx_array *fx_lazy_reduce(int row, fx_array *a, int naxes, const int *axes, int k
     attr.keepdims = (uint32_t)keepdims;
     attr.naxes = naxes;
     attr.axes = wide;
-    return op(fx_op_of_row[row], 1, &a->lazy, &attr);
+    return op(a->device, fx_op_of_row[row], 1, &a->lazy, &attr);
 }
 
 int fx_take_shape(PyObject *shape, int64_t *sizes) {
@@ -221,7 +258,8 @@ fx_array *fx_lazy_shaped(fx_array *a, PyObject *shape, bool reshape) {
     int64_t sizes[FX_MAX_RANK + 1];
     attr.rank = fx_take_shape(shape, sizes);
     attr.shape = sizes;
-    return attr.rank < 0 ? NULL : op(reshape ? op_reshape : op_broadcast, 1, &a->lazy, &attr);
+    return attr.rank < 0 ? NULL
+                         : op(a->device, reshape ? op_reshape : op_broadcast, 1, &a->lazy, &attr);
 }
 
 fx_array *fx_lazy_transpose(fx_array *a, const int *axes) {
@@ -230,7 +268,7 @@ fx_array *fx_lazy_transpose(fx_array *a, const int *axes) {
     for (int i = 0; i < a->rank; i++) wide[i] = axes[i];
     attr.naxes = a->rank;
     attr.axes = wide;
-    return op(op_permute, 1, &a->lazy, &attr);
+    return op(a->device, op_permute, 1, &a->lazy, &attr);
 }
 
 fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int64_t step) {
@@ -249,20 +287,28 @@ fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int6
     attr.shape = sizes;
     attr.start = starts;
     attr.step = steps;
-    return op(op_slice, 1, &a->lazy, &attr);
+    return op(a->device, op_slice, 1, &a->lazy, &attr);
 }
 
 fx_array *fx_lazy_op(int number, int n, fx_array *const *a, const fusec_attr *attr) {
     fusec_lazy *v[FX_MOST_OPERANDS];
-    for (int i = 0; i < n; i++) v[i] = a[i]->lazy;
-    return op(number, n, v, attr);
+    fx_array *moved[FX_MOST_OPERANDS] = {NULL}, *r = NULL;
+    const int device = n ? fx_device_of(n, a) : fx_new_on();
+    int i = 0;
+    for (; device >= 0 && i < n; i++) {
+        if (a[i]->device != device && !(moved[i] = fx_scalar_on(device, a[i]))) break;
+        v[i] = (moved[i] ? moved[i] : a[i])->lazy;
+    }
+    if (device >= 0 && i == n && fx_context(device)) r = op(device, number, n, v, attr);
+    while (i-- > 0) Py_XDECREF((PyObject *)moved[i]);
+    return r;
 }
 
 /* ---- leaves -------------------------------------------------------------------------------------
  */
 
 /* A Python number as a value of this dtype; integers that need 64 bits exactly. */
-static fusec_status scalar_of(uint8_t dtype, PyObject *number, fusec_lazy **v) {
+static fusec_status scalar_of(fusec_context *ctx, uint8_t dtype, PyObject *number, fusec_lazy **v) {
     if (PyLong_Check(number) && dtype < FUSEC_F16) {
         int over;
         const int64_t i = PyLong_AsLongLongAndOverflow(number, &over);
@@ -271,28 +317,30 @@ static fusec_status scalar_of(uint8_t dtype, PyObject *number, fusec_lazy **v) {
             (over < 0 || (over ? dtype != FUSEC_U64 : dtype && !fx_int_fits(dtype, i))))
             PyErr_SetString(PyExc_OverflowError, "Python integer out of bounds for the dtype");
         if (PyErr_Occurred()) return FUSEC_LITERAL_RANGE;
-        return fusec_lazy_integer(fx.ctx, (fusec_dtype)dtype, (int64_t)u, v);
+        return fusec_lazy_integer(ctx, (fusec_dtype)dtype, (int64_t)u, v);
     }
     if (PyComplex_Check(number) && dtype > FUSEC_F64)
-        return fx_complex_number(dtype, PyComplex_RealAsDouble(number),
+        return fx_complex_number(ctx, dtype, PyComplex_RealAsDouble(number),
                                  PyComplex_ImagAsDouble(number), v);
     const double d = PyFloat_AsDouble(number);
     if (PyErr_Occurred()) return FUSEC_INVALID;
-    return fusec_lazy_number(fx.ctx, (fusec_dtype)dtype, d, v);
+    return fusec_lazy_number(ctx, (fusec_dtype)dtype, d, v);
 }
 
 fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape) {
     fusec_attr attr = FUSEC_ATTR_INIT;
     int64_t sizes[FX_MAX_RANK + 1];
     fusec_lazy *v = NULL;
-    if (!fx_context()) return NULL;
+    const int device = fx_new_on();
+    fusec_context *ctx = fx_context(device);
+    if (!ctx) return NULL;
     attr.rank = fx_take_shape(shape, sizes);
     attr.shape = sizes;
     if (attr.rank < 0) return NULL;
-    const fusec_status s = scalar_of(dtype, number, &v);
+    const fusec_status s = scalar_of(ctx, dtype, number, &v);
     if (s) return (fx_array *)fx_raise(s);
-    if (!attr.rank) return array_of(s, v);
-    fx_array *r = op(op_broadcast, 1, &v, &attr);
+    if (!attr.rank) return fx_lazy_object(device, s, v);
+    fx_array *r = op(device, op_broadcast, 1, &v, &attr);
     fusec_lazy_release(v);
     return r;
 }
@@ -300,12 +348,13 @@ fx_array *fx_lazy_full(uint8_t dtype, PyObject *number, PyObject *shape) {
 fx_array *fx_lazy_arange(PyObject *size) {
     fusec_attr attr = FUSEC_ATTR_INIT;
     int64_t n;
-    PyObject *shape = fx_context() ? PyTuple_Pack(1, size) : NULL;
+    const int device = fx_new_on();
+    PyObject *shape = fx_context(device) ? PyTuple_Pack(1, size) : NULL;
     const int rank = shape ? fx_take_shape(shape, &n) : -1;
     Py_XDECREF(shape);
     attr.rank = rank;
     attr.shape = &n;
-    return rank < 0 ? NULL : op(op_iota, 0, NULL, &attr);
+    return rank < 0 ? NULL : op(device, op_iota, 0, NULL, &attr);
 }
 
 /* ---- what comes from outside --------------------------------------------------------------------
@@ -323,7 +372,8 @@ static void copy_elements(char *to, const fx_memory *m, int axis, const char *fr
                       from + i * m->strides[axis] * (int64_t)size, size);
 }
 
-/* copy(object): an array with a copy of the elements; None for memory that is not understood. */
+/* copy(object): an array on the CPU with a copy of the elements; None for memory that is not
+ * understood, or elsewhere. */
 static PyObject *copy(PyObject *module, PyObject *o) {
     fx_memory m;
     Py_buffer view;
@@ -331,78 +381,95 @@ static PyObject *copy(PyObject *module, PyObject *o) {
     (void)module;
     const int ok = fx_memory_of(o, &m, &view);
     if (ok < 0) return NULL;
-    if (!ok) Py_RETURN_NONE;
-    PyObject *r = fx_lazy_empty(m.dtype, m.rank, m.shape, &data);
+    if (ok && m.device != FX_CPU) fx_memory_done(&m, &view);
+    if (!ok || m.device != FX_CPU) Py_RETURN_NONE;
+    PyObject *r = fx_lazy_empty(FX_CPU, m.dtype, m.rank, m.shape, &data);
     size_t bytes = fx_dtype_bytes(m.dtype);
     for (int i = 0; i < m.rank; i++) bytes *= (size_t)m.shape[i];
     if (r && m.dense && bytes) memcpy(data, m.data, bytes);
     if (r && !m.dense && bytes) copy_elements(data, &m, 0, m.data, fx_dtype_bytes(m.dtype));
-    if (m.from == FX_FROM_BUFFER) PyBuffer_Release(&view);
+    fx_memory_done(&m, &view);
     return r;
 }
 
-static PyObject *borrow_memory(const fx_memory *m, PyObject *owner, Py_buffer *view) {
+PyObject *fx_lazy_over(const fx_memory *m, void *stream, PyObject *owner, const Py_buffer *view) {
     borrowed *b = calloc(1, sizeof *b);
     fusec_lazy *v = NULL;
-    if (!b || !fx_context()) {
-        if (view) PyBuffer_Release(view);
+    if (!b || !fx_context(m->device)) {
+        if (view) PyBuffer_Release((Py_buffer *)(uintptr_t)view);
         free(b);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     b->owner = Py_NewRef(owner);
     b->has_view = view != NULL;
+    b->device = m->device;
+    b->stream = stream;
     if (view) b->view = *view;
     const fusec_tensor t = fx_tensor_of(m);
-    const fusec_status s = fusec_lazy_from(fx.ctx, &t, give_back, b, &v);
+    fusec_status s = FUSEC_OK; /* what the owner's stream has been given comes first */
+    if (m->device != FX_CPU) s = fusec_stream_wait(fx.ctx[m->device], NULL, stream);
+    if (!s) s = fusec_lazy_from(fx.ctx[m->device], &t, give_back, b, &v);
     if (s) give_back(b);
-    return (PyObject *)array_of(s, v);
+    return (PyObject *)fx_lazy_object(m->device, s, v);
 }
 
 /* borrow(object): an array over its memory; None for memory that is not understood. */
 static PyObject *borrow(PyObject *module, PyObject *o) {
     fx_memory m;
     Py_buffer view;
+    void *stream = NULL;
     (void)module;
     drop_returned();
     const int ok = fx_memory_of(o, &m, &view);
     if (ok < 0) return NULL;
     if (!ok) Py_RETURN_NONE;
-    return borrow_memory(&m, o, m.from == FX_FROM_BUFFER ? &view : NULL);
+    if (m.device != FX_CPU && m.from == FX_FROM_FOREIGN && fx_foreign_stream(o, &stream))
+        return NULL;
+    PyObject *r = fx_lazy_over(&m, stream, o, m.from == FX_FROM_BUFFER ? &view : NULL);
+    if (m.held) fusec_lazy_release(m.held);
+    return r;
 }
 
-/* pointer(address, dtype, shape, strides or None, owner): an array over memory that owner keeps. */
+/* pointer(address, dtype, shape, strides or None, owner, device=0, stream=0): an array over memory
+ * that owner keeps. */
 static PyObject *from_pointer(PyObject *module, PyObject *args) {
     fx_memory m = {0};
-    unsigned long long address;
-    int dtype;
+    unsigned long long address, stream = 0;
+    int dtype, device = FX_CPU;
     PyObject *shape, *strides, *owner;
     (void)module;
-    if (!PyArg_ParseTuple(args, "KiO!OO", &address, &dtype, &PyTuple_Type, &shape, &strides,
-                          &owner))
+    if (!PyArg_ParseTuple(args, "KiO!OO|iK", &address, &dtype, &PyTuple_Type, &shape, &strides,
+                          &owner, &device, &stream))
         return NULL;
     m.rank = fx_take_shape(shape, m.shape);
     if (m.rank < 0) return NULL;
     if (dtype < 0 || dtype >= FX_DTYPES) return PyErr_Format(PyExc_TypeError, "not a dtype");
+    if (device < 0 || device >= FX_DEVICES) return PyErr_Format(PyExc_ValueError, "not a device");
     if (strides != Py_None && (!PyTuple_Check(strides) || PyTuple_Size(strides) != m.rank))
         return PyErr_Format(PyExc_ValueError, "the strides are not those of %d axes", m.rank);
     m.data = (void *)(uintptr_t)address;
     m.dtype = (uint8_t)dtype;
+    m.device = (uint8_t)device;
     m.dense = strides == Py_None;
     for (int i = 0; i < m.rank && !m.dense; i++)
         m.strides[i] = PyLong_AsLongLong(PyTuple_GetItem(strides, i));
-    return PyErr_Occurred() ? NULL : borrow_memory(&m, owner, NULL);
+    return PyErr_Occurred() ? NULL : fx_lazy_over(&m, (void *)(uintptr_t)stream, owner, NULL);
 }
 
-/* memory(array): (address, strides in elements or None), computing it. */
+/* memory(array): (address, strides in elements or None, device), computing it. Numbers are on the
+ * host, whatever the device. */
 static PyObject *memory(PyObject *module, PyObject *o) {
     fx_memory m;
     (void)module;
     if (!fx_is_array(o)) return PyErr_Format(PyExc_TypeError, "not an fx.Array");
     if (fx_lazy_memory((fx_array *)o, &m) <= 0) return NULL;
+    fusec_lazy_release(m.held); /* the caller keeps the array */
     PyObject *strides = m.dense ? Py_NewRef(Py_None) : PyTuple_New(m.rank);
     for (int i = 0; strides && !m.dense && i < m.rank; i++)
         PyTuple_SetItem(strides, i, PyLong_FromLongLong(m.strides[i]));
-    return strides ? Py_BuildValue("KN", (unsigned long long)(uintptr_t)m.data, strides) : NULL;
+    return strides
+               ? Py_BuildValue("KNi", (unsigned long long)(uintptr_t)m.data, strides, (int)m.device)
+               : NULL;
 }
 
 /* ---- computing ----------------------------------------------------------------------------------
@@ -415,6 +482,7 @@ static PyObject *evaluate(PyObject *module, PyObject *arrays) {
     if (n < 0) return NULL;
     fusec_lazy **v = PyMem_Malloc(((size_t)n + 1) * sizeof *v);
     if (!v) return PyErr_NoMemory();
+    int device = FX_CPU;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = PyTuple_GetItem(arrays, i);
         if (!fx_is_array(o) || ((fx_array *)o)->trace) {
@@ -426,6 +494,12 @@ static PyObject *evaluate(PyObject *module, PyObject *arrays) {
             return NULL;
         }
         v[i] = ((fx_array *)o)->lazy;
+        if (i && ((fx_array *)o)->device != device) {
+            PyMem_Free(v);
+            return fx_wrong_device(((fx_array *)o)->device,
+                                   "arrays are computed together, and one");
+        }
+        device = ((fx_array *)o)->device;
     }
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = n ? fusec_lazy_eval(v, (int)n, NULL, NULL) : FUSEC_OK;
@@ -443,11 +517,13 @@ static PyObject *explain(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Op", &o, &json)) return NULL;
     if (!fx_is_array(o) || ((fx_array *)o)->trace)
         return PyErr_Format(PyExc_TypeError, "not an fx.Array outside of a compiled function");
-    const fusec_status s =
-        fusec_lazy_explain(&((fx_array *)o)->lazy, 1, json ? FUSEC_EXPLAIN_JSON : 0, &text);
-    if (s) return fx_raise(s);
+    fx_array *a = (fx_array *)o;
+    fusec_status s;
+    Py_BEGIN_ALLOW_THREADS s =
+        fusec_lazy_explain(&a->lazy, 1, json ? FUSEC_EXPLAIN_JSON : 0, &text);
+    Py_END_ALLOW_THREADS if (s) return fx_raise(s);
     PyObject *r = PyUnicode_FromString(text);
-    fusec_text_free(fx.ctx, text);
+    fusec_text_free(fx.ctx[a->device], text);
     return r;
 }
 
@@ -463,7 +539,8 @@ static PyObject *into(PyObject *module, PyObject *args) {
     fx_array *a = (fx_array *)from;
     const int ok = fx_memory_of(to, &m, &view);
     if (ok < 0) return NULL;
-    const bool same = ok && m.rank == a->rank && m.dtype == a->dtype && m.writable &&
+    const bool same = ok && m.device == a->device && m.rank == a->rank && m.dtype == a->dtype &&
+                      m.writable &&
                       !memcmp(m.shape, fusec_lazy_shape(a->lazy), a->rank * sizeof *m.shape);
     fusec_status s = FUSEC_OK;
     if (same) {
@@ -471,7 +548,7 @@ static PyObject *into(PyObject *module, PyObject *args) {
         Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&a->lazy, 1, &t, NULL);
         Py_END_ALLOW_THREADS
     }
-    if (ok && m.from == FX_FROM_BUFFER) PyBuffer_Release(&view);
+    if (ok) fx_memory_done(&m, &view);
     if (s) return fx_raise(s);
     return PyBool_FromLong(same);
 }
@@ -483,7 +560,7 @@ static PyObject *same(PyObject *module, PyObject *o) {
     fx_array *a = (fx_array *)o;
     if (!a->trace) {
         fusec_lazy_retain(a->lazy);
-        return (PyObject *)array_of(FUSEC_OK, a->lazy);
+        return (PyObject *)fx_lazy_object(a->device, FUSEC_OK, a->lazy);
     }
     fx_array *r = (fx_array *)fx_traced(a->trace, a->value);
     if (r) r->weak = a->weak;
@@ -502,6 +579,7 @@ static PyObject *replace(PyObject *module, PyObject *args) {
     a->trace = (fx_trace *)Py_XNewRef((PyObject *)b->trace);
     a->lazy = b->lazy;
     a->value = b->value;
+    a->device = b->device;
     a->dtype = b->dtype;
     a->rank = b->rank;
     a->weak = b->weak;

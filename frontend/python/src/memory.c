@@ -62,6 +62,8 @@ static int of_numpy(PyObject *o, fx_memory *m) {
     m->data = PyArray_DATA(a);
     m->writable = PyArray_ISWRITEABLE(a);
     m->dense = PyArray_IS_C_CONTIGUOUS(a);
+    m->device = FX_CPU;
+    m->held = NULL;
     m->from = FX_FROM_NUMPY;
     for (int i = 0; i < m->rank; i++) {
         m->shape[i] = PyArray_DIM(a, i);
@@ -179,6 +181,8 @@ static int of_buffer(PyObject *o, fx_memory *m, Py_buffer *v) {
     m->data = v->buf;
     m->writable = !v->readonly;
     m->dense = PyBuffer_IsContiguous(v, 'C');
+    m->device = FX_CPU;
+    m->held = NULL;
     m->from = FX_FROM_BUFFER;
     for (int i = 0; ok && i < m->rank; i++) {
         m->shape[i] = v->shape[i];
@@ -194,12 +198,17 @@ int fx_memory_of(PyObject *o, fx_memory *m, Py_buffer *view) {
     if (is_numpy(o)) return of_numpy(o, m);
 #endif
     if (fx_is_array(o)) return fx_lazy_memory((fx_array *)o, m);
+    if (fx_is_foreign(o)) return fx_foreign_memory(o, m);
     return PyObject_CheckBuffer(o) ? of_buffer(o, m, view) : 0;
 }
 
-/* 1 for NumPy's arrays, 2 for ours, 0 for everything else. */
+void fx_memory_done(fx_memory *m, Py_buffer *view) {
+    if (m->from == FX_FROM_BUFFER) PyBuffer_Release(view);
+    if (m->held) fusec_lazy_release(m->held);
+}
+
 int fx_kind_of(PyObject *o) {
-    return is_numpy(o) ? 1 : fx_is_array(o) ? 2 : 0;
+    return is_numpy(o) ? 1 : fx_is_array(o) ? 2 : fx_is_foreign(o) ? 3 : 0;
 }
 
 /* ---- a buffer for Python: formats and strides in bytes
@@ -230,9 +239,10 @@ int fx_get_buffer(PyObject *self, Py_buffer *v, int flags) {
     exported *x = PyMem_Malloc(sizeof *x);
     if (!x) return PyErr_NoMemory(), -1;
     fx_array *a = (fx_array *)self;
-    const int got = fx_lazy_memory(a, &x->memory);
+    const int got = fx_host_memory(a, &x->memory);
     interrupted = got < 0 && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) ? self : NULL;
     if (got <= 0 || !formats[a->dtype] || (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        if (got > 0) fusec_lazy_release(x->memory.held);
         PyMem_Free(x);
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_BufferError,
@@ -249,6 +259,7 @@ int fx_get_buffer(PyObject *self, Py_buffer *v, int flags) {
         count *= x->memory.shape[i];
     }
     if (!x->memory.dense && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+        fusec_lazy_release(x->memory.held);
         PyMem_Free(x);
         PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
         return -1;
@@ -268,6 +279,7 @@ int fx_get_buffer(PyObject *self, Py_buffer *v, int flags) {
 
 void fx_release_buffer(PyObject *self, Py_buffer *v) {
     (void)self;
+    fusec_lazy_release(((exported *)v->internal)->memory.held);
     PyMem_Free(v->internal);
 }
 

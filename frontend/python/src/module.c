@@ -25,7 +25,7 @@ PyObject *fx_raise_text(const char *slug, const char *text) {
 
 PyObject *fx_raise(fusec_status s) {
     if (PyErr_Occurred()) return NULL; /* of something that the call asked Python for */
-    return fx_raise_text(fusec_status_name(s), fusec_message(fx.ctx));
+    return fx_raise_text(fusec_status_name(s), fusec_message(NULL));
 }
 
 /* ---- the context --------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ static bool number_option(PyObject *d, const char *name, unsigned *to) {
     return !PyErr_Occurred();
 }
 
-static fusec_status start(PyObject *d) {
+static fusec_status start(PyObject *d, fusec_context **ctx) {
     enum { TEXTS = 4 };
     PyObject *keep[TEXTS] = {NULL};
     fusec_options o = FUSEC_OPTIONS_INIT;
@@ -71,36 +71,46 @@ static fusec_status start(PyObject *d) {
         number_option(d, "threads", &threads) && number_option(d, "mode", &o.mode) &&
         number_option(d, "tiers", &o.tiers)) {
         o.threads = (int)threads;
-        s = fusec_context_new(&o, &fx.ctx);
+        s = fusec_context_new(&o, ctx);
     }
     for (int i = 0; i < TEXTS; i++) Py_XDECREF(keep[i]);
     return s;
 }
 
-/* One for the process, on the CPU: arrays of Python are memory of the host. */
-fusec_context *fx_context(void) {
-    if (fx.ctx) return fx.ctx;
-    PyObject *d = PyObject_CallFunctionObjArgs(fx.options, NULL);
+/* One for each device. The device itself is opened here, so that one that is missing is told of by
+ * what asks for it. */
+fusec_context *fx_context(int device) {
+    const char *name;
+    fusec_context *ctx = NULL;
+    if (fx.ctx[device]) return fx.ctx[device];
+    PyObject *d = PyObject_CallFunction(fx.options, "i", device);
     if (!d) return NULL;
-    const fusec_status s = start(d);
+    fusec_status s = start(d, &ctx);
     Py_DECREF(d);
-    if (s) fx_raise(s);
-    return s ? NULL : fx.ctx;
+    if (!s && device != FX_CPU) s = fusec_device(ctx, &name, NULL);
+    if (s) {
+        fx_raise(s);
+        fusec_context_free(ctx);
+        return NULL;
+    }
+    return fx.ctx[device] = ctx;
 }
 
 static PyObject *started(PyObject *module, PyObject *none) {
     (void)module, (void)none;
-    return PyBool_FromLong(fx.ctx != NULL);
+    for (int i = 0; i < FX_DEVICES; i++)
+        if (fx.ctx[i]) Py_RETURN_TRUE;
+    Py_RETURN_FALSE;
 }
 
 static PyObject *configure(PyObject *module, PyObject *args) {
     (void)module;
-    enum { PARTS = 6 };
-    PyObject **to[PARTS] = {&fx.error,       &fx.as_operand,   &fx.mixed,
-                            &fx.size_needed, &fx.value_needed, &fx.options};
+    enum { PARTS = 7 };
+    PyObject **to[PARTS] = {&fx.error,        &fx.as_operand, &fx.mixed,  &fx.size_needed,
+                            &fx.value_needed, &fx.options,    &fx.foreign};
     PyObject *from[PARTS];
-    if (!PyArg_ParseTuple(args, "OOOOOO", &from[0], &from[1], &from[2], &from[3], &from[4],
-                          &from[5]))
+    if (!PyArg_ParseTuple(args, "OOOOOOO", &from[0], &from[1], &from[2], &from[3], &from[4],
+                          &from[5], &from[6]))
         return NULL;
     for (int i = 0; i < PARTS; i++) {
         Py_XDECREF(*to[i]);
@@ -117,7 +127,7 @@ static PyObject *version(PyObject *module, PyObject *none) {
 static PyObject *device(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     const char *name, *notice;
-    fusec_context *ctx = fx_context();
+    fusec_context *ctx = fx_context(fx_new_on());
     if (!ctx) return NULL;
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = fusec_device(ctx, &name, &notice);
@@ -126,7 +136,7 @@ static PyObject *device(PyObject *module, PyObject *none) {
 
 static PyObject *counters(PyObject *module, PyObject *none) {
     (void)module, (void)none;
-    fusec_context *ctx = fx_context();
+    fusec_context *ctx = fx_context(fx_new_on());
     if (!ctx) return NULL;
     fusec_counters c = FUSEC_COUNTERS_INIT;
     fusec_get_counters(ctx, &c);
@@ -156,7 +166,8 @@ PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) {
     PyObject *m = PyModule_Create(&definition);
     if (!m || fx_init_array(m) || fx_init_trace(m) || fx_init_ops(m) || fx_init_views(m) ||
-        fx_init_memory(m) || fx_init_grad(m) || fx_init_lazy(m) || fx_init_jit(m))
+        fx_init_memory(m) || fx_init_device(m) || fx_init_foreign(m) || fx_init_dlpack(m) ||
+        fx_init_grad(m) || fx_init_lazy(m) || fx_init_jit(m))
         Py_CLEAR(m);
     return m;
 }

@@ -211,9 +211,13 @@ static PyObject *add_input(fx_trace *t, uint8_t dtype, int rank, const int64_t *
         in->size[i] = shape[i];
         dims[i] = axis(t, shape[i], &in->symbol[i]);
     }
+    const bool lone = t->device != FX_CPU && !rank && !number; /* jit.c, on_gpu */
+    if (lone) dims[0] = fusec_size(t->graph, 1);
     snprintf(name, sizeof name, "x%d", t->inputs.n - 1);
-    fx_array *a = (fx_array *)fx_traced(
-        t, fusec_input(t->graph, name, (fusec_dtype)dtype, rank, rank ? dims : NULL));
+    const int axes = rank + lone;
+    fusec_value x = fusec_input(t->graph, name, (fusec_dtype)dtype, axes, axes ? dims : NULL);
+    if (lone) x = fusec_reshape(x, 0, NULL);
+    fx_array *a = (fx_array *)fx_traced(t, x);
     if (a) a->weak = (uint8_t)number;
     return (PyObject *)a;
 }
@@ -269,6 +273,8 @@ fx_array *fx_capture(fx_trace *t, fx_array *a) {
                                "computes leaves it only as its result");
         return NULL;
     }
+    if (a->device != t->device && a->rank)
+        return (fx_array *)fx_wrong_device(a->device, "an array that the function meets");
     if (fx_lazy_shape(a, shape)) return NULL;
     return (fx_array *)capture(t, (PyObject *)a, a->dtype, a->rank, shape);
 }
@@ -291,14 +297,16 @@ static PyObject *trace_capture(PyObject *self, PyObject *args) {
  */
 
 static PyObject *trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    int is_static = 0;
+    int is_static = 0, device = fx_new_on();
     (void)kwargs;
-    fusec_context *ctx = fx_context();
-    if (!ctx || !PyArg_ParseTuple(args, "|p", &is_static)) return NULL;
+    if (!PyArg_ParseTuple(args, "|pi", &is_static, &device)) return NULL;
+    fusec_context *ctx = fx_context(device);
+    if (!ctx) return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     fx_trace *t = (fx_trace *)alloc(type, 0);
     if (!t) return NULL;
     t->is_static = is_static;
+    t->device = (uint8_t)device;
     t->captured = PyList_New(0);
     const fusec_status s = fusec_graph_new(ctx, &t->graph);
     if (s) fx_raise(s);
@@ -362,7 +370,7 @@ static PyObject *trace_compile(PyObject *self, PyObject *outputs) {
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = fusec_compile(t->graph, &p);
     Py_END_ALLOW_THREADS if (s) return fx_raise(s);
-    PyObject *r = fx_new_program(p, &t->inputs);
+    PyObject *r = fx_new_program(p, t->device, &t->inputs);
     t->inputs = (fx_inputs){0};
     return r;
 }
@@ -376,7 +384,12 @@ static PyMethodDef trace_methods[] = {
     {"leave", trace_leave, METH_O, NULL},
     {"compile", trace_compile, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
+static PyObject *trace_device(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLong(((fx_trace *)self)->device);
+}
 static PyGetSetDef trace_members[] = {{"captured", trace_get, NULL, NULL, NULL},
+                                      {"device", trace_device, NULL, NULL, NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot trace_slots[] = {{Py_tp_new, trace_new},
                                     {Py_tp_dealloc, trace_dealloc},

@@ -208,7 +208,7 @@ static PyObject *op(PyObject *module, PyObject *args, PyObject *kwargs) {
     if (!take_list(axes, l.axes, &attr.axes, &attr.naxes) ||
         !take_list(start, l.start, &attr.start, &attr.rank) ||
         !take_list(step, l.step, &attr.step, &attr.rank) || !take_sizes(shape, &l, &attr) ||
-        (!fx_tracing && !fx_context()))
+        (!fx_tracing && !PyTuple_Size(tuple) && !fx_context(fx_new_on())))
         return NULL;
     const int number = fusec_op_find(name), n = take_arrays(tuple, a);
     if (n < 0) return NULL;

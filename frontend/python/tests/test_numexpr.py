@@ -28,6 +28,10 @@ EXPECTED = {
         "test_numexpr2::test_reductions", "test_evaluate::test_disassemble"],
 }
 
+ALL = os.environ.get("FUSEC_TESTS") == "all"  # scripts/campaign python
+PART = 16  # else every 16th of them
+SOME = f"def pytest_collection_modifyitems(items):\n    items[:] = items[::{PART}]\n"
+
 RUN = """
 import sys
 import fusec.numexpr
@@ -43,6 +47,8 @@ def test_its_own_suite(tmp_path):
     suite = os.path.join(os.path.dirname(spec.origin), "tests", "test_numexpr.py")
     own = tmp_path / "test_numexpr.py"
     own.write_text(open(suite).read())
+    if not ALL:
+        (tmp_path / "conftest.py").write_text(SOME)
     shim = tmp_path / "path" / "numexpr"  # for the processes that its tests start
     shim.mkdir(parents=True)
     (shim / "__init__.py").write_text("import fusec.numexpr\nfusec.numexpr.install()\n")
@@ -55,7 +61,7 @@ def test_its_own_suite(tmp_path):
     counts = {k: int(n) for n, k in re.findall(r"(\d+) (passed|failed|skipped)", r.stdout)}
     print(counts)
     assert failed <= expected, sorted(failed - expected)
-    assert counts["passed"] >= 6000, r.stdout[-2000:]
+    assert counts["passed"] >= (6000 if ALL else 6000 // PART), r.stdout[-2000:]
 
 
 def test_dtypes_are_numexprs():

@@ -50,10 +50,10 @@ LONG = """
 import os, signal, threading, time
 import numpy as np
 import fusec as fx
-x = fx.asarray(np.ones((3000, 3000)))
+x = fx.asarray(np.ones((2000, 2000)))
 def work():
     %s
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.time()
 try:
     while time.time() - start < 60:
@@ -65,8 +65,7 @@ print(fx.ones(3).sum().item())
 
 
 @pytest.mark.parametrize("work", ["np.asarray(fx.einsum('ij,jk->ik', x, x + 1))",
-                                  "fx.jit(lambda x: fx.einsum('ij,jk->ik', x, x + 1))(x)",
-                                  "fx.einsum('ij,jk->ik', x, x + 1).sum().item()"])
+                                  "fx.jit(lambda x: fx.einsum('ij,jk->ik', x, x + 1))(x)"])
 def test_ctrl_c_ends_a_long_evaluation(work):
     assert run(LONG % work) == ["interrupted", "True", "3.0"]
 
@@ -79,6 +78,13 @@ def test_fork():
         ok = np.asarray(fx.sin(x).sum()) == want and fx.jit(lambda a: a + 1)(np.ones(3)).sum() == 6
         os._exit(0 if ok else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_threads_that_do_everything_at_once():
+    """Briefly; scripts/campaign python does it for long."""
+    stress = os.path.join(os.path.dirname(__file__), "stress.py")
+    r = subprocess.run([sys.executable, stress, "1"], capture_output=True, text=True, timeout=90)
+    assert r.returncode == 0, r.stderr + r.stdout
 
 
 def test_threads_share_arrays_and_functions():
@@ -125,13 +131,16 @@ def test_notebooks():
     assert fx.explain(fx.sin(x))._repr_html_().startswith("<table>")
 
 
+LIFES = 1_000_000 if os.environ.get("FUSEC_TESTS") == "all" else 4_000
+
+
 def test_memory_stays():
     import resource
 
     x = fx.asarray(np.ones(100))
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for i in range(20_000):
+        for i in range(LIFES):
             x = fx.sin(x) + 1.0
             if i % 100 == 0:
                 x = x * 0.5
@@ -141,7 +150,7 @@ def test_memory_stays():
 
 def test_import_is_quick(tmp_path):
     times = []
-    for _ in range(4):
+    for _ in range(3):
         out = run("import numpy, time; t = time.process_time(); import fusec; print(time.process_time() - t)",
                   PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
         times.append(float(out[0]))
