@@ -46,7 +46,7 @@ inf = float("inf")
 nan = float("nan")
 newaxis = None
 
-_LAZY = ("linalg", "fft", "numexpr", "random", "torch")
+_LAZY = ("dask", "fft", "linalg", "numexpr", "pieces", "random", "torch")
 
 
 def __getattr__(name):

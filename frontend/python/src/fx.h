@@ -184,6 +184,7 @@ PyObject *fx_dim_object(fx_trace *t, fusec_dim d); /* int or Dim */
 /* takes both over */
 PyObject *fx_new_program(fusec_program *p, uint8_t device, const fx_inputs *inputs);
 int fx_init_trace(PyObject *module);
+void fx_symbol_name(char name[24], int k); /* of size k in the graph of a trace */
 
 /* ---- grad.c -----------------------------------------------------------------------------------
  */
@@ -266,5 +267,11 @@ int fx_init_lazy(PyObject *module);
 /* ---- jit.c ------------------------------------------------------------------------------------
  */
 int fx_init_jit(PyObject *module);
+/* The library's program of a fusec._core.Program, and what its inputs must be. */
+fusec_program *fx_program_of(PyObject *program, const fx_inputs **inputs);
+
+/* ---- pieces.c ---------------------------------------------------------------------------------
+ */
+int fx_init_pieces(PyObject *module);
 
 #endif

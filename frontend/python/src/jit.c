@@ -664,6 +664,11 @@ static PyType_Spec jit_spec = {"fusec._core.Jit", sizeof(fx_jit), 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                                jit_slots};
 
+fusec_program *fx_program_of(PyObject *program, const fx_inputs **inputs) {
+    *inputs = &((fx_program *)program)->inputs;
+    return ((fx_program *)program)->program;
+}
+
 int fx_init_jit(PyObject *module) {
     fx.program = (PyTypeObject *)PyType_FromSpec(&program_spec);
     fx.jit = (PyTypeObject *)PyType_FromSpec(&jit_spec);

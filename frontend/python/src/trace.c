@@ -16,9 +16,13 @@ _Thread_local fx_trace *fx_tracing;
 /* ---- sizes --------------------------------------------------------------------------------------
  */
 
+void fx_symbol_name(char name[24], int k) {
+    snprintf(name, 24, "n%d", k);
+}
+
 static fusec_dim symbol(fx_trace *t, int k) {
-    char name[16];
-    snprintf(name, sizeof name, "n%d", k);
+    char name[24];
+    fx_symbol_name(name, k);
     return fusec_sym(t->graph, name);
 }
 
