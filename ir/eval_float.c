@@ -51,8 +51,17 @@ float fc_tgammaf(float x) {
     }
 QUIET(double, pow)
 QUIET(float, powf)
-QUIET(double, hypot)
-QUIET(float, hypotf)
+
+/* In the next wider format nothing overflows and the root is all but exact. (glibc 2.35 has another
+ * hypot than those before it: results would depend on it, and the library would not load there.) */
+double fc_hypot(double x, double y) {
+    if (isinf(x) || isinf(y)) return INFINITY;
+    return (double)sqrtl((long double)x * x + (long double)y * y);
+}
+float fc_hypotf(float x, float y) {
+    if (isinf(x) || isinf(y)) return INFINITY;
+    return (float)sqrt((double)x * x + (double)y * y);
+}
 
 /* x 2^n; any n has a meaning here. */
 #define SCALE(T, name, ldexp)                                                                      \

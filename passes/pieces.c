@@ -80,10 +80,19 @@ static int through_permute(const finder *f, fc_node n, int axis) {
     return -1;
 }
 
-/* Neighbours may be read: element i of the result is element i + a constant. */
+/* Neighbours may be read: element i of the result is element i + a constant. What a view has at an
+ * operand's axis: where it begins, fc_edge, and a step for each axis of the result. */
+static const int64_t *view_axis(const finder *f, fc_node n, int axis) {
+    const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr);
+    return v + 1 + (size_t)axis * (size_t)(2 + v[0]);
+}
+
 static bool shift_of(const finder *f, fc_node n, int axis, int64_t *shift) {
-    const int64_t *v = fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis;
-    return fc_dim_is_const(&f->g->dims, (fc_dim)v[0], shift) && v[1] == 1 && *shift <= INT32_MAX;
+    const bool slice = fc_at(f->g, n)->op == FC_OP_SLICE;
+    const int64_t *v =
+        slice ? fc_list_at(f->g, (fc_list)fc_at(f->g, n)->attr) + 3 * axis : view_axis(f, n, axis);
+    return fc_dim_is_const(&f->g->dims, (fc_dim)v[0], shift) && (!slice || v[1] == 1) &&
+           *shift <= INT32_MAX && *shift >= -INT32_MAX;
 }
 
 static int through_slice(const finder *f, fc_node n, int axis) {
@@ -91,24 +100,21 @@ static int through_slice(const finder *f, fc_node n, int axis) {
     return shift_of(f, n, axis, &shift) ? axis : -1;
 }
 
-/* Element i of the operand's axis is element i of one of the result's, and of that nothing else. */
+/* Elements of the operand's axis are those of one of the result's, and of that nothing else. */
 static int through_view(const finder *f, fc_node n, int axis) {
-    const fc_list list = (fc_list)fc_at(f->g, n)->attr;
-    const int64_t *v = fc_list_at(f->g, list);
-    const uint32_t rank = (uint32_t)v[0], operands = (fc_list_len(f->g, list) - 1) / (2 + rank);
+    const fc_node x = fc_at(f->g, n)->src[0];
+    const int64_t *own = view_axis(f, n, axis);
+    int64_t shift;
     int found = -1;
-    const int64_t *own = v + 1 + (size_t)axis * (2 + rank);
-    if (!fc_dim_is(&f->g->dims, (fc_dim)own[0], 0)) return -1;
-    for (uint32_t i = 0; i < rank; i++) {
-        if (!own[2 + i]) continue;
+    if (!shift_of(f, n, axis, &shift) || own[1] == FC_EDGE_WRAP) return -1;
+    for (uint32_t i = 0; i < fc_rank(f->g, n); i++) {
         int64_t extra;
-        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i), &extra) ||
-            extra != extra_of(f, fc_at(f->g, n)->src[0]))
-            return -1;
+        if (!own[2 + i]) continue;
+        if (found >= 0 || own[2 + i] != 1 || !is_cut(f, fc_axis(f->g, n, i), &extra)) return -1;
         found = (int)i;
     }
-    for (uint32_t a = 0; a < operands && found >= 0; a++)
-        if ((int)a != axis && v[1 + (size_t)a * (2 + rank) + 2 + (uint32_t)found]) return -1;
+    for (uint32_t a = 0; a < fc_rank(f->g, x) && found >= 0; a++)
+        if ((int)a != axis && view_axis(f, n, (int)a)[2 + found]) return -1;
     return found;
 }
 
@@ -182,13 +188,18 @@ static bool of_check(finder *f, fc_node n, int *axis) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* The rows whose results are the components of an accumulator, up to the number of elements. */
+/* The rows whose results are the components of an accumulator; FC_OP_NONE: the number of elements.
+ */
 static unsigned rows_of(fc_op red, fc_op row[FC_MAX_COMPONENTS]) {
     row[0] = red;
     switch (red) {
     case FC_OP_mean: row[0] = FC_OP_sum; return 1;
     case FC_OP_argmin: row[0] = FC_OP_min, row[1] = FC_OP_argmin; return 2;
     case FC_OP_argmax: row[0] = FC_OP_max, row[1] = FC_OP_argmax; return 2;
+    case FC_OP_var:
+    case FC_OP_std:
+        row[0] = FC_OP_var_mean, row[1] = FC_OP_var_squares, row[2] = FC_OP_NONE;
+        return 3;
     default: return fc_ops[red].components == 1 ? 1 : 0;
     }
 }
@@ -264,6 +275,29 @@ static bool place(finder *f, fc_node n, int *axis) {
     }
 }
 
+/* A node that reads its operand, which lies along the cut, at other places. */
+static bool is_shifted(const finder *f, fc_node n) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    return (i->op == FC_OP_SLICE || i->op == FC_OP_VIEW) && f->p->along[i->src[0]] >= 0;
+}
+
+static void widen(fc_piece_range *r, int64_t before, int64_t after) {
+    if (before > r->before) r->before = before;
+    if (after > r->after) r->after = after;
+}
+
+/* What is read beyond an end is found at that end of the operand, which so has to be there: its
+ * last element, or as many more as a mirror shows. */
+static void reach_ends(const finder *f, fc_node n, int64_t shift, fc_piece_range *x) {
+    const fc_node operand = fc_at(f->g, n)->src[0];
+    const int64_t edge = view_axis(f, n, f->p->along[operand])[1];
+    const int64_t extra = extra_of(f, operand), over = extra_of(f, n) - extra + shift;
+    const bool mirrored = edge == FC_EDGE_REFLECT || edge == FC_EDGE_SYMMETRIC;
+    const int64_t right = mirrored && over > 0 ? over : 0;
+    if (edge != FC_EDGE_NONE)
+        widen(x, right + (extra < 0 ? -extra : 0), mirrored && shift < 0 ? -shift : 0);
+}
+
 /* What of its operands a node needs, from the last one back. */
 static void spread_needs(const finder *f, fc_piece_range *need) {
     const fc_pieces *p = f->p;
@@ -271,13 +305,10 @@ static void spread_needs(const finder *f, fc_piece_range *need) {
         const fc_ninfo *i = fc_at(f->g, n);
         int64_t shift = 0;
         if (!f->live[n] || p->along[n] < 0) continue;
-        if (i->op == FC_OP_SLICE && p->along[i->src[0]] >= 0) shift_of(f, n, p->along[n], &shift);
-        for (int k = 0; k < i->nops; k++) {
-            fc_piece_range *x = &need[i->src[k]];
-            const int64_t before = need[n].before - shift, after = need[n].after + shift;
-            if (before > x->before) x->before = before;
-            if (after > x->after) x->after = after;
-        }
+        if (is_shifted(f, n)) shift_of(f, n, p->along[i->src[0]], &shift);
+        for (int k = 0; k < i->nops; k++)
+            widen(&need[i->src[k]], need[n].before - shift, need[n].after + shift);
+        if (is_shifted(f, n) && i->op == FC_OP_VIEW) reach_ends(f, n, shift, &need[i->src[0]]);
     }
 }
 

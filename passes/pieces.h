@@ -8,7 +8,8 @@
  *
  * Every node is whole (the same for all pieces) or lies along the cut: element i of one of its axes
  * belongs to position i of the cut size, and of that axis, n + extra elements long, a piece needs
- * some more before and after its own, where a slice reads its neighbours (fc_piece_range). A
+ * some more before and after its own, where a slice or a view reads its neighbours, also those that
+ * a boundary mode shows beyond an end (fc_piece_range). A
  * reduction over that axis is partial: pieces give accumulators of subtrees, and what is made of
  * the finished result comes a sweep later. So
  *
@@ -24,8 +25,8 @@
  *
  * Sizes of ranges are named sizes of the derived graphs, which the call gives.
  *
- * Refused, with the node in the message: what reads anywhere along the cut (steps, scans, edges,
- * reshapes across it), an array that has the size twice or in a multiple, a reduction in which an
+ * Refused, with the node in the message: what reads anywhere along the cut (steps, scans, periodic
+ * edges, reshapes across it), an array that has the size twice or in a multiple, a reduction in which an
  * axis outside the cut one is reduced too. */
 #ifndef FUSEC_PASSES_PIECES_H
 #define FUSEC_PASSES_PIECES_H
@@ -61,9 +62,9 @@ typedef struct fc_part {
     uint32_t range;       /* number in `ranges` of the elements that are reduced */
     const int64_t *inner; /* [ninner] the sizes of its other reduced axes */
     uint32_t nkept, ninner;
-    unsigned narrays;             /* that an accumulator has (the number of elements is none) */
+    unsigned narrays;             /* that an accumulator has */
     fusec_dtype dtype;            /* accumulated in */
-    fc_op row[FC_MAX_COMPONENTS]; /* whose result each of them is */
+    fc_op row[FC_MAX_COMPONENTS]; /* whose result each is; FC_OP_NONE: the number of elements */
 } fc_part;
 
 typedef struct fc_pieces {

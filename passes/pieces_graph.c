@@ -133,30 +133,36 @@ static fc_list piece_shape(const maker *m, fc_node n) {
     return fc_intern_list(m->g, shape, rank);
 }
 
-static fc_list piece_slice(const maker *m, fc_node n) {
+/* Of a slice or a view, what it reads of its operand's range. */
+static fc_list piece_places(const maker *m, fc_node n) {
     const fc_graph *src = m->p->graph;
-    const fc_list list = (fc_list)fc_at(src, n)->attr;
-    const fc_node x = fc_at(src, n)->src[0];
-    int64_t v[3 * FC_MAX_RANK];
-    memcpy(v, fc_list_at(src, list), fc_list_len(src, list) * sizeof *v);
-    int64_t *own = v + 3 * m->p->along[n];
+    const fc_ninfo *i = fc_at(src, n);
+    const fc_list list = (fc_list)i->attr;
+    const fc_node x = i->src[0];
+    const uint32_t len = fc_list_len(src, list);
+    int64_t v[1 + FC_MAX_RANK * (2 + FC_MAX_RANK)];
+    memcpy(v, fc_list_at(src, list), len * sizeof *v);
+    const size_t axis = (size_t)m->p->along[x];
+    int64_t *own = v + (i->op == FC_OP_SLICE ? 3 * axis : 1 + axis * (size_t)(2 + v[0]));
     own[0] = fc_dim_add(&m->g->dims, (fc_dim)own[0], offset_in(m, m->p->range[x], m->p->range[n]));
-    own[2] = range_length(m, m->p->range[n]);
-    return fc_intern_list(m->g, v, fc_list_len(src, list));
+    if (i->op == FC_OP_SLICE) own[2] = range_length(m, m->p->range[n]);
+    return fc_intern_list(m->g, v, len);
 }
 
 /* The node as a piece has it, of operands that are there. */
 static fc_node in_piece(const maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     fc_ninfo i = *fc_at(p->graph, n);
-    const bool slice = i.op == FC_OP_SLICE && p->along[i.src[0]] >= 0;
+    const bool shifted = (i.op == FC_OP_SLICE || i.op == FC_OP_VIEW) && p->along[i.src[0]] >= 0;
     if (p->nranges == 1 || p->along[n] < 0) return fc_rewrite_node(p->graph, m->g, n, m->map);
     for (int k = 0; k < i.nops; k++)
-        i.src[k] = slice ? m->map[i.src[k]] : narrowed(m, i.src[k], p->range[n]);
+        i.src[k] = shifted ? m->map[i.src[k]] : narrowed(m, i.src[k], p->range[n]);
     i.shape = piece_shape(m, n);
-    if (slice) i.attr = piece_slice(m, n);
+    if (shifted) i.attr = piece_places(m, n);
     return fc_graph_node(m->g, i);
 }
+
+static const char too_large[] = "a size is too large";
 
 /* ---- accumulators of a piece ----------------------------------------------------------------- */
 
@@ -167,8 +173,26 @@ static fc_node elements_before(const maker *m, const fc_part *part) {
     return n;
 }
 
+/* A number of elements for each result, with an axis of `parts` in front if there is one. */
+static fc_node counted(const maker *m, const fc_part *part, fc_node count, const fc_dim *parts) {
+    fc_dim shape[FC_MAX_RANK + 1];
+    uint32_t rank = 0;
+    if (parts) shape[rank++] = *parts;
+    for (uint32_t d = 0; d < part->nkept; d++) shape[rank++] = (fc_dim)part->kept[d];
+    return fc_build_broadcast(m->g, count, rank, shape);
+}
+
+static fc_node elements_in(const maker *m, const fc_part *part) {
+    fc_dim n = range_length(m, part->range);
+    for (uint32_t k = 0; k < part->ninner; k++)
+        n = fc_dim_mul(&m->g->dims, n, (fc_dim)part->inner[k]);
+    if (n == FC_DIM_NONE) return fc_fail(&m->g->error, FUSEC_LIMIT, too_large), FC_NONODE;
+    return fc_build_dim(m->g, n);
+}
+
 static fc_node component(const maker *m, const fc_part *part, unsigned k) {
     fc_graph *g = m->g;
+    if (part->row[k] == FC_OP_NONE) return counted(m, part, elements_in(m, part), NULL);
     const fc_graph *src = m->p->graph;
     fc_ninfo i = *fc_at(src, part->node);
     for (int a = 0; a < i.nops; a++) i.src[a] = narrowed(m, i.src[a], part->range);
@@ -207,7 +231,7 @@ static fc_node flat(const maker *m, const fc_part *part, fc_node x, fc_dim *n) {
     const uint32_t at = first ? kept : 0;
     for (uint32_t k = 0; k < kept; k++) shape[first ? k : k + 1] = (fc_dim)part->kept[k];
     shape[at] = *n;
-    if (*n == FC_DIM_NONE) return fc_fail(&g->error, FUSEC_LIMIT, "a size is too large"), FC_NONODE;
+    if (*n == FC_DIM_NONE) return fc_fail(&g->error, FUSEC_LIMIT, too_large), FC_NONODE;
     return fc_build_reshape(g, fc_build_permute(g, x, perm), kept + 1, shape);
 }
 
@@ -237,7 +261,12 @@ static void components(const maker *m, const fc_part *part, unsigned k, fc_node 
     const fc_node x = flat(m, part, fc_build_cast(g, operand, part->dtype), &n);
     if (!fc_usable(g, x)) return;
     const fc_dim size = fc_dim_const(t, leaf), full = fc_dim_floordiv(t, n, size);
-    const fc_dim end = fc_dim_mul(t, full, size);
+    const fc_dim end = fc_dim_mul(t, full, size), left = fc_dim_sub(t, n, end);
+    if (part->row[k] == FC_OP_NONE) {
+        out[0] = counted(m, part, fc_build_dim(g, size), &full);
+        out[1] = counted(m, part, fc_build_dim(g, left), NULL);
+        return;
+    }
     for (uint32_t d = 0; d < part->nkept; d++) shape[at ? d : d + 2] = (fc_dim)part->kept[d];
     shape[at] = full, shape[at + 1] = size;
     fc_node r =
@@ -246,7 +275,7 @@ static void components(const maker *m, const fc_part *part, unsigned k, fc_node 
     int64_t perm[FC_MAX_RANK] = {at};
     for (uint32_t d = 0; d < part->nkept; d++) perm[d + 1] = at ? d : d + 1;
     out[0] = fc_build_permute(g, r, perm);
-    r = range_of(g, x, at, end, fc_dim_sub(t, n, end));
+    r = range_of(g, x, at, end, left);
     out[1] = fc_build_reduce(g, part->row[k], r, 1, (const int64_t[]){at}, false);
     if (fc_ops[part->row[k]].rule != FC_RULE_INDEX) return;
     const fc_node first = elements_before(m, part);

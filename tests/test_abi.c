@@ -107,6 +107,49 @@ FC_TEST(abi, exported_names) {
     free(n.file);
 }
 
+/* ---- the C library ----------------------------------------------------------------------------
+ */
+
+/* Names a version of glibc above 2.34, which RHEL 9 has: the library would not load there. */
+static const char *too_new(const char *file, const Elf64_Shdr *s, const Elf64_Shdr *strings) {
+    const char *at = file + s->sh_offset, *text = file + strings->sh_offset;
+    for (;;) {
+        const Elf64_Verneed *need = (const Elf64_Verneed *)(const void *)at;
+        const char *a = at + need->vn_aux;
+        for (int i = 0; i < need->vn_cnt; i++) {
+            const Elf64_Vernaux *x = (const Elf64_Vernaux *)(const void *)a;
+            int minor;
+            if (sscanf(text + x->vna_name, "GLIBC_2.%d", &minor) == 1 && minor > 34)
+                return text + x->vna_name;
+            a += x->vna_next;
+        }
+        if (!need->vn_next) return NULL;
+        at += need->vn_next;
+    }
+}
+
+static void check_glibc(const char *path) {
+    names n;
+    int seen = 0;
+    if (!read_names(&n, path)) FC_SKIP("no ELF library");
+    const Elf64_Ehdr *h = (const Elf64_Ehdr *)(void *)n.file;
+    const Elf64_Shdr *s = (const Elf64_Shdr *)(void *)(n.file + h->e_shoff);
+    for (int i = 0; i < h->e_shnum; i++) {
+        if (s[i].sh_type != SHT_GNU_verneed) continue;
+        const char *name = too_new(n.file, &s[i], &s[s[i].sh_link]);
+        if (name) FC_FAIL("%s needs %s", path, name);
+        seen++;
+    }
+    FC_EXPECT_EQ_I64(seen, 1);
+    free(n.at);
+    free(n.file);
+}
+
+FC_TEST(abi, loads_with_the_c_library_of_rhel_9) {
+    check_glibc(FUSEC_BINARY_DIR "/lib/libfusec.so");
+    check_glibc(FUSEC_BINARY_DIR "/bin/fusec");
+}
+
 /* ---- layouts and numbers --------------------------------------------------------------------- */
 
 #define STRUCT(type) fc_str_printf(&text, "%s: %zu bytes\n", #type, sizeof(type));

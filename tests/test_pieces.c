@@ -206,6 +206,20 @@ static const program programs[] = {
     {"def f(x: f32[n, m]) { return (x[2:] - x[:n-2])[1:] * x[1:n-2] * (arange(n)[:n-3, None] % 5) "
      "}",
      1, 2, 0, 3},
+    {"def f(x: f32[n]) { return (x - mean(x)) / std(x), var(x) }", 2, 1, 0, 1},
+    {"def f(x: f16[n, m]) { return var(x, axis=0), std(x) }", 1, 2, 0, 1},
+    {"def f(x: f64[m, n]) { return std(x, axis=1) }", 1, 2, 1, 1},
+    {"def f(x: f32[n]) {\n b = boundary(x, mode=\"edge\")\n y[i in 0..n] = b[i-3] + b[i+2]\n "
+     "return y\n}",
+     1, 1, 0, 1},
+    {"def f(x: f32[n, m]) {\n b = boundary(x, mode=\"reflect\")\n"
+     " y[i in 0..n, j in 0..m] = b[i-2, j] + b[i+5, j-1]*2\n return y, max(y, axis=0)\n}",
+     1, 2, 0, 6},
+    {"def f(x: f32[n]) {\n b = boundary(x, mode=\"symmetric\")\n c = boundary(x[1:], "
+     "mode=\"zero\")\n"
+     " y[i in 0..n] = b[i-40] - c[i+30] + b[i+50]\n return y - mean(y)\n}",
+     2, 1, 0, 60},
+    {"def f(x: f32[n]) { return pad(x, [[2, 3]], mode=\"reflect\") }", 1, 1, 0, 4},
     {"def f(x: f32[n]) { return any(x > 9.9), all(x < 10), x + min(x), max(x) }", 2, 1, 0, 1},
 };
 
@@ -278,6 +292,8 @@ FC_TEST(pieces, refused) {
         {"def f(x: f32[m, n]) { return sum(x) }", "reduces an axis outside it too"},
         {"def f(x: f32[n], i: i32[m]) { return x[i] }", "at computed places along it"},
         {"def f(x: f32[n, m]) { return reshape(x, [m, n]) }", "reads at other places"},
+        {"def f(x: f32[n]) {\n b = boundary(x, mode=\"wrap\")\n y[i in 0..n] = b[i-1]\n return y\n}",
+         "at other places"},
         {"def f(x: f32[m]) { return x }", "no size n"},
     };
     fusec_context *ctx = capi_device("interp");

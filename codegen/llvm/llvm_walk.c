@@ -520,6 +520,19 @@ static void fold(walk *w, const fc_loop *n) {
     w->acc = fc_ll_fold(f, stage_of(w, n), width(f), w->columns, f->column, all);
 }
 
+/* The first run stands alone: a start of the user's need not be neutral for every element (inf *
+ * 0). */
+static void first_alone(const walk *w, const fc_ll_red *r, const char **now, const char **all) {
+    fc_ll *f = w->f;
+    if (!r->of->record) return;
+    const char *first = fc_ll_ins(f, "icmp eq i64 %s, 0", w->turn.number);
+    for (unsigned c = 0; c < r->components; c++) {
+        const char *type = fc_ll_type(f, fc_red_component(r->of, c), f->V);
+        const unsigned at = r->slot + c;
+        all[at] = fc_ll_ins(f, "select i1 %s, %s %s, %s %s", first, type, now[at], type, all[at]);
+    }
+}
+
 static void scanned(walk *w, const fc_loop *n) {
     fc_ll *f = w->f;
     const fc_ll_stage *st = stage_of(w, n);
@@ -528,8 +541,10 @@ static void scanned(walk *w, const fc_loop *n) {
         for (unsigned c = f->red[i].slot; c < f->red[i].slot + f->red[i].components; c++)
             now[c] = f->k->reductions.at[i].exclusive ? w->before[c] : w->acc[c];
     const char **all = fc_ll_combine(f, st, f->V, w->prefix, now);
-    for (uint32_t i = st->first; i < st->first + st->count; i++)
+    for (uint32_t i = st->first; i < st->first + st->count; i++) {
+        first_alone(w, &f->red[i], now, all);
         f->red[i].scanned = fc_ll_finish(f, i, f->V, all);
+    }
 }
 
 static void finish(walk *w, const fc_loop *n) {

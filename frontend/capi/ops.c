@@ -99,4 +99,5 @@ fusec_value fusec_logsumexp(fusec_value x, int naxes, const int *axes, int keepd
         return reduction(FC_OP_##name, x, naxes, axes, keepdims);                                  \
     }
 #define RED2(...)
+#define PART(...)
 #include "ir/ops.def"

@@ -283,6 +283,20 @@ static const char *telling_line(worker *w) {
     return last ? last : "";
 }
 
+/* What ends compilers. (sigabbrev_np is newer than some C libraries that are in use.) */
+static const char *name_of(int number) {
+    static const struct {
+        int number;
+        const char *name;
+    } known[] = {{SIGSEGV, "SEGV"}, {SIGABRT, "ABRT"}, {SIGKILL, "KILL"}, {SIGBUS, "BUS"},
+                 {SIGFPE, "FPE"},   {SIGILL, "ILL"},   {SIGTRAP, "TRAP"}, {SIGSYS, "SYS"},
+                 {SIGTERM, "TERM"}, {SIGINT, "INT"},   {SIGHUP, "HUP"},   {SIGQUIT, "QUIT"},
+                 {SIGPIPE, "PIPE"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}, {SIGALRM, "ALRM"}};
+    for (size_t i = 0; i < FC_COUNT(known); i++)
+        if (known[i].number == number) return known[i].name;
+    return NULL;
+}
+
 static fusec_status died(fc_helper *h, worker *w, progress how, const char *what, fc_error *e) {
     char end[100];
     const char *signal_name = NULL;
@@ -301,7 +315,7 @@ static fusec_status died(fc_helper *h, worker *w, progress how, const char *what
     if (strstr(said, "bad_alloc") || strstr(said, "out of memory"))
         return fc_fail(e, FUSEC_OUT_OF_MEMORY, "%s took more than the %.1f GiB it may have: %s",
                        what, (double)h->o.bytes / (1 << 30), said);
-    if (status >= 0 && WIFSIGNALED(status)) signal_name = sigabbrev_np(WTERMSIG(status));
+    if (status >= 0 && WIFSIGNALED(status)) signal_name = name_of(WTERMSIG(status));
     if (signal_name)
         snprintf(end, sizeof end, "by signal %d, SIG%s", WTERMSIG(status), signal_name);
     else if (status >= 0 && WIFEXITED(status))
