@@ -18,6 +18,7 @@ typedef struct fc_bound_step {
     size_t workspace, tickets;  /* offsets in the scratch block; SIZE_MAX = none */
     uint32_t sharing;           /* steps that its launch does */
     struct fc_fft *fft;         /* of a transform, owned */
+    void *device_fft;           /* the same by the device's library (device.h), in its place */
     struct fc_call_bound *call; /* of a call (call.c) */
     struct fc_loop_bound *loop; /* of a loop (step_loop.c); it has no kernel */
 } fc_bound_step;

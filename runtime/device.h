@@ -172,8 +172,21 @@ struct fc_device_streams {
     fusec_status (*trim)(fc_device *d, uint64_t keep, fc_error *e);
 };
 
+/* Fourier transforms in the device's memory, by a library that it may have. */
+struct fc_device_fft {
+    /* For `batch` lines of n elements of t, which takes *room bytes of memory when it runs. *out is
+     * NULL: there is no library. */
+    fusec_status (*make)(fc_device *d, fusec_dtype t, int64_t n, int64_t batch, size_t *room,
+                         void **out, fc_error *e);
+    fusec_status (*run)(fc_device *d, fc_stream s, void *plan, bool inverse, const void *in,
+                        void *out, void *room, fc_error *e);
+    void (*free)(fc_device *d, void *plan); /* NULL is fine */
+    void (*who)(fc_device *d, fc_str *out); /* says who transforms, for explain */
+};
+
 struct fc_device_hooks {
     const struct fc_device_streams *streams; /* NULL: calls are done when they return */
+    const struct fc_device_fft *fft;         /* NULL: the host's */
     void (*close)(fc_device *d);
     bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
     /* Whether kernels can be compiled; NULL: nothing can be missing. */

@@ -43,5 +43,8 @@ fusec_status fc_sort_make(fc_program *p, uint32_t step, fc_error *e);
 
 fusec_status fc_fft_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e);
 fusec_status fc_fft_step(const fc_step_call *c, fc_error *e);
+void fc_fft_unbind(fc_program *p, fc_bound_step *s);
+/* Who transforms on this device: "by cuFFT 12.0". Nothing where it is the device itself. */
+void fc_fft_who(fc_device *d, fc_str *out);
 
 #endif

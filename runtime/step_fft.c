@@ -24,9 +24,23 @@ fusec_status fc_fft_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e)
     sizes(g, v, b->values, &batch, &n);
     if (!batch || !n) return FUSEC_OK;
     fc_bound_step *s = &b->steps[step];
-    FC_TRY(fc_fft_new(p->alloc, (fusec_dtype)fc_at(g, v)->dtype, n, &s->fft, e));
+    const struct fc_device_fft *own = p->device->hooks->fft;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
+    if (own)
+        FC_TRY(own->make(p->device, t, n, batch, &s->launch.workspace_bytes, &s->device_fft, e));
+    if (s->device_fft) return FUSEC_OK;
+    FC_TRY(fc_fft_new(p->alloc, t, n, &s->fft, e));
     if (p->device->host_memory) s->launch.workspace_bytes = fc_fft_room(s->fft, batch);
     return FUSEC_OK;
+}
+
+void fc_fft_unbind(fc_program *p, fc_bound_step *s) {
+    fc_fft_free(s->fft);
+    if (s->device_fft) p->device->hooks->fft->free(p->device, s->device_fft);
+}
+
+void fc_fft_who(fc_device *d, fc_str *out) {
+    if (d->hooks->fft) d->hooks->fft->who(d, out);
 }
 
 typedef struct task {
@@ -76,8 +90,10 @@ fusec_status fc_fft_step(const fc_step_call *c, fc_error *e) {
     const fc_fft_runner runner = {on_threads, d};
     const void *from = c->at[s->in[0].buffer];
     int64_t batch, n;
-    if (!plan || !s->nout) return FUSEC_OK;
+    void *own = c->b->steps[c->step].device_fft;
+    if ((!plan && !own) || !s->nout) return FUSEC_OK;
     void *to = c->at[s->out[0].buffer];
+    if (own) return d->hooks->fft->run(d, c->stream, own, inverse, from, to, c->workspace, e);
     sizes(g, operand_of(c), c->b->values, &batch, &n);
     if (d->host_memory) return fc_fft_run(plan, inverse, batch, from, to, c->workspace, &runner, e);
     return through_host(c, inverse, batch, from, to, c->b->bytes[s->out[0].buffer], e);

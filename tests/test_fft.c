@@ -13,6 +13,7 @@
 #include <fusec/ops.h>
 
 #include "runtime/fft.h"
+#include "tests/support/fake_machine.h"
 #undef I
 #define I _Complex_I
 
@@ -126,13 +127,13 @@ static void same(fusec_context *ctx, const char *what, fusec_value v, const doub
 
 static const char *const devices[] = {"interp", "cpu"};
 
-FC_TEST(fft, transforms_of_arrays) {
+static void transform_on(const char *const *device, size_t n) {
     const int64_t shape[2] = {ROWS, N};
     double _Complex w[ROWS * N], line[ROWS];
     fill();
-    for (size_t d = 0; d < FC_COUNT(devices); d++) {
+    for (size_t d = 0; d < n; d++) {
         fusec_context *ctx;
-        fusec_graph *g = capi_start(devices[d], &ctx);
+        fusec_graph *g = capi_start(device[d], &ctx);
         if (!g) return;
         const fusec_value a = fusec_array(g, FUSEC_C128, 2, shape, z),
                           r = fusec_array(g, FUSEC_F64, 2, shape, x);
@@ -159,6 +160,70 @@ FC_TEST(fft, transforms_of_arrays) {
                           fusec_message(ctx));
         for (int i = 0; i < ROWS * N; i++) FC_EXPECT_TRUE(fabs(back[i] - x[i]) < 1e-14);
         capi_end(ctx, g);
+    }
+}
+
+FC_TEST(fft, transforms_of_arrays) {
+    transform_on(devices, FC_COUNT(devices));
+}
+
+/* What explain says of who transforms, on a CUDA device. */
+static void expect_explained(const char *what) {
+    fusec_context *ctx;
+    fusec_graph *g = capi_start("cuda", &ctx);
+    if (!g) return;
+    const fusec_dim n = fusec_size(g, N);
+    fusec_program *p = NULL;
+    char *text = NULL;
+    fusec_output(g, "y", fusec_abs(fusec_fft(fusec_input(g, "a", FUSEC_C64, 1, &n), 0)));
+    FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_explain(p, 0, NULL, 0, &text), fusec_message(ctx));
+    if (text) FC_EXPECT_CONTAINS(text, what);
+    fusec_text_free(ctx, text);
+    fusec_program_free(p);
+    capi_end(ctx, g);
+}
+
+/* cuFFT works where the arrays are; without it they go to the host and back. */
+FC_TEST(fft, by_cufft_or_the_cpu_behind_a_fake_driver) {
+    static const char *const cuda[] = {"cuda"};
+    fake_machine m;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    transform_on(cuda, 1);
+    FC_EXPECT_TRUE(m.fake->transformed > 0);
+    expect_explained("fft       by cuFFT 12.0");
+    m.fake->transformed = 0;
+    setenv("FUSEC_CUFFT_PATH", "/nowhere/libcufft.so", 1);
+    transform_on(cuda, 1);
+    FC_EXPECT_EQ_I64(m.fake->transformed, 0);
+    expect_explained(
+        "fft       by the CPU, so the arrays go to the host and back: there is no cuFFT");
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* Each function of cuFFT that may fail does once: a message that names it, and nothing is left. */
+FC_TEST(fft, failures_of_cufft) {
+    static const char *const calls[] = {"cufftCreate", "cufftMakePlanMany64", "cufftExecZ2Z"};
+    for (size_t i = 0; i < FC_COUNT(calls); i++) {
+        fake_machine m;
+        fusec_context *ctx;
+        const int64_t n = N;
+        double _Complex out[N];
+        if (!fake_machine_open(&m, FAKE("whole"))) return;
+        fusec_graph *g = capi_start("cuda", &ctx);
+        if (!g) return;
+        const fusec_value y = fusec_fft(fusec_array(g, FUSEC_C128, 1, &n, z), 0);
+        m.fake->fail_in = calls[i];
+        m.fake->fail_at = 1;
+        m.fake->result = 2;
+        FC_EXPECT_EQ_I64(fusec_read(y, out, sizeof out), FUSEC_OUT_OF_MEMORY);
+        FC_EXPECT_CONTAINS(fusec_message(ctx), calls[i]);
+        capi_end(ctx, g);
+        fake_check_balance(&m, false);
+        fake_machine_close(&m);
     }
 }
 

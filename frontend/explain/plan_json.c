@@ -68,6 +68,7 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
     fc_str_add(out, ",\"why\":");
     fc_json_text(out, st->why);
     fc_plan_loop_json(v->p->plan, i, out);
+    fc_plan_transform_json(v, i, out);
     json_predicted(out, v->predicted > 0, k->report.predicted);
     if (v->seconds > 0) {
         double bytes = (double)k->report.bytes_floor;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* plan_loop.c - what explain says of loops of launches. See plan_view.h.
+/* plan_loop.c - what explain says of steps that are no kernels: loops of launches, Fourier
+ * transforms. See plan_view.h.
  *
  *     rounds    l0: 1 kernel each, as the body has view
  *               l0.k0  r0  map
+ *     fft       by cuFFT 12.0
  */
 #include "frontend/explain/plan_view.h"
 #include "passes/bodies.h"
+#include "runtime/step.h"
 
 static void why_text(const fc_plan_body *b, fc_str *out) {
     if (*b->why)
@@ -54,4 +57,30 @@ void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out) {
         fc_str_char(out, '}');
     }
     fc_str_add(out, "]}");
+}
+
+static bool transforms(const fc_plan *p) {
+    bool any = false;
+    for (size_t i = 0; i < p->steps.len; i++) any |= p->steps.at[i]->kind == FC_STEP_FFT;
+    for (size_t i = 0; i < p->bodies.len; i++) any |= transforms(p->bodies.at[i]->plan);
+    return any;
+}
+
+void fc_plan_transforms_text(const fc_plan_view *v, fc_str *out) {
+    fc_str who;
+    if (!transforms(v->p->plan)) return;
+    fc_str_init(&who, v->p->alloc);
+    fc_fft_who(v->p->device, &who);
+    if (who.len) fc_str_printf(out, "fft       %s\n", who.data);
+    fc_str_free(&who);
+}
+
+void fc_plan_transform_json(const fc_plan_view *v, uint32_t step, fc_str *out) {
+    fc_str who;
+    if (v->p->plan->steps.at[step]->kind != FC_STEP_FFT) return;
+    fc_str_init(&who, v->p->alloc);
+    fc_fft_who(v->p->device, &who);
+    fc_str_add(out, ",\"transform\":");
+    fc_json_text(out, who.len ? who.data : "by the device");
+    fc_str_free(&who);
 }

@@ -186,6 +186,7 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_char(out, '\n');
     stored_lines(v, out);
     fc_plan_loops_text(v->p->plan, 0, out);
+    fc_plan_transforms_text(v, out);
     spill_lines(v, out);
     unfused_line(v, u, out);
 }

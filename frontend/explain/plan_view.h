@@ -63,6 +63,9 @@ bool fc_plan_updates(const fc_kernel *k, uint32_t arg);
 /* ---- plan_loop.c: the loops of launches of a plan, with the kernels of their bodies */
 void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out);
 void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out);
+/* Who does its Fourier transforms, if that is not the device itself. */
+void fc_plan_transforms_text(const fc_plan_view *v, fc_str *out);
+void fc_plan_transform_json(const fc_plan_view *v, uint32_t step, fc_str *out);
 
 /* `unfused` may be NULL. */
 void fc_plan_text(const fc_plan_view *v, const fc_plan_view *unfused, fc_str *out);

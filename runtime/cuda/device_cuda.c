@@ -6,6 +6,8 @@
  * compiles for an architecture and runs nothing. */
 #include "runtime/cuda/device_cuda.h"
 
+#include "runtime/cuda/cufft.h"
+
 /* Operations of one SM that take half a millisecond or more; quick code takes up to ten times as
  * long, and is there 10 to 100 ms earlier. */
 enum { QUICK_WORK = 1 << 28 };
@@ -37,7 +39,9 @@ static void close_device(fc_device *d) {
         fc_cuda_close(c->cuda);
     }
     fc_nvrtc_close(c->nvrtc);
+    fc_cufft_close(c->cufft);
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->fft_lock);
     fc_free(d->alloc, c);
 }
 static fusec_status alive(fc_device *d, fc_error *e) {
@@ -45,13 +49,14 @@ static fusec_status alive(fc_device *d, fc_error *e) {
     return c->cuda ? fc_cuda_alive(c->cuda, e) : FUSEC_OK;
 }
 static const struct fc_device_hooks hooks = {
-    .streams = &fc_gpu_streams,
+    .streams = &fc_gpu_streams, .fft = &fc_gpu_fft,
     .close = close_device, .memory = fc_gpu_memory, .ready = fc_gpu_ready, .alive = alive};
 
 static fc_gpu *make(const fc_alloc *a, int cc) {
     fc_gpu *c = fc_calloc(a, 1, sizeof *c);
     if (!c) return NULL;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->fft_lock, NULL);
     c->cc = cc;
     c->base.alloc = a;
     fc_gpu_memory_ops(&c->ops);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* device_cuda.h - what the parts of the CUDA device share: device_cuda.c opens and closes it,
- * device_cuda_memory.c is its memory, device_cuda_code.c what it compiles and launches. */
+ * device_cuda_memory.c is its memory, device_cuda_code.c what it compiles and launches,
+ * device_cuda_fft.c its Fourier transforms. */
 #ifndef FUSEC_RUNTIME_CUDA_DEVICE_CUDA_H
 #define FUSEC_RUNTIME_CUDA_DEVICE_CUDA_H
 
@@ -25,6 +26,10 @@ typedef struct fc_gpu {
     char nvrtc_path[512]; /* what will be loaded; "" when only the linker knows */
     long long nvrtc_size; /* of that file: an update behind the same name differs in it */
     bool searched;
+    pthread_mutex_t fft_lock; /* the three below, and their use */
+    struct fc_cufft *cufft;   /* NULL: none, or not searched yet */
+    bool cufft_searched;
+    char no_cufft[400]; /* what was looked for */
     int cc;
     char arch[16];
     fc_nvrtc_kind kind;
@@ -51,6 +56,7 @@ static inline fc_cu_stream fc_gpu_stream(fc_gpu *c, fc_stream s) {
 
 /* Their parts of fc_device_ops and of the hooks. */
 extern const struct fc_device_streams fc_gpu_streams;
+extern const struct fc_device_fft fc_gpu_fft;
 void fc_gpu_memory_ops(fc_device_ops *ops);
 void fc_gpu_code_ops(fc_device_ops *ops);
 bool fc_gpu_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);

@@ -110,7 +110,7 @@ enum { RELAXED = 2 /* of CUstreamCaptureMode */ };
 
 /* What may wait for the device is refused while any thread records a stream, and ends that
  * recording, unless the calling thread says that it has nothing to do with it. */
-static int relax(fc_cuda *c) {
+int fc_cuda_relax(fc_cuda *c) {
     int mode = RELAXED;
     if (!c->fn.capture_mode || !usable(c)) return RELAXED;
     const int r = c->fn.capture_mode(&mode);
@@ -118,7 +118,7 @@ static int relax(fc_cuda *c) {
     return r == CU_OK ? mode : RELAXED;
 }
 
-static void restore(fc_cuda *c, int mode) {
+void fc_cuda_restore(fc_cuda *c, int mode) {
     if (mode != RELAXED && c->fn.capture_mode && usable(c)) (void)c->fn.capture_mode(&mode);
 }
 
@@ -313,20 +313,20 @@ fusec_status fc_cuda_load(fc_cuda *c, const void *image, fc_cu_module *out, bool
                           fc_error *e) {
     if (bad_image) *bad_image = false;
     *out = NULL;
-    const int mode = relax(c);
+    const int mode = fc_cuda_relax(c);
     if (!usable(c)) return refuse(c, e);
     int result = c->fn.module_load(out, image);
     if (bad_image) *bad_image = is_one_of(result, image_results, FC_COUNT(image_results));
     const fusec_status s = fc_cuda_result(c, result, "cuModuleLoadData", e);
-    restore(c, mode);
+    fc_cuda_restore(c, mode);
     return s;
 }
 
 void fc_cuda_unload(fc_cuda *c, fc_cu_module m) {
     if (!m) return;
-    const int mode = relax(c);
+    const int mode = fc_cuda_relax(c);
     DROP("cuModuleUnload", module_unload(m));
-    restore(c, mode);
+    fc_cuda_restore(c, mode);
 }
 
 fusec_status fc_cuda_function(fc_cuda *c, fc_cu_module m, const char *name, fc_cu_function *out,
@@ -385,18 +385,18 @@ fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda
 fusec_status fc_cuda_alloc(fc_cuda *c, size_t bytes, fc_cu_ptr *out, fc_error *e) {
     *out = 0;
     if (bytes == 0) return FUSEC_OK;
-    const int mode = relax(c);
+    const int mode = fc_cuda_relax(c);
     if (!usable(c)) return refuse(c, e);
     const fusec_status status = fc_cuda_result(c, c->fn.mem_alloc(out, bytes), "cuMemAlloc", e);
-    restore(c, mode);
+    fc_cuda_restore(c, mode);
     return status;
 }
 
 void fc_cuda_free(fc_cuda *c, fc_cu_ptr p) {
     if (!p) return;
-    const int mode = relax(c);
+    const int mode = fc_cuda_relax(c);
     DROP("cuMemFree", mem_free(p));
-    restore(c, mode);
+    fc_cuda_restore(c, mode);
 }
 
 fusec_status fc_cuda_alloc_async(fc_cuda *c, size_t bytes, fc_cu_stream s, fc_cu_ptr *out,

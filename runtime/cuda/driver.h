@@ -152,6 +152,10 @@ fusec_status fc_cuda_device(fc_cuda *c, int ordinal, fc_cuda_info *out, fc_error
 fusec_status fc_cuda_retain(fc_cuda *c, fc_cu_device d, fc_cu_context *out, fc_error *e);
 void fc_cuda_release(fc_cuda *c, fc_cu_device d);
 /* Makes the context current for this thread; the pop brings back whatever the caller had. */
+/* What may wait for the device, such as allocations, is refused while any thread records a stream,
+ * unless the calling thread says that it has nothing to do with it; restore takes what relax gave. */
+int fc_cuda_relax(fc_cuda *c);
+void fc_cuda_restore(fc_cuda *c, int mode);
 fusec_status fc_cuda_push(fc_cuda *c, fc_cu_context ctx, fc_error *e);
 void fc_cuda_pop(fc_cuda *c);
 /* The same for a launch: nothing is pushed when the context is current already. */

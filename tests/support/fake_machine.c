@@ -9,7 +9,8 @@
 #include "tests/support/cuda_host.h"
 #include "tests/support/test.h"
 
-static const char *const variables[] = {"FUSEC_LIBCUDA_PATH", "FUSEC_NVRTC_PATH"};
+static const char *const variables[] = {"FUSEC_LIBCUDA_PATH", "FUSEC_NVRTC_PATH",
+                                        "FUSEC_CUFFT_PATH"};
 
 bool fake_machine_open(fake_machine *m, const char *file) {
     void *so = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -25,7 +26,7 @@ bool fake_machine_open(fake_machine *m, const char *file) {
     memcpy(&m->reset, &reset, sizeof m->reset);
     m->fake = get();
     m->reset();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (int)FC_COUNT(variables); i++) {
         const char *v = getenv(variables[i]);
         m->before[i] = v ? strdup(v) : NULL;
         setenv(variables[i], file, 1);
@@ -35,7 +36,7 @@ bool fake_machine_open(fake_machine *m, const char *file) {
 
 void fake_machine_close(fake_machine *m) {
     m->reset();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (int)FC_COUNT(variables); i++) {
         if (m->before[i])
             setenv(variables[i], m->before[i], 1);
         else
@@ -58,4 +59,5 @@ void fake_check_balance(const fake_machine *m, bool lost) {
     FC_EXPECT_EQ_I64(f->events, 0);
     FC_EXPECT_EQ_I64(f->contexts, 0);
     FC_EXPECT_EQ_I64(f->graphs, 0);
+    FC_EXPECT_EQ_I64(f->transforms, 0);
 }

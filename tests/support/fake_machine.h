@@ -11,7 +11,7 @@
 typedef struct fake_machine {
     fake_cuda *fake;
     void (*reset)(void);
-    char *before[2]; /* what the environment said */
+    char *before[3]; /* what the environment said */
 } fake_machine;
 
 /* From here to fake_machine_close the CUDA of this process is the fake one; false after a failed

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cufft.c - see cufft.h. */
+#include "runtime/cuda/cufft.h"
+
+#include <stdio.h>
+
+enum { /* of cufft.h */
+       SUCCESS = 0,
+       ALLOC_FAILED = 2,
+       C2C = 0x29,
+       Z2Z = 0x69,
+       FORWARD = -1,
+       INVERSE = 1
+};
+
+#define ROW(...) FC_DYN_ROW(fc_cufft_fns, __VA_ARGS__)
+static const fc_dynsym symbols[] = {FC_CUFFT_FNS(ROW)};
+
+/* Of CUDA 13 and 12. */
+static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so", NULL};
+
+/* ---- finding it ------------------------------------------------------------------------------ */
+
+static void add_python(fc_dyndirs *d, const char *prefix) {
+    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cu13/lib");
+    fc_dyndirs_add(d, prefix, "/lib/python3*/site-packages/nvidia/cufft/lib");
+}
+
+static void find_dirs(fc_dyndirs *d) {
+    fc_dyndirs_init(d);
+    fc_dyndirs_add(d, fc_env("CUDA_HOME"), "/lib64");
+    fc_dyndirs_add(d, fc_env("CUDA_PATH"), "/lib64");
+    fc_dyndirs_add(d, "", "");
+    fc_dyndirs_add(d, "/usr/local/cuda", "/lib64");
+    fc_dyndirs_add(d, "/usr/local/cuda-*", "/lib64");
+    fc_dyndirs_add(d, "/opt/cuda", "/lib64");
+    add_python(d, fc_env("VIRTUAL_ENV"));
+    fc_dyndirs_add(d, fc_env("CONDA_PREFIX"), "/lib");
+    add_python(d, fc_env("CONDA_PREFIX"));
+    add_python(d, "/usr/local");
+    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cu13/lib");
+    fc_dyndirs_add(d, "/usr/local", "/lib/python3*/dist-packages/nvidia/cufft/lib");
+    add_python(d, "/usr");
+    add_python(d, "/opt/*/.venv");
+    add_python(d, "/opt/*");
+}
+
+static bool accept(void *user, const fc_dynlib *lib, char *why, size_t why_size) {
+    fc_cufft *f = user;
+    (void)lib;
+    if (f->fn.version(&f->version) == SUCCESS) return true;
+    snprintf(why, why_size, "does not tell its version");
+    return false;
+}
+
+bool fc_cufft_open(const fc_alloc *alloc, const char *places, fc_cufft **out, fc_str *why) {
+    fc_dyndirs dirs;
+    fc_cufft *f = fc_calloc(alloc, 1, sizeof *f);
+    *out = NULL;
+    if (!f) {
+        fc_str_add(why, "out of memory");
+        return false;
+    }
+    f->alloc = alloc;
+    find_dirs(&dirs);
+    const fc_dynsearch s = {.env_name = "FUSEC_CUFFT_PATH",
+                            .first = places,
+                            .names = names,
+                            .dirs = dirs.at,
+                            .syms = symbols,
+                            .n_syms = FC_COUNT(symbols),
+                            .accept = accept,
+                            .user = f};
+    if (!fc_dynlib_open(&s, &f->fn, sizeof f->fn, &f->lib, why)) {
+        fc_free(alloc, f);
+        return false;
+    }
+    *out = f;
+    return true;
+}
+
+void fc_cufft_close(fc_cufft *f) {
+    /* The library stays until the process ends, as NVRTC does. */
+    if (f) fc_free(f->alloc, f);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static fusec_status fail(const char *what, int result, fc_error *e) {
+    if (result == ALLOC_FAILED)
+        return fc_fail(e, FUSEC_OUT_OF_MEMORY, "there is no memory on the device for %s", what);
+    return fc_fail(e, FUSEC_DRIVER, "%s gives error %d", what, result);
+}
+
+fusec_status fc_cufft_plan(fc_cufft *f, fusec_dtype t, int64_t n, int64_t batch, int *plan,
+                           size_t *room, fc_error *e) {
+    long long length = n;
+    int r = f->fn.create(plan);
+    if (r) return fail("cufftCreate", r, e);
+    r = f->fn.own_memory(*plan, 0);
+    if (!r)
+        r = f->fn.make(*plan, 1, &length, NULL, 1, n, NULL, 1, n, t == FUSEC_C64 ? C2C : Z2Z, batch,
+                       room);
+    if (!r) return FUSEC_OK;
+    f->fn.destroy(*plan);
+    return fail("cufftMakePlanMany64", r, e);
+}
+
+/* cuFFT does not change `in` when `out` is another array. */
+fusec_status fc_cufft_run(fc_cufft *f, int plan, fusec_dtype t, void *stream, bool inverse,
+                          const void *in, void *out, void *room, fc_error *e) {
+    const int direction = inverse ? INVERSE : FORWARD;
+    int r = f->fn.set_stream(plan, stream);
+    if (!r) r = f->fn.set_memory(plan, room);
+    if (!r)
+        r = t == FUSEC_C64 ? f->fn.run_c64(plan, (void *)(uintptr_t)in, out, direction)
+                           : f->fn.run_c128(plan, (void *)(uintptr_t)in, out, direction);
+    return r ? fail(t == FUSEC_C64 ? "cufftExecC2C" : "cufftExecZ2Z", r, e) : FUSEC_OK;
+}
+
+void fc_cufft_drop(fc_cufft *f, int plan) {
+    f->fn.destroy(plan);
+}
