@@ -5,6 +5,8 @@
  * In: what the builders of ir/build*.c got. Out: nodes of the parts, joined. */
 #include "ir/complex.h"
 
+#include "ir/fold.h"
+
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 static fc_node part(fc_graph *g, fc_node z, bool imaginary) {
@@ -127,6 +129,7 @@ bool fc_complex_takes(fc_op op) {
     switch (op) {
     case FC_OP_where:
     case FC_OP_sum:
+    case FC_OP_prod:
     case FC_OP_mean:
     case FC_OP_var:
     case FC_OP_std:
@@ -192,11 +195,49 @@ fc_node fc_complex_op(fc_graph *g, fc_op op, const fc_node *x) {
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
+/* (a + bi)(c + di), of elements along an axis or of its prefixes: a record of two. */
+static fc_node product(fc_graph *g, fc_node a, fc_fold_args how) {
+    const fc_parts p = fc_full_parts(g, a);
+    if (!fc_usable(g, p.re) || !fc_usable(g, p.im)) return FC_NONODE;
+    const fusec_dtype t = (fusec_dtype)fc_at(g, p.re)->dtype;
+    fc_node x[2], y[2], out[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        x[k] = fc_build_slot(g, t, k);
+        y[k] = fc_build_slot(g, t, FC_MAX_RECORD + k);
+    }
+    const fc_parts r = fc_z_mul(g, (fc_parts){x[0], x[1]}, (fc_parts){y[0], y[1]});
+    how.n = 2;
+    how.what = how.scan ? "cumprod" : "prod";
+    how.element = (const fc_node[]){p.re, p.im};
+    how.start = (const fc_node[]){fc_build_number(g, t, 1), fc_build_number(g, t, 0)};
+    how.body = (const fc_node[]){r.re, r.im};
+    return fc_build_fold(g, &how, out) ? fc_build_pair(g, out[0], out[1]) : FC_NONODE;
+}
+
+fc_node fc_complex_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclusive,
+                        bool reverse) {
+    if (op == FC_OP_prod)
+        return product(g, a,
+                       (fc_fold_args){.naxes = 1,
+                                      .axes = &axis,
+                                      .scan = true,
+                                      .exclusive = exclusive,
+                                      .reverse = reverse});
+    if (op != FC_OP_sum) return fc_complex_refuse(g, op, a);
+    fc_parts p = fc_full_parts(g, a);
+    p.re = fc_build_scan(g, op, p.re, axis, exclusive, reverse);
+    p.im = fc_build_scan(g, op, p.im, axis, exclusive, reverse);
+    return fc_build_pair(g, p.re, p.im);
+}
+
 fc_node fc_complex_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
                           bool keepdims) {
     if (!fc_complex_takes(op)) return fc_complex_refuse(g, op, a);
     if (fc_ops[op].rule == FC_RULE_BOOL)
         return fc_build_reduce(g, op, fc_build_cast(g, a, FUSEC_BOOL), naxes, axes, keepdims);
+    if (op == FC_OP_prod && !fc_rank(g, a)) return a;
+    if (op == FC_OP_prod)
+        return product(g, a, (fc_fold_args){.naxes = naxes, .axes = axes, .keepdims = keepdims});
     const bool spread = op == FC_OP_var || op == FC_OP_std;
     const fc_op row = spread ? FC_OP_var : op;
     fc_parts p = fc_full_parts(g, a);

@@ -45,13 +45,8 @@ fc_node fc_build_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclu
         return FC_NONODE;
     }
     if (fc_ops[op].rule == FC_RULE_BOOL) a = fc_build_cast(g, a, FUSEC_BOOL);
-    if (a != FC_NONODE && fc_has_parts(g, a)) {
-        if (op != FC_OP_sum) return fc_complex_refuse(g, op, a);
-        fc_parts p = fc_full_parts(g, a);
-        p.re = fc_build_scan(g, op, p.re, axis, exclusive, reverse);
-        p.im = fc_build_scan(g, op, p.im, axis, exclusive, reverse);
-        return fc_build_pair(g, p.re, p.im);
-    }
+    if (a != FC_NONODE && fc_has_parts(g, a))
+        return fc_complex_scan(g, op, a, axis, exclusive, reverse);
     if (reverse) a = fc_build_flip(g, a, (uint32_t)k);
     if (a == FC_NONODE) return FC_NONODE;
     fc_ninfo n = {.op = FC_OP_SCAN, .nops = 1, .src = {a, FC_NONODE, FC_NONODE}};

@@ -42,6 +42,8 @@ fc_node fc_complex_op(fc_graph *g, fc_op op, const fc_node *x);
 fc_node fc_complex_cast(fc_graph *g, fc_node a, fusec_dtype t);
 fc_node fc_complex_reduce(fc_graph *g, fc_op op, fc_node a, uint32_t naxes, const int64_t *axes,
                           bool keepdims);
+fc_node fc_complex_scan(fc_graph *g, fc_op op, fc_node a, int64_t axis, bool exclusive,
+                        bool reverse);
 /* Whether a row (elementwise or a reduction) is defined on complex numbers. */
 bool fc_complex_takes(fc_op op);
 const char *fc_complex_reason(fc_op op); /* why it is not */

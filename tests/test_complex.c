@@ -363,6 +363,36 @@ FC_TEST(complex, products_and_indices) {
     }
 }
 
+/* Products along an axis and of prefixes; 2i in a text is a number without a dtype. */
+FC_TEST(complex, products_along_an_axis) {
+    EACH_DEVICE(ctx, g) {
+        enum { ROWS = 5, COLUMNS = 7, ALL = ROWS * COLUMNS };
+        const int64_t shape[2] = {ROWS, COLUMNS};
+        const int axis = 1;
+        static const char *const names[] = {"a"};
+        const fusec_value a = fusec_array(g, FUSEC_C64, 2, shape, za);
+        float _Complex all[ROWS], each[ALL], text[ALL];
+        FC_EXPECT_OK_TEXT(fusec_read(fusec_prod(a, 1, &axis, 0), all, sizeof all),
+                          fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_read(fusec_cumprod(a, 1, 0), each, sizeof each),
+                          fusec_message(ctx));
+        for (int i = 0; i < ROWS; i++) {
+            double _Complex w = 1;
+            for (int k = 0; k < COLUMNS; k++) {
+                w *= da[COLUMNS * i + k];
+                FC_EXPECT_TRUE(close((double _Complex)each[COLUMNS * i + k], w, 1e-5));
+            }
+            FC_EXPECT_TRUE(close((double _Complex)all[i], w, 1e-5));
+        }
+        const fusec_value t = fusec_expr(g, "0.5i*a - 2e0i + 1", 1, names, &a);
+        FC_EXPECT_EQ_I64((int64_t)fusec_dtype_of(t), FUSEC_C64);
+        FC_EXPECT_OK_TEXT(fusec_read(t, text, sizeof text), fusec_message(ctx));
+        for (int i = 0; i < ALL; i++)
+            FC_EXPECT_TRUE(close((double _Complex)text[i], 0.5 * I * da[i] - 2.0 * I + 1, 1e-6));
+        capi_end(ctx, g);
+    }
+}
+
 /* ---- derivatives -------------------------------------------------------------------------------
  */
 

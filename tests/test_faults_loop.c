@@ -83,13 +83,13 @@ FC_TEST(faults_loop, planned_and_run) {
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* By x of the sum of what three rounds of y = linrec(sin(y), x) leave, and along x. */
-static void derive(fc_graph *g) {
+/* By x of the sum of y = linrec(sin(x), x), or of what three rounds of y = y*x leave; along x. */
+static void derive(fc_graph *g, bool loop) {
     const fc_dim n = fc_dim_named(&g->dims, "n");
     const fc_node x = fc_build_input(g, "x", FUSEC_F32, 1, &n);
+    const fc_node turned = fc_build_op(g, FC_OP_sin, x, FC_NONODE, FC_NONODE);
     const fc_node hole = fc_build_hole(g, FUSEC_F32, 1, &n);
-    const fc_node turned = fc_build_op(g, FC_OP_sin, hole, FC_NONODE, FC_NONODE);
-    const fc_node next = fc_build_linrec(g, turned, x, FC_NONODE, 0, false);
+    const fc_node next = fc_build_op(g, FC_OP_mul, hole, x, FC_NONODE);
     const fc_loop_parts p = {.first = fc_build_const(g, FUSEC_I64, 0),
                              .end = fc_build_const(g, FUSEC_I64, 3),
                              .counter = fc_build_hole(g, FUSEC_I64, 0, NULL),
@@ -98,11 +98,12 @@ static void derive(fc_graph *g) {
                              .start = &x,
                              .hole = &hole,
                              .next = &next};
-    fc_node out[1], dx;
-    if (!fc_build_loop(g, &p, out)) return;
-    const fc_node loss = fc_build_reduce(g, FC_OP_sum, out[0], 0, NULL, false);
+    fc_node y = FC_NONODE, dx;
+    if (!loop) y = fc_build_linrec(g, turned, x, FC_NONODE, 0, false);
+    if (loop && !fc_build_loop(g, &p, &y)) return;
+    const fc_node loss = fc_build_reduce(g, FC_OP_sum, y, 0, NULL, false);
     if (fc_grad(g, loss, 1, &x, &dx)) fc_build_output(g, "dx", dx);
-    fc_build_output(g, "moved", fc_jvp(g, out[0], 1, &x, &x));
+    fc_build_output(g, "moved", fc_jvp(g, y, 1, &x, &x));
 }
 
 static fusec_status act_derive(fault_run *r) {
@@ -110,7 +111,7 @@ static fusec_status act_derive(fault_run *r) {
     fc_plan *plan = NULL;
     fc_graph g;
     fc_graph_init(&g, &r->heap.alloc, NULL);
-    derive(&g);
+    derive(&g, r->arg != NULL);
     fusec_status st = g.error.code ? (r->e = g.error, g.error.code) : FUSEC_OK;
     if (!st) st = fc_plan_build(&g, &o, &plan, &r->e);
     fc_plan_free(plan);
@@ -120,6 +121,8 @@ static fusec_status act_derive(fault_run *r) {
 
 /* Lenient: a range of indices that there is no memory for is not known. */
 FC_TEST(faults_loop, derived) {
-    static const fault_scene scene = {.name = "derived", .act = act_derive, .lenient = true};
-    fault_scene_run(&scene);
+    static const fault_scene scenes[] = {
+        {.name = "fold", .act = act_derive, .lenient = true},
+        {.name = "loop", .arg = "loop", .act = act_derive, .lenient = true}};
+    for (size_t i = 0; i < FC_COUNT(scenes); i++) fault_scene_run(&scenes[i]);
 }

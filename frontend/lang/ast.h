@@ -89,6 +89,7 @@ struct fc_expr {
     bool parens;  /* stands in parentheses of its own */
     bool truth;   /* BOOL */
     bool real;    /* NUMBER: written with "." or an exponent; `number.f` is its value */
+    bool imaginary; /* NUMBER: with an i behind it; `number.f` is its value, `real` is set */
     bool huge;    /* NUMBER: an integer of more than 64 bits; `number.f` is near its value */
     uint32_t id, first;
     uint32_t count; /* length of the list */

@@ -2,6 +2,7 @@
 /* check_composite.c - calls of functions that are several nodes: the rows of ir/composites.def, var
  * and std with correction=, linspace, tril, triu, diff, and round with digits. */
 #include "frontend/lang/check_impl.h"
+#include "ir/complex.h"
 #include "ir/composites.h"
 
 /* Elementwise, of one result or two. */
@@ -15,9 +16,9 @@ static fc_value map(fc_checker *c, fc_call *f, const fc_expr *e, const fc_compos
     const fc_row_operands o = fc_c_row_operands(c, row->like, e, e->at, spec.positions, parts, v);
     if (!o.good) return FC_UNKNOWN;
     row->map(c->g, o.node, out);
-    /* of numbers without dtype the default one */
-    if (o.weak && out[0] != FC_NONODE && fc_is_complex((fusec_dtype)fc_at(c->g, out[0])->dtype))
-        out[0] = fc_build_cast(c->g, out[0], fc_complex_of(c->g->default_float));
+    /* a complex number of the text has no dtype of its own yet */
+    if (o.weak && out[0] != FC_NONODE && fc_has_parts(c->g, out[0]) && row->results == 1)
+        return fc_v_weak_node(c, fc_c_built(c, out[0]));
     if (row->results == 1) return fc_v_element_if(fc_c_built(c, out[0]), o.element);
     fc_value r = {.kind = FC_V_TUPLE, .count = row->results};
     r.items = fc_c_alloc(c, row->results * sizeof *r.items);

@@ -154,7 +154,16 @@ bool fc_c_names_value(fc_checker *c, fc_call *f, const fc_expr *e) {
            predefined(e->text, &v) || (snippet && fc_c_snippet_input(c, f, e));
 }
 
+/* 2i */
+static fc_value imaginary(fc_checker *c, double v) {
+    fc_graph *g = c->g;
+    const fc_node zero = fc_build_number(g, FUSEC_F64, 0);
+    return fc_v_weak_node(c,
+                          fc_c_built(c, fc_build_pair(g, zero, fc_build_number(g, FUSEC_F64, v))));
+}
+
 static fc_value number(fc_checker *c, const fc_expr *e) {
+    if (e->imaginary && isfinite(e->number.f)) return imaginary(c, e->number.f);
     if (e->real && isfinite(e->number.f)) return fc_v_float(e->number.f);
     if (e->real) {
         fc_diag *d = fc_c_error(c, FUSEC_LITERAL_RANGE, e->at,
@@ -295,9 +304,10 @@ static bool broadcasts(fc_checker *c, const fc_expr *at, fc_range op_at, uint32_
 static bool meet(fc_checker *c, fc_op op, fc_range op_at, uint32_t n, const fc_expr *const *e,
                  const fc_value *v, fusec_dtype *t, bool *weak) {
     if (fc_ops[op].rule != FC_RULE_FLOAT) return fc_c_combine(c, op_at, n, e, v, t, weak);
-    bool any = false;
+    bool any = false, complex = false;
     *weak = true;
     for (uint32_t i = 0; i < n; i++) {
+        complex |= fc_v_weakness(&v[i]) == FC_W_COMPLEX;
         if (fc_v_weak(&v[i])) continue;
         fusec_dtype ti = fc_v_dtype(c, &v[i]);
         *weak = false;
@@ -309,6 +319,7 @@ static bool meet(fc_checker *c, fc_op op, fc_range op_at, uint32_t n, const fc_e
         any = true;
     }
     if (!any) *t = *weak ? FUSEC_F64 : c->g->default_float;
+    if (complex) *t = fc_complex_of(*t);
     return true;
 }
 
@@ -396,6 +407,7 @@ fc_row_operands fc_c_row_operands(fc_checker *c, fc_op op, const fc_expr *at, fc
     if (from && r.weak && !fc_v_weak(&v[0])) { /* an array of weak arms needs a dtype */
         r.weak = false;
         if (t == FUSEC_F64) t = c->g->default_float;
+        if (t == FUSEC_C128) t = fc_complex_of(c->g->default_float);
     }
     for (uint32_t i = 0; i < n; i++) {
         r.node[i] = fc_c_node(c, e[i], &v[i], i < from ? FUSEC_BOOL : t);

@@ -33,7 +33,7 @@ typedef enum fc_vkind {
 } fc_vkind;
 
 /* How weak operands rank among each other. */
-typedef enum fc_weakness { FC_W_STRONG, FC_W_BOOL, FC_W_INT, FC_W_FLOAT } fc_weakness;
+typedef enum fc_weakness { FC_W_STRONG, FC_W_BOOL, FC_W_INT, FC_W_FLOAT, FC_W_COMPLEX } fc_weakness;
 
 /* Part of an index: `coef` times the number of the element along axis `axis` of the definition. */
 typedef struct fc_index_term {
@@ -343,6 +343,8 @@ fc_node fc_c_strong(fc_checker *c, const fc_expr *e, const fc_value *v);
 fusec_dtype fc_c_default_dtype(const fc_checker *c, const fc_value *v);
 /* The dtype that operands combine to; `weak` and i64, f64 or bool if all are weak. False after a
  * report at `op_at`. */
+/* What numbers without a dtype are computed in. */
+fusec_dtype fc_c_weak_dtype(fc_weakness w);
 bool fc_c_combine(fc_checker *c, fc_range op_at, uint32_t n, const fc_expr *const *e,
                   const fc_value *v, fusec_dtype *t, bool *weak);
 /* A weak integer as a size. */

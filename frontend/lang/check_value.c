@@ -97,7 +97,10 @@ fc_value fc_v_weak_node(fc_checker *c, fc_node n) {
     }
     if (i->op == FC_OP_DIM) return fc_v_dim(c, (fc_dim)i->attr);
     fc_value v = fc_v_node(n);
-    v.weak = t == FUSEC_BOOL ? FC_W_BOOL : t == FUSEC_I64 ? FC_W_INT : FC_W_FLOAT;
+    v.weak = t == FUSEC_BOOL    ? FC_W_BOOL
+             : t == FUSEC_I64   ? FC_W_INT
+             : fc_is_complex(t) ? FC_W_COMPLEX
+                                : FC_W_FLOAT;
     return v;
 }
 
@@ -127,6 +130,7 @@ bool fc_c_operand(fc_checker *c, const fc_expr *e, const fc_value *v) {
 
 fusec_dtype fc_c_default_dtype(const fc_checker *c, const fc_value *v) {
     fc_weakness w = fc_v_weakness(v);
+    if (w == FC_W_COMPLEX) return fc_complex_of(c->g->default_float);
     return w == FC_W_BOOL ? FUSEC_BOOL : w == FC_W_INT ? FUSEC_I64 : c->g->default_float;
 }
 
@@ -210,6 +214,7 @@ fc_node fc_c_node(fc_checker *c, const fc_expr *e, const fc_value *v, fusec_dtyp
     if (w == FC_W_INT && t == FUSEC_BOOL) return not_of_dtype(c, e, "a number", t);
     if (w == FC_W_FLOAT && !fc_is_float(t) && !fc_is_complex(t))
         return not_of_dtype(c, e, "a float", t);
+    if (w == FC_W_COMPLEX && !fc_is_complex(t)) return not_of_dtype(c, e, "a complex number", t);
     switch (v->kind) {
     case FC_V_INT: return integer_node(c, e, v->i, t);
     case FC_V_FLOAT: return fc_c_built(c, fc_build_number(c->g, t, v->f));
@@ -248,6 +253,13 @@ static void no_common_dtype(fc_checker *c, fc_range op_at, const fc_expr *ea, co
                      x);
 }
 
+fusec_dtype fc_c_weak_dtype(fc_weakness w) {
+    return w == FC_W_COMPLEX ? FUSEC_C128
+           : w == FC_W_FLOAT ? FUSEC_F64
+           : w == FC_W_INT   ? FUSEC_I64
+                             : FUSEC_BOOL;
+}
+
 bool fc_c_combine(fc_checker *c, fc_range op_at, uint32_t n, const fc_expr *const *e,
                   const fc_value *v, fusec_dtype *t, bool *weak) {
     fc_weakness w = FC_W_STRONG;
@@ -272,7 +284,9 @@ bool fc_c_combine(fc_checker *c, fc_range op_at, uint32_t n, const fc_expr *cons
     }
     *weak = first == n;
     if (*weak)
-        *t = w == FC_W_BOOL ? FUSEC_BOOL : w == FC_W_INT ? FUSEC_I64 : FUSEC_F64;
+        *t = fc_c_weak_dtype(w);
+    else if (w == FC_W_COMPLEX && !fc_is_complex(*t))
+        *t = fc_complex_of(fc_is_float(*t) ? *t : c->g->default_float);
     else if (w == FC_W_FLOAT && !fc_is_float(*t) && !fc_is_complex(*t))
         *t = c->g->default_float;
     else if (w == FC_W_INT && *t == FUSEC_BOOL)

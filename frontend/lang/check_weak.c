@@ -123,7 +123,7 @@ static bool integer(const fc_value *v) {
     return v->kind == FC_V_INT || v->kind == FC_V_DIM;
 }
 
-/* In i64, f64 or bool through the graph. */
+/* In i64, f64, c128 or bool through the graph. */
 static fc_value through_graph(fc_checker *c, const fc_expr *e, fc_op row, uint32_t n,
                               const fc_value *v, fusec_dtype t) {
     fc_node node[2] = {FC_NONODE, FC_NONODE};
@@ -141,7 +141,7 @@ static fc_value through_graph(fc_checker *c, const fc_expr *e, fc_op row, uint32
 static fusec_dtype common(const fc_value *a, const fc_value *b) {
     fc_weakness w = fc_v_weakness(a), x = fc_v_weakness(b);
     if (x > w) w = x;
-    return w == FC_W_FLOAT ? FUSEC_F64 : w == FC_W_INT ? FUSEC_I64 : FUSEC_BOOL;
+    return fc_c_weak_dtype(w);
 }
 
 fc_value fc_c_weak_unary(fc_checker *c, const fc_expr *e, fc_oper op, const fc_value *a) {

@@ -173,6 +173,7 @@ static bool is_hex(char c) {
 }
 
 /* NUMBER = digits | "0x" hex | digits "." [ digits ] [ exp ] | "." digits [ exp ] | digits exp ;
+ * IMAGINARY = NUMBER "i", but for hex;
  * a number does not end in "..". */
 static uint32_t number_length(const char *s, bool *good) {
     uint32_t i = 0;
@@ -207,7 +208,7 @@ static fc_tok number(lexer *lx, uint32_t *end) {
                       full, FC_NUMBER_LIMIT);
     } else if (!good) {
         fc_diag_error(lx->ds, FUSEC_SYNTAX, lx->src, at, "`%.*s` is not a number", shown, s);
-    } else if (full > n) {
+    } else if (full > n && !(full == n + 1 && s[n] == 'i' && !(s[0] == '0' && s[1] == 'x'))) {
         fc_diag *d = fc_diag_error(lx->ds, FUSEC_SYNTAX, lx->src, at,
                                    "`%.*s` is not a number: literals have no suffix", shown, s);
         if (strchr("fFhH", s[n]) && full == n + 1)

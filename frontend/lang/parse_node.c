@@ -50,7 +50,8 @@ static bool number_value(fc_parser *p, fc_expr *e, fc_range r) {
         integer_value(e, s + 2, 16);
         return true;
     }
-    e->real = strpbrk(s, ".eE") != NULL;
+    e->imaginary = n && s[n - 1] == 'i';
+    e->real = e->imaginary || strpbrk(s, ".eE") != NULL;
     integer_value(e, s, 10);
     const char *end;
     double f;
