@@ -33,15 +33,15 @@ typedef struct arrays {
     fusec_tensor *at;
     fx_memory *memory;
     Py_buffer *view;
-    bool *has_view;
+    bool *taken;
     number *number;
     int n, room;
 } arrays;
 
 static void drop(arrays *a) {
     for (int i = 0; i < a->n; i++)
-        if (a->has_view[i]) PyBuffer_Release(&a->view[i]);
-    free(a->at), free(a->memory), free(a->view), free(a->has_view), free(a->number);
+        if (a->taken[i]) fx_memory_done(&a->memory[i], &a->view[i]);
+    free(a->at), free(a->memory), free(a->view), free(a->taken), free(a->number);
 }
 
 static bool make_room(arrays *a, int n) {
@@ -50,9 +50,9 @@ static bool make_room(arrays *a, int n) {
     a->at = calloc(k, sizeof *a->at);
     a->memory = calloc(k, sizeof *a->memory);
     a->view = calloc(k, sizeof *a->view);
-    a->has_view = calloc(k, sizeof *a->has_view);
+    a->taken = calloc(k, sizeof *a->taken);
     a->number = calloc(k, sizeof *a->number);
-    if (a->at && a->memory && a->view && a->has_view && a->number) return true;
+    if (a->at && a->memory && a->view && a->taken && a->number) return true;
     drop(a);
     PyErr_NoMemory();
     return false;
@@ -75,7 +75,7 @@ static bool take_array(arrays *a, PyObject *o, bool written) {
     const int i = a->n++;
     if (o == Py_None) return true;
     const int ok = fx_memory_of(o, &a->memory[i], &a->view[i]);
-    a->has_view[i] = ok > 0 && a->memory[i].from == FX_FROM_BUFFER;
+    a->taken[i] = ok > 0;
     if (ok > 0 && (!written || a->memory[i].writable)) {
         a->at[i] = fx_tensor_of(&a->memory[i]);
         return true;

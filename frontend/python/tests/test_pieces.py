@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions in pieces (fusec.pieces, fusec.dask): the bits of one call, whatever the pieces."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fusec as fx
+from fusec import pieces
+
+rng = np.random.default_rng(1)
+X = rng.standard_normal(100001).astype(np.float32)
+M = rng.standard_normal((5003, 7))
+
+
+def standard(x):
+    return (x - x.mean()) / x.std()
+
+
+def several(m, w, k):
+    return {"sum": m.sum(0) * k, "rows": (m @ w)[1:], "most": m.max(), "diff": m[1:] - m[:-1]}
+
+
+@pytest.mark.parametrize("length", [1024, 7000, 200000, None])
+def test_one_result(length):
+    np.testing.assert_array_equal(pieces.run(standard, X, length=length), fx.jit(standard)(X))
+
+
+@pytest.mark.parametrize("length", [1, 999, 5000])
+def test_several_results_and_arguments(length):
+    w = rng.standard_normal((7, 2))
+    got, want = pieces.run(several, M, w, 2.5, length=length), fx.jit(several)(M, w, 2.5)
+    for name, a in want.items():
+        np.testing.assert_array_equal(got[name], a)
+
+
+def test_another_axis_and_memory_of_the_caller(tmp_path):
+    f = fx.jit(lambda x, y: fx.exp(x) * y)
+    y = rng.standard_normal((5003, 1))
+    out = np.lib.format.open_memmap(tmp_path / "o.npy", "w+", np.float64, (5003, 7))
+    assert pieces.run(f, M, y, axis=1, length=2, out=out) is out
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), f(M, y))
+
+
+def test_partials_travel_as_bytes_in_any_order():
+    p = pieces.Pieces(lambda x: (x.sum(), fx.var(x)), X)
+    assert (p.sweeps, p.grain, p.axes, p.result_axes) == (1, 1024, (0,), (-1, -1))
+    sent = []
+    for begin, end in reversed(p.cuts(9000)):
+        part = p.partial()
+        p.run(0, begin, end, [X[begin:end]], None, part)
+        sent.append(part.to_bytes())
+    known = p.partial(sent[0])
+    for b in sent[1:]:
+        known.merge(p.partial(b))
+    got, want = p.finish([X[:0]], known), fx.jit(lambda x: (x.sum(), fx.var(x)))(X)
+    assert got[0] == want[0] and got[1] == want[1]
+    with pytest.raises(fx.Error, match="damaged"):
+        p.partial(sent[0][:-1])
+    with pytest.raises(fx.Error, match="is in both"):
+        known.merge(p.partial(sent[1]))
+
+
+def test_pickles_are_small():
+    p = pieces.Pieces(standard, X)
+    data = pickle.dumps(p)
+    assert len(data) < 300
+    q = pickle.loads(data)
+    assert q.shapes == p.shapes and q is pickle.loads(data)  # compiled once
+
+
+def test_what_can_not_be_cut_says_why():
+    with pytest.raises(ValueError, match="scan of type f32.* runs along it"):
+        pieces.Pieces(lambda x: fx.cumulative_sum(x), X)
+    with pytest.raises(ValueError, match="length of 1, or is not there"):
+        pieces.Pieces(standard, np.ones((1, 5)))
+    with pytest.raises(ValueError, match="axis is one of"):
+        pieces.Pieces(standard, X, axis=1)
+    with pytest.raises(ValueError, match="out has 2 arrays"):
+        pieces.run(standard, X, out=(X, X))
+    p = pieces.Pieces(standard, X)
+    with pytest.raises(ValueError, match="multiples of 1024"):
+        p.run(0, 3, 1024, [X[3:1024]], None, p.partial())
+    with pytest.raises(fx.Error, match="along axis 0"):
+        p.run(0, 0, 1024, [X[:1000]], None, p.partial())
+    with pytest.raises(TypeError, match="dtype"):
+        p.run(0, 0, 1024, [X[:1024].astype("f8")], None, p.partial())
+
+
+# ---- Dask -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunks", [777, 1024, 50000, 100001])
+def test_dask_gives_the_same_for_all_chunks(chunks):
+    da = pytest.importorskip("dask.array")
+    import fusec.dask
+
+    with __import__("dask").config.set(scheduler="synchronous"):
+        y = fusec.dask.apply(standard, da.from_array(X, chunks=chunks))
+        np.testing.assert_array_equal(y.compute(), fx.jit(standard)(X))
+        w = rng.standard_normal((7, 2))
+        got = fusec.dask.apply(several, da.from_array(M, chunks=(chunks, 3)), w, 2.5)
+        for name, a in fx.jit(several)(M, w, 2.5).items():
+            np.testing.assert_array_equal(got[name].compute(), a)
+
+
+def test_dask_in_other_processes():
+    da = pytest.importorskip("dask.array")
+    import fusec.dask
+
+    scale = 3.0
+    y = fusec.dask.apply(lambda x: fx.sin(x * scale).sum(), da.from_array(X, chunks=30000))
+    got = y.compute(scheduler="processes", num_workers=2)
+    assert got == fx.jit(lambda x: fx.sin(x * scale).sum())(X)
