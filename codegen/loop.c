@@ -94,13 +94,16 @@ static void print_loop(const fc_loop *n, fc_str *out) {
     if (n->end > n->first + 1) fc_str_printf(out, "-%u", n->end - 1u);
     print_step(n->step, out);
     if (n->count > 1) fc_str_printf(out, " x%u", (unsigned)n->count);
+    if (n->batch) fc_str_printf(out, " batch=%u", n->batch);
 }
 
 static void print_phase(const fc_loop *n, fc_str *out) {
-    if (n->phase >= FC_PHASE_ELEMENTS)
-        put_word(n->phase == FC_PHASE_RESULTS ? "results" : "elements", out);
+    static const char *const named[] = {"kept", "elements", "results"};
+    if (n->phase >= FC_SET_KEPT)
+        put_word(named[n->phase - FC_SET_KEPT], out);
     else
         fc_str_printf(out, " %u", (unsigned)n->phase);
+    if (n->kind == FC_LEAF_JOIN) fc_str_printf(out, " over %s", kinds[n->over]);
     if (n->level) fc_str_printf(out, " level=%u", (unsigned)n->level);
     print_step(n->step, out);
 }
@@ -130,8 +133,10 @@ static void print_list(const fc_loops *l, uint32_t at, unsigned depth, const cha
 void fc_loops_print(const fc_loops *l, const char *prefix, fc_str *out) {
     for (size_t i = 0; i < l->buffer.len; i++) {
         const fc_stage_buffer *b = &l->buffer.at[i];
-        fc_str_printf(out, "%sbuffer %u: %s %u %s along %u, %u x %u in %s\n", prefix,
-                      (unsigned)b->set, b->packed ? "operand" : "access", (unsigned)b->access,
+        fc_str_printf(out, "%sbuffer", prefix);
+        print_phase(&(fc_loop){.kind = FC_LEAF_FILL, .phase = b->set}, out);
+        fc_str_printf(out, ": %s %u %s along %u, %u x %u in %s\n", b->packed ? "operand" : "access",
+                      (unsigned)b->access,
                       b->packed       ? "packed"
                       : b->transposed ? "transposed"
                                       : "gathered",

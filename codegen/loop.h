@@ -25,6 +25,22 @@
  * A contraction is done in tiles: where both axes of its results have narrow ranges, accumulators
  * are those of all results of the tile, each with the chain of its own.
  *
+ * On a GPU whole loops are numbers of hardware: of blocks, of threads of a block, of its warps and
+ * of their lanes. Accumulators of different threads meet where a join says so:
+ *
+ *     grid 0 by 8             eight rows a block
+ *       block 0 x8            a team of threads for each
+ *         row 0
+ *         start 0
+ *         unroll 1 by 128 x8 batch=8
+ *           lane 1 by 4 x32
+ *             vector 1 by 4
+ *               point 0
+ *               step 0
+ *         join 0 over vector
+ *         join 0 over lane
+ *         finish 0
+ *
  * How an address is computed, when memory is asked for, which instruction a row of ops.def becomes
  * is not in here: printers know. */
 #ifndef FUSEC_CODEGEN_LOOP_H
@@ -40,8 +56,9 @@
     X(LANE, "lane")     /* of a warp */                                                            \
     X(SERIAL, "serial") /* one after the other */                                                  \
     X(UNROLL, "unroll") /* the same, written out */                                                \
-    X(VECTOR, "vector") /* lanes of vectors */                                                     \
-    X(LAST, "last")     /* no loop: in the last turn of the one around it over these axes */
+    X(VECTOR, "vector") /* lanes of vectors; neighbours that a thread takes at once */             \
+    X(LAST, "last")     /* no loop: in the last turn of the one around it over these axes */       \
+    X(CASE, "if")       /* no loop: where the range is whole, or is not; then other text */
 
 #define FC_LEAF_KINDS(X)                                                                           \
     X(FILL, "fill")       /* a stage buffer, from memory; */                                       \
@@ -49,7 +66,10 @@
     X(ROW, "row")         /* code that is the same at all points of a row */                       \
     X(POINT, "point")     /* code of a point */                                                    \
     X(STORE, "store")     /* of results of rows, or of elements */                                 \
+    X(START, "start")     /* accumulators of nothing */                                            \
     X(STEP, "step")       /* accumulators take the element */                                      \
+    X(JOIN, "join")       /* accumulators of a vector's, warp's, block's ... members become one */ \
+    X(CLEAR, "clear")     /* the counter holds nothing */                                          \
     X(LANES, "lanes")     /* accumulators of the range, by the tree within it */                   \
     X(PUSH, "push")       /* accumulators become a partial of the counter, in order */             \
     X(FOLD, "fold")       /* accumulators: what the counter holds */                               \
@@ -70,11 +90,13 @@ typedef enum fc_loop_kind {
 } fc_loop_kind;
 
 static inline bool fc_is_loop(unsigned kind) {
-    return kind <= FC_LOOP_LAST;
+    return kind <= FC_LOOP_CASE;
 }
 
 /* What a leaf is about: a stage, or the stores of one level. */
 enum { FC_PHASE_ELEMENTS = 254, FC_PHASE_RESULTS = 255 };
+/* What several phases read of a row, or a block of it, as a set of stage buffers. */
+enum { FC_SET_KEPT = 253 };
 
 /* Of a loop. */
 #define FC_LOOP_WAYS(X)                                                                            \
@@ -87,7 +109,12 @@ enum { FC_PHASE_ELEMENTS = 254, FC_PHASE_RESULTS = 255 };
     X(BACK, "back")       /* vector: the last one ends with the range, some lanes a second time */ \
     X(ALIGNED, "aligned") /* vector: results that pass by the cache begin lines, */                \
     X(LINES, "lines")     /* as the range does */                                                  \
-    X(PARTS, "parts")     /* aligned; in two texts, see codegen/inside.h */
+    X(PARTS, "parts")     /* aligned; in two texts, see codegen/inside.h */                        \
+    X(APART, "apart")     /* unroll: elements of a thread, between which others' lie */            \
+    X(SPREAD, "spread")   /* serial: parts of a chunk's lanes; elements of a lane lie apart */     \
+    X(SEEK, "seek")       /* serial: what has nothing better is only looked at */                  \
+    X(GANG, "gang")     /* grid, serial: blocks that run at the same time; rows of such a gang */  \
+    X(TICKET, "ticket") /* grid: in the order in which blocks begin */
 
 typedef enum fc_loop_way {
 #define X(name, text) FC_LOOP_##name,
@@ -128,8 +155,11 @@ typedef struct fc_loop {
     uint8_t phase;       /* leaf: a stage or FC_PHASE_*; fill, flush: a set of stage buffers; loop
                             that carries or pairs: a stage */
     uint8_t level;       /* push: of the counter, partials count 2^level */
+    uint8_t over;        /* join: the kind of loop whose members are joined */
+    uint8_t batch;       /* turns whose loads are in flight together; 0: loads are where they are
+                            needed */
     uint32_t step;       /* loop: elements of a turn at most; fold: of a partial */
-    uint32_t count;      /* vector: vectors of a turn; unroll: turns */
+    uint32_t count;      /* vector: vectors of a turn; unroll: turns; threads, warps, lanes */
     uint32_t body, next; /* nodes; 0: none */
 } fc_loop;
 

@@ -28,6 +28,7 @@ typedef struct verifier {
     fc_error *e;
     uint32_t range[FC_MAX_AXES]; /* WHOLE_AXIS, or the step of the loop around; 1 along lanes */
     bool in_vector, in_code;     /* inside of a loop that is no task */
+    bool in_rest;                /* what a loop before this one does, too */
     uint8_t made;                /* stage whose accumulators are there */
     uint8_t carried;             /* by a loop around */
     uint32_t turn; /* elements of one turn of the innermost reduced loop with a step */
@@ -61,9 +62,28 @@ static bool is_outside(unsigned kind) {
 }
 
 static bool is_of_target(const verifier *v, unsigned kind) {
-    const bool both = kind == FC_LOOP_SERIAL || kind == FC_LOOP_UNROLL || kind == FC_LOOP_LAST;
-    const bool cpu = kind == FC_LOOP_TASK || kind == FC_LOOP_VECTOR;
-    return both || cpu == (v->cls->target == FC_TARGET_LLVM);
+    const bool cuda = v->cls->target == FC_TARGET_CUDA;
+    switch (kind) {
+    case FC_LOOP_TASK: return !cuda;
+    case FC_LOOP_GRID:
+    case FC_LOOP_BLOCK:
+    case FC_LOOP_WARP:
+    case FC_LOOP_LANE:
+    case FC_LOOP_CASE: return cuda;
+    default: return true;
+    }
+}
+
+/* Whether a loop leaves just what it had: where it is only asked whether that is whole, or parts of
+ * a chunk's lanes are taken. */
+static bool keeps_range(const fc_loop *n) {
+    return n->kind == FC_LOOP_CASE || n->way == FC_LOOP_SPREAD;
+}
+
+/* Of threads, which are numbers of hardware even if there is one. */
+static bool has_one_turn(const verifier *v, const fc_loop *n, unsigned axis) {
+    const bool one = n->count == 1 || n->step == FC_STEP_SPAN; /* a span of blocks, then of warps */
+    return v->cls->target == FC_TARGET_CUDA && one && v->range[axis] == n->step;
 }
 
 static fusec_status check_loop(verifier *v, const fc_loop *n) {
@@ -76,9 +96,9 @@ static fusec_status check_loop(verifier *v, const fc_loop *n) {
     if (!n->body) BAD("a loop without a body");
     if (!n->step) BAD("a loop without a step");
     for (unsigned a = n->first; a < n->end; a++) {
-        const uint32_t least = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
+        const uint32_t least = n->kind == FC_LOOP_VECTOR || keeps_range(n) ? 1 : n->step;
         if (v->range[a] != v->range[n->first]) BAD("axes of different ranges numbered as one");
-        if (v->range[a] != WHOLE_AXIS && v->range[a] <= least)
+        if (v->range[a] != WHOLE_AXIS && v->range[a] <= least && !has_one_turn(v, n, a))
             BAD("axis %u has its place already", a);
     }
     return FUSEC_OK;
@@ -96,15 +116,17 @@ static fusec_status last_turn(verifier *v, const fc_loop *n) {
 static fusec_status inside(verifier *v, const fc_loop *n) {
     const verifier before = *v;
     for (unsigned a = n->first; a < n->end; a++)
-        v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
+        if (!keeps_range(n)) v->range[a] = n->kind == FC_LOOP_VECTOR ? 1 : n->step;
     v->in_vector |= n->kind == FC_LOOP_VECTOR;
+    v->in_rest |= n->way == FC_LOOP_REST;
     v->in_code |= !is_outside(n->kind);
-    if (n->first >= v->cls->np) v->turn = n->step;
+    if (n->first >= v->cls->np && !keeps_range(n)) v->turn = n->step;
     if (n->way == FC_LOOP_CARRY) v->carried = n->phase;
     FC_TRY(list(v, n->body));
     memcpy(v->range, before.range, sizeof v->range);
     v->in_vector = before.in_vector;
     v->in_code = before.in_code;
+    v->in_rest = before.in_rest;
     v->turn = before.turn;
     v->carried = before.carried;
     return FUSEC_OK;
@@ -123,18 +145,24 @@ static fusec_status loop(verifier *v, const fc_loop *n) {
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
+/* Of kept axes a thread has `vector` neighbours, whose accumulators lie side by side. */
 static bool has_place(const verifier *v, unsigned first, unsigned end) {
+    const bool kept = v->cls->target == FC_TARGET_CUDA && end <= v->cls->np;
     for (unsigned a = first; a < end; a++)
-        if (v->range[a] != 1) return false;
+        if (v->range[a] == WHOLE_AXIS || v->range[a] > (kept ? v->cls->vector : 1)) return false;
     return true;
 }
 
-/* A whole subtree of the order of codegen/nest.h: a run in order, a chunk, or a power of two of
- * elements that have a lane each. */
+/* A whole subtree of the order of codegen/nest.h: a power of two of runs, a chunk, or a power of
+ * two of elements that have a lane each. */
 static bool is_subtree(const verifier *v, const fc_loop *n) {
     if (v->k->schedule == FC_SCHED_INNER)
         return v->turn == FC_CHUNK || v->turn == UINT32_C(1) << n->level;
-    return v->turn == (uint32_t)fc_run_of(v->k) && n->level == 0;
+    /* lanes of a transposed warp have runs side by side, which join first */
+    const uint32_t run = (uint32_t)fc_run_of(v->k),
+                   runs =
+                       v->cls->target == FC_TARGET_CUDA && v->turn % run == 0 ? v->turn / run : 1;
+    return v->turn == runs * run && !(runs & (runs - 1)) && n->level == 0;
 }
 
 static fusec_status at_point(verifier *v) {
@@ -164,7 +192,7 @@ static fusec_status check_order(verifier *v, unsigned phase) {
 }
 
 static fusec_status store(verifier *v, const fc_loop *n) {
-    v->stores[n->phase == FC_PHASE_ELEMENTS]++;
+    if (!v->in_rest) v->stores[n->phase == FC_PHASE_ELEMENTS]++;
     if (n->phase < FC_PHASE_ELEMENTS) BAD("a store of stage %u", n->phase);
     FC_TRY(check_order(v, n->phase));
     return n->phase == FC_PHASE_ELEMENTS ? at_point(v) : once_a_row(v);
@@ -228,9 +256,12 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_STEP: return step(v, n);
     case FC_LEAF_SCANNED: return scanned(v, n);
     case FC_LEAF_PUSH: return push(v, n);
+    case FC_LEAF_CLEAR: return FUSEC_OK;
+    case FC_LEAF_JOIN: return needs(v, n->phase);
     case FC_LEAF_PUT:
     case FC_LEAF_FINISH: return finish(v, n);
-    default: return fold(v, n); /* LANES, FOLD, PREFIX, GET: accumulators from something else */
+    default:
+        return fold(v, n); /* START, LANES, FOLD, PREFIX, GET: accumulators from something else */
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_golden.c - what the compiler makes of small programs, kept as files a person can read: the
- * graph after each pass with the kernels (NAME.plan.txt), CUDA C (NAME.cu.txt) and the loop forms
- * on a processor (NAME.loops.txt) in tests/golden. After an intended change, look at the difference
- * and run fusec_tests --bless. The CUDA text of all of them, and of the sample programs of the
- * language, also goes through NVRTC for sm_90 where it is found. */
+ * graph after each pass with the kernels (NAME.plan.txt), the loop forms on a GPU (NAME.grid.txt)
+ * and on a processor (NAME.loops.txt), and, for a few, CUDA C (NAME.cu.txt) in tests/golden. After
+ * an intended change, look at the difference and run fusec_tests --bless. The CUDA text of all of
+ * them, and of the sample programs of the language, also goes through NVRTC for sm_90 where it is
+ * found. */
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "runtime/program.h"
@@ -73,6 +74,16 @@ static const golden_case loop_cases[] = {
       {"c", FUSEC_F32, 1, {40}}}},
     {"loops_row_sums", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {64, 300000}}}},
 };
+/* And of a GPU. */
+static const golden_case grid_cases[] = {
+    {"grid_rows_of_threads", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {5000, 3}}}},
+    {"grid_few_columns", "sum(x, axis=0)", {{"x", FUSEC_F32, 2, {65536, 8}}}},
+    {"grid_long_rows",
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_F32, 2, {8, 40000}}}},
+    {"grid_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {5000, 700}}}},
+    {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
+};
 
 /* ---- from text to a program ------------------------------------------------------------------ */
 
@@ -137,13 +148,15 @@ static void all_sources(fc_program *p, fc_str *out, fc_error *e) {
 }
 
 /* The loop forms, which stand above each text as comments. */
-static void take_forms(fc_str *text) {
+static void take_forms(fc_str *text, const char *comment) {
+    const size_t skip = strlen(comment);
     fc_str forms;
     fc_str_init(&forms, text->alloc);
     for (const char *line = text->data, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         if (!end) break;
-        if (!strncmp(line, "; ", 2)) fc_str_addn(&forms, line + 2, (size_t)(end + 1 - line) - 2);
+        if (!strncmp(line, comment, skip))
+            fc_str_addn(&forms, line + skip, (size_t)(end + 1 - line) - skip);
     }
     fc_str_free(text);
     *text = forms;
@@ -166,6 +179,14 @@ static fc_machine machine_for(fc_target_kind t) {
     return m;
 }
 
+/* The few whose CUDA text is kept, too: a map, a row, columns, functions of 16 bits. */
+static bool has_text(const char *name) {
+    static const char *const names[] = {"wave", "softmax", "columns", "wide16"};
+    for (size_t i = 0; i < FC_COUNT(names); i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
 static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, const char *what) {
     fc_graph g;
     fc_error e = {0};
@@ -183,9 +204,11 @@ static void golden_text(const golden_case *c, fc_context *ctx, fc_device *d, con
     FC_EXPECT_OK(fc_program_new(ctx, &g, &o, &p, &e), &e);
     if (p) {
         all_sources(p, &text, &e);
-        if (!strcmp(what, "loops")) take_forms(&text);
+        const bool gpu = !strcmp(what, "grid");
+        if (gpu && has_text(c->name)) check_text(c->name, "cu", text.data);
+        take_forms(&text, gpu ? "// " : "; ");
         check_text(c->name, what, text.data);
-        if (!strcmp(what, "cu")) check_text(c->name, "plan", dump.data);
+        if (gpu && strncmp(c->name, "grid", 4)) check_text(c->name, "plan", dump.data);
     }
     fc_program_free(p);
     fc_str_free(&dump);
@@ -215,8 +238,9 @@ static void each_case(const char *what, fc_target_kind t, const golden_case *all
     fc_device_close(d);
 }
 
-FC_TEST(golden, plans_and_cuda_text) {
-    each_case("cu", FC_TARGET_CUDA, cases, FC_COUNT(cases));
+FC_TEST(golden, plans_and_cuda_forms) {
+    each_case("grid", FC_TARGET_CUDA, cases, FC_COUNT(cases));
+    each_case("grid", FC_TARGET_CUDA, grid_cases, FC_COUNT(grid_cases));
 }
 FC_TEST(golden, loop_forms) {
     each_case("loops", FC_TARGET_LLVM, cases, FC_COUNT(cases));

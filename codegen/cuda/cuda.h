@@ -3,9 +3,11 @@
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
  * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
- * elements), cuda_hold.c, then one file per schedule: cuda_map.c, cuda_tile.c, cuda_inner.c with
- * cuda_team.c and cuda_divide.c, cuda_loop.c, cuda_gang.c, cuda_ring.c and cuda_cluster.c,
- * cuda_rect.c, cuda_outer.c, cuda_dot.c, cuda_mma.c. Which of them a kernel has is chosen in schedule/.
+ * elements), cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what
+ * writes forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and
+ * cuda_chunks.c (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for
+ * each other), cuda_divide.c. Without a form so far: cuda_tile.c, cuda_ring.c, cuda_cluster.c,
+ * cuda_dot.c, cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -15,6 +17,7 @@
 #define FUSEC_CODEGEN_CUDA_CUDA_H
 
 #include "codegen/cuda/cuda_facts.h"
+#include "codegen/loop.h"
 
 /* ---- text under construction ---------------------------------------------------------------- */
 
@@ -52,6 +55,8 @@ typedef struct fc_cuda_gen {
     fc_val *red_value;   /* [reductions][FC_MAX_COMPONENTS] their elements, then FC_NOVAL */
     fc_val *roots;       /* scratch */
     uint8_t *need, *done, *local, *vary;
+    uint8_t *outer; /* [ins] `done` as it is outside of a loop */
+    fc_loops loops;
     uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
     uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
     uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
@@ -103,7 +108,7 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
-/* The same where chunks that have nothing better are passed over (cuda_loop.c). */
+/* The same where chunks that have nothing better are passed over (cuda_walk.c). */
 static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
     return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
            g->cls->cuda.kind == FC_CUDA_LOOP;
@@ -224,13 +229,13 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
-void fc_cuda_emit_map(fc_cuda_gen *g);
-void fc_cuda_emit_tile(fc_cuda_gen *g);
-fusec_status fc_cuda_emit_inner(fc_cuda_gen *g, fc_error *e);
-void fc_cuda_emit_rect(fc_cuda_gen *g);
+/* cuda_loops.c: makes g->loops; false: the schedule has no form yet. cuda_walk.c: its text. */
+bool fc_cuda_schedule_loops(fc_cuda_gen *g);
+void fc_cuda_walk_loops(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
-void fc_cuda_emit_scan(fc_cuda_gen *g);
-void fc_cuda_emit_outer(fc_cuda_gen *g);
+void fc_cuda_emit_tile(fc_cuda_gen *g);
+fusec_status fc_cuda_emit_ring(fc_cuda_gen *g, fc_error *e);
+fusec_status fc_cuda_emit_cluster(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_emit_dot(fc_cuda_gen *g);
 void fc_cuda_emit_mma(fc_cuda_gen *g);
 

@@ -154,13 +154,14 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "fc_cluster_wait();");
 }
 
-fusec_status fc_cuda_emit_cluster(const fc_cuda_inner *in, fc_error *e) {
+fusec_status fc_cuda_emit_cluster(fc_cuda_gen *g, fc_error *e) {
+    const fc_cuda_inner in = fc_cuda_inner_of(g);
     fc_ring o;
-    FC_TRY(fc_ring_open(&o, in, e));
+    FC_TRY(fc_ring_open(&o, &in, e));
     fusec_status s = fc_ring_settle(&o, e);
     if (s == FUSEC_OK) {
         frame(&o);
-        for (unsigned stage = 0; stage < in->g->k->nstages; stage++) stage_text(&o, stage);
+        for (unsigned stage = 0; stage < g->k->nstages; stage++) stage_text(&o, stage);
         store_text(&o);
     }
     fc_ring_close(&o);

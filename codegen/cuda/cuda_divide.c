@@ -46,8 +46,7 @@ void fc_cuda_find_shares(fc_cuda_gen *g) {
             g->code.ins.at[i->b].op != FC_OP_ACC)
             continue;
         const uint32_t r = fc_acc_reduction(&g->code.ins.at[i->b]);
-        g->share[v] =
-            g->k->reductions.at[r].op == FC_OP_sum && fc_cuda_red_value(g, r)[0] == i->a;
+        g->share[v] = g->k->reductions.at[r].op == FC_OP_sum && fc_cuda_red_value(g, r)[0] == i->a;
     }
 }
 

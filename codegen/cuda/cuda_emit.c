@@ -87,6 +87,18 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
            ops <= FC_CUDA_FEW_OPERATIONS;
 }
 
+static fusec_status schedule_text(fc_cuda_gen *g, fc_error *e) {
+    switch (g->cls->cuda.kind) {
+    case FC_CUDA_TILE: fc_cuda_emit_tile(g); break;
+    case FC_CUDA_DOT: fc_cuda_emit_dot(g); break;
+    case FC_CUDA_MMA: fc_cuda_emit_mma(g); break;
+    case FC_CUDA_RING: return fc_cuda_emit_ring(g, e);
+    case FC_CUDA_CLUSTER: return fc_cuda_emit_cluster(g, e);
+    default: fc_cuda_walk_loops(g);
+    }
+    return FUSEC_OK;
+}
+
 static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
@@ -108,23 +120,11 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
         if (g->code.ins.at[v].op == FC_OP_PARAM) parameter(g, v);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
     fc_cuda_line(&g->t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
-    if (g->k->schedule == FC_SCHED_MAP) {
-        fc_cuda_emit_map(g);
-    } else {
+    if (g->k->schedule != FC_SCHED_MAP)
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
-        if (g->cls->cuda.kind == FC_CUDA_RECT)
-            fc_cuda_emit_rect(g);
-        else if (g->cls->cuda.kind == FC_CUDA_DOT)
-            fc_cuda_emit_dot(g);
-        else if (g->cls->cuda.kind == FC_CUDA_MMA)
-            fc_cuda_emit_mma(g);
-        else if (g->k->schedule == FC_SCHED_INNER)
-            FC_TRY(fc_cuda_emit_inner(g, e));
-        else if (g->k->schedule == FC_SCHED_SCAN)
-            fc_cuda_emit_scan(g);
-        else
-            fc_cuda_emit_outer(g);
-    }
+    if (g->cls->cuda.copied) fc_cuda_own_begin(g);
+    FC_TRY(schedule_text(g, e));
+    if (g->cls->cuda.copied) fc_cuda_own_end(g);
     fc_cuda_line(&g->t, "}");
     return FUSEC_OK;
 }
@@ -170,6 +170,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     const fc_alloc *alloc = out->alloc;
     memset(g, 0, sizeof *g);
     fc_code_init(&g->code, alloc);
+    fc_loops_init(&g->loops, alloc);
     g->k = k;
     g->cls = cls;
     g->np = cls->np;
@@ -181,8 +182,9 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     if (s == FUSEC_OK) s = legalise_bodies(g, alloc);
     size_t legal = g->code.ins.len;
-    g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + FC_MAX_COMPONENTS * nreds) + 2, sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
+    g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + FC_MAX_COMPONENTS * nreds) + 2,
+                               sizeof *g->store_value);
+    g->need = fc_calloc(alloc, 9 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->put_value = g->red_value + nreds * FC_MAX_COMPONENTS;
@@ -194,7 +196,8 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->narrow = g->hold + legal;
         g->sign = g->narrow + legal;
         g->share = g->sign + legal;
-        g->used = g->share + legal;
+        g->outer = g->share + legal;
+        g->used = g->outer + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
         for (size_t i = 0; i < nputs; i++) g->put_value[i] = map[k->updates.at[i].value];
@@ -226,6 +229,18 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
 }
 
+/* Loads and values that are kept, then the loop form, which is shown above the text. */
+static fusec_status loops(fc_cuda_gen *g, fc_error *e) {
+    const fc_cuda_kind kind = g->cls->cuda.kind;
+    for (uint32_t a = 0; kind == FC_CUDA_RECT && a < g->k->accesses.len; a++)
+        g->cached[a] = g->cls->aligned && fc_cuda_of_neighbours(g->k, g->cls, a);
+    if (!fc_cuda_schedule_loops(g)) return FUSEC_OK;
+    if (g->loops.oom) return fc_oom(e);
+    FC_TRY(fc_loops_verify(&g->loops, g->k, g->cls, e));
+    fc_loops_print(&g->loops, "// ", g->t.out);
+    return FUSEC_OK;
+}
+
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e) {
     (void)m; /* what a text may depend on is in the class */
@@ -233,6 +248,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fusec_status s = init(&g, k, cls, out, e);
     if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_ONE) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
+    if (s == FUSEC_OK) s = loops(&g, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
@@ -242,6 +258,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_free(out->alloc, g.store_value);
     for (size_t i = 0; g.bodies && i < k->records.len; i++) fc_code_free(&g.bodies[i]);
     fc_free(out->alloc, g.bodies);
+    fc_loops_free(&g.loops);
     fc_code_free(&g.code);
     return s;
 }

@@ -116,3 +116,9 @@ void fc_cuda_now_held(fc_cuda_gen *g) {
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (g->hold[v] && g->need[v]) g->hold[v] = FC_CUDA_HELD;
 }
+
+fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e) {
+    const int its = g->cls->cuda.iterations;
+    FC_TRY(fc_cuda_cache(g->k, g->cls, g->cached, NULL, e));
+    return fc_cuda_unroll(g->k, its, 4) == its ? fc_cuda_choose_held(g, its * 4, e) : FUSEC_OK;
+}

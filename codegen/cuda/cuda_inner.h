@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_inner.h - what the schedules of inner reductions share: cuda_inner.c, cuda_loop.c,
- * cuda_ring.c and cuda_cluster.c with cuda_team.c and cuda_divide.c. */
+/* cuda_inner.h - what the schedules of inner reductions share: cuda_walk.c, cuda_ring.c
+ * and cuda_cluster.c with cuda_team.c and cuda_divide.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 #define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 
@@ -48,8 +48,6 @@ bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader);
  * of the row are made the short way first. */
 void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *in));
 
-void fc_cuda_emit_loop(fc_cuda_inner *in);
-fusec_status fc_cuda_emit_ring(const fc_cuda_inner *in, fc_error *e);
-fusec_status fc_cuda_emit_cluster(const fc_cuda_inner *in, fc_error *e);
+fc_cuda_inner fc_cuda_inner_of(fc_cuda_gen *g);
 
 #endif

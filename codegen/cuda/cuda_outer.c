@@ -1,85 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_outer.c - the innermost axis is kept: the outer tree of codegen/nest.h.
+/* cuda_outer.c - columns that threads share: the outer tree of codegen/nest.h.
  *
- * Threads along x own neighbouring rows, `vector` of them each, so that every access of a warp is
- * contiguous. Threads along y share their rows: each takes an aligned power-of-two span of runs of
- * FC_RUN elements, combines its runs by a binary counter whose lowest levels are registers, all of
- * them where a thread has few runs (`runs`), and the parts meet in shared memory in order of y.
- * With split a row's spans are spread over blocks as well (blockIdx.y), and blocks that finish last
- * combine them, group by group.
- *
- * With more than one row a thread there is one stage, nothing in it but params is computed once a
- * row, and the end (results, row stores) is a loop over the thread's rows.
+ * Threads along x own neighbouring rows, `vector` of them each. Threads along y share their rows:
+ * each takes an aligned power-of-two span of runs of FC_RUN elements, combines its runs by a binary
+ * counter whose lowest levels are registers, all of them where a thread has few runs (`runs`), and
+ * the parts meet in shared memory in order of y. With split a row's spans are spread over blocks as
+ * well (blockIdx.y), and blocks that finish last combine them, group by group.
  *
  * Where rows of memory are much shorter than a line, a thread with a run of its own would touch a
  * line of its own with every load. There (`transposed`) the runs of a warp's threads follow each
  * other, its lanes load what lies side by side and find their own elements in shared memory; the
  * lanes of a warp then join by shuffles, and its warps are the parts that meet.
  *
- * Threads without a row work on the last ones with `here` = 0 elements: they take part in every
- * barrier. Where every thread has a row and `runs` whole runs (`full`), nothing is tested
- * and numbers of elements are known. There runs may also walk: those of a block's parts lie side by
- * side, turn after turn, each leaves its result in shared memory, and all of them meet once. */
-#include "codegen/cuda/cuda.h"
+ * Where every thread has a row and `runs` whole runs (`full`), nothing is tested and numbers of
+ * elements are known. There runs may also walk: those of a block's parts lie side by side, turn
+ * after turn, each leaves its result in shared memory, and all of them meet once.
+ *
+ * In: the loops of the form, w*, what a thread makes of a run. Out: x*, that of all runs. */
+#include "codegen/cuda/cuda_walk.h"
 
 enum { MEETING_BYTES = 32 << 10 }; /* of accumulators that meet at once */
 enum { WALK_BYTES = 16 << 10 };    /* the same where runs walk */
-enum { FULL_UNROLL = 2 };          /* `full`: so many runs one after the other in the text */
-
-typedef struct outer {
-    fc_cuda_gen *g;
-    unsigned x, y; /* threads of a block */
-    unsigned v;    /* rows of a thread */
-    bool turned;   /* the class is `transposed` */
-    bool full;
-    bool walks;    /* then: the runs of a block's parts lie side by side, turn after turn */
-    unsigned runs; /* of a thread at most, `full`: exactly; a power of two. 0: any */
-    unsigned down; /* parts of a block that meet in shared memory: threads along y, or warps */
-    int batch;     /* elements whose loads are in flight together */
-} outer;
 
 /* Elements from one run of a thread to its next. */
-static int stride(const outer *o) {
+static int stride(const fc_cuda_columns *o) {
     const int run = fc_run_of(o->g->k);
     return o->turned ? run * 32 / (int)o->x : run;
 }
-
-static void places(const outer *o) {
-    fc_cuda_gen *g = o->g;
-    fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %u + (ix)threadIdx.x) * %u;", o->x,
-                 o->v);
-    if (o->full) {
-        fc_cuda_line(&g->t, "const bool live = true;");
-        fc_cuda_line(&g->t, "const ix row = place;");
-    } else {
-        fc_cuda_line(&g->t, "const bool live = place < rows;");
-        fc_cuda_line(&g->t, "const ix row = live ? place : rows - %u;", o->v);
-        fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
-    }
-    fc_cuda_indices(g, 0, g->np, "row");
-    fc_cuda_bases(g, g->np);
-    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.y * %u + threadIdx.x;", o->x);
-    if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
-    fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
-    if (o->full)
-        fc_cuda_line(&g->t, "const ix span = %d;", (int)o->runs * stride(o));
-    else
-        fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
-    fc_cuda_indent(&g->t);
-    fc_str_add(g->t.out, "const ix begin = ");
-    if (g->cls->cuda.split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
-    fc_str_printf(g->t.out, o->walks ? "(ix)part * %d;\n" : "(ix)part * span;\n", stride(o));
-    if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
-}
-
-/* One line for every reduction of a stage and every row of the thread. */
-#define EACH_ROW(o, stage, ...)                                                                    \
-    do {                                                                                           \
-        fc_cuda_line(&(o)->g->t, "#pragma unroll");                                                \
-        fc_cuda_line(&(o)->g->t, "for (int e = 0; e < %u; e++) {", (o)->v);                        \
-        FC_EACH_REDUCTION((o)->g, stage, __VA_ARGS__);                                             \
-        fc_cuda_line(&(o)->g->t, "}");                                                             \
-    } while (0)
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
@@ -91,25 +38,25 @@ static bool along_rows(const fc_cuda_gen *g, uint32_t a) {
 
 /* Turned: vector n = 32 u + lane of a warp is element n / x % batch of its run n / (x * batch), at
  * place n % x across. Places in shared memory are mixed so that neither side meets a bank twice. */
-static void turn(const outer *o, int batch) {
+void fc_columns_turn(const fc_cuda_columns *o, unsigned batch) {
     fc_cuda_text *t = &o->g->t;
-    const unsigned run = o->x * (unsigned)batch;
+    const unsigned run = o->x * batch;
     for (uint32_t a = 0; a < o->g->k->accesses.len; a++) {
         if (!(o->g->used[a] & FC_CUDA_LOADS) || !along_rows(o->g, a)) continue;
         const unsigned each = o->v * fc_cuda_bytes(o->g->k, a),
                        mask = 128 / each - 1; /* vectors that all banks hold */
         fc_cuda_line(t, "{");
-        fc_cuda_line(t, "auto *const mine = (decltype(&q%u[0]))meeting + part * %d;", (unsigned)a,
+        fc_cuda_line(t, "auto *const mine = (decltype(&q%u[0]))meeting + part * %u;", (unsigned)a,
                      32 * batch);
         fc_cuda_line(t, "__syncwarp();");
         fc_cuda_line(t, "#pragma unroll");
-        fc_cuda_line(t, "for (int u = 0; u < %d; u++) {", batch);
+        fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", batch);
         fc_cuda_line(t, "const unsigned int n = u * 32 + lane;");
         fc_cuda_line(t, "mine[n ^ (n / %u * %u & %u)] = q%u[u];", run, o->x, mask, (unsigned)a);
         fc_cuda_line(t, "}");
         fc_cuda_line(t, "__syncwarp();");
         fc_cuda_line(t, "#pragma unroll");
-        fc_cuda_line(t, "for (int u = 0; u < %d; u++) {", batch);
+        fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", batch);
         fc_cuda_line(t, "const unsigned int n = lane / %u * %u + u * %u + lane %% %u;", o->x, run,
                      o->x, o->x);
         fc_cuda_line(t, "q%u[u] = mine[n ^ (n / %u * %u & %u)];", (unsigned)a, run, o->x, mask);
@@ -118,151 +65,51 @@ static void turn(const outer *o, int batch) {
     }
 }
 
-/* Which element the thread loads as its u-th. With a limit, loads of elements that do not exist go
- * to the first of the run instead. */
-static void place_of_load(const outer *o, const char *limit, int batch) {
-    fc_cuda_text *t = &o->g->t;
-    if (limit) {
-        fc_cuda_line(t, "const ix k = c + h + u < %s ? c + h + u : c;", limit);
-    } else if (o->turned) {
-        fc_cuda_line(t, "const unsigned int n = u * 32 + lane;");
-        fc_cuda_line(t, "const ix k = i + h + (ix)(n / %u * %d + n / %u %% %d);",
-                     o->x * (unsigned)batch, fc_run_of(o->g->k), o->x, batch);
-    } else {
-        fc_cuda_line(t, "const ix k = c + h + u;");
-    }
-}
-
-/* Elements c + h, ... of the run that begins at c. */
-static void elements(const outer *o, unsigned phase, const fc_cuda_group *group, int batch) {
+/* The lanes of a transposed warp. Of whole runs the numbers of elements are known wherever they
+ * meet. */
+void fc_columns_meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even) {
     fc_cuda_gen *g = o->g;
-    fc_cuda_group loads = *group;
-    loads.limit = NULL;
-    fc_cuda_group_declare(g, group, batch, false);
     fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
-    place_of_load(o, group->limit, batch);
-    fc_cuda_group_load(g, &loads, false);
-    fc_cuda_line(&g->t, "}");
-    if (o->turned && !group->limit) turn(o, batch);
-    fc_cuda_line(&g->t, "#pragma unroll");
-    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", batch);
-    fc_cuda_line(&g->t, "const ix k = c + h + u;");
-    fc_cuda_group_compute(g, group, phase);
+    fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
+    FC_EACH_COLUMN(o, stage, "w%u[e] = fc_meet(w%u[e], fc_%s(w%u[e], m), (lane & m) != 0);", r, r,
+                   even && fc_red_counts(&g->k->reductions.at[r]) ? "even" : "xor", r);
     fc_cuda_line(&g->t, "}");
 }
 
-/* A run whose counts are known as constants is unrolled whole: its shares are constants then. */
-static void run(const outer *o, unsigned phase, const char *limit, int batch) {
-    fc_cuda_gen *g = o->g;
-    fc_cuda_group group = {.n = (int)o->v,
-                           .step = 1,
-                           .first = g->np,
-                           .end = g->axes,
-                           .across = true,
-                           .wide = o->v > 1,
-                           .number = "k",
-                           .limit = limit,
-                           .slot = "[u]",
-                           .lanes = true,
-                           .whole = true,
-                           .taken = "h + u"};
-    bool known = !limit && phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, phase);
-    fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", fc_run_of(g->k), batch);
-    elements(o, phase, &group, batch);
-    fc_cuda_line(&g->t, "}");
-}
-
-/* Takes the run in w* into the span's counter; first, those of a turned warp's lanes join. Of whole
- * runs the numbers of elements are known wherever they meet. */
-static void count_run(const outer *o, unsigned stage, bool whole) {
-    fc_cuda_gen *g = o->g;
-    if (o->turned) {
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int m = %u; m < 32; m *= 2) {", o->x);
-        EACH_ROW(o, stage, "w%u[e] = fc_meet(w%u[e], fc_%s(w%u[e], m), (lane & m) != 0);", r, r,
-                 whole && fc_red_counts(&g->k->reductions.at[r]) ? "even" : "xor", r);
-        fc_cuda_line(&g->t, "}");
-    }
+/* Takes the run in w* into the span's counter. */
+void fc_columns_push(const fc_cuda_columns *o, unsigned stage, bool even) {
     if (o->walks)
-        EACH_ROW(o, stage, "m%u[(n * %u + part) * %u + column + e] = w%u[e];", r, o->down,
-                 o->x * o->v, r);
-    else if (whole && o->runs)
-        EACH_ROW(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
-    else if (whole)
-        EACH_ROW(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r, stride(o));
+        FC_EACH_COLUMN(o, stage, "m%u[(n * %u + part) * %u + column + e] = w%u[e];", r, o->down,
+                       o->x * o->v, r);
+    else if (even && o->runs)
+        FC_EACH_COLUMN(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
+    else if (even)
+        FC_EACH_COLUMN(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r,
+                       stride(o));
     else if (o->runs)
-        EACH_ROW(o, stage, "fc_fill(c%u[e], w%u[e], n);", r, r);
+        FC_EACH_COLUMN(o, stage, "fc_fill(c%u[e], w%u[e], n);", r, r);
     else
-        EACH_ROW(o, stage, "fc_count(c%u[e], s%u[e], w%u[e], n);", r, r, r);
-}
-
-static void start_run(const outer *o, unsigned phase) {
-    fc_cuda_gen *g = o->g;
-    fc_cuda_line(&g->t, o->turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
-                 o->x, fc_run_of(g->k));
-    if (phase == FC_CUDA_STORES) return;
-    FC_EACH_REDUCTION(g, phase, "red%u w%u[%u];", r, r, o->v);
-    EACH_ROW(o, phase, "w%u[e] = red%u_start();", r, r);
-}
-
-/* Of full classes. */
-static void full_runs(const outer *o, unsigned phase) {
-    fc_cuda_gen *g = o->g;
-    fc_cuda_line(&g->t, o->runs <= FULL_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (unsigned int n = 0; n < %u; n++) {", o->runs);
-    fc_cuda_line(&g->t, "const ix i = begin + (ix)n * %d;",
-                 stride(o) * (o->walks ? (int)o->down : 1));
-    start_run(o, phase);
-    run(o, phase, NULL, o->batch);
-    if (phase != FC_CUDA_STORES) count_run(o, phase, fc_cuda_any_counts(g->k, phase));
-    fc_cuda_line(&g->t, "}");
-}
-
-/* Whole runs go without a test; at most one run of a row is not whole. A warp that turns its loads
- * does so where all its runs are whole. */
-static void runs(const outer *o, unsigned phase) {
-    fc_cuda_gen *g = o->g;
-    if (o->full) {
-        full_runs(o, phase);
-        return;
-    }
-    const bool stage = phase != FC_CUDA_STORES, evens = stage && fc_cuda_any_counts(g->k, phase);
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (ix i = begin; i < end; i += %d) {", stride(o));
-    start_run(o, phase);
-    fc_cuda_line(&g->t, "if (i + %d <= end) {", stride(o));
-    run(o, phase, NULL, o->batch);
-    if (evens) count_run(o, phase, true);
-    fc_cuda_line(&g->t, o->turned && !evens ? "} else if (c < end) {" : "} else {");
-    if (o->turned && evens) fc_cuda_line(&g->t, "if (c < end) {");
-    run(o, phase, "end", o->batch < 4 ? o->batch : 4);
-    if (o->turned && evens) fc_cuda_line(&g->t, "}");
-    if (evens) count_run(o, phase, false);
-    fc_cuda_line(&g->t, "}");
-    if (stage && !evens) count_run(o, phase, false);
-    if (stage) fc_cuda_line(&g->t, "n++;");
-    fc_cuda_line(&g->t, "}");
+        FC_EACH_COLUMN(o, stage, "fc_count(c%u[e], s%u[e], w%u[e], n);", r, r, r);
 }
 
 /* ---- one stage ------------------------------------------------------------------------------ */
 
 /* How many threads share a column when parts meet: each joins some parts, then one of them what
  * came of it. */
-static unsigned slices_of(const outer *o) {
+static unsigned slices_of(const fc_cuda_columns *o) {
     unsigned n = 1;
     while (o->down > 4 && n * n < o->down && 2 * n * o->x * o->v <= FC_CUDA_THREADS) n *= 2;
     return n;
 }
 
 /* Bytes of m*, all accumulators of reduction r. */
-static size_t room_of(const outer *o, unsigned r) {
+static size_t room_of(const fc_cuda_columns *o, unsigned r) {
     return (fc_cuda_red_bytes(&o->g->k->reductions.at[r]) * o->x * o->down * o->v + 15) / 16 * 16;
 }
 
 /* The reductions of a stage from `first` on that meet together: as many as have room. */
-static unsigned meet_together(const outer *o, unsigned stage, unsigned first, size_t *bytes) {
+static unsigned meet_together(const fc_cuda_columns *o, unsigned stage, unsigned first,
+                              size_t *bytes) {
     unsigned r = first;
     *bytes = 0;
     for (; r < o->g->k->reductions.len; r++) {
@@ -279,8 +126,8 @@ static unsigned meet_together(const outer *o, unsigned stage, unsigned first, si
         if ((o)->g->k->reductions.at[r].stage == (stage)) fc_cuda_line(&(o)->g->t, __VA_ARGS__)
 
 /* m[at] = the n places from `at` on, `step` apart. With `even` each has `even` elements. */
-static void join_places(const outer *o, unsigned stage, unsigned first, unsigned end, unsigned n,
-                        unsigned step, bool even) {
+static void join_places(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end,
+                        unsigned n, unsigned step, bool even) {
     fc_cuda_text *t = &o->g->t;
     EACH_OF(o, stage, first, end, "red%u y%u[%u];", r, r, n);
     fc_cuda_line(t, "#pragma unroll");
@@ -304,7 +151,8 @@ static void join_places(const outer *o, unsigned stage, unsigned first, unsigned
 
 /* All parts of all columns that have come together in m*; a block may have more columns than
  * threads. */
-static void join_columns(const outer *o, unsigned stage, unsigned first, unsigned end, bool even) {
+static void join_columns(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end,
+                         bool even) {
     fc_cuda_text *t = &o->g->t;
     const unsigned columns = o->x * o->v, slices = slices_of(o), each = o->down / slices;
     if (columns > FC_CUDA_THREADS) { /* then slices is 1 */
@@ -328,7 +176,7 @@ static void join_columns(const outer *o, unsigned stage, unsigned first, unsigne
 }
 
 /* m* of the reductions of a stage in [first, end), and which of a row is the thread's. */
-static void meeting_places(const outer *o, unsigned stage, unsigned first, unsigned end) {
+static void meeting_places(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end) {
     fc_cuda_text *t = &o->g->t;
     size_t begin = 0;
     for (unsigned r = first; r < end; r++) {
@@ -341,7 +189,7 @@ static void meeting_places(const outer *o, unsigned stage, unsigned first, unsig
 }
 
 /* x0: the result of what met, for all threads. */
-static void take_joined(const outer *o, unsigned stage, unsigned first, unsigned end) {
+static void take_joined(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end) {
     fc_cuda_text *t = &o->g->t;
     fc_cuda_line(t, "__syncthreads();");
     fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
@@ -352,7 +200,7 @@ static void take_joined(const outer *o, unsigned stage, unsigned first, unsigned
 /* x0 of all parts of a row, in their order; every thread gets the result. Of a turned warp, whose
  * lanes all have the same, the first ones act. With `evens` the parts of a block whose runs are all
  * whole have `span` elements each. */
-static void join_parts(const outer *o, unsigned stage, bool evens) {
+static void join_parts(const fc_cuda_columns *o, unsigned stage, bool evens) {
     fc_cuda_text *t = &o->g->t;
     const char *acts = o->turned ? "if (acts) " : "";
     size_t bytes;
@@ -382,44 +230,32 @@ static void join_parts(const outer *o, unsigned stage, bool evens) {
 }
 
 /* Where runs walk, each meets the others of all turns: a part is a part of a turn. */
-static outer turns_apart(const outer *o) {
-    outer all = *o;
+static fc_cuda_columns turns_apart(const fc_cuda_columns *o) {
+    fc_cuda_columns all = *o;
     all.down *= o->runs;
     return all;
 }
 
-static bool can_walk(const outer *o) {
+static bool can_walk(const fc_cuda_columns *o) {
     const fc_kernel *k = o->g->k;
-    const outer all = turns_apart(o);
+    const fc_cuda_columns all = turns_apart(o);
     size_t bytes = 0;
     for (unsigned r = 0; r < k->reductions.len; r++) bytes += room_of(&all, r);
     return o->full && !o->turned && !fc_cuda_evens(o->g) && all.down > 1 && bytes <= WALK_BYTES;
 }
 
-static void walk(const outer *o, unsigned stage) {
-    fc_cuda_text *t = &o->g->t;
-    const outer all = turns_apart(o);
-    const unsigned end = (unsigned)o->g->k->reductions.len;
-    fc_cuda_line(t, "{");
-    meeting_places(&all, stage, 0, end);
-    if (stage > 0) fc_cuda_line(t, "__syncthreads();");
-    full_runs(o, stage);
-    fc_cuda_line(t, "__syncthreads();");
-    join_columns(&all, stage, 0, end, false);
-    take_joined(o, stage, 0, end);
-    fc_cuda_line(t, "}");
-}
-
 /* Room for accumulators, and before that for the loads of turned warps. */
-static void declare_meeting(const outer *of) {
-    const outer all = of->walks ? turns_apart(of) : *of, *const o = &all;
+static void declare_meeting(const fc_cuda_columns *of) {
+    const fc_cuda_columns all = of->walks ? turns_apart(of) : *of, *const o = &all;
     size_t most = 0, bytes;
     for (unsigned s = 0; s < o->g->k->nstages; s++)
         for (unsigned r = 0; r < o->g->k->reductions.len;) {
             r = meet_together(o, s, r, &bytes);
             if (bytes > most) most = bytes;
         }
-    bytes = o->turned ? (size_t)fc_cuda_widest(o->g->k) * (size_t)o->batch * o->v * o->x * o->y : 0;
+    bytes = o->turned ? (size_t)fc_cuda_widest(o->g->k) *
+                            (size_t)fc_cuda_outer_batch(o->g->k, o->g->cls) * o->v * o->x * o->y
+                      : 0;
     if (most < bytes) most = bytes;
     if (o->down > 1)
         fc_cuda_line(&o->g->t, "__shared__ fc_vec<long long, 2, 16> meeting[%u];",
@@ -427,7 +263,7 @@ static void declare_meeting(const outer *of) {
 }
 
 /* x0 = members 0 .. of a group, `step` spans apart, joined as a tree. */
-static void join_members(const outer *o) {
+static void join_members(const fc_cuda_columns *o) {
     fc_cuda_gen *g = o->g;
     int n = fc_cuda_outer_group((int)o->down) / (int)o->down;
     FC_EACH_REDUCTION(g, 0, "red%u y%u[%d][%u];", r, r, n, o->v);
@@ -436,18 +272,19 @@ static void join_members(const outer *o) {
     fc_cuda_line(&g->t, "const ix at = (ix)part * %d + u;", n);
     fc_cuda_line(&g->t, "const ix z = (group * %d + at) * step * rows;",
                  fc_cuda_outer_group((int)o->down));
-    EACH_ROW(o, 0, "y%u[u][e] = at < members ? z%u[z + e] : red%u_start();", r, r, r);
+    FC_EACH_COLUMN(o, 0, "y%u[u][e] = at < members ? z%u[z + e] : red%u_start();", r, r, r);
     fc_cuda_line(&g->t, "}");
     for (int s = 1; s < n; s *= 2)
         for (int u = 0; u < n; u += 2 * s)
-            EACH_ROW(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r, u + s);
-    EACH_ROW(o, 0, "x%u[e] = y%u[0][e];", r, r);
+            FC_EACH_COLUMN(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r,
+                           u + s);
+    FC_EACH_COLUMN(o, 0, "x%u[e] = y%u[0][e];", r, r);
     join_parts(o, 0, false);
 }
 
 /* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
  * on with its x0, and the very last one with whole rows in all its threads. */
-static void last_block(const outer *o) {
+void fc_columns_last_block(const fc_cuda_columns *o) {
     fc_cuda_gen *g = o->g;
     fc_cuda_text *t = &g->t;
     int size = fc_cuda_outer_group((int)o->down);
@@ -461,7 +298,7 @@ static void last_block(const outer *o) {
                  size);
     fc_cuda_line(t, "const ix members = group + 1 < groups ? %d : many - group * %d;", size, size);
     fc_cuda_line(t, "if (live && thread < %u) {", o->x);
-    EACH_ROW(o, 0, "z%u[number * step * rows + e] = x%u[e];", r, r);
+    FC_EACH_COLUMN(o, 0, "z%u[number * step * rows + e] = x%u[e];", r, r);
     fc_cuda_line(t, "__threadfence();");
     fc_cuda_line(t, "}");
     fc_cuda_line(t, "__syncthreads();");
@@ -484,77 +321,90 @@ static void last_block(const outer *o) {
 /* How many levels of a span's counter are registers where there are any number of them. What is
  * indexed lies in local memory, whose lines a stream of loads drives out of the L1; turned warps
  * take more runs than others and have the registers. */
-static unsigned near_levels(const outer *o) {
+static unsigned levels(const fc_cuda_columns *o) {
+    if (o->runs) return fc_cuda_log2(o->runs) + 1;
     size_t bytes = 0;
     for (size_t r = 0; r < o->g->k->reductions.len; r++)
         bytes += fc_cuda_red_bytes(&o->g->k->reductions.at[r]);
     return o->turned && bytes * o->v <= 16 ? 4 : 2;
 }
 
-static void stage(const outer *o, unsigned s) {
+/* x*, and the counter of runs; where runs walk, places for all of them. */
+void fc_columns_clear(const fc_cuda_columns *o, unsigned s) {
     fc_cuda_gen *g = o->g;
-    const unsigned near = o->runs ? fc_cuda_log2(o->runs) + 1 : near_levels(o);
-    fc_cuda_slice(g, s, FC_POINT);
-    fc_cuda_row(g);
-    fc_cuda_declare_results(g, s);
-    if (o->v == 1) fc_cuda_line(&g->t, "{");
     FC_EACH_REDUCTION(g, s, "red%u x%u[%u];", r, r, o->v);
     if (o->walks) {
-        walk(o, s);
-    } else {
-        FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, near);
-        if (!o->runs) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
-        if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
-        runs(o, s);
-        if (o->full)
-            EACH_ROW(o, s, "x%u[e] = c%u[e][%u];", r, r, near - 1);
-        else if (o->runs)
-            EACH_ROW(o, s, "x%u[e] = fc_filled(c%u[e], n, red%u_start());", r, r, r);
-        else
-            EACH_ROW(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
+        const fc_cuda_columns all = turns_apart(o);
+        fc_cuda_line(&g->t, "{");
+        meeting_places(&all, s, 0, (unsigned)g->k->reductions.len);
+        if (s > 0) fc_cuda_line(&g->t, "__syncthreads();");
+        return;
     }
-    if (!o->walks) join_parts(o, s, fc_cuda_any_counts(g->k, s));
-    if (g->cls->cuda.split) last_block(o);
-    if (o->v > 1) return;
-    FC_EACH_REDUCTION(g, s, "f%u = red%u_finish(x%u[0], (long long)count);", r, r, r);
-    fc_cuda_line(&g->t, "}");
+    FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, levels(o));
+    if (!o->runs) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
+    if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
 }
 
-/* ---- results -------------------------------------------------------------------------------- */
-
-static void row_stores(const outer *o) {
-    fc_cuda_gen *g = o->g;
-    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) return;
-    if (o->v == 1) fc_cuda_row(g);
-    fc_cuda_line(&g->t, "if (live && thread < %u) {", o->x);
-    if (o->v > 1) {
-        fc_cuda_line(&g->t, "const ix column = i%u;", (unsigned)g->np - 1);
-        fc_cuda_line(&g->t, "#pragma unroll");
-        fc_cuda_line(&g->t, "for (int e = 0; e < %u; e++) {", o->v);
-        fc_cuda_line(&g->t, "const ix i%u = column + e;", (unsigned)g->np - 1);
-        fc_cuda_bases(g, g->np);
-        FC_EACH_REDUCTION(g, 0, "f%u = red%u_finish(x%u[e], (long long)count);", r, r, r);
-        fc_cuda_row(g);
-    }
-    fc_cuda_row_stores(g);
-    if (o->v > 1) fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "}");
+void fc_columns_fold(const fc_cuda_columns *o, unsigned s) {
+    if (o->walks) return;
+    if (o->full)
+        FC_EACH_COLUMN(o, s, "x%u[e] = c%u[e][%u];", r, r, levels(o) - 1);
+    else if (o->runs)
+        FC_EACH_COLUMN(o, s, "x%u[e] = fc_filled(c%u[e], n, red%u_start());", r, r, r);
+    else
+        FC_EACH_COLUMN(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
 }
 
-void fc_cuda_emit_outer(fc_cuda_gen *g) {
-    unsigned x = g->cls->cuda.across;
-    outer o = {.g = g, .x = x, .y = FC_CUDA_THREADS / x, .v = g->cls->vector};
-    o.turned = g->cls->cuda.transposed;
-    o.full = g->cls->cuda.full;
-    o.runs = g->cls->cuda.runs;
+void fc_columns_join(const fc_cuda_columns *o, unsigned s) {
+    if (!o->walks) {
+        join_parts(o, s, fc_cuda_any_counts(o->g->k, s));
+        return;
+    }
+    const fc_cuda_columns all = turns_apart(o);
+    const unsigned end = (unsigned)o->g->k->reductions.len;
+    fc_cuda_line(&o->g->t, "__syncthreads();");
+    join_columns(&all, s, 0, end, false);
+    take_joined(o, s, 0, end);
+    fc_cuda_line(&o->g->t, "}");
+}
+
+fc_cuda_columns fc_columns_of(fc_cuda_gen *g) {
+    const fc_cuda_class *c = &g->cls->cuda;
+    fc_cuda_columns o = {.g = g, .x = c->across, .y = FC_CUDA_THREADS / c->across};
+    o.v = g->cls->vector;
+    o.turned = c->transposed;
+    o.full = c->full;
+    o.runs = c->runs;
     o.down = o.turned ? FC_CUDA_THREADS / 32 : o.y;
-    o.batch = fc_cuda_outer_batch(g->k, g->cls);
     o.walks = can_walk(&o);
-    places(&o);
-    declare_meeting(&o);
-    for (unsigned s = 0; s < g->k->nstages; s++) stage(&o, s);
-    row_stores(&o);
-    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return;
-    fc_cuda_row(g);
-    runs(&o, FC_CUDA_STORES);
+    return o;
+}
+
+void fc_columns_place(const fc_cuda_columns *o) {
+    fc_cuda_gen *g = o->g;
+    fc_cuda_line(&g->t, "const ix place = ((ix)blockIdx.x * %u + (ix)threadIdx.x) * %u;", o->x,
+                 o->v);
+    if (o->full) {
+        fc_cuda_line(&g->t, "const bool live = true;");
+        fc_cuda_line(&g->t, "const ix row = place;");
+    } else {
+        fc_cuda_line(&g->t, "const bool live = place < rows;");
+        fc_cuda_line(&g->t, "const ix row = live ? place : rows - %u;", o->v);
+        fc_cuda_line(&g->t, "const ix here = live ? count : 0;");
+    }
+    fc_cuda_indices(g, 0, g->np, "row");
+    fc_cuda_bases(g, g->np);
+    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.y * %u + threadIdx.x;", o->x);
+    if (o->turned) fc_cuda_line(&g->t, "const unsigned int lane = thread %% 32;");
+    fc_cuda_line(&g->t, "const unsigned int part = %s;", o->turned ? "thread / 32" : "threadIdx.y");
+    if (o->full)
+        fc_cuda_line(&g->t, "const ix span = %d;", (int)o->runs * stride(o));
+    else
+        fc_cuda_line(&g->t, "const ix span = (ix)p.w[%u] / %u;", g->l.extra + FC_PB_SPAN, o->down);
+    fc_cuda_indent(&g->t);
+    fc_str_add(g->t.out, "const ix begin = ");
+    if (g->cls->cuda.split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
+    fc_str_printf(g->t.out, o->walks ? "(ix)part * %d;\n" : "(ix)part * span;\n", stride(o));
+    if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
+    declare_meeting(o);
 }

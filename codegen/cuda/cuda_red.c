@@ -9,7 +9,7 @@
  * mostly as a constant, and counts need no memory.
  * - red0_finish(a, n): the result over n elements; of a fold the record, a struct red0.
  * - fc_join(a, b): a covers earlier elements than b.
- * - fc_join_even(a, b, n), of columns (cuda_outer.c) and spans (cuda_loop.c) where some reduction
+ * - fc_join_even(a, b, n), of columns (cuda_outer.c) and spans (cuda_chunks.c) where some reduction
  *   counts: the same where each covers n elements. A number that is known leaves nothing of the
  *   counts.
  * - fc_meet(a, b, swap): fc_join, b being the earlier one if `swap`.
@@ -67,7 +67,8 @@ bool fc_cuda_evens(const fc_cuda_gen *g) {
 
 /* The record of a fold is its result, and a new one is complete before it replaces the old one. */
 static void render(fc_cuda_text *t, const red *d, int p, const fc_red_program *prog) {
-    const bool fold = d->of->record != NULL, makes = p != FC_RED_FINISH && (fold || p != FC_RED_STEP);
+    const bool fold = d->of->record != NULL,
+               makes = p != FC_RED_FINISH && (fold || p != FC_RED_STEP);
     if (fold && p == FC_RED_FINISH) {
         fc_cuda_line(t, "return a;");
         return;

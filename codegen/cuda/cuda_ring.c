@@ -58,7 +58,8 @@ static void find_wanted(const fc_ring *o, unsigned phase) {
         fc_cuda_slice(g, o->phase, level ? FC_ROW : FC_POINT);
         for (fc_val v = 0; v < g->code.ins.len; v++) {
             const fc_instr *i = &g->code.ins.at[v];
-            if (g->need[v] && i->op == FC_OP_ACC) o->wanted[g->k->reductions.at[fc_acc_reduction(i)].stage] = 1;
+            if (g->need[v] && i->op == FC_OP_ACC)
+                o->wanted[g->k->reductions.at[fc_acc_reduction(i)].stage] = 1;
         }
     }
 }
@@ -198,10 +199,10 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "unsigned int odd = 0;");
 }
 
-fusec_status fc_cuda_emit_ring(const fc_cuda_inner *in, fc_error *e) {
-    fc_cuda_gen *g = in->g;
+fusec_status fc_cuda_emit_ring(fc_cuda_gen *g, fc_error *e) {
+    const fc_cuda_inner in = fc_cuda_inner_of(g);
     fc_ring o;
-    FC_TRY(fc_ring_open(&o, in, e));
+    FC_TRY(fc_ring_open(&o, &in, e));
     fusec_status s = fc_ring_settle(&o, e);
     if (s == FUSEC_OK) {
         fc_cuda_gang_place(g);

@@ -121,3 +121,30 @@ bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader) {
     fc_cuda_row(g);
     return true;
 }
+
+/* ---------------------------------------------------------------------------------------------- */
+
+fc_cuda_inner fc_cuda_inner_of(fc_cuda_gen *g) {
+    const fc_cuda_kind kind = g->cls->cuda.kind;
+    fc_cuda_inner in = {.g = g,
+                        .team =
+                            kind == FC_CUDA_CLUSTER ? 32u * g->cls->cuda.warps : g->cls->cuda.team,
+                        .gang = g->cls->cuda.split >= FC_CUDA_GANG,
+                        .full = g->cls->cuda.full,
+                        .apart = fc_cuda_apart(g->cls)};
+    in.warps = in.team > 32 ? in.team / 32 : 1;
+    in.its = kind == FC_CUDA_ONE ? g->cls->cuda.iterations : FC_CHUNK / FC_LANES;
+    in.batch = fc_cuda_unroll(g->k, in.its, FC_CUDA_QUAD);
+    in.quad = (fc_cuda_group){.n = FC_CUDA_QUAD,
+                              .step = (int)in.apart,
+                              .first = g->np,
+                              .end = g->axes,
+                              .own = g->cls->nr > 1 && !g->cls->aligned,
+                              .wide = g->cls->aligned,
+                              .number = "k",
+                              .slot = "[u]",
+                              .kept = "[u]",
+                              .lanes = true};
+    if (in.apart == 1) in.quad.exchange = in.team < 32 ? in.team : 32;
+    return in;
+}

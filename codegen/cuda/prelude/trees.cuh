@@ -119,7 +119,7 @@ template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
 }
 
 //@ back
-// Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_scan.c). Level 0 has
+// Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_walk.c). Level 0 has
 // the total of each tile, level L that of each 32^L tiles, which the last of them publishes. A tile needs of each level
 // those before it in its group of 32: at most four reads of a row of 32 words, whatever the number of tiles.
 #ifndef FC_EMULATE

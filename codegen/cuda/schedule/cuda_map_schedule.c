@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_map_schedule.c - how a map is launched (cuda_map.c): vectors or elements of a thread. */
+/* cuda_map_schedule.c - how a map is launched: vectors or elements of a thread. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
 static unsigned map_vector(const fc_kernel *k, const fc_nest *n, const fc_class *cls,

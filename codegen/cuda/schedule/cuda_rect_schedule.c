@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_rect_schedule.c - which short rows come in rectangles (cuda_rect.c). */
+/* cuda_rect_schedule.c - which short rows come in rectangles. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 
 enum { ROWS = 8, WIDE = 16 }; /* rows of a rectangle at most; bytes of an access */

@@ -29,7 +29,7 @@ static bool trees_fit(const fc_kernel *k) {
 }
 
 /* 32-bit words that blocks looking back at each other take: the ticket, slots of 64 bits for totals
- * of tiles and groups of them, counters of the groups (cuda_scan.c). */
+ * of tiles and groups of them, counters of the groups (cuda_walk.c). */
 static uint64_t back_tickets(const fc_kernel *k, const fc_nest *n) {
     uint64_t slots = 0, groups = 0;
     for (uint64_t tiles = (uint64_t)fc_ceil_div(n->count, FC_CUDA_SCAN_TILE); tiles > 1;

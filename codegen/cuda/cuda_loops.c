@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_loops.c - the loop forms of a GPU (codegen/loop.h), one function for each schedule.
+ *
+ * In: a kernel and a class, and which loads and values are kept. Out: g->loops. What each schedule
+ * is for, and when it is chosen: schedule/.
+ *
+ * map     vector > 1: neighbours along the inner axis; else elements FC_CUDA_MAP_THREADS apart in
+ *         the linear order of all points, so that neighbouring threads touch neighbouring points.
+ * tile    A block works on a square of two axes: what lies along the other one goes through shared
+ *         memory, so that both sides are read and written in whole lines.
+ * thread  A thread has a row, lanes of the tree one after the other.
+ * rect    A thread has a rectangle of short rows, and loads once what they share.
+ * one     A chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements
+ *         u * FC_LANES + 4t .. 4t + 3, so it has four neighbouring lanes of the tree. These join in
+ *         the thread and by shuffles, warps through shared memory: always aligned groups of 2^k in
+ *         order, which are subtrees. Loads that several phases need stay in registers.
+ * loop    The same, but every warp walks over a span of chunks, which meet in a counter that is
+ *         spread over its lanes. Spans of a split meet in the workspace.
+ * outer   Threads along x own neighbouring rows, `vector` of them each, so that every access of a
+ *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
+ *         of runs, and what they make of it meets in shared memory.
+ * scan    A thread has a row, or a block, whose threads take a run each of a tile. */
+#include "codegen/cuda/cuda_inner.h"
+
+static fc_loop *open(fc_cuda_gen *g, fc_loop_kind kind, unsigned first, unsigned end, uint32_t step,
+                     uint32_t count) {
+    fc_loop *l = fc_loops_open(&g->loops, kind, first, end, step);
+    l->count = count;
+    return l;
+}
+
+static void close(fc_cuda_gen *g, unsigned n) {
+    fc_loops_close(&g->loops, n);
+}
+
+static fc_loop *leaf(fc_cuda_gen *g, fc_loop_kind kind, unsigned phase) {
+    return fc_loops_leaf(&g->loops, kind, phase);
+}
+
+static void join(fc_cuda_gen *g, unsigned stage, fc_loop_kind over) {
+    leaf(g, FC_LEAF_JOIN, stage)->over = (uint8_t)over;
+}
+
+static fc_loop *over_elements(fc_cuda_gen *g, fc_loop_kind kind, uint32_t step, uint32_t count) {
+    return open(g, kind, g->np, g->axes, step, count);
+}
+
+/* What is done with an element: it is stored, or accumulators take it. */
+static void element(fc_cuda_gen *g, unsigned phase) {
+    leaf(g, FC_LEAF_POINT, phase);
+    leaf(g, phase == FC_PHASE_ELEMENTS ? FC_LEAF_STORE : FC_LEAF_STEP, phase);
+}
+
+static void neighbours(fc_cuda_gen *g, unsigned first, unsigned end, unsigned phase) {
+    open(g, FC_LOOP_VECTOR, first, end, g->cls->vector, 1);
+    element(g, phase);
+    close(g, 1);
+}
+
+static void results(fc_cuda_gen *g) {
+    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) return;
+    leaf(g, FC_LEAF_ROW, FC_PHASE_RESULTS);
+    leaf(g, FC_LEAF_STORE, FC_PHASE_RESULTS);
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+enum { MAP = FC_CUDA_MAP_THREADS };
+
+/* Vectors of neighbours; all loads of a thread go before the first use. */
+static void map_neighbours(fc_cuda_gen *g) {
+    const unsigned last = g->np - 1, v = g->cls->vector, repeat = g->cls->cuda.repeat;
+    const unsigned first = g->cls->cuda.rows_of_grid ? last : 0;
+    if (first) open(g, FC_LOOP_GRID, 0, last, 1, 1);
+    open(g, FC_LOOP_GRID, first, last + 1, repeat * MAP * v, 1);
+    if (repeat > 1)
+        open(g, FC_LOOP_UNROLL, first, last + 1, MAP * v, repeat)->batch = (uint8_t)repeat;
+    open(g, FC_LOOP_BLOCK, first, last + 1, v, MAP);
+    neighbours(g, last, last + 1, FC_PHASE_ELEMENTS);
+}
+
+static void map_apart(fc_cuda_gen *g) {
+    const unsigned n = g->cls->cuda.apart, repeat = g->cls->cuda.repeat;
+    open(g, FC_LOOP_GRID, 0, g->np, repeat * n * MAP, 1);
+    if (repeat > 1) open(g, FC_LOOP_SERIAL, 0, g->np, n * MAP, repeat);
+    open(g, FC_LOOP_UNROLL, 0, g->np, MAP, n)->way = FC_LOOP_APART;
+    open(g, FC_LOOP_BLOCK, 0, g->np, 1, MAP);
+    element(g, FC_PHASE_ELEMENTS);
+}
+
+static void kept_buffers(fc_cuda_gen *g, unsigned along, unsigned lanes, unsigned n) {
+    for (uint32_t a = 0; a < g->cls->naccess; a++)
+        if (g->cached[a])
+            fc_loops_buffer(&g->loops, (fc_stage_buffer){.set = FC_SET_KEPT,
+                                                         .space = FC_SPACE_REGISTERS,
+                                                         .along = (uint8_t)along,
+                                                         .access = a,
+                                                         .lanes = lanes,
+                                                         .elements = n});
+    if (g->loops.buffer.len) leaf(g, FC_LEAF_FILL, FC_SET_KEPT);
+}
+
+/* ---- a row of a thread ----------------------------------------------------------------------- */
+
+static void thread_stage(fc_cuda_gen *g, unsigned s) {
+    leaf(g, FC_LEAF_ROW, s);
+    if (!g->cls->cuda.once) {
+        leaf(g, FC_LEAF_CLEAR, s);
+        over_elements(g, FC_LOOP_SERIAL, FC_CHUNK, 1);
+        over_elements(g, FC_LOOP_SERIAL, g->cls->vector, 1)->way = FC_LOOP_SPREAD;
+        leaf(g, FC_LEAF_START, s);
+        over_elements(g, FC_LOOP_SERIAL, FC_LANES, 1);
+    } else {
+        leaf(g, FC_LEAF_START, s);
+    }
+    neighbours(g, g->np, g->axes, s);
+    if (!g->cls->cuda.once) close(g, 1);
+    join(g, s, FC_LOOP_VECTOR);
+    if (!g->cls->cuda.once) {
+        leaf(g, FC_LEAF_PUSH, s);
+        close(g, 2);
+        leaf(g, FC_LEAF_FOLD, s);
+    }
+    leaf(g, FC_LEAF_FINISH, s);
+}
+
+/* Opens the places of a thread's rows: one after the other along all kept axes, or a rectangle of
+ * two, where what moves along one of them only is read once for several turns. */
+static unsigned thread_rows(fc_cuda_gen *g, bool again) {
+    const unsigned repeat = g->cls->cuda.repeat, threads = FC_CUDA_THREADS;
+    const unsigned wide = (unsigned)fc_cuda_repeat_across(g->cls);
+    if (!g->cls->cuda.once || g->np != 2) {
+        if (!again) open(g, FC_LOOP_GRID, 0, g->np, repeat * threads, 1);
+        open(g, FC_LOOP_UNROLL, 0, g->np, threads, repeat);
+        open(g, FC_LOOP_BLOCK, 0, g->np, 1, threads)->way = FC_LOOP_BACK;
+        return 2;
+    }
+    if (!again) {
+        open(g, FC_LOOP_GRID, 0, 1, repeat / wide, 1);
+        open(g, FC_LOOP_GRID, 1, 2, wide * threads, 1);
+    }
+    open(g, FC_LOOP_UNROLL, 0, 1, 1, repeat / wide)->way = FC_LOOP_BACK;
+    open(g, FC_LOOP_UNROLL, 1, 2, threads, wide);
+    open(g, FC_LOOP_BLOCK, 1, 2, 1, threads)->way = FC_LOOP_BACK;
+    return 3;
+}
+
+/* Where nothing but results is stored, those of all turns are there before the first is: no store
+ * stands between loads. */
+static void thread(fc_cuda_gen *g) {
+    const bool points = fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
+    const unsigned loops = thread_rows(g, false);
+    for (unsigned s = 0; s < g->k->nstages; s++) thread_stage(g, s);
+    if (g->cls->cuda.repeat > 1 && !points) {
+        close(g, loops);
+        thread_rows(g, true);
+    }
+    results(g);
+    if (!points) return;
+    leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    if (!g->cls->cuda.once) over_elements(g, FC_LOOP_SERIAL, g->cls->vector, 1);
+    neighbours(g, g->np, g->axes, FC_PHASE_ELEMENTS);
+}
+
+static void rect(fc_cuda_gen *g) {
+    const unsigned rows = g->cls->cuda.rect_rows, columns = g->cls->cuda.rect_columns;
+    open(g, FC_LOOP_GRID, FC_RECT_OUTER, FC_RECT_OUTER + 1, rows, 1);
+    open(g, FC_LOOP_GRID, FC_RECT_INNER, FC_RECT_INNER + 1, MAP * columns, 1);
+    open(g, FC_LOOP_BLOCK, FC_RECT_INNER, FC_RECT_INNER + 1, columns, MAP);
+    kept_buffers(g, FC_RECT_ELEMENT, columns, g->cls->vector);
+    open(g, FC_LOOP_UNROLL, FC_RECT_OUTER, FC_RECT_OUTER + 1, 1, rows)->way = FC_LOOP_BACK;
+    open(g, FC_LOOP_UNROLL, FC_RECT_INNER, FC_RECT_INNER + 1, 1, columns);
+    thread_stage(g, 0);
+    results(g);
+}
+
+/* ---- a row of a team ------------------------------------------------------------------------- */
+
+static unsigned lanes_of(const fc_cuda_gen *g) {
+    return g->cls->cuda.team < 32 ? g->cls->cuda.team : 32;
+}
+
+/* Turns of a chunk whose elements the lanes of a warp take. */
+static fc_loop *quads(fc_cuda_gen *g, fc_loop_kind kind, unsigned turns, unsigned batch,
+                      unsigned phase) {
+    const bool apart = fc_cuda_apart(g->cls) > 1;
+    const uint32_t n = (uint32_t)g->loops.node.len;
+    over_elements(g, kind, FC_LANES, turns)->batch = (uint8_t)batch;
+    if (apart) over_elements(g, FC_LOOP_UNROLL, 32, FC_CUDA_QUAD)->way = FC_LOOP_APART;
+    over_elements(g, FC_LOOP_LANE, apart ? 1 : FC_CUDA_QUAD, lanes_of(g));
+    if (!apart) over_elements(g, FC_LOOP_VECTOR, FC_CUDA_QUAD, 1);
+    element(g, phase);
+    close(g, 3);
+    return g->loops.oom ? &g->loops.none : &g->loops.node.at[n];
+}
+
+static void lanes_meet(fc_cuda_gen *g, unsigned s) {
+    join(g, s, FC_LOOP_VECTOR);
+    join(g, s, FC_LOOP_LANE);
+}
+
+/* Who has which row: a gang's blocks take row after row. */
+static void rows_of_teams(fc_cuda_gen *g) {
+    const unsigned repeat = g->cls->cuda.repeat, rows = fc_cuda_block(g->cls) / g->cls->cuda.team;
+    if (g->cls->cuda.split >= FC_CUDA_GANG) {
+        over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1)->way = FC_LOOP_GANG;
+        open(g, FC_LOOP_SERIAL, 0, g->np, 1, 1)->way = FC_LOOP_GANG;
+        return;
+    }
+    open(g, FC_LOOP_GRID, 0, g->np, repeat * rows, 1);
+    if (g->cls->cuda.split) over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1);
+    if (repeat > 1) open(g, FC_LOOP_UNROLL, 0, g->np, rows, repeat);
+    open(g, FC_LOOP_BLOCK, 0, g->np, 1, rows)->way =
+        g->cls->cuda.full ? FC_LOOP_PLAIN : FC_LOOP_BACK;
+}
+
+/* Warps, blocks of a gang. */
+static void parts_meet(fc_cuda_gen *g, unsigned s) {
+    if (g->cls->cuda.team > 32) join(g, s, FC_LOOP_WARP);
+    if (g->cls->cuda.split == FC_CUDA_SPLIT) {
+        leaf(g, FC_LEAF_PUT, s);
+        leaf(g, FC_LEAF_GET, s);
+    }
+    if (g->cls->cuda.split >= FC_CUDA_GANG) join(g, s, FC_LOOP_GRID);
+    leaf(g, FC_LEAF_FINISH, s);
+}
+
+/* Whether the phase reads what is kept, and whether it reads anything else. */
+static void reads(fc_cuda_gen *g, unsigned phase, bool *kept, bool *more) {
+    *kept = *more = false;
+    fc_cuda_slice(g, phase == FC_PHASE_ELEMENTS ? FC_CUDA_STORES : phase, FC_POINT);
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (g->need[v] && i->op == FC_OP_LOAD && i->level == FC_POINT)
+            *(g->cached[i->imm] ? kept : more) = true;
+    }
+}
+
+/* The part of a row that a warp keeps: written out, if it fits registers and text. */
+static void pass(fc_cuda_gen *g, unsigned phase) {
+    const unsigned its = g->cls->cuda.iterations;
+    unsigned batch = (unsigned)fc_cuda_unroll(g->k, (int)its, FC_CUDA_QUAD);
+    bool kept, more;
+    reads(g, phase, &kept, &more);
+    if (kept && more && its > 2) batch = 2; /* registers are taken already */
+    if (g->cls->cuda.team > 32) over_elements(g, FC_LOOP_WARP, FC_CHUNK, g->cls->cuda.team / 32);
+    quads(g, kept || batch == its ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, its, batch, phase);
+    if (g->cls->cuda.team > 32) close(g, 1);
+}
+
+/* Known counts make joins cheap, so that warps that are whole have text of their own. */
+static void one_stage(fc_cuda_gen *g, unsigned s) {
+    const bool both = fc_cuda_any_counts(g->k, s) && !g->cls->cuda.full;
+    leaf(g, FC_LEAF_ROW, s);
+    leaf(g, FC_LEAF_START, s);
+    for (int i = 0; i < (both ? 2 : 1); i++) {
+        if (both)
+            over_elements(g, FC_LOOP_CASE, FC_CHUNK, 1)->way = i ? FC_LOOP_REST : FC_LOOP_WHOLE;
+        pass(g, s);
+        lanes_meet(g, s);
+        if (both) close(g, 1);
+    }
+    parts_meet(g, s);
+}
+
+/* What the form says of loads is so when values are held (cuda_hold.c). */
+static void one(fc_cuda_gen *g) {
+    rows_of_teams(g);
+    kept_buffers(g, g->axes - 1, g->cls->cuda.team, FC_CUDA_QUAD * g->cls->cuda.iterations);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        one_stage(g, s);
+        fc_cuda_now_held(g);
+    }
+    results(g);
+    if (fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) {
+        leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+        pass(g, FC_PHASE_ELEMENTS);
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v]) g->hold[v] = FC_CUDA_HOLD;
+}
+
+/* ---- spans of chunks ------------------------------------------------------------------------- */
+
+static unsigned chunk_batch(const fc_cuda_gen *g, bool whole) {
+    const int turns = FC_CHUNK / FC_LANES, batch = fc_cuda_unroll(g->k, turns, FC_CUDA_QUAD);
+    return (unsigned)(!whole && batch > 2 ? 2 : batch);
+}
+
+/* A chunk whose counts are known as constants is unrolled whole: its shares are constants then. Of
+ * one that is not whole there are at most two turns at a time. */
+static fc_loop *chunk(fc_cuda_gen *g, unsigned phase, bool whole) {
+    const bool known = whole && phase != FC_PHASE_ELEMENTS && fc_cuda_any_counts(g->k, phase);
+    return quads(g, known ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, FC_CHUNK / FC_LANES,
+                 chunk_batch(g, whole), phase);
+}
+
+static void chunks(fc_cuda_gen *g, fc_loop_way way) {
+    over_elements(g, FC_LOOP_SERIAL, FC_CHUNK, 1)->way = (uint8_t)way;
+}
+
+/* With elements to count whole chunks have text of their own; without, both go on in one way: with
+ * two a sum takes 242 us, not 237. */
+static void push_chunks(fc_cuda_gen *g, unsigned s) {
+    const bool counts = fc_cuda_any_counts(g->k, s);
+    leaf(g, FC_LEAF_CLEAR, s);
+    if (!counts) {
+        chunks(g, FC_LOOP_PLAIN);
+        leaf(g, FC_LEAF_START, s);
+    }
+    for (int whole = 1; whole >= 0; whole--) {
+        const fc_loop_way way = whole ? FC_LOOP_WHOLE : FC_LOOP_REST;
+        if (counts) {
+            chunks(g, way);
+            leaf(g, FC_LEAF_START, s);
+        } else {
+            over_elements(g, FC_LOOP_CASE, FC_CHUNK, 1)->way = (uint8_t)way;
+        }
+        chunk(g, s, whole);
+        if (!counts) close(g, 1);
+        if (!counts && whole) continue;
+        lanes_meet(g, s);
+        leaf(g, FC_LEAF_PUSH, s);
+        close(g, 1);
+    }
+    leaf(g, FC_LEAF_FOLD, s);
+}
+
+/* An element's place is asked for (argmin, argmax): any order of joins gives the same. Only chunks
+ * that may have something better than what was found so far are looked at in full. */
+static bool seeks(const fc_cuda_gen *g, unsigned stage) {
+    for (size_t r = 0; r < g->k->reductions.len; r++)
+        if (g->k->reductions.at[r].stage == stage && !fc_cuda_seeks(g, g->k->reductions.at[r].op))
+            return false;
+    return chunk_batch(g, true) == FC_CHUNK / FC_LANES;
+}
+
+static void seek_chunks(fc_cuda_gen *g, unsigned s) {
+    leaf(g, FC_LEAF_CLEAR, s)->way = FC_LOOP_SEEK;
+    for (int whole = 1; whole >= 0; whole--) {
+        chunks(g, whole ? FC_LOOP_WHOLE : FC_LOOP_REST);
+        leaf(g, FC_LEAF_START, s);
+        fc_loop *turns = chunk(g, s, whole);
+        if (whole) turns->way = FC_LOOP_SEEK;
+        lanes_meet(g, s);
+        leaf(g, FC_LEAF_PUSH, s)->way = FC_LOOP_SEEK;
+        close(g, 1);
+    }
+}
+
+static void loop(fc_cuda_gen *g) {
+    rows_of_teams(g);
+    over_elements(g, FC_LOOP_WARP, FC_STEP_SPAN, fc_cuda_block(g->cls) / 32);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        leaf(g, FC_LEAF_ROW, s);
+        if (seeks(g, s))
+            seek_chunks(g, s);
+        else
+            push_chunks(g, s);
+        parts_meet(g, s);
+    }
+    results(g);
+    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return;
+    leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    for (int whole = 1; whole >= 0; whole--) {
+        chunks(g, whole ? FC_LOOP_WHOLE : FC_LOOP_REST);
+        chunk(g, FC_PHASE_ELEMENTS, whole);
+        close(g, 1);
+    }
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void run(fc_cuda_gen *g, unsigned phase, bool whole) {
+    const bool known = whole && phase != FC_PHASE_ELEMENTS && fc_cuda_any_counts(g->k, phase);
+    const int batch = fc_cuda_outer_batch(g->k, g->cls);
+    over_elements(g, known ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, 1, (uint32_t)fc_run_of(g->k))->batch =
+        (uint8_t)(whole || batch < 4 ? batch : 4);
+    neighbours(g, g->np - 1, g->np, phase);
+    close(g, 1);
+}
+
+/* Of a transposed warp the lanes have runs side by side, which join first. */
+static void count_run(fc_cuda_gen *g, unsigned s) {
+    if (g->cls->cuda.transposed) join(g, s, FC_LOOP_LANE);
+    leaf(g, FC_LEAF_PUSH, s);
+}
+
+/* Whole runs go without a test; at most one run of a row is not whole. */
+static void runs(fc_cuda_gen *g, unsigned phase) {
+    const bool stage = phase != FC_PHASE_ELEMENTS, full = g->cls->cuda.full;
+    const bool evens = stage && fc_cuda_any_counts(g->k, phase);
+    const unsigned lanes = g->cls->cuda.transposed ? 32u / g->cls->cuda.across : 1;
+    const unsigned size = (unsigned)fc_run_of(g->k);
+    over_elements(g, FC_LOOP_SERIAL, size * lanes, full ? g->cls->cuda.runs : 1);
+    if (stage) leaf(g, FC_LEAF_START, phase);
+    for (int whole = 1; whole >= (full ? 1 : 0); whole--) {
+        if (!full)
+            over_elements(g, FC_LOOP_CASE, size * lanes, 1)->way =
+                whole ? FC_LOOP_WHOLE : FC_LOOP_REST;
+        if (lanes > 1) over_elements(g, FC_LOOP_LANE, size, lanes);
+        run(g, phase, whole);
+        if (lanes > 1) close(g, 1);
+        if (evens && !full) count_run(g, phase);
+        if (!full) close(g, 1);
+    }
+    if (stage && (full || !evens)) count_run(g, phase);
+    close(g, 1);
+}
+
+static void outer(fc_cuda_gen *g) {
+    const unsigned x = g->cls->cuda.across, v = g->cls->vector, warps = FC_CUDA_THREADS / 32;
+    const bool turned = g->cls->cuda.transposed, full = g->cls->cuda.full;
+    const fc_loop_kind part = turned ? FC_LOOP_WARP : FC_LOOP_BLOCK;
+    const unsigned parts = turned ? warps : FC_CUDA_THREADS / x;
+    open(g, FC_LOOP_GRID, 0, g->np, x * v, 1);
+    if (g->cls->cuda.split) over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1);
+    open(g, FC_LOOP_BLOCK, 0, g->np, v, x)->way = full ? FC_LOOP_PLAIN : FC_LOOP_BACK;
+    over_elements(g, part, FC_STEP_SPAN, parts);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        leaf(g, FC_LEAF_ROW, s);
+        leaf(g, FC_LEAF_CLEAR, s);
+        runs(g, s);
+        leaf(g, FC_LEAF_FOLD, s);
+        if (parts > 1) join(g, s, part);
+        if (g->cls->cuda.split) {
+            leaf(g, FC_LEAF_PUT, s);
+            leaf(g, FC_LEAF_GET, s);
+        }
+        if (v == 1) leaf(g, FC_LEAF_FINISH, s);
+    }
+    if (v > 1) {
+        open(g, FC_LOOP_VECTOR, g->np - 1, g->np, v, 1);
+        leaf(g, FC_LEAF_FINISH, 0);
+    }
+    results(g);
+    if (v > 1) close(g, 1);
+    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return;
+    leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    runs(g, FC_PHASE_ELEMENTS);
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+static void prefixes(fc_cuda_gen *g) {
+    leaf(g, FC_LEAF_PREFIX, 0);
+    leaf(g, FC_LEAF_START, 0);
+    over_elements(g, FC_LOOP_SERIAL, 1, 1);
+    element(g, 0);
+    leaf(g, FC_LEAF_SCANNED, 0);
+    element(g, FC_PHASE_ELEMENTS);
+    close(g, 1);
+}
+
+/* The totals of the threads' runs of a tile become a tree; then each goes through its run again,
+ * with what is before it in front. */
+static void tile_of_runs(fc_cuda_gen *g) {
+    over_elements(g, FC_LOOP_BLOCK, FC_RUN, FC_CUDA_THREADS);
+    leaf(g, FC_LEAF_START, 0);
+    over_elements(g, FC_LOOP_SERIAL, 1, 1);
+    element(g, 0);
+    close(g, 1);
+    join(g, 0, FC_LOOP_BLOCK);
+    prefixes(g);
+    close(g, 1);
+}
+
+static void scan(fc_cuda_gen *g) {
+    const bool many = g->cls->cuda.split == FC_CUDA_BACK, one = g->cls->cuda.block_rows;
+    open(g, FC_LOOP_GRID, 0, g->np, many || one ? 1 : FC_CUDA_THREADS, 1);
+    if (many) over_elements(g, FC_LOOP_GRID, FC_CUDA_SCAN_TILE, 1)->way = FC_LOOP_TICKET;
+    if (!many && !one) open(g, FC_LOOP_BLOCK, 0, g->np, 1, FC_CUDA_THREADS);
+    leaf(g, FC_LEAF_ROW, 0);
+    leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    leaf(g, FC_LEAF_CLEAR, 0);
+    if (!many) over_elements(g, FC_LOOP_SERIAL, one ? FC_CUDA_SCAN_TILE : FC_RUN, 1);
+    if (many || one)
+        tile_of_runs(g);
+    else
+        prefixes(g);
+    if (!many) leaf(g, FC_LEAF_PUSH, 0);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+bool fc_cuda_schedule_loops(fc_cuda_gen *g) {
+    switch (g->cls->cuda.kind) {
+    case FC_CUDA_MAP: (g->cls->vector > 1 ? map_neighbours : map_apart)(g); break;
+    case FC_CUDA_THREAD: thread(g); break;
+    case FC_CUDA_RECT: rect(g); break;
+    case FC_CUDA_ONE: one(g); break;
+    case FC_CUDA_LOOP: loop(g); break;
+    case FC_CUDA_OUTER: outer(g); break;
+    case FC_CUDA_SCAN: scan(g); break;
+    default: return false;
+    }
+    return true;
+}
