@@ -10,6 +10,7 @@
 #include "runtime/call.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/pack.h"
+#include "runtime/trace.h"
 
 void fc_config_init(fc_config *c) {
     memset(c, 0, sizeof *c);
@@ -53,6 +54,13 @@ static fusec_status compile_from_env(bool *never, fc_error *e) {
     return fc_fail(e, FUSEC_INVALID, "FUSEC_COMPILE=%.60s: it is auto or never", s);
 }
 
+static fusec_status switch_from_env(const char *name, bool *on, fc_error *e) {
+    const char *s = getenv(name);
+    *on = s && !strcmp(s, "1");
+    if (!s || !*s || *on || !strcmp(s, "0")) return FUSEC_OK;
+    return fc_fail(e, FUSEC_INVALID, "%s=%.60s: it is 0 or 1", name, s);
+}
+
 fusec_status fc_config_from_env(fc_config *c, fc_error *e) {
     fc_config_init(c);
     c->device = getenv("FUSEC_DEVICE");
@@ -65,6 +73,7 @@ fusec_status fc_config_from_env(fc_config *c, fc_error *e) {
     FC_TRY(compile_from_env(&c->never_compile, e));
     FC_TRY(fc_device_name_check(c->device, e));
     FC_TRY(tiers_from_env(&c->tiers, e));
+    FC_TRY(switch_from_env("FUSEC_NVTX", &c->nvtx, e));
     FC_TRY(number_from_env("FUSEC_THREADS", FC_MAX_THREADS, &c->threads, e));
     return number_from_env("FUSEC_DEBUG", 9, &c->debug, e);
 }
@@ -101,6 +110,18 @@ bool fc_context_packed(const fc_context *c, const uint8_t key[FC_CACHE_KEY], uin
     return false;
 }
 
+/* Without NVTX nothing is missing but its ranges. */
+static fusec_status open_trace(fc_context *c, fc_error *e) {
+    c->trace = c->config.trace;
+    if (!c->config.nvtx) return FUSEC_OK;
+    fc_str why;
+    fc_str_init(&why, &c->config.alloc);
+    fusec_status s = c->trace ? FUSEC_OK : fc_trace_new(&c->config.alloc, false, &c->trace, e);
+    if (!s && !fc_trace_nvtx(c->trace, &why)) fc_log(c, 1, "no NVTX: %s", why.data);
+    fc_str_free(&why);
+    return s;
+}
+
 fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error *e) {
     *out = NULL;
     fc_context *c = fc_calloc(&config->alloc, 1, sizeof *c);
@@ -116,7 +137,8 @@ fusec_status fc_context_new(const fc_config *config, fc_context **out, fc_error 
             return fc_oom(e);
         }
     }
-    const fusec_status s = open_packs(c, e);
+    fusec_status s = open_packs(c, e);
+    if (!s) s = open_trace(c, e);
     if (s) {
         fc_context_free(c);
         return s;
@@ -136,6 +158,7 @@ void fc_context_free(fc_context *c) {
     fc_diskcache_close(c->disk);
     for (int i = 0; i < c->npacks; i++) fc_pack_close(c->packs[i]);
     fc_helper_free(c->helper);
+    if (c->trace != c->config.trace) fc_trace_free(c->trace);
     fc_str_free(&c->notice);
     pthread_mutex_destroy(&c->lock);
     fc_alloc a = c->config.alloc;
@@ -233,6 +256,7 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
         (*out)->helper = c->helper;
         (*out)->poll = c->config.poll;
         (*out)->poll_user = c->config.poll_user;
+        if (c->trace && !fc_trace_attach(c->trace, *out)) s = fc_oom(e);
     }
     pthread_mutex_unlock(&c->lock);
     if (!s) fc_log(c, 1, "device %s: %s", (*out)->name, (*out)->text);

@@ -28,7 +28,9 @@ typedef struct fc_config {
     fc_tiers tiers;       /* FUSEC_TIERS: full, both, quick; both when that is not set */
     int processors;       /* that two tiers are dealt out to; 0: those this process may use */
     fc_limits limits;
-    int debug; /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
+    struct fc_trace *trace; /* what devices do is written there (runtime/trace.h); NULL: nowhere */
+    bool nvtx;              /* FUSEC_NVTX=1: ranges for NVIDIA's profilers, where NVTX is found */
+    int debug;              /* FUSEC_DEBUG: 1 devices and cache, 2 plans, 4 generated source */
     void (*log)(void *user, const char *line); /* where debug lines go; NULL = nowhere */
     void *log_user;
     const char *llvm_path,
@@ -61,10 +63,11 @@ typedef struct fc_context {
     struct fc_pack *packs[FC_MAX_PACKS];
     int npacks;
     FC_VEC(struct fc_user_call *) calls; /* functions of the user (runtime/call.h) */
-    struct fc_helper *helper;  /* NULL: compilers run in this process */
-    fc_str notice;             /* why the automatic choice passed over a better device */
-    struct fc_copier *copiers; /* programs that copy strided arrays (runtime/stage.c) */
-    struct fc_kcache *kernels; /* loaded code, by key (runtime/kernel_cache.h) */
+    struct fc_helper *helper;            /* NULL: compilers run in this process */
+    fc_str notice;                       /* why the automatic choice passed over a better device */
+    struct fc_copier *copiers;           /* programs that copy strided arrays (runtime/stage.c) */
+    struct fc_trace *trace;              /* of the configuration, or its own for NVTX; NULL: none */
+    struct fc_kcache *kernels;           /* loaded code, by key (runtime/kernel_cache.h) */
     /* counted under the kernel cache's lock, read at any time */
     _Atomic uint64_t compiles; /* kernels compiled since the context was made */
     _Atomic uint64_t disk_hits, memory_hits;

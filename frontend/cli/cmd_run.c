@@ -7,6 +7,7 @@
 #include "frontend/cli/outputs.h"
 #include "frontend/cli/progress.h"
 #include "frontend/cli/split.h"
+#include "frontend/cli/timeline.h"
 
 /* Compiles what is missing, so that what is measured later is the computation. */
 static fusec_status compile(fc_job *s, fc_program *p, fc_error *e) {
@@ -30,12 +31,23 @@ static fusec_status compile(fc_job *s, fc_program *p, fc_error *e) {
 
 static fusec_status compute(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
     fc_progress progress;
+    double at = fc_timeline_now(s->cli);
     FC_TRY(fc_job_results(s, p, e));
     FC_TRY(fc_job_data(s, false, e));
+    at = fc_timeline_phase(s->cli, "read inputs", at);
     FC_TRY(compile(s, p, e));
+    at = fc_timeline_phase(s->cli, "bind and compile", at);
     fc_progress_clock(&progress, "computing", s->cli->quiet, s->cli->verbose);
     fusec_status st = fc_job_run(s, p, seconds, e);
     fc_progress_end(&progress);
+    fc_timeline_phase(s->cli, "compute", at);
+    return st;
+}
+
+static fusec_status in_parts(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+    const double at = fc_timeline_now(s->cli);
+    const fusec_status st = fc_split_run(s, p, seconds, e);
+    fc_timeline_phase(s->cli, "compute in pieces", at);
     return st;
 }
 
@@ -45,24 +57,33 @@ static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
     double seconds = 0;
     FC_TRY(fc_outputs_check(s, e));
     FC_TRY(fc_expect_check(s, e));
+    double at = fc_timeline_now(s->cli);
     FC_TRY(fc_job_device(s, NULL, &d, e));
+    at = fc_timeline_phase(s->cli, "open device", at);
     FC_TRY(fc_job_program(s, d, false, &p, e));
-    fusec_status st = in_pieces ? fc_split_run(s, p, &seconds, e) : compute(s, p, &seconds, e);
+    fc_timeline_phase(s->cli, "plan", at);
+    fusec_status st = in_pieces ? in_parts(s, p, &seconds, e) : compute(s, p, &seconds, e);
     if (!st && fc_cli_on(s->cli, FC_FLAG_KEEP))
         st = fc_emit_keep(s, p, s->cli->o.text[FC_FLAG_KEEP], e);
     if (st && fc_status_exit(st) == 70) fc_fault_kernels(s, p);
     fc_program_free(p);
     if (!st && fc_cli_on(s->cli, FC_FLAG_CHECK_FINITE)) st = fc_finite_check(s, e);
     if (!st) st = fc_expect_compare(s, e);
-    return st ? st : fc_outputs_write(s, seconds, e);
+    at = fc_timeline_now(s->cli);
+    if (!st) st = fc_outputs_write(s, seconds, e);
+    fc_timeline_phase(s->cli, "write results", at);
+    return st;
 }
 
 static fusec_status open_and_run(fc_cli *c, bool in_pieces, fc_error *e) {
     fc_job s;
     fc_job_request rq = fc_job_words(c, true);
     rq.cut = in_pieces;
+    const double at = fc_timeline_now(c);
     fusec_status st = fc_job_open(&s, c, &rq, e);
+    fc_timeline_phase(c, "parse and check", at);
     if (!st) st = run(&s, in_pieces, e);
+    fc_timeline_settle(c);
     fc_split_close(&s);
     fc_job_close(&s);
     return st;
@@ -80,7 +101,7 @@ static bool may_split(const fc_cli *c) {
     return true;
 }
 
-fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
+static fusec_status whole_or_in_pieces(fc_cli *c, fc_error *e) {
     const char *flag = c->o.text[FC_FLAG_SPLIT];
     if (flag && strcmp(flag, "auto") && strcmp(flag, "never")) return open_and_run(c, true, e);
     const fusec_status st = open_and_run(c, false, e);
@@ -93,4 +114,10 @@ fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
     snprintf(e->message + n, sizeof e->message - n, "\n  in pieces it can't be computed: %s",
              own.message);
     return st;
+}
+
+fusec_status fc_cmd_run(fc_cli *c, fc_error *e) {
+    FC_TRY(fc_timeline_open(c, e));
+    const fusec_status st = whole_or_in_pieces(c, e);
+    return fc_timeline_close(c, st, e);
 }

@@ -30,8 +30,9 @@ typedef struct fc_cli {
     FC_VEC(fc_attachment) attachments;
     fc_str out;
     bool color, quiet, verbose;
-    const char *self; /* this command as a program that can be started; NULL: not known */
-    int answer;       /* exit code of a command that was done: 1 is "no" */
+    const char *self;       /* this command as a program that can be started; NULL: not known */
+    struct fc_trace *trace; /* --trace; NULL: none */
+    int answer;             /* exit code of a command that was done: 1 is "no" */
 } fc_cli;
 
 /* The whole command: parses, runs, reports. Returns the exit code. */

@@ -235,10 +235,11 @@ static double thickness(const picture *p, uint32_t buffer) {
 
 static void draw_edge(const picture *p, const edge *x, fc_str *out) {
     const box *a = &p->box[x->from], *b = &p->box[x->to];
+    const int tenths = (int)(10 * thickness(p, x->buffer)); /* no locale has a say in it */
     fc_str_printf(out,
-                  "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke-width=\"%.1f\" "
+                  "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke-width=\"%d.%d\" "
                   "marker-end=\"url(#to)\"/>\n",
-                  a->x, a->y + a->height, b->x, b->y, thickness(p, x->buffer));
+                  a->x, a->y + a->height, b->x, b->y, tenths / 10, tenths % 10);
 }
 
 /* What a pointer that rests on it, and a screen reader, says. */
@@ -272,12 +273,12 @@ static void draw_box(const picture *p, const box *b, bool links, fc_str *out) {
     fc_str_add(out, "<g>");
     draw_title(p, b, out);
     fc_str_printf(out,
-                  "<rect class=\"%s\" x=\"%.1f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" "
+                  "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" "
                   "rx=\"%d\"/>",
                   b->kernel ? "k" : kind[plan->buffers.at[b->number].kind], b->x - b->width / 2,
                   b->y, b->width, b->height, b->kernel ? 2 : 10);
     for (uint32_t i = 0; i < b->lines; i++) {
-        fc_str_printf(out, "<text x=\"%.1f\" y=\"%.0f\">", b->x, b->y + LINE * (i + 1));
+        fc_str_printf(out, "<text x=\"%.0f\" y=\"%.0f\">", b->x, b->y + LINE * (i + 1));
         fc_markup_text(out, b->text[i]);
         fc_str_add(out, "</text>");
     }
