@@ -17,6 +17,7 @@ myst_enable_extensions = ["colon_fence"]
 # GitHub gives "a:b" and "a's" the same anchors as Sphinx does with this.
 myst_heading_slug_func = "conf_slug.slug"
 highlight_language = "none"
+suppress_warnings = ["misc.highlighting_failure"]  # the language is close to Python, not Python
 html_theme = "furo"
 html_title = f"fusec {release}"
 html_copy_source = False
