@@ -209,7 +209,6 @@ static void keep_attr(fusec_lazy *v, const fusec_attr *a, const fusec_lazy *x) {
         return;
     }
     if (fc_lazy_is_composite(v->op)) {
-        v->mode = (uint8_t)a->mode;
         v->naxes = (uint8_t)axes_of(a);
         v->nlist = (uint8_t)list_of(v->op, a);
         v->ntext = (uint8_t)text_words(a);
@@ -254,6 +253,7 @@ fusec_status fusec_lazy_op(fusec_context *c, int op, int n, fusec_lazy *const *s
     const uint32_t nattr = attr_words(op, &a, &t, n ? src[0] : NULL);
     fusec_lazy *v = new_value(c, op, t.dtype, t.rank, t.shape, nattr);
     if (!v) return no_memory();
+    if (fc_lazy_is_composite(op)) v->mode = (uint8_t)a.mode;
     if (nattr) keep_attr(v, &a, src[0]);
     if (n > 3 && !(v->src = fc_malloc(&c->alloc, (size_t)n * sizeof *v->src))) {
         fc_free(&c->alloc, v);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices: of values NumPy's BLAS computes them on the host; inside a compiled function
-they are the library's contractions, and what is around them fuses."""
+"""Products of matrices: contractions, with which what is around them fuses. Where the interpreter
+computes, for want of LLVM, NumPy's BLAS takes those of values."""
 
 from . import _core, _host
 from ._array import Array
@@ -13,7 +13,20 @@ from ._shape import moveaxis, reshape, stack, take_axes
 __all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot", "vecdot", "kron", "einsum", "cross"]
 
 
-def _traced_matmul(x, y):
+_interpreted = None
+
+
+def _by_blas(*arrays):
+    """Does the interpreter compute these, outside of a compiled function?"""
+    global _interpreted
+    if _core.tracing() is not None or any(x._device for x in arrays):
+        return False
+    if _interpreted is None:
+        _interpreted = _core.device()[0].startswith("interp")
+    return _interpreted
+
+
+def _product(x, y):
     if not x.ndim or not y.ndim:
         raise ShapeError("matmul of arrays without axes: multiply by *", "shape-mismatch")
     dtype = result_type(x, y)
@@ -24,9 +37,9 @@ def _traced_matmul(x, y):
 def matmul(x, y, /):
     """The product of matrices, of the last two axes."""
     x, y = asarray(x), asarray(y)
-    if _core.tracing() is not None:
-        return _traced_matmul(x, y)
-    return _host.call("matmul", use_numpy().matmul, x, y)
+    if _by_blas(x, y) or x._code == BOOL == y._code:
+        return _host.call("matmul", use_numpy().matmul, x, y)
+    return _product(x, y)
 
 
 def matmul_operator(x, other, reflected):
@@ -66,7 +79,7 @@ def tensordot(x, y, /, *, axes=2):
     """Sums of products over pairs of axes: the last axes of x with the first of y, or
     (axes of x, axes of y)."""
     x, y = asarray(x), asarray(y)
-    if _core.tracing() is None:
+    if _by_blas(x, y):
         if not isinstance(axes, int):
             axes = tuple(tuple(a) if isinstance(a, (list, tuple)) else a for a in axes)
         return _host.call("tensordot", use_numpy().tensordot, x, y, axes=axes)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements at indices and diagonals; sorting, searching and sets, which NumPy computes on the host."""
+"""Elements at indices and diagonals; sorting, searching, quantiles; sets and what else has a shape that
+depends on elements, which NumPy computes on the host."""
 
+import math
 import operator
 
 from . import _core, _host, _reduce
 from ._device import beside
 from ._create import asarray, use_numpy, zeros
-from ._dtypes import DTYPES, I64, result_type
-from ._shape import concat, flip, moveaxis, ravel, reshape, take_axis
+from ._array import Array
+from ._dtypes import C64, DTYPES, F16, F64, I64, result_type
+from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack, take_axes, take_axis
 
 __all__ = [
     "argsort", "argwhere", "bincount", "choose", "compress", "diag", "diagonal", "digitize",
-    "flatnonzero", "histogram", "interp", "isin", "nonzero", "percentile", "quantile", "searchsorted",
+    "flatnonzero", "histogram", "interp", "isin", "median", "nonzero", "percentile", "quantile", "searchsorted",
     "sort", "take", "take_along_axis", "top_k", "trace", "unique", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "nansum", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd",
     "nanprod", "select", "convolve", "correlate", "gradient", "insert", "delete", "append",
@@ -22,13 +25,23 @@ def _np(name, *args, **kwargs):
     return _host.call(name, getattr(use_numpy(), name), *args, **kwargs)
 
 
+def _is_complex(*arrays):
+    return any(x._code >= C64 for x in arrays)
+
+
 def sort(x, /, *, axis=-1, descending=False, stable=True):
-    """The elements in order along an axis; nans last. Outside of compiled functions NumPy's, on the host."""
+    """The elements in order along an axis; nans last.
+
+    >>> fx.sort(fx.asarray([3, 1, 2])).tolist()
+    [1, 2, 3]
+    """
     x = asarray(x)
-    if _core.tracing() is not None:
-        return _core.op("sort", (x,), (take_axis(axis, x.ndim),), mode=int(descending))
-    r = _np("sort", x, axis=axis, kind="stable")
-    return flip(r, axis=axis) if descending else r
+    if axis is None:
+        x, axis = ravel(x), 0
+    if _is_complex(x):
+        r = _np("sort", x, axis=axis, kind="stable")
+        return flip(r, axis=axis) if descending else r
+    return _core.op("sort", (x,), (take_axis(axis, x.ndim),), mode=int(descending))
 
 
 def _one_zero(x):
@@ -37,9 +50,15 @@ def _one_zero(x):
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
-    """The indices that sort."""
+    """The indices that sort; those of equal elements in order.
+
+    >>> fx.argsort(fx.asarray([3, 1, 2])).tolist()
+    [1, 2, 0]
+    """
     x = asarray(x)
-    if _core.tracing() is not None:
+    if axis is None:
+        x, axis = ravel(x), 0
+    if not _is_complex(x):
         return _core.op("argsort", (_one_zero(x),), (take_axis(axis, x.ndim),), mode=int(descending))
     if not descending:
         return _np("argsort", x, axis=axis, kind="stable")
@@ -59,11 +78,18 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     if side not in ("left", "right"):
         raise ValueError("side must be 'left' or 'right'")
     x1, x2 = asarray(x1), asarray(x2)
-    if _core.tracing() is not None and sorter is None:
-        dtype = result_type(x1, x2)
-        arrays = tuple(_one_zero(x.astype(dtype, copy=False)) for x in (x1, x2))
-        return _core.op("searchsorted", arrays, mode=int(side == "right"))
-    return _np("searchsorted", x1, x2, side=side, sorter=sorter)
+    if sorter is not None:
+        x1 = take(x1, sorter)
+    if _is_complex(x1, x2):
+        return _np("searchsorted", x1, x2, side=side)
+    dtype = result_type(x1, x2)
+    arrays = tuple(_one_zero(x.astype(dtype, copy=False)) for x in (x1, x2))
+    return _core.op("searchsorted", arrays, mode=int(side == "right"))
+
+
+def digitize(x, bins, right=False):
+    """The number of the bin that each element is in; bins rise."""
+    return searchsorted(bins, x, side="left" if right else "right")
 
 
 def nonzero(x, /):
@@ -130,21 +156,90 @@ def unique_values(x, /):
 
 
 def isin(x1, x2, /, *, invert=False):
-    a = x1 if isinstance(x1, (int, float)) else asarray(x1)
-    b = x2 if isinstance(x2, (int, float)) else asarray(x2)
-    return _np("isin", a, b, invert=invert)
+    """Is each element of x1 among those of x2?"""
+    x1, x2 = asarray(x1), asarray(x2)
+    if _is_complex(x1, x2):
+        return _np("isin", x1, x2, invert=invert)
+    dtype = result_type(x1, x2)
+    x1, x2 = x1.astype(dtype, copy=False), sort(ravel(x2.astype(dtype, copy=False)))
+    n = x2.shape[0]
+    if n == 0:
+        r = x1 != x1 if DTYPES[x1._code].kind != "f" else x1 < x1
+    else:
+        at = searchsorted(x2, x1)
+        r = (_core.op("take", (x2, _core.rows["minimum"][3](at, n - 1)), (0,)) == x1)
+    return ~r if invert else r
 
 
 def top_k(x, k, /, *, axis=-1, mode="largest"):
-    np = use_numpy()
+    """(the k largest, or smallest, elements along an axis, their indices)"""
+    x = asarray(x)
+    axis = take_axis(axis, x.ndim)
+    i = argsort(x, axis=axis, descending=mode == "largest")
+    i = i[(slice(None),) * axis + (slice(0, k),)]
+    return take_along_axis(x, i, axis=axis), i
 
-    def compute(a):
-        order = np.argsort(a, axis=axis, kind="stable")
-        order = np.flip(order, axis=axis) if mode == "largest" else order
-        i = np.take(order, np.arange(k), axis=axis)
-        return np.take_along_axis(a, i, axis=axis), i
 
-    return _host.call("top_k", compute, asarray(x))
+def _ranked(x, q, axis, keepdims):
+    """Quantiles by linear interpolation between neighbours, nan where there is one."""
+    x = asarray(x)
+    x = x if x._code >= F16 else x.astype(DTYPES[F64])
+    axes = take_axes(axis, x.ndim)
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    flat = permute_dims(x, (*kept, *axes))
+    flat = sort(reshape(flat, (*[x.shape[k] for k in kept], -1)))
+    at = q * (flat.shape[-1] - 1)
+    low = math.floor(at)
+    part = at - low
+    a = flat[..., low]
+    b = flat[..., min(low + 1, operator.index(flat.shape[-1]) - 1)]
+    r = a if part == 0 else a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
+    r = _core.rows["where"][3](flat[..., -1] != flat[..., -1], float("nan"), r)
+    return reshape(r, tuple(1 if k in axes else x.shape[k] for k in range(x.ndim))) if keepdims else r
+
+
+def quantile(x, q, axis=None, keepdims=False, method="linear"):
+    """The element below which the share q of all is, by linear interpolation; q may be a sequence."""
+    if method != "linear" or isinstance(q, Array) or _is_complex(asarray(x)):
+        return _np("quantile", x, q, axis=axis, keepdims=keepdims, method=method)
+    if isinstance(q, (int, float)):
+        if not 0 <= q <= 1:
+            raise ValueError("Quantiles must be in the range [0, 1]")
+        return _ranked(x, float(q), axis, keepdims)
+    return stack([quantile(x, float(k), axis, keepdims) for k in q]).astype(DTYPES[F64], copy=False)
+
+
+def percentile(x, q, axis=None, keepdims=False, method="linear"):
+    """As quantile, of q / 100."""
+    if method != "linear" or isinstance(q, Array) or _is_complex(asarray(x)):
+        return _np("percentile", x, q, axis=axis, keepdims=keepdims, method=method)
+    if isinstance(q, (int, float)):
+        if not 0 <= q <= 100:
+            raise ValueError("Percentiles must be in the range [0, 100]")
+        return _ranked(x, q / 100, axis, keepdims)
+    return stack([percentile(x, float(k), axis, keepdims) for k in q]).astype(DTYPES[F64], copy=False)
+
+
+def median(x, axis=None, keepdims=False):
+    """The element in the middle, or the mean of the two there."""
+    return quantile(x, 0.5, axis, keepdims)
+
+
+def select(condlist, choicelist, default=0):
+    """Elements of the first choice whose condition is true."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError("list of cases must be same length as list of conditions")
+    r = default
+    for c, v in zip(reversed(list(condlist)), reversed(list(choicelist))):
+        r = _core.rows["where"][3](c, v, r)
+    return r
+
+
+def append(x, values, axis=None):
+    """x with values behind it, along an axis or all in one row."""
+    if axis is None:
+        return concat([ravel(asarray(x)), ravel(asarray(values))])
+    return concat([asarray(x), asarray(values)], axis=axis)
 
 
 @beside
