@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_complex_random.c - random graphs whose floats come from and go to arrays of pairs: every
  * float input is a part of a complex one, every float result both parts of a complex one. The bits
- * have to be those of the graph of real arrays. */
+ * have to be those of the graph of real arrays. Then float results are transformed, which the
+ * oracle judges: it knows pairs, parts and transforms by their definitions. */
 #include "tests/support/random_graph.h"
 #include "tests/support/test.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "ir/complex.h"
+#include "ir/fft.h"
 #include "passes/plan.h"
 #include "passes/rewrite.h"
 
@@ -38,12 +40,16 @@ static bool of_pairs(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc
     return true;
 }
 
-static fusec_status make_pairs(const fc_graph *g, fc_graph *out, fc_error *e) {
+static fusec_status make_pairs(const fc_graph *g, bool transform, fc_graph *out, fc_error *e) {
     FC_TRY(fc_rewrite_by(g, out, of_pairs, NULL, e));
     for (size_t i = 0; i < out->outputs.len; i++) {
         const fc_node n = out->outputs.at[i].node;
         if (paired((fusec_dtype)fc_at(out, n)->dtype))
             out->outputs.at[i].node = fc_build_pair(out, n, n);
+        else
+            continue;
+        if (transform && fc_rank(out, n))
+            out->outputs.at[i].node = fc_build_dft(out, out->outputs.at[i].node, i & 1);
     }
     return out->error.code ? fc_fail(e, out->error.code, "%s", out->error.message) : FUSEC_OK;
 }
@@ -82,8 +88,36 @@ static bool differs(const fc_graph *g, const fc_oracle *o, const fc_arrays *real
     return false;
 }
 
-static bool try_seed(const fc_how *how, uint64_t seed) {
-    const rg_options options = {24, 600, false};
+/* Against the oracle on the same graph. */
+static bool is_wrong(const fc_graph *g, const int64_t *syms, const fc_arrays *in,
+                     const fc_arrays *out) {
+    fc_oracle o;
+    const void *data[256];
+    bool wrong = false;
+    for (uint32_t i = 0; i < in->n; i++) data[i] = in->t[i].data;
+    fc_oracle_run(&o, g, syms, data);
+    for (uint32_t i = 0; i < out->n && !wrong; i++) {
+        const fusec_dtype t = out->t[i].dtype, part = fc_is_complex(t) ? fc_part_dtype(t) : t;
+        const fc_oarray *want = &o.node[g->outputs.at[i].node];
+        for (int64_t k = 0; k < want->count && !wrong; k++) {
+            const uint64_t got = fc_oracle_load(part, out->t[i].data, k);
+            wrong = !fc_oracle_accepts(part, &want->at[k], got);
+            if (!wrong) continue;
+            fc_str s;
+            fc_str_init(&s, &fc_libc_alloc);
+            fc_oracle_print(part, &want->at[k], &s);
+
+            FC_FAIL("output %u, value %lld is %a, not %s", i, (long long)k, fc_o_value(part, got),
+                    s.data);
+            fc_str_free(&s);
+        }
+    }
+    fc_oracle_free(&o);
+    return wrong;
+}
+
+static bool try_seed(const fc_how *how, uint64_t seed, bool transform) {
+    const rg_options options = {24, transform ? 80 : 600, false};
     fc_rng rng = {seed};
     rg r;
     fc_graph real, pairs;
@@ -95,7 +129,7 @@ static bool try_seed(const fc_how *how, uint64_t seed) {
     memset(&r, 0, sizeof r);
     rg_make(&r, &rng, &options);
     rg_build(&r, seed & 3, &real, input, syms);
-    fusec_status s = real.error.code ? real.error.code : make_pairs(&real, &pairs, &e);
+    fusec_status s = real.error.code ? real.error.code : make_pairs(&real, transform, &pairs, &e);
     if (s) {
         if (!real.error.code) FC_FAIL("seed %llu: %s", (unsigned long long)seed, e.message);
         fc_graph_free(&real);
@@ -118,7 +152,8 @@ static bool try_seed(const fc_how *how, uint64_t seed) {
     s = fc_rig_run(how, &real, syms, &in, &out, &e);
     if (!s) s = fc_rig_run(how, &pairs, syms, &in_pairs, &out_pairs, &e);
     if (s) FC_FAIL("seed %llu: %s", (unsigned long long)seed, e.message);
-    const bool bad = s || differs(&real, &o, &out, &out_pairs);
+    const bool bad = s || (transform ? is_wrong(&pairs, syms, &in_pairs, &out_pairs)
+                                     : differs(&real, &o, &out, &out_pairs));
     if (bad && !s) FC_FAIL("seed %llu", (unsigned long long)seed);
     fc_oracle_free(&o);
     fc_arrays_free(&in);
@@ -133,6 +168,7 @@ static bool try_seed(const fc_how *how, uint64_t seed) {
 typedef struct campaign {
     const char *device;
     int count;
+    bool transform;
 } campaign;
 
 static void run_campaign(void *arg) {
@@ -142,13 +178,16 @@ static void run_campaign(void *arg) {
     if (!ctx) FC_SKIP("there is no device %s", c->device);
     for (int i = 0; i < c->count; i++) {
         const fc_how how = {.ctx = ctx, .device = d, .unfused = i % 5 == 4};
-        if (!try_seed(&how, (uint64_t)i + 1)) return;
+        if (!try_seed(&how, (uint64_t)i + 1, c->transform)) return;
     }
 }
 
-static const campaign campaigns[] = {{"interp", 1500}, {"cpu", 80}, {"cuda", 80}};
+static const campaign campaigns[] = {{"interp", 1500, false}, {"cpu", 80, false},
+                                     {"cuda", 80, false},     {"interp", 150, true},
+                                     {"cpu", 10, true},       {"cuda", 10, true}};
 
 FC_REGISTER(complex_random) {
     for (size_t i = 0; i < FC_COUNT(campaigns); i++)
-        FC_ADD_TEST("complex_random", campaigns[i].device, run_campaign, &campaigns[i]);
+        FC_ADD_TEST(campaigns[i].transform ? "transforms_random" : "complex_random",
+                    campaigns[i].device, run_campaign, &campaigns[i]);
 }

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ir/complex.h"
+#include "ir/fft.h"
 #include "ir/fold.h"
 #include "ir/loop.h"
 #include "tests/support/gradient_box.h"
 
-enum { STEPS = 12, PROGRAMS = FC_SANITIZED ? 40 : 200 };
+enum { STEPS = 12, PROGRAMS = FC_SANITIZED ? 40 : 120 };
 
 typedef struct maker {
     fc_graph *g;
@@ -125,6 +127,21 @@ static fc_node scanned(maker *m, fc_node a) {
     }
 }
 
+/* Complex numbers, and their transform: a + i sin(b), whose transform times z is transformed back.
+ */
+static fc_node transformed(maker *m, fc_node a) {
+    fc_graph *g = m->g;
+    const fc_node z =
+        fc_build_pair(g, gb1(g, FC_OP_tanh, a), gb1(g, FC_OP_sin, fitting(m, a, any(m))));
+    fc_node w = fc_build_fft(g, pick(m, 2) ? FC_FFT_FORWARD : FC_FFT_INVERSE, z, pick(m, 2),
+                             FC_DIM_NONE, true);
+    if (pick(m, 2)) w = gb2(g, FC_OP_mul, w, z);
+    if (pick(m, 2))
+        w = gb1(g, FC_OP_exp, gb2(g, FC_OP_mul, w, fc_build_cast(g, num(m, .1), FUSEC_C128)));
+    if (pick(m, 2)) return fc_build_part(g, w, pick(m, 2));
+    return gb1(g, FC_OP_square, gb1(g, FC_OP_abs, w));
+}
+
 /* Up to three rounds that carry a, and may collect what they carry. */
 static fc_node looped(maker *m, fc_node a, int depth) {
     fc_graph *g = m->g;
@@ -153,7 +170,7 @@ static fc_node looped(maker *m, fc_node a, int depth) {
 
 static fc_node step(maker *m) {
     const fc_node a = any(m);
-    switch (pick(m, 10)) {
+    switch (pick(m, 11)) {
     case 0:
     case 1: return unary(m, a);
     case 2:
@@ -162,6 +179,7 @@ static fc_node step(maker *m) {
     case 5: return seen(m, a);
     case 6: return product(m, a);
     case 7: return scanned(m, a);
+    case 9: return transformed(m, a);
     case 8: return fc_rank(m->g, a) == 2 ? looped(m, a, 1) : unary(m, a);
     default: return gb2(m->g, FC_OP_mul, unary(m, a), fitting(m, a, any(m)));
     }

@@ -415,6 +415,7 @@ void fc_o_compute(fc_oracle *o, fc_node id) {
         a->shape[k] = o->sizes[fc_axis(o->g, id, k)];
         a->count *= a->shape[k];
     }
+    if (fc_is_complex(a->dtype)) a->count *= 2;
     a->at = take((size_t)a->count, sizeof *a->at);
     if (fc_is_reduction(n->op)) {
         compute_reduction(o, id);
@@ -422,6 +423,14 @@ void fc_o_compute(fc_oracle *o, fc_node id) {
     }
     if (n->op == FC_OP_RESULT) {
         fc_o_result(o, id);
+        return;
+    }
+    if (n->op == FC_OP_PAIR) {
+        fc_o_pair(o, id);
+        return;
+    }
+    if (n->op == FC_OP_PART) {
+        fc_o_part(o, id);
         return;
     }
     if (n->op == FC_OP_VIEW) {
@@ -452,9 +461,10 @@ void fc_o_compute(fc_oracle *o, fc_node id) {
         compute_elementwise(o, id);
         return;
     }
+    const fusec_dtype part = fc_is_complex(a->dtype) ? fc_part_dtype(a->dtype) : a->dtype;
     for (int64_t i = 0; i < a->count; i++) {
         if (n->op == FC_OP_INPUT)
-            a->at[i] = from_bits(a->dtype, fc_oracle_load(a->dtype, o->data[n->attr], i));
+            a->at[i] = from_bits(part, fc_oracle_load(part, o->data[n->attr], i));
         else if (n->op == FC_OP_CONST)
             a->at[i] = from_bits(a->dtype, n->attr);
         else if (n->op == FC_OP_DIM)

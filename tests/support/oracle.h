@@ -34,7 +34,8 @@ typedef struct fc_oarray {
     uint32_t rank;
     int64_t shape[FC_MAX_RANK];
     int64_t count;
-    fc_oval *at; /* C order; NULL while not computed */
+    fc_oval *at; /* C order; NULL while not computed. Of complex numbers both parts, side by side:
+                    `count` counts these */
 } fc_oarray;
 
 typedef struct fc_oracle {
@@ -123,6 +124,12 @@ fc_interval fc_o_apply(fc_op op, fusec_dtype t, fc_interval a, fc_interval b, fc
  * operands */
 fc_oval fc_o_exact(fusec_dtype t, uint64_t bits);
 fc_oval fc_o_element(const fc_graph *g, fc_node id, const fc_oval x[3]);
+
+/* oracle_complex.c: pairs, their parts, and transforms; an array of complex numbers has two values
+ * for each element */
+void fc_o_pair(fc_oracle *o, fc_node id);
+void fc_o_part(fc_oracle *o, fc_node id);
+void fc_o_transform(fc_oracle *o, fc_node id);
 
 /* oracle_fold.c: all elements of a FC_OP_FOLD */
 void fc_o_fold(fc_oracle *o, fc_node id);

@@ -117,6 +117,10 @@ void fc_o_result(fc_oracle *o, fc_node id) {
         sorted(o, id);
         return;
     }
+    if (fc_at(o->g, n->src[0])->op == FC_OP_FFT) {
+        fc_o_transform(o, id);
+        return;
+    }
     const fc_oarray *from = &o->tuple[n->src[0]][n->attr];
     fc_oarray *to = &o->node[id];
     if (from->at) memcpy(to->at, from->at, (size_t)to->count * sizeof *to->at);

@@ -526,6 +526,7 @@ static int make_reduction(maker *m) {
     rg_node n = r->node[a];
     bool log = chance(m, 8) && !m->o->exact;
     fc_op op = (fc_op)(FC_OP_FIRST_REDUCTION + pick(m, FC_OP_dot - FC_OP_FIRST_REDUCTION));
+    if (fc_ops[op].flags & FC_F_HIDDEN) op = FC_OP_var; /* part of it */
     int rank = n.rank, kept = 0;
     bool empty = false;
     n.kind = log ? RG_LOGSUMEXP : RG_REDUCE;
