@@ -73,7 +73,11 @@ class Pieces:
             (x.shape, x.dtype.str) if hasattr(x, "dtype") else x for x in self._args))
 
     def _inputs(self, args):
-        inputs = self._entry.inputs(list(args))
+        import numpy as np
+
+        # no memmaps, and nothing that lies across its element's size, as what comes by a network
+        args = [_create._plain_numpy(np.asarray(x)) if hasattr(x, "shape") else x for x in args]
+        inputs = self._entry.inputs(args)
         if inputs is None:
             raise ValueError("what the function reads from outside has changed since it was traced")
         return inputs

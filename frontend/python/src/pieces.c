@@ -80,9 +80,8 @@ static bool take_array(arrays *a, PyObject *o, bool written) {
         a->at[i] = fx_tensor_of(&a->memory[i]);
         return true;
     }
-    if (!PyErr_Occurred())
-        PyErr_SetString(ok > 0 ? PyExc_ValueError : PyExc_TypeError,
-                        ok > 0 ? "a result is read-only" : "an argument is no array");
+    if (!PyErr_Occurred() && ok > 0) PyErr_SetString(PyExc_ValueError, "a result is read-only");
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "no array, but %R", Py_TYPE(o));
     return false;
 }
 

@@ -41,6 +41,14 @@ def test_another_axis_and_memory_of_the_caller(tmp_path):
     out = np.lib.format.open_memmap(tmp_path / "o.npy", "w+", np.float64, (5003, 7))
     assert pieces.run(f, M, y, axis=1, length=2, out=out) is out
     np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), f(M, y))
+    mapped = np.load(tmp_path / "o.npy", mmap_mode="r")
+    assert pieces.run(lambda x: x.sum(), mapped) == fx.jit(lambda x: x.sum())(f(M, y))
+
+
+def test_elements_at_odd_addresses():
+    odd = np.frombuffer(bytearray(1) + bytearray(X.tobytes()), np.uint8)[1:].view(np.float32)
+    assert not odd.flags.aligned
+    np.testing.assert_array_equal(pieces.run(standard, odd, length=5000), fx.jit(standard)(X))
 
 
 def test_partials_travel_as_bytes_in_any_order():
