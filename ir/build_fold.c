@@ -87,8 +87,9 @@ uint64_t fc_reduced_axes(const fc_graph *g, fc_node n) {
 void fc_find_bound(const fc_graph *g, uint8_t *bound) {
     for (fc_node n = 0; n < g->nodes.len; n++) {
         const fc_ninfo *i = fc_at(g, n);
+        const int nops = i->op == FC_OP_FOLD ? 0 : i->op == FC_OP_ROUNDS ? 1 : i->nops;
         bound[n] = i->op == FC_OP_SLOT;
-        for (int k = 0; k < i->nops && i->op != FC_OP_FOLD; k++) bound[n] |= bound[i->src[k]];
+        for (int k = 0; k < nops; k++) bound[n] |= bound[i->src[k]];
     }
 }
 

@@ -420,6 +420,11 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
     }
     case FC_OP_SLOT: fc_str_printf(out, " %llu", (unsigned long long)n->attr); break;
     case FC_OP_FOLD: print_fold(g, n, out); break;
+    case FC_OP_ROUNDS:
+        fc_str_printf(out, " %llu of %llu%s", (unsigned long long)n->attr & 0xff,
+                      (unsigned long long)(n->attr >> 8) & 0xff,
+                      n->attr >> 16 & 1 ? " while" : "");
+        break;
     case FC_OP_PERMUTE:
     default:
         if (n->op != FC_OP_PERMUTE && !fc_is_reduction(n->op)) break;

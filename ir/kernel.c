@@ -24,6 +24,8 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->checks);
     for (size_t i = 0; i < k->records.len; i++) fc_code_free(&k->records.at[i]->code);
     fc_vec_free(alloc, &k->records);
+    for (size_t i = 0; i < k->loops.len; i++) fc_code_free(&k->loops.at[i]->code);
+    fc_vec_free(alloc, &k->loops);
     fc_code_free(&k->code);
     fc_arena_free(&k->arena);
 }
@@ -202,6 +204,38 @@ fc_record *fc_kernel_add_record(fc_kernel *k) {
     return f;
 }
 
+fc_rounds *fc_kernel_new_rounds(fc_kernel *k) {
+    fc_rounds *r = fc_arena_alloc(&k->arena, sizeof *r);
+    if (!r) return out_of_memory(k), NULL;
+    memset(r, 0, sizeof *r);
+    fc_code_init(&r->code, k->code.alloc);
+    return r;
+}
+
+bool fc_kernel_add_rounds(fc_kernel *k, fc_rounds *r) {
+    if (fc_push(k->code.alloc, &k->loops, r)) return true;
+    fc_code_free(&r->code);
+    return out_of_memory(k), false;
+}
+
+unsigned fc_listed_values(const fc_code *c, fc_val record, fc_val out[FC_MAX_LISTED]) {
+    unsigned n = 0;
+    for (; record != FC_NOVAL; record = c->ins.at[record].c) {
+        const fc_instr *i = &c->ins.at[record];
+        if (n < FC_MAX_LISTED) out[n++] = i->a;
+        if (i->b != FC_NOVAL && n < FC_MAX_LISTED) out[n++] = i->b;
+    }
+    return n;
+}
+
+uint64_t fc_expected_rounds(const fc_code *c, fc_val repeat) {
+    fc_val v[FC_MAX_LISTED];
+    fc_listed_values(c, c->ins.at[repeat].a, v);
+    const fc_instr *a = &c->ins.at[v[0]], *b = &c->ins.at[v[1]];
+    if (a->op != FC_OP_CONST || b->op != FC_OP_CONST) return FC_REPEAT_ROUNDS;
+    return (int64_t)b->imm > (int64_t)a->imm ? b->imm - a->imm : 0;
+}
+
 /* Its number; an equal one is the same. `r` has no gaps that are not 0. */
 static uint32_t add_reduction(fc_kernel *k, const fc_reduction *r) {
     uint32_t n = 0;
@@ -315,9 +349,35 @@ void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, ui
     }
 }
 
+static bool computes(const fc_instr *in) {
+    return fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT;
+}
+
 static bool counts(const fc_kernel *k, const fc_instr *in) {
-    bool work = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT;
+    const bool work = computes(in) || in->op == FC_OP_ROUNDS;
     return work && (in->level == FC_POINT || k->schedule == FC_SCHED_MAP);
+}
+
+enum { MOST_WORK = 1 << 20 };
+
+static uint32_t work_of(uint64_t each, uint64_t rounds) {
+    return rounds && each > MOST_WORK / rounds ? MOST_WORK : (uint32_t)(each * rounds);
+}
+
+/* What the rounds of the loop at %i take. */
+static void count_rounds(const fc_kernel *k, const fc_code *c, size_t i, uint32_t *ops,
+                         uint32_t *trans) {
+    const fc_rounds *r = k->loops.at[c->ins.at[i].imm];
+    const uint64_t rounds = fc_expected_rounds(c, (fc_val)i);
+    uint32_t n = 0, functions = 0;
+    for (size_t j = 0; j < r->code.ins.len; j++) {
+        const fc_instr *in = &r->code.ins.at[j];
+        if (in->op == FC_OP_ROUNDS) count_rounds(k, &r->code, j, &n, &functions);
+        n += computes(in);
+        functions += fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL);
+    }
+    *ops += work_of(n, rounds);
+    *trans += work_of(functions, rounds);
 }
 
 static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *ops,
@@ -325,6 +385,10 @@ static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *op
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
         if ((needed && !needed[i]) || !counts(k, in)) continue;
+        if (in->op == FC_OP_ROUNDS) {
+            count_rounds(k, &k->code, i, ops, trans);
+            continue;
+        }
         *ops += 1;
         if (fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
     }
@@ -462,12 +526,29 @@ static void print_fold(const fc_record *f, fc_str *out) {
     fc_str_char(out, '\n');
 }
 
+static void print_rounds(const fc_rounds *r, size_t number, fc_str *out) {
+    fc_str_printf(out, "rounds%zu = carries", number);
+    for (unsigned i = 0; i < r->nvalues; i++)
+        fc_str_printf(out, "%s%s", i == r->ncarried ? " reads " : i ? ", " : " ",
+                      fc_dtypes[r->dtype[i]].name);
+    fc_str_char(out, '\n');
+    fc_code_print(&r->code, out);
+    for (unsigned i = 0; i < fc_rounds_outs(r); i++)
+        fc_str_printf(out, "%s%%%u",
+                      i            ? ", "
+                      : r->condition ? "  while "
+                                     : "  next ",
+                      (unsigned)r->out[i]);
+    fc_str_char(out, '\n');
+}
+
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     fc_str_printf(out, "kernel %s p%u r%u", fc_schedule_name(k->schedule), (unsigned)k->np,
                   (unsigned)k->nr);
     if (dims) print_extents(k, dims, out);
     fc_str_char(out, '\n');
     print_arguments(k, dims, out);
+    for (size_t i = 0; i < k->loops.len; i++) print_rounds(k->loops.at[i], i, out);
     fc_code_print(&k->code, out);
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];

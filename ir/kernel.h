@@ -54,6 +54,7 @@
 #include "ir/dim.h"
 #include "ir/expand.h"
 #include "ir/graph.h"
+#include "ir/repeat.h"
 
 typedef enum fc_schedule {
     FC_SCHED_MAP,   /* no reduction; every instruction is FC_POINT over P */
@@ -148,6 +149,26 @@ static inline unsigned fc_acc_result(const fc_instr *acc) {
     return (unsigned)(acc->imm >> 32);
 }
 
+/* The rounds of a loop that every element makes on its own (FC_OP_ROUNDS, ir/repeat.h). `code` has
+ * operands FC_OP_ARG: the counter, then the values, of which the first are carried. What it makes
+ * is the condition, if it has one, and the next values. A loop inside has a lower number. */
+enum { FC_ARG_COUNTER, FC_ARG_VALUE };
+typedef struct fc_rounds {
+    uint8_t ncarried, nvalues;
+    bool condition;
+    uint8_t dtype[FC_MAX_REPEAT]; /* of the values */
+    fc_code code;
+    fc_val out[FC_MAX_REPEAT + 1];
+} fc_rounds;
+static inline unsigned fc_rounds_outs(const fc_rounds *r) {
+    return (unsigned)r->ncarried + r->condition;
+}
+/* The values of a FC_OP_RECORD of some code: first, end, starts, what is read. */
+enum { FC_MAX_LISTED = FC_REPEAT_BOUNDS + FC_MAX_REPEAT };
+unsigned fc_listed_values(const fc_code *c, fc_val record, fc_val out[FC_MAX_LISTED]);
+/* The number of its rounds, if that is a constant, else what is expected. */
+uint64_t fc_expected_rounds(const fc_code *c, fc_val repeat);
+
 typedef struct fc_store {
     uint32_t access;
     fc_val value; /* in the storage dtype; written at the level of the access */
@@ -196,6 +217,7 @@ typedef struct fc_kernel {
     FC_VEC(fc_arg) args;
     FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
     FC_VEC(fc_record *) records;  /* of folds */
+    FC_VEC(fc_rounds *) loops;    /* of FC_OP_ROUNDS */
     fc_arena arena;               /* maps and shapes */
 } fc_kernel;
 
@@ -234,6 +256,9 @@ fc_val fc_kernel_contract(fc_kernel *k, fc_val left, fc_val right, unsigned stag
 fc_val fc_kernel_scan(fc_kernel *k, fc_op red, fc_val value, bool exclusive);
 /* An empty record, which the kernel owns; NULL: out of memory. Fill it before it is used. */
 fc_record *fc_kernel_add_record(fc_kernel *k);
+/* Empty rounds, which the kernel owns and numbers when they are complete; NULL: out of memory. */
+fc_rounds *fc_kernel_new_rounds(fc_kernel *k);
+bool fc_kernel_add_rounds(fc_kernel *k, fc_rounds *r);
 /* Adds a reduction (in a kernel of that schedule a scan) of records by a fold; gives its number,
  * UINT32_MAX when out of memory. fc_kernel_acc: one of its results. */
 uint32_t fc_kernel_fold(fc_kernel *k, const fc_record *record, const fc_val value[], unsigned stage,

@@ -142,6 +142,75 @@ static fusec_status verify_computed_read(const fc_kernel *k, size_t n, fc_error 
     return FUSEC_OK;
 }
 
+/* A loop, its operands, or one of its results. `below`: which loops it may be. */
+static fusec_status verify_loop(const fc_kernel *k, const fc_code *c, size_t n, size_t below,
+                                fc_error *e) {
+    const fc_instr *in = &c->ins.at[n];
+    for (int j = 0; j < fc_instr_arity(in); j++) {
+        if (fc_instr_operand(in, j) >= n) BAD("%%%zu: operand %d comes later", n, j);
+        if (c->ins.at[fc_instr_operand(in, j)].level > in->level)
+            BAD("%%%zu: a row value from a point value", n);
+    }
+    const fc_instr *a = &c->ins.at[in->a];
+    if (in->op == FC_OP_RECORD) {
+        if (in->c != FC_NOVAL && c->ins.at[in->c].op != FC_OP_RECORD) BAD("%%%zu: no list", n);
+        return FUSEC_OK;
+    }
+    if (in->op == FC_OP_RESULT) {
+        if (a->op != FC_OP_ROUNDS || in->imm >= k->loops.at[a->imm]->ncarried)
+            BAD("%%%zu: the result of no loop", n);
+        if (in->dtype != k->loops.at[a->imm]->dtype[in->imm]) BAD("%%%zu: dtype", n);
+        return FUSEC_OK;
+    }
+    fc_val v[FC_MAX_LISTED];
+    if (in->imm >= below || a->op != FC_OP_RECORD) BAD("%%%zu: no such loop", n);
+    const fc_rounds *r = k->loops.at[in->imm];
+    if (fc_listed_values(c, in->a, v) != FC_REPEAT_BOUNDS + (unsigned)r->nvalues)
+        BAD("%%%zu: number of operands", n);
+    for (unsigned i = 0; i < FC_REPEAT_BOUNDS + (unsigned)r->nvalues; i++)
+        if (c->ins.at[v[i]].dtype !=
+            (i < FC_REPEAT_BOUNDS ? FUSEC_I64 : (fusec_dtype)r->dtype[i - FC_REPEAT_BOUNDS]))
+            BAD("%%%zu: dtype of operand %u", n, i);
+    return FUSEC_OK;
+}
+
+static bool is_of_loop(const fc_instr *in) {
+    return in->op == FC_OP_RECORD || in->op == FC_OP_ROUNDS || in->op == FC_OP_RESULT;
+}
+
+/* The code of a round is made of its operands alone. */
+static fusec_status verify_rounds(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_rounds *r = k->loops.at[n];
+    const fc_code *c = &r->code;
+    if (c->status != FUSEC_OK) BAD("loop %zu: its code was not built", n);
+    if (!r->ncarried || r->nvalues < r->ncarried || r->nvalues > FC_MAX_REPEAT)
+        BAD("loop %zu: number of values", n);
+    for (size_t i = 0; i < c->ins.len; i++) {
+        const fc_instr *in = &c->ins.at[i];
+        const bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST ||
+                              in->op == FC_OP_CVT || in->op == FC_OP_BITCAST;
+        if (is_of_loop(in)) {
+            FC_TRY(verify_loop(k, c, i, n, e));
+            continue;
+        }
+        if (!computed && in->op != FC_OP_CONST && in->op != FC_OP_ARG)
+            BAD("loop %zu: %%%zu has no place in its code", n, i);
+        for (int j = 0; j < fc_instr_arity(in); j++)
+            if (fc_instr_operand(in, j) >= i) BAD("loop %zu: %%%zu comes too early", n, i);
+        if (in->op != FC_OP_ARG) continue;
+        const uint64_t v = in->imm - FC_ARG_VALUE;
+        if (in->imm == FC_ARG_COUNTER ? in->dtype != FUSEC_I64
+                                      : v >= r->nvalues || in->dtype != r->dtype[v])
+            BAD("loop %zu: %%%zu is no value of it", n, i);
+    }
+    for (unsigned i = 0; i < fc_rounds_outs(r); i++)
+        if (r->out[i] >= c->ins.len ||
+            c->ins.at[r->out[i]].dtype !=
+                (i < r->condition ? FUSEC_BOOL : (fusec_dtype)r->dtype[i - r->condition]))
+            BAD("loop %zu: what its round makes", n);
+    return FUSEC_OK;
+}
+
 static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
@@ -149,9 +218,10 @@ static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
         bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
                         in->op == FC_OP_BITCAST;
         const bool read = fc_is_at_element(in->op);
-        FC_TRY(computed ? verify_computed(k, i, e)
-               : read   ? verify_computed_read(k, i, e)
-                        : verify_leaf(k, i, e));
+        FC_TRY(computed         ? verify_computed(k, i, e)
+               : is_of_loop(in) ? verify_loop(k, &k->code, i, k->loops.len, e)
+               : read           ? verify_computed_read(k, i, e)
+                                : verify_leaf(k, i, e));
     }
     return FUSEC_OK;
 }
@@ -248,6 +318,7 @@ fusec_status fc_kernel_verify(const fc_kernel *k, fc_error *e) {
     FC_TRY(verify_shape(k, e));
     for (size_t i = 0; i < k->accesses.len; i++) FC_TRY(verify_access(k, i, e));
     FC_TRY(verify_reductions(k, e));
+    for (size_t i = 0; i < k->loops.len; i++) FC_TRY(verify_rounds(k, i, e));
     FC_TRY(verify_code(k, e));
     uint8_t *stage = fc_calloc(k->code.alloc, k->code.ins.len + 1, 1);
     if (!stage) return fc_oom(e);

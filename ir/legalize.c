@@ -45,7 +45,10 @@ static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) 
     case FC_OP_BITCAST: return fc_val_bitcast(to, a, t);
     case FC_OP_LOAD_AT:
     case FC_OP_INSIDE:
-    case FC_OP_PUT_AT: {
+    case FC_OP_PUT_AT:
+    case FC_OP_RECORD:
+    case FC_OP_ROUNDS:
+    case FC_OP_RESULT: {
         fc_instr same = *i;
         same.a = a;
         same.b = b;

@@ -47,6 +47,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(SLOT, "slot", NUMBER),
     STRUCT(RECORD, "record", NONE),
     STRUCT(FOLD, "fold", LIST),
+    STRUCT(ROUNDS, "rounds", NUMBER),
     STRUCT(MATERIALIZE, "materialize", NONE),
     STRUCT(LIST, "list", NONE),
     STRUCT(HOLE, "hole", NUMBER),

@@ -46,6 +46,10 @@ typedef enum fc_op {
     FC_OP_RECORD, /* two values and the rest (a RECORD), each but the first may be absent; no value
                      of its own */
     FC_OP_FOLD,   /* operands: RECORD of arrays, RECORD of what the body makes; attr -> fc_fold_spec */
+    FC_OP_ROUNDS, /* a loop that every element makes on its own (ir/repeat.h). Operands: RECORD of
+                     what it starts from and reads, RECORD of what a round makes; attr: fc_repeat.
+                     In kernel code operand a is the first RECORD, imm the number of its rounds, and
+                     RESULT gives the values */
     /* the user's fusion barrier: the value is stored */
     FC_OP_MATERIALIZE,
     /* steps that are not kernels, and bodies: ir/loop.h */

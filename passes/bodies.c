@@ -2,11 +2,13 @@
 /* bodies.c - see bodies.h.
  *
  * In: the graph of a plan, with loops. Out: the same graph with planned loops, and a plan for each
- * body. Of nested loops the inner ones are in the body's graph, whose plan is made in the same way;
- * they are at most FC_MAX_LOOP_LEVEL deep. */
+ * body; loops that elements make on their own are nodes of kernels (repeat.h). Of nested loops the
+ * inner ones are in the body's graph, whose plan is made in the same way; they are at most
+ * FC_MAX_LOOP_LEVEL deep. */
 #include "passes/bodies.h"
 
 #include "ir/fold.h"
+#include "passes/repeat.h"
 #include "passes/rewrite.h"
 
 /* ---- scalars of the host --------------------------------------------------------------------- */
@@ -39,6 +41,8 @@ typedef struct taking {
     fc_node *body_map;
     FC_VEC(fc_node) captured;
     FC_VEC(fc_body_input) inputs;
+    const char **why; /* of src: why a loop is launches; NULL: it is no loop of launches */
+    fc_repeating repeating;
     fc_error *e;
 } taking;
 
@@ -179,19 +183,7 @@ static void add_outputs(taking *t, fc_graph *b, const fc_loop_view *v) {
     }
 }
 
-/* Why the loop is no part of a kernel: the first thing in its body that is not elementwise. */
-static const char *why_launches(const taking *t, uint32_t level) {
-    for (fc_node n = 0; n < t->src->nodes.len; n++) {
-        const fc_ninfo *i = fc_at(t->src, n);
-        if (!t->need[n] || !(t->levels[n] >> level & 1) || i->op == FC_OP_HOLE) continue;
-        if (fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST) continue;
-        if (i->op == FC_OP_LIST || i->op == FC_OP_RESULT || i->op == FC_OP_BROADCAST) continue;
-        return fc_ops[i->op].name;
-    }
-    return NULL;
-}
-
-static bool make_body(taking *t, const fc_loop_view *v, fc_plan_body *body) {
+static bool make_body(taking *t, const fc_loop_view *v, const char *why, fc_plan_body *body) {
     const fc_graph *g = t->src;
     fc_graph b;
     t->captured.len = t->inputs.len = 0;
@@ -201,8 +193,7 @@ static bool make_body(taking *t, const fc_loop_view *v, fc_plan_body *body) {
         t->body_map[n] = t->need[n] ? body_node(t, &b, v, n) : FC_NONODE;
     if (ok && !b.error.code) add_outputs(t, &b, v);
     fusec_status s = b.error.code ? fc_fail(t->e, b.error.code, "%s", b.error.message) : FUSEC_OK;
-    const char *why = why_launches(t, v->loop.level);
-    body->why = why ? fc_arena_strdup(&t->p->arena, why, strlen(why)) : "";
+    body->why = fc_arena_strdup(&t->p->arena, why, strlen(why));
     body->loop = v->loop;
     body->nin = (uint32_t)t->inputs.len;
     body->in = fc_arena_alloc(&t->p->arena, (body->nin + 1) * sizeof *body->in);
@@ -249,7 +240,7 @@ static fc_node planned_loop(taking *t, fc_node n, const fc_node *map) {
     fc_plan_body *body = fc_arena_alloc(&t->p->arena, sizeof *body);
     if (!body || !fc_push(t->p->alloc, &t->p->bodies, body)) return fc_oom(&g->error), FC_NONODE;
     const uint64_t number = t->p->bodies.len - 1;
-    if (!make_body(t, &v, body)) {
+    if (!make_body(t, &v, t->why[n], body)) {
         fc_fail(&g->error, t->e->code, "%s", t->e->message);
         return FC_NONODE;
     }
@@ -278,11 +269,17 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
                  const void *user) {
     taking *t = *(taking *const *)user;
     t->dst = dst;
+    t->repeating =
+        (fc_repeating){.src = src, .dst = dst, .levels = t->levels, .map = map, .loop = FC_NONODE};
     for (fc_node n = 0; n < src->nodes.len && !dst->error.code; n++) {
         const fc_ninfo *i = fc_at(src, n);
         map[n] = FC_NONODE;
         if (!live[n] || t->levels[n]) continue;
-        if (i->op == FC_OP_LOOP && !fc_loop_is_planned(i))
+        const fc_node of = i->op == FC_OP_RESULT ? i->src[0] : n;
+        const bool loop = fc_at(src, of)->op == FC_OP_LOOP && !fc_loop_is_planned(fc_at(src, of));
+        if (loop && !t->why[of])
+            map[n] = of == n ? FC_NONODE : fc_make_repeat(&t->repeating, n);
+        else if (loop && of == n)
             map[n] = planned_loop(t, n, map);
         else
             map[n] = fc_rewrite_node(src, dst, n, map);
@@ -322,7 +319,8 @@ fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     t.light = fc_malloc(p->alloc, n);
     t.need = fc_malloc(p->alloc, n);
     t.body_map = fc_malloc(p->alloc, n * sizeof *t.body_map);
-    fusec_status s = levels && t.light && t.need && t.body_map ? FUSEC_OK : fc_oom(e);
+    t.why = fc_malloc(p->alloc, n * sizeof *t.why);
+    fusec_status s = levels && t.light && t.need && t.body_map && t.why ? FUSEC_OK : fc_oom(e);
     t.levels = levels;
     if (!s) {
         fc_graph next;
@@ -330,6 +328,7 @@ fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
         find_light(t.src, t.light);
         fc_body_levels(t.src, levels);
         s = check_leaks(t.src, levels, e);
+        if (!s && !fc_find_repeats(t.src, levels, o->max_rounds, t.why)) s = fc_oom(e);
         if (!s) s = fc_rewrite_by(t.src, &next, walk, &user, t.e);
         if (!s) {
             fc_graph_free(&p->graph);
@@ -341,6 +340,7 @@ fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     fc_free(p->alloc, t.light);
     fc_free(p->alloc, t.need);
     fc_free(p->alloc, t.body_map);
+    fc_free(p->alloc, t.why);
     fc_vec_free(p->alloc, &t.captured);
     fc_vec_free(p->alloc, &t.inputs);
     return s;

@@ -156,6 +156,7 @@ bool fc_reads_add(fc_graph *g, const fc_fusion *f, fc_reads *r, fc_node n);
  * matters. */
 typedef struct fc_work {
     uint32_t ops, transcendental, loads;
+    uint32_t again; /* slots of the rounds of loops after the first ones */
 } fc_work;
 /* Costs are counted in issue slots of an element: an operation takes one, a function as many
  * instructions as FC_FUNCTION_SLOTS, and memory has moved a byte when FC_BYTE_SLOTS have been
@@ -167,7 +168,7 @@ enum {
     FC_SPREAD_SLOTS = 12 /* each copy where a broadcast may ask for any number of them */
 };
 static inline uint64_t fc_work_slots(const fc_work *w) {
-    return w->ops + (uint64_t)w->transcendental * FC_FUNCTION_SLOTS;
+    return w->ops + (uint64_t)w->transcendental * FC_FUNCTION_SLOTS + w->again;
 }
 /* Exact: counts each value below `n` once. Stops counting at `cap` operations. */
 bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w);

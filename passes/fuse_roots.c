@@ -11,6 +11,7 @@
  *   3. size: when the work below a node passes the limits of one kernel, its heaviest operands are
  *      stored. */
 #include "ir/fold.h"
+#include "ir/repeat.h"
 #include "passes/fuse.h"
 
 static inline uint32_t add_sat(uint32_t a, uint32_t b) {
@@ -21,6 +22,15 @@ static bool is_free(const fc_graph *g, fc_node n) {
     const fc_ninfo *i = fc_at(g, n);
     return i->op == FC_OP_CONST || i->op == FC_OP_DIM || i->op == FC_OP_SLOT ||
            (i->op == FC_OP_INPUT && fc_rank(g, n) == 0);
+}
+
+/* What the rounds of a loop take after the first one, in slots. */
+static uint32_t rounds_slots(const fc_graph *g, fc_node n) {
+    enum { MOST = 1 << 20 };
+    const fc_repeat r = fc_repeat_of(fc_at(g, n));
+    const uint64_t rounds = fc_repeat_rounds(g, n), each = r.ops + r.functions * FC_FUNCTION_SLOTS;
+    if (rounds < 2 || rounds - 1 > MOST) return rounds < 2 ? 0 : MOST;
+    return (rounds - 1) * each < MOST ? (uint32_t)((rounds - 1) * each) : MOST;
 }
 
 bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w) {
@@ -43,6 +53,7 @@ bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w
             w->ops++;
             if (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL) w->transcendental++;
         }
+        if (i->op == FC_OP_ROUNDS) w->again = add_sat(w->again, rounds_slots(g, x));
         for (int k = 0; ok && k < i->nops; k++) {
             if (f->met[i->src[k]] == round) continue;
             fc_walk_step t = {.node = i->src[k]};
@@ -79,7 +90,7 @@ static bool contained(const fc_graph *g, const fc_fusion *f, const fc_ninfo *n, 
 static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work, fc_node n,
                      bool tight) {
     const fc_ninfo *i = fc_at(g, n);
-    fc_work w = {0, 0, 0};
+    fc_work w = {0};
     if (is_free(g, n)) return w;
     if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA) {
         w.loads = 1;
@@ -88,6 +99,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
     if (!fc_is_view(i->op)) {
         w.ops = 1;
         w.transcendental = fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? 1 : 0;
+        if (i->op == FC_OP_ROUNDS) w.again = rounds_slots(g, n);
     }
     for (int k = 0; k < i->nops; k++) {
         fc_node s = i->src[k];
@@ -99,6 +111,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
         w.ops = add_sat(w.ops, work[s].ops);
         w.transcendental = add_sat(w.transcendental, work[s].transcendental);
         w.loads = add_sat(w.loads, work[s].loads);
+        w.again = add_sat(w.again, work[s].again);
     }
     return w;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuse_trace.c - what a region must compute and read to make one value: see fc_fuse_trace. */
+#include "ir/repeat.h"
 #include "passes/fuse.h"
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -232,10 +233,18 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
         v->accesses++;
         v->params += 1 + fc_rank(g, t.node);
     }
-    v->ops += n->op != FC_OP_RECORD;
+    if (n->op == FC_OP_ROUNDS) { /* its body has no values outside of it */
+        const fc_repeat loop = fc_repeat_of(n);
+        v->ops += loop.ops;
+        v->transcendental += loop.functions;
+        return push(f, n->src[0], t.map);
+    }
+    const bool record = n->op == FC_OP_RECORD; /* its own rank means nothing */
+    v->ops += !record;
     if (fc_ops[n->op].flags & FC_F_TRANSCENDENTAL) v->transcendental++;
     for (int i = 0; i < n->nops; i++) {
-        bool scalar = fc_rank(g, n->src[i]) == 0 && fc_rank(g, t.node) != 0;
+        bool scalar = fc_rank(g, n->src[i]) == 0 && (record || fc_rank(g, t.node) != 0);
+        if (record && fc_at(g, n->src[i])->op == FC_OP_RECORD) scalar = false;
         if (!push(f, n->src[i], scalar ? 0 : t.map)) return false;
     }
     return true;

@@ -8,6 +8,7 @@
 
 #include "ir/fold.h"
 #include "ir/loop.h"
+#include "ir/repeat.h"
 
 typedef const char *reason; /* NULL: fine */
 
@@ -381,6 +382,38 @@ static reason check_fold(const fc_graph *g, const fc_ninfo *n) {
     return n->shape == fc_at(g, element[0])->shape ? NULL : "a scan changes the shape";
 }
 
+/* ---- loops of elements ------------------------------------------------------------------------ */
+
+static reason check_repeat(const fc_graph *g, const fc_ninfo *n) {
+    enum { MOST = FC_MAX_REPEAT + FC_REPEAT_BOUNDS + 1 };
+    fc_node v[MOST], body[MOST];
+    const fc_repeat r = fc_repeat_of(n);
+    if (n->nops != 2 || fc_at(g, n->src[0])->op != FC_OP_RECORD ||
+        fc_at(g, n->src[1])->op != FC_OP_RECORD)
+        return "it has no records as operands";
+    const uint32_t nv = fc_record_nodes(g, n->src[0], MOST, v),
+                   nb = fc_record_nodes(g, n->src[1], MOST, body);
+    if (nv > FC_MAX_REPEAT + FC_REPEAT_BOUNDS || nv < FC_REPEAT_BOUNDS + r.carried || !r.carried ||
+        nb != r.carried + r.condition)
+        return "its records have other lengths";
+    if (r.result >= r.carried) return "it has no such result";
+    for (uint32_t i = 0; i < FC_REPEAT_BOUNDS; i++)
+        if (fc_at(g, v[i])->dtype != FUSEC_I64 || fc_at(g, v[i])->shape)
+            return "its rounds are not counted by scalars of i64";
+    for (uint32_t i = FC_REPEAT_BOUNDS; i < nv; i++) {
+        const fc_ninfo *x = fc_at(g, v[i]);
+        if (x->shape && x->shape != n->shape) return "an operand has another shape";
+    }
+    if (r.condition && fc_at(g, body[0])->dtype != FUSEC_BOOL) return "its condition is no bool";
+    for (uint32_t i = 0; i < nb; i++)
+        if (fc_at(g, body[i])->shape) return "its body makes an array";
+    for (uint32_t i = 0; i < r.carried; i++)
+        if (fc_at(g, body[r.condition + i])->dtype != fc_at(g, v[FC_REPEAT_BOUNDS + i])->dtype)
+            return "a carried value changes its type";
+    return n->dtype == fc_at(g, v[FC_REPEAT_BOUNDS + r.result])->dtype ? NULL
+                                                                       : "its type is another one";
+}
+
 /* ---- steps and bodies --------------------------------------------------------------------------
  */
 
@@ -474,6 +507,7 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
  * it depends on anything but slots and constants, or is not elementwise. */
 enum { SLOT_BITS = 5 };
 #define OUTSIDE (UINT64_C(1) << 63)
+#define ROUND   (UINT64_C(1) << 62) /* on slots of a loop */
 #define SLOTS   (OUTSIDE - 1)
 
 static reason join_slots(uint64_t *to, uint64_t from) {
@@ -482,7 +516,7 @@ static reason join_slots(uint64_t *to, uint64_t from) {
         if (a && b && a != b) return "a body has one value in two dtypes";
         *to |= b;
     }
-    *to |= from & OUTSIDE;
+    *to |= from & (OUTSIDE | ROUND);
     return NULL;
 }
 
@@ -490,7 +524,7 @@ static reason join_slots(uint64_t *to, uint64_t from) {
 static reason check_slots(const fc_graph *g, const fc_ninfo *n, uint64_t slots) {
     fc_node element[FC_MAX_RECORD];
     const uint32_t values = fc_record_nodes(g, n->src[0], FC_MAX_RECORD, element);
-    if (slots & OUTSIDE) return "its body reads what is outside of it";
+    if (slots & (OUTSIDE | ROUND)) return "its body reads what is outside of it";
     for (uint32_t k = 0; k < 2 * FC_MAX_RECORD; k++) {
         const uint32_t c = k % FC_MAX_RECORD;
         const uint64_t has = slots >> k * SLOT_BITS & 31;
@@ -506,11 +540,19 @@ static reason check_bodies(const fc_graph *g, uint64_t *slots) {
     for (fc_node id = 0; id < g->nodes.len; id++) {
         const fc_ninfo *n = fc_at(g, id);
         const bool computes = fc_is_elementwise(n->op) || n->op == FC_OP_CAST ||
-                              n->op == FC_OP_BITCAST || n->op == FC_OP_RECORD;
+                              n->op == FC_OP_BITCAST || n->op == FC_OP_RECORD ||
+                              n->op == FC_OP_ROUNDS;
         slots[id] = computes || n->op == FC_OP_SLOT || n->op == FC_OP_CONST ? 0 : OUTSIDE;
         if (n->op == FC_OP_SLOT) {
-            if (n->attr >= 2 * FC_MAX_RECORD) return "a slot that does not exist";
-            slots[id] = (uint64_t)(n->dtype + 1u) << n->attr * SLOT_BITS;
+            const bool round = n->attr >= FC_SLOT_COUNTER && n->attr < FC_SLOT_END;
+            if (n->attr >= 2 * FC_MAX_RECORD && !round) return "a slot that does not exist";
+            slots[id] = round ? ROUND : (uint64_t)(n->dtype + 1u) << n->attr * SLOT_BITS;
+        }
+        if (n->op == FC_OP_ROUNDS) {
+            if (slots[n->src[1]] & ~ROUND) return "its body reads what is outside of it";
+            slots[id] = slots[n->src[0]];
+            if ((slots[id] & SLOTS) && n->shape) return "a body is not elementwise";
+            continue;
         }
         if (n->op == FC_OP_FOLD) {
             reason why = check_slots(g, n, slots[n->src[1]]);
@@ -569,6 +611,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (n->op == FC_OP_RESULT) return check_result(g, n);
     if (n->op == FC_OP_RECORD) return check_record(g, n);
     if (n->op == FC_OP_FOLD) return check_fold(g, n);
+    if (n->op == FC_OP_ROUNDS) return check_repeat(g, n);
     return "it is an operation of kernels";
 }
 

@@ -129,8 +129,14 @@ static int operands(fc_lowering *l, fc_node n, fc_list map, fc_lower_todo out[3]
         out[1] = (fc_lower_todo){i->src[0], fc_map_take(l->g, n, map)};
         return 2;
     }
+    if (i->op == FC_OP_ROUNDS) { /* its body is lowered once for all elements */
+        out[0] = (fc_lower_todo){i->src[0], map};
+        return 1;
+    }
     for (int k = 0; k < i->nops; k++) {
-        bool scalar = fc_rank(l->g, i->src[k]) == 0 && fc_rank(l->g, n) != 0;
+        const bool record = i->op == FC_OP_RECORD && fc_at(l->g, i->src[k])->op != FC_OP_RECORD;
+        bool scalar = fc_rank(l->g, i->src[k]) == 0 &&
+                      (record || (i->op != FC_OP_RECORD && fc_rank(l->g, n) != 0));
         out[k] = (fc_lower_todo){i->src[k], scalar ? 0 : map};
     }
     /* a number comes last: which of two nodes is the older depends on what else uses it, and
@@ -234,6 +240,13 @@ static fc_val read_value(fc_lowering *l, fc_node n, fc_list map, fc_val v) {
 static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
+    if (i->op == FC_OP_RECORD) {
+        for (int k = 0; k < i->nops; k++)
+            if (fc_at(l->g, i->src[k])->op != FC_OP_RECORD)
+                in[k] = fc_val_cast(c, in[k], (fusec_dtype)fc_at(l->g, i->src[k])->dtype);
+        return fc_lower_record_of(c, in);
+    }
+    if (i->op == FC_OP_ROUNDS) return wide(l, fc_lower_repeat(l, n, in[0]));
     for (int k = 0; k < i->nops; k++) in[k] = wide(l, in[k]);
     switch (i->op) {
     case FC_OP_CAST: return wide(l, fc_val_cast(c, in[0], (fusec_dtype)i->dtype));
@@ -425,6 +438,7 @@ fusec_status fc_lower(fc_graph *g, const fc_pass_options *o, const fc_fusion *f,
     fc_free(l.alloc, l.slots);
     fc_vec_free(l.alloc, &l.todo);
     fc_vec_free(l.alloc, &l.records);
+    fc_vec_free(l.alloc, &l.loops);
     if (l.oom || k->code.status == FUSEC_OUT_OF_MEMORY || g->error.code == FUSEC_OUT_OF_MEMORY)
         return fc_oom(e);
     if (k->code.status) return fc_fail(e, k->code.status, "a kernel could not be built");

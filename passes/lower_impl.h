@@ -23,6 +23,12 @@ typedef struct fc_lower_record {
     fc_record *record;
 } fc_lower_record;
 
+/* The rounds made of a body. */
+typedef struct fc_lower_rounds {
+    fc_node values, body;
+    uint32_t number;
+} fc_lower_rounds;
+
 typedef struct fc_lowering {
     fc_graph *g;
     const fc_fusion *f;
@@ -36,6 +42,7 @@ typedef struct fc_lowering {
     uint32_t nslots, nused;
     FC_VEC(fc_lower_todo) todo;
     FC_VEC(fc_lower_record) records;
+    FC_VEC(fc_lower_rounds) loops;
     bool oom, wide16;
 } fc_lowering;
 
@@ -46,6 +53,10 @@ bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
 fc_val fc_lower_element_of(fc_lowering *l, fc_node n);
 /* One result of a FC_OP_FOLD (lower_fold.c). */
 fc_val fc_lower_fold(fc_lowering *l, fc_node n, unsigned stage);
+
+/* The value of a FC_OP_ROUNDS; `values` is that of its first operand (lower_repeat.c). */
+fc_val fc_lower_repeat(fc_lowering *l, fc_node n, fc_val values);
+fc_val fc_lower_record_of(fc_code *c, const fc_val v[3]);
 
 /* ---- indices (lower_index.c) ------------------------------------------------------------------
  *

@@ -150,7 +150,8 @@ static void describe(sink *s, fc_node id) {
         v->cost = EXPENSIVE;
     } else if (n->op == FC_OP_PERMUTE || n->op == FC_OP_SLICE || n->op == FC_OP_IOTA ||
                n->op == FC_OP_VIEW || n->op == FC_OP_TAKE || n->op == FC_OP_SCAN ||
-               n->op == FC_OP_SCATTER || n->op == FC_OP_FOLD || n->op == FC_OP_RECORD) {
+               n->op == FC_OP_SCATTER || n->op == FC_OP_FOLD || n->op == FC_OP_RECORD ||
+               n->op == FC_OP_ROUNDS) {
         v->keep = NEVER; /* not in memory in the order of its indices */
     }
     if (v->cost > EXPENSIVE) v->cost = EXPENSIVE;

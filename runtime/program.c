@@ -57,8 +57,11 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     *out = NULL;
     fc_program *p = new_program(c, o);
     if (!p) return fc_oom(e);
-    fc_pass_options po = {
-        .mode = o->mode, .unfused = o->unfused, .max_ops = o->max_ops, .dump = o->dump};
+    fc_pass_options po = {.mode = o->mode,
+                          .unfused = o->unfused,
+                          .max_ops = o->max_ops,
+                          .dump = o->dump,
+                          .max_rounds = o->max_rounds};
 #ifndef NDEBUG
     po.verify = g->nodes.len <= 4096;
 #endif

@@ -39,6 +39,7 @@ typedef struct fc_cuda_text {
         *narrow;         /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
     const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; NULL in the
                           * functions of reductions */
+    const char *there;   /* what must hold for the element to be one of the nest; NULL: it is */
     bool bytes;          /* 8-bit integers are computed on, see cuda_guard.c */
 } fc_cuda_text;
 
@@ -49,7 +50,8 @@ typedef struct fc_cuda_gen {
     fc_layout l;
     uint32_t np, axes;
     fc_code code;        /* legalised */
-    fc_code *bodies;     /* [records] of folds, too */
+    fc_code *bodies;     /* [records + loops] of folds, too, then the rounds of loops */
+    fc_val **rounds_out; /* [loops] what a round makes, in its code */
     fc_val *store_value; /* [stores] in `code` */
     fc_val *put_value;   /* [updates] */
     fc_val *red_value;   /* [reductions][FC_MAX_COMPONENTS] their elements, then FC_NOVAL */
@@ -67,6 +69,11 @@ typedef struct fc_cuda_gen {
 
 static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
     return g->red_value + r * FC_MAX_COMPONENTS;
+}
+
+/* The codes in g->bodies. */
+static inline size_t fc_cuda_nbodies(const fc_kernel *k) {
+    return k->records.len + k->loops.len;
 }
 
 /* The word of the parameter block that the strides of an access follow: its offset. */
@@ -146,6 +153,12 @@ void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r);       /* g*, one for eac
 #define FC_EACH_REDUCTION(g, of_stage, ...)                                                        \
     for (unsigned r = 0; r < (g)->k->reductions.len; r++)                                          \
         if ((g)->k->reductions.at[r].stage == (of_stage)) fc_cuda_line(&(g)->t, __VA_ARGS__)
+
+/* ---- loops of elements: see cuda_rounds.c ---------------------------------------------------- */
+
+fusec_status fc_cuda_loop_function(fc_cuda_gen *g, uint32_t number, fc_error *e);
+/* The lines of a FC_OP_ROUNDS: w* are the carried values after it. */
+void fc_cuda_loop_call(fc_cuda_text *t, fc_val v);
 
 /* ---- slices and scopes ---------------------------------------------------------------------- */
 

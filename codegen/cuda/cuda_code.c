@@ -461,7 +461,7 @@ static void row(fc_cuda_text *t, fc_val v) {
 
 void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
     const fc_instr *i = instr(t, v);
-    if (i->op == FC_OP_CONST || i->op == FC_OP_ARG || t->local[v]) return;
+    if (i->op == FC_OP_CONST || i->op == FC_OP_ARG || i->op == FC_OP_RECORD || t->local[v]) return;
     if (i->op == FC_OP_CVT) {
         convert(t, v);
     } else if (i->op == FC_OP_BITCAST) {
@@ -472,6 +472,11 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
         if (t->k->reductions.at[fc_acc_reduction(i)].record)
             fc_str_printf(t->out, ".c%u", fc_acc_result(i));
         fc_str_add(t->out, ";\n");
+    } else if (i->op == FC_OP_ROUNDS) {
+        fc_cuda_loop_call(t, v);
+    } else if (i->op == FC_OP_RESULT) {
+        begin(t, v);
+        fc_str_printf(t->out, "w%u_%u;\n", (unsigned)i->a, (unsigned)i->imm);
     } else if (i->op == FC_OP_COUNT) {
         begin(t, v);
         fc_str_add(t->out, "count;\n");

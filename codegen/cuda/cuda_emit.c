@@ -147,20 +147,39 @@ static void find_narrow(fc_cuda_gen *g) {
         if (g->store_value[r] != FC_NOVAL) g->narrow[g->store_value[r]] = FUSEC_BOOL;
 }
 
-/* What the prelude has to bring for the functions of folds. */
+/* The functions of folds and loops. */
 static fusec_status legalise_bodies(fc_cuda_gen *g, const fc_alloc *alloc) {
     const fc_kernel *k = g->k;
+    const size_t n = fc_cuda_nbodies(k);
     fusec_status s = FUSEC_OK;
-    g->bodies = fc_calloc(alloc, k->records.len + 1, sizeof *g->bodies);
-    if (!g->bodies) return FUSEC_OUT_OF_MEMORY;
-    for (size_t i = 0; i < k->records.len; i++) fc_code_init(&g->bodies[i], alloc);
-    for (size_t i = 0; i < k->records.len && s == FUSEC_OK; i++) {
-        const fc_code *from = &k->records.at[i]->code;
-        fc_val *map = fc_calloc(alloc, from->ins.len + 1, sizeof *map);
+    g->bodies = fc_calloc(alloc, n + 1, sizeof *g->bodies);
+    g->rounds_out = fc_calloc(alloc, k->loops.len + 1, sizeof *g->rounds_out);
+    if (!g->bodies || !g->rounds_out) return FUSEC_OUT_OF_MEMORY;
+    for (size_t i = 0; i < n; i++) fc_code_init(&g->bodies[i], alloc);
+    for (size_t i = 0; i < n && s == FUSEC_OK; i++) {
+        const bool fold = i < k->records.len;
+        const fc_rounds *r = fold ? NULL : k->loops.at[i - k->records.len];
+        const fc_code *from = fold ? &k->records.at[i]->code : &r->code;
+        fc_val *map = fc_calloc(alloc, from->ins.len + FC_MAX_REPEAT + 2, sizeof *map);
         s = map ? fc_legalize(from, FC_TARGET_CUDA, &g->bodies[i], map) : FUSEC_OUT_OF_MEMORY;
-        fc_free(alloc, map);
+        if (fold || s != FUSEC_OK) {
+            fc_free(alloc, map);
+            continue;
+        }
+        fc_val out[FC_MAX_REPEAT + 1];
+        for (unsigned o = 0; o < fc_rounds_outs(r); o++) out[o] = map[r->out[o]];
+        memcpy(map, out, fc_rounds_outs(r) * sizeof *out);
+        g->rounds_out[i - k->records.len] = map;
     }
     return s;
+}
+
+static void free_bodies(const fc_cuda_gen *g, const fc_alloc *alloc) {
+    for (size_t i = 0; g->bodies && g->rounds_out && i < fc_cuda_nbodies(g->k); i++)
+        fc_code_free(&g->bodies[i]);
+    for (size_t i = 0; g->rounds_out && i < g->k->loops.len; i++) fc_free(alloc, g->rounds_out[i]);
+    fc_free(alloc, g->bodies);
+    fc_free(alloc, g->rounds_out);
 }
 
 static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
@@ -220,7 +239,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
                               .sign = g->sign,
                               .share = g->share,
                               .bytes = fc_cuda_computes_bytes(&g->code)};
-        for (size_t i = 0; i < k->records.len; i++)
+        for (size_t i = 0; i < fc_cuda_nbodies(k); i++)
             g->t.bytes |= fc_cuda_computes_bytes(&g->bodies[i]);
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;
@@ -252,12 +271,13 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
+    for (uint32_t i = 0; s == FUSEC_OK && i < k->loops.len; i++)
+        s = fc_cuda_loop_function(&g, i, e);
     if (s == FUSEC_OK) s = entry(&g, name, e);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_free(out->alloc, g.need);
     fc_free(out->alloc, g.store_value);
-    for (size_t i = 0; g.bodies && i < k->records.len; i++) fc_code_free(&g.bodies[i]);
-    fc_free(out->alloc, g.bodies);
+    free_bodies(&g, out->alloc);
     fc_loops_free(&g.loops);
     fc_code_free(&g.code);
     return s;

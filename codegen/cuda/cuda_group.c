@@ -353,13 +353,17 @@ static void hold(fc_cuda_gen *g, const fc_cuda_group *gr) {
 }
 
 /* What is computed at an element that the nest lacks is nobody's: nothing is read or reported
- * there. */
+ * there, and it makes no rounds. */
 static void at_element(fc_cuda_gen *g, const fc_cuda_group *gr, fc_val v) {
     char there[64] = "";
     if (gr->limit)
         snprintf(there, sizeof there, "%s < %s", g->vary[v] ? tested_number(gr).text : gr->number,
                  gr->limit);
-    if (g->code.ins.at[v].op == FC_OP_PUT_AT)
+    if (g->code.ins.at[v].op == FC_OP_ROUNDS) {
+        g->t.there = there[0] ? there : NULL;
+        fc_cuda_instr(&g->t, v);
+        g->t.there = NULL;
+    } else if (g->code.ins.at[v].op == FC_OP_PUT_AT)
         fc_cuda_put(g, v, there[0] ? there : NULL);
     else
         fc_cuda_computed(&g->t, v, there[0] ? there : NULL, g->l.extra + FC_PB_REPORT);
@@ -375,7 +379,7 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
             loaded(g, gr, v);
         else if (op == FC_OP_INDEX)
             index_value(g, gr, v);
-        else if (fc_is_at_element(op))
+        else if (fc_is_at_element(op) || op == FC_OP_ROUNDS)
             at_element(g, gr, v);
         else
             fc_cuda_instr(&g->t, v);

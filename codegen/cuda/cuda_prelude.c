@@ -16,9 +16,9 @@ const fc_cuda_section fc_cuda_sections[FC_CUH_COUNT] = {
 
 /* ---- what a kernel uses ---------------------------------------------------------------------- */
 
-/* The kernel's code, then the bodies of its folds; NULL: there is no more. */
+/* The kernel's code, then the bodies of its folds and loops; NULL: there is no more. */
 static const fc_code *code_at(const fc_cuda_gen *g, size_t n) {
-    return n == 0 ? &g->code : n <= g->k->records.len ? &g->bodies[n - 1] : NULL;
+    return n == 0 ? &g->code : n <= fc_cuda_nbodies(g->k) ? &g->bodies[n - 1] : NULL;
 }
 
 static bool uses_op(const fc_cuda_gen *g, fc_op op) {
@@ -162,15 +162,17 @@ static bool uses_bf16(const fc_cuda_gen *g) {
 /* Of instructions of which somebody can tell a NaN's sign (cuda_sign.c): negations, values of f16,
  * conversions to bf16. */
 enum { SIGNED_NEG = 1, SIGNED_F16 = 2, SIGNED_BF16 = 4 };
+static unsigned signed_kind(const fc_instr *i) {
+    return (i->op == FC_OP_neg ? SIGNED_NEG : 0u) | (i->dtype == FUSEC_F16 ? SIGNED_F16 : 0u) |
+           (i->dtype == FUSEC_BF16 && i->op == FC_OP_CVT ? SIGNED_BF16 : 0u);
+}
 static unsigned signed_kinds(const fc_cuda_gen *g) {
     unsigned kinds = 0;
-    for (size_t v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (!g->sign[v]) continue;
-        if (i->op == FC_OP_neg) kinds |= SIGNED_NEG;
-        if (i->dtype == FUSEC_F16) kinds |= SIGNED_F16;
-        if (i->dtype == FUSEC_BF16 && i->op == FC_OP_CVT) kinds |= SIGNED_BF16;
-    }
+    for (size_t v = 0; v < g->code.ins.len; v++)
+        if (g->sign[v]) kinds |= signed_kind(&g->code.ins.at[v]);
+    for (size_t n = g->k->records.len; n < fc_cuda_nbodies(g->k); n++)
+        for (size_t v = 0; v < g->bodies[n].ins.len; v++)
+            kinds |= signed_kind(&g->bodies[n].ins.at[v]);
     return kinds;
 }
 static bool signs_neg(const fc_cuda_gen *g) {

@@ -13,6 +13,8 @@
 typedef struct layout {
     const fc_alloc *alloc;
     const fc_code *code;
+    const fc_kernel *k;                 /* whose loops are in the code, */
+    fc_interp *ip;                      /* and where they go; NULL in reductions, which have none */
     bool flat;                          /* a map or a program: nothing belongs to a row */
     uint8_t *needed, *uniform, *pinned; /* [code length] */
     uint32_t *slot, *uses;
@@ -61,11 +63,21 @@ static fusec_status layout_init(layout *l, const fc_alloc *alloc, const fc_code 
     return FUSEC_OK;
 }
 
+static fusec_status add_loop(layout *l, fc_val v, fc_error *e);
+
+/* A loop or a list of its operands: no block of values. */
+static bool is_tuple(const layout *l, fc_val v) {
+    return l->code->ins.at[v].op == FC_OP_RECORD || l->code->ins.at[v].op == FC_OP_ROUNDS;
+}
+
 static fusec_status emit_step(layout *l, fc_tape *tape, fc_val v, fc_error *e) {
     const fc_instr *in = &l->code->ins.at[v];
     fc_val src[3];
     int arity = operands(in, src);
+    if (in->op == FC_OP_RECORD) return FUSEC_OK;
+    if (in->op == FC_OP_ROUNDS) FC_TRY(add_loop(l, v, e));
     fc_step s = {.op = in->op, .to = in->dtype, .dst = l->slot[v], .imm = in->imm};
+    if (in->op == FC_OP_ROUNDS) s.imm = l->slot[v];
     if (arity > 0) s.a = l->slot[src[0]];
     if (arity > 1) s.b = l->slot[src[1]];
     if (arity > 2) s.c = l->slot[src[2]];
@@ -78,7 +90,7 @@ static fusec_status emit_step(layout *l, fc_tape *tape, fc_val v, fc_error *e) {
 static fusec_status emit_once(layout *l, fc_tape *once, fc_error *e) {
     for (size_t i = 0; i < l->code->ins.len; i++) {
         if (!l->needed[i] || !l->uniform[i]) continue;
-        l->slot[i] = l->next++;
+        if (!is_tuple(l, (fc_val)i)) l->slot[i] = l->next++;
         FC_TRY(emit_step(l, once, (fc_val)i, e));
     }
     l->high = l->next;
@@ -101,6 +113,7 @@ static void count_uses(layout *l) {
         int arity = l->needed[i] ? operands(&l->code->ins.at[i], src) : 0;
         for (int j = 0; j < arity; j++) {
             l->uses[src[j]]++;
+            if (l->code->ins.at[i].op == FC_OP_RECORD) l->pinned[src[j]] = 1; /* for the loop */
             if (at_point(l, (fc_val)i) && !at_point(l, src[j])) l->pinned[src[j]] = 1;
         }
     }
@@ -117,7 +130,9 @@ static fusec_status release_operands(layout *l, const fc_instr *in, fc_error *e)
     fc_val src[3];
     int arity = operands(in, src);
     for (int i = 0; i < arity; i++) {
-        if (has_own_slot(l, src[i]) || l->pinned[src[i]] || --l->uses[src[i]] > 0) continue;
+        if (has_own_slot(l, src[i]) || is_tuple(l, src[i]) || l->pinned[src[i]] ||
+            --l->uses[src[i]] > 0)
+            continue;
         if (!fc_push(l->alloc, &l->spare, l->slot[src[i]])) return fc_oom(e);
     }
     return FUSEC_OK;
@@ -127,7 +142,8 @@ static fusec_status emit_part(layout *l, bool point, fc_tape *tape, fc_error *e)
     for (size_t i = 0; i < l->code->ins.len; i++) {
         fc_val v = (fc_val)i;
         if (!l->needed[i] || has_own_slot(l, v) || at_point(l, v) != point) continue;
-        l->slot[i] = take_slot(l); /* not the slot of an operand: widths may differ */
+        if (!is_tuple(l, v))
+            l->slot[i] = take_slot(l); /* not the slot of an operand: widths may differ */
         FC_TRY(emit_step(l, tape, v, e));
         FC_TRY(release_operands(l, &l->code->ins.at[i], e));
     }
@@ -170,34 +186,75 @@ static fusec_status copy_operands(layout *l, fc_program *p, const fc_val *out, u
     return FUSEC_OK;
 }
 
-static fusec_status lay_program(const fc_alloc *alloc, const fc_red_program *from, fc_program *p,
+static fusec_status lay_program(fc_interp *ip, const fc_kernel *k, const fc_code *code,
+                                const fc_val *out, unsigned nout, uint32_t nargs, fc_program *p,
                                 fc_error *e) {
-    const fc_code *code = &from->code;
     layout l;
     fc_phase phase = {0};
-    fusec_status s = layout_init(&l, alloc, code, true, e);
-    l.next = FC_RED_ARGS;
+    fusec_status s = layout_init(&l, ip->alloc, code, true, e);
+    l.k = k;
+    l.ip = ip;
+    l.next = nargs;
     if (s == FUSEC_OK) {
         for (size_t i = 0; i < code->ins.len; i++)
             if (code->ins.at[i].op == FC_OP_ARG) l.slot[i] = (uint32_t)code->ins.at[i].imm;
-        fc_kernel_slice(code, from->out, from->nout, l.needed);
+        fc_kernel_slice(code, out, nout, l.needed);
         s = emit_once(&l, &p->once, e);
     }
     l.first = l.next;
-    if (s == FUSEC_OK) s = emit_phase(&l, from->out, from->nout, &phase, e);
+    if (s == FUSEC_OK) s = emit_phase(&l, out, nout, &phase, e);
     p->body = phase.point;
-    if (s == FUSEC_OK) s = copy_operands(&l, p, from->out, from->nout, e);
+    if (s == FUSEC_OK) s = copy_operands(&l, p, out, nout, e);
     p->nslots = l.high;
     layout_free(&l);
     return s;
 }
 
-static fusec_status make_program(const fc_alloc *alloc, const fc_reduction *r, fc_red_part part,
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static fusec_status lay_rounds(layout *l, const fc_rounds *r, fc_program *p, fc_error *e) {
+    fc_val out[FC_MAX_REPEAT + 1];
+    fc_code legal;
+    fc_code_init(&legal, l->alloc);
+    fc_val *map = fc_malloc(l->alloc, (r->code.ins.len + 1) * sizeof *map);
+    fusec_status s =
+        map ? fc_legalize(&r->code, FC_TARGET_INTERP, &legal, map) : FUSEC_OUT_OF_MEMORY;
+    if (s != FUSEC_OK)
+        fc_fail(e, s, "the code of a loop could not be expanded for the interpreter");
+    for (unsigned i = 0; s == FUSEC_OK && i < fc_rounds_outs(r); i++) out[i] = map[r->out[i]];
+    if (s == FUSEC_OK)
+        s = lay_program(l->ip, l->k, &legal, out, fc_rounds_outs(r),
+                        FC_ARG_VALUE + (uint32_t)r->nvalues, p, e);
+    fc_free(l->alloc, map);
+    fc_code_free(&legal);
+    return s;
+}
+
+/* The loop at v; its slot becomes its number. */
+static fusec_status add_loop(layout *l, fc_val v, fc_error *e) {
+    const fc_instr *in = &l->code->ins.at[v];
+    const fc_rounds *r = l->k->loops.at[in->imm];
+    fc_interp_loop loop = {
+        .ncarried = r->ncarried, .nvalues = r->nvalues, .condition = r->condition};
+    fc_val operand[FC_MAX_LISTED];
+    const unsigned n = fc_listed_values(l->code, in->a, operand);
+    for (unsigned i = 0; i < n; i++) loop.operand[i] = l->slot[operand[i]];
+    for (unsigned i = 0; i < r->nvalues; i++)
+        loop.size[i] = (uint8_t)fc_eval_size((fusec_dtype)r->dtype[i]);
+    fusec_status s = lay_rounds(l, r, &loop.round, e);
+    if (s == FUSEC_OK && !fc_push(l->alloc, &l->ip->loops, loop)) s = fc_oom(e);
+    if (s != FUSEC_OK) program_free(l->alloc, &loop.round);
+    l->slot[v] = (uint32_t)l->ip->loops.len - 1;
+    return s;
+}
+
+static fusec_status make_program(fc_interp *ip, const fc_reduction *r, fc_red_part part,
                                  fc_program *p, bool *indexed, fc_error *e) {
     fc_red_program from;
-    FC_TRY(fc_red_program_make(&from, alloc, FC_TARGET_INTERP, NULL, r, part, e));
+    FC_TRY(fc_red_program_make(&from, ip->alloc, FC_TARGET_INTERP, NULL, r, part, e));
     *indexed |= from.uses_index;
-    const fusec_status s = lay_program(alloc, &from, p, e);
+    const fusec_status s =
+        lay_program(ip, NULL, &from.code, from.out, from.nout, FC_RED_ARGS, p, e);
     fc_red_program_free(&from);
     return s;
 }
@@ -216,7 +273,7 @@ static fusec_status make_reduction(fc_interp *ip, const fc_reduction *r, fc_inte
         to->result_size[i] = (uint8_t)fc_eval_size(fc_red_result(r, i));
     fc_program *const parts[FC_RED_PARTS] = {&to->init, &to->step, &to->combine, &to->finish};
     for (int i = 0; i < FC_RED_PARTS; i++)
-        FC_TRY(make_program(ip->alloc, r, (fc_red_part)i, parts[i], &to->indexed, e));
+        FC_TRY(make_program(ip, r, (fc_red_part)i, parts[i], &to->indexed, e));
     to->exclusive = r->exclusive;
     return FUSEC_OK;
 }
@@ -243,6 +300,8 @@ void fc_interp_free(fc_interp *ip) {
     fc_vec_free(alloc, &ip->reductions);
     fc_vec_free(alloc, &ip->stores);
     fc_vec_free(alloc, &ip->updates);
+    for (size_t i = 0; i < ip->loops.len; i++) program_free(alloc, &ip->loops.at[i].round);
+    fc_vec_free(alloc, &ip->loops);
     if (ip->spare) pthread_mutex_destroy(&ip->spare->turn);
     fc_free(alloc, ip->spare);
     fc_free(alloc, ip);
@@ -333,13 +392,15 @@ static fusec_status compile(fc_interp *ip, const fc_kernel *k, fc_error *e) {
     layout l = {.alloc = alloc};
     fc_code_init(&legal, alloc);
     fc_val *map = fc_malloc(alloc, (k->code.ins.len + 1) * sizeof *map);
-    fc_val *roots = fc_malloc(alloc, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) *
-                                         sizeof *roots);
+    fc_val *roots = fc_malloc(
+        alloc, (FC_MAX_COMPONENTS * k->reductions.len + fc_kernel_ends(k) + 1) * sizeof *roots);
     fusec_status s =
         map && roots ? fc_legalize(&k->code, FC_TARGET_INTERP, &legal, map) : fc_oom(e);
     if (s != FUSEC_OK)
         fc_fail(e, s, "the code of a kernel could not be expanded for the interpreter");
     if (s == FUSEC_OK) s = layout_init(&l, alloc, &legal, k->schedule == FC_SCHED_MAP, e);
+    l.k = k;
+    l.ip = ip;
     if (s == FUSEC_OK) s = lay_kernel(&l, k, map, roots, ip, e);
     layout_free(&l);
     fc_free(alloc, roots);

@@ -32,6 +32,7 @@ typedef struct run_state {
     int64_t *base;             /* [naccess] element offset of the standing position */
     int64_t lane[FC_MAX_AXES]; /* position of the block's first lane in its group */
     char *frame;
+    char **loop; /* frames of the loops */
     partials *partial;
 } run_state;
 
@@ -172,7 +173,7 @@ static void check_inside(const run_state *r, const fc_step *s, const char *frame
         memcpy(&x, v, sizeof x);                                                                   \
         old = __atomic_load_n(to, __ATOMIC_RELAXED);                                               \
         do {                                                                                       \
-            now = op == FC_OP_sum ? (T)((uint64_t)old + (uint64_t)x)                               \
+            now = op == FC_OP_sum                         ? (T)((uint64_t)old + (uint64_t)x)       \
                   : (op == FC_OP_min ? x < old : x > old) ? x                                      \
                                                           : old;                                   \
         } while (now != old && !__atomic_compare_exchange_n(to, &old, now, true, __ATOMIC_RELAXED, \
@@ -217,6 +218,43 @@ static void splat(char *block, size_t size, size_t n) {
     for (size_t i = 1; i < n; i++) memcpy(block + i * size, block, size);
 }
 
+static void run_tape(const run_state *r, const fc_tape *tape, char *frame, size_t n);
+
+static bool any_of(const char *flag, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (flag[i]) return true;
+    return false;
+}
+
+/* The lanes make rounds until the last one of them stops. */
+static void run_loop(const run_state *r, const fc_step *s, char *frame, size_t n) {
+    const fc_interp_loop *d = &r->ip->loops.at[s->imm];
+    char *own = r->loop[s->imm];
+    int64_t k, end;
+    memcpy(&k, slot_at(frame, d->operand[0]), sizeof k);
+    const int64_t first = FC_PLANT(loop_counter, k, 0);
+    memcpy(&end, slot_at(frame, d->operand[1]), sizeof end);
+    for (uint32_t i = 0; i < d->nvalues; i++)
+        memcpy(slot_at(own, FC_ARG_VALUE + i), slot_at(frame, d->operand[FC_REPEAT_BOUNDS + i]),
+               d->size[i] * n);
+    end -= FC_PLANTED(loop_rounds) && k < end;
+    for (; k < end; k++) {
+        const int64_t counter = k - first;
+        fc_eval_load(FUSEC_I64, n, &counter, 0, slot_at(own, FC_ARG_COUNTER));
+        run_tape(r, &d->round.body, own, n);
+        if (d->condition && !any_of(slot_at(own, d->round.out[0]), FC_PLANT(loop_lanes, 1, n)))
+            break;
+        for (uint32_t i = 0; i < d->ncarried; i++)
+            memcpy(slot_at(own, FC_ARG_VALUE + i), slot_at(own, d->round.out[d->condition + i]),
+                   d->size[i] * n);
+    }
+}
+
+static void loop_result(const run_state *r, const fc_step *s, size_t n, char *dst) {
+    memcpy(dst, slot_at(r->loop[s->a], FC_ARG_VALUE + (uint32_t)s->imm),
+           n * fc_eval_size((fusec_dtype)s->to));
+}
+
 static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n) {
     char *dst = slot_at(frame, s->dst);
     fusec_dtype t = (fusec_dtype)s->t;
@@ -229,6 +267,8 @@ static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n
     case FC_OP_LOAD_AT: load_at(r, s, slot_at(frame, s->a), slot_at(frame, s->b), n, dst); return;
     case FC_OP_INSIDE: check_inside(r, s, frame, n, dst); return;
     case FC_OP_PUT_AT: put_at(r, s, frame, n, dst); return;
+    case FC_OP_ROUNDS: run_loop(r, s, frame, n); return;
+    case FC_OP_RESULT: loop_result(r, s, n, dst); return;
     case FC_OP_NONE: memcpy(dst, slot_at(frame, s->a), n * fc_eval_size(t)); return;
     default:
         fc_eval((fc_op)s->op, t, (fusec_dtype)s->to, n, slot_at(frame, s->a), slot_at(frame, s->b),
@@ -557,10 +597,16 @@ static size_t place(run_state *r, char *memory) {
                                    .components = d->ncomponents,
                                    .prefix = memory + prefix};
     }
+    for (size_t i = 0; i < r->ip->loops.len; i++) {
+        if (memory) r->loop[i] = memory + at;
+        at += program_bytes(&r->ip->loops.at[i].round);
+    }
     return at;
 }
 
 static void fill_constants(const run_state *r) {
+    for (size_t i = 0; i < r->ip->loops.len; i++)
+        run_tape(r, &r->ip->loops.at[i].round.once, r->loop[i], FC_LANES);
     run_tape(r, &r->ip->once, r->frame, FC_LANES);
     for (uint32_t i = 0; i < r->ip->reductions.len; i++) {
         const fc_interp_reduction *d = &r->ip->reductions.at[i];
@@ -596,13 +642,14 @@ static void run_range(run_state *r, int64_t begin, int64_t end) {
 /* Bytes of everything a run of `count` elements works with. */
 static size_t run_bytes(run_state *r) {
     return place(r, NULL) + r->ip->reductions.len * sizeof *r->partial +
-           r->ip->accesses.len * sizeof *r->base;
+           r->ip->accesses.len * sizeof *r->base + r->ip->loops.len * sizeof *r->loop;
 }
 
 static void run_in(run_state *r, char *memory, int64_t begin, int64_t end) {
     size_t bytes = place(r, NULL);
     r->partial = (partials *)(void *)(memory + bytes);
     r->base = (int64_t *)(void *)(memory + bytes + r->ip->reductions.len * sizeof *r->partial);
+    r->loop = (char **)(void *)(r->base + r->ip->accesses.len);
     place(r, memory);
     run_range(r, begin, end);
 }

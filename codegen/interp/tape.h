@@ -35,8 +35,18 @@ typedef struct fc_phase {
 typedef struct fc_program {
     fc_tape once, body;
     uint32_t nslots;
-    uint32_t out[FC_MAX_COMPONENTS]; /* never an operand's slot */
+    uint32_t out[FC_MAX_REPEAT + 1]; /* never an operand's slot */
 } fc_program;
+
+/* A loop at its place in a tape: its rounds have a frame of their own, where its results stay until
+ * it runs again. */
+typedef struct fc_interp_loop {
+    fc_program round; /* operands: counter, values */
+    uint8_t ncarried, nvalues;
+    bool condition;
+    uint8_t size[FC_MAX_REPEAT];     /* of the values: bytes in a block */
+    uint32_t operand[FC_MAX_LISTED]; /* slots of the tape's frame */
+} fc_interp_loop;
 
 typedef struct fc_interp_reduction {
     uint8_t stage, ncomponents, nvalues, nresults;
@@ -77,6 +87,7 @@ struct fc_interp {
     FC_VEC(fc_interp_reduction) reductions;
     FC_VEC(fc_store) stores; /* `value` is a slot */
     FC_VEC(fc_interp_update) updates;
+    FC_VEC(fc_interp_loop) loops; /* those inside of others before them */
     fc_spare *spare;
 };
 

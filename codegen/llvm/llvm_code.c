@@ -154,9 +154,8 @@ static fc_ll_narrowing narrowing(const fc_ll *f, const fc_code *code, fc_val i) 
     return code == &f->code ? (fc_ll_narrowing)f->narrowing[i] : FC_LL_NARROW_ANY;
 }
 
-/* Everything but leaves. `a` are the operands at width W. */
-static const char *compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
-                           const char *const *a) {
+const char *fc_ll_compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
+                          const char *const *a) {
     const fc_instr *ins = &code->ins.at[i];
     fusec_dtype from = fc_val_dtype(code, ins->a), to = (fusec_dtype)ins->dtype;
     if (ins->op == FC_OP_CVT && to == FUSEC_BF16)
@@ -196,7 +195,7 @@ void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const 
         } else {
             const char *a[3] = {NULL, NULL, NULL};
             for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[fc_instr_operand(ins, n)];
-            name[i] = share && ins->op == FC_OP_div ? share : compute(f, &p->code, i, W, a);
+            name[i] = share && ins->op == FC_OP_div ? share : fc_ll_compute(f, &p->code, i, W, a);
         }
     }
     for (unsigned i = 0; i < nout; i++) out[i] = name[p->out[i]];
@@ -246,6 +245,7 @@ void fc_ll_classify(fc_ll *f) {
     f->far_waits = fc_ll_alloc(f, n);
     f->s = fc_ll_names(f, n);
     f->v = fc_ll_names(f, n);
+    f->tuple = fc_ll_alloc(f, n * sizeof *f->tuple);
     f->divisor = fc_ll_alloc(f, n * sizeof *f->divisor);
     for (fc_val i = 0; i < n; i++) {
         const fc_instr *ins = &f->code.ins.at[i];
@@ -347,6 +347,9 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     case FC_OP_LOAD_AT: return fc_ll_load_at(f, i, W);
     case FC_OP_INSIDE: return fc_ll_inside(f, i, W);
     case FC_OP_PUT_AT: return fc_ll_put_at(f, i, W);
+    case FC_OP_RECORD: return "list"; /* no value of its own */
+    case FC_OP_ROUNDS: f->tuple[i] = fc_ll_loop_at(f, i, W); return "loop";
+    case FC_OP_RESULT: return f->tuple[ins->a][ins->imm];
     default: break;
     }
     const char *a[3] = {NULL, NULL, NULL};
@@ -356,7 +359,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     if (by && by->b && W > 1)
         return fc_ll_divide(f, (fusec_dtype)ins->dtype, value(f, ins->a, W), by);
     for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = value(f, fc_instr_operand(ins, n), W);
-    return compute(f, &f->code, i, W, a);
+    return fc_ll_compute(f, &f->code, i, W, a);
 }
 
 static void emit_level(fc_ll *f, const uint8_t *needed, bool row) {
@@ -394,6 +397,10 @@ static bool waits_for_divider(const fc_ll *f, const uint8_t *needed) {
     return others <= FC_LL_DIVIDER * divisions;
 }
 
+static bool has_value(const fc_ll *f, fc_val v) {
+    return f->code.ins.at[v].op != FC_OP_RECORD && f->code.ins.at[v].op != FC_OP_ROUNDS;
+}
+
 /* Spreads the row's scalars that vectors of the points need, so that the loop does not. */
 static void spread_for_points(fc_ll *f, const uint8_t *needed) {
     const bool divider = waits_for_divider(f, needed);
@@ -403,7 +410,8 @@ static void spread_for_points(fc_ll *f, const uint8_t *needed) {
         if (divider && divides(f, ins) && !f->divisor[ins->b].b)
             f->divisor[ins->b] = fc_ll_divisor_of(f, (fusec_dtype)ins->dtype, value(f, ins->b, 1));
         for (int n = 0; n < fc_instr_arity(ins); n++)
-            if (f->at_row[fc_instr_operand(ins, n)]) value(f, fc_instr_operand(ins, n), f->V);
+            if (f->at_row[fc_instr_operand(ins, n)] && has_value(f, fc_instr_operand(ins, n)))
+                value(f, fc_instr_operand(ins, n), f->V);
     }
 }
 

@@ -35,6 +35,7 @@ static void prepare(fc_ll *f) {
     f->code.rewrite = fc_ll_functions(f);
     fusec_status st = fc_legalize(&f->k->code, FC_TARGET_LLVM, &f->code, f->map);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
+    fc_ll_prepare_rounds(f);
     f->base = fc_ll_names(f, f->cls->naccess);
     f->along_row = f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow;
     f->lane_axis = fc_ll_along_row(f) ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;

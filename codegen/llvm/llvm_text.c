@@ -52,6 +52,7 @@ void fc_ll_free(fc_ll *f) {
     fc_code_free(&f->code);
     fc_code_free(&f->elsewhere.code);
     fc_inside_free(&f->inside);
+    fc_ll_free_rounds(f);
     fc_loops_free(&f->loops);
     fc_arena_free(&f->arena);
 }

@@ -94,6 +94,7 @@ typedef struct fc_ll_masks {
     fc_val *map; /* from k->code */                                                                \
     uint8_t *uniform, *at_row;                                                                     \
     const char **s, **v;        /* names at width 1 and V, NULL when not computed in the scope */  \
+    const char ***tuple;        /* results of loops that have been emitted */                      \
     fc_ll_divisor *divisor;     /* of values at row level; b is NULL when not computed */          \
     uint8_t *s_point, *v_point; /* the name dies with the point */                                 \
     uint8_t *coarse;            /* fc_ll_coarse of quotients */                                    \
@@ -105,6 +106,14 @@ typedef struct fc_ll_masks {
 typedef struct fc_ll_text {
     FC_LL_TEXT
 } fc_ll_text;
+
+/* The rounds of a loop, legalised; see llvm_rounds.c. */
+typedef struct fc_ll_round {
+    const fc_rounds *of;
+    fc_code code;
+    fc_val *out;
+    uint8_t *first, *needed; /* instructions for the condition, for all */
+} fc_ll_round;
 
 typedef struct fc_ll {
     const fc_alloc *alloc;
@@ -143,6 +152,8 @@ typedef struct fc_ll {
     };
     fc_code scratch; /* being legalised; here so that it is freed after a failure */
     bool in_point;   /* which is where text is being written */
+    fc_ll_round *rounds; /* of the kernel's loops */
+    size_t nrounds;
     bool any_row_store, any_point_store;
 
     fc_inside inside;     /* the code where no index meets an edge (llvm_inside.c) */
@@ -482,6 +493,9 @@ void fc_ll_run_stores(fc_ll *f, fc_level level, unsigned W);
 /* Runs a program: args by number, results to out. Its quotient is `share` when that is given. */
 void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const *args,
                const char *share, unsigned nout, const char **out);
+/* Everything but leaves. `a` are the operands at width W. */
+const char *fc_ll_compute(fc_ll *f, const fc_code *code, fc_val i, unsigned W,
+                          const char *const *a);
 /* How many instructions one of f->code is written as, about. */
 unsigned fc_ll_length(const fc_ll *f, fc_val i);
 /* The one place that chooses how a function of libm is computed. */
@@ -490,6 +504,16 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
 /* An intrinsic, "@llvm.fabs". */
 const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
                             const char *const *args);
+
+/* ---- llvm_rounds.c ----------------------------------------------------------------------- */
+
+void fc_ll_prepare_rounds(fc_ll *f); /* after f->code.rewrite is set */
+void fc_ll_free_rounds(fc_ll *f);
+/* The carried values after loop `number`, at width W. Operands: first and end at width 1, the
+ * others. */
+const char **fc_ll_rounds(fc_ll *f, uint32_t number, unsigned W, const char *const *operand);
+/* The same of the loop at v of f->code. */
+const char **fc_ll_loop_at(fc_ll *f, fc_val v, unsigned W);
 
 /* ---- llvm_function.c --------------------------------------------------------------------- */
 

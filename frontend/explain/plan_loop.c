@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* plan_loop.c - what explain says of steps that are no kernels: loops of launches, Fourier
- * transforms. See plan_view.h.
+/* plan_loop.c - what explain says of loops, and of steps that are no kernels: Fourier transforms. See
+ * plan_view.h.
  *
- *     rounds    l0: 1 kernel each, as the body has view
+ *     rounds    k0: 256 inside, each element on its own, while its condition holds
+ *     rounds    l0: 1 step a round, as the body has view
  *               l0.k0  r0  map
  *     fft       by cuFFT 12.0
  */
@@ -11,11 +12,30 @@
 #include "runtime/step.h"
 
 static void why_text(const fc_plan_body *b, fc_str *out) {
-    if (*b->why)
-        fc_str_printf(out, ", as the body has %s", b->why);
-    else
-        fc_str_add(out, ", as the number of rounds is not a constant of at most 1,024");
+    fc_str_printf(out, ", as the body has %s", b->why);
     if (b->loop.condition) fc_str_add(out, "; the condition is read after each");
+}
+
+/* The number of rounds of the loop at v; -1: it comes with the call. */
+static int64_t known_rounds(const fc_code *c, fc_val v) {
+    fc_val operand[FC_MAX_LISTED];
+    fc_listed_values(c, c->ins.at[v].a, operand);
+    const bool known =
+        c->ins.at[operand[0]].op == FC_OP_CONST && c->ins.at[operand[1]].op == FC_OP_CONST;
+    return known ? (int64_t)fc_expected_rounds(c, v) : -1;
+}
+
+/* Loops that a kernel has inside. */
+static void inside_text(const fc_kernel *k, const char *name, uint32_t indent, fc_str *out) {
+    for (fc_val v = 0; v < k->code.ins.len; v++) {
+        if (k->code.ins.at[v].op != FC_OP_ROUNDS) continue;
+        const int64_t rounds = known_rounds(&k->code, v);
+        fc_str_printf(out, "%*s%s%s: ", (int)indent, "", indent ? "" : "rounds    ", name);
+        if (rounds >= 0) fc_str_printf(out, "%lld ", (long long)rounds);
+        fc_str_printf(out, "inside, each element on its own%s\n",
+                      k->loops.at[k->code.ins.at[v].imm]->condition ? ", while its condition holds"
+                                                                    : "");
+    }
 }
 
 /* Bodies are at most FC_MAX_LOOP_LEVEL deep. */
@@ -23,10 +43,11 @@ void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out) {
     char name[16], inner[16];
     for (uint32_t i = 0; i < p->steps.len; i++) {
         const fc_step *s = p->steps.at[i];
+        fc_step_name(name, p, i);
+        if (s->kind == FC_STEP_KERNEL) inside_text(&s->kernel, name, indent, out);
         if (s->kind != FC_STEP_LOOP) continue;
         const fc_plan_body *b = p->bodies.at[s->body];
         const uint32_t n = (uint32_t)b->plan->steps.len;
-        fc_step_name(name, p, i);
         fc_str_printf(out, "%*s%s%s: %u step%s a round", (int)indent, "",
                       indent ? "" : "rounds    ", name, n, n == 1 ? "" : "s");
         why_text(b, out);
@@ -39,9 +60,22 @@ void fc_plan_loops_text(const fc_plan *p, uint32_t indent, fc_str *out) {
     }
 }
 
+static void inside_json(const fc_kernel *k, fc_str *out) {
+    bool any = false;
+    for (fc_val v = 0; v < k->code.ins.len; v++) {
+        if (k->code.ins.at[v].op != FC_OP_ROUNDS) continue;
+        fc_str_printf(out, "%s{\"rounds\":%lld,\"condition\":%s}", any ? "," : ",\"inside\":[",
+                      (long long)known_rounds(&k->code, v),
+                      k->loops.at[k->code.ins.at[v].imm]->condition ? "true" : "false");
+        any = true;
+    }
+    if (any) fc_str_char(out, ']');
+}
+
 void fc_plan_loop_json(const fc_plan *p, uint32_t step, fc_str *out) {
     const fc_step *s = p->steps.at[step];
     char name[16];
+    if (s->kind == FC_STEP_KERNEL) inside_json(&s->kernel, out);
     if (s->kind != FC_STEP_LOOP) return;
     const fc_plan_body *b = p->bodies.at[s->body];
     fc_str_add(out, ",\"body\":{\"why\":");

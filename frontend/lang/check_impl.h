@@ -149,6 +149,7 @@ typedef struct fc_loop {
     fc_value outer;      /* what the name of the counter was before */
     bool launch;         /* the body stands once, made of holes (check_launch.c) */
     bool tried;          /* that, and it did not work out: rounds are put in */
+    bool elements;       /* it is to be one that elements make on their own, inside of a kernel */
     bool open;           /* a bound is no constant */
     fc_wide from;        /* the first round */
     fc_node first, last; /* of a launch: the bounds, i64 */
@@ -469,8 +470,8 @@ void fc_c_next_round(fc_checker *c, fc_call *f);
 void fc_c_launch(fc_checker *c, fc_call *f, fc_loop *l);
 void fc_c_launch_condition(fc_checker *c, fc_call *f, fc_loop *l, const fc_value *v);
 void fc_c_end_launch(fc_checker *c, fc_call *f, fc_loop *l);
-/* After the first of many rounds: whether the loop is rather one of launches. */
-bool fc_c_wants_launch(fc_checker *c, const fc_loop *l);
+/* After the first round: whether the body had better stand once. */
+bool fc_c_wants_launch(fc_checker *c, fc_loop *l);
 /* From the first round again, as one or the other. */
 void fc_c_try_launch(fc_checker *c, fc_call *f, fc_loop *l, bool launch);
 /* name[k] = value with the counter of the innermost loop. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_launch.c - loops whose body stands in the graph once, made of holes (ir/loop.h): the number
- * of rounds is not known, or large, or something is collected.
+ * of rounds is not known, or large, or something is collected, or its elements make it on their
+ * own.
  *
  * A condition that is a scalar ends the loop. With one that is an array every element stops on its
  * own: a mask is carried, and the loop ends when no element goes on. path[k] = v in the body makes
@@ -8,8 +9,12 @@
 #include "frontend/lang/check_impl.h"
 
 #include "ir/loop.h"
+#include "passes/repeat.h"
 
-enum { FEW_ROUNDS = 16 }; /* are put in, whatever the body is */
+enum {
+    FEW_ROUNDS = 16, /* are put in, whatever the body is, */
+    FEW_NODES = 128  /* unless together they are more than these, and elementwise */
+};
 
 /* ---- which loops ----------------------------------------------------------------------------- */
 
@@ -20,9 +25,11 @@ static bool is_pointwise(const fc_graph *g, fc_node n, const uint8_t *depends) {
            i->op == FC_OP_CHECK || i->op == FC_OP_BROADCAST || !i->nops;
 }
 
-bool fc_c_wants_launch(fc_checker *c, const fc_loop *l) {
+bool fc_c_wants_launch(fc_checker *c, fc_loop *l) {
     const fc_graph *g = c->g;
-    if (l->end - l->from <= FEW_ROUNDS || !l->carried.len) return false;
+    const fc_wide rounds = l->end - l->from;
+    uint32_t nodes = 0;
+    if (rounds < 2 || !l->carried.len) return false;
     uint8_t *depends = fc_calloc(c->alloc, g->nodes.len + 1, 1),
             *need = fc_calloc(c->alloc, g->nodes.len + 1, 1);
     bool found = false;
@@ -39,12 +46,14 @@ bool fc_c_wants_launch(fc_checker *c, const fc_loop *l) {
         for (int k = 0; need[n] && k < fc_at(g, n)->nops; k++)
             inside |= depends[fc_at(g, n)->src[k]];
         if (inside && !depends[n]) found = !is_pointwise(g, n, depends);
+        nodes += inside && !depends[n];
         depends[n] |= inside;
     }
     if (!depends || !need) fc_c_oom(c);
     fc_free(c->alloc, depends);
     fc_free(c->alloc, need);
-    return found;
+    l->elements = !found;
+    return rounds > FEW_ROUNDS || (!found && (fc_wide)nodes * rounds > FEW_NODES);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
@@ -243,10 +252,17 @@ static bool build(fc_checker *c, const fc_loop *l, parts *x) {
     return fc_build_loop(c->g, &p, x->out) || fc_c_fine(c);
 }
 
+/* What looked elementwise with a number for the counter may read at places that the counter says:
+ * such rounds are put in. */
+static bool is_as_wanted(fc_checker *c, const fc_loop *l, const parts *x) {
+    if (!l->tried || !l->elements || !l->carried.len) return true;
+    return fc_is_repeat(c->g, fc_at(c->g, x->out[0])->src[0]);
+}
+
 void fc_c_end_launch(fc_checker *c, fc_call *f, fc_loop *l) {
     parts *x = fc_c_alloc(c, sizeof *x);
     if (c->stop) return;
-    if (c->ds->errors > l->errors || !build(c, l, x)) {
+    if (c->ds->errors > l->errors || !build(c, l, x) || !is_as_wanted(c, l, x)) {
         give_up(c, f, l);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* check_loop.c - for k in a..b while c { ... }. A body with a constant number of rounds is put in
- * as often as it runs; other loops, and those with many rounds whose body is not elementwise, stand
- * in the graph as loops (check_launch.c).
+ * as often as it runs where that is little; other loops stand in the graph as loops
+ * (check_launch.c). Which of them stay inside of a kernel is for the passes to say.
  *
  * A name of the body that existed before is carried to the next round and keeps its type; the
  * others are local to a round. With a condition, every element whose condition has failed keeps its

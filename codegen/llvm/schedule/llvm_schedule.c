@@ -152,13 +152,14 @@ static bool find_across(const fc_kernel *k, const fc_nest *n, unsigned V, uint32
 }
 
 /* Functions are long chains of dependent instructions, which a processor cannot look past: maps
- * with functions go through them several vectors at a time. Where there are registers for it, and
+ * with functions go through them several vectors at a time, and so do those with loops of elements.
+ * Where there are registers for it, and
  * rows long enough, four: llvm_loops.c makes two of them unless the chains are very long. */
 static uint8_t lanes_of_map(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     enum { LONG = 512 };
     uint32_t ops, transcendental;
     fc_kernel_cost(k, &ops, &transcendental);
-    if (transcendental == 0) return (uint8_t)fc_ll_widest(m);
+    if (transcendental == 0) return (uint8_t)(fc_ll_widest(m) * (k->loops.len ? 2 : 1));
     if (m->vector_bytes < 64) return 16;
     return n->np == 1 || n->extent[n->np - 1] >= LONG ? 64 : 32;
 }
