@@ -132,8 +132,10 @@ static const char *check_loop(finding *f, fc_node loop) {
     if (!why) why = check_condition(f);
     memset(f->need, 0, loop + 1);
     f->need[fc_at(g, loop)->src[1]] = 1;
-    for (fc_node n = loop; n-- > 0;)
-        for (int k = 0; f->need[n] && k < fc_at(g, n)->nops; k++) f->need[fc_at(g, n)->src[k]] = 1;
+    for (fc_node n = loop; n-- > 0;) { /* others may have holes of its level */
+        const bool goes_on = f->need[n] && (f->levels[n] & f->own);
+        for (int k = 0; goes_on && k < fc_at(g, n)->nops; k++) f->need[fc_at(g, n)->src[k]] = 1;
+    }
     for (fc_node n = 0; n < loop && !why; n++) {
         if (!f->need[n] || !is_own(f, n) || (n == f->v.condition && f->mask != FC_NONODE)) continue;
         why = check_node(f, n);
@@ -277,7 +279,8 @@ static void make_body(body *b, fc_node loop, fc_node condition) {
     for (uint32_t i = 0; i < b->v.loop.carried; i++)
         if (b->place[i] != LEFT_OUT) b->need[b->v.next[i]] = 1;
     for (fc_node n = loop; n-- > 0;)
-        for (int k = 0; b->need[n] && k < fc_at(g, n)->nops; k++) b->need[fc_at(g, n)->src[k]] = 1;
+        for (int k = 0; b->need[n] && depends(b, n) && k < fc_at(g, n)->nops; k++)
+            b->need[fc_at(g, n)->src[k]] = 1;
     for (fc_node n = 0; n < loop && !b->r->dst->error.code; n++) {
         const int op = fc_at(g, n)->op;
         b->map[n] = FC_NONODE;

@@ -34,8 +34,33 @@ static void clear(fault_run *r) {
     fc_context_free(s->ctx);
 }
 
-/* y = the elements of x in order, and three rounds of y = y + max(y) while the counter is below 9
- */
+/* Four rounds of x = x/2 while it is below 1e9, inside of a kernel. */
+static fc_node inside(fc_graph *g, fc_node x, fc_dim n) {
+    const fc_node hole = fc_build_hole(g, FUSEC_F32, 1, &n),
+                  on = fc_build_hole(g, FUSEC_BOOL, 1, &n);
+    const fc_node most = fc_build_const(g, FUSEC_F32, fc_const_bits(FUSEC_F32, 1e9)),
+                  half = fc_build_const(g, FUSEC_F32, fc_const_bits(FUSEC_F32, 0.5));
+    const fc_node mask = fc_build_op(g, FC_OP_logical_and, on,
+                                     fc_build_op(g, FC_OP_lt, hole, most, FC_NONODE), FC_NONODE);
+    const fc_node next[2] = {
+        fc_build_op(g, FC_OP_where, mask, fc_build_op(g, FC_OP_mul, hole, half, FC_NONODE), hole),
+        mask};
+    const fc_node start[2] = {x, fc_build_broadcast(g, fc_build_const(g, FUSEC_BOOL, 1), 1, &n)};
+    const fc_node holes[2] = {hole, on};
+    fc_node out[2];
+    const fc_loop_parts p = {.first = fc_build_const(g, FUSEC_I64, 0),
+                             .end = fc_build_const(g, FUSEC_I64, 4),
+                             .counter = FC_NONODE,
+                             .condition = fc_build_reduce(g, FC_OP_any, mask, 0, NULL, false),
+                             .ncarried = 2,
+                             .start = start,
+                             .hole = holes,
+                             .next = next};
+    return fc_build_loop(g, &p, out) ? out[0] : FC_NONODE;
+}
+
+/* y = the elements of x in order, three rounds of y = y + max(y) while the counter is below 9, and
+ * those. */
 static void build(fc_graph *g) {
     const fc_dim n = fc_dim_named(&g->dims, "n");
     const fc_node x = fc_build_input(g, "x", FUSEC_F32, 1, &n);
@@ -51,7 +76,7 @@ static void build(fc_graph *g) {
                        .next = &next};
     fc_node out[2];
     p.condition = fc_build_op(g, FC_OP_lt, p.counter, fc_build_const(g, FUSEC_I64, 9), FC_NONODE);
-    if (fc_build_loop(g, &p, out)) fc_build_output(g, "y", out[0]);
+    if (fc_build_loop(g, &p, out)) fc_build_output(g, "y", inside(g, out[0], n));
 }
 
 static fusec_status act(fault_run *r) {
@@ -68,7 +93,7 @@ static fusec_status act(fault_run *r) {
     if (!st) st = fc_program_new(s->ctx, &g, &o, &p, &r->e);
     for (int i = 0; i < 2 && !st; i++)
         st = fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, &r->e);
-    if (!st) FC_EXPECT_TRUE(s->y[0] == 12 * 7 && s->y[N - 1] == 12 * 8);
+    if (!st) FC_EXPECT_TRUE(s->y[0] * 16 == 12 * 7 && s->y[N - 1] * 16 == 12 * 8);
     fc_program_free(p);
     fc_graph_free(&g);
     return st;

@@ -83,6 +83,14 @@ static const struct {
      0},
     {"one after the other", "for s in 0..k { x = x*x - 1 }; for s in 0..k { x = x - s }; y = x",
      "for s in 0..3 { x = x*x - 1 }; for s in 0..3 { x = x - s }; y = x", 0},
+    {"beside a nested one",
+     "u = x; for s in 0..k { for r in 0..2 { u = u*u - s } }; b = i32(u*2); for s in 0..k { b = "
+     "b*b - "
+     "s }; y = f32(b)",
+     "u = x; for s in 0..3 { for r in 0..2 { u = u*u - s } }; b = i32(u*2); for s in 0..3 { b = "
+     "b*b - "
+     "s }; y = f32(b)",
+     0},
     {"no rounds", "for s in 3..k { x = x*7 }; y = x", "y = x", 0},
     {"of constants", "c = 1.0; for s in 0..k { c = c*3 + s }; y = x*c",
      "c = 1.0; for s in 0..3 { c = c*3 + s }; y = x*c", 0},
