@@ -99,6 +99,8 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
     X(alone)       /* map: one task does all, so that updates need not be atomic */                \
     X(copied) /* map: a task updates copies of the arrays, which have at most so many elements */  \
+    X(joined) /* map: the lanes go over the last two axes, which arrays walk as one: moves along   \
+                 the outer one say what does not */                                                \
     X(tiles)  /* loads that lie along `tile_axis` go through transposed tiles */                   \
     X(tile_axis)                                                                                   \
     X(narrow)       /* inner: rows are so short that the lanes are neighbouring rows */            \

@@ -21,6 +21,7 @@ typedef struct maker {
     const fc_kernel *k;
     const fc_class *cls;
     unsigned axis;
+    bool joined;
     const fc_alloc *alloc;
     fc_inside *out;
     FC_VEC(uint8_t) kinds; /* of out->code */
@@ -34,8 +35,20 @@ static kind kind_of(const maker *m, fc_val v) {
     return v < m->kinds.len ? (kind)m->kinds.at[v] : OTHER;
 }
 
+static fc_move move_of(const maker *m, const fc_instr *i, unsigned axis) {
+    return fc_class_move(m->cls, (uint32_t)i->imm, axis);
+}
+
+/* Whether an index grows by one each time that the inner of two axes has been passed. */
+static bool passes(const maker *m, const fc_instr *i) {
+    return m->joined && move_of(m, i, m->axis) == FC_MOVE_ZERO &&
+           move_of(m, i, m->axis - 1) == FC_MOVE_ONE;
+}
+
 static kind kind_of_access(const maker *m, const fc_instr *i) {
-    const fc_move move = fc_class_move(m->cls, (uint32_t)i->imm, m->axis);
+    const fc_move move = move_of(m, i, m->axis);
+    if (i->op == FC_OP_INDEX && passes(m, i)) return AFFINE;
+    if (m->joined && move_of(m, i, m->axis - 1) != move) return OTHER;
     if (move == FC_MOVE_ZERO) return SAME;
     return i->op == FC_OP_INDEX && move == FC_MOVE_ONE ? AFFINE : OTHER;
 }
@@ -152,15 +165,21 @@ static fc_val rebuilt(maker *m, const form *f) {
     return sum == FC_NOVAL ? number(m, 0) : sum;
 }
 
-/* By how much a form grows along the axis; INT_MAX: it is not affine, or not by a known number. */
-static int slope_of(const maker *m, const form *f) {
+/* By how much a form grows along the axis; INT32_MAX: it is not affine, or not by a known number.
+ */
+static int slope_of(const maker *m, const form *f, bool *by_pass) {
     int64_t slope = 0;
+    unsigned n = 0, passing = 0;
     for (unsigned i = 0; i < f->n; i++) {
         const kind of = kind_of(m, f->term[i].of);
         if (of == SAME) continue;
         if (of != AFFINE || at(m, f->term[i].of)->op != FC_OP_INDEX) return INT32_MAX;
         if (!fc_add_ok(slope, f->term[i].by, &slope)) return INT32_MAX;
+        passing += passes(m, at(m, f->term[i].of));
+        n++;
     }
+    *by_pass = passing > 0;
+    if (passing && passing < n) return INT32_MAX;
     return slope > 2 || slope < -2 ? INT32_MAX : (int)slope;
 }
 
@@ -207,14 +226,16 @@ static fc_val at_least_0(maker *m, fc_val a, unsigned depth) {
     }
     form f = {0};
     if (!collect(m, a, 1, &f, LOOK)) return FC_NOVAL;
-    const int slope = slope_of(m, &f);
+    bool by_pass;
+    const int slope = slope_of(m, &f, &by_pass);
     if (slope == INT32_MAX) return FC_NOVAL;
     const fc_val v = op(m, FC_OP_ge, rebuilt(m, &f), number(m, 0), FC_NOVAL);
     if (slope == 0 || v == FC_NOVAL) return v;
     for (size_t i = 0; i < m->out->bounds.len; i++)
         if (m->out->bounds.at[i].value == v) return v;
     if (m->known == FC_INSIDE_KNOWN) return FC_NOVAL;
-    const fc_inside_bound b = {.number = at(m, v)->a, .slope = slope, .value = v};
+    const fc_inside_bound b = {
+        .number = at(m, v)->a, .passes = by_pass, .slope = slope, .value = v};
     if (at(m, b.number)->op == FC_OP_CONST || !fc_push(m->alloc, &m->out->bounds, b)) {
         m->oom = true;
         return FC_NOVAL;
@@ -236,12 +257,15 @@ static bool ask(maker *m, fc_val a, fc_val b, bool strict) {
     form f = {0};
     fc_val d = sum(m, FC_OP_sub, b, a, FEW_CHOICES);
     if (strict) d = sum(m, FC_OP_add, d, number(m, -1), FEW_CHOICES);
-    const int slope = !is_choice(m, d) && collect(m, d, 1, &f, LOOK) ? slope_of(m, &f) : INT32_MAX;
+    bool by_pass = false;
+    const int slope =
+        !is_choice(m, d) && collect(m, d, 1, &f, LOOK) ? slope_of(m, &f, &by_pass) : INT32_MAX;
     if (slope == 0 || slope == INT32_MAX) {
         const fc_val v = at_least_0(m, d, FEW_CHOICES);
         return v != FC_NOVAL && fc_push(m->alloc, &m->out->needed, v);
     }
-    const fc_inside_bound bound = {.number = rebuilt(m, &f), .slope = slope, .value = FC_NOVAL};
+    const fc_inside_bound bound = {
+        .number = rebuilt(m, &f), .passes = by_pass, .slope = slope, .value = FC_NOVAL};
     for (size_t i = 0; i < m->out->bounds.len; i++)
         if (m->out->bounds.at[i].value == FC_NOVAL && m->out->bounds.at[i].number == bound.number)
             return true;
@@ -257,8 +281,9 @@ static bool is_affine(const maker *m, fc_val v) {
 /* Of two indices the one that grows, as that is the one that is read at. */
 static bool is_first(const maker *m, fc_val a, fc_val b) {
     form f = {0};
+    bool by_pass;
     if (!is_affine(m, a) || !is_affine(m, b)) return is_affine(m, a);
-    return is_choice(m, a) || (collect(m, a, 1, &f, LOOK) && slope_of(m, &f) == 1);
+    return is_choice(m, a) || (collect(m, a, 1, &f, LOOK) && slope_of(m, &f, &by_pass) == 1);
 }
 
 /* The operand that minimum, maximum or mod give back inside; FC_NOVAL: it stays. */
@@ -351,9 +376,9 @@ void fc_inside_free(fc_inside *in) {
     in->map = NULL;
 }
 
-fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis,
+fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, bool joined,
                             const fc_alloc *alloc, fc_inside *out) {
-    maker m = {.k = k, .cls = cls, .axis = axis, .alloc = alloc, .out = out};
+    maker m = {.k = k, .cls = cls, .axis = axis, .joined = joined, .alloc = alloc, .out = out};
     memset(out, 0, sizeof *out);
     fc_code_init(&out->code, alloc);
     if (!is_worth_it(k)) return FUSEC_OK;

@@ -21,6 +21,7 @@
 /* A number that is affine along the axis: whether it is at least 0 changes once along it. */
 typedef struct fc_inside_bound {
     fc_val number; /* i64, of `code`; all in it but indices is the same along the axis */
+    bool passes;   /* lanes over two axes: grows when the inner one has been passed */
     int slope;     /* by which it grows when the axis advances by one: -2, -1, 1 or 2 */
     fc_val value;  /* the bool of `code` that says whether it is at least 0; FC_NOVAL: it is asked
                       for */
@@ -35,9 +36,9 @@ typedef struct fc_inside {
     FC_VEC(fc_val) needed; /* bools of `code`, the same throughout a part: asked for, too */
 } fc_inside;
 
-/* For parts of `axis`; `move` says how index accesses move along it. Kernels whose text should not
- * stand twice get no bounds. */
-fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis,
+/* For parts of `axis`, which `joined` takes together with the one outside of it
+ * (fc_llvm_class.joined). Kernels whose text should not stand twice get no bounds. */
+fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, bool joined,
                             const fc_alloc *alloc, fc_inside *out);
 void fc_inside_free(fc_inside *in);
 

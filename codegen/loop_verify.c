@@ -245,9 +245,11 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     if (n->body) BAD("a leaf with a body");
     if (moves) return move(v, n);
     const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
+    const bool joined = v->cls->target == FC_TARGET_LLVM && v->cls->llvm.joined;
     const bool of_tile = in_tiles(v) && n->kind != FC_LEAF_ROW &&
                          (n->kind != FC_LEAF_STORE || v->cls->llvm.bare) && has_tile(v);
-    if (!of_tile && !has_place(v, 0, v->cls->np - of_map)) BAD("code where no row is");
+    if (!of_tile && !has_place(v, 0, v->cls->np - of_map - (of_map && joined)))
+        BAD("code where no row is");
     FC_TRY(check_order(v, n->kind == FC_LEAF_SCANNED ? 0 : n->phase));
     switch (n->kind) {
     case FC_LEAF_ROW: return once_a_row(v);

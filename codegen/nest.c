@@ -118,6 +118,27 @@ static void follow_result(const fc_kernel *k, fc_nest *n) {
             swap_axes(n, at - 1, at);
 }
 
+/* Whether what is loaded for an element, and the elements that are stored, are the same all along a
+ * kept axis. */
+static bool is_row_axis(const fc_kernel *k, const fc_nest *n, uint32_t axis) {
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (k->accesses.at[a].level == FC_POINT && n->stride[(size_t)a * FC_MAX_AXES + axis])
+            return false;
+    return true;
+}
+
+/* Columns of few neighbours (the coordinates of forces between all pairs of points): what lies side
+ * by side is then an axis along which the elements are the same, if there is one. */
+static void turn_short_columns(const fc_kernel *k, fc_nest *n) {
+    enum { FEW = 4 };
+    const uint32_t last = n->np - 1;
+    uint32_t best = last;
+    if (k->schedule != FC_SCHED_OUTER || n->np < 2 || n->extent[last] > FEW) return;
+    for (uint32_t i = 0; i < last; i++)
+        if (n->extent[i] > FEW && n->extent[i] > n->extent[best] && is_row_axis(k, n, i)) best = i;
+    if (best != last) swap_axes(n, best, last);
+}
+
 /* ---- fewer axes ------------------------------------------------------------------------------ */
 
 static void remove_axis(fc_nest *n, uint32_t axes, uint32_t axis) {
@@ -247,6 +268,7 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     FC_TRY(bind_accesses(k, values, strides, out, e));
     if (strides && k->schedule == FC_SCHED_MAP && k->stores.len) follow_result(k, out);
     if (!plain) {
+        turn_short_columns(k, out);
         FC_TRY(simplify(out, out->np, &out->nr, e));
         FC_TRY(simplify(out, 0, &out->np, e));
     }

@@ -156,7 +156,8 @@ bool fc_reads_add(fc_graph *g, const fc_fusion *f, fc_reads *r, fc_node n);
  * matters. */
 typedef struct fc_work {
     uint32_t ops, transcendental, loads;
-    uint32_t again; /* slots of the rounds of loops after the first ones */
+    uint32_t again;   /* slots of the rounds of loops after the first ones */
+    uint32_t indices; /* of the loads, those that are no memory */
 } fc_work;
 /* Costs are counted in issue slots of an element: an operation takes one, a function as many
  * instructions as FC_FUNCTION_SLOTS, and memory has moved a byte when FC_BYTE_SLOTS have been
@@ -165,7 +166,9 @@ enum {
     FC_FUNCTION_SLOTS = 12,
     FC_BYTE_SLOTS = 7,
     FC_REPEAT_SLOTS = 4 * FC_BYTE_SLOTS, /* extra copies together: what one f32 takes to write */
-    FC_SPREAD_SLOTS = 12 /* each copy where a broadcast may ask for any number of them */
+    FC_SPREAD_SLOTS = 12, /* each copy where a broadcast may ask for any number of them */
+    FC_FEW_COPIES = 4,    /* so many, where their number is known, are counted together */
+    FC_FEW_NUMBERS = 64   /* an array of so many that is made of indices alone costs nothing */
 };
 static inline uint64_t fc_work_slots(const fc_work *w) {
     return w->ops + (uint64_t)w->transcendental * FC_FUNCTION_SLOTS + w->again;

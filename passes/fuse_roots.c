@@ -47,6 +47,7 @@ bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w
         f->met[x] = round;
         if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA || (x != n && f->is_root[x])) {
             w->loads++;
+            w->indices += i->op == FC_OP_IOTA;
             continue;
         }
         if (!fc_is_view(i->op)) {
@@ -94,6 +95,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
     if (is_free(g, n)) return w;
     if (i->op == FC_OP_INPUT || i->op == FC_OP_IOTA) {
         w.loads = 1;
+        w.indices = i->op == FC_OP_IOTA;
         return w;
     }
     if (!fc_is_view(i->op)) {
@@ -112,6 +114,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
         w.transcendental = add_sat(w.transcendental, work[s].transcendental);
         w.loads = add_sat(w.loads, work[s].loads);
         w.again = add_sat(w.again, work[s].again);
+        w.indices = add_sat(w.indices, work[s].indices);
     }
     return w;
 }
@@ -125,7 +128,8 @@ static bool too_big(const fc_graph *g, const fc_pass_options *o, fc_node n, cons
 
 static bool can_be_root(const fc_graph *g, const fc_fusion *f, fc_node n) {
     const int op = fc_at(g, n)->op; /* what is read nowhere needs no place */
-    return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && op != FC_OP_RECORD && !f->is_root[n];
+    return !is_free(g, n) && op != FC_OP_INPUT && op != FC_OP_IOTA && op != FC_OP_RECORD &&
+           !f->is_root[n];
 }
 
 /* Views are followed to the value behind them: that is what gets stored. */
@@ -190,10 +194,32 @@ static bool view_repeats(const fc_graph *g, fc_node v) {
     return false;
 }
 
+/* By how many elements the result of a broadcast has more than its operand; 0: not known. */
+static int64_t repeats_of(const fc_graph *g, fc_node b) {
+    const fc_node a = fc_at(g, b)->src[0];
+    const uint32_t ra = fc_rank(g, a), rb = fc_rank(g, b);
+    int64_t all = 1, size;
+    for (uint32_t i = 0; i < rb; i++) {
+        if (i + ra >= rb && !fc_axis_is_one(g, a, i + ra - rb)) continue;
+        if (!fc_dim_is_const(&g->dims, fc_axis(g, b, i), &size)) return 0;
+        if (!fc_mul_ok(all, size, &all)) return 0;
+    }
+    return all;
+}
+
+/* Whether few copies of it are less than writing it and reading it again. */
+static bool is_cheaper_repeated(const fc_graph *g, const fc_work *w, fc_node b) {
+    const int64_t n = fc_at(g, b)->op == FC_OP_BROADCAST ? repeats_of(g, b) : 0;
+    if (w->loads == w->indices && n > 0 && n <= FC_FEW_NUMBERS) return true; /* made of nothing */
+    return n > 0 && n <= FC_FEW_COPIES &&
+           (uint64_t)(n - 1) * fc_work_slots(w) <= 2 * FC_REPEAT_SLOTS;
+}
+
 static void cut_replication(fc_graph *g, fc_fusion *f, const fc_work *work, fc_node b) {
     fc_node p = behind_views(g, fc_at(g, b)->src[0]);
     if (!can_be_root(g, f, p) || fc_at(g, p)->op == FC_OP_IOTA || !work[p].loads) return;
-    if (fc_work_slots(&work[p]) > FC_SPREAD_SLOTS) f->is_root[p] = 1;
+    if (fc_work_slots(&work[p]) > FC_SPREAD_SLOTS && !is_cheaper_repeated(g, &work[p], b))
+        f->is_root[p] = 1;
 }
 
 /* The operands of a contraction, behind the views that spread them. */
@@ -220,8 +246,7 @@ static bool find_roots(fc_graph *g, const fc_pass_options *o, fc_fusion *f, fc_w
         bool compute = !is_free(g, n) && i->op != FC_OP_INPUT && i->op != FC_OP_IOTA &&
                        i->op != FC_OP_RECORD && !fc_is_view(i->op);
         if (fc_reduces(g, n) || fc_scans(g, n) || i->op == FC_OP_MATERIALIZE ||
-            i->op == FC_OP_UPDATE ||
-            (o->unfused && compute))
+            i->op == FC_OP_UPDATE || (o->unfused && compute))
             f->is_root[n] = 1;
         if (i->op == FC_OP_RESHAPE && !fc_reshape_is_free(g, n)) {
             fc_node a = i->src[0];

@@ -64,7 +64,44 @@ static bool too_much_again(const fc_work *w, uint32_t k) {
 /* A value goes to memory when computing it in k regions reads more than writing it once and reading
  * it k times moves (`loads` are arrays of its size), or is too much arithmetic. */
 static bool cheaper_stored(const fc_work *w, uint32_t k) {
-    return (k - 1) * w->loads > k + 1 || too_much_again(w, k);
+    return (k - 1) * (w->loads - w->indices) > k + 1 || too_much_again(w, k);
+}
+
+/* The product of the sizes of a shape: of those that are known, and of the others. */
+static bool sizes(fc_graph *g, fc_list shape, int64_t *known, fc_dim *other) {
+    *known = 1;
+    *other = fc_dim_const(&g->dims, 1);
+    for (uint32_t i = 0; i < fc_list_len(g, shape); i++) {
+        const fc_dim d = (fc_dim)fc_list_at(g, shape)[i];
+        int64_t v;
+        if (!fc_dim_is_const(&g->dims, d, &v))
+            *other = fc_dim_mul(&g->dims, *other, d);
+        else if (!fc_mul_ok(*known, v, known))
+            return false;
+    }
+    return *known > 0 && *other != FC_DIM_NONE;
+}
+
+/* How often an element of `n` is computed that one region reads at so many places: slices of an
+ * array that is larger than the region's domain have elements of their own. */
+static uint32_t copies(fc_shared *s, fc_node n, uint32_t places) {
+    const fc_makers *m = &s->makers[n];
+    int64_t of_array, of_domain;
+    fc_dim array, domain;
+    if (m->n != 1 || m->at[0] == FC_NOREGION) return places;
+    if (!sizes(s->g, fc_at(s->g, n)->shape, &of_array, &array) ||
+        !sizes(s->g, s->f->regions.at[m->at[0]].domain, &of_domain, &domain) || array != domain)
+        return places;
+    const int64_t ratio = of_array / of_domain;
+    return ratio < 2 ? places : (uint32_t)((places + ratio - 1) / ratio);
+}
+
+static bool is_small(const fc_graph *g, fc_node n) {
+    int64_t all = 1, size;
+    for (uint32_t i = 0; i < fc_rank(g, n); i++)
+        if (!fc_dim_is_const(&g->dims, fc_axis(g, n, i), &size) || !fc_mul_ok(all, size, &all))
+            return false;
+    return all <= FC_FEW_NUMBERS;
 }
 
 /* Whether `n`, which is no root, is to be one. */
@@ -80,8 +117,10 @@ static bool decide(fc_shared *s, fc_node n, bool *store) {
     *store = false;
     if (!compute || places < 2 || fc_rank(s->g, n) == 0) return true;
     if (!fc_fuse_work(s->g, s->f, n, FC_MAX_OPS, &w)) return false;
+    /* a few numbers that are made of nothing: the weights of a filter */
+    if (w.loads == w.indices && is_small(s->g, n)) return true;
     /* where one region computes it at several places, what it reads is in the caches */
-    *store = cheaper_stored(&w, k) || too_much_again(&w, places);
+    *store = cheaper_stored(&w, k) || too_much_again(&w, copies(s, n, places));
     return true;
 }
 

@@ -6,6 +6,7 @@
  * values of nodes as they are, and continuation at an edge as its difference from the index, which
  * is 0 inside. A mode is code made of ordinary rows, and so the same on all targets. */
 #include "ir/expand.h"
+#include "ir/plant.h"
 #include "passes/lower_impl.h"
 
 /* ---- a little arithmetic on i64; FC_NOVAL is 0 -------------------------------------------------
@@ -63,7 +64,8 @@ static fc_val continued(fc_lowering *l, fc_edge mode, fc_val i, fc_dim size) {
         const fc_val back = op2(l, FC_OP_sub, size_of(l, fc_dim_sub(t, twice, one)), at);
         return op2(l, FC_OP_minimum, at, back);
     }
-    const fc_val less = size_of(l, fc_dim_sub(t, twice, fc_dim_const(t, 2)));
+    const fc_val less =
+        size_of(l, fc_dim_sub(t, twice, fc_dim_const(t, FC_PLANT(mirror_period, 1, 2))));
     const fc_val period = op2(l, FC_OP_maximum, less, fc_val_i64(&l->k->code, 1));
     const fc_val at = op2(l, FC_OP_mod, i, period);
     return op2(l, FC_OP_minimum, at, op2(l, FC_OP_sub, period, at));

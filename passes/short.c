@@ -5,14 +5,17 @@
  * elements in all, whose elements are made where something small is spread (the three coordinates
  * of a difference of all points) becomes its tree (docs/semantics.md, section 6) in ordinary nodes.
  * So it is elementwise, and joins maps and other reductions: the array of its elements is larger
- * than what it is made of, and so is the result, but neither is stored for its sake. What lies in
- * memory is left to the schedules of short rows. */
+ * than what it is made of, and so is the result, but neither is stored for its sake. The same holds
+ * for WINDOW neighbours (a filter) and for what is made of indices alone. What else lies in memory
+ * is left to the schedules of short rows. */
 #include "passes/rewrite.h"
 
 #include "ir/expand.h"
 #include "passes/plan.h"
 
-enum { MOST = 8, MOST_WORK = 48, DEPTH = 12 };
+/* MOST: of what is spread. WINDOW: of neighbours (the taps of a filter), which are in the caches,
+ * and of what is made of indices alone. */
+enum { MOST = 8, MOST_WORK = 48, DEPTH = 12, WINDOW = 64, WINDOW_WORK = 256, INDEX_WORK = 512 };
 
 static bool is_row(fc_op op) {
     return op == FC_OP_sum || op == FC_OP_prod || op == FC_OP_min || op == FC_OP_max ||
@@ -22,17 +25,17 @@ static bool is_row(fc_op op) {
 /* ---- what is written out ----------------------------------------------------------------------
  */
 
-/* Elements of the reduction; 0: too many, or not known, or there is nothing else. */
+/* Elements of the reduction; 0: too many, or not known. */
 static int64_t elements_of(const fc_graph *g, const fc_ninfo *n) {
     const fc_list axes = (fc_list)n->attr;
     int64_t count = 1, size;
-    if (!is_row((fc_op)n->op) || fc_list_len(g, axes) == fc_rank(g, n->src[0])) return 0;
+    if (!is_row((fc_op)n->op)) return 0;
     for (uint32_t i = 0; i < fc_list_len(g, axes); i++) {
         const fc_dim d = fc_axis(g, n->src[0], (uint32_t)fc_list_at(g, axes)[i]);
-        if (!fc_dim_is_const(&g->dims, d, &size) || size < 1 || size > MOST) return 0;
+        if (!fc_dim_is_const(&g->dims, d, &size) || size < 1 || size > WINDOW) return 0;
         count *= size;
     }
-    return count > 1 && count <= MOST ? count : 0;
+    return count > 1 && count <= WINDOW ? count : 0;
 }
 
 /* Whether some axis that stays is one that a broadcast spreads its operand along. */
@@ -52,8 +55,25 @@ typedef struct look {
     const fc_graph *g;
     uint64_t reduced;
     uint32_t work, large;
-    bool spread;
+    bool spread, window;
 } look;
+
+/* Whether a view reads an element of its operand at several of its own along an axis that is
+ * reduced: neighbours, some of which the next window has, too. */
+static bool is_window(const fc_graph *g, const fc_ninfo *v, uint64_t reduced) {
+    const uint32_t ra = fc_rank(g, v->src[0]), rn = fc_list_len(g, v->shape);
+    const int64_t *list = fc_list_at(g, (fc_list)v->attr) + 1;
+    for (uint32_t i = 0; i < ra; i++, list += 2 + rn) {
+        bool kept = false, gone = false;
+        for (uint32_t k = 0; k < rn; k++) {
+            if (!list[2 + k]) continue;
+            gone |= reduced >> k & 1;
+            kept |= !(reduced >> k & 1);
+        }
+        if (kept && gone) return true;
+    }
+    return false;
+}
 
 /* Goes down to what is in memory. An operand that is as large as the elements and is not computed
  * makes them cheaper to reduce than to write out. */
@@ -65,6 +85,11 @@ static void look_at(look *l, fc_node n, unsigned depth) {
     if (i->op == FC_OP_BROADCAST && fc_at(l->g, i->src[0])->op == FC_OP_CONST) return;
     if (i->op == FC_OP_BROADCAST && spreads(l->g, i, l->reduced)) {
         l->spread = true;
+        return;
+    }
+    if (i->op == FC_OP_IOTA) return;
+    if (i->op == FC_OP_VIEW && is_window(l->g, i, l->reduced)) {
+        l->window = true;
         return;
     }
     const bool row = fc_is_elementwise(i->op) || i->op == FC_OP_CAST || i->op == FC_OP_BITCAST;
@@ -81,8 +106,13 @@ static bool is_wanted(const fc_graph *g, const fc_ninfo *n, int64_t count) {
     const fc_list axes = (fc_list)n->attr;
     for (uint32_t i = 0; i < fc_list_len(g, axes); i++)
         l.reduced |= UINT64_C(1) << fc_list_at(g, axes)[i];
+    const bool whole = fc_list_len(g, axes) == fc_rank(g, n->src[0]);
     look_at(&l, n->src[0], DEPTH);
-    return l.spread && !l.large && l.work * (uint32_t)count <= MOST_WORK;
+    const uint32_t work = l.work * (uint32_t)count;
+    if (l.large) return false;
+    if (l.window) return work <= WINDOW_WORK;
+    if (!l.spread) return work <= INDEX_WORK;
+    return !whole && count <= MOST && work <= MOST_WORK;
 }
 
 /* ---- writing it out ---------------------------------------------------------------------------
@@ -122,21 +152,31 @@ static fc_op join_of(fc_op red) {
     }
 }
 
-/* The inner tree joins neighbours, level by level; a run of the outer one goes in order. Both start
- * from 0 in a sum, which the result shows only if all are -0. */
+/* Neighbours, level by level. */
+static fc_node joined(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
+    for (int64_t left = count; left > 1; left = (left + 1) / 2)
+        for (int64_t k = 0; k < left; k += 2)
+            x[k / 2] = k + 1 < left ? op2(g, join, x[k], x[k + 1]) : x[k];
+    return x[0];
+}
+
+/* Runs of the outer tree, in order. How many there are. */
+static int64_t in_runs(fc_graph *g, fc_op join, fc_node *x, int64_t count) {
+    enum { RUN = 16 }; /* docs/semantics.md */
+    for (int64_t k = 0; k < count; k++)
+        x[k / RUN] = k % RUN ? op2(g, join, x[k / RUN], x[k]) : x[k];
+    return (count + RUN - 1) / RUN;
+}
+
+/* The inner tree joins neighbours; of the outer one, that is done with its runs. Both start from 0
+ * in a sum, which the result shows only if all are -0. */
 static fc_node written_out(fc_graph *g, const fc_ninfo *n, int64_t count) {
     const fc_op red = (fc_op)n->op, join = join_of(red);
     const fusec_dtype acc = fc_acc_dtype(red, (fusec_dtype)fc_at(g, n->src[0])->dtype);
-    fc_node x[MOST] = {FC_NONODE};
+    fc_node x[WINDOW] = {FC_NONODE};
     for (int64_t k = 0; k < count; k++) x[k] = fc_build_cast(g, element(g, n, k), acc);
     const bool sum = join == FC_OP_add && fc_is_float(acc);
-    if (n->axis_kind == FC_TREE_OUTER) {
-        for (int64_t k = 1; k < count; k++) x[0] = op2(g, join, x[0], x[k]);
-    } else {
-        for (int64_t left = count; left > 1; left = (left + 1) / 2)
-            for (int64_t k = 0; k < left; k += 2)
-                x[k / 2] = k + 1 < left ? op2(g, join, x[k], x[k + 1]) : x[k];
-    }
+    x[0] = joined(g, join, x, n->axis_kind == FC_TREE_OUTER ? in_runs(g, join, x, count) : count);
     if (sum) x[0] = op2(g, FC_OP_add, x[0], fc_build_number(g, acc, 0));
     if (red == FC_OP_mean) x[0] = op2(g, FC_OP_div, x[0], fc_build_number(g, acc, (double)count));
     return fc_build_cast(g, x[0], (fusec_dtype)n->dtype);

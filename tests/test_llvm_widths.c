@@ -78,6 +78,31 @@ FC_TEST(llvm_widths, edges) {
     }
 }
 
+/* Pixels of few channels: lanes go over two axes. */
+FC_TEST(llvm_widths, channels) {
+    static const struct {
+        const char *mode;
+        fusec_dtype dtype;
+        int64_t channels;
+        size_t cache;
+    } cases[] = {{"edge", FUSEC_U8, 3, 1},
+                 {"reflect", FUSEC_F32, 3, 1},
+                 {"wrap", FUSEC_F64, 2, 0},
+                 {"zero", FUSEC_F32, 7, 0},
+                 {"symmetric", FUSEC_I16, 4, 1}};
+    for (size_t i = 0; i < FC_COUNT(cases); i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "b = boundary(x, mode=\"%s\"); "
+                 "u[i in 0..5, j in 0..29, k] = b[i - 1, j - 2, k] + b[i, j + 1, k]*2 + j + k; u",
+                 cases[i].mode);
+        width_check c = {
+            .text = text, .n = 1, .fill = width_plain, .cache = cases[i].cache, .skew = {8}};
+        c.in[0] = (width_input){"x", cases[i].dtype, 3, {5, 29, cases[i].channels}};
+        width_run_check(&c);
+    }
+}
+
 FC_TEST(llvm_widths, short_rows) {
     static const char *const texts[] = {
         "sum(x, axis=1)", "(argmax(x, axis=1), max(x, axis=1))", "var(x, axis=1)",

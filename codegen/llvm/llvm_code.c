@@ -213,6 +213,9 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     case FC_OP_LOAD:
     case FC_OP_INDEX:
         if (fc_ll_along_row(f)) return ins->level == FC_ROW;
+        if (f->cls->llvm.joined &&
+            fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis - 1) != FC_MOVE_ZERO)
+            return false;
         return fc_class_move(f->cls, (uint32_t)ins->imm, f->lane_axis) == FC_MOVE_ZERO;
     default: break;
     }

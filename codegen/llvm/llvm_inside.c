@@ -87,7 +87,8 @@ static void legalise(fc_ll *f) {
 
 void fc_ll_prepare_inside(fc_ll *f) {
     if (f->k->updates.len) return;
-    const fusec_status st = fc_inside_make(f->k, f->cls, f->lane_axis, f->alloc, &f->inside);
+    const fusec_status st =
+        fc_inside_make(f->k, f->cls, f->lane_axis, f->cls->llvm.joined, f->alloc, &f->inside);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     if (!f->inside.bounds.len) return;
     fc_ll_swap_text(f);
@@ -140,17 +141,17 @@ static const char *signed_op(fc_ll *f, const char *name, const char *a, const ch
 /* number(x) = n + slope*x >= 0: from -n/slope on, rounded up; or before n/-slope + 1, rounded
  * down. */
 static border border_of(fc_ll *f, const fc_inside_bound *b) {
-    const char *x = f->x;
     int moving = 0;
     border r = {.rising = b->slope > 0, .value = b->value};
-    f->x = "0";
+    f->at_origin = true;
     const char *n = fc_ll_first_of(f, b->number, &moving);
-    f->x = x;
+    f->at_origin = false;
     if (!n || moving != b->slope) fc_ll_fail(f, FUSEC_INTERNAL);
     const bool twice = b->slope == 2 || b->slope == -2;
     if (r.rising) n = fc_ll_bin(f, "sub", twice ? "1" : "0", n);
     if (twice) n = fc_ll_bin(f, "ashr", n, "1");
     r.at = r.rising ? n : fc_ll_bin(f, "add", n, FC_PLANT(edge_inside, "2", "1"));
+    if (b->passes) r.at = fc_ll_bin(f, "mul", r.at, fc_ll_extent(f, f->lane_axis));
     return r;
 }
 

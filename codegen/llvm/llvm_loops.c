@@ -85,15 +85,16 @@ static void tile_buffers(fc_ll *f, unsigned set, unsigned along, unsigned lanes,
 }
 
 static void map(fc_ll *f) {
-    const unsigned lanes = f->cls->np - 1u;
+    const unsigned end = f->cls->np, lanes = end - 1 - f->cls->llvm.joined;
     task(f, 0, lanes, 1);
-    task(f, lanes, lanes + 1, lanes ? FC_STEP_SPAN : FC_STEP_TASK);
+    task(f, lanes, end, lanes ? FC_STEP_SPAN : FC_STEP_TASK);
     leaf(f, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
     fc_ll_prepare_inside(f);
     unsigned turns = fc_ll_is_light(f->k) && !f->k->updates.len ? 4 : 1;
     if (f->has_inside) turns = fc_ll_inside_turns(f);
-    vectors(f, lanes, f->has_inside ? FC_LOOP_PARTS : FC_LOOP_ALIGNED, turns)->ahead =
-        f->cls->llvm.ahead ? FC_LOOP_SOON : FC_LOOP_NOT_AHEAD;
+    fc_loop *v = vectors(f, lanes, f->has_inside ? FC_LOOP_PARTS : FC_LOOP_ALIGNED, turns);
+    v->end = (uint8_t)end;
+    v->ahead = f->cls->llvm.ahead ? FC_LOOP_SOON : FC_LOOP_NOT_AHEAD;
     elements(f);
 }
 

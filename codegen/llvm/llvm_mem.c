@@ -78,8 +78,45 @@ static const char *crossing_lanes(fc_ll *f, uint32_t a) {
     return at;
 }
 
+/* An index where the lanes go over two axes: how often each lane has passed the inner one, and
+ * where on it it is. Those numbers are small, so that a division of floats is exact. */
+static const char *joined_lanes(fc_ll *f, uint32_t a) {
+    const unsigned inner = f->lane_axis, V = f->V;
+    const char *size = fc_ll_extent(f, inner), *of = fc_ll_wide(f, "float", V);
+    const char *passed = fc_ll_bin(f, "udiv", f->x, size);
+    const char *rest = fc_ll_bin(f, "sub", f->x, fc_ll_bin(f, "mul", passed, size));
+    const char *step = fc_ll_splat(f, "float", fc_ll_ins(f, "uitofp i64 %s to float", size));
+    const char *n = fc_ll_splat(f, "i32", fc_ll_ins(f, "trunc i64 %s to i32", rest));
+    n = fc_ll_ins(f, "add <%u x i32> %s, %s", V, n, fc_ll_iota(f, 32));
+    const char *q = fc_ll_ins(f, "sitofp <%u x i32> %s to %s", V, n, of);
+    q = fc_ll_ins(f, "fptosi %s %s to <%u x i32>", of, fc_ll_ins(f, "fdiv %s %s, %s", of, q, step),
+                  V);
+    const char *wide = fc_ll_splat(f, "i32", fc_ll_ins(f, "trunc i64 %s to i32", size));
+    const char *r = fc_ll_ins(f, "sub <%u x i32> %s, %s", V, n,
+                              fc_ll_ins(f, "mul <%u x i32> %s, %s", V, q, wide));
+    if (f->cls->wide) q = fc_ll_ins(f, "sext <%u x i32> %s to <%u x i64>", V, q, V);
+    if (f->cls->wide) r = fc_ll_ins(f, "sext <%u x i32> %s to <%u x i64>", V, r, V);
+    const char *outer = fc_ll_stride(f, a, inner - 1);
+    const char *first = fc_ll_bin(f, "add", f->base[a], fc_ll_bin(f, "mul", passed, outer));
+    q = on_index(f, "mul", q, splat_index(f, outer));
+    r = on_index(f, "mul", r, splat_index(f, fc_ll_stride(f, a, inner)));
+    return on_index(f, "add", splat_index(f, first), on_index(f, "add", q, r));
+}
+
+/* Whether an access is at one place for all elements of lanes that go over two axes, or walks the
+ * two as one. */
+static bool walks_as_one(const fc_ll *f, uint32_t a) {
+    const fc_move outer = fc_class_move(f->cls, a, f->lane_axis - 1),
+                  inner = fc_class_move(f->cls, a, f->lane_axis);
+    return inner == FC_MOVE_ZERO ? outer == FC_MOVE_ZERO : outer == FC_MOVE_ONE;
+}
+
 static place find(fc_ll *f, uint32_t a) {
     place p = {.move = fc_class_move(f->cls, a, f->lane_axis)};
+    if (f->cls->llvm.joined && !walks_as_one(f, a)) {
+        p.lanes = joined_lanes(f, a);
+        return p;
+    }
     bool point = f->k->accesses.at[a].level == FC_POINT || f->k->schedule == FC_SCHED_MAP;
     if (f->coord && point) {
         p.lanes = crossing_lanes(f, a);
@@ -247,6 +284,7 @@ static const char *index_value(fc_ll *f, uint32_t a, unsigned W) {
 }
 
 const char *fc_ll_first_index(fc_ll *f, uint32_t access) {
+    if (f->at_origin) return f->base[access];
     const place p = find(f, access);
     return p.lanes || p.move != FC_MOVE_ONE ? NULL : p.first;
 }

@@ -156,6 +156,7 @@ typedef struct fc_ll {
     size_t nrounds;
     bool any_row_store, any_point_store;
 
+    bool at_origin;       /* indices are those of the first element of a row */
     fc_inside inside;     /* the code where no index meets an edge (llvm_inside.c) */
     fc_ll_text elsewhere; /* its text while the other one is written, and the other way round */
     bool has_inside;

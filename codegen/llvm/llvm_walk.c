@@ -741,7 +741,7 @@ static void function(fc_ll *f, unsigned which) {
     const bool counts =
         which == 0 && f->k->schedule != FC_SCHED_MAP && f->k->schedule != FC_SCHED_INNER;
     if (counts) w.columns = fc_ll_columns(f->k, f->cls);
-    w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u;
+    w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u - f->cls->llvm.joined;
     f->column = "0";
     const bool tiles = f->cls->llvm.panels || f->cls->llvm.direct;
     fc_ll_begin(f);

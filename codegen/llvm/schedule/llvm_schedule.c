@@ -25,9 +25,10 @@ enum {
     INNER_SPAN = 65536, /* elements; a power of two of chunks; of short rows down to an eighth */
     SHORT_SPAN = INNER_SPAN / 8,
     NEAR_CACHE = 1 << 20, /* bytes that the caches of one core hold for sure */
-    FAR_SUMS = 3,    /* caches: what is little more is partly there, and asking drives it out */
-    LONG_ROW = 2048, /* bytes from which on two broken lines do not matter */
-    FEW_ROWS = 4,    /* fewer than this need not share what they load */
+    FAR_SUMS = 3,       /* caches: what is little more is partly there, and asking drives it out */
+    LONG_ROW = 2048,    /* bytes from which on two broken lines do not matter */
+    FEW_NEIGHBOURS = 8, /* of an axis that does not fill a vector */
+    FEW_ROWS = 4,       /* fewer than this need not share what they load */
     SHARED_BYTES = 64 << 10, /* of the stack, for what they share */
     TILE_BYTES = 256 << 10   /* of the stack, for tiles */
 };
@@ -104,12 +105,13 @@ static bool should_ask_ahead(const fc_machine *m, const fc_kernel *k, const fc_n
  * by whoever reads it: its stores pass by the cache. Rows must be long, or whole lines; in tiles
  * they must be whole lines. */
 static bool should_stream(const fc_machine *m, const fc_kernel *k, const fc_nest *n, uint32_t lanes,
-                          bool tiled) {
+                          bool tiled, bool joined) {
     const double all = memory_of(k, n, false);
     double stored = 0;
     for (uint32_t a = 0; a < n->naccess; a++) {
         if (!fc_is_stored(k, a) || n->stride[(size_t)a * (n->np + n->nr) + lanes] != 1) continue;
-        const int64_t row = n->extent[lanes] * fc_dtypes[k->accesses.at[a].dtype].bytes;
+        const int64_t elements = n->extent[lanes] * (joined ? n->extent[lanes - 1] : 1);
+        const int64_t row = elements * fc_dtypes[k->accesses.at[a].dtype].bytes;
         if ((tiled || row < LONG_ROW) && row % 64 != 0) return false;
         stored += touched(k, n, a);
     }
@@ -282,6 +284,40 @@ static void choose_narrow(const fc_machine *m, const fc_kernel *k, const fc_nest
     }
 }
 
+static bool walks_as_one(const fc_nest *n, uint32_t a) {
+    const int64_t *s = n->stride + (size_t)a * (n->np + n->nr), inner = s[n->np - 1];
+    return fc_magnitude(inner) <= 1 && s[n->np - 2] == inner * n->extent[n->np - 1];
+}
+
+/* Pixels of few channels, where only indices keep the two axes apart: vectors are filled by
+ * several pixels. */
+static bool joins_axes(const fc_kernel *k, const fc_nest *n) {
+    if (k->schedule != FC_SCHED_MAP || n->np < 2 || k->updates.len) return false;
+    if (n->extent[n->np - 1] > FEW_NEIGHBOURS || n->extent[n->np - 2] < FEW_NEIGHBOURS)
+        return false;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (k->accesses.at[a].buffer != FC_NO_BUFFER && !walks_as_one(n, a)) return false;
+    return true;
+}
+
+/* Along the outer axis: by one is as one, where the inner axis moves by one, too; else by one for
+ * each time that the inner one is passed. */
+static void move_joined(const fc_nest *n, fc_class *cls, uint8_t *move) {
+    const uint32_t axes = n->np + n->nr;
+    cls->llvm.joined = true;
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        const int64_t *s = n->stride + (size_t)a * axes;
+        uint8_t *to = move + (size_t)a * axes + n->np - 2;
+        *to = (uint8_t)fc_ll_move_by(s[n->np - 2]);
+        if (s[n->np - 1]) *to = walks_as_one(n, a) ? FC_MOVE_ONE : FC_MOVE_ANY;
+    }
+}
+
+/* Elements of a row of a map, along the lanes. */
+static int64_t row_of(const fc_nest *n, const fc_class *cls) {
+    return n->extent[n->np - 1] * (cls->llvm.joined ? n->extent[n->np - 2] : 1);
+}
+
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
@@ -308,16 +344,20 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
     if (narrow) {
         choose_narrow(m, k, n, cls, move);
+    } else if (joins_axes(k, n)) {
+        move_joined(n, cls, move);
+        cls->wide = n->wide;
+        cls->llvm.stream = should_stream(m, k, n, lanes, false, cls->llvm.joined);
     } else if (k->schedule == FC_SCHED_MAP && !k->updates.len &&
                find_across(k, n, cls->vector, &across)) {
         cls->llvm.tiles = true;
-        cls->llvm.stream = should_stream(m, k, n, lanes, true);
+        cls->llvm.stream = should_stream(m, k, n, lanes, true, false);
         cls->llvm.tile_axis = (uint16_t)across;
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
     } else if (!fc_is_by_column(k) && k->schedule != FC_SCHED_SCAN) {
-        cls->llvm.stream = should_stream(m, k, n, lanes, false);
+        cls->llvm.stream = should_stream(m, k, n, lanes, false, cls->llvm.joined);
     }
     bool scattered = cls->llvm.tiles;
     if (fc_is_by_column(k)) {
@@ -351,9 +391,9 @@ static void launch_tiles(const fc_kernel *k, const fc_nest *n, uint32_t across, 
     fc_ll_cut(k, l, n->rows / row / column * blocks, FC_LL_TILE * FC_LL_TILE);
 }
 
-static void launch_map(const fc_kernel *k, const fc_nest *n, fc_launch *l) {
-    const int64_t task = task_elements(k), row = n->extent[n->np - 1];
-    if (n->np == 1) {
+static void launch_map(const fc_kernel *k, const fc_nest *n, const fc_class *cls, fc_launch *l) {
+    const int64_t task = task_elements(k), row = row_of(n, cls);
+    if (n->np == 1u + cls->llvm.joined) {
         fc_ll_cut(k, l, n->rows, 1);
         return;
     }
@@ -443,7 +483,7 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
         if (cls->llvm.tiles)
             launch_tiles(k, n, cls->llvm.tile_axis, launch);
         else
-            launch_map(k, n, launch);
+            launch_map(k, n, cls, launch);
         if (k->updates.len) choose_update(m, k, n, cls, launch);
         break;
     case FC_SCHED_INNER: launch_inner(k, n, cls, launch); break;
@@ -490,7 +530,7 @@ fusec_status fc_ll_schedule_plain(const fc_machine *m, const fc_kernel *k, const
     const int64_t width = fc_ll_at_least_one(n->extent[n->np - 1]);
     const int64_t columns = fc_ll_columns(k, cls);
     if (k->schedule == FC_SCHED_MAP)
-        launch_map(k, n, l);
+        launch_map(k, n, cls, l);
     else if (inner)
         fc_ll_cut(k, l, n->rows, n->count);
     else
