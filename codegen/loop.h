@@ -112,7 +112,6 @@ enum { FC_SET_KEPT = 253 };
     X(PARTS, "parts")     /* aligned; in two texts, see codegen/inside.h */                        \
     X(APART, "apart")     /* unroll: elements of a thread, between which others' lie */            \
     X(SPREAD, "spread")   /* serial: parts of a chunk's lanes; elements of a lane lie apart */     \
-    X(SEEK, "seek")       /* serial: what has nothing better is only looked at */                  \
     X(GANG, "gang")     /* grid, serial: blocks that run at the same time; rows of such a gang */  \
     X(TICKET, "ticket") /* grid: in the order in which blocks begin */
 

@@ -447,8 +447,7 @@ FC_TEST(cuda_emit, large_rows_of_clusters_and_rings_stay_in_the_l2) {
     }
 }
 
-/* Where all runs are whole, var joins parts of known size. Counters of few runs are registers, and
- * where all threads have as many, their runs walk down side by side. */
+/* Where all runs are whole, var joins parts of known size. Counters of few runs are registers. */
 FC_TEST(cuda_emit, columns_join_what_is_whole) {
     static const struct {
         const char *sample;
@@ -460,7 +459,7 @@ FC_TEST(cuda_emit, columns_join_what_is_whole) {
         {"stats_outer", {262144, 256}, "fc_fill_even(", "for (unsigned int n = 0;", 0},
         {"stats_outer", {262140, 256}, "fc_fill_even(", "fc_filled(", 0},
         {"column_sum", {16384, 16384}, NULL, "fc_fill(c0[e], w0[e], n)", 8},
-        {"column_sum", {256, 1 << 20}, NULL, "m0[(n * 4 + part) * 256 + column + e] = w0[e]", 1},
+        {"column_sum", {256, 1 << 20}, NULL, "fc_fill(c0[e], w0[e], n)", 1},
         {"column_sum", {16380, 16384}, NULL, "fc_filled(c0[e], n", 32},
         {"column_sum", {1 << 26, 4}, NULL, "c0[4][3]", 4096},
         {"column_sum", {(1 << 26) - 4, 4}, NULL, "fc_filled(c0[e], n", 4096},
@@ -471,7 +470,7 @@ FC_TEST(cuda_emit, columns_join_what_is_whole) {
         FC_TRACE("%s", want[i].sample);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_TRUE((strstr(kernel, "fc_join_even(") != NULL) == (want[i].even != NULL));
+            FC_EXPECT_TRUE((strstr(kernel, "fc_places_even<") != NULL) == (want[i].even != NULL));
             if (want[i].even) FC_EXPECT_CONTAINS(kernel, want[i].even);
             FC_EXPECT_CONTAINS(kernel, want[i].levels);
             if (want[i].spans) FC_EXPECT_EQ_I64(p.launch.spans, want[i].spans);
@@ -512,29 +511,6 @@ FC_TEST(cuda_emit, spans_join_in_order_what_needs_it) {
 }
 
 /* Whole lines of columns that are split are read past the L1; shorter rows share lines there. */
-FC_TEST(cuda_emit, columns_read_past_the_l1) {
-    static const struct {
-        int64_t size[FC_SAMPLE_SIZES];
-        bool past;
-    } want[] = {
-        {{16384, 16384}, true},  {{1 << 22, 64}, true},
-        {{4096, 4096}, true},    {{1 << 24, 16}, false}, /* half a line */
-        {{1 << 26, 4}, false},                           /* turned in shared memory */
-        {{256, 1 << 20}, false},                         /* not split */
-        {{16380, 16384}, false},                         /* the last span is shorter */
-    };
-    for (size_t i = 0; i < FC_COUNT(want); i++) {
-        plan p;
-        FC_TRACE("%lld %lld", (long long)want[i].size[0], (long long)want[i].size[1]);
-        if (plan_open(&p, fc_sample_find("column_sum")->build, want[i].size)) {
-            FC_EXPECT_TRUE((strstr(p.text.data, "= fc_load_once(") != NULL) == want[i].past);
-            FC_EXPECT_TRUE((strstr(p.text.data, "L1::no_allocate") != NULL) == want[i].past);
-        }
-        plan_close(&p);
-        FC_UNTRACE();
-    }
-}
-
 /* z = c ? x : y, w = f64(h): loads of 2, 4 and 16 bytes */
 static void build_widths(fc_kernel *k, fc_dimtab *t, const fc_dim *size) {
     static const fusec_dtype types[] = {FUSEC_BOOL, FUSEC_F64, FUSEC_F64, FUSEC_F16};

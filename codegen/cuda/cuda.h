@@ -115,11 +115,6 @@ void fc_cuda_to_storage(fc_cuda_text *t, fc_val v);
 
 /* ---- reductions: see cuda_red.c -------------------------------------------------------------- */
 
-/* The same where chunks that have nothing better are passed over (cuda_walk.c). */
-static inline bool fc_cuda_seeks(const fc_cuda_gen *g, unsigned op) {
-    return fc_cuda_places(op) && g->k->schedule == FC_SCHED_INNER &&
-           g->cls->cuda.kind == FC_CUDA_LOOP;
-}
 /* Whether any order of joins gives the same: a largest or smallest element, sums that wrap. */
 bool fc_cuda_any_order(const fc_reduction *r);
 bool fc_cuda_any_counts(const fc_kernel *k, unsigned stage);
@@ -198,7 +193,6 @@ typedef struct fc_cuda_group {
     const char *kept;   /* the same for loads that are kept (FC_CUDA_ONE) */
     bool lanes;         /* each element steps an accumulator of its own, w0[e]; else all step w0 */
     bool whole;         /* elements exist all or not at all */
-    bool peek;          /* accumulators that seek take the best value only */
     const uint8_t *aside; /* [accesses] stores that only fill y*, `slot` of them; may be NULL */
     const char *taken;    /* expression: how many elements an accumulator took before this step */
     unsigned exchange; /* stores of neighbours that can't be wide go through shared memory (turn),
@@ -211,8 +205,6 @@ void fc_cuda_group_declare(fc_cuda_gen *g, const fc_cuda_group *gr, int slots, b
 /* cuda_load.c. Whether the loads of an access ask the L2 to keep what they read longer than what is
  * written: of large nests, what is read once. DRAM is then written in longer runs between reads. */
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t access);
-/* Of columns (cuda_columns.c): whether what the loads of an access read stays out of the L1. */
-bool fc_cuda_once(const fc_cuda_gen *g, uint32_t access);
 void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */

@@ -56,23 +56,17 @@ void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_line(&g->t, "n++;");
 }
 
-void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage, bool seeks) {
+void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
-    if (!seeks) fc_cuda_line(&g->t, "unsigned int n = 0;");
+    fc_cuda_line(&g->t, "unsigned int n = 0;");
     FC_EACH_REDUCTION(g, stage, "red%u %c%u = red%u_start();", r,
-                      !seeks && fc_cuda_walk_in_order(g, stage, r) ? 'p' : 'x', r, r);
+                      fc_cuda_walk_in_order(g, stage, r) ? 'p' : 'x', r, r);
 }
 
 /* A chunk and what becomes of it. What any order suits is kept by each lane for itself. */
-void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage, bool seeks) {
+void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage) {
     fc_cuda_gen *g = w->in.g;
     const bool counts = fc_cuda_any_counts(g->k, stage);
-    if (seeks) {
-        fc_inner_join_lanes(g, stage, FC_CUDA_QUAD);
-        FC_EACH_REDUCTION(g, stage, "x%u = fc_join(x%u, fc_lanes(w%u[0], 32));", r, r, r);
-        if (w->whole) fc_cuda_line(&g->t, "}");
-        return;
-    }
     for (unsigned r = 0; r < g->k->reductions.len; r++) {
         if (fc_cuda_walk_in_order(g, stage, r)) {
             if (counts) fc_cuda_line(&g->t, "red%u x%u;", r, r);

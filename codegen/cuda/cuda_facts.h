@@ -112,10 +112,6 @@ static inline bool fc_cuda_is_load(const fc_kernel *k, uint32_t a) {
 
 /* ---- reductions ----------------------------------------------------------------------------- */
 
-/* Whether it asks for the place of an element, which no order of joins changes. */
-static inline bool fc_cuda_places(unsigned op) {
-    return op == FC_OP_argmin || op == FC_OP_argmax;
-}
 size_t fc_cuda_red_bytes(const fc_reduction *r); /* of struct redN */
 /* Words of 32 bits that it takes where blocks tell each other. */
 static inline unsigned fc_cuda_red_words(const fc_reduction *r) {

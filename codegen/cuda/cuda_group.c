@@ -219,9 +219,7 @@ static void load_each(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
 }
 
 static void load_wide(fc_cuda_gen *g, const fc_cuda_group *gr, uint32_t a) {
-    const char *how = fc_cuda_lasts(g, a)  ? "fc_load_last("
-                      : fc_cuda_once(g, a) ? "fc_load_once("
-                                           : NULL;
+    const char *how = fc_cuda_lasts(g, a) ? "fc_load_last(" : NULL;
     begin_load(g, gr, a, "");
     fc_str_add(g->t.out, how ? how : "*");
     fc_str_add(g->t.out, "(const ");
@@ -396,15 +394,11 @@ static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
         if (gr->limit)
             fc_str_printf(g->t.out, "if (%s < %s) ",
                           gr->whole ? gr->number : tested_number(gr).text, gr->limit);
-        fc_str_printf(g->t.out, "red%u_%s(", (unsigned)r, gr->peek ? "peek" : "step");
+        fc_str_printf(g->t.out, "red%u_step(", (unsigned)r);
         fc_str_printf(g->t.out, gr->lanes ? "w%u[e], " : "w%u, ", (unsigned)r);
         for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++) {
             fc_str_add(g->t.out, v ? ", " : "");
             fc_cuda_operand(&g->t, fc_cuda_red_value(g, r)[v]);
-        }
-        if (gr->peek) {
-            fc_str_add(g->t.out, ");\n");
-            continue;
         }
         fc_str_printf(g->t.out, ", (long long)%s, %s);\n", number.text, gr->taken);
     }

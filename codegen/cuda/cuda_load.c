@@ -15,10 +15,3 @@ static bool streams(const fc_cuda_gen *g, uint32_t a) {
 bool fc_cuda_lasts(const fc_cuda_gen *g, uint32_t a) {
     return g->cls->cuda.large && streams(g, a);
 }
-
-bool fc_cuda_once(const fc_cuda_gen *g, uint32_t a) {
-    const unsigned bytes = fc_cuda_bytes(g->k, a) * g->cls->vector;
-    const bool full = g->cls->cuda.full && !g->cls->cuda.transposed && g->cls->cuda.split;
-    return g->k->schedule == FC_SCHED_OUTER && full && streams(g, a) && bytes >= 8 &&
-           bytes * g->cls->cuda.across >= FC_CUDA_LINE;
-}

@@ -326,37 +326,12 @@ static void push_chunks(fc_cuda_gen *g, unsigned s) {
     leaf(g, FC_LEAF_FOLD, s);
 }
 
-/* An element's place is asked for (argmin, argmax): any order of joins gives the same. Only chunks
- * that may have something better than what was found so far are looked at in full. */
-static bool seeks(const fc_cuda_gen *g, unsigned stage) {
-    for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].stage == stage && !fc_cuda_seeks(g, g->k->reductions.at[r].op))
-            return false;
-    return chunk_batch(g, true) == FC_CHUNK / FC_LANES;
-}
-
-static void seek_chunks(fc_cuda_gen *g, unsigned s) {
-    leaf(g, FC_LEAF_CLEAR, s)->way = FC_LOOP_SEEK;
-    for (int whole = 1; whole >= 0; whole--) {
-        chunks(g, whole ? FC_LOOP_WHOLE : FC_LOOP_REST);
-        leaf(g, FC_LEAF_START, s);
-        fc_loop *turns = chunk(g, s, whole);
-        if (whole) turns->way = FC_LOOP_SEEK;
-        lanes_meet(g, s);
-        leaf(g, FC_LEAF_PUSH, s)->way = FC_LOOP_SEEK;
-        close(g, 1);
-    }
-}
-
 static void loop(fc_cuda_gen *g) {
     rows_of_teams(g);
     over_elements(g, FC_LOOP_WARP, FC_STEP_SPAN, fc_cuda_block(g->cls) / 32);
     for (unsigned s = 0; s < g->k->nstages; s++) {
         leaf(g, FC_LEAF_ROW, s);
-        if (seeks(g, s))
-            seek_chunks(g, s);
-        else
-            push_chunks(g, s);
+        push_chunks(g, s);
         parts_meet(g, s);
     }
     results(g);

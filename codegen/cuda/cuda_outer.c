@@ -13,14 +13,12 @@
  * lanes of a warp then join by shuffles, and its warps are the parts that meet.
  *
  * Where every thread has a row and `runs` whole runs (`full`), nothing is tested and numbers of
- * elements are known. There runs may also walk: those of a block's parts lie side by side, turn
- * after turn, each leaves its result in shared memory, and all of them meet once.
+ * elements are known.
  *
  * In: the loops of the form, w*, what a thread makes of a run. Out: x*, that of all runs. */
 #include "codegen/cuda/cuda_walk.h"
 
 enum { MEETING_BYTES = 32 << 10 }; /* of accumulators that meet at once */
-enum { WALK_BYTES = 16 << 10 };    /* the same where runs walk */
 
 /* Elements from one run of a thread to its next. */
 static int stride(const fc_cuda_columns *o) {
@@ -78,10 +76,7 @@ void fc_columns_meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even) 
 
 /* Takes the run in w* into the span's counter. */
 void fc_columns_push(const fc_cuda_columns *o, unsigned stage, bool even) {
-    if (o->walks)
-        FC_EACH_COLUMN(o, stage, "m%u[(n * %u + part) * %u + column + e] = w%u[e];", r, o->down,
-                       o->x * o->v, r);
-    else if (even && o->runs)
+    if (even && o->runs)
         FC_EACH_COLUMN(o, stage, "fc_fill_even(c%u[e], w%u[e], n, %d);", r, r, stride(o));
     else if (even)
         FC_EACH_COLUMN(o, stage, "fc_count_even(c%u[e], s%u[e], w%u[e], n, %d);", r, r, r,
@@ -128,25 +123,9 @@ static unsigned meet_together(const fc_cuda_columns *o, unsigned stage, unsigned
 /* m[at] = the n places from `at` on, `step` apart. With `even` each has `even` elements. */
 static void join_places(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end,
                         unsigned n, unsigned step, bool even) {
-    fc_cuda_text *t = &o->g->t;
-    EACH_OF(o, stage, first, end, "red%u y%u[%u];", r, r, n);
-    fc_cuda_line(t, "#pragma unroll");
-    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", n);
-    EACH_OF(o, stage, first, end, "y%u[u] = m%u[at + u * %u];", r, r, step);
-    fc_cuda_line(t, "}");
-    for (unsigned s = 1; s < n; s *= 2) {
-        for (unsigned u = 0; u < n; u += 2 * s) {
-            if (even) {
-                EACH_OF(o, stage, first, end,
-                        "y%u[%u] = fc_join_even(y%u[%u], y%u[%u], (long long)even * %u);", r, u, r,
-                        u, r, u + s, s);
-            } else {
-                EACH_OF(o, stage, first, end, "y%u[%u] = fc_join(y%u[%u], y%u[%u]);", r, u, r, u, r,
-                        u + s);
-            }
-        }
-    }
-    EACH_OF(o, stage, first, end, "m%u[at] = y%u[0];", r, r);
+    EACH_OF(o, stage, first, end,
+            even ? "fc_places_even<%u, %u>(m%u + at, even);" : "fc_places<%u, %u>(m%u + at);", n,
+            step, r);
 }
 
 /* All parts of all columns that have come together in m*; a block may have more columns than
@@ -175,40 +154,25 @@ static void join_columns(const fc_cuda_columns *o, unsigned stage, unsigned firs
     fc_cuda_line(t, "}");
 }
 
-/* m* of the reductions of a stage in [first, end), and which of a row is the thread's. */
-static void meeting_places(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end) {
-    fc_cuda_text *t = &o->g->t;
-    size_t begin = 0;
-    for (unsigned r = first; r < end; r++) {
-        if (o->g->k->reductions.at[r].stage != stage) continue;
-        fc_cuda_line(t, "red%u *const m%u = (red%u *)(meeting + %u);", r, r, r,
-                     (unsigned)(begin / 16));
-        begin += room_of(o, r);
-    }
-    fc_cuda_line(t, "const unsigned int column = threadIdx.x * %u;", o->v);
-}
-
-/* x0: the result of what met, for all threads. */
-static void take_joined(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end) {
-    fc_cuda_text *t = &o->g->t;
-    fc_cuda_line(t, "__syncthreads();");
-    fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
-    EACH_OF(o, stage, first, end, "x%u[e] = m%u[column + e];", r, r);
-    fc_cuda_line(t, "}");
-}
-
 /* x0 of all parts of a row, in their order; every thread gets the result. Of a turned warp, whose
  * lanes all have the same, the first ones act. With `evens` the parts of a block whose runs are all
  * whole have `span` elements each. */
-static void join_parts(const fc_cuda_columns *o, unsigned stage, bool evens) {
+void fc_columns_join(const fc_cuda_columns *o, unsigned stage, bool evens) {
     fc_cuda_text *t = &o->g->t;
     const char *acts = o->turned ? "if (acts) " : "";
     size_t bytes;
     for (unsigned first = 0, end; first < o->g->k->reductions.len && o->down > 1; first = end) {
+        size_t begin = 0;
         end = meet_together(o, stage, first, &bytes);
         if (!bytes) continue;
         fc_cuda_line(t, "{");
-        meeting_places(o, stage, first, end);
+        for (unsigned r = first; r < end; r++) {
+            if (o->g->k->reductions.at[r].stage != stage) continue;
+            fc_cuda_line(t, "red%u *const m%u = (red%u *)(meeting + %u);", r, r, r,
+                         (unsigned)(begin / 16));
+            begin += room_of(o, r);
+        }
+        fc_cuda_line(t, "const unsigned int column = threadIdx.x * %u;", o->v);
         fc_cuda_line(t, "const unsigned int mine = part * %u + column;", o->x * o->v);
         if (o->turned) fc_cuda_line(t, "const bool acts = lane < %u;", o->x);
         fc_cuda_line(t, "__syncthreads();");
@@ -224,29 +188,16 @@ static void join_parts(const fc_cuda_columns *o, unsigned stage, bool evens) {
         }
         join_columns(o, stage, first, end, evens && o->full);
         if (evens && !o->full) fc_cuda_line(t, "}");
-        take_joined(o, stage, first, end);
+        fc_cuda_line(t, "__syncthreads();");
+        fc_cuda_line(t, "for (int e = 0; e < %u; e++) {", o->v);
+        EACH_OF(o, stage, first, end, "x%u[e] = m%u[column + e];", r, r);
+        fc_cuda_line(t, "}");
         fc_cuda_line(t, "}");
     }
 }
 
-/* Where runs walk, each meets the others of all turns: a part is a part of a turn. */
-static fc_cuda_columns turns_apart(const fc_cuda_columns *o) {
-    fc_cuda_columns all = *o;
-    all.down *= o->runs;
-    return all;
-}
-
-static bool can_walk(const fc_cuda_columns *o) {
-    const fc_kernel *k = o->g->k;
-    const fc_cuda_columns all = turns_apart(o);
-    size_t bytes = 0;
-    for (unsigned r = 0; r < k->reductions.len; r++) bytes += room_of(&all, r);
-    return o->full && !o->turned && !fc_cuda_evens(o->g) && all.down > 1 && bytes <= WALK_BYTES;
-}
-
 /* Room for accumulators, and before that for the loads of turned warps. */
-static void declare_meeting(const fc_cuda_columns *of) {
-    const fc_cuda_columns all = of->walks ? turns_apart(of) : *of, *const o = &all;
+static void declare_meeting(const fc_cuda_columns *o) {
     size_t most = 0, bytes;
     for (unsigned s = 0; s < o->g->k->nstages; s++)
         for (unsigned r = 0; r < o->g->k->reductions.len;) {
@@ -279,7 +230,7 @@ static void join_members(const fc_cuda_columns *o) {
             FC_EACH_COLUMN(o, 0, "y%u[%d][e] = fc_join(y%u[%d][e], y%u[%d][e]);", r, u, r, u, r,
                            u + s);
     FC_EACH_COLUMN(o, 0, "x%u[e] = y%u[0][e];", r, r);
-    join_parts(o, 0, false);
+    fc_columns_join(o, 0, false);
 }
 
 /* Spans are joined in groups, groups in groups of groups: the block that finishes a group last goes
@@ -333,39 +284,18 @@ static unsigned levels(const fc_cuda_columns *o) {
 void fc_columns_clear(const fc_cuda_columns *o, unsigned s) {
     fc_cuda_gen *g = o->g;
     FC_EACH_REDUCTION(g, s, "red%u x%u[%u];", r, r, o->v);
-    if (o->walks) {
-        const fc_cuda_columns all = turns_apart(o);
-        fc_cuda_line(&g->t, "{");
-        meeting_places(&all, s, 0, (unsigned)g->k->reductions.len);
-        if (s > 0) fc_cuda_line(&g->t, "__syncthreads();");
-        return;
-    }
     FC_EACH_REDUCTION(g, s, "red%u c%u[%u][%u];", r, r, o->v, levels(o));
     if (!o->runs) FC_EACH_REDUCTION(g, s, "red%u s%u[%u][32];", r, r, o->v);
     if (!o->full) fc_cuda_line(&g->t, "unsigned int n = 0;");
 }
 
 void fc_columns_fold(const fc_cuda_columns *o, unsigned s) {
-    if (o->walks) return;
     if (o->full)
         FC_EACH_COLUMN(o, s, "x%u[e] = c%u[e][%u];", r, r, levels(o) - 1);
     else if (o->runs)
         FC_EACH_COLUMN(o, s, "x%u[e] = fc_filled(c%u[e], n, red%u_start());", r, r, r);
     else
         FC_EACH_COLUMN(o, s, "x%u[e] = fc_counted(c%u[e], s%u[e], n, red%u_start());", r, r, r, r);
-}
-
-void fc_columns_join(const fc_cuda_columns *o, unsigned s) {
-    if (!o->walks) {
-        join_parts(o, s, fc_cuda_any_counts(o->g->k, s));
-        return;
-    }
-    const fc_cuda_columns all = turns_apart(o);
-    const unsigned end = (unsigned)o->g->k->reductions.len;
-    fc_cuda_line(&o->g->t, "__syncthreads();");
-    join_columns(&all, s, 0, end, false);
-    take_joined(o, s, 0, end);
-    fc_cuda_line(&o->g->t, "}");
 }
 
 fc_cuda_columns fc_columns_of(fc_cuda_gen *g) {
@@ -376,7 +306,6 @@ fc_cuda_columns fc_columns_of(fc_cuda_gen *g) {
     o.full = c->full;
     o.runs = c->runs;
     o.down = o.turned ? FC_CUDA_THREADS / 32 : o.y;
-    o.walks = can_walk(&o);
     return o;
 }
 
@@ -404,7 +333,7 @@ void fc_columns_place(const fc_cuda_columns *o) {
     fc_cuda_indent(&g->t);
     fc_str_add(g->t.out, "const ix begin = ");
     if (g->cls->cuda.split) fc_str_printf(g->t.out, "(ix)blockIdx.y * %u * span + ", o->down);
-    fc_str_printf(g->t.out, o->walks ? "(ix)part * %d;\n" : "(ix)part * span;\n", stride(o));
+    fc_str_add(g->t.out, "(ix)part * span;\n");
     if (!o->full) fc_cuda_line(&g->t, "const ix end = begin + span < here ? begin + span : here;");
     declare_meeting(o);
 }

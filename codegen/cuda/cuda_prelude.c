@@ -56,9 +56,6 @@ static bool index64(const fc_cuda_gen *g) {
 static bool loads_last(const fc_cuda_gen *g) {
     return any_access(g, fc_cuda_lasts);
 }
-static bool loads_once(const fc_cuda_gen *g) {
-    return any_access(g, fc_cuda_once);
-}
 static bool checks(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_INSIDE);
 }
@@ -114,8 +111,7 @@ static bool counts(const fc_cuda_gen *g) {
 
 static bool uses_minmax(const fc_cuda_gen *g) {
     for (size_t r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max ||
-            fc_cuda_seeks(g, g->k->reductions.at[r].op))
+        if (g->k->reductions.at[r].op == FC_OP_min || g->k->reductions.at[r].op == FC_OP_max)
             return true;
     return uses_op(g, FC_OP_minimum) || uses_op(g, FC_OP_maximum);
 }
@@ -223,7 +219,6 @@ static const struct {
     {FC_CUH_index64, index64, NULL},
     {FC_CUH_index32, index32, NULL},
     {FC_CUH_load_last, loads_last, NULL},
-    {FC_CUH_load_once, loads_once, NULL},
     {FC_CUH_put, updates, NULL},
     {FC_CUH_put_words, has_own, NULL},
     {FC_CUH_outside, checks, NULL},

@@ -16,8 +16,6 @@
  * - fc_pick(a, b, second): one of them.
  * - fc_from(a, lane), fc_xor(a, m): the accumulator of another lane of the warp.
  * - fc_even(a, m): fc_xor where all lanes have the same count, which then stays a known number.
- * - red0_peek(a, x), red0_better(a, b), of argmin and argmax: takes in the value only; whether b,
- *   which covers later elements and may have no place, has anything better.
  *
  * In: ir/red_program.h, the parts in rows of the op table. */
 #include "codegen/cuda/cuda.h"
@@ -179,24 +177,6 @@ static void meet(fc_cuda_text *t, const red *d) {
     fc_cuda_line(t, "}");
 }
 
-/* A value that is no number wins once and for all. */
-static fusec_status seek(fc_cuda_gen *g, const red *d, fc_error *e) {
-    fc_cuda_text *t = &g->t;
-    unsigned n = (unsigned)d->number;
-    bool max = d->of->op == FC_OP_argmax;
-    fc_reduction extreme = *d->of;
-    extreme.op = max ? FC_OP_max : FC_OP_min;
-    const red value = {&extreme, d->number};
-    fc_cuda_line(t, "FC_INLINE void red%u_peek(red%u &a, const %s x) {", n, n,
-                 fc_cuda_type((fusec_dtype)d->of->dtype));
-    FC_TRY(body(g, &value, FC_RED_STEP, e));
-    fc_cuda_line(t, "}");
-    fc_cuda_line(t, "FC_INLINE bool red%u_better(const red%u &a, const red%u &b) {", n, n, n);
-    fc_cuda_line(t, "return a.c1 < 0 || (a.c0 == a.c0 && !(b.c0 %s a.c0));", max ? "<=" : ">=");
-    fc_cuda_line(t, "}");
-    return FUSEC_OK;
-}
-
 static void step_head(fc_cuda_text *t, const red *d) {
     fc_str_printf(t->out, "FC_INLINE void red%u_step(red%u &a, ", (unsigned)d->number,
                   (unsigned)d->number);
@@ -227,7 +207,6 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e) {
     if (fc_cuda_apart(g->cls) > 1) pick(t, &d);
     if (fc_cuda_evens(g)) FC_TRY(join_even(g, &d, e));
     meet(t, &d);
-    if (fc_cuda_seeks(g, d.of->op)) FC_TRY(seek(g, &d, e));
     return FUSEC_OK;
 }
 

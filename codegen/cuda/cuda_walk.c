@@ -98,24 +98,10 @@ static bool any_load(const fc_cuda_gen *g, bool kept) {
     return false;
 }
 
-/* Only those chunks are looked at in full that may have something better than x*. */
-static void only_better(fc_cuda_walk *w, const fc_loop *n, fc_cuda_group *gr, unsigned stage) {
-    fc_cuda_gen *g = w->in.g;
-    gr->peek = true;
-    compute_turns(w, n, gr, "h + u", stage);
-    gr->peek = false;
-    fc_cuda_line(&g->t, "bool better = false;");
-    FC_EACH_REDUCTION(g, stage, "for (int e = 0; e < 4; e++) better |= red%u_better(x%u, w%u[e]);",
-                      r, r, r);
-    fc_cuda_line(&g->t, "if (__any_sync(0xffffffffu, better)) {");
-    fc_inner_start_lanes(g, stage, FC_CUDA_QUAD);
-}
-
 /* Turns of a loop over elements: a few of them load, then they compute. */
 static void batches(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     const unsigned phase = phase_of(phase_in(w, n));
-    const bool seeks = n->way == FC_LOOP_SEEK;
     const bool all = is(w, FC_CUDA_ONE) && n->batch == n->count;
     const char *turn = all ? "u" : "h + u";
     fc_cuda_group gr = w->group;
@@ -123,18 +109,15 @@ static void batches(fc_cuda_walk *w, const fc_loop *n) {
     gr.taken = turn;
     gr.kept = all ? "[u]" : "[h + u]";
     if (w->o.turned && gr.limit) fc_cuda_line(&g->t, "if (c < end) {");
-    if (seeks) {
-        fc_cuda_line(&g->t, "const int h = 0;");
-    } else if (!all) {
+    if (!all) {
         fc_cuda_line(&g->t, n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
         fc_cuda_line(&g->t, "for (int h = 0; h < %u; h += %d) {", (unsigned)n->count, n->batch);
     }
     fc_cuda_group_declare(g, &gr, n->batch, false);
     if (any_load(g, false)) load_turns(w, n, &gr, turn, n->batch, false);
     if (w->o.turned && !gr.limit) fc_columns_turn(&w->o, n->batch);
-    if (seeks) only_better(w, n, &gr, phase);
     compute_turns(w, n, &gr, turn, phase);
-    if (!all && !seeks) fc_cuda_line(&g->t, "}");
+    if (!all) fc_cuda_line(&g->t, "}");
     if (w->o.turned && gr.limit) fc_cuda_line(&g->t, "}");
 }
 
@@ -258,8 +241,7 @@ static void open_serial(fc_cuda_walk *w, const fc_loop *n) {
         if (w->o.full) {
             fc_cuda_line(t, n->count <= 2 ? "#pragma unroll" : "#pragma unroll 1");
             fc_cuda_line(t, "for (unsigned int n = 0; n < %u; n++) {", (unsigned)n->count);
-            fc_cuda_line(t, "const ix i = begin + (ix)n * %u;",
-                         step * (w->o.walks ? w->o.down : 1));
+            fc_cuda_line(t, "const ix i = begin + (ix)n * %u;", step);
         } else {
             fc_cuda_line(t, "#pragma unroll 1");
             fc_cuda_line(t, "for (ix i = begin; i < end; i += %u) {", step);
@@ -396,13 +378,8 @@ static void clear(fc_cuda_walk *w, const fc_loop *n) {
         FC_EACH_REDUCTION(g, 0, "red%u far%u[%d];", r, r, LEVELS);
         break;
     case FC_CUDA_OUTER: fc_columns_clear(&w->o, n->phase); break;
-    default: fc_cuda_walk_clear_chunks(w, n->phase, n->way == FC_LOOP_SEEK);
+    default: fc_cuda_walk_clear_chunks(w, n->phase);
     }
-}
-
-static bool seeks(const fc_cuda_walk *w, const fc_loop *n) {
-    const fc_loop *next = n->next ? node_at(w, n->next) : NULL;
-    return next && next->kind == FC_LEAF_PUSH && next->way == FC_LOOP_SEEK;
 }
 
 static void join(fc_cuda_walk *w, const fc_loop *n) {
@@ -412,7 +389,7 @@ static void join(fc_cuda_walk *w, const fc_loop *n) {
     if (columns && n->over == FC_LOOP_LANE) {
         fc_columns_meet_lanes(&w->o, s, even);
     } else if (columns) {
-        fc_columns_join(&w->o, s);
+        fc_columns_join(&w->o, s, fc_cuda_any_counts(g->k, s));
     } else if (is(w, FC_CUDA_SCAN)) {
         FC_EACH_REDUCTION(g, 0, "fc_grow<%d>(tree%u, w%u);", FC_CUDA_THREADS, r, r);
     } else if (n->over == FC_LOOP_WARP) {
@@ -422,7 +399,7 @@ static void join(fc_cuda_walk *w, const fc_loop *n) {
     } else if (n->over == FC_LOOP_VECTOR) { /* teams: with the lanes, as order has it */
         if (!w->in.team) fc_inner_join_lanes(g, s, w->group.n);
     } else if (is(w, FC_CUDA_LOOP)) {
-        fc_cuda_walk_meet_chunk(w, s, seeks(w, n));
+        fc_cuda_walk_meet_chunk(w, s);
     } else {
         fc_inner_meet_lanes(&w->in, s, w->whole);
     }
@@ -446,8 +423,7 @@ static void push(fc_cuda_walk *w, const fc_loop *n) {
             FC_EACH_REDUCTION(g, 0, "fc_put(far%u, w%u, n);", r, r);
         }
         break;
-    default:
-        if (n->way != FC_LOOP_SEEK) fc_cuda_walk_push_chunk(w, n->phase);
+    default: fc_cuda_walk_push_chunk(w, n->phase);
     }
 }
 

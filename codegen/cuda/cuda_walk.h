@@ -12,8 +12,6 @@ typedef struct fc_cuda_columns {
     unsigned x, y;     /* threads of a block */
     unsigned v;        /* columns of a thread */
     bool turned, full; /* the class is `transposed`, `full` */
-    bool walks;        /* full: the runs of a block's parts lie side by side, turn after turn; each
-                          leaves its result in shared memory, and all of them meet once */
     unsigned runs;     /* of a thread at most, `full`: exactly; a power of two. 0: any */
     unsigned down;     /* parts of a block that meet in shared memory: threads along y, or warps */
 } fc_cuda_columns;
@@ -43,8 +41,8 @@ void fc_cuda_walk_keep_results(fc_cuda_walk *w, bool store); /* of a rectangle's
 
 /* cuda_chunks.c */
 bool fc_cuda_walk_in_order(const fc_cuda_gen *g, unsigned stage, unsigned r);
-void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage, bool seeks);
-void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage, bool seeks);
+void fc_cuda_walk_clear_chunks(fc_cuda_walk *w, unsigned stage);
+void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_fold_chunks(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_last_block(fc_cuda_walk *w);
@@ -57,7 +55,7 @@ void fc_columns_clear(const fc_cuda_columns *o, unsigned stage);
 void fc_columns_meet_lanes(const fc_cuda_columns *o, unsigned stage, bool even);
 void fc_columns_push(const fc_cuda_columns *o, unsigned stage, bool even);
 void fc_columns_fold(const fc_cuda_columns *o, unsigned stage);
-void fc_columns_join(const fc_cuda_columns *o, unsigned stage);
+void fc_columns_join(const fc_cuda_columns *o, unsigned stage, bool evens);
 void fc_columns_last_block(const fc_cuda_columns *o);
 
 /* One line for every reduction of a stage and every column of the thread. */

@@ -35,31 +35,6 @@ template <typename V> FC_INLINE V fc_load_last(const V *p) {
 #endif
 }
 
-//@ load_once
-// A load of 8 or 16 bytes that leaves nothing in the L1.
-template <typename V> FC_INLINE V fc_load_once(const V *p) {
-#if !defined(FC_EMULATE) && __CUDA_ARCH__ >= 700
-    union {
-        V v;
-        unsigned int r[4];
-    } to;
-    if constexpr (sizeof(V) == 8) {
-        asm("ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];"
-            : "=r"(to.r[0]), "=r"(to.r[1])
-            : "l"(p));
-    } else if constexpr (sizeof(V) == 16) {
-        asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-            : "=r"(to.r[0]), "=r"(to.r[1]), "=r"(to.r[2]), "=r"(to.r[3])
-            : "l"(p));
-    } else {
-        to.v = *p;
-    }
-    return to.v;
-#else
-    return *p;
-#endif
-}
-
 //@ put
 // An element of global or shared memory takes a value in, at the same time as others do.
 static __device__ inline void fc_put_sum(int *p, int v) { atomicAdd(p, v); }

@@ -87,8 +87,7 @@ static void thread_schedule(const fc_machine *m, const fc_nest *n, const fc_kern
 /* A row of less than SPLIT_BYTES is read by one block, at some 60 bytes a clock, in the time in
  * which the blocks of a split would hand over their partials; with more components or functions a
  * block is slower. The last block of a row reads all partials: fewer spans where each has many
- * components. Several rows are one round of blocks. What seeks has its best early in a
- * long span. */
+ * components. Several rows are one round of blocks. */
 enum { SPLIT_WARPS = 8, SPLIT_BYTES = 640 << 10, SPLIT_BLOCKS_PER_SM = 16, SPLIT_COMPONENTS = 3 };
 
 static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls) {
@@ -104,7 +103,7 @@ static bool short_row(const fc_kernel *k, const fc_nest *n, const fc_class *cls)
 
 static int64_t split_blocks(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
     int64_t each = SPLIT_BLOCKS_PER_SM;
-    if (fc_cuda_places(k->reductions.at[0].op) || fc_components(k) > SPLIT_COMPONENTS)
+    if (fc_components(k) > SPLIT_COMPONENTS)
         each = SPLIT_BLOCKS_PER_SM / 2;
     else if (n->rows > 1)
         each = SPLIT_BLOCKS_PER_SM / 8;
