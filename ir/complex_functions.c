@@ -271,18 +271,19 @@ fc_parts fc_z_cos(fc_graph *g, fc_parts x, fc_parts y) {
     return fc_z_cosh(g, times_i(g, x), y);
 }
 
-/* sinh x cosh x / d + i sin y cos y / d with d = sinh^2 x + cos^2 y; +-1 where x is large */
+/* tanh x (1 + sin^2 y / d) + i sin y cos y / d with d = sinh^2 x + cos^2 y; +-1 where x is large.
+ * The real part is sinh x cosh x / d, but its error is that of tanh where d is not small. */
 static fc_parts tanh_f64(fc_graph *g, fc_parts x) {
     const fc_node large = GT(ABS(x.re), N(20)), a = WHERE(large, N(0), x.re);
     const fc_node s = SIN(x.im), c = COS(x.im), sc = MUL(s, c);
-    const fc_node sh = op1(g, FC_OP_sinh, a), ch = op1(g, FC_OP_cosh, a);
+    const fc_node sh = op1(g, FC_OP_sinh, a), t = op1(g, FC_OP_tanh, a);
     const fc_node d = ADD(MUL(sh, sh), MUL(c, c));
     const fc_node far = MUL(MUL(N(4), sc), EXP(MUL(N(-2), ABS(x.re))));
     const fc_node odd = op1(g, FC_OP_logical_not, FINITE(x.im));
     const fc_node im =
         WHERE(large, WHERE(AND(ISINF(x.re), odd), SIGNED(N(0), x.im), far), DIV(sc, d));
     const fc_node one = WHERE(AND(odd, FINITE(x.re)), s, SIGNED(N(1), x.re));
-    const fc_node re = WHERE(large, one, DIV(MUL(sh, ch), d));
+    const fc_node re = WHERE(large, one, MUL(t, ADD(N(1), DIV(MUL(s, s), d))));
     const fc_node none = EQ(x.re, N(0)), flat = EQ(x.im, N(0));
     return (fc_parts){WHERE(none, x.re, re), WHERE(flat, x.im, im)};
 }

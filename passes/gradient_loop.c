@@ -9,8 +9,9 @@
  * Reverse: a loop that collects what each round began with, as far as the derivatives of the body
  * read it, and one that goes through the rounds from the last to the first. It carries what arrives
  * at the carried values, and the sums of what arrives at values from outside. What a round reads of
- * an array at a place that the counter alone says (x[[k]]) is not summed round by round: the shares
- * are collected and stored at their places at once. How many rounds there were has to be a size.
+ * an array at a place that the counter alone says (take(x, k, axis=0)) is not summed round by
+ * round: the shares are collected and stored at their places at once. How many rounds there were
+ * has to be a size.
  *
  * fc_merge_loops (passes/loops.h) makes one of loops that go through the same rounds. */
 #include "passes/gradient_impl.h"
