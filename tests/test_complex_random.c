@@ -187,7 +187,11 @@ static const campaign campaigns[] = {{"interp", 1500, false}, {"cpu", 80, false}
                                      {"cpu", 10, true},       {"cuda", 10, true}};
 
 FC_REGISTER(complex_random) {
-    for (size_t i = 0; i < FC_COUNT(campaigns); i++)
-        FC_ADD_TEST(campaigns[i].transform ? "transforms_random" : "complex_random",
-                    campaigns[i].device, run_campaign, &campaigns[i]);
+    for (size_t i = 0; i < FC_COUNT(campaigns); i++) {
+        const campaign *c = &campaigns[i];
+        if (c->transform)
+            FC_ADD_TEST("transforms_random", c->device, run_campaign, c);
+        else
+            FC_ADD_TEST("complex_random", c->device, run_campaign, c);
+    }
 }
