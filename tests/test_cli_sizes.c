@@ -130,6 +130,23 @@ FC_TEST(cli_gallery, out_of_memory) {
     shell_close(&sh);
 }
 
+FC_TEST(cli_gallery, products_that_can_not_be) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 4, "fusec -e 'zeros([n, 1]) @ zeros([1, n])' n=3000000000 -d interp");
+    FC_EXPECT_STREQ(sh.err, "fusec: error: out has more bytes than 64 bits can count "
+                            "[input-shape]\n");
+    EXPECT_RUN(sh, 5, "fusec -e 'zeros([n, 1]) @ zeros([1, n])' n=300000000 -d interp");
+    forget_free(sh.err);
+    FC_EXPECT_CONTAINS(sh.err, "fusec: error: not enough memory on interp: this needs "
+                               "335276126.9 GiB, GiB are free [out-of-memory]\n");
+    EXPECT_RUN(sh, 3, "fusec check -e 'a @ b' a=i64:3x4 b=u64:4x5");
+    FC_EXPECT_CONTAINS(sh.err, "i64 and u64 have no common dtype [dtype-mismatch]\n");
+    FC_EXPECT_CONTAINS(sh.err, "help: a @ i64(b), or u64(a) @ b: whichever range is meant\n");
+    EXPECT_RUN(sh, 3, "fusec check -e 'a @ b' a=f32:3x4 b=f32:5x6");
+    FC_EXPECT_CONTAINS(sh.err, "axis 1 of the left operand");
+    shell_close(&sh);
+}
+
 /* The same form when the system says that there is memory and then gives none. */
 FC_TEST(cli, memory_that_is_not_given) {
     OPEN(sh);

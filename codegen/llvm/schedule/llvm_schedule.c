@@ -318,6 +318,16 @@ static int64_t row_of(const fc_nest *n, const fc_class *cls) {
     return n->extent[n->np - 1] * (cls->llvm.joined ? n->extent[n->np - 2] : 1);
 }
 
+static bool scattered_lanes(const fc_class *cls, uint32_t lanes) {
+    for (uint32_t a = 0; a < cls->naccess; a++)
+        if (fc_class_move(cls, a, lanes) == FC_MOVE_ANY) return true;
+    return false;
+}
+
+/* Registers side by side of a contraction without tiles, which is one row times a matrix: a chain
+ * alone waits for each of its steps, and for each line, far from the one before. */
+enum { CHAINS = 4 };
+
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
@@ -339,6 +349,9 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
     uint32_t across;
     if (k->schedule == FC_SCHED_DOT) FC_TRY(fc_ll_choose_panels(m, k, n, arena, cls, e));
     if (cls->llvm.panels || cls->llvm.direct) return FUSEC_OK;
+    if (k->schedule == FC_SCHED_DOT && n->extent[n->np - 1] >= CHAINS * cls->vector &&
+        !scattered_lanes(cls, lanes))
+        cls->vector *= CHAINS;
     if (inner && keeps(k, n))
         cls->llvm.keep = n->count <= FC_LL_KEPT ? FC_LL_KEEP_SHORT : FC_LL_KEEP_LONG;
     cls->llvm.one_chunk = inner && !narrow && n->nr == 1 && n->count > 0 && n->count <= FC_CHUNK;
