@@ -6,7 +6,7 @@
  * elements), cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what
  * writes forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and
  * cuda_chunks.c (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for
- * each other), cuda_divide.c. Without a form so far: cuda_tile.c, cuda_ring.c, cuda_cluster.c,
+ * each other), cuda_divide.c. Without a form so far: cuda_ring.c, cuda_cluster.c,
  * cuda_dot.c, cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
@@ -238,7 +238,6 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 bool fc_cuda_schedule_loops(fc_cuda_gen *g);
 void fc_cuda_walk_loops(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
-void fc_cuda_emit_tile(fc_cuda_gen *g);
 fusec_status fc_cuda_emit_ring(fc_cuda_gen *g, fc_error *e);
 fusec_status fc_cuda_emit_cluster(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_emit_dot(fc_cuda_gen *g);

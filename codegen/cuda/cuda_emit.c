@@ -89,7 +89,6 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
 
 static fusec_status schedule_text(fc_cuda_gen *g, fc_error *e) {
     switch (g->cls->cuda.kind) {
-    case FC_CUDA_TILE: fc_cuda_emit_tile(g); break;
     case FC_CUDA_DOT: fc_cuda_emit_dot(g); break;
     case FC_CUDA_MMA: fc_cuda_emit_mma(g); break;
     case FC_CUDA_RING: return fc_cuda_emit_ring(g, e);
@@ -251,8 +250,12 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
 /* Loads and values that are kept, then the loop form, which is shown above the text. */
 static fusec_status loops(fc_cuda_gen *g, fc_error *e) {
     const fc_cuda_kind kind = g->cls->cuda.kind;
-    for (uint32_t a = 0; kind == FC_CUDA_RECT && a < g->k->accesses.len; a++)
-        g->cached[a] = g->cls->aligned && fc_cuda_of_neighbours(g->k, g->cls, a);
+    for (uint32_t a = 0; a < g->k->accesses.len; a++) {
+        if (kind == FC_CUDA_RECT)
+            g->cached[a] = g->cls->aligned && fc_cuda_of_neighbours(g->k, g->cls, a);
+        if (kind == FC_CUDA_TILE)
+            g->cached[a] = fc_class_move(g->cls, a, g->cls->cuda.tile_axis) == FC_MOVE_ONE;
+    }
     if (!fc_cuda_schedule_loops(g)) return FUSEC_OK;
     if (g->loops.oom) return fc_oom(e);
     FC_TRY(fc_loops_verify(&g->loops, g->k, g->cls, e));

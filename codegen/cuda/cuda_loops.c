@@ -7,7 +7,7 @@
  * map     vector > 1: neighbours along the inner axis; else elements FC_CUDA_MAP_THREADS apart in
  *         the linear order of all points, so that neighbouring threads touch neighbouring points.
  * tile    A block works on a square of two axes: what lies along the other one goes through shared
- *         memory, so that both sides are read and written in whole lines.
+ *         memory, so that both sides are read and written in whole lines (cuda_tile.c).
  * thread  A thread has a row, lanes of the tree one after the other.
  * rect    A thread has a rectangle of short rows, and loads once what they share.
  * one     A chunk of FC_CHUNK elements is one warp's work: in turn u, lane t takes the elements
@@ -20,7 +20,7 @@
  *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
  *         of runs, and what they make of it meets in shared memory.
  * scan    A thread has a row, or a block, whose threads take a run each of a tile. */
-#include "codegen/cuda/cuda_inner.h"
+#include "codegen/cuda/cuda_walk.h"
 
 static fc_loop *open(fc_cuda_gen *g, fc_loop_kind kind, unsigned first, unsigned end, uint32_t step,
                      uint32_t count) {
@@ -461,6 +461,7 @@ static void scan(fc_cuda_gen *g) {
 bool fc_cuda_schedule_loops(fc_cuda_gen *g) {
     switch (g->cls->cuda.kind) {
     case FC_CUDA_MAP: (g->cls->vector > 1 ? map_neighbours : map_apart)(g); break;
+    case FC_CUDA_TILE: fc_cuda_tile_loops(g); break;
     case FC_CUDA_THREAD: thread(g); break;
     case FC_CUDA_RECT: rect(g); break;
     case FC_CUDA_ONE: one(g); break;

@@ -369,6 +369,7 @@ void fc_cuda_walk_begin(fc_cuda_walk *w) {
         break;
     case FC_CUDA_OUTER: fc_columns_place(&w->o); break;
     case FC_CUDA_SCAN: scan_place(g); break;
+    case FC_CUDA_TILE: fc_cuda_tile_place(g); break;
     default: break;
     }
 }

@@ -11,10 +11,13 @@
  * square by one bank, so that neither side has conflicts for elements of 4 and 8 bytes. */
 #include <stdio.h>
 
-#include "codegen/cuda/cuda.h"
+#include "codegen/cuda/cuda_walk.h"
 
 enum { THREADS = FC_CUDA_THREADS, SEGMENT = 128 };
 
+typedef struct name {
+    char text[16];
+} name;
 typedef struct tile {
     fc_cuda_gen *g;
     uint32_t along, last;
@@ -22,10 +25,8 @@ typedef struct tile {
     int lanes, passes; /* threads along a line; pieces of v elements that each thread takes */
     bool early;        /* all loads are issued before the first is used */
     fc_cuda_group turned, straight;
+    name of_last, of_along;
 } tile;
-typedef struct name {
-    char text[16];
-} name;
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
@@ -147,21 +148,21 @@ static void compute(const tile *t) {
     end_inside(t);
 }
 
-static void groups(tile *t, name *of_last, name *of_along) {
-    snprintf(of_last->text, sizeof of_last->text, "i%u", (unsigned)t->last);
-    snprintf(of_along->text, sizeof of_along->text, "i%u", (unsigned)t->along);
+static void groups(tile *t) {
+    snprintf(t->of_last.text, sizeof t->of_last.text, "i%u", (unsigned)t->last);
+    snprintf(t->of_along.text, sizeof t->of_along.text, "i%u", (unsigned)t->along);
     t->straight = (fc_cuda_group){.n = t->v,
                                   .step = 1,
                                   .first = t->last,
                                   .end = t->last + 1,
                                   .wide = t->v > 1,
-                                  .number = of_last->text,
+                                  .number = t->of_last.text,
                                   .slot = "[u]",
                                   .kept = ""};
     t->turned = t->straight;
     t->turned.first = t->along;
     t->turned.end = t->along + 1;
-    t->turned.number = of_along->text;
+    t->turned.number = t->of_along.text;
     t->turned.kept = "[u]";
 }
 
@@ -174,23 +175,74 @@ static int segment(const fc_cuda_gen *g, uint32_t along) {
     return 2 * SEGMENT;
 }
 
-void fc_cuda_emit_tile(fc_cuda_gen *g) {
-    tile t = {.g = g, .along = g->cls->cuda.tile_axis, .last = g->np - 1u};
-    name of_last, of_along;
-    t.side = g->cls->cuda.tile_side;
-    t.v = g->cls->vector;
-    t.lanes = segment(g, t.along) / (t.v * (int)fc_cuda_tile_widest(g->k, g->cls, t.along));
-    if (t.lanes > 32) t.lanes = 32;
-    if (t.lanes > t.side / t.v) t.lanes = t.side / t.v;
-    t.passes = t.side * t.side / (t.v * THREADS);
-    t.early = fc_cuda_unroll(g->k, t.passes, t.v) == t.passes;
-    groups(&t, &of_last, &of_along);
+static void facts(fc_cuda_gen *g, tile *t) {
+    *t = (tile){.g = g, .along = g->cls->cuda.tile_axis, .last = g->np - 1u};
+    t->side = g->cls->cuda.tile_side;
+    t->v = g->cls->vector;
+    t->lanes = segment(g, t->along) / (t->v * (int)fc_cuda_tile_widest(g->k, g->cls, t->along));
+    if (t->lanes > 32) t->lanes = 32;
+    if (t->lanes > t->side / t->v) t->lanes = t->side / t->v;
+    t->passes = t->side * t->side / (t->v * THREADS);
+    t->early = fc_cuda_unroll(g->k, t->passes, t->v) == t->passes;
+    groups(t);
+}
+
+/* ---- the form, and the parts of its text ----------------------------------------------------- */
+
+static void buffers(const tile *t) {
+    for (uint32_t a = 0; a < t->g->cls->naccess; a++)
+        if (t->g->cached[a])
+            fc_loops_buffer(&t->g->loops, (fc_stage_buffer){.set = FC_SET_KEPT,
+                                                            .space = FC_SPACE_SHARED,
+                                                            .transposed = true,
+                                                            .along = (uint8_t)t->along,
+                                                            .access = a,
+                                                            .lanes = (uint32_t)t->side,
+                                                            .elements = (uint32_t)t->side});
+}
+
+static fc_loop *loop(const tile *t, fc_loop_kind kind, uint32_t axis, int step, int count) {
+    fc_loop *l = fc_loops_open(&t->g->loops, kind, axis, axis + 1, (uint32_t)step);
+    l->count = (uint32_t)count;
+    return l;
+}
+
+void fc_cuda_tile_loops(fc_cuda_gen *g) {
+    tile t;
+    facts(g, &t);
+    const int pieces = t.side / t.v / t.lanes, rows = THREADS / t.lanes;
+    buffers(&t);
+    for (uint32_t x = 0; x < t.last; x++)
+        if (x != t.along) loop(&t, FC_LOOP_GRID, x, 1, 1);
+    loop(&t, FC_LOOP_GRID, t.along, t.side, 1);
+    loop(&t, FC_LOOP_GRID, t.last, t.side, 1);
+    fc_loops_leaf(&g->loops, FC_LEAF_FILL, FC_SET_KEPT);
+    loop(&t, FC_LOOP_UNROLL, t.along, rows, t.passes / pieces);
+    loop(&t, FC_LOOP_UNROLL, t.last, t.lanes * t.v, pieces)->batch = t.early ? (uint8_t)pieces : 0;
+    loop(&t, FC_LOOP_BLOCK, t.along, 1, rows);
+    loop(&t, FC_LOOP_BLOCK, t.last, t.v, t.lanes);
+    loop(&t, FC_LOOP_VECTOR, t.last, t.v, 1);
+    fc_loops_leaf(&g->loops, FC_LEAF_POINT, FC_PHASE_ELEMENTS);
+    fc_loops_leaf(&g->loops, FC_LEAF_STORE, FC_PHASE_ELEMENTS);
+}
+
+void fc_cuda_tile_place(fc_cuda_gen *g) {
+    tile t;
+    facts(g, &t);
     fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT);
-    for (uint32_t a = 0; a < g->k->accesses.len; a++)
-        g->cached[a] = fc_class_move(g->cls, a, t.along) == FC_MOVE_ONE;
     declare_shared(&t);
     place(&t);
+}
+
+void fc_cuda_tile_fill(fc_cuda_gen *g) {
+    tile t;
+    facts(g, &t);
     fill(&t);
     fc_cuda_line(&g->t, "__syncthreads();");
+}
+
+void fc_cuda_tile_compute(fc_cuda_gen *g) {
+    tile t;
+    facts(g, &t);
     compute(&t);
 }

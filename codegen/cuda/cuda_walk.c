@@ -127,6 +127,10 @@ static void fill(fc_cuda_walk *w) {
     const fc_loop turns = {.step = FC_LANES};
     fc_cuda_group gr = w->group;
     char base[32] = "";
+    if (is(w, FC_CUDA_TILE)) {
+        fc_cuda_tile_fill(g);
+        return;
+    }
     if (is(w, FC_CUDA_RECT)) {
         fc_cuda_walk_fill(w);
         return;
@@ -180,7 +184,9 @@ static void rows_of_grid(fc_cuda_walk *w, const fc_loop *n) {
 /* What a thread does for rows one after the other. */
 static void turns_of_rows(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
-    if (is(w, FC_CUDA_MAP) && n->way != FC_LOOP_APART && g->cls->vector > 1) {
+    if (is(w, FC_CUDA_TILE)) {
+        fc_cuda_tile_compute(g);
+    } else if (is(w, FC_CUDA_MAP) && n->way != FC_LOOP_APART && g->cls->vector > 1) {
         fc_cuda_walk_map(w);
     } else if (is(w, FC_CUDA_RECT)) {
         fc_cuda_walk_thread(w, n);

@@ -47,6 +47,12 @@ void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_fold_chunks(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_last_block(fc_cuda_walk *w);
 
+/* cuda_tile.c */
+void fc_cuda_tile_loops(fc_cuda_gen *g);
+void fc_cuda_tile_place(fc_cuda_gen *g);
+void fc_cuda_tile_fill(fc_cuda_gen *g);
+void fc_cuda_tile_compute(fc_cuda_gen *g);
+
 /* cuda_outer.c */
 fc_cuda_columns fc_columns_of(fc_cuda_gen *g);
 void fc_columns_place(const fc_cuda_columns *o);
