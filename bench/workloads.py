@@ -48,6 +48,10 @@ TARGETS = {
     "stencil": ("neighbours, and what is beyond the edge", 0.95, None),
     "scan": ("prefixes", 0.90, None),
     "draw": ("random numbers", 0.95, None),
+    "join": ("arrays put together and moved", 0.93, None),
+    "order": ("sorted order", None, None),
+    "complex": ("complex numbers", 0.95, None),
+    "fft": ("Fourier transforms", None, None),
     "gradient": ("derivatives", 0.95, None),
     "program": ("programs of several kernels", None, None),
     "small": ("launch-bound", None, None),
@@ -458,6 +462,20 @@ W("product_turned_bf16", "product", {"a": "T[n, k]", "b": "T[m, k]"}, PRODUCT_OU
 W("product_flat_bf16", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=16, m=8192, k=8192), None, ("bf16",), **PRODUCT)
 W("dense_gelu", "product", {**PRODUCT_IN, "c": "T[m]"}, PRODUCT_OUT, dict(n=8192, m=4096, k=1024), dict(n=512, m=1024, k=256),
   ("f32", "bf16"), tol=1e-3, **GELU)
+W("dense_gelu_1024", "product", {**PRODUCT_IN, "c": "T[m]"}, PRODUCT_OUT, dict(n=1024, m=1024, k=1024), None, tol=1e-3, **GELU)
+W("dense_gelu_residual", "product", {**PRODUCT_IN, "c": "T[m]", "r": "T[n, m]"}, PRODUCT_OUT, dict(n=4096, m=4096, k=4096), None, ("bf16",),
+  fusec="y = a @ b + c; return 0.5*y*(1 + erf(y*0.7071067811865476)) + r", torch="torch.nn.functional.gelu(a @ b + c) + r",
+  np="y = a @ b + c; return y*0.5*erfc(y*-0.7071067811865476) + r", jax="jax.nn.gelu(a @ b + c, approximate=False) + r")
+W("product_flat16", "product", PRODUCT_IN, PRODUCT_OUT, dict(n=16, m=4096, k=4096), None, ("bf16",), **PRODUCT)
+W("product_i8_weights", "product", {"a": "bf16[n, k]", "q": ("i8[m, k]", "u:-127:127"), "s": ("bf16[m]", "u:0.01:0.02")},
+  {"out": "bf16[n, m]"}, dict(n=16, m=4096, k=4096), None, fusec="return (a @ bf16(q).T) * s", np="(a @ q.T.astype(a.dtype)) * s",
+  torch="(a @ q.to(a.dtype).T) * s")
+W("attention", "product", {"q": "bf16[h, n, d]", "k": "bf16[h, n, d]", "v": "bf16[h, n, d]"}, {"out": "bf16[h, n, d]"},
+  dict(h=16, n=4096, d=64), None, fusec="""s = f32(q @ transpose(k, [0, 2, 1]))*0.125
+    e = exp(s - max(s, axis=-1, keepdims=true))
+    return bf16(e / sum(e, axis=-1, keepdims=true)) @ v""",
+  np="s = np.exp(f32(q @ k.transpose(0, 2, 1))*0.125); return (s/np.sum(s, axis=-1, keepdims=True)).astype(q.dtype) @ v",
+  torch="torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]")
 W("einsum_heads", "product", {"q": "T[b, h, n, d]", "k": "T[b, h, m, d]"}, {"out": "T[b, h, n, m]"},
   dict(b=8, h=16, n=1024, m=1024, d=64), dict(b=2, h=4, n=256, m=256, d=64), tol=1e-3,
   fusec='return einsum("bhqd,bhkd->bhqk", q, k)', np="np.einsum('bhqd,bhkd->bhqk', q, k, optimize=True)",
@@ -480,7 +498,7 @@ W("gather_rising", "gather", {"t": "T[v]", "i": ("i32[n]", "s")}, {"out": "T[n]"
 W("embedding", "gather", {"t": "T[v, m]", "i": ("i32[n]", "u:0:v"), "p": "T[m]"}, {"out": "T[n, m]"}, dict(v=50257, n=131072, m=1024),
   dict(v=50257, n=8192, m=256), fusec="return t[i] + p", np="t[i] + p", torch="t[i] + p",
   npo="np.take(t, i, axis=0, out=o[0], mode='clip'); np.add(o[0], p, out=o[0])")
-W("histogram", "scatter", {"k": ("i32[n]", "u:0:256")}, {"out": "i64[256]"}, dict(n=N28), dict(n=N24), fusec="return histogram(k, 256)",
+W("histogram", "scatter", {"k": ("i32[n]", "u:0:256")}, {"out": "i64[256]"}, dict(n=N28), dict(n=N24), fusec="return histogram(k, 256)", cub="histogram",
   np="np.bincount(k, minlength=256)", jax="np.bincount(k, length=256)", torch="torch.bincount(k, minlength=256)", nb="""
 def f(k):
     o = np.zeros(256, np.int64)
@@ -503,6 +521,16 @@ W("embedding_gradient", "scatter", {"i": ("i32[n]", "u:0:v"), "d": "T[n, m]"}, {
   dict(v=50257, n=8192, m=256), tol=1e-3, fusec="return segment(d, i, $v)",
   np="o = np.zeros((v, d.shape[1]), d.dtype); np.add.at(o, i, d); return o", jax="np.zeros((v, d.shape[1]), d.dtype).at[i].add(d)",
   torch="torch.zeros((v, d.shape[1]), dtype=d.dtype, device=d.device).index_add(0, i, d)")
+W("gather_rows", "gather", {"t": "T[v, m]", "i": ("i32[n]", "u:0:v")}, {"out": "T[n, m]"}, dict(v=131072, n=131072, m=1024),
+  None, fusec="return t[i]", np="t[i]", torch="t[i]")
+W("histogram_u8", "scatter", {"k": ("u8[n]", "u:0:256")}, {"out": "i64[256]"}, dict(n=N28), None, fusec="return histogram(k, 256)",
+  np="np.bincount(k, minlength=256)", jax="np.bincount(k, length=256)", torch="torch.bincount(k, minlength=256)", cub="histogram")
+W("concat", "join", {"a": "T[n]", "b": "T[n]"}, {"out": "T[m]"}, dict(n=N26*2, m=N28), None,
+  fusec="return concat([exp(a), b])", np="np.concatenate([np.exp(a), b])", torch="torch.cat([torch.exp(a), b])")
+W("roll", "join", {"x": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=16384), None,
+  fusec="return roll(x, 101, axis=1) + 1", np="np.roll(x, 101, axis=1) + 1", torch="torch.roll(x, 101, 1) + 1")
+W("pad", "join", {"x": "T[n, m]"}, {"out": "T[h, w]"}, dict(n=16380, m=16380, h=16384, w=16384), None,
+  fusec='return pad(x*2, [[2, 2], [2, 2]], value=0)', np="np.pad(x*2, 2)", torch="torch.nn.functional.pad(x*2, (2, 2, 2, 2))")
 CROSS = """return u + 0.1*(p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4*u)"""
 W("stencil_5", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=16384), dict(h=4096, w=4096),
   fusec="""c = boundary(u, mode="edge")
@@ -547,17 +575,42 @@ W("gaussian_7", "program", {"u": "T[h, w]", "g": ("T[k]", "u:0.1:0.2")}, {"out":
   torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
         "t = conv(pad(u[None, None], (3, 3, 0, 0), mode='replicate'), g[None, None, None, :]); "
         "return conv(pad(t, (0, 0, 3, 3), mode='replicate'), g[None, None, :, None])[0, 0]")
+W("gaussian_13", "program", {"u": "T[h, w]", "g": ("T[k]", "u:0.05:0.1")}, {"out": "T[h, w]"}, dict(h=8192, w=8192, k=13), None,
+  fusec="""a = boundary(u, mode="edge")
+    t[y in 0..h, x in 0..w] = sum[i in -6..7](g[i + 6]*a[y, x + i])
+    b = boundary(t, mode="edge")
+    v[y in 0..h, x in 0..w] = sum[i in -6..7](g[i + 6]*b[y + i, x])
+    return v""",
+  np="h, w = u.shape; p = np.pad(u, ((0, 0), (6, 6)), mode='edge'); t = sum(g[i]*p[:, i:i + w] for i in range(13)); "
+     "q = np.pad(t, ((6, 6), (0, 0)), mode='edge'); return sum(g[i]*q[i:i + h] for i in range(13))",
+  torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
+        "t = conv(pad(u[None, None], (6, 6, 0, 0), mode='replicate'), g[None, None, None, :]); "
+        "return conv(pad(t, (0, 0, 6, 6), mode='replicate'), g[None, None, :, None])[0, 0]")
 
 
-def prefixes(name, shape, axis, gpu, cpu):
+def prefixes(name, shape, axis, gpu, cpu, cub=None):
     W(name, "scan", {"x": shape}, {"out": shape}, gpu, cpu, tol=1e-3, fusec=f"return cumsum(x, axis={axis})",
-      np=f"np.cumsum(x, axis={axis})", torch=f"torch.cumsum(x, dim={axis})", npo=f"np.cumsum(x, axis={axis}, out=o[0])")
+      np=f"np.cumsum(x, axis={axis})", torch=f"torch.cumsum(x, dim={axis})", npo=f"np.cumsum(x, axis={axis}, out=o[0])", cub=cub)
 
 
-prefixes("cumsum", "T[n]", 0, dict(n=N28), dict(n=N24))
+prefixes("cumsum", "T[n]", 0, dict(n=N28), dict(n=N24), "cumsum")
 prefixes("cumsum_rows_1024", "T[n, m]", 1, dict(n=262144, m=1024), dict(n=16384, m=1024))
 prefixes("cumsum_rows_16384", "T[n, m]", 1, dict(n=16384, m=16384), dict(n=1024, m=16384))
 prefixes("cumsum_columns", "T[n, m]", 0, dict(n=16384, m=16384), dict(n=4096, m=4096))
+W("cumsum_fused", "scan", {"x": "T[n]"}, {"out": "T[n]"}, dict(n=N28), None, tol=1e-3, fusec="return cumsum(exp(x) - 1)*0.5",
+  np="np.cumsum(np.exp(x) - 1)*0.5", torch="torch.cumsum(torch.exp(x) - 1, 0)*0.5")
+W("linear_recurrence", "scan", {"a": ("T[n, m]", "u:0.9:0.99"), "b": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=4096), None, tol=1e-3,
+  fusec="return linrec(a, b, axis=1)", torch="""def f(x, y):
+ return x[0]*y[0], x[1]*y[0] + y[1]
+c, d = a, b
+k = 1
+while k < a.shape[1]:
+ d = torch.cat([d[:, :k], d[:, :-k]*c[:, k:] + d[:, k:]], 1); c = torch.cat([c[:, :k], c[:, :-k]*c[:, k:]], 1); k = 2*k
+return d""", jax="return jax.lax.associative_scan(lambda x, y: (x[0]*y[0], x[1]*y[0] + y[1]), (a, b), axis=1)[1]")
+W("sort", "order", {"x": ("i32[n]", "u:-2147483648:2147483648")}, {"out": "i32[n]"}, dict(n=N26), None, fusec="return sort(x)",
+  np="np.sort(x)", torch="torch.sort(x).values", cub="sort")
+W("sort_rows", "order", {"x": ("T[n, m]", "n")}, {"out": "T[n, m]"}, dict(n=65536, m=1024), None, fusec="return sort(x)",
+  np="np.sort(x)", torch="torch.sort(x).values")
 SEED = {"s": ("i32[]", "u:0:1000")}
 W("draw_uniform", "draw", SEED, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
   fusec="return uniform([$n], seed=s)", np="f32(np.random.random(n))", jax="jax.random.uniform(jax.random.key(s), (n,))",
@@ -568,6 +621,9 @@ W("draw_normal", "draw", SEED, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="mo
 W("draw_noise", "draw", {"x": "T[n]", **SEED}, {"out": "T[n]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
   fusec="return x + 0.1*normal([n], seed=s)", np="x + 0.1*f32(np.random.standard_normal(x.size))",
   jax="x + 0.1*jax.random.normal(jax.random.key(s), x.shape)", torch="x + 0.1*torch.randn_like(x)")
+W("dropout", "draw", {"x": "T[n]", **SEED}, {"out": "T[n]"}, dict(n=N28), None, by="moments", tol=3e-3,
+  fusec="return uniform([n], seed=s) < 0.9 ? x/0.9 : 0", np="return np.where(f32(np.random.random(x.size)) < 0.9, x/0.9, 0)",
+  jax="np.where(jax.random.bernoulli(jax.random.key(s), 0.9, x.shape), x/0.9, 0)", torch="torch.nn.functional.dropout(x, 0.1)")
 W("draw_pi", "draw", SEED, {"out": "T[]"}, dict(n=N28), dict(n=N24), by="moments", tol=3e-3,
   fusec="x = uniform([$n], seed=s, stream=0); y = uniform([$n], seed=s, stream=1); return 4*mean(f32(x*x + y*y < 1))",
   np="x = np.random.random(n); y = np.random.random(n); return f32(4*np.mean(x*x + y*y < 1))",
@@ -651,6 +707,29 @@ W("escape_64", "program", {"t": "T[]"}, {"out": "T[h, w]"}, dict(h=4096, w=4096)
     }
     return n""", np=ESCAPE.format(m="np", a="np.arange", z="f32(np.zeros((h, w)))"),
   torch=ESCAPE.format(m="torch", a="(lambda n: torch.arange(n, device=t.device))", z="torch.zeros((h, w), device=t.device)"))
+MANDELBROT = """x = ((2*{a}(w) - w)/h*1.25 - 0.75)[None, :]
+y = ((2*{a}(h) - h)/h*1.25)[:, None]
+r = {z}; i = {z}; n = {z}
+for k in range(256):
+ go = r*r + i*i <= 4; s = r*r - i*i + x; i = {m}.where(go, 2*r*i + y, i); r = {m}.where(go, s, r); n = n + f32(go)
+return n"""
+W("mandelbrot", "program", {"t": "T[]"}, {"out": "T[h, w]"}, dict(h=1080, w=1920), None, by="moments", tol=2e-3,
+  fusec="""x = (f32(2*arange($w) - $w)/$h*1.25 - 0.75)[None, :]
+    y = (f32(2*arange($h) - $h)/$h*1.25)[:, None]
+    r = zeros([$h, $w]); i = zeros([$h, $w]); n = zeros([$h, $w])
+    for k in 0..256 while r*r + i*i <= 4 {
+        s = r*r - i*i + x
+        i = 2*r*i + y
+        r = s
+        n = n + 1
+    }
+    return n""", cub="mandelbrot",
+  torch=MANDELBROT.format(m="torch", a="(lambda n: torch.arange(n, device=t.device, dtype=t.dtype))", z="torch.zeros((h, w), device=t.device, dtype=t.dtype)"))
+W("complex_axpy", "complex", {"a": "c64[n]", "b": "c64[n]", "c": "c64[n]"}, {"out": "c64[n]"}, dict(n=N26), None,
+  fusec="return a*b + c", np="a*b + c", torch="a*b + c")
+W("fft", "fft", {"x": "c64[n]"}, {"out": "c64[n]"}, dict(n=N24), None, tol=1e-4, fusec="return fft(x)", np="np.fft.fft(x)", torch="torch.fft.fft(x)")
+W("fft_rows", "fft", {"x": "c64[n, m]"}, {"out": "c64[n, m]"}, dict(n=4096, m=4096), None, tol=1e-4, fusec="return fft(x)", np="np.fft.fft(x)",
+  torch="torch.fft.fft(x)")
 MANY = [f"p{i}" for i in range(200)]
 W("updates_200", "small", {p: "T[n]" for p in MANY}, {f"q{p}": "T[n]" for p in MANY}, dict(n=4096), dict(n=256),
   fusec="return " + ", ".join(f"{p}*0.99 + 0.01" for p in MANY), np="return [p*0.99 + 0.01 for p in args]",
@@ -667,7 +746,7 @@ for k in range(8, 27, 2):
 
 # ---- what follows from a row ---------------------------------------------------------------------------------
 
-BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2}
+BYTES = {"c64": 8, "f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2, "u8": 1, "i8": 1}
 MODES = {"strict": {"f32", "f64", "bf16", "f16"}, "wide16": {"bf16", "f16"}}
 
 

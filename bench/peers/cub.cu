@@ -245,6 +245,52 @@ static launcher row_sums(work &w) {
     });
 }
 
+template <typename T> static launcher histogram(work &w) { // of 256 numbers; counts of 64 bits
+    w.out_bytes = {256 * 8};
+    return with_temp(w, [&w](void *t, size_t &b, size_t s) {
+        return cub::DeviceHistogram::HistogramEven(t, b, w.x<T>(s), w.y<unsigned long long>(s), 257, 0, 256,
+                                                   (long long)w.in[0].count(), w.stream);
+    });
+}
+
+static launcher prefix_sums(work &w) {
+    w.out_bytes = {w.in[0].count() * 4};
+    return with_temp(w, [&w](void *t, size_t &b, size_t s) {
+        return cub::DeviceScan::InclusiveSum(t, b, w.x<float>(s), w.y<float>(s), (long long)w.in[0].count(), w.stream);
+    });
+}
+
+static launcher sorted(work &w) {
+    w.out_bytes = {w.in[0].count() * 4};
+    return with_temp(w, [&w](void *t, size_t &b, size_t s) {
+        return cub::DeviceRadixSort::SortKeys(t, b, w.x<int>(s), w.y<int>(s), (long long)w.in[0].count(), 0, 32,
+                                              w.stream);
+    });
+}
+
+__global__ void escape(float *out, int h, int w) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= h * w) return;
+    float x = (float)(2 * (i % w) - w) / h * 1.25f - 0.75f, y = (float)(2 * (i / w) - h) / h * 1.25f;
+    float r = 0, m = 0;
+    int n = 0;
+    for (; n < 256 && r * r + m * m <= 4; n++) {
+        float t = r * r - m * m + x;
+        m = 2 * r * m + y;
+        r = t;
+    }
+    out[i] = (float)n;
+}
+
+static launcher mandelbrot(work &w) { // by hand
+    const int h = 1080, width = 1920;
+    w.out_bytes = {(size_t)h * width * 4};
+    return [&w](size_t s) {
+        escape<<<(h * width + 255) / 256, 256, 0, w.stream>>>(w.y<float>(s), h, width);
+        MUST(cudaGetLastError());
+    };
+}
+
 static launcher choose(work &w, const std::string &kind) {
     const std::string &t = w.in.at(0).dtype;
     if (kind == "sin") return map1<float>(w, sine<float>{}, 4);
@@ -258,6 +304,10 @@ static launcher choose(work &w, const std::string &kind) {
     if (kind == "sqdiff") return full_sqdiff(w);
     if (kind == "stats") return statistics(w);
     if (kind == "rowsum") return row_sums(w);
+    if (kind == "histogram") return t == "u8" ? histogram<unsigned char>(w) : histogram<int>(w);
+    if (kind == "cumsum") return prefix_sums(w);
+    if (kind == "sort") return sorted(w);
+    if (kind == "mandelbrot") return mandelbrot(w);
     fprintf(stderr, "bench_cub: no kind %s\n", kind.c_str());
     exit(1);
 }
@@ -275,6 +325,8 @@ static void make_inputs(work &w) {
             if (in.dtype == "f32") fill<<<1024, 256>>>((float *)p, in.count(), seed, in.normal, in.low, range);
             else if (in.dtype == "bf16")
                 fill<<<1024, 256>>>((__nv_bfloat16 *)p, in.count(), seed, in.normal, in.low, range);
+            else if (in.dtype == "i32") fill<<<1024, 256>>>((int *)p, in.count(), seed, in.normal, in.low, range);
+            else if (in.dtype == "u8") fill<<<1024, 256>>>((unsigned char *)p, in.count(), seed, in.normal, in.low, range);
             else fill<<<1024, 256>>>((__half *)p, in.count(), seed, in.normal, in.low, range);
             MUST(cudaGetLastError());
             w.from.push_back(p);

@@ -35,7 +35,7 @@ class TorchData:
         import torch
         self.torch, self.device = torch, device
         self.types = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
-                      "i64": torch.int64, "i32": torch.int32}
+                      "i64": torch.int64, "i32": torch.int32, "u8": torch.uint8, "i8": torch.int8, "c64": torch.complex64}
 
     def make(self, dtype, shape, dist, seed):
         t = self.torch
@@ -75,6 +75,8 @@ class TorchData:
         got = got.to(self.device)
         if tuple(got.shape) != tuple(want.shape):
             return math.inf
+        if want.is_complex():
+            got, want = t.view_as_real(got), t.view_as_real(want)
         if not want.dtype.is_floating_point:
             return float((got.to(t.int64) - want).abs().max())
         scale = float(want.square().mean().sqrt())
@@ -88,7 +90,7 @@ class TorchData:
         """The results in float64 of the row's first set of inputs."""
         f = function(row["programs"]["torch"], row, torch_names(self.torch, row, wide=True))
         inputs = [self.make(t, s, d, i + 1) for i, (_, t, s, d) in enumerate(row["inputs"])]
-        return results(f(*[x.double() if x.is_floating_point() else x for x in inputs]))
+        return results(f(*[x.double() if x.is_floating_point() else x.to(t.complex128) if x.is_complex() else x for x in inputs]))
 
 
 class NumpyData:
