@@ -104,6 +104,15 @@ static void *device_memory(run *r, size_t bytes) {
     return p;
 }
 
+/* A scalar is the host's, as in use. */
+static void give_by_value(run *r, fusec_tensor *t) {
+    void *own = bench_calloc(1, 16);
+    bench_check(r->ctx, fusec_download(r->ctx, own, t->data, fusec_dtype_bytes(t->dtype)),
+                "download");
+    t->data = own;
+    t->place = FUSEC_HOST;
+}
+
 static void make_inputs(run *r) {
     const options *o = r->o;
     r->in = bench_calloc((size_t)(o->sets * o->nin), sizeof *r->in);
@@ -115,6 +124,7 @@ static void make_inputs(run *r) {
                 .shape = in->shape, .rank = in->rank, .dtype = in->dtype, .place = FUSEC_DEVICE};
             t->data = device_memory(r, bench_bytes(in->dtype, in->rank, in->shape));
             bench_fill(r->ctx, in, (uint32_t)(1000 * s + i + 1), t->data);
+            if (!in->rank) give_by_value(r, t);
         }
 }
 

@@ -90,7 +90,7 @@ class TorchData:
         """The results in float64 of the row's first set of inputs."""
         f = function(row["programs"]["torch"], row, torch_names(self.torch, row, wide=True))
         inputs = [self.make(t, s, d, i + 1) for i, (_, t, s, d) in enumerate(row["inputs"])]
-        return results(f(*[x.double() if x.is_floating_point() else x.to(t.complex128) if x.is_complex() else x for x in inputs]))
+        return results(f(*[x.double() if x.is_floating_point() else x.to(self.torch.complex128) if x.is_complex() else x for x in inputs]))
 
 
 class NumpyData:

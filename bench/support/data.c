@@ -10,7 +10,7 @@
 #include "ir/dtype.h"
 
 static fusec_dtype dtype_named(const char *name) {
-    for (int t = 0; t < FC_DTYPE_COUNT; t++)
+    for (int t = 0; t < FC_DTYPE_ALL; t++)
         if (!strcmp(fusec_dtype_name((fusec_dtype)t), name)) return (fusec_dtype)t;
     bench_fail("%s is no dtype", name);
 }

@@ -81,6 +81,12 @@ static inline unsigned fc_cuda_word(const fc_cuda_gen *g, uint32_t a) {
     return g->l.accesses + a * (1 + g->axes);
 }
 
+/* Shared memory whose size a launch says. To the compiler it is one thing in all kernels of a text,
+ * also in their name spaces, so its type is one that no text defines. */
+#define FC_CUDA_EXTERN_ROOM                                                                        \
+    "extern __shared__ double2 fc_room[]; fc_vec<double, 2, 16> *const room = (fc_vec<double, 2, " \
+    "16> *)fc_room;"
+
 /* One line, indented; a line that is "}" or starts with it closes a level, one that ends in "{"
  * opens one. */
 void fc_cuda_line(fc_cuda_text *t, const char *fmt, ...) FC_PRINTF(2, 3);

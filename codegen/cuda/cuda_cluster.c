@@ -125,7 +125,7 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "__shared__ fc_vec<double, 2, 16> room[%u];",
                  (unsigned)FC_CUDA_MOST_SHARED / SIXTEEN);
     fc_cuda_line(&g->t, "#else");
-    fc_cuda_line(&g->t, "extern __shared__ fc_vec<double, 2, 16> room[];");
+    fc_cuda_line(&g->t, FC_CUDA_EXTERN_ROOM);
     fc_cuda_line(&g->t, "#endif");
     fc_cuda_line(&g->t, "char *const here = (char *)room;");
     fc_cuda_line(&g->t, "const int span = (int)p.w[%u];", (unsigned)g->l.extra + FC_PB_SPAN);

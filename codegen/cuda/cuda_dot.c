@@ -8,12 +8,12 @@
  *
  *     for each step of DEPTH elements of k
  *         every thread computes some elements of either operand, by the kernel's own code, into
- *         registers; meanwhile it takes the step before from shared memory into its chains of fma
- *         after each chunk of FC_DOT_CHUNK the results meet the levels of a binary counter, which
- *         lie in the workspace, a row of threads side by side; one copy of that code
- *         the registers go to the other of two stages of shared memory
- *     results change places through shared memory, so that neighbouring threads have neighbouring
- *     columns, and run the kernel's code behind the product; one copy of that, too
+ *         registers (of a bare array four neighbours come at once); meanwhile it takes the step
+ * before from shared memory into its chains of fma after each chunk of FC_DOT_CHUNK the results
+ * meet the levels of a binary counter, which lie in the workspace, a row of threads side by side;
+ * one copy of that code the registers go to the other of two stages of shared memory results change
+ * places through shared memory, so that neighbouring threads have neighbouring columns, and run the
+ * kernel's code behind the product; one copy of that, too
  *
  * Elements of k past the end are zero in both operands, rows and columns past the end are the last
  * ones again, and nobody stores them. One name an accumulator and rolled loops: that is what NVRTC
@@ -76,7 +76,58 @@ static unsigned loads_of(const dot *d) {
     return d->side * DEPTH / FC_CUDA_THREADS;
 }
 
+static fc_cuda_reads reads_of(const dot *d, bool left) {
+    return (fc_cuda_reads)(left ? d->g->cls->cuda.dot_left : d->g->cls->cuda.dot_right);
+}
+
+/* Four neighbours along k or along the rows (columns) of bare arrays. */
+static void quad_place(const dot *d, bool by_k) {
+    fc_cuda_text *t = &d->g->t;
+    const unsigned groups = (by_k ? DEPTH : d->side) / 4, every = FC_CUDA_THREADS / groups;
+    fc_cuda_line(t, "const unsigned int %s = thread %% %u * 4, %s = thread / %u + u * %u;",
+                 by_k ? "deep" : "at", groups, by_k ? "at" : "deep", groups, every);
+}
+
+static void load_quads(const dot *d, bool left, bool by_k) {
+    fc_cuda_gen *g = d->g;
+    fc_cuda_text *t = &g->t;
+    const unsigned axis = left ? d->down : d->across, other = left ? d->across : d->down;
+    const fc_val value = fc_cuda_red_value(g, 0)[left ? 0 : 1];
+    const uint32_t a = (uint32_t)g->code.ins.at[value].imm;
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d) / 4);
+    quad_place(d, by_k);
+    fc_cuda_line(t, "const ix place = %s + (ix)at, depth = step * %d + (ix)deep;",
+                 left ? "m0" : "n0", DEPTH);
+    fc_cuda_line(t, "const ix size = (ix)p.w[%u];", g->l.extents + axis);
+    fc_cuda_line(t, "const ix i%u = place < size ? place : size - %d, i%u = 0;", axis, by_k ? 1 : 4,
+                 other);
+    fc_cuda_line(t, "const ix j0 = depth < count ? depth : count - %d;", by_k ? 4 : 1);
+    fc_cuda_bases(g, g->axes);
+    fc_cuda_line(t, "%s[u] = depth < count ? *(const quad *)(a%u + b%u) : quad{};",
+                 left ? "left" : "right", (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
+    fc_cuda_line(t, "}");
+}
+
+static void put_quads(const dot *d, bool left, bool by_k) {
+    fc_cuda_text *t = &d->g->t;
+    const char *stage = left ? "stage_left" : "stage_right", *from = left ? "left" : "right";
+    fc_cuda_line(t, "#pragma unroll");
+    fc_cuda_line(t, "for (int u = 0; u < %u; u++) {", loads_of(d) / 4);
+    quad_place(d, by_k);
+    fc_cuda_line(t, "%s *const to = %s + ((unsigned int)step & 1) * %u + deep * %u + at;", d->type,
+                 stage, DEPTH * row_of(d), row_of(d));
+    for (unsigned e = 0; e < 4 && by_k; e++)
+        fc_cuda_line(t, "to[%u] = %s[u].e[%u];", e * row_of(d), from, e);
+    if (!by_k) fc_cuda_line(t, "*(quad *)to = %s[u];", from);
+    fc_cuda_line(t, "}");
+}
+
 static void load_operand(const dot *d, bool left) {
+    if (reads_of(d, left) != FC_CUDA_BY_ONE) {
+        load_quads(d, left, reads_of(d, left) == FC_CUDA_BY_K);
+        return;
+    }
     fc_cuda_gen *g = d->g;
     fc_cuda_text *t = &g->t;
     const unsigned axis = left ? d->down : d->across, other = left ? d->across : d->down;
@@ -101,6 +152,10 @@ static void load_operand(const dot *d, bool left) {
 }
 
 static void put_operand(const dot *d, bool left) {
+    if (reads_of(d, left) != FC_CUDA_BY_ONE) {
+        put_quads(d, left, reads_of(d, left) == FC_CUDA_BY_K);
+        return;
+    }
     fc_cuda_gen *g = d->g;
     fc_cuda_value_slice(g, fc_cuda_red_value(g, 0)[left ? 0 : 1]);
     fc_cuda_line(&g->t, "#pragma unroll");
@@ -164,7 +219,11 @@ static void steps(const dot *d) {
     fc_cuda_line(t, "#pragma unroll 1");
     fc_cuda_line(t, "for (ix step = 0;; step++) {");
     fc_cuda_line(t, "const bool here = step * %d < count;", DEPTH);
-    fc_cuda_line(t, "%s left[%u], right[%u];", d->type, loads_of(d), loads_of(d));
+    for (int s = 0; s < 2; s++) {
+        const bool alone = reads_of(d, !s) == FC_CUDA_BY_ONE;
+        fc_cuda_line(t, "%s %s[%u];", alone ? d->type : "quad", s ? "right" : "left",
+                     alone ? loads_of(d) : loads_of(d) / 4);
+    }
     fc_cuda_line(t, "if (here) {");
     load_operand(d, true);
     load_operand(d, false);

@@ -148,7 +148,7 @@ void fc_cuda_gang_rooms(fc_cuda_gen *g) {
     fc_cuda_line(t, "#ifdef FC_EMULATE");
     fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];", bytes / 16);
     fc_cuda_line(t, "#else");
-    fc_cuda_line(t, "extern __shared__ fc_vec<double, 2, 16> room[];");
+    fc_cuda_line(t, FC_CUDA_EXTERN_ROOM);
     fc_cuda_line(t, "#endif");
     bytes = 0;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {

@@ -391,7 +391,7 @@ static void shared(const mma *d) {
     fc_cuda_line(t, "__shared__ fc_vec<double, 2, 16> room[%u];",
                  (held > turned ? held : turned) / 16);
     fc_cuda_line(t, "#else");
-    fc_cuda_line(t, "extern __shared__ fc_vec<double, 2, 16> room[];");
+    fc_cuda_line(t, FC_CUDA_EXTERN_ROOM);
     fc_cuda_line(t, "#endif");
     fc_cuda_line(t, "unsigned short *const all = (unsigned short *)room;");
     fc_cuda_line(t, "float *const turned = (float *)room;");

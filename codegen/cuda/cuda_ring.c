@@ -178,7 +178,8 @@ static void frame(const fc_ring *o) {
     fc_cuda_line(&g->t, "__shared__ fc_vec<double, 2, 16> ring[%u];",
                  places * fc_ring_place_bytes(g->k, part, g->cached) / SIXTEEN);
     fc_cuda_line(&g->t, "#else");
-    fc_cuda_line(&g->t, "extern __shared__ fc_vec<double, 2, 16> ring[];");
+    fc_cuda_line(&g->t, FC_CUDA_EXTERN_ROOM);
+    fc_cuda_line(&g->t, "fc_vec<double, 2, 16> *const ring = room;");
     fc_cuda_line(&g->t, "#endif");
     fc_cuda_line(&g->t, "__shared__ unsigned long long full[%u], empty[%u];", places, places);
     fc_cuda_line(&g->t, "if (threadIdx.x < %u) {", places);

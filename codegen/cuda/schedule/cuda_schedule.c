@@ -341,7 +341,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     case FC_SCHED_DOT:
         FC_TRY(fc_cuda_mma_schedule(m, k, n, align, arena, cls, launch, e));
         if (cls->cuda.kind == FC_CUDA_MMA) break;
-        FC_TRY(fc_cuda_dot_schedule(m, k, n, arena, cls, launch, e));
+        FC_TRY(fc_cuda_dot_schedule(m, k, n, align, arena, cls, launch, e));
         if (cls->cuda.kind == FC_CUDA_DOT) break;
         /* fallthrough */
     default: FC_TRY(fc_cuda_outer_schedule(m, k, n, align, cls, launch, e)); break;

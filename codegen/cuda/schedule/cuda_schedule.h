@@ -39,7 +39,8 @@ bool fc_cuda_rect_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
                            uint32_t align, fc_class *cls, fc_launch *l);
 /* The kind stays as it is where a contraction has no tiles. */
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                  fc_arena *arena, fc_class *cls, fc_launch *l, fc_error *e);
+                                  uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
+                                  fc_error *e);
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l);
 /* The same on tensor cores, for 16-bit operands; the kind stays as it is on devices without. */
