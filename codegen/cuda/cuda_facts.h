@@ -55,23 +55,13 @@ enum { FC_CUDA_DOT_GRID = 16 };
 typedef struct fc_cuda_tile {
     uint8_t down, across, high, wide, depth, stages;
 } fc_cuda_tile;
-enum {
-    FC_CUDA_TILE_LARGE,
-    FC_CUDA_TILE_SMALL,
-    FC_CUDA_TILE_FLAT,
-    FC_CUDA_TILE_HUGE,
-    FC_CUDA_TILES
-};
+enum { FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL, FC_CUDA_TILE_FLAT, FC_CUDA_TILES };
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
 static inline unsigned fc_cuda_tile_rows(const fc_cuda_tile *t) {
     return 16u * t->down * t->high;
 }
 static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
     return 8u * t->across * t->wide;
-}
-/* Blocks of an SM that the registers of its threads are meant for. */
-static inline unsigned fc_cuda_tile_blocks(unsigned tile) {
-    return tile == FC_CUDA_TILE_HUGE ? 1 : tile == FC_CUDA_TILE_SMALL ? 3 : 2;
 }
 /* How an operand is read: by single elements, computed by the kernel's own code; or, where it is a
  * bare array, by eight neighbours along k or along the rows (columns) of the tile. */

@@ -231,8 +231,8 @@ static void open_serial(fc_cuda_walk *w, const fc_loop *n) {
         }
         break;
     case FC_CUDA_SCAN:
-        if (step == 1) {
-            fc_cuda_line(t, "#pragma unroll 1");
+        if (step == 1) { /* what the next elements read is on its way */
+            fc_cuda_line(t, "#pragma unroll %d", FC_RUN / 2);
             fc_cuda_line(t, "for (ix k = begin; k < end; k++) {");
             break;
         }

@@ -8,7 +8,7 @@
 #include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/dot.h"
 
-enum { EIGHT = 8, FLAT_ROWS = 16, STATIC_SHARED = 1 << 10, LEAST_STAGES = 3 };
+enum { EIGHT = 8, FLAT_ROWS = 16, STATIC_SHARED = 1 << 10 };
 
 static int64_t size_of(const fc_nest *n, unsigned axis) {
     return axis == n->np ? 1 : n->extent[axis];
@@ -53,19 +53,13 @@ static unsigned stage_bytes(const fc_cuda_tile *t) {
     return bytes;
 }
 
-static unsigned stages_of(const fc_machine *m, unsigned tile) {
-    const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
-    return room < t->stages ? room : t->stages;
-}
-
 static void launch_of(const fc_machine *m, const fc_nest *n, unsigned tile, fc_class *cls,
                       fc_launch *l) {
     const fc_cuda_tile *t = &fc_cuda_tiles[tile];
-    const int64_t tiles = tiles_of(cls, n, tile),
-                  together = (int64_t)m->sm_count * (tile == FC_CUDA_TILE_HUGE ? 1 : 2);
+    const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
+    const int64_t tiles = tiles_of(cls, n, tile), together = (int64_t)m->sm_count * 2;
     cls->cuda.dot_tile = (uint16_t)tile;
-    cls->cuda.dot_stages = (uint16_t)stages_of(m, tile);
+    cls->cuda.dot_stages = (uint16_t)(room < t->stages ? room : t->stages);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
     l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t);
@@ -104,12 +98,9 @@ fusec_status fc_cuda_mma_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->vector = 1;
     cls->wide = n->far;
     const bool flat = size_of(n, place[0]) <= FLAT_ROWS,
-               most = tiles_of(cls, n, FC_CUDA_TILE_HUGE) >= m->sm_count &&
-                      stages_of(m, FC_CUDA_TILE_HUGE) >= LEAST_STAGES,
                many = tiles_of(cls, n, FC_CUDA_TILE_LARGE) >= m->sm_count;
     launch_of(m, n,
               flat   ? FC_CUDA_TILE_FLAT
-              : most ? FC_CUDA_TILE_HUGE
               : many ? FC_CUDA_TILE_LARGE
                      : FC_CUDA_TILE_SMALL,
               cls, l);
@@ -119,8 +110,7 @@ fusec_status fc_cuda_mma_schedule(const fc_machine *m, const fc_kernel *k, const
 bool fc_cuda_mma_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l) {
     (void)k;
-    const unsigned tile = cls->cuda.dot_tile;
-    if (tile != FC_CUDA_TILE_LARGE && tile != FC_CUDA_TILE_HUGE) return false;
-    launch_of(m, n, tile == FC_CUDA_TILE_HUGE ? FC_CUDA_TILE_LARGE : FC_CUDA_TILE_SMALL, cls, l);
+    if (cls->cuda.dot_tile != FC_CUDA_TILE_LARGE) return false;
+    launch_of(m, n, FC_CUDA_TILE_SMALL, cls, l);
     return true;
 }
