@@ -63,6 +63,8 @@ foreach(file ${python_files})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/frontend/python/fusec/${file}
     ${python_out}/fusec/${file} SYMBOLIC)
 endforeach()
+file(CREATE_LINK ${python_made}/_ops.pyi ${python_out}/fusec/_ops.pyi SYMBOLIC)
+file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/frontend/python/fusec/py.typed ${python_out}/fusec/py.typed SYMBOLIC)
 add_custom_target(fusec_python_stubs ALL DEPENDS ${python_made}/_ops.pyi)
 
 if(SKBUILD)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
+from ._names import *
 from ._ops import *
+from . import fft as fft, linalg as linalg, random as random
 from ._types import Array as Array, DType as DType, Operand as Operand
 
 __version__: str
@@ -40,10 +42,10 @@ class Jit:
 
 @overload
 def jit(f: Callable[..., Any], *, static_argnames: str | tuple[str, ...] = ...,
-        static_argnums: int | tuple[int, ...] = ...) -> Jit: ...
+        static_argnums: int | tuple[int, ...] = ..., device: Any = ...) -> Jit: ...
 @overload
 def jit(f: None = ..., *, static_argnames: str | tuple[str, ...] = ...,
-        static_argnums: int | tuple[int, ...] = ...) -> Callable[[Callable[..., Any]], Jit]: ...
+        static_argnums: int | tuple[int, ...] = ..., device: Any = ...) -> Callable[[Callable[..., Any]], Jit]: ...
 def eval(*arrays: Any) -> Any: ...
 def explain(x: Operand) -> Explanation: ...
 def evaluate(expression: str, local_dict: dict[str, Any] | None = ..., global_dict: dict[str, Any] | None = ...,
@@ -51,4 +53,25 @@ def evaluate(expression: str, local_dict: dict[str, Any] | None = ..., global_di
 def asarray(x: Any, /, dtype: Any = ..., *, device: Any = ..., copy: Any = ..., order: Any = ...) -> Array: ...
 def array(x: Any, dtype: Any = ..., *, copy: Any = ..., device: Any = ..., order: Any = ..., ndmin: int = ...) -> Array: ...
 def borrow(x: Any, /) -> Array: ...
-def __getattr__(name: str) -> Any: ...
+
+class Config:
+    device: str | None
+    threads: int | None
+    cache_dir: str | None
+    mode: str | Sequence[str] | None
+    tiers: str | None
+    def __call__(self, **settings: Any) -> Config: ...
+    def settings(self) -> dict[str, Any]: ...
+
+config: Config
+
+class use_device:
+    def __init__(self, device: Any) -> None: ...
+    def __enter__(self) -> use_device: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+pi: float
+e: float
+inf: float
+nan: float
+newaxis: None

@@ -154,4 +154,4 @@ def test_import_is_quick(tmp_path):
         out = run("import numpy, time; t = time.process_time(); import fusec; print(time.process_time() - t)",
                   PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
         times.append(float(out[0]))
-    assert min(times) < 0.06, times
+    assert min(times) < 0.03, times  # 9 ms on a quiet core
