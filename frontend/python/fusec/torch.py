@@ -364,6 +364,8 @@ def _promise(n):
         return None
     if not all(isinstance(k, int) for k in (*t.shape, *t.stride())) or not t.numel():
         return None
+    if any(s == 0 and k > 1 for k, s in zip(t.shape, t.stride())):
+        return None  # elements that share memory: here each has its own
     return tuple(t.shape), t.stride(), t.dtype
 
 

@@ -106,3 +106,17 @@ def test_tensors_in_jit():
         f(x.requires_grad_(), 2.0)
     torch.testing.assert_close(torch.from_dlpack(fx.asarray([1.0, 2.0])), torch.tensor([1.0, 2.0]).double())
     assert fx.from_dlpack(x.detach()).shape == (5, 4)
+
+
+def test_results_that_are_expanded():
+    """Their elements share memory in torch; here each has its own, and the part is not refused."""
+
+    def f(x):
+        b = (torch.sin(x).sum(-1, keepdim=True) * 2).expand(4, 5)
+        return x * b, b
+
+    fusec.torch.reset()
+    x = torch.randn(4, 5)
+    for got, want in zip(torch.compile(f, backend=fusec.torch.backend)(x), f(x)):
+        torch.testing.assert_close(got, want)
+    assert [g["refused"] for g in fusec.torch.report()] == [[]]
