@@ -28,6 +28,7 @@ void fc_graph_free(fc_graph *g) {
     fc_vec_free(g->alloc, &g->conditions);
     fc_vec_free(g->alloc, &g->customs);
     fc_vec_free(g->alloc, &g->words);
+    fc_vec_free(g->alloc, &g->places);
     fc_vec_free(g->alloc, &g->list_data);
     fc_vec_free(g->alloc, &g->lists);
     fc_free(g->alloc, g->node_slots);
@@ -55,6 +56,7 @@ void fc_graph_clear(fc_graph *g) {
     if (g->node_slots) memset(g->node_slots, 0, g->nnode_slots * sizeof *g->node_slots);
     if (g->list_slots) memset(g->list_slots, 0, g->nlist_slots * sizeof *g->list_slots);
     g->customs.len = g->nseeds = g->nholes = 0;
+    g->places.len = g->place = 0;
     g->nodes.len = g->inputs.len = g->outputs.len = g->conditions.len = g->words.len =
         g->list_data.len = g->lists.len = 0;
     fc_dimtab_free(&g->dims);
@@ -240,6 +242,15 @@ static inline fc_node find_node(const fc_graph *g, const node_words *w, uint64_t
     return FC_NONODE;
 }
 
+void fc_graph_set_place(fc_graph *g, fc_node n, uint32_t place) {
+    while (g->places.len <= n)
+        if (!fc_push(g->alloc, &g->places, 0)) {
+            fc_oom(&g->error);
+            return;
+        }
+    g->places.at[n] = place;
+}
+
 static fc_node push_node(fc_graph *g, const node_words *w, uint64_t hash, uint32_t slot) {
     if (g->nodes.len >= g->limits.nodes) {
         fc_fail(&g->error, FUSEC_LIMIT, "the graph has more than %u nodes", g->limits.nodes);
@@ -251,6 +262,7 @@ static fc_node push_node(fc_graph *g, const node_words *w, uint64_t hash, uint32
     }
     memcpy(&g->nodes.at[g->nodes.len++], w, sizeof *w);
     g->node_slots[slot] = slot_of(hash, (fc_node)(g->nodes.len - 1));
+    if (g->place) fc_graph_set_place(g, (fc_node)(g->nodes.len - 1), g->place);
     return (fc_node)(g->nodes.len - 1);
 }
 

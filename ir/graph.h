@@ -191,7 +191,11 @@ typedef struct fc_graph {
     uint32_t nseeds;
     uint32_t nholes; /* bound variables of bodies that are being built (ir/loop.h) */
     FC_VEC(fc_words) words;
-    uint64_t *node_slots; /* interning, see graph.c */
+    /* Where nodes come from, in numbers of whoever builds (the language: lines of its texts); for
+     * people alone, no part of a node. `place` is that of nodes that are made now, 0: none. */
+    uint32_t place;
+    FC_VEC(uint32_t) places; /* of the first nodes; the others have none */
+    uint64_t *node_slots;    /* interning, see graph.c */
     uint32_t nnode_slots;
     FC_VEC(int64_t) list_data; /* interned lists: lists[i] is a range of list_data */
     FC_VEC(uint64_t) lists;    /* offset << 32 | length */
@@ -201,6 +205,11 @@ typedef struct fc_graph {
         fc_list a, b, both;
     } widened;
 } fc_graph;
+
+static inline uint32_t fc_graph_place(const fc_graph *g, fc_node n) {
+    return n < g->places.len ? g->places.at[n] : 0;
+}
+void fc_graph_set_place(fc_graph *g, fc_node n, uint32_t place); /* or g->error */
 
 void fc_graph_init(fc_graph *g, const fc_alloc *alloc, const fc_limits *limits);
 void fc_graph_free(fc_graph *g);

@@ -22,6 +22,7 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->params);
     fc_vec_free(alloc, &k->args);
     fc_vec_free(alloc, &k->checks);
+    fc_vec_free(alloc, &k->places);
     for (size_t i = 0; i < k->records.len; i++) fc_code_free(&k->records.at[i]->code);
     fc_vec_free(alloc, &k->records);
     for (size_t i = 0; i < k->loops.len; i++) fc_code_free(&k->loops.at[i]->code);

@@ -176,8 +176,8 @@ typedef struct fc_store {
 
 typedef struct fc_update {
     uint32_t arg;
-    uint16_t op;  /* FC_OP_sum, _min, _max on 32- and 64-bit integers; FC_OP_NONE: it is set */
-    fc_val value; /* the FC_OP_PUT_AT */
+    uint16_t op;   /* FC_OP_sum, _min, _max on 32- and 64-bit integers; FC_OP_NONE: it is set */
+    fc_val value;  /* the FC_OP_PUT_AT */
     uint32_t size; /* parameter: elements of the argument */
 } fc_update;
 
@@ -218,6 +218,7 @@ typedef struct fc_kernel {
     FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
     FC_VEC(fc_record *) records;  /* of folds */
     FC_VEC(fc_rounds *) loops;    /* of FC_OP_ROUNDS */
+    FC_VEC(uint32_t) places;      /* where what it computes comes from (graph.h), for people */
     fc_arena arena;               /* maps and shapes */
 } fc_kernel;
 

@@ -28,6 +28,14 @@ bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out) {
     return true;
 }
 
+/* For those who ask which lines a kernel computes. */
+static void note_place(fc_lowering *l, fc_node n) {
+    const uint32_t place = fc_graph_place(l->g, n);
+    for (size_t i = l->k->places.len; place && i-- > 0;)
+        if (l->k->places.at[i] == place) return;
+    if (place && !fc_push(l->alloc, &l->k->places, place)) l->oom = true;
+}
+
 static void remember(fc_lowering *l, fc_node n, fc_list map, fc_val v) {
     if (l->nused * 2 >= l->nslots) {
         fc_lower_entry *old = l->slots;
@@ -290,7 +298,10 @@ static fc_val value_of(fc_lowering *l, fc_node root, fc_list root_map) {
                 push(l, ops[k].node, ops[k].map);
                 ready = false;
             }
-        if (ready) remember(l, t.node, t.map, compute(l, t.node, t.map, in));
+        if (ready) {
+            note_place(l, t.node);
+            remember(l, t.node, t.map, compute(l, t.node, t.map, in));
+        }
     }
     l->todo.len = 0;
     return l->oom ? FC_NOVAL : v;
@@ -406,6 +417,7 @@ static void build(fc_lowering *l) {
             if (!fc_makes_accumulator(root->role) || root->stage != (int8_t)stage) continue;
             const fc_ninfo *n = fc_at(l->g, root->node);
             const fc_val acc = accumulate(l, root->node, stage);
+            note_place(l, root->node);
             remember(l, root->node, root->map,
                      wide(l, fc_val_cast(&l->k->code, acc, (fusec_dtype)n->dtype)));
         }

@@ -99,6 +99,43 @@ static fusec_status finish(const fc_graph *src, fc_graph *dst, const fc_node *ma
     return s;
 }
 
+/* Most passes say for every node what stands for it: what was made up to that, and was not there
+ * before, comes from where the node does. */
+static void carry_by_map(const fc_graph *src, fc_graph *dst, const uint8_t *live,
+                         const fc_node *map) {
+    fc_node done = 0;
+    for (fc_node n = 0; n < src->places.len; n++)
+        for (; live[n] && map[n] < dst->nodes.len && done <= map[n]; done++)
+            if (src->places.at[n]) fc_graph_set_place(dst, done, src->places.at[n]);
+}
+
+/* The others leave most nodes as they were, in their order. */
+static void carry_in_order(const fc_graph *src, fc_graph *dst, const uint8_t *live) {
+    fc_node next = 0;
+    for (fc_node m = 0; m < dst->nodes.len; m++)
+        for (fc_node n = next; n < src->places.len; n++) {
+            if (!live[n] || fc_at(src, n)->op != fc_at(dst, m)->op) continue;
+            if (src->places.at[n]) fc_graph_set_place(dst, m, src->places.at[n]);
+            next = n + 1;
+            break;
+        }
+}
+
+/* `map` was FC_NONODE for all nodes before the pass. */
+static void carry_places(const fc_graph *src, fc_graph *dst, const uint8_t *live,
+                         const fc_node *map) {
+    bool mapped = true;
+    for (fc_node n = 0; n < src->places.len; n++) mapped &= !live[n] || map[n] < dst->nodes.len;
+    if (mapped)
+        carry_by_map(src, dst, live, map);
+    else
+        carry_in_order(src, dst, live);
+    for (fc_node n = (fc_node)dst->places.len; n-- > 0;) /* what is left: where its user does */
+        for (int k = 0; dst->places.at[n] && k < fc_at(dst, n)->nops; k++)
+            if (!fc_graph_place(dst, fc_at(dst, n)->src[k]))
+                fc_graph_set_place(dst, fc_at(dst, n)->src[k], dst->places.at[n]);
+}
+
 fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn walk, const void *user,
                            fc_error *e) {
     uint8_t *live = fc_malloc(src->alloc, src->nodes.len);
@@ -106,7 +143,9 @@ fusec_status fc_rewrite_by(const fc_graph *src, fc_graph *dst, fc_rewrite_fn wal
     bool ok = live && map;
     if (fc_rewrite_begin(src, dst) == FUSEC_OK && ok) {
         fc_rewrite_live(src, live);
+        if (src->places.len) memset(map, 0xff, src->nodes.len * sizeof *map);
         ok = walk(src, dst, live, map, user);
+        if (ok && src->places.len && !dst->error.code) carry_places(src, dst, live, map);
     }
     if (!ok && !dst->error.code) fc_oom(&dst->error);
     const fusec_status s = finish(src, dst, map, e);

@@ -86,6 +86,8 @@ FC_TEST(plan_page, has_the_facts_of_the_text) {
         "<span id=\"p0L3\"><span class=\"no\">   3  </span>    down",
         "<section id=\"k0\">",
         "<section id=\"k1\">",
+        "<dt>lines</dt><dd><a href=\"#p0L3\">3</a></dd>",
+        "<dt>lines</dt><dd><a href=\"#p0L4\">4</a></dd>",
         "it scans along another axis",
         "25.0 KiB",
         "<dt>class</dt><dd>p1 r1",
@@ -100,6 +102,10 @@ FC_TEST(plan_page, has_the_facts_of_the_text) {
     FC_EXPECT_TRUE(!strstr(page, "<script") && !strstr(page, "http-equiv=\"refresh\""));
     free(page);
     free(picture);
+    EXPECT_RUN(sh, 0, "fusec explain -d none f.fuse x=f32:64x100 --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"lines\":[3]");
+    EXPECT_RUN(sh, 0, "fusec explain -d none -f f.fuse -e 'exp(f(x))' x=f32:64x100 --html -");
+    FC_EXPECT_CONTAINS(sh.out, "<a href=\"#p1L1\">-e:1</a>");
     EXPECT_RUN(sh, 0, "fusec explain -d interp f.fuse --svg -"); /* sizes by name */
     expect_well_formed(sh.out);
     EXPECT_RUN(sh, 0, "fusec explain -d interp -e 'x*2' x=f32:8 --time --html -");

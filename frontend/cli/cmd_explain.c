@@ -119,8 +119,10 @@ static fusec_status write_page(fc_job *s, const fc_plan_view *v, const fc_plan_v
     size_t n = 0;
     fc_str out;
     fc_str_init(&out, s->alloc);
-    if (s->has_program) text[n++] = (fc_plan_program){s->program.src->name, s->program.src->text};
-    if (s->has_snippet) text[n++] = (fc_plan_program){"-e", s->snippet.src->text};
+    if (s->has_program)
+        text[n++] = (fc_plan_program){s->program.src->name, s->program.src->text, 0};
+    if (s->has_snippet)
+        text[n++] = (fc_plan_program){"-e", s->snippet.src->text, FC_LANG_SNIPPET_PLACE};
     fusec_status st = fc_plan_html(v, u, text, n, &out, e);
     if (!st) st = put(s, s->cli->o.text[FC_FLAG_HTML], &out, e);
     fc_str_free(&out);

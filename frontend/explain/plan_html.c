@@ -38,6 +38,8 @@ static const char head[] =
 
 typedef struct page {
     const fc_plan_view *v;
+    const fc_plan_program *programs;
+    size_t nprograms;
     fc_str *out;
     const char **code; /* of each kernel, NULL: it has none */
     const char **ir;
@@ -191,6 +193,29 @@ static void arrays(const fc_plan_view *v, const fc_kernel *k, bool written, fc_s
     fc_str_free(&s);
 }
 
+static bool is_line(const fc_plan_program *x, uint32_t place, uint32_t *line) {
+    *line = place - x->place;
+    return place > x->place && *line < 1u << 30;
+}
+
+/* Links to the lines that a kernel computes, in order. */
+static void lines(const page *g, const fc_kernel *k) {
+    bool any = false;
+    for (size_t p = 0; p < g->nprograms; p++)
+        for (uint32_t line, last = 0, next; last != UINT32_MAX; last = next) {
+            next = UINT32_MAX;
+            for (size_t i = 0; i < k->places.len; i++)
+                if (is_line(&g->programs[p], k->places.at[i], &line) && line > last && line < next)
+                    next = line;
+            if (next == UINT32_MAX) break;
+            fc_str_add(g->out, any ? ", " : "<dt>lines</dt><dd>");
+            fc_str_printf(g->out, "<a href=\"#p%zuL%u\">%s%u</a>", p, next,
+                          g->nprograms > 1 && p ? "-e:" : "", next);
+            any = true;
+        }
+    if (any) fc_str_add(g->out, "</dd>\n");
+}
+
 static void details(const page *g, const char *const *texts, uint32_t i, const char *what) {
     char name[16];
     if (!texts[i]) return;
@@ -225,6 +250,7 @@ static void kernel_section(const page *g, uint32_t i) {
     fc_str_add(out, "</h3>\n<dl>\n");
     fact(out, "schedule", k->report.schedule);
     if (v->bytes && *k->report.cls) fact(out, "class", k->report.cls);
+    lines(g, &st->kernel);
     arrays(v, &st->kernel, false, out);
     arrays(v, &st->kernel, true, out);
     if (*st->why) fact(out, "apart, because", st->why);
@@ -284,7 +310,7 @@ static void loops(const fc_plan_view *v, fc_str *out) {
 
 fusec_status fc_plan_html(const fc_plan_view *v, const fc_plan_view *u,
                           const fc_plan_program *programs, size_t count, fc_str *out, fc_error *e) {
-    page g = {.v = v, .out = out};
+    page g = {.v = v, .programs = programs, .nprograms = count, .out = out};
     const fc_device *d = v->p->device;
     FC_TRY(collect(&g, e));
     fc_str_add(out, "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"

@@ -32,6 +32,18 @@ static void json_int(fc_str *out, const char *key, bool known, int64_t value) {
         fc_str_printf(out, ",\"%s\":null", key);
 }
 
+/* Of the program's file; lines of -e are negative. Nothing for graphs that come from no text. */
+static void json_lines(const fc_kernel *k, fc_str *out) {
+    if (!k->places.len) return;
+    fc_str_add(out, ",\"lines\":[");
+    for (size_t i = 0; i < k->places.len; i++) {
+        const uint32_t place = k->places.at[i];
+        const bool snippet = place >> 30 != 0;
+        fc_str_printf(out, "%s%s%u", i ? "," : "", snippet ? "-" : "", place & ((1u << 30) - 1));
+    }
+    fc_str_char(out, ']');
+}
+
 static void json_predicted(fc_str *out, bool known, double seconds) {
     fc_str_add(out, ",\"predicted_us\":");
     if (known)
@@ -67,6 +79,7 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
         fc_str_add(out, "null");
     fc_str_add(out, ",\"why\":");
     fc_json_text(out, st->why);
+    json_lines(&st->kernel, out);
     fc_plan_loop_json(v->p->plan, i, out);
     fc_plan_transform_json(v, i, out);
     json_predicted(out, v->predicted > 0, k->report.predicted);

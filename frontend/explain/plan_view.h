@@ -85,6 +85,7 @@ void fc_plan_svg(const fc_plan_view *v, bool links, fc_str *out);
 /* The text of a program; the page shows it with the numbers of its lines. */
 typedef struct fc_plan_program {
     const char *name, *text;
+    uint32_t place; /* of its line 0, which kernels know their lines by (fc_kernel.places) */
 } fc_plan_program;
 /* `unfused` may be NULL. The code of kernels is left out where the page would become larger than
  * FC_PAGE_BYTES. */

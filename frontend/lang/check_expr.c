@@ -513,9 +513,18 @@ static bool member(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out) {
     return true;
 }
 
+/* What is made from now on comes from this line. */
+static void set_place(fc_checker *c, const fc_call *f, const fc_expr *e) {
+    const fc_lang_request *rq = c->rq;
+    if (f->ast == rq->snippet || f->ast == rq->program)
+        c->g->place = fc_source_line_of(f->ast->src, e->at.begin) |
+                      (f->ast == rq->snippet ? FC_LANG_SNIPPET_PLACE : 0);
+}
+
 bool fc_c_step(fc_checker *c, fc_call *f, const fc_expr *e) {
     fc_value *out = fc_c_val(f, e);
     fc_value r = FC_UNKNOWN;
+    set_place(c, f, e);
     switch ((fc_expr_kind)e->kind) {
     case FC_EX_NUMBER: r = number(c, e); break;
     case FC_EX_STRING: r.kind = FC_V_STRING; break;

@@ -94,6 +94,10 @@ typedef struct fc_lang_request {
 
 #define FC_LANG_NONE UINT32_MAX
 
+/* Places of the graph's nodes (fc_graph.places): lines of the program's own text, and of the snippet's
+ * with this bit. What an imported file computes comes from the line that calls it. */
+#define FC_LANG_SNIPPET_PLACE (1u << 30)
+
 typedef struct fc_lang_param {
     const char *name;
     const char *type; /* as declared, or what the input has: "f32[n, m]", "dim" */
