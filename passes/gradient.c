@@ -387,7 +387,8 @@ static void reverse_custom(walk *w, fc_node n, fc_custom r) {
     for (uint32_t i = 0; i < r.nresults; i++) {
         fc_dim shape[FC_MAX_RANK];
         const fc_node y = r.result[i];
-        const fc_node v = y <= w->y ? w->value[y] : FC_NONODE;
+        const bool keeps = y <= w->y && w->needed[y] & FC_AN_END;
+        const fc_node v = y <= w->y && !keeps ? w->value[y] : FC_NONODE;
         const uint32_t rank = fc_g_shape(g, y, shape);
         any |= v != FC_NONODE;
         marked |= y <= w->y && w->marked[y];
@@ -410,6 +411,7 @@ static void values_of(const walk *w, fc_node loop, fc_node *at, bool *any, bool 
     for (fc_node n = loop + 1; n <= w->y; n++) {
         const fc_ninfo *i = fc_at(g, n);
         if (i->op != FC_OP_RESULT || i->src[0] != loop || w->value[n] == FC_NONODE) continue;
+        if (w->needed[n] & FC_AN_END) continue; /* keeps what it has */
         at[i->attr] = w->value[n];
         *any = true;
         *marked |= w->marked[n];
