@@ -75,6 +75,7 @@
     X(FOLD, "fold")       /* accumulators: what the counter holds */                               \
     X(PREFIX, "prefix")   /* the same kept apart, in front of what follows */                      \
     X(SCANNED, "scanned") /* results at this element: prefix and accumulators */                   \
+    X(SCAN, "scan")       /* of a range of several runs: prefixes, code and stores of elements */ \
     X(PUT, "put")         /* accumulators to the workspace, as the partial of a span */            \
     X(GET, "get")         /* accumulators: all spans of the workspace */                           \
     X(FINISH, "finish")   /* accumulators become results */

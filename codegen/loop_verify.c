@@ -229,6 +229,16 @@ static fusec_status scanned(verifier *v, const fc_loop *n) {
     return at_point(v);
 }
 
+/* A power of two of runs, in the blocks of one loop. */
+static fusec_status scan(verifier *v) {
+    const uint32_t run = (uint32_t)fc_run_of(v->k), blocks = v->turn / run;
+    if (v->k->schedule != FC_SCHED_SCAN) BAD("prefixes of what is no scan");
+    if (v->range[v->cls->np] != v->turn || v->turn % run || (blocks & (blocks - 1)) || !blocks)
+        BAD("a part of the row that is no subtree");
+    v->stores[1]++;
+    return FUSEC_OK;
+}
+
 static fusec_status move(verifier *v, const fc_loop *n) {
     for (size_t i = 0; i < v->l->buffer.len; i++)
         if (v->l->buffer.at[i].set == n->phase) {
@@ -257,6 +267,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_STORE: return store(v, n);
     case FC_LEAF_STEP: return step(v, n);
     case FC_LEAF_SCANNED: return scanned(v, n);
+    case FC_LEAF_SCAN: return scan(v);
     case FC_LEAF_PUSH: return push(v, n);
     case FC_LEAF_CLEAR: return FUSEC_OK;
     case FC_LEAF_JOIN: return needs(v, n->phase);

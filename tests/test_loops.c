@@ -201,6 +201,8 @@ static const broken rules[] = {
     {"column_sum", columns, "          step 0", NULL, "a loop that steps nothing of stage 0"},
     {"column_sum", columns, "          step 0", "          step 0\n          scanned 0",
      "elements of a scan without a prefix"},
+    {"column_sum", columns, "          step 0", "          step 0\n          scan 0",
+     "prefixes of what is no scan"},
     /* tiles */
     {"product_layer", tiles, NULL, NULL, NULL},
     {"product_layer", tiles, "        serial 0 by 14", "        serial 2 by 14",

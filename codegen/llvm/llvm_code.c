@@ -208,7 +208,7 @@ static bool same_in_lanes(const fc_ll *f, const fc_instr *ins) {
     case FC_OP_CONST:
     case FC_OP_PARAM:
     case FC_OP_COUNT: return true;
-    case FC_OP_ACC: return fc_ll_along_row(f);
+    case FC_OP_ACC: return fc_ll_along_row(f) && f->k->schedule != FC_SCHED_SCAN;
     case FC_OP_PUT_AT: return false; /* done for each */
     case FC_OP_LOAD:
     case FC_OP_INDEX:

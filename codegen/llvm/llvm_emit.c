@@ -37,7 +37,8 @@ static void prepare(fc_ll *f) {
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     fc_ll_prepare_rounds(f);
     f->base = fc_ll_names(f, f->cls->naccess);
-    f->along_row = f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow;
+    f->along_row = f->cls->llvm.along ||
+                   (f->k->schedule == FC_SCHED_INNER && !f->cls->llvm.narrow);
     f->lane_axis = fc_ll_along_row(f) ? (uint32_t)f->cls->np + f->cls->nr - 1 : f->cls->np - 1u;
     f->row_needed = slice_of_stores(f, FC_ROW, &f->any_row_store);
     f->point_needed = slice_of_stores(f, FC_POINT, &f->any_point_store);

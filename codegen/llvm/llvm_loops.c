@@ -315,6 +315,14 @@ static void reduce_columns(fc_ll *f, unsigned s) {
     fc_loops_close(&f->loops, 1);
 }
 
+static void scan_along(fc_ll *f) {
+    task(f, 0, f->cls->np, 1);
+    leaf(f, FC_LEAF_ROW, 0);
+    leaf(f, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+    over_elements(f, FC_LOOP_SERIAL, (uint32_t)fc_run_of(f->k) * f->V);
+    leaf(f, FC_LEAF_SCAN, 0);
+}
+
 static void scan(fc_ll *f) {
     over_elements(f, FC_LOOP_SERIAL, (uint32_t)fc_run_of(f->k));
     columns(f);
@@ -429,6 +437,8 @@ void fc_ll_schedule_loops(fc_ll *f) {
     if (is_map && f->V == FOUR_REGISTERS && !is_deep(f)) f->V /= 2;
     if (c->panels || c->direct)
         contraction(f);
+    else if (c->along)
+        scan_along(f);
     else
         (is_map ? c->tiles ? tiles : map : is_inner ? c->narrow ? narrow : inner : outer)(f);
     if (!c->split) return;

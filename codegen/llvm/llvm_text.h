@@ -506,6 +506,15 @@ const char *fc_ll_math(fc_ll *f, const char *fn, unsigned nargs, fusec_dtype t, 
 const char *fc_ll_intrinsic(fc_ll *f, const char *name, unsigned nargs, fusec_dtype t, unsigned W,
                             const char *const *args);
 
+/* V vectors (llvm_tiles.c): lane i of vector k becomes lane k of vector i. */
+void fc_ll_transpose(fc_ll *f, const char *type, const char **v);
+
+/* ---- llvm_scan.c ------------------------------------------------------------------------- */
+
+/* Elements [lo, hi) of a row, V runs or what is left of it: block `number` of it. */
+void fc_ll_scan_block(fc_ll *f, const fc_ll_stage *st, const char *lo, const char *hi,
+                      const char *number);
+
 /* ---- llvm_rounds.c ----------------------------------------------------------------------- */
 
 void fc_ll_prepare_rounds(fc_ll *f); /* after f->code.rewrite is set */

@@ -42,7 +42,7 @@ static const char *exchange(fc_ll *f, const char *type, const char *a, const cha
                      text);
 }
 
-static void transpose(fc_ll *f, const char *type, const char **v) {
+void fc_ll_transpose(fc_ll *f, const char *type, const char **v) {
     for (unsigned step = 1; step < f->V; step *= 2)
         for (unsigned i = 0; i < f->V; i++) {
             if (i & step) continue;
@@ -77,7 +77,7 @@ static void define_move(fc_ll *f, const char *name, fusec_dtype t, bool out) {
                       f->V * fc_dtypes[t].bytes);
         v[i] = fc_ll_read(f, t, f->V, at, false, out ? NULL : f->mask);
     }
-    transpose(f, type, v);
+    fc_ll_transpose(f, type, v);
     for (unsigned i = 0; i < f->V; i++)
         fc_ll_write(f, t, f->V, out ? memory_row(f, i) : tile_row(f, i), false,
                     out ? f->mask : NULL, v[i]);

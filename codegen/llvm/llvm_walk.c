@@ -681,6 +681,11 @@ static void node(walk *w, const fc_loop *n) {
         w->prefix = fc_ll_fold(f, stage_of(w, n), f->V, w->columns, f->column, w->turn.number);
         break;
     case FC_LEAF_SCANNED: scanned(w, n); break;
+    case FC_LEAF_SCAN: {
+        const range r = elements_of(w);
+        fc_ll_scan_block(f, stage_of(w, n), r.lo, r.hi, w->turn.number);
+        break;
+    }
     case FC_LEAF_PUT:
         fc_ll_put_partial(f, stage_of(w, n), width(f), w->span, flat_row(w), w->acc);
         break;
@@ -708,7 +713,7 @@ static unsigned levels(const fc_ll *f) {
 static void accumulators(fc_ll *f, unsigned nlevels, unsigned columns) {
     for (uint32_t s = 0; s < f->k->nstages; s++) {
         fc_ll_stage *st = &f->stage[s];
-        if (f->cls->llvm.packed || fc_ll_along_row(f))
+        if (f->cls->llvm.packed || (fc_ll_along_row(f) && !f->cls->llvm.along))
             st->lanes = fc_ll_arrays(f, st, f->cls->llvm.packed ? f->V * f->V : FC_LANES);
         for (unsigned p = 0; p < st->nparts; p++) st->part[p].lanes = st->lanes + st->part[p].base;
         if (!f->cls->llvm.packed && !f->cls->llvm.one_chunk)
@@ -740,7 +745,7 @@ static void function(fc_ll *f, unsigned which) {
     walk w = {.f = f, .columns = fc_ll_along_row(f) ? 1 : f->V};
     const bool counts =
         which == 0 && f->k->schedule != FC_SCHED_MAP && f->k->schedule != FC_SCHED_INNER;
-    if (counts) w.columns = fc_ll_columns(f->k, f->cls);
+    if (counts && !f->cls->llvm.along) w.columns = fc_ll_columns(f->k, f->cls);
     w.rows = fc_ll_along_row(f) ? f->cls->np : f->cls->np - 1u - f->cls->llvm.joined;
     f->column = "0";
     const bool tiles = f->cls->llvm.panels || f->cls->llvm.direct;

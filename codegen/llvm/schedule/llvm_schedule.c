@@ -328,13 +328,29 @@ static bool scattered_lanes(const fc_class *cls, uint32_t lanes) {
  * alone waits for each of its steps, and for each line, far from the one before. */
 enum { CHAINS = 4 };
 
+/* Whether a scan goes through its rows by vectors along them: they are long enough, and what it
+ * stores lies that way. Else the lanes are rows side by side. */
+static bool scans_along(const fc_kernel *k, const fc_nest *n) {
+    enum { LEAST = 64, MOST_CODE = 64 };
+    const uint32_t axes = n->np + n->nr;
+    if (k->schedule != FC_SCHED_SCAN || n->nr != 1 || n->count < LEAST) return false;
+    for (uint32_t a = 0; a < n->naccess; a++)
+        if (fc_is_stored(k, a) && n->stride[(size_t)a * axes + n->np] != 1) return false;
+    for (size_t i = 0; i < k->reductions.len; i++) {
+        const fc_record *r = k->reductions.at[i].record;
+        if (r && r->code.ins.len > MOST_CODE) return false;
+    }
+    return true;
+}
+
 /* Only how the lanes move shapes the text; the other axes are strides in the parameter block. */
 static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                fc_arena *arena, fc_class *cls, fc_error *e) {
     FC_TRY(fc_class_of(n, FC_TARGET_LLVM, arena, cls, e));
     const uint32_t axes = n->np + n->nr;
     const bool inner = k->schedule == FC_SCHED_INNER, narrow = inner && is_narrow(m, k, n);
-    const uint32_t lanes = inner && !narrow ? axes - 1 : n->np - 1;
+    const bool along = scans_along(k, n);
+    const uint32_t lanes = (inner && !narrow) || along ? axes - 1 : n->np - 1;
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
     bool vector_indices = inner && n->nr > 1;
@@ -369,9 +385,10 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
-    } else if (!fc_is_by_column(k) && k->schedule != FC_SCHED_SCAN) {
+    } else if (!fc_is_by_column(k) && (along || k->schedule != FC_SCHED_SCAN)) {
         cls->llvm.stream = should_stream(m, k, n, lanes, false, cls->llvm.joined);
     }
+    cls->llvm.along = along;
     bool scattered = cls->llvm.tiles;
     if (fc_is_by_column(k)) {
         fc_ll_choose_columns(m, k, n, cls);
@@ -507,6 +524,11 @@ fusec_status fc_ll_schedule(const fc_machine *m, const fc_kernel *k, const fc_ne
         }
         /* fallthrough */
     case FC_SCHED_SCAN:
+        if (cls->llvm.along) {
+            fc_ll_cut(k, launch, n->rows, n->count);
+            break;
+        }
+        /* fallthrough */
     case FC_SCHED_OUTER: fc_ll_launch_columns(k, n, cls, launch); break;
     case FC_SCHED_COUNT: return fc_fail(e, FUSEC_INTERNAL, "a kernel without a schedule");
     }
