@@ -27,7 +27,7 @@ import workloads
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PEERS = {"gpu": ["jax", "compile", "torch", "cupy", "cub"],
-         "cpu": ["numpy", "numpy-out", "numexpr", "numba", "jax", "compile"]}
+         "cpu": ["numpy", "numpy-out", "scipy", "numexpr", "numba", "jax", "compile"]}
 SLOW_TO_START = ["compile"]  # measured last, where time is limited
 L2 = 60 << 20  # of a GPU, the largest today; sets of buffers rotate through more than this
 

@@ -167,11 +167,13 @@ static fc_node in_line(scatter *s) {
 
 static fc_node last_one(scatter *s) {
     fc_graph *g = s->g;
-    if (s->how.unique || FC_PLANTED(scatter_order)) return update(s, FC_OP_NONE, s->base, s->value);
-    const fc_node at = update(s, FC_OP_max, whole(g, FUSEC_I64, -1),
+    if (s->how.unique) return update(s, FC_OP_NONE, s->base, s->value);
+    const bool first = FC_PLANTED(scatter_order);
+    const fc_node none = whole(g, FUSEC_I64, first ? 1 << 30 : -1);
+    const fc_node at = update(s, first ? FC_OP_min : FC_OP_max, none,
                               fc_build_positions(g, s->rank, s->shape, s->lead, s->how.axis));
     const fc_node there = fc_build_take(g, in_line(s), at, s->how.axis);
-    return choose(g, op2(g, FC_OP_lt, at, whole(g, FUSEC_I64, 0)), s->base, there);
+    return choose(g, op2(g, FC_OP_eq, at, none), s->base, there);
 }
 
 /* ---- sums of floats --------------------------------------------------------------------------

@@ -51,6 +51,7 @@ FC_TEST(llvm_widths, edges) {
         {"b = boundary(x, mode=\"edge\"); b[i, 2*j - 3] + b[i, 40 - j]", FUSEC_F32, 2, 67, 0, 0},
         {"p = pad(x, [[0, 0], [1, 2]], mode=\"edge\"); (p[:, :131]*2, f64(p[:, 3:]))", FUSEC_F32, 4,
          131, 0, 1},
+        {"b = boundary(x, mode=\"edge\"); b[i, j + 1] - b[i, j - 1]", FUSEC_F32, 2, 128, 0, 0},
         {"concat([x, y + 1, x], axis=1)*2", FUSEC_I8, 3, 77, 150, 1},
         {"roll(x, 5, axis=1) - pad(y, [[1, 0], [3, 17]], value=5)", FUSEC_F32, 3, 90, 70, 1},
         {"tile(x, [1, 3])", FUSEC_I64, 2, 35, 0, 0},

@@ -246,6 +246,20 @@ class NumpyOut(Numpy):
         return with_next_results
 
 
+class Scipy(Numpy):
+    def __init__(self, where):
+        super().__init__(where)
+        import scipy
+        import scipy.ndimage
+        self.ndimage = scipy.ndimage
+        self.version = scipy.__version__
+
+    def prepare(self, row):
+        if not row["programs"].get("sp"):
+            raise NotHere("not written")
+        return function(row["programs"]["sp"], row, {**numpy_names(self.np, row), "ndimage": self.ndimage})
+
+
 class Numexpr(Numpy):
     def __init__(self, where):
         super().__init__(where)
@@ -296,7 +310,7 @@ class Numba(Numpy):
         return self.numba.njit(parallel=True, fastmath=True)(scope["f"])
 
 
-PEERS = {"torch": Torch, "compile": TorchCompile, "jax": Jax, "cupy": Cupy, "numpy": Numpy, "numpy-out": NumpyOut,
+PEERS = {"torch": Torch, "compile": TorchCompile, "jax": Jax, "cupy": Cupy, "numpy": Numpy, "numpy-out": NumpyOut, "scipy": Scipy,
          "numexpr": Numexpr, "numba": Numba}
 
 
