@@ -81,10 +81,10 @@ static void run_fresh(void *arg) {
 }
 
 static const campaign campaigns[] = {
-    {"interp", 5000, 5000},
-    {"cpu", 500, 400},
+    {"interp", 2500, 2500},
+    {"cpu", 250, 250},
     {"cuda", 500, 400},
-    {"nvrtc", 60, 60},
+    {"nvrtc", 40, 40},
 };
 
 FC_REGISTER(campaigns) {
