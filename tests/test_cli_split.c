@@ -150,3 +150,17 @@ FC_TEST(cli_split, explained) {
     EXPECT_RUN(sh, 2, "fusec explain -d interp -e 'x' x=f32:10^30 --pieces n");
     shell_close(&sh);
 }
+
+FC_TEST(cli_split, several_devices) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e '(x - mean(x)) / std(x)' x=rand:f32:9001 -o a.npy");
+    EXPECT_RUN(sh, 0,
+               "fusec -q -e '(x - mean(x)) / std(x)' x=rand:f32:9001 -o b.npy "
+               "--devices interp/0,interp/1,interp/2 && cmp a.npy b.npy");
+    EXPECT_RUN(sh, 2, "fusec -q -e 'cumsum(x)' x=rand:f32:9001 --devices interp,interp/1");
+    FC_EXPECT_CONTAINS(sh.err, "runs along it");
+    FC_EXPECT_CONTAINS(sh.err, "help: without --devices one device computes it");
+    EXPECT_RUN(sh, 2, "fusec -q -e 'x' x=rand:f32:9001 --devices interp,");
+    FC_EXPECT_CONTAINS(sh.err, "a name is empty");
+    shell_close(&sh);
+}

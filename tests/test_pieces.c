@@ -281,6 +281,47 @@ FC_TEST(pieces, cpu) {
     all_programs("cpu");
 }
 
+/* ---- several devices ------------------------------------------------------------------------- */
+
+/* A program on 1 to 8 devices, of two kinds in turn where functions have the same bits on both: the
+ * bits of one. */
+static void on_devices(const program *p, int64_t n, int64_t m) {
+    enum { MOST_DEVICES = 8 };
+    static const char *const kinds[] = {"interp", "cpu"};
+    fusec_context *ctx[MOST_DEVICES] = {NULL};
+    fusec_program *each[MOST_DEVICES] = {NULL};
+    box b[MOST_DEVICES];
+    int devices = 0;
+    for (; devices < MOST_DEVICES; devices++) {
+        const bool exact = !strstr(p->text, "sin") && !strstr(p->text, "exp");
+        ctx[devices] = capi_device(kinds[exact && devices % 2]);
+        if (!ctx[devices]) ctx[devices] = capi_device("interp");
+        if (!open_box(&b[devices], ctx[devices], p->text, 7)) break;
+        each[devices] = b[devices].p;
+    }
+    const int64_t shape[2] = {p->axis ? m : n, p->axis ? n : m};
+    make_array(&b->in, strstr(p->text, "f64[") ? FUSEC_F64 : FUSEC_F32, p->rank, shape);
+    fill(b, &b->in.t[0]);
+    b->total = n;
+    run_whole(b);
+    for (int k = 1; k <= devices; k += k < 2 ? 1 : 6) {
+        for (int i = 0; i < b->got.n; i++) memset(b->got.t[i].data, 0xee, bytes_of(&b->got.t[i]));
+        FC_EXPECT_OK_TEXT(fusec_run_devices(k, each, "n", b->in.n, b->in.t, b->got.n, b->got.t),
+                          fusec_message(ctx[0]));
+        expect_equal(b, p->text);
+    }
+    for (int i = 0; i < devices; i++) close_box(&b[i]), fusec_context_free(ctx[i]);
+}
+
+FC_TEST(pieces, several_devices) {
+    for (size_t i = 0; i < FC_COUNT(programs); i++) {
+        const char *text = programs[i].text;
+        if (i % 3 && !strstr(text, "std") && !strstr(text, "boundary")) continue;
+        if (!strstr(text, "x: f32[") && !strstr(text, "x: f64[")) continue;
+        on_devices(&programs[i], 9001, 5);
+    }
+}
+
 /* ---- what can't be cut ----------------------------------------------------------------------- */
 
 FC_TEST(pieces, refused) {
@@ -292,7 +333,8 @@ FC_TEST(pieces, refused) {
         {"def f(x: f32[m, n]) { return sum(x) }", "reduces an axis outside it too"},
         {"def f(x: f32[n], i: i32[m]) { return x[i] }", "at computed places along it"},
         {"def f(x: f32[n, m]) { return reshape(x, [m, n]) }", "reads at other places"},
-        {"def f(x: f32[n]) {\n b = boundary(x, mode=\"wrap\")\n y[i in 0..n] = b[i-1]\n return y\n}",
+        {"def f(x: f32[n]) {\n b = boundary(x, mode=\"wrap\")\n y[i in 0..n] = b[i-1]\n return "
+         "y\n}",
          "at other places"},
         {"def f(x: f32[m]) { return x }", "no size n"},
     };
@@ -361,6 +403,9 @@ FC_TEST(pieces, misuse) {
     b.total = 6000;
     EXPECT_REFUSED(run_piece(&b, 0, 2048, 3072, NULL, p), "other sizes");
     b.total = 5000;
+    EXPECT_REFUSED(fusec_run_devices(0, &b.p, "n", 1, b.in.t, 1, b.got.t), "it takes 1 to 64");
+    EXPECT_REFUSED(fusec_run_devices(1, NULL, "n", 1, b.in.t, 1, b.got.t), "programs are NULL");
+    EXPECT_REFUSED(fusec_run_devices(1, &b.p, "k", 1, b.in.t, 1, b.got.t), "no size k");
     w.size = 0;
     EXPECT_REFUSED(fusec_run_piece(b.cut, NULL, 0, &w, 1, b.in.t, 1, b.got.t, NULL, p),
                    "FUSEC_PIECE_INIT");

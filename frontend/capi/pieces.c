@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pieces.c - programs in pieces: fusec_cut and fusec_partial, in front of runtime/cut.h and
- * runtime/partial.h. */
+/* pieces.c - programs in pieces: fusec_cut and fusec_partial, in front of runtime/cut.h,
+ * runtime/partial.h and runtime/mesh.h. */
 #include "frontend/capi/program.h"
+#include "runtime/mesh.h"
 #include "runtime/partial.h"
 
 struct fusec_cut {
@@ -144,6 +145,55 @@ fusec_status fusec_run_finish(fusec_cut *c, void *stream, int64_t total, int nin
     return run(c, stream, -1, &piece, nin, in, nout, out, (fc_partial *)all, NULL, &e)
                ? fc_report(&e)
                : FUSEC_OK;
+}
+
+/* ---- several devices ------------------------------------------------------------------------- */
+
+enum { MOST_DEVICES = 64 };
+
+static fusec_status run_devices(int n, fusec_program *const *programs, const char *dim, int nin,
+                                const fusec_tensor *in, int nout, const fusec_tensor *out,
+                                fc_error *e) {
+    fc_program *p[MOST_DEVICES];
+    const char *names[MOST_DEVICES];
+    fc_arrays_taken a, b;
+    if (n < 1 || n > MOST_DEVICES)
+        return fc_fail(e, FUSEC_INVALID, "fusec_run_devices: %d programs, it takes 1 to %d", n,
+                       MOST_DEVICES);
+    for (int i = 0; i < n; i++) {
+        if (!programs[i])
+            return fc_fail(e, FUSEC_INVALID, "fusec_run_devices: program %d is NULL", i);
+        p[i] = programs[i]->p;
+        names[i] = p[i]->device->name;
+        if (p[i]->plan->graph.inputs.len != p[0]->plan->graph.inputs.len ||
+            p[i]->plan->graph.outputs.len != p[0]->plan->graph.outputs.len)
+            return fc_fail(e, FUSEC_INVALID, "fusec_run_devices: program %d is another one", i);
+    }
+    a.alloc = b.alloc = &programs[0]->ctx->alloc;
+    b.at = b.few;
+    fusec_status s = fc_take_arrays(programs[0], true, nin, in, true, &a, e);
+    if (!s) s = fc_take_arrays(programs[0], false, nout, out, true, &b, e);
+    const fc_mesh_call c = {.programs = p,
+                            .names = names,
+                            .n = (uint32_t)n,
+                            .dim = dim,
+                            .nin = (uint32_t)nin,
+                            .nout = (uint32_t)nout,
+                            .in = a.at,
+                            .out = b.at};
+    if (!s) s = fc_mesh_run(&c, e);
+    fc_free_arrays(&a);
+    fc_free_arrays(&b);
+    return s;
+}
+
+fusec_status fusec_run_devices(int n, fusec_program *const *programs, const char *dim, int nin,
+                               const fusec_tensor *in, int nout, const fusec_tensor *out) {
+    fc_error e = {0};
+    if (!programs || !dim)
+        return fc_report_text(FUSEC_INVALID, "fusec_run_devices: the %s NULL",
+                              programs ? "name is" : "programs are");
+    return run_devices(n, programs, dim, nin, in, nout, out, &e) ? fc_report(&e) : FUSEC_OK;
 }
 
 /* ---- partials -------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "frontend/cli/emit.h"
 #include "frontend/cli/fault.h"
+#include "frontend/cli/job_mesh.h"
 #include "frontend/cli/outputs.h"
 #include "frontend/cli/progress.h"
 #include "frontend/cli/split.h"
@@ -38,7 +39,8 @@ static fusec_status compute(fc_job *s, fc_program *p, double *seconds, fc_error 
     FC_TRY(compile(s, p, e));
     at = fc_timeline_phase(s->cli, "bind and compile", at);
     fc_progress_clock(&progress, "computing", s->cli->quiet, s->cli->verbose);
-    fusec_status st = fc_job_run(s, p, seconds, e);
+    fusec_status st = s->cli->o.text[FC_FLAG_DEVICES] ? fc_mesh_job(s, p, seconds, e)
+                                                      : fc_job_run(s, p, seconds, e);
     fc_progress_end(&progress);
     fc_timeline_phase(s->cli, "compute", at);
     return st;
@@ -54,11 +56,13 @@ static fusec_status in_parts(fc_job *s, fc_program *p, double *seconds, fc_error
 static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
     fc_device *d;
     fc_program *p = NULL;
+    const char *first;
     double seconds = 0;
     FC_TRY(fc_outputs_check(s, e));
     FC_TRY(fc_expect_check(s, e));
     double at = fc_timeline_now(s->cli);
-    FC_TRY(fc_job_device(s, NULL, &d, e));
+    FC_TRY(fc_mesh_first(s, &first, e));
+    FC_TRY(fc_job_device(s, first, &d, e));
     at = fc_timeline_phase(s->cli, "open device", at);
     FC_TRY(fc_job_program(s, d, false, &p, e));
     fc_timeline_phase(s->cli, "plan", at);
@@ -78,7 +82,7 @@ static fusec_status run(fc_job *s, bool in_pieces, fc_error *e) {
 static fusec_status open_and_run(fc_cli *c, bool in_pieces, fc_error *e) {
     fc_job s;
     fc_job_request rq = fc_job_words(c, true);
-    rq.cut = in_pieces;
+    rq.cut = in_pieces || c->o.text[FC_FLAG_DEVICES];
     const double at = fc_timeline_now(c);
     fusec_status st = fc_job_open(&s, c, &rq, e);
     fc_timeline_phase(c, "parse and check", at);
@@ -103,6 +107,7 @@ static bool may_split(const fc_cli *c) {
 
 static fusec_status whole_or_in_pieces(fc_cli *c, fc_error *e) {
     const char *flag = c->o.text[FC_FLAG_SPLIT];
+    if (c->o.text[FC_FLAG_DEVICES]) return open_and_run(c, false, e);
     if (flag && strcmp(flag, "auto") && strcmp(flag, "never")) return open_and_run(c, true, e);
     const fusec_status st = open_and_run(c, false, e);
     if (st != FUSEC_OUT_OF_MEMORY || !may_split(c)) return st;

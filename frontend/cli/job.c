@@ -125,14 +125,16 @@ static fusec_dtype default_float(const fc_cli *c) {
     return text && !strcmp(text, "f64") ? FUSEC_F64 : FUSEC_F32;
 }
 
-/* The length of the first axis of the largest file; -1: there is none. */
+/* The length of the first axis of the largest file, for several devices of made-up arrays, too; -1:
+ * there is none. */
 static int64_t longest_axis(const fc_job *s) {
+    const bool made = s->cli->o.text[FC_FLAG_DEVICES];
     int64_t most = 0, size = -1;
     for (size_t i = 0; i < s->input_count; i++) {
         const fc_cli_input *in = &s->inputs[i];
         int64_t bytes = in->has_dtype ? (int64_t)fc_dtypes[in->dtype].bytes : 0;
         if (in->kind != FC_INPUT_NPY && in->kind != FC_INPUT_RAW && in->kind != FC_INPUT_STDIN &&
-            in->kind != FC_INPUT_TYPE)
+            in->kind != FC_INPUT_TYPE && !(in->kind == FC_INPUT_MADE && made))
             continue;
         for (int k = 0; k < in->rank; k++) bytes = fc_mul_most(bytes, in->dims[k].size);
         if (in->rank && !in->dims[0].name && bytes > most) most = bytes, size = in->dims[0].size;
@@ -344,8 +346,8 @@ static fusec_status absent(const fc_job *s, const char *name, bool vs, const fc_
     bool flag = fc_cli_on(s->cli, FC_FLAG_DEVICE);
     if (vs)
         return fc_fail(e, why->code,
-                       "--vs %s, but %.600s\n  help: fusec devices lists what was looked for", name,
-                       why->message);
+                       "--%s %s, but %.600s\n  help: fusec devices lists what was looked for",
+                       s->cli->o.text[FC_FLAG_DEVICES] ? "devices" : "vs", name, why->message);
     return fc_fail(e, why->code,
                    "%s%s, but %.600s\n"
                    "  help: leave %s out to use the CPU when there is no GPU; fusec devices lists "

@@ -770,6 +770,15 @@ FUSEC_API fusec_status fusec_run_finish(fusec_cut *c, void *stream, int64_t tota
                                         const fusec_tensor *inputs, int noutputs,
                                         const fusec_tensor *outputs, fusec_partial *all);
 
+/* One call on several devices: programs[i] is the same program compiled in a context of its own, of
+ * the device that computes part i. The arrays are dense, whole and in host memory; each device has
+ * an equal share of the size `dim`, in a thread of its own. The results are those of one device, to
+ * the bit (functions such as sin differ between kinds of devices as they always do). FUSEC_INVALID as fusec_program_cut; the error of a device, with its name: nothing is known
+ * of the results. */
+FUSEC_API fusec_status fusec_run_devices(int n, fusec_program *const *programs, const char *dim,
+                                         int ninputs, const fusec_tensor *inputs, int noutputs,
+                                         const fusec_tensor *outputs);
+
 /* What is known of a cut's reductions from some pieces: a few accumulators for each, whatever
  * the number of pieces. One thread at a time. The cut has to live as long. */
 FUSEC_API fusec_status fusec_partial_new(fusec_cut *c, fusec_partial **out);

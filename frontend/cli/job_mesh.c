@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* job_mesh.c - see job_mesh.h. */
+#include "frontend/cli/job_mesh.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/cli/split.h"
+#include "runtime/mesh.h"
+
+enum { MOST = 64 };
+
+/* Name `i` of the list, without and with its /K; false: there are no more. */
+static bool name_at(const char *list, uint32_t i, fc_arena *arena, const char **device,
+                    const char **name) {
+    while (i-- > 0) {
+        list = strchr(list, ',');
+        if (!list) return false;
+        list++;
+    }
+    const size_t n = strcspn(list, ",");
+    *name = fc_arena_strdup(arena, list, n);
+    const char *slash = memchr(list, '/', n);
+    *device = fc_arena_strdup(arena, list, slash ? (size_t)(slash - list) : n);
+    return true;
+}
+
+fusec_status fc_mesh_first(fc_job *s, const char **out, fc_error *e) {
+    const char *list = s->cli->o.text[FC_FLAG_DEVICES], *name;
+    *out = NULL;
+    if (!list) return FUSEC_OK;
+    name_at(list, 0, &s->arena, out, &name);
+    return *out ? FUSEC_OK : fc_oom(e);
+}
+
+typedef struct mesh {
+    fc_program *programs[MOST];
+    const char *names[MOST];
+    uint32_t n;
+} mesh;
+
+static fusec_status open_all(fc_job *s, fc_program *first, mesh *m, fc_error *e) {
+    const char *list = s->cli->o.text[FC_FLAG_DEVICES], *device, *name;
+    while (name_at(list, m->n, &s->arena, &device, &name)) {
+        fc_device *d;
+        if (!device || !name) return fc_oom(e);
+        if (!*device) return fc_fail(e, FUSEC_USAGE, "--devices %.200s: a name is empty", list);
+        if (m->n == MOST) return fc_fail(e, FUSEC_USAGE, "--devices: at most %d", MOST);
+        m->names[m->n] = name;
+        if (m->n) {
+            FC_TRY(fc_job_device(s, device, &d, e));
+            FC_TRY(fc_job_program(s, d, false, &m->programs[m->n], e));
+        } else {
+            m->programs[0] = first;
+        }
+        m->n++;
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_mesh_job(fc_job *s, fc_program *p, double *seconds, fc_error *e) {
+    mesh m = {.n = 0};
+    char dim[64];
+    int64_t step;
+    fusec_status st = fc_split_size(s, dim, &step, e);
+    if (!st) st = open_all(s, p, &m, e);
+    const double start = fc_seconds_now();
+    const fc_mesh_call c = {.programs = m.programs,
+                            .names = m.names,
+                            .n = m.n,
+                            .dim = dim,
+                            .nin = s->nin,
+                            .nout = s->nout,
+                            .ndims = s->ndims,
+                            .in = s->in,
+                            .out = s->out,
+                            .dims = s->dims};
+    if (!st) st = fc_mesh_run(&c, e);
+    *seconds = fc_seconds_now() - start;
+    for (uint32_t i = 1; i < m.n; i++) fc_program_free(m.programs[i]);
+    if (st == FUSEC_INVALID) {
+        const size_t n = strlen(e->message);
+        snprintf(e->message + n, sizeof e->message - n,
+                 "\n  help: without --devices one device computes it");
+    }
+    return st;
+}

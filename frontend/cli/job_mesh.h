@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* job_mesh.h - `fusec run --devices LIST`: a job computed by several devices (runtime/mesh.h).
+ *
+ * LIST is names of devices with commas between. NAME/K is NAME once more: cpu/0,cpu/1 are two on
+ * the CPU, as cuda:0/0,cuda:0/1 on one GPU. */
+#ifndef FUSEC_FRONTEND_CLI_JOB_MESH_H
+#define FUSEC_FRONTEND_CLI_JOB_MESH_H
+
+#include "frontend/cli/job.h"
+
+/* The name of the first device of the list, NULL without --devices. It lives with the job. */
+fusec_status fc_mesh_first(fc_job *s, const char **out, fc_error *e);
+/* Computes the results, whose arrays are there; `p` is the program for the first device. */
+fusec_status fc_mesh_job(fc_job *s, fc_program *p, double *seconds, fc_error *e);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* mesh.c - see mesh.h. */
+#include "runtime/mesh.h"
+
+#include <pthread.h>
+
+#include "runtime/partial.h"
+
+struct mesh;
+
+typedef struct part {
+    struct mesh *m;
+    uint32_t number;
+    fc_cut *cut;
+    fc_partial *known, *found; /* of all devices so far; of this one in this sweep */
+    fc_piece piece;
+    pthread_t thread;
+    bool threaded;
+    fusec_status status;
+    fc_error error;
+} part;
+
+typedef struct mesh {
+    const fc_mesh_call *c;
+    const fc_alloc *alloc;
+    part *parts;
+    uint32_t sweep;
+    int64_t total;
+} mesh;
+
+/* ---- cuts ------------------------------------------------------------------------------------ */
+
+/* The length of the cut size, which every input along it shows. */
+static fusec_status find_total(mesh *m, fc_error *e) {
+    const fc_pieces *p = &m->parts[0].cut->pieces;
+    m->total = -1;
+    for (uint32_t i = 0; i < m->c->nin && m->total < 0; i++) {
+        const fc_node n = p->graph->inputs.at[i].node;
+        if (p->along[n] >= 0)
+            m->total = m->c->in[i].shape[p->along[n]] - p->ranges[p->range[n]].extra;
+    }
+    return m->total < 0 ? fc_fail(e, FUSEC_INVALID, "no input lies along %s", m->c->dim) : FUSEC_OK;
+}
+
+/* Equal parts, as far as pieces may begin there; the last has what is left. */
+static fusec_status divide(mesh *m, fc_error *e) {
+    int64_t grain, at = 0;
+    FC_TRY(fc_cut_grain(m->parts[0].cut, m->c->nin, m->c->in, &grain, e));
+    const int64_t units = m->total / grain;
+    for (uint32_t i = 0; i < m->c->n; i++) {
+        const bool last = i + 1 == m->c->n;
+        const int64_t share = units / m->c->n + (i < units % m->c->n);
+        m->parts[i].piece = (fc_piece){at, last ? m->total : at + share * grain, m->total};
+        at = m->parts[i].piece.end;
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status open_parts(mesh *m, fc_error *e) {
+    for (uint32_t i = 0; i < m->c->n; i++) {
+        part *p = &m->parts[i];
+        p->m = m, p->number = i;
+        FC_TRY(fc_cut_new(m->c->programs[i], m->c->dim, &p->cut, e));
+        p->cut->ndims = m->c->ndims, p->cut->dims = m->c->dims;
+        FC_TRY(fc_partial_new(p->cut, &p->known, e));
+    }
+    FC_TRY(find_total(m, e));
+    return divide(m, e);
+}
+
+/* ---- a sweep --------------------------------------------------------------------------------- */
+
+/* Elements [begin, end) of an array along an axis. */
+static bool range_of(fc_arena *arena, const fc_tensor *t, int axis, int64_t begin, int64_t end,
+                     fc_tensor *out) {
+    *out = *t;
+    if (axis < 0) return true;
+    int64_t *shape = fc_arena_alloc(arena, 2 * (t->rank + 1u) * sizeof *shape), step = 1;
+    if (!shape) return false;
+    int64_t *strides = shape + t->rank + 1;
+    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
+        strides[k] = t->strides ? t->strides[k] : step;
+    memcpy(shape, t->shape, t->rank * sizeof *shape);
+    shape[axis] = end - begin;
+    out->shape = shape, out->strides = strides;
+    if (t->data)
+        out->data = (char *)t->data + begin * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+    return true;
+}
+
+static fusec_status compute(part *p, fc_arena *arena, fc_error *e) {
+    const fc_mesh_call *c = p->m->c;
+    const fc_pieces *q = &p->cut->pieces;
+    fc_tensor *in = fc_arena_alloc(arena, (c->nin + c->nout + 1) * sizeof *in), *out = in + c->nin;
+    int64_t begin, end;
+    if (!in) return fc_oom(e);
+    for (uint32_t i = 0; i < c->nin; i++) {
+        fc_cut_input_range(p->cut, i, &p->piece, &begin, &end);
+        if (!range_of(arena, &c->in[i], q->along[q->graph->inputs.at[i].node], begin, end, &in[i]))
+            return fc_oom(e);
+    }
+    for (uint32_t i = 0; i < c->nout; i++) {
+        fc_cut_output_range(p->cut, i, &p->piece, &begin, &end);
+        if (!range_of(arena, &c->out[i], q->along[q->graph->outputs.at[i].node], begin, end,
+                      &out[i]))
+            return fc_oom(e);
+    }
+    return fc_cut_run(p->cut, NULL, p->m->sweep, &p->piece, c->nin, in, c->nout, out, p->known,
+                      p->found, e);
+}
+
+static void *run_part(void *user) {
+    part *p = user;
+    fc_arena arena;
+    fc_arena_init(&arena, p->m->alloc);
+    p->error = (fc_error){0};
+    p->status = compute(p, &arena, &p->error);
+    fc_arena_free(&arena);
+    return NULL;
+}
+
+/* What one device found out becomes known to all of them: as bytes, since each has accumulators of
+ * its own cut. */
+static fusec_status tell(mesh *m, const part *from, fc_error *e) {
+    const size_t n = fc_partial_size(from->found);
+    char *bytes = fc_malloc(m->alloc, n);
+    fusec_status s = bytes ? FUSEC_OK : fc_oom(e);
+    if (bytes) fc_partial_write(from->found, bytes);
+    for (uint32_t i = 0; i < m->c->n && !s; i++) {
+        fc_partial *told = NULL;
+        s = fc_partial_read(m->parts[i].cut, bytes, n, &told, e);
+        if (!s) s = fc_partial_merge(m->parts[i].known, told, e);
+        fc_partial_free(told);
+    }
+    fc_free(m->alloc, bytes);
+    return s;
+}
+
+static fusec_status run_sweep(mesh *m, fc_error *e) {
+    for (uint32_t i = 0; i < m->c->n; i++)
+        FC_TRY(fc_partial_new(m->parts[i].cut, &m->parts[i].found, e));
+    for (uint32_t i = 1; i < m->c->n; i++) {
+        part *p = &m->parts[i];
+        p->threaded = !pthread_create(&p->thread, NULL, run_part, p);
+    }
+    run_part(&m->parts[0]);
+    for (uint32_t i = 1; i < m->c->n; i++) {
+        part *p = &m->parts[i];
+        if (p->threaded)
+            pthread_join(p->thread, NULL);
+        else
+            run_part(p);
+    }
+    for (uint32_t i = 0; i < m->c->n; i++) {
+        const part *p = &m->parts[i];
+        if (p->status)
+            return fc_fail(e, p->status, "%.80s: %.400s", m->c->names[i], p->error.message);
+    }
+    for (uint32_t i = 0; i < m->c->n; i++) {
+        FC_TRY(tell(m, &m->parts[i], e));
+        fc_partial_free(m->parts[i].found);
+        m->parts[i].found = NULL;
+    }
+    return FUSEC_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static fusec_status run(mesh *m, fc_error *e) {
+    FC_TRY(open_parts(m, e));
+    fc_cut *first = m->parts[0].cut;
+    for (m->sweep = 0; m->sweep < first->pieces.nsweeps; m->sweep++) FC_TRY(run_sweep(m, e));
+    return fc_cut_finish(first, NULL, m->total, m->c->nin, m->c->in, m->c->nout, m->c->out,
+                         m->parts[0].known, e);
+}
+
+fusec_status fc_mesh_run(const fc_mesh_call *c, fc_error *e) {
+    mesh m = {.c = c, .alloc = c->programs[0]->alloc};
+    m.parts = fc_calloc(m.alloc, c->n, sizeof *m.parts);
+    const fusec_status s = m.parts ? run(&m, e) : fc_oom(e);
+    for (uint32_t i = 0; m.parts && i < c->n; i++) {
+        fc_partial_free(m.parts[i].known);
+        fc_partial_free(m.parts[i].found);
+        fc_cut_free(m.parts[i].cut);
+    }
+    fc_free(m.alloc, m.parts);
+    return s;
+}
