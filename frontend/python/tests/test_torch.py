@@ -115,8 +115,8 @@ def test_results_that_are_expanded():
         b = (torch.sin(x).sum(-1, keepdim=True) * 2).expand(4, 5)
         return x * b, b
 
-    fusec.torch.reset()
+    ft.reset()
     x = torch.randn(4, 5)
-    for got, want in zip(torch.compile(f, backend=fusec.torch.backend)(x), f(x)):
+    for got, want in zip(torch.compile(f, backend=ft.backend)(x), f(x)):
         torch.testing.assert_close(got, want)
-    assert [g["refused"] for g in fusec.torch.report()] == [[]]
+    assert [g["refused"] for g in ft.report()] == [[]]
