@@ -522,14 +522,14 @@ W("embedding_gradient", "scatter", {"i": ("i32[n]", "u:0:v"), "d": "T[n, m]"}, {
   np="o = np.zeros((v, d.shape[1]), d.dtype); np.add.at(o, i, d); return o", jax="np.zeros((v, d.shape[1]), d.dtype).at[i].add(d)",
   torch="torch.zeros((v, d.shape[1]), dtype=d.dtype, device=d.device).index_add(0, i, d)")
 W("gather_rows", "gather", {"t": "T[v, m]", "i": ("i32[n]", "u:0:v")}, {"out": "T[n, m]"}, dict(v=131072, n=131072, m=1024),
-  None, fusec="return t[i]", np="t[i]", torch="t[i]")
+  dict(v=16384, n=16384, m=1024), fusec="return t[i]", np="t[i]", torch="t[i]")
 W("histogram_u8", "scatter", {"k": ("u8[n]", "u:0:256")}, {"out": "i64[256]"}, dict(n=N28), None, fusec="return histogram(k, 256)",
   np="np.bincount(k, minlength=256)", jax="np.bincount(k, length=256)", torch="torch.bincount(k, minlength=256)", cub="histogram")
-W("concat", "join", {"a": "T[n]", "b": "T[n]"}, {"out": "T[m]"}, dict(n=N26*2, m=N28), None,
+W("concat", "join", {"a": "T[n]", "b": "T[n]"}, {"out": "T[m]"}, dict(n=N26*2, m=N28), dict(n=N22*2, m=N24),
   fusec="return concat([exp(a), b])", np="np.concatenate([np.exp(a), b])", torch="torch.cat([torch.exp(a), b])")
-W("roll", "join", {"x": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=16384), None,
+W("roll", "join", {"x": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=16384), dict(n=4096, m=4096),
   fusec="return roll(x, 101, axis=1) + 1", np="np.roll(x, 101, axis=1) + 1", torch="torch.roll(x, 101, 1) + 1")
-W("pad", "join", {"x": "T[n, m]"}, {"out": "T[h, w]"}, dict(n=16380, m=16380, h=16384, w=16384), None,
+W("pad", "join", {"x": "T[n, m]"}, {"out": "T[h, w]"}, dict(n=16380, m=16380, h=16384, w=16384), dict(n=4092, m=4092, h=4096, w=4096),
   fusec='return pad(x*2, [[2, 2], [2, 2]], value=0)', np="np.pad(x*2, 2)", torch="torch.nn.functional.pad(x*2, (2, 2, 2, 2))")
 CROSS = """return u + 0.1*(p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4*u)"""
 W("stencil_5", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=16384), dict(h=4096, w=4096),
