@@ -113,6 +113,19 @@ FC_TEST(cli_gallery, missing_inputs_can_be_made_up) {
 
 /* ---- streams and exit codes ------------------------------------------------------------------ */
 
+FC_TEST(cli, lengths_of_the_first_array) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'sum(x)/n + m*0' x=ones:f32:4x5");
+    FC_EXPECT_STREQ(sh.out, "5.0\n");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'sum(x)/n' x=ones:f32:4x5 n=2"); /* given */
+    FC_EXPECT_STREQ(sh.out, "10.0\n");
+    EXPECT_RUN(sh, 0, "fusec -q -d interp -e 'y[n, m] = x[n, m]*2; sum(y)' x=ones:f32:4x5");
+    FC_EXPECT_STREQ(sh.out, "40.0\n"); /* indices */
+    EXPECT_RUN(sh, 2, "fusec -q -d interp -e 'x*k' x=ones:f32:4x5");
+    FC_EXPECT_CONTAINS(sh.err, "the expression needs `k`");
+    shell_close(&sh);
+}
+
 FC_TEST(cli, stdout_is_the_answer) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec -d interp -e 'x*2' x=iota:f32:3");
@@ -161,8 +174,10 @@ static const struct {
     {2, "fusec run ok.fuse a.npy", "also: a.npy [usage]\n  help: inputs have names: x=a.npy\n"},
     {2, "fusec explain ok.fuse --json --dot", "--json and --dot exclude each other"},
     {2, "fusec explain ok.fuse --time", "  help: with x=f32:1000\n"},
-    {2, "fusec explain ok.fuse --emit foo", "fuse, graph, ir, cuda, ptx, cubin, llvm and asm, not "},
-    {2, "fusec build ok.fuse -o d --emit llvm --arch pentium", "--arch takes sm_90 and the like, x86-64, "},
+    {2, "fusec explain ok.fuse --emit foo",
+     "fuse, graph, ir, cuda, ptx, cubin, llvm and asm, not "},
+    {2, "fusec build ok.fuse -o d --emit llvm --arch pentium",
+     "--arch takes sm_90 and the like, x86-64, "},
     {2, "fusec build ok.fuse -o d --entry g", "--entry g: ok.fuse has no such definition"},
     {2, "fusec build ok.fuse -o d --static q=3", "a size `q`"},
     {2, "fusec build ok.fuse -o d --dtype T=f16", "a dtype variable `T`"},

@@ -139,7 +139,7 @@ static bool name_step(fc_checker *c, fc_call *f, const fc_expr *e, fc_value *out
         *out = FC_UNKNOWN;
     } else if (!f->def && f->phase == FC_PH_BODY && !fc_c_is_builtin(e->text) &&
                !fc_c_def(c, f->scope, e->text)) {
-        fc_c_snippet_missing(c, f, e);
+        if (!fc_c_snippet_length(c, e, out)) fc_c_snippet_missing(c, f, e);
     } else {
         fc_c_unknown_name(c, e);
     }

@@ -704,6 +704,8 @@ bool fc_c_snippet_inputs(fc_checker *c);
 void fc_c_snippet_unused(fc_checker *c);
 /* A free name of a snippet: true if it is an input (then it is bound). */
 bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name);
+/* n, m, k, l: the length of an axis of the first array that is given. */
+bool fc_c_snippet_length(fc_checker *c, const fc_expr *name, fc_value *out);
 void fc_c_snippet_missing(fc_checker *c, fc_call *f, const fc_expr *name);
 
 #endif

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* check_snippet.c - the inputs of a snippet: its free names. */
+/* check_snippet.c - the inputs of a snippet: its free names. n, m, k and l that are not given are
+ * the lengths of the axes of the first array that is. */
 #include "frontend/lang/check_impl.h"
 
 bool fc_c_snippet_inputs(fc_checker *c) {
     return !fc_c_inputs_twice(c);
+}
+
+bool fc_c_snippet_length(fc_checker *c, const fc_expr *name, fc_value *out) {
+    static const char letters[] = "nmkl";
+    const char *letter = name->len == 1 ? strchr(letters, name->text[0]) : NULL;
+    const uint32_t axis = letter ? (uint32_t)(letter - letters) : 0;
+    uint32_t k = 0;
+    while (k < c->rq->input_count && c->rq->inputs[k].kind != FC_LANG_ARRAY &&
+           c->rq->inputs[k].kind != FC_LANG_TYPE)
+        k++;
+    if (!letter || k == c->rq->input_count || c->rq->inputs[k].rank <= axis) return false;
+    const fc_lang_input *in = &c->rq->inputs[k];
+    if (!(in->names && in->names[axis]) && in->shape[axis] < 0) return false;
+    *out = fc_v_dim(c, fc_c_input_size(c, in, axis));
+    return true;
 }
 
 bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name) {
@@ -25,8 +41,7 @@ bool fc_c_snippet_input(fc_checker *c, fc_call *f, const fc_expr *name) {
     } else if (in->rank > FC_MAX_RANK) {
         fc_c_error(c, FUSEC_LIMIT, name->at, "%s has more than %d axes", in->name, FC_MAX_RANK);
     } else {
-        for (uint32_t a = 0; a < in->rank; a++)
-            shape[a] = fc_c_input_size(c, in, a);
+        for (uint32_t a = 0; a < in->rank; a++) shape[a] = fc_c_input_size(c, in, a);
         out.dtype = in->has_dtype ? in->dtype : c->g->default_float;
         out.rank = in->rank;
         v = fc_v_node(fc_c_built(c, fc_build_input(c->g, in->name, out.dtype, in->rank, shape)));
