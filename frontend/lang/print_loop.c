@@ -14,14 +14,14 @@
 
 #include "ir/loop.h"
 
-/* What the body is made of, down to what does not depend on it. */
+/* What the body is made of, down to what does not depend on it. What the condition alone takes is
+ * written there, even if several loops have the same. */
 static uint8_t *needed(fc_printer *p, const fc_loop_view *v) {
     const fc_graph *g = p->g;
     uint8_t *need = fc_calloc(g->alloc, g->nodes.len + 1, 1);
     if (!need) return NULL;
     for (uint32_t i = 0; i < v->loop.carried; i++) need[v->next[i]] = 1;
     for (uint32_t i = 0; i < v->loop.collected; i++) need[v->collected[i]] = 1;
-    if (v->condition != FC_NONODE) need[v->condition] = 1;
     for (fc_node n = (fc_node)g->nodes.len; n-- > 0;)
         for (int k = 0; need[n] && p->levels[n] >> v->loop.level & 1 && k < fc_at(g, n)->nops; k++)
             need[fc_at(g, n)->src[k]] = 1;
