@@ -602,7 +602,10 @@ prefixes("cumsum_columns", "T[n, m]", 0, dict(n=16384, m=16384), dict(n=4096, m=
 W("cumsum_fused", "scan", {"x": "T[n]"}, {"out": "T[n]"}, dict(n=N28), None, tol=1e-3, fusec="return cumsum(exp(x) - 1)*0.5",
   np="np.cumsum(np.exp(x) - 1)*0.5", torch="torch.cumsum(torch.exp(x) - 1, 0)*0.5")
 W("linear_recurrence", "scan", {"a": ("T[n, m]", "u:0.9:0.99"), "b": "T[n, m]"}, {"out": "T[n, m]"}, dict(n=16384, m=4096), None, tol=1e-3,
-  fusec="return linrec(a, b, axis=1)", torch="""def f(x, y):
+  fusec="return linrec(a, b, axis=1)", np="""y = np.empty_like(b); s = np.zeros_like(b[:, 0])
+for k in range(b.shape[1]):
+ s = a[:, k]*s + b[:, k]; y[:, k] = s
+return y""", torch="""def f(x, y):
  return x[0]*y[0], x[1]*y[0] + y[1]
 c, d = a, b
 k = 1
@@ -725,7 +728,7 @@ W("mandelbrot", "program", {"t": "T[]"}, {"out": "T[h, w]"}, dict(h=1080, w=1920
         r = s
         n = n + 1
     }
-    return n""", cub="mandelbrot",
+    return n""", cub="mandelbrot", np=MANDELBROT.format(m="np", a="(lambda n: np.arange(n, dtype=t.dtype))", z="np.zeros((h, w), t.dtype)"),
   torch=MANDELBROT.format(m="torch", a="(lambda n: torch.arange(n, device=t.device, dtype=t.dtype))", z="torch.zeros((h, w), device=t.device, dtype=t.dtype)"))
 W("complex_axpy", "complex", {"a": "c64[n]", "b": "c64[n]", "c": "c64[n]"}, {"out": "c64[n]"}, dict(n=N26), None,
   fusec="return a*b + c", np="a*b + c", torch="a*b + c")

@@ -495,4 +495,11 @@ FC_TEST(llvm_widths, products) {
         if (c.n == 3 && t == FUSEC_I8) c.text = "a @ b @ i64(c.T)";
         width_run_check(&c);
     }
+    const int64_t rests[] = {9, 17, 33, 50, 57}; /* behind tiles of three vectors */
+    for (size_t i = 0; i < FC_COUNT(rests); i++) {
+        width_check c = {.text = "a @ b + 1", .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", FUSEC_F32, 2, {3, 37}};
+        c.in[1] = (width_input){"b", FUSEC_F32, 2, {37, rests[i]}};
+        width_run_check(&c);
+    }
 }

@@ -479,7 +479,8 @@ FC_REGISTER(sweep) {
                 add_test("sweep_constants", fc_ops[op].name, s, run_constants);
         }
         for (int op = FC_OP_FIRST_REDUCTION; op < FC_OP_COUNT_; op++) {
-            if (fc_ops[op].arity == 2) continue; /* contractions: tests/test_contract.c */
+            if (fc_ops[op].flags & FC_F_HIDDEN)
+                continue; /* tests/test_contract.c, tests/test_pieces.c */
             s.op = (fc_op)op;
             add_test("sweep_reduce", fc_ops[op].name, s, run_reduction);
         }

@@ -140,7 +140,7 @@ static void left_over(fc_ll *f, const extreme *e, carried *c, const char *hi) {
 /* All of n elements; what the loops carry is left in c->all. */
 static void bands(fc_ll *f, const extreme *e, carried *c, const char *first, const char *n) {
     fc_ll_loop l;
-    const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(BAND * f->V)));
+    const char *whole = fc_ll_whole(f, n, BAND * f->V);
     const char *end = fc_ll_bin(f, "add", first, whole);
     fc_ll_loop_begin(f, &l, c->n, c->types, c->all);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %s", l.carry[0], end));

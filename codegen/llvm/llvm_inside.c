@@ -210,7 +210,7 @@ static const char *inside(fc_ll *f, const parts *p, const char *x, const char *e
                           void *user) {
     const char *n = fc_ll_bin(f, "sub", end, x), *at = x;
     for (unsigned u = p->turns; u > 0; u = u > 1 ? 1 : 0) {
-        const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(u * f->V)));
+        const char *whole = fc_ll_whole(f, n, u * f->V);
         const char *to = fc_ll_bin(f, "add", x, whole);
         fc_ll_whole_vectors(f, at, to, u, body, user);
         at = to;

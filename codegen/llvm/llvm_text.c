@@ -253,6 +253,11 @@ const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b) {
     return fc_ll_ins(f, "%s i64 %s, %s", op, a, b);
 }
 
+const char *fc_ll_whole(fc_ll *f, const char *n, unsigned step) {
+    if (!(step & (step - 1))) return fc_ll_bin(f, "and", n, fc_ll_fmt(f, "-%u", step));
+    return fc_ll_bin(f, "sub", n, fc_ll_bin(f, "urem", n, fc_ll_fmt(f, "%u", step)));
+}
+
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b) {
     fc_ll_declare(f, "i64 @llvm.umin.i64(i64, i64)");
     return fc_ll_ins(f, "call i64 @llvm.umin.i64(i64 %s, i64 %s)", a, b);
@@ -399,7 +404,7 @@ void fc_ll_vectors(fc_ll *f, const char *from, const char *to, unsigned unroll, 
                    void *user) {
     const char *n = fc_ll_bin(f, "sub", to, from), *at = from;
     for (unsigned u = unroll; u > 0; u = u > 1 ? 1 : 0) {
-        const char *whole = fc_ll_bin(f, "and", n, fc_ll_fmt(f, "%d", -(int)(u * f->V)));
+        const char *whole = fc_ll_whole(f, n, u * f->V);
         const char *end = fc_ll_bin(f, "add", from, whole);
         fc_ll_whole_vectors(f, at, end, u, body, user);
         at = end;

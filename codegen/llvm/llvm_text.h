@@ -234,6 +234,7 @@ const char *fc_ll_lanes(fc_ll *f, unsigned bits, unsigned n, unsigned first, uns
                         unsigned wrap);
 const char *fc_ll_splat(fc_ll *f, const char *scalar_type, const char *value);
 const char *fc_ll_bin(fc_ll *f, const char *op, const char *a, const char *b); /* on i64 */
+const char *fc_ll_whole(fc_ll *f, const char *n, unsigned step); /* the last multiple up to n */
 const char *fc_ll_min(fc_ll *f, const char *a, const char *b); /* of i64, unsigned */
 
 /* A word of the parameter block, read in the entry block. One word is always asked for as

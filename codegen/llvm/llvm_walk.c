@@ -245,7 +245,7 @@ static void serial(walk *w, const fc_loop *n) {
     fc_ll_loop l;
     if (n->way == FC_LOOP_REST) all.lo = w->rest;
     if (n->way == FC_LOOP_WHOLE)
-        w->rest = all.hi = fc_ll_bin(f, "and", all.hi, fc_ll_fmt(f, "-%u", (unsigned)n->step));
+        w->rest = all.hi = fc_ll_whole(f, all.hi, (unsigned)n->step);
     begin_turn(w, n, &all, fc_ll_for(f, &l, all.lo, all.hi));
     body(w, n);
     fc_ll_for_end(f, &l, number(f, n->step));

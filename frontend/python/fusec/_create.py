@@ -78,8 +78,9 @@ def _plain_numpy(a):
                         f"{', '.join(_dtypes.NAMES)}")
     if not a.dtype.isnative:
         a = a.astype(a.dtype.newbyteorder("="))
-    if not a.flags.aligned or any(s % a.itemsize for s in a.strides) or not a.size:
-        a = a.copy()  # NumPy calls an empty one aligned wherever it is
+    aligned = a.flags.aligned if a.size else a.ctypes.data % a.itemsize == 0
+    if not aligned or any(s % a.itemsize for s in a.strides):
+        a = a.copy()
     if a.ndim > 32:
         raise ValueError(f"an array of {a.ndim} axes: 32 is the limit")
     return a
