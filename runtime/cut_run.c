@@ -409,6 +409,18 @@ static fusec_status check(const run *r) {
                        g->inputs.at[i].name, (long long)r->in[i].shape[axis], axis,
                        (long long)begin, (long long)end);
     }
+    for (uint32_t k = 0; k < r->sweep->noutputs && r->number < r->c->pieces.nsweeps; k++) {
+        const uint32_t i = r->sweep->outputs[k];
+        const int axis = along_output(r->c, i);
+        int64_t begin, end;
+        if (axis < 0 || axis >= (int)r->out[i].rank) continue;
+        find_range(range_of_output(r->c, i), p, &begin, &end);
+        if (r->out[i].shape[axis] == end - begin) continue;
+        return fc_fail(r->e, FUSEC_RESULT_SHAPE,
+                       "result %s has %lld elements along axis %d, the piece [%lld, %lld)",
+                       g->outputs.at[i].name, (long long)r->out[i].shape[axis], axis,
+                       (long long)begin, (long long)end);
+    }
     return FUSEC_OK;
 }
 

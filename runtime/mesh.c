@@ -24,6 +24,7 @@ typedef struct mesh {
     const fc_mesh_call *c;
     const fc_alloc *alloc;
     part *parts;
+    uint32_t n; /* parts that have something to do: at least one */
     uint32_t sweep;
     int64_t total;
 } mesh;
@@ -42,14 +43,37 @@ static fusec_status find_total(mesh *m, fc_error *e) {
     return m->total < 0 ? fc_fail(e, FUSEC_INVALID, "no input lies along %s", m->c->dim) : FUSEC_OK;
 }
 
+/* Every array along the cut is as long as it has to be. */
+static fusec_status check_lengths(const mesh *m, fc_error *e) {
+    const fc_cut *cut = m->parts[0].cut;
+    const fc_graph *g = cut->pieces.graph;
+    const fc_piece all = {0, m->total, m->total};
+    int64_t begin, end;
+    for (uint32_t i = 0; i < m->c->nin + m->c->nout; i++) {
+        const bool in = i < m->c->nin;
+        const uint32_t k = in ? i : i - m->c->nin;
+        const fc_tensor *t = in ? &m->c->in[k] : &m->c->out[k];
+        const int axis = cut->pieces.along[in ? g->inputs.at[k].node : g->outputs.at[k].node];
+        if (axis < 0) continue;
+        (in ? fc_cut_input_range : fc_cut_output_range)(cut, k, &all, &begin, &end);
+        if (axis >= (int)t->rank || t->shape[axis] != end - begin)
+            return fc_fail(e, in ? FUSEC_INPUT_SHAPE : FUSEC_RESULT_SHAPE,
+                           "%s has not the %lld elements along axis %d that the others ask for",
+                           in ? g->inputs.at[k].name : g->outputs.at[k].name,
+                           (long long)(end - begin), axis);
+    }
+    return FUSEC_OK;
+}
+
 /* Equal parts, as far as pieces may begin there; the last has what is left. */
 static fusec_status divide(mesh *m, fc_error *e) {
     int64_t grain, at = 0;
     FC_TRY(fc_cut_grain(m->parts[0].cut, m->c->nin, m->c->in, &grain, e));
     const int64_t units = m->total / grain;
-    for (uint32_t i = 0; i < m->c->n; i++) {
-        const bool last = i + 1 == m->c->n;
-        const int64_t share = units / m->c->n + (i < units % m->c->n);
+    m->n = units < m->c->n ? units > 0 ? (uint32_t)units : 1 : m->c->n;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const bool last = i + 1 == m->n;
+        const int64_t share = units / m->n + (i < units % m->n);
         m->parts[i].piece = (fc_piece){at, last ? m->total : at + share * grain, m->total};
         at = m->parts[i].piece.end;
     }
@@ -65,6 +89,7 @@ static fusec_status open_parts(mesh *m, fc_error *e) {
         FC_TRY(fc_partial_new(p->cut, &p->known, e));
     }
     FC_TRY(find_total(m, e));
+    FC_TRY(check_lengths(m, e));
     return divide(m, e);
 }
 
@@ -126,7 +151,7 @@ static fusec_status tell(mesh *m, const part *from, fc_error *e) {
     char *bytes = fc_malloc(m->alloc, n);
     fusec_status s = bytes ? FUSEC_OK : fc_oom(e);
     if (bytes) fc_partial_write(from->found, bytes);
-    for (uint32_t i = 0; i < m->c->n && !s; i++) {
+    for (uint32_t i = 0; i < m->n && !s; i++) {
         fc_partial *told = NULL;
         s = fc_partial_read(m->parts[i].cut, bytes, n, &told, e);
         if (!s) s = fc_partial_merge(m->parts[i].known, told, e);
@@ -137,26 +162,26 @@ static fusec_status tell(mesh *m, const part *from, fc_error *e) {
 }
 
 static fusec_status run_sweep(mesh *m, fc_error *e) {
-    for (uint32_t i = 0; i < m->c->n; i++)
+    for (uint32_t i = 0; i < m->n; i++)
         FC_TRY(fc_partial_new(m->parts[i].cut, &m->parts[i].found, e));
-    for (uint32_t i = 1; i < m->c->n; i++) {
+    for (uint32_t i = 1; i < m->n; i++) {
         part *p = &m->parts[i];
         p->threaded = !pthread_create(&p->thread, NULL, run_part, p);
     }
     run_part(&m->parts[0]);
-    for (uint32_t i = 1; i < m->c->n; i++) {
+    for (uint32_t i = 1; i < m->n; i++) {
         part *p = &m->parts[i];
         if (p->threaded)
             pthread_join(p->thread, NULL);
         else
             run_part(p);
     }
-    for (uint32_t i = 0; i < m->c->n; i++) {
+    for (uint32_t i = 0; i < m->n; i++) {
         const part *p = &m->parts[i];
         if (p->status)
             return fc_fail(e, p->status, "%.80s: %.400s", m->c->names[i], p->error.message);
     }
-    for (uint32_t i = 0; i < m->c->n; i++) {
+    for (uint32_t i = 0; i < m->n; i++) {
         FC_TRY(tell(m, &m->parts[i], e));
         fc_partial_free(m->parts[i].found);
         m->parts[i].found = NULL;

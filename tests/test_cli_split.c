@@ -160,6 +160,9 @@ FC_TEST(cli_split, several_devices) {
     EXPECT_RUN(sh, 2, "fusec -q -e 'cumsum(x)' x=rand:f32:9001 --devices interp,interp/1");
     FC_EXPECT_CONTAINS(sh.err, "runs along it");
     FC_EXPECT_CONTAINS(sh.err, "help: without --devices one device computes it");
+    shell_write(&sh, "g.fuse", "export def g(n: dim) -> f32[n] = f32(arange(n))\n");
+    EXPECT_RUN(sh, 2, "fusec -q -d interp run g.fuse n=100000 -o y.npy --split n=4096");
+    FC_EXPECT_CONTAINS(sh.err, "no input lies along n");
     EXPECT_RUN(sh, 2, "fusec -q -e 'x' x=rand:f32:9001 --devices interp,");
     FC_EXPECT_CONTAINS(sh.err, "a name is empty");
     shell_close(&sh);

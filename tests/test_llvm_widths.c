@@ -53,6 +53,8 @@ FC_TEST(llvm_widths, edges) {
          131, 0, 1},
         {"b = boundary(x, mode=\"edge\"); b[i, j + 1] - b[i, j - 1]", FUSEC_F32, 2, 128, 0, 0},
         {"concat([x, y + 1, x], axis=1)*2", FUSEC_I8, 3, 77, 150, 1},
+        {"concat([x, y + 1, x], axis=1)*2", FUSEC_I8, 3, 1040, 2000, 1},
+        {"concat([x, y + 1, x], axis=1)*2", FUSEC_I8, 3, 80, 96, 1},
         {"roll(x, 5, axis=1) - pad(y, [[1, 0], [3, 17]], value=5)", FUSEC_F32, 3, 90, 70, 1},
         {"tile(x, [1, 3])", FUSEC_I64, 2, 35, 0, 0},
         {"where(arange(3)[:, None]*20 >= arange(70)[None], x, 0)", FUSEC_F32, 3, 70, 0, 0},
@@ -500,6 +502,15 @@ FC_TEST(llvm_widths, products) {
         width_check c = {.text = "a @ b + 1", .n = 2, .fill = width_plain};
         c.in[0] = (width_input){"a", FUSEC_F32, 2, {3, 37}};
         c.in[1] = (width_input){"b", FUSEC_F32, 2, {37, rests[i]}};
+        width_run_check(&c);
+    }
+    const int64_t low[][2] = {
+        {800, 9}, {800, 5}, {100, 64}, {100, 32}}; /* rows after a tile of six */
+    for (size_t i = 0; i < FC_COUNT(low); i++) {
+        const fusec_dtype t = i % 2 ? FUSEC_F64 : FUSEC_F32;
+        width_check c = {.text = "a @ b + 1", .n = 2, .fill = width_plain};
+        c.in[0] = (width_input){"a", t, 2, {5, low[i][0]}};
+        c.in[1] = (width_input){"b", t, 2, {low[i][0], low[i][1]}};
         width_run_check(&c);
     }
 }

@@ -314,6 +314,10 @@ static void on_devices(const program *p, int64_t n, int64_t m) {
 }
 
 FC_TEST(pieces, several_devices) {
+    static const program longer = {
+        "def f(x: f32[n]) {\n b = boundary(x, mode=\"edge\")\n y[i in 0..n+2] = b[i]\n return y\n}",
+        1, 1, 0, 1};
+    on_devices(&longer, 2, 1); /* most devices have nothing to do */
     for (size_t i = 0; i < FC_COUNT(programs); i++) {
         const char *text = programs[i].text;
         if (i % 3 && !strstr(text, "std") && !strstr(text, "boundary")) continue;
@@ -405,6 +409,13 @@ FC_TEST(pieces, misuse) {
     b.total = 5000;
     EXPECT_REFUSED(fusec_run_devices(0, &b.p, "n", 1, b.in.t, 1, b.got.t), "it takes 1 to 64");
     EXPECT_REFUSED(fusec_run_devices(1, NULL, "n", 1, b.in.t, 1, b.got.t), "programs are NULL");
+    b.got.t[0].shape = (const int64_t[]){4999};
+    EXPECT_REFUSED(fusec_run_devices(1, &b.p, "n", 1, b.in.t, 1, b.got.t), "has not the 5000");
+    EXPECT_REFUSED(fusec_run_piece(b.cut, NULL, 1,
+                                   &(fusec_piece){sizeof(fusec_piece), 0, 5000, 5000}, 1, b.in.t, 1,
+                                   b.got.t, NULL, NULL),
+                   "result out has 4999 elements along axis 0");
+    b.got.t[0].shape = b.got.shape[0];
     EXPECT_REFUSED(fusec_run_devices(1, &b.p, "k", 1, b.in.t, 1, b.got.t), "no size k");
     w.size = 0;
     EXPECT_REFUSED(fusec_run_piece(b.cut, NULL, 0, &w, 1, b.in.t, 1, b.got.t, NULL, p),

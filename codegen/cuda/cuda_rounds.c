@@ -103,6 +103,7 @@ fusec_status fc_cuda_loop_function(fc_cuda_gen *g, uint32_t number, fc_error *e)
                       .done = sign + len,
                       .local = sign + 2 * len,
                       .sign = sign,
+                      .there = "there",
                       .bytes = g->t.bytes};
     head(&t, r, number);
     body(&t, r, out, first, needed);

@@ -216,8 +216,8 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
                        const char *const *acc) {
     fc_ll *f = d->f;
     for (unsigned r = height; r-- > 0;) {
-        const char *row = d->bare ? fc_ll_bin(f, "mul", clamped(d, r), "%step")
-                                  : fc_ll_fmt(f, "%u", r * d->p.width);
+        const char *row = d->bare || d->direct ? fc_ll_bin(f, "mul", clamped(d, r), "%step")
+                                               : fc_ll_fmt(f, "%u", r * d->p.width);
         const char *to = at(d, "%to", row);
         for (unsigned v = 0; v < d->vectors; v++) {
             const char *p = v ? at(d, to, fc_ll_fmt(f, "%%store%u", v)) : to;
@@ -232,7 +232,8 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
  * those of the right operand and of what is written, as distances from the first. */
 #define TILE_ARGS(X)                                                                               \
     X(ptr, a)                                                                                      \
-    X(ptr, b) X(i64, down) X(i64, along) X(i64, next) /* from row to row of a, along k */          \
+    X(ptr, b)                                                                                      \
+    X(i64, down) X(i64, along) X(i64, next) /* from row to row of a, along k */                    \
         X(i64, load1) X(i64, load2) X(i64, load3) X(i64, mask)                                     \
             X(ptr, levels)                                   /* full levels, the counter */        \
         X(ptr, to) X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */       \

@@ -130,6 +130,7 @@ typedef struct parts {
     unsigned n;
     const char *first, *last; /* what is asked for holds in [first, last) */
     unsigned turns;
+    bool joined; /* vectors of neighbours to one store */
     const char *all_aligned;
 } parts;
 
@@ -209,7 +210,8 @@ static const char *needs_hold(fc_ll *f, const char *also) {
 static const char *inside(fc_ll *f, const parts *p, const char *x, const char *end, fc_ll_body body,
                           void *user) {
     const char *n = fc_ll_bin(f, "sub", end, x), *at = x;
-    for (unsigned u = p->turns; u > 0; u = u > 1 ? 1 : 0) {
+    /* what one store writes of several vectors is aligned as long as x is at multiples of them */
+    for (unsigned u = p->turns; u > 0; u = u > 1 && !p->joined ? 1 : 0) {
         const char *whole = fc_ll_whole(f, n, u * f->V);
         const char *to = fc_ll_bin(f, "add", x, whole);
         fc_ll_whole_vectors(f, at, to, u, body, user);
@@ -260,8 +262,8 @@ void fc_ll_parts(fc_ll *f, const char *from, const char *to, fc_ll_body body, vo
     fc_ll_swap_text(f);
     find_borders(f, from, to, &p);
     fc_ll_swap_text(f);
-    const unsigned joined = fc_ll_most_joined(f, p.turns);
-    const char *granule = fc_ll_fmt(f, "%u", f->V * (joined > 1 ? p.turns : 1));
+    p.joined = fc_ll_most_joined(f, p.turns) > 1;
+    const char *granule = fc_ll_fmt(f, "%u", f->V * (p.joined ? p.turns : 1));
     const char *before = fc_ll_before_aligned(f, from, to, p.turns, &p.all_aligned);
     const char *start = granule, *next[2];
     if (before) {

@@ -67,12 +67,14 @@ static fusec_status find_cut(split *c, fc_error *e) {
     FC_TRY(fc_split_size(c->s, name, &c->step, e));
     FC_TRY(fc_cut_new(c->p, name, &c->cut, e));
     c->cut->ndims = c->s->ndims, c->cut->dims = c->s->dims;
+    c->total = -1;
     for (uint32_t i = 0; i < c->s->nin; i++) {
         const int axis = c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node];
         if (axis < 0) continue;
         const fc_pieces *p = &c->cut->pieces;
         c->total = c->s->in[i].shape[axis] - p->ranges[p->range[p->graph->inputs.at[i].node]].extra;
     }
+    if (c->total < 0) return fc_fail(e, FUSEC_INVALID, "no input lies along %s", name);
     return c->cut->pieces.nsweeps ? FUSEC_OK
                                   : fc_fail(e, FUSEC_INVALID, "no result depends on %s", name);
 }

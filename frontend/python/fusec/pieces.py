@@ -70,7 +70,7 @@ class Pieces:
 
     def __reduce__(self):
         return _again, (self._f, self._axis, *(
-            (x.shape, x.dtype.str) if hasattr(x, "dtype") else x for x in self._args))
+            (x.shape, x.dtype.str) if hasattr(x, "dtype") else (type(x), x) for x in self._args))
 
     def _inputs(self, args):
         import numpy as np
@@ -142,7 +142,7 @@ def _again(f, axis, *specs):
 def _cached(f, axis, specs):
     import numpy as np
 
-    args = [np.broadcast_to(np.zeros((), s[1]), s[0]) if isinstance(s, tuple) else s for s in specs]
+    args = [np.broadcast_to(np.zeros((), b), a) if isinstance(a, tuple) else b for a, b in specs]
     return Pieces(f, *args, axis=axis)
 
 

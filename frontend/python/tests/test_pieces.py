@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions in pieces (fusec.pieces, fusec.dask): the bits of one call, whatever the pieces."""
 
+import operator
 import pickle
 
 import numpy as np
@@ -76,6 +77,12 @@ def test_pickles_are_small():
     assert len(data) < 300
     q = pickle.loads(data)
     assert q.shapes == p.shapes and q is pickle.loads(data)  # compiled once
+
+
+def test_numbers_of_other_types_are_other_programs():
+    x = np.arange(8, dtype=np.int32)
+    a, b = (pickle.loads(pickle.dumps(pieces.Pieces(operator.mul, x, k))) for k in (2.0, 2))
+    assert a is not b and a.dtypes != b.dtypes
 
 
 def test_what_can_not_be_cut_says_why():
