@@ -565,29 +565,26 @@ W("sobel", "stencil", {"u": "T[h, w]"}, {"out": "T[h, w]"}, dict(h=16384, w=1638
     y[i in 0..h, j in 0..w] = c[i+1, j-1] + 2*c[i+1, j] + c[i+1, j+1] - c[i-1, j-1] - 2*c[i-1, j] - c[i-1, j+1]
     return sqrt(x*x + y*y)""", np="p = np.pad(u, 1, mode='reflect')\n" + SIDES + "return np.sqrt(x*x + y*y)",
   torch="p = torch.nn.functional.pad(u[None, None], (1, 1, 1, 1), mode='reflect')[0, 0]\n" + SIDES + "return torch.sqrt(x*x + y*y)")
-W("gaussian_7", "program", {"u": "T[h, w]", "g": ("T[k]", "u:0.1:0.2")}, {"out": "T[h, w]"}, dict(h=16384, w=16384, k=7), dict(h=2048, w=2048, k=7),
-  fusec="""a = boundary(u, mode="edge")
-    t[y in 0..h, x in 0..w] = sum[i in -3..4](g[i + 3]*a[y, x + i])
+
+def gaussian(taps, weights, gpu, cpu, **more):
+    """The rows and then the columns of a picture by `taps` weights, its edges continued."""
+    r = taps // 2
+    W(f"gaussian_{taps}", "program", {"u": "T[h, w]", "g": ("T[k]", weights)}, {"out": "T[h, w]"}, gpu, cpu,
+      fusec=f"""a = boundary(u, mode="edge")
+    t[y in 0..h, x in 0..w] = sum[i in -{r}..{r + 1}](g[i + {r}]*a[y, x + i])
     b = boundary(t, mode="edge")
-    v[y in 0..h, x in 0..w] = sum[i in -3..4](g[i + 3]*b[y + i, x])
+    v[y in 0..h, x in 0..w] = sum[i in -{r}..{r + 1}](g[i + {r}]*b[y + i, x])
     return v""",
-  np="h, w = u.shape; p = np.pad(u, ((0, 0), (3, 3)), mode='edge'); t = sum(g[i]*p[:, i:i + w] for i in range(7)); "
-     "q = np.pad(t, ((3, 3), (0, 0)), mode='edge'); return sum(g[i]*q[i:i + h] for i in range(7))",
-  sp="return ndimage.correlate1d(ndimage.correlate1d(u, g, 1, mode='nearest'), g, 0, mode='nearest')",
-  torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
-        "t = conv(pad(u[None, None], (3, 3, 0, 0), mode='replicate'), g[None, None, None, :]); "
-        "return conv(pad(t, (0, 0, 3, 3), mode='replicate'), g[None, None, :, None])[0, 0]")
-W("gaussian_13", "program", {"u": "T[h, w]", "g": ("T[k]", "u:0.05:0.1")}, {"out": "T[h, w]"}, dict(h=8192, w=8192, k=13), None,
-  fusec="""a = boundary(u, mode="edge")
-    t[y in 0..h, x in 0..w] = sum[i in -6..7](g[i + 6]*a[y, x + i])
-    b = boundary(t, mode="edge")
-    v[y in 0..h, x in 0..w] = sum[i in -6..7](g[i + 6]*b[y + i, x])
-    return v""",
-  np="h, w = u.shape; p = np.pad(u, ((0, 0), (6, 6)), mode='edge'); t = sum(g[i]*p[:, i:i + w] for i in range(13)); "
-     "q = np.pad(t, ((6, 6), (0, 0)), mode='edge'); return sum(g[i]*q[i:i + h] for i in range(13))",
-  torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
-        "t = conv(pad(u[None, None], (6, 6, 0, 0), mode='replicate'), g[None, None, None, :]); "
-        "return conv(pad(t, (0, 0, 6, 6), mode='replicate'), g[None, None, :, None])[0, 0]")
+      np=f"h, w = u.shape; p = np.pad(u, ((0, 0), ({r}, {r})), mode='edge'); t = sum(g[i]*p[:, i:i + w] for i in range({taps})); "
+         f"q = np.pad(t, (({r}, {r}), (0, 0)), mode='edge'); return sum(g[i]*q[i:i + h] for i in range({taps}))",
+      torch="pad = torch.nn.functional.pad; conv = torch.nn.functional.conv2d; "
+            f"t = conv(pad(u[None, None], ({r}, {r}, 0, 0), mode='replicate'), g[None, None, None, :]); "
+            f"return conv(pad(t, (0, 0, {r}, {r}), mode='replicate'), g[None, None, :, None])[0, 0]", **more)
+
+
+gaussian(7, "u:0.1:0.2", dict(h=16384, w=16384, k=7), dict(h=2048, w=2048, k=7),
+         sp="return ndimage.correlate1d(ndimage.correlate1d(u, g, 1, mode='nearest'), g, 0, mode='nearest')")
+gaussian(13, "u:0.05:0.1", dict(h=8192, w=8192, k=13), None)
 
 
 def prefixes(name, shape, axis, gpu, cpu, cub=None):

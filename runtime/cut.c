@@ -23,13 +23,13 @@ void fc_cut_free(fc_cut *c) {
     fc_free(c->alloc, c);
 }
 
-static fusec_status find_size(const fc_graph *g, const char *dim, uint32_t *sym, fc_error *e) {
+fusec_status fc_cut_size(const fc_graph *g, const char *name, uint32_t *sym, fc_error *e) {
     for (uint32_t s = 0; s < g->dims.syms.len; s++) {
         const fc_sym *at = &g->dims.syms.at[s];
-        if (at->kind != FC_SYM_NAMED || strcmp(at->name, dim) != 0) continue;
+        if (at->kind != FC_SYM_NAMED || strcmp(at->name, name) != 0) continue;
         return *sym = s, FUSEC_OK;
     }
-    return fc_fail(e, FUSEC_UNKNOWN_DIM, "the program has no size %.60s", dim);
+    return fc_fail(e, FUSEC_UNKNOWN_DIM, "the program has no size %.60s", name);
 }
 
 /* What partials of two processes must have in common. */
@@ -100,7 +100,7 @@ static fusec_status make(fc_cut *c, const char *dim, fc_error *e) {
     const fc_program_options o = {
         .device = c->whole->device, .mode = c->whole->mode, .name = c->whole->name};
     uint32_t sym = 0;
-    FC_TRY(find_size(&c->whole->plan->graph, dim, &sym, e));
+    FC_TRY(fc_cut_size(&c->whole->plan->graph, dim, &sym, e));
     FC_TRY(fc_pieces_find(&c->whole->plan->graph, sym, &c->pieces, e));
     FC_TRY(name_it(c, dim, e));
     c->sweeps = fc_calloc(c->alloc, c->pieces.nsweeps + 1, sizeof *c->sweeps);

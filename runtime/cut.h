@@ -44,6 +44,18 @@ typedef struct fc_piece {
 fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, int64_t *grain,
                           fc_error *e);
 
+/* The length of the cut size that the inputs show; -1: none lies along the cut. */
+int64_t fc_cut_total(const fc_cut *c, uint32_t nin, const fc_tensor *in);
+/* The fewest positions that are whole leaves of a reduction, which has `inner` elements at each: a
+ * power of two, as leaves are. */
+int64_t fc_part_grain(const fc_part *p, int64_t inner);
+/* The named size of a graph. FUSEC_UNKNOWN_DIM: there is none. */
+fusec_status fc_cut_size(const fc_graph *g, const char *name, uint32_t *sym, fc_error *e);
+/* `n` elements of an array along an axis from number `at` on, as a view whose shape and strides are
+ * in the arena; the array itself for an axis of -1. False: out of memory. */
+bool fc_cut_view(fc_arena *arena, const fc_tensor *t, int axis, int64_t at, int64_t n,
+                 fc_tensor *out);
+
 /* The elements that a piece has of an input or an output along the cut. */
 void fc_cut_input_range(const fc_cut *c, uint32_t i, const fc_piece *p, int64_t *begin,
                         int64_t *end);

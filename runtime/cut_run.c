@@ -65,6 +65,29 @@ static bool resized(fc_arena *arena, const fc_tensor *t, int axis, int64_t size,
     return true;
 }
 
+bool fc_cut_view(fc_arena *arena, const fc_tensor *t, int axis, int64_t at, int64_t n,
+                 fc_tensor *out) {
+    int64_t step = 1;
+    *out = *t;
+    if (axis < 0) return true;
+    int64_t *strides = fc_arena_alloc(arena, (t->rank + 1) * sizeof *strides);
+    if (!strides || !resized(arena, t, axis, n, out)) return false;
+    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
+        strides[k] = t->strides ? t->strides[k] : step;
+    out->strides = strides;
+    if (out->data)
+        out->data = (char *)out->data + at * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
+    return true;
+}
+
+int64_t fc_cut_total(const fc_cut *c, uint32_t nin, const fc_tensor *in) {
+    for (uint32_t i = 0; i < nin; i++) {
+        const int axis = along_input(c, i);
+        if (axis >= 0) return in[i].shape[axis] - range_of_input(c, i)->extra;
+    }
+    return -1;
+}
+
 static fusec_status bind_whole(const fc_cut *c, fc_arena *arena, uint32_t nin, const fc_tensor *in,
                                int64_t total, int64_t **values, fc_error *e) {
     const fc_graph *g = c->pieces.graph;
@@ -96,9 +119,9 @@ static bool fall_together(const fc_part *p, int64_t inner) {
     return inner % leaf == 0 && (leaves & (leaves - 1)) == 0;
 }
 
-/* The fewest positions that are whole leaves: a power of two, as leaves are. */
-static int64_t positions_of_leaves(const fc_part *p, int64_t inner) {
+int64_t fc_part_grain(const fc_part *p, int64_t inner) {
     int64_t n = fc_tree_leaf(p->tree, p->half);
+    if (inner <= 0) return 1;
     while (n > 1 && inner % 2 == 0) n /= 2, inner /= 2;
     return n;
 }
@@ -114,7 +137,7 @@ static fusec_status grain_of(const fc_cut *c, uint32_t sweep, const int64_t *val
         if (sweep != UINT32_MAX && p->sweep != sweep) continue;
         if (!product(p->inner, p->ninner, values, &inner))
             return fc_fail(e, FUSEC_INPUT_SHAPE, "there are more than 2^63 elements");
-        const int64_t own = inner > 0 ? positions_of_leaves(p, inner) : 1;
+        const int64_t own = fc_part_grain(p, inner);
         if (own > *grain) *grain = own;
         if (fall_together(p, inner)) continue;
         *by_leaf = true;
@@ -144,19 +167,11 @@ fusec_status fc_cut_grain(const fc_cut *c, uint32_t nin, const fc_tensor *in, in
 /* The part of an array of the piece that a block has, by the range. */
 static bool part_of_array(run *r, const fc_tensor *t, int axis, const fc_piece_range *range,
                           const fc_piece *block, fc_tensor *out) {
-    int64_t begin, end, first, last, step = 1;
-    int64_t *strides = fc_arena_alloc(&r->arena, (t->rank + 1) * sizeof *strides);
+    int64_t begin, end, first, last;
     find_range(range, block, &begin, &end);
     find_range(range, &r->piece, &first, &last);
     if (r->number == r->c->pieces.nsweeps) begin = end = first; /* nothing of it is needed */
-    if (!strides || !resized(&r->arena, t, axis, end - begin, out)) return false;
-    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
-        strides[k] = t->strides ? t->strides[k] : step;
-    out->strides = strides;
-    if (out->data && end > begin)
-        out->data = (char *)out->data +
-                    (begin - first) * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
-    return true;
+    return fc_cut_view(&r->arena, t, axis, end > begin ? begin - first : 0, end - begin, out);
 }
 
 static fc_tensor number(const int64_t *v) {

@@ -31,18 +31,6 @@ typedef struct mesh {
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-/* The length of the cut size, which every input along it shows. */
-static fusec_status find_total(mesh *m, fc_error *e) {
-    const fc_pieces *p = &m->parts[0].cut->pieces;
-    m->total = -1;
-    for (uint32_t i = 0; i < m->c->nin && m->total < 0; i++) {
-        const fc_node n = p->graph->inputs.at[i].node;
-        if (p->along[n] >= 0)
-            m->total = m->c->in[i].shape[p->along[n]] - p->ranges[p->range[n]].extra;
-    }
-    return m->total < 0 ? fc_fail(e, FUSEC_INVALID, "no input lies along %s", m->c->dim) : FUSEC_OK;
-}
-
 /* Every array along the cut is as long as it has to be. */
 static fusec_status check_lengths(const mesh *m, fc_error *e) {
     const fc_cut *cut = m->parts[0].cut;
@@ -88,30 +76,13 @@ static fusec_status open_parts(mesh *m, fc_error *e) {
         p->cut->ndims = m->c->ndims, p->cut->dims = m->c->dims;
         FC_TRY(fc_partial_new(p->cut, &p->known, e));
     }
-    FC_TRY(find_total(m, e));
+    m->total = fc_cut_total(m->parts[0].cut, m->c->nin, m->c->in);
+    if (m->total < 0) return fc_fail(e, FUSEC_INVALID, "no input lies along %s", m->c->dim);
     FC_TRY(check_lengths(m, e));
     return divide(m, e);
 }
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
-
-/* Elements [begin, end) of an array along an axis. */
-static bool range_of(fc_arena *arena, const fc_tensor *t, int axis, int64_t begin, int64_t end,
-                     fc_tensor *out) {
-    *out = *t;
-    if (axis < 0) return true;
-    int64_t *shape = fc_arena_alloc(arena, 2 * (t->rank + 1u) * sizeof *shape), step = 1;
-    if (!shape) return false;
-    int64_t *strides = shape + t->rank + 1;
-    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k])
-        strides[k] = t->strides ? t->strides[k] : step;
-    memcpy(shape, t->shape, t->rank * sizeof *shape);
-    shape[axis] = end - begin;
-    out->shape = shape, out->strides = strides;
-    if (t->data)
-        out->data = (char *)t->data + begin * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
-    return true;
-}
 
 static fusec_status compute(part *p, fc_arena *arena, fc_error *e) {
     const fc_mesh_call *c = p->m->c;
@@ -121,13 +92,14 @@ static fusec_status compute(part *p, fc_arena *arena, fc_error *e) {
     if (!in) return fc_oom(e);
     for (uint32_t i = 0; i < c->nin; i++) {
         fc_cut_input_range(p->cut, i, &p->piece, &begin, &end);
-        if (!range_of(arena, &c->in[i], q->along[q->graph->inputs.at[i].node], begin, end, &in[i]))
+        if (!fc_cut_view(arena, &c->in[i], q->along[q->graph->inputs.at[i].node], begin,
+                         end - begin, &in[i]))
             return fc_oom(e);
     }
     for (uint32_t i = 0; i < c->nout; i++) {
         fc_cut_output_range(p->cut, i, &p->piece, &begin, &end);
-        if (!range_of(arena, &c->out[i], q->along[q->graph->outputs.at[i].node], begin, end,
-                      &out[i]))
+        if (!fc_cut_view(arena, &c->out[i], q->along[q->graph->outputs.at[i].node], begin,
+                         end - begin, &out[i]))
             return fc_oom(e);
     }
     return fc_cut_run(p->cut, NULL, p->m->sweep, &p->piece, c->nin, in, c->nout, out, p->known,

@@ -437,15 +437,20 @@ static void forget_points(fc_ll *f) {
     f->in_point = false;
 }
 
-void fc_ll_forget_points(fc_ll *f) {
-    forget_points(f);
+/* Of both texts, where there are two (llvm_inside.c). */
+static void in_texts(fc_ll *f, void (*forget)(fc_ll *f)) {
+    forget(f);
     if (!f->has_inside) return;
     fc_ll_swap_text(f);
-    forget_points(f);
+    forget(f);
     fc_ll_swap_text(f);
 }
 
-static void forget(fc_ll *f) {
+void fc_ll_forget_points(fc_ll *f) {
+    in_texts(f, forget_points);
+}
+
+static void forget_all(fc_ll *f) {
     memset(f->s, 0, f->code.ins.len * sizeof *f->s);
     memset(f->v, 0, f->code.ins.len * sizeof *f->v);
     memset(f->divisor, 0, f->code.ins.len * sizeof *f->divisor);
@@ -453,11 +458,7 @@ static void forget(fc_ll *f) {
 }
 
 void fc_ll_forget(fc_ll *f) {
-    forget(f);
-    if (!f->has_inside) return;
-    fc_ll_swap_text(f);
-    forget(f);
-    fc_ll_swap_text(f);
+    in_texts(f, forget_all);
 }
 
 const char *fc_ll_value(fc_ll *f, fc_val v, unsigned W) {

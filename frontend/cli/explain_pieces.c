@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/nest.h"
-#include "passes/pieces.h"
 #include "passes/rewrite.h"
+#include "runtime/cut.h"
 
 enum { PIECE_BYTES = 8 << 20 };
 
@@ -78,12 +77,12 @@ static int64_t grain_of(const view *v) {
     int64_t grain = 1;
     for (uint32_t i = 0; i < v->p.nparts; i++) {
         const fc_part *part = &v->p.parts[i];
-        int64_t inner = 1, own = fc_tree_leaf(part->tree, part->half);
+        int64_t inner = 1;
         for (uint32_t k = 0; k < part->ninner; k++)
             inner = is_known(v, (fc_dim)part->inner[k])
                         ? fc_mul_most(inner, v->s->values[part->inner[k]])
                         : 1;
-        while (own > 1 && inner % 2 == 0 && inner) own /= 2, inner /= 2;
+        const int64_t own = fc_part_grain(part, inner);
         if (own > grain) grain = own;
     }
     return grain;
@@ -281,12 +280,8 @@ fusec_status fc_explain_pieces(fc_job *s, const char *flag, fc_error *e) {
     char name[64];
     int64_t step;
     FC_TRY(fc_pieces_flag("--pieces", flag, name, &step, e));
-    uint32_t sym = 0;
-    while (sym < v.g->dims.syms.len && (v.g->dims.syms.at[sym].kind != FC_SYM_NAMED ||
-                                        strcmp(v.g->dims.syms.at[sym].name, name) != 0))
-        sym++;
-    if (sym == v.g->dims.syms.len)
-        return fc_fail(e, FUSEC_UNKNOWN_DIM, "the program has no size %s", name);
+    uint32_t sym;
+    FC_TRY(fc_cut_size(v.g, name, &sym, e));
     FC_TRY(fc_pieces_find(v.g, sym, &v.p, e));
     v.read = fc_arena_alloc(&s->arena, v.g->inputs.len + 1);
     fusec_status st = v.read ? FUSEC_OK : fc_oom(e);

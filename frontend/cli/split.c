@@ -67,13 +67,7 @@ static fusec_status find_cut(split *c, fc_error *e) {
     FC_TRY(fc_split_size(c->s, name, &c->step, e));
     FC_TRY(fc_cut_new(c->p, name, &c->cut, e));
     c->cut->ndims = c->s->ndims, c->cut->dims = c->s->dims;
-    c->total = -1;
-    for (uint32_t i = 0; i < c->s->nin; i++) {
-        const int axis = c->cut->pieces.along[c->cut->pieces.graph->inputs.at[i].node];
-        if (axis < 0) continue;
-        const fc_pieces *p = &c->cut->pieces;
-        c->total = c->s->in[i].shape[axis] - p->ranges[p->range[p->graph->inputs.at[i].node]].extra;
-    }
+    c->total = fc_cut_total(c->cut, c->s->nin, c->s->in);
     if (c->total < 0) return fc_fail(e, FUSEC_INVALID, "no input lies along %s", name);
     return c->cut->pieces.nsweeps ? FUSEC_OK
                                   : fc_fail(e, FUSEC_INVALID, "no result depends on %s", name);
@@ -260,22 +254,6 @@ static fusec_status again(split *c, fc_error *e) {
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
 
-/* Elements [from, from + n) of an array along its axis of the cut. */
-static fusec_status part_of(const fc_tensor *t, int axis, int64_t from, int64_t n, fc_arena *arena,
-                            fc_tensor *out, fc_error *e) {
-    int64_t *shape = fc_arena_alloc(arena, 2 * (t->rank + 1) * sizeof *shape), step = 1;
-    if (!shape) return fc_oom(e);
-    int64_t *strides = shape + t->rank + 1;
-    for (uint32_t k = t->rank; k-- > 0; step *= t->shape[k]) strides[k] = step;
-    memcpy(shape, t->shape, t->rank * sizeof *shape);
-    *out = *t;
-    out->shape = shape, out->strides = strides;
-    shape[axis] = n;
-    if (t->data)
-        out->data = (char *)t->data + from * strides[axis] * (int64_t)fc_dtypes[t->dtype].bytes;
-    return FUSEC_OK;
-}
-
 static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, unsigned slot,
                             fc_error *e) {
     fc_job *s = c->s;
@@ -289,15 +267,13 @@ static fusec_status compute(split *c, uint32_t sweep, int64_t from, int64_t n, u
     int64_t begin, end;
     for (uint32_t i = 0; i < s->nin && !st; i++) {
         const int axis = p->along[p->graph->inputs.at[i].node];
-        in[i] = s->in[i];
         fc_cut_input_range(c->cut, i, &piece, &begin, &end);
-        if (axis >= 0) st = part_of(&s->in[i], axis, begin, end - begin, &arena, &in[i], e);
+        if (!fc_cut_view(&arena, &s->in[i], axis, begin, end - begin, &in[i])) st = fc_oom(e);
     }
     for (uint32_t i = 0; i < s->nout && !st; i++) {
         const int axis = p->along[p->graph->outputs.at[i].node];
-        out[i] = s->out[i];
         fc_cut_output_range(c->cut, i, &piece, &begin, &end);
-        if (axis >= 0) st = part_of(&s->out[i], axis, begin, end - begin, &arena, &out[i], e);
+        if (!fc_cut_view(&arena, &s->out[i], axis, begin, end - begin, &out[i])) st = fc_oom(e);
     }
     for (uint32_t i = 0; i < c->nin && !st; i++) in[c->in[i].number].data = c->in[i].buffer[slot];
     for (uint32_t i = 0; i < c->nout && !st; i++) out[c->out[i].number].data = c->out[i].buffer[0];
