@@ -3,13 +3,13 @@
  * seconds; bin/fusec_fuzz does the same for hours. And the programs of tests/regressions: graphs
  * that failed once.
  *
- * A graph that fails is shrunk and printed as a regression file. FUSEC_FUZZ_SEED sets the seed of
- * the fresh campaigns, FUSEC_FUZZ_COUNT the number of graphs of all of them. */
+ * A graph that fails is shrunk and printed as a regression file. The seed of the fresh campaigns
+ * comes from FUSEC_FRESH_SEED, which scripts/test makes of the commit, so that a commit passes or
+ * fails each time. FUSEC_FUZZ_SEED repeats a failure, FUSEC_FUZZ_COUNT sets the number of graphs.
+ */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/support/fuzz.h"
 #include "tests/support/fuzz_nvrtc.h"
@@ -72,20 +72,24 @@ static void run_fixed(void *arg) {
     run_campaign(c, 1, c->count);
 }
 
-static void run_fresh(void *arg) {
-    const campaign *c = arg;
-    const char *given = getenv("FUSEC_FUZZ_SEED");
-    uint64_t seed =
-        given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    run_campaign(c, seed, c->fresh_count);
-}
-
 static const campaign campaigns[] = {
     {"interp", 2500, 2500},
     {"cpu", 250, 250},
     {"cuda", 500, 400},
     {"nvrtc", 40, 40},
 };
+
+/* Each device and each build has graphs of its own. */
+static void run_fresh(void *arg) {
+    const campaign *c = arg;
+    const char *given = getenv("FUSEC_FUZZ_SEED"), *fresh = getenv("FUSEC_FRESH_SEED");
+    const uint64_t part = (uint64_t)(c - campaigns) * 2 + FC_SANITIZED;
+    run_campaign(c,
+                 given   ? strtoull(given, NULL, 10)
+                 : fresh ? strtoull(fresh, NULL, 10) + part * 1000000
+                         : 1000000 + part * 1000000,
+                 c->fresh_count);
+}
 
 FC_REGISTER(campaigns) {
     for (size_t i = 0; i < FC_COUNT(campaigns); i++) {

@@ -55,7 +55,7 @@ static void print_body_of(fc_printer *p, fc_node list, const char *name, uint8_t
     for (fc_node x = 0; x < p->g->nodes.len; x++) {
         const fc_ninfo *i = fc_at(p->g, x);
         if (!need[x]) continue;
-        if (i->op == FC_OP_SLOT) p->names[x] = slot_name(p, (uint32_t)i->attr);
+        if (i->op == FC_OP_SLOT) fc_print_set_name(p, x, slot_name(p, (uint32_t)i->attr));
         if (i->op == FC_OP_SLOT || !fc_print_wants_name(p, x)) continue;
         fc_str own;
         fc_str_init(&own, p->g->alloc);
@@ -66,7 +66,7 @@ static void print_body_of(fc_printer *p, fc_node list, const char *name, uint8_t
         fc_str_free(&own);
         fc_print_body(p, x);
         fc_str_char(p->out, '\n');
-        p->names[x] = copy ? copy : "";
+        fc_print_set_name(p, x, copy ? copy : "");
     }
     fc_str_add(p->out, "    return ");
     for (uint32_t i = 0; i < n; i++) {
@@ -115,9 +115,14 @@ static void print_targets(fc_printer *p, fc_node first, const fc_fold_spec *s) {
         name[i] = fc_print_new_name(p);
         fc_str_printf(p->out, "%s%s", i ? ", " : "", name[i]);
     }
-    for (fc_node n = first; n < p->g->nodes.len; n++)
-        if (p->uses[n] && fc_at(p->g, n)->op == FC_OP_FOLD && same_but_result(p->g, first, n))
-            p->names[n] = name[fc_fold_of(p->g, fc_at(p->g, n)).result];
+    for (fc_node n = first; n < p->g->nodes.len; n++) {
+        if (!p->uses[n] || fc_at(p->g, n)->op != FC_OP_FOLD || !same_but_result(p->g, first, n))
+            continue;
+        const uint32_t result = fc_fold_of(p->g, fc_at(p->g, n)).result;
+        p->names[n] = name[result];
+        p->place[n] = p->next_place + result;
+    }
+    p->next_place += s->n;
 }
 
 static void print_axes(fc_printer *p, const fc_fold_spec *s) {

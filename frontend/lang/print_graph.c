@@ -7,9 +7,10 @@
  * inserts nothing.
  *
  * The text does not depend on the numbers of nodes and sizes: operands of commutative rows are in
- * the order in which reading makes them (parameters, names, then what is written in place, then
- * sizes and constants), and terms of sizes in the order of the parameters. So printing what was
- * read gives the same text. */
+ * the order in which reading makes them (parameters, names by their places in the text, then what
+ * is written in place, then sizes and constants), and terms of sizes in the order of the
+ * parameters. What a loop's condition shares with its body comes first there, as reading makes it
+ * first. So printing what was read gives the same text. */
 #include "frontend/lang/print_graph_impl.h"
 
 #include "ir/fft.h"
@@ -101,20 +102,38 @@ static uint64_t slot_order(const fc_ninfo *slot) {
     return slot->attr % FC_MAX_RECORD * 2 + slot->attr / FC_MAX_RECORD;
 }
 
+void fc_print_set_name(fc_printer *p, fc_node n, const char *name) {
+    p->names[n] = name;
+    p->place[n] = p->next_place++;
+}
+
 static bool swapped(fc_printer *p, const fc_ninfo *i) {
     if (!(fc_ops[i->op].flags & FC_F_COMMUTES) || i->nops != 2) return false;
     enum operand_class a = operand_class(p, i->src[0]), b = operand_class(p, i->src[1]);
     const fc_ninfo *x = fc_at(p->g, i->src[0]), *y = fc_at(p->g, i->src[1]);
     if (a != b) return a > b;
     if (x->op == FC_OP_SLOT && y->op == FC_OP_SLOT) return slot_order(x) > slot_order(y);
+    if (a == NAMED) return p->place[i->src[0]] > p->place[i->src[1]];
     if (a == SIZE) return size_after(p, (fc_dim)x->attr, (fc_dim)y->attr);
     return a == CONSTANT && x->attr > y->attr;
 }
 
-static void print_row(fc_printer *p, const fc_ninfo *i, bool operand) {
+/* Operand k; einsum() spreads its operands itself. */
+static fc_node written(const fc_printer *p, fc_node n, int k) {
+    uint8_t labels[FC_MAX_RANK];
+    const fc_ninfo *i = fc_at(p->g, n);
+    return i->op == FC_OP_dot ? fc_dot_operand(p->g, n, k, labels) : i->src[k];
+}
+
+fc_node fc_print_operand(fc_printer *p, fc_node n, int k) {
+    return written(p, n, swapped(p, fc_at(p->g, n)) ? 1 - k : k);
+}
+
+static void print_row(fc_printer *p, fc_node n, bool operand) {
+    const fc_ninfo *i = fc_at(p->g, n);
     const char *in = infix(i->op), *pre = prefix(i->op);
-    fc_node src[3] = {i->src[0], i->src[1], i->src[2]};
-    if (swapped(p, i)) src[0] = i->src[1], src[1] = i->src[0];
+    fc_node src[3];
+    for (int k = 0; k < i->nops; k++) src[k] = fc_print_operand(p, n, k);
     if (pre || in) {
         if (operand) fc_str_char(p->out, '(');
         if (pre) fc_str_add(p->out, pre);
@@ -270,8 +289,8 @@ static void print_take(fc_printer *p, const fc_ninfo *i) {
 static void print_scatter(fc_printer *p, const fc_ninfo *i) {
     const fc_ninfo *index = fc_at(p->g, i->src[1]);
     const fc_scatter s = fc_scatter_of(i);
-    const bool checked = index->op == FC_OP_CHECK &&
-                         fc_check_size(p->g, index) == fc_axis(p->g, i->src[0], s.axis);
+    const bool checked =
+        index->op == FC_OP_CHECK && fc_check_size(p->g, index) == fc_axis(p->g, i->src[0], s.axis);
     fc_str_add(p->out, "scatter_along(");
     for (int k = 0; k < 3; k++) {
         print_node(p, i->src[k], false);
@@ -355,7 +374,7 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
         if (i->op == FC_OP_dot)
             print_dot(p, n);
         else if (fc_is_elementwise(i->op))
-            print_row(p, i, operand);
+            print_row(p, n, operand);
         else
             print_call(p, i);
     }
@@ -370,13 +389,6 @@ static void print_node(fc_printer *p, fc_node n, bool operand) {
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
-
-/* Operand k as it is written: einsum() spreads its operands itself. */
-static fc_node written(const fc_printer *p, fc_node n, int k) {
-    uint8_t labels[FC_MAX_RANK];
-    const fc_ninfo *i = fc_at(p->g, n);
-    return i->op == FC_OP_dot ? fc_dot_operand(p->g, n, k, labels) : i->src[k];
-}
 
 static void count_uses(fc_printer *p) {
     const fc_graph *g = p->g;
@@ -424,7 +436,7 @@ static void name_params(fc_printer *p) {
                 name_sym(p, sym);
     }
     for (size_t i = 0; i < g->inputs.len; i++)
-        p->names[g->inputs.at[i].node] = free_name(p, g->inputs.at[i].name, "x", &next);
+        fc_print_set_name(p, g->inputs.at[i].node, free_name(p, g->inputs.at[i].name, "x", &next));
 }
 
 static void print_params(fc_printer *p) {
@@ -475,6 +487,10 @@ bool fc_print_wants_name(fc_printer *p, fc_node n) {
     return wants_name(p, n);
 }
 
+bool fc_print_is_deep(fc_printer *p, fc_node n) {
+    return wants_name(p, n) && p->depth[n] > INLINE_DEPTH;
+}
+
 const char *fc_print_free_name(fc_printer *p, const char *base, uint32_t *next) {
     return free_name(p, NULL, base, next);
 }
@@ -484,21 +500,25 @@ static uint32_t scope_of(const fc_printer *p, fc_node n) {
     return p->levels[n] ? (uint32_t)__builtin_ctzll(p->levels[n]) : 0;
 }
 
+void fc_print_statement(fc_printer *p, fc_node n, uint32_t level, uint32_t indent) {
+    if (p->bound[n] || scope_of(p, n) != level) return;
+    if (fc_at(p->g, n)->op == FC_OP_LOOP && !p->names[n]) fc_print_loop(p, n, indent);
+    if (p->names[n] || !wants_name(p, n)) return;
+    if (fc_at(p->g, n)->op == FC_OP_FOLD) {
+        fc_print_fold(p, n, indent);
+        return;
+    }
+    const char *own = fc_print_new_name(p);
+    fc_str_printf(p->out, "%*s%s = ", (int)indent, "", own);
+    print_body(p, n, false);
+    fc_str_char(p->out, '\n');
+    fc_print_set_name(p, n, own);
+}
+
 void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t indent) {
     const fc_graph *g = p->g;
     for (fc_node n = 0; n < g->nodes.len && !p->oom; n++) {
-        if (!need[n] || p->bound[n] || scope_of(p, n) != level) continue;
-        if (fc_at(g, n)->op == FC_OP_LOOP) fc_print_loop(p, n, indent);
-        if (p->names[n] || !wants_name(p, n)) continue;
-        if (fc_at(g, n)->op == FC_OP_FOLD) {
-            fc_print_fold(p, n, indent);
-            continue;
-        }
-        const char *own = fc_print_new_name(p);
-        fc_str_printf(p->out, "%*s%s = ", (int)indent, "", own);
-        print_body(p, n, false);
-        fc_str_char(p->out, '\n');
-        p->names[n] = own;
+        if (need[n]) fc_print_statement(p, n, level, indent);
     }
 }
 
@@ -533,22 +553,26 @@ static void print_def(fc_printer *p, const char *name) {
         print_node(p, g->outputs.at[i].node, false);
     }
     fc_str_add(p->out, "\n}\n");
+    p->oom |= p->definitions.oom;
+    if (!p->oom && p->definitions.len) fc_str_add(p->out, p->definitions.data);
 }
 
 void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     size_t n = g->nodes.len + 1, s = g->dims.syms.len + 1;
     fc_printer p = {.g = g, .out = out};
     fc_arena_init(&p.arena, g->alloc);
+    fc_str_init(&p.definitions, g->alloc);
     fc_dimtab_init(&p.dims, g->alloc);
     p.oom = !fc_dimtab_copy(&p.dims, &g->dims);
     p.uses = fc_calloc(g->alloc, n, sizeof *p.uses);
     p.depth = fc_calloc(g->alloc, n, sizeof *p.depth);
     p.names = fc_calloc(g->alloc, n, sizeof *p.names);
+    p.place = fc_calloc(g->alloc, n, sizeof *p.place);
     p.syms = fc_calloc(g->alloc, s, sizeof *p.syms);
     p.sym_order = fc_calloc(g->alloc, s, sizeof *p.sym_order);
     p.levels = fc_malloc(g->alloc, n * sizeof *p.levels);
     if (p.levels) fc_body_levels(g, p.levels);
-    if (!p.oom && p.levels && p.uses && p.depth && p.names && p.syms && p.sym_order) {
+    if (!p.oom && p.levels && p.uses && p.depth && p.names && p.place && p.syms && p.sym_order) {
         count_uses(&p);
         print_def(&p, name);
     } else {
@@ -558,9 +582,11 @@ void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     fc_free(g->alloc, p.uses);
     fc_free(g->alloc, p.depth);
     fc_free(g->alloc, p.names);
+    fc_free(g->alloc, p.place);
     fc_free(g->alloc, p.syms);
     fc_free(g->alloc, p.sym_order);
     fc_free(g->alloc, p.levels);
+    fc_str_free(&p.definitions);
     fc_namemap_free(g->alloc, &p.taken);
     fc_arena_free(&p.arena);
     fc_dimtab_free(&p.dims);

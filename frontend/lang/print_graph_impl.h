@@ -13,19 +13,28 @@ typedef struct fc_printer {
     uint8_t *depth;      /* of what is written in place */
     uint8_t *bound;      /* whether a node belongs to the body of a fold */
     const char **names;  /* of nodes; NULL: written in place */
+    uint32_t *place;     /* of a name among all names, in the order of the text */
     const char **syms;   /* of named sizes */
     uint32_t *sym_order; /* place among the parameters, UINT32_MAX: not a parameter yet */
     uint32_t sym_count;
     fc_arena arena;
     fc_namemap taken;
     uint64_t *levels; /* of nodes: the loops whose bodies they are in (ir/loop.h) */
-    uint32_t next_value;
+    uint32_t next_value, next_place, next_condition;
+    fc_str definitions; /* that stand behind the program: conditions of loops */
     bool oom;
 } fc_printer;
 
 /* ---- print_graph.c ---- */
 const char *fc_print_new_name(fc_printer *p);
-void fc_print_node(fc_printer *p, fc_node n); /* in place, or its name */
+void fc_print_set_name(fc_printer *p, fc_node n, const char *name); /* takes the next place */
+void fc_print_node(fc_printer *p, fc_node n);                       /* in place, or its name */
+/* Operand k of node n as the text has them: of rows that commute they may have changed places. */
+fc_node fc_print_operand(fc_printer *p, fc_node n, int k);
+/* The line of node n if it stands in the scope `level`, wants a name and has none. */
+void fc_print_statement(fc_printer *p, fc_node n, uint32_t level, uint32_t indent);
+/* Whether it would be written in place inside of too many others; after its operands were asked. */
+bool fc_print_is_deep(fc_printer *p, fc_node n);
 /* The lines of what `need` marks and stands in the scope `level`: 0, or the body of a loop. */
 void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t indent);
 
