@@ -89,14 +89,6 @@ static void print_step(uint32_t step, fc_str *out) {
         fc_str_printf(out, " by %u", (unsigned)step);
 }
 
-static void print_loop(const fc_loop *n, fc_str *out) {
-    fc_str_printf(out, " %u", (unsigned)n->first);
-    if (n->end > n->first + 1) fc_str_printf(out, "-%u", n->end - 1u);
-    print_step(n->step, out);
-    if (n->count > 1) fc_str_printf(out, " x%u", (unsigned)n->count);
-    if (n->batch) fc_str_printf(out, " batch=%u", n->batch);
-}
-
 static void print_phase(const fc_loop *n, fc_str *out) {
     static const char *const named[] = {"kept", "elements", "results"};
     if (n->phase >= FC_SET_KEPT)
@@ -106,6 +98,19 @@ static void print_phase(const fc_loop *n, fc_str *out) {
     if (n->kind == FC_LEAF_JOIN) fc_str_printf(out, " over %s", kinds[n->over]);
     if (n->level) fc_str_printf(out, " level=%u", (unsigned)n->level);
     print_step(n->step, out);
+}
+
+static void print_loop(const fc_loop *n, fc_str *out) {
+    if (n->kind == FC_LOOP_ROLE) {
+        print_phase(n, out);
+        fc_str_printf(out, " x%u", (unsigned)n->count);
+        return;
+    }
+    fc_str_printf(out, " %u", (unsigned)n->first);
+    if (n->end > n->first + 1) fc_str_printf(out, "-%u", n->end - 1u);
+    print_step(n->step, out);
+    if (n->count > 1) fc_str_printf(out, " x%u", (unsigned)n->count);
+    if (n->batch) fc_str_printf(out, " batch=%u", n->batch);
 }
 
 static void print_node(const fc_loop *n, fc_str *out) {
@@ -135,13 +140,19 @@ void fc_loops_print(const fc_loops *l, const char *prefix, fc_str *out) {
         const fc_stage_buffer *b = &l->buffer.at[i];
         fc_str_printf(out, "%sbuffer", prefix);
         print_phase(&(fc_loop){.kind = FC_LEAF_FILL, .phase = b->set}, out);
-        fc_str_printf(out, ": %s %u %s along %u, %u x %u in %s\n", b->packed ? "operand" : "access",
+        fc_str_printf(out, ": %s %u %s along %u, ", b->packed ? "operand" : "access",
                       (unsigned)b->access,
                       b->packed       ? "packed"
                       : b->transposed ? "transposed"
                                       : "gathered",
-                      (unsigned)b->along, (unsigned)b->lanes, (unsigned)b->elements,
-                      spaces[b->space]);
+                      (unsigned)b->along);
+        if (b->elements == FC_STEP_SPAN)
+            fc_str_add(out, "a span");
+        else
+            fc_str_printf(out, "%u x %u", (unsigned)b->lanes, (unsigned)b->elements);
+        fc_str_printf(out, " in %s", spaces[b->space]);
+        if (b->stages) fc_str_printf(out, ", %u in turn", (unsigned)b->stages);
+        fc_str_char(out, '\n');
     }
     for (unsigned i = 0; i < FC_LOOP_FUNCTIONS; i++) {
         if (i && l->function[i]) fc_str_printf(out, "%sfinish:\n", prefix);

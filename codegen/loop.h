@@ -41,6 +41,25 @@
  *         join 0 over lane
  *         finish 0
  *
+ * Warps of a block may have roles: each goes through the rows by itself and does one phase of them,
+ * or asks for what comes. What a role accumulates it puts where those of other blocks, and of later
+ * phases, get it:
+ *
+ *     grid 1 by span gang
+ *       role 0 x8
+ *         serial 0 gang
+ *           row 0
+ *           ...
+ *           put 0
+ *       role elements x8
+ *         serial 0 gang
+ *           get 0
+ *           finish 0
+ *           ...
+ *       role kept x1
+ *         serial 0 gang
+ *           fill kept
+ *
  * How an address is computed, when memory is asked for, which instruction a row of ops.def becomes
  * is not in here: printers know. */
 #ifndef FUSEC_CODEGEN_LOOP_H
@@ -57,6 +76,7 @@
     X(SERIAL, "serial") /* one after the other */                                                  \
     X(UNROLL, "unroll") /* the same, written out */                                                \
     X(VECTOR, "vector") /* lanes of vectors; neighbours that a thread takes at once */             \
+    X(ROLE, "role")     /* no loop: what some warps of a block do while others do other phases */  \
     X(LAST, "last")     /* no loop: in the last turn of the one around it over these axes */       \
     X(CASE, "if")       /* no loop: where the range is whole, or is not; then other text */
 
@@ -75,7 +95,7 @@
     X(FOLD, "fold")       /* accumulators: what the counter holds */                               \
     X(PREFIX, "prefix")   /* the same kept apart, in front of what follows */                      \
     X(SCANNED, "scanned") /* results at this element: prefix and accumulators */                   \
-    X(SCAN, "scan")       /* of a range of several runs: prefixes, code and stores of elements */ \
+    X(SCAN, "scan")       /* of a range of several runs: prefixes, code and stores of elements */  \
     X(PUT, "put")         /* accumulators to the workspace, as the partial of a span */            \
     X(GET, "get")         /* accumulators: all spans of the workspace */                           \
     X(FINISH, "finish")   /* accumulators become results */
@@ -114,6 +134,7 @@ enum { FC_SET_KEPT = 253 };
     X(APART, "apart")     /* unroll: elements of a thread, between which others' lie */            \
     X(SPREAD, "spread")   /* serial: parts of a chunk's lanes; elements of a lane lie apart */     \
     X(GANG, "gang")     /* grid, serial: blocks that run at the same time; rows of such a gang */  \
+    X(CLOSE, "close")   /* grid: blocks of a cluster */                                            \
     X(TICKET, "ticket") /* grid: in the order in which blocks begin */
 
 typedef enum fc_loop_way {
@@ -153,13 +174,14 @@ typedef struct fc_loop {
     uint8_t way, ahead;  /* fc_loop_way, fc_loop_ahead; ahead of leaves that load, too */
     uint8_t first, end;  /* loop: its axes */
     uint8_t phase;       /* leaf: a stage or FC_PHASE_*; fill, flush: a set of stage buffers; loop
-                            that carries or pairs: a stage */
+                            that carries or pairs: a stage; role: as leaf, or the set that it fills */
     uint8_t level;       /* push: of the counter, partials count 2^level */
     uint8_t over;        /* join: the kind of loop whose members are joined */
     uint8_t batch;       /* turns whose loads are in flight together; 0: loads are where they are
                             needed */
     uint32_t step;       /* loop: elements of a turn at most; fold: of a partial */
-    uint32_t count;      /* vector: vectors of a turn; unroll: turns; threads, warps, lanes */
+    uint32_t count;      /* vector: vectors of a turn; unroll: turns; threads, warps, lanes; role:
+                            warps; grid: blocks of a cluster */
     uint32_t body, next; /* nodes; 0: none */
 } fc_loop;
 
@@ -185,7 +207,9 @@ typedef struct fc_stage_buffer {
     uint8_t along;  /* axis */
     bool packed;    /* holds operand `access` of a contraction, as its code makes it */
     uint32_t access;          /* or an operand */
-    uint32_t lanes, elements; /* its size: lanes side by side, elements along `along` */
+    uint32_t lanes, elements; /* its size: lanes side by side, elements along `along`, which may be
+                                 FC_STEP_SPAN */
+    uint32_t stages;          /* so many of it, filled in turn while others are read; 0: one */
 } fc_stage_buffer;
 
 enum { FC_LOOP_DEPTH = 16 };    /* loops inside each other at most */

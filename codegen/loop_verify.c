@@ -3,15 +3,17 @@
  *
  * In: a form, its kernel and class. Out: FUSEC_OK, or FUSEC_INTERNAL with the first rule it breaks:
  *
- *     kinds       grid and task loops stand outside, one right inside the other; vectors are not
- *                 inside vectors; a target has loops of its kinds only
- *     ranges      a loop runs over whole axes, or over what a loop around it with a larger step
- * left of just these; kept axes and reduced ones are not numbered as one places      code runs
- * where all its axes have a number or are the lanes; what is once for a row, outside of the loops
- * over its elements the tree    a partial of a counter is a subtree of the order of codegen/nest.h,
- * and is made before it is pushed order       a phase runs when the results of all stages before it
- * are there stores      each level of stores that the kernel has stands once buffers     each is
- * filled or flushed, and lies as it says */
+ * - kinds: grid and task loops stand outside, one right inside the other, and roles right inside of
+ *   these; vectors are not inside vectors; a target has loops of its kinds only.
+ * - ranges: a loop runs over whole axes, or over what a loop around it with a larger step left of
+ *   just these; kept axes and reduced ones are not numbered as one.
+ * - places: code runs where all its axes have a number or are the lanes; what is once for a row,
+ *   outside of the loops over its elements.
+ * - the tree: a partial of a counter is a subtree of the order of codegen/nest.h, and is made
+ * before it is pushed; what is got from others somebody put.
+ * - order: a phase runs when the results of all stages before it are there.
+ * - stores: each level of stores that the kernel has stands once.
+ * - buffers: each is filled or flushed, and lies as it says. */
 #include "codegen/loop.h"
 #include "codegen/facts.h"
 #include "codegen/nest.h"
@@ -32,8 +34,9 @@ typedef struct verifier {
     uint8_t made;                /* stage whose accumulators are there */
     uint8_t carried;             /* by a loop around */
     uint32_t turn; /* elements of one turn of the innermost reduced loop with a step */
-    uint32_t finished, prefixed; /* sets of stages */
-    unsigned stores[2];          /* leaves: of results, of elements */
+    uint32_t finished, prefixed, put; /* sets of stages */
+    bool in_role;
+    unsigned stores[2]; /* leaves: of results, of elements */
 } verifier;
 
 static fusec_status list(verifier *v, uint32_t at);
@@ -69,6 +72,7 @@ static bool is_of_target(const verifier *v, unsigned kind) {
     case FC_LOOP_BLOCK:
     case FC_LOOP_WARP:
     case FC_LOOP_LANE:
+    case FC_LOOP_ROLE:
     case FC_LOOP_CASE: return cuda;
     default: return true;
     }
@@ -112,6 +116,22 @@ static fusec_status last_turn(verifier *v, const fc_loop *n) {
     return list(v, n->body);
 }
 
+/* Each role goes through the phases by itself, and has what it gets. */
+static fusec_status role(verifier *v, const fc_loop *n) {
+    const uint32_t finished = v->finished;
+    if (!is_of_target(v, n->kind)) BAD("a loop of another target");
+    if (v->in_role || v->in_code) BAD("a role inside of a loop");
+    if (!n->body) BAD("a loop without a body");
+    v->finished = 0;
+    v->made = NOBODY;
+    v->in_role = true;
+    FC_TRY(list(v, n->body));
+    v->finished = finished;
+    v->made = NOBODY;
+    v->in_role = v->in_code = false;
+    return FUSEC_OK;
+}
+
 /* What a loop leaves for those inside: its range and that of one turn. */
 static fusec_status inside(verifier *v, const fc_loop *n) {
     const verifier before = *v;
@@ -135,6 +155,7 @@ static fusec_status inside(verifier *v, const fc_loop *n) {
 static fusec_status loop(verifier *v, const fc_loop *n) {
     const bool joins = fc_is_joining(n);
     if (n->kind == FC_LOOP_LAST) return last_turn(v, n);
+    if (n->kind == FC_LOOP_ROLE) return role(v, n);
     FC_TRY(check_loop(v, n));
     if (joins) v->made = NOBODY;
     FC_TRY(inside(v, n));
@@ -213,7 +234,22 @@ static fusec_status fold(verifier *v, const fc_loop *n) {
 
 static fusec_status finish(verifier *v, const fc_loop *n) {
     FC_TRY(needs(v, n->phase));
-    if (n->kind == FC_LEAF_FINISH) v->finished |= UINT32_C(1) << n->phase;
+    v->finished |= UINT32_C(1) << n->phase;
+    return once_a_row(v);
+}
+
+/* Of a span, or of each chunk of it. */
+static fusec_status put(verifier *v, const fc_loop *n) {
+    v->put |= UINT32_C(1) << n->phase;
+    return needs(v, n->phase);
+}
+
+/* A role that gets partials of a stage knows that those before it are finished. */
+static fusec_status get(verifier *v, const fc_loop *n) {
+    const uint32_t stage = UINT32_C(1) << n->phase;
+    if (!(v->put & stage)) BAD("a partial that nobody put");
+    if (v->in_role) v->finished |= stage - 1;
+    v->made = n->phase;
     return once_a_row(v);
 }
 
@@ -260,7 +296,8 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
                          (n->kind != FC_LEAF_STORE || v->cls->llvm.bare) && has_tile(v);
     if (!of_tile && !has_place(v, 0, v->cls->np - of_map - (of_map && joined)))
         BAD("code where no row is");
-    FC_TRY(check_order(v, n->kind == FC_LEAF_SCANNED ? 0 : n->phase));
+    const bool first = n->kind == FC_LEAF_SCANNED || (n->kind == FC_LEAF_GET && v->in_role);
+    FC_TRY(check_order(v, first ? 0 : n->phase));
     switch (n->kind) {
     case FC_LEAF_ROW: return once_a_row(v);
     case FC_LEAF_POINT: return at_point(v);
@@ -271,10 +308,10 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     case FC_LEAF_PUSH: return push(v, n);
     case FC_LEAF_CLEAR: return FUSEC_OK;
     case FC_LEAF_JOIN: return needs(v, n->phase);
-    case FC_LEAF_PUT:
+    case FC_LEAF_PUT: return put(v, n);
+    case FC_LEAF_GET: return get(v, n);
     case FC_LEAF_FINISH: return finish(v, n);
-    default:
-        return fold(v, n); /* START, LANES, FOLD, PREFIX, GET: accumulators from something else */
+    default: return fold(v, n); /* START, LANES, FOLD, PREFIX: accumulators from something else */
     }
 }
 

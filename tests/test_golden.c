@@ -81,6 +81,13 @@ static const golden_case grid_cases[] = {
     {"grid_long_rows",
      "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
      {{"x", FUSEC_F32, 2, {8, 40000}}}},
+    {"grid_walked_rows", "sum(x, axis=-1)", {{"x", FUSEC_F32, 2, {16384, 4096}}}},
+    {"grid_cluster",
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_F32, 2, {4096, 50257}}}},
+    {"grid_ring",
+     "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
+     {{"x", FUSEC_F32, 2, {128, 1048576}}}},
     {"grid_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {5000, 700}}}},
     {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
 };
@@ -176,6 +183,7 @@ static fc_machine machine_for(fc_target_kind t) {
     m.sm_count = 132;
     m.max_threads_per_sm = 2048;
     m.shared_per_block = 227 * 1024;
+    m.together = m.clusters = true;
     return m;
 }
 

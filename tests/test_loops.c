@@ -57,10 +57,12 @@ static void read_line(fc_loops *l, char *line) {
     const unsigned first = (unsigned)strtoul(word[1], NULL, 10);
     const unsigned phase = !strcmp(word[1], "results")    ? FC_PHASE_RESULTS
                            : !strcmp(word[1], "elements") ? FC_PHASE_ELEMENTS
+                           : !strcmp(word[1], "kept")     ? FC_SET_KEPT
                                                           : first;
     const unsigned last = dash ? (unsigned)strtoul(dash + 1, NULL, 10) : first;
     fc_loop *node = fc_is_loop(kind) ? fc_loops_open(l, (fc_loop_kind)kind, first, last + 1, 1)
                                      : fc_loops_leaf(l, (fc_loop_kind)kind, phase);
+    if (kind == FC_LOOP_ROLE) node->phase = (uint8_t)phase;
     for (unsigned i = 2; i < n; i++) read_option(node, word[i], word[i + 1] ? word[i + 1] : "");
 }
 
@@ -134,8 +136,25 @@ static const char tiles[] = "task 1 by columns\n"
                             "                row results\n"
                             "                store results\n";
 
+static const char ring[] = "grid 1 by span gang\n"
+                           "  role 0 x8\n"
+                           "    serial 0 gang\n"
+                           "      row 0\n"
+                           "      warp 1 by 1024 x8\n"
+                           "        start 0\n"
+                           "        serial 1\n"
+                           "          point 0\n"
+                           "          step 0\n"
+                           "      put 0\n"
+                           "  role results x8\n"
+                           "    serial 0 gang\n"
+                           "      get 0\n"
+                           "      finish 0\n"
+                           "      row results\n"
+                           "      store results\n";
+
 FC_TEST(loops, print_is_read_back) {
-    static const char *const texts[] = {sums, columns, map, tiles};
+    static const char *const texts[] = {sums, columns, map, tiles, ring};
     for (size_t i = 0; i < FC_COUNT(texts); i++) {
         fc_loops l;
         fc_str text;
@@ -216,6 +235,13 @@ static const broken rules[] = {
     {"product_layer", tiles, "          push 0", "          push 0\n          store results",
      "code where no row is"},
     {"square_error_rows", sums, "  fold 0 by 1024", "  last 1", "the last turn of no loop"},
+    /* roles, of the other target */
+    {"square_error_rows", ring, NULL, NULL, NULL},
+    {"square_error_rows", ring, "    serial 0 gang", "    role 1 x8", "a role inside of a loop"},
+    {"square_error_rows", ring, "      put 0", NULL, "a partial that nobody put"},
+    {"square_error_rows", ring, "      get 0", NULL, "accumulators of stage 0 that nothing made"},
+    {"square_error_rows", ring, "      finish 0", NULL, "a phase before the results that it needs"},
+    {"square_error_rows", sums, "  row 0", "  role 0 x8", "a loop of another target"},
     /* order */
     {"square_error_rows", sums, "  finish 0", NULL, "a phase before the results that it needs"},
     {"square_error_rows", sums, "  row 0", "  row 1", "there is no stage 1"},
@@ -243,12 +269,15 @@ static void change(const broken *b, fc_str *text) {
     }
 }
 
+/* Forms of a GPU begin with its blocks. */
 static fusec_status verify(const char *sample, fc_loops *l, fc_error *e) {
+    const bool grid = l->node.at[l->function[0]].kind == FC_LOOP_GRID;
     fc_sample_run run;
     fc_class cls;
     const int64_t sizes[FC_SAMPLE_SIZES] = {100, 70, 30};
     fusec_status s = fc_sample_bind(fc_sample_find(sample), sizes, &run, e);
-    if (s == FUSEC_OK) s = fc_class_of(&run.nest, FC_TARGET_LLVM, &run.arena, &cls, e);
+    if (s == FUSEC_OK)
+        s = fc_class_of(&run.nest, grid ? FC_TARGET_CUDA : FC_TARGET_LLVM, &run.arena, &cls, e);
     if (s == FUSEC_OK && run.kernel.schedule == FC_SCHED_DOT) cls.llvm.panels = true;
     if (s == FUSEC_OK) s = fc_loops_verify(l, &run.kernel, &cls, e);
     fc_sample_close(&run);

@@ -3,10 +3,10 @@
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
  * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
- * elements), cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what
- * writes forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and
- * cuda_chunks.c (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for
- * each other), cuda_divide.c. Without a form so far: cuda_ring.c, cuda_cluster.c,
+ * elements), cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and
+ * what writes forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and
+ * cuda_chunks.c (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait
+ * for each other), cuda_ring.c (rows in shared memory), cuda_divide.c. Without a form so far:
  * cuda_dot.c, cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
@@ -59,12 +59,13 @@ typedef struct fc_cuda_gen {
     uint8_t *need, *done, *local, *vary;
     uint8_t *outer; /* [ins] `done` as it is outside of a loop */
     fc_loops loops;
-    uint8_t *used;   /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
-    uint8_t *cached; /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
-    uint8_t *hold;   /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
-    uint8_t *narrow; /* [ins] see fc_cuda_text */
-    uint8_t *sign;   /* [ins] see fc_cuda_text */
-    uint8_t *share;  /* [ins] see fc_cuda_text */
+    struct fc_ring *ring; /* parts of rows in shared memory; NULL: there are none */
+    uint8_t *used;        /* [accesses] FC_CUDA_LOADS, ...: what the slice under way does with it */
+    uint8_t *cached;      /* [accesses] loaded before the first stage and kept (FC_CUDA_ONE) */
+    uint8_t *hold;        /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
+    uint8_t *narrow;      /* [ins] see fc_cuda_text */
+    uint8_t *sign;        /* [ins] see fc_cuda_text */
+    uint8_t *share;       /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
 
 static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
@@ -244,8 +245,9 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 bool fc_cuda_schedule_loops(fc_cuda_gen *g);
 void fc_cuda_walk_loops(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
-fusec_status fc_cuda_emit_ring(fc_cuda_gen *g, fc_error *e);
-fusec_status fc_cuda_emit_cluster(fc_cuda_gen *g, fc_error *e);
+/* cuda_ring_place.c: makes g->ring, with g->cached and g->hold; gives it back. */
+fusec_status fc_ring_open(fc_cuda_gen *g, fc_error *e);
+void fc_ring_close(fc_cuda_gen *g);
 void fc_cuda_emit_dot(fc_cuda_gen *g);
 void fc_cuda_emit_mma(fc_cuda_gen *g);
 

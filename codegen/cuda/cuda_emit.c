@@ -87,18 +87,15 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
            ops <= FC_CUDA_FEW_OPERATIONS;
 }
 
-static fusec_status schedule_text(fc_cuda_gen *g, fc_error *e) {
+static void schedule_text(fc_cuda_gen *g) {
     switch (g->cls->cuda.kind) {
     case FC_CUDA_DOT: fc_cuda_emit_dot(g); break;
     case FC_CUDA_MMA: fc_cuda_emit_mma(g); break;
-    case FC_CUDA_RING: return fc_cuda_emit_ring(g, e);
-    case FC_CUDA_CLUSTER: return fc_cuda_emit_cluster(g, e);
     default: fc_cuda_walk_loops(g);
     }
-    return FUSEC_OK;
 }
 
-static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
+static void entry(fc_cuda_gen *g, const char *name) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
     if (fc_cuda_counts_registers(g->cls)) blocks = blocks_of_one(g, threads);
@@ -122,10 +119,9 @@ static fusec_status entry(fc_cuda_gen *g, const char *name, fc_error *e) {
     if (g->k->schedule != FC_SCHED_MAP)
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
     if (g->cls->cuda.copied) fc_cuda_own_begin(g);
-    FC_TRY(schedule_text(g, e));
+    schedule_text(g);
     if (g->cls->cuda.copied) fc_cuda_own_end(g);
     fc_cuda_line(&g->t, "}");
-    return FUSEC_OK;
 }
 
 enum { UNUSED = UINT8_MAX }; /* of g->narrow: no user yet */
@@ -269,15 +265,16 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     fc_cuda_gen g;
     fusec_status s = init(&g, k, cls, out, e);
     if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_ONE) s = fc_cuda_keep(&g, e);
-    if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_cuda_ring_loads(k, cls, g.cached, e);
+    if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_ring_open(&g, e);
     if (s == FUSEC_OK) s = loops(&g, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
     for (uint32_t i = 0; s == FUSEC_OK && i < k->loops.len; i++)
         s = fc_cuda_loop_function(&g, i, e);
-    if (s == FUSEC_OK) s = entry(&g, name, e);
+    if (s == FUSEC_OK) entry(&g, name);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
+    fc_ring_close(&g);
     fc_free(out->alloc, g.need);
     fc_free(out->alloc, g.store_value);
     free_bodies(&g, out->alloc);

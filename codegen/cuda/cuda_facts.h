@@ -34,6 +34,11 @@ static inline unsigned fc_cuda_apart(const fc_class *cls) {
     return !cls->aligned && (fc_cuda_has_places(cls) || side_by_side) ? 32 : 1;
 }
 
+/* Threads of a row, or of the part of it that a block has. */
+static inline unsigned fc_cuda_team(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_CLUSTER ? 32u * cls->cuda.warps : cls->cuda.team;
+}
+
 /* Threads of a block of an inner kernel with threads for a row. What a block has kept room for is
  * free again when its last warp is done, so where a thread keeps much of a row (FC_CUDA_ONE) a
  * block is one row; shorter rows come in fours, or nothing would hide how long a block takes to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_inner.h - what the schedules of inner reductions share: cuda_walk.c, cuda_ring.c
- * and cuda_cluster.c with cuda_team.c and cuda_divide.c. */
+/* cuda_inner.h - what the schedules of inner reductions share: cuda_walk.c and
+ * cuda_ring.c with cuda_team.c and cuda_divide.c. */
 #ifndef FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 #define FUSEC_CODEGEN_CUDA_CUDA_INNER_H
 

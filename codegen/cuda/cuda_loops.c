@@ -16,10 +16,13 @@
  *         order, which are subtrees. Loads that several phases need stay in registers.
  * loop    The same, but every warp walks over a span of chunks, which meet in a counter that is
  *         spread over its lanes. Spans of a split meet in the workspace.
+ * ring    Parts of rows stream through shared memory; each phase has warps of its own.
+ * cluster A row lies in the shared memory of a few blocks. Both: cuda_ring.c.
  * outer   Threads along x own neighbouring rows, `vector` of them each, so that every access of a
  *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
  *         of runs, and what they make of it meets in shared memory.
  * scan    A thread has a row, or a block, whose threads take a run each of a tile. */
+#include "codegen/cuda/cuda_ring.h"
 #include "codegen/cuda/cuda_walk.h"
 
 static fc_loop *open(fc_cuda_gen *g, fc_loop_kind kind, unsigned first, unsigned end, uint32_t step,
@@ -177,7 +180,8 @@ static void rect(fc_cuda_gen *g) {
 /* ---- a row of a team ------------------------------------------------------------------------- */
 
 static unsigned lanes_of(const fc_cuda_gen *g) {
-    return g->cls->cuda.team < 32 ? g->cls->cuda.team : 32;
+    const unsigned team = fc_cuda_team(g->cls);
+    return team < 32 ? team : 32;
 }
 
 /* Turns of a chunk whose elements the lanes of a warp take. */
@@ -282,8 +286,9 @@ static void one(fc_cuda_gen *g) {
 
 /* ---- spans of chunks ------------------------------------------------------------------------- */
 
-static unsigned chunk_batch(const fc_cuda_gen *g, bool whole) {
+static unsigned chunk_batch(const fc_cuda_gen *g, unsigned phase, bool whole) {
     const int turns = FC_CHUNK / FC_LANES, batch = fc_cuda_unroll(g->k, turns, FC_CUDA_QUAD);
+    if (g->ring) return whole ? fc_ring_batch(g->ring, phase) : 1;
     return (unsigned)(!whole && batch > 2 ? 2 : batch);
 }
 
@@ -292,7 +297,7 @@ static unsigned chunk_batch(const fc_cuda_gen *g, bool whole) {
 static fc_loop *chunk(fc_cuda_gen *g, unsigned phase, bool whole) {
     const bool known = whole && phase != FC_PHASE_ELEMENTS && fc_cuda_any_counts(g->k, phase);
     return quads(g, known ? FC_LOOP_UNROLL : FC_LOOP_SERIAL, FC_CHUNK / FC_LANES,
-                 chunk_batch(g, whole), phase);
+                 chunk_batch(g, phase, whole), phase);
 }
 
 static void chunks(fc_cuda_gen *g, fc_loop_way way) {
@@ -342,6 +347,127 @@ static void loop(fc_cuda_gen *g) {
         chunk(g, FC_PHASE_ELEMENTS, whole);
         close(g, 1);
     }
+}
+
+/* ---- parts of rows in shared memory ---------------------------------------------------------- */
+
+/* What comes, and results that leave from where it was. */
+static void place_buffers(fc_cuda_gen *g) {
+    const bool ring = g->cls->cuda.kind == FC_CUDA_RING;
+    const uint32_t elements = ring ? fc_ring_part(g->cls) : FC_STEP_SPAN;
+    for (uint32_t a = 0; a < g->cls->naccess; a++)
+        if (g->cached[a] || g->ring->sent[a])
+            fc_loops_buffer(&g->loops,
+                            (fc_stage_buffer){.set = g->cached[a] ? FC_SET_KEPT : FC_PHASE_ELEMENTS,
+                                              .space = FC_SPACE_SHARED,
+                                              .along = (uint8_t)g->np,
+                                              .access = a,
+                                              .lanes = 1,
+                                              .elements = elements,
+                                              .stages = ring ? g->cls->cuda.buffers : 0});
+}
+
+/* Of a block of a cluster every warp takes the next chunk, and all blocks know what becomes of it;
+ * of a ring's part a warp has some side by side, which it joins. */
+static void chunks_in_place(fc_cuda_gen *g, unsigned phase) {
+    const bool cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER, stage = phase != FC_PHASE_ELEMENTS;
+    const unsigned warps = fc_cuda_team(g->cls) / 32, each = g->cls->cuda.warp_chunks;
+    const bool counts = stage && each > 1;
+    if (cluster) over_elements(g, FC_LOOP_SERIAL, warps * FC_CHUNK, 1);
+    over_elements(g, FC_LOOP_WARP, cluster ? FC_CHUNK : each * FC_CHUNK, warps);
+    if (counts) leaf(g, FC_LEAF_CLEAR, phase);
+    if (!cluster) chunks(g, FC_LOOP_PLAIN);
+    for (int whole = 1; whole >= (g->cls->cuda.full ? 1 : 0); whole--) {
+        if (!g->cls->cuda.full)
+            over_elements(g, FC_LOOP_CASE, FC_CHUNK, 1)->way = whole ? FC_LOOP_WHOLE : FC_LOOP_REST;
+        if (stage) leaf(g, FC_LEAF_START, phase);
+        chunk(g, phase, whole);
+        if (stage) lanes_meet(g, phase);
+        if (!g->cls->cuda.full) close(g, 1);
+    }
+    if (counts) leaf(g, FC_LEAF_PUSH, phase);
+    if (cluster && stage) leaf(g, FC_LEAF_PUT, phase);
+    if (cluster && !stage && fc_ring_sends(g->ring)) leaf(g, FC_LEAF_FLUSH, phase);
+    close(g, 1);
+    if (counts) leaf(g, FC_LEAF_FOLD, phase);
+    close(g, 1);
+}
+
+static void get(fc_cuda_gen *g, unsigned s) {
+    leaf(g, FC_LEAF_GET, s);
+    leaf(g, FC_LEAF_FINISH, s);
+}
+
+static void stage_in_place(fc_cuda_gen *g, unsigned s) {
+    leaf(g, FC_LEAF_ROW, s);
+    fc_cuda_slice(g, s, FC_POINT);
+    chunks_in_place(g, s);
+    fc_cuda_now_held(g);
+}
+
+static void stores_in_place(fc_cuda_gen *g) {
+    results(g);
+    if (fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) {
+        leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
+        chunks_in_place(g, FC_PHASE_ELEMENTS);
+    }
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->hold[v]) g->hold[v] = FC_CUDA_HOLD;
+}
+
+static void cluster(fc_cuda_gen *g) {
+    open(g, FC_LOOP_GRID, 0, g->np, 1, 1);
+    over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, g->cls->cuda.blocks)->way = FC_LOOP_CLOSE;
+    place_buffers(g);
+    leaf(g, FC_LEAF_FILL, FC_SET_KEPT);
+    for (unsigned s = 0; s < g->k->nstages; s++) {
+        stage_in_place(g, s);
+        get(g, s);
+    }
+    stores_in_place(g);
+}
+
+/* Whether a phase takes results of a stage, and always of the one before it: they say that all
+ * warps of earlier phases are done with the place. */
+static bool wants(fc_cuda_gen *g, unsigned phase, unsigned stage) {
+    const bool stores = phase == g->k->nstages;
+    bool any = stage + 1 == phase;
+    for (int level = 0; level < (stores ? 2 : 1); level++) {
+        fc_cuda_slice(g, stores ? (unsigned)FC_CUDA_STORES : phase, level ? FC_ROW : FC_POINT);
+        for (fc_val v = 0; v < g->code.ins.len; v++) {
+            const fc_instr *i = &g->code.ins.at[v];
+            if (g->need[v] && i->op == FC_OP_ACC)
+                any |= g->k->reductions.at[fc_acc_reduction(i)].stage == stage;
+        }
+    }
+    return any;
+}
+
+static void role(fc_cuda_gen *g, unsigned phase, unsigned warps) {
+    open(g, FC_LOOP_ROLE, 0, 0, 1, warps)->phase = (uint8_t)phase;
+    open(g, FC_LOOP_SERIAL, 0, g->np, 1, 1)->way = FC_LOOP_GANG;
+}
+
+static void ring(fc_cuda_gen *g) {
+    const unsigned stages = g->k->nstages, warps = g->cls->cuda.team / 32;
+    over_elements(g, FC_LOOP_GRID, FC_STEP_SPAN, 1)->way = FC_LOOP_GANG;
+    place_buffers(g);
+    for (unsigned phase = 0; phase <= stages; phase++) {
+        role(g, phase < stages ? phase : (unsigned)FC_PHASE_ELEMENTS, warps);
+        for (unsigned s = 0; s < phase; s++)
+            if (wants(g, phase, s)) get(g, s);
+        if (phase < stages) {
+            stage_in_place(g, phase);
+            join(g, phase, FC_LOOP_WARP);
+            leaf(g, FC_LEAF_PUT, phase);
+        } else {
+            stores_in_place(g);
+            if (fc_ring_sends(g->ring)) leaf(g, FC_LEAF_FLUSH, FC_PHASE_ELEMENTS);
+        }
+        close(g, 2);
+    }
+    role(g, FC_SET_KEPT, 1);
+    leaf(g, FC_LEAF_FILL, FC_SET_KEPT);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -468,6 +594,8 @@ bool fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_LOOP: loop(g); break;
     case FC_CUDA_OUTER: outer(g); break;
     case FC_CUDA_SCAN: scan(g); break;
+    case FC_CUDA_RING: ring(g); break;
+    case FC_CUDA_CLUSTER: cluster(g); break;
     default: return false;
     }
     return true;

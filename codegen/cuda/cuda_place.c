@@ -5,7 +5,7 @@
  * b0.., which row and part of it is a thread's, and what is kept of it from the start. */
 #include <stdio.h>
 
-#include "codegen/cuda/cuda_walk.h"
+#include "codegen/cuda/cuda_ring.h"
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
@@ -370,6 +370,8 @@ void fc_cuda_walk_begin(fc_cuda_walk *w) {
     case FC_CUDA_OUTER: fc_columns_place(&w->o); break;
     case FC_CUDA_SCAN: scan_place(g); break;
     case FC_CUDA_TILE: fc_cuda_tile_place(g); break;
+    case FC_CUDA_RING:
+    case FC_CUDA_CLUSTER: fc_ring_begin(w); break;
     default: break;
     }
 }
@@ -405,7 +407,8 @@ void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n) {
 void fc_cuda_walk_end(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     for (; w->closes; w->closes--) fc_cuda_line(&g->t, "}");
-    if (w->in.gang) {
+    if (g->ring) fc_ring_end(w);
+    if (g->cls->cuda.split == FC_CUDA_GANG) {
         fc_cuda_line(&g->t, "}");
         fc_cuda_gang_end(g);
     }

@@ -9,34 +9,7 @@
 
 #include "codegen/cuda/cuda_ring.h"
 
-enum { CHUNK_ITS = FC_CHUNK / FC_LANES, SIXTEEN = 16 };
-
-fusec_status fc_ring_open(fc_ring *o, const fc_cuda_inner *in, fc_error *e) {
-    fc_cuda_gen *g = in->g;
-    const size_t n = g->code.ins.len, accesses = g->k->accesses.len;
-    *o = (fc_ring){.in = *in,
-                   .cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER,
-                   .each = g->cls->cuda.kind == FC_CUDA_RING ? g->cls->cuda.warp_chunks
-                                                             : g->cls->cuda.lane_slots};
-    o->inside = fc_malloc(g->code.alloc, (n + accesses + 1) * sizeof *o->inside);
-    o->first = fc_calloc(g->code.alloc, 2 * n + 2 * accesses + g->k->nstages + 1, 1);
-    if (!o->inside || !o->first) {
-        fc_ring_close(o);
-        return fc_oom(e);
-    }
-    o->done = o->first + n;
-    o->last = o->done + n;
-    o->sent = o->last + accesses;
-    o->wanted = o->sent + accesses;
-    o->outside = o->inside + n;
-    memcpy(o->done, g->done, n);
-    return FUSEC_OK;
-}
-
-void fc_ring_close(fc_ring *o) {
-    fc_free(o->in.g->code.alloc, o->inside);
-    fc_free(o->in.g->code.alloc, o->first);
-}
+enum { SIXTEEN = 16, ROOM = 40 /* characters of an expression for a number of bytes */ };
 
 /* ---- values that are held where a load was --------------------------------------------------- */
 
@@ -114,10 +87,40 @@ static void find_sent(fc_ring *o) {
     }
 }
 
-fusec_status fc_ring_settle(fc_ring *o, fc_error *e) {
+static fusec_status settle(fc_ring *o, fc_error *e) {
+    fc_cuda_gen *g = o->in.g;
+    const size_t n = g->code.ins.len, accesses = g->k->accesses.len;
+    o->inside = fc_malloc(g->code.alloc, (n + accesses + 1) * sizeof *o->inside);
+    o->first = fc_calloc(g->code.alloc, n + 2 * accesses + 1, 1);
+    if (!o->inside || !o->first) return fc_oom(e);
+    o->last = o->first + n;
+    o->sent = o->last + accesses;
+    o->outside = o->inside + n;
+    FC_TRY(fc_cuda_ring_loads(g->k, g->cls, g->cached, e));
     FC_TRY(hold_inside(o, e));
     find_sent(o);
     return FUSEC_OK;
+}
+
+fusec_status fc_ring_open(fc_cuda_gen *g, fc_error *e) {
+    g->ring = fc_calloc(g->code.alloc, 1, sizeof *g->ring);
+    if (!g->ring) return fc_oom(e);
+    g->ring->in = fc_cuda_inner_of(g);
+    g->ring->cluster = g->cls->cuda.kind == FC_CUDA_CLUSTER;
+    return settle(g->ring, e);
+}
+
+void fc_ring_close(fc_cuda_gen *g) {
+    if (!g->ring) return;
+    fc_free(g->code.alloc, g->ring->inside);
+    fc_free(g->code.alloc, g->ring->first);
+    fc_free(g->code.alloc, g->ring);
+}
+
+bool fc_ring_sends(const fc_ring *o) {
+    for (uint32_t a = 0; a < o->in.g->k->accesses.len; a++)
+        if (o->sent[a]) return true;
+    return false;
 }
 
 /* ---- text: a chunk of a warp ----------------------------------------------------------------- */
@@ -137,7 +140,7 @@ static bool holds(const fc_cuda_gen *g, fc_val v) {
 
 /* Bytes before the room of an access, as an expression: a ring's parts are known when the text is
  * compiled. */
-void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYTES]) {
+static void room_before(const fc_ring *o, uint32_t access, char out[ROOM]) {
     const fc_cuda_gen *g = o->in.g;
     unsigned each = 0, rooms = 0;
     for (uint32_t a = 0; a < access; a++) {
@@ -146,9 +149,9 @@ void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYT
         rooms++;
     }
     if (o->cluster && rooms)
-        snprintf(out, FC_RING_BYTES, "(span * %u + %u)", each, rooms * FC_CUDA_LINE);
+        snprintf(out, ROOM, "(span * %u + %u)", each, rooms * FC_CUDA_LINE);
     else
-        snprintf(out, FC_RING_BYTES, "%u",
+        snprintf(out, ROOM, "%u",
                  o->cluster ? 0 : fc_ring_room(g->k, fc_ring_part(g->cls), g->cached, access));
 }
 
@@ -157,9 +160,11 @@ void fc_ring_room_before(const fc_ring *o, uint32_t access, char out[FC_RING_BYT
 static void pointer(const fc_ring *o, const char *type, const char *name, uint32_t of) {
     fc_cuda_gen *g = o->in.g;
     unsigned buffer = (unsigned)g->k->accesses.at[of].buffer;
-    char at[FC_RING_BYTES], warp[32] = "";
-    fc_ring_room_before(o, of, at);
-    if (!o->cluster) snprintf(warp, sizeof warp, "warp * %u + ", o->each * FC_CHUNK);
+    char at[ROOM], warp[32] = "";
+    room_before(o, of, at);
+    if (!o->cluster)
+        snprintf(warp, sizeof warp, "warp * %u + ",
+                 (unsigned)o->in.g->cls->cuda.warp_chunks * FC_CHUNK);
     fc_cuda_line(&g->t,
                  "%s *const %s = (%s *)(here + %s + fc_shift(a%u + b%u + from)) + "
                  "(%slane * %d);",
@@ -201,9 +206,9 @@ void fc_ring_fetch(const fc_ring *o, const char *gate) {
     fc_cuda_gen *g = o->in.g;
     fc_cuda_line(&g->t, "unsigned int bytes = 0;");
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        char at[FC_RING_BYTES];
+        char at[ROOM];
         if (!g->cached[a]) continue;
-        fc_ring_room_before(o, a, at);
+        room_before(o, a, at);
         fc_cuda_line(&g->t, "{");
         fc_cuda_line(&g->t, "const %s *const there = a%u + b%u + from;", fc_ring_storage(g, a),
                      (unsigned)g->k->accesses.at[a].buffer, (unsigned)a);
@@ -305,18 +310,19 @@ static void begin_iterations(const fc_ring *o, int batch) {
 /* Iterations whose loads stand side by side: 32 registers of them, and of what is left in
  * the place; 16 in a cluster, where as many warps more hide the rest, and results take the
  * registers of what they are made of. */
-static int batch_of(const fc_ring *o) {
+unsigned fc_ring_batch(fc_ring *o, unsigned phase) {
     const fc_cuda_gen *g = o->in.g;
     unsigned bytes = 0, most = o->cluster ? 64 : 128;
-    int batch = o->in.batch;
+    unsigned batch = (unsigned)o->in.batch;
     for (uint32_t a = 0; a < g->k->accesses.len; a++) {
-        bool leaves = o->phase == FC_CUDA_STORES && o->sent[a] && !o->cluster;
-        if ((g->used[a] & FC_CUDA_LOADS) || leaves) bytes += FC_CUDA_QUAD * fc_cuda_bytes(g->k, a);
+        const bool leaves = phase == FC_PHASE_ELEMENTS && o->sent[a] && !o->cluster;
+        const bool loads = (g->used[a] & FC_CUDA_LOADS) && g->k->accesses.at[a].level == FC_POINT;
+        if (loads || leaves) bytes += FC_CUDA_QUAD * fc_cuda_bytes(g->k, a);
     }
     for (fc_val v = 0; v < g->code.ins.len; v++)
         if (holds(g, v) && g->hold[v] == FC_CUDA_HELD)
             bytes += FC_CUDA_QUAD * fc_dtypes[g->code.ins.at[v].dtype].bytes;
-    while (batch > 1 && (unsigned)batch * bytes > most) batch /= 2;
+    while (batch > 1 && batch * bytes > most) batch /= 2;
     return batch;
 }
 
@@ -349,18 +355,16 @@ static bool leaves(const fc_ring *o) {
     return false;
 }
 
-/* The chunk at first + c, of which elements from `limit` on do not exist: one in a row, so its text
- * is short. */
-static void chunk(fc_ring *o, const char *limit) {
+/* At most one chunk of a row is not whole, so its text is short. */
+void fc_ring_turns(fc_ring *o, const fc_loop *n, const char *limit) {
     fc_cuda_gen *g = o->in.g;
-    bool known = !limit && o->phase != FC_CUDA_STORES && fc_cuda_any_counts(g->k, o->phase);
-    o->batch = limit ? 1 : batch_of(o);
+    o->batch = n->batch;
     o->quad = o->in.quad;
     o->quad.limit = limit;
     o->quad.taken = "h + u";
     o->quad.aside = o->sent;
-    fc_cuda_line(&g->t, known ? "#pragma unroll" : "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int h = 0; h < %d; h += %d) {", CHUNK_ITS, o->batch);
+    fc_cuda_line(&g->t, n->kind == FC_LOOP_UNROLL ? "#pragma unroll" : "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int h = 0; h < %u; h += %d) {", (unsigned)n->count, o->batch);
     if (limit) fc_cuda_line(&g->t, "if (first + c + h * %d >= %s) break;", FC_LANES, limit);
     declare_groups(o, &o->quad, o->batch);
     begin_iterations(o, o->batch);
@@ -374,29 +378,5 @@ static void chunk(fc_ring *o, const char *limit) {
     else
         compute_pass(&o->in);
     if (leaves(o)) leave(o);
-    fc_cuda_line(&g->t, "}");
-}
-
-void fc_ring_chunks(fc_ring *o) {
-    fc_cuda_gen *g = o->in.g;
-    bool stage = o->phase != FC_CUDA_STORES;
-    fc_cuda_line(&g->t, "#pragma unroll 1");
-    if (o->cluster)
-        fc_cuda_line(&g->t, "for (int c = warp * %d; c < span; c += %u) {", FC_CHUNK,
-                     o->in.warps * FC_CHUNK);
-    else
-        fc_cuda_line(&g->t, "for (int c = 0; c < %u; c += %d) {", o->each * FC_CHUNK, FC_CHUNK);
-    if (stage) FC_EACH_REDUCTION(g, o->phase, "x%u = red%u_start();", r, r);
-    for (int whole = 1; whole >= (o->in.full ? 1 : 0); whole--) {
-        if (!o->in.full)
-            fc_cuda_line(
-                &g->t, whole ? "if (first + c + %d <= count) {" : "} else if (first + c < count) {",
-                FC_CHUNK);
-        if (stage) fc_inner_start_lanes(g, o->phase, FC_CUDA_QUAD);
-        chunk(o, whole ? NULL : "count");
-        if (stage) fc_inner_meet_lanes(&o->in, o->phase, whole);
-    }
-    if (!o->in.full) fc_cuda_line(&g->t, "}");
-    if (o->after) o->after(o);
     fc_cuda_line(&g->t, "}");
 }

@@ -127,8 +127,7 @@ bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader) {
 fc_cuda_inner fc_cuda_inner_of(fc_cuda_gen *g) {
     const fc_cuda_kind kind = g->cls->cuda.kind;
     fc_cuda_inner in = {.g = g,
-                        .team =
-                            kind == FC_CUDA_CLUSTER ? 32u * g->cls->cuda.warps : g->cls->cuda.team,
+                        .team = fc_cuda_team(g->cls),
                         .gang = g->cls->cuda.split >= FC_CUDA_GANG,
                         .full = g->cls->cuda.full,
                         .apart = fc_cuda_apart(g->cls)};

@@ -11,7 +11,7 @@
  * exchange. */
 #include <stdio.h>
 
-#include "codegen/cuda/cuda_walk.h"
+#include "codegen/cuda/cuda_ring.h"
 
 static void list(fc_cuda_walk *w, uint32_t at);
 
@@ -188,6 +188,10 @@ static void turns_of_rows(fc_cuda_walk *w, const fc_loop *n) {
         fc_cuda_tile_compute(g);
     } else if (is(w, FC_CUDA_MAP) && n->way != FC_LOOP_APART && g->cls->vector > 1) {
         fc_cuda_walk_map(w);
+    } else if (g->ring) {
+        fc_ring_begin_row(w);
+        list(w, n->body);
+        fc_ring_end_row(w);
     } else if (is(w, FC_CUDA_RECT)) {
         fc_cuda_walk_thread(w, n);
         list(w, n->body);
@@ -255,6 +259,8 @@ static void open_serial(fc_cuda_walk *w, const fc_loop *n) {
         fc_cuda_line(t, w->o.turned ? "const ix c = i + (ix)(lane / %u * %d);" : "const ix c = i;",
                      w->o.x, fc_run_of(w->in.g->k));
         break;
+    case FC_CUDA_RING:
+    case FC_CUDA_CLUSTER: fc_ring_begin_chunks(w, n); break;
     default:
         if (n->way == FC_LOOP_REST) {
             fc_cuda_line(t, "if (c < end) {");
@@ -285,7 +291,9 @@ static void either(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_text *t = &w->in.g->t;
     const bool whole = w->whole;
     if (n->way == FC_LOOP_REST)
-        fc_cuda_line(t, "} else {");
+        fc_cuda_line(t, w->in.g->ring ? "} else if (first + c < count) {" : "} else {");
+    else if (w->in.g->ring)
+        fc_cuda_line(t, "if (first + c + %d <= count) {", FC_CHUNK);
     else if (is(w, FC_CUDA_ONE))
         fc_cuda_line(t, "if (whole) {");
     else
@@ -553,6 +561,10 @@ static void loop(fc_cuda_walk *w, const fc_loop *n) {
         else
             list(w, n->body);
         break;
+    case FC_LOOP_ROLE:
+        fc_ring_begin_role(w, n);
+        list(w, n->body);
+        break;
     case FC_LOOP_WARP: warps(w, n); break;
     case FC_LOOP_LANE: list(w, n->body); break;
     case FC_LOOP_CASE: either(w, n); break;
@@ -561,7 +573,9 @@ static void loop(fc_cuda_walk *w, const fc_loop *n) {
         if (n->batch && !of_rows(w, n)) {
             fc_cuda_slice(w->in.g, phase_of(phase_in(w, n)), FC_POINT);
             w->turns = n;
-            if (is(w, FC_CUDA_ONE) && phase_in(w, n) == FC_PHASE_ELEMENTS)
+            if (w->in.g->ring)
+                fc_ring_turns(w->in.g->ring, n, limit(w));
+            else if (is(w, FC_CUDA_ONE) && phase_in(w, n) == FC_PHASE_ELEMENTS)
                 fc_inner_store(&w->in, again);
             else
                 batches(w, n);
@@ -574,6 +588,7 @@ static void loop(fc_cuda_walk *w, const fc_loop *n) {
 }
 
 static void node(fc_cuda_walk *w, const fc_loop *n) {
+    if (w->in.g->ring && fc_ring_leaf(w, n)) return;
     switch (n->kind) {
     case FC_LEAF_FILL: fill(w); break;
     case FC_LEAF_ROW: row(w, n); break;
@@ -652,11 +667,11 @@ void fc_cuda_walk_loops(fc_cuda_gen *g) {
     const bool team = kind == FC_CUDA_ONE || kind == FC_CUDA_LOOP;
     fc_cuda_walk w = {.in = {.g = g, .apart = 1},
                       .group = group_of(g),
-                      .limit = "end",
+                      .limit = g->ring ? "count" : "end",
                       .base = kind == FC_CUDA_ONE ? "" : "c + ",
                       .leader = "live",
                       .whole = g->cls->cuda.full};
-    if (team) {
+    if (team || g->ring) {
         w.in = fc_cuda_inner_of(g);
         w.group = w.in.quad;
     }

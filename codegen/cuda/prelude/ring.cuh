@@ -1,4 +1,4 @@
-// ring.cuh - rows that stream through shared memory (cuda_ring.c) or lie in that of a cluster (cuda_cluster.c):
+// ring.cuh - rows that stream through shared memory or lie in that of a cluster (cuda_ring.c):
 // barriers in shared memory (mbarrier) and bulk copies. A host has functions of its own for the instructions.
 
 //@ ring

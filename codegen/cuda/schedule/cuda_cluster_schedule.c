@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_cluster_schedule.c - which rows a cluster of blocks keeps in its shared memory
- * (cuda_cluster.c), and how.
+ * (cuda_ring.c), and how.
  *
  * In: a nest and the machine. Out: the class and the launch, or neither. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
