@@ -58,7 +58,7 @@ target_link_libraries(fusec_tests PRIVATE
 target_compile_definitions(fusec_tests PRIVATE
   FUSEC_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}" FUSEC_BINARY_DIR="${CMAKE_BINARY_DIR}"
   FUSEC_COMMAND="${CMAKE_BINARY_DIR}/bin/fusec")
-add_dependencies(fusec_tests fusec) # test_abi.c reads it
+add_dependencies(fusec_tests fusec fusec_json) # test_abi.c and test_description.c read them
 # For the tests that build the programs of the documentation.
 if(FUSEC_SANITIZE)
   set(test_cflags -fsanitize=${FUSEC_SANITIZERS})

@@ -274,30 +274,14 @@ bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out) {
     return *out = s, true;
 }
 
-/* On bool the arithmetic rows are the logical ones. FC_OP_NONE: not defined on bool. */
-static fc_op bool_form(fc_op op) {
-    switch (op) {
-    case FC_OP_add:
-    case FC_OP_maximum:
-    case FC_OP_fmax:
-    case FC_OP_bit_or: return FC_OP_logical_or;
-    case FC_OP_mul:
-    case FC_OP_minimum:
-    case FC_OP_fmin:
-    case FC_OP_bit_and: return FC_OP_logical_and;
-    case FC_OP_bit_xor: return FC_OP_ne;
-    case FC_OP_bit_not: return FC_OP_logical_not;
-    default: return FC_OP_NONE;
-    }
-}
-
 bool fc_op_takes(fc_op op, fusec_dtype t) {
     if (fc_is_complex(t)) return fc_complex_takes(op);
     switch (fc_ops[op].rule) {
     case FC_RULE_LOGIC: return t == FUSEC_BOOL;
-    case FC_RULE_BITS: return !fc_is_float(t) && (t != FUSEC_BOOL || bool_form(op) != FC_OP_NONE);
+    case FC_RULE_BITS:
+        return !fc_is_float(t) && (t != FUSEC_BOOL || fc_op_on_bool(op) != FC_OP_NONE);
     case FC_RULE_ARITH:
-    case FC_RULE_ANY: return t != FUSEC_BOOL || bool_form(op) != FC_OP_NONE;
+    case FC_RULE_ANY: return t != FUSEC_BOOL || fc_op_on_bool(op) != FC_OP_NONE;
     default: return true;
     }
 }
@@ -324,7 +308,7 @@ static bool check_operands(fc_graph *g, fc_op *op, fc_node *src, int n) {
                false;
     if (t == FUSEC_BOOL &&
         (row->rule == FC_RULE_ARITH || row->rule == FC_RULE_BITS || row->rule == FC_RULE_ANY)) {
-        fc_op form = bool_form(*op);
+        fc_op form = fc_op_on_bool(*op);
         if (form == FC_OP_NONE)
             return fail_type(g, FUSEC_DTYPE_MISMATCH, *op, src[0], FC_NONODE,
                              "not defined on bool; cast to a number"),

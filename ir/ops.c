@@ -132,3 +132,19 @@ fc_op fc_op_by_name(const char *name, size_t len) {
         if (is_name(aliases[i].name, name, len)) return aliases[i].op;
     return FC_OP_NONE;
 }
+
+fc_op fc_op_on_bool(fc_op op) {
+    switch (op) {
+    case FC_OP_add:
+    case FC_OP_maximum:
+    case FC_OP_fmax:
+    case FC_OP_bit_or: return FC_OP_logical_or;
+    case FC_OP_mul:
+    case FC_OP_minimum:
+    case FC_OP_fmin:
+    case FC_OP_bit_and: return FC_OP_logical_and;
+    case FC_OP_bit_xor: return FC_OP_ne;
+    case FC_OP_bit_not: return FC_OP_logical_not;
+    default: return FC_OP_NONE;
+    }
+}

@@ -174,6 +174,8 @@ static inline bool fc_is_view(int op) {
 /* Whether the builders take operands of this dtype for an elementwise row (of a choice: for what is
  * chosen). Integers that become floats first count as taken. */
 bool fc_op_takes(fc_op op, fusec_dtype t);
+/* On bool the arithmetic rows are the logical ones. FC_OP_NONE: not defined on bool. */
+fc_op fc_op_on_bool(fc_op op);
 
 /* The row of this name ("sin"), or of this other name ("arcsin"), FC_OP_NONE if there is none.
  * Finds neither hidden rows nor structural ones. */

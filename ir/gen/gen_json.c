@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_json.c - the tables as one JSON object, for those who make bindings: build/fusec.json. Part
- * of fusec_gen (gen_ops.c). */
+/* gen_json.c - the interface and the tables as one JSON object, for those who make bindings:
+ * build/fusec.json (docs/bindings.md). Part of fusec_gen (gen_ops.c). */
 #include "ir/gen/gen_json.h"
 
+#include "ir/gen/gen_api.h"
+
 static void text(FILE *out, const char *s) {
-    fputc('"', out);
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\') fputc('\\', out);
-        fputc(*s, out);
-    }
-    fputc('"', out);
+    fc_gen_quoted(out, s, strlen(s));
 }
 
-static void dtypes(FILE *out) {
-    static const struct {
-        const char *name;
-        int number, bytes;
-    } rows[] = {
+static const struct {
+    const char *name;
+    int number, bytes;
+} dtype_rows[] = {
 #define DTYPE(number, id, name, numpy, npy, kind, bytes, bits, compute, cuda, llvm, c)             \
     {name, number, bytes},
 #include "ir/dtypes.def"
 #undef DTYPE
-    };
-    for (size_t i = 0; i < FC_COUNT(rows); i++) {
+};
+
+static void dtypes(FILE *out) {
+    for (size_t i = 0; i < FC_COUNT(dtype_rows); i++) {
         fprintf(out, "%s\n    {\"name\": ", i ? "," : "");
-        text(out, rows[i].name);
-        fprintf(out, ", \"number\": %d, \"bytes\": %d}", rows[i].number, rows[i].bytes);
+        text(out, dtype_rows[i].name);
+        fprintf(out, ", \"number\": %d, \"bytes\": %d}", dtype_rows[i].number, dtype_rows[i].bytes);
     }
 }
 
@@ -47,6 +45,22 @@ static void statuses(FILE *out) {
     }
 }
 
+/* The dtypes of operands, of the second one where the first is a condition; those of one number. A
+ * test compares with fc_op_takes, which knows complex numbers, too. */
+static void dtypes_of(FILE *out, fc_op op) {
+    const fc_rule rule = fc_ops[op].rule;
+    int n = 0;
+    fputs("[", out);
+    for (int t = 0; t < FC_DTYPE_COUNT; t++) {
+        const bool numeric = rule == FC_RULE_ARITH || rule == FC_RULE_BITS || rule == FC_RULE_ANY;
+        if (t == FUSEC_BOOL ? numeric && fc_op_on_bool(op) == FC_OP_NONE
+                            : rule == FC_RULE_LOGIC || (rule == FC_RULE_BITS && t >= FUSEC_F16))
+            continue;
+        fprintf(out, "%s\"%s\"", n++ ? ", " : "", dtype_rows[t].name);
+    }
+    fputs("]", out);
+}
+
 static void operations(FILE *out) {
     int n = 0;
     for (int op = FC_OP_FIRST_ELEMENTWISE; op < FC_OP_COUNT_; op++) {
@@ -56,6 +70,8 @@ static void operations(FILE *out) {
                 n++ ? "," : "", i->name, i->name, (int)i->arity);
         fprintf(out, "\"reduction\": %s, \"takes\": ", fc_is_reduction(op) ? "true" : "false");
         text(out, fc_gen_takes(i->rule));
+        fputs(", \"dtypes\": ", out);
+        dtypes_of(out, (fc_op)op);
         fputs(", \"gives\": ", out);
         text(out, fc_gen_gives(i->rule));
         fputs(", \"doc\": ", out);
@@ -64,12 +80,15 @@ static void operations(FILE *out) {
     }
 }
 
-void fc_gen_json(FILE *out) {
-    fputs("{\n  \"dtypes\": [", out);
+bool fc_gen_json(FILE *out) {
+    fputs("{\n", out);
+    const bool good = fc_gen_api(out);
+    fputs("  \"dtypes\": [", out);
     dtypes(out);
     fputs("\n  ],\n  \"statuses\": [", out);
     statuses(out);
     fputs("\n  ],\n  \"operations\": [", out);
     operations(out);
     fputs("\n  ]\n}\n", out);
+    return good;
 }

@@ -6,6 +6,8 @@
  *     fusec_gen header FILE        include/fusec/ops.h: a C function for each row
  *     fusec_gen python FILE        rows of the Python extension, with docstrings (gen_python.c)
  *     fusec_gen stubs FILE         type stubs of the Python package
+ *     fusec_gen json FILE          the interface and the tables, for bindings (gen_json.c,
+ * gen_api.c)
  *
  * A new kind of file is one function and one row of `kinds`. */
 #include <stdio.h>
@@ -272,6 +274,12 @@ static void header(FILE *out) {
 
 /* ---- main ------------------------------------------------------------------------------- */
 
+static bool json_good = true;
+
+static void json(FILE *out) {
+    json_good = fc_gen_json(out);
+}
+
 static const struct {
     const char *name;
     void (*write)(FILE *out);
@@ -279,7 +287,7 @@ static const struct {
              {"header", header},
              {"python", fc_gen_python},
              {"stubs", fc_gen_stubs},
-             {"json", fc_gen_json}};
+             {"json", json}};
 
 int main(int argc, char **argv) {
     for (size_t k = 0; argc == 3 && k < FC_COUNT(kinds); k++) {
@@ -290,7 +298,7 @@ int main(int argc, char **argv) {
             fprintf(stderr, "fusec_gen: can't write %s\n", argv[2]);
             return 1;
         }
-        return 0;
+        return json_good ? 0 : 1;
     }
     fputs("usage: fusec_gen KIND FILE; kinds:", stderr);
     for (size_t k = 0; k < FC_COUNT(kinds); k++) fprintf(stderr, " %s", kinds[k].name);
