@@ -60,6 +60,9 @@ FC_TEST(description, layouts_and_numbers) {
         } else if (sscanf(p, "%99[a-z_]: %u bytes", name, &offset) == 2) {
             in = object(text, name, "\"doc\": ");
             if (!in) FC_FAIL("%s is not described", name);
+        } else if (sscanf(p, "status %u %99s", &offset, name) == 2) {
+            snprintf(want, sizeof want, "\"number\": %u, ", offset);
+            if (!object(text, name, want)) FC_FAIL("status %s = %u", name, offset);
         } else if (sscanf(p, "%99[A-Z0-9_] = %lld", name, &value) == 2) {
             snprintf(want, sizeof want,
                      value == INT64_MIN ? "\"value\": \"%lld\"}" : "\"value\": %lld}", value);

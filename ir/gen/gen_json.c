@@ -29,17 +29,19 @@ static void dtypes(FILE *out) {
 
 static void statuses(FILE *out) {
     static const struct {
-        const char *name, *doc;
+        const char *name, *constant, *doc;
         int number;
     } rows[] = {
-#define FUSEC_ERR(number, id, slug, code, doc) {slug, doc, number},
+        {"ok", "FUSEC_OK", "nothing failed", 0},
+#define FUSEC_ERR(number, id, slug, code, doc) {slug, "FUSEC_" #id, doc, number},
 #include <fusec/errors.def>
 #undef FUSEC_ERR
     };
     for (size_t i = 0; i < FC_COUNT(rows); i++) {
         fprintf(out, "%s\n    {\"name\": ", i ? "," : "");
         text(out, rows[i].name);
-        fprintf(out, ", \"number\": %d, \"doc\": ", rows[i].number);
+        fprintf(out, ", \"number\": %d, \"constant\": \"%s\", \"doc\": ", rows[i].number,
+                rows[i].constant);
         text(out, rows[i].doc);
         fputc('}', out);
     }
