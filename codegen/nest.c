@@ -364,9 +364,12 @@ void fc_nest_fill(const fc_kernel *k, const fc_nest *n, const int64_t *values, v
         w[0] = n->offset[a];
         memcpy(w + 1, n->stride + (size_t)a * axes, axes * sizeof *w);
     }
-    for (size_t i = 0; i < k->params.len; i++)
-        words[l.params + i] =
-            k->params.at[i].is_dim ? values[k->params.at[i].source] : (int64_t)scalars[i];
+    for (size_t i = 0; i < k->params.len; i++) {
+        const fc_scalar *p = &k->params.at[i];
+        words[l.params + i] = p->function ? (int64_t)(uintptr_t)p->function
+                              : p->is_dim ? values[p->source]
+                                          : (int64_t)scalars[i];
+    }
     words[l.extra + FC_PB_ROWS] = n->rows;
     words[l.extra + FC_PB_COUNT] = n->count;
 }

@@ -46,6 +46,8 @@ typedef struct fc_machine {
  * optimises little; a program all of whose kernels have it is compiled so. The bits of results are
  * the same. */
 #define FC_CUDA_BRIEFLY "/* little optimisation */"
+/* In front of CUDA C that the user wrote. */
+#define FC_CUDA_USER "/* of the user */"
 
 /* How to run a variant for one nest. */
 typedef struct fc_launch {

@@ -10,6 +10,7 @@
 #include "ir/code.h"
 #include "ir/complex.h"
 #include "ir/expand.h"
+#include "ir/external.h"
 #include "ir/float_state.h"
 
 fc_node fc_fail_types(fc_graph *g, fusec_status s, const char *what, fc_node a, fc_node b,
@@ -465,6 +466,28 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
         if (p != FC_NONODE || g->error.code) return p;
     }
     return fc_graph_add(g, &node);
+}
+
+fc_node fc_build_extern(fc_graph *g, const fc_extern *x, const fc_node *arg) {
+    fc_node src[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+    if (g->error.code) return FC_NONODE;
+    for (int i = 0; i < x->nargs; i++) {
+        if (arg[i] >= g->nodes.len) return FC_NONODE;
+        src[i] = arg[i];
+        if (fc_at(g, arg[i])->dtype == x->dtype[i]) continue;
+        fc_fail(&g->error, FUSEC_DTYPE_MISMATCH, "operand %d of %.100s is %s, not %s", i + 1,
+                x->name, fc_dtypes[x->dtype[i]].name, fc_dtypes[fc_at(g, arg[i])->dtype].name);
+        return FC_NONODE;
+    }
+    fc_list shape = fc_at(g, src[0])->shape;
+    if (!one_shape(g, src, x->nargs, &shape) && !widen_all(g, FC_OP_EXTERN, src, x->nargs, &shape))
+        return FC_NONODE;
+    return fc_graph_node(g, (fc_ninfo){.op = FC_OP_EXTERN,
+                                       .nops = x->nargs,
+                                       .dtype = x->result,
+                                       .shape = shape,
+                                       .src = {src[0], src[1], src[2]},
+                                       .attr = (uint64_t)(uintptr_t)x});
 }
 
 /* ---- reductions -------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ int fc_instr_arity(const fc_instr *i) {
     case FC_OP_LOAD_AT: return 2;
     case FC_OP_ROUNDS:
     case FC_OP_RESULT: return 1;
+    case FC_OP_EXTERN:
     case FC_OP_RECORD: return 1 + (i->b != FC_NOVAL) + (i->c != FC_NOVAL);
     case FC_OP_INSIDE:
     case FC_OP_PUT_AT: return 3;
@@ -261,7 +262,7 @@ void fc_code_print(const fc_code *c, fc_str *out) {
             fc_str_char(out, ' ');
             print_const(out, (fusec_dtype)i->dtype, i->imm);
         } else if (arity == 0 || fc_is_at_element(i->op) || i->op == FC_OP_ROUNDS ||
-                   i->op == FC_OP_RESULT) {
+                   i->op == FC_OP_EXTERN || i->op == FC_OP_RESULT) {
             fc_str_printf(out, " #%llu", (unsigned long long)i->imm);
         } else if (fc_is_elementwise(i->op) && i->imm) {
             fc_str_printf(out, " for %s", fc_dtypes[i->imm].name);

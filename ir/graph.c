@@ -4,6 +4,7 @@
 #include "ir/graph.h"
 
 #include "ir/eval.h"
+#include "ir/external.h"
 #include "ir/loop.h"
 #include "ir/plant.h"
 
@@ -386,6 +387,7 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         fc_str_char(out, ' ');
         fc_dim_print(&g->dims, (fc_dim)n->attr, out);
         break;
+    case FC_OP_EXTERN: fc_str_printf(out, " %s", fc_extern_of(n)->name); break;
     case FC_OP_PART: fc_str_add(out, n->attr ? " imag" : " real"); break;
     case FC_OP_INPUT: fc_str_printf(out, " %s", g->inputs.at[n->attr].name); break;
     case FC_OP_CAST:

@@ -22,6 +22,7 @@ void fc_kernel_free(fc_kernel *k) {
     fc_vec_free(alloc, &k->params);
     fc_vec_free(alloc, &k->args);
     fc_vec_free(alloc, &k->checks);
+    fc_vec_free(alloc, &k->externs);
     fc_vec_free(alloc, &k->places);
     for (size_t i = 0; i < k->records.len; i++) fc_code_free(&k->records.at[i]->code);
     fc_vec_free(alloc, &k->records);
@@ -48,7 +49,7 @@ static uint32_t add_param(fc_kernel *k, fc_scalar param) {
     for (size_t i = 0; i < k->params.len; i++) {
         const fc_scalar *p = &k->params.at[i];
         if (p->dtype == param.dtype && p->is_dim == param.is_dim && p->part == param.part &&
-            p->source == param.source)
+            p->source == param.source && p->function == param.function)
             return (uint32_t)i;
     }
     if (!fc_push(k->code.alloc, &k->params, param)) return out_of_memory(k);
@@ -61,6 +62,27 @@ uint32_t fc_kernel_param(fc_kernel *k, fusec_dtype t, bool is_dim, uint32_t sour
 
 uint32_t fc_kernel_param_part(fc_kernel *k, fusec_dtype t, uint32_t source, unsigned part) {
     return add_param(k, (fc_scalar){.dtype = (uint8_t)t, .part = (uint8_t)part, .source = source});
+}
+
+static uint32_t extern_use(fc_kernel *k, const fc_extern *x) {
+    for (size_t i = 0; i < k->externs.len; i++)
+        if (k->externs.at[i].function == x) return (uint32_t)i;
+    fc_extern_use use = {.function = x};
+    use.param = add_param(k, (fc_scalar){.dtype = FUSEC_U64, .is_dim = true, .function = x});
+    if (!fc_push(k->code.alloc, &k->externs, use)) return out_of_memory(k);
+    return (uint32_t)k->externs.len - 1;
+}
+
+fc_val fc_kernel_extern(fc_kernel *k, const fc_extern *x, const fc_val v[3]) {
+    const uint32_t number = extern_use(k, x);
+    for (unsigned i = 0; i < x->nargs; i++)
+        if (v[i] == FC_NOVAL) return FC_NOVAL;
+    return fc_code_add(&k->code, (fc_instr){.op = FC_OP_EXTERN,
+                                            .dtype = x->result,
+                                            .a = v[0],
+                                            .b = x->nargs > 1 ? v[1] : FC_NOVAL,
+                                            .c = x->nargs > 2 ? v[2] : FC_NOVAL,
+                                            .imm = number});
 }
 
 static bool same_map(const fc_map *a, const fc_map *b) {
@@ -351,7 +373,8 @@ void fc_kernel_slice(const fc_code *code, const fc_val *roots, size_t nroots, ui
 }
 
 static bool computes(const fc_instr *in) {
-    return fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT;
+    return fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
+           in->op == FC_OP_EXTERN;
 }
 
 static bool counts(const fc_kernel *k, const fc_instr *in) {
@@ -391,6 +414,7 @@ static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *op
             continue;
         }
         *ops += 1;
+        if (in->op == FC_OP_EXTERN) *ops += k->externs.at[in->imm].function->slots;
         if (fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
     }
 }
@@ -502,7 +526,7 @@ static void print_arguments(const fc_kernel *k, const fc_dimtab *dims, fc_str *o
         fc_str_printf(out, "param%u = %s", (unsigned)i, fc_dtypes[p->dtype].name);
         if (dims && !p->is_dim) fc_str_printf(out, " input %u", (unsigned)p->source);
         if (dims && p->part) fc_str_printf(out, " part %u", (unsigned)p->part);
-        if (dims && p->is_dim) {
+        if (dims && p->is_dim && !p->function) {
             fc_str_add(out, " size ");
             fc_dim_print(dims, p->source, out);
         }
@@ -530,17 +554,29 @@ static void print_fold(const fc_record *f, fc_str *out) {
 static void print_rounds(const fc_rounds *r, size_t number, fc_str *out) {
     fc_str_printf(out, "rounds%zu = carries", number);
     for (unsigned i = 0; i < r->nvalues; i++)
-        fc_str_printf(out, "%s%s", i == r->ncarried ? " reads " : i ? ", " : " ",
+        fc_str_printf(out, "%s%s",
+                      i == r->ncarried ? " reads "
+                      : i              ? ", "
+                                       : " ",
                       fc_dtypes[r->dtype[i]].name);
     fc_str_char(out, '\n');
     fc_code_print(&r->code, out);
     for (unsigned i = 0; i < fc_rounds_outs(r); i++)
         fc_str_printf(out, "%s%%%u",
-                      i            ? ", "
+                      i              ? ", "
                       : r->condition ? "  while "
                                      : "  next ",
                       (unsigned)r->out[i]);
     fc_str_char(out, '\n');
+}
+
+/* With its text, as code of a GPU has it in it. */
+static void print_extern(const fc_extern *x, size_t number, fc_str *out) {
+    fc_str_printf(out, "extern%zu = %s %s(", number, fc_dtypes[x->result].name, x->name);
+    for (unsigned i = 0; i < x->nargs; i++)
+        fc_str_printf(out, "%s%s", i ? ", " : "", fc_dtypes[x->dtype[i]].name);
+    fc_str_add(out, ")\n");
+    if (x->cuda) fc_str_printf(out, "%s\n", x->cuda);
 }
 
 void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
@@ -550,6 +586,7 @@ void fc_kernel_print(const fc_kernel *k, const fc_dimtab *dims, fc_str *out) {
     fc_str_char(out, '\n');
     print_arguments(k, dims, out);
     for (size_t i = 0; i < k->loops.len; i++) print_rounds(k->loops.at[i], i, out);
+    for (size_t i = 0; i < k->externs.len; i++) print_extern(k->externs.at[i].function, i, out);
     fc_code_print(&k->code, out);
     for (size_t i = 0; i < k->reductions.len; i++) {
         const fc_reduction *r = &k->reductions.at[i];

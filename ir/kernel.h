@@ -53,6 +53,7 @@
 #include "ir/code.h"
 #include "ir/dim.h"
 #include "ir/expand.h"
+#include "ir/external.h"
 #include "ir/graph.h"
 #include "ir/repeat.h"
 
@@ -181,13 +182,21 @@ typedef struct fc_update {
     uint32_t size; /* parameter: elements of the argument */
 } fc_update;
 
-/* A scalar argument: a rank-0 input of the program or the value of a dim. */
+/* A scalar argument: a rank-0 input of the program, the value of a dim, or the address of what is
+ * known of a function of the user. */
 typedef struct fc_scalar {
     uint8_t dtype;
-    bool is_dim;
-    uint8_t part;    /* of an input that is a pair: how many parts stand before it */
-    uint32_t source; /* fc_dim, or number of the program input */
+    bool is_dim;               /* no input */
+    uint8_t part;              /* of an input that is a pair: how many parts stand before it */
+    uint32_t source;           /* fc_dim, or number of the program input */
+    const fc_extern *function; /* its address is the value; NULL: another scalar */
 } fc_scalar;
+
+/* A function of the user that the code has in it: FC_OP_EXTERN. */
+typedef struct fc_extern_use {
+    const fc_extern *function;
+    uint32_t param; /* its address, u64 */
+} fc_extern_use;
 
 typedef struct fc_arg {
     bool written;
@@ -218,8 +227,9 @@ typedef struct fc_kernel {
     FC_VEC(fc_check_site) checks; /* of FC_OP_INSIDE */
     FC_VEC(fc_record *) records;  /* of folds */
     FC_VEC(fc_rounds *) loops;    /* of FC_OP_ROUNDS */
-    FC_VEC(uint32_t) places;      /* where what it computes comes from (graph.h), for people */
-    fc_arena arena;               /* maps and shapes */
+    FC_VEC(fc_extern_use) externs;
+    FC_VEC(uint32_t) places; /* where what it computes comes from (graph.h), for people */
+    fc_arena arena;          /* maps and shapes */
 } fc_kernel;
 
 void fc_kernel_init(fc_kernel *k, const fc_alloc *alloc);
@@ -248,6 +258,8 @@ fc_val fc_kernel_load_at(fc_kernel *k, uint32_t arg, fc_val element, fc_val when
 fc_val fc_kernel_inside(fc_kernel *k, fc_val index, fc_val size, fc_val position,
                         fc_check_site check);
 fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
+/* FC_OP_EXTERN of operands of its types. */
+fc_val fc_kernel_extern(fc_kernel *k, const fc_extern *x, const fc_val v[3]);
 /* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
  * ascend. */
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);

@@ -25,6 +25,7 @@ static void add(words *w, const char *word) {
 static void add_operations(words *w, const fc_kernel *k, bool functions) {
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *x = &k->code.ins.at[i];
+        if (functions && x->op == FC_OP_EXTERN) add(w, "extern");
         if (!fc_is_elementwise(x->op)) continue;
         if (functions == ((fc_ops[x->op].flags & FC_F_TRANSCENDENTAL) != 0))
             add(w, fc_ops[x->op].name);

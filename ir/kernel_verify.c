@@ -174,6 +174,20 @@ static fusec_status verify_loop(const fc_kernel *k, const fc_code *c, size_t n, 
     return FUSEC_OK;
 }
 
+static fusec_status verify_extern(const fc_kernel *k, size_t n, fc_error *e) {
+    const fc_instr *in = &k->code.ins.at[n];
+    if (in->imm >= k->externs.len) BAD("%%%zu: no such function", n);
+    const fc_extern_use *use = &k->externs.at[in->imm];
+    const fc_extern *x = use->function;
+    if (use->param >= k->params.len || k->params.at[use->param].function != x)
+        BAD("%%%zu: its function has no address", n);
+    if (fc_instr_arity(in) != x->nargs || in->dtype != x->result) BAD("%%%zu: other types", n);
+    for (int i = 0; i < x->nargs; i++)
+        if (k->code.ins.at[fc_instr_operand(in, i)].dtype != x->dtype[i])
+            BAD("%%%zu: dtype of operand %d", n, i);
+    return FUSEC_OK;
+}
+
 static bool is_of_loop(const fc_instr *in) {
     return in->op == FC_OP_RECORD || in->op == FC_OP_ROUNDS || in->op == FC_OP_RESULT;
 }
@@ -216,12 +230,13 @@ static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
         const fc_instr *in = &k->code.ins.at[i];
         if (in->dtype >= FC_DTYPE_COUNT || in->level > FC_POINT) BAD("%%%zu: dtype or level", i);
         bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST || in->op == FC_OP_CVT ||
-                        in->op == FC_OP_BITCAST;
+                        in->op == FC_OP_BITCAST || in->op == FC_OP_EXTERN;
         const bool read = fc_is_at_element(in->op);
         FC_TRY(computed         ? verify_computed(k, i, e)
                : is_of_loop(in) ? verify_loop(k, &k->code, i, k->loops.len, e)
                : read           ? verify_computed_read(k, i, e)
                                 : verify_leaf(k, i, e));
+        if (in->op == FC_OP_EXTERN) FC_TRY(verify_extern(k, i, e));
     }
     return FUSEC_OK;
 }

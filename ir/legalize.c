@@ -46,6 +46,7 @@ static fc_val add(fc_code *to, const fc_instr *i, fc_val a, fc_val b, fc_val c) 
     case FC_OP_LOAD_AT:
     case FC_OP_INSIDE:
     case FC_OP_PUT_AT:
+    case FC_OP_EXTERN:
     case FC_OP_RECORD:
     case FC_OP_ROUNDS:
     case FC_OP_RESULT: {

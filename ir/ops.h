@@ -20,6 +20,8 @@ typedef enum fc_op {
     FC_OP_CAST,    /* docs/semantics.md: saturating, one rounding. To its own dtype it is the value
                       itself, and attr says what derivatives make of it (FC_CAST_*, ir/graph.h) */
     FC_OP_BITCAST, /* the same bits in another dtype of the same width */
+    FC_OP_EXTERN,  /* a scalar function of the user; attr: its description (ir/external.h). In
+                      kernel code imm is its number in fc_kernel.externs */
     /* complex numbers (ir/build_complex.c) */
     FC_OP_PART, /* of an array of pairs in memory: the real part, or with attr 1 the imaginary one
                  */

@@ -10,6 +10,7 @@
  *      as it is computed again for every tile of the other operand.
  *   3. size: when the work below a node passes the limits of one kernel, its heaviest operands are
  *      stored. */
+#include "ir/external.h"
 #include "ir/fold.h"
 #include "ir/repeat.h"
 #include "passes/fuse.h"
@@ -55,6 +56,7 @@ bool fc_fuse_work(fc_graph *g, fc_fusion *f, fc_node n, uint32_t cap, fc_work *w
             if (fc_ops[i->op].flags & FC_F_TRANSCENDENTAL) w->transcendental++;
         }
         if (i->op == FC_OP_ROUNDS) w->again = add_sat(w->again, rounds_slots(g, x));
+        if (i->op == FC_OP_EXTERN) w->again = add_sat(w->again, fc_extern_of(i)->slots);
         for (int k = 0; ok && k < i->nops; k++) {
             if (f->met[i->src[k]] == round) continue;
             fc_walk_step t = {.node = i->src[k]};
@@ -102,6 +104,7 @@ static fc_work bound(const fc_graph *g, const fc_fusion *f, const fc_work *work,
         w.ops = 1;
         w.transcendental = fc_ops[i->op].flags & FC_F_TRANSCENDENTAL ? 1 : 0;
         if (i->op == FC_OP_ROUNDS) w.again = rounds_slots(g, n);
+        if (i->op == FC_OP_EXTERN) w.again = fc_extern_of(i)->slots;
     }
     for (int k = 0; k < i->nops; k++) {
         fc_node s = i->src[k];

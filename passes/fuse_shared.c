@@ -112,7 +112,8 @@ static bool decide(fc_shared *s, fc_node n, bool *store) {
      * next time */
     const uint32_t places = k < s->regions[n] && k < MOST_REGIONS ? k : s->places[n];
     const bool compute = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
-                         i->op == FC_OP_BITCAST || i->op == FC_OP_ROUNDS;
+                         i->op == FC_OP_BITCAST || i->op == FC_OP_ROUNDS ||
+                         i->op == FC_OP_EXTERN;
     fc_work w;
     *store = false;
     if (!compute || places < 2 || fc_rank(s->g, n) == 0) return true;

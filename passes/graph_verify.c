@@ -6,6 +6,7 @@
  * made it. */
 #include "passes/plan.h"
 
+#include "ir/external.h"
 #include "ir/fold.h"
 #include "ir/loop.h"
 #include "ir/repeat.h"
@@ -112,6 +113,14 @@ static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
     if (n->op == FC_OP_MATERIALIZE)
         return from != n->dtype || fc_at(g, n->src[0])->shape != n->shape ? "it changes its operand"
                                                                           : NULL;
+    return check_pointwise_shapes(g, n);
+}
+
+static reason check_extern(const fc_graph *g, const fc_ninfo *n) {
+    const fc_extern *x = fc_extern_of(n);
+    if (!x || n->nops != x->nargs || n->dtype != x->result) return "its function has other types";
+    for (int k = 0; k < n->nops; k++)
+        if (fc_at(g, n->src[k])->dtype != x->dtype[k]) return "an operand has another dtype";
     return check_pointwise_shapes(g, n);
 }
 
@@ -382,7 +391,8 @@ static reason check_fold(const fc_graph *g, const fc_ninfo *n) {
     return n->shape == fc_at(g, element[0])->shape ? NULL : "a scan changes the shape";
 }
 
-/* ---- loops of elements ------------------------------------------------------------------------ */
+/* ---- loops of elements ------------------------------------------------------------------------
+ */
 
 static reason check_repeat(const fc_graph *g, const fc_ninfo *n) {
     enum { MOST = FC_MAX_REPEAT + FC_REPEAT_BOUNDS + 1 };
@@ -595,6 +605,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     if (fc_is_view(n->op)) return check_view(g, n);
     if (n->op == FC_OP_CAST || n->op == FC_OP_BITCAST || n->op == FC_OP_MATERIALIZE)
         return check_conversion(g, n);
+    if (n->op == FC_OP_EXTERN) return check_extern(g, n);
     if (n->op == FC_OP_PART || n->op == FC_OP_PAIR) return check_complex(g, n);
     if (n->op == FC_OP_TAKE) return check_take(g, n);
     if (n->op == FC_OP_SCATTER || n->op == FC_OP_UPDATE) return check_scatter(g, n);

@@ -255,6 +255,7 @@ static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
         return fc_lower_record_of(c, in);
     }
     if (i->op == FC_OP_ROUNDS) return wide(l, fc_lower_repeat(l, n, in[0]));
+    if (i->op == FC_OP_EXTERN) return fc_kernel_extern(l->k, fc_extern_of(i), in);
     for (int k = 0; k < i->nops; k++) in[k] = wide(l, in[k]);
     switch (i->op) {
     case FC_OP_CAST: return wide(l, fc_val_cast(c, in[0], (fusec_dtype)i->dtype));

@@ -263,6 +263,7 @@ static bool place(finder *f, fc_node n, int *axis) {
     case FC_OP_IOTA: return axis_by_size(f, n, axis);
     case FC_OP_CAST:
     case FC_OP_BITCAST:
+    case FC_OP_EXTERN:
     case FC_OP_MATERIALIZE: return of_operands(f, n, axis);
     case FC_OP_SCAN: return of_scan(f, n, axis);
     case FC_OP_TAKE: return of_take(f, n, axis);

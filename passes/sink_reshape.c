@@ -69,7 +69,7 @@ static bool is_free(const fc_graph *g, fc_list from, fc_list to) {
 
 static bool is_pointwise(int op) {
     return fc_is_elementwise(op) || op == FC_OP_CAST || op == FC_OP_BITCAST || op == FC_OP_CHECK ||
-           op == FC_OP_PART || op == FC_OP_PAIR;
+           op == FC_OP_EXTERN || op == FC_OP_PART || op == FC_OP_PAIR;
 }
 
 static bool is_scalar_leaf(const fc_ninfo *n) {

@@ -8,6 +8,7 @@
 #include "runtime/compile/dynlib.h"
 #include "runtime/compile/helper.h"
 #include "runtime/call.h"
+#include "runtime/external.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/pack.h"
 #include "runtime/trace.h"
@@ -155,6 +156,7 @@ void fc_context_free(fc_context *c) {
     fc_device_close(c->cpu);
     fc_device_close(c->interp);
     fc_user_calls_free(c);
+    fc_externs_free(c);
     fc_diskcache_close(c->disk);
     for (int i = 0; i < c->npacks; i++) fc_pack_close(c->packs[i]);
     fc_helper_free(c->helper);

@@ -63,6 +63,7 @@ typedef struct fc_context {
     struct fc_pack *packs[FC_MAX_PACKS];
     int npacks;
     FC_VEC(struct fc_user_call *) calls; /* functions of the user (runtime/call.h) */
+    FC_VEC(struct fc_extern *) externs;  /* those in kernels (runtime/external.h) */
     struct fc_helper *helper;            /* NULL: compilers run in this process */
     fc_str notice;                       /* why the automatic choice passed over a better device */
     struct fc_copier *copiers;           /* programs that copy strided arrays (runtime/stage.c) */

@@ -7,6 +7,7 @@
 
 #include "passes/bodies.h"
 #include "runtime/apart.h"
+#include "runtime/external.h"
 #include "runtime/outside.h"
 #include "runtime/ready.h"
 #include "runtime/stage.h"
@@ -46,6 +47,7 @@ static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_e
         if (!body) return fc_oom(e);
         body->plan = p->plan->bodies.at[i]->plan;
         body->is_body = true;
+        FC_TRY(fc_externs_check(body, e));
         FC_TRY(make_networks(body, e));
         FC_TRY(make_bodies(body, o, e));
     }
@@ -70,6 +72,7 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     fusec_status s = fc_plan_build(g, &po, &p->plan, e);
     clock_gettime(CLOCK_MONOTONIC, &b);
     p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
+    if (!s) s = fc_externs_check(p, e);
     if (!s) s = make_networks(p, e);
     if (!s) s = make_bodies(p, o, e);
     if (s) {

@@ -504,8 +504,8 @@ static char *squeezed(const char *path) {
 
 FC_TEST(capi, snippets_of_the_guide_are_parts_of_the_examples) {
     static const char *const examples[] = {
-        "wave",        "dot",  "lazy_loop", "add_square", "device_stream",
-        "lazy_values", "text", "saved",     "pieces",     "call"};
+        "wave", "dot",   "lazy_loop", "add_square", "device_stream", "lazy_values",
+        "text", "saved", "pieces",    "call",       "extern"};
     char *guide = squeezed("docs/c-api.md"), *code[FC_COUNT(examples)];
     for (size_t i = 0; i < FC_COUNT(examples); i++) {
         char path[100];

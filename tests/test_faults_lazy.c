@@ -217,7 +217,11 @@ static int negate(void *user, const fusec_call_args *a) {
     return 0;
 }
 
-/* A function of the caller between two kernels. */
+static float twice(float x) {
+    return 2 * x;
+}
+
+/* A function of the caller inside a kernel, and one between two. */
 static fusec_status act_call(fault_run *r) {
     static const fusec_dtype dtype = FUSEC_F32;
     static const int rank = 2;
@@ -227,7 +231,14 @@ static fusec_status act_call(fault_run *r) {
     fusec_status st = fusec_graph_new(s->ctx, &g);
     if (!st) {
         const fusec_value x = fusec_array(g, FUSEC_F32, 2, s->shape, s->x);
-        const fusec_value in = fusec_mul(x, fusec_num(2));
+        const fusec_dtype dtypes[] = {dtype};
+        fusec_extern_desc e = FUSEC_EXTERN_DESC_INIT;
+        e.name = "twice";
+        e.nargs = 1;
+        e.dtypes = dtypes;
+        e.result = dtype;
+        e.scalar = (void (*)(void))twice;
+        const fusec_value in = fusec_extern(g, &e, &x);
         const fusec_dim shape[2] = {fusec_dim_of(x, 0), fusec_dim_of(x, 1)};
         fusec_value out;
         fusec_call_desc d = FUSEC_CALL_DESC_INIT;
@@ -271,9 +282,15 @@ FC_TEST(faults, strides) {
 FC_TEST(faults, the_language_from_c) {
     fault_scene_run(&scenes[3]);
 }
-FC_TEST(faults, a_mistake_in_a_text) {
+FC_TEST(faults, saved_graphs) {
     fault_scene_run(&scenes[4]);
 }
-FC_TEST(faults, plans_as_text) {
+FC_TEST(faults, functions_of_the_caller) {
     fault_scene_run(&scenes[5]);
+}
+FC_TEST(faults, a_mistake_in_a_text) {
+    fault_scene_run(&scenes[6]);
+}
+FC_TEST(faults, plans_as_text) {
+    fault_scene_run(&scenes[7]);
 }

@@ -159,6 +159,11 @@ void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r);       /* g*, one for eac
 /* ---- loops of elements: see cuda_rounds.c ---------------------------------------------------- */
 
 fusec_status fc_cuda_loop_function(fc_cuda_gen *g, uint32_t number, fc_error *e);
+/* Above a kernel, the functions of the user that it calls; the line of a FC_OP_EXTERN
+ * (cuda_extern.c). */
+void fc_cuda_extern_functions(fc_cuda_gen *g);
+void fc_cuda_extern_call(fc_cuda_text *t, fc_val v);
+
 /* The lines of a FC_OP_ROUNDS: w* are the carried values after it. */
 void fc_cuda_loop_call(fc_cuda_text *t, fc_val v);
 

@@ -477,6 +477,8 @@ void fc_cuda_instr(fc_cuda_text *t, fc_val v) {
     } else if (i->op == FC_OP_RESULT) {
         begin(t, v);
         fc_str_printf(t->out, "w%u_%u;\n", (unsigned)i->a, (unsigned)i->imm);
+    } else if (i->op == FC_OP_EXTERN) {
+        fc_cuda_extern_call(t, v);
     } else if (i->op == FC_OP_COUNT) {
         begin(t, v);
         fc_str_add(t->out, "count;\n");

@@ -268,6 +268,7 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_ring_open(&g, e);
     if (s == FUSEC_OK) s = loops(&g, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
+    if (s == FUSEC_OK) fc_cuda_extern_functions(&g);
     for (uint32_t r = 0; s == FUSEC_OK && r < k->reductions.len; r++)
         s = fc_cuda_red_functions(&g, r, e);
     for (uint32_t i = 0; s == FUSEC_OK && i < k->loops.len; i++)

@@ -300,6 +300,7 @@ void fc_interp_free(fc_interp *ip) {
     fc_vec_free(alloc, &ip->reductions);
     fc_vec_free(alloc, &ip->stores);
     fc_vec_free(alloc, &ip->updates);
+    fc_vec_free(alloc, &ip->externs);
     for (size_t i = 0; i < ip->loops.len; i++) program_free(alloc, &ip->loops.at[i].round);
     fc_vec_free(alloc, &ip->loops);
     if (ip->spare) pthread_mutex_destroy(&ip->spare->turn);
@@ -328,6 +329,10 @@ static fusec_status copy_parts(fc_interp *ip, const fc_kernel *k, fc_error *e) {
         const fc_update *u = &k->updates.at[i];
         fc_interp_update to = {.arg = u->arg, .op = u->op, .dtype = k->args.at[u->arg].dtype};
         if (!fc_push(ip->alloc, &ip->updates, to)) return fc_oom(e);
+    }
+    for (size_t i = 0; i < k->externs.len; i++) {
+        const fc_interp_extern to = {.param = k->externs.at[i].param};
+        if (!fc_push(ip->alloc, &ip->externs, to)) return fc_oom(e);
     }
     return FUSEC_OK;
 }

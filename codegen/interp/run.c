@@ -255,6 +255,14 @@ static void loop_result(const run_state *r, const fc_step *s, size_t n, char *ds
            n * fc_eval_size((fusec_dtype)s->to));
 }
 
+static void call_extern(const run_state *r, const fc_step *s, char *frame, size_t n, char *dst) {
+    const uint32_t param = r->ip->externs.at[s->imm].param;
+    const fc_extern *x = (const fc_extern *)(intptr_t)r->words[r->at.params + param];
+    const void *const in[FC_MAX_EXTERN] = {slot_at(frame, s->a), slot_at(frame, s->b),
+                                           slot_at(frame, s->c)};
+    x->fn(x->user, (int64_t)n, in, dst);
+}
+
 static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n) {
     char *dst = slot_at(frame, s->dst);
     fusec_dtype t = (fusec_dtype)s->t;
@@ -269,6 +277,7 @@ static void run_step(const run_state *r, const fc_step *s, char *frame, size_t n
     case FC_OP_PUT_AT: put_at(r, s, frame, n, dst); return;
     case FC_OP_ROUNDS: run_loop(r, s, frame, n); return;
     case FC_OP_RESULT: loop_result(r, s, n, dst); return;
+    case FC_OP_EXTERN: call_extern(r, s, frame, n, dst); return;
     case FC_OP_NONE: memcpy(dst, slot_at(frame, s->a), n * fc_eval_size(t)); return;
     default:
         fc_eval((fc_op)s->op, t, (fusec_dtype)s->to, n, slot_at(frame, s->a), slot_at(frame, s->b),

@@ -64,6 +64,10 @@ typedef struct fc_interp_access {
     uint8_t dtype, level;
 } fc_interp_access;
 
+typedef struct fc_interp_extern {
+    uint32_t param; /* the address of its description */
+} fc_interp_extern;
+
 typedef struct fc_interp_update {
     uint32_t arg;
     uint16_t op;
@@ -87,6 +91,7 @@ struct fc_interp {
     FC_VEC(fc_interp_reduction) reductions;
     FC_VEC(fc_store) stores; /* `value` is a slot */
     FC_VEC(fc_interp_update) updates;
+    FC_VEC(fc_interp_extern) externs;
     FC_VEC(fc_interp_loop) loops; /* those inside of others before them */
     fc_spare *spare;
 };

@@ -352,6 +352,7 @@ static const char *emit(fc_ll *f, fc_val i, unsigned W) {
     case FC_OP_PUT_AT: return fc_ll_put_at(f, i, W);
     case FC_OP_RECORD: return "list"; /* no value of its own */
     case FC_OP_ROUNDS: f->tuple[i] = fc_ll_loop_at(f, i, W); return "loop";
+    case FC_OP_EXTERN: return fc_ll_extern(f, i, W);
     case FC_OP_RESULT: return f->tuple[ins->a][ins->imm];
     default: break;
     }

@@ -422,6 +422,9 @@ typedef enum fc_ll_narrowing {
 void fc_ll_find_narrowing(fc_ll *f); /* f->narrowing */
 const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char *value);
 
+/* ---- llvm_extern.c ----------------------------------------------------------------------- */
+const char *fc_ll_extern(fc_ll *f, fc_val v, unsigned W);
+
 /* ---- llvm_mem.c -------------------------------------------------------------------------- */
 
 /* The value of an access (or of an index access) at the current place. */

@@ -20,8 +20,8 @@ static fusec_status to_bytes(const fusec_graph *g, unsigned form, fc_str *out, f
         return fc_fail(e, FUSEC_INVALID,
                        "a saved graph has no arrays in it: use fusec_input, not fusec_array");
     for (fc_node n = 0; n < g->ir.nodes.len; n++)
-        if (fc_at(&g->ir, n)->op == FC_OP_CALL)
-            return fc_fail(e, FUSEC_INVALID, "a graph with calls of functions can't be saved");
+        if (fc_at(&g->ir, n)->op == FC_OP_CALL || fc_at(&g->ir, n)->op == FC_OP_EXTERN)
+            return fc_fail(e, FUSEC_INVALID, "a graph with functions of the user can't be saved");
     if (form == FUSEC_BINARY) return fc_saved_write(&g->ir, out, e);
     if (g->ir.customs.len)
         return fc_fail(e, FUSEC_INVALID,

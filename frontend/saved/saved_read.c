@@ -92,7 +92,7 @@ static void read_ops(loader *l) {
         const char *name = get_name(l);
         if (!name) return;
         l->op[i] = (uint16_t)op_of(name);
-        if (l->op[i] == FC_OP_CALL) /* its number is one of this context */
+        if (l->op[i] == FC_OP_CALL || l->op[i] == FC_OP_EXTERN) /* its number is one of this context */
             fc_fail(&l->g->error, FUSEC_IO, "a saved graph with calls of functions");
         if (!l->op[i] && strcmp(name, fc_ops[FC_OP_NONE].name) != 0)
             fc_fail(&l->g->error, FUSEC_IO, "this version has no operation %.60s", name);

@@ -855,6 +855,43 @@ FUSEC_API fusec_status fusec_module_expr(const fusec_module *m, fusec_graph *g, 
                                          int n, const char *const *names, const fusec_value *values,
                                          int nresults, fusec_value *results);
 
+/* ---- functions of the caller inside kernels ----------------------------------------------------
+ *
+ * A scalar function that fusec lacks. It fuses as the rows of the operation table do: a CUDA kernel
+ * has its text, code of the CPU calls it. It has to be pure, and to have a result for all values of
+ * its operands: it is called as often as a kernel likes, by several threads, also for elements that
+ * nobody reads. */
+
+/* Element i of `out` from elements i of in[0], in[1], ...: dense arrays of n elements of the
+ * description's dtypes, bool one byte. */
+typedef void (*fusec_extern_fn)(void *user, int64_t n, const void *const *in, void *out);
+
+typedef struct fusec_extern_desc {
+    size_t size;               /* sizeof(fusec_extern_desc); use FUSEC_EXTERN_DESC_INIT */
+    const char *name;          /* a name of C */
+    int nargs;                 /* 1 to 3 */
+    const fusec_dtype *dtypes; /* of the operands; no 16-bit floats and no complex numbers */
+    fusec_dtype result;
+    /* CUDA C in which a __device__ function has that name, of float, double, bool, signed char,
+     * unsigned char, short, unsigned short, int, unsigned, long long and unsigned long long. It may
+     * have others besides; it includes nothing. NULL: there is none for a GPU. */
+    const char *cuda;
+    /* One of these for cpu and interp, or none. `scalar`: the function itself, `float f(float)`, of
+     * f32, f64, i32 or i64 for operands and result alike. */
+    fusec_extern_fn arrays;
+    void *user; /* of `arrays` */
+    void (*scalar)(void);
+    int slots; /* what it costs, in simple operations; 0: as much as a sine */
+} fusec_extern_desc;
+FUSEC_INIT_FUNCTION(fusec_extern_desc)
+#define FUSEC_EXTERN_DESC_INIT fusec_extern_desc_init()
+/* The function of these values, which broadcast together; numbers take its dtypes, others have to
+ * have them. An error sticks to the graph. FUSEC_CALL_FAILED, by what compiles: there is none for
+ * the device, or its text is wrong (the message counts its lines). It has no derivative of its own
+ * (fusec_custom_grad gives it one), and a graph with it can't be saved. */
+FUSEC_API fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc,
+                                   const fusec_value *x);
+
 /* ---- functions of the caller as steps ----------------------------------------------------------
  *
  * A function that fusec knows nothing of, of arrays to arrays: a library, or C. It does not fuse:

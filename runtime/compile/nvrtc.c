@@ -278,8 +278,8 @@ static char *read_log(const fc_nvrtc *n, fc_nvrtc_program p) {
     return text;
 }
 
-static fusec_status report(const fc_nvrtc *n, fc_nvrtc_program p, int result, const char *name,
-                           const char *arch, fc_error *e) {
+static fusec_status report(const fc_nvrtc *n, fc_nvrtc_program p, int result, const char *source,
+                           const char *name, const char *arch, fc_error *e) {
     if (result == RESULT_OUT_OF_MEMORY)
         return fc_fail(e, FUSEC_OUT_OF_MEMORY, "NVRTC ran out of memory on %s", name);
     char *log = read_log(n, p);
@@ -290,6 +290,10 @@ static fusec_status report(const fc_nvrtc *n, fc_nvrtc_program p, int result, co
                      "NVRTC cannot start: libnvrtc-builtins.so.%d.%d not found, next to %s\n"
                      "  help: install the cuda-nvrtc package of the same version, or set CUDA_HOME",
                      n->major, n->minor, n->lib.path[0] ? n->lib.path : names[0]);
+    else if (strstr(source, FC_CUDA_USER))
+        st = fc_fail(e, FUSEC_CALL_FAILED,
+                     "CUDA text of the user does not compile (NVRTC %d.%d): %s", n->major, n->minor,
+                     text);
     else
         st =
             fc_fail(e, FUSEC_NVRTC, "NVRTC rejected the generated kernel %s\n  NVRTC %d.%d, %s: %s",
@@ -335,8 +339,8 @@ fusec_status fc_nvrtc_compile(const fc_nvrtc *n, const char *source, const char 
     if (result == RESULT_INVALID_OPTION && o->quick && o->refused) *o->refused = true;
     for (size_t i = 0; i < FC_COUNT(drop) && result == RESULT_INVALID_OPTION; i++)
         if (drop[i]) result = n->fn.compile(p, l.n - drop[i], l.at + drop[i]);
-    fusec_status st =
-        result == RESULT_OK ? fetch(n, p, o->kind, out, e) : report(n, p, result, name, o->arch, e);
+    fusec_status st = result == RESULT_OK ? fetch(n, p, o->kind, out, e)
+                                          : report(n, p, result, source, name, o->arch, e);
     n->fn.destroy(&p);
     return st;
 }

@@ -210,6 +210,8 @@ static fuzz_verdict run_ways(binding *b, binding *other, const fuzz_ways *w, fc_
     if (!v && w->constant) v = other_graph(b, 0, w->device, "constant sizes", why);
     if (!v && w->strided)
         v = other_graph(b, RG_SYMBOLIC | RG_STRIDED, w->device, "strided inputs", why);
+    if (!v && w->externs)
+        v = other_graph(b, RG_SYMBOLIC | RG_EXTERN, w->device, "functions of the user", why);
     if (!v && w->compare && b->r->exact)
         v = another_way(b, plain, "interp", 1, "on the interpreter", why);
     const fuzz_case c = {b->r, &b->g, b->syms, &b->o, &b->in, &b->out};
@@ -292,6 +294,7 @@ void fuzz_make(uint64_t seed, const char *device, rg *r, fuzz_ways *w) {
     w->unfused = all || which % 3 == 0;
     w->threads = all ? which % 2 : which % 3 == 1;
     w->strided = all || which % 3 == 2;
+    w->externs = all || which % 9 == 4;
     w->constant = all || which / 3 % 2;
     w->text = which / 6 % 4 == 0;
     w->rude = which / 2000 % 8 == 0;
@@ -324,7 +327,7 @@ static bool still(const rg *r, void *arg) {
 void fuzz_shrink(rg *r, fuzz_ways *w, fuzz_verdict v, bool apart, int tries) {
     shrink s = {w, v, apart};
     bool *flags[] = {&w->again,   &w->rude,    &w->other, &w->unfused, &w->constant, &w->threads,
-                     &w->strided, &w->compare, &w->text,  &w->views,   &w->lazy};
+                     &w->strided, &w->compare, &w->text,  &w->views,   &w->lazy,     &w->externs};
     for (size_t i = 0; i < FC_COUNT(flags); i++) { /* the ways first: each costs time */
         bool was = *flags[i];
         *flags[i] = false;

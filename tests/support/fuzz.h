@@ -11,6 +11,7 @@
  *   constant  sizes as constants in place of names
  *   threads   several threads, with the code of the first run from the disk cache
  *   strided   the inputs are views of larger arrays
+ *   externs   some rows are functions of the user
  *   max_ops   kernels cut at so many operations
  *   compare   the interpreter, where the semantics fix the bits
  *   text      the graph printed as a program and read again
@@ -23,7 +24,8 @@
 
 typedef struct fuzz_ways {
     const char *device; /* "interp", "cpu", "cuda"; "nvrtc": compiled for a GPU that is not there */
-    bool again, rude, other, unfused, constant, threads, strided, compare, text, views, lazy;
+    bool again, rude, other, unfused, constant, threads, strided, compare, text, views, lazy,
+        externs;
     uint32_t max_ops;
 } fuzz_ways;
 

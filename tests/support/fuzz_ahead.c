@@ -54,6 +54,7 @@ static void add_ways(request *q, const rg *r, const fuzz_ways *w) {
     if (w->max_ops) add(q, r, RG_SYMBOLIC, (fc_how){.max_ops = w->max_ops});
     if (w->constant) add(q, r, 0, (fc_how){0});
     if (w->strided) add(q, r, RG_SYMBOLIC | RG_STRIDED, (fc_how){0});
+    if (w->externs) add(q, r, RG_SYMBOLIC | RG_EXTERN, (fc_how){0});
 }
 
 static void compile(request *q) {

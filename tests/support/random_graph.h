@@ -107,8 +107,9 @@ extern const fc_op rg_scatters[6];
 fusec_dtype rg_result(const rg_node *n, fusec_dtype t);
 
 /* How a recipe becomes a graph. STRIDED: an input with axes is a view of a larger one, with every
- * second element of an axis, or an axis reversed, or its axes in reverse order, by its seed. */
-enum { RG_SYMBOLIC = 1, RG_STRIDED = 2 };
+ * second element of an axis, or an axis reversed, or its axes in reverse order, by its seed. EXTERN:
+ * sums, differences and products of some dtypes are functions of the user. */
+enum { RG_SYMBOLIC = 1, RG_STRIDED = 2, RG_EXTERN = 4 };
 /* A graph with only what the outputs need. Its inputs are the recipe's in order; input[i] tells
  * which node the i-th is. Named symbols are those of the recipe; syms[] (by symbol number, room for
  * 256) gets their values. */
@@ -121,6 +122,9 @@ void rg_spread(const rg *r, int node, const fc_tensor *from, fc_tensor *to);
 enum { RG_LOOP_REDUCES = 64 }; /* along the last axis, which is not empty then */
 /* A loop that carries `y`, of `z` of the same type (random_graph_loop.c). */
 fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z);
+
+/* The row as a function of the user; FC_NONODE: it is none of those. */
+fc_node rg_build_extern(fc_graph *g, fc_op op, const fc_node x[3]);
 
 /* Makes r smaller while `fails` says it still fails; at most `tries` calls. */
 typedef bool rg_fails(const rg *r, void *arg);

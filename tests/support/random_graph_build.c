@@ -215,7 +215,7 @@ static void find_live(const rg *r, bool *live) {
 typedef struct builder {
     const rg *r;
     fc_graph *g;
-    bool strided;
+    bool strided, externs;
     fc_dim dim[RG_SIZES];
     fc_node node[RG_NODES];
 } builder;
@@ -410,7 +410,10 @@ static fc_node build_node(builder *b, int i) {
     case RG_NUMBER: return fc_build_const(g, n->t, n->bits);
     case RG_DIM: return fc_build_dim(g, b->dim[n->naxes]);
     case RG_IOTA: return fc_build_iota(g, shape[0]);
-    case RG_OP: return fc_build_op(g, n->op, x[0], x[1], x[2]);
+    case RG_OP: {
+        const fc_node user = b->externs ? rg_build_extern(g, n->op, x) : FC_NONODE;
+        return user != FC_NONODE ? user : fc_build_op(g, n->op, x[0], x[1], x[2]);
+    }
     case RG_CAST: return fc_build_cast(g, x[0], n->t);
     case RG_BITCAST: return fc_build_bitcast(g, x[0], n->t);
     case RG_BROADCAST: return fc_build_broadcast(g, x[0], (uint32_t)n->rank, shape);
@@ -433,7 +436,7 @@ static fc_node build_node(builder *b, int i) {
 
 void rg_build(const rg *r, int form, fc_graph *g, int *input, int64_t *syms) {
     bool live[RG_NODES];
-    builder b = {.r = r, .g = g, .strided = form & RG_STRIDED};
+    builder b = {.r = r, .g = g, .strided = form & RG_STRIDED, .externs = form & RG_EXTERN};
     char name[16];
     fc_graph_init(g, &fc_libc_alloc, NULL);
     find_live(r, live);
