@@ -34,14 +34,30 @@ def is_torch(x):
     return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
 
 
+def use_torch():
+    """Tells the extension of torch's types, and of what makes new tensors of (shape, strides, dtype)."""
+    torch = sys.modules["torch"]
+    torch_codes()
+    on_cpu = on_gpu = None
+    try:
+        from torch._C._dynamo.guards import _empty_strided_cpu as on_cpu, _empty_strided_cuda as on_gpu
+    except ImportError:
+        pass
+    if not torch.cuda.is_available() or torch.cuda.device_count() != 1:
+        on_gpu = None  # it makes them on the device that is torch's current one
+    dtypes = tuple([_torch_dtypes.get(d.code) for d in DTYPES])
+    for t in (torch.Tensor, torch.nn.Parameter):
+        _core.use_foreign(t, (torch.is_grad_enabled, on_cpu, on_gpu, dtypes))
+
+
 def is_foreign(x):
     """Is it such an array? Then the extension knows its type from now on."""
     if is_torch(x):
-        _core.use_foreign(sys.modules["torch"].Tensor)
+        use_torch()
         return True
     if not isinstance(x, type) and getattr(type(x), "__cuda_array_interface__", None) is not None and hasattr(
             x, "__cuda_array_interface__"):
-        _core.use_foreign(type(x))
+        _core.use_foreign(type(x), None)
         return True
     return False
 
@@ -100,10 +116,13 @@ def device_of(x):
     return int(n or 0)
 
 
-def empty(like, code, shape):
+def empty(like, code, shape, device, strides):
     """A new array of the kind of `like`, with any elements."""
     if is_torch(like):
-        return sys.modules["torch"].empty(shape, dtype=torch_dtype(code), device=like.device)
+        torch, device = sys.modules["torch"], f"cuda:{device - 1}" if device else "cpu"
+        if strides is None:
+            return torch.empty(shape, dtype=torch_dtype(code), device=device)
+        return torch.empty_strided(shape, strides, dtype=torch_dtype(code), device=device)
     module = sys.modules[type(like).__module__.partition(".")[0]]
     with like.device:
         return module.empty(shape, _dtypes.numpy_dtype(code))

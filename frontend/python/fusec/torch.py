@@ -8,19 +8,19 @@ has become a part, compiled as fx.jit compiles a function, with lengths as names
 On a GPU the parts run on torch's current stream, in memory of torch's.
 """
 
+import functools
 import operator
 
 import fusec as fx
 import torch
 from torch._dynamo.backends.common import aot_autograd
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from . import _core
 from ._array import Array
 from ._dtypes import DTYPES
 from ._errors import SizeNeeded
-from ._foreign import torch_codes
+from ._foreign import torch_codes, use_torch
 
 __all__ = ["backend", "report"]
 
@@ -239,28 +239,65 @@ def _is_ours(t):
     return t.device.type in ("cpu", "cuda") and t.dtype in torch_codes() and not t.dtype.is_complex and t.layout == torch.strided and t.ndim <= 32
 
 
-class Supported(OperatorSupportBase):
-    """Operations that fusec has, on tensors that it takes."""
+def _is_supported(node):
+    """Has fusec the operation, on such tensors?"""
+    if node.op != "call_function" or node.target not in _OPS:
+        return False
+    if node.target is operator.getitem:
+        return _is_supported(node.args[0])
+    tensors = _tensors(node) + [t for n in node.all_input_nodes for t in _tensors(n)]
+    if not tensors or not all(_is_ours(t) for t in tensors):
+        return False
+    if any(not isinstance(n.meta.get("val"), torch.Tensor) for n in node.all_input_nodes
+           if n.target is not operator.getitem and not _tensors(n)):
+        return False  # sizes that are computed
+    if node.target in _INT_SENSITIVE and not all(t.dtype.is_floating_point for t in tensors):
+        return False
+    if len({t.device for t in tensors if t.ndim or t.device.type != "cpu"}) > 1:
+        return False
+    # f16 and bf16 round after each operation in torch, as here; sums of them differ in the last place
+    return all(t.dtype not in (torch.float16,) for t in _tensors(node))
 
-    def is_node_supported(self, submodules, node):
-        if node.op != "call_function" or node.target not in _OPS:
-            return False
-        if node.target is operator.getitem:
-            return node.args[0].op == "call_function" and node.args[0].target in _OPS and \
-                self.is_node_supported(submodules, node.args[0])
-        tensors = _tensors(node) + [t for n in node.all_input_nodes for t in _tensors(n)]
-        if not tensors or not all(_is_ours(t) for t in tensors):
-            return False
-        if any(not isinstance(n.meta.get("val"), torch.Tensor) for n in node.all_input_nodes
-               if n.target is not operator.getitem and not _tensors(n)):
-            return False  # sizes that are computed
-        if node.target in _INT_SENSITIVE and not all(t.dtype.is_floating_point for t in tensors):
-            return False
-        if len({t.device for t in tensors if t.ndim or t.device.type != "cpu"}) > 1:
-            return False
-        out = _tensors(node)
-        # f16 and bf16 round after each operation in torch, as here; sums of them differ in the last place
-        return all(t.dtype not in (torch.float16,) for t in out)
+
+def _groups(graph):
+    """Supported operations in groups, each of which can be computed at once, in the order of the graph.
+
+    An operation's level is how often a path to it changes from others' operations to ours. What is connected and of
+    one level is a group: a path that leaves it comes back on a higher level. A group that only groups of higher
+    levels use goes to the lowest of them, so that its results are not stored."""
+    level, ours, group = {}, set(), {}
+    for n in graph.nodes:
+        before = n.all_input_nodes
+        if _is_supported(n):
+            ours.add(n)
+            level[n] = max([level[p] + (p not in ours) for p in before], default=0)
+        else:
+            level[n] = max([level[p] for p in before], default=0)
+    for n in graph.nodes:  # connected ones: their lists become one
+        for p in n.all_input_nodes if n in ours else ():
+            if p in ours and level[p] == level[n] and group.get(p) is not group.get(n, ()):
+                _join(group, p, n)
+        if n in ours and n not in group:
+            group[n] = [n]
+    for members in sorted({id(g): g for g in group.values()}.values(), key=lambda g: -level[g[0]]):
+        users = [u for n in members for u in n.users if u.op != "output" and group.get(u) is not members]
+        lowest = min([level[u] for u in users], default=-1)
+        if lowest > level[members[0]] and any(u in ours and level[u] == lowest for u in users):
+            level.update(dict.fromkeys(members, lowest))
+            for u in users:
+                if u in ours and level[u] == lowest and group[u] is not group[members[0]]:
+                    _join(group, members[0], u)
+    order = {n: i for i, n in enumerate(graph.nodes)}
+    groups = {id(g): g for g in group.values()}.values()
+    return sorted([sorted(g, key=order.__getitem__) for g in groups], key=lambda g: order[g[0]])
+
+
+def _join(group, a, b):
+    """Makes one group of the groups of two nodes."""
+    a, b = group.get(a) or [a], group.get(b) or [b]
+    into, others = (a, b) if len(a) >= len(b) else (b, a)
+    into += others
+    group.update(dict.fromkeys([into[0], *others], into))
 
 
 def _trim(nodes):
@@ -279,19 +316,22 @@ def _trim(nodes):
     return part
 
 
-class Part(torch.nn.Module):
-    """A part of a graph as a compiled function."""
+class Part(_core.Part):
+    """A part of a graph as a compiled function. The extension keeps its programs and calls them;
+    what fits none of them comes to _slow."""
+
+    def __new__(cls, graph):
+        return super().__new__(cls, cls._slow)
 
     def __init__(self, graph):
-        super().__init__()
         self.graph = graph
-        self.programs, self.eager = {}, torch.fx.GraphModule(torch.nn.Module(), graph)
+        self.programs, self.eager = [], torch.fx.GraphModule(torch.nn.Module(), graph)
         self.operations = [n for n in graph.nodes if n.op == "call_function"]
         self.refused = None
         out = next(n for n in graph.nodes if n.op == "output").args[0]
         self.single = not isinstance(out, (tuple, list))
         self.outputs = [out] if self.single else list(out)
-        self.promised = [_promise(n) for n in self.outputs]
+        self.promised = tuple([_promise(n) for n in self.outputs])
 
     def _trace(self, tensors, device):
         for is_static in (False, True):
@@ -326,7 +366,7 @@ class Part(torch.nn.Module):
         code = torch_codes()[t.dtype]
         return r if r._code == code else r.astype(DTYPES[code])
 
-    def forward(self, *tensors):
+    def _slow(self, tensors):
         if self.refused is None:
             try:
                 return self._run(tensors)
@@ -338,27 +378,22 @@ class Part(torch.nn.Module):
         tensors = tuple(t.detach() if t.requires_grad else t for t in tensors)
         like = next((t for t in tensors if t.device.type != "cpu"), tensors[0] if tensors else None)
         device = 1 + like.device.index if like is not None and like.device.type == "cuda" else 0
-        key = (device, tuple([(t.dtype, t.ndim) for t in tensors]))
-        outs = self._outs(like)
-        for program, captured in self.programs.get(key, ()):
-            r = program.run(tensors + captured, outs, 3, like)
+        for program, captured in self.programs:
+            r = program.run(tensors + captured, None, 3, like)
             if r is not None:
                 return r[0] if self.single else tuple(r)
         program, captured = self._trace(tensors, device)
         captured = tuple(o for o, _ in captured)
-        self.programs.setdefault(key, []).insert(0, (program, captured))
-        r = program.run(tensors + captured, outs, 3, like)
+        if any(self.promised):
+            program.promise(self.promised)
+        r = program.run(tensors + captured, None, 3, like)
+        self.programs.insert(0, (program, captured))
+        self._remember(program, len(tensors), captured, not self.single)
         return r[0] if self.single else tuple(r)
-
-    def _outs(self, like):
-        """Tensors for results with the order of axes that the graph promises (channels last); None
-        for those that are dense."""
-        return tuple([None if p is None else torch.empty_strided(p[0], p[1], dtype=p[2], device=like.device)
-                      for p in self.promised]) if any(self.promised) else None
 
 
 def _promise(n):
-    """(shape, strides, dtype) of a result that is not dense in the order of its axes."""
+    """(shape, strides) of a result that is not dense in the order of its axes (channels last)."""
     t = n.meta.get("val")
     if not isinstance(t, torch.Tensor) or t.ndim < 2 or t.is_contiguous():
         return None
@@ -366,42 +401,74 @@ def _promise(n):
         return None
     if any(s == 0 and k > 1 for k, s in zip(t.shape, t.stride())):
         return None  # elements that share memory: here each has its own
-    return tuple(t.shape), t.stride(), t.dtype
+    return tuple(t.shape), tuple(t.stride())
 
 
 _seen = []
 
 
 def _compile_graph(gm, example_inputs):
-    partitioner = CapabilityBasedPartitioner(gm, Supported(), allows_single_node_partition=True)
     count, operations = 0, sum(1 for n in gm.graph.nodes if n.op == "call_function")
-    partitions = []
-    for p in partitioner.propose_partitions():
-        nodes = _trim(p.nodes)
-        computing = [n for n in nodes if n.target not in _VIEWS and n.target not in _CREATES]
-        if len(computing) >= 2:
-            p.nodes = dict.fromkeys(nodes) if isinstance(p.nodes, dict) else nodes
-            partitions.append(p)
-    fused = partitioner.fuse_partitions(partitions)
+    taken = []
+    for group in _groups(gm.graph):
+        nodes = _trim(group)
+        if sum(1 for n in nodes if n.target not in _VIEWS and n.target not in _CREATES) >= 2:
+            taken.append({n: None for n in group if n in nodes})
+    fused = fuse_by_partitions(gm, taken)
     parts = []
     for name, module in list(fused.named_children()):
         if name.startswith("fused_"):
             part = Part(module.graph)
-            setattr(fused, name, part)
+            delattr(fused, name)
+            fused.__dict__[name] = part  # found without the detour that modules of modules take
             parts.append(part)
             count += len(part.operations)
-    fused.recompile()
     _seen.append((operations, count, parts))
-    from functorch.compile import make_boxed_func
+    return _boxed(fused)
 
-    return make_boxed_func(fused.forward)
+
+# The same operations by torch's own bindings, which look at arguments in a third of the time. What
+# copies, adds or changes overloads is left as it is.
+_BINDINGS = {aten.mm.default: torch.mm, aten.addmm.default: torch.addmm, aten.bmm.default: torch.bmm,
+             aten.baddbmm.default: torch.baddbmm, aten.view.default: torch.Tensor.view,
+             aten.permute.default: torch.permute, aten.transpose.int: torch.transpose, aten.t.default: torch.t,
+             aten.expand.default: torch.Tensor.expand, aten.unsqueeze.default: torch.unsqueeze,
+             aten.squeeze.dim: torch.squeeze, aten.squeeze.dims: torch.squeeze, aten.select.int: torch.select,
+             aten.convolution.default: torch.convolution, aten.embedding.default: torch.embedding,
+             aten.clone.default: torch.clone}
+
+
+def _boxed(fused):
+    """The graph as a function of a list of arguments, which it empties: tensors are gone after their last use."""
+    try:
+        from torch.fx.graph import _BoxedCodeGen
+    except ImportError:
+        from functorch.compile import make_boxed_func
+
+        fused.recompile()
+        return make_boxed_func(fused.forward)
+    for n in fused.graph.nodes:
+        if n.op == "call_function":
+            n.target = _BINDINGS.get(n.target, n.target)
+    fused.graph.set_codegen(_BoxedCodeGen())
+    fused.recompile()
+    getattr(fused, "real_recompile", lambda: None)()
+    f = functools.partial(type(fused).forward, fused)
+    f._boxed_call = True
+    return f
 
 
 def _decompositions():
-    import torch._inductor.lowering  # noqa: F401  (decompositions look things up there)
+    """Inductor's, but for max_pool2d, of which only its own kernels make something good; to ask it for these
+    is to load all of Inductor."""
     from torch._inductor.decomposition import select_decomp_table
 
-    return select_decomp_table()
+    table = dict(select_decomp_table())
+    for name in ("max_pool2d_with_indices", "max_pool3d_with_indices"):
+        packet = getattr(aten, name)
+        for key in (packet, *(getattr(packet, o) for o in packet.overloads())):
+            table.pop(key, None)
+    return table
 
 
 def _partition(*args, **kwargs):
@@ -417,7 +484,7 @@ def backend(gm, example_inputs, **kwargs):
     """The backend of torch.compile: torch.compile(model, backend="fusec")."""
     global _backend
     if _backend is None:
-        _core.use_foreign(torch.Tensor)
+        use_torch()
         _backend = aot_autograd(fw_compiler=_compile_graph, bw_compiler=_compile_graph,
                                 decompositions=_decompositions(), partition_fn=_partition)
     return _backend(gm, example_inputs)
@@ -426,7 +493,7 @@ def backend(gm, example_inputs, **kwargs):
 def report():
     """For each graph compiled so far: operations, how many fusec took, parts, kernels, refusals."""
     return [{"operations": n, "taken": k, "parts": len(parts),
-             "kernels": sum(p.kernels for part in parts for ps in part.programs.values() for p, _ in ps),
+             "kernels": sum(p.kernels for part in parts for p, _ in part.programs),
              "refused": [part.refused for part in parts if part.refused]} for n, k, parts in _seen]
 
 

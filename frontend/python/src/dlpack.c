@@ -9,21 +9,8 @@
 
 #include <stdlib.h>
 
-typedef struct dl_device {
-    int32_t type, id;
-} dl_device;
-typedef struct dl_type {
-    uint8_t code, bits;
-    uint16_t lanes;
-} dl_type;
-typedef struct dl_tensor {
-    void *data;
-    dl_device device;
-    int32_t rank;
-    dl_type type;
-    int64_t *shape, *strides;
-    uint64_t offset;
-} dl_tensor;
+typedef fx_dl_tensor dl_tensor;
+typedef fx_dl_type dl_type;
 typedef struct dl_managed {
     dl_tensor tensor;
     void *user;
@@ -148,8 +135,17 @@ static int code_of(dl_type t) {
     return -1;
 }
 
-/* 1: taken; 0: an exception. */
-static int memory_of(const dl_tensor *t, fx_memory *m) {
+static bool is_dense(const fx_memory *m) {
+    int64_t count = 1;
+    for (int i = m->rank - 1; i >= 0; i--) {
+        if (!m->shape[i]) return true;
+        if (m->shape[i] != 1 && m->strides[i] != count) return false;
+        count *= m->shape[i];
+    }
+    return true;
+}
+
+int fx_dl_memory(const dl_tensor *t, fx_memory *m) {
     const int code = code_of(t->type), kind = t->device.type;
     const char *why = NULL;
     if (code < 0) why = "its dtype is none of fusec's";
@@ -159,16 +155,18 @@ static int memory_of(const dl_tensor *t, fx_memory *m) {
     if (kind == ON_CUDA && (t->device.id < 0 || t->device.id >= FX_DEVICES - 1))
         why = "there is no such GPU";
     if (why) return PyErr_Format(PyExc_BufferError, "the array can't be taken: %s", why), 0;
-    *m = (fx_memory){.data = (char *)t->data + t->offset,
-                     .dtype = (uint8_t)code,
-                     .device = (uint8_t)(kind == ON_CUDA ? t->device.id + 1 : FX_CPU),
-                     .rank = t->rank,
-                     .dense = !t->strides,
-                     .from = FX_FROM_FOREIGN};
+    m->data = (char *)t->data + t->offset;
+    m->dtype = (uint8_t)code;
+    m->device = (uint8_t)(kind == ON_CUDA ? t->device.id + 1 : FX_CPU);
+    m->rank = t->rank;
+    m->from = FX_FROM_FOREIGN;
+    m->held = NULL;
+    m->writable = false;
     for (int i = 0; i < t->rank; i++) {
         m->shape[i] = t->shape[i];
         if (t->strides) m->strides[i] = t->strides[i];
     }
+    m->dense = !t->strides || is_dense(m);
     return 1;
 }
 
@@ -196,7 +194,7 @@ static PyObject *from_dlpack(PyObject *module, PyObject *args) {
     if (now && ((dl_versioned *)p)->major > 1)
         return PyErr_Format(PyExc_BufferError, "DLPack %d is not known",
                             (int)((dl_versioned *)p)->major);
-    if (!memory_of(now ? &((dl_versioned *)p)->tensor : &((dl_managed *)p)->tensor, &m))
+    if (!fx_dl_memory(now ? &((dl_versioned *)p)->tensor : &((dl_managed *)p)->tensor, &m))
         return NULL;
     PyObject *owner = PyCapsule_New(p, "fusec.dltensor", now ? give_back_now : give_back_old);
     if (!owner) return NULL;

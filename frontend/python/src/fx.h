@@ -228,13 +228,34 @@ int fx_init_memory(PyObject *module);
 /* ---- foreign.c --------------------------------------------------------------------------------
  */
 bool fx_is_foreign(PyObject *o);
-int fx_foreign_memory(PyObject *o, fx_memory *m); /* as fx_memory_of */
-PyObject *fx_foreign_empty(PyObject *like, uint8_t dtype, int rank, const int64_t *shape);
-int fx_foreign_stream(PyObject *o, void **stream); /* -1 with an exception */
+/* As fx_memory_of. is_new: fx_foreign_empty made it, nobody else has seen it. */
+int fx_foreign_memory(PyObject *o, fx_memory *m, bool is_new);
+/* strides: NULL for a dense one. *arguments: what such a call took the last time, or NULL; kept by
+ * the caller as long as all but the device stay the same. */
+PyObject *fx_foreign_empty(PyObject *like, int device, uint8_t dtype, int rank,
+                           const int64_t *shape, const int64_t *strides, PyObject **arguments);
+/* Of the library of o, on its device; -1 with an exception. */
+int fx_foreign_stream(PyObject *o, int device, void **stream);
 int fx_init_foreign(PyObject *module);
 
 /* ---- dlpack.c ---------------------------------------------------------------------------------
  */
+typedef struct fx_dl_type {
+    uint8_t code, bits;
+    uint16_t lanes;
+} fx_dl_type;
+/* DLTensor of the specification. */
+typedef struct fx_dl_tensor {
+    void *data;
+    struct {
+        int32_t type, id;
+    } device;
+    int32_t rank;
+    fx_dl_type type;
+    int64_t *shape, *strides;
+    uint64_t offset;
+} fx_dl_tensor;
+int fx_dl_memory(const fx_dl_tensor *t, fx_memory *m); /* read-only; 0: an exception */
 int fx_init_dlpack(PyObject *module);
 
 /* ---- lazy.c: values of their own ---------------------------------------------------------------
@@ -264,11 +285,32 @@ PyObject *fx_lazy_over(const fx_memory *m, void *stream, PyObject *owner, const 
 void fx_lazy_drop(fx_array *a);
 int fx_init_lazy(PyObject *module);
 
+/* ---- program.c --------------------------------------------------------------------------------
+ */
+typedef struct fx_program {
+    PyObject_HEAD fusec_program *program;
+    fx_inputs inputs;
+    uint8_t device;
+    int noutputs, nsizes;
+    uint8_t *dtypes, *ranks; /* of the outputs */
+    int64_t *sizes;          /* of all outputs, at the last call */
+    int64_t last[64];        /* the symbols of that call */
+    bool has_last;
+    PyObject **made;    /* of each output: what another library's array was made with (foreign.c) */
+    PyObject *promised; /* of each output (shape, strides) or None: strides of new arrays */
+} fx_program;
+/* With `inputs.n` arguments and room for `noutputs` results. 1: done, results are new references;
+ * 0: the arguments do not fit; -1: an exception. `outs`: NULL, or what results are written to;
+ * `kind`: of new ones, as fx_kind_of; `like`: an array of that kind. */
+int fx_call_program(fx_program *p, PyObject *const *args, PyObject *const *outs, int kind,
+                    PyObject *like, PyObject **results);
+/* The library's program of a fusec._core.Program, and what its inputs must be. */
+fusec_program *fx_program_of(PyObject *program, const fx_inputs **inputs);
+int fx_init_program(PyObject *module);
+
 /* ---- jit.c ------------------------------------------------------------------------------------
  */
 int fx_init_jit(PyObject *module);
-/* The library's program of a fusec._core.Program, and what its inputs must be. */
-fusec_program *fx_program_of(PyObject *program, const fx_inputs **inputs);
 
 /* ---- pieces.c ---------------------------------------------------------------------------------
  */

@@ -423,7 +423,7 @@ static PyObject *borrow(PyObject *module, PyObject *o) {
     const int ok = fx_memory_of(o, &m, &view);
     if (ok < 0) return NULL;
     if (!ok) Py_RETURN_NONE;
-    if (m.device != FX_CPU && m.from == FX_FROM_FOREIGN && fx_foreign_stream(o, &stream))
+    if (m.device != FX_CPU && m.from == FX_FROM_FOREIGN && fx_foreign_stream(o, m.device, &stream))
         return NULL;
     PyObject *r = fx_lazy_over(&m, stream, o, m.from == FX_FROM_BUFFER ? &view : NULL);
     if (m.held) fusec_lazy_release(m.held);

@@ -198,7 +198,7 @@ int fx_memory_of(PyObject *o, fx_memory *m, Py_buffer *view) {
     if (is_numpy(o)) return of_numpy(o, m);
 #endif
     if (fx_is_array(o)) return fx_lazy_memory((fx_array *)o, m);
-    if (fx_is_foreign(o)) return fx_foreign_memory(o, m);
+    if (fx_is_foreign(o)) return fx_foreign_memory(o, m, false);
     return PyObject_CheckBuffer(o) ? of_buffer(o, m, view) : 0;
 }
 

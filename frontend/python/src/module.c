@@ -167,7 +167,8 @@ PyMODINIT_FUNC PyInit__core(void) {
     PyObject *m = PyModule_Create(&definition);
     if (!m || fx_init_array(m) || fx_init_trace(m) || fx_init_ops(m) || fx_init_views(m) ||
         fx_init_memory(m) || fx_init_device(m) || fx_init_foreign(m) || fx_init_dlpack(m) ||
-        fx_init_grad(m) || fx_init_lazy(m) || fx_init_jit(m) || fx_init_pieces(m))
+        fx_init_grad(m) || fx_init_lazy(m) || fx_init_program(m) || fx_init_jit(m) ||
+        fx_init_pieces(m))
         Py_CLEAR(m);
     return m;
 }

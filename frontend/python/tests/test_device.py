@@ -5,6 +5,7 @@ other libraries' arrays there are made up; on a machine with a GPU torch and CuP
 import importlib.util
 import os
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
@@ -192,6 +193,28 @@ def test_arrays_of_another_library():
         g(x, fx.asarray(a))
     meets = fx.jit(lambda y: y + x)
     assert np.array_equal(np.asarray(meets(gpu(a))), a + a - 1)
+
+
+COMMAND = os.path.join(os.getcwd(), "bin", "fusec")
+
+
+@pytest.mark.skipif(not FAKE or not os.path.exists(COMMAND), reason="under ctest, with the command")
+@pytest.mark.parametrize("shape", [(8, 1024), (64, 64), (100, 30)])
+def test_arrays_of_another_library_get_the_command_s_kernel(shape):
+    @fx.jit
+    def softmax(x):
+        e = fx.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    program = """export def softmax(x: T[..., n]) -> T[..., n] {
+        e = exp(x - max(x, axis=-1, keepdims=true))
+        return e / sum(e, axis=-1, keepdims=true)
+    }"""
+    said = subprocess.run([COMMAND, "explain", "--device", "cuda", "--emit", "cuda", "/dev/stdin",
+                           f"x=f32:{'x'.join(map(str, shape))}"], input=program, capture_output=True, text=True, check=True)
+    code = [[line for line in t.splitlines() if line and not line.startswith("//")]
+            for t in (said.stdout, softmax.source(Theirs(gpu(np.zeros(shape, "f4")))))]
+    assert len(code[0]) > 100 and code[0] == code[1]
 
 
 torch = pytest.mark.skipif(FAKE or importlib.util.find_spec("torch") is None, reason="torch and a GPU")
