@@ -33,8 +33,6 @@ typedef struct fc_cuda_text {
     uint8_t *local;          /* the same for the scope under way */
     const char *division;    /* how f32 and f64 divide, as a text of a row; NULL: as anywhere */
     const char *by_row;      /* how f32 divides by what is the same in a row; NULL: as anywhere */
-    const char *by_share;    /* the same where `share` says so; NULL: as by_row */
-    const uint8_t *share;    /* [ins] see cuda_divide.c; NULL in the functions of reductions */
     const uint8_t
         *narrow;         /* [ins] the 16-bit dtype that all users round it to, or 0; may be NULL */
     const uint8_t *sign; /* [ins] whether the sign of a NaN is kept, see cuda_sign.c; NULL in the
@@ -65,7 +63,6 @@ typedef struct fc_cuda_gen {
     uint8_t *hold;        /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
     uint8_t *narrow;      /* [ins] see fc_cuda_text */
     uint8_t *sign;        /* [ins] see fc_cuda_text */
-    uint8_t *share;       /* [ins] see fc_cuda_text */
 } fc_cuda_gen;
 
 static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
@@ -130,9 +127,6 @@ void fc_cuda_prelude(fc_cuda_gen *g);     /* what the kernel needs of it */
 
 /* cuda_sign.c: fills g->sign; the functions that it stands for, after those of 16-bit dtypes. */
 void fc_cuda_find_signs(fc_cuda_gen *g);
-
-/* cuda_divide.c; the first fills g->share. */
-void fc_cuda_find_shares(fc_cuda_gen *g);
 
 /* cuda_guard.c: whether 8-bit integers are computed on; whether a load goes through fc_byte then;
  * the text of a row in place of its own, or NULL; whether the operand v of i, a constant, is

@@ -450,8 +450,7 @@ static void row(fc_cuda_text *t, fc_val v) {
     if (narrow) text = narrow;
     if (guard) text = guard;
     if (t->division && i->op == FC_OP_div) text = t->division;
-    if (t->by_row && fc_cuda_divides_by_row(t, v))
-        text = t->share && t->share[v] && t->by_share ? t->by_share : t->by_row;
+    if (t->by_row && fc_cuda_divides_by_row(t, v)) text = t->by_row;
     if (type == FUSEC_BOOL && i->op == FC_OP_bit_not) text = "!$a"; /* ~ would promote to int */
     if (i->op == FC_OP_neg && t->sign && t->sign[v]) text = "fc_signed_neg$f($a)";
     begin(t, v);

@@ -12,8 +12,7 @@
  * q is off by hardly more than half a unit, the remainder is exact, and by Markstein's theorem
  * (less than a unit, r to nearest) the last step rounds right, as long as nothing overflows and no
  * remainder underflows: for a of 0 or 2^-60 to 2^60 and b of 2^-24 to 2^60. There a*rest may be
- * subnormal and lose 2^-150, a 128th of a unit at most. Where b is the sum of all a, none of which
- * is negative, no a is above it, so that only the least of them has to be watched. */
+ * subnormal and lose 2^-150, a 128th of a unit at most. */
 #include "codegen/cuda/cuda_inner.h"
 
 /* ---- which quotients ------------------------------------------------------------------------- */
@@ -24,9 +23,9 @@ static bool is_quotient(const fc_cuda_gen *g, fc_val v) {
            fc_cuda_divides_by_row(&g->t, v);
 }
 
-static bool any_quotient(const fc_cuda_gen *g, bool share) {
+static bool any_quotient(const fc_cuda_gen *g) {
     for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (is_quotient(g, v) && (g->share[v] != 0) == share) return true;
+        if (is_quotient(g, v)) return true;
     return false;
 }
 
@@ -35,30 +34,16 @@ static bool any_quotient(const fc_cuda_gen *g, bool share) {
 static bool divides_twice(const fc_cuda_inner *in) {
     const fc_cuda_gen *g = in->g;
     if (!in->gang || (!g->cls->aligned && in->apart == 1)) return false;
-    return any_quotient(g, true) || any_quotient(g, false);
-}
-
-/* Quotients of exponentials by their sum over the row, which no single one is above. */
-void fc_cuda_find_shares(fc_cuda_gen *g) {
-    for (fc_val v = 0; v < g->code.ins.len; v++) {
-        const fc_instr *i = &g->code.ins.at[v];
-        if (i->op != FC_OP_div || g->code.ins.at[i->a].op != FC_OP_exp ||
-            g->code.ins.at[i->b].op != FC_OP_ACC)
-            continue;
-        const uint32_t r = fc_acc_reduction(&g->code.ins.at[i->b]);
-        g->share[v] = g->k->reductions.at[r].op == FC_OP_sum && fc_cuda_red_value(g, r)[0] == i->a;
-    }
+    return any_quotient(g);
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
 /* Whether none of the quotients was too far from 1 for the short way. */
-static void test_quotients(fc_cuda_gen *g, bool shares, bool others) {
+static void test_quotients(fc_cuda_gen *g) {
     fc_cuda_text *t = &g->t;
     fc_cuda_indent(t);
-    fc_str_add(t->out, "if (!(");
-    if (others) fc_str_add(t->out, "fc_near_ones(most, least)");
-    if (shares) fc_str_add(t->out, others ? " && fc_none_low(low)" : "fc_none_low(low)");
+    fc_str_add(t->out, "if (!(fc_near_ones(most, least)");
     for (fc_val v = 0; v < t->code->ins.len; v++) {
         if (!is_quotient(g, v)) continue;
         fc_str_add(t->out, " && fc_near_one(");
@@ -75,15 +60,11 @@ void fc_inner_store(const fc_cuda_inner *in, void (*pass)(const fc_cuda_inner *i
         pass(in);
         return;
     }
-    const bool shares = any_quotient(in->g, true), others = any_quotient(in->g, false);
-    if (others) fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
-    if (shares) fc_cuda_line(t, "unsigned int low = ~0u;");
+    fc_cuda_line(t, "unsigned int most = 0, least = ~0u;");
     t->by_row = "fc_div_by_row($a, $b, most, least)";
-    t->by_share = "fc_share_of($a, $b, low)";
     pass(in);
-    test_quotients(in->g, shares, others);
+    test_quotients(in->g);
     t->by_row = "fc_far_div($a, $b)";
-    t->by_share = NULL;
     pass(in);
     fc_cuda_line(t, "}");
     t->by_row = NULL;

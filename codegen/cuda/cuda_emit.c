@@ -198,7 +198,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     size_t legal = g->code.ins.len;
     g->store_value = fc_calloc(alloc, 2 * (nstores + nputs + FC_MAX_COMPONENTS * nreds) + 2,
                                sizeof *g->store_value);
-    g->need = fc_calloc(alloc, 9 * legal + 2 * k->accesses.len + 1, 1);
+    g->need = fc_calloc(alloc, 8 * legal + 2 * k->accesses.len + 1, 1);
     if (s == FUSEC_OK && g->store_value && g->need) {
         g->red_value = g->store_value + nstores;
         g->put_value = g->red_value + nreds * FC_MAX_COMPONENTS;
@@ -209,8 +209,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         g->hold = g->vary + legal;
         g->narrow = g->hold + legal;
         g->sign = g->narrow + legal;
-        g->share = g->sign + legal;
-        g->outer = g->share + legal;
+        g->outer = g->sign + legal;
         g->used = g->outer + legal;
         g->cached = g->used + k->accesses.len;
         for (size_t i = 0; i < nstores; i++) g->store_value[i] = map[k->stores.at[i].value];
@@ -223,7 +222,6 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
         memset(g->narrow, UNUSED, legal);
         find_narrow(g);
         fc_cuda_find_signs(g);
-        fc_cuda_find_shares(g);
         g->t = (fc_cuda_text){.code = &g->code,
                               .k = k,
                               .out = out,
@@ -232,7 +230,6 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
                               .local = g->local,
                               .narrow = g->narrow,
                               .sign = g->sign,
-                              .share = g->share,
                               .bytes = fc_cuda_computes_bytes(&g->code)};
         for (size_t i = 0; i < fc_cuda_nbodies(k); i++)
             g->t.bytes |= fc_cuda_computes_bytes(&g->bodies[i]);

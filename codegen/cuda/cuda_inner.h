@@ -41,8 +41,6 @@ void fc_inner_join_warps(const fc_cuda_inner *in, unsigned stage, const char *ar
 /* The same for the blocks of a gang. */
 void fc_inner_join_parts(const fc_cuda_inner *in, unsigned stage);
 void fc_inner_finish(fc_cuda_gen *g, unsigned stage);
-/* Stores of the row; whether there are stores of elements, whose slice is then set. */
-bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader);
 
 /* cuda_divide.c. The stores of elements: `pass` writes their text, twice where quotients by a value
  * of the row are made the short way first. */

@@ -77,9 +77,6 @@ static bool fetches(const fc_cuda_gen *g) {
 static bool fetches_last(const fc_cuda_gen *g) {
     return has_places(g) && g->cls->cuda.large;
 }
-static bool takes_lines(const fc_cuda_gen *g) {
-    return g->cls->cuda.kind == FC_CUDA_RING && g->cls->aligned;
-}
 static bool updates(const fc_cuda_gen *g) {
     return g->k->updates.len > 0;
 }
@@ -231,7 +228,6 @@ static const struct {
     {FC_CUH_fetch, fetches, NULL},
     {FC_CUH_fetch_last, fetches_last, NULL},
     {FC_CUH_pieces, has_places, NULL},
-    {FC_CUH_lines, takes_lines, NULL},
     {FC_CUH_cluster, is_cluster, put_cluster_size},
     {FC_CUH_divide, divides_by_row, NULL},
     {FC_CUH_count, counts, NULL},

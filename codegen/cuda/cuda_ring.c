@@ -160,8 +160,7 @@ static void flush(const fc_ring *o) {
                  first, first, n, first, n);
     for (uint32_t a = 0; a < g->k->accesses.len; a++)
         if (o->sent[a])
-            fc_cuda_line(&g->t, "fc_take%s(a%u + b%u + %s, z%u%s - lane * %d, left, lane);",
-                         g->cls->aligned && !o->cluster ? "_lines" : "",
+            fc_cuda_line(&g->t, "fc_take(a%u + b%u + %s, z%u%s - lane * %d, left, lane);",
                          (unsigned)g->k->accesses.at[a].buffer, (unsigned)a, first, (unsigned)a,
                          o->cluster ? " + c" : "", fc_inner_lane(&o->in));
     if (!o->cluster) fc_cuda_line(&g->t, "if (lane == 0) fc_sent();");

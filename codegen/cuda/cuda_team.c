@@ -108,20 +108,6 @@ void fc_inner_finish(fc_cuda_gen *g, unsigned stage) {
     FC_EACH_REDUCTION(g, stage, "f%u = red%u_finish(x%u, (long long)count);", r, r, r);
 }
 
-/* ---- stores ---------------------------------------------------------------------------------- */
-
-bool fc_inner_begin_stores(fc_cuda_gen *g, const char *leader) {
-    if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
-        fc_cuda_row(g);
-        fc_cuda_line(&g->t, "if (%s) {", leader);
-        fc_cuda_row_stores(g);
-        fc_cuda_line(&g->t, "}");
-    }
-    if (!fc_cuda_slice(g, FC_CUDA_STORES, FC_POINT)) return false;
-    fc_cuda_row(g);
-    return true;
-}
-
 /* ---------------------------------------------------------------------------------------------- */
 
 fc_cuda_inner fc_cuda_inner_of(fc_cuda_gen *g) {

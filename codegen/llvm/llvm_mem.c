@@ -289,11 +289,6 @@ const char *fc_ll_first_index(fc_ll *f, uint32_t access) {
     return p.lanes || p.move != FC_MOVE_ONE ? NULL : p.first;
 }
 
-const char *fc_ll_load_as_stored(fc_ll *f, uint32_t access) {
-    const place p = find(f, access);
-    return load_vector(f, access, &p);
-}
-
 const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W) {
     const fc_access *acc = &f->k->accesses.at[access];
     fusec_dtype t = acc->dtype;

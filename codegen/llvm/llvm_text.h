@@ -429,8 +429,6 @@ const char *fc_ll_extern(fc_ll *f, fc_val v, unsigned W);
 
 /* The value of an access (or of an index access) at the current place. */
 const char *fc_ll_load(fc_ll *f, uint32_t access, unsigned W);
-/* The V elements at the current place, which lie side by side, in their stored form. */
-const char *fc_ll_load_as_stored(fc_ll *f, uint32_t access);
 void fc_ll_store(fc_ll *f, uint32_t access, unsigned W, const char *value);
 /* Of an access that moves by one along the lanes: its address at position x, as an i64. */
 const char *fc_ll_address(fc_ll *f, uint32_t access, const char *x);

@@ -2,8 +2,7 @@
 
 //@ divide
 // Quotients by a value of the row without the tests of a division (cuda_divide.c). `most` and `least` are of the
-// bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least; `low` is the least of the
-// bits less 1.
+// bits of a with the sign last, `least` of those less 1: +0 the largest, -0 the least.
 FC_INLINE unsigned int fc_sign_last(float a) {
     const unsigned int u = __float_as_uint(a);
 #ifdef FC_EMULATE
@@ -12,22 +11,13 @@ FC_INLINE unsigned int fc_sign_last(float a) {
     return __funnelshift_l(u, u, 1);
 #endif
 }
-FC_INLINE float fc_near_div(float a, float b) {
-    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);
-    return fmaf(fmaf(-q, b, a), r, q);
-}
 FC_INLINE float fc_div_by_row(float a, float b, unsigned int &most, unsigned int &least) {
     const unsigned int u = fc_sign_last(a);
+    const float r = 1.0f / b, rest = fmaf(-b, r, 1.0f) * r, q = fmaf(a, r, a * rest);
     most = u > most ? u : most;
     least = u - 1 < least ? u - 1 : least;
-    return fc_near_div(a, b);
+    return fmaf(fmaf(-q, b, a), r, q);
 }
-FC_INLINE float fc_share_of(float a, float b, unsigned int &low) {
-    const unsigned int u = __float_as_uint(a) - 1;
-    low = u < low ? u : low;
-    return fc_near_div(a, b);
-}
-FC_INLINE bool fc_none_low(unsigned int low) { return low >= __float_as_uint(0x1p-60f) - 1; }
 FC_INLINE bool fc_near_ones(unsigned int most, unsigned int least) {
     return most <= 2 * __float_as_uint(0x1p60f) && least >= 2 * __float_as_uint(0x1p-60f) - 1;
 }

@@ -104,19 +104,6 @@ template <typename T> FC_INLINE void fc_take(T *to, const T *from, int n, int la
     }
 }
 
-//@ lines
-// Where all that leaves is whole lines, as rows of most rings are.
-template <typename T> FC_INLINE void fc_take_lines(T *to, const T *from, int n, int lane) {
-    const unsigned int bytes = n * (unsigned int)sizeof(T);
-    if ((fc_shift(to) | fc_shift(from) | (bytes & 127)) != 0) {
-        fc_take(to, from, n, lane);
-    } else {
-        fc_kept();
-        __syncwarp();
-        if (lane == 0 && bytes) fc_send(to, from, bytes);
-    }
-}
-
 //@ cluster
 // Remote stores to the shared memory of the other blocks of a cluster. Blocks meet so that the gates of all are
 // there, for which fc_told_make has a fence. A barrier that releases would order all memory of the device, which
