@@ -14,7 +14,7 @@ typedef struct fc_grad_ctx {
     fc_dim lead[FC_MAX_RANK];
 } fc_grad_ctx;
 
-/* ---- gradient.c ---- */
+/* ---- gradient_rules.c ---- */
 bool fc_g_is_const(const fc_graph *g, fc_node n);
 fc_node fc_g_op(fc_grad_ctx *c, fc_op op, fc_node a, fc_node b);
 /* v where a is not 0, else 0: for a v that is linear in `a`, whatever its factors are. */
@@ -29,6 +29,12 @@ void fc_g_fail(fc_grad_ctx *c, fc_node n, const char *why);
 
 /* 0 of the dtype of n, which may be complex. */
 fc_node fc_g_zero(fc_graph *g, fc_node n);
+/* The share that goes through operand k of row n when `arrives` arrives. FC_NONODE: none, or the
+ * graph has an error. */
+fc_node fc_g_row_share(fc_grad_ctx *c, fc_node n, unsigned k, fc_node arrives, bool guard,
+                       bool *chooses);
+
+/* ---- gradient.c ---- */
 
 /* Values as functions of others, which nothing is looked at behind: bodies of loops and of
  * reductions by a definition. */
@@ -78,8 +84,8 @@ fc_node fc_g_take_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
 fc_node fc_g_index_forward(fc_grad_ctx *c, fc_node n, fc_node t);
 
 /* ---- gradient_scatter.c: stores at computed places ----
- * What arrives at scatter n at its operand k, 0 or 2; the tangent of n, FC_NONODE is 0; what arrives
- * at take n at its array. */
+ * What arrives at scatter n at its operand k, 0 or 2; the tangent of n, FC_NONODE is 0; what
+ * arrives at take n at its array. */
 fc_node fc_g_scatter_reverse(fc_grad_ctx *c, fc_node n, int k, fc_node a, bool *chooses);
 fc_node fc_g_scatter_forward(fc_grad_ctx *c, fc_node n, fc_node base, fc_node value);
 fc_node fc_g_take_to(fc_grad_ctx *c, fc_node n, fc_node a);
