@@ -85,7 +85,7 @@ if(FUSEC_BUILD_TESTS AND NOT SKBUILD)
       string(REPLACE "test_" "python." name ${name})
       add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -m pytest -q --no-header -p no:cacheprovider
         ${test} WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
-      set(env PYTHONPATH=${python_out} PYTHONDONTWRITEBYTECODE=1 FUSEC_SOURCE=${CMAKE_CURRENT_SOURCE_DIR})
+      set(env PYTHONPATH=${python_out} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 FUSEC_SOURCE=${CMAKE_CURRENT_SOURCE_DIR})
       if(name STREQUAL "python.device") # on a GPU that is made up (FusecTests.cmake)
         set(fake ${CMAKE_BINARY_DIR}/bin/fake/libfake_cuda_whole.so)
         list(APPEND env FUSEC_LIBCUDA_PATH=${fake} FUSEC_NVRTC_PATH=${fake} FAKE_CUDA_EXECUTE=1)

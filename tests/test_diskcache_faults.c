@@ -150,7 +150,7 @@ static void denied(void *arg) {
     for (uint64_t n = 0; n < 5; n++) FC_EXPECT_TRUE(put(c, n));
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(100);
         _exit(denied_child(d, dir));
     }
     int status = status_of(child);
@@ -261,7 +261,7 @@ FC_TEST(diskcache_faults, entries_of_others) {
         FC_EXPECT_EQ_I64(get(c, 7), HIT);
         unlink(path);
         if (mknod(path, S_IFCHR | 0600, makedev(1, 5)) == 0) { /* endless zeros */
-            alarm(20);
+            alarm(100);
             FC_EXPECT_EQ_I64(get(c, 7), MISS);
             alarm(0);
             unlink(path);
@@ -332,7 +332,7 @@ FC_TEST(diskcache_faults, sixteen_processes_and_kill) {
         for (int i = 0; i < N; i++) {
             child[i] = fork();
             if (child[i] == 0) {
-                alarm(60);
+                alarm(100);
                 _exit(worker(dir, i, 0.15));
             }
         }

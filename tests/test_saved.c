@@ -247,17 +247,17 @@ FC_TEST(saved, small_and_quick) {
         struct timespec a, b;
         fc_graph read;
         fc_error e = {0};
-        clock_gettime(CLOCK_MONOTONIC, &a);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
         fc_graph_init(&read, &fc_libc_alloc, NULL);
         FC_EXPECT_OK(fc_saved_read(bytes, size, &read, &e), &e);
         FC_EXPECT_TRUE(fc_graph_hash(&read) != 0);
         fc_graph_free(&read);
-        clock_gettime(CLOCK_MONOTONIC, &b);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
         const double t = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
         if (t < best) best = t;
     }
     if (getenv("FUSEC_TEST_TIMES")) printf("%zu bytes, %.1f us\n", size, best * 1e6);
-    FC_EXPECT_TRUE(best < 1e-3); /* 50 us when nobody else computes and nothing is sanitized */
+    FC_EXPECT_TRUE(best < 1e-3); /* the best of 200, 50 us when nothing is sanitized */
     fusec_text_free(ctx, bytes);
     CAPI_END();
 }

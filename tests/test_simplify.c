@@ -516,8 +516,8 @@ FC_TEST(graph_passes, a_chain_of_100000_nodes_takes_milliseconds) {
     FC_ASSERT_OK(fc_pass_sink_reshape(&b, &(fc_pass_options){0}, &c, &e), &e);
     double t3 = milliseconds();
     FC_EXPECT_OK(fc_graph_verify(&c, &e), &e);
-    /* ten times what it takes: a loaded machine and sanitizers pass, a square does not */
-    if (t1 - t0 > 500 || t2 - t1 > 1000 || t3 - t2 > 1000)
+    /* a hundred times what it takes: any machine passes, a square does not */
+    if (t1 - t0 > 5000 || t2 - t1 > 10000 || t3 - t2 > 10000)
         FC_FAIL("copy %g ms, simplify %g ms, sink_reshape %g ms", t1 - t0, t2 - t1, t3 - t2);
     if (getenv("FUSEC_TEST_TIMES"))
         FC_FAIL("copy %g ms, simplify %g ms, sink_reshape %g ms", t1 - t0, t2 - t1, t3 - t2);

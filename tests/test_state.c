@@ -343,7 +343,7 @@ FC_TEST(state, fork_after_use) {
         for (int i = 0; i < 3; i++) {
             pid_t child = fork();
             if (child == 0) {
-                alarm(20);
+                alarm(100);
                 fusec_status st = fusec_read(fusec_cos(v), y, sizeof y);
                 bool good = strcmp(device, "cuda")
                                 ? !st && y[SIZE - 1] == 1

@@ -254,7 +254,7 @@ FC_TEST(threadpool, forked_child_runs_alone) {
         atomic_int times[50] = {0};
         counted c = {.times = times, .caller = pthread_self()};
         int wrong = 0;
-        alarm(20);
+        alarm(100);
         fc_pool_run(p, 50, false, count_tasks, &c);
         for (int i = 0; i < 50; i++) wrong += times[i] != 1;
         wrong += c.elsewhere != 0;

@@ -93,6 +93,16 @@ bool shell_run(shell *sh, const char *fmt, ...) {
     return have_texts(sh);
 }
 
+bool shell_write(shell *sh, const char *name, const char *text) {
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", sh->folder, name);
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fputs(text, f) >= 0;
+    if (f && fclose(f) != 0) ok = false;
+    if (!ok) FC_FAIL("%s can't be written", path);
+    return ok;
+}
+
 /* ---- a terminal ------------------------------------------------------------------------------ */
 
 static int64_t milliseconds(void) {
@@ -117,7 +127,7 @@ static int start_on_terminal(const char *script, pid_t *child) {
 }
 
 /* What is written until the last writer has closed it. */
-static char *drawn(int end, pid_t group, int64_t stop) {
+static char *drawn(shell *sh, int end, pid_t group, int64_t stop, const char *until) {
     size_t n = 0, cap = 1 << 20;
     char *text = calloc(1, cap);
     bool told = false;
@@ -128,6 +138,10 @@ static char *drawn(int end, pid_t group, int64_t stop) {
             ssize_t k = read(end, text + n, cap - 1 - n);
             if (k <= 0) break;
             n += (size_t)k;
+            if (until && strstr(text, until)) {
+                shell_write(sh, "seen", "");
+                until = NULL;
+            }
         } else if (left <= 0) {
             kill(-group, told ? SIGKILL : SIGTERM);
             if (told) break;
@@ -138,7 +152,7 @@ static char *drawn(int end, pid_t group, int64_t stop) {
     return text;
 }
 
-bool shell_run_on_terminal(shell *sh, int ms, const char *fmt, ...) {
+bool shell_run_on_terminal(shell *sh, int ms, const char *until, const char *fmt, ...) {
     char whole[9500];
     va_list ap;
     pid_t child = -1;
@@ -153,21 +167,11 @@ bool shell_run_on_terminal(shell *sh, int ms, const char *fmt, ...) {
         return false;
     }
     setpgid(child, child);
-    sh->err = drawn(end, child, milliseconds() + ms);
+    sh->err = drawn(sh, end, child, milliseconds() + ms, until);
     waitpid(child, &status, 0);
     close(end);
     sh->code = code_of(status);
     return have_texts(sh);
-}
-
-bool shell_write(shell *sh, const char *name, const char *text) {
-    char path[400];
-    snprintf(path, sizeof path, "%s/%s", sh->folder, name);
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fputs(text, f) >= 0;
-    if (f && fclose(f) != 0) ok = false;
-    if (!ok) FC_FAIL("%s can't be written", path);
-    return ok;
 }
 
 void shell_close(shell *sh) {

@@ -23,10 +23,11 @@ bool shell_open(shell *sh);
 /* Runs a script; its compiled kernels are kept in the folder. False (and a failed test) only when
  * no shell could be started. */
 bool shell_run(shell *sh, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same with a terminal as standard error, whose output becomes `err`. What still runs after
- * `ms` milliseconds gets a SIGTERM, and two seconds later a SIGKILL. */
-bool shell_run_on_terminal(shell *sh, int ms, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The same with a terminal as standard error, whose output becomes `err`. When `until` (or NULL) is
+ * in it, there is a file "seen" in the folder. What still runs after `ms` milliseconds gets a
+ * SIGTERM, and two seconds later a SIGKILL. */
+bool shell_run_on_terminal(shell *sh, int ms, const char *until, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 bool shell_write(shell *sh, const char *name, const char *text);
 void shell_close(shell *sh);
 
