@@ -58,8 +58,11 @@ fx_array *fx_scalar_on(int device, fx_array *a) {
     fusec_context *ctx = fx_context(device);
     if (!ctx) return NULL;
     fusec_status s;
-    Py_BEGIN_ALLOW_THREADS s = fusec_lazy_read(a->lazy, element, fx_dtype_bytes(a->dtype));
-    Py_END_ALLOW_THREADS if (!s) s = fusec_lazy_scalar(ctx, (fusec_dtype)a->dtype, element, &v);
+    fusec_lazy *from = fx_lazy_hold(a);
+    const fusec_dtype t = fusec_lazy_dtype(from);
+    Py_BEGIN_ALLOW_THREADS s = fusec_lazy_read(from, element, fx_dtype_bytes((uint8_t)t));
+    fusec_lazy_release(from);
+    Py_END_ALLOW_THREADS if (!s) s = fusec_lazy_scalar(ctx, t, element, &v);
     return fx_lazy_object(device, s, v);
 }
 
@@ -103,10 +106,9 @@ void *fx_new_memory(int device, size_t bytes, void (**release)(void *), void **u
 /* ---- moving -------------------------------------------------------------------------------------
  */
 
-static size_t bytes_of(const fx_array *a) {
-    size_t n = fx_dtype_bytes(a->dtype);
-    const int64_t *shape = fusec_lazy_shape(a->lazy);
-    for (int i = 0; i < a->rank; i++) n *= (size_t)shape[i];
+static size_t bytes_of(const fusec_lazy *v) {
+    size_t n = fx_dtype_bytes((uint8_t)fusec_lazy_dtype(v));
+    for (int i = 0; i < fusec_lazy_rank(v); i++) n *= (size_t)fusec_lazy_shape(v)[i];
     return n;
 }
 
@@ -140,13 +142,10 @@ static PyObject *to_device(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Oi", &o, &device)) return NULL;
     if (!fx_is_array(o) || ((fx_array *)o)->trace || device < 0 || device >= FX_DEVICES)
         return PyErr_Format(PyExc_TypeError, "not an fx.Array outside of a compiled function");
-    fx_array *a = (fx_array *)o;
-    fusec_lazy *v = a->lazy;
-    const size_t bytes = bytes_of(a);
-    PyObject *r = fx_lazy_empty(device, a->dtype, a->rank, fusec_lazy_shape(v), &data);
-    if (!r) return NULL;
-    fusec_lazy_retain(v); /* other threads may give the object another value */
-    const fusec_status s = copy_to(device, v, data, bytes);
+    fusec_lazy *v = fx_lazy_hold((fx_array *)o);
+    PyObject *r = fx_lazy_empty(device, (uint8_t)fusec_lazy_dtype(v), fusec_lazy_rank(v),
+                                fusec_lazy_shape(v), &data);
+    const fusec_status s = r ? copy_to(device, v, data, bytes_of(v)) : FUSEC_OK;
     fusec_lazy_release(v);
     if (!s) return r;
     Py_DECREF(r);

@@ -277,6 +277,9 @@ PyObject *fx_lazy_empty(int device, uint8_t dtype, int rank, const int64_t *shap
 fx_array *fx_lazy_object(int device, fusec_status s,
                          fusec_lazy *v); /* takes v over; NULL: exception */
 fusec_status fx_lazy_compute(fusec_lazy *v);
+/* The value of an array, retained: while the GIL is released other threads may give the object
+ * another one. */
+fusec_lazy *fx_lazy_hold(const fx_array *a);
 int fx_lazy_shape(const fx_array *a, int64_t *shape); /* -1 with an exception */
 int fx_lazy_memory(fx_array *a, fx_memory *m);        /* as fx_memory_of, computing it */
 int fx_host_memory(fx_array *a, fx_memory *m); /* the same; an array elsewhere is an exception */

@@ -83,6 +83,11 @@ fx_array *fx_lazy_object(int device, fusec_status s, fusec_lazy *v) {
     return a;
 }
 
+fusec_lazy *fx_lazy_hold(const fx_array *a) {
+    fusec_lazy_retain(a->lazy);
+    return a->lazy;
+}
+
 void fx_lazy_drop(fx_array *a) {
     if (a->lazy) fusec_lazy_release(a->lazy);
     drop_returned();
@@ -100,8 +105,8 @@ int fx_lazy_memory(fx_array *a, fx_memory *m) {
         PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
         return -1;
     }
-    fusec_lazy *v = a->lazy; /* other threads may give the object another value meanwhile */
-    fusec_lazy_retain(v);
+    fusec_lazy *v = fx_lazy_hold(a);
+    const uint8_t device = a->device;
     s = fusec_lazy_depth(v) ? fx_lazy_compute(v) : FUSEC_OK;
     if (!s) s = fusec_lazy_tensor(v, &t);
     if (s) {
@@ -110,9 +115,9 @@ int fx_lazy_memory(fx_array *a, fx_memory *m) {
     }
     m->held = v;
     m->data = t.data;
-    m->dtype = a->dtype;
-    m->device = t.place == FUSEC_HOST ? FX_CPU : a->device; /* a number is on the host */
-    m->rank = a->rank;
+    m->dtype = (uint8_t)t.dtype;
+    m->device = t.place == FUSEC_HOST ? FX_CPU : device; /* a number is on the host */
+    m->rank = t.rank;
     m->writable = false;
     m->dense = !t.strides;
     m->from = FX_FROM_ARRAY;
@@ -186,7 +191,7 @@ static int device_of(int n, const fx_operand *p) {
 }
 
 fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
-    fusec_lazy *v[3], *made[3] = {NULL, NULL, NULL};
+    fusec_lazy *v[3] = {NULL, NULL, NULL};
     fusec_status s = FUSEC_OK;
     fx_array *r = NULL;
     const int device = device_of(n, p);
@@ -198,12 +203,12 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
         if (p[i].kind == FX_ARRAY && p[i].a->device != device) {
             fx_array *there = fx_scalar_on(device, p[i].a);
             if (!there) s = FUSEC_INVALID;
-            if (there) fusec_lazy_retain(made[i] = v[i] = there->lazy);
+            if (there) v[i] = fx_lazy_hold(there);
             Py_XDECREF((PyObject *)there);
             continue;
         }
         if (p[i].kind == FX_ARRAY) {
-            v[i] = p[i].a->lazy;
+            v[i] = fx_lazy_hold(p[i].a);
             continue;
         }
         if (p[i].kind == FX_INT && t != FUSEC_BOOL && !fx_int_fits(t, p[i].i)) {
@@ -211,15 +216,13 @@ fx_array *fx_lazy_row(int row, int n, const fx_operand *p, uint8_t dtype) {
                           "Python integer out of bounds for the dtype of the array");
             s = FUSEC_LITERAL_RANGE;
         } else
-            s = number_of(ctx, &p[i], t, &made[i]);
-        v[i] = made[i];
+            s = number_of(ctx, &p[i], t, &v[i]);
     }
     if (!s)
         r = op(device, fx_op_of_row[row], n, v, NULL);
     else
         fx_raise(s);
-    for (int i = 0; i < n; i++)
-        if (made[i]) fusec_lazy_release(made[i]);
+    for (int i = 0; i < n; i++) fusec_lazy_release(v[i]);
     return r;
 }
 
@@ -292,15 +295,17 @@ fx_array *fx_lazy_slice(fx_array *a, int axis, int64_t start, int64_t stop, int6
 
 fx_array *fx_lazy_op(int number, int n, fx_array *const *a, const fusec_attr *attr) {
     fusec_lazy *v[FX_MOST_OPERANDS];
-    fx_array *moved[FX_MOST_OPERANDS] = {NULL}, *r = NULL;
+    fx_array *r = NULL;
     const int device = n ? fx_device_of(n, a) : fx_new_on();
     int i = 0;
     for (; device >= 0 && i < n; i++) {
-        if (a[i]->device != device && !(moved[i] = fx_scalar_on(device, a[i]))) break;
-        v[i] = (moved[i] ? moved[i] : a[i])->lazy;
+        fx_array *moved = a[i]->device == device ? NULL : fx_scalar_on(device, a[i]);
+        if (a[i]->device != device && !moved) break;
+        v[i] = fx_lazy_hold(moved ? moved : a[i]);
+        Py_XDECREF((PyObject *)moved);
     }
     if (device >= 0 && i == n && fx_context(device)) r = op(device, number, n, v, attr);
-    while (i-- > 0) Py_XDECREF((PyObject *)moved[i]);
+    while (i-- > 0) fusec_lazy_release(v[i]);
     return r;
 }
 
@@ -475,34 +480,35 @@ static PyObject *memory(PyObject *module, PyObject *o) {
 /* ---- computing ----------------------------------------------------------------------------------
  */
 
+/* Arrays of one device that can be computed. */
+static bool can_evaluate(PyObject *arrays, Py_ssize_t n) {
+    int device = FX_CPU;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = PyTuple_GetItem(arrays, i);
+        if (!fx_is_array(o)) return PyErr_SetString(PyExc_TypeError, "not an fx.Array"), false;
+        const fx_array *a = (fx_array *)o;
+        if (a->trace) {
+            PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
+            return false;
+        }
+        if (i && a->device != device)
+            return fx_wrong_device(a->device, "arrays are computed together, and one"), false;
+        device = a->device;
+    }
+    return true;
+}
+
 /* evaluate(arrays): in one plan. */
 static PyObject *evaluate(PyObject *module, PyObject *arrays) {
     const Py_ssize_t n = PyTuple_Size(arrays);
     (void)module;
-    if (n < 0) return NULL;
+    if (n < 0 || !can_evaluate(arrays, n)) return NULL;
     fusec_lazy **v = PyMem_Malloc(((size_t)n + 1) * sizeof *v);
     if (!v) return PyErr_NoMemory();
-    int device = FX_CPU;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *o = PyTuple_GetItem(arrays, i);
-        if (!fx_is_array(o) || ((fx_array *)o)->trace) {
-            PyMem_Free(v);
-            if (fx_is_array(o))
-                PyErr_SetString(fx.value_needed, "the elements of a traced array are asked for");
-            else
-                PyErr_SetString(PyExc_TypeError, "not an fx.Array");
-            return NULL;
-        }
-        v[i] = ((fx_array *)o)->lazy;
-        if (i && ((fx_array *)o)->device != device) {
-            PyMem_Free(v);
-            return fx_wrong_device(((fx_array *)o)->device,
-                                   "arrays are computed together, and one");
-        }
-        device = ((fx_array *)o)->device;
-    }
+    for (Py_ssize_t i = 0; i < n; i++) v[i] = fx_lazy_hold((fx_array *)PyTuple_GetItem(arrays, i));
     fusec_status s;
     Py_BEGIN_ALLOW_THREADS s = n ? fusec_lazy_eval(v, (int)n, NULL, NULL) : FUSEC_OK;
+    for (Py_ssize_t i = 0; i < n; i++) fusec_lazy_release(v[i]);
     Py_END_ALLOW_THREADS PyMem_Free(v);
     drop_returned();
     return s ? fx_raise(s) : Py_NewRef(Py_None);
@@ -517,13 +523,14 @@ static PyObject *explain(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Op", &o, &json)) return NULL;
     if (!fx_is_array(o) || ((fx_array *)o)->trace)
         return PyErr_Format(PyExc_TypeError, "not an fx.Array outside of a compiled function");
-    fx_array *a = (fx_array *)o;
+    fusec_context *ctx = fx.ctx[((fx_array *)o)->device];
+    fusec_lazy *v = fx_lazy_hold((fx_array *)o);
     fusec_status s;
-    Py_BEGIN_ALLOW_THREADS s =
-        fusec_lazy_explain(&a->lazy, 1, json ? FUSEC_EXPLAIN_JSON : 0, &text);
+    Py_BEGIN_ALLOW_THREADS s = fusec_lazy_explain(&v, 1, json ? FUSEC_EXPLAIN_JSON : 0, &text);
+    fusec_lazy_release(v);
     Py_END_ALLOW_THREADS if (s) return fx_raise(s);
     PyObject *r = PyUnicode_FromString(text);
-    fusec_text_free(fx.ctx[a->device], text);
+    fusec_text_free(ctx, text);
     return r;
 }
 
@@ -545,7 +552,9 @@ static PyObject *into(PyObject *module, PyObject *args) {
     fusec_status s = FUSEC_OK;
     if (same) {
         const fusec_tensor t = fx_tensor_of(&m);
-        Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&a->lazy, 1, &t, NULL);
+        fusec_lazy *v = fx_lazy_hold(a);
+        Py_BEGIN_ALLOW_THREADS s = fusec_lazy_eval(&v, 1, &t, NULL);
+        fusec_lazy_release(v);
         Py_END_ALLOW_THREADS
     }
     if (ok) fx_memory_done(&m, &view);
@@ -558,10 +567,7 @@ static PyObject *same(PyObject *module, PyObject *o) {
     (void)module;
     if (!fx_is_array(o)) return PyErr_Format(PyExc_TypeError, "not an fx.Array");
     fx_array *a = (fx_array *)o;
-    if (!a->trace) {
-        fusec_lazy_retain(a->lazy);
-        return (PyObject *)fx_lazy_object(a->device, FUSEC_OK, a->lazy);
-    }
+    if (!a->trace) return (PyObject *)fx_lazy_object(a->device, FUSEC_OK, fx_lazy_hold(a));
     fx_array *r = (fx_array *)fx_traced(a->trace, a->value);
     if (r) r->weak = a->weak;
     return (PyObject *)r;

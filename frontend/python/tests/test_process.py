@@ -107,6 +107,38 @@ def test_threads_share_arrays_and_functions():
     assert not wrong
 
 
+def test_threads_that_replace_what_others_compute():
+    """An object gets another value, of another shape and dtype, while others evaluate it."""
+    assert run("""
+import threading
+import numpy as np
+import fusec as fx
+from fusec import _core
+x, out, done = fx.asarray(np.arange(4096.0)) + 1, np.empty(4096), []
+
+def change():
+    while len(done) < 2:
+        _core.replace(x, fx.sin(fx.asarray(np.arange(4096.0)) + len(done)))
+        _core.replace(x, fx.asarray(np.ones((3, 5), "f4")) * 2)
+
+def use():
+    for _ in range(150):
+        _core.evaluate((x, x))
+        _core.into(x, out)
+        _core.explain(x, False)
+        assert np.asarray(x).size in (15, 4096)
+        x.to_device("cpu")
+    done.append(1)
+
+threads = [threading.Thread(target=f) for f in (change, change, use, use)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+print(len(done))
+""") == ["2"]
+
+
 @fx.jit
 def compiled(x):
     return x * 2
