@@ -178,29 +178,39 @@ static fc_tensor number(const int64_t *v) {
     return (fc_tensor){.dtype = FUSEC_I64, .data = (void *)(uintptr_t)v};
 }
 
+static int64_t elements_at_position(const run *r, const fc_part *part) {
+    int64_t n;
+    product(part->inner, part->ninner, r->values, &n);
+    return n;
+}
+
 /* What the program takes behind the inputs of the source: see passes/pieces.h. */
 static fusec_status take_joined(run *r, fc_tensor *in, uint32_t *n) {
     const fc_pieces *p = &r->c->pieces;
     for (uint32_t i = 0; i < p->nparts; i++) {
         const fc_part *part = &p->parts[i];
-        const char *data;
+        fc_partial_whole all;
+        int64_t width;
         if (part->sweep >= r->number) continue;
         if (!r->before)
             return fc_fail(r->e, FUSEC_INVALID, "what earlier sweeps found out is missing");
-        const struct fc_partial_set *set = &r->before->set[i];
         int64_t *shape = fc_arena_alloc(&r->arena, (part->nkept + 1u) * sizeof *shape);
         int64_t *count = fc_arena_alloc(&r->arena, sizeof *count);
         if (!shape || !count) return fc_oom(r->e);
-        FC_TRY(fc_partial_all(r->before, i, &data, r->e));
+        product(part->kept, part->nkept, r->values, &width);
+        FC_TRY(fc_partial_sizes(r->before, i, r->piece.total, width, elements_at_position(r, part),
+                                r->e));
+        FC_TRY(fc_partial_all(r->before, i, &all, r->e));
         for (uint32_t k = 0; k < part->nkept; k++) shape[k] = r->values[part->kept[k]];
-        *count = r->before->total * set->inner;
+        *count = all.count;
+        const char *data = all.data;
         for (unsigned k = 0; k < part->narrays; k++) {
             const fc_op red = (fc_op)fc_at(p->graph, part->node)->op;
             in[(*n)++] = (fc_tensor){.dtype = fc_component_dtype(red, part->dtype, (int)k),
                                      .rank = part->nkept,
                                      .shape = shape,
                                      .data = (void *)(uintptr_t)data};
-            data += fc_part_array_bytes(r->c, i, k, set->width);
+            data += fc_part_array_bytes(r->c, i, k, width);
         }
         in[(*n)++] = number(count);
     }
@@ -253,12 +263,6 @@ static int64_t elements_in(const run *r, const fc_part *part, const fc_piece *bl
     find_range(&r->c->pieces.ranges[part->range], block, &begin, &end);
     product(part->inner, part->ninner, r->values, &inner);
     return (end - begin) * inner;
-}
-
-static int64_t elements_at_position(const run *r, const fc_part *part) {
-    int64_t n;
-    product(part->inner, part->ninner, r->values, &n);
-    return n;
 }
 
 /* Memory for the accumulators, then the caller's results. */

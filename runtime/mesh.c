@@ -119,10 +119,10 @@ static void *run_part(void *user) {
 /* What one device found out becomes known to all of them: as bytes, since each has accumulators of
  * its own cut. */
 static fusec_status tell(mesh *m, const part *from, fc_error *e) {
-    const size_t n = fc_partial_size(from->found);
+    const size_t n = fc_partial_write(from->found, NULL, 0);
     char *bytes = fc_malloc(m->alloc, n);
     fusec_status s = bytes ? FUSEC_OK : fc_oom(e);
-    if (bytes) fc_partial_write(from->found, bytes);
+    if (bytes) fc_partial_write(from->found, bytes, n);
     for (uint32_t i = 0; i < m->n && !s; i++) {
         fc_partial *told = NULL;
         s = fc_partial_read(m->parts[i].cut, bytes, n, &told, e);

@@ -54,6 +54,7 @@ fusec_status fc_partial_new(const fc_cut *cut, fc_partial **out, fc_error *e) {
     }
     p->cut = cut;
     p->alloc = cut->alloc;
+    pthread_mutex_init(&p->lock, NULL);
     p->total = -1;
     for (uint32_t i = 0; i < n; i++) p->set[i].width = p->set[i].inner = -1;
     *out = p;
@@ -67,20 +68,33 @@ void fc_partial_free(fc_partial *p) {
         fc_vec_free(p->alloc, &p->set[i].at);
         fc_free(p->alloc, p->set[i].all);
     }
+    pthread_mutex_destroy(&p->lock);
     fc_free(p->alloc, p->set);
     fc_free(p->alloc, p);
 }
 
-fusec_status fc_partial_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width,
-                              int64_t inner, fc_error *e) {
-    struct fc_partial_set *s = &p->set[part];
+static fusec_status check_sizes(const fc_partial *p, uint32_t part, int64_t total, int64_t width,
+                                int64_t inner, fc_error *e) {
+    const struct fc_partial_set *s = &p->set[part];
     if ((p->total >= 0 && p->total != total) || (s->width >= 0 && s->width != width) ||
         (s->inner >= 0 && s->inner != inner))
         return fc_fail(e, FUSEC_INVALID, "the pieces are of arrays of other sizes");
-    p->total = total;
-    s->width = width;
-    s->inner = inner;
     return FUSEC_OK;
+}
+
+static void set_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width, int64_t inner) {
+    p->total = total;
+    p->set[part].width = width;
+    p->set[part].inner = inner;
+}
+
+fusec_status fc_partial_sizes(fc_partial *p, uint32_t part, int64_t total, int64_t width,
+                              int64_t inner, fc_error *e) {
+    pthread_mutex_lock(&p->lock);
+    const fusec_status s = check_sizes(p, part, total, width, inner, e);
+    if (!s) set_sizes(p, part, total, width, inner);
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -226,20 +240,15 @@ static fusec_status put_many(fc_partial *p, uint32_t part, unsigned level, int64
     return s;
 }
 
-/* Of no elements there is the start value alone. */
+/* Of no elements there is the start value alone: a subtree like others, so that it is sent and
+ * merged as they are, but once. */
 static fusec_status put_nothing(fc_partial *p, uint32_t part, const char *const *arrays,
                                 fc_error *e) {
-    char *own[FC_MAX_COMPONENTS], **all = &p->set[part].all;
-    if (!*all) *all = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, p->set[part].width) + 1);
-    if (!*all) return fc_oom(e);
-    split(p, part, *all, 1, own);
-    for (unsigned k = 0; k < p->cut->pieces.parts[part].narrays; k++)
-        memcpy(own[k], arrays[k], fc_part_array_bytes(p->cut, part, k, p->set[part].width));
-    return FUSEC_OK;
+    return p->set[part].at.len ? FUSEC_OK : put_copy(p, part, (fc_subtree){0}, 0, arrays, e);
 }
 
-fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
-                            int64_t count, const char *const *arrays, fc_error *e) {
+static fusec_status put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
+                        int64_t count, const char *const *arrays, fc_error *e) {
     const fc_subtree all = {level, index, count, NULL};
     if (!n || (!count && positions(p, part))) return FUSEC_OK;
     if (!count) return put_nothing(p, part, arrays, e);
@@ -248,6 +257,14 @@ fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_
     fc_free(p->alloc, p->set[part].all);
     p->set[part].all = NULL;
     return put_many(p, part, level, index, n, (leaf_of(p, part) << level) * n - count, arrays, e);
+}
+
+fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
+                            int64_t count, const char *const *arrays, fc_error *e) {
+    pthread_mutex_lock(&p->lock);
+    const fusec_status s = put(p, part, level, index, n, count, arrays, e);
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 /* ---- everything ------------------------------------------------------------------------------ */
@@ -272,9 +289,8 @@ static const fc_subtree *last_before(const struct fc_partial_set *set, int64_t e
     return best;
 }
 
-fusec_status fc_partial_all(fc_partial *p, uint32_t part, const char **out, fc_error *e) {
+static fusec_status join_all(fc_partial *p, uint32_t part, fc_error *e) {
     struct fc_partial_set *set = &p->set[part];
-    *out = set->all;
     if (set->all) return FUSEC_OK;
     FC_TRY(check_complete(p, part, e));
     const size_t bytes = fc_part_bytes(p->cut, part, set->width);
@@ -289,32 +305,58 @@ fusec_status fc_partial_all(fc_partial *p, uint32_t part, const char **out, fc_e
         if (!more) return e->code;
         all = more;
     }
-    *out = set->all = all;
+    set->all = all;
     return FUSEC_OK;
+}
+
+/* What is complete takes no more pieces, so that `all` stays. */
+fusec_status fc_partial_all(fc_partial *p, uint32_t part, fc_partial_whole *out, fc_error *e) {
+    pthread_mutex_lock(&p->lock);
+    const fusec_status s = join_all(p, part, e);
+    *out = (fc_partial_whole){p->set[part].all, p->set[part].width, fc_partial_elements(p, part)};
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-fusec_status fc_partial_merge(fc_partial *p, const fc_partial *from, fc_error *e) {
-    if (p == from || memcmp(p->cut->hash, from->cut->hash, FC_SHA256_SIZE) != 0)
-        return fc_fail(e, FUSEC_INVALID,
-                       p == from ? "a partial can't be merged into itself"
-                                 : "the partials are of other programs");
+static fusec_status can_merge(const fc_partial *p, const fc_partial *from, fc_error *e) {
     for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
         const struct fc_partial_set *s = &from->set[i];
         if (s->width < 0) continue;
-        FC_TRY(fc_partial_sizes(p, i, from->total, s->width, s->inner, e));
+        FC_TRY(check_sizes(p, i, from->total, s->width, s->inner, e));
         for (size_t k = 0; k < s->at.len; k++)
             if (overlaps(p, i, &s->at.at[k]))
                 return fc_fail(e, FUSEC_INVALID, "a part of the elements is in both");
     }
-    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++)
-        for (size_t k = 0; k < from->set[i].at.len; k++) {
-            const fc_subtree *s = &from->set[i].at.at[k];
+    return FUSEC_OK;
+}
+
+static fusec_status merge(fc_partial *p, const fc_partial *from, fc_error *e) {
+    FC_TRY(can_merge(p, from, e));
+    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
+        const struct fc_partial_set *set = &from->set[i];
+        if (set->width >= 0) set_sizes(p, i, from->total, set->width, set->inner);
+        for (size_t k = 0; k < set->at.len; k++) {
+            const fc_subtree *s = &set->at.at[k];
             char *arrays[FC_MAX_COMPONENTS];
             split(from, i, s->data, 1, arrays);
-            FC_TRY(fc_partial_put(p, i, s->level, s->index, 1, s->count,
-                                  (const char *const *)arrays, e));
+            FC_TRY(put(p, i, s->level, s->index, 1, s->count, (const char *const *)arrays, e));
         }
+    }
     return FUSEC_OK;
+}
+
+fusec_status fc_partial_merge(fc_partial *p, fc_partial *from, fc_error *e) {
+    if (p == from || memcmp(p->cut->hash, from->cut->hash, FC_SHA256_SIZE) != 0)
+        return fc_fail(e, FUSEC_INVALID,
+                       p == from ? "a partial can't be merged into itself"
+                                 : "the partials are of other programs");
+    fc_partial *first = p < from ? p : from, *second = p < from ? from : p;
+    pthread_mutex_lock(&first->lock); /* in one order, as two may be merged both ways */
+    pthread_mutex_lock(&second->lock);
+    const fusec_status s = merge(p, from, e);
+    pthread_mutex_unlock(&second->lock);
+    pthread_mutex_unlock(&first->lock);
+    return s;
 }

@@ -15,7 +15,7 @@ enum { HEAD = sizeof magic + FC_SHA256_SIZE + 8, SET = 3 * 8, SUBTREE = 3 * 8 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-size_t fc_partial_size(const fc_partial *p) {
+static size_t size_of(const fc_partial *p) {
     size_t n = HEAD + FC_SHA256_SIZE;
     for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
         const struct fc_partial_set *s = &p->set[i];
@@ -35,7 +35,7 @@ static char *put_number(char *to, int64_t v) {
     return to + 8;
 }
 
-void fc_partial_write(const fc_partial *p, void *out) {
+static void write_to(const fc_partial *p, void *out) {
     char *to = put(out, magic, sizeof magic);
     to = put(to, p->cut->hash, FC_SHA256_SIZE);
     to = put_number(to, p->total);
@@ -57,6 +57,14 @@ void fc_partial_write(const fc_partial *p, void *out) {
     fc_sha256_add(&h, out, (size_t)(to - (char *)out));
     fc_sha256_end(&h, hash);
     put(to, hash, sizeof hash);
+}
+
+size_t fc_partial_write(fc_partial *p, void *out, size_t room) {
+    pthread_mutex_lock(&p->lock);
+    const size_t n = size_of(p);
+    if (n <= room) write_to(p, out);
+    pthread_mutex_unlock(&p->lock);
+    return n;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -90,6 +98,7 @@ static bool fits(const fc_partial *p, uint32_t part, int64_t level, int64_t inde
     const int64_t elements = fc_partial_elements(p, part);
     const int64_t leaf =
         fc_tree_leaf(p->cut->pieces.parts[part].tree, p->cut->pieces.parts[part].half);
+    if (!elements) return !level && !index && !count;
     if (level < 0 || level > 52 || index < 0 || count <= 0) return false;
     if (!fc_mul_ok(leaf, INT64_C(1) << level, &size) || !fc_mul_ok(index, size, &first))
         return false;
@@ -130,6 +139,7 @@ fusec_status fc_partial_read(const fc_cut *cut, const void *bytes, size_t n, fc_
         return fc_fail(e, FUSEC_INVALID, "the partial is of another program, size or version");
     r.at += FC_SHA256_SIZE;
     const int64_t total = get_number(&r);
+    if (total > INT64_MAX / 4) return fc_fail(e, FUSEC_INVALID, "the bytes are no partial");
     fc_partial *p;
     FC_TRY(fc_partial_new(cut, &p, e));
     fusec_status s = FUSEC_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_pieces.c - programs in pieces: any cut, any order, any way of joining gives the bits of one
  * call. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +221,8 @@ static const program programs[] = {
      " y[i in 0..n] = b[i-40] - c[i+30] + b[i+50]\n return y - mean(y)\n}",
      2, 1, 0, 60},
     {"def f(x: f32[n]) { return pad(x, [[2, 3]], mode=\"reflect\") }", 1, 1, 0, 4},
+    {"def f(x: f32[n]) { return mean(x[1:]), x[1:] - std(x[:n-1]), argmax(x[1:n]) }", 2, 1, 0, 2},
+    {"def f(x: f32[n]) { return sum(x[1:]), var(x[1:]), x*sum(x[:n-1]) }", 2, 1, 0, 1},
     {"def f(x: f32[n]) { return any(x > 9.9), all(x < 10), x + min(x), max(x) }", 2, 1, 0, 1},
 };
 
@@ -383,6 +386,84 @@ static void close_mean(box *b) {
         FC_EXPECT_NE_I64((call), FUSEC_OK);                                                        \
         FC_EXPECT_CONTAINS(fusec_message(b.ctx), text);                                            \
     } while (0)
+
+/* What was found out of wide rows is not read as if it were of wider ones. */
+FC_TEST(pieces, partials_of_other_sizes) {
+    static const int64_t shape[2] = {64, 3}, wider[2] = {64, 4000}, longer[2] = {128, 3};
+    fusec_context *ctx = capi_device("interp");
+    box b;
+    fusec_partial *p = NULL;
+    if (open_box(&b, ctx, "def f(x: f32[n, m]) { return sum(x, axis=0) }", 1)) {
+        FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &p), "");
+        make_array(&b.in, FUSEC_F32, 2, shape);
+        b.total = 64;
+        run_whole(&b);
+        FC_EXPECT_OK_TEXT(run_piece(&b, 0, 0, 64, NULL, p), fusec_message(ctx));
+        for (int k = 0; k < 2; k++) {
+            free_arrays(&b.in), free_arrays(&b.want), free_arrays(&b.got);
+            make_array(&b.in, FUSEC_F32, 2, k ? longer : wider);
+            run_whole(&b);
+            FC_EXPECT_EQ_I64(fusec_run_finish(b.cut, NULL, k ? 128 : 64, 1, b.in.t, 1, b.got.t, p),
+                             FUSEC_INVALID);
+            FC_EXPECT_STREQ(fusec_message(ctx), "the pieces are of arrays of other sizes");
+        }
+    }
+    fusec_partial_free(p);
+    close_box(&b);
+    fusec_context_free(ctx);
+}
+
+/* ---- several threads ------------------------------------------------------------------------- */
+
+typedef struct sharing {
+    box *b;
+    fusec_partial *all, *known;
+    int first, sweep;
+    fusec_status status;
+} sharing;
+
+static void *share(void *user) {
+    sharing *s = user;
+    size_t n;
+    for (int i = s->first; i < 64 && !s->status; i += 4) {
+        s->status = run_piece(s->b, s->sweep, i * 1024, (i + 1) * 1024, s->known, s->all);
+        if (!s->status) s->status = fusec_partial_bytes(s->all, NULL, 0, &n);
+    }
+    return NULL;
+}
+
+/* One partial that four threads fill, then read while they fill another one. */
+FC_TEST(pieces, threads_share_a_partial) {
+    static const program p = {"def f(x: f32[n]) {\n e = exp(x - max(x))\n return e / sum(e)\n}", 3,
+                              1, 0, 1};
+    static const int64_t shape[1] = {64 * 1024};
+    fusec_context *ctx = capi_device("interp");
+    box b;
+    fusec_partial *all = NULL;
+    if (open_box(&b, ctx, p.text, 3)) {
+        FC_EXPECT_OK_TEXT(fusec_partial_new(b.cut, &all), "");
+        make_array(&b.in, FUSEC_F32, 1, shape);
+        fill(&b, &b.in.t[0]);
+        b.total = shape[0];
+        run_whole(&b);
+        for (int sweep = 0; sweep < p.sweeps; sweep++) {
+            pthread_t t[4];
+            sharing s[4];
+            for (int i = 0; i < 4; i++) {
+                s[i] = (sharing){&b, all, all, i, sweep, FUSEC_OK};
+                FC_EXPECT_EQ_I64(pthread_create(&t[i], NULL, share, &s[i]), 0);
+            }
+            for (int i = 0; i < 4; i++) {
+                pthread_join(t[i], NULL);
+                FC_EXPECT_EQ_I64(s[i].status, FUSEC_OK);
+            }
+        }
+        expect_equal(&b, p.text);
+    }
+    fusec_partial_free(all);
+    close_box(&b);
+    fusec_context_free(ctx);
+}
 
 FC_TEST(pieces, misuse) {
     box b;

@@ -214,17 +214,15 @@ fusec_status fusec_partial_merge(fusec_partial *into, const fusec_partial *from)
     fc_error e = {0};
     if (!into || !from)
         return fc_report_text(FUSEC_INVALID, "fusec_partial_merge: a partial is NULL");
-    return fc_partial_merge((fc_partial *)into, (const fc_partial *)from, &e) ? fc_report(&e)
-                                                                              : FUSEC_OK;
+    return fc_partial_merge((fc_partial *)into, (fc_partial *)(uintptr_t)from, &e) ? fc_report(&e)
+                                                                                   : FUSEC_OK;
 }
 
 fusec_status fusec_partial_bytes(const fusec_partial *p, void *bytes, size_t room, size_t *need) {
     if (!p || !need)
         return fc_report_text(FUSEC_INVALID, "fusec_partial_bytes: the %s is NULL",
                               p ? "result pointer" : "partial");
-    *need = fc_partial_size((const fc_partial *)p);
-    if (!bytes || room < *need) return FUSEC_OK;
-    fc_partial_write((const fc_partial *)p, bytes);
+    *need = fc_partial_write((fc_partial *)(uintptr_t)p, bytes, bytes ? room : 0);
     return FUSEC_OK;
 }
 

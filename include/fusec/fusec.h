@@ -780,14 +780,15 @@ FUSEC_API fusec_status fusec_run_devices(int n, fusec_program *const *programs, 
                                          const fusec_tensor *outputs);
 
 /* What is known of a cut's reductions from some pieces: a few accumulators for each, whatever
- * the number of pieces. One thread at a time. The cut has to live as long. */
+ * the number of pieces. Threads may share one, as `before`, as `into` and to merge: it is locked
+ * while it is looked at. The cut has to live as long. */
 FUSEC_API fusec_status fusec_partial_new(fusec_cut *c, fusec_partial **out);
 FUSEC_API void fusec_partial_free(fusec_partial *p);
 /* Puts what `from` knows into `into`: of other pieces, in any order. FUSEC_INVALID, and nothing
  * done: they have elements in common, or are of other programs or sizes. */
 FUSEC_API fusec_status fusec_partial_merge(fusec_partial *into, const fusec_partial *from);
 /* As bytes, for another process with the same program and version of the library. *need gets their
- * number; with room for fewer nothing is written. What is read may be anything: FUSEC_INVALID. */
+ * number, which grows as pieces come; with room for fewer nothing is written. What is read may be anything: FUSEC_INVALID. */
 FUSEC_API fusec_status fusec_partial_bytes(const fusec_partial *p, void *bytes, size_t room,
                                            size_t *need);
 FUSEC_API fusec_status fusec_partial_from(fusec_cut *c, const void *bytes, size_t n,

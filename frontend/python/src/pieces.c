@@ -369,16 +369,21 @@ static PyObject *partial_merge(PyObject *self, PyObject *from) {
 }
 
 static PyObject *partial_bytes(PyObject *self, PyObject *none) {
-    size_t n = 0;
+    size_t n = 0, room = 0;
     const fusec_partial *p = ((fx_partial *)self)->partial;
+    PyObject *r = NULL;
     (void)none;
     fusec_status s = fusec_partial_bytes(p, NULL, 0, &n);
-    PyObject *r = s ? fx_raise(s) : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
-    if (r && (s = fusec_partial_bytes(p, PyBytes_AsString(r), n, &n))) {
-        Py_DECREF(r);
-        return fx_raise(s);
+    while (!s && n != room) { /* other threads may add to it meanwhile */
+        Py_XDECREF(r);
+        room = n;
+        r = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+        if (!r) return NULL;
+        s = fusec_partial_bytes(p, PyBytes_AsString(r), room, &n);
     }
-    return r;
+    if (!s) return r;
+    Py_XDECREF(r);
+    return fx_raise(s);
 }
 
 static PyMethodDef partial_methods[] = {{"merge", partial_merge, METH_O, NULL},

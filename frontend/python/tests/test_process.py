@@ -122,21 +122,25 @@ def change():
         _core.replace(x, fx.asarray(np.ones((3, 5), "f4")) * 2)
 
 def use():
-    for _ in range(150):
-        _core.evaluate((x, x))
-        _core.into(x, out)
-        _core.explain(x, False)
-        assert np.asarray(x).size in (15, 4096)
-        x.to_device("cpu")
-    done.append(1)
+    good = False
+    try:
+        for _ in range(150):
+            _core.evaluate((x, x))
+            _core.into(x, out)
+            _core.explain(x, False)
+            assert np.asarray(x).size in (15, 4096)
+            x.to_device("cpu")
+        good = True
+    finally:
+        done.append(good)
 
 threads = [threading.Thread(target=f) for f in (change, change, use, use)]
 for t in threads:
     t.start()
 for t in threads:
     t.join()
-print(len(done))
-""") == ["2"]
+print(*done)
+""") == ["True", "True"]
 
 
 @fx.jit
