@@ -52,6 +52,7 @@ typedef enum fc_cuda_split {
     X(whole) /* map: inner extents are multiples of `vector`; rows fill whole groups of it */      \
     X(full)  /* one, ring, cluster, outer: no thread lacks an element, a row or a run */           \
     X(rows_of_grid) /* map: the outer axes are the grid's second direction */                      \
+    X(rows_in_turn) /* the same: rows of a block, one after the other */                           \
     X(copied)       /* map: blocks update copies of arrays of at most so many elements */          \
     X(apart)        /* map with vector 1: elements of a thread, FC_CUDA_MAP_THREADS apart */       \
     X(fours) /* where random words are drawn: element numbers of rows begin at multiples of 4 */   \
@@ -78,7 +79,7 @@ typedef enum fc_cuda_split {
     X(dot_across)   /* mma: the axis of the columns, likewise */                                   \
     X(dot_swapped)  /* mma: the columns are of the kernel's left operand */                        \
     X(dot_stages)   /* mma: steps of k in shared memory */                                         \
-    X(dot_left)     /* dot, mma: how the operand of the rows is read, fc_cuda_reads, */                 \
+    X(dot_left)     /* dot, mma: how the operand of the rows is read, fc_cuda_reads, */            \
     X(dot_right)    /* and that of the columns */                                                  \
     X(roomy)        /* registers need not do for other blocks of the SM */                         \
     X(large)        /* its arrays are more than the L2 holds */

@@ -7,8 +7,9 @@
  * part is moved outwards, through sums and comparisons, so that comparisons are of affine numbers.
  */
 #include "codegen/inside.h"
+#include "codegen/linear.h"
 
-enum { MOST_TERMS = 12, MOST_CODE = 4096, MOST_FUNCTIONS = 8, LOOK = 64 };
+enum { MOST_CODE = 4096, MOST_FUNCTIONS = 8 };
 
 typedef enum kind {
     SAME,   /* along the whole axis */
@@ -21,7 +22,7 @@ typedef struct maker {
     const fc_kernel *k;
     const fc_class *cls;
     unsigned axis;
-    bool joined;
+    fc_inside_of of;
     const fc_alloc *alloc;
     fc_inside *out;
     FC_VEC(uint8_t) kinds; /* of out->code */
@@ -41,21 +42,25 @@ static fc_move move_of(const maker *m, const fc_instr *i, unsigned axis) {
 
 /* Whether an index grows by one each time that the inner of two axes has been passed. */
 static bool passes(const maker *m, const fc_instr *i) {
-    return m->joined && move_of(m, i, m->axis) == FC_MOVE_ZERO &&
+    return m->of == FC_INSIDE_JOINED && move_of(m, i, m->axis) == FC_MOVE_ZERO &&
            move_of(m, i, m->axis - 1) == FC_MOVE_ONE;
+}
+
+/* For a vector of a thread. */
+static kind kind_anywhere(const maker *m, const fc_instr *i) {
+    bool moves = false;
+    for (unsigned x = 0; x <= m->axis; x++) moves |= move_of(m, i, x) != FC_MOVE_ZERO;
+    if (!moves) return SAME;
+    return i->op == FC_OP_INDEX && move_of(m, i, m->axis) != FC_MOVE_ANY ? AFFINE : OTHER;
 }
 
 static kind kind_of_access(const maker *m, const fc_instr *i) {
     const fc_move move = move_of(m, i, m->axis);
+    if (m->of == FC_INSIDE_VECTORS) return kind_anywhere(m, i);
     if (i->op == FC_OP_INDEX && passes(m, i)) return AFFINE;
-    if (m->joined && move_of(m, i, m->axis - 1) != move) return OTHER;
+    if (m->of == FC_INSIDE_JOINED && move_of(m, i, m->axis - 1) != move) return OTHER;
     if (move == FC_MOVE_ZERO) return SAME;
     return i->op == FC_OP_INDEX && move == FC_MOVE_ONE ? AFFINE : OTHER;
-}
-
-static bool is_sum(const fc_instr *i) {
-    return i->dtype == FUSEC_I64 &&
-           (i->op == FC_OP_add || i->op == FC_OP_sub || i->op == FC_OP_mul);
 }
 
 /* Of a new instruction. A product is affine by a constant only. */
@@ -78,7 +83,7 @@ static kind kind_of_new(const maker *m, const fc_instr *i) {
     }
     if (most != AFFINE) return most;
     if (i->op == FC_OP_where && i->dtype == FUSEC_I64 && kind_of(m, i->a) <= PART) return AFFINE;
-    if (!is_sum(i)) return OTHER;
+    if (!fc_is_linear_row(i)) return OTHER;
     if (i->op != FC_OP_mul) return AFFINE;
     return c->ins.at[i->a].op == FC_OP_CONST || c->ins.at[i->b].op == FC_OP_CONST ? AFFINE : OTHER;
 }
@@ -107,54 +112,12 @@ static const fc_instr *at(const maker *m, fc_val v) {
 
 /* ---- linear forms ---------------------------------------------------------------------------- */
 
-typedef struct form {
-    int64_t constant;
-    unsigned n;
-    struct {
-        fc_val of;
-        int64_t by;
-    } term[MOST_TERMS];
-} form;
-
-static bool add_term(form *f, fc_val of, int64_t by) {
-    for (unsigned i = 0; i < f->n; i++) {
-        if (f->term[i].of != of) continue;
-        if (!fc_add_ok(f->term[i].by, by, &f->term[i].by)) return false;
-        if (!f->term[i].by) f->term[i] = f->term[--f->n];
-        return true;
-    }
-    if (f->n == MOST_TERMS) return false;
-    f->term[f->n].of = of;
-    f->term[f->n++].by = by;
-    return true;
-}
-
-/* Adds `by` times v. False: it has too many terms. */
-static bool collect(const maker *m, fc_val v, int64_t by, form *f, unsigned depth) {
-    const fc_instr *i = at(m, v);
-    int64_t scaled;
-    if (i->op == FC_OP_CONST)
-        return fc_mul_ok((int64_t)i->imm, by, &scaled) &&
-               fc_add_ok(f->constant, scaled, &f->constant);
-    if (!is_sum(i) || depth == 0) return add_term(f, v, by);
-    if (i->op == FC_OP_add)
-        return collect(m, i->a, by, f, depth - 1) && collect(m, i->b, by, f, depth - 1);
-    if (i->op == FC_OP_sub)
-        return by != INT64_MIN && collect(m, i->a, by, f, depth - 1) &&
-               collect(m, i->b, -by, f, depth - 1);
-    const bool left = at(m, i->a)->op == FC_OP_CONST;
-    const fc_instr *c = at(m, left ? i->a : i->b);
-    if (c->op != FC_OP_CONST) return add_term(f, v, by);
-    return fc_mul_ok((int64_t)c->imm, by, &scaled) &&
-           collect(m, left ? i->b : i->a, scaled, f, depth - 1);
-}
-
 static fc_val times(maker *m, fc_val v, int64_t by) {
     return by == 1 ? v : op(m, FC_OP_mul, v, number(m, by), FC_NOVAL);
 }
 
 /* What is the same first: so that it is added once, and indices last. */
-static fc_val rebuilt(maker *m, const form *f) {
+static fc_val rebuilt(maker *m, const fc_linear *f) {
     fc_val sum = f->constant ? number(m, f->constant) : FC_NOVAL;
     for (int pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < f->n; i++) {
@@ -167,13 +130,16 @@ static fc_val rebuilt(maker *m, const form *f) {
 
 /* By how much a form grows along the axis; INT32_MAX: it is not affine, or not by a known number.
  */
-static int slope_of(const maker *m, const form *f, bool *by_pass) {
+static int slope_of(const maker *m, const fc_linear *f, bool *by_pass) {
     int64_t slope = 0;
     unsigned n = 0, passing = 0;
     for (unsigned i = 0; i < f->n; i++) {
         const kind of = kind_of(m, f->term[i].of);
         if (of == SAME) continue;
         if (of != AFFINE || at(m, f->term[i].of)->op != FC_OP_INDEX) return INT32_MAX;
+        if (move_of(m, at(m, f->term[i].of), m->axis) == FC_MOVE_ZERO &&
+            !passes(m, at(m, f->term[i].of)))
+            continue; /* along another axis */
         if (!fc_add_ok(slope, f->term[i].by, &slope)) return INT32_MAX;
         passing += passes(m, at(m, f->term[i].of));
         n++;
@@ -203,9 +169,9 @@ static fc_val sum(maker *m, fc_op row, fc_val a, fc_val b, unsigned depth) {
         const fc_val q = sum(m, row, left ? i.c : a, left ? b : i.c, depth - 1);
         return chosen(m, i.a, p, q);
     }
-    form f = {0};
+    fc_linear f = {0};
     const fc_val plain = op(m, row, a, b, FC_NOVAL);
-    if (plain == FC_NOVAL || !collect(m, plain, 1, &f, LOOK)) return plain;
+    if (plain == FC_NOVAL || !fc_linear_add(&m->out->code, plain, 1, &f)) return plain;
     return rebuilt(m, &f);
 }
 
@@ -224,12 +190,13 @@ static fc_val at_least_0(maker *m, fc_val a, unsigned depth) {
         return op(m, FC_OP_bit_or, op(m, FC_OP_bit_and, i.a, p, FC_NOVAL),
                   op(m, FC_OP_bit_and, no, q, FC_NOVAL), FC_NOVAL);
     }
-    form f = {0};
-    if (!collect(m, a, 1, &f, LOOK)) return FC_NOVAL;
+    fc_linear f = {0};
+    if (!fc_linear_add(&m->out->code, a, 1, &f)) return FC_NOVAL;
     bool by_pass;
     const int slope = slope_of(m, &f, &by_pass);
     if (slope == INT32_MAX) return FC_NOVAL;
     const fc_val v = op(m, FC_OP_ge, rebuilt(m, &f), number(m, 0), FC_NOVAL);
+    if (slope == 0 && v != FC_NOVAL && kind_of(m, v) == OTHER) m->kinds.at[v] = PART;
     if (slope == 0 || v == FC_NOVAL) return v;
     for (size_t i = 0; i < m->out->bounds.len; i++)
         if (m->out->bounds.at[i].value == v) return v;
@@ -252,24 +219,37 @@ static fc_val ordered(maker *m, fc_val a, fc_val b, bool strict) {
     return at_least_0(m, d, FEW_CHOICES);
 }
 
+/* Of two bounds that differ by a constant the smaller one is asked for. */
+static bool ask_for(maker *m, fc_inside_bound bound, const fc_linear *f) {
+    for (size_t i = 0; i < m->out->bounds.len; i++) {
+        fc_inside_bound *b = &m->out->bounds.at[i];
+        fc_linear other = {0};
+        if (b->value != FC_NOVAL || !fc_linear_add(&m->out->code, b->number, 1, &other) ||
+            !fc_linear_same_terms(&other, f))
+            continue;
+        if (f->constant < other.constant) b->number = bound.number;
+        return true;
+    }
+    return fc_push(m->alloc, &m->out->bounds, bound);
+}
+
 /* Asks for a <= b or a < b. False: that can't be known. */
 static bool ask(maker *m, fc_val a, fc_val b, bool strict) {
-    form f = {0};
+    fc_linear f = {0};
     fc_val d = sum(m, FC_OP_sub, b, a, FEW_CHOICES);
     if (strict) d = sum(m, FC_OP_add, d, number(m, -1), FEW_CHOICES);
     bool by_pass = false;
-    const int slope =
-        !is_choice(m, d) && collect(m, d, 1, &f, LOOK) ? slope_of(m, &f, &by_pass) : INT32_MAX;
-    if (slope == 0 || slope == INT32_MAX) {
+    const int slope = !is_choice(m, d) && fc_linear_add(&m->out->code, d, 1, &f)
+                          ? slope_of(m, &f, &by_pass)
+                          : INT32_MAX;
+    const bool is_number = slope != 0 || m->of == FC_INSIDE_VECTORS;
+    if (slope == INT32_MAX || !is_number) {
         const fc_val v = at_least_0(m, d, FEW_CHOICES);
         return v != FC_NOVAL && fc_push(m->alloc, &m->out->needed, v);
     }
     const fc_inside_bound bound = {
         .number = rebuilt(m, &f), .passes = by_pass, .slope = slope, .value = FC_NOVAL};
-    for (size_t i = 0; i < m->out->bounds.len; i++)
-        if (m->out->bounds.at[i].value == FC_NOVAL && m->out->bounds.at[i].number == bound.number)
-            return true;
-    return fc_push(m->alloc, &m->out->bounds, bound);
+    return ask_for(m, bound, &f);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -278,12 +258,19 @@ static bool is_affine(const maker *m, fc_val v) {
     return kind_of(m, v) == AFFINE;
 }
 
+static bool rises(const maker *m, const fc_linear *f) {
+    bool by_pass;
+    if (m->of != FC_INSIDE_VECTORS) return slope_of(m, f, &by_pass) == 1;
+    for (unsigned i = 0; i < f->n; i++)
+        if (kind_of(m, f->term[i].of) == AFFINE && f->term[i].by < 0) return false;
+    return true;
+}
+
 /* Of two indices the one that grows, as that is the one that is read at. */
 static bool is_first(const maker *m, fc_val a, fc_val b) {
-    form f = {0};
-    bool by_pass;
+    fc_linear f = {0};
     if (!is_affine(m, a) || !is_affine(m, b)) return is_affine(m, a);
-    return is_choice(m, a) || (collect(m, a, 1, &f, LOOK) && slope_of(m, &f, &by_pass) == 1);
+    return is_choice(m, a) || (fc_linear_add(&m->out->code, a, 1, &f) && rises(m, &f));
 }
 
 /* The operand that minimum, maximum or mod give back inside; FC_NOVAL: it stays. */
@@ -344,7 +331,7 @@ static fc_val rewritten(maker *m, const fc_instr *i) {
     fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL}, r = FC_NOVAL;
     for (int n = 0; n < fc_instr_arity(i); n++) v[n] = m->out->map[fc_instr_operand(i, n)];
     const bool index = i->dtype == FUSEC_I64;
-    if (index && is_sum(i)) {
+    if (index && fc_is_linear_row(i)) {
         r = sum(m, (fc_op)i->op, v[0], v[1], FEW_CHOICES);
     } else if (index && (i->op == FC_OP_minimum || i->op == FC_OP_maximum || i->op == FC_OP_mod)) {
         r = given_back(m, (fc_op)i->op, v[0], v[1]);
@@ -376,9 +363,9 @@ void fc_inside_free(fc_inside *in) {
     in->map = NULL;
 }
 
-fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, bool joined,
+fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, fc_inside_of of,
                             const fc_alloc *alloc, fc_inside *out) {
-    maker m = {.k = k, .cls = cls, .axis = axis, .joined = joined, .alloc = alloc, .out = out};
+    maker m = {.k = k, .cls = cls, .axis = axis, .of = of, .alloc = alloc, .out = out};
     memset(out, 0, sizeof *out);
     fc_code_init(&out->code, alloc);
     if (!is_worth_it(k)) return FUSEC_OK;

@@ -12,17 +12,25 @@
  *     where(i < n, a[i], b[i - n])         stays, and i < n is known for the part
  *
  * An emitter writes its text twice, with this code for whole vectors (threads, blocks) inside of
- * one part in which all that is asked for holds, and with the kernel's own code for all others. */
+ * one part in which all that is asked for holds, and with the kernel's own code for all others.
+ *
+ * Where each thread finds out for its own vector (FC_INSIDE_VECTORS), indices along all axes are
+ * affine, and what is known of a part is known of a vector. */
 #ifndef FUSEC_CODEGEN_INSIDE_H
 #define FUSEC_CODEGEN_INSIDE_H
 
 #include "codegen/class.h"
 
+/* What parts are parts of: the axis; that and the one outside of it, which are walked as one;
+ * vectors along the axis, anywhere. */
+typedef enum fc_inside_of { FC_INSIDE_AXIS, FC_INSIDE_JOINED, FC_INSIDE_VECTORS } fc_inside_of;
+
 /* A number that is affine along the axis: whether it is at least 0 changes once along it. */
 typedef struct fc_inside_bound {
     fc_val number; /* i64, of `code`; all in it but indices is the same along the axis */
     bool passes;   /* lanes over two axes: grows when the inner one has been passed */
-    int slope;     /* by which it grows when the axis advances by one: -2, -1, 1 or 2 */
+    int slope;     /* by which it grows when the axis advances by one: -2, -1, 1 or 2; of vectors
+                      0, too */
     fc_val value;  /* the bool of `code` that says whether it is at least 0; FC_NOVAL: it is asked
                       for */
 } fc_inside_bound;
@@ -36,9 +44,8 @@ typedef struct fc_inside {
     FC_VEC(fc_val) needed; /* bools of `code`, the same throughout a part: asked for, too */
 } fc_inside;
 
-/* For parts of `axis`, which `joined` takes together with the one outside of it
- * (fc_llvm_class.joined). Kernels whose text should not stand twice get no bounds. */
-fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, bool joined,
+/* Kernels whose text should not stand twice get no bounds. */
+fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, fc_inside_of of,
                             const fc_alloc *alloc, fc_inside *out);
 void fc_inside_free(fc_inside *in);
 

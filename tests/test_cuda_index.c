@@ -31,6 +31,7 @@ typedef struct job {
     fc_arena arena;
     int64_t syms[256], *values;
     step steps[STEPS];
+    const fc_machine *machine;
 } job;
 
 typedef bool wanted(const fc_graph *g);
@@ -62,12 +63,12 @@ static bool add_texts(job *j, fc_cuda_host *host) {
         if (fc_nest_bind(k, j->values, &j->arena, &s->nest, &e))
             return FC_FAIL("%s", e.message), false;
         if (s->nest.empty) continue;
-        if (fc_cuda_target.schedule(&fc_cuda_big, k, &s->nest, 64, &j->arena, &s->cls, &s->launch,
+        if (fc_cuda_target.schedule(j->machine, k, &s->nest, 64, &j->arena, &s->cls, &s->launch,
                                     &e))
             return FC_FAIL("%s", e.message), false;
         snprintf(name, sizeof name, "k%u", host->count);
         fc_str_init(&text, &fc_libc_alloc);
-        const fusec_status st = fc_cuda_target.emit(&fc_cuda_big, k, &s->cls, name, &text, &e);
+        const fusec_status st = fc_cuda_target.emit(j->machine, k, &s->cls, name, &text, &e);
         s->text = host->count;
         if (!st) fc_cuda_host_add(host, text.data);
         fc_str_free(&text);
@@ -76,38 +77,50 @@ static bool add_texts(job *j, fc_cuda_host *host) {
     return true;
 }
 
-static job *open_job(uint64_t seed, wanted *is_wanted, fc_cuda_host *host) {
-    job *j = calloc(1, sizeof *j);
-    fc_rng rng = {seed};
-    int input[RG_NODES];
+/* The plan of j->g, and arrays for it; false: it has steps that are no texts. */
+static bool plan_job(job *j) {
     fc_error e = {0};
     fc_dim bad;
-    const rg_options o = {.nodes = 7, .elements = 3000, .exact = true};
-    fc_arena_init(&j->arena, &fc_libc_alloc);
-    rg_make(&j->r, &rng, &o);
-    rg_build(&j->r, RG_SYMBOLIC, &j->g, input, j->syms);
-    if (j->g.error.code || !is_wanted(&j->g)) return close_job(j), NULL;
     fc_pass_options po = {.verify = true};
-    if (fc_plan_build(&j->g, &po, &j->plan, &e))
-        return FC_FAIL("%s", e.message), close_job(j), NULL;
+    if (fc_plan_build(&j->g, &po, &j->plan, &e)) return FC_FAIL("%s", e.message), false;
     const fc_dimtab *t = &j->plan->graph.dims;
     j->values = fc_arena_alloc(&j->arena, (t->forms.len + 1) * sizeof *j->values);
     for (size_t i = 0; i < j->plan->steps.len; i++) /* loops and sorts are no texts */
-        if (j->plan->steps.at[i]->kind != FC_STEP_KERNEL) return close_job(j), NULL;
-    if (j->plan->steps.len > STEPS || !fc_dims_eval(t, j->syms, j->values, &bad))
-        return close_job(j), NULL;
+        if (j->plan->steps.at[i]->kind != FC_STEP_KERNEL) return false;
+    if (j->plan->steps.len > STEPS || !fc_dims_eval(t, j->syms, j->values, &bad)) return false;
     fc_oracle sizes;
     fc_oracle_sizes(&sizes, &j->g, j->syms);
     fc_arrays_for(&j->in, &j->g, &sizes, false);
     fc_arrays_for(&j->out, &j->g, &sizes, true);
     fc_oracle_free(&sizes);
+    return true;
+}
+
+/* What is wanted of arrays that are filled, and the texts. */
+static bool expect(job *j, fc_cuda_host *host) {
     const void *data[256];
-    for (uint32_t i = 0; i < j->in.n; i++) {
-        rg_fill(j->r.node[input[i]].bits, &j->in.t[i]);
-        data[i] = j->in.t[i].data;
-    }
+    for (uint32_t i = 0; i < j->in.n; i++) data[i] = j->in.t[i].data;
     fc_oracle_run(&j->o, &j->g, j->syms, data);
-    if (!add_texts(j, host)) return close_job(j), NULL;
+    return add_texts(j, host);
+}
+
+static job *new_job(const fc_machine *machine) {
+    job *j = calloc(1, sizeof *j);
+    j->machine = machine;
+    fc_arena_init(&j->arena, &fc_libc_alloc);
+    return j;
+}
+
+static job *open_job(uint64_t seed, wanted *is_wanted, fc_cuda_host *host) {
+    job *j = new_job(&fc_cuda_big);
+    fc_rng rng = {seed};
+    int input[RG_NODES];
+    const rg_options o = {.nodes = 7, .elements = 3000, .exact = true};
+    rg_make(&j->r, &rng, &o);
+    rg_build(&j->r, RG_SYMBOLIC, &j->g, input, j->syms);
+    if (j->g.error.code || !is_wanted(&j->g) || !plan_job(j)) return close_job(j), NULL;
+    for (uint32_t i = 0; i < j->in.n; i++) rg_fill(j->r.node[input[i]].bits, &j->in.t[i]);
+    if (!expect(j, host)) return close_job(j), NULL;
     return j;
 }
 
@@ -195,4 +208,78 @@ FC_TEST(cuda_index, random_graphs_on_the_host) {
 
 FC_TEST(cuda_index, random_stores_on_the_host) {
     run_graphs(fc_has_scatter);
+}
+
+/* ---- stencils: vectors inside and at edges, rows of a block in turn -------------------------- */
+
+static fc_node shifted(fc_graph *g, fc_node x, fc_edge mode, int64_t down, int64_t across) {
+    static const int64_t rows[] = {1, 0}, columns[] = {0, 1};
+    const fc_view_axis axes[] = {{fc_dim_const(&g->dims, down), mode, rows},
+                                 {fc_dim_const(&g->dims, across), mode, columns}};
+    return fc_build_view(g, x, 2, (fc_dim[]){fc_axis(g, x, 0), fc_axis(g, x, 1)}, axes);
+}
+
+/* Neighbours up to two rows and five columns away: windows of whole vectors, of halves, of single
+ * elements; zeros beyond the edge; a picture that goes round. */
+static fc_node stencil(fc_graph *g, fc_node x, fc_edge mode) {
+    static const int8_t at[][2] = {{0, -5}, {0, 2}, {-2, 0}, {2, 1}, {1, -1}};
+    fc_node y = x;
+    for (size_t i = 0; i < FC_COUNT(at); i++)
+        y = gb2(g, FC_OP_add, gb2(g, FC_OP_mul, y, gbn(g, y, 3)),
+                shifted(g, x, mode, at[i][0], at[i][1]));
+    return y;
+}
+
+static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_cuda_host *host) {
+    job *j = new_job(&fc_cuda_small);
+    fc_graph_init(&j->g, &fc_libc_alloc, NULL);
+    const fc_dim n = gbd(&j->g, "h"), m = gbd(&j->g, "w");
+    j->syms[0] = h;
+    j->syms[1] = w;
+    fc_build_output(&j->g, "y", stencil(&j->g, gbin(&j->g, "x", t, 2, n, m, 0), mode));
+    if (!plan_job(j)) return close_job(j), NULL;
+    fc_rng rng = {(uint64_t)(h * w)};
+    uint8_t *bytes = j->in.t[0].data;
+    for (int64_t i = 0; i < h * w; i++) {
+        const uint8_t small = (uint8_t)(fc_below(&rng, 16));
+        if (t == FUSEC_F32)
+            ((float *)j->in.t[0].data)[i] = small;
+        else
+            bytes[i] = small;
+    }
+    if (!expect(j, host)) return close_job(j), NULL;
+    return j;
+}
+
+FC_TEST(cuda_index, stencils_on_the_host) {
+    static const fc_edge modes[] = {FC_EDGE_ZERO, FC_EDGE_EDGE, FC_EDGE_WRAP, FC_EDGE_REFLECT,
+                                    FC_EDGE_SYMMETRIC};
+    static const int64_t sizes[][2] = {{140, 512}, {2, 12}};
+    fc_cuda_host host;
+    job *jobs[3 * FC_COUNT(modes)];
+    size_t n = 0;
+    unsigned in_turn = 0, windows = 0;
+    if (!fc_cuda_host_open(&host)) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    for (size_t m = 0; m < FC_COUNT(modes); m++)
+        for (size_t s = 0; s < FC_COUNT(sizes); s++)
+            for (int u8 = 0; u8 < (s ? 1 : 2); u8++) {
+                job *j = open_stencil(u8 ? FUSEC_U8 : FUSEC_F32, modes[m], sizes[s][0],
+                                      sizes[s][1] * (u8 ? 4 : 1), &host);
+                if (!j) continue;
+                in_turn += j->steps[0].cls.cuda.rows_in_turn > 0;
+                windows += j->steps[0].cls.vector > 1;
+                jobs[n++] = j;
+            }
+    FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
+    FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
+    FC_EXPECT_EQ_U64(windows, n);
+    const bool built = fc_cuda_host_build(&host);
+    FC_EXPECT_TRUE(built);
+    for (size_t i = 0; i < n; i++) {
+        FC_TRACE("stencil %u", (unsigned)i);
+        if (built) run_job(jobs[i], &host);
+        FC_UNTRACE();
+        close_job(jobs[i]);
+    }
+    fc_cuda_host_close(&host);
 }

@@ -3,11 +3,12 @@
  * kernel and a class), cuda_emit.c (the frame of every text), cuda_prelude.c (what stands above it:
  * prelude/), cuda_code.c (one instruction), cuda_red.c (a reduction as small functions),
  * cuda_slice.c (what a phase needs), cuda_group.c with cuda_load.c (loads, code and stores of a few
- * elements), cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and
- * what writes forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and
- * cuda_chunks.c (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait
- * for each other), cuda_ring.c (rows in shared memory), cuda_divide.c. Without a form so far:
- * cuda_dot.c, cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
+ * elements), cuda_window.c and cuda_inside.c (reads at computed elements, and at edges),
+ * cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what writes
+ * forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and cuda_chunks.c
+ * (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for each other),
+ * cuda_ring.c (rows in shared memory), cuda_divide.c. Without a form so far: cuda_dot.c,
+ * cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -63,6 +64,9 @@ typedef struct fc_cuda_gen {
     uint8_t *hold;        /* [ins] FC_CUDA_HOLD, FC_CUDA_HELD: see cuda_hold.c */
     uint8_t *narrow;      /* [ins] see fc_cuda_text */
     uint8_t *sign;        /* [ins] see fc_cuda_text */
+    fc_val *map;          /* from the kernel's code */
+    struct fc_cuda_windows *windows; /* see cuda_window.c; NULL: loads are where they are needed */
+    struct fc_cuda_inside *inside;   /* see cuda_inside.c; NULL: one text is for all vectors */
 } fc_cuda_gen;
 
 static inline const fc_val *fc_cuda_red_value(const fc_cuda_gen *g, size_t r) {
@@ -215,6 +219,34 @@ void fc_cuda_group_load(fc_cuda_gen *g, const fc_cuda_group *gr, bool cached);
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase);
 /* Declares the shared memory of `exchange`, if a store of the kernel needs it. */
 void fc_cuda_group_turn(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned threads);
+
+/* Names of places for what the slice does with accesses besides loads, and its code for the first
+ * element, in the scope that is open. */
+void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr);
+
+/* ---- reads at computed elements, side by side: see cuda_window.c ----------------------------- */
+
+/* Finds them in g->code; the values of a group's element `e` then come from w*, which the text of a
+ * group fills first. */
+fusec_status fc_cuda_windows_find(fc_cuda_gen *g, fc_error *e);
+void fc_cuda_windows_free(fc_cuda_gen *g);
+/* Whether v is such a read; marks in g->need what its place is made of. */
+bool fc_cuda_windowed(const fc_cuda_gen *g, fc_val v);
+void fc_cuda_windows_need(fc_cuda_gen *g, fc_val v);
+void fc_cuda_windows_load(fc_cuda_gen *g);
+void fc_cuda_window_value(fc_cuda_gen *g, fc_val v);
+
+/* ---- maps whose reads may meet an edge, in two texts: see cuda_inside.c ---------------------- */
+
+fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e);
+void fc_cuda_inside_free(fc_cuda_gen *g);
+/* The text of a vector of a map. */
+void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr);
+/* cuda_emit.c: all of `g` but what it is of; the value of a scalar parameter. */
+fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
+                              fc_error *e);
+void fc_cuda_gen_free(fc_cuda_gen *g);
+void fc_cuda_parameters(fc_cuda_gen *g);
 
 /* ---- values held from phase to phase: s*, see cuda_hold.c ------------------------------------ */
 

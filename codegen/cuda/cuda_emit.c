@@ -44,6 +44,11 @@ static void parameter(fc_cuda_gen *g, fc_val v) {
     g->done[v] = 1;
 }
 
+void fc_cuda_parameters(fc_cuda_gen *g) {
+    for (fc_val v = 0; v < g->code.ins.len; v++)
+        if (g->code.ins.at[v].op == FC_OP_PARAM) parameter(g, v);
+}
+
 enum { BLOCKS_OF_SM = 32 };
 enum { FEW = 40, SOME = 64, MANY = 128 }; /* registers of a thread */
 
@@ -112,8 +117,7 @@ static void entry(fc_cuda_gen *g, const char *name) {
         "extern \"C\" __global__ void %s__launch_bounds__(%s) %s(const __grid_constant__ P p) {",
         cluster, bounds, name);
     arguments(g);
-    for (fc_val v = 0; v < g->code.ins.len; v++)
-        if (g->code.ins.at[v].op == FC_OP_PARAM) parameter(g, v);
+    fc_cuda_parameters(g);
     fc_cuda_line(&g->t, "const ix rows = (ix)p.w[%u];", g->l.extra + FC_PB_ROWS);
     fc_cuda_line(&g->t, "const long long zero = p.w[%u];", g->l.extra + FC_PB_SPARE0);
     if (g->k->schedule != FC_SCHED_MAP)
@@ -177,8 +181,8 @@ static void free_bodies(const fc_cuda_gen *g, const fc_alloc *alloc) {
     fc_free(alloc, g->rounds_out);
 }
 
-static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
-                         fc_error *e) {
+fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
+                              fc_error *e) {
     size_t len = k->code.ins.len, nstores = k->stores.len, nputs = k->updates.len,
            nreds = k->reductions.len;
     const fc_alloc *alloc = out->alloc;
@@ -191,7 +195,7 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     g->axes = (uint32_t)cls->np + cls->nr;
     g->l = fc_layout_of((uint32_t)k->args.len, g->axes, (uint32_t)k->accesses.len,
                         (uint32_t)k->params.len);
-    fc_val *map = fc_calloc(alloc, len + 1, sizeof *map);
+    fc_val *map = g->map = fc_calloc(alloc, len + 1, sizeof *map);
     if (!map) return fc_oom(e);
     fusec_status s = fc_legalize(&k->code, FC_TARGET_CUDA, &g->code, map);
     if (s == FUSEC_OK) s = legalise_bodies(g, alloc);
@@ -236,8 +240,19 @@ static fusec_status init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls
     } else if (s == FUSEC_OK) {
         s = FUSEC_OUT_OF_MEMORY;
     }
-    fc_free(alloc, map);
     return s == FUSEC_OK ? s : fc_fail(e, s, "the code of a kernel could not be written as CUDA C");
+}
+
+void fc_cuda_gen_free(fc_cuda_gen *g) {
+    const fc_alloc *alloc = g->code.alloc;
+    fc_cuda_inside_free(g);
+    fc_cuda_windows_free(g);
+    fc_free(alloc, g->map);
+    fc_free(alloc, g->need);
+    fc_free(alloc, g->store_value);
+    free_bodies(g, alloc);
+    fc_loops_free(&g->loops);
+    fc_code_free(&g->code);
 }
 
 /* Loads and values that are kept, then the loop form, which is shown above the text. */
@@ -260,9 +275,10 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
                           const char *name, fc_str *out, fc_error *e) {
     (void)m; /* what a text may depend on is in the class */
     fc_cuda_gen g;
-    fusec_status s = init(&g, k, cls, out, e);
+    fusec_status s = fc_cuda_gen_init(&g, k, cls, out, e);
     if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_ONE) s = fc_cuda_keep(&g, e);
     if (s == FUSEC_OK && fc_cuda_has_places(cls)) s = fc_ring_open(&g, e);
+    if (s == FUSEC_OK && cls->cuda.kind == FC_CUDA_MAP) s = fc_cuda_inside_init(&g, e);
     if (s == FUSEC_OK) s = loops(&g, e);
     if (s == FUSEC_OK) fc_cuda_prelude(&g);
     if (s == FUSEC_OK) fc_cuda_extern_functions(&g);
@@ -273,10 +289,6 @@ fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_clas
     if (s == FUSEC_OK) entry(&g, name);
     if (s == FUSEC_OK && out->oom) s = fc_oom(e);
     fc_ring_close(&g);
-    fc_free(out->alloc, g.need);
-    fc_free(out->alloc, g.store_value);
-    free_bodies(&g, out->alloc);
-    fc_loops_free(&g.loops);
-    fc_code_free(&g.code);
+    fc_cuda_gen_free(&g);
     return s;
 }

@@ -288,6 +288,10 @@ static void mark_varying(fc_cuda_gen *g, const fc_cuda_group *gr) {
         if (!g->need[v] || g->done[v]) continue;
         if (i->op == FC_OP_LOAD || i->op == FC_OP_INDEX)
             g->vary[v] = fc_cuda_moves(g, gr, (uint32_t)i->imm);
+        if (fc_cuda_windowed(g, v)) {
+            g->vary[v] = 1;
+            continue;
+        }
         for (int n = 0; n < fc_instr_arity(i); n++) g->vary[v] |= g->vary[fc_instr_operand(i, n)];
         if (g->hold[v] == FC_CUDA_HELD || i->op == FC_OP_PUT_AT) g->vary[v] = 1;
     }
@@ -373,6 +377,8 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
         uint16_t op = g->code.ins.at[v].op;
         if (g->hold[v] == FC_CUDA_HELD)
             held(g, gr, v);
+        else if (fc_cuda_windowed(g, v))
+            fc_cuda_window_value(g, v);
         else if (op == FC_OP_LOAD)
             loaded(g, gr, v);
         else if (op == FC_OP_INDEX)
@@ -524,6 +530,17 @@ static void wide_stores(fc_cuda_gen *g, const fc_cuda_group *gr) {
     }
 }
 
+void fc_cuda_group_first(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    memset(g->local, 0, g->code.ins.len);
+    mark_varying(g, gr);
+    fc_cuda_indices(g, gr->first, gr->end, gr->number);
+    offsets(g, gr, false, false);
+    fc_cuda_line(&g->t, "const int e = 0;");
+    code(g, gr, false);
+    code(g, gr, true);
+    memset(g->local, 0, g->code.ins.len);
+}
+
 void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     memset(g->local, 0, g->code.ins.len);
     mark_varying(g, gr);
@@ -536,6 +553,7 @@ void fc_cuda_group_compute(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned pha
         offsets(g, gr, false, false);
     }
     code(g, gr, false);
+    fc_cuda_windows_load(g);
     declare_wide_stores(g, gr);
     begin_elements(g, gr);
     if (gr->own) own_indices(g, gr);

@@ -74,8 +74,10 @@ enum { MAP = FC_CUDA_MAP_THREADS };
 static void map_neighbours(fc_cuda_gen *g) {
     const unsigned last = g->np - 1, v = g->cls->vector, repeat = g->cls->cuda.repeat;
     const unsigned first = g->cls->cuda.rows_of_grid ? last : 0;
-    if (first) open(g, FC_LOOP_GRID, 0, last, 1, 1);
+    const unsigned rows = g->cls->cuda.rows_in_turn;
+    if (first) open(g, FC_LOOP_GRID, 0, last, rows ? rows : 1, 1);
     open(g, FC_LOOP_GRID, first, last + 1, repeat * MAP * v, 1);
+    if (rows) open(g, FC_LOOP_SERIAL, 0, last, 1, rows);
     if (repeat > 1)
         open(g, FC_LOOP_UNROLL, first, last + 1, MAP * v, repeat)->batch = (uint8_t)repeat;
     open(g, FC_LOOP_BLOCK, first, last + 1, v, MAP);

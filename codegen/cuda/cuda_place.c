@@ -14,7 +14,7 @@ static void map_place(fc_cuda_gen *g) {
     unsigned last = g->np - 1u, v = g->cls->vector;
     fc_cuda_line(&g->t, "const ix inner = (ix)p.w[%u];", g->l.extents + last);
     if (g->cls->cuda.rows_of_grid) {
-        fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y;");
+        if (!g->cls->cuda.rows_in_turn) fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y;");
         fc_cuda_indices(g, 0, last, "outer");
     } else if (g->np > 1) {
         fc_cuda_line(&g->t, "const ix pieces = (inner + %u) / %u;", v - 1, v);
@@ -57,6 +57,16 @@ static void end_vector(fc_cuda_gen *g, int repeat) {
     if (repeat > 1) fc_cuda_line(&g->t, "}");
 }
 
+void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n) {
+    fc_cuda_gen *g = w->in.g;
+    fc_cuda_line(&g->t, "const ix last = fc_quotient(rows, (ix)p.w[%u]);",
+                 (unsigned)g->l.extents + g->np - 1);
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int r = 0; r < %u; r++) {", (unsigned)n->count);
+    fc_cuda_line(&g->t, "const ix outer = (ix)blockIdx.y * %u + r;", (unsigned)n->count);
+    fc_cuda_line(&g->t, "if (outer >= last) return;");
+}
+
 /* Vectors of neighbours; all loads of a thread go before the first use. */
 void fc_cuda_walk_map(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
@@ -81,7 +91,10 @@ void fc_cuda_walk_map(fc_cuda_walk *w) {
         end_vector(g, repeat);
         begin_vector(g, repeat);
     }
-    fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
+    if (g->inside)
+        fc_cuda_inside_compute(g, &gr);
+    else
+        fc_cuda_group_compute(g, &gr, FC_CUDA_STORES);
     end_vector(g, repeat);
 }
 

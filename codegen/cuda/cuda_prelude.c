@@ -56,6 +56,9 @@ static bool index64(const fc_cuda_gen *g) {
 static bool loads_last(const fc_cuda_gen *g) {
     return any_access(g, fc_cuda_lasts);
 }
+static bool has_inside(const fc_cuda_gen *g) {
+    return g->inside != NULL;
+}
 static bool checks(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_INSIDE);
 }
@@ -216,6 +219,7 @@ static const struct {
     {FC_CUH_index64, index64, NULL},
     {FC_CUH_index32, index32, NULL},
     {FC_CUH_load_last, loads_last, NULL},
+    {FC_CUH_spread, has_inside, NULL},
     {FC_CUH_put, updates, NULL},
     {FC_CUH_put_words, has_own, NULL},
     {FC_CUH_outside, checks, NULL},

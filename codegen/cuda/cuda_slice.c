@@ -30,6 +30,10 @@ static void slice(fc_cuda_gen *g, size_t n) {
     for (fc_val v = (fc_val)g->code.ins.len; v-- > 0;) {
         const fc_instr *i = &g->code.ins.at[v];
         if (!g->need[v] || g->hold[v] == FC_CUDA_HELD) continue;
+        if (fc_cuda_windowed(g, v)) {
+            fc_cuda_windows_need(g, v);
+            continue;
+        }
         for (int k = 0; k < fc_instr_arity(i); k++) g->need[fc_instr_operand(i, k)] = 1;
     }
 }

@@ -186,6 +186,10 @@ static void turns_of_rows(fc_cuda_walk *w, const fc_loop *n) {
     fc_cuda_gen *g = w->in.g;
     if (is(w, FC_CUDA_TILE)) {
         fc_cuda_tile_compute(g);
+    } else if (is(w, FC_CUDA_MAP) && g->cls->cuda.rows_in_turn && n->end < g->np) {
+        fc_cuda_walk_rows(w, n);
+        list(w, n->body);
+        fc_cuda_line(&g->t, "}");
     } else if (is(w, FC_CUDA_MAP) && n->way != FC_LOOP_APART && g->cls->vector > 1) {
         fc_cuda_walk_map(w);
     } else if (g->ring) {

@@ -34,7 +34,9 @@ typedef struct fc_cuda_walk {
 void fc_cuda_walk_begin(fc_cuda_walk *w);
 void fc_cuda_walk_end(fc_cuda_walk *w);
 void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n);
-void fc_cuda_walk_map(fc_cuda_walk *w); /* vectors of neighbours, all of it */
+void fc_cuda_walk_map(fc_cuda_walk *w);
+void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n);
+    /* opens a loop over rows of a map */ /* vectors of neighbours, all of it */
 void fc_cuda_walk_fill(fc_cuda_walk *w);
 void fc_cuda_walk_held(fc_cuda_walk *w); /* declares what phases take over from each other */
 void fc_cuda_walk_keep_results(fc_cuda_walk *w, bool store); /* of a rectangle's columns */

@@ -87,8 +87,9 @@ static void legalise(fc_ll *f) {
 
 void fc_ll_prepare_inside(fc_ll *f) {
     if (f->k->updates.len) return;
-    const fusec_status st =
-        fc_inside_make(f->k, f->cls, f->lane_axis, f->cls->llvm.joined, f->alloc, &f->inside);
+    const fusec_status st = fc_inside_make(f->k, f->cls, f->lane_axis,
+                                           f->cls->llvm.joined ? FC_INSIDE_JOINED : FC_INSIDE_AXIS,
+                                           f->alloc, &f->inside);
     if (st != FUSEC_OK) fc_ll_fail(f, st);
     if (!f->inside.bounds.len) return;
     fc_ll_swap_text(f);

@@ -35,6 +35,12 @@ template <typename V> FC_INLINE V fc_load_last(const V *p) {
 #endif
 }
 
+//@ spread
+template <typename T, int N, int A> FC_INLINE void fc_spread(T *to, fc_vec<T, N, A> v) {
+#pragma unroll
+    for (int e = 0; e < N; e++) to[e] = v.e[e];
+}
+
 //@ put
 // An element of global or shared memory takes a value in, at the same time as others do.
 static __device__ inline void fc_put_sum(int *p, int v) { atomicAdd(p, v); }

@@ -28,6 +28,21 @@ static bool has_long_functions(const fc_kernel *k) {
     return false;
 }
 
+/* Whether elements read their neighbours: at computed places, which come from no array of indices.
+ */
+static bool reads_neighbours(const fc_kernel *k) {
+    bool places = false;
+    if (k->checks.len || k->updates.len) return false;
+    for (size_t v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        places |= i->op == FC_OP_LOAD_AT;
+        if (i->op == FC_OP_LOAD && fc_is_int((fusec_dtype)i->dtype) &&
+            fc_dtypes[i->dtype].bytes >= 4)
+            return false;
+    }
+    return places;
+}
+
 /* Whether most of what a thread does is not the wait for its loads: it has several functions to
  * compute, or nothing that it reads is as large as what it writes. Then it takes several vectors,
  * so that loads are on the way while others compute, and blocks are not too short to be worth their
@@ -35,7 +50,7 @@ static bool has_long_functions(const fc_kernel *k) {
 static unsigned map_repeat(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                            const fc_class *cls, unsigned v) {
     uint32_t ops, heavy;
-    bool streams = false;
+    bool streams = reads_neighbours(k);
     unsigned repeat = 1;
     fc_kernel_cost(k, &ops, &heavy);
     for (uint32_t a = 0; a < n->naccess; a++) {
@@ -76,6 +91,22 @@ void fc_cuda_map_vectors(const fc_machine *m, const fc_nest *n, fc_class *cls, f
     cls->cuda.rows_of_grid = true;
     l->grid[0] = (uint64_t)fc_ceil_div(pieces, each);
     l->grid[1] = (uint64_t)(n->rows / inner);
+    if (cls->cuda.rows_in_turn)
+        l->grid[1] = (uint64_t)fc_ceil_div(n->rows / inner, cls->cuda.rows_in_turn);
+}
+
+/* What several rows read of the same ones comes from the L1 if one block does them. */
+static unsigned rows_in_turn(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                             const fc_class *cls) {
+    enum { MOST = 32, LEAST = 4 };
+    unsigned rows = MOST;
+    if (n->np < 2 || !reads_neighbours(k)) return 0;
+    const int64_t outer = n->rows / n->extent[n->np - 1],
+                  blocks =
+                      fc_ceil_div(n->extent[n->np - 1], (int64_t)cls->vector * FC_CUDA_MAP_THREADS);
+    while (rows >= LEAST && outer / rows * blocks < (int64_t)m->sm_count * FC_CUDA_ENOUGH_BLOCKS)
+        rows /= 2;
+    return rows >= LEAST ? rows : 0;
 }
 
 /* Arrays of few elements that get many updates have a copy in each block, and there are as many
@@ -112,7 +143,9 @@ static void choose_vectors(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->vector = (uint8_t)v;
     cls->aligned = v > 1;
     if (v > 1) {
+        cls->cuda.rows_in_turn = (uint16_t)rows_in_turn(m, k, n, cls);
         fc_cuda_map_vectors(m, n, cls, l, map_repeat(m, k, n, cls, v));
+        if (!cls->cuda.rows_of_grid) cls->cuda.rows_in_turn = 0;
         return;
     }
     unsigned each = 4; /* elements of a thread, as long as there are threads for everybody */

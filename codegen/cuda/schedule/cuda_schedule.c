@@ -332,8 +332,7 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     }
     switch (k->schedule) {
     case FC_SCHED_MAP:
-        if (!k->updates.len)
-            FC_TRY(fc_cuda_tile_schedule(k, n, align, arena, cls, launch, e));
+        if (!k->updates.len) FC_TRY(fc_cuda_tile_schedule(k, n, align, arena, cls, launch, e));
         if (cls->cuda.kind == FC_CUDA_MAP) fc_cuda_map_schedule(m, k, n, align, cls, launch);
         break;
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;

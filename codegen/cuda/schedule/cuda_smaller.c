@@ -32,6 +32,7 @@ static bool smaller_map(const fc_machine *m, const fc_nest *n, fc_class *cls, fc
         if (repeat == 1 && cls->vector == 2) return false;
         if (repeat == 1) cls->vector /= 2;
         fc_cuda_map_vectors(m, n, cls, l, repeat > 1 ? repeat / 2 : 1);
+        if (!cls->cuda.rows_of_grid) cls->cuda.rows_in_turn = 0;
         return true;
     }
     if (cls->cuda.apart < 2) return false;

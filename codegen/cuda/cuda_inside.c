@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_inside.c - maps whose reads may meet an edge, in two texts.
+ *
+ * In: the code of codegen/inside.h for vectors. Out: for each vector of a thread
+ *
+ *     bool plain = true;
+ *     {
+ *         the bounds, at the first and the last element
+ *         if (all that is asked for holds)
+ *             the code without bounds, with its reads side by side (cuda_window.c)
+ *     }
+ *     if (plain) the kernel's own code
+ *
+ * so that only warps at an edge run both. The two texts have names of their own, v0 and so on, as
+ * they are in scopes of their own. */
+#include "codegen/cuda/cuda.h"
+#include "codegen/inside.h"
+#include "ir/plant.h"
+
+struct fc_cuda_inside {
+    fc_inside in;
+    fc_kernel kernel; /* with that code; all else is borrowed */
+    fc_cuda_gen g;    /* of it */
+};
+
+/* ---- making it ------------------------------------------------------------------------------- */
+
+static bool has_vectors(const fc_cuda_gen *g) {
+    return g->cls->vector > 1 && !g->k->updates.len && !g->cls->cuda.copied && !g->cls->alike;
+}
+
+static bool borrow(fc_cuda_gen *g, struct fc_cuda_inside *x) {
+    const size_t n = g->k->stores.len;
+    x->kernel = *g->k;
+    x->kernel.code = x->in.code;
+    x->kernel.stores.at = fc_calloc(g->code.alloc, n + 1, sizeof(fc_store));
+    if (!x->kernel.stores.at) return false;
+    for (size_t i = 0; i < n; i++) {
+        x->kernel.stores.at[i] = g->k->stores.at[i];
+        x->kernel.stores.at[i].value = x->in.map[g->k->stores.at[i].value];
+    }
+    return true;
+}
+
+fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
+    if (!has_vectors(g)) return FUSEC_OK;
+    struct fc_cuda_inside *x = g->inside = fc_calloc(g->code.alloc, 1, sizeof *x);
+    if (!x) return fc_oom(e);
+    const fusec_status st =
+        fc_inside_make(g->k, g->cls, g->np - 1, FC_INSIDE_VECTORS, g->code.alloc, &x->in);
+    if (st != FUSEC_OK) return fc_fail(e, st, "the code of a kernel inside of its edges");
+    if (!x->in.bounds.len) {
+        fc_cuda_inside_free(g);
+        return FUSEC_OK;
+    }
+    if (!borrow(g, x)) return fc_oom(e);
+    FC_TRY(fc_cuda_gen_init(&x->g, &x->kernel, g->cls, g->t.out, e));
+    return fc_cuda_windows_find(&x->g, e);
+}
+
+void fc_cuda_inside_free(fc_cuda_gen *g) {
+    struct fc_cuda_inside *x = g->inside;
+    const fc_alloc *alloc = g->code.alloc;
+    if (!x) return;
+    if (x->g.code.alloc) fc_cuda_gen_free(&x->g);
+    fc_free(alloc, x->kernel.stores.at);
+    fc_inside_free(&x->in);
+    fc_free(alloc, x);
+    g->inside = NULL;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static bool is_known(const fc_inside_bound *b) {
+    return b->value != FC_NOVAL;
+}
+
+/* What bounds and conditions are made from. */
+static void slice(struct fc_cuda_inside *x) {
+    fc_cuda_gen *g = &x->g;
+    memset(g->need, 0, g->code.ins.len);
+    for (size_t i = 0; i < x->in.bounds.len; i++) {
+        const fc_inside_bound *b = &x->in.bounds.at[i];
+        const fc_val root = g->map[is_known(b) ? b->value : b->number];
+        fc_kernel_slice(&g->code, &root, 1, g->need);
+    }
+    for (size_t i = 0; i < x->in.needed.len; i++) {
+        const fc_val root = g->map[x->in.needed.at[i]];
+        fc_kernel_slice(&g->code, &root, 1, g->need);
+    }
+    memset(g->used, 0, g->k->accesses.len);
+    for (fc_val v = 0; v < g->code.ins.len; v++) {
+        const fc_instr *i = &g->code.ins.at[v];
+        if (g->need[v] && i->op == FC_OP_LOAD) g->used[i->imm] |= FC_CUDA_LOADS;
+        if (g->need[v] && i->op == FC_OP_INDEX) g->used[i->imm] |= FC_CUDA_INDEXES;
+    }
+}
+
+/* Appends a number of the last element of the group, or the first. */
+static void number(const struct fc_cuda_inside *x, const fc_cuda_group *gr,
+                   const fc_inside_bound *b, bool last) {
+    fc_str_printf(x->g.t.out, "v%u", (unsigned)x->g.map[b->number]);
+    if (last && b->slope)
+        fc_str_printf(x->g.t.out, " + %d", b->slope * (gr->n - FC_PLANT(edge_inside, 2, 1)));
+}
+
+static void and_then(const struct fc_cuda_inside *x, bool *any) {
+    fc_str_add(x->g.t.out, *any ? " && " : "inside = ");
+    *any = true;
+}
+
+/* inside = ...: that all elements exist and all that is asked for holds at each. */
+static void test(struct fc_cuda_inside *x, const fc_cuda_group *gr) {
+    fc_cuda_text *t = &x->g.t;
+    bool any = false;
+    fc_cuda_indent(t);
+    if (gr->limit) {
+        and_then(x, &any);
+        fc_str_printf(t->out, "%s + %d <= %s", gr->number, gr->n, gr->limit);
+    }
+    for (size_t i = 0; i < x->in.bounds.len; i++) {
+        const fc_inside_bound *b = &x->in.bounds.at[i];
+        and_then(x, &any);
+        if (is_known(b)) fc_str_printf(t->out, "v%u == (", (unsigned)x->g.map[b->value]);
+        number(x, gr, b, is_known(b) || b->slope < 0);
+        fc_str_add(t->out, is_known(b) ? " >= 0)" : " >= 0");
+    }
+    for (size_t i = 0; i < x->in.needed.len; i++) {
+        and_then(x, &any);
+        fc_cuda_operand(t, x->g.map[x->in.needed.at[i]]);
+    }
+    fc_str_add(t->out, ";\n");
+}
+
+/* What is known of the vector has the names of its values from here on. */
+static void know(struct fc_cuda_inside *x, bool after) {
+    for (size_t i = 0; i < x->in.bounds.len; i++) {
+        const fc_inside_bound *b = &x->in.bounds.at[i];
+        if (!is_known(b)) continue;
+        const unsigned v = (unsigned)x->g.map[b->value];
+        fc_cuda_line(&x->g.t, after ? "const bool v%u = k%u;" : "k%u = v%u;",
+                     after ? v : (unsigned)i, after ? (unsigned)i : v);
+        x->g.done[v] = after;
+    }
+}
+
+void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    struct fc_cuda_inside *x = g->inside;
+    fc_cuda_group whole = *gr;
+    whole.limit = NULL;
+    fc_cuda_line(&g->t, "bool plain = true;");
+    fc_cuda_line(&g->t, "{");
+    x->g.t.depth = g->t.depth;
+    fc_cuda_parameters(&x->g);
+    fc_cuda_line(&x->g.t, "bool inside;");
+    for (size_t i = 0; i < x->in.bounds.len; i++)
+        if (is_known(&x->in.bounds.at[i])) fc_cuda_line(&x->g.t, "bool k%u;", (unsigned)i);
+    fc_cuda_line(&x->g.t, "{");
+    slice(x);
+    fc_cuda_group_first(&x->g, &whole);
+    know(x, false);
+    test(x, gr);
+    fc_cuda_line(&x->g.t, "}");
+    fc_cuda_line(&x->g.t, "if (inside) {");
+    know(x, true);
+    fc_cuda_slice(&x->g, FC_CUDA_STORES, FC_POINT);
+    fc_cuda_group_compute(&x->g, &whole, FC_CUDA_STORES);
+    memset(x->g.done, 0, x->g.code.ins.len);
+    fc_cuda_line(&x->g.t, "plain = false;");
+    fc_cuda_line(&x->g.t, "}");
+    fc_cuda_line(&x->g.t, "}");
+    g->t.depth = x->g.t.depth;
+    fc_cuda_line(&g->t, "if (plain) {");
+    fc_cuda_group_compute(g, gr, FC_CUDA_STORES);
+    fc_cuda_line(&g->t, "}");
+}
