@@ -10,12 +10,14 @@ static bool same_text(const char *a, const char *b) {
 
 static bool same(const fc_user_call *a, const fc_user_call *b) {
     return a->host == b->host && a->cuda == b->cuda && a->user == b->user &&
+           a->launch == b->launch && a->by_threads == b->by_threads &&
            same_text(a->name, b->name) && same_text(a->text, b->text) &&
            same_text(a->entry, b->entry);
 }
 
 static void free_call(const fc_alloc *a, fc_user_call *x) {
     if (!x) return;
+    fc_call_codes_free(a, x->code);
     fc_free(a, x->name);
     fc_free(a, x->text);
     fc_free(a, x->entry);
@@ -25,7 +27,8 @@ static void free_call(const fc_alloc *a, fc_user_call *x) {
 static fc_user_call *copy_call(const fc_alloc *a, const fc_user_call *like) {
     fc_user_call *x = fc_calloc(a, 1, sizeof *x);
     if (!x) return NULL;
-    *x = (fc_user_call){.host = like->host, .cuda = like->cuda, .user = like->user};
+    *x = *like;
+    x->code = NULL;
     x->name = fc_strdup(a, like->name);
     x->text = like->text ? fc_strdup(a, like->text) : NULL;
     x->entry = like->entry ? fc_strdup(a, like->entry) : NULL;
@@ -49,9 +52,9 @@ fusec_status fc_user_call_number(fc_context *c, const fc_user_call *like, uint32
     return ok ? FUSEC_OK : fc_oom(e);
 }
 
-const fc_user_call *fc_user_call_at(fc_context *c, uint64_t number) {
+fc_user_call *fc_user_call_at(fc_context *c, uint64_t number) {
     pthread_mutex_lock(&c->lock);
-    const fc_user_call *x = number < c->calls.len ? c->calls.at[number] : NULL;
+    fc_user_call *x = number < c->calls.len ? c->calls.at[number] : NULL;
     pthread_mutex_unlock(&c->lock);
     return x;
 }
@@ -65,7 +68,8 @@ void fc_user_calls_free(fc_context *c) {
 
 /* Shared by all calls with these sizes: they copy the tensors and put addresses in. */
 struct fc_call_bound {
-    const fc_user_call *call;
+    fc_user_call *call;
+    void *code; /* of its text */
     uint32_t nin, nout;
     fusec_tensor *tensors; /* inputs, then outputs */
     int64_t sizes[FC_CALL_SIZES];
@@ -100,7 +104,7 @@ static uint32_t results_of(const fc_step *s) {
 
 static fusec_status check_target(const fc_program *p, const fc_user_call *u, fc_error *e) {
     const bool gpu = p->device->kind == FC_DEV_CUDA;
-    if (gpu ? u->cuda != NULL : u->host != NULL) return FUSEC_OK;
+    if (gpu ? u->cuda || u->text : u->host != NULL) return FUSEC_OK;
     return fc_fail(e, FUSEC_CALL_FAILED, "%.100s has no function for %s", u->name,
                    gpu ? "CUDA" : "the CPU");
 }
@@ -131,6 +135,8 @@ fusec_status fc_call_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
             return fc_fail(e, FUSEC_INPUT_SHAPE, "%.100s asks for a size below zero: %lld",
                            x->call->name, (long long)x->sizes[i]);
     }
+    if (p->device->kind == FC_DEV_CUDA && !x->call->cuda)
+        FC_TRY(fc_call_code_get(p->ctx, p->device, x->call, &x->code, e));
     b->steps[step].launch.workspace_bytes = (size_t)x->sizes[FC_CALL_WORKSPACE];
     b->steps[step].call = x;
     return FUSEC_OK;
@@ -145,7 +151,8 @@ static fusec_status place_inputs(const fc_step_call *c, const struct fc_call_bou
                                  fusec_tensor *t, uint64_t *bits, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
     for (uint32_t i = 0; i < x->nin; i++) {
-        if (s->in[i].buffer != FC_ON_HOST) {
+        const bool by_value = x->code && t[i].rank == 0; /* is waited for if a kernel makes it */
+        if (s->in[i].buffer != FC_ON_HOST && !by_value) {
             t[i].data = c->at[s->in[i].buffer];
             continue;
         }
@@ -174,6 +181,7 @@ static fusec_status call_with(const fc_step_call *c, const struct fc_call_bound 
                          .workspace_bytes = (size_t)x->sizes[FC_CALL_WORKSPACE],
                          .message = message,
                          .message_room = sizeof message};
+    if (x->code) return fc_call_launch(c, x->call, x->code, x->sizes, &a, e);
     const bool gpu = c->p->device->kind == FC_DEV_CUDA;
     const int code = (gpu ? x->call->cuda : x->call->host)(x->call->user, &a);
     message[sizeof message - 1] = 0;

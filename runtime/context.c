@@ -152,10 +152,10 @@ void fc_context_free(fc_context *c) {
     if (!c) return;
     fc_copiers_free(c);
     fc_kcache_free(c);
+    fc_user_calls_free(c);
     for (int i = 0; i < FC_MAX_CUDA; i++) fc_device_close(c->cuda[i]);
     fc_device_close(c->cpu);
     fc_device_close(c->interp);
-    fc_user_calls_free(c);
     fc_externs_free(c);
     fc_diskcache_close(c->disk);
     for (int i = 0; i < c->npacks; i++) fc_pack_close(c->packs[i]);

@@ -79,6 +79,10 @@ typedef struct fc_device_ops {
     void (*facts)(fc_device *d, void *code, fc_code_facts *out);
     fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e);
+    /* The same of a kernel that the user wrote: a pointer to each of its arguments. NULL where texts
+     * are no code. */
+    fusec_status (*launch_args)(fc_device *d, fc_stream s, void *code, const fc_launch *l,
+                                void *const *args, fc_error *e);
     fusec_status (*launch_all)(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
                                fc_error *e);
     /* The same kernels as one object that is launched at once; NULL where the device has none.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* call.c - calls of the user's functions as values of a graph. */
 #include "frontend/capi/capi.h"
+#include "frontend/capi/external.h"
 #include "ir/loop.h"
 #include "runtime/call.h"
 
@@ -14,7 +15,12 @@ static fusec_status take_desc(const fusec_call_desc *from, fusec_call_desc *d, f
                        "fusec_call: set the description up with FUSEC_CALL_DESC_INIT");
     memcpy(d, from, from->size < sizeof *d ? from->size : sizeof *d);
     if (!d->name || !*d->name) return fc_fail(e, FUSEC_INVALID, "fusec_call: it has no name");
-    if (!d->host && !d->cuda)
+    if (!d->text != !d->entry || (d->text && d->cuda) || (d->entry && !fc_is_c_name(d->entry)))
+        return fc_fail(e, FUSEC_INVALID, "fusec_call: %.100s has %s", d->name,
+                       d->text && d->cuda      ? "both a text and a function for CUDA"
+                       : !d->text == !d->entry ? "an entry that is no name of C"
+                                               : "a text or an entry, but not both");
+    if (!d->host && !d->cuda && !d->text)
         return fc_fail(e, FUSEC_INVALID, "fusec_call: %.100s has no function", d->name);
     if (d->noutputs < 1 || d->noutputs > MOST || !d->dtypes || !d->ranks)
         return fc_fail(e, FUSEC_INVALID, "fusec_call: %.100s with %d results%s", d->name,
@@ -31,6 +37,10 @@ static fc_node size_node(fusec_graph *g, const fusec_dim *d, int64_t otherwise) 
     return g->ir.error.code ? FC_NONODE : fc_build_dim(&g->ir, x);
 }
 
+static bool by_threads(const fusec_call_desc *d) {
+    return d->threads[0].graph || d->threads[1].graph || d->threads[2].graph;
+}
+
 static fc_node call_node(fusec_graph *g, const fusec_call_desc *d, int n, const fusec_value *in,
                          uint32_t number) {
     fc_node list[MOST + FC_CALL_SIZES];
@@ -42,10 +52,12 @@ static fc_node call_node(fusec_graph *g, const fusec_call_desc *d, int n, const 
             list[i] = fc_as_node(g, in[i]);
     }
     if (g->ir.error.code) return FC_NONODE;
-    const fusec_dim none = {0};
-    for (int i = 0; i < FC_CALL_SIZES; i++)
-        list[n + i] = size_node(g, i == FC_CALL_WORKSPACE ? &d->workspace : &none,
-                                i == FC_CALL_WORKSPACE ? 0 : 1);
+    list[n + FC_CALL_WORKSPACE] = size_node(g, &d->workspace, 0);
+    list[n + FC_CALL_SHARED] = size_node(g, &d->shared, 0);
+    for (int i = 0; i < 3; i++) {
+        list[n + FC_CALL_GRID + i] = size_node(g, by_threads(d) ? &d->threads[i] : &d->grid[i], 1);
+        list[n + FC_CALL_BLOCK + i] = size_node(g, &d->block[i], 1);
+    }
     const fc_node values = fc_build_value_list(&g->ir, (uint32_t)n + FC_CALL_SIZES, list);
     if (values == FC_NONODE) return FC_NONODE;
     return fc_graph_node(&g->ir, (fc_ninfo){.op = FC_OP_CALL,
@@ -81,8 +93,14 @@ fusec_status fusec_call(fusec_graph *g, const fusec_call_desc *desc, int n,
     if (!s && (n < 0 || n > MOST || (n && !inputs) || !outputs))
         s = fc_fail(&e, FUSEC_INVALID, "fusec_call: %d inputs of %.100s%s", n, d.name,
                     n < 0 || n > MOST ? "" : ", and an array is NULL");
-    const fc_user_call like = {
-        .name = (char *)(uintptr_t)d.name, .host = d.host, .cuda = d.cuda, .user = d.user};
+    const fc_user_call like = {.name = (char *)(uintptr_t)d.name,
+                               .host = d.host,
+                               .cuda = d.cuda,
+                               .user = d.user,
+                               .text = (char *)(uintptr_t)d.text,
+                               .entry = (char *)(uintptr_t)d.entry,
+                               .launch = d.launch,
+                               .by_threads = by_threads(&d)};
     if (!s) s = fc_user_call_number(g->ctx->runtime, &like, &number, &e);
     for (int i = 0; !s && i < d.noutputs; i++) outputs[i] = fc_value(g, FC_NONODE);
     if (!s) results(g, &d, call_node(g, &d, n, inputs, number), outputs);

@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-static bool is_name(const char *s) {
+bool fc_is_c_name(const char *s) {
     if (!s || (!isalpha((unsigned char)*s) && *s != '_') || strlen(s) > 60) return false;
     while (isalnum((unsigned char)*s) || *s == '_') s++;
     return !*s;
@@ -37,7 +37,7 @@ fusec_status fc_take_extern(const fusec_extern_desc *from, fc_extern *x, fc_erro
         return fc_fail(e, FUSEC_INVALID,
                        "fusec_extern: set the description up with FUSEC_EXTERN_DESC_INIT");
     memcpy(&d, from, from->size < sizeof d ? from->size : sizeof d);
-    if (!is_name(d.name)) return fc_fail(e, FUSEC_INVALID, "fusec_extern: it has no name of C");
+    if (!fc_is_c_name(d.name)) return fc_fail(e, FUSEC_INVALID, "fusec_extern: it has no name of C");
     FC_TRY(take_types(&d, x, e));
     x->name = d.name;
     x->cuda = d.cuda;

@@ -915,6 +915,14 @@ typedef struct fusec_call_args {
 /* 0, or a number that becomes part of the message of FUSEC_CALL_FAILED. It must not call functions
  * of the program that it is part of. */
 typedef int (*fusec_call_fn)(void *user, const fusec_call_args *args);
+/* How a kernel is launched. */
+typedef struct fusec_call_launch {
+    size_t size;
+    uint32_t grid[3], block[3], shared_bytes;
+} fusec_call_launch;
+/* Changes what the description's sizes make of a launch; the result is that of fusec_call_fn. */
+typedef int (*fusec_call_launch_fn)(void *user, const fusec_call_args *args,
+                                    fusec_call_launch *launch);
 
 typedef struct fusec_call_desc {
     size_t size;              /* sizeof(fusec_call_desc); use FUSEC_CALL_DESC_INIT */
@@ -927,12 +935,22 @@ typedef struct fusec_call_desc {
     const int *ranks;          /* their numbers of axes, */
     const fusec_dim *shapes;   /* and all their axes, one result after the other */
     fusec_dim workspace;       /* bytes; all zero: none */
+    /* A CUDA kernel in place of `cuda`: CUDA C that includes nothing, and the name of its `extern "C"
+     * __global__` function. Its arguments are the inputs, then the results, in their order: arrays
+     * as pointers (NULL: nobody reads the result), inputs of rank 0 by value, so sizes are i64
+     * (fusec_dim_value). One that a kernel makes is waited for. */
+    const char *text, *entry;
+    /* Its blocks, and the threads of one, in each direction; all zero: 1. With `threads` the blocks
+     * are as many as have so many threads. Bytes of dynamic shared memory. */
+    fusec_dim grid[3], threads[3], block[3], shared;
+    fusec_call_launch_fn launch; /* NULL: none */
 } fusec_call_desc;
 FUSEC_INIT_FUNCTION(fusec_call_desc)
 #define FUSEC_CALL_DESC_INIT fusec_call_desc_init()
 /* The results of calling it with these values, 64 at most of both. Calls with equal descriptions
- * and inputs are one. FUSEC_CALL_FAILED comes from what runs the program. There is no derivative.
- */
+ * and inputs are one. FUSEC_CALL_FAILED comes from what runs the program: a function that fails, a
+ * text that does not compile (the message counts its lines) or lacks the kernel, a grid of no blocks
+ * for results that are not empty. There is no derivative. */
 FUSEC_API fusec_status fusec_call(fusec_graph *g, const fusec_call_desc *desc, int n,
                                   const fusec_value *inputs, fusec_value *outputs);
 

@@ -221,6 +221,18 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
     return r;
 }
 
+static fusec_status launch_args(fc_device *d, fc_stream s, void *code, const fc_launch *l,
+                                void *const *args, fc_error *e) {
+    fc_gpu *c = fc_gpu_of(d);
+    cuda_code *x = code;
+    fc_cuda_grid g;
+    FC_TRY(fc_gpu_enter(c, e));
+    fusec_status r = make_grid(c, x, l, &g, e);
+    if (!r) r = fc_cuda_launch_args(c->cuda, x->function, &g, fc_gpu_stream(c, s), args, e);
+    fc_gpu_leave(c);
+    return r;
+}
+
 static fusec_status launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
                                fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
@@ -331,6 +343,7 @@ void fc_gpu_code_ops(fc_device_ops *ops) {
     ops->unload = unload;
     ops->facts = facts;
     ops->launch = launch;
+    ops->launch_args = launch_args;
     ops->launch_all = launch_all;
     ops->graph_make = graph_make;
     ops->graph_run = graph_run;

@@ -10,7 +10,8 @@ enum { /* results of the driver that are told apart */
        CU_OK = 0,
        CU_OUT_OF_MEMORY = 2,
        CU_STUB = 34,
-       CU_NO_DEVICE = 100
+       CU_NO_DEVICE = 100,
+       CU_NOT_FOUND = 500
 };
 
 /* After these the driver promises nothing more for this process: its header says that the process
@@ -41,7 +42,10 @@ fusec_status fc_cuda_result(fc_cuda *c, int result, const char *what, fc_error *
     }
     if (c->fn.error_name(result, &name) != CU_OK || !name) name = "unknown";
     if (c->fn.error_string(result, &text) != CU_OK || !text) text = "an unknown error";
-    return fc_fail(e, result == CU_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY : FUSEC_DRIVER,
+    return fc_fail(e,
+                   result == CU_OUT_OF_MEMORY ? FUSEC_OUT_OF_MEMORY
+                   : result == CU_NOT_FOUND   ? FUSEC_UNKNOWN_NAME
+                                              : FUSEC_DRIVER,
                    "%s: %s (%s, %d)", what, text, name, result);
 }
 
@@ -370,6 +374,13 @@ fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
     void *extra[] = {(void *)1, args, (void *)2, &args_size, (void *)0};
     CALL("cuLaunchKernel", launch(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
                                   g->block[2], g->shared, s, NULL, extra));
+}
+
+fusec_status fc_cuda_launch_args(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
+                                 fc_cu_stream s, void *const *args, fc_error *e) {
+    void **list = (void **)(uintptr_t)args; /* which the driver only reads */
+    CALL("cuLaunchKernel", launch(f, g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1],
+                                  g->block[2], g->shared, s, list, NULL));
 }
 
 fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,

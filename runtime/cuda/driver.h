@@ -125,7 +125,7 @@ bool fc_cuda_is_lost(const fc_cuda *c);
 fusec_status fc_cuda_alive(const fc_cuda *c, fc_error *e);
 
 /* The status for a result of the driver, with "what: the driver's text" as the message; notes a
- * lost device. 2 gives FUSEC_OUT_OF_MEMORY, everything else FUSEC_DRIVER. For calls through `fn`
+ * lost device. 2 gives FUSEC_OUT_OF_MEMORY, 500 FUSEC_UNKNOWN_NAME, all else FUSEC_DRIVER. For calls through `fn`
  * directly. */
 fusec_status fc_cuda_result(fc_cuda *c, int result, const char *what, fc_error *e);
 
@@ -189,6 +189,9 @@ typedef struct fc_cuda_grid {
 /* The arguments as one packed block, laid out like a C struct of them. */
 fusec_status fc_cuda_launch(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g, fc_cu_stream s,
                             void *args, size_t args_size, fc_error *e);
+/* The same with a pointer to each argument. */
+fusec_status fc_cuda_launch_args(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,
+                                 fc_cu_stream s, void *const *args, fc_error *e);
 /* The same with all blocks running at the same time, so that they may wait for each other; more
  * blocks than the device has room for are an error. */
 fusec_status fc_cuda_launch_together(fc_cuda *c, fc_cu_function f, const fc_cuda_grid *g,

@@ -177,7 +177,8 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID;
     if (shared > ((function *)f)->shared) return INVALID;
     const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-    return params ? OK : launch_code(f, g, b, extra[1], false);
+    /* for a kernel of the test's, a struct P of pointers to the arguments */
+    return launch_code(f, g, b, params ? (void *)params : extra[1], false);
 }
 #endif
 /* Of 512 threads two blocks run on each multiprocessor, as many as the schedules of gangs take. */
