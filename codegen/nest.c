@@ -210,11 +210,22 @@ static fusec_status product(const int64_t *v, uint32_t n, int64_t *out, fc_error
     return FUSEC_OK;
 }
 
-static bool is_far(const fc_nest *n) {
+/* How far from the offset of an access those of all strips are at most. */
+static int64_t most_moved(const fc_nest *n, const fc_nest_cut *cut, uint32_t access) {
+    int64_t most = 0;
+    for (uint32_t s = 0; cut && s < cut->count; s++) {
+        const int64_t by = fc_magnitude(cut->moved[(size_t)s * n->naccess + access]);
+        if (by > most) most = by;
+    }
+    return most;
+}
+
+static bool is_far(const fc_nest *n, const fc_nest_cut *cut) {
     if (n->rows > FC_NARROW_MAX || n->count > FC_NARROW_MAX) return true;
     uint32_t axes = n->np + n->nr;
     for (uint32_t a = 0; a < n->naccess; a++) {
         int64_t reach = fc_magnitude(n->offset[a]);
+        if (!fc_add_ok(reach, most_moved(n, cut, a), &reach)) return true;
         for (uint32_t i = 0; i < axes; i++) {
             int64_t span, steps = n->extent[i] > 0 ? n->extent[i] - 1 : 0;
             if (!fc_mul_ok(fc_magnitude(n->stride[(size_t)a * axes + i]), steps, &span) ||
@@ -249,13 +260,39 @@ static fusec_status bind_accesses(const fc_kernel *k, const int64_t *values,
     return FUSEC_OK;
 }
 
+/* From all rows, whose accesses are known to stay inside, to one strip of them. */
+static fusec_status cut_rows(const fc_kernel *k, const fc_nest_cut *cut, fc_nest *n, fc_error *e) {
+    const uint32_t axes = k->np + k->nr;
+    for (uint32_t s = 0; s < cut->count; s++)
+        for (uint32_t a = 0; a < n->naccess; a++) {
+            int64_t *moved = cut->moved + (size_t)s * n->naccess + a, by;
+            *moved = 0;
+            for (uint32_t i = 0; i < axes && !cut->own[a]; i++)
+                if (!fc_mul_ok(cut->start[(size_t)s * axes + i],
+                               n->stride[(size_t)a * FC_MAX_AXES + i], &by) ||
+                    !fc_add_ok(*moved, by, moved))
+                    return too_large(e);
+        }
+    memcpy(n->extent, cut->extent, axes * sizeof *n->extent);
+    return FUSEC_OK;
+}
+
+static void join_offsets(const fc_nest *n, const fc_nest_cut *cut) {
+    for (uint32_t a = 0; a < n->naccess; a++) {
+        cut->all[a] = n->offset[a];
+        for (uint32_t s = 0; s < cut->count; s++)
+            cut->all[a] |= n->offset[a] + cut->moved[(size_t)s * n->naccess + a];
+    }
+}
+
 fusec_status fc_nest_bind(const fc_kernel *k, const int64_t *values, fc_arena *arena, fc_nest *out,
                           fc_error *e) {
     return fc_nest_bind_strided(k, values, NULL, arena, out, e);
 }
 
 static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_t *const *strides,
-                         bool plain, fc_arena *arena, fc_nest *out, fc_error *e) {
+                         const fc_nest_cut *cut, bool plain, fc_arena *arena, fc_nest *out,
+                         fc_error *e) {
     memset(out, 0, sizeof *out);
     out->np = k->np;
     out->nr = k->nr;
@@ -266,7 +303,9 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     if (!out->offset || !out->stride) return fc_oom(e);
     FC_TRY(bind_extents(k, values, out, e));
     FC_TRY(bind_accesses(k, values, strides, out, e));
+    if (cut) FC_TRY(cut_rows(k, cut, out, e));
     if (strides && k->schedule == FC_SCHED_MAP && k->stores.len) follow_result(k, out);
+    if (cut) join_offsets(out, cut);
     if (!plain) {
         turn_short_columns(k, out);
         FC_TRY(simplify(out, out->np, &out->nr, e));
@@ -293,7 +332,7 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
     }
     out->empty = out->rows == 0;
     int64_t total;
-    out->far = is_far(out);
+    out->far = is_far(out, cut);
     out->wide = out->far || !fc_mul_ok(out->rows, out->count, &total) || total > FC_NARROW_MAX;
     return FUSEC_OK;
 }
@@ -301,12 +340,18 @@ static fusec_status bind(const fc_kernel *k, const int64_t *values, const int64_
 fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
                                   const int64_t *const *strides, fc_arena *arena, fc_nest *out,
                                   fc_error *e) {
-    return bind(k, values, strides, false, arena, out, e);
+    return bind(k, values, strides, NULL, false, arena, out, e);
+}
+
+fusec_status fc_nest_bind_cut(const fc_kernel *k, const int64_t *values,
+                              const int64_t *const *strides, const fc_nest_cut *cut,
+                              fc_arena *arena, fc_nest *out, fc_error *e) {
+    return bind(k, values, strides, cut, false, arena, out, e);
 }
 
 fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
                                 fc_nest *out, fc_error *e) {
-    return bind(k, values, NULL, true, arena, out, e);
+    return bind(k, values, NULL, NULL, true, arena, out, e);
 }
 
 /* ---- the class ------------------------------------------------------------------------------- */

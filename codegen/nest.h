@@ -52,6 +52,21 @@ fusec_status fc_nest_bind_strided(const fc_kernel *k, const int64_t *values,
 fusec_status fc_nest_bind_plain(const fc_kernel *k, const int64_t *values, fc_arena *arena,
                                 fc_nest *out, fc_error *e);
 
+/* Rows that are done in strips, one launch after the other: the same nest with other offsets. */
+typedef struct fc_nest_cut {
+    int64_t extent[FC_MAX_AXES]; /* of a strip, along the kernel's own axes */
+    uint32_t count;              /* strips */
+    const int64_t *start;        /* [count][np + nr] its first index on each axis */
+    const bool *own;             /* [accesses] the array has the elements of one strip alone */
+    int64_t *moved;              /* out [count][accesses] of a strip's offset from the first's */
+    int64_t *all;                /* out [accesses] the bits of the offsets of all strips */
+} fc_nest_cut;
+
+/* As fc_nest_bind_strided for one of the strips, of which the first is at 0. */
+fusec_status fc_nest_bind_cut(const fc_kernel *k, const int64_t *values,
+                              const int64_t *const *strides, const fc_nest_cut *cut,
+                              fc_arena *arena, fc_nest *out, fc_error *e);
+
 /* Fills what follows from the nest alone: np, nr, wide, naccess, move; not aligned, vector is 1,
  * and the target has chosen nothing. */
 fusec_status fc_class_of(const fc_nest *n, fc_target_kind target, fc_arena *arena, fc_class *out,

@@ -45,8 +45,9 @@ static int64_t bytes_of(const grouping *x, uint32_t step) {
 static uint32_t room_for(const grouping *x, uint32_t step, int64_t bytes) {
     const fc_bound_step *s = &x->b->steps[step];
     const fc_target *t = x->p->device->target;
+    if (s->strips) return 1; /* it comes again with each strip */
     if (!t->alike || s->nest.empty || bytes > MOST_OF_STEP) return 1;
-    if (kernel_of(x, step)->checks.len) return 1; /* each has its report */
+    if (kernel_of(x, step)->checks.len) return 1;  /* each has its report */
     if (kernel_of(x, step)->updates.len) return 1; /* it comes behind what makes its array */
     return t->alike(kernel_of(x, step), &s->cls, &s->launch);
 }

@@ -4,6 +4,7 @@
 #include "runtime/alike.h"
 #include "runtime/fft.h"
 #include "runtime/step.h"
+#include "runtime/strips.h"
 
 #include "ir/float_state.h"
 #include "ir/plant.h"
@@ -46,6 +47,7 @@ typedef struct fc_placing {
     fc_program *p;
     fc_bound *b;
     size_t *last;  /* [buffers] launch that uses it last */
+    size_t *ends;  /* [steps] the last launch that it leads */
     fc_span *live; /* sorted by address; there is no gap before and between the first `full` */
     bool *placed;  /* [buffers] */
     size_t n, full, soonest, top, tickets;
@@ -82,6 +84,11 @@ static void expire(fc_placing *x, size_t launch) {
     x->n = k;
 }
 
+/* How many there are of what a step works with: one for each thread that does strips of it. */
+static size_t copies(const fc_bound_step *s) {
+    return s->strips ? s->strips->threads : 1;
+}
+
 /* The buffers and the workspace of launch i, all of whose steps run at the same time. */
 static void place_launch(fc_placing *x, size_t i) {
     const fc_bound_launch *l = &x->b->launches[i];
@@ -93,23 +100,30 @@ static void place_launch(fc_placing *x, size_t i) {
         for (size_t a = 0; a < k->args.len; a++) {
             uint32_t buf = k->args.at[a].buffer;
             if (plan->buffers.at[buf].kind != FC_BUF_TEMP || x->placed[buf]) continue;
-            x->b->place[buf] = fit(x, x->b->bytes[buf], x->last[buf]);
+            const size_t strip = x->b->strip ? x->b->strip[buf] : 0;
+            const size_t bytes = strip ? copies(leader) * fc_strips_apart(strip) : x->b->bytes[buf];
+            x->b->place[buf] = fit(x, bytes, x->last[buf]);
             x->placed[buf] = true;
         }
     }
-    leader->workspace =
-        leader->launch.workspace_bytes ? fit(x, leader->launch.workspace_bytes, i) : SIZE_MAX;
-    leader->tickets = leader->launch.tickets ? x->tickets : SIZE_MAX;
-    x->tickets += (size_t)leader->launch.tickets * 4;
+    if (leader->launch.workspace_bytes && leader->workspace == SIZE_MAX)
+        leader->workspace = fit(x, copies(leader) * fc_strips_apart(leader->launch.workspace_bytes),
+                                x->ends[l->steps[0]]);
+    if (leader->launch.tickets && leader->tickets == SIZE_MAX) {
+        leader->tickets = x->tickets;
+        x->tickets += copies(leader) * leader->launch.tickets * 4;
+    }
 }
 
 static void place_all(fc_placing *x) {
     fc_bound *b = x->b;
-    for (size_t i = 0; i < b->nlaunches; i++)
+    for (size_t i = 0; i < b->nlaunches; i++) {
+        x->ends[b->launches[i].steps[0]] = i;
         for (uint32_t m = 0; m < b->launches[i].n; m++) {
             const fc_kernel *k = &x->p->plan->steps.at[b->launches[i].steps[m]]->kernel;
             for (size_t a = 0; a < k->args.len; a++) x->last[k->args.at[a].buffer] = i;
         }
+    }
     for (size_t i = 0; i < x->p->plan->steps.len; i++)
         b->steps[i].workspace = b->steps[i].tickets = SIZE_MAX;
     const size_t report = x->p->device->host_memory ? fc_outside_bytes(x->p->plan) : 0;
@@ -126,14 +140,16 @@ static void place_all(fc_placing *x) {
 /* Places of temporaries and workspaces in one block; what is no longer read makes room for what
  * comes. Tickets have a part of their own that is zeroed once a call. */
 static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
-    const size_t nbuf = p->plan->buffers.len;
+    const size_t nbuf = p->plan->buffers.len, nsteps = p->plan->steps.len;
     fc_placing x = {.p = p, .b = b, .soonest = SIZE_MAX};
     x.last = fc_calloc(p->alloc, nbuf + 1, sizeof *x.last);
-    x.live = fc_calloc(p->alloc, p->plan->ntemps + 2, sizeof *x.live);
+    x.ends = fc_calloc(p->alloc, nsteps + 1, sizeof *x.ends);
+    x.live = fc_calloc(p->alloc, p->plan->ntemps + nsteps + 2, sizeof *x.live);
     x.placed = fc_calloc(p->alloc, nbuf + 1, sizeof *x.placed);
-    fusec_status s = x.last && x.live && x.placed ? FUSEC_OK : fc_oom(e);
+    fusec_status s = x.last && x.ends && x.live && x.placed ? FUSEC_OK : fc_oom(e);
     if (!s) place_all(&x);
     fc_free(p->alloc, x.last);
+    fc_free(p->alloc, x.ends);
     fc_free(p->alloc, x.live);
     fc_free(p->alloc, x.placed);
     return s;
@@ -141,9 +157,16 @@ static fusec_status place(fc_program *p, fc_bound *b, fc_error *e) {
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
-static void set_spans(fc_bound_step *s) {
-    s->words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
-    s->words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+static void set_spans(const fc_bound_step *s, int64_t *words) {
+    words[s->layout.extra + FC_PB_SPANS] = s->launch.spans;
+    words[s->layout.extra + FC_PB_SPAN] = s->launch.span;
+}
+
+/* As far as its offsets are aligned in all strips. */
+static fc_nest nest_of(const fc_bound_step *s) {
+    fc_nest n = s->nest;
+    if (s->strips) n.offset = s->all;
+    return n;
 }
 
 static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *blocked,
@@ -153,7 +176,10 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     const int64_t *const *strides;
     FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
     if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return fc_step_bind(p, b, (uint32_t)i, e);
-    FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
+    if (s->strips)
+        FC_TRY(fc_strips_bind(b, k, s, strides, e));
+    else
+        FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
     s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
                              (uint32_t)k->accesses.len, (uint32_t)k->params.len);
     s->words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *s->words);
@@ -163,9 +189,11 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     fc_nest_fill(k, &s->nest, b->values, none, zero, s->words);
     if (s->nest.empty) return FUSEC_OK;
     fc_device *d = p->device;
-    FC_TRY(
-        d->target->schedule(&d->machine, k, &s->nest, b->align, &b->arena, &s->cls, &s->launch, e));
-    set_spans(s);
+    const fc_nest nest = nest_of(s);
+    fc_machine machine = d->machine;
+    if (s->strips && s->strips->threads > 1) machine.threads = 1;
+    FC_TRY(d->target->schedule(&machine, k, &nest, b->align, &b->arena, &s->cls, &s->launch, e));
+    set_spans(s, s->words);
     return FUSEC_OK;
 }
 
@@ -174,10 +202,10 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
 static bool is_little(const fc_program *p, const fc_bound *b) {
     double work = 0;
     for (size_t i = 0; i < p->plan->steps.len; i++) {
-        const fc_nest *n = &b->steps[i].nest;
         const fc_step *s = p->plan->steps.at[i];
-        if (!n->empty)
-            work += (double)n->rows * (double)n->count * (1.0 + s->ops + 8.0 * s->transcendental);
+        if (!b->steps[i].nest.empty)
+            work +=
+                (double)fc_strips_points(&b->steps[i]) * (1.0 + s->ops + 8.0 * s->transcendental);
     }
     return work <= p->device->quick_work;
 }
@@ -213,10 +241,12 @@ static fusec_status shrink(fc_program *p, fc_bound *b, bool *found, fc_error *e)
         fc_bound_step *s = &b->steps[step];
         const fc_kernel *k = &p->plan->steps.at[step]->kernel;
         if (!s->variant || !s->variant->facts.spill_bytes || s->cls.alike) continue;
-        if (!d->target->smaller(&d->machine, k, &s->nest, b->align, s->variant->facts.registers,
+        const fc_nest nest = nest_of(s);
+        if (!d->target->smaller(&d->machine, k, &nest, b->align, s->variant->facts.registers,
                                 s->variant->facts.spill_bytes, &b->arena, &s->cls, &s->launch))
             continue;
-        set_spans(s);
+        for (uint32_t n = 0; n < b->nlaunches; n++)
+            if (b->launches[n].steps[0] == step) set_spans(s, b->launches[n].words);
         fc_kcache_release(p->ctx, s->variant);
         s->variant = NULL;
         *found = true;
@@ -280,8 +310,10 @@ static fusec_status complete(fc_program *p, fc_bound *b, fc_layouts *l, fc_error
     if (!fc_bound_keep_layouts(p, b, l)) return fc_oom(e);
     FC_TRY(buffer_bytes(p, b, e));
     FC_TRY(fc_bound_spans(p, b, e));
+    FC_TRY(fc_strips_find(p, b, e));
     for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, &l->blocked, e));
     FC_TRY(fc_bound_group(p, b, e));
+    FC_TRY(fc_strips_launch(p, b, e));
     if (!fc_bound_find_in_place(p, b)) return fc_oom(e);
     return place(p, b, e);
 }

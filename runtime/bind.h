@@ -21,6 +21,13 @@ typedef struct fc_bound_step {
     void *device_fft;           /* the same by the device's library (device.h), in its place */
     struct fc_call_bound *call; /* of a call (call.c) */
     struct fc_loop_bound *loop; /* of a loop (step_loop.c); it has no kernel */
+    /* of a chain that runs strip by strip (strips.h); the nest is that of the first strip */
+    const struct fc_strips *strips;
+    uint8_t *cut;   /* [strips->axes] which of the kernel's axes they are */
+    int64_t *moved; /* [strips->count][accesses] how far offsets are from those of the nest */
+    int64_t *all;   /* [accesses] the bits of the offsets of all strips: how far they are aligned */
+    fc_own_word *own; /* of its block */
+    uint32_t nown;
 } fc_bound_step;
 
 /* One launch of a call: a step, or several steps alike (alike.h), the first of which leads. */
@@ -29,6 +36,7 @@ typedef struct fc_bound_launch {
     uint32_t n;
     int64_t *words; /* the leader's, or the block of all */
     uint32_t nwords;
+    const fc_prepared_strips *strips; /* that begin here and run side by side; NULL: none do */
 } fc_bound_launch;
 
 /* Where the block has the pointers and parameters of step number `number` of the launch. */
@@ -49,15 +57,17 @@ struct fc_bound {
     int64_t *symbols;        /* the key: value of every symbol */
     int64_t *values;         /* of every dim */
     size_t *bytes;           /* of each buffer of the plan */
-    size_t *place;           /* of each temporary buffer in the scratch block */
-    size_t scratch;          /* bytes of it */
+    size_t *strip;  /* [buffers] bytes of that of which one strip at a time is there, 0: all
+                       is; NULL: all is of all (strips.h) */
+    size_t *place;  /* of each temporary buffer in the scratch block */
+    size_t scratch; /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
     size_t
         report; /* in that part: the words of its checks; SIZE_MAX: none, or not in the scratch */
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
     uint32_t nlaunches;
-    uint32_t *leader;   /* of each step: the one in whose launch it is done */
+    uint32_t *leader;   /* of each step: the one in whose launch, or launches, it is done */
     bool loaded, quick; /* quick: some of its code is, so a later call has another */
 };
 

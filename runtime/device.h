@@ -20,6 +20,22 @@ typedef struct fc_variant
 /* A stream of the device: a CUstream for cuda (NULL = the device's own), ignored by the others. */
 typedef void *fc_stream;
 
+/* Words of a launch's block that are addresses of memory which every thread has its own of, that
+ * far from the one's before it. */
+typedef struct fc_own_word {
+    uint32_t word;
+    int64_t by;
+} fc_own_word;
+
+/* Launches that are `n` kernels for each of `count` strips (strips.h), which threads of the host do
+ * side by side: each all kernels of a strip, with memory of its own. At most FC_ALIKE_WORDS words
+ * each. */
+typedef struct fc_prepared_strips {
+    uint32_t n, count, threads;
+    const fc_own_word *const *own; /* [n] */
+    const uint32_t *nown;
+} fc_prepared_strips;
+
 /* One kernel of a call that is made again and again. */
 typedef struct fc_prepared {
     void *code;
@@ -27,7 +43,8 @@ typedef struct fc_prepared {
     const fc_launch *launch;
     int64_t *params;
     uint32_t words;
-    bool changed; /* the block is another one than at the last graph_run */
+    const fc_prepared_strips *strips; /* that begin with this launch; NULL: none */
+    bool changed;                     /* the block is another one than at the last graph_run */
 } fc_prepared;
 
 /* What compiled code takes, a thread; 0 = none, or not known. */
@@ -168,7 +185,8 @@ struct fc_device_streams {
     fusec_status (*event_wait)(fc_device *d, void *ev, fc_stream s, fc_error *e);
     fusec_status (*event_sync)(fc_device *d, void *ev, fc_error *e);
     fusec_status (*event_seconds)(fc_device *d, void *a, void *b, double *out, fc_error *e);
-    fusec_status (*host_alloc)(fc_device *d, size_t bytes, void **out, fc_error *e); /* page-locked */
+    fusec_status (*host_alloc)(fc_device *d, size_t bytes, void **out,
+                               fc_error *e); /* page-locked */
     void (*host_free)(fc_device *d, void *p);
     fusec_status (*place_of)(fc_device *d, const void *p, bool *on_device, int *ordinal,
                              fc_error *e);

@@ -83,10 +83,70 @@ bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {
     return true;
 }
 
+static fusec_status launch_one(fc_device *d, const fc_prepared *l, const int64_t *words,
+                               fc_error *e) {
+    return d->ops->launch(d, NULL, l->code, l->cls, l->launch, words, l->words, e);
+}
+
+/* ---- strips: kernels inside a task run in its thread ------------------------------------------
+ */
+
+typedef struct strips_job {
+    fc_device *d;
+    const fc_prepared *l;
+    atomic_uchar *busy; /* [threads] whose memory is in use */
+} strips_job;
+
+/* There is memory for as many threads as there are. */
+static uint32_t take_memory(const strips_job *j) {
+    for (uint32_t i = 0;; i = (i + 1) % j->l->strips->threads) {
+        unsigned char no = 0;
+        if (atomic_compare_exchange_weak_explicit(&j->busy[i], &no, 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return i;
+    }
+}
+
+static fusec_status run_strip(const strips_job *j, int64_t strip, uint32_t memory, fc_error *e) {
+    const fc_prepared_strips *c = j->l->strips;
+    int64_t words[FC_ALIKE_WORDS];
+    for (uint32_t k = 0; k < c->n; k++) {
+        const fc_prepared *l = &j->l[(size_t)strip * c->n + k];
+        memcpy(words, l->params, l->words * sizeof *words);
+        for (uint32_t i = 0; i < c->nown[k]; i++)
+            words[c->own[k][i].word] += (int64_t)memory * c->own[k][i].by;
+        FC_TRY(launch_one(j->d, l, words, e));
+    }
+    return FUSEC_OK;
+}
+
+static fusec_status run_strips(void *arg, int64_t begin, int64_t end, fc_error *e) {
+    const strips_job *j = arg;
+    const uint32_t memory = take_memory(j);
+    fusec_status s = FUSEC_OK;
+    for (int64_t i = begin; !s && i < end; i++) s = run_strip(j, i, memory, e);
+    atomic_store_explicit(&j->busy[memory], 0, memory_order_release);
+    return s;
+}
+
+static fusec_status launch_strips(fc_device *d, const fc_prepared *l, fc_error *e) {
+    const fc_prepared_strips *c = l->strips;
+    strips_job j = {.d = d, .l = l};
+    j.busy = fc_calloc(d->alloc, c->threads, sizeof *j.busy);
+    if (!j.busy) return fc_oom(e);
+    const fusec_status s = fc_host_run((fc_host_device *)d, c->count, 1, false, run_strips, &j, e);
+    fc_free(d->alloc, j.busy);
+    return s;
+}
+
 fusec_status fc_host_launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
                                 fc_error *e) {
-    for (uint32_t i = 0; i < n; i++)
-        FC_TRY(d->ops->launch(d, s, l[i].code, l[i].cls, l[i].launch, l[i].params, l[i].words, e));
+    (void)s;
+    for (uint32_t i = 0; i < n; i++) {
+        const fc_prepared_strips *c = l[i].strips;
+        FC_TRY(c ? launch_strips(d, &l[i], e) : launch_one(d, &l[i], l[i].params, e));
+        if (c) i += c->n * c->count - 1;
+    }
     return FUSEC_OK;
 }
 

@@ -291,6 +291,49 @@ static fusec_status launch(const fc_call *c, const fc_bound_launch *l, int64_t *
                         repeats, seconds, e);
 }
 
+/* Strips of one chain, side by side; gives the number of launches. */
+static fusec_status launch_strips(const fc_call *c, const fc_bound_launch *l, uint32_t *n,
+                                  fc_error *e) {
+    fc_device *d = c->p->device;
+    fc_arena arena;
+    fc_arena_init(&arena, c->p->alloc);
+    *n = l->strips->n * l->strips->count;
+    fc_prepared *all = fc_arena_alloc(&arena, *n * sizeof *all);
+    fusec_status s = all ? FUSEC_OK : fc_oom(e);
+    for (uint32_t i = 0; !s && i < *n; i++) {
+        const fc_bound_step *step = &c->b->steps[l[i].steps[0]];
+        all[i] = (fc_prepared){.code = step->variant->code,
+                               .cls = &step->cls,
+                               .launch = &step->launch,
+                               .words = l[i].nwords,
+                               .strips = l[i].strips};
+        all[i].params = fc_arena_alloc(&arena, l[i].nwords * sizeof *all[i].params);
+        if (all[i].params)
+            fill(c, &l[i], all[i].params);
+        else
+            s = fc_oom(e);
+    }
+    if (!s) s = d->ops->launch_all(d, c->stream, all, *n, e);
+    fc_arena_free(&arena);
+    return s;
+}
+
+/* Its kernels have equal shares of the time of a chain. */
+static fusec_status time_strips(const fc_call *c, const fc_bound_launch *l, double *seconds,
+                                uint32_t *n, fc_error *e) {
+    enum { REPEATS = 4 };
+    struct timespec a = {0}, b;
+    for (int i = 0; i < REPEATS; i++) {
+        if (i == 1) clock_gettime(CLOCK_MONOTONIC, &a);
+        FC_TRY(launch_strips(c, l, n, e));
+    }
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    const double all = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+    for (uint32_t i = 0; i < l->strips->n; i++)
+        seconds[l[i].steps[0]] = all / (REPEATS - 1) / l->strips->n;
+    return FUSEC_OK;
+}
+
 /* Steps of one launch have equal shares of its time. */
 static fusec_status time_launch(const fc_call *c, const fc_bound_launch *l, int64_t *words,
                                 double *seconds, fc_error *e) {
@@ -299,7 +342,7 @@ static fusec_status time_launch(const fc_call *c, const fc_bound_launch *l, int6
     if (!is_kernel(c->p, l->steps[0])) return launch(c, l, words, 1, &seconds[l->steps[0]], e);
     int repeats = once > 0.02 ? 3 : once > 1e-4 ? 20 : 100;
     FC_TRY(launch(c, l, words, repeats, &each, e));
-    for (uint32_t i = 0; i < l->n; i++) seconds[l->steps[i]] = each / l->n;
+    for (uint32_t i = 0; i < l->n; i++) seconds[l->steps[i]] += each / l->n;
     return FUSEC_OK;
 }
 
@@ -310,10 +353,16 @@ static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
         if (c->b->launches[i].nwords > most) most = c->b->launches[i].nwords;
     if (most > FC_COUNT(small)) words = fc_malloc(c->p->alloc, most * sizeof *words);
     if (!words) return fc_oom(e);
+    for (size_t i = 0; seconds && i < c->p->plan->steps.len; i++) seconds[i] = 0;
     fusec_status s = FUSEC_OK;
-    for (uint32_t i = 0; !s && i < c->b->nlaunches; i++)
-        s = seconds ? time_launch(c, &c->b->launches[i], words, seconds, e)
-                    : launch(c, &c->b->launches[i], words, 1, NULL, e);
+    for (uint32_t i = 0, n = 1; !s && i < c->b->nlaunches; i += n) {
+        const fc_bound_launch *l = &c->b->launches[i];
+        n = 1;
+        if (l->strips)
+            s = seconds ? time_strips(c, l, seconds, &n, e) : launch_strips(c, l, &n, e);
+        else
+            s = seconds ? time_launch(c, l, words, seconds, e) : launch(c, l, words, 1, NULL, e);
+    }
     if (words != small) fc_free(c->p->alloc, words);
     return s;
 }

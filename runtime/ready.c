@@ -287,7 +287,8 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
                                                 .cls = &s->cls,
                                                 .launch = &s->launch,
                                                 .params = words,
-                                                .words = l->nwords};
+                                                .words = l->nwords,
+                                                .strips = l->strips};
     memcpy(words, l->words, l->nwords * sizeof *words);
     for (uint32_t i = 0; i < l->n; i++)
         add_step(p, r, l->steps[i], fc_launch_layout(s, l, i), words);
@@ -310,12 +311,14 @@ static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int
 static bool add_launches(fc_program *p, fc_ready *r) {
     const fc_bound *b = r->b;
     size_t npatches = 0, nscratch = 3 * b->nlaunches, words = 0;
-    for (size_t i = 0; i < p->plan->steps.len; i++) {
-        const fc_kernel *k = &p->plan->steps.at[i]->kernel;
-        npatches += k->args.len + k->params.len;
-        nscratch += k->args.len;
+    for (uint32_t i = 0; i < b->nlaunches; i++) {
+        words += b->launches[i].nwords;
+        for (uint32_t m = 0; m < b->launches[i].n; m++) {
+            const fc_kernel *k = &p->plan->steps.at[b->launches[i].steps[m]]->kernel;
+            npatches += k->args.len + k->params.len;
+            nscratch += k->args.len;
+        }
     }
-    for (uint32_t i = 0; i < b->nlaunches; i++) words += b->launches[i].nwords;
     r->launches = fc_arena_alloc(&r->arena, (b->nlaunches + 1) * sizeof *r->launches);
     r->patches = fc_arena_alloc(&r->arena, (npatches + 1) * sizeof *r->patches);
     r->in_scratch = fc_arena_alloc(&r->arena, (nscratch + 1) * sizeof *r->in_scratch);

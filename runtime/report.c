@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.c - what a program will do for given sizes: shapes of results, bytes, classes, generated
  * text. */
-#include "runtime/bind.h"
+#include "runtime/strips.h"
 
 fusec_status fc_program_shapes(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
                                const fc_dim_value *dims, int64_t *shapes, fc_error *e) {
@@ -100,8 +100,8 @@ double fc_predicted_seconds(const fc_device *d, int64_t bytes, double instructio
 }
 
 /* Of all points of a step; see fc_work_slots (passes/fuse.h). */
-static double instructions_of(const fc_step *s, const fc_nest *n) {
-    return (double)n->rows * (double)n->count * (s->ops + 12.0 * s->transcendental);
+static double instructions_of(const fc_step *s, const fc_bound_step *b) {
+    return (double)fc_strips_points(b) * (s->ops + 12.0 * s->transcendental);
 }
 
 fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in, uint32_t ndims,
@@ -135,7 +135,7 @@ fusec_status fc_program_report(fc_program *p, uint32_t nin, const fc_tensor *in,
         const uint32_t n = b->steps[i].sharing; /* of one launch, all of the same size */
         if (!b->steps[i].nest.empty)
             out[i].predicted = fc_predicted_seconds(p->device, out[i].bytes_floor * n,
-                                                    n * instructions_of(st, &b->steps[i].nest)) /
+                                                    n * instructions_of(st, &b->steps[i])) /
                                n;
     }
     fc_bound_release(p, b);

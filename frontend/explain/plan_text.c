@@ -142,6 +142,20 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
     }
 }
 
+/* Kernels that run strip by strip: how many strips, and what is between the kernels at a time. */
+static void strip_lines(const fc_plan_view *v, fc_str *out) {
+    char at_a_time[32], whole[32], first[16], last[16];
+    for (uint32_t i = 0; i < v->count; i++) {
+        const fc_strips *c = &v->kernels[i].strips;
+        if (!c->n || c->first != i) continue;
+        fc_str_printf(out, "strips    %s to %s: %u, with %s between them in place of %s\n",
+                      fc_step_name(first, v->p->plan, i),
+                      fc_step_name(last, v->p->plan, i + c->n - 1), c->count,
+                      fc_show_bytes(at_a_time, (int64_t)(c->bytes * c->threads)),
+                      fc_show_bytes(whole, (int64_t)c->whole_bytes));
+    }
+}
+
 /* Kernels with more values than registers: they go through memory. */
 static void spill_lines(const fc_plan_view *v, fc_str *out) {
     for (uint32_t i = 0; i < v->count; i++) {
@@ -185,6 +199,7 @@ void fc_plan_text(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     if (!v->bytes && v->count) fc_str_add(out, "* operations per element\n");
     fc_str_char(out, '\n');
     stored_lines(v, out);
+    strip_lines(v, out);
     fc_plan_loops_text(v->p->plan, 0, out);
     fc_plan_transforms_text(v, out);
     spill_lines(v, out);

@@ -51,8 +51,10 @@ static fusec_status take_sizes(fc_plan_view *v, fc_error *e) {
     if (!v->bytes) return fc_oom(e);
     FC_TRY(fc_bound_get(v->p, s->nin, s->in, s->ndims, s->dims, 64, FC_NO_CODE, &b, e));
     memcpy(v->bytes, b->bytes, n * sizeof *v->bytes);
-    for (uint32_t i = 0; i < v->count; i++)
-        v->kernels[i].elements = fc_mul_most(b->steps[i].nest.rows, b->steps[i].nest.count);
+    for (uint32_t i = 0; i < v->count; i++) {
+        v->kernels[i].elements = fc_strips_points(&b->steps[i]);
+        if (b->steps[i].strips) v->kernels[i].strips = *b->steps[i].strips;
+    }
     fc_bound_release(v->p, b);
     return FUSEC_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "frontend/explain/words.h"
 #include "runtime/program.h"
+#include "runtime/strips.h"
 
 /* What is asked about. Without `sized` the arrays are not known, and sizes keep their names. */
 typedef struct fc_plan_query {
@@ -24,6 +25,7 @@ typedef struct fc_kernel_view {
     fc_step_report report;
     int64_t elements; /* points of its loops */
     double seconds;   /* measured; 0: not */
+    fc_strips strips; /* of the chain that it is part of (runtime/strips.h); n is 0: of none */
 } fc_kernel_view;
 
 typedef struct fc_plan_view {
@@ -77,8 +79,8 @@ void fc_plan_dot(const fc_plan_view *v, fc_str *out);
  * refers to anything outside of itself. Both are well-formed XML, whatever the names in them are.
  */
 
-/* Its arrays and kernels, an edge for each read and write. `links`: as part of a page, which has the
- * style in its head, and where a kernel is a link to "#k0". */
+/* Its arrays and kernels, an edge for each read and write. `links`: as part of a page, which has
+ * the style in its head, and where a kernel is a link to "#k0". */
 extern const char fc_plan_svg_style[];
 void fc_plan_svg(const fc_plan_view *v, bool links, fc_str *out);
 

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* strips.c - see strips.h. Deterministic: the first step that begins a chain takes the longest. */
+#include "runtime/strips.h"
+
+#include "ir/plant.h"
+
+enum {
+    MOST_STEPS = 16,          /* of a chain */
+    MOST_LAUNCHES = 2048,     /* of a chain; strips are longer where there would be more */
+    LEAST_ROWS = 64,          /* of an inner axis */
+    ROWS = 16,                /* they are a multiple of this */
+    PARTS = 3,                /* strips for each thread at least */
+    HOST_BYTES = 1 << 20,     /* of what a strip passes on, on a CPU whose cache is not known */
+    DEVICE_BYTES = 128 << 20, /* the same on a GPU, all of which it keeps busy */
+    CACHES = 3,               /* or so many times its second-level cache, if that is known */
+    WORTH = 2,                /* times that, uncut, are worth strips */
+    OTHERS = 2                /* and times the bytes of arrays that strips read again */
+};
+
+typedef struct search {
+    const fc_program *p;
+    fc_bound *b;
+    uint32_t *writer, *reader; /* [buffers] the step that writes it, the last that reads it */
+    uint8_t *mixed;            /* [buffers] several steps or stores write it */
+    size_t bytes;              /* of what a strip passes on */
+    uint32_t threads;          /* that do strips side by side */
+    /* of the chain that is looked at */
+    uint32_t lo, hi;
+    uint16_t *same;  /* [steps][FC_MAX_AXES] another axis that is the same one, as a forest */
+    uint8_t *broken; /* [steps][FC_MAX_AXES] some array is not read where it is written */
+    size_t passed, others;
+} search;
+
+static const fc_kernel *kernel_of(const search *x, uint32_t step) {
+    return &x->p->plan->steps.at[step]->kernel;
+}
+
+static const fc_buffer *buffer_of(const search *x, uint32_t buffer) {
+    return &x->p->plan->buffers.at[buffer];
+}
+
+/* ---- who writes and reads ----------------------------------------------------------------------
+ */
+
+static void find_users(search *x) {
+    const fc_plan *plan = x->p->plan;
+    for (size_t i = 0; i < plan->buffers.len; i++) x->writer[i] = UINT32_MAX;
+    for (uint32_t s = 0; s < plan->steps.len; s++) {
+        const fc_kernel *k = kernel_of(x, s);
+        for (size_t a = 0; a < k->args.len; a++) {
+            const uint32_t buffer = k->args.at[a].buffer;
+            if (!k->args.at[a].written) {
+                x->reader[buffer] = s;
+                continue;
+            }
+            x->mixed[buffer] |= x->writer[buffer] != UINT32_MAX;
+            x->writer[buffer] = s;
+        }
+    }
+}
+
+static bool is_inside(const search *x, uint32_t buffer) { /* written in the chain */
+    return x->writer[buffer] != UINT32_MAX && x->writer[buffer] >= x->lo &&
+           x->writer[buffer] <= x->hi;
+}
+
+/* Needed by its steps alone. */
+static bool is_passed(const search *x, uint32_t buffer) {
+    return is_inside(x, buffer) && buffer_of(x, buffer)->kind == FC_BUF_TEMP &&
+           x->reader[buffer] <= x->hi && !x->mixed[buffer];
+}
+
+/* ---- axes that are the same one ----------------------------------------------------------------
+ */
+
+static uint32_t number_of(const search *x, uint32_t step, uint32_t axis) {
+    return (step - x->lo) * FC_MAX_AXES + axis;
+}
+
+static uint32_t root_of(const search *x, uint32_t at) {
+    while (x->same[at] != at) at = x->same[at];
+    return at;
+}
+
+static void unite(search *x, uint32_t a, uint32_t b) {
+    a = root_of(x, a);
+    b = root_of(x, b);
+    x->broken[a] |= x->broken[b];
+    x->same[b] = (uint16_t)a;
+}
+
+/* Walked by one axis of the kernel, from its first element on. */
+static bool is_simple(const search *x, const fc_map *m) {
+    return m->axis >= 0 && m->step == 1 && !m->next && !x->b->values[m->start];
+}
+
+static void mark_broken(search *x, uint32_t step, const fc_map *m) {
+    for (; m; m = m->next)
+        if (m->axis >= 0) x->broken[root_of(x, number_of(x, step, (uint32_t)m->axis))] = 1;
+}
+
+static const fc_access *store_to(const search *x, uint32_t buffer) {
+    const fc_kernel *k = kernel_of(x, x->writer[buffer]);
+    const fc_access *found = NULL;
+    for (size_t i = 0; i < k->stores.len; i++) {
+        const fc_access *a = &k->accesses.at[k->stores.at[i].access];
+        if (k->args.at[a->buffer].buffer != buffer) continue;
+        if (found) return NULL;
+        found = a;
+    }
+    return found;
+}
+
+/* What step `s` reads by access `a` of an array that an earlier one writes. */
+static bool follow_read(search *x, uint32_t s, const fc_access *a, uint32_t buffer) {
+    const uint32_t from = x->writer[buffer];
+    const fc_access *w = store_to(x, buffer);
+    if (!w || x->mixed[buffer] || from >= s || a->rank != w->rank) return false;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        if (x->b->values[a->shape[i]] != x->b->values[w->shape[i]]) return false;
+        if (is_simple(x, &a->map[i]) && is_simple(x, &w->map[i])) {
+            unite(x, number_of(x, from, (uint32_t)w->map[i].axis),
+                  number_of(x, s, (uint32_t)a->map[i].axis));
+        } else {
+            mark_broken(x, s, &a->map[i]);
+            mark_broken(x, from, &w->map[i]);
+        }
+    }
+    return true;
+}
+
+static bool follow_step(search *x, uint32_t s) {
+    const fc_kernel *k = kernel_of(x, s);
+    const size_t words = fc_layout_of((uint32_t)k->args.len, k->np + k->nr,
+                                      (uint32_t)k->accesses.len, (uint32_t)k->params.len)
+                             .words;
+    if (x->p->plan->steps.at[s]->kind != FC_STEP_KERNEL || k->updates.len) return false;
+    if (words > FC_ALIKE_WORDS) return false;
+    for (size_t a = 0; a < k->accesses.len; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        if (acc->buffer == FC_NO_BUFFER || k->args.at[acc->buffer].written) continue;
+        const uint32_t buffer = k->args.at[acc->buffer].buffer;
+        if (is_inside(x, buffer) && !follow_read(x, s, acc, buffer)) return false;
+    }
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        if (in->op == FC_OP_LOAD_AT && is_inside(x, k->args.at[in->imm].buffer)) return false;
+    }
+    return true;
+}
+
+/* The axis of a step that is `root`; UINT32_MAX: none, or several are. */
+static uint32_t axis_in(const search *x, uint32_t step, uint32_t root) {
+    const fc_kernel *k = kernel_of(x, step);
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = 0; i < k->np + k->nr; i++) {
+        if (root_of(x, number_of(x, step, i)) != root) continue;
+        if (found != UINT32_MAX || i >= k->np) return UINT32_MAX;
+        found = i;
+    }
+    return found;
+}
+
+static bool is_stored_along(const search *x, const fc_kernel *k, uint32_t axis) {
+    for (size_t i = 0; i < k->stores.len; i++) {
+        const fc_access *a = &k->accesses.at[k->stores.at[i].access];
+        bool found = false;
+        for (uint32_t d = 0; d < a->rank; d++)
+            found |= is_simple(x, &a->map[d]) && a->map[d].axis == (int32_t)axis;
+        if (!found) return false;
+    }
+    return true;
+}
+
+static bool can_cut(const search *x, uint32_t root) {
+    int64_t extent = -1;
+    if (x->broken[root]) return false;
+    for (uint32_t s = x->lo; s <= x->hi; s++) {
+        const fc_kernel *k = kernel_of(x, s);
+        const uint32_t axis = axis_in(x, s, root);
+        if (axis == UINT32_MAX || !is_stored_along(x, k, axis)) return false;
+        const int64_t own = x->b->values[k->extent[axis]];
+        if (own < 1 || (extent >= 0 && own != extent)) return false;
+        extent = own;
+    }
+    return true;
+}
+
+/* ---- a chain -----------------------------------------------------------------------------------
+ */
+
+static void count_bytes(search *x) {
+    x->passed = x->others = 0;
+    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
+        bool used = false;
+        for (uint32_t s = x->lo; s <= x->hi && !used; s++)
+            for (size_t a = 0; a < kernel_of(x, s)->args.len; a++)
+                used |= kernel_of(x, s)->args.at[a].buffer == i;
+        if (used && is_passed(x, (uint32_t)i)) x->passed += x->b->bytes[i];
+        if (used && !is_inside(x, (uint32_t)i)) x->others += x->b->bytes[i];
+    }
+}
+
+/* The axes that can be cut, those of the first step outermost first; gives their number. */
+static uint32_t find_axes(search *x, uint32_t roots[FC_MAX_AXES]) {
+    const fc_kernel *k = kernel_of(x, x->lo);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < (x->hi - x->lo + 1) * FC_MAX_AXES; i++) {
+        x->same[i] = (uint16_t)i;
+        x->broken[i] = 0;
+    }
+    for (uint32_t s = x->lo; s <= x->hi; s++)
+        if (!follow_step(x, s)) return 0;
+    for (uint32_t i = 0; i < k->np; i++) {
+        const uint32_t root = root_of(x, number_of(x, x->lo, i));
+        if (can_cut(x, root)) roots[n++] = root;
+    }
+    return n;
+}
+
+/* As many rows of an axis of `all` as are at most `most`, of which whole strips come to all, if
+ * that is half as many at least. */
+static int64_t even_rows(int64_t all, int64_t most) {
+    for (int64_t rows = most; rows > most / 2; rows--)
+        if (all % rows == 0 && (rows % ROWS == 0 || rows < ROWS)) return rows;
+    most = fc_ceil_div(all, fc_ceil_div(all, most));
+    most = most > ROWS ? fc_ceil_div(most, ROWS) * ROWS : most;
+    return most < all ? most : all;
+}
+
+/* Outer axes are cut to 1 until a strip is small, the last one to as many rows as are not, and to
+ * fewer where threads would have nothing to do. */
+static void choose_extents(const search *x, fc_strips *c) {
+    size_t bytes = x->passed;
+    int64_t outer = 1;
+    uint32_t i = 0;
+    for (; i + 1 < c->axes && bytes / (size_t)c->whole[i] > x->bytes; i++) {
+        c->extent[i] = 1;
+        bytes /= (size_t)c->whole[i];
+        outer *= c->whole[i];
+    }
+    const int64_t all = c->whole[i], most = fc_ceil_div(MOST_LAUNCHES, outer * c->n);
+    int64_t rows = (int64_t)(x->bytes / (bytes / (size_t)all + 1));
+    const int64_t busy = all / fc_ceil_div(PARTS * (int64_t)x->threads, outer);
+    if (rows < LEAST_ROWS && i) rows = LEAST_ROWS;
+    if (x->threads > 1 && rows > busy) rows = busy;
+    if (rows < fc_ceil_div(all, most)) rows = fc_ceil_div(all, most);
+    if (rows < 1) rows = 1;
+    c->extent[i] = even_rows(all, rows < all ? rows : all);
+    c->axes = i + 1;
+}
+
+static bool list_strips(const search *x, fc_strips *c) {
+    int64_t parts[FC_MAX_AXES], count = 1;
+    for (uint32_t i = 0; i < c->axes; i++) {
+        parts[i] = fc_ceil_div(c->whole[i], c->extent[i]);
+        count *= parts[i];
+    }
+    int64_t *start = fc_arena_alloc(&x->b->arena, (size_t)count * c->axes * sizeof *start);
+    if (!start) return false;
+    for (int64_t s = 0; s < count; s++) {
+        int64_t rest = s;
+        for (uint32_t i = c->axes; i-- > 0; rest /= parts[i]) {
+            const int64_t at = rest % parts[i] * c->extent[i], last = c->whole[i] - c->extent[i];
+            start[s * c->axes + i] = at < last ? at : last;
+        }
+    }
+    c->start = start;
+    c->count = (uint32_t)count;
+    return true;
+}
+
+/* The chain from x->lo to x->hi, if there are strips enough for all threads. */
+static fusec_status make(search *x, const uint32_t *roots, uint32_t nroots, fc_error *e) {
+    fc_bound *b = x->b;
+    fc_strips *c = fc_arena_alloc(&b->arena, sizeof *c);
+    if (!c) return fc_oom(e);
+    *c = (fc_strips){.first = x->lo, .n = x->hi - x->lo + 1, .axes = nroots, .threads = x->threads};
+    c->whole_bytes = x->passed;
+    for (uint32_t i = 0; i < nroots; i++) {
+        const uint32_t axis = axis_in(x, x->lo, roots[i]);
+        c->whole[i] = b->values[kernel_of(x, x->lo)->extent[axis]];
+    }
+    choose_extents(x, c);
+    if (!list_strips(x, c)) return fc_oom(e);
+    if (c->count < 2 || (x->threads > 1 && c->count < 2 * x->threads)) return FUSEC_OK;
+    for (uint32_t s = x->lo; s <= x->hi; s++) {
+        b->steps[s].strips = c;
+        b->steps[s].cut = fc_arena_alloc(&b->arena, c->axes);
+        if (!b->steps[s].cut) return fc_oom(e);
+        for (uint32_t i = 0; i < c->axes; i++)
+            b->steps[s].cut[i] = (uint8_t)axis_in(x, s, roots[i]);
+    }
+    if (!b->strip) b->strip = fc_arena_alloc(&b->arena, x->p->plan->buffers.len * sizeof *b->strip);
+    if (!b->strip) return fc_oom(e);
+    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
+        if (!is_passed(x, (uint32_t)i)) continue;
+        b->strip[i] = b->bytes[i];
+        for (uint32_t k = 0; k < c->axes; k++)
+            b->strip[i] = b->strip[i] / (size_t)c->whole[k] * (size_t)c->extent[k];
+        c->bytes += b->strip[i];
+    }
+    return FUSEC_OK;
+}
+
+/* The longest chain from a step on; x->hi is its last one. */
+static fusec_status try_from(search *x, fc_error *e) {
+    const uint32_t steps = (uint32_t)x->p->plan->steps.len, first = x->lo;
+    uint32_t roots[FC_MAX_AXES];
+    x->hi = first + MOST_STEPS <= steps ? first + MOST_STEPS - 1 : steps - 1;
+    for (; x->hi > first && !x->b->steps[first].strips; x->hi--) {
+        count_bytes(x);
+        if (x->passed / WORTH < x->bytes * x->threads || x->passed / OTHERS < x->others) continue;
+        const uint32_t n = find_axes(x, roots);
+        if (n) FC_TRY(make(x, roots, n, e));
+    }
+    return FUSEC_OK;
+}
+
+static bool begins(const search *x) {
+    const fc_kernel *k = kernel_of(x, x->lo);
+    for (size_t a = 0; a < k->args.len; a++) {
+        const uint32_t buffer = k->args.at[a].buffer;
+        if (k->args.at[a].written && buffer_of(x, buffer)->kind == FC_BUF_TEMP &&
+            x->b->bytes[buffer] / WORTH >= x->bytes / 4)
+            return true;
+    }
+    return false;
+}
+
+static size_t strip_bytes(const fc_device *d) {
+    if (!d->host_memory) return d->machine.cache ? CACHES * d->machine.cache : DEVICE_BYTES;
+    return d->machine.near_cache ? d->machine.near_cache : HOST_BYTES;
+}
+
+static fusec_status find(search *x, fc_error *e) {
+    find_users(x);
+    for (x->lo = 0; x->lo + 1 < x->p->plan->steps.len; x->lo++) {
+        x->hi = x->lo;
+        if (begins(x)) FC_TRY(try_from(x, e));
+        const fc_strips *c = x->b->steps[x->lo].strips;
+        if (c) x->lo += c->n - 1;
+    }
+    return FUSEC_OK;
+}
+
+fusec_status fc_strips_find(const fc_program *p, fc_bound *b, fc_error *e) {
+    const size_t nbuf = p->plan->buffers.len, axes = MOST_STEPS * FC_MAX_AXES;
+    search x = {.p = p, .b = b, .bytes = strip_bytes(p->device), .threads = 1};
+    if (p->device->target->kind == FC_TARGET_LLVM) x.threads = (uint32_t)p->device->machine.threads;
+    bool any = false;
+    for (size_t i = b->nargs; i < nbuf; i++) any |= b->bytes[i] / WORTH >= x.bytes / 4;
+    if (!any) return FUSEC_OK;
+    x.writer = fc_calloc(p->alloc, nbuf, sizeof *x.writer);
+    x.reader = fc_calloc(p->alloc, nbuf, sizeof *x.reader);
+    x.mixed = fc_calloc(p->alloc, nbuf, 1);
+    x.same = fc_calloc(p->alloc, axes, sizeof *x.same);
+    x.broken = fc_calloc(p->alloc, axes, 1);
+    const bool there = x.writer && x.reader && x.mixed && x.same && x.broken;
+    const fusec_status s = there ? find(&x, e) : fc_oom(e);
+    fc_free(p->alloc, x.writer);
+    fc_free(p->alloc, x.reader);
+    fc_free(p->alloc, x.mixed);
+    fc_free(p->alloc, x.same);
+    fc_free(p->alloc, x.broken);
+    return s;
+}
+
+/* ---- nests -------------------------------------------------------------------------------------
+ */
+
+/* Whether an access is of an array that has the rows of one strip alone. */
+static bool has_one_strip(const fc_bound *b, const fc_kernel *k, const fc_access *a) {
+    return a->buffer != FC_NO_BUFFER && b->strip[k->args.at[a->buffer].buffer];
+}
+
+/* Strides of a dense array of which a strip is there. */
+static const int64_t *strides_of(fc_bound *b, const fc_bound_step *s, const fc_access *a) {
+    int64_t *out = fc_arena_alloc(&b->arena, (a->rank + 1) * sizeof *out), dense = 1;
+    for (uint32_t i = a->rank; out && i-- > 0;) {
+        int64_t size = b->values[a->shape[i]];
+        for (uint32_t k = 0; k < s->strips->axes; k++)
+            if (a->map[i].axis == s->cut[k]) size = s->strips->extent[k];
+        out[i] = dense;
+        dense *= size;
+    }
+    return out;
+}
+
+static bool find_own(fc_bound *b, const fc_kernel *k, const fc_bound_step *s,
+                     const int64_t *const *strides, const int64_t **table, bool *own) {
+    for (size_t a = 0; a < k->accesses.len; a++) {
+        const fc_access *acc = &k->accesses.at[a];
+        own[a] = has_one_strip(b, k, acc);
+        table[a] = own[a] ? strides_of(b, s, acc) : strides ? strides[a] : NULL;
+        if (own[a] && !table[a]) return false;
+    }
+    return true;
+}
+
+static void spread(const fc_kernel *k, const fc_bound *b, const fc_bound_step *s, fc_nest_cut *cut,
+                   int64_t *start) {
+    const fc_strips *c = s->strips;
+    const uint32_t axes = k->np + k->nr;
+    for (uint32_t i = 0; i < axes; i++) cut->extent[i] = b->values[k->extent[i]];
+    for (uint32_t i = 0; i < c->axes; i++) cut->extent[s->cut[i]] = c->extent[i];
+    for (uint32_t n = 0; n < c->count; n++)
+        for (uint32_t i = 0; i < c->axes; i++)
+            start[(size_t)n * axes + s->cut[i]] = c->start[(size_t)n * c->axes + i];
+}
+
+fusec_status fc_strips_bind(fc_bound *b, const fc_kernel *k, fc_bound_step *s,
+                            const int64_t *const *strides, fc_error *e) {
+    const size_t n = k->accesses.len + 1, count = s->strips->count;
+    fc_nest_cut cut = {.count = s->strips->count};
+    const int64_t **table = fc_arena_alloc(&b->arena, n * sizeof *table);
+    bool *own = fc_arena_alloc(&b->arena, n * sizeof *own);
+    int64_t *start = fc_arena_alloc(&b->arena, count * (k->np + k->nr) * sizeof *start);
+    cut.moved = fc_arena_alloc(&b->arena, count * n * sizeof *cut.moved);
+    cut.all = fc_arena_alloc(&b->arena, n * sizeof *cut.all);
+    if (!table || !own || !start || !cut.moved || !cut.all) return fc_oom(e);
+    if (!find_own(b, k, s, strides, table, own)) return fc_oom(e);
+    spread(k, b, s, &cut, start);
+    cut.own = own;
+    cut.start = start;
+    s->moved = cut.moved;
+    s->all = cut.all;
+    return fc_nest_bind_cut(k, b->values, table, &cut, &b->arena, &s->nest, e);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------
+ */
+
+static void add_own(fc_bound_step *s, uint32_t word, size_t by) {
+    if (by) s->own[s->nown++] = (fc_own_word){word, (int64_t)by};
+}
+
+static bool list_own(const fc_program *p, fc_bound *b, uint32_t step) {
+    const fc_kernel *k = &p->plan->steps.at[step]->kernel;
+    fc_bound_step *s = &b->steps[step];
+    const uint32_t extra = s->layout.extra;
+    s->nown = 0;
+    s->own = fc_arena_alloc(&b->arena, (k->args.len + 2) * sizeof *s->own);
+    if (!s->own) return false;
+    for (uint32_t a = 0; a < k->args.len; a++) {
+        const uint32_t buffer = k->args.at[a].buffer;
+        add_own(s, s->layout.args + a, fc_strips_apart(b->strip[buffer]));
+    }
+    add_own(s, extra + FC_PB_WORKSPACE, fc_strips_apart(s->launch.workspace_bytes));
+    add_own(s, extra + FC_PB_TICKETS, (size_t)s->launch.tickets * 4);
+    return true;
+}
+
+/* What a device is told of a chain whose strips run side by side. */
+static fc_prepared_strips *prepare(const fc_program *p, fc_bound *b, const fc_strips *c) {
+    fc_prepared_strips *out = fc_arena_alloc(&b->arena, sizeof *out);
+    const fc_own_word **own = fc_arena_alloc(&b->arena, c->n * sizeof *own);
+    uint32_t *nown = fc_arena_alloc(&b->arena, c->n * sizeof *nown);
+    if (!out || !own || !nown) return NULL;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!list_own(p, b, c->first + i)) return NULL;
+        own[i] = b->steps[c->first + i].own;
+        nown[i] = b->steps[c->first + i].nown;
+    }
+    *out = (fc_prepared_strips){
+        .n = c->n, .count = c->count, .threads = c->threads, .own = own, .nown = nown};
+    return out;
+}
+
+/* Its block for strip `n`. */
+static int64_t *words_of(fc_bound *b, const fc_bound_step *s, uint32_t n) {
+    int64_t *words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *words);
+    const uint32_t axes = s->nest.np + s->nest.nr;
+    if (!words) return NULL;
+    memcpy(words, s->words, s->layout.words * sizeof *words);
+    for (uint32_t a = 0; a < s->nest.naccess; a++)
+        words[s->layout.accesses + (size_t)a * (1 + axes)] +=
+            FC_PLANT(strip_start, 0, s->moved[(size_t)n * s->nest.naccess + a]);
+    return words;
+}
+
+fusec_status fc_strips_launch(const fc_program *p, fc_bound *b, fc_error *e) {
+    size_t all = 0, n = 0;
+    for (uint32_t i = 0; i < b->nlaunches; i++) {
+        const fc_strips *c = b->steps[b->launches[i].steps[0]].strips;
+        all += c ? c->count : 1;
+    }
+    if (all == b->nlaunches) return FUSEC_OK;
+    fc_bound_launch *l = fc_arena_alloc(&b->arena, (all + 1) * sizeof *l);
+    if (!l) return fc_oom(e);
+    for (uint32_t i = 0; i < b->nlaunches; i++) {
+        const fc_strips *c = b->steps[b->launches[i].steps[0]].strips;
+        const uint32_t steps = c ? c->n : 1;
+        fc_bound_launch *first = &l[n];
+        for (uint32_t s = 0; s < (c ? c->count : 1); s++)
+            for (uint32_t k = 0; k < steps; k++) {
+                l[n] = b->launches[i + k];
+                if (s && !(l[n].words = words_of(b, &b->steps[l[n].steps[0]], s))) return fc_oom(e);
+                n++;
+            }
+        if (c && c->threads > 1 && !(first->strips = prepare(p, b, c))) return fc_oom(e);
+        i += steps - 1;
+    }
+    b->launches = l;
+    b->nlaunches = (uint32_t)n;
+    return FUSEC_OK;
+}
