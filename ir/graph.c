@@ -395,8 +395,10 @@ static void print_attr(const fc_graph *g, const fc_ninfo *n, fc_str *out) {
         if (FC_CAST_KIND(n->attr) == FC_CAST_SEED) fc_str_add(out, " seed");
         if (FC_CAST_KIND(n->attr) == FC_CAST_CUSTOM) fc_str_add(out, " custom");
         break;
+    case FC_OP_FFT:
+        fc_str_printf(out, "%s%s", n->attr & 1 ? " inverse" : "", n->attr & 2 ? " real" : "");
+        break;
     case FC_OP_HOLE:
-    case FC_OP_FFT: fc_str_add(out, n->attr ? " inverse" : ""); break;
     case FC_OP_RESULT: fc_print_body_attr(n, out); break;
     case FC_OP_IOTA: fc_str_printf(out, " axis %llu", (unsigned long long)n->attr); break;
     case FC_OP_SLICE: {

@@ -100,6 +100,11 @@ void fc_g_fold_reverse(fc_grad_ctx *c, fc_node n, const uint8_t *needed, fc_node
                        fc_g_shares *out);
 fc_node fc_g_fold_forward(fc_grad_ctx *c, fc_node n, const fc_node *value);
 
+/* ---- gradient_fft.c: Fourier transforms ---- */
+/* What arrives at transform n, a, at its operand; the tangent of n of one of its operand. */
+fc_node fc_g_fft_reverse(fc_grad_ctx *c, fc_node n, fc_node a);
+fc_node fc_g_fft_forward(fc_grad_ctx *c, fc_node n, fc_node t);
+
 /* ---- gradient_dot.c: contractions ---- */
 /* The node that operand k of a dot is before it was spread, which its shares are of. */
 fc_node fc_g_dot_target(const fc_graph *g, fc_node n, int k);

@@ -312,9 +312,8 @@ static void reverse_step(fc_grad_walk *w, fc_node n) {
         return;
     }
     if (is_loop_value(w->c.g, n)) return; /* waits for the loop */
-    if (fc_is_dft(w->c.g, n)) {           /* the matrix of a transform is symmetric */
-        const bool back = !fc_dft_is_inverse(w->c.g, n);
-        fc_gw_add_share(w, fc_dft_operand(w->c.g, n), fc_build_dft(w->c.g, a, back), w->marked[n]);
+    if (fc_is_dft(w->c.g, n)) {
+        fc_gw_add_share(w, fc_dft_operand(w->c.g, n), fc_g_fft_reverse(&w->c, n, a), w->marked[n]);
         return;
     }
     for (unsigned k = 0; k < i.nops && !w->c.g->error.code; k++) {
@@ -458,10 +457,8 @@ static void forward_step(fc_grad_walk *w, fc_node n) {
     }
     if (is_loop_value(w->c.g, n)) return; /* has its tangent by now, or none */
     if (fc_is_dft(w->c.g, n)) {
-        const fc_node x = fc_dft_operand(w->c.g, n), t = w->value[x];
-        if (t != FC_NONODE)
-            fc_gw_add_share(w, n, fc_build_dft(w->c.g, t, fc_dft_is_inverse(w->c.g, n)),
-                            w->marked[x]);
+        const fc_node x = fc_dft_operand(w->c.g, n);
+        fc_gw_add_share(w, n, fc_g_fft_forward(&w->c, n, w->value[x]), w->marked[x]);
         return;
     }
     if (i.op == FC_OP_PAIR) {

@@ -7,6 +7,7 @@
 #include "passes/plan.h"
 
 #include "ir/external.h"
+#include "ir/fft.h"
 #include "ir/fold.h"
 #include "ir/loop.h"
 #include "ir/repeat.h"
@@ -478,12 +479,28 @@ static reason check_sort(const fc_graph *g, const fc_ninfo *n) {
 }
 
 static reason check_fft(const fc_graph *g, const fc_ninfo *n) {
-    if (n->shape || n->nops != 1 || n->attr > 1) return "no transform looks like this";
+    const fc_fft_kind kind = (fc_fft_kind)n->attr;
+    if (n->nops != 1 || n->attr > FC_FFT_INVERSE_REAL) return "no transform looks like this";
     if (fc_at(g, n->src[0])->op != FC_OP_LIST || fc_value_list(g, n->src[0], NULL, 0) != 1)
         return "its operand is no list of one";
     const fc_ninfo *v = fc_at(g, fc_at(g, n->src[0])->src[0]);
-    if (!fc_is_complex((fusec_dtype)v->dtype)) return "it transforms real numbers";
-    return fc_list_len(g, v->shape) ? NULL : "it transforms along no axis";
+    const fusec_dtype t = (fusec_dtype)v->dtype;
+    if (kind == FC_FFT_REAL ? t != FUSEC_F32 && t != FUSEC_F64 : !fc_is_complex(t))
+        return "it transforms numbers of another type";
+    const uint32_t rank = fc_list_len(g, v->shape);
+    if (!rank) return "it transforms along no axis";
+    if (!fc_fft_is_real(kind)) return n->shape == v->shape ? NULL : "its shape is another one";
+    if (fc_list_len(g, n->shape) != rank) return "its shape is another one";
+    const int64_t *to = fc_list_at(g, n->shape), *from = fc_list_at(g, v->shape);
+    return memcmp(to, from, (rank - 1) * sizeof *to) ? "its shape is another one" : NULL;
+}
+
+/* The dtype of what a transform gives. */
+static fusec_dtype type_of_fft(const fc_ninfo *step, const fc_ninfo *x) {
+    const fusec_dtype t = (fusec_dtype)x->dtype;
+    return step->attr == FC_FFT_REAL           ? fc_complex_of(t)
+           : step->attr == FC_FFT_INVERSE_REAL ? fc_part_dtype(t)
+                                               : t;
 }
 
 static reason check_result(const fc_graph *g, const fc_ninfo *n) {
@@ -492,8 +509,9 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
     fc_loop_view v;
     if (s->op == FC_OP_FFT) {
         const fc_ninfo *x = fc_at(g, fc_at(g, s->src[0])->src[0]);
-        return n->dtype == x->dtype && n->shape == x->shape && !n->attr ? NULL
-                                                                        : "its type is another one";
+        return n->dtype == type_of_fft(s, x) && n->shape == s->shape && !n->attr
+                   ? NULL
+                   : "its type is another one";
     }
     if (s->op == FC_OP_SORT)
         return n->dtype == FUSEC_I64 && !n->attr &&

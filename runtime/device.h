@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "codegen/target.h"
+#include "ir/fft.h"
 #include "runtime/diskcache.h"
 
 typedef enum fc_device_kind { FC_DEV_CUDA, FC_DEV_CPU, FC_DEV_INTERP } fc_device_kind;
@@ -196,12 +197,12 @@ struct fc_device_streams {
 
 /* Fourier transforms in the device's memory, by a library that it may have. */
 struct fc_device_fft {
-    /* For `batch` lines of n elements of t, which takes *room bytes of memory when it runs. *out is
-     * NULL: there is no library. */
-    fusec_status (*make)(fc_device *d, fusec_dtype t, int64_t n, int64_t batch, size_t *room,
-                         void **out, fc_error *e);
-    fusec_status (*run)(fc_device *d, fc_stream s, void *plan, bool inverse, const void *in,
-                        void *out, void *room, fc_error *e);
+    /* For `batch` lines as ir/fft.h has them, t the complex dtype, n the longer of both lengths;
+     * takes *room bytes of memory when it runs. *out is NULL: there is no library. */
+    fusec_status (*make)(fc_device *d, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
+                         size_t *room, void **out, fc_error *e);
+    fusec_status (*run)(fc_device *d, fc_stream s, void *plan, const void *in, void *out,
+                        void *room, fc_error *e);
     void (*free)(fc_device *d, void *plan); /* NULL is fine */
     void (*who)(fc_device *d, fc_str *out); /* says who transforms, for explain */
 };

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/fft_lines.h"
+#include "runtime/fft_real.h"
 
 enum {
     SHORT = 1 << 20, /* bytes of a group of lines that is done in one sweep: half a level-2 cache */
@@ -21,6 +22,7 @@ struct fc_fft {
     fc_fft_line line;    /* the whole length; or the rows of the matrix (n2) */
     fc_fft_line columns; /* n1 of n = n1 n2; n 0: not cut */
     fc_fft_roots roots;  /* of n, for the matrix */
+    fc_fft_real *real;   /* of real lines: all there is */
     struct fc_fft *conv; /* Bluestein: the transform of the convolution */
     double *chirp;       /* exp(-pi i k^2 / n) */
     void *filter;        /* the transform of its conjugate, over its length */
@@ -49,7 +51,7 @@ void fc_fft_root(const fc_fft_roots *r, int64_t k, double z[2]) {
     z[1] = a[0] * b[1] + a[1] * b[0];
 }
 
-static bool make_roots(const fc_alloc *alloc, int64_t n, fc_fft_roots *r) {
+bool fc_fft_make_roots(const fc_alloc *alloc, int64_t n, fc_fft_roots *r) {
     r->n = n;
     r->step = 1;
     while (r->step * r->step < n) r->step *= 2;
@@ -153,8 +155,9 @@ static bool make_matrix(fc_fft *p) {
     if (n1 < 4) return make_line(p->alloc, p->part, &p->line);
     factors(n1, &p->columns);
     factors(n2, &p->line);
-    return make_roots(p->alloc, p->n, &p->roots) && (p->n > TABLE || make_table(p, n1, n2)) &&
-           make_line(p->alloc, p->part, &p->columns) && make_line(p->alloc, p->part, &p->line);
+    return fc_fft_make_roots(p->alloc, p->n, &p->roots) &&
+           (p->n > TABLE || make_table(p, n1, n2)) && make_line(p->alloc, p->part, &p->columns) &&
+           make_line(p->alloc, p->part, &p->line);
 }
 
 static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *arg, fc_error *e) {
@@ -169,7 +172,7 @@ static fusec_status make_bluestein(fc_fft *p, fc_error *e) {
     int64_t m = 1;
     const size_t pair = fc_dtypes[p->t].bytes;
     while (m < 2 * p->n - 1) m *= 2;
-    FC_TRY(fc_fft_new(p->alloc, p->t, m, &p->conv, e));
+    FC_TRY(fc_fft_new(p->alloc, p->t, m, false, &p->conv, e));
     p->chirp = fc_malloc(p->alloc, (size_t)p->n * 2 * sizeof *p->chirp);
     p->filter = fc_malloc(p->alloc, (size_t)m * pair);
     void *b = fc_calloc(p->alloc, (size_t)m, pair);
@@ -188,7 +191,7 @@ static fusec_status make_bluestein(fc_fft *p, fc_error *e) {
     return s;
 }
 
-fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, fc_fft **out,
+fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, bool real, fc_fft **out,
                         fc_error *e) {
     *out = NULL;
     if (n < 1 || n > INT64_C(1) << 40)
@@ -201,7 +204,9 @@ fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, fc_fft 
     p->n = n;
     p->fn = fc_fft_lines_of(p->part);
     fusec_status s;
-    if (!factors(n, &p->line))
+    if (real)
+        s = fc_fft_real_new(alloc, t, n, &p->real, e);
+    else if (!factors(n, &p->line))
         s = make_bluestein(p, e);
     else if (n >= MATRIX && work_bytes(p, n) > SHORT)
         s = make_matrix(p) ? FUSEC_OK : fc_oom(e);
@@ -222,6 +227,7 @@ void fc_fft_free(fc_fft *p) {
     fc_free(p->alloc, p->roots.low);
     fc_free(p->alloc, p->roots.table);
     fc_fft_free(p->conv);
+    fc_fft_real_free(p->real);
     fc_free(p->alloc, p->chirp);
     fc_free(p->alloc, p->filter);
     fc_free(p->alloc, p);
@@ -320,6 +326,7 @@ static bool is_long(const fc_fft *p, int64_t batch) {
 }
 
 size_t fc_fft_room(const fc_fft *p, int64_t batch) {
+    if (p->real) return fc_fft_real_room(p->real, batch);
     return is_long(p, batch) ? (size_t)p->n * fc_dtypes[p->t].bytes : 0;
 }
 
@@ -388,6 +395,7 @@ static fusec_status run_chirps(void *arg, int64_t begin, int64_t end, fc_error *
 fusec_status fc_fft_run(const fc_fft *p, bool inverse, int64_t batch, const void *in, void *out,
                         void *room, const fc_fft_runner *r, fc_error *e) {
     if (batch < 1) return FUSEC_OK;
+    if (p->real) return fc_fft_real_run(p->real, inverse, batch, in, out, room, r, e);
     if (p->conv) {
         chirps c = {p, inverse, in, out};
         return r->run(r->user, batch, run_chirps, &c, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* fft.h - Fourier transforms of complex arrays in host memory, along the last axis.
+/* fft.h - Fourier transforms of arrays in host memory, along the last axis.
  *
  *     X[k] = sum_j x[j] exp(-2 pi i j k / n)      inverse: exp(+2 pi i j k / n), not divided by n
  *
@@ -7,7 +7,11 @@
  * threads. Lengths whose prime factors are at most 13 are done by Stockham passes, long ones in two
  * sweeps over the data (as a matrix, columns first), others by Bluestein's algorithm as a
  * convolution of a power of two. The result does not depend on the number of threads, the batch, or
- * the vector width. */
+ * the vector width.
+ *
+ * Transforms of real lines give elements 0 to n/2; their inverse takes these, whose elements 0 and
+ * n/2 (n even) count as real, and gives n real ones. They cost half of a complex one (fft_real.h).
+ */
 #ifndef FUSEC_RUNTIME_FFT_H
 #define FUSEC_RUNTIME_FFT_H
 
@@ -23,10 +27,11 @@ typedef struct fc_fft_runner {
     void *user;
 } fc_fft_runner;
 
-/* t is FUSEC_C64 or FUSEC_C128; n > 0. */
-fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, fc_fft **out, fc_error *e);
+/* t is FUSEC_C64 or FUSEC_C128; n > 0. `real`: between n real elements and n/2 + 1 complex ones. */
+fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, bool real, fc_fft **out,
+                        fc_error *e);
 void fc_fft_free(fc_fft *p);
-/* `batch` lines of n elements, one behind the other. in and out are apart. `room`: fc_fft_room
+/* `batch` lines, one behind the other. in and out are apart. `room`: fc_fft_room
  * bytes, or NULL: they are allocated for the time. */
 size_t fc_fft_room(const fc_fft *p, int64_t batch);
 fusec_status fc_fft_run(const fc_fft *p, bool inverse, int64_t batch, const void *in, void *out,

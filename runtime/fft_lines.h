@@ -14,6 +14,8 @@ typedef struct fc_fft_roots {
     void *table; /* of a short matrix: root k*l at k*across + l, pairs of the dtype of the parts */
     int64_t across;
 } fc_fft_roots;
+bool fc_fft_make_roots(const fc_alloc *alloc, int64_t n,
+                       fc_fft_roots *r); /* false: no memory; r->low is to be freed */
 void fc_fft_root(const fc_fft_roots *r, int64_t k, double z[2]);
 
 /* The passes of a length that has small factors only. */

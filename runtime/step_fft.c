@@ -5,32 +5,37 @@
 #include "runtime/fft.h"
 #include "runtime/step.h"
 
-static fc_node operand_of(const fc_step_call *c) {
-    return c->p->plan->steps.at[c->step]->in[0].node;
-}
+/* What a step transforms: lines, and the longer of the lengths of an operand's and a result's. */
+typedef struct job {
+    fc_fft_kind kind;
+    fusec_dtype t; /* complex */
+    int64_t batch, n;
+} job;
 
-/* Lines and their length. */
-static void sizes(const fc_graph *g, fc_node v, const int64_t *values, int64_t *batch, int64_t *n) {
+static job job_of(const fc_graph *g, fc_node step, fc_node v, const int64_t *values) {
+    const fc_ninfo *s = fc_at(g, step);
     const uint32_t rank = fc_rank(g, v);
-    *batch = 1;
-    for (uint32_t i = 0; i + 1 < rank; i++) *batch *= values[fc_axis(g, v, i)];
-    *n = values[fc_axis(g, v, rank - 1)];
+    job j = {.kind = (fc_fft_kind)s->attr, .t = (fusec_dtype)fc_at(g, v)->dtype, .batch = 1};
+    if (!fc_is_complex(j.t)) j.t = fc_complex_of(j.t);
+    for (uint32_t i = 0; i + 1 < rank; i++) j.batch *= values[fc_axis(g, v, i)];
+    j.n = values[j.kind == FC_FFT_INVERSE_REAL ? (fc_dim)fc_list_at(g, s->shape)[rank - 1]
+                                               : fc_axis(g, v, rank - 1)];
+    return j;
 }
 
 fusec_status fc_fft_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
     const fc_graph *g = &p->plan->graph;
-    const fc_node v = p->plan->steps.at[step]->in[0].node;
-    int64_t batch, n;
-    sizes(g, v, b->values, &batch, &n);
-    if (!batch || !n) return FUSEC_OK;
+    const fc_step *at = p->plan->steps.at[step];
+    const job j = job_of(g, at->node, at->in[0].node, b->values);
+    if (!j.batch || !j.n) return FUSEC_OK;
     fc_bound_step *s = &b->steps[step];
     const struct fc_device_fft *own = p->device->hooks->fft;
-    const fusec_dtype t = (fusec_dtype)fc_at(g, v)->dtype;
     if (own)
-        FC_TRY(own->make(p->device, t, n, batch, &s->launch.workspace_bytes, &s->device_fft, e));
+        FC_TRY(own->make(p->device, j.kind, j.t, j.n, j.batch, &s->launch.workspace_bytes,
+                         &s->device_fft, e));
     if (s->device_fft) return FUSEC_OK;
-    FC_TRY(fc_fft_new(p->alloc, t, n, &s->fft, e));
-    if (p->device->host_memory) s->launch.workspace_bytes = fc_fft_room(s->fft, batch);
+    FC_TRY(fc_fft_new(p->alloc, j.t, j.n, fc_fft_is_real(j.kind), &s->fft, e));
+    if (p->device->host_memory) s->launch.workspace_bytes = fc_fft_room(s->fft, j.batch);
     return FUSEC_OK;
 }
 
@@ -66,16 +71,16 @@ static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *
 
 /* Down to the host and back. */
 static fusec_status through_host(const fc_step_call *c, bool inverse, int64_t batch,
-                                 const void *from, void *to, size_t bytes, fc_error *e) {
+                                 const void *from, size_t in_bytes, void *to, size_t out_bytes,
+                                 fc_error *e) {
     fc_device *d = c->p->device;
     const fc_fft_runner runner = {at_once, NULL};
-    char *in = fc_malloc(c->p->alloc, 2 * bytes);
+    char *in = fc_malloc(c->p->alloc, in_bytes + out_bytes), *out = in + in_bytes;
     if (!in) return fc_oom(e);
-    fusec_status s = d->ops->download(d, c->stream, in, from, bytes, e);
+    fusec_status s = d->ops->download(d, c->stream, in, from, in_bytes, e);
     if (!s) s = d->ops->sync(d, c->stream, e);
-    if (!s)
-        s = fc_fft_run(c->b->steps[c->step].fft, inverse, batch, in, in + bytes, NULL, &runner, e);
-    if (!s) s = d->ops->upload(d, c->stream, to, in + bytes, bytes, e);
+    if (!s) s = fc_fft_run(c->b->steps[c->step].fft, inverse, batch, in, out, NULL, &runner, e);
+    if (!s) s = d->ops->upload(d, c->stream, to, out, out_bytes, e);
     if (!s) s = d->ops->sync(d, c->stream, e);
     fc_free(c->p->alloc, in);
     return s;
@@ -83,18 +88,18 @@ static fusec_status through_host(const fc_step_call *c, bool inverse, int64_t ba
 
 fusec_status fc_fft_step(const fc_step_call *c, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
-    const fc_graph *g = &c->p->plan->graph;
-    const bool inverse = fc_at(g, s->node)->attr != 0;
     const fc_fft *plan = c->b->steps[c->step].fft;
     fc_device *d = c->p->device;
     const fc_fft_runner runner = {on_threads, d};
-    const void *from = c->at[s->in[0].buffer];
-    int64_t batch, n;
     void *own = c->b->steps[c->step].device_fft;
     if ((!plan && !own) || !s->nout) return FUSEC_OK;
-    void *to = c->at[s->out[0].buffer];
-    if (own) return d->hooks->fft->run(d, c->stream, own, inverse, from, to, c->workspace, e);
-    sizes(g, operand_of(c), c->b->values, &batch, &n);
-    if (d->host_memory) return fc_fft_run(plan, inverse, batch, from, to, c->workspace, &runner, e);
-    return through_host(c, inverse, batch, from, to, c->b->bytes[s->out[0].buffer], e);
+    const uint32_t in = s->in[0].buffer, out = s->out[0].buffer;
+    const void *from = c->at[in];
+    void *to = c->at[out];
+    if (own) return d->hooks->fft->run(d, c->stream, own, from, to, c->workspace, e);
+    const job j = job_of(&c->p->plan->graph, s->node, s->in[0].node, c->b->values);
+    const bool inverse = fc_fft_is_inverse(j.kind);
+    if (d->host_memory)
+        return fc_fft_run(plan, inverse, j.batch, from, to, c->workspace, &runner, e);
+    return through_host(c, inverse, j.batch, from, c->b->bytes[in], to, c->b->bytes[out], e);
 }

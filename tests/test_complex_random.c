@@ -49,7 +49,8 @@ static fusec_status make_pairs(const fc_graph *g, bool transform, fc_graph *out,
         else
             continue;
         if (transform && fc_rank(out, n))
-            out->outputs.at[i].node = fc_build_dft(out, out->outputs.at[i].node, i & 1);
+            out->outputs.at[i].node = fc_build_dft(out, i & 1 ? FC_FFT_INVERSE : FC_FFT_FORWARD,
+                                                   out->outputs.at[i].node, FC_DIM_NONE);
     }
     return out->error.code ? fc_fail(e, out->error.code, "%s", out->error.message) : FUSEC_OK;
 }

@@ -56,7 +56,7 @@ static void check_length(fusec_dtype t, int64_t n, int64_t batch, bool inverse) 
         x[i] += I * next(&state);
         u[i] = (float _Complex)x[i];
     }
-    FC_EXPECT_OK(fc_fft_new(&fc_libc_alloc, t, n, &p, &e), &e);
+    FC_EXPECT_OK(fc_fft_new(&fc_libc_alloc, t, n, false, &p, &e), &e);
     FC_EXPECT_OK(fc_fft_run(p, inverse, batch, narrow ? (void *)u : (void *)x,
                             narrow ? (void *)v : (void *)y, NULL, &runner, &e),
                  &e);
@@ -92,10 +92,79 @@ FC_TEST(fft, lengths_against_the_definition) {
         }
 }
 
+/* Lines of reals, whose halves go there and back: element k by the definition, and x n times. */
+static void check_real_length(fusec_dtype t, int64_t n, int64_t batch) {
+    const bool narrow = t == FUSEC_C64;
+    const int64_t half = n / 2 + 1;
+    const size_t count = (size_t)(n * batch), pairs = (size_t)(half * batch);
+    const fc_fft_runner runner = {at_once, NULL};
+    double _Complex *x = malloc(count * sizeof *x);
+    char *in = malloc(count * 8), *out = malloc(pairs * 16), *back = malloc(count * 8);
+    uint64_t state = (uint64_t)n;
+    fc_error e = {0};
+    fc_fft *p = NULL;
+    double error = 0, size = 0;
+#define REAL_AT(a, i) (narrow ? (double)((float *)(a))[i] : ((double *)(a))[i])
+    for (size_t i = 0; i < count; i++) {
+        x[i] = next(&state);
+        if (narrow)
+            ((float *)in)[i] = (float)creal(x[i]);
+        else
+            ((double *)in)[i] = creal(x[i]);
+    }
+    FC_EXPECT_OK(fc_fft_new(&fc_libc_alloc, t, n, true, &p, &e), &e);
+    FC_EXPECT_OK(fc_fft_run(p, false, batch, in, out, NULL, &runner, &e), &e);
+    for (int64_t i = 0; i < batch; i++) /* what is no real number at the ends is not read */
+        for (int end = 0; end < (n % 2 ? 1 : 2); end++) {
+            const int64_t at = 2 * (i * half + (end ? half - 1 : 0)) + 1;
+            FC_EXPECT_TRUE(REAL_AT(out, at) == 0);
+            if (narrow)
+                ((float *)out)[at] = 7;
+            else
+                ((double *)out)[at] = 7;
+        }
+    FC_EXPECT_OK(fc_fft_run(p, true, batch, out, back, NULL, &runner, &e), &e);
+    for (int s = 0; s < 12; s++) {
+        const int64_t b = s * 7 % batch, k = s < 3 ? s % half : (s * 7919 + 5) % half;
+        const double _Complex want = term(x + b * n, n, k, false);
+        const double re = REAL_AT(out, 2 * (b * half + k));
+        const double im = 2 * k % n ? REAL_AT(out, 2 * (b * half + k) + 1) : cimag(want);
+        error += pow(cabs(re + I * im - want), 2);
+        size += pow(cabs(want), 2);
+    }
+    const double eps = narrow ? 0x1p-24 : 0x1p-53, off = sqrt(error / size) / eps;
+    error = size = 0;
+    for (size_t i = 0; i < count; i++) {
+        error += pow(REAL_AT(back, i) / (double)n - creal(x[i]), 2);
+        size += pow(creal(x[i]), 2);
+    }
+    const double returned = sqrt(error / size) / eps;
+    if (!(off < 4 + 2 * log2((double)n) && returned < 4 + 2 * log2((double)n)))
+        FC_FAIL("length %lld, batch %lld, reals of %s: %.1f eps, and back %.1f", (long long)n,
+                (long long)batch, narrow ? "f32" : "f64", off, returned);
+    fc_fft_free(p);
+    free(x);
+    free(in);
+    free(out);
+    free(back);
+}
+
+/* Halves of small factors, of chirps, of one element; odd ones; some that all threads share. */
+FC_TEST(fft, real_lengths_against_the_definition) {
+    static const int64_t lengths[] = {1,  2,   3,   4,   5,    6,    8,    9,     15,   16,    22,
+                                      34, 100, 127, 194, 1000, 1009, 2048, 10006, 4096, 196608};
+    for (size_t i = 0; i < FC_COUNT(lengths); i++)
+        for (int k = 0; k < 4; k++) {
+            const int64_t batch = lengths[i] > 2000 ? 1 : k > 1 ? 19 : 1;
+            if (lengths[i] > 20000 && (FC_SANITIZED || k)) continue;
+            check_real_length(k & 1 ? FUSEC_C128 : FUSEC_C64, lengths[i], batch);
+        }
+}
+
 FC_TEST(fft, a_length_of_nothing_is_refused) {
     fc_error e = {0};
     fc_fft *p = NULL;
-    FC_EXPECT_STATUS(fc_fft_new(&fc_libc_alloc, FUSEC_C64, 0, &p, &e), FUSEC_LIMIT, &e);
+    FC_EXPECT_STATUS(fc_fft_new(&fc_libc_alloc, FUSEC_C64, 0, false, &p, &e), FUSEC_LIMIT, &e);
     FC_EXPECT_TRUE(p == NULL);
 }
 
@@ -159,6 +228,14 @@ static void transform_on(const char *const *device, size_t n) {
         FC_EXPECT_OK_TEXT(fusec_read(fusec_irfft(half, 0, -1), back, sizeof back),
                           fusec_message(ctx));
         for (int i = 0; i < ROWS * N; i++) FC_EXPECT_TRUE(fabs(back[i] - x[i]) < 1e-14);
+        /* Imaginary parts at the ends are not read, and z stays what it is. */
+        const fusec_value there = fusec_irfft(a, N, -1), whole = fusec_rfft(there, -1);
+        for (int i = 0; i < ROWS; i++)
+            for (int k = 0; k <= N / 2; k++)
+                w[i * (N / 2 + 1) + k] = k % (N / 2) ? z[i * N + k] : creal(z[i * N + k]);
+        same(ctx, "rfft(irfft)", whole, w, ROWS * (N / 2 + 1));
+        for (int i = 0; i < ROWS * N; i++) w[i] = conj(z[i]);
+        same(ctx, "what irfft read", fusec_conj(a), w, ROWS * N);
         capi_end(ctx, g);
     }
 }
@@ -206,7 +283,9 @@ FC_TEST(fft, by_cufft_or_the_cpu_behind_a_fake_driver) {
 
 /* Each function of cuFFT that may fail does once: a message that names it, and nothing is left. */
 FC_TEST(fft, failures_of_cufft) {
-    static const char *const calls[] = {"cufftCreate", "cufftMakePlanMany64", "cufftExecZ2Z"};
+    static const char *const calls[] = {"cufftCreate",  "cufftMakePlanMany64",
+                                        "cufftExecZ2Z", "cufftExecD2Z",
+                                        "cufftExecZ2D", "cuMemsetD2D32Async"};
     for (size_t i = 0; i < FC_COUNT(calls); i++) {
         fake_machine m;
         fusec_context *ctx;
@@ -215,11 +294,17 @@ FC_TEST(fft, failures_of_cufft) {
         if (!fake_machine_open(&m, FAKE("whole"))) return;
         fusec_graph *g = capi_start("cuda", &ctx);
         if (!g) return;
-        const fusec_value y = fusec_fft(fusec_array(g, FUSEC_C128, 1, &n, z), 0);
+        const fusec_value a = fusec_array(g, FUSEC_C128, 1, &n, z);
+        const fusec_value y = i < 3    ? fusec_fft(a, 0)
+                              : i == 3 ? fusec_rfft(fusec_array(g, FUSEC_F64, 1, &n, x), 0)
+                                       : fusec_irfft(a, n, 0);
+        const size_t bytes = i < 3    ? sizeof out
+                             : i == 3 ? (N / 2 + 1) * sizeof *out
+                                      : N * sizeof *x;
         m.fake->fail_in = calls[i];
         m.fake->fail_at = 1;
         m.fake->result = 2;
-        FC_EXPECT_EQ_I64(fusec_read(y, out, sizeof out), FUSEC_OUT_OF_MEMORY);
+        FC_EXPECT_EQ_I64(fusec_read(y, out, bytes), FUSEC_OUT_OF_MEMORY);
         FC_EXPECT_CONTAINS(fusec_message(ctx), calls[i]);
         capi_end(ctx, g);
         fake_check_balance(&m, false);

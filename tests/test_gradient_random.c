@@ -133,6 +133,13 @@ static fc_node transformed(maker *m, fc_node a) {
     fc_graph *g = m->g;
     const fc_node z =
         fc_build_pair(g, gb1(g, FC_OP_tanh, a), gb1(g, FC_OP_sin, fitting(m, a, any(m))));
+    if (pick(m, 3) == 0) { /* reals there and back, an odd or an even length */
+        const fc_node r =
+            fc_build_fft(g, FC_FFT_REAL, gb1(g, FC_OP_tanh, a), -1, FC_DIM_NONE, true);
+        const fc_node s = pick(m, 2) ? gb2(g, FC_OP_mul, r, gb1(g, FC_OP_exp, r)) : r;
+        if (pick(m, 2)) return gb1(g, FC_OP_square, gb1(g, FC_OP_abs, s));
+        return fc_build_fft(g, FC_FFT_INVERSE_REAL, s, -1, fc_axis(g, a, 1), true);
+    }
     fc_node w = fc_build_fft(g, pick(m, 2) ? FC_FFT_FORWARD : FC_FFT_INVERSE, z, pick(m, 2),
                              FC_DIM_NONE, true);
     if (pick(m, 2)) w = gb2(g, FC_OP_mul, w, z);

@@ -342,10 +342,15 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
         break;
     case FC_OP_RESULT: /* of a sort or a transform: others have names */
         if (fc_is_dft(p->g, n)) {
-            const bool inverse = fc_dft_is_inverse(p->g, n);
-            fc_str_add(p->out, inverse ? "ifft(" : "fft(");
+            static const char *const names[] = {"fft(", "ifft(", "rfft(", "irfft("};
+            const fc_fft_kind kind = fc_dft_kind(p->g, n);
+            fc_str_add(p->out, names[kind]);
             print_node(p, fc_dft_operand(p->g, n), false);
-            fc_str_add(p->out, inverse ? ", norm=\"forward\")" : ")");
+            if (kind == FC_FFT_INVERSE_REAL) {
+                fc_str_add(p->out, ", n=");
+                fc_print_dim(p, fc_axis(p->g, n, fc_rank(p->g, n) - 1), p->out);
+            }
+            fc_str_add(p->out, fc_fft_is_inverse(kind) ? ", norm=\"forward\")" : ")");
             break;
         }
         fc_str_add(p->out, "argsort(");

@@ -7,7 +7,11 @@
 enum { /* of cufft.h */
        SUCCESS = 0,
        ALLOC_FAILED = 2,
+       R2C = 0x2a,
+       C2R = 0x2c,
        C2C = 0x29,
+       D2Z = 0x6a,
+       Z2D = 0x6c,
        Z2Z = 0x69,
        FORWARD = -1,
        INVERSE = 1
@@ -92,30 +96,51 @@ static fusec_status fail(const char *what, int result, fc_error *e) {
     return fc_fail(e, FUSEC_DRIVER, "%s gives error %d", what, result);
 }
 
-fusec_status fc_cufft_plan(fc_cufft *f, fusec_dtype t, int64_t n, int64_t batch, int *plan,
-                           size_t *room, fc_error *e) {
+static const struct {
+    int narrow, wide; /* of f32, of f64 */
+} types[] = {[FC_FFT_FORWARD] = {C2C, Z2Z},
+             [FC_FFT_INVERSE] = {C2C, Z2Z},
+             [FC_FFT_REAL] = {R2C, D2Z},
+             [FC_FFT_INVERSE_REAL] = {C2R, Z2D}};
+
+fusec_status fc_cufft_plan(fc_cufft *f, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
+                           int *plan, size_t *room, fc_error *e) {
+    const int type = t == FUSEC_C64 ? types[kind].narrow : types[kind].wide;
     long long length = n;
     int r = f->fn.create(plan);
     if (r) return fail("cufftCreate", r, e);
     r = f->fn.own_memory(*plan, 0);
-    if (!r)
-        r = f->fn.make(*plan, 1, &length, NULL, 1, n, NULL, 1, n, t == FUSEC_C64 ? C2C : Z2Z, batch,
-                       room);
+    /* Without shapes all lines are dense, and steps and distances are not read. */
+    if (!r) r = f->fn.make(*plan, 1, &length, NULL, 1, n, NULL, 1, n, type, batch, room);
     if (!r) return FUSEC_OK;
     f->fn.destroy(*plan);
     return fail("cufftMakePlanMany64", r, e);
 }
 
-/* cuFFT does not change `in` when `out` is another array. */
-fusec_status fc_cufft_run(fc_cufft *f, int plan, fusec_dtype t, void *stream, bool inverse,
-                          const void *in, void *out, void *room, fc_error *e) {
-    const int direction = inverse ? INVERSE : FORWARD;
-    int r = f->fn.set_stream(plan, stream);
-    if (!r) r = f->fn.set_memory(plan, room);
-    if (!r)
-        r = t == FUSEC_C64 ? f->fn.run_c64(plan, (void *)(uintptr_t)in, out, direction)
-                           : f->fn.run_c128(plan, (void *)(uintptr_t)in, out, direction);
-    return r ? fail(t == FUSEC_C64 ? "cufftExecC2C" : "cufftExecZ2Z", r, e) : FUSEC_OK;
+fusec_status fc_cufft_run(fc_cufft *f, int plan, fc_fft_kind kind, fusec_dtype t, void *stream,
+                          void *in, void *out, void *room, fc_error *e) {
+    const fc_cufft_fns *fn = &f->fn;
+    const bool narrow = t == FUSEC_C64;
+    const int direction = kind == FC_FFT_INVERSE ? INVERSE : FORWARD;
+    const char *what;
+    int r = fn->set_stream(plan, stream);
+    if (r) return fail("cufftSetStream", r, e);
+    r = fn->set_memory(plan, room);
+    if (r) return fail("cufftSetWorkArea", r, e);
+    switch (kind) {
+    case FC_FFT_REAL:
+        what = narrow ? "cufftExecR2C" : "cufftExecD2Z";
+        r = (narrow ? fn->run_r2c : fn->run_d2z)(plan, in, out);
+        break;
+    case FC_FFT_INVERSE_REAL:
+        what = narrow ? "cufftExecC2R" : "cufftExecZ2D";
+        r = (narrow ? fn->run_c2r : fn->run_z2d)(plan, in, out);
+        break;
+    default:
+        what = narrow ? "cufftExecC2C" : "cufftExecZ2Z";
+        r = (narrow ? fn->run_c64 : fn->run_c128)(plan, in, out, direction);
+    }
+    return r ? fail(what, r, e) : FUSEC_OK;
 }
 
 void fc_cufft_drop(fc_cufft *f, int plan) {

@@ -7,6 +7,7 @@
 #define FUSEC_RUNTIME_CUDA_CUFFT_H
 
 #include "ir/dtype.h"
+#include "ir/fft.h"
 #include "runtime/compile/dynlib.h"
 
 #define FC_CUFFT_FNS(X)                                                                            \
@@ -22,6 +23,10 @@
     X(int, set_stream, "cufftSetStream", (int plan, void *stream), 1)                              \
     X(int, run_c64, "cufftExecC2C", (int plan, void *in, void *out, int direction), 1)             \
     X(int, run_c128, "cufftExecZ2Z", (int plan, void *in, void *out, int direction), 1)            \
+    X(int, run_r2c, "cufftExecR2C", (int plan, void *in, void *out), 1)                            \
+    X(int, run_d2z, "cufftExecD2Z", (int plan, void *in, void *out), 1)                            \
+    X(int, run_c2r, "cufftExecC2R", (int plan, void *in, void *out), 1)                            \
+    X(int, run_z2d, "cufftExecZ2D", (int plan, void *in, void *out), 1)                            \
     X(int, destroy, "cufftDestroy", (int plan), 1)
 typedef struct fc_cufft_fns {
     FC_CUFFT_FNS(FC_DYN_FIELD)
@@ -39,11 +44,12 @@ bool fc_cufft_open(const fc_alloc *alloc, const char *places, fc_cufft **out, fc
 void fc_cufft_close(fc_cufft *f); /* NULL is fine */
 
 /* The device's context is current for all of these. Plans of one library are used by one thread at
- * a time. */
-fusec_status fc_cufft_plan(fc_cufft *f, fusec_dtype t, int64_t n, int64_t batch, int *plan,
-                           size_t *room, fc_error *e);
-fusec_status fc_cufft_run(fc_cufft *f, int plan, fusec_dtype t, void *stream, bool inverse,
-                          const void *in, void *out, void *room, fc_error *e);
+ * a time. t is the complex dtype, n the longer of both lengths. An FC_FFT_INVERSE_REAL writes into
+ * its operand, too, and wants zeros where ir/fft.h takes them. */
+fusec_status fc_cufft_plan(fc_cufft *f, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
+                           int *plan, size_t *room, fc_error *e);
+fusec_status fc_cufft_run(fc_cufft *f, int plan, fc_fft_kind kind, fusec_dtype t, void *stream,
+                          void *in, void *out, void *room, fc_error *e);
 void fc_cufft_drop(fc_cufft *f, int plan);
 
 #endif

@@ -5,8 +5,18 @@
 
 typedef struct fft_plan {
     int plan;
+    fc_fft_kind kind;
     fusec_dtype t;
+    int64_t n, batch;
+    size_t own; /* bytes of the library's room; behind it the copy of an operand, if there is one */
 } fft_plan;
+
+static size_t pair_bytes(const fft_plan *p) {
+    return fc_dtypes[p->t].bytes;
+}
+static size_t half_bytes(const fft_plan *p) { /* of a line of n/2 + 1 elements */
+    return (size_t)(p->n / 2 + 1) * pair_bytes(p);
+}
 
 /* Looks for the library once. Under fft_lock. */
 static fc_cufft *library(fc_gpu *c) {
@@ -23,8 +33,8 @@ static fc_cufft *library(fc_gpu *c) {
     return c->cufft;
 }
 
-static fusec_status make(fc_device *d, fusec_dtype t, int64_t n, int64_t batch, size_t *room,
-                         void **out, fc_error *e) {
+static fusec_status make(fc_device *d, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
+                         size_t *room, void **out, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     *out = NULL;
     *room = 0;
@@ -37,8 +47,10 @@ static fusec_status make(fc_device *d, fusec_dtype t, int64_t n, int64_t batch, 
         s = p ? fc_gpu_enter(c, e) : fc_oom(e);
         if (!s) {
             const int mode = fc_cuda_relax(c->cuda); /* it allocates */
-            p->t = t;
-            s = fc_cufft_plan(f, t, n, batch, &p->plan, room, e);
+            *p = (fft_plan){.kind = kind, .t = t, .n = n, .batch = batch};
+            s = fc_cufft_plan(f, kind, t, n, batch, &p->plan, room, e);
+            p->own = *room = (*room + 255) / 256 * 256;
+            if (kind == FC_FFT_INVERSE_REAL) *room += (size_t)batch * half_bytes(p);
             fc_cuda_restore(c->cuda, mode);
             fc_gpu_leave(c);
         }
@@ -51,14 +63,41 @@ static fusec_status make(fc_device *d, fusec_dtype t, int64_t n, int64_t batch, 
     return s;
 }
 
-static fusec_status run(fc_device *d, fc_stream stream, void *plan, bool inverse, const void *in,
-                        void *out, void *room, fc_error *e) {
+/* Element `at` of all lines of the copy becomes real. */
+static fusec_status make_real(fc_gpu *c, const fft_plan *p, char *copy, int64_t at, fc_cu_stream s,
+                              fc_error *e) {
+    const size_t part = pair_bytes(p) / 2, far = half_bytes(p);
+    const fc_cu_ptr first = (fc_cu_ptr)(uintptr_t)(copy + (size_t)at * 2 * part + part);
+    if (far <= INT32_MAX)
+        return fc_cuda_memset_2d_async(c->cuda, first, far, part, (size_t)p->batch, s, e);
+    for (int64_t i = 0; i < p->batch; i++) /* no driver takes lines so far apart */
+        FC_TRY(fc_cuda_memset_async(c->cuda, first + (size_t)i * far, 0, part, s, e));
+    return FUSEC_OK;
+}
+
+/* A copy of the operand that the library may write into, with real ends. */
+static fusec_status copy_halves(fc_gpu *c, const fft_plan *p, const void *in, char *copy,
+                                fc_cu_stream s, fc_error *e) {
+    FC_TRY(fc_cuda_d2d_async(c->cuda, (fc_cu_ptr)(uintptr_t)copy, (fc_cu_ptr)(uintptr_t)in,
+                             (size_t)p->batch * half_bytes(p), s, e));
+    FC_TRY(make_real(c, p, copy, 0, s, e));
+    return p->n % 2 ? FUSEC_OK : make_real(c, p, copy, p->n / 2, s, e);
+}
+
+static fusec_status run(fc_device *d, fc_stream stream, void *plan, const void *in, void *out,
+                        void *room, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
     const fft_plan *p = plan;
+    const fc_cu_stream on = fc_gpu_stream(c, stream);
+    void *from = (void *)(uintptr_t)in; /* only FC_FFT_INVERSE_REAL changes it */
     FC_TRY(fc_gpu_enter(c, e));
+    fusec_status s = FUSEC_OK;
+    if (p->kind == FC_FFT_INVERSE_REAL) {
+        from = (char *)room + p->own;
+        s = copy_halves(c, p, in, from, on, e);
+    }
     pthread_mutex_lock(&c->fft_lock); /* stream and memory are the plan's, until it is launched */
-    const fusec_status s =
-        fc_cufft_run(c->cufft, p->plan, p->t, fc_gpu_stream(c, stream), inverse, in, out, room, e);
+    if (!s) s = fc_cufft_run(c->cufft, p->plan, p->kind, p->t, on, from, out, room, e);
     pthread_mutex_unlock(&c->fft_lock);
     fc_gpu_leave(c);
     return s;

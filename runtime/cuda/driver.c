@@ -458,6 +458,12 @@ fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t
     CALL("cuMemsetD8Async", memset8_async(p, value, n, s));
 }
 
+fusec_status fc_cuda_memset_2d_async(fc_cuda *c, fc_cu_ptr p, size_t pitch, size_t width,
+                                     size_t height, fc_cu_stream s, fc_error *e) {
+    if (width == 0 || height == 0) return FUSEC_OK;
+    CALL("cuMemsetD2D32Async", memset2d32_async(p, pitch, 0, width / 4, height, s));
+}
+
 /* ---- streams and events -------------------------------------------------------------------- */
 
 fusec_status fc_cuda_stream_create(fc_cuda *c, fc_cu_stream *out, fc_error *e) {

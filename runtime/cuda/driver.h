@@ -76,6 +76,7 @@ typedef struct fc_cu_kernel_node {
     X(int, copy_d2h_async, "cuMemcpyDtoHAsync_v2", (void *to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
     X(int, copy_d2d_async, "cuMemcpyDtoDAsync_v2", (fc_cu_ptr to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
     X(int, memset8_async, "cuMemsetD8Async", (fc_cu_ptr p, unsigned char value, size_t n, fc_cu_stream s), 1) \
+    X(int, memset2d32_async, "cuMemsetD2D32Async", (fc_cu_ptr p, size_t pitch, unsigned value, size_t width, size_t height, fc_cu_stream s), 1) \
     X(int, stream_create, "cuStreamCreate", (fc_cu_stream *s, unsigned flags), 1)                  \
     X(int, stream_destroy, "cuStreamDestroy_v2", (fc_cu_stream s), 1)                              \
     X(int, stream_sync, "cuStreamSynchronize", (fc_cu_stream s), 1)                                \
@@ -228,6 +229,10 @@ fusec_status fc_cuda_d2d_async(fc_cuda *c, fc_cu_ptr to, fc_cu_ptr from, size_t 
                                fc_cu_stream s, fc_error *e);
 fusec_status fc_cuda_memset_async(fc_cuda *c, fc_cu_ptr p, uint8_t value, size_t n, fc_cu_stream s,
                                   fc_error *e);
+
+/* Zeros in the first `width` bytes, a multiple of 4, of `height` rows that are `pitch` bytes apart. */
+fusec_status fc_cuda_memset_2d_async(fc_cuda *c, fc_cu_ptr p, size_t pitch, size_t width,
+                                     size_t height, fc_cu_stream s, fc_error *e);
 
 /* ---- streams and events -------------------------------------------------------------------- */
 

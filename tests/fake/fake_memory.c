@@ -114,3 +114,16 @@ FN(cuMemsetD8Async, (address p, unsigned char v, size_t n, void *s)) {
     memset((void *)(uintptr_t)p, v, n);
     return OK;
 }
+FN(cuMemsetD2D32Async,
+   (address p, size_t pitch, unsigned v, size_t width, size_t height, void *s)) {
+    NEED_CONTEXT("cuMemsetD2D32Async");
+    NEED_STREAM(s, "cuMemsetD2D32Async");
+    HIT("cuMemsetD2D32Async");
+    if (p % 4 || pitch % 4 || (height > 1 && pitch < 4 * width)) return INVALID;
+    for (size_t row = 0; row < height; row++) {
+        if (!fake_in_memory(p + row * pitch, 4 * width, "cuMemsetD2D32Async")) return INVALID;
+        for (size_t k = 0; k < width; k++)
+            memcpy((char *)(uintptr_t)p + row * pitch + 4 * k, &v, 4);
+    }
+    return OK;
+}

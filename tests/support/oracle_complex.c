@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/fft.h"
 #include "tests/support/oracle.h"
 
 static const fc_oval *value_of(const fc_oarray *a, int64_t i) {
@@ -28,7 +29,7 @@ void fc_o_part(fc_oracle *o, fc_node id) {
  */
 
 typedef struct line {
-    const fc_oval *x; /* n pairs */
+    fc_oval *x; /* n pairs */
     int64_t n;
     bool known;         /* all of it is finite */
     long double wide;   /* the sum of what is open in its elements */
@@ -40,7 +41,7 @@ static void middle(const fc_oval *x, long double *v, long double *half) {
     *half = x->r.exact ? 0 : ((long double)x->r.hi - (long double)x->r.lo) / 2;
 }
 
-static line look(const fc_oval *x, int64_t n) {
+static line look(fc_oval *x, int64_t n) {
     line l = {.x = x, .n = n, .known = true};
     for (int64_t i = 0; i < 2 * n; i++) {
         long double v, half;
@@ -87,14 +88,46 @@ static void transform(const line *l, fusec_dtype t, bool inverse, fc_oval *to) {
     }
 }
 
+static fc_oval negative(fc_oval v) {
+    const fc_interval r = v.r;
+    v.r.lo = r.exact ? -r.lo : -r.hi;
+    v.r.hi = r.exact ? -r.hi : -r.lo;
+    return v;
+}
+
+/* A line as pairs: as it is, of reals, or of elements 0 to n/2 whose ends are real. */
+static void spread(fc_fft_kind kind, const fc_oval *from, int64_t n, fc_oval *x) {
+    const fc_oval zero = {.r = {.exact = true}};
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = 2 * i <= n ? i : n - i;
+        const bool real = kind == FC_FFT_REAL || (kind == FC_FFT_INVERSE_REAL && 2 * at % n == 0);
+        x[2 * i] = kind == FC_FFT_REAL ? from[i] : from[2 * (kind == FC_FFT_INVERSE_REAL ? at : i)];
+        x[2 * i + 1] = real                          ? zero
+                       : kind != FC_FFT_INVERSE_REAL ? from[2 * i + 1]
+                       : at == i                     ? from[2 * at + 1]
+                                                     : negative(from[2 * at + 1]);
+    }
+}
+
 void fc_o_transform(fc_oracle *o, fc_node id) {
     const fc_ninfo *step = fc_at(o->g, fc_at(o->g, id)->src[0]);
+    const fc_fft_kind kind = (fc_fft_kind)step->attr;
     const fc_oarray *from = &o->node[fc_at(o->g, step->src[0])->src[0]];
     fc_oarray *to = &o->node[id];
-    const int64_t n = to->shape[to->rank - 1];
-    const fusec_dtype t = to->dtype == FUSEC_C64 ? FUSEC_F32 : FUSEC_F64;
-    for (int64_t at = 0; n && at < to->count; at += 2 * n) {
-        const line l = look(from->at + at, n);
-        transform(&l, t, step->attr != 0, to->at + at);
+    const int64_t last = from->shape[from->rank - 1], length = to->shape[to->rank - 1];
+    const int64_t n = kind == FC_FFT_INVERSE_REAL ? length : last;
+    const int64_t in = kind == FC_FFT_REAL ? last : 2 * last;
+    const int64_t out = kind == FC_FFT_INVERSE_REAL ? length : 2 * length;
+    const fusec_dtype t = to->dtype == FUSEC_C64 || to->dtype == FUSEC_F32 ? FUSEC_F32 : FUSEC_F64;
+    fc_oval *x = malloc((size_t)(2 * n + 1) * sizeof *x),
+            *y = malloc((size_t)(2 * n + 1) * sizeof *y);
+    for (int64_t i = 0; x && y && n && out && i < to->count / out; i++) {
+        spread(kind, from->at + i * in, n, x);
+        const line l = look(x, n);
+        transform(&l, t, fc_fft_is_inverse(kind), y);
+        for (int64_t k = 0; k < out; k++)
+            to->at[i * out + k] = y[kind == FC_FFT_INVERSE_REAL ? 2 * k : k];
     }
+    free(x);
+    free(y);
 }
