@@ -165,7 +165,7 @@ static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *
     return body(arg, 0, units, e);
 }
 
-static const fc_fft_runner here = {at_once, NULL};
+const fc_fft_runner fc_fft_at_once = {at_once, NULL};
 
 /* x[k] chirp[k] convolved with the conjugate of the chirp, times the chirp. */
 static fusec_status make_bluestein(fc_fft *p, fc_error *e) {
@@ -186,7 +186,7 @@ static fusec_status make_bluestein(fc_fft *p, fc_error *e) {
         if (k) put(p->part, b, m - k, z);
         square = (square + 2 * k + 1) % (2 * p->n);
     }
-    if (!s) s = fc_fft_run(p->conv, false, 1, b, p->filter, NULL, &here, e);
+    if (!s) s = fc_fft_run(p->conv, false, 1, b, p->filter, NULL, &fc_fft_at_once, e);
     fc_free(p->alloc, b);
     return s;
 }
@@ -303,7 +303,7 @@ static fusec_status run_matrices(void *arg, int64_t begin, int64_t end, fc_error
     fusec_status s = middle ? FUSEC_OK : fc_oom(e);
     for (int64_t k = begin; !s && k < end; k++)
         s = run_matrix(m->p, m->inverse, m->in + (size_t)k * bytes, middle,
-                       m->out + (size_t)k * bytes, &here, e);
+                       m->out + (size_t)k * bytes, &fc_fft_at_once, e);
     fc_free(m->p->alloc, middle);
     return s;
 }
@@ -330,65 +330,89 @@ size_t fc_fft_room(const fc_fft *p, int64_t batch) {
     return is_long(p, batch) ? (size_t)p->n * fc_dtypes[p->t].bytes : 0;
 }
 
-static void get(fusec_dtype part, const void *table, int64_t i, double z[2]) {
-    for (int k = 0; k < 2; k++)
-        z[k] = part == FUSEC_F64 ? ((const double *)table)[2 * i + k]
-                                 : (double)((const float *)table)[2 * i + k];
-}
-
-static void times(double z[2], const double w[2]) {
-    const double re = z[0] * w[0] - z[1] * w[1];
-    z[1] = z[0] * w[1] + z[1] * w[0];
-    z[0] = re;
-}
-
-/* One line; the inverse is the transform with the parts exchanged, before and after. */
-static fusec_status run_bluestein(const fc_fft *p, bool inverse, const void *in, void *out,
-                                  void *room, const fc_fft_runner *r, fc_error *e) {
-    const int64_t m = p->conv->n;
-    const size_t pair = fc_dtypes[p->t].bytes;
-    char *a = room, *b = a + (size_t)m * pair;
-    double z[2], w[2];
-    memset(a, 0, (size_t)m * pair);
-    for (int64_t k = 0; k < p->n; k++) {
-        get(p->part, in, k, z);
-        if (inverse) w[0] = z[0], z[0] = z[1], z[1] = w[0];
-        times(z, p->chirp + 2 * k);
-        put(p->part, a, k, z);
+/* Lines of `n` elements times the chirp, from lines `n` apart to lines `far` apart, or back from
+ * these; `turn`: with the parts exchanged on the side of the dense lines. And a line times another
+ * one. */
+#define CHIRPS(REAL, spread, gather, filter)                                                       \
+    static void spread(const double *w, int64_t n, bool turn, const REAL *x, REAL *to) {           \
+        for (int64_t k = 0; k < n; k++) {                                                          \
+            const double a = x[2 * k + turn], b = x[2 * k + !turn];                                \
+            to[2 * k] = (REAL)(a * w[2 * k] - b * w[2 * k + 1]);                                   \
+            to[2 * k + 1] = (REAL)(a * w[2 * k + 1] + b * w[2 * k]);                               \
+        }                                                                                          \
+    }                                                                                              \
+    static void gather(const double *w, int64_t n, bool turn, const REAL *from, REAL *y) {         \
+        for (int64_t k = 0; k < n; k++) {                                                          \
+            const double a = from[2 * k], b = from[2 * k + 1];                                     \
+            y[2 * k + turn] = (REAL)(a * w[2 * k] - b * w[2 * k + 1]);                             \
+            y[2 * k + !turn] = (REAL)(a * w[2 * k + 1] + b * w[2 * k]);                            \
+        }                                                                                          \
+    }                                                                                              \
+    static void filter(int64_t m, const REAL *w, REAL *z) {                                        \
+        for (int64_t k = 0; k < m; k++) {                                                          \
+            const double a = z[2 * k], b = z[2 * k + 1], c = w[2 * k], d = w[2 * k + 1];           \
+            z[2 * k] = (REAL)(a * c - b * d);                                                      \
+            z[2 * k + 1] = (REAL)(a * d + b * c);                                                  \
+        }                                                                                          \
     }
-    FC_TRY(fc_fft_run(p->conv, false, 1, a, b, NULL, r, e));
-    for (int64_t k = 0; k < m; k++) {
-        get(p->part, b, k, z);
-        get(p->part, p->filter, k, w);
-        times(z, w);
-        put(p->part, b, k, z);
-    }
-    FC_TRY(fc_fft_run(p->conv, true, 1, b, a, NULL, r, e));
-    for (int64_t k = 0; k < p->n; k++) {
-        get(p->part, a, k, z);
-        times(z, p->chirp + 2 * k);
-        if (inverse) w[0] = z[0], z[0] = z[1], z[1] = w[0];
-        put(p->part, out, k, z);
-    }
-    return FUSEC_OK;
-}
+CHIRPS(float, spread_f32, gather_f32, filter_f32)
+CHIRPS(double, spread_f64, gather_f64, filter_f64)
 
 typedef struct chirps {
     const fc_fft *p;
     bool inverse;
+    int64_t group, count;
     const char *in;
     char *out;
 } chirps;
 
+/* `count` lines from `first` on; the inverse is the transform with the parts exchanged, before and
+ * after. `a` and `b` hold them at the length of the convolution. */
+static fusec_status run_bluestein(const chirps *c, int64_t first, int64_t count, char *a, char *b,
+                                  fc_error *e) {
+    const fc_fft *p = c->p;
+    const int64_t m = p->conv->n;
+    const size_t pair = fc_dtypes[p->t].bytes, line = (size_t)p->n * pair, far = (size_t)m * pair;
+    const bool wide = p->part == FUSEC_F64;
+    for (int64_t i = 0; i < count; i++) {
+        const char *x = c->in + (size_t)(first + i) * line;
+        char *to = a + (size_t)i * far;
+        if (wide)
+            spread_f64(p->chirp, p->n, c->inverse, (const double *)x, (double *)to);
+        else
+            spread_f32(p->chirp, p->n, c->inverse, (const float *)x, (float *)to);
+        memset(to + line, 0, far - line);
+    }
+    FC_TRY(fc_fft_run(p->conv, false, count, a, b, NULL, &fc_fft_at_once, e));
+    for (int64_t i = 0; i < count; i++) {
+        char *z = b + (size_t)i * far;
+        if (wide)
+            filter_f64(m, p->filter, (double *)z);
+        else
+            filter_f32(m, p->filter, (float *)z);
+    }
+    FC_TRY(fc_fft_run(p->conv, true, count, b, a, NULL, &fc_fft_at_once, e));
+    for (int64_t i = 0; i < count; i++) {
+        const char *from = a + (size_t)i * far;
+        char *y = c->out + (size_t)(first + i) * line;
+        if (wide)
+            gather_f64(p->chirp, p->n, c->inverse, (const double *)from, (double *)y);
+        else
+            gather_f32(p->chirp, p->n, c->inverse, (const float *)from, (float *)y);
+    }
+    return FUSEC_OK;
+}
+
 static fusec_status run_chirps(void *arg, int64_t begin, int64_t end, fc_error *e) {
     const chirps *c = arg;
-    const size_t pair = fc_dtypes[c->p->t].bytes, line = (size_t)c->p->n * pair;
-    void *room = fc_malloc(c->p->alloc, 2 * (size_t)c->p->conv->n * pair);
-    fusec_status s = room ? FUSEC_OK : fc_oom(e);
-    for (int64_t k = begin; !s && k < end; k++)
-        s = run_bluestein(c->p, c->inverse, c->in + (size_t)k * line, c->out + (size_t)k * line,
-                          room, &here, e);
-    fc_free(c->p->alloc, room);
+    const size_t room = (size_t)c->group * (size_t)c->p->conv->n * fc_dtypes[c->p->t].bytes;
+    char *work = fc_malloc(c->p->alloc, 2 * room);
+    fusec_status s = work ? FUSEC_OK : fc_oom(e);
+    for (int64_t k = begin; !s && k < end; k++) {
+        const int64_t first = k * c->group, rest = c->count - first;
+        s = run_bluestein(c, first, rest < c->group ? rest : c->group, work, work + room, e);
+    }
+    fc_free(c->p->alloc, work);
     return s;
 }
 
@@ -397,8 +421,9 @@ fusec_status fc_fft_run(const fc_fft *p, bool inverse, int64_t batch, const void
     if (batch < 1) return FUSEC_OK;
     if (p->real) return fc_fft_real_run(p->real, inverse, batch, in, out, room, r, e);
     if (p->conv) {
-        chirps c = {p, inverse, in, out};
-        return r->run(r->user, batch, run_chirps, &c, e);
+        const int64_t lanes = fc_fft_lanes(p->part), group = batch < lanes ? batch : lanes;
+        chirps c = {p, inverse, p->conv->columns.n ? 1 : group, batch, in, out};
+        return r->run(r->user, (batch - 1) / c.group + 1, run_chirps, &c, e);
     }
     if (!p->columns.n) return run_lines(p, inverse, batch, in, out, r, e);
     if (is_long(p, batch)) return run_long(p, inverse, batch, in, out, room, r, e);

@@ -27,6 +27,8 @@ typedef struct fc_fft_runner {
     void *user;
 } fc_fft_runner;
 
+extern const fc_fft_runner fc_fft_at_once;
+
 /* t is FUSEC_C64 or FUSEC_C128; n > 0. `real`: between n real elements and n/2 + 1 complex ones. */
 fusec_status fc_fft_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, bool real, fc_fft **out,
                         fc_error *e);

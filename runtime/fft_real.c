@@ -19,7 +19,8 @@
 enum {
     GROUP = 1 << 18, /* bytes of the lines that a task does at once: they stay in a level-2 cache */
     ALONE = 1 << 21, /* elements of a line for which all threads work together, if there are few */
-    BLOCK = 1 << 12  /* roots that are made at once */
+    TABLE = 1 << 18, /* shorter lines have a table of roots */
+    BLOCK = 1 << 12  /* roots that are made at once for others */
 };
 
 struct fc_fft_real {
@@ -28,10 +29,19 @@ struct fc_fft_real {
     int64_t n;
     fc_fft *inner; /* of n/2, of n where it is odd */
     fc_fft_roots roots;
+    double *table; /* roots 1 to n/4, or NULL */
 };
 
 static bool is_odd(const fc_fft_real *p) {
     return p->n & 1;
+}
+
+static bool make_table(fc_fft_real *p) {
+    const int64_t count = p->n / 4;
+    if (p->n > TABLE) return true;
+    p->table = fc_malloc(p->alloc, (size_t)(count + 1) * 2 * sizeof *p->table);
+    for (int64_t k = 0; p->table && k < count; k++) fc_fft_root(&p->roots, k + 1, p->table + 2 * k);
+    return p->table != NULL;
 }
 
 fusec_status fc_fft_real_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, fc_fft_real **out,
@@ -44,7 +54,8 @@ fusec_status fc_fft_real_new(const fc_alloc *alloc, fusec_dtype t, int64_t n, fc
     p->part = fc_part_dtype(t);
     p->n = n;
     fusec_status s = fc_fft_new(alloc, t, is_odd(p) ? n : n / 2, false, &p->inner, e);
-    if (!s && !is_odd(p) && !fc_fft_make_roots(alloc, n, &p->roots)) s = fc_oom(e);
+    if (!s && !is_odd(p) && !(fc_fft_make_roots(alloc, n, &p->roots) && make_table(p)))
+        s = fc_oom(e);
     if (s)
         fc_fft_real_free(p);
     else
@@ -56,6 +67,7 @@ void fc_fft_real_free(fc_fft_real *p) {
     if (!p) return;
     fc_fft_free(p->inner);
     fc_free(p->alloc, p->roots.low);
+    fc_free(p->alloc, p->table);
     fc_free(p->alloc, p);
 }
 
@@ -96,18 +108,26 @@ void fc_fft_real_free(fc_fft_real *p) {
 HALVES(float, join_f32, split_f32)
 HALVES(double, join_f64, split_f64)
 
-/* Roots begin to end, in blocks. */
+static void turn(const fc_fft_real *p, bool inverse, const void *from, void *to, int64_t begin,
+                 int64_t end, const double *w) {
+    const int64_t m = p->n / 2;
+    if (p->part == FUSEC_F32)
+        (inverse ? split_f32 : join_f32)(from, to, m, begin, end, w);
+    else
+        (inverse ? split_f64 : join_f64)(from, to, m, begin, end, w);
+}
+
 static void run_halves(const fc_fft_real *p, bool inverse, const void *from, void *to,
                        int64_t begin, int64_t end) {
-    const int64_t m = p->n / 2;
     double w[2 * BLOCK];
+    if (p->table) {
+        turn(p, inverse, from, to, begin, end, p->table + 2 * (begin - 1));
+        return;
+    }
     for (int64_t stop; begin < end; begin = stop) {
         stop = begin + BLOCK < end ? begin + BLOCK : end;
         for (int64_t k = begin; k < stop; k++) fc_fft_root(&p->roots, k, w + 2 * (k - begin));
-        if (p->part == FUSEC_F32)
-            (inverse ? split_f32 : join_f32)(from, to, m, begin, stop, w);
-        else
-            (inverse ? split_f64 : join_f64)(from, to, m, begin, stop, w);
+        turn(p, inverse, from, to, begin, stop, w);
     }
 }
 
@@ -147,13 +167,6 @@ static size_t line_bytes(const fc_fft_real *p) { /* of the real side */
     return (size_t)p->n * fc_dtypes[p->part].bytes;
 }
 
-static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *arg, fc_error *e) {
-    (void)user;
-    return body(arg, 0, units, e);
-}
-
-static const fc_fft_runner here = {at_once, NULL};
-
 typedef struct lines {
     const fc_fft_real *p;
     bool inverse;
@@ -174,48 +187,61 @@ static fusec_status even_lines(const lines *l, int64_t first, int64_t count, cha
     const size_t line = line_bytes(p), half = half_bytes(p);
     if (!l->inverse) {
         const char *in = l->in + (size_t)first * line;
-        FC_TRY(fc_fft_run(p->inner, false, count, in, work, NULL, &here, e));
+        FC_TRY(fc_fft_run(p->inner, false, count, in, work, NULL, &fc_fft_at_once, e));
         for (int64_t i = 0; i < count; i++)
             halves(p, false, work + (size_t)i * line, l->out + (size_t)(first + i) * half);
         return FUSEC_OK;
     }
     for (int64_t i = 0; i < count; i++)
         halves(p, true, l->in + (size_t)(first + i) * half, work + (size_t)i * line);
-    return fc_fft_run(p->inner, true, count, work, l->out + (size_t)first * line, NULL, &here, e);
+    return fc_fft_run(p->inner, true, count, work, l->out + (size_t)first * line, NULL,
+                      &fc_fft_at_once, e);
 }
 
-/* A line of odd length as complex numbers; `work` holds two. */
-static fusec_status odd_line(const lines *l, int64_t i, char *work, const fc_fft_runner *r,
-                             fc_error *e) {
-    const fc_fft_real *p = l->p;
+/* A line of odd length as complex numbers, and what is wanted of such a line. */
+static void spread_line(const fc_fft_real *p, bool inverse, const void *in, void *z) {
     const fusec_dtype t = p->part;
-    const size_t line = line_bytes(p), half = half_bytes(p);
-    const char *in = l->in + (size_t)i * (l->inverse ? half : line);
-    char *out = l->out + (size_t)i * (l->inverse ? line : half), *done = work + 2 * line;
     for (int64_t k = 0; k < p->n; k++) {
         const int64_t at = 2 * k <= p->n ? k : p->n - k;
-        const double im = l->inverse && k ? get(t, in, 2 * at + 1) : 0;
-        put(t, work, 2 * k, get(t, in, l->inverse ? 2 * at : k));
-        put(t, work, 2 * k + 1, at == k ? im : -im);
+        const double im = inverse && k ? get(t, in, 2 * at + 1) : 0;
+        put(t, z, 2 * k, get(t, in, inverse ? 2 * at : k));
+        put(t, z, 2 * k + 1, at == k ? im : -im);
     }
-    FC_TRY(fc_fft_run(p->inner, l->inverse, 1, work, done, NULL, r, e));
-    if (!l->inverse) {
-        memcpy(out, done, half);
-        put(t, out, 1, 0); /* without what rounding left there */
+}
+
+static void gather_line(const fc_fft_real *p, bool inverse, const void *z, void *out) {
+    if (inverse) {
+        for (int64_t k = 0; k < p->n; k++) put(p->part, out, k, get(p->part, z, 2 * k));
+        return;
     }
-    for (int64_t k = 0; l->inverse && k < p->n; k++) put(t, out, k, get(t, done, 2 * k));
+    memcpy(out, z, half_bytes(p));
+    put(p->part, out, 1, 0); /* without what rounding left there */
+}
+
+/* `work` holds twice as many lines of complex numbers. */
+static fusec_status odd_lines(const lines *l, int64_t first, int64_t count, char *work,
+                              fc_error *e) {
+    const fc_fft_real *p = l->p;
+    const size_t whole = 2 * line_bytes(p), half = half_bytes(p);
+    const size_t in = l->inverse ? half : line_bytes(p), out = l->inverse ? line_bytes(p) : half;
+    char *done = work + (size_t)count * whole;
+    for (int64_t i = 0; i < count; i++)
+        spread_line(p, l->inverse, l->in + (size_t)(first + i) * in, work + (size_t)i * whole);
+    FC_TRY(fc_fft_run(p->inner, l->inverse, count, work, done, NULL, &fc_fft_at_once, e));
+    for (int64_t i = 0; i < count; i++)
+        gather_line(p, l->inverse, done + (size_t)i * whole, l->out + (size_t)(first + i) * out);
     return FUSEC_OK;
 }
 
 static fusec_status run_groups(void *arg, int64_t begin, int64_t end, fc_error *e) {
     const lines *l = arg;
     const bool odd = is_odd(l->p);
-    char *work = fc_malloc(l->p->alloc, (odd ? 4 : (size_t)l->group) * line_bytes(l->p));
+    char *work = fc_malloc(l->p->alloc, (odd ? 4 : 1) * (size_t)l->group * line_bytes(l->p));
     fusec_status s = work ? FUSEC_OK : fc_oom(e);
     for (int64_t k = begin; !s && k < end; k++) {
         const int64_t first = k * l->group, rest = l->count - first;
-        s = odd ? odd_line(l, k, work, &here, e)
-                : even_lines(l, first, rest < l->group ? rest : l->group, work, e);
+        const int64_t count = rest < l->group ? rest : l->group;
+        s = (odd ? odd_lines : even_lines)(l, first, count, work, e);
     }
     fc_free(l->p->alloc, work);
     return s;
@@ -269,7 +295,7 @@ size_t fc_fft_real_room(const fc_fft_real *p, int64_t batch) {
 
 fusec_status fc_fft_real_run(const fc_fft_real *p, bool inverse, int64_t batch, const void *in,
                              void *out, void *room, const fc_fft_runner *r, fc_error *e) {
-    const int64_t fit = is_odd(p) ? 1 : (int64_t)(GROUP / line_bytes(p));
+    const int64_t fit = (int64_t)(GROUP / line_bytes(p));
     lines l = {p, inverse, fit < 1 ? 1 : fit > 16 ? 16 : fit, batch, in, out};
     if (!is_long(p, batch)) return r->run(r->user, (batch - 1) / l.group + 1, run_groups, &l, e);
     char *own = room ? NULL : fc_malloc(p->alloc, fc_fft_real_room(p, batch));

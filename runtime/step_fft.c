@@ -64,22 +64,17 @@ static fusec_status on_threads(void *user, int64_t units, fc_fft_body *body, voi
     return fc_host_run(user, units, (units + 63) / 64, false, run_task, &t, e);
 }
 
-static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *arg, fc_error *e) {
-    (void)user;
-    return body(arg, 0, units, e);
-}
-
 /* Down to the host and back. */
 static fusec_status through_host(const fc_step_call *c, bool inverse, int64_t batch,
                                  const void *from, size_t in_bytes, void *to, size_t out_bytes,
                                  fc_error *e) {
     fc_device *d = c->p->device;
-    const fc_fft_runner runner = {at_once, NULL};
     char *in = fc_malloc(c->p->alloc, in_bytes + out_bytes), *out = in + in_bytes;
     if (!in) return fc_oom(e);
     fusec_status s = d->ops->download(d, c->stream, in, from, in_bytes, e);
     if (!s) s = d->ops->sync(d, c->stream, e);
-    if (!s) s = fc_fft_run(c->b->steps[c->step].fft, inverse, batch, in, out, NULL, &runner, e);
+    if (!s)
+        s = fc_fft_run(c->b->steps[c->step].fft, inverse, batch, in, out, NULL, &fc_fft_at_once, e);
     if (!s) s = d->ops->upload(d, c->stream, to, out, out_bytes, e);
     if (!s) s = d->ops->sync(d, c->stream, e);
     fc_free(c->p->alloc, in);

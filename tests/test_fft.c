@@ -35,16 +35,10 @@ static double _Complex term(const double _Complex *x, int64_t n, int64_t k, bool
     return (double _Complex)sum;
 }
 
-static fusec_status at_once(void *user, int64_t units, fc_fft_body *body, void *arg, fc_error *e) {
-    (void)user;
-    return body(arg, 0, units, e);
-}
-
 /* Some elements of `batch` lines, as a root mean square of errors over that of values. */
 static void check_length(fusec_dtype t, int64_t n, int64_t batch, bool inverse) {
     const bool narrow = t == FUSEC_C64;
     const size_t count = (size_t)(n * batch);
-    const fc_fft_runner runner = {at_once, NULL};
     double _Complex *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
     float _Complex *u = malloc(count * sizeof *u), *v = malloc(count * sizeof *v);
     uint64_t state = (uint64_t)n;
@@ -58,7 +52,7 @@ static void check_length(fusec_dtype t, int64_t n, int64_t batch, bool inverse) 
     }
     FC_EXPECT_OK(fc_fft_new(&fc_libc_alloc, t, n, false, &p, &e), &e);
     FC_EXPECT_OK(fc_fft_run(p, inverse, batch, narrow ? (void *)u : (void *)x,
-                            narrow ? (void *)v : (void *)y, NULL, &runner, &e),
+                            narrow ? (void *)v : (void *)y, NULL, &fc_fft_at_once, &e),
                  &e);
     for (int s = 0; s < 12; s++) {
         const int64_t b = s * 7 % batch, k = s < 3 ? s % n : (s * 7919 + 5) % n;
@@ -97,7 +91,6 @@ static void check_real_length(fusec_dtype t, int64_t n, int64_t batch) {
     const bool narrow = t == FUSEC_C64;
     const int64_t half = n / 2 + 1;
     const size_t count = (size_t)(n * batch), pairs = (size_t)(half * batch);
-    const fc_fft_runner runner = {at_once, NULL};
     double _Complex *x = malloc(count * sizeof *x);
     char *in = malloc(count * 8), *out = malloc(pairs * 16), *back = malloc(count * 8);
     uint64_t state = (uint64_t)n;
@@ -113,7 +106,7 @@ static void check_real_length(fusec_dtype t, int64_t n, int64_t batch) {
             ((double *)in)[i] = creal(x[i]);
     }
     FC_EXPECT_OK(fc_fft_new(&fc_libc_alloc, t, n, true, &p, &e), &e);
-    FC_EXPECT_OK(fc_fft_run(p, false, batch, in, out, NULL, &runner, &e), &e);
+    FC_EXPECT_OK(fc_fft_run(p, false, batch, in, out, NULL, &fc_fft_at_once, &e), &e);
     for (int64_t i = 0; i < batch; i++) /* what is no real number at the ends is not read */
         for (int end = 0; end < (n % 2 ? 1 : 2); end++) {
             const int64_t at = 2 * (i * half + (end ? half - 1 : 0)) + 1;
@@ -123,7 +116,7 @@ static void check_real_length(fusec_dtype t, int64_t n, int64_t batch) {
             else
                 ((double *)out)[at] = 7;
         }
-    FC_EXPECT_OK(fc_fft_run(p, true, batch, out, back, NULL, &runner, &e), &e);
+    FC_EXPECT_OK(fc_fft_run(p, true, batch, out, back, NULL, &fc_fft_at_once, &e), &e);
     for (int s = 0; s < 12; s++) {
         const int64_t b = s * 7 % batch, k = s < 3 ? s % half : (s * 7919 + 5) % half;
         const double _Complex want = term(x + b * n, n, k, false);
