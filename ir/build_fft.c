@@ -26,7 +26,7 @@ static fc_list with_last(fc_graph *g, fc_node x, fc_dim n) {
 }
 
 fc_node fc_build_dft(fc_graph *g, fc_fft_kind kind, fc_node x, fc_dim n) {
-    if (!fc_usable(g, x)) return FC_NONODE;
+    if (!fc_usable(g, x) || !fc_rank(g, x)) return FC_NONODE;
     if (kind != FC_FFT_REAL) {
         const fc_parts p = fc_full_parts(g, x);
         x = fc_build_pair(g, p.re, p.im);

@@ -426,3 +426,25 @@ FC_TEST(fft, transforms_by_number) {
     for (int i = 0; i < N; i++) FC_EXPECT_TRUE(fabs(back[i] - x[i]) < 1e-14);
     CAPI_END();
 }
+
+/* What arrives at a transform may be one number for all its elements. */
+FC_TEST(fft, derivatives_of_sums_of_transforms) {
+    CAPI_START();
+    const int64_t n = N;
+    double there[N], half[N];
+    fill();
+    const fusec_value r = fusec_array(g, FUSEC_F64, 1, &n, x), f = fusec_rfft(r, 0);
+    fusec_value d;
+    FC_EXPECT_OK_TEXT(fusec_grad(fusec_sum(fusec_irfft(f, n, 0), 0, NULL, 0), 1, &r, &d),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(d, there, sizeof there), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_grad(fusec_sum(fusec_real(f), 0, NULL, 0), 1, &r, &d),
+                      fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_read(d, half, sizeof half), fusec_message(ctx));
+    for (int j = 0; j < N; j++) {
+        double want = 0;
+        for (int k = 0; k <= N / 2; k++) want += cos(8 * atan(1) * (j * k % N) / N);
+        FC_EXPECT_TRUE(fabs(there[j] - 1) < 1e-14 && fabs(half[j] - want) < 1e-14);
+    }
+    CAPI_END();
+}
