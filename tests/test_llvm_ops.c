@@ -209,9 +209,11 @@ static void casts_of(fc_llvm_run *r, fusec_dtype t) {
     try_all(r, t, list, n);
 }
 
+/* Machine code is not instrumented: under a sanitizer each dtype has a width of its own. */
 static void at_every_width(fusec_dtype t, void (*try)(fc_llvm_run *, fusec_dtype)) {
     bool any = false;
     for (unsigned w = 0; w < FC_LLVM_WIDTHS; w++) {
+        if (FC_SANITIZED && t % FC_LLVM_WIDTHS != w) continue;
         fc_llvm_run *r = fc_llvm_run_open(w);
         if (!r) continue;
         any = true;
@@ -220,7 +222,7 @@ static void at_every_width(fusec_dtype t, void (*try)(fc_llvm_run *, fusec_dtype
         FC_UNTRACE();
         fc_llvm_run_close(r);
     }
-    if (!any) FC_SKIP("no LLVM");
+    if (!any) FC_SKIP("no LLVM, or no vectors of that width");
 }
 
 static void rows_and_casts_of(fc_llvm_run *r, fusec_dtype t) {

@@ -174,13 +174,31 @@ static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+/* Memory until the end of fc_gen_api. */
+static struct block { struct block *next; } * kept;
+
+static char *keep(size_t n) {
+    struct block *b = calloc(1, sizeof *b + n);
+    if (!b) return NULL;
+    b->next = kept;
+    kept = b;
+    return (char *)(b + 1);
+}
+
+static void give_back(void) {
+    for (struct block *next; kept; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
+}
+
 /* A type may have blanks where lines were broken: they are one. */
 static span squeezed(span s) {
-    char *to = malloc(s.len + 1);
+    char *to = keep(s.len + 1);
     size_t n = 0;
     for (size_t i = 0; to && i < s.len; i++)
         if (!isspace((unsigned char)s.at[i]) || (n && to[n - 1] != ' ')) to[n++] = s.at[i];
-    return (span){to, n}; /* fusec_gen ends soon */
+    return (span){to, n};
 }
 
 static declared declaration(span s) {
@@ -596,7 +614,7 @@ static char *file_text(const char *name) {
     char path[1000];
     snprintf(path, sizeof path, "%s/include/fusec/%s", FUSEC_SOURCE_DIR, name);
     FILE *f = fopen(path, "rb");
-    char *text = calloc(1, 1 << 20);
+    char *text = keep(1 << 20);
     if (!f || !text || !fread(text, 1, (1 << 20) - 1, f)) {
         fprintf(stderr, "fusec_gen: can't read %s\n", path);
         text = NULL;
@@ -620,5 +638,6 @@ bool fc_gen_api(FILE *out) {
         fprintf(out, "  \"%s\": [%s\n  ],\n", kind_names[k], l.text[k]);
         free(l.text[k]);
     }
+    give_back();
     return good;
 }
