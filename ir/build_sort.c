@@ -9,6 +9,8 @@
 #include "ir/code.h"
 #include "ir/loop.h"
 
+#include <math.h>
+
 /* ---- short forms ----------------------------------------------------------------------------- */
 
 static fc_node op(fc_graph *g, fc_op row, fc_node a, fc_node b) {
@@ -83,16 +85,43 @@ static fc_node last_axis(fc_graph *g, fc_node x, int64_t axis) {
     return fc_build_permute(g, x, perm); /* its own inverse */
 }
 
+fc_node fc_build_sort_key(fc_graph *g, fc_node x, int64_t axis, bool down) {
+    return last_axis(g, key_of(g, x, down), axis);
+}
+
+/* The way back of key_of. */
+static fc_node of_key(fc_graph *g, fc_node key, fusec_dtype t, bool down) {
+    if (g->error.code || key == FC_NONODE) return FC_NONODE;
+    const fusec_dtype k = key_dtype(t);
+    const uint64_t sign = UINT64_C(1) << (8 * fc_dtypes[t].bytes - 1), all = sign | (sign - 1);
+    const fc_node top = fc_build_const(g, k, sign), most = fc_build_const(g, k, all);
+    fc_node x = down ? fc_build_op(g, FC_OP_bit_not, key, FC_NONODE, FC_NONODE) : key;
+    if (t == FUSEC_BOOL) return fc_build_cast(g, x, t);
+    if (fc_is_float(t))
+        x = op(g, FC_OP_bit_xor, x, where(g, op(g, FC_OP_ge, x, top), top, most));
+    else if (fc_is_signed(t))
+        x = op(g, FC_OP_bit_xor, x, top);
+    x = fc_build_bitcast(g, x, t);
+    return fc_is_float(t) ? where(g, op(g, FC_OP_eq, key, most), fc_build_number(g, t, NAN), x) : x;
+}
+
+fc_node fc_build_sorted(fc_graph *g, fc_node sort, fusec_dtype t, int64_t axis, bool down) {
+    const fc_ninfo *key = fc_at(g, fc_at(g, fc_at(g, sort)->src[0])->src[0]);
+    const fc_node k = fc_build_result(g, sort, FC_SORT_KEYS, (fusec_dtype)key->dtype, key->shape);
+    return last_axis(g, of_key(g, k, t, down), axis);
+}
+
 fc_node fc_build_argsort(fc_graph *g, fc_node x, int64_t axis, bool down) {
     if (!find_axis(g, x, &axis)) return FC_NONODE;
-    const fc_node key = last_axis(g, key_of(g, x, down), axis);
+    const fc_node key = fc_build_sort_key(g, x, axis, down);
     if (key == FC_NONODE) return key;
     const fc_node list = fc_build_value_list(g, 1, &key);
     const fc_node sort = fc_graph_node(g, (fc_ninfo){.op = FC_OP_SORT,
                                                      .dtype = FUSEC_BOOL,
                                                      .nops = 1,
                                                      .src = {list, FC_NONODE, FC_NONODE}});
-    return last_axis(g, fc_build_result(g, sort, 0, FUSEC_I64, fc_at(g, key)->shape), axis);
+    const fc_list shape = fc_at(g, key)->shape;
+    return last_axis(g, fc_build_result(g, sort, FC_SORT_POSITIONS, FUSEC_I64, shape), axis);
 }
 
 fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down) {
@@ -111,7 +140,7 @@ static fc_node begin_of(fc_graph *g, fc_node x, int64_t axis, fc_dim size) {
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]) {
     if (!find_axis(g, x, &axis)) return false;
     out[1] = begin_of(g, fc_build_argsort(g, x, axis, true), axis, k);
-    if (out[1] != FC_NONODE) out[0] = fc_build_take_inside(g, x, out[1], (uint32_t)axis);
+    out[0] = begin_of(g, fc_build_sort(g, x, axis, true), axis, k);
     return !g->error.code;
 }
 
@@ -241,67 +270,4 @@ bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]) {
     const fc_node first =
         op(g, FC_OP_logical_or, op(g, FC_OP_eq, i, i64(g, 0)), op(g, FC_OP_ne, key, before));
     return fc_build_compress(g, first, s, size, out);
-}
-
-/* ---- the network ----------------------------------------------------------------------------- */
-
-/* One exchange: each element with that at `partner`, the lower place gets what comes first. */
-static void exchange(fc_graph *g, fc_node number, fc_node partner, fc_node n, fc_node v[2]) {
-    fc_dim shape[2];
-    shape_of(g, v[0], shape);
-    const fc_node at = fc_build_broadcast(g, partner, 2, shape);
-    const fc_node key = fc_build_take(g, v[0], at, 1), place = fc_build_take(g, v[1], at, 1);
-    const fc_node less =
-        op(g, FC_OP_logical_or, op(g, FC_OP_lt, key, v[0]),
-           op(g, FC_OP_logical_and, op(g, FC_OP_eq, key, v[0]), op(g, FC_OP_lt, place, v[1])));
-    const fc_node lower = op(g, FC_OP_lt, number, partner), there = op(g, FC_OP_lt, partner, n);
-    const fc_node take = op(g, FC_OP_logical_and, there, op(g, FC_OP_eq, lower, less));
-    v[0] = where(g, take, key, v[0]);
-    v[1] = where(g, take, place, v[1]);
-}
-
-static bool network_loop(fc_graph *g, fc_node end, fc_node counter, const fc_node start[2],
-                         const fc_node hole[2], const fc_node next[2], fc_node out[2]) {
-    const fc_loop_parts p = {.first = i64(g, 0),
-                             .end = end,
-                             .counter = counter,
-                             .condition = FC_NONODE,
-                             .ncarried = 2,
-                             .start = start,
-                             .hole = hole,
-                             .next = next};
-    return fc_build_loop(g, &p, out);
-}
-
-static void two_holes(fc_graph *g, fusec_dtype key, const fc_dim *shape, fc_node hole[2]) {
-    hole[0] = fc_build_hole(g, key, 2, shape);
-    hole[1] = fc_build_hole(g, FUSEC_I64, 2, shape);
-}
-
-bool fc_build_sort_network(fc_graph *g, fusec_dtype key) {
-    const fc_dim shape[2] = {fc_dim_named(&g->dims, "m"), fc_dim_named(&g->dims, "n")};
-    const fc_node x = fc_build_input(g, "x", key, 2, shape), one = i64(g, 1);
-    const fc_node number = fc_build_broadcast(g, fc_build_iota(g, shape[1]), 2, shape);
-    const fc_node n = fc_build_dim(g, shape[1]);
-    const fc_node s = fc_build_hole(g, FUSEC_I64, 0, NULL),
-                  j = fc_build_hole(g, FUSEC_I64, 0, NULL);
-    fc_node stages = i64(g, 0), outer[2], inner[2], v[2], w[2], r[2];
-    for (int k = 0; k < 40; k++) /* how often n can be halved */
-        stages = op(g, FC_OP_add, stages,
-                    fc_build_cast(g, op(g, FC_OP_gt, n, i64(g, INT64_C(1) << k)), FUSEC_I64));
-    two_holes(g, key, shape, outer);
-    two_holes(g, key, shape, inner);
-    /* first the blocks of 2^(s + 1) against their mirror image, then halves of halves */
-    v[0] = outer[0], v[1] = outer[1];
-    const fc_node mirror = op(g, FC_OP_sub, op(g, FC_OP_shl, one, op(g, FC_OP_add, s, one)), one);
-    exchange(g, number, op(g, FC_OP_bit_xor, number, mirror), n, v);
-    w[0] = inner[0], w[1] = inner[1];
-    const fc_node half = op(g, FC_OP_shl, one, op(g, FC_OP_sub, op(g, FC_OP_sub, s, one), j));
-    exchange(g, number, op(g, FC_OP_bit_xor, number, half), n, w);
-    const fc_node start[2] = {x, number};
-    if (g->error.code || !network_loop(g, s, j, v, inner, w, r) ||
-        !network_loop(g, stages, s, start, outer, r, w))
-        return false;
-    fc_build_output(g, "position", w[1]);
-    return !g->error.code;
 }

@@ -403,6 +403,10 @@ bool fc_promote(fusec_dtype a, fusec_dtype b, fusec_dtype *out);
  * order, also downwards, where nan is last too. `axis` as in the language: -1 is the last. */
 fc_node fc_build_argsort(fc_graph *g, fc_node x, int64_t axis, bool down); /* i64 positions */
 fc_node fc_build_sort(fc_graph *g, fc_node x, int64_t axis, bool down);
+/* What orders x along `axis`, 0 or above: unsigned integers, that axis last; and from a SORT of
+ * such keys the elements of dtype t in order. A nan is the quiet one. */
+fc_node fc_build_sort_key(fc_graph *g, fc_node x, int64_t axis, bool down);
+fc_node fc_build_sorted(fc_graph *g, fc_node sort, fusec_dtype t, int64_t axis, bool down);
 /* The k largest along an axis, the largest first, and where they are. */
 bool fc_build_topk(fc_graph *g, fc_node x, fc_dim k, int64_t axis, fc_node out[2]);
 /* How many elements of the sorted `a`, which has one axis, are less than each of v; `right`: less
@@ -421,9 +425,6 @@ bool fc_build_compress(fc_graph *g, fc_node mask, fc_node x, fc_dim size, fc_nod
 bool fc_build_unique(fc_graph *g, fc_node x, fc_dim size, fc_node out[2]);
 /* The numbers 0 .. n-1 in an order that seed and stream fix. */
 fc_node fc_build_permutation(fc_graph *g, fc_dim n, fc_node seed, fc_node stream);
-/* out[0], out[1] = the keys and their positions, in order along the second of two axes, by compares
- * and exchanges alone, for devices that have no sort of their own: the graph of a program. */
-bool fc_build_sort_network(fc_graph *g, fusec_dtype key);
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -38,16 +38,17 @@ typedef enum fc_op {
     FC_OP_CHECK, /* of an i64 index: the index; one outside [0, size) is reported. attr -> list:
                   size, and the shape that messages count by */
     /* storing at computed places */
-    FC_OP_SCATTER, /* operands base, i64 index, value; attr: fc_scatter. The base, where element p of
-                      the value has been put into p with p_axis = index[p] */
+    FC_OP_SCATTER, /* operands base, i64 index, value; attr: fc_scatter. The base, where element p
+                      of the value has been put into p with p_axis = index[p] */
     FC_OP_UPDATE,  /* the same in the memory of its base, which nothing else reads and every order
                       of updates leaves the same (passes/scatter.c) */
-    FC_OP_SCAN,  /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
+    FC_OP_SCAN,    /* the results of a reduction over all prefixes along an axis; attr: fc_scan */
     /* reductions and scans by code of the user's, see ir/fold.h */
     FC_OP_SLOT,   /* a value of one of the two records that a body joins; attr: its number */
     FC_OP_RECORD, /* two values and the rest (a RECORD), each but the first may be absent; no value
                      of its own */
-    FC_OP_FOLD,   /* operands: RECORD of arrays, RECORD of what the body makes; attr -> fc_fold_spec */
+    FC_OP_FOLD,   /* operands: RECORD of arrays, RECORD of what the body makes; attr -> fc_fold_spec
+                   */
     FC_OP_ROUNDS, /* a loop that every element makes on its own (ir/repeat.h). Operands: RECORD of
                      what it starts from and reads, RECORD of what a round makes; attr: fc_repeat.
                      In kernel code operand a is the first RECORD, imm the number of its rounds, and
@@ -60,7 +61,7 @@ typedef enum fc_op {
     FC_OP_LOOP, /* operands LIST (first, end, starts), LIST (condition, nexts, collected); attr:
                    fc_loop_attr. A tuple */
     FC_OP_SORT, /* operand LIST (keys, unsigned integers): the order along the last axis, stable. A
-                   tuple of one: i64 positions */
+                   tuple: i64 positions, and the keys in order (FC_SORT_*) */
     FC_OP_FFT,  /* operand LIST of one: a Fourier transform (ir/fft.h); attr 1: inverse */
     FC_OP_CALL, /* of a user's function: one LIST; attr: its number in the context
                    (runtime/call.h). A tuple */
@@ -161,6 +162,8 @@ static inline bool fc_is_elementwise(int op) {
 static inline bool fc_is_reduction(int op) {
     return op >= FC_OP_FIRST_REDUCTION && op < FC_OP_COUNT_;
 }
+/* Results of FC_OP_SORT. */
+enum { FC_SORT_POSITIONS, FC_SORT_KEYS, FC_SORT_RESULTS };
 /* Steps of a plan that are no kernels: their results are read by FC_OP_RESULT. */
 static inline bool fc_is_step(int op) {
     return op == FC_OP_LOOP || op == FC_OP_SORT || op == FC_OP_FFT || op == FC_OP_CALL;

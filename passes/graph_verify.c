@@ -513,11 +513,14 @@ static reason check_result(const fc_graph *g, const fc_ninfo *n) {
                    ? NULL
                    : "its type is another one";
     }
-    if (s->op == FC_OP_SORT)
-        return n->dtype == FUSEC_I64 && !n->attr &&
-                       n->shape == fc_at(g, fc_at(g, s->src[0])->src[0])->shape
+    if (s->op == FC_OP_SORT) {
+        const fc_ninfo *key = fc_at(g, fc_at(g, s->src[0])->src[0]);
+        if (n->attr >= FC_SORT_RESULTS) return "the step has fewer results";
+        return n->dtype == (n->attr == FC_SORT_KEYS ? key->dtype : FUSEC_I64) &&
+                       n->shape == key->shape
                    ? NULL
-                   : "positions of another type";
+                   : "an order of another type";
+    }
     if (s->op != FC_OP_LOOP || fc_loop_is_planned(s)) return NULL;
     fc_loop_look(g, n->src[0], &v);
     if (n->attr >= v.loop.carried + v.loop.collected) return "the step has fewer results";

@@ -2,7 +2,7 @@
 /* pipeline.c - the whole compiler between graph and kernels, on one screen; its rows are
  * passes.def.
  *
- *     user's graph -> simplify -> ranges -> scatter -> short -> reshape -> fuse -> lower -> plan
+ *     user's graph -> sorted -> simplify -> ranges -> scatter -> short -> reshape -> fuse -> lower -> plan
  * (kernels in order, buffers)
  *
  * Between passes the graph is verified (in debug builds, and when asked), timed and dumped. A pass
@@ -37,6 +37,7 @@ static int64_t now_ns(void) {
 static fusec_status rewrite(const fc_pass *pass, fc_plan *p, const fc_pass_options *o,
                             fc_error *e) {
     fc_graph next;
+    if (pass->rewrite == fc_pass_sorted && !fc_has_sort(&p->graph)) return FUSEC_OK;
     if (pass->rewrite == fc_pass_ranges && !fc_reads_indices(&p->graph)) return FUSEC_OK;
     if (pass->rewrite == fc_pass_scatter && !fc_has_scatter(&p->graph)) return FUSEC_OK;
     if (pass->rewrite == fc_pass_short && (o->unfused || !fc_has_short(&p->graph))) return FUSEC_OK;

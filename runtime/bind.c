@@ -213,11 +213,12 @@ static bool is_little(const fc_program *p, const fc_bound *b) {
 /* The code of all launches that have none, made together. */
 static fusec_status get_code(fc_program *p, fc_bound *b, bool quick_first, fc_error *e) {
     size_t n = 0;
-    fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len + 1) * sizeof *w);
+    fc_wanted *w = fc_malloc(p->alloc, (p->plan->steps.len * FC_SORT_CODES + 1) * sizeof *w);
     if (!w) return fc_oom(e);
     for (size_t i = 0; i < p->plan->steps.len; i++) {
         fc_bound_step *s = &b->steps[i];
         const fc_step *st = p->plan->steps.at[i];
+        n += fc_sort_wanted(s, w + n);
         if (s->nest.empty || s->variant || b->leader[i] != i) continue;
         w[n] = (fc_wanted){
             .kernel = &st->kernel, .cls = &s->cls, .launch = &s->launch, .out = &s->variant};
@@ -270,6 +271,7 @@ static void release_code(fc_program *p, fc_bound *b) {
     for (size_t i = 0; b->steps && i < p->plan->steps.len; i++) {
         fc_kcache_release(p->ctx, b->steps[i].variant);
         b->steps[i].variant = NULL;
+        fc_sort_unbind(p, &b->steps[i]);
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct fc_bound_step {
     struct fc_fft *fft;         /* of a transform, owned */
     void *device_fft;           /* the same by the device's library (device.h), in its place */
     struct fc_call_bound *call; /* of a call (call.c) */
+    struct fc_sort_bound *sort; /* of a sort (step_sort.c) */
     struct fc_loop_bound *loop; /* of a loop (step_loop.c); it has no kernel */
     /* of a chain that runs strip by strip (strips.h); the nest is that of the first strip */
     const struct fc_strips *strips;

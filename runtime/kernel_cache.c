@@ -255,8 +255,8 @@ static fusec_status describe(fc_making *x, const fc_wanted *w, fc_error *e) {
         fc_item *t = &x->items[i];
         t->w = &w[i];
         char name[FC_KERNEL_NAME];
-        fc_kernel_name(w[i].kernel, name);
-        s = x->d->target->emit(&x->d->machine, w[i].kernel, w[i].cls, name, &t->text, e);
+        fc_item_name(&w[i], name);
+        s = fc_item_text(x->d, &w[i], w[i].cls, name, &t->text, e);
         if (!s && t->text.oom) s = fc_oom(e);
         if (s) break;
         fc_log(x->c, 4, "%s", t->text.data);

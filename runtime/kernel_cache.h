@@ -23,8 +23,13 @@ struct fc_variant {
     fc_code_facts facts;
 };
 
+/* Text that no kernel of a plan is: number `number`, its entry point called `name`. */
+typedef void fc_own_text(uint32_t number, const char *name, fc_str *out);
+
 typedef struct fc_wanted {
-    const fc_kernel *kernel;
+    const fc_kernel *kernel; /* NULL: own text, with `number`, its entry point like the label */
+    fc_own_text *own;
+    uint32_t number;
     const fc_class *cls;
     const fc_launch *launch;
     fc_variant **out;           /* NULL when it is called */

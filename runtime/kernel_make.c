@@ -21,8 +21,22 @@ typedef struct group_entry {
     uint32_t index;
 } group_entry;
 
+void fc_item_name(const fc_wanted *w, char name[FC_KERNEL_NAME]) {
+    if (w->kernel)
+        fc_kernel_name(w->kernel, name);
+    else
+        snprintf(name, FC_KERNEL_NAME, "%.*s", FC_KERNEL_NAME - 1, w->label);
+}
+
+fusec_status fc_item_text(const fc_device *d, const fc_wanted *w, const fc_class *cls,
+                          const char *name, fc_str *out, fc_error *e) {
+    if (w->kernel) return d->target->emit(&d->machine, w->kernel, cls, name, out, e);
+    w->own(w->number, name, out);
+    return FUSEC_OK;
+}
+
 static void entry_name(const fc_item *t, char name[FC_ENTRY_NAME]) {
-    fc_kernel_name(t->w->kernel, name);
+    fc_item_name(t->w, name);
     const size_t n = strlen(name);
     if (t->grouped) snprintf(name + n, FC_ENTRY_NAME - n, "_%u", t->index);
 }
@@ -188,6 +202,7 @@ static size_t count_jobs(const fc_making *x, size_t missing) {
 /* The class of a kernel's code; true: with little effort it is another one than the launch has. */
 static bool class_of(const fc_making *x, const fc_item *t, fc_effort effort, fc_class *cls) {
     const fc_target *target = x->d->target;
+    if (!t->w->kernel) return false;
     *cls = *t->w->cls;
     return effort == FC_QUICK && target->quicker &&
            target->quicker(&x->d->machine, t->w->kernel, t->w->launch, cls);
@@ -204,7 +219,7 @@ static fusec_status write_text(const fc_making *x, size_t j, fc_effort effort, f
         (void)class_of(x, t, effort, &cls);
         entry_name(t, name);
         if (t->grouped) fc_str_printf(out, "namespace %s_space {\n", name);
-        FC_TRY(x->d->target->emit(&x->d->machine, t->w->kernel, &cls, name, out, e));
+        FC_TRY(fc_item_text(x->d, t->w, &cls, name, out, e));
         if (t->grouped) fc_str_add(out, "}\n");
     }
     return out->oom ? fc_oom(e) : FUSEC_OK;

@@ -21,6 +21,12 @@ typedef struct fc_item {
 
 enum { FC_MAKER = 128 }; /* what fc_device_ops.maker says, cut */
 
+/* Its text, the entry point called `name`. */
+fusec_status fc_item_text(const fc_device *d, const fc_wanted *w, const fc_class *cls,
+                          const char *name, fc_str *out, fc_error *e);
+/* What its entry point is called where it is alone. */
+void fc_item_name(const fc_wanted *w, char name[FC_KERNEL_NAME]);
+
 typedef struct fc_making {
     fc_context *c;
     fc_device *d;

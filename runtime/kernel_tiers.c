@@ -30,6 +30,8 @@ static size_t processors(const fc_context *c) {
 
 /* In strict mode alone: what a licence allows is used by one optimisation and not by another. */
 static bool are_allowed(const fc_making *x) {
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->items[i].w->kernel) return false; /* of those nobody asks for better code */
     return x->quick_first && x->c->config.tiers == FC_TIERS_BOTH && !x->d->helper &&
            !(x->mode & ~(uint32_t)(FC_MODE_WIDE16 | FC_MODE_CLAMP | FC_MODE_UNCHECKED));
 }

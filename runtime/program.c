@@ -30,12 +30,6 @@ static fc_program *new_program(fc_context *c, const fc_program_options *o) {
     return p;
 }
 
-static fusec_status make_networks(fc_program *p, fc_error *e) {
-    for (uint32_t i = 0; i < p->plan->steps.len; i++)
-        if (p->plan->steps.at[i]->kind == FC_STEP_SORT) FC_TRY(fc_sort_make(p, i, e));
-    return FUSEC_OK;
-}
-
 /* The bodies of its loops as programs; they are at most FC_MAX_LOOP_LEVEL deep. */
 static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_error *e) {
     const size_t n = p->plan->bodies.len;
@@ -48,7 +42,6 @@ static fusec_status make_bodies(fc_program *p, const fc_program_options *o, fc_e
         body->plan = p->plan->bodies.at[i]->plan;
         body->is_body = true;
         FC_TRY(fc_externs_check(body, e));
-        FC_TRY(make_networks(body, e));
         FC_TRY(make_bodies(body, o, e));
     }
     return FUSEC_OK;
@@ -73,7 +66,6 @@ fusec_status fc_program_new(fc_context *c, const fc_graph *g, const fc_program_o
     clock_gettime(CLOCK_MONOTONIC, &b);
     p->plan_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
     if (!s) s = fc_externs_check(p, e);
-    if (!s) s = make_networks(p, e);
     if (!s) s = make_bodies(p, o, e);
     if (s) {
         fc_program_free(p);
@@ -89,7 +81,6 @@ void fc_program_free(fc_program *p) {
     if (!p) return;
     for (size_t i = 0; p->bodies && i < p->plan->bodies.len; i++) fc_program_free(p->bodies[i]);
     fc_free(p->alloc, p->bodies);
-    for (size_t i = 0; i < FC_COUNT(p->networks); i++) fc_program_free(p->networks[i]);
     fc_ready_free_all(p);
     while (p->bound) {
         fc_bound *b = p->bound;

@@ -26,7 +26,6 @@ typedef struct fc_program {
     int64_t plan_ns;                /* time the passes took */
     char name[40];                  /* for people: in the list of the disk cache */
     struct fc_program **bodies;     /* of the loops of its plan, by number */
-    struct fc_program *networks[4]; /* that sort keys of 1, 2, 4, 8 bytes; NULL: not needed */
     bool is_body;                   /* the plan belongs to that of another program */
     uint64_t max_rounds;            /* of a loop with a condition; 0: any number */
     bool graph;                     /* repeated calls of several kernels are one launch, on CUDA */

@@ -17,6 +17,7 @@ fusec_status fc_step_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
     switch (p->plan->steps.at[step]->kind) {
     case FC_STEP_LOOP: return fc_loop_bind(p, b, step, e);
     case FC_STEP_FFT: return fc_fft_bind(p, b, step, e);
+    case FC_STEP_SORT: return fc_sort_bind(p, b, step, e);
     case FC_STEP_CALL: return fc_call_bind(p, b, step, e);
     default: return FUSEC_OK;
     }

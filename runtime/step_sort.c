@@ -1,189 +1,193 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* step_sort.c - the order of rows of keys.
+/* step_sort.c - the order of rows of keys, as a step of a program.
  *
  * In: unsigned integers of 1 to 8 bytes, rows along the last axis. Out: the positions of each row
- * in order, stable. On the host rows are tasks: short ones are sorted by insertion, others by radix
- * from the lowest digit, without the passes in which all keys have the same one. Other devices run
- * a network of exchanges, a program of its own. */
+ * in order, the keys in order, or both. Memory of the host is sorted by sort_host.c. On a GPU short
+ * rows take one launch; of long ones the digits are counted, then each takes a pass
+ * (codegen/cuda/cuda_sort.h). */
 #include "runtime/step.h"
 
-#include "runtime/device_host.h"
+#include "codegen/cuda/cuda_sort.h"
+#include "runtime/sort_host.h"
 
-enum { SHORT = 48 };
+enum { ALIGN = 256, DIGITS = 256, KERNELS = 2 };
+enum { MOST_TILES = INT32_MAX }; /* of a launch */
 
-typedef struct item {
-    uint64_t key;
-    int64_t at;
-} item;
+struct fc_sort_bound {
+    int64_t rows, n;
+    uint32_t bytes;              /* of a key */
+    bool sorted, positions;      /* what is wanted */
+    fc_cuda_sort kinds[KERNELS]; /* of the kernels on a GPU, */
+    fc_variant *code[KERNELS];   /* and what is loaded */
+    uint32_t nkernels;
+    int64_t tiles; /* of a row */
+    size_t zeroed; /* bytes at the begin of the workspace: tickets, counts, tiles */
+    size_t counts, states, keys[2], at; /* where there */
+};
+typedef struct fc_sort_bound sort_bound;
 
-typedef struct job {
-    const fc_alloc *alloc;
-    const char *keys;
-    int64_t *out;
-    int64_t n;
-    uint32_t bytes;
-} job;
+/* ---- for one set of sizes -------------------------------------------------------------------- */
 
-static uint64_t key_at(const job *j, const char *row, int64_t i) {
-    switch (j->bytes) {
-    case 1: return ((const uint8_t *)row)[i];
-    case 2: return ((const uint16_t *)(const void *)row)[i];
-    case 4: return ((const uint32_t *)(const void *)row)[i];
-    default: return ((const uint64_t *)(const void *)row)[i];
+static size_t room(size_t *all, size_t bytes) {
+    const size_t at = *all;
+    *all += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static bool wants(const fc_step *s, uint32_t number) {
+    for (uint32_t i = 0; i < s->nout; i++)
+        if (s->out[i].number == number) return true;
+    return false;
+}
+
+/* The workspace of long rows. The keys of two passes alternate between two places, of which the
+ * result is one if it is wanted; so do positions, which take half of the result's. */
+static size_t place_long(sort_bound *x) {
+    const size_t all = (size_t)(x->rows * x->n), passes = x->bytes;
+    size_t bytes = 0;
+    room(&bytes, passes * sizeof(uint32_t));
+    x->counts = room(&bytes, (size_t)x->rows * passes * DIGITS * sizeof(uint32_t));
+    x->states = room(&bytes, (size_t)(x->rows * x->tiles) * DIGITS * sizeof(uint64_t));
+    x->zeroed = bytes;
+    if (passes > 1) x->keys[1] = room(&bytes, all * x->bytes);
+    if (passes > 2 && !x->sorted) x->keys[0] = room(&bytes, all * x->bytes);
+    if (passes > 1 && x->positions) x->at = room(&bytes, all * sizeof(uint32_t));
+    return bytes;
+}
+
+static fusec_status place_on_device(sort_bound *x, size_t *workspace, fc_error *e) {
+    *workspace = 0;
+    if (x->n <= FC_CUDA_SHORT_ROW) {
+        x->kinds[x->nkernels++] = FC_CUDA_SORT_ROWS;
+        return x->rows <= MOST_TILES ? FUSEC_OK
+                                     : fc_fail(e, FUSEC_LIMIT, "a GPU sorts 2^31 - 1 rows at most");
     }
-}
-
-static void insertion(const job *j, const char *row, int64_t *out) {
-    uint64_t key[SHORT];
-    for (int64_t i = 0; i < j->n; i++) {
-        const uint64_t k = key_at(j, row, i);
-        int64_t at = i;
-        for (; at > 0 && key[at - 1] > k; at--) key[at] = key[at - 1], out[at] = out[at - 1];
-        key[at] = k;
-        out[at] = i;
-    }
-}
-
-/* Digits of 8 bits, of long rows 11: fewer passes, and their counts still fit into the first cache.
- */
-enum { WIDE = 11, NARROW = 8, LONG = 1 << 14, MOST_DIGITS = 8 };
-
-typedef struct digits {
-    uint32_t width, n;
-    int64_t *count; /* [n][1 << width] */
-} digits;
-
-static digits digits_of(const job *j, int64_t *count) {
-    const uint32_t width = j->n >= LONG ? WIDE : NARROW;
-    return (digits){width, (8 * j->bytes + width - 1) / width, count};
-}
-
-static inline uint64_t digit(const digits *x, uint64_t key, uint32_t d) {
-    return key >> (x->width * d) & ((UINT64_C(1) << x->width) - 1);
-}
-
-static void count_all(const job *j, const char *row, const digits *x) {
-    memset(x->count, 0, ((size_t)x->n << x->width) * sizeof *x->count);
-    for (int64_t i = 0; i < j->n; i++) {
-        const uint64_t k = key_at(j, row, i);
-        for (uint32_t d = 0; d < x->n; d++) x->count[((size_t)d << x->width) + digit(x, k, d)]++;
-    }
-}
-
-/* Where each digit's items begin; false: all have the same one. */
-static bool begins(const digits *x, uint32_t d, int64_t n) {
-    int64_t *count = x->count + ((size_t)d << x->width), sum = 0;
-    for (int64_t k = 0; k < INT64_C(1) << x->width; k++) {
-        const int64_t c = count[k];
-        if (c == n) return false;
-        count[k] = sum;
-        sum += c;
-    }
-    return true;
-}
-
-/* Keys of up to 32 bits stand above their positions in one word. */
-static void radix_words(const job *j, const char *row, int64_t *out, const digits *x, uint64_t *a,
-                        uint64_t *b) {
-    for (int64_t i = 0; i < j->n; i++) a[i] = key_at(j, row, i) << 32 | (uint64_t)i;
-    for (uint32_t d = 0; d < x->n; d++) {
-        if (!begins(x, d, j->n)) continue;
-        int64_t *to = x->count + ((size_t)d << x->width);
-        for (int64_t i = 0; i < j->n; i++) b[to[digit(x, a[i] >> 32, d)]++] = a[i];
-        uint64_t *other = a;
-        a = b;
-        b = other;
-    }
-    for (int64_t i = 0; i < j->n; i++) out[i] = (int64_t)(a[i] & UINT32_MAX);
-}
-
-static void radix_items(const job *j, const char *row, int64_t *out, const digits *x, item *a,
-                        item *b) {
-    for (int64_t i = 0; i < j->n; i++) a[i] = (item){key_at(j, row, i), i};
-    for (uint32_t d = 0; d < x->n; d++) {
-        if (!begins(x, d, j->n)) continue;
-        int64_t *to = x->count + ((size_t)d << x->width);
-        for (int64_t i = 0; i < j->n; i++) b[to[digit(x, a[i].key, d)]++] = a[i];
-        item *other = a;
-        a = b;
-        b = other;
-    }
-    for (int64_t i = 0; i < j->n; i++) out[i] = a[i].at;
-}
-
-static void radix(const job *j, const char *row, int64_t *out, char *room) {
-    const digits x = digits_of(j, (int64_t *)(void *)room);
-    char *items = room + ((size_t)MOST_DIGITS << WIDE) * sizeof *x.count;
-    count_all(j, row, &x);
-    if (j->bytes <= 4 && j->n <= UINT32_MAX)
-        radix_words(j, row, out, &x, (uint64_t *)(void *)items, (uint64_t *)(void *)items + j->n);
-    else
-        radix_items(j, row, out, &x, (item *)(void *)items, (item *)(void *)items + j->n);
-}
-
-static fusec_status sort_rows(void *arg, int64_t begin, int64_t end, fc_error *e) {
-    const job *j = arg;
-    const size_t each = j->bytes <= 4 && j->n <= UINT32_MAX ? sizeof(uint64_t) : sizeof(item);
-    const size_t bytes = ((size_t)MOST_DIGITS << WIDE) * sizeof(int64_t) + 2 * (size_t)j->n * each;
-    char *room = NULL;
-    if (j->n > SHORT && !(room = fc_malloc(j->alloc, bytes))) return fc_oom(e);
-    for (int64_t r = begin; r < end; r++) {
-        const char *row = j->keys + (size_t)(r * j->n) * j->bytes;
-        if (room)
-            radix(j, row, j->out + r * j->n, room);
-        else
-            insertion(j, row, j->out + r * j->n);
-    }
-    fc_free(j->alloc, room);
+    x->tiles = (x->n - 1) / fc_cuda_sort_tile(x->bytes) + 1;
+    if (x->n > UINT32_MAX || x->rows > MOST_TILES / x->tiles)
+        return fc_fail(e, FUSEC_LIMIT,
+                       "a GPU sorts rows of 2^32 - 1 elements at most, and 2^31 - 1 tiles of %lld",
+                       (long long)fc_cuda_sort_tile(x->bytes));
+    x->kinds[x->nkernels++] = FC_CUDA_SORT_COUNT;
+    x->kinds[x->nkernels++] = FC_CUDA_SORT_TILE;
+    *workspace = place_long(x);
     return FUSEC_OK;
+}
+
+fusec_status fc_sort_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e) {
+    const fc_step *s = p->plan->steps.at[step];
+    const fc_graph *g = &p->plan->graph;
+    const fc_node key = s->in[0].node;
+    const uint32_t rank = fc_rank(g, key);
+    sort_bound *x = fc_arena_alloc(&b->arena, sizeof *x);
+    if (!x) return fc_oom(e);
+    *x = (sort_bound){.rows = 1,
+                      .n = b->values[fc_axis(g, key, rank - 1)],
+                      .bytes = fc_dtypes[fc_at(g, key)->dtype].bytes,
+                      .sorted = wants(s, FC_SORT_KEYS),
+                      .positions = wants(s, FC_SORT_POSITIONS)};
+    for (uint32_t i = 0; i + 1 < rank; i++) x->rows *= b->values[fc_axis(g, key, i)];
+    b->steps[step].sort = x;
+    if (x->rows <= 0 || x->n <= 0 || !s->nout) x->rows = 0;
+    if (!x->rows || p->device->host_memory) return FUSEC_OK;
+    return place_on_device(x, &b->steps[step].launch.workspace_bytes, e);
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+static void text(uint32_t number, const char *name, fc_str *out) {
+    fc_cuda_sort_text((fc_cuda_sort)(number >> 8), number >> 1 & 127, number & 1, name, out);
+}
+
+uint32_t fc_sort_wanted(fc_bound_step *s, fc_wanted w[FC_SORT_CODES]) {
+    sort_bound *x = s->sort;
+    uint32_t n = 0;
+    for (uint32_t i = 0; x && i < x->nkernels; i++) {
+        if (x->code[i]) continue;
+        const bool at = x->positions && x->kinds[i] != FC_CUDA_SORT_COUNT;
+        w[n] = (fc_wanted){.own = text,
+                           .number = (uint32_t)x->kinds[i] << 8 | x->bytes << 1 | at,
+                           .out = &x->code[i]};
+        fc_cuda_sort_name(x->kinds[i], x->bytes, at, w[n++].label);
+    }
+    return n;
+}
+
+void fc_sort_unbind(fc_program *p, fc_bound_step *s) {
+    for (uint32_t i = 0; s->sort && i < s->sort->nkernels; i++) {
+        fc_kcache_release(p->ctx, s->sort->code[i]);
+        s->sort->code[i] = NULL;
+    }
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-static void sizes_of(const fc_step_call *c, const fc_step *s, int64_t size[2]) {
-    const fc_graph *g = &c->p->plan->graph;
-    const fc_node key = s->in[0].node;
-    const uint32_t rank = fc_rank(g, key);
-    size[0] = 1;
-    for (uint32_t i = 0; i + 1 < rank; i++) size[0] *= c->b->values[fc_axis(g, key, i)];
-    size[1] = c->b->values[fc_axis(g, key, rank - 1)];
+typedef struct sorting {
+    const fc_step_call *c;
+    const sort_bound *x;
+    fc_sort_rows rows;
+    int64_t w[FC_SORT_WORDS];
+} sorting;
+
+static fusec_status launch(const sorting *s, uint32_t kernel, fc_error *e) {
+    const sort_bound *x = s->x;
+    fc_device *d = s->c->p->device;
+    fc_launch l;
+    fc_cuda_sort_launch(x->kinds[kernel], x->bytes, x->rows, x->n, &l);
+    return d->ops->launch(d, s->c->stream, x->code[kernel]->code, NULL, &l, s->w, FC_SORT_WORDS, e);
 }
 
-static uint32_t which(fusec_dtype key) {
-    return (uint32_t)__builtin_ctz(fc_dtypes[key].bytes);
+static int64_t word(const void *p) {
+    return (int64_t)(uintptr_t)p;
+}
+
+static fusec_status sort_short(sorting *s, fc_error *e) {
+    s->w[FC_SORT_IN] = word(s->rows.keys);
+    s->w[FC_SORT_OUT] = word(s->rows.sorted);
+    s->w[FC_SORT_AT_OUT] = word(s->rows.positions);
+    s->w[FC_SORT_PLACE] = fc_cuda_sort_slots(s->x->n);
+    return launch(s, 0, e);
+}
+
+static fusec_status sort_long(sorting *s, fc_error *e) {
+    const sort_bound *x = s->x;
+    fc_device *d = s->c->p->device;
+    char *at = s->c->workspace;
+    const void *keys[2] = {x->sorted ? s->rows.sorted : at + x->keys[0], at + x->keys[1]};
+    const void *positions[2] = {s->rows.positions, at + x->at};
+    FC_TRY(d->ops->zero(d, s->c->stream, at, x->zeroed, e));
+    s->w[FC_SORT_IN] = word(s->rows.keys);
+    s->w[FC_SORT_TICKETS] = word(at);
+    s->w[FC_SORT_COUNTS] = word(at + x->counts);
+    s->w[FC_SORT_TILES] = word(at + x->states);
+    FC_TRY(launch(s, 0, e));
+    for (uint32_t left = x->bytes; left-- > 0;) {
+        s->w[FC_SORT_PLACE] = x->bytes - 1 - left;
+        s->w[FC_SORT_LAST] = left == 0;
+        s->w[FC_SORT_OUT] = left || x->sorted ? word(keys[left & 1]) : 0;
+        s->w[FC_SORT_AT_OUT] = word(positions[left & 1]);
+        FC_TRY(launch(s, 1, e));
+        s->w[FC_SORT_IN] = s->w[FC_SORT_OUT];
+        s->w[FC_SORT_AT_IN] = s->w[FC_SORT_AT_OUT];
+    }
+    return FUSEC_OK;
 }
 
 fusec_status fc_sort_run(const fc_step_call *c, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
-    const fusec_dtype key = (fusec_dtype)fc_at(&c->p->plan->graph, s->in[0].node)->dtype;
     fc_device *d = c->p->device;
-    int64_t size[2];
-    sizes_of(c, s, size);
-    if (size[0] <= 0 || size[1] <= 0 || !s->nout) return FUSEC_OK;
-    const fc_tensor in = {
-        .dtype = key, .rank = 2, .shape = size, .data = c->at[s->in[0].buffer], .on_device = true};
-    fc_tensor out = {.dtype = FUSEC_I64,
-                     .rank = 2,
-                     .shape = size,
-                     .data = c->at[s->out[0].buffer],
-                     .on_device = true};
-    if (!d->host_memory)
-        return fc_program_run(c->p->networks[which(key)], c->stream, 1, &in, 0, NULL, 1, &out, e);
-    job j = {c->p->alloc, in.data, out.data, size[1], fc_dtypes[key].bytes};
-    const int64_t unit = size[1] > 4096 ? 1 : 4096 / size[1] + 1;
-    return fc_host_run((fc_host_device *)d, size[0], unit, false, sort_rows, &j, e);
-}
-
-fusec_status fc_sort_make(fc_program *p, uint32_t step, fc_error *e) {
-    const fc_step *s = p->plan->steps.at[step];
-    const fusec_dtype key = (fusec_dtype)fc_at(&p->plan->graph, s->in[0].node)->dtype;
-    if (p->device->host_memory || p->networks[which(key)]) return FUSEC_OK;
-    fc_graph g;
-    fc_graph_init(&g, p->alloc, NULL);
-    const fc_program_options o = {.device = p->device, .graph = p->graph, .name = "sort"};
-    fusec_status r = fc_build_sort_network(&g, key) ? FUSEC_OK : FUSEC_INTERNAL;
-    if (r) r = g.error.code ? fc_fail(e, g.error.code, "%s", g.error.message) : fc_oom(e);
-    if (!r) r = fc_program_new(p->ctx, &g, &o, &p->networks[which(key)], e);
-    fc_graph_free(&g);
-    return r;
+    const sort_bound *x = c->b->steps[c->step].sort;
+    if (!x->rows) return FUSEC_OK;
+    sorting now = {
+        .c = c,
+        .x = x,
+        .rows = {.keys = c->at[s->in[0].buffer], .bytes = x->bytes, .rows = x->rows, .n = x->n}};
+    for (uint32_t i = s->nout; i-- > 0;) { /* the first of a number is where it is made */
+        void *at = c->at[s->out[i].buffer];
+        if (s->out[i].number == FC_SORT_KEYS) now.rows.sorted = at;
+        if (s->out[i].number == FC_SORT_POSITIONS) now.rows.positions = at;
+    }
+    if (d->host_memory) return fc_sort_host((fc_host_device *)d, c->p->alloc, &now.rows, e);
+    now.w[FC_SORT_N] = x->n;
+    now.w[FC_SORT_ROWS] = x->rows;
+    return x->nkernels == 1 ? sort_short(&now, e) : sort_long(&now, e);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sort.c - what stands in order, next to plain C: rows of all lengths on the interpreter, the
- * CPU and CUDA behind a fake driver, which sorts by exchanges; searching and masks; what plans they
+ * CPU and CUDA behind a fake driver; searching and masks; what plans they
  * make. */
+#include "codegen/cuda/cuda_sort.h"
 #include "tests/support/capi.h"
+#include "tests/support/cuda_host.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/shell.h"
 #include "tests/support/test.h"
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 
 #include "frontend/capi/program.h"
+#include "runtime/sort_host.h"
 #include "tests/support/oracle_run.h"
 
 #include <fusec/fusec.h>
@@ -96,7 +99,7 @@ FC_TEST(sort, rows) {
 }
 
 FC_TEST(sort, rows_behind_a_fake_driver) {
-    static const int64_t lengths[] = {1, 2, 3, 5, 8, 33, 100};
+    static const int64_t lengths[] = {1, 2, 3, 5, 8, 33, 100, 300, 2048, 2049, 5000};
     fake_machine m;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
     if (!fake_machine_open(&m, FAKE("whole"))) return;
@@ -106,39 +109,148 @@ FC_TEST(sort, rows_behind_a_fake_driver) {
     fake_machine_close(&m);
 }
 
-/* The network that other devices run, for all lengths up to 40 and all widths of keys. */
-FC_TEST(sort, network) {
-    static const fusec_dtype keys[] = {FUSEC_U8, FUSEC_U16, FUSEC_U32, FUSEC_U64};
-    for (size_t k = 0; k < FC_COUNT(keys); k++) {
-        fc_graph g;
-        fc_device *d;
-        fc_context *c = fc_rig("interp", 1, &d);
-        fc_program *p = NULL;
-        fc_error e = {0};
-        fc_graph_init(&g, &fc_libc_alloc, NULL);
-        FC_EXPECT_TRUE(fc_build_sort_network(&g, keys[k]));
-        FC_EXPECT_OK(fc_program_new(c, &g, &(fc_program_options){.device = d}, &p, &e), &e);
-        for (int64_t n = 1; n <= 40 && p; n++) {
-            uint64_t x[40] = {0};
-            int64_t at[40], wrong = 0;
-            const uint32_t bytes = fc_dtypes[keys[k]].bytes;
-            for (int64_t i = 0; i < n; i++) {
-                const uint64_t v = (uint64_t)(i * 37 % 11) << (8 * bytes - 4);
-                memcpy((char *)x + i * bytes, &v, bytes);
-            }
-            const int64_t shape[2] = {1, n};
-            const fc_tensor in = {.dtype = keys[k], .rank = 2, .shape = shape, .data = x};
-            fc_tensor out = {.dtype = FUSEC_I64, .rank = 2, .shape = shape, .data = at};
-            FC_EXPECT_OK(fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, &e), &e);
-            for (int64_t i = 1; i < n; i++) {
-                const int64_t a = at[i - 1] * 37 % 11, b = at[i] * 37 % 11;
-                wrong += a > b || (a == b && at[i - 1] >= at[i]);
-            }
-            FC_EXPECT_EQ_I64(wrong, 0);
-        }
-        fc_program_free(p);
-        fc_graph_free(&g);
+/* ---- rows in host memory: all widths, with and without positions, by one thread and several ----
+ */
+
+static uint64_t key_of(const void *keys, uint32_t bytes, int64_t i) {
+    uint64_t k = 0;
+    memcpy(&k, (const char *)keys + i * bytes, bytes);
+    return k;
+}
+
+/* Keys of few digits, or of few values, so that many are equal and whole digits are the same. */
+static void make_keys(char *keys, uint32_t bytes, int64_t n, bool few) {
+    uint64_t s = (uint64_t)n + bytes;
+    for (int64_t i = 0; i < n; i++) {
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t k =
+            few ? (s >> 60) << 8 * (bytes - 1) | (s >> 40 & 1) : s >> (64 - 8 * bytes);
+        memcpy(keys + i * bytes, &k, bytes);
     }
+}
+
+static void judge_keys(const fc_sort_rows *x) {
+    int64_t wrong = 0, sum = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        const uint64_t k = key_of(x->sorted, x->bytes, i);
+        if (i) wrong += key_of(x->sorted, x->bytes, i - 1) > k;
+        if (!x->positions) continue;
+        wrong += x->positions[i] < 0 || x->positions[i] >= x->n ||
+                 key_of(x->keys, x->bytes, x->positions[i]) != k;
+        wrong +=
+            i && key_of(x->sorted, x->bytes, i - 1) == k && x->positions[i - 1] >= x->positions[i];
+    }
+    for (int64_t i = 0; i < x->n; i++)
+        sum += (int64_t)(key_of(x->keys, x->bytes, i) - key_of(x->sorted, x->bytes, i));
+    FC_EXPECT_EQ_I64(wrong, 0);
+    FC_EXPECT_EQ_I64(sum, 0);
+}
+
+FC_TEST(sort, keys_in_host_memory) {
+    enum { MOST = 300001 };
+    char *keys = malloc(MOST * 8), *sorted = malloc(MOST * 8 + 8);
+    int64_t *positions = malloc(MOST * sizeof *positions);
+    static const int64_t lengths[] = {40, 1000, 20000, MOST};
+    for (int threads = 1; threads < 4; threads += 2) {
+        fc_device *d;
+        fc_context *c = fc_rig("interp", threads, &d);
+        for (uint32_t bytes = 1; bytes <= 8; bytes *= 2)
+            for (size_t l = 0; l < FC_COUNT(lengths); l++)
+                for (int way = 0; way < 4; way++) {
+                    const int64_t n = lengths[l];
+                    fc_error e = {0};
+                    fc_sort_rows x = {.keys = keys,
+                                      .bytes = bytes,
+                                      .rows = 1,
+                                      .n = n,
+                                      .sorted = sorted + (way & 1 ? bytes : 0),
+                                      .positions = way & 1 ? positions : NULL};
+                    FC_TRACE("%d threads, %d bytes, %d of %d", threads, (int)bytes, way, (int)n);
+                    make_keys(keys, bytes, n, way & 2);
+                    FC_EXPECT_OK(fc_sort_host((fc_host_device *)d, &fc_libc_alloc, &x, &e), &e);
+                    judge_keys(&x);
+                    FC_UNTRACE();
+                }
+        FC_EXPECT_TRUE(c != NULL);
+    }
+    free(keys);
+    free(sorted);
+    free(positions);
+}
+
+/* ---- the kernels of a GPU, on the host: tiles that run side by side wait for each other ---------
+ */
+
+enum { GPU_ROWS = 2, GPU_N = 9000 };
+
+typedef struct gpu_sort {
+    uint64_t in[GPU_ROWS * GPU_N], keys[2][GPU_ROWS * GPU_N];
+    int64_t at[2][GPU_ROWS * GPU_N];
+    uint32_t counts[GPU_ROWS * 8 * 256], tickets[8];
+    uint64_t tiles[GPU_ROWS * 5 * 256];
+} gpu_sort;
+
+static void run_passes(const fc_cuda_host *h, unsigned first, uint32_t bytes, bool at,
+                       gpu_sort *g) {
+    int64_t w[FC_SORT_WORDS] = {0};
+    fc_launch l;
+    w[FC_SORT_IN] = (int64_t)(uintptr_t)g->in;
+    w[FC_SORT_N] = GPU_N;
+    w[FC_SORT_ROWS] = GPU_ROWS;
+    w[FC_SORT_COUNTS] = (int64_t)(uintptr_t)g->counts;
+    w[FC_SORT_TILES] = (int64_t)(uintptr_t)g->tiles;
+    w[FC_SORT_TICKETS] = (int64_t)(uintptr_t)g->tickets;
+    fc_cuda_sort_launch(FC_CUDA_SORT_COUNT, bytes, GPU_ROWS, GPU_N, &l);
+    FC_EXPECT_TRUE(fc_cuda_host_run(h, first, &l, w));
+    fc_cuda_sort_launch(FC_CUDA_SORT_TILE, bytes, GPU_ROWS, GPU_N, &l);
+    l.together = true;
+    for (uint32_t p = 0; p < bytes; p++) {
+        w[FC_SORT_PLACE] = p;
+        w[FC_SORT_LAST] = p + 1 == bytes;
+        w[FC_SORT_OUT] = (int64_t)(uintptr_t)g->keys[p & 1];
+        w[FC_SORT_AT_OUT] = at ? (int64_t)(uintptr_t)g->at[p & 1] : 0;
+        FC_EXPECT_TRUE(fc_cuda_host_run(h, first + 1, &l, w));
+        w[FC_SORT_IN] = w[FC_SORT_OUT];
+        w[FC_SORT_AT_IN] = w[FC_SORT_AT_OUT];
+    }
+}
+
+FC_TEST(sort, tiles_look_back) {
+    static const uint32_t widths[] = {1, 4, 8};
+    gpu_sort *g = malloc(sizeof *g);
+    fc_cuda_host h;
+    fc_str s;
+    if (!g || !fc_cuda_host_open(&h)) {
+        free(g);
+        FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    }
+    for (unsigned i = 0; i < 2 * FC_COUNT(widths); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%u", i);
+        fc_str_init(&s, &fc_libc_alloc);
+        fc_cuda_sort_text(i & 1 ? FC_CUDA_SORT_TILE : FC_CUDA_SORT_COUNT, widths[i / 2],
+                          (i & 1) && i != 3, name, &s);
+        fc_cuda_host_add(&h, s.data);
+        fc_str_free(&s);
+    }
+    FC_EXPECT_TRUE(fc_cuda_host_build(&h));
+    for (unsigned i = 0; i < FC_COUNT(widths); i++)
+        for (int few = 0; few < 2; few++) {
+            const uint32_t b = widths[i], last = (b - 1) & 1;
+            FC_TRACE("%d bytes, %s values", (int)b, few ? "few" : "many");
+            memset(g, 0, sizeof *g);
+            make_keys((char *)g->in, b, GPU_ROWS * GPU_N, few);
+            run_passes(&h, 2 * i, b, i != 1, g);
+            for (int r = 0; r < GPU_ROWS; r++)
+                judge_keys(&(fc_sort_rows){.keys = (char *)g->in + r * GPU_N * b,
+                                           .bytes = b,
+                                           .n = GPU_N,
+                                           .sorted = (char *)g->keys[last] + r * GPU_N * b,
+                                           .positions = i != 1 ? g->at[last] + r * GPU_N : NULL});
+            FC_UNTRACE();
+        }
+    fc_cuda_host_close(&h);
+    free(g);
 }
 
 /* ---- in the language ------------------------------------------------------------------------- */
@@ -178,9 +290,8 @@ FC_TEST(sort, kernel_counts) {
         const char *text;
         int64_t steps;
     } plans[] = {
-        {"sort(exp(x))*2", 4}, /* exp, keys; sort; the rest */
-        {"argsort(x)", 2},
-        {"searchsorted(x, x*2)", 2},
+        {"sort(exp(x))*2", 3}, /* keys of exp; sort; the rest */
+        {"sort(x)", 3},        {"sort(u32(x))", 2}, {"argsort(x)", 2}, {"searchsorted(x, x*2)", 2},
     };
     fusec_context *ctx = capi_device("interp");
     for (size_t i = 0; i < FC_COUNT(plans); i++) {

@@ -205,6 +205,18 @@ static inline float fc_f16_value(unsigned short h);
 
 /* ---- tensor cores: pieces of lines in shared memory, and their products --------------------- */
 
+/* The lanes with the same digit. */
+static inline unsigned fc_same_digit(unsigned digit) {
+    static thread_local unsigned shown[32][32];
+    const unsigned lane = fc_emu_linear() % 32;
+    unsigned *board = shown[fc_emu_linear() / 32], same = 0;
+    board[lane] = digit;
+    fc_emu->wait_warp();
+    for (unsigned l = 0; l < 32; l++) same |= (unsigned)(board[l] == digit) << l;
+    fc_emu->wait_warp();
+    return same;
+}
+
 /* What the lanes of a warp show each other, instead of one word at a time. */
 struct fc_emu_shown {
     const unsigned short *line;
