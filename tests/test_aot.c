@@ -120,6 +120,58 @@ FC_TEST(aot, objects_do_not_meet) {
     shell_close(&sh);
 }
 
+/* A program of one call, which is 0 where the rows of the result add up to 1. */
+static void write_caller(shell *sh, const char *name) {
+    EXPECT_RUN((*sh), 0,
+               "cat >%s.c <<'X'\n"
+               "#include \"%s.h\"\n"
+               "int main(void) {\n"
+               "    float x[8] = {1, 2, 3, 4, 4, 3, 2, 1}, y[8], sum = 0;\n"
+               "    if (%s_abi() != 1 || %s_soft(0, 2, 4, x, y)) return 1;\n"
+               "    for (int i = 0; i < 8; i++) sum += y[i];\n"
+               "    return !(sum > 1.9999f && sum < 2.0001f);\n}\nX\n",
+               name, name, name, name);
+}
+
+FC_TEST(aot, libraries_and_what_build_systems_are_told) {
+    OPEN(sh);
+    if (build(&sh, "", "--prefix nn --entry soft --arch x86-64 --emit header,lib,so,cmake,pc")) {
+        write_caller(&sh, "nn");
+        EXPECT_RUN(sh, 0, CC " nn.c libnn.a -o a -lm && ./a");
+        EXPECT_RUN(sh, 0, CC " nn.c -L. -lnn -Wl,-rpath,\"$PWD\" -o b && ./b");
+        EXPECT_RUN(sh, 0, "nm -D --defined-only libnn.so | grep -c ' T nn_' | grep -x 2");
+        EXPECT_RUN(sh, 1, "nm -D --defined-only libnn.so | grep -v ' T nn_'");
+        EXPECT_RUN(sh, 1, "test -e nn.o");
+        EXPECT_RUN(sh, 0, "cat nn.pc nn.cmake");
+        FC_EXPECT_CONTAINS(sh.out, "Libs: ${prefix}/libnn.a -lm");
+        FC_EXPECT_CONTAINS(sh.out, "target_link_libraries(nn INTERFACE "
+                                   "${CMAKE_CURRENT_LIST_DIR}/libnn.a m)");
+        if (shell_run(&sh, "pkg-config --version >version.txt") && !sh.code)
+            EXPECT_RUN(sh, 0,
+                       CC " nn.c -o c $(PKG_CONFIG_PATH=. pkg-config --cflags --libs nn) && ./c");
+    }
+    shell_close(&sh);
+}
+
+/* In a root of its own there are libc and libm, nothing to write to, and nobody's rights. */
+FC_TEST(aot, an_object_runs_where_there_is_nothing_else) {
+    if (geteuid() != 0) FC_SKIP("only root can change the root");
+    OPEN(sh);
+    if (build(&sh, "", "--prefix nn --entry soft")) {
+        write_caller(&sh, "nn");
+        EXPECT_RUN(sh, 0, CC " nn.c nn.o -o nn -lm && ./nn");
+        EXPECT_RUN(sh, 0,
+                   "mkdir root && cp nn root/ && for lib in $(ldd nn | grep -oE '/[^ ]+'); do "
+                   "mkdir -p root$(dirname $lib) && cp -L $lib root$lib; done; chmod -R a-w root");
+        EXPECT_RUN(sh, 0,
+                   "chmod a+rx . && PATH=$PATH:/usr/sbin chroot --userspec=65534:65534 "
+                   "\"$PWD/root\" /nn");
+        EXPECT_RUN(sh, 0, "ldd nn | grep -cE 'LLVM|nvrtc|cuda|fusec' | grep -x 0");
+        EXPECT_RUN(sh, 0, "chmod -R u+w root");
+    }
+    shell_close(&sh);
+}
+
 FC_TEST(aot, mistakes) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "cp '%s/tests/aot/program.fuse' .", FUSEC_SOURCE_DIR);

@@ -2,6 +2,7 @@
 /* aot.c - see aot.h: names, levels, and one definition after the other. */
 #include "frontend/cli/aot.h"
 
+#include "ir/version.h"
 #include "runtime/cpuinfo.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -160,9 +161,60 @@ static fusec_status write_json(fc_aot *a, const char *folder, fc_error *e) {
     return s;
 }
 
-static fusec_status write_object(fc_aot *a, const char *folder, fc_error *e) {
-    fc_str path, text;
-    fc_str_init(&path, a->alloc);
+/* What other build systems are told of the files of this folder. */
+static fusec_status write_cmake(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
+    const char *p = a->prefix, *here = "${CMAKE_CURRENT_LIST_DIR}";
+    fc_str text;
+    fc_str_init(&text, a->alloc);
+    fc_str_printf(&text,
+                  "# include(DIR/%s.cmake), then target_link_libraries(app %s)\n"
+                  "add_library(%s INTERFACE)\ntarget_include_directories(%s INTERFACE %s)\n",
+                  p, p, p, p, here);
+    fc_str_printf(&text,
+                  what & FC_AOT_LIB  ? "target_link_libraries(%s INTERFACE %s/lib%s.a m)\n"
+                  : what & FC_AOT_SO ? "target_link_libraries(%s INTERFACE %s/lib%s.so)\n"
+                                     : "target_link_libraries(%s INTERFACE %s/%s.o m)\n",
+                  p, here, p);
+    const fusec_status s = write_text(a, folder, ".cmake", &text, e);
+    fc_str_free(&text);
+    return s;
+}
+
+static fusec_status write_pc(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
+    fc_str text;
+    fc_str_init(&text, a->alloc);
+    fc_str_printf(&text,
+                  "prefix=${pcfiledir}\n\nName: %s\nDescription: functions made by fusec from %s\n"
+                  "Version: " FC_VERSION "\nCflags: -I${prefix}\n",
+                  a->prefix, a->file);
+    fc_str_printf(&text,
+                  what & FC_AOT_LIB  ? "Libs: ${prefix}/lib%s.a -lm\n"
+                  : what & FC_AOT_SO ? "Libs: -L${prefix} -l%s\n"
+                                     : "Libs: ${prefix}/%s.o -lm\n",
+                  a->prefix);
+    const fusec_status s = write_text(a, folder, ".pc", &text, e);
+    fc_str_free(&text);
+    return s;
+}
+
+/* int nn_abi(void) */
+static fusec_status add_abi(fc_aot *a, fc_error *e) {
+    fc_str name;
+    fc_str_init(&name, a->alloc);
+    fc_str_printf(&name, "%s_abi", a->prefix);
+    char *kept = name.oom ? NULL : fc_strdup(a->alloc, name.data);
+    fc_str_free(&name);
+    if (!kept || !fc_push(a->alloc, &a->names, kept)) {
+        fc_free(a->alloc, kept);
+        return fc_oom(e);
+    }
+    fc_str_printf(&a->functions, "define i32 @%s() {\n  ret i32 %d\n}\n", kept, FC_AOT_ABI);
+    return FUSEC_OK;
+}
+
+static fusec_status write_code(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
+    fc_str text;
+    FC_TRY(add_abi(a, e));
     fc_str_init(&text, a->alloc);
     fc_str_add(&text, "@fc_libc_alloc = external constant i8\n"
                       "declare i32 @fusec_aot_call(ptr, ptr, ptr, ptr)\n");
@@ -170,11 +222,8 @@ static fusec_status write_object(fc_aot *a, const char *folder, fc_error *e) {
     fc_image_write(&a->image, &text);
     fc_str_addn(&text, a->functions.data, a->functions.len);
     text.oom |= a->declarations.oom | a->functions.oom;
-    fc_str_printf(&path, "%s/%s.o", folder, a->prefix);
-    fusec_status s = path.oom ? fc_oom(e) : fc_aot_compile(a, &text, "x86-64", e);
-    if (!s) s = fc_aot_link(a, path.data, e);
-    if (!s) fc_cli_say(a->cli, "%s: %u function%s", path.data, a->count, a->count == 1 ? "" : "s");
-    fc_str_free(&path);
+    fusec_status s = fc_aot_compile(a, &text, "x86-64", e);
+    if (!s) s = fc_aot_link(a, folder, what, e);
     fc_str_free(&text);
     return s;
 }
@@ -182,5 +231,7 @@ static fusec_status write_object(fc_aot *a, const char *folder, fc_error *e) {
 fusec_status fc_aot_write(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
     if (what & FC_AOT_HEADER) FC_TRY(write_header(a, folder, e));
     if (what & FC_AOT_JSON) FC_TRY(write_json(a, folder, e));
-    return what & FC_AOT_OBJECT ? write_object(a, folder, e) : FUSEC_OK;
+    if (what & FC_AOT_CMAKE) FC_TRY(write_cmake(a, folder, what, e));
+    if (what & FC_AOT_PC) FC_TRY(write_pc(a, folder, what, e));
+    return what & FC_AOT_CODE ? write_code(a, folder, what, e) : FUSEC_OK;
 }

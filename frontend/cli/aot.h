@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.h - definitions as functions of an object with a header: `fusec build --emit
- * header,obj,json`.
+ * header,obj,json,lib,so,cmake,pc`.
  *
  *     fc_aot_open     names and levels
  *     fc_aot_add      a definition, in one choice of dtypes: its code, its constant, its function
- *     fc_aot_write    DIR/nn.h, DIR/nn.o, DIR/nn.json
+ *     fc_aot_write    DIR/nn.h, nn.o, nn.json, libnn.a, libnn.so, nn.cmake, nn.pc
  *     fc_aot_close
  *
  * The object is put together by `ld -r` and `objcopy` of binutils from what LLVM makes of the code
@@ -22,6 +22,12 @@ enum {
     FC_AOT_HEADER = 1,
     FC_AOT_OBJECT = 2,
     FC_AOT_JSON = 4,
+    FC_AOT_LIB = 8,
+    FC_AOT_SO = 16,
+    FC_AOT_CMAKE = 32,
+    FC_AOT_PC = 64,
+    FC_AOT_CODE = FC_AOT_OBJECT | FC_AOT_LIB | FC_AOT_SO,
+    FC_AOT_ABI = 1, /* NN_ABI: rises when arguments, codes or layouts of the header change */
     FC_AOT_LEVELS = 4,
     FC_AOT_CLASSES = 12 /* of a kernel, for each level */
 };
@@ -73,8 +79,8 @@ fusec_status fc_aot_compile(fc_aot *a, const fc_str *text, const char *cpu, fc_e
 fusec_status fc_aot_function(fc_aot *a, const fc_job *s, const fc_item *def, const char *dtype,
                              uint32_t block, fc_error *e);
 void fc_aot_header_text(const fc_aot *a, fc_str *out);
-/* The objects and the run time as one file at `path`: aot_link.c. */
-fusec_status fc_aot_link(fc_aot *a, const char *path, fc_error *e);
+/* The objects and the run time as nn.o, libnn.a, libnn.so in the folder: aot_link.c. */
+fusec_status fc_aot_link(fc_aot *a, const char *folder, unsigned what, fc_error *e);
 /* The archive of the run time, which is part of the command (aot_runtime.c). */
 void fc_aot_runtime(const unsigned char **data, size_t *size);
 

@@ -260,8 +260,10 @@ void fc_aot_header_text(const fc_aot *a, fc_str *out) {
     fc_str_printf(out,
                   "#ifndef %s_H_FUSEC_\n#define %s_H_FUSEC_\n#include <stdint.h>\n"
                   "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+                  "#define %s_ABI %d\n"
+                  "int %s_abi(void); /* the %s_ABI of the object that was linked */\n"
                   "enum { %s_OK = 0, %s_ARG = 1, %s_SHAPE = 2, %s_NOMEM = 3, %s_INDEX = 6 };\n\n",
-                  u, u, u, u, u, u, u);
+                  u, u, u, FC_AOT_ABI, p, u, u, u, u, u, u);
     fc_str_printf(
         out,
         "/* Who runs the loops of a call: body(arg, i) for each i below n, in any order, and done "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot_link.c - many objects and the run time to one, in which all names are local but those of the
- * header: `ld -r` and `objcopy` of binutils, in a folder of their own for the time. */
+ * header: `ld -r` and `objcopy` of binutils, in a folder of their own for the time. Libraries are
+ * made of that by `ar` and `ld`. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -133,28 +134,61 @@ static fusec_status join_all(work *w, fc_error *e) {
     return run(w, e);
 }
 
-static fusec_status copy_out(work *w, const char *path, fc_error *e) {
-    char from[700], piece[8192];
+static fusec_status join_static(work *w, fc_error *e) {
+    FC_TRY(arg(w, e, "ar"));
+    FC_TRY(arg(w, e, "rcsD"));
+    FC_TRY(arg(w, e, "%s/all.a", w->folder));
+    FC_TRY(arg(w, e, "%s/all.o", w->folder));
+    return run(w, e);
+}
+
+/* libc and libm by the names that they have where nothing is developed. */
+static fusec_status join_shared(work *w, fc_error *e) {
+    FC_TRY(arg(w, e, "ld"));
+    FC_TRY(arg(w, e, "-shared"));
+    FC_TRY(arg(w, e, "-soname=lib%s.so", w->a->prefix));
+    FC_TRY(arg(w, e, "-znoexecstack"));
+    FC_TRY(arg(w, e, "-zrelro"));
+    FC_TRY(arg(w, e, "-znow"));
+    FC_TRY(arg(w, e, "-o"));
+    FC_TRY(arg(w, e, "%s/all.so", w->folder));
+    FC_TRY(arg(w, e, "%s/all.o", w->folder));
+    FC_TRY(arg(w, e, "-l:libm.so.6"));
+    FC_TRY(arg(w, e, "-l:libc.so.6"));
+    return run(w, e);
+}
+
+/* all.o as nn.o, all.so as libnn.so. */
+static fusec_status copy_out(work *w, const char *folder, const char *suffix, fc_error *e) {
+    const fc_aot *a = w->a;
+    char from[700], piece[8192], shown[64];
     size_t got = sizeof piece;
     fc_reader in;
-    fc_str all;
-    snprintf(from, sizeof from, "%s/all.o", w->folder);
+    fc_str all, path;
+    snprintf(from, sizeof from, "%s/all%s", w->folder, suffix);
     FC_TRY(fc_reader_open(&in, from, e));
-    fc_str_init(&all, w->a->alloc);
+    fc_str_init(&all, a->alloc);
+    fc_str_init(&path, a->alloc);
+    fc_str_printf(&path, "%s/%s%s%s", folder, strcmp(suffix, ".o") ? "lib" : "", a->prefix, suffix);
     fusec_status s = FUSEC_OK;
     while (!s && got == sizeof piece) {
         s = fc_reader_fill(&in, piece, sizeof piece, &got, e);
         if (!s) fc_str_addn(&all, piece, got);
     }
     fc_reader_close(&in);
-    if (!s && all.oom) s = fc_oom(e);
-    if (!s) s = fc_cli_write_text(w->a->cli, path, all.data, all.len, e);
+    if (!s && (all.oom || path.oom)) s = fc_oom(e);
+    if (!s) s = fc_cli_write_text(a->cli, path.data, all.data, all.len, e);
+    if (!s)
+        fc_cli_say(a->cli, "%s: %u function%s, %s", path.data, a->count, a->count == 1 ? "" : "s",
+                   fc_show_bytes(shown, (int64_t)all.len));
     fc_str_free(&all);
+    fc_str_free(&path);
     return s;
 }
 
 static void clean(work *w) {
-    static const char *const names[] = {"names", "rows", "runtime.a", "code.o", "all.o"};
+    static const char *const names[] = {"names", "rows",  "runtime.a", "code.o",
+                                        "all.o", "all.a", "all.so"};
     char path[700];
     for (size_t i = 0; i < FC_COUNT(names); i++) {
         snprintf(path, sizeof path, "%s/%s", w->folder, names[i]);
@@ -167,7 +201,7 @@ static void clean(work *w) {
     rmdir(w->folder);
 }
 
-fusec_status fc_aot_link(fc_aot *a, const char *path, fc_error *e) {
+fusec_status fc_aot_link(fc_aot *a, const char *folder, unsigned what, fc_error *e) {
     work w = {.a = a};
     const char *tmp = getenv("TMPDIR");
     snprintf(w.folder, sizeof w.folder, "%.500s/fusec-build-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -176,7 +210,11 @@ fusec_status fc_aot_link(fc_aot *a, const char *path, fc_error *e) {
     fusec_status s = write_all(&w, e);
     if (!s) s = join_code(&w, e);
     if (!s) s = join_all(&w, e);
-    if (!s) s = copy_out(&w, path, e);
+    if (!s && (what & FC_AOT_OBJECT)) s = copy_out(&w, folder, ".o", e);
+    if (!s && (what & FC_AOT_LIB)) s = join_static(&w, e);
+    if (!s && (what & FC_AOT_LIB)) s = copy_out(&w, folder, ".a", e);
+    if (!s && (what & FC_AOT_SO)) s = join_shared(&w, e);
+    if (!s && (what & FC_AOT_SO)) s = copy_out(&w, folder, ".so", e);
     clean(&w);
     fc_vec_free(a->alloc, &w.args);
     fc_arena_free(&w.arena);

@@ -185,7 +185,7 @@ static fusec_status build_all(fc_cli *c, const fc_ast *ast, const wanted_files *
 
 /* "header,obj,cuda": those of the object, and the others. */
 static fusec_status read_emit(fc_cli *c, const char *list, wanted_files *w, fc_error *e) {
-    static const char *const names[] = {"header", "obj", "json"};
+    static const char *const names[] = {"header", "obj", "json", "lib", "so", "cmake", "pc"};
     fc_str rest;
     fusec_status s = FUSEC_OK;
     fc_str_init(&rest, c->alloc);
@@ -225,7 +225,7 @@ fusec_status fc_cmd_build(fc_cli *c, fc_error *e) {
         return fc_fail(e, FUSEC_USAGE, "where to?\n  help: fusec build %.200s -o DIR",
                        c->o.files.at[0]);
     const char *list = c->o.text[FC_FLAG_EMIT];
-    FC_TRY(read_emit(c, list ? list : "header,obj,json", &w, e));
+    FC_TRY(read_emit(c, list ? list : "header,obj,json,cmake,pc", &w, e));
     FC_TRY(fc_files_read(&c->files, c->o.files.at[0], &src, e));
     fusec_status s = fc_parse_program(src, &c->ds, &ast);
     if (!s) s = build(c, &ast, &w, e);

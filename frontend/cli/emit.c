@@ -38,11 +38,11 @@ fusec_status fc_levels_parse(const char *list, unsigned *out, fc_error *e) {
         for (int l = 0; l < FC_LEVEL_COUNT; l++)
             if (strlen(names[l]) == n && !memcmp(names[l], p, n)) bit = 1u << l;
         if (!bit) {
-            fusec_status s =
-                fc_fail(e, FUSEC_USAGE,
-                        "--emit knows header, obj, json (of build), fuse, graph, ir, cuda, ptx, cubin, llvm and asm, "
-                        "not `%.*s`",
-                        n > 60 ? 60 : (int)n, p);
+            fusec_status s = fc_fail(e, FUSEC_USAGE,
+                                     "--emit knows header, obj, lib, so, json, cmake, pc (of "
+                                     "build), fuse, graph, ir, cuda, ptx, cubin, llvm and asm, "
+                                     "not `%.*s`",
+                                     n > 60 ? 60 : (int)n, p);
             fc_add_suggestion(e, p, n, names, "");
             return s;
         }
