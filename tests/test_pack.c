@@ -219,6 +219,31 @@ FC_TEST(pack, a_program_with_its_pack) {
     shell_close(&sh);
 }
 
+/* Kernels of sizes that nobody has computed yet. */
+FC_TEST(pack, a_program_that_has_not_run) {
+    OPEN(sh);
+    EXPECT_RUN(sh, 0, "echo 'export def f(x: T[n, m]) = sum(x*2, axis=-1)' >f.fuse");
+#define PACK AT_LEVEL "fusec cache --pack app.fpk f.fuse "
+    shell_run(&sh, PACK "--sizes n=1,100,m=3..1000 --dtype T=f32,f64");
+    if (sh.code == 5 && strstr(sh.err, "[no-llvm]")) {
+        shell_close(&sh);
+        FC_SKIP("no LLVM");
+    }
+    FC_EXPECT_EQ_I64(sh.code, 0);
+    EXPECT_RUN(sh, 0, "chmod 400 app.fpk");
+    EXPECT_RUN(sh, 0, PACKED "fusec -q run f.fuse x=ones:f32:100x1000 -o y.npy");
+    EXPECT_RUN(sh, 0, PACKED "fusec -q run f.fuse x=ones:f64:1x3");
+    FC_EXPECT_STREQ(sh.out, "[6.]\n");
+    EXPECT_RUN(sh, 5, PACKED "fusec -q run f.fuse x=ones:i32:1x3");
+    EXPECT_RUN(sh, 2, PACK);
+    EXPECT_RUN(sh, 2, PACK "--sizes n=1");
+    FC_EXPECT_TRUE(strstr(sh.err, "--sizes does not say what m is in f") != NULL);
+    EXPECT_RUN(sh, 2, PACK "--sizes n=1,m=5..2");
+    EXPECT_RUN(sh, 2, PACK "--sizes 4");
+    EXPECT_RUN(sh, 2, "fusec cache f.fuse --sizes n=1,m=2");
+    shell_close(&sh);
+}
+
 /* ---- from C ---------------------------------------------------------------------------------- */
 
 FC_TEST(pack, options) {

@@ -8,6 +8,7 @@
 
 #include "codegen/llvm/schedule/llvm_schedule.h"
 #include "frontend/cli/aot.h"
+#include "frontend/cli/made_kernels.h"
 #include "runtime/compile/helper.h"
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -19,6 +20,12 @@ static const int64_t grid[] = {
     127,   128,   129,   200,   256,    257,    300,    500,     512,     768,
     1000,  1023,  1024,  1025,  2048,   3000,   4096,   5000,    8192,    10000,
     16384, 20000, 32768, 65536, 100000, 131072, 500000, 1000000, 1 << 22, 10000000};
+
+const int64_t *fc_size_grid(size_t *n) {
+    *n = FC_COUNT(grid);
+    return grid;
+}
+
 enum { POINTS = 12000, SEEN = 256 };
 #define MOST_ELEMENTS ((int64_t)1 << 33)
 

@@ -3,6 +3,7 @@
  * (aot.h), or as one file for each kernel (emit.h). Needs no GPU. */
 #include "frontend/cli/aot.h"
 #include "frontend/cli/emit.h"
+#include "frontend/cli/made_kernels.h"
 
 /* What --emit lists: levels of emit.h, and FC_AOT_ bits with the object that they need. */
 typedef struct wanted_files {
@@ -76,8 +77,8 @@ static fusec_status read_choice(const fc_cli *c, choice *out, fc_error *e) {
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes,
-                              const wanted_files *w, fc_error *e) {
+static fusec_status each_dtype(fc_cli *c, const fc_item *d, const choice *dtypes, fc_def_fn *fn,
+                               void *user, fc_error *e) {
     size_t count = fc_job_letters(d) ? dtypes->len : 1;
     for (size_t i = 0; i < count; i++) {
         fc_lang_dtype letters[26];
@@ -94,14 +95,20 @@ static fusec_status build_def(fc_cli *c, const fc_item *d, const choice *dtypes,
         fc_str_addn(&stem, d->name.text, d->name.len);
         if (count > 1) fc_str_printf(&stem, "_%s", fc_dtypes[dtypes->at[i]].name);
         fusec_status st = fc_job_open(&s, c, &rq, e);
-        if (!st && w->levels) st = write_all(&s, stem.data, w->levels, e);
         const char *dtype = fc_job_letters(d) ? fc_dtypes[dtypes->at[i]].name : NULL;
-        if (!st && w->aot) st = fc_aot_add(w->object, &s, d, dtype, e);
+        if (!st) st = fn(user, &s, d, dtype, stem.data, e);
         fc_job_close(&s);
         fc_str_free(&stem);
         if (st) return st;
     }
     return FUSEC_OK;
+}
+
+static fusec_status build_def(void *user, fc_job *s, const fc_item *d, const char *dtype,
+                              const char *stem, fc_error *e) {
+    const wanted_files *w = user;
+    if (w->levels) FC_TRY(write_all(s, stem, w->levels, e));
+    return w->aot ? fc_aot_add(w->object, s, d, dtype, e) : FUSEC_OK;
 }
 
 /* Whether a definition is meant: --entry LIST, else every export def. */
@@ -164,23 +171,28 @@ static fusec_status check_names(const fc_cli *c, const fc_ast *ast, fc_error *e)
     return FUSEC_OK;
 }
 
-static fusec_status build_all(fc_cli *c, const fc_ast *ast, const wanted_files *w, fc_error *e) {
+fusec_status fc_each_def(fc_cli *c, const fc_ast *ast, fc_def_fn *fn, void *user, fc_error *e) {
     choice dtypes;
     size_t built = 0;
     FC_TRY(read_choice(c, &dtypes, e));
     FC_TRY(check_names(c, ast, e));
-    FC_TRY(fc_make_folder(c->o.text[FC_FLAG_OUTPUT], e));
     for (const fc_item *d = ast->items; d; d = d->next) {
         if (!wanted(c, d)) continue;
         built++;
-        FC_TRY(build_def(c, d, &dtypes, w, e));
+        FC_TRY(each_dtype(c, d, &dtypes, fn, user, e));
     }
-    if (built)
-        return w->aot ? fc_aot_write(w->object, c->o.text[FC_FLAG_OUTPUT], w->aot, e) : FUSEC_OK;
+    if (built) return FUSEC_OK;
     return fc_fail(e, FUSEC_USAGE,
                    "%.200s has no export def\n  help: export def marks what is built, "
                    "--entry NAME names a definition",
                    c->o.files.at[0]);
+}
+
+static fusec_status build_all(fc_cli *c, const fc_ast *ast, wanted_files *w, fc_error *e) {
+    const char *folder = c->o.text[FC_FLAG_OUTPUT];
+    FC_TRY(fc_make_folder(folder, e));
+    FC_TRY(fc_each_def(c, ast, build_def, w, e));
+    return w->aot ? fc_aot_write(w->object, folder, w->aot, e) : FUSEC_OK;
 }
 
 /* "header,obj,cuda": those of the object, and the others. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cmd_cache.c - `fusec cache`: where compiled kernels are kept, how big that is,
- * clearing it, and making one file of it. */
-#include "frontend/cli/command.h"
+ * clearing it, and making one file of it, also for a program that has not run yet. */
+#include "frontend/cli/made_kernels.h"
 #include "frontend/io/array.h"
 #include "runtime/pack.h"
 
@@ -209,6 +209,12 @@ fusec_status fc_cmd_cache(fc_cli *c, fc_error *e) {
         return fc_fail(e, FUSEC_USAGE, "--pack goes with neither --list nor --clear");
     if (fc_cli_on(c, FC_FLAG_OLDER) && !fc_cli_on(c, FC_FLAG_CLEAR))
         return fc_fail(e, FUSEC_USAGE, "--older belongs to --clear");
+    if (fc_cli_on(c, FC_FLAG_SIZES) != (c->o.files.len > 0) ||
+        (c->o.files.len && !fc_cli_on(c, FC_FLAG_PACK)))
+        return fc_fail(e, FUSEC_USAGE,
+                       "a program and its sizes go with --pack\n  help: fusec cache --pack app.fpk "
+                       "FILE --sizes n=1..10^7");
+    if (c->o.files.len) FC_TRY(fc_make_kernels(c, e));
     FC_TRY(fc_context_new(&c->config, &ctx, e));
     fc_diskcache *disk = fc_context_disk(ctx);
     fusec_status s = FUSEC_OK;
