@@ -198,10 +198,20 @@ typedef struct fc_extern_use {
     uint32_t param; /* its address, u64 */
 } fc_extern_use;
 
+/* Which rows (along its outermost axis) of an argument a row of a map touches, that is a place
+ * along the kernel's outermost axis: [row + low, row + high] as far as they exist, or any. */
+typedef enum fc_reach_kind { FC_REACH_NONE, FC_REACH_ROWS, FC_REACH_ANY } fc_reach_kind;
+enum { FC_MOST_REACH = 1 << 20 };
+typedef struct fc_reach {
+    fc_reach_kind kind;
+    int32_t low, high;
+} fc_reach;
+
 typedef struct fc_arg {
     bool written;
     uint8_t dtype;
     uint32_t buffer; /* number of the buffer in the plan (passes/plan.h) */
+    fc_reach reach;  /* for those who order the work of several kernels; no part of the print */
 } fc_arg;
 
 /* What FC_OP_INSIDE reports of, with two words of the launch's report for each (codegen/nest.h). */

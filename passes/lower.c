@@ -97,6 +97,7 @@ static fc_val load(fc_lowering *l, fc_node n, fc_list shape, fc_list map, unsign
     const fusec_dtype t = in_memory((fusec_dtype)fc_at(l->g, n)->dtype);
     const uint32_t arg = arg_for(l, l->buffer[n], t, false), rank = fc_list_len(l->g, shape);
     fc_code *c = &l->k->code;
+    fc_lower_reach(l, arg, shape == fc_at(l->g, n)->shape ? rank : 0, map);
     if (fc_map_is_affine(l->g, map, rank))
         return fc_kernel_load(l->k, access_for(l, arg, shape, map, pair));
     const fc_val when = fc_lower_guards(l, map, rank, 0);
@@ -333,6 +334,7 @@ static void store_to(fc_lowering *l, const fc_root *root, uint32_t buffer, fc_va
                      unsigned pair) {
     const fc_ninfo *n = fc_at(l->g, root->node);
     const uint32_t arg = arg_for(l, buffer, in_memory((fusec_dtype)n->dtype), true);
+    fc_lower_reach(l, arg, fc_list_len(l->g, n->shape), root->map);
     fc_kernel_store(l->k, access_for(l, arg, n->shape, root->map, pair), v);
 }
 

@@ -49,6 +49,10 @@ typedef struct fc_lowering {
 /* The value of a node under a map, if it is there. */
 bool fc_lower_known(const fc_lowering *l, fc_node n, fc_list map, fc_val *out);
 
+/* What an access of an array says of the rows that it touches (lower_reach.c); `rank` 0: that it may
+ * be any. */
+void fc_lower_reach(fc_lowering *l, uint32_t arg, uint32_t rank, fc_list map);
+
 /* A value at every point of the domain of its own shape. */
 fc_val fc_lower_element_of(fc_lowering *l, fc_node n);
 /* One result of a FC_OP_FOLD (lower_fold.c). */

@@ -67,6 +67,7 @@ struct fc_bound {
         report; /* in that part: the words of its checks; SIZE_MAX: none, or not in the scratch */
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
+    struct fc_bands *bands;    /* launches that run row by row (bands.h) */
     uint32_t nlaunches;
     uint32_t *leader;   /* of each step: the one in whose launch, or launches, it is done */
     bool loaded, quick; /* quick: some of its code is, so a later call has another */

@@ -45,7 +45,9 @@ typedef struct fc_prepared {
     int64_t *params;
     uint32_t words;
     const fc_prepared_strips *strips; /* that begin with this launch; NULL: none */
-    bool changed;                     /* the block is another one than at the last graph_run */
+    const struct fc_bands
+        *bands;   /* this one and those after it run row by row (bands.h), or NULL */
+    bool changed; /* the block is another one than at the last graph_run */
 } fc_prepared;
 
 /* What compiled code takes, a thread; 0 = none, or not known. */
@@ -97,8 +99,8 @@ typedef struct fc_device_ops {
     void (*facts)(fc_device *d, void *code, fc_code_facts *out);
     fusec_status (*launch)(fc_device *d, fc_stream s, void *code, const fc_class *c,
                            const fc_launch *l, const int64_t *params, uint32_t words, fc_error *e);
-    /* The same of a kernel that the user wrote: a pointer to each of its arguments. NULL where texts
-     * are no code. */
+    /* The same of a kernel that the user wrote: a pointer to each of its arguments. NULL where
+     * texts are no code. */
     fusec_status (*launch_args)(fc_device *d, fc_stream s, void *code, const fc_launch *l,
                                 void *const *args, fc_error *e);
     fusec_status (*launch_all)(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
