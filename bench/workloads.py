@@ -476,6 +476,16 @@ W("attention", "product", {"q": "bf16[h, n, d]", "k": "bf16[h, n, d]", "v": "bf1
     return bf16(e / sum(e, axis=-1, keepdims=true)) @ v""",
   np="s = np.exp(f32(q @ k.transpose(0, 2, 1))*0.125); return (s/np.sum(s, axis=-1, keepdims=True)).astype(q.dtype) @ v",
   torch="torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]")
+HEADS_IN = {"q": "f32[h, n, d]", "k": "f32[h, n, d]", "v": "f32[h, n, d]"}
+W("attention_f32", "product", HEADS_IN, {"out": "f32[h, n, d]"}, None, dict(h=4, n=2048, d=64), tol=1e-3,
+  fusec="""s = (q @ transpose(k, [0, 2, 1]))*0.125
+    e = exp(s - max(s, axis=-1, keepdims=true))
+    return (e / sum(e, axis=-1, keepdims=true)) @ v""",
+  np="s = np.exp((q @ k.transpose(0, 2, 1))*np.float32(0.125)); return (s/np.sum(s, axis=-1, keepdims=True)) @ v",
+  torch="torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]")
+W("product_i8", "product", {"a": ("i8[n, k]", "u:-127:127"), "b": ("i8[k, m]", "u:-127:127")}, {"out": "i32[n, m]"}, None,
+  dict(n=512, m=512, k=512), fusec="return i32(a @ b)", np="np.matmul(a, b, dtype=np.int32)",
+  jax="jax.lax.dot(a, b, preferred_element_type=np.int32)", torch="torch._int_mm(a, b)")
 W("einsum_heads", "product", {"q": "T[b, h, n, d]", "k": "T[b, h, m, d]"}, {"out": "T[b, h, n, m]"},
   dict(b=8, h=16, n=1024, m=1024, d=64), dict(b=2, h=4, n=256, m=256, d=64), tol=1e-3,
   fusec='return einsum("bhqd,bhkd->bhqk", q, k)', np="np.einsum('bhqd,bhkd->bhqk', q, k, optimize=True)",

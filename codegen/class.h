@@ -98,6 +98,8 @@ enum { FC_LL_KEEP_SHORT = 1, FC_LL_KEEP_LONG = 2 };
     X(direct_rows) /* and its rows */                                                              \
     X(down_axis)   /* dot, in tiles: the axis of the rows */                                       \
     X(bare)        /* dot, in tiles: the sums are the result, as they are */                       \
+    X(low)         /* dot, in panels: of the sums the lower 32 bits are needed, and i32 does */    \
+    X(pairs)       /* dot, in panels: elements have 8 bits; two products at a time, in i32 */      \
     X(alone)       /* map: one task does all, so that updates need not be atomic */                \
     X(copied) /* map: a task updates copies of the arrays, which have at most so many elements */  \
     X(joined) /* map: the lanes go over the last two axes, which arrays walk as one: moves along   \

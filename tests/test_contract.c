@@ -244,9 +244,13 @@ static void syms_of(const fc_graph *g, const sizes *s, int64_t *syms) {
     }
 }
 
-/* Mostly small numbers: specials would hide everything else. */
+enum { ALL_BITS = 1000000 };
+
+/* Mostly small numbers: specials would hide everything else. ALL_BITS: integers of ones alone. */
 static void fill(const fc_tensor *t, fc_rng *r, unsigned specials) {
-    for (int64_t i = 0; i < fc_array_count(t); i++)
+    for (int64_t i = 0; specials == ALL_BITS && i < fc_array_count(t); i++)
+        fc_oracle_store(t->dtype, t->data, i, UINT64_MAX >> (64 - 8 * fc_dtypes[t->dtype].bytes));
+    for (int64_t i = 0; specials != ALL_BITS && i < fc_array_count(t); i++)
         fc_oracle_store(
             t->dtype, t->data, i,
             specials && fc_below(r, specials) == 0
@@ -327,6 +331,40 @@ FC_TEST(contract, sizes_around_tiles) {
             judge_form(&forms[f], FUSEC_F32, &(sizes){{n[(i + 2 * f) % FC_COUNT(n)], n[i], 19, 1}},
                        0);
         }
+}
+
+static void judge_integers(const char *text, const char *left, const char *right, fusec_dtype t,
+                           fusec_dtype result, const sizes *s, unsigned specials) {
+    for (size_t d = 0; d < FC_COUNT(devices); d++) {
+        fc_graph g;
+        fc_graph_init(&g, &fc_libc_alloc, NULL);
+        const fc_node x[] = {input_of(&g, "x", t, left), input_of(&g, "y", t, right)};
+        fc_node out = fc_build_cast(&g, fc_build_einsum(&g, text, 2, x), result);
+        fc_build_output(&g, "out", out);
+        FC_TRACE("%s of %s to %s on %s, k %d", text, fc_dtypes[t].name, fc_dtypes[result].name,
+                 devices[d], (int)s->at[2]);
+        judge(&g, devices[d], 2, s, specials);
+        FC_UNTRACE();
+        fc_graph_free(&g);
+    }
+}
+
+/* Products of 8 bits two at a time, sums of which the lower 32 bits are looked at: of the largest
+ * and the smallest numbers, in odd and even chunks; and as many of the largest as 32 bits hold, and
+ * one more. */
+FC_TEST(contract, integers_are_exact) {
+    static const fusec_dtype types[] = {FUSEC_I8, FUSEC_U8, FUSEC_I16, FUSEC_U32};
+    static const int64_t k[] = {1, 2, 255, 257, 300};
+    for (size_t t = 0; t < FC_COUNT(types); t++)
+        for (size_t i = 0; i < FC_COUNT(k); i++) {
+            const fusec_dtype to = (i + t) % 2 ? FUSEC_I32 : FUSEC_I64;
+            judge_integers("ik,kj->ij", "ik", "kj", types[t], to, &(sizes){{17, 35, k[i], 1}}, 1);
+            judge_integers("ki,jk->ij", "ki", "jk", types[t], to, &(sizes){{9, 64, k[i], 1}}, 1);
+        }
+    judge_integers("ik,kj->ij", "ik", "kj", FUSEC_U8, FUSEC_I64, &(sizes){{2, 3, 33025, 1}},
+                   ALL_BITS);
+    judge_integers("ik,kj->ij", "ik", "kj", FUSEC_U8, FUSEC_I64, &(sizes){{2, 3, 33026, 1}},
+                   ALL_BITS);
 }
 
 /* x.T @ y * 2 - 1 of slices, casts and scales, and several results. */

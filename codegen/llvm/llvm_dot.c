@@ -16,6 +16,13 @@
  * results, which stay in the first-level cache. Rows of a tile lie equally far apart; tiles of LOW
  * rows take what is left of them, the last row as often as needed. Columns are masked.
  *
+ * In a class with `pairs` elements have 8 bits. Panels have them as i16, the sums are i32, which
+ * are exact for as many as there are, and the chain takes two elements of k at once: they lie side
+ * by side in a row of the left panel, and of the right one two rows are joined in registers. A row
+ * of zeros makes the number of rows even.
+ *
+ * In a class with `low` elements and sums are cut to i32, of which no higher bits are needed.
+ *
  * So the code of the operands and that behind the product are the kernel's own, written once, and
  * the chain knows nothing of them. Invariant: the order is that of docs/semantics.md whatever the
  * blocks are; what is copied twice or past the end goes to results that are dropped.
@@ -31,7 +38,7 @@ struct fc_ll_dot {
     fc_ll *f;
     fc_ll_panels p;
     fusec_dtype t;
-    bool direct, bare;
+    bool direct, bare, pairs;
     const char *type, *lanes; /* of an element; of a register */
     unsigned vectors;         /* of a row of a tile */
     fc_val value[2];
@@ -64,14 +71,33 @@ static const char *up(fc_ll *f, const char *a, unsigned b) { /* the number of pa
 static const char *at(const dot *d, const char *p, const char *element) {
     return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->type, p, element);
 }
+/* The same of a panel. */
+static const char *in_panel(const dot *d, const char *p, const char *element) {
+    return fc_ll_ins(d->f, "getelementptr %s, ptr %s, i64 %s", d->pairs ? "i16" : d->type, p,
+                     element);
+}
 
 /* ---- tiles of registers: internal functions ---------------------------------------------------
  */
+
+/* c + a*b of two elements of 16 bits in each lane, and c plus both. */
+static const char *step_of_pairs(const dot *d, const char *a, const char *b, const char *c) {
+    fc_ll *f = d->f;
+    const char *half = fc_ll_type(f, FUSEC_I16, 2 * d->p.lanes);
+    const char *name =
+        d->p.lanes == 16 ? "@llvm.x86.avx512.pmaddw.d.512" : "@llvm.x86.avx2.pmadd.wd";
+    fc_ll_declare(f, fc_ll_fmt(f, "%s %s(%s, %s)", d->lanes, name, half, half));
+    const char *x = fc_ll_ins(f, "bitcast %s %s to %s", d->lanes, a, half);
+    const char *y = fc_ll_ins(f, "bitcast %s %s to %s", d->lanes, b, half);
+    return fc_ll_ins(f, "add %s %s, %s", d->lanes,
+                     fc_ll_ins(f, "call %s %s(%s %s, %s %s)", d->lanes, name, half, x, half, y), c);
+}
 
 /* c + a*b, in registers of a tile. */
 static const char *step(const dot *d, const char *a, const char *b, const char *c) {
     fc_ll *f = d->f;
     const char *args[] = {a, b, c};
+    if (d->pairs) return step_of_pairs(d, a, b, c);
     if (fc_is_float(d->t)) return fc_ll_intrinsic(f, "@llvm.fma", 3, d->t, d->p.lanes, args);
     return fc_ll_ins(f, "add %s %s, %s", d->lanes, c,
                      fc_ll_ins(f, "mul %s %s, %s", d->lanes, a, b));
@@ -83,6 +109,21 @@ static const char *sum(const dot *d, const char *a, const char *b) {
 
 static const char *in_register(const dot *d, const char *p, const char *element, const char *mask) {
     return fc_ll_read(d->f, d->t, d->p.lanes, at(d, p, element), false, mask);
+}
+
+/* A register of two rows of the right panel, element by element of both. */
+static const char *joined_rows(const dot *d, const char *p, unsigned element) {
+    fc_ll *f = d->f;
+    const char *half = fc_ll_type(f, FUSEC_I16, d->p.lanes), *row[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *from = in_panel(d, p, fc_ll_fmt(f, "%u", element + i * d->p.width));
+        row[i] = fc_ll_ins(f, "load %s, ptr %s, align 2", half, from);
+        row[i] = fc_ll_ins(f, "zext %s %s to %s", half, row[i], d->lanes);
+    }
+    const char *by = "i32 16";
+    for (unsigned i = 1; i < d->p.lanes; i++) by = fc_ll_fmt(f, "%s, i32 16", by);
+    return fc_ll_ins(f, "or %s %s, %s", d->lanes, row[0],
+                     fc_ll_ins(f, "shl %s %s, <%s>", d->lanes, row[1], by));
 }
 
 static const char *in_all_lanes(const dot *d, const char *p) {
@@ -129,7 +170,7 @@ static unsigned pointers(const dot *d, unsigned height) {
 static const char *left_at(const dot *d, unsigned height, unsigned r, const char *k,
                            const char *const *pointer) {
     fc_ll *f = d->f;
-    if (!d->direct) return at(d, at(d, "%a", k), fc_ll_fmt(f, "%u", r * d->p.step));
+    if (!d->direct) return in_panel(d, in_panel(d, "%a", k), fc_ll_fmt(f, "%u", r * d->p.step));
     if (height == FC_LL_LOW) return pointer[r];
     return r % 3 ? at(d, pointer[r / 3], r % 3 == 1 ? "%down" : "%down2") : pointer[r / 3];
 }
@@ -164,13 +205,15 @@ static void chain(const dot *d, unsigned height, const char *const *mask, const 
         init[2 + i] = fc_ll_ins(f, "freeze ptr %s", at(d, "%a", first_of(d, height, i)));
     fc_ll_loop_begin(f, &l, n, types, init);
     fc_ll_loop_test(f, &l, fc_ll_ins(f, "icmp ult i64 %s, %%n", l.carry[0]));
-    const char *b = d->direct ? l.carry[1] : at(d, "%b", times(f, l.carry[0], d->p.width));
+    const char *b = d->direct ? l.carry[1] : in_panel(d, "%b", times(f, l.carry[0], d->p.width));
     const char **next = init;
-    for (unsigned v = 0; v < d->vectors; v++)
+    for (unsigned v = 0; d->pairs && v < d->vectors; v++)
+        right[v] = joined_rows(d, b, v * d->p.lanes);
+    for (unsigned v = 0; !d->pairs && v < d->vectors; v++)
         right[v] = in_register(
             d, b, d->direct && v ? fc_ll_fmt(f, "%%load%u", v) : fc_ll_fmt(f, "%u", v * d->p.lanes),
             d->direct ? mask[v] : NULL);
-    next[0] = fc_ll_bin(f, "add", l.carry[0], "1");
+    next[0] = fc_ll_bin(f, "add", l.carry[0], d->pairs ? "2" : "1");
     if (d->direct) next[1] = at(d, b, "%next");
     for (unsigned i = 0; i < m; i++) next[2 + i] = at(d, l.carry[2 + i], "%along");
     if (asks) {
@@ -233,7 +276,9 @@ static void write_tile(const dot *d, unsigned height, const char *const *mask,
 #define TILE_ARGS(X)                                                                               \
     X(ptr, a)                                                                                      \
     X(ptr, b)                                                                                      \
-    X(i64, down) X(i64, along) X(i64, next) /* from row to row of a, along k */                    \
+    X(i64, down)                                                                                   \
+    X(i64, along)                                                                                  \
+    X(i64, next) /* from row to row of a, along k */                                               \
         X(i64, load1) X(i64, load2) X(i64, load3) X(i64, mask)                                     \
             X(ptr, levels)                                   /* full levels, the counter */        \
         X(ptr, to) X(i64, step) X(i64, rows) X(i64, columns) /* what is there of the tile */       \
@@ -295,6 +340,23 @@ static const char *padded(const dot *d, const char *rows) {
     return plus(f, whole, fc_ll_ins(f, "select i1 %s, i64 %s, i64 %s", is_low, low, height));
 }
 
+/* A vector of an operand to its panel. */
+static void to_panel(const dot *d, const char *panel, const char *element, const char *v,
+                     fc_val value) {
+    fc_ll *f = d->f;
+    const char *wide = fc_ll_type(f, (fusec_dtype)f->k->reductions.at[0].dtype, f->V);
+    if (f->cls->llvm.low) v = fc_ll_ins(f, "trunc %s %s to %s", wide, v, fc_ll_type(f, d->t, f->V));
+    if (!d->pairs) {
+        fc_ll_spill(f, d->t, f->V, panel, element, v);
+        return;
+    }
+    const fusec_dtype from = (fusec_dtype)f->k->code.ins.at[value].dtype;
+    const char *half = fc_ll_type(f, FUSEC_I16, f->V);
+    v = fc_ll_ins(f, "%s %s %s to %s", from == FUSEC_I8 ? "sext" : "zext",
+                  fc_ll_type(f, from, f->V), v, half);
+    fc_ll_line(f, "store %s %s, ptr %s, align 2", half, v, in_panel(d, panel, element));
+}
+
 static void copy_right(fc_ll *f, void *user) {
     const dot *d = user;
     fc_ll_forget(f);
@@ -305,7 +367,24 @@ static void copy_right(fc_ll *f, void *user) {
     const char *panel = fc_ll_bin(f, "udiv", x, width);
     const char *to = plus(f, times(f, panel, d->p.width * FC_DOT_CHUNK), d->row);
     to = plus(f, to, minus(f, x, fc_ll_bin(f, "mul", panel, width)));
-    fc_ll_spill(f, d->t, f->V, d->right, to, v);
+    to_panel(d, d->right, to, v, d->value[1]);
+}
+
+/* Zeros for the row that makes the number of them even. */
+static void fill_last_row(dot *d) {
+    fc_ll *f = d->f;
+    fc_ll_if odd;
+    fc_ll_loop l;
+    fc_ll_if_begin(f, &odd, fc_ll_ins(f, "trunc i64 %s to i1", d->kn));
+    const char *n = up(f, minus(f, d->b->columns.hi, d->b->columns.lo), d->p.width);
+    const char *half = fc_ll_type(f, FUSEC_I16, d->p.width);
+    const char *panel = fc_ll_for(f, &l, "0", n);
+    const char *to =
+        plus(f, times(f, panel, d->p.width * FC_DOT_CHUNK), times(f, d->kn, d->p.width));
+    fc_ll_line(f, "store %s zeroinitializer, ptr %s, align 2", half, in_panel(d, d->right, to));
+    fc_ll_for_end(f, &l, "1");
+    fc_ll_if_else(f, &odd);
+    fc_ll_if_end(f, &odd);
 }
 
 /* Where the last panel is half empty, zeros: what lies there may be slow to compute with. */
@@ -313,7 +392,7 @@ static void fill_last_panel(dot *d) {
     fc_ll *f = d->f;
     fc_ll_if half;
     fc_ll_loop l;
-    if (d->p.width == f->V) return;
+    if (d->p.width == f->V || !fc_is_float(d->t)) return; /* of integers it does not matter */
     const char *n = up(f, minus(f, d->b->columns.hi, d->b->columns.lo), f->V);
     const char *odd = fc_ll_ins(f, "trunc i64 %s to i1", n);
     fc_ll_if_begin(f, &half, odd);
@@ -367,7 +446,7 @@ static void copy_left(fc_ll *f, void *user) {
     fc_ll_forget_points(f);
     fc_ll_emit_points(f, d->need[0]);
     const char *v = fc_ll_value(f, d->value[0], f->V);
-    fc_ll_spill(f, d->t, f->V, d->left, plus(f, d->row, minus(f, f->x, d->b->k.lo)), v);
+    to_panel(d, d->left, plus(f, d->row, minus(f, f->x, d->b->k.lo)), v, d->value[0]);
 }
 
 /* Row `m` of the left operand to row `i` of the panel, elements [from, to). */
@@ -425,6 +504,7 @@ static void make_right(dot *d) {
         fc_ll_for_end(f, &l, "1");
     }
     fill_last_panel(d);
+    if (d->pairs) fill_last_row(d);
 }
 
 /* Rows past the end are the last one again. */
@@ -477,7 +557,7 @@ static void any_tile(const dot *d, const call *c) {
     fc_ll_if_begin(f, &low, fc_ll_ins(f, "icmp ule i64 %s, %u", c->rows, most_low(d)));
     const char *r = fc_ll_for(f, &l, "0", c->rows), *held = times(f, r, d->p.width);
     call some = *c;
-    some.a = at(d, c->a, fc_ll_bin(f, "mul", r, c->down));
+    some.a = in_panel(d, c->a, fc_ll_bin(f, "mul", r, c->down));
     some.levels = at(d, c->levels, held);
     some.to = at(d, c->to, fc_ll_bin(f, "mul", r, c->step));
     some.rows = minus(f, c->rows, r);
@@ -525,8 +605,8 @@ static void find_operands(const dot *d, const fc_ll_box *b, const char *first, c
     const char *number = plus(f, fc_ll_bin(f, "mul", panel, high),
                               fc_ll_bin(f, "udiv", i, fc_ll_fmt(f, "%u", d->p.height)));
     c->ahead_a = c->ahead_b = "0";
-    c->a = at(d, d->left, times(f, i, d->p.step));
-    c->b = at(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
+    c->a = in_panel(d, d->left, times(f, i, d->p.step));
+    c->b = in_panel(d, d->right, times(f, panel, d->p.width * FC_DOT_CHUNK));
     c->down = fc_ll_fmt(f, "%u", d->p.step);
     c->along = c->next = "0";
     c->levels = at(d, d->counter,
@@ -598,6 +678,9 @@ void fc_ll_dot_finish(fc_ll *f, const fc_ll_box *b, const char *m) {
     if (d->bare) return;
     const char *row = times(f, minus(f, m, b->down.lo), d->p.width);
     const char *v = fc_ll_fill(f, d->t, f->V, d->tile, plus(f, row, minus(f, f->x, b->across.lo)));
+    if (d->pairs || f->cls->llvm.low)
+        v = fc_ll_ins(f, "sext %s %s to %s", fc_ll_type(f, d->t, f->V), v,
+                      fc_ll_type(f, (fusec_dtype)f->k->reductions.at[0].dtype, f->V));
     f->red[0].vector = fc_ll_finish(f, 0, f->V, &v);
 }
 
@@ -651,6 +734,7 @@ static void find_code(dot *d) {
     fc_ll *f = d->f;
     fc_red_values(&f->k->reductions.at[0], NULL, d->value);
     for (int i = 0; i < 2; i++) {
+        if (d->pairs) d->value[i] = f->k->code.ins.at[d->value[i]].a; /* before it was widened */
         d->need[i] = fc_ll_alloc(f, f->code.ins.len);
         fc_kernel_slice(&f->code, &f->map[d->value[i]], 1, d->need[i]);
         for (uint32_t a = 0; a < f->cls->naccess; a++) d->turned[i] |= lies_across(d, a, i == 0);
@@ -661,7 +745,8 @@ static void find_code(dot *d) {
 void fc_ll_dot_begin(fc_ll *f) {
     dot *d = f->dot = fc_ll_alloc(f, sizeof *d);
     *d = (dot){.f = f,
-               .t = (fusec_dtype)f->k->reductions.at[0].dtype,
+               .t = fc_ll_dot_type(f->k, f->cls),
+               .pairs = f->cls->llvm.pairs,
                .direct = f->cls->llvm.direct,
                .bare = f->cls->llvm.bare,
                .n_axis = f->cls->np - 1u,

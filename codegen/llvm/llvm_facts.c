@@ -59,6 +59,10 @@ fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t) {
     return p;
 }
 
+fusec_dtype fc_ll_dot_type(const fc_kernel *k, const fc_class *c) {
+    return c->llvm.pairs || c->llvm.low ? FUSEC_I32 : (fusec_dtype)k->reductions.at[0].dtype;
+}
+
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c) {
     fc_ll_panels p = fc_ll_panels_of(m, t);
     if (!c->llvm.direct) return p;

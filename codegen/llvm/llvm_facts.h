@@ -52,6 +52,8 @@ typedef struct fc_ll_panels {
 } fc_ll_panels;
 fc_ll_panels fc_ll_panels_of(const fc_machine *m, fusec_dtype t);
 /* The same of a class, whose operands may be read where they are. */
+/* What a contraction in tiles adds up. */
+fusec_dtype fc_ll_dot_type(const fc_kernel *k, const fc_class *c);
 fc_ll_panels fc_ll_tile_of(const fc_machine *m, fusec_dtype t, const fc_class *c);
 /* Rows of tiles that take what whole tiles leave; levels of the counter of those that are read
  * where they are. */

@@ -392,7 +392,7 @@ static void finish_tile(fc_ll *f, unsigned down, unsigned across, unsigned count
 /* Chunks outermost, so that a panel serves all tiles of a block; or tile by tile. */
 static void contraction(fc_ll *f) {
     const unsigned across = f->cls->np - 1u, down = f->cls->llvm.down_axis;
-    const fc_ll_panels p = fc_ll_tile_of(f->m, (fusec_dtype)f->k->reductions.at[0].dtype, f->cls);
+    const fc_ll_panels p = fc_ll_tile_of(f->m, fc_ll_dot_type(f->k, f->cls), f->cls);
     const bool direct = f->cls->llvm.direct;
     if (!direct) panel_buffers(f, &p);
     task(f, 0, down, 1);

@@ -31,6 +31,38 @@ static bool is_plain(const fc_kernel *k, fc_val v, uint32_t *access) {
     return in->op == FC_OP_LOAD && fc_is_float(t) && k->accesses.at[*access].dtype == t;
 }
 
+/* Whether the elements are casts of 8 bits, of which sums of so many products fit in 32: there is
+ * an instruction for two products of 16 bits and their sum. */
+static bool has_pairs(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
+    fc_val value[FC_MAX_COMPONENTS];
+    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype) || m->vector_bytes < 32) return false;
+    fc_red_values(&k->reductions.at[0], NULL, value);
+    for (int i = 0; i < 2; i++) {
+        const fc_instr *in = &k->code.ins.at[value[i]];
+        if (in->op != FC_OP_CAST) return false;
+        const uint8_t from = k->code.ins.at[in->a].dtype;
+        if (from != FUSEC_I8 && from != FUSEC_U8) return false;
+    }
+    return n->count <= INT32_MAX / (UINT8_MAX * UINT8_MAX);
+}
+
+/* Whether nothing but the lower 32 bits of the sums is looked at. */
+static bool is_low(const fc_kernel *k) {
+    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype)) return false;
+    for (size_t i = 0; i < k->stores.len; i++)
+        if (k->code.ins.at[k->stores.at[i].value].op == FC_OP_ACC) return false;
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        const fc_val of[] = {in->a, in->b, in->c};
+        const fusec_dtype t = (fusec_dtype)in->dtype;
+        const bool cuts =
+            in->op == FC_OP_CAST && !fc_is_float(t) && t != FUSEC_BOOL && fc_dtypes[t].bytes <= 4;
+        for (int x = 0; x < 3 && !cuts; x++)
+            if (of[x] < i && k->code.ins.at[of[x]].op == FC_OP_ACC) return false;
+    }
+    return k->updates.len == 0;
+}
+
 static int64_t near_of(const fc_machine *m) {
     return m->near_cache ? (int64_t)m->near_cache : NEAR;
 }
@@ -104,7 +136,9 @@ fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const 
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
     cls->llvm.down_axis = (uint16_t)of.down;
-    cls->llvm.bare = is_bare(k, n);
+    cls->llvm.pairs = has_pairs(m, k, n);
+    cls->llvm.low = !cls->llvm.pairs && is_low(k);
+    cls->llvm.bare = !cls->llvm.pairs && is_bare(k, n);
     choose_direct(m, k, n, &of, cls);
     cls->llvm.panels = !cls->llvm.direct;
     memset(move, 0, (size_t)n->naccess * axes);
@@ -129,7 +163,7 @@ static int64_t even(int64_t all, int64_t part, int64_t tile) {
 
 void fc_ll_launch_panels(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                          const fc_class *cls, fc_launch *l) {
-    const fusec_dtype t = (fusec_dtype)k->reductions.at[0].dtype;
+    const fusec_dtype t = fc_ll_dot_type(k, cls);
     const fc_ll_panels p = fc_ll_panels_of(m, t);
     const int64_t rows = n->extent[cls->llvm.down_axis], columns = n->extent[n->np - 1];
     const int64_t others = n->rows / rows / columns, slots = m->threads + 1;
