@@ -122,33 +122,63 @@ static const char *check_node(const finding *f, fc_node n) {
     return computes ? NULL : name;
 }
 
-static const char *check_loop(finding *f, fc_node loop) {
+/* What a loop's body is made of, with the bodies of loops inside: what has holes of its level or of
+ * theirs, and lists. */
+static bool is_inside(const finding *f, fc_node n) {
+    const int op = fc_at(f->g, n)->op;
+    return f->levels[n] & (f->own | (f->own - 1)) & ~UINT64_C(1) || op == FC_OP_LIST;
+}
+
+/* Marks the body: 1; what it reads from outside, also for the loops inside of it: 2. */
+static void find_body(finding *f, fc_node loop) {
     const fc_graph *g = f->g;
-    uint32_t reads = 0;
-    fc_loop_look(g, loop, &f->v);
+    memset(f->need, 0, loop + 1);
+    f->need[fc_at(g, loop)->src[1]] = 1;
+    for (fc_node n = loop; n-- > 0;) {
+        for (int k = 0; f->need[n] == 1 && k < fc_at(g, n)->nops; k++) {
+            const fc_node s = fc_at(g, n)->src[k];
+            f->need[s] = is_inside(f, s) ? 1 : 2;
+        }
+    }
+}
+
+/* The reduction that ends a loop of each element by itself is no value. */
+static bool takes_condition(const finding *f, fc_node loop, fc_node n) {
+    const fc_ninfo *i = fc_at(f->g, n);
+    if (f->mask == FC_NONODE) return false;
+    for (int k = 0; k < i->nops; k++)
+        if (i->src[k] == f->v.condition && (k || n != fc_at(f->g, loop)->src[1])) return true;
+    return false;
+}
+
+static const char *check_body(const finding *f, fc_node loop) {
+    const fc_graph *g = f->g;
+    uint32_t uses = 0, reads = 0;
+    for (fc_node n = 0; n < loop; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        reads += f->need[n] == 2 && i->op != FC_OP_CONST;
+        if (f->need[n] != 1 || (n == f->v.condition && f->mask != FC_NONODE)) continue;
+        if (takes_condition(f, loop, n)) return "any";
+        if (!is_own(f, n)) continue;
+        const char *why = check_node(f, n);
+        if (why) return why;
+        for (int k = 0; k < i->nops && i->op != FC_OP_LIST && i->op != FC_OP_LOOP; k++)
+            uses += !is_own(f, i->src[k]) && fc_at(g, i->src[k])->op != FC_OP_CONST;
+    }
+    /* what is used in several places counts as often, as a limit of the work in a kernel */
+    const uint32_t most = uses > reads ? uses : reads;
+    return f->v.loop.carried + most > FC_MAX_REPEAT ? "too many values" : NULL;
+}
+
+static const char *check_loop(finding *f, fc_node loop) {
+    fc_loop_look(f->g, loop, &f->v);
     f->own = UINT64_C(1) << f->v.loop.level;
     const char *why = check_shapes(f);
     if (!why) why = check_rounds(f);
     if (!why) why = check_condition(f);
-    memset(f->need, 0, loop + 1);
-    f->need[fc_at(g, loop)->src[1]] = 1;
-    for (fc_node n = loop; n-- > 0;) { /* others may have holes of its level */
-        const bool goes_on = f->need[n] && (f->levels[n] & f->own);
-        for (int k = 0; goes_on && k < fc_at(g, n)->nops; k++) f->need[fc_at(g, n)->src[k]] = 1;
-    }
-    for (fc_node n = 0; n < loop && !why; n++) {
-        if (!f->need[n] || !is_own(f, n) || (n == f->v.condition && f->mask != FC_NONODE)) continue;
-        why = check_node(f, n);
-        for (int k = 0; k < fc_at(g, n)->nops && !why; k++) {
-            const fc_node s = fc_at(g, n)->src[k];
-            if (fc_at(g, n)->op == FC_OP_LIST || fc_at(g, n)->op == FC_OP_LOOP) continue;
-            if (s == f->v.condition && f->mask != FC_NONODE) why = "any";
-            reads += !is_own(f, s) && fc_at(g, s)->op != FC_OP_CONST;
-        }
-    }
-    /* an upper bound: what is read in several places counts as often */
-    if (!why && f->v.loop.carried + reads > FC_MAX_REPEAT) why = "too many values";
-    return why;
+    if (why) return why;
+    find_body(f, loop);
+    return check_body(f, loop);
 }
 
 bool fc_find_repeats(const fc_graph *g, const uint64_t *levels, uint64_t most, const char **why) {

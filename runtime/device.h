@@ -200,7 +200,8 @@ struct fc_device_streams {
 /* Fourier transforms in the device's memory, by a library that it may have. */
 struct fc_device_fft {
     /* For `batch` lines as ir/fft.h has them, t the complex dtype, n the longer of both lengths;
-     * takes *room bytes of memory when it runs. *out is NULL: there is no library. */
+     * takes *room bytes of memory when it runs. *out is NULL: there is no library, or it
+     * does not take these. */
     fusec_status (*make)(fc_device *d, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
                          size_t *room, void **out, fc_error *e);
     fusec_status (*run)(fc_device *d, fc_stream s, void *plan, const void *in, void *out,

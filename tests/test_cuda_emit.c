@@ -470,7 +470,7 @@ FC_TEST(cuda_emit, columns_join_what_is_whole) {
         FC_TRACE("%s", want[i].sample);
         if (plan_open(&p, fc_sample_find(want[i].sample)->build, want[i].size)) {
             const char *kernel = strstr(p.text.data, "__global__");
-            FC_EXPECT_TRUE((strstr(kernel, "fc_places_even<") != NULL) == (want[i].even != NULL));
+            FC_EXPECT_TRUE((strstr(kernel, " + at, even);") != NULL) == (want[i].even != NULL));
             if (want[i].even) FC_EXPECT_CONTAINS(kernel, want[i].even);
             FC_EXPECT_CONTAINS(kernel, want[i].levels);
             if (want[i].spans) FC_EXPECT_EQ_I64(p.launch.spans, want[i].spans);

@@ -305,6 +305,44 @@ FC_TEST(fft, failures_of_cufft) {
     }
 }
 
+/* What cuFFT does not take the CPU does. */
+FC_TEST(fft, a_plan_that_cufft_refuses) {
+    static const char *const calls[] = {"cufftCreate", "cufftMakePlanMany64"};
+    for (size_t i = 0; i < FC_COUNT(calls); i++) {
+        fake_machine m;
+        fusec_context *ctx;
+        const int64_t n = N;
+        double _Complex out[N], want = 0;
+        char *text = NULL;
+        if (!fake_machine_open(&m, FAKE("whole"))) return;
+        fusec_graph *g = capi_start("cuda", &ctx);
+        if (!g) return;
+        const fusec_dim size = fusec_size(g, N);
+        fill();
+        for (int k = 0; k < N; k++) want += z[k];
+        fusec_output(g, "y", fusec_fft(fusec_input(g, "a", FUSEC_C128, 1, &size), 0));
+        fusec_program *p = NULL;
+        FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+        const fusec_tensor in = {.data = z, .shape = &n, .rank = 1, .dtype = FUSEC_C128},
+                           y = {.data = out, .shape = &n, .rank = 1, .dtype = FUSEC_C128};
+        m.fake->fail_in = calls[i];
+        m.fake->fail_at = 1;
+        m.fake->result = 5;
+        m.fake->transformed = 0;
+        FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &y), fusec_message(ctx));
+        FC_EXPECT_EQ_I64(m.fake->transformed, 0);
+        FC_EXPECT_TRUE(cabs(out[0] - want) < 1e-12);
+        FC_EXPECT_OK_TEXT(fusec_explain(p, 0, NULL, 0, &text), fusec_message(ctx));
+        FC_EXPECT_CONTAINS(text, "; by the CPU what cuFFT refused, the last time lines of ");
+        FC_EXPECT_CONTAINS(text, calls[i]);
+        fusec_text_free(ctx, text);
+        fusec_program_free(p);
+        capi_end(ctx, g);
+        fake_check_balance(&m, false);
+        fake_machine_close(&m);
+    }
+}
+
 FC_TEST(fft, odd_lengths_go_there_and_back) {
     CAPI_START();
     const int64_t n = 15;

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 
 #include "frontend/capi/program.h"
+#include "ir/loop.h"
 #include "passes/bodies.h"
+#include "passes/repeat.h"
 #include "tests/support/shell.h"
 
 #include <fusec/fusec.h>
@@ -253,4 +255,86 @@ FC_TEST(loop, mistakes_in_c) {
     FC_EXPECT_EQ_I64(fusec_loop_end(l, 1, out), FUSEC_SHAPE_MISMATCH);
     fusec_graph_free(g);
     fusec_context_free(ctx);
+}
+
+/* ---- inside of a kernel or not --------------------------------------------------------------- */
+
+/* Two loops inside of another read 35 values each: the outer one would read 70, which no kernel
+ * takes. */
+FC_TEST(loop, loops_inside_that_read_much_together) {
+    char text[9000];
+    int n = snprintf(text, sizeof text, "export def f(x: f32[n], k: i64) -> f32[n] {\nt = x\n");
+    for (int i = 0; i < 70; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "v%d = x*%d\n", i, i);
+    n += snprintf(text + n, sizeof text - (size_t)n, "for i in 0..k {\n");
+    for (int half = 0; half < 2; half++) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "for j in 0..k {\nt = t*0.5");
+        for (int i = 0; i < 35; i++)
+            n += snprintf(text + n, sizeof text - (size_t)n, " + v%d", half * 35 + i);
+        n += snprintf(text + n, sizeof text - (size_t)n, "\n}\n");
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "}\nreturn t\n}\n");
+    fusec_context *ctx = capi_device("interp");
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    float x[3] = {1, 2, 4}, y[3] = {0};
+    const int64_t size = 3, k = 1;
+    FC_EXPECT_OK_TEXT(fusec_parse(ctx, "f.fuse", text, &m), fusec_message(ctx));
+    FC_EXPECT_OK_TEXT(fusec_module_compile(m, "f", 0, &p), fusec_message(ctx));
+    const fusec_tensor in[2] = {{.data = x, .shape = &size, .rank = 1, .dtype = FUSEC_F32},
+                                {.data = (void *)(uintptr_t)&k, .dtype = FUSEC_I64}};
+    const fusec_tensor out = {.data = y, .shape = &size, .rank = 1, .dtype = FUSEC_F32};
+    if (p) FC_EXPECT_OK_TEXT(fusec_run(p, 2, in, 1, &out), fusec_message(ctx));
+    for (int i = 0; i < 3; i++) /* 0 + .. + 34 is 595, 35 + .. + 69 is 1820 */
+        FC_EXPECT_EQ_F64((double)y[i], (double)x[i] * ((0.5 + 595) * 0.5 + 1820));
+    fusec_program_free(p);
+    fusec_module_free(m);
+    fusec_context_free(ctx);
+}
+
+/* The `any` that ends a loop of elements has no value inside of a kernel: not in a loop inside of
+ * it, where it is what a carried value begins with. */
+FC_TEST(loop, the_end_of_a_loop_as_a_value_of_one_inside) {
+    for (int uses = 0; uses < 2; uses++) {
+        fc_graph g;
+        fc_node y[2], inner;
+        fc_graph_init(&g, &fc_libc_alloc, NULL);
+        const fc_dim n = fc_dim_const(&g.dims, 4);
+        const fc_node x = fc_build_input(&g, "x", FUSEC_F32, 1, &n),
+                      no = fc_build_const(&g, FUSEC_BOOL, 0);
+        fc_node start[2] = {x, fc_build_broadcast(&g, fc_build_const(&g, FUSEC_BOOL, 1), 1, &n)};
+        fc_node hole[2] = {fc_build_hole(&g, FUSEC_F32, 1, &n),
+                           fc_build_hole(&g, FUSEC_BOOL, 1, &n)};
+        fc_node b = fc_build_hole(&g, FUSEC_BOOL, 0, NULL), next[2];
+        const fc_node less = fc_build_op(&g, FC_OP_lt, hole[0], x, FC_NONODE);
+        next[1] = fc_build_op(&g, FC_OP_logical_and, hole[1], less, FC_NONODE);
+        const fc_node any = fc_build_reduce(&g, FC_OP_any, next[1], 0, NULL, false);
+        const fc_node first = fc_build_const(&g, FUSEC_I64, 0),
+                      end = fc_build_const(&g, FUSEC_I64, 3), from = uses ? any : no,
+                      turned = fc_build_op(&g, FC_OP_logical_not, b, FC_NONODE, FC_NONODE);
+        const fc_loop_parts inside = {.first = first,
+                                      .end = end,
+                                      .counter = FC_NONODE,
+                                      .condition = FC_NONODE,
+                                      .ncarried = 1,
+                                      .start = &from,
+                                      .hole = &b,
+                                      .next = &turned};
+        FC_EXPECT_TRUE(fc_build_loop(&g, &inside, &inner));
+        const fc_node half =
+            fc_build_op(&g, FC_OP_mul, hole[0], fc_build_cast(&g, inner, FUSEC_F32), FC_NONODE);
+        next[0] = fc_build_op(&g, FC_OP_where, next[1], half, hole[0]);
+        const fc_loop_parts p = {.first = first,
+                                 .end = end,
+                                 .counter = FC_NONODE,
+                                 .condition = any,
+                                 .ncarried = 2,
+                                 .start = start,
+                                 .hole = hole,
+                                 .next = next};
+        FC_EXPECT_TRUE(fc_build_loop(&g, &p, y));
+        if (!g.error.code) FC_EXPECT_EQ_I64(fc_is_repeat(&g, fc_at(&g, y[0])->src[0]), !uses);
+        FC_EXPECT_OK(g.error.code, &g.error);
+        fc_graph_free(&g);
+    }
 }

@@ -123,9 +123,8 @@ static unsigned meet_together(const fc_cuda_columns *o, unsigned stage, unsigned
 /* m[at] = the n places from `at` on, `step` apart. With `even` each has `even` elements. */
 static void join_places(const fc_cuda_columns *o, unsigned stage, unsigned first, unsigned end,
                         unsigned n, unsigned step, bool even) {
-    EACH_OF(o, stage, first, end,
-            even ? "fc_places_even<%u, %u>(m%u + at, even);" : "fc_places<%u, %u>(m%u + at);", n,
-            step, r);
+    EACH_OF(o, stage, first, end, "fc_places<%u, %u>(m%u + at%s);", n, step, r,
+            even ? ", even" : "");
 }
 
 /* All parts of all columns that have come together in m*; a block may have more columns than

@@ -30,6 +30,7 @@ typedef struct fc_gpu {
     struct fc_cufft *cufft;   /* NULL: none, or not searched yet */
     bool cufft_searched;
     char no_cufft[400]; /* what was looked for */
+    char refused[200];  /* the last plan that cuFFT did not make */
     int cc;
     char arch[16];
     fc_nvrtc_kind kind;

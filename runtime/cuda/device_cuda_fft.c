@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_cuda_fft.c - Fourier transforms on a GPU, by cuFFT where it is there. */
+/* device_cuda_fft.c - Fourier transforms on a GPU, by cuFFT where it is there and makes a plan. */
 #include "runtime/cuda/cufft.h"
 #include "runtime/cuda/device_cuda.h"
+
+#include <stdio.h>
 
 typedef struct fft_plan {
     int plan;
@@ -33,9 +35,34 @@ static fc_cufft *library(fc_gpu *c) {
     return c->cufft;
 }
 
+/* A plan that cuFFT does not make is no error: the CPU transforms, and explain says why. Without
+ * memory it is one, as the next call may find some. */
+static fusec_status make_plan(fc_gpu *c, fc_cufft *f, fft_plan *p, size_t *room, bool *made,
+                              fc_error *e) {
+    fc_error refused = {0};
+    FC_TRY(fc_gpu_enter(c, e));
+    const int mode = fc_cuda_relax(c->cuda); /* it allocates */
+    const fusec_status s =
+        fc_cufft_plan(f, p->kind, p->t, p->n, p->batch, &p->plan, room, &refused);
+    fc_cuda_restore(c->cuda, mode);
+    fc_gpu_leave(c);
+    *made = !s;
+    if (s == FUSEC_OUT_OF_MEMORY) return fc_fail(e, s, "%s", refused.message);
+    if (s) {
+        snprintf(c->refused, sizeof c->refused, "lines of %lld elements: %.120s", (long long)p->n,
+                 refused.message);
+        *room = 0;
+        return FUSEC_OK;
+    }
+    p->own = *room = (*room + 255) / 256 * 256;
+    if (p->kind == FC_FFT_INVERSE_REAL) *room += (size_t)p->batch * half_bytes(p);
+    return FUSEC_OK;
+}
+
 static fusec_status make(fc_device *d, fc_fft_kind kind, fusec_dtype t, int64_t n, int64_t batch,
                          size_t *room, void **out, fc_error *e) {
     fc_gpu *c = fc_gpu_of(d);
+    bool made = false;
     *out = NULL;
     *room = 0;
     if (!c->cuda) return FUSEC_OK; /* offline: nothing runs */
@@ -44,20 +71,12 @@ static fusec_status make(fc_device *d, fc_fft_kind kind, fusec_dtype t, int64_t 
     fusec_status s = FUSEC_OK;
     if (f) {
         fft_plan *p = fc_calloc(d->alloc, 1, sizeof *p);
-        s = p ? fc_gpu_enter(c, e) : fc_oom(e);
-        if (!s) {
-            const int mode = fc_cuda_relax(c->cuda); /* it allocates */
-            *p = (fft_plan){.kind = kind, .t = t, .n = n, .batch = batch};
-            s = fc_cufft_plan(f, kind, t, n, batch, &p->plan, room, e);
-            p->own = *room = (*room + 255) / 256 * 256;
-            if (kind == FC_FFT_INVERSE_REAL) *room += (size_t)batch * half_bytes(p);
-            fc_cuda_restore(c->cuda, mode);
-            fc_gpu_leave(c);
-        }
-        if (s)
-            fc_free(d->alloc, p);
-        else
+        if (p) *p = (fft_plan){.kind = kind, .t = t, .n = n, .batch = batch};
+        s = p ? make_plan(c, f, p, room, &made, e) : fc_oom(e);
+        if (made)
             *out = p;
+        else
+            fc_free(d->alloc, p);
     }
     pthread_mutex_unlock(&c->fft_lock);
     return s;
@@ -123,7 +142,9 @@ static void who(fc_device *d, fc_str *out) {
     if (!c->cuda)
         fc_str_add(out, "by cuFFT where it is found, else by the CPU");
     else if (f)
-        fc_str_printf(out, "by cuFFT %d.%d", f->version / 1000, f->version % 1000 / 100);
+        fc_str_printf(out, "by cuFFT %d.%d%s%s", f->version / 1000, f->version % 1000 / 100,
+                      c->refused[0] ? "; by the CPU what cuFFT refused, the last time " : "",
+                      c->refused);
     else
         fc_str_printf(out,
                       "by the CPU, so the arrays go to the host and back: there is no cuFFT: %s",

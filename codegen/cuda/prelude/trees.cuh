@@ -49,25 +49,19 @@ FC_INLINE R fc_sum(const R *kept, unsigned int n, R start, bool any = false) {
     }
     return start;
 }
-/* m[0] = N places, STEP apart */
-template <int N, int STEP, typename R> FC_INLINE void fc_places(R *m) {
+/* m[0] = N places, STEP apart; with `even` each has so many elements */
+template <int N, int STEP, typename R, typename... E> FC_INLINE void fc_places(R *m, E... even) {
     R y[N];
 #pragma unroll
     for (int u = 0; u < N; u++) y[u] = m[u * STEP];
 #pragma unroll
     for (int s = 1; s < N; s *= 2)
 #pragma unroll
-        for (int u = 0; u < N; u += 2 * s) y[u] = fc_join(y[u], y[u + s]);
-    m[0] = y[0];
-}
-template <int N, int STEP, typename R> FC_INLINE void fc_places_even(R *m, long long even) {
-    R y[N];
-#pragma unroll
-    for (int u = 0; u < N; u++) y[u] = m[u * STEP];
-#pragma unroll
-    for (int s = 1; s < N; s *= 2)
-#pragma unroll
-        for (int u = 0; u < N; u += 2 * s) y[u] = fc_join_even(y[u], y[u + s], even * s);
+        for (int u = 0; u < N; u += 2 * s)
+            if constexpr (sizeof...(E))
+                y[u] = fc_join_even(y[u], y[u + s], (long long)even * s...);
+            else
+                y[u] = fc_join(y[u], y[u + s]);
     m[0] = y[0];
 }
 /* the counter of fc_put with the lowest levels in registers */
