@@ -246,6 +246,34 @@ static fc_val read_value(fc_lowering *l, fc_node n, fc_list map, fc_val v) {
     return fc_val_op(c, FC_OP_where, when, v, fc_val_bits(c, fc_val_dtype(c, v), 0));
 }
 
+static bool is_made_of(fc_lowering *l, fc_val v, fc_val of) {
+    const fc_code *c = &l->k->code;
+    if (v < of) return false;
+    uint8_t *need = fc_calloc(c->alloc, (size_t)(v - of) + 1, 1);
+    if (!need) return l->oom = true;
+    need[v - of] = 1;
+    for (fc_val i = v; i > of; i--) {
+        const fc_instr *x = &c->ins.at[i];
+        const fc_val in[3] = {x->a, x->b, x->c};
+        for (int k = 0; k < 3 && need[i - of]; k++)
+            if (in[k] != FC_NOVAL && in[k] >= of && in[k] < i) need[in[k] - of] = 1;
+    }
+    const bool is = need[0] != 0;
+    fc_free(c->alloc, need);
+    return is;
+}
+
+/* Of an array whose elements are all the same nothing is read at the index, which is checked all
+ * the same: a checked index is never negative. */
+static fc_val taken_value(fc_lowering *l, fc_node n, fc_list map, fc_val index, fc_val v) {
+    fc_code *c = &l->k->code;
+    v = read_value(l, n, map, v);
+    if (v == FC_NOVAL || fc_at(l->g, fc_at(l->g, n)->src[1])->op != FC_OP_CHECK) return v;
+    if (is_made_of(l, v, index)) return v;
+    const fc_val ok = fc_val_op(c, FC_OP_le, fc_val_i64(c, 0), index, FC_NOVAL);
+    return fc_val_op(c, FC_OP_where, ok, v, fc_val_bits(c, fc_val_dtype(c, v), 0));
+}
+
 static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
     const fc_ninfo *i = fc_at(l->g, n);
     fc_code *c = &l->k->code;
@@ -264,7 +292,7 @@ static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
         in[0] = fc_val_cast(c, in[0], (fusec_dtype)fc_at(l->g, i->src[0])->dtype);
         return fc_val_bitcast(c, in[0], (fusec_dtype)i->dtype);
     case FC_OP_MATERIALIZE: return in[0];
-    case FC_OP_TAKE: return read_value(l, n, map, in[1]);
+    case FC_OP_TAKE: return taken_value(l, n, map, in[0], in[1]);
     case FC_OP_CHECK: return fc_lower_check(l, n, map, in[0]);
     default:
         if (fc_is_view(i->op)) return read_value(l, n, map, in[0]);

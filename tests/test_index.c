@@ -236,6 +236,30 @@ FC_TEST(index, one_bad_index_at_every_place_is_found) {
     }
 }
 
+/* Elements that are all the same are not read, and their indices are checked as those of others. */
+FC_TEST(index, an_array_of_one_value_has_a_length_too) {
+    fc_fixture f;
+    EACH_DEVICE(f) {
+        const fc_dim n = fc_dim_const(&f.g.dims, 4), three = fc_dim_const(&f.g.dims, 3);
+        const fc_node k = fc_build_input(&f.g, "k", FUSEC_I64, 1, &n),
+                      ones = fc_build_broadcast(&f.g, fc_build_const(&f.g, FUSEC_F32, 0x3f800000),
+                                                1, &three);
+        fc_build_output(&f.g, "y", fc_build_take(&f.g, ones, fc_build_check(&f.g, k, three), 0));
+        fc_program *p = fc_fixture_compile(&f);
+        const int64_t shape = 4;
+        int64_t at[4] = {0, 1, 2, 1};
+        float y[4];
+        fc_tensor in = {.dtype = FUSEC_I64, .rank = 1, .shape = &shape, .data = at},
+                  out = {.dtype = FUSEC_F32, .rank = 1, .shape = &shape, .data = y};
+        FC_EXPECT_OK(fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, &f.e), &f.e);
+        for (int i = 0; i < 4; i++) FC_EXPECT_EQ_F64((double)y[i], 1);
+        at[2] = 3;
+        FC_EXPECT_STATUS(fc_program_run(p, NULL, 1, &in, 0, NULL, 1, &out, &f.e),
+                         FUSEC_INDEX_OUT_OF_RANGE, &f.e);
+        fc_fixture_close(&f, p);
+    }
+}
+
 FC_TEST(index, what_is_not_named_is_told_in_general_words) {
     static lookup d;
     fc_fixture f;

@@ -45,6 +45,12 @@ void fake_misuse(const char *where) {
     if (!fake_control.misuse++) fake_control.misused = where;
 }
 
+API int fake_cuda_misuses(void);
+/* For those who do not know the struct. */
+int fake_cuda_misuses(void) {
+    return (int)fake_control.misuse;
+}
+
 /* Every call comes by here. `waits` is whether the call would notice what went wrong before. */
 int fake_hit(const char *name, bool waits) {
     pthread_mutex_lock(&fake_lock);

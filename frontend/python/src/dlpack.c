@@ -3,8 +3,9 @@
  *
  * The structures are those of the DLPack specification, 1.x, and before 1.0 ("unversioned"). A
  * capsule of ours holds the value, no Python object, so its deleter may be called by any thread. On
- * a GPU the consumer's stream waits for ours when the capsule is made, and ours for the consumer's
- * when it is given back: the memory may then be used for something else. */
+ * a GPU the consumer's stream waits for ours when the capsule is made. When it is given back that
+ * stream may be gone, so only the default one, which always is there, is waited for by ours; for
+ * another one all that the device has to do is: the memory may then be used for something else. */
 #include "frontend/python/src/fx.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ typedef struct dl_versioned {
 enum { ON_CPU = 1, ON_CUDA = 2, PAGE_LOCKED = 3, MANAGED = 13 };
 enum { INT, UINT, FLOAT, BFLOAT = 4, COMPLEX, BOOLEAN };
 enum { READ_ONLY = 1 };
+#define DEFAULT_STREAM ((void *)(uintptr_t)1) /* of CUDA, for all threads */
 
 static const dl_type types[FX_DTYPES] = {
     {BOOLEAN, 8, 1}, {INT, 8, 1},    {INT, 16, 1},   {INT, 32, 1},     {INT, 64, 1},
@@ -48,8 +50,12 @@ typedef struct export {
 }
 export;
 
+/* Giving nothing of the memory pool back waits for the device. */
 static void finish(export *x) {
-    if (x->ctx) fusec_stream_wait(x->ctx, NULL, x->stream);
+    if (x->ctx && x->stream == DEFAULT_STREAM)
+        fusec_stream_wait(x->ctx, NULL, x->stream);
+    else if (x->ctx)
+        fusec_memory_trim(x->ctx, SIZE_MAX);
     fusec_lazy_release(x->value);
     free(x);
 }

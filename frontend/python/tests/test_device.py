@@ -2,6 +2,7 @@
 """Arrays on a GPU. Under ctest the GPU is the one of tests/fake, which runs kernels on the host, and
 other libraries' arrays there are made up; on a machine with a GPU torch and CuPy come, too."""
 
+import ctypes
 import importlib.util
 import os
 import pickle
@@ -135,6 +136,23 @@ def test_dlpack_between_arrays_of_ours():
         fx._core.from_dlpack(capsule, 1)
     assert np.array_equal(np.from_dlpack(x.to_device("cpu")), a)
     assert fx._core.from_dlpack(gpu(2.5).__dlpack__(), 1).item() == 2.5
+
+
+@pytest.mark.skipif(not FAKE, reason="a stream that is gone is made up")
+def test_dlpack_of_a_stream_that_is_gone():
+    """The consumer's stream may have ended before it gives the memory back: it is not asked."""
+    cuda = ctypes.CDLL(os.environ["FUSEC_LIBCUDA_PATH"])
+    context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    x = gpu(np.arange(6.0)) + 1
+    assert not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) and not cuda.cuCtxPushCurrent_v2(context)
+    assert not cuda.cuStreamCreate(ctypes.byref(stream), 0)
+    capsule = x.__dlpack__(stream=stream.value)
+    before = cuda.fake_cuda_misuses()
+    assert not cuda.cuStreamDestroy_v2(stream)
+    del capsule
+    assert cuda.fake_cuda_misuses() == before
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert not cuda.cuCtxPopCurrent_v2(ctypes.byref(context)) and not cuda.cuDevicePrimaryCtxRelease_v2(0)
 
 
 # ---- another library's arrays ----------------------------------------------------------------------
