@@ -163,6 +163,12 @@ static fusec_status place_inputs(const fc_step_call *c, const struct fc_call_bou
     return FUSEC_OK;
 }
 
+/* Others do not know the device's own stream as NULL. */
+static void *stream_of(const fc_step_call *c) {
+    fc_device *d = c->p->device;
+    return c->stream || !d->hooks->streams ? c->stream : d->hooks->streams->own(d);
+}
+
 static fusec_status call_with(const fc_step_call *c, const struct fc_call_bound *x, fusec_tensor *t,
                               uint64_t *bits, fc_error *e) {
     const fc_step *s = c->p->plan->steps.at[c->step];
@@ -172,7 +178,7 @@ static fusec_status call_with(const fc_step_call *c, const struct fc_call_bound 
     for (uint32_t i = s->nout; i-- > 0;) /* the first of a number is where it is made */
         t[x->nin + s->out[i].number].data = c->at[s->out[i].buffer];
     fusec_call_args a = {.size = sizeof a,
-                         .stream = c->stream,
+                         .stream = stream_of(c),
                          .ninputs = (int)x->nin,
                          .inputs = t,
                          .noutputs = (int)x->nout,

@@ -258,6 +258,9 @@ fusec_status fc_context_device(fc_context *c, const char *name, fc_device **out,
         (*out)->helper = c->helper;
         (*out)->poll = c->config.poll;
         (*out)->poll_user = c->config.poll_user;
+        if (c->config.device_memory.alloc && !(*out)->usermem &&
+            !((*out)->usermem = fc_usermem_new(&c->config.alloc, &c->config.device_memory)))
+            s = fc_oom(e);
         if (c->trace && !fc_trace_attach(c->trace, *out)) s = fc_oom(e);
     }
     pthread_mutex_unlock(&c->lock);

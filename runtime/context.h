@@ -41,6 +41,7 @@ typedef struct fc_config {
     bool never_compile;      /* FUSEC_COMPILE=never: code that is not there is an error */
     int (*poll)(void *user); /* whether to stop; NULL: never */
     void *poll_user;
+    fc_usermem_fns device_memory; /* where memory of devices comes from; no functions: from them */
 } fc_config;
 
 enum { FC_MAX_THREADS = 99999 };

@@ -5,7 +5,17 @@
 #include <stdio.h>
 
 void fc_device_close(fc_device *d) {
-    if (d) d->hooks->close(d);
+    if (!d) return;
+    fc_usermem *m = d->usermem;
+    d->hooks->close(d);
+    fc_usermem_free(m);
+}
+
+bool fc_device_memory_stats(fc_device *d, fc_memory_stats *out) {
+    memset(out, 0, sizeof *out);
+    if (!d->usermem) return d->hooks->memory_stats && d->hooks->memory_stats(d, out);
+    fc_usermem_stats(d->usermem, out);
+    return true;
 }
 
 bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {

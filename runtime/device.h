@@ -11,6 +11,7 @@
 #include "codegen/target.h"
 #include "ir/fft.h"
 #include "runtime/diskcache.h"
+#include "runtime/usermem.h"
 
 typedef enum fc_device_kind { FC_DEV_CUDA, FC_DEV_CPU, FC_DEV_INTERP } fc_device_kind;
 
@@ -133,6 +134,7 @@ struct fc_device {
     _Atomic double quick_work;
     const fc_alloc *alloc;
     const char *places;      /* of its compiler; NULL: the usual ones */
+    fc_usermem *usermem;     /* where its memory comes from; NULL: its own */
     int (*poll)(void *user); /* fc_config.poll */
     void *poll_user;
     struct fc_helper
@@ -171,6 +173,8 @@ fusec_status fc_device_alive(fc_device *d, fc_error *e);
 
 /* Free and total bytes of the device's memory; false when unknown. */
 bool fc_device_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+/* What the context has of it; false when unknown. */
+bool fc_device_memory_stats(fc_device *d, fc_memory_stats *out);
 /* FUSEC_OUT_OF_MEMORY: "not enough memory on cuda:0: this needs 160.2 GiB, 138.6 GiB are free". The
  * one form of this message, whoever finds that the memory is not there. */
 fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e);
@@ -181,6 +185,7 @@ fusec_status fc_device_no_memory(fc_device *d, uint64_t bytes, fc_error *e);
 /* (implementations only) */
 /* What streams have besides order. Events are the device's. */
 struct fc_device_streams {
+    fc_stream (*own)(fc_device *d); /* the stream that NULL stands for */
     fusec_status (*event_new)(fc_device *d, void **out, fc_error *e);
     void (*event_free)(fc_device *d, void *ev);
     fusec_status (*event_record)(fc_device *d, void *ev, fc_stream s, fc_error *e);
@@ -193,8 +198,6 @@ struct fc_device_streams {
     void (*host_free)(fc_device *d, void *p);
     fusec_status (*place_of)(fc_device *d, const void *p, bool *on_device, int *ordinal,
                              fc_error *e);
-    /* Gives freed memory beyond `keep` bytes back. */
-    fusec_status (*trim)(fc_device *d, uint64_t keep, fc_error *e);
 };
 
 /* Fourier transforms in the device's memory, by a library that it may have. */
@@ -215,6 +218,9 @@ struct fc_device_hooks {
     const struct fc_device_fft *fft;         /* NULL: the host's */
     void (*close)(fc_device *d);
     bool (*memory)(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+    bool (*memory_stats)(fc_device *d, fc_memory_stats *out);
+    /* Gives freed memory beyond `keep` bytes back. */
+    fusec_status (*trim)(fc_device *d, uint64_t keep, fc_error *e);
     /* Whether kernels can be compiled; NULL: nothing can be missing. */
     fusec_status (*ready)(fc_device *d, fc_error *e);
     /* Whether it still works; NULL: it can't be lost. */

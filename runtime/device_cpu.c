@@ -182,7 +182,8 @@ static fusec_status ready(fc_device *d, fc_error *e) {
     return *c->llvm_path ? FUSEC_OK : need_llvm(c, e);
 }
 static const struct fc_device_hooks hooks = {
-    .close = close_device, .memory = fc_host_memory, .ready = ready};
+    .close = close_device, .memory = fc_host_memory, .memory_stats = fc_host_memory_stats,
+    .trim = fc_host_trim, .ready = ready};
 
 /* Caches of a level are those of a usual server, so that every machine makes the same kernels. */
 static fusec_status take_level(fc_device *d, const char *level, fc_error *e) {

@@ -42,17 +42,31 @@ void fc_host_close(fc_host_device *h) {
 }
 
 fusec_status fc_host_alloc(fc_device *d, fc_stream s, size_t bytes, void **out, fc_error *e) {
-    (void)s;
     *out = NULL;
     if (!bytes) return FUSEC_OK;
+    if (d->usermem) return fc_usermem_get(d->usermem, bytes, FC_HOSTMEM_ALIGN, s, out, e);
     *out = fc_hostmem_get(&((fc_host_device *)d)->memory, bytes);
     if (*out) return FUSEC_OK;
     return fc_device_no_memory(d, bytes, e);
 }
 
 void fc_host_free(fc_device *d, fc_stream s, void *p) {
-    (void)s;
+    if (d->usermem) {
+        fc_usermem_put(d->usermem, p, s);
+        return;
+    }
     fc_hostmem_put(&((fc_host_device *)d)->memory, p);
+}
+
+bool fc_host_memory_stats(fc_device *d, fc_memory_stats *out) {
+    fc_hostmem_stats(&((fc_host_device *)d)->memory, out);
+    return true;
+}
+
+fusec_status fc_host_trim(fc_device *d, uint64_t keep, fc_error *e) {
+    (void)e;
+    fc_hostmem_trim(&((fc_host_device *)d)->memory, keep);
+    return FUSEC_OK;
 }
 
 fusec_status fc_host_copy(fc_device *d, fc_stream s, void *dst, const void *src, size_t bytes,

@@ -30,6 +30,8 @@ fusec_status fc_host_time(fc_device *d, fc_stream s, void *code, const fc_class 
                           const fc_launch *l, const int64_t *params, uint32_t words, int repeats,
                           double *seconds, fc_error *e);
 bool fc_host_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+bool fc_host_memory_stats(fc_device *d, fc_memory_stats *out);
+fusec_status fc_host_trim(fc_device *d, uint64_t keep, fc_error *e);
 
 /* Runs fn(arg, begin, end) over `units` cut into tasks of `unit`, `brief` as in threadpool.h; the
  * first failure is returned. */

@@ -68,7 +68,8 @@ static const fc_device_ops ops = {
 static void close_device(fc_device *d) {
     fc_host_close((fc_host_device *)d);
 }
-static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory};
+static const struct fc_device_hooks hooks = {.close = close_device, .memory = fc_host_memory,
+    .memory_stats = fc_host_memory_stats, .trim = fc_host_trim};
 
 fusec_status fc_device_open_interp(const fc_alloc *a, int threads, fc_device **out, fc_error *e) {
     fc_host_device *h = fc_calloc(a, 1, sizeof *h);

@@ -44,6 +44,15 @@ void fc_hostmem_close(fc_hostmem *m) {
     pthread_mutex_destroy(&m->lock);
 }
 
+/* Under the lock: so many bytes more are given out, or fewer. */
+static void count(fc_hostmem *m, int64_t bytes) {
+    fc_memory_stats *s = &m->stats;
+    s->used += (uint64_t)bytes;
+    s->reserved = s->used + m->kept_bytes;
+    if (s->used > s->used_most) s->used_most = s->used;
+    if (s->reserved > s->reserved_most) s->reserved_most = s->reserved;
+}
+
 /* A kept block that is large enough and wastes at most a quarter. */
 static void *reuse(fc_hostmem *m, size_t bytes) {
     void *found = NULL;
@@ -55,22 +64,37 @@ static void *reuse(fc_hostmem *m, size_t bytes) {
         m->kept_bytes -= have;
         memmove(m->kept + i, m->kept + i + 1, (size_t)(m->nkept - i - 1) * sizeof *m->kept);
         m->nkept--;
+        count(m, (int64_t)have);
     }
     pthread_mutex_unlock(&m->lock);
     return found;
 }
 
-/* What is kept goes back to the allocator. */
-static bool drop_kept(fc_hostmem *m) {
+/* The oldest go back to the allocator, until `keep` bytes are kept at most. */
+static bool drop_kept(fc_hostmem *m, uint64_t keep) {
     void *drop[FC_HOSTMEM_SLOTS];
+    int n = 0;
     pthread_mutex_lock(&m->lock);
-    int n = m->nkept;
-    for (int i = 0; i < n; i++) drop[i] = m->kept[i];
-    m->nkept = 0;
-    m->kept_bytes = 0;
+    while (n < m->nkept && m->kept_bytes > keep) {
+        drop[n] = m->kept[n];
+        m->kept_bytes -= header(drop[n++])->bytes;
+    }
+    m->nkept -= n;
+    memmove(m->kept, m->kept + n, (size_t)m->nkept * sizeof *m->kept);
+    count(m, 0);
     pthread_mutex_unlock(&m->lock);
     for (int i = 0; i < n; i++) fc_free(m->alloc, header(drop[i])->base);
     return n > 0;
+}
+
+void fc_hostmem_trim(fc_hostmem *m, uint64_t keep) {
+    (void)drop_kept(m, keep);
+}
+
+void fc_hostmem_stats(fc_hostmem *m, fc_memory_stats *out) {
+    pthread_mutex_lock(&m->lock);
+    *out = m->stats;
+    pthread_mutex_unlock(&m->lock);
 }
 
 void *fc_hostmem_get(fc_hostmem *m, size_t bytes) {
@@ -78,13 +102,16 @@ void *fc_hostmem_get(fc_hostmem *m, size_t bytes) {
     if (p) return p;
     if (bytes > SIZE_MAX - 3 * FC_HOSTMEM_ALIGN) return NULL;
     void *base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
-    if (!base && drop_kept(m)) base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
+    if (!base && drop_kept(m, 0)) base = fc_malloc(m->alloc, bytes + 2 * FC_HOSTMEM_ALIGN);
     if (!base) return NULL;
     advise(base, bytes);
     uintptr_t at =
         ((uintptr_t)base + 2 * FC_HOSTMEM_ALIGN - 1) / FC_HOSTMEM_ALIGN * FC_HOSTMEM_ALIGN;
     header((void *)at)->base = base;
     header((void *)at)->bytes = bytes;
+    pthread_mutex_lock(&m->lock);
+    count(m, (int64_t)bytes);
+    pthread_mutex_unlock(&m->lock);
     return (void *)at;
 }
 
@@ -105,6 +132,7 @@ void fc_hostmem_put(fc_hostmem *m, void *p) {
         m->kept[m->nkept++] = p;
         m->kept_bytes += header(p)->bytes;
     }
+    count(m, -(int64_t)header(p)->bytes);
     pthread_mutex_unlock(&m->lock);
     for (int i = 0; i < ndrop; i++) fc_free(m->alloc, header(drop[i])->base);
 }

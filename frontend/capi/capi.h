@@ -100,6 +100,8 @@ fusec_status fc_take_tensor(const fc_device *d, const char *kind, const char *na
 typedef struct fc_leaf {
     const void *data;
     bool on_device, bound;
+    void (*release)(void *user); /* may be NULL */
+    void *user;
 } fc_leaf;
 
 /* A computed result: memory of the device, owned by the graph. */

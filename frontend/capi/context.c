@@ -24,6 +24,9 @@ static fusec_status take_options(const fusec_options *from, fusec_options *o) {
     if (o->mode & ~(unsigned)(FUSEC_MODE_FAST | FUSEC_MODE_WIDE16))
         return fc_report_text(FUSEC_INVALID,
                               "fusec_context_new: options.mode has unknown bits (0x%x)", o->mode);
+    if (!o->device_alloc != !o->device_free)
+        return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.device_alloc and "
+                                             "options.device_free go together");
     if (o->bounds > FUSEC_BOUNDS_OFF)
         return fc_report_text(FUSEC_INVALID, "fusec_context_new: options.bounds is %u", o->bounds);
     if (o->tiers > FUSEC_TIERS_BOTH)
@@ -68,6 +71,7 @@ static fusec_status configure(fusec_context *c, const fusec_options *o, fc_confi
     config->never_compile |= o->never_compile != 0;
     config->poll = o->poll;
     config->poll_user = o->poll_user;
+    config->device_memory = (fc_usermem_fns){o->device_alloc, o->device_free, o->device_alloc_user};
     config->log = o->log;
     config->log_user = o->log_user;
     return FUSEC_OK;

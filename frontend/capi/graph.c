@@ -10,6 +10,16 @@ static void free_results(fusec_graph *g) {
     g->stored.len = 0;
 }
 
+/* What was launched may still read them. */
+static void release_arrays(fusec_graph *g) {
+    bool any = false;
+    for (size_t i = 0; i < g->leaves.len; i++) any |= g->leaves.at[i].release != NULL;
+    if (any && g->ctx->device) (void)g->ctx->device->ops->sync(g->ctx->device, NULL, NULL);
+    for (size_t i = 0; any && i < g->leaves.len; i++)
+        if (g->leaves.at[i].release) g->leaves.at[i].release(g->leaves.at[i].user);
+    g->leaves.len = 0;
+}
+
 static uint64_t next_stamp(fusec_context *c) {
     return atomic_fetch_add(&c->stamps, 1) + 1;
 }
@@ -40,6 +50,7 @@ void fusec_graph_free(fusec_graph *g) {
     if (!g) return;
     const fc_alloc *a = &g->ctx->alloc;
     free_results(g);
+    release_arrays(g);
     fc_graph_free(&g->ir);
     fc_vec_free(a, &g->leaves);
     fc_vec_free(a, &g->stored);
@@ -60,8 +71,9 @@ void fusec_graph_free(fusec_graph *g) {
 void fusec_graph_reset(fusec_graph *g) {
     if (!g) return;
     free_results(g);
+    release_arrays(g);
     fc_graph_clear(&g->ir);
-    g->leaves.len = g->stored_of.len = g->syms.len = g->dims.len = g->hashes.len = 0;
+    g->stored_of.len = g->syms.len = g->dims.len = g->hashes.len = 0;
     memset(g->recent, 0, sizeof g->recent);
     g->tested = 0;
     g->ninputs = 0;
@@ -163,7 +175,9 @@ static fusec_value add_leaf(fusec_graph *g, const char *name, fusec_dtype t, int
         fc_oom(&g->ir.error);
         return fc_value(g, FC_NONODE);
     }
-    return fc_value(g, fc_build_input(&g->ir, name, t, (uint32_t)rank, shape));
+    const fc_node n = fc_build_input(&g->ir, name, t, (uint32_t)rank, shape);
+    if (n == FC_NONODE) g->leaves.at[g->leaves.len - 1].release = NULL;
+    return fc_value(g, n);
 }
 
 fusec_value fusec_input(fusec_graph *g, const char *name, fusec_dtype t, int rank,
@@ -184,7 +198,8 @@ fusec_value fusec_input(fusec_graph *g, const char *name, fusec_dtype t, int ran
 }
 
 static fusec_value bind_array(fusec_graph *g, const char *what, fusec_dtype t, int rank,
-                              const int64_t *shape, const void *data, bool on_device) {
+                              const int64_t *shape, fc_leaf leaf) {
+    const void *data = leaf.data;
     fc_dim dims[FC_MAX_RANK];
     size_t bytes;
     if (!g) return fc_failed(FUSEC_INVALID);
@@ -207,18 +222,47 @@ static fusec_value bind_array(fusec_graph *g, const char *what, fusec_dtype t, i
     else if (bytes && !data)
         fc_fail(e, FUSEC_INVALID, "%s: the data of a non-empty array is NULL", what);
     if (e->code) return fc_value(g, FC_NONODE);
-    return add_leaf(g, "array", t, rank, dims,
-                    (fc_leaf){.data = data, .on_device = on_device, .bound = true});
+    leaf.bound = true;
+    return add_leaf(g, "array", t, rank, dims, leaf);
 }
 
 fusec_value fusec_array(fusec_graph *g, fusec_dtype t, int rank, const int64_t *shape,
                         const void *data) {
-    return bind_array(g, "fusec_array", t, rank, shape, data, false);
+    return bind_array(g, "fusec_array", t, rank, shape, (fc_leaf){.data = data});
 }
 
 fusec_value fusec_device_array(fusec_graph *g, fusec_dtype t, int rank, const int64_t *shape,
                                const void *data) {
-    return bind_array(g, "fusec_device_array", t, rank, shape, data, true);
+    return bind_array(g, "fusec_device_array", t, rank, shape,
+                      (fc_leaf){.data = data, .on_device = true});
+}
+
+static bool is_dense(const fusec_tensor *t) {
+    int64_t step = 1;
+    for (int i = t->rank; t->strides && i-- > 0;) {
+        if (t->shape[i] != 1 && t->strides[i] != step) return false;
+        if (__builtin_mul_overflow(step, t->shape[i], &step)) return false;
+    }
+    return true;
+}
+
+fusec_value fusec_array_from(fusec_graph *g, const fusec_tensor *t, void (*release)(void *user),
+                             void *user) {
+    if (!g) return fc_failed(FUSEC_INVALID);
+    const bool shaped = t && t->rank >= 0 && t->rank <= FC_MAX_RANK && (t->shape || !t->rank);
+    if (!t || (shaped && !is_dense(t)) ||
+        (t->place != FUSEC_HOST && t->place != FUSEC_DEVICE && t->place != FUSEC_CUDA)) {
+        fc_fail(&g->ir.error, FUSEC_INVALID, "fusec_array_from: %s",
+                !t                       ? "the array is NULL"
+                : shaped && !is_dense(t) ? "it is not dense: use fusec_lazy_from, or a program"
+                                         : "its place is none");
+        return fc_value(g, FC_NONODE);
+    }
+    return bind_array(g, "fusec_array_from", (fusec_dtype)t->dtype, t->rank, t->shape,
+                      (fc_leaf){.data = t->data,
+                                .on_device = t->place != FUSEC_HOST,
+                                .release = release,
+                                .user = user});
 }
 
 void fusec_output(fusec_graph *g, const char *name, fusec_value v) {

@@ -156,7 +156,32 @@ fusec_status fusec_memory_trim(fusec_context *ctx, size_t keep) {
     fc_error e = {0};
     fc_device *d;
     if (device_of("fusec_memory_trim", ctx, &d, &e)) return fc_report(&e);
-    if (d->hooks->streams ? d->hooks->streams->trim(d, keep, &e) : FUSEC_OK) return fc_report(&e);
+    if (!d->usermem && d->hooks->trim && d->hooks->trim(d, keep, &e)) return fc_report(&e);
+    return FUSEC_OK;
+}
+
+fusec_status fusec_get_memory_stats(fusec_context *ctx, fusec_memory_stats *out) {
+    fc_error e = {0};
+    fc_device *d;
+    fc_memory_stats m;
+    if (!out || out->size < offsetof(fusec_memory_stats, used))
+        return fc_report_text(FUSEC_INVALID, "fusec_get_memory_stats: %s",
+                              out ? "set the struct up with FUSEC_MEMORY_STATS_INIT"
+                                  : "the result pointer is NULL");
+    if (device_of("fusec_get_memory_stats", ctx, &d, &e)) return fc_report(&e);
+    (void)fc_device_memory_stats(d, &m); /* else zeros */
+    const fusec_memory_stats s = {out->size, m.used, m.used_most, m.reserved, m.reserved_most};
+    memcpy(out, &s, out->size < sizeof s ? out->size : sizeof s);
+    return FUSEC_OK;
+}
+
+fusec_status fusec_stream(fusec_context *ctx, void **out) {
+    fc_error e = {0};
+    fc_device *d;
+    if (!out) return fc_report_text(FUSEC_INVALID, "fusec_stream: the result pointer is NULL");
+    *out = NULL;
+    if (device_of("fusec_stream", ctx, &d, &e)) return fc_report(&e);
+    if (d->hooks->streams) *out = d->hooks->streams->own(d);
     return FUSEC_OK;
 }
 

@@ -128,6 +128,13 @@ typedef struct fusec_options {
      * too. The default is that of the first pack, or this processor. */
     const char *cpu;
     int never_compile; /* not 0: code that is not there is FUSEC_NO_CODE */
+    /* Both or none: memory of the device (of the host on cpu and interp), in place of the library's
+     * pool, for temporaries, results and fusec_device_alloc. In the order of `stream` (a CUstream;
+     * NULL on cpu and interp): what is freed may still be used by what the stream was given before.
+     * Aligned to 256 bytes (64 on cpu and interp); NULL: there is none. Called by any thread. */
+    void *(*device_alloc)(void *user, size_t bytes, void *stream);
+    void (*device_free)(void *user, void *p, size_t bytes, void *stream);
+    void *device_alloc_user;
 } fusec_options;
 FUSEC_INIT_FUNCTION(fusec_options)
 #define FUSEC_OPTIONS_INIT fusec_options_init()
@@ -262,6 +269,10 @@ FUSEC_API fusec_value fusec_input(fusec_graph *g, const char *name, fusec_dtype 
 /* The caller's memory as an array: not copied, read when a result that needs it is computed. */
 FUSEC_API fusec_value fusec_array(fusec_graph *g, fusec_dtype t, int rank, const int64_t *shape,
                                   const void *data);
+/* The same, of either place, with a function that is called once when the graph does not need the
+ * memory any more: it is reset or freed. After a failure it is not called. Dense. */
+FUSEC_API fusec_value fusec_array_from(fusec_graph *g, const fusec_tensor *t,
+                                       void (*release)(void *user), void *user);
 /* The same in memory of the graph's device. On cpu and interp that is host memory. */
 FUSEC_API fusec_value fusec_device_array(fusec_graph *g, fusec_dtype t, int rank,
                                          const int64_t *shape, const void *data);
@@ -904,7 +915,7 @@ FUSEC_API fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc
  * so). A result that nobody reads has no data. */
 typedef struct fusec_call_args {
     size_t size;
-    void *stream; /* of the call; NULL: the device's own */
+    void *stream; /* of the call, a CUstream; NULL on cpu and interp */
     int32_t ninputs, noutputs;
     const fusec_tensor *inputs, *outputs;
     void *workspace; /* of the device, 64-byte aligned; what it holds is not defined */
@@ -1010,10 +1021,24 @@ FUSEC_API void fusec_host_free(fusec_context *ctx, void *p);
 /* Gives memory that was freed and is kept for reuse back to the driver, but for `keep` bytes. Waits
  * for the device. */
 FUSEC_API fusec_status fusec_memory_trim(fusec_context *ctx, size_t keep);
+/* Bytes of the device's memory; all 0: nothing is known. On a GPU those of the driver's pool, whoever
+ * in the process uses it; with options.device_alloc what that was asked for. */
+typedef struct fusec_memory_stats {
+    size_t size; /* sizeof(fusec_memory_stats); use FUSEC_MEMORY_STATS_INIT */
+    uint64_t used, used_most;         /* given out, now and at most */
+    uint64_t reserved, reserved_most; /* and what is kept for reuse besides */
+} fusec_memory_stats;
+FUSEC_INIT_FUNCTION(fusec_memory_stats)
+#define FUSEC_MEMORY_STATS_INIT fusec_memory_stats_init()
+FUSEC_API fusec_status fusec_get_memory_stats(fusec_context *ctx, fusec_memory_stats *out);
 /* Whose memory it points to: FUSEC_HOST, or FUSEC_CUDA with the number of the GPU. What the driver
  * does not know is the host's. `device_id` may be NULL. */
 FUSEC_API fusec_status fusec_place_of(fusec_context *ctx, const void *p, int32_t *place,
                                       int32_t *device_id);
+
+/* The device's own stream, a CUstream, which NULL stands for; NULL on cpu and interp. It is not the
+ * default stream, nor does it wait for that. */
+FUSEC_API fusec_status fusec_stream(fusec_context *ctx, void **out);
 
 /* A point in the work of a stream. A context must outlive its events; `stream` NULL is the device's
  * own. On cpu and interp all that was called is done, and an event is the time of its recording. */

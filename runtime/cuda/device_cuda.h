@@ -61,6 +61,8 @@ extern const struct fc_device_fft fc_gpu_fft;
 void fc_gpu_memory_ops(fc_device_ops *ops);
 void fc_gpu_code_ops(fc_device_ops *ops);
 bool fc_gpu_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total);
+bool fc_gpu_memory_stats(fc_device *d, fc_memory_stats *out);
+fusec_status fc_gpu_trim(fc_device *d, uint64_t keep, fc_error *e);
 fusec_status fc_gpu_ready(fc_device *d, fc_error *e);
 
 #endif

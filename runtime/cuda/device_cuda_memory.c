@@ -8,6 +8,8 @@
  * records. A device without pools has only the plain one, and waits before it frees. */
 #include "runtime/cuda/device_cuda.h"
 
+enum { ALIGNED = 256 };
+
 /* ---- the first allocations ------------------------------------------------------------------- */
 
 static bool take_early(fc_gpu *c, fc_stream s, size_t bytes, fc_cu_ptr *p) {
@@ -71,6 +73,11 @@ static fusec_status mem_alloc(fc_device *d, fc_stream s, size_t bytes, void **ou
     if (!bytes) return FUSEC_OK;
     FC_TRY(fc_gpu_enter(c, e));
     fusec_status r = FUSEC_OK;
+    if (d->usermem) {
+        r = fc_usermem_get(d->usermem, bytes, ALIGNED, fc_gpu_stream(c, s), out, e);
+        fc_gpu_leave(c);
+        return r;
+    }
     if (!c->info.memory_pools)
         r = fc_cuda_alloc(c->cuda, bytes, &p, &why);
     else if (!take_early(c, s, bytes, &p))
@@ -83,7 +90,9 @@ static fusec_status mem_alloc(fc_device *d, fc_stream s, size_t bytes, void **ou
 }
 
 static void free_in_order(fc_gpu *c, fc_cu_ptr p, fc_cu_stream s) {
-    if (!c->info.memory_pools)
+    if (c->base.usermem)
+        fc_usermem_put(c->base.usermem, (void *)(uintptr_t)p, s);
+    else if (!c->info.memory_pools)
         free_plain(c, p, s);
     else if (!free_early(c, p))
         fc_cuda_free_async(c->cuda, p, s);
@@ -172,6 +181,25 @@ bool fc_gpu_memory(fc_device *d, uint64_t *free_bytes, uint64_t *total) {
     *free_bytes = ok ? f : 0;
     *total = ok ? t : 0;
     return ok;
+}
+
+bool fc_gpu_memory_stats(fc_device *d, fc_memory_stats *out) {
+    fc_gpu *c = fc_gpu_of(d);
+    if (!c->info.memory_pools || fc_gpu_enter(c, NULL)) return false;
+    const bool ok = fc_cuda_pool_stats(c->cuda, c->info.device, out, NULL) == FUSEC_OK;
+    fc_gpu_leave(c);
+    return ok;
+}
+
+/* What the pool keeps beyond `keep` goes back when the device is idle. */
+fusec_status fc_gpu_trim(fc_device *d, uint64_t keep, fc_error *e) {
+    fc_gpu *c = fc_gpu_of(d);
+    FC_TRY(fc_gpu_enter(c, e));
+    fusec_status r = fc_cuda_keep_memory(c->cuda, c->info.device, keep, e);
+    if (!r) r = fc_cuda_sync(c->cuda, e);
+    if (!r) r = fc_cuda_keep_memory(c->cuda, c->info.device, UINT64_MAX, e);
+    fc_gpu_leave(c);
+    return r;
 }
 
 void fc_gpu_memory_ops(fc_device_ops *ops) {

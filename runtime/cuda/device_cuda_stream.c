@@ -78,18 +78,12 @@ static fusec_status place_of(fc_device *d, const void *p, bool *on_device, int *
     return r;
 }
 
-/* What the pool keeps beyond `keep` goes back when the device is idle. */
-static fusec_status trim(fc_device *d, uint64_t keep, fc_error *e) {
-    fc_gpu *c = fc_gpu_of(d);
-    FC_TRY(fc_gpu_enter(c, e));
-    fusec_status r = fc_cuda_keep_memory(c->cuda, c->info.device, keep, e);
-    if (!r) r = fc_cuda_sync(c->cuda, e);
-    if (!r) r = fc_cuda_keep_memory(c->cuda, c->info.device, UINT64_MAX, e);
-    fc_gpu_leave(c);
-    return r;
+static fc_stream own(fc_device *d) {
+    return fc_gpu_of(d)->stream;
 }
 
 const struct fc_device_streams fc_gpu_streams = {
+    .own = own,
     .event_new = event_new,
     .event_free = event_free,
     .event_record = event_record,
@@ -99,5 +93,4 @@ const struct fc_device_streams fc_gpu_streams = {
     .host_alloc = host_alloc,
     .host_free = host_free,
     .place_of = place_of,
-    .trim = trim,
 };

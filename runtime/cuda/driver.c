@@ -430,6 +430,20 @@ fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_
     CALL("cuMemPoolSetAttribute", pool_set(pool, RELEASE_THRESHOLD, &bytes));
 }
 
+fusec_status fc_cuda_pool_stats(fc_cuda *c, fc_cu_device d, fc_memory_stats *out, fc_error *e) {
+    enum { RESERVED = 5, RESERVED_MOST, USED, USED_MOST };
+    uint64_t *const to[] = {&out->reserved, &out->reserved_most, &out->used, &out->used_most};
+    fc_cu_pool pool = NULL;
+    if (!c->fn.device_pool || !c->fn.pool_get)
+        return fc_fail(e, FUSEC_DRIVER, "the driver has no memory pools");
+    if (!usable(c)) return refuse(c, e);
+    FC_TRY(fc_cuda_result(c, c->fn.device_pool(&pool, d), "cuDeviceGetDefaultMemPool", e));
+    for (int i = 0; i < 4; i++)
+        FC_TRY(fc_cuda_result(c, c->fn.pool_get(pool, RESERVED + i, to[i]),
+                              "cuMemPoolGetAttribute", e));
+    return FUSEC_OK;
+}
+
 fusec_status fc_cuda_mem_info(fc_cuda *c, size_t *free_bytes, size_t *total, fc_error *e) {
     CALL("cuMemGetInfo", mem_info(free_bytes, total));
 }

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "runtime/compile/dynlib.h"
+#include "runtime/usermem.h"
 
 typedef int fc_cu_device;
 typedef uint64_t fc_cu_ptr; /* an address of the device */
@@ -72,6 +73,7 @@ typedef struct fc_cu_kernel_node {
     X(int, mem_free_async, "cuMemFreeAsync", (fc_cu_ptr p, fc_cu_stream s), 0)                     \
     X(int, device_pool, "cuDeviceGetDefaultMemPool", (fc_cu_pool *p, fc_cu_device d), 0)           \
     X(int, pool_set, "cuMemPoolSetAttribute", (fc_cu_pool p, int attribute, void *value), 0)       \
+    X(int, pool_get, "cuMemPoolGetAttribute", (fc_cu_pool p, int attribute, void *value), 0)       \
     X(int, copy_h2d_async, "cuMemcpyHtoDAsync_v2", (fc_cu_ptr to, const void *from, size_t bytes, fc_cu_stream s), 1) \
     X(int, copy_d2h_async, "cuMemcpyDtoHAsync_v2", (void *to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
     X(int, copy_d2d_async, "cuMemcpyDtoDAsync_v2", (fc_cu_ptr to, fc_cu_ptr from, size_t bytes, fc_cu_stream s), 1) \
@@ -219,6 +221,8 @@ fusec_status fc_cuda_alloc_async(fc_cuda *c, size_t bytes, fc_cu_stream s, fc_cu
 void fc_cuda_free_async(fc_cuda *c, fc_cu_ptr p, fc_cu_stream s);
 /* How many freed bytes the async allocator keeps instead of giving them back at each sync. */
 fusec_status fc_cuda_keep_memory(fc_cuda *c, fc_cu_device d, uint64_t bytes, fc_error *e);
+/* Of the device's pool, whoever uses it. */
+fusec_status fc_cuda_pool_stats(fc_cuda *c, fc_cu_device d, fc_memory_stats *out, fc_error *e);
 fusec_status fc_cuda_mem_info(fc_cuda *c, size_t *free_bytes, size_t *total, fc_error *e);
 
 fusec_status fc_cuda_h2d_async(fc_cuda *c, fc_cu_ptr to, const void *from, size_t bytes,

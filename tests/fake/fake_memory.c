@@ -70,6 +70,12 @@ FN(cuMemPoolSetAttribute, (void *p, int a, void *v)) {
     HIT("cuMemPoolSetAttribute");
     return OK;
 }
+FN(cuMemPoolGetAttribute, (void *p, int a, unsigned long long *v)) {
+    (void)p;
+    HIT("cuMemPoolGetAttribute");
+    *v = fake_control.bytes + (a < 7 ? 4096 : 0); /* reserved: some more than used */
+    return OK;
+}
 #endif
 
 static int copy(address to, address from, size_t n, bool check_to, bool check_from,
