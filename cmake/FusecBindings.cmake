@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # FusecBindings - packages of other languages, each where its tools are found: targets fusec_octave,
-# fusec_perl, fusec_fortran, which the build makes, and their tests. All of them begin from
+# fusec_perl, fusec_fortran, which a build with tests makes, and their tests. All of them begin from
 # build/fusec.json (docs/bindings.md).
 option(FUSEC_BUILD_BINDINGS "Build the packages for Octave, Perl and Fortran where their tools are found" ON)
-if(NOT FUSEC_BUILD_BINDINGS)
+if(NOT FUSEC_BUILD_BINDINGS OR SKBUILD)
   return()
+endif()
+set(bindings_all) # packages are built by name alone where nothing is tested
+if(FUSEC_BUILD_TESTS)
+  set(bindings_all ALL)
 endif()
 set(bindings ${CMAKE_CURRENT_SOURCE_DIR}/frontend)
 set(link_here -I${CMAKE_CURRENT_SOURCE_DIR}/include -L$<TARGET_FILE_DIR:fusec>)
@@ -32,7 +36,7 @@ if(FUSEC_MKOCTFILE AND FUSEC_OCTAVE)
             ${bindings}/octave/class.m.in ${octave}/fusec.m
     DEPENDS ${CMAKE_BINARY_DIR}/fusec.json ${bindings}/octave/make_class.m
             ${bindings}/octave/class.m.in)
-  add_custom_target(fusec_octave ALL DEPENDS ${octave}/__fusec__.oct ${octave}/fusec.m)
+  add_custom_target(fusec_octave ${bindings_all} DEPENDS ${octave}/__fusec__.oct ${octave}/fusec.m)
   add_dependencies(fusec_octave fusec_json)
   fusec_binding_test(octave.tests ${FUSEC_OCTAVE} --norc -q ${bindings}/octave/tests.m ${octave}
     ${CMAKE_CURRENT_SOURCE_DIR})
@@ -73,7 +77,7 @@ if(EXISTS "${perl_core}/perl.h" AND EXISTS "${typemap}")
     COMMAND ${FUSEC_PERL} ${bindings}/perl/make_operations.pl ${CMAKE_BINARY_DIR}/fusec.json
             ${lib}/Fusec/Operations.pm
     DEPENDS ${CMAKE_BINARY_DIR}/fusec.json ${bindings}/perl/make_operations.pl)
-  add_custom_target(fusec_perl ALL
+  add_custom_target(fusec_perl ${bindings_all}
     DEPENDS ${lib}/auto/Fusec/Fusec.so ${lib}/Fusec.pm ${lib}/Fusec/Operations.pm)
   add_dependencies(fusec_perl fusec_json)
   fusec_binding_test(perl.tests ${CMAKE_COMMAND} -E env FUSEC_SOURCE=${CMAKE_CURRENT_SOURCE_DIR}
@@ -98,7 +102,7 @@ if(FUSEC_FORTRAN AND FUSEC_PERL)
     COMMAND ${FUSEC_FORTRAN} fusec.f90 ${CMAKE_CURRENT_SOURCE_DIR}/examples/fortran/smooth.f90
             -o smooth ${link_here} -lfusec -Wl,-rpath,$<TARGET_FILE_DIR:fusec>
     DEPENDS fusec ${fortran}/fusec.f90 examples/fortran/smooth.f90)
-  add_custom_target(fusec_fortran ALL DEPENDS ${fortran}/smooth)
+  add_custom_target(fusec_fortran ${bindings_all} DEPENDS ${fortran}/smooth)
   add_dependencies(fusec_fortran fusec_json)
   fusec_binding_test(fortran.example ${fortran}/smooth)
 endif()

@@ -105,7 +105,9 @@ FC_TEST(description, structs) {
     STRUCT(fusec_attr, text)
     STRUCT(fusec_piece, total)
     STRUCT(fusec_call_args, message_room)
-    STRUCT(fusec_call_desc, workspace)
+    STRUCT(fusec_call_launch, shared_bytes)
+    STRUCT(fusec_call_desc, launch)
+    STRUCT(fusec_extern_desc, slots)
     STRUCT(fusec_device_info, reserved)
 #undef STRUCT
     const char *p = strstr(text, "\"structs\": ["), *end = strstr(p, "\"opaque\": [");

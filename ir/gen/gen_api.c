@@ -452,7 +452,7 @@ static void read_enum(reader *r, lists *l, span name) {
 /* Sizes and alignments on a 64-bit machine: all that public structs have in them. */
 static size_t size_of(const declared *d) {
     if (d->pointers) return 8;
-    if (is(d->base, "fusec_call_fn") || is(d->base, "size_t")) return 8;
+    if (ends(d->base, "_fn") || is(d->base, "size_t")) return 8;
     if (is(d->base, "fusec_dim")) return 16;
     if (is(d->base, "char")) return 1;
     return ends(d->base, "64_t") ? 8 : 4;
@@ -477,9 +477,10 @@ static void read_struct(reader *r, lists *l, span name) {
         for (int i = 0; i < n; i++) {
             declared d = declaration(p[i]);
             if (i) { /* `size_t a, b` and `const char *a, *b` */
-                const span own = d.name;
+                const declared own = d;
                 d = lead;
-                d.name = own;
+                d.name = own.name;
+                d.length = own.length;
             }
             const size_t bytes = size_of(&d), align = is(d.base, "fusec_dim") ? 8 : bytes;
             at = (at + align - 1) / align * align;
