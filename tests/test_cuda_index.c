@@ -254,7 +254,7 @@ static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_c
 FC_TEST(cuda_index, stencils_on_the_host) {
     static const fc_edge modes[] = {FC_EDGE_ZERO, FC_EDGE_EDGE, FC_EDGE_WRAP, FC_EDGE_REFLECT,
                                     FC_EDGE_SYMMETRIC};
-    static const int64_t sizes[][2] = {{140, 512}, {2, 12}};
+    static const int64_t sizes[][2] = {{140, 512}, {9, 37}};
     fc_cuda_host host;
     job *jobs[3 * FC_COUNT(modes)];
     size_t n = 0;
@@ -272,7 +272,7 @@ FC_TEST(cuda_index, stencils_on_the_host) {
             }
     FC_EXPECT_EQ_U64(n, FC_COUNT(jobs));
     FC_EXPECT_EQ_U64(in_turn, 2 * FC_COUNT(modes));
-    FC_EXPECT_EQ_U64(windows, n);
+    FC_EXPECT_EQ_U64(windows, 2 * FC_COUNT(modes));
     const bool built = fc_cuda_host_build(&host);
     FC_EXPECT_TRUE(built);
     for (size_t i = 0; i < n; i++) {

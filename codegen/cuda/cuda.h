@@ -240,8 +240,9 @@ void fc_cuda_window_value(fc_cuda_gen *g, fc_val v);
 
 fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e);
 void fc_cuda_inside_free(fc_cuda_gen *g);
-/* The text of a vector of a map. */
+/* The text of a vector of a map, and of elements of a thread that lie apart. */
 void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr);
+void fc_cuda_inside_elements(fc_cuda_gen *g, const fc_cuda_group *gr);
 /* cuda_emit.c: all of `g` but what it is of; the value of a scalar parameter. */
 fusec_status fc_cuda_gen_init(fc_cuda_gen *g, const fc_kernel *k, const fc_class *cls, fc_str *out,
                               fc_error *e);

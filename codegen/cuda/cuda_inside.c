@@ -11,7 +11,7 @@
  *     }
  *     if (plain) the kernel's own code
  *
- * so that only warps at an edge run both. The two texts have names of their own, v0 and so on, as
+ * so that only warps at an edge run both. Elements that lie apart are vectors of one. The two texts have names of their own, v0 and so on, as
  * they are in scopes of their own. */
 #include "codegen/cuda/cuda.h"
 #include "codegen/inside.h"
@@ -25,8 +25,10 @@ struct fc_cuda_inside {
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
-static bool has_vectors(const fc_cuda_gen *g) {
-    return g->cls->vector > 1 && !g->k->updates.len && !g->cls->cuda.copied && !g->cls->alike;
+/* Quick code, whose elements come one after the other, has one text. */
+static bool may_have_two(const fc_cuda_gen *g) {
+    const bool quick = g->cls->vector == 1 && g->cls->cuda.repeat > 1;
+    return !quick && !g->k->updates.len && !g->cls->cuda.copied && !g->cls->alike;
 }
 
 static bool borrow(fc_cuda_gen *g, struct fc_cuda_inside *x) {
@@ -43,7 +45,7 @@ static bool borrow(fc_cuda_gen *g, struct fc_cuda_inside *x) {
 }
 
 fusec_status fc_cuda_inside_init(fc_cuda_gen *g, fc_error *e) {
-    if (!has_vectors(g)) return FUSEC_OK;
+    if (!may_have_two(g)) return FUSEC_OK;
     struct fc_cuda_inside *x = g->inside = fc_calloc(g->code.alloc, 1, sizeof *x);
     if (!x) return fc_oom(e);
     const fusec_status st =
@@ -142,6 +144,20 @@ static void know(struct fc_cuda_inside *x, bool after) {
                      after ? v : (unsigned)i, after ? (unsigned)i : v);
         x->g.done[v] = after;
     }
+}
+
+void fc_cuda_inside_elements(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    const fc_cuda_group one = {
+        .n = 1, .step = 1, .first = gr->first, .end = gr->end, .number = "m", .slot = ""};
+    fc_cuda_line(&g->t, "#pragma unroll 1");
+    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", gr->n);
+    fc_cuda_line(&g->t, "const ix m = %s + u * %d;", gr->number, gr->step);
+    fc_cuda_line(&g->t, "if (m < %s) {", gr->limit);
+    fc_cuda_group_declare(g, &one, 0, false);
+    fc_cuda_group_load(g, &one, false);
+    fc_cuda_inside_compute(g, &one);
+    fc_cuda_line(&g->t, "}");
+    fc_cuda_line(&g->t, "}");
 }
 
 void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {

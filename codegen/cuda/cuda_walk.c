@@ -160,6 +160,10 @@ static void again(const fc_cuda_inner *in) {
 static void group(fc_cuda_walk *w, unsigned phase, bool braces) {
     fc_cuda_gen *g = w->in.g;
     fc_cuda_slice(g, phase_of(phase), FC_POINT);
+    if (g->inside) {
+        fc_cuda_inside_elements(g, &w->group);
+        return;
+    }
     if (braces) fc_cuda_line(&g->t, "{");
     fc_cuda_group_declare(g, &w->group, 0, false);
     fc_cuda_group_load(g, &w->group, false);
