@@ -135,6 +135,7 @@ enum { FC_SET_KEPT = 253 };
     X(SPREAD, "spread")   /* serial: parts of a chunk's lanes; elements of a lane lie apart */     \
     X(GANG, "gang")     /* grid, serial: blocks that run at the same time; rows of such a gang */  \
     X(CLOSE, "close")   /* grid: blocks of a cluster */                                            \
+    X(STAGED, "staged") /* serial: elements and results pass through shared memory */              \
     X(TICKET, "ticket") /* grid: in the order in which blocks begin */
 
 typedef enum fc_loop_way {

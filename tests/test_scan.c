@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ir/expand.h"
+#include "ir/fold.h"
 #include "passes/plan.h"
 #include "tests/support/fake_machine.h"
 #include "tests/support/program_fixture.h"
@@ -124,7 +125,7 @@ static void judge_cuda(fc_fixture *f, const int64_t *syms, bool tame) {
 }
 
 FC_TEST(scan, cuda_on_the_host) {
-    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},    {2, 129},
+    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},   {2, 129},
                                         {1, 4096}, {2, 4097}, {1, 12300}};
     fake_machine m;
     fc_fixture f;
@@ -196,6 +197,30 @@ FC_TEST(scan, cuda_looks_back) {
     }
     free(in);
     fc_fixture_close(&f, p);
+    fake_check_balance(&m, false);
+    fake_machine_close(&m);
+}
+
+/* Records, and two scans of other widths, of which one is without its own element. */
+FC_TEST(scan, cuda_looks_back_at_records) {
+    static const int64_t shape[2] = {1, 4096 * 4 + 100};
+    fake_machine m;
+    fc_fixture f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&m, FAKE("whole"))) return;
+    m.fake->execute = true;
+    if (!fc_fixture_open(&f, "cuda")) FC_FAIL("no device behind the fake driver");
+    fc_node x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    const fc_node half = gb2(&f.g, FC_OP_mul, x, gbn(&f.g, x, 0.5));
+    fc_build_output(&f.g, "y", fc_build_linrec(&f.g, half, x, FC_NONODE, 1, false));
+    judge_cuda(&f, shape, true);
+    x = gbin(&f.g, "x", FUSEC_F32, 2, gbd(&f.g, "n"), gbd(&f.g, "m"), 0);
+    const fc_node above = gb2(&f.g, FC_OP_gt, x, gbn(&f.g, x, 0));
+    fc_build_output(&f.g, "count", fc_build_scan(&f.g, FC_OP_sum, above, 1, true, false));
+    fc_build_output(&f.g, "most",
+                    gb2(&f.g, FC_OP_add, fc_build_scan(&f.g, FC_OP_max, x, 1, false, true), x));
+    judge_cuda(&f, shape, true);
+    fc_fixture_close(&f, NULL);
     fake_check_balance(&m, false);
     fake_machine_close(&m);
 }

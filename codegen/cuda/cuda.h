@@ -56,6 +56,7 @@ typedef struct fc_cuda_gen {
     fc_val *red_value;   /* [reductions][FC_MAX_COMPONENTS] their elements, then FC_NOVAL */
     fc_val *roots;       /* scratch */
     uint8_t *need, *done, *local, *vary;
+    bool stages;    /* elements go to shared memory instead of an accumulator (cuda_scan.c) */
     uint8_t *outer; /* [ins] `done` as it is outside of a loop */
     fc_loops loops;
     struct fc_ring *ring; /* parts of rows in shared memory; NULL: there are none */
@@ -147,7 +148,8 @@ fusec_status fc_cuda_red_functions(fc_cuda_gen *g, uint32_t r, fc_error *e);
 void fc_cuda_partials(fc_cuda_gen *g, const char *offset);
 
 void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage); /* f* */
-void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r);       /* g*, one for each turn */
+const char *fc_cuda_red_result_type(const fc_cuda_gen *g, unsigned r, char room[16]);
+void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r); /* g*, one for each turn */
 
 /* A line for every reduction r of a stage. */
 #define FC_EACH_REDUCTION(g, of_stage, ...)                                                        \

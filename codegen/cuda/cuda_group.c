@@ -392,10 +392,25 @@ static void code(fc_cuda_gen *g, const fc_cuda_group *gr, bool varying) {
 
 /* ---- what becomes of the values ------------------------------------------------------------- */
 
+/* The values of an element, for the thread that has its run. */
+static void to_stage(fc_cuda_gen *g, const fc_cuda_group *gr, size_t r) {
+    for (unsigned v = 0; v < g->k->reductions.at[r].nvalues; v++) {
+        fc_cuda_indent(&g->t);
+        fc_str_printf(g->t.out, "if (%s < %s) stage%u[at].x.v%u = ", gr->number, gr->limit,
+                      (unsigned)r, v);
+        fc_cuda_operand(&g->t, fc_cuda_red_value(g, r)[v]);
+        fc_str_add(g->t.out, ";\n");
+    }
+}
+
 static void steps(fc_cuda_gen *g, const fc_cuda_group *gr, unsigned phase) {
     name number = element_number(gr);
     for (size_t r = 0; r < g->k->reductions.len; r++) {
         if (g->k->reductions.at[r].stage != phase) continue;
+        if (g->stages) {
+            to_stage(g, gr, r);
+            continue;
+        }
         fc_cuda_indent(&g->t);
         if (gr->limit)
             fc_str_printf(g->t.out, "if (%s < %s) ",

@@ -545,10 +545,15 @@ static void outer(fc_cuda_gen *g) {
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
+static void over_run(fc_cuda_gen *g) {
+    fc_loop *n = over_elements(g, FC_LOOP_SERIAL, 1, 1);
+    if (n && g->cls->cuda.staged) n->way = FC_LOOP_STAGED;
+}
+
 static void prefixes(fc_cuda_gen *g) {
     leaf(g, FC_LEAF_PREFIX, 0);
     leaf(g, FC_LEAF_START, 0);
-    over_elements(g, FC_LOOP_SERIAL, 1, 1);
+    over_run(g);
     element(g, 0);
     leaf(g, FC_LEAF_SCANNED, 0);
     element(g, FC_PHASE_ELEMENTS);
@@ -560,7 +565,7 @@ static void prefixes(fc_cuda_gen *g) {
 static void tile_of_runs(fc_cuda_gen *g) {
     over_elements(g, FC_LOOP_BLOCK, FC_RUN, FC_CUDA_THREADS);
     leaf(g, FC_LEAF_START, 0);
-    over_elements(g, FC_LOOP_SERIAL, 1, 1);
+    over_run(g);
     element(g, 0);
     close(g, 1);
     join(g, 0, FC_LOOP_BLOCK);

@@ -306,6 +306,7 @@ static void scan_place(fc_cuda_gen *g) {
     if (many) take_tile(g);
     if (shared) FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%d];", r, r, 2 * FC_CUDA_THREADS);
     if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
+    if (g->cls->cuda.staged) fc_cuda_scan_stage(g);
     fc_cuda_indices(g, 0, g->np, "row");
     fc_cuda_bases(g, g->np);
 }

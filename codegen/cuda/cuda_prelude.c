@@ -89,6 +89,9 @@ static bool has_own(const fc_cuda_gen *g) {
 static bool scans(const fc_cuda_gen *g) {
     return g->k->schedule == FC_SCHED_SCAN;
 }
+static bool stages(const fc_cuda_gen *g) {
+    return g->cls->cuda.staged;
+}
 static bool looks_back(const fc_cuda_gen *g) {
     return g->cls->cuda.split == FC_CUDA_BACK;
 }
@@ -225,6 +228,7 @@ static const struct {
     {FC_CUH_outside, checks, NULL},
     {FC_CUH_trees, reduces, NULL},
     {FC_CUH_scan, scans, NULL},
+    {FC_CUH_staged, stages, NULL},
     {FC_CUH_back, looks_back, NULL},
     {FC_CUH_apart, lanes_apart, NULL},
     {FC_CUH_gang, is_gang, NULL},

@@ -218,6 +218,10 @@ void fc_cuda_declare_results(fc_cuda_gen *g, unsigned stage) {
     }
 }
 
+const char *fc_cuda_red_result_type(const fc_cuda_gen *g, unsigned r, char room[16]) {
+    return result_type(&(red){&g->k->reductions.at[r], r}, room);
+}
+
 void fc_cuda_declare_turns(fc_cuda_gen *g, unsigned r) {
     const red d = {&g->k->reductions.at[r], r};
     char room[16];

@@ -284,6 +284,10 @@ static void open_serial(fc_cuda_walk *w, const fc_loop *n) {
 }
 
 static void serial(fc_cuda_walk *w, const fc_loop *n) {
+    if (n->way == FC_LOOP_STAGED) {
+        fc_cuda_scan_staged(w);
+        return;
+    }
     const bool whole = w->whole;
     open_serial(w, n);
     if (n->way == FC_LOOP_WHOLE) w->whole = true;
@@ -491,68 +495,14 @@ static void store(fc_cuda_walk *w, const fc_loop *n) {
     }
 }
 
-/* ---- scans: what is before a run, and the results at an element ------------------------------ */
-
-static bool has_records(const fc_cuda_gen *g) {
-    for (unsigned r = 0; r < g->k->reductions.len; r++)
-        if (g->k->reductions.at[r].record) return true;
-    return false;
-}
-
-static void look_back(fc_cuda_gen *g) {
-    const unsigned words = fc_cuda_all_words(g->k);
-    unsigned at = 0;
-    fc_cuda_line(&g->t, "if (thread < 32) {");
-    for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        fc_cuda_line(&g->t,
-                     "fc_look_back(slots + %u, %u, tiles, n, tree%u[%d], red%u_start(), far%u);",
-                     at, words, r, 2 * FC_CUDA_THREADS - 2, r, r);
-        at += fc_cuda_red_words(&g->k->reductions.at[r]);
-    }
-    fc_cuda_line(&g->t, "}");
-    fc_cuda_line(&g->t, "__syncthreads();");
-    fc_cuda_line(
-        &g->t, "if (thread == 0) fc_leave(slots, %u, left, ticket, (unsigned int)rows, tiles, n);",
-        words);
-}
-
-static void prefix(fc_cuda_walk *w) {
-    fc_cuda_gen *g = w->in.g;
-    const bool shared = g->cls->cuda.block_rows || g->cls->cuda.split == FC_CUDA_BACK;
-    if (g->cls->cuda.split == FC_CUDA_BACK) look_back(g);
-    if (shared) {
-        FC_EACH_REDUCTION(g, 0,
-                          "const red%u before%u = fc_sum(far%u, n, fc_left<%d>(tree%u, "
-                          "red%u_start()), thread != 0);",
-                          r, r, r, FC_CUDA_THREADS, r, r);
-    } else {
-        FC_EACH_REDUCTION(g, 0, "const red%u before%u = fc_sum(far%u, n, red%u_start());", r, r, r,
-                          r);
-        FC_EACH_REDUCTION(g, 0, "red%u w%u;", r, r);
-    }
-    if (has_records(g))
-        fc_cuda_line(&g->t, "const bool first = n == 0%s;", shared ? " && thread == 0" : "");
-    w->prefixed = true;
-}
-
-/* With the start of a definition in front a first run may not be what it is: 0 times infinity. */
-static void scanned(fc_cuda_walk *w, bool exclusive) {
-    fc_cuda_gen *g = w->in.g;
-    for (unsigned r = 0; r < g->k->reductions.len; r++) {
-        if (g->k->reductions.at[r].exclusive != exclusive) continue;
-        if (g->k->reductions.at[r].record)
-            fc_cuda_line(&g->t, "f%u = red%u_finish(first ? w%u : fc_join(before%u, w%u), count);",
-                         r, r, r, r, r);
-        else
-            fc_cuda_line(&g->t, "f%u = red%u_finish(fc_join(before%u, w%u), count);", r, r, r, r);
-    }
-}
+/* ---- elements ----------------------------------------------------------------------------------
+ */
 
 /* An element by itself: of a scan, or apart from others of its thread. */
 static void point(fc_cuda_walk *w, const fc_loop *n) {
     if (w->prefixed && n->phase == 0) {
         fc_cuda_declare_results(w->in.g, 0);
-        scanned(w, true);
+        fc_cuda_scanned(w, true);
     }
     group(w, n->phase, is(w, FC_CUDA_SCAN));
 }
@@ -610,8 +560,8 @@ static void node(fc_cuda_walk *w, const fc_loop *n) {
         if (is(w, FC_CUDA_OUTER)) fc_columns_fold(&w->o, n->phase);
         if (is(w, FC_CUDA_LOOP)) fc_cuda_walk_fold_chunks(w, n->phase);
         break;
-    case FC_LEAF_PREFIX: prefix(w); break;
-    case FC_LEAF_SCANNED: scanned(w, false); break;
+    case FC_LEAF_PREFIX: fc_cuda_scan_prefix(w); break;
+    case FC_LEAF_SCANNED: fc_cuda_scanned(w, false); break;
     case FC_LEAF_PUT: break;
     case FC_LEAF_GET:
         if (is(w, FC_CUDA_OUTER))

@@ -36,7 +36,7 @@ void fc_cuda_walk_end(fc_cuda_walk *w);
 void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n);
 void fc_cuda_walk_map(fc_cuda_walk *w);
 void fc_cuda_walk_rows(fc_cuda_walk *w, const fc_loop *n);
-    /* opens a loop over rows of a map */ /* vectors of neighbours, all of it */
+/* opens a loop over rows of a map */ /* vectors of neighbours, all of it */
 void fc_cuda_walk_fill(fc_cuda_walk *w);
 void fc_cuda_walk_held(fc_cuda_walk *w); /* declares what phases take over from each other */
 void fc_cuda_walk_keep_results(fc_cuda_walk *w, bool store); /* of a rectangle's columns */
@@ -48,6 +48,12 @@ void fc_cuda_walk_meet_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_push_chunk(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_fold_chunks(fc_cuda_walk *w, unsigned stage);
 void fc_cuda_walk_last_block(fc_cuda_walk *w);
+
+/* cuda_scan.c */
+void fc_cuda_scan_prefix(fc_cuda_walk *w);
+void fc_cuda_scanned(const fc_cuda_walk *w, bool exclusive); /* results at an element */
+void fc_cuda_scan_stage(fc_cuda_gen *g);                     /* declares the shared memory */
+void fc_cuda_scan_staged(fc_cuda_walk *w);                   /* a loop over the elements of a run */
 
 /* cuda_tile.c */
 void fc_cuda_tile_loops(fc_cuda_gen *g);

@@ -133,6 +133,14 @@ template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
     return start;
 }
 
+//@ staged
+// Elements of a tile, then what is made of them. Places are apart so that threads with runs of 16 meet different banks.
+template <typename X, typename Y> union fc_staged {
+    X x;
+    Y y;
+};
+FC_INLINE int fc_stage_at(int i) { return i + i / 16; }
+
 //@ back
 // Tiles of a row that different blocks scan: they look back at the totals of those before (cuda_walk.c). Level 0 has
 // the total of each tile, level L that of each 32^L tiles, which the last of them publishes. A tile needs of each level

@@ -5,9 +5,10 @@
 
 enum { SHORT_ROW = 128 };       /* elements */
 enum { TREE_BYTES = 40 << 10 }; /* of shared memory */
-enum { LEAST_TILES = 4 };       /* of a row that blocks share, */
-enum { FEW_ROWS = 4 };          /* of an SM, where they do */
-enum { MOST_TILES = 1 << 30 };  /* of a launch */
+enum { SHARED_BYTES = 47 << 10, FAR_LEVELS = 20 };
+enum { LEAST_TILES = 4 };      /* of a row that blocks share, */
+enum { FEW_ROWS = 4 };         /* of an SM, where they do */
+enum { MOST_TILES = 1 << 30 }; /* of a launch */
 enum { MOST_TICKETS = 1 << 23 };
 
 /* Whether elements, not rows, are neighbours in most of what is moved. */
@@ -26,6 +27,33 @@ static bool trees_fit(const fc_kernel *k) {
     size_t bytes = 0;
     for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
     return bytes * 2 * FC_CUDA_THREADS <= TREE_BYTES;
+}
+
+/* Bytes of an element in shared memory, or of its result, of all reductions. */
+static size_t staged_bytes(const fc_kernel *k) {
+    size_t bytes = 0;
+    for (size_t r = 0; r < k->reductions.len; r++) {
+        const fc_reduction *red = &k->reductions.at[r];
+        size_t x = 0, most = 4, y = red->record ? fc_cuda_red_bytes(red) : 8;
+        if (!red->record && fc_dtypes[fc_red_result(red, 0)].bytes <= 4) y = 4;
+        for (unsigned v = 0; v < red->nvalues; v++) {
+            const size_t b = fc_dtypes[fc_red_element(red, v)].bytes > 4 ? 8 : 4;
+            x = (x + b - 1) / b * b + b;
+            most = b > most ? b : most;
+        }
+        x = (x + most - 1) / most * most;
+        bytes += x > y ? x : y;
+    }
+    return bytes;
+}
+
+/* Whether a tile has room beside the trees. */
+static bool stage_fits(const fc_kernel *k) {
+    size_t bytes = 0;
+    for (size_t r = 0; r < k->reductions.len; r++) bytes += fc_cuda_red_bytes(&k->reductions.at[r]);
+    return bytes * (2 * FC_CUDA_THREADS + FAR_LEVELS) +
+               staged_bytes(k) * (FC_CUDA_SCAN_TILE + FC_CUDA_SCAN_TILE / FC_RUN) <=
+           SHARED_BYTES;
 }
 
 /* 32-bit words that blocks looking back at each other take: the ticket, slots of 64 bits for totals
@@ -51,6 +79,7 @@ void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
                            fc_launch *l) {
     cls->cuda.kind = FC_CUDA_SCAN;
     cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW && trees_fit(k);
+    cls->cuda.staged = cls->cuda.block_rows && stage_fits(k);
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] =
         cls->cuda.block_rows ? (uint64_t)n->rows : (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
