@@ -80,6 +80,7 @@ typedef enum fc_cuda_split {
     X(dot_across)   /* mma: the axis of the columns, likewise */                                   \
     X(dot_swapped)  /* mma: the columns are of the kernel's left operand */                        \
     X(dot_stages)   /* mma: steps of k in shared memory */                                         \
+    X(dot_narrow)   /* dot: of integers whose sums, or what is looked at of them, have 32 bits */  \
     X(dot_left)     /* dot, mma: how the operand of the rows is read, fc_cuda_reads, */            \
     X(dot_right)    /* and that of the columns */                                                  \
     X(roomy)        /* registers need not do for other blocks of the SM */                         \

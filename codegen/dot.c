@@ -51,3 +51,32 @@ unsigned fc_dot_levels(int64_t count, int64_t chunk) {
     while (chunk << levels < count) levels++;
     return levels;
 }
+
+bool fc_dot_has_bytes(const fc_kernel *k, int64_t count) {
+    fc_val value[FC_MAX_COMPONENTS];
+    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype)) return false;
+    fc_red_values(&k->reductions.at[0], NULL, value);
+    for (int i = 0; i < 2; i++) {
+        const fc_instr *in = &k->code.ins.at[value[i]];
+        if (in->op != FC_OP_CAST) return false;
+        const uint8_t from = k->code.ins.at[in->a].dtype;
+        if (from != FUSEC_I8 && from != FUSEC_U8) return false;
+    }
+    return count <= INT32_MAX / (UINT8_MAX * UINT8_MAX);
+}
+
+bool fc_dot_is_low(const fc_kernel *k) {
+    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype) || k->updates.len) return false;
+    for (size_t i = 0; i < k->stores.len; i++)
+        if (k->code.ins.at[k->stores.at[i].value].op == FC_OP_ACC) return false;
+    for (size_t i = 0; i < k->code.ins.len; i++) {
+        const fc_instr *in = &k->code.ins.at[i];
+        const fc_val of[] = {in->a, in->b, in->c};
+        const fusec_dtype t = (fusec_dtype)in->dtype;
+        const bool cuts =
+            in->op == FC_OP_CAST && !fc_is_float(t) && t != FUSEC_BOOL && fc_dtypes[t].bytes <= 4;
+        for (int x = 0; x < 3 && !cuts; x++)
+            if (of[x] < i && k->code.ins.at[of[x]].op == FC_OP_ACC) return false;
+    }
+    return true;
+}

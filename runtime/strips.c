@@ -14,7 +14,7 @@ enum {
     DEVICE_BYTES = 128 << 20, /* the same on a GPU, all of which it keeps busy */
     CACHES = 3,               /* or so many times its second-level cache, if that is known */
     WORTH = 2,                /* times that, uncut, are worth strips */
-    OTHERS = 2                /* and times the bytes of arrays that strips read again */
+    OTHERS = 4                /* and times the bytes of arrays that strips read again */
 };
 
 typedef struct search {

@@ -3,6 +3,7 @@
  * machine against the oracle, to the bit: labels, layouts, dtypes, sizes around every tile,
  * threads. */
 #include "passes/plan.h"
+#include "tests/support/fake_machine.h"
 #include "tests/support/gb.h"
 #include "tests/support/oracle_run.h"
 #include "tests/support/program_fixture.h"
@@ -258,15 +259,13 @@ static void fill(const fc_tensor *t, fc_rng *r, unsigned specials) {
                 : fc_random_value(t->dtype, r, true));
 }
 
-static void judge(fc_graph *g, const char *device, int threads, const sizes *s, unsigned specials) {
+static void judge_on(const fc_how *how, fc_graph *g, const sizes *s, unsigned specials) {
     fc_oracle of, o;
     fc_arrays in, out = {0};
     fc_error e = {0};
     fc_rng r = {77};
     int64_t syms[16] = {0};
     const void *data[8];
-    fc_how how = {.ctx = fc_rig(device, threads, &how.device)};
-    if (!how.ctx) return;
     if (g->error.code) FC_FAIL("%s", g->error.message);
     syms_of(g, s, syms);
     fc_oracle_sizes(&of, g, syms);
@@ -276,7 +275,7 @@ static void judge(fc_graph *g, const char *device, int threads, const sizes *s, 
         data[i] = in.t[i].data;
     }
     fc_oracle_run(&o, g, syms, data);
-    fusec_status status = fc_rig_run(&how, g, syms, &in, &out, &e);
+    fusec_status status = fc_rig_run(how, g, syms, &in, &out, &e);
     fc_str why;
     fc_str_init(&why, &fc_libc_alloc);
     if (status)
@@ -288,6 +287,11 @@ static void judge(fc_graph *g, const char *device, int threads, const sizes *s, 
     fc_arrays_free(&out);
     fc_oracle_free(&o);
     fc_oracle_free(&of);
+}
+
+static void judge(fc_graph *g, const char *device, int threads, const sizes *s, unsigned specials) {
+    fc_how how = {.ctx = fc_rig(device, threads, &how.device)};
+    if (how.ctx) judge_on(&how, g, s, specials);
 }
 
 static const char *const devices[] = {"interp", "cpu", "cuda"};
@@ -365,6 +369,29 @@ FC_TEST(contract, integers_are_exact) {
                    ALL_BITS);
     judge_integers("ik,kj->ij", "ik", "kj", FUSEC_U8, FUSEC_I64, &(sizes){{2, 3, 33026, 1}},
                    ALL_BITS);
+}
+
+/* The same text on the host's fibers. */
+FC_TEST(contract, integers_of_32_bits_on_a_gpu) {
+    static const fusec_dtype types[] = {FUSEC_I8, FUSEC_U8, FUSEC_I16};
+    fake_machine f;
+    if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
+    if (!fake_machine_open(&f, FAKE("whole"))) return;
+    f.fake->execute = true;
+    for (size_t t = 0; t < FC_COUNT(types); t++) {
+        fc_fixture x;
+        if (!fc_fixture_open(&x, "cuda")) continue;
+        const fc_node in[] = {input_of(&x.g, "x", types[t], "ik"),
+                              input_of(&x.g, "y", types[t], "jk")};
+        fc_node sum = fc_build_einsum(&x.g, "ik,jk->ij", 2, in);
+        fc_build_output(&x.g, "out", t < 2 ? sum : fc_build_cast(&x.g, sum, FUSEC_I32));
+        FC_TRACE("%s", fc_dtypes[types[t]].name);
+        judge_on(&(fc_how){.ctx = x.ctx, .device = x.device}, &x.g, &(sizes){{40, 67, 300, 1}}, 1);
+        FC_UNTRACE();
+        fc_fixture_close(&x, NULL);
+    }
+    FC_EXPECT_EQ_I64(f.fake->misuse, 0);
+    fake_machine_close(&f);
 }
 
 /* x.T @ y * 2 - 1 of slices, casts and scales, and several results. */

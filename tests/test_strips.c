@@ -239,7 +239,7 @@ typedef struct bind_state {
     fc_tensor in[3];
 } bind_state;
 
-static const int64_t fault_shape[] = {3, 40, 8};
+static const int64_t fault_shape[] = {3, 64, 4};
 
 static bool bind_ready(fault_run *r) {
     bind_state *x = r->state;

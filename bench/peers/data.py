@@ -103,7 +103,8 @@ class NumpyData:
         self.np = numpy
         self.pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
         self.scratch = os.environ.get("FUSEC_BENCH_SCRATCH", "")
-        self.types = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "i32": "i4", "bf16": "u2"}
+        self.types = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "i32": "i4",
+                      "u8": "u1", "i8": "i1", "bf16": "u2"}
 
     def pieces(self, n, f):
         """f(begin, end) for all numbers below n; the results in order."""

@@ -15,6 +15,8 @@
  * places through shared memory, so that neighbouring threads have neighbouring columns, and run the
  * kernel's code behind the product; one copy of that, too
  *
+ * Integers of 8 bits, or of whose sums the lower 32 bits are looked at, have accumulators of 32.
+ *
  * Elements of k past the end are zero in both operands, rows and columns past the end are the last
  * ones again, and nobody stores them. One name an accumulator and rolled loops: that is what NVRTC
  * compiles soon. */
@@ -145,7 +147,7 @@ static void load_operand(const dot *d, bool left) {
     fc_cuda_bases(g, g->axes);
     fc_cuda_element(g);
     fc_cuda_indent(t);
-    fc_str_printf(t->out, "%s[u] = depth < count ? ", left ? "left" : "right");
+    fc_str_printf(t->out, "%s[u] = depth < count ? (%s)", left ? "left" : "right", d->type);
     fc_cuda_operand(t, value);
     fc_str_printf(t->out, " : (%s)0;\n", d->type);
     fc_cuda_line(t, "}");
@@ -276,7 +278,8 @@ static void results(const dot *d) {
                  g->l.extents + d->down, d->across, g->l.extents + d->across);
     fc_cuda_line(t, "red0 sum;");
     fc_cuda_line(t, "sum.c0 = turned[e];");
-    fc_cuda_line(t, "const %s f0 = red0_finish(sum, (long long)count);", d->type);
+    fc_cuda_line(t, "const %s f0 = red0_finish(sum, (long long)count);",
+                 fc_cuda_type((fusec_dtype)g->k->reductions.at[0].dtype));
     if (fc_cuda_slice(g, FC_CUDA_STORES, FC_ROW)) {
         fc_cuda_bases(g, g->np);
         fc_cuda_row(g);
@@ -292,7 +295,7 @@ static void results(const dot *d) {
 
 static void functions(const dot *d) {
     fc_cuda_text *t = &d->g->t;
-    const char *u = "unsigned long long";
+    const char *u = d->t == FUSEC_I32 ? "unsigned int" : "unsigned long long";
     fc_cuda_line(t, "typedef fc_vec<%s, 4, 16> quad;", d->type);
     fc_cuda_line(t, "const auto dot_step = [](%s x, %s y, %s c) {", d->type, d->type, d->type);
     if (fc_is_float(d->t))
@@ -327,7 +330,8 @@ static void place(const dot *d) {
 }
 
 void fc_cuda_emit_dot(fc_cuda_gen *g) {
-    const fusec_dtype of = (fusec_dtype)g->k->reductions.at[0].dtype;
+    const fusec_dtype of =
+        g->cls->cuda.dot_narrow ? FUSEC_I32 : (fusec_dtype)g->k->reductions.at[0].dtype;
     dot d = {.g = g, .tile = g->cls->cuda.dot_tile, .down = g->cls->cuda.dot_axis, .t = of};
     fc_cuda_text *t = &g->t;
     const unsigned bytes = fc_dtypes[of].bytes;

@@ -13,11 +13,16 @@ static int64_t tiles_of(const fc_nest *n, unsigned down, unsigned tile) {
     return n->rows / rows / columns * fc_ceil_div(rows, side) * fc_ceil_div(columns, side);
 }
 
+/* Of an accumulator. */
+static unsigned bytes_of(const fc_kernel *k, const fc_class *cls) {
+    return cls->cuda.dot_narrow ? 4 : fc_dtypes[k->reductions.at[0].dtype].bytes;
+}
+
 static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n, unsigned tile,
                       fc_class *cls, fc_launch *l) {
     const int64_t tiles = tiles_of(n, cls->cuda.dot_axis, tile);
     const int64_t together = (int64_t)m->sm_count * (tile == 8 ? 2 : 3);
-    const unsigned bytes = fc_dtypes[k->reductions.at[0].dtype].bytes;
+    const unsigned bytes = bytes_of(k, cls);
     cls->cuda.dot_tile = (uint16_t)tile;
     l->block[0] = FC_CUDA_THREADS;
     l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
@@ -59,9 +64,10 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
     cls->cuda.dot_axis = (uint16_t)of.down;
     cls->cuda.dot_left = reads_of(k, n, k->reductions.at[0].value[0], of.down, align);
     cls->cuda.dot_right = reads_of(k, n, k->reductions.at[0].value[1], n->np - 1, align);
+    cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
     cls->vector = 1;
     cls->wide = n->far;
-    const unsigned bytes = fc_dtypes[k->reductions.at[0].dtype].bytes;
+    const unsigned bytes = bytes_of(k, cls);
     const int64_t large = tiles_of(n, of.down, 8), small = tiles_of(n, of.down, 4);
     launch_of(m, k, n, bytes == 4 && large >= m->sm_count && large * 3 <= small ? 8 : 4, cls, l);
     return FUSEC_OK;

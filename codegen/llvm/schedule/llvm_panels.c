@@ -31,38 +31,6 @@ static bool is_plain(const fc_kernel *k, fc_val v, uint32_t *access) {
     return in->op == FC_OP_LOAD && fc_is_float(t) && k->accesses.at[*access].dtype == t;
 }
 
-/* Whether the elements are casts of 8 bits, of which sums of so many products fit in 32: there is
- * an instruction for two products of 16 bits and their sum. */
-static bool has_pairs(const fc_machine *m, const fc_kernel *k, const fc_nest *n) {
-    fc_val value[FC_MAX_COMPONENTS];
-    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype) || m->vector_bytes < 32) return false;
-    fc_red_values(&k->reductions.at[0], NULL, value);
-    for (int i = 0; i < 2; i++) {
-        const fc_instr *in = &k->code.ins.at[value[i]];
-        if (in->op != FC_OP_CAST) return false;
-        const uint8_t from = k->code.ins.at[in->a].dtype;
-        if (from != FUSEC_I8 && from != FUSEC_U8) return false;
-    }
-    return n->count <= INT32_MAX / (UINT8_MAX * UINT8_MAX);
-}
-
-/* Whether nothing but the lower 32 bits of the sums is looked at. */
-static bool is_low(const fc_kernel *k) {
-    if (fc_is_float((fusec_dtype)k->reductions.at[0].dtype)) return false;
-    for (size_t i = 0; i < k->stores.len; i++)
-        if (k->code.ins.at[k->stores.at[i].value].op == FC_OP_ACC) return false;
-    for (size_t i = 0; i < k->code.ins.len; i++) {
-        const fc_instr *in = &k->code.ins.at[i];
-        const fc_val of[] = {in->a, in->b, in->c};
-        const fusec_dtype t = (fusec_dtype)in->dtype;
-        const bool cuts =
-            in->op == FC_OP_CAST && !fc_is_float(t) && t != FUSEC_BOOL && fc_dtypes[t].bytes <= 4;
-        for (int x = 0; x < 3 && !cuts; x++)
-            if (of[x] < i && k->code.ins.at[of[x]].op == FC_OP_ACC) return false;
-    }
-    return k->updates.len == 0;
-}
-
 static int64_t near_of(const fc_machine *m) {
     return m->near_cache ? (int64_t)m->near_cache : NEAR;
 }
@@ -136,8 +104,8 @@ fusec_status fc_ll_choose_panels(const fc_machine *m, const fc_kernel *k, const 
     uint8_t *move = fc_arena_alloc(arena, (size_t)n->naccess * axes + 1);
     if (!move) return fc_oom(e);
     cls->llvm.down_axis = (uint16_t)of.down;
-    cls->llvm.pairs = has_pairs(m, k, n);
-    cls->llvm.low = !cls->llvm.pairs && is_low(k);
+    cls->llvm.pairs = m->vector_bytes >= 32 && fc_dot_has_bytes(k, n->count);
+    cls->llvm.low = !cls->llvm.pairs && fc_dot_is_low(k);
     cls->llvm.bare = !cls->llvm.pairs && is_bare(k, n);
     choose_direct(m, k, n, &of, cls);
     cls->llvm.panels = !cls->llvm.direct;
