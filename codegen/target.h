@@ -74,6 +74,10 @@ typedef struct fc_target {
     fusec_status (*schedule)(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                              uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *launch,
                              fc_error *e);
+    /* The class that takes any sizes, of a nest with the kernel's own axes (fc_nest_bind_plain): it
+     * depends on kernel and machine alone. NULL: there is none. */
+    fusec_status (*schedule_plain)(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                   fc_arena *arena, fc_class *cls, fc_launch *launch, fc_error *e);
     /* Text of the variant. The entry point is called `name`; a finishing function `name`_finish.
      * Equal kernels and classes give equal text (up to the name). */
     fusec_status (*emit)(const fc_machine *m, const fc_kernel *k, const fc_class *cls,

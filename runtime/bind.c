@@ -189,8 +189,11 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     const int64_t *const *strides;
     FC_TRY(fc_bound_strides(p, b, k, &strides, blocked, e));
     if (p->plan->steps.at[i]->kind != FC_STEP_KERNEL) return fc_step_bind(p, b, (uint32_t)i, e);
+    const bool plain = b->plain && p->device->target->schedule_plain && !strides && !s->strips;
     if (s->strips)
         FC_TRY(fc_strips_bind(b, k, s, strides, e));
+    else if (plain)
+        FC_TRY(fc_nest_bind_plain(k, b->values, &b->arena, &s->nest, e));
     else
         FC_TRY(fc_nest_bind_strided(k, b->values, strides, &b->arena, &s->nest, e));
     s->layout = fc_layout_of((uint32_t)k->args.len, s->nest.np + s->nest.nr,
@@ -205,7 +208,11 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     const fc_nest nest = nest_of(s);
     fc_machine machine = d->machine;
     if (s->strips && s->strips->threads > 1) machine.threads = 1;
-    FC_TRY(d->target->schedule(&machine, k, &nest, b->align, &b->arena, &s->cls, &s->launch, e));
+    if (plain)
+        FC_TRY(d->target->schedule_plain(&machine, k, &nest, &b->arena, &s->cls, &s->launch, e));
+    else
+        FC_TRY(
+            d->target->schedule(&machine, k, &nest, b->align, &b->arena, &s->cls, &s->launch, e));
     set_spans(s, s->words);
     return FUSEC_OK;
 }
@@ -393,6 +400,7 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     fc_bound *b = new_bound(p);
     if (!b) return fc_oom(e);
     b->align = l->align;
+    b->plain = l->plain;
     memcpy(b->symbols, symbols, t->syms.len * sizeof *symbols);
     memcpy(b->values, values, t->forms.len * sizeof *values);
     fusec_status s = complete(p, b, l, e);
@@ -403,6 +411,27 @@ static fusec_status make_bound(fc_program *p, const int64_t *symbols, const int6
     keep(p, b);
     *out = b;
     return FUSEC_OK;
+}
+
+/* Code that is not there and must not be compiled may be there for any sizes: then that runs. */
+static fusec_status load_any(fc_program *p, const int64_t *symbols, const int64_t *values,
+                             const fc_layouts *l, bool quick, fc_bound **b, fc_error *e) {
+    fc_error first = {0};
+    fc_layouts any = *l;
+    fusec_status s = load_steps(p, *b, quick, &first);
+    if (s == FUSEC_NO_CODE && !(*b)->plain && p->device->target->schedule_plain) {
+        fc_error none = {0};
+        fc_bound *plain = NULL;
+        any.plain = true;
+        if (!make_bound(p, symbols, values, &any, &plain, &none) &&
+            !load_steps(p, plain, quick, &none)) {
+            drop(p, *b);
+            *b = plain;
+            return FUSEC_OK;
+        }
+        if (plain) drop(p, plain);
+    }
+    return s ? fc_fail(e, s, "%s", first.message) : FUSEC_OK;
 }
 
 /* Schedules and texts are made of constants, too. The full code may need another launch than the
@@ -416,7 +445,7 @@ static fusec_status prepare(fc_program *p, const int64_t *symbols, const int64_t
     const uint64_t state = fc_float_enter();
     fusec_status s = *b ? FUSEC_OK : make_bound(p, symbols, values, l, b, e);
     if (!s && code != FC_NO_CODE && !(*b)->loaded)
-        s = load_steps(p, *b, code == FC_ANY_CODE && is_little(p, *b), e);
+        s = load_any(p, symbols, values, l, code == FC_ANY_CODE && is_little(p, *b), b, e);
     fc_float_leave(state);
     return s;
 }

@@ -51,6 +51,7 @@ struct fc_bound {
     fc_arena arena;
     uint32_t users;          /* calls under way, plus one while it is in the program's list */
     uint32_t align;          /* of all buffers, as a power of two up to 64 */
+    bool plain;              /* its kernels are of the classes that take any sizes */
     uint32_t nargs;          /* inputs and outputs: the first buffers */
     const int64_t **strides; /* of each argument, NULL: dense; NULL: all are */
     size_t *before, *from;   /* bytes that each argument touches, see fc_strides_span */
@@ -92,6 +93,8 @@ fusec_status fc_condition_test(const fc_graph *g, const fc_condition *c, const i
 typedef struct fc_layouts {
     uint32_t align;
     const int64_t *const *strides; /* of inputs, then outputs; NULL: all are dense */
+    bool plain; /* kernels of the classes that take any sizes, as far as the device has them and
+                   arrays are dense */
     uint32_t blocked; /* out, after FUSEC_NOT_YET: the argument whose strides a kernel can't walk,
                          as it reads the array under another shape */
 } fc_layouts;

@@ -44,6 +44,7 @@ fusec_status fc_bound_spans(fc_program *p, fc_bound *b, fc_error *e) {
 
 bool fc_bound_same_layouts(const fc_program *p, const fc_bound *b, const fc_layouts *l) {
     const fc_graph *g = &p->plan->graph;
+    if (l->plain && !b->plain) return false;
     if (b->align != l->align || !b->strides != !l->strides) return false;
     for (uint32_t i = 0; l->strides && i < b->nargs; i++) {
         const uint32_t rank = fc_rank(g, p->plan->buffers.at[i].node);

@@ -234,6 +234,13 @@ FC_TEST(pack, a_program_that_has_not_run) {
     EXPECT_RUN(sh, 0, PACKED "fusec -q run f.fuse x=ones:f32:100x1000 -o y.npy");
     EXPECT_RUN(sh, 0, PACKED "fusec -q run f.fuse x=ones:f64:1x3");
     FC_EXPECT_STREQ(sh.out, "[6.]\n");
+    /* other classes: by the code that takes any sizes, with the same bits */
+    EXPECT_RUN(sh, 0, PACK "--sizes n=3,m=5 && chmod 400 app.fpk");
+    static const char *const shapes[] = {"1x1", "7x33", "1000x2", "3x40000", "0x4"};
+    for (size_t i = 0; i < FC_COUNT(shapes); i++) {
+        EXPECT_RUN(sh, 0, PACKED "fusec -q run f.fuse x=rand:f32:%s -d cpu -o a.npy", shapes[i]);
+        EXPECT_RUN(sh, 0, "fusec -q run f.fuse x=rand:f32:%s -d interp --expect a.npy", shapes[i]);
+    }
     EXPECT_RUN(sh, 5, PACKED "fusec -q run f.fuse x=ones:i32:1x3");
     EXPECT_RUN(sh, 2, PACK);
     EXPECT_RUN(sh, 2, PACK "--sizes n=1");

@@ -5,5 +5,6 @@
 
 const fc_target fc_llvm_target = {.kind = FC_TARGET_LLVM,
                                   .schedule = fc_ll_schedule,
+                                  .schedule_plain = fc_ll_schedule_plain,
                                   .emit = fc_ll_emit,
                                   .quicker = fc_ll_quicker};

@@ -99,6 +99,7 @@ typedef struct point {
     fc_tensor *in;
     fc_dim_value *dims;
     uint32_t nsyms, ndims;
+    bool any; /* the kernels that take any sizes are made */
 } point;
 
 static fusec_status open_point(point *x, fc_error *e) {
@@ -140,16 +141,19 @@ static bool shapes(point *x, fc_error *e) {
     return true;
 }
 
-/* Arrays of a caller may lie anywhere: all that schedules tell apart. */
+/* Arrays of a caller may lie anywhere: all that schedules tell apart. After the first call come the
+ * kernels that take any sizes. */
 static fusec_status make_here(point *x, fc_error *e) {
-    static const uint32_t aligns[] = {64, 32, 16, 8, 4, 1};
+    static const uint32_t aligns[] = {64, 32, 16, 8, 4, 1, 1};
     if (!shapes(x, e)) return e->code;
-    for (size_t i = 0; i < FC_COUNT(aligns); i++) {
+    for (size_t i = 0; i < FC_COUNT(aligns) - x->any; i++) {
         fc_bound *b = NULL;
-        FC_TRY(fc_bound_get(x->p, (uint32_t)x->s->graph.inputs.len, x->in, x->ndims, x->dims,
-                            aligns[i], FC_FULL_CODE, &b, e));
+        fc_layouts l = {.align = aligns[i], .plain = i == FC_COUNT(aligns) - 1};
+        FC_TRY(fc_bound_get_for(x->p, (uint32_t)x->s->graph.inputs.len, x->in, x->ndims, x->dims,
+                                &l, FC_FULL_CODE, &b, e));
         fc_bound_release(x->p, b);
     }
+    x->any = true;
     return FUSEC_OK;
 }
 
