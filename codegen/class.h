@@ -74,6 +74,7 @@ typedef enum fc_cuda_split {
     X(runs)         /* outer: of a thread at most, if `full` exactly; 0: any number */             \
     X(transposed)   /* outer: loads of a warp pass through shared memory */                        \
     X(staged)       /* scan: elements and results pass through shared memory */                    \
+    X(columns)      /* scan: a block has 32 columns, 8 runs of each at a time */                   \
     X(block_rows)   /* scan: a block has a row; else a thread */                                   \
     X(dot_axis)     /* dot, mma: of the rows of a tile; mma: the number of kept axes if none */    \
     X(dot_tile)     /* dot: rows and columns of a thread: 4 or 8; mma: which of fc_cuda_tiles */   \

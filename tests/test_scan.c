@@ -125,8 +125,8 @@ static void judge_cuda(fc_fixture *f, const int64_t *syms, bool tame) {
 }
 
 FC_TEST(scan, cuda_on_the_host) {
-    static const int64_t shapes[][2] = {{1, 1},    {3, 40},   {40, 3},   {2, 129},
-                                        {1, 4096}, {2, 4097}, {1, 12300}};
+    static const int64_t shapes[][2] = {{1, 1},    {3, 40},    {40, 3},  {2, 129}, {1, 4096},
+                                        {2, 4097}, {1, 12300}, {128, 3}, {300, 37}};
     fake_machine m;
     fc_fixture f;
     if (!fake_can_execute()) FC_SKIP("no C++ compiler, or under AddressSanitizer");
@@ -139,7 +139,8 @@ FC_TEST(scan, cuda_on_the_host) {
                                   false, false);
         fc_build_output(&f.g, "rows", gb2(&f.g, FC_OP_add, c, x));
         fc_build_output(&f.g, "before", fc_build_scan(&f.g, FC_OP_prod, x, -1, true, false));
-        fc_build_output(&f.g, "columns", fc_build_scan(&f.g, FC_OP_max, x, 0, false, true));
+        fc_build_output(&f.g, "columns", fc_build_scan(&f.g, FC_OP_sum, x, 0, false, true));
+        fc_build_output(&f.g, "above", fc_build_scan(&f.g, FC_OP_prod, x, 0, true, false));
         FC_TRACE("[%lld, %lld]", (long long)shapes[s][0], (long long)shapes[s][1]);
         judge_cuda(&f, shapes[s], true);
         FC_UNTRACE();

@@ -12,6 +12,8 @@
 
 enum { FC_CUDA_MAP_THREADS = 128, FC_CUDA_THREADS = 256 };
 enum {
+    FC_CUDA_SCAN_COLUMNS = 32, /* of a block that goes down columns, and its runs of each */
+    FC_CUDA_SCAN_DOWN = FC_CUDA_THREADS / FC_CUDA_SCAN_COLUMNS,
     FC_CUDA_SCAN_TILE = FC_CUDA_THREADS * FC_RUN
 };                           /* elements of a row that a block scans at once */
 enum { FC_CUDA_LINE = 128 }; /* bytes that DRAM, caches and bulk copies move at once */

@@ -563,7 +563,8 @@ static void prefixes(fc_cuda_gen *g) {
 /* The totals of the threads' runs of a tile become a tree; then each goes through its run again,
  * with what is before it in front. */
 static void tile_of_runs(fc_cuda_gen *g) {
-    over_elements(g, FC_LOOP_BLOCK, FC_RUN, FC_CUDA_THREADS);
+    over_elements(g, FC_LOOP_BLOCK, FC_RUN,
+                  g->cls->cuda.columns ? FC_CUDA_SCAN_DOWN : FC_CUDA_THREADS);
     leaf(g, FC_LEAF_START, 0);
     over_run(g);
     element(g, 0);
@@ -574,15 +575,22 @@ static void tile_of_runs(fc_cuda_gen *g) {
 }
 
 static void scan(fc_cuda_gen *g) {
-    const bool many = g->cls->cuda.split == FC_CUDA_BACK, one = g->cls->cuda.block_rows;
-    open(g, FC_LOOP_GRID, 0, g->np, many || one ? 1 : FC_CUDA_THREADS, 1);
+    const bool many = g->cls->cuda.split == FC_CUDA_BACK, one = g->cls->cuda.block_rows,
+               down = g->cls->cuda.columns;
+    const uint32_t rows = many || one ? 1 : down ? FC_CUDA_SCAN_COLUMNS : FC_CUDA_THREADS;
+    open(g, FC_LOOP_GRID, 0, g->np, rows, 1);
     if (many) over_elements(g, FC_LOOP_GRID, FC_CUDA_SCAN_TILE, 1)->way = FC_LOOP_TICKET;
-    if (!many && !one) open(g, FC_LOOP_BLOCK, 0, g->np, 1, FC_CUDA_THREADS);
+    if (rows > 1) open(g, FC_LOOP_BLOCK, 0, g->np, 1, rows);
     leaf(g, FC_LEAF_ROW, 0);
     leaf(g, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
     leaf(g, FC_LEAF_CLEAR, 0);
-    if (!many) over_elements(g, FC_LOOP_SERIAL, one ? FC_CUDA_SCAN_TILE : FC_RUN, 1);
-    if (many || one)
+    if (!many)
+        over_elements(g, FC_LOOP_SERIAL,
+                      one    ? FC_CUDA_SCAN_TILE
+                      : down ? FC_CUDA_SCAN_DOWN * FC_RUN
+                             : FC_RUN,
+                      1);
+    if (many || one || down)
         tile_of_runs(g);
     else
         prefixes(g);

@@ -293,16 +293,28 @@ static void take_tile(fc_cuda_gen *g) {
 
 enum { TILE_LEVELS = 20 }; /* of the subtrees before a tile: tickets have 32 bits */
 
+/* Threads behind the last column have the last one, and none of its elements. */
+static void scan_columns_place(fc_cuda_gen *g) {
+    fc_cuda_line(&g->t, "const ix column = (ix)blockIdx.x * %d + (ix)(threadIdx.x & 31);",
+                 FC_CUDA_SCAN_COLUMNS);
+    fc_cuda_line(&g->t, "const bool live = column < rows;");
+    fc_cuda_line(&g->t, "const ix row = live ? column : rows - 1;");
+    fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x / 32;");
+}
+
 static void scan_place(fc_cuda_gen *g) {
-    const bool many = g->cls->cuda.split == FC_CUDA_BACK, shared = many || g->cls->cuda.block_rows;
-    if (!shared) {
+    const bool many = g->cls->cuda.split == FC_CUDA_BACK, down = g->cls->cuda.columns;
+    const bool one = many || g->cls->cuda.block_rows, shared = one || down;
+    if (down) {
+        scan_columns_place(g);
+    } else if (!shared) {
         fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x * %d + (ix)threadIdx.x;",
                      FC_CUDA_THREADS);
         fc_cuda_line(&g->t, "if (row >= rows) return;");
     } else if (!many) {
         fc_cuda_line(&g->t, "const ix row = (ix)blockIdx.x;");
     }
-    if (shared) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x;");
+    if (one) fc_cuda_line(&g->t, "const unsigned int thread = threadIdx.x;");
     if (many) take_tile(g);
     if (shared) FC_EACH_REDUCTION(g, 0, "__shared__ red%u tree%u[%d];", r, r, 2 * FC_CUDA_THREADS);
     if (many) FC_EACH_REDUCTION(g, 0, "__shared__ red%u far%u[%d];", r, r, TILE_LEVELS);
@@ -409,10 +421,10 @@ void fc_cuda_walk_thread(fc_cuda_walk *w, const fc_loop *n) {
         break;
     case FC_CUDA_SCAN:
         if (n->step != FC_RUN) break;
-        fc_cuda_line(&g->t, "const ix begin = ((ix)n * %d + (ix)thread) * %d;", FC_CUDA_THREADS,
+        fc_cuda_line(&g->t, "const ix begin = ((ix)n * %u + (ix)thread) * %d;", (unsigned)n->count,
                      FC_RUN);
-        fc_cuda_line(&g->t, "const ix end = begin + %d < count ? begin + %d : count;", FC_RUN,
-                     FC_RUN);
+        fc_cuda_line(&g->t, "const ix end = %sbegin + %d < count ? begin + %d : count;",
+                     g->cls->cuda.columns ? "!live ? begin : " : "", FC_RUN, FC_RUN);
         break;
     default: break;
     }

@@ -92,6 +92,9 @@ static bool scans(const fc_cuda_gen *g) {
 static bool stages(const fc_cuda_gen *g) {
     return g->cls->cuda.staged;
 }
+static bool scans_columns(const fc_cuda_gen *g) {
+    return g->cls->cuda.columns;
+}
 static bool looks_back(const fc_cuda_gen *g) {
     return g->cls->cuda.split == FC_CUDA_BACK;
 }
@@ -228,6 +231,7 @@ static const struct {
     {FC_CUH_outside, checks, NULL},
     {FC_CUH_trees, reduces, NULL},
     {FC_CUH_scan, scans, NULL},
+    {FC_CUH_scan_columns, scans_columns, NULL},
     {FC_CUH_staged, stages, NULL},
     {FC_CUH_back, looks_back, NULL},
     {FC_CUH_apart, lanes_apart, NULL},

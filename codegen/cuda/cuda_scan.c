@@ -42,13 +42,15 @@ static void look_back(fc_cuda_gen *g) {
 
 void fc_cuda_scan_prefix(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
-    const bool shared = g->cls->cuda.block_rows || g->cls->cuda.split == FC_CUDA_BACK;
+    const bool down = g->cls->cuda.columns,
+               shared = down || g->cls->cuda.block_rows || g->cls->cuda.split == FC_CUDA_BACK;
     if (g->cls->cuda.split == FC_CUDA_BACK) look_back(g);
     if (shared) {
         FC_EACH_REDUCTION(g, 0,
-                          "const red%u before%u = fc_sum(far%u, n, fc_left<%d>(tree%u, "
+                          "const red%u before%u = fc_sum(far%u, n, fc_left%s<%d>(tree%u, "
                           "red%u_start()), thread != 0);",
-                          r, r, r, FC_CUDA_THREADS, r, r);
+                          r, r, r, down ? "_columns" : "",
+                          down ? FC_CUDA_SCAN_DOWN : FC_CUDA_THREADS, r, r);
     } else {
         FC_EACH_REDUCTION(g, 0, "const red%u before%u = fc_sum(far%u, n, red%u_start());", r, r, r,
                           r);

@@ -133,6 +133,29 @@ template <int N, typename R> FC_INLINE R fc_left(const R *tree, R start) {
     return start;
 }
 
+//@ scan_columns
+// The same where a warp has 32 columns, and the N warps of a block a run of each.
+template <int N, typename R> FC_INLINE void fc_grow_columns(R *tree, const R &leaf) {
+    const unsigned int y = threadIdx.x / 32;
+    tree += threadIdx.x & 31;
+    tree[y * 32] = leaf;
+    __syncthreads();
+    for (unsigned int n = N / 2, from = 0; n; from += 2 * n, n /= 2) {
+        if (y < n) tree[(from + 2 * n + y) * 32] = fc_join(tree[(from + 2 * y) * 32], tree[(from + 2 * y + 1) * 32]);
+        __syncthreads();
+    }
+}
+template <int N, typename R> FC_INLINE R fc_left_columns(const R *tree, R start) {
+    bool any = false;
+    tree += threadIdx.x & 31;
+    for (unsigned int t = threadIdx.x / 32, n = N, from = 0; t; from += n, n /= 2, t /= 2) {
+        if (!(t & 1)) continue;
+        start = any ? fc_join(tree[(from + t - 1) * 32], start) : tree[(from + t - 1) * 32];
+        any = true;
+    }
+    return start;
+}
+
 //@ staged
 // Elements of a tile, then what is made of them. Places are apart so that threads with runs of 16 meet different banks.
 template <typename X, typename Y> union fc_staged {

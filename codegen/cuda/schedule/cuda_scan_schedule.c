@@ -6,9 +6,10 @@
 enum { SHORT_ROW = 128 };       /* elements */
 enum { TREE_BYTES = 40 << 10 }; /* of shared memory */
 enum { SHARED_BYTES = 47 << 10, FAR_LEVELS = 20 };
-enum { LEAST_TILES = 4 };      /* of a row that blocks share, */
-enum { FEW_ROWS = 4 };         /* of an SM, where they do */
-enum { MOST_TILES = 1 << 30 }; /* of a launch */
+enum { LONG_COLUMN = 128, FEW_COLUMNS = 1024 }; /* elements; of an SM */
+enum { LEAST_TILES = 4 };                       /* of a row that blocks share, */
+enum { FEW_ROWS = 4 };                          /* of an SM, where they do */
+enum { MOST_TILES = 1 << 30 };                  /* of a launch */
 enum { MOST_TICKETS = 1 << 23 };
 
 /* Whether elements, not rows, are neighbours in most of what is moved. */
@@ -81,8 +82,11 @@ void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nes
     cls->cuda.block_rows = along_rows(k, n, cls) && n->count > SHORT_ROW && trees_fit(k);
     cls->cuda.staged = cls->cuda.block_rows && stage_fits(k);
     l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] =
-        cls->cuda.block_rows ? (uint64_t)n->rows : (uint64_t)fc_ceil_div(n->rows, FC_CUDA_THREADS);
+    cls->cuda.columns = !along_rows(k, n, cls) && n->count >= LONG_COLUMN &&
+                        n->rows < (int64_t)FEW_COLUMNS * m->sm_count && trees_fit(k);
+    l->grid[0] = (uint64_t)fc_ceil_div(n->rows, cls->cuda.block_rows ? 1
+                                                : cls->cuda.columns  ? FC_CUDA_SCAN_COLUMNS
+                                                                     : FC_CUDA_THREADS);
     if (!cls->cuda.block_rows || !shares_rows(m, k, n)) return;
     cls->cuda.split = FC_CUDA_BACK;
     l->grid[0] = (uint64_t)(n->rows * fc_ceil_div(n->count, FC_CUDA_SCAN_TILE));
