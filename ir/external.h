@@ -28,6 +28,7 @@ typedef struct fc_extern {
     const char *name,
         *cuda; /* CUDA C with a __device__ function of that name; NULL: there is none */
     uint8_t nargs, dtype[FC_MAX_EXTERN], result;
+    uint32_t number; /* among those of its context */
     uint32_t slots; /* what it costs: FC_FUNCTION_SLOTS is that of a sine */
 } fc_extern;
 

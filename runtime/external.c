@@ -43,10 +43,19 @@ fusec_status fc_extern_intern(fc_context *c, const fc_extern *like, const fc_ext
     while (i < c->externs.len && !same(c->externs.at[i], like)) i++;
     fc_extern *x = i < c->externs.len ? c->externs.at[i] : copy(a, like);
     const bool ok = x && (i < c->externs.len || fc_push(a, &c->externs, x));
+    if (ok) x->number = (uint32_t)i;
     if (!ok) free_extern(a, x);
     pthread_mutex_unlock(&c->lock);
     *out = ok ? x : NULL;
     return ok ? FUSEC_OK : fc_oom(e);
+}
+
+const fc_extern *fc_extern_at(fc_context *c, int64_t number) {
+    pthread_mutex_lock(&c->lock);
+    const bool there = number >= 0 && (uint64_t)number < c->externs.len;
+    const fc_extern *x = there ? c->externs.at[number] : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return x;
 }
 
 void fc_externs_free(fc_context *c) {

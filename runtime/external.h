@@ -10,6 +10,7 @@
  * it fills in what calls them. One for equal descriptions. */
 fusec_status fc_extern_intern(fc_context *c, const fc_extern *like, const fc_extern **out,
                               fc_error *e);
+const fc_extern *fc_extern_at(fc_context *c, int64_t number); /* NULL: there is none */
 void fc_externs_free(fc_context *c);
 
 struct fc_program;

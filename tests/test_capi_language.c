@@ -211,3 +211,52 @@ FC_TEST(capi_language, mistakes_have_places) {
     fusec_module_free(NULL);
     capi_end(ctx, g);
 }
+
+/* ---- what texts become ----------------------------------------------------------------------- */
+
+static fusec_value elements_by_rows(fusec_value x, fusec_value a) {
+    return fusec_where(fusec_gt(x, fusec_num(0)), x, fusec_mul(a, fusec_expm1(x)));
+}
+
+static fusec_value norm_by_rows(fusec_value x, fusec_value a) {
+    return fusec_mul(fusec_sqrt(fusec_sum(fusec_mul(x, x), 0, NULL, 0)), a);
+}
+
+/* The kernel of a text or of operations; freed by the caller. */
+static char *kernel_of(fusec_context *ctx, const char *written,
+                       fusec_value (*rows)(fusec_value, fusec_value)) {
+    fusec_graph *g = NULL;
+    fusec_program *p = NULL;
+    char *source = NULL;
+    const int64_t n = 1000;
+    const char *names[] = {"x", "a"};
+    FC_EXPECT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+    const fusec_dim size = fusec_sym(g, "n");
+    const fusec_value v[] = {fusec_input(g, "x", FUSEC_F32, 1, &size),
+                             fusec_input(g, "a", FUSEC_F32, 0, NULL)};
+    fusec_output(g, "y", written ? fusec_expr(g, written, 2, names, v) : rows(v[0], v[1]));
+    FC_EXPECT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+    const fusec_tensor in[] = {{.shape = &n, .rank = 1, .dtype = FUSEC_F32}, {.dtype = FUSEC_F32}};
+    if (p) FC_EXPECT_EQ_I64(fusec_kernel_count(p), 1);
+    if (p) FC_EXPECT_OK_TEXT(fusec_source(p, 0, 2, in, &source), fusec_message(ctx));
+    fusec_program_free(p);
+    fusec_graph_free(g);
+    return source;
+}
+
+/* An elementwise text and a reduction's (map, sum, finish) are one kernel each, with the very text
+ * that operations have. */
+FC_TEST(capi_language, texts_are_the_kernels_of_operations) {
+    static const char *const devices[] = {"interp", "cpu"};
+    for (int d = 0; d < 2; d++) {
+        fusec_context *ctx = capi_device(devices[d]);
+        for (int i = 0; ctx && i < 2; i++) {
+            char *got = kernel_of(ctx, i ? "sqrt(sum(x*x))*a" : "x > 0 ? x : a*expm1(x)", NULL);
+            char *rows = kernel_of(ctx, NULL, i ? norm_by_rows : elements_by_rows);
+            FC_EXPECT_STREQ(got ? got : "", rows ? rows : "no kernel");
+            fusec_text_free(ctx, got);
+            fusec_text_free(ctx, rows);
+        }
+        fusec_context_free(ctx);
+    }
+}

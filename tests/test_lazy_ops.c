@@ -99,11 +99,38 @@ static size_t lazily(fusec_context *c, int op, const fusec_attr *a, const operan
     return bytes;
 }
 
+static double sum_of(double a, double b) {
+    return a + b;
+}
+static double half_of(double a, double b) {
+    return a / 2 - b;
+}
+
+/* Functions number 0 and 1, for the row that takes one. */
+static void add_functions(fusec_context *c) {
+    static const fusec_dtype dtypes[2] = {FUSEC_F64, FUSEC_F64};
+    fusec_extern_desc d = FUSEC_EXTERN_DESC_INIT;
+    int64_t number = -1;
+    d.name = "some";
+    d.nargs = 2;
+    d.dtypes = dtypes;
+    d.result = FUSEC_F64;
+    FC_EXPECT_EQ_I64(fusec_extern_number(c, &d, &number), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_extern_number(NULL, &d, &number), FUSEC_INVALID);
+    for (int i = 0; i < 4; i++) { /* equal ones have one number */
+        d.scalar = (void (*)(void))(i % 2 ? half_of : sum_of);
+        FC_EXPECT_OK_TEXT(fusec_extern_number(c, &d, &number), fusec_message(c));
+        FC_EXPECT_EQ_I64(number, i % 2);
+    }
+    FC_EXPECT_EQ_I64(fusec_extern_number(c, &d, NULL), FUSEC_INVALID);
+}
+
 FC_TEST(lazy_ops, of_a_graph_and_of_none_are_the_same) {
     fusec_context *c = capi_device("interp");
     fusec_graph *g = NULL;
     int seen = 0;
     FC_ASSERT_TRUE(c != NULL);
+    add_functions(c);
     FC_ASSERT_OK_TEXT(fusec_graph_new(c, &g), "");
     for (int op = 0; op < fusec_op_count(); op++) {
         if (fusec_op_arity(op) == -1) continue;

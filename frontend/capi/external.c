@@ -64,6 +64,20 @@ static fc_node operand(fusec_graph *g, const fc_extern *x, int i, fusec_value v)
     return FC_NONODE;
 }
 
+fusec_status fusec_extern_number(fusec_context *ctx, const fusec_extern_desc *desc,
+                                 int64_t *number) {
+    fc_extern like;
+    const fc_extern *x = NULL;
+    fc_error e = {0};
+    if (!ctx || !number)
+        return fc_report_text(FUSEC_INVALID, "fusec_extern_number: the %s is NULL",
+                              ctx ? "result pointer" : "context");
+    if (fc_take_extern(desc, &like, &e) || fc_extern_intern(ctx->runtime, &like, &x, &e))
+        return fc_report(&e);
+    *number = x->number;
+    return FUSEC_OK;
+}
+
 fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc, const fusec_value *v) {
     fc_extern like;
     const fc_extern *x = NULL;

@@ -5,6 +5,8 @@
  * In: a call whose attributes were checked against the row. Out: a value of the graph. */
 #include "frontend/capi/lazy.h"
 
+#include "runtime/external.h"
+
 /* ---- conversions and views ------------------------------------------------------------------- */
 
 static fusec_value cast(const fc_lazy_call *c) {
@@ -177,6 +179,22 @@ static fusec_value searchsorted(const fc_lazy_call *c) {
     return fusec_searchsorted(c->v[0], c->v[1], c->a->mode != 0);
 }
 
+/* ---- functions of the user ------------------------------------------------------------------- */
+
+static fusec_value external(const fc_lazy_call *c) {
+    fc_graph *g = &c->g->ir;
+    const fc_extern *x = fc_extern_at(c->g->ctx->runtime, c->a->start[0]);
+    fc_node in[FC_MAX_EXTERN];
+    if (!x)
+        fc_fail(&g->error, FUSEC_INVALID, "extern: the context has no function of number %lld",
+                (long long)c->a->start[0]);
+    else if (c->n != x->nargs)
+        fc_fail(&g->error, FUSEC_ARGUMENT_COUNT, "%s takes %d operands, but %d were given", x->name,
+                x->nargs, c->n);
+    for (int i = 0; !g->error.code && i < c->n; i++) in[i] = c->v[i].node;
+    return fc_value(c->g, g->error.code ? FC_NONODE : fc_build_extern(g, x, in));
+}
+
 /* ---- stores at indices ----------------------------------------------------------------------- */
 
 static fusec_value scatter(const fc_lazy_call *c) {
@@ -237,6 +255,8 @@ static const fc_lazy_row rows[FC_OPS_WITH_COMPOSITES] = {
     [FC_OP_MATMUL] = {matmul, 2, 0, "matmul", "the product of matrices, and of stacks of them"},
     [FC_OP_EINSUM] = {einsum, FC_ANY_ARITY, TEXT, "einsum",
                       "sums of products by letters of axes: text \"ik,kj->ij\""},
+    [FC_OP_EXTERN_NUMBER] = {external, FC_ANY_ARITY, START, "extern",
+                             "function number start[0] of the user (fusec_extern_number)"},
     [FC_OP_TAKE_AXIS] = {take, 2, AXIS, "take", "the axes of the indices in place of axes[0]"},
     [FC_OP_TAKE_ALONG] = {take_along, 2, AXIS, "take_along",
                           "elements along axes[0] at indices as large"},

@@ -607,7 +607,7 @@ FUSEC_API fusec_status fusec_lazy_scalar(fusec_context *ctx, fusec_dtype t, cons
  * "permute", "slice", "iota", "matmul", "take", "take_along", "pad", "roll", "tile", "repeat",
  * "window", "concat", "stack", "cumsum" and its like, "sort", "argsort", "searchsorted", "einsum",
  * "bits", "uniform", "normal", "randint", "bernoulli", "permutation", "real", "imag", "conj",
- * "angle", "complex", "nextafter", "spacing", whose operands and attributes fusec_op_doc says. -1: there is none. Names
+ * "angle", "complex", "nextafter", "spacing", "extern", whose operands and attributes fusec_op_doc says. -1: there is none. Names
  * and numbers from 0 to fusec_op_count() - 1; the name of a number without operation is NULL. */
 FUSEC_API int fusec_op_find(const char *name);
 FUSEC_API int fusec_op_count(void);
@@ -903,6 +903,10 @@ FUSEC_INIT_FUNCTION(fusec_extern_desc)
  * (fusec_custom_grad gives it one), and a graph with it can't be saved. */
 FUSEC_API fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc,
                                    const fusec_value *x);
+/* Its number in the context: start[0] of the operation "extern" (fusec_op, fusec_lazy_op), whose
+ * operands have its dtypes. */
+FUSEC_API fusec_status fusec_extern_number(fusec_context *ctx, const fusec_extern_desc *desc,
+                                           int64_t *number);
 
 /* ---- functions of the caller as steps ----------------------------------------------------------
  *

@@ -274,7 +274,37 @@ static PyObject *arange(PyObject *module, PyObject *size) {
     return r;
 }
 
+/* extern_number(device, name, dtypes, result, cuda, pointer, arrays, slots): a function of the user
+ * for op("extern", ..., start=(number,)) on this device. */
+static PyObject *extern_number(PyObject *module, PyObject *args) {
+    int device, result, arrays;
+    unsigned long long pointer;
+    fusec_extern_desc d = FUSEC_EXTERN_DESC_INIT;
+    fusec_dtype dtypes[FX_MAX_RANK];
+    PyObject *list;
+    int64_t number;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "isO!izKpi", &device, &d.name, &PyTuple_Type, &list, &result,
+                          &d.cuda, &pointer, &arrays, &d.slots))
+        return NULL;
+    d.nargs = (int)PyTuple_Size(list);
+    for (int i = 0; i < d.nargs && i < FX_MAX_RANK; i++)
+        dtypes[i] = (fusec_dtype)PyLong_AsLong(PyTuple_GetItem(list, i));
+    if (PyErr_Occurred()) return NULL;
+    d.dtypes = dtypes;
+    d.result = (fusec_dtype)result;
+    if (arrays)
+        d.arrays = (fusec_extern_fn)(uintptr_t)pointer;
+    else
+        d.scalar = (void (*)(void))(uintptr_t)pointer;
+    fusec_context *ctx = fx_context(device);
+    if (!ctx) return NULL;
+    const fusec_status s = fusec_extern_number(ctx, &d, &number);
+    return s ? fx_raise(s) : PyLong_FromLongLong(number);
+}
+
 static PyMethodDef functions[] = {
+    {"extern_number", extern_number, METH_VARARGS, NULL},
     {"cast", cast, METH_VARARGS, NULL},
     {"reduce", reduce, METH_VARARGS, NULL},
     {"reshape", reshape, METH_VARARGS, NULL},
