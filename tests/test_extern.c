@@ -305,6 +305,71 @@ FC_TEST(extern, derivatives) {
     CAPI_END();
 }
 
+/* ---- where else it may be -------------------------------------------------------------------- */
+
+/* In a loop's body, which is then launches; in a program that is cut; in the plan that is shown. */
+FC_TEST(extern, in_loops_pieces_and_plans) {
+    static const char *const devices[] = {"interp", "cpu"};
+    const float at[6] = {1, 2, 3, 4, 5, 6};
+    for (int device = 0; device < 2; device++) {
+        fusec_context *ctx = capi_device(devices[device]);
+        fusec_graph *g = NULL;
+        fusec_program *p = NULL;
+        fusec_cut *cut = NULL;
+        fusec_partial *sums = NULL;
+        char *text = NULL;
+        if (!ctx) continue;
+        of_rows = false;
+        FC_ASSERT_OK_TEXT(fusec_graph_new(ctx, &g), fusec_message(ctx));
+        const fusec_dim n = fusec_sym(g, "n");
+        const fusec_value x = fusec_input(g, "x", FUSEC_F32, 1, &n);
+        fusec_loop *l = fusec_loop_begin(g, fusec_int(0), fusec_int(3));
+        const fusec_value u = fusec_carry(l, x);
+        fusec_value last;
+        fusec_next(l, u, bend_of(u, fusec_num(0.5)));
+        FC_EXPECT_OK_TEXT(fusec_loop_end(l, 1, &last), fusec_message(ctx));
+        fusec_output(g, "y", last);
+        FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+        float y[6], want[6];
+        int64_t size = 6;
+        fusec_tensor in = {
+            .data = (void *)(uintptr_t)at, .shape = &size, .rank = 1, .dtype = FUSEC_F32};
+        fusec_tensor out = {.data = y, .shape = &size, .rank = 1, .dtype = FUSEC_F32};
+        FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &out), fusec_message(ctx));
+        for (int i = 0; i < 6; i++) {
+            want[i] = at[i];
+            for (int k = 0; k < 3; k++) want[i] = bend(want[i], 0.5f);
+        }
+        FC_EXPECT_MEMEQ(y, want, sizeof y);
+        fusec_program_free(p);
+        fusec_graph_reset(g);
+
+        const fusec_value z = fusec_input(g, "x", FUSEC_F32, 1, (fusec_dim[]){fusec_sym(g, "n")});
+        fusec_output(g, "s", fusec_sum(bend_of(z, fusec_num(0.5)), 0, NULL, 0));
+        FC_ASSERT_OK_TEXT(fusec_compile(g, &p), fusec_message(ctx));
+        float all = 0, cut_sum = 0;
+        fusec_tensor one = {.data = &all, .dtype = FUSEC_F32};
+        FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &one), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_explain(p, 1, &in, FUSEC_EXPLAIN_JSON, &text), fusec_message(ctx));
+        fusec_text_free(ctx, text);
+        FC_ASSERT_OK_TEXT(fusec_program_cut(p, "n", &cut), fusec_message(ctx));
+        FC_ASSERT_OK_TEXT(fusec_partial_new(cut, &sums), fusec_message(ctx));
+        fusec_piece piece = FUSEC_PIECE_INIT;
+        piece.end = piece.total = 6;
+        one.data = &cut_sum;
+        FC_EXPECT_OK_TEXT(fusec_run_piece(cut, NULL, 0, &piece, 1, &in, 1, &one, NULL, sums),
+                          fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_run_finish(cut, NULL, 6, 1, &in, 1, &one, sums),
+                          fusec_message(ctx));
+        FC_EXPECT_TRUE(cut_sum == all);
+        fusec_partial_free(sums);
+        fusec_cut_free(cut);
+        fusec_program_free(p);
+        fusec_graph_free(g);
+        fusec_context_free(ctx);
+    }
+}
+
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
 FC_TEST(extern, misuse) {

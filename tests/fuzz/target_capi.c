@@ -202,6 +202,83 @@ static void size(machine *m) {
     if (m->most[at] > m->named) m->named = m->most[at];
 }
 
+/* ---- functions of the caller ------------------------------------------------------------------
+ */
+
+static float difference(float x, float a) {
+    return x - a;
+}
+
+/* `user` is the number of bytes of an element. */
+static void zeros(void *user, int64_t n, const void *const *in, void *out) {
+    (void)in;
+    memset(out, 0, (size_t)n * (size_t)(uintptr_t)user);
+}
+
+static int fill(void *user, const fusec_call_args *a) {
+    for (int i = 0; i < a->noutputs; i++) {
+        size_t bytes = fusec_dtype_bytes(a->outputs[i].dtype);
+        for (int k = 0; k < a->outputs[i].rank; k++) bytes *= (size_t)a->outputs[i].shape[k];
+        if (bytes && a->outputs[i].data) memset(a->outputs[i].data, 0, bytes);
+    }
+    return user ? 3 : 0;
+}
+
+static void inside(machine *m) {
+    static const char *const names[] = {"f", "1f", "", "g_2"};
+    fusec_extern_desc d = FUSEC_EXTERN_DESC_INIT;
+    const fusec_value v[4] = {value(m), value(m), value(m), value(m)};
+    fusec_dtype types[4];
+    const unsigned how = byte(m);
+    for (int i = 0; i < 4; i++) types[i] = dtype(m);
+    d.name = names[how % 4 == 3 ? byte(m) % 4 : 0];
+    d.nargs = (int)(how / 4 % 5);
+    d.dtypes = types;
+    d.result = dtype(m);
+    d.user = (void *)(uintptr_t)fusec_dtype_bytes(d.result);
+    if (how / 32 % 4) d.arrays = zeros;
+    if (how / 64 % 2) {
+        d.arrays = NULL;
+        d.scalar = (void (*)(void))difference;
+        d.nargs = 2;
+        types[0] = types[1] = d.result = FUSEC_F32;
+    }
+    d.slots = (int)(byte(m) % 40);
+    keep(m, fusec_extern(graph(m), &d, v));
+}
+
+static void between(machine *m) {
+    fusec_call_desc d = FUSEC_CALL_DESC_INIT;
+    const fusec_value v[3] = {value(m), value(m), value(m)};
+    const fusec_dim dims[4] = {dim(m), dim(m), dim(m), dim(m)};
+    const fusec_dtype types[2] = {dtype(m), dtype(m)};
+    const int ranks[2] = {(int)(byte(m) % 3), (int)(byte(m) % 3)};
+    fusec_value out[2] = {{0}, {0}};
+    d.name = "fill";
+    d.host = byte(m) % 8 ? fill : NULL;
+    d.user = byte(m) % 8 ? NULL : m;
+    if (byte(m) % 8 == 0) d.text = "text", d.entry = byte(m) % 2 ? "entry" : "";
+    d.noutputs = (int)(byte(m) % 3);
+    d.dtypes = types;
+    d.ranks = ranks;
+    d.shapes = dims;
+    if (byte(m) % 4 == 0) d.workspace = dim(m);
+    (void)fusec_call(graph(m), &d, (int)(byte(m) % 4), v, out);
+    for (int i = 0; i < d.noutputs; i++) keep(m, out[i]);
+}
+
+static void borrowed(machine *m) {
+    const int64_t shape[2] = {(int64_t)(byte(m) % 5), (int64_t)(byte(m) % 5)},
+                  strides[2] = {(int64_t)(byte(m) % 5), 1};
+    const fusec_tensor t = {.data = memory,
+                            .shape = shape,
+                            .strides = byte(m) % 2 ? strides : NULL,
+                            .rank = (int32_t)(byte(m) % 3),
+                            .dtype = dtype(m),
+                            .place = (int32_t)(byte(m) % 4)};
+    keep(m, fusec_array_from(graph(m), &t, NULL, NULL));
+}
+
 /* ---- computing ------------------------------------------------------------------------------- */
 
 static void look(fusec_value v) {
@@ -303,8 +380,13 @@ static void step(machine *m) {
         fusec_value v[2] = {value(m), value(m)};
         const int n = (int)(byte(m) % 3);
         if (!m->huge) fusec_eval(v, n);
-    } else if (byte(m) % 4 == 0)
-        reset(m, graph(m));
+    } else {
+        const unsigned what = byte(m) % 4;
+        if (what == 0) reset(m, graph(m));
+        if (what == 1) inside(m);
+        if (what == 2) between(m);
+        if (what == 3) borrowed(m);
+    }
     fusec_message(m->ctx);
 }
 
