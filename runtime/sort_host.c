@@ -168,23 +168,32 @@ static fusec_status all_chunks(fc_host_device *h, sort_row *r, sort_step step, f
     return FUSEC_OK;
 }
 
-/* Whether the keys differ in a digit, by the counts of all. */
+/* Whether the keys differ in a digit: whether there are others than that of the first one. */
 static bool differs(const sort_row *r, uint32_t digit) {
-    for (int64_t k = 0; k < INT64_C(1) << r->width; k++) {
-        int64_t sum = 0;
-        for (int64_t i = 0; i < r->nchunks; i++)
-            sum += r->chunks[i].count[((int64_t)digit << r->width) + k];
-        if (sum) return sum != r->n;
-    }
-    return false;
+    const uint64_t first = key_at(r->of->bytes, r->keys, 0) >> digit * r->width;
+    const int64_t k = (int64_t)(first & ((UINT64_C(1) << r->width) - 1));
+    int64_t sum = 0;
+    for (int64_t i = 0; i < r->nchunks; i++)
+        sum += r->chunks[i].count[((int64_t)digit << r->width) + k];
+    return sum != r->n;
 }
 
 /* Where the items of each digit and chunk begin. */
 static void begins(const sort_row *r) {
+    const int64_t digits = INT64_C(1) << r->width, first = (int64_t)r->digit << r->width;
     int64_t sum = 0;
-    for (int64_t k = 0; k < INT64_C(1) << r->width; k++)
+    if (r->nchunks == 1) {
+        int64_t *at = r->chunks->count + first;
+        for (int64_t k = 0; k < digits; k++) {
+            const int64_t c = at[k];
+            at[k] = sum;
+            sum += c;
+        }
+        return;
+    }
+    for (int64_t k = 0; k < digits; k++)
         for (int64_t i = 0; i < r->nchunks; i++) {
-            int64_t *at = &r->chunks[i].count[((int64_t)r->digit << r->width) + k];
+            int64_t *at = &r->chunks[i].count[first + k];
             const int64_t c = *at;
             *at = sum;
             sum += c;
