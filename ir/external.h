@@ -14,7 +14,10 @@
 
 #include "ir/graph.h"
 
-enum { FC_MAX_EXTERN = 3 }; /* operands */
+enum {
+    FC_MAX_EXTERN = 3,   /* operands */
+    FC_EXTERN_SLOTS = 12 /* the cost of a function that says nothing of it */
+};
 
 /* Element i of `out` is that of elements i of in[0], in[1], ...: dense, n of them. */
 typedef void (*fc_extern_fn)(void *user, int64_t n, const void *const *in, void *out);
@@ -29,7 +32,7 @@ typedef struct fc_extern {
         *cuda; /* CUDA C with a __device__ function of that name; NULL: there is none */
     uint8_t nargs, dtype[FC_MAX_EXTERN], result;
     uint32_t number; /* among those of its context */
-    uint32_t slots; /* what it costs: FC_FUNCTION_SLOTS is that of a sine */
+    uint32_t slots;  /* what it costs: FC_FUNCTION_SLOTS is that of a sine */
 } fc_extern;
 
 static inline const fc_extern *fc_extern_of(const fc_ninfo *n) {

@@ -260,3 +260,48 @@ FC_TEST(capi_language, texts_are_the_kernels_of_operations) {
         fusec_context_free(ctx);
     }
 }
+
+/* extern def: the function comes from C, or the program can't be made. */
+static float bend(float x, float a) {
+    return x * x - a * x;
+}
+
+FC_TEST(capi_language, functions_from_outside) {
+    static const fusec_dtype types[] = {FUSEC_F32, FUSEC_F32}, others[] = {FUSEC_F32, FUSEC_F64};
+    fusec_context *ctx = capi_device("interp");
+    fusec_module *m = NULL;
+    fusec_program *p = NULL;
+    fusec_extern_desc d = FUSEC_EXTERN_DESC_INIT;
+    d.name = "bend";
+    d.nargs = 2;
+    d.dtypes = others;
+    d.result = FUSEC_F32;
+    d.cuda = "__device__ float bend(float x, float a) { return x * x - a * x; }";
+    FC_ASSERT_OK_TEXT(fusec_parse(ctx, "b.fuse",
+                                  "extern def bend(x: f32, a: f32) -> f32\n"
+                                  "def f(x: f32[n]) -> f32[n] = bend(x, 2) + 1\n",
+                                  &m),
+                      fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_module_count(m), 1);
+    FC_EXPECT_EQ_I64(fusec_module_compile(m, NULL, 0, &p), FUSEC_CALL_FAILED);
+    FC_EXPECT_CONTAINS(fusec_message(ctx), "help: give it with fusec_module_extern");
+    FC_EXPECT_EQ_I64(fusec_module_extern(NULL, &d), FUSEC_INVALID);
+    FC_EXPECT_EQ_I64(fusec_module_extern(m, NULL), FUSEC_INVALID);
+    FC_EXPECT_OK_TEXT(fusec_module_extern(m, &d), fusec_message(ctx));
+    FC_EXPECT_EQ_I64(fusec_module_compile(m, NULL, 0, &p), FUSEC_DTYPE_MISMATCH);
+    d.dtypes = types;
+    d.scalar = (void (*)(void))bend;
+    FC_EXPECT_OK_TEXT(fusec_module_extern(m, &d), fusec_message(ctx));
+    FC_ASSERT_OK_TEXT(fusec_module_compile(m, NULL, 0, &p), fusec_message(ctx));
+    const int64_t n = 3;
+    const float x[3] = {0, 1, 4};
+    float y[3];
+    fusec_tensor in = {.data = (void *)(uintptr_t)x, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+    fusec_tensor out = in;
+    out.data = y;
+    FC_EXPECT_OK_TEXT(fusec_run(p, 1, &in, 1, &out), fusec_message(ctx));
+    FC_EXPECT_TRUE(y[0] == 1 && y[1] == 0 && y[2] == 9);
+    fusec_program_free(p);
+    fusec_module_free(m);
+    fusec_context_free(ctx);
+}

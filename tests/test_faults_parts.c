@@ -460,6 +460,11 @@ static void command_scene(void *arg) {
     FC_ASSERT_TRUE(f != NULL);
     fputs("import \"p.fuse\"\ndef g(x: T[n]) -> T[n] = x * 2\ndef h(x) = g(x)\n", f);
     fclose(f);
+    snprintf(path, sizeof path, "%s/bend.cu", folder);
+    f = fopen(path, "w");
+    FC_ASSERT_TRUE(f != NULL);
+    fputs("extern def bend(x: f32) -> f32\ndef g(x: f32[n]) -> f32[n] = bend(x)\n", f);
+    fclose(f);
     pid_t child = fork();
     if (child == 0) command_child(c, folder, report[1]);
     close(report[1]);
@@ -485,6 +490,9 @@ static const command commands[] = {
     {"check", {"check", "p.fuse"}},
     {"check_json", {"check", "p.fuse", "--json"}},
     {"check_import", {"check", "main.fuse", "-I", "."}},
+    {"check_extern", {"check", "bend.cu", "--extern", "bend.cu"}}, /* it is both */
+    {"explain_extern",
+     {"explain", "bend.cu", "--device", "none", "--emit=fuse,cuda", "--extern=bend.cu"}},
     {"explain", {"explain", "p.fuse", "x=f32:30x40", "y=f32:30x40"}},
     {"explain_cuda", {"explain", "p.fuse", "--device", "none", "--emit", "cuda"}},
     {"explain_json", {"explain", "p.fuse", "--json"}},

@@ -13,6 +13,9 @@ bool fc_is_c_name(const char *s) {
     return !*s;
 }
 
+_Static_assert((int)FC_EXTERN_SLOTS == (int)FC_FUNCTION_SLOTS,
+               "a function costs as much as a sine");
+
 static fusec_status take_types(const fusec_extern_desc *d, fc_extern *x, fc_error *e) {
     if (d->nargs < 1 || d->nargs > FC_MAX_EXTERN || !d->dtypes)
         return fc_fail(e, FUSEC_INVALID, "fusec_extern: %s has %d operands%s", d->name, d->nargs,
@@ -37,7 +40,8 @@ fusec_status fc_take_extern(const fusec_extern_desc *from, fc_extern *x, fc_erro
         return fc_fail(e, FUSEC_INVALID,
                        "fusec_extern: set the description up with FUSEC_EXTERN_DESC_INIT");
     memcpy(&d, from, from->size < sizeof d ? from->size : sizeof d);
-    if (!fc_is_c_name(d.name)) return fc_fail(e, FUSEC_INVALID, "fusec_extern: it has no name of C");
+    if (!fc_is_c_name(d.name))
+        return fc_fail(e, FUSEC_INVALID, "fusec_extern: it has no name of C");
     FC_TRY(take_types(&d, x, e));
     x->name = d.name;
     x->cuda = d.cuda;

@@ -6,16 +6,19 @@
  * graph. */
 #include "frontend/capi/language.h"
 
+#include "frontend/capi/external.h"
 #include "frontend/capi/program.h"
 #include "frontend/lang/compile.h"
 #include "frontend/lang/files.h"
 #include "frontend/lang/parse.h"
+#include "runtime/external.h"
 
 struct fusec_module {
     fusec_context *ctx;
     fc_files files; /* the text, and what it imports */
     fc_ast ast;
     fc_modules modules;
+    FC_VEC(const fc_extern *) externs; /* the context's; for declarations of their names */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -44,6 +47,7 @@ fusec_status fc_language_failed(fc_diags *ds, const fc_alloc *a, fusec_status s,
 void fusec_module_free(fusec_module *m) {
     if (!m) return;
     const fc_alloc *a = &m->ctx->alloc;
+    fc_vec_free(a, &m->externs);
     fc_modules_free(&m->modules);
     fc_ast_free(&m->ast);
     fc_files_free(&m->files);
@@ -119,6 +123,44 @@ fusec_status fusec_parse_file(fusec_context *ctx, const char *path, int n,
     return make(ctx, &(wanted){.name = path, .n = n, .folders = folders}, out);
 }
 
+/* ---- functions from outside ------------------------------------------------------------------ */
+
+static fusec_status find_extern(void *ctx, const fc_extern *declared, const fc_extern **out,
+                                fc_error *e) {
+    const fusec_module *m = ctx;
+    for (size_t i = 0; i < m->externs.len; i++) {
+        const fc_extern *x = m->externs.at[i];
+        if (strcmp(x->name, declared->name)) continue;
+        if (x->nargs != declared->nargs || x->result != declared->result ||
+            memcmp(x->dtype, declared->dtype, x->nargs))
+            return fc_fail(e, FUSEC_DTYPE_MISMATCH,
+                           "`%s` is declared with other types than those of fusec_module_extern",
+                           x->name);
+        return *out = x, FUSEC_OK;
+    }
+    return FUSEC_OK;
+}
+
+static fc_lang_externs externs_of(const fusec_module *m) {
+    return (fc_lang_externs){find_extern, (void *)(uintptr_t)m, "give it with fusec_module_extern"};
+}
+
+fusec_status fusec_module_extern(fusec_module *m, const fusec_extern_desc *desc) {
+    fc_extern like;
+    const fc_extern *x = NULL;
+    fc_error e = {0};
+    if (!m) return fc_report_text(FUSEC_INVALID, "fusec_module_extern: the module is NULL");
+    if (fc_take_extern(desc, &like, &e) || fc_extern_intern(m->ctx->runtime, &like, &x, &e))
+        return fc_report(&e);
+    for (size_t i = 0; i < m->externs.len; i++)
+        if (!strcmp(m->externs.at[i]->name, x->name)) return m->externs.at[i] = x, FUSEC_OK;
+    if (fc_push(&m->ctx->alloc, &m->externs, x)) return FUSEC_OK;
+    fc_oom(&e);
+    return fc_report(&e);
+}
+
+/* ---- definitions ----------------------------------------------------------------------------- */
+
 static const fc_item *definition(const fusec_module *m, int i) {
     const fc_item *d = m ? m->ast.items : NULL;
     for (; d; d = d->next) {
@@ -147,7 +189,9 @@ static fusec_status compile(const fusec_module *m, const char *def, unsigned fla
     fc_diags ds;
     fc_lang_program p;
     fusec_context *c = m->ctx;
+    const fc_lang_externs externs = externs_of(m);
     fc_lang_request rq = {.program = &m->ast,
+                          .externs = &externs,
                           .def = def,
                           .default_float = c->default_float,
                           .mode = c->runtime->config.mode};
@@ -244,7 +288,9 @@ static fusec_status compile_expr(fusec_graph *g, const fusec_module *m, const ch
     fusec_status s = fc_source_init(&source, g->ir.alloc, "<expr>", text, strlen(text), e);
     const bool read = !s;
     if (!s) {
+        const fc_lang_externs externs = externs_of(m);
         fc_lang_request rq = {.program = m ? &m->ast : NULL,
+                              .externs = m ? &externs : NULL,
                               .snippet = &ast,
                               .inputs = in,
                               .input_count = (size_t)n,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* command.c - from argv to an exit code: options, signals, the subcommand, its messages, stdout. */
 #include "frontend/cli/command.h"
+#include "frontend/cli/externs.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -199,6 +200,7 @@ static int run(int argc, char **argv, const fc_alloc *alloc, const char *self) {
     int code = finish(&c, s, &e);
     fc_str_free(&c.out);
     fc_diags_free(&c.ds);
+    fc_cli_externs_free(&c);
     fc_files_free(&c.files);
     for (size_t i = 0; i < c.attachments.len; i++) {
         fc_free(c.alloc, c.attachments.at[i].name);

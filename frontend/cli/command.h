@@ -32,6 +32,7 @@ typedef struct fc_cli {
     bool color, quiet, verbose;
     const char *self;       /* this command as a program that can be started; NULL: not known */
     struct fc_trace *trace; /* --trace; NULL: none */
+    struct fc_cli_externs *externs; /* --extern (externs.h); NULL: none */
     int answer;             /* exit code of a command that was done: 1 is "no" */
 } fc_cli;
 

@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "frontend/cli/job.h"
 
+#include "frontend/cli/externs.h"
+
 #include <unistd.h>
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -271,6 +273,9 @@ static fusec_status compile(fc_job *s, const fc_job_request *rq, fc_error *e) {
         .default_float = default_float(c),
         .mode = c->config.mode,
     };
+    fc_lang_externs externs;
+    FC_TRY(fc_cli_externs_open(c, &externs, e));
+    q.externs = &externs;
     FC_TRY(read_defines(s, &q, e));
     q.command = command_text(s, rq);
     fc_graph_init(&s->graph, s->alloc, &c->config.limits);

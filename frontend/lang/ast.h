@@ -190,7 +190,13 @@ struct fc_attr {
     fc_expr *args; /* list */
 };
 
-typedef enum fc_item_kind { FC_IT_IMPORT, FC_IT_FROM, FC_IT_CONST, FC_IT_DEF } fc_item_kind;
+typedef enum fc_item_kind {
+    FC_IT_IMPORT,
+    FC_IT_FROM,
+    FC_IT_CONST,
+    FC_IT_DEF,
+    FC_IT_EXTERN /* the head of a DEF alone, without attributes: a function from outside */
+} fc_item_kind;
 
 typedef struct fc_item fc_item;
 struct fc_item {

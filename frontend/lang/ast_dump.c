@@ -178,6 +178,10 @@ void fc_ast_dump(const fc_ast *ast, fc_str *out) {
             fc_str_char(out, '\n');
             break;
         case FC_IT_DEF: dump_def(out, i); break;
+        case FC_IT_EXTERN:
+            fc_str_add(out, "extern ");
+            dump_def(out, i);
+            break;
         }
     }
     dump_stmts(out, ast->stmts);

@@ -230,6 +230,7 @@ typedef struct fc_def {
     uint32_t scope;
     uint8_t state; /* of the signature: 0 not checked, 1 good, 2 bad */
     bool called;
+    const fc_extern *function; /* of an EXTERN; NULL after a mistake */
 } fc_def;
 
 /* The names of one file; those it imports by `from` are among them. */
@@ -587,6 +588,11 @@ void fc_c_end_fold(fc_checker *c, fc_call *f, const fc_value *v);
 bool fc_c_may_call(fc_checker *c, const fc_expr *e, fc_def *def);
 /* The call of a definition: true after a report, false when a frame was pushed for it. */
 bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def);
+
+/* ---- check_extern.c ---- */
+/* Finds the functions of all extern declarations; reports those that can't be. */
+void fc_c_read_externs(fc_checker *c);
+fc_value fc_c_extern_call(fc_checker *c, fc_call *f, const fc_expr *e, const fc_def *def);
 
 /* ---- check_subscript.c ---- */
 /* -1, written: it counts from the end of an axis. */

@@ -29,7 +29,7 @@ static fc_def *rule_of(fc_checker *c, const fc_call *f) {
     const fc_expr *e = a ? a->args : NULL;
     if (!a) return NULL;
     fc_def *g = a->count == 1 && e->kind == FC_EX_NAME && !e->label ? fc_c_callee(c, f, e) : NULL;
-    if (g) return g;
+    if (g && g->item->kind == FC_IT_DEF) return g;
     fc_diag *d = fc_c_error_in(c, f->ast, FUSEC_UNKNOWN_NAME, a->at,
                                "@gradient() names the definition that gives the derivative");
     fc_diag_help(d, "@gradient(g), and def g(x, dy) = ... for def %s(x)", f->def->name.text);

@@ -55,6 +55,10 @@ static uint32_t scope_of(fc_checker *c, const fc_ast *ast) {
     return (uint32_t)c->scopes.len - 1;
 }
 
+static bool is_function(const fc_item *it) {
+    return it->kind == FC_IT_DEF || it->kind == FC_IT_EXTERN;
+}
+
 static void own_names(fc_checker *c, uint32_t scope) {
     const fc_ast *ast = ast_of(c, scope);
     for (const fc_item *it = ast ? ast->items : NULL; it && !c->stop; it = it->next) {
@@ -62,9 +66,9 @@ static void own_names(fc_checker *c, uint32_t scope) {
         fc_def d = {.item = it, .scope = scope};
         if (it->kind == FC_IT_CONST && fc_push(c->alloc, &c->consts, k))
             add_const(c, scope, it->name.text, it->name.at, (uint32_t)c->consts.len - 1);
-        else if (it->kind == FC_IT_DEF && fc_push(c->alloc, &c->defs, d))
+        else if (is_function(it) && fc_push(c->alloc, &c->defs, d))
             add_def(c, scope, it->name.text, it->name.at, (uint32_t)c->defs.len - 1);
-        else if (it->kind == FC_IT_CONST || it->kind == FC_IT_DEF)
+        else if (it->kind == FC_IT_CONST || is_function(it))
             fc_c_oom(c);
         else if (it->module)
             scope_of(c, it->module);
@@ -125,7 +129,7 @@ static void add_from(fc_checker *c, uint32_t scope, const fc_item *it) {
         fc_suggest s;
         fc_suggest_start(&s, name->text, name->len);
         for (const fc_item *o = it->module->items; o; o = o->next)
-            if (o->kind == FC_IT_DEF || o->kind == FC_IT_CONST) fc_suggest_try(&s, o->name.text);
+            if (is_function(o) || o->kind == FC_IT_CONST) fc_suggest_try(&s, o->name.text);
         fc_suggest_help(&s, d);
     }
 }
@@ -215,7 +219,7 @@ void fc_c_no_member(fc_checker *c, uint32_t scope, const fc_expr *member, bool c
     fc_suggest g;
     fc_suggest_start(&g, name->text, name->len);
     for (const fc_item *it = s->ast->items; it; it = it->next)
-        if (it->kind == (called ? FC_IT_DEF : FC_IT_CONST)) fc_suggest_try(&g, it->name.text);
+        if (called ? is_function(it) : it->kind == FC_IT_CONST) fc_suggest_try(&g, it->name.text);
     fc_suggest_help(&g, d);
 }
 

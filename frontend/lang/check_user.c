@@ -98,6 +98,12 @@ static bool place_arguments(fc_checker *c, fc_call *to, fc_call *f, const fc_exp
 }
 
 bool fc_c_may_call(fc_checker *c, const fc_expr *e, fc_def *def) {
+    if (def->item->kind == FC_IT_EXTERN) {
+        fc_diag *d = fc_c_error(c, FUSEC_ARGUMENT_COUNT, e->at, "`%s` is extern and has no body",
+                                def->item->name.text);
+        fc_diag_help(d, "name a def that calls it");
+        return false;
+    }
     for (size_t i = 0; i < c->calls.len; i++) {
         if (c->calls.at[i]->def != def->item) continue;
         recursion(c, e, def->item);
@@ -111,6 +117,10 @@ bool fc_c_user_call(fc_checker *c, fc_call *f, const fc_expr *e, fc_def *def) {
     for (const fc_expr *a = e->list; a; a = a->next) {
         const fc_value *v = fc_c_val(f, a);
         if (v->kind >= FC_V_TUPLE && !fc_v_is_list(v) && !fc_c_operand(c, a, v)) return true;
+    }
+    if (def->item->kind == FC_IT_EXTERN) {
+        const fc_value v = fc_c_extern_call(c, f, e, def);
+        return *fc_c_val(f, e) = v, true;
     }
     if (!fc_c_may_call(c, e, def)) return true;
     fc_call *to = fc_c_push(c, def->scope, def->item);

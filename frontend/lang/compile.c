@@ -192,6 +192,7 @@ fusec_status fc_lang_compile(const fc_lang_request *rq, fc_graph *g, fc_lang_pro
     g->default_float = rq->default_float;
     g->dims.written = true;
     fc_c_read_scopes(&c);
+    if (!c.stop) fc_c_read_externs(&c);
     if (!c.stop) apply_defines(&c);
     if (!c.stop) read_defined_consts(&c);
     if (!c.stop) read_consts(&c);

@@ -33,8 +33,8 @@ const char *fc_tok_text(fc_tok kind) {
 
 bool fc_tok_starts_statement(fc_tok kind) {
     return kind == FC_TOK_RETURN || kind == FC_TOK_FOR || kind == FC_TOK_DEF ||
-           kind == FC_TOK_EXPORT || kind == FC_TOK_CONST || kind == FC_TOK_IMPORT ||
-           kind == FC_TOK_FROM;
+           kind == FC_TOK_EXPORT || kind == FC_TOK_EXTERN || kind == FC_TOK_CONST ||
+           kind == FC_TOK_IMPORT || kind == FC_TOK_FROM;
 }
 
 void fc_tokens_free(fc_tokens *t) {

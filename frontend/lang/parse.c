@@ -150,7 +150,7 @@ const char *fc_string_value(fc_parser *p, uint32_t tok, uint32_t *len) {
 /* ---- going on after a mistake ---------------------------------------------------------------- */
 
 bool fc_starts_item(fc_tok k) {
-    return k == FC_TOK_DEF || k == FC_TOK_EXPORT || k == FC_TOK_CONST || k == FC_TOK_IMPORT ||
+    return k == FC_TOK_DEF || k == FC_TOK_EXPORT || k == FC_TOK_EXTERN || k == FC_TOK_CONST || k == FC_TOK_IMPORT ||
            k == FC_TOK_FROM;
 }
 

@@ -191,6 +191,17 @@ static bool parse_body(fc_parser *p, fc_item *f, uint32_t from) {
     return fc_end_of_statement(p);
 }
 
+/* NAME "(" [ params ] ")" [ "->" results ], behind the word "def" */
+static bool parse_head(fc_parser *p, fc_item *f, uint32_t def) {
+    uint32_t name = p->at;
+    if (!fc_expect_name(p, "the name of the definition", &f->name) || !parse_params(p, f))
+        return false;
+    f->signature = fc_since(p, name);
+    if (fc_accept(p, FC_TOK_ARROW) && !parse_results(p, f)) return false;
+    f->full = fc_since(p, def);
+    return true;
+}
+
 /* func = { attr } [ "export" ] "def" NAME "(" [ params ] ")" [ "->" results ] body ; */
 static fc_item *parse_func(fc_parser *p) {
     uint32_t from = p->at;
@@ -203,13 +214,24 @@ static fc_item *parse_func(fc_parser *p) {
     f->exported = fc_accept(p, FC_TOK_EXPORT);
     uint32_t def = p->at;
     if (!fc_expect(p, FC_TOK_DEF, f->exported ? "`def`" : "`export` or `def`")) return NULL;
-    uint32_t name = p->at;
-    if (!fc_expect_name(p, "the name of the definition", &f->name) || !parse_params(p, f))
+    return parse_head(p, f, def) && parse_body(p, f, from) ? f : NULL;
+}
+
+/* extern = "extern" "def" NAME "(" params ")" "->" type eos ; */
+static fc_item *parse_extern(fc_parser *p) {
+    uint32_t from = p->at++, def = p->at;
+    fc_item *f = fc_node(p, sizeof *f);
+    if (!f || !fc_expect(p, FC_TOK_DEF, "`def`")) return NULL;
+    f->kind = FC_IT_EXTERN;
+    f->doc = comment_above(p->src, p->toks[from].begin);
+    if (!parse_head(p, f, def)) return NULL;
+    if (fc_peek(p) == FC_TOK_ASSIGN || fc_peek(p) == FC_TOK_LBRACE) {
+        fc_diag *d = fc_expected(p, "a new line");
+        fc_diag_help(d, "an extern def has no body: it is in the file that --extern names");
         return NULL;
-    f->signature = fc_since(p, name);
-    if (fc_accept(p, FC_TOK_ARROW) && !parse_results(p, f)) return NULL;
-    f->full = fc_since(p, def);
-    return parse_body(p, f, from) ? f : NULL;
+    }
+    f->at = fc_since(p, from);
+    return fc_end_of_statement(p) ? f : NULL;
 }
 
 /* const = "const" NAME [ ":" type ] "=" expr eos ; */
@@ -283,7 +305,7 @@ static void no_item(fc_parser *p) {
                      (int)(at.end - at.begin), p->src->text + at.begin);
 }
 
-/* item = import | const | func ; */
+/* item = import | const | func | extern ; */
 static fc_item *parse_item(fc_parser *p) {
     switch (fc_peek(p)) {
     case FC_TOK_IMPORT:
@@ -292,6 +314,7 @@ static fc_item *parse_item(fc_parser *p) {
     case FC_TOK_DEF:
     case FC_TOK_EXPORT:
     case FC_TOK_AT: return parse_func(p);
+    case FC_TOK_EXTERN: return parse_extern(p);
     default: no_item(p); return NULL;
     }
 }

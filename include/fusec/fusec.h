@@ -903,6 +903,9 @@ FUSEC_INIT_FUNCTION(fusec_extern_desc)
  * (fusec_custom_grad gives it one), and a graph with it can't be saved. */
 FUSEC_API fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc,
                                    const fusec_value *x);
+/* The function for the `extern def` of this name in the module or in what it imports; a second one
+ * takes its place. Before the module is compiled: without it a declaration is an error there. */
+FUSEC_API fusec_status fusec_module_extern(fusec_module *m, const fusec_extern_desc *desc);
 /* Its number in the context: start[0] of the operation "extern" (fusec_op, fusec_lazy_op), whose
  * operands have its dtypes. */
 FUSEC_API fusec_status fusec_extern_number(fusec_context *ctx, const fusec_extern_desc *desc,
