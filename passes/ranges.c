@@ -18,8 +18,10 @@ typedef struct range {
 } range;
 
 typedef struct ranges {
-    fc_graph *g; /* the new one */
-    range *of;   /* of its nodes */
+    fc_graph *g;    /* the new one */
+    fc_dimtab dims; /* of ends. They are no sizes of the graph: they may leave 64 bits */
+    size_t shared;  /* symbols that both tables have under one number */
+    range *of;      /* of its nodes */
 } ranges;
 
 static const range unknown = {FC_DIM_NONE, FC_DIM_NONE};
@@ -27,33 +29,41 @@ static const range unknown = {FC_DIM_NONE, FC_DIM_NONE};
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* Whether d >= 0 whatever the sizes are. */
-static bool never_negative(const fc_graph *g, fc_dim d) {
-    const fc_form *f = &g->dims.forms.at[d];
+static bool never_negative(const ranges *r, fc_dim d) {
+    const fc_form *f = &r->dims.forms.at[d];
     for (uint32_t i = 0; i < f->nterms; i++)
-        if (f->terms[i].coef < 0 || g->dims.syms.at[f->terms[i].sym].kind != FC_SYM_NAMED)
+        if (f->terms[i].coef < 0 || r->dims.syms.at[f->terms[i].sym].kind != FC_SYM_NAMED)
             return false;
     return f->c >= 0;
 }
 
+/* A size of the graph as an end; one with a newer opaque term is not known. */
+static fc_dim end_of(ranges *r, fc_dim size) {
+    const fc_form f = r->g->dims.forms.at[size];
+    for (uint32_t i = 0; i < f.nterms; i++)
+        if (f.terms[i].sym >= r->shared) return FC_DIM_NONE;
+    return fc_dim_form(&r->dims, f.c, f.terms, f.nterms);
+}
+
 static fc_dim number(ranges *r, int64_t v) {
-    return fc_dim_const(&r->g->dims, v);
+    return fc_dim_const(&r->dims, v);
 }
 
 static fc_dim plus(ranges *r, fc_dim a, fc_dim b) {
-    return a == FC_DIM_NONE || b == FC_DIM_NONE ? FC_DIM_NONE : fc_dim_add(&r->g->dims, a, b);
+    return a == FC_DIM_NONE || b == FC_DIM_NONE ? FC_DIM_NONE : fc_dim_add(&r->dims, a, b);
 }
 
 static fc_dim minus(ranges *r, fc_dim a, fc_dim b) {
-    return a == FC_DIM_NONE || b == FC_DIM_NONE ? FC_DIM_NONE : fc_dim_sub(&r->g->dims, a, b);
+    return a == FC_DIM_NONE || b == FC_DIM_NONE ? FC_DIM_NONE : fc_dim_sub(&r->dims, a, b);
 }
 
 /* The smaller of two ends; where that is open FC_DIM_NONE. */
 static fc_dim smaller(ranges *r, fc_dim a, fc_dim b) {
     if (a == FC_DIM_NONE || b == FC_DIM_NONE) return FC_DIM_NONE;
-    const fc_dim less = fc_dim_sub(&r->g->dims, b, a);
-    if (less != FC_DIM_NONE && never_negative(r->g, less)) return a;
-    const fc_dim more = fc_dim_sub(&r->g->dims, a, b);
-    return more != FC_DIM_NONE && never_negative(r->g, more) ? b : FC_DIM_NONE;
+    const fc_dim less = fc_dim_sub(&r->dims, b, a);
+    if (less != FC_DIM_NONE && never_negative(r, less)) return a;
+    const fc_dim more = fc_dim_sub(&r->dims, a, b);
+    return more != FC_DIM_NONE && never_negative(r, more) ? b : FC_DIM_NONE;
 }
 
 static fc_dim larger(ranges *r, fc_dim a, fc_dim b) {
@@ -84,14 +94,14 @@ static bool constant(const ranges *r, fc_node n, int64_t *v) {
 
 static range scaled(ranges *r, range a, int64_t by) {
     const fc_dim k = number(r, by);
-    const fc_dim x = a.lo == FC_DIM_NONE ? a.lo : fc_dim_mul(&r->g->dims, a.lo, k);
-    const fc_dim y = a.hi == FC_DIM_NONE ? a.hi : fc_dim_mul(&r->g->dims, a.hi, k);
+    const fc_dim x = a.lo == FC_DIM_NONE ? a.lo : fc_dim_mul(&r->dims, a.lo, k);
+    const fc_dim y = a.hi == FC_DIM_NONE ? a.hi : fc_dim_mul(&r->dims, a.hi, k);
     return by < 0 ? (range){y, x} : (range){x, y};
 }
 
 /* floor(d / by), by > 0. */
 static fc_dim divided(ranges *r, fc_dim d, int64_t by) {
-    return d == FC_DIM_NONE ? d : fc_dim_floordiv(&r->g->dims, d, number(r, by));
+    return d == FC_DIM_NONE ? d : fc_dim_floordiv(&r->dims, d, number(r, by));
 }
 
 static range of_row(ranges *r, const fc_ninfo *i) {
@@ -140,7 +150,7 @@ static range of_reduction(ranges *r, const fc_ninfo *i) {
     if (i->op == FC_OP_min || i->op == FC_OP_max) return r->of[i->src[0]];
     if ((i->op != FC_OP_argmin && i->op != FC_OP_argmax) || fc_list_len(r->g, axes) != 1)
         return unknown;
-    const fc_dim n = fc_axis(r->g, i->src[0], (uint32_t)fc_list_at(r->g, axes)[0]);
+    const fc_dim n = end_of(r, fc_axis(r->g, i->src[0], (uint32_t)fc_list_at(r->g, axes)[0]));
     return (range){number(r, 0), minus(r, n, number(r, 1))};
 }
 
@@ -151,9 +161,14 @@ static range find(ranges *r, fc_node n) {
     if (!fc_is_int(t) || t == FUSEC_BOOL) return unknown;
     switch (i.op) {
     case FC_OP_CONST: return constant(r, n, &v) ? (range){number(r, v), number(r, v)} : unknown;
-    case FC_OP_DIM: return (range){(fc_dim)i.attr, (fc_dim)i.attr};
-    case FC_OP_IOTA:
-        return (range){number(r, 0), minus(r, fc_axis(r->g, n, (uint32_t)i.attr), number(r, 1))};
+    case FC_OP_DIM: {
+        const fc_dim size = end_of(r, (fc_dim)i.attr);
+        return (range){size, size};
+    }
+    case FC_OP_IOTA: {
+        const fc_dim size = end_of(r, fc_axis(r->g, n, (uint32_t)i.attr));
+        return (range){number(r, 0), minus(r, size, number(r, 1))};
+    }
     case FC_OP_CAST: {
         const fusec_dtype from = (fusec_dtype)fc_at(r->g, i.src[0])->dtype;
         return fc_is_int(from) && t == FUSEC_I64 ? r->of[i.src[0]] : of_dtype(r, t);
@@ -173,9 +188,9 @@ static range find(ranges *r, fc_node n) {
 }
 
 static bool is_inside(ranges *r, range x, fc_dim size) {
-    if (x.lo == FC_DIM_NONE || x.hi == FC_DIM_NONE || !never_negative(r->g, x.lo)) return false;
-    const fc_dim room = minus(r, minus(r, size, number(r, 1)), x.hi);
-    return room != FC_DIM_NONE && never_negative(r->g, room);
+    if (x.lo == FC_DIM_NONE || x.hi == FC_DIM_NONE || !never_negative(r, x.lo)) return false;
+    const fc_dim room = minus(r, minus(r, end_of(r, size), number(r, 1)), x.hi);
+    return room != FC_DIM_NONE && never_negative(r, room);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -219,8 +234,10 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
                  const void *options) {
     const uint32_t mode = ((const fc_pass_options *)options)->mode;
     FC_VEC(range) of = {0};
-    bool ok = true;
     ranges r = {.g = dst};
+    fc_dimtab_init(&r.dims, dst->alloc);
+    bool ok = fc_dimtab_copy(&r.dims, &dst->dims);
+    r.shared = r.dims.syms.len;
     for (fc_node n = 0; ok && n < src->nodes.len && !dst->error.code; n++) {
         map[n] = live[n] ? rewritten(&r, src, n, map, mode) : FC_NONODE;
         while (ok && of.len < dst->nodes.len) {
@@ -231,6 +248,8 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
         r.of = of.at;
     }
     fc_vec_free(dst->alloc, &of);
+    ok = ok && !r.dims.oom;
+    fc_dimtab_free(&r.dims);
     return ok;
 }
 
