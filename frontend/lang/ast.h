@@ -240,8 +240,6 @@ typedef struct fc_ast {
 
 void fc_ast_free(fc_ast *ast);
 const char *fc_oper_text(fc_oper op);
-/* Everything but positions, one line per node: equal texts mean equal trees. */
-void fc_ast_dump(const fc_ast *ast, fc_str *out);
 /* The text of an expression for a message: blanks and newlines become one space. */
 void fc_ast_quote(const fc_ast *ast, fc_range at, fc_str *out);
 

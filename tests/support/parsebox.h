@@ -11,6 +11,9 @@ typedef struct parsed {
     fc_str dump, text, json;
 } parsed;
 
+/* ast_dump.c: everything but positions, one line per node: equal texts mean equal trees. */
+void fc_ast_dump(const fc_ast *ast, fc_str *out);
+
 /* A program, or what -e takes. Free the result with parsed_free. */
 parsed parse_text(const char *name, const char *text, size_t len, bool snippet);
 void parsed_free(parsed *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast_dump.c - a tree as text, for tests: everything but positions. No recursion; expressions are
  * listed by their number and refer to each other as %number. */
-#include "frontend/lang/ast.h"
+#include "tests/support/parsebox.h"
 
 static void ref(fc_str *out, const fc_expr *e) {
     if (e)
