@@ -22,7 +22,7 @@ static char *description(void) {
 }
 
 static const char *object(const char *text, const char *name, const char *behind) {
-    char key[200];
+    char key[512];
     snprintf(key, sizeof key, "{\"name\": \"%s\", %s", name, behind);
     return strstr(text, key);
 }
