@@ -11,6 +11,7 @@ import operator
 from . import _core, _host
 from ._array import Array
 from ._device import beside
+from ._dtypes import C64, F16
 from ._create import asarray, is_numpy
 from ._errors import IndexRangeError, TraceError
 from ._search import from_end
@@ -203,10 +204,51 @@ def _assign_indices(x, index, v, axis):
     return _core.op("scatter", (x, from_end(index, x.shape[axis]), v), (axis,))
 
 
-def setitem(x, key, value):
-    """The value of x with some elements replaced."""
+def _index_axis(key, rank):
+    """(the one array of integers among full slices, its axis), or None."""
+    arrays = [k for k in (key if isinstance(key, tuple) else (key,)) if _is_mask_or_indices(k)]
+    if len(arrays) != 1 or _is_mask(arrays[0]):
+        return None
+    expanded = _expand(key, rank)
+    if not all(k is arrays[0] or isinstance(k, slice) and k == slice(None) for k in expanded):
+        return None
+    return asarray(arrays[0]), [k is arrays[0] for k in expanded].index(True)
+
+
+def _check_own(x):
     if _core.tracing() is not None and x._trace is not _core.tracing():
         raise TraceError("a compiled function writes to an array from outside: return the new value")
+
+
+_PUTS = {"add": 1, "minimum": 2, "maximum": 3}  # fusec_put
+
+
+@beside
+def update_at(x, ufunc, name, key, *values):
+    """ufunc.at(x, key, value): this one object gets a new value. Indices that come twice count twice."""
+    _check_own(x)
+    where = _index_axis(key, x.ndim) if name in _PUTS and len(values) == 1 and 0 < x._code < C64 else None
+    if where is not None:
+        index, axis = where
+        whole = isinstance(values[0], int) or isinstance(values[0], float) and x._code >= F16
+        v = asarray(values[0], x.dtype) if whole else asarray(values[0])
+        if v._code == x._code:
+            v = _core.broadcast(v, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
+            at = from_end(index, x.shape[axis])
+            _core.replace(x, _core.op("scatter", (x, at, v), (axis,), mode=_PUTS[name]))
+            return
+
+    def write(a, k, *b):
+        a = a.copy()
+        ufunc.at(a, k, *b)
+        return a
+
+    _core.replace(x, _host.call(f"{name}.at", write, x, key, *values))
+
+
+def setitem(x, key, value):
+    """The value of x with some elements replaced."""
+    _check_own(x)
     keys = key if isinstance(key, tuple) else (key,)
     where = _core.rows["where"][3]
     number = isinstance(value, (bool, int, float))
@@ -219,11 +261,9 @@ def setitem(x, key, value):
     elif number:
         v = asarray(value).astype(x.dtype) if _fits_loosely(value, x) else asarray(value, x.dtype)
     masks = [k for k in keys if _is_mask_or_indices(k)]
-    if masks and not _is_mask(masks[0]) and len(masks) == 1:
-        expanded = _expand(key, x.ndim)
-        if all(k is masks[0] or isinstance(k, slice) and k == slice(None) for k in expanded):
-            axis = [k is masks[0] for k in expanded].index(True)
-            return _assign_indices(x, asarray(masks[0]), v.astype(x.dtype, copy=False), axis)
+    where_at = _index_axis(key, x.ndim) if masks else None
+    if where_at is not None:
+        return _assign_indices(x, where_at[0], v.astype(x.dtype, copy=False), where_at[1])
     if not masks and not single:
         return _assign_slices(x, _expand(key, x.ndim), v.astype(x.dtype, copy=False))
     if single and not masks:

@@ -6,6 +6,7 @@ import sys
 
 from . import _host
 from ._create import asarray
+from ._index import update_at
 from ._into import into
 
 _UFUNCS = {
@@ -90,6 +91,8 @@ def array_ufunc(x, ufunc, method, *args, **kwargs):
         return getattr(_fx(), _REDUCTIONS[name])(*args, **kwargs)
     if method == "accumulate" and name in _ACCUMULATIONS and len(args) == 1 and set(kwargs) <= {"axis"}:
         return getattr(_fx(), _ACCUMULATIONS[name])(*args, axis=kwargs.get("axis", 0))
+    if method == "at" and args[0] is x and not kwargs:
+        return update_at(x, ufunc, ufunc.__name__ if name else "", *args[1:])
     return _by_numpy(ufunc, method, args, kwargs)
 
 

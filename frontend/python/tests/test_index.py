@@ -212,3 +212,26 @@ def test_assignment_to_indices(key):
     with pytest.raises(IndexError):
         x[fx.asarray([7])] = 1.0
         np.asarray(x)
+
+
+@pytest.mark.parametrize("name", ["add", "minimum", "maximum", "multiply"])
+@pytest.mark.parametrize("dtype", ["f4", "i4", "u1"])
+def test_updates_at_indices(name, dtype):
+    update, i = getattr(np, name).at, np.array([0, -1, 2, 2, 2, -3])
+    for shape, key, values in (((5,), i, (6,)), ((5, 3), i, (6, 3)), ((2, 5), (slice(None), i), (2, 6)), ((5, 3), i, ())):
+        want = (np.arange(np.prod(shape)) % 7).reshape(shape).astype(dtype)
+        v = (np.arange(np.prod(values, dtype=int)) % 5 + 1).reshape(values).astype(dtype)
+        x, before = fx.asarray(want), fx.asarray(want) + 0
+        y = x
+        update(want, key, v)
+        update(x, key, v)
+        same(x, want)
+        assert y is x and before.shape == want.shape
+
+
+def test_updates_outside_and_by_numbers():
+    x = fx.zeros(4)
+    np.add.at(x, [1, 1, 3], 0.5)
+    same(x, np.array([0, 1, 0, 0.5], x.dtype.name))
+    with pytest.raises(IndexError):
+        np.asarray(np.add.at(x, [4], 1.0) or x)
