@@ -6,7 +6,9 @@
  * `clamp` makes ordinary rows of a check, `off` nothing.
  *
  * The proof: each i64 value has an interval whose ends are sizes, worked out from its operands. Of
- * two ends that do not compare one is dropped: what is lost is a proof, never an index. */
+ * two ends that do not compare one is dropped: what is lost is a proof, never an index. Sums and
+ * products wrap around, so their ends are those of a number that is the value modulo 2^64; it is
+ * the value itself where the ends fit into 64 bits, and what compares or divides wants that. */
 #include "passes/rewrite.h"
 
 #include "ir/code.h"
@@ -15,16 +17,18 @@
 /* Ends that are known; FC_DIM_NONE: not. An array without elements has any. */
 typedef struct range {
     fc_dim lo, hi;
+    bool wraps; /* they may not fit into 64 bits, and the value may have wrapped around */
 } range;
 
 typedef struct ranges {
     fc_graph *g;    /* the new one */
     fc_dimtab dims; /* of ends. They are no sizes of the graph: they may leave 64 bits */
     size_t shared;  /* symbols that both tables have under one number */
+    size_t sizes;   /* forms: those of the graph come first, and fit into 64 bits where it runs */
     range *of;      /* of its nodes */
 } ranges;
 
-static const range unknown = {FC_DIM_NONE, FC_DIM_NONE};
+static const range unknown = {FC_DIM_NONE, FC_DIM_NONE, false};
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
@@ -77,7 +81,33 @@ static fc_dim either(fc_dim better, fc_dim a, fc_dim b) {
 }
 
 static range both(ranges *r, range a, range b) {
-    return (range){smaller(r, a.lo, b.lo), larger(r, a.hi, b.hi)};
+    return (range){smaller(r, a.lo, b.lo), larger(r, a.hi, b.hi), a.wraps || b.wraps};
+}
+
+static bool is_size(ranges *r, const fc_form *f, int64_t c) {
+    return fc_dim_form(&r->dims, c, f->terms, f->nterms) < r->sizes;
+}
+
+/* Whether d fits into 64 bits whatever the sizes are that the program runs with: it is one of them,
+ * or lies between 0 or a number and one. */
+static bool fits(ranges *r, fc_dim d) {
+    if (d == FC_DIM_NONE) return false;
+    const fc_form f = r->dims.forms.at[d];
+    if (!f.nterms || d < r->sizes) return true;
+    for (uint32_t i = 0; i < f.nterms; i++)
+        if (f.terms[i].coef < 0 || r->dims.syms.at[f.terms[i].sym].kind != FC_SYM_NAMED)
+            return false;
+    return (f.c < INT64_MAX && is_size(r, &f, f.c + 1)) || (f.c <= 0 && is_size(r, &f, 0));
+}
+
+/* Of arithmetic modulo 2^64. */
+static range modulo(ranges *r, fc_dim lo, fc_dim hi) {
+    return (range){lo, hi, !fits(r, lo) || !fits(r, hi)};
+}
+
+/* What is known of the value itself. */
+static range itself(range x) {
+    return x.wraps ? unknown : x;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -96,7 +126,7 @@ static range scaled(ranges *r, range a, int64_t by) {
     const fc_dim k = number(r, by);
     const fc_dim x = a.lo == FC_DIM_NONE ? a.lo : fc_dim_mul(&r->dims, a.lo, k);
     const fc_dim y = a.hi == FC_DIM_NONE ? a.hi : fc_dim_mul(&r->dims, a.hi, k);
-    return by < 0 ? (range){y, x} : (range){x, y};
+    return by < 0 ? modulo(r, y, x) : modulo(r, x, y);
 }
 
 /* floor(d / by), by > 0. */
@@ -104,31 +134,35 @@ static fc_dim divided(ranges *r, fc_dim d, int64_t by) {
     return d == FC_DIM_NONE ? d : fc_dim_floordiv(&r->dims, d, number(r, by));
 }
 
+static range least(ranges *r, range a, range b) {
+    return (range){smaller(r, a.lo, b.lo), either(smaller(r, a.hi, b.hi), a.hi, b.hi), false};
+}
+
+static range largest(ranges *r, range a, range b) {
+    return (range){either(larger(r, a.lo, b.lo), a.lo, b.lo), larger(r, a.hi, b.hi), false};
+}
+
 static range of_row(ranges *r, const fc_ninfo *i) {
     const range a = r->of[i->src[0]], b = i->nops > 1 ? r->of[i->src[1]] : unknown;
     int64_t v;
     switch (i->op) {
-    case FC_OP_add: return (range){plus(r, a.lo, b.lo), plus(r, a.hi, b.hi)};
-    case FC_OP_sub: return (range){minus(r, a.lo, b.hi), minus(r, a.hi, b.lo)};
+    case FC_OP_add: return modulo(r, plus(r, a.lo, b.lo), plus(r, a.hi, b.hi));
+    case FC_OP_sub: return modulo(r, minus(r, a.lo, b.hi), minus(r, a.hi, b.lo));
     case FC_OP_neg: return scaled(r, a, -1);
     case FC_OP_mul:
         if (constant(r, i->src[1], &v)) return scaled(r, a, v);
         return constant(r, i->src[0], &v) ? scaled(r, b, v) : unknown;
-    case FC_OP_minimum:
-        return (range){smaller(r, a.lo, b.lo), either(smaller(r, a.hi, b.hi), a.hi, b.hi)};
-    case FC_OP_maximum:
-        return (range){either(larger(r, a.lo, b.lo), a.lo, b.lo), larger(r, a.hi, b.hi)};
-    case FC_OP_clip: {
-        const range c = r->of[i->src[2]];
-        const range low = {either(larger(r, a.lo, b.lo), a.lo, b.lo), larger(r, a.hi, b.hi)};
-        return (range){smaller(r, low.lo, c.lo), either(smaller(r, low.hi, c.hi), low.hi, c.hi)};
-    }
+    case FC_OP_minimum: return least(r, itself(a), itself(b));
+    case FC_OP_maximum: return largest(r, itself(a), itself(b));
+    case FC_OP_clip: return least(r, largest(r, itself(a), itself(b)), itself(r->of[i->src[2]]));
     case FC_OP_mod:
         if (!constant(r, i->src[1], &v) || v <= 0) return unknown;
-        return (range){number(r, 0), number(r, v - 1)};
-    case FC_OP_floordiv:
+        return (range){number(r, 0), number(r, v - 1), false};
+    case FC_OP_floordiv: {
         if (!constant(r, i->src[1], &v) || v <= 0) return unknown;
-        return (range){divided(r, a.lo, v), divided(r, a.hi, v)};
+        const range x = itself(a);
+        return (range){divided(r, x.lo, v), divided(r, x.hi, v), false};
+    }
     case FC_OP_where: return both(r, r->of[i->src[1]], r->of[i->src[2]]);
     default: return unknown;
     }
@@ -140,18 +174,18 @@ static range of_row(ranges *r, const fc_ninfo *i) {
 static range of_dtype(ranges *r, fusec_dtype t) {
     const unsigned bits = fc_dtypes[t].bits;
     if (!fc_is_int(t) || t == FUSEC_BOOL || bits > 32) return unknown;
-    if (fc_is_unsigned(t)) return (range){number(r, 0), number(r, (INT64_C(1) << bits) - 1)};
+    if (fc_is_unsigned(t)) return (range){number(r, 0), number(r, (INT64_C(1) << bits) - 1), false};
     return (range){number(r, -(INT64_C(1) << (bits - 1))),
-                   number(r, (INT64_C(1) << (bits - 1)) - 1)};
+                   number(r, (INT64_C(1) << (bits - 1)) - 1), false};
 }
 
 static range of_reduction(ranges *r, const fc_ninfo *i) {
     const fc_list axes = (fc_list)i->attr;
-    if (i->op == FC_OP_min || i->op == FC_OP_max) return r->of[i->src[0]];
+    if (i->op == FC_OP_min || i->op == FC_OP_max) return itself(r->of[i->src[0]]);
     if ((i->op != FC_OP_argmin && i->op != FC_OP_argmax) || fc_list_len(r->g, axes) != 1)
         return unknown;
     const fc_dim n = end_of(r, fc_axis(r->g, i->src[0], (uint32_t)fc_list_at(r->g, axes)[0]));
-    return (range){number(r, 0), minus(r, n, number(r, 1))};
+    return (range){number(r, 0), minus(r, n, number(r, 1)), false};
 }
 
 static range find(ranges *r, fc_node n) {
@@ -160,14 +194,15 @@ static range find(ranges *r, fc_node n) {
     int64_t v;
     if (!fc_is_int(t) || t == FUSEC_BOOL) return unknown;
     switch (i.op) {
-    case FC_OP_CONST: return constant(r, n, &v) ? (range){number(r, v), number(r, v)} : unknown;
+    case FC_OP_CONST:
+        return constant(r, n, &v) ? (range){number(r, v), number(r, v), false} : unknown;
     case FC_OP_DIM: {
         const fc_dim size = end_of(r, (fc_dim)i.attr);
-        return (range){size, size};
+        return (range){size, size, false};
     }
     case FC_OP_IOTA: {
         const fc_dim size = end_of(r, fc_axis(r->g, n, (uint32_t)i.attr));
-        return (range){number(r, 0), minus(r, size, number(r, 1))};
+        return (range){number(r, 0), minus(r, size, number(r, 1)), false};
     }
     case FC_OP_CAST: {
         const fusec_dtype from = (fusec_dtype)fc_at(r->g, i.src[0])->dtype;
@@ -179,7 +214,7 @@ static range find(ranges *r, fc_node n) {
     case FC_OP_RESHAPE:
     case FC_OP_MATERIALIZE: return r->of[i.src[0]];
     case FC_OP_VIEW: /* or the 0 at its edge */
-    case FC_OP_TAKE: return both(r, r->of[i.src[0]], (range){number(r, 0), number(r, 0)});
+    case FC_OP_TAKE: return both(r, r->of[i.src[0]], (range){number(r, 0), number(r, 0), false});
     case FC_OP_CHECK: return r->of[i.src[0]]; /* where it fails the value is 0, inside or not */
     default: break;
     }
@@ -238,6 +273,7 @@ static bool walk(const fc_graph *src, fc_graph *dst, const uint8_t *live, fc_nod
     fc_dimtab_init(&r.dims, dst->alloc);
     bool ok = fc_dimtab_copy(&r.dims, &dst->dims);
     r.shared = r.dims.syms.len;
+    r.sizes = r.dims.forms.len;
     for (fc_node n = 0; ok && n < src->nodes.len && !dst->error.code; n++) {
         map[n] = live[n] ? rewritten(&r, src, n, map, mode) : FC_NONODE;
         while (ok && of.len < dst->nodes.len) {

@@ -10,7 +10,7 @@ static bool same_text(const char *a, const char *b) {
 
 static bool same(const fc_user_call *a, const fc_user_call *b) {
     return a->host == b->host && a->cuda == b->cuda && a->user == b->user &&
-           a->launch == b->launch && a->by_threads == b->by_threads &&
+           a->launch == b->launch && a->by_threads == b->by_threads && a->nout == b->nout &&
            same_text(a->name, b->name) && same_text(a->text, b->text) &&
            same_text(a->entry, b->entry);
 }
@@ -95,13 +95,6 @@ static fc_node result_node(const fc_program *p, const fc_step *s, uint32_t numbe
     return FC_NONODE;
 }
 
-static uint32_t results_of(const fc_step *s) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->nout; i++)
-        if (s->out[i].number >= n) n = s->out[i].number + 1;
-    return n;
-}
-
 static fusec_status check_target(const fc_program *p, const fc_user_call *u, fc_error *e) {
     const bool gpu = p->device->kind == FC_DEV_CUDA;
     if (gpu ? u->cuda || u->text : u->host != NULL) return FUSEC_OK;
@@ -119,7 +112,7 @@ fusec_status fc_call_bind(fc_program *p, fc_bound *b, uint32_t step, fc_error *e
         return fc_fail(e, FUSEC_INTERNAL, "a call of a function that is not known");
     FC_TRY(check_target(p, x->call, e));
     x->nin = s->nin - FC_CALL_SIZES;
-    x->nout = results_of(s);
+    x->nout = x->call->nout;
     x->tensors = fc_arena_alloc(&b->arena, (x->nin + x->nout + 1) * sizeof *x->tensors);
     if (!x->tensors) return fc_oom(e);
     for (uint32_t i = 0; i < x->nin; i++)

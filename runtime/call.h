@@ -25,6 +25,7 @@ typedef struct fc_user_call {
     char *text, *entry;          /* CUDA C in place of `cuda`; NULL: none */
     fusec_call_launch_fn launch; /* decides on grid and block; NULL: sizes do */
     bool by_threads;             /* the grid's sizes count threads */
+    uint32_t nout;               /* results, read or not */
     fc_call_code *code;          /* of `text`, for each device that was asked */
 } fc_user_call;
 

@@ -136,7 +136,7 @@ fusec_status fc_call_code_get(fc_context *c, fc_device *d, fc_user_call *u, void
 
 static bool makes_nothing(const fusec_call_args *a) {
     for (int i = 0; i < a->noutputs; i++) {
-        bool empty = false;
+        bool empty = !a->outputs[i].data; /* nobody reads it */
         for (int k = 0; k < a->outputs[i].rank; k++) empty |= a->outputs[i].shape[k] == 0;
         if (!empty) return false;
     }

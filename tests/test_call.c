@@ -86,6 +86,37 @@ static fusec_status run(fusec_program *p, int64_t n, int64_t m, float k, float *
     return fusec_run(p, 2, in, 1, &out);
 }
 
+static int asks_for_all(void *user, const fusec_call_args *a) {
+    counts *c = user;
+    c->calls = a->noutputs;
+    if (a->noutputs > 1 && a->outputs[1].data) return 1;
+    ((float *)a->outputs[0].data)[0] = 5;
+    return 0;
+}
+
+/* What nobody reads stays in its place: a function counts on as many results as it said. */
+FC_TEST(call, results_that_nobody_reads_are_there) {
+    static const char *const devices[] = {"cpu", "interp"};
+    for (size_t i = 0; i < 2; i++) {
+        counts c = {0};
+        float y[1] = {0};
+        fusec_graph *g = NULL;
+        fusec_value out[2];
+        fusec_dim shapes[2];
+        fusec_context *ctx = capi_device(devices[i]);
+        if (!ctx) continue;
+        FC_ASSERT_OK(fusec_graph_new(ctx, &g), NULL);
+        fusec_call_desc d = desc_of(&c, shapes, fusec_size(g, 1), fusec_size(g, 8));
+        d.host = asks_for_all;
+        FC_EXPECT_OK_TEXT(fusec_call(g, &d, 0, NULL, out), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_read(out[0], y, sizeof y), fusec_message(ctx));
+        FC_EXPECT_EQ_F64(y[0], 5);
+        FC_EXPECT_EQ_I64(c.calls, 2);
+        fusec_graph_free(g);
+        fusec_context_free(ctx);
+    }
+}
+
 static void on_device(void *arg) {
     fusec_context *ctx = capi_device(arg);
     if (!ctx) FC_SKIP("no device %s", (const char *)arg);

@@ -219,6 +219,11 @@ FC_TEST(capi_memory, arrays_that_are_released) {
         FC_EXPECT_TRUE(fusec_graph_status(g) != FUSEC_OK);
         fusec_graph_reset(g);
     }
+    const int64_t none[2] = {2, 0}, ones[2] = {1, 1}; /* strides of no elements say nothing */
+    const fusec_tensor empty = {.shape = none, .strides = ones, .rank = 2, .dtype = FUSEC_F32};
+    fusec_array_from(g, &empty, NULL, NULL);
+    FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_OK);
+    fusec_graph_reset(g);
     fusec_array_from(g, NULL, count_release, &released);
     FC_EXPECT_EQ_I64(fusec_graph_status(g), FUSEC_INVALID);
     fusec_graph_reset(g);

@@ -385,6 +385,26 @@ FC_TEST(index, checks_that_are_proved_go) {
     EXPECT_CHECKS(gbred(g, FC_OP_argmax, b.x, 1, false), b.x, 1);
 }
 
+/* Numbers that wrap around are no longer between the ends of what they would be. */
+FC_TEST(index, ends_that_wrap_prove_nothing) {
+    box b;
+    fc_graph *g = &b.g;
+    const int64_t large = INT64_C(3) << 60;
+    EXPECT_CHECKS(gb2(g, FC_OP_floordiv, gb2(g, FC_OP_mul, fc_build_iota(g, b.n), num(&b, large)),
+                      num(&b, large)),
+                  b.x, 1);
+    EXPECT_CHECKS(
+        gb2(g, FC_OP_sub,
+            gb2(g, FC_OP_maximum, gb2(g, FC_OP_add, fc_build_iota(g, b.n), num(&b, INT64_MAX - 2)),
+                num(&b, INT64_MAX - 3)),
+            num(&b, INT64_MAX - 2)),
+        b.x, 1);
+    EXPECT_CHECKS(gb2(g, FC_OP_sub,
+                      gb2(g, FC_OP_add, fc_build_iota(g, b.n), num(&b, INT64_MAX - 2)),
+                      num(&b, INT64_MAX - 2)),
+                  b.x, 0); /* back where it was */
+}
+
 FC_TEST(index, policies) {
     bool inside;
     box b;

@@ -247,6 +247,8 @@ FC_TEST(pack, a_program_that_has_not_run) {
     FC_EXPECT_TRUE(strstr(sh.err, "--sizes does not say what m is in f") != NULL);
     EXPECT_RUN(sh, 2, PACK "--sizes n=1,m=5..2");
     EXPECT_RUN(sh, 2, PACK "--sizes 4");
+    EXPECT_RUN(sh, 2, PACK "--sizes n=1^999999999999,m=2"); /* in no time */
+    EXPECT_RUN(sh, 2, PACK "--sizes n=10^,m=2");
     EXPECT_RUN(sh, 2, "fusec cache f.fuse --sizes n=1,m=2");
     shell_close(&sh);
 }

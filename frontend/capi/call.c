@@ -100,7 +100,8 @@ fusec_status fusec_call(fusec_graph *g, const fusec_call_desc *desc, int n,
                                .text = (char *)(uintptr_t)d.text,
                                .entry = (char *)(uintptr_t)d.entry,
                                .launch = d.launch,
-                               .by_threads = by_threads(&d)};
+                               .by_threads = by_threads(&d),
+                               .nout = (uint32_t)d.noutputs};
     if (!s) s = fc_user_call_number(g->ctx->runtime, &like, &number, &e);
     for (int i = 0; !s && i < d.noutputs; i++) outputs[i] = fc_value(g, FC_NONODE);
     if (!s) results(g, &d, call_node(g, &d, n, inputs, number), outputs);

@@ -239,6 +239,8 @@ fusec_value fusec_device_array(fusec_graph *g, fusec_dtype t, int rank, const in
 
 static bool is_dense(const fusec_tensor *t) {
     int64_t step = 1;
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] == 0) return true;
     for (int i = t->rank; t->strides && i-- > 0;) {
         if (t->shape[i] != 1 && t->strides[i] != step) return false;
         if (__builtin_mul_overflow(step, t->shape[i], &step)) return false;

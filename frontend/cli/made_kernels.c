@@ -35,7 +35,9 @@ static bool read_number(const char *p, size_t n, int64_t *out) {
     if (end == text || v < 0) return false;
     if (*end == '^') {
         const int64_t base = v;
-        const long power = strtol(end + 1, &end, 10);
+        const char *at = end + 1;
+        const long power = strtol(at, &end, 10);
+        if (end == at || power < 0 || power > 40) return false;
         v = 1;
         for (long i = 0; i < power; i++)
             if (!fc_mul_ok(v, base, &v)) return false;
