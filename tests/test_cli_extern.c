@@ -16,7 +16,8 @@ static const char program[] = "# light over saturation\n"
                               "    return y\n"
                               "}\n";
 static const char source[] = "float bend(float x, float a) { return x * x - a * x; }\n"
-                             "double half(double x) { return x / 2; }\n";
+                             "double half(double x) { return x / 2; }\n"
+                             "float bias = 1;\n";
 static const char cuda[] = "__device__ float bend(float x, float a) { return x * x - a * x; }\n";
 
 static bool start(shell *sh) {
@@ -72,6 +73,8 @@ static const struct {
      "no file of --extern has a function `bent`"},
     {5, "extern def write(x: i32) -> i32\n", "--extern bend.so",
      "no file of --extern has a function `write`"},
+    {5, "extern def bias(x: f32) -> f32\n", "--extern bend.so",
+     "no file of --extern has a function `bias`"},
     {3, "extern def half(x: f32) -> f64\n", "--extern bend.so",
      "`half` of bend.so has to be of f32, f64, i32 or i64"},
     {5, "", "--extern bend.cu", "bend has no function for the CPU [call-failed]"},

@@ -3,8 +3,8 @@
  *
  * A library gives the C function, a text of CUDA C the device function; the first file of each kind
  * that has the name is taken. A symbol counts that the library itself defines: not what the ones
- * have that it needs, so `extern def write(...)` never means that of libc. Libraries stay loaded.
- */
+ * have that it needs, so `extern def write(...)` never means that of libc; and a variable is no
+ * function. Libraries stay loaded. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr, dlinfo */
 #endif
@@ -75,10 +75,15 @@ typedef void (*function)(void);
 static function in_library(const library *l, const char *name) {
     Dl_info at;
     struct link_map *map;
+    const ElfW(Sym) *symbol = NULL;
     void *p = dlsym(l->handle, name);
     function f = NULL;
-    if (!p || dlinfo(l->handle, RTLD_DI_LINKMAP, &map) || !dladdr(p, &at)) return NULL;
-    if (strcmp(at.dli_fname, map->l_name) == 0) memcpy(&f, &p, sizeof f);
+    if (!p || dlinfo(l->handle, RTLD_DI_LINKMAP, &map) ||
+        !dladdr1(p, &at, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT))
+        return NULL;
+    /* what a function is chosen at load time by has no symbol of its own here */
+    const bool data = symbol && at.dli_saddr == p && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
+    if (!data && strcmp(at.dli_fname, map->l_name) == 0) memcpy(&f, &p, sizeof f);
     return f;
 }
 
