@@ -268,6 +268,8 @@ static bool place(finder *f, fc_node n, int *axis) {
     case FC_OP_SCAN: return of_scan(f, n, axis);
     case FC_OP_TAKE: return of_take(f, n, axis);
     case FC_OP_CHECK: return of_check(f, n, axis);
+    case FC_OP_PAIR:
+    case FC_OP_PART: return refuse(f, n, "is made of complex numbers, which are not cut");
     default:
         if (fc_is_view(op)) return of_view(f, n, axis);
         if (fc_is_reduction(op)) return of_reduction(f, n, axis);

@@ -65,8 +65,10 @@ class Leaves:
             elif t is int:
                 if -(2**63) <= x < 2**63:
                     self._number(x, "i")
+                elif x.bit_length() > 64 or x < 0:
+                    raise OverflowError(f"the integer {x} has more than 64 bits: no array has such elements")
                 else:
-                    a = asarray(x)
+                    a = asarray(x, dtype="uint64")
                     self._array(a, a._code, 0)
             elif is_foreign(x):
                 found.add(FOREIGN)

@@ -34,11 +34,24 @@ def _described(x):
     return np.broadcast_to(np.zeros((), np.dtype(str(x.dtype))), tuple(x.shape))
 
 
+def _static(f, n):
+    """Which of n arguments are part of what is compiled, as fx.jit was told."""
+    if not isinstance(f, _jit.Jit) or not f._static:
+        return set()
+    return {i for i, name in enumerate(f._signature.parameters) if i < n and name in f._static}
+
+
+def _is_number(x):
+    """Whether the program takes it as a number; others, as complex ones, are arrays without axes."""
+    return type(x) in (bool, float) or (type(x) is int and -(2**63) <= x < 2**63)
+
+
 class Pieces:
     """The function `f` of these arguments, cut along `axis` of the first array.
 
-    Arguments are arrays (anything with shape and dtype: their data is not looked at here) and
-    numbers. An Error says what can't be cut: what reads anywhere along the axis, as scans, sorts and
+    Arguments are arrays (anything with shape and dtype: their data is not looked at here), numbers, and
+    what is part of the function that is compiled, as with fx.jit: strings, None, what static_argnames
+    names. An Error says what can't be cut: what reads anywhere along the axis, as scans, sorts and
     reversals do. It can be sent to other processes, if `f` can.
 
     total             length of the axis
@@ -51,19 +64,28 @@ class Pieces:
     """
 
     def __init__(self, f, *args, axis=0):
-        self._f, self._axis = _plain(f), axis
+        self._f, self._axis = f, axis
         self._args = tuple(_described(x) for x in args)
-        leaves = _jit.Leaves(list(self._args), set(), False)
-        self._entry = _jit.trace_once(self._f, lambda new: (new, {}), leaves, False)
-        first = next((i for i, k in enumerate(leaves.kinds) if k[0] == "a"), None)
-        if first is None or not -self._args[first].ndim <= axis < self._args[first].ndim:
-            raise ValueError("axis is one of the first array's")
-        axis %= self._args[first].ndim
-        self._cut = cut = _core.Cut(self._entry.program, first, axis)
+        for i, x in enumerate(args):
+            if isinstance(x, (list, tuple, dict)):
+                raise TypeError(f"argument {i} is a {type(x).__name__}: each array is an argument of its own here")
+        leaves = _jit.Leaves(list(self._args), _static(f, len(args)), False)
+        first = next((i for i, x in enumerate(self._args) if hasattr(x, "ndim")), None)
+        if first is None:
+            raise ValueError("none of the arguments is an array: there is nothing to cut")
+        rank = self._args[first].ndim
+        if not -rank <= axis < rank:
+            raise ValueError(f"axis is one of the first array's, which has {rank}: there is no axis {axis}")
+        axis %= rank
+        self._entry = _jit.trace_once(_plain(f), lambda new: (new, {}), leaves, False)
+        # which arguments are inputs of the program; the others are part of what was compiled
+        self._given = [i for i, k in enumerate(leaves.kinds) if k[0] != "s"]
+        self._cut = cut = _core.Cut(self._entry.program, self._given.index(first), axis)
         inputs = self._inputs(self._args)
         self.total = self._args[first].shape[axis]
         self.sweeps, self.grain = cut.sweeps, cut.grain(inputs)
-        self.axes = cut.input_axes[: len(args)]
+        along = dict(zip(self._given, cut.input_axes))
+        self.axes = tuple(along.get(i, -1) for i in range(len(args)))
         self.result_axes, self.result_sweeps = cut.output_axes, cut.output_sweeps
         self.shapes = cut.shapes(inputs)
         self.dtypes = tuple(numpy_dtype(c) for c in cut.output_dtypes)
@@ -75,8 +97,14 @@ class Pieces:
     def _inputs(self, args):
         import numpy as np
 
+        if len(args) != len(self._args):
+            raise ValueError(f"{len(args)} arguments, and the function was cut with {len(self._args)}")
+        for i, (x, known) in enumerate(zip(args, self._args)):
+            if i not in self._given and x is not known and x != known:
+                raise ValueError(f"argument {i} is part of what was compiled: it was {known!r}, not {x!r}")
         # no memmaps, and nothing that lies across its element's size, as what comes by a network
-        args = [_create._plain_numpy(np.asarray(x)) if hasattr(x, "shape") else x for x in args]
+        args = [_create._plain_numpy(np.asarray(x)) if hasattr(x, "shape") or not _is_number(x) else x
+                for x in (args[i] for i in self._given)]
         inputs = self._entry.inputs(args)
         if inputs is None:
             raise ValueError("what the function reads from outside has changed since it was traced")
@@ -90,7 +118,9 @@ class Pieces:
 
     def needs(self, argument, begin, end):
         """The elements (from, to) along its axis that a piece [begin, end) has of an argument."""
-        return self._cut.input_range(argument, begin, end, self.total)
+        if self.axes[argument] < 0:
+            raise ValueError(f"argument {argument} does not lie along the cut: it is the same for all pieces")
+        return self._cut.input_range(self._given.index(argument), begin, end, self.total)
 
     def gives(self, result, begin, end):
         """The elements (from, to) along its axis that a piece has of a result."""

@@ -85,12 +85,48 @@ def test_numbers_of_other_types_are_other_programs():
     assert a is not b and a.dtypes != b.dtypes
 
 
+def power(x, how, n, flag):
+    return sum(x**k for k in range(n)) if how == "powers" else x
+
+
+@pytest.mark.parametrize("args", [("powers", 3, None), ("no", 2**40, True), (None, 5, "x")])
+def test_what_is_part_of_the_program(args):
+    f = fx.jit(power, static_argnames="n")
+    want = f(X, *args)
+    np.testing.assert_array_equal(pieces.run(f, X, *args, length=4096), want)
+    p = pieces.Pieces(f, X, *args)
+    assert p.axes == (0, -1, -1, -1) and pickle.loads(pickle.dumps(pieces.Pieces(standard, X))).total == len(X)
+    with pytest.raises(ValueError, match="argument 1 does not lie along the cut"):
+        p.needs(1, 0, 1024)
+    with pytest.raises(ValueError, match="argument 2 is part of what was compiled: it was"):
+        p.run(0, 0, 1024, [X[:1024], args[0], 4, args[2]], None, p.partial())
+    with pytest.raises(ValueError, match="2 arguments, and the function was cut with 4"):
+        p.run(0, 0, 1024, [X[:1024], args[0]], None, p.partial())
+
+
+def test_numbers_before_arrays_and_large_ones():
+    x = np.arange(2048, dtype=np.uint64)
+    got = pieces.run(lambda s, k, x: x * k, "s", 2**63 + 5, x, length=1024)
+    np.testing.assert_array_equal(got, x * np.uint64(2**63 + 5))
+    with pytest.raises(OverflowError, match="has more than 64 bits: no array has such elements"):
+        pieces.Pieces(operator.mul, x, 2**64)
+    with pytest.raises(OverflowError, match="has more than 64 bits"):
+        fx.jit(operator.mul)(x, -2**63 - 1)
+    for args in ((X * 1j,), (X, 2j)):
+        with pytest.raises(ValueError, match="made of complex numbers, which are not cut"):
+            pieces.Pieces(lambda *a: a[0] * a[-1], *args)
+    with pytest.raises(TypeError, match="argument 1 is a list: each array is an argument of its own"):
+        pieces.Pieces(lambda x, y: x, X, [X])
+    with pytest.raises(ValueError, match="none of the arguments is an array"):
+        pieces.Pieces(lambda x: x * 2, 2.5)
+
+
 def test_what_can_not_be_cut_says_why():
     with pytest.raises(ValueError, match="scan of type f32.* runs along it"):
         pieces.Pieces(lambda x: fx.cumulative_sum(x), X)
     with pytest.raises(ValueError, match="length of 1, or is not there"):
         pieces.Pieces(standard, np.ones((1, 5)))
-    with pytest.raises(ValueError, match="axis is one of"):
+    with pytest.raises(ValueError, match="which has 1: there is no axis 1"):
         pieces.Pieces(standard, X, axis=1)
     with pytest.raises(ValueError, match="out has 2 arrays"):
         pieces.run(standard, X, out=(X, X))
