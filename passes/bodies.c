@@ -302,6 +302,12 @@ static bool has_bodies(const fc_graph *g) {
     return false;
 }
 
+static bool has_open_loops(const fc_graph *g) {
+    for (fc_node n = 0; n < g->nodes.len; n++)
+        if (fc_at(g, n)->op == FC_OP_LOOP && !fc_loop_is_planned(fc_at(g, n))) return true;
+    return false;
+}
+
 static fusec_status check_planned(const fc_graph *g, fc_error *e) {
     for (fc_node n = 0; n < g->nodes.len; n++)
         if (fc_at(g, n)->op == FC_OP_LOOP && fc_loop_is_planned(fc_at(g, n)))
@@ -309,12 +315,10 @@ static fusec_status check_planned(const fc_graph *g, fc_error *e) {
     return FUSEC_OK;
 }
 
-fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
+static fusec_status take_loops(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     const size_t n = p->graph.nodes.len;
     fc_error own = {0};
     taking t = {.p = p, .o = o, .src = &p->graph, .e = e ? e : &own};
-    if (!has_bodies(&p->graph)) return FUSEC_OK;
-    FC_TRY(check_planned(&p->graph, e));
     uint64_t *levels = fc_malloc(p->alloc, n * sizeof *levels);
     t.light = fc_malloc(p->alloc, n);
     t.need = fc_malloc(p->alloc, n);
@@ -344,6 +348,16 @@ fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
     fc_vec_free(p->alloc, &t.captured);
     fc_vec_free(p->alloc, &t.inputs);
     return s;
+}
+
+/* The loops of a condition come up again in that of the first round, which is a value around the
+ * loop; they are fewer deep. */
+fusec_status fc_plan_bodies(fc_plan *p, const fc_pass_options *o, fc_error *e) {
+    if (!has_bodies(&p->graph)) return FUSEC_OK;
+    FC_TRY(check_planned(&p->graph, e));
+    do FC_TRY(take_loops(p, o, e));
+    while (has_open_loops(&p->graph));
+    return FUSEC_OK;
 }
 
 uint32_t fc_plan_kernels(const fc_plan *p) {

@@ -338,3 +338,42 @@ FC_TEST(loop, the_end_of_a_loop_as_a_value_of_one_inside) {
         fc_graph_free(&g);
     }
 }
+
+/* Loops in the condition of a loop: of the first round they are made around it. */
+FC_TEST(loop, a_condition_with_loops) {
+    static const struct {
+        const char *text;
+        float want[3];
+    } programs[] = {
+        {"def h(t, k) {\n s = k - 3\n for j in 0..i64(t[0]) { s = s + j }\n return s < 2\n}\n",
+         {6, 6, 6}},
+        {"def h(t, k) {\n s = t\n for j in 0..3000 while sum(s) < 50 { s = flip(s, axis=0) + "
+         "f32(j) }\n"
+         "return sum(s) < 56\n}\n",
+         {6, 6, 6}},
+    };
+    static const char *const devices[] = {"interp", "cpu"};
+    for (size_t i = 0; i < 2 * FC_COUNT(programs); i++) {
+        char text[600];
+        fusec_context *ctx = capi_device(devices[i % 2]);
+        if (!ctx) continue;
+        fusec_module *m = NULL;
+        fusec_program *p = NULL;
+        float x[3] = {2, 3, 4}, y[3] = {0};
+        const int64_t n = 3, k = 9;
+        snprintf(text, sizeof text,
+                 "%sexport def f(x: f32[n], k: i64) -> f32[n] {\nt = x\n"
+                 "for i in 0..k while h(t, i) { t = flip(t, axis=0) + x }\nreturn t\n}\n",
+                 programs[i / 2].text);
+        FC_EXPECT_OK_TEXT(fusec_parse(ctx, "f.fuse", text, &m), fusec_message(ctx));
+        FC_EXPECT_OK_TEXT(fusec_module_compile(m, "f", 0, &p), fusec_message(ctx));
+        const fusec_tensor in[2] = {{.data = x, .shape = &n, .rank = 1, .dtype = FUSEC_F32},
+                                    {.data = (void *)(uintptr_t)&k, .dtype = FUSEC_I64}};
+        const fusec_tensor out = {.data = y, .shape = &n, .rank = 1, .dtype = FUSEC_F32};
+        if (p) FC_EXPECT_OK_TEXT(fusec_run(p, 2, in, 1, &out), fusec_message(ctx));
+        for (int e = 0; e < 3; e++) FC_EXPECT_EQ_F64((double)y[e], (double)programs[i / 2].want[e]);
+        fusec_program_free(p);
+        fusec_module_free(m);
+        fusec_context_free(ctx);
+    }
+}

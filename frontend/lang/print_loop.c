@@ -143,8 +143,9 @@ static void print_definition(fc_printer *p, const fc_loop_view *v, const conditi
         fc_str_printf(&own, "%s%s", n ? ", " : "", value);
         fc_str_printf(out, "%s%s", n++ ? ", " : "", value);
     }
-    for (uint32_t s = 0; s < g->dims.syms.len; s++) {
-        if (!p->syms[s]) continue;
+    for (uint32_t k = 0, s; k < p->sym_count; k++) { /* in the order of the program's parameters */
+        for (s = 0; s < g->dims.syms.len && !(p->syms[s] && p->sym_order[s] == k);) s++;
+        if (s == g->dims.syms.len) continue;
         fc_str_printf(&own, "%s%s: dim", n ? ", " : "", p->syms[s]);
         fc_str_printf(out, "%s%s", n++ ? ", " : "", p->syms[s]);
     }

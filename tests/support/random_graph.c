@@ -582,7 +582,7 @@ static int make_loop(maker *m) {
             n.src[1] = b;
     }
     n.op = n.t == FUSEC_BOOL ? FC_OP_logical_and : rows[pick(m, FC_COUNT(rows))];
-    n.bits = (uint64_t)pick(m, 1 << 12);
+    n.bits = (uint64_t)pick(m, 1 << 14);
     for (int k = 0; k < n.rank; k++)
         if (value(r, n.shape[k]) == 0) n.bits &= ~(uint64_t)RG_LOOP_REDUCES;
     return add(m, &n);

@@ -12,7 +12,9 @@ enum {
     ENDS = 256,
     SWAPS = 512,
     COLLECTS = 1024,
-    INNER = 2048
+    INNER = 2048,
+    EARLY = 4096, /* the condition is made before the body */
+    TURNS = 8192  /* and with a loop of its own */
 };
 
 static fc_node like(fc_graph *g, fc_node v, fc_node of) {
@@ -60,6 +62,26 @@ static fc_node last_of(fc_graph *g, fc_node path, fc_node like_this, int64_t rou
     return fc_build_reshape(g, fc_build_slice(g, path, s), rank, shape);
 }
 
+/* True in the first two rounds. */
+static fc_node condition(fc_graph *g, const rg_node *n, fc_node k, int64_t first) {
+    fc_node sum = k, hole = fc_build_hole(g, FUSEC_I64, 0, NULL), j;
+    if (n->bits & TURNS && !g->error.code) { /* k - 3 + 0 + 1 + 2 */
+        const fc_node start = fc_build_op(g, FC_OP_sub, k, number(g, 3), FC_NONODE);
+        j = fc_build_hole(g, FUSEC_I64, 0, NULL);
+        const fc_node next = fc_build_op(g, FC_OP_add, hole, j, FC_NONODE);
+        const fc_loop_parts p = {.first = number(g, 0),
+                                 .end = number(g, 3),
+                                 .counter = j,
+                                 .condition = FC_NONODE,
+                                 .ncarried = 1,
+                                 .start = &start,
+                                 .hole = &hole,
+                                 .next = &next};
+        if (!fc_build_loop(g, &p, &sum)) return FC_NONODE;
+    }
+    return fc_build_op(g, FC_OP_lt, sum, number(g, first + 2), FC_NONODE);
+}
+
 fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z) {
     const int64_t rounds = n->bits & 7, first = (int64_t)(n->bits >> 3 & 3);
     if (g->error.code) return FC_NONODE;
@@ -69,6 +91,7 @@ fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z) {
     p.counter = fc_build_hole(g, FUSEC_I64, 0, NULL);
     const bool swaps = n->bits & SWAPS,
                collects = n->bits & COLLECTS && !(n->bits & ENDS) && rounds && n->rank < RG_RANK;
+    if (n->bits & ENDS && n->bits & EARLY) p.condition = condition(g, n, p.counter, first);
     next[0] = body(g, n, hole[0], swaps ? hole[1] : z, p.counter);
     next[1] = hole[0];
     if (n->bits & INNER) {
@@ -76,8 +99,7 @@ fc_node rg_build_loop(fc_graph *g, const rg_node *n, fc_node y, fc_node z) {
             .op = n->op, .t = n->t, .rank = n->rank, .bits = 2 | (n->bits & FLIPS)};
         next[0] = rg_build_loop(g, &inner, next[0], hole[0]);
     }
-    if (n->bits & ENDS)
-        p.condition = fc_build_op(g, FC_OP_lt, p.counter, number(g, first + 2), FC_NONODE);
+    if (n->bits & ENDS && !(n->bits & EARLY)) p.condition = condition(g, n, p.counter, first);
     kept = next[0];
     p.ncarried = swaps ? 2 : 1;
     p.ncollected = collects;
