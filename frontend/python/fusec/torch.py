@@ -221,6 +221,7 @@ _VIEWS = {aten.view.default, aten.reshape.default, aten._unsafe_view.default, at
           aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, aten.slice.Tensor, aten.select.int,
           aten.alias.default, aten.detach.default, operator.getitem}
 _CREATES = {aten.full.default}
+_COPIES = {aten.clone.default}
 # Their order of sums, or their rounding of integers, differs from torch's promotion rules: floats only.
 _INT_SENSITIVE = {aten.div.Tensor, aten.div.Scalar, aten.mean.default, aten.mean.dim,
                   aten.reciprocal.default, aten.div.Tensor_mode}
@@ -300,15 +301,22 @@ def _join(group, a, b):
     group.update(dict.fromkeys([into[0], *others], into))
 
 
+# Views that are strides and nothing else: of an argument they cost nothing.
+_STRIDES = {aten.permute.default, aten.transpose.int, aten.t.default, aten.expand.default, aten.unsqueeze.default,
+            aten.squeeze.dim, aten.squeeze.dims}
+
+
 def _trim(nodes):
-    """Views at the edges of a part stay torch's: there they cost nothing, and here a copy."""
+    """Views at the end of a part stay torch's: there they cost nothing, and here a copy; and so do those at its
+    beginning, but for strides that only the part asks for."""
     part = set(nodes)
     changed = True
     while changed:
         changed = False
         for n in list(part):
             if n.target in _VIEWS and n.target is not operator.getitem:
-                before = any(k in part for k in n.all_input_nodes)
+                before = any(k in part for k in n.all_input_nodes) or \
+                    n.target in _STRIDES and all(u in part for u in n.users)
                 after = any(u in part for u in n.users)
                 if not before or not after:
                     part.discard(n)
@@ -412,7 +420,7 @@ def _compile_graph(gm, example_inputs):
     taken = []
     for group in _groups(gm.graph):
         nodes = _trim(group)
-        if sum(1 for n in nodes if n.target not in _VIEWS and n.target not in _CREATES) >= 2:
+        if sum(1 for n in nodes if n.target not in _VIEWS | _CREATES | _COPIES) >= 2:
             taken.append({n: None for n in group if n in nodes})
     fused = fuse_by_partitions(gm, taken)
     parts = []

@@ -120,3 +120,66 @@ def test_results_that_are_expanded():
     for got, want in zip(torch.compile(f, backend=ft.backend)(x), f(x)):
         torch.testing.assert_close(got, want)
     assert [g["refused"] for g in ft.report()] == [[]]
+
+
+def test_unusual_tensors_are_noticed():
+    """The quick way to a tensor's memory knows nothing of gradients, negated elements and layouts."""
+    import fusec as fx
+
+    f = fx.jit(lambda x: x * 2)
+    x = torch.tensor([1 + 2j, 3 - 4j])
+    torch.testing.assert_close(f(x), x * 2)
+    torch.testing.assert_close(f(x.imag), x.imag * 2)
+    for odd in (x.conj(), x.conj().imag, x.conj().imag[:1]):
+        with pytest.raises(NotImplementedError, match="resolve_conj"):
+            f(odd)
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        f(torch.eye(2).to_sparse())
+    p = torch.nn.Parameter(torch.ones(2))
+    f(p.detach())
+    with pytest.raises(TypeError, match="gradients"):
+        f(p)
+    with torch.no_grad():
+        torch.testing.assert_close(f(p), torch.full((2,), 2.0))
+    with pytest.raises(TypeError, match="float8"):
+        f(torch.ones(2).to(torch.float8_e4m3fn))
+    for shape in ((3, 4), (4, 3), (0, 4), (1, 1), ()):
+        y = torch.randn(shape)
+        r = f(y)
+        assert r.stride() == y.stride() and torch.equal(r, y * 2)
+
+
+def test_threads_with_other_sizes():
+    import threading
+
+    import fusec as fx
+
+    f, wrong = fx.jit(lambda x: (x + 1, x.sum(0))), []
+
+    def work(n):
+        x = torch.arange(float(n * (n + 1))).reshape(n, n + 1)
+        for _ in range(300):
+            y, s = f(x)
+            if y.shape != x.shape or not torch.equal(y, x + 1) or s.shape != (n + 1,):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (3, 5, 8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def test_parts_are_connected_and_whole():
+    """One part for what a product does not divide; what is computed early for a later part is computed there."""
+
+    def f(x, w, b):
+        scale = torch.sigmoid(b) * 2
+        y = torch.relu(x * 3 + 1) @ w
+        return torch.tanh(y + 1) * scale.unsqueeze(0)
+
+    ft.reset()
+    x = [torch.randn(4, 4), torch.randn(4, 4), torch.randn(4)]
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(f, backend=ft.backend)(*x), f(*x))
+    (g,) = ft.report()
+    assert g["parts"] == 2 and g["operations"] - g["taken"] == 1
