@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* aot.c - see aot.h: names, levels, and one definition after the other. */
 #include "frontend/cli/aot.h"
+#include "frontend/cli/emit.h"
 
 #include "ir/version.h"
 #include "runtime/cpuinfo.h"
@@ -129,7 +130,7 @@ static fusec_status write_text(fc_aot *a, const char *folder, const char *suffix
     fc_str path;
     char shown[64];
     fc_str_init(&path, a->alloc);
-    fc_str_printf(&path, "%s/%s%s", folder, a->prefix, suffix);
+    fc_str_printf(&path, "%.*s/%s%s", fc_folder_len(folder), folder, a->prefix, suffix);
     fusec_status s = path.oom || text->oom ? fc_oom(e) : FUSEC_OK;
     if (!s) s = fc_cli_write_text(a->cli, path.data, text->data, text->len, e);
     if (!s) fc_cli_say(a->cli, "%s: %s", path.data, fc_show_bytes(shown, (int64_t)text->len));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frontend/cli/aot.h"
+#include "frontend/cli/emit.h"
 #include "frontend/io/reader.h"
 
 extern char **environ;
@@ -169,7 +170,8 @@ static fusec_status copy_out(work *w, const char *folder, const char *suffix, fc
     FC_TRY(fc_reader_open(&in, from, e));
     fc_str_init(&all, a->alloc);
     fc_str_init(&path, a->alloc);
-    fc_str_printf(&path, "%s/%s%s%s", folder, strcmp(suffix, ".o") ? "lib" : "", a->prefix, suffix);
+    fc_str_printf(&path, "%.*s/%s%s%s", fc_folder_len(folder), folder,
+                  strcmp(suffix, ".o") ? "lib" : "", a->prefix, suffix);
     fusec_status s = FUSEC_OK;
     while (!s && got == sizeof piece) {
         s = fc_reader_fill(&in, piece, sizeof piece, &got, e);

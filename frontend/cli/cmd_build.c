@@ -19,7 +19,7 @@ static fusec_status write_one(fc_emitter *m, const char *folder, const char *ste
     char shown[64];
     fc_str_init(&path, m->s->alloc);
     fc_str_init(&text, m->s->alloc);
-    fc_str_printf(&path, "%s/%s", folder, stem);
+    fc_str_printf(&path, "%.*s/%s", fc_folder_len(folder), folder, stem);
     if (!(one_file >> level & 1)) fc_str_printf(&path, "_k%u", step);
     fc_str_add(&path, fc_emit_suffix(level));
     fusec_status s = fc_emit(m, level, step, &text, e);

@@ -7,6 +7,8 @@
 #include "frontend/cli/emit.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "runtime/cpuinfo.h"
@@ -248,6 +250,12 @@ fusec_status fc_emit(fc_emitter *m, fc_emit_level level, uint32_t step, fc_str *
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
+
+int fc_folder_len(const char *path) {
+    size_t n = strlen(path);
+    while (n > 0 && path[n - 1] == '/') n--;
+    return n > INT_MAX ? INT_MAX : (int)n;
+}
 
 fusec_status fc_make_folder(const char *path, fc_error *e) {
     char shown[200], text[32];

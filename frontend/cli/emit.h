@@ -52,6 +52,8 @@ void fc_emit_kernel_name(const fc_job *s, uint32_t step, fc_str *out);
 
 /* Writes the text of each kernel of a program that runs into a folder. */
 fusec_status fc_emit_keep(fc_job *s, fc_program *p, const char *folder, fc_error *e);
+/* Of its name, without the slashes at its end. */
+int fc_folder_len(const char *path);
 fusec_status fc_make_folder(const char *path, fc_error *e);
 
 #endif

@@ -299,7 +299,7 @@ static void no_item(fc_parser *p) {
         p->at++;
         return;
     }
-    fc_diag *d = fc_expected(p, "`def`, `export`, `const` or `import`");
+    fc_diag *d = fc_expected(p, "`def`, `export`, `extern`, `const` or `import`");
     if (binds)
         fc_diag_help(d, "const %.*s = ... for a constant; any other value belongs into a def",
                      (int)(at.end - at.begin), p->src->text + at.begin);

@@ -12,8 +12,18 @@
 
 static fusec_context *the_context; /* for the process */
 
+/* Ends the statement with the place in the caller's program, not the one in Fusec.pm. */
+static void fail(pTHX_ SV *text) {
+    dSP;
+    PUSHMARK(SP);
+    XPUSHs(sv_2mortal(text));
+    PUTBACK;
+    call_pv("Carp::croak", G_VOID);
+}
+
 static void check(pTHX_ fusec_status s) {
-    if (s) croak("fusec: %s [%s]", fusec_message(the_context), fusec_status_name(s));
+    if (s)
+        fail(aTHX_ newSVpvf("fusec: %s [%s]", fusec_message(the_context), fusec_status_name(s)));
 }
 
 static fusec_context *context(pTHX) {

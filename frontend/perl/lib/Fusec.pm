@@ -3,9 +3,11 @@ package Fusec;
 
 use strict;
 use warnings;
+use Carp ();
 use XSLoader;
 
 our $VERSION = '0.1.0';
+our @CARP_NOT = ('Fusec::Array');
 XSLoader::load('Fusec', $VERSION);
 
 # How elements are packed; bf16 and f16 have no letter.
@@ -14,19 +16,19 @@ my %letter = (bool => 'C', i8 => 'c', i16 => 's', i32 => 'l', i64 => 'q', u8 => 
 
 sub _letter {
     my ($dtype) = @_;
-    return $letter{$dtype} // die "fusec: Perl has no numbers of $dtype; use packed strings\n";
+    return $letter{$dtype} // Carp::croak "fusec: Perl has no numbers of $dtype; use packed strings";
 }
 
 # The lengths of nested lists, and their numbers one after the other.
 sub _flat {
     my ($x, $depth, $shape, $out) = @_;
     if (!ref $x) {
-        die "fusec: the lists are not equally deep\n" if $depth != @$shape;
+        Carp::croak "fusec: the lists are not equally deep" if $depth != @$shape;
         push @$out, $x;
         return;
     }
-    die "fusec: a list of numbers is expected\n" if ref $x ne 'ARRAY';
-    die "fusec: the lists are not equally long\n" if $depth >= @$shape || @$x != $shape->[$depth];
+    Carp::croak "fusec: a list of numbers is expected" if ref $x ne 'ARRAY';
+    Carp::croak "fusec: the lists are not equally long" if $depth >= @$shape || @$x != $shape->[$depth];
     _flat($_, $depth + 1, $shape, $out) for @$x;
 }
 
@@ -50,7 +52,7 @@ my %of_pdl = (double => 'f64', float => 'f32', longlong => 'i64', long => 'i32',
 
 sub from_pdl {
     my ($class, $p) = @_;
-    my $dtype = $of_pdl{ $p->type } // die "fusec: no dtype for " . $p->type . "\n";
+    my $dtype = $of_pdl{ $p->type } // Carp::croak "fusec: no dtype for " . $p->type;
     my $dense = $p->copy;
     return _from(${ $dense->get_dataref }, $dtype, [ reverse $dense->dims ]);
 }
@@ -89,6 +91,8 @@ sub parse {
 
 package Fusec::Array;
 
+our @CARP_NOT = ('Fusec');
+
 use Scalar::Util qw(looks_like_number);
 
 # Operands of one operation: numbers of Perl take the dtype of the arrays, or make f64 of integers that
@@ -97,10 +101,10 @@ sub _operands {
     my @x = @_;
     my ($first) = grep { ref && $_->dtype ne 'bool' } @x;
     my ($any) = grep {ref} @x;
-    $first //= $any // die "fusec: an array is expected\n";
+    $first //= $any // Carp::croak "fusec: an array is expected";
     my $dtype = $first->dtype;
     for (grep { !ref } @x) {
-        die "fusec: '" . ($_ // 'undef') . "' is no number\n" if !looks_like_number($_);
+        Carp::croak "fusec: '" . ($_ // 'undef') . "' is no number" if !looks_like_number($_);
         $dtype = 'f64' if $dtype =~ /^[iub]/ && ($_ != CORE::int($_) || CORE::abs($_) >= 2**63);
         $dtype = 'i64' if $dtype eq 'bool';
     }
@@ -162,7 +166,7 @@ sub pdl {
     my ($x) = @_;
     require PDL;
     my ($type) = grep { $of_pdl{$_} eq $x->dtype } keys %of_pdl;
-    die 'fusec: PDL has no type for ' . $x->dtype . "\n" if !defined $type;
+    Carp::croak 'fusec: PDL has no type for ' . $x->dtype if !defined $type;
     my $p = PDL->zeroes(PDL->can($type)->(), reverse $x->shape);
     ${ $p->get_dataref } = $x->packed;
     $p->upd_data;
@@ -185,8 +189,8 @@ use overload
         [ '&', 'bit_and' ], [ '|', 'bit_or' ], [ '^', 'bit_xor' ], [ '<<', 'shl' ], [ '>>', 'shr' ], [ 'atan2', 'atan2' ]),
     (map { my $op = $_->[1]; $_->[0] => sub { _map($op, $_[0]) } } [ 'neg', 'neg' ], [ 'abs', 'abs' ], [ 'sin', 'sin' ],
         [ 'cos', 'cos' ], [ 'exp', 'exp' ], [ 'log', 'log' ], [ 'sqrt', 'sqrt' ], [ 'int', 'trunc' ], [ '~', 'bit_not' ]),
-    'x' => sub { die "fusec: x repeats strings; use matmul\n" },
-    'bool' => sub { die "fusec: an array is neither true nor false; use any or all\n" },
+    'x' => sub { Carp::croak 'fusec: x repeats strings; use matmul' },
+    'bool' => sub { Carp::croak 'fusec: an array is neither true nor false; use any or all' },
     '""' => sub { _text($_[0]->list) },
     '=' => sub { $_[0] };
 
@@ -221,6 +225,6 @@ elementwise and broadcast; numbers take the dtype of the array, others are cast 
 arrays of truth. Also: C<matmul>, C<transpose>, C<reshape>, C<take>, C<sort>, C<cumsum> and its like, and all operations of
 L<Fusec::Operations>.
 
-Mistakes die with the message of fusec, which ends with the name of the error: C<[shape-mismatch]>.
+Mistakes die with the message of fusec, the name of the error, C<[shape-mismatch]>, and the caller's place.
 
 =cut

@@ -14,11 +14,13 @@ def _address(pointer):
     """Of a number, a function of ctypes, or what has `address` (numba.cfunc)."""
     if pointer is None:
         return 0
-    if isinstance(pointer, int):
+    if isinstance(pointer, int) and not isinstance(pointer, bool):
         return pointer
-    if hasattr(pointer, "address"):
+    if isinstance(getattr(pointer, "address", None), int):
         return pointer.address
-    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    if isinstance(pointer, (ctypes._CFuncPtr, ctypes.c_void_p)):
+        return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+    raise TypeError(f"pointer is a function of ctypes or numba.cfunc, or an address, not {type(pointer).__name__}")
 
 
 class extern:
@@ -40,6 +42,8 @@ class extern:
     def __init__(self, name, dtypes, result, *, cuda=None, pointer=None, arrays=False, slots=0):
         self.name, self.cuda, self.arrays, self.slots = name, cuda, arrays, slots
         self.dtypes, self.result = tuple(map(as_code, dtypes)), as_code(result)
+        if not 1 <= len(self.dtypes) <= 3:
+            raise ValueError(f"{name} has {len(self.dtypes)} operands, not 1 to 3")
         self._pointer = pointer  # stays alive
         self._at = _address(pointer)
 
@@ -49,7 +53,8 @@ class extern:
 
     def __call__(self, *operands):
         if len(operands) != len(self.dtypes):
-            raise TypeError(f"{self.name} takes {len(self.dtypes)} operands, but {len(operands)} were given")
+            raise TypeError(f"{self.name} takes {len(self.dtypes)} operand{'s'[len(self.dtypes) == 1:]}, "
+                            f"but got {len(operands)}")
         given = tuple(asarray(x, t) for x, t in zip(operands, map(DType, self.dtypes)))
         number = _core.extern_number(given[0]._device, self.name, self.dtypes, self.result, self.cuda,
                                      self._at, self.arrays, self.slots)
