@@ -66,6 +66,26 @@ FC_TEST(llvm_stream, rows_of_narrow_results) {
     }
 }
 
+/* Scans down columns: vectors of several registers, all rows of a result at the same place of a
+ * line or not, and columns that are left over. */
+FC_TEST(llvm_stream, scans_down_columns) {
+    static const char *const texts[] = {
+        "cumsum(x, axis=1)", "(cummax(x, axis=1), cumsum(f64(x)*y, axis=1)*y)",
+        "bf16(cumprod(sqrt(abs(x)), axis=1))", "linrec(x*0.1, x, axis=1)",
+        "cumsum(x, axis=1, exclusive=true) > 0"};
+    const int64_t widths[] = {304, 300};
+    for (size_t i = 0; i < FC_COUNT(texts) * FC_COUNT(widths); i++) {
+        width_check c = {.text = texts[i % FC_COUNT(texts)], .n = 2, .cache = 1};
+        const int64_t width = widths[i / FC_COUNT(texts)];
+        c.fill = width_plain;
+        c.in[0] = (width_input){"x", FUSEC_F32, 3, {2, 35, width}};
+        c.in[1] = (width_input){"y", FUSEC_F32, 1, {width}};
+        if (!strstr(c.text, "*y")) c.n = 1;
+        c.skew[0] = i % 2 * 8;
+        width_run_check(&c);
+    }
+}
+
 /* out = x as another dtype */
 static void build_cast(fc_kernel *k, fc_dimtab *t, fusec_dtype to) {
     const fc_dim n = fc_dim_named(t, "n");

@@ -17,6 +17,7 @@ bool fc_ll_is_sum(const fc_kernel *k) {
 /* ---- columns --------------------------------------------------------------------------------- */
 
 enum { WIDE_BYTES = 40 << 10 }; /* of the stack, for a wide block of columns */
+enum { SCANNED = 256 };         /* columns of a scan down whole lines */
 
 unsigned fc_ll_slot_bytes(const fc_kernel *k) {
     unsigned bytes = 0;
@@ -40,6 +41,7 @@ unsigned fc_ll_columns(const fc_kernel *k, const fc_class *cls) {
     const unsigned V = cls->vector, slots = fc_components(k);
     if (cls->llvm.wide) return wide_columns(k);
     if (cls->llvm.few) return V;
+    if (k->schedule == FC_SCHED_SCAN && V > 16) return SCANNED;
     unsigned vectors = slots > 12 ? 1 : slots > 4 ? 2 : 4;
     return V * (V < 8 ? 2 * vectors : vectors);
 }

@@ -285,7 +285,8 @@ static bool writes_out(const fc_ll *f, const fc_ll_stage *st) {
 }
 
 static uint8_t ahead_in_columns(const fc_ll *f) {
-    if (f->cls->llvm.wide) return FC_LOOP_NEXT_RUN;
+    const bool scan = f->k->schedule == FC_SCHED_SCAN && f->cls->llvm.ahead;
+    if (f->cls->llvm.wide || scan) return FC_LOOP_NEXT_RUN;
     const bool ask = f->cls->llvm.few && f->cls->llvm.ahead && f->cls->nr == 1;
     return ask ? FC_LOOP_NEXT_ROWS : FC_LOOP_NOT_AHEAD;
 }
@@ -325,7 +326,7 @@ static void scan_along(fc_ll *f) {
 
 static void scan(fc_ll *f) {
     over_elements(f, FC_LOOP_SERIAL, (uint32_t)fc_run_of(f->k));
-    columns(f);
+    vectors(f, f->cls->np - 1u, FC_LOOP_LINES, 1);
     leaf(f, FC_LEAF_ROW, 0);
     leaf(f, FC_LEAF_ROW, FC_PHASE_ELEMENTS);
     leaf(f, FC_LEAF_PREFIX, 0);

@@ -90,6 +90,15 @@ static const char *elements_before(fc_ll *f, uint32_t access, unsigned turns, co
                      fc_ll_bin(f, "sub", to, from));
 }
 
+/* Down columns those of all elements. */
+static const char *beyond_in_column(fc_ll *f, uint32_t access, unsigned turns, const char *rest) {
+    const unsigned bytes = fc_dtypes[f->k->accesses.at[access].dtype].bytes;
+    if (fc_ll_along_row(f) || !f->cls->nr) return rest;
+    const char *stride = fc_ll_stride(f, access, f->cls->np);
+    const char *by = fc_ll_bin(f, "mul", stride, fc_ll_fmt(f, "%u", bytes));
+    return fc_ll_bin(f, "or", rest, beyond(f, access, turns, by));
+}
+
 /* Whether the streamed stores from `first` on are aligned; NULL when there are none. */
 static const char *all_aligned(fc_ll *f, size_t first, unsigned turns, const char *from) {
     const char *any = NULL;
@@ -97,6 +106,7 @@ static const char *all_aligned(fc_ll *f, size_t first, unsigned turns, const cha
         const fc_store *s = &f->k->stores.at[i];
         if (!streams(f, s)) continue;
         const char *rest = beyond(f, s->access, turns, fc_ll_address(f, s->access, from));
+        rest = beyond_in_column(f, s->access, turns, rest);
         any = any ? fc_ll_bin(f, "or", any, rest) : rest;
     }
     return any ? fc_ll_ins(f, "icmp eq i64 %s, 0", any) : NULL;

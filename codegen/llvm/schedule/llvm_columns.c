@@ -77,6 +77,23 @@ void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest
     }
 }
 
+/* Lines of a row come from memory together when they are loaded together: a vector of several
+ * registers takes as many lines of each row, where there are registers for its accumulators, and
+ * columns for all threads. */
+void fc_ll_choose_scan(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls) {
+    enum { LIGHT = 4, HEAVY = 2, MOST_BYTES = 16 /* of accumulators, by those registers */ };
+    const int64_t width = n->extent[n->np - 1], one = cls->vector;
+    unsigned registers = (fc_ll_is_light(k) ? LIGHT : HEAVY);
+    if (gathers(n)) return;
+    while (registers > 1 && registers * fc_ll_slot_bytes(k) > MOST_BYTES) registers /= 2;
+    cls->vector = (uint8_t)(one * registers);
+    while (cls->vector > one) {
+        const int64_t blocks = fc_ceil_div(width, fc_ll_columns(k, cls));
+        if (cls->vector <= width && n->rows / width * blocks >= m->threads) break;
+        cls->vector /= 2;
+    }
+}
+
 /* ---- launches ---------------------------------------------------------------------------- */
 
 /* Elements of a span: long ones need less work at the end, but every thread wants some. */

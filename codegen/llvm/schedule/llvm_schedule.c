@@ -385,14 +385,18 @@ static fusec_status make_class(const fc_machine *m, const fc_kernel *k, const fc
         for (uint32_t a = 0; a < n->naccess; a++)
             move[(size_t)a * axes + across] =
                 (uint8_t)fc_ll_move_by(n->stride[(size_t)a * axes + across]);
-    } else if (!fc_is_by_column(k) && (along || k->schedule != FC_SCHED_SCAN)) {
-        cls->llvm.stream = should_stream(m, k, n, lanes, false, cls->llvm.joined);
+    } else if (!fc_is_by_column(k)) {
+        const bool down = k->schedule == FC_SCHED_SCAN && !along;
+        cls->llvm.stream = should_stream(m, k, n, lanes, down, cls->llvm.joined);
+        if (down && !n->empty) fc_ll_choose_scan(m, k, n, cls);
     }
     cls->llvm.along = along;
     bool scattered = cls->llvm.tiles;
     if (fc_is_by_column(k)) {
         fc_ll_choose_columns(m, k, n, cls);
         scattered = cls->llvm.few && fc_ll_has_long_rows(k, n);
+    } else if (k->schedule == FC_SCHED_SCAN && !along) {
+        scattered = true;
     }
     cls->llvm.ahead = should_ask_ahead(m, k, n, scattered);
     if (k->schedule == FC_SCHED_MAP && !cls->llvm.tiles) cls->vector = lanes_of_map(m, k, n);

@@ -31,6 +31,8 @@ void fc_ll_launch_split(const fc_kernel *k, const fc_nest *n, int64_t span, fc_c
 
 /* In: a class with vectors of one register. Makes it one of few or of wide columns. */
 void fc_ll_choose_columns(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls);
+/* Gives vectors of a scan down columns several registers. */
+void fc_ll_choose_scan(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls);
 /* Whether rows of few columns have more lines than the hardware follows side by side. */
 bool fc_ll_has_long_rows(const fc_kernel *k, const fc_nest *n);
 void fc_ll_launch_columns(const fc_kernel *k, const fc_nest *n, fc_class *cls, fc_launch *l);
