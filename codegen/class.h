@@ -26,8 +26,7 @@ typedef enum fc_move { FC_MOVE_ZERO, FC_MOVE_ONE, FC_MOVE_ANY } fc_move;
     X(CLUSTER, "cluster") /* a row lies in the shared memory of a cluster of blocks */             \
     X(OUTER, "outer")     /* threads own neighbouring columns */                                   \
     X(SCAN, "scan")       /* prefixes: a thread has a run of each row, or a row */                 \
-    X(DOT, "dot")         /* a block makes a tile of the results of a contraction */               \
-    X(MMA, "mma")         /* the same with 16-bit operands, on tensor cores */
+    X(DOT, "dot")         /* a block makes a tile of the results of a contraction */
 
 typedef enum fc_cuda_kind {
 #define X(name, text) FC_CUDA_##name,
@@ -76,13 +75,13 @@ typedef enum fc_cuda_split {
     X(staged)       /* scan: elements and results pass through shared memory */                    \
     X(columns)      /* scan: a block has 32 columns, 8 runs of each at a time */                   \
     X(block_rows)   /* scan: a block has a row; else a thread */                                   \
-    X(dot_axis)     /* dot, mma: of the rows of a tile; mma: the number of kept axes if none */    \
-    X(dot_tile)     /* dot: rows and columns of a thread: 4 or 8; mma: which of fc_cuda_tiles */   \
-    X(dot_across)   /* mma: the axis of the columns, likewise */                                   \
-    X(dot_swapped)  /* mma: the columns are of the kernel's left operand */                        \
-    X(dot_stages)   /* mma: steps of k in shared memory */                                         \
+    X(dot_axis)     /* dot: of the rows of a tile; the number of kept axes if there are none */    \
+    X(dot_across)   /* dot: of the columns, likewise */                                            \
+    X(dot_tile)     /* dot: which of fc_cuda_tiles */                                              \
+    X(dot_swapped)  /* dot: the columns are of the kernel's left operand */                        \
+    X(dot_stages)   /* dot: steps of k in shared memory */                                         \
     X(dot_narrow)   /* dot: of integers whose sums, or what is looked at of them, have 32 bits */  \
-    X(dot_left)     /* dot, mma: how the operand of the rows is read, fc_cuda_reads, */            \
+    X(dot_left)     /* dot: how the operand of the rows is read, fc_cuda_reads, */                 \
     X(dot_right)    /* and that of the columns */                                                  \
     X(roomy)        /* registers need not do for other blocks of the SM */                         \
     X(large)        /* its arrays are more than the L2 holds */

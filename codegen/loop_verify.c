@@ -45,17 +45,25 @@ static fusec_status list(verifier *v, uint32_t at);
  */
 
 static bool in_tiles(const verifier *v) {
-    return v->cls->target == FC_TARGET_LLVM && (v->cls->llvm.panels || v->cls->llvm.direct);
+    if (v->cls->target == FC_TARGET_CUDA) return v->cls->cuda.kind == FC_CUDA_DOT;
+    return v->cls->llvm.panels || v->cls->llvm.direct;
 }
 
 /* Rows and columns of a tile are some of a number that the text has, all else is at its place. */
 static bool has_tile(const verifier *v) {
+    const bool cuda = v->cls->target == FC_TARGET_CUDA;
+    const unsigned down = cuda ? v->cls->cuda.dot_axis : v->cls->llvm.down_axis,
+                   across = cuda ? v->cls->cuda.dot_across : v->cls->np - 1u;
     for (unsigned a = 0; a < v->cls->np; a++) {
-        const bool side = a == v->cls->llvm.down_axis || a + 1u == v->cls->np;
+        const bool side = a == down || a == across;
         if (side ? v->range[a] == WHOLE_AXIS || v->range[a] >= FC_STEP_COLUMNS : v->range[a] != 1)
             return false;
     }
     return true;
+}
+
+static bool is_bare(const verifier *v) {
+    return v->cls->target == FC_TARGET_LLVM && v->cls->llvm.bare;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -278,8 +286,8 @@ static fusec_status scan(verifier *v) {
 static fusec_status move(verifier *v, const fc_loop *n) {
     for (size_t i = 0; i < v->l->buffer.len; i++)
         if (v->l->buffer.at[i].set == n->phase) {
-            if (v->l->buffer.at[i].packed && v->range[v->cls->np] != (uint32_t)fc_run_of(v->k))
-                BAD("a panel of more than a chunk");
+            const fc_stage_buffer *b = &v->l->buffer.at[i];
+            if (b->packed && v->range[b->along] != b->elements) BAD("a panel of another size");
             return FUSEC_OK;
         }
     BAD("there is no stage buffer %u", n->phase);
@@ -293,7 +301,7 @@ static fusec_status leaf(verifier *v, const fc_loop *n) {
     const bool of_map = v->k->schedule == FC_SCHED_MAP && n->kind == FC_LEAF_ROW;
     const bool joined = v->cls->target == FC_TARGET_LLVM && v->cls->llvm.joined;
     const bool of_tile = in_tiles(v) && n->kind != FC_LEAF_ROW &&
-                         (n->kind != FC_LEAF_STORE || v->cls->llvm.bare) && has_tile(v);
+                         (n->kind != FC_LEAF_STORE || is_bare(v)) && has_tile(v);
     if (!of_tile && !has_place(v, 0, v->cls->np - of_map - (of_map && joined)))
         BAD("code where no row is");
     const bool first = n->kind == FC_LEAF_SCANNED || (n->kind == FC_LEAF_GET && v->in_role);

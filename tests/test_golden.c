@@ -89,6 +89,14 @@ static const golden_case grid_cases[] = {
      "e = exp(x - max(x, axis=-1, keepdims=true)); e / sum(e, axis=-1, keepdims=true)",
      {{"x", FUSEC_F32, 2, {128, 1048576}}}},
     {"grid_scan", "cumsum(x, axis=1)", {{"x", FUSEC_F32, 2, {5000, 700}}}},
+    {"grid_products",
+     "a @ b",
+     {{"a", FUSEC_F32, 2, {2048, 700}}, {"b", FUSEC_F32, 2, {700, 2048}}}},
+    {"grid_tensor_products",
+     "maximum(a @ b + c, 0)",
+     {{"a", FUSEC_BF16, 3, {6, 256, 64}},
+      {"b", FUSEC_BF16, 2, {64, 512}},
+      {"c", FUSEC_BF16, 1, {512}}}},
     {"grid_long_scan", "cumsum(x, axis=0)", {{"x", FUSEC_F32, 1, {1000000}}}},
 };
 

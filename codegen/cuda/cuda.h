@@ -7,8 +7,8 @@
  * cuda_hold.c, then cuda_loops.c (the loop form of each schedule, codegen/loop.h) and what writes
  * forms: cuda_walk.c (the tree), cuda_place.c (who works on what), cuda_team.c and cuda_chunks.c
  * (rows that threads share), cuda_outer.c (columns), cuda_gang.c (blocks that wait for each other),
- * cuda_ring.c (rows in shared memory), cuda_divide.c. Without a form so far: cuda_dot.c,
- * cuda_mma.c. Which schedule a kernel has is chosen in schedule/.
+ * cuda_ring.c (rows in shared memory), cuda_divide.c, cuda_dot.c and cuda_mma.c (contractions).
+ * Which schedule a kernel has is chosen in schedule/.
  *
  * The text includes nothing. Names in it: a0 an argument, b0 the offset of access 0 with the outer
  * axes in, o0 the same with all axes, q0 what access 0 loaded, v0 a value, h0 the 16 bits behind a
@@ -275,22 +275,13 @@ bool fc_cuda_gang_room(const fc_cuda_gen *g, uint32_t access); /* it has r* */
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
-/* cuda_loops.c: makes g->loops; false: the schedule has no form yet. cuda_walk.c: its text. */
-bool fc_cuda_schedule_loops(fc_cuda_gen *g);
+/* cuda_loops.c: makes g->loops. cuda_walk.c: its text. */
+void fc_cuda_schedule_loops(fc_cuda_gen *g);
 void fc_cuda_walk_loops(fc_cuda_gen *g);
 fusec_status fc_cuda_keep(fc_cuda_gen *g, fc_error *e); /* FC_CUDA_ONE: g->cached and g->hold */
 /* cuda_ring_place.c: makes g->ring, with g->cached and g->hold; gives it back. */
 fusec_status fc_ring_open(fc_cuda_gen *g, fc_error *e);
 void fc_ring_close(fc_cuda_gen *g);
-void fc_cuda_emit_dot(fc_cuda_gen *g);
-void fc_cuda_emit_mma(fc_cuda_gen *g);
-
-/* cuda_dot.c: marks in g->need and g->used what one value needs, all of it at a point; whether
- * neighbours along k of what it reads then lie side by side. */
-void fc_cuda_value_slice(fc_cuda_gen *g, fc_val root);
-bool fc_cuda_reads_along_k(const fc_cuda_gen *g);
-/* The accumulators c0 to c(n-1) meet the levels of chunk `chunk`; `here`: others follow. */
-void fc_cuda_meet_levels(fc_cuda_text *t, const char *type, unsigned n);
 
 fusec_status fc_cuda_emit(const fc_machine *m, const fc_kernel *k, const fc_class *cls,
                           const char *name, fc_str *out, fc_error *e);

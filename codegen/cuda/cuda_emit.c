@@ -92,14 +92,6 @@ static bool compiles_briefly(const fc_cuda_gen *g) {
            ops <= FC_CUDA_FEW_OPERATIONS;
 }
 
-static void schedule_text(fc_cuda_gen *g) {
-    switch (g->cls->cuda.kind) {
-    case FC_CUDA_DOT: fc_cuda_emit_dot(g); break;
-    case FC_CUDA_MMA: fc_cuda_emit_mma(g); break;
-    default: fc_cuda_walk_loops(g);
-    }
-}
-
 static void entry(fc_cuda_gen *g, const char *name) {
     unsigned threads = fc_cuda_block_threads(g->k, g->cls),
              blocks = fc_cuda_min_blocks(g->k, g->cls);
@@ -123,7 +115,7 @@ static void entry(fc_cuda_gen *g, const char *name) {
     if (g->k->schedule != FC_SCHED_MAP)
         fc_cuda_line(&g->t, "const ix count = (ix)p.w[%u];", g->l.extra + FC_PB_COUNT);
     if (g->cls->cuda.copied) fc_cuda_own_begin(g);
-    schedule_text(g);
+    fc_cuda_walk_loops(g);
     if (g->cls->cuda.copied) fc_cuda_own_end(g);
     fc_cuda_line(&g->t, "}");
 }
@@ -264,7 +256,7 @@ static fusec_status loops(fc_cuda_gen *g, fc_error *e) {
         if (kind == FC_CUDA_TILE)
             g->cached[a] = fc_class_move(g->cls, a, g->cls->cuda.tile_axis) == FC_MOVE_ONE;
     }
-    if (!fc_cuda_schedule_loops(g)) return FUSEC_OK;
+    fc_cuda_schedule_loops(g);
     if (g->loops.oom) return fc_oom(e);
     FC_TRY(fc_loops_verify(&g->loops, g->k, g->cls, e));
     fc_loops_print(&g->loops, "// ", g->t.out);

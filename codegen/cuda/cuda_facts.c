@@ -90,8 +90,7 @@ unsigned fc_cuda_block_threads(const fc_kernel *k, const fc_class *cls) {
 unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     const unsigned threads = fc_cuda_block_threads(k, cls);
     if (cls->cuda.roomy) return 0;
-    if (cls->cuda.kind == FC_CUDA_DOT) return cls->cuda.dot_tile == 8 ? 2 : 3;
-    if (cls->cuda.kind == FC_CUDA_MMA) return cls->cuda.dot_tile == FC_CUDA_TILE_SMALL ? 3 : 2;
+    if (cls->cuda.kind == FC_CUDA_DOT) return fc_cuda_tile_of(cls)->blocks;
     if (cls->cuda.kind == FC_CUDA_OUTER)
         return cls->cuda.transposed ? 2 : fc_components(k) < 4 ? 4 : 3;
     if (cls->cuda.kind == FC_CUDA_CLUSTER) return FC_CUDA_SM_REGISTERS / 64 / threads;
@@ -100,13 +99,15 @@ unsigned fc_cuda_min_blocks(const fc_kernel *k, const fc_class *cls) {
     return 0;
 }
 
-/* ---- contractions on tensor cores -------------------------------------------------------------
- */
+/* ---- contractions --------------------------------------------------------------------------- */
 
+/* tensor cores; down, across, high, wide, depth, stages, blocks */
 const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES] = {
-    [FC_CUDA_TILE_LARGE] = {.down = 2, .across = 4, .high = 4, .wide = 4, .depth = 32, .stages = 4},
-    [FC_CUDA_TILE_SMALL] = {.down = 2, .across = 4, .high = 2, .wide = 2, .depth = 64, .stages = 3},
-    [FC_CUDA_TILE_FLAT] = {.down = 1, .across = 8, .high = 1, .wide = 1, .depth = 64, .stages = 6},
+    [FC_CUDA_TILE_LARGE] = {true, 2, 4, 4, 4, 32, 4, 2},
+    [FC_CUDA_TILE_SMALL] = {true, 2, 4, 2, 2, 64, 3, 3},
+    [FC_CUDA_TILE_FLAT] = {true, 1, 8, 1, 1, 64, 6, 2},
+    [FC_CUDA_FMA_LARGE] = {false, 1, 1, 2, 8, 16, 2, 2},
+    [FC_CUDA_FMA_SMALL] = {false, 1, 1, 1, 4, 16, 2, 3},
 };
 
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand) {

@@ -52,38 +52,63 @@ static inline unsigned fc_cuda_block(const fc_class *cls) {
     return team > FC_CUDA_THREADS ? team : (unsigned)FC_CUDA_THREADS;
 }
 
-/* A block of a contraction has FC_CUDA_DOT_GRID squared threads with dot_tile squared results each.
- */
-enum { FC_CUDA_DOT_GRID = 16 };
-
-/* Tiles of a contraction on tensor cores: the warps of a block, down and across; pieces of 16 rows
- * and of 8 columns of each; elements of k of a step, and how many steps are in shared memory if it
- * has room. */
+/* Tiles of a contraction, of pieces whose results are four registers of a thread: on tensor cores a
+ * warp makes one of 16 rows and 8 columns, else all threads one of 64 rows and 16 columns. A tile
+ * has so many warps, down and across, with so many pieces each; elements of k of a step, and how
+ * many steps are in shared memory if it has room; blocks of an SM. */
 typedef struct fc_cuda_tile {
-    uint8_t down, across, high, wide, depth, stages;
+    bool tensor;
+    uint8_t down, across, high, wide, depth, stages, blocks;
 } fc_cuda_tile;
-enum { FC_CUDA_TILE_LARGE, FC_CUDA_TILE_SMALL, FC_CUDA_TILE_FLAT, FC_CUDA_TILES };
+typedef enum fc_cuda_tile_size {
+    FC_CUDA_TILE_LARGE,
+    FC_CUDA_TILE_SMALL,
+    FC_CUDA_TILE_FLAT,
+    FC_CUDA_FMA_LARGE,
+    FC_CUDA_FMA_SMALL,
+    FC_CUDA_TILES
+} fc_cuda_tile_size;
 extern const fc_cuda_tile fc_cuda_tiles[FC_CUDA_TILES];
+enum { FC_CUDA_DEEP = 16 }; /* elements of k that tensor cores take at once */
+static inline const fc_cuda_tile *fc_cuda_tile_of(const fc_class *cls) {
+    return &fc_cuda_tiles[cls->cuda.dot_tile];
+}
+static inline bool fc_cuda_on_tensor_cores(const fc_class *cls) {
+    return cls->cuda.kind == FC_CUDA_DOT && fc_cuda_tile_of(cls)->tensor;
+}
+static inline unsigned fc_cuda_piece_rows(const fc_cuda_tile *t) {
+    return t->tensor ? 16 : 64;
+}
+static inline unsigned fc_cuda_piece_columns(const fc_cuda_tile *t) {
+    return t->tensor ? 8 : 16;
+}
 static inline unsigned fc_cuda_tile_rows(const fc_cuda_tile *t) {
-    return 16u * t->down * t->high;
+    return fc_cuda_piece_rows(t) * t->down * t->high;
 }
 static inline unsigned fc_cuda_tile_columns(const fc_cuda_tile *t) {
-    return 8u * t->across * t->wide;
+    return fc_cuda_piece_columns(t) * t->across * t->wide;
+}
+static inline unsigned fc_cuda_tile_accumulators(const fc_cuda_tile *t) { /* of a thread */
+    return 4u * t->high * t->wide;
+}
+static inline unsigned fc_cuda_tile_chunk(const fc_cuda_tile *t) { /* of the tree of nest.h */
+    return t->tensor ? FC_DOT_CHUNK16 : FC_DOT_CHUNK;
 }
 /* How an operand is read: by single elements, computed by the kernel's own code; or, where it is a
- * bare array, by eight neighbours along k or along the rows (columns) of the tile. */
+ * bare array, by 16 bytes of neighbours along k or along the rows (columns) of the tile. */
 typedef enum fc_cuda_reads {
     FC_CUDA_BY_ONE,
     FC_CUDA_BY_K,
     FC_CUDA_BY_PLACE,
 } fc_cuda_reads;
-/* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it:
- * lines are along k or across it. Eight lines side by side meet all banks once. */
+/* Elements of a line of an operand of `side` rows (columns) in shared memory, and of all of it. On
+ * tensor cores lines are along k or across it, else across it. Lines side by side meet all banks
+ * once. */
 static inline unsigned fc_cuda_tile_line(const fc_cuda_tile *t, unsigned side, bool by_k) {
-    return 8u + (by_k ? t->depth : side);
+    return t->tensor ? 8u + (by_k ? t->depth : side) : 4u + side;
 }
 static inline unsigned fc_cuda_tile_room(const fc_cuda_tile *t, unsigned side, bool by_k) {
-    return fc_cuda_tile_line(t, side, by_k) * (by_k ? side : t->depth);
+    return fc_cuda_tile_line(t, side, by_k) * (t->tensor && by_k ? side : t->depth);
 }
 /* The array that an operand is, without any work on it, or UINT32_MAX. */
 uint32_t fc_cuda_bare(const fc_code *c, fc_val operand);

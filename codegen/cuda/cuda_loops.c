@@ -21,7 +21,9 @@
  * outer   Threads along x own neighbouring rows, `vector` of them each, so that every access of a
  *         warp is contiguous; threads along y share them: each takes an aligned power-of-two span
  *         of runs, and what they make of it meets in shared memory.
- * scan    A thread has a row, or a block, whose threads take a run each of a tile. */
+ * scan    A thread has a row, or a block, whose threads take a run each of a tile.
+ * dot     A block makes a tile of results in registers; operands pass through shared memory, some
+ *         steps of k ahead (cuda_dot.c). */
 #include "codegen/cuda/cuda_ring.h"
 #include "codegen/cuda/cuda_walk.h"
 
@@ -597,9 +599,79 @@ static void scan(fc_cuda_gen *g) {
     if (!many) leaf(g, FC_LEAF_PUSH, 0);
 }
 
+/* ---- contractions ---------------------------------------------------------------------------- */
+
+/* Opens a loop over the axis of the rows, or columns, of a tile, if it has one. */
+static fc_loop *side(fc_cuda_gen *g, fc_loop_kind kind, bool columns, uint32_t step,
+                     uint32_t count) {
+    const unsigned axis = columns ? g->cls->cuda.dot_across : g->cls->cuda.dot_axis;
+    return axis < g->np ? open(g, kind, axis, axis + 1, step, count) : &g->loops.none;
+}
+
+static void shared_operands(fc_cuda_gen *g, const fc_cuda_tile *t) {
+    for (unsigned i = 0; i < 2; i++)
+        fc_loops_buffer(
+            &g->loops, (fc_stage_buffer){.space = FC_SPACE_SHARED,
+                                         .packed = true,
+                                         .along = (uint8_t)g->np,
+                                         .access = i ^ g->cls->cuda.dot_swapped,
+                                         .lanes = (i ? fc_cuda_tile_columns : fc_cuda_tile_rows)(t),
+                                         .elements = t->depth,
+                                         .stages = g->cls->cuda.dot_stages});
+}
+
+/* The pieces of a thread or warp take a step: of tensor cores all elements of k at once. */
+static void pieces(fc_cuda_gen *g, const fc_cuda_tile *t) {
+    const unsigned rows = fc_cuda_piece_rows(t), columns = fc_cuda_piece_columns(t);
+    if (t->tensor) {
+        side(g, FC_LOOP_WARP, false, rows * t->high, t->down);
+        side(g, FC_LOOP_WARP, true, columns * t->wide, t->across);
+        over_elements(g, FC_LOOP_SERIAL, FC_CUDA_DEEP, 1);
+        side(g, FC_LOOP_UNROLL, false, rows, t->high);
+        side(g, FC_LOOP_UNROLL, true, columns, t->wide);
+        leaf(g, FC_LEAF_LANES, 0);
+    } else {
+        over_elements(g, FC_LOOP_SERIAL, 1, 1);
+        side(g, FC_LOOP_UNROLL, false, rows, t->high);
+        side(g, FC_LOOP_UNROLL, true, 4 * columns, t->wide / 4);
+        side(g, FC_LOOP_BLOCK, false, 4, rows / 4);
+        side(g, FC_LOOP_BLOCK, true, 4, columns);
+        leaf(g, FC_LEAF_STEP, 0);
+    }
+}
+
+/* Results change places through shared memory, so that neighbouring threads have neighbouring
+ * columns. */
+static void contraction(fc_cuda_gen *g) {
+    const fc_cuda_tile *t = fc_cuda_tile_of(g->cls);
+    const unsigned columns = fc_cuda_tile_columns(t), turn = FC_CUDA_THREADS / columns;
+    shared_operands(g, t);
+    for (unsigned axis = 0; axis < g->np; axis++)
+        if (axis != g->cls->cuda.dot_axis && axis != g->cls->cuda.dot_across)
+            open(g, FC_LOOP_GRID, axis, axis + 1, 1, 1);
+    side(g, FC_LOOP_GRID, false, fc_cuda_tile_rows(t), 1);
+    side(g, FC_LOOP_GRID, true, columns, 1);
+    const uint32_t depth = g->loops.depth;
+    leaf(g, FC_LEAF_CLEAR, 0);
+    over_elements(g, FC_LOOP_SERIAL, fc_cuda_tile_chunk(t), 1);
+    over_elements(g, FC_LOOP_SERIAL, t->depth, 1)->way = FC_LOOP_CARRY;
+    leaf(g, FC_LEAF_FILL, 0);
+    pieces(g, t);
+    close(g, g->loops.depth - depth - 1);
+    leaf(g, FC_LEAF_PUSH, 0);
+    close(g, 1);
+    leaf(g, FC_LEAF_FOLD, 0);
+    side(g, FC_LOOP_SERIAL, false, fc_cuda_piece_rows(t) * t->down, 1)->way = FC_LOOP_STAGED;
+    side(g, FC_LOOP_SERIAL, false, turn, 1);
+    side(g, FC_LOOP_BLOCK, false, 1, turn);
+    side(g, FC_LOOP_BLOCK, true, 1, columns);
+    leaf(g, FC_LEAF_FINISH, 0);
+    results(g);
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
-bool fc_cuda_schedule_loops(fc_cuda_gen *g) {
+void fc_cuda_schedule_loops(fc_cuda_gen *g) {
     switch (g->cls->cuda.kind) {
     case FC_CUDA_MAP: (g->cls->vector > 1 ? map_neighbours : map_apart)(g); break;
     case FC_CUDA_TILE: fc_cuda_tile_loops(g); break;
@@ -611,7 +683,6 @@ bool fc_cuda_schedule_loops(fc_cuda_gen *g) {
     case FC_CUDA_SCAN: scan(g); break;
     case FC_CUDA_RING: ring(g); break;
     case FC_CUDA_CLUSTER: cluster(g); break;
-    default: return false;
+    case FC_CUDA_DOT: contraction(g); break;
     }
-    return true;
 }

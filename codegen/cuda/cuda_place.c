@@ -5,6 +5,7 @@
  * b0.., which row and part of it is a thread's, and what is kept of it from the start. */
 #include <stdio.h>
 
+#include "codegen/cuda/cuda_dot.h"
 #include "codegen/cuda/cuda_ring.h"
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -398,6 +399,7 @@ void fc_cuda_walk_begin(fc_cuda_walk *w) {
     case FC_CUDA_TILE: fc_cuda_tile_place(g); break;
     case FC_CUDA_RING:
     case FC_CUDA_CLUSTER: fc_ring_begin(w); break;
+    case FC_CUDA_DOT: fc_dot_begin(w->dot); break;
     default: break;
     }
 }
@@ -434,6 +436,7 @@ void fc_cuda_walk_end(fc_cuda_walk *w) {
     fc_cuda_gen *g = w->in.g;
     for (; w->closes; w->closes--) fc_cuda_line(&g->t, "}");
     if (g->ring) fc_ring_end(w);
+    if (w->dot) fc_dot_end(w->dot);
     if (g->cls->cuda.split == FC_CUDA_GANG) {
         fc_cuda_line(&g->t, "}");
         fc_cuda_gang_end(g);

@@ -149,10 +149,10 @@ static bool uses_erfc(const fc_cuda_gen *g) {
     return uses_op(g, FC_OP_erfc);
 }
 static bool contracts(const fc_cuda_gen *g, fusec_dtype half) {
-    return g->cls->cuda.kind == FC_CUDA_MMA && g->k->reductions.at[0].half == half;
+    return fc_cuda_on_tensor_cores(g->cls) && g->k->reductions.at[0].half == half;
 }
 static bool is_mma(const fc_cuda_gen *g) {
-    return g->cls->cuda.kind == FC_CUDA_MMA;
+    return fc_cuda_on_tensor_cores(g->cls);
 }
 static bool uses_f16(const fc_cuda_gen *g) {
     return uses_dtype(g, FUSEC_F16) || contracts(g, FUSEC_F16);

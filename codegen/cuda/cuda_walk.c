@@ -11,6 +11,7 @@
  * exchange. */
 #include <stdio.h>
 
+#include "codegen/cuda/cuda_dot.h"
 #include "codegen/cuda/cuda_ring.h"
 
 static void list(fc_cuda_walk *w, uint32_t at);
@@ -288,6 +289,12 @@ static void serial(fc_cuda_walk *w, const fc_loop *n) {
         fc_cuda_scan_staged(w);
         return;
     }
+    if (is(w, FC_CUDA_DOT)) {
+        fc_dot_begin_serial(w->dot, n);
+        list(w, n->body);
+        fc_dot_end_serial(w->dot, n);
+        return;
+    }
     const bool whole = w->whole;
     open_serial(w, n);
     if (n->way == FC_LOOP_WHOLE) w->whole = true;
@@ -553,6 +560,7 @@ static void loop(fc_cuda_walk *w, const fc_loop *n) {
 
 static void node(fc_cuda_walk *w, const fc_loop *n) {
     if (w->in.g->ring && fc_ring_leaf(w, n)) return;
+    if (w->dot && fc_dot_leaf(w->dot, n)) return;
     switch (n->kind) {
     case FC_LEAF_FILL: fill(w); break;
     case FC_LEAF_ROW: row(w, n); break;
@@ -640,5 +648,10 @@ void fc_cuda_walk_loops(fc_cuda_gen *g) {
         w.group = w.in.quad;
     }
     if (kind == FC_CUDA_OUTER) w.o = fc_columns_of(g);
+    fc_dot dot;
+    if (kind == FC_CUDA_DOT) {
+        dot = fc_dot_of(g);
+        w.dot = &dot;
+    }
     list(&w, g->loops.function[0]);
 }

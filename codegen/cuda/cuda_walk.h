@@ -19,6 +19,7 @@ typedef struct fc_cuda_columns {
 typedef struct fc_cuda_walk {
     fc_cuda_inner in; /* of teams; its `g` is everybody's */
     fc_cuda_columns o;
+    struct fc_dot *dot;   /* of contractions; else NULL */
     fc_cuda_group group;  /* of the elements that leaves are about, as loops around them say */
     const fc_loop *turns; /* the loop whose text is under way, where that is written twice */
     const char *limit;    /* elements from here on do not exist; NULL: all do */

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cuda_dot_schedule.c - contractions: the larger tiles where there are enough of them for all SMs.
- * Matrices too small for any go by columns. As many blocks as run at the same time walk over the
- * tiles: each has its own levels in the workspace. */
+/* cuda_dot_schedule.c - contractions in tiles (cuda_dot.c): the larger tiles where there are enough
+ * of them for all SMs. As many blocks as run at the same time walk over them: each has its own
+ * levels in the workspace.
+ *
+ * 16-bit operands go to tensor cores, whatever their sizes: which bits a result has must not depend
+ * on how many others there are. So an axis of columns is any that one operand alone moves along,
+ * the innermost of them; an axis of rows any that the other alone moves along; either may be
+ * missing, and what remains is walked over tile by tile. Other products have an axis of both, the
+ * innermost one among them; matrices too small for any tile go by columns. */
 #include "codegen/cuda/schedule/cuda_schedule.h"
 #include "codegen/dot.h"
 
+enum { FLAT_ROWS = 16, STATIC_SHARED = 1 << 10 };
 enum { MATRIX = 16 }; /* up to such sizes each thread has a result of its own, as in columns */
 
-static int64_t tiles_of(const fc_nest *n, unsigned down, unsigned tile) {
-    const int64_t side = tile * FC_CUDA_DOT_GRID, rows = n->extent[down],
-                  columns = n->extent[n->np - 1];
-    return n->rows / rows / columns * fc_ceil_div(rows, side) * fc_ceil_div(columns, side);
+static int64_t size_of(const fc_nest *n, unsigned axis) {
+    return axis == n->np ? 1 : n->extent[axis];
+}
+
+static int64_t tiles_of(const fc_class *cls, const fc_nest *n, fc_cuda_tile_size tile) {
+    const fc_cuda_tile *t = &fc_cuda_tiles[tile];
+    const int64_t rows = size_of(n, cls->cuda.dot_axis), columns = size_of(n, cls->cuda.dot_across);
+    return n->rows / rows / columns * fc_ceil_div(rows, fc_cuda_tile_rows(t)) *
+           fc_ceil_div(columns, fc_cuda_tile_columns(t));
 }
 
 /* Of an accumulator. */
@@ -18,64 +30,125 @@ static unsigned bytes_of(const fc_kernel *k, const fc_class *cls) {
     return cls->cuda.dot_narrow ? 4 : fc_dtypes[k->reductions.at[0].dtype].bytes;
 }
 
-static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n, unsigned tile,
-                      fc_class *cls, fc_launch *l) {
-    const int64_t tiles = tiles_of(n, cls->cuda.dot_axis, tile);
-    const int64_t together = (int64_t)m->sm_count * (tile == 8 ? 2 : 3);
-    const unsigned bytes = bytes_of(k, cls);
-    cls->cuda.dot_tile = (uint16_t)tile;
-    l->block[0] = FC_CUDA_THREADS;
-    l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
-    l->spans = fc_dot_levels(n->count, FC_DOT_CHUNK);
-    l->span = tiles;
-    l->workspace_bytes =
-        (size_t)l->grid[0] * (size_t)l->spans * tile * tile * FC_CUDA_THREADS * bytes;
-}
-
-/* Whether four neighbours along an axis are 16 bytes that can be read at once, everywhere. */
-static bool four_along(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align) {
+/* Whether `by` neighbours along an axis are 16 bytes that can be read at once, everywhere. */
+static bool side_by_side(const fc_nest *n, uint32_t a, unsigned axis, uint32_t align, int by) {
     const uint32_t axes = n->np + n->nr;
     const int64_t *stride = n->stride + (size_t)a * axes;
-    if (align % 16 || stride[axis] != 1 || n->extent[axis] % 4 || n->offset[a] % 4) return false;
+    if (align % 16 || stride[axis] != 1 || n->extent[axis] % by || n->offset[a] % by) return false;
     for (uint32_t x = 0; x < axes; x++)
-        if (x != axis && stride[x] % 4) return false;
+        if (x != axis && stride[x] % by) return false;
     return true;
 }
 
 static uint16_t reads_of(const fc_kernel *k, const fc_nest *n, fc_val operand, unsigned place,
-                         uint32_t align) {
+                         uint32_t align, bool tensor) {
     const fc_instr *i = &k->code.ins.at[operand];
-    if (i->op != FC_OP_LOAD || n->nr != 1 || fc_dtypes[i->dtype].bytes != 4 ||
-        i->dtype != k->reductions.at[0].dtype)
+    const uint32_t a = tensor ? fc_cuda_bare(&k->code, operand) : (uint32_t)i->imm;
+    const int by = tensor ? 8 : 4;
+    if (n->nr != 1 || a == UINT32_MAX) return FC_CUDA_BY_ONE;
+    if (!tensor && (i->op != FC_OP_LOAD || fc_dtypes[i->dtype].bytes != 4 ||
+                    i->dtype != k->reductions.at[0].dtype))
         return FC_CUDA_BY_ONE;
-    if (four_along(n, (uint32_t)i->imm, n->np, align)) return FC_CUDA_BY_K;
-    return four_along(n, (uint32_t)i->imm, place, align) ? FC_CUDA_BY_PLACE : FC_CUDA_BY_ONE;
+    if (side_by_side(n, a, n->np, align, by)) return FC_CUDA_BY_K;
+    return place < n->np && side_by_side(n, a, place, align, by) ? FC_CUDA_BY_PLACE
+                                                                 : FC_CUDA_BY_ONE;
+}
+
+/* Of dynamic shared memory; as if all lines lay in the longer way. */
+static unsigned stage_bytes(const fc_cuda_tile *t) {
+    unsigned bytes = 0;
+    for (int s = 0; s < 2; s++) {
+        const unsigned side = s ? fc_cuda_tile_columns(t) : fc_cuda_tile_rows(t),
+                       k = fc_cuda_tile_room(t, side, true),
+                       place = fc_cuda_tile_room(t, side, false);
+        bytes += 2 * (k > place ? k : place);
+    }
+    return bytes;
+}
+
+static void launch_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                      fc_cuda_tile_size tile, fc_class *cls, fc_launch *l) {
+    const fc_cuda_tile *t = &fc_cuda_tiles[tile];
+    const int64_t tiles = tiles_of(cls, n, tile),
+                  together = (int64_t)m->sm_count * (t->tensor ? 2 : t->blocks);
+    cls->cuda.dot_tile = (uint16_t)tile;
+    cls->cuda.dot_stages = t->stages;
+    if (t->tensor) {
+        const unsigned room = ((unsigned)m->shared_per_block - STATIC_SHARED) / stage_bytes(t);
+        if (room < t->stages) cls->cuda.dot_stages = (uint16_t)room;
+        l->shared_bytes = cls->cuda.dot_stages * stage_bytes(t);
+    }
+    l->block[0] = FC_CUDA_THREADS;
+    l->grid[0] = (uint64_t)(tiles < together ? tiles : together);
+    l->spans = fc_dot_levels(n->count, fc_cuda_tile_chunk(t));
+    l->span = tiles;
+    l->workspace_bytes = (size_t)l->grid[0] * (size_t)l->spans * fc_cuda_tile_accumulators(t) *
+                         FC_CUDA_THREADS * bytes_of(k, cls);
+}
+
+/* For tensor cores. */
+static void find_axes(const fc_nest *n, const fc_dot_axes *of, fc_class *cls) {
+    unsigned place[2] = {n->np, n->np};
+    bool swapped = false;
+    for (uint32_t axis = n->np; axis-- > 0;) {
+        const bool left = !fc_dot_stands(n, of->left, axis),
+                   right = !fc_dot_stands(n, of->right, axis);
+        if (left == right) continue;
+        if (place[1] == n->np) {
+            place[1] = axis;
+            swapped = left;
+        } else if (place[0] == n->np && left != swapped) {
+            place[0] = axis;
+        }
+    }
+    cls->cuda.dot_axis = (uint16_t)place[0];
+    cls->cuda.dot_across = (uint16_t)place[1];
+    cls->cuda.dot_swapped = swapped;
+}
+
+static fc_cuda_tile_size tile_of(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
+                                 const fc_class *cls, bool tensor) {
+    const int64_t large = tiles_of(cls, n, FC_CUDA_FMA_LARGE),
+                  small = tiles_of(cls, n, FC_CUDA_FMA_SMALL);
+    if (!tensor)
+        return bytes_of(k, cls) == 4 && large >= m->sm_count && large * 3 <= small
+                   ? FC_CUDA_FMA_LARGE
+                   : FC_CUDA_FMA_SMALL;
+    if (size_of(n, cls->cuda.dot_axis) <= FLAT_ROWS) return FC_CUDA_TILE_FLAT;
+    return tiles_of(cls, n, FC_CUDA_TILE_LARGE) >= m->sm_count ? FC_CUDA_TILE_LARGE
+                                                               : FC_CUDA_TILE_SMALL;
 }
 
 fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                   uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
                                   fc_error *e) {
+    const fc_reduction *r = &k->reductions.at[0];
+    const bool tensor = r->half != FUSEC_BOOL && m->sm_major >= 8;
     fc_dot_axes of;
-    FC_TRY(fc_dot_find_axes(k, n, arena, &of, e));
-    if (!of.found) return FUSEC_OK;
-    const int64_t rows = n->extent[of.down], columns = n->extent[n->np - 1];
-    if (rows <= MATRIX && columns <= MATRIX) return FUSEC_OK;
+    FC_TRY((tensor ? fc_dot_find_accesses : fc_dot_find_axes)(k, n, arena, &of, e));
+    if (tensor) {
+        find_axes(n, &of, cls);
+    } else {
+        if (!of.found || (n->extent[of.down] <= MATRIX && n->extent[n->np - 1] <= MATRIX))
+            return FUSEC_OK;
+        cls->cuda.dot_axis = (uint16_t)of.down;
+        cls->cuda.dot_across = (uint16_t)(n->np - 1);
+        cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
+    }
+    const bool swapped = cls->cuda.dot_swapped;
     cls->cuda.kind = FC_CUDA_DOT;
-    cls->cuda.dot_axis = (uint16_t)of.down;
-    cls->cuda.dot_left = reads_of(k, n, k->reductions.at[0].value[0], of.down, align);
-    cls->cuda.dot_right = reads_of(k, n, k->reductions.at[0].value[1], n->np - 1, align);
-    cls->cuda.dot_narrow = fc_dot_has_bytes(k, n->count) || fc_dot_is_low(k);
+    cls->cuda.dot_left = reads_of(k, n, r->value[swapped], cls->cuda.dot_axis, align, tensor);
+    cls->cuda.dot_right = reads_of(k, n, r->value[!swapped], cls->cuda.dot_across, align, tensor);
     cls->vector = 1;
     cls->wide = n->far;
-    const unsigned bytes = bytes_of(k, cls);
-    const int64_t large = tiles_of(n, of.down, 8), small = tiles_of(n, of.down, 4);
-    launch_of(m, k, n, bytes == 4 && large >= m->sm_count && large * 3 <= small ? 8 : 4, cls, l);
+    launch_of(m, k, n, tile_of(m, k, n, cls, tensor), cls, l);
     return FUSEC_OK;
 }
 
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l) {
-    if (cls->cuda.dot_tile != 8) return false;
-    launch_of(m, k, n, 4, cls, l);
+    const unsigned tile = cls->cuda.dot_tile;
+    if (tile != FC_CUDA_TILE_LARGE && tile != FC_CUDA_FMA_LARGE) return false;
+    launch_of(m, k, n, tile == FC_CUDA_TILE_LARGE ? FC_CUDA_TILE_SMALL : FC_CUDA_FMA_SMALL, cls, l);
     return true;
 }

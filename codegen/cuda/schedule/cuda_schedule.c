@@ -338,8 +338,6 @@ fusec_status fc_cuda_schedule(const fc_machine *m, const fc_kernel *k, const fc_
     case FC_SCHED_INNER: FC_TRY(inner_schedule(m, k, n, align, arena, cls, launch, e)); break;
     case FC_SCHED_SCAN: fc_cuda_scan_schedule(m, k, n, cls, launch); break;
     case FC_SCHED_DOT:
-        FC_TRY(fc_cuda_mma_schedule(m, k, n, align, arena, cls, launch, e));
-        if (cls->cuda.kind == FC_CUDA_MMA) break;
         FC_TRY(fc_cuda_dot_schedule(m, k, n, align, arena, cls, launch, e));
         if (cls->cuda.kind == FC_CUDA_DOT) break;
         /* fallthrough */

@@ -43,12 +43,6 @@ fusec_status fc_cuda_dot_schedule(const fc_machine *m, const fc_kernel *k, const
                                   fc_error *e);
 bool fc_cuda_dot_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
                          fc_launch *l);
-/* The same on tensor cores, for 16-bit operands; the kind stays as it is on devices without. */
-fusec_status fc_cuda_mma_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
-                                  uint32_t align, fc_arena *arena, fc_class *cls, fc_launch *l,
-                                  fc_error *e);
-bool fc_cuda_mma_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,
-                         fc_launch *l);
 fusec_status fc_cuda_outer_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n,
                                     uint32_t align, fc_class *cls, fc_launch *l, fc_error *e);
 void fc_cuda_scan_schedule(const fc_machine *m, const fc_kernel *k, const fc_nest *n, fc_class *cls,

@@ -67,7 +67,6 @@ bool fc_cuda_smaller(const fc_machine *m, const fc_kernel *k, const fc_nest *n, 
         return true;
     }
     if (cls->cuda.kind == FC_CUDA_DOT) return fc_cuda_dot_smaller(m, k, n, cls, l);
-    if (cls->cuda.kind == FC_CUDA_MMA) return fc_cuda_mma_smaller(m, k, n, cls, l);
     return k->schedule == FC_SCHED_MAP     ? smaller_map(m, n, cls, l)
            : k->schedule == FC_SCHED_INNER ? smaller_inner(n, cls, l)
                                            : false;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cuda_dot.h - what writes contractions in tiles: cuda_dot.c, with cuda_mma.c for tensor cores. */
+#ifndef FUSEC_CODEGEN_CUDA_CUDA_DOT_H
+#define FUSEC_CODEGEN_CUDA_CUDA_DOT_H
+
+#include "codegen/cuda/cuda.h"
+
+/* That of the rows, or of the columns, of a tile. */
+typedef struct fc_dot_side {
+    fc_val value;
+    unsigned axis; /* of its rows (columns); the number of kept axes: it has one */
+    unsigned side; /* of them in a tile */
+    fc_cuda_reads reads;
+    bool by_k;           /* neighbouring threads fetch neighbours along k; on tensor cores, lines in
+                            shared memory are along k */
+    unsigned line, from; /* elements of a line; where it begins in a stage */
+    const char *at, *size, *name;
+} fc_dot_side;
+
+typedef struct fc_dot {
+    fc_cuda_gen *g;
+    const fc_cuda_tile *tile;
+    fc_dot_side x[2];
+    unsigned stage; /* elements of a stage of both operands */
+    fusec_dtype t;  /* of accumulators */
+    fusec_dtype half;
+    const char *type; /* of elements in shared memory */
+} fc_dot;
+
+fc_dot fc_dot_of(fc_cuda_gen *g);
+/* Around the loops of a block; a loop over elements of k; what is done at a leaf. */
+void fc_dot_begin(const fc_dot *d);
+void fc_dot_end(const fc_dot *d);
+void fc_dot_begin_serial(const fc_dot *d, const fc_loop *n);
+void fc_dot_end_serial(const fc_dot *d, const fc_loop *n);
+bool fc_dot_leaf(const fc_dot *d, const fc_loop *n);
+
+/* Indices and offsets of the element `at` (of its rows or columns) and `deep` (of k) that is
+ * fetched, or of `each` from there on; `depth` < count: it exists. */
+void fc_dot_element(const fc_dot *d, const fc_dot_side *x, unsigned each);
+/* Marks in g->need and g->used what one value needs, all of it at a point. */
+void fc_dot_slice(fc_cuda_gen *g, fc_val root);
+
+/* cuda_mma.c. Places of threads, once and for each tile; a stage of operands; products of one; what
+ * waits for it; the place of a thread's first result of a pass, and of result c from there. */
+void fc_mma_places(const fc_dot *d);
+void fc_mma_begin_tile(const fc_dot *d);
+void fc_mma_fill(const fc_dot *d);
+void fc_mma_products(const fc_dot *d);
+
+#endif
