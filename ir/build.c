@@ -11,6 +11,7 @@
 #include "ir/complex.h"
 #include "ir/expand.h"
 #include "ir/external.h"
+#include "ir/fold.h"
 #include "ir/float_state.h"
 
 fc_node fc_fail_types(fc_graph *g, fusec_status s, const char *what, fc_node a, fc_node b,
@@ -469,7 +470,7 @@ fc_node fc_build_op(fc_graph *g, fc_op op, fc_node a, fc_node b, fc_node c) {
 }
 
 fc_node fc_build_extern(fc_graph *g, const fc_extern *x, const fc_node *arg) {
-    fc_node src[3] = {FC_NONODE, FC_NONODE, FC_NONODE};
+    fc_node src[FC_MAX_EXTERN] = {FC_NONODE, FC_NONODE, FC_NONODE};
     if (g->error.code) return FC_NONODE;
     for (int i = 0; i < x->nargs; i++) {
         if (arg[i] >= g->nodes.len) return FC_NONODE;
@@ -482,8 +483,9 @@ fc_node fc_build_extern(fc_graph *g, const fc_extern *x, const fc_node *arg) {
     fc_list shape = fc_at(g, src[0])->shape;
     if (!one_shape(g, src, x->nargs, &shape) && !widen_all(g, FC_OP_EXTERN, src, x->nargs, &shape))
         return FC_NONODE;
+    if (x->nargs > 3) src[2] = fc_build_record(g, x->nargs - 2u, src + 2);
     return fc_graph_node(g, (fc_ninfo){.op = FC_OP_EXTERN,
-                                       .nops = x->nargs,
+                                       .nops = x->nargs > 3 ? 3 : x->nargs,
                                        .dtype = x->result,
                                        .shape = shape,
                                        .src = {src[0], src[1], src[2]},

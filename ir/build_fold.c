@@ -130,8 +130,8 @@ static bool own_body(fc_graph *g, const fc_fold_args *a, fc_node *map, uint8_t *
     for (fc_node n = 0; n <= last && !g->error.code; n++) {
         fc_ninfo i = *fc_at(g, n);
         if (!need[n]) continue;
-        const bool computes =
-            fc_is_elementwise(i.op) || i.op == FC_OP_CAST || i.op == FC_OP_BITCAST;
+        const bool computes = fc_is_elementwise(i.op) || i.op == FC_OP_CAST ||
+                              i.op == FC_OP_BITCAST || i.op == FC_OP_EXTERN || i.op == FC_OP_RECORD;
         if (i.op == FC_OP_SLOT ? !is_slot_of(a, &i) : i.op != FC_OP_CONST && !computes)
             return refuse(g, a, need, n, last);
         if (i.op == FC_OP_CONST) i.flags |= FC_NODE_OWN;

@@ -15,8 +15,10 @@
 #include "ir/graph.h"
 
 enum {
-    FC_MAX_EXTERN = 3,   /* operands */
-    FC_EXTERN_SLOTS = 12 /* the cost of a function that says nothing of it */
+    FC_MAX_EXTERN = 16,       /* operands */
+    FC_EXTERN_SCALARS = 8,    /* of a function of scalars */
+    FC_EXTERN_SLOTS = 12,     /* the cost of a function that says nothing of it */
+    FC_EXTERN_MOST = 1 << 20, /* slots */
 };
 
 /* Element i of `out` is that of elements i of in[0], in[1], ...: dense, n of them. */
@@ -44,11 +46,23 @@ static inline bool fc_extern_takes(fusec_dtype t) {
     return (unsigned)t < FC_DTYPE_COUNT && !fc_is_half(t);
 }
 
-/* An fn for functions of one to three operands of f32, f64, i32 or i64, and of one type with their
- * result: `user` is the description. NULL: of these types there is none. */
+/* An fn for functions of at most FC_EXTERN_SCALARS operands of f32, f64, i32 or i64, and of one
+ * type with their result: `user` is the description. NULL: of these types there is none. */
 fc_extern_fn fc_extern_by_element(const fc_extern *x);
 
-/* Operands of the types of the description; broadcast together (build.c). */
+/* Operands of the types of the description; broadcast together (build.c). Of more than three, a
+ * record (ir/fold.h) has those from the third on. */
 fc_node fc_build_extern(fc_graph *g, const fc_extern *x, const fc_node *arg);
+/* The operands of an FC_OP_EXTERN: their number, the first FC_MAX_EXTERN of them. */
+uint32_t fc_extern_nodes(const fc_graph *g, const fc_ninfo *n, fc_node out[FC_MAX_EXTERN]);
+
+/* Where the functions come from that a text or a saved graph names: it never says it itself. `find`
+ * gives the one for a declaration, whose description has no code, or NULL: there is none; it must
+ * stay as long as the graph. A mistake in the function is its status and text. */
+typedef struct fc_extern_source {
+    fusec_status (*find)(void *ctx, const fc_extern *declared, const fc_extern **out, fc_error *e);
+    void *ctx;
+    const char *help; /* how functions are given */
+} fc_extern_source;
 
 #endif

@@ -64,6 +64,16 @@ uint32_t fc_kernel_param_part(fc_kernel *k, fusec_dtype t, uint32_t source, unsi
     return add_param(k, (fc_scalar){.dtype = (uint8_t)t, .part = (uint8_t)part, .source = source});
 }
 
+static unsigned listed(const fc_code *c, fc_val record, unsigned most, fc_val *out) {
+    unsigned n = 0;
+    for (; record != FC_NOVAL; record = c->ins.at[record].c) {
+        const fc_instr *i = &c->ins.at[record];
+        if (n < most) out[n++] = i->a;
+        if (i->b != FC_NOVAL && n < most) out[n++] = i->b;
+    }
+    return n;
+}
+
 static uint32_t extern_use(fc_kernel *k, const fc_extern *x) {
     for (size_t i = 0; i < k->externs.len; i++)
         if (k->externs.at[i].function == x) return (uint32_t)i;
@@ -73,16 +83,25 @@ static uint32_t extern_use(fc_kernel *k, const fc_extern *x) {
     return (uint32_t)k->externs.len - 1;
 }
 
-fc_val fc_kernel_extern(fc_kernel *k, const fc_extern *x, const fc_val v[3]) {
+fc_val fc_kernel_extern(fc_kernel *k, fc_code *c, const fc_extern *x, const fc_val v[3]) {
     const uint32_t number = extern_use(k, x);
-    for (unsigned i = 0; i < x->nargs; i++)
+    const unsigned n = x->nargs < 3 ? x->nargs : 3;
+    if (number == UINT32_MAX) return FC_NOVAL;
+    for (unsigned i = 0; i < n; i++)
         if (v[i] == FC_NOVAL) return FC_NOVAL;
-    return fc_code_add(&k->code, (fc_instr){.op = FC_OP_EXTERN,
-                                            .dtype = x->result,
-                                            .a = v[0],
-                                            .b = x->nargs > 1 ? v[1] : FC_NOVAL,
-                                            .c = x->nargs > 2 ? v[2] : FC_NOVAL,
-                                            .imm = number});
+    return fc_code_add(c, (fc_instr){.op = FC_OP_EXTERN,
+                                     .dtype = x->result,
+                                     .a = v[0],
+                                     .b = n > 1 ? v[1] : FC_NOVAL,
+                                     .c = n > 2 ? v[2] : FC_NOVAL,
+                                     .imm = number});
+}
+
+unsigned fc_extern_values(const fc_code *c, const fc_instr *i, fc_val out[FC_MAX_EXTERN]) {
+    const unsigned n = (unsigned)fc_instr_arity(i);
+    for (unsigned k = 0; k < n; k++) out[k] = fc_instr_operand(i, (int)k);
+    if (n < 3 || c->ins.at[i->c].op != FC_OP_RECORD) return n;
+    return 2 + listed(c, i->c, FC_MAX_EXTERN - 2, out + 2);
 }
 
 static bool same_map(const fc_map *a, const fc_map *b) {
@@ -242,13 +261,7 @@ bool fc_kernel_add_rounds(fc_kernel *k, fc_rounds *r) {
 }
 
 unsigned fc_listed_values(const fc_code *c, fc_val record, fc_val out[FC_MAX_LISTED]) {
-    unsigned n = 0;
-    for (; record != FC_NOVAL; record = c->ins.at[record].c) {
-        const fc_instr *i = &c->ins.at[record];
-        if (n < FC_MAX_LISTED) out[n++] = i->a;
-        if (i->b != FC_NOVAL && n < FC_MAX_LISTED) out[n++] = i->b;
-    }
-    return n;
+    return listed(c, record, FC_MAX_LISTED, out);
 }
 
 uint64_t fc_expected_rounds(const fc_code *c, fc_val repeat) {
@@ -384,6 +397,10 @@ static bool counts(const fc_kernel *k, const fc_instr *in) {
 
 enum { MOST_WORK = 1 << 20 };
 
+static uint32_t work_of_one(const fc_kernel *k, const fc_instr *in) {
+    return in->op == FC_OP_EXTERN ? 1 + k->externs.at[in->imm].function->slots : computes(in);
+}
+
 static uint32_t work_of(uint64_t each, uint64_t rounds) {
     return rounds && each > MOST_WORK / rounds ? MOST_WORK : (uint32_t)(each * rounds);
 }
@@ -397,7 +414,7 @@ static void count_rounds(const fc_kernel *k, const fc_code *c, size_t i, uint32_
     for (size_t j = 0; j < r->code.ins.len; j++) {
         const fc_instr *in = &r->code.ins.at[j];
         if (in->op == FC_OP_ROUNDS) count_rounds(k, &r->code, j, &n, &functions);
-        n += computes(in);
+        n += work_of_one(k, in);
         functions += fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL);
     }
     *ops += work_of(n, rounds);
@@ -413,18 +430,17 @@ static void count_needed(const fc_kernel *k, const uint8_t *needed, uint32_t *op
             count_rounds(k, &k->code, i, ops, trans);
             continue;
         }
-        *ops += 1;
-        if (in->op == FC_OP_EXTERN) *ops += k->externs.at[in->imm].function->slots;
+        *ops += work_of_one(k, in);
         if (fc_is_elementwise(in->op) && (fc_ops[in->op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
     }
 }
 
 /* What a step by a fold takes beyond one operation. */
-static void count_fold(const fc_record *f, uint32_t *ops, uint32_t *trans) {
+static void count_fold(const fc_kernel *k, const fc_record *f, uint32_t *ops, uint32_t *trans) {
     for (size_t i = 0; f && i < f->code.ins.len; i++) {
         const uint16_t op = f->code.ins.at[i].op;
         if (op == FC_OP_ARG || op == FC_OP_CONST) continue;
-        *ops += 1;
+        *ops += op == FC_OP_EXTERN ? work_of_one(k, &f->code.ins.at[i]) : 1;
         if (fc_is_elementwise(op) && (fc_ops[op].flags & FC_F_TRANSCENDENTAL)) *trans += 1;
     }
 }
@@ -449,7 +465,7 @@ void fc_kernel_cost(const fc_kernel *k, uint32_t *ops, uint32_t *transcendental)
             fc_kernel_slice(&k->code, values, fc_red_values(&k->reductions.at[i], NULL, values),
                             needed);
             *ops += 1;
-            count_fold(k->reductions.at[i].record, ops, transcendental);
+            count_fold(k, k->reductions.at[i].record, ops, transcendental);
         }
         for (size_t i = 0; s == k->nstages && i < k->stores.len; i++)
             fc_kernel_slice(&k->code, &k->stores.at[i].value, 1, needed);

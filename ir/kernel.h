@@ -268,8 +268,11 @@ fc_val fc_kernel_load_at(fc_kernel *k, uint32_t arg, fc_val element, fc_val when
 fc_val fc_kernel_inside(fc_kernel *k, fc_val index, fc_val size, fc_val position,
                         fc_check_site check);
 fc_val fc_kernel_param_value(fc_kernel *k, uint32_t param); /* FC_OP_PARAM */
-/* FC_OP_EXTERN of operands of its types. */
-fc_val fc_kernel_extern(fc_kernel *k, const fc_extern *x, const fc_val v[3]);
+/* FC_OP_EXTERN of operands of its types in the kernel's code or that of a body; of more than three,
+ * v[2] is a FC_OP_RECORD of those from the third on. */
+fc_val fc_kernel_extern(fc_kernel *k, fc_code *c, const fc_extern *x, const fc_val v[3]);
+/* The operands of a FC_OP_EXTERN. */
+unsigned fc_extern_values(const fc_code *c, const fc_instr *i, fc_val out[FC_MAX_EXTERN]);
 /* Adds a reduction of `value` (any dtype; cast to fc_acc_dtype) and gives its FC_OP_ACC. Stages
  * ascend. */
 fc_val fc_kernel_reduce(fc_kernel *k, fc_op red, fc_val value, unsigned stage);

@@ -174,17 +174,18 @@ static fusec_status verify_loop(const fc_kernel *k, const fc_code *c, size_t n, 
     return FUSEC_OK;
 }
 
-static fusec_status verify_extern(const fc_kernel *k, size_t n, fc_error *e) {
-    const fc_instr *in = &k->code.ins.at[n];
+static fusec_status verify_extern(const fc_kernel *k, const fc_code *c, size_t n, fc_error *e) {
+    const fc_instr *in = &c->ins.at[n];
     if (in->imm >= k->externs.len) BAD("%%%zu: no such function", n);
     const fc_extern_use *use = &k->externs.at[in->imm];
     const fc_extern *x = use->function;
     if (use->param >= k->params.len || k->params.at[use->param].function != x)
         BAD("%%%zu: its function has no address", n);
-    if (fc_instr_arity(in) != x->nargs || in->dtype != x->result) BAD("%%%zu: other types", n);
+    fc_val v[FC_MAX_EXTERN];
+    if (in->dtype != x->result || fc_extern_values(c, in, v) != x->nargs)
+        BAD("%%%zu: other types", n);
     for (int i = 0; i < x->nargs; i++)
-        if (k->code.ins.at[fc_instr_operand(in, i)].dtype != x->dtype[i])
-            BAD("%%%zu: dtype of operand %d", n, i);
+        if (c->ins.at[v[i]].dtype != x->dtype[i]) BAD("%%%zu: dtype of operand %d", n, i);
     return FUSEC_OK;
 }
 
@@ -207,10 +208,11 @@ static fusec_status verify_rounds(const fc_kernel *k, size_t n, fc_error *e) {
             FC_TRY(verify_loop(k, c, i, n, e));
             continue;
         }
-        if (!computed && in->op != FC_OP_CONST && in->op != FC_OP_ARG)
+        if (!computed && in->op != FC_OP_CONST && in->op != FC_OP_ARG && in->op != FC_OP_EXTERN)
             BAD("loop %zu: %%%zu has no place in its code", n, i);
         for (int j = 0; j < fc_instr_arity(in); j++)
             if (fc_instr_operand(in, j) >= i) BAD("loop %zu: %%%zu comes too early", n, i);
+        if (in->op == FC_OP_EXTERN) FC_TRY(verify_extern(k, c, i, e));
         if (in->op != FC_OP_ARG) continue;
         const uint64_t v = in->imm - FC_ARG_VALUE;
         if (in->imm == FC_ARG_COUNTER ? in->dtype != FUSEC_I64
@@ -236,7 +238,7 @@ static fusec_status verify_code(const fc_kernel *k, fc_error *e) {
                : is_of_loop(in) ? verify_loop(k, &k->code, i, k->loops.len, e)
                : read           ? verify_computed_read(k, i, e)
                                 : verify_leaf(k, i, e));
-        if (in->op == FC_OP_EXTERN) FC_TRY(verify_extern(k, i, e));
+        if (in->op == FC_OP_EXTERN) FC_TRY(verify_extern(k, &k->code, i, e));
     }
     return FUSEC_OK;
 }
@@ -267,17 +269,19 @@ static fusec_status verify_stages(const fc_kernel *k, uint8_t *stage, fc_error *
 }
 
 /* The code of a fold is made of its operands alone, and gives a record. */
-static fusec_status verify_fold(const fc_record *f, size_t n, fc_error *e) {
+static fusec_status verify_fold(const fc_kernel *k, const fc_record *f, size_t n, fc_error *e) {
     if (f->n < 1 || f->n > FC_MAX_COMPONENTS) BAD("reduction %zu: %u values", n, (unsigned)f->n);
     if (f->code.status != FUSEC_OK) BAD("reduction %zu: its code was not built", n);
     for (size_t i = 0; i < f->code.ins.len; i++) {
         const fc_instr *in = &f->code.ins.at[i];
         const bool computed = fc_is_elementwise(in->op) || in->op == FC_OP_CAST ||
-                              in->op == FC_OP_CVT || in->op == FC_OP_BITCAST;
+                              in->op == FC_OP_CVT || in->op == FC_OP_BITCAST ||
+                              in->op == FC_OP_EXTERN || in->op == FC_OP_RECORD;
         if (!computed && in->op != FC_OP_CONST && in->op != FC_OP_ARG)
             BAD("reduction %zu: %%%zu has no place in its code", n, i);
         for (int j = 0; j < fc_instr_arity(in); j++)
             if (fc_instr_operand(in, j) >= i) BAD("reduction %zu: %%%zu comes too early", n, i);
+        if (in->op == FC_OP_EXTERN) FC_TRY(verify_extern(k, &f->code, i, e));
         if (in->op != FC_OP_ARG) continue;
         const unsigned c = (unsigned)(in->imm % FC_MAX_COMPONENTS);
         if (in->imm >= 2 * FC_MAX_COMPONENTS || c >= f->n || in->dtype != f->dtype[c])
@@ -294,7 +298,7 @@ static fusec_status verify_reductions(const fc_kernel *k, fc_error *e) {
         const fc_reduction *r = &k->reductions.at[i];
         if ((r->op == FC_OP_FOLD) != (r->record != NULL) || (!r->record && !fc_is_reduction(r->op)))
             BAD("reduction %zu: operation %u", i, (unsigned)r->op);
-        if (r->record) FC_TRY(verify_fold(r->record, i, e));
+        if (r->record) FC_TRY(verify_fold(k, r->record, i, e));
         if (r->nvalues != (r->record ? r->record->n : fc_ops[r->op].arity))
             BAD("reduction %zu: number of elements", i);
         for (unsigned v = 0; v < r->nvalues; v++) {

@@ -32,7 +32,7 @@ const fc_op_info fc_ops[FC_OP_COUNT_] = {
     STRUCT(IOTA, "iota", NUMBER),
     STRUCT(CAST, "cast", CAST),
     STRUCT(BITCAST, "bitcast", NONE),
-    STRUCT(EXTERN, "extern", NUMBER),
+    STRUCT(EXTERN, "extern", EXTERN),
     STRUCT(PART, "part", NUMBER),
     STRUCT(PAIR, "complex", NONE),
     STRUCT(BROADCAST, "broadcast", NONE),

@@ -131,6 +131,7 @@ typedef enum fc_attr_kind {
     FC_ATTR_DIM,    /* an fc_dim */
     FC_ATTR_CAST,   /* FC_CAST_ATTR, or 0 */
     FC_ATTR_ROW,    /* an fc_op in its low 16 bits */
+    FC_ATTR_EXTERN, /* the address of an fc_extern */
     FC_ATTR_LIST,   /* an fc_list of numbers, */
     FC_ATTR_DIMS,   /* of dims, */
     FC_ATTR_SLICES, /* of fc_slice, */

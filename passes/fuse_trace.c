@@ -244,7 +244,7 @@ static bool visit(fc_graph *g, fc_fusion *f, const fc_region *r, bool start, fc_
     if (fc_ops[n->op].flags & FC_F_TRANSCENDENTAL) v->transcendental++;
     for (int i = 0; i < n->nops; i++) {
         bool scalar = fc_rank(g, n->src[i]) == 0 && (record || fc_rank(g, t.node) != 0);
-        if (record && fc_at(g, n->src[i])->op == FC_OP_RECORD) scalar = false;
+        if (fc_at(g, n->src[i])->op == FC_OP_RECORD) scalar = false;
         if (!push(f, n->src[i], scalar ? 0 : t.map)) return false;
     }
     return true;

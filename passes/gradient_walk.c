@@ -66,6 +66,8 @@ static bool step_needed(const fc_grad_walk *w, fc_node id) {
         return is_derived((fusec_dtype)i->dtype) && w->needed[i->src[0]];
     }
     if (i->op == FC_OP_FOLD) return lists_needed(w, i->src[0]);
+    if (i->op == FC_OP_EXTERN)
+        return is_derived((fusec_dtype)i->dtype) && i->nops == 3 && lists_needed(w, i->src[2]);
     if (i->op != FC_OP_CALL && i->op != FC_OP_LOOP) return false;
     for (unsigned k = 0; k < i->nops; k++) any |= lists_needed(w, i->src[k]);
     return any;

@@ -119,10 +119,16 @@ static reason check_conversion(const fc_graph *g, const fc_ninfo *n) {
 
 static reason check_extern(const fc_graph *g, const fc_ninfo *n) {
     const fc_extern *x = fc_extern_of(n);
-    if (!x || n->nops != x->nargs || n->dtype != x->result) return "its function has other types";
-    for (int k = 0; k < n->nops; k++)
-        if (fc_at(g, n->src[k])->dtype != x->dtype[k]) return "an operand has another dtype";
-    return check_pointwise_shapes(g, n);
+    fc_node v[FC_MAX_EXTERN];
+    if (!x || n->dtype != x->result || fc_extern_nodes(g, n, v) != x->nargs)
+        return "its function has other types";
+    for (int k = 0; k < x->nargs; k++) {
+        const fc_ninfo *a = fc_at(g, v[k]);
+        if (a->dtype != x->dtype[k]) return "an operand has another dtype";
+        if (a->op != FC_OP_CONST && a->op != FC_OP_DIM && a->shape != n->shape)
+            return "an operand has another shape";
+    }
+    return NULL;
 }
 
 static reason check_complex(const fc_graph *g, const fc_ninfo *n) {
@@ -572,7 +578,7 @@ static reason check_bodies(const fc_graph *g, uint64_t *slots) {
         const fc_ninfo *n = fc_at(g, id);
         const bool computes = fc_is_elementwise(n->op) || n->op == FC_OP_CAST ||
                               n->op == FC_OP_BITCAST || n->op == FC_OP_RECORD ||
-                              n->op == FC_OP_ROUNDS;
+                              n->op == FC_OP_ROUNDS || n->op == FC_OP_EXTERN;
         slots[id] = computes || n->op == FC_OP_SLOT || n->op == FC_OP_CONST ? 0 : OUTSIDE;
         if (n->op == FC_OP_SLOT) {
             const bool round = n->attr >= FC_SLOT_COUNTER && n->attr < FC_SLOT_END;
@@ -603,6 +609,16 @@ static reason check_bodies(const fc_graph *g, uint64_t *slots) {
     return NULL;
 }
 
+/* Whether a record is an operand of what takes none there. */
+static bool has_list(const fc_graph *g, const fc_ninfo *n) {
+    if (n->op == FC_OP_FOLD || n->op == FC_OP_ROUNDS) return false; /* looked at below */
+    for (int k = 0; k < n->nops; k++)
+        if (fc_at(g, n->src[k])->op == FC_OP_RECORD &&
+            (k < 2 || (n->op != FC_OP_RECORD && n->op != FC_OP_EXTERN)))
+            return true;
+    return false;
+}
+
 const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
     reason why = check_shape(g, n->shape);
     if (why) return why;
@@ -620,6 +636,7 @@ const char *fc_node_fault(const fc_graph *g, fc_node id, const fc_ninfo *n) {
             (fc_is_part(n->op) ? k || n->op != FC_OP_LIST : n->op == FC_OP_RESULT))
             return "an operand has elements or has none";
     if (leaf != (n->nops == 0)) return "it has the wrong number of operands";
+    if (has_list(g, n)) return "a list stands where a value has to";
     if (leaf) return check_leaf(g, id, n);
     if (fc_is_elementwise(n->op)) return check_elementwise(g, n);
     if (fc_is_reduction(n->op)) return check_reduction(g, n);

@@ -144,7 +144,8 @@ static int operands(fc_lowering *l, fc_node n, fc_list map, fc_lower_todo out[3]
     }
     for (int k = 0; k < i->nops; k++) {
         const bool record = i->op == FC_OP_RECORD && fc_at(l->g, i->src[k])->op != FC_OP_RECORD;
-        bool scalar = fc_rank(l->g, i->src[k]) == 0 &&
+        const bool list = i->op == FC_OP_EXTERN && fc_at(l->g, i->src[k])->op == FC_OP_RECORD;
+        bool scalar = fc_rank(l->g, i->src[k]) == 0 && !list &&
                       (record || (i->op != FC_OP_RECORD && fc_rank(l->g, n) != 0));
         out[k] = (fc_lower_todo){i->src[k], scalar ? 0 : map};
     }
@@ -284,7 +285,7 @@ static fc_val compute(fc_lowering *l, fc_node n, fc_list map, fc_val in[3]) {
         return fc_lower_record_of(c, in);
     }
     if (i->op == FC_OP_ROUNDS) return wide(l, fc_lower_repeat(l, n, in[0]));
-    if (i->op == FC_OP_EXTERN) return fc_kernel_extern(l->k, fc_extern_of(i), in);
+    if (i->op == FC_OP_EXTERN) return fc_kernel_extern(l->k, c, fc_extern_of(i), in);
     for (int k = 0; k < i->nops; k++) in[k] = wide(l, in[k]);
     switch (i->op) {
     case FC_OP_CAST: return wide(l, fc_val_cast(c, in[0], (fusec_dtype)i->dtype));

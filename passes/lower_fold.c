@@ -28,6 +28,8 @@ static bool body_code(fc_lowering *l, const fc_node *body, fc_record *to, fc_val
                  : i->op == FC_OP_SLOT    ? fc_val_arg(c, (uint32_t)i->attr, t, FC_POINT)
                  : i->op == FC_OP_CAST    ? fc_val_cast(c, v[0], t)
                  : i->op == FC_OP_BITCAST ? fc_val_bitcast(c, v[0], t)
+                 : i->op == FC_OP_RECORD  ? fc_lower_record_of(c, v)
+                 : i->op == FC_OP_EXTERN  ? fc_kernel_extern(l->k, c, fc_extern_of(i), v)
                                           : fc_val_op(c, (fc_op)i->op, v[0], v[1], v[2]);
     }
     for (unsigned k = 0; k < to->n; k++) to->out[k] = map[body[k]];

@@ -35,6 +35,7 @@ static fc_val body_value(fc_lowering *l, fc_code *c, fc_node n, const fc_val v[3
     case FC_OP_BITCAST: return fc_val_bitcast(c, v[0], t);
     case FC_OP_RECORD: return fc_lower_record_of(c, v);
     case FC_OP_ROUNDS: return loop_in(l, c, n, v[0]);
+    case FC_OP_EXTERN: return fc_kernel_extern(l->k, c, fc_extern_of(i), v);
     default: return fc_val_op(c, (fc_op)i->op, v[0], v[1], v[2]);
     }
 }

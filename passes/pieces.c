@@ -32,7 +32,8 @@ static bool is_cut(const finder *f, fc_dim d, int64_t *extra) {
 
 static int64_t extra_of(const finder *f, fc_node n) {
     int64_t extra = 0;
-    if (f->p->along[n] >= 0) is_cut(f, fc_axis(f->g, n, (uint32_t)f->p->along[n]), &extra);
+    if (f->p->along[n] >= 0 && fc_at(f->g, n)->op != FC_OP_RECORD)
+        is_cut(f, fc_axis(f->g, n, (uint32_t)f->p->along[n]), &extra);
     return extra;
 }
 
@@ -264,6 +265,7 @@ static bool place(finder *f, fc_node n, int *axis) {
     case FC_OP_CAST:
     case FC_OP_BITCAST:
     case FC_OP_EXTERN:
+    case FC_OP_RECORD: /* of operands of a function */
     case FC_OP_MATERIALIZE: return of_operands(f, n, axis);
     case FC_OP_SCAN: return of_scan(f, n, axis);
     case FC_OP_TAKE: return of_take(f, n, axis);
@@ -331,7 +333,8 @@ static bool find_ranges(finder *f) {
     spread_needs(f, need);
     number_of(p, (fc_piece_range){0});
     for (fc_node n = 0; n < count; n++) {
-        const uint32_t k = p->along[n] >= 0 && f->live[n] ? number_of(p, need[n]) : 0;
+        const bool own = p->along[n] >= 0 && f->live[n] && fc_at(f->g, n)->op != FC_OP_RECORD;
+        const uint32_t k = own ? number_of(p, need[n]) : 0;
         if (k > 1000) return refuse(f, n, "has too many neighbours");
         p->range[n] = (uint16_t)k;
     }

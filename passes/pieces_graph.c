@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pieces_graph.c - the graphs that a cut one is computed with: see pieces.h. */
 #include "passes/pieces.h"
+
+#include "ir/external.h"
+#include "ir/fold.h"
 #include "passes/rewrite.h"
 
 #include <stdio.h>
@@ -115,9 +118,20 @@ static fc_dim offset_in(const maker *m, uint32_t outer, uint32_t inner) {
     return fc_dim_sub(&m->g->dims, range_before(m, outer), range_before(m, inner));
 }
 
+static fc_node narrowed(const maker *m, fc_node x, uint32_t k);
+
+/* The same of each operand in a list of them. */
+static fc_node narrowed_list(const maker *m, fc_node x, uint32_t k) {
+    fc_node v[FC_MAX_EXTERN];
+    const uint32_t n = fc_record_nodes(m->p->graph, x, FC_MAX_EXTERN, v);
+    for (uint32_t i = 0; i < n; i++) v[i] = narrowed(m, v[i], k);
+    return fc_build_record(m->g, n, v);
+}
+
 /* Of a node that others need more of, the elements of range k. */
 static fc_node narrowed(const maker *m, fc_node x, uint32_t k) {
     const fc_pieces *p = m->p;
+    if (fc_at(p->graph, x)->op == FC_OP_RECORD) return narrowed_list(m, x, k);
     if (p->along[x] < 0 || p->range[x] == k) return m->map[x];
     return range_of(m->g, m->map[x], (uint32_t)p->along[x], offset_in(m, p->range[x], k),
                     range_length(m, k));
@@ -155,6 +169,7 @@ static fc_node in_piece(const maker *m, fc_node n) {
     fc_ninfo i = *fc_at(p->graph, n);
     const bool shifted = (i.op == FC_OP_SLICE || i.op == FC_OP_VIEW) && p->along[i.src[0]] >= 0;
     if (p->nranges == 1 || p->along[n] < 0) return fc_rewrite_node(p->graph, m->g, n, m->map);
+    if (i.op == FC_OP_RECORD) return m->map[i.src[0]]; /* each user narrows it for itself */
     for (int k = 0; k < i.nops; k++)
         i.src[k] = shifted ? m->map[i.src[k]] : narrowed(m, i.src[k], p->range[n]);
     i.shape = piece_shape(m, n);

@@ -10,6 +10,7 @@
  * Out: FC_OP_ROUNDS. Nothing of what does not depend on holes is in its body: the body reads it. */
 #include "passes/repeat.h"
 
+#include "ir/external.h"
 #include "ir/loop.h"
 #include "passes/rewrite.h"
 
@@ -113,20 +114,22 @@ static const char *check_node(const finding *f, fc_node n) {
     const char *name = fc_ops[i->op].name;
     if (i->op == FC_OP_LIST) return NULL;
     if (i->op == FC_OP_LOOP) return f->why[n] ? "a loop of launches" : NULL;
+    if (i->op == FC_OP_RECORD) return NULL; /* operands, which are looked at */
     if (fc_is_complex((fusec_dtype)i->dtype)) return "complex numbers";
     if (i->shape && i->shape != f->shape) return name;
     if (i->op == FC_OP_RESULT) return fc_at(f->g, i->src[0])->op == FC_OP_LOOP ? NULL : name;
     if (i->op == FC_OP_BROADCAST) return fc_rank(f->g, i->src[0]) ? name : NULL;
     const bool computes = fc_is_elementwise(i->op) || i->op == FC_OP_BITCAST ||
-                          i->op == FC_OP_CAST || i->op == FC_OP_HOLE;
+                          i->op == FC_OP_CAST || i->op == FC_OP_HOLE || i->op == FC_OP_EXTERN;
     return computes ? NULL : name;
 }
 
 /* What a loop's body is made of, with the bodies of loops inside: what has holes of its level or of
- * theirs, and lists. */
+ * theirs, and lists of operands. */
 static bool is_inside(const finding *f, fc_node n) {
     const int op = fc_at(f->g, n)->op;
-    return f->levels[n] & (f->own | (f->own - 1)) & ~UINT64_C(1) || op == FC_OP_LIST;
+    return f->levels[n] & (f->own | (f->own - 1)) & ~UINT64_C(1) || op == FC_OP_LIST ||
+           op == FC_OP_RECORD;
 }
 
 /* Marks the body: 1; what it reads from outside, also for the loops inside of it: 2. */
@@ -246,6 +249,17 @@ static fc_node behind_broadcasts(const fc_graph *g, fc_node n) {
 /* A value of src inside of the body `b`, NULL: outside of all. */
 static fc_node value_in(body *b, const fc_repeating *r, fc_node n);
 
+/* A list of what a round reads from outside. */
+static fc_node record_in(body *b, fc_node n) {
+    fc_ninfo i = *fc_at(b->r->src, n);
+    for (int k = 0; k < i.nops; k++) {
+        i.src[k] = value_in(b, b->r, i.src[k]);
+        if (i.src[k] == FC_NONODE) return FC_NONODE;
+    }
+    i.shape = 0;
+    return fc_graph_node(b->r->dst, i);
+}
+
 /* What a round reads from outside: a slot. */
 static fc_node read_slot(body *b, fc_node n) {
     fc_graph *g = b->r->dst;
@@ -268,7 +282,8 @@ static fc_node read_slot(body *b, fc_node n) {
 
 static fc_node value_in(body *b, const fc_repeating *r, fc_node n) {
     if (!b) return r->map[n];
-    return depends(b, n) ? b->map[n] : read_slot(b, n);
+    if (depends(b, n)) return b->map[n];
+    return fc_at(r->src, n)->op == FC_OP_RECORD ? record_in(b, n) : read_slot(b, n);
 }
 
 static fc_node hole_slot(body *b, const fc_ninfo *hole) {
@@ -296,7 +311,7 @@ static fc_node body_node(body *b, fc_node n) {
     }
     if (i.op == FC_OP_CAST) i.attr = 0; /* what derivatives make of it is no matter here */
     i.shape = 0;
-    b->ops++;
+    b->ops += i.op == FC_OP_EXTERN ? fc_extern_of(&i)->slots : i.op != FC_OP_RECORD;
     b->functions += (fc_ops[i.op].flags & FC_F_TRANSCENDENTAL) != 0;
     return fc_graph_node(g, i);
 }

@@ -239,7 +239,7 @@ static fc_list operand_shape(const sink *s, const fc_ninfo *n, int k, fc_list sh
     uint32_t behind;
     int moved;
     const fc_ninfo *a = fc_at(s->src, n->src[k]);
-    if (is_pointwise(n->op)) return is_scalar_leaf(a) ? a->shape : shape;
+    if (is_pointwise(n->op)) return is_scalar_leaf(a) || a->op == FC_OP_RECORD ? a->shape : shape;
     if (n->op == FC_OP_RESHAPE) return shape;
     if (n->op == FC_OP_BROADCAST) return under_broadcast(s, n, shape);
     if (fc_is_reduction(n->op)) return under_reduction(s, n, shape, &behind, &moved);

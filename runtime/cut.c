@@ -3,6 +3,7 @@
 #include "runtime/cut.h"
 
 #include "codegen/nest.h"
+#include "runtime/external.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -32,12 +33,23 @@ fusec_status fc_cut_size(const fc_graph *g, const char *name, uint32_t *sym, fc_
     return fc_fail(e, FUSEC_UNKNOWN_DIM, "the program has no size %.60s", name);
 }
 
+/* What the print says of functions of the user is their names. */
+static void add_functions(const fc_graph *g, fc_str *out) {
+    const fc_extern *last = NULL;
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        const fc_extern *x = fc_at(g, n)->op == FC_OP_EXTERN ? fc_extern_of(fc_at(g, n)) : last;
+        if (x != last) fc_extern_identity(x, out);
+        last = x;
+    }
+}
+
 /* What partials of two processes must have in common. */
 static fusec_status name_it(fc_cut *c, const char *dim, fc_error *e) {
     fc_str s;
     fc_sha256 h;
     fc_str_init(&s, c->alloc);
     fc_graph_print(c->pieces.graph, &s);
+    add_functions(c->pieces.graph, &s);
     fc_sha256_init(&h);
     fc_sha256_add_part(&h, dim, strlen(dim));
     fc_sha256_add_part(&h, &c->whole->mode, sizeof c->whole->mode);

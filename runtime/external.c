@@ -2,6 +2,8 @@
 /* external.c - see external.h. */
 #include "runtime/external.h"
 
+#include <dlfcn.h>
+
 #include "runtime/program.h"
 
 static bool same_text(const char *a, const char *b) {
@@ -56,6 +58,45 @@ const fc_extern *fc_extern_at(fc_context *c, int64_t number) {
     const fc_extern *x = there ? c->externs.at[number] : NULL;
     pthread_mutex_unlock(&c->lock);
     return x;
+}
+
+fusec_status fc_extern_by_name(fc_context *c, const fc_extern *like, const fc_extern **out,
+                               fc_error *e) {
+    uint32_t n = 0;
+    *out = NULL;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->externs.len; i++) {
+        const fc_extern *x = c->externs.at[i];
+        if (strcmp(x->name, like->name) || x->nargs != like->nargs || x->result != like->result ||
+            memcmp(x->dtype, like->dtype, like->nargs))
+            continue;
+        *out = x;
+        n++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (n < 2) return FUSEC_OK;
+    *out = NULL;
+    return fc_fail(e, FUSEC_CALL_FAILED, "the context has %u functions %.60s of these types", n,
+                   like->name);
+}
+
+static void add_place(const void *p, fc_str *out) {
+    Dl_info at;
+    if (p && dladdr(p, &at) && at.dli_fname && at.dli_fbase) {
+        const char *base = strrchr(at.dli_fname, '/');
+        fc_str_printf(out, " %s+%zx", base ? base + 1 : at.dli_fname,
+                      (size_t)((const char *)p - (const char *)at.dli_fbase));
+    } else {
+        fc_str_printf(out, " %zx", (size_t)(uintptr_t)p);
+    }
+}
+
+void fc_extern_identity(const fc_extern *x, fc_str *out) {
+    fc_str_printf(out, "%s %u", x->name, x->result);
+    for (unsigned k = 0; k < x->nargs; k++) fc_str_printf(out, " %u", x->dtype[k]);
+    add_place(x->scalar ? (const void *)(uintptr_t)x->scalar : (const void *)(uintptr_t)x->fn, out);
+    add_place(x->given, out);
+    fc_str_printf(out, "\n%s\n", x->cuda ? x->cuda : "");
 }
 
 void fc_externs_free(fc_context *c) {

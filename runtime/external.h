@@ -11,6 +11,14 @@
 fusec_status fc_extern_intern(fc_context *c, const fc_extern *like, const fc_extern **out,
                               fc_error *e);
 const fc_extern *fc_extern_at(fc_context *c, int64_t number); /* NULL: there is none */
+/* The one of this name and these types. NULL: there is none; of several none is the one:
+ * FUSEC_CALL_FAILED. */
+fusec_status fc_extern_by_name(fc_context *c, const fc_extern *like, const fc_extern **out,
+                               fc_error *e);
+/* What tells it from others of its name, for processes that run the same program: its text, and
+ * where in which library or program the code on the host is. Code that is in none (a closure, what
+ * was compiled at run time) is by its address that of this process alone. */
+void fc_extern_identity(const fc_extern *x, fc_str *out);
 void fc_externs_free(fc_context *c);
 
 struct fc_program;

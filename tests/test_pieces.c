@@ -58,11 +58,28 @@ static void fill(box *b, fusec_tensor *t) {
 }
 
 /* The program of a text; the inputs have the dtypes and shapes given, filled at random. */
+/* A function of the user, for programs that name it. */
+static float five(float a, float b, float c, float d, float e) {
+    return a * b - c * d + e;
+}
+
+static fusec_status give_five(fusec_module *m) {
+    static const fusec_dtype floats[] = {FUSEC_F32, FUSEC_F32, FUSEC_F32, FUSEC_F32, FUSEC_F32};
+    fusec_extern_desc d = FUSEC_EXTERN_DESC_INIT;
+    d.name = "five";
+    d.nargs = 5;
+    d.dtypes = floats;
+    d.result = FUSEC_F32;
+    d.scalar = (void (*)(void))five;
+    return fusec_module_extern(m, &d);
+}
+
 static bool open_box(box *b, fusec_context *ctx, const char *text, uint64_t seed) {
     memset(b, 0, sizeof *b);
     b->rng = (fc_rng){seed};
     b->ctx = ctx;
     FC_EXPECT_OK_TEXT(fusec_parse(ctx, NULL, text, &b->m), fusec_message(ctx));
+    if (b->m) FC_EXPECT_OK_TEXT(give_five(b->m), fusec_message(ctx));
     if (b->m) FC_EXPECT_OK_TEXT(fusec_module_compile(b->m, NULL, 0, &b->p), fusec_message(ctx));
     if (b->p) FC_EXPECT_OK_TEXT(fusec_program_cut(b->p, "n", &b->cut), fusec_message(ctx));
     return b->cut != NULL;
@@ -223,6 +240,11 @@ static const program programs[] = {
     {"def f(x: f32[n]) { return pad(x, [[2, 3]], mode=\"reflect\") }", 1, 1, 0, 4},
     {"def f(x: f32[n]) { return mean(x[1:]), x[1:] - std(x[:n-1]), argmax(x[1:n]) }", 2, 1, 0, 2},
     {"def f(x: f32[n]) { return sum(x[1:]), var(x[1:]), x*sum(x[:n-1]) }", 2, 1, 0, 1},
+    {"extern def five(a: f32, b: f32, c: f32, d: f32, e: f32) -> f32\n"
+     "def f(x: f32[n]) {\n y = five(x[1:], 2, 0.5, x[:n-1], x[1:])\n return y, sum(five(x, x, 1, "
+     "2, "
+     "x))\n}",
+     1, 1, 0, 1},
     {"def f(x: f32[n]) { return any(x > 9.9), all(x < 10), x + min(x), max(x) }", 2, 1, 0, 1},
 };
 

@@ -91,14 +91,14 @@ FC_TEST(saved, every_changed_byte_is_an_error) {
             e = (fc_error){0};
             bytes.data[i] = (char)(bytes.data[i] ^ 1 << bit);
             fc_graph_init(&read, &fc_libc_alloc, NULL);
-            FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, bytes.len, &read, &e), FUSEC_IO);
+            FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, bytes.len, NULL, &read, &e), FUSEC_IO);
             FC_EXPECT_TRUE(e.message[0] != 0);
             fc_graph_free(&read);
             bytes.data[i] = (char)(bytes.data[i] ^ 1 << bit);
         }
     for (size_t n = 0; n < bytes.len; n++) {
         fc_graph_init(&read, &fc_libc_alloc, NULL);
-        FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, n, &read, &e), FUSEC_IO);
+        FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, n, NULL, &read, &e), FUSEC_IO);
         fc_graph_free(&read);
     }
     fc_graph_free(&g);
@@ -146,7 +146,7 @@ FC_TEST(saved, limits_are_those_of_the_graph) {
     FC_ASSERT_TRUE(fuzz_text_read("f.fuse", programs[0], &g, &why));
     FC_ASSERT_OK(fc_saved_write(&g, &bytes, &e), &e);
     fc_graph_init(&read, &fc_libc_alloc, &few);
-    FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, bytes.len, &read, &e), FUSEC_LIMIT);
+    FC_EXPECT_EQ_I64(fc_saved_read(bytes.data, bytes.len, NULL, &read, &e), FUSEC_LIMIT);
     FC_EXPECT_STREQ(e.message, "the graph has more than 3 nodes");
     fc_graph_free(&read);
     fc_graph_free(&g);
@@ -249,7 +249,7 @@ FC_TEST(saved, small_and_quick) {
         fc_error e = {0};
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
         fc_graph_init(&read, &fc_libc_alloc, NULL);
-        FC_EXPECT_OK(fc_saved_read(bytes, size, &read, &e), &e);
+        FC_EXPECT_OK(fc_saved_read(bytes, size, NULL, &read, &e), &e);
         FC_EXPECT_TRUE(fc_graph_hash(&read) != 0);
         fc_graph_free(&read);
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);

@@ -27,9 +27,11 @@ void fc_cuda_extern_call(fc_cuda_text *t, fc_val v) {
     fc_cuda_indent(t);
     fc_str_printf(t->out, "const %s v%u = user%u::%s(", fc_cuda_type((fusec_dtype)i->dtype),
                   (unsigned)v, (unsigned)i->imm, t->k->externs.at[i->imm].function->name);
-    for (int n = 0; n < fc_instr_arity(i); n++) {
+    fc_val operand[FC_MAX_EXTERN];
+    const unsigned nops = fc_extern_values(t->code, i, operand);
+    for (unsigned n = 0; n < nops; n++) {
         if (n) fc_str_add(t->out, ", ");
-        fc_cuda_operand(t, fc_instr_operand(i, n));
+        fc_cuda_operand(t, operand[n]);
     }
     fc_str_add(t->out, ");\n");
 }

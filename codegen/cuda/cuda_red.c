@@ -93,6 +93,7 @@ static fusec_status body(fc_cuda_gen *g, const red *d, int p, fc_error *e) {
     uint8_t *marks = fc_calloc(alloc, len + 1, 2);
     if (marks) {
         fc_cuda_text t = {.code = &prog.code,
+                          .k = g->k,
                           .out = g->t.out,
                           .depth = 1,
                           .args = counts && p == FC_RED_STEP ? counted_step : arg_names[p],

@@ -70,6 +70,16 @@ static bool is_tuple(const layout *l, fc_val v) {
     return l->code->ins.at[v].op == FC_OP_RECORD || l->code->ins.at[v].op == FC_OP_ROUNDS;
 }
 
+/* The operands' slots of a function of the user. */
+static fusec_status list_operands(layout *l, const fc_instr *in, fc_step *s, fc_error *e) {
+    fc_val v[FC_MAX_EXTERN];
+    const unsigned n = fc_extern_values(l->code, in, v);
+    s->a = (uint32_t)l->ip->operands.len;
+    for (unsigned i = 0; i < n; i++)
+        if (!fc_push(l->alloc, &l->ip->operands, l->slot[v[i]])) return fc_oom(e);
+    return FUSEC_OK;
+}
+
 static fusec_status emit_step(layout *l, fc_tape *tape, fc_val v, fc_error *e) {
     const fc_instr *in = &l->code->ins.at[v];
     fc_val src[3];
@@ -83,6 +93,7 @@ static fusec_status emit_step(layout *l, fc_tape *tape, fc_val v, fc_error *e) {
     if (arity > 2) s.c = l->slot[src[2]];
     s.t = in->dtype;
     if (arity > 0) s.t = l->code->ins.at[src[in->op == FC_OP_where ? 1 : 0]].dtype;
+    if (in->op == FC_OP_EXTERN) FC_TRY(list_operands(l, in, &s, e));
     return fc_push(l->alloc, &tape->steps, s) ? FUSEC_OK : fc_oom(e);
 }
 
@@ -301,6 +312,7 @@ void fc_interp_free(fc_interp *ip) {
     fc_vec_free(alloc, &ip->stores);
     fc_vec_free(alloc, &ip->updates);
     fc_vec_free(alloc, &ip->externs);
+    fc_vec_free(alloc, &ip->operands);
     for (size_t i = 0; i < ip->loops.len; i++) program_free(alloc, &ip->loops.at[i].round);
     fc_vec_free(alloc, &ip->loops);
     if (ip->spare) pthread_mutex_destroy(&ip->spare->turn);

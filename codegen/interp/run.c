@@ -258,8 +258,8 @@ static void loop_result(const run_state *r, const fc_step *s, size_t n, char *ds
 static void call_extern(const run_state *r, const fc_step *s, char *frame, size_t n, char *dst) {
     const uint32_t param = r->ip->externs.at[s->imm].param;
     const fc_extern *x = (const fc_extern *)(intptr_t)r->words[r->at.params + param];
-    const void *const in[FC_MAX_EXTERN] = {slot_at(frame, s->a), slot_at(frame, s->b),
-                                           slot_at(frame, s->c)};
+    const void *in[FC_MAX_EXTERN];
+    for (unsigned i = 0; i < x->nargs; i++) in[i] = slot_at(frame, r->ip->operands.at[s->a + i]);
     x->fn(x->user, (int64_t)n, in, dst);
 }
 

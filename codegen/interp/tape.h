@@ -64,6 +64,7 @@ typedef struct fc_interp_access {
     uint8_t dtype, level;
 } fc_interp_access;
 
+/* A step of FC_OP_EXTERN has its operands' slots in `operands`, from its `a` on. */
 typedef struct fc_interp_extern {
     uint32_t param; /* the address of its description */
 } fc_interp_extern;
@@ -92,6 +93,7 @@ struct fc_interp {
     FC_VEC(fc_store) stores; /* `value` is a slot */
     FC_VEC(fc_interp_update) updates;
     FC_VEC(fc_interp_extern) externs;
+    FC_VEC(uint32_t) operands;
     FC_VEC(fc_interp_loop) loops; /* those inside of others before them */
     fc_spare *spare;
 };

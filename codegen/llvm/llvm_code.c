@@ -187,11 +187,13 @@ void fc_ll_run(fc_ll *f, const fc_red_program *p, unsigned W, const char *const 
     const char **name = fc_ll_names(f, p->code.ins.len);
     for (fc_val i = 0; i < p->code.ins.len; i++) {
         const fc_instr *ins = &p->code.ins.at[i];
-        if (!p->needed[i]) continue;
+        if (!p->needed[i] || ins->op == FC_OP_RECORD) continue;
         if (ins->op == FC_OP_CONST) {
             name[i] = fc_ll_const(f, (fusec_dtype)ins->dtype, ins->imm, W);
         } else if (ins->op == FC_OP_ARG) {
             name[i] = args[ins->imm];
+        } else if (ins->op == FC_OP_EXTERN) {
+            name[i] = fc_ll_extern_in(f, &p->code, i, W, name);
         } else {
             const char *a[3] = {NULL, NULL, NULL};
             for (int n = 0; n < fc_instr_arity(ins); n++) a[n] = name[fc_instr_operand(ins, n)];

@@ -82,6 +82,8 @@ static void run(fc_ll *f, const scope *s, const uint8_t *needed) {
             s->name[v] = "loop";
         } else if (i->op == FC_OP_RESULT) {
             s->name[v] = s->tuple[i->a][i->imm];
+        } else if (i->op == FC_OP_EXTERN) {
+            s->name[v] = fc_ll_extern_in(f, c, v, s->W, s->name);
         } else {
             for (int n = 0; n < fc_instr_arity(i); n++) a[n] = s->name[fc_instr_operand(i, n)];
             s->name[v] = fc_ll_compute(f, c, v, s->W, a);

@@ -424,6 +424,9 @@ const char *fc_ll_to_bf16(fc_ll *f, fc_ll_narrowing how, unsigned W, const char 
 
 /* ---- llvm_extern.c ----------------------------------------------------------------------- */
 const char *fc_ll_extern(fc_ll *f, fc_val v, unsigned W);
+/* The same in the code of a body, whose values have these names. */
+const char *fc_ll_extern_in(fc_ll *f, const fc_code *c, fc_val v, unsigned W,
+                            const char *const *named);
 
 /* ---- llvm_mem.c -------------------------------------------------------------------------- */
 

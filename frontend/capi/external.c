@@ -19,7 +19,8 @@ _Static_assert((int)FC_EXTERN_SLOTS == (int)FC_FUNCTION_SLOTS,
 static fusec_status take_types(const fusec_extern_desc *d, fc_extern *x, fc_error *e) {
     if (d->nargs < 1 || d->nargs > FC_MAX_EXTERN || !d->dtypes)
         return fc_fail(e, FUSEC_INVALID, "fusec_extern: %s has %d operands%s", d->name, d->nargs,
-                       d->nargs < 1 || d->nargs > FC_MAX_EXTERN ? ", not 1 to 3" : " of no types");
+                       d->nargs < 1 || d->nargs > FC_MAX_EXTERN ? ", not 1 to 16" : " of no types");
+    _Static_assert(FC_MAX_EXTERN == 16, "the number in the message");
     x->nargs = (uint8_t)d->nargs;
     x->result = (uint8_t)d->result;
     for (int i = 0; i <= d->nargs; i++) {
@@ -48,15 +49,18 @@ fusec_status fc_take_extern(const fusec_extern_desc *from, fc_extern *x, fc_erro
     x->scalar = d.arrays ? NULL : d.scalar;
     x->fn = d.arrays;
     x->given = d.user;
-    x->slots = d.slots > 0 ? (uint32_t)d.slots : FC_FUNCTION_SLOTS;
+    x->slots = d.slots <= 0               ? FC_FUNCTION_SLOTS
+               : d.slots < FC_EXTERN_MOST ? (uint32_t)d.slots
+                                          : FC_EXTERN_MOST;
     if (!d.cuda && !d.arrays && !d.scalar)
         return fc_fail(e, FUSEC_INVALID, "fusec_extern: %s has neither a text nor a function",
                        d.name);
     if (x->scalar && !fc_extern_by_element(x))
-        return fc_fail(e, FUSEC_INVALID,
-                       "fusec_extern: `scalar` of %s is for f32, f64, i32 or i64, of one type; "
-                       "others come as `arrays`",
-                       d.name);
+        return fc_fail(
+            e, FUSEC_INVALID,
+            "fusec_extern: `scalar` of %s is for f32, f64, i32 or i64, of one type, and at "
+            "most %d operands; others come as `arrays`",
+            d.name, FC_EXTERN_SCALARS);
     return FUSEC_OK;
 }
 

@@ -141,8 +141,8 @@ static fusec_status find_extern(void *ctx, const fc_extern *declared, const fc_e
     return FUSEC_OK;
 }
 
-static fc_lang_externs externs_of(const fusec_module *m) {
-    return (fc_lang_externs){find_extern, (void *)(uintptr_t)m, "give it with fusec_module_extern"};
+static fc_extern_source externs_of(const fusec_module *m) {
+    return (fc_extern_source){find_extern, (void *)(uintptr_t)m, "give it with fusec_module_extern"};
 }
 
 fusec_status fusec_module_extern(fusec_module *m, const fusec_extern_desc *desc) {
@@ -189,7 +189,7 @@ static fusec_status compile(const fusec_module *m, const char *def, unsigned fla
     fc_diags ds;
     fc_lang_program p;
     fusec_context *c = m->ctx;
-    const fc_lang_externs externs = externs_of(m);
+    const fc_extern_source externs = externs_of(m);
     fc_lang_request rq = {.program = &m->ast,
                           .externs = &externs,
                           .def = def,
@@ -288,7 +288,7 @@ static fusec_status compile_expr(fusec_graph *g, const fusec_module *m, const ch
     fusec_status s = fc_source_init(&source, g->ir.alloc, "<expr>", text, strlen(text), e);
     const bool read = !s;
     if (!s) {
-        const fc_lang_externs externs = externs_of(m);
+        const fc_extern_source externs = externs_of(m);
         fc_lang_request rq = {.program = m ? &m->ast : NULL,
                               .externs = m ? &externs : NULL,
                               .snippet = &ast,

@@ -9,8 +9,37 @@
 #include "frontend/lang/compile.h"
 #include "frontend/lang/parse.h"
 #include "frontend/saved/saved.h"
+#include "runtime/external.h"
 
 /* ---- saving ---------------------------------------------------------------------------------- */
+
+/* Functions are found again by their names. */
+static fusec_status only_one(const fc_extern *x, const fc_extern **seen, size_t n, fc_error *e) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(seen[i]->name, x->name))
+            return fc_fail(e, FUSEC_INVALID,
+                           "two functions of the graph are called %.60s: who reads it could not "
+                           "tell them apart",
+                           x->name);
+    return FUSEC_OK;
+}
+
+static fusec_status check_functions(const fc_graph *g, fc_error *e) {
+    FC_VEC(const fc_extern *) seen = {0};
+    for (fc_node n = 0; n < g->nodes.len && !e->code; n++) {
+        const fc_ninfo *i = fc_at(g, n);
+        const fc_extern *x = fc_extern_of(i);
+        size_t k = 0;
+        if (i->op == FC_OP_CALL) /* its number is one of the context */
+            fc_fail(e, FUSEC_INVALID, "a graph with calls of the user can't be saved");
+        if (i->op != FC_OP_EXTERN) continue;
+        while (k < seen.len && seen.at[k] != x) k++;
+        if (k < seen.len || only_one(x, seen.at, seen.len, e)) continue;
+        if (!fc_push(g->alloc, &seen, x)) fc_oom(e);
+    }
+    fc_vec_free(g->alloc, &seen);
+    return e->code;
+}
 
 static fusec_status to_bytes(const fusec_graph *g, unsigned form, fc_str *out, fc_error *e) {
     if (g->ir.error.code) return *e = g->ir.error, e->code;
@@ -19,9 +48,7 @@ static fusec_status to_bytes(const fusec_graph *g, unsigned form, fc_str *out, f
     if (g->leaves.len != g->ninputs)
         return fc_fail(e, FUSEC_INVALID,
                        "a saved graph has no arrays in it: use fusec_input, not fusec_array");
-    for (fc_node n = 0; n < g->ir.nodes.len; n++)
-        if (fc_at(&g->ir, n)->op == FC_OP_CALL || fc_at(&g->ir, n)->op == FC_OP_EXTERN)
-            return fc_fail(e, FUSEC_INVALID, "a graph with functions of the user can't be saved");
+    FC_TRY(check_functions(&g->ir, e));
     if (form == FUSEC_BINARY) return fc_saved_write(&g->ir, out, e);
     if (g->ir.customs.len)
         return fc_fail(e, FUSEC_INVALID,
@@ -69,6 +96,16 @@ fusec_status fusec_graph_bytes(const fusec_graph *g, unsigned form, char **out, 
     return FUSEC_OK;
 }
 
+static fusec_status find_extern(void *ctx, const fc_extern *like, const fc_extern **out,
+                                fc_error *e) {
+    return fc_extern_by_name(ctx, like, out, e);
+}
+
+static fc_extern_source source_of(const fusec_graph *g) {
+    return (fc_extern_source){find_extern, g->ctx->runtime,
+                              "give it to the context with fusec_extern_number first"};
+}
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 static fusec_status from_text(fusec_graph *g, const char *name, const char *text, size_t size,
@@ -77,8 +114,12 @@ static fusec_status from_text(fusec_graph *g, const char *name, const char *text
     fc_ast ast = {0};
     fc_diags ds;
     fc_lang_program p;
-    fc_lang_request rq = {
-        .program = &ast, .default_float = g->ir.default_float, .mode = 0, .complete = false};
+    const fc_extern_source externs = source_of(g);
+    fc_lang_request rq = {.program = &ast,
+                          .externs = &externs,
+                          .default_float = g->ir.default_float,
+                          .mode = 0,
+                          .complete = false};
     FC_TRY(fc_source_init(&source, g->ir.alloc, name, text, size, e));
     fc_diags_init(&ds, g->ir.alloc);
     fusec_status s = fc_parse_program(&source, &ds, &ast);
@@ -107,8 +148,9 @@ static fusec_status take_inputs(fusec_graph *g, fc_error *e) {
 
 static fusec_status load(fusec_graph *g, const char *name, const void *data, size_t size,
                          fc_error *e) {
+    const fc_extern_source externs = source_of(g);
     if (fc_saved_is(data, size))
-        FC_TRY(fc_saved_read(data, size, &g->ir, e));
+        FC_TRY(fc_saved_read(data, size, &externs, &g->ir, e));
     else
         FC_TRY(from_text(g, name, data, size, e));
     return take_inputs(g, e);

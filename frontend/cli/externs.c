@@ -115,8 +115,8 @@ static fusec_status make(fc_cli *c, made *m, fc_error *e) {
     if (f->scalar && !(f->fn = fc_extern_by_element(f)))
         return fc_fail(e, FUSEC_DTYPE_MISMATCH,
                        "`%s` of %.100s has to be of f32, f64, i32 or i64, of one of them for "
-                       "parameters and result alike",
-                       m->name, from);
+                       "parameters (%d at most) and result alike",
+                       m->name, from, FC_EXTERN_SCALARS);
     f->user = f;
     if (!f->scalar && !f->cuda)
         return fc_fail(e, FUSEC_CALL_FAILED, "no file of --extern has a function `%s`", m->name);
@@ -147,10 +147,10 @@ static fusec_status find(void *ctx, const fc_extern *declared, const fc_extern *
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-fusec_status fc_cli_externs_open(fc_cli *c, fc_lang_externs *out, fc_error *e) {
+fusec_status fc_cli_externs_open(fc_cli *c, fc_extern_source *out, fc_error *e) {
     const bool may = fc_flag_applies(FC_FLAG_EXTERN, c->o.command);
     *out =
-        (fc_lang_externs){find, c,
+        (fc_extern_source){find, c,
                           may ? "say where it is: --extern FILE, a library (.so) or CUDA C (.cu)"
                               : "it is there only where a program runs: fusec run --extern FILE"};
     if (c->externs || !fc_cli_on(c, FC_FLAG_EXTERN)) return FUSEC_OK;

@@ -8,7 +8,7 @@
 
 /* Loads the libraries and reads the texts of --extern, once, and gives what looks for functions in
  * them. FUSEC_IO: a file is not there; FUSEC_USAGE: it is neither. */
-fusec_status fc_cli_externs_open(fc_cli *c, fc_lang_externs *out, fc_error *e);
+fusec_status fc_cli_externs_open(fc_cli *c, fc_extern_source *out, fc_error *e);
 /* After all graphs, plans and contexts. */
 void fc_cli_externs_free(fc_cli *c);
 

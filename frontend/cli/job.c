@@ -273,7 +273,7 @@ static fusec_status compile(fc_job *s, const fc_job_request *rq, fc_error *e) {
         .default_float = default_float(c),
         .mode = c->config.mode,
     };
-    fc_lang_externs externs;
+    fc_extern_source externs;
     FC_TRY(fc_cli_externs_open(c, &externs, e));
     q.externs = &externs;
     FC_TRY(read_defines(s, &q, e));

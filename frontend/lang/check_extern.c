@@ -55,7 +55,7 @@ static bool declared(fc_checker *c, const fc_def *def, fc_extern *x) {
 
 static void find(fc_checker *c, fc_def *def) {
     const fc_ast *ast = c->scopes.at[def->scope].ast;
-    const fc_lang_externs *from = c->rq->externs;
+    const fc_extern_source *from = c->rq->externs;
     fc_extern like;
     fc_error e = {0};
     if (!declared(c, def, &like)) return;

@@ -69,15 +69,6 @@ typedef struct fc_lang_dtype {
     fusec_dtype dtype;
 } fc_lang_dtype;
 
-/* Where the functions come from that are declared `extern`: a text never says it itself. `find`
- * gives the one for a declaration, whose description has no code, or NULL: there is none; it must
- * stay as long as the graph. A mistake in the function is its status and text. */
-typedef struct fc_lang_externs {
-    fusec_status (*find)(void *ctx, const fc_extern *declared, const fc_extern **out, fc_error *e);
-    void *ctx;
-    const char *help; /* how functions are given */
-} fc_lang_externs;
-
 typedef struct fc_lang_request {
     const fc_ast *program; /* may be NULL with a snippet */
     const fc_ast *snippet; /* NULL: `def` of the program is compiled */
@@ -88,7 +79,7 @@ typedef struct fc_lang_request {
     size_t define_count;
     const fc_lang_dtype *dtypes; /* of variables that no input decides */
     size_t dtype_count;
-    const fc_lang_externs *externs; /* NULL: there are none */
+    const fc_extern_source *externs; /* NULL: there are none */
     bool complete; /* to be run: a parameter that is not given takes its default or is missing.
                       Otherwise it is an input all the same, of its declared type. */
     bool check;    /* nothing will be run: a parameter without a type and an input is a value that

@@ -145,8 +145,7 @@ static void print_row(fc_printer *p, fc_node n, bool operand) {
         if (operand) fc_str_char(p->out, ')');
         return;
     }
-    fc_str_printf(p->out, "%s(",
-                  i->op == FC_OP_EXTERN ? fc_extern_of(i)->name : fc_ops[i->op].name);
+    fc_str_printf(p->out, "%s(", fc_ops[i->op].name);
     for (int k = 0; k < i->nops; k++) {
         fc_str_add(p->out, k ? ", " : "");
         print_node(p, src[k], false);
@@ -379,8 +378,10 @@ static void print_body(fc_printer *p, fc_node n, bool operand) {
     default:
         if (i->op == FC_OP_dot)
             print_dot(p, n);
-        else if (fc_is_elementwise(i->op) || i->op == FC_OP_EXTERN)
+        else if (fc_is_elementwise(i->op))
             print_row(p, n, operand);
+        else if (i->op == FC_OP_EXTERN)
+            fc_print_extern_call(p, i);
         else
             print_call(p, i);
     }
@@ -528,24 +529,6 @@ void fc_print_scope(fc_printer *p, const uint8_t *need, uint32_t level, uint32_t
     }
 }
 
-/* The functions of the user have their names first, and declarations behind the program. */
-static void declare_externs(fc_printer *p, const char **program) {
-    uint32_t unused;
-    for (fc_node n = 0; n < p->g->nodes.len && !p->oom; n++) {
-        const fc_ninfo *i = fc_at(p->g, n);
-        const fc_extern *x = fc_extern_of(i);
-        if (i->op != FC_OP_EXTERN || !p->uses[n] || fc_namemap_get(&p->taken, x->name, &unused))
-            continue;
-        p->oom |= !fc_namemap_put(p->g->alloc, &p->taken, x->name, 0);
-        if (*program && strcmp(*program, x->name) == 0) *program = NULL;
-        fc_str_printf(&p->definitions, "\nextern def %s(", x->name);
-        for (int k = 0; k < x->nargs; k++)
-            fc_str_printf(&p->definitions, "%s%c: %s", k ? ", " : "", "xyz"[k],
-                          fc_dtypes[x->dtype[k]].name);
-        fc_str_printf(&p->definitions, ") -> %s\n", fc_dtypes[x->result].name);
-    }
-}
-
 static void print_def(fc_printer *p, const char *name) {
     const fc_graph *g = p->g;
     bool function = name && is_name(name) && !fc_c_is_builtin(name);
@@ -559,7 +542,7 @@ static void print_def(fc_printer *p, const char *name) {
         return;
     }
     fc_find_bound(g, p->bound);
-    declare_externs(p, &name);
+    fc_print_externs(p, &name);
     function &= name != NULL;
     fc_print_bodies(p, function ? name : "graph");
     name_params(p);
@@ -614,6 +597,7 @@ void fc_lang_print_graph(const fc_graph *g, const char *name, fc_str *out) {
     fc_free(g->alloc, p.levels);
     fc_str_free(&p.definitions);
     fc_namemap_free(g->alloc, &p.taken);
+    fc_vec_free(g->alloc, &p.externs);
     fc_arena_free(&p.arena);
     fc_dimtab_free(&p.dims);
 }

@@ -5,6 +5,11 @@
 
 #include "frontend/lang/check_impl.h"
 
+typedef struct fc_print_extern {
+    const struct fc_extern *function;
+    const char *name;
+} fc_print_extern;
+
 typedef struct fc_printer {
     const fc_graph *g;
     fc_dimtab dims; /* a copy, which has room for the bounds of slices */
@@ -21,7 +26,8 @@ typedef struct fc_printer {
     fc_namemap taken;
     uint64_t *levels; /* of nodes: the loops whose bodies they are in (ir/loop.h) */
     uint32_t next_value, next_place, next_condition;
-    fc_str definitions; /* that stand behind the program: conditions of loops */
+    fc_str definitions;              /* that stand behind the program: conditions of loops */
+    FC_VEC(fc_print_extern) externs; /* of functions of the user: their names */
     bool oom;
 } fc_printer;
 
@@ -52,6 +58,11 @@ const char *fc_print_free_name(fc_printer *p, const char *base, uint32_t *next);
 void fc_print_bodies(fc_printer *p, const char *program);
 /* The statement that has fold n as one of its results, if there was none yet. */
 void fc_print_fold(fc_printer *p, fc_node n, uint32_t indent);
+
+/* ---- print_extern.c ---- */
+/* Names the functions of the user and declares them behind the program, whose own name may go. */
+void fc_print_externs(fc_printer *p, const char **program);
+void fc_print_extern_call(fc_printer *p, const fc_ninfo *i);
 
 /* ---- print_size.c ---- */
 void fc_print_dim(fc_printer *p, fc_dim d, fc_str *out);

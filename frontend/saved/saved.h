@@ -3,20 +3,24 @@
  *
  * The form, all numbers LEB128 (signed ones zigzag), all texts with their length in front:
  *
- *     magic, version, bytes of the body              fixed width, little-endian
- *     operations     the names of those that are used: nodes have the number of a name here, so
- * that new rows of ops.def change nothing default float, inputs by name dims           in order: a
- * symbol (a name, or two dims and what is done with them), or a form words          how messages
- * call a checked index nodes          operation, dtype, flags, operands as distances, shape, attr
- * as its kind says (fc_attr_kind: a new operation needs no line here) outputs, conditions,
- * derivatives of the user's own SHA-256 of all that is before
+ *     magic, version, bytes of the body, as fixed little-endian numbers
+ *     operations: the names of those that are used; nodes have the number of a name here, so that
+ *         new rows of ops.def change nothing
+ *     default float, inputs by name
+ *     dims in order: a symbol (a name, or two dims and what is done with them), or a form
+ *     words: how messages call a checked index
+ *     functions of the user, if there are any: name, dtypes of operands and result
+ *     nodes: operation, dtype, flags, operands as distances, shape, attr as its kind says
+ *         (fc_attr_kind: a new operation needs no line here)
+ *     outputs, conditions, derivatives of the user's own
+ *     SHA-256 of all that is before
  *
  * What no output, input or condition needs is left out, and the rest keeps its order, so a graph
  * that is read is saved as the same bytes. */
 #ifndef FUSEC_FRONTEND_SAVED_SAVED_H
 #define FUSEC_FRONTEND_SAVED_SAVED_H
 
-#include "ir/graph.h"
+#include "ir/external.h"
 
 #define FC_SAVED_MAGIC                                                                             \
     "\x89"                                                                                         \
@@ -34,7 +38,9 @@ bool fc_saved_is(const void *data, size_t size);
 /* Into an empty graph with its limits set. Bytes of any kind are taken, and what does not make a
  * graph is FUSEC_IO with the reason; `g` is then good for nothing but fc_graph_free. What a graph
  * says of itself is believed as in a program's text: with bounds="inside" nobody looks at an
- * index. */
-fusec_status fc_saved_read(const void *data, size_t size, fc_graph *g, fc_error *e);
+ * index. Functions of the user come from `externs` (NULL: there are none); one that is not there
+ * is FUSEC_CALL_FAILED. */
+fusec_status fc_saved_read(const void *data, size_t size, const fc_extern_source *externs,
+                           fc_graph *g, fc_error *e);
 
 #endif

@@ -17,6 +17,8 @@ typedef struct loader {
     uint16_t *op;
     fc_node *node;
     uint32_t nops, nnodes, ncustoms;
+    const fc_extern_source *source;
+    FC_VEC(const fc_extern *) externs;
 } loader;
 
 static uint64_t wrong(loader *l, const char *what) {
@@ -92,10 +94,42 @@ static void read_ops(loader *l) {
         const char *name = get_name(l);
         if (!name) return;
         l->op[i] = (uint16_t)op_of(name);
-        if (l->op[i] == FC_OP_CALL || l->op[i] == FC_OP_EXTERN) /* its number is one of this context */
+        if (l->op[i] == FC_OP_CALL) /* its number is one of this context */
             fc_fail(&l->g->error, FUSEC_IO, "a saved graph with calls of functions");
         if (!l->op[i] && strcmp(name, fc_ops[FC_OP_NONE].name) != 0)
             fc_fail(&l->g->error, FUSEC_IO, "this version has no operation %.60s", name);
+    }
+}
+
+static fusec_dtype get_plain_dtype(loader *l) {
+    const uint32_t t = get_below(l, FC_DTYPE_COUNT, "a dtype that there is not");
+    if (!l->wrong && !fc_extern_takes((fusec_dtype)t)) wrong(l, "a function of such a dtype");
+    return (fusec_dtype)t;
+}
+
+static void find_extern(loader *l, const fc_extern *like) {
+    const fc_extern *x = NULL;
+    const fc_extern_source *s = l->source;
+    if (s && s->find(s->ctx, like, &x, &l->g->error)) return;
+    if (!x)
+        fc_fail(&l->g->error, FUSEC_CALL_FAILED,
+                "the saved graph has a function %.60s, and none is given for it: %s", like->name,
+                s ? s->help : "none may be");
+    else if (!fc_push(l->g->alloc, &l->externs, x))
+        fc_oom(&l->g->error);
+}
+
+static void read_externs(loader *l) {
+    bool any = false;
+    for (uint32_t i = 0; i < l->nops; i++) any |= l->op[i] == FC_OP_EXTERN;
+    const uint32_t n = any ? get_count(l) : 0;
+    for (uint32_t i = 0; i < n && !stopped(l); i++) {
+        fc_extern like = {.name = get_name(l)};
+        like.nargs = (uint8_t)get_below(l, FC_MAX_EXTERN + 1, "a function has too many operands");
+        for (unsigned k = 0; k < like.nargs; k++) like.dtype[k] = (uint8_t)get_plain_dtype(l);
+        like.result = (uint8_t)get_plain_dtype(l);
+        if (!like.nargs) wrong(l, "a function has no operands");
+        if (!stopped(l)) find_extern(l, &like);
     }
 }
 
@@ -210,6 +244,10 @@ static uint64_t read_attr(loader *l, uint16_t op) {
     case FC_ATTR_INPUT: return get_below(l, l->g->inputs.len, "an input does not exist");
     case FC_ATTR_DIM: return get_dim(l);
     case FC_ATTR_CAST: return read_cast(l);
+    case FC_ATTR_EXTERN: {
+        const uint32_t i = get_below(l, l->externs.len, "a function does not exist");
+        return l->wrong ? 0 : (uint64_t)(uintptr_t)l->externs.at[i];
+    }
     case FC_ATTR_ROW: {
         const uint64_t row = l->op[get_below(l, l->nops, "an operation does not exist")];
         return row | (uint64_t)get_below(l, UINT32_MAX, "an attribute is too large") << 16;
@@ -223,12 +261,13 @@ static const char *marks_fault(const fc_graph *g, const fc_ninfo *n) {
     const bool reduction = fc_is_reduction(n->op);
     const bool computed = n->op == FC_OP_TAKE || n->op == FC_OP_SCATTER;
     const uint32_t flags = reduction              ? FC_NODE_KEEPDIMS | 3 * FC_NODE_SPREAD
-                           : computed               ? FC_NODE_INSIDE
+                           : computed             ? FC_NODE_INSIDE
                            : n->op == FC_OP_CONST ? FC_NODE_OWN
                            : n->op == FC_OP_FOLD  ? FC_NODE_KEEPDIMS
                                                   : 0;
     if (n->flags & ~flags) return "a node has flags that mean nothing";
-    if (n->axis_kind && !reduction && n->op != FC_OP_FOLD) return "a node that reduces nothing names a tree";
+    if (n->axis_kind && !reduction && n->op != FC_OP_FOLD)
+        return "a node that reduces nothing names a tree";
     if (n->words && n->op != FC_OP_CHECK) return "a node has words that is no check";
     if (n->op == FC_OP_CAST && n->attr && n->dtype != fc_at(g, n->src[0])->dtype)
         return "a marked cast changes the dtype";
@@ -380,6 +419,7 @@ static void read_body(loader *l) {
     if (!stopped(l)) read_inputs(l);
     if (!stopped(l)) read_dims(l);
     if (!stopped(l)) read_words(l);
+    if (!stopped(l)) read_externs(l);
     if (!stopped(l)) l->ncustoms = get_count(l);
     if (!stopped(l)) read_nodes(l);
     if (!stopped(l)) read_outputs(l);
@@ -413,19 +453,21 @@ static const char *check_around(const uint8_t *p, size_t size) {
                                                                      : NULL;
 }
 
-fusec_status fc_saved_read(const void *data, size_t size, fc_graph *g, fc_error *e) {
+fusec_status fc_saved_read(const void *data, size_t size, const fc_extern_source *externs,
+                           fc_graph *g, fc_error *e) {
     const uint8_t *p = data;
     const char *why = check_around(p, size);
     if (why) return fc_fail(e, FUSEC_IO, "no saved graph: %s", why);
-    loader l = {.g = g, .at = p + FC_SAVED_HEADER, .end = p + size - FC_SAVED_DIGEST};
+    loader l = {
+        .g = g, .at = p + FC_SAVED_HEADER, .end = p + size - FC_SAVED_DIGEST, .source = externs};
     read_body(&l);
     fc_free(g->alloc, l.node);
+    fc_vec_free(g->alloc, &l.externs);
     if (g->error.code) return *e = g->error, e->code;
     if (l.wrong) return fc_fail(e, FUSEC_IO, "a damaged saved graph: %s", l.wrong);
     fc_error broken = {0};
     const fusec_status s = fc_graph_verify(g, &broken);
     if (s == FUSEC_OUT_OF_MEMORY) return fc_oom(e);
-    if (s)
-        return fc_fail(e, FUSEC_IO, "a damaged saved graph: %s", broken.message);
+    if (s) return fc_fail(e, FUSEC_IO, "a damaged saved graph: %s", broken.message);
     return FUSEC_OK;
 }

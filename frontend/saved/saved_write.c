@@ -11,8 +11,9 @@ typedef struct saver {
     fc_str *out;
     uint32_t *node, *dim, *sym; /* new number + 1; while marking 1: it is needed */
     uint32_t *words, *custom;
-    uint32_t *op; /* number of its name + 1 */
-    bool again;   /* marking: something before was marked */
+    uint32_t *op;                      /* number of its name + 1 */
+    FC_VEC(const fc_extern *) externs; /* of the user, in the order of their numbers here */
+    bool again;                        /* marking: something before was marked */
 } saver;
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -61,6 +62,12 @@ static void mark_custom(saver *s, uint32_t number, fc_node at) {
         mark(s, s->node, c->arg[i], at);
         mark(s, s->node, c->dx[i], at);
     }
+}
+
+static size_t extern_number(const saver *s, const fc_extern *x) {
+    size_t i = 0;
+    while (i < s->externs.len && s->externs.at[i] != x) i++;
+    return i;
 }
 
 static void mark_node(saver *s, fc_node id) {
@@ -182,6 +189,26 @@ static void put_cast(saver *s, uint64_t attr) {
     put(s, kind == FC_CAST_CUSTOM ? s->custom[n] - 1 : n);
 }
 
+/* What a reader has to be given: in the order of the nodes. Only where there are any. */
+static void put_externs(saver *s) {
+    const fc_graph *g = s->g;
+    if (!s->op[FC_OP_EXTERN]) return;
+    for (fc_node n = 0; n < g->nodes.len; n++) {
+        const fc_extern *x = fc_extern_of(fc_at(g, n));
+        if (!s->node[n] || fc_at(g, n)->op != FC_OP_EXTERN) continue;
+        if (extern_number(s, x) == s->externs.len)
+            s->out->oom |= !fc_push(g->alloc, &s->externs, x);
+    }
+    put(s, s->externs.len);
+    for (size_t i = 0; i < s->externs.len; i++) {
+        const fc_extern *x = s->externs.at[i];
+        put_text(s, x->name);
+        put(s, x->nargs);
+        for (unsigned k = 0; k < x->nargs; k++) put(s, x->dtype[k]);
+        put(s, x->result);
+    }
+}
+
 static void put_attr(saver *s, const fc_ninfo *n) {
     const fc_attr_kind kind = (fc_attr_kind)fc_ops[n->op].attr;
     switch (kind) {
@@ -190,6 +217,7 @@ static void put_attr(saver *s, const fc_ninfo *n) {
     case FC_ATTR_INPUT: put(s, n->attr); break;
     case FC_ATTR_DIM: put_dim(s, (int64_t)n->attr); break;
     case FC_ATTR_CAST: put_cast(s, n->attr); break;
+    case FC_ATTR_EXTERN: put(s, extern_number(s, fc_extern_of(n))); break;
     case FC_ATTR_ROW:
         put(s, s->op[n->attr & 0xffff] - 1);
         put(s, n->attr >> 16);
@@ -262,6 +290,7 @@ static void put_body(saver *s) {
     for (size_t i = 0; i < g->inputs.len; i++) put_text(s, g->inputs.at[i].name);
     put_dims(s);
     put_words(s);
+    put_externs(s);
     put(s, number(s->custom, g->customs.len));
     put(s, number(s->node, g->nodes.len));
     for (fc_node n = 0; n < g->nodes.len; n++)
@@ -304,6 +333,7 @@ fusec_status fc_saved_write(const fc_graph *g, fc_str *out, fc_error *e) {
     uint32_t **const maps[] = {&s.node, &s.dim, &s.sym, &s.words, &s.custom, &s.op};
     for (size_t i = 0; i < FC_COUNT(n); at += n[i++] + 1) *maps[i] = memory + at;
     put_around(&s);
+    fc_vec_free(g->alloc, &s.externs);
     fc_free(g->alloc, memory);
     return out->oom ? fc_oom(e) : FUSEC_OK;
 }

@@ -881,7 +881,7 @@ typedef void (*fusec_extern_fn)(void *user, int64_t n, const void *const *in, vo
 typedef struct fusec_extern_desc {
     size_t size;               /* sizeof(fusec_extern_desc); use FUSEC_EXTERN_DESC_INIT */
     const char *name;          /* a name of C */
-    int nargs;                 /* 1 to 3 */
+    int nargs;                 /* 1 to 16 */
     const fusec_dtype *dtypes; /* of the operands; no 16-bit floats and no complex numbers */
     fusec_dtype result;
     /* CUDA C in which a __device__ function has that name, of float, double, bool, signed char,
@@ -889,7 +889,7 @@ typedef struct fusec_extern_desc {
      * have others besides; it includes nothing. NULL: there is none for a GPU. */
     const char *cuda;
     /* One of these for cpu and interp, or none. `scalar`: the function itself, `float f(float)`, of
-     * f32, f64, i32 or i64 for operands and result alike. */
+     * f32, f64, i32 or i64 for operands (8 at most) and result alike. */
     fusec_extern_fn arrays;
     void *user; /* of `arrays` */
     void (*scalar)(void);
@@ -900,7 +900,9 @@ FUSEC_INIT_FUNCTION(fusec_extern_desc)
 /* The function of these values, which broadcast together; numbers take its dtypes, others have to
  * have them. An error sticks to the graph. FUSEC_CALL_FAILED, by what compiles: there is none for
  * the device, or its text is wrong (the message counts its lines). It has no derivative of its own
- * (fusec_custom_grad gives it one), and a graph with it can't be saved. */
+ * (fusec_custom_grad gives it one). A saved graph has its name and types: who reads it gives the
+ * function to the context first (fusec_extern_number). In partials of programs in pieces it counts
+ * as the same where its text and its place in a library or program are. */
 FUSEC_API fusec_value fusec_extern(fusec_graph *g, const fusec_extern_desc *desc,
                                    const fusec_value *x);
 /* The function for the `extern def` of this name in the module or in what it imports; a second one
@@ -980,15 +982,17 @@ FUSEC_API fusec_status fusec_call(fusec_graph *g, const fusec_call_desc *desc, i
  * all: it is written for one version of the form and read by every fusec that has its operations.
  */
 enum { FUSEC_TEXT = 0, FUSEC_BINARY = 1 };
-/* The file appears whole or not at all. FUSEC_INVALID: no outputs, or arrays (fusec_array) in it.
- */
+/* The file appears whole or not at all. FUSEC_INVALID: no outputs, or arrays (fusec_array) in it,
+ * calls (fusec_call), or two functions of one name. */
 FUSEC_API fusec_status fusec_graph_save(const fusec_graph *g, const char *path, unsigned form);
 /* The bytes, which the caller gives to fusec_text_free; those of TEXT end with a 0 that *size does
  * not count. */
 FUSEC_API fusec_status fusec_graph_bytes(const fusec_graph *g, unsigned form, char **out,
                                          size_t *size);
 /* Of either form. Bytes of any kind are taken: what makes no graph is FUSEC_IO, or of a text the
- * error that it has. Indices that a program says are inside are believed to be. */
+ * error that it has. Indices that a program says are inside are believed to be. FUSEC_CALL_FAILED:
+ * it has a function (fusec_extern) of which the context has none of that name and these types, or
+ * several. */
 FUSEC_API fusec_status fusec_graph_load(fusec_context *ctx, const char *path, fusec_graph **out);
 /* `name`: how messages call it (NULL: "<graph>"). */
 FUSEC_API fusec_status fusec_graph_from_bytes(fusec_context *ctx, const char *name,

@@ -29,7 +29,7 @@ static void use(const fc_graph *g) {
     fc_str_init(&second, &fc_libc_alloc);
     fc_graph_init(&again, &fc_libc_alloc, NULL);
     fuzz_require(!fc_saved_write(g, &first, &e), "what was read is saved");
-    fuzz_require(!fc_saved_read(first.data, first.len, &again, &e), "and read again");
+    fuzz_require(!fc_saved_read(first.data, first.len, NULL, &again, &e), "and read again");
     fuzz_require(!fc_saved_write(&again, &second, &e), "and saved again");
     fuzz_require(first.len == second.len && !memcmp(first.data, second.data, first.len),
                  "as the same bytes");
@@ -51,8 +51,8 @@ void fuzz_saved(const uint8_t *data, size_t size) {
     memcpy(file + FC_SAVED_HEADER, data + 1, body);
     sign(file, body);
     fc_graph_init(&g, &fc_libc_alloc, NULL);
-    const fusec_status s =
-        data[0] & 1 ? fc_saved_read(data + 1, body, &g, &e) : fc_saved_read(file, whole, &g, &e);
+    const fusec_status s = data[0] & 1 ? fc_saved_read(data + 1, body, NULL, &g, &e)
+                                       : fc_saved_read(file, whole, NULL, &g, &e);
     fuzz_require(!s == !e.code && (s || !g.error.code), "an error or a graph");
     if (!s) use(&g);
     fc_graph_free(&g);

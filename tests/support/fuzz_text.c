@@ -12,12 +12,17 @@ void fuzz_text_print(const fc_graph *g, fc_str *out) {
 }
 
 bool fuzz_text_read(const char *name, const char *text, fc_graph *g, fc_str *why) {
+    return fuzz_text_read_with(name, text, NULL, g, why);
+}
+
+bool fuzz_text_read_with(const char *name, const char *text, const fc_extern_source *externs,
+                         fc_graph *g, fc_str *why) {
     fc_source src;
     fc_diags ds;
     fc_ast ast;
     fc_lang_program made;
     fc_error e = {0};
-    fc_lang_request rq = {.program = &ast, .default_float = FUSEC_F32};
+    fc_lang_request rq = {.program = &ast, .externs = externs, .default_float = FUSEC_F32};
     fc_graph_init(g, &fc_libc_alloc, NULL);
     if (fc_source_init(&src, &fc_libc_alloc, name, text, strlen(text), &e)) {
         fc_str_add(why, e.message);
@@ -44,7 +49,7 @@ bool fuzz_saved_agrees(const fc_graph *g, fc_str *why) {
     fc_str_init(&second, &fc_libc_alloc);
     fc_graph_init(&read, &fc_libc_alloc, NULL);
     bool good = !fc_saved_write(g, &first, &e) &&
-                !fc_saved_read(first.data, first.len, &read, &e) &&
+                !fc_saved_read(first.data, first.len, NULL, &read, &e) &&
                 !fc_saved_write(&read, &second, &e);
     if (!good) fc_str_printf(why, "saving and reading: %s", e.message);
     if (good && (first.len != second.len || memcmp(first.data, second.data, first.len) != 0 ||

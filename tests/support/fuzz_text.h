@@ -4,7 +4,7 @@
 #ifndef FUSEC_TESTS_SUPPORT_FUZZ_TEXT_H
 #define FUSEC_TESTS_SUPPORT_FUZZ_TEXT_H
 
-#include "ir/graph.h"
+#include "ir/external.h"
 
 void fuzz_text_print(const fc_graph *g, fc_str *out);
 /* Whether the graph, saved as bytes, is read as the same one. */
@@ -14,5 +14,7 @@ bool fuzz_saved_agrees(const fc_graph *g, fc_str *why);
 bool fuzz_text_agrees(const fc_graph *g, fc_str *why);
 /* The graph of a program; `g` is to be freed in any case. */
 bool fuzz_text_read(const char *name, const char *text, fc_graph *g, fc_str *why);
+bool fuzz_text_read_with(const char *name, const char *text, const fc_extern_source *externs,
+                         fc_graph *g, fc_str *why);
 
 #endif

@@ -42,8 +42,8 @@ class extern:
     def __init__(self, name, dtypes, result, *, cuda=None, pointer=None, arrays=False, slots=0):
         self.name, self.cuda, self.arrays, self.slots = name, cuda, arrays, slots
         self.dtypes, self.result = tuple(map(as_code, dtypes)), as_code(result)
-        if not 1 <= len(self.dtypes) <= 3:
-            raise ValueError(f"{name} has {len(self.dtypes)} operands, not 1 to 3")
+        if not 1 <= len(self.dtypes) <= 16:
+            raise ValueError(f"{name} has {len(self.dtypes)} operands, not 1 to 16")
         self._pointer = pointer  # stays alive
         self._at = _address(pointer)
 
