@@ -87,7 +87,7 @@ void fc_gen_python(FILE *out) {
 
 void fc_gen_stubs(FILE *out) {
     fputs("# Made from ir/ops.def by fusec_gen.\n"
-          "from ._types import Array, Operand\n\n",
+          "from typing import Any\n\nfrom ._types import Array, Operand\n\n",
           out);
     for (int op = 0; op < FC_OP_COUNT_; op++) {
         static const char *const elementwise[] = {"", "x: Operand, /", "x: Operand, y: Operand, /",
@@ -99,7 +99,9 @@ void fc_gen_stubs(FILE *out) {
                     "keepdims: bool = ...) -> Array: ...\n",
                     fc_ops[op].name);
         else
-            fprintf(out, "def %s(%s) -> Array: ...\n", fc_ops[op].name,
-                    elementwise[fc_ops[op].arity]);
+            fprintf(out,
+                    "def %s(%s, *, out: Any = ..., where: Any = ..., dtype: Any = ..., "
+                    "casting: str = ...) -> Array: ...\n",
+                    fc_ops[op].name, elementwise[fc_ops[op].arity]);
     }
 }

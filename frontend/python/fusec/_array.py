@@ -149,10 +149,6 @@ class Methods:
     def __rdivmod__(self, other):
         return other // self, other % self
 
-    @property
-    def flat(self):
-        return iter(self.ravel())
-
     def fill(self, value):
         """Gives all elements one value."""
         self[...] = value

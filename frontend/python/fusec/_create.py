@@ -235,6 +235,8 @@ def _asarray(x, dtype=None, copy=None):
         return _of_number(x, code)
     elif copy is False:
         r = borrow(x)
+    elif code is not None and code != _dtypes.BF16 and isinstance(x, (list, tuple)) and not _has_arrays(x) and _there("numpy"):
+        return _of_numpy(_list_as(x, code))
     else:
         use_numpy_if_loaded()
         r = _of_object(x)
@@ -243,6 +245,21 @@ def _asarray(x, dtype=None, copy=None):
     if copy is False:
         raise ValueError("another dtype needs a copy")
     return astype(r, dtype)
+
+
+def _there(name):
+    return name in sys.modules
+
+
+def _list_as(x, code):
+    """A list in a dtype: numbers that it does not hold are an error, as NumPy's."""
+    np = use_numpy()
+    try:
+        return np.array(x, dtype=_dtypes.numpy_dtype(code))
+    except OverflowError:
+        raise
+    except ValueError as e:
+        raise ValueError(f"this list can't become an array: {e}") from None
 
 
 def use_numpy_if_loaded():
@@ -441,8 +458,12 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
 
 @placed
-def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
+def linspace(start, stop, /, num=50, endpoint=True, retstep=False, dtype=None, *, device=None):
     """`num` numbers from start to stop in equal steps."""
+    if retstep:
+        div = num - 1 if endpoint else num
+        return (linspace(start, stop, num, endpoint, dtype=dtype, device=device),
+                (stop - start) / div if div > 0 else float("nan"))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     code = F64 if dtype is None else as_code(dtype)
@@ -473,7 +494,7 @@ def _grid(n, m):
 
 
 @placed
-def eye(n_rows, n_cols=None, /, *, k=0, dtype=float, device=None, M=None):
+def eye(n_rows, n_cols=None, /, k=0, dtype=float, *, device=None, M=None):
     """Ones on the k-th diagonal, zeros elsewhere."""
     i, j = _grid(n_rows, (n_rows if M is None else M) if n_cols is None else n_cols)
     return astype(j - i == k, float if dtype is None else dtype)
@@ -491,26 +512,26 @@ def tri(n, m=None, k=0, dtype=float):
 def _triangle(x, keep):
     """The elements of matrices for which keep(column - row) is true, zeros elsewhere."""
     x = asarray(x)
-    if x.ndim < 2:
-        raise ValueError("tril and triu take arrays of two axes or more")
-    i, j = _grid(*x.shape[-2:])
-    return _core.rows["where"][3](keep(j - i), x, zeros_like(x))
+    if not x.ndim:
+        raise ValueError("tril and triu take arrays of one axis or more")
+    i, j = _grid(*(x.shape[-2:] if x.ndim > 1 else x.shape * 2))
+    return _core.rows["where"][3](keep(j - i), x, full((), 0, dtype=x.dtype))
 
 
 @beside
-def tril(x, /, *, k=0):
+def tril(x, /, k=0):
     """The matrix with zeros above the k-th diagonal."""
     return _triangle(x, lambda d: d <= k)
 
 
 @beside
-def triu(x, /, *, k=0):
+def triu(x, /, k=0):
     """The matrix with zeros below the k-th diagonal."""
     return _triangle(x, lambda d: d >= k)
 
 
-def meshgrid(*arrays, indexing="xy"):
-    """Coordinates of a grid: an array of the shape of the grid for each argument."""
+def meshgrid(*arrays, indexing="xy", sparse=False, copy=True):
+    """Coordinates of a grid: an array of the shape of the grid for each argument; `sparse`: that broadcasts to it."""
     if indexing not in ("xy", "ij"):
         raise ValueError("indexing must be 'xy' or 'ij'")
     arrays = [asarray(a) for a in arrays]
@@ -521,7 +542,8 @@ def meshgrid(*arrays, indexing="xy"):
     out = []
     for k, a in enumerate(arrays):
         place = tuple(sizes[k] if order[i] == k else 1 for i in range(n))
-        out.append(_core.broadcast(_core.reshape(a, place), shape))
+        a = _core.reshape(a, place)
+        out.append(a if sparse else _core.broadcast(a, shape))
     return tuple(out)
 
 

@@ -2,13 +2,14 @@
 """Elementwise functions: one for each row of the table, NumPy's and the Array API's names for them,
 and what is written with several."""
 
+import functools
 import sys
 
 from . import _core, _dtypes, _host
 from ._array import Array
 from ._device import beside
 from ._create import asarray, astype, use_numpy
-from ._dtypes import BOOL, C64, DTYPES, F16, F64, I8, I32, U8, U64
+from ._dtypes import BOOL, C64, C128, DTYPES, F16, F64, I8, I32, U8, U64
 from ._errors import DtypeError
 from ._into import into
 from ._search import nonzero
@@ -85,8 +86,37 @@ def _compare_out_of_range(name, operands):
     return _truth(array, answer[name])
 
 
-def mixed(name, *operands):
-    """Operations whose dtypes the library does not have."""
+def with_keywords(f, operands, *, out=None, where=True, dtype=None, casting="same_kind"):
+    """f of operands with the keywords of NumPy's ufuncs. `dtype`: of the result, and what operands are cast to for it."""
+    r = f(*operands)
+    if dtype is not None:
+        code = _dtypes.as_code(dtype)
+        has = lambda r: all(k._code == code for k in (r if isinstance(r, tuple) else (r,)))
+        if not has(r):
+            for k in operands:
+                if isinstance(k, Array) and not _dtypes.can_cast(k, dtype, casting):
+                    raise TypeError(f"Cannot cast an operand from {k.dtype.name} to {DTYPES[code].name} according to the rule "
+                                    f"{casting!r}")
+            r = f(*(astype(asarray(k), dtype, copy=False) for k in operands))
+        if not has(r):
+            raise TypeError(f"there is no such operation with a result of {DTYPES[code].name}")
+    if isinstance(r, tuple):
+        outs = (None,) * len(r) if out is None else out
+        if where is not True:
+            raise TypeError("where= of a function of several results")
+        return tuple(into(a, o, casting) for a, o in zip(r, outs))
+    if isinstance(out, tuple):
+        (out,) = out
+    if where is not True:  # places that are not written to hold what out has
+        r = _where(where, r, _core.cast(asarray(0), r._code) if out is None else asarray(out))
+    return into(r, out, casting)
+
+
+def mixed(name, *operands, **keywords):
+    """Operations whose dtypes the library does not have, and keywords."""
+    if keywords:
+        operands = [k if isinstance(k, (bool, int, float, complex)) else asarray(k) for k in operands]
+        return with_keywords(_rows[name][3], operands, **keywords)
     if name in ("eq", "ne", "lt", "le", "gt", "ge"):
         if all(isinstance(k, Array) for k in operands):
             return _compare_wide(name, *operands)
@@ -104,6 +134,17 @@ def mixed(name, *operands):
 
 
 # ---- names that are no rows -----------------------------------------------------------------------
+
+
+def _ufunc(f):
+    """A function of the package that takes the keywords of NumPy's ufuncs: out, where, dtype, casting."""
+
+    @functools.wraps(f)
+    def g(*operands, **keywords):
+        return with_keywords(f, operands, **keywords) if keywords else f(*operands)
+
+    g.is_ufunc = True
+    return _public(g)
 
 
 @_public
@@ -138,6 +179,8 @@ def clip(x, /, min=None, max=None, out=None, *, a_min=None, a_max=None):
 def round(x, /, decimals=0, out=None):
     """The nearest whole number, half to even; of 10**-decimals."""
     x = asarray(x)
+    if x._code >= C64:
+        return into(_core.op("complex", tuple(round(_core.op(k, (x,)), decimals) for k in ("real", "imag"))), out)
     if decimals == 0 or x._code < F16 and decimals > 0:
         r = _rows["round"][3](x)
     elif x._code < F16:
@@ -158,17 +201,17 @@ def _float_of(x):
     return x if x._code >= F16 else _core.cast(x, _core.promote(x._code, F16))
 
 
-@_public
+@_ufunc
 def rint(x, /):
     """The nearest whole number, half to even, as a float."""
-    return _rows["round"][3](_float_of(x))
+    return round(_float_of(x))
 
 
 fix = _rows["trunc"][3]
 __all__.append("fix")
 
 
-@_public
+@_ufunc
 def divmod(x, y, /):
     """(x // y, x % y)"""
     return _rows["floordiv"][3](x, y), _rows["mod"][3](x, y)
@@ -177,7 +220,7 @@ def divmod(x, y, /):
 # Rows whose dtypes NumPy has otherwise.
 
 
-@_public
+@_ufunc
 def sign(x, /):
     """-1, 0 or 1; of complex numbers x / abs(x)."""
     x = asarray(x)
@@ -186,7 +229,7 @@ def sign(x, /):
     return _where(x == 0, 0, x / _rows["abs"][3](x))
 
 
-@_public
+@_ufunc
 def reciprocal(x, /):
     """1 / x; of integers the whole part."""
     x = asarray(x)
@@ -196,33 +239,52 @@ def reciprocal(x, /):
     return _where((x == 1) | (x == -1), x, 0)
 
 
-@_public
+@_ufunc
+def fabs(x, /):
+    """The absolute value as a float; of real numbers."""
+    x = _float_of(x)
+    if x._code >= C64:
+        raise TypeError("fabs of complex numbers: take abs")
+    return _rows["abs"][3](x)
+
+
+@_ufunc
 def float_power(x, y, /):
-    """x to the power y in float64."""
-    return _rows["float_power"][3](astype(asarray(x), DTYPES[F64], copy=False), y)
+    """x to the power y in float64; of complex numbers in complex128."""
+    x, y = asarray(x), asarray(y)
+    if x._code >= C64 or y._code >= C64:
+        return _rows["pow"][3](astype(x, DTYPES[C128], copy=False), y)
+    return _rows["float_power"][3](astype(x, DTYPES[F64], copy=False), y)
 
 
-@_public
+@_ufunc
+def sinc(x, /):
+    """sin(pi x) / (pi x), and 1 at 0."""
+    x = asarray(x)
+    return _rows["sinc"][3](x if x._code >= F16 else _core.cast(x, F64))
+
+
+@_ufunc
 def bitwise_count(x, /):
     """The number of ones in the absolute value, as uint8."""
     return _core.cast(_rows["bitwise_count"][3](x), U8)
 
 
-@_public
+@_ufunc
 def ldexp(x, y, /):
     """x * 2**y, rounded once, in the float dtype of x."""
     x, y = _float_of(x), asarray(y)
     return _rows["ldexp"][3](x, y if y._code >= F16 else _core.cast(y, x._code))
 
 
-@_public
+@_ufunc
 def frexp(x, /):
     """(m, e) with x = m * 2**e: |m| in [0.5, 1), e of int32."""
     x = _float_of(x)
     return _rows["mantissa"][3](x), _core.cast(_rows["exponent"][3](x), I32)
 
 
-@_public
+@_ufunc
 def modf(x, /):
     """Fraction and whole part, both with the sign of x."""
     x = _float_of(x)
@@ -246,6 +308,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 @beside
 def isclose(x, y, rtol=1e-5, atol=1e-8, equal_nan=False):
     x, y = asarray(x), asarray(y)
+    y = y if y._code >= F16 else _core.cast(y, F64)  # differences of unsigned numbers would wrap around
     near = _rows["le"][3](abs(x - y), atol + rtol * abs(y)) & _rows["isfinite"][3](y)
     r = near | (x == y)
     return r | ((x != x) & (y != y)) if equal_nan else r
@@ -265,14 +328,21 @@ def array_equal(x, y, equal_nan=False):
     return bool((r | ((x != x) & (y != y)) if equal_nan else r).all())
 
 
+def _ordered(name, x):
+    x = asarray(x)
+    if x._code >= C64:
+        raise TypeError(f"{name} of complex numbers: take the real or the imaginary part")
+    return x
+
+
 @_public
 def isneginf(x, /):
-    return asarray(x) == float("-inf")
+    return _rows["eq"][3](_ordered("isneginf", x), float("-inf"))
 
 
 @_public
 def isposinf(x, /):
-    return asarray(x) == float("inf")
+    return _rows["eq"][3](_ordered("isposinf", x), float("inf"))
 
 
 @_public
@@ -303,7 +373,7 @@ def imag(x, /):
                                                                    x.shape)
 
 
-@_public
+@_ufunc
 def conj(x, /):
     """The numbers with the opposite imaginary part."""
     x = asarray(x)
@@ -317,11 +387,12 @@ __all__.append("conjugate")
 @_public
 def angle(x, /):
     """The angle of complex numbers, in [-pi, pi]."""
-    return _core.op("angle", (_float_of(x),))
+    x = asarray(x)
+    return _core.op("angle", (_core.cast(x, F64) if x._code == BOOL else _float_of(x),))
 
 
 @_public
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, axis=-1, prepend=None, append=None):
     """Differences of neighbours along an axis."""
     x = asarray(x)
     axis = take_axis(axis, x.ndim)
@@ -335,15 +406,17 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     return x
 
 
-@_public
+@_ufunc
 def nextafter(x, y, /):
     """The float next to x on the way to y."""
-    dtype = _dtypes.result_type(*(_float_of(k) if not isinstance(k, (bool, int, float)) else k for k in (x, y)))
+    numbers = any(isinstance(k, (bool, int, float)) for k in (x, y))  # with which whole numbers are float64
+    wide = lambda k: _core.cast(k, F64) if numbers and k._code < F16 else _float_of(k)
+    dtype = _dtypes.result_type(*(wide(asarray(k)) if not isinstance(k, (bool, int, float)) else float(k) for k in (x, y)))
     x, y = (astype(asarray(k), dtype, copy=False) for k in (x, y))
     return _core.op("nextafter", (x, y))
 
 
-@_public
+@_ufunc
 def spacing(x, /):
     """The distance to the next float away from 0."""
     return _core.op("spacing", (_float_of(x),))

@@ -215,7 +215,7 @@ def _index_axis(key, rank):
     return asarray(arrays[0]), [k is arrays[0] for k in expanded].index(True)
 
 
-def _check_own(x):
+def check_own(x):
     if _core.tracing() is not None and x._trace is not _core.tracing():
         raise TraceError("a compiled function writes to an array from outside: return the new value")
 
@@ -226,7 +226,7 @@ _PUTS = {"add": 1, "minimum": 2, "maximum": 3}  # fusec_put
 @beside
 def update_at(x, ufunc, name, key, *values):
     """ufunc.at(x, key, value): this one object gets a new value. Indices that come twice count twice."""
-    _check_own(x)
+    check_own(x)
     where = _index_axis(key, x.ndim) if name in _PUTS and len(values) == 1 and 0 < x._code < C64 else None
     if where is not None:
         index, axis = where
@@ -248,7 +248,7 @@ def update_at(x, ufunc, name, key, *values):
 
 def setitem(x, key, value):
     """The value of x with some elements replaced."""
-    _check_own(x)
+    check_own(x)
     keys = key if isinstance(key, tuple) else (key,)
     where = _core.rows["where"][3]
     number = isinstance(value, (bool, int, float))
@@ -292,3 +292,27 @@ def assign(x, key, value):
 
 def _fits_loosely(value, x):
     return isinstance(value, float) and x._code < 9 or isinstance(value, bool)
+
+
+class Flat:
+    """x.flat: the elements row by row."""
+
+    def __init__(self, x):
+        self.base = x
+
+    def __iter__(self):
+        return iter(_core.reshape(self.base, (self.base.size,)))
+
+    def __len__(self):
+        return self.base.size
+
+    def __getitem__(self, key):
+        return getitem(_core.reshape(self.base, (self.base.size,)), key)
+
+    def __setitem__(self, key, value):
+        check_own(self.base)
+        flat = _core.reshape(self.base, (self.base.size,))
+        _core.replace(self.base, _core.reshape(setitem(flat, key, value), self.base.shape))
+
+    def __array__(self, dtype=None, copy=None):
+        return _core.reshape(self.base, (self.base.size,)).__array__(dtype, copy)

@@ -16,6 +16,12 @@ def _no_trace(x):
                           "can't hand values to other libraries")
 
 
+def _memory_of(x):
+    """(an array that keeps the memory and nothing else, its address, strides, device)"""
+    x = _core.same(x)
+    return x, *_core.memory(x)
+
+
 def to_numpy(x):
     """NumPy's array over the memory of x, read-only."""
     _no_trace(x)
@@ -24,7 +30,7 @@ def to_numpy(x):
         x = _core.to_device(x, 0)
     if x._code != BF16:
         return np.asarray(memoryview(x))
-    address, strides, _ = _core.memory(x)
+    x, address, strides, _ = _memory_of(x)
     a = np.asarray(_Memory(x, address, strides, "<u2", True))
     return a.view(_dtypes.numpy_dtype(BF16))
 
@@ -43,7 +49,7 @@ class _Memory:
     """What NumPy reads the address from; keeps the array."""
 
     def __init__(self, x, address, strides, typestr, readonly):
-        self.keep = _core.same(x)  # x itself may be given another value
+        self.keep = x  # of _memory_of
         size = x.itemsize
         self.__array_interface__ = {
             "version": 3, "shape": x.shape, "typestr": typestr, "data": (address, readonly),
@@ -58,7 +64,7 @@ def interface(x):
     _core.raise_again(x)
     if x._code == BF16:
         raise AttributeError("NumPy has no bfloat16 of its own")
-    address, strides, _ = _core.memory(x)
+    address, strides, _ = _core.memory(x)  # x is what the reader keeps
     return _Memory(x, address, strides, _dtypes.numpy_dtype(x._code).str, True).__array_interface__
 
 
@@ -67,7 +73,7 @@ def writable_numpy(x):
     np = use_numpy()
     if x._device:
         x = _core.to_device(x, 0)
-    address, strides, _ = _core.memory(x)
+    x, address, strides, _ = _memory_of(x)
     kind = "<u2" if x._code == BF16 else _dtypes.numpy_dtype(x._code).str
     return np.asarray(_Memory(x, address, strides, kind, False))
 

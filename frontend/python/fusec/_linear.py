@@ -10,7 +10,7 @@ from ._errors import ShapeError
 from ._into import into
 from ._shape import moveaxis, reshape, stack, take_axes
 
-__all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot", "vecdot", "kron", "einsum", "cross"]
+__all__ = ["dot", "inner", "matmul", "outer", "tensordot", "vdot", "vecdot", "kron", "einsum", "cross", "matvec", "vecmat"]
 
 
 _interpreted = None
@@ -49,6 +49,17 @@ def matmul_operator(x, other, reflected):
     return matmul(y, x) if reflected else matmul(x, y)
 
 
+def matvec(x, y, /):
+    """The product of matrices with vectors, of the last axes."""
+    return matmul(asarray(x), asarray(y)[..., None])[..., 0]
+
+
+def vecmat(x, y, /):
+    """The product of vectors with matrices, of the last axes."""
+    x = asarray(x)
+    return matmul((_core.op("conj", (x,)) if x._code >= C64 else x)[..., None, :], asarray(y))[..., 0, :]
+
+
 def vecdot(x, y, /, *, axis=-1):
     """Sums of products along an axis."""
     x, y = asarray(x), asarray(y)
@@ -75,7 +86,7 @@ def _pairs(axes, x, y):
     return a, b
 
 
-def tensordot(x, y, /, *, axes=2):
+def tensordot(x, y, /, axes=2):
     """Sums of products over pairs of axes: the last axes of x with the first of y, or
     (axes of x, axes of y)."""
     x, y = asarray(x), asarray(y)

@@ -2,7 +2,8 @@
 """The methods of arrays that are functions of the package, and what the extension calls in Python.
 Last of the package's imports: everything is there."""
 
-from . import _config, _core, _create, _dtypes, _errors, _foreign, _functions, _index, _interop, _linear, _namespace
+from . import _config, _core, _create, _dtypes, _errors, _foreign, _functions, _host, _index, _interop, _linear
+from . import _namespace, _numpy
 from . import _protocols, _reduce, _search, _shape, _text
 from ._array import Array, add_methods
 
@@ -62,11 +63,55 @@ class Methods:
 
     dot = _linear.dot
 
+    # ---- as NumPy's arrays: what they write to is this object --------------------------------------
+
+    def sort(self, axis=-1, kind=None, order=None, *, stable=True):
+        """Puts the elements in order along an axis: the object gets a new value. fx.sort gives another array."""
+        _index.check_own(self)
+        _core.replace(self, _search.sort(self, axis, kind, order))
+
+    def partition(self, kth, axis=-1, kind=None, order=None):
+        """Puts the elements in order, which is more than NumPy's partition does."""
+        self.sort(axis, order=order)
+
+    def put(self, indices, values, mode="raise"):
+        """Gives the elements at indices of the flat array values."""
+        _numpy.put(self, indices, values, mode)
+
+    @property
+    def flat(self):
+        """The elements one after another, to iterate, read and write."""
+        return _index.Flat(self)
+
+    def compress(self, condition, axis=None):
+        return _numpy.compress(condition, self, axis)
+
+    def choose(self, choices, mode="raise"):
+        return _numpy.choose(self, choices, mode=mode)
+
+    def view(self, dtype=None):
+        """The bits of the elements as another dtype; a value of its own, as everything."""
+        if dtype is None:
+            return _core.same(self)
+        return _host.call("view", lambda a: a.view(_dtypes.numpy_dtype(_dtypes.as_code(dtype))), self)
+
+    def tobytes(self, order="C"):
+        """The bytes of the elements."""
+        return _interop.to_numpy(self).tobytes(order)
+
+    def tofile(self, file, sep="", format="%s"):
+        _interop.to_numpy(self).tofile(file, sep, format)
+
+    strides = property(lambda self: _interop.to_numpy(self).strides, doc="Bytes from element to element, an axis each.")
+    flags = property(lambda self: _interop.to_numpy(self).flags, doc="Of its memory, which is read-only.")
+    base = None  # a value of its own
+
 
 for _module, _names in (
         (_reduce, "sum prod min max mean std var any all argmin argmax cumsum cumprod ptp logsumexp"),
         (_shape, "squeeze swapaxes repeat ravel"),
-        (_search, "sort argsort take nonzero searchsorted diagonal trace"),
+        (_search, "argsort take nonzero searchsorted diagonal trace"),
+        (_numpy, "argpartition"),
         (_functions, "clip round")):
     for _name in _names.split():
         setattr(Methods, _name, getattr(_module, _name))

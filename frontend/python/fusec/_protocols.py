@@ -7,13 +7,14 @@ import sys
 from . import _host
 from ._create import asarray
 from ._index import update_at
+from ._functions import with_keywords
 from ._into import into
 
 _UFUNCS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div",
     "floor_divide": "floordiv", "remainder": "mod", "fmod": "fmod", "negative": "neg",
     "positive": "positive", "power": "pow", "float_power": "float_power", "absolute": "abs",
-    "fabs": "abs", "sign": "sign", "conjugate": "conj", "exp": "exp", "exp2": "exp2", "log": "log",
+    "fabs": "fabs", "sign": "sign", "conjugate": "conj", "exp": "exp", "exp2": "exp2", "log": "log",
     "log2": "log2", "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt",
     "square": "square", "cbrt": "cbrt", "reciprocal": "reciprocal", "sin": "sin", "cos": "cos",
     "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2",
@@ -29,7 +30,7 @@ _UFUNCS = {
     "trunc": "trunc", "rint": "rint", "heaviside": "heaviside", "logaddexp": "logaddexp",
     "logaddexp2": "logaddexp2", "matmul": "matmul", "modf": "modf", "divmod": "divmod",
     "nextafter": "nextafter", "gcd": "gcd", "lcm": "lcm", "bitwise_count": "bitwise_count",
-    "ldexp": "ldexp", "frexp": "frexp", "spacing": "spacing", "vecdot": "vecdot",
+    "ldexp": "ldexp", "frexp": "frexp", "spacing": "spacing", "vecdot": "vecdot", "matvec": "matvec", "vecmat": "vecmat",
 }
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max",
                "logical_and": "all", "logical_or": "any"}
@@ -65,16 +66,7 @@ def _call(ufunc, name, args, kwargs):
             kwargs["dtype"] = dtype
         return _by_numpy(ufunc, "__call__", args, {**kwargs, **({} if out is None else {"out": out}),
                                                    **({} if where is True else {"where": where})})
-    r = getattr(_fx(), _UFUNCS[name])(*args)
-    if dtype is not None:
-        r = r.astype(dtype)
-    if out is None:
-        return r if where is True else _fx().where(where, r, 0)
-    if isinstance(r, tuple):
-        return tuple(a if o is None else into(a, o, casting) for a, o in zip(r, out))
-    if where is not True:
-        r = _fx().where(where, r, asarray(out[0]))
-    return into(r, out, casting)
+    return with_keywords(getattr(_fx(), _UFUNCS[name]), args, out=out, where=where, dtype=dtype, casting=casting)
 
 
 def array_ufunc(x, ufunc, method, *args, **kwargs):

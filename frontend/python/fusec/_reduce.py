@@ -3,7 +3,7 @@
 
 from . import _core, _dtypes, _host
 from ._create import asarray, astype, full, use_numpy
-from ._dtypes import BOOL, C64, DTYPES, F16, F64, as_code
+from ._dtypes import BOOL, C64, DTYPES, F16, F64, as_code, promote_types
 from ._into import into
 from ._shape import broadcast_to, concat, ravel, reshape, take_axes, take_axis
 
@@ -28,6 +28,9 @@ def _reduced(name, x, axis, keepdims, out=None):
 
 def _sum(name, x, axis, dtype, keepdims, out, initial, where, neutral):
     x = asarray(x)
+    if dtype is None and out is not None and not isinstance(out, tuple) and hasattr(out, "dtype"):
+        dtype = promote_types(out.dtype, x.dtype)  # as NumPy: out says how wide sums are
+        dtype = dtype if as_code(dtype) == as_code(out.dtype) else None
     if where is not True and where is not None:
         x = _core.rows["where"][3](where, x, asarray(neutral).astype(x.dtype))
     if dtype is not None:
@@ -77,6 +80,7 @@ def _extreme(name, x, axis, keepdims, out, initial, where):
                              "where mask one has to specify 'initial'")
         x = _core.rows["where"][3](where, x, full((), _least(name, x), dtype=x.dtype))
     if initial is not None:  # as one more element, so that there may be none
+        initial = astype(asarray(initial), x.dtype, copy=False)
         shape, axes = list(x.shape), take_axes(axis, x.ndim)
         r = _core.rows["minimum" if name == "min" else "maximum"][3]
         if not any_(isinstance(n, int) and n == 0 for n in shape):
@@ -213,22 +217,26 @@ def ptp(x, /, axis=None, out=None, keepdims=False):
     return into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
 
 
-def count_nonzero(x, /, *, axis=None, keepdims=False):
+def count_nonzero(x, /, axis=None, *, keepdims=False):
     """How many elements are not 0."""
     x = asarray(x)
     return sum(x if x._code == BOOL else x != 0, axis=axis, keepdims=keepdims)
 
 
-def average(x, axis=None, weights=None, *, keepdims=False):
+def average(x, axis=None, weights=None, returned=False, *, keepdims=False):
+    """The mean, with weights; `returned`: and the sum of the weights."""
     if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+        r = mean(x, axis, keepdims=keepdims)
+        return (r, full(r.shape, _count(asarray(x), axis), dtype=r.dtype)) if returned else r
     x, weights = asarray(x), asarray(weights)
     if weights.ndim != x.ndim and weights.ndim == 1 and isinstance(axis, int):
         weights = reshape(weights, tuple(-1 if a == take_axis(axis, x.ndim) else 1 for a in range(x.ndim)))
     p = x * weights
     p = p if p._code >= F16 else _core.cast(p, F64)
     weights = broadcast_to(weights, x.shape).astype(p.dtype, copy=False)
-    return sum(p, axis=axis, keepdims=keepdims) / sum(weights, axis=axis, keepdims=keepdims)
+    total = sum(weights, axis=axis, keepdims=keepdims)
+    r = sum(p, axis=axis, keepdims=keepdims) / total
+    return (r, broadcast_to(total, r.shape)) if returned else r
 
 
 def median(x, axis=None, keepdims=False):

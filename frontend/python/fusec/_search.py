@@ -7,17 +7,17 @@ import operator
 
 from . import _core, _host, _reduce
 from ._device import beside
-from ._create import asarray, use_numpy, zeros
+from ._create import asarray, full, use_numpy, zeros
+from ._into import into
 from ._array import Array
 from ._dtypes import C64, DTYPES, F16, F64, I64, result_type
 from ._shape import concat, flip, moveaxis, permute_dims, ravel, reshape, stack, take_axes, take_axis
 
 __all__ = [
-    "argsort", "argwhere", "bincount", "choose", "compress", "diag", "diagonal", "digitize",
-    "flatnonzero", "histogram", "interp", "isin", "median", "nonzero", "percentile", "quantile", "searchsorted",
-    "sort", "take", "take_along_axis", "top_k", "trace", "unique", "unique_all", "unique_counts",
+    "argsort", "diag", "diagonal", "digitize", "isin", "median", "nonzero", "percentile", "quantile", "searchsorted",
+    "sort", "take", "take_along_axis", "top_k", "trace", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "nansum", "nanmean", "nanmax", "nanmin", "nanvar", "nanstd",
-    "nanprod", "select", "convolve", "correlate", "gradient", "insert", "delete", "append",
+    "nanprod", "nanargmin", "nanargmax", "select", "append",
 ]
 
 
@@ -29,13 +29,19 @@ def _is_complex(*arrays):
     return any(x._code >= C64 for x in arrays)
 
 
-def sort(x, /, *, axis=-1, descending=False, stable=True):
+def _without_order(x, order):
+    if order is not None:
+        raise ValueError("order names the fields of records, which fusec has not")
+    return asarray(x)
+
+
+def sort(x, /, axis=-1, kind=None, order=None, *, descending=False, stable=True):
     """The elements in order along an axis; nans last.
 
     >>> fx.sort(fx.asarray([3, 1, 2])).tolist()
     [1, 2, 3]
     """
-    x = asarray(x)
+    x = _without_order(x, order)
     if axis is None:
         x, axis = ravel(x), 0
     if _is_complex(x):
@@ -49,13 +55,13 @@ def _one_zero(x):
     return x + 0.0 if DTYPES[x._code].kind == "f" else x
 
 
-def argsort(x, /, *, axis=-1, descending=False, stable=True):
+def argsort(x, /, axis=-1, kind=None, order=None, *, descending=False, stable=True):
     """The indices that sort; those of equal elements in order.
 
     >>> fx.argsort(fx.asarray([3, 1, 2])).tolist()
     [1, 2, 0]
     """
-    x = asarray(x)
+    x = _without_order(x, order)
     if axis is None:
         x, axis = ravel(x), 0
     if not _is_complex(x):
@@ -73,7 +79,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 @beside
-def searchsorted(x1, x2, /, *, side="left", sorter=None):
+def searchsorted(x1, x2, /, side="left", sorter=None):
     """How many elements of x1, which is sorted, are less than each of x2 (side="right": or equal)."""
     if side not in ("left", "right"):
         raise ValueError("side must be 'left' or 'right'")
@@ -101,7 +107,7 @@ def nonzero(x, /):
 
 
 @beside
-def take(x, indices, /, *, axis=None):
+def take(x, indices, /, axis=None, out=None, mode="raise"):
     """The elements at indices along an axis; negative ones count from the end. An index outside is an
     IndexError when the elements are computed.
 
@@ -112,7 +118,15 @@ def take(x, indices, /, *, axis=None):
     if axis is None:
         x, axis = ravel(x), 0
     axis = take_axis(axis, x.ndim)
-    return _core.op("take", (x, from_end(indices, x.shape[axis])), (axis,))
+    n = x.shape[axis]
+    if mode == "raise":
+        indices = from_end(indices, n)
+    elif mode in ("clip", "wrap"):
+        indices = _core.cast(indices, I64)
+        indices = indices % n if mode == "wrap" else _core.rows["minimum"][3](_core.rows["maximum"][3](indices, 0), n - 1)
+    else:
+        raise ValueError("mode must be 'raise', 'clip' or 'wrap'")
+    return into(_core.op("take", (x, indices), (axis,)), out)
 
 
 def from_end(indices, n):
@@ -120,6 +134,8 @@ def from_end(indices, n):
     kind = DTYPES[indices._code].kind
     if kind == "u":
         return indices
+    if kind != "i" and indices.shape == (0,):  # of an empty list
+        return _core.cast(indices, I64)
     if kind != "i":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     indices = _core.cast(indices, I64)
@@ -127,7 +143,7 @@ def from_end(indices, n):
 
 
 @beside
-def take_along_axis(x, indices, /, *, axis=-1):
+def take_along_axis(x, indices, /, axis=-1):
     """Elements along an axis at indices that are an array of the same rank."""
     x, indices = asarray(x), asarray(indices)
     if axis is None:
@@ -188,6 +204,8 @@ def _ranked(x, q, axis, keepdims):
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     flat = permute_dims(x, (*kept, *axes))
     flat = sort(reshape(flat, (*[x.shape[k] for k in kept], -1)))
+    if isinstance(flat.shape[-1], int) and not flat.shape[-1]:  # of no elements
+        return full(tuple(1 if k in axes else n for k, n in enumerate(x.shape) if keepdims or k in kept), float("nan"), dtype=x.dtype)
     at = q * (flat.shape[-1] - 1)
     low = math.floor(at)
     part = at - low
@@ -198,6 +216,10 @@ def _ranked(x, q, axis, keepdims):
     return reshape(r, tuple(1 if k in axes else x.shape[k] for k in range(x.ndim))) if keepdims else r
 
 
+def _wide(x):
+    return asarray(x).astype(DTYPES[F64], copy=False)
+
+
 def quantile(x, q, axis=None, keepdims=False, method="linear"):
     """The element below which the share q of all is, by linear interpolation; q may be a sequence."""
     if method != "linear" or isinstance(q, Array) or _is_complex(asarray(x)):
@@ -206,7 +228,7 @@ def quantile(x, q, axis=None, keepdims=False, method="linear"):
         if not 0 <= q <= 1:
             raise ValueError("Quantiles must be in the range [0, 1]")
         return _ranked(x, float(q), axis, keepdims)
-    return stack([quantile(x, float(k), axis, keepdims) for k in q]).astype(DTYPES[F64], copy=False)
+    return stack([quantile(_wide(x), float(k), axis, keepdims) for k in q])
 
 
 def percentile(x, q, axis=None, keepdims=False, method="linear"):
@@ -217,7 +239,7 @@ def percentile(x, q, axis=None, keepdims=False, method="linear"):
         if not 0 <= q <= 100:
             raise ValueError("Percentiles must be in the range [0, 100]")
         return _ranked(x, q / 100, axis, keepdims)
-    return stack([percentile(x, float(k), axis, keepdims) for k in q]).astype(DTYPES[F64], copy=False)
+    return stack([percentile(_wide(x), float(k), axis, keepdims) for k in q])
 
 
 def median(x, axis=None, keepdims=False):
@@ -311,6 +333,21 @@ nanmin = _extreme_of_numbers("min", float("inf"))
 nanmax = _extreme_of_numbers("max", float("-inf"))
 
 
+def _arg_of_numbers(name, neutral):
+    def f(x, axis=None, keepdims=False):
+        x = asarray(x)
+        x = _core.rows["where"][3](x != x, neutral, x) if DTYPES[x._code].kind == "f" else x
+        return getattr(_reduce, name)(x, axis=axis, keepdims=keepdims)
+
+    f.__name__ = f.__qualname__ = "nan" + name
+    f.__doc__ = f"The index of the first {'small' if name == 'argmin' else 'larg'}est element that is no nan."
+    return f
+
+
+nanargmin = _arg_of_numbers("argmin", float("inf"))
+nanargmax = _arg_of_numbers("argmax", float("-inf"))
+
+
 def nanmean(x, axis=None, keepdims=False):
     """The mean of what is no nan."""
     x = asarray(x)
@@ -333,17 +370,3 @@ def nanvar(x, axis=None, ddof=0, keepdims=False, *, correction=None):
 def nanstd(x, axis=None, ddof=0, keepdims=False, *, correction=None):
     """The standard deviation of what is no nan."""
     return nanvar(x, axis, ddof, keepdims, correction=correction) ** 0.5
-
-
-def _delegated(name):
-    def f(*args, **kwargs):
-        return _np(name, *args, **kwargs)
-
-    f.__name__ = name
-    f.__doc__ = f"As NumPy's {name}; computed by NumPy on the host."
-    return f
-
-
-for _name in __all__:
-    if _name not in globals():
-        globals()[_name] = _delegated(_name)

@@ -9,13 +9,14 @@ from ._device import beside
 from ._create import asarray, shape_tuple, use_numpy
 from ._dtypes import result_type
 from ._errors import AxisError, ShapeError
+from ._into import into
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
     "concat", "expand_dims", "flip", "fliplr", "flipud", "hstack", "matrix_transpose", "moveaxis",
     "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split", "squeeze",
     "stack", "swapaxes", "tile", "transpose", "unstack", "vstack", "pad", "ndim", "shape", "size",
-    "column_stack", "dstack",
+    "column_stack", "dstack", "concatenate", "array_split", "hsplit", "vsplit", "dsplit",
 ]
 
 
@@ -81,10 +82,11 @@ def reshape(x, /, shape, *, copy=None, order="C"):
     >>> fx.reshape(fx.arange(6), (2, -1)).shape
     (2, 3)
     """
-    x = asarray(x)
+    x, shape = asarray(x), shape_tuple(shape)
+    if order == "F":  # column by column
+        return transpose(reshape(transpose(x), shape[::-1]))
     if order not in ("C", "A", "K"):
-        raise ValueError(f"order {order!r}: only 'C' is there")
-    shape = shape_tuple(shape)
+        raise ValueError(f"order {order!r}: 'C' and 'F' are there")
     unknown = [i for i, n in enumerate(shape) if isinstance(n, int) and n == -1]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -250,7 +252,7 @@ def _same_dtype(arrays):
     return [a.astype(dtype, copy=False) for a in arrays]
 
 
-def concat(arrays, /, *, axis=0, dtype=None):
+def concat(arrays, /, axis=0, out=None, *, dtype=None):
     """The arrays one after the other along an axis; None: their elements."""
     arrays = _same_dtype(arrays)
     if axis is None:
@@ -262,16 +264,18 @@ def concat(arrays, /, *, axis=0, dtype=None):
         r = _core.op("concat", tuple(arrays), (axis,))
     else:
         r = _host.call("concat", use_numpy().concatenate, arrays, axis=axis)
-    return r if dtype is None else r.astype(dtype)
+    return into(r if dtype is None else r.astype(dtype), out)
 
 
-def stack(arrays, /, *, axis=0):
+concatenate = concat
+
+
+def stack(arrays, /, axis=0, out=None, *, dtype=None):
     """The arrays along a new axis."""
     arrays = _same_dtype(arrays)
     if any(a.ndim != arrays[0].ndim or a.shape != arrays[0].shape for a in arrays):
         raise ShapeError("stack: all arrays must have the same shape", "shape-mismatch")
-    return concat([expand_dims(a, axis=axis) for a in arrays],
-                  axis=take_axis(axis, arrays[0].ndim + 1))
+    return concat([expand_dims(a, axis=axis) for a in arrays], take_axis(axis, arrays[0].ndim + 1), out, dtype=dtype)
 
 
 def hstack(arrays):
@@ -298,19 +302,40 @@ def unstack(x, /, *, axis=0):
 
 
 def split(x, sections, axis=0):
+    """Parts along an axis: as many of the same length, or those that begin at indices."""
+    x = asarray(x)
+    if isinstance(sections, int) and operator.index(x.shape[take_axis(axis, x.ndim)]) % sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(x, sections, axis)
+
+
+def array_split(x, sections, axis=0):
+    """As split; the first parts are longer by one where the length can't be divided."""
     x = asarray(x)
     axis = take_axis(axis, x.ndim)
     n = operator.index(x.shape[axis])
     if isinstance(sections, int):
-        if n % sections:
-            raise ValueError("array split does not result in an equal division")
-        sections = [n // sections * i for i in range(1, sections)]
+        if sections < 1:
+            raise ValueError("number sections must be larger than 0.")
+        sections = [n // sections * i + min(i, n % sections) for i in range(1, sections)]
     bounds = [0, *sections, n]
     key = (slice(None),) * axis
     return [x[key + (slice(a, b),)] for a, b in zip(bounds, bounds[1:])]
 
 
-def repeat(x, repeats, /, *, axis=None):
+def vsplit(x, sections):
+    return split(x, sections, 0)
+
+
+def hsplit(x, sections):
+    return split(x, sections, 1 if asarray(x).ndim > 1 else 0)
+
+
+def dsplit(x, sections):
+    return split(x, sections, 2)
+
+
+def repeat(x, repeats, /, axis=None):
     """Each element several times."""
     x = asarray(x)
     if isinstance(repeats, Array) and repeats.ndim == 0 and _core.tracing() is None:
@@ -342,7 +367,7 @@ def tile(x, repetitions, /):
     return _core.reshape(_core.broadcast(_core.reshape(x, tuple(apart)), tuple(wide)), tuple(shape))
 
 
-def roll(x, /, shift, *, axis=None):
+def roll(x, /, shift, axis=None):
     """The elements moved along axes; what leaves at one end comes in at the other."""
     x = asarray(x)
     if axis is None:

@@ -8,7 +8,7 @@ from ._dtypes import BF16, C64, DTYPES, F16, F32, F64
 from ._shape import pad, roll, take_axis
 
 __all__ = ["fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",
-           "irfftn", "rfft", "rfftfreq", "rfftn"]
+           "irfftn", "rfft", "rfftfreq", "rfftn", "fft2", "ifft2", "rfft2", "irfft2"]
 
 _NORMS = ("backward", "ortho", "forward")
 
@@ -179,3 +179,15 @@ def rfftfreq(n, /, d=1.0, dtype=None, device=None):
     """The frequencies of the elements of rfft(x)."""
     r = asarray(use_numpy().fft.rfftfreq(n, d), device=device)
     return r if dtype is None else r.astype(dtype)
+
+
+def _of_two_axes(f, name):
+    def g(x, /, s=None, axes=(-2, -1), norm="backward"):
+        return f(x, s, axes, norm)
+
+    g.__name__ = g.__qualname__ = name
+    g.__doc__ = f"{f.__name__} of the last two axes."
+    return g
+
+
+fft2, ifft2, rfft2, irfft2 = (_of_two_axes(globals()[k + "n"], k + "2") for k in ("fft", "ifft", "rfft", "irfft"))

@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from . import _host
 from ._create import asarray, use_numpy
-from ._dtypes import C64, C128, DTYPES, F32
+from ._dtypes import C64, C128, DTYPES, F16, F32, F64
 from ._linear import matmul, outer, tensordot, vecdot
 from ._reduce import norm
 from ._shape import matrix_transpose, take_axes
@@ -14,6 +14,7 @@ __all__ = [
     "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul",
     "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet",
     "solve", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm", "lstsq", "norm",
+    "cond", "multi_dot",
 ]
 
 
@@ -74,7 +75,8 @@ def matrix_rank(x, /, *, rtol=None):
 
 def pinv(x, /, *, rtol=None):
     """The pseudo-inverse; singular values up to rtol times the largest count as 0."""
-    return _np("pinv", asarray(x), rtol=rtol)
+    x = asarray(x)
+    return _np("pinv", x if x._code >= F16 else x.astype(DTYPES[F64]), rtol=rtol)
 
 
 def qr(x, /, *, mode="reduced"):
@@ -82,9 +84,21 @@ def qr(x, /, *, mode="reduced"):
     return _np("qr", asarray(x), mode=mode)
 
 
-def svd(x, /, *, full_matrices=True):
-    """(U, S, Vh) with x = U * S @ Vh."""
+def svd(x, /, full_matrices=True, compute_uv=True):
+    """(U, S, Vh) with x = U * S @ Vh; compute_uv=False: S alone."""
+    if not compute_uv:
+        return svdvals(x)  # noqa: F821
     return _np("svd", asarray(x), full_matrices=full_matrices)
+
+
+def cond(x, /, p=None):
+    """The condition number of each matrix."""
+    return _np("cond", asarray(x), p)
+
+
+def multi_dot(arrays):
+    """The product of several matrices, in the cheapest order."""
+    return _np("multi_dot", [asarray(x) for x in arrays])
 
 
 def diagonal(x, /, *, offset=0):

@@ -6,6 +6,8 @@ device, whatever the threads, and part of the kernel that uses them.
     rng = fx.random.default_rng(7); rng.uniform(size=10)  # NumPy's way: each call another stream
 """
 
+import math
+
 from . import _core
 from ._create import asarray, astype, shape_tuple
 from ._dtypes import DTYPES, F16, F32, F64, I64, U32, U64, as_code
@@ -124,6 +126,30 @@ class Generator:
         """Whole numbers in [low, high), or up to high with endpoint."""
         low, high = (0, low) if high is None else (low, high)
         return integers(low, high + 1 if endpoint else high, size, dtype, **self._next())
+
+    def permutation(self, x):
+        """0 to x - 1 in a random order, or the parts of an array along its first axis."""
+        if isinstance(x, int):
+            return permutation(x, **self._next())
+        x = asarray(x)
+        return _core.op("take", (x, permutation(x.shape[0], **self._next())), (0,))
+
+    def choice(self, a, size=(), replace=True):
+        """Elements of an array, or numbers below a, all equally likely; replace=False: none twice."""
+        a = _core.arange(a) if isinstance(a, int) else asarray(a)
+        n, shape = a.shape[0], shape_tuple(() if size is None else size)
+        count = math.prod(shape)
+        if replace:
+            at = integers(0, n, shape, **self._next())
+        elif count > n:
+            raise ValueError("there are not as many elements, and none is taken twice")
+        else:
+            at = _core.reshape(permutation(n, **self._next())[:count], shape)
+        return _core.op("take", (a, at), (0,))
+
+    def exponential(self, scale=1.0, size=()):
+        """Floats of the exponential distribution with this mean."""
+        return -_core.rows["log1p"][3](-uniform(size, **self._next())) * scale
 
     def __repr__(self):
         return f"fx.random.Generator(seed={self.seed}, stream={self.stream})"

@@ -11,6 +11,8 @@ PyObject *fx_traced(fx_trace *t, fusec_value v) {
     if (!a) return NULL;
     a->trace = (fx_trace *)Py_NewRef((PyObject *)t);
     a->lazy = NULL;
+    a->strides = NULL;
+    a->shown = NULL;
     a->device = t->device;
     a->value = v;
     a->weak = 0;
@@ -35,6 +37,7 @@ static void dealloc(fx_array *a) {
     PyTypeObject *type = Py_TYPE((PyObject *)a);
     Py_XDECREF((PyObject *)a->trace);
     fx_lazy_drop(a);
+    PyMem_Free(a->strides);
     PyObject_Free(a);
     Py_DECREF(type);
 }

@@ -85,22 +85,27 @@ static void *new_on_host(size_t bytes, void (**release)(void *), void **user) {
     void *data = aligned_alloc(64, (bytes + 64) & ~(size_t)63);
     *release = free;
     *user = data;
-    return data ? data : (PyErr_NoMemory(), NULL);
+    return data;
 }
 
-/* NULL with an exception. */
-void *fx_new_memory(int device, size_t bytes, void (**release)(void *), void **user) {
+void *fx_take_memory(int device, size_t bytes, void (**release)(void *), void **user) {
     if (device == FX_CPU) return new_on_host(bytes, release, user);
     block *b = malloc(sizeof *b);
-    if (!b) return PyErr_NoMemory(), NULL;
+    if (!b) return NULL;
     b->ctx = fx.ctx[device];
     const fusec_status s = fusec_device_alloc(b->ctx, bytes ? bytes : 1, &b->data);
     *release = release_block;
     *user = b;
     if (!s) return b->data;
     free(b);
-    fx_raise(s);
     return NULL;
+}
+
+void *fx_new_memory(int device, size_t bytes, void (**release)(void *), void **user) {
+    void *data = fx_take_memory(device, bytes, release, user);
+    if (!data && device == FX_CPU) PyErr_NoMemory();
+    if (!data && device != FX_CPU) fx_raise(FUSEC_OUT_OF_MEMORY); /* with the library's message */
+    return data;
 }
 
 /* ---- moving -------------------------------------------------------------------------------------

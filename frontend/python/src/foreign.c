@@ -10,22 +10,13 @@
 
 #include <string.h>
 
-/* The table, of DLPack 1.x. */
-typedef struct exchange {
-    uint32_t major, minor;
-    void *older;
-    void *allocate, *managed_from, *to_object;
-    int (*tensor_from)(void *object, void *dl_tensor);
-    int (*current_stream)(int32_t device_type, int32_t device, void **stream);
-} exchange;
-
 enum { MOST = 8, ON_CUDA = 2 };
 enum { IS_RECORDING, EMPTY_ON_CPU, EMPTY_ON_GPU, TORCH_DTYPES, TORCH_HOOKS };
 
 typedef struct kind {
     PyObject *type;
-    const exchange *api; /* NULL: Python is asked */
-    PyObject *torch;     /* of torch's types: a tuple of TORCH_HOOKS; else NULL */
+    const fx_exchange *api; /* NULL: Python is asked */
+    PyObject *torch;        /* of torch's types: a tuple of TORCH_HOOKS; else NULL */
 } kind;
 static kind kinds[MOST];
 static int nkinds;
@@ -180,9 +171,9 @@ int fx_foreign_stream(PyObject *o, int device, void **stream) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static const exchange *table_of(PyObject *type) {
+static const fx_exchange *table_of(PyObject *type) {
     PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
-    const exchange *api =
+    const fx_exchange *api =
         capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL; /* static memory */
     while (api && api->major > 1) api = api->older;
     Py_XDECREF(capsule);

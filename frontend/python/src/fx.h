@@ -97,6 +97,8 @@ typedef struct fx_array {
     fx_trace *trace; /* NULL: a value of its own */
     fusec_value value;
     fusec_lazy *lazy;
+    int64_t *strides;       /* for whom DLPack's table shows its memory to; else NULL */
+    struct fx_shown *shown; /* values whose address was given to who keeps the array alone */
 } fx_array;
 
 typedef struct fx_dim {
@@ -137,6 +139,9 @@ PyObject *fx_wrong_device(int device, const char *what); /* NULL */
 int fx_device_of(int n, fx_array *const *a);
 /* The element of an array without axes as a value on another device. */
 fx_array *fx_scalar_on(int device, fx_array *a);
+/* NULL without an exception, so also without the GIL */
+void *fx_take_memory(int device, size_t bytes, void (**release)(void *), void **user);
+/* NULL with one */
 void *fx_new_memory(int device, size_t bytes, void (**release)(void *), void **user);
 int fx_init_device(PyObject *module);
 
@@ -255,6 +260,25 @@ typedef struct fx_dl_tensor {
     int64_t *shape, *strides;
     uint64_t offset;
 } fx_dl_tensor;
+typedef struct fx_dl_managed {
+    uint32_t major, minor;
+    void *user;
+    void (*deleter)(struct fx_dl_managed *);
+    uint64_t flags;
+    fx_dl_tensor tensor;
+} fx_dl_managed;
+/* DLPackExchangeAPI of the specification, 1.x: what a type of arrays can be asked without Python.
+ * All but the allocator are called with the GIL; 0 is success, else there is an exception. */
+typedef struct fx_exchange {
+    uint32_t major, minor;
+    const struct fx_exchange *older;
+    int (*allocate)(fx_dl_tensor *like, fx_dl_managed **out, void *user,
+                    void (*error)(void *user, const char *kind, const char *message));
+    int (*managed_from)(void *object, fx_dl_managed **out);
+    int (*to_object)(fx_dl_managed *m, void **out); /* takes it over */
+    int (*tensor_from)(void *object, fx_dl_tensor *out);
+    int (*current_stream)(int32_t device_type, int32_t device, void **stream);
+} fx_exchange;
 int fx_dl_memory(const fx_dl_tensor *t, fx_memory *m); /* read-only; 0: an exception */
 int fx_init_dlpack(PyObject *module);
 

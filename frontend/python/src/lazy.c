@@ -75,6 +75,8 @@ fx_array *fx_lazy_object(int device, fusec_status s, fusec_lazy *v) {
     }
     a->trace = NULL;
     a->lazy = v;
+    a->strides = NULL;
+    a->shown = NULL;
     a->device = (uint8_t)device;
     a->value = (fusec_value){0};
     a->weak = 0;
@@ -88,7 +90,18 @@ fusec_lazy *fx_lazy_hold(const fx_array *a) {
     return a->lazy;
 }
 
+typedef struct fx_shown {
+    struct fx_shown *next;
+    fusec_lazy *value;
+} fx_shown;
+
 void fx_lazy_drop(fx_array *a) {
+    while (a->shown) {
+        fx_shown *next = a->shown->next;
+        fusec_lazy_release(a->shown->value);
+        PyMem_Free(a->shown);
+        a->shown = next;
+    }
     if (a->lazy) fusec_lazy_release(a->lazy);
     drop_returned();
 }
@@ -461,14 +474,27 @@ static PyObject *from_pointer(PyObject *module, PyObject *args) {
     return PyErr_Occurred() ? NULL : fx_lazy_over(&m, (void *)(uintptr_t)stream, owner, NULL);
 }
 
-/* memory(array): (address, strides in elements or None, device), computing it. Numbers are on the
- * host, whatever the device. */
+/* The value stays as long as the array, also when that is given another one. Takes it over. */
+static bool keep_shown(fx_array *a, fusec_lazy *v) {
+    fx_shown *s = a->shown && a->shown->value == v ? NULL : PyMem_Malloc(sizeof *s);
+    if (s) {
+        *s = (fx_shown){a->shown, v};
+        a->shown = s;
+        return true;
+    }
+    const bool there = a->shown && a->shown->value == v;
+    fusec_lazy_release(v);
+    if (!there) PyErr_NoMemory();
+    return there;
+}
+
+/* memory(array): (address, strides in elements or None, device), computing it; the address is good
+ * as long as the array. Numbers are on the host, whatever the device. */
 static PyObject *memory(PyObject *module, PyObject *o) {
     fx_memory m;
     (void)module;
     if (!fx_is_array(o)) return PyErr_Format(PyExc_TypeError, "not an fx.Array");
-    if (fx_lazy_memory((fx_array *)o, &m) <= 0) return NULL;
-    fusec_lazy_release(m.held); /* the caller keeps the array */
+    if (fx_lazy_memory((fx_array *)o, &m) <= 0 || !keep_shown((fx_array *)o, m.held)) return NULL;
     PyObject *strides = m.dense ? Py_NewRef(Py_None) : PyTuple_New(m.rank);
     for (int i = 0; strides && !m.dense && i < m.rank; i++)
         PyTuple_SetItem(strides, i, PyLong_FromLongLong(m.strides[i]));

@@ -233,8 +233,9 @@ typedef struct exported {
 } exported;
 
 int fx_get_buffer(PyObject *self, Py_buffer *v, int flags) {
-    static const char *const formats[FX_DTYPES] = {"?", "b", "h",  "i", "q", "B",  "H", "I",
-                                                   "Q", "e", NULL, "f", "d", "Zf", "Zd"};
+    /* 64 bits are a long: NumPy's own int64; as a long long it is another type of the same name */
+    static const char *const formats[FX_DTYPES] = {"?", "b", "h",  "i", "l", "B",  "H", "I",
+                                                   "L", "e", NULL, "f", "d", "Zf", "Zd"};
     v->obj = NULL;
     exported *x = PyMem_Malloc(sizeof *x);
     if (!x) return PyErr_NoMemory(), -1;

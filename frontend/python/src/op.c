@@ -219,13 +219,22 @@ static bool unsigned_meets_signed(const fx_operand *p) {
     return (a == U64 && is_signed(b)) || (b == U64 && is_signed(a));
 }
 
+/* The float of integers for a row that takes floats: each operand by itself, as NumPy looks for a
+ * loop that all can be cast to. */
+static uint8_t float_of_ints(int n, const fx_operand *p, uint8_t t) {
+    uint8_t f = NONE;
+    for (int i = 0; i < n; i++)
+        if (!weak_kind(&p[i])) f = fx_promote(f, float_for(p[i].a->dtype, F16));
+    return f == NONE ? float_for(t, F16) : f;
+}
+
 /* The dtype the row computes in; NONE: Python does it. */
 static uint8_t dtype_for(int row, int n, const fx_operand *p) {
     const uint8_t t = common(p, n);
     switch (fx_rows[row].rule) {
     case FX_RULE_FLOAT:
         if (is_float(t) || is_complex(t)) return t;
-        return row == FX_ROW_div ? F64 : float_for(t, F16);
+        return row == FX_ROW_div ? F64 : float_of_ints(n, p, t);
     case FX_RULE_COMPARE: return unsigned_meets_signed(p) || !ints_fit(p, n, t) ? NONE : t;
     case FX_RULE_ARITH: {
         static const int unchanged[] = {FX_ROW_abs,  FX_ROW_floor, FX_ROW_ceil, FX_ROW_trunc,
@@ -339,6 +348,55 @@ static PyObject *nb_power(PyObject *a, PyObject *b, PyObject *modulus) {
     return fx_row_op(FX_ROW_pow, 2, args);
 }
 
+/* a op= b gives the name a new value: with the dtype of a, which must be able to hold it. */
+static int order_of_kind(uint8_t t) {
+    return t == B1 ? 0 : is_unsigned(t) ? 1 : is_signed(t) ? 2 : is_float(t) ? 3 : 4;
+}
+static PyObject *in_place(PyObject *a, PyObject *r) {
+    if (!r || !fx_is_array(r) || !fx_is_array(a) || ((fx_array *)a)->weak) return r;
+    const fx_array *x = (fx_array *)a;
+    fx_array *y = (fx_array *)r;
+    int64_t was[FX_MAX_RANK], is[FX_MAX_RANK];
+    bool grows = y->rank > x->rank;
+    if (!grows && !x->trace && !y->trace && !fx_lazy_shape(x, was) && !fx_lazy_shape(y, is))
+        grows = memcmp(was, is, sizeof *was * x->rank) != 0;
+    if (grows) {
+        Py_DECREF(r);
+        return PyErr_Occurred() ? NULL
+                                : fx_raise_text("shape-mismatch",
+                                                "an operand of an assignment in place broadcasts "
+                                                "to more elements than there are on the left");
+    }
+    if (y->dtype == x->dtype) return r;
+    fx_array *c = NULL;
+    if (order_of_kind(y->dtype) > order_of_kind(x->dtype))
+        PyErr_SetString(PyExc_TypeError,
+                        "an assignment in place can't turn integers into floats, or other numbers "
+                        "into what the array's dtype does not hold: write x = x + y");
+    else
+        c = fx_build_cast(y, x->dtype);
+    Py_DECREF(r);
+    return (PyObject *)c;
+}
+#define IN_PLACE(slot)                                                                             \
+    static PyObject *slot##_in_place(PyObject *a, PyObject *b) {                                   \
+        return in_place(a, slot(a, b));                                                            \
+    }
+IN_PLACE(nb_add)
+IN_PLACE(nb_subtract)
+IN_PLACE(nb_multiply)
+IN_PLACE(nb_true_divide)
+IN_PLACE(nb_floor_divide)
+IN_PLACE(nb_remainder)
+IN_PLACE(nb_and)
+IN_PLACE(nb_or)
+IN_PLACE(nb_xor)
+IN_PLACE(nb_lshift)
+IN_PLACE(nb_rshift)
+static PyObject *nb_power_in_place(PyObject *a, PyObject *b, PyObject *modulus) {
+    return in_place(a, nb_power(a, b, modulus));
+}
+
 static PyObject *nb_positive(PyObject *a) {
     return Py_NewRef(a);
 }
@@ -366,6 +424,18 @@ const PyType_Slot fx_number_slots[] = {{Py_nb_add, nb_add},
                                        {Py_nb_positive, nb_positive},
                                        {Py_nb_absolute, nb_absolute},
                                        {Py_nb_invert, nb_invert},
+                                       {Py_nb_inplace_add, nb_add_in_place},
+                                       {Py_nb_inplace_subtract, nb_subtract_in_place},
+                                       {Py_nb_inplace_multiply, nb_multiply_in_place},
+                                       {Py_nb_inplace_true_divide, nb_true_divide_in_place},
+                                       {Py_nb_inplace_floor_divide, nb_floor_divide_in_place},
+                                       {Py_nb_inplace_remainder, nb_remainder_in_place},
+                                       {Py_nb_inplace_power, nb_power_in_place},
+                                       {Py_nb_inplace_and, nb_and_in_place},
+                                       {Py_nb_inplace_or, nb_or_in_place},
+                                       {Py_nb_inplace_xor, nb_xor_in_place},
+                                       {Py_nb_inplace_lshift, nb_lshift_in_place},
+                                       {Py_nb_inplace_rshift, nb_rshift_in_place},
                                        {Py_tp_richcompare, richcompare},
                                        {0, NULL}};
 
@@ -374,8 +444,27 @@ const PyType_Slot fx_number_slots[] = {{Py_nb_add, nb_add},
 
 static PyMethodDef row_functions[FX_ROWS];
 
-static PyObject *call_row(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+/* out=, where= and dtype=: Python. */
+static PyObject *with_keywords(int row, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyObject *all = PyTuple_New(n + 1), *keywords = PyDict_New(), *r = NULL;
+    PyObject *name = PyUnicode_FromString(fx_rows[row].name);
+    if (all && keywords && name) {
+        PyTuple_SetItem(all, 0, Py_NewRef(name));
+        for (Py_ssize_t i = 0; i < n; i++) PyTuple_SetItem(all, i + 1, Py_NewRef(args[i]));
+        int bad = 0;
+        for (Py_ssize_t i = 0; i < PyTuple_Size(names) && !bad; i++)
+            bad = PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[n + i]);
+        if (!bad) r = PyObject_Call(fx.mixed, all, keywords);
+    }
+    Py_XDECREF(all);
+    Py_XDECREF(keywords);
+    Py_XDECREF(name);
+    return r;
+}
+
+static PyObject *call_row(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     const int row = (int)PyLong_AsLong(self);
+    if (names && PyTuple_Size(names)) return with_keywords(row, args, n, names);
     if (n != fx_rows[row].arity)
         return PyErr_Format(PyExc_TypeError,
                             "%s() takes %d positional arguments but %zd were given",
@@ -410,7 +499,7 @@ int fx_init_ops(PyObject *module) {
     if (!rows || PyModule_AddFunctions(module, functions)) return -1;
     for (int i = 0; i < FX_ROWS; i++) {
         row_functions[i] = (PyMethodDef){fx_rows[i].name, (PyCFunction)(void (*)(void))call_row,
-                                         METH_FASTCALL, fx_rows[i].doc};
+                                         METH_FASTCALL | METH_KEYWORDS, fx_rows[i].doc};
         PyObject *number = PyLong_FromLong(i);
         PyObject *f = number && fx_rows[i].arity ? PyCFunction_New(&row_functions[i], number)
                                                  : Py_NewRef(Py_None);

@@ -120,6 +120,17 @@ def test_compiled_functions():
     assert np.allclose(fx.evaluate("x*2", {"x": gpu(a)}).tolist(), a * 2)
 
 
+def test_exchange_table():
+    from test_exchange import MANAGED, P, Tensor, table
+
+    api, t, m, stream = table(), Tensor(), MANAGED(), P()
+    x = gpu(np.arange(3.0)) + 1
+    assert api.tensor_from(x, t) == 0 and t.look() == (2, 2, 64, [3], [1])
+    assert api.current_stream(2, 0, stream) == 0 and stream.value
+    assert api.managed_from(x, m) == 0 and m.contents.tensor.device == 2
+    m.contents.deleter(m)
+
+
 def test_dlpack_between_arrays_of_ours():
     a = np.arange(6.0).reshape(2, 3)
     x = gpu(a)
