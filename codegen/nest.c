@@ -266,12 +266,15 @@ static fusec_status cut_rows(const fc_kernel *k, const fc_nest_cut *cut, fc_nest
     for (uint32_t s = 0; s < cut->count; s++)
         for (uint32_t a = 0; a < n->naccess; a++) {
             int64_t *moved = cut->moved + (size_t)s * n->naccess + a, by;
+            const int64_t *base = cut->base[a];
             *moved = 0;
-            for (uint32_t i = 0; i < axes && !cut->own[a]; i++)
-                if (!fc_mul_ok(cut->start[(size_t)s * axes + i],
+            for (uint32_t i = 0; i < axes; i++) {
+                const size_t at = (size_t)s * axes + i;
+                if (!fc_mul_ok(cut->start[at] - (base ? base[at] : 0),
                                n->stride[(size_t)a * FC_MAX_AXES + i], &by) ||
                     !fc_add_ok(*moved, by, moved))
                     return too_large(e);
+            }
         }
     memcpy(n->extent, cut->extent, axes * sizeof *n->extent);
     return FUSEC_OK;

@@ -57,12 +57,12 @@ typedef struct fc_nest_cut {
     int64_t extent[FC_MAX_AXES]; /* of a strip, along the kernel's own axes */
     uint32_t count;              /* strips */
     const int64_t *start;        /* [count][np + nr] its first index on each axis */
-    const bool *own;             /* [accesses] the array has the elements of one strip alone */
-    int64_t *moved;              /* out [count][accesses] of a strip's offset from the first's */
+    const int64_t *const *base;  /* [accesses] the same of its array; NULL: all of that is there */
+    int64_t *moved;              /* out [count][accesses] of a strip's offset from that at 0 */
     int64_t *all;                /* out [accesses] the bits of the offsets of all strips */
 } fc_nest_cut;
 
-/* As fc_nest_bind_strided for one of the strips, of which the first is at 0. */
+/* As fc_nest_bind_strided for a strip at 0. */
 fusec_status fc_nest_bind_cut(const fc_kernel *k, const int64_t *values,
                               const int64_t *const *strides, const fc_nest_cut *cut,
                               fc_arena *arena, fc_nest *out, fc_error *e);

@@ -2,7 +2,6 @@
 /* bind.c - see bind.h. */
 #include "runtime/outside.h"
 #include "runtime/alike.h"
-#include "runtime/bands.h"
 #include "runtime/fft.h"
 #include "runtime/step.h"
 #include "runtime/strips.h"
@@ -94,7 +93,7 @@ static void place_buffers(fc_placing *x, const fc_bound_step *leader, const fc_k
     for (size_t a = 0; a < k->args.len; a++) {
         const uint32_t buf = k->args.at[a].buffer;
         if (x->p->plan->buffers.at[buf].kind != FC_BUF_TEMP || x->placed[buf]) continue;
-        const size_t strip = x->b->strip ? x->b->strip[buf] : 0;
+        const size_t strip = x->b->strip ? x->b->strip[buf].bytes : 0;
         const size_t bytes = strip ? copies(leader) * fc_strips_apart(strip) : x->b->bytes[buf];
         x->b->place[buf] = fit(x, bytes, x->last[buf]);
         x->placed[buf] = true;
@@ -106,12 +105,9 @@ static void place_launch(fc_placing *x, size_t i) {
     const fc_bound_launch *l = &x->b->launches[i];
     const fc_plan *plan = x->p->plan;
     fc_bound_step *leader = &x->b->steps[l->steps[0]];
-    const struct fc_bands *bands = fc_bands_at(x->b, (uint32_t)i);
     expire(x, i);
     for (uint32_t m = 0; m < l->n; m++)
         place_buffers(x, leader, &plan->steps.at[l->steps[m]]->kernel);
-    for (uint32_t m = 1; bands && m < bands->n; m++)
-        place_buffers(x, leader, &plan->steps.at[x->b->launches[i + m].steps[0]]->kernel);
     if (leader->launch.workspace_bytes && leader->workspace == SIZE_MAX)
         leader->workspace = fit(x, copies(leader) * fc_strips_apart(leader->launch.workspace_bytes),
                                 x->ends[l->steps[0]]);
@@ -130,13 +126,6 @@ static void place_all(fc_placing *x) {
             for (size_t a = 0; a < k->args.len; a++) x->last[k->args.at[a].buffer] = i;
         }
     }
-    for (const struct fc_bands *s = b->bands; s; s = s->next) /* all run at the same time */
-        for (uint32_t m = 0; m < s->n; m++) {
-            const fc_kernel *k = &x->p->plan->steps.at[b->launches[s->first + m].steps[0]]->kernel;
-            for (size_t a = 0; a < k->args.len; a++)
-                if (x->last[k->args.at[a].buffer] < s->first + s->n - 1)
-                    x->last[k->args.at[a].buffer] = s->first + s->n - 1;
-        }
     for (size_t i = 0; i < x->p->plan->steps.len; i++)
         b->steps[i].workspace = b->steps[i].tickets = SIZE_MAX;
     const size_t report = x->p->device->host_memory ? fc_outside_bytes(x->p->plan) : 0;
@@ -206,8 +195,7 @@ static fusec_status bind_step(fc_program *p, fc_bound *b, size_t i, uint32_t *bl
     if (s->nest.empty) return FUSEC_OK;
     fc_device *d = p->device;
     const fc_nest nest = nest_of(s);
-    fc_machine machine = d->machine;
-    if (s->strips && s->strips->threads > 1) machine.threads = 1;
+    const fc_machine machine = fc_strips_machine(b, k, s, d);
     if (plain)
         FC_TRY(d->target->schedule_plain(&machine, k, &nest, &b->arena, &s->cls, &s->launch, e));
     else
@@ -336,7 +324,6 @@ static fusec_status complete(fc_program *p, fc_bound *b, fc_layouts *l, fc_error
     for (size_t i = 0; i < p->plan->steps.len; i++) FC_TRY(bind_step(p, b, i, &l->blocked, e));
     FC_TRY(fc_bound_group(p, b, e));
     FC_TRY(fc_strips_launch(p, b, e));
-    FC_TRY(fc_bands_find(p, b, e));
     if (!fc_bound_find_in_place(p, b)) return fc_oom(e);
     return place(p, b, e);
 }

@@ -25,11 +25,20 @@ typedef struct fc_bound_step {
     /* of a chain that runs strip by strip (strips.h); the nest is that of the first strip */
     const struct fc_strips *strips;
     uint8_t *cut;   /* [strips->axes] which of the kernel's axes they are */
+    int64_t *rows;  /* [strips->axes] of a strip */
+    int64_t *from;  /* [strips->count][strips->axes] the first of them */
     int64_t *moved; /* [strips->count][accesses] how far offsets are from those of the nest */
     int64_t *all;   /* [accesses] the bits of the offsets of all strips: how far they are aligned */
-    fc_own_word *own; /* of its block */
+    int64_t *moved_args; /* [strips->count][arguments] the same of addresses, in bytes; or NULL */
+    fc_own_word *own;    /* of its block */
     uint32_t nown;
 } fc_bound_step;
+
+/* An array of which a strip at a time is there (strips.h). */
+typedef struct fc_strip_array {
+    size_t bytes;   /* 0: all of it is */
+    uint32_t maker; /* step */
+} fc_strip_array;
 
 /* One launch of a call: a step, or several steps alike (alike.h), the first of which leads. */
 typedef struct fc_bound_launch {
@@ -59,16 +68,14 @@ struct fc_bound {
     int64_t *symbols;        /* the key: value of every symbol */
     int64_t *values;         /* of every dim */
     size_t *bytes;           /* of each buffer of the plan */
-    size_t *strip;  /* [buffers] bytes of that of which one strip at a time is there, 0: all
-                       is; NULL: all is of all (strips.h) */
-    size_t *place;  /* of each temporary buffer in the scratch block */
-    size_t scratch; /* bytes of it */
+    fc_strip_array *strip;   /* [buffers]; NULL: all is there of all */
+    size_t *place;           /* of each temporary buffer in the scratch block */
+    size_t scratch;          /* bytes of it */
     size_t tickets_begin, tickets_bytes; /* part of it that must be zero before the first step */
     size_t
         report; /* in that part: the words of its checks; SIZE_MAX: none, or not in the scratch */
     fc_bound_step *steps;
     fc_bound_launch *launches; /* in the order of the call */
-    struct fc_bands *bands;    /* launches that run row by row (bands.h) */
     uint32_t nlaunches;
     uint32_t *leader;   /* of each step: the one in whose launch, or launches, it is done */
     bool loaded, quick; /* quick: some of its code is, so a later call has another */

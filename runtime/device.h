@@ -46,9 +46,7 @@ typedef struct fc_prepared {
     int64_t *params;
     uint32_t words;
     const fc_prepared_strips *strips; /* that begin with this launch; NULL: none */
-    const struct fc_bands
-        *bands;   /* this one and those after it run row by row (bands.h), or NULL */
-    bool changed; /* the block is another one than at the last graph_run */
+    bool changed;                     /* the block is another one than at the last graph_run */
 } fc_prepared;
 
 /* What compiled code takes, a thread; 0 = none, or not known. */

@@ -7,8 +7,8 @@
 #include "runtime/compile/kernel_symbols.h"
 #include "runtime/compile/llvm_compile.h"
 #include "runtime/compile/objload.h"
+#include "runtime/device_host.h"
 #include "ir/float_state.h"
-#include "runtime/bands.h"
 
 /* Operations of one thread that take about a millisecond; quick code takes up to two, and is there
  * two to six earlier. */
@@ -135,23 +135,6 @@ static fusec_status launch(fc_device *d, fc_stream s, void *code, const fc_class
     return fc_host_run(h, params[words - FC_PB_EXTRA + FC_PB_ROWS], 256, l->brief, run, &j, e);
 }
 
-static void run_units(void *code, const int64_t *params, int64_t begin, int64_t end) {
-    ((const cpu_code *)code)->main(params, begin, end);
-}
-
-static fusec_status launch_all(fc_device *d, fc_stream s, const fc_prepared *l, uint32_t n,
-                               fc_error *e) {
-    for (uint32_t i = 0, end; i < n; i = end) {
-        bool done = false;
-        end = i + (l[i].bands ? l[i].bands->n : 1);
-        while (!l[i].bands && end < n && !l[end].bands) end++;
-        if (l[i].bands)
-            FC_TRY(fc_bands_run((fc_host_device *)d, l[i].bands, &l[i], run_units, &done, e));
-        if (!done) FC_TRY(fc_host_launch_all(d, s, &l[i], end - i, e));
-    }
-    return FUSEC_OK;
-}
-
 static const fc_device_ops ops = {
     .alloc = fc_host_alloc,
     .free = fc_host_free,
@@ -166,7 +149,7 @@ static const fc_device_ops ops = {
     .load = load,
     .unload = unload,
     .launch = launch,
-    .launch_all = launch_all,
+    .launch_all = fc_host_launch_all,
     .time = fc_host_time,
 };
 
@@ -181,9 +164,11 @@ static fusec_status ready(fc_device *d, fc_error *e) {
     cpu_device *c = (cpu_device *)d;
     return *c->llvm_path ? FUSEC_OK : need_llvm(c, e);
 }
-static const struct fc_device_hooks hooks = {
-    .close = close_device, .memory = fc_host_memory, .memory_stats = fc_host_memory_stats,
-    .trim = fc_host_trim, .ready = ready};
+static const struct fc_device_hooks hooks = {.close = close_device,
+                                             .memory = fc_host_memory,
+                                             .memory_stats = fc_host_memory_stats,
+                                             .trim = fc_host_trim,
+                                             .ready = ready};
 
 /* Caches of a level are those of a usual server, so that every machine makes the same kernels. */
 static fusec_status take_level(fc_device *d, const char *level, fc_error *e) {

@@ -7,7 +7,6 @@
 
 #include "passes/bodies.h"
 #include "runtime/apart.h"
-#include "runtime/bands.h"
 #include "runtime/external.h"
 #include "runtime/outside.h"
 #include "runtime/ready.h"
@@ -219,7 +218,7 @@ static void release_all(fc_call *c) {
 static void fill_step(const fc_call *c, uint32_t step, fc_layout at, int64_t *words) {
     const fc_kernel *k = &c->p->plan->steps.at[step]->kernel;
     for (uint32_t a = 0; a < k->args.len; a++)
-        words[at.args + a] = (int64_t)(uintptr_t)c->at[k->args.at[a].buffer];
+        words[at.args + a] += (int64_t)(uintptr_t)c->at[k->args.at[a].buffer];
     for (uint32_t x = 0; x < k->params.len; x++) {
         const fc_scalar *prm = &k->params.at[x];
         if (prm->is_dim) continue;
@@ -338,23 +337,6 @@ static fusec_status time_launch(const fc_call *c, const fc_bound_launch *l, int6
     return FUSEC_OK;
 }
 
-static fusec_status launch_bands(const fc_call *c, const struct fc_bands *bands, fc_error *e) {
-    int64_t words[FC_BANDS_KERNELS][FC_BANDS_WORDS];
-    fc_prepared l[FC_BANDS_KERNELS];
-    for (uint32_t i = 0; i < bands->n; i++) {
-        const fc_bound_launch *of = &c->b->launches[bands->first + i];
-        const fc_bound_step *s = &c->b->steps[of->steps[0]];
-        fill(c, of, words[i]);
-        l[i] = (fc_prepared){.code = s->variant->code,
-                             .cls = &s->cls,
-                             .launch = &s->launch,
-                             .params = words[i],
-                             .words = of->nwords,
-                             .bands = i ? NULL : bands};
-    }
-    return c->p->device->ops->launch_all(c->p->device, c->stream, l, bands->n, e);
-}
-
 static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
     int64_t small[FC_ALIKE_WORDS], *words = small;
     uint32_t most = 0;
@@ -366,11 +348,8 @@ static fusec_status launch_all(fc_call *c, double *seconds, fc_error *e) {
     fusec_status s = FUSEC_OK;
     for (uint32_t i = 0, n = 1; !s && i < c->b->nlaunches; i += n) {
         const fc_bound_launch *l = &c->b->launches[i];
-        const struct fc_bands *bands = seconds ? NULL : fc_bands_at(c->b, i);
-        n = bands ? bands->n : 1;
-        if (bands)
-            s = launch_bands(c, bands, e);
-        else if (l->strips)
+        n = 1;
+        if (l->strips)
             s = seconds ? time_strips(c, l, seconds, &n, e) : launch_strips(c, l, &n, e);
         else
             s = seconds ? time_launch(c, l, words, seconds, e) : launch(c, l, words, 1, NULL, e);

@@ -3,7 +3,6 @@
 #include "runtime/ready.h"
 
 #include "runtime/apart.h"
-#include "runtime/bands.h"
 #include "runtime/outside.h"
 
 #include <stdatomic.h>
@@ -267,7 +266,7 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
         if (buffer < nargs) {
             r->patches[r->npatches++] = x;
         } else {
-            r->offsets[r->nscratch] = r->b->place[buffer];
+            r->offsets[r->nscratch] = r->b->place[buffer] + (size_t)words[at.args + a];
             r->in_scratch[r->nscratch++] = x;
         }
     }
@@ -284,14 +283,12 @@ static void add_step(fc_program *p, fc_ready *r, uint32_t step, fc_layout at, in
 
 static void add_launch(fc_program *p, fc_ready *r, const fc_bound_launch *l, int64_t *words) {
     const fc_bound_step *s = &r->b->steps[l->steps[0]];
-    r->launches[r->nlaunches++] =
-        (fc_prepared){.code = s->variant->code,
-                      .cls = &s->cls,
-                      .launch = &s->launch,
-                      .params = words,
-                      .words = l->nwords,
-                      .strips = l->strips,
-                      .bands = fc_bands_at(r->b, (uint32_t)(l - r->b->launches))};
+    r->launches[r->nlaunches++] = (fc_prepared){.code = s->variant->code,
+                                                .cls = &s->cls,
+                                                .launch = &s->launch,
+                                                .params = words,
+                                                .words = l->nwords,
+                                                .strips = l->strips};
     memcpy(words, l->words, l->nwords * sizeof *words);
     for (uint32_t i = 0; i < l->n; i++)
         add_step(p, r, l->steps[i], fc_launch_layout(s, l, i), words);

@@ -14,7 +14,8 @@ enum {
     DEVICE_BYTES = 128 << 20, /* the same on a GPU, all of which it keeps busy */
     CACHES = 3,               /* or so many times its second-level cache, if that is known */
     WORTH = 2,                /* times that, uncut, are worth strips */
-    OTHERS = 4                /* and times the bytes of arrays that strips read again */
+    OTHERS = 4,               /* and times the bytes of arrays that strips read again */
+    AGAIN = 3                 /* a strip has so many times the rows that its neighbours make, too */
 };
 
 typedef struct search {
@@ -28,7 +29,8 @@ typedef struct search {
     uint32_t lo, hi;
     uint16_t *same;  /* [steps][FC_MAX_AXES] another axis that is the same one, as a forest */
     uint8_t *broken; /* [steps][FC_MAX_AXES] some array is not read where it is written */
-    size_t passed, others;
+    uint32_t around; /* steps by whose axis 0 rows around its own are read, as bits */
+    size_t passed;
 } search;
 
 static const fc_kernel *kernel_of(const search *x, uint32_t step) {
@@ -111,21 +113,48 @@ static const fc_access *store_to(const search *x, uint32_t buffer) {
     return found;
 }
 
+/* Whether rows of a step read rows of an argument not far from them, the first axes of both. */
+static bool reads_around(const search *x, const fc_arg *a) {
+    return x->p->device->host_memory && a->reach.kind == FC_REACH_ROWS;
+}
+
+/* Axis `i` of an array is walked by two steps. */
+static void join_axes(search *x, uint32_t from, const fc_map *w, uint32_t s, const fc_map *r,
+                      bool around) {
+    if (is_simple(x, w) && (around || is_simple(x, r))) {
+        unite(x, number_of(x, from, (uint32_t)w->axis),
+              number_of(x, s, around ? 0 : (uint32_t)r->axis));
+    } else {
+        mark_broken(x, s, r);
+        mark_broken(x, from, w);
+    }
+}
+
 /* What step `s` reads by access `a` of an array that an earlier one writes. */
 static bool follow_read(search *x, uint32_t s, const fc_access *a, uint32_t buffer) {
+    const fc_arg *arg = &kernel_of(x, s)->args.at[a->buffer];
     const uint32_t from = x->writer[buffer];
     const fc_access *w = store_to(x, buffer);
     if (!w || x->mixed[buffer] || from >= s || a->rank != w->rank) return false;
     for (uint32_t i = 0; i < a->rank; i++) {
+        const bool around = !i && !is_simple(x, a->map) && reads_around(x, arg);
         if (x->b->values[a->shape[i]] != x->b->values[w->shape[i]]) return false;
-        if (is_simple(x, &a->map[i]) && is_simple(x, &w->map[i])) {
-            unite(x, number_of(x, from, (uint32_t)w->map[i].axis),
-                  number_of(x, s, (uint32_t)a->map[i].axis));
-        } else {
-            mark_broken(x, s, &a->map[i]);
-            mark_broken(x, from, &w->map[i]);
-        }
+        join_axes(x, from, &w->map[i], s, &a->map[i], around);
+        if (around) x->around |= 1u << (s - x->lo);
     }
+    return true;
+}
+
+/* What it reads at computed places: near its own row, but anywhere on other axes. */
+static bool follow_places(search *x, uint32_t s, const fc_arg *arg) {
+    const fc_kernel *k = kernel_of(x, s);
+    const uint32_t from = x->writer[arg->buffer];
+    const fc_access *w = store_to(x, arg->buffer);
+    if (!w || x->mixed[arg->buffer] || from >= s || !w->rank || !reads_around(x, arg)) return false;
+    join_axes(x, from, &w->map[0], s, &w->map[0], true);
+    for (uint32_t i = 1; i < w->rank; i++) mark_broken(x, from, &w->map[i]);
+    for (uint32_t i = 1; i < k->np + k->nr; i++) x->broken[root_of(x, number_of(x, s, i))] = 1;
+    x->around |= 1u << (s - x->lo);
     return true;
 }
 
@@ -134,7 +163,8 @@ static bool follow_step(search *x, uint32_t s) {
     const size_t words = fc_layout_of((uint32_t)k->args.len, k->np + k->nr,
                                       (uint32_t)k->accesses.len, (uint32_t)k->params.len)
                              .words;
-    if (x->p->plan->steps.at[s]->kind != FC_STEP_KERNEL || k->updates.len) return false;
+    if (x->p->plan->steps.at[s]->kind != FC_STEP_KERNEL || k->updates.len || k->checks.len)
+        return false;
     if (words > FC_ALIKE_WORDS) return false;
     for (size_t a = 0; a < k->accesses.len; a++) {
         const fc_access *acc = &k->accesses.at[a];
@@ -144,7 +174,8 @@ static bool follow_step(search *x, uint32_t s) {
     }
     for (size_t i = 0; i < k->code.ins.len; i++) {
         const fc_instr *in = &k->code.ins.at[i];
-        if (in->op == FC_OP_LOAD_AT && is_inside(x, k->args.at[in->imm].buffer)) return false;
+        if (in->op != FC_OP_LOAD_AT || !is_inside(x, k->args.at[in->imm].buffer)) continue;
+        if (!follow_places(x, s, &k->args.at[in->imm])) return false;
     }
     return true;
 }
@@ -172,48 +203,93 @@ static bool is_stored_along(const search *x, const fc_kernel *k, uint32_t axis) 
     return true;
 }
 
-static bool can_cut(const search *x, uint32_t root) {
-    int64_t extent = -1;
+/* Whether it writes what is needed outside of the chain. */
+static bool makes_results(const search *x, uint32_t step) {
+    const fc_kernel *k = kernel_of(x, step);
+    for (size_t a = 0; a < k->args.len; a++)
+        if (k->args.at[a].written && !is_passed(x, k->args.at[a].buffer)) return true;
+    return false;
+}
+
+static int64_t rows_of(const search *x, uint32_t step, uint32_t root) {
+    return x->b->values[kernel_of(x, step)->extent[axis_in(x, step, root)]];
+}
+
+/* All steps have the axis, those with results one of the same size, of which rows around are read
+ * along no other one. */
+static bool can_cut(const search *x, uint32_t root, int64_t *whole) {
+    *whole = -1;
     if (x->broken[root]) return false;
     for (uint32_t s = x->lo; s <= x->hi; s++) {
-        const fc_kernel *k = kernel_of(x, s);
         const uint32_t axis = axis_in(x, s, root);
-        if (axis == UINT32_MAX || !is_stored_along(x, k, axis)) return false;
-        const int64_t own = x->b->values[k->extent[axis]];
-        if (own < 1 || (extent >= 0 && own != extent)) return false;
-        extent = own;
+        if (axis == UINT32_MAX || !is_stored_along(x, kernel_of(x, s), axis)) return false;
+        if ((x->around >> (s - x->lo) & 1) && axis) return false;
+        const int64_t own = rows_of(x, s, root);
+        if (own < 1 || (*whole >= 0 && own != *whole && makes_results(x, s))) return false;
+        if (makes_results(x, s)) *whole = own;
     }
-    return true;
+    return *whole > 0;
 }
 
 /* ---- a chain -----------------------------------------------------------------------------------
  */
 
-static void count_bytes(search *x) {
-    x->passed = x->others = 0;
-    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
-        bool used = false;
-        for (uint32_t s = x->lo; s <= x->hi && !used; s++)
-            for (size_t a = 0; a < kernel_of(x, s)->args.len; a++)
-                used |= kernel_of(x, s)->args.at[a].buffer == i;
-        if (used && is_passed(x, (uint32_t)i)) x->passed += x->b->bytes[i];
-        if (used && !is_inside(x, (uint32_t)i)) x->others += x->b->bytes[i];
+/* Whether strips along an axis of a step read parts of an argument. */
+static bool is_parted(const fc_kernel *k, uint32_t arg, uint32_t axis) {
+    bool any = k->args.at[arg].reach.kind == FC_REACH_ROWS && !axis;
+    for (size_t i = 0; i < k->accesses.len; i++) {
+        const fc_access *a = &k->accesses.at[i];
+        bool found = false;
+        if (a->buffer != arg) continue;
+        for (uint32_t d = 0; d < a->rank; d++)
+            for (const fc_map *m = &a->map[d]; m; m = m->next) found |= m->axis == (int32_t)axis;
+        if (!found) return false;
+        any = true;
     }
+    return any;
 }
 
-/* The axes that can be cut, those of the first step outermost first; gives their number. */
-static uint32_t find_axes(search *x, uint32_t roots[FC_MAX_AXES]) {
+static size_t count_passed(const search *x) {
+    size_t bytes = 0;
+    for (uint32_t s = x->lo; s <= x->hi; s++) {
+        const fc_kernel *k = kernel_of(x, s);
+        for (size_t a = 0; a < k->args.len; a++) {
+            const uint32_t buffer = k->args.at[a].buffer;
+            if (k->args.at[a].written && is_passed(x, buffer)) bytes += x->b->bytes[buffer];
+        }
+    }
+    return bytes;
+}
+
+/* Bytes of what comes from outside and is read anew for each strip. */
+static size_t count_again(const search *x, uint32_t root) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
+        bool again = false;
+        for (uint32_t s = x->lo; s <= x->hi && !is_inside(x, (uint32_t)i); s++)
+            for (uint32_t a = 0; a < kernel_of(x, s)->args.len; a++)
+                again |= kernel_of(x, s)->args.at[a].buffer == i &&
+                         !is_parted(kernel_of(x, s), a, axis_in(x, s, root));
+        if (again) bytes += x->b->bytes[i];
+    }
+    return bytes;
+}
+
+/* The axes that can be cut, those of the first step outermost first; gives their number. Where rows
+ * around are read there is one. */
+static uint32_t find_axes(search *x, uint32_t roots[FC_MAX_AXES], int64_t whole[FC_MAX_AXES]) {
     const fc_kernel *k = kernel_of(x, x->lo);
     uint32_t n = 0;
     for (uint32_t i = 0; i < (x->hi - x->lo + 1) * FC_MAX_AXES; i++) {
         x->same[i] = (uint16_t)i;
         x->broken[i] = 0;
     }
+    x->around = 0;
     for (uint32_t s = x->lo; s <= x->hi; s++)
         if (!follow_step(x, s)) return 0;
     for (uint32_t i = 0; i < k->np; i++) {
         const uint32_t root = root_of(x, number_of(x, x->lo, i));
-        if (can_cut(x, root)) roots[n++] = root;
+        if (can_cut(x, root, &whole[n])) roots[n++] = root;
     }
     return n;
 }
@@ -246,7 +322,8 @@ static void choose_extents(const search *x, fc_strips *c) {
     if (x->threads > 1 && rows > busy) rows = busy;
     if (rows < fc_ceil_div(all, most)) rows = fc_ceil_div(all, most);
     if (rows < 1) rows = 1;
-    c->extent[i] = even_rows(all, rows < all ? rows : all);
+    if (rows > all) rows = all;
+    c->extent[i] = x->around ? rows : even_rows(all, rows);
     c->axes = i + 1;
 }
 
@@ -270,49 +347,118 @@ static bool list_strips(const search *x, fc_strips *c) {
     return true;
 }
 
-/* The chain from x->lo to x->hi, if there are strips enough for all threads. */
-static fusec_status make(search *x, const uint32_t *roots, uint32_t nroots, fc_error *e) {
+/* What a strip needs of step `s` on axis `root`: its results, and what later steps read. */
+static void find_need(const search *x, const fc_strips *c, uint32_t s, uint32_t i, uint32_t strip,
+                      const uint32_t *roots, int64_t *low, int64_t *high) {
+    const size_t at = (size_t)strip * c->axes + i;
+    const bool results = makes_results(x, s);
+    *low = results ? c->start[at] : INT64_MAX;
+    *high = results ? c->start[at] + c->extent[i] : 0;
+    for (uint32_t t = s + 1; t <= x->hi; t++) {
+        const fc_kernel *k = kernel_of(x, t);
+        const fc_bound_step *of = &x->b->steps[t];
+        const bool first = axis_in(x, t, roots[i]) == 0;
+        for (size_t a = 0; a < k->args.len; a++) {
+            const fc_arg *arg = &k->args.at[a];
+            const fc_reach none = {0}, r = first ? arg->reach : none;
+            if (arg->written || x->writer[arg->buffer] != s) continue;
+            const bool around = r.kind == FC_REACH_ROWS;
+            const int64_t begin = of->from[at] + (around ? r.low : 0),
+                          end = of->from[at] + of->rows[i] + (around ? r.high : 0);
+            if (begin < *low) *low = begin;
+            if (end > *high) *high = end - FC_PLANTED(strip_rows);
+        }
+    }
+}
+
+static int64_t between(int64_t v, int64_t low, int64_t high) {
+    return v < low ? low : v > high ? high : v;
+}
+
+/* The rows of a step in each strip: as many in all of them. */
+static bool find_rows(const search *x, const fc_strips *c, uint32_t s, const uint32_t *roots) {
+    fc_bound_step *of = &x->b->steps[s];
+    of->cut = fc_arena_alloc(&x->b->arena, c->axes);
+    of->rows = fc_arena_alloc(&x->b->arena, c->axes * sizeof *of->rows);
+    of->from = fc_arena_alloc(&x->b->arena, (size_t)c->count * c->axes * sizeof *of->from);
+    if (!of->cut || !of->rows || !of->from) return false;
+    for (uint32_t i = 0; i < c->axes; i++) {
+        const int64_t all = rows_of(x, s, roots[i]);
+        of->cut[i] = (uint8_t)axis_in(x, s, roots[i]);
+        of->rows[i] = 1;
+        for (uint32_t n = 0; n < c->count; n++) {
+            int64_t low, high;
+            find_need(x, c, s, i, n, roots, &low, &high);
+            low = between(low, 0, all);
+            high = between(high, low, all);
+            of->from[(size_t)n * c->axes + i] = low;
+            if (high - low > of->rows[i]) of->rows[i] = high - low;
+        }
+        for (uint32_t n = 0; n < c->count; n++) {
+            int64_t *from = &of->from[(size_t)n * c->axes + i];
+            *from = between(*from, 0, all - of->rows[i]);
+        }
+    }
+    return true;
+}
+
+/* Rows that neighbours make, too, are few. */
+static bool is_little_twice(const search *x, const fc_strips *c) {
+    const uint32_t last = c->axes - 1;
+    for (uint32_t s = x->lo; s <= x->hi; s++)
+        if (x->b->steps[s].rows[last] > c->extent[last] + c->extent[last] / AGAIN) return false;
+    return true;
+}
+
+/* Arrays that are passed on have the rows that their step has. */
+static bool keep_strips(const search *x, fc_strips *c) {
     fc_bound *b = x->b;
-    fc_strips *c = fc_arena_alloc(&b->arena, sizeof *c);
+    if (!b->strip) b->strip = fc_arena_alloc(&b->arena, x->p->plan->buffers.len * sizeof *b->strip);
+    if (!b->strip) return false;
+    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
+        if (!is_passed(x, (uint32_t)i)) continue;
+        const uint32_t maker = x->writer[i];
+        const fc_bound_step *s = &b->steps[maker];
+        size_t bytes = b->bytes[i];
+        for (uint32_t k = 0; k < c->axes; k++)
+            bytes = bytes / (size_t)b->values[kernel_of(x, maker)->extent[s->cut[k]]] *
+                    (size_t)s->rows[k];
+        b->strip[i] = (fc_strip_array){bytes, maker};
+        c->bytes += bytes;
+    }
+    return true;
+}
+
+/* The chain from x->lo to x->hi, if there are strips enough for all threads. */
+static fusec_status make(search *x, const uint32_t *roots, uint32_t nroots, const int64_t *whole,
+                         fc_error *e) {
+    fc_strips *c = fc_arena_alloc(&x->b->arena, sizeof *c);
     if (!c) return fc_oom(e);
     *c = (fc_strips){.first = x->lo, .n = x->hi - x->lo + 1, .axes = nroots, .threads = x->threads};
     c->whole_bytes = x->passed;
-    for (uint32_t i = 0; i < nroots; i++) {
-        const uint32_t axis = axis_in(x, x->lo, roots[i]);
-        c->whole[i] = b->values[kernel_of(x, x->lo)->extent[axis]];
-    }
+    memcpy(c->whole, whole, nroots * sizeof *whole);
     choose_extents(x, c);
+    if (count_again(x, roots[c->axes - 1]) > x->passed / OTHERS) return FUSEC_OK;
     if (!list_strips(x, c)) return fc_oom(e);
     if (c->count < 2 || (x->threads > 1 && c->count < 2 * x->threads)) return FUSEC_OK;
-    for (uint32_t s = x->lo; s <= x->hi; s++) {
-        b->steps[s].strips = c;
-        b->steps[s].cut = fc_arena_alloc(&b->arena, c->axes);
-        if (!b->steps[s].cut) return fc_oom(e);
-        for (uint32_t i = 0; i < c->axes; i++)
-            b->steps[s].cut[i] = (uint8_t)axis_in(x, s, roots[i]);
-    }
-    if (!b->strip) b->strip = fc_arena_alloc(&b->arena, x->p->plan->buffers.len * sizeof *b->strip);
-    if (!b->strip) return fc_oom(e);
-    for (size_t i = 0; i < x->p->plan->buffers.len; i++) {
-        if (!is_passed(x, (uint32_t)i)) continue;
-        b->strip[i] = b->bytes[i];
-        for (uint32_t k = 0; k < c->axes; k++)
-            b->strip[i] = b->strip[i] / (size_t)c->whole[k] * (size_t)c->extent[k];
-        c->bytes += b->strip[i];
-    }
-    return FUSEC_OK;
+    for (uint32_t s = x->hi + 1; s-- > x->lo;)
+        if (!find_rows(x, c, s, roots)) return fc_oom(e);
+    if (!is_little_twice(x, c)) return FUSEC_OK;
+    for (uint32_t s = x->lo; s <= x->hi; s++) x->b->steps[s].strips = c;
+    return keep_strips(x, c) ? FUSEC_OK : fc_oom(e);
 }
 
 /* The longest chain from a step on; x->hi is its last one. */
 static fusec_status try_from(search *x, fc_error *e) {
     const uint32_t steps = (uint32_t)x->p->plan->steps.len, first = x->lo;
     uint32_t roots[FC_MAX_AXES];
+    int64_t whole[FC_MAX_AXES + 1];
     x->hi = first + MOST_STEPS <= steps ? first + MOST_STEPS - 1 : steps - 1;
     for (; x->hi > first && !x->b->steps[first].strips; x->hi--) {
-        count_bytes(x);
-        if (x->passed / WORTH < x->bytes * x->threads || x->passed / OTHERS < x->others) continue;
-        const uint32_t n = find_axes(x, roots);
-        if (n) FC_TRY(make(x, roots, n, e));
+        x->passed = count_passed(x);
+        if (x->passed / WORTH < x->bytes * x->threads) continue;
+        const uint32_t n = find_axes(x, roots, whole);
+        if (n) FC_TRY(make(x, roots, n, whole, e));
     }
     return FUSEC_OK;
 }
@@ -369,44 +515,82 @@ fusec_status fc_strips_find(const fc_program *p, fc_bound *b, fc_error *e) {
 /* ---- nests -------------------------------------------------------------------------------------
  */
 
-/* Whether an access is of an array that has the rows of one strip alone. */
-static bool has_one_strip(const fc_bound *b, const fc_kernel *k, const fc_access *a) {
-    return a->buffer != FC_NO_BUFFER && b->strip[k->args.at[a->buffer].buffer];
+static bool is_read_at(const fc_kernel *k, uint32_t arg) {
+    for (size_t i = 0; i < k->code.ins.len; i++)
+        if (k->code.ins.at[i].op == FC_OP_LOAD_AT && k->code.ins.at[i].imm == arg) return true;
+    return false;
+}
+
+/* The step that makes the array of an argument of which a strip is there; NULL: all is. */
+static const fc_bound_step *maker_of(const fc_bound *b, const fc_kernel *k, uint32_t arg) {
+    const fc_strip_array *of = arg == FC_NO_BUFFER ? NULL : &b->strip[k->args.at[arg].buffer];
+    return of && of->bytes ? &b->steps[of->maker] : NULL;
 }
 
 /* Strides of a dense array of which a strip is there. */
-static const int64_t *strides_of(fc_bound *b, const fc_bound_step *s, const fc_access *a) {
+static const int64_t *strides_of(fc_bound *b, const fc_bound_step *s, const fc_bound_step *maker,
+                                 const fc_access *a) {
     int64_t *out = fc_arena_alloc(&b->arena, (a->rank + 1) * sizeof *out), dense = 1;
     for (uint32_t i = a->rank; out && i-- > 0;) {
         int64_t size = b->values[a->shape[i]];
         for (uint32_t k = 0; k < s->strips->axes; k++)
-            if (a->map[i].axis == s->cut[k]) size = s->strips->extent[k];
+            if (a->map[i].axis == s->cut[k]) size = maker->rows[k];
         out[i] = dense;
         dense *= size;
     }
     return out;
 }
 
+/* Places of a step's strips on its own axes. */
+static int64_t *spread(fc_bound *b, const fc_kernel *k, const fc_bound_step *s,
+                       const int64_t *from) {
+    const fc_strips *c = s->strips;
+    const size_t axes = k->np + k->nr;
+    int64_t *out = fc_arena_alloc(&b->arena, c->count * axes * sizeof *out);
+    for (uint32_t n = 0; out && n < c->count; n++)
+        for (uint32_t i = 0; i < c->axes; i++)
+            out[n * axes + s->cut[i]] = from[(size_t)n * c->axes + i];
+    return out;
+}
+
+/* Arrays of which a strip is there, and where it begins. Of those that are read at computed places
+ * the address says so. */
 static bool find_own(fc_bound *b, const fc_kernel *k, const fc_bound_step *s,
-                     const int64_t *const *strides, const int64_t **table, bool *own) {
+                     const int64_t *const *strides, const int64_t **table, const int64_t **base) {
     for (size_t a = 0; a < k->accesses.len; a++) {
         const fc_access *acc = &k->accesses.at[a];
-        own[a] = has_one_strip(b, k, acc);
-        table[a] = own[a] ? strides_of(b, s, acc) : strides ? strides[a] : NULL;
-        if (own[a] && !table[a]) return false;
+        const fc_bound_step *maker = maker_of(b, k, acc->buffer);
+        table[a] = strides ? strides[a] : NULL;
+        base[a] = NULL;
+        if (!maker || is_read_at(k, acc->buffer)) continue;
+        table[a] = strides_of(b, s, maker, acc);
+        base[a] = spread(b, k, s, maker->from);
+        if (!table[a] || !base[a]) return false;
     }
     return true;
 }
 
-static void spread(const fc_kernel *k, const fc_bound *b, const fc_bound_step *s, fc_nest_cut *cut,
-                   int64_t *start) {
-    const fc_strips *c = s->strips;
-    const uint32_t axes = k->np + k->nr;
-    for (uint32_t i = 0; i < axes; i++) cut->extent[i] = b->values[k->extent[i]];
-    for (uint32_t i = 0; i < c->axes; i++) cut->extent[s->cut[i]] = c->extent[i];
-    for (uint32_t n = 0; n < c->count; n++)
-        for (uint32_t i = 0; i < c->axes; i++)
-            start[(size_t)n * axes + s->cut[i]] = c->start[(size_t)n * c->axes + i];
+/* How far the addresses of arguments that are read at computed places are from the arrays of which
+ * the strips would be part. */
+static bool find_moved(fc_bound *b, const fc_kernel *k, fc_bound_step *s) {
+    const uint32_t count = s->strips->count;
+    s->moved_args = NULL;
+    for (uint32_t a = 0; a < k->args.len; a++) {
+        const fc_bound_step *maker = k->args.at[a].written ? NULL : maker_of(b, k, a);
+        if (!maker || !is_read_at(k, a)) continue;
+        if (!s->moved_args)
+            s->moved_args = fc_arena_alloc(&b->arena, count * k->args.len * sizeof *s->moved_args);
+        if (!s->moved_args) return false;
+        const size_t row = b->strip[k->args.at[a].buffer].bytes / (size_t)maker->rows[0];
+        for (uint32_t n = 0; n < count; n++) {
+            const int64_t by = maker->from[n] * (int64_t)row;
+            s->moved_args[(size_t)n * k->args.len + a] = -by;
+            for (size_t i = 0; i < k->accesses.len; i++)
+                if (k->accesses.at[i].buffer == a)
+                    s->all[i] |= by / (int64_t)fc_dtypes[k->args.at[a].dtype].bytes;
+        }
+    }
+    return true;
 }
 
 fusec_status fc_strips_bind(fc_bound *b, const fc_kernel *k, fc_bound_step *s,
@@ -414,18 +598,33 @@ fusec_status fc_strips_bind(fc_bound *b, const fc_kernel *k, fc_bound_step *s,
     const size_t n = k->accesses.len + 1, count = s->strips->count;
     fc_nest_cut cut = {.count = s->strips->count};
     const int64_t **table = fc_arena_alloc(&b->arena, n * sizeof *table);
-    bool *own = fc_arena_alloc(&b->arena, n * sizeof *own);
-    int64_t *start = fc_arena_alloc(&b->arena, count * (k->np + k->nr) * sizeof *start);
+    const int64_t **base = fc_arena_alloc(&b->arena, n * sizeof *base);
+    cut.start = spread(b, k, s, s->from);
+    cut.base = base;
     cut.moved = fc_arena_alloc(&b->arena, count * n * sizeof *cut.moved);
     cut.all = fc_arena_alloc(&b->arena, n * sizeof *cut.all);
-    if (!table || !own || !start || !cut.moved || !cut.all) return fc_oom(e);
-    if (!find_own(b, k, s, strides, table, own)) return fc_oom(e);
-    spread(k, b, s, &cut, start);
-    cut.own = own;
-    cut.start = start;
+    if (!table || !base || !cut.start || !cut.moved || !cut.all) return fc_oom(e);
+    if (!find_own(b, k, s, strides, table, base)) return fc_oom(e);
+    for (uint32_t i = 0; i < k->np + k->nr; i++) cut.extent[i] = b->values[k->extent[i]];
+    for (uint32_t i = 0; i < s->strips->axes; i++) cut.extent[s->cut[i]] = s->rows[i];
     s->moved = cut.moved;
     s->all = cut.all;
-    return fc_nest_bind_cut(k, b->values, table, &cut, &b->arena, &s->nest, e);
+    FC_TRY(fc_nest_bind_cut(k, b->values, table, &cut, &b->arena, &s->nest, e));
+    return find_moved(b, k, s) ? FUSEC_OK : fc_oom(e);
+}
+
+/* What stays in the cache is not stored past it; of what does not, a strip is a part. */
+fc_machine fc_strips_machine(const fc_bound *b, const fc_kernel *k, const fc_bound_step *s,
+                             const fc_device *d) {
+    fc_machine out = d->machine;
+    bool stays = true;
+    if (!s->strips) return out;
+    if (s->strips->threads > 1) out.threads = 1;
+    for (uint32_t a = 0; a < k->args.len; a++)
+        stays &= !k->args.at[a].written || maker_of(b, k, a) != NULL;
+    if (k->schedule == FC_SCHED_MAP && d->host_memory)
+        out.cache = stays ? 0 : out.cache / s->strips->count;
+    return out;
 }
 
 /* ---- launches ----------------------------------------------------------------------------------
@@ -444,7 +643,7 @@ static bool list_own(const fc_program *p, fc_bound *b, uint32_t step) {
     if (!s->own) return false;
     for (uint32_t a = 0; a < k->args.len; a++) {
         const uint32_t buffer = k->args.at[a].buffer;
-        add_own(s, s->layout.args + a, fc_strips_apart(b->strip[buffer]));
+        add_own(s, s->layout.args + a, fc_strips_apart(b->strip[buffer].bytes));
     }
     add_own(s, extra + FC_PB_WORKSPACE, fc_strips_apart(s->launch.workspace_bytes));
     add_own(s, extra + FC_PB_TICKETS, (size_t)s->launch.tickets * 4);
@@ -469,6 +668,7 @@ static fc_prepared_strips *prepare(const fc_program *p, fc_bound *b, const fc_st
 
 /* Its block for strip `n`. */
 static int64_t *words_of(fc_bound *b, const fc_bound_step *s, uint32_t n) {
+    const uint32_t nargs = s->layout.extents - s->layout.args;
     int64_t *words = fc_arena_alloc(&b->arena, s->layout.words * sizeof *words);
     const uint32_t axes = s->nest.np + s->nest.nr;
     if (!words) return NULL;
@@ -476,6 +676,8 @@ static int64_t *words_of(fc_bound *b, const fc_bound_step *s, uint32_t n) {
     for (uint32_t a = 0; a < s->nest.naccess; a++)
         words[s->layout.accesses + (size_t)a * (1 + axes)] +=
             FC_PLANT(strip_start, 0, s->moved[(size_t)n * s->nest.naccess + a]);
+    for (uint32_t a = 0; s->moved_args && a < nargs; a++)
+        words[s->layout.args + a] += s->moved_args[(size_t)n * nargs + a];
     return words;
 }
 
@@ -495,7 +697,7 @@ fusec_status fc_strips_launch(const fc_program *p, fc_bound *b, fc_error *e) {
         for (uint32_t s = 0; s < (c ? c->count : 1); s++)
             for (uint32_t k = 0; k < steps; k++) {
                 l[n] = b->launches[i + k];
-                if (s && !(l[n].words = words_of(b, &b->steps[l[n].steps[0]], s))) return fc_oom(e);
+                if (c && !(l[n].words = words_of(b, &b->steps[l[n].steps[0]], s))) return fc_oom(e);
                 n++;
             }
         if (c && c->threads > 1 && !(first->strips = prepare(p, b, c))) return fc_oom(e);

@@ -23,7 +23,7 @@ typedef struct fc_strips {
     uint32_t count;              /* strips */
     uint32_t threads;            /* that do one each, at most; 1: one launch after the other */
     uint32_t axes;               /* that are cut */
-    int64_t extent[FC_MAX_AXES]; /* of each of them in a strip */
+    int64_t extent[FC_MAX_AXES]; /* of each of them in a strip of the results */
     int64_t whole[FC_MAX_AXES];  /* and in all */
     const int64_t *start;        /* [count][axes] */
     size_t bytes, whole_bytes;   /* of the arrays that it passes on, in strips and uncut */
@@ -44,9 +44,15 @@ static inline int64_t fc_strips_points(const fc_bound_step *s) {
  * what they pass on. */
 fusec_status fc_strips_find(const fc_program *p, fc_bound *b, fc_error *e);
 
-/* The nest of a step of a chain; `strides` are those of its accesses, NULL: dense. */
+/* The nest of a step of a chain; `strides` are those of its accesses, NULL: dense. Address words
+ * of what is read at computed places are not of the strip but of the array of which it would be a
+ * part. */
 fusec_status fc_strips_bind(fc_bound *b, const fc_kernel *k, fc_bound_step *s,
                             const int64_t *const *strides, fc_error *e);
+
+/* The machine on which a step runs. */
+fc_machine fc_strips_machine(const fc_bound *b, const fc_kernel *k, const fc_bound_step *s,
+                             const fc_device *d);
 
 /* After the launches of `b` are made, with one for each step of a chain: makes those of all strips
  * of them. */

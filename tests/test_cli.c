@@ -448,6 +448,21 @@ FC_TEST(cli, explain) {
 }
 
 /* 4.8 TB/s for sm_90: 2^30 bytes take 254.2 us at 88 % of it, and few bytes one launch. */
+FC_TEST(cli, explain_says_what_runs_strip_by_strip) {
+    OPEN(sh);
+    static const char line[] =
+        "fusec explain -d interp %s/examples/attention.fuse q=f32:1x1024x64 k=f32:1x1024x64 "
+        "v=f32:1x1024x64%s";
+    EXPECT_RUN(sh, 0, line, FUSEC_SOURCE_DIR, "");
+    FC_EXPECT_CONTAINS(sh.out, "strips    k0 to k2: 8 of 1x128 rows, with 1.0 MiB between them in "
+                               "place of 8.0 MiB\n");
+    EXPECT_RUN(sh, 0, line, FUSEC_SOURCE_DIR, " --json");
+    FC_EXPECT_CONTAINS(sh.out, "\"strips\":[{\"first\":\"k0\",\"last\":\"k2\",\"count\":8,"
+                               "\"rows\":[1,128],\"side_by_side\":1,\"bytes\":1048576,"
+                               "\"bytes_uncut\":8388608}]");
+    shell_close(&sh);
+}
+
 FC_TEST(cli, explain_predicts) {
     OPEN(sh);
     EXPECT_RUN(sh, 0, "fusec explain -d none -e 'x*2 + 1' x=f32:134217728");

@@ -93,6 +93,25 @@ static void json_kernel(const fc_plan_view *v, uint32_t i, fc_str *out) {
     fc_str_char(out, '}');
 }
 
+/* Kernels that run strip by strip (runtime/strips.h). */
+static void json_strips(const fc_plan_view *v, fc_str *out) {
+    char first[16], last[16];
+    uint32_t n = 0;
+    fc_str_add(out, ",\"strips\":[");
+    for (uint32_t i = 0; i < v->count; i++) {
+        const fc_strips *c = &v->kernels[i].strips;
+        if (!c->n || c->first != i) continue;
+        fc_str_printf(out, "%s{\"first\":\"%s\",\"last\":\"%s\",\"count\":%u,\"rows\":[",
+                      n++ ? "," : "", fc_step_name(first, v->p->plan, i),
+                      fc_step_name(last, v->p->plan, i + c->n - 1), c->count);
+        for (uint32_t k = 0; k < c->axes; k++)
+            fc_str_printf(out, "%s%lld", k ? "," : "", (long long)c->extent[k]);
+        fc_str_printf(out, "],\"side_by_side\":%u,\"bytes\":%llu,\"bytes_uncut\":%llu}", c->threads,
+                      (unsigned long long)c->bytes, (unsigned long long)c->whole_bytes);
+    }
+    fc_str_char(out, ']');
+}
+
 void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_add(out, "{\"program\":");
     fc_json_text(out, v->s->name);
@@ -103,6 +122,7 @@ void fc_plan_json(const fc_plan_view *v, const fc_plan_view *u, fc_str *out) {
     fc_str_printf(out, ",\"compiles\":%llu,\"kernels\":[", (unsigned long long)v->p->compiles);
     for (uint32_t i = 0; i < v->count; i++) json_kernel(v, i, out);
     fc_str_char(out, ']');
+    json_strips(v, out);
     if (!u) {
         fc_str_add(out, "}\n");
         return;

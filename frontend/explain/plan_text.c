@@ -142,15 +142,18 @@ static void stored_lines(const fc_plan_view *v, fc_str *out) {
     }
 }
 
-/* Kernels that run strip by strip: how many strips, and what is between the kernels at a time. */
+/* Kernels that run strip by strip: how many strips of how many rows, and what is between the
+ * kernels at a time. */
 static void strip_lines(const fc_plan_view *v, fc_str *out) {
     char at_a_time[32], whole[32], first[16], last[16];
     for (uint32_t i = 0; i < v->count; i++) {
         const fc_strips *c = &v->kernels[i].strips;
         if (!c->n || c->first != i) continue;
-        fc_str_printf(out, "strips    %s to %s: %u, with %s between them in place of %s\n",
-                      fc_step_name(first, v->p->plan, i),
-                      fc_step_name(last, v->p->plan, i + c->n - 1), c->count,
+        fc_str_printf(out, "strips    %s to %s: %u of ", fc_step_name(first, v->p->plan, i),
+                      fc_step_name(last, v->p->plan, i + c->n - 1), c->count);
+        for (uint32_t k = 0; k < c->axes; k++)
+            fc_str_printf(out, "%s%lld", k ? "x" : "", (long long)c->extent[k]);
+        fc_str_printf(out, " rows, with %s between them in place of %s\n",
                       fc_show_bytes(at_a_time, (int64_t)(c->bytes * c->threads)),
                       fc_show_bytes(whole, (int64_t)c->whole_bytes));
     }

@@ -13,6 +13,7 @@
  *   strided   the inputs are views of larger arrays
  *   externs   some rows are functions of the user
  *   max_ops   kernels cut at so many operations
+ *  (kernels of these ways run strip by strip where they can)
  *   compare   the interpreter, where the semantics fix the bits
  *   text      the graph printed as a program and read again
  *   views     arguments with strides (fuzz_ways.h)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_bands.c - maps that run row by row (runtime/bands.h) give the bits that they give one after
- * the other on the interpreter, and run so where they should. */
-#include "runtime/bands.h"
+/* test_strips_around.c - maps that read rows around their own run strip by strip (runtime/strips.h)
+ * where they should, and give the bits that they give one after the other. */
 #include "runtime/program.h"
+#include "runtime/strips.h"
 
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static void differences(fc_graph *g) {
 
 typedef struct result {
     float *data;
-    bool banded;
+    bool cut;
 } result;
 
 static result run(fc_edge mode, const char *device, int64_t h, int64_t w, bool in_place) {
@@ -61,7 +61,7 @@ static result run(fc_edge mode, const char *device, int64_t h, int64_t w, bool i
         FC_EXPECT_OK(fc_program_run(p, NULL, 1, &a, 0, NULL, 1, &y, &f.e), &f.e);
     fc_bound *b = NULL;
     if (p && !fc_bound_get(p, 1, &a, 0, NULL, 64, FC_NO_CODE, &b, &f.e)) {
-        r.banded = b->bands != NULL;
+        r.cut = b->steps[0].strips != NULL;
         fc_bound_release(p, b);
     }
     free(x);
@@ -69,11 +69,11 @@ static result run(fc_edge mode, const char *device, int64_t h, int64_t w, bool i
     return r;
 }
 
-static void compare(fc_edge mode, int64_t h, int64_t w, bool banded, bool in_place) {
+static void compare(fc_edge mode, int64_t h, int64_t w, bool cut, bool in_place) {
     result cpu = run(mode, "cpu", h, w, in_place), interp = run(mode, "interp", h, w, false);
     FC_TRACE("%s %d x %d", fc_edge_names[mode], (int)h, (int)w);
     if (cpu.data && interp.data) {
-        FC_EXPECT_EQ_I64(cpu.banded, banded);
+        FC_EXPECT_EQ_I64(cpu.cut, cut);
         const size_t n = (size_t)((mode ? h : h - 2) * w);
         FC_EXPECT_EQ_I64(memcmp(cpu.data, interp.data, n * sizeof(float)), 0);
     }
@@ -82,7 +82,7 @@ static void compare(fc_edge mode, int64_t h, int64_t w, bool banded, bool in_pla
     free(interp.data);
 }
 
-FC_TEST(bands, rows_at_edges) {
+FC_TEST(strips_around, rows_at_edges) {
     compare(FC_EDGE_EDGE, 701, 150, true, false);
     compare(FC_EDGE_ZERO, 513, 64, true, false);
     compare(FC_EDGE_REFLECT, 1200, 37, true, false);
@@ -90,11 +90,11 @@ FC_TEST(bands, rows_at_edges) {
     compare(FC_EDGE_NONE, 900, 101, true, false);
 }
 
-FC_TEST(bands, what_goes_round_or_fits_the_cache_is_made_whole) {
+FC_TEST(strips_around, what_goes_round_or_fits_the_cache_is_made_whole) {
     compare(FC_EDGE_WRAP, 701, 150, false, false);
     compare(FC_EDGE_EDGE, 40, 30, false, false);
 }
 
-FC_TEST(bands, a_result_on_an_input) {
+FC_TEST(strips_around, a_result_on_an_input) {
     compare(FC_EDGE_EDGE, 701, 150, true, true);
 }
