@@ -69,6 +69,9 @@ void fc_cli_say(const fc_cli *c, const char *fmt, ...) FC_PRINTF(2, 3);
 /* As fc_outfile_open, commit and abandon; between them an interrupt removes the temporary file. A
  * few hundred at a time. */
 fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_error *e);
+/* The same for a Zarr array (fc_zarr_create). */
+fusec_status fc_cli_out_array(fc_cli *c, fc_outfile *f, const char *path, fusec_dtype dtype,
+                              int rank, const int64_t *shape, const char *like, fc_error *e);
 fusec_status fc_cli_out_commit(fc_outfile *f, fc_error *e);
 void fc_cli_out_abandon(fc_outfile *f);
 /* A whole text file. */

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "frontend/cli/b2nd.h"
 #include "frontend/cli/npz.h"
 #include "frontend/cli/png.h"
+#include "frontend/cli/zarr.h"
 
 static bool letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -173,6 +175,8 @@ static fusec_status parse_file(fc_cli_input *in, fc_error *e) {
         if (!in->key) return fc_oom(e);
     } else if (ends_with(p, n, ".npz")) {
         in->kind = FC_INPUT_NPZ;
+    } else if (ends_with(p, n, ".b2nd")) {
+        in->kind = FC_INPUT_STORE;
     } else if (ends_with(p, n, ".png")) {
         in->kind = FC_INPUT_PNG;
     }
@@ -257,7 +261,14 @@ static fusec_status open_file(fc_cli_input *in, fc_error *e) {
 }
 
 fusec_status fc_input_open(fc_cli_input *in, fc_error *e) {
+    if (in->kind == FC_INPUT_NPY && fc_zarr_is(in->path)) in->kind = FC_INPUT_STORE;
     switch (in->kind) {
+    case FC_INPUT_STORE:
+        FC_TRY((ends_with(in->path, strlen(in->path), ".b2nd") ? fc_b2nd_open : fc_zarr_open)(
+            &in->reader, in->alloc, in->path, &in->header, e));
+        in->open = true;
+        take_shape(in, in->header.dtype, in->header.rank, in->header.shape);
+        return FUSEC_OK;
     case FC_INPUT_NPY:
     case FC_INPUT_NPZ: FC_TRY(open_file(in, e)); break;
     case FC_INPUT_STDIN:
@@ -278,6 +289,18 @@ fusec_status fc_input_open(fc_cli_input *in, fc_error *e) {
     return FUSEC_OK;
 }
 
+fusec_status fc_input_again(fc_cli_input *in, fc_error *e) {
+    const fc_npy before = in->header;
+    const fusec_dtype dtype = in->dtype;
+    if (in->open) fc_reader_close(&in->reader);
+    in->open = false;
+    if (in->kind == FC_INPUT_RAW) return open_file(in, e);
+    FC_TRY(fc_input_open(in, e));
+    if (in->header.count != before.count || in->dtype != dtype)
+        return fc_fail(e, FUSEC_NPY_FORMAT, "%s changed while it was read", in->reader.name);
+    return FUSEC_OK;
+}
+
 fusec_status fc_input_read(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape,
                            void *dst, fc_error *e) {
     fc_array image = {.dtype = dtype, .rank = rank, .data = dst};
@@ -289,6 +312,7 @@ fusec_status fc_input_read(fc_cli_input *in, fusec_dtype dtype, int rank, const 
     switch (in->kind) {
     case FC_INPUT_NPY:
     case FC_INPUT_NPZ:
+    case FC_INPUT_STORE:
     case FC_INPUT_STDIN: return fc_npy_read_data(&in->reader, &in->header, in->alloc, dst, e);
     case FC_INPUT_RAW: return fc_raw_read(&in->reader, dtype, rank, shape, dst, e);
     case FC_INPUT_PNG:

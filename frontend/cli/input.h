@@ -20,6 +20,7 @@ typedef enum fc_input_kind {
     FC_INPUT_NPZ,    /* an array of an archive */
     FC_INPUT_PNG,    /* an image */
     FC_INPUT_STDIN,  /* NPY on standard input */
+    FC_INPUT_STORE,  /* an array in chunks: known when it is opened */
     FC_INPUT_RAW,    /* bytes without a header */
     FC_INPUT_MADE,   /* rand, randn, zeros, ones, iota */
     FC_INPUT_TYPE,   /* a type without data */
@@ -73,6 +74,8 @@ fusec_status fc_weak_store(const fc_weak *w, const char *name, fusec_dtype dtype
 
 fusec_status fc_input_parse(fc_cli_input *in, const char *word, const fc_alloc *alloc, fc_error *e);
 fusec_status fc_input_open(fc_cli_input *in, fc_error *e);
+/* What fc_input_open opened from its beginning again, for one more reading. */
+fusec_status fc_input_again(fc_cli_input *in, fc_error *e);
 /* `dtype` and `shape` are those of the value itself (no conversion takes place); `dst` has the
  * room. */
 fusec_status fc_input_read(fc_cli_input *in, fusec_dtype dtype, int rank, const int64_t *shape,

@@ -135,8 +135,9 @@ static int64_t longest_axis(const fc_job *s) {
     for (size_t i = 0; i < s->input_count; i++) {
         const fc_cli_input *in = &s->inputs[i];
         int64_t bytes = in->has_dtype ? (int64_t)fc_dtypes[in->dtype].bytes : 0;
-        if (in->kind != FC_INPUT_NPY && in->kind != FC_INPUT_RAW && in->kind != FC_INPUT_STDIN &&
-            in->kind != FC_INPUT_TYPE && !(in->kind == FC_INPUT_MADE && made))
+        if (in->kind != FC_INPUT_NPY && in->kind != FC_INPUT_STORE && in->kind != FC_INPUT_RAW &&
+            in->kind != FC_INPUT_STDIN && in->kind != FC_INPUT_TYPE &&
+            !(in->kind == FC_INPUT_MADE && made))
             continue;
         for (int k = 0; k < in->rank; k++) bytes = fc_mul_most(bytes, in->dims[k].size);
         if (in->rank && !in->dims[0].name && bytes > most) most = bytes, size = in->dims[0].size;

@@ -11,6 +11,7 @@
 #include "frontend/cli/png.h"
 #include "frontend/cli/print.h"
 #include "frontend/cli/progress.h"
+#include "frontend/cli/zarr.h"
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), k = strlen(end);
@@ -74,7 +75,7 @@ const char *fc_place_text(char *buf, size_t size, const fc_array *a, int64_t ind
 static fusec_status check_inputs(const fc_job *s, const char *path, fc_error *e) {
     struct stat out, in;
     char shown[200];
-    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode)) return FUSEC_OK;
+    if (stat(path, &out) != 0 || (!S_ISREG(out.st_mode) && !S_ISDIR(out.st_mode))) return FUSEC_OK;
     for (size_t i = 0; i < s->input_count; i++) {
         const fc_cli_input *x = &s->inputs[i];
         bool known = x->kind == FC_INPUT_STDIN ? fstat(STDIN_FILENO, &in) == 0
@@ -120,7 +121,9 @@ static bool same_file(const char *a, const char *b) {
     char na[256], nb[256];
     if (!strcmp(a, b)) return true;
     bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
-    if (has_a && has_b) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    if (has_a && has_b)
+        return (S_ISREG(x.st_mode) || S_ISDIR(x.st_mode)) && x.st_dev == y.st_dev &&
+               x.st_ino == y.st_ino;
     return !has_a && !has_b && place_of(a, &x, na) && place_of(b, &y, nb) && !strcmp(na, nb) &&
            x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
@@ -145,8 +148,9 @@ static fusec_status check_dash(const fc_job *s, fc_error *e) {
 static fusec_status check_extension(const char *word, const char *file, fc_error *e) {
     char shown[200];
     struct stat st;
-    if (ends_with(file, ".npy") || ends_with(file, ".npz") || ends_with(file, ".png"))
-        return FUSEC_OK;
+    static const char *const known[] = {".npy", ".npz", ".zarr", ".png"};
+    for (size_t i = 0; i < FC_COUNT(known); i++)
+        if (ends_with(file, known[i])) return FUSEC_OK;
     if (stat(file, &st) == 0 && !S_ISREG(st.st_mode)) return FUSEC_OK;
     fc_shown_name(shown, sizeof shown, file);
     const char *slash = strrchr(shown, '/'), *dot = strrchr(slash ? slash : shown, '.');
@@ -155,7 +159,7 @@ static fusec_status check_extension(const char *word, const char *file, fc_error
                          : ends_with(file, ".json") ? "--format json "
                                                     : "";
     return fc_fail(e, FUSEC_USAGE,
-                   "-o %s: results are written as .npy, .npz (all of them) or .png\n"
+                   "-o %s: results are written as .npy, .npz (all of them), .zarr or .png\n"
                    "  help: -o %.*s%.*s.npy\n"
                    "        %s>%s without -o, for text",
                    shown, (int)(file - word), word, stem, shown, format, shown);
@@ -225,6 +229,24 @@ typedef struct out_job {
     int64_t bytes;
 } out_job;
 
+fusec_status fc_output_open(fc_job *s, fc_outfile *f, const char *file, const fc_tensor *t,
+                            fc_error *e) {
+    char header[FC_NPY_HEADER_ROOM];
+    const char *like = NULL;
+    if (!ends_with(file, ".zarr")) {
+        FC_TRY(fc_cli_out_open(s->cli, f, file, e));
+        const fusec_status st =
+            fc_outfile_write(f, header, fc_npy_header(header, t->dtype, (int)t->rank, t->shape), e);
+        if (st) fc_cli_out_abandon(f);
+        return st;
+    }
+    for (size_t i = s->input_count; i-- > 0;)
+        if (s->inputs[i].kind == FC_INPUT_STORE && fc_zarr_is(s->inputs[i].path))
+            like = s->inputs[i].path;
+    return fc_cli_out_array(s->cli, f, file, fc_npy_stored_as(t->dtype), (int)t->rank, t->shape,
+                            like, e);
+}
+
 /* The bytes, under the temporary name. On failure there is no file. */
 static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
     fc_progress progress;
@@ -239,7 +261,9 @@ static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
     }
     fc_shown_name(what + strlen(what), 200, o->file);
     if (ends_with(o->file, ".png")) FC_TRY(fc_png_check(&a, o->file, e));
-    FC_TRY(fc_cli_out_open(s->cli, &o->f, o->file, e));
+    const bool other = ends_with(o->file, ".npz") || ends_with(o->file, ".png");
+    FC_TRY(other ? fc_cli_out_open(s->cli, &o->f, o->file, e)
+                 : fc_output_open(s, &o->f, o->file, &s->out[o->which], e));
     fc_progress_start(&progress, what, true, s->cli->quiet, s->cli->verbose);
     o->f.progress = fc_progress_step, o->f.progress_user = &progress;
     if (ends_with(o->file, ".npz"))
@@ -247,10 +271,10 @@ static fusec_status write_file(fc_job *s, out_job *o, fc_error *e) {
     else if (ends_with(o->file, ".png"))
         st = fc_png_write(s->alloc, &o->f, &a, e);
     else
-        st = fc_npy_write(&o->f, &a, e);
+        st = fc_npy_write_data(&o->f, &a, e);
     fc_progress_end(&progress);
-    o->bytes = o->f.at;
     if (!st) st = fc_outfile_finish(&o->f, e);
+    o->bytes = o->f.at;
     if (st) fc_cli_out_abandon(&o->f);
     return st;
 }
@@ -373,7 +397,8 @@ const char *fc_output_file(fc_job *s, uint32_t which, fc_error *e) {
     if (!jobs || list_jobs(s, false, jobs, &n, e)) return NULL;
     for (size_t i = 0; i < n; i++) {
         words += jobs[i].all || jobs[i].which == which;
-        if (!jobs[i].all && jobs[i].which == which && ends_with(jobs[i].file, ".npy"))
+        if (!jobs[i].all && jobs[i].which == which &&
+            (ends_with(jobs[i].file, ".npy") || ends_with(jobs[i].file, ".zarr")))
             file = jobs[i].file;
     }
     return words == 1 ? file : NULL;

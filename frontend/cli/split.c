@@ -84,7 +84,8 @@ static int64_t row_bytes(const fc_tensor *t) {
 /* Whether the input's data can be read in the order of its first axis, as often as there are
  * sweeps. */
 static bool can_stream(const split *c, const fc_cli_input *in, const fc_tensor *t) {
-    const bool npy = in->kind == FC_INPUT_NPY || in->kind == FC_INPUT_STDIN;
+    const bool npy =
+        in->kind == FC_INPUT_NPY || in->kind == FC_INPUT_STDIN || in->kind == FC_INPUT_STORE;
     if (in->has_dtype && in->dtype != t->dtype) return false;
     if (in->kind == FC_INPUT_STDIN && c->cut->pieces.nsweeps > 1) return false;
     return (npy && (!in->header.fortran || t->rank < 2)) || in->kind == FC_INPUT_RAW;
@@ -139,14 +140,11 @@ static fusec_status find_outputs(split *c, fc_error *e) {
         int64_t count, bytes;
         if (c->cut->pieces.along[c->cut->pieces.graph->outputs.at[i].node] == 0 && file &&
             t->dtype != FUSEC_BF16) {
-            char header[FC_NPY_HEADER_ROOM];
             c->out[c->nout++] = (stream){.number = i, .row = row_bytes(t)};
             fc_outfile *f = fc_arena_alloc(&s->arena, sizeof *f);
             if (!f) return fc_oom(e);
-            FC_TRY(fc_cli_out_open(s->cli, f, file, e));
+            FC_TRY(fc_output_open(s, f, file, t, e));
             s->written[i] = f;
-            FC_TRY(fc_outfile_write(f, header,
-                                    fc_npy_header(header, t->dtype, (int)t->rank, t->shape), e));
             continue;
         }
         if (!fc_shape_bytes((int)t->rank, t->shape, fc_dtypes[t->dtype].bytes, &count, &bytes) ||
@@ -237,18 +235,7 @@ static fusec_status read_piece(void *user, int64_t k, unsigned slot, fc_error *e
 
 /* Files from their beginning, for one more sweep. */
 static fusec_status again(split *c, fc_error *e) {
-    for (uint32_t i = 0; i < c->nin; i++) {
-        fc_reader *r = &c->in[i].in->reader;
-        fc_reader_close(r);
-        c->in[i].in->open = false;
-        FC_TRY(fc_reader_open(r, c->in[i].in->path, e));
-        c->in[i].in->open = true;
-        fc_npy h;
-        if (c->in[i].in->kind == FC_INPUT_RAW) continue;
-        FC_TRY(fc_npy_read_header(r, &h, e));
-        if (h.count != c->in[i].header.count || h.dtype != c->in[i].header.dtype)
-            return fc_fail(e, FUSEC_NPY_FORMAT, "%s changed while it was read", r->name);
-    }
+    for (uint32_t i = 0; i < c->nin; i++) FC_TRY(fc_input_again(c->in[i].in, e));
     return FUSEC_OK;
 }
 

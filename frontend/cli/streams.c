@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "frontend/cli/command.h"
+#include "frontend/cli/zarr.h"
 #include "frontend/io/reader.h"
+#include "frontend/io/tree.h"
 
 enum { TEMPORARIES = 512 }; /* files that are written together; more would stay after a signal */
 static const char *volatile temporary[TEMPORARIES];
@@ -21,7 +23,7 @@ static volatile sig_atomic_t on_terminal;
 
 static void interrupted(int sig) {
     for (int i = 0; i < TEMPORARIES; i++)
-        if (temporary[i]) unlink(temporary[i]);
+        if (temporary[i]) fc_remove_tree(temporary[i]);
     if (on_terminal) {
         static const char clear[] = "\r\033[K";
         ssize_t n = write(STDERR_FILENO, clear, sizeof clear - 1);
@@ -70,6 +72,16 @@ fusec_status fc_cli_out_open(fc_cli *c, fc_outfile *f, const char *path, fc_erro
     sigset_t before;
     block(&before);
     fusec_status s = fc_outfile_open(f, c->alloc, path, e);
+    if (!s && f->tmp) replace(NULL, f->tmp);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return s;
+}
+
+fusec_status fc_cli_out_array(fc_cli *c, fc_outfile *f, const char *path, fusec_dtype dtype,
+                              int rank, const int64_t *shape, const char *like, fc_error *e) {
+    sigset_t before;
+    block(&before);
+    fusec_status s = fc_zarr_create(f, c->alloc, path, dtype, rank, shape, like, e);
     if (!s && f->tmp) replace(NULL, f->tmp);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return s;

@@ -46,6 +46,9 @@ fusec_status fc_npy_read_part(fc_reader *in, const fc_npy *h, int64_t done, size
                               fc_error *e);
 fusec_status fc_npy_read_end(fc_reader *in, const fc_npy *h, fc_error *e);
 
+/* Elements as a file has them, in place: native byte order, and bools 0 or 1. */
+void fc_npy_make_native(unsigned char *p, size_t n, const fc_npy *h);
+
 /* Reads bytes that have no header, in native order, into a dense array: exactly `bytes` of them. */
 fusec_status fc_raw_read(fc_reader *in, fusec_dtype dtype, int rank, const int64_t *shape,
                          void *dst, fc_error *e);
@@ -55,8 +58,13 @@ fusec_status fc_raw_read(fc_reader *in, fusec_dtype dtype, int rank, const int64
 size_t fc_npy_header(char out[FC_NPY_HEADER_ROOM], fusec_dtype dtype, int rank,
                      const int64_t *shape);
 
-/* Writes header and data. */
+/* Writes header and data; the data alone. */
 fusec_status fc_npy_write(fc_outfile *out, const fc_array *a, fc_error *e);
+fusec_status fc_npy_write_data(fc_outfile *out, const fc_array *a, fc_error *e);
+/* What elements are written as. */
+static inline fusec_dtype fc_npy_stored_as(fusec_dtype t) {
+    return t == FUSEC_BF16 ? FUSEC_F32 : t;
+}
 /* Writes a file whole or not at all. `*written` gets its size; may be NULL. */
 fusec_status fc_npy_write_file(const fc_alloc *alloc, const char *path, const fc_array *a,
                                int64_t *written, fc_error *e);

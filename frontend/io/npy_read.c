@@ -33,7 +33,7 @@ static void swap_bytes(unsigned char *p, size_t n, size_t itemsize) {
     }
 }
 
-static void make_native(unsigned char *p, size_t n, const fc_npy *h) {
+void fc_npy_make_native(unsigned char *p, size_t n, const fc_npy *h) {
     if (h->dtype == FUSEC_BOOL) {
         for (size_t i = 0; i < n; i++) p[i] = p[i] != 0;
     } else if (h->swap) {
@@ -134,7 +134,7 @@ fusec_status fc_npy_read_part(fc_reader *in, const fc_npy *h, int64_t done, size
         const size_t want = n - at < PIECE ? n - at : PIECE;
         size_t got;
         FC_TRY(fc_reader_fill(in, (char *)dst + at, want, &got, e));
-        make_native((unsigned char *)dst + at, got, h);
+        fc_npy_make_native((unsigned char *)dst + at, got, h);
         at += got;
         if (got < want) return shrunk(in, h, done + (int64_t)at, e);
     }
@@ -170,7 +170,7 @@ fusec_status fc_raw_read(fc_reader *in, fusec_dtype dtype, int rank, const int64
     if (in->size < 0 || in->size == h.bytes) {
         FC_TRY(fc_reader_fill(in, dst, (size_t)h.bytes, &got, e));
         if ((int64_t)got == h.bytes) {
-            make_native(dst, got, &h);
+            fc_npy_make_native(dst, got, &h);
             return expect_end(in, e, FUSEC_IO, h.bytes);
         }
     }

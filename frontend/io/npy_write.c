@@ -5,10 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static fusec_dtype stored_as(fusec_dtype t) {
-    return t == FUSEC_BF16 ? FUSEC_F32 : t;
-}
-
 const char *fc_npy_write_note(fusec_dtype dtype) {
     return dtype == FUSEC_BF16 ? "NPY has no bf16: written as f32, which holds the same values"
                                : NULL;
@@ -17,7 +13,7 @@ const char *fc_npy_write_note(fusec_dtype dtype) {
 size_t fc_npy_header(char out[FC_NPY_HEADER_ROOM], fusec_dtype dtype, int rank,
                      const int64_t *shape) {
     enum { START = 10 }; /* magic, version, length */
-    const fc_dtype_info *info = &fc_dtypes[stored_as(dtype)];
+    const fc_dtype_info *info = &fc_dtypes[fc_npy_stored_as(dtype)];
     bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     char *text = out + START;
     size_t room = FC_NPY_HEADER_ROOM - START - 80, n;
@@ -50,18 +46,28 @@ static fusec_status write_widened(fc_outfile *out, const uint16_t *p, int64_t co
     return FUSEC_OK;
 }
 
+static fusec_status bytes_of(const fc_outfile *out, const fc_array *a, int64_t *count,
+                             int64_t *bytes, fc_error *e) {
+    if (a->rank > FC_IO_RANK ||
+        !fc_shape_bytes(a->rank, a->shape, fc_dtypes[a->dtype].bytes, count, bytes))
+        return fc_fail(e, FUSEC_INVALID, "cannot write %s: the array is too large", out->name);
+    return FUSEC_OK;
+}
+
+fusec_status fc_npy_write_data(fc_outfile *out, const fc_array *a, fc_error *e) {
+    int64_t count, bytes;
+    FC_TRY(bytes_of(out, a, &count, &bytes, e));
+    if (!out->expected) out->expected = out->at + (a->dtype == FUSEC_BF16 ? 2 * bytes : bytes);
+    if (a->dtype == FUSEC_BF16) return write_widened(out, a->data, count, e);
+    return fc_outfile_write(out, a->data, (size_t)bytes, e);
+}
+
 fusec_status fc_npy_write(fc_outfile *out, const fc_array *a, fc_error *e) {
     char header[FC_NPY_HEADER_ROOM];
     int64_t count, bytes;
-    if (a->rank > FC_IO_RANK ||
-        !fc_shape_bytes(a->rank, a->shape, fc_dtypes[a->dtype].bytes, &count, &bytes))
-        return fc_fail(e, FUSEC_INVALID, "cannot write %s: the array is too large", out->name);
-    size_t head = fc_npy_header(header, a->dtype, a->rank, a->shape);
-    if (!out->expected)
-        out->expected = (int64_t)head + (a->dtype == FUSEC_BF16 ? 2 * bytes : bytes);
-    FC_TRY(fc_outfile_write(out, header, head, e));
-    if (a->dtype == FUSEC_BF16) return write_widened(out, a->data, count, e);
-    return fc_outfile_write(out, a->data, (size_t)bytes, e);
+    FC_TRY(bytes_of(out, a, &count, &bytes, e));
+    FC_TRY(fc_outfile_write(out, header, fc_npy_header(header, a->dtype, a->rank, a->shape), e));
+    return fc_npy_write_data(out, a, e);
 }
 
 fusec_status fc_npy_write_file(const fc_alloc *alloc, const char *path, const fc_array *a,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* outfile.c - writing through a temporary name. See outfile.h. */
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE /* renameat2 */
 #include "frontend/io/outfile.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "frontend/io/array.h"
+#include "frontend/io/tree.h"
 
 #define PIECE ((size_t)64 << 20)
 
@@ -23,6 +24,7 @@ static fusec_status fail_errno(fc_outfile *o, fc_error *e, int err) {
 static void release(fc_outfile *o) {
     if (o->fd >= 0 && !o->borrowed) close(o->fd);
     o->fd = -1;
+    if (o->kind) o->kind->drop(o);
     if (!o->alloc) return;
     fc_free(o->alloc, o->path);
     fc_free(o->alloc, o->tmp);
@@ -44,13 +46,19 @@ static char *temporary_name(const fc_alloc *alloc, const char *path, int attempt
     return tmp;
 }
 
-static fusec_status open_temporary(fc_outfile *o, fc_error *e) {
+/* 0, or why it is not there. A name that is taken is another try. */
+static int make_temporary(fc_outfile *o, bool folder) {
+    if (folder) return mkdir(o->tmp, 0777) == 0 ? 0 : errno;
+    o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return o->fd >= 0 ? 0 : errno;
+}
+
+static fusec_status open_temporary(fc_outfile *o, bool folder, fc_error *e) {
     for (int attempt = 0; attempt < 100; attempt++) {
         o->tmp = temporary_name(o->alloc, o->path, attempt);
         if (!o->tmp) return fc_oom(e);
-        o->fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (o->fd >= 0) return FUSEC_OK;
-        int err = errno;
+        const int err = make_temporary(o, folder);
+        if (!err) return FUSEC_OK;
         fc_free(o->alloc, o->tmp);
         o->tmp = NULL;
         if (err != EEXIST) return fail_errno(o, e, err);
@@ -94,10 +102,25 @@ fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *p
     } else if (exists && access(path, W_OK) != 0) {
         s = fail_errno(o, e, errno); /* renaming would get round a write protection */
     } else {
-        s = open_temporary(o, e);
+        s = open_temporary(o, false, e);
         if (s == FUSEC_OK && exists) (void)fchmod(o->fd, st.st_mode & 0777);
     }
     if (s != FUSEC_OK) release(o);
+    return s;
+}
+
+fusec_status fc_outfile_folder(fc_outfile *o, const fc_alloc *alloc, const char *path,
+                               fc_error *e) {
+    char real[PATH_MAX];
+    memset(o, 0, sizeof *o);
+    o->alloc = alloc;
+    o->fd = -1;
+    if (!fc_resolve_links(path, real, sizeof real)) return fail_errno(o, e, ENAMETOOLONG);
+    for (size_t n = strlen(real); n > 1 && real[n - 1] == '/'; n--) real[n - 1] = 0;
+    fc_shown_name(o->name, sizeof o->name, path);
+    o->path = fc_strdup(alloc, real);
+    const fusec_status s = o->path ? open_temporary(o, true, e) : fc_oom(e);
+    if (s) release(o);
     return s;
 }
 
@@ -110,6 +133,7 @@ void fc_outfile_fd(fc_outfile *o, int fd, const char *name) {
 
 fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e) {
     const char *p = data;
+    if (o->kind) return o->kind->write(o, data, n, e);
     while (n) {
         ssize_t k = write(o->fd, p, n < PIECE ? n : PIECE);
         if (k < 0) {
@@ -125,6 +149,11 @@ fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_erro
 }
 
 fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e) {
+    if (o->store) {
+        const fusec_status s = o->kind->finish(o, e);
+        o->kind->drop(o);
+        return s;
+    }
     if (o->borrowed || o->fd < 0) return FUSEC_OK;
     /* Network file systems report a full disk here. */
     int err = close(o->fd) != 0 && errno != EINTR ? errno : 0;
@@ -132,15 +161,26 @@ fusec_status fc_outfile_finish(fc_outfile *o, fc_error *e) {
     return err ? fail_errno(o, e, err) : FUSEC_OK;
 }
 
+/* A folder with something in it is not replaced by a rename: the two change places, and the old one
+ * goes. */
+static int put_in_place(fc_outfile *o) {
+    if (rename(o->tmp, o->path) == 0) return 0;
+    if (!o->kind || (errno != ENOTEMPTY && errno != EEXIST)) return errno;
+    if (renameat2(AT_FDCWD, o->tmp, AT_FDCWD, o->path, RENAME_EXCHANGE) != 0) return errno;
+    fc_remove_tree(o->tmp);
+    return 0;
+}
+
 fusec_status fc_outfile_commit(fc_outfile *o, fc_error *e) {
     fusec_status s = fc_outfile_finish(o, e);
-    if (!s && o->tmp && rename(o->tmp, o->path) != 0) s = fail_errno(o, e, errno);
-    if (s && o->tmp) unlink(o->tmp);
+    const int err = !s && o->tmp ? put_in_place(o) : 0;
+    if (err) s = fail_errno(o, e, err);
+    if (s && o->tmp) fc_remove_tree(o->tmp);
     release(o);
     return s;
 }
 
 void fc_outfile_abandon(fc_outfile *o) {
-    if (o->tmp) unlink(o->tmp);
+    if (o->tmp) fc_remove_tree(o->tmp);
     release(o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* outfile.h - a file that appears whole or not at all.
+/* outfile.h - a file, or a folder, that appears whole or not at all.
  *
  * Bytes go to a temporary file in the directory of the target, which fc_outfile_commit renames over
  * it; fc_outfile_abandon removes it. A target that is not a regular file (a pipe, /dev/null) is
@@ -9,8 +9,19 @@
 
 #include "ir/base.h"
 
-typedef struct fc_outfile {
+typedef struct fc_outfile fc_outfile;
+
+/* A folder instead of a file: what writes into it, and what that holds. */
+typedef struct fc_outfile_kind {
+    fusec_status (*write)(fc_outfile *o, const void *data, size_t n, fc_error *e);
+    fusec_status (*finish)(fc_outfile *o, fc_error *e);
+    void (*drop)(fc_outfile *o); /* frees `store`; may be called again */
+} fc_outfile_kind;
+
+struct fc_outfile {
     const fc_alloc *alloc;
+    const fc_outfile_kind *kind; /* NULL: a file */
+    void *store;
     int fd;
     bool borrowed;  /* the descriptor belongs to the caller */
     char *path;     /* where it goes, symbolic links resolved */
@@ -22,9 +33,11 @@ typedef struct fc_outfile {
     void (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
     int64_t expected;
-} fc_outfile;
+};
 
 fusec_status fc_outfile_open(fc_outfile *o, const fc_alloc *alloc, const char *path, fc_error *e);
+/* A folder under a temporary name; commit puts it in the place of what is there, which goes. */
+fusec_status fc_outfile_folder(fc_outfile *o, const fc_alloc *alloc, const char *path, fc_error *e);
 /* Writes to an open descriptor that stays open; commit and abandon then only finish. */
 void fc_outfile_fd(fc_outfile *o, int fd, const char *name);
 fusec_status fc_outfile_write(fc_outfile *o, const void *data, size_t n, fc_error *e);
