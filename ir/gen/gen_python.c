@@ -85,6 +85,16 @@ void fc_gen_python(FILE *out) {
 /* ---- stubs --------------------------------------------------------------------------------------
  */
 
+/* Functions of the package with the names of rows: scripts/python-stubs has them. */
+static bool is_wrapped(int op) {
+    static const char *const names[] = {"where",         "clip",       "round",
+                                        "sign",          "reciprocal", "float_power",
+                                        "bitwise_count", "ldexp",      "sinc"};
+    for (size_t i = 0; i < FC_COUNT(names); i++)
+        if (!strcmp(names[i], fc_ops[op].name)) return true;
+    return fc_is_reduction(op);
+}
+
 void fc_gen_stubs(FILE *out) {
     fputs("# Made from ir/ops.def by fusec_gen.\n"
           "from typing import Any\n\nfrom ._types import Array, Operand\n\n",
@@ -92,16 +102,10 @@ void fc_gen_stubs(FILE *out) {
     for (int op = 0; op < FC_OP_COUNT_; op++) {
         static const char *const elementwise[] = {"", "x: Operand, /", "x: Operand, y: Operand, /",
                                                   "x: Operand, y: Operand, z: Operand, /"};
-        if (!is_shown(op)) continue;
-        if (fc_is_reduction(op))
-            fprintf(out,
-                    "def %s(x: Operand, /, axis: int | tuple[int, ...] | None = ..., *, "
-                    "keepdims: bool = ...) -> Array: ...\n",
-                    fc_ops[op].name);
-        else
-            fprintf(out,
-                    "def %s(%s, *, out: Any = ..., where: Any = ..., dtype: Any = ..., "
-                    "casting: str = ...) -> Array: ...\n",
-                    fc_ops[op].name, elementwise[fc_ops[op].arity]);
+        if (!is_shown(op) || is_wrapped(op)) continue;
+        fprintf(out,
+                "def %s(%s, *, out: Any = ..., where: Any = ..., dtype: Any = ..., "
+                "casting: str = ...) -> Array: ...\n",
+                fc_ops[op].name, elementwise[fc_ops[op].arity]);
     }
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from ._names import *
 from ._ops import *
-from . import fft as fft, linalg as linalg, random as random
+from . import dask as dask, fft as fft, linalg as linalg, numexpr as numexpr, pieces as pieces, random as random, torch as torch
 from ._types import Array as Array, DType as DType, Operand as Operand
 
 __version__: str
@@ -49,9 +50,13 @@ def jit(f: None = ..., *, static_argnames: str | tuple[str, ...] = ...,
 class extern:
     name: str
     def __init__(self, name: str, dtypes: Any, result: Any, *, cuda: str | None = ..., pointer: Any = ...,
-                 arrays: bool = ..., slots: int = ...) -> None: ...
+                 arrays: builtins.bool = ..., slots: int = ...) -> None: ...
     def __call__(self, *operands: Any) -> Array: ...
 
+@overload
+def where(condition: Operand, /) -> tuple[Array, ...]: ...
+@overload
+def where(condition: Operand, x: Operand, y: Operand, /) -> Array: ...
 def eval(*arrays: Any) -> Any: ...
 def explain(x: Operand) -> Explanation: ...
 def evaluate(expression: str, local_dict: dict[str, Any] | None = ..., global_dict: dict[str, Any] | None = ...,

@@ -20,3 +20,8 @@ def test_example(path):
 
 def test_there_are_some():
     assert len(EXAMPLES) >= 3
+
+
+def test_tutorial_notebook_shows_what_it_says():
+    r = subprocess.run([sys.executable, str(ROOT / "scripts" / "notebook"), "--check"], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
