@@ -9,7 +9,10 @@
 #include "codegen/inside.h"
 #include "codegen/linear.h"
 
-enum { MOST_CODE = 4096, MOST_FUNCTIONS = 8 };
+/* One index that wraps around has 6 comparisons whose values are known. With many such indices each
+ * keeps its choices in registers (13 taps: 155 of them on sm_90, 64 without), so those that are
+ * FEW_ELEMENTS or fewer away are asked to stay inside instead. */
+enum { MOST_CODE = 4096, MOST_FUNCTIONS = 8, FEW_KNOWN = 6, FEW_ELEMENTS = 32 };
 
 typedef enum kind {
     SAME,   /* along the whole axis */
@@ -27,6 +30,8 @@ typedef struct maker {
     fc_inside *out;
     FC_VEC(uint8_t) kinds; /* of out->code */
     unsigned known;
+    const uint8_t *chooses; /* [k->code] comparisons that only choose between indices; NULL: choices
+                               by them are known, not asked for */
     bool oom;
 } maker;
 
@@ -239,6 +244,7 @@ static bool ask(maker *m, fc_val a, fc_val b, bool strict) {
     fc_val d = sum(m, FC_OP_sub, b, a, FEW_CHOICES);
     if (strict) d = sum(m, FC_OP_add, d, number(m, -1), FEW_CHOICES);
     bool by_pass = false;
+    if (at(m, d)->op == FC_OP_CONST) return (int64_t)at(m, d)->imm >= 0; /* nothing to ask for */
     const int slope = !is_choice(m, d) && fc_linear_add(&m->out->code, d, 1, &f)
                           ? slope_of(m, &f, &by_pass)
                           : INT32_MAX;
@@ -250,6 +256,38 @@ static bool ask(maker *m, fc_val a, fc_val b, bool strict) {
     const fc_inside_bound bound = {
         .number = rebuilt(m, &f), .passes = by_pass, .slope = slope, .value = FC_NOVAL};
     return ask_for(m, bound, &f);
+}
+
+/* ---- choices that are asked for ----------------------------------------------------------------
+ */
+
+static bool is_index_choice(const fc_instr *i) {
+    return i->op == FC_OP_where && i->dtype == FUSEC_I64;
+}
+
+static void find_choosers(const fc_kernel *k, uint8_t *chooses) {
+    for (fc_val v = 0; v < k->code.ins.len; v++) {
+        const fc_instr *i = &k->code.ins.at[v];
+        chooses[v] = i->op == FC_OP_lt || i->op == FC_OP_ge;
+        for (int n = 0; n < fc_instr_arity(i); n++)
+            if (n || !is_index_choice(i)) chooses[fc_instr_operand(i, n)] = 0;
+    }
+}
+
+/* Of an index that may wrap around the index as it is, if it is a few elements away and may be
+ * asked to stay inside. */
+static fc_val unwrapped(maker *m, const fc_instr *i, fc_val as_it_is) {
+    const fc_instr *by = &m->k->code.ins.at[i->a];
+    fc_linear f = {0};
+    if (!m->chooses || !m->chooses[i->a] || kind_of(m, as_it_is) != AFFINE ||
+        !fc_linear_add(&m->out->code, as_it_is, 1, &f) || f.constant > FEW_ELEMENTS ||
+        f.constant < -FEW_ELEMENTS)
+        return FC_NOVAL;
+    for (unsigned n = 0; n < f.n; n++)
+        if (at(m, f.term[n].of)->op != FC_OP_INDEX) return FC_NOVAL;
+    const fc_val a = m->out->map[by->a], b = m->out->map[by->b];
+    const bool no = by->op == FC_OP_lt ? ask(m, b, a, false) : ask(m, a, b, true);
+    return no ? as_it_is : FC_NOVAL;
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -327,7 +365,8 @@ static fc_val same_as_before(maker *m, const fc_instr *i, const fc_val v[3]) {
     return fc_code_add(c, same);
 }
 
-static fc_val rewritten(maker *m, const fc_instr *i) {
+static fc_val rewritten(maker *m, fc_val of) {
+    const fc_instr *i = &m->k->code.ins.at[of];
     fc_val v[3] = {FC_NOVAL, FC_NOVAL, FC_NOVAL}, r = FC_NOVAL;
     for (int n = 0; n < fc_instr_arity(i); n++) v[n] = m->out->map[fc_instr_operand(i, n)];
     const bool index = i->dtype == FUSEC_I64;
@@ -335,8 +374,15 @@ static fc_val rewritten(maker *m, const fc_instr *i) {
         r = sum(m, (fc_op)i->op, v[0], v[1], FEW_CHOICES);
     } else if (index && (i->op == FC_OP_minimum || i->op == FC_OP_maximum || i->op == FC_OP_mod)) {
         r = given_back(m, (fc_op)i->op, v[0], v[1]);
-    } else if (index && i->op == FC_OP_where) {
-        r = v[1] == v[2] ? v[1] : FC_NOVAL;
+    } else if (is_index_choice(i)) {
+        r = v[1] == v[2] ? v[1] : unwrapped(m, i, v[2]);
+        if (r == FC_NOVAL && m->chooses && m->chooses[i->a]) { /* far away: known, as it was */
+            const fc_instr *by = &m->k->code.ins.at[i->a];
+            const fc_val known = compared(m, by, m->out->map[by->a], m->out->map[by->b]);
+            if (known != FC_NOVAL) v[0] = known;
+        }
+    } else if (m->chooses && m->chooses[of]) {
+        r = FC_NOVAL; /* stays, and mostly is not needed */
     } else if (fc_is_elementwise(i->op) && fc_ops[i->op].rule == FC_RULE_COMPARE) {
         r = compared(m, i, v[0], v[1]);
     }
@@ -363,19 +409,34 @@ void fc_inside_free(fc_inside *in) {
     in->map = NULL;
 }
 
+static fusec_status make(maker *m) {
+    fc_inside *out = m->out;
+    const size_t n = m->k->code.ins.len;
+    memset(out, 0, sizeof *out);
+    fc_code_init(&out->code, m->alloc);
+    out->map = fc_malloc(m->alloc, n * sizeof *out->map);
+    if (!out->map) return FUSEC_OUT_OF_MEMORY;
+    for (fc_val i = 0; i < n && !m->oom && out->code.status == FUSEC_OK; i++)
+        out->map[i] = rewritten(m, i);
+    fc_vec_free(m->alloc, &m->kinds);
+    return m->oom ? FUSEC_OUT_OF_MEMORY : out->code.status;
+}
+
 fusec_status fc_inside_make(const fc_kernel *k, const fc_class *cls, unsigned axis, fc_inside_of of,
                             const fc_alloc *alloc, fc_inside *out) {
     maker m = {.k = k, .cls = cls, .axis = axis, .of = of, .alloc = alloc, .out = out};
     memset(out, 0, sizeof *out);
     fc_code_init(&out->code, alloc);
     if (!is_worth_it(k)) return FUSEC_OK;
-    out->map = fc_malloc(alloc, k->code.ins.len * sizeof *out->map);
-    if (!out->map) return FUSEC_OUT_OF_MEMORY;
-    for (fc_val i = 0; i < k->code.ins.len && !m.oom; i++) {
-        out->map[i] = rewritten(&m, &k->code.ins.at[i]);
-        if (out->code.status != FUSEC_OK) break;
-    }
-    fc_vec_free(alloc, &m.kinds);
-    if (m.oom || out->code.status == FUSEC_OUT_OF_MEMORY) return FUSEC_OUT_OF_MEMORY;
-    return out->code.status;
+    fusec_status st = make(&m);
+    if (st != FUSEC_OK || m.known <= FEW_KNOWN) return st;
+    uint8_t *chooses = fc_malloc(alloc, k->code.ins.len);
+    if (!chooses) return FUSEC_OUT_OF_MEMORY;
+    find_choosers(k, chooses);
+    fc_inside_free(out);
+    m.known = 0;
+    m.chooses = chooses;
+    st = make(&m);
+    fc_free(alloc, chooses);
+    return st;
 }

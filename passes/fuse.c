@@ -522,6 +522,8 @@ fusec_status fc_pass_fuse(fc_plan *p, const fc_pass_options *o, fc_error *e) {
         again = false;
         if (ok && !o->unfused && round < 2) ok = fc_fuse_shared(g, f, &again);
     }
+    if (ok && !o->unfused) ok = fc_fuse_shared_less(g, f, &again);
+    if (ok && again) ok = group(g, o, f, live);
     fc_free(f->alloc, live);
     if (ok) {
         mark_stored(g, f);

@@ -183,7 +183,10 @@ bool fc_fuse_step_roots(fc_graph *g, fc_fusion *f); /* results, and the arrays t
 bool fc_fuse_place_step(fc_graph *g, fc_fusion *f, fc_node step);
 bool fc_fuse_place_result(fc_graph *g, fc_fusion *f, fc_node result);
 
-/* Makes roots of values that several regions would compute again (fuse_shared.c). */
+/* Makes roots of values that several regions would compute again (fuse_shared.c), and takes those
+ * back that are a few operations on what their readers read anyway. */
+enum { FC_ROOT_SHARED = 2 }; /* in is_root: made a root here */
 bool fc_fuse_shared(fc_graph *g, fc_fusion *f, bool *changed);
+bool fc_fuse_shared_less(fc_graph *g, fc_fusion *f, bool *changed);
 
 #endif

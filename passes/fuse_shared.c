@@ -4,7 +4,10 @@
  * In: regions with what their code holds. Out: more roots; the caller groups again. Values are
  * looked at from the results down, and one that is stored leaves what is below it to the one region
  * that makes it. So each boundary between regions is found in one look at the graph, however long
- * the chain of them is. */
+ * the chain of them is.
+ *
+ * What lies below a value is stored after it was decided upon, and may leave little of it: 4*u,
+ * where u is read from memory by then. fc_fuse_shared_less takes such roots back. */
 #include "passes/fuse.h"
 
 enum { MOST_REGIONS = 64 }; /* of a value; more change no decision */
@@ -112,8 +115,7 @@ static bool decide(fc_shared *s, fc_node n, bool *store) {
      * next time */
     const uint32_t places = k < s->regions[n] && k < MOST_REGIONS ? k : s->places[n];
     const bool compute = fc_is_elementwise(i->op) || i->op == FC_OP_CAST ||
-                         i->op == FC_OP_BITCAST || i->op == FC_OP_ROUNDS ||
-                         i->op == FC_OP_EXTERN;
+                         i->op == FC_OP_BITCAST || i->op == FC_OP_ROUNDS || i->op == FC_OP_EXTERN;
     fc_work w;
     *store = false;
     if (!compute || places < 2 || fc_rank(s->g, n) == 0) return true;
@@ -136,7 +138,7 @@ static bool look(fc_shared *s, bool *changed) {
         } else if (made.n) {
             if (!decide(s, n, &store)) return false;
             if (store) {
-                f->is_root[n] = 1;
+                f->is_root[n] = FC_ROOT_SHARED;
                 *changed = true;
                 made.n = 1; /* the oldest: the others read it */
             }
@@ -164,5 +166,57 @@ bool fc_fuse_shared(fc_graph *g, fc_fusion *f, bool *changed) {
     fc_free(f->alloc, s.places);
     fc_free(f->alloc, last);
     fc_arena_free(&s.arena);
+    return ok || (fc_oom(&g->error), false);
+}
+
+/* ---- roots that have become needless -----------------------------------------------------------
+ */
+
+/* Whether region `r` has the array `leaf` at hand: reads it, or makes it. */
+static bool has_array(const fc_fusion *f, uint32_t r, fc_node leaf) {
+    const fc_region *x = &f->regions.at[r];
+    if (f->home[leaf] == r) return true;
+    for (size_t i = 0; i < x->leaves.len; i++)
+        if (x->leaves.at[i] == leaf) return true;
+    return false;
+}
+
+/* Whether all regions that read `n` read what it is made from as well, and how many do. */
+static bool read_with_its_sources(const fc_fusion *f, fc_node n, fc_read_list sources,
+                                  uint32_t *readers) {
+    *readers = 0;
+    for (uint32_t r = 0; r < f->regions.len; r++) {
+        if (f->home[n] == r || !has_array(f, r, n)) continue;
+        (*readers)++;
+        for (uint32_t i = 0; i < sources.n; i++)
+            if (!has_array(f, r, sources.at[i])) return false;
+    }
+    return true;
+}
+
+bool fc_fuse_shared_less(fc_graph *g, fc_fusion *f, bool *changed) {
+    fc_reads reads = {0};
+    uint32_t *last = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *last);
+    fc_shared s = {.g = g, .f = f};
+    s.regions = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *s.regions);
+    s.places = fc_calloc(f->alloc, g->nodes.len + 1, sizeof *s.places);
+    bool ok = fc_reads_init(f->alloc, &reads, g->nodes.len) && last && s.regions && s.places;
+    *changed = false;
+    if (ok) count(&s, last);
+    for (fc_node n = 0; ok && n < g->nodes.len; n++) {
+        fc_work w;
+        uint32_t readers;
+        ok = fc_reads_add(g, f, &reads, n);
+        if (!ok || f->is_root[n] != FC_ROOT_SHARED || f->home[n] == FC_NOREGION) continue;
+        if (!read_with_its_sources(f, n, reads.of[n], &readers)) continue;
+        ok = fc_fuse_work(g, f, n, FC_MAX_OPS, &w);
+        if (!ok || too_much_again(&w, s.places[n]) || w.ops >= FC_MAX_OPS) continue;
+        f->is_root[n] = 0;
+        *changed = true;
+    }
+    fc_reads_free(f->alloc, &reads);
+    fc_free(f->alloc, last);
+    fc_free(f->alloc, s.regions);
+    fc_free(f->alloc, s.places);
     return ok || (fc_oom(&g->error), false);
 }

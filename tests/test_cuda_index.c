@@ -230,6 +230,13 @@ static fc_node stencil(fc_graph *g, fc_node x, fc_edge mode) {
     return y;
 }
 
+/* An index continued at an edge, less itself: what is asked for inside has no index left. */
+static fc_node index_at_an_edge(fc_graph *g, fc_dim n, fc_edge mode) {
+    const fc_node i = fc_build_iota(g, n);
+    const fc_view_axis next = {fc_dim_const(&g->dims, -1), mode, (const int64_t[]){1}};
+    return gb2(g, FC_OP_maximum, i, fc_build_view(g, i, 1, &n, &next));
+}
+
 static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_cuda_host *host) {
     job *j = new_job(&fc_cuda_small);
     fc_graph_init(&j->g, &fc_libc_alloc, NULL);
@@ -237,6 +244,7 @@ static job *open_stencil(fusec_dtype t, fc_edge mode, int64_t h, int64_t w, fc_c
     j->syms[0] = h;
     j->syms[1] = w;
     fc_build_output(&j->g, "y", stencil(&j->g, gbin(&j->g, "x", t, 2, n, m, 0), mode));
+    fc_build_output(&j->g, "i", index_at_an_edge(&j->g, n, mode));
     if (!plan_job(j)) return close_job(j), NULL;
     fc_rng rng = {(uint64_t)(h * w)};
     uint8_t *bytes = j->in.t[0].data;

@@ -283,6 +283,22 @@ FC_TEST(lang_index, kernel_counts) {
     shell_close(&sh);
 }
 
+/* What a round makes of the array that it stores is not stored as well: 4*u, read by the next one.
+ */
+FC_TEST(lang_index, a_round_of_a_stencil_stores_one_array) {
+    OPEN(sh);
+    shell_run(&sh, "fusec explain -d none --json u=f32:64x64 -e 'for s in 0..6 { "
+                   "c = boundary(u, mode=\"edge\"); "
+                   "v[i in 0..64, j in 0..64] = c[i, j] + 0.1*(c[i-1, j] + c[i+1, j] + c[i, j-1] + "
+                   "c[i, j+1] - 4*c[i, j]); u = v }; u'");
+    FC_EXPECT_STREQ(sh.err, "");
+    unsigned kernels = 0;
+    for (const char *p = sh.out; (p = strstr(p, "\"outputs\":[")) != NULL; p++, kernels++)
+        FC_EXPECT_TRUE(strchr(p, ']') < strchr(p, ','));
+    FC_EXPECT_EQ_U64(kernels, 6);
+    shell_close(&sh);
+}
+
 /* The text of the kernel, without the two lines that name it. */
 static char *kernel_text(shell *sh, const char *file, const char *level) {
     shell_run(sh,

@@ -11,8 +11,10 @@
  *     }
  *     if (plain) the kernel's own code
  *
- * so that only warps at an edge run both. Elements that lie apart are vectors of one. The two texts have names of their own, v0 and so on, as
- * they are in scopes of their own. */
+ * so that only warps at an edge run both. The second text is for one element, in a loop that stays
+ * one: 4 times 13 remainders side by side took 188 registers, which all of the kernel then had to
+ * have. Elements that lie apart are vectors of one. The two texts have names of their own, v0 and
+ * so on, as they are in scopes of their own. */
 #include "codegen/cuda/cuda.h"
 #include "codegen/inside.h"
 #include "ir/plant.h"
@@ -146,18 +148,29 @@ static void know(struct fc_cuda_inside *x, bool after) {
     }
 }
 
-void fc_cuda_inside_elements(fc_cuda_gen *g, const fc_cuda_group *gr) {
+/* One element after the other, as few registers as that takes: `compute` is what is done with each.
+ */
+static void in_turn(fc_cuda_gen *g, const fc_cuda_group *gr,
+                    void (*compute)(fc_cuda_gen *, const fc_cuda_group *)) {
     const fc_cuda_group one = {
         .n = 1, .step = 1, .first = gr->first, .end = gr->end, .number = "m", .slot = ""};
     fc_cuda_line(&g->t, "#pragma unroll 1");
-    fc_cuda_line(&g->t, "for (int u = 0; u < %d; u++) {", gr->n);
-    fc_cuda_line(&g->t, "const ix m = %s + u * %d;", gr->number, gr->step);
-    fc_cuda_line(&g->t, "if (m < %s) {", gr->limit);
+    fc_cuda_line(&g->t, "for (int s = 0; s < %d; s++) {", gr->n);
+    fc_cuda_line(&g->t, "const ix m = %s + s * %d;", gr->number, gr->step);
+    fc_cuda_line(&g->t, gr->limit ? "if (m < %s) {" : "{", gr->limit);
     fc_cuda_group_declare(g, &one, 0, false);
     fc_cuda_group_load(g, &one, false);
-    fc_cuda_inside_compute(g, &one);
+    compute(g, &one);
     fc_cuda_line(&g->t, "}");
     fc_cuda_line(&g->t, "}");
+}
+
+void fc_cuda_inside_elements(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    in_turn(g, gr, fc_cuda_inside_compute);
+}
+
+static void at_the_edge(fc_cuda_gen *g, const fc_cuda_group *gr) {
+    fc_cuda_group_compute(g, gr, FC_CUDA_STORES);
 }
 
 void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
@@ -187,6 +200,9 @@ void fc_cuda_inside_compute(fc_cuda_gen *g, const fc_cuda_group *gr) {
     fc_cuda_line(&x->g.t, "}");
     g->t.depth = x->g.t.depth;
     fc_cuda_line(&g->t, "if (plain) {");
-    fc_cuda_group_compute(g, gr, FC_CUDA_STORES);
+    if (gr->n > 1)
+        in_turn(g, gr, at_the_edge);
+    else
+        at_the_edge(g, gr);
     fc_cuda_line(&g->t, "}");
 }
