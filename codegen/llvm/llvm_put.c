@@ -26,7 +26,39 @@ typedef struct put {
     fusec_dtype t;
     unsigned W;
     const char *array, *element, *value;
+    const char *indices, *more; /* an element is more + indices[lane]; NULL: it is not */
+    fusec_dtype of;             /* of the indices */
 } put;
+
+/* An index that is read from memory is read again for its lane: that takes one instruction where
+ * taking it out of a vector takes three. `v` is followed down to the load. */
+static bool find_indices(fc_ll *f, fc_val v, fc_val when, put *p) {
+    const fc_instr *i = &f->code.ins.at[v];
+    if (i->op == FC_OP_where && i->a == when) return find_indices(f, i->b, when, p);
+    if (i->op == FC_OP_add) {
+        const bool left = f->uniform[i->a];
+        if (!left && !f->uniform[i->b]) return false;
+        const char *by = fc_ll_here(f, left ? i->a : i->b, 1);
+        p->more = p->more ? fc_ll_bin(f, "add", p->more, by) : by;
+        return find_indices(f, left ? i->b : i->a, when, p);
+    }
+    if (i->op == FC_OP_CVT || i->op == FC_OP_CAST) i = &f->code.ins.at[i->a];
+    if (i->op != FC_OP_LOAD || !fc_is_int((fusec_dtype)i->dtype) || (f->tile && f->tile[i->imm]))
+        return false;
+    const char *first = fc_ll_first_index(f, (uint32_t)i->imm);
+    p->of = (fusec_dtype)i->dtype;
+    if (first) p->indices = fc_ll_element(f, (uint32_t)i->imm, first);
+    return first != NULL;
+}
+
+static const char *element_of(fc_ll *f, const put *p, unsigned e) {
+    const char *type = fc_ll_stored(f, p->of, 1);
+    const unsigned bytes = fc_dtypes[p->of].bytes;
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, p->indices, e);
+    const char *v = fc_ll_ins(f, "load %s, ptr %s, align %u", type, at, bytes);
+    if (bytes == 8) return v;
+    return fc_ll_ins(f, "%cext %s %s to i64", fc_is_unsigned(p->of) ? 'z' : 's', type, v);
+}
 
 static const char *lane(fc_ll *f, const put *p, const char *v, fusec_dtype t, unsigned e) {
     if (p->W == 1) return v;
@@ -60,8 +92,8 @@ static void put_lane(fc_ll *f, const put *p, unsigned e) {
     const char *type = fc_ll_stored(f, p->t, 1);
     const unsigned bytes = fc_dtypes[p->t].bytes;
     const bool own = f->cls->llvm.copied, alone = f->cls->llvm.alone || own;
-    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->array,
-                               lane(f, p, p->element, FUSEC_I64, e));
+    const char *element = p->indices ? element_of(f, p, e) : lane(f, p, p->element, FUSEC_I64, e);
+    const char *at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", type, p->array, element);
     if (own && e % copies(f, p->t))
         at = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %u", type, at,
                        e % copies(f, p->t) * f->cls->llvm.copied);
@@ -100,13 +132,16 @@ const char *fc_ll_put_at(fc_ll *f, fc_val v, unsigned W) {
     const fc_instr *i = &f->code.ins.at[v], *when = &f->code.ins.at[i->b];
     const bool always = when->op == FC_OP_CONST && when->imm;
     const fc_update *u = &f->k->updates.at[i->imm];
-    const put p = {.u = u,
-                   .t = (fusec_dtype)f->k->args.at[u->arg].dtype,
-                   .W = W,
-                   .array = f->own ? f->own[i->imm] : fc_ll_word(f, f->lay.args + u->arg, "ptr"),
-                   .element = fc_ll_here(f, i->a, W),
-                   .value = fc_ll_here(f, i->c, W)};
+    put p = {.u = u,
+             .t = (fusec_dtype)f->k->args.at[u->arg].dtype,
+             .W = W,
+             .array = f->own ? f->own[i->imm] : fc_ll_word(f, f->lay.args + u->arg, "ptr"),
+             .element = fc_ll_here(f, i->a, W),
+             .value = fc_ll_here(f, i->c, W)};
     const char *holds = fc_ll_here(f, i->b, W), *mask = always ? NULL : holds;
+    if (W > 1 && find_indices(f, i->a, i->b, &p) && p.more)
+        p.array = fc_ll_ins(f, "getelementptr %s, ptr %s, i64 %s", fc_ll_stored(f, p.t, 1), p.array,
+                            p.more);
     if (W > 1 && f->mask)
         mask = mask ? fc_ll_ins(f, "and <%u x i1> %s, %s", W, f->mask, mask) : f->mask;
     if (W > 1 && mask) {
