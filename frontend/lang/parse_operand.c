@@ -18,6 +18,10 @@ static fc_pstep no_operand(fc_machine *m) {
         fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, at, "`%s` is a reserved word",
                       fc_tok_text(fc_peek(p)));
         break;
+    case FC_TOK_WHILE:
+        d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, at, "a loop begins with `for`");
+        fc_diag_help(d, "for k in 0..1000 while condition { ... } ends early");
+        break;
     case FC_TOK_LAMBDA:
         d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, at, "there are no lambdas");
         fc_diag_help(d, "functions have names: def f(x) = ...");

@@ -224,8 +224,9 @@ static bool end_of_text(fc_parser *p) {
         return false;
     }
     if (fc_peek(p) == FC_TOK_EOF) return true;
-    fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, fc_tok_range(p, p->at),
-                  "`%s` can't stand in the text of -e", fc_tok_text(fc_peek(p)));
+    fc_diag *d = fc_diag_error(p->ds, FUSEC_SYNTAX, p->src, fc_tok_range(p, p->at),
+                               "`%s` can't stand in the text of -e", fc_tok_text(fc_peek(p)));
+    fc_diag_help(d, "definitions are in a file: fusec -f FILE -e 'f(x)'");
     return false;
 }
 
