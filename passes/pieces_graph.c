@@ -211,9 +211,12 @@ static fc_node component(const maker *m, const fc_part *part, unsigned k) {
     const fc_graph *src = m->p->graph;
     fc_ninfo i = *fc_at(src, part->node);
     for (int a = 0; a < i.nops; a++) i.src[a] = narrowed(m, i.src[a], part->range);
-    if (part->row[k] == FC_OP_dot) {
+    if (part->row[k] ==
+        FC_OP_dot) { /* elements of 16 bits are multiplied as what they are in f32 */
+        for (int a = 0; a < i.nops && part->half; a++)
+            i.src[a] = fc_build_cast(g, i.src[a], part->dtype);
         i.dtype = (uint8_t)part->dtype;
-        return fc_graph_node(g, i);
+        return fc_usable(g, i.src[0]) && fc_usable(g, i.src[1]) ? fc_graph_node(g, i) : FC_NONODE;
     }
     const fc_list axes = (fc_list)i.attr;
     const fc_node x = fc_build_cast(g, i.src[0], part->dtype);
@@ -307,6 +310,29 @@ static const fc_part *part_of(const fc_pieces *p, fc_node n) {
     return NULL;
 }
 
+static fc_node total_of(const maker *m, fc_node n) {
+    const fc_ninfo *i = fc_at(m->p->graph, n);
+    for (uint32_t k = 0; i->op == FC_OP_DIM && k < m->p->ntotals; k++)
+        if (m->p->totals[k] == (fc_dim)i->attr) return m->totals[k];
+    return FC_NONODE;
+}
+
+/* A size goes with arrays of any shape as an operand, the input that stands for it does not. */
+static void spread_totals(const maker *m, fc_node n, bool undo) {
+    const fc_ninfo *i = fc_at(m->p->graph, n);
+    const uint32_t rank = fc_rank(m->p->graph, n);
+    fc_dim shape[FC_MAX_RANK];
+    if (!fc_is_elementwise(i->op) || !rank) return;
+    for (uint32_t k = 0; k < rank; k++)
+        shape[k] =
+            (int)k == m->p->along[n] ? range_length(m, m->p->range[n]) : fc_axis(m->p->graph, n, k);
+    for (int k = 0; k < i->nops; k++) {
+        const fc_node total = total_of(m, i->src[k]);
+        if (total == FC_NONODE) continue;
+        m->map[i->src[k]] = undo ? total : fc_build_broadcast(m->g, total, rank, shape);
+    }
+}
+
 static fc_node copy(const maker *m, fc_node n) {
     const fc_pieces *p = m->p;
     const fc_ninfo *i = fc_at(p->graph, n);
@@ -317,10 +343,10 @@ static fc_node copy(const maker *m, fc_node n) {
     if (part || (m->whole ? p->along[n] >= 0 : p->sweep[n] > m->sweep)) return FC_NONODE;
     for (int k = 0; k < i->nops; k++)
         if (m->map[i->src[k]] == FC_NONODE) return FC_NONODE;
-    if (i->op == FC_OP_DIM)
-        for (uint32_t k = 0; k < p->ntotals; k++)
-            if (p->totals[k] == (fc_dim)i->attr) return m->totals[k];
+    if (total_of(m, n) != FC_NONODE) return total_of(m, n);
+    spread_totals(m, n, false);
     const fc_node same = in_piece(m, n);
+    spread_totals(m, n, true);
     if (i->op != FC_OP_IOTA || p->along[n] != (int)i->attr) return same;
     const fc_node before = fc_build_dim(m->g, range_before(m, p->range[n]));
     const fc_node first = fc_build_op(m->g, FC_OP_sub, m->begin, before, FC_NONODE);

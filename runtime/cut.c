@@ -90,7 +90,7 @@ static fusec_status make_by_leaf(fc_cut *c, uint32_t number, const fc_program_op
     fc_graph g;
     bool can = s->nparts > 0;
     for (uint32_t i = 0; i < p->nparts; i++)
-        can &= p->parts[i].sweep != number || p->parts[i].tree != FC_TREE_DOT;
+        can &= p->parts[i].sweep != number || p->parts[i].row[0] != FC_OP_dot;
     if (!can) return FUSEC_OK;
     FC_TRY(fc_pieces_sweep(p, number, leaves, &g, s->outputs, &s->noutputs, e));
     return compile(c, &g, o, &s->by_leaf, e);

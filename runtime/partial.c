@@ -250,7 +250,7 @@ static fusec_status put_nothing(fc_partial *p, uint32_t part, const char *const 
 static fusec_status put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
                         int64_t count, const char *const *arrays, fc_error *e) {
     const fc_subtree all = {level, index, count, NULL};
-    if (!n || (!count && positions(p, part))) return FUSEC_OK;
+    if (!n || (!count && fc_partial_elements(p, part) != 0)) return FUSEC_OK;
     if (!count) return put_nothing(p, part, arrays, e);
     if (!FC_PLANTED(piece_twice) && overlaps(p, part, &all))
         return fc_fail(e, FUSEC_INVALID, "a part of the elements was given before");
