@@ -415,7 +415,7 @@ static fusec_status check(const run *r) {
         return fc_fail(r->e, FUSEC_ARGUMENT_COUNT,
                        "the program has %zu inputs and %zu outputs, but %u and %u were given",
                        g->inputs.len, g->outputs.len, r->nin, r->nout);
-    if ((r->before && r->before->cut != r->c) || (r->into && r->into->cut != r->c))
+    if (r->before && r->before->cut != r->c)
         return fc_fail(r->e, FUSEC_INVALID, "the partial is of another cut");
     for (uint32_t i = 0; i < r->nin && r->number < r->c->pieces.nsweeps; i++) {
         const int axis = along_input(r->c, i);
@@ -468,9 +468,14 @@ fusec_status fc_cut_run(fc_cut *c, fc_stream stream, uint32_t sweep, const fc_pi
              .in = in,
              .out = out,
              .before = before,
-             .into = into,
              .e = e};
-    return call(&r);
+    /* what a piece finds out is known when all of it is */
+    if (into && into->cut != c) return fc_fail(e, FUSEC_INVALID, "the partial is of another cut");
+    if (into && r.sweep->nparts) FC_TRY(fc_partial_new(c, &r.into, e));
+    fusec_status s = call(&r);
+    if (!s && r.into) s = fc_partial_take(into, r.into, e);
+    fc_partial_free(r.into);
+    return s;
 }
 
 fusec_status fc_cut_finish(fc_cut *c, fc_stream stream, int64_t total, uint32_t nin,

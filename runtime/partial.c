@@ -151,16 +151,12 @@ static bool overlaps(const fc_partial *p, uint32_t part, const fc_subtree *s) {
     return false;
 }
 
-/* Takes the sibling of a subtree out of the set; NULL: it is not there. */
-static bool take_sibling(struct fc_partial_set *set, const fc_subtree *s, fc_subtree *out) {
-    for (size_t i = 0; i < set->at.len; i++) {
-        const int64_t sibling = FC_PLANT(piece_siblings, s->index + 1, s->index ^ 1);
-        if (set->at.at[i].level != s->level || set->at.at[i].index != sibling) continue;
-        *out = set->at.at[i];
-        set->at.at[i] = set->at.at[--set->at.len];
-        return true;
-    }
-    return false;
+/* The place of the sibling among the first n of the set; n: it is not there. */
+static size_t sibling_of(const struct fc_partial_set *set, const fc_subtree *s, size_t n) {
+    const int64_t sibling = FC_PLANT(piece_siblings, s->index + 1, s->index ^ 1);
+    for (size_t i = 0; i < n; i++)
+        if (set->at.at[i].level == s->level && set->at.at[i].index == sibling) return i;
+    return n;
 }
 
 /* Joins two accumulators to a new one; NULL when that fails. */
@@ -176,24 +172,58 @@ static char *joined(const fc_partial *p, uint32_t part, char *earlier, char *lat
     return NULL;
 }
 
-/* Puts one, whose data it owns from now on, and what it makes with its siblings. */
-static fusec_status put_one(fc_partial *p, uint32_t part, fc_subtree s, fc_error *e) {
+/* Joins what has its sibling there, of those from `from` on and of what is made of them. Where that
+ * fails nothing is lost: they stay side by side, until it is done again. */
+static fusec_status settle(fc_partial *p, uint32_t part, size_t from, fc_error *e) {
     struct fc_partial_set *set = &p->set[part];
-    fc_subtree o;
-    while (take_sibling(set, &s, &o)) {
+    fc_subtree *at = set->at.at;
+    while (from < set->at.len) {
+        const size_t last = set->at.len - 1, i = sibling_of(set, &at[last], last);
+        const fc_subtree s = at[last];
+        if (i == last) {
+            at[last] = at[from], at[from++] = s;
+            continue;
+        }
+        const fc_subtree o = at[i];
         const bool later = s.index & 1;
         char *data = joined(p, part, later ? o.data : s.data, later ? s.data : o.data, e);
+        if (!data) return e->code;
         fc_free(p->alloc, s.data);
         fc_free(p->alloc, o.data);
-        if (!data) return e->code;
-        s = (fc_subtree){s.level + 1, s.index >> 1, s.count + o.count, data};
+        if (i < from)
+            at[i] = at[--from], at[from] = at[last - 1];
+        else
+            at[i] = at[last - 1];
+        at[last - 1] = (fc_subtree){s.level + 1, s.index >> 1, s.count + o.count, data};
+        set->at.len = last;
     }
-    if (fc_push(p->alloc, &set->at, s)) return FUSEC_OK;
-    fc_free(p->alloc, s.data);
-    return fc_oom(e);
+    return FUSEC_OK;
 }
 
-static fusec_status put_copy(fc_partial *p, uint32_t part, fc_subtree s, int64_t at,
+/* Adds subtrees, whose data becomes the set's; or nothing. */
+static fusec_status add(fc_partial *p, uint32_t part, const fc_subtree *s, size_t n, fc_error *e) {
+    struct fc_partial_set *set = &p->set[part];
+    const size_t from = set->at.len;
+    fc_error later = {0}; /* what could not be joined for now */
+    if (!n) return FUSEC_OK;
+    if (!fc_reserve(p->alloc, &set->at, from + n)) return fc_oom(e);
+    memcpy(set->at.at + from, s, n * sizeof *s);
+    set->at.len += n;
+    fc_free(p->alloc, set->all);
+    set->all = NULL;
+    settle(p, part, from, &later);
+    return FUSEC_OK;
+}
+
+/* Subtrees that will be added together. */
+typedef FC_VEC(fc_subtree) fresh;
+
+static void drop(fc_partial *p, fresh *f) {
+    for (size_t i = 0; i < f->len; i++) fc_free(p->alloc, f->at[i].data);
+    f->len = 0;
+}
+
+static fusec_status put_copy(fc_partial *p, uint32_t part, fresh *f, fc_subtree s, int64_t at,
                              const char *const *arrays, fc_error *e) {
     char *own[FC_MAX_COMPONENTS];
     s.data = fc_malloc(p->alloc, fc_part_bytes(p->cut, part, p->set[part].width) + 1);
@@ -203,23 +233,25 @@ static fusec_status put_copy(fc_partial *p, uint32_t part, fc_subtree s, int64_t
         const size_t bytes = fc_part_array_bytes(p->cut, part, k, p->set[part].width);
         memcpy(own[k], arrays[k] + bytes * (size_t)at, bytes);
     }
-    return put_one(p, part, s, e);
+    if (fc_push(p->alloc, f, s)) return FUSEC_OK;
+    fc_free(p->alloc, s.data);
+    return fc_oom(e);
 }
 
 /* Pairs of a level at once, then the next level. `tail`: elements that the last one lacks. */
-static fusec_status put_many(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
-                             int64_t tail, const char *const *arrays, fc_error *e) {
+static fusec_status put_many(fc_partial *p, uint32_t part, fresh *f, unsigned level, int64_t index,
+                             int64_t n, int64_t tail, const char *const *arrays, fc_error *e) {
     const int64_t full = leaf_of(p, part) << level, width = p->set[part].width;
     const unsigned narrays = p->cut->pieces.parts[part].narrays;
     int64_t at = 0;
     if (n && (index & 1 || n == 1)) {
         const fc_subtree s = {level, index, full - (n == 1 ? tail : 0), NULL};
-        FC_TRY(put_copy(p, part, s, at++, arrays, e));
+        FC_TRY(put_copy(p, part, f, s, at++, arrays, e));
     }
     const int64_t pairs = (n - at) / 2;
     if ((n - at) % 2) {
         const fc_subtree s = {level, index + n - 1, full - tail, NULL};
-        FC_TRY(put_copy(p, part, s, n - 1, arrays, e));
+        FC_TRY(put_copy(p, part, f, s, n - 1, arrays, e));
         tail = 0;
     }
     if (!pairs) return FUSEC_OK;
@@ -235,28 +267,32 @@ static fusec_status put_many(fc_partial *p, uint32_t part, unsigned level, int64
     }
     fusec_status s = join(p, part, pairs, 2, a, b, to, e);
     if (!s)
-        s = put_many(p, part, level + 1, (index + at) / 2, pairs, tail, (const char *const *)to, e);
+        s = put_many(p, part, f, level + 1, (index + at) / 2, pairs, tail, (const char *const *)to,
+                     e);
     fc_free(p->alloc, data);
     return s;
 }
 
 /* Of no elements there is the start value alone: a subtree like others, so that it is sent and
  * merged as they are, but once. */
-static fusec_status put_nothing(fc_partial *p, uint32_t part, const char *const *arrays,
-                                fc_error *e) {
-    return p->set[part].at.len ? FUSEC_OK : put_copy(p, part, (fc_subtree){0}, 0, arrays, e);
+static bool is_new(const fc_partial *p, uint32_t part, int64_t n, int64_t count) {
+    return n && (count || (!fc_partial_elements(p, part) && !p->set[part].at.len));
 }
 
 static fusec_status put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
                         int64_t count, const char *const *arrays, fc_error *e) {
     const fc_subtree all = {level, index, count, NULL};
-    if (!n || (!count && fc_partial_elements(p, part) != 0)) return FUSEC_OK;
-    if (!count) return put_nothing(p, part, arrays, e);
-    if (!FC_PLANTED(piece_twice) && overlaps(p, part, &all))
+    fresh f = {0};
+    if (!is_new(p, part, n, count)) return FUSEC_OK;
+    if (count && !FC_PLANTED(piece_twice) && overlaps(p, part, &all))
         return fc_fail(e, FUSEC_INVALID, "a part of the elements was given before");
-    fc_free(p->alloc, p->set[part].all);
-    p->set[part].all = NULL;
-    return put_many(p, part, level, index, n, (leaf_of(p, part) << level) * n - count, arrays, e);
+    fusec_status s = count ? put_many(p, part, &f, level, index, n,
+                                      (leaf_of(p, part) << level) * n - count, arrays, e)
+                           : put_copy(p, part, &f, (fc_subtree){0}, 0, arrays, e);
+    if (!s) s = add(p, part, f.at, f.len, e);
+    if (s) drop(p, &f);
+    fc_vec_free(p->alloc, &f);
+    return s;
 }
 
 fusec_status fc_partial_put(fc_partial *p, uint32_t part, unsigned level, int64_t index, int64_t n,
@@ -293,6 +329,7 @@ static fusec_status join_all(fc_partial *p, uint32_t part, fc_error *e) {
     struct fc_partial_set *set = &p->set[part];
     if (set->all) return FUSEC_OK;
     FC_TRY(check_complete(p, part, e));
+    FC_TRY(settle(p, part, 0, e));
     const size_t bytes = fc_part_bytes(p->cut, part, set->width);
     const fc_subtree *s = last_before(set, INT64_MAX);
     if (!s) return fc_fail(e, FUSEC_INVALID, "no piece was computed yet");
@@ -320,31 +357,56 @@ fusec_status fc_partial_all(fc_partial *p, uint32_t part, fc_partial_whole *out,
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static fusec_status can_merge(const fc_partial *p, const fc_partial *from, fc_error *e) {
+static fusec_status can_merge(const fc_partial *p, const fc_partial *from, bool both, fc_error *e) {
     for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
         const struct fc_partial_set *s = &from->set[i];
         if (s->width < 0) continue;
         FC_TRY(check_sizes(p, i, from->total, s->width, s->inner, e));
         for (size_t k = 0; k < s->at.len; k++)
-            if (overlaps(p, i, &s->at.at[k]))
-                return fc_fail(e, FUSEC_INVALID, "a part of the elements is in both");
+            if (!FC_PLANTED(piece_twice) && overlaps(p, i, &s->at.at[k]))
+                return fc_fail(e, FUSEC_INVALID, "a part of the elements %s",
+                               both ? "is in both" : "was given before");
     }
     return FUSEC_OK;
 }
 
-static fusec_status merge(fc_partial *p, const fc_partial *from, fc_error *e) {
-    FC_TRY(can_merge(p, from, e));
-    for (uint32_t i = 0; i < p->cut->pieces.nparts; i++) {
-        const struct fc_partial_set *set = &from->set[i];
+/* All of it or nothing: what may fail is done for every reduction before the first takes any. */
+static fusec_status merge(fc_partial *p, fc_partial *from, bool copy, fc_error *e) {
+    const uint32_t n = p->cut->pieces.nparts;
+    fusec_status st = can_merge(p, from, copy, e);
+    fresh *f = st ? NULL : fc_calloc(p->alloc, n + 1, sizeof *f);
+    if (!f) return st ? st : fc_oom(e);
+    for (uint32_t i = 0; i < n && !st; i++) {
+        struct fc_partial_set *set = &from->set[i];
         if (set->width >= 0) set_sizes(p, i, from->total, set->width, set->inner);
-        for (size_t k = 0; k < set->at.len; k++) {
-            const fc_subtree *s = &set->at.at[k];
+        for (size_t k = 0; k < set->at.len && copy && !st; k++) {
             char *arrays[FC_MAX_COMPONENTS];
-            split(from, i, s->data, 1, arrays);
-            FC_TRY(put(p, i, s->level, s->index, 1, s->count, (const char *const *)arrays, e));
+            if (!is_new(p, i, 1, set->at.at[k].count)) continue;
+            split(from, i, set->at.at[k].data, 1, arrays);
+            st = put_copy(p, i, &f[i], set->at.at[k], 0, (const char *const *)arrays, e);
         }
+        if (!st && !fc_reserve(p->alloc, &p->set[i].at, p->set[i].at.len + set->at.len))
+            st = fc_oom(e);
     }
-    return FUSEC_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        struct fc_partial_set *set = &from->set[i];
+        if (st)
+            drop(p, &f[i]);
+        else if (copy)
+            st = add(p, i, f[i].at, f[i].len, e);
+        else if (!set->at.len || is_new(p, i, 1, set->at.at[0].count))
+            st = add(p, i, set->at.at, set->at.len, e), set->at.len = 0;
+        fc_vec_free(p->alloc, &f[i]);
+    }
+    fc_free(p->alloc, f);
+    return st;
+}
+
+fusec_status fc_partial_take(fc_partial *p, fc_partial *from, fc_error *e) {
+    pthread_mutex_lock(&p->lock);
+    const fusec_status s = merge(p, from, false, e);
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 fusec_status fc_partial_merge(fc_partial *p, fc_partial *from, fc_error *e) {
@@ -355,7 +417,7 @@ fusec_status fc_partial_merge(fc_partial *p, fc_partial *from, fc_error *e) {
     fc_partial *first = p < from ? p : from, *second = p < from ? from : p;
     pthread_mutex_lock(&first->lock); /* in one order, as two may be merged both ways */
     pthread_mutex_lock(&second->lock);
-    const fusec_status s = merge(p, from, e);
+    const fusec_status s = merge(p, from, true, e);
     pthread_mutex_unlock(&second->lock);
     pthread_mutex_unlock(&first->lock);
     return s;

@@ -2,7 +2,8 @@
 /* partial.h - what is known of a cut program's reductions from some pieces: accumulators of
  * finished subtrees, for each reduction over the cut (passes/pieces.h) a set of them.
  *
- * Two siblings are joined at once to their parent, so what is kept of a contiguous range are at
+ * Putting and merging add all or nothing, also where there is no memory in the middle. Two siblings
+ * are joined to their parent, at once where that is possible, so what is kept of a contiguous range are at
  * most two subtrees a level, whatever the pieces were. When all is there, the subtrees that remain
  * are joined from the right, which is what the tree does with missing right parts
  * (docs/semantics.md, section 6): the result is that of a single call, to the bit.
@@ -57,6 +58,8 @@ fusec_status fc_partial_all(fc_partial *p, uint32_t part, fc_partial_whole *out,
 /* Puts everything of `from` into `p`. FUSEC_INVALID: they do not go together, and nothing was
  * done. */
 fusec_status fc_partial_merge(fc_partial *p, fc_partial *from, fc_error *e);
+/* The same with one that nobody else has, of the same cut: what it has moves. */
+fusec_status fc_partial_take(fc_partial *p, fc_partial *from, fc_error *e);
 
 /* As bytes, and from them: for other processes of the same kind of machine. What is read may be
  * anything; FUSEC_BAD_INPUT says what is wrong with it. */
